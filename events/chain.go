@@ -1,0 +1,53 @@
+package events
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Hash is a SHA-256 sum; as text, 64 lower-case hexadecimal digits. The zero Hash stands behind the empty log.
+type Hash [sha256.Size]byte
+
+// String gives the 64 hexadecimal digits.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// IsZero reports whether h is the hash behind the empty log.
+func (h Hash) IsZero() bool { return h == Hash{} }
+
+// MarshalText gives the 64 hexadecimal digits.
+func (h Hash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
+
+// UnmarshalText takes the 64 hexadecimal digits.
+func (h *Hash) UnmarshalText(text []byte) error {
+	parsed, err := ParseHash(string(text))
+	if err != nil {
+		return err
+	}
+	*h = parsed
+	return nil
+}
+
+// ParseHash reads the 64 hexadecimal digits of a hash.
+func ParseHash(text string) (Hash, error) {
+	var h Hash
+	if len(text) != hex.EncodedLen(len(h)) {
+		return Hash{}, fmt.Errorf("a hash has %d hexadecimal digits, this has %d characters", hex.EncodedLen(len(h)), len(text))
+	}
+	if _, err := hex.Decode(h[:], []byte(text)); err != nil {
+		return Hash{}, fmt.Errorf("a hash is written in hexadecimal digits: %w", err)
+	}
+	return h, nil
+}
+
+// BodyHash is the SHA-256 of one message's body.
+func BodyHash(body []byte) Hash { return sha256.Sum256(body) }
+
+// Next gives the chain's hash behind a message: SHA-256(prevhash ‖ SHA-256(body)). It is the prevhash that the following
+// event carries. A body may therefore be withheld and replaced by its hash, and the chain still verifies.
+func Next(prev, body Hash) Hash {
+	var both [2 * sha256.Size]byte
+	copy(both[:sha256.Size], prev[:])
+	copy(both[sha256.Size:], body[:])
+	return sha256.Sum256(both[:])
+}

@@ -1,0 +1,66 @@
+package events
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Message is one event as the log keeps it. Its Body is never modified once made.
+type Message struct {
+	// Sequence is the place in the log; the first is 1, and 0 means not stored yet.
+	Sequence uint64
+	// Subject is "maestro.ev.<project>.<aggregate>.<id>"; see [Subject].
+	Subject string
+	// Body is one CloudEvent in structured JSON, byte for byte as it was appended.
+	Body []byte
+}
+
+// Head names a place in the log and the chain's hash behind it. The zero Head is the empty log.
+type Head struct {
+	Sequence uint64 `json:"sequence"`
+	Hash     Hash   `json:"hash"`
+}
+
+// String gives SEQ:HASH, the form that `audit verify --from-head` takes.
+func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Sequence, h.Hash) }
+
+// Snapshot is the encoded state at a place in the log. It is an accelerator and a witness, never the truth.
+type Snapshot struct {
+	Head
+	// Genesis is the chain's hash behind sequence 1: it tells one log from another.
+	Genesis Hash
+	// Format is the version of State's encoding.
+	Format int
+	// State is what projections.State.Encode gave.
+	State []byte
+}
+
+// The errors in which a log answers. Match them with errors.Is.
+var (
+	// ErrConflict: the head is not where the append expected it; nothing was stored.
+	ErrConflict = errors.New("the log's head is not where the append expected it")
+	// ErrUnknown: the append was sent and its outcome is not known; the log must be read before anything is said.
+	ErrUnknown = errors.New("the outcome of the append is unknown")
+	// ErrFull: the log's disk has no room; nothing can be appended until there is.
+	ErrFull = errors.New("the log's disk is full")
+	// ErrReadOnly: the log is damaged, or behind a witness, and takes no writes.
+	ErrReadOnly = errors.New("the log is read-only")
+	// ErrNoSnapshot: there is no usable snapshot there.
+	ErrNoSnapshot = errors.New("no usable snapshot")
+)
+
+// DamageError says where the log is not what it was: a message is missing, or does not fit the chain, or a witness
+// remembers another log. errors.Is(err, ErrReadOnly) holds for it.
+type DamageError struct {
+	// Sequence is the first place that is wrong.
+	Sequence uint64
+	// Why says what was found and what was expected.
+	Why string
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("the log is damaged at sequence %d: %s; restore a backup, or inspect it with `maestro audit verify`", e.Sequence, e.Why)
+}
+
+// Is makes a damaged log a read-only one.
+func (e *DamageError) Is(target error) bool { return target == ErrReadOnly }

@@ -1,0 +1,48 @@
+package events
+
+import "strings"
+
+// SubjectPrefix begins the subject of every stored event, LivePrefix that of its announcement after the commit.
+const (
+	SubjectPrefix = "maestro.ev."
+	LivePrefix    = "maestro.live."
+)
+
+// Subject gives "maestro.ev.<project>.<aggregate>.<id>". Every byte outside [A-Za-z0-9_-] is written =XX, so no id, wherever
+// it comes from, can hold a separator or a wildcard. An empty part is written "=".
+func Subject(project, aggregate, id string) string {
+	var b strings.Builder
+	b.Grow(len(SubjectPrefix) + len(project) + len(aggregate) + len(id) + 2)
+	b.WriteString(SubjectPrefix)
+	writeToken(&b, project)
+	b.WriteByte('.')
+	writeToken(&b, aggregate)
+	b.WriteByte('.')
+	writeToken(&b, id)
+	return b.String()
+}
+
+// LiveSubject turns the subject of a stored event into that of its announcement.
+func LiveSubject(subject string) string { return LivePrefix + strings.TrimPrefix(subject, SubjectPrefix) }
+
+func writeToken(b *strings.Builder, id string) {
+	const hexDigits = "0123456789ABCDEF"
+	if id == "" {
+		b.WriteByte('=')
+		return
+	}
+	for i := range len(id) {
+		c := id[i]
+		if isIDByte(c) {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteByte('=')
+		b.WriteByte(hexDigits[c>>4])
+		b.WriteByte(hexDigits[c&15])
+	}
+}
+
+func isIDByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+}
