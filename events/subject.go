@@ -23,7 +23,9 @@ func Subject(project, aggregate, id string) string {
 }
 
 // LiveSubject turns the subject of a stored event into that of its announcement.
-func LiveSubject(subject string) string { return LivePrefix + strings.TrimPrefix(subject, SubjectPrefix) }
+func LiveSubject(subject string) string {
+	return LivePrefix + strings.TrimPrefix(subject, SubjectPrefix)
+}
 
 func writeToken(b *strings.Builder, id string) {
 	const hexDigits = "0123456789ABCDEF"

@@ -1,0 +1,100 @@
+package commands
+
+import (
+	"fmt"
+	"strings"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// ActorKind says what sort of caller an actor is.
+type ActorKind string
+
+// The kinds of actor.
+const (
+	ActorUser    ActorKind = "user"
+	ActorSession ActorKind = "session"
+	ActorRunner  ActorKind = "runner"
+	ActorSystem  ActorKind = "system"
+)
+
+// Access says what a user's token is good for.
+type Access string
+
+// The kinds of token: an admin may do what the table gives the user, an auditor reads everything, a reader reads its projects.
+const (
+	AccessAdmin    Access = "admin"
+	AccessAuditor  Access = "auditor"
+	AccessReadOnly Access = "read-only"
+)
+
+// Actor is who asks, known from the credential alone.
+type Actor struct {
+	Kind ActorKind
+	// Name is the token's, the session's id, or the runner's.
+	Name string
+	// Project is a session's project.
+	Project string
+	// Access is a user's; Projects are those that a reader may read.
+	Access   Access
+	Projects []string
+	// Authn says how it is known: AuthnToken, AuthnSocket or AuthnNone.
+	Authn string
+}
+
+// How an actor was known.
+const (
+	AuthnToken  = "token"
+	AuthnSocket = "socket"
+	AuthnNone   = "none"
+)
+
+// Admin gives the user that the admin token stands for.
+func Admin(authn string) Actor {
+	return Actor{Kind: ActorUser, Name: "admin", Access: AccessAdmin, Authn: authn}
+}
+
+// SessionActor gives a session as an actor.
+func SessionActor(project, id, authn string) Actor {
+	return Actor{Kind: ActorSession, Name: id, Project: project, Authn: authn}
+}
+
+// Source gives the source attribute of the events that the actor causes.
+func (a Actor) Source() string {
+	switch a.Kind {
+	case ActorUser:
+		return "/users/" + a.Name
+	case ActorSession:
+		return projections.SessionSource(a.Project, a.Name)
+	case ActorRunner:
+		return "/runners/" + a.Name
+	case ActorSystem:
+	}
+	return "/system"
+}
+
+// String names the actor for people.
+func (a Actor) String() string {
+	if a.Kind == ActorSystem {
+		return "the system"
+	}
+	return string(a.Kind) + " " + a.Name
+}
+
+// ActorOf gives the actor that an event came from. Only an admin's token writes, so a user among them is one.
+func ActorOf(e *events.Event) (Actor, error) {
+	if project, session, ok := projections.SessionOfSource(e.Source); ok {
+		return SessionActor(project, session, e.Authn), nil
+	}
+	if name, ok := strings.CutPrefix(e.Source, "/users/"); ok {
+		return Actor{Kind: ActorUser, Name: name, Access: AccessAdmin, Authn: e.Authn}, nil
+	}
+	if name, ok := strings.CutPrefix(e.Source, "/runners/"); ok {
+		return Actor{Kind: ActorRunner, Name: name, Authn: e.Authn}, nil
+	}
+	if e.Source == "/system" {
+		return Actor{Kind: ActorSystem, Authn: e.Authn}, nil
+	}
+	return Actor{}, fmt.Errorf("event %s has the source %q, which is nobody", e.ID, e.Source)
+}

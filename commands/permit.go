@@ -1,0 +1,80 @@
+package commands
+
+import (
+	"slices"
+	"strings"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// Permit answers whether the actor may use this command in this project, by the table alone: nil, or the refusal. What the
+// table leaves to the decision (whose session, which task) is Decide's. project is "" for what belongs to none.
+func Permit(s *projections.State, t *Table, by Actor, id, project string) error {
+	row, ok := t.Row(id)
+	if !ok {
+		return &Refusal{Code: CodeNotFound, Message: "There is no command '" + id + "'", Next: "see `maestro commands`"}
+	}
+	switch by.Kind {
+	case ActorUser:
+		return permitUser(by, row, project)
+	case ActorSession:
+		return permitSession(s, t, by, row, project)
+	case ActorRunner:
+		if row.Who&R != 0 {
+			return nil
+		}
+	case ActorSystem:
+		if row.Who&S != 0 {
+			return nil
+		}
+	}
+	return notAllowed(row.ID, "it is allowed to: "+row.Who.String(), "", "Command '%s' is not allowed for %s", id, by)
+}
+
+func permitUser(by Actor, row Row, project string) error {
+	switch {
+	case row.Who&U == 0:
+		return notAllowed(row.ID, "it is allowed to: "+row.Who.String(), "use the session's own credential", "Command '%s' is not allowed for a user", row.ID)
+	case by.Access == AccessAdmin:
+		return nil
+	case row.Write:
+		return notAllowed(row.ID, "a token of kind "+string(by.Access)+" writes nothing", "use an admin token", "Command '%s' is not allowed for the %s token '%s'", row.ID, by.Access, by.Name)
+	case by.Access == AccessAuditor:
+		return nil
+	case by.Access == AccessReadOnly && !strings.HasPrefix(row.ID, "audit:") && (project == "" || slices.Contains(by.Projects, project)):
+		return nil
+	}
+	return notAllowed(row.ID, "a read-only token reads its own projects", "use a token of that project", "Command '%s' is not allowed for the token '%s' here", row.ID, by.Name)
+}
+
+func permitSession(s *projections.State, t *Table, by Actor, row Row, project string) error {
+	x := s.Session(by.Name)
+	if x == nil || x.Permissions == nil || x.ProjectID != by.Project {
+		return notAllowed(row.ID, "a session whose permissions are unknown may do nothing", "ask whoever runs it to spawn the session again",
+			"Session '%s' has no known permissions", by.Name)
+	}
+	letter := Letter(x.Role, x.Strategy)
+	id := t.canonical(row.ID)
+	if !slices.Contains(x.Permissions.Commands, id) || t.MayList(letter, id) != "" {
+		return notAllowed(row.ID, "its commands are: "+strings.Join(x.Permissions.Commands, ", "), "see `maestro commands`",
+			"Command '%s' is not allowed for %s (%s strategy)", row.ID, x.Role, x.Strategy)
+	}
+	if project != "" && project != x.ProjectID && !createdProject(s, x, project) {
+		return notAllowed(row.ID, "a session works in its own project only", "its project is "+x.ProjectID,
+			"Session '%s' may not touch project '%s'", by.Name, project)
+	}
+	if row.Write && x.Ended() && !isReport(id) {
+		return notAllowed(row.ID, "the session has ended ("+string(x.Status)+"); only reports are still taken, as late ones", "",
+			"Session '%s' has ended", by.Name)
+	}
+	return nil
+}
+
+// createdProject reports whether an orchestrator works in a project that it created itself.
+func createdProject(s *projections.State, x *projections.Session, project string) bool {
+	p := s.Project(project)
+	return p != nil && x.Role == events.RoleOrchestrator && p.CreatedBy == x.Source()
+}
+
+func isReport(id string) bool { return strings.HasPrefix(id, "report:") }

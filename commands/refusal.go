@@ -1,0 +1,71 @@
+package commands
+
+import "fmt"
+
+// Code says in one word why a command was refused; clients match it, and HTTP and exit codes follow from it.
+type Code string
+
+// The codes of refusals.
+const (
+	CodeInvalid    Code = "VALIDATION_ERROR"    // 400: a field is missing or wrong
+	CodeNotAllowed Code = "NOT_ALLOWED"         // 403: the permission table says no
+	CodeNotFound   Code = "NOT_FOUND"           // 404: what it speaks of does not exist
+	CodeConflict   Code = "CONFLICT"            // 409: it stands against what is already so
+	CodeKeyReused  Code = "KEY_REUSED"          // 409: the key was used for another command body
+	CodeTooLarge   Code = "TOO_LARGE"           // 413: more than the log takes
+	CodeRule       Code = "BUSINESS_RULE_ERROR" // 422: the state forbids it
+)
+
+// Refusal is the answer no: a wish that became no event. Match it with errors.As.
+type Refusal struct {
+	Code Code
+	// Message says what is refused.
+	Message string
+	// Why names the rule, Next what to do instead; either may be empty.
+	Why, Next string
+	// Rule is the id of the table's row that refused, if one did.
+	Rule string
+	// Pointer is the RFC 6901 location of the field that is wrong, if one is.
+	Pointer string
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+func invalid(pointer, format string, args ...any) *Refusal {
+	return &Refusal{Code: CodeInvalid, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
+}
+
+func notFound(kind, id string) *Refusal {
+	return &Refusal{Code: CodeNotFound, Message: fmt.Sprintf("%s with id '%s' not found", kind, id), Next: "list what exists with `maestro " + listOf(kind) + " list`"}
+}
+
+func listOf(kind string) string {
+	switch kind {
+	case "Project":
+		return "project"
+	case "Session":
+		return "session"
+	}
+	return "task"
+}
+
+func notAllowed(rule, why, next, format string, args ...any) *Refusal {
+	return &Refusal{Code: CodeNotAllowed, Rule: rule, Why: why, Next: next, Message: fmt.Sprintf(format, args...)}
+}
+
+func forbidden(next, format string, args ...any) *Refusal {
+	return &Refusal{Code: CodeRule, Next: next, Message: fmt.Sprintf(format, args...)}
+}
+
+// UnavailableError: the server cannot write now. The command may or may not happen later; repeated with the same key it is
+// the same command.
+type UnavailableError struct {
+	Why  string
+	Next string
+	// Err is what the log said.
+	Err error
+}
+
+func (e *UnavailableError) Error() string { return e.Why }
+
+func (e *UnavailableError) Unwrap() error { return e.Err }

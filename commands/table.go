@@ -1,0 +1,189 @@
+package commands
+
+import (
+	"slices"
+	"strings"
+
+	"maestro/events"
+)
+
+// Letters is a set of the table's columns.
+type Letters uint8
+
+// The columns of the table: worker, worker with the queue strategy, worker with the tree strategy, orchestrator, user,
+// runner, system.
+const (
+	W Letters = 1 << iota
+	Q
+	T
+	O
+	U
+	R
+	S
+)
+
+const (
+	workers = W | Q | T
+	agents  = workers | O
+)
+
+// Row is one command id of the permission table (contract.md, "Who may do what").
+type Row struct {
+	// ID is the command's id, "command" or "parent:subcommand".
+	ID string
+	// Who may use it without an explicit list.
+	Who Letters
+	// Core commands are a session's whatever its explicit list says.
+	Core bool
+	// Write marks what may become an event; the others are reads.
+	Write bool
+	// Events names the types it may become, without "maestro." and version.
+	Events string
+	// Alias is the row that this id is another name for.
+	Alias string
+	// Rule says what the decision rests on, for people.
+	Rule string
+}
+
+// RulesVersion is the version of the table and of Decide that new events carry.
+const RulesVersion = "1"
+
+// Table is one version of the rules.
+type Table struct {
+	Version string
+	rows    []Row
+	index   map[string]int
+}
+
+// Rules gives the table of a version, or false for one that this maestro does not know. Old versions stay, so that old
+// events are judged by the rules of their time.
+func Rules(version string) (*Table, bool) {
+	if version == RulesVersion {
+		return current, true
+	}
+	return nil, false
+}
+
+// CurrentRules gives the table that decides now.
+func CurrentRules() *Table { return current }
+
+// Rows gives the table's rows in the order of contract.md.
+func (t *Table) Rows() []Row { return slices.Clone(t.rows) }
+
+// Row gives the row of a command id.
+func (t *Table) Row(id string) (Row, bool) {
+	i, ok := t.index[id]
+	if !ok {
+		return Row{}, false
+	}
+	return t.rows[i], true
+}
+
+// Letter gives the column of a role and strategy.
+func Letter(role events.Role, strategy events.Strategy) Letters {
+	switch {
+	case role == events.RoleOrchestrator:
+		return O
+	case role != events.RoleWorker:
+		return 0
+	case strategy == events.StrategyQueue:
+		return Q
+	case strategy == events.StrategyTree:
+		return T
+	}
+	return W
+}
+
+// Defaults gives the commands of a column in the table's order; aliases stand in no list.
+func (t *Table) Defaults(who Letters) []string {
+	var ids []string
+	for _, row := range t.rows {
+		if row.Who&who != 0 && row.Alias == "" {
+			ids = append(ids, row.ID)
+		}
+	}
+	return ids
+}
+
+// Hidden gives, in the table's order, every id that is not in a list, without the runners' and the system's.
+func (t *Table) Hidden(allowed []string) []string {
+	hidden := []string{}
+	for _, row := range t.rows {
+		if row.Alias == "" && row.Who&^(R|S) != 0 && !slices.Contains(allowed, row.ID) {
+			hidden = append(hidden, row.ID)
+		}
+	}
+	return hidden
+}
+
+// Effective gives what an explicit list comes to for a column: the list and the core commands, in the table's order.
+func (t *Table) Effective(who Letters, list []string) []string {
+	var ids []string
+	for _, row := range t.rows {
+		if row.Alias != "" {
+			continue
+		}
+		listed := slices.ContainsFunc(list, func(id string) bool { return t.canonical(id) == row.ID })
+		if row.Core && row.Who&who != 0 || listed {
+			ids = append(ids, row.ID)
+		}
+	}
+	return ids
+}
+
+// canonical gives the id that an alias stands for.
+func (t *Table) canonical(id string) string {
+	if row, ok := t.Row(id); ok && row.Alias != "" {
+		return row.Alias
+	}
+	return id
+}
+
+// MayList says why an explicit list of a column may not hold this id, or "" if it may. A list may add reads that the
+// default lacks, but no write that its role does not have, and nothing that belongs to another by its name.
+func (t *Table) MayList(who Letters, id string) string {
+	row, ok := t.Row(id)
+	switch {
+	case !ok:
+		return "there is no such command"
+	case row.Who&who != 0:
+		return ""
+	case row.Who&(agents|U) == 0:
+		return "it belongs to runners and the system"
+	case row.Write:
+		return "it is a write of others (" + row.Who.String() + ")"
+	case strings.HasPrefix(id, "project:"):
+		return "project commands are an orchestrator's"
+	case strings.HasPrefix(id, "queue:"):
+		return "queue commands need the queue strategy"
+	case row.Who&agents == 0:
+		return "it is the user's"
+	case row.Core:
+		return "it belongs to the other role"
+	}
+	return ""
+}
+
+// String gives the columns as words.
+func (l Letters) String() string {
+	var words []string
+	for _, column := range []struct {
+		letters Letters
+		word    string
+	}{{W, "worker"}, {Q, "queue worker"}, {T, "tree worker"}, {O, "orchestrator"}, {U, "user"}, {R, "runner"}, {S, "system"}} {
+		if l&column.letters != 0 {
+			words = append(words, column.word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+var current = newTable(RulesVersion, rows1)
+
+func newTable(version string, rows []Row) *Table {
+	t := &Table{Version: version, rows: rows, index: make(map[string]int, len(rows))}
+	for i, row := range rows {
+		t.index[row.ID] = i
+	}
+	return t
+}

@@ -1,0 +1,105 @@
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	cloudevent "github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/uuid"
+)
+
+// CloudEvent gives the event as the CloudEvents SDK's type, for whoever speaks CloudEvents and not Maestro.
+func (e *Event) CloudEvent() (cloudevent.Event, error) {
+	body, err := e.Append(nil)
+	if err != nil {
+		return cloudevent.Event{}, err
+	}
+	var out cloudevent.Event
+	if err := json.Unmarshal(body, &out); err != nil {
+		return cloudevent.Event{}, fmt.Errorf("as a CloudEvent: %w", err)
+	}
+	return out, out.Validate()
+}
+
+// FromCloudEvent reads an event of ours out of the SDK's type.
+func FromCloudEvent(in cloudevent.Event) (*Event, error) {
+	if err := in.Validate(); err != nil {
+		return nil, fmt.Errorf("not a valid CloudEvent: %w", err)
+	}
+	entry := byType[in.Type()]
+	if entry == nil {
+		return nil, &UnknownTypeError{Type: in.Type()}
+	}
+	id, err := uuid.Parse(in.ID())
+	if err != nil {
+		return nil, fmt.Errorf("id of an event: %w", err)
+	}
+	e := &Event{ID: id, Source: in.Source(), Time: Instant(in.Time())}
+	if in.Time().IsZero() {
+		return nil, fmt.Errorf("event %s has no time", id)
+	}
+	for name, value := range in.Extensions() {
+		text, ok := value.(string)
+		if !ok {
+			return nil, fmt.Errorf("attribute %s of event %s is not a string", name, id)
+		}
+		if err := e.setExtension(name, text); err != nil {
+			return nil, fmt.Errorf("attribute %s of event %s: %w", name, id, err)
+		}
+	}
+	data := entry.New()
+	if err := json.Unmarshal(in.Data(), data); err != nil {
+		return nil, fmt.Errorf("data of %s: %w", entry.Type, err)
+	}
+	e.Data = data
+	kind, aggregate := data.Aggregate()
+	if in.Subject() != kind+"/"+aggregate {
+		return nil, fmt.Errorf("event %s has subject %q, and its data says %s/%s", id, in.Subject(), kind, aggregate)
+	}
+	return e, nil
+}
+
+func (e *Event) setExtension(name, text string) error {
+	switch name {
+	case "partitionkey":
+		e.Project = text
+	case "causationid":
+		e.CausationID = text
+	case "correlationid":
+		e.CorrelationID = text
+	case "traceparent":
+		e.TraceParent = text
+	case "rules":
+		e.Rules = text
+	case "authn":
+		e.Authn = text
+	case "prevhash":
+		return e.PrevHash.UnmarshalText([]byte(text))
+	case "requesthash":
+		return e.RequestHash.parse(text)
+	case "occurredat":
+		at, err := time.Parse(time.RFC3339Nano, text)
+		e.OccurredAt = Instant(at)
+		return err
+	}
+	return nil
+}
+
+func (h *RequestHash) parse(text string) error {
+	var whole Hash
+	if err := whole.UnmarshalText([]byte(text + strings.Repeat("0", len(text)))); err != nil {
+		return fmt.Errorf("a request hash has %d hexadecimal digits: %q", 2*len(h), text)
+	}
+	copy(h[:], whole[:])
+	return nil
+}
+
+func decodeWithSDK(body []byte) (*Event, error) {
+	var in cloudevent.Event
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, fmt.Errorf("not a CloudEvent in structured JSON: %w", err)
+	}
+	return FromCloudEvent(in)
+}

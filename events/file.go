@@ -1,0 +1,16 @@
+package events
+
+// SessionFileTracked: an agent changed a file.
+type SessionFileTracked struct {
+	SessionID string `json:"sessionId" doc:"the session"`
+	File      string `json:"file" doc:"path as the agent gave it"`
+	TaskID    string `json:"taskId,omitempty" doc:"the task it was for"`
+}
+
+// EventType implements Data.
+func (*SessionFileTracked) EventType() string { return "maestro.session.file_tracked.v1" }
+
+// Aggregate implements Data.
+func (d *SessionFileTracked) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+func (*SessionFileTracked) sealed() {}

@@ -1,0 +1,46 @@
+package events
+
+// ProjectCreated: a project exists from now on.
+type ProjectCreated struct {
+	ProjectID   string `json:"projectId" doc:"the new project"`
+	Name        string `json:"name" doc:"as people call it"`
+	WorkingDir  string `json:"workingDir,omitempty" doc:"where its code lies, absolute"`
+	Description string `json:"description,omitempty" doc:"what it is for"`
+	Blobs       Blobs  `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+}
+
+// ProjectUpdated: the fields that are present have new values.
+type ProjectUpdated struct {
+	ProjectID   string  `json:"projectId" doc:"the project"`
+	Name        *string `json:"name,omitempty" doc:"new name"`
+	WorkingDir  *string `json:"workingDir,omitempty" doc:"new working directory"`
+	Description *string `json:"description,omitempty" doc:"new description"`
+	Blobs       Blobs   `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+}
+
+// ProjectDeleted: the project is gone from the views; its history stays.
+type ProjectDeleted struct {
+	ProjectID string `json:"projectId" doc:"the project"`
+}
+
+// EventType implements Data.
+func (*ProjectCreated) EventType() string { return "maestro.project.created.v1" }
+
+// EventType implements Data.
+func (*ProjectUpdated) EventType() string { return "maestro.project.updated.v1" }
+
+// EventType implements Data.
+func (*ProjectDeleted) EventType() string { return "maestro.project.deleted.v1" }
+
+// Aggregate implements Data.
+func (d *ProjectCreated) Aggregate() (kind, id string) { return AggregateProject, d.ProjectID }
+
+// Aggregate implements Data.
+func (d *ProjectUpdated) Aggregate() (kind, id string) { return AggregateProject, d.ProjectID }
+
+// Aggregate implements Data.
+func (d *ProjectDeleted) Aggregate() (kind, id string) { return AggregateProject, d.ProjectID }
+
+func (*ProjectCreated) sealed() {}
+func (*ProjectUpdated) sealed() {}
+func (*ProjectDeleted) sealed() {}

@@ -1,0 +1,61 @@
+package events
+
+// ReportKind says what an agent reports.
+type ReportKind string
+
+// The five kinds of report of document 003.
+const (
+	ReportProgress   ReportKind = "progress"
+	ReportComplete   ReportKind = "complete"
+	ReportBlocked    ReportKind = "blocked"
+	ReportError      ReportKind = "error"
+	ReportNeedsInput ReportKind = "needs-input"
+)
+
+// TaskSessionStatus is what an agent says about a task; it never moves the task's own status.
+type TaskSessionStatus string
+
+// The session statuses of document 003.
+const (
+	SaysWorking    TaskSessionStatus = "working"
+	SaysBlocked    TaskSessionStatus = "blocked"
+	SaysNeedsInput TaskSessionStatus = "needs_input"
+	SaysCompleted  TaskSessionStatus = "completed"
+	SaysFailed     TaskSessionStatus = "failed"
+)
+
+// SessionStatus gives what a report of this kind says about its tasks; "" for an unknown kind.
+func (k ReportKind) SessionStatus() TaskSessionStatus {
+	switch k {
+	case ReportProgress:
+		return SaysWorking
+	case ReportComplete:
+		return SaysCompleted
+	case ReportBlocked:
+		return SaysBlocked
+	case ReportError:
+		return SaysFailed
+	case ReportNeedsInput:
+		return SaysNeedsInput
+	}
+	return ""
+}
+
+// SessionReported: an agent said how its work goes.
+type SessionReported struct {
+	SessionID        string     `json:"sessionId" doc:"the session that reports"`
+	Kind             ReportKind `json:"kind" doc:"progress, complete, blocked, error or needs-input"`
+	Message          string     `json:"message,omitempty" doc:"its words; absent: sessionStatus moves and no timeline shows it"`
+	TaskIDs          []string   `json:"taskIds,omitempty" doc:"the tasks it is about; absent: the session as a whole"`
+	SessionCompleted bool       `json:"sessionCompleted,omitempty" doc:"complete without tasks: the session is done too"`
+	Late             bool       `json:"late,omitempty" doc:"it came after the session's end and touches no status"`
+	Blobs            Blobs      `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+}
+
+// EventType implements Data.
+func (*SessionReported) EventType() string { return "maestro.session.reported.v1" }
+
+// Aggregate implements Data.
+func (d *SessionReported) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+func (*SessionReported) sealed() {}

@@ -1,0 +1,196 @@
+package events
+
+import "encoding/json"
+
+// Role says which set of commands a session has by default (document 000).
+type Role string
+
+// The roles of document 003.
+const (
+	RoleWorker       Role = "worker"
+	RoleOrchestrator Role = "orchestrator"
+)
+
+// Strategy says how a session works through its tasks (documents 002 and 003).
+type Strategy string
+
+// The strategies of document 002: the first three are a worker's, the others an orchestrator's.
+const (
+	StrategySimple   Strategy = "simple"
+	StrategyQueue    Strategy = "queue"
+	StrategyTree     Strategy = "tree"
+	StrategyDefault  Strategy = "default"
+	StrategyBatching Strategy = "intelligent-batching"
+	StrategyDAG      Strategy = "dag"
+)
+
+// Permissions are what a session may do, frozen when it came to be.
+type Permissions struct {
+	Commands []string `json:"commands" doc:"every command id it may use, in the table's order"`
+	Explicit bool     `json:"explicit,omitempty" doc:"the list was given as allowedCommands, not taken from role and strategy"`
+}
+
+// SessionStatus is where a session stands.
+type SessionStatus string
+
+// Session statuses. The last two are ends.
+const (
+	SessionSpawning  SessionStatus = "spawning"
+	SessionIdle      SessionStatus = "idle"
+	SessionRunning   SessionStatus = "running"
+	SessionWorking   SessionStatus = "working"
+	SessionSaidDone  SessionStatus = "completed"
+	SessionStopped   SessionStatus = "stopped"
+	SessionEndFailed SessionStatus = "failed"
+)
+
+// SessionSpawned: a session was ordered, with its permissions frozen; nothing is launched yet.
+type SessionSpawned struct {
+	SessionID      string          `json:"sessionId" doc:"the new session"`
+	Name           string          `json:"name" doc:"as people call it"`
+	Role           Role            `json:"role" doc:"worker or orchestrator"`
+	Strategy       Strategy        `json:"strategy" doc:"how it works through its tasks"`
+	TaskIDs        []string        `json:"taskIds,omitempty" doc:"its tasks; the first is the primary one"`
+	Started        []string        `json:"started,omitempty" doc:"the tasks that this moved from todo to in_progress"`
+	Unmet          []string        `json:"unmetDependencies,omitempty" doc:"dependencies of its tasks that were not completed"`
+	Strict         bool            `json:"strict,omitempty" doc:"it was to be refused if there were any"`
+	Permissions    Permissions     `json:"permissions" doc:"what it may do"`
+	SpawnedBy      string          `json:"spawnedBy,omitempty" doc:"the session that ordered it; absent: a user"`
+	Model          string          `json:"model,omitempty" doc:"model of the agent"`
+	Agent          string          `json:"agent,omitempty" doc:"claude, codex, gemini or a configured one"`
+	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
+	Context        json.RawMessage `json:"context,omitempty" doc:"free, as given"`
+	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of its manifest in MAESTRO_BLOBS"`
+}
+
+// SessionRegistered: the session reported for work; or, with created, it came to be that way.
+type SessionRegistered struct {
+	SessionID string          `json:"sessionId" doc:"the session"`
+	Created   *SessionCreated `json:"created,omitempty" doc:"what it is, if it was not known before"`
+}
+
+// SessionCreated is what a session is that nobody spawned.
+type SessionCreated struct {
+	Name        string            `json:"name" doc:"as people call it"`
+	Role        Role              `json:"role" doc:"worker or orchestrator"`
+	Strategy    Strategy          `json:"strategy" doc:"how it works through its tasks"`
+	Status      SessionStatus     `json:"status" doc:"where it stands at first"`
+	TaskIDs     []string          `json:"taskIds,omitempty" doc:"its tasks"`
+	Permissions Permissions       `json:"permissions" doc:"what it may do"`
+	Env         map[string]string `json:"env,omitempty" doc:"environment, as the client gave it"`
+	Metadata    json.RawMessage   `json:"metadata,omitempty" doc:"free, as given"`
+	AgentID     string            `json:"agentId,omitempty" doc:"as the client names its agent"`
+}
+
+// SessionUpdated: the fields that are present have new values.
+type SessionUpdated struct {
+	SessionID string            `json:"sessionId" doc:"the session"`
+	Name      *string           `json:"name,omitempty" doc:"new name"`
+	Status    *SessionStatus    `json:"status,omitempty" doc:"idle or working"`
+	AgentID   *string           `json:"agentId,omitempty" doc:"new agent"`
+	TaskIDs   *[]string         `json:"taskIds,omitempty" doc:"new tasks, all of them"`
+	Env       map[string]string `json:"env,omitempty" doc:"merged into its environment"`
+}
+
+// SessionCompleted: the session said that it is done. It may still report.
+type SessionCompleted struct {
+	SessionID string `json:"sessionId" doc:"the session"`
+}
+
+// SessionKilled: somebody with the right to it ended the session.
+type SessionKilled struct {
+	SessionID string        `json:"sessionId" doc:"the session"`
+	Reason    string        `json:"reason,omitempty" doc:"why"`
+	Status    SessionStatus `json:"status" doc:"stopped, or failed"`
+}
+
+// SessionDeleted: the session is gone from the views; its history stays.
+type SessionDeleted struct {
+	SessionID string `json:"sessionId" doc:"the session"`
+}
+
+// SessionNoted: something for the timeline that moves no status.
+type SessionNoted struct {
+	SessionID string          `json:"sessionId" doc:"the session"`
+	Type      string          `json:"type" doc:"kind of entry, such as milestone"`
+	Message   string          `json:"message,omitempty" doc:"as said; absent: a bare event"`
+	TaskID    string          `json:"taskId,omitempty" doc:"the task it is about"`
+	Data      json.RawMessage `json:"data,omitempty" doc:"free, as given"`
+	Blobs     Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+}
+
+// SessionTaskLinked: the task is one of the session's from now on.
+type SessionTaskLinked struct {
+	SessionID string `json:"sessionId" doc:"the session"`
+	TaskID    string `json:"taskId" doc:"the task"`
+}
+
+// SessionTaskUnlinked: the task is the session's no longer.
+type SessionTaskUnlinked struct {
+	SessionID string `json:"sessionId" doc:"the session"`
+	TaskID    string `json:"taskId" doc:"the task"`
+}
+
+// EventType implements Data.
+func (*SessionSpawned) EventType() string { return "maestro.session.spawned.v1" }
+
+// EventType implements Data.
+func (*SessionRegistered) EventType() string { return "maestro.session.registered.v1" }
+
+// EventType implements Data.
+func (*SessionUpdated) EventType() string { return "maestro.session.updated.v1" }
+
+// EventType implements Data.
+func (*SessionCompleted) EventType() string { return "maestro.session.completed.v1" }
+
+// EventType implements Data.
+func (*SessionKilled) EventType() string { return "maestro.session.killed.v1" }
+
+// EventType implements Data.
+func (*SessionDeleted) EventType() string { return "maestro.session.deleted.v1" }
+
+// EventType implements Data.
+func (*SessionNoted) EventType() string { return "maestro.session.noted.v1" }
+
+// EventType implements Data.
+func (*SessionTaskLinked) EventType() string { return "maestro.session.task_linked.v1" }
+
+// EventType implements Data.
+func (*SessionTaskUnlinked) EventType() string { return "maestro.session.task_unlinked.v1" }
+
+// Aggregate implements Data.
+func (d *SessionSpawned) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Aggregate implements Data.
+func (d *SessionRegistered) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Aggregate implements Data.
+func (d *SessionUpdated) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Aggregate implements Data.
+func (d *SessionCompleted) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Aggregate implements Data.
+func (d *SessionKilled) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Aggregate implements Data.
+func (d *SessionDeleted) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Aggregate implements Data.
+func (d *SessionNoted) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Aggregate implements Data.
+func (d *SessionTaskLinked) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Aggregate implements Data.
+func (d *SessionTaskUnlinked) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+func (*SessionSpawned) sealed()      {}
+func (*SessionRegistered) sealed()   {}
+func (*SessionUpdated) sealed()      {}
+func (*SessionCompleted) sealed()    {}
+func (*SessionKilled) sealed()       {}
+func (*SessionDeleted) sealed()      {}
+func (*SessionNoted) sealed()        {}
+func (*SessionTaskLinked) sealed()   {}
+func (*SessionTaskUnlinked) sealed() {}

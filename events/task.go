@@ -1,0 +1,97 @@
+package events
+
+import "encoding/json"
+
+// TaskStatus is the authoritative state of a task. Only a user or an orchestrator moves it (document 003).
+type TaskStatus string
+
+// The task statuses of document 003.
+const (
+	TaskTodo       TaskStatus = "todo"
+	TaskInProgress TaskStatus = "in_progress"
+	TaskCompleted  TaskStatus = "completed"
+	TaskCancelled  TaskStatus = "cancelled"
+	TaskBlocked    TaskStatus = "blocked"
+)
+
+// StatusChange is one move of a task's status.
+type StatusChange struct {
+	From TaskStatus `json:"from" doc:"status before"`
+	To   TaskStatus `json:"to" doc:"status after"`
+}
+
+// TaskCreated: a task exists from now on, with status todo.
+type TaskCreated struct {
+	TaskID             string          `json:"taskId" doc:"the new task"`
+	Title              string          `json:"title" doc:"1 to 200 characters"`
+	Description        string          `json:"description,omitempty" doc:"what is to be done"`
+	AcceptanceCriteria []string        `json:"acceptanceCriteria,omitempty" doc:"what must be true when it is done"`
+	Priority           string          `json:"priority" doc:"low, medium, high or critical"`
+	ParentID           string          `json:"parentId,omitempty" doc:"the task above it; absent: a root task"`
+	Dependencies       []string        `json:"dependencies,omitempty" doc:"tasks that must be completed first"`
+	InitialPrompt      string          `json:"initialPrompt,omitempty" doc:"what to tell the agent first"`
+	SkillIDs           []string        `json:"skillIds,omitempty" doc:"skills that the work needs"`
+	Model              string          `json:"model,omitempty" doc:"model that should do it"`
+	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"free, as given"`
+	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+}
+
+// TaskUpdated: the fields that are present have new values.
+type TaskUpdated struct {
+	TaskID             string          `json:"taskId" doc:"the task"`
+	Title              *string         `json:"title,omitempty" doc:"new title"`
+	Description        *string         `json:"description,omitempty" doc:"new description"`
+	AcceptanceCriteria *[]string       `json:"acceptanceCriteria,omitempty" doc:"new criteria, all of them"`
+	Priority           *string         `json:"priority,omitempty" doc:"new priority"`
+	Dependencies       *[]string       `json:"dependencies,omitempty" doc:"new dependencies, all of them"`
+	SkillIDs           *[]string       `json:"skillIds,omitempty" doc:"new skills, all of them"`
+	AgentIDs           *[]string       `json:"agentIds,omitempty" doc:"new agents, all of them"`
+	Model              *string         `json:"model,omitempty" doc:"new model"`
+	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"new metadata, whole"`
+	Status             *StatusChange   `json:"status,omitempty" doc:"the move of its status, if it moved"`
+	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+}
+
+// TaskStatusChanged: somebody with the right to it moved the task's status.
+type TaskStatusChanged struct {
+	TaskID string     `json:"taskId" doc:"the task"`
+	From   TaskStatus `json:"from" doc:"status before"`
+	To     TaskStatus `json:"to" doc:"status after"`
+	Reason string     `json:"reason,omitempty" doc:"why"`
+}
+
+// TaskDeleted: the task, and with recursive its descendants, are gone from the views; their history stays.
+type TaskDeleted struct {
+	TaskID      string   `json:"taskId" doc:"the task"`
+	Recursive   bool     `json:"recursive,omitempty" doc:"its descendants went with it"`
+	Descendants []string `json:"descendants,omitempty" doc:"which they were, parents first"`
+}
+
+// EventType implements Data.
+func (*TaskCreated) EventType() string { return "maestro.task.created.v1" }
+
+// EventType implements Data.
+func (*TaskUpdated) EventType() string { return "maestro.task.updated.v1" }
+
+// EventType implements Data.
+func (*TaskStatusChanged) EventType() string { return "maestro.task.status_changed.v1" }
+
+// EventType implements Data.
+func (*TaskDeleted) EventType() string { return "maestro.task.deleted.v1" }
+
+// Aggregate implements Data.
+func (d *TaskCreated) Aggregate() (kind, id string) { return AggregateTask, d.TaskID }
+
+// Aggregate implements Data.
+func (d *TaskUpdated) Aggregate() (kind, id string) { return AggregateTask, d.TaskID }
+
+// Aggregate implements Data.
+func (d *TaskStatusChanged) Aggregate() (kind, id string) { return AggregateTask, d.TaskID }
+
+// Aggregate implements Data.
+func (d *TaskDeleted) Aggregate() (kind, id string) { return AggregateTask, d.TaskID }
+
+func (*TaskCreated) sealed()       {}
+func (*TaskUpdated) sealed()       {}
+func (*TaskStatusChanged) sealed() {}
+func (*TaskDeleted) sealed()       {}

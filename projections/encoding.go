@@ -1,0 +1,229 @@
+package projections
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"maestro/events"
+)
+
+// Format is the version of what Encode writes. A snapshot of another format is not used.
+const Format = 1
+
+// header is the first part of an encoded state: everything but the two long lists.
+type header struct {
+	Head     events.Head
+	Genesis  events.Hash
+	At       time.Time
+	Projects []*Project
+	Tasks    []*Task
+	Sessions []*Session
+	Entries  int
+	IDs      int
+}
+
+// Image is an unchanging picture of a state, cheap to take; encoding it may go on while the state moves.
+type Image struct {
+	header  header
+	entries []*Entry
+	ids     []uuid.UUID
+}
+
+// Image takes a picture of a committed state. It costs a pointer for each project, task and session.
+func (s *State) Image() *Image {
+	if s.under != nil {
+		panic("projections: only a committed state has an image")
+	}
+	image := &Image{header: header{Head: s.head, Genesis: s.genesis, At: s.at, Entries: len(s.entries), IDs: len(s.ids)}, entries: s.entries, ids: s.ids}
+	for _, project := range s.projectIDs {
+		image.header.Projects = append(image.header.Projects, s.projects.get(project))
+		for _, id := range s.taskIDs.get(project) {
+			image.header.Tasks = append(image.header.Tasks, s.tasks.get(id))
+		}
+		for _, id := range s.sessionIDs.get(project) {
+			image.header.Sessions = append(image.header.Sessions, s.sessions.get(id))
+		}
+	}
+	return image
+}
+
+// Head gives the place in the log that the picture shows.
+func (i *Image) Head() events.Head { return i.header.Head }
+
+// Genesis gives the chain's hash behind sequence 1.
+func (i *Image) Genesis() events.Hash { return i.header.Genesis }
+
+// Encode gives the state as bytes: equal states give equal bytes, on any machine.
+func (i *Image) Encode() ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(&i.header); err != nil {
+		return nil, fmt.Errorf("encode the state: %w", err)
+	}
+	b := make([]byte, 0, buffer.Len()+len(i.ids)*len(uuid.UUID{})+len(i.entries)*128)
+	b = append(b, buffer.Bytes()...)
+	for _, id := range i.ids {
+		b = append(b, id[:]...)
+	}
+	strings := make(map[string]uint64)
+	for _, e := range i.entries {
+		b = appendEntry(b, e, strings)
+	}
+	return b, nil
+}
+
+// Encode gives the state as bytes; see [Image.Encode].
+func (s *State) Encode() ([]byte, error) { return s.Image().Encode() }
+
+// Entry strings that recur (types, sources, ids) are written once and then by number.
+func appendEntry(b []byte, e *Entry, seen map[string]uint64) []byte {
+	var flags uint64
+	if e.Bare {
+		flags |= 1
+	}
+	if e.Late {
+		flags |= 2
+	}
+	b = binary.AppendUvarint(b, e.Sequence)
+	b = binary.AppendUvarint(b, uint64(e.Index))
+	b = binary.AppendVarint(b, e.At)
+	b = binary.AppendVarint(b, e.OccurredAt)
+	b = binary.AppendUvarint(b, flags)
+	for _, s := range []string{e.Type, e.Source, e.SessionID, e.TaskID, e.AboutTask, e.Blob} {
+		number, ok := seen[s]
+		if ok {
+			b = binary.AppendUvarint(b, number)
+			continue
+		}
+		seen[s] = uint64(len(seen)) + 1
+		b = binary.AppendUvarint(b, 0)
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	b = binary.AppendUvarint(b, uint64(len(e.Message)))
+	b = append(b, e.Message...)
+	b = binary.AppendUvarint(b, uint64(len(e.Data)))
+	return append(b, e.Data...)
+}
+
+// Decode rebuilds a committed state from what Encode gave. It checks no more than the form: whether the state is the log's is
+// for the caller to see from [State.Head].
+func Decode(b []byte) (*State, error) {
+	end := bytes.IndexByte(b, '\n')
+	if end < 0 {
+		return nil, errors.New("an encoded state begins with a line of JSON")
+	}
+	var h header
+	if err := json.Unmarshal(b[:end], &h); err != nil {
+		return nil, fmt.Errorf("decode a state: %w", err)
+	}
+	s := New()
+	s.head, s.genesis, s.at = h.Head, h.Genesis, h.At.UTC()
+	for _, p := range h.Projects {
+		s.projects.put(p.ID, p)
+		s.projectIDs = append(s.projectIDs, p.ID)
+	}
+	for _, t := range h.Tasks {
+		s.tasks.put(t.ID, t)
+		s.taskIDs.put(t.ProjectID, append(s.taskIDs.get(t.ProjectID), t.ID))
+		if t.ParentID != "" {
+			s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
+		}
+	}
+	for _, x := range h.Sessions {
+		s.sessions.put(x.ID, x)
+		s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
+	}
+	r := reader{b: b[end+1:]}
+	if uint64(h.IDs) != h.Head.Sequence || h.IDs > len(r.b)/len(uuid.UUID{}) || h.Entries < 0 {
+		return nil, errors.New("decode a state: the event ids are not all there")
+	}
+	s.ids = make([]uuid.UUID, h.IDs)
+	for i := range s.ids {
+		copy(s.ids[i][:], r.take(uint64(len(uuid.UUID{}))))
+		s.accepted[s.ids[i]] = uint64(i) + 1
+	}
+	strings := []string{""}
+	for range h.Entries {
+		e := r.entry(&strings)
+		if r.bad {
+			break
+		}
+		s.entries = append(s.entries, e)
+		if e.SessionID != "" {
+			s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), e))
+		}
+		if e.TaskID != "" {
+			s.taskTimelines.put(e.TaskID, append(s.taskTimelines.get(e.TaskID), e))
+		}
+	}
+	if r.bad || len(r.b) != 0 {
+		return nil, errors.New("decode a state: the timelines are cut or overlong")
+	}
+	return s, nil
+}
+
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) take(n uint64) []byte {
+	if r.bad || n > uint64(len(r.b)) {
+		r.bad = true
+		return nil
+	}
+	taken := r.b[:n:n]
+	r.b = r.b[n:]
+	return taken
+}
+
+func (r *reader) uvarint() uint64 {
+	value, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.b = r.b[n:]
+	return value
+}
+
+func (r *reader) varint() int64 {
+	value, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.b = r.b[n:]
+	return value
+}
+
+func (r *reader) entry(seen *[]string) *Entry {
+	e := &Entry{Sequence: r.uvarint(), Index: int(r.uvarint()), At: r.varint(), OccurredAt: r.varint()}
+	flags := r.uvarint()
+	e.Bare, e.Late = flags&1 != 0, flags&2 != 0
+	for _, field := range []*string{&e.Type, &e.Source, &e.SessionID, &e.TaskID, &e.AboutTask, &e.Blob} {
+		number := r.uvarint()
+		if number == 0 {
+			*seen = append(*seen, string(r.take(r.uvarint())))
+			number = uint64(len(*seen)) - 1
+		}
+		if number >= uint64(len(*seen)) {
+			r.bad = true
+			return nil
+		}
+		*field = (*seen)[number]
+	}
+	e.Message = string(r.take(r.uvarint()))
+	if n := r.uvarint(); n > 0 {
+		e.Data = json.RawMessage(r.take(n))
+	}
+	return e
+}

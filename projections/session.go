@@ -1,0 +1,295 @@
+package projections
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+
+	"maestro/events"
+)
+
+// Session is what is true of a session. Times are milliseconds since 1970, 0 for never. Immutable.
+type Session struct {
+	ID        string
+	ProjectID string
+	Name      string
+	Role      events.Role
+	Strategy  events.Strategy
+	Status    events.SessionStatus
+	TaskIDs   []string
+	// Permissions are nil when they are unknown: then the session may do nothing.
+	Permissions *events.Permissions
+	// SpawnedBy is the session that ordered it, "" if a user did.
+	SpawnedBy      string
+	Spawned        bool
+	Model          string
+	Agent          string
+	AgentID        string
+	Skills         []string
+	Context        json.RawMessage
+	Metadata       json.RawMessage
+	Env            map[string]string
+	ManifestDigest string
+	// Generation goes into the session's secret: raising it revokes the secret.
+	Generation int
+	// Cause is the event that made it, Correlation the first of that chain of causes.
+	Cause, Correlation string
+	EndReason          string
+	StartedAt          int64
+	LastActivity       int64
+	CompletedAt        int64
+	EndedAt            int64
+	Deleted            bool
+}
+
+// Source gives the source of the events that the session causes.
+func (x *Session) Source() string { return SessionSource(x.ProjectID, x.ID) }
+
+// SessionSource gives "/projects/<project>/sessions/<session>".
+func SessionSource(project, session string) string {
+	return "/projects/" + project + "/sessions/" + session
+}
+
+// Ended reports whether the session was killed, exited or timed out; one that only said that it is done has not ended.
+func (x *Session) Ended() bool { return x.EndedAt != 0 }
+
+// Active reports whether the session is at work or about to be.
+func (x *Session) Active() bool { return !x.Ended() && x.Status != events.SessionSaidDone }
+
+// Session gives the session, or nil when there is none or it was deleted.
+func (s *State) Session(id string) *Session {
+	if x := s.sessions.get(id); x != nil && !x.Deleted {
+		return x
+	}
+	return nil
+}
+
+// SessionProject gives the project of a session, also of a deleted one, and "" when there never was such a session.
+func (s *State) SessionProject(id string) string {
+	if x := s.sessions.get(id); x != nil {
+		return x.ProjectID
+	}
+	return ""
+}
+
+// Sessions gives a project's sessions in order of creation.
+func (s *State) Sessions(project string) iter.Seq[*Session] {
+	return func(yield func(*Session) bool) {
+		for _, id := range s.sessionIDs.get(project) {
+			if x := s.Session(id); x != nil && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+func (s *State) changeSession(id string, edit func(*Session)) {
+	before := s.sessions.get(id)
+	after := *before
+	edit(&after)
+	s.changes = append(s.changes, Change{KindSession, id, before, &after})
+	s.sessions.put(id, &after)
+}
+
+// heard moves the activity of the session that the event comes from, and of the one that it happened to.
+func (s *State) heard(e *events.Event) {
+	at := e.Time.UnixMilli()
+	_, author, _ := SessionOfSource(e.Source)
+	if x := s.Session(author); x != nil {
+		s.changeSession(author, func(x *Session) {
+			x.LastActivity = at
+			if x.Status == events.SessionSpawning || x.Status == events.SessionIdle {
+				if update, ok := e.Data.(*events.SessionUpdated); !ok || update.Status == nil {
+					x.Status = events.SessionRunning
+				}
+			}
+		})
+	}
+	if kind, id := e.Data.Aggregate(); kind == events.AggregateSession && id != author {
+		if x := s.Session(id); x != nil && x.LastActivity != at {
+			s.changeSession(id, func(x *Session) { x.LastActivity = at })
+		}
+	}
+}
+
+// admit puts a new session in place, with its tasks linked to it and its first timeline entries.
+func (s *State) admit(f fact, x *Session, started []string) error {
+	if s.sessions.get(x.ID) != nil {
+		return exists("session", x.ID)
+	}
+	if s.Project(f.Project) == nil {
+		return missing("project", f.Project)
+	}
+	for _, id := range x.TaskIDs {
+		if s.Task(id) == nil {
+			return missing("task", id)
+		}
+	}
+	x.ProjectID, x.StartedAt, x.LastActivity, x.Generation = f.Project, f.at, f.at, 1
+	x.Cause = f.ID.String()
+	x.Correlation = f.CorrelationID
+	if x.Correlation == "" {
+		x.Correlation = x.Cause
+	}
+	s.changes = append(s.changes, Change{KindSession, x.ID, (*Session)(nil), x})
+	s.sessions.put(x.ID, x)
+	s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
+	s.changeProject(x.ProjectID, func(p *Project) { p.Sessions++ })
+	s.note(f, Entry{Type: "session_started", SessionID: x.ID, Message: "Session created"})
+	for _, id := range x.TaskIDs {
+		s.changeTask(id, func(t *Task) {
+			t.addSession(x.ID)
+			if slices.Contains(started, id) {
+				t.moveTo(events.TaskInProgress, f.at)
+			}
+		})
+		s.note(f, Entry{Type: "task_started", SessionID: x.ID, TaskID: id, Message: "Started working on task"})
+	}
+	return nil
+}
+
+func (s *State) sessionSpawned(f fact, d *events.SessionSpawned) error {
+	return s.admit(f, &Session{
+		ID: d.SessionID, Name: d.Name, Role: d.Role, Strategy: d.Strategy, Status: events.SessionSpawning, TaskIDs: d.TaskIDs,
+		Permissions: &d.Permissions, SpawnedBy: d.SpawnedBy, Spawned: true, Model: d.Model, Agent: d.Agent, Skills: d.Skills,
+		Context: d.Context, ManifestDigest: d.ManifestDigest,
+	}, d.Started)
+}
+
+func (s *State) sessionRegistered(f fact, d *events.SessionRegistered) error {
+	if c := d.Created; c != nil {
+		return s.admit(f, &Session{
+			ID: d.SessionID, Name: c.Name, Role: c.Role, Strategy: c.Strategy, Status: c.Status, TaskIDs: c.TaskIDs,
+			Permissions: &c.Permissions, Env: c.Env, Metadata: c.Metadata, AgentID: c.AgentID,
+		}, nil)
+	}
+	if s.Session(d.SessionID) == nil {
+		return missing("session", d.SessionID)
+	}
+	s.changeSession(d.SessionID, func(x *Session) { x.Status, x.LastActivity = events.SessionRunning, f.at })
+	return nil
+}
+
+func (s *State) sessionUpdated(f fact, d *events.SessionUpdated) error {
+	before := s.Session(d.SessionID)
+	if before == nil {
+		return missing("session", d.SessionID)
+	}
+	s.changeSession(d.SessionID, func(x *Session) {
+		set(&x.Name, d.Name)
+		set(&x.Status, d.Status)
+		set(&x.AgentID, d.AgentID)
+		set(&x.TaskIDs, d.TaskIDs)
+		if d.Env != nil {
+			env := maps.Clone(x.Env)
+			if env == nil {
+				env = make(map[string]string, len(d.Env))
+			}
+			maps.Copy(env, d.Env)
+			x.Env = env
+		}
+		x.LastActivity = f.at
+	})
+	if d.TaskIDs != nil {
+		for _, id := range *d.TaskIDs {
+			if s.Task(id) != nil {
+				s.changeTask(id, func(t *Task) { t.addSession(d.SessionID) })
+			}
+		}
+	}
+	return nil
+}
+
+func (s *State) sessionCompleted(f fact, d *events.SessionCompleted) error {
+	if s.Session(d.SessionID) == nil {
+		return missing("session", d.SessionID)
+	}
+	s.completeSession(f, d.SessionID)
+	s.note(f, Entry{Type: "session_completed", SessionID: d.SessionID, Message: "Session completed"})
+	return nil
+}
+
+func (s *State) completeSession(f fact, id string) {
+	s.changeSession(id, func(x *Session) {
+		x.Status, x.CompletedAt, x.LastActivity = events.SessionSaidDone, f.at, f.at
+	})
+}
+
+func (s *State) sessionKilled(f fact, d *events.SessionKilled) error {
+	if s.Session(d.SessionID) == nil {
+		return missing("session", d.SessionID)
+	}
+	s.changeSession(d.SessionID, func(x *Session) {
+		x.Status, x.EndReason, x.EndedAt, x.CompletedAt, x.LastActivity = d.Status, d.Reason, f.at, f.at, f.at
+	})
+	message := "Session " + string(d.Status)
+	if d.Reason != "" {
+		message += ": " + d.Reason
+	}
+	s.note(f, Entry{Type: "session_" + string(d.Status), SessionID: d.SessionID, Message: message})
+	return nil
+}
+
+func (s *State) sessionDeleted(f fact, d *events.SessionDeleted) error {
+	x := s.Session(d.SessionID)
+	if x == nil {
+		return missing("session", d.SessionID)
+	}
+	s.changeSession(d.SessionID, func(x *Session) {
+		x.Deleted, x.LastActivity = true, f.at
+		if x.EndedAt == 0 {
+			x.EndedAt = f.at
+		}
+	})
+	s.changeProject(x.ProjectID, func(p *Project) { p.Sessions-- })
+	return nil
+}
+
+func (s *State) sessionNoted(f fact, d *events.SessionNoted) error {
+	if s.Session(d.SessionID) == nil {
+		return missing("session", d.SessionID)
+	}
+	e := Entry{Type: d.Type, SessionID: d.SessionID, Message: d.Message, Blob: d.Blobs["message"], Data: d.Data, Bare: d.Message == ""}
+	if t := s.Task(d.TaskID); t != nil && t.ProjectID == f.Project {
+		e.TaskID = d.TaskID
+	} else {
+		e.AboutTask = d.TaskID
+	}
+	s.note(f, e)
+	return nil
+}
+
+func (s *State) sessionTaskLinked(f fact, d *events.SessionTaskLinked) error {
+	if s.Session(d.SessionID) == nil {
+		return missing("session", d.SessionID)
+	}
+	if s.Task(d.TaskID) == nil {
+		return missing("task", d.TaskID)
+	}
+	s.changeSession(d.SessionID, func(x *Session) {
+		x.LastActivity = f.at
+		if !slices.Contains(x.TaskIDs, d.TaskID) {
+			x.TaskIDs = append(slices.Clip(x.TaskIDs), d.TaskID)
+		}
+	})
+	s.changeTask(d.TaskID, func(t *Task) { t.addSession(d.SessionID); t.UpdatedAt = f.at })
+	s.note(f, Entry{Type: "task_started", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Added task to session"})
+	return nil
+}
+
+func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error {
+	if s.Session(d.SessionID) == nil {
+		return missing("session", d.SessionID)
+	}
+	if s.tasks.get(d.TaskID) == nil {
+		return missing("task", d.TaskID)
+	}
+	without := func(ids []string, id string) []string {
+		return slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
+	}
+	s.changeSession(d.SessionID, func(x *Session) { x.TaskIDs, x.LastActivity = without(x.TaskIDs, d.TaskID), f.at })
+	s.changeTask(d.TaskID, func(t *Task) { t.SessionIDs, t.UpdatedAt = without(t.SessionIDs, d.SessionID), f.at })
+	s.note(f, Entry{Type: "task_completed", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Removed task from session"})
+	return nil
+}

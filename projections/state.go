@@ -1,0 +1,226 @@
+package projections
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"maestro/events"
+)
+
+// State is the fold of a log up to a sequence. It is not safe for concurrent use: its owner (commands.Handler) lets one
+// goroutine write, and none read meanwhile.
+type State struct {
+	under *State
+
+	head    events.Head
+	genesis events.Hash
+	at      time.Time
+
+	accepted map[uuid.UUID]uint64
+	ids      []uuid.UUID
+
+	projectIDs []string
+	projects   table[*Project]
+	tasks      table[*Task]
+	taskIDs    table[[]string] // by project, in order of creation
+	children   table[[]string] // by parent, in order of creation
+	sessions   table[*Session]
+	sessionIDs table[[]string] // by project, in order of creation
+
+	entries          []*Entry
+	sessionTimelines table[Timeline]
+	taskTimelines    table[Timeline]
+
+	changes []Change
+}
+
+// New gives the state of the empty log.
+func New() *State { return build(nil) }
+
+// Overlay gives a state that reads through to s and keeps every change to itself until [State.Commit]. s must not change
+// while the overlay lives, but by that Commit.
+func (s *State) Overlay() *State {
+	if s.under != nil {
+		panic("projections: an overlay has no overlay")
+	}
+	o := build(s)
+	o.follow()
+	return o
+}
+
+func build(under *State) *State {
+	s := &State{under: under, accepted: make(map[uuid.UUID]uint64)}
+	if under == nil {
+		s.projects = newTable[*Project](nil)
+		s.tasks = newTable[*Task](nil)
+		s.taskIDs = newTable[[]string](nil)
+		s.children = newTable[[]string](nil)
+		s.sessions = newTable[*Session](nil)
+		s.sessionIDs = newTable[[]string](nil)
+		s.sessionTimelines = newTable[Timeline](nil)
+		s.taskTimelines = newTable[Timeline](nil)
+		return s
+	}
+	s.projects = newTable(&under.projects)
+	s.tasks = newTable(&under.tasks)
+	s.taskIDs = newTable(&under.taskIDs)
+	s.children = newTable(&under.children)
+	s.sessions = newTable(&under.sessions)
+	s.sessionIDs = newTable(&under.sessionIDs)
+	s.sessionTimelines = newTable(&under.sessionTimelines)
+	s.taskTimelines = newTable(&under.taskTimelines)
+	return s
+}
+
+// follow makes the overlay begin where the state under it stands.
+func (s *State) follow() {
+	s.head, s.genesis, s.at = s.under.head, s.under.genesis, s.under.at
+	s.ids, s.projectIDs, s.entries = s.under.ids, s.under.projectIDs, s.under.entries
+}
+
+// Commit moves everything the overlay holds into the state under it and leaves the overlay empty, ready for more.
+func (s *State) Commit() {
+	under := s.under
+	for id, sequence := range s.accepted {
+		under.accepted[id] = sequence
+	}
+	clear(s.accepted)
+	s.projects.settle()
+	s.tasks.settle()
+	s.taskIDs.settle()
+	s.children.settle()
+	s.sessions.settle()
+	s.sessionIDs.settle()
+	s.sessionTimelines.settle()
+	s.taskTimelines.settle()
+	under.head, under.genesis, under.at = s.head, s.genesis, s.at
+	under.ids, under.projectIDs, under.entries = s.ids, s.projectIDs, s.entries
+}
+
+// Drop forgets everything the overlay holds and leaves it where the state under it stands.
+func (s *State) Drop() {
+	clear(s.accepted)
+	clear(s.projects.rows)
+	clear(s.tasks.rows)
+	clear(s.taskIDs.rows)
+	clear(s.children.rows)
+	clear(s.sessions.rows)
+	clear(s.sessionIDs.rows)
+	clear(s.sessionTimelines.rows)
+	clear(s.taskTimelines.rows)
+	s.follow()
+}
+
+// Head gives the sequence of the last event applied and the chain's hash behind it.
+func (s *State) Head() events.Head { return s.head }
+
+// Genesis gives the chain's hash behind sequence 1, which tells one log from another; zero for the empty log.
+func (s *State) Genesis() events.Hash { return s.genesis }
+
+// At gives the time of the last event applied; the next is never before it.
+func (s *State) At() time.Time { return s.at }
+
+// Accepted gives the sequence of the event with this id, if it was ever accepted.
+func (s *State) Accepted(id uuid.UUID) (sequence uint64, ok bool) {
+	if sequence, ok = s.accepted[id]; !ok && s.under != nil {
+		sequence, ok = s.under.accepted[id]
+	}
+	return sequence, ok
+}
+
+// EventID gives the id of the event at a sequence that was applied.
+func (s *State) EventID(sequence uint64) (uuid.UUID, bool) {
+	if sequence == 0 || sequence > uint64(len(s.ids)) {
+		return uuid.UUID{}, false
+	}
+	return s.ids[sequence-1], true
+}
+
+// Apply folds the event at sequence into the state and gives what it changed, in order; the slice is valid until the next
+// Apply. body is the event's hash, [events.BodyHash]. An event that is not the next one of the chain gives
+// *events.DamageError and changes nothing, as does one that contradicts the state, which no writer of ours appends.
+func (s *State) Apply(sequence uint64, e *events.Event, body events.Hash) ([]Change, error) {
+	if sequence != s.head.Sequence+1 {
+		return nil, &events.DamageError{Sequence: s.head.Sequence + 1, Why: fmt.Sprintf("the event at sequence %d came instead", sequence)}
+	}
+	if e.PrevHash != s.head.Hash {
+		return nil, &events.DamageError{Sequence: sequence, Why: fmt.Sprintf("it follows an event with hash %s, and the one before it has %s", e.PrevHash, s.head.Hash)}
+	}
+	if at, ok := s.Accepted(e.ID); ok {
+		return nil, &events.DamageError{Sequence: sequence, Why: fmt.Sprintf("event %s stands at sequence %d already", e.ID, at)}
+	}
+	if e.Time.Before(s.at) {
+		return nil, &events.DamageError{Sequence: sequence, Why: fmt.Sprintf("its time %s is before that of the event before it", e.Time)}
+	}
+	s.changes = s.changes[:0]
+	if err := s.fold(sequence, e); err != nil {
+		return nil, &events.DamageError{Sequence: sequence, Why: err.Error()}
+	}
+	s.heard(e)
+	s.head = events.Head{Sequence: sequence, Hash: events.Next(e.PrevHash, body)}
+	if sequence == 1 {
+		s.genesis = s.head.Hash
+	}
+	s.at = e.Time
+	s.accepted[e.ID] = sequence
+	s.ids = append(s.ids, e.ID)
+	return s.changes, nil
+}
+
+// fold must check before it changes anything: an error leaves the state as it was.
+func (s *State) fold(sequence uint64, e *events.Event) error {
+	f := fact{Event: e, sequence: sequence, at: e.Time.UnixMilli()}
+	switch d := e.Data.(type) {
+	case *events.ProjectCreated:
+		return s.projectCreated(f, d)
+	case *events.ProjectUpdated:
+		return s.projectUpdated(f, d)
+	case *events.ProjectDeleted:
+		return s.projectDeleted(f, d)
+	case *events.TaskCreated:
+		return s.taskCreated(f, d)
+	case *events.TaskUpdated:
+		return s.taskUpdated(f, d)
+	case *events.TaskStatusChanged:
+		return s.taskStatusChanged(f, d)
+	case *events.TaskDeleted:
+		return s.taskDeleted(f, d)
+	case *events.SessionSpawned:
+		return s.sessionSpawned(f, d)
+	case *events.SessionRegistered:
+		return s.sessionRegistered(f, d)
+	case *events.SessionUpdated:
+		return s.sessionUpdated(f, d)
+	case *events.SessionCompleted:
+		return s.sessionCompleted(f, d)
+	case *events.SessionKilled:
+		return s.sessionKilled(f, d)
+	case *events.SessionDeleted:
+		return s.sessionDeleted(f, d)
+	case *events.SessionReported:
+		return s.sessionReported(f, d)
+	case *events.SessionNoted:
+		return s.sessionNoted(f, d)
+	case *events.SessionFileTracked:
+		return s.sessionFileTracked(f, d)
+	case *events.SessionTaskLinked:
+		return s.sessionTaskLinked(f, d)
+	case *events.SessionTaskUnlinked:
+		return s.sessionTaskUnlinked(f, d)
+	}
+	return &events.UnknownTypeError{Type: e.Data.EventType()}
+}
+
+// fact is an event at its place in the log.
+type fact struct {
+	*events.Event
+	sequence uint64
+	at       int64 // milliseconds
+}
+
+func missing(kind, id string) error {
+	return fmt.Errorf("it speaks of the %s %q, which does not exist", kind, id)
+}
+func exists(kind, id string) error { return fmt.Errorf("it creates the %s %q, which exists", kind, id) }

@@ -1,0 +1,305 @@
+package projections
+
+import (
+	"encoding/json"
+	"iter"
+	"slices"
+
+	"maestro/events"
+)
+
+// Task is what is true of a task. Times are milliseconds since 1970, 0 for never. Immutable.
+type Task struct {
+	ID                 string
+	ProjectID          string
+	ParentID           string
+	Title              string
+	Description        string
+	AcceptanceCriteria []string
+	Priority           string
+	Dependencies       []string
+	InitialPrompt      string
+	SkillIDs           []string
+	AgentIDs           []string
+	Model              string
+	Metadata           json.RawMessage
+	Blobs              events.Blobs
+	// Status is the authoritative one: only a user or an orchestrator moves it.
+	Status events.TaskStatus
+	// Says holds what each of its sessions last said of it, oldest first.
+	Says []Said
+	// SessionIDs are the sessions that have or had it.
+	SessionIDs  []string
+	CreatedAt   int64
+	UpdatedAt   int64
+	StartedAt   int64
+	CompletedAt int64
+	CreatedBy   string
+	Deleted     bool
+}
+
+// Said is what one session says of a task, and since when.
+type Said struct {
+	SessionID string                   `json:"sessionId"`
+	Status    events.TaskSessionStatus `json:"status"`
+	At        int64                    `json:"at"`
+}
+
+// Task gives the task, or nil when there is none or it was deleted.
+func (s *State) Task(id string) *Task {
+	if t := s.tasks.get(id); t != nil && !t.Deleted {
+		return t
+	}
+	return nil
+}
+
+// TaskProject gives the project of a task, also of a deleted one, and "" when there never was such a task.
+func (s *State) TaskProject(id string) string {
+	if t := s.tasks.get(id); t != nil {
+		return t.ProjectID
+	}
+	return ""
+}
+
+// Tasks gives a project's tasks in order of creation.
+func (s *State) Tasks(project string) iter.Seq[*Task] { return s.tasksIn(s.taskIDs.get(project)) }
+
+// Children gives the tasks directly below one, in order of creation.
+func (s *State) Children(task string) iter.Seq[*Task] { return s.tasksIn(s.children.get(task)) }
+
+func (s *State) tasksIn(ids []string) iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for _, id := range ids {
+			if t := s.Task(id); t != nil && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// Descendants gives the ids of all tasks below one, parents before children.
+func (s *State) Descendants(task string) []string {
+	var below []string
+	next := []string{task}
+	for len(next) > 0 {
+		var children []string
+		for child := range s.Children(next[0]) {
+			children = append(children, child.ID)
+		}
+		below = append(below, children...)
+		next = append(next[1:], children...)
+	}
+	return below
+}
+
+// IsWithin reports whether task is one of these tasks or below one of them.
+func (s *State) IsWithin(task string, these []string) bool {
+	for id := task; id != ""; {
+		if slices.Contains(these, id) {
+			return true
+		}
+		t := s.tasks.get(id)
+		if t == nil {
+			return false
+		}
+		id = t.ParentID
+	}
+	return false
+}
+
+// UnmetDependencies gives those dependencies of a task that are not completed.
+func (s *State) UnmetDependencies(t *Task) []string {
+	var unmet []string
+	for _, id := range t.Dependencies {
+		if d := s.Task(id); d != nil && d.Status != events.TaskCompleted {
+			unmet = append(unmet, id)
+		}
+	}
+	return unmet
+}
+
+// SessionStatus gives what is said of a task and by which session: the newest word of a session that has not ended, or, if
+// all have, the newest of all; "" when nobody said anything.
+func (s *State) SessionStatus(t *Task) (says events.TaskSessionStatus, session string) {
+	for _, said := range slices.Backward(t.Says) {
+		if owner := s.Session(said.SessionID); owner != nil && !owner.Ended() {
+			return said.Status, said.SessionID
+		}
+	}
+	if len(t.Says) == 0 {
+		return "", ""
+	}
+	last := t.Says[len(t.Says)-1]
+	return last.Status, last.SessionID
+}
+
+// ActiveSession gives the newest of a task's sessions that is at work, or "".
+func (s *State) ActiveSession(t *Task) string {
+	for _, id := range slices.Backward(t.SessionIDs) {
+		if owner := s.Session(id); owner != nil && owner.Active() {
+			return id
+		}
+	}
+	return ""
+}
+
+func (s *State) changeTask(id string, edit func(*Task)) {
+	before := s.tasks.get(id)
+	after := *before
+	edit(&after)
+	s.changes = append(s.changes, Change{KindTask, id, before, &after})
+	s.tasks.put(id, &after)
+}
+
+// moveTo moves the status; the first move to in_progress and to completed is remembered for good.
+func (t *Task) moveTo(status events.TaskStatus, at int64) {
+	t.Status, t.UpdatedAt = status, at
+	if status == events.TaskInProgress && t.StartedAt == 0 {
+		t.StartedAt = at
+	}
+	if status == events.TaskCompleted && t.CompletedAt == 0 {
+		t.CompletedAt = at
+	}
+}
+
+func (t *Task) addSession(id string) {
+	if !slices.Contains(t.SessionIDs, id) {
+		t.SessionIDs = append(slices.Clip(t.SessionIDs), id)
+	}
+}
+
+// say puts a session's word last, in place of its former one.
+func (t *Task) say(session string, status events.TaskSessionStatus, at int64) {
+	says := make([]Said, 0, len(t.Says)+1)
+	for _, said := range t.Says {
+		if said.SessionID != session {
+			says = append(says, said)
+		}
+	}
+	t.Says = append(says, Said{session, status, at})
+}
+
+func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
+	if s.tasks.get(d.TaskID) != nil {
+		return exists("task", d.TaskID)
+	}
+	if s.Project(f.Project) == nil {
+		return missing("project", f.Project)
+	}
+	if d.ParentID != "" && s.Task(d.ParentID) == nil {
+		return missing("task", d.ParentID)
+	}
+	t := &Task{
+		ID: d.TaskID, ProjectID: f.Project, ParentID: d.ParentID, Title: d.Title, Description: d.Description,
+		AcceptanceCriteria: d.AcceptanceCriteria, Priority: d.Priority, Dependencies: d.Dependencies,
+		InitialPrompt: d.InitialPrompt, SkillIDs: d.SkillIDs, Model: d.Model, Metadata: d.Metadata, Blobs: d.Blobs,
+		Status: events.TaskTodo, CreatedAt: f.at, UpdatedAt: f.at, CreatedBy: f.Source,
+	}
+	s.changes = append(s.changes, Change{KindTask, t.ID, (*Task)(nil), t})
+	s.tasks.put(t.ID, t)
+	s.taskIDs.put(t.ProjectID, append(s.taskIDs.get(t.ProjectID), t.ID))
+	if t.ParentID != "" {
+		s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
+	}
+	s.changeProject(f.Project, func(p *Project) { p.Tasks++ })
+	s.note(f, Entry{Type: "task_created", TaskID: t.ID, SessionID: f.author(), Message: t.Title})
+	return nil
+}
+
+func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
+	if s.Task(d.TaskID) == nil {
+		return missing("task", d.TaskID)
+	}
+	s.changeTask(d.TaskID, func(t *Task) {
+		set(&t.Title, d.Title)
+		set(&t.Description, d.Description)
+		set(&t.AcceptanceCriteria, d.AcceptanceCriteria)
+		set(&t.Priority, d.Priority)
+		set(&t.Dependencies, d.Dependencies)
+		set(&t.SkillIDs, d.SkillIDs)
+		set(&t.AgentIDs, d.AgentIDs)
+		set(&t.Model, d.Model)
+		if d.Metadata != nil {
+			t.Metadata = d.Metadata
+		}
+		t.Blobs = mergeBlobs(t.Blobs, d.Blobs, "description", d.Description != nil)
+		t.UpdatedAt = f.at
+		if d.Status != nil {
+			t.moveTo(d.Status.To, f.at)
+		}
+	})
+	if fields := updatedFields(d); fields != "" {
+		s.note(f, Entry{Type: "task_updated", TaskID: d.TaskID, Message: fields})
+	}
+	if d.Status != nil {
+		s.noteStatus(f, d.TaskID, d.Status.To, "")
+	}
+	return nil
+}
+
+func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
+	t := s.Task(d.TaskID)
+	if t == nil {
+		return missing("task", d.TaskID)
+	}
+	s.changeTask(d.TaskID, func(t *Task) {
+		t.moveTo(d.To, f.at)
+		if d.To == events.TaskInProgress {
+			t.Says = slices.DeleteFunc(slices.Clone(t.Says), func(said Said) bool { return said.Status == events.SaysCompleted })
+		}
+	})
+	s.noteStatus(f, d.TaskID, d.To, d.Reason)
+	if session := s.ActiveSession(t); d.To == events.TaskInProgress && session != "" && session != f.author() {
+		s.note(f, Entry{Type: "task_reopened", SessionID: session, AboutTask: d.TaskID, Message: d.Reason})
+	}
+	return nil
+}
+
+// noteStatus shows a move of a task's status on the task, and on the session of the orchestrator that made it.
+func (s *State) noteStatus(f fact, task string, to events.TaskStatus, reason string) {
+	message := "Status changed to " + string(to)
+	if reason != "" {
+		message += ": " + reason
+	}
+	s.note(f, Entry{Type: "task_status_changed", TaskID: task, SessionID: f.author(), Message: message})
+}
+
+func (s *State) taskDeleted(f fact, d *events.TaskDeleted) error {
+	if s.Task(d.TaskID) == nil {
+		return missing("task", d.TaskID)
+	}
+	project := s.Task(d.TaskID).ProjectID
+	gone := 0
+	for _, id := range append([]string{d.TaskID}, d.Descendants...) {
+		if s.Task(id) == nil {
+			continue
+		}
+		s.changeTask(id, func(t *Task) { t.Deleted, t.UpdatedAt = true, f.at })
+		gone++
+	}
+	s.changeProject(project, func(p *Project) { p.Tasks -= gone })
+	return nil
+}
+
+// updatedFields names what an update gave new values, for a timeline.
+func updatedFields(d *events.TaskUpdated) string {
+	var names []byte
+	name := func(given bool, field string) {
+		if given {
+			if names != nil {
+				names = append(names, ", "...)
+			}
+			names = append(names, field...)
+		}
+	}
+	name(d.Title != nil, "title")
+	name(d.Description != nil, "description")
+	name(d.AcceptanceCriteria != nil, "acceptanceCriteria")
+	name(d.Priority != nil, "priority")
+	name(d.Dependencies != nil, "dependencies")
+	name(d.SkillIDs != nil, "skillIds")
+	name(d.AgentIDs != nil, "agentIds")
+	name(d.Model != nil, "model")
+	name(d.Metadata != nil, "metadata")
+	return string(names)
+}

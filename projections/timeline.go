@@ -1,0 +1,108 @@
+package projections
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"maestro/events"
+)
+
+// Entry is one line of a timeline. Immutable once made.
+type Entry struct {
+	// Sequence and Index place it: several entries may come from one event.
+	Sequence uint64
+	Index    int
+	// At is when it was decided, OccurredAt when it was said if that was earlier; milliseconds since 1970.
+	At, OccurredAt int64
+	// Type is progress, task_completed, task_blocked, error, needs_input, task_status_changed, session_started, …
+	Type   string
+	Source string
+	// SessionID and TaskID say on whose timelines it stands; "" for none.
+	SessionID, TaskID string
+	// AboutTask is a task that it speaks of without standing on that task's timeline.
+	AboutTask string
+	Message   string
+	// Blob is the digest of the whole message, if Message is only its beginning.
+	Blob string
+	Data json.RawMessage
+	// Bare marks an entry without words, such as a tracked file: older clients read it as an event, not in the timeline.
+	Bare bool
+	// Late marks a report that came after the session's end.
+	Late bool
+}
+
+// ID names an entry within its log.
+func (e *Entry) ID() string {
+	id := "evt_" + strconv.FormatUint(e.Sequence, 10)
+	if e.Index > 0 {
+		id += "_" + strconv.Itoa(e.Index)
+	}
+	return id
+}
+
+// Timeline is a list of entries, oldest first. As a value it is a length: later entries may lie behind it in the same
+// array, unseen.
+type Timeline []*Entry
+
+// SessionTimeline gives the entries of a session.
+func (s *State) SessionTimeline(id string) Timeline { return s.sessionTimelines.get(id) }
+
+// TaskTimeline gives the entries of a task.
+func (s *State) TaskTimeline(id string) Timeline { return s.taskTimelines.get(id) }
+
+// note puts an entry on the timelines that it names.
+func (s *State) note(f fact, e Entry) {
+	e.Sequence, e.At, e.Source = f.sequence, f.at, f.Source
+	if !f.OccurredAt.IsZero() {
+		e.OccurredAt = f.OccurredAt.UnixMilli()
+	}
+	if n := len(s.entries); n > 0 && s.entries[n-1].Sequence == f.sequence {
+		e.Index = s.entries[n-1].Index + 1
+	}
+	s.entries = append(s.entries, &e)
+	if e.SessionID != "" {
+		before := s.sessionTimelines.get(e.SessionID)
+		after := append(before, &e)
+		s.sessionTimelines.put(e.SessionID, after)
+		s.changes = append(s.changes, Change{KindSessionTimeline, e.SessionID, before, after})
+	}
+	if e.TaskID != "" {
+		before := s.taskTimelines.get(e.TaskID)
+		after := append(before, &e)
+		s.taskTimelines.put(e.TaskID, after)
+		s.changes = append(s.changes, Change{KindTaskTimeline, e.TaskID, before, after})
+	}
+}
+
+// author gives the session that an event comes from, or "" if it does not come from one.
+func (f fact) author() string {
+	_, session, _ := SessionOfSource(f.Source)
+	return session
+}
+
+// SessionOfSource splits the source "/projects/<project>/sessions/<session>".
+func SessionOfSource(source string) (project, session string, ok bool) {
+	rest, ok := strings.CutPrefix(source, "/projects/")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, "/sessions/")
+}
+
+// reportType gives the entry type that older clients know for a kind of report.
+func reportType(kind events.ReportKind) string {
+	switch kind {
+	case events.ReportProgress:
+		return "progress"
+	case events.ReportComplete:
+		return "task_completed"
+	case events.ReportBlocked:
+		return "task_blocked"
+	case events.ReportError:
+		return "error"
+	case events.ReportNeedsInput:
+		return "needs_input"
+	}
+	return string(kind)
+}

@@ -1,0 +1,250 @@
+package projections
+
+import (
+	"encoding/json"
+	"iter"
+	"slices"
+
+	"maestro/events"
+)
+
+// The views are what HTTP, the CLI and the page show. They keep the shapes that existing clients know
+// (reference/http-api-compat.md), with more members; times are milliseconds since 1970.
+
+// ProjectView shows a project.
+type ProjectView struct {
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	WorkingDir  string       `json:"workingDir"`
+	Description string       `json:"description"`
+	CreatedAt   int64        `json:"createdAt"`
+	UpdatedAt   int64        `json:"updatedAt"`
+	CreatedBy   string       `json:"createdBy"`
+	Tasks       int          `json:"tasks"`
+	Sessions    int          `json:"sessions"`
+	Blobs       events.Blobs `json:"blobs,omitempty"`
+}
+
+// View shows the project.
+func (p *Project) View() ProjectView {
+	return ProjectView{
+		ID: p.ID, Name: p.Name, WorkingDir: p.WorkingDir, Description: p.Description, CreatedAt: p.CreatedAt,
+		UpdatedAt: p.UpdatedAt, CreatedBy: p.CreatedBy, Tasks: p.Tasks, Sessions: p.Sessions, Blobs: p.Blobs,
+	}
+}
+
+// TaskView shows a task with both statuses.
+type TaskView struct {
+	ID            string            `json:"id"`
+	ProjectID     string            `json:"projectId"`
+	ParentID      *string           `json:"parentId"`
+	Title         string            `json:"title"`
+	Description   string            `json:"description"`
+	Status        events.TaskStatus `json:"status"`
+	Priority      string            `json:"priority"`
+	CreatedAt     int64             `json:"createdAt"`
+	UpdatedAt     int64             `json:"updatedAt"`
+	StartedAt     *int64            `json:"startedAt"`
+	CompletedAt   *int64            `json:"completedAt"`
+	InitialPrompt string            `json:"initialPrompt"`
+	SessionIDs    []string          `json:"sessionIds"`
+	SkillIDs      []string          `json:"skillIds"`
+	AgentIDs      []string          `json:"agentIds"`
+	Dependencies  []string          `json:"dependencies"`
+	// SessionStatus is what is said of it, absent until something is; SaidBy says by which session.
+	SessionStatus      events.TaskSessionStatus `json:"sessionStatus,omitempty"`
+	SaidBy             string                   `json:"saidBy,omitempty"`
+	Says               []Said                   `json:"says,omitempty"`
+	Model              string                   `json:"model,omitempty"`
+	AcceptanceCriteria []string                 `json:"acceptanceCriteria"`
+	UnmetDependencies  []string                 `json:"unmetDependencies,omitempty"`
+	ActiveSessionID    string                   `json:"activeSessionId,omitempty"`
+	CreatedBy          string                   `json:"createdBy"`
+	Metadata           json.RawMessage          `json:"metadata,omitempty"`
+	Blobs              events.Blobs             `json:"blobs,omitempty"`
+}
+
+// TaskView shows a task of the state.
+func (s *State) TaskView(t *Task) TaskView {
+	says, by := s.SessionStatus(t)
+	return TaskView{
+		ID: t.ID, ProjectID: t.ProjectID, ParentID: orNull(t.ParentID), Title: t.Title, Description: t.Description,
+		Status: t.Status, Priority: t.Priority, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+		StartedAt: orNull(t.StartedAt), CompletedAt: orNull(t.CompletedAt), InitialPrompt: t.InitialPrompt,
+		SessionIDs: list(t.SessionIDs), SkillIDs: list(t.SkillIDs), AgentIDs: list(t.AgentIDs), Dependencies: list(t.Dependencies),
+		SessionStatus: says, SaidBy: by, Says: t.Says, Model: t.Model, AcceptanceCriteria: list(t.AcceptanceCriteria),
+		UnmetDependencies: s.UnmetDependencies(t), ActiveSessionID: s.ActiveSession(t), CreatedBy: t.CreatedBy,
+		Metadata: t.Metadata, Blobs: t.Blobs,
+	}
+}
+
+// TaskTree shows a task with everything below it.
+type TaskTree struct {
+	TaskView
+	Children []TaskTree `json:"children"`
+}
+
+// TaskTrees shows a project's tasks as trees, roots in order of creation. A task whose parent was deleted is a root.
+func (s *State) TaskTrees(project string) []TaskTree {
+	trees := []TaskTree{}
+	for t := range s.Tasks(project) {
+		if t.ParentID == "" || s.Task(t.ParentID) == nil {
+			trees = append(trees, s.TaskTree(t))
+		}
+	}
+	return trees
+}
+
+// TaskTree shows a task with everything below it.
+func (s *State) TaskTree(t *Task) TaskTree {
+	tree := TaskTree{TaskView: s.TaskView(t), Children: []TaskTree{}}
+	for child := range s.Children(t.ID) {
+		tree.Children = append(tree.Children, s.TaskTree(child))
+	}
+	return tree
+}
+
+// EntryView shows an entry of a timeline.
+type EntryView struct {
+	ID         string          `json:"id"`
+	Sequence   uint64          `json:"sequence"`
+	Type       string          `json:"type"`
+	Timestamp  int64           `json:"timestamp"`
+	OccurredAt int64           `json:"occurredAt,omitempty"`
+	Message    string          `json:"message,omitempty"`
+	TaskID     string          `json:"taskId,omitempty"`
+	SessionID  string          `json:"sessionId,omitempty"`
+	Source     string          `json:"source"`
+	Blob       string          `json:"blob,omitempty"`
+	Late       bool            `json:"late,omitempty"`
+	Data       json.RawMessage `json:"data,omitempty"`
+	Metadata   json.RawMessage `json:"metadata,omitempty"`
+}
+
+// View shows the entry. What a client gave with words is its metadata, without words its data.
+func (e *Entry) View() EntryView {
+	v := EntryView{
+		ID: e.ID(), Sequence: e.Sequence, Type: e.Type, Timestamp: e.At, OccurredAt: e.OccurredAt, Message: e.Message,
+		TaskID: e.TaskID, SessionID: e.SessionID, Source: e.Source, Blob: e.Blob, Late: e.Late,
+	}
+	if v.TaskID == "" {
+		v.TaskID = e.AboutTask
+	}
+	if e.Bare {
+		v.Data = e.Data
+	} else {
+		v.Metadata = e.Data
+	}
+	return v
+}
+
+// Views shows the newest entries of a timeline, at most limit of them if that is above 0, oldest first.
+func (t Timeline) Views(limit int, keep func(*Entry) bool) []EntryView {
+	views := []EntryView{}
+	for _, e := range slices.Backward(t) {
+		if keep != nil && !keep(e) {
+			continue
+		}
+		if limit > 0 && len(views) == limit {
+			break
+		}
+		views = append(views, e.View())
+	}
+	slices.Reverse(views)
+	return views
+}
+
+// SessionView shows a session. Timeline and Events are nil unless asked for.
+type SessionView struct {
+	ID             string               `json:"id"`
+	ProjectID      string               `json:"projectId"`
+	TaskIDs        []string             `json:"taskIds"`
+	Name           string               `json:"name"`
+	Role           events.Role          `json:"role"`
+	Env            map[string]string    `json:"env"`
+	Strategy       events.Strategy      `json:"strategy"`
+	Status         events.SessionStatus `json:"status"`
+	StartedAt      int64                `json:"startedAt"`
+	LastActivity   int64                `json:"lastActivity"`
+	CompletedAt    *int64               `json:"completedAt"`
+	EndedAt        *int64               `json:"endedAt,omitempty"`
+	EndReason      string               `json:"endReason,omitempty"`
+	SpawnedBy      string               `json:"spawnedBy,omitempty"`
+	Permissions    *events.Permissions  `json:"permissions,omitempty"`
+	Model          string               `json:"model,omitempty"`
+	Agent          string               `json:"agent,omitempty"`
+	AgentID        string               `json:"agentId,omitempty"`
+	Skills         []string             `json:"skills,omitempty"`
+	ManifestDigest string               `json:"manifestDigest,omitempty"`
+	Metadata       json.RawMessage      `json:"metadata,omitempty"`
+}
+
+// View shows the session without its timeline.
+func (x *Session) View() SessionView {
+	env := x.Env
+	if env == nil {
+		env = map[string]string{}
+	}
+	return SessionView{
+		ID: x.ID, ProjectID: x.ProjectID, TaskIDs: list(x.TaskIDs), Name: x.Name, Role: x.Role, Env: env, Strategy: x.Strategy,
+		Status: x.Status, StartedAt: x.StartedAt, LastActivity: x.LastActivity, CompletedAt: orNull(x.CompletedAt),
+		EndedAt: orNull(x.EndedAt), EndReason: x.EndReason, SpawnedBy: x.SpawnedBy, Permissions: x.Permissions, Model: x.Model,
+		Agent: x.Agent, AgentID: x.AgentID, Skills: x.Skills, ManifestDigest: x.ManifestDigest, Metadata: x.Metadata,
+	}
+}
+
+// ProjectStatus counts a project's tasks and sessions by where they stand.
+type ProjectStatus struct {
+	Project ProjectView                      `json:"project"`
+	Tasks   map[events.TaskStatus]int        `json:"tasks"`
+	Says    map[events.TaskSessionStatus]int `json:"says"`
+	// Unconfirmed are the tasks that an agent says are done and nobody has confirmed.
+	Unconfirmed []string                     `json:"unconfirmed"`
+	Sessions    map[events.SessionStatus]int `json:"sessions"`
+}
+
+// ProjectStatus shows how a project stands.
+func (s *State) ProjectStatus(p *Project) ProjectStatus {
+	status := ProjectStatus{
+		Project: p.View(), Tasks: map[events.TaskStatus]int{}, Says: map[events.TaskSessionStatus]int{},
+		Unconfirmed: []string{}, Sessions: map[events.SessionStatus]int{},
+	}
+	for t := range s.Tasks(p.ID) {
+		status.Tasks[t.Status]++
+		says, _ := s.SessionStatus(t)
+		if says != "" {
+			status.Says[says]++
+		}
+		if says == events.SaysCompleted && t.Status != events.TaskCompleted && t.Status != events.TaskCancelled {
+			status.Unconfirmed = append(status.Unconfirmed, t.ID)
+		}
+	}
+	for x := range s.Sessions(p.ID) {
+		status.Sessions[x.Status]++
+	}
+	return status
+}
+
+// TaskViews shows tasks.
+func (s *State) TaskViews(tasks iter.Seq[*Task]) []TaskView {
+	views := []TaskView{}
+	for t := range tasks {
+		views = append(views, s.TaskView(t))
+	}
+	return views
+}
+
+func orNull[T comparable](value T) *T {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return &value
+}
+
+func list(ids []string) []string {
+	if ids == nil {
+		return []string{}
+	}
+	return ids
+}
