@@ -1,0 +1,3 @@
+package bus
+
+type blobs struct{ replicas int }

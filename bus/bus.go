@@ -1,0 +1,182 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Bus is the log, the blobs beside it, and the announcements of what was appended. It satisfies commands.Log.
+// Its methods may be called from many goroutines; appends are made one after another.
+type Bus struct {
+	options  Options
+	embedded *embedded // nil when the server is somebody else's
+	nc       *nats.Conn
+	live     *nats.Conn // carries announcements, so that they do not stand before an append
+	js       jetstream.JetStream
+
+	// open is held for reading by whoever talks to the server, and for writing while it is reopened.
+	open   sync.RWMutex
+	closed bool
+
+	writer  *writer
+	readers *readers
+	blobs   blobs
+
+	// acked is the head as of the last acknowledgement, or the last reopen.
+	acked atomic.Uint64
+	// doubtful is set by an append whose outcome is unknown and cleared by a reopen.
+	doubtful atomic.Bool
+	blocks   blockSyncer
+	room     room
+}
+
+// Open starts a server on the store in o.Dir, inside this process and listening on nothing, and opens the log in it. All
+// that the store held is durable when Open returns. One process can hold a store.
+func Open(ctx context.Context, o Options) (*Bus, error) {
+	o = o.withDefaults()
+	e, err := newEmbedded(o)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bus{options: o, embedded: e, blocks: blockSyncer{dir: e.messagesDir(StreamName)}, room: room{dir: e.dir}}
+	if err := b.openEmbedded(ctx); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+func (b *Bus) openEmbedded(ctx context.Context) error {
+	if err := b.embedded.start(ctx); err != nil {
+		return err
+	}
+	var err error
+	if b.nc, err = b.dial("maestro"); err != nil {
+		return err
+	}
+	if b.live, err = b.dial("maestro live"); err != nil {
+		return err
+	}
+	return b.attach(ctx)
+}
+
+// Connect opens the log on a server that somebody else runs. The caller keeps nc and closes it after the Bus.
+func Connect(ctx context.Context, nc *nats.Conn, o Options) (*Bus, error) {
+	b := &Bus{options: o.withDefaults(), nc: nc, live: nc}
+	if err := b.attach(ctx); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// attach makes the stream and what the bus needs on its connection.
+func (b *Bus) attach(ctx context.Context) error {
+	var err error
+	if b.js, err = jetstream.New(b.nc); err != nil {
+		return err
+	}
+	replicas := b.options.Replicas
+	if b.embedded != nil {
+		replicas = 1
+	}
+	if err := ensureStream(ctx, b.js, replicas); err != nil {
+		return err
+	}
+	b.blobs.replicas = replicas
+	if b.embedded != nil {
+		if err := b.embedded.staging.attach(b.embedded.streamDir(StreamName)); err != nil {
+			return fmt.Errorf("prepare the staging of batches: %w", full(err))
+		}
+	}
+	if b.writer, err = newWriter(b.nc); err != nil {
+		return err
+	}
+	b.readers = newReaders(b.nc)
+	head, err := b.head(ctx)
+	if err != nil {
+		return err
+	}
+	b.acked.Store(head)
+	return nil
+}
+
+// dial connects to the embedded server and goes on doing so whenever it was reopened. Nothing is kept for later while it is
+// away: an append that was not sent must not arrive after its caller was told.
+func (b *Bus) dial(name string) (*nats.Conn, error) {
+	nc, err := nats.Connect("",
+		nats.InProcessServer(b.embedded),
+		nats.Name(name),
+		nats.MaxReconnects(-1),
+		nats.CustomReconnectDelay(func(int) time.Duration { return time.Millisecond }),
+		nats.ReconnectBufSize(-1),
+		nats.PingInterval(time.Hour), // there is no network to lose
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			b.options.Logger.Warn("nats: " + err.Error())
+		}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the embedded server: %w", err)
+	}
+	return nc, nil
+}
+
+// Conn is the connection that the log uses. Over the embedded server it survives a reopen, with its subscriptions.
+func (b *Bus) Conn() *nats.Conn { return b.nc }
+
+// JetStream is the client of the server that keeps the log.
+func (b *Bus) JetStream() jetstream.JetStream { return b.js }
+
+// Embedded reports whether the server is inside this process.
+func (b *Bus) Embedded() bool { return b.embedded != nil }
+
+// Close ends the connections and the embedded server, and waits for them. What was acknowledged stays. A second Close does
+// nothing.
+func (b *Bus) Close() error {
+	b.open.Lock()
+	defer b.open.Unlock()
+	if b.closed {
+		return nil
+	}
+	b.closed = true
+	if b.writer != nil {
+		b.writer.close()
+	}
+	if b.readers != nil {
+		b.readers.close()
+	}
+	if b.embedded == nil {
+		return nil
+	}
+	for _, nc := range []*nats.Conn{b.live, b.nc} {
+		if nc != nil {
+			closeConn(nc)
+		}
+	}
+	return b.embedded.close()
+}
+
+// closeConn closes a connection and waits until its goroutines were told.
+func closeConn(nc *nats.Conn) {
+	if nc.IsClosed() {
+		return
+	}
+	closed := nc.StatusChanged(nats.CLOSED)
+	nc.Close()
+	<-closed
+}
+
+// use holds the server open until release is called.
+func (b *Bus) use() (release func(), err error) {
+	b.open.RLock()
+	if b.closed {
+		b.open.RUnlock()
+		return nil, errClosed
+	}
+	return b.open.RUnlock, nil
+}

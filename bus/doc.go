@@ -1,0 +1,35 @@
+// Package bus keeps the log: a JetStream stream, in a nats-server inside this process or in a NATS cluster.
+//
+// # Who is authoritative
+//
+// The stream is. A [Bus] holds no truth of its own: only what it was last told, which it believes when that is safe.
+// One caller appends at a time; the guard on every append (the sequence it expects) makes a second writer harmless, and a
+// refused append is a fact, not an error of the log.
+//
+// # States of the embedded log
+//
+//		            Append acked                     Append: ErrUnknown
+//		          ┌──────────────┐                 ┌────────────────────┐
+//		          ▼              │                 ▼                    │
+//		open ─► firm ────────────┴────────────► doubtful ──► Sync ──► reopened ─► firm
+//		          │                                              │
+//		          └── Sync: answers the head                     └─ no room: ErrFull, still doubtful, reads go on
+//
+//	  - firm: everything up to the head was acknowledged to this Bus, or was synced by a reopen. Under Always it is on disk;
+//	    under Interval Sync puts it there.
+//	  - doubtful: an append got no answer, or somebody else wrote. The server may show messages that are not on the disk, so
+//	    only a reopen can tell: stop the server, fsync every file, start it, ask for the head.
+//
+// # What happens on each failure
+//
+//   - kill -9: acknowledged events are in the files. A batch that was being committed is completed from staging at the next
+//     start, or (power cut) cut to a first part; nobody was told that it was stored.
+//   - the disk is full: Append answers ErrFull before sending while there is less room than the reserve. If the disk fills all the
+//     same, nats-server goes silent: the append times out (ErrUnknown), and Sync answers ErrFull until there is room.
+//   - another writer: ErrConflict, nothing stored.
+//   - a damaged block: nats-server skips what it cannot read. Read counts, and answers *events.DamageError.
+//   - a cut tail looks like a shorter log: only a witness (HeadFile, snapshots, a head kept elsewhere) can show it.
+//   - the connection to a cluster breaks, or its leader changes: ErrUnknown; the Handler syncs, reads, decides again.
+//
+// Reads go on while the log is reopened: they wait for it between two pages.
+package bus

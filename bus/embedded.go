@@ -1,0 +1,160 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// lockName is the file beside the store that one process holds.
+const lockName = "lock"
+
+// startTimeout bounds how long a start may take; a log of tens of millions of events starts in seconds.
+const startTimeout = 5 * time.Minute
+
+// embedded owns the nats-server in this process. It listens on nothing: the only way in is InProcessConn.
+type embedded struct {
+	dir        string
+	durability Durability
+	logger     *slog.Logger
+	lock       *os.File
+	staging    *staging
+
+	mu     sync.Mutex
+	server *server.Server // nil while stopped
+}
+
+func newEmbedded(o Options) (*embedded, error) {
+	if o.Dir == "" {
+		return nil, errors.New("the store needs a directory: set Options.Dir")
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the store directory: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create the store directory: %w", full(err))
+	}
+	lock, err := lockStore(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, full(err)
+	}
+	e := &embedded{dir: dir, durability: o.Durability, logger: o.Logger, lock: lock}
+	e.staging = newStaging(dir)
+	return e, nil
+}
+
+// storeDir is where nats-server keeps everything.
+func (e *embedded) storeDir() string { return filepath.Join(e.dir, server.JetStreamStoreDir) }
+
+// streamDir is where nats-server keeps one stream.
+func (e *embedded) streamDir(stream string) string {
+	return filepath.Join(e.storeDir(), "$G", "streams", stream)
+}
+
+// messagesDir is where the blocks of one stream are.
+func (e *embedded) messagesDir(stream string) string {
+	return filepath.Join(e.streamDir(stream), "msgs")
+}
+
+func (e *embedded) options() *server.Options {
+	return &server.Options{
+		ServerName: "maestro",
+		DontListen: true,
+		NoSigs:     true,
+		NoLog:      true,
+		JetStream:  true,
+		StoreDir:   e.dir,
+		SyncAlways: e.durability == Always,
+		// Also the period of the lazy sync.
+		SyncInterval: time.Second,
+		// Refusing early by a share of the disk that was free at the start would be a limit nobody set: the disk is the limit.
+		JetStreamMaxStore:      1 << 60,
+		JetStreamMaxMemory:     256 << 20,
+		DisableJetStreamBanner: true,
+	}
+}
+
+// start makes everything in the store durable and starts the server on it.
+func (e *embedded) start(ctx context.Context) error {
+	if err := syncTree(e.storeDir()); err != nil {
+		return fmt.Errorf("sync the store: %w", full(err))
+	}
+	s, err := server.NewServer(e.options())
+	if err != nil {
+		return fmt.Errorf("create the embedded server: %w", full(err))
+	}
+	s.SetLoggerV2(serverLog{e.logger}, false, false, false)
+	started := make(chan struct{})
+	go func() {
+		s.Start()
+		close(started)
+	}()
+	select {
+	case <-started:
+	case <-ctx.Done():
+		<-started // a start cannot be interrupted; it ends by itself
+	}
+	if err := ctx.Err(); err != nil {
+		stop(s)
+		return err
+	}
+	if !s.ReadyForConnections(startTimeout) || !s.JetStreamEnabled() {
+		stop(s)
+		if err := probe(e.dir); err != nil {
+			return fmt.Errorf("start the embedded server: %w", full(err))
+		}
+		return errors.New("the embedded server did not start JetStream; its log says why")
+	}
+	e.mu.Lock()
+	e.server = s
+	e.mu.Unlock()
+	return nil
+}
+
+func stop(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+// stop ends the server; what it held in memory is written, and nothing is open any more.
+func (e *embedded) stop() {
+	e.mu.Lock()
+	s := e.server
+	e.server = nil
+	e.mu.Unlock()
+	if s != nil {
+		stop(s)
+	}
+}
+
+func (e *embedded) close() error {
+	e.stop()
+	e.staging.remove()
+	return e.lock.Close()
+}
+
+// InProcessConn connects to the server that runs now, so a connection outlives a reopen by reconnecting.
+func (e *embedded) InProcessConn() (net.Conn, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.server == nil {
+		return nil, errors.New("the embedded server is being reopened")
+	}
+	return e.server.InProcessConn()
+}
+
+// interest reports whether anybody may listen to the subject.
+func (e *embedded) interest(subject string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.server != nil && e.server.GlobalAccount().Interest(subject) > 0
+}

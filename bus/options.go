@@ -1,0 +1,72 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Durability says when an append is acknowledged.
+type Durability int
+
+const (
+	// Always acknowledges after the fsync: an acknowledged event survives a power cut. It is the default.
+	Always Durability = iota
+	// Interval acknowledges after the write and syncs once a second: an acknowledged event survives kill -9, and a
+	// power cut takes at most the last second.
+	Interval
+)
+
+// String gives the word that `--durability` takes.
+func (d Durability) String() string {
+	switch d {
+	case Always:
+		return "always"
+	case Interval:
+		return "interval"
+	}
+	return fmt.Sprintf("Durability(%d)", int(d))
+}
+
+// ParseDurability reads "always" or "interval".
+func ParseDurability(word string) (Durability, error) {
+	switch word {
+	case "always":
+		return Always, nil
+	case "interval":
+		return Interval, nil
+	}
+	return Always, fmt.Errorf("durability %q is unknown: say always (fsync before the acknowledgement) or interval (fsync every second)", word)
+}
+
+// Options say where the log is kept and how firmly.
+type Options struct {
+	// Dir is the store directory of the embedded server; it is created with mode 0700. Open needs it, Connect ignores it.
+	Dir string
+	// Durability of the embedded server. Connect ignores it: an external server's is what its operator set.
+	Durability Durability
+	// Replicas of the streams that Connect creates; 0 means 1. Open ignores it.
+	Replicas int
+	// Logger receives the server's warnings and errors; nil discards them.
+	Logger *slog.Logger
+	// Timeout is how long an append waits for its acknowledgement, and a read for its next page; 0 means 5 seconds.
+	Timeout time.Duration
+}
+
+const defaultTimeout = 5 * time.Second
+
+func (o Options) withDefaults() Options {
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Replicas <= 0 {
+		o.Replicas = 1
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+var errClosed = errors.New("the bus is closed")

@@ -1,0 +1,40 @@
+package bus
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"maestro/events"
+)
+
+// reserve is the room that the log leaves on its disk, for the files that a reopen, a snapshot and the head file write.
+const reserve = 32 << 20
+
+// room says ErrFull before anything is sent, while the disk has less room than the reserve. It looks ten times a second.
+type room struct {
+	dir string // "" when the disk is somebody else's
+
+	mu     sync.Mutex
+	looked time.Time
+	err    error
+}
+
+func (r *room) check() error {
+	if r.dir == "" {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	if now.Sub(r.looked) < 100*time.Millisecond {
+		return r.err
+	}
+	r.looked = now
+	r.err = nil
+	if free, ok := freeBytes(r.dir); ok && free < reserve {
+		r.err = fmt.Errorf("%w: %d MiB are left on the disk of %s, %d are needed; make room, then it goes on by itself",
+			events.ErrFull, free>>20, r.dir, reserve>>20)
+	}
+	return r.err
+}

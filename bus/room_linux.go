@@ -1,0 +1,12 @@
+package bus
+
+import "golang.org/x/sys/unix"
+
+// freeBytes is the room that this user may still fill.
+func freeBytes(dir string) (uint64, bool) {
+	var at unix.Statfs_t
+	if err := unix.Statfs(dir, &at); err != nil {
+		return 0, false
+	}
+	return at.Bavail * uint64(at.Bsize), true //nolint:gosec // a block size is positive
+}

@@ -1,0 +1,63 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"maestro/events"
+)
+
+// syncTree makes every file and directory under dir durable. A missing dir is an empty one; files that go meanwhile are
+// skipped.
+func syncTree(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		if !entry.IsDir() && !entry.Type().IsRegular() {
+			return nil // a link to staging: nothing in it outlives a start
+		}
+		return ignoreMissing(syncPath(path))
+	})
+}
+
+// syncPath makes one file's content, or one directory's names, durable.
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	return errors.Join(err, f.Close())
+}
+
+// probe tells whether a file of a page can be written and synced in dir.
+func probe(dir string) error {
+	f, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 4096))
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+// full names the errors that room on the disk would cure.
+func full(err error) error {
+	if isFull(err) {
+		return fmt.Errorf("%w: make room, then it goes on by itself: %w", events.ErrFull, err)
+	}
+	return err
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

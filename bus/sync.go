@@ -1,0 +1,121 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Sync makes everything that the log holds durable and answers its head; see commands.Log.
+//
+// Embedded, it reopens the server when an append had an unknown outcome or when the head is not the one that was last
+// acknowledged here (somebody else wrote). Over a cluster it asks the stream's leader, whose durability is its operator's.
+func (b *Bus) Sync(ctx context.Context) (uint64, error) {
+	if b.embedded == nil {
+		head, err := b.lockedHead(ctx)
+		if err == nil {
+			b.acked.Store(head)
+			b.doubtful.Store(false)
+		}
+		return head, err
+	}
+	if !b.doubtful.Load() {
+		head, err := b.lockedHead(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if head == b.acked.Load() {
+			if b.options.Durability == Always {
+				return head, nil
+			}
+			return head, full(b.blocks.sync())
+		}
+	}
+	return b.reopen(ctx)
+}
+
+func (b *Bus) lockedHead(ctx context.Context) (uint64, error) {
+	release, err := b.use()
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	return b.head(ctx)
+}
+
+// head asks the stream's leader for the last sequence.
+func (b *Bus) head(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
+	defer cancel()
+	stream, err := b.js.Stream(ctx, StreamName)
+	if err != nil {
+		return 0, fmt.Errorf("ask for the head of the log: %w", err)
+	}
+	return stream.CachedInfo().State.LastSeq, nil
+}
+
+// reopen stops the server, makes all its files durable, starts it again and answers the head. Readers wait meanwhile. While
+// the disk is full the server is left running, so that the log can be read.
+func (b *Bus) reopen(ctx context.Context) (uint64, error) {
+	b.open.Lock()
+	defer b.open.Unlock()
+	if b.closed {
+		return 0, errClosed
+	}
+	b.doubtful.Store(true)
+	b.room.looked = time.Time{}
+	if err := errors.Join(b.room.check(), full(probe(b.embedded.dir))); err != nil {
+		return 0, err
+	}
+	b.embedded.stop()
+	if err := b.embedded.start(ctx); err != nil {
+		return 0, fmt.Errorf("reopen the log: %w", err)
+	}
+	if err := b.embedded.staging.attach(b.embedded.streamDir(StreamName)); err != nil {
+		return 0, fmt.Errorf("reopen the log: %w", full(err))
+	}
+	for _, nc := range []*nats.Conn{b.nc, b.live} {
+		if err := b.reconnected(ctx, nc); err != nil {
+			return 0, fmt.Errorf("reopen the log: %w", err)
+		}
+	}
+	if err := ensureStream(ctx, b.js, 1); err != nil {
+		return 0, fmt.Errorf("reopen the log: %w", err)
+	}
+	// What the server restored of a batch that it found half committed.
+	b.blocks.forget()
+	if err := b.blocks.sync(); err != nil {
+		return 0, fmt.Errorf("reopen the log: %w", full(err))
+	}
+	head, err := b.head(ctx)
+	if err != nil {
+		return 0, err
+	}
+	b.acked.Store(head)
+	b.doubtful.Store(false)
+	return head, nil
+}
+
+// reconnected waits until nc talks to the server that runs now.
+func (b *Bus) reconnected(ctx context.Context, nc *nats.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
+	defer cancel()
+	up := nc.StatusChanged(nats.CONNECTED)
+	defer nc.RemoveStatusListener(up)
+	if err := nc.ForceReconnect(); err != nil {
+		return err
+	}
+	for {
+		if nc.IsConnected() && nc.FlushWithContext(ctx) == nil {
+			return nil
+		}
+		select {
+		case <-up:
+		case <-ctx.Done():
+			return fmt.Errorf("connect to the reopened server: %w", ctx.Err())
+		}
+	}
+}
