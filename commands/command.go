@@ -1,0 +1,148 @@
+package commands
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// Command is a wish. A type for each, in the file of its noun.
+type Command interface {
+	// ID is the command's id in the permission table.
+	ID() string
+	// Decide answers what would happen: one event's data, nil for "already so", or a *Refusal. It is pure, and what it
+	// answers depends on its arguments alone.
+	Decide(s *projections.State, c Call) (events.Data, error)
+
+	// project gives the project that the command acts in: what it names itself, or what its target belongs to; "" if none.
+	project(s *projections.State, by Actor) string
+	// texts gives the free texts that go to the blobs when they are long, by field name, and where their digests belong.
+	texts() (map[string]*string, *events.Blobs)
+}
+
+// Call is what a decision is told beside the state and the command: who asks, in which project, when, and the id that the
+// event will have.
+type Call struct {
+	By      Actor
+	Project string
+	At      time.Time
+	ID      uuid.UUID
+}
+
+// In is the project that a command's caller names; a session that names none means its own.
+type In struct {
+	Project string `json:"project,omitempty" doc:"the project it acts in; a session's own if absent"`
+}
+
+func (in In) projectOr(by Actor) string {
+	if in.Project != "" {
+		return in.Project
+	}
+	return by.Project
+}
+
+// noTexts is embedded by commands whose texts are always short.
+type noTexts struct{}
+
+func (noTexts) texts() (map[string]*string, *events.Blobs) { return nil, nil }
+
+// registry makes an empty command for each id that may become an event.
+var registry = map[string]func() Command{
+	"project:create":     func() Command { return new(CreateProject) },
+	"project:update":     func() Command { return new(UpdateProject) },
+	"project:delete":     func() Command { return new(DeleteProject) },
+	"task:create":        func() Command { return new(CreateTask) },
+	"task:update":        func() Command { return new(UpdateTask) },
+	"task:complete":      func() Command { return new(CompleteTask) },
+	"task:block":         func() Command { return new(BlockTask) },
+	"task:reopen":        func() Command { return new(ReopenTask) },
+	"task:delete":        func() Command { return new(DeleteTask) },
+	"session:spawn":      func() Command { return new(SpawnSession) },
+	"session:register":   func() Command { return new(RegisterSession) },
+	"session:complete":   func() Command { return new(CompleteSession) },
+	"session:kill":       func() Command { return new(KillSession) },
+	"session:update":     func() Command { return new(UpdateSession) },
+	"session:delete":     func() Command { return new(DeleteSession) },
+	"session:note":       func() Command { return new(NoteSession) },
+	"session:link":       func() Command { return new(LinkTask) },
+	"session:unlink":     func() Command { return new(UnlinkTask) },
+	"track-file":         func() Command { return new(TrackFile) },
+	"report:progress":    func() Command { return &Report{Kind: events.ReportProgress} },
+	"report:complete":    func() Command { return &Report{Kind: events.ReportComplete} },
+	"report:blocked":     func() Command { return &Report{Kind: events.ReportBlocked} },
+	"report:error":       func() Command { return &Report{Kind: events.ReportError} },
+	"report:needs-input": func() Command { return &Report{Kind: events.ReportNeedsInput} },
+}
+
+// Parse reads a command from the body that its one route takes: a JSON object of its fields. Unknown fields, wrong types,
+// anything behind the object and invalid UTF-8 are refused.
+func Parse(id string, body []byte) (Command, error) {
+	row, known := current.Row(id)
+	name := id
+	if known && row.Alias != "" {
+		name = row.Alias
+	}
+	create, ok := registry[name]
+	switch {
+	case !known:
+		return nil, &Refusal{Code: CodeNotFound, Message: "There is no command '" + printable(id) + "'", Next: "see `maestro commands`"}
+	case !row.Write:
+		return nil, &Refusal{Code: CodeNotFound, Message: "'" + id + "' is a read, not a command", Next: "use its GET route"}
+	case !ok:
+		return nil, &Refusal{Code: CodeNotFound, Message: "Command '" + id + "' is not available in this version"}
+	}
+	command := create()
+	if err := validText("", string(body)); err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(command); err != nil {
+		return nil, explainJSON(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, invalid("", "the body holds more than one JSON object")
+	}
+	if report, ok := command.(*Report); ok && row.Alias != "" && len(report.TaskIDs) == 0 {
+		return nil, invalid("/taskIds", "a task report names its task")
+	}
+	return command, nil
+}
+
+// explainJSON turns what encoding/json says into words for the caller.
+func explainJSON(err error) *Refusal {
+	var wrongType *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		return invalid("/"+wrongType.Field, "%s must be %s, not %s", wrongType.Field, jsonType(wrongType.Type.Kind().String()), wrongType.Value)
+	case errors.As(err, &wrongType):
+		return invalid("", "the body must be a JSON object, not %s", wrongType.Value)
+	case errors.As(err, &syntax):
+		return invalid("", "the body is not JSON: %s at byte %d", syntax.Error(), syntax.Offset)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return invalid("", "the body is cut: it ends inside the JSON object")
+	}
+	return invalid("", "%s", printable(err.Error()))
+}
+
+func jsonType(kind string) string {
+	switch kind {
+	case "slice", "array":
+		return "a list"
+	case "struct", "map":
+		return "an object"
+	case "bool":
+		return "true or false"
+	case "string":
+		return "a string"
+	}
+	return "a number"
+}

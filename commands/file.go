@@ -1,0 +1,48 @@
+package commands
+
+import (
+	"maestro/events"
+	"maestro/projections"
+)
+
+// TrackFile records that an agent changed a file. Document 000; compat: POST /api/sessions/:id/events with file_modified.
+type TrackFile struct {
+	noTexts
+	In
+	SessionID string `json:"sessionId,omitempty" doc:"the session; its own if absent"`
+	File      string `json:"file" doc:"path as the agent gives it"`
+	TaskID    string `json:"taskId,omitempty" doc:"the task it was for"`
+}
+
+// ID implements Command.
+func (*TrackFile) ID() string { return "track-file" }
+
+func (x *TrackFile) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+// Decide implements Command.
+func (x *TrackFile) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := ownSession(s, c, x.In, x.SessionID, "track-file")
+	if err != nil {
+		return nil, err
+	}
+	if session.Ended() {
+		return nil, ended("track-file", session)
+	}
+	if x.File == "" {
+		return nil, invalid("/file", "file is required")
+	}
+	if err := validLine("/file", x.File, maxPath); err != nil {
+		return nil, err
+	}
+	if x.TaskID != "" {
+		if err := ValidID("/taskId", x.TaskID); err != nil {
+			return nil, err
+		}
+		if t := s.Task(x.TaskID); t == nil || t.ProjectID != session.ProjectID {
+			return nil, notFound("Task", x.TaskID)
+		}
+	}
+	return &events.SessionFileTracked{SessionID: session.ID, File: x.File, TaskID: x.TaskID}, nil
+}

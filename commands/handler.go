@@ -1,0 +1,302 @@
+package commands
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// Blobs keeps long texts by digest; the Handler puts what is too long for an event there before it decides.
+type Blobs interface {
+	// PutBlob stores the bytes and answers their digest, "sha256-<64 hex>". Storing the same bytes again is no error.
+	PutBlob(ctx context.Context, blob []byte) (digest string, err error)
+}
+
+// Snapshots keeps encoded states. A lost or damaged one costs time, never truth.
+type Snapshots interface {
+	// List gives the sequences there are, newest first.
+	List(ctx context.Context) ([]uint64, error)
+	// Load gives the snapshot at a sequence; events.ErrNoSnapshot if it is missing or damaged.
+	Load(ctx context.Context, sequence uint64) (events.Snapshot, error)
+	// Save stores a snapshot, atomically.
+	Save(ctx context.Context, snapshot events.Snapshot) error
+}
+
+// Witness remembers the newest committed head outside the log.
+type Witness interface {
+	// Load gives the head remembered, the zero Head if there is none.
+	Load(ctx context.Context) (events.Head, error)
+	// Record takes note of a committed head; it must not block.
+	Record(head events.Head)
+}
+
+// Announcer tells the outside of committed events. It must not block; an announcement may get lost.
+type Announcer interface {
+	Announce(committed []events.Message)
+}
+
+// Config is what a Handler is made of. Log, Now and After are required.
+type Config struct {
+	Log       Log
+	Blobs     Blobs
+	Snapshots Snapshots
+	Witness   Witness
+	Announcer Announcer
+	// Now is the clock, After its timer.
+	Now   func() time.Time
+	After func(time.Duration) <-chan time.Time
+	// SnapshotEvery is the number of events between snapshots; 50,000 if 0.
+	SnapshotEvery uint64
+	Logger        *slog.Logger
+}
+
+// Request is a command with all that comes with it.
+type Request struct {
+	By      Actor
+	Command Command
+	// Key makes a retry recognisable: the same actor, project, command and key are one command. 1 to 200 characters.
+	Key string
+	// OccurredAt is when it was said, if it waited; else zero.
+	OccurredAt time.Time
+	// TraceParent is the caller's W3C trace context; may be empty.
+	TraceParent string
+}
+
+// Answer is what a command came to.
+type Answer struct {
+	// Sequence is the event's, or without one the sequence that "already so" was decided on.
+	Sequence uint64
+	// Event is the stored body; nil for "already so".
+	Event []byte
+	// Data is the event's payload; nil for "already so".
+	Data events.Data
+	// Retried says that the event was there already.
+	Retried bool
+}
+
+// Handler is the one writer of a log and the owner of its state. Safe for concurrent use.
+type Handler struct {
+	config Config
+	logger *slog.Logger
+
+	// mu guards committed, which only the writer changes, and what follows from it.
+	mu        sync.RWMutex
+	committed *projections.State
+	moved     chan struct{} // closed when committed moves on; nil while nobody waits
+	damage    error
+	doubt     error
+
+	// overlay, rules, decoder and size are the writer's own.
+	overlay *projections.State
+	decoder events.Decoder
+
+	queue queue
+	stop  context.CancelFunc
+	done  sync.WaitGroup
+
+	imaged chan *projections.Image
+}
+
+// Open reads the log, with the help of a snapshot if one fits, checks it against its witnesses, and starts the writer.
+//
+// A damaged log opens too, read-only: then Do fails with *UnavailableError and Health says why. ctx bounds the opening only.
+func Open(ctx context.Context, config Config) (*Handler, error) {
+	if config.Log == nil || config.Now == nil || config.After == nil {
+		return nil, errors.New("commands: Open needs a Log and a clock")
+	}
+	if config.SnapshotEvery == 0 {
+		config.SnapshotEvery = 50_000
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &Handler{config: config, logger: config.Logger, imaged: make(chan *projections.Image, 1)}
+	h.queue.wake = make(chan struct{}, 1)
+	opened, err := load(ctx, config, h.logger)
+	if err != nil {
+		return nil, err
+	}
+	h.committed, h.damage = opened.state, opened.damage
+	h.overlay = h.committed.Overlay()
+	if h.damage == nil && config.Witness != nil && h.committed.Head().Sequence > 0 {
+		config.Witness.Record(h.committed.Head())
+	}
+	running, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	h.done.Go(func() { h.write(running) })
+	h.done.Go(func() { h.saveSnapshots(running) })
+	if opened.from.Sequence > 0 && h.damage == nil {
+		h.done.Go(func() { h.checkHistory(running, opened.from) })
+	}
+	return h, nil
+}
+
+// Close stops the writer after the batch in hand and waits for it; commands still waiting get *UnavailableError. It may be
+// called twice.
+func (h *Handler) Close() {
+	h.stop()
+	h.done.Wait()
+}
+
+// Do brings a command through: it returns when the answer's ground is as durable as the log makes it. It fails with a
+// *Refusal, with *UnavailableError when the server cannot write, or with ctx's error: then the command may still happen, and
+// asking again with the same key tells.
+func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
+	p, err := h.prepare(ctx, r)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !h.queue.add(p) {
+		return Answer{}, errClosing()
+	}
+	select {
+	case result := <-p.done:
+		if result.retryOf != 0 {
+			return h.answerRetry(ctx, p, result.retryOf)
+		}
+		return result.answer, result.err
+	case <-ctx.Done():
+		return Answer{}, ctx.Err()
+	}
+}
+
+// prepare does all that needs no state, in the caller's goroutine.
+func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
+	if r.Key == "" {
+		return nil, invalid("", "a command needs a key")
+	}
+	if err := validLine("Idempotency-Key", r.Key, maxKey); err != nil {
+		return nil, err
+	}
+	if err := validLine("traceparent", r.TraceParent, maxKey); err != nil {
+		return nil, err
+	}
+	hash, err := hashOf(r.Command)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.storeTexts(ctx, r.Command); err != nil {
+		return nil, err
+	}
+	return &pending{Request: r, ctx: ctx, hash: hash, done: make(chan result, 1)}, nil
+}
+
+// hashOf gives the request hash of a command: of its fields as JSON, so that white space and order do not count.
+func hashOf(command Command) (events.RequestHash, error) {
+	text, err := json.Marshal(command)
+	if err != nil {
+		return events.RequestHash{}, invalid("", "the command cannot be written as JSON: %s", err)
+	}
+	sum := sha256.Sum256(text)
+	return events.RequestHash(sum[:len(events.RequestHash{})]), nil
+}
+
+// storeTexts moves texts that are too long for an event to the blobs.
+func (h *Handler) storeTexts(ctx context.Context, command Command) error {
+	texts, blobs := command.texts()
+	for field, text := range texts {
+		if text == nil || len(*text) <= events.MaxText {
+			continue
+		}
+		if err := validText("/"+field, *text); err != nil {
+			return err
+		}
+		if h.config.Blobs == nil {
+			return &Refusal{Code: CodeTooLarge, Pointer: "/" + field, Message: fmt.Sprintf("%s has at most %d bytes here", field, events.MaxText)}
+		}
+		digest, err := h.config.Blobs.PutBlob(ctx, []byte(*text))
+		if err != nil {
+			return &UnavailableError{Why: "the long text could not be stored", Next: "try again with the same key", Err: err}
+		}
+		if *blobs == nil {
+			*blobs = events.Blobs{}
+		}
+		(*blobs)[field] = digest
+		*text = preview(*text)
+	}
+	return nil
+}
+
+// preview gives the beginning of a text, cut between characters.
+func preview(text string) string {
+	end := events.PreviewText
+	for end > 0 && text[end]&0xC0 == 0x80 {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// answerRetry answers from the event that the command already became.
+func (h *Handler) answerRetry(ctx context.Context, p *pending, sequence uint64) (Answer, error) {
+	var message events.Message
+	err := h.config.Log.Read(ctx, sequence, sequence, func(m events.Message) error { message = m; return nil })
+	if err != nil {
+		return Answer{}, &UnavailableError{Why: "the event of an earlier try could not be read", Next: "try again with the same key", Err: err}
+	}
+	return retryAnswer(p, message)
+}
+
+// retryAnswer compares the command with the event that its key became.
+func retryAnswer(p *pending, message events.Message) (Answer, error) {
+	event, err := events.Decode(message.Body)
+	if err != nil {
+		return Answer{}, &UnavailableError{Why: "the event of an earlier try could not be read", Next: "see `maestro audit verify`", Err: err}
+	}
+	if event.RequestHash != p.hash {
+		return Answer{}, &Refusal{
+			Code: CodeKeyReused, Message: "The key '" + printable(p.Key) + "' was used for another " + p.Command.ID() + " command",
+			Why: "one key is one command; it became event " + event.ID.String(), Next: "use a new key",
+		}
+	}
+	return Answer{Sequence: message.Sequence, Event: message.Body, Data: event.Data, Retried: true}, nil
+}
+
+// View calls see with the committed state, which it must not keep; the values in it may be kept.
+func (h *Handler) View(see func(*projections.State)) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	see(h.committed)
+}
+
+// WaitFor returns when the committed state has reached a sequence, or with ctx's error.
+func (h *Handler) WaitFor(ctx context.Context, sequence uint64) error {
+	for {
+		h.mu.Lock()
+		if h.committed.Head().Sequence >= sequence {
+			h.mu.Unlock()
+			return nil
+		}
+		if h.moved == nil {
+			h.moved = make(chan struct{})
+		}
+		moved := h.moved
+		h.mu.Unlock()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Health says why the log takes no writes, or nil: a *events.DamageError is for good, anything else passes.
+func (h *Handler) Health() error {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if h.damage != nil {
+		return h.damage
+	}
+	return h.doubt
+}
+
+func errClosing() error {
+	return &UnavailableError{Why: "the server is stopping", Next: "try again with the same key"}
+}

@@ -1,0 +1,234 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// loaded is what opening a log came to.
+type loaded struct {
+	state *projections.State
+	// from is the head of the snapshot that the state began with; zero if it began with nothing.
+	from events.Head
+	// damage is why the log may only be read, if so.
+	damage error
+}
+
+// load syncs the log, holds it against its witnesses, and folds it.
+func load(ctx context.Context, config Config, logger *slog.Logger) (loaded, error) {
+	head, err := config.Log.Sync(ctx)
+	if err != nil {
+		return loaded{}, fmt.Errorf("open the log: %w", err)
+	}
+	l := &loading{Config: config, logger: logger, head: head}
+	opened := loaded{state: projections.New()}
+	opened.damage = l.checkWitness(ctx)
+	if opened.damage == nil {
+		opened.state, opened.damage = l.fromSnapshot(ctx)
+		opened.from = opened.state.Head()
+	}
+	if err := fold(ctx, config.Log, opened.state, head); err != nil {
+		if !errors.Is(err, events.ErrReadOnly) {
+			return loaded{}, fmt.Errorf("read the log: %w", err)
+		}
+		if opened.damage == nil {
+			opened.damage = err
+		}
+	}
+	if opened.damage != nil {
+		if !errors.Is(opened.damage, events.ErrReadOnly) {
+			return loaded{}, opened.damage
+		}
+		logger.Error("the log opens read-only", "why", opened.damage)
+	}
+	return opened, nil
+}
+
+type loading struct {
+	Config
+	logger *slog.Logger
+	head   uint64
+}
+
+// hashAt gives the chain's hash behind a message of the log.
+func (l *loading) hashAt(ctx context.Context, sequence uint64) (events.Hash, error) {
+	var hash events.Hash
+	err := l.Log.Read(ctx, sequence, sequence, func(m events.Message) error {
+		event, err := events.Decode(m.Body)
+		if err != nil {
+			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
+		}
+		hash = events.Next(event.PrevHash, events.BodyHash(m.Body))
+		return nil
+	})
+	return hash, err
+}
+
+// checkWitness compares the log with the head that was remembered outside it.
+func (l *loading) checkWitness(ctx context.Context) error {
+	if l.Witness == nil {
+		return nil
+	}
+	seen, err := l.Witness.Load(ctx)
+	if err != nil {
+		l.logger.Warn("the head file cannot be read, so it is no witness", "why", err)
+		return nil
+	}
+	return l.compare(ctx, "the head file", seen)
+}
+
+// compare says where the log and what a witness saw differ.
+func (l *loading) compare(ctx context.Context, witness string, seen events.Head) error {
+	if seen.Sequence == 0 {
+		return nil
+	}
+	if seen.Sequence > l.head {
+		return &events.DamageError{Sequence: l.head + 1, Why: fmt.Sprintf("the log ends at %d, and %s saw it at %s", l.head, witness, seen)}
+	}
+	hash, err := l.hashAt(ctx, seen.Sequence)
+	if err != nil {
+		return err
+	}
+	if hash != seen.Hash {
+		return &events.DamageError{Sequence: seen.Sequence, Why: fmt.Sprintf("the log has hash %s there, and %s saw %s", hash, witness, seen)}
+	}
+	return nil
+}
+
+// fromSnapshot gives the newest state that the log agrees with, or the empty one. A snapshot of this log that the log
+// contradicts is a witness against it; one of another log, or a damaged one, is left alone.
+func (l *loading) fromSnapshot(ctx context.Context) (*projections.State, error) {
+	if l.Snapshots == nil {
+		return projections.New(), nil
+	}
+	sequences, err := l.Snapshots.List(ctx)
+	if err != nil {
+		l.logger.Warn("the snapshots cannot be listed", "why", err)
+		return projections.New(), nil
+	}
+	for _, sequence := range sequences {
+		state, err := l.trySnapshot(ctx, sequence)
+		if err != nil {
+			return projections.New(), err
+		}
+		if state != nil {
+			return state, nil
+		}
+	}
+	return projections.New(), nil
+}
+
+// trySnapshot gives the state of a snapshot, nil when it cannot be used, and an error when it shows that the log is damaged.
+func (l *loading) trySnapshot(ctx context.Context, sequence uint64) (*projections.State, error) {
+	snapshot, err := l.Snapshots.Load(ctx, sequence)
+	if err != nil {
+		l.logger.Warn("a snapshot cannot be used", "sequence", sequence, "why", err)
+		return nil, nil
+	}
+	if l.head > 0 {
+		genesis, err := l.hashAt(ctx, 1)
+		if err != nil {
+			return nil, err
+		}
+		if genesis != snapshot.Genesis {
+			l.logger.Warn("a snapshot is of another log", "sequence", sequence)
+			return nil, nil
+		}
+	}
+	if err := l.compare(ctx, "a snapshot", snapshot.Head); err != nil {
+		return nil, err
+	}
+	if snapshot.Format != projections.Format {
+		l.logger.Warn("a snapshot has another format", "sequence", sequence, "format", snapshot.Format)
+		return nil, nil
+	}
+	state, err := projections.Decode(snapshot.State)
+	if err != nil || state.Head() != snapshot.Head || state.Genesis() != snapshot.Genesis {
+		l.logger.Warn("a snapshot does not hold what it says", "sequence", sequence, "why", err)
+		return nil, nil
+	}
+	return state, nil
+}
+
+// fold applies the log's messages behind the state up to a sequence.
+func fold(ctx context.Context, log Log, state *projections.State, to uint64) error {
+	var decoder events.Decoder
+	from := state.Head().Sequence + 1
+	if from > to {
+		return nil
+	}
+	return log.Read(ctx, from, to, func(m events.Message) error {
+		event, err := decoder.Decode(m.Body)
+		if err != nil {
+			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
+		}
+		_, err = state.Apply(m.Sequence, event, events.BodyHash(m.Body))
+		return err
+	})
+}
+
+// checkHistory reads what lies before the snapshot that the state began with, which nobody has looked at since the log was
+// opened, and makes the Handler read-only if it is damaged.
+func (h *Handler) checkHistory(ctx context.Context, until events.Head) {
+	var decoder events.Decoder
+	var hash events.Hash
+	err := h.config.Log.Read(ctx, 1, until.Sequence, func(m events.Message) error {
+		event, err := decoder.Decode(m.Body)
+		if err != nil {
+			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
+		}
+		if event.PrevHash != hash {
+			return &events.DamageError{Sequence: m.Sequence, Why: fmt.Sprintf("it follows an event with hash %s, and the one before it has %s", event.PrevHash, hash)}
+		}
+		hash = events.Next(hash, events.BodyHash(m.Body))
+		return nil
+	})
+	if err == nil && hash != until.Hash {
+		err = &events.DamageError{Sequence: until.Sequence, Why: "the chain does not lead to the snapshot's " + until.String()}
+	}
+	if errors.Is(err, events.ErrReadOnly) {
+		h.setDamage(err)
+	} else if err != nil && ctx.Err() == nil {
+		h.logger.Warn("the log's history could not be checked", "why", err)
+	}
+}
+
+// saveSnapshots stores the pictures that the writer takes.
+func (h *Handler) saveSnapshots(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case image := <-h.imaged:
+			if err := h.saveSnapshot(ctx, image); err != nil {
+				h.logger.Warn("a snapshot could not be saved", "sequence", image.Head().Sequence, "why", err)
+			}
+		}
+	}
+}
+
+func (h *Handler) saveSnapshot(ctx context.Context, image *projections.Image) error {
+	state, err := image.Encode()
+	if err != nil {
+		return err
+	}
+	return h.config.Snapshots.Save(ctx, events.Snapshot{Head: image.Head(), Genesis: image.Genesis(), Format: projections.Format, State: state})
+}
+
+// Snapshot stores the committed state now; whoever stops a server calls it, so that the next start is quick.
+func (h *Handler) Snapshot(ctx context.Context) error {
+	if h.config.Snapshots == nil {
+		return nil
+	}
+	var image *projections.Image
+	h.View(func(s *projections.State) { image = s.Image() })
+	if image.Head().Sequence == 0 {
+		return nil
+	}
+	return h.saveSnapshot(ctx, image)
+}

@@ -1,0 +1,139 @@
+package commands
+
+import (
+	"strings"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// CreateProject makes a project. Compat: POST /api/projects.
+type CreateProject struct {
+	Name        string `json:"name" doc:"as people call it"`
+	WorkingDir  string `json:"workingDir,omitempty" doc:"where its code lies"`
+	Description string `json:"description,omitempty" doc:"what it is for"`
+
+	blobs events.Blobs
+}
+
+// UpdateProject gives fields of a project new values. Compat: PUT /api/projects/:id.
+type UpdateProject struct {
+	ProjectID   string  `json:"projectId" doc:"the project"`
+	Name        *string `json:"name,omitempty" doc:"new name"`
+	WorkingDir  *string `json:"workingDir,omitempty" doc:"new working directory"`
+	Description *string `json:"description,omitempty" doc:"new description"`
+
+	blobs events.Blobs
+}
+
+// DeleteProject takes an empty project out of the views.
+type DeleteProject struct {
+	noTexts
+	ProjectID string `json:"projectId" doc:"the project"`
+}
+
+// ID implements Command.
+func (*CreateProject) ID() string { return "project:create" }
+
+// ID implements Command.
+func (*UpdateProject) ID() string { return "project:update" }
+
+// ID implements Command.
+func (*DeleteProject) ID() string { return "project:delete" }
+
+func (*CreateProject) project(*projections.State, Actor) string   { return "" }
+func (x *UpdateProject) project(*projections.State, Actor) string { return x.ProjectID }
+func (x *DeleteProject) project(*projections.State, Actor) string { return x.ProjectID }
+
+func (x *CreateProject) texts() (map[string]*string, *events.Blobs) {
+	return map[string]*string{"description": &x.Description}, &x.blobs
+}
+
+func (x *UpdateProject) texts() (map[string]*string, *events.Blobs) {
+	return map[string]*string{"description": x.Description}, &x.blobs
+}
+
+// Decide implements Command.
+func (x *CreateProject) Decide(s *projections.State, c Call) (events.Data, error) {
+	name := strings.TrimSpace(x.Name)
+	if name == "" {
+		return nil, invalid("/name", "Project name is required")
+	}
+	if err := validProject(&name, &x.WorkingDir, &x.Description); err != nil {
+		return nil, err
+	}
+	taken := func(id string) bool { return s.Project(id) != nil }
+	return &events.ProjectCreated{
+		ProjectID: newID("proj", c, taken), Name: name, WorkingDir: x.WorkingDir, Description: x.Description, Blobs: x.blobs,
+	}, nil
+}
+
+// Decide implements Command.
+func (x *UpdateProject) Decide(s *projections.State, _ Call) (events.Data, error) {
+	if _, err := project(s, "/projectId", x.ProjectID); err != nil {
+		return nil, err
+	}
+	name := x.Name
+	if name != nil {
+		trimmed := strings.TrimSpace(*name)
+		if trimmed == "" {
+			return nil, invalid("/name", "Project name cannot be empty")
+		}
+		name = &trimmed
+	}
+	if err := validProject(name, x.WorkingDir, x.Description); err != nil {
+		return nil, err
+	}
+	return &events.ProjectUpdated{ProjectID: x.ProjectID, Name: name, WorkingDir: x.WorkingDir, Description: x.Description, Blobs: x.blobs}, nil
+}
+
+// Decide implements Command.
+func (x *DeleteProject) Decide(s *projections.State, c Call) (events.Data, error) {
+	p, err := project(s, "/projectId", x.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	if c.By.Kind == ActorSession && p.CreatedBy != c.By.Source() {
+		return nil, notAllowed("project:delete", "an orchestrator deletes only a project that it created", "ask the user",
+			"Session '%s' did not create project '%s'", c.By.Name, p.ID)
+	}
+	if p.Tasks > 0 {
+		return nil, forbidden("delete its tasks first", "Cannot delete project with existing tasks")
+	}
+	if p.Sessions > 0 {
+		return nil, forbidden("delete its sessions first", "Cannot delete project with existing sessions")
+	}
+	return &events.ProjectDeleted{ProjectID: p.ID}, nil
+}
+
+func validProject(name, workingDir, description *string) error {
+	if name != nil {
+		if err := validLine("/name", *name, maxName); err != nil {
+			return err
+		}
+	}
+	if workingDir != nil {
+		if err := validLine("/workingDir", *workingDir, maxPath); err != nil {
+			return err
+		}
+	}
+	if description != nil {
+		return validText("/description", *description)
+	}
+	return nil
+}
+
+// project gives the project with an id that a caller sent.
+func project(s *projections.State, pointer, id string) (*projections.Project, error) {
+	if id == "" {
+		return nil, invalid(pointer, "Project ID is required")
+	}
+	if err := ValidID(pointer, id); err != nil {
+		return nil, err
+	}
+	p := s.Project(id)
+	if p == nil {
+		return nil, notFound("Project", id)
+	}
+	return p, nil
+}

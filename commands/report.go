@@ -1,0 +1,79 @@
+package commands
+
+import (
+	"maestro/events"
+	"maestro/projections"
+)
+
+// Report is an agent's word on how its work goes. It moves sessionStatus of the tasks it names, and never a task's status
+// (documents 000 and 003). Only sessions report; one that has ended reports late, which touches no status.
+type Report struct {
+	In
+	// Kind comes from the command's id.
+	Kind    events.ReportKind `json:"-"`
+	Message string            `json:"message,omitempty" doc:"in the agent's words; required without taskIds"`
+	TaskIDs []string          `json:"taskIds,omitempty" doc:"the tasks it is about; absent: the session as a whole"`
+
+	blobs events.Blobs
+}
+
+// ID implements Command.
+func (x *Report) ID() string { return "report:" + string(x.Kind) }
+
+func (x *Report) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
+
+func (x *Report) texts() (map[string]*string, *events.Blobs) {
+	if len(x.Message) <= events.MaxText {
+		return nil, nil
+	}
+	return map[string]*string{"message": &x.Message}, &x.blobs
+}
+
+// Decide implements Command.
+func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
+	session := s.Session(c.By.Name)
+	if c.By.Kind != ActorSession || session == nil {
+		return nil, notAllowed(x.ID(), "only a session reports", "use the session's credential", "Command '%s' is not allowed for %s", x.ID(), c.By)
+	}
+	if c.Project != session.ProjectID {
+		return nil, invalid("/project", "session '%s' reports in its own project '%s'", session.ID, session.ProjectID)
+	}
+	if x.Message == "" && len(x.TaskIDs) == 0 {
+		return nil, invalid("/message", "message is required")
+	}
+	if err := validText("/message", x.Message); err != nil {
+		return nil, err
+	}
+	if err := validIDs("/taskIds", x.TaskIDs); err != nil {
+		return nil, err
+	}
+	tasks := unique(x.TaskIDs)
+	for _, id := range tasks {
+		if err := mayReportOn(s, session, id); err != nil {
+			return nil, err
+		}
+	}
+	late := session.Ended()
+	return &events.SessionReported{
+		SessionID: session.ID, Kind: x.Kind, Message: x.Message, TaskIDs: tasks, Late: late, Blobs: x.blobs,
+		SessionCompleted: x.Kind == events.ReportComplete && len(tasks) == 0 && !late,
+	}, nil
+}
+
+// mayReportOn lets a worker report on its session's tasks, what is below them, and tasks it created; an orchestrator on
+// its project's.
+func mayReportOn(s *projections.State, session *projections.Session, id string) error {
+	t := s.Task(id)
+	if t == nil {
+		return notFound("Task", id)
+	}
+	if t.ProjectID != session.ProjectID {
+		return notAllowed("report:progress", "a session works in its own project only", "its project is "+session.ProjectID,
+			"Session '%s' may not report on task '%s'", session.ID, id)
+	}
+	if session.Role == events.RoleOrchestrator || t.CreatedBy == session.Source() || s.IsWithin(id, session.TaskIDs) {
+		return nil
+	}
+	return notAllowed("report:progress", "a worker reports on its own tasks, on what is below them, and on tasks that it created",
+		"report without --task, or on one of its tasks", "Session '%s' may not report on task '%s'", session.ID, id)
+}

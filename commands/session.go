@@ -1,0 +1,512 @@
+package commands
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// RegisterSession reports a session for work; a user may register one that nobody spawned, which makes it. Document 000;
+// compat: POST /api/sessions, PATCH to running.
+type RegisterSession struct {
+	noTexts
+	In
+	SessionID string `json:"sessionId,omitempty" doc:"the session; its own if absent, a new one if a user gives none"`
+	// Create refuses a session that is already known.
+	Create   bool                 `json:"create,omitempty" doc:"refuse if the session is known"`
+	Name     string               `json:"name,omitempty" doc:"of a new one"`
+	Role     events.Role          `json:"role,omitempty" doc:"of a new one: worker (default) or orchestrator"`
+	Strategy events.Strategy      `json:"strategy,omitempty" doc:"of a new one: simple by default"`
+	Status   events.SessionStatus `json:"status,omitempty" doc:"of a new one: running (default), idle, working or spawning"`
+	TaskIDs  []string             `json:"taskIds,omitempty" doc:"of a new one"`
+	Allowed  *[]string            `json:"allowedCommands,omitempty" doc:"of a new one: exactly these and the core commands; absent: by role and strategy"`
+	Env      map[string]string    `json:"env,omitempty" doc:"of a new one"`
+	Metadata json.RawMessage      `json:"metadata,omitempty" doc:"of a new one, free"`
+	AgentID  string               `json:"agentId,omitempty" doc:"of a new one"`
+}
+
+// CompleteSession is a session's word that it is done. Document 000.
+type CompleteSession struct {
+	noTexts
+	In
+	SessionID string `json:"sessionId,omitempty" doc:"the session; its own if absent"`
+}
+
+// KillSession ends a session.
+type KillSession struct {
+	noTexts
+	In
+	SessionID string `json:"sessionId" doc:"the session"`
+	Reason    string `json:"reason,omitempty" doc:"why"`
+	Failed    bool   `json:"failed,omitempty" doc:"it ends as failed, not as stopped"`
+}
+
+// UpdateSession gives fields of a session new values. Compat: PATCH /api/sessions/:id.
+type UpdateSession struct {
+	noTexts
+	In
+	SessionID string                `json:"sessionId" doc:"the session"`
+	Name      *string               `json:"name,omitempty" doc:"new name"`
+	Status    *events.SessionStatus `json:"status,omitempty" doc:"idle or working"`
+	AgentID   *string               `json:"agentId,omitempty" doc:"new agent"`
+	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"new tasks, all of them"`
+	Env       map[string]string     `json:"env,omitempty" doc:"merged into its environment"`
+}
+
+// DeleteSession takes a session out of the views.
+type DeleteSession struct {
+	noTexts
+	In
+	SessionID string `json:"sessionId" doc:"the session"`
+}
+
+// NoteSession puts an entry on a session's timeline that moves no status. Compat: POST …/timeline and …/events.
+type NoteSession struct {
+	In
+	SessionID string          `json:"sessionId,omitempty" doc:"the session; its own if absent"`
+	Type      string          `json:"type,omitempty" doc:"kind of entry; progress if absent"`
+	Message   string          `json:"message,omitempty" doc:"in words; or else data"`
+	TaskID    string          `json:"taskId,omitempty" doc:"the task it is about"`
+	Data      json.RawMessage `json:"data,omitempty" doc:"free"`
+
+	blobs events.Blobs
+}
+
+// LinkTask makes a task one of a session's. Compat: POST /api/sessions/:id/tasks/:taskId.
+type LinkTask struct {
+	noTexts
+	In
+	SessionID string `json:"sessionId" doc:"the session"`
+	TaskID    string `json:"taskId" doc:"the task"`
+}
+
+// UnlinkTask takes a task from a session. Compat: DELETE /api/sessions/:id/tasks/:taskId.
+type UnlinkTask struct {
+	noTexts
+	In
+	SessionID string `json:"sessionId" doc:"the session"`
+	TaskID    string `json:"taskId" doc:"the task"`
+}
+
+// ID implements Command.
+func (*RegisterSession) ID() string { return "session:register" }
+
+// ID implements Command.
+func (*CompleteSession) ID() string { return "session:complete" }
+
+// ID implements Command.
+func (*KillSession) ID() string { return "session:kill" }
+
+// ID implements Command.
+func (*UpdateSession) ID() string { return "session:update" }
+
+// ID implements Command.
+func (*DeleteSession) ID() string { return "session:delete" }
+
+// ID implements Command.
+func (*NoteSession) ID() string { return "session:note" }
+
+// ID implements Command.
+func (*LinkTask) ID() string { return "session:link" }
+
+// ID implements Command.
+func (*UnlinkTask) ID() string { return "session:unlink" }
+
+func (x *RegisterSession) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+func (x *CompleteSession) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+func (x *KillSession) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+func (x *UpdateSession) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+func (x *DeleteSession) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+func (x *NoteSession) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+func (x *LinkTask) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+func (x *UnlinkTask) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+// ofSession gives the project of a command's session; what the caller names counts only where there is no such session.
+func ofSession(s *projections.State, by Actor, in In, session string) string {
+	if project := s.SessionProject(session); project != "" {
+		return project
+	}
+	return in.projectOr(by)
+}
+
+func (x *NoteSession) texts() (map[string]*string, *events.Blobs) {
+	return map[string]*string{"message": &x.Message}, &x.blobs
+}
+
+// Decide implements Command.
+func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	id := x.SessionID
+	if id == "" && c.By.Kind == ActorSession {
+		id = c.By.Name
+	}
+	if id == "" {
+		id = newID("sess", c, sessionTaken(s))
+	}
+	if err := ValidID("/sessionId", id); err != nil {
+		return nil, err
+	}
+	if s.SessionProject(id) == "" {
+		return x.create(s, c, id)
+	}
+	if x.Create {
+		return nil, &Refusal{Code: CodeConflict, Message: "Session with id '" + id + "' exists already", Next: "choose another id, or register it without create"}
+	}
+	session, err := ownSession(s, c, x.In, id, x.ID())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case session.Ended():
+		return nil, ended(x.ID(), session)
+	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:
+		return nil, nil
+	}
+	return &events.SessionRegistered{SessionID: id}, nil
+}
+
+func (x *RegisterSession) create(s *projections.State, c Call, id string) (events.Data, error) {
+	if c.By.Kind != ActorUser {
+		return nil, notAllowed(x.ID(), "only a user registers a session that nobody spawned", "spawn it", "Session '%s' is not known", id)
+	}
+	p, err := project(s, "/project", c.Project)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := sessionKind{x.Role, x.Strategy, x.Name, x.TaskIDs}.resolve(s, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	permissions, err := permissionsOf(kind.role, kind.strategy, x.Allowed)
+	if err != nil {
+		return nil, err
+	}
+	status := x.Status
+	if status == "" {
+		status = events.SessionRunning
+	}
+	if !slices.Contains([]events.SessionStatus{events.SessionRunning, events.SessionIdle, events.SessionWorking, events.SessionSpawning}, status) {
+		return nil, invalid("/status", "a new session is running, idle, working or spawning, not '%s'", printable(string(status)))
+	}
+	name := x.Name
+	if name == "" {
+		name = "Unnamed Session"
+	}
+	if err := validEnv(x.Env); err != nil {
+		return nil, err
+	}
+	if err := validObject("/metadata", x.Metadata); err != nil {
+		return nil, err
+	}
+	if err := validLine("/agentId", x.AgentID, maxName); err != nil {
+		return nil, err
+	}
+	return &events.SessionRegistered{SessionID: id, Created: &events.SessionCreated{
+		Name: name, Role: kind.role, Strategy: kind.strategy, Status: status, TaskIDs: kind.tasks, Permissions: permissions,
+		Env: x.Env, Metadata: x.Metadata, AgentID: x.AgentID,
+	}}, nil
+}
+
+// Decide implements Command.
+func (x *CompleteSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := ownSession(s, c, x.In, x.SessionID, x.ID())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case session.Ended():
+		return nil, ended(x.ID(), session)
+	case session.Status == events.SessionSaidDone:
+		return nil, nil
+	}
+	return &events.SessionCompleted{SessionID: session.ID}, nil
+}
+
+// Decide implements Command.
+func (x *KillSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := spawnedSession(s, c, x.In, x.SessionID, x.ID())
+	if err != nil {
+		return nil, err
+	}
+	if session.Ended() {
+		return nil, nil
+	}
+	if err := validReason(x.Reason); err != nil {
+		return nil, err
+	}
+	status := events.SessionStopped
+	if x.Failed {
+		status = events.SessionEndFailed
+	}
+	return &events.SessionKilled{SessionID: session.ID, Reason: x.Reason, Status: status}, nil
+}
+
+// Decide implements Command.
+func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := spawnedSession(s, c, x.In, x.SessionID, x.ID())
+	if err != nil {
+		return nil, err
+	}
+	if x.Name != nil {
+		if err := validLine("/name", *x.Name, maxName); err != nil {
+			return nil, err
+		}
+	}
+	if x.Status != nil && *x.Status != events.SessionIdle && *x.Status != events.SessionWorking {
+		return nil, invalid("/status", "this sets idle or working; register, complete or kill the session for another status, not '%s'", printable(string(*x.Status)))
+	}
+	if x.Status != nil && session.Ended() {
+		return nil, ended(x.ID(), session)
+	}
+	if x.AgentID != nil {
+		if err := validLine("/agentId", *x.AgentID, maxName); err != nil {
+			return nil, err
+		}
+	}
+	if x.TaskIDs != nil {
+		if err := tasksIn(s, session.ProjectID, *x.TaskIDs); err != nil {
+			return nil, err
+		}
+	}
+	if err := validEnv(x.Env); err != nil {
+		return nil, err
+	}
+	return &events.SessionUpdated{SessionID: session.ID, Name: x.Name, Status: x.Status, AgentID: x.AgentID, TaskIDs: x.TaskIDs, Env: x.Env}, nil
+}
+
+// Decide implements Command.
+func (x *DeleteSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := session(s, c, x.In, x.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	return &events.SessionDeleted{SessionID: session.ID}, nil
+}
+
+// Decide implements Command.
+func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := ownSession(s, c, x.In, x.SessionID, x.ID())
+	if err != nil {
+		return nil, err
+	}
+	kind := x.Type
+	if kind == "" {
+		kind = "progress"
+	}
+	if err := validLine("/type", kind, 100); err != nil {
+		return nil, err
+	}
+	if x.Message == "" && len(x.Data) == 0 {
+		return nil, invalid("/message", "message is required")
+	}
+	if err := validText("/message", x.Message); err != nil {
+		return nil, err
+	}
+	if x.TaskID != "" {
+		if err := ValidID("/taskId", x.TaskID); err != nil {
+			return nil, err
+		}
+	}
+	return &events.SessionNoted{SessionID: session.ID, Type: kind, Message: x.Message, TaskID: x.TaskID, Data: x.Data, Blobs: x.blobs}, nil
+}
+
+// Decide implements Command.
+func (x *LinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := session(s, c, x.In, x.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if err := tasksIn(s, session.ProjectID, []string{x.TaskID}); err != nil {
+		return nil, err
+	}
+	if slices.Contains(session.TaskIDs, x.TaskID) {
+		return nil, nil
+	}
+	return &events.SessionTaskLinked{SessionID: session.ID, TaskID: x.TaskID}, nil
+}
+
+// Decide implements Command.
+func (x *UnlinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := session(s, c, x.In, x.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if err := ValidID("/taskId", x.TaskID); err != nil {
+		return nil, err
+	}
+	if s.TaskProject(x.TaskID) == "" {
+		return nil, notFound("Task", x.TaskID)
+	}
+	if !slices.Contains(session.TaskIDs, x.TaskID) {
+		return nil, nil
+	}
+	return &events.SessionTaskUnlinked{SessionID: session.ID, TaskID: x.TaskID}, nil
+}
+
+// session gives the session that a caller means, in the project it means.
+func session(s *projections.State, c Call, in In, id string) (*projections.Session, error) {
+	if id == "" && c.By.Kind == ActorSession {
+		id = c.By.Name
+	}
+	if err := ValidID("/sessionId", id); err != nil {
+		return nil, err
+	}
+	x := s.Session(id)
+	if x == nil {
+		return nil, notFound("Session", id)
+	}
+	if in.Project != "" && in.Project != x.ProjectID {
+		return nil, invalid("/project", "session '%s' is in project '%s', not in '%s'", id, x.ProjectID, printable(in.Project))
+	}
+	return x, nil
+}
+
+// ownSession is for what a session does to itself; a user may do it to any.
+func ownSession(s *projections.State, c Call, in In, id, rule string) (*projections.Session, error) {
+	x, err := session(s, c, in, id)
+	if err != nil {
+		return nil, err
+	}
+	if c.By.Kind == ActorSession && x.ID != c.By.Name {
+		return nil, notAllowed(rule, "a session does this to itself only", "leave the session out", "Session '%s' may not act as session '%s'", c.By.Name, x.ID)
+	}
+	return x, nil
+}
+
+// spawnedSession is for what an orchestrator does to sessions that it spawned; a user may do it to any.
+func spawnedSession(s *projections.State, c Call, in In, id, rule string) (*projections.Session, error) {
+	x, err := session(s, c, in, id)
+	if err != nil {
+		return nil, err
+	}
+	if c.By.Kind == ActorSession && x.SpawnedBy != c.By.Name {
+		return nil, notAllowed(rule, "an orchestrator does this to sessions that it spawned", "ask the user",
+			"Session '%s' did not spawn session '%s'", c.By.Name, x.ID)
+	}
+	return x, nil
+}
+
+func ended(rule string, x *projections.Session) *Refusal {
+	return notAllowed(rule, "the session has ended ("+string(x.Status)+")", "spawn another", "Session '%s' has ended", x.ID)
+}
+
+// sessionKind is what the spawning and the registering of a new session check alike.
+type sessionKind struct {
+	role     events.Role
+	strategy events.Strategy
+	name     string
+	tasks    []string
+}
+
+// resolve fills in the defaults and refuses what does not fit together.
+func (k sessionKind) resolve(s *projections.State, project string) (sessionKind, error) {
+	if k.role == "" {
+		k.role = events.RoleWorker
+	}
+	if k.role != events.RoleWorker && k.role != events.RoleOrchestrator {
+		return k, invalid("/role", "role must be \"worker\" or \"orchestrator\"")
+	}
+	strategy, err := ResolveStrategy(k.role, k.strategy)
+	if err != nil {
+		return k, err
+	}
+	k.strategy = strategy
+	if err := validLine("/name", k.name, maxName); err != nil {
+		return k, err
+	}
+	k.tasks = unique(k.tasks)
+	return k, tasksIn(s, project, k.tasks)
+}
+
+// ResolveStrategy gives a role's strategy, its default if none is named; simple means default for an orchestrator.
+func ResolveStrategy(role events.Role, strategy events.Strategy) (events.Strategy, error) {
+	if role == events.RoleOrchestrator {
+		switch strategy {
+		case "", events.StrategySimple:
+			return events.StrategyDefault, nil
+		case events.StrategyDefault, events.StrategyBatching, events.StrategyDAG:
+			return strategy, nil
+		}
+		return "", invalid("/strategy", "an orchestrator's strategy must be default, intelligent-batching or dag")
+	}
+	switch strategy {
+	case "":
+		return events.StrategySimple, nil
+	case events.StrategySimple, events.StrategyQueue, events.StrategyTree:
+		return strategy, nil
+	}
+	return "", invalid("/strategy", "strategy must be \"simple\", \"queue\", or \"tree\"")
+}
+
+// permissionsOf freezes what a session may do: exactly the list and the core commands, or its role's default.
+func permissionsOf(role events.Role, strategy events.Strategy, list *[]string) (events.Permissions, error) {
+	who := Letter(role, strategy)
+	if list == nil {
+		return events.Permissions{Commands: current.Defaults(who)}, nil
+	}
+	for i, id := range *list {
+		if why := current.MayList(who, id); why != "" {
+			refusal := invalid("/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)", printable(id), role, strategy)
+			refusal.Why = why
+			return events.Permissions{}, refusal
+		}
+	}
+	return events.Permissions{Commands: current.Effective(who, *list), Explicit: true}, nil
+}
+
+func tasksIn(s *projections.State, project string, ids []string) error {
+	if err := validIDs("/taskIds", ids); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		t := s.Task(id)
+		if t == nil {
+			return notFound("Task", id)
+		}
+		if t.ProjectID != project {
+			return invalid("/taskIds", "task '%s' is in project '%s', not in '%s'", id, t.ProjectID, project)
+		}
+	}
+	return nil
+}
+
+func validEnv(env map[string]string) error {
+	if len(env) > maxList {
+		return invalid("/env", "at most %d variables, these are %d", maxList, len(env))
+	}
+	for name, value := range env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return invalid("/env", "'%s' is not a variable's name", printable(name))
+		}
+		if err := validText("/env", value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

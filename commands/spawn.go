@@ -1,0 +1,147 @@
+package commands
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// SpawnSession orders a session: its tasks in todo move to in_progress (with the queue strategy, starting an item does
+// that), its permissions are frozen, and nothing is launched. Documents 000, 002, 003; compat: POST /api/sessions/spawn.
+type SpawnSession struct {
+	noTexts
+	In
+	Name           string          `json:"name,omitempty" doc:"as people call it"`
+	Role           events.Role     `json:"role,omitempty" doc:"worker (default) or orchestrator"`
+	Strategy       events.Strategy `json:"strategy,omitempty" doc:"worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag"`
+	TaskIDs        []string        `json:"taskIds,omitempty" doc:"its tasks; none only with the queue strategy"`
+	Allowed        *[]string       `json:"allowedCommands,omitempty" doc:"exactly these and the core commands; absent: by role and strategy"`
+	Strict         bool            `json:"strict,omitempty" doc:"refuse while dependencies of its tasks are not completed"`
+	Model          string          `json:"model,omitempty" doc:"sonnet, opus, haiku or a full name"`
+	Agent          string          `json:"agent,omitempty" doc:"claude (default), codex, gemini or a configured one"`
+	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
+	Context        json.RawMessage `json:"context,omitempty" doc:"free"`
+	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of its manifest in the blobs"`
+}
+
+// ID implements Command.
+func (*SpawnSession) ID() string { return "session:spawn" }
+
+func (x *SpawnSession) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
+
+// Decide implements Command.
+func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	p, err := project(s, "/project", c.Project)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := sessionKind{x.Role, x.Strategy, x.Name, x.TaskIDs}.resolve(s, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if len(kind.tasks) == 0 && kind.strategy != events.StrategyQueue {
+		return nil, invalid("/taskIds", "taskIds must be a non-empty array")
+	}
+	permissions, err := permissionsOf(kind.role, kind.strategy, x.Allowed)
+	if err != nil {
+		return nil, err
+	}
+	if permissions, err = x.atMostOwn(s, c.By, kind.role, permissions); err != nil {
+		return nil, err
+	}
+	if err := x.valid(); err != nil {
+		return nil, err
+	}
+	unmet := unmetDependencies(s, kind.tasks)
+	if x.Strict && len(unmet) > 0 {
+		return nil, forbidden("complete them first, or spawn without strict", "Dependencies are not completed: %s", strings.Join(unmet, ", "))
+	}
+	spawned := &events.SessionSpawned{
+		SessionID: newID("sess", c, sessionTaken(s)), Name: x.Name, Role: kind.role, Strategy: kind.strategy, TaskIDs: kind.tasks,
+		Unmet: unmet, Strict: x.Strict, Permissions: permissions, Model: x.Model, Agent: x.Agent, Skills: x.Skills,
+		Context: x.Context, ManifestDigest: x.ManifestDigest,
+	}
+	if spawned.Name == "" {
+		spawned.Name = defaultName(kind)
+	}
+	if c.By.Kind == ActorSession {
+		spawned.SpawnedBy = c.By.Name
+	}
+	if kind.strategy != events.StrategyQueue {
+		for _, id := range kind.tasks {
+			if s.Task(id).Status == events.TaskTodo {
+				spawned.Started = append(spawned.Started, id)
+			}
+		}
+	}
+	return spawned, nil
+}
+
+// atMostOwn holds an orchestrator that one orchestrator spawns to the other's commands: a default is cut to them, an
+// explicit list that has more is refused.
+func (x *SpawnSession) atMostOwn(s *projections.State, by Actor, role events.Role, permissions events.Permissions) (events.Permissions, error) {
+	spawner := s.Session(by.Name)
+	if by.Kind != ActorSession || role != events.RoleOrchestrator || spawner == nil || spawner.Permissions == nil {
+		return permissions, nil
+	}
+	var cut []string
+	for _, id := range permissions.Commands {
+		if slices.Contains(spawner.Permissions.Commands, id) {
+			cut = append(cut, id)
+			continue
+		}
+		if x.Allowed != nil {
+			if at := slices.Index(*x.Allowed, id); at >= 0 {
+				return permissions, notAllowed("session:spawn", "an orchestrator gives another at most its own commands",
+					"leave out /allowedCommands/"+strconv.Itoa(at), "Session '%s' may not give '%s' to another orchestrator", by.Name, id)
+			}
+		}
+	}
+	if len(cut) == len(permissions.Commands) {
+		return permissions, nil
+	}
+	return events.Permissions{Commands: cut, Explicit: true}, nil
+}
+
+func (x *SpawnSession) valid() error {
+	for pointer, line := range map[string]string{"/model": x.Model, "/agent": x.Agent, "/manifestDigest": x.ManifestDigest} {
+		if err := validLine(pointer, line, maxName); err != nil {
+			return err
+		}
+	}
+	if err := validTexts("/skills", x.Skills); err != nil {
+		return err
+	}
+	if len(x.Context) > events.MaxText {
+		return invalid("/context", "context has at most %d bytes, this has %d", events.MaxText, len(x.Context))
+	}
+	return validObject("/context", x.Context)
+}
+
+// unmetDependencies gives what the tasks wait for outside themselves.
+func unmetDependencies(s *projections.State, tasks []string) []string {
+	var unmet []string
+	for _, id := range tasks {
+		for _, dependency := range s.UnmetDependencies(s.Task(id)) {
+			if !slices.Contains(tasks, dependency) && !slices.Contains(unmet, dependency) {
+				unmet = append(unmet, dependency)
+			}
+		}
+	}
+	return unmet
+}
+
+func defaultName(k sessionKind) string {
+	name := "Worker"
+	if k.role == events.RoleOrchestrator {
+		name = "Orchestrator"
+	}
+	if len(k.tasks) == 0 {
+		return name
+	}
+	return name + " for " + k.tasks[0]
+}

@@ -1,0 +1,421 @@
+package commands
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// CreateTask makes a task, with status todo. Documents 000 and 003; compat: POST /api/tasks.
+type CreateTask struct {
+	In
+	Title              string          `json:"title" doc:"1 to 200 characters"`
+	Description        string          `json:"description,omitempty" doc:"what is to be done"`
+	AcceptanceCriteria []string        `json:"acceptanceCriteria,omitempty" doc:"what must be true when it is done"`
+	Priority           string          `json:"priority,omitempty" doc:"low, medium (default), high or critical"`
+	ParentID           string          `json:"parentId,omitempty" doc:"the task above it; absent, empty or null: a root task"`
+	Dependencies       []string        `json:"dependencies,omitempty" doc:"tasks that must be completed first"`
+	InitialPrompt      string          `json:"initialPrompt,omitempty" doc:"what to tell the agent first"`
+	SkillIDs           []string        `json:"skillIds,omitempty" doc:"skills that the work needs"`
+	Model              string          `json:"model,omitempty" doc:"model that should do it"`
+	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"free"`
+
+	blobs events.Blobs
+}
+
+// UpdateTask gives fields of a task, its status among them, new values. Document 000; compat: PATCH /api/tasks/:id.
+type UpdateTask struct {
+	In
+	TaskID             string             `json:"taskId" doc:"the task"`
+	Title              *string            `json:"title,omitempty" doc:"new title"`
+	Description        *string            `json:"description,omitempty" doc:"new description"`
+	AcceptanceCriteria *[]string          `json:"acceptanceCriteria,omitempty" doc:"new criteria, all of them"`
+	Priority           *string            `json:"priority,omitempty" doc:"new priority"`
+	Dependencies       *[]string          `json:"dependencies,omitempty" doc:"new dependencies, all of them"`
+	SkillIDs           *[]string          `json:"skillIds,omitempty" doc:"new skills, all of them"`
+	AgentIDs           *[]string          `json:"agentIds,omitempty" doc:"new agents, all of them"`
+	Model              *string            `json:"model,omitempty" doc:"new model"`
+	Metadata           json.RawMessage    `json:"metadata,omitempty" doc:"new metadata, whole"`
+	Status             *events.TaskStatus `json:"status,omitempty" doc:"new status; cancelled is the user's alone"`
+
+	blobs events.Blobs
+}
+
+// CompleteTask confirms that a task is done. Document 000.
+type CompleteTask struct {
+	noTexts
+	In
+	TaskID string `json:"taskId" doc:"the task"`
+}
+
+// BlockTask marks a task as blocked. Document 000.
+type BlockTask struct {
+	noTexts
+	In
+	TaskID string `json:"taskId" doc:"the task"`
+	Reason string `json:"reason,omitempty" doc:"why"`
+}
+
+// ReopenTask sends a task that is completed, blocked or said to be done back to in_progress.
+type ReopenTask struct {
+	noTexts
+	In
+	TaskID string `json:"taskId" doc:"the task"`
+	Reason string `json:"reason,omitempty" doc:"what is still missing"`
+}
+
+// DeleteTask takes a task out of the views, with recursive everything below it too.
+type DeleteTask struct {
+	noTexts
+	In
+	TaskID    string `json:"taskId" doc:"the task"`
+	Recursive bool   `json:"recursive,omitempty" doc:"with everything below it"`
+}
+
+// ID implements Command.
+func (*CreateTask) ID() string { return "task:create" }
+
+// ID implements Command.
+func (*UpdateTask) ID() string { return "task:update" }
+
+// ID implements Command.
+func (*CompleteTask) ID() string { return "task:complete" }
+
+// ID implements Command.
+func (*BlockTask) ID() string { return "task:block" }
+
+// ID implements Command.
+func (*ReopenTask) ID() string { return "task:reopen" }
+
+// ID implements Command.
+func (*DeleteTask) ID() string { return "task:delete" }
+
+func (x *CreateTask) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
+
+func (x *UpdateTask) project(s *projections.State, by Actor) string {
+	return ofTask(s, by, x.In, x.TaskID)
+}
+
+func (x *CompleteTask) project(s *projections.State, by Actor) string {
+	return ofTask(s, by, x.In, x.TaskID)
+}
+func (x *BlockTask) project(s *projections.State, by Actor) string {
+	return ofTask(s, by, x.In, x.TaskID)
+}
+func (x *ReopenTask) project(s *projections.State, by Actor) string {
+	return ofTask(s, by, x.In, x.TaskID)
+}
+
+func (x *DeleteTask) project(s *projections.State, by Actor) string {
+	return ofTask(s, by, x.In, x.TaskID)
+}
+
+// ofTask gives the project of a command's task; what the caller names counts only where there is no such task.
+func ofTask(s *projections.State, by Actor, in In, task string) string {
+	if project := s.TaskProject(task); project != "" {
+		return project
+	}
+	return in.projectOr(by)
+}
+
+func (x *CreateTask) texts() (map[string]*string, *events.Blobs) {
+	return map[string]*string{"description": &x.Description, "initialPrompt": &x.InitialPrompt}, &x.blobs
+}
+
+func (x *UpdateTask) texts() (map[string]*string, *events.Blobs) {
+	return map[string]*string{"description": x.Description}, &x.blobs
+}
+
+// Decide implements Command.
+func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
+	if c.Project == "" {
+		return nil, invalid("/project", "Project ID is required")
+	}
+	title := strings.TrimSpace(x.Title)
+	if title == "" {
+		return nil, invalid("/title", "Task title is required")
+	}
+	if _, err := project(s, "/project", c.Project); err != nil {
+		return nil, err
+	}
+	priority := x.Priority
+	if priority == "" {
+		priority = "medium"
+	}
+	check := taskFields{&title, &x.Description, &x.AcceptanceCriteria, &priority, &x.SkillIDs, nil, &x.Model, x.Metadata}
+	if err := check.valid(); err != nil {
+		return nil, err
+	}
+	if err := validText("/initialPrompt", x.InitialPrompt); err != nil {
+		return nil, err
+	}
+	if x.ParentID != "" {
+		if err := ValidID("/parentId", x.ParentID); err != nil {
+			return nil, err
+		}
+		parent := s.Task(x.ParentID)
+		if parent == nil {
+			return nil, notFound("Parent task", x.ParentID)
+		}
+		if parent.ProjectID != c.Project {
+			return nil, invalid("/parentId", "parent task '%s' is in project '%s', not in '%s'", parent.ID, parent.ProjectID, c.Project)
+		}
+	}
+	dependencies := unique(x.Dependencies)
+	if err := validDependencies(s, c.Project, "", x.ParentID, dependencies); err != nil {
+		return nil, err
+	}
+	return &events.TaskCreated{
+		TaskID: newID("task", c, taskTaken(s)), Title: title, Description: x.Description, AcceptanceCriteria: x.AcceptanceCriteria,
+		Priority: priority, ParentID: x.ParentID, Dependencies: dependencies, InitialPrompt: x.InitialPrompt,
+		SkillIDs: x.SkillIDs, Model: x.Model, Metadata: x.Metadata, Blobs: x.blobs,
+	}, nil
+}
+
+// Decide implements Command.
+func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
+	t, err := task(s, c, x.In, x.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	title := x.Title
+	if title != nil {
+		trimmed := strings.TrimSpace(*title)
+		if trimmed == "" {
+			return nil, invalid("/title", "Task title cannot be empty")
+		}
+		title = &trimmed
+	}
+	check := taskFields{title, x.Description, x.AcceptanceCriteria, x.Priority, x.SkillIDs, x.AgentIDs, x.Model, x.Metadata}
+	if err := check.valid(); err != nil {
+		return nil, err
+	}
+	dependencies := x.Dependencies
+	if dependencies != nil {
+		kept := unique(*dependencies)
+		if kept == nil {
+			kept = []string{}
+		}
+		dependencies = &kept
+		if err := validDependencies(s, t.ProjectID, t.ID, t.ParentID, kept); err != nil {
+			return nil, err
+		}
+	}
+	update := &events.TaskUpdated{
+		TaskID: t.ID, Title: title, Description: x.Description, AcceptanceCriteria: x.AcceptanceCriteria, Priority: x.Priority,
+		Dependencies: dependencies, SkillIDs: x.SkillIDs, AgentIDs: x.AgentIDs, Model: x.Model, Metadata: x.Metadata, Blobs: x.blobs,
+	}
+	if x.Status == nil {
+		return update, nil
+	}
+	if err := mayMoveTo(c.By, *x.Status); err != nil {
+		return nil, err
+	}
+	if *x.Status != t.Status {
+		update.Status = &events.StatusChange{From: t.Status, To: *x.Status}
+		return update, nil
+	}
+	if x.onlyStatus() {
+		return nil, nil
+	}
+	return update, nil
+}
+
+func (x *UpdateTask) onlyStatus() bool {
+	return x.Title == nil && x.Description == nil && x.AcceptanceCriteria == nil && x.Priority == nil && x.Dependencies == nil &&
+		x.SkillIDs == nil && x.AgentIDs == nil && x.Model == nil && x.Metadata == nil
+}
+
+// Decide implements Command.
+func (x *CompleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
+	return moveTask(s, c, x.In, x.TaskID, events.TaskCompleted, "")
+}
+
+// Decide implements Command.
+func (x *BlockTask) Decide(s *projections.State, c Call) (events.Data, error) {
+	return moveTask(s, c, x.In, x.TaskID, events.TaskBlocked, x.Reason)
+}
+
+// Decide implements Command.
+func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
+	t, err := task(s, c, x.In, x.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	says, _ := s.SessionStatus(t)
+	if t.Status != events.TaskCompleted && t.Status != events.TaskBlocked && says != events.SaysCompleted {
+		return nil, forbidden("nothing to do: it is open", "Task '%s' is %s, and nobody says that it is done", t.ID, t.Status)
+	}
+	if err := validReason(x.Reason); err != nil {
+		return nil, err
+	}
+	return &events.TaskStatusChanged{TaskID: t.ID, From: t.Status, To: events.TaskInProgress, Reason: x.Reason}, nil
+}
+
+// Decide implements Command.
+func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
+	t, err := task(s, c, x.In, x.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	deleted := &events.TaskDeleted{TaskID: t.ID, Recursive: x.Recursive}
+	if x.Recursive {
+		deleted.Descendants = s.Descendants(t.ID)
+	}
+	return deleted, nil
+}
+
+func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStatus, reason string) (events.Data, error) {
+	t, err := task(s, c, in, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := validReason(reason); err != nil {
+		return nil, err
+	}
+	if t.Status == to {
+		return nil, nil
+	}
+	return &events.TaskStatusChanged{TaskID: t.ID, From: t.Status, To: to, Reason: reason}, nil
+}
+
+func mayMoveTo(by Actor, to events.TaskStatus) error {
+	switch to {
+	case events.TaskTodo, events.TaskInProgress, events.TaskCompleted, events.TaskBlocked:
+		return nil
+	case events.TaskCancelled:
+		if by.Kind == ActorUser {
+			return nil
+		}
+		return notAllowed("task:update", "only the user cancels a task", "ask the user, or block it with `maestro task block`",
+			"Status 'cancelled' is not allowed for %s", by)
+	}
+	return invalid("/status", "'%s' is not a task status; it is todo, in_progress, completed, cancelled or blocked", printable(string(to)))
+}
+
+// task gives the task that a caller means, in the project it means.
+func task(s *projections.State, c Call, in In, id string) (*projections.Task, error) {
+	if err := ValidID("/taskId", id); err != nil {
+		return nil, err
+	}
+	t := s.Task(id)
+	if t == nil {
+		return nil, notFound("Task", id)
+	}
+	if in.Project != "" && in.Project != t.ProjectID {
+		return nil, invalid("/project", "task '%s' is in project '%s', not in '%s'", id, t.ProjectID, printable(in.Project))
+	}
+	return t, nil
+}
+
+// validDependencies refuses a dependency that does not exist, is in another project, or closes a circle: tasks that wait for
+// each other, or a task that waits for one it is part of.
+func validDependencies(s *projections.State, project, id, parent string, dependencies []string) error {
+	if err := validIDs("/dependencies", dependencies); err != nil {
+		return err
+	}
+	for _, dependency := range dependencies {
+		d := s.Task(dependency)
+		switch {
+		case d == nil:
+			return notFound("Task", dependency)
+		case d.ProjectID != project:
+			return invalid("/dependencies", "dependency '%s' is in project '%s', not in '%s'", dependency, d.ProjectID, project)
+		case dependency == id:
+			return invalid("/dependencies", "a task cannot depend on itself")
+		case parent != "" && s.IsWithin(parent, []string{dependency}):
+			return invalid("/dependencies", "a task cannot wait for '%s', which it is part of", dependency)
+		case id != "" && reaches(s, dependency, id):
+			return invalid("/dependencies", "a dependency cycle: '%s' already waits for '%s'", dependency, id)
+		}
+	}
+	return nil
+}
+
+// reaches reports whether a task waits for another, directly or through others.
+func reaches(s *projections.State, from, to string) bool {
+	seen := map[string]bool{}
+	next := []string{from}
+	for len(next) > 0 {
+		id := next[len(next)-1]
+		next = next[:len(next)-1]
+		if id == to {
+			return true
+		}
+		if t := s.Task(id); t != nil && !seen[id] {
+			seen[id] = true
+			next = append(next, t.Dependencies...)
+		}
+	}
+	return false
+}
+
+func validReason(reason string) error {
+	if len(reason) > events.MaxText {
+		return invalid("/reason", "a reason has at most %d bytes, this has %d", events.MaxText, len(reason))
+	}
+	return validText("/reason", reason)
+}
+
+// taskFields are what the creation and the update of a task check alike; nil is absent.
+type taskFields struct {
+	title, description *string
+	criteria           *[]string
+	priority           *string
+	skills, agents     *[]string
+	model              *string
+	metadata           json.RawMessage
+}
+
+func (f taskFields) valid() error {
+	if f.title != nil {
+		if err := validLine("/title", *f.title, maxTitle); err != nil {
+			return err
+		}
+	}
+	if f.description != nil {
+		if err := validText("/description", *f.description); err != nil {
+			return err
+		}
+	}
+	if f.criteria != nil {
+		if err := validTexts("/acceptanceCriteria", *f.criteria); err != nil {
+			return err
+		}
+	}
+	if f.priority != nil && !slices.Contains([]string{"low", "medium", "high", "critical"}, *f.priority) {
+		return invalid("/priority", "'%s' is not a priority; it is low, medium, high or critical", printable(*f.priority))
+	}
+	for pointer, ids := range map[string]*[]string{"/skillIds": f.skills, "/agentIds": f.agents} {
+		if ids == nil {
+			continue
+		}
+		if err := validTexts(pointer, *ids); err != nil {
+			return err
+		}
+	}
+	if f.model != nil {
+		if err := validLine("/model", *f.model, maxName); err != nil {
+			return err
+		}
+	}
+	return validObject("/metadata", f.metadata)
+}
+
+func validTexts(pointer string, texts []string) error {
+	if len(texts) > maxList {
+		return invalid(pointer, "at most %d entries, these are %d", maxList, len(texts))
+	}
+	for _, text := range texts {
+		if err := validText(pointer, text); err != nil {
+			return err
+		}
+		if len(text) > events.MaxText {
+			return invalid(pointer, "an entry has at most %d bytes, this has %d", events.MaxText, len(text))
+		}
+	}
+	return nil
+}

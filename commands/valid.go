@@ -1,0 +1,149 @@
+package commands
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"maestro/projections"
+)
+
+const (
+	maxTitle = 200
+	maxName  = 200
+	maxPath  = 4096
+	maxList  = 1000
+	maxKey   = 200
+)
+
+// ValidID says what is wrong with an id that a client gives, or nil: 1 to 128 characters of [A-Za-z0-9_-].
+func ValidID(pointer, id string) error {
+	if id == "" {
+		return invalid(pointer, "%s is required", strings.TrimPrefix(pointer, "/"))
+	}
+	if len(id) > 128 {
+		return invalid(pointer, "an id has at most 128 characters, this has %d", len(id))
+	}
+	for _, r := range id {
+		if r != '_' && r != '-' && (r > 'z' || !unicode.IsLetter(r) && !unicode.IsDigit(r)) {
+			return &Refusal{
+				Code: CodeInvalid, Pointer: pointer, Message: "'" + printable(id) + "' is not an id",
+				Why: "ids hold letters, digits, '_' and '-' only",
+			}
+		}
+	}
+	return nil
+}
+
+func validIDs(pointer string, ids []string) error {
+	if len(ids) > maxList {
+		return invalid(pointer, "at most %d ids, these are %d", maxList, len(ids))
+	}
+	for i, id := range ids {
+		if err := ValidID(pointer+"/"+strconv.Itoa(i), id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validText refuses what JSON lets through and no view could show: invalid UTF-8 and NUL.
+func validText(pointer, text string) error {
+	if !utf8.ValidString(text) {
+		return invalid(pointer, "%s is not valid UTF-8", nameOf(pointer))
+	}
+	if strings.ContainsRune(text, 0) {
+		return invalid(pointer, "%s contains a NUL character", nameOf(pointer))
+	}
+	return nil
+}
+
+// validLine is for names and titles: one line, no control characters.
+func validLine(pointer, text string, most int) error {
+	if err := validText(pointer, text); err != nil {
+		return err
+	}
+	if n := utf8.RuneCountInString(text); n > most {
+		return invalid(pointer, "%s has at most %d characters, this has %d", nameOf(pointer), most, n)
+	}
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return invalid(pointer, "%s contains a control character", nameOf(pointer))
+	}
+	return nil
+}
+
+// validObject accepts an absent value or a JSON object.
+func validObject(pointer string, raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	if !strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{") {
+		return invalid(pointer, "%s must be an object", nameOf(pointer))
+	}
+	return nil
+}
+
+func nameOf(pointer string) string {
+	if pointer == "" {
+		return "the body"
+	}
+	return strings.TrimPrefix(pointer, "/")
+}
+
+// printable shortens foreign text for a message and takes out what a terminal would act on.
+func printable(text string) string {
+	const most = 80
+	var b strings.Builder
+	for _, r := range text {
+		if b.Len() >= most {
+			b.WriteString("…")
+			break
+		}
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			r = '�'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func unique(ids []string) []string {
+	var kept []string
+	for _, id := range ids {
+		if !slices.Contains(kept, id) {
+			kept = append(kept, id)
+		}
+	}
+	return kept
+}
+
+// newID makes "<prefix>_<characters of the event's id>": short, and the same whenever the decision is made again.
+func newID(prefix string, c Call, taken func(id string) bool) string {
+	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
+	var text []byte
+	var buffer uint32
+	bits := 0
+	for _, octet := range c.ID {
+		buffer = buffer<<8 | uint32(octet)
+		for bits += 8; bits >= 5; bits -= 5 {
+			text = append(text, digits[buffer>>(bits-5)&31])
+		}
+	}
+	for n := 10; n < len(text); n++ {
+		if id := prefix + "_" + string(text[:n]); !taken(id) {
+			return id
+		}
+	}
+	return prefix + "_" + string(text)
+}
+
+func taskTaken(s *projections.State) func(string) bool {
+	return func(id string) bool { return s.TaskProject(id) != "" }
+}
+
+func sessionTaken(s *projections.State) func(string) bool {
+	return func(id string) bool { return s.SessionProject(id) != "" }
+}

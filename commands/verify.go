@@ -1,0 +1,136 @@
+package commands
+
+import (
+	"bytes"
+	"fmt"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// Verifier re-decides a log: each event is held against the chain, its command is permitted and decided again on the state
+// before it, by the rules of its time, and what comes out must be what is stored. It judges a log that it is told of message
+// by message, so it serves the server, an export and a backup alike.
+type Verifier struct {
+	state   *projections.State
+	decoder events.Decoder
+	verdict Verdict
+}
+
+// Verdict is what an audit found. It is good when there are no faults.
+type Verdict struct {
+	Head    events.Head `json:"head"`
+	Events  uint64      `json:"events"`
+	Decided uint64      `json:"decided"`
+	// Withheld counts the bodies that an export left out: their chain was checked, their decisions cannot be.
+	Withheld uint64 `json:"withheld"`
+	// Unauthenticated counts the events whose actor was taken at its word (authn none).
+	Unauthenticated uint64  `json:"unauthenticated"`
+	Faults          []Fault `json:"faults"`
+	// Views is the SHA-256 of the rebuilt state.
+	Views events.Hash `json:"views"`
+}
+
+// Fault is one thing that is not as it should be.
+type Fault struct {
+	Sequence uint64 `json:"sequence"`
+	What     string `json:"what"`
+}
+
+// maxFaults bounds a verdict: behind a broken link nothing fits.
+const maxFaults = 100
+
+// NewVerifier begins at the empty log.
+func NewVerifier() *Verifier {
+	return &Verifier{state: projections.New(), verdict: Verdict{Faults: []Fault{}}}
+}
+
+// State gives what was rebuilt so far.
+func (v *Verifier) State() *projections.State { return v.state }
+
+// Fault records a fault that the caller found, such as a witness that disagrees.
+func (v *Verifier) Fault(sequence uint64, format string, args ...any) {
+	if len(v.verdict.Faults) < maxFaults {
+		v.verdict.Faults = append(v.verdict.Faults, Fault{sequence, fmt.Sprintf(format, args...)})
+	}
+}
+
+// Event judges the next message. It reports false when nothing behind it can be judged.
+func (v *Verifier) Event(m events.Message) bool {
+	v.verdict.Events++
+	event, err := v.decoder.Decode(m.Body)
+	if err != nil {
+		v.Fault(m.Sequence, "it cannot be read: %s", err)
+		return false
+	}
+	if event.Authn == AuthnNone {
+		v.verdict.Unauthenticated++
+	}
+	if kind, id := event.Data.Aggregate(); m.Subject != "" && m.Subject != events.Subject(event.Project, kind, id) {
+		v.Fault(m.Sequence, "it is stored under the subject %s", m.Subject)
+	}
+	v.decide(m.Sequence, event)
+	if _, err := v.state.Apply(m.Sequence, event, events.BodyHash(m.Body)); err != nil {
+		v.Fault(m.Sequence, "%s", err)
+		return false
+	}
+	v.verdict.Head = v.state.Head()
+	return true
+}
+
+// decide asks again what the event's command came to.
+func (v *Verifier) decide(sequence uint64, event *events.Event) {
+	rules, ok := Rules(event.Rules)
+	if !ok {
+		v.Fault(sequence, "it was decided by rules %q, which this version does not know", event.Rules)
+		return
+	}
+	by, err := ActorOf(event)
+	if err != nil {
+		v.Fault(sequence, "%s", err)
+		return
+	}
+	command, err := CommandOf(event)
+	if err != nil {
+		v.Fault(sequence, "%s", err)
+		return
+	}
+	call := Call{By: by, Project: command.project(v.state, by), At: event.Time, ID: event.ID}
+	if err := Permit(v.state, rules, by, command.ID(), call.Project); err != nil {
+		v.Fault(sequence, "%s was not permitted: %s", command.ID(), err)
+		return
+	}
+	data, err := command.Decide(v.state, call)
+	switch {
+	case err != nil:
+		v.Fault(sequence, "%s would be refused: %s", command.ID(), err)
+	case data == nil:
+		v.Fault(sequence, "%s would change nothing", command.ID())
+	case !sameData(data, event.Data):
+		v.Fault(sequence, "%s would become another event", command.ID())
+	default:
+		v.verdict.Decided++
+	}
+}
+
+func sameData(a, b events.Data) bool {
+	if a.EventType() != b.EventType() {
+		return false
+	}
+	first, err := events.AppendData(nil, a)
+	if err != nil {
+		return false
+	}
+	second, err := events.AppendData(nil, b)
+	return err == nil && bytes.Equal(first, second)
+}
+
+// Verdict closes the audit.
+func (v *Verifier) Verdict() (Verdict, error) {
+	state, err := v.state.Encode()
+	if err != nil {
+		return Verdict{}, err
+	}
+	v.verdict.Views = events.BodyHash(state)
+	return v.verdict, nil
+}

@@ -1,0 +1,78 @@
+package commands
+
+import (
+	"context"
+	"sync"
+
+	"maestro/events"
+)
+
+// pending is a command on its way to the writer. done takes exactly one result and never blocks the writer.
+type pending struct {
+	Request
+	ctx  context.Context
+	hash events.RequestHash
+	done chan result
+}
+
+type result struct {
+	answer Answer
+	err    error
+	// retryOf is the sequence of the committed event that the command already became; its caller reads it.
+	retryOf uint64
+}
+
+// queue holds the commands that wait for the writer, in order of arrival.
+type queue struct {
+	mu      sync.Mutex
+	waiting []*pending
+	want    int // the writer is woken when so many wait
+	closed  bool
+	wake    chan struct{}
+}
+
+// add reports false when the writer takes no more.
+func (q *queue) add(p *pending) bool {
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return false
+	}
+	q.waiting = append(q.waiting, p)
+	enough := len(q.waiting) >= q.want
+	q.mu.Unlock()
+	if enough {
+		select {
+		case q.wake <- struct{}{}:
+		default:
+		}
+	}
+	return true
+}
+
+// expect says how many must wait before the writer is woken, and reports whether they do already.
+func (q *queue) expect(n int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.want = n
+	return len(q.waiting) >= n
+}
+
+// take gives all that wait; spare is a slice to fill from now on.
+func (q *queue) take(spare []*pending) []*pending {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	taken := q.waiting
+	q.waiting = spare[:0]
+	return taken
+}
+
+// close gives all that still wait; from now on add reports false.
+func (q *queue) close() []*pending {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	taken := q.waiting
+	q.waiting = nil
+	return taken
+}

@@ -1,0 +1,366 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+const (
+	// maxBatch and maxBatchBytes are what one atomic batch of JetStream takes.
+	maxBatch      = 1000
+	maxBatchBytes = 4 << 20
+	// gatherFrom is how many commands the last commit must have held before the writer waits for as many again, and
+	// gatherFor how long it waits at most: its answers have just set their callers free, who are back in microseconds.
+	gatherFrom = 12
+	gatherFor  = 500 * time.Microsecond
+	// doubtEvery is how often a log that could not be caught up with is tried again.
+	doubtEvery = time.Second
+	// maxAttempts bounds how often one batch is decided; a log that moves or fails at every append is not ours to write.
+	maxAttempts = 10
+)
+
+// write is the writer's loop.
+func (h *Handler) write(ctx context.Context) {
+	var spare []*pending
+	held := 0
+	for ctx.Err() == nil {
+		if !h.gather(ctx, held) {
+			break
+		}
+		batch := h.queue.take(spare)
+		spare = batch
+		held = len(batch)
+		for rest := batch; len(rest) > 0; {
+			n := h.commit(context.WithoutCancel(ctx), rest)
+			rest = rest[n:]
+		}
+		clear(batch)
+	}
+	for _, p := range h.queue.close() {
+		p.done <- result{err: errClosing()}
+	}
+}
+
+// gather returns true when there are commands to decide, and false when the writer stops.
+func (h *Handler) gather(ctx context.Context, held int) bool {
+	if held > gatherFrom && !h.queue.expect(held) {
+		select {
+		case <-h.queue.wake:
+		case <-h.config.After(gatherFor):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for !h.queue.expect(1) {
+		var again <-chan time.Time
+		if h.inDoubt() {
+			again = h.config.After(doubtEvery)
+		}
+		select {
+		case <-h.queue.wake:
+		case <-again:
+			if err := h.catchUp(ctx); err != nil {
+				h.logger.Debug("the log still takes no writes", "why", err)
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// commit decides the first commands of the batch, appends what they become, and answers them. It gives how many it answered.
+func (h *Handler) commit(ctx context.Context, batch []*pending) int {
+	if err := h.ready(ctx); err != nil {
+		return refuseAll(batch, err)
+	}
+	for attempt := 1; ; attempt++ {
+		d := h.decideAll(batch)
+		err := h.append(ctx, d)
+		if err == nil {
+			h.settle(d)
+			return d.taken
+		}
+		h.overlay.Drop()
+		switch {
+		case errors.Is(err, events.ErrReadOnly):
+			h.setDamage(err)
+		case errors.Is(err, events.ErrFull):
+			h.setDoubt(err)
+		default:
+			err = h.catchUp(ctx)
+			if err == nil && attempt < maxAttempts {
+				continue
+			}
+		}
+		if err == nil {
+			err = events.ErrConflict
+		}
+		return refuseAll(batch, unavailable(err))
+	}
+}
+
+// ready makes sure that decisions have firm ground.
+func (h *Handler) ready(ctx context.Context) error {
+	h.mu.RLock()
+	damage, doubt := h.damage, h.doubt
+	h.mu.RUnlock()
+	if damage != nil {
+		return unavailable(damage)
+	}
+	if doubt == nil {
+		return nil
+	}
+	if err := h.catchUp(ctx); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+func (h *Handler) inDoubt() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.doubt != nil && h.damage == nil
+}
+
+func (h *Handler) setDoubt(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.doubt == nil {
+		h.logger.Error("the log takes no writes; trying again every second", "why", err)
+	}
+	h.doubt = err
+}
+
+func (h *Handler) setDamage(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.damage == nil {
+		h.logger.Error("read-only from now on", "why", err)
+		h.damage = err
+	}
+}
+
+func unavailable(err error) error {
+	switch {
+	case errors.Is(err, events.ErrReadOnly):
+		return &UnavailableError{Why: "the server is read-only: " + err.Error(), Next: "run `maestro audit verify`; restore a backup into a new home", Err: err}
+	case errors.Is(err, events.ErrFull):
+		return &UnavailableError{Why: "the server cannot write: " + err.Error(), Next: "make room on its disk, then try again with the same key", Err: err}
+	}
+	return &UnavailableError{Why: "the server could not write: " + err.Error(), Next: "try again with the same key; it may have happened", Err: err}
+}
+
+func refuseAll(batch []*pending, err error) int {
+	for _, p := range batch {
+		p.done <- result{err: err}
+	}
+	return len(batch)
+}
+
+// decided is what a batch of commands came to, on the overlay.
+type decided struct {
+	// ground is the committed sequence that the batch stands on.
+	ground   uint64
+	batch    []*pending
+	results  []result
+	messages []events.Message
+	bytes    int
+	// taken is how many commands of the batch were decided; the rest did not fit.
+	taken int
+}
+
+// decideAll decides commands one after another, each on the state that the ones before it lead to.
+func (h *Handler) decideAll(batch []*pending) *decided {
+	d := &decided{ground: h.committed.Head().Sequence, batch: batch, results: make([]result, 0, len(batch))}
+	for _, p := range batch {
+		if len(d.messages) == maxBatch || d.bytes > maxBatchBytes-events.MaxBody {
+			break
+		}
+		d.taken++
+		if err := p.ctx.Err(); err != nil {
+			d.results = append(d.results, result{err: err})
+			continue
+		}
+		d.results = append(d.results, h.decideOne(d, p))
+	}
+	return d
+}
+
+// decideOne recognises a retry, or permits and decides the command and applies its event to the overlay.
+func (h *Handler) decideOne(d *decided, p *pending) result {
+	project := p.Command.project(h.overlay, p.By)
+	id := events.ID(p.By.Source(), project, p.Command.ID(), p.Key)
+	if sequence, ok := h.overlay.Accepted(id); ok {
+		if sequence <= d.ground {
+			return result{retryOf: sequence}
+		}
+		answer, err := retryAnswer(p, d.messages[sequence-d.ground-1])
+		return result{answer: answer, err: err}
+	}
+	at := events.Instant(h.config.Now())
+	if last := h.overlay.At(); at.Before(last) {
+		at = last
+	}
+	call := Call{By: p.By, Project: project, At: at, ID: id}
+	if err := Permit(h.overlay, current, p.By, p.Command.ID(), project); err != nil {
+		return result{err: err}
+	}
+	data, err := p.Command.Decide(h.overlay, call)
+	if err != nil {
+		return result{err: err}
+	}
+	if data == nil {
+		return result{answer: Answer{Sequence: h.overlay.Head().Sequence}}
+	}
+	message, err := h.apply(p, call, data)
+	if err != nil {
+		return result{err: err}
+	}
+	d.messages = append(d.messages, message)
+	d.bytes += len(message.Body)
+	return result{answer: Answer{Sequence: message.Sequence, Event: message.Body, Data: data}}
+}
+
+// apply makes the event and folds into the overlay what its stored bytes say, so that a live view and a rebuilt one never
+// differ.
+func (h *Handler) apply(p *pending, c Call, data events.Data) (events.Message, error) {
+	event := envelope(h.overlay, p, c, data)
+	body, err := event.Append(make([]byte, 0, 1024))
+	if err != nil {
+		var tooLarge *events.TooLargeError
+		if errors.As(err, &tooLarge) {
+			return events.Message{}, &Refusal{Code: CodeTooLarge, Message: tooLarge.Error()}
+		}
+		return events.Message{}, err
+	}
+	stored, err := h.decoder.Decode(body)
+	if err != nil {
+		return events.Message{}, err
+	}
+	kind, id := data.Aggregate()
+	sequence := h.overlay.Head().Sequence + 1
+	if _, err := h.overlay.Apply(sequence, stored, events.BodyHash(body)); err != nil {
+		return events.Message{}, err
+	}
+	return events.Message{Sequence: sequence, Subject: events.Subject(stored.Project, kind, id), Body: body}, nil
+}
+
+func envelope(s *projections.State, p *pending, c Call, data events.Data) *events.Event {
+	event := &events.Event{
+		ID: c.ID, Source: c.By.Source(), Time: c.At, Project: c.Project, TraceParent: p.TraceParent, PrevHash: s.Head().Hash,
+		RequestHash: p.hash, Rules: RulesVersion, Authn: c.By.Authn, Data: data,
+	}
+	if !p.OccurredAt.IsZero() {
+		event.OccurredAt = events.Instant(p.OccurredAt)
+	}
+	if created, ok := data.(*events.ProjectCreated); ok {
+		event.Project = created.ProjectID
+	}
+	if c.By.Kind == ActorSession {
+		if x := s.Session(c.By.Name); x != nil {
+			event.CausationID, event.CorrelationID = x.Cause, x.Correlation
+		}
+	}
+	return event
+}
+
+func (h *Handler) append(ctx context.Context, d *decided) error {
+	if len(d.messages) == 0 {
+		return nil
+	}
+	return h.config.Log.Append(ctx, d.ground, d.messages)
+}
+
+// settle makes the overlay the state, tells who listens, and only then answers.
+func (h *Handler) settle(d *decided) {
+	if len(d.messages) > 0 {
+		h.mu.Lock()
+		h.overlay.Commit()
+		h.wakeWaiting()
+		h.mu.Unlock()
+		h.afterCommit(d.ground, d.messages)
+	}
+	for i := range d.results {
+		d.batch[i].done <- d.results[i]
+	}
+}
+
+// wakeWaiting lets WaitFor look again; mu is held.
+func (h *Handler) wakeWaiting() {
+	if h.moved != nil {
+		close(h.moved)
+		h.moved = nil
+	}
+}
+
+// afterCommit tells the witness, the outside and the snapshots of a commit.
+func (h *Handler) afterCommit(before uint64, messages []events.Message) {
+	head := h.committed.Head()
+	if h.config.Witness != nil {
+		h.config.Witness.Record(head)
+	}
+	if h.config.Announcer != nil {
+		h.config.Announcer.Announce(messages)
+	}
+	if h.config.Snapshots != nil && before/h.config.SnapshotEvery != head.Sequence/h.config.SnapshotEvery {
+		select {
+		case h.imaged <- h.committed.Image():
+		default:
+		}
+	}
+}
+
+// catchUp makes the log firm, reads what it holds beyond the state, and applies that. Until it succeeds the Handler is in
+// doubt and answers nothing.
+func (h *Handler) catchUp(ctx context.Context) error {
+	head, err := h.config.Log.Sync(ctx)
+	if err != nil {
+		h.setDoubt(err)
+		return err
+	}
+	ground := h.committed.Head().Sequence
+	if head < ground {
+		damage := &events.DamageError{Sequence: head + 1, Why: "the log ends here, and it was acknowledged up to " + h.committed.Head().String()}
+		h.setDamage(damage)
+		return damage
+	}
+	var read []events.Message
+	h.overlay.Drop()
+	err = h.config.Log.Read(ctx, ground+1, head, func(m events.Message) error {
+		event, err := h.decoder.Decode(m.Body)
+		if err != nil {
+			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
+		}
+		if _, err := h.overlay.Apply(m.Sequence, event, events.BodyHash(m.Body)); err != nil {
+			return err
+		}
+		read = append(read, m)
+		return nil
+	})
+	if err != nil {
+		h.overlay.Drop()
+		if errors.Is(err, events.ErrReadOnly) {
+			h.setDamage(err)
+		} else {
+			h.setDoubt(err)
+		}
+		return err
+	}
+	h.mu.Lock()
+	h.overlay.Commit()
+	if h.doubt != nil {
+		h.logger.Info("the log takes writes again", "head", h.committed.Head().Sequence)
+		h.doubt = nil
+	}
+	h.wakeWaiting()
+	h.mu.Unlock()
+	if len(read) > 0 {
+		h.afterCommit(ground, read)
+	}
+	return nil
+}
