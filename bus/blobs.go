@@ -1,3 +1,122 @@
 package bus
 
-type blobs struct{ replicas int }
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// BlobBucket is the object store that keeps large bodies.
+const BlobBucket = "MAESTRO_BLOBS"
+
+// ErrNoBlob: no blob has that digest.
+var ErrNoBlob = errors.New("no such blob")
+
+const digestPrefix = "sha256-"
+
+// Digest names a content: "sha256-" and 64 hexadecimal digits.
+func Digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return digestPrefix + hex.EncodeToString(sum[:])
+}
+
+// IsDigest reports whether name has the form that Digest gives.
+func IsDigest(name string) bool {
+	digits, found := strings.CutPrefix(name, digestPrefix)
+	_, err := hex.DecodeString(digits)
+	return found && err == nil && len(digits) == hex.EncodedLen(sha256.Size) && strings.ToLower(digits) == digits
+}
+
+// blobs opens the object store, or creates it.
+func openBlobs(ctx context.Context, js jetstream.JetStream, replicas int) (jetstream.ObjectStore, error) {
+	store, err := js.ObjectStore(ctx, BlobBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		store, err = js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
+			Bucket:      BlobBucket,
+			Description: "Large bodies, named by their digest",
+			Storage:     jetstream.FileStorage,
+			Replicas:    replicas,
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the object store %s: %w", BlobBucket, full(err))
+	}
+	return store, nil
+}
+
+// PutBlob keeps content and gives its digest. The same content is kept once. It is as durable as an append is, so an event
+// that names the digest may be appended next.
+func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
+	digest := Digest(content)
+	release, err := b.use()
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if err := b.room.check(); err != nil {
+		return "", err
+	}
+	if info, err := b.blobs.GetInfo(ctx, digest); err == nil && info.Size == uint64(len(content)) {
+		return digest, nil
+	}
+	if _, err := b.blobs.Put(ctx, jetstream.ObjectMeta{Name: digest}, bytes.NewReader(content)); err != nil {
+		return "", fmt.Errorf("keep the blob %s: %w", digest, err)
+	}
+	return digest, nil
+}
+
+// Blob gives the content that has the digest, verified, or ErrNoBlob.
+func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
+	if !IsDigest(digest) {
+		return nil, fmt.Errorf("%w: %q is not a digest", ErrNoBlob, digest)
+	}
+	release, err := b.use()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
+	defer cancel()
+	content, err := b.blobs.GetBytes(ctx, digest)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, fmt.Errorf("%w: %s", ErrNoBlob, digest)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the blob %s: %w", digest, err)
+	}
+	if got := Digest(content); got != digest {
+		return nil, fmt.Errorf("the blob %s is damaged: its content has the digest %s; restore a backup", digest, got)
+	}
+	return content, nil
+}
+
+// Blobs lists the digests of all blobs, in order.
+func (b *Bus) Blobs(ctx context.Context) ([]string, error) {
+	release, err := b.use()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	infos, err := b.blobs.List(ctx)
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the blobs: %w", err)
+	}
+	digests := make([]string, 0, len(infos))
+	for _, info := range infos {
+		if IsDigest(info.Name) {
+			digests = append(digests, info.Name)
+		}
+	}
+	slices.Sort(digests)
+	return digests, nil
+}

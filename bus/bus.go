@@ -27,7 +27,7 @@ type Bus struct {
 
 	writer  *writer
 	readers *readers
-	blobs   blobs
+	blobs   jetstream.ObjectStore
 
 	// acked is the head as of the last acknowledgement, or the last reopen.
 	acked atomic.Uint64
@@ -88,7 +88,9 @@ func (b *Bus) attach(ctx context.Context) error {
 	if err := ensureStream(ctx, b.js, replicas); err != nil {
 		return err
 	}
-	b.blobs.replicas = replicas
+	if b.blobs, err = openBlobs(ctx, b.js, replicas); err != nil {
+		return err
+	}
 	if b.embedded != nil {
 		if err := b.embedded.staging.attach(b.embedded.streamDir(StreamName)); err != nil {
 			return fmt.Errorf("prepare the staging of batches: %w", full(err))

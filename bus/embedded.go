@@ -71,9 +71,11 @@ func (e *embedded) options() *server.Options {
 		DontListen: true,
 		NoSigs:     true,
 		NoLog:      true,
-		JetStream:  true,
-		StoreDir:   e.dir,
-		SyncAlways: e.durability == Always,
+		// A slow listener loses announcements; it does not slow those who append.
+		NoFastProducerStall: true,
+		JetStream:           true,
+		StoreDir:            e.dir,
+		SyncAlways:          e.durability == Always,
 		// Also the period of the lazy sync.
 		SyncInterval: time.Second,
 		// Refusing early by a share of the disk that was free at the start would be a limit nobody set: the disk is the limit.
@@ -138,7 +140,7 @@ func (e *embedded) stop() {
 
 func (e *embedded) close() error {
 	e.stop()
-	e.staging.remove()
+	e.staging.detach(e.streamDir(StreamName))
 	return e.lock.Close()
 }
 

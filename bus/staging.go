@@ -65,9 +65,14 @@ func (s *staging) attach(streamDir string) error {
 	return os.Symlink(s.dir, link)
 }
 
-// remove takes the directory in memory away.
-func (s *staging) remove() {
-	if s.dir != "" {
-		_ = os.RemoveAll(s.dir)
+// detach takes the link and the directory in memory away. The server is stopped, so no batch is open.
+func (s *staging) detach(streamDir string) {
+	if s.dir == "" {
+		return
 	}
+	link := filepath.Join(streamDir, "batches")
+	if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		_ = os.Remove(link)
+	}
+	_ = os.RemoveAll(s.dir)
 }

@@ -1,0 +1,23 @@
+package bus
+
+import "maestro/events"
+
+// Announce tells whoever listens on maestro.live.> what was just committed: at most once, in order, and only what was
+// acknowledged. It does not wait for listeners: a slow one loses announcements, and one that comes while the log is
+// reopened hears nothing of it.
+func (b *Bus) Announce(messages []events.Message) {
+	release, err := b.use()
+	if err != nil {
+		return
+	}
+	defer release()
+	for i := range messages {
+		subject := events.LiveSubject(messages[i].Subject)
+		if b.embedded != nil && !b.embedded.interest(subject) {
+			continue
+		}
+		if b.live.Publish(subject, messages[i].Body) != nil {
+			return // not connected: nobody hears it
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package bus
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"maestro/events"
+)
+
+// headFilePeriod is how far the head file may be behind while the log grows.
+const headFilePeriod = time.Second
+
+// HeadFile is a witness of the log's head, kept outside the log: a log that ends before it, or differs there, was cut or
+// replaced. It is never ahead of what is durable.
+type HeadFile struct {
+	path   string
+	firm   func() error // makes durable what is acknowledged
+	logger *slog.Logger
+
+	mu     sync.Mutex
+	newest events.Head
+
+	wake    chan struct{}
+	stop    chan struct{}
+	stopped chan struct{}
+	once    sync.Once
+
+	// Owned by run until stopped is closed.
+	written events.Head
+	err     error // of the last write
+}
+
+// HeadFile keeps the witness at path from now on. What is there already stays until the first Record. Close it before the bus.
+func (b *Bus) HeadFile(path string) *HeadFile {
+	h := &HeadFile{
+		path:    path,
+		firm:    b.firm,
+		logger:  b.options.Logger,
+		wake:    make(chan struct{}, 1),
+		stop:    make(chan struct{}),
+		stopped: make(chan struct{}),
+	}
+	go h.run()
+	return h
+}
+
+// firm makes durable whatever was acknowledged before the call.
+func (b *Bus) firm() error {
+	if b.embedded == nil || b.options.Durability == Always {
+		return nil
+	}
+	return b.blocks.sync()
+}
+
+// Record notes the head after a commit. It does not wait for the disk.
+func (h *HeadFile) Record(head events.Head) {
+	h.mu.Lock()
+	h.newest = head
+	h.mu.Unlock()
+	select {
+	case h.wake <- struct{}{}:
+	default: // it is awake, or about to be
+	}
+}
+
+// Close writes the newest head and ends. It answers why the last write failed, if it did. A second Close answers the same.
+func (h *HeadFile) Close() error {
+	h.once.Do(func() { close(h.stop) })
+	<-h.stopped
+	return h.err
+}
+
+// run writes at the first change, then at most once in a period, and at the end.
+func (h *HeadFile) run() {
+	defer close(h.stopped)
+	timer := time.NewTimer(headFilePeriod)
+	defer timer.Stop()
+	for {
+		select {
+		case <-h.wake:
+		case <-h.stop:
+			h.flush()
+			return
+		}
+		h.flush()
+		timer.Reset(headFilePeriod)
+		select {
+		case <-timer.C:
+		case <-h.stop:
+			h.flush()
+			return
+		}
+	}
+}
+
+// flush writes the newest head if it is not written yet. After a failure it is due again at once.
+func (h *HeadFile) flush() {
+	h.mu.Lock()
+	head := h.newest
+	h.mu.Unlock()
+	if head == h.written {
+		return
+	}
+	if h.err = h.write(head); h.err == nil {
+		h.written = head
+		return
+	}
+	h.logger.Error("the head file was not written; it is tried again every second", "path", h.path, "error", h.err)
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (h *HeadFile) write(head events.Head) error {
+	if err := h.firm(); err != nil {
+		return err
+	}
+	content, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	return writeAtomically(h.path, content, []byte("\n"))
+}
+
+// LoadHeadFile reads the witness at path: the zero Head if there is none, an error if it is damaged.
+func LoadHeadFile(path string) (events.Head, error) {
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return events.Head{}, nil
+	}
+	if err != nil {
+		return events.Head{}, fmt.Errorf("read the head file: %w", err)
+	}
+	var head struct {
+		Sequence *uint64      `json:"sequence"`
+		Hash     *events.Hash `json:"hash"`
+	}
+	d := json.NewDecoder(bytes.NewReader(content))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&head); err != nil {
+		return events.Head{}, fmt.Errorf("the head file %s is damaged: %w; check the log with `maestro audit verify`, then delete the file", path, err)
+	}
+	if head.Sequence == nil || head.Hash == nil || d.More() {
+		return events.Head{}, fmt.Errorf("the head file %s is damaged: it must hold a sequence and a hash and nothing else; "+
+			"check the log with `maestro audit verify`, then delete the file", path)
+	}
+	return events.Head{Sequence: *head.Sequence, Hash: *head.Hash}, nil
+}

@@ -1,0 +1,145 @@
+package bus
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/s2"
+
+	"maestro/events"
+)
+
+const (
+	snapshotSuffix = ".snapshot"
+	// snapshotEvery is the distance at which snapshots are kept for good, so that every moment of a long log is near one.
+	snapshotEvery = 50_000
+	// snapshotNewest is how many of the newest are kept besides.
+	snapshotNewest = 2
+)
+
+// Snapshots is a directory of encoded states, a file each, written whole or not at all. A damaged one is as good as none.
+type Snapshots struct{ dir string }
+
+// OpenSnapshots keeps snapshots in dir, which it creates.
+func OpenSnapshots(dir string) (*Snapshots, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create the directory of snapshots: %w", full(err))
+	}
+	return &Snapshots{dir: dir}, nil
+}
+
+// snapshotHeader is the first line of the file; the compressed state follows.
+type snapshotHeader struct {
+	Format   int         `json:"format"`
+	Sequence uint64      `json:"sequence"`
+	Hash     events.Hash `json:"hash"`
+	Genesis  events.Hash `json:"genesis"`
+	SHA256   string      `json:"sha256"` // of the compressed state
+	Size     int         `json:"size"`   // of the compressed state
+}
+
+func (s *Snapshots) path(sequence uint64) string {
+	return filepath.Join(s.dir, strconv.FormatUint(sequence, 10)+snapshotSuffix)
+}
+
+// List gives the sequences at which there are snapshots, the newest first.
+func (s *Snapshots) List() ([]uint64, error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the snapshots: %w", err)
+	}
+	var sequences []uint64
+	for _, entry := range entries {
+		number, isSnapshot := strings.CutSuffix(entry.Name(), snapshotSuffix)
+		if sequence, err := strconv.ParseUint(number, 10, 64); isSnapshot && err == nil {
+			sequences = append(sequences, sequence)
+		}
+	}
+	slices.Sort(sequences)
+	slices.Reverse(sequences)
+	return sequences, nil
+}
+
+// Save keeps the snapshot durably.
+func (s *Snapshots) Save(snapshot events.Snapshot) error {
+	state := s2.Encode(nil, snapshot.State)
+	sum := sha256.Sum256(state)
+	header, err := json.Marshal(snapshotHeader{
+		Format: snapshot.Format, Sequence: snapshot.Sequence, Hash: snapshot.Hash, Genesis: snapshot.Genesis,
+		SHA256: hex.EncodeToString(sum[:]), Size: len(state),
+	})
+	if err != nil {
+		return fmt.Errorf("save the snapshot at %d: %w", snapshot.Sequence, err)
+	}
+	return writeAtomically(s.path(snapshot.Sequence), header, []byte("\n"), state)
+}
+
+// Load gives the snapshot at the sequence, or events.ErrNoSnapshot with the reason.
+func (s *Snapshots) Load(sequence uint64) (events.Snapshot, error) {
+	content, err := os.ReadFile(s.path(sequence))
+	if err != nil {
+		return events.Snapshot{}, fmt.Errorf("%w at %d: %w", events.ErrNoSnapshot, sequence, err)
+	}
+	snapshot, err := decodeSnapshot(content)
+	if err == nil && snapshot.Sequence != sequence {
+		err = fmt.Errorf("its content is of sequence %d", snapshot.Sequence)
+	}
+	if err != nil {
+		return events.Snapshot{}, fmt.Errorf("%w at %d: the file is damaged: %w", events.ErrNoSnapshot, sequence, err)
+	}
+	return snapshot, nil
+}
+
+func decodeSnapshot(content []byte) (events.Snapshot, error) {
+	line, state, found := bytes.Cut(content, []byte("\n"))
+	if !found {
+		return events.Snapshot{}, errors.New("it has no header")
+	}
+	var header snapshotHeader
+	if err := json.Unmarshal(line, &header); err != nil {
+		return events.Snapshot{}, fmt.Errorf("its header cannot be read: %w", err)
+	}
+	if len(state) != header.Size {
+		return events.Snapshot{}, fmt.Errorf("it holds %d bytes of state, its header says %d", len(state), header.Size)
+	}
+	if sum := sha256.Sum256(state); hex.EncodeToString(sum[:]) != header.SHA256 {
+		return events.Snapshot{}, errors.New("its state does not have the sum that its header says")
+	}
+	decoded, err := s2.Decode(nil, state)
+	if err != nil {
+		return events.Snapshot{}, fmt.Errorf("its state cannot be decompressed: %w", err)
+	}
+	return events.Snapshot{
+		Head:    events.Head{Sequence: header.Sequence, Hash: header.Hash},
+		Genesis: header.Genesis,
+		Format:  header.Format,
+		State:   decoded,
+	}, nil
+}
+
+// Prune removes the snapshots that are not needed: it keeps the newest two, and the first of every 50,000 sequences.
+func (s *Snapshots) Prune() error {
+	sequences, err := s.List()
+	if err != nil {
+		return err
+	}
+	for i, sequence := range sequences {
+		first := i == len(sequences)-1 || sequences[i+1]/snapshotEvery != sequence/snapshotEvery
+		if i < snapshotNewest || first {
+			continue
+		}
+		if err := os.Remove(s.path(sequence)); ignoreMissing(err) != nil {
+			return fmt.Errorf("remove the snapshot at %d: %w", sequence, err)
+		}
+	}
+	return nil
+}
