@@ -94,9 +94,10 @@ type Handler struct {
 	damage    error
 	doubt     error
 
-	// overlay, rules, decoder and size are the writer's own.
+	// overlay, decoder and stored are the writer's own.
 	overlay *projections.State
 	decoder events.Decoder
+	stored  events.Event
 
 	queue queue
 	stop  context.CancelFunc

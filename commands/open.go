@@ -162,12 +162,12 @@ func fold(ctx context.Context, log Log, state *projections.State, to uint64) err
 	if from > to {
 		return nil
 	}
+	var event events.Event
 	return log.Read(ctx, from, to, func(m events.Message) error {
-		event, err := decoder.Decode(m.Body)
-		if err != nil {
+		if err := decoder.DecodeInto(m.Body, &event); err != nil {
 			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
 		}
-		_, err = state.Apply(m.Sequence, event, events.BodyHash(m.Body))
+		_, err := state.Apply(m.Sequence, &event, events.BodyHash(m.Body))
 		return err
 	})
 }

@@ -238,8 +238,8 @@ func (h *Handler) apply(p *pending, c Call, data events.Data) (events.Message, e
 		}
 		return events.Message{}, err
 	}
-	stored, err := h.decoder.Decode(body)
-	if err != nil {
+	stored := &h.stored
+	if err := h.decoder.DecodeInto(body, stored); err != nil {
 		return events.Message{}, err
 	}
 	kind, id := data.Aggregate()

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -24,12 +25,25 @@ const maxInterned = 4096
 // the SDK. An unknown type gives *UnknownTypeError.
 func (d *Decoder) Decode(body []byte) (*Event, error) {
 	event := new(Event)
-	if err := d.fast(body, event); err == nil {
-		return event, nil
-	} else if unknown := (*UnknownTypeError)(nil); errors.As(err, &unknown) {
-		return nil, err
+	return event, d.DecodeInto(body, event)
+}
+
+// DecodeInto is Decode into an event that the caller uses again for the next body; its payload is always a new one.
+func (d *Decoder) DecodeInto(body []byte, event *Event) error {
+	*event = Event{}
+	err := d.fast(body, event)
+	if err == nil {
+		return nil
 	}
-	return decodeWithSDK(body)
+	if unknown := (*UnknownTypeError)(nil); errors.As(err, &unknown) {
+		return err
+	}
+	slow, err := decodeWithSDK(body)
+	if err != nil {
+		return err
+	}
+	*event = *slow
+	return nil
 }
 
 // Decode reads one stored event; see [Decoder.Decode].
@@ -225,6 +239,9 @@ func (s *scanner) plain() []byte {
 		return nil
 	}
 	start, ascii := s.i, true
+	for s.i+8 <= len(s.b) && isPlain(binary.LittleEndian.Uint64(s.b[s.i:])) {
+		s.i += 8
+	}
 	for ; s.i < len(s.b); s.i++ {
 		c := s.b[s.i]
 		if c == '"' {
@@ -242,6 +259,14 @@ func (s *scanner) plain() []byte {
 	}
 	s.bad = true
 	return nil
+}
+
+// isPlain reports whether none of eight bytes is a quote, a backslash, a control character or beyond ASCII.
+func isPlain(eight uint64) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	quote := eight ^ ones*'"'
+	backslash := eight ^ ones*'\\'
+	return (eight|(eight-ones*0x20)|(quote-ones)|(backslash-ones))&highs == 0
 }
 
 func parseUUID(b []byte) (uuid.UUID, error) {

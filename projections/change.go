@@ -8,12 +8,12 @@ const (
 	KindProject         Kind = "project"          // *Project
 	KindTask            Kind = "task"             // *Task
 	KindSession         Kind = "session"          // *Session
-	KindSessionTimeline Kind = "session_timeline" // Timeline
-	KindTaskTimeline    Kind = "task_timeline"    // Timeline
+	KindSessionTimeline Kind = "session_timeline" // *Entry: the one that the timeline gained; Before is nil
+	KindTaskTimeline    Kind = "task_timeline"    // *Entry: the one that the timeline gained; Before is nil
 )
 
-// Change is one value of one view before and after an event. Both are immutable; Before is a nil pointer or an empty
-// Timeline when the event made the thing.
+// Change is one value of one view before and after an event. Both are immutable; Before is a nil pointer when the event made
+// the thing.
 type Change struct {
 	Kind   Kind
 	ID     string

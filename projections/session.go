@@ -9,14 +9,24 @@ import (
 	"maestro/events"
 )
 
-// Session is what is true of a session. Times are milliseconds since 1970, 0 for never. Immutable.
+// Session is what is true of a session. Times are milliseconds since 1970, 0 for never. Immutable; what moves with every
+// event stands apart from the fields that rarely change, which the versions of a session share.
 type Session struct {
+	*SessionFields
+	Status       events.SessionStatus
+	LastActivity int64
+	CompletedAt  int64
+	EndedAt      int64
+	Deleted      bool
+}
+
+// SessionFields are what a session's creation and its updates gave. Immutable.
+type SessionFields struct {
 	ID        string
 	ProjectID string
 	Name      string
 	Role      events.Role
 	Strategy  events.Strategy
-	Status    events.SessionStatus
 	TaskIDs   []string
 	// Permissions are nil when they are unknown: then the session may do nothing.
 	Permissions *events.Permissions
@@ -35,12 +45,8 @@ type Session struct {
 	Generation int
 	// Cause is the event that made it, Correlation the first of that chain of causes.
 	Cause, Correlation string
-	EndReason          string
 	StartedAt          int64
-	LastActivity       int64
-	CompletedAt        int64
-	EndedAt            int64
-	Deleted            bool
+	EndReason          string
 }
 
 // Source gives the source of the events that the session causes.
@@ -82,6 +88,13 @@ func (s *State) Sessions(project string) iter.Seq[*Session] {
 			}
 		}
 	}
+}
+
+// ownFields lets an edit change the fields of a session without changing its former versions.
+func (x *Session) ownFields() *SessionFields {
+	fields := *x.SessionFields
+	x.SessionFields = &fields
+	return &fields
 }
 
 func (s *State) changeSession(id string, edit func(*Session)) {
@@ -126,7 +139,8 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 			return missing("task", id)
 		}
 	}
-	x.ProjectID, x.StartedAt, x.LastActivity, x.Generation = f.Project, f.at, f.at, 1
+	x.LastActivity = f.at
+	x.ProjectID, x.StartedAt, x.Generation = f.Project, f.at, 1
 	x.Cause = f.ID.String()
 	x.Correlation = f.CorrelationID
 	if x.Correlation == "" {
@@ -150,19 +164,19 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 }
 
 func (s *State) sessionSpawned(f fact, d *events.SessionSpawned) error {
-	return s.admit(f, &Session{
-		ID: d.SessionID, Name: d.Name, Role: d.Role, Strategy: d.Strategy, Status: events.SessionSpawning, TaskIDs: d.TaskIDs,
+	return s.admit(f, &Session{Status: events.SessionSpawning, SessionFields: &SessionFields{
+		ID: d.SessionID, Name: d.Name, Role: d.Role, Strategy: d.Strategy, TaskIDs: d.TaskIDs,
 		Permissions: &d.Permissions, SpawnedBy: d.SpawnedBy, Spawned: true, Model: d.Model, Agent: d.Agent, Skills: d.Skills,
 		Context: d.Context, ManifestDigest: d.ManifestDigest,
-	}, d.Started)
+	}}, d.Started)
 }
 
 func (s *State) sessionRegistered(f fact, d *events.SessionRegistered) error {
 	if c := d.Created; c != nil {
-		return s.admit(f, &Session{
-			ID: d.SessionID, Name: c.Name, Role: c.Role, Strategy: c.Strategy, Status: c.Status, TaskIDs: c.TaskIDs,
+		return s.admit(f, &Session{Status: c.Status, SessionFields: &SessionFields{
+			ID: d.SessionID, Name: c.Name, Role: c.Role, Strategy: c.Strategy, TaskIDs: c.TaskIDs,
 			Permissions: &c.Permissions, Env: c.Env, Metadata: c.Metadata, AgentID: c.AgentID,
-		}, nil)
+		}}, nil)
 	}
 	if s.Session(d.SessionID) == nil {
 		return missing("session", d.SessionID)
@@ -177,17 +191,18 @@ func (s *State) sessionUpdated(f fact, d *events.SessionUpdated) error {
 		return missing("session", d.SessionID)
 	}
 	s.changeSession(d.SessionID, func(x *Session) {
-		set(&x.Name, d.Name)
+		fields := x.ownFields()
+		set(&fields.Name, d.Name)
 		set(&x.Status, d.Status)
-		set(&x.AgentID, d.AgentID)
-		set(&x.TaskIDs, d.TaskIDs)
+		set(&fields.AgentID, d.AgentID)
+		set(&fields.TaskIDs, d.TaskIDs)
 		if d.Env != nil {
 			env := maps.Clone(x.Env)
 			if env == nil {
 				env = make(map[string]string, len(d.Env))
 			}
 			maps.Copy(env, d.Env)
-			x.Env = env
+			fields.Env = env
 		}
 		x.LastActivity = f.at
 	})
@@ -221,7 +236,8 @@ func (s *State) sessionKilled(f fact, d *events.SessionKilled) error {
 		return missing("session", d.SessionID)
 	}
 	s.changeSession(d.SessionID, func(x *Session) {
-		x.Status, x.EndReason, x.EndedAt, x.CompletedAt, x.LastActivity = d.Status, d.Reason, f.at, f.at, f.at
+		x.ownFields().EndReason = d.Reason
+		x.Status, x.EndedAt, x.CompletedAt, x.LastActivity = d.Status, f.at, f.at, f.at
 	})
 	message := "Session " + string(d.Status)
 	if d.Reason != "" {
@@ -270,7 +286,8 @@ func (s *State) sessionTaskLinked(f fact, d *events.SessionTaskLinked) error {
 	s.changeSession(d.SessionID, func(x *Session) {
 		x.LastActivity = f.at
 		if !slices.Contains(x.TaskIDs, d.TaskID) {
-			x.TaskIDs = append(slices.Clip(x.TaskIDs), d.TaskID)
+			fields := x.ownFields()
+			fields.TaskIDs = append(slices.Clip(fields.TaskIDs), d.TaskID)
 		}
 	})
 	s.changeTask(d.TaskID, func(t *Task) { t.addSession(d.SessionID); t.UpdatedAt = f.at })
@@ -288,7 +305,10 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 	without := func(ids []string, id string) []string {
 		return slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
 	}
-	s.changeSession(d.SessionID, func(x *Session) { x.TaskIDs, x.LastActivity = without(x.TaskIDs, d.TaskID), f.at })
+	s.changeSession(d.SessionID, func(x *Session) {
+		x.ownFields().TaskIDs = without(x.TaskIDs, d.TaskID)
+		x.LastActivity = f.at
+	})
 	s.changeTask(d.TaskID, func(t *Task) { t.SessionIDs, t.UpdatedAt = without(t.SessionIDs, d.SessionID), f.at })
 	s.note(f, Entry{Type: "task_completed", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Removed task from session"})
 	return nil

@@ -8,8 +8,24 @@ import (
 	"maestro/events"
 )
 
-// Task is what is true of a task. Times are milliseconds since 1970, 0 for never. Immutable.
+// Task is what is true of a task. Times are milliseconds since 1970, 0 for never. Immutable; what moves with every report
+// stands apart from the fields that rarely change, which the versions of a task share.
 type Task struct {
+	*TaskFields
+	// Status is the authoritative one: only a user or an orchestrator moves it.
+	Status events.TaskStatus
+	// Says holds what each of its sessions last said of it, oldest first.
+	Says []Said
+	// SessionIDs are the sessions that have or had it.
+	SessionIDs  []string
+	UpdatedAt   int64
+	StartedAt   int64
+	CompletedAt int64
+	Deleted     bool
+}
+
+// TaskFields are what a task's creation and its updates gave. Immutable.
+type TaskFields struct {
 	ID                 string
 	ProjectID          string
 	ParentID           string
@@ -24,18 +40,8 @@ type Task struct {
 	Model              string
 	Metadata           json.RawMessage
 	Blobs              events.Blobs
-	// Status is the authoritative one: only a user or an orchestrator moves it.
-	Status events.TaskStatus
-	// Says holds what each of its sessions last said of it, oldest first.
-	Says []Said
-	// SessionIDs are the sessions that have or had it.
-	SessionIDs  []string
-	CreatedAt   int64
-	UpdatedAt   int64
-	StartedAt   int64
-	CompletedAt int64
-	CreatedBy   string
-	Deleted     bool
+	CreatedAt          int64
+	CreatedBy          string
 }
 
 // Said is what one session says of a task, and since when.
@@ -189,12 +195,12 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 	if d.ParentID != "" && s.Task(d.ParentID) == nil {
 		return missing("task", d.ParentID)
 	}
-	t := &Task{
+	t := &Task{Status: events.TaskTodo, UpdatedAt: f.at, TaskFields: &TaskFields{
 		ID: d.TaskID, ProjectID: f.Project, ParentID: d.ParentID, Title: d.Title, Description: d.Description,
 		AcceptanceCriteria: d.AcceptanceCriteria, Priority: d.Priority, Dependencies: d.Dependencies,
 		InitialPrompt: d.InitialPrompt, SkillIDs: d.SkillIDs, Model: d.Model, Metadata: d.Metadata, Blobs: d.Blobs,
-		Status: events.TaskTodo, CreatedAt: f.at, UpdatedAt: f.at, CreatedBy: f.Source,
-	}
+		CreatedAt: f.at, CreatedBy: f.Source,
+	}}
 	s.changes = append(s.changes, Change{KindTask, t.ID, (*Task)(nil), t})
 	s.tasks.put(t.ID, t)
 	s.taskIDs.put(t.ProjectID, append(s.taskIDs.get(t.ProjectID), t.ID))
@@ -211,6 +217,8 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 		return missing("task", d.TaskID)
 	}
 	s.changeTask(d.TaskID, func(t *Task) {
+		fields := *t.TaskFields
+		t.TaskFields = &fields
 		set(&t.Title, d.Title)
 		set(&t.Description, d.Description)
 		set(&t.AcceptanceCriteria, d.AcceptanceCriteria)

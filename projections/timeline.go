@@ -62,16 +62,12 @@ func (s *State) note(f fact, e Entry) {
 	}
 	s.entries = append(s.entries, &e)
 	if e.SessionID != "" {
-		before := s.sessionTimelines.get(e.SessionID)
-		after := append(before, &e)
-		s.sessionTimelines.put(e.SessionID, after)
-		s.changes = append(s.changes, Change{KindSessionTimeline, e.SessionID, before, after})
+		s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), &e))
+		s.changes = append(s.changes, Change{KindSessionTimeline, e.SessionID, nil, &e})
 	}
 	if e.TaskID != "" {
-		before := s.taskTimelines.get(e.TaskID)
-		after := append(before, &e)
-		s.taskTimelines.put(e.TaskID, after)
-		s.changes = append(s.changes, Change{KindTaskTimeline, e.TaskID, before, after})
+		s.taskTimelines.put(e.TaskID, append(s.taskTimelines.get(e.TaskID), &e))
+		s.changes = append(s.changes, Change{KindTaskTimeline, e.TaskID, nil, &e})
 	}
 }
 
