@@ -1,0 +1,286 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Headers that the server and its clients exchange.
+const (
+	HeaderKey        = "Idempotency-Key"
+	HeaderOccurredAt = "Maestro-Occurred-At"
+	HeaderSequence   = "Maestro-Sequence"
+	HeaderRetried    = "Maestro-Retried"
+	HeaderVersion    = "Maestro-Client"
+)
+
+// maxAnswer bounds what is read of an answer that is not a stream.
+const maxAnswer = 256 << 20
+
+// Client speaks to one server with one credential. Safe for concurrent use.
+type Client struct {
+	base    string
+	token   string
+	version string
+	http    *http.Client
+}
+
+// Option changes how a Client is made.
+type Option func(*Client)
+
+// WithVersion names the caller's version to the server.
+func WithVersion(version string) Option { return func(c *Client) { c.version = version } }
+
+// WithTransport replaces how the Client reaches the server, such as through a socket.
+func WithTransport(transport http.RoundTripper) Option {
+	return func(c *Client) { c.http.Transport = transport }
+}
+
+// New makes a Client for the server at baseURL ("http://127.0.0.1:3000"). token may be empty.
+func New(baseURL, token string, opts ...Option) *Client {
+	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
+	c := &Client{
+		base:    strings.TrimRight(baseURL, "/"),
+		token:   token,
+		version: "unknown",
+		http: &http.Client{
+			Transport: &http.Transport{
+				DialContext: dialer.DialContext, MaxIdleConns: 1024, MaxIdleConnsPerHost: 1024,
+				IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+			},
+			// A token goes to the server it was meant for, and nowhere else.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+	for _, opt := range opts {
+		opt(c)
+	}
+	return c
+}
+
+// Close ends the connections that wait for further use.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Options go with a command.
+type Options struct {
+	// Key makes a retry recognisable; a fresh one if empty.
+	Key string
+	// TraceParent is a W3C trace context; may be empty.
+	TraceParent string
+	// OccurredAt is when it was said, if it waited; else zero.
+	OccurredAt time.Time
+}
+
+// Answer is what a command came to.
+type Answer struct {
+	// Sequence is the event's, or the one that "already so" was decided on.
+	Sequence uint64
+	// Event is the stored CloudEvent; nil for "already so".
+	Event json.RawMessage
+	// Token is the secret of the session that the command made; else empty.
+	Token string
+	// Retried says that an earlier try with the same key had made the event.
+	Retried bool
+}
+
+// Error is what the server answers when it does not do what it was asked. Match it with errors.As.
+type Error struct {
+	// Status is HTTP's.
+	Status int
+	// Code says in one word what is wrong, Message in a sentence, Why names the rule, Next what to do.
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Why     string `json:"why"`
+	Next    string `json:"next"`
+	// Rule is the row of the permission table that refused, Pointer the place in the body that is wrong.
+	Rule    string          `json:"rule"`
+	Pointer string          `json:"pointer"`
+	Details json.RawMessage `json:"details"`
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// ConnectionError says that no answer came: nobody listens there, or the connection broke. A command may have happened.
+type ConnectionError struct {
+	URL string
+	Err error
+}
+
+func (e *ConnectionError) Error() string { return "no answer from " + e.URL + ": " + e.Err.Error() }
+
+func (e *ConnectionError) Unwrap() error { return e.Err }
+
+// Do asks for a command. body is marshalled to the JSON object of its fields; nil is an empty one. It fails with *Error,
+// *ConnectionError or ctx's error, and never tries twice.
+func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) (Answer, error) {
+	text := []byte("{}")
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return Answer{}, fmt.Errorf("the body of %s: %w", commandID, err)
+		}
+	}
+	req, err := c.request(ctx, http.MethodPost, "/api/commands/"+url.PathEscape(commandID), nil, bytes.NewReader(text))
+	if err != nil {
+		return Answer{}, err
+	}
+	if o.Key == "" {
+		o.Key = uuid.NewString()
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(HeaderKey, o.Key)
+	if o.TraceParent != "" {
+		req.Header.Set("Traceparent", o.TraceParent)
+	}
+	if !o.OccurredAt.IsZero() {
+		req.Header.Set(HeaderOccurredAt, o.OccurredAt.UTC().Format(time.RFC3339Nano))
+	}
+	resp, answer, err := c.answer(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	var said struct {
+		Sequence uint64          `json:"sequence"`
+		Event    json.RawMessage `json:"event"`
+		Token    string          `json:"token"`
+	}
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return Answer{}, notOurs(resp, err)
+	}
+	if string(said.Event) == "null" {
+		said.Event = nil
+	}
+	return Answer{Sequence: said.Sequence, Event: said.Event, Token: said.Token, Retried: resp.Header.Get(HeaderRetried) == "true"}, nil
+}
+
+// Get reads a view into out, which may be nil, and gives the sequence that it was made at. It fails as Do does.
+func (c *Client) Get(ctx context.Context, path string, query url.Values, out any) (sequence uint64, err error) {
+	req, err := c.request(ctx, http.MethodGet, path, query, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, answer, err := c.answer(req)
+	if err != nil {
+		return 0, err
+	}
+	if out != nil {
+		if err := json.Unmarshal(answer, out); err != nil {
+			return 0, notOurs(resp, err)
+		}
+	}
+	// A view without a sequence, such as /health, has 0.
+	sequence, _ = strconv.ParseUint(resp.Header.Get(HeaderSequence), 10, 64)
+	return sequence, nil
+}
+
+// Stream reads a long body as it comes; the caller closes it. It fails as Do does; what breaks later, its Read says.
+func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
+	req, err := c.request(ctx, http.MethodGet, path, query, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.send(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= 300 {
+		defer func() { _ = resp.Body.Close() }()
+		return nil, errorOf(resp)
+	}
+	return resp.Body, nil
+}
+
+func (c *Client) request(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Request, error) {
+	target := c.base + path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, body)
+	if err != nil {
+		return nil, fmt.Errorf("the server's address: %w", err)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	req.Header.Set(HeaderVersion, c.version)
+	return req, nil
+}
+
+func (c *Client) send(req *http.Request) (*http.Response, error) {
+	resp, err := c.http.Do(req)
+	if err == nil {
+		return resp, nil
+	}
+	if ctxErr := req.Context().Err(); ctxErr != nil {
+		return nil, ctxErr
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return nil, &ConnectionError{URL: c.base, Err: err}
+}
+
+// answer sends the request and reads the whole answer; one that says no is an *Error.
+func (c *Client) answer(req *http.Request) (*http.Response, []byte, error) {
+	resp, err := c.send(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode >= 300 {
+		return nil, nil, errorOf(resp)
+	}
+	body, err := readAll(resp)
+	if err != nil {
+		if ctxErr := req.Context().Err(); ctxErr != nil {
+			return nil, nil, ctxErr
+		}
+		return nil, nil, &ConnectionError{URL: c.base, Err: err}
+	}
+	return resp, body, nil
+}
+
+func readAll(resp *http.Response) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err == nil && len(body) > maxAnswer {
+		err = fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+	}
+	return body, err
+}
+
+// errorOf reads an error's body, and makes up one for a server that is not ours.
+func errorOf(resp *http.Response) error {
+	e := &Error{Status: resp.StatusCode}
+	body, err := readAll(resp)
+	if err == nil {
+		err = json.Unmarshal(body, e)
+	}
+	e.Status = resp.StatusCode
+	if err != nil || e.Message == "" {
+		return &Error{
+			Status: resp.StatusCode, Code: "HTTP_ERROR", Message: fmt.Sprintf("the server answered %s", resp.Status),
+			Why: "the answer is not one of Maestro's", Next: "check the server's address",
+		}
+	}
+	return e
+}
+
+func notOurs(resp *http.Response, err error) error {
+	return &Error{
+		Status: resp.StatusCode, Code: "HTTP_ERROR", Message: "the server's answer is not what was expected: " + err.Error(),
+		Next: "check the server's address and version",
+	}
+}
