@@ -187,7 +187,7 @@ func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
 	if err := h.storeTexts(ctx, r.Command); err != nil {
 		return nil, err
 	}
-	return &pending{Request: r, ctx: ctx, hash: hash, done: make(chan result, 1)}, nil
+	return &pending{Request: r, ctx: ctx, source: r.By.Source(), hash: hash, done: make(chan result, 1)}, nil
 }
 
 // hashOf gives the request hash of a command: of its fields as JSON, so that white space and order do not count.

@@ -10,9 +10,10 @@ import (
 // pending is a command on its way to the writer. done takes exactly one result and never blocks the writer.
 type pending struct {
 	Request
-	ctx  context.Context
-	hash events.RequestHash
-	done chan result
+	ctx    context.Context
+	source string // of the actor
+	hash   events.RequestHash
+	done   chan result
 }
 
 type result struct {

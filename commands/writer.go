@@ -13,6 +13,8 @@ const (
 	// maxBatch and maxBatchBytes are what one atomic batch of JetStream takes.
 	maxBatch      = 1000
 	maxBatchBytes = 4 << 20
+	// usualBody is the size of most events' bodies: a batch's memory is asked for at once.
+	usualBody = 896
 	// gatherFrom is how many commands the last commit must have held before the writer waits for as many again, and
 	// gatherFor how long it waits at most: its answers have just set their callers free, who are back in microseconds.
 	gatherFrom = 12
@@ -170,13 +172,18 @@ type decided struct {
 	results  []result
 	messages []events.Message
 	bytes    int
+	// arena holds the bodies of the batch one behind the other.
+	arena []byte
 	// taken is how many commands of the batch were decided; the rest did not fit.
 	taken int
 }
 
 // decideAll decides commands one after another, each on the state that the ones before it lead to.
 func (h *Handler) decideAll(batch []*pending) *decided {
-	d := &decided{ground: h.committed.Head().Sequence, batch: batch, results: make([]result, 0, len(batch))}
+	d := &decided{
+		ground: h.committed.Head().Sequence, batch: batch, results: make([]result, 0, len(batch)),
+		messages: make([]events.Message, 0, min(len(batch), maxBatch)), arena: make([]byte, 0, min(len(batch), maxBatch)*usualBody),
+	}
 	for _, p := range batch {
 		if len(d.messages) == maxBatch || d.bytes > maxBatchBytes-events.MaxBody {
 			break
@@ -194,7 +201,7 @@ func (h *Handler) decideAll(batch []*pending) *decided {
 // decideOne recognises a retry, or permits and decides the command and applies its event to the overlay.
 func (h *Handler) decideOne(d *decided, p *pending) result {
 	project := p.Command.project(h.overlay, p.By)
-	id := events.ID(p.By.Source(), project, p.Command.ID(), p.Key)
+	id := events.ID(p.source, project, p.Command.ID(), p.Key)
 	if sequence, ok := h.overlay.Accepted(id); ok {
 		if sequence <= d.ground {
 			return result{retryOf: sequence}
@@ -217,7 +224,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	if data == nil {
 		return result{answer: Answer{Sequence: h.overlay.Head().Sequence}}
 	}
-	message, err := h.apply(p, call, data)
+	message, err := h.apply(d, p, call, data)
 	if err != nil {
 		return result{err: err}
 	}
@@ -228,9 +235,10 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 
 // apply makes the event and folds into the overlay what its stored bytes say, so that a live view and a rebuilt one never
 // differ.
-func (h *Handler) apply(p *pending, c Call, data events.Data) (events.Message, error) {
+func (h *Handler) apply(d *decided, p *pending, c Call, data events.Data) (events.Message, error) {
 	event := envelope(h.overlay, p, c, data)
-	body, err := event.Append(make([]byte, 0, 1024))
+	used := len(d.arena)
+	arena, err := event.Append(d.arena)
 	if err != nil {
 		var tooLarge *events.TooLargeError
 		if errors.As(err, &tooLarge) {
@@ -238,6 +246,8 @@ func (h *Handler) apply(p *pending, c Call, data events.Data) (events.Message, e
 		}
 		return events.Message{}, err
 	}
+	body := arena[used:len(arena):len(arena)]
+	d.arena = arena
 	stored := &h.stored
 	if err := h.decoder.DecodeInto(body, stored); err != nil {
 		return events.Message{}, err
@@ -252,7 +262,7 @@ func (h *Handler) apply(p *pending, c Call, data events.Data) (events.Message, e
 
 func envelope(s *projections.State, p *pending, c Call, data events.Data) *events.Event {
 	event := &events.Event{
-		ID: c.ID, Source: c.By.Source(), Time: c.At, Project: c.Project, TraceParent: p.TraceParent, PrevHash: s.Head().Hash,
+		ID: c.ID, Source: p.source, Time: c.At, Project: c.Project, TraceParent: p.TraceParent, PrevHash: s.Head().Hash,
 		RequestHash: p.hash, Rules: RulesVersion, Authn: c.By.Authn, Data: data,
 	}
 	if !p.OccurredAt.IsZero() {

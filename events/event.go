@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"crypto/sha1" //nolint:gosec // RFC 9562 makes version 5 of SHA-1
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -56,7 +57,8 @@ var namespace = uuid.MustParse("6d616573-7472-5f65-8e76-656e74730001")
 
 // ID gives the id of the event that a command with this key becomes: one caller's key never meets another's.
 func ID(source, project, command, key string) uuid.UUID {
-	name := make([]byte, 0, len(source)+len(project)+len(command)+len(key)+3)
+	var buffer [256]byte
+	name := append(buffer[:0], namespace[:]...)
 	name = append(name, source...)
 	name = append(name, 0)
 	name = append(name, project...)
@@ -64,7 +66,11 @@ func ID(source, project, command, key string) uuid.UUID {
 	name = append(name, command...)
 	name = append(name, 0)
 	name = append(name, key...)
-	return uuid.NewSHA1(namespace, name)
+	sum := sha1.Sum(name) //nolint:gosec // RFC 9562 makes version 5 of SHA-1
+	id := uuid.UUID(sum[:16])
+	id[6] = id[6]&0x0f | 0x50
+	id[8] = id[8]&0x3f | 0x80
+	return id
 }
 
 // TooLargeError: the event's body is larger than the log takes.
