@@ -45,17 +45,12 @@ func (b *Bus) page(ctx context.Context, next, to uint64) ([]events.Message, erro
 	if err != nil {
 		return nil, err
 	}
-	for i := range page {
-		if page[i].Sequence == next+uint64(i) {
-			continue
-		}
-		if i > 0 {
-			return page[:i], nil // the next page begins with what is missing
-		}
-		page = nil
+	whole := 0
+	for whole < len(page) && page[whole].Sequence == next+uint64(whole) {
+		whole++
 	}
-	if len(page) > 0 {
-		return page, nil
+	if whole > 0 {
+		return page[:whole], nil // the next page begins with what is missing
 	}
 	// On a cluster a replica that lags, or lost a message, answers too: only the leader can say that a message is gone.
 	m, err := r.fromLeader(ctx, next, b.options.Timeout)

@@ -1,0 +1,16 @@
+package bus
+
+import (
+	"strconv"
+	"testing"
+
+	"maestro/internal/logtest"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func TestEmbeddedConforms(t *testing.T) {
+	for _, d := range []Durability{Always, Interval} {
+		t.Run(d.String(), func(t *testing.T) { logtest.Run(t, embeddedFixture(d)) })
+	}
+}

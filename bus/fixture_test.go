@@ -1,0 +1,211 @@
+package bus
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/logtest"
+)
+
+var _ commands.Log = (*Bus)(nil)
+
+// testTimeout is how long an append waits whose acknowledgement a test takes away.
+const testTimeout = 300 * time.Millisecond
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(string(p))
+	return len(p), nil
+}
+
+func testLogger(t *testing.T) *slog.Logger {
+	return slog.New(slog.NewTextHandler(testWriter{t}, nil))
+}
+
+func openAt(t *testing.T, dir string, d Durability) (*Bus, error) {
+	t.Helper()
+	b, err := Open(t.Context(), Options{Dir: dir, Durability: d, Logger: testLogger(t), Timeout: testTimeout})
+	if err == nil {
+		t.Cleanup(func() {
+			if err := b.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+	return b, err
+}
+
+func mustOpen(t *testing.T, dir string, d Durability) *Bus {
+	t.Helper()
+	b, err := openAt(t, dir, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// loseAcks takes the writer's ear away.
+func loseAcks(t *testing.T, b *Bus) func() {
+	w := b.writer
+	if err := w.sub.Unsubscribe(); err != nil {
+		t.Fatal(err)
+	}
+	w.answers = make(chan *nats.Msg, 64)
+	return func() {
+		var err error
+		if w.sub, err = w.nc.ChanSubscribe(w.inbox+"*", w.answers); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// publish stores a message with no guard.
+func publish(nc *nats.Conn, m events.Message) error {
+	answer, err := nc.Request(m.Subject, m.Body, 5*time.Second)
+	if err != nil {
+		return err
+	}
+	_, err = outcome(answer, 0, 1)
+	if err != nil && !errors.Is(err, events.ErrUnknown) { // the sequence is not the expected one
+		return err
+	}
+	return nil
+}
+
+// embeddedFixture is a log in a fresh directory.
+func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
+	return func(t *testing.T) logtest.Fixture {
+		b := mustOpen(t, t.TempDir(), d)
+		second, err := Connect(t.Context(), b.Conn(), Options{Timeout: testTimeout})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = second.Close() })
+		return logtest.Fixture{
+			Log:      b,
+			Second:   second,
+			Stranger: func(_ *testing.T, m events.Message) error { return publish(b.Conn(), m) },
+			LoseAck:  func(t *testing.T) func() { return loseAcks(t, b) },
+			Crash: func(t *testing.T) commands.Log {
+				image := t.TempDir()
+				copyStore(t, b.embedded.dir, image)
+				return mustOpen(t, image, d)
+			},
+			Damage: func(t *testing.T, harm logtest.Harm) (commands.Log, error) {
+				if err := b.Close(); err != nil {
+					t.Fatal(err)
+				}
+				damageStore(t, b.embedded.messagesDir(StreamName), harm)
+				again, err := openAt(t, b.embedded.dir, d)
+				if err != nil {
+					return nil, err
+				}
+				return again, nil
+			},
+			Cannot: map[string]string{
+				"StepDown": "one server has no other leader",
+				"FillDisk": "the limit is the whole process's: TestFullDisk runs it in a child",
+			},
+		}
+	}
+}
+
+// copyStore copies the files of a live server, as they are at this moment in the page cache: what kill -9 would leave. Links
+// are copied as links.
+func copyStore(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, relative)
+		switch {
+		case entry.IsDir():
+			return os.MkdirAll(target, 0o700)
+		case entry.Type()&fs.ModeSymlink != 0:
+			link, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(link+"-gone", target)
+		case entry.Type().IsRegular():
+			content, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(target, content, 0o600)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damageStore harms the block files of a stopped server.
+func damageStore(t *testing.T, dir string, harm logtest.Harm) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []int
+	for _, entry := range entries {
+		if index, isBlock := blockIndex(entry.Name()); isBlock {
+			blocks = append(blocks, index)
+		}
+	}
+	slices.Sort(blocks)
+	if len(blocks) < 2 {
+		t.Fatalf("the log has %d blocks, the test needs an old one", len(blocks))
+	}
+	path := func(i int) string { return filepath.Join(dir, itoa(blocks[i])+".blk") }
+	switch harm {
+	case logtest.FlipOldBit:
+		flip(t, path(0), func(size int64) int64 { return size / 2 })
+	case logtest.FlipLastBit:
+		flip(t, path(len(blocks)-1), func(size int64) int64 { return size - 100 })
+	case logtest.CutTail:
+		last := path(len(blocks) - 1)
+		info, err := os.Stat(last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(last, info.Size()-1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func flip(t *testing.T, path string, at func(size int64) int64) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[at(int64(len(content)))] ^= 1
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

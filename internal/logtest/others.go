@@ -1,0 +1,218 @@
+package logtest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"maestro/commands"
+	"maestro/events"
+)
+
+// strangerBetween: a message that came between decision and append refuses the append, all of it.
+func strangerBetween(t *testing.T, f Fixture) {
+	if !f.can(t, "Stranger", f.Stranger != nil) {
+		return
+	}
+	mustAppend(t, f.Log, 0, batch("a", 2, 10))
+	head := uint64(2)
+	for i, n := range []int{1, 5, 100} {
+		if err := f.Stranger(t, batch(fmt.Sprintf("stranger-%d", i), 1, 10)[0]); err != nil {
+			t.Fatal(err)
+		}
+		ours := batch(fmt.Sprintf("ours-%d", n), n, 10)
+		if err := f.Log.Append(t.Context(), head, ours); !errors.Is(err, events.ErrConflict) {
+			t.Fatalf("append %d behind a stranger: %v, expected a conflict", n, err)
+		}
+		if got := mustSync(t, f.Log); got != head+1 {
+			t.Fatalf("the head is %d, expected %d: the stranger's message and nothing of ours", got, head+1)
+		}
+		head++
+		mustAppend(t, f.Log, head, ours)
+		head += uint64(n)
+	}
+	contents(t, f.Log, mustSync(t, f.Log), false)
+}
+
+// strangerInThePipeline: a stranger writes at any moment while we append many. Each append is there whole or not at all.
+func strangerInThePipeline(t *testing.T, f Fixture) {
+	if !f.can(t, "Stranger", f.Stranger != nil) {
+		return
+	}
+	stop := make(chan struct{})
+	var stranger sync.WaitGroup
+	stranger.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = f.Stranger(t, batch(fmt.Sprintf("stranger-%d", i), 1, 10)[0]) // refused while the log is reopened
+		}
+	})
+	stored := map[string]uint64{}
+	head := settle(t, f.Log)
+	conflicts := 0
+	for i := 0; i < 60 || conflicts == 0 && i < 2000; i++ {
+		name := fmt.Sprintf("ours-%d", i)
+		messages := batch(name, 1+i%40, 200)
+		switch err := f.Log.Append(t.Context(), head, messages); {
+		case err == nil:
+			stored[name] = head + 1
+			head += uint64(len(messages))
+		case errors.Is(err, events.ErrConflict):
+			conflicts++
+			stored[name] = 0
+			head = settle(t, f.Log)
+		case errors.Is(err, events.ErrUnknown):
+			head = settle(t, f.Log)
+		default:
+			t.Errorf("append: %v", err)
+		}
+	}
+	close(stop)
+	stranger.Wait()
+	begins := contents(t, f.Log, settle(t, f.Log), false)
+	expectAcked(t, stored, begins)
+	t.Logf("%d of the appends were conflicts", conflicts)
+}
+
+// secondWriter: two writers on one log, each of which does what the guard tells it, lose nothing and double nothing.
+func secondWriter(t *testing.T, f Fixture) {
+	if !f.can(t, "Second", f.Second != nil) {
+		return
+	}
+	var acked [2]map[string]uint64
+	var errs [2]error
+	var writers sync.WaitGroup
+	for w, log := range []commands.Log{f.Log, f.Second} {
+		var batches [][]events.Message
+		for i := range 30 {
+			batches = append(batches, batch(fmt.Sprintf("writer-%d-%d", w, i), 1+i%5, 50))
+		}
+		writers.Go(func() { acked[w], errs[w] = writeAll(t.Context(), t, log, batches) })
+	}
+	writers.Wait()
+	for w := range acked {
+		if errs[w] != nil {
+			t.Fatalf("writer %d: %v", w, errs[w])
+		}
+	}
+	begins := contents(t, f.Log, settle(t, f.Log), false)
+	for w := range acked {
+		if len(acked[w]) != 30 {
+			t.Errorf("writer %d stored %d of 30 batches", w, len(acked[w]))
+		}
+		expectAcked(t, acked[w], begins)
+	}
+}
+
+// timeOutAfterCommitting: the caller hears nothing, and the log has it, once.
+func timeOutAfterCommitting(t *testing.T, f Fixture) {
+	if !f.can(t, "LoseAck", f.LoseAck != nil) {
+		return
+	}
+	head := uint64(0)
+	for i, n := range []int{1, 3} {
+		messages := batch(string(rune('a'+i)), n, 10)
+		found := f.LoseAck(t)
+		err := f.Log.Append(t.Context(), head, messages)
+		found()
+		if !errors.Is(err, events.ErrUnknown) {
+			t.Fatalf("an append of %d whose acknowledgement was lost: %v, expected ErrUnknown", n, err)
+		}
+		if got := settle(t, f.Log); got != head+uint64(n) {
+			t.Fatalf("after Sync the head is %d, expected %d", got, head+uint64(n))
+		}
+		if err := f.Log.Append(t.Context(), head, messages); !errors.Is(err, events.ErrConflict) {
+			t.Fatalf("the same again: %v, expected a conflict", err)
+		}
+		head += uint64(n)
+		contents(t, f.Log, head, false)
+	}
+	mustAppend(t, f.Log, head, batch("next", 2, 10))
+}
+
+// leaderStepsDown: the leader changes while appends are under way. What was acknowledged is there; what was not is there whole
+// or not at all.
+func leaderStepsDown(t *testing.T, f Fixture) {
+	if !f.can(t, "StepDown", f.StepDown != nil) {
+		return
+	}
+	var batches [][]events.Message
+	for i := range 60 {
+		batches = append(batches, batch(fmt.Sprintf("ours-%d", i), 1+(i%3)*20, 200))
+	}
+	stop := make(chan struct{})
+	var usurper sync.WaitGroup
+	usurper.Go(func() {
+		for range 3 {
+			select {
+			case <-stop:
+				return
+			default:
+				f.StepDown(t)
+			}
+		}
+	})
+	acked, err := writeAll(t.Context(), t, f.Log, batches)
+	close(stop)
+	usurper.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begins := contents(t, f.Log, settle(t, f.Log), false)
+	expectAcked(t, acked, begins)
+	if len(acked) != len(batches) {
+		t.Errorf("%d of %d batches were stored", len(acked), len(batches))
+	}
+}
+
+// readWhileSyncing: readers go on while the log is looked up after a lost acknowledgement, which may mean that it is reopened.
+func readWhileSyncing(t *testing.T, f Fixture) {
+	mustAppend(t, f.Log, 0, batch("a", 700, 50))
+	mustAppend(t, f.Log, 700, batch("b", 700, 50))
+	stop := make(chan struct{})
+	failed := make(chan error, 2)
+	var reading sync.WaitGroup
+	for range 2 {
+		reading.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				next := uint64(1)
+				err := f.Log.Read(t.Context(), 1, 1400, func(m events.Message) error {
+					if m.Sequence != next {
+						return fmt.Errorf("read %d where %d was due", m.Sequence, next)
+					}
+					next++
+					return nil
+				})
+				if err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	for i := range 5 {
+		if f.LoseAck != nil {
+			found := f.LoseAck(t)
+			_ = f.Log.Append(t.Context(), 1400+uint64(i), batch(fmt.Sprintf("c%d", i), 1, 10))
+			found()
+		}
+		settle(t, f.Log)
+	}
+	close(stop)
+	reading.Wait()
+	select {
+	case err := <-failed:
+		t.Fatalf("a reader failed while the log was synced: %v", err)
+	default:
+	}
+}
