@@ -1,0 +1,131 @@
+package benchmark
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"maestro/bus"
+	"maestro/commands"
+)
+
+// Check is one figure held against its goal.
+type Check struct {
+	Name string `json:"name"`
+	// Value is a ratio to the baseline of the same run: of times where Goal begins with "<=", of rates where it begins
+	// with ">=".
+	Value float64 `json:"value"`
+	Goal  string  `json:"goal"`
+	OK    bool    `json:"ok"`
+	// Product and Baseline are the medians that the figure comes from, in Unit; for people.
+	Product  float64 `json:"product"`
+	Baseline float64 `json:"baseline"`
+	Unit     string  `json:"unit"`
+	Against  string  `json:"against"`
+}
+
+// Options say where and how thoroughly to measure.
+type Options struct {
+	// Dir is an empty directory on the disk to measure; it is the caller's to remove.
+	Dir string
+	// Rounds is how often product and baseline take turns; 5 if 0.
+	Rounds int
+	// Binary is the maestro to time as a command line; "" leaves that out.
+	Binary string
+	// API makes the server's HTTP handler over a Handler, and the header that authenticates a session.
+	API func(h *commands.Handler, b *bus.Bus, project, session string) (handler http.Handler, authorization string, err error)
+	// Progress gets a line for each check when it is done.
+	Progress io.Writer
+}
+
+// Run measures all checks, one after the other.
+func Run(ctx context.Context, o Options) ([]Check, error) {
+	if o.Rounds == 0 {
+		o.Rounds = 5
+	}
+	var checks []Check
+	for _, suite := range []func(context.Context, Options, func(Check)) error{durable, interval, replay, overHTTP, commandLine} {
+		err := suite(ctx, o, func(c Check) {
+			checks = append(checks, c)
+			fmt.Fprintf(o.Progress, "%-24s %8.2f  (goal %s)  %s\n", c.Name, c.Value, c.Goal, c.verdict())
+		})
+		if err != nil {
+			return checks, err
+		}
+	}
+	return checks, nil
+}
+
+func (c Check) verdict() string {
+	word := "ok"
+	if !c.OK {
+		word = "MISSED"
+	}
+	return fmt.Sprintf("%s: %.4g %s, against %.4g of %s", word, c.Product, c.Unit, c.Baseline, c.Against)
+}
+
+// sample measures once and gives a figure.
+type sample func() (float64, error)
+
+// turns lets the product and its baselines take turns, the first turn uncounted, and gives their figures, a row for each.
+func turns(rounds int, each ...sample) ([][]float64, error) {
+	figures := make([][]float64, len(each))
+	for round := range rounds + 1 {
+		for i, measure := range each {
+			figure, err := measure()
+			if err != nil {
+				return nil, err
+			}
+			if round > 0 {
+				figures[i] = append(figures[i], figure)
+			}
+		}
+	}
+	return figures, nil
+}
+
+// atLeast compares rates, round by round.
+func atLeast(name string, goal float64, product, baseline []float64, unit, against string) Check {
+	value := median(ratios(product, baseline))
+	return Check{name, value, fmt.Sprintf(">= %g", goal), value >= goal, median(product), median(baseline), unit, against}
+}
+
+// atMost compares times, round by round.
+func atMost(name string, goal float64, product, baseline []float64, unit, against string) Check {
+	value := median(ratios(product, baseline))
+	return Check{name, value, fmt.Sprintf("<= %g", goal), value <= goal, median(product), median(baseline), unit, against}
+}
+
+func ratios(product, baseline []float64) []float64 {
+	values := make([]float64, len(product))
+	for i := range product {
+		values[i] = product[i] / baseline[i]
+	}
+	return values
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+func perSecond(n int, took time.Duration, err error) (float64, error) {
+	return float64(n) / took.Seconds(), err
+}
+
+func microseconds(n int, took time.Duration, err error) (float64, error) {
+	return float64(took.Microseconds()) / float64(n), err
+}
+
+// open opens a bus in a new directory.
+func open(ctx context.Context, o Options, name string, durability bus.Durability) (*bus.Bus, error) {
+	dir, err := os.MkdirTemp(o.Dir, name)
+	if err != nil {
+		return nil, err
+	}
+	return bus.Open(ctx, bus.Options{Dir: dir, Durability: durability})
+}

@@ -1,0 +1,151 @@
+package benchmark
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"maestro/bus"
+)
+
+const httpCallers = 64
+
+// overHTTP measures a report through the server's whole HTTP stack, against a handler that only reads and writes the same
+// JSON.
+func overHTTP(ctx context.Context, o Options, report func(Check)) (err error) {
+	b, err := newBench(ctx, o, "http", bus.Interval)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	handler, authorization, err := o.API(b.handler, b.bus, b.worker.Project, b.worker.Name)
+	if err != nil {
+		return err
+	}
+	ours, err := listen(handler)
+	if err != nil {
+		return err
+	}
+	defer ours.close()
+	bare, err := listen(bareHandler(b.sample))
+	if err != nil {
+		return err
+	}
+	defer bare.close()
+	body := fmt.Appendf(nil, `{"message":%q,"taskIds":[%q]}`, message, b.task)
+	const n = httpCallers * 100
+	figures, err := turns(o.Rounds,
+		func() (float64, error) {
+			took, err := ours.post(ctx, authorization, body, n)
+			return perSecond(n, took, err)
+		},
+		func() (float64, error) {
+			took, err := bare.post(ctx, authorization, body, n)
+			return perSecond(n, took, err)
+		})
+	if err != nil {
+		return err
+	}
+	report(atLeast("http_report_64_interval", 0.4, figures[0], figures[1], "/s", "a bare handler with the same JSON"))
+	return nil
+}
+
+// bareHandler reads the JSON of a report and writes the JSON of an answer.
+func bareHandler(event []byte) http.Handler {
+	type answer struct {
+		Sequence uint64          `json:"sequence"`
+		Event    json.RawMessage `json:"event"`
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var report struct {
+			Message string   `json:"message"`
+			TaskIDs []string `json:"taskIds"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&report); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(answer{1, event}); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	})
+}
+
+type endpoint struct {
+	url    string
+	server *http.Server
+	client *http.Client
+	runs   int
+}
+
+func listen(handler http.Handler) (*endpoint, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }()
+	transport := &http.Transport{MaxIdleConns: httpCallers, MaxIdleConnsPerHost: httpCallers}
+	return &endpoint{"http://" + listener.Addr().String() + "/api/commands/report:progress", server, &http.Client{Transport: transport}, 0}, nil
+}
+
+func (e *endpoint) close() {
+	e.client.CloseIdleConnections()
+	_ = e.server.Close()
+}
+
+// post lets the callers make n requests between them.
+func (e *endpoint) post(ctx context.Context, authorization string, body []byte, n int) (time.Duration, error) {
+	e.runs++
+	failed := make(chan error, httpCallers)
+	begin := time.Now()
+	var all sync.WaitGroup
+	for caller := range httpCallers {
+		all.Go(func() {
+			for i := range n / httpCallers {
+				key := strconv.Itoa(e.runs) + "." + strconv.Itoa(caller) + "." + strconv.Itoa(i)
+				if err := e.once(ctx, authorization, key, body); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(begin)
+	select {
+	case err := <-failed:
+		return 0, err
+	default:
+		return took, nil
+	}
+}
+
+func (e *endpoint) once(ctx context.Context, authorization, key string, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", authorization)
+	request.Header.Set("Idempotency-Key", key)
+	response, err := e.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("report over HTTP: %s: %s", response.Status, text)
+	}
+	return err
+}
