@@ -49,6 +49,7 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 	switch {
 	case err == nil:
 		b.acked.Store(after + uint64(len(messages)))
+		b.doubtful.Store(false)
 	case errors.Is(err, events.ErrUnknown):
 		b.doubtful.Store(true)
 		if incomplete && b.embedded != nil {

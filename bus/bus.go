@@ -31,7 +31,8 @@ type Bus struct {
 
 	// acked is the head as of the last acknowledgement, or the last reopen.
 	acked atomic.Uint64
-	// doubtful is set by an append whose outcome is unknown and cleared by a reopen.
+	// doubtful is set by an append whose outcome is unknown and cleared by one that is acknowledged. A reopen alone proves
+	// little: while the disk is full, nats-server starts, and fails at the first write.
 	doubtful atomic.Bool
 	blocks   blockSyncer
 	room     room

@@ -11,7 +11,7 @@
 //		            Append acked                     Append: ErrUnknown
 //		          ┌──────────────┐                 ┌────────────────────┐
 //		          ▼              │                 ▼                    │
-//		open ─► firm ────────────┴────────────► doubtful ──► Sync ──► reopened ─► firm
+//		open ─► firm ────────────┴────────────► doubtful ──► Sync ──► reopened
 //		          │                                              │
 //		          └── Sync: answers the head                     └─ no room: ErrFull, still doubtful, reads go on
 //

@@ -11,16 +11,11 @@ import (
 
 // Sync makes everything that the log holds durable and answers its head; see commands.Log.
 //
-// Embedded, it reopens the server when an append had an unknown outcome or when the head is not the one that was last
-// acknowledged here (somebody else wrote). Over a cluster it asks the stream's leader, whose durability is its operator's.
+// Embedded, it reopens the server when an append had an unknown outcome and none was acknowledged since, or when the head is not
+// the one that was last acknowledged here (somebody else wrote). Over a cluster it asks the stream's leader, whose durability is its operator's.
 func (b *Bus) Sync(ctx context.Context) (uint64, error) {
 	if b.embedded == nil {
-		head, err := b.lockedHead(ctx)
-		if err == nil {
-			b.acked.Store(head)
-			b.doubtful.Store(false)
-		}
-		return head, err
+		return b.lockedHead(ctx)
 	}
 	if !b.doubtful.Load() {
 		head, err := b.lockedHead(ctx)
@@ -65,7 +60,6 @@ func (b *Bus) reopen(ctx context.Context) (uint64, error) {
 	if b.closed {
 		return 0, errClosed
 	}
-	b.doubtful.Store(true)
 	b.room.looked = time.Time{}
 	if err := errors.Join(b.room.check(), full(probe(b.embedded.dir))); err != nil {
 		return 0, err
@@ -95,7 +89,6 @@ func (b *Bus) reopen(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	b.acked.Store(head)
-	b.doubtful.Store(false)
 	return head, nil
 }
 

@@ -1,0 +1,139 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"maestro/events"
+	"maestro/internal/logtest"
+)
+
+// startCluster runs three servers in this process, with routes on the loopback.
+func startCluster(t *testing.T) []*server.Server {
+	t.Helper()
+	var ports [3]int
+	var routes []*url.URL
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+		routes = append(routes, &url.URL{Scheme: "nats-route", Host: l.Addr().String()})
+		defer func() { _ = l.Close() }()
+	}
+	dir := t.TempDir()
+	servers := make([]*server.Server, len(ports))
+	for i := range servers {
+		o := &server.Options{
+			ServerName: fmt.Sprintf("node-%d", i),
+			Host:       "127.0.0.1", // without a listener for clients, nats-server starts no routes
+			Port:       -1,
+			NoSigs:     true,
+			NoLog:      true,
+			JetStream:  true,
+			StoreDir:   filepath.Join(dir, fmt.Sprint(i)),
+			Cluster:    server.ClusterOpts{Name: "maestro-test", Host: "127.0.0.1", Port: ports[i]},
+			Routes:     routes,
+		}
+		s, err := server.NewServer(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers[i] = s
+	}
+	return servers
+}
+
+func runCluster(t *testing.T) []*server.Server {
+	servers := startCluster(t)
+	t.Cleanup(func() {
+		for _, s := range servers {
+			stop(s)
+		}
+	})
+	for _, s := range servers {
+		s.Start()
+	}
+	for _, s := range servers {
+		if !s.ReadyForConnections(30 * time.Second) {
+			t.Fatal("a server of the cluster did not start")
+		}
+	}
+	nc := connectTo(t, servers[0])
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 30 { // until there is a leader of the cluster, and all three are known to it
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "PROBE", Replicas: 3})
+		cancel()
+		if err == nil {
+			return servers
+		}
+		t.Logf("the cluster is not ready: %v", err)
+	}
+	t.Fatal("the cluster did not become ready")
+	return nil
+}
+
+func connectTo(t *testing.T, s *server.Server) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect("", nats.InProcessServer(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeConn(nc) })
+	return nc
+}
+
+func TestClusterConforms(t *testing.T) {
+	servers := runCluster(t)
+	logtest.Run(t, func(t *testing.T) logtest.Fixture {
+		first, other := connectTo(t, servers[0]), connectTo(t, servers[1])
+		js, err := jetstream.New(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := js.DeleteStream(t.Context(), StreamName); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+			t.Fatal(err)
+		}
+		open := func(nc *nats.Conn) *Bus {
+			b, err := Connect(t.Context(), nc, Options{Replicas: 3, Timeout: 2 * time.Second, Logger: testLogger(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = b.Close() })
+			return b
+		}
+		b := open(first)
+		second := open(other)
+		return logtest.Fixture{
+			Log:      b,
+			Second:   second,
+			Stranger: func(_ *testing.T, m events.Message) error { return publish(other, m) },
+			LoseAck:  func(t *testing.T) func() { return loseAcks(t, b) },
+			StepDown: func(t *testing.T) {
+				if _, err := other.Request("$JS.API.STREAM.LEADER.STEPDOWN."+StreamName, nil, 5*time.Second); err != nil {
+					t.Logf("step down: %v", err)
+				}
+			},
+			Cannot: map[string]string{
+				"Crash":    "what a replica keeps is its operator's to say; nats-server's own tests cover its recovery",
+				"FillDisk": "the disks of a cluster are its operator's",
+				"Damage":   "a damaged replica is repaired by the others",
+			},
+		}
+	})
+}
