@@ -1,0 +1,360 @@
+package bus
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"maestro/events"
+)
+
+// filled is a log of n events in appends of ten, with its head.
+func filled(t *testing.T, b *Bus, n int) events.Head {
+	t.Helper()
+	var head events.Head
+	for head.Sequence < uint64(n) {
+		var messages []events.Message
+		after := head.Sequence
+		for range min(10, uint64(n)-after) {
+			body := []byte(`{"n":` + strconv.FormatUint(head.Sequence, 10) + `, "html":"<&>"}`)
+			messages = append(messages, events.Message{Subject: events.Subject("p", "session", "s.1"), Body: body})
+			head = events.Head{Sequence: head.Sequence + 1, Hash: events.Next(head.Hash, events.BodyHash(body))}
+		}
+		if err := b.Append(t.Context(), after, messages); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return head
+}
+
+func TestOneProcessHoldsAStore(t *testing.T) {
+	dir := t.TempDir()
+	b := mustOpen(t, dir, Always)
+	if _, err := Open(t.Context(), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "another process holds") {
+		t.Fatalf("a second server on the store: %v", err)
+	}
+	for range 2 {
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Append(t.Context(), 0, []events.Message{{Subject: "maestro.ev.a.b.c"}}); err == nil {
+		t.Fatal("a closed bus took an append")
+	}
+	mustOpen(t, dir, Always)
+}
+
+func TestStreamThatCannotKeepThePromisesIsRefused(t *testing.T) {
+	b := mustOpen(t, t.TempDir(), Always)
+	for name, spoil := range map[string]func(*jetstream.StreamConfig){
+		"age":     func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour },
+		"limit":   func(c *jetstream.StreamConfig) { c.MaxMsgs = 10 },
+		"old":     func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld },
+		"delete":  func(c *jetstream.StreamConfig) { c.DenyDelete = false },
+		"purge":   func(c *jetstream.StreamConfig) { c.DenyPurge = false },
+		"batches": func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
+		"memory":  func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage },
+		"subject": func(c *jetstream.StreamConfig) { c.Subjects = []string{"maestro.ev.a.>"} },
+		"small":   func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := b.js.DeleteStream(t.Context(), StreamName); err != nil {
+				t.Fatal(err)
+			}
+			config := streamConfig(1)
+			spoil(&config)
+			if _, err := b.js.CreateStream(t.Context(), config); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Connect(t.Context(), b.Conn(), Options{}); err == nil || !strings.Contains(err.Error(), "cannot be Maestro's log") {
+				t.Fatalf("a bus on it: %v", err)
+			}
+		})
+	}
+}
+
+func TestBatchesAreStagedOnTheDiskWhereMemoryFails(t *testing.T) {
+	dir := t.TempDir()
+	b := mustOpen(t, dir, Always)
+	if b.embedded.staging.dir == "" {
+		t.Fatal("there is no tmpfs here: the tests need /dev/shm")
+	}
+	if err := os.RemoveAll(b.embedded.staging.dir); err != nil {
+		t.Fatal(err)
+	}
+	two := []events.Message{{Subject: "maestro.ev.a.b.c", Body: []byte("1")}, {Subject: "maestro.ev.a.b.c", Body: []byte("2")}}
+	if err := b.Append(t.Context(), 0, two); !errors.Is(err, events.ErrUnknown) {
+		t.Fatalf("a batch without staging: %v, expected ErrUnknown", err)
+	}
+	if head, err := b.Sync(t.Context()); err != nil || head != 0 {
+		t.Fatalf("sync: %d, %v", head, err)
+	}
+	if err := b.Append(t.Context(), 0, two); err != nil {
+		t.Fatalf("a batch staged on the disk: %v", err)
+	}
+}
+
+func TestAnnouncements(t *testing.T) {
+	b := mustOpen(t, t.TempDir(), Always)
+	heard := make(chan *nats.Msg, 10)
+	sub, err := b.Conn().ChanSubscribe(events.LivePrefix+">", heard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	for range 2 { // again after a reopen: subscriptions outlive it
+		if err := b.Conn().Flush(); err != nil {
+			t.Fatal(err)
+		}
+		b.Announce([]events.Message{{Subject: "maestro.ev.p.task.1", Body: []byte("a")}, {Subject: "maestro.ev.p.task.2", Body: []byte("b")}})
+		for _, want := range []string{"maestro.live.p.task.1 a", "maestro.live.p.task.2 b"} {
+			if m := <-heard; m.Subject+" "+string(m.Data) != want {
+				t.Fatalf("heard %q %q, expected %q", m.Subject, m.Data, want)
+			}
+		}
+		b.doubtful.Store(true)
+		if _, err := b.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestBlobs(t *testing.T) {
+	b := mustOpen(t, t.TempDir(), Always)
+	if _, err := b.Blob(t.Context(), Digest([]byte("x"))); !errors.Is(err, ErrNoBlob) {
+		t.Fatalf("a blob that is not there: %v", err)
+	}
+	if _, err := b.Blob(t.Context(), "../etc"); !errors.Is(err, ErrNoBlob) {
+		t.Fatalf("a name that is no digest: %v", err)
+	}
+	var want []string
+	for _, content := range [][]byte{{}, []byte("small"), bytes.Repeat([]byte("large"), 100_000)} {
+		for range 2 {
+			digest, err := b.PutBlob(t.Context(), content)
+			if err != nil || digest != Digest(content) {
+				t.Fatalf("put: %q, %v", digest, err)
+			}
+		}
+		got, err := b.Blob(t.Context(), Digest(content))
+		if err != nil || !bytes.Equal(got, content) {
+			t.Fatalf("get: %d bytes, %v", len(got), err)
+		}
+		want = append(want, Digest(content))
+	}
+	slices.Sort(want)
+	if got, err := b.Blobs(t.Context()); err != nil || !slices.Equal(got, want) {
+		t.Fatalf("list: %v, %v", got, err)
+	}
+}
+
+func TestHeadFile(t *testing.T) {
+	for _, d := range []Durability{Always, Interval} {
+		b := mustOpen(t, t.TempDir(), d)
+		path := filepath.Join(t.TempDir(), "head.json")
+		if head, err := LoadHeadFile(path); err != nil || head != (events.Head{}) {
+			t.Fatalf("no file: %v, %v", head, err)
+		}
+		head := filled(t, b, 25)
+		h := b.HeadFile(path)
+		h.Record(events.Head{Sequence: 1})
+		h.Record(head)
+		for range 2 {
+			if err := h.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := LoadHeadFile(path); err != nil || got != head {
+			t.Fatalf("loaded %v, %v, expected %v", got, err, head)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Fatalf("%v, %v", info, err)
+		}
+		for _, content := range []string{"", "{}", `{"sequence":1}`, `{"sequence":1,"hash":"ab"}`, `{"sequence":1,"hash":"` + head.Hash.String() + `"`} {
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := LoadHeadFile(path); err == nil {
+				t.Fatalf("the damaged file %q was loaded as %v", content, got)
+			}
+		}
+	}
+}
+
+func TestHeadFileIsNeverAheadOfTheBlocks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "head.json")
+	h := &HeadFile{path: path, newest: events.Head{Sequence: 9}, wake: make(chan struct{}, 1), logger: testLogger(t)}
+	h.firm = func() error { return errors.New("the blocks are not synced") }
+	h.flush()
+	if head, err := LoadHeadFile(path); err != nil || head.Sequence != 0 || h.err == nil {
+		t.Fatalf("recorded %v, %v, although the blocks are not synced", head, err)
+	}
+}
+
+func TestSnapshots(t *testing.T) {
+	dir := t.TempDir()
+	s, err := OpenSnapshots(filepath.Join(dir, "snapshots"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sequences := []uint64{10, 49_999, 50_000, 70_000, 99_000, 150_000, 150_001, 150_002, 150_003}
+	for _, sequence := range sequences {
+		if err := s.Save(events.Snapshot{
+			Head: events.Head{Sequence: sequence, Hash: events.Hash{1}}, Genesis: events.Hash{2}, Format: 3,
+			State: bytes.Repeat([]byte("state"), 1000),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Load(70_000)
+	if err != nil || got.Sequence != 70_000 || got.Hash != (events.Hash{1}) || got.Genesis != (events.Hash{2}) || got.Format != 3 || len(got.State) != 5000 {
+		t.Fatalf("loaded %+v, %v", got.Head, err)
+	}
+	if err := s.Prune(); err != nil {
+		t.Fatal(err)
+	}
+	want := []uint64{150_003, 150_002, 150_000, 50_000, 10}
+	if left, err := s.List(); err != nil || !slices.Equal(left, want) {
+		t.Fatalf("after pruning: %v, %v, expected %v", left, err, want)
+	}
+	if _, err := s.Load(70_000); !errors.Is(err, events.ErrNoSnapshot) {
+		t.Fatalf("a pruned snapshot: %v", err)
+	}
+	whole, err := os.ReadFile(s.path(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range whole {
+		if err := os.WriteFile(s.path(10), whole[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Load(10); !errors.Is(err, events.ErrNoSnapshot) {
+			t.Fatalf("cut to %d of %d bytes: %v", cut, len(whole), err)
+		}
+	}
+	whole[len(whole)-3] ^= 1
+	if err := os.WriteFile(s.path(10), whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(10); !errors.Is(err, events.ErrNoSnapshot) {
+		t.Fatalf("with a flipped bit: %v", err)
+	}
+}
+
+func TestBackupAndRestore(t *testing.T) {
+	b := mustOpen(t, t.TempDir(), Interval)
+	head := filled(t, b, 1234)
+	// Not events, but kept as they are.
+	for _, body := range []string{"not\njson", "", ` {"spaces": 1} `} {
+		if err := b.Append(t.Context(), head.Sequence, []events.Message{{Subject: "maestro.ev.p.x.y", Body: []byte(body)}}); err != nil {
+			t.Fatal(err)
+		}
+		head = events.Head{Sequence: head.Sequence + 1, Hash: events.Next(head.Hash, events.BodyHash([]byte(body)))}
+	}
+	blob, err := b.PutBlob(t.Context(), bytes.Repeat([]byte("blob"), 50_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	if err := b.Backup(t.Context(), &archive, head, time.Unix(1_700_000_000, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Backup(t.Context(), io.Discard, events.Head{Sequence: head.Sequence, Hash: events.Hash{1}}, time.Time{}); !errors.Is(err, events.ErrReadOnly) {
+		t.Fatalf("a backup to a head that the log does not lead to: %v", err)
+	}
+
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "store")
+	calls := uint64(0)
+	got, err := Restore(t.Context(), bytes.NewReader(archive.Bytes()), dir, func(m events.Message, _ events.Hash) error {
+		calls++
+		if m.Sequence != calls {
+			t.Errorf("verified %d as the %dth", m.Sequence, calls)
+		}
+		return nil
+	})
+	if err != nil || got != head || calls != head.Sequence {
+		t.Fatalf("restored %v after %d calls, %v", got, calls, err)
+	}
+	again := mustOpen(t, dir, Always)
+	next := uint64(1)
+	if err := again.Read(t.Context(), 1, head.Sequence, func(m events.Message) error {
+		return b.Read(t.Context(), next, next, func(want events.Message) error {
+			if next++; want.Subject != m.Subject || !bytes.Equal(want.Body, m.Body) {
+				t.Errorf("sequence %d is %q, it was %q", m.Sequence, m.Body, want.Body)
+			}
+			return nil
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if synced, err := again.Sync(t.Context()); err != nil || synced != head.Sequence {
+		t.Fatalf("the restored head is %d, %v", synced, err)
+	}
+	if content, err := again.Blob(t.Context(), blob); err != nil || len(content) != 200_000 {
+		t.Fatalf("the restored blob: %d bytes, %v", len(content), err)
+	}
+	if _, err := Restore(t.Context(), bytes.NewReader(archive.Bytes()), dir, nil); err == nil {
+		t.Fatal("restored over a store")
+	}
+
+	refuse := func(name string, content []byte, verify func(events.Message, events.Hash) error) {
+		t.Helper()
+		parent := t.TempDir()
+		if _, err := Restore(t.Context(), bytes.NewReader(content), filepath.Join(parent, "store"), verify); err == nil {
+			t.Errorf("%s: restored", name)
+		}
+		if left, err := os.ReadDir(parent); err != nil || len(left) != 0 {
+			t.Errorf("%s: left %v behind, %v", name, left, err)
+		}
+	}
+	whole := archive.Bytes()
+	for _, cut := range []int{0, 5, 100, len(whole) / 2, len(whole) - 9, len(whole) - 1} {
+		refuse("cut to "+strconv.Itoa(cut), whole[:cut], nil)
+	}
+	for _, at := range []int{20, len(whole) / 3, len(whole) - 20} {
+		altered := bytes.Clone(whole)
+		altered[at] ^= 4
+		refuse("altered at "+strconv.Itoa(at), altered, nil)
+	}
+	// Altered by somebody who knows the format: only the chain and the digests show it.
+	unzipped, err := gzip.NewReader(bytes.NewReader(whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(unzipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{{`{"n":500,`, `{"n":501,`}, {"blobblob", "blobBlob"}, {`"sequence":700,`, `"sequence":701,`}, {"log.ndjson", "../etc/log"}} {
+		altered := bytes.Replace(plain, []byte(change[0]), []byte(change[1]), 1)
+		if bytes.Equal(altered, plain) {
+			t.Fatalf("the backup has no %q", change[0])
+		}
+		var zipped bytes.Buffer
+		w := gzip.NewWriter(&zipped)
+		if _, err := w.Write(altered); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		refuse(change[0]+" became "+change[1], zipped.Bytes(), nil)
+	}
+	refuse("the caller says no", whole, func(m events.Message, _ events.Hash) error {
+		if m.Sequence == 1000 {
+			return errors.New("no")
+		}
+		return nil
+	})
+}
