@@ -22,8 +22,9 @@ type Bus struct {
 	js       jetstream.JetStream
 
 	// open is held for reading by whoever talks to the server, and for writing while it is reopened.
-	open   sync.RWMutex
-	closed bool
+	open    sync.RWMutex
+	closed  bool
+	reopens uint64
 
 	writer  *writer
 	readers *readers

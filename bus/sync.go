@@ -64,6 +64,7 @@ func (b *Bus) reopen(ctx context.Context) (uint64, error) {
 	if err := errors.Join(b.room.check(), full(probe(b.embedded.dir))); err != nil {
 		return 0, err
 	}
+	b.reopens++
 	b.embedded.stop()
 	if err := b.embedded.start(ctx); err != nil {
 		return 0, fmt.Errorf("reopen the log: %w", err)

@@ -1,0 +1,197 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"maestro/events"
+)
+
+const (
+	// pullFrom is how long a read must be for a consumer to be worth its making: it brings a message at half of what a
+	// direct get costs.
+	pullFrom = 2048
+	// pullMessages and pullBytes bound what one pull brings; a read holds two of them at most.
+	pullMessages = 2048
+	pullBytes    = 4 << 20
+	// pullIdle is when the server forgets a consumer whose reader takes its time; the reader makes another then.
+	pullIdle = time.Minute
+)
+
+// puller reads a long stretch through a consumer of its own. While its caller works through one page it brings the next.
+type puller struct {
+	bus      *Bus
+	name     string // of the consumer; "" when there is none
+	sub      *nats.Subscription
+	answers  chan *nats.Msg
+	inbox    string
+	next, to uint64
+}
+
+type pulled struct {
+	page []events.Message
+	err  error
+}
+
+// pull reads from p.next until less than pullFrom is left, or a page cannot be had this way, and yields it. It gives the
+// sequence to go on with.
+func (b *Bus) pull(ctx context.Context, from, to uint64, yield func(events.Message) error) (next uint64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &puller{bus: b, next: from, to: to}
+	pages := make(chan pulled)
+	go func() {
+		defer close(pages)
+		defer p.close()
+		for p.to-p.next+1 >= pullFrom {
+			page, err := p.page(ctx)
+			select {
+			case pages <- pulled{page, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil || len(page) == 0 {
+				return
+			}
+		}
+	}()
+	defer func() {
+		cancel()
+		for range pages { //nolint:revive // wait for the goroutine to end
+		}
+	}()
+	next = from
+	for got := range pages {
+		if got.err != nil {
+			return next, got.err
+		}
+		for _, m := range got.page {
+			if err := yield(m); err != nil {
+				return next, err
+			}
+			next++
+		}
+	}
+	return next, context.Cause(ctx)
+}
+
+// page brings the messages behind those it brought last; an empty one says that this way leads nowhere.
+func (p *puller) page(ctx context.Context) ([]events.Message, error) {
+	release, err := p.bus.use()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	for range 2 { // a reopened server has forgotten the consumer
+		if p.name == "" {
+			if err := p.open(ctx); err != nil {
+				return nil, err
+			}
+		}
+		page, err := p.take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			if page[i].Sequence != p.next+uint64(i) {
+				page = page[:i]
+				break
+			}
+		}
+		if len(page) > 0 {
+			p.next += uint64(len(page))
+			return page, nil
+		}
+		p.close()
+	}
+	return nil, nil
+}
+
+func (p *puller) open(ctx context.Context) error {
+	p.close()
+	ctx, cancel := context.WithTimeout(ctx, p.bus.options.Timeout)
+	defer cancel()
+	consumer, err := p.bus.js.CreateConsumer(ctx, StreamName, jetstream.ConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: p.next,
+		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: pullIdle,
+	})
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	p.name = consumer.CachedInfo().Name
+	p.answers = make(chan *nats.Msg, pullMessages+16)
+	p.inbox = p.bus.nc.NewInbox()
+	if p.sub, err = p.bus.nc.ChanSubscribe(p.inbox, p.answers); err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	return nil
+}
+
+// close forgets the consumer; the server does so too when it was idle for a while, so a failure to tell it costs nothing.
+func (p *puller) close() {
+	if p.sub != nil {
+		_ = p.sub.Unsubscribe()
+		p.sub = nil
+	}
+	if p.name != "" {
+		_ = p.bus.nc.Publish("$JS.API.CONSUMER.DELETE."+StreamName+"."+p.name, nil)
+		p.name = ""
+	}
+}
+
+// take asks for one page and gives what comes of it, up to the first status message.
+func (p *puller) take(ctx context.Context) ([]events.Message, error) {
+	want := int(min(p.to-p.next+1, pullMessages)) //nolint:gosec // at most a page
+	request := fmt.Appendf(nil, `{"batch":%d,"max_bytes":%d,"no_wait":true}`, want, pullBytes)
+	if err := p.bus.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+StreamName+"."+p.name, p.inbox, request); err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	page := make([]events.Message, 0, want)
+	timer := time.NewTimer(p.bus.options.Timeout)
+	defer timer.Stop()
+	for len(page) < want {
+		select {
+		case m, ok := <-p.answers:
+			if !ok {
+				return nil, fmt.Errorf("read the log: %w", nats.ErrConnectionClosed)
+			}
+			if m.Reply == "" { // a status: no more, no more bytes, or no such consumer
+				return page, nil
+			}
+			sequence, err := sequenceOf(m.Reply)
+			if err != nil {
+				return nil, err
+			}
+			page = append(page, events.Message{Sequence: sequence, Subject: m.Subject, Body: m.Data})
+		case <-timer.C:
+			return page, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return page, nil
+}
+
+// sequenceOf reads the stream's sequence out of the subject that acknowledges a message:
+// $JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<stream sequence>.<consumer sequence>.<time>.<pending>[.<token>]
+func sequenceOf(reply string) (uint64, error) {
+	tokens := strings.Split(reply, ".")
+	place := 5
+	if len(tokens) >= 11 {
+		place = 7
+	}
+	if len(tokens) <= place {
+		return 0, errors.New("read the log: a message without its sequence: " + reply)
+	}
+	sequence, err := strconv.ParseUint(tokens[place], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read the log: a message without its sequence: %w", err)
+	}
+	return sequence, nil
+}
