@@ -105,7 +105,7 @@ func Parse(id string, body []byte) (Command, error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(command); err != nil {
-		return nil, explainJSON(err)
+		return nil, ExplainJSON(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, invalid("", "the body holds more than one JSON object")
@@ -116,8 +116,8 @@ func Parse(id string, body []byte) (Command, error) {
 	return command, nil
 }
 
-// explainJSON turns what encoding/json says into words for the caller.
-func explainJSON(err error) *Refusal {
+// ExplainJSON turns what encoding/json says of a body into words for the caller.
+func ExplainJSON(err error) *Refusal {
 	var wrongType *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	switch {

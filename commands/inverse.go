@@ -50,6 +50,7 @@ func CommandOf(e *events.Event) (Command, error) {
 		return &SpawnSession{
 			In: in, Name: d.Name, Role: d.Role, Strategy: d.Strategy, TaskIDs: d.TaskIDs, Allowed: listOfPermissions(d.Permissions),
 			Strict: d.Strict, Model: d.Model, Agent: d.Agent, Skills: d.Skills, Context: d.Context, ManifestDigest: d.ManifestDigest,
+			SpawnedBy: d.SpawnedBy,
 		}, nil
 	case *events.SessionRegistered:
 		if c := d.Created; c != nil {

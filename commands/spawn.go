@@ -26,6 +26,7 @@ type SpawnSession struct {
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
 	Context        json.RawMessage `json:"context,omitempty" doc:"free"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of its manifest in the blobs"`
+	SpawnedBy      string          `json:"spawnedBy,omitempty" doc:"the session that it is spawned for: a session's own, or one that a user names"`
 }
 
 // ID implements Command.
@@ -56,6 +57,10 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	if err := x.valid(); err != nil {
 		return nil, err
 	}
+	spawnedBy, err := x.spawner(s, c, p.ID)
+	if err != nil {
+		return nil, err
+	}
 	unmet := unmetDependencies(s, kind.tasks)
 	if x.Strict && len(unmet) > 0 {
 		return nil, forbidden("complete them first, or spawn without strict", "Dependencies are not completed: %s", strings.Join(unmet, ", "))
@@ -63,13 +68,10 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	spawned := &events.SessionSpawned{
 		SessionID: newID("sess", c, sessionTaken(s)), Name: x.Name, Role: kind.role, Strategy: kind.strategy, TaskIDs: kind.tasks,
 		Unmet: unmet, Strict: x.Strict, Permissions: permissions, Model: x.Model, Agent: x.Agent, Skills: x.Skills,
-		Context: x.Context, ManifestDigest: x.ManifestDigest,
+		Context: x.Context, ManifestDigest: x.ManifestDigest, SpawnedBy: spawnedBy,
 	}
 	if spawned.Name == "" {
 		spawned.Name = defaultName(kind)
-	}
-	if c.By.Kind == ActorSession {
-		spawned.SpawnedBy = c.By.Name
 	}
 	if kind.strategy != events.StrategyQueue {
 		for _, id := range kind.tasks {
@@ -79,6 +81,30 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 		}
 	}
 	return spawned, nil
+}
+
+// spawner gives the session that the new one is spawned by: a session's own, or the one of the project that a user names.
+func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (string, error) {
+	switch {
+	case c.By.Kind == ActorSession && x.SpawnedBy != "" && x.SpawnedBy != c.By.Name:
+		return "", notAllowed(x.ID(), "a session spawns for itself only", "leave spawnedBy out",
+			"Session '%s' may not spawn for session '%s'", c.By.Name, printable(x.SpawnedBy))
+	case c.By.Kind == ActorSession:
+		return c.By.Name, nil
+	case x.SpawnedBy == "":
+		return "", nil
+	}
+	if err := ValidID("/spawnedBy", x.SpawnedBy); err != nil {
+		return "", err
+	}
+	parent := s.Session(x.SpawnedBy)
+	if parent == nil {
+		return "", notFound("Session", x.SpawnedBy)
+	}
+	if parent.ProjectID != project {
+		return "", invalid("/spawnedBy", "session '%s' is in project '%s', not in '%s'", parent.ID, parent.ProjectID, project)
+	}
+	return parent.ID, nil
 }
 
 // atMostOwn holds an orchestrator that one orchestrator spawns to the other's commands: a default is cut to them, an
