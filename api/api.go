@@ -1,0 +1,198 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// Blobs gives long texts by digest.
+type Blobs interface {
+	// Blob gives the bytes behind a digest, "sha256-<64 hex>"; an error if there are none.
+	Blob(ctx context.Context, digest string) ([]byte, error)
+}
+
+// Config is what the API is made of. Handler, Log and Keys are required.
+type Config struct {
+	Handler *commands.Handler
+	// Log is read by the audit.
+	Log   commands.Log
+	Blobs Blobs
+	// Backup writes an archive of everything up to a head; nil if there is none to be had.
+	Backup func(ctx context.Context, w io.Writer, head events.Head) error
+	Keys   Keys
+	// AuthOff lets loopback callers without a credential in, as the user or as the session that they name.
+	AuthOff bool
+	// AllowedHosts are names, beside the loopback ones, that the server is called by; with or without a port.
+	AllowedHosts []string
+	// AllowOrigins are the origins, beside the server's own, whose pages may call it: "https://host:port".
+	AllowOrigins []string
+	Version      string
+	Logger       *slog.Logger
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+	// Hostname and Platform stand in the answers of older routes.
+	Hostname, Platform string
+}
+
+// server is the handler that New gives.
+type server struct {
+	Config
+	auth    authenticator
+	hosts   map[string]bool
+	origins map[string]bool
+	mux     *http.ServeMux
+	huma    huma.API
+	started time.Time
+	buffers bufferPool
+	// Values of headers that stand on every answer, so that they need not be made for each.
+	noStore, noSniff, jsonType []string
+}
+
+// New gives the HTTP handler of everything under /api and of the health checks.
+func New(config Config) (http.Handler, error) {
+	switch {
+	case config.Handler == nil || config.Log == nil:
+		return nil, errors.New("api: New needs a Handler and a Log")
+	case len(config.Keys.AdminToken) == 0 || len(config.Keys.ServerKey) == 0:
+		return nil, errors.New("api: New needs an admin token and a server key")
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	s := &server{
+		Config: config, mux: http.NewServeMux(), started: config.Now(),
+		hosts: setOf(config.AllowedHosts), origins: setOf(config.AllowOrigins),
+		noStore: []string{"no-store"}, noSniff: []string{"nosniff"}, jsonType: []string{"application/json; charset=utf-8"},
+	}
+	s.auth = newAuthenticator(config.Keys, config.Handler)
+	s.huma = newHuma(s.mux, config.Version)
+	s.routes()
+	return s, nil
+}
+
+func setOf(words []string) map[string]bool {
+	set := make(map[string]bool, len(words))
+	for _, word := range words {
+		set[strings.ToLower(word)] = true
+	}
+	return set
+}
+
+// routes registers every route; each line is a file.
+func (s *server) routes() {
+	s.healthRoutes()
+	s.whoamiRoutes()
+	s.projectRoutes()
+	s.taskRoutes()
+	s.sessionRoutes()
+	s.spawnRoutes()
+	s.timelineRoutes()
+	s.blobRoutes()
+	s.auditRoutes()
+	s.backupRoutes()
+	s.mux.HandleFunc("/", s.unknown)
+}
+
+// commandsPath begins the path of the one route of commands.
+const commandsPath = "/api/commands/"
+
+// ServeHTTP implements http.Handler.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header["Cache-Control"] = s.noStore
+	header["X-Content-Type-Options"] = s.noSniff
+	if problem := s.checkOrigin(header, r); problem != nil {
+		s.refuse(w, r, problem)
+		return
+	}
+	if r.Method == http.MethodOptions && s.preflight(header, r) {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if !strings.HasPrefix(r.URL.Path, "/api/") {
+		s.route(w, r)
+		return
+	}
+	c, err := s.identify(r)
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	if id, ok := strings.CutPrefix(r.URL.Path, commandsPath); ok && r.Method == http.MethodPost {
+		s.command(w, r, c.by, id)
+		return
+	}
+	if err := s.prepare(w, r, c); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.route(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+}
+
+// route leaves nothing to the mux that it would answer with a page: it redirects what is not a clean path.
+func (s *server) route(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.EscapedPath()
+	if strings.Contains(path, "//") || strings.Contains(path+"/", "/./") || strings.Contains(path+"/", "/../") || !strings.HasPrefix(path, "/") {
+		s.unknown(w, r)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// unknown answers for paths that lead nowhere, and for methods that a path does not take.
+func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
+	allowed := s.methods(r)
+	if len(allowed) == 0 {
+		s.fail(w, r, &problem{
+			status: http.StatusNotFound, Code: "NOT_FOUND", Message: "There is nothing at " + printable(r.URL.Path),
+			Why: "no route has this path", Next: "check the path against the documentation",
+		})
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	s.fail(w, r, &problem{
+		status: http.StatusMethodNotAllowed, Code: "METHOD_NOT_ALLOWED",
+		Message: printable(r.URL.Path) + " does not take " + printable(r.Method),
+		Why:     "it takes " + strings.Join(allowed, ", "), Next: "use one of those methods",
+	})
+}
+
+// methods gives what the path of a request takes.
+func (s *server) methods(r *http.Request) []string {
+	if strings.HasPrefix(r.URL.Path, commandsPath) {
+		return []string{http.MethodPost}
+	}
+	var allowed []string
+	probe := *r
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		probe.Method = method
+		if _, pattern := s.mux.Handler(&probe); pattern != "" && pattern != "/" {
+			allowed = append(allowed, method)
+		}
+	}
+	return slices.Clip(allowed)
+}
+
+// head gives the committed sequence.
+func (s *server) head() (sequence uint64) {
+	s.Handler.View(func(state *projections.State) { sequence = state.Head().Sequence })
+	return sequence
+}
+
+func sequenceText(sequence uint64) string { return strconv.FormatUint(sequence, 10) }

@@ -1,0 +1,206 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"maestro/api/export"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// flushEvery is how many bytes of an export are gathered before they are sent.
+const flushEvery = 64 << 10
+
+func (s *server) auditRoutes() {
+	read(s, op{path: "/api/audit/head", name: "audit-head", summary: "The log's head: sequence and hash, to be kept elsewhere"}, auditHead)
+	s.mux.HandleFunc("GET /api/audit/export", s.auditExport)
+	s.mux.HandleFunc("GET /api/audit/verify", s.auditVerify)
+}
+
+func auditHead(v view, _ *struct{}) (events.Head, error) {
+	return v.Head(), v.permit("audit:head", "")
+}
+
+// exportRange is what an export covers.
+type exportRange struct {
+	project  string
+	from, to uint64
+}
+
+// auditExport streams the log, one line a message. Of a single project, the bodies of others are replaced by their hashes.
+func (s *server) auditExport(w http.ResponseWriter, r *http.Request) {
+	wanted, err := s.exportRange(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/x-ndjson")
+	header["Maestro-Sequence"] = []string{sequenceText(wanted.to)}
+	out := &counter{to: w}
+	buffer := make([]byte, 0, flushEvery+events.MaxBody)
+	var decoder events.Decoder
+	send := func() error {
+		_, err := out.Write(buffer)
+		buffer = buffer[:0]
+		return err
+	}
+	if wanted.from <= wanted.to {
+		err = s.Log.Read(r.Context(), wanted.from, wanted.to, func(m events.Message) error {
+			buffer = appendExport(buffer, m, &decoder, wanted.project)
+			if len(buffer) < flushEvery {
+				return nil
+			}
+			return send()
+		})
+	}
+	if err == nil {
+		err = send()
+	}
+	if err != nil {
+		s.breakOff(w, r, out.written > 0, err)
+	}
+}
+
+// appendExport appends a message's line. One that cannot be read is exported as it is: an audit is there to show it.
+func appendExport(b []byte, m events.Message, decoder *events.Decoder, project string) []byte {
+	body := events.BodyHash(m.Body)
+	event, err := decoder.Decode(m.Body)
+	if err != nil {
+		return export.Append(b, m, events.Hash{})
+	}
+	hash := events.Next(event.PrevHash, body)
+	if project != "" && event.Project != project {
+		return export.AppendWithheld(b, m.Sequence, hash, event.PrevHash, body)
+	}
+	return export.Append(b, m, hash)
+}
+
+func (s *server) exportRange(r *http.Request) (exportRange, error) {
+	query := r.URL.Query()
+	wanted := exportRange{project: query.Get("project"), from: 1}
+	c := callOf(r.Context())
+	var err error
+	s.Handler.View(func(state *projections.State) {
+		wanted.to = state.Head().Sequence
+		err = view{state, s, c}.permit("audit:export", "")
+	})
+	if err != nil {
+		return wanted, err
+	}
+	for name, bound := range map[string]*uint64{"from": &wanted.from, "to": &wanted.to} {
+		text := query.Get(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || n == 0 {
+			return wanted, routeInvalid("", name+" must be a sequence, not '"+printable(text)+"'")
+		}
+		if name == "to" {
+			n = min(n, wanted.to)
+		}
+		*bound = n
+	}
+	return wanted, nil
+}
+
+// auditVerify decides the whole log again up to the present head, and holds the result against a head kept elsewhere and
+// against the live views.
+func (s *server) auditVerify(w http.ResponseWriter, r *http.Request) {
+	c := callOf(r.Context())
+	var image *projections.Image
+	var err error
+	s.Handler.View(func(state *projections.State) {
+		if err = (view{state, s, c}).permit("audit:verify", ""); err == nil {
+			image = state.Image()
+		}
+	})
+	var from *events.Head
+	if err == nil {
+		from, err = parseHead(r.URL.Query().Get("from"))
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	verdict, err := verifyLog(r.Context(), s.Log, image, from)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.show(w, r, verdict)
+}
+
+// errJudged ends the reading of a log behind which nothing can be judged.
+var errJudged = errors.New("nothing behind this can be judged")
+
+// verifyLog judges a log up to where an image of the live state was taken.
+func verifyLog(ctx context.Context, log commands.Log, image *projections.Image, from *events.Head) (commands.Verdict, error) {
+	verifier := commands.NewVerifier()
+	until := image.Head()
+	if until.Sequence > 0 {
+		err := log.Read(ctx, 1, until.Sequence, func(m events.Message) error {
+			if !verifier.Event(m) {
+				return errJudged
+			}
+			if head := verifier.State().Head(); from != nil && from.Sequence == m.Sequence && from.Hash != head.Hash {
+				verifier.Fault(m.Sequence, "the witness saw hash %s here, and the log has %s", from.Hash, head.Hash)
+			}
+			return nil
+		})
+		var damage *events.DamageError
+		switch {
+		case errors.As(err, &damage):
+			verifier.Fault(damage.Sequence, "%s", damage.Why)
+		case err != nil && !errors.Is(err, errJudged):
+			return commands.Verdict{}, err
+		}
+	}
+	if from != nil && from.Sequence > until.Sequence {
+		verifier.Fault(until.Sequence+1, "the log ends at %d, and the witness saw %s", until.Sequence, from)
+	}
+	if err := compareViews(verifier, image); err != nil {
+		return commands.Verdict{}, err
+	}
+	return verifier.Verdict()
+}
+
+// compareViews holds the rebuilt views against the live ones, byte for byte.
+func compareViews(verifier *commands.Verifier, image *projections.Image) error {
+	live, err := image.Encode()
+	if err != nil {
+		return err
+	}
+	rebuilt, err := verifier.State().Encode()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(live, rebuilt) {
+		verifier.Fault(image.Head().Sequence, "the live views (%s) are not what the log comes to (%s)", events.BodyHash(live), events.BodyHash(rebuilt))
+	}
+	return nil
+}
+
+// parseHead reads SEQ:HASH; nil for "".
+func parseHead(text string) (*events.Head, error) {
+	if text == "" {
+		return nil, nil
+	}
+	number, digits, _ := strings.Cut(text, ":")
+	sequence, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || sequence == 0 {
+		return nil, routeInvalid("", "from must be SEQUENCE:HASH, not '"+printable(text)+"'")
+	}
+	hash, err := events.ParseHash(digits)
+	if err != nil {
+		return nil, routeInvalid("", "from must be SEQUENCE:HASH: "+err.Error())
+	}
+	return &events.Head{Sequence: sequence, Hash: hash}, nil
+}

@@ -1,0 +1,197 @@
+package api
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"hash"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"maestro/commands"
+	"maestro/projections"
+)
+
+// Keys are the secrets that credentials are checked against.
+type Keys struct {
+	// AdminToken is the user's.
+	AdminToken []byte
+	// ServerKey is what the secrets of sessions are made from.
+	ServerKey []byte
+}
+
+const sessionTokenPrefix = "mss_"
+
+// FirstGeneration is the generation that a new session has; raising it revokes the session's token.
+const FirstGeneration = 1
+
+// SessionToken gives the secret of a session: it is made, never stored, so a retried spawn answers the same.
+func SessionToken(serverKey []byte, id string, generation int) string {
+	mac := hmac.New(sha256.New, serverKey)
+	return signSession(mac, id, strconv.Itoa(generation))
+}
+
+func signSession(mac hash.Hash, id, generation string) string {
+	// A hash never fails to write.
+	_, _ = mac.Write([]byte("maestro session\x00" + id + "\x00" + generation))
+	return sessionTokenPrefix + id + "." + generation + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// authenticator knows callers by their credentials.
+type authenticator struct {
+	admin   [sha256.Size]byte
+	macs    *sync.Pool
+	handler *commands.Handler
+}
+
+func newAuthenticator(keys Keys, handler *commands.Handler) authenticator {
+	key := append([]byte(nil), keys.ServerKey...)
+	return authenticator{
+		admin: sha256.Sum256(keys.AdminToken), handler: handler,
+		macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }},
+	}
+}
+
+// actor gives who a token stands for. A well-signed token of a session that is unknown or deleted is that session, which
+// has no permissions; any other bad token is nobody.
+func (a authenticator) actor(token string) (commands.Actor, error) {
+	rest, ok := strings.CutPrefix(token, sessionTokenPrefix)
+	if !ok {
+		sum := sha256.Sum256([]byte(token))
+		if subtle.ConstantTimeCompare(sum[:], a.admin[:]) == 1 {
+			return commands.Admin(commands.AuthnToken), nil
+		}
+		return commands.Actor{}, unauthenticated("The token is not one of this server's", "it is neither the admin token nor a session's", true)
+	}
+	parts := strings.Split(rest, ".")
+	if len(parts) != 3 {
+		return commands.Actor{}, unauthenticated("The token is damaged", "a session's token has three parts", true)
+	}
+	mac := a.macs.Get().(hash.Hash)
+	mac.Reset()
+	good := signSession(mac, parts[0], parts[1])
+	a.macs.Put(mac)
+	if subtle.ConstantTimeCompare([]byte(good), []byte(token)) != 1 {
+		return commands.Actor{}, unauthenticated("The token is not one of this server's", "its signature is wrong", true)
+	}
+	var project, generation string
+	a.handler.View(func(s *projections.State) {
+		project = s.SessionProject(parts[0])
+		if x := s.Session(parts[0]); x != nil {
+			generation = strconv.Itoa(x.Generation)
+		}
+	})
+	if generation != "" && generation != parts[1] {
+		return commands.Actor{}, unauthenticated("The token was revoked", "the session has a newer one", true)
+	}
+	return commands.SessionActor(project, parts[0], commands.AuthnToken), nil
+}
+
+func unauthenticated(message, why string, invalid bool) *problem {
+	challenge := `Bearer realm="maestro"`
+	if invalid {
+		challenge += `, error="invalid_token"`
+	}
+	return &problem{
+		status: http.StatusUnauthorized, Code: "UNAUTHENTICATED", Message: message, Why: why,
+		Next: "send `Authorization: Bearer <token>`", headers: http.Header{"Www-Authenticate": {challenge}},
+	}
+}
+
+// call is a request whose caller is known.
+type call struct {
+	by commands.Actor
+	// anonymous says that the caller showed no credential and needs none; then a body may name the session that it is.
+	anonymous bool
+	request   *http.Request
+	body      []byte
+	meta      metadata
+}
+
+type callKey struct{}
+
+// identify learns from the credential, and from nothing else, who calls.
+func (s *server) identify(r *http.Request) (*call, error) {
+	values := r.Header["Authorization"]
+	if len(values) == 0 {
+		if s.AuthOff && fromLoopback(r.RemoteAddr) {
+			return s.anonymous(r), nil
+		}
+		return nil, unauthenticated("A token is required", "the request has no Authorization header", false)
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	token = strings.TrimSpace(token)
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return nil, unauthenticated("The Authorization header is not a Bearer token", "one header with one token is expected", true)
+	}
+	by, err := s.auth.actor(token)
+	if err != nil {
+		return nil, err
+	}
+	return &call{by: by, request: r}, nil
+}
+
+// anonymous judges a caller without a credential by the path: below a session's queue, timeline or events it is that
+// session, elsewhere the user.
+func (s *server) anonymous(r *http.Request) *call {
+	c := &call{by: commands.Admin(commands.AuthnNone), anonymous: true, request: r}
+	rest, ok := strings.CutPrefix(r.URL.Path, "/api/sessions/")
+	if !ok {
+		return c
+	}
+	id, below, _ := strings.Cut(rest, "/")
+	below, _, _ = strings.Cut(below, "/")
+	if below != "queue" && below != "timeline" && below != "events" {
+		return c
+	}
+	// A session that never was is left to the route, which says so.
+	if project := s.projectOfSession(id); project != "" {
+		c.by = commands.SessionActor(project, id, commands.AuthnNone)
+	}
+	return c
+}
+
+func (s *server) projectOfSession(id string) (project string) {
+	s.Handler.View(func(state *projections.State) { project = state.SessionProject(id) })
+	return project
+}
+
+func fromLoopback(remote string) bool {
+	host, _, err := net.SplitHostPort(remote)
+	return err == nil && isLoopback(host)
+}
+
+// as gives the actor that a body says it speaks for: it must be the caller, unless the caller showed no credential.
+// source is "session", "user" or "", as older clients say it.
+func (c *call) as(s *server, source, session string) (commands.Actor, error) {
+	switch {
+	case c.anonymous && source == "session" && session == "":
+		return commands.Actor{}, routeInvalid("/sessionId", "sessionId is required")
+	case c.anonymous && source == "session":
+		return commands.SessionActor(s.projectOfSession(session), session, commands.AuthnNone), nil
+	case c.anonymous:
+		return c.by, nil
+	case c.by.Kind == commands.ActorSession:
+		if (source != "" && source != "session") || (session != "" && session != c.by.Name) {
+			return commands.Actor{}, c.otherIdentity(session)
+		}
+	case source == "session" || source == "" && session != "":
+		return commands.Actor{}, c.otherIdentity(session)
+	}
+	return c.by, nil
+}
+
+func (c *call) otherIdentity(session string) error {
+	named := "the user"
+	if session != "" {
+		named = "session " + printable(session)
+	}
+	return &problem{
+		status: http.StatusForbidden, Code: string(commands.CodeNotAllowed), Message: "The body speaks for " + named + ", and the credential is that of " + c.by.String(),
+		Why: "who acts is known from the credential alone", Next: "use the credential of " + named + ", or leave updateSource and sessionId out",
+	}
+}

@@ -1,0 +1,98 @@
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"maestro/events"
+)
+
+// Line is one message of an export. Either Event (or, for a body that is no line of JSON, Raw) is there, or PrevHash and
+// BodyHash are.
+type Line struct {
+	Sequence uint64 `json:"sequence"`
+	// Hash is the chain's hash behind the message.
+	Hash    events.Hash     `json:"hash"`
+	Subject string          `json:"subject,omitempty"`
+	Event   json.RawMessage `json:"event,omitempty"`
+	Raw     []byte          `json:"raw,omitempty"`
+	// PrevHash and BodyHash stand for a body that was withheld.
+	PrevHash *events.Hash `json:"prevhash,omitempty"`
+	BodyHash *events.Hash `json:"bodyhash,omitempty"`
+}
+
+// Withheld reports whether the line has no body.
+func (l Line) Withheld() bool { return l.BodyHash != nil }
+
+// Body gives the message's body, byte for byte; nil if it was withheld.
+func (l Line) Body() []byte {
+	if l.Raw != nil {
+		return l.Raw
+	}
+	return l.Event
+}
+
+// Append appends the line of a message, with its line break. hash is the chain's behind it.
+func Append(b []byte, m events.Message, hash events.Hash) []byte {
+	b = appendHead(b, m.Sequence, hash)
+	b = append(b, `,"subject":`...)
+	b = appendJSON(b, m.Subject)
+	if json.Valid(m.Body) && !bytes.ContainsAny(m.Body, "\n\r") && m.Body[0] == '{' {
+		b = append(b, `,"event":`...)
+		b = append(b, m.Body...)
+	} else {
+		b = append(b, `,"raw":`...)
+		b = appendJSON(b, m.Body)
+	}
+	return append(b, '}', '\n')
+}
+
+// AppendWithheld appends the line of a message whose body stays here.
+func AppendWithheld(b []byte, sequence uint64, hash, prev, body events.Hash) []byte {
+	b = appendHead(b, sequence, hash)
+	b = append(b, `,"prevhash":"`...)
+	b = append(b, prev.String()...)
+	b = append(b, `","bodyhash":"`...)
+	b = append(b, body.String()...)
+	return append(b, '"', '}', '\n')
+}
+
+func appendHead(b []byte, sequence uint64, hash events.Hash) []byte {
+	b = append(b, `{"sequence":`...)
+	b = strconv.AppendUint(b, sequence, 10)
+	b = append(b, `,"hash":"`...)
+	b = append(b, hash.String()...)
+	return append(b, '"')
+}
+
+func appendJSON(b []byte, value any) []byte {
+	// A string and a byte slice can always be written.
+	text, _ := json.Marshal(value)
+	return append(b, text...)
+}
+
+// ReadLine reads one line of an export.
+func ReadLine(line []byte) (Line, error) {
+	var l Line
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&l); err != nil {
+		return Line{}, fmt.Errorf("not a line of an export: %w", err)
+	}
+	if len(bytes.TrimSpace(line[decoder.InputOffset():])) > 0 {
+		return Line{}, errors.New("not a line of an export: something follows the object")
+	}
+	bodies := 0
+	for _, there := range []bool{l.Event != nil, l.Raw != nil, l.PrevHash != nil && l.BodyHash != nil} {
+		if there {
+			bodies++
+		}
+	}
+	if bodies != 1 || (l.PrevHash == nil) != (l.BodyHash == nil) || l.Sequence == 0 {
+		return Line{}, errors.New("not a line of an export: it has a sequence, and either an event or prevhash and bodyhash")
+	}
+	return l, nil
+}

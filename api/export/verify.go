@@ -1,0 +1,150 @@
+package export
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"maestro/commands"
+	"maestro/events"
+)
+
+// maxLine is the longest line: a body, in base64 at the worst, and its hashes.
+const maxLine = 2*events.MaxBody + 4<<10
+
+// VerifyExport judges an export: every line against the chain, every event against the rules of its time on the state
+// before it, and the whole against a head that was kept elsewhere, if from is not nil. Bodies that were withheld cannot be
+// judged, nor what comes after them; the chain still is. The error is the reader's; what is wrong with the export are faults.
+func VerifyExport(r io.Reader, from *events.Head) (commands.Verdict, error) {
+	v := &verifier{rules: commands.NewVerifier(), judging: true, from: from}
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := readLine(lines)
+		if len(line) > 0 && !v.line(line) {
+			break
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if errors.Is(err, bufio.ErrTooLong) {
+			v.rules.Fault(v.head.Sequence+1, "a line is longer than any event")
+			break
+		}
+		if err != nil {
+			return commands.Verdict{}, fmt.Errorf("read the export: %w", err)
+		}
+	}
+	return v.verdict()
+}
+
+// readLine gives the next line without its break; with io.EOF the last one.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLine:
+			return nil, bufio.ErrTooLong
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err == nil:
+			return line[:len(line)-1], nil
+		}
+		return line, err
+	}
+}
+
+type verifier struct {
+	rules *commands.Verifier
+	// judging says that the state is whole, so that decisions can be judged.
+	judging bool
+	decoder events.Decoder
+	// head is where the chain stands, by what the lines say.
+	head     events.Head
+	lines    uint64
+	withheld uint64
+	from     *events.Head
+	seen     bool
+}
+
+// line judges a line; it reports false when none behind it can be read.
+func (v *verifier) line(text []byte) bool {
+	v.lines++
+	l, err := ReadLine(text)
+	if err != nil {
+		v.rules.Fault(v.head.Sequence+1, "line %d: %s", v.lines, err)
+		return false
+	}
+	joined := v.follows(l)
+	prev, body, ok := v.hashes(l)
+	if !ok {
+		return false
+	}
+	if joined && prev != v.head.Hash {
+		v.rules.Fault(l.Sequence, "it follows hash %s, and the message before it has %s", prev, v.head.Hash)
+	}
+	if next := events.Next(prev, body); next != l.Hash {
+		v.rules.Fault(l.Sequence, "the line says hash %s, and its message comes to %s", l.Hash, next)
+	}
+	v.head = events.Head{Sequence: l.Sequence, Hash: l.Hash}
+	v.judge(l)
+	if v.from != nil && v.from.Sequence == l.Sequence {
+		v.seen = true
+		if v.from.Hash != l.Hash {
+			v.rules.Fault(l.Sequence, "the witness saw hash %s here, and the export has %s", v.from.Hash, l.Hash)
+		}
+	}
+	return true
+}
+
+// follows reports whether the line is the next of the chain.
+func (v *verifier) follows(l Line) bool {
+	if l.Sequence == v.head.Sequence+1 {
+		return true
+	}
+	switch {
+	case v.lines == 1:
+		v.rules.Fault(1, "the export begins at sequence %d: what led there is missing, so its decisions cannot be judged", l.Sequence)
+	case l.Sequence > v.head.Sequence:
+		v.rules.Fault(v.head.Sequence+1, "missing: line %d is sequence %d", v.lines, l.Sequence)
+	default:
+		v.rules.Fault(l.Sequence, "out of order: it stands behind sequence %d", v.head.Sequence)
+	}
+	v.judging = false
+	return false
+}
+
+// hashes gives a line's hash before it and its body's.
+func (v *verifier) hashes(l Line) (prev, body events.Hash, ok bool) {
+	if l.Withheld() {
+		v.withheld++
+		v.judging = false
+		return *l.PrevHash, *l.BodyHash, true
+	}
+	event, err := v.decoder.Decode(l.Body())
+	if err != nil {
+		v.rules.Fault(l.Sequence, "it cannot be read: %s", err)
+		return prev, body, false
+	}
+	return event.PrevHash, events.BodyHash(l.Body()), true
+}
+
+func (v *verifier) judge(l Line) {
+	if v.judging {
+		v.judging = v.rules.Event(events.Message{Sequence: l.Sequence, Subject: l.Subject, Body: l.Body()})
+	}
+}
+
+func (v *verifier) verdict() (commands.Verdict, error) {
+	if v.from != nil && v.from.Sequence > 0 && !v.seen {
+		v.rules.Fault(v.head.Sequence+1, "the export ends at %d, and the witness saw %s", v.head.Sequence, v.from)
+	}
+	verdict, err := v.rules.Verdict()
+	verdict.Head, verdict.Events, verdict.Withheld = v.head, v.lines, v.withheld
+	if !v.judging {
+		verdict.Views = events.Hash{}
+	}
+	return verdict, err
+}

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+func (s *server) healthRoutes() {
+	s.mux.HandleFunc("GET /health", s.health)
+	s.mux.HandleFunc("GET /healthz", s.healthz)
+	s.mux.HandleFunc("GET /readyz", s.readyz)
+}
+
+// health answers as older clients know it.
+func (s *server) health(w http.ResponseWriter, r *http.Request) {
+	now := s.Now()
+	s.show(w, r, struct {
+		Status    string  `json:"status"`
+		Timestamp int64   `json:"timestamp"`
+		Uptime    float64 `json:"uptime"`
+		Version   string  `json:"version,omitempty"`
+	}{"ok", now.UnixMilli(), now.Sub(s.started).Seconds(), s.Version})
+}
+
+// healthz answers as long as the process lives.
+func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
+	s.show(w, r, map[string]string{"status": "ok"})
+}
+
+// readyz says whether the server takes writes, and if not, why.
+func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
+	if err := s.Handler.Health(); err != nil {
+		s.fail(w, r, &problem{
+			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now", Why: err.Error(),
+			Next: "reads still work; see `maestro doctor`", headers: http.Header{"Retry-After": {"1"}},
+		})
+		return
+	}
+	s.show(w, r, map[string]string{"status": "ready"})
+}
+
+// show answers with a value from a route that is not huma's.
+func (s *server) show(w http.ResponseWriter, r *http.Request, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	header := w.Header()
+	header["Content-Type"] = s.jsonType
+	header["Maestro-Sequence"] = []string{sequenceText(s.head())}
+	s.write(w, append(body, '\n'))
+}

@@ -1,0 +1,181 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// maxRequest is the longest body that a command or an older route takes.
+	maxRequest = 1 << 20
+	// maxDrained is how much of a body that is too long is read and thrown away, so that its sender reads the answer.
+	maxDrained = 32 << 20
+	// waitAtMost bounds how long a read waits for the sequence that it asks for.
+	waitAtMost = 5 * time.Second
+)
+
+// bufferPool lends buffers for bodies and answers.
+type bufferPool struct{ pool sync.Pool }
+
+func (p *bufferPool) get() *bytes.Buffer {
+	if b, ok := p.pool.Get().(*bytes.Buffer); ok {
+		b.Reset()
+		return b
+	}
+	return new(bytes.Buffer)
+}
+
+func (p *bufferPool) put(b *bytes.Buffer) {
+	const most = 64 << 10
+	if b.Cap() <= most {
+		p.pool.Put(b)
+	}
+}
+
+// readBody reads a JSON body whole into the buffer.
+func readBody(r *http.Request, into *bytes.Buffer) error {
+	if r.ContentLength > maxRequest {
+		return tooLarge(r)
+	}
+	_, err := into.ReadFrom(io.LimitReader(r.Body, maxRequest+1))
+	switch {
+	case err != nil:
+		return &problem{
+			status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: "The body is cut: it ends before it is complete",
+			Why: "the connection brought fewer bytes than announced", Next: "send it again with the same key",
+		}
+	case into.Len() > maxRequest:
+		return tooLarge(r)
+	}
+	return nil
+}
+
+func tooLarge(r *http.Request) error {
+	// Whether the rest arrives changes nothing.
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
+	return &problem{
+		status: http.StatusRequestEntityTooLarge, Code: "TOO_LARGE", Message: "The body is larger than 1 MiB",
+		Why: "a request has at most 1 MiB", Next: "say less, or split it",
+	}
+}
+
+// isJSON reports whether the Content-Type is JSON's.
+func isJSON(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && strings.EqualFold(media, "application/json")
+}
+
+func notJSON(contentType string) error {
+	message := "The Content-Type must be application/json, not '" + printable(contentType) + "'"
+	if contentType == "" {
+		message = "The Content-Type must be application/json, and there is none"
+	}
+	return &problem{
+		status: http.StatusUnsupportedMediaType, Code: "UNSUPPORTED_MEDIA_TYPE", Message: message,
+		Why: "bodies are JSON", Next: "send `Content-Type: application/json`",
+	}
+}
+
+// metadata is what the headers of a write say.
+type metadata struct {
+	key         string
+	occurredAt  time.Time
+	traceParent string
+}
+
+// metadataOf reads the headers of a write; it makes a key where there is none.
+func metadataOf(header http.Header) (metadata, error) {
+	m := metadata{key: header.Get("Idempotency-Key")}
+	if m.key == "" {
+		if _, given := header["Idempotency-Key"]; given {
+			return m, routeInvalid("", "Idempotency-Key is empty")
+		}
+		m.key = uuid.NewString()
+	}
+	if text := header.Get("Maestro-Occurred-At"); text != "" {
+		at, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil || at.UTC().Year() < 1970 || at.UTC().Year() > 9999 {
+			return m, routeInvalid("", "Maestro-Occurred-At must be an RFC 3339 time, not '"+printable(text)+"'")
+		}
+		m.occurredAt = at
+	}
+	if text := header.Get("Traceparent"); text != "" && isTraceParent(text) {
+		m.traceParent = text
+	}
+	return m, nil
+}
+
+// isTraceParent reports whether a header is a W3C trace context; any other is ignored, as that standard asks.
+func isTraceParent(text string) bool {
+	const form = "00-00000000000000000000000000000000-0000000000000000-00"
+	if len(text) != len(form) {
+		return false
+	}
+	for i := range len(text) {
+		digit := '0' <= text[i] && text[i] <= '9' || 'a' <= text[i] && text[i] <= 'f'
+		if (form[i] == '-') != (text[i] == '-') || form[i] == '0' && !digit {
+			return false
+		}
+	}
+	return true
+}
+
+// prepare does for every route under /api but the commands' what comes before it: it reads a write's headers and body, and
+// waits until a read's sequence is there.
+func (s *server) prepare(w http.ResponseWriter, r *http.Request, c *call) error {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return s.waitFor(r.Context(), r.URL.Query().Get("minSeq"))
+	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	default:
+		return nil
+	}
+	var err error
+	if c.meta, err = metadataOf(r.Header); err != nil {
+		return err
+	}
+	var body bytes.Buffer
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if contentType := r.Header.Get("Content-Type"); body.Len() > 0 && !isJSON(contentType) {
+		return notJSON(contentType)
+	}
+	c.body = body.Bytes()
+	return nil
+}
+
+// waitFor waits until the views have reached the sequence that a reader asks for.
+func (s *server) waitFor(ctx context.Context, minSeq string) error {
+	if minSeq == "" {
+		return nil
+	}
+	sequence, err := strconv.ParseUint(minSeq, 10, 64)
+	if err != nil {
+		return routeInvalid("", "minSeq must be a sequence, not '"+printable(minSeq)+"'")
+	}
+	ctx, cancel := context.WithTimeout(ctx, waitAtMost)
+	defer cancel()
+	err = s.Handler.WaitFor(ctx, sequence)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	head := s.head()
+	return &problem{
+		status: http.StatusGatewayTimeout, Code: "TIMEOUT", Message: "Sequence " + minSeq + " was not reached in 5 s; the head is " + strconv.FormatUint(head, 10),
+		Why: "the views have not come that far", Next: "ask again, or for a lower sequence", Details: map[string]uint64{"head": head},
+	}
+}

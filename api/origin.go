@@ -1,0 +1,78 @@
+package api
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// A page in a browser must not reach a server on the same machine by a name of its own (DNS rebinding), nor from an origin
+// that nobody allowed: Host and Origin are checked on every request.
+
+// checkOrigin refuses a strange Host or Origin, and lets allowed origins read the answer.
+func (s *server) checkOrigin(header http.Header, r *http.Request) *problem {
+	if !s.knownHost(r.Host) {
+		return &problem{
+			status: http.StatusForbidden, Code: "HOST_NOT_ALLOWED", Message: "This server is not called '" + printable(r.Host) + "'",
+			Why: "the Host header names neither this machine's loopback nor a name that the server was given", Next: "call it by the address that it listens on",
+		}
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return nil
+	}
+	if s.origins[strings.ToLower(origin)] {
+		header.Set("Access-Control-Allow-Origin", origin)
+		header.Set("Access-Control-Expose-Headers", "Maestro-Sequence, Maestro-Retried, Retry-After")
+		header.Add("Vary", "Origin")
+		return nil
+	}
+	if parsed, err := url.Parse(origin); err == nil && strings.EqualFold(parsed.Host, r.Host) && parsed.Scheme == schemeOf(r) {
+		return nil
+	}
+	return &problem{
+		status: http.StatusForbidden, Code: "ORIGIN_NOT_ALLOWED", Message: "Pages of '" + printable(origin) + "' may not call this server",
+		Why: "the Origin header names neither the server itself nor an origin that was allowed", Next: "start the server with --allow-origin",
+	}
+}
+
+func schemeOf(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// knownHost accepts loopback names and addresses, and the names that the server was given.
+func (s *server) knownHost(hostport string) bool {
+	host := hostport
+	if name, _, err := net.SplitHostPort(hostport); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if isLoopback(host) {
+		return true
+	}
+	return host != "" && (s.hosts[strings.ToLower(host)] || s.hosts[strings.ToLower(hostport)])
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.Unmap().IsLoopback()
+}
+
+// preflight answers a browser that asks whether a page of an allowed origin may call.
+func (s *server) preflight(header http.Header, r *http.Request) bool {
+	if header.Get("Access-Control-Allow-Origin") == "" {
+		return false
+	}
+	header.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+	header.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Maestro-Client, Maestro-Occurred-At, Traceparent, Last-Event-ID")
+	header.Set("Access-Control-Max-Age", "600")
+	return r.Header.Get("Access-Control-Request-Method") != "" || r.Header.Get("Origin") != ""
+}

@@ -1,0 +1,134 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// spawnRequest is the body of older clients' spawn.
+type spawnRequest struct {
+	ProjectID   string          `json:"projectId"`
+	TaskIDs     []string        `json:"taskIds"`
+	Role        events.Role     `json:"role,omitempty"`
+	Strategy    events.Strategy `json:"strategy,omitempty"`
+	SpawnSource string          `json:"spawnSource,omitempty"`
+	SessionID   string          `json:"sessionId,omitempty"`
+	SessionName string          `json:"sessionName,omitempty"`
+	Skills      []string        `json:"skills,omitempty"`
+	Context     json.RawMessage `json:"context,omitempty"`
+}
+
+// spawnAnswer is what older clients get, and the session's secret.
+type spawnAnswer struct {
+	Success   bool        `json:"success"`
+	SessionID string      `json:"sessionId"`
+	Message   string      `json:"message"`
+	Token     string      `json:"token"`
+	Session   sessionBody `json:"session"`
+}
+
+func (s *server) spawnRoutes() {
+	write(s, op{method: http.MethodPost, path: "/api/sessions/spawn", name: "session-spawn", summary: "Order a session", status: http.StatusCreated, body: spawnRequest{}}, s.spawn)
+}
+
+func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, error) {
+	body := spawnRequest{Role: events.RoleWorker, SpawnSource: "ui"}
+	if err := c.decodeSpawn(&body); err != nil {
+		return spawnAnswer{}, err
+	}
+	if err := s.checkSpawn(body); err != nil {
+		return spawnAnswer{}, err
+	}
+	spawn := &commands.SpawnSession{
+		In: commands.In{Project: body.ProjectID}, Name: body.SessionName, Role: body.Role, Strategy: body.Strategy,
+		TaskIDs: body.TaskIDs, Skills: body.Skills, Context: given(body.Context),
+	}
+	if body.SpawnSource == "session" {
+		if c.by.Kind == commands.ActorSession && c.by.Name != body.SessionID {
+			return spawnAnswer{}, c.otherIdentity(body.SessionID)
+		}
+		spawn.SpawnedBy = body.SessionID
+	}
+	answer, err := s.do(ctx, c, c.by, spawn, "")
+	if err != nil {
+		return spawnAnswer{}, err
+	}
+	spawned, ok := answer.Data.(*events.SessionSpawned)
+	if !ok {
+		return spawnAnswer{}, unexpected("session:spawn", answer)
+	}
+	session, err := s.showSession(c, spawned.SessionID)
+	return spawnAnswer{
+		Success: true, SessionID: spawned.SessionID, Message: "Spawn request sent to Agents UI", Token: s.tokenOf(spawned), Session: session,
+	}, err
+}
+
+// decodeSpawn reads the body; that taskIds is no list has a code of its own.
+func (c *call) decodeSpawn(body *spawnRequest) error {
+	var loose struct {
+		ProjectID string          `json:"projectId"`
+		TaskIDs   json.RawMessage `json:"taskIds"`
+	}
+	if err := c.decode(&loose); err != nil {
+		return err
+	}
+	var tasks []string
+	if loose.ProjectID != "" && json.Unmarshal(loose.TaskIDs, &tasks) != nil {
+		return routeProblem(http.StatusBadRequest, "invalid_task_ids", "/taskIds", "taskIds must be a non-empty array")
+	}
+	return c.decode(body)
+}
+
+// checkSpawn checks in the order, and answers with the codes, that older clients know.
+func (s *server) checkSpawn(body spawnRequest) error {
+	bad := func(code, pointer, message string) error {
+		return routeProblem(http.StatusBadRequest, code, pointer, message)
+	}
+	switch {
+	case body.ProjectID == "":
+		return bad("missing_project_id", "/projectId", "projectId is required")
+	case len(body.TaskIDs) == 0:
+		return bad("invalid_task_ids", "/taskIds", "taskIds must be a non-empty array")
+	case body.SpawnSource != "ui" && body.SpawnSource != "session":
+		return bad("invalid_spawn_source", "/spawnSource", `spawnSource must be "ui" or "session"`)
+	case body.SpawnSource == "session" && body.SessionID == "":
+		return bad("missing_session_id", "/sessionId", `sessionId is required when spawnSource is "session"`)
+	}
+	var err error
+	s.Handler.View(func(state *projections.State) { err = checkSpawnIn(state, body) })
+	if err != nil {
+		return err
+	}
+	if _, err := commands.ResolveStrategy(body.Role, body.Strategy); err != nil {
+		return bad("invalid_strategy", "/strategy", `strategy must be "simple", "queue", or "tree"`)
+	}
+	return nil
+}
+
+func checkSpawnIn(state *projections.State, body spawnRequest) error {
+	missing := func(code, pointer, kind, id string) *problem {
+		return routeProblem(http.StatusNotFound, code, pointer, kind+" `"+printable(id)+"` not found")
+	}
+	if body.SpawnSource == "session" && state.Session(body.SessionID) == nil {
+		return missing("parent_session_not_found", "/sessionId", "Parent session", body.SessionID)
+	}
+	if body.Role != events.RoleWorker && body.Role != events.RoleOrchestrator {
+		return routeProblem(http.StatusBadRequest, "invalid_role", "/role", `role must be "worker" or "orchestrator"`)
+	}
+	for _, id := range body.TaskIDs {
+		if state.Task(id) == nil {
+			p := missing("task_not_found", "/taskIds", "Task", id)
+			p.Details = map[string]string{"taskId": id}
+			return p
+		}
+	}
+	if state.Project(body.ProjectID) == nil {
+		return missing("project_not_found", "/projectId", "Project", body.ProjectID)
+	}
+	return nil
+}
