@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/export"
+	"maestro/commands"
+	"maestro/events"
+)
+
+func (a *app) auditCommand() *cobra.Command {
+	return group("audit", "The log: what was said and decided, and whether it is what it was",
+		a.auditHead(), a.auditExport(), a.auditVerify(), a.auditReplay())
+}
+
+func (a *app) auditHead() *cobra.Command {
+	return &cobra.Command{
+		Use: "head", Short: "Show the log's head, to be kept elsewhere as a witness", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			var head events.Head
+			if err := a.get(ctx, "/api/audit/head", nil, &head); err != nil {
+				return err
+			}
+			a.result(head, func() { a.print("%s\n", head) })
+			return nil
+		}),
+	}
+}
+
+func (a *app) auditExport() *cobra.Command {
+	var project string
+	cmd := &cobra.Command{
+		Use: "export [FILE]", Short: "Write the log, one line an event; of one project, the bodies of others stay out", Args: takes("[FILE]"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			log, done, err := a.exported(ctx, project)
+			if err != nil {
+				return err
+			}
+			defer done()
+			file := at(args, 0)
+			if file == "" || file == "-" {
+				if _, err := io.Copy(a.stdout, log); err != nil {
+					return cutShort(err)
+				}
+				return nil
+			}
+			size, err := writeNew(file, log)
+			if err != nil {
+				return err
+			}
+			a.wroteFile(file, size)
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&project, "project", "", "only this project's events; the chain still verifies")
+	return cmd
+}
+
+// exported reads the log from the server.
+func (a *app) exported(ctx context.Context, project string) (log io.Reader, done func(), err error) {
+	c, err := a.connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	query := url.Values{}
+	if project != "" {
+		query.Set("project", project)
+	}
+	stream, err := c.Stream(ctx, "/api/audit/export", query)
+	if err != nil {
+		c.Close()
+		return nil, nil, err
+	}
+	return stream, func() { _ = stream.Close(); c.Close() }, nil
+}
+
+func cutShort(err error) error {
+	return &failure{
+		status: http.StatusInternalServerError, code: "CUT", message: "What the server sent is cut short", err: err,
+		next: "try again; the server's log says why",
+	}
+}
+
+func (a *app) wroteFile(file string, size int64) {
+	data := struct {
+		File  string `json:"file"`
+		Bytes int64  `json:"bytes"`
+	}{file, size}
+	a.result(data, func() { a.print("Wrote %s, %d bytes\n", file, size) })
+}
+
+func (a *app) auditVerify() *cobra.Command {
+	var witness string
+	cmd := &cobra.Command{
+		Use: "verify [FILE]", Short: "Check the chain, and decide every event again: of the server's log, or of an export", Args: takes("[FILE]"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			from, err := parseHead(witness)
+			if err != nil {
+				return err
+			}
+			var verdict commands.Verdict
+			if file := at(args, 0); file != "" {
+				verdict, err = a.verifyFile(file, from)
+			} else {
+				verdict, err = a.verifyServer(ctx, witness)
+			}
+			if err != nil {
+				return err
+			}
+			return a.showVerdict(verdict)
+		}),
+	}
+	cmd.Flags().StringVar(&witness, "from-head", "", "SEQUENCE:HASH, a head that was kept elsewhere: the log must pass through it")
+	return cmd
+}
+
+func parseHead(text string) (*events.Head, error) {
+	if text == "" {
+		return nil, nil
+	}
+	number, digits, _ := strings.Cut(text, ":")
+	sequence, err := strconv.ParseUint(number, 10, 64)
+	if err == nil {
+		var hash events.Hash
+		if hash, err = events.ParseHash(digits); err == nil {
+			return &events.Head{Sequence: sequence, Hash: hash}, nil
+		}
+	}
+	return nil, usage("--from-head must be SEQUENCE:HASH, as `maestro audit head` prints it").withWhy("%s", err)
+}
+
+func (a *app) verifyFile(file string, from *events.Head) (commands.Verdict, error) {
+	in, done, err := a.open(file)
+	if err != nil {
+		return commands.Verdict{}, err
+	}
+	defer done()
+	return export.VerifyExport(in, from)
+}
+
+// open opens a file for reading; - is stdin.
+func (a *app) open(file string) (io.Reader, func(), error) {
+	if file == "-" {
+		return a.stdin, func() {}, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, nil, &failure{status: http.StatusBadRequest, code: "FILE", message: err.Error(), err: err}
+	}
+	return f, func() { _ = f.Close() }, nil
+}
+
+// verifyServer has the server judge its log, which may take as long as it takes.
+func (a *app) verifyServer(ctx context.Context, witness string) (commands.Verdict, error) {
+	c, err := a.connect()
+	if err != nil {
+		return commands.Verdict{}, err
+	}
+	defer c.Close()
+	query := url.Values{}
+	if witness != "" {
+		query.Set("from", witness)
+	}
+	var verdict commands.Verdict
+	_, err = c.Get(ctx, "/api/audit/verify", query, &verdict)
+	return verdict, err
+}
+
+func (a *app) showVerdict(v commands.Verdict) error {
+	if len(v.Faults) > 0 {
+		var why strings.Builder
+		for _, fault := range v.Faults {
+			fmt.Fprintf(&why, "event %d: %s\n", fault.Sequence, fault.What)
+		}
+		return &failure{
+			status: http.StatusInternalServerError, code: "AUDIT_FAILED",
+			message: fmt.Sprintf("The log is not what it should be: %s in %s", many(len(v.Faults), "fault"), many(int(v.Events), "event")),
+			why:     strings.TrimRight(why.String(), "\n"),
+			next:    "keep the store as it is, and compare with a backup or an older export",
+			details: map[string]any{"verdict": v},
+		}
+	}
+	a.result(v, func() {
+		a.print("Good: %s, the chain fits, %d decisions made again with the same result\n", many(int(v.Events), "event"), v.Decided)
+		a.field("Head", v.Head.String())
+		if !v.Views.IsZero() {
+			a.field("Views", v.Views.String())
+		}
+		if v.Withheld > 0 {
+			a.field("Withheld", many(int(v.Withheld), "event")+" without bodies: their chain was checked, decisions from there on were not")
+		}
+		if v.Unauthenticated > 0 {
+			a.field("Unproved", many(int(v.Unauthenticated), "event")+" came without a credential (--auth off)")
+		}
+	})
+	return nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/commands"
+)
+
+// permissions is the object of document 000.
+type permissions struct {
+	Role            string   `json:"role"`
+	Strategy        string   `json:"strategy"`
+	AllowedCommands []string `json:"allowedCommands"`
+	HiddenCommands  []string `json:"hiddenCommands"`
+}
+
+func (a *app) commandsCommand() *cobra.Command {
+	var check string
+	cmd := &cobra.Command{Use: "commands", Short: "List the commands that you may use", Args: takes()}
+	cmd.RunE = running(func(ctx context.Context, _ []string) error {
+		var p permissions
+		if err := a.get(ctx, "/api/commands", nil, &p); err != nil {
+			return err
+		}
+		if cmd.Flags().Changed("check") {
+			return a.checkCommand(p, check)
+		}
+		if a.json {
+			return a.bare(p)
+		}
+		a.listCommands(p)
+		return nil
+	})
+	cmd.Flags().StringVar(&check, "check", "", "say whether this command id is allowed, such as task:create; exit code 0 or 4")
+	return cmd
+}
+
+// bare writes the object of document 000 as that shows it.
+func (a *app) bare(p permissions) error {
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	a.write(append(escaped(text), '\n'))
+	return nil
+}
+
+// listCommands prints the layout of document 000.
+func (a *app) listCommands(p permissions) {
+	a.print("Session Role: %s\n", p.Role)
+	if p.Strategy != "" {
+		a.print("Strategy: %s\n", p.Strategy)
+	}
+	a.print("\nAvailable Commands:\n")
+	names, groups := grouped(p.AllowedCommands)
+	for _, name := range names {
+		a.print("\n  %s:\n", name)
+		for _, id := range groups[name] {
+			a.print("    - maestro %s\n", usageOf(id))
+		}
+	}
+}
+
+// grouped puts command ids under their parents, those without one under Core, in the order in which they come.
+func grouped(list []string) (names []string, groups map[string][]string) {
+	groups = map[string][]string{}
+	for _, id := range list {
+		name := "Core"
+		if parent, _, ok := strings.Cut(id, ":"); ok {
+			name = strings.ToUpper(parent[:1]) + parent[1:]
+		}
+		if groups[name] == nil {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], id)
+	}
+	return names, groups
+}
+
+// usageOf gives the command line of a command id, with its arguments.
+func usageOf(id string) string {
+	arguments := ""
+	switch id {
+	case "report:progress":
+		arguments = "<message>"
+	case "report:complete":
+		arguments = "<summary>"
+	case "report:blocked":
+		arguments = "<reason>"
+	case "report:error":
+		arguments = "<description>"
+	case "report:needs-input":
+		arguments = "<question>"
+	case "task:create":
+		arguments = "<title>"
+	case "project:create":
+		arguments = "<name>"
+	case "session:note":
+		arguments = "<message>"
+	case "session:spawn":
+		arguments = "--task-ids <ids>"
+	case "track-file":
+		arguments = "<path>"
+	case "queue:push":
+		arguments = "<taskId>"
+	case "task:get", "task:children", "task:update", "task:complete", "task:block", "task:reopen", "task:delete",
+		"project:get", "project:update", "project:delete", "session:info", "session:kill", "session:update", "session:delete":
+		arguments = "<id>"
+	}
+	return strings.ReplaceAll(id, ":", " ") + prefixed(" ", arguments)
+}
+
+// checkCommand says whether a command is allowed, in the words of document 000.
+func (a *app) checkCommand(p permissions, id string) error {
+	canonical := id
+	row, known := commands.CurrentRules().Row(id)
+	if known && row.Alias != "" {
+		canonical = row.Alias
+	}
+	who := p.Role
+	if p.Strategy != "" {
+		who += " (" + p.Strategy + " strategy)"
+	}
+	if slices.Contains(p.AllowedCommands, canonical) {
+		if a.json {
+			a.writeJSON(checked{Command: id, Allowed: true, Role: p.Role, Strategy: p.Strategy})
+			return nil
+		}
+		a.print("Command '%s' is allowed for %s\n", id, who)
+		return nil
+	}
+	refusal := &failure{
+		status: http.StatusForbidden, code: "NOT_ALLOWED", message: "Command '" + id + "' is NOT ALLOWED for " + who,
+		next: `Run "maestro commands" to see available commands.`,
+	}
+	switch {
+	case !known:
+		refusal.why = "there is no such command"
+	default:
+		refusal.why = "it is allowed to: " + row.Who.String()
+	}
+	if a.json {
+		a.writeJSON(checked{Command: id, Role: p.Role, Strategy: p.Strategy, Why: refusal.why})
+	} else {
+		a.print("%s\n\n%s\n", refusal.message, refusal.next)
+	}
+	refusal.shown = true
+	return refusal
+}
+
+// checked is the answer of commands --check as JSON.
+type checked struct {
+	Command  string `json:"command"`
+	Allowed  bool   `json:"allowed"`
+	Role     string `json:"role"`
+	Strategy string `json:"strategy"`
+	Why      string `json:"why,omitempty"`
+}

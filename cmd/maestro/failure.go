@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strings"
+
+	"maestro/api/client"
+)
+
+// The exit codes, which scripts and agents act on.
+const (
+	exitDone         = 0
+	exitFailed       = 1
+	exitNotFound     = 2
+	exitNoConnection = 3
+	exitNotAllowed   = 4
+	exitInvalid      = 5
+	exitConflict     = 6
+	exitTimedOut     = 7
+)
+
+// failure is what the command line itself refuses or fails at. Its status is HTTP's, so that it says in the same way what
+// the server would.
+type failure struct {
+	status  int
+	code    string
+	message string
+	why     string
+	next    string
+	details map[string]any
+	err     error
+	// shown says that the answer has been printed already, and only the exit code is left.
+	shown bool
+}
+
+func (f *failure) Error() string { return f.message }
+
+func (f *failure) Unwrap() error { return f.err }
+
+// usage is a command line that cannot be understood, or asks for what cannot be.
+func usage(format string, args ...any) *failure {
+	return &failure{status: http.StatusBadRequest, code: "USAGE", message: fmt.Sprintf(format, args...)}
+}
+
+func (f *failure) withWhy(format string, args ...any) *failure {
+	f.why = fmt.Sprintf(format, args...)
+	return f
+}
+
+func (f *failure) withNext(format string, args ...any) *failure {
+	f.next = fmt.Sprintf(format, args...)
+	return f
+}
+
+// exitCode is the one place where errors become exit codes.
+func exitCode(err error) int {
+	var own *failure
+	var said *client.Error
+	var unreachable *client.ConnectionError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &unreachable):
+		return exitNoConnection
+	case errors.As(err, &said):
+		return exitOf(said.Status)
+	case errors.As(err, &own):
+		return exitOf(own.status)
+	case errors.Is(err, context.DeadlineExceeded):
+		return exitTimedOut
+	}
+	return exitFailed
+}
+
+func exitOf(status int) int {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return exitNotAllowed
+	case http.StatusNotFound:
+		return exitNotFound
+	case http.StatusConflict:
+		return exitConflict
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return exitInvalid
+	case http.StatusGatewayTimeout:
+		return exitTimedOut
+	}
+	return exitFailed
+}
+
+// explained is an error as it is shown: what, why, and what to do next.
+type explained struct {
+	code, message, why, next string
+	details                  map[string]any
+}
+
+func explain(err error) explained {
+	var own *failure
+	var said *client.Error
+	var unreachable *client.ConnectionError
+	switch {
+	case errors.As(err, &unreachable):
+		return explained{
+			code: "NO_CONNECTION", message: "There is no answer from " + unreachable.URL, why: unreachable.Err.Error(),
+			next: "start the server with `maestro serve`, or set MAESTRO_API_URL to where it listens",
+		}
+	case errors.As(err, &said):
+		e := explained{code: said.Code, message: said.Message, why: said.Why, next: said.Next, details: map[string]any{}}
+		if len(said.Details) > 0 && json.Unmarshal(said.Details, &e.details) != nil {
+			e.details["details"] = said.Details
+		}
+		e.detail("rule", said.Rule)
+		e.detail("pointer", said.Pointer)
+		return e
+	case errors.As(err, &own):
+		e := explained{code: own.code, message: own.message, why: own.why, next: own.next, details: own.details}
+		if e.why == "" && own.err != nil {
+			e.why = own.err.Error()
+		}
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return explained{code: "TIMED_OUT", message: "The server did not answer in time", next: "try again; a command that is repeated with the same --key happens once"}
+	case errors.Is(err, context.Canceled):
+		return explained{code: "INTERRUPTED", message: "Interrupted", next: "try again; a command that is repeated with the same --key happens once"}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist):
+		return explained{code: "FILE", message: err.Error()}
+	}
+	return explained{code: "FAILED", message: err.Error()}
+}
+
+func (e *explained) detail(name, value string) {
+	if value == "" {
+		return
+	}
+	if e.details == nil {
+		e.details = map[string]any{}
+	}
+	e.details[name] = value
+}
+
+// complain shows an error: as JSON on stdout if that was asked for, else in words on stderr.
+func (a *app) complain(err error) {
+	var own *failure
+	if errors.As(err, &own) && own.shown {
+		return
+	}
+	e := explain(err)
+	if !a.json {
+		a.say("maestro: %s\n", e.message)
+		for _, part := range [][2]string{{"why:  ", e.why}, {"next: ", e.next}} {
+			if part[1] != "" {
+				a.say("  %s%s\n", part[0], strings.ReplaceAll(part[1], "\n", "\n        "))
+			}
+		}
+		return
+	}
+	e.detail("why", e.why)
+	a.writeJSON(struct {
+		Success    bool           `json:"success"`
+		Error      string         `json:"error"`
+		Message    string         `json:"message"`
+		Details    map[string]any `json:"details,omitempty"`
+		Suggestion string         `json:"suggestion,omitempty"`
+	}{false, e.code, e.message, e.details, e.next})
+}

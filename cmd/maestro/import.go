@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/internal/plan"
+)
+
+func (a *app) taskImport() *cobra.Command {
+	var o importOptions
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Make the tasks of a plan, a YAML file; - is stdin", Args: takes("FILE"),
+		Long: `Make the tasks of a plan, a YAML file that lists them with their parents and dependencies under ids of its own.
+
+The whole plan is checked before anything is made. An import that was interrupted is simply run again, and a plan that is
+imported twice unchanged makes nothing new: the commands' keys follow from the plan. (--key makes it another import.)`,
+	}
+	cmd.RunE = running(func(ctx context.Context, args []string) error {
+		if cmd.Flags().Changed("name") && o.project != "" {
+			return usage("--project and --name exclude each other: one names a project that there is, the other a new one")
+		}
+		o.newProject = cmd.Flags().Changed("name")
+		return a.importPlan(ctx, args[0], o)
+	})
+	projectFlag(cmd, &o.project)
+	cmd.Flags().StringVar(&o.name, "name", "", "make a project of this name for the tasks; empty: the plan's own name")
+	keyFlag(cmd, &o.key)
+	return cmd
+}
+
+type importOptions struct {
+	project, name, key string
+	newProject         bool
+}
+
+// imported is a task that an import made, or found made.
+type imported struct {
+	LocalID string `json:"localId"`
+	ID      string `json:"id"`
+	Title   string `json:"title"`
+	// Existed says that an earlier import had made it.
+	Existed bool `json:"existed,omitempty"`
+}
+
+func (a *app) importPlan(ctx context.Context, file string, o importOptions) error {
+	content, err := a.readPlan(file)
+	if err != nil {
+		return err
+	}
+	p, err := plan.Parse(content)
+	if err != nil {
+		return planFailure(file, err)
+	}
+	if o.newProject && o.name == "" {
+		if o.name = p.Name; o.name == "" {
+			return usage("The plan has no name for its project").withNext("give one: --name NAME")
+		}
+	}
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	i := importing{client: c, keys: keysOf(content, o.key), ids: map[string]string{}}
+	if o.newProject {
+		err = i.makeProject(ctx, p, o.name)
+	} else {
+		i.project, err = a.project(ctx, o.project)
+	}
+	if err != nil {
+		return err
+	}
+	for _, t := range p.Tasks {
+		if err := i.makeTask(ctx, t); err != nil {
+			return i.interrupted(err, t, len(p.Tasks))
+		}
+	}
+	a.showImport(i)
+	return nil
+}
+
+func (a *app) readPlan(file string) ([]byte, error) {
+	in := a.stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, &failure{status: http.StatusBadRequest, code: "FILE", message: "The plan cannot be read: " + err.Error(), err: err}
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	content, err := io.ReadAll(io.LimitReader(in, plan.MaxBytes+1))
+	if err != nil {
+		return nil, &failure{status: http.StatusBadRequest, code: "FILE", message: "The plan cannot be read: " + err.Error(), err: err}
+	}
+	return content, nil
+}
+
+// planFailure shows every fault of a plan.
+func planFailure(file string, err error) error {
+	var invalid *plan.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	return &failure{
+		status: http.StatusBadRequest, code: "INVALID_PLAN",
+		message: fmt.Sprintf("The plan %s has %s, so nothing was made", file, many(len(invalid.Faults), "fault")),
+		why:     invalid.Error(), next: "correct the file and import it again",
+		details: map[string]any{"errors": invalid.Faults},
+	}
+}
+
+// importing is an import on its way.
+type importing struct {
+	client  *client.Client
+	keys    string
+	project string
+	// ids gives the id of each local one; done lists them in the order in which they were made.
+	ids  map[string]string
+	done []imported
+}
+
+// keysOf gives what the keys of an import begin with: the same plan gives the same.
+func keysOf(content []byte, key string) string {
+	sum := sha256.New()
+	_, _ = sum.Write(content) // a hash takes everything
+	_, _ = io.WriteString(sum, "\x00"+key)
+	return "import-" + hex.EncodeToString(sum.Sum(nil)[:12])
+}
+
+func (i *importing) do(ctx context.Context, command string, body any, key string) (string, client.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	answer, err := i.client.Do(ctx, command, body, client.Options{Key: i.keys + ":" + key})
+	if err != nil {
+		return "", answer, err
+	}
+	id, err := made(answer)
+	return id, answer, err
+}
+
+func (i *importing) makeProject(ctx context.Context, p *plan.Plan, name string) error {
+	sum := sha256.Sum256([]byte(name))
+	id, _, err := i.do(ctx, "project:create", &commands.CreateProject{
+		Name: name, Description: p.Description, WorkingDir: p.WorkingDir,
+	}, "project:"+hex.EncodeToString(sum[:8]))
+	i.project = id
+	return err
+}
+
+func (i *importing) makeTask(ctx context.Context, t plan.Task) error {
+	body := commands.CreateTask{
+		In: commands.In{Project: i.project}, Title: t.Title, Description: t.Description, AcceptanceCriteria: t.AcceptanceCriteria,
+		Priority: t.Priority, ParentID: i.ids[t.Parent], InitialPrompt: t.InitialPrompt, SkillIDs: t.Skills, Model: t.Model,
+		Metadata: t.Metadata,
+	}
+	for _, dependency := range t.Dependencies {
+		body.Dependencies = append(body.Dependencies, i.ids[dependency])
+	}
+	id, answer, err := i.do(ctx, "task:create", &body, "task:"+t.ID)
+	if err != nil {
+		return err
+	}
+	i.ids[t.ID] = id
+	i.done = append(i.done, imported{LocalID: t.ID, ID: id, Title: t.Title, Existed: answer.Retried})
+	return nil
+}
+
+// interrupted says how far an import came.
+func (i *importing) interrupted(err error, t plan.Task, of int) error {
+	e := explain(err)
+	if len(i.done) == 0 && exitCode(err) == exitNoConnection {
+		return err
+	}
+	status := http.StatusInternalServerError
+	var said *client.Error
+	if errors.As(err, &said) {
+		status = said.Status
+	}
+	f := &failure{
+		status: status, code: e.code, err: err, details: e.details, why: e.why,
+		message: fmt.Sprintf("Task %q (line %d) could not be made: %s", t.ID, t.Line, e.message),
+		next:    fmt.Sprintf("%d of %s are made; run the import again, it goes on from there", len(i.done), many(of, "task")),
+	}
+	return f
+}
+
+func (a *app) showImport(i importing) {
+	data := struct {
+		Project string     `json:"project"`
+		Tasks   []imported `json:"tasks"`
+	}{i.project, i.done}
+	a.result(data, func() {
+		existed := 0
+		rows := make([][]string, len(i.done))
+		for n, t := range i.done {
+			rows[n] = []string{t.LocalID, "->", t.ID, clip(t.Title, 80)}
+			if t.Existed {
+				existed++
+			}
+		}
+		a.table(rows)
+		a.print("%s in project %s", many(len(i.done), "task"), i.project)
+		if existed > 0 {
+			a.print("; %d of them had been made by an earlier import", existed)
+		}
+		a.print("\n")
+	})
+}

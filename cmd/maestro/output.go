@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// print writes text for people to stdout. What others wrote cannot act on the terminal.
+func (a *app) print(format string, args ...any) {
+	a.write([]byte(harmless(fmt.Sprintf(format, args...))))
+}
+
+// say writes text for people to stderr.
+func (a *app) say(format string, args ...any) {
+	_, _ = io.WriteString(a.stderr, harmless(fmt.Sprintf(format, args...))) // there is nowhere left to complain
+}
+
+func (a *app) write(b []byte) {
+	if _, err := a.stdout.Write(b); err != nil && a.broken == nil {
+		a.broken = fmt.Errorf("write to stdout: %w", err)
+	}
+}
+
+// result answers a command: data if JSON was asked for, else what text prints.
+func (a *app) result(data any, text func()) {
+	if !a.json {
+		text()
+		return
+	}
+	a.writeJSON(struct {
+		Success bool `json:"success"`
+		Data    any  `json:"data"`
+	}{true, data})
+}
+
+// writeJSON writes a value as one line.
+func (a *app) writeJSON(value any) { a.write(append(a.encode(value), '\n')) }
+
+func (a *app) encode(value any) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		if a.broken == nil {
+			a.broken = fmt.Errorf("write as JSON: %w", err)
+		}
+		return nil
+	}
+	return escaped(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// listFlags gives a command that lists its -o.
+func (a *app) listFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&a.format, "output", "o", "", "text, json, or jsonl: an object a line")
+	complete(cmd, "output", "text", "json", "jsonl")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		switch a.format {
+		case "", "json", "jsonl":
+			a.json = a.json || a.format != ""
+			return nil
+		case "text":
+			a.json = false
+			return nil
+		}
+		return fmt.Errorf("-o %q is unknown; it is text, json or jsonl", a.format)
+	}
+}
+
+// complete lets the shell offer the words that a flag takes.
+func complete(cmd *cobra.Command, flag string, words ...string) {
+	fixed := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc(flag, fixed); err != nil {
+		panic(err) // the flag is not there: a mistake in the program
+	}
+}
+
+// list answers a command that lists: as JSON, as lines of JSON, or as a table with a line for each item.
+func list[T any](a *app, items []T, none string, row func(T) []string) {
+	if a.format == "jsonl" {
+		for _, item := range items {
+			a.writeJSON(item)
+		}
+		return
+	}
+	if items == nil {
+		items = []T{}
+	}
+	a.result(items, func() {
+		if len(items) == 0 {
+			a.print("%s\n", none)
+			return
+		}
+		rows := make([][]string, len(items))
+		for i, item := range items {
+			rows[i] = row(item)
+		}
+		a.table(rows)
+	})
+}
+
+// table prints rows in columns.
+func (a *app) table(rows [][]string) {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = oneLine(cell)
+		}
+		_, _ = io.WriteString(w, strings.Join(row, "\t")+"\n") // a Builder takes everything
+	}
+	_ = w.Flush()
+	for line := range strings.Lines(b.String()) {
+		a.print("%s\n", strings.TrimRight(line, " \n"))
+	}
+}
+
+// harmless takes out of a text what a terminal would act on, or what would show it in another order than it is written.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || !acts(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, text)
+}
+
+func acts(r rune) bool {
+	switch {
+	case unicode.IsControl(r), r == utf8.RuneError:
+		return true
+	case r == '\u061c', r == '\u200e', r == '\u200f', r == '\u2028', r == '\u2029':
+		return true
+	}
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// escaped writes in JSON with \u what a terminal would act on: the value stays what it is.
+func escaped(text []byte) []byte {
+	if !bytes.ContainsFunc(text, acts) {
+		return text
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if r != utf8.RuneError && acts(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.Bytes()
+}
+
+// oneLine makes foreign text fit a line.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// clip shortens a text to fit a line of a list.
+func clip(text string, most int) string {
+	text = oneLine(text)
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
+
+// instant shows milliseconds since 1970.
+func instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// many writes "1 task", "2 tasks".
+func many(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

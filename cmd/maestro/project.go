@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"maestro/commands"
+	"maestro/projections"
+)
+
+func (a *app) projectCommand() *cobra.Command {
+	return group("project", "Projects: what tasks and sessions belong to",
+		a.projectList(), a.projectGet(), a.projectCreate(), a.projectUpdate(), a.projectDelete())
+}
+
+func (a *app) projectList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the projects", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			var projects []projections.ProjectView
+			if err := a.get(ctx, "/api/projects", nil, &projects); err != nil {
+				return err
+			}
+			list(a, projects, "There is no project yet; make one with `maestro project create NAME`", func(p projections.ProjectView) []string {
+				return []string{p.ID, clip(p.Name, 60), many(p.Tasks, "task"), many(p.Sessions, "session")}
+			})
+			return nil
+		}),
+	}
+	a.listFlags(cmd)
+	return cmd
+}
+
+func (a *app) projectGet() *cobra.Command {
+	return &cobra.Command{
+		Use: "get [ID]", Short: "Show a project", Args: takes("[ID]"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			id, err := a.project(ctx, at(args, 0))
+			if err != nil {
+				return err
+			}
+			if id == "" {
+				return usage("Which project is meant?").withNext("name it: `maestro project get ID`")
+			}
+			var p projections.ProjectView
+			if err := a.get(ctx, pathTo("projects", id), nil, &p); err != nil {
+				return err
+			}
+			a.result(p, func() {
+				a.print("%s  %s\n", p.ID, oneLine(p.Name))
+				a.field("Directory", p.WorkingDir)
+				a.field("Holds", many(p.Tasks, "task")+", "+many(p.Sessions, "session"))
+				a.field("Created", instant(p.CreatedAt)+" by "+who(p.CreatedBy))
+				a.block("Description", p.Description)
+			})
+			return nil
+		}),
+	}
+}
+
+func (a *app) projectCreate() *cobra.Command {
+	var body commands.CreateProject
+	var key string
+	var quiet bool
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Make a project", Args: takes("NAME"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			body.Name = args[0]
+			answer, err := a.send(ctx, "project:create", &body, key)
+			if err != nil {
+				return err
+			}
+			id, err := made(answer)
+			if err != nil {
+				return err
+			}
+			if quiet && !a.json {
+				a.print("%s\n", id)
+				return nil
+			}
+			a.wrote(answer, id, "Created project %s: %s", id, oneLine(body.Name))
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&body.Description, "description", "", "what it is for")
+	cmd.Flags().StringVar(&body.WorkingDir, "working-dir", "", "where its code lies")
+	keyFlag(cmd, &key)
+	quietFlag(cmd, &quiet)
+	return cmd
+}
+
+func (a *app) projectUpdate() *cobra.Command {
+	var name, description, workingDir, key string
+	cmd := &cobra.Command{Use: "update ID", Short: "Give fields of a project new values", Args: takes("ID")}
+	cmd.RunE = running(func(ctx context.Context, args []string) error {
+		body := commands.UpdateProject{
+			ProjectID: args[0], Name: given(cmd, "name", name), WorkingDir: given(cmd, "working-dir", workingDir),
+			Description: given(cmd, "description", description),
+		}
+		if body.Name == nil && body.WorkingDir == nil && body.Description == nil {
+			return usage("There is nothing to update").withNext("use --name, --description or --working-dir")
+		}
+		answer, err := a.send(ctx, "project:update", &body, key)
+		if err != nil {
+			return err
+		}
+		a.wrote(answer, args[0], "Updated project %s", args[0])
+		return nil
+	})
+	cmd.Flags().StringVar(&name, "name", "", "new name")
+	cmd.Flags().StringVar(&description, "description", "", "new description")
+	cmd.Flags().StringVar(&workingDir, "working-dir", "", "new working directory")
+	keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) projectDelete() *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use: "delete ID", Short: "Delete a project that holds nothing", Args: takes("ID"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			answer, err := a.send(ctx, "project:delete", &commands.DeleteProject{ProjectID: args[0]}, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Deleted project %s", args[0])
+			return nil
+		}),
+	}
+	keyFlag(cmd, &key)
+	return cmd
+}

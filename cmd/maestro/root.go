@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// app is one run of the command line: its streams, its environment, and what all commands share.
+type app struct {
+	env    map[string]string
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	// json is --json; format is -o, of commands that list.
+	json   bool
+	format string
+	// broken is the first error of a write to stdout.
+	broken error
+}
+
+// run is the whole program but for the process around it. It gives the exit code.
+func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{env: environment(env), stdin: stdin, stdout: stdout, stderr: stderr, json: asksForJSON(args)}
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var ran *ranError
+	switch {
+	case errors.As(err, &ran):
+		err = ran.err
+	case err != nil:
+		err = usage("%s", err) // cobra's own words are about the arguments
+	}
+	if err == nil {
+		err = a.broken
+	}
+	if err != nil {
+		a.complain(err)
+	}
+	return exitCode(err)
+}
+
+// ranError marks what a command's function failed with, as opposed to what cobra says of the arguments.
+type ranError struct{ err error }
+
+func (e *ranError) Error() string { return e.err.Error() }
+
+func environment(variables []string) map[string]string {
+	env := make(map[string]string, len(variables))
+	for _, variable := range variables {
+		if name, value, ok := strings.Cut(variable, "="); ok {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// asksForJSON looks before anything is parsed, so that a wrong flag is answered in the form that was asked for.
+func asksForJSON(args []string) bool {
+	for i, arg := range args {
+		switch arg {
+		case "--":
+			return false
+		case "--json", "-ojson", "-o=json", "--output=json", "-ojsonl", "-o=jsonl", "--output=jsonl":
+			return true
+		case "-o", "--output":
+			if i+1 < len(args) && strings.HasPrefix(args[i+1], "json") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (a *app) getenv(name string) string { return a.env[name] }
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "maestro",
+		Short: "Coordinate fleets of AI coding agents",
+		Long: `Maestro coordinates fleets of AI coding agents: tasks, the sessions that work on them, and a log of everything that
+was said and decided.
+
+Start a server with "maestro serve"; everything else talks to it.
+
+Environment:
+  MAESTRO_API_URL      the server's address; else the one of the home, else http://127.0.0.1:3000
+  MAESTRO_TOKEN        who asks; else the home's own user
+  MAESTRO_SESSION_ID   the session that asks; then only MAESTRO_TOKEN counts
+  MAESTRO_PROJECT_ID   the project that is meant when none is named
+  MAESTRO_HOME         the home; else ~/.maestro
+
+Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usage or invalid, 6 conflict, 7 timed out.`,
+		Args:          takes(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.PersistentFlags().BoolVar(&a.json, "json", a.json, "answer as JSON")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
+	})
+	root.AddCommand(
+		a.serveCommand(), a.projectCommand(), a.taskCommand(), a.sessionCommand(), a.reportCommand(), a.statusCommand(),
+		a.whoamiCommand(), a.commandsCommand(), a.trackFileCommand(), a.auditCommand(), a.backupCommand(), a.restoreCommand(),
+		a.versionCommand(),
+	)
+	return root
+}
+
+// group is a noun: its verbs do the work.
+func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(verbs...)
+	return cmd
+}
+
+// running makes a function a command's.
+func running(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := f(cmd.Context(), args); err != nil {
+			return &ranError{err}
+		}
+		return nil
+	}
+}
+
+// takes names the arguments of a command; those in brackets may be left out.
+func takes(names ...string) cobra.PositionalArgs {
+	required := 0
+	for _, name := range names {
+		if !strings.HasPrefix(name, "[") {
+			required++
+		}
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < required:
+			return fmt.Errorf("`%s` needs %s; see `%[1]s --help`", cmd.CommandPath(), names[len(args)])
+		case len(args) > len(names) && cmd.HasSubCommands():
+			return unknownVerb(cmd, args[0])
+		case len(args) > len(names):
+			return fmt.Errorf("unexpected argument %q: put quotes around a text with spaces; see `%s --help`", args[len(names)], cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+func unknownVerb(cmd *cobra.Command, verb string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	if meant := cmd.SuggestionsFor(verb); len(meant) > 0 {
+		return fmt.Errorf("there is no command `%s %s`; did you mean `%[1]s %[3]s`?", cmd.CommandPath(), verb, meant[0])
+	}
+	return fmt.Errorf("there is no command `%s %s`; see `%[1]s --help`", cmd.CommandPath(), verb)
+}
+
+// at gives an argument, or "" when it was left out.
+func at(args []string, i int) string {
+	if i < len(args) {
+		return args[i]
+	}
+	return ""
+}

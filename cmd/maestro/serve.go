@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api"
+	"maestro/bus"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/home"
+)
+
+const (
+	// finishing is how long requests in hand may take when the server stops.
+	finishing = 10 * time.Second
+	// headersWithin and bodyWithin bound how slowly a client may send.
+	headersWithin = 10 * time.Second
+	bodyWithin    = time.Minute
+	// idleFor is how long a connection without a request stays open.
+	idleFor = 2 * time.Minute
+)
+
+type serveOptions struct {
+	listen, auth, durability, logFormat string
+	origins, hosts                      []string
+	insecure                            bool
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run the server until it is told to stop", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error { return a.serve(ctx, o) }),
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address; port 0 takes a free one")
+	f.StringVar(&o.auth, "auth", "on", "on, or off (on loopback only): callers without a token are believed")
+	f.StringVar(&o.durability, "durability", "always", "always: fsync before each answer; interval: once a second")
+	f.StringVar(&o.logFormat, "log-format", "text", "text or json, on stderr")
+	f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin whose pages may call, such as https://example.org; may be repeated")
+	f.StringSliceVar(&o.hosts, "allow-host", nil, "a name that the server is called by, beside its own addresses; may be repeated")
+	f.BoolVar(&o.insecure, "insecure-bind", false, "listen beyond loopback without TLS: tokens can be overheard")
+	complete(cmd, "auth", "on", "off")
+	complete(cmd, "durability", "always", "interval")
+	complete(cmd, "log-format", "text", "json")
+	return cmd
+}
+
+// check refuses options that cannot be, or that would open the server to others without saying so.
+func (o serveOptions) check() error {
+	host, _, err := net.SplitHostPort(o.listen)
+	switch {
+	case err != nil:
+		return usage("--listen must be HOST:PORT, such as 127.0.0.1:3000, not %q", o.listen)
+	case o.auth != "on" && o.auth != "off":
+		return usage("--auth is on or off, not %q", o.auth)
+	case o.logFormat != "text" && o.logFormat != "json":
+		return usage("--log-format is text or json, not %q", o.logFormat)
+	case isLoopback(host):
+		return nil
+	case o.auth == "off":
+		return usage("--auth off is for loopback only, and --listen %s is not", o.listen).
+			withWhy("everybody who reaches the address would be the user")
+	case !o.insecure:
+		return usage("--listen %s is not on loopback", o.listen).
+			withWhy("there is no TLS, so tokens could be overheard on the way").
+			withNext("put a TLS proxy before a loopback address, or say --insecure-bind")
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.Unmap().IsLoopback()
+}
+
+// serve wires the server: home, log, handler, API, listener. It stops in the opposite order.
+func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
+	durability, err := bus.ParseDurability(o.durability)
+	if err != nil {
+		return usage("%s", err)
+	}
+	dir, err := home.Path(a.getenv)
+	if err != nil {
+		return err
+	}
+	lock, err := holdHome(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	secrets, err := lock.Secrets()
+	if err != nil {
+		return err
+	}
+	logger := newLogger(a.stderr, o.logFormat)
+	log, err := bus.Open(ctx, bus.Options{Dir: lock.Store(), Durability: durability, Logger: logger})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	handler, closeHandler, err := openHandler(ctx, lock, log, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeHandler()) }()
+	// An address that is taken is not worth a half-made server.
+	listener, err := listen(ctx, o.listen)
+	if err != nil {
+		return err
+	}
+	reach, err := api.New(api.Config{
+		Handler: handler, Log: log, Blobs: log,
+		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
+			return log.Backup(ctx, w, head, time.Now())
+		},
+		Keys:    api.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
+		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
+		Version: version(), Logger: logger, Now: time.Now, Hostname: hostname(), Platform: runtime.GOOS,
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	address := addressOf(listener.Addr())
+	if err := lock.Announce(home.Server{Address: address, PID: os.Getpid()}); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer func() { err = errors.Join(err, lock.Withdraw()) }()
+	a.listening(address, dir, handler.Health(), logger)
+	return serveUntil(ctx, listener, reach, logger)
+}
+
+// openHandler opens the one writer of the log, with its witness and its snapshots.
+func openHandler(ctx context.Context, lock *home.Lock, log *bus.Bus, logger *slog.Logger) (*commands.Handler, func() error, error) {
+	pictures, err := bus.OpenSnapshots(lock.Snapshots())
+	if err != nil {
+		return nil, nil, err
+	}
+	head := log.HeadFile(lock.Head())
+	handler, err := commands.Open(ctx, commands.Config{
+		Log: log, Blobs: log, Snapshots: snapshots{pictures}, Witness: witness{head, lock.Head()}, Announcer: log,
+		Now: time.Now, After: time.After, Logger: logger,
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, head.Close())
+	}
+	return handler, func() error {
+		if handler.Health() == nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
+			defer cancel()
+			if err := handler.Snapshot(ctx); err != nil {
+				logger.Warn("the last snapshot could not be saved; the next start takes longer", "why", err)
+			}
+		}
+		handler.Close()
+		return head.Close()
+	}, nil
+}
+
+// serveUntil answers requests until ctx ends, and then finishes those in hand.
+func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler, logger *slog.Logger) error {
+	requests, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: headersWithin, ReadTimeout: bodyWithin, IdleTimeout: idleFor, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return requests },
+		ErrorLog:    slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(listener) }()
+	select {
+	case err := <-stopped:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	logger.Info("stopping")
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
+	defer cancel()
+	if err := server.Shutdown(patience); err != nil {
+		logger.Warn("requests that did not finish in time are broken off", "why", err)
+		abandon()
+		_ = server.Close() // the listener is closed already
+	}
+	<-stopped
+	return nil
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, &failure{
+			status: http.StatusInternalServerError, code: "LISTEN", message: "The server cannot listen on " + address, err: err,
+			next: "stop what listens there, or choose another address with --listen; port 0 takes a free one",
+		}
+	}
+	return listener, nil
+}
+
+// addressOf gives the URL at which this machine reaches the listener.
+func addressOf(address net.Addr) string {
+	host, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return "http://" + address.String()
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// ownHosts gives the names under which a listener beyond loopback is rightly called: its addresses, which no page can be
+// made to mean something else, and the machine's name.
+func ownHosts(address net.Addr) []string {
+	host, _, err := net.SplitHostPort(address.String())
+	if err != nil || isLoopback(host) {
+		return nil
+	}
+	hosts := []string{host, hostname()}
+	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsUnspecified() {
+		return hosts
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return hosts
+	}
+	for _, a := range addresses {
+		if network, ok := a.(*net.IPNet); ok {
+			hosts = append(hosts, network.IP.String())
+		}
+	}
+	return hosts
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return name
+}
+
+// listening says where the server is, once it can be reached.
+func (a *app) listening(address, dir string, damage error, logger *slog.Logger) {
+	data := struct {
+		Version  string `json:"version"`
+		Address  string `json:"address"`
+		Home     string `json:"home"`
+		PID      int    `json:"pid"`
+		ReadOnly string `json:"readOnly,omitempty"`
+	}{Version: version(), Address: address, Home: dir, PID: os.Getpid()}
+	readOnly := ""
+	if damage != nil {
+		data.ReadOnly = damage.Error()
+		readOnly = " READ-ONLY"
+		logger.Error("READ-ONLY: the log can be read, and nothing can be written", "why", damage)
+	}
+	a.result(data, func() { a.print("maestro %s listening on %s (home %s)%s\n", data.Version, address, dir, readOnly) })
+}
+
+func newLogger(w io.Writer, format string) *slog.Logger {
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, nil))
+	}
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+// snapshots lets the handler keep its snapshots in a directory.
+type snapshots struct{ dir *bus.Snapshots }
+
+func (s snapshots) List(context.Context) ([]uint64, error) { return s.dir.List() }
+
+func (s snapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, error) {
+	return s.dir.Load(sequence)
+}
+
+func (s snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
+	return errors.Join(s.dir.Save(snapshot), s.dir.Prune())
+}
+
+// witness is the head file.
+type witness struct {
+	*bus.HeadFile
+	path string
+}
+
+func (w witness) Load(context.Context) (events.Head, error) { return bus.LoadHeadFile(w.path) }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	var project string
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show how the project stands: what is decided, what is said, what nobody has confirmed", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			id, err := a.knownProject(ctx, project)
+			if err != nil {
+				return err
+			}
+			var s projections.ProjectStatus
+			if err := a.get(ctx, pathTo("projects", id, "status"), nil, &s); err != nil {
+				return err
+			}
+			if a.json {
+				a.result(s, nil)
+				return nil
+			}
+			var tasks []projections.TaskView
+			if len(s.Says) > 0 {
+				// A session may lack task:list; then the counts are all there is to show.
+				err := a.get(ctx, "/api/tasks", url.Values{"projectId": {id}}, &tasks)
+				if err != nil && exitCode(err) != exitNotAllowed {
+					return err
+				}
+			}
+			a.showStatus(s, tasks)
+			return nil
+		}),
+	}
+	projectFlag(cmd, &project)
+	return cmd
+}
+
+func (a *app) showStatus(s projections.ProjectStatus, tasks []projections.TaskView) {
+	a.print("%s  %s\n", s.Project.ID, oneLine(s.Project.Name))
+	a.field("Tasks", counts(s.Tasks, events.TaskTodo, events.TaskInProgress, events.TaskBlocked, events.TaskCompleted, events.TaskCancelled))
+	a.field("Said", counts(s.Says, events.SaysWorking, events.SaysNeedsInput, events.SaysBlocked, events.SaysFailed, events.SaysCompleted))
+	a.field("Sessions", counts(s.Sessions, events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking,
+		events.SessionSaidDone, events.SessionStopped, events.SessionEndFailed))
+	var said, unconfirmed [][]string
+	for _, t := range tasks {
+		if t.SessionStatus == "" {
+			continue
+		}
+		row := []string{" ", t.ID, string(t.Status), says(t.SessionStatus), t.SaidBy, clip(t.Title, 80)}
+		if slices.Contains(s.Unconfirmed, t.ID) {
+			unconfirmed = append(unconfirmed, row)
+		} else {
+			said = append(said, row)
+		}
+	}
+	if len(said) > 0 {
+		a.print("\nWho says what:\n")
+		a.table(said)
+	}
+	if len(unconfirmed) > 0 {
+		a.print("\nSaid to be done, and confirmed by nobody (`maestro task complete ID`, or `task reopen ID`):\n")
+		a.table(unconfirmed)
+	}
+}
+
+// counts writes "12: 5 todo, 7 completed" with the words in the given order, and what is not among them last.
+func counts[K ~string](numbers map[K]int, order ...K) string {
+	for word := range numbers {
+		if !slices.Contains(order, word) {
+			order = append(order, word)
+		}
+	}
+	total := 0
+	var parts []string
+	for _, word := range order {
+		if n := numbers[word]; n > 0 {
+			total += n
+			parts = append(parts, fmt.Sprintf("%d %s", n, word))
+		}
+	}
+	if total == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d: %s", total, strings.Join(parts, ", "))
+}

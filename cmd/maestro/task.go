@@ -1,0 +1,405 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+func (a *app) taskCommand() *cobra.Command {
+	return group("task", "Tasks: what is to be done, decided by people and orchestrators",
+		a.taskList(), a.taskGet(), a.taskCreate(), a.taskChildren(), a.taskTree(), a.taskUpdate(), a.taskComplete(),
+		a.taskBlock(), a.taskReopen(), a.taskDelete(), a.taskImport(), a.taskReport())
+}
+
+func taskRow(t projections.TaskView) []string {
+	return []string{t.ID, string(t.Status), says(t.SessionStatus), t.Priority, clip(t.Title, 80)}
+}
+
+// says shows what is said of a task, as opposed to where it stands.
+func says(status events.TaskSessionStatus) string {
+	if status == "" {
+		return ""
+	}
+	return "says " + string(status)
+}
+
+func (a *app) taskList() *cobra.Command {
+	var project, status, parent, session string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List tasks with where they stand and what is said of them", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			query := url.Values{}
+			for name, value := range map[string]string{"status": status, "parentId": parent, "sessionId": session} {
+				if value != "" {
+					query.Set(name, value)
+				}
+			}
+			if project == "" {
+				project = a.getenv("MAESTRO_PROJECT_ID")
+			}
+			if project != "" {
+				query.Set("projectId", project)
+			}
+			var tasks []projections.TaskView
+			if err := a.get(ctx, "/api/tasks", query, &tasks); err != nil {
+				return err
+			}
+			list(a, tasks, "There are no such tasks", taskRow)
+			return nil
+		}),
+	}
+	projectFlag(cmd, &project)
+	cmd.Flags().StringVar(&status, "status", "", "only those that stand there: todo, in_progress, completed, cancelled, blocked")
+	cmd.Flags().StringVar(&parent, "parent", "", "only those directly below this task; null: the roots")
+	cmd.Flags().StringVar(&session, "session", "", "only those of this session")
+	complete(cmd, "status", "todo", "in_progress", "completed", "cancelled", "blocked")
+	a.listFlags(cmd)
+	return cmd
+}
+
+func (a *app) taskChildren() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "children ID", Short: "List the tasks directly below a task", Args: takes("ID"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			var tasks []projections.TaskView
+			if err := a.get(ctx, pathTo("tasks", args[0], "children"), nil, &tasks); err != nil {
+				return err
+			}
+			list(a, tasks, "There are no tasks below it", taskRow)
+			return nil
+		}),
+	}
+	a.listFlags(cmd)
+	return cmd
+}
+
+func (a *app) taskGet() *cobra.Command {
+	var timeline bool
+	cmd := &cobra.Command{
+		Use: "get ID", Short: "Show a task", Args: takes("ID"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			shown := struct {
+				projections.TaskView
+				Timeline []projections.EntryView `json:"timeline,omitempty"`
+			}{}
+			if err := a.get(ctx, pathTo("tasks", args[0]), nil, &shown.TaskView); err != nil {
+				return err
+			}
+			if timeline {
+				if err := a.get(ctx, pathTo("tasks", args[0], "timeline"), nil, &shown.Timeline); err != nil {
+					return err
+				}
+			}
+			a.result(shown, func() {
+				a.showTask(shown.TaskView)
+				a.timeline(shown.Timeline)
+			})
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&timeline, "timeline", false, "with its timeline")
+	return cmd
+}
+
+func (a *app) showTask(t projections.TaskView) {
+	a.print("%s  %s\n", t.ID, oneLine(t.Title))
+	a.field("Status", string(t.Status))
+	for _, said := range t.Says {
+		a.field("Says", string(said.Status)+", by "+said.SessionID+" at "+instant(said.At))
+	}
+	a.field("Priority", t.Priority)
+	a.field("Project", t.ProjectID)
+	if t.ParentID != nil {
+		a.field("Parent", *t.ParentID)
+	}
+	a.field("Waits for", strings.Join(t.Dependencies, ", "))
+	a.field("Unmet", strings.Join(t.UnmetDependencies, ", "))
+	a.field("Sessions", strings.Join(t.SessionIDs, ", "))
+	a.field("Skills", strings.Join(t.SkillIDs, ", "))
+	a.field("Model", t.Model)
+	a.field("Metadata", string(t.Metadata))
+	a.field("Created", instant(t.CreatedAt)+" by "+who(t.CreatedBy))
+	a.block("Description", t.Description)
+	if len(t.AcceptanceCriteria) > 0 {
+		a.block("Acceptance criteria", "- "+strings.Join(t.AcceptanceCriteria, "\n- "))
+	}
+	a.block("Prompt", t.InitialPrompt)
+}
+
+// field prints a named value, if there is one.
+func (a *app) field(name, value string) {
+	if value != "" {
+		a.print("  %-10s %s\n", name, oneLine(value))
+	}
+}
+
+// block prints a named text of several lines, if there is one.
+func (a *app) block(name, text string) {
+	if text != "" {
+		a.print("  %s:\n    %s\n", name, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    "))
+	}
+}
+
+// timeline prints entries of a timeline.
+func (a *app) timeline(entries []projections.EntryView) {
+	for _, e := range entries {
+		a.print("  %d  %s  %s  %s%s\n", e.Sequence, instant(e.Timestamp), who(e.Source), e.Type, prefixed(": ", oneLine(e.Message)))
+	}
+}
+
+// prefixed puts something before a text, if there is one.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// who names the source of an event in short: the session's id, or the user's name.
+func who(source string) string {
+	if _, session, ok := projections.SessionOfSource(source); ok {
+		return session
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(source, "/"), "users/")
+}
+
+// taskFields are the flags that the creation and the update of a task have in common.
+type taskFields struct {
+	description, priority, model, metadata string
+	criteria, dependencies, skills         []string
+}
+
+func (f *taskFields) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.description, "description", "", "what is to be done")
+	cmd.Flags().StringArrayVar(&f.criteria, "criteria", nil, "what must be true when it is done; may be repeated")
+	cmd.Flags().StringVar(&f.priority, "priority", "", "low, medium, high or critical")
+	cmd.Flags().StringSliceVar(&f.dependencies, "depends-on", nil, "ids of tasks that must be completed first, with commas")
+	cmd.Flags().StringVar(&f.model, "model", "", "model that should do it: sonnet, opus, haiku or a full name")
+	cmd.Flags().StringSliceVar(&f.skills, "skills", nil, "skills that the work needs, with commas")
+	cmd.Flags().StringVar(&f.metadata, "metadata", "", "a JSON object, free")
+	complete(cmd, "priority", "low", "medium", "high", "critical")
+	complete(cmd, "model", "sonnet", "opus", "haiku")
+}
+
+func (a *app) taskCreate() *cobra.Command {
+	var f taskFields
+	var project, parent, prompt, key string
+	var quiet bool
+	cmd := &cobra.Command{
+		Use: "create TITLE", Short: "Make a task", Args: takes("TITLE"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			metadata, err := object("metadata", f.metadata)
+			if err != nil {
+				return err
+			}
+			if project, err = a.project(ctx, project); err != nil {
+				return err
+			}
+			if parent == "null" {
+				parent = ""
+			}
+			answer, err := a.send(ctx, "task:create", &commands.CreateTask{
+				In: commands.In{Project: project}, Title: args[0], Description: f.description, AcceptanceCriteria: f.criteria,
+				Priority: f.priority, ParentID: parent, Dependencies: ids(f.dependencies), InitialPrompt: prompt,
+				SkillIDs: ids(f.skills), Model: f.model, Metadata: metadata,
+			}, key)
+			if err != nil {
+				return err
+			}
+			id, err := made(answer)
+			if err != nil {
+				return err
+			}
+			if quiet && !a.json {
+				a.print("%s\n", id)
+				return nil
+			}
+			a.wrote(answer, id, "Created task %s: %s", id, oneLine(args[0]))
+			return nil
+		}),
+	}
+	projectFlag(cmd, &project)
+	cmd.Flags().StringVar(&parent, "parent", "", "the task above it; null: a root task")
+	cmd.Flags().StringVar(&prompt, "prompt", "", "what to tell the agent first")
+	f.flags(cmd)
+	keyFlag(cmd, &key)
+	quietFlag(cmd, &quiet)
+	return cmd
+}
+
+func (a *app) taskUpdate() *cobra.Command {
+	var f taskFields
+	var title, status, key string
+	cmd := &cobra.Command{Use: "update ID", Short: "Give fields of a task, or its status, new values", Args: takes("ID")}
+	cmd.RunE = running(func(ctx context.Context, args []string) error {
+		metadata, err := object("metadata", f.metadata)
+		if err != nil {
+			return err
+		}
+		body := commands.UpdateTask{
+			TaskID: args[0], Title: given(cmd, "title", title), Description: given(cmd, "description", f.description),
+			AcceptanceCriteria: given(cmd, "criteria", f.criteria), Priority: given(cmd, "priority", f.priority),
+			Dependencies: given(cmd, "depends-on", ids(f.dependencies)), SkillIDs: given(cmd, "skills", ids(f.skills)),
+			Model: given(cmd, "model", f.model), Metadata: metadata, Status: given(cmd, "status", events.TaskStatus(status)),
+		}
+		for _, list := range []*[]string{body.Dependencies, body.SkillIDs} {
+			if list != nil && *list == nil {
+				*list = []string{}
+			}
+		}
+		if cmd.Flags().NFlag() == 0 {
+			return usage("There is nothing to update").withNext("see `maestro task update --help`")
+		}
+		answer, err := a.send(ctx, "task:update", &body, key)
+		if err != nil {
+			return err
+		}
+		a.wrote(answer, args[0], "Updated task %s", args[0])
+		return nil
+	})
+	cmd.Flags().StringVar(&title, "title", "", "new title")
+	cmd.Flags().StringVar(&status, "status", "", "new status: todo, in_progress, completed, blocked, or (the user only) cancelled")
+	complete(cmd, "status", "todo", "in_progress", "completed", "cancelled", "blocked")
+	f.flags(cmd)
+	keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) taskComplete() *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use: "complete ID", Short: "Confirm that a task is done", Args: takes("ID"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			answer, err := a.send(ctx, "task:complete", &commands.CompleteTask{TaskID: args[0]}, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Completed task %s", args[0])
+			return nil
+		}),
+	}
+	keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) taskBlock() *cobra.Command {
+	var key, reason string
+	cmd := &cobra.Command{
+		Use: "block ID [REASON]", Short: "Mark a task as blocked", Args: takes("ID", "[REASON]"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			if reason == "" {
+				reason = at(args, 1)
+			}
+			answer, err := a.send(ctx, "task:block", &commands.BlockTask{TaskID: args[0], Reason: reason}, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Blocked task %s", args[0])
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why")
+	keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) taskReopen() *cobra.Command {
+	var key, reason string
+	cmd := &cobra.Command{
+		Use: "reopen ID [REASON]", Short: "Send a task back to in_progress", Args: takes("ID", "[REASON]"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			if reason == "" {
+				reason = at(args, 1)
+			}
+			answer, err := a.send(ctx, "task:reopen", &commands.ReopenTask{TaskID: args[0], Reason: reason}, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Reopened task %s", args[0])
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "what is still missing; its session is told")
+	keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) taskDelete() *cobra.Command {
+	var key string
+	var recursive bool
+	cmd := &cobra.Command{
+		Use: "delete ID", Short: "Delete a task", Args: takes("ID"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			if !recursive {
+				if err := a.refuseParent(ctx, args[0]); err != nil {
+					return err
+				}
+			}
+			answer, err := a.send(ctx, "task:delete", &commands.DeleteTask{TaskID: args[0], Recursive: recursive}, key)
+			if err != nil {
+				return err
+			}
+			data, err := dataOf(answer)
+			if err != nil {
+				return err
+			}
+			below := ""
+			if deleted, ok := data.(*events.TaskDeleted); ok && len(deleted.Descendants) > 0 {
+				below = " and " + many(len(deleted.Descendants), "task") + " below it"
+			}
+			a.wrote(answer, args[0], "Deleted task %s%s", args[0], below)
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&recursive, "recursive", false, "with everything below it")
+	keyFlag(cmd, &key)
+	return cmd
+}
+
+// refuseParent keeps a task with tasks below it from being deleted alone. One that is gone already is left to the server,
+// which knows whether this is a retry.
+func (a *app) refuseParent(ctx context.Context, id string) error {
+	var children []projections.TaskView
+	err := a.get(ctx, pathTo("tasks", id, "children"), nil, &children)
+	if exitCode(err) == exitNotFound {
+		return nil
+	}
+	if err != nil || len(children) == 0 {
+		return err
+	}
+	below := make([]string, len(children))
+	for i, child := range children {
+		below[i] = child.ID
+	}
+	return &failure{
+		status: http.StatusUnprocessableEntity, code: "BUSINESS_RULE_ERROR",
+		message: "Task '" + id + "' has tasks below it: " + strings.Join(below, ", "),
+		why:     "deleting it alone would leave them without a parent",
+		next:    "delete everything with --recursive, or delete them first",
+	}
+}
+
+func (a *app) taskReport() *cobra.Command {
+	short := "Say how work on one task goes, as `maestro report KIND --task ID`"
+	cmd := group("report", short)
+	for _, kind := range reportKinds() {
+		var key string
+		verb := &cobra.Command{
+			Use: kind.name + " TASK MESSAGE", Short: kind.short, Args: takes("TASK", "MESSAGE"),
+			RunE: running(func(ctx context.Context, args []string) error {
+				return a.report(ctx, "task:report:"+kind.name, kind, args[1], []string{args[0]}, key)
+			}),
+		}
+		keyFlag(verb, &key)
+		cmd.AddCommand(verb)
+	}
+	return cmd
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"maestro/commands"
+)
+
+func (a *app) trackFileCommand() *cobra.Command {
+	var body commands.TrackFile
+	var key string
+	cmd := &cobra.Command{
+		Use: "track-file PATH", Short: "Record that a file was changed", Args: takes("PATH"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			body.File = args[0]
+			answer, err := a.send(ctx, "track-file", &body, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, "", "Tracked %s", oneLine(args[0]))
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&body.TaskID, "task", "", "the task that it was for")
+	cmd.Flags().StringVar(&body.SessionID, "session", "", "the session that changed it; its own if absent")
+	keyFlag(cmd, &key)
+	return cmd
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"maestro/projections"
+)
+
+func (a *app) taskTree() *cobra.Command {
+	var project string
+	cmd := &cobra.Command{
+		Use: "tree [ID]", Short: "Draw the tasks of a project, or those below a task", Args: takes("[ID]"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			trees, err := a.trees(ctx, at(args, 0), project)
+			if err != nil {
+				return err
+			}
+			a.result(trees, func() {
+				if len(trees) == 0 {
+					a.print("There are no tasks\n")
+				}
+				a.drawTrees(trees, treeLine)
+			})
+			return nil
+		}),
+	}
+	projectFlag(cmd, &project)
+	return cmd
+}
+
+func (a *app) trees(ctx context.Context, task, project string) ([]projections.TaskTree, error) {
+	if task != "" {
+		tree := make([]projections.TaskTree, 1)
+		return tree, a.get(ctx, pathTo("tasks", task, "tree"), nil, &tree[0])
+	}
+	project, err := a.knownProject(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	var trees []projections.TaskTree
+	return trees, a.get(ctx, pathTo("projects", project, "tree"), nil, &trees)
+}
+
+// treeLine shows a task in a tree: the authoritative status in brackets, and behind it what is said.
+func treeLine(t projections.TaskView) string {
+	line := t.ID + "  " + clip(t.Title, 100) + "  [" + string(t.Status) + "]" + prefixed("  ", says(t.SessionStatus))
+	if len(t.UnmetDependencies) > 0 {
+		line += "  waits for " + many(len(t.UnmetDependencies), "task")
+	}
+	return line
+}
+
+// drawTrees draws trees with a line for each task.
+func (a *app) drawTrees(trees []projections.TaskTree, line func(projections.TaskView) string) {
+	for _, tree := range trees {
+		a.print("%s\n", oneLine(line(tree.TaskView)))
+		a.drawBelow(tree.Children, "", line)
+	}
+}
+
+func (a *app) drawBelow(trees []projections.TaskTree, indent string, line func(projections.TaskView) string) {
+	for i, tree := range trees {
+		branch, below := "├─ ", "│  "
+		if i == len(trees)-1 {
+			branch, below = "└─ ", "   "
+		}
+		a.print("%s%s%s\n", indent, branch, oneLine(line(tree.TaskView)))
+		a.drawBelow(tree.Children, indent+below, line)
+	}
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is the version that the build was stamped with.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Show the version", Args: takes(),
+		RunE: func(*cobra.Command, []string) error {
+			shown := struct {
+				Version  string `json:"version"`
+				Go       string `json:"go"`
+				Platform string `json:"platform"`
+			}{version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			a.result(shown, func() { a.print("maestro %s (%s, %s)\n", shown.Version, shown.Go, shown.Platform) })
+			return nil
+		},
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/events"
+)
+
+// written is what a write answers as JSON. Event is null when it was already so.
+type written struct {
+	ID       string          `json:"id,omitempty"`
+	Sequence uint64          `json:"sequence"`
+	Event    json.RawMessage `json:"event"`
+	Retried  bool            `json:"retried,omitempty"`
+}
+
+func writtenOf(answer client.Answer, id string) written {
+	return written{ID: id, Sequence: answer.Sequence, Event: answer.Event, Retried: answer.Retried}
+}
+
+// dataOf gives the payload of the event that a command became, nil for "already so".
+func dataOf(answer client.Answer) (events.Data, error) {
+	if answer.Event == nil {
+		return nil, nil
+	}
+	event, err := events.Decode(answer.Event)
+	if err != nil {
+		return nil, fmt.Errorf("the server's answer cannot be read: %w", err)
+	}
+	return event.Data, nil
+}
+
+// made gives the id of the thing that a command made.
+func made(answer client.Answer) (string, error) {
+	data, err := dataOf(answer)
+	if err != nil || data == nil {
+		return "", err
+	}
+	_, id := data.Aggregate()
+	return id, nil
+}
+
+// wrote answers a write: with the words, or with those for a command that changed nothing.
+func (a *app) wrote(answer client.Answer, id, words string, args ...any) {
+	a.result(writtenOf(answer, id), func() {
+		switch {
+		case answer.Event == nil:
+			a.print("Nothing to do: it is so already\n")
+		case answer.Retried:
+			a.print(words+" (by an earlier try with this key)\n", args...)
+		default:
+			a.print(words+"\n", args...)
+		}
+	})
+}
+
+// keyFlag gives a write its --key.
+func keyFlag(cmd *cobra.Command, key *string) {
+	cmd.Flags().StringVar(key, "key", "", "makes a retry recognisable: repeated with the same key, it is the same command")
+}
+
+func projectFlag(cmd *cobra.Command, project *string) {
+	cmd.Flags().StringVar(project, "project", "", "the project; else MAESTRO_PROJECT_ID")
+}
+
+func quietFlag(cmd *cobra.Command, quiet *bool) {
+	cmd.Flags().BoolVarP(quiet, "quiet", "q", false, "print the id only")
+}
+
+// given gives the value of a flag if it was used, else nil.
+func given[T any](cmd *cobra.Command, flag string, value T) *T {
+	if !cmd.Flags().Changed(flag) {
+		return nil
+	}
+	return &value
+}
+
+// object reads a flag that holds a JSON object.
+func object(flag, text string) (json.RawMessage, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &fields); err != nil || fields == nil {
+		return nil, usage("--%s must be a JSON object, such as '{\"epic\":\"sign-in\"}'", flag)
+	}
+	return json.RawMessage(text), nil
+}
+
+// ids cleans a list of ids that was given with commas.
+func ids(list []string) []string {
+	var kept []string
+	for _, id := range list {
+		if id = strings.TrimSpace(id); id != "" {
+			kept = append(kept, id)
+		}
+	}
+	return kept
+}

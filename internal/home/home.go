@@ -1,0 +1,149 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// The files and directories of a home.
+const (
+	lockFile       = "lock"
+	adminTokenFile = "admin.token"
+	serverKeyFile  = "server.key"
+	serverFile     = "server.json"
+	storeDir       = "store"
+	headFile       = "head"
+	snapshotsDir   = "snapshots"
+)
+
+// Home is an open home directory.
+type Home struct {
+	dir  string
+	root *os.Root
+}
+
+// Path gives the home directory that the environment names: $MAESTRO_HOME, else .maestro in the user's own.
+func Path(getenv func(string) string) (string, error) {
+	dir := getenv("MAESTRO_HOME")
+	if dir == "" {
+		user := getenv("HOME")
+		if user == "" {
+			user = getenv("USERPROFILE")
+		}
+		if user == "" {
+			return "", errors.New("there is no home directory: set MAESTRO_HOME")
+		}
+		dir = filepath.Join(user, ".maestro")
+	}
+	return filepath.Abs(dir)
+}
+
+// Open opens a home that exists. It fails with fs.ErrNotExist when there is none, and refuses one that is not its user's
+// alone.
+func Open(dir string) (*Home, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the home: %w", err)
+	}
+	h := &Home{dir: dir, root: root}
+	if err := h.check(); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return h, nil
+}
+
+// Create opens a home, and makes it first when there is none.
+func Create(dir string) (*Home, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the home: %w", err)
+	}
+	return Open(dir)
+}
+
+// Close ends the use of the home. A Lock that was taken from it stays.
+func (h *Home) Close() error { return h.root.Close() }
+
+func (h *Home) check() error {
+	info, err := h.root.Stat(".")
+	if err != nil {
+		return fmt.Errorf("look at the home: %w", err)
+	}
+	if err := owned(info); err != nil {
+		return fmt.Errorf("the home %s %w; choose another with MAESTRO_HOME", h.dir, err)
+	}
+	if shared(info) {
+		return fmt.Errorf("the home %s is open to others (mode %04o) and holds secrets; run: chmod 700 %s", h.dir, info.Mode().Perm(), h.dir)
+	}
+	return nil
+}
+
+// Dir is the directory itself.
+func (h *Home) Dir() string { return h.dir }
+
+// Store is the directory of the log.
+func (h *Home) Store() string { return filepath.Join(h.dir, storeDir) }
+
+// Head is the file that witnesses the log's head.
+func (h *Home) Head() string { return filepath.Join(h.dir, headFile) }
+
+// Snapshots is the directory of encoded states.
+func (h *Home) Snapshots() string { return filepath.Join(h.dir, snapshotsDir) }
+
+// secret reads a file that nobody else may be able to read.
+func (h *Home) secret(name string) ([]byte, error) {
+	info, err := h.root.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the home's %s: %w", name, err)
+	}
+	path := filepath.Join(h.dir, name)
+	if err := owned(info); err != nil {
+		return nil, fmt.Errorf("the file %s %w; delete it, and the server makes a new one at its next start", path, err)
+	}
+	if shared(info) {
+		return nil, fmt.Errorf("the file %s is open to others (mode %04o) and is a secret; run: chmod 600 %s", path, info.Mode().Perm(), path)
+	}
+	content, err := h.root.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the home's %s: %w", name, err)
+	}
+	return content, nil
+}
+
+// write puts content in place, durably and whole or not at all; only this user can read it.
+func (h *Home) write(name string, content []byte) error {
+	temporary := "." + name + ".new"
+	f, err := h.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the home's %s: %w", name, err)
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = h.root.Rename(temporary, name)
+	}
+	if err != nil {
+		return fmt.Errorf("write the home's %s: %w", name, errors.Join(err, h.root.Remove(temporary)))
+	}
+	return h.sync()
+}
+
+func (h *Home) remove(name string) error {
+	if err := h.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the home's %s: %w", name, err)
+	}
+	return nil
+}
+
+// sync makes the names in the home durable.
+func (h *Home) sync() error {
+	dir, err := h.root.Open(".")
+	if err != nil {
+		return fmt.Errorf("sync the home: %w", err)
+	}
+	return errors.Join(syncDir(dir), dir.Close())
+}

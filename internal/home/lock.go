@@ -1,0 +1,109 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Lock is a home that this process holds as its one server.
+type Lock struct {
+	*Home
+	file *os.File
+}
+
+// HeldError says who holds the home. Match it with errors.As.
+type HeldError struct {
+	// Dir is the home.
+	Dir string
+	// PID is the holder's process, 0 if it did not say.
+	PID int
+	// Address is where it listens, "" if it does not yet.
+	Address string
+}
+
+func (e *HeldError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the home %s is held by another server", e.Dir)
+	if e.PID != 0 {
+		fmt.Fprintf(&b, ", process %d", e.PID)
+	}
+	if e.Address != "" {
+		fmt.Fprintf(&b, ", listening on %s", e.Address)
+	}
+	return b.String()
+}
+
+// A client that looks whether a server runs holds the lock for an instant, which a server waits out.
+const (
+	lockTries = 10
+	lockPause = 20 * time.Millisecond
+)
+
+// Lock takes the home for this process until Release, or until the process ends however it ends. It fails with *HeldError
+// when another has it.
+func (h *Home) Lock() (*Lock, error) {
+	f, err := h.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the home: %w", err)
+	}
+	err = lockExclusive(f)
+	for try := 1; errors.Is(err, errHeld) && try < lockTries; try++ {
+		time.Sleep(lockPause)
+		err = lockExclusive(f)
+	}
+	if err == nil {
+		err = writePID(f)
+	}
+	switch {
+	case errors.Is(err, errHeld):
+		return nil, errors.Join(h.holder(f), f.Close())
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, err), f.Close())
+	}
+	return &Lock{Home: h, file: f}, nil
+}
+
+// holder says who has the lock.
+func (h *Home) holder(f *os.File) *HeldError {
+	held := &HeldError{Dir: h.dir}
+	content := make([]byte, 32)
+	n, _ := f.ReadAt(content, 0) // what cannot be read is not said
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(content[:n]))); err == nil {
+		held.PID = pid
+	}
+	if server, err := h.Server(); err == nil && (held.PID == 0 || server.PID == held.PID) {
+		held.PID, held.Address = server.PID, server.Address
+	}
+	return held
+}
+
+func writePID(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// Release gives the home back. A second Release does nothing.
+func (l *Lock) Release() error {
+	if err := l.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("release the home %s: %w", filepath.Base(l.dir), err)
+	}
+	return nil
+}
+
+// Running reports whether a server holds the home now.
+func (h *Home) Running() bool {
+	f, err := h.root.Open(lockFile)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	return errors.Is(lockShared(f), errHeld)
+}

@@ -1,0 +1,40 @@
+package home
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+)
+
+// Server says where a home's server listens.
+type Server struct {
+	// Address is its URL, "http://127.0.0.1:3000".
+	Address string `json:"address"`
+	PID     int    `json:"pid"`
+}
+
+// Server reads where the home's server listens, or did if it was killed: see [Home.Running]. It fails with fs.ErrNotExist
+// when it does not say.
+func (h *Home) Server() (Server, error) {
+	content, err := h.root.ReadFile(serverFile)
+	if err != nil {
+		return Server{}, fmt.Errorf("read the home's %s: %w", serverFile, err)
+	}
+	var server Server
+	if err := json.Unmarshal(content, &server); err != nil || server.Address == "" {
+		return Server{}, fmt.Errorf("the file %s names no server; delete it, or set MAESTRO_API_URL", filepath.Join(h.dir, serverFile))
+	}
+	return server, nil
+}
+
+// Announce says where the server listens, until Withdraw.
+func (l *Lock) Announce(server Server) error {
+	content, err := json.Marshal(server)
+	if err != nil {
+		return fmt.Errorf("announce the server: %w", err)
+	}
+	return l.write(serverFile, append(content, '\n'))
+}
+
+// Withdraw takes the announcement back.
+func (l *Lock) Withdraw() error { return l.remove(serverFile) }

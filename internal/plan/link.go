@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+)
+
+// link checks what tasks say of each other, and puts them in an order in which they can be made.
+func (p *parser) link() {
+	index := make(map[string]int, len(p.plan.Tasks))
+	for i, t := range p.plan.Tasks {
+		index[t.ID] = i
+	}
+	for _, r := range p.parents {
+		if _, known := index[r.to]; !known {
+			p.fault(r.line, r.pointer, "there is no task %q to be its parent", r.to)
+		}
+	}
+	for _, r := range p.dependencies {
+		if _, known := index[r.to]; !known {
+			p.fault(r.line, r.pointer, "there is no task %q to depend on", r.to)
+		}
+	}
+	if len(p.faults) > 0 {
+		return
+	}
+	w := walk{parser: p, index: index, state: make([]mark, len(p.plan.Tasks))}
+	for i := range p.plan.Tasks {
+		w.visit(i, "")
+	}
+	if len(p.faults) > 0 {
+		return
+	}
+	for _, r := range p.dependencies {
+		if p.within(index, r.task, r.to) {
+			p.fault(r.line, r.pointer, "task %q cannot wait for %q, which it is part of", p.plan.Tasks[r.task].ID, r.to)
+		}
+	}
+	sorted := make([]Task, len(w.order))
+	for i, at := range w.order {
+		sorted[i] = p.plan.Tasks[at]
+	}
+	p.plan.Tasks = sorted
+}
+
+// within reports whether the task is below the one with this id.
+func (p *parser) within(index map[string]int, task int, id string) bool {
+	for parent := p.plan.Tasks[task].Parent; parent != ""; parent = p.plan.Tasks[index[parent]].Parent {
+		if parent == id {
+			return true
+		}
+	}
+	return false
+}
+
+type mark int
+
+const (
+	unseen mark = iota
+	entered
+	left
+)
+
+// walk goes from each task to what must be made before it: its parent and its dependencies.
+type walk struct {
+	*parser
+	index map[string]int
+	state []mark
+	path  []step
+	order []int
+}
+
+// step is a task on the way, and why it was gone to.
+type step struct {
+	task int
+	why  string
+}
+
+func (w *walk) visit(task int, why string) {
+	switch w.state[task] {
+	case left:
+		return
+	case entered:
+		w.cycle(task, why)
+		return
+	case unseen:
+	}
+	w.state[task] = entered
+	w.path = append(w.path, step{task, why})
+	t := w.plan.Tasks[task]
+	if t.Parent != "" {
+		w.visit(w.index[t.Parent], "is part of")
+	}
+	for _, id := range t.Dependencies {
+		w.visit(w.index[id], "waits for")
+	}
+	w.path = w.path[:len(w.path)-1]
+	w.state[task] = left
+	w.order = append(w.order, task)
+}
+
+// cycle reports the circle that ends where it began.
+func (w *walk) cycle(task int, why string) {
+	from := slices.IndexFunc(w.path, func(s step) bool { return s.task == task })
+	var b strings.Builder
+	b.WriteString(w.plan.Tasks[task].ID)
+	for _, s := range w.path[from+1:] {
+		b.WriteString(" " + s.why + " " + w.plan.Tasks[s.task].ID + ", which")
+	}
+	b.WriteString(" " + why + " " + w.plan.Tasks[task].ID)
+	w.fault(w.plan.Tasks[task].Line, w.pointers[task], "a cycle: %s", b.String())
+}

@@ -1,0 +1,352 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Parse reads and checks a plan. What is wrong comes as *InvalidError, all of it at once.
+func Parse(content []byte) (*Plan, error) {
+	p := parser{lines: map[string]int{}}
+	p.document(content)
+	if len(p.faults) == 0 {
+		p.link()
+	}
+	if len(p.faults) > 0 {
+		slices.SortStableFunc(p.faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
+		return nil, &InvalidError{Faults: p.faults}
+	}
+	return &p.plan, nil
+}
+
+type parser struct {
+	plan   Plan
+	faults []Fault
+	// lines holds where each local id was given; pointers where each task stands, by its place in plan.Tasks.
+	lines    map[string]int
+	pointers []string
+	references
+}
+
+// references are the places that name another task.
+type references struct {
+	parents      []reference
+	dependencies []reference
+}
+
+type reference struct {
+	task    int // in plan.Tasks
+	to      string
+	line    int
+	pointer string
+}
+
+func (p *parser) fault(line int, pointer, format string, args ...any) {
+	p.faults = append(p.faults, Fault{Line: line, Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+func (p *parser) document(content []byte) {
+	switch {
+	case len(content) > MaxBytes:
+		p.fault(1, "", "a plan has at most %d bytes, this has %d", MaxBytes, len(content))
+		return
+	case !utf8.Valid(content):
+		p.fault(1, "", "a plan is UTF-8 text, and this is not")
+		return
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	var document, second yaml.Node
+	err := decoder.Decode(&document)
+	if errors.Is(err, io.EOF) {
+		p.fault(1, "", "the plan is empty")
+		return
+	}
+	if err == nil {
+		if err = decoder.Decode(&second); err == nil {
+			p.fault(second.Line, "", "a plan is one YAML document, and here a second one begins")
+			return
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		line := 1
+		if at := yamlLine.FindStringSubmatch(err.Error()); at != nil && at[1] != "" {
+			line, _ = strconv.Atoi(at[1]) // digits, as matched
+		}
+		p.fault(line, "", "this is not YAML: %s", yamlLine.ReplaceAllString(err.Error(), ""))
+		return
+	}
+	p.top(document.Content[0])
+}
+
+func (p *parser) top(node *yaml.Node) {
+	tasks := 0
+	p.object(node, "", map[string]func(*yaml.Node, string){
+		"name":        func(n *yaml.Node, at string) { p.plan.Name = p.line(n, at, maxName) },
+		"description": func(n *yaml.Node, at string) { p.plan.Description = p.text(n, at) },
+		"workingDir":  func(n *yaml.Node, at string) { p.plan.WorkingDir = p.line(n, at, 4096) },
+		"tasks":       func(n *yaml.Node, at string) { tasks = n.Line; p.tasks(n, at, "", 0) },
+	})
+	if len(p.faults) == 0 && len(p.plan.Tasks) == 0 {
+		p.fault(max(tasks, node.Line), "/tasks", "a plan needs tasks")
+	}
+}
+
+// tasks reads a list of tasks; parent is the local id of the one that it stands in.
+func (p *parser) tasks(node *yaml.Node, pointer, parent string, depth int) {
+	if depth > maxNested {
+		p.fault(node.Line, pointer, "tasks stand at most %d deep in each other", maxNested)
+		return
+	}
+	p.list(node, pointer, func(item *yaml.Node, at string) { p.task(item, at, parent, depth) })
+}
+
+func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
+	if len(p.plan.Tasks) == maxTasks {
+		p.fault(node.Line, pointer, "a plan has at most %d tasks", maxTasks)
+	}
+	if len(p.plan.Tasks) >= maxTasks {
+		return
+	}
+	index := len(p.plan.Tasks)
+	p.plan.Tasks = append(p.plan.Tasks, Task{})
+	p.pointers = append(p.pointers, pointer)
+	t := Task{Line: node.Line, Parent: parent}
+	var below *yaml.Node
+	whole := p.object(node, pointer, map[string]func(*yaml.Node, string){
+		"id":                 func(n *yaml.Node, at string) { t.ID = p.id(n, at) },
+		"title":              func(n *yaml.Node, at string) { t.Title = strings.TrimSpace(p.line(n, at, maxTitle)) },
+		"description":        func(n *yaml.Node, at string) { t.Description = p.text(n, at) },
+		"acceptanceCriteria": func(n *yaml.Node, at string) { t.AcceptanceCriteria = p.texts(n, at) },
+		"priority":           func(n *yaml.Node, at string) { t.Priority = p.priority(n, at) },
+		"initialPrompt":      func(n *yaml.Node, at string) { t.InitialPrompt = p.text(n, at) },
+		"skills":             func(n *yaml.Node, at string) { t.Skills = p.texts(n, at) },
+		"model":              func(n *yaml.Node, at string) { t.Model = p.line(n, at, maxName) },
+		"metadata":           func(n *yaml.Node, at string) { t.Metadata = p.metadata(n, at) },
+		"tasks":              func(n *yaml.Node, _ string) { below = n },
+		"parent": func(n *yaml.Node, at string) {
+			named := p.text(n, at)
+			if named == "" {
+				return
+			}
+			if parent != "" && named != parent {
+				p.fault(n.Line, at, "it stands among the tasks of %q and names %q as its parent", parent, named)
+				return
+			}
+			t.Parent = named
+			p.parents = append(p.parents, reference{index, named, n.Line, at})
+		},
+		"dependencies": func(n *yaml.Node, at string) {
+			p.list(n, at, func(item *yaml.Node, at string) {
+				if id := p.text(item, at); id != "" && !slices.Contains(t.Dependencies, id) {
+					t.Dependencies = append(t.Dependencies, id)
+					p.dependencies = append(p.dependencies, reference{index, id, item.Line, at})
+				}
+			})
+		},
+	})
+	if whole {
+		p.complete(&t, pointer)
+	}
+	p.plan.Tasks[index] = t
+	if below != nil {
+		if t.ID == "" && whole {
+			p.fault(node.Line, pointer, "a task with tasks in it needs an id")
+		}
+		p.tasks(below, pointer+"/tasks", t.ID, depth+1)
+	}
+}
+
+// complete reports what a task lacks.
+func (p *parser) complete(t *Task, pointer string) {
+	if t.ID == "" && !p.faulty(pointer+"/id") {
+		p.fault(t.Line, pointer+"/id", "a task needs an id, which is any short word that no other task of the plan has")
+	}
+	if t.Title == "" && !p.faulty(pointer+"/title") {
+		p.fault(t.Line, pointer+"/title", "task %q needs a title", t.ID)
+	}
+	if t.ID == "" {
+		return
+	}
+	if first, taken := p.lines[t.ID]; taken {
+		p.fault(t.Line, pointer+"/id", "the id %q is taken by the task in line %d", t.ID, first)
+		return
+	}
+	p.lines[t.ID] = t.Line
+}
+
+func (p *parser) faulty(pointer string) bool {
+	return slices.ContainsFunc(p.faults, func(f Fault) bool { return f.Pointer == pointer })
+}
+
+// object hands each member to the function of its key, and reports keys that have none or come twice. It answers whether
+// the node is an object at all.
+func (p *parser) object(node *yaml.Node, pointer string, members map[string]func(*yaml.Node, string)) bool {
+	if node.Kind != yaml.MappingNode {
+		p.fault(node.Line, pointer, "expected keys and values, found %s", kindOf(node))
+		return false
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		at := pointer + "/" + escape(key.Value)
+		read, known := members[key.Value]
+		first, again := seen[key.Value]
+		switch {
+		case !known:
+			p.fault(key.Line, at, "there is no key %q here%s", key.Value, suggestion(key.Value, members))
+		case again:
+			p.fault(key.Line, at, "%q was given in line %d already", key.Value, first)
+		case value.Tag == "!!null":
+		default:
+			read(value, at)
+		}
+		seen[key.Value] = key.Line
+	}
+	return true
+}
+
+func (p *parser) list(node *yaml.Node, pointer string, item func(*yaml.Node, string)) {
+	if node.Kind != yaml.SequenceNode {
+		p.fault(node.Line, pointer, "expected a list, found %s", kindOf(node))
+		return
+	}
+	for i, n := range node.Content {
+		item(n, pointer+"/"+strconv.Itoa(i))
+	}
+}
+
+func (p *parser) text(node *yaml.Node, pointer string) string {
+	if node.Kind != yaml.ScalarNode {
+		p.fault(node.Line, pointer, "expected a text, found %s", kindOf(node))
+		return ""
+	}
+	if strings.ContainsRune(node.Value, 0) {
+		p.fault(node.Line, pointer, "the text contains a NUL character")
+		return ""
+	}
+	return node.Value
+}
+
+func (p *parser) line(node *yaml.Node, pointer string, most int) string {
+	text := p.text(node, pointer)
+	if n := utf8.RuneCountInString(text); n > most {
+		p.fault(node.Line, pointer, "at most %d characters, this has %d", most, n)
+	}
+	if strings.ContainsFunc(strings.TrimSpace(text), unicode.IsControl) {
+		p.fault(node.Line, pointer, "this is one line of plain text, and it contains a control character")
+	}
+	return text
+}
+
+func (p *parser) texts(node *yaml.Node, pointer string) []string {
+	var texts []string
+	p.list(node, pointer, func(item *yaml.Node, at string) { texts = append(texts, p.text(item, at)) })
+	if len(texts) > maxList {
+		p.fault(node.Line, pointer, "at most %d entries, these are %d", maxList, len(texts))
+	}
+	return texts
+}
+
+func (p *parser) id(node *yaml.Node, pointer string) string {
+	id := p.line(node, pointer, maxID)
+	if strings.ContainsFunc(id, unicode.IsSpace) {
+		p.fault(node.Line, pointer, "the id %q contains a space", id)
+	}
+	return id
+}
+
+func (p *parser) priority(node *yaml.Node, pointer string) string {
+	priority := p.text(node, pointer)
+	if priority != "" && !slices.Contains([]string{"low", "medium", "high", "critical"}, priority) {
+		p.fault(node.Line, pointer, "%q is not a priority; it is low, medium, high or critical", priority)
+	}
+	return priority
+}
+
+func (p *parser) metadata(node *yaml.Node, pointer string) json.RawMessage {
+	if node.Kind != yaml.MappingNode {
+		p.fault(node.Line, pointer, "expected keys and values, found %s", kindOf(node))
+		return nil
+	}
+	if alias := aliasIn(node); alias != nil {
+		p.fault(alias.Line, pointer, "a plan uses no aliases")
+		return nil
+	}
+	var value map[string]any
+	err := node.Decode(&value)
+	if err == nil {
+		var text []byte
+		if text, err = json.Marshal(value); err == nil {
+			return text
+		}
+	}
+	p.fault(node.Line, pointer, "this cannot be written as a JSON object: %s", err)
+	return nil
+}
+
+// aliasIn finds an alias, which would let a short file stand for an endless one.
+func aliasIn(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node
+	}
+	for _, n := range node.Content {
+		if alias := aliasIn(n); alias != nil {
+			return alias
+		}
+	}
+	return nil
+}
+
+func kindOf(node *yaml.Node) string {
+	switch node.Kind {
+	case yaml.MappingNode:
+		return "keys and values"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias, and a plan uses none"
+	case yaml.ScalarNode:
+		if node.Value == "" {
+			return "nothing"
+		}
+	}
+	return "a text"
+}
+
+// suggestion names the key that was probably meant.
+func suggestion(key string, members map[string]func(*yaml.Node, string)) string {
+	meant, other := map[string]string{
+		"parentId": "parent", "dependsOn": "dependencies", "depends-on": "dependencies", "depends_on": "dependencies",
+		"criteria": "acceptanceCriteria", "acceptance_criteria": "acceptanceCriteria", "children": "tasks", "skillIds": "skills",
+		"project": "name", "prompt": "initialPrompt",
+	}[key]
+	if _, known := members[meant]; other && known {
+		return fmt.Sprintf("; did you mean %q?", meant)
+	}
+	keys := make([]string, 0, len(members))
+	for name := range members {
+		if strings.EqualFold(name, key) {
+			return fmt.Sprintf("; did you mean %q?", name)
+		}
+		keys = append(keys, name)
+	}
+	slices.Sort(keys)
+	return "; there are " + strings.Join(keys, ", ")
+}
+
+// escape writes a key as a part of a JSON pointer.
+func escape(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }

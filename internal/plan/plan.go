@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Plan is a project's tasks, as a file lists them.
+type Plan struct {
+	// Name, Description and WorkingDir are the project's, if the file gives them.
+	Name        string
+	Description string
+	WorkingDir  string
+	// Tasks stand in an order in which they can be made: parents and dependencies before those that name them.
+	Tasks []Task
+}
+
+// Task is one task of a plan. ID, Parent and Dependencies are local ids, which mean something in this plan only.
+type Task struct {
+	ID                 string
+	Title              string
+	Description        string
+	AcceptanceCriteria []string
+	Priority           string
+	Parent             string
+	Dependencies       []string
+	InitialPrompt      string
+	Skills             []string
+	Model              string
+	// Metadata is a JSON object, nil if there is none.
+	Metadata json.RawMessage
+	// Line is where the task begins in the file.
+	Line int
+}
+
+// Fault is one thing that is wrong with a plan.
+type Fault struct {
+	Line int `json:"line"`
+	// Pointer is the RFC 6901 location of what is wrong.
+	Pointer string `json:"pointer"`
+	Message string `json:"message"`
+}
+
+// String gives "line 3: …".
+func (f Fault) String() string { return fmt.Sprintf("line %d: %s", f.Line, f.Message) }
+
+// InvalidError holds every fault of a plan, in the order of its lines. Match it with errors.As.
+type InvalidError struct{ Faults []Fault }
+
+func (e *InvalidError) Error() string {
+	lines := make([]string, len(e.Faults))
+	for i, fault := range e.Faults {
+		lines[i] = fault.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// MaxBytes is the longest plan that Parse takes.
+const MaxBytes = 4 << 20
+
+// What the server takes.
+const (
+	maxTitle  = 200
+	maxName   = 200
+	maxID     = 100
+	maxList   = 1000
+	maxTasks  = 10_000
+	maxNested = 100
+)
