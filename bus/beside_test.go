@@ -374,3 +374,47 @@ func TestBackupAndRestore(t *testing.T) {
 		return nil
 	})
 }
+
+func TestSyncBringsADeadServerBack(t *testing.T) {
+	b := mustOpen(t, t.TempDir(), Always)
+	head := filled(t, b, 12)
+	b.embedded.stop()
+	if err := b.Append(t.Context(), head.Sequence, []events.Message{{Subject: "maestro.ev.p.task.1", Body: []byte("a")}}); !errors.Is(err, events.ErrUnknown) {
+		t.Fatalf("an append without a server: %v, expected ErrUnknown", err)
+	}
+	b.doubtful.Store(false) // even if nobody had appended meanwhile
+	if got, err := b.Sync(t.Context()); err != nil || got != head.Sequence {
+		t.Fatalf("sync: %d, %v, expected %d", got, err, head.Sequence)
+	}
+	filledOn := []events.Message{{Subject: "maestro.ev.p.task.1", Body: []byte("a")}}
+	if err := b.Append(t.Context(), head.Sequence, filledOn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnUnrecoverableLogIsNotReplacedByAnEmptyOne(t *testing.T) {
+	dir := t.TempDir()
+	b := mustOpen(t, dir, Always)
+	filled(t, b, 12)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	meta := filepath.Join(b.embedded.streamDir(StreamName), "meta.inf")
+	whole, err := os.ReadFile(meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(meta, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openAt(t, dir, Always); !errors.Is(err, events.ErrReadOnly) {
+		t.Fatalf("a log whose description is cut: %v, expected damage", err)
+	}
+	if err := os.WriteFile(meta, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := mustOpen(t, dir, Always)
+	if head, err := again.Sync(t.Context()); err != nil || head != 12 {
+		t.Fatalf("with the description back the head is %d, %v", head, err)
+	}
+}

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"maestro/events"
 )
 
 // Bus is the log, the blobs beside it, and the announcements of what was appended. It satisfies commands.Log.
@@ -87,7 +91,7 @@ func (b *Bus) attach(ctx context.Context) error {
 	if b.embedded != nil {
 		replicas = 1
 	}
-	if err := ensureStream(ctx, b.js, replicas); err != nil {
+	if err := ensureStream(ctx, b.js, replicas, b.mayCreate); err != nil {
 		return err
 	}
 	if b.blobs, err = openBlobs(ctx, b.js, replicas); err != nil {
@@ -108,6 +112,18 @@ func (b *Bus) attach(ctx context.Context) error {
 	}
 	b.acked.Store(head)
 	return nil
+}
+
+// mayCreate refuses to begin an empty log where the files of one are: the server left out what it could not recover.
+func (b *Bus) mayCreate() error {
+	if b.embedded == nil {
+		return nil
+	}
+	dir := b.embedded.streamDir(StreamName)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &events.DamageError{Sequence: 1, Why: "the server cannot recover the stream in " + dir + ", its log says why"}
 }
 
 // dial connects to the embedded server and goes on doing so whenever it was reopened. Nothing is kept for later while it is

@@ -40,10 +40,14 @@ func streamConfig(replicas int) jetstream.StreamConfig {
 	}
 }
 
-// ensureStream creates the stream if it is missing, and otherwise checks that it can keep the log's promises.
-func ensureStream(ctx context.Context, js jetstream.JetStream, replicas int) error {
+// ensureStream creates the stream if it is missing and mayCreate does not object, and otherwise checks that it can keep the log's
+// promises.
+func ensureStream(ctx context.Context, js jetstream.JetStream, replicas int, mayCreate func() error) error {
 	stream, err := js.Stream(ctx, StreamName)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if err := mayCreate(); err != nil {
+			return err
+		}
 		if _, err := js.CreateStream(ctx, streamConfig(replicas)); err != nil {
 			return fmt.Errorf("create the stream %s: %w", StreamName, full(err))
 		}

@@ -19,10 +19,10 @@ func (b *Bus) Sync(ctx context.Context) (uint64, error) {
 	}
 	if !b.doubtful.Load() {
 		head, err := b.lockedHead(ctx)
-		if err != nil {
+		if err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {
 			return 0, err
 		}
-		if head == b.acked.Load() {
+		if err == nil && head == b.acked.Load() {
 			if b.options.Durability == Always {
 				return head, nil
 			}
@@ -54,7 +54,7 @@ func (b *Bus) head(ctx context.Context) (uint64, error) {
 
 // reopen stops the server, makes all its files durable, starts it again and answers the head. Readers wait meanwhile. While
 // the disk is full the server is left running, so that the log can be read.
-func (b *Bus) reopen(ctx context.Context) (uint64, error) {
+func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	b.open.Lock()
 	defer b.open.Unlock()
 	if b.closed {
@@ -66,6 +66,11 @@ func (b *Bus) reopen(ctx context.Context) (uint64, error) {
 	}
 	b.reopens++
 	b.embedded.stop()
+	defer func() {
+		if err != nil {
+			b.doubtful.Store(true) // the next Sync tries again
+		}
+	}()
 	if err := b.embedded.start(ctx); err != nil {
 		return 0, fmt.Errorf("reopen the log: %w", err)
 	}
@@ -77,7 +82,7 @@ func (b *Bus) reopen(ctx context.Context) (uint64, error) {
 			return 0, fmt.Errorf("reopen the log: %w", err)
 		}
 	}
-	if err := ensureStream(ctx, b.js, 1); err != nil {
+	if err := ensureStream(ctx, b.js, 1, b.mayCreate); err != nil {
 		return 0, fmt.Errorf("reopen the log: %w", err)
 	}
 	// What the server restored of a batch that it found half committed.
@@ -85,8 +90,7 @@ func (b *Bus) reopen(ctx context.Context) (uint64, error) {
 	if err := b.blocks.sync(); err != nil {
 		return 0, fmt.Errorf("reopen the log: %w", full(err))
 	}
-	head, err := b.head(ctx)
-	if err != nil {
+	if head, err = b.head(ctx); err != nil {
 		return 0, err
 	}
 	b.acked.Store(head)
