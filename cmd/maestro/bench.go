@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api"
+	"maestro/api/client"
+	"maestro/bus"
+	"maestro/commands"
+	"maestro/internal/benchmark"
+)
+
+type benchOptions struct {
+	dir    string
+	rounds int
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	var o benchOptions
+	cmd := &cobra.Command{
+		Use: "bench", Short: "Measure this machine: the product against what it stands on, in turns", Args: takes(),
+		Long: `Measure the product against what JetStream, net/http and the system do without it: in the same run, on the same disk, in
+turns. Every figure is a ratio; it exits with 1 when one misses its goal.`,
+		RunE: running(func(ctx context.Context, _ []string) error { return a.bench(ctx, o) }),
+	}
+	cmd.Flags().StringVar(&o.dir, "dir", "", "a directory on the disk to measure; the current one if absent")
+	cmd.Flags().IntVar(&o.rounds, "rounds", 5, "how often product and baseline take turns")
+	return cmd
+}
+
+func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
+	if o.rounds < 1 || o.rounds > 1000 {
+		return usage("--rounds is a number from 1 to 1000, not %d", o.rounds)
+	}
+	if o.dir == "" {
+		o.dir = "."
+	}
+	dir, err := os.MkdirTemp(o.dir, "maestro-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	progress := a.stdout
+	if a.json {
+		progress = a.stderr
+	}
+	checks, err := benchmark.Run(ctx, benchmark.Options{Dir: dir, Rounds: o.rounds, Binary: binary, API: benchAPI, Progress: progress})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.writeJSON(struct {
+			Checks []benchmark.Check `json:"checks"`
+		}{checks})
+	}
+	var missed []string
+	for _, check := range checks {
+		if !check.OK {
+			missed = append(missed, check.Name)
+		}
+	}
+	if len(missed) > 0 {
+		return fmt.Errorf("missed: %s", strings.Join(missed, ", "))
+	}
+	return nil
+}
+
+// benchAPI makes the server's whole HTTP stack over a handler.
+func benchAPI(h *commands.Handler, b *bus.Bus, _, session string) (http.Handler, string, error) {
+	keys := api.Keys{AdminToken: []byte("bench"), ServerKey: []byte("bench")}
+	handler, err := api.New(api.Config{
+		Handler: h, Log: b, Blobs: b, Keys: keys, Version: version(), Now: time.Now, Hostname: hostname(), Platform: runtime.GOOS,
+	})
+	return handler, "Bearer " + api.SessionToken(keys.ServerKey, session, api.FirstGeneration), err
+}
+
+// baseline is what the binary does for the benchmark instead of anything else; it reports false for any other arguments.
+func baseline(args []string) (code int, ok bool) {
+	if len(args) != 1 {
+		return 0, false
+	}
+	switch args[0] {
+	case benchmark.EmptyRun:
+		return 0, true
+	case benchmark.OneHTTPCall:
+		c := client.New(os.Getenv("MAESTRO_API_URL"), os.Getenv("MAESTRO_TOKEN"))
+		defer c.Close()
+		if _, err := c.Do(context.Background(), "report:progress", map[string]string{"message": "one call"}, client.Options{}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1, true
+		}
+		return 0, true
+	}
+	return 0, false
+}
