@@ -147,12 +147,15 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // route leaves nothing to the mux that it would answer with a page: it redirects what is not a clean path.
 func (s *server) route(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.EscapedPath()
-	if strings.Contains(path, "//") || strings.Contains(path+"/", "/./") || strings.Contains(path+"/", "/../") || !strings.HasPrefix(path, "/") {
+	if !isClean(r.URL.EscapedPath()) {
 		s.unknown(w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
+}
+
+func isClean(path string) bool {
+	return strings.HasPrefix(path, "/") && !strings.Contains(path, "//") && !strings.Contains(path+"/", "/./") && !strings.Contains(path+"/", "/../")
 }
 
 // unknown answers for paths that lead nowhere, and for methods that a path does not take.
@@ -177,6 +180,9 @@ func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 func (s *server) methods(r *http.Request) []string {
 	if strings.HasPrefix(r.URL.Path, commandsPath) {
 		return []string{http.MethodPost}
+	}
+	if !isClean(r.URL.EscapedPath()) {
+		return nil
 	}
 	var allowed []string
 	probe := *r

@@ -287,7 +287,17 @@ func (s *server) patchSession(ctx context.Context, c *call, in *sessionID) (sess
 	if err != nil {
 		return sessionBody{}, err
 	}
-	if err := s.doAll(ctx, c, c.by, s.projectOfSession(in.ID), steps); err != nil {
+	// Registering would make a session that is not known; a PATCH does not.
+	var project string
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(in.ID); x != nil {
+			project = x.ProjectID
+		}
+	})
+	if project == "" {
+		return sessionBody{}, notFound("Session", in.ID)
+	}
+	if err := s.doAll(ctx, c, c.by, project, steps); err != nil {
 		return sessionBody{}, err
 	}
 	return s.showSession(c, in.ID)

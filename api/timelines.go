@@ -40,17 +40,9 @@ type taskEntryAnswer struct {
 	Type      string `json:"type"`
 }
 
-type sessionTimelineOf struct {
-	sessionID
-	timelineLimit
-}
-
-type taskTimelineOf struct {
-	taskID
-	timelineLimit
-}
-
-type timelineLimit struct {
+// timelineOf asks for the timeline of a session or a task.
+type timelineOf struct {
+	ID    string `path:"id" doc:"whose"`
 	Limit string `query:"limit" doc:"only so many, the newest"`
 }
 
@@ -62,7 +54,7 @@ func (s *server) timelineRoutes() {
 	write(s, op{method: http.MethodPost, path: "/api/tasks/{id}/timeline", name: "task-timeline-add", summary: "Put an entry about a task on a session's timeline", body: newTaskEntry{}}, s.addTaskEntry)
 }
 
-func (l timelineLimit) number() (int, error) {
+func (l timelineOf) number() (int, error) {
 	if l.Limit == "" {
 		return 0, nil
 	}
@@ -73,7 +65,7 @@ func (l timelineLimit) number() (int, error) {
 	return n, nil
 }
 
-func sessionTimeline(v view, in *sessionTimelineOf) (func() []projections.EntryView, error) {
+func sessionTimeline(v view, in *timelineOf) (func() []projections.EntryView, error) {
 	limit, err := in.number()
 	if err != nil {
 		return nil, err
@@ -86,7 +78,7 @@ func sessionTimeline(v view, in *sessionTimelineOf) (func() []projections.EntryV
 	return func() []projections.EntryView { return timeline.Views(limit, nil) }, nil
 }
 
-func taskTimeline(v view, in *taskTimelineOf) (func() []projections.EntryView, error) {
+func taskTimeline(v view, in *timelineOf) (func() []projections.EntryView, error) {
 	limit, err := in.number()
 	if err != nil {
 		return nil, err

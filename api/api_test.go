@@ -1,0 +1,288 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"maestro/api"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// memoryLog is a log that never fails.
+type memoryLog struct {
+	mu       sync.Mutex
+	messages []events.Message
+}
+
+func (l *memoryLog) Append(_ context.Context, after uint64, messages []events.Message) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if uint64(len(l.messages)) != after {
+		return events.ErrConflict
+	}
+	l.messages = append(l.messages, messages...)
+	return nil
+}
+
+func (l *memoryLog) Sync(context.Context) (uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return uint64(len(l.messages)), nil
+}
+
+func (l *memoryLog) Read(_ context.Context, from, to uint64, yield func(events.Message) error) error {
+	l.mu.Lock()
+	messages := l.messages
+	l.mu.Unlock()
+	for s := from; s <= to; s++ {
+		if s > uint64(len(messages)) {
+			return &events.DamageError{Sequence: s, Why: "missing"}
+		}
+		if err := yield(messages[s-1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *memoryLog) head() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return uint64(len(l.messages))
+}
+
+// memoryBlobs keeps blobs by digest.
+type memoryBlobs struct {
+	mu    sync.Mutex
+	blobs map[string][]byte
+}
+
+func (b *memoryBlobs) PutBlob(_ context.Context, blob []byte) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	digest := "sha256-" + events.BodyHash(blob).String()
+	b.blobs[digest] = bytes.Clone(blob)
+	return digest, nil
+}
+
+func (b *memoryBlobs) Blob(_ context.Context, digest string) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if blob, ok := b.blobs[digest]; ok {
+		return blob, nil
+	}
+	return nil, errors.New("no such blob")
+}
+
+const adminToken = "the-admin-token"
+
+var serverKey = []byte("0123456789abcdef0123456789abcdef")
+
+// world is a server with its log, and a plain client.
+type world struct {
+	*testing.T
+	log     *memoryLog
+	handler *commands.Handler
+	api     http.Handler
+	url     string
+	client  *http.Client
+}
+
+func open(t *testing.T, change func(*api.Config)) *world {
+	t.Helper()
+	log := &memoryLog{}
+	blobs := &memoryBlobs{blobs: map[string][]byte{}}
+	handler, err := commands.Open(t.Context(), commands.Config{Log: log, Blobs: blobs, Now: time.Now, After: time.After})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := api.Config{
+		Handler: handler, Log: log, Blobs: blobs, Keys: api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
+		Hostname: "box", Platform: "linux", Version: "test", AllowOrigins: []string{"https://page.example"},
+	}
+	if change != nil {
+		change(&config)
+	}
+	h, err := api.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	w := &world{T: t, log: log, handler: handler, api: h, url: server.URL, client: &http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(func() {
+		w.client.CloseIdleConnections()
+		server.Close()
+		handler.Close()
+	})
+	return w
+}
+
+func authOff(c *api.Config) { c.AuthOff = true }
+
+// reply is what the server said.
+type reply struct {
+	*testing.T
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send makes a request; token "" sends none, header pairs follow.
+func (w *world) send(method, path, token, body string, header ...string) reply {
+	w.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(w.Context(), method, w.url+path, reader)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		switch {
+		case header[i] == "Host":
+			req.Host = header[i+1]
+		case header[i+1] == "":
+			req.Header.Del(header[i])
+		default:
+			req.Header.Set(header[i], header[i+1])
+		}
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		w.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.Fatalf("%s %s: %v", method, path, err)
+	}
+	return reply{w.T, resp.StatusCode, resp.Header, answer}
+}
+
+// object reads the reply as a JSON object.
+func (r reply) object() map[string]any {
+	r.Helper()
+	var object map[string]any
+	if err := json.Unmarshal(r.body, &object); err != nil {
+		r.Fatalf("status %d, not a JSON object: %s", r.status, r.body)
+	}
+	return object
+}
+
+func (r reply) array() []any {
+	r.Helper()
+	var array []any
+	if err := json.Unmarshal(r.body, &array); err != nil || array == nil {
+		r.Fatalf("status %d, not a JSON array: %s", r.status, r.body)
+	}
+	return array
+}
+
+// at walks into a JSON value by keys.
+func (r reply) at(keys ...string) any {
+	r.Helper()
+	var value any = r.object()
+	for _, key := range keys {
+		object, ok := value.(map[string]any)
+		if !ok {
+			r.Fatalf("no %v in %s", keys, r.body)
+		}
+		value = object[key]
+	}
+	return value
+}
+
+func (r reply) text(keys ...string) string {
+	r.Helper()
+	text, ok := r.at(keys...).(string)
+	if !ok {
+		r.Fatalf("no text at %v in %s", keys, r.body)
+	}
+	return text
+}
+
+func (r reply) is(status int) reply {
+	r.Helper()
+	if r.status != status {
+		r.Fatalf("status %d, expected %d: %s", r.status, status, r.body)
+	}
+	return r
+}
+
+// refused checks the whole form of an error.
+func (r reply) refused(status int, code, message string) reply {
+	r.Helper()
+	r.is(status)
+	o := r.object()
+	if o["error"] != true || o["code"] != code || !strings.Contains(r.text("message"), message) {
+		r.Errorf("expected %s with %q, got %s", code, message, r.body)
+	}
+	for _, key := range []string{"message", "why", "next"} {
+		if text, ok := o[key].(string); !ok || text == "" {
+			r.Errorf("an error says %s: %s", key, r.body)
+		}
+	}
+	if got := r.header.Get("Content-Type"); got != "application/json; charset=utf-8" {
+		r.Errorf("an error of type %q", got)
+	}
+	return r
+}
+
+// do asks for a command.
+func (w *world) do(token, id, body string, header ...string) reply {
+	w.Helper()
+	return w.send(http.MethodPost, "/api/commands/"+id, token, body, header...)
+}
+
+// project, task and session make what a test begins with, as the admin.
+func (w *world) project() string {
+	w.Helper()
+	return w.do(adminToken, "project:create", `{"name":"P"}`).is(200).text("event", "data", "projectId")
+}
+
+func (w *world) task(project string) string {
+	w.Helper()
+	return w.do(adminToken, "task:create", `{"project":"`+project+`","title":"T"}`).is(200).text("event", "data", "taskId")
+}
+
+// session spawns by a token and gives the session's id and secret.
+func (w *world) session(by, project, task, fields string) (id, token string) {
+	w.Helper()
+	r := w.do(by, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]`+fields+`}`).is(200)
+	return r.text("event", "data", "sessionId"), r.text("token")
+}
+
+// views gives the encoded state, to see that nothing changed.
+func (w *world) views() string {
+	w.Helper()
+	var encoded []byte
+	w.handler.View(func(s *projections.State) {
+		var err error
+		if encoded, err = s.Encode(); err != nil {
+			w.Fatal(err)
+		}
+	})
+	return string(encoded)
+}

@@ -1,0 +1,57 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"maestro/api"
+	"maestro/commands"
+)
+
+// BenchmarkReport is the hot route without the network: a session's report, permitted, decided, appended and answered.
+func BenchmarkReport(b *testing.B) {
+	log := &memoryLog{}
+	handler, err := commands.Open(b.Context(), commands.Config{Log: log, Now: time.Now, After: time.After})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer handler.Close()
+	h, err := api.New(api.Config{Handler: handler, Log: log, Keys: api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var keys atomic.Int64
+	do := func(token, id, body string) string {
+		r := httptest.NewRequest(http.MethodPost, "http://localhost/api/commands/"+id, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Idempotency-Key", fmt.Sprint("k", keys.Add(1)))
+		recorder := httptest.NewRecorder()
+		h.ServeHTTP(recorder, r)
+		if recorder.Code != http.StatusOK {
+			b.Fatal(recorder.Code, recorder.Body)
+		}
+		return recorder.Body.String()
+	}
+	cut := func(text, from string) string {
+		_, rest, _ := strings.Cut(text, from)
+		id, _, _ := strings.Cut(rest, `"`)
+		return id
+	}
+	project := cut(do(adminToken, "project:create", `{"name":"P"}`), `"projectId":"`)
+	task := cut(do(adminToken, "task:create", `{"project":"`+project+`","title":"T"}`), `"taskId":"`)
+	token := cut(do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`), `"token":"`)
+	b.SetParallelism(128)
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			do(token, "report:progress", `{"message":"Implementing authentication endpoints","taskIds":["`+task+`"]}`)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"maestro/api"
+	"maestro/commands"
+	"maestro/events"
+)
+
+// brokenLog refuses every append with an error.
+type brokenLog struct {
+	memoryLog
+	err error
+}
+
+func (l *brokenLog) Append(context.Context, uint64, []events.Message) error { return l.err }
+
+func TestAServerThatCannotWrite(t *testing.T) {
+	for name, cause := range map[string]error{"a full disk": events.ErrFull, "a damaged log": &events.DamageError{Sequence: 1, Why: "planted"}} {
+		log := &brokenLog{err: cause}
+		handler, err := commands.Open(t.Context(), commands.Config{Log: log, Now: time.Now, After: time.After})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(handler.Close)
+		w := open(t, func(c *api.Config) { c.Handler, c.Log = handler, log })
+		w.send(http.MethodGet, "/readyz", "", "").is(200)
+		for _, r := range []reply{w.do(adminToken, "project:create", `{"name":"x"}`), w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"x"}`)} {
+			r.refused(503, "UNAVAILABLE", "no writes")
+			if r.header.Get("Retry-After") == "" {
+				t.Errorf("%s: no Retry-After", name)
+			}
+		}
+		if r := w.send(http.MethodGet, "/readyz", "", "").refused(503, "UNAVAILABLE", ""); !strings.Contains(r.text("why"), cause.Error()) {
+			t.Errorf("%s: readyz says %s", name, r.body)
+		}
+		w.send(http.MethodGet, "/healthz", "", "").is(200)
+		w.send(http.MethodGet, "/api/projects", adminToken, "").is(200)
+	}
+}
+
+func TestWhatNobodyForesawIsNotShown(t *testing.T) {
+	w := open(t, func(c *api.Config) {
+		c.Backup = func(context.Context, io.Writer, events.Head) error { return errors.New("password=hunter2") }
+	})
+	r := w.send(http.MethodGet, "/api/backup", adminToken, "").refused(500, "INTERNAL_ERROR", "")
+	if strings.Contains(string(r.body), "hunter2") {
+		t.Errorf("an inner error is shown: %s", r.body)
+	}
+}
+
+func TestAStreamThatBreaksOffIsSeenToBeCut(t *testing.T) {
+	w := open(t, func(c *api.Config) {
+		c.Backup = func(_ context.Context, out io.Writer, _ events.Head) error {
+			_, err := out.Write(make([]byte, 1<<20))
+			return errors.Join(err, errors.New("the disk went away"))
+		}
+	})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/api/backup", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+adminToken)
+	resp, err := w.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+		t.Error("half a backup looks whole")
+	}
+}
+
+func TestNewRefusesWhatCannotWork(t *testing.T) {
+	handler, err := commands.Open(t.Context(), commands.Config{Log: &memoryLog{}, Now: time.Now, After: time.After})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer handler.Close()
+	for name, config := range map[string]api.Config{
+		"nothing":     {},
+		"no log":      {Handler: handler, Keys: api.Keys{AdminToken: []byte("a"), ServerKey: []byte("b")}},
+		"no token":    {Handler: handler, Log: &memoryLog{}, Keys: api.Keys{ServerKey: []byte("b")}},
+		"no key":      {Handler: handler, Log: &memoryLog{}, Keys: api.Keys{AdminToken: []byte("a")}},
+		"a dead link": {Log: &memoryLog{}},
+	} {
+		if _, err := api.New(config); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+}
