@@ -1,0 +1,85 @@
+# Maestro. `make` lists what there is; `make ci` is what has to pass.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO            ?= go
+TOOLS         := $(CURDIR)/.tools
+GOLANGCI      := v2.15.0
+GOFUMPT       := v0.12.0
+GOLANGCI_LINT := $(TOOLS)/bin/golangci-lint
+GOFUMPT_BIN   := $(TOOLS)/bin/gofumpt
+
+# TEST_TIMEOUT bounds each package's tests; SIM and SOAK bound the simulations.
+TEST_TIMEOUT ?= 10m
+PURE         := ./events ./projections ./commands
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
+
+.PHONY: build
+build: ## build bin/maestro
+	$(GO) build -trimpath -o bin/maestro ./cmd/maestro
+
+.PHONY: demo
+demo: build ## show the main job in a temporary home: a plan, four agents, a server that is killed
+	bin/maestro demo
+
+.PHONY: test
+test: ## run all tests under the race detector
+	$(GO) test -race -timeout $(TEST_TIMEOUT) ./...
+
+.PHONY: ci
+ci: fmt-check vet lint check-generated test demo ## everything that has to pass, as .ci/run does
+	@echo "ci: all passed"
+
+.PHONY: fmt
+fmt: $(GOFUMPT_BIN)-$(GOFUMPT) ## format the Go files
+	$(GOFUMPT_BIN) -w .
+
+.PHONY: fmt-check
+fmt-check: $(GOFUMPT_BIN)-$(GOFUMPT) ## fail when a Go file is not formatted
+	@unformatted=$$($(GOFUMPT_BIN) -l .); \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run 'make fmt':"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT)-$(GOLANGCI) ## the linters of .golangci.yml
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: generate
+generate: ## write docs/events.md and docs/permissions.md from the code
+	$(GO) run ./internal/docgen
+
+.PHONY: check-generated
+check-generated: ## fail when a generated file is not what the code says
+	$(GO) run ./internal/docgen -check
+
+.PHONY: golden
+golden: ## write the golden files anew; look at the difference before you commit it
+	$(GO) test ./events ./projections -update
+
+.PHONY: fuzz
+fuzz: ## fuzz the decoders, a minute each
+	$(GO) test ./events -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime 1m
+	$(GO) test ./events -run '^$$' -fuzz '^FuzzAppendString$$' -fuzztime 1m
+	$(GO) test ./projections -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime 1m
+
+.PHONY: bench
+bench: build ## measure: the pure packages by themselves, then the product against what it stands on
+	$(GO) test -run '^$$' -bench . -benchmem $(PURE)
+	bin/maestro bench
+
+# A tool is built by the Go command from its source, through the module proxy and its checksums, once a version.
+$(GOLANGCI_LINT)-$(GOLANGCI):
+	GOBIN=$(TOOLS)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+	touch $@
+
+$(GOFUMPT_BIN)-$(GOFUMPT):
+	GOBIN=$(TOOLS)/bin $(GO) install mvdan.cc/gofumpt@$(GOFUMPT)
+	touch $@
