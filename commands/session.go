@@ -452,6 +452,7 @@ func ResolveStrategy(role events.Role, strategy events.Strategy) (events.Strateg
 			return events.StrategyDefault, nil
 		case events.StrategyDefault, events.StrategyBatching, events.StrategyDAG:
 			return strategy, nil
+		case events.StrategyQueue, events.StrategyTree:
 		}
 		return "", invalid("/strategy", "an orchestrator's strategy must be default, intelligent-batching or dag")
 	}
@@ -460,6 +461,7 @@ func ResolveStrategy(role events.Role, strategy events.Strategy) (events.Strateg
 		return events.StrategySimple, nil
 	case events.StrategySimple, events.StrategyQueue, events.StrategyTree:
 		return strategy, nil
+	case events.StrategyDefault, events.StrategyBatching, events.StrategyDAG:
 	}
 	return "", invalid("/strategy", "strategy must be \"simple\", \"queue\", or \"tree\"")
 }

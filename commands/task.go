@@ -102,9 +102,11 @@ func (x *UpdateTask) project(s *projections.State, by Actor) string {
 func (x *CompleteTask) project(s *projections.State, by Actor) string {
 	return ofTask(s, by, x.In, x.TaskID)
 }
+
 func (x *BlockTask) project(s *projections.State, by Actor) string {
 	return ofTask(s, by, x.In, x.TaskID)
 }
+
 func (x *ReopenTask) project(s *projections.State, by Actor) string {
 	return ofTask(s, by, x.In, x.TaskID)
 }

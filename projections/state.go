@@ -223,4 +223,5 @@ type fact struct {
 func missing(kind, id string) error {
 	return fmt.Errorf("it speaks of the %s %q, which does not exist", kind, id)
 }
+
 func exists(kind, id string) error { return fmt.Errorf("it creates the %s %q, which exists", kind, id) }
