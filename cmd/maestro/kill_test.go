@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"maestro/api/client"
+	"maestro/api/export"
+	"maestro/commands"
+	"maestro/events"
+)
+
+var killRounds = flag.Int("kill-rounds", 3, "how often the server is killed with -9 under load")
+
+const reporters = 32
+
+// killed is a server that is killed and comes back, and what it acknowledged.
+type killed struct {
+	t       *testing.T
+	home    string
+	address string
+	process *exec.Cmd
+	stderr  strings.Builder
+	up      atomic.Pointer[chan struct{}] // closed when the server answers again
+
+	mu    sync.Mutex
+	acked map[string]client.Answer // by event id
+	count atomic.Int64
+}
+
+// TestKilledServerLosesNothing kills the real server with -9 under 32 concurrent reporters, each of whom repeats what was not
+// answered with the same key. Every acknowledged report must be in the log exactly once, where it was acknowledged; the audit
+// must be clean; and the views rebuilt from an export must be the server's, byte for byte.
+func TestKilledServerLosesNothing(t *testing.T) {
+	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}}
+	k.start()
+	t.Cleanup(func() { _ = k.process.Process.Kill(); _ = k.process.Wait() })
+	sessions := k.sessions()
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	for round := range *killRounds {
+		before := k.count.Load()
+		stop := make(chan struct{})
+		var all sync.WaitGroup
+		for i, session := range sessions {
+			all.Go(func() { k.report(session, fmt.Sprintf("%d-%d", round, i), stop) })
+		}
+		k.waitFor(before + 50 + random.Int64N(1500))
+		down := make(chan struct{})
+		k.up.Store(&down)
+		if err := k.process.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = k.process.Wait()
+		k.start()
+		close(down)
+		k.waitFor(k.count.Load() + 2*reporters)
+		close(stop)
+		all.Wait()
+		k.judge(round)
+	}
+}
+
+// start starts the server at its address and waits until it answers.
+func (k *killed) start() {
+	k.t.Helper()
+	binary, err := exec.LookPath("maestro")
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	listen := "127.0.0.1:0"
+	if k.address != "" {
+		listen = strings.TrimPrefix(k.address, "http://")
+	}
+	k.process = exec.Command(binary, "serve", "--listen", listen)
+	k.process.Env = append(os.Environ(), "MAESTRO_HOME="+k.home)
+	k.process.Stderr = &k.stderr
+	stdout, err := k.process.StdoutPipe()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if err := k.process.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	// The server says that it listens in its first line.
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		k.t.Fatalf("the server did not start: %v\n%s", err, k.stderr.String())
+	}
+	_, rest, _ := strings.Cut(line, "listening on ")
+	k.address, _, _ = strings.Cut(rest, " ")
+	ready := make(chan struct{})
+	close(ready)
+	k.up.CompareAndSwap(nil, &ready)
+}
+
+func (k *killed) admin() *client.Client {
+	token, err := os.ReadFile(filepath.Join(k.home, "admin.token"))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return client.New(k.address, strings.TrimSpace(string(token)))
+}
+
+// reporter is a session with its secret and its task.
+type reporter struct {
+	client *client.Client
+	task   string
+}
+
+// sessions spawns a session with a task of its own for each reporter.
+func (k *killed) sessions() []reporter {
+	k.t.Helper()
+	admin := k.admin()
+	made := func(id string, body any) (map[string]any, client.Answer) {
+		answer, err := admin.Do(k.t.Context(), id, body, client.Options{})
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		var event struct {
+			Data map[string]any `json:"data"`
+		}
+		if err := json.Unmarshal(answer.Event, &event); err != nil {
+			k.t.Fatal(err)
+		}
+		return event.Data, answer
+	}
+	project, _ := made("project:create", map[string]any{"name": "Killed"})
+	all := make([]reporter, reporters)
+	for i := range all {
+		task, _ := made("task:create", map[string]any{"project": project["projectId"], "title": fmt.Sprint("Task ", i)})
+		_, spawned := made("session:spawn", map[string]any{"project": project["projectId"], "taskIds": []any{task["taskId"]}})
+		all[i] = reporter{client.New(k.address, spawned.Token), task["taskId"].(string)}
+	}
+	return all
+}
+
+// report reports until it is told to stop; what was not answered is asked again with the same key.
+func (k *killed) report(r reporter, prefix string, stop <-chan struct{}) {
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		key := fmt.Sprintf("%s-%d", prefix, i)
+		answer, err := k.untilAnswered(r, key)
+		if err != nil {
+			k.t.Errorf("report %s: %v", key, err)
+			return
+		}
+		var event struct {
+			ID string `json:"id"`
+		}
+		if err := json.Unmarshal(answer.Event, &event); err != nil {
+			k.t.Errorf("report %s: %v", key, err)
+			return
+		}
+		k.mu.Lock()
+		k.acked[event.ID] = answer
+		k.mu.Unlock()
+		k.count.Add(1)
+	}
+}
+
+func (k *killed) untilAnswered(r reporter, key string) (client.Answer, error) {
+	body := map[string]any{"message": "report " + key, "taskIds": []string{r.task}}
+	for {
+		up := *k.up.Load()
+		answer, err := r.client.Do(k.t.Context(), "report:progress", body, client.Options{Key: key})
+		var away *client.ConnectionError
+		var refused *client.Error
+		switch {
+		case errors.As(err, &away), errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable:
+			select {
+			case <-up:
+			case <-k.t.Context().Done():
+				return answer, k.t.Context().Err()
+			}
+		default:
+			return answer, err
+		}
+	}
+}
+
+// waitFor waits until so many reports were acknowledged.
+func (k *killed) waitFor(n int64) {
+	k.t.Helper()
+	deadline := time.After(2 * time.Minute)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for k.count.Load() < n {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			k.t.Fatalf("only %d of %d reports were acknowledged\n%s", k.count.Load(), n, k.stderr.String())
+		}
+	}
+}
+
+// judge holds the log against what was acknowledged, and the server's views against a rebuilding.
+func (k *killed) judge(round int) {
+	k.t.Helper()
+	admin := k.admin()
+	var verdict commands.Verdict
+	if _, err := admin.Get(k.t.Context(), "/api/audit/verify", nil, &verdict); err != nil {
+		k.t.Fatal(err)
+	}
+	for _, fault := range verdict.Faults {
+		k.t.Errorf("round %d: sequence %d: %s", round, fault.Sequence, fault.What)
+	}
+	rebuilt, at := k.rebuild(admin)
+	if rebuilt.Views != verdict.Views || rebuilt.Head != verdict.Head || len(rebuilt.Faults) > 0 {
+		k.t.Errorf("round %d: rebuilt from an export: %+v\nthe server's: %+v", round, rebuilt, verdict)
+	}
+	for id, answer := range k.acked {
+		if places := at[id]; len(places) != 1 || places[0] != answer.Sequence {
+			k.t.Errorf("round %d: event %s was acknowledged at %d and stands at %v", round, id, answer.Sequence, places)
+		}
+	}
+	k.t.Logf("round %d: %d acknowledged, %d in the log, views %s", round, len(k.acked), verdict.Events, verdict.Views)
+}
+
+// rebuild judges an export without the server, and gives where each event stands in it.
+func (k *killed) rebuild(admin *client.Client) (commands.Verdict, map[string][]uint64) {
+	k.t.Helper()
+	body, err := admin.Stream(k.t.Context(), "/api/audit/export", url.Values{})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer body.Close()
+	text, err := io.ReadAll(body)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	at := map[string][]uint64{}
+	for line := range strings.Lines(string(text)) {
+		l, err := export.ReadLine([]byte(strings.TrimSuffix(line, "\n")))
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		event, err := events.Decode(l.Body())
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		at[event.ID.String()] = append(at[event.ID.String()], l.Sequence)
+	}
+	verdict, err := export.VerifyExport(strings.NewReader(string(text)), nil)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return verdict, at
+}
