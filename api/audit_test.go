@@ -235,3 +235,18 @@ func TestBackup(t *testing.T) {
 	}
 	open(t, nil).send(http.MethodGet, "/api/backup", adminToken, "").refused(404, "NOT_FOUND", "")
 }
+
+// TestALineHoldsEveryBody: also one that is no JSON, or has a line break, leaves the server byte for byte.
+func TestALineHoldsEveryBody(t *testing.T) {
+	for _, body := range []string{`{"a":"<&>\u2028"}`, "{\n}", "not JSON", "", "\xff\x00", `"text"`} {
+		m := events.Message{Sequence: 7, Subject: "maestro.ev.p.task.t", Body: []byte(body)}
+		text := export.Append(nil, m, events.Hash{1})
+		if bytes.Count(text, []byte("\n")) != 1 {
+			t.Errorf("%q is more than a line: %q", body, text)
+		}
+		line, err := export.ReadLine(text)
+		if err != nil || string(line.Body()) != body || line.Sequence != 7 || line.Subject != m.Subject || line.Hash != (events.Hash{1}) {
+			t.Errorf("%q came back as %q: %v", body, line.Body(), err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 
 	"maestro/api"
 	"maestro/api/client"
+	"maestro/api/export"
 	"maestro/commands"
 	"maestro/events"
 )
@@ -226,6 +228,18 @@ func TestTheClient(t *testing.T) {
 	stranger := client.New(foreign.URL, "")
 	defer stranger.Close()
 	if _, err := stranger.Do(t.Context(), "project:create", nil, client.Options{}); !asError(err, &said) || said.Code != "HTTP_ERROR" {
+		t.Errorf("%#v", err)
+	}
+	stream, err := c.Stream(t.Context(), "/api/audit/export", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict, err := export.VerifyExport(stream, nil)
+	if err != nil || len(verdict.Faults) > 0 || verdict.Events != 1 {
+		t.Errorf("a streamed export: %+v %v", verdict, err)
+	}
+	_ = stream.Close()
+	if _, err := c.Stream(t.Context(), "/api/audit/export", url.Values{"from": {"x"}}); !asError(err, &said) || said.Status != 400 || said.Error() == "" {
 		t.Errorf("%#v", err)
 	}
 	var head events.Head

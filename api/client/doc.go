@@ -1,5 +1,5 @@
 // Package client speaks to a Maestro server over HTTP: commands by their one route, reads, and streams.
 //
-// It imports nothing of ours but events. It never retries: a command repeated with the same key is the same command, and
+// It imports nothing of ours. It never retries: a command repeated with the same key is the same command, and
 // whoever called knows whether to ask again, to keep it, or to give up. Start reading at [Client.Do].
 package client

@@ -1,0 +1,38 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// TestEveryRouteDocumentsItself keeps the document of the API whole, before there is a route that publishes it.
+func TestEveryRouteDocumentsItself(t *testing.T) {
+	s := &server{mux: http.NewServeMux()}
+	s.huma = newHuma(s.mux, "test")
+	s.routes()
+	document := s.huma.OpenAPI()
+	if _, err := json.Marshal(document); err != nil {
+		t.Fatal(err)
+	}
+	if len(document.Paths) < 20 {
+		t.Errorf("%d paths", len(document.Paths))
+	}
+	for path, item := range document.Paths {
+		for _, operation := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+			if operation == nil {
+				continue
+			}
+			if operation.Summary == "" || operation.OperationID == "" {
+				t.Errorf("%s %s says nothing of itself", operation.Method, path)
+			}
+			for _, parameter := range operation.Parameters {
+				if parameter.In == "query" && parameter.Description == "" {
+					t.Errorf("%s %s: nothing is said of %s", operation.Method, path, parameter.Name)
+				}
+			}
+		}
+	}
+}
