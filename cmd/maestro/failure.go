@@ -114,6 +114,9 @@ func explain(err error) explained {
 		if len(said.Details) > 0 && json.Unmarshal(said.Details, &e.details) != nil {
 			e.details["details"] = said.Details
 		}
+		if said.Status == http.StatusUnauthorized {
+			e.next = "check MAESTRO_TOKEN; without it, the user's token of the home counts (MAESTRO_HOME)"
+		}
 		e.detail("rule", said.Rule)
 		e.detail("pointer", said.Pointer)
 		return e

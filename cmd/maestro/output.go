@@ -145,12 +145,13 @@ func acts(r rune) bool {
 
 // escaped writes in JSON with \u what a terminal would act on: the value stays what it is.
 func escaped(text []byte) []byte {
-	if !bytes.ContainsFunc(text, acts) {
+	unsafe := func(r rune) bool { return r != '\n' && r != utf8.RuneError && acts(r) }
+	if !bytes.ContainsFunc(text, unsafe) {
 		return text
 	}
 	var b bytes.Buffer
 	for _, r := range string(text) {
-		if r != utf8.RuneError && acts(r) {
+		if unsafe(r) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 			continue
 		}

@@ -26,7 +26,7 @@ func (a *app) sessionList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List sessions", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			query := url.Values{}
+			query := url.Values{"brief": {"true"}}
 			if project == "" {
 				project = a.getenv("MAESTRO_PROJECT_ID")
 			}
@@ -69,14 +69,17 @@ func (a *app) sessionInfo() *cobra.Command {
 				projections.SessionView
 				Timeline []projections.EntryView `json:"timeline,omitempty"`
 			}{}
-			if err := a.get(ctx, pathTo("sessions", id), nil, &shown); err != nil {
+			if err := a.get(ctx, pathTo("sessions", id), nil, &shown.SessionView); err != nil {
 				return err
+			}
+			if timeline {
+				if err := a.get(ctx, pathTo("sessions", id, "timeline"), nil, &shown.Timeline); err != nil {
+					return err
+				}
 			}
 			a.result(shown, func() {
 				a.showSession(shown.SessionView)
-				if timeline {
-					a.timeline(shown.Timeline)
-				}
+				a.timeline(shown.Timeline)
 			})
 			return nil
 		}),

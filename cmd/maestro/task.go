@@ -151,7 +151,11 @@ func (a *app) block(name, text string) {
 // timeline prints entries of a timeline.
 func (a *app) timeline(entries []projections.EntryView) {
 	for _, e := range entries {
-		a.print("  %d  %s  %s  %s%s\n", e.Sequence, instant(e.Timestamp), who(e.Source), e.Type, prefixed(": ", oneLine(e.Message)))
+		words := e.Message
+		if words == "" {
+			words = string(e.Data)
+		}
+		a.print("  %d  %s  %s  %s%s\n", e.Sequence, instant(e.Timestamp), who(e.Source), e.Type, prefixed(": ", oneLine(words)))
 	}
 }
 

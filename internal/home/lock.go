@@ -40,7 +40,7 @@ func (e *HeldError) Error() string {
 
 // A client that looks whether a server runs holds the lock for an instant, which a server waits out.
 const (
-	lockTries = 10
+	lockTries = 25
 	lockPause = 20 * time.Millisecond
 )
 

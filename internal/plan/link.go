@@ -5,11 +5,20 @@ import (
 	"strings"
 )
 
-// link checks what tasks say of each other, and puts them in an order in which they can be made.
+// link checks what tasks say of each other, and puts them in an order in which they can be made. It looks also when
+// something else is wrong, so that nobody corrects a plan in rounds.
 func (p *parser) link() {
 	index := make(map[string]int, len(p.plan.Tasks))
 	for i, t := range p.plan.Tasks {
-		index[t.ID] = i
+		if _, taken := index[t.ID]; !taken && t.ID != "" {
+			index[t.ID] = i
+		}
+	}
+	w := walk{parser: p, before: make([][]step, len(p.plan.Tasks)), state: make([]mark, len(p.plan.Tasks))}
+	for i, t := range p.plan.Tasks {
+		if above, known := index[t.Parent]; known {
+			w.before[i] = append(w.before[i], step{above, "is part of"})
+		}
 	}
 	for _, r := range p.parents {
 		if _, known := index[r.to]; !known {
@@ -17,14 +26,13 @@ func (p *parser) link() {
 		}
 	}
 	for _, r := range p.dependencies {
-		if _, known := index[r.to]; !known {
+		before, known := index[r.to]
+		if !known {
 			p.fault(r.line, r.pointer, "there is no task %q to depend on", r.to)
+			continue
 		}
+		w.before[r.task] = append(w.before[r.task], step{before, "waits for"})
 	}
-	if len(p.faults) > 0 {
-		return
-	}
-	w := walk{parser: p, index: index, state: make([]mark, len(p.plan.Tasks))}
 	for i := range p.plan.Tasks {
 		w.visit(i, "")
 	}
@@ -64,10 +72,11 @@ const (
 // walk goes from each task to what must be made before it: its parent and its dependencies.
 type walk struct {
 	*parser
-	index map[string]int
-	state []mark
-	path  []step
-	order []int
+	// before holds what must be made before each task.
+	before [][]step
+	state  []mark
+	path   []step
+	order  []int
 }
 
 // step is a task on the way, and why it was gone to.
@@ -87,12 +96,8 @@ func (w *walk) visit(task int, why string) {
 	}
 	w.state[task] = entered
 	w.path = append(w.path, step{task, why})
-	t := w.plan.Tasks[task]
-	if t.Parent != "" {
-		w.visit(w.index[t.Parent], "is part of")
-	}
-	for _, id := range t.Dependencies {
-		w.visit(w.index[id], "waits for")
+	for _, next := range w.before[task] {
+		w.visit(next.task, next.why)
 	}
 	w.path = w.path[:len(w.path)-1]
 	w.state[task] = left

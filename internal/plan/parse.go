@@ -21,9 +21,7 @@ import (
 func Parse(content []byte) (*Plan, error) {
 	p := parser{lines: map[string]int{}}
 	p.document(content)
-	if len(p.faults) == 0 {
-		p.link()
-	}
+	p.link()
 	if len(p.faults) > 0 {
 		slices.SortStableFunc(p.faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
 		return nil, &InvalidError{Faults: p.faults}
