@@ -1,0 +1,153 @@
+package simlog
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"maestro/events"
+)
+
+// Snapshots keeps encoded states in memory. It satisfies commands.Snapshots.
+type Snapshots struct {
+	mu      sync.Mutex
+	kept    map[uint64]events.Snapshot
+	damaged map[uint64]bool
+	saved   func(events.Snapshot)
+}
+
+// NewSnapshots gives an empty store of snapshots; saved is told of each one, and may be nil.
+func NewSnapshots(saved func(events.Snapshot)) *Snapshots {
+	return &Snapshots{kept: map[uint64]events.Snapshot{}, damaged: map[uint64]bool{}, saved: saved}
+}
+
+// List implements commands.Snapshots.
+func (s *Snapshots) List(context.Context) ([]uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sequences := slices.Sorted(maps.Keys(s.kept))
+	slices.Reverse(sequences)
+	return sequences, nil
+}
+
+// Load implements commands.Snapshots.
+func (s *Snapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snapshot, ok := s.kept[sequence]
+	if !ok || s.damaged[sequence] {
+		return events.Snapshot{}, fmt.Errorf("%w at %d", events.ErrNoSnapshot, sequence)
+	}
+	return snapshot, nil
+}
+
+// Save implements commands.Snapshots.
+func (s *Snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
+	s.mu.Lock()
+	s.kept[snapshot.Sequence] = snapshot
+	s.mu.Unlock()
+	if s.saved != nil {
+		s.saved(snapshot)
+	}
+	return nil
+}
+
+// Copy gives the same snapshots, to be harmed without harm to these.
+func (s *Snapshots) Copy() *Snapshots {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Snapshots{kept: maps.Clone(s.kept), damaged: map[uint64]bool{}, saved: s.saved}
+}
+
+// Keep leaves only the snapshots for which keep reports true.
+func (s *Snapshots) Keep(keep func(sequence uint64) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.kept, func(sequence uint64, _ events.Snapshot) bool { return !keep(sequence) })
+}
+
+// Damage makes a snapshot fail its sum.
+func (s *Snapshots) Damage(sequence uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.damaged[sequence] = true
+}
+
+// Put places a snapshot under a sequence, whatever it holds.
+func (s *Snapshots) Put(sequence uint64, snapshot events.Snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept[sequence] = snapshot
+}
+
+// Witness remembers a head in memory, and behind that on disk. It satisfies commands.Witness.
+type Witness struct {
+	mu       sync.Mutex
+	newest   events.Head
+	disk     events.Head
+	recorded func(events.Head)
+}
+
+// NewWitness gives a witness that has seen nothing; recorded is told of each head, and may be nil.
+func NewWitness(recorded func(events.Head)) *Witness { return &Witness{recorded: recorded} }
+
+// Load implements commands.Witness: it gives what is on disk.
+func (w *Witness) Load(context.Context) (events.Head, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.disk, nil
+}
+
+// Record implements commands.Witness.
+func (w *Witness) Record(head events.Head) {
+	w.mu.Lock()
+	w.newest = head
+	w.mu.Unlock()
+	if w.recorded != nil {
+		w.recorded(head)
+	}
+}
+
+// Flush writes the newest head to the disk.
+func (w *Witness) Flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.disk = w.newest
+}
+
+// Crash forgets what is not on disk.
+func (w *Witness) Crash() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.newest = w.disk
+}
+
+// Blobs keeps texts in memory. It satisfies commands.Blobs.
+type Blobs struct {
+	mu   sync.Mutex
+	kept map[string][]byte
+}
+
+// NewBlobs gives an empty store of blobs.
+func NewBlobs() *Blobs { return &Blobs{kept: map[string][]byte{}} }
+
+// PutBlob implements commands.Blobs.
+func (b *Blobs) PutBlob(_ context.Context, blob []byte) (string, error) {
+	sum := sha256.Sum256(blob)
+	digest := "sha256-" + hex.EncodeToString(sum[:])
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept[digest] = slices.Clone(blob)
+	return digest, nil
+}
+
+// Blob gives the bytes of a digest, nil if there are none.
+func (b *Blobs) Blob(digest string) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kept[digest]
+}
