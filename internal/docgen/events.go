@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"maestro/events"
+)
+
+// attribute is one member of the envelope, in the order in which it is written.
+type attribute struct{ name, value, presence string }
+
+const (
+	always   = "always"
+	ifAny    = "if any"
+	whenLate = "if it waited"
+)
+
+var attributes = []attribute{
+	{"specversion", "`1.0`", always},
+	{"id", "UUIDv5 of actor, project, command and idempotency key: a retried command has the same one", always},
+	{"source", "who: `/projects/<id>/sessions/<id>`, `/users/<name>`, `/runners/<name>` or `/system`", always},
+	{"type", "`maestro.<aggregate>.<past tense>.v<n>`, a literal name", always},
+	{"subject", "what it happened to: `<aggregate>/<id>`", always},
+	{"time", "when it was decided: RFC 3339, UTC, milliseconds; never before the previous event's", always},
+	{"datacontenttype", "`application/json`", always},
+	{"dataschema", "`urn:maestro:schema:<type>`", always},
+	{"partitionkey", "the project", ifAny},
+	{"causationid", "the event that led to this one: the one that made the session which acts", ifAny},
+	{"correlationid", "the first of that chain of causes", ifAny},
+	{"traceparent", "the caller's W3C trace context", ifAny},
+	{"prevhash", "SHA-256(previous event's prevhash ‖ SHA-256(previous body)), 64 hexadecimal digits; zeros at the beginning", always},
+	{"requesthash", "the first half of the SHA-256 of the command as it was asked for, 32 hexadecimal digits", always},
+	{"rules", "version of the rules that permitted and decided it", always},
+	{"authn", "how the actor was known: `token`, `socket` or `none`", always},
+	{"occurredat", "when it was said, before it waited in an outbox", whenLate},
+	{"data", "what happened: below, by type", always},
+}
+
+func eventsPage() string {
+	var b strings.Builder
+	b.WriteString("# Events\n\n" + notice)
+	b.WriteString(`Everything that happens is one CloudEvents 1.0 event in structured JSON, in the stream ` + "`MAESTRO`" + `, under the subject
+` + "`" + events.SubjectPrefix + "<project>.<aggregate>.<id>`" + ` (in a subject, every byte outside ` + "`[A-Za-z0-9_-]`" + ` is written ` + "`=XX`" + `). The log holds exactly these
+bytes: compact, members in the order below. A body has at most ` + fmt.Sprint(events.MaxBody>>10) + ` KiB; of a text above ` + fmt.Sprint(events.MaxText>>10) + ` KiB the event holds the beginning, and
+` + "`blobs`" + ` the digest of the whole.
+
+A reader that meets a type it does not know, or a newer version of one, stops: it must not show a state that lacks it. A published
+type only gains optional fields.
+
+## Envelope
+
+| attribute | value | present |
+|---|---|---|
+`)
+	for _, a := range attributes {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", a.name, a.value, a.presence)
+	}
+	b.WriteString("\n## Types\n\n| type | from the command | what happened |\n|---|---|---|\n")
+	for _, entry := range events.Catalogue() {
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", entry.Type, anchor(entry.Type), ids(entry.Commands), entry.Doc)
+	}
+	for _, entry := range events.Catalogue() {
+		fmt.Fprintf(&b, "\n### %s\n\n%s Schema `%s`.\n\n| field | type | | meaning |\n|---|---|---|---|\n", entry.Type, entry.Doc, events.Schema(entry.Type))
+		fields(&b, "", reflect.TypeOf(entry.New()).Elem())
+	}
+	return b.String()
+}
+
+// anchor gives the name by which GitHub links to a heading.
+func anchor(heading string) string { return strings.ReplaceAll(heading, ".", "") }
+
+func ids(list string) string {
+	return "`" + strings.ReplaceAll(list, ", ", "`, `") + "`"
+}
+
+func fields(b *strings.Builder, prefix string, t reflect.Type) {
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		presence := ""
+		if strings.Contains(options, "omitempty") {
+			presence = "optional"
+		}
+		fmt.Fprintf(b, "| `%s%s` | %s | %s | %s |\n", prefix, name, typeName(f.Type), presence, f.Tag.Get("doc"))
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Struct {
+			fields(b, prefix+name+".", inner)
+		}
+	}
+}
+
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeName(t.Elem())
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Struct:
+		return "object"
+	case reflect.Map:
+		return "object of " + typeName(t.Elem()) + "s"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "any JSON"
+		}
+		return "list of " + typeName(t.Elem()) + "s"
+	default:
+		return "number"
+	}
+}

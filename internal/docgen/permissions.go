@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"maestro/commands"
+)
+
+// columns are the sessions of document 000, by the letter of their column.
+var columns = []struct {
+	letter commands.Letters
+	name   string
+}{
+	{commands.W, "Worker (simple strategy)"},
+	{commands.Q, "Worker (queue strategy)"},
+	{commands.T, "Worker (tree strategy)"},
+	{commands.O, "Orchestrator"},
+}
+
+func permissionsPage() string {
+	table := commands.CurrentRules()
+	var b strings.Builder
+	b.WriteString("# Permissions\n\n" + notice)
+	fmt.Fprintf(&b, `The server decides, from its own state and the caller's credential; what an agent's command line says of itself does not count. This
+is the one table that it asks (version %q of the rules; each event carries the version that let it through). Every refusal is recorded.
+
+A session may use the commands of its column, or, if its manifest lists `+"`allowedCommands`"+`, exactly those and the core commands. Such a
+list may add reads that the column lacks, but no write that its role does not have; project commands are an orchestrator's, queue commands
+need the queue strategy, and the audit is the user's. A session works in its own project only, an orchestrator also in projects that it created. A
+session whose permissions are unknown may do nothing.
+
+An admin's token may use what the table gives the user, an auditor's token reads everything and writes nothing, a read-only token reads its
+projects.
+
+| command | worker | queue | tree | orchestrator | user | runner | system | | becomes | decided on |
+|---|---|---|---|---|---|---|---|---|---|---|
+`, table.Version)
+	for _, row := range table.Rows() {
+		fmt.Fprintf(&b, "| `%s` ", row.ID)
+		for _, letter := range []commands.Letters{commands.W, commands.Q, commands.T, commands.O, commands.U, commands.R, commands.S} {
+			mark := ""
+			if row.Who&letter != 0 {
+				mark = "✓"
+			}
+			fmt.Fprintf(&b, "| %s ", mark)
+		}
+		var kind []string
+		if row.Core {
+			kind = append(kind, "core")
+		}
+		if !row.Write {
+			kind = append(kind, "read")
+		}
+		becomes := ""
+		if row.Events != "" {
+			becomes = "`" + row.Events + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.Join(kind, ", "), becomes, row.Rule)
+	}
+	b.WriteString("\n`task:report:<kind>` is another name for `report:<kind>` with a task and stands in no list.\n\n## By default\n")
+	for _, column := range columns {
+		fmt.Fprintf(&b, "\n### %s\n\n`%s`\n", column.name, strings.Join(table.Defaults(column.letter), "` `"))
+	}
+	return b.String()
+}
