@@ -210,7 +210,7 @@ func TestTheServersAudit(t *testing.T) {
 		t.Errorf("a log that lost its end: %s", got)
 	}
 	early.Hash[0] ^= 1
-	if got := audit(early.String()); !strings.Contains(got, "the witness saw") {
+	if got := audit(early.String()); !strings.Contains(got, "the head kept elsewhere saw") {
 		t.Errorf("another log: %s", got)
 	}
 	for _, from := range []string{"x", "1", "0:" + early.Hash.String(), "1:zz"} {

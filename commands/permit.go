@@ -29,13 +29,13 @@ func Permit(s *projections.State, t *Table, by Actor, id, project string) error 
 			return nil
 		}
 	}
-	return notAllowed(row.ID, "it is allowed to: "+row.Who.String(), "", "Command '%s' is not allowed for %s", id, by)
+	return notAllowed(row.ID, "it is for: "+row.Who.String(), "", "Command '%s' is not allowed for %s", id, by)
 }
 
 func permitUser(by Actor, row Row, project string) error {
 	switch {
 	case row.Who&U == 0:
-		return notAllowed(row.ID, "it is allowed to: "+row.Who.String(), "use the session's own credential", "Command '%s' is not allowed for a user", row.ID)
+		return notAllowed(row.ID, "it is for: "+row.Who.String(), "use the session's own credential", "Command '%s' is not allowed for a user", row.ID)
 	case by.Access == AccessAdmin:
 		return nil
 	case row.Write:
@@ -57,7 +57,11 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	letter := Letter(x.Role, x.Strategy)
 	id := t.canonical(row.ID)
 	if !slices.Contains(x.Permissions.Commands, id) || t.MayList(letter, id) != "" {
-		return notAllowed(row.ID, "its commands are: "+strings.Join(x.Permissions.Commands, ", "), "see `maestro commands`",
+		why := "it is for: " + row.Who.String()
+		if row.Who&letter != 0 {
+			why = "the session was given a list of commands without it"
+		}
+		return notAllowed(row.ID, why, "allowed are: "+strings.Join(x.Permissions.Commands, ", "),
 			"Command '%s' is not allowed for %s (%s strategy)", row.ID, x.Role, x.Strategy)
 	}
 	if project != "" && project != x.ProjectID && !createdProject(s, x, project) {

@@ -12,9 +12,10 @@ import (
 // before it, by the rules of its time, and what comes out must be what is stored. It judges a log that it is told of message
 // by message, so it serves the server, an export and a backup alike.
 type Verifier struct {
-	state   *projections.State
-	decoder events.Decoder
-	verdict Verdict
+	state     *projections.State
+	decoder   events.Decoder
+	witnesses []Witnessed
+	verdict   Verdict
 }
 
 // Verdict is what an audit found. It is good when there are no faults.
@@ -25,8 +26,10 @@ type Verdict struct {
 	// Withheld counts the bodies that an export left out: their chain was checked, their decisions cannot be.
 	Withheld uint64 `json:"withheld"`
 	// Unauthenticated counts the events whose actor was taken at its word (authn none).
-	Unauthenticated uint64  `json:"unauthenticated"`
-	Faults          []Fault `json:"faults"`
+	Unauthenticated uint64 `json:"unauthenticated"`
+	// Witnesses counts the heads remembered outside the log that it was held against.
+	Witnesses int     `json:"witnesses"`
+	Faults    []Fault `json:"faults"`
 	// Views is the SHA-256 of the rebuilt state.
 	Views events.Hash `json:"views"`
 }
@@ -55,6 +58,9 @@ func (v *Verifier) Fault(sequence uint64, format string, args ...any) {
 	}
 }
 
+// Witness adds a head that the log is held against on the way; it must be told before the event at its place.
+func (v *Verifier) Witness(seen Witnessed) { v.witnesses = append(v.witnesses, seen) }
+
 // Event judges the next message. It reports false when nothing behind it can be judged.
 func (v *Verifier) Event(m events.Message) bool {
 	v.verdict.Events++
@@ -75,6 +81,11 @@ func (v *Verifier) Event(m events.Message) bool {
 		return false
 	}
 	v.verdict.Head = v.state.Head()
+	for _, seen := range v.witnesses {
+		if seen.Sequence == m.Sequence && seen.Hash != v.verdict.Head.Hash {
+			v.Fault(m.Sequence, "%s saw hash %s here, and the log has %s", seen.By, seen.Hash, v.verdict.Head.Hash)
+		}
+	}
 	return true
 }
 
@@ -127,6 +138,12 @@ func sameData(a, b events.Data) bool {
 
 // Verdict closes the audit.
 func (v *Verifier) Verdict() (Verdict, error) {
+	v.verdict.Witnesses = len(v.witnesses)
+	for _, seen := range v.witnesses {
+		if seen.Sequence > v.verdict.Head.Sequence {
+			v.Fault(v.verdict.Head.Sequence+1, "the log ends at %d, and %s saw %s", v.verdict.Head.Sequence, seen.By, seen.Head)
+		}
+	}
 	state, err := v.state.Encode()
 	if err != nil {
 		return Verdict{}, err

@@ -192,6 +192,9 @@ func (a *app) showVerdict(v commands.Verdict) error {
 	a.result(v, func() {
 		a.print("Good: %s, the chain fits, %d decisions made again with the same result\n", many(int(v.Events), "event"), v.Decided)
 		a.field("Head", v.Head.String())
+		if v.Witnesses > 0 {
+			a.field("Witnesses", many(v.Witnesses, "head")+" remembered outside the log, and the log has them all")
+		}
 		if !v.Views.IsZero() {
 			a.field("Views", v.Views.String())
 		}

@@ -21,11 +21,11 @@ func describe(data events.Data) string {
 			prefixed(" after ", strings.Join(d.Dependencies, ", "))
 	case *events.TaskUpdated:
 		if d.Status != nil {
-			return fmt.Sprintf("updated task %s: %s → %s", d.TaskID, d.Status.From, d.Status.To)
+			return fmt.Sprintf("updated %s: %s → %s", d.TaskID, d.Status.From, d.Status.To)
 		}
-		return "updated task " + d.TaskID
+		return "updated " + d.TaskID
 	case *events.TaskStatusChanged:
-		return fmt.Sprintf("moved task %s: %s → %s", d.TaskID, d.From, d.To) + prefixed(": ", d.Reason)
+		return fmt.Sprintf("moved %s: %s → %s", d.TaskID, d.From, d.To) + prefixed(": ", d.Reason)
 	case *events.TaskDeleted:
 		return "deleted task " + d.TaskID + prefixed(" and all below it: ", strings.Join(d.Descendants, ", "))
 	case *events.SessionReported:
