@@ -1,0 +1,159 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var updateReadme = flag.Bool("update-readme", false, "write what the README's commands print into it")
+
+// what differs from run to run, and what the README shows in its place
+var readmeVaries = []struct {
+	pattern *regexp.Regexp
+	shown   string
+}{
+	{regexp.MustCompile(`http://127\.0\.0\.1:\d+`), "http://127.0.0.1:40123"},
+	{regexp.MustCompile(`home \S+\)`), "home /tmp/tmp.5cW1nR/home)"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "2026-11-21T10:15:00.000Z"},
+	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "4c1f…e07b"},
+	{regexp.MustCompile(`(mss_sess_\w+\.1\.)\S+`), "${1}uJQuPMZygAAWLdg9l"},
+	{regexp.MustCompile(`maestro v\S+ listening`), "maestro devel listening"},
+}
+
+// TestReadme runs the commands of the README's tour, in one shell, and compares what they print.
+func TestReadme(t *testing.T) {
+	path := filepath.Join("..", "..", "README.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := parseReadme(string(text))
+	printed := runTour(t, readme.commands())
+	if len(printed) != len(readme.commands()) {
+		t.Fatalf("%d commands printed %d answers", len(readme.commands()), len(printed))
+	}
+	if *updateReadme {
+		if err := os.WriteFile(path, []byte(readme.with(printed)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got, want := readme.with(printed), string(text); got != want {
+		t.Errorf("the README does not show what its commands print; run `go test ./cmd/maestro -run TestReadme -update-readme` and look at the difference\n%s", firstDifference(want, got))
+	}
+}
+
+// readmeText is the README in pieces: prose, and console blocks as commands with what they print.
+type readmeText []readmePiece
+
+type readmePiece struct {
+	prose   string
+	command string // "" for prose
+}
+
+func parseReadme(text string) readmeText {
+	var pieces readmeText
+	console := false
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "```console"):
+			console = true
+			pieces = append(pieces, readmePiece{prose: line})
+		case console && strings.HasPrefix(line, "```"):
+			console = false
+			pieces = append(pieces, readmePiece{prose: line})
+		case console && strings.HasPrefix(line, "$ "):
+			pieces = append(pieces, readmePiece{command: strings.TrimSuffix(line[2:], "\n")})
+		case !console:
+			pieces = append(pieces, readmePiece{prose: line})
+		}
+	}
+	return pieces
+}
+
+func (r readmeText) commands() []string {
+	var commands []string
+	for _, piece := range r {
+		if piece.command != "" {
+			commands = append(commands, piece.command)
+		}
+	}
+	return commands
+}
+
+// with gives the README with what its commands printed.
+func (r readmeText) with(printed []string) string {
+	var b strings.Builder
+	n := 0
+	for _, piece := range r {
+		if piece.command == "" {
+			b.WriteString(piece.prose)
+			continue
+		}
+		fmt.Fprintf(&b, "$ %s\n%s", piece.command, printed[n])
+		n++
+	}
+	return b.String()
+}
+
+// runTour runs the commands in one shell at the top of the project, in a copy of nothing: what they write goes to a directory
+// of the test.
+func runTour(t *testing.T, commands []string) []string {
+	t.Helper()
+	const mark = "@@next@@"
+	top, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(top, "examples"), filepath.Join(dir, "examples")); err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	for _, command := range commands {
+		fmt.Fprintf(&script, "echo %s\n%s\n", mark, command)
+		if strings.HasPrefix(command, "maestro serve") {
+			script.WriteString("until maestro audit head >/dev/null 2>&1; do :; done\n")
+		}
+	}
+	script.WriteString("kill $!; wait $!\n")
+	shell := exec.CommandContext(t.Context(), "bash", "-c", script.String())
+	shell.Dir = dir
+	shell.Env = append(os.Environ(), "TMPDIR="+dir)
+	output, err := shell.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the tour failed: %v\n%s", err, output)
+	}
+	var printed []string
+	for _, part := range strings.Split(string(output), mark+"\n")[1:] {
+		var kept strings.Builder
+		for line := range strings.Lines(part) {
+			if strings.HasPrefix(line, "time=") { // the server's log
+				continue
+			}
+			kept.WriteString(line)
+		}
+		answer := kept.String()
+		for _, v := range readmeVaries {
+			answer = v.pattern.ReplaceAllString(answer, v.shown)
+		}
+		printed = append(printed, answer)
+	}
+	return printed
+}
+
+func firstDifference(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d\n  README:  %s\n  printed: %s", i+1, a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("%d lines in the README, %d printed", len(a), len(b))
+}
