@@ -16,6 +16,7 @@ import (
 // must not be used by two goroutines at once. The zero Decoder is ready.
 type Decoder struct {
 	interned map[string]string
+	sources  map[string]string
 }
 
 // maxInterned bounds what a Decoder remembers; a log has few sources for its length.
@@ -64,6 +65,29 @@ func (d *Decoder) intern(b []byte) string {
 		d.interned[s] = s
 	}
 	return s
+}
+
+// source is intern for a source attribute, and reports whether it is one of ours: what else is a URI, the SDK knows.
+func (d *Decoder) source(b []byte) (string, bool) {
+	if s, ok := d.sources[string(b)]; ok {
+		return s, true
+	}
+	if len(b) == 0 || b[0] != '/' {
+		return "", false
+	}
+	for _, c := range b {
+		if !isIDByte(c) && c != '/' && c != '.' {
+			return "", false
+		}
+	}
+	s := string(b)
+	if d.sources == nil {
+		d.sources = make(map[string]string)
+	}
+	if len(d.sources) < maxInterned {
+		d.sources[s] = s
+	}
+	return s, true
 }
 
 // fast reads exactly what Event.Append writes.
@@ -141,7 +165,10 @@ func (d *Decoder) fast(body []byte, e *Event) error {
 	if _, err := hex.Decode(e.RequestHash[:], request); err != nil {
 		return errNotOurShape
 	}
-	e.Source = d.intern(source)
+	known := false
+	if e.Source, known = d.source(source); !known || e.Time.IsZero() || occurred != nil && e.OccurredAt.IsZero() {
+		return errNotOurShape
+	}
 	entry := byType[string(eventType)]
 	if entry == nil {
 		return &UnknownTypeError{Type: string(eventType)}
