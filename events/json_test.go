@@ -3,6 +3,7 @@ package events
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -42,9 +43,10 @@ func FuzzAppendString(f *testing.F) {
 	})
 }
 
-// The report has an encoder of its own; it must write what encoding/json would, whatever is set.
-func TestReportEncoder(t *testing.T) {
+// The report has an encoder and a decoder of its own; they must write and read what encoding/json would, whatever is set.
+func TestReportByHand(t *testing.T) {
 	tried := 0
+	var decoder Decoder
 	for _, text := range texts() {
 		for _, kind := range []ReportKind{ReportProgress, ReportComplete, ReportBlocked, ReportError, ReportNeedsInput, "", "od\"d"} {
 			for _, tasks := range [][]string{nil, {}, {"task_1"}, {"task_1", text, "task_3"}} {
@@ -63,6 +65,14 @@ func TestReportEncoder(t *testing.T) {
 						}
 						if want := append([]byte("x"), standardJSON(t, report)...); !bytes.Equal(got, want) {
 							t.Fatalf("%+v:\ngot  %s\nwant %s", *report, got, want)
+						}
+						var standard SessionReported
+						if err := json.Unmarshal(got[1:], &standard); err != nil {
+							t.Fatal(err)
+						}
+						read, err := decoder.data(byType[report.EventType()], got[1:])
+						if err != nil || !reflect.DeepEqual(read, &standard) {
+							t.Fatalf("%s:\nread     %+v, %v\nstandard %+v", got, read, err, standard)
 						}
 						tried++
 					}
