@@ -45,7 +45,7 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 	if err := b.room.check(); err != nil {
 		return err
 	}
-	incomplete, err := b.writer.append(ctx, after, messages, b.options.Timeout)
+	incomplete, err := b.writer.append(ctx, after, messages)
 	switch {
 	case err == nil:
 		b.acked.Store(after + uint64(len(messages)))
@@ -67,10 +67,11 @@ type writer struct {
 	answers chan *nats.Msg
 	inbox   string // each append answers to its own subject below it, so a late answer is not taken for another's
 
-	mu     sync.Mutex
-	number uint64
-	id     string // begins every batch id of this writer
-	timer  *time.Timer
+	mu      sync.Mutex
+	timeout time.Duration
+	number  uint64
+	id      string // begins every batch id of this writer
+	timer   *time.Timer
 
 	guard   nats.Header
 	expect  []string
@@ -79,9 +80,10 @@ type writer struct {
 	place   []string
 }
 
-func newWriter(nc *nats.Conn) (*writer, error) {
+func newWriter(nc *nats.Conn, timeout time.Duration) (*writer, error) {
 	w := &writer{
 		nc:      nc,
+		timeout: timeout,
 		answers: make(chan *nats.Msg, 64),
 		inbox:   nc.NewInbox() + ".",
 		id:      strconv.FormatUint(uint64(rand.Uint32()), 36) + "-", //nolint:gosec // it tells writers apart, it guards nothing
@@ -102,7 +104,7 @@ func newWriter(nc *nats.Conn) (*writer, error) {
 
 func (w *writer) close() { _ = w.sub.Unsubscribe() }
 
-func (w *writer) append(ctx context.Context, after uint64, messages []events.Message, timeout time.Duration) (incomplete bool, err error) {
+func (w *writer) append(ctx context.Context, after uint64, messages []events.Message) (incomplete bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.number++
@@ -116,7 +118,7 @@ func (w *writer) append(ctx context.Context, after uint64, messages []events.Mes
 	if err != nil {
 		return false, fmt.Errorf("%w: publish: %w", events.ErrUnknown, err)
 	}
-	answer, err := w.wait(ctx, reply, timeout)
+	answer, err := w.wait(ctx, reply)
 	if err != nil {
 		return false, err
 	}
@@ -146,8 +148,8 @@ func (w *writer) publishBatch(reply string, messages []events.Message) error {
 }
 
 // wait gives the answer to reply, dropping what came too late for earlier appends.
-func (w *writer) wait(ctx context.Context, reply string, timeout time.Duration) (*nats.Msg, error) {
-	w.timer.Reset(timeout)
+func (w *writer) wait(ctx context.Context, reply string) (*nats.Msg, error) {
+	w.timer.Reset(w.timeout)
 	defer w.timer.Stop()
 	for {
 		select {
@@ -159,7 +161,7 @@ func (w *writer) wait(ctx context.Context, reply string, timeout time.Duration) 
 				return answer, nil
 			}
 		case <-w.timer.C:
-			return nil, fmt.Errorf("%w: no acknowledgement within %s", events.ErrUnknown, timeout)
+			return nil, fmt.Errorf("%w: no acknowledgement within %s", events.ErrUnknown, w.timeout)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: %w", events.ErrUnknown, context.Cause(ctx))
 		}

@@ -26,9 +26,8 @@ type Bus struct {
 	js       jetstream.JetStream
 
 	// open is held for reading by whoever talks to the server, and for writing while it is reopened.
-	open    sync.RWMutex
-	closed  bool
-	reopens uint64
+	open   sync.RWMutex
+	closed bool
 
 	writer  *writer
 	readers *readers
@@ -102,7 +101,7 @@ func (b *Bus) attach(ctx context.Context) error {
 			return fmt.Errorf("prepare the staging of batches: %w", full(err))
 		}
 	}
-	if b.writer, err = newWriter(b.nc); err != nil {
+	if b.writer, err = newWriter(b.nc, b.options.Timeout); err != nil {
 		return err
 	}
 	b.readers = newReaders(b.nc)

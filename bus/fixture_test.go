@@ -20,7 +20,7 @@ import (
 var _ commands.Log = (*Bus)(nil)
 
 // testTimeout is how long an append waits whose acknowledgement a test takes away.
-const testTimeout = 300 * time.Millisecond
+const testTimeout = 100 * time.Millisecond
 
 type testWriter struct{ t *testing.T }
 
@@ -35,7 +35,7 @@ func testLogger(t *testing.T) *slog.Logger {
 
 func openAt(t *testing.T, dir string, d Durability) (*Bus, error) {
 	t.Helper()
-	b, err := Open(t.Context(), Options{Dir: dir, Durability: d, Logger: testLogger(t), Timeout: testTimeout})
+	b, err := Open(t.Context(), Options{Dir: dir, Durability: d, Logger: testLogger(t)})
 	if err == nil {
 		t.Cleanup(func() {
 			if err := b.Close(); err != nil {
@@ -61,8 +61,10 @@ func loseAcks(t *testing.T, b *Bus) func() {
 	if err := w.sub.Unsubscribe(); err != nil {
 		t.Fatal(err)
 	}
-	w.answers = make(chan *nats.Msg, 64)
+	patience := w.timeout
+	w.answers, w.timeout = make(chan *nats.Msg, 64), testTimeout
 	return func() {
+		w.timeout = patience
 		var err error
 		if w.sub, err = w.nc.ChanSubscribe(w.inbox+"*", w.answers); err != nil {
 			t.Fatal(err)
@@ -87,7 +89,7 @@ func publish(nc *nats.Conn, m events.Message) error {
 func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
 	return func(t *testing.T) logtest.Fixture {
 		b := mustOpen(t, t.TempDir(), d)
-		second, err := Connect(t.Context(), b.Conn(), Options{Timeout: testTimeout})
+		second, err := Connect(t.Context(), b.Conn(), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

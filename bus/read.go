@@ -9,20 +9,11 @@ import (
 )
 
 // Read yields the messages from sequence from to sequence to, in order and without a gap; see commands.Log. The bodies
-// belong to the caller. It waits while the log is reopened, and holds at most two pages of messages: while one is yielded, the
-// next is under way.
+// belong to the caller. It waits while the log is reopened, and holds at most two pages of messages.
 func (b *Bus) Read(ctx context.Context, from, to uint64, yield func(events.Message) error) error {
 	if from == 0 {
 		return errors.New("read the log from sequence 0: its first is 1")
 	}
-	if from > to {
-		return nil
-	}
-	r, err := b.reader()
-	if err != nil {
-		return err
-	}
-	defer b.readers.give(r)
 	next := from
 	if to >= from && to-from+1 >= pullFrom {
 		var err error
@@ -31,7 +22,7 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, yield func(events.Messa
 		}
 	}
 	for next <= to {
-		page, err := b.page(ctx, r, next, to)
+		page, err := b.page(ctx, next, to)
 		if err != nil {
 			return err
 		}
@@ -45,28 +36,19 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, yield func(events.Messa
 	return nil
 }
 
-func (b *Bus) reader() (*reader, error) {
+// page reads one message or more, beginning with sequence next and without a gap.
+func (b *Bus) page(ctx context.Context, next, to uint64) ([]events.Message, error) {
 	release, err := b.use()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return b.readers.take()
-}
-
-// page reads one message or more, beginning with sequence next and without a gap, and asks for what follows.
-func (b *Bus) page(ctx context.Context, r *reader, next, to uint64) ([]events.Message, error) {
-	release, err := b.use()
+	r, err := b.readers.take()
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	if r.asked.next != next || r.asked.reopens != b.reopens {
-		if err := r.askDirect(next, to, b.reopens); err != nil {
-			return nil, err
-		}
-	}
-	page, err := r.collect(ctx, b.options.Timeout)
+	defer b.readers.give(r)
+	page, err := r.direct(ctx, next, to, b.options.Timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +56,8 @@ func (b *Bus) page(ctx context.Context, r *reader, next, to uint64) ([]events.Me
 	for whole < len(page) && page[whole].Sequence == next+uint64(whole) {
 		whole++
 	}
-	if whole > 0 { // if something is missing, the next page begins with it
-		if following := next + uint64(whole); following <= to {
-			err = r.askDirect(following, to, b.reopens)
-		}
-		return page[:whole], err
+	if whole > 0 {
+		return page[:whole], nil // the next page begins with what is missing
 	}
 	// On a cluster a replica that lags, or lost a message, answers too: only the leader can say that a message is gone.
 	m, err := r.fromLeader(ctx, next, b.options.Timeout)

@@ -52,7 +52,7 @@ func (p *readers) take() (*reader, error) {
 func (p *readers) give(r *reader) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.idle) == idleReaders || r.asked.next != 0 {
+	if p.closed || len(p.idle) == idleReaders {
 		r.close()
 		return
 	}
@@ -78,15 +78,6 @@ type reader struct {
 	number  uint64
 	timer   *time.Timer
 	request []byte
-	asked   asked
-}
-
-// asked is a request whose answers are not all collected.
-type asked struct {
-	reply   string
-	next    uint64 // 0: there is none
-	want    int
-	reopens uint64 // it is lost when the log was reopened since
 }
 
 func newReader(nc *nats.Conn) (*reader, error) {
@@ -106,8 +97,9 @@ func newReader(nc *nats.Conn) (*reader, error) {
 
 func (r *reader) close() { _ = r.sub.Unsubscribe() }
 
-// askDirect asks any replica for the messages from next to to, as many as one page holds.
-func (r *reader) askDirect(next, to, reopens uint64) error {
+// direct asks any replica for the messages from next to to, as many as one page holds. Those that the server cannot find are
+// left out, without a word.
+func (r *reader) direct(ctx context.Context, next, to uint64, timeout time.Duration) ([]events.Message, error) {
 	want := int(min(to-next+1, pageMessages)) //nolint:gosec // at most a page
 	r.request = append(r.request[:0], `{"seq":`...)
 	r.request = strconv.AppendUint(r.request, next, 10)
@@ -120,20 +112,13 @@ func (r *reader) askDirect(next, to, reopens uint64) error {
 	r.request = append(r.request, '}')
 	reply, err := r.ask(directGet)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r.asked = asked{reply: reply, next: next, want: want, reopens: reopens}
-	return nil
-}
-
-// collect gives what was asked for. What the server cannot find is left out, without a word. Answers that are not collected
-// make the reader unfit for another read.
-func (r *reader) collect(ctx context.Context, timeout time.Duration) ([]events.Message, error) {
-	page := make([]events.Message, 0, r.asked.want)
+	page := make([]events.Message, 0, want)
 	r.timer.Reset(timeout)
 	defer r.timer.Stop()
-	for {
-		answer, err := r.answer(ctx, r.asked.reply, timeout)
+	for len(page) < want {
+		answer, err := r.answer(ctx, reply, timeout)
 		if err != nil {
 			return nil, err
 		}
@@ -143,17 +128,14 @@ func (r *reader) collect(ctx context.Context, timeout time.Duration) ([]events.M
 			if err != nil {
 				return nil, err
 			}
-			if page = append(page, m); r.asked.want == 1 {
-				r.asked = asked{}
-				return page, nil
-			}
-		case "204", "404": // the end of the page
-			r.asked = asked{}
+			page = append(page, m)
+		case "204", "404":
 			return page, nil
 		default:
-			return nil, fmt.Errorf("read the log at sequence %d: the server answers %s %s", r.asked.next, status, answer.Header.Get("Description"))
+			return nil, fmt.Errorf("read the log at sequence %d: the server answers %s %s", next, status, answer.Header.Get("Description"))
 		}
 	}
+	return page, nil
 }
 
 // ask sends the request and gives the subject of its answers.

@@ -64,7 +64,6 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	if err := errors.Join(b.room.check(), full(probe(b.embedded.dir))); err != nil {
 		return 0, err
 	}
-	b.reopens++
 	b.embedded.stop()
 	defer func() {
 		if err != nil {
