@@ -16,6 +16,8 @@ import (
 
 const (
 	defaultAddress = "http://127.0.0.1:3000"
+	// sessionPrefix begins every token that stands for a session.
+	sessionPrefix = "mss_"
 	// patience is how long an answer may take.
 	patience = time.Minute
 )
@@ -142,7 +144,9 @@ func (a *app) send(ctx context.Context, id string, body any, key string) (client
 }
 
 // isSession reports whether this process is a session's.
-func (a *app) isSession() bool { return a.getenv("MAESTRO_SESSION_ID") != "" }
+func (a *app) isSession() bool {
+	return a.getenv("MAESTRO_SESSION_ID") != "" || strings.HasPrefix(a.getenv("MAESTRO_TOKEN"), sessionPrefix)
+}
 
 // project gives the project that is meant: the one named, the environment's, or for a user the only one there is. A session
 // that names none means its own, which the server knows.

@@ -25,7 +25,7 @@ const (
 )
 
 // failure is what the command line itself refuses or fails at. Its status is HTTP's, so that it says in the same way what
-// the server would.
+// the server would; 0 leaves that to the error behind it.
 type failure struct {
 	status  int
 	code    string
@@ -65,12 +65,14 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &own) && own.status == 0:
+		return exitCode(own.err)
+	case errors.As(err, &own):
+		return exitOf(own.status)
 	case errors.As(err, &unreachable):
 		return exitNoConnection
 	case errors.As(err, &said):
 		return exitOf(said.Status)
-	case errors.As(err, &own):
-		return exitOf(own.status)
 	case errors.Is(err, context.DeadlineExceeded):
 		return exitTimedOut
 	}
@@ -104,6 +106,12 @@ func explain(err error) explained {
 	var said *client.Error
 	var unreachable *client.ConnectionError
 	switch {
+	case errors.As(err, &own):
+		e := explained{code: own.code, message: own.message, why: own.why, next: own.next, details: own.details}
+		if e.why == "" && own.err != nil {
+			e.why = own.err.Error()
+		}
+		return e
 	case errors.As(err, &unreachable):
 		return explained{
 			code: "NO_CONNECTION", message: "There is no answer from " + unreachable.URL, why: unreachable.Err.Error(),
@@ -119,12 +127,6 @@ func explain(err error) explained {
 		}
 		e.detail("rule", said.Rule)
 		e.detail("pointer", said.Pointer)
-		return e
-	case errors.As(err, &own):
-		e := explained{code: own.code, message: own.message, why: own.why, next: own.next, details: own.details}
-		if e.why == "" && own.err != nil {
-			e.why = own.err.Error()
-		}
 		return e
 	case errors.Is(err, context.DeadlineExceeded):
 		return explained{code: "TIMED_OUT", message: "The server did not answer in time", next: "try again; a command that is repeated with the same --key happens once"}

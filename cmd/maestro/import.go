@@ -180,20 +180,11 @@ func (i *importing) makeTask(ctx context.Context, t plan.Task) error {
 // interrupted says how far an import came.
 func (i *importing) interrupted(err error, t plan.Task, of int) error {
 	e := explain(err)
-	if len(i.done) == 0 && exitCode(err) == exitNoConnection {
-		return err
-	}
-	status := http.StatusInternalServerError
-	var said *client.Error
-	if errors.As(err, &said) {
-		status = said.Status
-	}
-	f := &failure{
-		status: status, code: e.code, err: err, details: e.details, why: e.why,
+	return &failure{
+		code: e.code, err: err, details: e.details, why: e.why,
 		message: fmt.Sprintf("Task %q (line %d) could not be made: %s", t.ID, t.Line, e.message),
 		next:    fmt.Sprintf("%d of %s are made; run the import again, it goes on from there", len(i.done), many(of, "task")),
 	}
-	return f
 }
 
 func (a *app) showImport(i importing) {

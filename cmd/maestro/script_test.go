@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts runs testdata/script/*.txtar against the real program. Beside testscript's own commands there are:
+//
+//	server start [ARGS]        starts `maestro serve` on a free port, and waits until it says that it listens
+//	server stop | kill         ends it with SIGTERM (and expects exit code 0), or with SIGKILL
+//	exits CODE PROGRAM [ARGS]  runs a program and expects this exit code
+//	grab NAME REGEXP           sets a variable to what the group of REGEXP matches in the last output
+//	become                     takes over the environment that the last output exports
+//	user                       takes that back
+//	json PATH [VALUE]          expects a value in the last output, which is JSON: data.0.id; without VALUE only that it is there
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("MAESTRO_HOME", filepath.Join(env.WorkDir, "home"))
+			env.Values[serverKey{}] = new(scriptServer)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"server": serverCmd, "exits": exitsCmd, "grab": grabCmd, "become": becomeCmd, "user": userCmd, "json": jsonCmd,
+		},
+	})
+}
+
+type serverKey struct{}
+
+// scriptServer is the server of one script.
+type scriptServer struct{ process *exec.Cmd }
+
+func serverCmd(ts *testscript.TestScript, neg bool, args []string) {
+	s, ok := ts.Value(serverKey{}).(*scriptServer)
+	if !ok || neg || len(args) == 0 {
+		ts.Fatalf("usage: server start [ARGS] | stop | kill")
+	}
+	switch args[0] {
+	case "start":
+		s.start(ts, args[1:])
+	case "stop":
+		ts.Check(s.end(syscall.SIGTERM))
+	case "kill":
+		_ = s.end(syscall.SIGKILL)
+	}
+}
+
+func (s *scriptServer) start(ts *testscript.TestScript, args []string) {
+	binary, err := exec.LookPath("maestro")
+	if path := ts.Getenv("PATH"); err != nil || path != os.Getenv("PATH") {
+		binary, err = lookIn(path, "maestro")
+	}
+	ts.Check(err)
+	s.process = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	for _, name := range []string{"PATH", "HOME", "MAESTRO_HOME"} {
+		s.process.Env = append(s.process.Env, name+"="+ts.Getenv(name))
+	}
+	log, err := os.OpenFile(ts.MkAbs("server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	defer func() { _ = log.Close() }()
+	s.process.Stderr = log
+	out, err := s.process.StdoutPipe()
+	ts.Check(err)
+	ts.Check(s.process.Start())
+	process := s.process
+	ts.Defer(func() { _ = process.Process.Kill() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.Contains(line, "listening on") {
+		_ = process.Wait()
+		ts.Fatalf("the server did not start: %q, %v\n%s", line, err, ts.ReadFile("server.log"))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("server.out"), []byte(line), 0o600))
+}
+
+func lookIn(path, name string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		if file := filepath.Join(dir, name); isFile(file) {
+			return file, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func (s *scriptServer) end(signal os.Signal) error {
+	if s.process == nil {
+		return errors.New("no server runs")
+	}
+	process := s.process
+	s.process = nil
+	if err := process.Process.Signal(signal); err != nil {
+		return err
+	}
+	return process.Wait()
+}
+
+func exitsCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM [ARGS]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, expected %d", code, want)
+	}
+}
+
+func grabCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: grab NAME REGEXP")
+	}
+	re, err := regexp.Compile(args[1])
+	ts.Check(err)
+	found := re.FindStringSubmatch(ts.ReadFile("stdout"))
+	if found == nil {
+		ts.Fatalf("%s matches nothing", args[1])
+	}
+	ts.Setenv(args[0], found[len(found)-1])
+}
+
+var exported = regexp.MustCompile(`(?m)^export (MAESTRO_\w+)=(\S+)$`)
+
+func becomeCmd(ts *testscript.TestScript, _ bool, _ []string) {
+	found := exported.FindAllStringSubmatch(ts.ReadFile("stdout"), -1)
+	if found == nil {
+		ts.Fatalf("the last output exports nothing")
+	}
+	for _, variable := range found {
+		ts.Setenv(variable[1], variable[2])
+	}
+}
+
+func userCmd(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, name := range []string{"SESSION_ID", "PROJECT_ID", "TOKEN", "API_URL", "SERVER_URL", "STRATEGY"} {
+		ts.Setenv("MAESTRO_"+name, "")
+	}
+}
+
+func jsonCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 && len(args) != 2 {
+		ts.Fatalf("usage: json PATH [VALUE]")
+	}
+	var value any
+	text := ts.ReadFile("stdout")
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		ts.Fatalf("the last output is not JSON: %v\n%s", err, text)
+	}
+	value, there := lookup(value, strings.Split(args[0], "."))
+	if len(args) == 1 {
+		if there == neg {
+			ts.Fatalf("%s: is there %t\n%s", args[0], there, text)
+		}
+		return
+	}
+	shown, ok := value.(string)
+	if !ok {
+		encoded, err := json.Marshal(value)
+		ts.Check(err)
+		shown = string(encoded)
+	}
+	if (there && shown == args[1]) == neg {
+		ts.Fatalf("%s is %s\n%s", args[0], shown, text)
+	}
+}
+
+func lookup(value any, path []string) (any, bool) {
+	for _, part := range path {
+		switch v := value.(type) {
+		case map[string]any:
+			next, ok := v[part]
+			if !ok {
+				return nil, false
+			}
+			value = next
+		case []any:
+			if part == "len" {
+				value = len(v)
+				continue
+			}
+			i, err := strconv.Atoi(part)
+			if err != nil || i >= len(v) {
+				return nil, false
+			}
+			value = v[i]
+		default:
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// The scripts cover every command once: one that is added without a script is noticed here.
+func TestEveryCommandHasAScript(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scripts strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scripts.Write(text)
+	}
+	a := &app{}
+	for _, cmd := range a.root().Commands() {
+		verbs := cmd.Commands()
+		if len(verbs) == 0 {
+			verbs = append(verbs, cmd)
+		}
+		for _, verb := range verbs {
+			name := verb.CommandPath()
+			if name == "maestro serve" || name == "maestro demo" || name == "maestro bench" {
+				continue // "server start"; and tests of their own
+			}
+			if !strings.Contains(scripts.String(), name) {
+				t.Error(fmt.Sprintf("no script runs `%s`", name))
+			}
+		}
+	}
+}
