@@ -64,7 +64,7 @@ func (a *app) report(ctx context.Context, id string, kind reportKind, message st
 	on := ""
 	switch {
 	case len(tasks) > 0:
-		on = " on " + strings.Join(tasks, ", ") + " (sessionStatus " + string(kind.says) + ")"
+		on = " on " + strings.Join(tasks, ", ") + ", which now says " + string(kind.says)
 	case kind.says == events.SaysCompleted:
 		on = "; the session is completed"
 	}
