@@ -23,6 +23,7 @@ type Log struct {
 	mu     sync.Mutex
 	hold   func(*Op) bool
 	decide func(*Op) Outcome
+	watch  func(*Op, error)
 	held   []*Op
 	dead   bool
 }
@@ -42,6 +43,13 @@ func (l *Log) Decide(decide func(*Op) Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.decide = decide
+}
+
+// Watch is told how each operation that is not killed ends, before its caller is; it may be called by several goroutines.
+func (l *Log) Watch(watch func(*Op, error)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watch = watch
 }
 
 // Held gives the operations that wait, in an order that does not depend on the scheduler.
@@ -102,6 +110,9 @@ func (l *Log) perform(op *Op, outcome Outcome) result {
 		r.head, r.err = l.store.sync(outcome)
 	case Read:
 		r.read, r.err = l.store.read(op.From, op.To, outcome)
+	}
+	if l.watch != nil {
+		l.watch(op, r.err)
 	}
 	return r
 }

@@ -1,0 +1,113 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+
+	"maestro/commands"
+)
+
+// call is one try of a wish at one server.
+type call struct {
+	number int
+	wish   wish
+	server *server
+	cancel context.CancelFunc
+	// lo is the head of the server's view when the call was made: no answer may rest on less. doubt says that the server was in
+	// doubt then, troubles how many operations had failed.
+	lo       uint64
+	doubt    bool
+	troubles int64
+
+	// ended says that answer and err are there; the driver reads them after synctest.Wait.
+	ended  chan struct{}
+	answer commands.Answer
+	err    error
+	// cancelled: the client gave up. lost: the server died first, and no answer counts.
+	cancelled, lost bool
+}
+
+// submit makes a call of a wish.
+func (w *world) submit(s *server, x wish) *call {
+	ctx, cancelCall := context.WithCancel(context.Background())
+	c := &call{
+		number: len(w.calls) + 1, wish: x, server: s, cancel: cancelCall, lo: s.head, doubt: s.handler.Health() != nil,
+		troubles: s.troubles.Load(), ended: make(chan struct{}),
+	}
+	w.calls = append(w.calls, c)
+	w.waiting = append(w.waiting, c)
+	w.oracle.submitted(x)
+	w.tracef("call %d to %s by %s", c.number, s.name, x)
+	command, err := x.command()
+	if err != nil {
+		w.fail(failure("the simulation's own", "%s: %v", x, err))
+		close(c.ended)
+		c.lost = true
+		return c
+	}
+	handler := s.handler
+	go func() {
+		defer close(c.ended)
+		c.answer, c.err = handler.Do(ctx, commands.Request{By: x.by.actor(), Command: command, Key: x.key, OccurredAt: x.occurred})
+	}()
+	return c
+}
+
+// loseCalls says that a server's calls get no answer any more.
+func (w *world) loseCalls(s *server) {
+	for _, c := range w.waiting {
+		if c.server == s {
+			c.lost = true
+			c.cancel()
+		}
+	}
+}
+
+// judgeCalls judges the answers that came since the last step.
+func (w *world) judgeCalls() *Failure {
+	var waiting []*call
+	for i, c := range w.waiting {
+		select {
+		case <-c.ended:
+		default:
+			waiting = append(waiting, c)
+			continue
+		}
+		c.cancel()
+		if c.lost {
+			continue
+		}
+		if f := w.judgeCall(c); f != nil {
+			w.waiting = append(waiting, w.waiting[i+1:]...)
+			return f
+		}
+	}
+	w.waiting = waiting
+	return nil
+}
+
+func (w *world) judgeCall(c *call) *Failure {
+	var refusal *commands.Refusal
+	var unavailable *commands.UnavailableError
+	switch {
+	case c.err == nil && c.answer.Event == nil:
+		w.tracef("  call %d: already so at %d", c.number, c.answer.Sequence)
+		return w.judgeAlready(c)
+	case c.err == nil:
+		w.tracef("  call %d: event %d (retried: %t)", c.number, c.answer.Sequence, c.answer.Retried)
+		return w.judgeEvent(c)
+	case errors.As(c.err, &refusal):
+		w.tracef("  call %d: refused: %s: %s", c.number, refusal.Code, refusal.Message)
+		return w.judgeRefusal(c, refusal)
+	case errors.As(c.err, &unavailable):
+		w.tracef("  call %d: unavailable: %s", c.number, unavailable.Why)
+		if !c.doubt && c.server.troubles.Load() == c.troubles && c.server.closing == nil && c.server.up() && c.server.conflicts.Load() < 9 && !c.cancelled {
+			return failure("a healthy log answers", "call %d got %q, and nothing had failed", c.number, unavailable.Why)
+		}
+		return nil
+	case c.cancelled && errors.Is(c.err, context.Canceled):
+		w.tracef("  call %d: its client gave up", c.number)
+		return nil
+	}
+	return failure("every answer is one of three", "call %d got the error %v", c.number, c.err)
+}

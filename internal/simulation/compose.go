@@ -1,0 +1,326 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"maestro/events"
+)
+
+// vocabulary are the commands that may become an event in this version.
+var vocabulary = []string{
+	"project:create", "project:update", "project:delete", "task:create", "task:update", "task:complete", "task:block", "task:reopen",
+	"task:delete", "session:spawn", "session:register", "session:complete", "session:kill", "session:update", "session:delete",
+	"session:note", "session:link", "session:unlink", "track-file", "report:progress", "report:complete", "report:blocked",
+	"report:error", "report:needs-input",
+}
+
+// compose makes up what a client asks next: something new, an earlier wish again, or an earlier key with another body or by
+// another caller.
+func (w *world) compose(rng *rand.Rand) wish {
+	c := composer{rng, w.oracle.model()}
+	if n := rng.IntN(100); n < 25 && len(w.calls) > 0 {
+		earlier := w.calls[len(w.calls)-1-rng.IntN(min(len(w.calls), 12))].wish
+		switch {
+		case n < 15:
+			return earlier
+		case n < 20:
+			other := c.wish(earlier.by, earlier.id)
+			other.key = earlier.key
+			return other
+		default:
+			earlier.by = c.caller()
+			return earlier
+		}
+	}
+	w.keys++
+	x := c.fresh()
+	x.key = fmt.Sprintf("k%d", w.keys)
+	if rng.IntN(20) == 0 {
+		x.occurred = time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)
+	}
+	return x
+}
+
+// composer draws commands that suit how things stand.
+type composer struct {
+	*rand.Rand
+	m *model
+}
+
+func (c composer) chance(percent int) bool { return c.IntN(100) < percent }
+
+func pick[T any](c composer, list []T) T { return list[c.IntN(len(list))] }
+
+// fresh makes a new wish: what the run needs to have something to work with, else anything.
+func (c composer) fresh() wish {
+	live := 0
+	for _, t := range c.m.tasks {
+		if !t.deleted {
+			live++
+		}
+	}
+	working := 0
+	for _, x := range c.m.sessions {
+		if !x.deleted && !x.ended {
+			working++
+		}
+	}
+	switch {
+	case len(c.m.projectIDs) == 0, len(c.m.projectIDs) == 1 && c.chance(10):
+		return wish{by: admin, id: "project:create", fields: fields{Name: ptr("Alpha")}}
+	case live < 3 && c.chance(60):
+		return wish{by: admin, id: "task:create", fields: fields{Project: pick(c, c.m.projectIDs), Title: ptr("A task")}}
+	case working < 4 && live > 0 && c.chance(60):
+		return c.wish(admin, "session:spawn")
+	}
+	by := c.caller()
+	id := pick(c, vocabulary)
+	if x, ok := c.m.liveSession(by.name); ok && by.kind == "session" && c.chance(50) {
+		for !x.allowed[id] {
+			id = pick(c, vocabulary)
+		}
+	}
+	return c.wish(by, id)
+}
+
+func (c composer) caller() caller {
+	switch n := c.IntN(100); {
+	case n < 25:
+		return admin
+	case n < 28:
+		return caller{kind: "auditor", name: "eve"}
+	case n < 31:
+		return caller{kind: "reader", name: "rob"}
+	case n < 33:
+		return caller{kind: "runner", name: "r1"}
+	case n < 35:
+		return caller{kind: "system"}
+	case n < 39 || len(c.m.sessionIDs) == 0:
+		return caller{kind: "session", name: "sess_unknown", project: c.project()}
+	}
+	id := pick(c, c.m.sessionIDs)
+	by := caller{kind: "session", name: id, project: c.m.sessions[id].project}
+	if c.chance(3) {
+		by.project = c.project()
+	}
+	return by
+}
+
+func (c composer) project() string {
+	if len(c.m.projectIDs) == 0 || c.chance(4) {
+		return "proj_unknown"
+	}
+	return pick(c, c.m.projectIDs)
+}
+
+func (c composer) task() string {
+	if len(c.m.taskIDs) == 0 || c.chance(4) {
+		return "task_unknown"
+	}
+	return pick(c, c.m.taskIDs)
+}
+
+func (c composer) session() string {
+	if len(c.m.sessionIDs) == 0 || c.chance(4) {
+		return "sess_unknown"
+	}
+	return pick(c, c.m.sessionIDs)
+}
+
+// taskOf gives a task that suits a caller: mostly one of its project.
+func (c composer) taskOf(by caller) string {
+	id := c.task()
+	for range 3 {
+		if by.kind != "session" || c.m.tasks[id].project == by.project && !c.m.tasks[id].deleted {
+			break
+		}
+		id = c.task()
+	}
+	if x, ok := c.m.sessions[by.name]; ok && len(x.tasks) > 0 && c.chance(60) {
+		return pick(c, x.tasks)
+	}
+	return id
+}
+
+func (c composer) title() *string {
+	return ptr(pick(c, []string{"Write it", "Test it", "Ship it", "", strings.Repeat("x", 201), "Wöchentlich <&> \"quoted\""}))
+}
+
+func (c composer) message() string {
+	if c.chance(3) {
+		return strings.Repeat("long ", events.MaxText/4)
+	}
+	return pick(c, []string{"Under way", "Half done", "Fertig — ✓", "", "line\nline"})
+}
+
+// wish makes a command of this kind for this caller.
+func (c composer) wish(by caller, id string) wish {
+	w := wish{by: by, id: id}
+	f := &w.fields
+	noun, _, _ := strings.Cut(id, ":")
+	named := !(by.kind == "session" && c.chance(90))
+	if named && noun != "project" {
+		f.Project = c.project()
+		// Most who name a target leave the project out, or name the right one.
+		if noun != "task" && c.chance(80) || id != "task:create" && noun == "task" && c.chance(80) {
+			f.Project = ""
+		}
+	}
+	switch id {
+	case "project:create":
+		f.Name = ptr(pick(c, []string{"Alpha", "Beta", "", strings.Repeat("n", 201)}))
+	case "project:update":
+		f.ProjectID, f.Name = c.project(), ptr(pick(c, []string{"Gamma", "Delta", ""}))
+	case "project:delete":
+		f.ProjectID = c.project()
+	case "task:create":
+		c.createTask(f, by)
+	case "task:update":
+		c.updateTask(f, by)
+	case "task:complete":
+		f.TaskID = c.taskOf(by)
+	case "task:block", "task:reopen":
+		f.TaskID, f.Reason = c.taskOf(by), pick(c, []string{"", "not yet"})
+	case "task:delete":
+		f.TaskID, f.Recursive = c.taskOf(by), c.chance(50)
+	case "session:spawn":
+		c.spawn(f, by)
+	case "session:register":
+		c.register(f, by)
+	case "session:complete":
+		f.SessionID = c.target(by)
+	case "session:kill":
+		f.SessionID, f.Failed = c.session(), c.chance(30)
+	case "session:update":
+		f.SessionID = c.session()
+		if c.chance(60) {
+			f.Status = ptr(pick(c, []string{"idle", "working", "running"}))
+		}
+		if c.chance(30) {
+			f.TaskIDs = &[]string{c.task()}
+		}
+	case "session:delete":
+		f.SessionID = c.session()
+	case "session:note":
+		f.SessionID, f.Message = c.target(by), c.message()
+	case "session:link", "session:unlink":
+		f.SessionID, f.TaskID = c.session(), c.task()
+	case "track-file":
+		f.SessionID, f.File = c.target(by), pick(c, []string{"main.go", "a/b.txt", ""})
+		if c.chance(40) {
+			f.TaskID = c.taskOf(by)
+		}
+	default:
+		f.Message = c.message()
+		if c.chance(60) {
+			f.TaskIDs = &[]string{c.taskOf(by)}
+			if c.chance(20) {
+				*f.TaskIDs = append(*f.TaskIDs, c.taskOf(by))
+			}
+		}
+	}
+	return w
+}
+
+// target gives the session that a caller acts as: its own, mostly unnamed, or, wrongly, another.
+func (c composer) target(by caller) string {
+	if by.kind == "session" && c.chance(80) {
+		return ""
+	}
+	return c.session()
+}
+
+func (c composer) createTask(f *fields, by caller) {
+	f.Title = c.title()
+	if c.chance(40) {
+		f.ParentID = c.taskOf(by)
+	}
+	if c.chance(30) {
+		f.Dependencies = &[]string{c.taskOf(by)}
+	}
+}
+
+func (c composer) updateTask(f *fields, by caller) {
+	f.TaskID = c.taskOf(by)
+	if c.chance(40) {
+		f.Title = c.title()
+	}
+	if c.chance(70) {
+		f.Status = ptr(pick(c, []string{"todo", "in_progress", "completed", "cancelled", "blocked", "done"}))
+	}
+	if c.chance(15) {
+		f.Dependencies = &[]string{c.task()}
+	}
+}
+
+// lists are explicit allowedCommands, good ones and bad ones.
+var lists = [][]string{
+	{}, {"whoami", "task:get", "report:progress"}, {"report:progress", "report:complete", "task:create", "task:tree"}, {"session:list", "task:get"},
+	{"task:complete", "report:progress"}, {"session:spawn", "session:kill", "report:progress"}, {"queue:start", "report:progress"}, {"audit:head"},
+	{"no:such"}, {"project:delete", "project:create"}, {"session:lost"}, {"task:update", "task:create", "session:spawn"},
+}
+
+func (c composer) newSession(f *fields, by caller) {
+	f.Role = pick(c, []string{"", "worker", "orchestrator", "orchestrator", "reviewer"})
+	if f.Role == "reviewer" && c.chance(70) {
+		f.Role = "orchestrator"
+	}
+	switch {
+	case c.chance(5):
+		f.Strategy = "whim"
+	case f.Role == "orchestrator":
+		f.Strategy = pick(c, []string{"", "simple", "default", "dag", "intelligent-batching"})
+	default:
+		f.Strategy = pick(c, []string{"", "simple", "queue", "tree"})
+	}
+	if c.chance(25) {
+		list := pick(c, lists)
+		f.Allowed = &list
+	}
+	if c.chance(85) {
+		f.TaskIDs = &[]string{c.taskOf(by)}
+		if c.chance(30) {
+			*f.TaskIDs = append(*f.TaskIDs, c.taskOf(by))
+		}
+	}
+}
+
+func (c composer) spawn(f *fields, by caller) {
+	c.newSession(f, by)
+	f.Strict = c.chance(15)
+	if by.kind != "session" {
+		f.Project = c.project()
+		if f.TaskIDs != nil && c.chance(85) {
+			if t, ok := c.m.tasks[(*f.TaskIDs)[0]]; ok {
+				f.Project = t.project
+			}
+		}
+	}
+	if c.chance(10) {
+		f.SpawnedBy = c.session()
+	}
+}
+
+func (c composer) register(f *fields, by caller) {
+	if by.kind == "session" && c.chance(75) {
+		return
+	}
+	switch {
+	case c.chance(40):
+		f.SessionID = c.session()
+	case c.chance(50):
+		// An id that a client chose belongs to one project, so that a command on it always means the same.
+		f.Project = c.project()
+		f.SessionID = "own_" + f.Project
+	}
+	if c.chance(50) {
+		c.newSession(f, by)
+		f.Create = c.chance(30)
+		if f.Project == "" {
+			f.Project = c.project()
+		}
+	}
+}

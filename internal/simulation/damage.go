@@ -1,0 +1,118 @@
+package simulation
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing/synctest"
+	"time"
+
+	"maestro/commands"
+	"maestro/events"
+)
+
+// damage cuts the power, harms the log where a witness or the chain must show it, and opens it: the server must name the
+// place and acknowledge nothing. Then the log is restored.
+func (w *world) damage(rng *rand.Rand) *Failure {
+	if f := w.powerCut(rng); f != nil {
+		return f
+	}
+	// What the power cut left is judged first: its last events may be new.
+	synctest.Wait()
+	if f := w.judgeStep(); f != nil {
+		return f
+	}
+	w.store.SetFull(false) // on a full disk no server opens
+	s := w.servers[rng.IntN(len(w.servers))]
+	head := w.oracle.head()
+	backup := w.store.Backup()
+	first, last, ok := w.harm(s, rng)
+	if !ok {
+		return nil
+	}
+	w.damaged = true
+	s.start(w.store, s.snapshots, nil)
+	synctest.Wait()
+	f := w.judgeDamaged(s, rng, first, last)
+	w.loseCalls(s)
+	if s.handler != nil || s.opening != nil {
+		s.kill()
+	}
+	w.damaged = false
+	w.store = backup
+	s.witness.Crash()
+	if f == nil && w.oracle.head() != head {
+		return failure("5 damage is shown", "a damaged log took writes")
+	}
+	return f
+}
+
+// harm does one harm that can be noticed, and gives the sequences of which one must be named.
+func (w *world) harm(s *server, rng *rand.Rand) (first, last uint64, ok bool) {
+	head := w.oracle.head()
+	seen, _ := s.witness.Load(nil) //nolint:staticcheck // it needs no context
+	shown := seen.Sequence
+	if sequences := s.saved(); len(sequences) > 0 {
+		shown = max(shown, sequences[0])
+	}
+	if shown < 2 {
+		return 0, 0, false
+	}
+	// The last event is held by a witness or by nothing; those before it also by the chain.
+	covered := max(head-1, shown)
+	switch rng.IntN(3) {
+	case 0:
+		at := 1 + rng.Uint64N(covered)
+		w.store.Flip(at, rng.IntN(1<<20))
+		w.tracef("  a bit of event %d of %d flips; the witness saw %d", at, head, seen.Sequence)
+		return at, at + 1, true
+	case 1:
+		at := 1 + rng.Uint64N(covered)
+		w.store.Lose(at)
+		w.tracef("  event %d of %d becomes unreadable; the witness saw %d", at, head, seen.Sequence)
+		return at, at, true
+	default:
+		to := rng.Uint64N(shown)
+		w.store.Cut(to)
+		w.tracef("  the log of %d is cut to %d; a witness saw %d", head, to, shown)
+		return to + 1, to + 1, true
+	}
+}
+
+// judgeDamaged expects a server on a damaged log to name a place from first to last, and to acknowledge nothing.
+func (w *world) judgeDamaged(s *server, rng *rand.Rand, first, last uint64) *Failure {
+	var o opened
+	select {
+	case o = <-s.opening:
+		s.opening = nil
+	default:
+		return failure("5 damage is shown", "the damaged log neither opens nor fails to")
+	}
+	if o.err != nil {
+		return failure("5 damage is shown", "the damaged log does not open, so nobody can look at it: %v", o.err)
+	}
+	s.handler = o.handler
+	var found *events.DamageError
+	if err := s.handler.Health(); !errors.As(err, &found) || !errors.Is(err, events.ErrReadOnly) {
+		return failure("5 damage is shown", "the log is damaged at %d, and the server says %v", first, err)
+	}
+	if found.Sequence < first || found.Sequence > last {
+		return failure("5 damage is shown", "the log is damaged at %d, and the server names %d: %v", first, found.Sequence, found)
+	}
+	w.tracef("  %s says: %v", s.name, found)
+	for range 3 {
+		c := w.submit(s, w.compose(rng))
+		synctest.Wait()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		select {
+		case <-c.ended:
+		default:
+			return failure("5 damage is shown", "call %d to a damaged log gets no answer", c.number)
+		}
+		var unavailable *commands.UnavailableError
+		if !errors.As(c.err, &unavailable) {
+			return failure("5 damage is shown", "call %d to a damaged log was answered: %v %v", c.number, c.answer.Sequence, c.err)
+		}
+	}
+	return nil
+}

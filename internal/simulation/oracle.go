@@ -1,0 +1,189 @@
+package simulation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// oracle follows what is on disk and knows, for every place of it, what must be true there. What is on disk never changes, so
+// it looks at each event once.
+type oracle struct {
+	wishes map[string][]wish // everything submitted, by caller, command and key
+
+	messages []events.Message
+	models   []*model      // behind each sequence; models[0] is the empty log's
+	chain    []events.Hash // behind each sequence
+	byID     map[string]uint64
+	hashes   []string // the request hash of each event; hashes[0] is unused
+	at       string   // time of the last event
+
+	state   *projections.State // the product's fold, from nothing, one event after another
+	encoded []events.Hash      // of the encoded state behind each sequence
+}
+
+func newOracle() *oracle {
+	o := &oracle{
+		wishes: map[string][]wish{}, models: []*model{newModel()}, chain: []events.Hash{{}}, byID: map[string]uint64{},
+		hashes: []string{""}, state: projections.New(),
+	}
+	o.encoded = []events.Hash{encode(o.state)}
+	return o
+}
+
+func encode(s *projections.State) events.Hash {
+	b, err := s.Encode()
+	if err != nil {
+		panic(err)
+	}
+	return events.BodyHash(b)
+}
+
+func (o *oracle) head() uint64 { return uint64(len(o.messages)) }
+
+func (o *oracle) model() *model { return o.models[len(o.models)-1] }
+
+// submitted takes note of a wish that may become an event from now on.
+func (o *oracle) submitted(w wish) {
+	identity := w.by.source() + " " + w.id + " " + w.key
+	o.wishes[identity] = append(o.wishes[identity], w)
+}
+
+// envelope is the part of a stored CloudEvent that the promises speak of.
+type envelope struct {
+	ID          string          `json:"id"`
+	Source      string          `json:"source"`
+	Type        string          `json:"type"`
+	Time        string          `json:"time"`
+	Project     string          `json:"partitionkey"`
+	PrevHash    string          `json:"prevhash"`
+	RequestHash string          `json:"requesthash"`
+	Data        json.RawMessage `json:"data"`
+}
+
+var eventTypes = map[string]string{
+	"project:create": "project.created", "project:update": "project.updated", "project:delete": "project.deleted",
+	"task:create": "task.created", "task:update": "task.updated", "task:complete": "task.status_changed",
+	"task:block": "task.status_changed", "task:reopen": "task.status_changed", "task:delete": "task.deleted",
+	"session:spawn": "session.spawned", "session:register": "session.registered", "session:complete": "session.completed",
+	"session:kill": "session.killed", "session:update": "session.updated", "session:delete": "session.deleted",
+	"session:note": "session.noted", "session:link": "session.task_linked", "session:unlink": "session.task_unlinked",
+	"track-file": "session.file_tracked", "report:progress": "session.reported", "report:complete": "session.reported",
+	"report:blocked": "session.reported", "report:error": "session.reported", "report:needs-input": "session.reported",
+}
+
+// follow judges an event that has come to be on disk.
+func (o *oracle) follow(m events.Message) *Failure {
+	before := o.model()
+	sequence := o.head() + 1
+	var e envelope
+	if err := json.Unmarshal(m.Body, &e); err != nil {
+		return failure("1 the log", "sequence %d is not JSON: %v", sequence, err)
+	}
+	if at, twice := o.byID[e.ID]; twice {
+		return failure("6 one command, one event", "event %s stands at %d and at %d", e.ID, at, sequence)
+	}
+	if prev := o.chain[sequence-1]; e.PrevHash != hex.EncodeToString(prev[:]) {
+		return failure("5 the chain", "sequence %d has the prevhash %s, the chain is at %s", sequence, e.PrevHash, prev)
+	}
+	if e.Time < o.at {
+		return failure("time never goes back", "sequence %d has the time %s, behind %s", sequence, e.Time, o.at)
+	}
+	w, ok := o.wishOf(before, e)
+	if !ok {
+		return failure("6 one command, one event", "sequence %d (%s from %s) is the event of no command that was submitted", sequence, e.Type, e.Source)
+	}
+	if e.Type != "maestro."+eventTypes[w.id]+".v1" {
+		return failure("2 only what is permitted", "sequence %d: %s became %s", sequence, w.id, e.Type)
+	}
+	if v := before.judge(w); v != becomesEvent {
+		return failure("2 only what is permitted", "sequence %d is an event, and must be %q: %s", sequence, v, w)
+	}
+	after, err := before.next(w, e.Data)
+	if err != nil {
+		return failure("2 only what is permitted", "sequence %d: %v: %s", sequence, err, w)
+	}
+	body := sha256.Sum256(m.Body)
+	link := sha256.Sum256(append(append([]byte{}, o.chain[sequence-1][:]...), body[:]...))
+	o.messages = append(o.messages, m)
+	o.models = append(o.models, after)
+	o.chain = append(o.chain, link)
+	o.byID[e.ID] = sequence
+	o.hashes = append(o.hashes, e.RequestHash)
+	o.at = e.Time
+	if err := o.fold(m); err != nil {
+		return failure("4 every view is the fold", "sequence %d cannot be folded: %v", sequence, err)
+	}
+	return nil
+}
+
+func (o *oracle) fold(m events.Message) error {
+	if err := apply(o.state, m); err != nil {
+		return err
+	}
+	o.encoded = append(o.encoded, encode(o.state))
+	return nil
+}
+
+func apply(s *projections.State, m events.Message) error {
+	event, err := events.Decode(m.Body)
+	if err != nil {
+		return err
+	}
+	_, err = s.Apply(m.Sequence, event, events.BodyHash(m.Body))
+	return err
+}
+
+// wishOf gives the wish that an event came from: the one whose id, recomputed, and whose request hash it has.
+func (o *oracle) wishOf(before *model, e envelope) (wish, bool) {
+	for _, wishes := range o.wishes {
+		for _, w := range wishes {
+			if w.by.source() == e.Source && w.eventID(before.projectOf(w)) == e.ID && w.hash() == e.RequestHash {
+				return w, true
+			}
+		}
+	}
+	return wish{}, false
+}
+
+// expect gives what a wish must come to on the ground of a sequence; for an event that is there already, where it is.
+func (o *oracle) expect(ground uint64, w wish) (v verdict, retryOf uint64) {
+	m := o.models[ground]
+	if at, ok := o.byID[w.eventID(m.projectOf(w))]; ok && at <= ground {
+		if o.hashes[at] == w.hash() {
+			return becomesEvent, at
+		}
+		return keyReused, 0
+	}
+	return m.judge(w), 0
+}
+
+// refold folds everything from nothing, once more.
+func (o *oracle) refold() *Failure {
+	s := projections.New()
+	for i, m := range o.messages {
+		if err := apply(s, m); err != nil {
+			return failure("4 every view is the fold", "sequence %d cannot be folded again: %v", i+1, err)
+		}
+	}
+	if last := o.encoded[len(o.encoded)-1]; encode(s) != last {
+		return failure("4 every view is the fold", "folded again from nothing, the log gives another state")
+	}
+	return nil
+}
+
+// Failure is a broken promise.
+type Failure struct {
+	// Promise is which one, Detail how.
+	Promise, Detail string
+}
+
+func (f *Failure) Error() string { return fmt.Sprintf("promise %s: %s", f.Promise, f.Detail) }
+
+func failure(promise, format string, args ...any) *Failure {
+	return &Failure{Promise: promise, Detail: fmt.Sprintf(format, args...)}
+}

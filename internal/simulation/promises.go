@@ -1,0 +1,197 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// judgeEvent holds an answer with an event against promises 1 and 6.
+func (w *world) judgeEvent(c *call) *Failure {
+	o := w.oracle
+	at := c.answer.Sequence
+	if at == 0 || at > o.head() {
+		return failure("1 acknowledged is never lost", "call %d was answered with event %d, and only %d are on disk", c.number, at, o.head())
+	}
+	if !bytes.Equal(o.messages[at-1].Body, c.answer.Event) {
+		return failure("1 acknowledged is never lost", "call %d was answered with event %d, and the log has another there:\n%s\n%s", c.number, at, c.answer.Event, o.messages[at-1].Body)
+	}
+	if v, retryOf := o.expect(at, c.wish); v != becomesEvent || retryOf != at {
+		return failure("6 one command, one event", "call %d was answered with event %d, and its own is %d (%s)", c.number, at, retryOf, v)
+	}
+	w.acked[at] = c.answer.Event
+	return nil
+}
+
+// judgeAlready holds an answer "already so" against its ground.
+func (w *world) judgeAlready(c *call) *Failure {
+	ground := c.answer.Sequence
+	if ground > w.oracle.head() {
+		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, and only %d are on disk", c.number, ground, w.oracle.head())
+	}
+	if ground < c.lo {
+		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, and the server had shown %d before", c.number, ground, c.lo)
+	}
+	if v, _ := w.oracle.expect(ground, c.wish); v != alreadySo {
+		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, where it must be %q: %s", c.number, ground, v, c.wish)
+	}
+	return nil
+}
+
+// judgeRefusal looks for a ground, among those that the server may have stood on, where this refusal is right.
+func (w *world) judgeRefusal(c *call, refusal *commands.Refusal) *Failure {
+	hi := w.oracle.head()
+	expected := map[verdict]bool{}
+	for ground := c.lo; ground <= hi; ground++ {
+		v, _ := w.oracle.expect(ground, c.wish)
+		if v == verdict(refusal.Code) {
+			return nil
+		}
+		expected[v] = true
+	}
+	return failure("2 and 6, a refusal stands on firm ground", "call %d was refused with %s (%s); on the ground %d to %d it must be %v: %s",
+		c.number, refusal.Code, refusal.Message, c.lo, hi, expected, c.wish)
+}
+
+// judgeView holds what a server shows against promises 4 and 5.
+func (w *world) judgeView(s *server) *Failure {
+	if s.handler == nil {
+		return nil
+	}
+	if err := s.handler.Health(); errors.Is(err, events.ErrReadOnly) {
+		return failure("5 damage is shown, and nothing else", "%s says of a healthy log: %v", s.name, err)
+	}
+	var f *Failure
+	s.handler.View(func(state *projections.State) {
+		head := state.Head()
+		switch {
+		case head.Sequence > w.oracle.head():
+			f = failure("nobody sees what is not firm", "%s shows %d, and only %d are on disk", s.name, head.Sequence, w.oracle.head())
+		case head.Sequence < s.head:
+			f = failure("nobody sees what is not firm", "%s shows %d after it showed %d", s.name, head.Sequence, s.head)
+		case head.Hash != w.oracle.chain[head.Sequence]:
+			f = failure("5 the chain", "%s shows the hash %s at %d, the chain is at %s", s.name, head.Hash, head.Sequence, w.oracle.chain[head.Sequence])
+		case (head.Sequence != s.head || !s.seen) && encode(state) != w.oracle.encoded[head.Sequence]:
+			f = failure("4 every view is the fold", "%s shows another state at %d than the fold from nothing", s.name, head.Sequence)
+		}
+		s.head, s.seen = head.Sequence, true
+	})
+	return f
+}
+
+// judgeDisk holds everything acknowledged against what is on disk, after a crash and at the end.
+func (w *world) judgeDisk() *Failure {
+	firm := w.store.Firm()
+	for at, body := range w.acked {
+		if at > uint64(len(firm)) || !bytes.Equal(firm[at-1].Body, body) {
+			return failure("1 acknowledged is never lost", "event %d was acknowledged, and is not on disk", at)
+		}
+	}
+	return nil
+}
+
+// judgeStep holds how things stand against every promise.
+func (w *world) judgeStep() *Failure {
+	for _, m := range w.store.Firm()[w.oracle.head():] {
+		if f := w.oracle.follow(m); f != nil {
+			return f
+		}
+	}
+	if f := w.failed(); f != nil {
+		return f
+	}
+	if f := w.judgeCalls(); f != nil {
+		return f
+	}
+	for _, s := range w.servers {
+		if f := s.settle(); f != nil {
+			return f
+		}
+	}
+	for _, s := range w.servers {
+		if f := w.judgeView(s); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// judgeLog has the product's own audit look at the finished log.
+func (w *world) judgeLog() *Failure {
+	v := commands.NewVerifier()
+	for _, m := range w.oracle.messages {
+		if !v.Event(m) {
+			break
+		}
+	}
+	verdict, err := v.Verdict()
+	if err != nil || len(verdict.Faults) > 0 {
+		return failure("5 the audit agrees", "the audit of a healthy log: %v %v", verdict.Faults, err)
+	}
+	if verdict.Views != w.oracle.encoded[w.oracle.head()] {
+		return failure("4 every view is the fold", "the audit rebuilt another state")
+	}
+	return nil
+}
+
+// These are told while a step goes on, from the Handler's goroutines; firm then is what is on disk now.
+
+func (w *world) announced(committed []events.Message) {
+	firm := w.store.Firm()
+	for _, m := range committed {
+		if m.Sequence == 0 || m.Sequence > uint64(len(firm)) || !bytes.Equal(firm[m.Sequence-1].Body, m.Body) {
+			w.fail(failure("nobody sees what is not firm", "event %d was announced, and %d are on disk", m.Sequence, len(firm)))
+		}
+	}
+}
+
+func (w *world) headRecorded(head events.Head) {
+	if w.damaged {
+		return
+	}
+	if firm := w.store.Firm(); head.Sequence > uint64(len(firm)) || chainOf(firm[:head.Sequence]) != head.Hash {
+		w.fail(failure("5 witnesses tell the truth", "the witness was told of %s, and %d are on disk", head, len(firm)))
+	}
+}
+
+func (w *world) snapshotSaved(s events.Snapshot) {
+	firm := w.store.Firm()
+	if s.Sequence > uint64(len(firm)) || chainOf(firm[:s.Sequence]) != s.Hash {
+		w.fail(failure("5 witnesses tell the truth", "a snapshot was saved at %s, and %d are on disk", s.Head, len(firm)))
+		return
+	}
+	state := projections.New()
+	for _, m := range firm[:s.Sequence] {
+		if err := apply(state, m); err != nil {
+			w.fail(failure("4 every view is the fold", "sequence %d cannot be folded: %v", m.Sequence, err))
+			return
+		}
+	}
+	if events.BodyHash(s.State) != encode(state) {
+		w.fail(failure("4 every view is the fold", "the snapshot at %d holds another state than the fold", s.Sequence))
+	}
+	if stored, err := projections.Decode(s.State); err != nil || encode(stored) != events.BodyHash(s.State) {
+		w.fail(failure("4 every view is the fold", "the snapshot at %d, decoded, is another state (%v)", s.Sequence, err))
+	}
+}
+
+func chainOf(messages []events.Message) events.Hash {
+	var hash events.Hash
+	for _, m := range messages {
+		hash = events.Next(hash, events.BodyHash(m.Body))
+	}
+	return hash
+}
+
+// saved lists a server's snapshots, newest first.
+func (s *server) saved() []uint64 {
+	sequences, err := s.snapshots.List(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	return sequences
+}

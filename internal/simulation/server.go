@@ -1,0 +1,209 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/simlog"
+	"maestro/projections"
+)
+
+// server is one process with a Handler, and what it keeps beside the log. It may be down, opening, up, or closing.
+type server struct {
+	w    *world
+	name string
+
+	// These survive a crash.
+	snapshots *simlog.Snapshots
+	witness   *simlog.Witness
+	blobs     *simlog.Blobs
+	offset    atomic.Int64 // of its wall clock, in nanoseconds
+
+	// These are of one life.
+	log     *simlog.Log
+	handler *commands.Handler
+	opening chan opened
+	closing chan struct{}
+	// troubles counts the operations that failed, conflicts those in a row that were conflicts.
+	troubles, conflicts atomic.Int64
+	head                uint64 // of the view, when it was last looked at
+	seen                bool   // the view was looked at
+}
+
+type opened struct {
+	handler *commands.Handler
+	err     error
+}
+
+func newServer(w *world, name string) *server {
+	s := &server{w: w, name: name, blobs: simlog.NewBlobs()}
+	s.snapshots = simlog.NewSnapshots(w.snapshotSaved)
+	s.witness = simlog.NewWitness(w.headRecorded)
+	return s
+}
+
+func (s *server) up() bool { return s.handler != nil && s.closing == nil }
+
+func (s *server) down() bool { return s.handler == nil && s.opening == nil }
+
+// start begins a new life with these snapshots.
+func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold func(*simlog.Op) bool) {
+	s.log = store.Open()
+	s.log.Hold(hold)
+	s.log.Watch(s.took)
+	s.troubles.Store(0)
+	s.conflicts.Store(0)
+	s.head, s.seen = 0, false
+	s.opening = make(chan opened, 1)
+	config := commands.Config{
+		Log: s.log, Blobs: s.blobs, Snapshots: snapshots, Witness: s.witness, Announcer: announcer{s.w},
+		Now:   func() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) },
+		After: time.After, SnapshotEvery: s.w.plan.SnapshotEvery,
+	}
+	opening := s.opening
+	go func() {
+		h, err := commands.Open(context.Background(), config)
+		opening <- opened{h, err}
+	}()
+}
+
+// took takes note of how an operation of the server ended.
+func (s *server) took(_ *simlog.Op, err error) {
+	switch {
+	case errors.Is(err, events.ErrConflict):
+		s.conflicts.Add(1)
+	case err != nil:
+		s.troubles.Add(1)
+	default:
+		s.conflicts.Store(0)
+	}
+}
+
+// settle takes note of an opening or a closing that came to its end.
+func (s *server) settle() *Failure {
+	select {
+	case o := <-s.opening:
+		s.opening = nil
+		if o.err != nil {
+			if s.troubles.Load() == 0 {
+				return failure("a healthy log opens", "%s: %v", s.name, o.err)
+			}
+			s.w.tracef("  %s did not open: %v", s.name, o.err)
+			return nil
+		}
+		s.handler = o.handler
+		s.w.tracef("  %s is up", s.name)
+	default:
+	}
+	if s.closing == nil {
+		return nil
+	}
+	select {
+	case <-s.closing:
+		s.handler, s.closing = nil, nil
+		s.w.loseCalls(s) // those that were still reading their earlier event
+		s.log.Kill()
+		s.w.tracef("  %s is down", s.name)
+	default:
+	}
+	return nil
+}
+
+// kill ends the process at once. Its answers no longer reach anybody.
+func (s *server) kill() []*simlog.Op {
+	s.w.loseCalls(s)
+	appends := s.log.Kill()
+	if s.opening != nil {
+		if o := <-s.opening; o.err == nil {
+			s.handler = o.handler
+		}
+		s.opening = nil
+	}
+	if s.closing != nil {
+		<-s.closing
+	} else if s.handler != nil {
+		s.handler.Close()
+	}
+	s.handler, s.closing = nil, nil
+	return appends
+}
+
+// harmed gives the snapshots that the server starts with: as they are, or none, old ones, damaged ones, or another log's.
+func (s *server) harmed(rng *rand.Rand) (*simlog.Snapshots, string) {
+	sequences, _ := s.snapshots.List(context.Background())
+	if len(sequences) == 0 && rng.IntN(2) == 0 {
+		return s.snapshots, "no snapshots"
+	}
+	harmed := s.snapshots.Copy()
+	firm, _ := s.w.store.Heads()
+	switch how := rng.IntN(9); {
+	case how <= 2:
+		return s.snapshots, "its snapshots"
+	case how == 3:
+		harmed.Keep(func(uint64) bool { return false })
+		return harmed, "all snapshots lost"
+	case how == 4 && len(sequences) > 0:
+		oldest := sequences[len(sequences)-1]
+		harmed.Keep(func(sequence uint64) bool { return sequence == oldest })
+		return harmed, "the oldest snapshot only"
+	case how == 5 && len(sequences) > 0:
+		harmed.Damage(sequences[0])
+		return harmed, "a damaged snapshot"
+	case how == 6 && len(sequences) > 0:
+		newest, _ := harmed.Load(context.Background(), sequences[0])
+		oldest, _ := harmed.Load(context.Background(), sequences[len(sequences)-1])
+		what := "a cut snapshot"
+		if newest.Sequence != oldest.Sequence && rng.IntN(2) == 0 {
+			newest.State, what = oldest.State, "a snapshot with an older state in it"
+		} else {
+			newest.State = newest.State[:len(newest.State)/2]
+		}
+		harmed.Put(newest.Sequence, newest)
+		return harmed, what
+	case how == 7 && len(sequences) > 0:
+		newest, _ := harmed.Load(context.Background(), sequences[0])
+		newest.Format++
+		harmed.Put(newest.Sequence, newest)
+		return harmed, "a snapshot of another format"
+	case how == 8 && firm > 0: // to an empty log, any snapshot says that it was emptied
+		sequence := 1 + rng.Uint64N(firm+3)
+		harmed.Put(sequence, foreignSnapshot(sequence))
+		return harmed, fmt.Sprintf("another log's snapshot at %d", sequence)
+	}
+	return s.snapshots, "its snapshots"
+}
+
+// foreignSnapshot gives a snapshot of another log.
+func foreignSnapshot(sequence uint64) events.Snapshot {
+	s := projections.New()
+	for n := range sequence {
+		id := fmt.Sprintf("proj_foreign%d", n)
+		e := &events.Event{
+			ID: events.ID("/users/other", "", "project:create", id), Source: "/users/other", Project: id, PrevHash: s.Head().Hash,
+			Time: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), Rules: "1", Authn: "token",
+			Data: &events.ProjectCreated{ProjectID: id, Name: "Foreign"},
+		}
+		body, err := e.Append(nil)
+		if err != nil {
+			panic(err)
+		}
+		if _, err := s.Apply(n+1, e, events.BodyHash(body)); err != nil {
+			panic(err)
+		}
+	}
+	state, err := s.Encode()
+	if err != nil {
+		panic(err)
+	}
+	return events.Snapshot{Head: s.Head(), Genesis: s.Genesis(), Format: projections.Format, State: state}
+}
+
+type announcer struct{ w *world }
+
+func (a announcer) Announce(committed []events.Message) { a.w.announced(committed) }

@@ -1,0 +1,31 @@
+package simulation
+
+import "testing"
+
+// Shrink leaves steps out of a plan that breaks a promise, as long as it still breaks the same one, and gives the shortest
+// plan that it found. It runs at most runs times.
+func Shrink(t *testing.T, plan Plan, runs int) (Plan, Result) {
+	t.Helper()
+	result := Run(t, plan)
+	if result.Failure == nil {
+		return plan, result
+	}
+	promise := result.Failure.Promise
+	for size := max(len(plan.Steps)/2, 1); ; size = max(size/2, 1) {
+		shorter := false
+		for at := 0; at < len(plan.Steps) && runs > 0; {
+			end := min(at+size, len(plan.Steps))
+			without := plan
+			without.Steps = append(append([]Step{}, plan.Steps[:at]...), plan.Steps[end:]...)
+			runs--
+			if r := Run(t, without); r.Failure != nil && r.Failure.Promise == promise {
+				plan, result, shorter = without, r, true
+				continue
+			}
+			at = end
+		}
+		if runs <= 0 || size == 1 && !shorter {
+			return plan, result
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package simulation
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+
+	"maestro/commands"
+)
+
+var (
+	seeds = flag.Int("seeds", 300, "how many seeds TestSimulation runs")
+	from  = flag.Uint64("from", 1, "the first seed of TestSimulation")
+	seed  = flag.Uint64("seed", 1, "the seed that TestSeed runs")
+	quick = flag.Bool("quick", false, "do not shorten a history that fails")
+)
+
+// TestSimulation runs many seeds. It stops at the first that breaks a promise and shows its history, shortened.
+func TestSimulation(t *testing.T) {
+	var events, calls, acked int
+	for n := range uint64(*seeds) { //nolint:gosec // it is not negative
+		plan := NewPlan(*from + n)
+		result := Run(t, plan)
+		events, calls, acked = events+result.Events, calls+result.Calls, acked+result.Acked
+		if result.Failure != nil {
+			report(t, plan, result)
+			t.FailNow()
+		}
+	}
+	t.Logf("%d seeds: %d calls, %d events, %d of them acknowledged", *seeds, calls, events, acked)
+}
+
+// TestSeed runs one seed and shows its history.
+func TestSeed(t *testing.T) {
+	plan := NewPlan(*seed)
+	result := Run(t, plan)
+	if result.Failure != nil {
+		report(t, plan, result)
+		t.FailNow()
+	}
+	t.Logf("seed %d: %d calls, %d events\n%s", *seed, result.Calls, result.Events, result.Trace)
+}
+
+// TestSameSeedSameRun holds the simulation to its word that a seed decides everything.
+func TestSameSeedSameRun(t *testing.T) {
+	for n := range uint64(20) {
+		first, second := Run(t, NewPlan(n)), Run(t, NewPlan(n))
+		if first.Trace != second.Trace {
+			t.Fatalf("seed %d gave two histories:\n%s\n\n%s", n, first.Trace, second.Trace)
+		}
+	}
+}
+
+// TestExpectedTable holds the table that decides against the one written down here.
+func TestExpectedTable(t *testing.T) {
+	rows := commands.CurrentRules().Rows()
+	if len(rows) != len(permissions) {
+		t.Errorf("the table has %d rows, expected %d", len(rows), len(permissions))
+	}
+	letters := map[rune]commands.Letters{'W': commands.W, 'Q': commands.Q, 'T': commands.T, 'O': commands.O, 'U': commands.U, 'R': commands.R, 'S': commands.S}
+	for _, expected := range permissions {
+		var who commands.Letters
+		for _, letter := range expected.who {
+			who |= letters[letter]
+		}
+		row, ok := commands.CurrentRules().Row(expected.id)
+		if !ok || row.Who != who || row.Write != expected.write || row.Core != expected.core || (row.Alias != "") != expected.alias {
+			t.Errorf("the table says %+v, expected %+v", row, expected)
+		}
+	}
+}
+
+func report(t *testing.T, plan Plan, result Result) {
+	t.Helper()
+	again := fmt.Sprintf("run it again with: go test ./internal/simulation -run TestSeed -seed %d", plan.Seed)
+	if *quick {
+		t.Errorf("seed %d breaks a promise: %v\n%s", plan.Seed, result.Failure, again)
+		return
+	}
+	short, shortest := Shrink(t, plan, 2000)
+	t.Errorf("seed %d breaks a promise: %v\n%s\n\nshortened from %d steps to %d (servers: %d, everything held: %t, a snapshot every %d):\n%s",
+		plan.Seed, result.Failure, again, len(plan.Steps), len(short.Steps), plan.Servers, plan.HoldAll, plan.SnapshotEvery, shortest.Trace)
+}

@@ -1,0 +1,78 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// kind says what a step does.
+type kind int
+
+const (
+	submit   kind = iota // a client submits a command
+	resolve              // a held operation comes to its outcome
+	cancel               // a client gives up waiting
+	advance              // time passes
+	skew                 // a server's clock is set, back or forth
+	land                 // a late batch comes to its guard
+	crash                // a server's process dies
+	powerCut             // everything dies, the disk remains
+	stop                 // a server is stopped in order
+	start                // a server that is down starts
+	fill                 // the disk fills
+	room                 // there is room again
+	flush                // a head file is written
+	snapshot             // a server stores a snapshot
+	damage               // the stopped log is harmed, opened, judged, and restored
+)
+
+var kindNames = [...]string{
+	"submit", "resolve", "cancel", "advance", "skew", "land", "crash", "power cut", "stop", "start", "fill", "room", "flush", "snapshot", "damage",
+}
+
+// weights say how often each kind of step comes.
+var weights = [...]int{
+	submit: 460, resolve: 400, cancel: 12, advance: 25, skew: 8, land: 25, crash: 9, powerCut: 9, stop: 6, start: 40, fill: 4, room: 60,
+	flush: 20, snapshot: 8, damage: 3,
+}
+
+// Step is one move of the driver. What exactly it does follows from Seed and from how things stand, so that a list of
+// steps still makes sense when some are left out.
+type Step struct {
+	Kind kind
+	Seed uint64
+}
+
+func (s Step) String() string { return fmt.Sprintf("%s/%x", kindNames[s.Kind], s.Seed) }
+
+// Plan is everything that decides a run.
+type Plan struct {
+	Seed uint64
+	// Servers share the log: one that embeds it, or two on a cluster.
+	Servers int
+	// HoldAll holds syncs and reads too, not only appends.
+	HoldAll bool
+	// SnapshotEvery is the Handler's.
+	SnapshotEvery uint64
+	Steps         []Step
+}
+
+// NewPlan draws a plan from a seed.
+func NewPlan(seed uint64) Plan {
+	rng := rand.New(rand.NewPCG(seed, 0x6d616573)) //nolint:gosec // it must be the same for the same seed
+	p := Plan{Seed: seed, Servers: 1 + rng.IntN(2), HoldAll: rng.IntN(2) == 0, SnapshotEvery: uint64(2 + rng.IntN(8))}
+	total := 0
+	for _, weight := range weights {
+		total += weight
+	}
+	for range 60 + rng.IntN(100) {
+		at := rng.IntN(total)
+		k := kind(0)
+		for at >= weights[k] {
+			at -= weights[k]
+			k++
+		}
+		p.Steps = append(p.Steps, Step{k, rng.Uint64()})
+	}
+	return p
+}

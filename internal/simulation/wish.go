@@ -1,0 +1,157 @@
+package simulation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"maestro/commands"
+)
+
+// caller is an actor as the simulation knows it.
+type caller struct {
+	// kind is admin, auditor, reader, runner, system or session.
+	kind string
+	// name and project are a session's; the name is also a user's or runner's.
+	name, project string
+}
+
+var admin = caller{kind: "admin", name: "admin"}
+
+func (c caller) actor() commands.Actor {
+	user := func(access commands.Access) commands.Actor {
+		return commands.Actor{Kind: commands.ActorUser, Name: c.name, Access: access, Authn: commands.AuthnToken}
+	}
+	switch c.kind {
+	case "admin":
+		return user(commands.AccessAdmin)
+	case "auditor":
+		return user(commands.AccessAuditor)
+	case "reader":
+		return user(commands.AccessReadOnly)
+	case "runner":
+		return commands.Actor{Kind: commands.ActorRunner, Name: c.name, Authn: commands.AuthnToken}
+	case "system":
+		return commands.Actor{Kind: commands.ActorSystem, Authn: commands.AuthnToken}
+	}
+	return commands.SessionActor(c.project, c.name, commands.AuthnToken)
+}
+
+// source is the source attribute of the caller's events.
+func (c caller) source() string {
+	switch c.kind {
+	case "session":
+		return "/projects/" + c.project + "/sessions/" + c.name
+	case "runner":
+		return "/runners/" + c.name
+	case "system":
+		return "/system"
+	}
+	return "/users/" + c.name
+}
+
+func (c caller) user() bool { return c.kind == "admin" || c.kind == "auditor" || c.kind == "reader" }
+
+func (c caller) String() string { return strings.TrimSpace(c.kind + " " + c.name) }
+
+// fields are the fields of all the commands; each command has some of them.
+type fields struct {
+	Project      string    `json:"project,omitempty"`
+	ProjectID    string    `json:"projectId,omitempty"`
+	Name         *string   `json:"name,omitempty"`
+	Title        *string   `json:"title,omitempty"`
+	ParentID     string    `json:"parentId,omitempty"`
+	Dependencies *[]string `json:"dependencies,omitempty"`
+	TaskID       string    `json:"taskId,omitempty"`
+	SessionID    string    `json:"sessionId,omitempty"`
+	Status       *string   `json:"status,omitempty"`
+	Message      string    `json:"message,omitempty"`
+	TaskIDs      *[]string `json:"taskIds,omitempty"`
+	Role         string    `json:"role,omitempty"`
+	Strategy     string    `json:"strategy,omitempty"`
+	Allowed      *[]string `json:"allowedCommands,omitempty"`
+	Strict       bool      `json:"strict,omitempty"`
+	Create       bool      `json:"create,omitempty"`
+	Recursive    bool      `json:"recursive,omitempty"`
+	Failed       bool      `json:"failed,omitempty"`
+	SpawnedBy    string    `json:"spawnedBy,omitempty"`
+	File         string    `json:"file,omitempty"`
+	Reason       string    `json:"reason,omitempty"`
+}
+
+func (f fields) tasks() []string {
+	if f.TaskIDs == nil {
+		return nil
+	}
+	var kept []string
+	for _, id := range *f.TaskIDs {
+		if !contains(kept, id) {
+			kept = append(kept, id)
+		}
+	}
+	return kept
+}
+
+// wish is a command as a client means it.
+type wish struct {
+	by       caller
+	id       string
+	fields   fields
+	key      string
+	occurred time.Time
+}
+
+func (w wish) body() []byte {
+	body, err := json.Marshal(w.fields)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+// command makes the product's command of it, from its JSON as a client sends it.
+func (w wish) command() (commands.Command, error) { return commands.Parse(w.id, w.body()) }
+
+// hash gives the request hash: half the SHA-256 of the command's JSON.
+func (w wish) hash() string {
+	command, err := w.command()
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", w, err))
+	}
+	text, err := json.Marshal(command)
+	if err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// eventID gives the id of the event that it becomes, from the definition: UUIDv5(actor, project, command, key).
+func (w wish) eventID(project string) string {
+	name := w.by.source() + "\x00" + project + "\x00" + w.id + "\x00" + w.key
+	return uuid.NewSHA1(uuid.MustParse("6d616573-7472-5f65-8e76-656e74730001"), []byte(name)).String()
+}
+
+func (w wish) String() string {
+	body := string(w.body())
+	if len(body) > 200 {
+		body = body[:200] + "…"
+	}
+	return fmt.Sprintf("%s: %s %s key %s", w.by, w.id, body, w.key)
+}
+
+func contains(list []string, id string) bool {
+	for _, other := range list {
+		if other == id {
+			return true
+		}
+	}
+	return false
+}
+
+func ptr[T any](value T) *T { return &value }

@@ -1,0 +1,377 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/internal/simlog"
+)
+
+// world is one run: a log, its servers, their clients, and what is expected of them.
+type world struct {
+	plan    Plan
+	store   *simlog.Store
+	servers []*server
+	oracle  *oracle
+
+	calls   []*call
+	waiting []*call
+	keys    int
+	acked   map[uint64][]byte // what was acknowledged, by sequence
+	// damaged says that the log is harmed just now, so that its servers may say so.
+	damaged bool
+
+	trace strings.Builder
+
+	mu     sync.Mutex
+	broken *Failure
+}
+
+// Result is what a run came to.
+type Result struct {
+	Failure *Failure
+	// Trace tells what happened, a line each.
+	Trace string
+	// Events, Calls and Acked count what is in the log, what was asked, and what was acknowledged.
+	Events, Calls, Acked int
+}
+
+// Run carries out a plan and gives the first broken promise, if one breaks. It does not fail t.
+func Run(t *testing.T, plan Plan) Result {
+	t.Helper()
+	var result Result
+	synctest.Test(t, func(*testing.T) {
+		w := &world{plan: plan, store: simlog.New(), oracle: newOracle(), acked: map[uint64][]byte{}}
+		for n := range plan.Servers {
+			w.servers = append(w.servers, newServer(w, fmt.Sprintf("server %d", n+1)))
+		}
+		f := w.run()
+		w.tearDown()
+		if f != nil {
+			w.tracef("BROKEN: %v", f)
+		}
+		result = Result{Failure: f, Trace: w.trace.String(), Events: int(w.oracle.head()), Calls: len(w.calls), Acked: len(w.acked)} //nolint:gosec // a short log
+	})
+	return result
+}
+
+func (w *world) tracef(format string, args ...any) {
+	fmt.Fprintf(&w.trace, format+"\n", args...)
+}
+
+// fail records the first failure that another goroutine than the driver finds.
+func (w *world) fail(f *Failure) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken == nil {
+		w.broken = f
+	}
+}
+
+func (w *world) failed() *Failure {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.broken
+}
+
+func (w *world) run() *Failure {
+	for _, s := range w.servers {
+		s.start(w.store, s.snapshots, nil)
+	}
+	synctest.Wait()
+	for _, s := range w.servers {
+		if f := s.settle(); f != nil {
+			return f
+		}
+		s.log.Hold(w.hold)
+	}
+	for _, step := range w.plan.Steps {
+		if f := w.step(step); f != nil {
+			return f
+		}
+	}
+	return w.finish()
+}
+
+// hold says which operations wait for the driver.
+func (w *world) hold(op *simlog.Op) bool { return op.Kind == simlog.Append || w.plan.HoldAll }
+
+// step carries out one step and judges what came of it.
+func (w *world) step(step Step) *Failure {
+	rng := rand.New(rand.NewPCG(step.Seed, step.Seed)) //nolint:gosec // it must be the same for the same seed
+	if f := w.take(step.Kind, rng); f != nil {
+		return f
+	}
+	synctest.Wait()
+	return w.judgeStep()
+}
+
+func (w *world) take(k kind, rng *rand.Rand) *Failure {
+	s := w.servers[rng.IntN(len(w.servers))]
+	switch k {
+	case submit:
+		if s.up() {
+			w.submit(s, w.compose(rng))
+		}
+	case resolve:
+		w.resolveOne(s, rng)
+	case cancel:
+		if len(w.waiting) > 0 {
+			c := w.waiting[rng.IntN(len(w.waiting))]
+			w.tracef("the client of call %d gives up", c.number)
+			c.cancelled = true
+			c.cancel()
+		}
+	case advance:
+		d := []time.Duration{time.Microsecond, time.Millisecond, 700 * time.Millisecond, 3 * time.Second}[rng.IntN(4)]
+		w.tracef("%s pass", d)
+		time.Sleep(d)
+	case skew:
+		offset := time.Duration(rng.IntN(20_000)-10_000) * time.Millisecond
+		w.tracef("the clock of %s is set to %s", s.name, offset)
+		s.offset.Store(int64(offset))
+	case land:
+		if w.store.Late() > 0 {
+			w.tracef("a late batch lands: %t", w.store.Land(rng.IntN(2) == 0))
+		}
+	case crash:
+		return w.crash(s, rng)
+	case powerCut:
+		return w.powerCut(rng)
+	case stop:
+		w.stop(s)
+	case start:
+		w.start(s, rng)
+	case fill:
+		w.tracef("the disk fills")
+		w.store.SetFull(true)
+	case room:
+		if w.store.IsFull() {
+			w.tracef("there is room on the disk")
+			w.store.SetFull(false)
+		}
+	case flush:
+		s.witness.Flush()
+	case snapshot:
+		w.snapshot(s)
+	case damage:
+		return w.damage(rng)
+	}
+	return nil
+}
+
+// resolveOne lets one held operation of a server come to an outcome, mostly a good one.
+func (w *world) resolveOne(s *server, rng *rand.Rand) {
+	if s.log == nil {
+		return
+	}
+	held := s.log.Held()
+	if len(held) == 0 {
+		return
+	}
+	op := held[rng.IntN(len(held))]
+	outcome := simlog.OK
+	if outcomes := op.Kind.Outcomes(); rng.IntN(10) < 3 {
+		outcome = outcomes[rng.IntN(len(outcomes))]
+		if (outcome == simlog.Full || outcome == simlog.FullCached) && rng.IntN(3) > 0 {
+			outcome = simlog.LostAfter
+		}
+	}
+	w.resolve(s, op, outcome)
+}
+
+func (w *world) resolve(s *server, op *simlog.Op, outcome simlog.Outcome) {
+	err := s.log.Resolve(op, outcome)
+	firm, cached := w.store.Heads()
+	w.tracef("%s of %s: %s: %v (disk %d, cache %d)", op, s.name, outcome, err, firm, cached)
+}
+
+// stop closes a server in order: it ends what is in hand.
+func (w *world) stop(s *server) {
+	if !s.up() {
+		return
+	}
+	w.tracef("%s is stopped", s.name)
+	closing, handler := make(chan struct{}), s.handler
+	s.closing = closing
+	go func() {
+		defer close(closing)
+		handler.Close()
+	}()
+}
+
+func (w *world) start(s *server, rng *rand.Rand) {
+	if !s.down() {
+		return
+	}
+	snapshots, what := s.harmed(rng)
+	w.tracef("%s starts with %s", s.name, what)
+	s.start(w.store, snapshots, w.hold)
+}
+
+func (w *world) snapshot(s *server) {
+	if !s.up() {
+		return
+	}
+	w.tracef("%s stores a snapshot", s.name)
+	if err := s.handler.Snapshot(nil); err != nil { //nolint:staticcheck // the simulated store needs no context
+		w.fail(failure("a healthy log answers", "the snapshot of %s: %v", s.name, err))
+	}
+}
+
+// crash kills one server. Of a server that embeds the log, the operating system's cache survives; another one leaves behind what it
+// had sent.
+func (w *world) crash(s *server, rng *rand.Rand) *Failure {
+	if s.down() {
+		return nil
+	}
+	w.tracef("%s is killed", s.name)
+	for _, op := range s.kill() {
+		if n := rng.IntN(3); n > 0 {
+			n = len(op.Messages) * n / 2
+			if len(w.servers) > 1 && n < len(op.Messages) {
+				continue // a cluster commits a batch as one
+			}
+			w.store.Tear(op, n)
+			w.tracef("  its %s left %d", op, n)
+		}
+	}
+	s.witness.Crash()
+	return w.judgeDisk()
+}
+
+// powerCut kills every server and all that is not on disk.
+func (w *world) powerCut(rng *rand.Rand) *Failure {
+	w.tracef("the power fails")
+	for _, s := range w.servers {
+		if s.down() {
+			continue
+		}
+		for _, op := range s.kill() {
+			w.store.Tear(op, rng.IntN(len(op.Messages)+1))
+		}
+		s.witness.Crash()
+	}
+	firm, cached := w.store.Heads()
+	w.store.Crash(rng.IntN(int(cached-firm) + 1)) //nolint:gosec // a short log
+	left, _ := w.store.Heads()
+	w.tracef("  on disk were %d, in the cache %d; %d are left", firm, cached, left)
+	return w.judgeDisk()
+}
+
+// finish heals everything and expects every wish to come to its end.
+func (w *world) finish() *Failure {
+	w.tracef("everything is healed")
+	w.store.SetFull(false)
+	for range 100 {
+		if w.quiet() {
+			break
+		}
+		for _, s := range w.servers {
+			if s.down() {
+				s.start(w.store, s.snapshots, w.hold)
+			}
+		}
+		w.store.Land(true)
+		if f := w.drain(); f != nil {
+			return f
+		}
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		if f := w.judgeStep(); f != nil {
+			return f
+		}
+	}
+	if !w.quiet() {
+		return failure("everything ends with an answer", "%d calls still wait, with the log healed", len(w.waiting))
+	}
+	if f := w.askAgain(); f != nil {
+		return f
+	}
+	for _, check := range []func() *Failure{w.judgeDisk, w.oracle.refold, w.judgeLog} {
+		if f := check(); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// quiet reports whether every server is up and nobody waits.
+func (w *world) quiet() bool {
+	for _, s := range w.servers {
+		if !s.up() || len(s.log.Held()) > 0 {
+			return false
+		}
+	}
+	return len(w.waiting) == 0 && w.store.Late() == 0
+}
+
+// drain resolves held operations with a good outcome until there are none.
+func (w *world) drain() *Failure {
+	for range 100 {
+		synctest.Wait()
+		found := false
+		for _, s := range w.servers {
+			for _, op := range s.log.Held() {
+				found = true
+				w.resolve(s, op, simlog.OK)
+				synctest.Wait()
+				if f := w.judgeStep(); f != nil {
+					return f
+				}
+			}
+		}
+		if !found {
+			return w.judgeStep()
+		}
+	}
+	return failure("everything ends with an answer", "the servers go on and on, with the log healed")
+}
+
+// askAgain repeats every wish, with its key: who has no answer gets one, who has one gets the same.
+func (w *world) askAgain() *Failure {
+	asked := map[string]bool{}
+	for i, c := range w.calls {
+		again := c.wish.String()
+		if asked[again] {
+			continue
+		}
+		asked[again] = true
+		w.submit(w.servers[i%len(w.servers)], c.wish)
+		synctest.Wait()
+		if i%3 != 0 {
+			continue
+		}
+		if f := w.drain(); f != nil {
+			return f
+		}
+	}
+	for range 3 {
+		if f := w.drain(); f != nil {
+			return f
+		}
+		time.Sleep(1100 * time.Millisecond)
+	}
+	if len(w.waiting) > 0 {
+		return failure("everything ends with an answer", "%d calls that were made again still wait", len(w.waiting))
+	}
+	return nil
+}
+
+// tearDown ends every goroutine of the run.
+func (w *world) tearDown() {
+	for _, s := range w.servers {
+		if s.log != nil && !s.down() {
+			s.kill()
+		}
+	}
+	for _, c := range w.waiting {
+		c.cancel()
+	}
+	synctest.Wait()
+}
