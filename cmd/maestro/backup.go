@@ -67,6 +67,10 @@ func writeNew(file string, from io.Reader) (size int64, err error) {
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*") // 0600
 	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err // the name of the temporary file says nothing to anybody
+		}
 		return 0, fmt.Errorf("write %s: %w", file, err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }()

@@ -109,6 +109,8 @@ func usageOf(id string) string {
 		arguments = "<path>"
 	case "queue:push":
 		arguments = "<taskId>"
+	case "session:link", "session:unlink":
+		arguments = "<id> <taskId>"
 	case "task:get", "task:children", "task:update", "task:complete", "task:block", "task:reopen", "task:delete",
 		"project:get", "project:update", "project:delete", "session:info", "session:kill", "session:update", "session:delete":
 		arguments = "<id>"

@@ -26,9 +26,9 @@ import (
 const (
 	// finishing is how long requests in hand may take when the server stops.
 	finishing = 10 * time.Second
-	// headersWithin and bodyWithin bound how slowly a client may send.
+	// headersWithin bounds how slowly a client may say what it wants. Behind that a ReadTimeout would also end answers that
+	// take long, such as an audit: net/http takes it for the client's going away.
 	headersWithin = 10 * time.Second
-	bodyWithin    = time.Minute
 	// idleFor is how long a connection without a request stays open.
 	idleFor = 2 * time.Minute
 )
@@ -181,7 +181,7 @@ func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler
 	requests, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headersWithin, ReadTimeout: bodyWithin, IdleTimeout: idleFor, MaxHeaderBytes: 64 << 10,
+		Handler: handler, ReadHeaderTimeout: headersWithin, IdleTimeout: idleFor, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog:    slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}

@@ -17,7 +17,7 @@ import (
 func (a *app) sessionCommand() *cobra.Command {
 	return group("session", "Sessions: agents at work",
 		a.sessionList(), a.sessionInfo(), a.sessionSpawn(), a.sessionRegister(), a.sessionComplete(), a.sessionKill(),
-		a.sessionNote(), a.sessionUpdate())
+		a.sessionNote(), a.sessionUpdate(), a.sessionDelete(), a.sessionLink(), a.sessionUnlink())
 }
 
 func (a *app) sessionList() *cobra.Command {
@@ -389,6 +389,57 @@ func (a *app) sessionUpdate() *cobra.Command {
 	f.StringSliceVar(&tasks, "task-ids", nil, "its tasks from now on, with commas")
 	f.StringToStringVar(&env, "env", nil, "NAME=VALUE, merged into its environment")
 	complete(cmd, "status", "idle", "working")
+	keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) sessionDelete() *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use: "delete ID", Short: "Take a session out of the views; its history stays", Args: takes("ID"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			answer, err := a.send(ctx, "session:delete", &commands.DeleteSession{SessionID: args[0]}, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Deleted session %s", args[0])
+			return nil
+		}),
+	}
+	keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) sessionLink() *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use: "link ID TASK", Short: "Make a task one of a session's", Args: takes("ID", "TASK"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			answer, err := a.send(ctx, "session:link", &commands.LinkTask{SessionID: args[0], TaskID: args[1]}, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Linked task %s to session %s", args[1], args[0])
+			return nil
+		}),
+	}
+	keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) sessionUnlink() *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use: "unlink ID TASK", Short: "Take a task from a session", Args: takes("ID", "TASK"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			answer, err := a.send(ctx, "session:unlink", &commands.UnlinkTask{SessionID: args[0], TaskID: args[1]}, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Took task %s from session %s", args[1], args[0])
+			return nil
+		}),
+	}
 	keyFlag(cmd, &key)
 	return cmd
 }
