@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -272,11 +273,14 @@ func TestLockOfTheDead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Lock(); err != nil {
+		lock, err := h.Lock()
+		if err != nil {
 			t.Fatal(err)
 		}
 		_, _ = os.Stdout.WriteString("held\n")
-		select {}
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until it is killed
+		runtime.KeepAlive(lock)
+		return
 	}
 	h := made(t)
 	binary, err := os.Executable()
@@ -287,6 +291,9 @@ func TestLockOfTheDead(t *testing.T) {
 	holder.Env = append(os.Environ(), "HOME_TEST_DIR="+h.Dir())
 	out, err := holder.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := holder.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := holder.Start(); err != nil {
