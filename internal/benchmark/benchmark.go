@@ -16,10 +16,10 @@ import (
 // Check is one figure held against its goal.
 type Check struct {
 	Name string `json:"name"`
-	// Value is a ratio to the baseline of the same run: of times where Goal begins with "<=", of rates where it begins
-	// with ">=".
+	// Value is a ratio to the baseline of the same run: of times where Bound is "at most", of rates where it is "at least".
 	Value float64 `json:"value"`
-	Goal  string  `json:"goal"`
+	Goal  float64 `json:"goal"`
+	Bound string  `json:"bound"`
 	OK    bool    `json:"ok"`
 	// Product and Baseline are the medians that the figure comes from, in Unit; for people.
 	Product  float64 `json:"product"`
@@ -51,7 +51,7 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 	for _, suite := range []func(context.Context, Options, func(Check)) error{durable, interval, replay, overHTTP, commandLine} {
 		err := suite(ctx, o, func(c Check) {
 			checks = append(checks, c)
-			fmt.Fprintf(o.Progress, "%-24s %8.2f  (goal %s)  %s\n", c.Name, c.Value, c.Goal, c.verdict())
+			fmt.Fprintf(o.Progress, "%-24s %6.2f  (goal: %s %g)  %s\n", c.Name, c.Value, c.Bound, c.Goal, c.verdict())
 		})
 		if err != nil {
 			return checks, err
@@ -91,13 +91,13 @@ func turns(rounds int, each ...sample) ([][]float64, error) {
 // atLeast compares rates, round by round.
 func atLeast(name string, goal float64, product, baseline []float64, unit, against string) Check {
 	value := median(ratios(product, baseline))
-	return Check{name, value, fmt.Sprintf(">= %g", goal), value >= goal, median(product), median(baseline), unit, against}
+	return Check{name, value, goal, "at least", value >= goal, median(product), median(baseline), unit, against}
 }
 
 // atMost compares times, round by round.
 func atMost(name string, goal float64, product, baseline []float64, unit, against string) Check {
 	value := median(ratios(product, baseline))
-	return Check{name, value, fmt.Sprintf("<= %g", goal), value <= goal, median(product), median(baseline), unit, against}
+	return Check{name, value, goal, "at most", value <= goal, median(product), median(baseline), unit, against}
 }
 
 func ratios(product, baseline []float64) []float64 {

@@ -56,7 +56,6 @@ type demonstration struct {
 	log       bytes.Buffer
 	address   string
 	project   string
-	sessions  []string
 }
 
 func (d *demonstration) heading(text string) {
