@@ -78,7 +78,7 @@ func (c composer) fresh() wish {
 	}
 	by := c.caller()
 	id := pick(c, vocabulary)
-	if x, ok := c.m.liveSession(by.name); ok && by.kind == "session" && c.chance(50) {
+	if x, ok := c.m.liveSession(by.name); ok && by.kind == "session" && c.chance(75) {
 		for !x.allowed[id] {
 			id = pick(c, vocabulary)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"maestro/events"
+	"maestro/internal/simlog"
 	"maestro/projections"
 )
 
@@ -22,14 +23,15 @@ type oracle struct {
 	hashes   []string // the request hash of each event; hashes[0] is unused
 	at       string   // time of the last event
 
+	blobs   *simlog.Blobs
 	state   *projections.State // the product's fold, from nothing, one event after another
 	encoded []events.Hash      // of the encoded state behind each sequence
 }
 
-func newOracle() *oracle {
+func newOracle(blobs *simlog.Blobs) *oracle {
 	o := &oracle{
 		wishes: map[string][]wish{}, models: []*model{newModel()}, chain: []events.Hash{{}}, byID: map[string]uint64{},
-		hashes: []string{""}, state: projections.New(),
+		hashes: []string{""}, blobs: blobs, state: projections.New(),
 	}
 	o.encoded = []events.Hash{encode(o.state)}
 	return o
@@ -107,6 +109,11 @@ func (o *oracle) follow(m events.Message) *Failure {
 	if err != nil {
 		return failure("2 only what is permitted", "sequence %d: %v: %s", sequence, err, w)
 	}
+	for field, digest := range textsOf(e.Data) {
+		if o.blobs.Blob(digest) == nil {
+			return failure("1 acknowledged is never lost", "sequence %d: the text of %s, %s, is not among the blobs", sequence, field, digest)
+		}
+	}
 	body := sha256.Sum256(m.Body)
 	link := sha256.Sum256(append(append([]byte{}, o.chain[sequence-1][:]...), body[:]...))
 	o.messages = append(o.messages, m)
@@ -119,6 +126,17 @@ func (o *oracle) follow(m events.Message) *Failure {
 		return failure("4 every view is the fold", "sequence %d cannot be folded: %v", sequence, err)
 	}
 	return nil
+}
+
+// textsOf gives the digests of the texts that an event left to the blobs.
+func textsOf(data json.RawMessage) map[string]string {
+	var d struct {
+		Blobs map[string]string `json:"blobs"`
+	}
+	if json.Unmarshal(data, &d) != nil {
+		return nil
+	}
+	return d.Blobs
 }
 
 func (o *oracle) fold(m events.Message) error {

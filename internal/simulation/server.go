@@ -22,7 +22,6 @@ type server struct {
 	// These survive a crash.
 	snapshots *simlog.Snapshots
 	witness   *simlog.Witness
-	blobs     *simlog.Blobs
 	offset    atomic.Int64 // of its wall clock, in nanoseconds
 
 	// These are of one life.
@@ -42,7 +41,7 @@ type opened struct {
 }
 
 func newServer(w *world, name string) *server {
-	s := &server{w: w, name: name, blobs: simlog.NewBlobs()}
+	s := &server{w: w, name: name}
 	s.snapshots = simlog.NewSnapshots(w.snapshotSaved)
 	s.witness = simlog.NewWitness(w.headRecorded)
 	return s
@@ -62,7 +61,7 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	s.head, s.seen = 0, false
 	s.opening = make(chan opened, 1)
 	config := commands.Config{
-		Log: s.log, Blobs: s.blobs, Snapshots: snapshots, Witness: s.witness, Announcer: announcer{s.w},
+		Log: s.log, Blobs: s.w.blobs, Snapshots: snapshots, Witness: s.witness, Announcer: announcer{s.w},
 		Now:   func() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) },
 		After: time.After, SnapshotEvery: s.w.plan.SnapshotEvery,
 	}
@@ -142,7 +141,7 @@ func (s *server) harmed(rng *rand.Rand) (*simlog.Snapshots, string) {
 	}
 	harmed := s.snapshots.Copy()
 	firm, _ := s.w.store.Heads()
-	switch how := rng.IntN(9); {
+	switch how := rng.IntN(10); {
 	case how <= 2:
 		return s.snapshots, "its snapshots"
 	case how == 3:
@@ -171,7 +170,12 @@ func (s *server) harmed(rng *rand.Rand) (*simlog.Snapshots, string) {
 		newest.Format++
 		harmed.Put(newest.Sequence, newest)
 		return harmed, "a snapshot of another format"
-	case how == 8 && firm > 0: // to an empty log, any snapshot says that it was emptied
+	case how == 8 && len(sequences) > 0:
+		newest, _ := harmed.Load(context.Background(), sequences[0])
+		newest.State = foreignSnapshot(newest.Sequence).State
+		harmed.Put(newest.Sequence, newest)
+		return harmed, "a snapshot with another log's state in it"
+	case how == 9 && firm > 0: // to an empty log, any snapshot says that it was emptied
 		sequence := 1 + rng.Uint64N(firm+3)
 		harmed.Put(sequence, foreignSnapshot(sequence))
 		return harmed, fmt.Sprintf("another log's snapshot at %d", sequence)

@@ -11,6 +11,11 @@ func Shrink(t *testing.T, plan Plan, runs int) (Plan, Result) {
 		return plan, result
 	}
 	promise := result.Failure.Promise
+	bare := plan
+	bare.Furnished = false
+	if r := Run(t, bare); r.Failure != nil && r.Failure.Promise == promise {
+		plan, result = bare, r
+	}
 	for size := max(len(plan.Steps)/2, 1); ; size = max(size/2, 1) {
 		shorter := false
 		for at := 0; at < len(plan.Steps) && runs > 0; {

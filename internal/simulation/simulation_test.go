@@ -12,7 +12,7 @@ var (
 	seeds = flag.Int("seeds", 300, "how many seeds TestSimulation runs")
 	from  = flag.Uint64("from", 1, "the first seed of TestSimulation")
 	seed  = flag.Uint64("seed", 1, "the seed that TestSeed runs")
-	quick = flag.Bool("quick", false, "do not shorten a history that fails")
+	quick = flag.Bool("quick", false, "name each seed, and do not shorten a history that fails")
 )
 
 // TestSimulation runs many seeds. It stops at the first that breaks a promise and shows its history, shortened.
@@ -20,6 +20,9 @@ func TestSimulation(t *testing.T) {
 	var events, calls, acked int
 	for n := range uint64(*seeds) { //nolint:gosec // it is not negative
 		plan := NewPlan(*from + n)
+		if *quick {
+			fmt.Println("seed", plan.Seed) // so that one which ends the process can be told
+		}
 		result := Run(t, plan)
 		events, calls, acked = events+result.Events, calls+result.Calls, acked+result.Acked
 		if result.Failure != nil {

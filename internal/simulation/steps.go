@@ -32,8 +32,8 @@ var kindNames = [...]string{
 
 // weights say how often each kind of step comes.
 var weights = [...]int{
-	submit: 460, resolve: 400, cancel: 12, advance: 25, skew: 8, land: 25, crash: 9, powerCut: 9, stop: 6, start: 40, fill: 4, room: 60,
-	flush: 20, snapshot: 8, damage: 3,
+	submit: 430, resolve: 400, cancel: 10, advance: 25, skew: 10, land: 25, crash: 6, powerCut: 5, stop: 3, start: 120, fill: 3, room: 80,
+	flush: 25, snapshot: 8, damage: 3,
 }
 
 // Step is one move of the driver. What exactly it does follows from Seed and from how things stand, so that a list of
@@ -50,6 +50,8 @@ type Plan struct {
 	Seed uint64
 	// Servers share the log: one that embeds it, or two on a cluster.
 	Servers int
+	// Furnished begins with projects, tasks and sessions instead of nothing.
+	Furnished bool
 	// HoldAll holds syncs and reads too, not only appends.
 	HoldAll bool
 	// SnapshotEvery is the Handler's.
@@ -60,12 +62,12 @@ type Plan struct {
 // NewPlan draws a plan from a seed.
 func NewPlan(seed uint64) Plan {
 	rng := rand.New(rand.NewPCG(seed, 0x6d616573)) //nolint:gosec // it must be the same for the same seed
-	p := Plan{Seed: seed, Servers: 1 + rng.IntN(2), HoldAll: rng.IntN(2) == 0, SnapshotEvery: uint64(2 + rng.IntN(8))}
+	p := Plan{Seed: seed, Servers: 1 + rng.IntN(2), HoldAll: rng.IntN(2) == 0, SnapshotEvery: uint64(2 + rng.IntN(8)), Furnished: rng.IntN(4) > 0}
 	total := 0
 	for _, weight := range weights {
 		total += weight
 	}
-	for range 60 + rng.IntN(100) {
+	for range 80 + rng.IntN(120) {
 		at := rng.IntN(total)
 		k := kind(0)
 		for at >= weights[k] {

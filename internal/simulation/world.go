@@ -16,6 +16,7 @@ import (
 type world struct {
 	plan    Plan
 	store   *simlog.Store
+	blobs   *simlog.Blobs
 	servers []*server
 	oracle  *oracle
 
@@ -46,7 +47,8 @@ func Run(t *testing.T, plan Plan) Result {
 	t.Helper()
 	var result Result
 	synctest.Test(t, func(*testing.T) {
-		w := &world{plan: plan, store: simlog.New(), oracle: newOracle(), acked: map[uint64][]byte{}}
+		w := &world{plan: plan, store: simlog.New(), blobs: simlog.NewBlobs(), acked: map[uint64][]byte{}}
+		w.oracle = newOracle(w.blobs)
 		for n := range plan.Servers {
 			w.servers = append(w.servers, newServer(w, fmt.Sprintf("server %d", n+1)))
 		}
@@ -88,6 +90,13 @@ func (w *world) run() *Failure {
 		if f := s.settle(); f != nil {
 			return f
 		}
+	}
+	if w.plan.Furnished {
+		if f := w.furnish(); f != nil {
+			return f
+		}
+	}
+	for _, s := range w.servers {
 		s.log.Hold(w.hold)
 	}
 	for _, step := range w.plan.Steps {
@@ -96,6 +105,65 @@ func (w *world) run() *Failure {
 		}
 	}
 	return w.finish()
+}
+
+// furnish gives the run something to work with: projects, tasks, and a session of every sort.
+func (w *world) furnish() *Failure {
+	ask := func(by caller, id string, f fields) *Failure {
+		w.keys++
+		w.submit(w.servers[0], wish{by: by, id: id, fields: f, key: fmt.Sprintf("k%d", w.keys)})
+		synctest.Wait()
+		return w.judgeStep()
+	}
+	m := func() *model { return w.oracle.model() }
+	tasks := func(n ...int) *[]string {
+		var ids []string
+		for _, i := range n {
+			ids = append(ids, m().taskIDs[i])
+		}
+		return &ids
+	}
+	boss := func() caller {
+		return caller{kind: "session", name: m().sessionIDs[0], project: m().projectIDs[0]}
+	}
+	for _, next := range []func() *Failure{
+		func() *Failure { return ask(admin, "project:create", fields{Name: ptr("Alpha")}) },
+		func() *Failure { return ask(admin, "project:create", fields{Name: ptr("Beta")}) },
+		func() *Failure {
+			return ask(admin, "task:create", fields{Project: m().projectIDs[0], Title: ptr("One")})
+		},
+		func() *Failure {
+			return ask(admin, "task:create", fields{Project: m().projectIDs[0], Title: ptr("Two"), ParentID: m().taskIDs[0]})
+		},
+		func() *Failure {
+			return ask(admin, "task:create", fields{Project: m().projectIDs[0], Title: ptr("Three")})
+		},
+		func() *Failure {
+			return ask(admin, "task:create", fields{Project: m().projectIDs[1], Title: ptr("Four")})
+		},
+		func() *Failure {
+			return ask(admin, "session:spawn", fields{Project: m().projectIDs[0], Role: "orchestrator", TaskIDs: tasks(0, 2)})
+		},
+		func() *Failure {
+			return ask(admin, "session:spawn", fields{Project: m().projectIDs[0], TaskIDs: tasks(0)})
+		},
+		func() *Failure {
+			return ask(admin, "session:spawn", fields{Project: m().projectIDs[0], Strategy: "queue", TaskIDs: tasks(2)})
+		},
+		func() *Failure {
+			return ask(admin, "session:spawn", fields{Project: m().projectIDs[1], TaskIDs: tasks(3), Allowed: &lists[1]})
+		},
+		func() *Failure { return ask(boss(), "session:spawn", fields{Strategy: "tree", TaskIDs: tasks(1)}) },
+		func() *Failure { return ask(boss(), "project:create", fields{Name: ptr("Gamma")}) },
+		func() *Failure {
+			return ask(admin, "session:spawn", fields{Project: m().projectIDs[0], Role: "orchestrator", TaskIDs: tasks(2), Allowed: &lists[5]})
+		},
+	} {
+		if f := next(); f != nil {
+			return f
+		}
+	}
+	return nil
 }
 
 // hold says which operations wait for the driver.
@@ -292,6 +360,11 @@ func (w *world) finish() *Failure {
 	}
 	if f := w.askAgain(); f != nil {
 		return f
+	}
+	for _, s := range w.servers {
+		if err := s.handler.Health(); err != nil {
+			return failure("everything ends with an answer", "%s says of a healed log: %v", s.name, err)
+		}
 	}
 	for _, check := range []func() *Failure{w.judgeDisk, w.oracle.refold, w.judgeLog} {
 		if f := check(); f != nil {
