@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -161,13 +162,15 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	for name, values := range p.headers {
 		w.Header()[name] = values
 	}
-	body, err := json.Marshal(p)
-	if err != nil {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(p); err != nil {
 		s.Logger.Error("an error could not be written", "why", err)
 	}
 	w.Header()["Content-Type"] = s.jsonType
 	w.WriteHeader(p.status)
-	s.write(w, append(body, '\n'))
+	s.write(w, body.Bytes())
 }
 
 // write sends the last bytes of an answer. That the client is gone is not our failure.

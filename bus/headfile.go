@@ -15,7 +15,7 @@ import (
 )
 
 // headFilePeriod is how far the head file may be behind while the log grows.
-const headFilePeriod = time.Second
+const headFilePeriod = 100 * time.Millisecond
 
 // HeadFile is a witness of the log's head, kept outside the log: a log that ends before it, or differs there, was cut or
 // replaced. It is never ahead of what is durable.
@@ -112,7 +112,7 @@ func (h *HeadFile) flush() {
 		h.written = head
 		return
 	}
-	h.logger.Error("the head file was not written; it is tried again every second", "path", h.path, "error", h.err)
+	h.logger.Error("the head file was not written; it is tried again", "path", h.path, "error", h.err)
 	select {
 	case h.wake <- struct{}{}:
 	default:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -129,6 +130,10 @@ func ExplainJSON(err error) *Refusal {
 		return invalid("", "the body is not JSON: %s at byte %d", syntax.Error(), syntax.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return invalid("", "the body is cut: it ends inside the JSON object")
+	}
+	// encoding/json has no type for a field that it does not know, only these words.
+	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return invalid("", "there is no field %s here", printable(quoted))
 	}
 	return invalid("", "%s", printable(err.Error()))
 }
