@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -244,7 +243,7 @@ func TestEveryCommandHasAScript(t *testing.T) {
 				continue // "server start"; and tests of their own
 			}
 			if !strings.Contains(scripts.String(), name) {
-				t.Error(fmt.Sprintf("no script runs `%s`", name))
+				t.Errorf("no script runs `%s`", name)
 			}
 		}
 	}

@@ -200,7 +200,9 @@ func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler
 		abandon()
 		_ = server.Close() // the listener is closed already
 	}
-	<-stopped
+	if err := <-stopped; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
 	return nil
 }
 

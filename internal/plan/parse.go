@@ -321,6 +321,7 @@ func kindOf(node *yaml.Node) string {
 		if node.Value == "" {
 			return "nothing"
 		}
+	case yaml.DocumentNode:
 	}
 	return "a text"
 }
