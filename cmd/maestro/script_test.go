@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MAESTRO_HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("GORACE", quickEnd)
 			env.Values[serverKey{}] = new(scriptServer)
 			return nil
 		},
