@@ -127,10 +127,16 @@ func Decode(b []byte) (*State, error) {
 	s := New()
 	s.head, s.genesis, s.at = h.Head, h.Genesis, h.At.UTC()
 	for _, p := range h.Projects {
+		if p == nil {
+			return nil, errors.New("decode a state: a project is missing")
+		}
 		s.projects.put(p.ID, p)
 		s.projectIDs = append(s.projectIDs, p.ID)
 	}
 	for _, t := range h.Tasks {
+		if t == nil || t.TaskFields == nil {
+			return nil, errors.New("decode a state: a task is missing")
+		}
 		s.tasks.put(t.ID, t)
 		s.taskIDs.put(t.ProjectID, append(s.taskIDs.get(t.ProjectID), t.ID))
 		if t.ParentID != "" {
@@ -138,11 +144,14 @@ func Decode(b []byte) (*State, error) {
 		}
 	}
 	for _, x := range h.Sessions {
+		if x == nil || x.SessionFields == nil {
+			return nil, errors.New("decode a state: a session is missing")
+		}
 		s.sessions.put(x.ID, x)
 		s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
 	}
 	r := reader{b: b[end+1:]}
-	if uint64(h.IDs) != h.Head.Sequence || h.IDs > len(r.b)/len(uuid.UUID{}) || h.Entries < 0 {
+	if h.IDs < 0 || uint64(h.IDs) != h.Head.Sequence || h.IDs > len(r.b)/len(uuid.UUID{}) || h.Entries < 0 {
 		return nil, errors.New("decode a state: the event ids are not all there")
 	}
 	s.ids = make([]uuid.UUID, h.IDs)
