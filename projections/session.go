@@ -31,14 +31,15 @@ type SessionFields struct {
 	// Permissions are nil when they are unknown: then the session may do nothing.
 	Permissions *events.Permissions
 	// SpawnedBy is the session that ordered it, "" if a user did.
-	SpawnedBy      string
-	Spawned        bool
-	Model          string
-	Agent          string
-	AgentID        string
-	Skills         []string
-	Context        json.RawMessage
-	Metadata       json.RawMessage
+	SpawnedBy string
+	Spawned   bool
+	Model     string
+	Agent     string
+	AgentID   string
+	Skills    []string
+	// Absent stays absent in the encoding: null would come back as a value.
+	Context        json.RawMessage `json:",omitempty"`
+	Metadata       json.RawMessage `json:",omitempty"`
 	Env            map[string]string
 	ManifestDigest string
 	// Generation goes into the session's secret: raising it revokes the secret.

@@ -38,10 +38,11 @@ type TaskFields struct {
 	SkillIDs           []string
 	AgentIDs           []string
 	Model              string
-	Metadata           json.RawMessage
-	Blobs              events.Blobs
-	CreatedAt          int64
-	CreatedBy          string
+	// Absent stays absent in the encoding: null would come back as a value.
+	Metadata  json.RawMessage `json:",omitempty"`
+	Blobs     events.Blobs
+	CreatedAt int64
+	CreatedBy string
 }
 
 // Said is what one session says of a task, and since when.
