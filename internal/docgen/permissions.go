@@ -23,7 +23,7 @@ func permissionsPage() string {
 	var b strings.Builder
 	b.WriteString("# Permissions\n\n" + notice)
 	fmt.Fprintf(&b, `The server decides, from its own state and the caller's credential; what an agent's command line says of itself does not count. This
-is the one table that it asks (version %q of the rules; each event carries the version that let it through). Every refusal is recorded.
+is the one table that it asks (version %q of the rules; each event carries the version that let it through).
 
 A session may use the commands of its column, or, if its manifest lists `+"`allowedCommands`"+`, exactly those and the core commands. Such a
 list may add reads that the column lacks, but no write that its role does not have; project commands are an orchestrator's, queue commands
