@@ -1,0 +1,223 @@
+package projections
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"maestro/events"
+)
+
+// fill sets every field of a value to something that is not zero, so that a field which an encoding forgets is noticed.
+func fill(t *testing.T, v reflect.Value, n *int) {
+	t.Helper()
+	*n++
+	if v.Type() == reflect.TypeFor[json.RawMessage]() {
+		v.SetBytes(fmt.Appendf(nil, `{"n":%d}`, *n))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem(), n)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Field(i), n)
+		}
+	case reflect.String:
+		v.SetString(fmt.Sprintf("<text> %d \u2028 ✓", *n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(*n))
+	case reflect.Uint64:
+		v.SetUint(uint64(*n))
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(t, v.Index(0), n)
+		fill(t, v.Index(1), n)
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(t, key, n)
+		fill(t, value, n)
+		v.SetMapIndex(key, value)
+	default:
+		t.Fatalf("fill knows no %s: teach it", v.Type())
+	}
+}
+
+func filled[T any](t *testing.T, n *int) *T {
+	t.Helper()
+	value := new(T)
+	fill(t, reflect.ValueOf(value).Elem(), n)
+	return value
+}
+
+func TestEncodeKeepsEveryField(t *testing.T) {
+	n := 0
+	s := New()
+	p, x, y, parent, session := filled[Project](t, &n), filled[Task](t, &n), filled[Task](t, &n), filled[Task](t, &n), filled[Session](t, &n)
+	x.ProjectID, y.ProjectID, parent.ProjectID, session.ProjectID = p.ID, p.ID, p.ID, p.ID
+	x.ParentID, y.ParentID, parent.ParentID = parent.ID, parent.ID, ""
+	s.projects.put(p.ID, p)
+	s.projectIDs = []string{p.ID}
+	for _, task := range []*Task{parent, x, y} {
+		s.tasks.put(task.ID, task)
+	}
+	s.taskIDs.put(p.ID, []string{parent.ID, x.ID, y.ID})
+	s.children.put(parent.ID, []string{x.ID, y.ID})
+	s.sessions.put(session.ID, session)
+	s.sessionIDs.put(p.ID, []string{session.ID})
+	s.ids = []uuid.UUID{{1}, {2}}
+	s.accepted[s.ids[0]], s.accepted[s.ids[1]] = 1, 2
+	s.head, s.genesis, s.at = events.Head{Sequence: 2, Hash: events.Hash{9}}, events.Hash{8}, time.Date(2026, 3, 1, 12, 0, 0, 5e6, time.UTC)
+	for i := range 4 {
+		e := filled[Entry](t, &n)
+		e.Bare, e.Late = i&1 != 0, i&2 != 0
+		e.Type = "same"
+		s.entries = append(s.entries, e)
+		s.sessionTimelines.put(e.SessionID, Timeline{e})
+		s.taskTimelines.put(e.TaskID, Timeline{e})
+	}
+	bare := &Entry{Sequence: 3, At: -1}
+	s.entries = append(s.entries, bare)
+
+	b := encode(t, s)
+	read, err := Decode([]byte(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(read, s) {
+		t.Errorf("read\n%+v\nwant\n%+v", read, s)
+		for _, pair := range [][2]any{{read.projects.get(p.ID), p}, {read.tasks.get(x.ID), x}, {read.sessions.get(session.ID), session}, {read.entries, s.entries}} {
+			got, _ := json.Marshal(pair[0])
+			want, _ := json.Marshal(pair[1])
+			if !bytes.Equal(got, want) {
+				t.Errorf("read %s\nwant %s", got, want)
+			}
+		}
+	}
+	if encode(t, read) != b {
+		t.Error("encoded again, it is other bytes")
+	}
+}
+
+func TestEncodeOfTheEmptyState(t *testing.T) {
+	read, err := Decode([]byte(encode(t, New())))
+	if err != nil || encode(t, read) != encode(t, New()) || show(t, read) != show(t, New()) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A decoded state is the state: same bytes, same views, and the fold goes on from it to the same end.
+func TestDecodeGoesOn(t *testing.T) {
+	for seed := range uint64(20) {
+		story := randomStory(t, seed, 120)
+		cut := len(story) / 2
+		whole, half := stateOf(t, story...), stateOf(t, story[:cut]...)
+		again := stateOf(t, story[:cut]...)
+		if encode(t, again) != encode(t, half) {
+			t.Fatalf("seed %d: equal states give other bytes", seed)
+		}
+		read, err := Decode([]byte(encode(t, half)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if show(t, read) != show(t, half) {
+			t.Fatalf("seed %d: the decoded state shows %s", seed, firstDifference(show(t, read), show(t, half)))
+		}
+		for _, g := range story[cut:] {
+			apply(t, read, g)
+		}
+		if encode(t, read) != encode(t, whole) || show(t, read) != show(t, whole) {
+			t.Fatalf("seed %d: from the decoded state the fold comes to another end", seed)
+		}
+	}
+}
+
+// firstDifference tells two long texts apart.
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("in line %d\n%s\nwant\n%s", i, strings.Join(a[max(0, i-12):i+1], "\n"), b[i])
+		}
+	}
+	return "another length"
+}
+
+// An image is taken at once, and stays what it was while the state moves on.
+func TestImageStays(t *testing.T) {
+	story := randomStory(t, 3, 120)
+	s := stateOf(t, story[:60]...)
+	want := encode(t, s)
+	image := s.Image()
+	overlay := s.Overlay()
+	for _, g := range story[60:] {
+		apply(t, overlay, g)
+	}
+	overlay.Commit()
+	got, err := image.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want || image.Head().Sequence != 60 || image.Genesis() != s.Genesis() {
+		t.Error("the picture moved with the state")
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	good := encode(t, stateOf(t, randomStory(t, 1, 40)...))
+	for name, b := range map[string]string{
+		"nothing": "", "no line": "{}", "no JSON": "x\n", "a list": "[]\n", "more behind it": good + "x",
+		"a project that is null":  `{"Projects":[null]}` + "\n",
+		"a task that is null":     `{"Tasks":[null]}` + "\n",
+		"a task without fields":   `{"Tasks":[{}]}` + "\n",
+		"a session that is null":  `{"Sessions":[null]}` + "\n",
+		"a session without any":   `{"Sessions":[{}]}` + "\n",
+		"fewer ids than events":   `{"Head":{"sequence":3},"IDs":2}` + "\n",
+		"ids that are not there":  `{"Head":{"sequence":2},"IDs":2}` + "\n",
+		"a negative number":       `{"Entries":-1}` + "\n",
+		"a huge negative one":     `{"Head":{"sequence":18446744073709551615},"IDs":-1}` + "\n",
+		"entries that are not":    `{"Entries":1000000000}` + "\n",
+		"a string of another one": `{"Entries":1}` + "\n\x01\x00\x00\x00\x00\x09",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s, err := Decode([]byte(b)); err == nil {
+				t.Errorf("decoded to %+v", s)
+			}
+		})
+	}
+	for i := range len(good) {
+		if _, err := Decode([]byte(good[:i])); err == nil {
+			t.Fatalf("cut at %d of %d, it decodes", i, len(good))
+		}
+	}
+}
+
+// FuzzDecode: whatever it is given, Decode answers, and what it takes can be encoded and read again.
+func FuzzDecode(f *testing.F) {
+	for seed := range uint64(3) {
+		f.Add([]byte(encode(f, stateOf(f, randomStory(f, seed, 30)...))))
+	}
+	f.Add([]byte(encode(f, New())))
+	f.Add([]byte(`{"Projects":[null],"Tasks":[{}],"Sessions":[{"ID":"x"}],"Entries":1}` + "\n\x01\x00\x00\x00\x00\x09"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := Decode(b)
+		if err != nil {
+			return
+		}
+		again, err := Decode([]byte(encode(t, s)))
+		if err != nil {
+			t.Fatalf("what was decoded is encoded to what is not: %v", err)
+		}
+		show(t, again)
+	})
+}

@@ -1,0 +1,122 @@
+package projections
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"testing"
+	"time"
+
+	"maestro/events"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const (
+	goldenLog   = "testdata/golden.log.ndjson"
+	goldenViews = "testdata/golden.views.json"
+)
+
+// goldenDigest is the SHA-256 of what the golden log's state encodes to. It changes only with [Format].
+const (
+	goldenFormat = 1
+	goldenDigest = "bfdbfecd4a37926768a024dbe3ce963eadf7c509a47b0cc9076484d0a10576aa"
+)
+
+// goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written from
+// it; a new type goes to its end, so that what is stored stays as it was.
+func goldenStory() []given {
+	late := by(worker, &events.SessionReported{SessionID: "w", Kind: events.ReportError, Message: "too late", TaskIDs: []string{"t1"}, Late: true})
+	late.said = time.Date(2026, 3, 1, 11, 59, 0, 0, time.UTC)
+	inQ := func(source string, data events.Data) given { return given{by: source, data: data, project: "q"} }
+	return []given{
+		project(),
+		by(admin, &events.ProjectUpdated{ProjectID: "p", Description: new("the <first>\u2028one"), Blobs: events.Blobs{"description": "sha256-1"}}),
+		task("t1"),
+		by(admin, &events.TaskCreated{TaskID: "t2", Title: "Prüfen ✓", Priority: "high", ParentID: "t1", Dependencies: []string{"t1"}, Metadata: json.RawMessage(`{"kind":"review"}`)}),
+		task("t3"),
+		by(admin, &events.SessionRegistered{SessionID: "o", Created: &events.SessionCreated{Name: "O", Role: events.RoleOrchestrator, Strategy: events.StrategyDefault, Status: events.SessionRunning, Permissions: events.Permissions{Commands: []string{"whoami"}}, Env: map[string]string{"B": "2", "A": "1"}}}),
+		by(orch, &events.SessionSpawned{SessionID: "w", Name: "W", Role: events.RoleWorker, Strategy: events.StrategySimple, TaskIDs: []string{"t1", "t2"}, Started: []string{"t1", "t2"}, SpawnedBy: "o", Context: json.RawMessage(`{"n":1}`)}),
+		spawn("w2", "t1"),
+		by(worker, &events.SessionRegistered{SessionID: "w"}),
+		report(worker, "w", events.ReportProgress, "Begun", "t1", "t2"),
+		report(second, "w2", events.ReportBlocked, "Waits", "t1"),
+		by(worker, &events.SessionFileTracked{SessionID: "w", File: "a.go", TaskID: "t1"}),
+		by(worker, &events.SessionNoted{SessionID: "w", Type: "milestone", Message: "half", TaskID: "t1", Data: json.RawMessage(`{"percent":50}`)}),
+		report(worker, "w", events.ReportComplete, "Done", "t1"),
+		by(orch, &events.TaskStatusChanged{TaskID: "t1", From: events.TaskInProgress, To: events.TaskInProgress, Reason: "not yet"}),
+		by(admin, &events.TaskUpdated{TaskID: "t2", Title: new("Prüfe"), Status: &events.StatusChange{From: events.TaskInProgress, To: events.TaskCancelled}}),
+		by(admin, &events.SessionTaskLinked{SessionID: "w", TaskID: "t3"}),
+		by(admin, &events.SessionTaskUnlinked{SessionID: "w", TaskID: "t3"}),
+		by(admin, &events.SessionUpdated{SessionID: "w2", Name: new("Second"), Env: map[string]string{"A": "2"}}),
+		by(second, &events.SessionCompleted{SessionID: "w2"}),
+		by(orch, &events.SessionKilled{SessionID: "w", Reason: "enough", Status: events.SessionStopped}),
+		late,
+		by(admin, &events.TaskDeleted{TaskID: "t3"}),
+		by(admin, &events.SessionDeleted{SessionID: "w2"}),
+		inQ(orch, &events.ProjectCreated{ProjectID: "q", Name: "Beta"}),
+		inQ(orch, &events.ProjectDeleted{ProjectID: "q"}),
+	}
+}
+
+// TestReplay folds a log that was stored once and for good: every later version must come to the same state.
+func TestReplay(t *testing.T) {
+	if *update {
+		writeGolden(t)
+	}
+	log, err := os.ReadFile(goldenLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New()
+	overlay := s.Overlay()
+	var decoder events.Decoder
+	types := map[string]bool{}
+	for body := range bytes.Lines(log) {
+		body = bytes.TrimSuffix(body, []byte("\n"))
+		event, err := decoder.Decode(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		types[event.Data.EventType()] = true
+		if _, err := overlay.Apply(overlay.Head().Sequence+1, event, events.BodyHash(body)); err != nil {
+			t.Fatal(err)
+		}
+		overlay.Commit()
+	}
+	for _, entry := range events.Catalogue() {
+		if !types[entry.Type] {
+			t.Errorf("the golden log has no %s: put one at its end, and run `make golden`", entry.Type)
+		}
+	}
+	if digest := events.BodyHash([]byte(encode(t, s))).String(); Format != goldenFormat || digest != goldenDigest {
+		t.Errorf("format %d with digest %s, pinned are %d and %s: a changed encoding needs another Format, or old snapshots are misread", Format, digest, goldenFormat, goldenDigest)
+	}
+	views, err := os.ReadFile(goldenViews)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := show(t, s) + "\n"; got != string(views) {
+		t.Errorf("the views differ %s", firstDifference(got, string(views)))
+	}
+}
+
+func writeGolden(t *testing.T) {
+	t.Helper()
+	var log bytes.Buffer
+	s := New()
+	for _, g := range goldenStory() {
+		event, body := stored(t, g.event(s))
+		if _, err := s.Apply(s.Head().Sequence+1, event, events.BodyHash(body)); err != nil {
+			t.Fatal(err)
+		}
+		log.Write(append(body, '\n'))
+	}
+	if err := os.WriteFile(goldenLog, log.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(goldenViews, []byte(show(t, s)+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
