@@ -64,7 +64,10 @@ func (l *Log) Held() []*Op {
 		if a.From != b.From {
 			return int(a.From) - int(b.From)
 		}
-		return int(a.To) - int(b.To)
+		if a.To != b.To {
+			return int(a.To) - int(b.To)
+		}
+		return a.Caller - b.Caller
 	})
 	return held
 }
@@ -123,6 +126,7 @@ func (l *Log) do(ctx context.Context, op *Op) result {
 		return result{err: err}
 	}
 	op.log, op.done = l, make(chan result, 1)
+	op.Caller, _ = ctx.Value(callerKey{}).(int)
 	l.mu.Lock()
 	if l.dead {
 		l.mu.Unlock()

@@ -1,6 +1,7 @@
 package simlog
 
 import (
+	"context"
 	"fmt"
 
 	"maestro/events"
@@ -70,9 +71,18 @@ type Op struct {
 	Messages []events.Message
 	// From and To are a Read's.
 	From, To uint64
+	// Caller is the number that CallerOf put into the caller's context, else 0.
+	Caller int
 
 	log  *Log
 	done chan result
+}
+
+type callerKey struct{}
+
+// CallerOf numbers a caller, so that two that ask for the same at once can be told apart.
+func CallerOf(ctx context.Context, number int) context.Context {
+	return context.WithValue(ctx, callerKey{}, number)
 }
 
 type result struct {

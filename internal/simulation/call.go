@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"maestro/commands"
+	"maestro/internal/simlog"
 )
 
 // call is one try of a wish at one server.
@@ -29,7 +30,7 @@ type call struct {
 
 // submit makes a call of a wish.
 func (w *world) submit(s *server, x wish) *call {
-	ctx, cancelCall := context.WithCancel(context.Background())
+	ctx, cancelCall := context.WithCancel(simlog.CallerOf(context.Background(), len(w.calls)+1))
 	c := &call{
 		number: len(w.calls) + 1, wish: x, server: s, cancel: cancelCall, lo: s.head, doubt: s.handler.Health() != nil,
 		troubles: s.troubles.Load(), ended: make(chan struct{}),

@@ -20,7 +20,19 @@ var vocabulary = []string{
 // compose makes up what a client asks next: something new, an earlier wish again, or an earlier key with another body or by
 // another caller.
 func (w *world) compose(rng *rand.Rand) wish {
-	c := composer{rng, w.oracle.model()}
+	c := composer{Rand: rng, m: w.oracle.model()}
+	for _, waiting := range w.waiting {
+		f := waiting.wish.fields
+		if f.TaskID != "" {
+			c.busyTasks = append(c.busyTasks, f.TaskID)
+		}
+		if f.SessionID != "" {
+			c.busySessions = append(c.busySessions, f.SessionID)
+		}
+		if waiting.wish.by.kind == "session" {
+			c.busySessions = append(c.busySessions, waiting.wish.by.name)
+		}
+	}
 	if n := rng.IntN(100); n < 25 && len(w.calls) > 0 {
 		earlier := w.calls[len(w.calls)-1-rng.IntN(min(len(w.calls), 12))].wish
 		switch {
@@ -48,6 +60,8 @@ func (w *world) compose(rng *rand.Rand) wish {
 type composer struct {
 	*rand.Rand
 	m *model
+	// busyTasks and busySessions are those that commands which still wait speak of: decisions of one batch meet there.
+	busyTasks, busySessions []string
 }
 
 func (c composer) chance(percent int) bool { return c.IntN(100) < percent }
@@ -78,6 +92,9 @@ func (c composer) fresh() wish {
 	}
 	by := c.caller()
 	id := pick(c, vocabulary)
+	if by.kind == "admin" && c.chance(15) {
+		id = pick(c, []string{"session:kill", "session:delete", "task:update", "task:update"}) // what other decisions rest on
+	}
 	if x, ok := c.m.liveSession(by.name); ok && by.kind == "session" && c.chance(75) {
 		for !x.allowed[id] {
 			id = pick(c, vocabulary)
@@ -102,6 +119,9 @@ func (c composer) caller() caller {
 		return caller{kind: "session", name: "sess_unknown", project: c.project()}
 	}
 	id := pick(c, c.m.sessionIDs)
+	if len(c.busySessions) > 0 && c.chance(25) {
+		id = pick(c, c.busySessions)
+	}
 	by := caller{kind: "session", name: id, project: c.m.sessions[id].project}
 	if c.chance(3) {
 		by.project = c.project()
@@ -117,6 +137,9 @@ func (c composer) project() string {
 }
 
 func (c composer) task() string {
+	if len(c.busyTasks) > 0 && c.chance(25) {
+		return pick(c, c.busyTasks)
+	}
 	if len(c.m.taskIDs) == 0 || c.chance(4) {
 		return "task_unknown"
 	}
@@ -124,6 +147,9 @@ func (c composer) task() string {
 }
 
 func (c composer) session() string {
+	if len(c.busySessions) > 0 && c.chance(25) {
+		return pick(c, c.busySessions)
+	}
 	if len(c.m.sessionIDs) == 0 || c.chance(4) {
 		return "sess_unknown"
 	}
@@ -139,7 +165,7 @@ func (c composer) taskOf(by caller) string {
 		}
 		id = c.task()
 	}
-	if x, ok := c.m.sessions[by.name]; ok && len(x.tasks) > 0 && c.chance(60) {
+	if x, ok := c.m.sessions[by.name]; ok && len(x.tasks) > 0 && c.chance(50) {
 		return pick(c, x.tasks)
 	}
 	return id
@@ -248,11 +274,11 @@ func (c composer) updateTask(f *fields, by caller) {
 	if c.chance(40) {
 		f.Title = c.title()
 	}
-	if c.chance(70) {
+	if c.chance(60) {
 		f.Status = ptr(pick(c, []string{"todo", "in_progress", "completed", "cancelled", "blocked", "done"}))
 	}
-	if c.chance(15) {
-		f.Dependencies = &[]string{c.task()}
+	if c.chance(30) {
+		f.Dependencies = &[]string{c.taskOf(caller{kind: "session", project: c.m.tasks[f.TaskID].project})}
 	}
 }
 

@@ -13,6 +13,11 @@ import (
 // damage cuts the power, harms the log where a witness or the chain must show it, and opens it: the server must name the
 // place and acknowledge nothing. Then the log is restored.
 func (w *world) damage(rng *rand.Rand) *Failure {
+	if rng.IntN(2) == 0 {
+		for _, s := range w.servers {
+			s.witness.Flush()
+		}
+	}
 	if f := w.powerCut(rng); f != nil {
 		return f
 	}
@@ -58,15 +63,20 @@ func (w *world) harm(s *server, rng *rand.Rand) (first, last uint64, ok bool) {
 		return 0, 0, false
 	}
 	// The last event is held by a witness or by nothing; those before it also by the chain.
-	covered := max(head-1, shown)
-	switch rng.IntN(3) {
+	at := 1 + rng.Uint64N(max(head-1, shown))
+	if rng.IntN(2) == 0 {
+		at = shown
+	}
+	switch rng.IntN(4) {
 	case 0:
-		at := 1 + rng.Uint64N(covered)
 		w.store.Flip(at, rng.IntN(1<<20))
 		w.tracef("  a bit of event %d of %d flips; the witness saw %d", at, head, seen.Sequence)
 		return at, at + 1, true
 	case 1:
-		at := 1 + rng.Uint64N(covered)
+		w.store.Replace(at, rewritten(w.oracle.messages[at-1].Body))
+		w.tracef("  event %d of %d is rewritten, its link to the one before it fits; the witness saw %d", at, head, seen.Sequence)
+		return at, at + 1, true
+	case 2:
 		w.store.Lose(at)
 		w.tracef("  event %d of %d becomes unreadable; the witness saw %d", at, head, seen.Sequence)
 		return at, at, true
@@ -76,6 +86,20 @@ func (w *world) harm(s *server, rng *rand.Rand) (first, last uint64, ok bool) {
 		w.tracef("  the log of %d is cut to %d; a witness saw %d", head, to, shown)
 		return to + 1, to + 1, true
 	}
+}
+
+// rewritten gives an event that fits where this one stands, and is another.
+func rewritten(body []byte) []byte {
+	e, err := events.Decode(body)
+	if err != nil {
+		panic(err)
+	}
+	e.Rules += "x"
+	other, err := e.Append(nil)
+	if err != nil {
+		panic(err)
+	}
+	return other
 }
 
 // judgeDamaged expects a server on a damaged log to name a place from first to last, and to acknowledge nothing.

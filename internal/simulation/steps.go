@@ -10,6 +10,7 @@ type kind int
 
 const (
 	submit   kind = iota // a client submits a command
+	burst                // several clients submit commands at once
 	resolve              // a held operation comes to its outcome
 	cancel               // a client gives up waiting
 	advance              // time passes
@@ -27,12 +28,12 @@ const (
 )
 
 var kindNames = [...]string{
-	"submit", "resolve", "cancel", "advance", "skew", "land", "crash", "power cut", "stop", "start", "fill", "room", "flush", "snapshot", "damage",
+	"submit", "burst", "resolve", "cancel", "advance", "skew", "land", "crash", "power cut", "stop", "start", "fill", "room", "flush", "snapshot", "damage",
 }
 
 // weights say how often each kind of step comes.
 var weights = [...]int{
-	submit: 430, resolve: 400, cancel: 10, advance: 25, skew: 10, land: 25, crash: 6, powerCut: 5, stop: 3, start: 120, fill: 3, room: 80,
+	submit: 360, burst: 30, resolve: 400, cancel: 10, advance: 25, skew: 10, land: 25, crash: 6, powerCut: 5, stop: 3, start: 120, fill: 3, room: 80,
 	flush: 25, snapshot: 8, damage: 3,
 }
 

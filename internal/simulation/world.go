@@ -186,6 +186,13 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 		if s.up() {
 			w.submit(s, w.compose(rng))
 		}
+	case burst:
+		for range 2 + rng.IntN(5) {
+			if s.up() {
+				w.submit(s, w.compose(rng))
+				synctest.Wait() // they come in this order
+			}
+		}
 	case resolve:
 		w.resolveOne(s, rng)
 	case cancel:

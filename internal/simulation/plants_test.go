@@ -1,0 +1,144 @@
+package simulation
+
+const (
+	writer  = "commands/writer.go"
+	handler = "commands/handler.go"
+	opens   = "commands/open.go"
+	rules   = "commands/rules1.go"
+	permit  = "commands/permit.go"
+)
+
+// afterAppend plants something between the append and what follows from it.
+func afterAppend(text string) []edit {
+	return []edit{{writer, "		err := h.append(ctx, d)\n", "		err := h.append(ctx, d)\n" + text}}
+}
+
+// beforeAppend plants something between the decision and the append.
+func beforeAppend(text string) []edit {
+	return []edit{{writer, "		err := h.append(ctx, d)\n", text + "		err := h.append(ctx, d)\n"}}
+}
+
+// answerEarly answers the results for which a condition on r holds before their ground is committed.
+func answerEarly(condition string) []edit {
+	return append([]edit{
+		{writer, "		d.batch[i].done <- d.results[i]\n", "		select {\n		case d.batch[i].done <- d.results[i]:\n		default:\n		}\n"},
+		{writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n", "	for _, p := range batch {\n		select {\n		case p.done <- result{err: err}:\n		default:\n		}\n	}\n"},
+	}, beforeAppend("		for i, r := range d.results {\n			if "+condition+
+		" {\n				select {\n				case d.batch[i].done <- r:\n				default:\n				}\n			}\n		}\n")...)
+}
+
+// row widens or narrows a row of the permission table.
+func row(id, who, to string) edit {
+	return edit{rules, `{ID: "` + id + `", Who: ` + who + `,`, `{ID: "` + id + `", Who: ` + to + `,`}
+}
+
+// plants are the bugs that the simulation must find.
+var plants = []plant{
+	// The writer and the log.
+	{"a refused batch is sent again on the new head, undecided", afterAppend(`		for errors.Is(err, events.ErrConflict) {
+			head, failed := h.config.Log.Sync(ctx)
+			if failed != nil {
+				break
+			}
+			err = h.config.Log.Append(ctx, head, d.messages)
+		}
+`)},
+	{"guards in a pipeline: on after one was refused", []edit{{writer, "	return h.config.Log.Append(ctx, d.ground, d.messages)\n", `	var failed error
+	for i := range d.messages {
+		if err := h.config.Log.Append(ctx, d.ground+uint64(i), d.messages[i:i+1]); err != nil {
+			failed = err
+		}
+	}
+	return failed
+`}}},
+	{"the overlay is kept after a failure", []edit{
+		{writer, "		h.overlay.Drop()\n		switch {\n", "		switch {\n"},
+		{writer, "	var read []events.Message\n	h.overlay.Drop()\n", "	var read []events.Message\n"},
+	}},
+	{"an event is answered before it is committed", answerEarly("r.answer.Event != nil && !r.answer.Retried")},
+	{"a recognised retry is answered before its event is committed", answerEarly("r.answer.Retried")},
+	{"a refusal is answered before its ground is committed", answerEarly("r.err != nil")},
+	{"\"already so\" is answered before its ground is committed", answerEarly("r.err == nil && r.answer.Event == nil && r.retryOf == 0")},
+	{"events are announced before they are committed", beforeAppend("		if h.config.Announcer != nil {\n			h.config.Announcer.Announce(d.messages)\n		}\n")},
+	{"the head file is told before the commit", beforeAppend("		if h.config.Witness != nil {\n			h.config.Witness.Record(h.overlay.Head())\n		}\n")},
+	{"a batch is decided on the state before it", []edit{{writer, "p.Command.Decide(h.overlay, call)", "p.Command.Decide(h.committed, call)"}}},
+	{"a batch is permitted on the state before it", []edit{{writer, "Permit(h.overlay, current,", "Permit(h.committed, current,"}}},
+	{"the view moves before the commit", beforeAppend("		h.mu.Lock()\n		h.overlay.Commit()\n		h.mu.Unlock()\n")},
+	{"an unknown outcome is taken for success", afterAppend("		if errors.Is(err, events.ErrUnknown) {\n			err = nil\n		}\n")},
+	{"an unknown outcome is taken for failure", afterAppend(`		if errors.Is(err, events.ErrUnknown) {
+			h.overlay.Drop()
+			return refuseAll(batch, &Refusal{Code: CodeRule, Message: "it could not be stored"})
+		}
+`)},
+	{"what is found in the log is acknowledged without a sync", afterAppend(`		if errors.Is(err, events.ErrUnknown) && h.config.Log.Read(ctx, d.ground+1, d.ground+uint64(len(d.messages)), func(events.Message) error { return nil }) == nil {
+			err = nil
+		}
+`)},
+	{"a full disk is taken for success", afterAppend("		if errors.Is(err, events.ErrFull) {\n			err = nil\n		}\n")},
+	{"doubt never ends", []edit{{writer, "		h.doubt = nil\n", ""}}},
+	{"the rest of a batch is forgotten", []edit{{writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n", "	for _, p := range batch[:1] {\n		p.done <- result{err: err}\n	}\n"}}},
+
+	// Retries.
+	{"a retry is not recognised", []edit{{writer, "if sequence, ok := h.overlay.Accepted(id); ok {", "if sequence, ok := h.overlay.Accepted(id); ok && false {"}}},
+	{"a retry in the same batch is not recognised", []edit{{writer, "if sequence, ok := h.overlay.Accepted(id); ok {", "if sequence, ok := h.committed.Accepted(id); ok {"}}},
+	{"the overlay's ids are lost at the commit", []edit{{"projections/state.go", "		under.accepted[id] = sequence\n", "		_, _ = id, sequence\n"}}},
+	{"a key with another body is taken for a retry", []edit{{handler, "if event.RequestHash != p.hash {", "if false {"}}},
+	{"a key belongs to nobody", []edit{{writer, "id := events.ID(p.source, project, p.Command.ID(), p.Key)", "id := events.ID(\"\", project, p.Command.ID(), p.Key)"}}},
+	{"a retry is answered with the event before", []edit{{writer, "return result{retryOf: sequence}", "return result{retryOf: max(sequence, 2) - 1}"}}},
+
+	// The fold, the chain and time.
+	{"an event is applied twice in catching up", []edit{{writer, "h.config.Log.Read(ctx, ground+1, head, func", "h.config.Log.Read(ctx, max(ground, 1), head, func"}}},
+	{"a commit notes its timeline entries twice", []edit{{"projections/state.go", "	under.ids, under.projectIDs, under.entries = s.ids, s.projectIDs, s.entries\n", "	under.ids, under.projectIDs, under.entries = s.ids, s.projectIDs, append(s.entries[:len(s.entries):len(s.entries)], s.entries[len(under.entries):]...)\n"}}},
+	{"an event is skipped in catching up", []edit{{writer, "h.config.Log.Read(ctx, ground+1, head, func", "h.config.Log.Read(ctx, ground+1, max(head, 1)-1, func"}}},
+	{"a commit forgets the sessions that it changed", []edit{{"projections/state.go", "	s.sessions.settle()\n", "	clear(s.sessions.rows)\n"}}},
+	{"prevhash of the first message", []edit{{writer, "PrevHash: s.Head().Hash,", "PrevHash: s.Genesis(),"}}},
+	{"the chain leaves out what came before", []edit{{"projections/state.go", "Hash: events.Next(e.PrevHash, body)}", "Hash: events.Next(s.genesis, body)}"}}},
+	{"the fold reads the clock", []edit{{"projections/state.go", "at: e.Time.UnixMilli()}", "at: time.Now().UnixMilli()}"}}},
+	{"event time follows a clock that goes back", []edit{{writer, "at.Before(last) {", "at.Before(last) && false {"}}},
+	{"event time follows a clock that goes back, and the fold lets it", []edit{
+		{writer, "at.Before(last) {", "at.Before(last) && false {"},
+		{"projections/state.go", "if e.Time.Before(s.at) {", "if false {"},
+	}},
+
+	// Snapshots, witnesses, damage.
+	{"a snapshot's sequence is one off", []edit{{opens, "events.Snapshot{Head: image.Head(),", "events.Snapshot{Head: events.Head{Sequence: image.Head().Sequence - 1, Hash: image.Head().Hash},"}}},
+	{"the fold begins one behind the snapshot", []edit{{opens, "from := state.Head().Sequence + 1\n", "from := state.Head().Sequence + 1\n	if from > 1 {\n		from++\n	}\n"}}},
+	{"a snapshot leaves out the accepted ids of the last event", []edit{{"projections/encoding.go", "		s.accepted[s.ids[i]] = uint64(i) + 1\n", "		if i+1 < len(s.ids) {\n			s.accepted[s.ids[i]] = uint64(i) + 1\n		}\n"}}},
+	{"a damaged snapshot is trusted", []edit{{opens, "if err != nil || state.Head() != snapshot.Head || state.Genesis() != snapshot.Genesis {", "if err != nil {"}}},
+	{"another log's snapshot is taken for this one's", []edit{{opens, "if genesis != snapshot.Genesis {", "if genesis.IsZero() {"}}},
+	{"a snapshot is no witness", []edit{{opens, "if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, err\n", "if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, nil\n"}}},
+	{"the head file is ignored", []edit{{opens, "	if l.Witness == nil {\n", "	if true {\n"}}},
+	{"the head file's hash is ignored", []edit{{opens, "if hash != seen.Hash {", "if false {"}}},
+	{"what lies before a snapshot is never checked", []edit{{handler, "if opened.from.Sequence > 0 && h.damage == nil {", "if false {"}}},
+	{"a damaged log takes writes", []edit{{writer, "	if damage != nil {\n		return unavailable(damage)\n	}\n", "	_ = damage\n"}}},
+
+	// Decisions.
+	{"a report after the end is not late", []edit{{"commands/report.go", "	late := session.Ended()\n", "	late := false\n"}}},
+	{"dependencies may form a circle", []edit{{"commands/task.go", "case id != \"\" && reaches(s, dependency, id):", "case false:"}}},
+	{"a project is deleted with its tasks", []edit{{"commands/project.go", "	if p.Tasks > 0 {\n", "	if p.Tasks > 1000 {\n"}}},
+	{"a long text is not stored", []edit{{handler, "digest, err := h.config.Blobs.PutBlob(ctx, []byte(*text))", "digest, err := h.config.Blobs.PutBlob(ctx, []byte((*text)[:1]))"}}},
+
+	// Permissions.
+	{"task:complete is also a worker's", []edit{row("task:complete", "O | U", "agents | U")}},
+	{"task:update is also a queue worker's", []edit{row("task:update", "O | U", "Q | O | U")}},
+	{"task:delete is also an orchestrator's", []edit{row("task:delete", "U", "O | U")}},
+	{"session:spawn is also a tree worker's", []edit{row("session:spawn", "O | U", "T | O | U")}},
+	{"project:update is also an orchestrator's", []edit{row("project:update", "U", "O | U")}},
+	{"task:create is not a queue worker's", []edit{row("task:create", "agents | U", "W | T | O | U")}},
+	{"a user reports, in a session's name", []edit{
+		row("report:progress", "agents", "agents | U"), row("report:blocked", "agents", "agents | U"),
+		{"commands/report.go", "	if c.By.Kind != ActorSession || session == nil {\n", "	if c.By.Kind == ActorUser {\n		for x := range s.Sessions(c.Project) {\n			session = x\n		}\n	}\n	if session == nil {\n"},
+	}},
+	{"session:kill by an orchestrator that did not spawn it", []edit{{"commands/session.go", "if c.By.Kind == ActorSession && x.SpawnedBy != c.By.Name {", "if false {"}}},
+	{"a session acts as another", []edit{{"commands/session.go", "if c.By.Kind == ActorSession && x.ID != c.By.Name {", "if false {"}}},
+	{"a session that has ended goes on writing", []edit{{permit, "if row.Write && x.Ended() && !isReport(id) {", "if false {"}}},
+	{"a session works in any project", []edit{{permit, "	return p != nil && x.Role == events.RoleOrchestrator && p.CreatedBy == x.Source()", "	return p != nil && (x.Role == events.RoleOrchestrator || x.Role == events.RoleWorker)"}}},
+	{"a session's project is not compared", []edit{{permit, "x.Permissions == nil || x.ProjectID != by.Project {", "x.Permissions == nil {"}}},
+	{"an auditor's token writes", []edit{{permit, "	case by.Access == AccessAdmin:\n", "	case by.Access == AccessAdmin, by.Access == AccessAuditor:\n"}}},
+	{"an orchestrator cancels a task", []edit{{"commands/task.go", "		if by.Kind == ActorUser {\n			return nil\n		}\n", "		return nil\n"}}},
+	{"a worker reports on any task of its project", []edit{{"commands/report.go", "if session.Role == events.RoleOrchestrator || t.CreatedBy", "if true || t.CreatedBy"}}},
+	{"an explicit list may hold writes of others", []edit{{"commands/table.go", "	case row.Write:\n", "	case false:\n"}}},
+	{"an explicit list leaves out the core commands", []edit{{"commands/table.go", "if row.Core && row.Who&who != 0 || listed {", "if listed {"}}},
+	{"an orchestrator gives another more than its own", []edit{{"commands/spawn.go", "if by.Kind != ActorSession || role != events.RoleOrchestrator ||", "if true ||"}}},
+	{"an orchestrator deletes a project that it did not create", []edit{{"commands/project.go", "if c.By.Kind == ActorSession && p.CreatedBy != c.By.Source() {", "if false {"}}},
+}
