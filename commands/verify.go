@@ -119,6 +119,8 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 		v.Fault(sequence, "%s would change nothing", command.ID())
 	case !sameData(data, event.Data):
 		v.Fault(sequence, "%s would become another event", command.ID())
+	case event.Project != projectOf(call, data):
+		v.Fault(sequence, "%s would be filed under the project %q, not %q", command.ID(), projectOf(call, data), event.Project)
 	default:
 		v.verdict.Decided++
 	}

@@ -262,14 +262,11 @@ func (h *Handler) apply(d *decided, p *pending, c Call, data events.Data) (event
 
 func envelope(s *projections.State, p *pending, c Call, data events.Data) *events.Event {
 	event := &events.Event{
-		ID: c.ID, Source: p.source, Time: c.At, Project: c.Project, TraceParent: p.TraceParent, PrevHash: s.Head().Hash,
+		ID: c.ID, Source: p.source, Time: c.At, Project: projectOf(c, data), TraceParent: p.TraceParent, PrevHash: s.Head().Hash,
 		RequestHash: p.hash, Rules: RulesVersion, Authn: c.By.Authn, Data: data,
 	}
 	if !p.OccurredAt.IsZero() {
 		event.OccurredAt = events.Instant(p.OccurredAt)
-	}
-	if created, ok := data.(*events.ProjectCreated); ok {
-		event.Project = created.ProjectID
 	}
 	if c.By.Kind == ActorSession {
 		if x := s.Session(c.By.Name); x != nil {
@@ -277,6 +274,14 @@ func envelope(s *projections.State, p *pending, c Call, data events.Data) *event
 		}
 	}
 	return event
+}
+
+// projectOf gives the project that an event is filed under; a new one is its own.
+func projectOf(c Call, data events.Data) string {
+	if created, ok := data.(*events.ProjectCreated); ok {
+		return created.ProjectID
+	}
+	return c.Project
 }
 
 func (h *Handler) append(ctx context.Context, d *decided) error {
