@@ -1,0 +1,286 @@
+package commands
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// everything is a world whose log has every type of the catalogue, and every command.
+func everything(t testing.TB) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.make("small", "admin", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn"]}`)
+	w.must("small", "session:spawn", `{"role":"orchestrator","taskIds":["{t3}"]}`)
+	long := strings.Repeat("long ", events.MaxText/5+1)
+	for _, s := range []step{
+		{"admin", "project:update", `{"projectId":"{p}","description":"` + long + `"}`},
+		{"admin", "task:create", `{"project":"{p}","title":"T","description":"` + long + `","initialPrompt":"` + long + `","dependencies":["{t1}","{t1}"],"metadata":{"a": 1}}`},
+		{"o", "task:update", `{"taskId":"{t1}","title":" U ","dependencies":[],"status":"blocked"}`},
+		{"o", "task:update", `{"taskId":"{t1}","title":"V"}`},
+		{"w", "session:register", `{}`},
+		{"admin", "session:register", `{"project":"{p}","sessionId":"mine","role":"orchestrator","strategy":"dag","status":"idle","env":{"A":"1"},"metadata":{},"agentId":"a","allowedCommands":["task:get"]}`},
+		{"admin", "session:register", `{"project":"{p}"}`},
+		{"o", "session:spawn", `{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["session:spawn"]}`},
+		{"o", "session:spawn", `{"taskIds":["{t4}"],"context":{"a":1},"skills":["s"]}`},
+		{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"spawnedBy":"{o}"}`},
+		{"w", "report:progress", `{"message":"` + long + `","taskIds":["{t1}"]}`},
+		{"w", "report:blocked", `{"message":"m"}`},
+		{"w", "task:report:error", `{"message":"m","taskIds":["{t1}","{t2}"]}`},
+		{"w", "report:needs-input", `{"taskIds":["{t1}"]}`},
+		{"w", "session:note", `{"message":"` + long + `"}`},
+		{"w", "session:note", `{"data":{"a":[1, 2]}}`},
+		{"w", "track-file", `{"file":"a.go","taskId":"{t1}"}`},
+		{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`},
+		{"o", "task:complete", `{"taskId":"{t1}"}`},
+		{"o", "task:reopen", `{"taskId":"{t1}","reason":"r"}`},
+		{"o", "task:block", `{"taskId":"{t1}","reason":"r"}`},
+		{"o", "session:update", `{"sessionId":"{w}","name":"N","status":"idle","taskIds":["{t1}"],"env":{"A":"1"}}`},
+		{"admin", "session:link", `{"sessionId":"{w}","taskId":"{t2}"}`},
+		{"admin", "session:unlink", `{"sessionId":"{w}","taskId":"{t2}"}`},
+		{"v", "session:complete", `{}`},
+		{"r", "report:complete", `{"message":"done"}`},
+		{"o", "session:kill", `{"sessionId":"{w}","reason":"r"}`},
+		{"w", "report:error", `{"message":"late","taskIds":["{t1}"]}`},
+		{"admin", "session:kill", `{"sessionId":"{k}","failed":true}`},
+		{"admin", "session:delete", `{"sessionId":"{k}"}`},
+		{"admin", "task:update", `{"taskId":"{t5}","status":"cancelled"}`},
+		{"admin", "task:delete", `{"taskId":"{t1}","recursive":true}`},
+		{"admin", "task:delete", `{"taskId":"{u1}"}`},
+		{"admin", "project:delete", `{"projectId":"{q}"}`},
+		{"o", "project:create", `{"name":"Mine"}`},
+	} {
+		if a := w.must(s[0], s[1], s[2]); a.Event == nil {
+			t.Fatalf("%v changed nothing", s)
+		}
+	}
+	return w
+}
+
+func verify(t testing.TB, messages []events.Message) Verdict {
+	t.Helper()
+	v := NewVerifier()
+	for _, m := range messages {
+		if !v.Event(m) {
+			break
+		}
+	}
+	verdict, err := v.Verdict()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return verdict
+}
+
+// The inverse of every event, decided again on the state before it, gives the event again; and the views that the Handler
+// shows are those that a rebuilt state shows.
+func TestVerifyClean(t *testing.T) {
+	w := everything(t)
+	types, ids := map[string]bool{}, map[string]bool{}
+	for _, m := range w.log.messages {
+		e, err := events.Decode(m.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := CommandOf(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		types[e.Data.EventType()], ids[c.ID()] = true, true
+	}
+	for _, entry := range events.Catalogue() {
+		if !types[entry.Type] {
+			t.Errorf("the log has no %s: teach everything() one", entry.Type)
+		}
+	}
+	for id := range registry {
+		if !ids[id] {
+			t.Errorf("no event of the log came from %s: teach everything() one", id)
+		}
+	}
+	verdict := verify(t, w.log.messages)
+	if len(verdict.Faults) != 0 || verdict.Events != w.log.head() || verdict.Decided != w.log.head() || verdict.Unauthenticated != 0 {
+		t.Errorf("%+v", verdict)
+	}
+	w.h.View(func(s *projections.State) {
+		b, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if verdict.Views != events.BodyHash(b) || verdict.Head != s.Head() {
+			t.Error("the audit rebuilds another state than the Handler has")
+		}
+	})
+}
+
+// forge changes the event at an index and chains what follows anew, as the owner of the disk could.
+func forge(t testing.TB, log []events.Message, index int, edit func(e *events.Event)) []events.Message {
+	t.Helper()
+	forged := slices.Clone(log)
+	var hash events.Hash
+	for i, m := range forged {
+		e, err := events.Decode(m.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == index {
+			edit(e)
+		}
+		e.PrevHash = hash
+		body, err := e.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, id := e.Data.Aggregate()
+		forged[i] = events.Message{Sequence: m.Sequence, Subject: events.Subject(e.Project, kind, id), Body: body}
+		hash = events.Next(hash, events.BodyHash(body))
+	}
+	return forged
+}
+
+// find gives the index of the first event of a type, or of the nth.
+func find(t testing.TB, log []events.Message, eventType string, nth int) int {
+	t.Helper()
+	for i, m := range log {
+		if bytes.Contains(m.Body, []byte(`"type":"maestro.`+eventType+`.v1"`)) {
+			if nth--; nth < 0 {
+				return i
+			}
+		}
+	}
+	t.Fatalf("the log has no %s", eventType)
+	return -1
+}
+
+func TestVerifyCatches(t *testing.T) {
+	w := everything(t)
+	log := w.log.messages
+	worker := projections.SessionSource(w.ids["p"], w.ids["w"])
+	report, statusChanged, spawned := find(t, log, "session.reported", 0), find(t, log, "task.status_changed", 0), find(t, log, "session.spawned", 1)
+	for _, c := range []struct {
+		name  string
+		index int
+		edit  func(e *events.Event)
+		says  string
+	}{
+		{"nothing: a log that is chained anew without a change is the log", 3, func(*events.Event) {}, ""},
+		{"a worker that completes a task", statusChanged, func(e *events.Event) { e.Source = worker }, "task:complete was not permitted"},
+		{"a report on another's task", report, func(e *events.Event) {
+			e.Data = &events.SessionReported{SessionID: w.ids["w"], Kind: events.ReportProgress, Message: "m", TaskIDs: []string{w.ids["t3"]}}
+		}, "would be refused"},
+		{"a report in another's name", report, func(e *events.Event) {
+			e.Data = &events.SessionReported{SessionID: w.ids["v"], Kind: events.ReportProgress, Message: "m"}
+		}, "would become another event"},
+		{"more permissions than the role has", spawned, func(e *events.Event) {
+			d := e.Data.(*events.SessionSpawned)
+			d.Permissions.Commands = append(d.Permissions.Commands, "task:update")
+		}, "would become another event"},
+		{"permissions by a list that no one may give", spawned, func(e *events.Event) {
+			e.Data.(*events.SessionSpawned).Permissions = events.Permissions{Commands: []string{"task:update"}, Explicit: true}
+		}, "would be refused"},
+		{"a task started that was not to be", spawned, func(e *events.Event) { e.Data.(*events.SessionSpawned).Started = nil }, "would become another event"},
+		{"another status before", statusChanged, func(e *events.Event) { e.Data.(*events.TaskStatusChanged).From = events.TaskTodo }, "would become another event"},
+		{"a status nobody can set so", statusChanged, func(e *events.Event) { e.Data.(*events.TaskStatusChanged).To = events.TaskCancelled }, "no command moves a task"},
+		{"what changes nothing", statusChanged, func(e *events.Event) {
+			e.Data = &events.TaskStatusChanged{TaskID: w.ids["t3"], From: events.TaskInProgress, To: events.TaskInProgress}
+		}, "would be refused"},
+		{"rules that nobody knows", report, func(e *events.Event) { e.Rules = "7" }, `rules "7"`},
+		{"no rules", report, func(e *events.Event) { e.Rules = "" }, `rules ""`},
+		{"nobody's source", report, func(e *events.Event) { e.Source = "/somebody" }, "which is nobody"},
+		{"a runner that reports", report, func(e *events.Event) { e.Source = "/runners/r" }, "not permitted"},
+		{"the system that reports", report, func(e *events.Event) { e.Source = "/system" }, "not permitted"},
+		{"time going back", report, func(e *events.Event) { e.Time = e.Time.Add(-time.Hour) }, "before that of the event before it"},
+		{"an id again", report, func(e *events.Event) { e.ID = uuid.MustParse(idOf(t, log[0])) }, "stands at sequence 1 already"},
+		{"an id that is not of this command's", find(t, log, "task.created", 0), func(e *events.Event) { e.ID[0] ^= 1 }, "would become another event"},
+		{"a project made under another's name", 0, func(e *events.Event) { e.Project = "other" }, "would be filed under"},
+		{"a project updated under another's name", find(t, log, "project.updated", 0), func(e *events.Event) { e.Project = w.ids["q"] }, "would be filed under"},
+		{"a project that does not exist", find(t, log, "task.created", 0), func(e *events.Event) { e.Project = "none" }, "would be refused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			verdict := verify(t, forge(t, log, c.index, c.edit))
+			if c.says == "" {
+				if len(verdict.Faults) != 0 {
+					t.Errorf("%+v", verdict.Faults)
+				}
+				return
+			}
+			if len(verdict.Faults) == 0 || verdict.Faults[0].Sequence != uint64(c.index)+1 || !strings.Contains(verdict.Faults[0].What, c.says) {
+				t.Errorf("found %+v, want %q at %d first", verdict.Faults, c.says, c.index+1)
+			}
+		})
+	}
+}
+
+// Any byte of any body that was changed without the chain is found at once, by the link behind it at the latest.
+func TestVerifyCatchesFlips(t *testing.T) {
+	log := newWorld(t).log.messages
+	for index := range log[:len(log)-1] {
+		for at := 0; at < len(log[index].Body); at += 37 {
+			flipped := slices.Clone(log)
+			flipped[index].Body = slices.Clone(log[index].Body)
+			flipped[index].Body[at] ^= 0x04
+			if verdict := verify(t, flipped); len(verdict.Faults) == 0 || verdict.Faults[0].Sequence > uint64(index)+2 {
+				t.Fatalf("byte %d of event %d flipped: %+v", at, index+1, verdict.Faults)
+			}
+		}
+	}
+	for name, log := range map[string][]events.Message{
+		"one left out":     slices.Delete(slices.Clone(log), 3, 4),
+		"two swapped":      append(append(slices.Clone(log[:3]), log[4], log[3]), log[5:]...),
+		"one stands twice": slices.Insert(slices.Clone(log), 3, log[2]),
+		"the first cut":    slices.Clone(log[1:]),
+	} {
+		for i := range log {
+			log[i].Sequence = uint64(i) + 1
+		}
+		if verdict := verify(t, log); len(verdict.Faults) == 0 {
+			t.Errorf("%s: nothing found", name)
+		}
+	}
+}
+
+func TestVerifySubjectAndAuthn(t *testing.T) {
+	log := slices.Clone(newWorld(t).log.messages)
+	log[2].Subject = "maestro.ev.other.task.x"
+	if faults := verify(t, log).Faults; len(faults) != 1 || !strings.Contains(faults[0].What, "stored under the subject maestro.ev.other") {
+		t.Errorf("%+v", faults)
+	}
+	unauthenticated := forge(t, newWorld(t).log.messages, 1, func(e *events.Event) { e.Authn = AuthnNone })
+	if verdict := verify(t, unauthenticated); verdict.Unauthenticated != 1 || len(verdict.Faults) != 0 {
+		t.Errorf("%+v", verdict)
+	}
+	v := NewVerifier()
+	for range 3 * maxFaults {
+		v.Fault(1, "again")
+	}
+	if verdict, err := v.Verdict(); err != nil || len(verdict.Faults) != maxFaults {
+		t.Errorf("%d faults, %v", len(verdict.Faults), err)
+	}
+}
+
+func idOf(t testing.TB, m events.Message) string {
+	t.Helper()
+	e, err := events.Decode(m.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.ID.String()
+}
+
+func TestActorsAndSources(t *testing.T) {
+	for _, actor := range []Actor{
+		Admin(AuthnToken), SessionActor("p", "s", AuthnSocket), {Kind: ActorRunner, Name: "r", Authn: AuthnToken}, {Kind: ActorSystem, Authn: AuthnNone},
+	} {
+		back, err := ActorOf(&events.Event{Source: actor.Source(), Authn: actor.Authn})
+		if err != nil || back.Kind != actor.Kind || back.Name != actor.Name || back.Project != actor.Project || back.Authn != actor.Authn || back.Access != actor.Access {
+			t.Errorf("%+v reads as %+v, %v", actor, back, err)
+		}
+	}
+}
