@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,8 +18,12 @@ type Snapshots struct {
 	mu      sync.Mutex
 	kept    map[uint64]events.Snapshot
 	damaged map[uint64]bool
+	broken  bool
 	saved   func(events.Snapshot)
 }
+
+// ErrBroken is the answer of what cannot be read or written.
+var ErrBroken = errors.New("it does not answer")
 
 // NewSnapshots gives an empty store of snapshots; saved is told of each one, and may be nil.
 func NewSnapshots(saved func(events.Snapshot)) *Snapshots {
@@ -29,6 +34,9 @@ func NewSnapshots(saved func(events.Snapshot)) *Snapshots {
 func (s *Snapshots) List(context.Context) ([]uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.broken {
+		return nil, ErrBroken
+	}
 	sequences := slices.Sorted(maps.Keys(s.kept))
 	slices.Reverse(sequences)
 	return sequences, nil
@@ -48,8 +56,14 @@ func (s *Snapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, e
 // Save implements commands.Snapshots.
 func (s *Snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
 	s.mu.Lock()
-	s.kept[snapshot.Sequence] = snapshot
+	broken := s.broken
+	if !broken {
+		s.kept[snapshot.Sequence] = snapshot
+	}
 	s.mu.Unlock()
+	if broken {
+		return ErrBroken
+	}
 	if s.saved != nil {
 		s.saved(snapshot)
 	}
@@ -77,6 +91,13 @@ func (s *Snapshots) Damage(sequence uint64) {
 	s.damaged[sequence] = true
 }
 
+// Break makes every operation fail that must not decide whether a log opens: List and Save.
+func (s *Snapshots) Break() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = true
+}
+
 // Put places a snapshot under a sequence, whatever it holds.
 func (s *Snapshots) Put(sequence uint64, snapshot events.Snapshot) {
 	s.mu.Lock()
@@ -89,6 +110,7 @@ type Witness struct {
 	mu       sync.Mutex
 	newest   events.Head
 	disk     events.Head
+	damaged  bool
 	recorded func(events.Head)
 }
 
@@ -99,7 +121,17 @@ func NewWitness(recorded func(events.Head)) *Witness { return &Witness{recorded:
 func (w *Witness) Load(context.Context) (events.Head, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.damaged {
+		return events.Head{}, ErrBroken
+	}
 	return w.disk, nil
+}
+
+// Damage makes the head file unreadable until it is written again.
+func (w *Witness) Damage() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.disk, w.damaged = events.Head{}, true
 }
 
 // Record implements commands.Witness.
@@ -116,7 +148,7 @@ func (w *Witness) Record(head events.Head) {
 func (w *Witness) Flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.disk = w.newest
+	w.disk, w.damaged = w.newest, false
 }
 
 // Crash forgets what is not on disk.

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"testing/synctest"
@@ -54,7 +55,7 @@ func (w *world) damage(rng *rand.Rand) *Failure {
 // harm does one harm that can be noticed, and gives the sequences of which one must be named.
 func (w *world) harm(s *server, rng *rand.Rand) (first, last uint64, ok bool) {
 	head := w.oracle.head()
-	seen, _ := s.witness.Load(nil) //nolint:staticcheck // it needs no context
+	seen, _ := s.witness.Load(context.Background())
 	shown := seen.Sequence
 	if sequences := s.saved(); len(sequences) > 0 {
 		shown = max(shown, sequences[0])

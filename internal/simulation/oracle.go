@@ -14,7 +14,7 @@ import (
 // oracle follows what is on disk and knows, for every place of it, what must be true there. What is on disk never changes, so
 // it looks at each event once.
 type oracle struct {
-	wishes map[string][]wish // everything submitted, by caller, command and key
+	wishes map[string][]wish // everything submitted, by the id of its event
 
 	messages []events.Message
 	models   []*model      // behind each sequence; models[0] is the empty log's
@@ -51,8 +51,8 @@ func (o *oracle) model() *model { return o.models[len(o.models)-1] }
 
 // submitted takes note of a wish that may become an event from now on.
 func (o *oracle) submitted(w wish) {
-	identity := w.by.source() + " " + w.id + " " + w.key
-	o.wishes[identity] = append(o.wishes[identity], w)
+	id := w.eventID(o.model().projectOf(w))
+	o.wishes[id] = append(o.wishes[id], w)
 }
 
 // envelope is the part of a stored CloudEvent that the promises speak of.
@@ -158,11 +158,9 @@ func apply(s *projections.State, m events.Message) error {
 
 // wishOf gives the wish that an event came from: the one whose id, recomputed, and whose request hash it has.
 func (o *oracle) wishOf(before *model, e envelope) (wish, bool) {
-	for _, wishes := range o.wishes {
-		for _, w := range wishes {
-			if w.by.source() == e.Source && w.eventID(before.projectOf(w)) == e.ID && w.hash() == e.RequestHash {
-				return w, true
-			}
+	for _, w := range o.wishes[e.ID] {
+		if w.by.source() == e.Source && w.eventID(before.projectOf(w)) == e.ID && w.hash() == e.RequestHash {
+			return w, true
 		}
 	}
 	return wish{}, false

@@ -77,6 +77,9 @@ var plants = []plant{
 	{"a full disk is taken for success", afterAppend("		if errors.Is(err, events.ErrFull) {\n			err = nil\n		}\n")},
 	{"doubt never ends", []edit{{writer, "		h.doubt = nil\n", ""}}},
 	{"the rest of a batch is forgotten", []edit{{writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n", "	for _, p := range batch[:1] {\n		p.done <- result{err: err}\n	}\n"}}},
+	{"what a batch does not hold is forgotten", []edit{{writer, "			return d.taken\n", "			return len(batch)\n"}}},
+	{"who waits for a sequence is not woken by a commit", []edit{{writer, "		h.overlay.Commit()\n		h.wakeWaiting()\n", "		h.overlay.Commit()\n"}}},
+	{"who waits for a sequence is not woken by catching up", []edit{{writer, "	h.wakeWaiting()\n	h.mu.Unlock()\n	if len(read)", "	h.mu.Unlock()\n	if len(read)"}}},
 
 	// Retries.
 	{"a retry is not recognised", []edit{{writer, "if sequence, ok := h.overlay.Accepted(id); ok {", "if sequence, ok := h.overlay.Accepted(id); ok && false {"}}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"testing/synctest"
 
 	"maestro/commands"
 	"maestro/events"
@@ -80,6 +81,9 @@ func (w *world) judgeView(s *server) *Failure {
 		}
 		s.head, s.seen = head.Sequence, true
 	})
+	if f == nil && s.followed.Load() != s.head {
+		f = failure("who waits for a sequence is woken", "%s shows %d, and who waits for it was woken at %d", s.name, s.head, s.followed.Load())
+	}
 	return f
 }
 
@@ -112,6 +116,7 @@ func (w *world) judgeStep() *Failure {
 			return f
 		}
 	}
+	synctest.Wait() // for those who follow a server that is up just now
 	for _, s := range w.servers {
 		if f := w.judgeView(s); f != nil {
 			return f

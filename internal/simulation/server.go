@@ -33,6 +33,8 @@ type server struct {
 	troubles, conflicts atomic.Int64
 	head                uint64 // of the view, when it was last looked at
 	seen                bool   // the view was looked at
+	followed            atomic.Uint64
+	unfollow            context.CancelFunc
 }
 
 type opened struct {
@@ -97,6 +99,7 @@ func (s *server) settle() *Failure {
 			return nil
 		}
 		s.handler = o.handler
+		s.follow()
 		s.w.tracef("  %s is up", s.name)
 	default:
 	}
@@ -106,6 +109,7 @@ func (s *server) settle() *Failure {
 	select {
 	case <-s.closing:
 		s.handler, s.closing = nil, nil
+		s.unfollow()
 		s.w.loseCalls(s) // those that were still reading their earlier event
 		s.log.Kill()
 		s.w.tracef("  %s is down", s.name)
@@ -114,10 +118,26 @@ func (s *server) settle() *Failure {
 	return nil
 }
 
+// follow waits for each sequence, as a reader that has just written does.
+func (s *server) follow() {
+	ctx, unfollow := context.WithCancel(context.Background())
+	s.unfollow = unfollow
+	s.followed.Store(0)
+	handler := s.handler
+	go func() {
+		for next := uint64(0); handler.WaitFor(ctx, next) == nil; next++ {
+			s.followed.Store(next)
+		}
+	}()
+}
+
 // kill ends the process at once. Its answers no longer reach anybody.
 func (s *server) kill() []*simlog.Op {
 	s.w.loseCalls(s)
 	appends := s.log.Kill()
+	if s.unfollow != nil {
+		s.unfollow()
+	}
 	if s.opening != nil {
 		if o := <-s.opening; o.err == nil {
 			s.handler = o.handler
@@ -141,7 +161,7 @@ func (s *server) harmed(rng *rand.Rand) (*simlog.Snapshots, string) {
 	}
 	harmed := s.snapshots.Copy()
 	firm, _ := s.w.store.Heads()
-	switch how := rng.IntN(10); {
+	switch how := rng.IntN(11); {
 	case how <= 2:
 		return s.snapshots, "its snapshots"
 	case how == 3:
@@ -175,7 +195,11 @@ func (s *server) harmed(rng *rand.Rand) (*simlog.Snapshots, string) {
 		newest.State = foreignSnapshot(newest.Sequence).State
 		harmed.Put(newest.Sequence, newest)
 		return harmed, "a snapshot with another log's state in it"
-	case how == 9 && firm > 0: // to an empty log, any snapshot says that it was emptied
+	case how == 9:
+		harmed.Break()
+		s.witness.Damage()
+		return harmed, "snapshots and a head file that cannot be read"
+	case how == 10 && firm > 0: // to an empty log, any snapshot says that it was emptied
 		sequence := 1 + rng.Uint64N(firm+3)
 		harmed.Put(sequence, foreignSnapshot(sequence))
 		return harmed, fmt.Sprintf("another log's snapshot at %d", sequence)

@@ -11,6 +11,7 @@ type kind int
 const (
 	submit   kind = iota // a client submits a command
 	burst                // several clients submit commands at once
+	flood                // so many or so large ones that no batch takes them all
 	resolve              // a held operation comes to its outcome
 	cancel               // a client gives up waiting
 	advance              // time passes
@@ -28,7 +29,7 @@ const (
 )
 
 var kindNames = [...]string{
-	"submit", "burst", "resolve", "cancel", "advance", "skew", "land", "crash", "power cut", "stop", "start", "fill", "room", "flush", "snapshot", "damage",
+	"submit", "burst", "flood", "resolve", "cancel", "advance", "skew", "land", "crash", "power cut", "stop", "start", "fill", "room", "flush", "snapshot", "damage",
 }
 
 // weights say how often each kind of step comes.
@@ -76,6 +77,9 @@ func NewPlan(seed uint64) Plan {
 			k++
 		}
 		p.Steps = append(p.Steps, Step{k, rng.Uint64()})
+	}
+	if seed%250 == 124 { // it takes its time
+		p.Steps[len(p.Steps)/2].Kind = flood
 	}
 	return p
 }

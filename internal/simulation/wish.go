@@ -82,6 +82,8 @@ type fields struct {
 	SpawnedBy    string    `json:"spawnedBy,omitempty"`
 	File         string    `json:"file,omitempty"`
 	Reason       string    `json:"reason,omitempty"`
+
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
 func (f fields) tasks() []string {

@@ -1,6 +1,9 @@
 package simulation
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -193,6 +196,8 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 				synctest.Wait() // they come in this order
 			}
 		}
+	case flood:
+		w.flood(s, rng)
 	case resolve:
 		w.resolveOne(s, rng)
 	case cancel:
@@ -238,6 +243,24 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 		return w.damage(rng)
 	}
 	return nil
+}
+
+// flood submits more than one batch takes: more than 1,000 events, or more than 4 MiB.
+func (w *world) flood(s *server, rng *rand.Rand) {
+	m := w.oracle.model()
+	if !s.up() || len(m.projectIDs) == 0 {
+		return
+	}
+	n, metadata := 1010, ""
+	if rng.IntN(2) == 0 {
+		n, metadata = 8, `{"pad":"`+strings.Repeat("x", 700<<10)+`"}`
+	}
+	for range n {
+		w.keys++
+		f := fields{Project: m.projectIDs[0], Title: ptr("One of many"), Metadata: json.RawMessage(metadata)}
+		w.submit(s, wish{by: admin, id: "task:create", fields: f, key: fmt.Sprintf("k%d", w.keys)})
+		synctest.Wait()
+	}
 }
 
 // resolveOne lets one held operation of a server come to an outcome, mostly a good one.
@@ -294,7 +317,7 @@ func (w *world) snapshot(s *server) {
 		return
 	}
 	w.tracef("%s stores a snapshot", s.name)
-	if err := s.handler.Snapshot(nil); err != nil { //nolint:staticcheck // the simulated store needs no context
+	if err := s.handler.Snapshot(context.Background()); err != nil && !errors.Is(err, simlog.ErrBroken) {
 		w.fail(failure("a healthy log answers", "the snapshot of %s: %v", s.name, err))
 	}
 }
