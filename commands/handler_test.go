@@ -1,0 +1,924 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// note is a command that always becomes an event.
+func (w *world) note(key string) (Answer, error) {
+	w.t.Helper()
+	return w.withKey("w", "session:note", `{"message":"`+key+`"}`, key)
+}
+
+// gate holds the next append until it is opened.
+type gate struct{ reached, open chan struct{} }
+
+// hold makes the log's appends wait at a gate.
+func (l *fakeLog) hold() gate {
+	g := gate{make(chan struct{}), make(chan struct{})}
+	var once sync.Once
+	l.when(func(_ uint64, _ []events.Message, append func() error) error {
+		once.Do(func() { close(g.reached) })
+		<-g.open
+		return append()
+	})
+	return g
+}
+
+// together sends n commands while an append is held, and gives their answers in order.
+func (w *world) together(n int, send func(i int) (Answer, error)) ([]Answer, []error) {
+	w.t.Helper()
+	g := w.log.hold()
+	var all sync.WaitGroup
+	answers, errs := make([]Answer, n), make([]error, n)
+	all.Go(func() { answers[0], errs[0] = send(0) })
+	<-g.reached
+	for i := 1; i < n; i++ {
+		all.Go(func() { answers[i], errs[i] = send(i) })
+		synctest.Wait() // each in its turn
+	}
+	close(g.open)
+	all.Wait()
+	w.log.when(nil)
+	return answers, errs
+}
+
+func TestGroupCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		before := len(w.log.appended())
+		answers, errs := w.together(200, func(i int) (Answer, error) { return w.note(fmt.Sprint("n", i)) })
+		first := answers[0].Sequence
+		for i, a := range answers {
+			if errs[i] != nil || a.Sequence != first+uint64(i) {
+				t.Fatalf("command %d: sequence %d, %v", i, a.Sequence, errs[i])
+			}
+		}
+		if batches := w.log.appended()[before:]; len(batches) != 2 || len(batches[0]) != 1 || len(batches[1]) != 199 {
+			t.Errorf("%d appends for 200 commands", len(batches))
+		}
+		if verdict := verify(t, w.log.messages); len(verdict.Faults) != 0 {
+			t.Errorf("%+v", verdict.Faults)
+		}
+	})
+}
+
+// A lone command waits for no other: it asks for no timer, and no time passes.
+func TestLoneCommandNeverWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.h.Close()
+		timers := 0
+		w.h = open(t, Config{Log: w.log, After: func(d time.Duration) <-chan time.Time {
+			timers++
+			return time.After(d)
+		}})
+		defer w.h.Close()
+		begun := time.Now()
+		for i := range 50 {
+			if _, err := w.note(fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if timers != 0 || time.Since(begun) != 0 {
+			t.Errorf("%d timers, and %s passed", timers, time.Since(begun))
+		}
+	})
+}
+
+// After a large commit the writer waits for its callers to be back, and no longer than it says.
+func TestGatheringIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		w.together(100, func(i int) (Answer, error) { return w.note(fmt.Sprint("n", i)) })
+		begun := time.Now()
+		if _, err := w.note("alone"); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(begun); waited > gatherFor {
+			t.Errorf("a lone command after a large commit waited %s", waited)
+		}
+	})
+}
+
+func TestBatchLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		n       int
+		message string
+	}{
+		"messages": {2500, "m"},
+		"bytes":    {200, strings.Repeat("x", 60<<10)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				defer w.h.Close()
+				before := len(w.log.appended())
+				_, errs := w.together(c.n, func(i int) (Answer, error) {
+					return w.withKey("w", "session:note", `{"message":"`+c.message+`"}`, fmt.Sprint(i))
+				})
+				stored, largest := 0, 0
+				for _, batch := range w.log.appended()[before:] {
+					bytes := 0
+					for _, m := range batch {
+						bytes += len(m.Body)
+					}
+					if len(batch) > 1000 || bytes > 4<<20 {
+						t.Errorf("a batch of %d messages and %d bytes", len(batch), bytes)
+					}
+					stored, largest = stored+len(batch), max(largest, len(batch))
+				}
+				if err := errors.Join(errs...); err != nil || stored != c.n {
+					t.Errorf("%d of %d stored, %v", stored, c.n, err)
+				}
+				if largest < 50 {
+					t.Errorf("the largest batch has %d messages", largest)
+				}
+			})
+		})
+	}
+}
+
+func TestRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer func() { w.h.Close() }()
+		head := w.log.head()
+		body := `{"message":"m"}`
+
+		// In the same batch.
+		answers, errs := w.together(3, func(i int) (Answer, error) {
+			if i == 0 {
+				return w.note("first")
+			}
+			return w.withKey("w", "session:note", body, "k")
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		original := answers[1]
+		if original.Retried || !answers[2].Retried || answers[2].Sequence != original.Sequence || string(answers[2].Event) != string(original.Event) {
+			t.Errorf("in the same batch: %d %t, %d %t", original.Sequence, original.Retried, answers[2].Sequence, answers[2].Retried)
+		}
+		same := func(when string) {
+			t.Helper()
+			a, err := w.withKey("w", "session:note", ` { "message" : "m" } `, "k")
+			if err != nil || !a.Retried || a.Sequence != original.Sequence || string(a.Event) != string(original.Event) || a.Data == nil {
+				t.Errorf("%s: %d %t, %v", when, a.Sequence, a.Retried, err)
+			}
+			if _, err := w.withKey("w", "session:note", `{"message":"other"}`, "k"); code(err) != CodeKeyReused {
+				t.Errorf("%s, with another body: %v", when, err)
+			}
+		}
+		same("after the commit")
+		// A retry gets its answer although it would be refused today.
+		w.must("admin", "session:kill", `{"sessionId":"{w}"}`)
+		same("after the session's end")
+		w.h.Close()
+		w.h = open(t, Config{Log: w.log})
+		same("after a restart")
+
+		if grown := w.log.head() - head; grown != 3 {
+			t.Errorf("the log grew by %d, want 3: two notes and the end", grown)
+		}
+
+		// Another actor, another project or another command with the same key is another command.
+		for _, s := range []step{{"v", "session:note", body}, {"v", "report:progress", body}, {"o", "report:progress", body}} {
+			if a, err := w.withKey(s[0], s[1], s[2], "k"); err != nil || a.Retried {
+				t.Errorf("%v: %t, %v", s, a.Retried, err)
+			}
+		}
+		// What was refused or changed nothing left no event, and is decided again.
+		if _, err := w.withKey("o", "task:complete", `{"taskId":"none"}`, "again"); code(err) != CodeNotFound {
+			t.Error(err)
+		}
+		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}"}`, "again"); err != nil || a.Event == nil || a.Retried {
+			t.Errorf("%+v, %v", a, err)
+		}
+		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}"}`, "another"); err != nil || a.Event != nil || a.Sequence != w.log.head() {
+			t.Errorf("already so: %+v, %v", a, err)
+		}
+	})
+}
+
+func TestKeysAreNeeded(t *testing.T) {
+	w := newWorld(t)
+	for _, key := range []string{"", strings.Repeat("k", 201), "a\nb", "\xff", "a\x00b"} {
+		if _, err := w.withKey("w", "session:note", `{"message":"m"}`, key); code(err) != CodeInvalid {
+			t.Errorf("key %q: %v", key, err)
+		}
+	}
+}
+
+// Every answer, also "already so" and a refusal, waits until what it was decided on is firm; if that does not become firm, it
+// is decided again.
+func TestAnswersWaitForTheirGround(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		batches := []gate{{make(chan struct{}), make(chan struct{})}, {make(chan struct{}), make(chan struct{})}}
+		n := 0
+		w.log.when(func(_ uint64, _ []events.Message, append func() error) error {
+			n++
+			if n > len(batches) {
+				return append()
+			}
+			g := batches[n-1]
+			close(g.reached)
+			<-g.open
+			if n == 2 {
+				return events.ErrConflict // nothing was stored, and nobody else wrote
+			}
+			return append()
+		})
+		var all sync.WaitGroup
+		answers, errs, answered := make([]Answer, 4), make([]error, 4), make([]bool, 4)
+		send := func(i int, by, id, body string) {
+			all.Go(func() {
+				answers[i], errs[i] = w.withKey(by, id, body, fmt.Sprint("k", i))
+				answered[i] = true
+			})
+			synctest.Wait()
+		}
+		send(0, "w", "session:note", `{"message":"m"}`)
+		<-batches[0].reached
+		send(1, "admin", "session:kill", `{"sessionId":"{w}"}`)
+		send(2, "admin", "session:kill", `{"sessionId":"{w}"}`) // already so, by the one before
+		send(3, "w", "session:note", `{"message":"m"}`)         // refused, by the one before
+		close(batches[0].open)
+		<-batches[1].reached
+		synctest.Wait()
+		if !answered[0] || answered[1] || answered[2] || answered[3] {
+			t.Errorf("while the append is under way these are answered: %t", answered)
+		}
+		close(batches[1].open)
+		all.Wait()
+		if errs[0] != nil || errs[1] != nil || errs[2] != nil || code(errs[3]) != CodeNotAllowed {
+			t.Fatal(errs)
+		}
+		if answers[1].Event == nil || answers[2].Event != nil || answers[2].Sequence != answers[1].Sequence || n != 3 {
+			t.Errorf("killed at %d, already so at %d, after %d appends", answers[1].Sequence, answers[2].Sequence, n)
+		}
+		if verdict := verify(t, w.log.messages); len(verdict.Faults) != 0 {
+			t.Errorf("%+v", verdict.Faults)
+		}
+	})
+}
+
+// Another writer came first: read what it wrote, and decide again on that.
+func TestConflict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		announcer, witness := &fakeAnnouncer{}, &fakeWitness{}
+		w.h.Close()
+		w.h = open(t, Config{Log: w.log, Announcer: announcer, Witness: witness})
+		other := open(t, Config{Log: w.log})
+		defer other.Close()
+		command, err := Parse("task:complete", []byte(w.fillIn(`{"taskId":"{t1}"}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Do(t.Context(), Request{By: Admin(AuthnToken), Command: command, Key: "theirs"}); err != nil {
+			t.Fatal(err)
+		}
+		// Decided on the old state it would be an event; on the new one it is already so.
+		a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}"}`, "ours")
+		if err != nil || a.Event != nil || a.Sequence != w.log.head() {
+			t.Errorf("%+v, %v", a, err)
+		}
+		b, err := w.note("after")
+		if err != nil || b.Sequence != w.log.head() {
+			t.Errorf("%+v, %v", b, err)
+		}
+		// The stranger's key is known: no command happens twice.
+		again, err := w.h.Do(t.Context(), Request{By: Admin(AuthnToken), Command: command, Key: "theirs"})
+		if err != nil || !again.Retried {
+			t.Errorf("%+v, %v", again, err)
+		}
+		if len(announcer.said) != 2 || announcer.said[1].Sequence != b.Sequence || witness.head().Sequence != b.Sequence {
+			t.Errorf("%d announced, witness at %d", len(announcer.said), witness.head().Sequence)
+		}
+		if verdict := verify(t, w.log.messages); len(verdict.Faults) != 0 {
+			t.Errorf("%+v", verdict.Faults)
+		}
+	})
+}
+
+// A log that conflicts for ever is given up, and said so.
+func TestConflictForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		before := len(w.log.appended())
+		w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrConflict })
+		_, err := w.note("n")
+		var unavailable *UnavailableError
+		if !errors.As(err, &unavailable) || len(w.log.appended())-before != maxAttempts {
+			t.Errorf("%v after %d appends", err, len(w.log.appended())-before)
+		}
+		w.log.when(nil)
+		if _, err := w.note("n"); err != nil {
+			t.Errorf("and then: %v", err)
+		}
+	})
+}
+
+func TestUnknownOutcome(t *testing.T) {
+	for _, happened := range []bool{true, false} {
+		t.Run(fmt.Sprint("happened ", happened), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				defer w.h.Close()
+				head, syncs := w.log.head(), w.log.syncs
+				first := true
+				w.log.when(func(_ uint64, _ []events.Message, append func() error) error {
+					if !first {
+						return append()
+					}
+					first = false
+					if happened {
+						if err := append(); err != nil {
+							return err
+						}
+					}
+					return events.ErrUnknown
+				})
+				a, err := w.note("n")
+				if err != nil || a.Sequence != head+1 || w.log.head() != head+1 || a.Retried != happened || a.Event == nil {
+					t.Errorf("%d %t, the head is %d, %v", a.Sequence, a.Retried, w.log.head(), err)
+				}
+				if w.log.syncs == syncs {
+					t.Error("nothing may be said before the log was synced")
+				}
+				if verdict := verify(t, w.log.messages); len(verdict.Faults) != 0 {
+					t.Errorf("%+v", verdict.Faults)
+				}
+			})
+		})
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	for name, failure := range map[string]error{"said by the append": events.ErrFull, "seen as a time-out": events.ErrUnknown} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				defer w.h.Close()
+				head := w.log.head()
+				w.log.when(func(uint64, []events.Message, func() error) error { return failure })
+				w.log.whenSynced(func() error { return events.ErrFull })
+				for i := range 3 {
+					_, err := w.note("n")
+					var unavailable *UnavailableError
+					if !errors.As(err, &unavailable) || !errors.Is(err, events.ErrFull) || !strings.Contains(unavailable.Next, "make room") {
+						t.Errorf("try %d: %v", i, err)
+					}
+					if !errors.Is(w.h.Health(), events.ErrFull) {
+						t.Errorf("healthy: %v", w.h.Health())
+					}
+				}
+				// Refusals are answers too, and have no firm ground now.
+				if _, err := w.do("w", "task:complete", `{"taskId":"{t1}"}`); code(err) != "" {
+					t.Errorf("a refusal was answered in doubt: %v", err)
+				}
+				w.h.View(func(s *projections.State) {
+					if s.Head().Sequence != head || s.Task(w.ids["t1"]) == nil {
+						t.Error("reads go on, at what is committed")
+					}
+				})
+				w.log.when(nil)
+				w.log.whenSynced(nil)
+				time.Sleep(doubtEvery + time.Millisecond) // of the bubble's clock
+				synctest.Wait()
+				if err := w.h.Health(); err != nil {
+					t.Errorf("there is room again, and a second has passed: %v", err)
+				}
+				if a, err := w.note("n"); err != nil || a.Sequence != head+1 || a.Retried {
+					t.Errorf("%+v, %v", a, err)
+				}
+			})
+		})
+	}
+}
+
+// A command does not wait for the second to pass: it tries at once whether the log takes writes again.
+func TestDoubtIsTriedByCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrFull })
+		if _, err := w.note("n"); !errors.Is(err, events.ErrFull) {
+			t.Fatal(err)
+		}
+		w.log.when(nil)
+		begun := time.Now()
+		if _, err := w.note("n"); err != nil || time.Since(begun) != 0 || w.h.Health() != nil {
+			t.Errorf("%v after %s", err, time.Since(begun))
+		}
+	})
+}
+
+func TestDamageIsForGood(t *testing.T) {
+	for name, harm := range map[string]func(w *world){
+		"an append that says read-only": func(w *world) {
+			w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrReadOnly })
+		},
+		"a log shorter than what was acknowledged": func(w *world) {
+			w.log.when(func(uint64, []events.Message, func() error) error {
+				w.log.mu.Lock()
+				defer w.log.mu.Unlock()
+				w.log.messages = w.log.messages[:3]
+				return events.ErrUnknown
+			})
+		},
+		"a stranger's event that does not fit the chain": func(w *world) {
+			w.log.when(func(uint64, []events.Message, func() error) error {
+				w.log.mu.Lock()
+				defer w.log.mu.Unlock()
+				stranger := w.log.messages[2]
+				stranger.Sequence = uint64(len(w.log.messages)) + 1
+				w.log.messages = append(w.log.messages, stranger)
+				return events.ErrConflict
+			})
+		},
+		"a stranger's bytes that are no event": func(w *world) {
+			w.log.when(func(uint64, []events.Message, func() error) error {
+				w.log.mu.Lock()
+				defer w.log.mu.Unlock()
+				w.log.messages = append(w.log.messages, events.Message{Sequence: uint64(len(w.log.messages)) + 1, Body: []byte("{}")})
+				return events.ErrConflict
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				defer w.h.Close()
+				head := w.log.head()
+				harm(w)
+				if _, err := w.note("n"); !errors.Is(err, events.ErrReadOnly) {
+					t.Errorf("the command that met it: %v", err)
+				}
+				w.log.when(nil)
+				if _, err := w.note("m"); !errors.Is(err, events.ErrReadOnly) || !errors.Is(w.h.Health(), events.ErrReadOnly) {
+					t.Errorf("the next: %v, health %v", err, w.h.Health())
+				}
+				w.h.View(func(s *projections.State) {
+					if s.Head().Sequence != head {
+						t.Error("the views moved")
+					}
+				})
+			})
+		})
+	}
+}
+
+func TestOpenAgainstWitnesses(t *testing.T) {
+	w := newWorld(t)
+	var head events.Head
+	w.h.View(func(s *projections.State) { head = s.Head() })
+	w.h.Close()
+	other := events.Head{Sequence: 4, Hash: events.BodyHash([]byte("other"))}
+	for _, c := range []struct {
+		name     string
+		witness  *fakeWitness
+		says     []string
+		damage   bool
+		recorded uint64
+	}{
+		{"the head", &fakeWitness{seen: head}, nil, false, head.Sequence},
+		{"none yet", &fakeWitness{}, nil, false, head.Sequence},
+		{"one that cannot be read", &fakeWitness{err: errors.New("gone")}, nil, false, head.Sequence},
+		{"ahead of the log", &fakeWitness{seen: events.Head{Sequence: 99, Hash: other.Hash}}, []string{fmt.Sprintf("the log ends at %d", head.Sequence), "the head file", "99:" + other.Hash.String()}, true, 99},
+		{"another hash", &fakeWitness{seen: other}, []string{"sequence 4", "the head file", other.String()}, true, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := open(t, Config{Log: w.log, Witness: c.witness})
+			err := h.Health()
+			if errors.Is(err, events.ErrReadOnly) != c.damage {
+				t.Fatalf("health: %v", err)
+			}
+			for _, says := range c.says {
+				if !strings.Contains(err.Error(), says) {
+					t.Errorf("%q does not say %q", err, says)
+				}
+			}
+			if c.witness.head().Sequence != c.recorded {
+				t.Errorf("the witness was told %d, want %d", c.witness.head().Sequence, c.recorded)
+			}
+			w.h = h
+			_, err = w.note(c.name)
+			if c.damage != errors.Is(err, events.ErrReadOnly) {
+				t.Errorf("a command: %v", err)
+			}
+			h.View(func(s *projections.State) {
+				if s.Head().Sequence < head.Sequence {
+					t.Error("the views are not there")
+				}
+			})
+			h.Close()
+			w.log.mu.Lock()
+			w.log.messages = w.log.messages[:head.Sequence]
+			w.log.mu.Unlock()
+		})
+	}
+}
+
+func TestSnapshots(t *testing.T) {
+	w := newWorld(t)
+	w.h.Close()
+	saved := &fakeSnapshots{}
+	h := open(t, Config{Log: w.log, Snapshots: saved})
+	if err := h.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.h = h
+	for i := range 5 {
+		if _, err := w.note(fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var want string
+	var head events.Head
+	h.View(func(s *projections.State) { want, head = encoded(t, s), s.Head() })
+	h.Close()
+	good := saved.saved[head.Sequence-5]
+	change := func(edit func(s *events.Snapshot)) events.Snapshot {
+		changed := good
+		changed.State = append([]byte(nil), good.State...)
+		edit(&changed)
+		return changed
+	}
+	for _, c := range []struct {
+		name   string
+		it     events.Snapshot
+		damage string
+	}{
+		{"good", good, ""},
+		{"of another log", change(func(s *events.Snapshot) { s.Genesis[0] ^= 1; s.Hash[0] ^= 1 }), ""},
+		{"of another format", change(func(s *events.Snapshot) { s.Format++; s.State = []byte("?") }), ""},
+		{"damaged", change(func(s *events.Snapshot) { s.State = s.State[:len(s.State)-1] }), ""},
+		{"with another head than it says", change(func(s *events.Snapshot) {
+			s.State = []byte(strings.Replace(string(s.State), `"sequence":`, `"sequence":1`, 1))
+		}), ""},
+		{"that the log contradicts", change(func(s *events.Snapshot) { s.Hash[0] ^= 1 }), "a snapshot saw"},
+		{"ahead of the log", change(func(s *events.Snapshot) { s.Sequence = 999 }), "the log ends at"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := open(t, Config{Log: w.log, Snapshots: &fakeSnapshots{saved: map[uint64]events.Snapshot{c.it.Sequence: c.it}}})
+			defer h.Close()
+			err := h.Health()
+			if c.damage == "" && err != nil || c.damage != "" && (!errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), c.damage)) {
+				t.Errorf("health: %v", err)
+			}
+			h.View(func(s *projections.State) {
+				if encoded(t, s) != want {
+					t.Error("another state")
+				}
+			})
+		})
+	}
+	// A damaged one is passed over for an older one that is good; a list that cannot be read is none.
+	older := &fakeSnapshots{saved: map[uint64]events.Snapshot{good.Sequence: good, head.Sequence: {Head: head, Genesis: good.Genesis, Format: good.Format, State: []byte("x")}}}
+	for _, snapshots := range []*fakeSnapshots{older, {err: errors.New("gone")}} {
+		h := open(t, Config{Log: w.log, Snapshots: snapshots})
+		h.View(func(s *projections.State) {
+			if encoded(t, s) != want || h.Health() != nil {
+				t.Error("another state")
+			}
+		})
+		h.Close()
+	}
+}
+
+// The history before a good snapshot is read in the background, and damage in it is found.
+func TestHistoryBeforeASnapshotIsChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		saved := &fakeSnapshots{}
+		w.h.Close()
+		h := open(t, Config{Log: w.log, Snapshots: saved})
+		if err := h.Snapshot(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		h.Close()
+		w.log.messages[3].Body = []byte(strings.Replace(string(w.log.messages[3].Body), "T3", "T9", 1))
+		h = open(t, Config{Log: w.log, Snapshots: saved})
+		defer h.Close()
+		synctest.Wait()
+		var damage *events.DamageError
+		if err := h.Health(); !errors.As(err, &damage) || damage.Sequence != 5 {
+			t.Errorf("health: %v", err)
+		}
+	})
+}
+
+func TestSnapshotsAreTakenOnTheWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.h.Close()
+		saved := &fakeSnapshots{}
+		w.h = open(t, Config{Log: w.log, Snapshots: saved, SnapshotEvery: 10})
+		defer w.h.Close()
+		for i := range 25 {
+			if _, err := w.note(fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		sequences, err := saved.List(t.Context())
+		if err != nil || len(sequences) < 2 {
+			t.Errorf("%v, %v", sequences, err)
+		}
+		for _, sequence := range sequences {
+			snapshot := saved.saved[sequence]
+			state, err := projections.Decode(snapshot.State)
+			if err != nil || sequence%10 != 0 || state.Head() != snapshot.Head || state.Genesis() != snapshot.Genesis {
+				t.Errorf("the snapshot at %d: %v", sequence, err)
+			}
+		}
+	})
+}
+
+func encoded(t testing.TB, s *projections.State) string {
+	t.Helper()
+	b, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	if _, err := Open(t.Context(), Config{}); err == nil {
+		t.Error("without a log and a clock")
+	}
+	broken := &fakeLog{onSync: func() error { return events.ErrFull }}
+	if _, err := Open(t.Context(), Config{Log: broken, Now: time.Now, After: time.After}); !errors.Is(err, events.ErrFull) {
+		t.Errorf("a log that cannot be synced: %v", err)
+	}
+	unread := newWorld(t).log
+	unread.onRead = func() error { return errors.New("the wire is cut") }
+	if _, err := Open(t.Context(), Config{Log: unread, Now: time.Now, After: time.After}); err == nil || !strings.Contains(err.Error(), "the wire is cut") {
+		t.Errorf("a log that cannot be read: %v", err)
+	}
+	damaged := newWorld(t).log
+	damaged.messages[5].Body = []byte("{}")
+	h := open(t, Config{Log: damaged})
+	var damage *events.DamageError
+	if !errors.As(h.Health(), &damage) || damage.Sequence != 6 {
+		t.Errorf("a damaged log opens read-only: %v", h.Health())
+	}
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		g := w.log.hold()
+		var all sync.WaitGroup
+		errs := make([]error, 3)
+		all.Go(func() { _, errs[0] = w.note("in hand") })
+		<-g.reached
+		all.Go(func() { _, errs[1] = w.note("waiting") })
+		synctest.Wait()
+		all.Go(w.h.Close)
+		all.Go(w.h.Close)
+		synctest.Wait()
+		close(g.open)
+		all.Wait()
+		w.h.Close()
+		_, errs[2] = w.note("too late")
+		if errs[0] != nil {
+			t.Errorf("the batch in hand: %v", errs[0])
+		}
+		for _, err := range errs[1:] {
+			var unavailable *UnavailableError
+			if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "stopping") {
+				t.Errorf("after Close: %v", err)
+			}
+		}
+	})
+}
+
+func TestCancelledCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		head := w.log.head()
+		g := w.log.hold()
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := w.note("first"); err != nil {
+				t.Error(err)
+			}
+		})
+		<-g.reached
+		ctx, cancel := context.WithCancel(t.Context())
+		all.Go(func() {
+			_, err := w.h.Do(ctx, Request{By: w.actor("w"), Command: &NoteSession{Message: "m"}, Key: "k"})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("a cancelled call: %v", err)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		synctest.Wait() // it returns although the append still waits
+		close(g.open)
+		all.Wait()
+		synctest.Wait()
+		w.log.when(nil)
+		if w.log.head() != head+1 {
+			t.Errorf("the log grew by %d: what was given up before it was decided does not happen", w.log.head()-head)
+		}
+		if a, err := w.withKey("w", "session:note", `{"message":"m"}`, "k"); err != nil || a.Retried {
+			t.Errorf("asked again: %+v, %v", a, err)
+		}
+	})
+}
+
+func TestWaitFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		head := w.log.head()
+		if err := w.h.WaitFor(t.Context(), head); err != nil {
+			t.Errorf("what is there: %v", err)
+		}
+		returned := make(chan error, 2)
+		for range 2 {
+			go func() { returned <- w.h.WaitFor(t.Context(), head+2) }()
+		}
+		synctest.Wait()
+		if _, err := w.note("one"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(returned) != 0 {
+			t.Error("it returned too early")
+		}
+		if _, err := w.note("two"); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := <-returned; err != nil {
+				t.Error(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := w.h.WaitFor(ctx, head+99); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("what does not come: %v", err)
+		}
+	})
+}
+
+func TestTimeNeverGoesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.h.Close()
+		now := time.Now().Add(time.Hour)
+		w.h = open(t, Config{Log: w.log, Now: func() time.Time { return now }})
+		defer w.h.Close()
+		for i, step := range []time.Duration{0, -time.Minute, 90 * time.Second} {
+			now = now.Add(step)
+			if _, err := w.note(fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var times []time.Time
+		for _, m := range w.log.messages[w.log.head()-3:] {
+			e, err := events.Decode(m.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			times = append(times, e.Time)
+		}
+		if !times[1].Equal(times[0]) || times[2].Sub(times[0]) != 30*time.Second {
+			t.Errorf("%v", times)
+		}
+	})
+}
+
+func TestLongTextsGoToTheBlobs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.h.Close()
+		blobs := &fakeBlobs{}
+		w.h = open(t, Config{Log: w.log, Blobs: blobs})
+		defer func() { w.h.Close() }()
+		exact, long := strings.Repeat("x", events.MaxText), strings.Repeat("ü", events.MaxText/2+1)
+		short := w.must("w", "report:progress", `{"message":"`+exact+`"}`)
+		if len(blobs.blobs) != 0 || short.Data.(*events.SessionReported).Message != exact {
+			t.Error("a text of exactly the limit stays in the event")
+		}
+		reported := w.must("w", "report:progress", `{"message":"`+long+`"}`).Data.(*events.SessionReported)
+		if blobs.blobs[reported.Blobs["message"]] != long || !strings.HasPrefix(long, strings.TrimSuffix(reported.Message, "…")) || len(reported.Message) > events.PreviewText+4 || !json.Valid([]byte(`"`+reported.Message+`"`)) {
+			t.Errorf("%d bytes in the event, blobs %v", len(reported.Message), reported.Blobs)
+		}
+		created := w.must("w", "task:create", `{"title":"x","description":"`+long+`","initialPrompt":"`+long+`"}`).Data.(*events.TaskCreated)
+		if blobs.blobs[created.Blobs["description"]] != long || blobs.blobs[created.Blobs["initialPrompt"]] != long {
+			t.Errorf("%v", created.Blobs)
+		}
+		// The same key with another long text that begins alike is another command.
+		if _, err := w.withKey("w", "report:progress", `{"message":"`+long+`1"}`, "k"); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := w.withKey("w", "report:progress", `{"message":"`+long+`1"}`, "k"); err != nil || !a.Retried {
+			t.Errorf("the same again: %v", err)
+		}
+		if _, err := w.withKey("w", "report:progress", `{"message":"`+long+`2"}`, "k"); code(err) != CodeKeyReused {
+			t.Errorf("another end: %v", err)
+		}
+		if _, err := w.do("w", "report:progress", `{"message":"`+long+`\u0000"}`); code(err) != CodeInvalid {
+			t.Errorf("a NUL in a long text: %v", err)
+		}
+		blobs.err = errors.New("no room")
+		var unavailable *UnavailableError
+		if _, err := w.do("w", "report:progress", `{"message":"`+long+`"}`); !errors.As(err, &unavailable) {
+			t.Errorf("blobs that cannot be written: %v", err)
+		}
+		w.h.Close()
+		w.h = open(t, Config{Log: w.log})
+		if _, err := w.do("w", "report:progress", `{"message":"`+long+`"}`); code(err) != CodeTooLarge {
+			t.Errorf("no blobs at all: %v", err)
+		}
+		many := `["` + strings.Repeat(strings.Repeat("y", 1<<10)+`","`, 900) + `y"]`
+		if _, err := w.do("w", "task:create", `{"title":"x","acceptanceCriteria":`+many+`}`); code(err) != CodeTooLarge {
+			t.Errorf("an event larger than the log takes: %v", err)
+		}
+		if _, err := w.note("and then"); err != nil {
+			t.Errorf("what was too large stands in nobody's way: %v", err)
+		}
+	})
+}
+
+// Many callers, a log that fails now and then in every way, under -race: what was answered is there, once.
+func TestManyCallers(t *testing.T) {
+	w := newWorld(t)
+	defer w.h.Close()
+	n := 0
+	w.log.when(func(_ uint64, _ []events.Message, append func() error) error {
+		switch n++; n % 5 {
+		case 1:
+			return events.ErrUnknown
+		case 2:
+			if err := append(); err != nil {
+				return err
+			}
+			return events.ErrUnknown
+		case 3:
+			return events.ErrConflict
+		}
+		return append()
+	})
+	actor := w.actor("w")
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	at := map[uint64]string{}
+	for caller := range 16 {
+		all.Go(func() {
+			for i := range 25 {
+				key := fmt.Sprint(caller, ".", i)
+				a, err := w.h.Do(context.Background(), Request{By: actor, Command: &NoteSession{Message: key}, Key: key})
+				if err != nil {
+					t.Errorf("%s: %v", key, err)
+					return
+				}
+				mu.Lock()
+				if at[a.Sequence] != "" {
+					t.Errorf("%s and %s are both at %d", key, at[a.Sequence], a.Sequence)
+				}
+				at[a.Sequence] = key
+				mu.Unlock()
+				w.h.View(func(s *projections.State) {
+					if s.Head().Sequence < a.Sequence {
+						t.Errorf("%s was answered before it was committed", key)
+					}
+				})
+			}
+		})
+	}
+	all.Wait()
+	for sequence, key := range at {
+		if !strings.Contains(string(w.log.messages[sequence-1].Body), `"message":"`+key+`"`) {
+			t.Errorf("%s is not at %d", key, sequence)
+		}
+	}
+	if verdict := verify(t, w.log.messages); len(verdict.Faults) != 0 || len(at) != 400 {
+		t.Errorf("%d answers, %+v", len(at), verdict.Faults)
+	}
+}
