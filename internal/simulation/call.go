@@ -26,6 +26,8 @@ type call struct {
 	err    error
 	// cancelled: the client gave up. lost: the server died first, and no answer counts.
 	cancelled, lost bool
+	// final: it was answered with an event, "already so" or a refusal.
+	final bool
 }
 
 // submit makes a call of a wish.
@@ -93,12 +95,15 @@ func (w *world) judgeCall(c *call) *Failure {
 	switch {
 	case c.err == nil && c.answer.Event == nil:
 		w.tracef("  call %d: already so at %d", c.number, c.answer.Sequence)
+		c.final = true
 		return w.judgeAlready(c)
 	case c.err == nil:
 		w.tracef("  call %d: event %d (retried: %t)", c.number, c.answer.Sequence, c.answer.Retried)
+		c.final = true
 		return w.judgeEvent(c)
 	case errors.As(c.err, &refusal):
 		w.tracef("  call %d: refused: %s: %s", c.number, refusal.Code, refusal.Message)
+		c.final = true
 		return w.judgeRefusal(c, refusal)
 	case errors.As(c.err, &unavailable):
 		w.tracef("  call %d: unavailable: %s", c.number, unavailable.Why)

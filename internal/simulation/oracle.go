@@ -25,7 +25,7 @@ type oracle struct {
 
 	blobs   *simlog.Blobs
 	state   *projections.State // the product's fold, from nothing, one event after another
-	encoded []events.Hash      // of the encoded state behind each sequence
+	encoded map[uint64]events.Hash
 }
 
 func newOracle(blobs *simlog.Blobs) *oracle {
@@ -33,8 +33,27 @@ func newOracle(blobs *simlog.Blobs) *oracle {
 		wishes: map[string][]wish{}, models: []*model{newModel()}, chain: []events.Hash{{}}, byID: map[string]uint64{},
 		hashes: []string{""}, blobs: blobs, state: projections.New(),
 	}
-	o.encoded = []events.Hash{encode(o.state)}
+	o.encoded = map[uint64]events.Hash{}
 	return o
+}
+
+// encodedAt gives the hash of the encoded state behind a sequence.
+func (o *oracle) encodedAt(sequence uint64) events.Hash {
+	hash, ok := o.encoded[sequence]
+	if ok {
+		return hash
+	}
+	state := o.state
+	if sequence < o.head() {
+		state = projections.New()
+		for _, m := range o.messages[:sequence] {
+			if err := apply(state, m); err != nil {
+				panic(err) // it could be folded before
+			}
+		}
+	}
+	o.encoded[sequence] = encode(state)
+	return o.encoded[sequence]
 }
 
 func encode(s *projections.State) events.Hash {
@@ -122,7 +141,7 @@ func (o *oracle) follow(m events.Message) *Failure {
 	o.byID[e.ID] = sequence
 	o.hashes = append(o.hashes, e.RequestHash)
 	o.at = e.Time
-	if err := o.fold(m); err != nil {
+	if err := apply(o.state, m); err != nil {
 		return failure("4 every view is the fold", "sequence %d cannot be folded: %v", sequence, err)
 	}
 	return nil
@@ -137,14 +156,6 @@ func textsOf(data json.RawMessage) map[string]string {
 		return nil
 	}
 	return d.Blobs
-}
-
-func (o *oracle) fold(m events.Message) error {
-	if err := apply(o.state, m); err != nil {
-		return err
-	}
-	o.encoded = append(o.encoded, encode(o.state))
-	return nil
 }
 
 func apply(s *projections.State, m events.Message) error {
@@ -186,7 +197,7 @@ func (o *oracle) refold() *Failure {
 			return failure("4 every view is the fold", "sequence %d cannot be folded again: %v", i+1, err)
 		}
 	}
-	if last := o.encoded[len(o.encoded)-1]; encode(s) != last {
+	if encode(s) != o.encodedAt(o.head()) {
 		return failure("4 every view is the fold", "folded again from nothing, the log gives another state")
 	}
 	return nil

@@ -76,7 +76,7 @@ func (w *world) judgeView(s *server) *Failure {
 			f = failure("nobody sees what is not firm", "%s shows %d after it showed %d", s.name, head.Sequence, s.head)
 		case head.Hash != w.oracle.chain[head.Sequence]:
 			f = failure("5 the chain", "%s shows the hash %s at %d, the chain is at %s", s.name, head.Hash, head.Sequence, w.oracle.chain[head.Sequence])
-		case (head.Sequence != s.head || !s.seen) && encode(state) != w.oracle.encoded[head.Sequence]:
+		case (head.Sequence != s.head || !s.seen) && encode(state) != w.oracle.encodedAt(head.Sequence):
 			f = failure("4 every view is the fold", "%s shows another state at %d than the fold from nothing", s.name, head.Sequence)
 		}
 		s.head, s.seen = head.Sequence, true
@@ -137,7 +137,7 @@ func (w *world) judgeLog() *Failure {
 	if err != nil || len(verdict.Faults) > 0 {
 		return failure("5 the audit agrees", "the audit of a healthy log: %v %v", verdict.Faults, err)
 	}
-	if verdict.Views != w.oracle.encoded[w.oracle.head()] {
+	if verdict.Views != w.oracle.encodedAt(w.oracle.head()) {
 		return failure("4 every view is the fold", "the audit rebuilt another state")
 	}
 	return nil

@@ -64,12 +64,16 @@ type Plan struct {
 // NewPlan draws a plan from a seed.
 func NewPlan(seed uint64) Plan {
 	rng := rand.New(rand.NewPCG(seed, 0x6d616573)) //nolint:gosec // it must be the same for the same seed
-	p := Plan{Seed: seed, Servers: 1 + rng.IntN(2), HoldAll: rng.IntN(2) == 0, SnapshotEvery: uint64(2 + rng.IntN(8)), Furnished: rng.IntN(4) > 0}
+	p := Plan{Seed: seed, Servers: 1 + rng.IntN(2), HoldAll: rng.IntN(2) == 0, SnapshotEvery: uint64(3 + rng.IntN(10)), Furnished: rng.IntN(4) > 0}
 	total := 0
 	for _, weight := range weights {
 		total += weight
 	}
-	for range 80 + rng.IntN(120) {
+	length := 20 + rng.IntN(60)
+	if rng.IntN(3) == 0 {
+		length = 100 + rng.IntN(150)
+	}
+	for range length {
 		at := rng.IntN(total)
 		k := kind(0)
 		for at >= weights[k] {

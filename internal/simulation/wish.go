@@ -140,6 +140,7 @@ func (w wish) eventID(project string) string {
 }
 
 func (w wish) String() string {
+	w.fields.Metadata = nil // no history needs it
 	body := string(w.body())
 	if len(body) > 200 {
 		body = body[:200] + "…"
