@@ -11,8 +11,10 @@ GOFUMPT       := v0.12.0
 GOLANGCI_LINT := $(TOOLS)/bin/golangci-lint
 GOFUMPT_BIN   := $(TOOLS)/bin/gofumpt
 
-# TEST_TIMEOUT bounds each package's tests; SIM and SOAK bound the simulations.
+# TEST_TIMEOUT bounds each package's tests; SEEDS and SOAK_SEEDS are how many histories are simulated.
 TEST_TIMEOUT ?= 10m
+SEEDS        ?= 300
+SOAK_SEEDS   ?= 100000
 PURE         := ./events ./projections ./commands
 
 .PHONY: help
@@ -32,7 +34,7 @@ test: ## run all tests under the race detector
 	$(GO) test -race -timeout $(TEST_TIMEOUT) ./...
 
 .PHONY: ci
-ci: fmt-check vet lint check-generated test demo ## everything that has to pass, as .ci/run does
+ci: fmt-check vet lint check-generated test sim demo ## everything that has to pass, as .ci/run does
 	@echo "ci: all passed"
 
 .PHONY: fmt
@@ -69,6 +71,18 @@ fuzz: ## fuzz the decoders, a minute each
 	$(GO) test ./events -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime 1m
 	$(GO) test ./events -run '^$$' -fuzz '^FuzzAppendString$$' -fuzztime 1m
 	$(GO) test ./projections -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime 1m
+
+.PHONY: sim
+sim: ## a short simulation: the real Handler on a log that fails in every way; SEEDS=300
+	$(GO) test ./internal/simulation -count 1 -run '^TestSimulation$$' -timeout 10m -seeds $(SEEDS)
+
+.PHONY: soak
+soak: ## a long simulation, from a seed that nobody has run; SOAK_SEEDS=100000
+	$(GO) test ./internal/simulation -count 1 -run '^TestSimulation$$' -timeout 0 -from $$(date +%s)00000 -seeds $(SOAK_SEEDS)
+
+.PHONY: planted
+planted: ## build the product with each planted bug, and see the simulation catch it
+	$(GO) test ./internal/simulation -count 1 -run '^TestPlanted$$' -timeout 0 -v -planted
 
 .PHONY: bench
 bench: build ## measure: the pure packages by themselves, then the product against what it stands on
