@@ -35,7 +35,7 @@ var kindNames = [...]string{
 // weights say how often each kind of step comes.
 var weights = [...]int{
 	submit: 360, burst: 30, resolve: 400, cancel: 10, advance: 25, skew: 10, land: 25, crash: 6, powerCut: 5, stop: 3, start: 120, fill: 3, room: 80,
-	flush: 25, snapshot: 8, damage: 3,
+	flush: 25, snapshot: 8, damage: 7,
 }
 
 // Step is one move of the driver. What exactly it does follows from Seed and from how things stand, so that a list of
@@ -83,7 +83,7 @@ func NewPlan(seed uint64) Plan {
 		p.Steps = append(p.Steps, Step{k, rng.Uint64()})
 	}
 	if seed%250 == 124 { // it takes its time
-		p.Steps[len(p.Steps)/2].Kind = flood
+		p.Furnished, p.Steps[0].Kind = true, flood
 	}
 	return p
 }
