@@ -187,8 +187,7 @@ func (c composer) wish(by caller, id string) wish {
 	w := wish{by: by, id: id}
 	f := &w.fields
 	noun, _, _ := strings.Cut(id, ":")
-	named := !(by.kind == "session" && c.chance(90))
-	if named && noun != "project" {
+	if named := by.kind != "session" || c.chance(10); named && noun != "project" {
 		f.Project = c.project()
 		// Most who name a target leave the project out, or name the right one.
 		if noun != "task" && c.chance(80) || id != "task:create" && noun == "task" && c.chance(80) {
@@ -284,9 +283,18 @@ func (c composer) updateTask(f *fields, by caller) {
 
 // lists are explicit allowedCommands, good ones and bad ones.
 var lists = [][]string{
-	{}, {"whoami", "task:get", "report:progress"}, {"report:progress", "report:complete", "task:create", "task:tree"}, {"session:list", "task:get"},
-	{"task:complete", "report:progress"}, {"session:spawn", "session:kill", "report:progress"}, {"queue:start", "report:progress"}, {"audit:head"},
-	{"no:such"}, {"project:delete", "project:create"}, {"session:lost"}, {"task:update", "task:create", "session:spawn"},
+	{},
+	{"whoami", "task:get", "report:progress"},
+	{"report:progress", "report:complete", "task:create", "task:tree"},
+	{"session:list", "task:get"},
+	{"task:complete", "report:progress"},
+	{"session:spawn", "session:kill", "report:progress"},
+	{"queue:start", "report:progress"},
+	{"audit:head"},
+	{"no:such"},
+	{"project:delete", "project:create"},
+	{"session:lost"},
+	{"task:update", "task:create", "session:spawn"},
 }
 
 func (c composer) newSession(f *fields, by caller) {

@@ -18,7 +18,7 @@ var (
 // TestSimulation runs many seeds. It stops at the first that breaks a promise and shows its history, shortened.
 func TestSimulation(t *testing.T) {
 	var events, calls, acked int
-	for n := range uint64(*seeds) { //nolint:gosec // it is not negative
+	for n := range uint64(*seeds) {
 		plan := NewPlan(*from + n)
 		if *quick {
 			fmt.Println("seed", plan.Seed) // so that one which ends the process can be told

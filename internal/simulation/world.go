@@ -60,7 +60,7 @@ func Run(t *testing.T, plan Plan) Result {
 		if f != nil {
 			w.tracef("BROKEN: %v", f)
 		}
-		result = Result{Failure: f, Trace: w.trace.String(), Events: int(w.oracle.head()), Calls: len(w.calls), Acked: len(w.acked)} //nolint:gosec // a short log
+		result = Result{Failure: f, Trace: w.trace.String(), Events: int(w.oracle.head()), Calls: len(w.calls), Acked: len(w.acked)}
 	})
 	return result
 }
@@ -174,7 +174,7 @@ func (w *world) hold(op *simlog.Op) bool { return op.Kind == simlog.Append || w.
 
 // step carries out one step and judges what came of it.
 func (w *world) step(step Step) *Failure {
-	rng := rand.New(rand.NewPCG(step.Seed, step.Seed)) //nolint:gosec // it must be the same for the same seed
+	rng := rand.New(rand.NewPCG(step.Seed, step.Seed))
 	if f := w.take(step.Kind, rng); f != nil {
 		return f
 	}
@@ -356,7 +356,7 @@ func (w *world) powerCut(rng *rand.Rand) *Failure {
 		s.witness.Crash()
 	}
 	firm, cached := w.store.Heads()
-	w.store.Crash(rng.IntN(int(cached-firm) + 1)) //nolint:gosec // a short log
+	w.store.Crash(rng.IntN(int(cached-firm) + 1))
 	left, _ := w.store.Heads()
 	w.tracef("  on disk were %d, in the cache %d; %d are left", firm, cached, left)
 	return w.judgeDisk()
