@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"maestro/events"
 	"maestro/projections"
 )
 
@@ -284,6 +285,30 @@ func TestPermit(t *testing.T) {
 			t.Error("an actor of no kind may do something")
 		}
 	})
+}
+
+// Permissions that no one may give are worth nothing, also when they stand in the log; nor are permissions that are not known.
+func TestPermitDoubtsTheLog(t *testing.T) {
+	w := newWorld(t)
+	index := find(t, w.log.messages, "session.spawned", 1)
+	forged := forge(t, w.log.messages, index, func(e *events.Event) {
+		e.Data.(*events.SessionSpawned).Permissions.Commands = []string{"whoami", "task:update", "audit:verify", "queue:top"}
+	})
+	state := projections.New()
+	for _, m := range forged {
+		e, err := events.Decode(m.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := state.Apply(m.Sequence, e, events.BodyHash(m.Body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, want := range map[string]bool{"whoami": true, "task:update": false, "audit:verify": false, "queue:top": false, "task:get": false} {
+		if got := Permit(state, CurrentRules(), w.actor("w"), id, w.ids["p"]) == nil; got != want {
+			t.Errorf("%s by a worker whose list was forged: %t", id, got)
+		}
+	}
 }
 
 // An orchestrator gives another at most its own commands.
