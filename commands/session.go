@@ -64,34 +64,6 @@ type DeleteSession struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 }
 
-// NoteSession puts an entry on a session's timeline that moves no status. Compat: POST …/timeline and …/events.
-type NoteSession struct {
-	In
-	SessionID string          `json:"sessionId,omitempty" doc:"the session; its own if absent"`
-	Type      string          `json:"type,omitempty" doc:"kind of entry; progress if absent"`
-	Message   string          `json:"message,omitempty" doc:"in words; or else data"`
-	TaskID    string          `json:"taskId,omitempty" doc:"the task it is about"`
-	Data      json.RawMessage `json:"data,omitempty" doc:"free"`
-
-	blobs events.Blobs
-}
-
-// LinkTask makes a task one of a session's. Compat: POST /api/sessions/:id/tasks/:taskId.
-type LinkTask struct {
-	noTexts
-	In
-	SessionID string `json:"sessionId" doc:"the session"`
-	TaskID    string `json:"taskId" doc:"the task"`
-}
-
-// UnlinkTask takes a task from a session. Compat: DELETE /api/sessions/:id/tasks/:taskId.
-type UnlinkTask struct {
-	noTexts
-	In
-	SessionID string `json:"sessionId" doc:"the session"`
-	TaskID    string `json:"taskId" doc:"the task"`
-}
-
 // ID implements Command.
 func (*RegisterSession) ID() string { return "session:register" }
 
@@ -106,15 +78,6 @@ func (*UpdateSession) ID() string { return "session:update" }
 
 // ID implements Command.
 func (*DeleteSession) ID() string { return "session:delete" }
-
-// ID implements Command.
-func (*NoteSession) ID() string { return "session:note" }
-
-// ID implements Command.
-func (*LinkTask) ID() string { return "session:link" }
-
-// ID implements Command.
-func (*UnlinkTask) ID() string { return "session:unlink" }
 
 func (x *RegisterSession) project(s *projections.State, by Actor) string {
 	return ofSession(s, by, x.In, x.SessionID)
@@ -136,28 +99,12 @@ func (x *DeleteSession) project(s *projections.State, by Actor) string {
 	return ofSession(s, by, x.In, x.SessionID)
 }
 
-func (x *NoteSession) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
-}
-
-func (x *LinkTask) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
-}
-
-func (x *UnlinkTask) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
-}
-
 // ofSession gives the project of a command's session; what the caller names counts only where there is no such session.
 func ofSession(s *projections.State, by Actor, in In, session string) string {
 	if project := s.SessionProject(session); project != "" {
 		return project
 	}
 	return in.projectOr(by)
-}
-
-func (x *NoteSession) texts() (map[string]*string, *events.Blobs) {
-	return map[string]*string{"message": &x.Message}, &x.blobs
 }
 
 // Decide implements Command.
@@ -307,66 +254,6 @@ func (x *DeleteSession) Decide(s *projections.State, c Call) (events.Data, error
 		return nil, err
 	}
 	return &events.SessionDeleted{SessionID: session.ID}, nil
-}
-
-// Decide implements Command.
-func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := ownSession(s, c, x.In, x.SessionID, x.ID())
-	if err != nil {
-		return nil, err
-	}
-	kind := x.Type
-	if kind == "" {
-		kind = "progress"
-	}
-	if err := validLine("/type", kind, 100); err != nil {
-		return nil, err
-	}
-	if x.Message == "" && len(x.Data) == 0 {
-		return nil, invalid("/message", "message is required")
-	}
-	if err := validText("/message", x.Message); err != nil {
-		return nil, err
-	}
-	if x.TaskID != "" {
-		if err := ValidID("/taskId", x.TaskID); err != nil {
-			return nil, err
-		}
-	}
-	return &events.SessionNoted{SessionID: session.ID, Type: kind, Message: x.Message, TaskID: x.TaskID, Data: x.Data, Blobs: x.blobs}, nil
-}
-
-// Decide implements Command.
-func (x *LinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := session(s, c, x.In, x.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	if err := tasksIn(s, session.ProjectID, []string{x.TaskID}); err != nil {
-		return nil, err
-	}
-	if slices.Contains(session.TaskIDs, x.TaskID) {
-		return nil, nil
-	}
-	return &events.SessionTaskLinked{SessionID: session.ID, TaskID: x.TaskID}, nil
-}
-
-// Decide implements Command.
-func (x *UnlinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := session(s, c, x.In, x.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	if err := ValidID("/taskId", x.TaskID); err != nil {
-		return nil, err
-	}
-	if s.TaskProject(x.TaskID) == "" {
-		return nil, notFound("Task", x.TaskID)
-	}
-	if !slices.Contains(session.TaskIDs, x.TaskID) {
-		return nil, nil
-	}
-	return &events.SessionTaskUnlinked{SessionID: session.ID, TaskID: x.TaskID}, nil
 }
 
 // session gives the session that a caller means, in the project it means.

@@ -1,0 +1,71 @@
+package commands
+
+import (
+	"slices"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// LinkTask makes a task one of a session's. Compat: POST /api/sessions/:id/tasks/:taskId.
+type LinkTask struct {
+	noTexts
+	In
+	SessionID string `json:"sessionId" doc:"the session"`
+	TaskID    string `json:"taskId" doc:"the task"`
+}
+
+// UnlinkTask takes a task from a session. Compat: DELETE /api/sessions/:id/tasks/:taskId.
+type UnlinkTask struct {
+	noTexts
+	In
+	SessionID string `json:"sessionId" doc:"the session"`
+	TaskID    string `json:"taskId" doc:"the task"`
+}
+
+// ID implements Command.
+func (*LinkTask) ID() string { return "session:link" }
+
+// ID implements Command.
+func (*UnlinkTask) ID() string { return "session:unlink" }
+
+func (x *LinkTask) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+func (x *UnlinkTask) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+// Decide implements Command.
+func (x *LinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := session(s, c, x.In, x.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if err := tasksIn(s, session.ProjectID, []string{x.TaskID}); err != nil {
+		return nil, err
+	}
+	if slices.Contains(session.TaskIDs, x.TaskID) {
+		return nil, nil
+	}
+	return &events.SessionTaskLinked{SessionID: session.ID, TaskID: x.TaskID}, nil
+}
+
+// Decide implements Command.
+func (x *UnlinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := session(s, c, x.In, x.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if err := ValidID("/taskId", x.TaskID); err != nil {
+		return nil, err
+	}
+	if s.TaskProject(x.TaskID) == "" {
+		return nil, notFound("Task", x.TaskID)
+	}
+	if !slices.Contains(session.TaskIDs, x.TaskID) {
+		return nil, nil
+	}
+	return &events.SessionTaskUnlinked{SessionID: session.ID, TaskID: x.TaskID}, nil
+}

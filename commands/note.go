@@ -1,0 +1,58 @@
+package commands
+
+import (
+	"encoding/json"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// NoteSession puts an entry on a session's timeline that moves no status. Compat: POST …/timeline and …/events.
+type NoteSession struct {
+	In
+	SessionID string          `json:"sessionId,omitempty" doc:"the session; its own if absent"`
+	Type      string          `json:"type,omitempty" doc:"kind of entry; progress if absent"`
+	Message   string          `json:"message,omitempty" doc:"in words; or else data"`
+	TaskID    string          `json:"taskId,omitempty" doc:"the task it is about"`
+	Data      json.RawMessage `json:"data,omitempty" doc:"free"`
+
+	blobs events.Blobs
+}
+
+// ID implements Command.
+func (*NoteSession) ID() string { return "session:note" }
+
+func (x *NoteSession) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+func (x *NoteSession) texts() (map[string]*string, *events.Blobs) {
+	return map[string]*string{"message": &x.Message}, &x.blobs
+}
+
+// Decide implements Command.
+func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := ownSession(s, c, x.In, x.SessionID, x.ID())
+	if err != nil {
+		return nil, err
+	}
+	kind := x.Type
+	if kind == "" {
+		kind = "progress"
+	}
+	if err := validLine("/type", kind, 100); err != nil {
+		return nil, err
+	}
+	if x.Message == "" && len(x.Data) == 0 {
+		return nil, invalid("/message", "message is required")
+	}
+	if err := validText("/message", x.Message); err != nil {
+		return nil, err
+	}
+	if x.TaskID != "" {
+		if err := ValidID("/taskId", x.TaskID); err != nil {
+			return nil, err
+		}
+	}
+	return &events.SessionNoted{SessionID: session.ID, Type: kind, Message: x.Message, TaskID: x.TaskID, Data: x.Data, Blobs: x.blobs}, nil
+}
