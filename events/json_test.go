@@ -47,8 +47,12 @@ func FuzzAppendString(f *testing.F) {
 func TestReportByHand(t *testing.T) {
 	tried := 0
 	var decoder Decoder
-	for _, text := range texts() {
-		for _, kind := range []ReportKind{ReportProgress, ReportComplete, ReportBlocked, ReportError, ReportNeedsInput, "", "od\"d"} {
+	for i, text := range texts() {
+		kinds := []ReportKind{ReportProgress, ReportComplete, ReportBlocked, ReportError, ReportNeedsInput, "", "od\"d"}
+		if i > 20 {
+			kinds = kinds[:1]
+		}
+		for _, kind := range kinds {
 			for _, tasks := range [][]string{nil, {}, {"task_1"}, {"task_1", text, "task_3"}} {
 				for _, blobs := range []Blobs{nil, {}, aBlob("message")} {
 					for flags := range 4 {
