@@ -14,7 +14,8 @@ import (
 // oracle follows what is on disk and knows, for every place of it, what must be true there. What is on disk never changes, so
 // it looks at each event once.
 type oracle struct {
-	wishes map[string][]wish // everything submitted, by the id of its event
+	wishes []wish            // everything submitted
+	byWish map[string][]wish // by the id that its event had when it was submitted
 
 	messages []events.Message
 	models   []*model      // behind each sequence; models[0] is the empty log's
@@ -30,7 +31,7 @@ type oracle struct {
 
 func newOracle(blobs *simlog.Blobs) *oracle {
 	o := &oracle{
-		wishes: map[string][]wish{}, models: []*model{newModel()}, chain: []events.Hash{{}}, byID: map[string]uint64{},
+		byWish: map[string][]wish{}, models: []*model{newModel()}, chain: []events.Hash{{}}, byID: map[string]uint64{},
 		hashes: []string{""}, blobs: blobs, state: projections.New(),
 	}
 	o.encoded = map[uint64]events.Hash{}
@@ -71,7 +72,8 @@ func (o *oracle) model() *model { return o.models[len(o.models)-1] }
 // submitted takes note of a wish that may become an event from now on.
 func (o *oracle) submitted(w wish) {
 	id := w.eventID(o.model().projectOf(w))
-	o.wishes[id] = append(o.wishes[id], w)
+	o.byWish[id] = append(o.byWish[id], w)
+	o.wishes = append(o.wishes, w)
 }
 
 // envelope is the part of a stored CloudEvent that the promises speak of.
@@ -169,9 +171,12 @@ func apply(s *projections.State, m events.Message) error {
 
 // wishOf gives the wish that an event came from: the one whose id, recomputed, and whose request hash it has.
 func (o *oracle) wishOf(before *model, e envelope) (wish, bool) {
-	for _, w := range o.wishes[e.ID] {
-		if w.by.source() == e.Source && w.eventID(before.projectOf(w)) == e.ID && w.hash() == e.RequestHash {
-			return w, true
+	// Its project may be another by now than when it was submitted: the one of a session that has come to be since.
+	for _, wishes := range [][]wish{o.byWish[e.ID], o.wishes} {
+		for _, w := range wishes {
+			if w.by.source() == e.Source && w.eventID(before.projectOf(w)) == e.ID && w.hash() == e.RequestHash {
+				return w, true
+			}
 		}
 	}
 	return wish{}, false

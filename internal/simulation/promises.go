@@ -125,6 +125,16 @@ func (w *world) judgeStep() *Failure {
 	return nil
 }
 
+// judgeIdle holds a server that has nothing under way, and has had time to gather a batch, against its waiting callers.
+func (w *world) judgeIdle() *Failure {
+	for _, c := range w.waiting {
+		if s := c.server; !c.lost && s.up() && s.handler.Health() == nil && len(s.log.Held()) == 0 {
+			return failure("everything ends with an answer", "%s is idle, and call %d still waits", s.name, c.number)
+		}
+	}
+	return nil
+}
+
 // judgeLog has the product's own audit look at the finished log.
 func (w *world) judgeLog() *Failure {
 	v := commands.NewVerifier()

@@ -179,7 +179,10 @@ func (w *world) step(step Step) *Failure {
 		return f
 	}
 	synctest.Wait()
-	return w.judgeStep()
+	if f := w.judgeStep(); f != nil || step.Kind != advance {
+		return f
+	}
+	return w.judgeIdle()
 }
 
 func (w *world) take(k kind, rng *rand.Rand) *Failure {
@@ -197,7 +200,7 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 			}
 		}
 	case flood:
-		w.flood(s, rng)
+		return w.flood(w.servers[0], rng) // the one that has seen the furniture
 	case resolve:
 		w.resolveOne(s, rng)
 	case cancel:
@@ -208,7 +211,7 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 			c.cancel()
 		}
 	case advance:
-		d := []time.Duration{time.Microsecond, time.Millisecond, 700 * time.Millisecond, 3 * time.Second}[rng.IntN(4)]
+		d := []time.Duration{600 * time.Microsecond, time.Millisecond, 700 * time.Millisecond, 3 * time.Second}[rng.IntN(4)]
 		w.tracef("%s pass", d)
 		time.Sleep(d)
 	case skew:
@@ -245,11 +248,11 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 	return nil
 }
 
-// flood submits more than one batch takes: more than 1,000 events, or more than 4 MiB.
-func (w *world) flood(s *server, rng *rand.Rand) {
+// flood submits more than one batch takes, more than 1,000 events or more than 4 MiB, and lets all go well.
+func (w *world) flood(s *server, rng *rand.Rand) *Failure {
 	m := w.oracle.model()
 	if !s.up() || len(m.projectIDs) == 0 {
-		return
+		return nil
 	}
 	n, metadata := 1010, ""
 	if rng.IntN(2) == 0 {
@@ -261,6 +264,15 @@ func (w *world) flood(s *server, rng *rand.Rand) {
 		w.submit(s, wish{by: admin, id: "task:create", fields: f, key: fmt.Sprintf("k%d", w.keys)})
 		synctest.Wait()
 	}
+	if f := w.drain(); f != nil {
+		return f
+	}
+	time.Sleep(time.Millisecond)
+	synctest.Wait()
+	if f := w.drain(); f != nil {
+		return f
+	}
+	return w.judgeIdle()
 }
 
 // resolveOne lets one held operation of a server come to an outcome, mostly a good one.
