@@ -53,6 +53,9 @@ type Config struct {
 	// Now is the clock, After its timer.
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time
+	// Shared says that other servers write to the log too: then answers without an event, which no append guards, are held
+	// against its head before they go out.
+	Shared bool
 	// SnapshotEvery is the number of events between snapshots; 50,000 if 0.
 	SnapshotEvery uint64
 	Logger        *slog.Logger

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"maestro/events"
@@ -286,9 +287,22 @@ func projectOf(c Call, data events.Data) string {
 
 func (h *Handler) append(ctx context.Context, d *decided) error {
 	if len(d.messages) == 0 {
-		return nil
+		return h.confirm(ctx, d)
 	}
 	return h.config.Log.Append(ctx, d.ground, d.messages)
+}
+
+// confirm makes sure that refusals and "already so" do not rest on less than another server has acknowledged. A retry's event
+// stays what it is.
+func (h *Handler) confirm(ctx context.Context, d *decided) error {
+	if !h.config.Shared || !slices.ContainsFunc(d.results, func(r result) bool { return r.retryOf == 0 }) {
+		return nil
+	}
+	head, err := h.config.Log.Sync(ctx)
+	if err == nil && head != d.ground {
+		err = events.ErrConflict
+	}
+	return err
 }
 
 // settle makes the overlay the state, tells who listens, and only then answers.
