@@ -14,7 +14,7 @@ type call struct {
 	wish   wish
 	server *server
 	cancel context.CancelFunc
-	// lo is the head of the server's view when the call was made: no answer may rest on less. doubt says that the server was in
+	// lo is the last sequence that any server had acknowledged or shown when the call was made: no answer may rest on less. doubt says that the server was in
 	// doubt then, troubles how many operations had failed.
 	lo       uint64
 	doubt    bool
@@ -34,7 +34,7 @@ type call struct {
 func (w *world) submit(s *server, x wish) *call {
 	ctx, cancelCall := context.WithCancel(simlog.CallerOf(context.Background(), len(w.calls)+1))
 	c := &call{
-		number: len(w.calls) + 1, wish: x, server: s, cancel: cancelCall, lo: s.head, doubt: s.handler.Health() != nil,
+		number: len(w.calls) + 1, wish: x, server: s, cancel: cancelCall, lo: w.known(), doubt: s.handler.Health() != nil,
 		troubles: s.troubles.Load(), ended: make(chan struct{}),
 	}
 	w.calls = append(w.calls, c)
@@ -54,6 +54,18 @@ func (w *world) submit(s *server, x wish) *call {
 		c.answer, c.err = handler.Do(ctx, commands.Request{By: x.by.actor(), Command: command, Key: x.key, OccurredAt: x.occurred})
 	}()
 	return c
+}
+
+// known gives the last sequence that anybody outside can have heard of.
+func (w *world) known() uint64 {
+	var known uint64
+	for at := range w.acked {
+		known = max(known, at)
+	}
+	for _, s := range w.servers {
+		known = max(known, s.head)
+	}
+	return known
 }
 
 // loseCalls says that a server's calls get no answer any more.

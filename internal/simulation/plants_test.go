@@ -63,6 +63,7 @@ var plants = []plant{
 	{"the head file is told before the commit", beforeAppend("		if h.config.Witness != nil {\n			h.config.Witness.Record(h.overlay.Head())\n		}\n")},
 	{"a batch is decided on the state before it", []edit{{writer, "p.Command.Decide(h.overlay, call)", "p.Command.Decide(h.committed, call)"}}},
 	{"a batch is permitted on the state before it", []edit{{writer, "Permit(h.overlay, current,", "Permit(h.committed, current,"}}},
+	{"a refusal rests on less than another server acknowledged", []edit{{writer, "if !h.config.Shared ||", "if true ||"}}},
 	{"the view moves before the commit", beforeAppend("		h.mu.Lock()\n		h.overlay.Commit()\n		h.mu.Unlock()\n")},
 	{"an unknown outcome is taken for success", afterAppend("		if errors.Is(err, events.ErrUnknown) {\n			err = nil\n		}\n")},
 	{"an unknown outcome is taken for failure", afterAppend(`		if errors.Is(err, events.ErrUnknown) {

@@ -35,7 +35,7 @@ func (w *world) judgeAlready(c *call) *Failure {
 		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, and only %d are on disk", c.number, ground, w.oracle.head())
 	}
 	if ground < c.lo {
-		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, and the server had shown %d before", c.number, ground, c.lo)
+		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, and %d had been shown before", c.number, ground, c.lo)
 	}
 	if v, _ := w.oracle.expect(ground, c.wish); v != alreadySo {
 		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, where it must be %q: %s", c.number, ground, v, c.wish)

@@ -65,7 +65,7 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	config := commands.Config{
 		Log: s.log, Blobs: s.w.blobs, Snapshots: snapshots, Witness: s.witness, Announcer: announcer{s.w},
 		Now:   func() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) },
-		After: time.After, SnapshotEvery: s.w.plan.SnapshotEvery,
+		After: time.After, SnapshotEvery: s.w.plan.SnapshotEvery, Shared: s.w.plan.Servers > 1,
 	}
 	opening := s.opening
 	go func() {

@@ -139,6 +139,9 @@ func (w wish) eventID(project string) string {
 	return uuid.NewSHA1(uuid.MustParse("6d616573-7472-5f65-8e76-656e74730001"), []byte(name)).String()
 }
 
+// meaning tells wishes apart: who, what, with which body and key.
+func (w wish) meaning() string { return w.by.source() + " " + w.id + " " + w.hash() + " " + w.key }
+
 func (w wish) String() string {
 	w.fields.Metadata = nil // no history needs it
 	body := string(w.body())

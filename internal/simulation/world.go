@@ -452,7 +452,7 @@ func (w *world) drain() *Failure {
 func (w *world) askAgain() *Failure {
 	asked := map[string]bool{}
 	for i, c := range w.calls {
-		again := c.wish.String()
+		again := c.wish.meaning()
 		if asked[again] || c.final && i%4 > 0 {
 			continue
 		}
@@ -474,10 +474,10 @@ func (w *world) askAgain() *Failure {
 	}
 	answered := map[string]bool{}
 	for _, c := range w.calls {
-		answered[c.wish.String()] = answered[c.wish.String()] || c.final
+		answered[c.wish.meaning()] = answered[c.wish.meaning()] || c.final
 	}
 	for _, c := range w.calls {
-		if !answered[c.wish.String()] {
+		if !answered[c.wish.meaning()] {
 			return failure("everything ends with an answer", "call %d was made again on a healed log, and has no answer: %s", c.number, c.wish)
 		}
 	}
