@@ -41,7 +41,7 @@ type HeadFile struct {
 func (b *Bus) HeadFile(path string) *HeadFile {
 	h := &HeadFile{
 		path:    path,
-		firm:    b.firm,
+		firm:    b.Firm,
 		logger:  b.options.Logger,
 		wake:    make(chan struct{}, 1),
 		stop:    make(chan struct{}),
@@ -51,8 +51,9 @@ func (b *Bus) HeadFile(path string) *HeadFile {
 	return h
 }
 
-// firm makes durable whatever was acknowledged before the call.
-func (b *Bus) firm() error {
+// Firm makes durable whatever was acknowledged before the call: what is told outside the log (the head file, a snapshot) must
+// not be ahead of it after a power cut.
+func (b *Bus) Firm() error {
 	if b.embedded == nil || b.options.Durability == Always {
 		return nil
 	}

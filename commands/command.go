@@ -111,6 +111,9 @@ func Parse(id string, body []byte) (Command, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, invalid("", "the body holds more than one JSON object")
 	}
+	if err := strictJSON(body, command); err != nil {
+		return nil, err
+	}
 	if report, ok := command.(*Report); ok && row.Alias != "" && len(report.TaskIDs) == 0 {
 		return nil, invalid("/taskIds", "a task report names its task")
 	}

@@ -187,7 +187,7 @@ func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.storeTexts(ctx, r.Command); err != nil {
+	if err := h.storeTexts(ctx, r); err != nil {
 		return nil, err
 	}
 	return &pending{Request: r, ctx: ctx, source: r.By.Source(), hash: hash, done: make(chan result, 1)}, nil
@@ -203,9 +203,10 @@ func hashOf(command Command) (events.RequestHash, error) {
 	return events.RequestHash(sum[:len(events.RequestHash{})]), nil
 }
 
-// storeTexts moves texts that are too long for an event to the blobs.
-func (h *Handler) storeTexts(ctx context.Context, command Command) error {
-	texts, blobs := command.texts()
+// storeTexts moves texts that are too long for an event to the blobs: but not for a caller who may not use the command at
+// all. The writer permits again, on the state that counts.
+func (h *Handler) storeTexts(ctx context.Context, r Request) error {
+	texts, blobs := r.Command.texts()
 	for field, text := range texts {
 		if text == nil || len(*text) <= events.MaxText {
 			continue
@@ -215,6 +216,9 @@ func (h *Handler) storeTexts(ctx context.Context, command Command) error {
 		}
 		if h.config.Blobs == nil {
 			return &Refusal{Code: CodeTooLarge, Pointer: "/" + field, Message: fmt.Sprintf("%s has at most %d bytes here", field, events.MaxText)}
+		}
+		if err := h.permitted(r); err != nil {
+			return err
 		}
 		digest, err := h.config.Blobs.PutBlob(ctx, []byte(*text))
 		if err != nil {
@@ -227,6 +231,18 @@ func (h *Handler) storeTexts(ctx context.Context, command Command) error {
 		*text = preview(*text)
 	}
 	return nil
+}
+
+// permitted answers early, from the committed state; where other servers write too, only the writer can say.
+func (h *Handler) permitted(r Request) (err error) {
+	if err := h.Health(); err != nil {
+		return unavailable(err)
+	}
+	if h.config.Shared {
+		return nil
+	}
+	h.View(func(s *projections.State) { err = Permit(s, current, r.By, r.Command.ID(), r.Command.project(s, r.By)) })
+	return err
 }
 
 // preview gives the beginning of a text, cut between characters.

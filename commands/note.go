@@ -53,6 +53,10 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 		if err := ValidID("/taskId", x.TaskID); err != nil {
 			return nil, err
 		}
+		if project := s.TaskProject(x.TaskID); project != "" && project != session.ProjectID {
+			return nil, notAllowed(x.ID(), "a session works in its own project only", "its project is "+session.ProjectID,
+				"Session '%s' may not touch task '%s'", session.ID, x.TaskID)
+		}
 	}
 	return &events.SessionNoted{SessionID: session.ID, Type: kind, Message: x.Message, TaskID: x.TaskID, Data: x.Data, Blobs: x.blobs}, nil
 }

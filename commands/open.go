@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"maestro/events"
 	"maestro/projections"
@@ -172,9 +173,30 @@ func fold(ctx context.Context, log Log, state *projections.State, to uint64) err
 	})
 }
 
+// checkEvery is how long a failed reading of the history waits before it is tried again.
+const checkEvery = 10 * time.Second
+
 // checkHistory reads what lies before the snapshot that the state began with, which nobody has looked at since the log was
-// opened, and makes the Handler read-only if it is damaged.
+// opened, and makes the Handler read-only if it is damaged. A reading that fails for another reason is tried again.
 func (h *Handler) checkHistory(ctx context.Context, until events.Head) {
+	for {
+		err := h.readHistory(ctx, until)
+		if errors.Is(err, events.ErrReadOnly) {
+			h.setDamage(err)
+		}
+		if err == nil || errors.Is(err, events.ErrReadOnly) {
+			return
+		}
+		select {
+		case <-h.config.After(checkEvery):
+			h.logger.Warn("the log's history could not be checked; trying again", "why", err)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (h *Handler) readHistory(ctx context.Context, until events.Head) error {
 	var decoder events.Decoder
 	var hash events.Hash
 	err := h.config.Log.Read(ctx, 1, until.Sequence, func(m events.Message) error {
@@ -191,11 +213,7 @@ func (h *Handler) checkHistory(ctx context.Context, until events.Head) {
 	if err == nil && hash != until.Hash {
 		err = &events.DamageError{Sequence: until.Sequence, Why: "the chain does not lead to the snapshot's " + until.String()}
 	}
-	if errors.Is(err, events.ErrReadOnly) {
-		h.setDamage(err)
-	} else if err != nil && ctx.Err() == nil {
-		h.logger.Warn("the log's history could not be checked", "why", err)
-	}
+	return err
 }
 
 // saveSnapshots stores the pictures that the writer takes.

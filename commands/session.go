@@ -132,10 +132,21 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 	switch {
 	case session.Ended():
 		return nil, ended(x.ID(), session)
+	case x.differs(session):
+		return nil, &Refusal{
+			Code: CodeConflict, Message: "Session with id '" + id + "' exists already, and is not what is asked for",
+			Why: "registering a known session changes nothing about it", Next: "leave out all but its id, or choose another id",
+		}
 	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:
 		return nil, nil
 	}
 	return &events.SessionRegistered{SessionID: id}, nil
+}
+
+// differs reports whether other rights are asked for than a known session has.
+func (x *RegisterSession) differs(known *projections.Session) bool {
+	strategy, err := ResolveStrategy(known.Role, x.Strategy)
+	return x.Role != "" && x.Role != known.Role || x.Strategy != "" && (err != nil || strategy != known.Strategy) || x.Allowed != nil
 }
 
 func (x *RegisterSession) create(s *projections.State, c Call, id string) (events.Data, error) {

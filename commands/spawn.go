@@ -139,6 +139,9 @@ func (x *SpawnSession) valid() error {
 			return err
 		}
 	}
+	if x.ManifestDigest != "" && !isDigest(x.ManifestDigest) {
+		return invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", printable(x.ManifestDigest))
+	}
 	if err := validTexts("/skills", x.Skills); err != nil {
 		return err
 	}
@@ -170,4 +173,14 @@ func defaultName(k sessionKind) string {
 		return name
 	}
 	return name + " for " + k.tasks[0]
+}
+
+// isDigest reports whether text names a blob.
+func isDigest(text string) bool {
+	digits, ok := strings.CutPrefix(text, "sha256-")
+	if !ok || digits != strings.ToLower(digits) {
+		return false
+	}
+	_, err := events.ParseHash(digits)
+	return err == nil
 }

@@ -30,7 +30,7 @@ func everything(t testing.TB) *world {
 		{"admin", "session:register", `{"project":"{p}"}`},
 		{"o", "session:spawn", `{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["session:spawn"]}`},
 		{"o", "session:spawn", `{"taskIds":["{t4}"],"context":{"a":1},"skills":["s"]}`},
-		{"o", "session:spawn", `{"name":"N","strategy":"queue","strict":true,"model":"opus","agent":"codex","manifestDigest":"sha256-1"}`},
+		{"o", "session:spawn", `{"name":"N","strategy":"queue","strict":true,"model":"opus","agent":"codex","manifestDigest":"sha256-` + strings.Repeat("1", 64) + `"}`},
 		{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"spawnedBy":"{o}"}`},
 		{"w", "report:progress", `{"message":"` + long + `","taskIds":["{t1}"]}`},
 		{"w", "report:blocked", `{"message":"m"}`},

@@ -232,7 +232,7 @@ func (r *reader) entry(seen *[]string) *Entry {
 	}
 	e.Message = string(r.take(r.uvarint()))
 	if n := r.uvarint(); n > 0 {
-		e.Data = json.RawMessage(r.take(n))
+		e.Data = bytes.Clone(r.take(n)) // or the whole encoding would stay in memory
 	}
 	return e
 }

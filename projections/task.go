@@ -114,11 +114,11 @@ func (s *State) IsWithin(task string, these []string) bool {
 	return false
 }
 
-// UnmetDependencies gives those dependencies of a task that are not completed.
+// UnmetDependencies gives those dependencies of a task that are not completed; one that was deleted before it was never will be.
 func (s *State) UnmetDependencies(t *Task) []string {
 	var unmet []string
 	for _, id := range t.Dependencies {
-		if d := s.Task(id); d != nil && d.Status != events.TaskCompleted {
+		if d := s.tasks.get(id); d != nil && d.Status != events.TaskCompleted {
 			unmet = append(unmet, id)
 		}
 	}

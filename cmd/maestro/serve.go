@@ -157,7 +157,7 @@ func openHandler(ctx context.Context, lock *home.Lock, log *bus.Bus, logger *slo
 	}
 	head := log.HeadFile(lock.Head())
 	handler, err := commands.Open(ctx, commands.Config{
-		Log: log, Blobs: log, Snapshots: snapshots{pictures}, Witness: witness{head, lock.Head()}, Announcer: log,
+		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Witness: witness{head, lock.Head()}, Announcer: log,
 		Now: time.Now, After: time.After, Logger: logger,
 	})
 	if err != nil {
@@ -286,7 +286,10 @@ func newLogger(w io.Writer, format string) *slog.Logger {
 }
 
 // snapshots lets the handler keep its snapshots in a directory.
-type snapshots struct{ dir *bus.Snapshots }
+type snapshots struct {
+	dir *bus.Snapshots
+	log *bus.Bus
+}
 
 func (s snapshots) List(context.Context) ([]uint64, error) { return s.dir.List() }
 
@@ -294,7 +297,11 @@ func (s snapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, er
 	return s.dir.Load(sequence)
 }
 
+// Save makes firm what the snapshot shows before it is on disk itself: it is a witness.
 func (s snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
+	if err := s.log.Firm(); err != nil {
+		return err
+	}
 	return errors.Join(s.dir.Save(snapshot), s.dir.Prune())
 }
 
@@ -304,4 +311,11 @@ type witness struct {
 	path string
 }
 
-func (w witness) Load(context.Context) (events.Head, error) { return bus.LoadHeadFile(w.path) }
+// Load keeps a head file that cannot be read beside the new one: it may be what shows that the log was cut.
+func (w witness) Load(context.Context) (events.Head, error) {
+	head, err := bus.LoadHeadFile(w.path)
+	if err != nil {
+		err = errors.Join(err, os.Rename(w.path, w.path+".damaged"))
+	}
+	return head, err
+}

@@ -332,7 +332,7 @@ func (m *model) judgeSpawn(w wish) verdict {
 func (m *model) unmet(ids []string) bool {
 	for _, id := range ids {
 		for _, dependency := range m.tasks[id].dependencies {
-			if d, live := m.liveTask(dependency); live && d.status != "completed" && !contains(ids, dependency) {
+			if d, known := m.tasks[dependency]; known && d.status != "completed" && !contains(ids, dependency) {
 				return true
 			}
 		}
@@ -355,10 +355,17 @@ func (m *model) judgeRegister(w wish) verdict {
 		return isInvalid
 	case w.by.kind == "session" && id != w.by.name, x.ended:
 		return notAllowed
+	case f.Role != "" && f.Role != x.role, f.Strategy != "" && !sameStrategy(x, f.Strategy), f.Allowed != nil:
+		return isConflict
 	case x.status == "running" || x.status == "completed":
 		return alreadySo
 	}
 	return becomesEvent
+}
+
+// sameStrategy compares a strategy that is asked for with a session's: an orchestrator's simple is its default.
+func sameStrategy(x session, asked string) bool {
+	return asked == x.strategy || x.role == "orchestrator" && asked == "simple" && x.strategy == "default"
 }
 
 func (m *model) judgeNewSession(w wish) verdict {

@@ -239,6 +239,12 @@ func (m *model) admit(before *model, w wish, d made) (*model, error) {
 	if x.role == "" {
 		x.role = "worker"
 	}
+	switch {
+	case x.role == "orchestrator" && (x.strategy == "" || x.strategy == "simple"):
+		x.strategy = "default"
+	case x.strategy == "":
+		x.strategy = "simple"
+	}
 	x.allowed = allowedTo(column(x.role, x.strategy), w.fields.Allowed)
 	stored := d.Created != nil
 	var says []string
