@@ -90,6 +90,12 @@ func (s *server) exportRange(r *http.Request) (exportRange, error) {
 	s.Handler.View(func(state *projections.State) {
 		wanted.to = state.Head().Sequence
 		err = view{state, s, c}.permit("audit:export", "")
+		if err == nil && wanted.project != "" && !state.ProjectExisted(wanted.project) {
+			err = &problem{
+				status: http.StatusNotFound, Code: "NOT_FOUND", Message: "Project with id '" + printable(wanted.project) + "' not found",
+				Why: "it never existed", Next: "list what there is",
+			}
+		}
 	})
 	if err != nil {
 		return wanted, err

@@ -41,6 +41,12 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	if err := c.decodeSpawn(&body); err != nil {
 		return spawnAnswer{}, err
 	}
+	// Who may not spawn at all learns nothing of what exists.
+	var refused error
+	s.Handler.View(func(state *projections.State) { refused = view{state, s, c}.permit("session:spawn", "") })
+	if refused != nil {
+		return spawnAnswer{}, refused
+	}
 	if err := s.checkSpawn(body); err != nil {
 		return spawnAnswer{}, err
 	}

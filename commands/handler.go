@@ -233,12 +233,15 @@ func (h *Handler) storeTexts(ctx context.Context, r Request) error {
 	return nil
 }
 
-// permitted answers early, from the committed state; where other servers write too, only the writer can say.
+// permitted answers early, from the committed state; where that may be behind the log, only the writer can say.
 func (h *Handler) permitted(r Request) (err error) {
-	if err := h.Health(); err != nil {
-		return unavailable(err)
-	}
-	if h.config.Shared {
+	h.mu.RLock()
+	damage, doubt := h.damage, h.doubt
+	h.mu.RUnlock()
+	switch {
+	case damage != nil:
+		return unavailable(damage)
+	case doubt != nil || h.config.Shared:
 		return nil
 	}
 	h.View(func(s *projections.State) { err = Permit(s, current, r.By, r.Command.ID(), r.Command.project(s, r.By)) })

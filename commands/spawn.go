@@ -57,6 +57,10 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	if err := x.valid(); err != nil {
 		return nil, err
 	}
+	if x.ManifestDigest != "" && c.By.Kind == ActorSession {
+		return nil, notAllowed(x.ID(), "who names a blob may read it, so a manifest is the user's to name", "leave manifestDigest out",
+			"Session '%s' may not name a manifest by its digest", c.By.Name)
+	}
 	spawnedBy, err := x.spawner(s, c, p.ID)
 	if err != nil {
 		return nil, err

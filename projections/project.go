@@ -30,6 +30,9 @@ func (s *State) Project(id string) *Project {
 	return nil
 }
 
+// ProjectExisted reports whether there is or was such a project: its history is there also when it was deleted.
+func (s *State) ProjectExisted(id string) bool { return s.projects.get(id) != nil }
+
 // Projects gives the projects in order of creation.
 func (s *State) Projects() iter.Seq[*Project] {
 	return func(yield func(*Project) bool) {

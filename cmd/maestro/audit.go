@@ -190,7 +190,14 @@ func (a *app) showVerdict(v commands.Verdict) error {
 		}
 	}
 	a.result(v, func() {
-		a.print("Good: %s, the chain fits, %d decisions made again with the same result\n", many(int(v.Events), "event"), v.Decided)
+		switch {
+		case v.Events == 0:
+			a.print("Empty: there is nothing to judge\n")
+		case v.Decided < v.Events:
+			a.print("The chain fits: %s, %d decisions made again with the same result, the others not judged\n", many(int(v.Events), "event"), v.Decided)
+		default:
+			a.print("Good: %s, the chain fits, %d decisions made again with the same result\n", many(int(v.Events), "event"), v.Decided)
+		}
 		a.field("Head", v.Head.String())
 		if v.Witnesses > 0 {
 			a.field("Witnesses", many(v.Witnesses, "head")+" remembered outside the log, and the log has them all")

@@ -52,7 +52,7 @@ func (a *app) find() (address, token string, err error) {
 // session never gets the user's.
 func (a *app) ownToken() (string, error) {
 	token, session := a.getenv("MAESTRO_TOKEN"), a.getenv("MAESTRO_SESSION_ID")
-	if session == "" || token != "" && !strings.HasPrefix(token, home.UserPrefix) {
+	if session == "" || strings.HasPrefix(token, "mss_"+session+".") {
 		return token, nil
 	}
 	f := &failure{
@@ -61,8 +61,13 @@ func (a *app) ownToken() (string, error) {
 		why:     "a process that names a session acts as that session or not at all, and never with the user's token",
 		next:    "pass on the environment that `maestro session spawn` gave; who is not an agent unsets MAESTRO_SESSION_ID",
 	}
-	if token != "" {
+	switch {
+	case strings.HasPrefix(token, home.UserPrefix):
 		f.message = "This process is session '" + session + "', and MAESTRO_TOKEN holds a user's token"
+	case strings.HasPrefix(token, "mss_"):
+		f.message = "This process is session '" + session + "', and MAESTRO_TOKEN holds another session's secret"
+	case token != "": // the server knows whose it is, if anybody's
+		return token, nil
 	}
 	return "", f
 }

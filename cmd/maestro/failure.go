@@ -157,6 +157,9 @@ func (a *app) complain(err error) {
 	e := explain(err)
 	if !a.json {
 		a.say("maestro: %s\n", e.message)
+		if pointer, ok := e.details["pointer"].(string); ok && pointer != "" {
+			a.say("  at:   %s\n", pointer)
+		}
 		for _, part := range [][2]string{{"why:  ", e.why}, {"next: ", e.next}} {
 			if part[1] != "" {
 				a.say("  %s%s\n", part[0], strings.ReplaceAll(part[1], "\n", "\n        "))

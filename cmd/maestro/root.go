@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -26,6 +27,13 @@ type app struct {
 // run is the whole program but for the process around it. It gives the exit code.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{env: environment(env), stdin: stdin, stdout: stdout, stderr: stderr, json: asksForJSON(args)}
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			err := usage("Argument %d is not valid UTF-8: %q", i+1, arg)
+			a.complain(err)
+			return exitCode(err)
+		}
+	}
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -171,4 +179,9 @@ func at(args []string, i int) string {
 		return args[i]
 	}
 	return ""
+}
+
+// emptyFlag refuses a flag that was given nothing: an unset variable in a script means something else than leaving it out.
+func emptyFlag(name string) error {
+	return usage("--%s is empty", name).withNext("leave the flag out, or give it a value")
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -137,8 +136,8 @@ What is printed can be given to a shell: eval "$(maestro session spawn --task-id
 		body.TaskIDs, body.Skills = ids(tasks), ids(skills)
 		if cmd.Flags().Changed("allowed-commands") {
 			list := ids(allowed)
-			if list == nil {
-				list = []string{}
+			if len(list) == 0 {
+				return emptyFlag("allowed-commands")
 			}
 			body.Allowed = &list
 		}
@@ -254,7 +253,10 @@ func (a *app) sessionRegister() *cobra.Command {
 			}
 		}
 		if cmd.Flags().Changed("allowed-commands") {
-			list := slices.Clip(append([]string{}, ids(allowed)...))
+			list := ids(allowed)
+			if len(list) == 0 {
+				return emptyFlag("allowed-commands")
+			}
 			body.Allowed = &list
 		}
 		answer, err := a.send(ctx, "session:register", &body, key)

@@ -197,7 +197,8 @@ func (a *app) taskCreate() *cobra.Command {
 	var f taskFields
 	var project, parent, prompt, key string
 	var quiet bool
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use: "create TITLE", Short: "Make a task", Args: takes("TITLE"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			metadata, err := object("metadata", f.metadata)
@@ -207,8 +208,11 @@ func (a *app) taskCreate() *cobra.Command {
 			if project, err = a.project(ctx, project); err != nil {
 				return err
 			}
-			if parent == "null" {
+			switch {
+			case parent == "null":
 				parent = ""
+			case parent == "" && cmd.Flags().Changed("parent"):
+				return emptyFlag("parent")
 			}
 			answer, err := a.send(ctx, "task:create", &commands.CreateTask{
 				In: commands.In{Project: project}, Title: args[0], Description: f.description, AcceptanceCriteria: f.criteria,
@@ -342,7 +346,7 @@ func (a *app) taskDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete ID", Short: "Delete a task", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			if !recursive {
+			if !recursive && !a.isSession() { // a session is refused by the rule, not by what lies below
 				if err := a.refuseParent(ctx, args[0]); err != nil {
 					return err
 				}

@@ -1,0 +1,48 @@
+package commands
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestParseIsStrict(t *testing.T) {
+	for _, c := range []struct{ id, body, pointer string }{
+		{"task:create", `{"Title":"x"}`, "/Title"},
+		{"task:create", `{"title":"x","title":"y"}`, "/title"},
+		{"task:create", `{"title":"x","t\u0069tle":"y"}`, "/title"},
+		{"task:create", `{"title":"x","metadata":{"a":1,"b":{"c":1,"c":2}}}`, "/metadata"},
+		{"task:create", `{"title":"x","metadata":{"list":[{"a":1},{"a":1,"a":2}]}}`, "/metadata"},
+		{"task:create", `{"title":"a\ud800b"}`, "/title"},
+		{"task:create", `{"title":"a\udc00b"}`, "/title"},
+		{"task:create", `{"title":"a\uD83D\u0041"}`, "/title"},
+		{"report:progress", `{"message":"x","taskIds":["a\udfff"]}`, "/taskIds"},
+		{"report:progress", `{"message":"x","kind":"complete"}`, ""},
+	} {
+		_, err := Parse(c.id, []byte(c.body))
+		var refusal *Refusal
+		if !errors.As(err, &refusal) || refusal.Code != CodeInvalid || refusal.Pointer != c.pointer {
+			t.Errorf("%s %s: %+v", c.id, c.body, err)
+		}
+	}
+	for _, c := range []struct{ id, body string }{
+		{"task:create", ` { "title" : "a\ud83d\ude00\"\\b" , "metadata" : { "a" : [ 1 , { "b" : null } ] , "Title":true }, "acceptanceCriteria":[] } `},
+		{"task:create", `{"title":"x","metadata":{"a":{"c":1},"b":{"c":2}},"parentId":null}`},
+		{"report:complete", `{}`},
+		{"session:register", `{"env":{"A":"1","B":"{"}}`},
+	} {
+		if _, err := Parse(c.id, []byte(c.body)); err != nil {
+			t.Errorf("%s %s: %v", c.id, c.body, err)
+		}
+	}
+}
+
+// FuzzParse: whatever a body holds, Parse answers and does not fall over.
+func FuzzParse(f *testing.F) {
+	for _, body := range []string{`{}`, `{"title":"x"}`, `{"title":"\ud83d\ude00","metadata":{"a":[{"b":1}]}}`, `null`, `[]`, `"x"`, `{"title":"\u`, strings.Repeat("[", 50)} {
+		f.Add("task:create", []byte(body))
+	}
+	f.Fuzz(func(_ *testing.T, id string, body []byte) {
+		_, _ = Parse(id, body)
+	})
+}
