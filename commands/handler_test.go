@@ -922,3 +922,20 @@ func TestManyCallers(t *testing.T) {
 		t.Errorf("%d answers, %+v", len(at), verdict.Faults)
 	}
 }
+
+// TestRefusedTextsAreNotStored: who may do nothing cannot fill the blobs.
+func TestRefusedTextsAreNotStored(t *testing.T) {
+	w := newWorld(t)
+	blobs := w.h.config.Blobs.(*fakeBlobs)
+	long := strings.Repeat("x", events.MaxText+1)
+	if _, err := w.do("w", "project:create", `{"name":"N","description":"`+long+`"}`); code(err) != CodeNotAllowed {
+		t.Errorf("got %v", err)
+	}
+	if len(blobs.blobs) != 0 {
+		t.Error("a refused command's text was stored")
+	}
+	w.must("admin", "project:create", `{"name":"N","description":"`+long+`"}`)
+	if len(blobs.blobs) != 1 {
+		t.Error("a permitted command's text was not stored")
+	}
+}
