@@ -20,7 +20,9 @@ import (
 
 func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "backup FILE", Short: "Write everything that the server keeps into a new file", Args: takes("FILE"),
+		Use: "backup FILE", Short: "Write the log and its texts into a new file, and no secrets", Args: takes("FILE"),
+		Long: `Write the log and the long texts beside it into a new file. The user's token and the server's key stay where they are: a home that
+is made of the backup gets its own, so sessions of the old one must be spawned again to go on.`,
 		RunE: running(func(ctx context.Context, args []string) error {
 			if err := absent(args[0]); err != nil {
 				return err
@@ -154,7 +156,10 @@ func (a *app) restore(ctx context.Context, file, dir string) error {
 		Head   events.Head      `json:"head"`
 		Faults []commands.Fault `json:"faults"`
 	}{dir, head, verdict.Faults}
-	a.result(data, func() { a.print("Restored %s into %s, head %s\n", many(int(head.Sequence), "event"), dir, head) })
+	a.result(data, func() {
+		a.print("Restored %s into %s, head %s\n", many(int(head.Sequence), "event"), dir, head)
+		a.print("It has a new token and a new key: the secrets of its sessions count no longer\n")
+	})
 	return nil
 }
 

@@ -58,13 +58,21 @@ func (a *app) listCommands(p permissions) {
 		a.print("Strategy: %s\n", p.Strategy)
 	}
 	a.print("\nAvailable Commands:\n")
-	names, groups := grouped(p.AllowedCommands)
+	root := a.root()
+	names, groups := grouped(slices.DeleteFunc(slices.Clone(p.AllowedCommands), func(id string) bool { return !runs(root, id) }))
 	for _, name := range names {
 		a.print("\n  %s:\n", name)
 		for _, id := range groups[name] {
 			a.print("    - maestro %s\n", usageOf(id))
 		}
 	}
+}
+
+// runs reports whether this binary has the command: the table is ahead of it.
+func runs(root *cobra.Command, id string) bool {
+	words := strings.Split(id, ":")
+	cmd, rest, err := root.Find(words)
+	return err == nil && len(rest) == 0 && cmd.CommandPath() == "maestro "+strings.Join(words, " ")
 }
 
 // grouped puts command ids under their parents, those without one under Core, in the order in which they come.
