@@ -61,10 +61,20 @@ func TestPlanted(t *testing.T) {
 	t.Logf("\n| planted bug | seeds until caught | by promise |\n|---|---|---|\n%s", table.String())
 }
 
-// build compiles the simulation's tests with a bug in the product.
-func build(t *testing.T, root string, p plant) string {
+// TestPlantsHaveTheirPlace looks whether each bug could still be planted: the long test must not find that out years later.
+func TestPlantsHaveTheirPlace(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plants {
+		t.Run(p.name, func(t *testing.T) { alter(t, root, p) })
+	}
+}
+
+// alter gives the files that a bug changes, as they are with it.
+func alter(t *testing.T, root string, p plant) map[string]string {
 	t.Helper()
-	dir := t.TempDir()
 	altered := map[string]string{}
 	for _, e := range p.edits {
 		path := filepath.Join(root, e.file)
@@ -81,6 +91,13 @@ func build(t *testing.T, root string, p plant) string {
 		}
 		altered[path] = strings.Replace(text, e.old, e.new, 1)
 	}
+	return altered
+}
+
+// build compiles the simulation's tests with a bug in the product.
+func build(t *testing.T, root string, p plant) string {
+	t.Helper()
+	dir, altered := t.TempDir(), alter(t, root, p)
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for path, text := range altered {
 		copied := filepath.Join(dir, fmt.Sprintf("%d_%s", len(overlay.Replace), filepath.Base(path)))
