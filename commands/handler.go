@@ -244,7 +244,13 @@ func (h *Handler) permitted(r Request) (err error) {
 	case doubt != nil || h.config.Shared:
 		return nil
 	}
-	h.View(func(s *projections.State) { err = Permit(s, current, r.By, r.Command.ID(), r.Command.project(s, r.By)) })
+	h.View(func(s *projections.State) {
+		project := r.Command.project(s, r.By)
+		// A retry gets the answer that it had, whatever its caller may do by now.
+		if _, known := s.Accepted(events.ID(r.By.Source(), project, r.Command.ID(), r.Key)); !known {
+			err = Permit(s, current, r.By, r.Command.ID(), project)
+		}
+	})
 	return err
 }
 

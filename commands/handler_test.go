@@ -939,3 +939,21 @@ func TestRefusedTextsAreNotStored(t *testing.T) {
 		t.Error("a permitted command's text was not stored")
 	}
 }
+
+// TestRetryOfALongTextByOneWhoMayNoLonger: the retry gets its answer, as any other does.
+func TestRetryOfALongTextByOneWhoMayNoLonger(t *testing.T) {
+	w := newWorld(t)
+	body := `{"title":"T","description":"` + strings.Repeat("x", events.MaxText+1) + `"}`
+	first, err := w.withKey("w", "task:create", body, "long")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.must("admin", "session:delete", `{"sessionId":"{w}"}`)
+	again, err := w.withKey("w", "task:create", body, "long")
+	if err != nil || again.Sequence != first.Sequence || !again.Retried {
+		t.Errorf("the retry: %+v, %v", again, err)
+	}
+	if _, err := w.withKey("w", "task:create", body, "new"); code(err) != CodeNotAllowed {
+		t.Errorf("a new one: %v", err)
+	}
+}
