@@ -71,16 +71,7 @@ func (a *app) projectCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			id, err := made(answer)
-			if err != nil {
-				return err
-			}
-			if quiet && !a.json {
-				a.print("%s\n", id)
-				return nil
-			}
-			a.wrote(answer, id, "Created project %s: %s", id, oneLine(body.Name))
-			return nil
+			return a.wroteNew(answer, quiet, "project", body.Name)
 		}),
 	}
 	cmd.Flags().StringVar(&body.Description, "description", "", "what it is for")

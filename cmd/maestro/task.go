@@ -222,16 +222,7 @@ func (a *app) taskCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			id, err := made(answer)
-			if err != nil {
-				return err
-			}
-			if quiet && !a.json {
-				a.print("%s\n", id)
-				return nil
-			}
-			a.wrote(answer, id, "Created task %s: %s", id, oneLine(args[0]))
-			return nil
+			return a.wroteNew(answer, quiet, "task", args[0])
 		}),
 	}
 	projectFlag(cmd, &project)

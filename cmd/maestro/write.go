@@ -102,3 +102,17 @@ func ids(list []string) []string {
 	}
 	return kept
 }
+
+// wroteNew answers a command that made something with a name; quiet prints the id only.
+func (a *app) wroteNew(answer client.Answer, quiet bool, kind, name string) error {
+	id, err := made(answer)
+	if err != nil {
+		return err
+	}
+	if quiet && !a.json {
+		a.print("%s\n", id)
+		return nil
+	}
+	a.wrote(answer, id, "Created %s %s: %s", kind, id, oneLine(name))
+	return nil
+}
