@@ -30,6 +30,7 @@ var table = []struct {
 	{"api", []string{"commands", "projections", "events", "workers/manifest", "api/export"}},
 	{"workers/…", []string{"events", "commands", "api/client", "workers/…"}},
 	{"examples", nil},
+	{"internal/oracle", nil},
 }
 
 // pure are the packages that touch no network, no file, no clock and no randomness.

@@ -1,0 +1,73 @@
+package oracle
+
+type sessionLost struct {
+	SessionID string `json:"sessionId"`
+	LastHeard int64  `json:"lastheard"`
+	Lease     int64  `json:"lease"`
+}
+
+func (f *sessionLost) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionLost) commands() []string       { return []string{"session:lost"} }
+
+func (f *sessionLost) judge(c *trial) {
+	if s := c.aLiveSession(f.SessionID); s != nil && s.lost {
+		c.fault(ruleLease, "session %s was lost before", s.id)
+	}
+	if f.Lease <= 0 || f.LastHeard+f.Lease > c.event.Time.UnixMilli() {
+		c.fault(ruleLease, "it was heard at %d with a lease of %d ms, which was not over at %d", f.LastHeard, f.Lease, c.event.Time.UnixMilli())
+	}
+}
+
+func (f *sessionLost) fold(c *trial) {
+	if s := c.sessions[f.SessionID]; s != nil {
+		s.lost = true
+	}
+}
+
+type sessionRecovered struct {
+	SessionID string `json:"sessionId"`
+}
+
+func (f *sessionRecovered) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionRecovered) commands() []string       { return []string{"session:recovered"} }
+
+func (f *sessionRecovered) judge(c *trial) {
+	if s := c.aLiveSession(f.SessionID); s != nil && !s.lost {
+		c.fault(ruleLease, "session %s was not lost", s.id)
+	}
+}
+
+func (f *sessionRecovered) fold(c *trial) {
+	if s := c.sessions[f.SessionID]; s != nil {
+		s.lost = false
+	}
+}
+
+type sessionTimedOut struct {
+	SessionID string `json:"sessionId"`
+	Deadline  int64  `json:"deadline"`
+}
+
+func (f *sessionTimedOut) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionTimedOut) commands() []string       { return []string{"session:timed-out"} }
+
+func (f *sessionTimedOut) judge(c *trial) {
+	s := c.aLiveSession(f.SessionID)
+	if s == nil {
+		return
+	}
+	if s.timeout == 0 {
+		c.fault(ruleTimeout, "session %s has no timeout", s.id)
+	} else if deadline := s.born.Add(s.timeout).UnixMilli(); f.Deadline != deadline {
+		c.fault(ruleTimeout, "it says deadline %d, and that of session %s is %d", f.Deadline, s.id, deadline)
+	}
+	if f.Deadline > c.event.Time.UnixMilli() {
+		c.fault(ruleTimeout, "its deadline %d was not over at %d", f.Deadline, c.event.Time.UnixMilli())
+	}
+}
+
+func (f *sessionTimedOut) fold(c *trial) {
+	if s := c.sessions[f.SessionID]; s != nil && s.ended == "" {
+		s.ended = endFailed
+	}
+}

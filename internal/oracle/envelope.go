@@ -1,0 +1,168 @@
+package oracle
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// event is a CloudEvent in structured JSON, as far as it is judged.
+type event struct {
+	SpecVersion     string          `json:"specversion"`
+	ID              string          `json:"id"`
+	Source          string          `json:"source"`
+	Type            string          `json:"type"`
+	Subject         string          `json:"subject"`
+	Time            time.Time       `json:"time"`
+	DataContentType string          `json:"datacontenttype"`
+	DataSchema      string          `json:"dataschema"`
+	Project         string          `json:"partitionkey"`
+	CausationID     string          `json:"causationid"`
+	CorrelationID   string          `json:"correlationid"`
+	PrevHash        hash            `json:"prevhash"`
+	RequestHash     string          `json:"requesthash"`
+	Rules           string          `json:"rules"`
+	Authn           string          `json:"authn"`
+	Data            json.RawMessage `json:"data"`
+}
+
+func readEvent(body []byte) (*event, error) {
+	e := new(event)
+	if err := json.Unmarshal(body, e); err != nil {
+		return nil, fmt.Errorf("its body is no event: %w", err)
+	}
+	return e, nil
+}
+
+func decodeData(data json.RawMessage, into fact) error {
+	if len(data) == 0 {
+		return fmt.Errorf("there is none")
+	}
+	return json.Unmarshal(data, into)
+}
+
+// actor is who an event comes from, by its source.
+type actor struct {
+	kind string // one of by…, or "" for a source that is none of them
+	id   string // the name of a user or runner, the id of a session
+	// project is the one in a session's source.
+	project string
+}
+
+const (
+	byUser    = "user"
+	bySession = "session"
+	byRunner  = "runner"
+	bySystem  = "system"
+)
+
+func parseSource(source string) actor {
+	parts := strings.Split(source, "/")
+	switch {
+	case source == "/system":
+		return actor{kind: bySystem}
+	case len(parts) == 3 && parts[1] == "users" && parts[2] != "":
+		return actor{kind: byUser, id: parts[2]}
+	case len(parts) == 3 && parts[1] == "runners" && parts[2] != "":
+		return actor{kind: byRunner, id: parts[2]}
+	case len(parts) == 5 && parts[0] == "" && parts[1] == "projects" && parts[3] == "sessions":
+		return actor{kind: bySession, project: parts[2], id: parts[4]}
+	}
+	return actor{}
+}
+
+func (c *trial) identity() {
+	id := c.event.ID
+	if _, twice := c.roots[id]; twice {
+		c.fault(ruleID, "an earlier event has the id %q", id)
+		return
+	}
+	if id == "" {
+		c.fault(ruleEnvelope, "it has no id")
+		return
+	}
+	c.roots[id] = id
+}
+
+func (c *trial) clock() {
+	if c.event.Time.Before(c.lastTime) {
+		c.fault(ruleTime, "it is of %s, and an event before it of %s", stamp(c.event.Time), stamp(c.lastTime))
+		return
+	}
+	c.lastTime = c.event.Time
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+var requestHash = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// envelope judges the attributes against the documents and the payload.
+func (c *trial) envelope(l line, what fact) {
+	e := c.event
+	kind, id := what.about()
+	wrong := func(attribute, is, want string) {
+		if is != want {
+			c.fault(ruleEnvelope, "its %s is %q, not %q", attribute, is, want)
+		}
+	}
+	wrong("specversion", e.SpecVersion, "1.0")
+	wrong("datacontenttype", e.DataContentType, "application/json")
+	wrong("dataschema", e.DataSchema, "urn:maestro:schema:"+e.Type)
+	wrong("subject", e.Subject, kind+"/"+id)
+	wrong("subject in the stream", l.Subject, "maestro.ev."+streamToken(e.Project)+"."+streamToken(kind)+"."+streamToken(id))
+	if c.by.kind == "" {
+		c.fault(ruleEnvelope, "its source %q is none of a session, a user, a runner and the system", e.Source)
+	}
+	if !requestHash.MatchString(e.RequestHash) {
+		c.fault(ruleEnvelope, "its requesthash %q is not 32 hexadecimal digits", e.RequestHash)
+	}
+	if e.Rules == "" {
+		c.fault(ruleEnvelope, "it does not say by which rules it was decided")
+	}
+	if e.Authn != "token" && e.Authn != "socket" && e.Authn != "none" {
+		c.fault(ruleEnvelope, "its authn is %q, not token, socket or none", e.Authn)
+	}
+}
+
+// streamToken writes a part of a subject in the stream: every byte outside [A-Za-z0-9_-] as =XX, nothing as "=".
+func streamToken(id string) string {
+	if id == "" {
+		return "="
+	}
+	var b strings.Builder
+	for _, x := range []byte(id) {
+		switch {
+		case 'a' <= x && x <= 'z', 'A' <= x && x <= 'Z', '0' <= x && x <= '9', x == '_', x == '-':
+			b.WriteByte(x)
+		default:
+			fmt.Fprintf(&b, "=%02X", x)
+		}
+	}
+	return b.String()
+}
+
+// causes judges causationid and correlationid, and remembers where this event's chain began.
+func (c *trial) causes() {
+	e := c.event
+	if e.CausationID == "" {
+		if e.CorrelationID != "" {
+			c.fault(ruleCause, "it has a correlationid and no causationid")
+		}
+		if c.by.kind == bySession {
+			c.fault(ruleCause, "it is a session's, and says not what led to it")
+		}
+		return
+	}
+	root, there := c.roots[e.CausationID]
+	switch {
+	case !there || e.CausationID == e.ID:
+		c.fault(ruleCause, "its cause %q is no earlier event", e.CausationID)
+	case e.CorrelationID != root:
+		c.fault(ruleCause, "its correlationid is %q, and its chain of causes began with %q", e.CorrelationID, root)
+	}
+	if e.CorrelationID != "" {
+		c.roots[e.ID] = e.CorrelationID
+	}
+}

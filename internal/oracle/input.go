@@ -1,0 +1,78 @@
+package oracle
+
+import "slices"
+
+type question struct {
+	session             string
+	options             []string
+	answered, delivered bool
+}
+
+// aQuestion gives the question that the event is about, and says so if there is none, or if another session asked it.
+func (c *trial) aQuestion(id, sessionID string) *question {
+	q := c.questions[id]
+	if q == nil {
+		c.fault(ruleExists, "there is no question %q", id)
+		return nil
+	}
+	if q.session != sessionID {
+		c.fault(ruleQuestion, "session %s asked it, not %s", q.session, sessionID)
+	}
+	return q
+}
+
+type inputAnswered struct {
+	InputID   string `json:"inputId"`
+	SessionID string `json:"sessionId"`
+	Answer    string `json:"answer"`
+	Other     bool   `json:"other"`
+}
+
+func (f *inputAnswered) about() (kind, id string) { return "input", f.InputID }
+func (f *inputAnswered) commands() []string       { return []string{"input:answer"} }
+
+func (f *inputAnswered) judge(c *trial) {
+	q := c.aQuestion(f.InputID, f.SessionID)
+	if q == nil {
+		return
+	}
+	c.spawner(c.aLiveSession(q.session))
+	if q.answered {
+		c.fault(ruleQuestion, "question %s has its answer", f.InputID)
+	}
+	if len(q.options) > 0 && !f.Other && !slices.Contains(q.options, f.Answer) {
+		c.fault(ruleQuestion, "%q is none of the options %q", f.Answer, q.options)
+	}
+}
+
+func (f *inputAnswered) fold(c *trial) {
+	if q := c.questions[f.InputID]; q != nil {
+		q.answered = true
+	}
+}
+
+type inputDelivered struct {
+	InputID   string `json:"inputId"`
+	SessionID string `json:"sessionId"`
+}
+
+func (f *inputDelivered) about() (kind, id string) { return "input", f.InputID }
+func (f *inputDelivered) commands() []string       { return []string{"input:received"} }
+
+func (f *inputDelivered) judge(c *trial) {
+	c.own(f.SessionID)
+	q := c.aQuestion(f.InputID, f.SessionID)
+	if q == nil {
+		return
+	}
+	c.aLiveSession(q.session)
+	if !q.answered || q.delivered {
+		c.fault(ruleQuestion, "question %s has no answer, or its answer was delivered before", f.InputID)
+	}
+}
+
+func (f *inputDelivered) fold(c *trial) {
+	if q := c.questions[f.InputID]; q != nil {
+		q.delivered = true
+	}
+}

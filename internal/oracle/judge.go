@@ -1,0 +1,190 @@
+package oracle
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"time"
+)
+
+// MaxFaults is how many faults a verdict lists at most: one early mistake can make every later event one.
+const MaxFaults = 100
+
+// maxLine is the longest line that is read: the largest event, in base64 at the worst, and its hashes.
+const maxLine = 2*768<<10 + 4<<10
+
+// Fault is an event that should not be there, or not so.
+type Fault struct {
+	// Sequence is the event's place in the log.
+	Sequence uint64 `json:"sequence"`
+	// Rule is one of [Rules].
+	Rule string `json:"rule"`
+	// What says what was found, and what the rule asks for.
+	What string `json:"what"`
+}
+
+// Verdict is what was found in an export.
+type Verdict struct {
+	// Events counts the lines, Judged those whose event was held against every rule. The others were judged for the
+	// chain, their ids, times, types and envelopes only.
+	Events uint64 `json:"events"`
+	Judged uint64 `json:"judged"`
+	// Withheld counts the lines without a body.
+	Withheld uint64 `json:"withheld"`
+	// Faults are the first MaxFaults that were found.
+	Faults []Fault `json:"faults"`
+}
+
+// Judge is told of an export line by line, and collects faults. It must not be used by two goroutines at once.
+type Judge struct {
+	chain   chain
+	verdict Verdict
+	// judging says that every event so far is known, so that rules which need the state can be asked.
+	judging bool
+	// broken is why no further line can be read.
+	broken error
+
+	// roots tells for each event id where its chain of causes began.
+	roots    map[string]string
+	lastTime time.Time
+
+	projects  map[string]*project
+	tasks     map[string]*task
+	sessions  map[string]*session
+	queues    map[queueKey]*queue
+	questions map[string]*question
+	tokens    map[string]*token
+}
+
+// New makes a Judge that has seen nothing; its first line is sequence 1.
+func New() *Judge {
+	return &Judge{
+		judging:   true,
+		verdict:   Verdict{Faults: []Fault{}},
+		roots:     map[string]string{},
+		projects:  map[string]*project{},
+		tasks:     map[string]*task{},
+		sessions:  map[string]*session{},
+		queues:    map[queueKey]*queue{},
+		questions: map[string]*question{},
+		tokens:    map[string]*token{},
+	}
+}
+
+// Read judges a whole export. The error is about reading it (the verdict then holds what was judged until there); what is
+// wrong with the log are faults.
+func Read(r io.Reader) (Verdict, error) {
+	j := New()
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	for lines.Scan() {
+		if err := j.Line(lines.Bytes()); err != nil {
+			return j.Verdict(), err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return j.Verdict(), fmt.Errorf("read the export behind line %d: %w", j.verdict.Events, err)
+	}
+	return j.Verdict(), nil
+}
+
+// Line judges one line of an export, without its line break or with it. An error means that the line cannot be read, nor
+// anything behind it: every later call gives the same error.
+func (j *Judge) Line(text []byte) error {
+	if j.broken != nil {
+		return j.broken
+	}
+	if err := j.line(text); err != nil {
+		j.broken = fmt.Errorf("line %d: %w", j.verdict.Events+1, err)
+		return j.broken
+	}
+	j.verdict.Events++
+	return nil
+}
+
+// Verdict gives what was found so far.
+func (j *Judge) Verdict() Verdict {
+	v := j.verdict
+	v.Faults = append([]Fault{}, j.verdict.Faults...)
+	return v
+}
+
+func (j *Judge) line(text []byte) error {
+	l, err := readLine(text)
+	if err != nil {
+		return err
+	}
+	if l.withheld() {
+		j.verdict.Withheld++
+		j.judging = false
+		j.link(l, *l.PrevHash, *l.BodyHash)
+		return nil
+	}
+	e, err := readEvent(l.body())
+	if err != nil {
+		return err
+	}
+	j.link(l, e.PrevHash, bodyHash(l.body()))
+	j.event(l, e)
+	return nil
+}
+
+// event judges what every event must be, and then, if all before it is known, whether it was permitted.
+func (j *Judge) event(l line, e *event) {
+	c := &trial{Judge: j, sequence: l.Sequence, event: e, by: parseSource(e.Source)}
+	c.identity()
+	c.clock()
+	blank := known[e.Type]
+	if blank == nil {
+		// What an unknown type changes is unknown too.
+		j.judging = false
+		c.fault(ruleType, "%q is no type of event that the documents know", e.Type)
+		return
+	}
+	what := blank()
+	if err := decodeData(e.Data, what); err != nil {
+		j.judging = false
+		c.fault(ruleEnvelope, "its data is not that of a %s: %s", e.Type, err)
+		return
+	}
+	c.envelope(l, what)
+	c.system(what)
+	if !j.judging {
+		return
+	}
+	c.causes()
+	c.permitted(what)
+	what.judge(c)
+	what.fold(c)
+	j.verdict.Judged++
+}
+
+func (j *Judge) fault(sequence uint64, rule, format string, args ...any) {
+	if len(j.verdict.Faults) < MaxFaults {
+		j.verdict.Faults = append(j.verdict.Faults, Fault{Sequence: sequence, Rule: rule, What: fmt.Sprintf(format, args...)})
+	}
+}
+
+// fact is the payload of an event.
+type fact interface {
+	// about gives the subject: the kind and the id of what it happened to.
+	about() (kind, id string)
+	// commands are the ids of the commands that may have led to it; one of them must have been permitted.
+	commands() []string
+	// judge names what the event's state before it does not allow.
+	judge(c *trial)
+	// fold makes it true.
+	fold(c *trial)
+}
+
+// trial is one event before the judge.
+type trial struct {
+	*Judge
+	sequence uint64
+	event    *event
+	by       actor
+}
+
+func (c *trial) fault(rule, format string, args ...any) {
+	c.Judge.fault(c.sequence, rule, format, args...)
+}

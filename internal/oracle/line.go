@@ -1,0 +1,93 @@
+package oracle
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// hash is a SHA-256 sum; 64 hexadecimal digits as text.
+type hash [sha256.Size]byte
+
+// UnmarshalText takes the 64 hexadecimal digits.
+func (h *hash) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(h)) {
+		return fmt.Errorf("a hash has %d hexadecimal digits, this has %d characters", hex.EncodedLen(len(h)), len(text))
+	}
+	_, err := hex.Decode(h[:], text)
+	return err
+}
+
+func (h hash) String() string { return hex.EncodeToString(h[:]) }
+
+func bodyHash(body []byte) hash { return sha256.Sum256(body) }
+
+// next is the hash that an event's follower carries.
+func next(prev, body hash) hash {
+	return sha256.Sum256(append(append([]byte(nil), prev[:]...), body[:]...))
+}
+
+// line is one line of an export.
+type line struct {
+	Sequence uint64          `json:"sequence"`
+	Hash     *hash           `json:"hash"`
+	Subject  string          `json:"subject"`
+	Event    json.RawMessage `json:"event"`
+	Raw      []byte          `json:"raw"`
+	PrevHash *hash           `json:"prevhash"`
+	BodyHash *hash           `json:"bodyhash"`
+}
+
+func (l line) withheld() bool { return l.BodyHash != nil }
+
+func (l line) body() []byte {
+	if l.Raw != nil {
+		return l.Raw
+	}
+	return l.Event
+}
+
+func readLine(text []byte) (line, error) {
+	var l line
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&l); err != nil {
+		return line{}, fmt.Errorf("it is no line of an export: %w", err)
+	}
+	if len(bytes.TrimSpace(text[decoder.InputOffset():])) > 0 {
+		return line{}, errors.New("it is no line of an export: something stands behind the object")
+	}
+	bodies := 0
+	for _, there := range []bool{l.Event != nil, l.Raw != nil, l.BodyHash != nil} {
+		if there {
+			bodies++
+		}
+	}
+	if bodies != 1 || (l.PrevHash == nil) != (l.BodyHash == nil) || l.Sequence == 0 || l.Hash == nil {
+		return line{}, errors.New("it is no line of an export: it needs a sequence, a hash, and either an event or prevhash and bodyhash")
+	}
+	return l, nil
+}
+
+// chain is where the chain of hashes stands.
+type chain struct {
+	sequence uint64
+	hash     hash
+}
+
+// link puts a line on the chain.
+func (j *Judge) link(l line, prev, body hash) {
+	if l.Sequence != j.chain.sequence+1 {
+		j.judging = false
+		j.fault(l.Sequence, ruleChain, "it stands behind sequence %d: what led here is missing", j.chain.sequence)
+	} else if prev != j.chain.hash {
+		j.fault(l.Sequence, ruleChain, "it follows hash %s, and what stands before it has %s", prev, j.chain.hash)
+	}
+	if sum := next(prev, body); sum != *l.Hash {
+		j.fault(l.Sequence, ruleChain, "its line says hash %s, and it comes to %s", l.Hash, sum)
+	}
+	j.chain = chain{sequence: l.Sequence, hash: *l.Hash}
+}

@@ -1,0 +1,161 @@
+package oracle
+
+import (
+	"slices"
+	"strings"
+)
+
+// system is the part of the table that needs no state: the system writes what a passed deadline asks for, and nobody else does.
+func (c *trial) system(what fact) {
+	if ofSystem(what) != (c.by.kind == bySystem) {
+		c.fault(ruleSystem, "%s is from %s; what a passed deadline asks for is the system's, and nothing else is", c.event.Type, c.event.Source)
+	}
+}
+
+// permitted asks the table whether this actor may do this, and whether it is known, alive and in its own project.
+func (c *trial) permitted(what fact) {
+	switch c.by.kind {
+	case byUser:
+		c.user(what)
+	case bySession:
+		c.session(what)
+	case byRunner:
+		c.fault(rulePermitted, "a runner does not write %s", c.event.Type)
+	}
+	c.projectLives(what)
+}
+
+func (c *trial) user(what fact) {
+	t := c.tokens[c.by.id]
+	if c.by.id != "admin" && (t == nil || !t.live || t.kind != "admin") {
+		c.fault(ruleUser, "there is no live admin token %q", c.by.id)
+	}
+	if !slices.ContainsFunc(what.commands(), func(id string) bool { return mayUse(id, "U") }) && !ofSystem(what) {
+		c.fault(rulePermitted, "%s is not the user's", strings.Join(what.commands(), ", "))
+	}
+}
+
+// ofSystem reports whether the event is one of the system's; [trial.system] says all there is to say of who wrote it.
+func ofSystem(what fact) bool {
+	return slices.ContainsFunc(what.commands(), func(id string) bool { return mayUse(id, "S") })
+}
+
+func (c *trial) session(what fact) {
+	s := c.sessions[c.by.id]
+	if s == nil {
+		c.fault(rulePermitted, "there is no session %q, and a session whose permissions are unknown may do nothing", c.by.id)
+		return
+	}
+	if s.project != c.by.project {
+		c.fault(ruleScope, "session %s is of project %q, not of %q", s.id, s.project, c.by.project)
+	}
+	if s.ended != "" && c.event.Type != typeReported {
+		c.fault(ruleEnded, "session %s had ended (%s)", s.id, s.ended)
+	}
+	c.listed(s, what)
+	if _, isNew := what.(*projectCreated); !isNew {
+		c.scope(s)
+	}
+}
+
+// listed judges the command against the table and the session's frozen list.
+func (c *trial) listed(s *session, what fact) {
+	if ofSystem(what) {
+		return
+	}
+	ok := func(id string) bool { return mayUse(id, s.letter) && s.commands[id] }
+	if !slices.ContainsFunc(what.commands(), ok) {
+		c.fault(rulePermitted, "session %s (%s, %s) may not use %s", s.id, s.role, s.strategy, strings.Join(what.commands(), ", "))
+	}
+}
+
+// scope judges whether the session may write in the event's project.
+func (c *trial) scope(s *session) {
+	in := c.event.Project
+	if in == s.project {
+		return
+	}
+	if p := c.projects[in]; s.letter == "O" && p != nil && p.creator == s.id {
+		return
+	}
+	c.fault(ruleScope, "session %s is of project %q and writes in %q", s.id, s.project, in)
+}
+
+// projectLives judges that the event's project exists. What ends things that outlived their project is let pass: a
+// late report of a deleted session, and the item that it still held.
+func (c *trial) projectLives(what fact) {
+	switch f := what.(type) {
+	case *projectCreated, *tokenCreated, *tokenRevoked:
+		return
+	case *sessionReported:
+		if f.Late {
+			return
+		}
+	}
+	if c.by.kind == bySystem {
+		return
+	}
+	if p := c.projects[c.event.Project]; p == nil || p.deleted {
+		c.fault(ruleExists, "there is no project %q", c.event.Project)
+	}
+}
+
+// own judges that a session speaks for itself.
+func (c *trial) own(sessionID string) {
+	if c.by.kind == bySession && c.by.id != sessionID {
+		c.fault(ruleOwn, "session %s speaks for session %s", c.by.id, sessionID)
+	}
+}
+
+// spawner judges that a session has a say over another because it spawned it.
+func (c *trial) spawner(s *session) {
+	if c.by.kind == bySession && s != nil && s.spawnedBy != c.by.id {
+		c.fault(ruleSpawner, "session %s did not spawn session %s", c.by.id, s.id)
+	}
+}
+
+// inProject judges that what the event is about is of the event's project.
+func (c *trial) inProject(what, id, project string) {
+	if project != c.event.Project {
+		c.fault(ruleScope, "%s %s is of project %q, and the event of %q", what, id, project, c.event.Project)
+	}
+}
+
+// aSession gives the session that the event is about, and says so if there is none.
+func (c *trial) aSession(id string) *session {
+	s := c.sessions[id]
+	if s == nil {
+		c.fault(ruleExists, "there is no session %q", id)
+		return nil
+	}
+	c.inProject("session", id, s.project)
+	return s
+}
+
+// aLiveSession is aSession, and the session must not have ended.
+func (c *trial) aLiveSession(id string) *session {
+	s := c.aSession(id)
+	// That an ended session itself speaks was said when it was asked for its permission.
+	if s != nil && s.ended != "" && (c.by.kind != bySession || c.by.id != id) {
+		c.fault(ruleEnded, "session %s had ended (%s)", id, s.ended)
+	}
+	return s
+}
+
+// notDeleted judges that a session is still in the views.
+func (c *trial) notDeleted(s *session) {
+	if s != nil && s.ended == endDeleted {
+		c.fault(ruleExists, "session %s was deleted", s.id)
+	}
+}
+
+// aTask gives the task that the event is about, and says so if there is none.
+func (c *trial) aTask(id string) *task {
+	t := c.tasks[id]
+	if t == nil || t.deleted {
+		c.fault(ruleExists, "there is no task %q", id)
+		return t
+	}
+	c.inProject("task", id, t.project)
+	return t
+}

@@ -1,0 +1,83 @@
+package oracle
+
+import "strings"
+
+type project struct {
+	// creator is the session that created it; "" for a user.
+	creator string
+	deleted bool
+}
+
+type projectCreated struct {
+	ProjectID string `json:"projectId"`
+	Name      string `json:"name"`
+}
+
+func (f *projectCreated) about() (kind, id string) { return "project", f.ProjectID }
+func (f *projectCreated) commands() []string       { return []string{"project:create"} }
+
+func (f *projectCreated) judge(c *trial) {
+	if c.projects[f.ProjectID] != nil || f.ProjectID == "" {
+		c.fault(ruleExists, "a project %q was there before", f.ProjectID)
+	}
+	if strings.TrimSpace(f.Name) == "" {
+		c.fault(ruleProject, "the new project has no name")
+	}
+}
+
+func (f *projectCreated) fold(c *trial) {
+	p := &project{}
+	if c.by.kind == bySession {
+		p.creator = c.by.id
+	}
+	c.projects[f.ProjectID] = p
+}
+
+type projectUpdated struct {
+	ProjectID string  `json:"projectId"`
+	Name      *string `json:"name"`
+}
+
+func (f *projectUpdated) about() (kind, id string) { return "project", f.ProjectID }
+func (f *projectUpdated) commands() []string       { return []string{"project:update"} }
+
+func (f *projectUpdated) judge(c *trial) {
+	c.inProject("project", f.ProjectID, f.ProjectID)
+	if f.Name != nil && strings.TrimSpace(*f.Name) == "" {
+		c.fault(ruleProject, "the project's new name is blank")
+	}
+}
+
+func (f *projectUpdated) fold(*trial) {}
+
+type projectDeleted struct {
+	ProjectID string `json:"projectId"`
+}
+
+func (f *projectDeleted) about() (kind, id string) { return "project", f.ProjectID }
+func (f *projectDeleted) commands() []string       { return []string{"project:delete"} }
+
+func (f *projectDeleted) judge(c *trial) {
+	c.inProject("project", f.ProjectID, f.ProjectID)
+	if p := c.projects[f.ProjectID]; p != nil && c.by.kind == bySession && p.creator != c.by.id {
+		c.fault(ruleProject, "session %s did not create project %s", c.by.id, f.ProjectID)
+	}
+	for _, t := range c.tasks {
+		if t.project == f.ProjectID && !t.deleted {
+			c.fault(ruleProject, "project %s still has tasks", f.ProjectID)
+			break
+		}
+	}
+	for _, s := range c.sessions {
+		if s.project == f.ProjectID && s.ended != endDeleted {
+			c.fault(ruleProject, "project %s still has sessions", f.ProjectID)
+			break
+		}
+	}
+}
+
+func (f *projectDeleted) fold(c *trial) {
+	if p := c.projects[f.ProjectID]; p != nil {
+		p.deleted = true
+	}
+}

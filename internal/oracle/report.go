@@ -1,0 +1,108 @@
+package oracle
+
+import "slices"
+
+// says tells what a report of each kind says about its tasks (document 003).
+var says = map[string]string{
+	"progress": "working", "complete": completed, "blocked": "blocked", "error": "failed", "needs-input": "needs_input",
+}
+
+type sessionReported struct {
+	SessionID        string   `json:"sessionId"`
+	Kind             string   `json:"kind"`
+	TaskIDs          []string `json:"taskIds"`
+	SessionCompleted bool     `json:"sessionCompleted"`
+	Late             bool     `json:"late"`
+	InputID          string   `json:"inputId"`
+	Options          []string `json:"options"`
+}
+
+func (f *sessionReported) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionReported) commands() []string       { return []string{"report:" + f.Kind} }
+
+func (f *sessionReported) judge(c *trial) {
+	c.own(f.SessionID)
+	s := c.aSession(f.SessionID)
+	if says[f.Kind] == "" {
+		c.fault(ruleReport, "%q is no kind of report", f.Kind)
+	}
+	if s != nil {
+		f.late(c, s)
+		f.completes(c, s)
+		for _, id := range f.TaskIDs {
+			f.task(c, s, id)
+		}
+	}
+	f.asks(c)
+}
+
+func (f *sessionReported) late(c *trial, s *session) {
+	switch {
+	case f.Late && s.ended == "":
+		c.fault(ruleLate, "it is marked late, and session %s had not ended", s.id)
+	case !f.Late && s.ended != "":
+		c.fault(ruleLate, "session %s had ended (%s), and it is not marked late", s.id, s.ended)
+	}
+	if f.Late && (f.SessionCompleted || f.InputID != "") {
+		c.fault(ruleLate, "it is late, and completes its session or opens a question")
+	}
+}
+
+// completes judges that the session is done exactly if it says complete, and not of its tasks.
+func (f *sessionReported) completes(c *trial, s *session) {
+	whole := f.Kind == "complete" && len(f.TaskIDs) == 0
+	if f.SessionCompleted && !whole {
+		c.fault(ruleReport, "a report %s of %d tasks does not complete the session", f.Kind, len(f.TaskIDs))
+	}
+	if whole && !f.SessionCompleted && !f.Late && !s.saidDone && s.ended == "" {
+		c.fault(ruleReport, "it is complete without tasks, and does not complete the session")
+	}
+}
+
+// task judges that the session may report on it.
+func (f *sessionReported) task(c *trial, s *session, id string) {
+	t := c.tasks[id]
+	if t == nil || t.deleted && !f.Late {
+		c.fault(ruleExists, "there is no task %q", id)
+		return
+	}
+	if !c.mayReport(s, t) {
+		c.fault(ruleReportTasks, "session %s reports on task %s, which is not one of those that it may", s.id, id)
+	}
+}
+
+func (c *trial) mayReport(s *session, t *task) bool {
+	if s.letter == "O" {
+		p := c.projects[t.project]
+		return t.project == s.project || p != nil && p.creator == s.id
+	}
+	own := c.above(t.id, func(id string) bool { return slices.Contains(s.tasks, id) })
+	return t.project == s.project && (own || t.creator == s.id || s.held[t.id])
+}
+
+// asks judges the question that it opens.
+func (f *sessionReported) asks(c *trial) {
+	if f.Kind != "needs-input" && (f.InputID != "" || len(f.Options) > 0) {
+		c.fault(ruleReport, "a report %s opens no question", f.Kind)
+	}
+	if f.InputID == "" {
+		return
+	}
+	if c.questions[f.InputID] != nil {
+		c.fault(ruleQuestion, "question %s was there before", f.InputID)
+	}
+}
+
+func (f *sessionReported) fold(c *trial) {
+	s := c.sessions[f.SessionID]
+	if s == nil || f.Late {
+		return
+	}
+	for _, id := range f.TaskIDs {
+		c.tasks[id].say(s.id, says[f.Kind], c.sequence)
+	}
+	s.saidDone = s.saidDone || f.SessionCompleted
+	if f.InputID != "" {
+		c.questions[f.InputID] = &question{session: s.id, options: f.Options}
+	}
+}

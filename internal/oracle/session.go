@@ -1,0 +1,286 @@
+package oracle
+
+import (
+	"slices"
+	"time"
+)
+
+// How a session ended.
+const (
+	endStopped = "stopped"
+	endFailed  = "failed"
+	endDeleted = "deleted"
+)
+
+type session struct {
+	id, project, role, strategy string
+	// letter is its column of the table.
+	letter    string
+	commands  map[string]bool
+	tasks     []string
+	spawnedBy string
+	// saidDone: it said that it is done, which is no end.
+	saidDone bool
+	// ended is how it ended, "" as long as it has not; endedBefore how it had ended when it was deleted.
+	ended, endedBefore string
+	lost               bool
+	// born and timeout make its deadline, if timeout is not 0.
+	born    time.Time
+	timeout time.Duration
+	// queue is what it pulls from; holds the item in its hand, held the tasks of all items that ever were.
+	queue queueKey
+	holds *item
+	held  map[string]bool
+	// generation is which of its secrets is good.
+	generation int
+}
+
+type permissions struct {
+	Commands []string `json:"commands"`
+	Explicit bool     `json:"explicit"`
+}
+
+// may judges what a new session may do.
+func (c *trial) may(role, strategy string, p permissions) {
+	letter := letterOf(role, strategy)
+	if letter == "" {
+		c.fault(rulePermissions, "a session cannot be a %s with the strategy %s", role, strategy)
+		return
+	}
+	for _, id := range coreList(letter) {
+		if !slices.Contains(p.Commands, id) {
+			c.fault(rulePermissions, "its list lacks %s, which is core", id)
+		}
+	}
+	allowed := func(id string) bool { return mayList(id, letter) }
+	if !p.Explicit {
+		list := defaultList(letter)
+		allowed = func(id string) bool { return slices.Contains(list, id) }
+		for _, id := range list {
+			if !slices.Contains(p.Commands, id) {
+				c.fault(rulePermissions, "its list is the default of its role and lacks %s", id)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, id := range p.Commands {
+		if !allowed(id) || seen[id] {
+			c.fault(rulePermissions, "its list has %s, which is not for a %s with the strategy %s, or stands there twice", id, role, strategy)
+		}
+		seen[id] = true
+	}
+}
+
+// isNew judges that no session ever had the id: it is not given again.
+func (c *trial) isNew(sessionID string) {
+	if c.sessions[sessionID] != nil || sessionID == "" {
+		c.fault(ruleExists, "a session %q was there before", sessionID)
+	}
+}
+
+func (c *trial) newSession(id, role, strategy string, p permissions, tasks []string) *session {
+	s := &session{
+		id: id, project: c.event.Project, role: role, strategy: strategy, letter: letterOf(role, strategy),
+		commands: map[string]bool{}, tasks: tasks, born: c.event.Time, held: map[string]bool{}, generation: 1,
+	}
+	for _, command := range p.Commands {
+		s.commands[command] = true
+	}
+	c.sessions[id] = s
+	return s
+}
+
+type sessionRegistered struct {
+	SessionID string `json:"sessionId"`
+	Created   *struct {
+		Role        string      `json:"role"`
+		Strategy    string      `json:"strategy"`
+		Status      string      `json:"status"`
+		TaskIDs     []string    `json:"taskIds"`
+		Permissions permissions `json:"permissions"`
+	} `json:"created"`
+}
+
+func (f *sessionRegistered) about() (kind, id string) { return "session", f.SessionID }
+
+func (f *sessionRegistered) commands() []string {
+	return []string{"session:register", "worker:init", "orchestrator:init"}
+}
+
+func (f *sessionRegistered) judge(c *trial) {
+	c.own(f.SessionID)
+	if f.Created == nil {
+		c.aLiveSession(f.SessionID)
+		return
+	}
+	c.isNew(f.SessionID)
+	c.may(f.Created.Role, f.Created.Strategy, f.Created.Permissions)
+	for _, id := range f.Created.TaskIDs {
+		c.aTask(id)
+	}
+}
+
+func (f *sessionRegistered) fold(c *trial) {
+	if f.Created == nil {
+		return
+	}
+	s := c.newSession(f.SessionID, f.Created.Role, f.Created.Strategy, f.Created.Permissions, f.Created.TaskIDs)
+	switch f.Created.Status {
+	case endStopped, endFailed:
+		s.ended = f.Created.Status
+	case completed:
+		s.saidDone = true
+	}
+}
+
+type sessionUpdated struct {
+	SessionID string    `json:"sessionId"`
+	Status    *string   `json:"status"`
+	TaskIDs   *[]string `json:"taskIds"`
+}
+
+func (f *sessionUpdated) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionUpdated) commands() []string       { return []string{"session:update"} }
+
+func (f *sessionUpdated) judge(c *trial) {
+	s := c.aSession(f.SessionID)
+	c.spawner(s)
+	c.notDeleted(s)
+	if f.Status == nil {
+		return
+	}
+	if *f.Status != "idle" && *f.Status != "working" {
+		c.fault(ruleSession, "an update makes a session idle or working, not %s", *f.Status)
+	}
+	if s != nil && s.ended != "" && s.ended != endDeleted {
+		c.fault(ruleEnded, "session %s had ended (%s), and its status stays", s.id, s.ended)
+	}
+}
+
+func (f *sessionUpdated) fold(c *trial) {
+	if s := c.sessions[f.SessionID]; s != nil && f.TaskIDs != nil {
+		s.tasks = *f.TaskIDs
+	}
+}
+
+type sessionCompleted struct {
+	SessionID string `json:"sessionId"`
+}
+
+func (f *sessionCompleted) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionCompleted) commands() []string       { return []string{"session:complete"} }
+
+func (f *sessionCompleted) judge(c *trial) {
+	c.own(f.SessionID)
+	c.aLiveSession(f.SessionID)
+}
+
+func (f *sessionCompleted) fold(c *trial) {
+	if s := c.sessions[f.SessionID]; s != nil {
+		s.saidDone = true
+	}
+}
+
+type sessionKilled struct {
+	SessionID string `json:"sessionId"`
+	Status    string `json:"status"`
+}
+
+func (f *sessionKilled) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionKilled) commands() []string       { return []string{"session:kill"} }
+
+func (f *sessionKilled) judge(c *trial) {
+	c.spawner(c.aLiveSession(f.SessionID))
+	if f.Status != endStopped && f.Status != endFailed {
+		c.fault(ruleSession, "a killed session is stopped or failed, not %q", f.Status)
+	}
+}
+
+func (f *sessionKilled) fold(c *trial) {
+	if s := c.sessions[f.SessionID]; s != nil && s.ended == "" {
+		s.ended = f.Status
+	}
+}
+
+type sessionDeleted struct {
+	SessionID string `json:"sessionId"`
+}
+
+func (f *sessionDeleted) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionDeleted) commands() []string       { return []string{"session:delete"} }
+
+func (f *sessionDeleted) judge(c *trial) {
+	c.notDeleted(c.aSession(f.SessionID))
+}
+
+func (f *sessionDeleted) fold(c *trial) {
+	if s := c.sessions[f.SessionID]; s != nil {
+		s.endedBefore, s.ended = s.ended, endDeleted
+	}
+}
+
+type sessionNoted struct {
+	SessionID string `json:"sessionId"`
+}
+
+func (f *sessionNoted) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionNoted) commands() []string       { return []string{"session:note"} }
+
+func (f *sessionNoted) judge(c *trial) {
+	c.own(f.SessionID)
+	// That an ended session itself speaks was said when it was asked for its permission.
+	if s := c.aSession(f.SessionID); c.by.kind != bySession {
+		c.notDeleted(s)
+	}
+}
+
+func (f *sessionNoted) fold(*trial) {}
+
+type sessionFileTracked struct {
+	SessionID string `json:"sessionId"`
+}
+
+func (f *sessionFileTracked) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionFileTracked) commands() []string       { return []string{"track-file"} }
+
+func (f *sessionFileTracked) judge(c *trial) {
+	c.own(f.SessionID)
+	c.aLiveSession(f.SessionID)
+}
+
+func (f *sessionFileTracked) fold(*trial) {}
+
+type sessionTaskLinked struct {
+	SessionID string `json:"sessionId"`
+	TaskID    string `json:"taskId"`
+}
+
+func (f *sessionTaskLinked) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionTaskLinked) commands() []string       { return []string{"session:link"} }
+
+func (f *sessionTaskLinked) judge(c *trial) {
+	c.notDeleted(c.aSession(f.SessionID))
+	c.aTask(f.TaskID)
+}
+
+func (f *sessionTaskLinked) fold(c *trial) {
+	if s := c.sessions[f.SessionID]; s != nil {
+		s.tasks = append(slices.Clone(s.tasks), f.TaskID)
+	}
+}
+
+type sessionTaskUnlinked struct {
+	SessionID string `json:"sessionId"`
+	TaskID    string `json:"taskId"`
+}
+
+func (f *sessionTaskUnlinked) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionTaskUnlinked) commands() []string       { return []string{"session:unlink"} }
+
+func (f *sessionTaskUnlinked) judge(c *trial) { c.notDeleted(c.aSession(f.SessionID)) }
+
+func (f *sessionTaskUnlinked) fold(c *trial) {
+	if s := c.sessions[f.SessionID]; s != nil {
+		s.tasks = slices.DeleteFunc(slices.Clone(s.tasks), func(id string) bool { return id == f.TaskID })
+	}
+}

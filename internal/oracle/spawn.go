@@ -1,0 +1,149 @@
+package oracle
+
+import (
+	"slices"
+	"time"
+)
+
+type sessionSpawned struct {
+	SessionID   string      `json:"sessionId"`
+	Role        string      `json:"role"`
+	Strategy    string      `json:"strategy"`
+	TaskIDs     []string    `json:"taskIds"`
+	Started     []string    `json:"started"`
+	Unmet       []string    `json:"unmetDependencies"`
+	Strict      bool        `json:"strict"`
+	Permissions permissions `json:"permissions"`
+	SpawnedBy   string      `json:"spawnedBy"`
+	Queue       string      `json:"queue"`
+	Queued      []string    `json:"queued"`
+	Timeout     int64       `json:"timeout"`
+}
+
+func (f *sessionSpawned) about() (kind, id string) { return "session", f.SessionID }
+func (f *sessionSpawned) commands() []string       { return []string{"session:spawn"} }
+
+func (f *sessionSpawned) judge(c *trial) {
+	c.isNew(f.SessionID)
+	c.may(f.Role, f.Strategy, f.Permissions)
+	for _, id := range f.TaskIDs {
+		c.aTask(id)
+	}
+	f.spawner(c)
+	f.starts(c)
+	f.unmet(c)
+	f.queues(c)
+	if f.Timeout < 0 {
+		c.fault(ruleSpawn, "its timeout is %d ms", f.Timeout)
+	}
+}
+
+// spawner judges who ordered it, and that an orchestrator gives another no more than it has itself.
+func (f *sessionSpawned) spawner(c *trial) {
+	by := ""
+	if c.by.kind == bySession {
+		by = c.by.id
+	}
+	if f.SpawnedBy != by {
+		c.fault(ruleSpawn, "it says that %q spawned it, and comes from %s", f.SpawnedBy, c.event.Source)
+	}
+	s := c.sessions[by]
+	if s == nil || f.Role != "orchestrator" {
+		return
+	}
+	for _, id := range f.Permissions.Commands {
+		if !s.commands[id] {
+			c.fault(rulePermissions, "orchestrator %s gives another %s, which it may not use itself", s.id, id)
+		}
+	}
+}
+
+// starts judges which tasks it moved: those that were todo; with the queue strategy none, because there the start of an item does.
+func (f *sessionSpawned) starts(c *trial) {
+	for i, id := range f.Started {
+		t := c.tasks[id]
+		switch {
+		case f.Strategy == "queue":
+			c.fault(ruleStatus, "it starts task %s, which starting the item does", id)
+		case !slices.Contains(f.TaskIDs, id) || slices.Contains(f.Started[:i], id):
+			c.fault(ruleSpawn, "it starts %q, which is none of its tasks, or twice", id)
+		case t != nil && t.status != todo:
+			c.fault(ruleStatus, "it starts task %s, whose status was %s", id, t.status)
+		}
+	}
+	for _, id := range f.TaskIDs {
+		if t := c.tasks[id]; f.Strategy != "queue" && t != nil && t.status == todo && !slices.Contains(f.Started, id) {
+			c.fault(ruleStatus, "task %s was todo, and it does not start it", id)
+		}
+	}
+}
+
+// unmet judges the dependencies that it warns of.
+func (f *sessionSpawned) unmet(c *trial) {
+	if f.Strict && len(f.Unmet) > 0 {
+		c.fault(ruleSpawn, "it was to be refused if dependencies were not satisfied")
+	}
+	var open []string
+	for _, id := range f.TaskIDs {
+		if t := c.tasks[id]; t != nil {
+			open = append(open, t.dependencies...)
+		}
+	}
+	for _, id := range f.Unmet {
+		if !slices.Contains(open, id) || c.satisfied(id, false) {
+			c.fault(ruleSpawn, "it says that dependency %q is not satisfied", id)
+		}
+	}
+	// A queue that trusts reports may see it otherwise.
+	for _, id := range open {
+		if !c.satisfied(id, true) && !slices.Contains(f.Unmet, id) {
+			c.fault(ruleSpawn, "dependency %s is not satisfied, and it does not say so", id)
+		}
+	}
+}
+
+func (f *sessionSpawned) ownQueue() bool { return f.Queue == f.SessionID }
+
+// queues judges its queue: its own or one that there is, and its tasks pushed there in order, but those that stand there.
+func (f *sessionSpawned) queues(c *trial) {
+	if f.Strategy != "queue" {
+		if f.Queue != "" || len(f.Queued) > 0 {
+			c.fault(ruleSpawn, "it has a queue, and not the strategy")
+		}
+		return
+	}
+	q := c.queues[queueKey{c.event.Project, f.Queue}]
+	if q == nil && !f.ownQueue() {
+		c.fault(ruleSpawn, "it pulls from %q, which is no queue", f.Queue)
+	}
+	var want []string
+	for _, id := range f.TaskIDs {
+		if !slices.Contains(want, id) && (q == nil || q.of(id) == nil) {
+			want = append(want, id)
+		}
+	}
+	if !slices.Equal(f.Queued, want) {
+		c.fault(ruleSpawn, "it pushes %q, and its tasks that do not stand there yet are %q", f.Queued, want)
+	}
+}
+
+func (f *sessionSpawned) fold(c *trial) {
+	s := c.newSession(f.SessionID, f.Role, f.Strategy, f.Permissions, f.TaskIDs)
+	s.spawnedBy = f.SpawnedBy
+	s.timeout = time.Duration(f.Timeout) * time.Millisecond
+	for _, id := range f.Started {
+		c.tasks[id].move(inProgress)
+	}
+	if f.Queue == "" {
+		return
+	}
+	s.queue = queueKey{s.project, f.Queue}
+	q := c.queues[s.queue]
+	if q == nil {
+		q = newQueue(defaultAttempts, false)
+		c.queues[s.queue] = q
+	}
+	for _, id := range f.Queued {
+		q.push(id)
+	}
+}

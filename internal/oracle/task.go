@@ -1,0 +1,332 @@
+package oracle
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The statuses of a task (document 003).
+const (
+	todo       = "todo"
+	inProgress = "in_progress"
+	completed  = "completed"
+	cancelled  = "cancelled"
+	blocked    = "blocked"
+)
+
+type task struct {
+	id, project, parent string
+	// creator is the session that created it; "" for a user.
+	creator      string
+	status       string
+	deleted      bool
+	dependencies []string
+	// words are what sessions say about it, by session: the sessionStatus of each.
+	words map[string]word
+}
+
+// word is the newest that a session says about a task.
+type word struct {
+	says string
+	at   uint64
+}
+
+func (t *task) say(session, says string, at uint64) {
+	if t != nil {
+		t.words[session] = word{says: says, at: at}
+	}
+}
+
+func (t *task) unsay(session string) {
+	if t != nil {
+		delete(t.words, session)
+	}
+}
+
+// shown is the task's sessionStatus: the newest word of the sessions that have not ended, or, if all have, of all.
+func (j *Judge) shown(t *task) string {
+	var live, all word
+	for id, w := range t.words {
+		if w.at > all.at {
+			all = w
+		}
+		if s := j.sessions[id]; s != nil && s.ended == "" && w.at > live.at {
+			live = w
+		}
+	}
+	if live.at > 0 {
+		return live.says
+	}
+	return all.says
+}
+
+// satisfied reports whether a dependency is: its task is completed, or, where reports are trusted, said to be. A deleted task
+// stays what it was, and nobody's word counts for it.
+func (j *Judge) satisfied(dependency string, trust bool) bool {
+	t := j.tasks[dependency]
+	if t == nil {
+		return false
+	}
+	return t.status == completed || trust && !t.deleted && j.shown(t) == completed
+}
+
+// move moves a task's status, if the task is known.
+func (t *task) move(to string) {
+	if t != nil {
+		t.status = to
+	}
+}
+
+// above reports whether the task, or one above it, is what is asked for.
+func (j *Judge) above(id string, is func(id string) bool) bool {
+	// A log at fault may hold a circle.
+	for seen := map[string]bool{}; id != "" && !seen[id]; {
+		if is(id) {
+			return true
+		}
+		seen[id] = true
+		t := j.tasks[id]
+		if t == nil {
+			return false
+		}
+		id = t.parent
+	}
+	return false
+}
+
+// waitsFor reports whether one task depends, at whatever distance, on another.
+func (j *Judge) waitsFor(id, other string, seen map[string]bool) bool {
+	if id == other {
+		return true
+	}
+	if seen[id] || j.tasks[id] == nil {
+		return false
+	}
+	seen[id] = true
+	return slices.ContainsFunc(j.tasks[id].dependencies, func(d string) bool { return j.waitsFor(d, other, seen) })
+}
+
+func (c *trial) title(title string) {
+	if n := utf8.RuneCountInString(title); n < 1 || n > 200 || strings.TrimSpace(title) == "" {
+		c.fault(ruleTask, "a title has 1 to 200 characters, and this has %d", n)
+	}
+}
+
+type taskCreated struct {
+	TaskID       string   `json:"taskId"`
+	Title        string   `json:"title"`
+	ParentID     string   `json:"parentId"`
+	Dependencies []string `json:"dependencies"`
+}
+
+func (f *taskCreated) about() (kind, id string) { return "task", f.TaskID }
+func (f *taskCreated) commands() []string       { return []string{"task:create"} }
+
+func (f *taskCreated) judge(c *trial) {
+	if c.tasks[f.TaskID] != nil || f.TaskID == "" {
+		c.fault(ruleExists, "a task %q was there before", f.TaskID)
+	}
+	c.title(f.Title)
+	if p := c.tasks[f.ParentID]; f.ParentID != "" && (p == nil || p.deleted || p.project != c.event.Project) {
+		c.fault(ruleTask, "its parent %q is no task of the project", f.ParentID)
+	}
+	for _, id := range f.Dependencies {
+		if d := c.tasks[id]; d == nil || d.deleted {
+			c.fault(ruleTask, "it depends on %q, which does not exist", id)
+		}
+	}
+}
+
+func (f *taskCreated) fold(c *trial) {
+	t := &task{id: f.TaskID, project: c.event.Project, parent: f.ParentID, status: todo, dependencies: f.Dependencies, words: map[string]word{}}
+	if c.by.kind == bySession {
+		t.creator = c.by.id
+	}
+	c.tasks[f.TaskID] = t
+}
+
+type move struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+type taskUpdated struct {
+	TaskID       string    `json:"taskId"`
+	Title        *string   `json:"title"`
+	Dependencies *[]string `json:"dependencies"`
+	Status       *move     `json:"status"`
+}
+
+func (f *taskUpdated) about() (kind, id string) { return "task", f.TaskID }
+func (f *taskUpdated) commands() []string       { return []string{"task:update"} }
+
+func (f *taskUpdated) judge(c *trial) {
+	t := c.aTask(f.TaskID)
+	if f.Title != nil {
+		c.title(*f.Title)
+	}
+	if f.Dependencies != nil {
+		f.newDependencies(c, t)
+	}
+	if f.Status != nil {
+		c.moves(t, f.Status.From, f.Status.To)
+		if f.Status.From == f.Status.To {
+			c.fault(ruleStatus, "its status moves from %s to %s", f.Status.From, f.Status.To)
+		}
+	}
+}
+
+// newDependencies judges those that are new: an old one may have been deleted since.
+func (f *taskUpdated) newDependencies(c *trial, t *task) {
+	for _, id := range *f.Dependencies {
+		if t != nil && slices.Contains(t.dependencies, id) {
+			continue
+		}
+		if d := c.tasks[id]; d == nil || d.deleted {
+			c.fault(ruleTask, "it depends on %q, which does not exist", id)
+		}
+		if c.waitsFor(id, f.TaskID, map[string]bool{}) {
+			c.fault(ruleTask, "it depends on %s, which waits for it", id)
+		}
+	}
+}
+
+func (f *taskUpdated) fold(c *trial) {
+	t := c.tasks[f.TaskID]
+	if t == nil {
+		return
+	}
+	if f.Dependencies != nil {
+		t.dependencies = *f.Dependencies
+	}
+	if f.Status != nil {
+		t.move(f.Status.To)
+	}
+}
+
+var taskStatuses = []string{todo, inProgress, completed, cancelled, blocked}
+
+// moves judges a move of a task's status, whatever command it came from.
+func (c *trial) moves(t *task, from, to string) {
+	if t != nil && from != t.status {
+		c.fault(ruleStatus, "it moves task %s from %s, and its status was %s", t.id, from, t.status)
+	}
+	if !slices.Contains(taskStatuses, to) {
+		c.fault(ruleStatus, "%q is no status of a task", to)
+	}
+	if c.by.kind == byUser {
+		return
+	}
+	if s := c.sessions[c.by.id]; c.by.kind != bySession || s == nil || s.letter != "O" {
+		c.fault(ruleStatusOwner, "%s moves a task's status, which is the user's and an orchestrator's", c.event.Source)
+	} else if to == cancelled {
+		c.fault(ruleStatusOwner, "an orchestrator cancels a task, which only the user may")
+	}
+}
+
+type taskStatusChanged struct {
+	TaskID string `json:"taskId"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+}
+
+func (f *taskStatusChanged) about() (kind, id string) { return "task", f.TaskID }
+
+func (f *taskStatusChanged) commands() []string {
+	switch f.To {
+	case completed:
+		return []string{"task:complete"}
+	case blocked:
+		return []string{"task:block"}
+	}
+	return []string{"task:reopen"}
+}
+
+func (f *taskStatusChanged) judge(c *trial) {
+	t := c.aTask(f.TaskID)
+	c.moves(t, f.From, f.To)
+	switch {
+	case f.To == completed, f.To == blocked:
+	case f.To != inProgress:
+		c.fault(ruleStatus, "no command leads to %q this way", f.To)
+	case t != nil && !t.reopenable():
+		c.fault(ruleStatus, "task %s is reopened, and was neither completed, blocked, nor said to be done", f.TaskID)
+	}
+}
+
+// reopenable reports whether the task is completed, blocked, or said to be done by whomever.
+func (t *task) reopenable() bool {
+	for _, w := range t.words {
+		if w.says == completed {
+			return true
+		}
+	}
+	return t.status == completed || t.status == blocked
+}
+
+func (f *taskStatusChanged) fold(c *trial) {
+	t := c.tasks[f.TaskID]
+	if t == nil {
+		return
+	}
+	t.move(f.To)
+	if f.To != inProgress {
+		return
+	}
+	for id, w := range t.words {
+		if w.says == completed {
+			t.unsay(id)
+		}
+	}
+}
+
+type taskDeleted struct {
+	TaskID      string   `json:"taskId"`
+	Recursive   bool     `json:"recursive"`
+	Descendants []string `json:"descendants"`
+}
+
+func (f *taskDeleted) about() (kind, id string) { return "task", f.TaskID }
+func (f *taskDeleted) commands() []string       { return []string{"task:delete"} }
+
+func (f *taskDeleted) judge(c *trial) {
+	c.aTask(f.TaskID)
+	if !f.Recursive && len(f.Descendants) > 0 {
+		c.fault(ruleTask, "descendants go with task %s, and it is not recursive", f.TaskID)
+	}
+	gone := map[string]bool{f.TaskID: true}
+	for _, id := range f.Descendants {
+		t := c.tasks[id]
+		if t == nil || t.deleted || gone[id] || !c.above(t.parent, func(id string) bool { return id == f.TaskID }) {
+			c.fault(ruleTask, "%q is no descendant of task %s that is still there", id, f.TaskID)
+			continue
+		}
+		if p := c.tasks[t.parent]; !gone[t.parent] && p != nil && !p.deleted {
+			c.fault(ruleTask, "task %s is deleted before its parent %s", id, t.parent)
+		}
+		gone[id] = true
+	}
+	if f.Recursive {
+		f.complete(c, gone)
+	}
+}
+
+// complete judges that nothing is left behind that stands below what goes.
+func (f *taskDeleted) complete(c *trial, gone map[string]bool) {
+	for _, t := range c.tasks {
+		if !t.deleted && !gone[t.id] && gone[t.parent] {
+			c.fault(ruleTask, "task %s stands below and stays", t.id)
+			return
+		}
+	}
+}
+
+func (f *taskDeleted) fold(c *trial) {
+	for _, id := range append([]string{f.TaskID}, f.Descendants...) {
+		if t := c.tasks[id]; t != nil {
+			t.deleted = true
+		}
+		c.skipQueued(id)
+	}
+}
