@@ -55,6 +55,9 @@ func Admin(authn string) Actor {
 	return Actor{Kind: ActorUser, Name: "admin", Access: AccessAdmin, Authn: authn}
 }
 
+// System gives the actor that does what time brings about. Nobody has to know it.
+func System() Actor { return Actor{Kind: ActorSystem} }
+
 // SessionActor gives a session as an actor.
 func SessionActor(project, id, authn string) Actor {
 	return Actor{Kind: ActorSession, Name: id, Project: project, Authn: authn}

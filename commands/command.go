@@ -35,6 +35,8 @@ type Call struct {
 	Project string
 	At      time.Time
 	ID      uuid.UUID
+	// Rules is the version of the rules that it is decided by.
+	Rules string
 }
 
 // In is the project that a command's caller names; a session that names none means its own.
@@ -75,6 +77,22 @@ var registry = map[string]func() Command{
 	"session:link":       func() Command { return new(LinkTask) },
 	"session:unlink":     func() Command { return new(UnlinkTask) },
 	"track-file":         func() Command { return new(TrackFile) },
+	"session:lost":       func() Command { return new(LoseSession) },
+	"session:recovered":  func() Command { return new(RecoverSession) },
+	"session:timed-out":  func() Command { return new(TimeOutSession) },
+	"queue:create":       func() Command { return new(CreateQueue) },
+	"queue:push":         func() Command { return new(PushItem) },
+	"queue:start":        func() Command { return new(StartItem) },
+	"queue:complete":     func() Command { return new(CompleteItem) },
+	"queue:fail":         func() Command { return new(FailItem) },
+	"queue:skip":         func() Command { return new(SkipItem) },
+	"queue:requeue":      func() Command { return new(RequeueItem) },
+	"queue:return":       func() Command { return new(ReturnItem) },
+	"queue:quarantine":   func() Command { return new(QuarantineItem) },
+	"input:answer":       func() Command { return new(AnswerInput) },
+	"input:received":     func() Command { return new(ReceiveInput) },
+	"token:create":       func() Command { return new(CreateToken) },
+	"token:revoke":       func() Command { return new(RevokeToken) },
 	"report:progress":    func() Command { return &Report{Kind: events.ReportProgress} },
 	"report:complete":    func() Command { return &Report{Kind: events.ReportComplete} },
 	"report:blocked":     func() Command { return &Report{Kind: events.ReportBlocked} },

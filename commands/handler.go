@@ -53,6 +53,8 @@ type Config struct {
 	// Now is the clock, After its timer.
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time
+	// Denials records refusals before they are answered; nil if nothing does.
+	Denials *Denials
 	// Shared says that other servers write to the log too: then answers without an event, which no append guards, are held
 	// against its head before they go out.
 	Shared bool
@@ -94,6 +96,7 @@ type Handler struct {
 	mu        sync.RWMutex
 	committed *projections.State
 	moved     chan struct{} // closed when committed moves on; nil while nobody waits
+	waiters   map[Key]map[*waiter]struct{}
 	damage    error
 	doubt     error
 
@@ -101,12 +104,16 @@ type Handler struct {
 	overlay *projections.State
 	decoder events.Decoder
 	stored  events.Event
+	// touched is what the batch in hand changes that somebody may wait for.
+	touched map[Key]struct{}
 
 	queue queue
 	stop  context.CancelFunc
 	done  sync.WaitGroup
 
 	imaged chan *projections.Image
+	// gone is poked when a session has ended or was lost.
+	gone chan struct{}
 }
 
 // Open reads the log, with the help of a snapshot if one fits, checks it against its witnesses, and starts the writer.
@@ -122,7 +129,7 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{config: config, logger: config.Logger, imaged: make(chan *projections.Image, 1)}
+	h := &Handler{config: config, logger: config.Logger, imaged: make(chan *projections.Image, 1), gone: make(chan struct{}, 1)}
 	h.queue.wake = make(chan struct{}, 1)
 	opened, err := load(ctx, config, h.logger)
 	if err != nil {
@@ -156,7 +163,7 @@ func (h *Handler) Close() {
 func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
 	p, err := h.prepare(ctx, r)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, h.recorded(ctx, r, err)
 	}
 	if !h.queue.add(p) {
 		return Answer{}, errClosing()
@@ -164,7 +171,8 @@ func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
 	select {
 	case result := <-p.done:
 		if result.retryOf != 0 {
-			return h.answerRetry(ctx, p, result.retryOf)
+			answer, err := h.answerRetry(ctx, p, result.retryOf)
+			return answer, h.recorded(ctx, r, err)
 		}
 		return result.answer, result.err
 	case <-ctx.Done():
@@ -286,6 +294,11 @@ func retryAnswer(p *pending, message events.Message) (Answer, error) {
 		}
 	}
 	return Answer{Sequence: message.Sequence, Event: message.Body, Data: event.Data, Retried: true}, nil
+}
+
+func (h *Handler) sequence() (sequence uint64) {
+	h.View(func(s *projections.State) { sequence = s.Head().Sequence })
+	return sequence
 }
 
 // View calls see with the committed state, which it must not keep; the values in it may be kept.

@@ -47,8 +47,12 @@ func CommandOf(e *events.Event) (Command, error) {
 	case *events.TaskDeleted:
 		return &DeleteTask{In: in, TaskID: d.TaskID, Recursive: d.Recursive}, nil
 	case *events.SessionSpawned:
+		queue := d.Queue
+		if queue == d.SessionID {
+			queue = ""
+		}
 		return &SpawnSession{
-			In: in, Name: d.Name, Role: d.Role, Strategy: d.Strategy, TaskIDs: d.TaskIDs, Allowed: listOfPermissions(d.Permissions),
+			Queue: queue, Timeout: d.Timeout, In: in, Name: d.Name, Role: d.Role, Strategy: d.Strategy, TaskIDs: d.TaskIDs, Allowed: listOfPermissions(d.Permissions),
 			Strict: d.Strict, Model: d.Model, Agent: d.Agent, Skills: d.Skills, Context: d.Context, ManifestDigest: d.ManifestDigest,
 			SpawnedBy: d.SpawnedBy,
 		}, nil
@@ -69,7 +73,7 @@ func CommandOf(e *events.Event) (Command, error) {
 	case *events.SessionDeleted:
 		return &DeleteSession{In: in, SessionID: d.SessionID}, nil
 	case *events.SessionReported:
-		return &Report{In: in, Kind: d.Kind, Message: d.Message, TaskIDs: d.TaskIDs, blobs: d.Blobs}, nil
+		return &Report{In: in, Kind: d.Kind, Message: d.Message, TaskIDs: d.TaskIDs, Options: d.Options, blobs: d.Blobs}, nil
 	case *events.SessionNoted:
 		return &NoteSession{In: in, SessionID: d.SessionID, Type: d.Type, Message: d.Message, TaskID: d.TaskID, Data: d.Data, blobs: d.Blobs}, nil
 	case *events.SessionFileTracked:
@@ -78,8 +82,53 @@ func CommandOf(e *events.Event) (Command, error) {
 		return &LinkTask{In: in, SessionID: d.SessionID, TaskID: d.TaskID}, nil
 	case *events.SessionTaskUnlinked:
 		return &UnlinkTask{In: in, SessionID: d.SessionID, TaskID: d.TaskID}, nil
+	case *events.SessionLost:
+		return &LoseSession{SessionID: d.SessionID, SilentFor: e.Time.UnixMilli() - d.LastHeard, Lease: d.Lease}, nil
+	case *events.SessionRecovered:
+		return &RecoverSession{SessionID: d.SessionID}, nil
+	case *events.SessionTimedOut:
+		return &TimeOutSession{SessionID: d.SessionID}, nil
+	case *events.QueueCreated:
+		return &CreateQueue{In: in, Queue: d.Queue, TrustReports: d.TrustReports, MaxAttempts: d.MaxAttempts}, nil
+	case *events.QueueItemPushed:
+		return &PushItem{ofQueue: queueOf(e, d.Queue, ""), TaskID: d.TaskID}, nil
+	case *events.QueueItemStarted:
+		return &StartItem{ofQueue: queueOf(e, d.Queue, d.SessionID)}, nil
+	case *events.QueueItemCompleted:
+		return &CompleteItem{ofQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID}, nil
+	case *events.QueueItemFailed:
+		return &FailItem{ofQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID, Reason: d.Reason}, nil
+	case *events.QueueItemSkipped:
+		skip := &SkipItem{ofQueue: queueOf(e, d.Queue, d.SessionID)}
+		if d.Held {
+			skip.TaskID = d.TaskID
+		}
+		return skip, nil
+	case *events.QueueItemRequeued:
+		return &RequeueItem{In: in, Queue: d.Queue, TaskID: d.TaskID}, nil
+	case *events.QueueItemReturned:
+		return &ReturnItem{In: in, Queue: d.Queue, TaskID: d.TaskID}, nil
+	case *events.QueueItemQuarantined:
+		return &QuarantineItem{In: in, Queue: d.Queue, TaskID: d.TaskID}, nil
+	case *events.InputAnswered:
+		return &AnswerInput{InputID: d.InputID, Answer: d.Answer, Other: d.Other}, nil
+	case *events.InputDelivered:
+		return &ReceiveInput{InputID: d.InputID}, nil
+	case *events.TokenCreated:
+		return &CreateToken{Name: d.Name, Kind: d.Kind, ProjectIDs: d.ProjectIDs}, nil
+	case *events.TokenRevoked:
+		return &RevokeToken{Name: d.Name, SessionID: d.SessionID}, nil
 	}
 	return nil, fmt.Errorf("no command becomes a %s", e.Data.EventType())
+}
+
+// queueOf gives how a command on a queue names it: a user by name, or by the session that it acts for.
+func queueOf(e *events.Event, queue, session string) ofQueue {
+	named := ofQueue{In: In{Project: e.Project}, SessionID: session}
+	if session == "" {
+		named.Queue = queue
+	}
+	return named
 }
 
 func listOfPermissions(p events.Permissions) *[]string {

@@ -17,7 +17,7 @@ func Permit(s *projections.State, t *Table, by Actor, id, project string) error 
 	}
 	switch by.Kind {
 	case ActorUser:
-		return permitUser(by, row, project)
+		return permitUser(s, by, row, project)
 	case ActorSession:
 		return permitSession(s, t, by, row, project)
 	case ActorRunner:
@@ -32,10 +32,12 @@ func Permit(s *projections.State, t *Table, by Actor, id, project string) error 
 	return notAllowed(row.ID, "it is for: "+row.Who.String(), "", "Command '%s' is not allowed for %s", id, by)
 }
 
-func permitUser(by Actor, row Row, project string) error {
+func permitUser(s *projections.State, by Actor, row Row, project string) error {
 	switch {
 	case row.Who&U == 0:
 		return notAllowed(row.ID, "it is for: "+row.Who.String(), "use the session's own credential", "Command '%s' is not allowed for a user", row.ID)
+	case by.Name != AdminName && !knownToken(s, by):
+		return notAllowed(row.ID, "a token that was revoked, or never made, is good for nothing", "ask for another one", "The token '%s' is not good any more", by.Name)
 	case by.Access == AccessAdmin:
 		return nil
 	case row.Write:
@@ -46,6 +48,12 @@ func permitUser(by Actor, row Row, project string) error {
 		return nil
 	}
 	return notAllowed(row.ID, "a read-only token reads its own projects", "use a token of that project", "Command '%s' is not allowed for the token '%s' here", row.ID, by.Name)
+}
+
+// knownToken reports whether a named token is good, and for what its bearer says.
+func knownToken(s *projections.State, by Actor) bool {
+	token := s.Token(by.Name)
+	return token != nil && token.Live() && Access(token.Kind) == by.Access
 }
 
 func permitSession(s *projections.State, t *Table, by Actor, row Row, project string) error {

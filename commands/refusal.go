@@ -27,6 +27,8 @@ type Refusal struct {
 	Rule string
 	// Pointer is the RFC 6901 location of the field that is wrong, if one is.
 	Pointer string
+	// Recorded says that it stands among the recorded refusals already, or is not meant to.
+	Recorded bool
 }
 
 func (r *Refusal) Error() string { return r.Message }

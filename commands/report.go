@@ -13,6 +13,7 @@ type Report struct {
 	Kind    events.ReportKind `json:"-"`
 	Message string            `json:"message,omitempty" doc:"in the agent's words; required without taskIds"`
 	TaskIDs []string          `json:"taskIds,omitempty" doc:"the tasks it is about; absent: the session as a whole"`
+	Options []string          `json:"options,omitempty" doc:"needs-input: the answers to choose from"`
 
 	blobs events.Blobs
 }
@@ -54,14 +55,30 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 		}
 	}
 	late := session.Ended()
-	return &events.SessionReported{
-		SessionID: session.ID, Kind: x.Kind, Message: x.Message, TaskIDs: tasks, Late: late, Blobs: x.blobs,
+	reported := &events.SessionReported{
+		SessionID: session.ID, Kind: x.Kind, Message: x.Message, TaskIDs: tasks, Late: late, Blobs: x.blobs, Options: x.Options,
 		SessionCompleted: x.Kind == events.ReportComplete && len(tasks) == 0 && !late,
-	}, nil
+	}
+	if x.Kind != events.ReportNeedsInput {
+		if len(x.Options) > 0 {
+			return nil, invalid("/options", "only a needs-input report has options")
+		}
+		return reported, nil
+	}
+	if err := validOptions(x.Options); err != nil {
+		return nil, err
+	}
+	if x.Message == "" && len(x.Options) > 0 {
+		return nil, invalid("/message", "a question with options has words")
+	}
+	if x.Message != "" && !late && c.Rules != firstRules {
+		reported.InputID = newID("input", c, func(id string) bool { return s.Input(id) != nil })
+	}
+	return reported, nil
 }
 
-// mayReportOn lets a worker report on its session's tasks, what is below them, and tasks it created; an orchestrator on
-// its project's.
+// mayReportOn lets a worker report on its session's tasks, what is below them, tasks it created, and queue items that it
+// holds or held; an orchestrator on its project's.
 func mayReportOn(s *projections.State, session *projections.Session, id string) error {
 	t := s.Task(id)
 	if t == nil {
@@ -71,9 +88,9 @@ func mayReportOn(s *projections.State, session *projections.Session, id string) 
 		return notAllowed("report:progress", "a session works in its own project only", "its project is "+session.ProjectID,
 			"Session '%s' may not report on task '%s'", session.ID, id)
 	}
-	if session.Role == events.RoleOrchestrator || t.CreatedBy == session.Source() || s.IsWithin(id, session.TaskIDs) {
+	if session.Role == events.RoleOrchestrator || t.CreatedBy == session.Source() || s.IsWithin(id, session.TaskIDs) || s.HeldOnce(session.ID, id) {
 		return nil
 	}
-	return notAllowed("report:progress", "a worker reports on its own tasks, on what is below them, and on tasks that it created",
+	return notAllowed("report:progress", "a worker reports on its own tasks, on what is below them, on tasks that it created, and on queue items that it holds or held",
 		"report without --task, or on one of its tasks", "Session '%s' may not report on task '%s'", session.ID, id)
 }

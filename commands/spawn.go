@@ -10,6 +10,9 @@ import (
 	"maestro/projections"
 )
 
+// longestTimeout is a year, in milliseconds.
+const longestTimeout = 365 * 24 * 60 * 60 * 1000
+
 // SpawnSession orders a session: its tasks in todo move to in_progress (with the queue strategy, starting an item does
 // that), its permissions are frozen, and nothing is launched. Documents 000, 002, 003; compat: POST /api/sessions/spawn.
 type SpawnSession struct {
@@ -26,6 +29,8 @@ type SpawnSession struct {
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
 	Context        json.RawMessage `json:"context,omitempty" doc:"free"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of its manifest in the blobs"`
+	Queue          string          `json:"queue,omitempty" doc:"queue strategy: a queue of the project that it pulls from; absent: its own"`
+	Timeout        int64           `json:"timeout,omitempty" doc:"milliseconds after which it is ended as failed"`
 	SpawnedBy      string          `json:"spawnedBy,omitempty" doc:"the session that it is spawned for: a session's own, or one that a user names"`
 }
 
@@ -72,7 +77,10 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	spawned := &events.SessionSpawned{
 		SessionID: newID("sess", c, sessionTaken(s)), Name: x.Name, Role: kind.role, Strategy: kind.strategy, TaskIDs: kind.tasks,
 		Unmet: unmet, Strict: x.Strict, Permissions: permissions, Model: x.Model, Agent: x.Agent, Skills: x.Skills,
-		Context: x.Context, ManifestDigest: x.ManifestDigest, SpawnedBy: spawnedBy,
+		Context: x.Context, ManifestDigest: x.ManifestDigest, SpawnedBy: spawnedBy, Timeout: x.Timeout,
+	}
+	if err := x.queue(s, c, p.ID, kind, spawned); err != nil {
+		return nil, err
 	}
 	if spawned.Name == "" {
 		spawned.Name = defaultName(kind)
@@ -85,6 +93,32 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 		}
 	}
 	return spawned, nil
+}
+
+// queue gives a session with the queue strategy the queue that it pulls from, and pushes its tasks there.
+func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind sessionKind, spawned *events.SessionSpawned) error {
+	switch {
+	case x.Queue != "" && kind.strategy != events.StrategyQueue:
+		return invalid("/queue", "only a session with the queue strategy pulls from a queue")
+	case kind.strategy != events.StrategyQueue || c.Rules == firstRules:
+		return nil
+	case x.Queue == "":
+		spawned.Queue = spawned.SessionID
+	default:
+		if err := ValidID("/queue", x.Queue); err != nil {
+			return err
+		}
+		if s.Queue(project, x.Queue) == nil {
+			return notFound("Queue", x.Queue)
+		}
+		spawned.Queue = x.Queue
+	}
+	for _, id := range kind.tasks {
+		if s.Item(project, spawned.Queue, id) == nil {
+			spawned.Queued = append(spawned.Queued, id)
+		}
+	}
+	return nil
 }
 
 // spawner gives the session that the new one is spawned by: a session's own, or the one of the project that a user names.
@@ -145,6 +179,9 @@ func (x *SpawnSession) valid() error {
 	}
 	if x.ManifestDigest != "" && !isDigest(x.ManifestDigest) {
 		return invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", printable(x.ManifestDigest))
+	}
+	if x.Timeout < 0 || x.Timeout > longestTimeout {
+		return invalid("/timeout", "timeout is in milliseconds, from 1 to %d, not %d", int64(longestTimeout), x.Timeout)
 	}
 	if err := validTexts("/skills", x.Skills); err != nil {
 		return err

@@ -46,7 +46,10 @@ type Row struct {
 }
 
 // RulesVersion is the version of the table and of Decide that new events carry.
-const RulesVersion = "1"
+const RulesVersion = "2"
+
+// firstRules made no queues of sessions and no questions of reports, and knew no cause but a session's; the table was the same.
+const firstRules = "1"
 
 // Table is one version of the rules.
 type Table struct {
@@ -58,8 +61,11 @@ type Table struct {
 // Rules gives the table of a version, or false for one that this maestro does not know. Old versions stay, so that old
 // events are judged by the rules of their time.
 func Rules(version string) (*Table, bool) {
-	if version == RulesVersion {
+	switch version {
+	case RulesVersion:
 		return current, true
+	case firstRules:
+		return first, true
 	}
 	return nil, false
 }
@@ -178,7 +184,10 @@ func (l Letters) String() string {
 	return strings.Join(words, ", ")
 }
 
-var current = newTable(RulesVersion, rows1)
+var (
+	current = newTable(RulesVersion, rows1)
+	first   = newTable(firstRules, rows1)
+)
 
 func newTable(version string, rows []Row) *Table {
 	t := &Table{Version: version, rows: rows, index: make(map[string]int, len(rows))}

@@ -106,7 +106,7 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 		v.Fault(sequence, "%s", err)
 		return
 	}
-	call := Call{By: by, Project: command.project(v.state, by), At: event.Time, ID: event.ID}
+	call := Call{By: by, Project: command.project(v.state, by), At: event.Time, ID: event.ID, Rules: event.Rules}
 	if err := Permit(v.state, rules, by, command.ID(), call.Project); err != nil {
 		v.Fault(sequence, "%s was not permitted: %s", command.ID(), err)
 		return
@@ -121,6 +121,8 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 		v.Fault(sequence, "%s would become another event", command.ID())
 	case event.Project != projectOf(call, data):
 		v.Fault(sequence, "%s would be filed under the project %q, not %q", command.ID(), projectOf(call, data), event.Project)
+	case causeOf(v.state, by, event.Rules, event.Data) != (projections.Cause{Event: event.CausationID, First: event.CorrelationID}):
+		v.Fault(sequence, "%s would have another cause than %q, of the chain of %q", command.ID(), event.CausationID, event.CorrelationID)
 	default:
 		v.verdict.Decided++
 	}

@@ -21,6 +21,8 @@ type result struct {
 	err    error
 	// retryOf is the sequence of the committed event that the command already became; its caller reads it.
 	retryOf uint64
+	// at is the sequence that it was decided on.
+	at uint64
 }
 
 // queue holds the commands that wait for the writer, in order of arrival.

@@ -89,6 +89,7 @@ func (h *Handler) commit(ctx context.Context, batch []*pending) int {
 			return d.taken
 		}
 		h.overlay.Drop()
+		clear(h.touched)
 		switch {
 		case errors.Is(err, events.ErrReadOnly):
 			h.setDamage(err)
@@ -194,7 +195,9 @@ func (h *Handler) decideAll(batch []*pending) *decided {
 			d.results = append(d.results, result{err: err})
 			continue
 		}
-		d.results = append(d.results, h.decideOne(d, p))
+		r := h.decideOne(d, p)
+		r.at = h.overlay.Head().Sequence
+		d.results = append(d.results, r)
 	}
 	return d
 }
@@ -214,7 +217,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	if last := h.overlay.At(); at.Before(last) {
 		at = last
 	}
-	call := Call{By: p.By, Project: project, At: at, ID: id}
+	call := Call{By: p.By, Project: project, At: at, ID: id, Rules: RulesVersion}
 	if err := Permit(h.overlay, current, p.By, p.Command.ID(), project); err != nil {
 		return result{err: err}
 	}
@@ -255,9 +258,11 @@ func (h *Handler) apply(d *decided, p *pending, c Call, data events.Data) (event
 	}
 	kind, id := data.Aggregate()
 	sequence := h.overlay.Head().Sequence + 1
-	if _, err := h.overlay.Apply(sequence, stored, events.BodyHash(body)); err != nil {
+	changes, err := h.overlay.Apply(sequence, stored, events.BodyHash(body))
+	if err != nil {
 		return events.Message{}, err
 	}
+	h.touch(stored.Data, changes)
 	return events.Message{Sequence: sequence, Subject: events.Subject(stored.Project, kind, id), Body: body}, nil
 }
 
@@ -268,12 +273,12 @@ func envelope(s *projections.State, p *pending, c Call, data events.Data) *event
 	}
 	if !p.OccurredAt.IsZero() {
 		event.OccurredAt = events.Instant(p.OccurredAt)
-	}
-	if c.By.Kind == ActorSession {
-		if x := s.Session(c.By.Name); x != nil {
-			event.CausationID, event.CorrelationID = x.Cause, x.Correlation
+		if event.OccurredAt.After(c.At) {
+			event.OccurredAt = c.At
 		}
 	}
+	cause := causeOf(s, c.By, c.Rules, data)
+	event.CausationID, event.CorrelationID = cause.Event, cause.First
 	return event
 }
 
@@ -315,12 +320,30 @@ func (h *Handler) settle(d *decided) {
 		h.afterCommit(d.ground, d.messages)
 	}
 	for i := range d.results {
-		d.batch[i].done <- d.results[i]
+		h.answer(d.batch[i], d.results[i])
 	}
 }
 
-// wakeWaiting lets WaitFor look again; mu is held.
+// answer sets a caller free; one that is refused only once the refusal is recorded, for which the writer does not wait.
+func (h *Handler) answer(p *pending, r result) {
+	var refusal *Refusal
+	if h.config.Denials == nil || !errors.As(r.err, &refusal) {
+		p.done <- r
+		return
+	}
+	h.config.Denials.record(denialOf(p.Request, refusal, r.at), func(err error) {
+		if err != nil {
+			p.done <- result{err: err}
+			return
+		}
+		refusal.Recorded = true
+		p.done <- r
+	})
+}
+
+// wakeWaiting lets WaitFor look again, and Await where something was touched; mu is held.
 func (h *Handler) wakeWaiting() {
+	h.wakeTouched()
 	if h.moved != nil {
 		close(h.moved)
 		h.moved = nil
@@ -360,19 +383,23 @@ func (h *Handler) catchUp(ctx context.Context) error {
 	}
 	var read []events.Message
 	h.overlay.Drop()
+	clear(h.touched)
 	err = h.config.Log.Read(ctx, ground+1, head, func(m events.Message) error {
 		event, err := h.decoder.Decode(m.Body)
 		if err != nil {
 			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
 		}
-		if _, err := h.overlay.Apply(m.Sequence, event, events.BodyHash(m.Body)); err != nil {
+		changes, err := h.overlay.Apply(m.Sequence, event, events.BodyHash(m.Body))
+		if err != nil {
 			return err
 		}
+		h.touch(event.Data, changes)
 		read = append(read, m)
 		return nil
 	})
 	if err != nil {
 		h.overlay.Drop()
+		clear(h.touched)
 		if errors.Is(err, events.ErrReadOnly) {
 			h.setDamage(err)
 		} else {

@@ -39,6 +39,22 @@ var catalogue = []Entry{
 	{"maestro.session.file_tracked.v1", func() Data { return new(SessionFileTracked) }, "track-file", "An agent changed a file."},
 	{"maestro.session.task_linked.v1", func() Data { return new(SessionTaskLinked) }, "session:link", "A task became one of a session's."},
 	{"maestro.session.task_unlinked.v1", func() Data { return new(SessionTaskUnlinked) }, "session:unlink", "A task ceased to be one of a session's."},
+	{"maestro.session.lost.v1", func() Data { return new(SessionLost) }, "session:lost", "Nothing was heard of a session for as long as its lease."},
+	{"maestro.session.recovered.v1", func() Data { return new(SessionRecovered) }, "session:recovered", "A lost session was heard again."},
+	{"maestro.session.timed_out.v1", func() Data { return new(SessionTimedOut) }, "session:timed-out", "A session had its time, and ended as failed."},
+	{"maestro.queue.created.v1", func() Data { return new(QueueCreated) }, "queue:create", "Sessions of a project may pull from a queue of this name."},
+	{"maestro.queue.item_pushed.v1", func() Data { return new(QueueItemPushed) }, "queue:push", "A task stands at the end of a queue."},
+	{"maestro.queue.item_started.v1", func() Data { return new(QueueItemStarted) }, "queue:start", "A session has an item in hand; its task is in progress and says working."},
+	{"maestro.queue.item_completed.v1", func() Data { return new(QueueItemCompleted) }, "queue:complete", "The holder says that its item is done."},
+	{"maestro.queue.item_failed.v1", func() Data { return new(QueueItemFailed) }, "queue:fail", "The holder says that its item failed."},
+	{"maestro.queue.item_skipped.v1", func() Data { return new(QueueItemSkipped) }, "queue:skip", "An item is passed by."},
+	{"maestro.queue.item_requeued.v1", func() Data { return new(QueueItemRequeued) }, "queue:requeue", "An item stands at the end again, with no attempts."},
+	{"maestro.queue.item_returned.v1", func() Data { return new(QueueItemReturned) }, "queue:return", "An item's holder ended or was lost; it stands at the front again."},
+	{"maestro.queue.item_quarantined.v1", func() Data { return new(QueueItemQuarantined) }, "queue:quarantine", "An item was started too often without an end, and waits for a person."},
+	{"maestro.input.answered.v1", func() Data { return new(InputAnswered) }, "input:answer", "A question of a session has its answer."},
+	{"maestro.input.delivered.v1", func() Data { return new(InputDelivered) }, "input:received", "The answer was shown to the session that asked."},
+	{"maestro.token.created.v1", func() Data { return new(TokenCreated) }, "token:create", "A named token is good from now on."},
+	{"maestro.token.revoked.v1", func() Data { return new(TokenRevoked) }, "token:revoke", "A named token, or a session's secret, is good no longer."},
 }
 
 var byType = func() map[string]*Entry {

@@ -7,7 +7,7 @@ package events
 type Data interface {
 	// EventType gives the literal type name that is stored, such as "maestro.task.created.v1".
 	EventType() string
-	// Aggregate names what it happened to: "project", "task" or "session", and its id.
+	// Aggregate names what it happened to: "project", "task", "session", "queue", "input" or "token", and its id.
 	Aggregate() (kind, id string)
 
 	sealed()
@@ -18,6 +18,9 @@ const (
 	AggregateProject = "project"
 	AggregateTask    = "task"
 	AggregateSession = "session"
+	AggregateQueue   = "queue"
+	AggregateInput   = "input"
+	AggregateToken   = "token"
 )
 
 // Blobs tells which texts of a payload are only their beginning: field name → digest of the whole in MAESTRO_BLOBS

@@ -132,7 +132,7 @@ func (e *Event) Append(b []byte) ([]byte, error) {
 
 // AppendData appends a payload's canonical JSON.
 func AppendData(b []byte, data Data) ([]byte, error) {
-	if report, ok := data.(*SessionReported); ok && report.Blobs == nil {
+	if report, ok := data.(*SessionReported); ok && report.isPlain() {
 		return report.append(b), nil
 	}
 	var buffer bytes.Buffer
@@ -142,6 +142,11 @@ func AppendData(b []byte, data Data) ([]byte, error) {
 		return nil, fmt.Errorf("encode %s: %w", data.EventType(), err)
 	}
 	return append(b, bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))...), nil
+}
+
+// isPlain reports whether the report has nothing but what nearly all reports have.
+func (d *SessionReported) isPlain() bool {
+	return d.Blobs == nil && d.InputID == "" && d.Options == nil
 }
 
 // append writes what encoding/json would, at a fraction of the cost: reports are nearly all of a log.

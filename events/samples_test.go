@@ -30,7 +30,7 @@ var samples = []Data{
 	&SessionSpawned{
 		SessionID: "sess_1", Name: "Worker for task_1", Role: RoleWorker, Strategy: StrategyQueue, TaskIDs: []string{"task_1", "task_2"},
 		Started: []string{"task_1"}, Unmet: []string{"task_9"}, Strict: true, Permissions: Permissions{Commands: []string{"whoami", "task:get"}, Explicit: true},
-		SpawnedBy: "sess_0", Model: "haiku", Agent: "codex", Skills: []string{"go"}, Context: json.RawMessage(`{"note":"x"}`), ManifestDigest: digest,
+		SpawnedBy: "sess_0", Queue: "sess_1", Queued: []string{"task_1", "task_2"}, Timeout: 60_000, Model: "haiku", Agent: "codex", Skills: []string{"go"}, Context: json.RawMessage(`{"note":"x"}`), ManifestDigest: digest,
 	},
 	&SessionRegistered{SessionID: "sess_1", Created: &SessionCreated{
 		Name: "Own", Role: RoleOrchestrator, Strategy: StrategyDAG, Status: SessionRunning, TaskIDs: []string{"task_1"},
@@ -43,12 +43,28 @@ var samples = []Data{
 	&SessionDeleted{SessionID: "sess_1"},
 	&SessionReported{
 		SessionID: "sess_1", Kind: ReportComplete, Message: "Done\u2028\tall \\ \"green\" ✓", TaskIDs: []string{"task_1", "task_2"},
-		SessionCompleted: true, Late: true, Blobs: aBlob("message"),
+		SessionCompleted: true, Late: true, InputID: "input_1", Options: []string{"yes", "no"}, Blobs: aBlob("message"),
 	},
 	&SessionNoted{SessionID: "sess_1", Type: "milestone", Message: "half-way", TaskID: "task_1", Data: json.RawMessage(`{"percent":50}`), Blobs: aBlob("message")},
 	&SessionFileTracked{SessionID: "sess_1", File: "cmd/main.go", TaskID: "task_1"},
 	&SessionTaskLinked{SessionID: "sess_1", TaskID: "task_1"},
 	&SessionTaskUnlinked{SessionID: "sess_1", TaskID: "task_1"},
+	&SessionLost{SessionID: "sess_1", LastHeard: 1_700_000_000_000, Lease: 60_000},
+	&SessionRecovered{SessionID: "sess_1"},
+	&SessionTimedOut{SessionID: "sess_1", Deadline: 1_700_000_000_000},
+	&QueueCreated{Queue: "reviews", TrustReports: true, MaxAttempts: 3},
+	&QueueItemPushed{Queue: "reviews", TaskID: "task_1"},
+	&QueueItemStarted{Queue: "reviews", TaskID: "task_1", SessionID: "sess_1", Attempt: 2, PassedOver: 4},
+	&QueueItemCompleted{Queue: "reviews", TaskID: "task_1", SessionID: "sess_1"},
+	&QueueItemFailed{Queue: "reviews", TaskID: "task_1", SessionID: "sess_1", Reason: "no key"},
+	&QueueItemSkipped{Queue: "reviews", TaskID: "task_1", SessionID: "sess_1", Held: true},
+	&QueueItemRequeued{Queue: "reviews", TaskID: "task_1"},
+	&QueueItemReturned{Queue: "reviews", TaskID: "task_1", SessionID: "sess_1", Attempt: 1, Reason: "lost"},
+	&QueueItemQuarantined{Queue: "reviews", TaskID: "task_1", SessionID: "sess_1", Attempt: 3, Reason: "stopped"},
+	&InputAnswered{InputID: "input_1", SessionID: "sess_1", Answer: "yes", Other: true},
+	&InputDelivered{InputID: "input_1", SessionID: "sess_1"},
+	&TokenCreated{Name: "ci", Kind: TokenReadOnly, ProjectIDs: []string{"proj_1"}, Generation: 2},
+	&TokenRevoked{Name: "ci", SessionID: "sess_1", Generation: 3},
 }
 
 const digest = "sha256-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"

@@ -56,6 +56,9 @@ type SessionSpawned struct {
 	Strict         bool            `json:"strict,omitempty" doc:"it was to be refused if there were any"`
 	Permissions    Permissions     `json:"permissions" doc:"what it may do"`
 	SpawnedBy      string          `json:"spawnedBy,omitempty" doc:"the session that ordered it; absent: a user"`
+	Queue          string          `json:"queue,omitempty" doc:"queue strategy: the queue that it pulls from; its own has its id"`
+	Queued         []string        `json:"queued,omitempty" doc:"the tasks that were pushed there, in order"`
+	Timeout        int64           `json:"timeout,omitempty" doc:"milliseconds after which it is ended as failed"`
 	Model          string          `json:"model,omitempty" doc:"model of the agent"`
 	Agent          string          `json:"agent,omitempty" doc:"claude, codex, gemini or a configured one"`
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`

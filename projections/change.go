@@ -8,6 +8,10 @@ const (
 	KindProject         Kind = "project"          // *Project
 	KindTask            Kind = "task"             // *Task
 	KindSession         Kind = "session"          // *Session
+	KindQueue           Kind = "queue"            // *Queue; the id is "<project>/<queue>"
+	KindQueueItem       Kind = "queue_item"       // *Item; the id is "<project>/<queue>/<task>"
+	KindInput           Kind = "input"            // *Input
+	KindToken           Kind = "token"            // *Token
 	KindSessionTimeline Kind = "session_timeline" // *Entry: the one that the timeline gained; Before is nil
 	KindTaskTimeline    Kind = "task_timeline"    // *Entry: the one that the timeline gained; Before is nil
 )

@@ -2,10 +2,12 @@ package projections
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +16,7 @@ import (
 )
 
 // Format is the version of what Encode writes. A snapshot of another format is not used.
-const Format = 1
+const Format = 2
 
 // header is the first part of an encoded state: everything but the two long lists.
 type header struct {
@@ -24,6 +26,10 @@ type header struct {
 	Projects []*Project
 	Tasks    []*Task
 	Sessions []*Session
+	Queues   []*Queue
+	Items    []*Item
+	Inputs   []*Input
+	Tokens   []*Token
 	Entries  int
 	IDs      int
 }
@@ -35,7 +41,8 @@ type Image struct {
 	ids     []uuid.UUID
 }
 
-// Image takes a picture of a committed state. It costs a pointer for each project, task and session.
+// Image takes a picture of a committed state. It costs a pointer for each project, task,
+// session, queue item and question.
 func (s *State) Image() *Image {
 	if s.under != nil {
 		panic("projections: only a committed state has an image")
@@ -49,6 +56,18 @@ func (s *State) Image() *Image {
 		for _, id := range s.sessionIDs.get(project) {
 			image.header.Sessions = append(image.header.Sessions, s.sessions.get(id))
 		}
+		for q := range s.Queues(project) {
+			image.header.Queues = append(image.header.Queues, q)
+			for _, task := range s.itemTasks.get(queueKey(project, q.Name)) {
+				image.header.Items = append(image.header.Items, s.Item(project, q.Name, task))
+			}
+		}
+		for x := range s.Inputs(project) {
+			image.header.Inputs = append(image.header.Inputs, x)
+		}
+	}
+	for token := range s.Tokens() {
+		image.header.Tokens = append(image.header.Tokens, token)
 	}
 	return image
 }
@@ -126,29 +145,8 @@ func Decode(b []byte) (*State, error) {
 	}
 	s := New()
 	s.head, s.genesis, s.at = h.Head, h.Genesis, h.At.UTC()
-	for _, p := range h.Projects {
-		if p == nil {
-			return nil, errors.New("decode a state: a project is missing")
-		}
-		s.projects.put(p.ID, p)
-		s.projectIDs = append(s.projectIDs, p.ID)
-	}
-	for _, t := range h.Tasks {
-		if t == nil || t.TaskFields == nil {
-			return nil, errors.New("decode a state: a task is missing")
-		}
-		s.tasks.put(t.ID, t)
-		s.taskIDs.put(t.ProjectID, append(s.taskIDs.get(t.ProjectID), t.ID))
-		if t.ParentID != "" {
-			s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
-		}
-	}
-	for _, x := range h.Sessions {
-		if x == nil || x.SessionFields == nil {
-			return nil, errors.New("decode a state: a session is missing")
-		}
-		s.sessions.put(x.ID, x)
-		s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
+	if err := s.restore(&h); err != nil {
+		return nil, fmt.Errorf("decode a state: %w", err)
 	}
 	r := reader{b: b[end+1:]}
 	if h.IDs < 0 || uint64(h.IDs) != h.Head.Sequence || h.IDs > len(r.b)/len(uuid.UUID{}) || h.Entries < 0 {
@@ -166,17 +164,107 @@ func Decode(b []byte) (*State, error) {
 			break
 		}
 		s.entries = append(s.entries, e)
-		if e.SessionID != "" {
-			s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), e))
-		}
-		if e.TaskID != "" {
-			s.taskTimelines.put(e.TaskID, append(s.taskTimelines.get(e.TaskID), e))
-		}
+		s.place(e)
 	}
 	if r.bad || len(r.b) != 0 {
 		return nil, errors.New("decode a state: the timelines are cut or overlong")
 	}
 	return s, nil
+}
+
+// restore puts in place what the header holds, and what follows from it.
+func (s *State) restore(h *header) error {
+	for _, p := range h.Projects {
+		if p == nil {
+			return errors.New("a project is missing")
+		}
+		s.projects.put(p.ID, p)
+		s.projectIDs = append(s.projectIDs, p.ID)
+	}
+	for _, t := range h.Tasks {
+		if t == nil || t.TaskFields == nil {
+			return errors.New("a task is missing")
+		}
+		s.tasks.put(t.ID, t)
+		s.taskIDs.put(t.ProjectID, append(s.taskIDs.get(t.ProjectID), t.ID))
+		if t.ParentID != "" {
+			s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
+		}
+		s.dependOn(t.ID, t.Dependencies)
+		for _, said := range t.Says {
+			s.spokeOf.put(said.SessionID, append(s.spokeOf.get(said.SessionID), t.ID))
+		}
+	}
+	for _, x := range h.Sessions {
+		if x == nil || x.SessionFields == nil {
+			return errors.New("a session is missing")
+		}
+		s.sessions.put(x.ID, x)
+		s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
+		if x.Deadline > 0 {
+			s.timed = append(s.timed, x.ID)
+		}
+	}
+	return errors.Join(s.restoreQueues(h), s.restoreInputs(h), s.restoreTokens(h))
+}
+
+func (s *State) restoreQueues(h *header) error {
+	for _, q := range h.Queues {
+		if q == nil {
+			return errors.New("a queue is missing")
+		}
+		s.addQueue(q)
+	}
+	for _, item := range h.Items {
+		if item == nil || s.Queue(item.ProjectID, item.Queue) == nil {
+			return errors.New("a queue's item is missing, or its queue")
+		}
+		key, id := queueKey(item.ProjectID, item.Queue), itemKey(item.ProjectID, item.Queue, item.TaskID)
+		s.items.put(id, item)
+		s.itemTasks.put(key, append(s.itemTasks.get(key), item.TaskID))
+		s.itemsOf.put(item.TaskID, append(s.itemsOf.get(item.TaskID), id))
+		switch item.Status {
+		case events.ItemQueued:
+			s.lineUp(key, item)
+		case events.ItemProcessing:
+			s.inHand = s.inHand.with(item.Started, id)
+		case events.ItemCompleted, events.ItemFailed, events.ItemSkipped, events.ItemQuarantined:
+		}
+	}
+	return nil
+}
+
+func (s *State) restoreInputs(h *header) error {
+	var undelivered []*Input
+	for _, x := range h.Inputs {
+		if x == nil {
+			return errors.New("a question is missing")
+		}
+		s.inputs.put(x.ID, x)
+		s.inputIDs.put(x.ProjectID, append(s.inputIDs.get(x.ProjectID), x.ID))
+		switch {
+		case x.AnsweredAt == 0:
+			s.unanswered.put(x.ProjectID, append(s.unanswered.get(x.ProjectID), x.ID))
+		case x.DeliveredAt == 0:
+			undelivered = append(undelivered, x)
+		}
+	}
+	slices.SortStableFunc(undelivered, func(a, b *Input) int { return cmp.Compare(a.AnsweredSequence, b.AnsweredSequence) })
+	for _, x := range undelivered {
+		s.undelivered.put(x.SessionID, append(s.undelivered.get(x.SessionID), x.ID))
+	}
+	return nil
+}
+
+func (s *State) restoreTokens(h *header) error {
+	for _, token := range h.Tokens {
+		if token == nil {
+			return errors.New("a token is missing")
+		}
+		s.tokens.put(token.Name, token)
+		s.tokenNames = append(s.tokenNames, token.Name)
+	}
+	return nil
 }
 
 type reader struct {

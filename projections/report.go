@@ -12,13 +12,13 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 			return missing("task", id)
 		}
 	}
+	if d.InputID != "" && s.Input(d.InputID) != nil {
+		return exists("question", d.InputID)
+	}
 	says := d.Kind.SessionStatus()
 	for _, id := range d.TaskIDs {
 		if !d.Late {
-			s.changeTask(id, func(t *Task) {
-				t.say(d.SessionID, says, f.at)
-				t.UpdatedAt = f.at
-			})
+			s.say(f, id, d.SessionID, says)
 		}
 		s.noteReport(f, d, id)
 	}
@@ -27,6 +27,9 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 	}
 	if d.SessionCompleted {
 		s.completeSession(f, d.SessionID)
+	}
+	if d.InputID != "" {
+		s.inputOpened(f, d)
 	}
 	return nil
 }

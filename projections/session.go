@@ -17,7 +17,12 @@ type Session struct {
 	LastActivity int64
 	CompletedAt  int64
 	EndedAt      int64
-	Deleted      bool
+	// LostAt is when it was marked lost, 0 while it is heard; Losses counts how often it was.
+	LostAt int64
+	Losses int
+	// Hand is the item of a queue that it holds, or held last.
+	Hand    *Hand `json:",omitempty"`
+	Deleted bool
 }
 
 // SessionFields are what a session's creation and its updates gave. Immutable.
@@ -44,10 +49,14 @@ type SessionFields struct {
 	ManifestDigest string
 	// Generation goes into the session's secret: raising it revokes the secret.
 	Generation int
-	// Cause is the event that made it, Correlation the first of that chain of causes.
-	Cause, Correlation string
-	StartedAt          int64
-	EndReason          string
+	// Cause is the event that made it, Gone the one that ended it, or that marked it lost.
+	Cause, Gone Cause
+	StartedAt   int64
+	// Deadline is when it is ended as failed, 0 for never.
+	Deadline  int64
+	EndReason string
+	// Queue is the queue that it pulls from, "" if it has none.
+	Queue string
 }
 
 // Source gives the source of the events that the session causes.
@@ -71,6 +80,9 @@ func (s *State) Session(id string) *Session {
 	}
 	return nil
 }
+
+// SessionEver gives the session, also a deleted one, or nil when there never was one.
+func (s *State) SessionEver(id string) *Session { return s.sessions.get(id) }
 
 // SessionProject gives the project of a session, also of a deleted one, and "" when there never was such a session.
 func (s *State) SessionProject(id string) string {
@@ -104,6 +116,19 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 	edit(&after)
 	s.changes = append(s.changes, Change{KindSession, id, before, &after})
 	s.sessions.put(id, &after)
+	if s.trusting > 0 && before.Ended() != after.Ended() {
+		for _, task := range s.spokeOf.get(id) {
+			s.recheckDependents(task)
+		}
+	}
+}
+
+// gone remembers what ended a session, or marked it lost.
+func (s *State) gone(f fact, id string, edit func(*Session)) {
+	s.changeSession(id, func(x *Session) {
+		x.ownFields().Gone = f.cause()
+		edit(x)
+	})
 }
 
 // heard moves the activity of the session that the event comes from, and of the one that it happened to.
@@ -119,6 +144,9 @@ func (s *State) heard(e *events.Event) {
 				}
 			}
 		})
+	}
+	if _, lost := e.Data.(*events.SessionLost); lost {
+		return
 	}
 	if kind, id := e.Data.Aggregate(); kind == events.AggregateSession && id != author {
 		if x := s.Session(id); x != nil && x.LastActivity != at {
@@ -142,21 +170,20 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 	}
 	x.LastActivity = f.at
 	x.ProjectID, x.StartedAt, x.Generation = f.Project, f.at, 1
-	x.Cause = f.ID.String()
-	x.Correlation = f.CorrelationID
-	if x.Correlation == "" {
-		x.Correlation = x.Cause
-	}
+	x.Cause = f.cause()
 	s.changes = append(s.changes, Change{KindSession, x.ID, (*Session)(nil), x})
 	s.sessions.put(x.ID, x)
 	s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
+	if x.Deadline > 0 {
+		s.timed = append(s.timed, x.ID)
+	}
 	s.changeProject(x.ProjectID, func(p *Project) { p.Sessions++ })
 	s.note(f, Entry{Type: "session_started", SessionID: x.ID, Message: "Session created"})
 	for _, id := range x.TaskIDs {
 		s.changeTask(id, func(t *Task) {
 			t.addSession(x.ID)
 			if slices.Contains(started, id) {
-				t.moveTo(events.TaskInProgress, f.at)
+				t.moveTo(f, events.TaskInProgress)
 			}
 		})
 		s.note(f, Entry{Type: "task_started", SessionID: x.ID, TaskID: id, Message: "Started working on task"})
@@ -165,11 +192,39 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 }
 
 func (s *State) sessionSpawned(f fact, d *events.SessionSpawned) error {
-	return s.admit(f, &Session{Status: events.SessionSpawning, SessionFields: &SessionFields{
+	var deadline int64
+	if d.Timeout > 0 {
+		deadline = f.at + d.Timeout
+	}
+	own := d.Queue == d.SessionID
+	switch {
+	case d.Queue == "":
+	case own && s.Queue(f.Project, d.Queue) != nil:
+		return exists("queue", d.Queue)
+	case !own && s.Queue(f.Project, d.Queue) == nil:
+		return missing("queue", d.Queue)
+	}
+	if err := s.checkPush(f.Project, d.Queue, d.Queued); err != nil {
+		return err
+	}
+	err := s.admit(f, &Session{Status: events.SessionSpawning, SessionFields: &SessionFields{
 		ID: d.SessionID, Name: d.Name, Role: d.Role, Strategy: d.Strategy, TaskIDs: d.TaskIDs,
 		Permissions: &d.Permissions, SpawnedBy: d.SpawnedBy, Spawned: true, Model: d.Model, Agent: d.Agent, Skills: d.Skills,
-		Context: d.Context, ManifestDigest: d.ManifestDigest,
+		Context: d.Context, ManifestDigest: d.ManifestDigest, Queue: d.Queue, Deadline: deadline,
 	}}, d.Started)
+	if err != nil || d.Queue == "" {
+		return err
+	}
+	if own {
+		s.addQueue(&Queue{
+			ProjectID: f.Project, Name: d.Queue, SessionID: d.SessionID, MaxAttempts: events.DefaultMaxAttempts,
+			CreatedAt: f.at, UpdatedAt: f.at, CreatedBy: f.Source,
+		})
+	}
+	for _, id := range d.Queued {
+		s.push(f, queueKey(f.Project, d.Queue), id)
+	}
+	return nil
 }
 
 func (s *State) sessionRegistered(f fact, d *events.SessionRegistered) error {
@@ -236,14 +291,11 @@ func (s *State) sessionKilled(f fact, d *events.SessionKilled) error {
 	if s.Session(d.SessionID) == nil {
 		return missing("session", d.SessionID)
 	}
-	s.changeSession(d.SessionID, func(x *Session) {
-		x.ownFields().EndReason = d.Reason
+	s.gone(f, d.SessionID, func(x *Session) {
+		x.EndReason = d.Reason
 		x.Status, x.EndedAt, x.CompletedAt, x.LastActivity = d.Status, f.at, f.at, f.at
 	})
-	message := "Session " + string(d.Status)
-	if d.Reason != "" {
-		message += ": " + d.Reason
-	}
+	message := withReason("Session "+string(d.Status), d.Reason)
 	s.note(f, Entry{Type: "session_" + string(d.Status), SessionID: d.SessionID, Message: message})
 	return nil
 }
@@ -253,7 +305,7 @@ func (s *State) sessionDeleted(f fact, d *events.SessionDeleted) error {
 	if x == nil {
 		return missing("session", d.SessionID)
 	}
-	s.changeSession(d.SessionID, func(x *Session) {
+	s.gone(f, d.SessionID, func(x *Session) {
 		x.Deleted, x.LastActivity = true, f.at
 		if x.EndedAt == 0 {
 			x.EndedAt = f.at

@@ -14,14 +14,8 @@ import (
 type State struct {
 	under *State
 
-	head    events.Head
-	genesis events.Hash
-	at      time.Time
-
 	accepted map[uuid.UUID]uint64
-	ids      []uuid.UUID
 
-	projectIDs []string
 	projects   table[*Project]
 	tasks      table[*Task]
 	taskIDs    table[[]string] // by project, in order of creation
@@ -29,11 +23,44 @@ type State struct {
 	sessions   table[*Session]
 	sessionIDs table[[]string] // by project, in order of creation
 
-	entries          []*Entry
+	queues      table[*Queue]
+	queueNames  table[[]string] // by project, in order of creation
+	items       table[*Item]
+	itemTasks   table[[]string] // by queue, in order of the first push
+	itemsOf     table[[]string] // by task: keys of its items
+	ready       table[line]     // by queue: what may be started
+	waiting     table[line]     // by queue: what waits for something
+	dependents  table[[]string] // by task: the tasks that may wait for it
+	spokeOf     table[[]string] // by session: the tasks that it said something of
+	inputs      table[*Input]
+	inputIDs    table[[]string] // by project, in the order in which they were asked
+	unanswered  table[[]string] // by project, in the order in which they were asked
+	undelivered table[[]string] // by session, in the order of the answers
+	tokens      table[*Token]
+
 	sessionTimelines table[Timeline]
 	taskTimelines    table[Timeline]
+	late             table[Timeline] // by project: reports that came after their session's end
 
 	changes []Change
+
+	layers []layer // every table of the above
+	loose
+}
+
+// loose is what a state holds outside its tables; an overlay begins with a copy of it, and hands its own down.
+type loose struct {
+	head    events.Head
+	genesis events.Hash
+	at      time.Time
+
+	ids        []uuid.UUID
+	projectIDs []string
+	inHand     line // of all queues, by the sequence of the start
+	trusting   int  // queues that trust reports
+	tokenNames []string
+	timed      []string // sessions with a deadline, in order of creation
+	entries    []*Entry
 }
 
 // New gives the state of the empty log.
@@ -46,71 +73,46 @@ func (s *State) Overlay() *State {
 		panic("projections: an overlay has no overlay")
 	}
 	o := build(s)
-	o.follow()
+	o.loose = s.loose
 	return o
 }
 
 func build(under *State) *State {
 	s := &State{under: under, accepted: make(map[uuid.UUID]uint64)}
-	if under == nil {
-		s.projects = newTable[*Project](nil)
-		s.tasks = newTable[*Task](nil)
-		s.taskIDs = newTable[[]string](nil)
-		s.children = newTable[[]string](nil)
-		s.sessions = newTable[*Session](nil)
-		s.sessionIDs = newTable[[]string](nil)
-		s.sessionTimelines = newTable[Timeline](nil)
-		s.taskTimelines = newTable[Timeline](nil)
-		return s
+	s.layers = []layer{
+		&s.projects, &s.tasks, &s.taskIDs, &s.children, &s.sessions, &s.sessionIDs, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
+		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,
+		&s.tokens, &s.sessionTimelines, &s.taskTimelines, &s.late,
 	}
-	s.projects = newTable(&under.projects)
-	s.tasks = newTable(&under.tasks)
-	s.taskIDs = newTable(&under.taskIDs)
-	s.children = newTable(&under.children)
-	s.sessions = newTable(&under.sessions)
-	s.sessionIDs = newTable(&under.sessionIDs)
-	s.sessionTimelines = newTable(&under.sessionTimelines)
-	s.taskTimelines = newTable(&under.taskTimelines)
+	for i, layer := range s.layers {
+		if under == nil {
+			layer.open(nil)
+		} else {
+			layer.open(under.layers[i])
+		}
+	}
 	return s
-}
-
-// follow makes the overlay begin where the state under it stands.
-func (s *State) follow() {
-	s.head, s.genesis, s.at = s.under.head, s.under.genesis, s.under.at
-	s.ids, s.projectIDs, s.entries = s.under.ids, s.under.projectIDs, s.under.entries
 }
 
 // Commit moves everything the overlay holds into the state under it and leaves the overlay empty, ready for more.
 func (s *State) Commit() {
-	under := s.under
 	for id, sequence := range s.accepted {
-		under.accepted[id] = sequence
+		s.under.accepted[id] = sequence
 	}
 	clear(s.accepted)
-	s.projects.settle()
-	s.tasks.settle()
-	s.taskIDs.settle()
-	s.children.settle()
-	s.sessions.settle()
-	s.sessionIDs.settle()
-	s.sessionTimelines.settle()
-	s.taskTimelines.settle()
-	under.head, under.genesis, under.at = s.head, s.genesis, s.at
-	under.ids, under.projectIDs, under.entries = s.ids, s.projectIDs, s.entries
+	for _, layer := range s.layers {
+		layer.settle()
+	}
+	s.under.loose = s.loose
 }
 
 // Drop forgets everything the overlay holds and leaves it where the state under it stands.
 func (s *State) Drop() {
 	clear(s.accepted)
-	clear(s.projects.rows)
-	clear(s.tasks.rows)
-	clear(s.taskIDs.rows)
-	clear(s.children.rows)
-	clear(s.sessions.rows)
-	clear(s.sessionIDs.rows)
-	clear(s.sessionTimelines.rows)
-	clear(s.taskTimelines.rows)
-	s.follow()
+	for _, layer := range s.layers {
+		layer.drop()
+	}
+	s.loose = s.under.loose
 }
 
 // Head gives the sequence of the last event applied and the chain's hash behind it.
@@ -209,6 +211,38 @@ func (s *State) fold(sequence uint64, e *events.Event) error {
 		return s.sessionTaskLinked(f, d)
 	case *events.SessionTaskUnlinked:
 		return s.sessionTaskUnlinked(f, d)
+	case *events.SessionLost:
+		return s.sessionLost(f, d)
+	case *events.SessionRecovered:
+		return s.sessionRecovered(f, d)
+	case *events.SessionTimedOut:
+		return s.sessionTimedOut(f, d)
+	case *events.QueueCreated:
+		return s.queueCreated(f, d)
+	case *events.QueueItemPushed:
+		return s.itemPushed(f, d)
+	case *events.QueueItemStarted:
+		return s.itemStarted(f, d)
+	case *events.QueueItemCompleted:
+		return s.itemCompleted(f, d)
+	case *events.QueueItemFailed:
+		return s.itemFailed(f, d)
+	case *events.QueueItemSkipped:
+		return s.itemSkipped(f, d)
+	case *events.QueueItemRequeued:
+		return s.itemRequeued(f, d)
+	case *events.QueueItemReturned:
+		return s.itemReturned(f, d)
+	case *events.QueueItemQuarantined:
+		return s.itemQuarantined(f, d)
+	case *events.InputAnswered:
+		return s.inputAnswered(f, d)
+	case *events.InputDelivered:
+		return s.inputDelivered(f, d)
+	case *events.TokenCreated:
+		return s.tokenCreated(f, d)
+	case *events.TokenRevoked:
+		return s.tokenRevoked(f, d)
 	}
 	return &events.UnknownTypeError{Type: e.Data.EventType()}
 }

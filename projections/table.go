@@ -6,8 +6,20 @@ type table[V any] struct {
 	rows  map[string]V
 }
 
-func newTable[V any](under *table[V]) table[V] {
-	return table[V]{under: under, rows: make(map[string]V)}
+// layer is a table of any values, as a state's overlay handles it.
+type layer interface {
+	// open makes an empty table, over another of the same values if under is not nil.
+	open(under layer)
+	// settle moves an overlay's rows down into the table under it, drop forgets them.
+	settle()
+	drop()
+}
+
+func (t *table[V]) open(under layer) {
+	t.rows = make(map[string]V)
+	if under, ok := under.(*table[V]); ok {
+		t.under = under
+	}
 }
 
 func (t *table[V]) get(id string) V {
@@ -20,10 +32,14 @@ func (t *table[V]) get(id string) V {
 
 func (t *table[V]) put(id string, value V) { t.rows[id] = value }
 
-// settle moves an overlay's rows down into the table under it.
 func (t *table[V]) settle() {
+	if len(t.rows) == 0 {
+		return
+	}
 	for id, value := range t.rows {
 		t.under.rows[id] = value
 	}
 	clear(t.rows)
 }
+
+func (t *table[V]) drop() { clear(t.rows) }

@@ -14,6 +14,9 @@ type Task struct {
 	*TaskFields
 	// Status is the authoritative one: only a user or an orchestrator moves it.
 	Status events.TaskStatus
+	// StatusSequence is the event that last moved Status, StatusAt its time; 0 until one does.
+	StatusSequence uint64
+	StatusAt       int64
 	// Says holds what each of its sessions last said of it, oldest first.
 	Says []Said
 	// SessionIDs are the sessions that have or had it.
@@ -50,6 +53,8 @@ type Said struct {
 	SessionID string                   `json:"sessionId"`
 	Status    events.TaskSessionStatus `json:"status"`
 	At        int64                    `json:"at"`
+	// Sequence is the event that said so.
+	Sequence uint64 `json:"sequence"`
 }
 
 // Task gives the task, or nil when there is none or it was deleted.
@@ -156,16 +161,23 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	edit(&after)
 	s.changes = append(s.changes, Change{KindTask, id, before, &after})
 	s.tasks.put(id, &after)
+	moved := before.Status != after.Status || before.Deleted != after.Deleted
+	if moved || before.TaskFields != after.TaskFields {
+		s.recheck(id)
+	}
+	if moved || s.trusting > 0 {
+		s.recheckDependents(id)
+	}
 }
 
 // moveTo moves the status; the first move to in_progress and to completed is remembered for good.
-func (t *Task) moveTo(status events.TaskStatus, at int64) {
-	t.Status, t.UpdatedAt = status, at
+func (t *Task) moveTo(f fact, status events.TaskStatus) {
+	t.Status, t.UpdatedAt, t.StatusSequence, t.StatusAt = status, f.at, f.sequence, f.at
 	if status == events.TaskInProgress && t.StartedAt == 0 {
-		t.StartedAt = at
+		t.StartedAt = f.at
 	}
 	if status == events.TaskCompleted && t.CompletedAt == 0 {
-		t.CompletedAt = at
+		t.CompletedAt = f.at
 	}
 }
 
@@ -175,15 +187,31 @@ func (t *Task) addSession(id string) {
 	}
 }
 
-// say puts a session's word last, in place of its former one.
-func (t *Task) say(session string, status events.TaskSessionStatus, at int64) {
-	says := make([]Said, 0, len(t.Says)+1)
-	for _, said := range t.Says {
-		if said.SessionID != session {
+// say puts a session's word on a task last, in place of its former one.
+func (s *State) say(f fact, task, session string, status events.TaskSessionStatus) {
+	first := true
+	s.changeTask(task, func(t *Task) {
+		says := make([]Said, 0, len(t.Says)+1)
+		for _, said := range t.Says {
+			if said.SessionID == session {
+				first = false
+				continue
+			}
 			says = append(says, said)
 		}
+		t.Says, t.UpdatedAt = append(says, Said{session, status, f.at, f.sequence}), f.at
+	})
+	if first {
+		s.spokeOf.put(session, append(s.spokeOf.get(session), task))
 	}
-	t.Says = append(says, Said{session, status, at})
+}
+
+// unsay takes back what a session said of a task.
+func (s *State) unsay(f fact, task, session string) {
+	s.changeTask(task, func(t *Task) {
+		t.Says = slices.DeleteFunc(slices.Clone(t.Says), func(said Said) bool { return said.SessionID == session })
+		t.UpdatedAt = f.at
+	})
 }
 
 func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
@@ -208,6 +236,7 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 	if t.ParentID != "" {
 		s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
 	}
+	s.dependOn(t.ID, t.Dependencies)
 	s.changeProject(f.Project, func(p *Project) { p.Tasks++ })
 	s.note(f, Entry{Type: "task_created", TaskID: t.ID, SessionID: f.author(), Message: t.Title})
 	return nil
@@ -234,9 +263,12 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 		t.Blobs = mergeBlobs(t.Blobs, d.Blobs, "description", d.Description != nil)
 		t.UpdatedAt = f.at
 		if d.Status != nil {
-			t.moveTo(d.Status.To, f.at)
+			t.moveTo(f, d.Status.To)
 		}
 	})
+	if d.Dependencies != nil {
+		s.dependOn(d.TaskID, *d.Dependencies)
+	}
 	if fields := updatedFields(d); fields != "" {
 		s.note(f, Entry{Type: "task_updated", TaskID: d.TaskID, Message: fields})
 	}
@@ -252,7 +284,7 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 		return missing("task", d.TaskID)
 	}
 	s.changeTask(d.TaskID, func(t *Task) {
-		t.moveTo(d.To, f.at)
+		t.moveTo(f, d.To)
 		if d.To == events.TaskInProgress {
 			t.Says = slices.DeleteFunc(slices.Clone(t.Says), func(said Said) bool { return said.Status == events.SaysCompleted })
 		}
@@ -266,10 +298,7 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 
 // noteStatus shows a move of a task's status on the task, and on the session of the orchestrator that made it.
 func (s *State) noteStatus(f fact, task string, to events.TaskStatus, reason string) {
-	message := "Status changed to " + string(to)
-	if reason != "" {
-		message += ": " + reason
-	}
+	message := withReason("Status changed to "+string(to), reason)
 	s.note(f, Entry{Type: "task_status_changed", TaskID: task, SessionID: f.author(), Message: message})
 }
 
@@ -284,6 +313,7 @@ func (s *State) taskDeleted(f fact, d *events.TaskDeleted) error {
 			continue
 		}
 		s.changeTask(id, func(t *Task) { t.Deleted, t.UpdatedAt = true, f.at })
+		s.dropItems(f, id)
 		gone++
 	}
 	s.changeProject(project, func(p *Project) { p.Tasks -= gone })

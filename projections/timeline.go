@@ -61,14 +61,42 @@ func (s *State) note(f fact, e Entry) {
 		e.Index = s.entries[n-1].Index + 1
 	}
 	s.entries = append(s.entries, &e)
+	s.place(&e)
 	if e.SessionID != "" {
-		s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), &e))
 		s.changes = append(s.changes, Change{KindSessionTimeline, e.SessionID, nil, &e})
 	}
 	if e.TaskID != "" {
-		s.taskTimelines.put(e.TaskID, append(s.taskTimelines.get(e.TaskID), &e))
 		s.changes = append(s.changes, Change{KindTaskTimeline, e.TaskID, nil, &e})
 	}
+}
+
+// place puts an entry at the end of the timelines that it stands on.
+func (s *State) place(e *Entry) {
+	if e.SessionID != "" {
+		s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), e))
+	}
+	if e.TaskID != "" {
+		s.taskTimelines.put(e.TaskID, append(s.taskTimelines.get(e.TaskID), e))
+	}
+	if e.Late {
+		project := s.SessionProject(e.SessionID)
+		s.late.put(project, append(s.late.get(project), e))
+	}
+}
+
+// Cause names an event in a chain of causes.
+type Cause struct {
+	// Event is its id, First that of the first event of the chain.
+	Event, First string
+}
+
+// cause gives the event as the cause of others.
+func (f fact) cause() Cause {
+	id := f.ID.String()
+	if f.CorrelationID != "" {
+		return Cause{id, f.CorrelationID}
+	}
+	return Cause{id, id}
 }
 
 // author gives the session that an event comes from, or "" if it does not come from one.

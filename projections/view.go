@@ -60,8 +60,17 @@ type TaskView struct {
 	UnmetDependencies  []string                 `json:"unmetDependencies,omitempty"`
 	ActiveSessionID    string                   `json:"activeSessionId,omitempty"`
 	CreatedBy          string                   `json:"createdBy"`
-	Metadata           json.RawMessage          `json:"metadata,omitempty"`
-	Blobs              events.Blobs             `json:"blobs,omitempty"`
+	// Queues are the queues that it stands in.
+	Queues   []TaskInQueue   `json:"queues,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	Blobs    events.Blobs    `json:"blobs,omitempty"`
+}
+
+// TaskInQueue shows a task's place in a queue.
+type TaskInQueue struct {
+	Queue     string                 `json:"queue"`
+	Status    events.QueueItemStatus `json:"status"`
+	SessionID string                 `json:"sessionId,omitempty"`
 }
 
 // TaskView shows a task of the state.
@@ -74,8 +83,17 @@ func (s *State) TaskView(t *Task) TaskView {
 		SessionIDs: list(t.SessionIDs), SkillIDs: list(t.SkillIDs), AgentIDs: list(t.AgentIDs), Dependencies: list(t.Dependencies),
 		SessionStatus: says, SaidBy: by, Says: t.Says, Model: t.Model, AcceptanceCriteria: list(t.AcceptanceCriteria),
 		UnmetDependencies: s.UnmetDependencies(t), ActiveSessionID: s.ActiveSession(t), CreatedBy: t.CreatedBy,
-		Metadata: t.Metadata, Blobs: t.Blobs,
+		Queues: s.inQueues(t.ID), Metadata: t.Metadata, Blobs: t.Blobs,
 	}
+}
+
+func (s *State) inQueues(task string) []TaskInQueue {
+	var places []TaskInQueue
+	for _, key := range s.itemsOf.get(task) {
+		item := s.items.get(key)
+		places = append(places, TaskInQueue{item.Queue, item.Status, item.SessionID})
+	}
+	return places
 }
 
 // TaskTree shows a task with everything below it.
@@ -156,27 +174,34 @@ func (t Timeline) Views(limit int, keep func(*Entry) bool) []EntryView {
 
 // SessionView shows a session. Timeline and Events are nil unless asked for.
 type SessionView struct {
-	ID             string               `json:"id"`
-	ProjectID      string               `json:"projectId"`
-	TaskIDs        []string             `json:"taskIds"`
-	Name           string               `json:"name"`
-	Role           events.Role          `json:"role"`
-	Env            map[string]string    `json:"env"`
-	Strategy       events.Strategy      `json:"strategy"`
-	Status         events.SessionStatus `json:"status"`
-	StartedAt      int64                `json:"startedAt"`
-	LastActivity   int64                `json:"lastActivity"`
-	CompletedAt    *int64               `json:"completedAt"`
-	EndedAt        *int64               `json:"endedAt,omitempty"`
-	EndReason      string               `json:"endReason,omitempty"`
-	SpawnedBy      string               `json:"spawnedBy,omitempty"`
-	Permissions    *events.Permissions  `json:"permissions,omitempty"`
-	Model          string               `json:"model,omitempty"`
-	Agent          string               `json:"agent,omitempty"`
-	AgentID        string               `json:"agentId,omitempty"`
-	Skills         []string             `json:"skills,omitempty"`
-	ManifestDigest string               `json:"manifestDigest,omitempty"`
-	Metadata       json.RawMessage      `json:"metadata,omitempty"`
+	ID           string               `json:"id"`
+	ProjectID    string               `json:"projectId"`
+	TaskIDs      []string             `json:"taskIds"`
+	Name         string               `json:"name"`
+	Role         events.Role          `json:"role"`
+	Env          map[string]string    `json:"env"`
+	Strategy     events.Strategy      `json:"strategy"`
+	Status       events.SessionStatus `json:"status"`
+	StartedAt    int64                `json:"startedAt"`
+	LastActivity int64                `json:"lastActivity"`
+	CompletedAt  *int64               `json:"completedAt"`
+	EndedAt      *int64               `json:"endedAt,omitempty"`
+	EndReason    string               `json:"endReason,omitempty"`
+	// LostAt is when it was marked lost, absent while it is heard.
+	LostAt *int64 `json:"lostAt,omitempty"`
+	// Deadline is when it is ended as failed.
+	Deadline *int64 `json:"deadline,omitempty"`
+	// Queue is what it pulls from, Item the task of it that it has in hand.
+	Queue          string              `json:"queue,omitempty"`
+	Item           string              `json:"item,omitempty"`
+	SpawnedBy      string              `json:"spawnedBy,omitempty"`
+	Permissions    *events.Permissions `json:"permissions,omitempty"`
+	Model          string              `json:"model,omitempty"`
+	Agent          string              `json:"agent,omitempty"`
+	AgentID        string              `json:"agentId,omitempty"`
+	Skills         []string            `json:"skills,omitempty"`
+	ManifestDigest string              `json:"manifestDigest,omitempty"`
+	Metadata       json.RawMessage     `json:"metadata,omitempty"`
 }
 
 // View shows the session without its timeline.
@@ -185,7 +210,12 @@ func (x *Session) View() SessionView {
 	if env == nil {
 		env = map[string]string{}
 	}
+	item := ""
+	if x.Hand != nil && x.Hand.Held {
+		item = x.Hand.TaskID
+	}
 	return SessionView{
+		LostAt: orNull(x.LostAt), Deadline: orNull(x.Deadline), Queue: x.Queue, Item: item,
 		ID: x.ID, ProjectID: x.ProjectID, TaskIDs: list(x.TaskIDs), Name: x.Name, Role: x.Role, Env: env, Strategy: x.Strategy,
 		Status: x.Status, StartedAt: x.StartedAt, LastActivity: x.LastActivity, CompletedAt: orNull(x.CompletedAt),
 		EndedAt: orNull(x.EndedAt), EndReason: x.EndReason, SpawnedBy: x.SpawnedBy, Permissions: x.Permissions, Model: x.Model,
@@ -201,13 +231,19 @@ type ProjectStatus struct {
 	// Unconfirmed are the tasks that an agent says are done and nobody has confirmed.
 	Unconfirmed []string                     `json:"unconfirmed"`
 	Sessions    map[events.SessionStatus]int `json:"sessions"`
+	// Lost are the sessions that nothing is heard of.
+	Lost   []string    `json:"lost"`
+	Queues []QueueView `json:"queues"`
+	// Inbox counts what needs a person.
+	Inbox int `json:"inbox"`
 }
 
 // ProjectStatus shows how a project stands.
 func (s *State) ProjectStatus(p *Project) ProjectStatus {
 	status := ProjectStatus{
 		Project: p.View(), Tasks: map[events.TaskStatus]int{}, Says: map[events.TaskSessionStatus]int{},
-		Unconfirmed: []string{}, Sessions: map[events.SessionStatus]int{},
+		Unconfirmed: []string{}, Sessions: map[events.SessionStatus]int{}, Lost: []string{}, Queues: []QueueView{},
+		Inbox: len(s.Inbox(p.ID, nil)),
 	}
 	for t := range s.Tasks(p.ID) {
 		status.Tasks[t.Status]++
@@ -221,6 +257,12 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 	}
 	for x := range s.Sessions(p.ID) {
 		status.Sessions[x.Status]++
+		if x.Lost() && !x.Ended() {
+			status.Lost = append(status.Lost, x.ID)
+		}
+	}
+	for q := range s.Queues(p.ID) {
+		status.Queues = append(status.Queues, s.QueueView(q))
 	}
 	return status
 }

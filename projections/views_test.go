@@ -256,14 +256,14 @@ func TestSession(t *testing.T) {
 	}
 	e := full.event(New())
 	x := stateOf(t, spawned...).Session("w")
-	if x.Source() != worker || x.Generation != 1 || !x.Spawned || x.Cause == "" || x.Correlation != x.Cause || string(x.Context) != `{"a":1}` {
+	if x.Source() != worker || x.Generation != 1 || !x.Spawned || x.Cause.Event == "" || x.Cause.First != x.Cause.Event || string(x.Context) != `{"a":1}` {
 		t.Errorf("%+v", *x.SessionFields)
 	}
 	e.CorrelationID = "first"
 	fresh := stateOf(t, project(), task("t1"))
 	e.PrevHash, e.ID, e.Time = fresh.Head().Hash, events.ID("a", "", "", "b"), fresh.At()
 	read, body := stored(t, e)
-	if _, err := fresh.Apply(3, read, events.BodyHash(body)); err != nil || fresh.Session("w").Correlation != "first" {
+	if _, err := fresh.Apply(3, read, events.BodyHash(body)); err != nil || fresh.Session("w").Cause.First != "first" {
 		t.Errorf("the chain of causes goes on: %v, %+v", err, fresh.Session("w"))
 	}
 }

@@ -1,0 +1,125 @@
+package commands
+
+import (
+	"context"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// Key names something that a caller may wait for a change of: a queue ("<project>/<queue>"), a question, a token or a session,
+// by the kinds of [projections.Change]. Of a session only its end, its loss and the revocation of its secret count.
+type Key struct {
+	Kind projections.Kind
+	ID   string
+}
+
+// waiter is one call of Await.
+type waiter struct {
+	changed chan struct{}
+	woken   bool
+}
+
+// Await returns when a condition holds on the committed state, or with ctx's error. It looks at first, and then whenever one of
+// the keys has changed: nobody polls.
+func (h *Handler) Await(ctx context.Context, holds func(*projections.State) bool, keys ...Key) error {
+	for {
+		w := h.waitFor(holds, keys)
+		if w == nil {
+			return nil
+		}
+		select {
+		case <-w.changed:
+		case <-ctx.Done():
+		}
+		h.forget(w, keys)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// waitFor gives nil if the condition holds, or what is woken when one of the keys changes.
+func (h *Handler) waitFor(holds func(*projections.State) bool, keys []Key) *waiter {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if holds(h.committed) {
+		return nil
+	}
+	w := &waiter{changed: make(chan struct{})}
+	for _, key := range keys {
+		if h.waiters[key] == nil {
+			if h.waiters == nil {
+				h.waiters = map[Key]map[*waiter]struct{}{}
+			}
+			h.waiters[key] = map[*waiter]struct{}{}
+		}
+		h.waiters[key][w] = struct{}{}
+	}
+	return w
+}
+
+func (h *Handler) forget(w *waiter, keys []Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, key := range keys {
+		delete(h.waiters[key], w)
+		if len(h.waiters[key]) == 0 {
+			delete(h.waiters, key)
+		}
+	}
+}
+
+// touch remembers, until the commit, what an event changed that somebody may wait for.
+func (h *Handler) touch(data events.Data, changes []projections.Change) {
+	for _, change := range changes {
+		switch change.Kind {
+		case projections.KindQueue, projections.KindInput, projections.KindToken:
+			h.touchKey(Key{change.Kind, change.ID})
+		case projections.KindProject, projections.KindTask, projections.KindSession, projections.KindQueueItem,
+			projections.KindSessionTimeline, projections.KindTaskTimeline:
+		}
+	}
+	switch d := data.(type) {
+	case *events.SessionKilled:
+		h.touchSession(d.SessionID)
+	case *events.SessionDeleted:
+		h.touchSession(d.SessionID)
+	case *events.SessionLost:
+		h.touchSession(d.SessionID)
+	case *events.SessionTimedOut:
+		h.touchSession(d.SessionID)
+	case *events.TokenRevoked:
+		if d.SessionID != "" {
+			h.touchSession(d.SessionID)
+		}
+	}
+}
+
+func (h *Handler) touchSession(id string) { h.touchKey(Key{projections.KindSession, id}) }
+
+func (h *Handler) touchKey(key Key) {
+	if h.touched == nil {
+		h.touched = map[Key]struct{}{}
+	}
+	h.touched[key] = struct{}{}
+}
+
+// wakeTouched wakes who waits for what the commit changed; mu is held.
+func (h *Handler) wakeTouched() {
+	for key := range h.touched {
+		for w := range h.waiters[key] {
+			if !w.woken {
+				w.woken = true
+				close(w.changed)
+			}
+		}
+		if key.Kind == projections.KindSession {
+			select {
+			case h.gone <- struct{}{}:
+			default:
+			}
+		}
+	}
+	clear(h.touched)
+}

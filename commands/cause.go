@@ -1,0 +1,81 @@
+package commands
+
+import (
+	"maestro/events"
+	"maestro/projections"
+)
+
+// causeOf gives the event that led to what is about to happen; what a person began has none. It is decided on the state before
+// the event, like everything else, so that the audit can ask again.
+func causeOf(s *projections.State, by Actor, rules string, data events.Data) projections.Cause {
+	if rules != firstRules {
+		if cause, ok := ownCause(s, data); ok {
+			return cause
+		}
+	}
+	if by.Kind == ActorSession {
+		if x := s.Session(by.Name); x != nil {
+			return x.Cause
+		}
+	}
+	return projections.Cause{}
+}
+
+// ownCause gives the cause that lies in the thing itself, whoever asked for it.
+func ownCause(s *projections.State, data events.Data) (projections.Cause, bool) {
+	switch d := data.(type) {
+	case *events.QueueItemStarted:
+		return causeOfItem(s, d.SessionID, d.Queue, d.TaskID)
+	case *events.QueueItemCompleted:
+		return causeOfItem(s, d.SessionID, d.Queue, d.TaskID)
+	case *events.QueueItemFailed:
+		return causeOfItem(s, d.SessionID, d.Queue, d.TaskID)
+	case *events.QueueItemSkipped:
+		return causeOfItem(s, d.SessionID, d.Queue, d.TaskID)
+	case *events.QueueItemReturned:
+		return goneCause(s, d.SessionID)
+	case *events.QueueItemQuarantined:
+		return goneCause(s, d.SessionID)
+	case *events.SessionRecovered:
+		return goneCause(s, d.SessionID)
+	case *events.SessionLost:
+		return madeCause(s, d.SessionID)
+	case *events.SessionTimedOut:
+		return madeCause(s, d.SessionID)
+	case *events.InputAnswered:
+		if x := s.Input(d.InputID); x != nil {
+			return x.Asked, true
+		}
+	case *events.InputDelivered:
+		if x := s.Input(d.InputID); x != nil {
+			return x.Answered, true
+		}
+	}
+	return projections.Cause{}, false
+}
+
+// causeOfItem gives what put an item into line, or into the hand that it is in.
+func causeOfItem(s *projections.State, session, queue, task string) (projections.Cause, bool) {
+	project := s.SessionProject(session)
+	if project == "" {
+		project = s.TaskProject(task)
+	}
+	if item := s.Item(project, queue, task); item != nil {
+		return item.Cause, true
+	}
+	return projections.Cause{}, false
+}
+
+func goneCause(s *projections.State, session string) (projections.Cause, bool) {
+	if x := s.SessionEver(session); x != nil {
+		return x.Gone, true
+	}
+	return projections.Cause{}, false
+}
+
+func madeCause(s *projections.State, session string) (projections.Cause, bool) {
+	if x := s.SessionEver(session); x != nil {
+		return x.Cause, true
+	}
+	return projections.Cause{}, false
+}

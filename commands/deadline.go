@@ -1,0 +1,88 @@
+package commands
+
+import (
+	"maestro/events"
+	"maestro/projections"
+)
+
+// LoseSession marks a session that nothing was heard of for as long as its lease. The system's; contract, "Late and lost".
+type LoseSession struct {
+	noTexts
+	SessionID string `json:"sessionId" doc:"the session"`
+	SilentFor int64  `json:"silentFor" doc:"how long nothing was heard of it, in milliseconds"`
+	Lease     int64  `json:"lease" doc:"how long it may be silent, in milliseconds"`
+}
+
+// RecoverSession takes the mark from a lost session that was heard again. The system's.
+type RecoverSession struct {
+	noTexts
+	SessionID string `json:"sessionId" doc:"the session"`
+}
+
+// TimeOutSession ends a session whose time is over. The system's.
+type TimeOutSession struct {
+	noTexts
+	SessionID string `json:"sessionId" doc:"the session"`
+}
+
+// ID implements Command.
+func (*LoseSession) ID() string { return "session:lost" }
+
+// ID implements Command.
+func (*RecoverSession) ID() string { return "session:recovered" }
+
+// ID implements Command.
+func (*TimeOutSession) ID() string { return "session:timed-out" }
+
+func (x *LoseSession) project(s *projections.State, _ Actor) string {
+	return s.SessionProject(x.SessionID)
+}
+
+func (x *RecoverSession) project(s *projections.State, _ Actor) string {
+	return s.SessionProject(x.SessionID)
+}
+
+func (x *TimeOutSession) project(s *projections.State, _ Actor) string {
+	return s.SessionProject(x.SessionID)
+}
+
+// mayBeLost reports whether silence of a session matters: one that said it is done is let go, unless it holds an item.
+func mayBeLost(s *projections.State, x *projections.Session) bool {
+	return !x.Ended() && !x.Lost() && (x.Status != events.SessionSaidDone || s.Holds(x) != nil)
+}
+
+// Decide implements Command. Silence is given as a length, so that no clock that was set back makes a session young again.
+func (x *LoseSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := session(s, c, In{}, x.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !mayBeLost(s, session):
+		return nil, nil
+	case x.Lease <= 0 || x.SilentFor < x.Lease:
+		return nil, forbidden("wait until its lease is over", "Session '%s' was heard %d ms ago, and its lease is %d ms", session.ID, x.SilentFor, x.Lease)
+	}
+	return &events.SessionLost{SessionID: session.ID, LastHeard: c.At.UnixMilli() - x.SilentFor, Lease: x.Lease}, nil
+}
+
+// Decide implements Command.
+func (x *RecoverSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := session(s, c, In{}, x.SessionID)
+	if err != nil || !session.Lost() || session.Ended() {
+		return nil, err
+	}
+	return &events.SessionRecovered{SessionID: session.ID}, nil
+}
+
+// Decide implements Command.
+func (x *TimeOutSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := session(s, c, In{}, x.SessionID)
+	if err != nil || session.Ended() {
+		return nil, err
+	}
+	if session.Deadline == 0 || c.At.UnixMilli() < session.Deadline {
+		return nil, forbidden("wait until its time is over", "Session '%s' has time left", session.ID)
+	}
+	return &events.SessionTimedOut{SessionID: session.ID, Deadline: session.Deadline}, nil
+}

@@ -1,0 +1,133 @@
+package commands
+
+import (
+	"slices"
+	"strings"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// AnswerInput answers a question. Contract, "Needs input".
+type AnswerInput struct {
+	noTexts
+	InputID string `json:"inputId" doc:"the question"`
+	Answer  string `json:"answer" doc:"the answer; one of the options if there are any"`
+	Other   bool   `json:"other,omitempty" doc:"take the answer although it is none of the options"`
+}
+
+// ReceiveInput says that the answer was shown to the session that asked. The CLI and the hook send it.
+type ReceiveInput struct {
+	noTexts
+	InputID string `json:"inputId" doc:"the question"`
+}
+
+// ID implements Command.
+func (*AnswerInput) ID() string { return "input:answer" }
+
+// ID implements Command.
+func (*ReceiveInput) ID() string { return "input:received" }
+
+func (x *AnswerInput) project(s *projections.State, by Actor) string {
+	return ofInput(s, by, x.InputID)
+}
+
+func (x *ReceiveInput) project(s *projections.State, by Actor) string {
+	return ofInput(s, by, x.InputID)
+}
+
+func ofInput(s *projections.State, by Actor, id string) string {
+	if input := s.Input(id); input != nil {
+		return input.ProjectID
+	}
+	return by.Project
+}
+
+func input(s *projections.State, id string) (*projections.Input, error) {
+	if err := ValidID("/inputId", id); err != nil {
+		return nil, err
+	}
+	x := s.Input(id)
+	if x == nil {
+		return nil, notFound("Question", id)
+	}
+	return x, nil
+}
+
+// Decide implements Command.
+func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) {
+	asked, err := input(s, x.InputID)
+	if err != nil {
+		return nil, err
+	}
+	asker := s.Session(asked.SessionID)
+	if c.By.Kind == ActorSession && (asker == nil || asker.SpawnedBy != c.By.Name) {
+		return nil, notAllowed(x.ID(), "an orchestrator answers the sessions that it spawned", "leave it to the user",
+			"Session '%s' did not spawn session '%s'", c.By.Name, asked.SessionID)
+	}
+	switch status := s.InputStatus(asked); status {
+	case projections.InputAnswered, projections.InputDelivered:
+		if asked.Answer == x.Answer {
+			return nil, nil
+		}
+		return nil, &Refusal{Code: CodeConflict, Message: "Question '" + asked.ID + "' has its answer already: " + printable(asked.Answer), Next: "tell the session otherwise"}
+	case projections.InputVoid:
+		return nil, &Refusal{Code: CodeConflict, Message: "Question '" + asked.ID + "' needs no answer: its session has ended", Next: "see `maestro inbox`"}
+	case projections.InputOpen:
+	}
+	switch {
+	case strings.TrimSpace(x.Answer) == "":
+		return nil, invalid("/answer", "answer is required")
+	case len(x.Answer) > events.MaxText:
+		return nil, invalid("/answer", "answer has at most %d bytes, this has %d", events.MaxText, len(x.Answer))
+	}
+	if err := validText("/answer", x.Answer); err != nil {
+		return nil, err
+	}
+	if len(asked.Options) > 0 && !x.Other && !slices.Contains(asked.Options, x.Answer) {
+		refusal := invalid("/answer", "'%s' is none of the options", printable(x.Answer))
+		refusal.Why, refusal.Next = "the session asked for one of: "+strings.Join(asked.Options, ", "), "choose one of them, or say that it is to be taken all the same (--other)"
+		return nil, refusal
+	}
+	other := x.Other && !slices.Contains(asked.Options, x.Answer)
+	return &events.InputAnswered{InputID: asked.ID, SessionID: asked.SessionID, Answer: x.Answer, Other: other}, nil
+}
+
+// Decide implements Command.
+func (x *ReceiveInput) Decide(s *projections.State, c Call) (events.Data, error) {
+	asked, err := input(s, x.InputID)
+	if err != nil {
+		return nil, err
+	}
+	if asked.SessionID != c.By.Name {
+		return nil, notAllowed(x.ID(), "a session receives the answers to its own questions", "", "Question '%s' is not session '%s's", asked.ID, c.By.Name)
+	}
+	switch s.InputStatus(asked) {
+	case projections.InputDelivered:
+		return nil, nil
+	case projections.InputAnswered:
+		return &events.InputDelivered{InputID: asked.ID, SessionID: asked.SessionID}, nil
+	case projections.InputOpen, projections.InputVoid:
+	}
+	return nil, forbidden("wait for it with `maestro input wait "+asked.ID+"`", "Question '%s' has no answer yet", asked.ID)
+}
+
+// validOptions checks the answers that a question offers.
+func validOptions(options []string) error {
+	const most = 20
+	if len(options) > most {
+		return invalid("/options", "at most %d options, these are %d", most, len(options))
+	}
+	for i, option := range options {
+		if strings.TrimSpace(option) == "" {
+			return invalid("/options", "an option is empty")
+		}
+		if err := validLine("/options", option, maxTitle); err != nil {
+			return err
+		}
+		if slices.Contains(options[:i], option) {
+			return invalid("/options", "the option '%s' stands twice", printable(option))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+const (
+	// DefaultLease is how long a session that sends heartbeats may be silent, QuietLease one that never has.
+	DefaultLease = time.Minute
+	QuietLease   = 15 * time.Minute
+
+	// The leases are looked at this often: a part of the lease, within bounds.
+	looksPerLease = 6
+	lookAtLeast   = 5 * time.Second
+	lookAtMost    = 20 * time.Millisecond
+	// A look that comes later than so many of its intervals follows a pause of the whole process.
+	pauseAfter = 3
+)
+
+// LeasesConfig is what Leases are made of. Handler, Elapsed and After are required.
+type LeasesConfig struct {
+	Handler *Handler
+	// Elapsed is the monotonic clock: how much time has passed since some moment. It may stand still while the machine sleeps.
+	Elapsed func() time.Duration
+	// After is its timer.
+	After func(time.Duration) <-chan time.Time
+	// Lease is for sessions that have sent heartbeats, Quiet for those that never have; the defaults if 0.
+	Lease, Quiet time.Duration
+	Logger       *slog.Logger
+}
+
+// Leases remembers, in memory, when each session was last heard, and turns what time brings about into commands of the system:
+// a session is lost, heard again, or out of time, and an item comes back from a hand that can hold nothing. Everything
+// starts anew when the process starts and when it wakes from a pause. Safe for concurrent use.
+//
+// What the state alone shows (an item in the hand of a session that has ended) is looked for at every look, so that a crash
+// between an end and its consequence loses nothing.
+type Leases struct {
+	config LeasesConfig
+	every  time.Duration
+
+	mu    sync.Mutex
+	heard map[string]hearing
+	// since is when all leases began; looked is the last look.
+	since, looked time.Duration
+}
+
+// hearing is when a session was last heard, and whether it ever sent a heartbeat.
+type hearing struct {
+	at    time.Duration
+	beats bool
+}
+
+// NewLeases makes leases that all begin now; Run keeps them.
+func NewLeases(config LeasesConfig) (*Leases, error) {
+	if config.Handler == nil || config.Elapsed == nil || config.After == nil {
+		return nil, errors.New("commands: Leases need a Handler and a clock")
+	}
+	if config.Lease == 0 {
+		config.Lease = DefaultLease
+	}
+	if config.Quiet == 0 {
+		config.Quiet = max(QuietLease, config.Lease)
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	l := &Leases{config: config, heard: map[string]hearing{}, every: min(max(config.Lease/looksPerLease, lookAtMost), lookAtLeast)}
+	l.since = config.Elapsed()
+	l.looked = l.since
+	return l, nil
+}
+
+// Lease is how long a session that sends heartbeats may be silent.
+func (l *Leases) Lease() time.Duration { return l.config.Lease }
+
+// Heard notes that a session called; one that is marked lost is recovered first, so that what it asks for is decided on a
+// session that is there. It fails only when that cannot be written.
+func (l *Leases) Heard(ctx context.Context, session string) error { return l.hear(ctx, session, false) }
+
+// Heartbeat is Heard for a session whose supervisor says regularly that it is there.
+func (l *Leases) Heartbeat(ctx context.Context, session string) error {
+	return l.hear(ctx, session, true)
+}
+
+func (l *Leases) hear(ctx context.Context, session string, beat bool) error {
+	l.mu.Lock()
+	h := l.heard[session]
+	h.at, h.beats = l.config.Elapsed(), h.beats || beat
+	l.heard[session] = h
+	l.mu.Unlock()
+	var lost *projections.Session
+	l.config.Handler.View(func(s *projections.State) {
+		if x := s.Session(session); x != nil && x.Lost() && !x.Ended() {
+			lost = x
+		}
+	})
+	if lost == nil {
+		return nil
+	}
+	return l.do(ctx, &RecoverSession{SessionID: lost.ID}, fmt.Sprintf("recovered/%s/%d", lost.ID, lost.Losses))
+}
+
+// Run keeps the leases until ctx ends.
+func (l *Leases) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		l.look(ctx)
+		select {
+		case <-l.config.After(l.every):
+		case <-l.config.Handler.gone:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// look does what is due.
+func (l *Leases) look(ctx context.Context) {
+	if l.config.Handler.Health() != nil {
+		return
+	}
+	var due []due
+	paused := l.paused()
+	l.config.Handler.View(func(s *projections.State) {
+		due = append(due, abandonedItems(s)...)
+		if !paused {
+			due = append(due, l.silent(s)...)
+		}
+		due = append(due, l.overdue(s)...)
+	})
+	for _, d := range due {
+		if d.session != "" && !l.stillSilent(d) {
+			continue
+		}
+		if err := l.do(ctx, d.command, d.key); err != nil && ctx.Err() == nil {
+			l.config.Logger.Warn("what is due could not be done; trying again", "command", d.command.ID(), "why", err)
+		}
+	}
+}
+
+// due is a command of the system that time has made necessary. Its key comes from the state, so that it happens once.
+type due struct {
+	command Command
+	key     string
+	// session is set where it rests on that session's silence.
+	session string
+}
+
+// paused reports whether this look follows a pause of the process: then all leases begin anew.
+func (l *Leases) paused() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.config.Elapsed()
+	pause := now - l.looked
+	l.looked = now
+	if pause <= pauseAfter*l.every {
+		return false
+	}
+	l.config.Logger.Info("woke from a pause; all leases begin anew", "pause", pause)
+	l.since = now
+	return true
+}
+
+// silence is how long a session was not heard, and how long it may be.
+func (l *Leases) silence(session string) (silent, lease time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.heard[session]
+	lease = l.config.Quiet
+	if h.beats {
+		lease = l.config.Lease
+	}
+	return l.config.Elapsed() - max(h.at, l.since), lease
+}
+
+func (l *Leases) stillSilent(d due) bool {
+	silent, lease := l.silence(d.session)
+	return silent >= lease
+}
+
+// silent gives the sessions that were not heard for as long as their lease. One that came to be after all leases began has
+// its own from then on.
+func (l *Leases) silent(s *projections.State) []due {
+	var found []due
+	l.begin(s)
+	for p := range s.Projects() {
+		for x := range s.Sessions(p.ID) {
+			if !mayBeLost(s, x) {
+				continue
+			}
+			if silent, lease := l.silence(x.ID); silent >= lease {
+				found = append(found, due{
+					command: &LoseSession{SessionID: x.ID, SilentFor: silent.Milliseconds(), Lease: lease.Milliseconds()},
+					key:     fmt.Sprintf("lost/%s/%d", x.ID, x.Losses+1), session: x.ID,
+				})
+			}
+		}
+	}
+	return found
+}
+
+// begin gives sessions that were never heard a lease from now on, and forgets those that have ended.
+func (l *Leases) begin(s *projections.State) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.config.Elapsed()
+	for p := range s.Projects() {
+		for x := range s.Sessions(p.ID) {
+			if _, known := l.heard[x.ID]; !known && !x.Ended() {
+				l.heard[x.ID] = hearing{at: now}
+			}
+		}
+	}
+	for id := range l.heard {
+		if x := s.Session(id); x == nil || x.Ended() {
+			delete(l.heard, id)
+		}
+	}
+}
+
+// abandonedItems gives what is in the hand of a session that can hold nothing any more.
+func abandonedItems(s *projections.State) []due {
+	var found []due
+	for item := range s.Held() {
+		if s.Gone(item.SessionID) == "" {
+			continue
+		}
+		in := In{Project: item.ProjectID}
+		key := fmt.Sprintf("given back/%d", item.Started)
+		if item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {
+			found = append(found, due{command: &QuarantineItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key})
+			continue
+		}
+		found = append(found, due{command: &ReturnItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key})
+	}
+	return found
+}
+
+// overdue gives the sessions whose time is over.
+func (l *Leases) overdue(s *projections.State) []due {
+	var found []due
+	now := events.Instant(l.config.Handler.config.Now()).UnixMilli()
+	for x := range s.Deadlines() {
+		if now >= x.Deadline {
+			found = append(found, due{command: &TimeOutSession{SessionID: x.ID}, key: "timed out/" + x.ID})
+		}
+	}
+	return found
+}
+
+func (l *Leases) do(ctx context.Context, command Command, key string) error {
+	_, err := l.config.Handler.Do(ctx, Request{By: System(), Command: command, Key: key})
+	return err
+}

@@ -1,0 +1,430 @@
+package commands
+
+import (
+	"maestro/events"
+	"maestro/projections"
+)
+
+// CreateQueue makes a queue that sessions spawned with its name pull from. Contract, "Queue".
+type CreateQueue struct {
+	noTexts
+	In
+	Queue        string `json:"queue" doc:"its name, the only one of the project"`
+	TrustReports bool   `json:"trustReports,omitempty" doc:"a dependency is also satisfied by sessionStatus completed"`
+	MaxAttempts  int    `json:"maxAttempts,omitempty" doc:"starts of an item before it is quarantined; 3 if absent"`
+}
+
+// ofQueue is what commands on a queue name: the session whose queue it is, or the queue.
+type ofQueue struct {
+	In
+	SessionID string `json:"sessionId,omitempty" doc:"the session; its own if absent"`
+	Queue     string `json:"queue,omitempty" doc:"the queue, for a user who names no session"`
+}
+
+// PushItem puts a task at the end of a queue. Document 000.
+type PushItem struct {
+	noTexts
+	ofQueue
+	TaskID string `json:"taskId" doc:"the task"`
+}
+
+// StartItem takes the first eligible item into a session's hand; one that has an item in hand keeps it. Document 000.
+type StartItem struct {
+	noTexts
+	ofQueue
+}
+
+// CompleteItem says that the item in hand is done. Document 000.
+type CompleteItem struct {
+	noTexts
+	ofQueue
+	TaskID string `json:"taskId,omitempty" doc:"the item that is meant; what is in hand if absent"`
+}
+
+// FailItem says that the item in hand failed. Document 000.
+type FailItem struct {
+	noTexts
+	ofQueue
+	TaskID string `json:"taskId,omitempty" doc:"the item that is meant; what is in hand if absent"`
+	Reason string `json:"reason,omitempty" doc:"why"`
+}
+
+// SkipItem passes by the item in hand, or with nothing in hand the next eligible one. Document 000.
+type SkipItem struct {
+	noTexts
+	ofQueue
+	TaskID string `json:"taskId,omitempty" doc:"the item that is meant; what is in hand, or the next one, if absent"`
+}
+
+// RequeueItem puts a quarantined, failed or skipped item at the end again, with no attempts.
+type RequeueItem struct {
+	noTexts
+	In
+	Queue  string `json:"queue,omitempty" doc:"the queue; may be absent when the task is in one only"`
+	TaskID string `json:"taskId" doc:"the task"`
+}
+
+// ReturnItem gives back an item whose holder ended or was lost. The system's.
+type ReturnItem struct {
+	noTexts
+	In
+	Queue  string `json:"queue" doc:"the queue"`
+	TaskID string `json:"taskId" doc:"the task"`
+}
+
+// QuarantineItem takes an item out of a queue that was started too often without an end. The system's.
+type QuarantineItem struct {
+	noTexts
+	In
+	Queue  string `json:"queue" doc:"the queue"`
+	TaskID string `json:"taskId" doc:"the task"`
+}
+
+// ID implements Command.
+func (*CreateQueue) ID() string { return "queue:create" }
+
+// ID implements Command.
+func (*PushItem) ID() string { return "queue:push" }
+
+// ID implements Command.
+func (*StartItem) ID() string { return "queue:start" }
+
+// ID implements Command.
+func (*CompleteItem) ID() string { return "queue:complete" }
+
+// ID implements Command.
+func (*FailItem) ID() string { return "queue:fail" }
+
+// ID implements Command.
+func (*SkipItem) ID() string { return "queue:skip" }
+
+// ID implements Command.
+func (*RequeueItem) ID() string { return "queue:requeue" }
+
+// ID implements Command.
+func (*ReturnItem) ID() string { return "queue:return" }
+
+// ID implements Command.
+func (*QuarantineItem) ID() string { return "queue:quarantine" }
+
+func (x *CreateQueue) project(_ *projections.State, by Actor) string    { return x.projectOr(by) }
+func (x *ReturnItem) project(_ *projections.State, by Actor) string     { return x.projectOr(by) }
+func (x *QuarantineItem) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
+
+func (x *RequeueItem) project(s *projections.State, by Actor) string {
+	if project := s.TaskProject(x.TaskID); project != "" {
+		return project
+	}
+	return x.projectOr(by)
+}
+
+func (x ofQueue) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+// Decide implements Command.
+func (x *CreateQueue) Decide(s *projections.State, c Call) (events.Data, error) {
+	p, err := project(s, "/project", c.Project)
+	if err != nil {
+		return nil, err
+	}
+	if err := ValidID("/queue", x.Queue); err != nil {
+		return nil, err
+	}
+	if x.MaxAttempts < 0 || x.MaxAttempts > maxList {
+		return nil, invalid("/maxAttempts", "maxAttempts must be from 1 to %d, not %d", maxList, x.MaxAttempts)
+	}
+	most := x.MaxAttempts
+	if most == 0 {
+		most = events.DefaultMaxAttempts
+	}
+	if q := s.Queue(p.ID, x.Queue); q != nil {
+		if q.SessionID == "" && q.TrustReports == x.TrustReports && q.MaxAttempts == most {
+			return nil, nil
+		}
+		return nil, &Refusal{Code: CodeConflict, Message: "Queue '" + x.Queue + "' exists already, and is not what is asked for", Next: "choose another name"}
+	}
+	if s.SessionProject(x.Queue) != "" {
+		return nil, &Refusal{Code: CodeConflict, Message: "'" + x.Queue + "' is the id of a session, whose own queue has that name", Next: "choose another name"}
+	}
+	return &events.QueueCreated{Queue: x.Queue, TrustReports: x.TrustReports, MaxAttempts: most}, nil
+}
+
+// find gives the queue that a caller means, and the session that pulls from it; the session is nil when a user names the
+// queue alone.
+func (x ofQueue) find(s *projections.State, c Call, rule string) (*projections.Queue, *projections.Session, error) {
+	if c.By.Kind == ActorUser && x.SessionID == "" {
+		if err := ValidID("/queue", x.Queue); err != nil {
+			return nil, nil, invalid("/sessionId", "a user names the session, or the queue")
+		}
+		q := s.Queue(c.Project, x.Queue)
+		if q == nil {
+			return nil, nil, notFound("Queue", x.Queue)
+		}
+		return q, nil, nil
+	}
+	session, err := ownSession(s, c, x.In, x.SessionID, rule)
+	if err != nil {
+		return nil, nil, err
+	}
+	if session.Strategy != events.StrategyQueue {
+		return nil, nil, invalid("/sessionId", "Session %s does not use queue strategy", session.ID)
+	}
+	q := s.Queue(session.ProjectID, session.Queue)
+	switch {
+	case session.Queue == "" || q == nil:
+		return nil, nil, notFound("Queue", session.ID)
+	case x.Queue != "" && x.Queue != q.Name:
+		return nil, nil, notAllowed(rule, "a session pulls from the queue that it was spawned with", "its queue is "+q.Name,
+			"Session '%s' may not use queue '%s'", session.ID, printable(x.Queue))
+	}
+	return q, session, nil
+}
+
+// Decide implements Command.
+func (x *PushItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	q, _, err := x.find(s, c, x.ID())
+	if err != nil {
+		return nil, err
+	}
+	if err := ValidID("/taskId", x.TaskID); err != nil {
+		return nil, err
+	}
+	t := s.Task(x.TaskID)
+	if t == nil {
+		return nil, notFound("Task", x.TaskID)
+	}
+	if t.ProjectID != q.ProjectID {
+		return nil, invalid("/taskId", "task '%s' is in project '%s', not in '%s'", t.ID, t.ProjectID, q.ProjectID)
+	}
+	if item := s.Item(q.ProjectID, q.Name, t.ID); item != nil {
+		return nil, &Refusal{
+			Code: CodeConflict, Message: "Task " + t.ID + " already in queue", Why: "it is " + string(item.Status) + " there",
+			Next: "a quarantined, failed or skipped one is queued again with `maestro queue requeue " + t.ID + "`",
+		}
+	}
+	return &events.QueueItemPushed{Queue: q.Name, TaskID: t.ID}, nil
+}
+
+// Decide implements Command.
+func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	q, session, err := x.find(s, c, x.ID())
+	switch {
+	case err != nil:
+		return nil, err
+	case session == nil:
+		return nil, invalid("/sessionId", "sessionId is required: an item is in a session's hand")
+	case session.Ended():
+		return nil, ended(x.ID(), session)
+	case session.Lost():
+		return nil, &Refusal{
+			Code: CodeConflict, Message: "Session '" + session.ID + "' is lost, and can hold no item",
+			Why: "nothing was heard of it for longer than its lease", Next: "let it call again, with any command",
+		}
+	case s.Holds(session) != nil:
+		return nil, nil
+	}
+	top, passedOver := s.Top(q)
+	if top == nil {
+		return nil, nil
+	}
+	return &events.QueueItemStarted{
+		Queue: q.Name, TaskID: top.TaskID, SessionID: session.ID, Attempt: top.Attempts + 1, PassedOver: passedOver,
+	}, nil
+}
+
+// inHand gives the item that a session holds, or the refusal that says who has what it held.
+func inHand(s *projections.State, session *projections.Session, task string) (*projections.Item, error) {
+	item := s.Holds(session)
+	switch {
+	case item != nil && (task == "" || task == item.TaskID):
+		return item, nil
+	case item != nil:
+		return nil, &Refusal{
+			Code: CodeConflict, Message: "Session '" + session.ID + "' holds task " + item.TaskID + ", not " + printable(task),
+			Next: "complete, fail or skip what is in hand",
+		}
+	case session.Hand == nil || task != "" && task != session.Hand.TaskID:
+		return nil, &Refusal{Code: CodeConflict, Message: `No item currently being processed. Run "start" first.`, Next: "maestro queue start"}
+	}
+	last := s.Item(session.ProjectID, session.Hand.Queue, session.Hand.TaskID)
+	if last.SessionID == session.ID && last.Status != events.ItemQueued {
+		return nil, &Refusal{
+			Code: CodeConflict, Message: `No item currently being processed. Run "start" first.`,
+			Why: "its last one, task " + last.TaskID + ", is " + string(last.Status), Next: "maestro queue start",
+		}
+	}
+	return nil, &Refusal{
+		Code: CodeConflict, Message: "Session '" + session.ID + "' no longer holds task " + last.TaskID + ": " + whoHas(last),
+		Why: "its item was given back when it was lost", Next: "leave that task, and take the next with `maestro queue start`",
+	}
+}
+
+func whoHas(item *projections.Item) string {
+	switch item.Status {
+	case events.ItemProcessing:
+		return "session '" + item.SessionID + "' does"
+	case events.ItemQueued:
+		return "it is back in the queue"
+	case events.ItemCompleted, events.ItemFailed, events.ItemSkipped, events.ItemQuarantined:
+	}
+	return "it is " + string(item.Status) + " by session '" + item.SessionID + "'"
+}
+
+// holding gives the item that a command of a session is about.
+func (x ofQueue) holding(s *projections.State, c Call, rule, task string) (*projections.Item, error) {
+	_, session, err := x.find(s, c, rule)
+	if err != nil {
+		return nil, err
+	}
+	if session == nil {
+		return nil, invalid("/sessionId", "sessionId is required: an item is in a session's hand")
+	}
+	return inHand(s, session, task)
+}
+
+// saidAlready reports whether the caller's session itself brought the item that it names to this status.
+func (x ofQueue) saidAlready(s *projections.State, c Call, task string, status events.QueueItemStatus) bool {
+	_, session, err := x.find(s, c, "")
+	if err != nil || session == nil || task == "" || s.Holds(session) != nil {
+		return false
+	}
+	item := s.Item(session.ProjectID, session.Queue, task)
+	return item != nil && item.Status == status && item.SessionID == session.ID
+}
+
+// Decide implements Command.
+func (x *CompleteItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	if x.saidAlready(s, c, x.TaskID, events.ItemCompleted) {
+		return nil, nil
+	}
+	item, err := x.holding(s, c, x.ID(), x.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	return &events.QueueItemCompleted{Queue: item.Queue, TaskID: item.TaskID, SessionID: item.SessionID}, nil
+}
+
+// Decide implements Command.
+func (x *FailItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	if x.saidAlready(s, c, x.TaskID, events.ItemFailed) {
+		return nil, nil
+	}
+	item, err := x.holding(s, c, x.ID(), x.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	if err := validReason(x.Reason); err != nil {
+		return nil, err
+	}
+	return &events.QueueItemFailed{Queue: item.Queue, TaskID: item.TaskID, SessionID: item.SessionID, Reason: x.Reason}, nil
+}
+
+// Decide implements Command.
+func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	q, session, err := x.find(s, c, x.ID())
+	if err != nil {
+		return nil, err
+	}
+	if session != nil {
+		if held := s.Holds(session); held != nil || x.TaskID != "" && session.Hand != nil && session.Hand.TaskID == x.TaskID {
+			item, err := inHand(s, session, x.TaskID)
+			if err != nil {
+				return nil, err
+			}
+			return &events.QueueItemSkipped{Queue: item.Queue, TaskID: item.TaskID, SessionID: session.ID, Held: true}, nil
+		}
+		if session.Ended() {
+			return nil, ended(x.ID(), session)
+		}
+	}
+	top, _ := s.Top(q)
+	switch {
+	case top == nil:
+		return nil, &Refusal{Code: CodeConflict, Message: "No items left in queue to skip", Next: "see `maestro queue list`"}
+	case x.TaskID != "" && x.TaskID != top.TaskID:
+		return nil, &Refusal{Code: CodeConflict, Message: "The next item is task " + top.TaskID + ", not " + printable(x.TaskID), Next: "see `maestro queue list`"}
+	}
+	skipped := &events.QueueItemSkipped{Queue: q.Name, TaskID: top.TaskID}
+	if session != nil {
+		skipped.SessionID = session.ID
+	}
+	return skipped, nil
+}
+
+// Decide implements Command.
+func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	if err := ValidID("/taskId", x.TaskID); err != nil {
+		return nil, err
+	}
+	queue := x.Queue
+	if queue == "" {
+		items := s.QueuesOf(x.TaskID)
+		if len(items) != 1 {
+			return nil, invalid("/queue", "task '%s' is in %d queues: which is meant?", x.TaskID, len(items))
+		}
+		queue = items[0].Queue
+	}
+	item, err := itemOf(s, c.Project, queue, x.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	switch item.Status {
+	case events.ItemQuarantined, events.ItemFailed, events.ItemSkipped:
+		return &events.QueueItemRequeued{Queue: item.Queue, TaskID: item.TaskID}, nil
+	case events.ItemQueued:
+		return nil, nil
+	case events.ItemProcessing, events.ItemCompleted:
+	}
+	return nil, &Refusal{
+		Code: CodeConflict, Message: "Task " + item.TaskID + " is " + string(item.Status) + " in queue " + item.Queue,
+		Why: "quarantined, failed and skipped items are queued again", Next: "see `maestro queue list --queue " + item.Queue + "`",
+	}
+}
+
+func itemOf(s *projections.State, project, queue, task string) (*projections.Item, error) {
+	item := s.Item(project, queue, task)
+	if item == nil {
+		return nil, &Refusal{Code: CodeNotFound, Message: "Task '" + printable(task) + "' is not in queue '" + printable(queue) + "'", Next: "see `maestro queue list`"}
+	}
+	return item, nil
+}
+
+// abandoned gives an item that is in the hand of a session that can hold nothing any more, and what became of that session;
+// no item if it is not in such a hand.
+func abandoned(s *projections.State, project, queue, task string) (item *projections.Item, reason string, err error) {
+	if item, err = itemOf(s, project, queue, task); err != nil {
+		return nil, "", err
+	}
+	if item.Status != events.ItemProcessing {
+		return nil, "", nil
+	}
+	if reason = s.Gone(item.SessionID); reason == "" {
+		return nil, "", forbidden("wait until its session ends or is lost", "Task %s is in the hand of session '%s', which is heard", task, item.SessionID)
+	}
+	return item, reason, nil
+}
+
+// Decide implements Command.
+func (x *ReturnItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	item, reason, err := abandoned(s, c.Project, x.Queue, x.TaskID)
+	if err != nil || item == nil {
+		return nil, err
+	}
+	if q := s.Queue(c.Project, x.Queue); item.Attempts >= q.MaxAttempts {
+		return nil, forbidden("quarantine it", "Task %s was started %d times, and no more than %d are allowed", x.TaskID, item.Attempts, q.MaxAttempts)
+	}
+	return &events.QueueItemReturned{Queue: item.Queue, TaskID: item.TaskID, SessionID: item.SessionID, Attempt: item.Attempts, Reason: reason}, nil
+}
+
+// Decide implements Command.
+func (x *QuarantineItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	item, reason, err := abandoned(s, c.Project, x.Queue, x.TaskID)
+	if err != nil || item == nil {
+		return nil, err
+	}
+	if q := s.Queue(c.Project, x.Queue); item.Attempts < q.MaxAttempts {
+		return nil, forbidden("give it back", "Task %s was started %d times, and %d are allowed", x.TaskID, item.Attempts, q.MaxAttempts)
+	}
+	return &events.QueueItemQuarantined{Queue: item.Queue, TaskID: item.TaskID, SessionID: item.SessionID, Attempt: item.Attempts, Reason: reason}, nil
+}

@@ -1,0 +1,41 @@
+package events
+
+// SessionLost: nothing was heard of a session for as long as its lease. That is a mark, not an end.
+type SessionLost struct {
+	SessionID string `json:"sessionId" doc:"the session"`
+	LastHeard int64  `json:"lastheard" doc:"when it was last heard, in milliseconds since 1970"`
+	Lease     int64  `json:"lease" doc:"how long it may be silent, in milliseconds"`
+}
+
+// SessionRecovered: a lost session was heard again.
+type SessionRecovered struct {
+	SessionID string `json:"sessionId" doc:"the session"`
+}
+
+// SessionTimedOut: a session had its time, and ends as failed.
+type SessionTimedOut struct {
+	SessionID string `json:"sessionId" doc:"the session"`
+	Deadline  int64  `json:"deadline" doc:"when its time was over, in milliseconds since 1970"`
+}
+
+// EventType implements Data.
+func (*SessionLost) EventType() string { return "maestro.session.lost.v1" }
+
+// EventType implements Data.
+func (*SessionRecovered) EventType() string { return "maestro.session.recovered.v1" }
+
+// EventType implements Data.
+func (*SessionTimedOut) EventType() string { return "maestro.session.timed_out.v1" }
+
+// Aggregate implements Data.
+func (d *SessionLost) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Aggregate implements Data.
+func (d *SessionRecovered) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Aggregate implements Data.
+func (d *SessionTimedOut) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+func (*SessionLost) sealed()      {}
+func (*SessionRecovered) sealed() {}
+func (*SessionTimedOut) sealed()  {}

@@ -1,0 +1,30 @@
+package events
+
+// InputAnswered: a question of a session has its answer.
+type InputAnswered struct {
+	InputID   string `json:"inputId" doc:"the question"`
+	SessionID string `json:"sessionId" doc:"the session that asked"`
+	Answer    string `json:"answer" doc:"the answer"`
+	Other     bool   `json:"other,omitempty" doc:"it was to be taken although it is none of the options"`
+}
+
+// InputDelivered: the answer was shown to the session that asked.
+type InputDelivered struct {
+	InputID   string `json:"inputId" doc:"the question"`
+	SessionID string `json:"sessionId" doc:"the session that asked"`
+}
+
+// EventType implements Data.
+func (*InputAnswered) EventType() string { return "maestro.input.answered.v1" }
+
+// EventType implements Data.
+func (*InputDelivered) EventType() string { return "maestro.input.delivered.v1" }
+
+// Aggregate implements Data.
+func (d *InputAnswered) Aggregate() (kind, id string) { return AggregateInput, d.InputID }
+
+// Aggregate implements Data.
+func (d *InputDelivered) Aggregate() (kind, id string) { return AggregateInput, d.InputID }
+
+func (*InputAnswered) sealed()  {}
+func (*InputDelivered) sealed() {}

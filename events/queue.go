@@ -1,0 +1,150 @@
+package events
+
+// QueueItemStatus is where an item of a queue stands.
+type QueueItemStatus string
+
+// The statuses of a queue's item; all but the last are those that older clients know.
+const (
+	ItemQueued      QueueItemStatus = "queued"
+	ItemProcessing  QueueItemStatus = "processing"
+	ItemCompleted   QueueItemStatus = "completed"
+	ItemFailed      QueueItemStatus = "failed"
+	ItemSkipped     QueueItemStatus = "skipped"
+	ItemQuarantined QueueItemStatus = "quarantined"
+)
+
+// DefaultMaxAttempts is how often an item is started before it is quarantined instead of going back once more.
+const DefaultMaxAttempts = 3
+
+// QueueCreated: sessions of a project may pull from a queue of this name.
+type QueueCreated struct {
+	Queue        string `json:"queue" doc:"its name, the only one of its project"`
+	TrustReports bool   `json:"trustReports,omitempty" doc:"a dependency is also satisfied by sessionStatus completed"`
+	MaxAttempts  int    `json:"maxAttempts" doc:"starts of an item before it is quarantined"`
+}
+
+// QueueItemPushed: a task stands at the end of a queue.
+type QueueItemPushed struct {
+	Queue  string `json:"queue" doc:"the queue"`
+	TaskID string `json:"taskId" doc:"the task"`
+}
+
+// QueueItemStarted: a session has an item in hand, its task is in progress and says working.
+type QueueItemStarted struct {
+	Queue      string `json:"queue" doc:"the queue"`
+	TaskID     string `json:"taskId" doc:"the item's task"`
+	SessionID  string `json:"sessionId" doc:"who holds it from now on"`
+	Attempt    int    `json:"attempt" doc:"how often the item was started, this time included"`
+	PassedOver int    `json:"passedOver,omitempty" doc:"items before it that wait for something"`
+}
+
+// QueueItemCompleted: the holder says that its item is done; the task's own status stays.
+type QueueItemCompleted struct {
+	Queue     string `json:"queue" doc:"the queue"`
+	TaskID    string `json:"taskId" doc:"the item's task"`
+	SessionID string `json:"sessionId" doc:"who held it"`
+}
+
+// QueueItemFailed: the holder says that its item failed.
+type QueueItemFailed struct {
+	Queue     string `json:"queue" doc:"the queue"`
+	TaskID    string `json:"taskId" doc:"the item's task"`
+	SessionID string `json:"sessionId" doc:"who held it"`
+	Reason    string `json:"reason,omitempty" doc:"why"`
+}
+
+// QueueItemSkipped: an item is passed by for good, unless it is queued again.
+type QueueItemSkipped struct {
+	Queue     string `json:"queue" doc:"the queue"`
+	TaskID    string `json:"taskId" doc:"the item's task"`
+	SessionID string `json:"sessionId" doc:"who skipped it"`
+	Held      bool   `json:"held,omitempty" doc:"it was in that session's hand; else it was the next one"`
+}
+
+// QueueItemRequeued: an item that was quarantined, failed or skipped stands at the end again, with no attempts.
+type QueueItemRequeued struct {
+	Queue  string `json:"queue" doc:"the queue"`
+	TaskID string `json:"taskId" doc:"the item's task"`
+}
+
+// QueueItemReturned: an item's holder ended or was lost, and the item stands at the front again.
+type QueueItemReturned struct {
+	Queue     string `json:"queue" doc:"the queue"`
+	TaskID    string `json:"taskId" doc:"the item's task"`
+	SessionID string `json:"sessionId" doc:"who held it"`
+	Attempt   int    `json:"attempt" doc:"how often it was started so far"`
+	Reason    string `json:"reason" doc:"what became of its holder: lost, stopped, failed or deleted"`
+}
+
+// QueueItemQuarantined: an item was started too often without an end, and waits for a person.
+type QueueItemQuarantined struct {
+	Queue     string `json:"queue" doc:"the queue"`
+	TaskID    string `json:"taskId" doc:"the item's task"`
+	SessionID string `json:"sessionId" doc:"who held it last"`
+	Attempt   int    `json:"attempt" doc:"how often it was started"`
+	Reason    string `json:"reason" doc:"what became of its last holder: lost, stopped, failed or deleted"`
+}
+
+// EventType implements Data.
+func (*QueueCreated) EventType() string { return "maestro.queue.created.v1" }
+
+// EventType implements Data.
+func (*QueueItemPushed) EventType() string { return "maestro.queue.item_pushed.v1" }
+
+// EventType implements Data.
+func (*QueueItemStarted) EventType() string { return "maestro.queue.item_started.v1" }
+
+// EventType implements Data.
+func (*QueueItemCompleted) EventType() string { return "maestro.queue.item_completed.v1" }
+
+// EventType implements Data.
+func (*QueueItemFailed) EventType() string { return "maestro.queue.item_failed.v1" }
+
+// EventType implements Data.
+func (*QueueItemSkipped) EventType() string { return "maestro.queue.item_skipped.v1" }
+
+// EventType implements Data.
+func (*QueueItemRequeued) EventType() string { return "maestro.queue.item_requeued.v1" }
+
+// EventType implements Data.
+func (*QueueItemReturned) EventType() string { return "maestro.queue.item_returned.v1" }
+
+// EventType implements Data.
+func (*QueueItemQuarantined) EventType() string { return "maestro.queue.item_quarantined.v1" }
+
+// Aggregate implements Data.
+func (d *QueueCreated) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Aggregate implements Data.
+func (d *QueueItemPushed) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Aggregate implements Data.
+func (d *QueueItemStarted) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Aggregate implements Data.
+func (d *QueueItemCompleted) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Aggregate implements Data.
+func (d *QueueItemFailed) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Aggregate implements Data.
+func (d *QueueItemSkipped) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Aggregate implements Data.
+func (d *QueueItemRequeued) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Aggregate implements Data.
+func (d *QueueItemReturned) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Aggregate implements Data.
+func (d *QueueItemQuarantined) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+func (*QueueCreated) sealed()         {}
+func (*QueueItemPushed) sealed()      {}
+func (*QueueItemStarted) sealed()     {}
+func (*QueueItemCompleted) sealed()   {}
+func (*QueueItemFailed) sealed()      {}
+func (*QueueItemSkipped) sealed()     {}
+func (*QueueItemRequeued) sealed()    {}
+func (*QueueItemReturned) sealed()    {}
+func (*QueueItemQuarantined) sealed() {}

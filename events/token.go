@@ -1,0 +1,47 @@
+package events
+
+// TokenKind says what a named token is good for.
+type TokenKind string
+
+// The kinds of token: an admin may do what the permission table gives the user, an auditor reads everything, a read-only
+// token reads its projects.
+const (
+	TokenAdmin    TokenKind = "admin"
+	TokenAuditor  TokenKind = "auditor"
+	TokenReadOnly TokenKind = "read-only"
+)
+
+// TokenCreated: a named token is good from now on. Its secret is made from the server's key, and stands nowhere.
+type TokenCreated struct {
+	Name       string    `json:"name" doc:"its name; events that it causes have the source /users/<name>"`
+	Kind       TokenKind `json:"kind" doc:"admin, auditor or read-only"`
+	ProjectIDs []string  `json:"projectIds,omitempty" doc:"of a read-only token: the projects that it reads"`
+	Generation int       `json:"generation" doc:"which of its secrets is good"`
+}
+
+// TokenRevoked: a secret is good no longer.
+type TokenRevoked struct {
+	Name       string `json:"name,omitempty" doc:"the named token"`
+	SessionID  string `json:"sessionId,omitempty" doc:"or the session whose secret it is"`
+	Generation int    `json:"generation" doc:"which of its secrets is good from now on; of a named token only once it is created again"`
+}
+
+// EventType implements Data.
+func (*TokenCreated) EventType() string { return "maestro.token.created.v1" }
+
+// EventType implements Data.
+func (*TokenRevoked) EventType() string { return "maestro.token.revoked.v1" }
+
+// Aggregate implements Data.
+func (d *TokenCreated) Aggregate() (kind, id string) { return AggregateToken, d.Name }
+
+// Aggregate implements Data.
+func (d *TokenRevoked) Aggregate() (kind, id string) {
+	if d.SessionID != "" {
+		return AggregateSession, d.SessionID
+	}
+	return AggregateToken, d.Name
+}
+
+func (*TokenCreated) sealed() {}
+func (*TokenRevoked) sealed() {}

@@ -1,0 +1,69 @@
+package projections
+
+import (
+	"fmt"
+	"iter"
+
+	"maestro/events"
+)
+
+// Lost reports whether nothing was heard of the session for too long, and nothing since.
+func (x *Session) Lost() bool { return x.LostAt != 0 }
+
+// Gone says what became of a session that can hold nothing any more: lost, stopped, failed or deleted; "" for one that can.
+func (s *State) Gone(id string) string {
+	x := s.sessions.get(id)
+	switch {
+	case x == nil || x.Deleted:
+		return "deleted"
+	case x.Ended():
+		return string(x.Status)
+	case x.Lost():
+		return "lost"
+	}
+	return ""
+}
+
+// Deadlines gives the sessions that are ended when their time is over, in order of creation.
+func (s *State) Deadlines() iter.Seq[*Session] {
+	return func(yield func(*Session) bool) {
+		for _, id := range s.timed {
+			if x := s.Session(id); x != nil && !x.Ended() && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+func (s *State) sessionLost(f fact, d *events.SessionLost) error {
+	if s.Session(d.SessionID) == nil {
+		return missing("session", d.SessionID)
+	}
+	s.gone(f, d.SessionID, func(x *Session) {
+		x.LostAt = f.at
+		x.Losses++
+	})
+	s.note(f, Entry{Type: "session_lost", SessionID: d.SessionID, Message: fmt.Sprintf("Session lost: it was last heard %d s before", (f.at-d.LastHeard)/1000)})
+	return nil
+}
+
+func (s *State) sessionRecovered(f fact, d *events.SessionRecovered) error {
+	if s.Session(d.SessionID) == nil {
+		return missing("session", d.SessionID)
+	}
+	s.changeSession(d.SessionID, func(x *Session) { x.LostAt = 0 })
+	s.note(f, Entry{Type: "session_recovered", SessionID: d.SessionID, Message: "Session heard again"})
+	return nil
+}
+
+func (s *State) sessionTimedOut(f fact, d *events.SessionTimedOut) error {
+	if s.Session(d.SessionID) == nil {
+		return missing("session", d.SessionID)
+	}
+	s.gone(f, d.SessionID, func(x *Session) {
+		x.EndReason = "timed out"
+		x.Status, x.EndedAt, x.CompletedAt, x.LastActivity = events.SessionEndFailed, f.at, f.at, f.at
+	})
+	s.note(f, Entry{Type: "session_failed", SessionID: d.SessionID, Message: "Session failed: timed out"})
+	return nil
+}

@@ -1,0 +1,132 @@
+package projections
+
+import (
+	"iter"
+	"slices"
+
+	"maestro/events"
+)
+
+// InputStatus is where a question stands.
+type InputStatus string
+
+// The statuses of a question: void is one whose session ended before it was answered.
+const (
+	InputOpen      InputStatus = "open"
+	InputAnswered  InputStatus = "answered"
+	InputDelivered InputStatus = "delivered"
+	InputVoid      InputStatus = "void"
+)
+
+// Input is a question of a session. Times are milliseconds since 1970, 0 for never. Immutable.
+type Input struct {
+	ID        string
+	ProjectID string
+	SessionID string
+	TaskIDs   []string
+	Question  string
+	// Blob is the digest of the whole question, if Question is only its beginning.
+	Blob    string
+	Options []string
+	Answer  string
+	// AnsweredBy is the source of the answer.
+	AnsweredBy  string
+	AskedAt     int64
+	AnsweredAt  int64
+	DeliveredAt int64
+	// AnsweredSequence places the answer among others.
+	AnsweredSequence uint64
+	// Asked and Answered are the events.
+	Asked, Answered Cause
+}
+
+// Input gives a question, or nil.
+func (s *State) Input(id string) *Input { return s.inputs.get(id) }
+
+// Inputs gives a project's questions in the order in which they were asked.
+func (s *State) Inputs(project string) iter.Seq[*Input] {
+	return func(yield func(*Input) bool) {
+		for _, id := range s.inputIDs.get(project) {
+			if !yield(s.inputs.get(id)) {
+				return
+			}
+		}
+	}
+}
+
+// Unanswered gives a project's questions that nobody has answered, longest wait first.
+func (s *State) Unanswered(project string) iter.Seq[*Input] {
+	return func(yield func(*Input) bool) {
+		for _, id := range s.unanswered.get(project) {
+			if x := s.inputs.get(id); s.InputStatus(x) == InputOpen && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+// Undelivered gives the ids of a session's questions that were answered and not yet shown to it.
+func (s *State) Undelivered(session string) []string { return s.undelivered.get(session) }
+
+// InputStatus says where a question stands.
+func (s *State) InputStatus(x *Input) InputStatus {
+	session := s.Session(x.SessionID)
+	switch {
+	case x.DeliveredAt != 0:
+		return InputDelivered
+	case x.AnsweredAt != 0:
+		return InputAnswered
+	case session == nil || session.Ended():
+		return InputVoid
+	}
+	return InputOpen
+}
+
+func (s *State) changeInput(id string, edit func(*Input)) {
+	before := s.inputs.get(id)
+	after := *before
+	edit(&after)
+	s.changes = append(s.changes, Change{KindInput, id, before, &after})
+	s.inputs.put(id, &after)
+}
+
+func (s *State) inputOpened(f fact, d *events.SessionReported) {
+	x := &Input{
+		ID: d.InputID, ProjectID: f.Project, SessionID: d.SessionID, TaskIDs: d.TaskIDs, Question: d.Message,
+		Blob: d.Blobs["message"], Options: d.Options, AskedAt: f.at, Asked: f.cause(),
+	}
+	s.changes = append(s.changes, Change{KindInput, x.ID, (*Input)(nil), x})
+	s.inputs.put(x.ID, x)
+	s.inputIDs.put(x.ProjectID, append(s.inputIDs.get(x.ProjectID), x.ID))
+	s.unanswered.put(x.ProjectID, append(s.unanswered.get(x.ProjectID), x.ID))
+}
+
+func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
+	x := s.Input(d.InputID)
+	if x == nil {
+		return missing("question", d.InputID)
+	}
+	s.changeInput(d.InputID, func(x *Input) {
+		x.Answer, x.AnsweredBy, x.AnsweredAt, x.Answered = d.Answer, f.Source, f.at, f.cause()
+		x.AnsweredSequence = f.sequence
+	})
+	s.unanswered.put(x.ProjectID, omit(s.unanswered.get(x.ProjectID), x.ID))
+	s.undelivered.put(x.SessionID, append(slices.Clip(s.undelivered.get(x.SessionID)), x.ID))
+	s.note(f, Entry{Type: "input_answered", SessionID: x.SessionID, Message: "Answered: " + d.Answer})
+	return nil
+}
+
+func (s *State) inputDelivered(f fact, d *events.InputDelivered) error {
+	x := s.Input(d.InputID)
+	if x == nil {
+		return missing("question", d.InputID)
+	}
+	s.changeInput(d.InputID, func(x *Input) { x.DeliveredAt = f.at })
+	s.undelivered.put(x.SessionID, omit(s.undelivered.get(x.SessionID), x.ID))
+	return nil
+}
+
+// omit gives the ids without one; the list that it was given stays as it is.
+func omit(ids []string, id string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
+}

@@ -1,0 +1,125 @@
+package projections
+
+// line is an ordered set of a queue's items by their place, smallest first. It is a value: with and without give another
+// line and share what did not change, so an overlay is dropped by forgetting its line. Every operation costs the logarithm
+// of the length.
+//
+// It is a treap; the priorities are made from the places, so its shape is the same on every machine.
+type line struct{ root *lineNode }
+
+type lineNode struct {
+	place       uint64
+	task        string
+	size        int
+	left, right *lineNode
+}
+
+// priority mixes a place's bits (the finalizer of splitmix64).
+func priority(place uint64) uint64 {
+	place ^= place >> 30
+	place *= 0xbf58476d1ce4e5b9
+	place ^= place >> 27
+	place *= 0x94d049bb133111eb
+	return place ^ place>>31
+}
+
+func (n *lineNode) len() int {
+	if n == nil {
+		return 0
+	}
+	return n.size
+}
+
+func newLineNode(place uint64, task string, left, right *lineNode) *lineNode {
+	return &lineNode{place, task, left.len() + right.len() + 1, left, right}
+}
+
+func (l line) len() int { return l.root.len() }
+
+func (l line) first() (task string, place uint64, ok bool) {
+	n := l.root
+	if n == nil {
+		return "", 0, false
+	}
+	for n.left != nil {
+		n = n.left
+	}
+	return n.task, n.place, true
+}
+
+// before counts the items with a smaller place.
+func (l line) before(place uint64) int {
+	count := 0
+	for n := l.root; n != nil; {
+		if place <= n.place {
+			n = n.left
+			continue
+		}
+		count += n.left.len() + 1
+		n = n.right
+	}
+	return count
+}
+
+// walk calls yield for each item, first to last, until it says no.
+func (l line) walk(yield func(task string) bool) { l.root.walk(yield) }
+
+func (n *lineNode) walk(yield func(task string) bool) bool {
+	return n == nil || n.left.walk(yield) && yield(n.task) && n.right.walk(yield)
+}
+
+func (l line) has(place uint64) bool {
+	n := l.root
+	for n != nil && n.place != place {
+		if place < n.place {
+			n = n.left
+		} else {
+			n = n.right
+		}
+	}
+	return n != nil
+}
+
+func (l line) with(place uint64, task string) line {
+	left, right := split(l.root, place)
+	return line{merge(merge(left, newLineNode(place, task, nil, nil)), right)}
+}
+
+func (l line) without(place uint64) line { return line{remove(l.root, place)} }
+
+// split gives what is before a place and what is behind it; the place itself must not be there.
+func split(n *lineNode, place uint64) (left, right *lineNode) {
+	switch {
+	case n == nil:
+		return nil, nil
+	case place < n.place:
+		left, right = split(n.left, place)
+		return left, newLineNode(n.place, n.task, right, n.right)
+	}
+	left, right = split(n.right, place)
+	return newLineNode(n.place, n.task, n.left, left), right
+}
+
+func merge(left, right *lineNode) *lineNode {
+	switch {
+	case left == nil:
+		return right
+	case right == nil:
+		return left
+	case priority(left.place) > priority(right.place):
+		return newLineNode(left.place, left.task, left.left, merge(left.right, right))
+	}
+	return newLineNode(right.place, right.task, merge(left, right.left), right.right)
+}
+
+func remove(n *lineNode, place uint64) *lineNode {
+	switch {
+	case n == nil:
+		return nil
+	case place < n.place:
+		return newLineNode(n.place, n.task, remove(n.left, place), n.right)
+	case place > n.place:
+		return newLineNode(n.place, n.task, n.left, remove(n.right, place))
+	}
+	return merge(n.left, n.right)
+}

@@ -1,0 +1,549 @@
+package projections
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"maestro/events"
+)
+
+// Queue is what is true of a queue but for its items. Times are milliseconds since 1970. Immutable.
+type Queue struct {
+	ProjectID string
+	// Name is the only one of its project; a session's own queue has the session's id.
+	Name string
+	// SessionID is the session whose own it is; "" for a named one.
+	SessionID    string
+	TrustReports bool
+	MaxAttempts  int
+	CreatedAt    int64
+	UpdatedAt    int64
+	CreatedBy    string
+	// Pushed counts what was ever put at its end.
+	Pushed uint64
+	Stats  QueueStats
+}
+
+// QueueStats counts a queue's items by where they stand.
+type QueueStats struct {
+	Total       int `json:"total"`
+	Queued      int `json:"queued"`
+	Processing  int `json:"processing"`
+	Completed   int `json:"completed"`
+	Failed      int `json:"failed"`
+	Skipped     int `json:"skipped"`
+	Quarantined int `json:"quarantined"`
+}
+
+// Item is a task's place in a queue. Times are milliseconds since 1970, 0 for never. Immutable.
+type Item struct {
+	ProjectID   string
+	Queue       string
+	TaskID      string
+	Status      events.QueueItemStatus
+	AddedAt     int64
+	StartedAt   int64
+	CompletedAt int64
+	// SessionID holds it while it is processing; afterwards it is who held it last.
+	SessionID string
+	// Holders are all sessions that ever held it.
+	Holders []string
+	// Attempts counts its starts since it was last put at the end.
+	Attempts   int
+	FailReason string
+	// Started is the sequence of the event that started it last.
+	Started uint64
+	// Place orders the queue: what was given back stands before everything else, and otherwise who was pushed first.
+	Place uint64
+	// Cause is the event that last put it in line, or that started it.
+	Cause Cause
+}
+
+// notReturned is the bit of a place that what was given back lacks.
+const notReturned = 1 << 63
+
+// Returned reports whether the item was given back and stands at the front.
+func (i *Item) Returned() bool { return i.Place&notReturned == 0 }
+
+// Hand is the item that a session holds, or held last.
+type Hand struct {
+	Queue  string
+	TaskID string
+	// Held says that it still holds it.
+	Held bool
+}
+
+func queueKey(project, queue string) string { return project + "/" + queue }
+
+func itemKey(project, queue, task string) string { return project + "/" + queue + "/" + task }
+
+// Queue gives a project's queue, or nil when there is none of this name.
+func (s *State) Queue(project, name string) *Queue { return s.queues.get(queueKey(project, name)) }
+
+// Queues gives a project's queues in order of creation.
+func (s *State) Queues(project string) iter.Seq[*Queue] {
+	return func(yield func(*Queue) bool) {
+		for _, name := range s.queueNames.get(project) {
+			if !yield(s.Queue(project, name)) {
+				return
+			}
+		}
+	}
+}
+
+// Item gives a task's item in a queue, or nil.
+func (s *State) Item(project, queue, task string) *Item {
+	return s.items.get(itemKey(project, queue, task))
+}
+
+// Items gives a queue's items, those that were pushed first before the others.
+func (s *State) Items(q *Queue) []*Item {
+	ids := s.itemTasks.get(queueKey(q.ProjectID, q.Name))
+	items := make([]*Item, 0, len(ids))
+	for _, id := range ids {
+		items = append(items, s.Item(q.ProjectID, q.Name, id))
+	}
+	slices.SortFunc(items, func(a, b *Item) int { return cmp.Compare(a.Place|notReturned, b.Place|notReturned) })
+	return items
+}
+
+// Top gives the first item of a queue that may be started, nil if there is none, and how many before it wait for something.
+func (s *State) Top(q *Queue) (top *Item, passedOver int) {
+	key := queueKey(q.ProjectID, q.Name)
+	task, place, ok := s.ready.get(key).first()
+	if !ok {
+		return nil, s.waiting.get(key).len()
+	}
+	return s.Item(q.ProjectID, q.Name, task), s.waiting.get(key).before(place)
+}
+
+// Holds gives the item that a session has in hand, or nil.
+func (s *State) Holds(x *Session) *Item {
+	if x.Hand == nil || !x.Hand.Held {
+		return nil
+	}
+	return s.Item(x.ProjectID, x.Hand.Queue, x.Hand.TaskID)
+}
+
+// HeldOnce reports whether a session holds, or ever held, an item of this task.
+func (s *State) HeldOnce(session, task string) bool {
+	for _, key := range s.itemsOf.get(task) {
+		if item := s.items.get(key); slices.Contains(item.Holders, session) {
+			return true
+		}
+	}
+	return false
+}
+
+// QueuesOf gives the items of a task, one for each queue that it is in.
+func (s *State) QueuesOf(task string) []*Item {
+	var items []*Item
+	for _, key := range s.itemsOf.get(task) {
+		items = append(items, s.items.get(key))
+	}
+	return items
+}
+
+// Held gives all items that are in somebody's hand, in the order in which they were started.
+func (s *State) Held() iter.Seq[*Item] {
+	return func(yield func(*Item) bool) {
+		s.inHand.walk(func(key string) bool { return yield(s.items.get(key)) })
+	}
+}
+
+// WaitsFor says what keeps a queued item from being started, "" if nothing does.
+func (s *State) WaitsFor(q *Queue, item *Item) string {
+	t := s.Task(item.TaskID)
+	if t == nil {
+		return "its task was deleted"
+	}
+	if t.Status != events.TaskTodo && t.Status != events.TaskInProgress {
+		return "its task is " + string(t.Status)
+	}
+	waits := ""
+	for _, id := range t.Dependencies {
+		if s.satisfied(id, q.TrustReports) {
+			continue
+		}
+		if waits != "" {
+			waits += ", "
+		}
+		waits += id
+		switch d := s.tasks.get(id); {
+		case d.Deleted:
+			waits += " (deleted)"
+		case d.Status == events.TaskCancelled:
+			waits += " (cancelled)"
+		}
+	}
+	if waits != "" {
+		return "waits for " + waits
+	}
+	return ""
+}
+
+// Stuck reports whether a queued item waits for what will not come by itself: a dependency that was deleted or cancelled.
+func (s *State) Stuck(q *Queue, item *Item) bool {
+	t := s.Task(item.TaskID)
+	return t != nil && slices.ContainsFunc(t.Dependencies, func(id string) bool {
+		d := s.tasks.get(id)
+		return d != nil && (d.Deleted || d.Status == events.TaskCancelled) && !s.satisfied(id, q.TrustReports)
+	})
+}
+
+// satisfied reports whether a dependency is: its task is completed, or, where reports are trusted, says so.
+func (s *State) satisfied(id string, trust bool) bool {
+	d := s.tasks.get(id)
+	if d == nil || d.Status == events.TaskCompleted {
+		return true
+	}
+	if !trust || d.Deleted {
+		return false
+	}
+	says, _ := s.SessionStatus(d)
+	return says == events.SaysCompleted
+}
+
+func (s *State) mayStart(q *Queue, task string) bool {
+	t := s.Task(task)
+	if t == nil || t.Status != events.TaskTodo && t.Status != events.TaskInProgress {
+		return false
+	}
+	for _, id := range t.Dependencies {
+		if !s.satisfied(id, q.TrustReports) {
+			return false
+		}
+	}
+	return true
+}
+
+// lineUp puts a queued item into the line that it belongs to, ready or waiting, and takes it from the other.
+func (s *State) lineUp(key string, item *Item) {
+	q := s.queues.get(key)
+	to, from := &s.waiting, &s.ready
+	if s.mayStart(q, item.TaskID) {
+		to, from = &s.ready, &s.waiting
+	}
+	if here := to.get(key); !here.has(item.Place) {
+		to.put(key, here.with(item.Place, item.TaskID))
+	}
+	if there := from.get(key); there.has(item.Place) {
+		from.put(key, there.without(item.Place))
+	}
+}
+
+func (s *State) leaveLine(key string, place uint64) {
+	for _, lines := range []*table[line]{&s.ready, &s.waiting} {
+		if here := lines.get(key); here.has(place) {
+			lines.put(key, here.without(place))
+		}
+	}
+}
+
+// recheck looks again whether the items of a task may be started.
+func (s *State) recheck(task string) {
+	for _, key := range s.itemsOf.get(task) {
+		if item := s.items.get(key); item.Status == events.ItemQueued {
+			s.lineUp(queueKey(item.ProjectID, item.Queue), item)
+		}
+	}
+}
+
+// recheckDependents looks again at the items that may wait for a task.
+func (s *State) recheckDependents(task string) {
+	for _, id := range s.dependents.get(task) {
+		s.recheck(id)
+	}
+}
+
+// dependOn remembers who waits for a task; one that no longer does is found out when it is asked.
+func (s *State) dependOn(task string, dependencies []string) {
+	for _, id := range dependencies {
+		s.dependents.put(id, append(s.dependents.get(id), task))
+	}
+}
+
+func (s *State) changeQueue(key string, edit func(*Queue)) {
+	before := s.queues.get(key)
+	after := *before
+	edit(&after)
+	s.changes = append(s.changes, Change{KindQueue, key, before, &after})
+	s.queues.put(key, &after)
+}
+
+// changeItem gives an item new values, counts it anew, and puts it into the line where it belongs.
+func (s *State) changeItem(f fact, before *Item, edit func(*Item)) {
+	key := queueKey(before.ProjectID, before.Queue)
+	id := itemKey(before.ProjectID, before.Queue, before.TaskID)
+	after := *before
+	edit(&after)
+	if before.Status == events.ItemQueued {
+		s.leaveLine(key, before.Place)
+	}
+	s.changes = append(s.changes, Change{KindQueueItem, id, before, &after})
+	s.items.put(id, &after)
+	s.changeQueue(key, func(q *Queue) {
+		*q.Stats.of(before.Status)--
+		*q.Stats.of(after.Status)++
+		q.UpdatedAt = f.at
+	})
+	if after.Status == events.ItemQueued {
+		s.lineUp(key, &after)
+	}
+	if before.Status == events.ItemProcessing {
+		s.inHand = s.inHand.without(before.Started)
+	}
+	if after.Status == events.ItemProcessing {
+		s.inHand = s.inHand.with(after.Started, id)
+	}
+}
+
+// of gives the counter of a status.
+func (n *QueueStats) of(status events.QueueItemStatus) *int {
+	switch status {
+	case events.ItemQueued:
+		return &n.Queued
+	case events.ItemProcessing:
+		return &n.Processing
+	case events.ItemCompleted:
+		return &n.Completed
+	case events.ItemFailed:
+		return &n.Failed
+	case events.ItemSkipped:
+		return &n.Skipped
+	case events.ItemQuarantined:
+	}
+	return &n.Quarantined
+}
+
+func (s *State) addQueue(q *Queue) {
+	key := queueKey(q.ProjectID, q.Name)
+	s.changes = append(s.changes, Change{KindQueue, key, (*Queue)(nil), q})
+	s.queues.put(key, q)
+	s.queueNames.put(q.ProjectID, append(s.queueNames.get(q.ProjectID), q.Name))
+	if q.TrustReports {
+		s.trusting++
+	}
+}
+
+// push puts a task at the end of a queue.
+func (s *State) push(f fact, key, task string) {
+	var place uint64
+	s.changeQueue(key, func(q *Queue) {
+		q.Pushed++
+		place = q.Pushed | notReturned
+		q.Stats.Total++
+		q.Stats.Queued++
+		q.UpdatedAt = f.at
+	})
+	q := s.queues.get(key)
+	item := &Item{ProjectID: q.ProjectID, Queue: q.Name, TaskID: task, Status: events.ItemQueued, AddedAt: f.at, Place: place, Cause: f.cause()}
+	id := itemKey(q.ProjectID, q.Name, task)
+	s.changes = append(s.changes, Change{KindQueueItem, id, (*Item)(nil), item})
+	s.items.put(id, item)
+	s.itemTasks.put(key, append(s.itemTasks.get(key), task))
+	s.itemsOf.put(task, append(s.itemsOf.get(task), id))
+	s.lineUp(key, item)
+	s.note(f, Entry{Type: "task_queued", TaskID: task, Message: "Queued in " + q.Name})
+}
+
+func (s *State) queueCreated(f fact, d *events.QueueCreated) error {
+	if s.Queue(f.Project, d.Queue) != nil {
+		return exists("queue", d.Queue)
+	}
+	if s.Project(f.Project) == nil {
+		return missing("project", f.Project)
+	}
+	s.addQueue(&Queue{
+		ProjectID: f.Project, Name: d.Queue, TrustReports: d.TrustReports, MaxAttempts: d.MaxAttempts, CreatedAt: f.at,
+		UpdatedAt: f.at, CreatedBy: f.Source,
+	})
+	return nil
+}
+
+// checkPush says what is wrong with pushing these tasks.
+func (s *State) checkPush(project, queue string, tasks []string) error {
+	for _, id := range tasks {
+		if s.Task(id) == nil {
+			return missing("task", id)
+		}
+		if s.Item(project, queue, id) != nil {
+			return exists("queue item", id)
+		}
+	}
+	return nil
+}
+
+func (s *State) itemPushed(f fact, d *events.QueueItemPushed) error {
+	if s.Queue(f.Project, d.Queue) == nil {
+		return missing("queue", d.Queue)
+	}
+	if err := s.checkPush(f.Project, d.Queue, []string{d.TaskID}); err != nil {
+		return err
+	}
+	s.push(f, queueKey(f.Project, d.Queue), d.TaskID)
+	return nil
+}
+
+// item gives the item that an event speaks of, if it stands where the event needs it.
+func (s *State) item(f fact, queue, task string, statuses ...events.QueueItemStatus) (*Item, error) {
+	item := s.Item(f.Project, queue, task)
+	if item == nil {
+		return nil, missing("queue item", queue+"/"+task)
+	}
+	if !slices.Contains(statuses, item.Status) {
+		return nil, fmt.Errorf("it speaks of the queue item %q, which is %s", queue+"/"+task, item.Status)
+	}
+	return item, nil
+}
+
+func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
+	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQueued)
+	if err != nil {
+		return err
+	}
+	if s.Session(d.SessionID) == nil {
+		return missing("session", d.SessionID)
+	}
+	s.changeItem(f, item, func(i *Item) {
+		i.Status, i.SessionID, i.Attempts, i.StartedAt, i.CompletedAt = events.ItemProcessing, d.SessionID, d.Attempt, f.at, 0
+		i.Cause, i.Started = f.cause(), f.sequence
+		if !slices.Contains(i.Holders, d.SessionID) {
+			i.Holders = append(slices.Clip(i.Holders), d.SessionID)
+		}
+	})
+	s.changeSession(d.SessionID, func(x *Session) { x.Hand = &Hand{d.Queue, d.TaskID, true} })
+	s.changeTask(d.TaskID, func(t *Task) {
+		t.addSession(d.SessionID)
+		t.UpdatedAt = f.at
+		if t.Status == events.TaskTodo {
+			t.moveTo(f, events.TaskInProgress)
+		}
+	})
+	s.say(f, d.TaskID, d.SessionID, events.SaysWorking)
+	s.note(f, Entry{Type: "task_started", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Started from queue " + d.Queue})
+	return nil
+}
+
+// letGo takes an item out of its holder's hand.
+func (s *State) letGo(session string) {
+	if x := s.sessions.get(session); x != nil && x.Hand != nil && x.Hand.Held {
+		s.changeSession(session, func(x *Session) { x.Hand = &Hand{x.Hand.Queue, x.Hand.TaskID, false} })
+	}
+}
+
+// finish ends the work on an item with its holder's word.
+func (s *State) finish(f fact, item *Item, session string, status events.QueueItemStatus, says events.TaskSessionStatus, reason string) {
+	s.changeItem(f, item, func(i *Item) {
+		i.Status, i.SessionID, i.CompletedAt, i.FailReason, i.Cause = status, session, f.at, reason, f.cause()
+	})
+	s.letGo(session)
+	if says == "" {
+		s.unsay(f, item.TaskID, session)
+	} else {
+		s.say(f, item.TaskID, session, says)
+	}
+}
+
+func (s *State) itemCompleted(f fact, d *events.QueueItemCompleted) error {
+	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing)
+	if err != nil {
+		return err
+	}
+	s.finish(f, item, d.SessionID, events.ItemCompleted, events.SaysCompleted, "")
+	s.note(f, Entry{Type: "task_completed", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Completed in queue " + d.Queue})
+	return nil
+}
+
+func (s *State) itemFailed(f fact, d *events.QueueItemFailed) error {
+	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing)
+	if err != nil {
+		return err
+	}
+	s.finish(f, item, d.SessionID, events.ItemFailed, events.SaysFailed, d.Reason)
+	s.note(f, Entry{Type: "task_failed", SessionID: d.SessionID, TaskID: d.TaskID, Message: withReason("Failed in queue "+d.Queue, d.Reason)})
+	return nil
+}
+
+func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
+	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing, events.ItemQueued)
+	if err != nil {
+		return err
+	}
+	if d.Held {
+		s.finish(f, item, d.SessionID, events.ItemSkipped, "", "")
+	} else {
+		s.changeItem(f, item, func(i *Item) {
+			i.Status, i.SessionID, i.CompletedAt, i.Cause = events.ItemSkipped, d.SessionID, f.at, f.cause()
+		})
+	}
+	s.note(f, Entry{Type: "task_skipped", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Skipped in queue " + d.Queue})
+	return nil
+}
+
+func (s *State) itemRequeued(f fact, d *events.QueueItemRequeued) error {
+	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQuarantined, events.ItemFailed, events.ItemSkipped)
+	if err != nil {
+		return err
+	}
+	key := queueKey(f.Project, d.Queue)
+	var place uint64
+	s.changeQueue(key, func(q *Queue) {
+		q.Pushed++
+		place = q.Pushed | notReturned
+	})
+	s.changeItem(f, item, func(i *Item) {
+		i.Status, i.Place, i.Attempts, i.Cause = events.ItemQueued, place, 0, f.cause()
+		i.StartedAt, i.CompletedAt, i.FailReason = 0, 0, ""
+	})
+	s.note(f, Entry{Type: "task_queued", TaskID: d.TaskID, Message: "Queued again in " + d.Queue})
+	return nil
+}
+
+func (s *State) itemReturned(f fact, d *events.QueueItemReturned) error {
+	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing)
+	if err != nil {
+		return err
+	}
+	s.changeItem(f, item, func(i *Item) {
+		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()
+		i.Place &^= notReturned
+	})
+	s.letGo(d.SessionID)
+	s.unsay(f, d.TaskID, d.SessionID)
+	s.note(f, Entry{Type: "task_returned", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Back to the front of queue " + d.Queue + ": its session is " + d.Reason})
+	return nil
+}
+
+func (s *State) itemQuarantined(f fact, d *events.QueueItemQuarantined) error {
+	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing)
+	if err != nil {
+		return err
+	}
+	s.finish(f, item, d.SessionID, events.ItemQuarantined, "", "its session is "+d.Reason)
+	s.note(f, Entry{
+		Type: "task_quarantined", SessionID: d.SessionID, TaskID: d.TaskID,
+		Message: fmt.Sprintf("Quarantined in queue %s after %d starts: its last session is %s", d.Queue, d.Attempt, d.Reason),
+	})
+	return nil
+}
+
+// dropItems skips what is queued of a task that was deleted; what is in hand stays there.
+func (s *State) dropItems(f fact, task string) {
+	for _, id := range s.itemsOf.get(task) {
+		if item := s.items.get(id); item.Status == events.ItemQueued {
+			s.changeItem(f, item, func(i *Item) {
+				i.Status, i.CompletedAt, i.FailReason, i.Cause = events.ItemSkipped, f.at, "its task was deleted", f.cause()
+			})
+		}
+	}
+}
+
+func withReason(message, reason string) string {
+	if reason == "" {
+		return message
+	}
+	return message + ": " + reason
+}

@@ -1,0 +1,122 @@
+package projections
+
+import "maestro/events"
+
+// QueueView shows a queue without its items.
+type QueueView struct {
+	ProjectID    string     `json:"projectId"`
+	Name         string     `json:"name"`
+	SessionID    string     `json:"sessionId,omitempty"`
+	TrustReports bool       `json:"trustReports"`
+	MaxAttempts  int        `json:"maxAttempts"`
+	CreatedAt    int64      `json:"createdAt"`
+	UpdatedAt    int64      `json:"updatedAt"`
+	CreatedBy    string     `json:"createdBy"`
+	Stats        QueueStats `json:"stats"`
+	// Ready counts the queued items that may be started, Waiting those that wait for something.
+	Ready   int `json:"ready"`
+	Waiting int `json:"waiting"`
+}
+
+// ItemView shows an item of a queue as older clients know it, with more members.
+type ItemView struct {
+	TaskID      string                 `json:"taskId"`
+	Title       string                 `json:"title"`
+	Status      events.QueueItemStatus `json:"status"`
+	AddedAt     int64                  `json:"addedAt"`
+	StartedAt   int64                  `json:"startedAt,omitempty"`
+	CompletedAt int64                  `json:"completedAt,omitempty"`
+	FailReason  string                 `json:"failReason,omitempty"`
+	Queue       string                 `json:"queue"`
+	// SessionID holds it, or held it last.
+	SessionID string `json:"sessionId,omitempty"`
+	Attempts  int    `json:"attempts"`
+	// Returned says that it was given back and stands at the front.
+	Returned bool `json:"returned,omitempty"`
+	// Waits says what keeps a queued item from being started.
+	Waits string `json:"waits,omitempty"`
+}
+
+// QueueView shows a queue.
+func (s *State) QueueView(q *Queue) QueueView {
+	key := queueKey(q.ProjectID, q.Name)
+	return QueueView{
+		ProjectID: q.ProjectID, Name: q.Name, SessionID: q.SessionID, TrustReports: q.TrustReports, MaxAttempts: q.MaxAttempts,
+		CreatedAt: q.CreatedAt, UpdatedAt: q.UpdatedAt, CreatedBy: q.CreatedBy, Stats: q.Stats,
+		Ready: s.ready.get(key).len(), Waiting: s.waiting.get(key).len(),
+	}
+}
+
+// ItemView shows an item of a queue.
+func (s *State) ItemView(q *Queue, i *Item) ItemView {
+	view := ItemView{
+		TaskID: i.TaskID, Status: i.Status, AddedAt: i.AddedAt, StartedAt: i.StartedAt, CompletedAt: i.CompletedAt,
+		FailReason: i.FailReason, Queue: i.Queue, SessionID: i.SessionID, Attempts: i.Attempts,
+		Returned: i.Status == events.ItemQueued && i.Returned(),
+	}
+	if t := s.tasks.get(i.TaskID); t != nil {
+		view.Title = t.Title
+	}
+	if i.Status == events.ItemQueued {
+		view.Waits = s.WaitsFor(q, i)
+	}
+	return view
+}
+
+// ItemViews shows the items of a queue, those that were pushed first before the others.
+func (s *State) ItemViews(q *Queue) []ItemView {
+	items := s.Items(q)
+	views := make([]ItemView, 0, len(items))
+	for _, item := range items {
+		views = append(views, s.ItemView(q, item))
+	}
+	return views
+}
+
+// InputView shows a question.
+type InputView struct {
+	ID          string      `json:"id"`
+	ProjectID   string      `json:"projectId"`
+	SessionID   string      `json:"sessionId"`
+	TaskIDs     []string    `json:"taskIds"`
+	Question    string      `json:"question"`
+	Blob        string      `json:"blob,omitempty"`
+	Options     []string    `json:"options"`
+	Status      InputStatus `json:"status"`
+	Answer      string      `json:"answer,omitempty"`
+	AnsweredBy  string      `json:"answeredBy,omitempty"`
+	AskedAt     int64       `json:"askedAt"`
+	AnsweredAt  *int64      `json:"answeredAt"`
+	DeliveredAt *int64      `json:"deliveredAt"`
+	// Waited is how long it waited for its answer, or waits now, in milliseconds.
+	Waited int64 `json:"waited"`
+}
+
+// InputView shows a question at a time, in milliseconds since 1970.
+func (s *State) InputView(x *Input, now int64) InputView {
+	until := now
+	if x.AnsweredAt != 0 {
+		until = x.AnsweredAt
+	}
+	return InputView{
+		ID: x.ID, ProjectID: x.ProjectID, SessionID: x.SessionID, TaskIDs: list(x.TaskIDs), Question: x.Question, Blob: x.Blob,
+		Options: list(x.Options), Status: s.InputStatus(x), Answer: x.Answer, AnsweredBy: x.AnsweredBy, AskedAt: x.AskedAt,
+		AnsweredAt: orNull(x.AnsweredAt), DeliveredAt: orNull(x.DeliveredAt), Waited: max(0, until-x.AskedAt),
+	}
+}
+
+// TokenView shows a named token; its secret is nowhere to be shown.
+type TokenView struct {
+	Name       string           `json:"name"`
+	Kind       events.TokenKind `json:"kind"`
+	ProjectIDs []string         `json:"projectIds"`
+	Generation int              `json:"generation"`
+	CreatedAt  int64            `json:"createdAt"`
+	CreatedBy  string           `json:"createdBy"`
+	RevokedAt  *int64           `json:"revokedAt"`
+}
+
+// View shows the token.
+func (t *Token) View() TokenView {
+	return TokenView{t.Name, t.Kind, list(t.ProjectIDs), t.Generation, t.CreatedAt, t.CreatedBy, orNull(t.RevokedAt)}
+}
