@@ -83,7 +83,7 @@ soak: ## a long simulation from a seed that nobody has run, then 20 rounds of ki
 
 .PHONY: planted
 planted: ## build the product with each planted bug, and see the simulation catch it
-	$(GO) test ./internal/simulation -count 1 -run '^TestPlanted$$' -timeout 0 -v -planted
+	$(GO) test ./internal/simulation ./workers/outbox -count 1 -run '^TestPlanted$$' -timeout 0 -v -planted
 
 .PHONY: bench
 bench: build ## measure: the pure packages by themselves, then the product against what it stands on

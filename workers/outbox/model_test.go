@@ -1,0 +1,614 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var (
+	seeds = flag.Int("seeds", 1500, "how many histories TestModel runs")
+	from  = flag.Int("from", 1, "the first seed")
+)
+
+// TestModel runs processes of one session on a disk that crashes between any two operations, against a server that is away,
+// refuses, or does what it is told and loses the answer. What was kept must be done exactly once, in order, or stand in
+// damaged/.
+func TestModel(t *testing.T) {
+	var sum counts
+	for seed := *from; seed < *from+*seeds; seed++ {
+		w := newWorld(uint64(seed))
+		if fault := w.run(); fault != "" {
+			t.Fatalf("seed %d breaks a promise: %s", seed, fault)
+		}
+		sum.add(w.counts)
+	}
+	t.Logf("%+v", sum)
+	if *seeds >= 1000 && slices.Contains([]int{
+		sum.kept, sum.direct, sum.delivered, sum.again, sum.refused, sum.lost, sum.killed, sum.cuts, sum.damaged, sum.full, sum.failed, sum.gaveUp,
+	}, 0) {
+		t.Error("something never happened, so nothing is known of it")
+	}
+}
+
+// counts says what happened in the histories.
+type counts struct{ kept, direct, delivered, again, refused, lost, killed, cuts, damaged, full, failed, gaveUp, most int }
+
+func (c *counts) add(o counts) {
+	c.kept, c.direct, c.delivered, c.again = c.kept+o.kept, c.direct+o.direct, c.delivered+o.delivered, c.again+o.again
+	c.refused, c.lost, c.killed, c.cuts = c.refused+o.refused, c.lost+o.lost, c.killed+o.killed, c.cuts+o.cuts
+	c.damaged, c.full, c.failed, c.gaveUp = c.damaged+o.damaged, c.full+o.full, c.failed+o.failed, c.gaveUp+o.gaveUp
+	c.most = max(c.most, o.most)
+}
+
+// said is a command as the session means it, and what is known of it.
+type said struct {
+	entry Entry
+	// begun and done are the steps at which its process began with it and had the word that it is kept or answered; done is
+	// 0 if it never had. failed says that it had the word that it is not kept.
+	begun, done int
+	failed      bool
+	// tried says that it may have been sent before it was kept.
+	tried bool
+	// corrupted says that the world changed its file.
+	corrupted bool
+}
+
+// world is one history.
+type world struct {
+	rng   *rand.Rand
+	step  int
+	disk  *simDisk
+	procs []*proc
+	event chan *proc
+	all   map[string]*said
+	// decided is the server's log: the keys in the order in which they were first decided.
+	decided []string
+	effects map[string]int
+	// away is how the server is now; calm ends all faults.
+	away, calm bool
+	// sending counts the deliveries that are under way.
+	sending int
+	told    map[string]bool
+	fault   string
+	counts
+	limit int
+}
+
+func newWorld(seed uint64) *world {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	w := &world{
+		rng: rng, event: make(chan *proc), all: map[string]*said{}, effects: map[string]int{}, told: map[string]bool{},
+		limit: maxEntries,
+	}
+	if rng.IntN(10) == 0 {
+		w.limit = 1 + rng.IntN(4)
+	}
+	w.disk = &simDisk{w: w, names: map[string]*inode{}, durable: map[string]*inode{}, locks: map[string]*proc{}}
+	return w
+}
+
+func (w *world) chance(percent float64) bool { return w.rng.Float64()*100 < percent }
+
+// breaks notes the first promise that was broken.
+func (w *world) breaks(format string, args ...any) {
+	if w.fault == "" {
+		w.fault = fmt.Sprintf(format, args...)
+	}
+}
+
+func (w *world) run() string {
+	const most = 200_000
+	together, total := 1+w.rng.IntN(3), 4+w.rng.IntN(30)
+	for started := 0; w.fault == "" && (started < total || len(w.procs) > 0); {
+		if started < total && len(w.procs) < together {
+			started++
+			w.start(func(p *proc) {
+				for range 1 + w.rng.IntN(3) {
+					p.command(fmt.Sprintf("command %d of %d", len(w.all), started))
+				}
+			})
+			continue
+		}
+		w.turn()
+		w.happen()
+		if w.step > most {
+			w.breaks("it never ends")
+		}
+	}
+	w.calm, w.away = true, false
+	w.start(func(p *proc) { p.drain() })
+	for w.fault == "" && len(w.procs) > 0 {
+		w.turn()
+		if w.step > 2*most {
+			w.breaks("it never ends")
+		}
+	}
+	for _, p := range slices.Clone(w.procs) {
+		w.kill(p)
+	}
+	if w.fault == "" {
+		w.judge()
+	}
+	return w.fault
+}
+
+// happen lets the world have its way between two operations.
+func (w *world) happen() {
+	if w.chance(3) {
+		w.away = !w.away
+	}
+	if len(w.procs) > 0 && w.chance(0.5) {
+		w.killed++
+		w.kill(w.procs[w.rng.IntN(len(w.procs))])
+	}
+	if w.chance(0.3) {
+		w.cuts++
+		for _, p := range slices.Clone(w.procs) {
+			w.kill(p)
+		}
+		w.disk.cut()
+	}
+	if w.chance(0.3) {
+		w.corrupt()
+	}
+}
+
+// corrupt changes the file of an entry behind everybody's back.
+func (w *world) corrupt() {
+	var files []string
+	for name := range w.disk.names {
+		if _, ok := placeOf(name); ok {
+			files = append(files, name)
+		}
+	}
+	if len(files) == 0 {
+		return
+	}
+	slices.Sort(files)
+	file := w.disk.names[files[w.rng.IntN(len(files))]]
+	x := w.saidIn(file.content)
+	if x == nil {
+		return
+	}
+	x.corrupted = true
+	content := bytes.Clone(file.content)
+	switch w.rng.IntN(3) {
+	case 0:
+		content = nil
+	case 1:
+		content = content[:w.rng.IntN(len(content))]
+	case 2:
+		content = bytes.Replace(content, []byte(`"message":"c`), []byte(`"message":"C`), 1)
+	}
+	file.content, file.durable = content, content
+}
+
+func (w *world) saidIn(content []byte) *said {
+	for key, x := range w.all {
+		if bytes.Contains(content, []byte(`"`+key+`"`)) {
+			return x
+		}
+	}
+	return nil
+}
+
+// judge holds the end against the promises.
+func (w *world) judge() {
+	inDamaged := map[*said]bool{}
+	for _, name := range slices.Sorted(maps.Keys(w.disk.names)) {
+		if _, ok := placeOf(name); ok {
+			w.breaks("it waits for ever: %s", name)
+		}
+		aside, ok := strings.CutPrefix(name, damagedDir+"/")
+		if !ok {
+			continue
+		}
+		w.damaged++
+		x := w.saidBy(aside)
+		if x == nil || !x.corrupted {
+			w.breaks("it is called damaged, and is not: %s, %q", name, w.disk.names[name].content)
+			continue
+		}
+		inDamaged[x] = true
+		if !w.told[name] && w.killed+w.cuts == 0 {
+			w.breaks("nobody was told of damage: %s", name)
+		}
+	}
+	order := map[string]int{}
+	for i, key := range w.decided {
+		order[key] = i + 1
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.all)) {
+		x := w.all[key]
+		switch {
+		case w.effects[key] > 1:
+			w.breaks("it was done %d times: %s", w.effects[key], key)
+		case x.done > 0 && w.effects[key] == 0 && !inDamaged[x]:
+			w.breaks("it was kept, and is lost: %s", key)
+		case x.failed && !x.tried && w.cuts == 0 && w.effects[key] > 0:
+			w.breaks("it was not kept, and was done: %s", key)
+		}
+		for _, before := range w.all {
+			if before.done > 0 && before.done < x.begun && order[before.entry.Key] > order[key] && order[key] > 0 && !before.corrupted {
+				w.breaks("it is out of order: %s before %s", key, before.entry.Key)
+			}
+		}
+	}
+}
+
+// saidBy finds a command by the name of its file, which does not change with the content.
+func (w *world) saidBy(file string) *said {
+	at, _ := placeOf(file)
+	for _, x := range w.all {
+		content, err := encode(x.entry)
+		if err == nil && digestOf(content) == at.digest {
+			return x
+		}
+	}
+	return nil
+}
+
+// proc is a process of the session. Only one runs at a time, and each lets the others in before every operation.
+type proc struct {
+	w      *world
+	outbox *Outbox
+	resume chan bool
+	done   bool
+}
+
+// died ends a process that is killed.
+type died struct{}
+
+func (w *world) start(run func(*proc)) {
+	p := &proc{w: w, resume: make(chan bool)}
+	p.outbox = On(seen{w.disk, p})
+	p.outbox.entries = w.limit
+	w.procs = append(w.procs, p)
+	go func() {
+		defer func() {
+			if reason := recover(); reason != nil {
+				if _, killed := reason.(died); !killed {
+					panic(reason)
+				}
+			}
+			p.done = true
+			w.event <- p
+		}()
+		if !<-p.resume {
+			panic(died{})
+		}
+		run(p)
+	}()
+}
+
+// turn lets one process do one operation.
+func (w *world) turn() {
+	w.step++
+	if len(w.procs) == 0 {
+		return
+	}
+	p := w.procs[w.rng.IntN(len(w.procs))]
+	p.resume <- true
+	<-w.event
+	if p.done {
+		w.ended(p)
+	}
+}
+
+func (w *world) kill(p *proc) {
+	p.resume <- false
+	<-w.event
+	w.ended(p)
+}
+
+func (w *world) ended(p *proc) {
+	w.procs = slices.DeleteFunc(w.procs, func(o *proc) bool { return o == p })
+	for name, holder := range w.disk.locks {
+		if holder == p {
+			delete(w.disk.locks, name)
+		}
+	}
+}
+
+func (p *proc) yield() {
+	p.w.event <- p
+	if !<-p.resume {
+		panic(died{})
+	}
+}
+
+// command is what the command line does with a report.
+func (p *proc) command(text string) {
+	w := p.w
+	x := &said{begun: w.step}
+	key := fmt.Sprintf("key-%d", len(w.all))
+	body, err := json.Marshal(map[string]string{"message": text})
+	if err != nil {
+		panic(err)
+	}
+	x.entry = Entry{Command: "report:progress", Body: body, Key: key, OccurredAt: time.Unix(int64(w.step), 0).UTC()}
+	w.all[key] = x
+	if p.drain() {
+		x.tried = true
+		if p.reach(x.entry) == nil {
+			w.direct++
+			x.done = w.step
+			return
+		}
+	}
+	waiting, err := p.outbox.Keep(p.patience(), x.entry)
+	var full *FullError
+	switch {
+	case err == nil:
+		w.kept++
+		w.most = max(w.most, waiting)
+		x.done = w.step
+	case errors.As(err, &full):
+		w.full++
+		x.failed = true
+	default:
+		w.failed++
+		x.failed = true
+	}
+}
+
+// drain delivers what waits, and reports whether the way is free.
+func (p *proc) drain() bool {
+	if waiting, err := p.outbox.Waiting(); err != nil || waiting == 0 {
+		return err == nil
+	}
+	d, err := p.outbox.Deliver(p.patience(), func(_ context.Context, e Entry) error {
+		p.w.sending++
+		defer func() { p.w.sending-- }()
+		if p.w.sending > 1 {
+			p.w.breaks("two deliver at once: %s", e.Key)
+		}
+		return p.reach(e)
+	})
+	p.w.delivered += d.Delivered
+	for _, damaged := range d.Damaged {
+		p.w.told[damaged.File] = true
+	}
+	return err == nil
+}
+
+// patience is a context, of which now and then the world says that it has ended.
+func (p *proc) patience() context.Context {
+	if !p.w.calm && p.w.chance(5) {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		return ctx
+	}
+	return context.Background()
+}
+
+var errAway = errors.New("no answer")
+
+// reach calls the server.
+func (p *proc) reach(e Entry) error {
+	p.yield()
+	w := p.w
+	if w.away {
+		return errAway
+	}
+	x := w.all[e.Key]
+	if x == nil || e.Command != x.entry.Command || !bytes.Equal(e.Body, x.entry.Body) || !e.OccurredAt.Equal(x.entry.OccurredAt) {
+		w.breaks("it was changed on the way: %+v", e)
+		return nil
+	}
+	if w.effects[e.Key] == 0 {
+		w.decided = append(w.decided, e.Key)
+		w.effects[e.Key]++
+		if w.chance(20) {
+			w.refused++ // for good: an answer as any other
+		}
+	} else {
+		w.again++
+	}
+	p.yield()
+	if !w.calm && (w.away || w.chance(10)) {
+		w.lost++
+		return errAway
+	}
+	return nil
+}
+
+// inode is a file. durable is what a crash leaves of it at least.
+type inode struct{ content, durable []byte }
+
+// change is one to the names that no Sync has made durable.
+type change struct {
+	from, to string
+	file     *inode
+}
+
+// simDisk is a disk that can crash. The names of the files in damaged/ begin with it.
+type simDisk struct {
+	w       *world
+	names   map[string]*inode
+	durable map[string]*inode
+	pending []change
+	locks   map[string]*proc
+}
+
+func (d *simDisk) apply(names map[string]*inode, c change) {
+	if c.from != "" && names[c.from] == c.file {
+		delete(names, c.from)
+	}
+	if c.to != "" {
+		names[c.to] = c.file
+	}
+}
+
+func (d *simDisk) change(c change) {
+	d.apply(d.names, c)
+	d.pending = append(d.pending, c)
+}
+
+// cut is a power cut: each change since the last Sync is there or is not, and so is what was written.
+func (d *simDisk) cut() {
+	for _, c := range d.pending {
+		if d.w.chance(50) {
+			d.apply(d.durable, c)
+		}
+	}
+	d.pending, d.names = nil, maps.Clone(d.durable)
+	for _, name := range slices.Sorted(maps.Keys(d.names)) {
+		file := d.names[name]
+		if bytes.Equal(file.content, file.durable) {
+			continue
+		}
+		if n := len(file.content); n > 0 {
+			file.content = file.content[:d.w.rng.IntN(n+1)]
+		}
+		file.durable = file.content
+	}
+}
+
+// seen is the disk as one process sees it.
+type seen struct {
+	*simDisk
+	p *proc
+}
+
+// fails lets a change fail now and then, as with a full or a broken disk.
+func (d seen) fails() error {
+	switch {
+	case d.w.calm:
+	case d.w.chance(1):
+		return syscall.ENOSPC
+	case d.w.chance(1):
+		return syscall.EIO
+	}
+	return nil
+}
+
+func (d seen) Names() ([]string, error) {
+	d.p.yield()
+	var names []string
+	for name := range d.names {
+		if !strings.Contains(name, "/") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	d.w.rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	return names, nil
+}
+
+func (d seen) Size(name string) (int64, error) {
+	content, err := d.Read(name)
+	return int64(len(content)), err
+}
+
+func (d seen) Read(name string) ([]byte, error) {
+	d.p.yield()
+	file, ok := d.names[name]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return bytes.Clone(file.content), nil
+}
+
+func (d seen) Create(name string) (File, error) {
+	d.p.yield()
+	if err := d.fails(); err != nil {
+		return nil, err
+	}
+	if file, ok := d.names[name]; ok {
+		file.content = nil
+		return simFile{d, file}, nil
+	}
+	file := &inode{}
+	d.change(change{"", name, file})
+	return simFile{d, file}, nil
+}
+
+func (d seen) Rename(from, to string) error {
+	d.p.yield()
+	file, ok := d.names[from]
+	if !ok {
+		return fs.ErrNotExist
+	}
+	if err := d.fails(); err != nil {
+		return err
+	}
+	d.change(change{from, to, file})
+	return nil
+}
+
+func (d seen) SetAside(name string) error { return d.Rename(name, damagedDir+"/"+name) }
+
+func (d seen) Remove(name string) error {
+	d.p.yield()
+	file, ok := d.names[name]
+	if !ok {
+		return fs.ErrNotExist
+	}
+	d.change(change{name, "", file})
+	return nil
+}
+
+func (d seen) Sync() error {
+	d.p.yield()
+	if err := d.fails(); err != nil {
+		return err
+	}
+	d.durable, d.pending = maps.Clone(d.names), nil
+	return nil
+}
+
+func (d seen) Lock(ctx context.Context, name string) (func(), error) {
+	for d.p.yield(); d.locks[name] != nil; d.p.yield() {
+		if err := ctx.Err(); err != nil {
+			d.w.gaveUp++
+			return nil, err
+		}
+	}
+	d.locks[name] = d.p
+	return func() {
+		if d.locks[name] == d.p {
+			delete(d.locks, name)
+		}
+	}, nil
+}
+
+type simFile struct {
+	disk seen
+	file *inode
+}
+
+func (f simFile) Write(content []byte) (int, error) {
+	half := len(content) / 2
+	f.disk.p.yield()
+	f.file.content = append(bytes.Clone(f.file.content), content[:half]...)
+	f.disk.p.yield()
+	if err := f.disk.fails(); err != nil {
+		return half, err
+	}
+	f.file.content = append(f.file.content, content[half:]...)
+	return len(content), nil
+}
+
+func (f simFile) Sync() error {
+	f.disk.p.yield()
+	if err := f.disk.fails(); err != nil {
+		return err
+	}
+	f.file.durable = bytes.Clone(f.file.content)
+	return nil
+}
+
+func (f simFile) Close() error { return nil }

@@ -1,0 +1,133 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var planted = flag.Bool("planted", false, "let TestPlanted build the outbox with each planted bug and see it caught")
+
+// edit replaces a text that must stand exactly once in a file of the package.
+type edit struct{ file, old, new string }
+
+const logic = "outbox.go"
+
+// plants are bugs that somebody could have written, each with the promise that it breaks.
+var plants = []struct {
+	name, breaks string
+	edits        []edit
+}{
+	{"an entry is removed before it is sent", "lost", []edit{{logic, "	if err := send(ctx, entry); err != nil {\n", "	if err := o.disk.Remove(at.file()); err != nil {\n		return err\n	}\n	if err := send(ctx, entry); err != nil {\n"}}},
+	{"no answer is taken for an answer", "lost", []edit{{logic, "	if err := send(ctx, entry); err != nil {\n		return err\n	}\n", "	_ = send(ctx, entry)\n"}}},
+	{"the order is that of the names as text", "order", []edit{
+		{logic, "	numberDigits = 12\n", "	numberDigits = 1\n"},
+		{logic, "cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.digest, b.digest))", "cmp.Or(strings.Compare(a.file(), b.file()), cmp.Compare(0, 0))"},
+	}},
+	{"the order is that of the directory", "order", []edit{{logic, "cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.digest, b.digest))", "cmp.Compare(0*len(a.digest), strings.Compare(\"\", \"\"))"}}},
+	{"the next number is how many wait", "order", []edit{{logic, "next.number = places[len(places)-1].number + 1", "next.number = uint64(len(places)) + 1"}}},
+	{"the next number is the last one's", "order", []edit{{logic, "next.number = places[len(places)-1].number + 1", "next.number = places[len(places)-1].number"}}},
+	{"the next goes out while one has to wait", "order", []edit{{logic, "			if err = o.deliver(ctx, places[i], send, &d); err == nil {\n				left = true\n			}\n", "			failed := o.deliver(ctx, places[i], send, &d)\n			left = left || failed == nil\n			if i == len(places)-1 {\n				err = failed\n			}\n"}}},
+	{"what is written is not synced", "called damaged", []edit{{logic, "errors.Join(f.Sync(), f.Close())", "f.Close()"}}},
+	{"the directory is not synced", "lost", []edit{{logic, "	if err := o.disk.Sync(); err != nil {\n		return errors.Join(err, o", "	if err := error(nil); err != nil {\n		return errors.Join(err, o"}}},
+	{"an entry is written in its place", "called damaged", []edit{
+		{logic, "	err := o.write(content)\n	if err == nil {\n		err = o.disk.Rename(writtenFile, file)\n	}\n", "	err := o.write(file, content)\n"},
+		{logic, "func (o *Outbox) write(content []byte) error {\n	f, err := o.disk.Create(writtenFile)\n", "func (o *Outbox) write(file string, content []byte) error {\n	f, err := o.disk.Create(file)\n"},
+	}},
+	{"what could not be made durable stays", "not kept, and was done", []edit{{logic, "return errors.Join(err, o.disk.Remove(file))", "return err"}}},
+	{"what is about to be taken back is delivered", "not kept, and was done", []edit{{logic, "places, err := o.settled(ctx)", "places, err := o.waiting()"}}},
+	{"the checksum is not looked at", "changed", []edit{{logic, "if digestOf(content) != at.digest {", "if digestOf(content) == \"\" {"}}},
+	{"a damaged entry holds up the others", "waits for ever", []edit{{logic, "	case errors.As(err, &damage):\n", "	case errors.As(err, &damage):\n		if d != nil {\n			return err\n		}\n"}}},
+	{"a damaged entry is thrown away", "lost", []edit{{logic, "o.disk.SetAside(at.file())", "o.disk.Remove(at.file())"}}},
+	{"nobody is told of damage", "nobody was told", []edit{{logic, "		d.Damaged = append(d.Damaged, Damaged{", "		_ = append(d.Damaged, Damaged{"}}},
+	{"two may deliver", "two deliver", []edit{{logic, "unlock, err := o.disk.Lock(ctx, deliverLock)", "unlock, err := func() {}, error(nil)"}}},
+	{"two may keep", "called damaged", []edit{{logic, "		return 0, err\n	}\n	unlock, err := o.disk.Lock(ctx, keepingLock)", "		return 0, err\n	}\n	unlock, err := func() {}, error(nil)"}}},
+	{"the number is the key", "changed", []edit{{logic, "	if err := send(ctx, entry); err != nil {\n", "	entry.Key = fmt.Sprint(at.number)\n	if err := send(ctx, entry); err != nil {\n"}}},
+}
+
+// TestPlanted shows that the model finds what it looks for: it plants one bug after another by an overlay of the build,
+// never in the tree, and runs histories until a promise breaks.
+func TestPlanted(t *testing.T) {
+	if !*planted {
+		t.Log("not asked for: run it with -planted")
+		return
+	}
+	for _, p := range plants {
+		t.Run(p.name, func(t *testing.T) {
+			binary := build(t, altered(t, p.edits))
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			out, err := exec.CommandContext(ctx, binary, "-test.run", "^TestModel$", "-seeds", "20000").CombinedOutput()
+			found := regexp.MustCompile(`seed (\d+) breaks a promise: .*`).FindString(string(out))
+			t.Log(found)
+			if err == nil || !strings.Contains(found, p.breaks) || found == "" {
+				t.Errorf("it was not caught as %q: %v\n%s", p.breaks, err, out)
+			}
+		})
+	}
+}
+
+// TestPlantsHaveTheirPlace looks whether each bug could still be planted.
+func TestPlantsHaveTheirPlace(t *testing.T) {
+	for _, p := range plants {
+		t.Run(p.name, func(t *testing.T) { altered(t, p.edits) })
+	}
+}
+
+// altered gives the files that a bug changes, as they are with it.
+func altered(t *testing.T, edits []edit) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, e := range edits {
+		text, ok := files[e.file]
+		if !ok {
+			content, err := os.ReadFile(e.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(content)
+		}
+		if n := strings.Count(text, e.old); n != 1 {
+			t.Fatalf("the text to replace stands %d times in %s, not once:\n%s", n, e.file, e.old)
+		}
+		files[e.file] = strings.Replace(text, e.old, e.new, 1)
+	}
+	return files
+}
+
+// build compiles this package's tests with a bug in it.
+func build(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for file, text := range files {
+		path, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		overlay.Replace[path] = filepath.Join(dir, file)
+		if err := os.WriteFile(overlay.Replace[path], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "outbox.test")
+	if err := os.WriteFile(list, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", list, "-o", binary, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return binary
+}
