@@ -1,0 +1,271 @@
+package oracle
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// noFault fails the test if the story has one.
+func noFault(t *testing.T, s *story) {
+	t.Helper()
+	v := s.verdict()
+	for _, f := range v.Faults {
+		t.Errorf("sequence %d, rule %s: %s\n%s", f.Sequence, f.Rule, f.What, s.bodies[f.Sequence-1])
+	}
+	if n := uint64(len(s.lines)); v.Events != n || v.Judged != n {
+		t.Errorf("%d events, of which %d were judged, of %d", v.Events, v.Judged, n)
+	}
+}
+
+// A long story in which nobody does what he may not. Every type of event is in it.
+func TestGoodStory(t *testing.T) {
+	s := base(t)
+	tellWork(s)
+	tellOrchestrator(s)
+	tellQueue(s)
+	tellNamedQueue(s)
+	tellEnds(s)
+	tellTokens(s)
+	noFault(t, s)
+
+	told := map[string]bool{}
+	for _, body := range s.bodies {
+		var e event
+		if err := json.Unmarshal(body, &e); err != nil {
+			t.Fatal(err)
+		}
+		told[e.Type] = true
+	}
+	for name := range known {
+		if !told[name] {
+			t.Errorf("the story does not tell of %s", name)
+		}
+	}
+}
+
+// tellWork: a worker reports, asks, and is answered.
+func tellWork(s *story) {
+	s.add(work, "session.registered", `{"sessionId":"work"}`)
+	s.report(work, "progress", `,"taskIds":["b","d"]`)
+	s.add(work, "task.created", `{"taskId":"own","title":"Found on the way","priority":"low","parentId":"a","dependencies":["d"]}`)
+	s.report(work, "blocked", `,"taskIds":["own"]`)
+	s.report(work, "error", "")
+	s.report(work, "needs-input", `,"taskIds":["b"],"inputId":"i1","options":["yes","no"]`)
+	asked := s.last
+	s.add(orch, "input.answered", `{"inputId":"i1","sessionId":"work","answer":"perhaps","other":true}`, s.because(asked))
+	s.add(work, "input.delivered", `{"inputId":"i1","sessionId":"work"}`, s.because(s.last))
+	s.report(work, "needs-input", `,"inputId":"i2","options":["yes","no"]`)
+	s.add(admin, "input.answered", `{"inputId":"i2","sessionId":"work","answer":"no"}`, s.because(s.last))
+	s.report(work, "needs-input", ``)
+	s.add(work, "session.file_tracked", `{"sessionId":"work","file":"main.go"}`)
+	s.add(work, "session.noted", `{"sessionId":"work","type":"milestone","message":"half-way"}`)
+	s.report(work, "complete", `,"taskIds":["b"]`)
+	s.report(work, "complete", `,"sessionCompleted":true`)
+	s.report(work, "progress", `,"taskIds":["b"]`)
+	s.report(work, "complete", `,"taskIds":["b"]`)
+}
+
+// tellOrchestrator: it decides, reopens, spawns another, and makes a project of its own.
+func tellOrchestrator(s *story) {
+	s.status(orch, "b", "in_progress", "completed")
+	s.status(orch, "b", "completed", "in_progress")
+	s.status(orch, "b", "in_progress", "blocked")
+	s.add(orch, "task.updated", `{"taskId":"b","title":"B","status":{"from":"blocked","to":"in_progress"},"dependencies":["free"]}`)
+	s.add(admin, "task.updated", `{"taskId":"own","status":{"from":"todo","to":"cancelled"}}`)
+	s.add(orch, "session.updated", `{"sessionId":"work","status":"working","taskIds":["b","own"]}`)
+	s.report(orch, "progress", `,"taskIds":["f"]`)
+	s.add(orch, "project.created", `{"projectId":"p3","name":"Three"}`, with("partitionkey", "p3"))
+	s.add(orch, "task.created", `{"taskId":"t3","title":"In three","priority":"low"}`, with("partitionkey", "p3"))
+	s.add(orch, "session.spawned", `{"sessionId":"far","name":"far","role":"worker","strategy":"tree","taskIds":["t3"],"started":["t3"],`+
+		`"spawnedBy":"orch",`+only("T", "task:tree", "report:progress", "session:list")+`}`, with("partitionkey", "p3"))
+	s.add("/projects/p3/sessions/far", "session.reported", `{"sessionId":"far","kind":"progress","taskIds":["t3"]}`, with("partitionkey", "p3"))
+	s.add(orch, "session.spawned", `{"sessionId":"orch2","name":"o","role":"orchestrator","strategy":"dag","spawnedBy":"orch",`+
+		only("O", "task:create", "session:kill")+`}`)
+	s.add(orch, "session.killed", `{"sessionId":"far","status":"failed"}`, with("partitionkey", "p3"))
+	s.add(admin, "session.deleted", `{"sessionId":"far"}`, with("partitionkey", "p3"))
+	s.add(admin, "task.deleted", `{"taskId":"t3"}`, with("partitionkey", "p3"))
+	s.add(orch, "project.deleted", `{"projectId":"p3"}`, with("partitionkey", "p3"))
+}
+
+// tellQueue: items in order, one given back three times and quarantined, one waiting for its dependency.
+func tellQueue(s *story) {
+	s.start(pull, "pull", "e", 1, 1) // c waits for b
+	s.item(pull, "completed", "pull", "e", "pull", "")
+	s.start(pull, "pull", "f", 1, 1)
+	s.item(pull, "failed", "pull", "f", "pull", `,"reason":"no key"`)
+	s.item(pull, "skipped", "pull", "g", "pull", "") // the next one, not in hand
+	s.add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"f"}`)
+	s.add(pull, "queue.item_pushed", `{"queue":"pull","taskId":"d"}`)
+	s.start(pull, "pull", "f", 1, 1)
+	s.item(pull, "skipped", "pull", "f", "pull", `,"held":true`)
+	s.status(admin, "b", "in_progress", "completed")
+	s.add(admin, "queue.item_started", `{"queue":"pull","taskId":"c","sessionId":"pull","attempt":1}`) // by hand, for the session
+}
+
+// tellNamedQueue: many sessions pull from one queue that trusts reports; the lost and the ended give back.
+func tellNamedQueue(s *story) {
+	s.add(admin, "queue.created", `{"queue":"pool","trustReports":true,"maxAttempts":2}`)
+	for _, id := range []string{"q1", "q2", "q3"} {
+		s.task(id, "")
+		s.add(admin, "queue.item_pushed", `{"queue":"pool","taskId":"`+id+`"}`)
+	}
+	s.task("q4", `,"dependencies":["q3"]`)
+	s.spawn("h1", `"role":"worker","strategy":"queue","queue":"pool","taskIds":["q2","q4"],"queued":["q4"],"unmetDependencies":["q3"],`+byDefault("Q"))
+	s.puller("h2", "pool").puller("h3", "pool")
+	s.start(source("h1"), "pool", "q1", 1, 0).start(source("h2"), "pool", "q2", 1, 0)
+	s.lose("h2").item(system, "returned", "pool", "q2", "h2", `,"attempt":1,"reason":"lost"`)
+	s.kill("h1").item(system, "returned", "pool", "q1", "h1", `,"attempt":1,"reason":"stopped"`)
+	s.start(source("h3"), "pool", "q1", 2, 0) // given back later, pushed earlier
+	s.add(system, "session.recovered", `{"sessionId":"h2"}`)
+	s.start(source("h2"), "pool", "q2", 2, 0)
+	s.item(source("h2"), "completed", "pool", "q2", "h2", "")
+	s.add(admin, "session.deleted", `{"sessionId":"h3"}`)
+	s.item(system, "quarantined", "pool", "q1", "h3", `,"attempt":2,"reason":"deleted"`)
+	s.start(source("h2"), "pool", "q3", 1, 0)
+	s.item(source("h2"), "completed", "pool", "q3", "h2", "")
+	s.start(source("h2"), "pool", "q4", 1, 0) // q3 is said to be done
+	s.item(source("h2"), "skipped", "pool", "q4", "h2", `,"held":true`)
+	s.task("q5", "").add(admin, "queue.item_pushed", `{"queue":"pool","taskId":"q5"}`)
+	s.add(admin, "task.deleted", `{"taskId":"q5"}`)
+	s.add(admin, "queue.item_requeued", `{"queue":"pool","taskId":"q1"}`)
+	s.start(source("h2"), "pool", "q1", 1, 0)
+}
+
+// tellEnds: a session's time is over, and what it says afterwards is late.
+func tellEnds(s *story) {
+	s.wait(time.Hour)
+	s.add(system, "session.timed_out", fmt.Sprintf(`{"sessionId":"pull","deadline":%d}`, s.deadline("pull", time.Hour)))
+	s.item(system, "returned", "pull", "c", "pull", `,"attempt":1,"reason":"failed"`)
+	s.report(pull, "complete", `,"taskIds":["c"],"late":true`)
+	s.report(pull, "needs-input", `,"late":true`)
+	s.add(admin, "session.registered", `{"sessionId":"hand","created":{"name":"hand","role":"worker","strategy":"simple","status":"running",`+
+		`"taskIds":["free"],`+byDefault("W")+`}}`)
+	s.add(admin, "session.task_linked", `{"sessionId":"hand","taskId":"d"}`)
+	s.add(admin, "session.task_unlinked", `{"sessionId":"hand","taskId":"d"}`)
+	s.add(source("hand"), "session.completed", `{"sessionId":"hand"}`)
+	s.add(admin, "task.deleted", `{"taskId":"b","recursive":true,"descendants":["d"]}`)
+	s.add(admin, "project.updated", `{"projectId":"p1","name":"Uno"}`)
+}
+
+func tellTokens(s *story) {
+	s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":1}`)
+	s.add("/users/eve", "token.created", `{"name":"ci","kind":"read-only","projectIds":["p1"],"generation":1}`)
+	s.add(admin, "token.revoked", `{"name":"eve","generation":2}`)
+	s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":2}`)
+	s.add("/users/eve", "token.revoked", `{"sessionId":"work","generation":2}`, with("partitionkey", "p1"))
+	s.add("/users/eve", "task.created", `{"taskId":"last","title":"Last","priority":"low"}`)
+}
+
+// deadline is when a session's time is over.
+func (s *story) deadline(session string, timeout time.Duration) int64 {
+	for _, body := range s.bodies {
+		var e event
+		if err := json.Unmarshal(body, &e); err != nil {
+			s.t.Fatal(err)
+		}
+		if e.ID == s.births[session] {
+			return e.Time.Add(timeout).UnixMilli()
+		}
+	}
+	s.t.Fatalf("no session %s", session)
+	return 0
+}
+
+func TestWithheldBodiesEndTheJudgement(t *testing.T) {
+	s := base(t)
+	s.withhold(2)
+	s.report(work, "progress", `,"taskIds":["e"]`) // not its task, but who knows what was withheld
+	v := s.verdict()
+	if n := uint64(len(s.lines)); v.Events != n || v.Judged != 1 || v.Withheld != 1 || len(v.Faults) != 0 {
+		t.Errorf("%+v", v)
+	}
+	s.add(system, "task.deleted", `{"taskId":"a"}`)
+	s.add(admin, "task.deleted", `{"taskId":"a"}`, with("prevhash", strings.Repeat("00", 32)))
+	var found []string
+	for _, f := range s.verdict().Faults {
+		found = append(found, f.Rule)
+	}
+	if !slices.Equal(found, []string{ruleSystem, ruleChain, ruleChain}) && !slices.Equal(found, []string{ruleSystem, ruleChain}) {
+		t.Errorf("%q", found)
+	}
+}
+
+func TestLinesThatCannotBeRead(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON":           `{`,
+		"unknown member":    `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{},"more":1}`,
+		"no body":           `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `"}`,
+		"no hash":           `{"sequence":1,"event":{}}`,
+		"short hash":        `{"sequence":1,"hash":"00","event":{}}`,
+		"two objects":       `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{}}{}`,
+		"body is no event":  `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","raw":"AAAA"}`,
+		"half of a hash":    `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","bodyhash":"` + strings.Repeat("0", 64) + `"}`,
+		"event with no one": `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{"prevhash":"x"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := New()
+			if err := j.Line([]byte(text)); err == nil {
+				t.Fatalf("no error, and %+v", j.Verdict())
+			}
+			if err := j.Line(base(t).export()); err == nil {
+				t.Error("the line behind it was read")
+			}
+		})
+	}
+}
+
+func TestAtMostAHundredFaults(t *testing.T) {
+	s := base(t)
+	for range 2 * MaxFaults {
+		s.add(work, "task.deleted", `{"taskId":"nobody"}`)
+	}
+	if v := s.verdict(); len(v.Faults) != MaxFaults || v.Judged != uint64(len(s.lines)) {
+		t.Errorf("%d faults, %d judged", len(v.Faults), v.Judged)
+	}
+}
+
+// The table is transcribed by hand: what can be checked of it without the documents is that it agrees with itself.
+func TestTableAgreesWithItself(t *testing.T) {
+	for _, letter := range []string{"W", "Q", "T", "O"} {
+		for _, id := range slices.Concat(defaultList(letter), coreList(letter)) {
+			if !mayUse(id, letter) || !mayList(id, letter) {
+				t.Errorf("%s is in the list of %s, and its row does not name it", id, letter)
+			}
+		}
+		for _, r := range table {
+			if mayUse(r.id, letter) && !strings.HasPrefix(r.id, "task:report:") && !slices.Contains(defaultList(letter), r.id) {
+				t.Errorf("the row of %s names %s, and its list lacks it", r.id, letter)
+			}
+		}
+	}
+	for name, blank := range known {
+		for _, id := range blank().commands() {
+			if _, ok := rowOf[id]; !ok && id != "report:" {
+				t.Errorf("%s comes from %q, which is in no row", name, id)
+			}
+		}
+	}
+	if len(rowOf) != len(table) {
+		t.Error("a command has two rows")
+	}
+}
+
+func TestVerdictAsJSON(t *testing.T) {
+	text, err := json.Marshal(base(t).verdict())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members map[string]any
+	if err := json.Unmarshal(text, &members); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"events": 14., "judged": 14., "withheld": 0., "faults": []any{}}
+	if !reflect.DeepEqual(members, want) {
+		t.Errorf("got %s", text)
+	}
+}

@@ -1,0 +1,284 @@
+package oracle
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Sources that the stories use.
+const (
+	admin  = "/users/admin"
+	system = "/system"
+	orch   = "/projects/p1/sessions/orch"
+	work   = "/projects/p1/sessions/work"
+	pull   = "/projects/p1/sessions/pull"
+)
+
+// story writes a log by hand: well-formed events, chained, one line each. It says nothing of whether they are permitted.
+type story struct {
+	t     *testing.T
+	lines []map[string]any
+	// bodies are the events of the lines, byte for byte.
+	bodies [][]byte
+	hashes [][]byte
+	now    time.Time
+	roots  map[string]string
+	// births are the events that made the sessions, the causes of all that these do.
+	births map[string]string
+	// last is the id of the newest event.
+	last string
+}
+
+func newStory(t *testing.T) *story {
+	t.Helper()
+	return &story{
+		t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+		roots: map[string]string{}, births: map[string]string{},
+	}
+}
+
+// option changes an event's attributes before it is written; a nil value takes one away.
+type option func(map[string]any)
+
+func with(attribute string, value any) option {
+	return func(e map[string]any) {
+		e[attribute] = value
+		if value == nil {
+			delete(e, attribute)
+		}
+	}
+}
+
+// without leaves a session's event without its cause.
+func without() option {
+	return func(e map[string]any) { delete(e, "causationid"); delete(e, "correlationid") }
+}
+
+func (s *story) because(cause string) option {
+	return func(e map[string]any) { e["causationid"], e["correlationid"] = cause, s.roots[cause] }
+}
+
+// add writes an event of project p1, a second after the one before it.
+func (s *story) add(source, short, data string, options ...option) *story {
+	s.t.Helper()
+	s.now = s.now.Add(time.Second)
+	eventType := "maestro." + short + ".v1"
+	e := map[string]any{
+		"specversion": "1.0", "id": fmt.Sprintf("event-%d", len(s.lines)+1), "source": source, "type": eventType,
+		"subject": s.subject(short, data), "time": s.now.Format("2006-01-02T15:04:05.000Z"),
+		"datacontenttype": "application/json", "dataschema": "urn:maestro:schema:" + eventType, "partitionkey": "p1",
+		"prevhash": hex.EncodeToString(s.head()), "requesthash": strings.Repeat("0a", 16), "rules": "1", "authn": "token",
+		"data": json.RawMessage(data),
+	}
+	if strings.HasPrefix(short, "token.") {
+		delete(e, "partitionkey")
+	}
+	if parts := strings.Split(source, "/"); len(parts) == 5 && s.births[parts[4]] != "" {
+		s.because(s.births[parts[4]])(e)
+	}
+	for _, o := range options {
+		o(e)
+	}
+	s.remember(short, e)
+	body, err := json.Marshal(e)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.append(e, body)
+	return s
+}
+
+func (s *story) head() []byte {
+	if len(s.hashes) == 0 {
+		return make([]byte, sha256.Size)
+	}
+	return s.hashes[len(s.hashes)-1]
+}
+
+func (s *story) remember(short string, e map[string]any) {
+	s.last = e["id"].(string)
+	s.roots[s.last] = s.last
+	if root, ok := e["correlationid"].(string); ok {
+		s.roots[s.last] = root
+	}
+	if short == "session.spawned" || short == "session.registered" {
+		id := strings.TrimPrefix(e["subject"].(string), "session/")
+		if s.births[id] == "" {
+			s.births[id] = s.last
+		}
+	}
+}
+
+func (s *story) append(e map[string]any, body []byte) {
+	sum := sha256.Sum256(body)
+	behind := sha256.Sum256(append(append([]byte(nil), s.head()...), sum[:]...))
+	project, _ := e["partitionkey"].(string)
+	kind, id, _ := strings.Cut(e["subject"].(string), "/")
+	s.lines = append(s.lines, map[string]any{
+		"sequence": len(s.lines) + 1, "hash": hex.EncodeToString(behind[:]), "event": json.RawMessage(body),
+		"subject": "maestro.ev." + cmp.Or(project, "=") + "." + kind + "." + cmp.Or(id, "="),
+	})
+	s.bodies = append(s.bodies, body)
+	s.hashes = append(s.hashes, behind[:])
+}
+
+// subject finds what an event is about in its data.
+func (s *story) subject(short, data string) string {
+	kind, _, _ := strings.Cut(short, ".")
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(data), &fields); err != nil {
+		s.t.Fatalf("%s: %s", data, err)
+	}
+	member := map[string]string{"project": "projectId", "task": "taskId", "session": "sessionId", "queue": "queue", "input": "inputId", "token": "name"}[kind]
+	if fields[member] == nil && kind == "token" {
+		kind, member = "session", "sessionId"
+	}
+	id, _ := fields[member].(string)
+	return kind + "/" + id
+}
+
+// wait lets time pass.
+func (s *story) wait(d time.Duration) *story { s.now = s.now.Add(d); return s }
+
+// milli is the story's time d ago, in milliseconds since 1970.
+func (s *story) milli(ago time.Duration) int64 { return s.now.Add(-ago).UnixMilli() }
+
+// tamper changes the newest line.
+func (s *story) tamper(change func(line map[string]any)) *story {
+	change(s.lines[len(s.lines)-1])
+	return s
+}
+
+// withhold replaces a line's body by its hash.
+func (s *story) withhold(sequence int) *story {
+	sum := sha256.Sum256(s.bodies[sequence-1])
+	prev := make([]byte, sha256.Size)
+	if sequence > 1 {
+		prev = s.hashes[sequence-2]
+	}
+	s.lines[sequence-1] = map[string]any{
+		"sequence": sequence, "hash": hex.EncodeToString(s.hashes[sequence-1]),
+		"prevhash": hex.EncodeToString(prev), "bodyhash": hex.EncodeToString(sum[:]),
+	}
+	return s
+}
+
+// export gives the log as a file.
+func (s *story) export() []byte {
+	var b bytes.Buffer
+	for _, line := range s.lines {
+		text, err := json.Marshal(maps.Clone(line))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		b.Write(text)
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+func (s *story) verdict() Verdict {
+	s.t.Helper()
+	v, err := Read(bytes.NewReader(s.export()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return v
+}
+
+// list writes a session's permissions.
+func list(explicit bool, commands ...string) string {
+	text, _ := json.Marshal(map[string]any{"commands": commands, "explicit": explicit})
+	return `"permissions":` + string(text)
+}
+
+// byDefault are the permissions of a letter without a list of its own.
+func byDefault(letter string) string { return list(false, defaultList(letter)...) }
+
+// only are the permissions of an explicit list.
+func only(letter string, commands ...string) string {
+	return list(true, append(coreList(letter), commands...)...)
+}
+
+// task makes a task of the admin's.
+func (s *story) task(id, more string) *story {
+	s.t.Helper()
+	return s.add(admin, "task.created", `{"taskId":"`+id+`","title":"Do `+id+`","priority":"medium"`+more+`}`)
+}
+
+// spawn makes a session of the admin's.
+func (s *story) spawn(id, more string, options ...option) *story {
+	s.t.Helper()
+	return s.add(admin, "session.spawned", `{"sessionId":"`+id+`","name":"`+id+`",`+more+`}`, options...)
+}
+
+// puller makes one more session that pulls from a queue.
+func (s *story) puller(id, queue string) *story {
+	s.t.Helper()
+	return s.spawn(id, `"role":"worker","strategy":"queue","queue":"`+queue+`",`+byDefault("Q"))
+}
+
+// base is where the plants begin: an orchestrator with task a, its worker with task b, and a session that pulls e, f, c and g from
+// its own queue, of which c waits for b. Task d is below b.
+func base(t *testing.T) *story {
+	t.Helper()
+	s := newStory(t)
+	s.add(admin, "project.created", `{"projectId":"p1","name":"One"}`)
+	s.add(admin, "project.created", `{"projectId":"p2","name":"Two"}`, with("partitionkey", "p2"))
+	s.task("a", "").task("b", "").task("c", `,"dependencies":["b"]`).task("d", `,"parentId":"b"`)
+	s.task("e", "").task("f", "").task("g", "").task("free", "")
+	s.add(admin, "task.created", `{"taskId":"other","title":"Other","priority":"low"}`, with("partitionkey", "p2"))
+	s.spawn("orch", `"role":"orchestrator","strategy":"default","taskIds":["a"],"started":["a"],`+byDefault("O"))
+	s.add(orch, "session.spawned", `{"sessionId":"work","name":"w","role":"worker","strategy":"simple","taskIds":["b"],"started":["b"],`+
+		`"spawnedBy":"orch",`+byDefault("W")+`}`)
+	s.spawn("pull", `"role":"worker","strategy":"queue","taskIds":["c","e","f","g"],"unmetDependencies":["b"],`+
+		`"queue":"pull","queued":["c","e","f","g"],"timeout":3600000,`+byDefault("Q"))
+	return s
+}
+
+// start takes an item in hand.
+func (s *story) start(source, queue, task string, attempt, over int) *story {
+	s.t.Helper()
+	id := source[strings.LastIndexByte(source, '/')+1:]
+	return s.add(source, "queue.item_started",
+		fmt.Sprintf(`{"queue":%q,"taskId":%q,"sessionId":%q,"attempt":%d,"passedOver":%d}`, queue, task, id, attempt, over))
+}
+
+// item is any other event of a queue's item.
+func (s *story) item(source, what, queue, task, session, more string) *story {
+	s.t.Helper()
+	return s.add(source, "queue.item_"+what, fmt.Sprintf(`{"queue":%q,"taskId":%q,"sessionId":%q%s}`, queue, task, session, more))
+}
+
+func (s *story) report(source, kind, more string) *story {
+	s.t.Helper()
+	id := source[strings.LastIndexByte(source, '/')+1:]
+	return s.add(source, "session.reported", fmt.Sprintf(`{"sessionId":%q,"kind":%q,"message":"m"%s}`, id, kind, more))
+}
+
+func (s *story) status(source, task, from, to string) *story {
+	s.t.Helper()
+	return s.add(source, "task.status_changed", fmt.Sprintf(`{"taskId":%q,"from":%q,"to":%q}`, task, from, to))
+}
+
+func (s *story) kill(session string) *story {
+	s.t.Helper()
+	return s.add(admin, "session.killed", `{"sessionId":"`+session+`","status":"stopped"}`)
+}
+
+// lose marks a session as lost, a minute after it was last heard.
+func (s *story) lose(session string) *story {
+	s.t.Helper()
+	s.wait(time.Minute)
+	return s.add(system, "session.lost", fmt.Sprintf(`{"sessionId":%q,"lastheard":%d,"lease":60000}`, session, s.milli(time.Minute)))
+}
+
+func source(session string) string { return "/projects/p1/sessions/" + session }
