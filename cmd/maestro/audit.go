@@ -67,7 +67,7 @@ func (a *app) auditExport() *cobra.Command {
 
 // exported reads the log from the server.
 func (a *app) exported(ctx context.Context, project string) (log io.Reader, done func(), err error) {
-	c, err := a.connect()
+	c, err := a.connect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -161,7 +161,7 @@ func (a *app) open(file string) (io.Reader, func(), error) {
 
 // verifyServer has the server judge its log, which may take as long as it takes.
 func (a *app) verifyServer(ctx context.Context, witness string) (commands.Verdict, error) {
-	c, err := a.connect()
+	c, err := a.connect(ctx)
 	if err != nil {
 		return commands.Verdict{}, err
 	}

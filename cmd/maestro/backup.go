@@ -27,7 +27,7 @@ is made of the backup gets its own, so sessions of the old one must be spawned a
 			if err := absent(args[0]); err != nil {
 				return err
 			}
-			c, err := a.connect()
+			c, err := a.connect(ctx)
 			if err != nil {
 				return err
 			}

@@ -22,13 +22,18 @@ const (
 	patience = time.Minute
 )
 
-// connect makes the client of the server that is found.
-func (a *app) connect() (*client.Client, error) {
+// connect makes the client of the server that is found. What waits of a session goes out first.
+func (a *app) connect(ctx context.Context) (*client.Client, error) {
 	address, token, err := a.find()
 	if err != nil {
+		return nil, a.withWaiting(err)
+	}
+	c := client.New(address, token, client.WithVersion(version()))
+	if err := a.deliverFirst(ctx, c); err != nil {
+		c.Close()
 		return nil, err
 	}
-	return client.New(address, token, client.WithVersion(version())), nil
+	return c, nil
 }
 
 // find gives the server's address and the credential, "" if there is none.
@@ -125,7 +130,7 @@ func serverOf(h *home.Home, running bool) (string, error) {
 
 // get reads a view.
 func (a *app) get(ctx context.Context, path string, query url.Values, into any) error {
-	c, err := a.connect()
+	c, err := a.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -138,7 +143,7 @@ func (a *app) get(ctx context.Context, path string, query url.Values, into any) 
 
 // send asks for a command, in one call.
 func (a *app) send(ctx context.Context, id string, body any, key string) (client.Answer, error) {
-	c, err := a.connect()
+	c, err := a.connect(ctx)
 	if err != nil {
 		return client.Answer{}, err
 	}

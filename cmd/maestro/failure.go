@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"maestro/api/client"
+	"maestro/workers/outbox"
 )
 
 // The exit codes, which scripts and agents act on.
@@ -105,6 +106,7 @@ func explain(err error) explained {
 	var own *failure
 	var said *client.Error
 	var unreachable *client.ConnectionError
+	var busy *outbox.BusyError
 	switch {
 	case errors.As(err, &own):
 		e := explained{code: own.code, message: own.message, why: own.why, next: own.next, details: own.details}
@@ -128,6 +130,8 @@ func explain(err error) explained {
 		e.detail("rule", said.Rule)
 		e.detail("pointer", said.Pointer)
 		return e
+	case errors.As(err, &busy) && !errors.Is(err, context.Canceled):
+		return explained{code: "BUSY", message: "Another process of the session is delivering what was kept", next: "try again; if it goes on, look what that process waits for"}
 	case errors.Is(err, context.DeadlineExceeded):
 		return explained{code: "TIMED_OUT", message: "The server did not answer in time", next: "try again; a command that is repeated with the same --key happens once"}
 	case errors.Is(err, context.Canceled):

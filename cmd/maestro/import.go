@@ -67,7 +67,7 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 			return usage("The plan has no name for its project").withNext("give one: --name NAME")
 		}
 	}
-	c, err := a.connect()
+	c, err := a.connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
 )
@@ -48,7 +49,7 @@ func (a *app) reportCommand() *cobra.Command {
 	return cmd
 }
 
-// report sends a report, in one call. The session, its project and its permissions are the server's to know.
+// report sends a report, in one call, or keeps it. The session, its project and its permissions are the server's to know.
 func (a *app) report(ctx context.Context, id string, kind reportKind, message string, tasks []string, key string) error {
 	if message == "-" {
 		text, err := io.ReadAll(io.LimitReader(a.stdin, 1<<20))
@@ -57,10 +58,12 @@ func (a *app) report(ctx context.Context, id string, kind reportKind, message st
 		}
 		message = strings.TrimRight(string(text), "\n")
 	}
-	answer, err := a.send(ctx, id, &commands.Report{Message: message, TaskIDs: tasks}, key)
-	if err != nil {
-		return err
-	}
+	return a.tell(ctx, id, &commands.Report{Message: message, TaskIDs: tasks}, key, func(answer client.Answer) {
+		a.reported(answer, kind, tasks)
+	})
+}
+
+func (a *app) reported(answer client.Answer, kind reportKind, tasks []string) {
 	on := ""
 	switch {
 	case len(tasks) > 0:
@@ -74,5 +77,4 @@ func (a *app) report(ctx context.Context, id string, kind reportKind, message st
 		}
 	}
 	a.wrote(answer, "", "Reported %s%s", kind.name, on)
-	return nil
 }

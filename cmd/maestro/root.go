@@ -22,6 +22,9 @@ type app struct {
 	format string
 	// broken is the first error of a write to stdout.
 	broken error
+	// delivered says that this run has seen to the outbox, and held what the server said when it could not take what waits.
+	delivered bool
+	held      error
 }
 
 // run is the whole program but for the process around it. It gives the exit code.
@@ -102,6 +105,8 @@ Environment:
   MAESTRO_SESSION_ID   the session that asks; then only MAESTRO_TOKEN counts
   MAESTRO_PROJECT_ID   the project that is meant when none is named
   MAESTRO_HOME         the home; else ~/.maestro
+
+While the server is away, a session's reports are kept in the home, and go out in order with its next command.
 
 Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usage or invalid, 6 conflict, 7 timed out.`,
 		Args:          takes(),

@@ -85,10 +85,10 @@ func TestStatusBecomesExitCode(t *testing.T) {
 			body = `{"sequence":1,"event":null}`
 		}
 		env, _ := answering(t, status, body)
-		if got := runHere(t, env, "report", "progress", "hello"); got.code != want {
+		if got := runHere(t, env, "session", "note", "hello"); got.code != want {
 			t.Errorf("%d: exit %d, expected %d", status, got.code, want)
 		}
-		got := runHere(t, env, "report", "progress", "hello", "--json")
+		got := runHere(t, env, "session", "note", "hello", "--json")
 		if got.code != want || got.stderr != "" {
 			t.Errorf("%d: %+v", status, got)
 		}

@@ -298,12 +298,9 @@ func (a *app) sessionComplete() *cobra.Command {
 			if _, err := a.session(at(args, 0)); err != nil {
 				return err
 			}
-			answer, err := a.send(ctx, "session:complete", &commands.CompleteSession{SessionID: at(args, 0)}, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, at(args, 0), "The session is completed")
-			return nil
+			return a.tell(ctx, "session:complete", &commands.CompleteSession{SessionID: at(args, 0)}, key, func(answer client.Answer) {
+				a.wrote(answer, at(args, 0), "The session is completed")
+			})
 		}),
 	}
 	keyFlag(cmd, &key)

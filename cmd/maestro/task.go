@@ -155,7 +155,11 @@ func (a *app) timeline(entries []projections.EntryView) {
 		if words == "" {
 			words = string(e.Data)
 		}
-		a.print("  %d  %s  %s  %s%s\n", e.Sequence, instant(e.Timestamp), who(e.Source), e.Type, prefixed(": ", oneLine(words)))
+		said := ""
+		if e.OccurredAt != 0 {
+			said = " (said at " + instant(e.OccurredAt) + ")"
+		}
+		a.print("  %d  %s  %s  %s%s%s\n", e.Sequence, instant(e.Timestamp), who(e.Source), e.Type, prefixed(": ", oneLine(words)), said)
 	}
 }
 

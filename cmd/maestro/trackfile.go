@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
 )
 
@@ -15,12 +16,9 @@ func (a *app) trackFileCommand() *cobra.Command {
 		Use: "track-file PATH", Short: "Record that a file was changed", Args: takes("PATH"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			body.File = args[0]
-			answer, err := a.send(ctx, "track-file", &body, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, "", "Tracked %s", oneLine(args[0]))
-			return nil
+			return a.tell(ctx, "track-file", &body, key, func(answer client.Answer) {
+				a.wrote(answer, "", "Tracked %s", oneLine(args[0]))
+			})
 		}),
 	}
 	cmd.Flags().StringVar(&body.TaskID, "task", "", "the task that it was for")

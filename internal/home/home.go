@@ -83,6 +83,9 @@ func (h *Home) check() error {
 // Dir is the directory itself.
 func (h *Home) Dir() string { return h.dir }
 
+// Root is the directory for those who keep something of their own in it, such as the outboxes; it is open until Close.
+func (h *Home) Root() *os.Root { return h.root }
+
 // Store is the directory of the log.
 func (h *Home) Store() string { return filepath.Join(h.dir, storeDir) }
 
