@@ -21,7 +21,7 @@ func beforeAppend(text string) []edit {
 // answerEarly answers the results for which a condition on r holds before their ground is committed.
 func answerEarly(condition string) []edit {
 	return append([]edit{
-		{writer, "		d.batch[i].done <- d.results[i]\n", "		select {\n		case d.batch[i].done <- d.results[i]:\n		default:\n		}\n"},
+		{writer, "		h.answer(d.batch[i], d.results[i])\n", "		if len(d.batch[i].done) == 0 {\n			h.answer(d.batch[i], d.results[i])\n		}\n"},
 		{writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n", "	for _, p := range batch {\n		select {\n		case p.done <- result{err: err}:\n		default:\n		}\n	}\n"},
 	}, beforeAppend("		for i, r := range d.results {\n			if "+condition+
 		" {\n				select {\n				case d.batch[i].done <- r:\n				default:\n				}\n			}\n		}\n")...)
@@ -52,7 +52,7 @@ var plants = []plant{
 	return failed
 `}}},
 	{"the overlay is kept after a failure", []edit{
-		{writer, "		h.overlay.Drop()\n		switch {\n", "		switch {\n"},
+		{writer, "		h.overlay.Drop()\n		clear(h.touched)\n		switch {\n", "		clear(h.touched)\n		switch {\n"},
 		{writer, "	var read []events.Message\n	h.overlay.Drop()\n", "	var read []events.Message\n"},
 	}},
 	{"an event is answered before it is committed", answerEarly("r.answer.Event != nil && !r.answer.Retried")},
@@ -85,16 +85,16 @@ var plants = []plant{
 	// Retries.
 	{"a retry is not recognised", []edit{{writer, "if sequence, ok := h.overlay.Accepted(id); ok {", "if sequence, ok := h.overlay.Accepted(id); ok && false {"}}},
 	{"a retry in the same batch is not recognised", []edit{{writer, "if sequence, ok := h.overlay.Accepted(id); ok {", "if sequence, ok := h.committed.Accepted(id); ok {"}}},
-	{"the overlay's ids are lost at the commit", []edit{{"projections/state.go", "		under.accepted[id] = sequence\n", "		_, _ = id, sequence\n"}}},
+	{"the overlay's ids are lost at the commit", []edit{{"projections/state.go", "		s.under.accepted[id] = sequence\n", "		_, _ = id, sequence\n"}}},
 	{"a key with another body is taken for a retry", []edit{{handler, "if event.RequestHash != p.hash {", "if false {"}}},
 	{"a key belongs to nobody", []edit{{writer, "id := events.ID(p.source, project, p.Command.ID(), p.Key)", "id := events.ID(\"\", project, p.Command.ID(), p.Key)"}}},
 	{"a retry is answered with the event before", []edit{{writer, "return result{retryOf: sequence}", "return result{retryOf: max(sequence, 2) - 1}"}}},
 
 	// The fold, the chain and time.
 	{"an event is applied twice in catching up", []edit{{writer, "h.config.Log.Read(ctx, ground+1, head, func", "h.config.Log.Read(ctx, max(ground, 1), head, func"}}},
-	{"a commit notes its timeline entries twice", []edit{{"projections/state.go", "	under.ids, under.projectIDs, under.entries = s.ids, s.projectIDs, s.entries\n", "	under.ids, under.projectIDs, under.entries = s.ids, s.projectIDs, append(s.entries[:len(s.entries):len(s.entries)], s.entries[len(under.entries):]...)\n"}}},
+	{"a commit notes its timeline entries twice", []edit{{"projections/state.go", "	s.under.loose = s.loose\n", "	before := len(s.under.entries)\n	s.under.loose = s.loose\n	s.under.entries = append(s.entries[:len(s.entries):len(s.entries)], s.entries[before:]...)\n"}}},
 	{"an event is skipped in catching up", []edit{{writer, "h.config.Log.Read(ctx, ground+1, head, func", "h.config.Log.Read(ctx, ground+1, max(head, 1)-1, func"}}},
-	{"a commit forgets the sessions that it changed", []edit{{"projections/state.go", "	s.sessions.settle()\n", "	clear(s.sessions.rows)\n"}}},
+	{"a commit forgets the sessions that it changed", []edit{{"projections/state.go", "	clear(s.accepted)\n	for _, layer := range s.layers {\n		layer.settle()\n", "	clear(s.accepted)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n		layer.settle()\n"}}},
 	{"prevhash of the first message", []edit{{writer, "PrevHash: s.Head().Hash,", "PrevHash: s.Genesis(),"}}},
 	{"the chain leaves out what came before", []edit{{"projections/state.go", "Hash: events.Next(e.PrevHash, body)}", "Hash: events.Next(s.genesis, body)}"}}},
 	{"the fold reads the clock", []edit{{"projections/state.go", "at: e.Time.UnixMilli()}", "at: time.Now().UnixMilli()}"}}},
