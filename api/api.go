@@ -30,6 +30,10 @@ type Config struct {
 	// Log is read by the audit.
 	Log   commands.Log
 	Blobs Blobs
+	// Leases are told of every session that calls; nil if nobody keeps any.
+	Leases *commands.Leases
+	// Denials records refusals that no Handler decides, and lists all; nil if nothing does.
+	Denials *commands.Denials
 	// Backup writes an archive of everything up to a head; nil if there is none to be had.
 	Backup func(ctx context.Context, w io.Writer, head events.Head) error
 	Keys   Keys
@@ -102,9 +106,16 @@ func (s *server) routes() {
 	s.taskRoutes()
 	s.sessionRoutes()
 	s.spawnRoutes()
+	s.heartbeatRoutes()
 	s.timelineRoutes()
+	s.queueRoutes()
+	s.inputRoutes()
+	s.tokenRoutes()
+	s.whyRoutes()
+	s.sinceRoutes()
 	s.blobRoutes()
 	s.auditRoutes()
+	s.denialRoutes()
 	s.backupRoutes()
 	s.mux.HandleFunc("/", s.unknown)
 }
@@ -141,8 +152,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
+	if err := s.heard(r.Context(), header, c.by); err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	if id, ok := strings.CutPrefix(r.URL.Path, commandsPath); ok && r.Method == http.MethodPost {
-		s.command(w, r, c.by, id)
+		s.command(w, r, c, id)
 		return
 	}
 	if err := s.prepare(w, r, c); err != nil {

@@ -56,39 +56,82 @@ func newAuthenticator(keys Keys, handler *commands.Handler) authenticator {
 	}
 }
 
+// UserTokenPrefix begins every token that stands for a user.
+const UserTokenPrefix = "msu_"
+
+// NamedToken gives the secret of a named token: like a session's it is made, never stored.
+func NamedToken(serverKey []byte, name string, generation int) string {
+	return signNamed(hmac.New(sha256.New, serverKey), name, strconv.Itoa(generation))
+}
+
+func signNamed(mac hash.Hash, name, generation string) string {
+	// A hash never fails to write.
+	_, _ = mac.Write([]byte("maestro token\x00" + name + "\x00" + generation))
+	return UserTokenPrefix + name + "." + generation + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
 // actor gives who a token stands for. A well-signed token of a session that is unknown or deleted is that session, which
 // has no permissions; any other bad token is nobody.
-func (a authenticator) actor(token string) (commands.Actor, error) {
-	rest, ok := strings.CutPrefix(token, sessionTokenPrefix)
-	if !ok {
-		sum := sha256.Sum256([]byte(token))
-		if subtle.ConstantTimeCompare(sum[:], a.admin[:]) == 1 {
-			return commands.Admin(commands.AuthnToken), nil
-		}
-		return commands.Actor{}, unauthenticated("The token is not one of this server's", "it is neither the admin token nor a session's", true)
+//
+// generation is which of the bearer's secrets it is, 0 for the admin's.
+func (a authenticator) actor(token string) (by commands.Actor, generation int, err error) {
+	sum := sha256.Sum256([]byte(token))
+	if subtle.ConstantTimeCompare(sum[:], a.admin[:]) == 1 {
+		return commands.Admin(commands.AuthnToken), 0, nil
+	}
+	sign := signSession
+	rest, session := strings.CutPrefix(token, sessionTokenPrefix)
+	if !session {
+		sign = signNamed
+		rest, _ = strings.CutPrefix(token, UserTokenPrefix)
 	}
 	parts := strings.Split(rest, ".")
-	if len(parts) != 3 {
-		return commands.Actor{}, unauthenticated("The token is damaged", "a session's token has three parts", true)
+	switch {
+	case len(parts) != 3 && session:
+		return by, 0, unauthenticated("The token is damaged", "a session's token has three parts", true)
+	case len(parts) != 3:
+		return by, 0, unauthenticated("The token is not one of this server's", "it is neither the admin token, nor a named one, nor a session's", true)
 	}
 	mac := a.macs.Get().(hash.Hash)
 	mac.Reset()
-	good := signSession(mac, parts[0], parts[1])
+	good := sign(mac, parts[0], parts[1])
 	a.macs.Put(mac)
 	if subtle.ConstantTimeCompare([]byte(good), []byte(token)) != 1 {
-		return commands.Actor{}, unauthenticated("The token is not one of this server's", "its signature is wrong", true)
+		return by, 0, unauthenticated("The token is not one of this server's", "its signature is wrong", true)
 	}
-	var project, generation string
+	if generation, err = strconv.Atoi(parts[1]); err != nil {
+		return by, 0, unauthenticated("The token is damaged", "its generation is no number", true)
+	}
+	if session {
+		by, err = a.session(parts[0], generation)
+	} else {
+		by, err = a.named(parts[0], generation)
+	}
+	return by, generation, err
+}
+
+func (a authenticator) session(id string, generation int) (commands.Actor, error) {
+	var project string
+	good := generation
 	a.handler.View(func(s *projections.State) {
-		project = s.SessionProject(parts[0])
-		if x := s.Session(parts[0]); x != nil {
-			generation = strconv.Itoa(x.Generation)
+		project = s.SessionProject(id)
+		if x := s.Session(id); x != nil {
+			good = x.Generation
 		}
 	})
-	if generation != "" && generation != parts[1] {
+	if generation != good {
 		return commands.Actor{}, unauthenticated("The token was revoked", "the session has a newer one", true)
 	}
-	return commands.SessionActor(project, parts[0], commands.AuthnToken), nil
+	return commands.SessionActor(project, id, commands.AuthnToken), nil
+}
+
+func (a authenticator) named(name string, generation int) (commands.Actor, error) {
+	var token *projections.Token
+	a.handler.View(func(s *projections.State) { token = s.Token(name) })
+	if token == nil || !token.Live() || token.Generation != generation {
+		return commands.Actor{}, unauthenticated("The token was revoked", "the token '"+printable(name)+"' is not good any more", true)
+	}
+	return tokenActor(token), nil
 }
 
 func unauthenticated(message, why string, invalid bool) *problem {
@@ -107,9 +150,11 @@ type call struct {
 	by commands.Actor
 	// anonymous says that the caller showed no credential and needs none; then a body may name the session that it is.
 	anonymous bool
-	request   *http.Request
-	body      []byte
-	meta      metadata
+	// generation is which of the caller's secrets it showed.
+	generation int
+	request    *http.Request
+	body       []byte
+	meta       metadata
 }
 
 type callKey struct{}
@@ -128,11 +173,11 @@ func (s *server) identify(r *http.Request) (*call, error) {
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return nil, unauthenticated("The Authorization header is not a Bearer token", "one header with one token is expected", true)
 	}
-	by, err := s.auth.actor(token)
+	by, generation, err := s.auth.actor(token)
 	if err != nil {
 		return nil, err
 	}
-	return &call{by: by, request: r}, nil
+	return &call{by: by, generation: generation, request: r}, nil
 }
 
 // anonymous judges a caller without a credential by the path: below a session's queue, timeline or events it is that

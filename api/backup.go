@@ -10,7 +10,7 @@ import (
 )
 
 func (s *server) backupRoutes() {
-	s.mux.HandleFunc("GET /api/backup", s.backup)
+	s.mux.HandleFunc("GET /api/backup", s.open(s.backup))
 }
 
 // backup streams an archive of everything up to the present head. It holds every secret that agents ever wrote, so it is the

@@ -1,16 +1,29 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"net/url"
 	"strconv"
+	"time"
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/projections"
 )
 
 // command is POST /api/commands/<id>, which nearly all calls are: no router, no framework, no reflection but Parse's.
-func (s *server) command(w http.ResponseWriter, r *http.Request, by commands.Actor, id string) {
-	answer, err := s.doCommand(r, by, id)
+//
+// ?dryRun=true answers what would happen, and nothing does. ?wait=25s, of queue:start, waits until there is an item.
+func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id string) {
+	var o commandOptions
+	answer, err := commands.Answer{}, error(nil)
+	if r.URL.RawQuery != "" {
+		o, err = commandOptionsOf(r.URL.Query())
+	}
+	if err == nil {
+		answer, err = s.doCommand(r, c, id, o)
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -25,7 +38,9 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, by commands.Act
 	} else {
 		b = append(b, answer.Event...)
 	}
-	if token := s.tokenOf(answer.Data); token != "" {
+	if o.dryRun {
+		b = append(b, `,"dryRun":true`...)
+	} else if token := s.tokenOf(answer.Data); token != "" {
 		// A token needs no escape: ids and base64url do not.
 		b = append(b, `,"token":"`...)
 		b = append(b, token...)
@@ -42,7 +57,25 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, by commands.Act
 	s.write(w, b)
 }
 
-func (s *server) doCommand(r *http.Request, by commands.Actor, id string) (commands.Answer, error) {
+// commandOptions are what the query of a command says.
+type commandOptions struct {
+	dryRun bool
+	wait   time.Duration
+}
+
+func commandOptionsOf(query url.Values) (o commandOptions, err error) {
+	switch text := query.Get("dryRun"); text {
+	case "true":
+		o.dryRun = true
+	case "", "false":
+	default:
+		return o, routeInvalid("", "dryRun is true or false, not '"+printable(text)+"'")
+	}
+	o.wait, err = waitOf(query.Get("wait"))
+	return o, err
+}
+
+func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions) (commands.Answer, error) {
 	if contentType := r.Header.Get("Content-Type"); !isJSON(contentType) {
 		return commands.Answer{}, notJSON(contentType)
 	}
@@ -59,9 +92,52 @@ func (s *server) doCommand(r *http.Request, by commands.Actor, id string) (comma
 	if err != nil {
 		return commands.Answer{}, err
 	}
-	return s.Handler.Do(r.Context(), commands.Request{
-		By: by, Command: command, Key: meta.key, OccurredAt: meta.occurredAt, TraceParent: meta.traceParent,
+	request := commands.Request{By: c.by, Command: command, Key: meta.key, OccurredAt: meta.occurredAt, TraceParent: meta.traceParent}
+	if o.dryRun {
+		return s.Handler.Try(request)
+	}
+	answer, err := s.Handler.Do(r.Context(), request)
+	if start, ok := command.(*commands.StartItem); ok && o.wait > 0 && err == nil && answer.Event == nil {
+		return s.waitForItem(r.Context(), c, request, start, o.wait)
+	}
+	return answer, err
+}
+
+// waitForItem asks again for an item whenever there is one; several may wait, and one gets it.
+func (s *server) waitForItem(ctx context.Context, c *call, request commands.Request, start *commands.StartItem, wait time.Duration) (commands.Answer, error) {
+	session := start.SessionID
+	if session == "" {
+		session = c.by.Name
+	}
+	var project, queue string
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(session); x != nil {
+			project, queue = x.ProjectID, x.Queue
+		}
 	})
+	until := time.Now().Add(wait)
+	for {
+		err := s.await(ctx, c, time.Until(until), func(state *projections.State) bool {
+			x, q := state.Session(session), state.Queue(project, queue)
+			if x == nil || q == nil || state.Gone(session) != "" || state.Holds(x) != nil {
+				return true
+			}
+			top, _ := state.Top(q)
+			return top != nil
+		}, commands.Key{Kind: projections.KindQueue, ID: project + "/" + queue}, commands.Key{Kind: projections.KindSession, ID: session})
+		if err != nil {
+			return commands.Answer{}, err
+		}
+		var held bool
+		answer, err := s.Handler.Do(ctx, request)
+		s.Handler.View(func(state *projections.State) {
+			x := state.Session(session)
+			held = x != nil && state.Holds(x) != nil
+		})
+		if err != nil || answer.Event != nil || held || time.Until(until) <= 0 {
+			return answer, err
+		}
+	}
 }
 
 // tokenOf gives the secret of the session that a command made; "" if it made none. It is made from the event, so that a
@@ -73,6 +149,12 @@ func (s *server) tokenOf(data events.Data) string {
 	case *events.SessionRegistered:
 		if d.Created != nil {
 			return SessionToken(s.Keys.ServerKey, d.SessionID, FirstGeneration)
+		}
+	case *events.TokenCreated:
+		return NamedToken(s.Keys.ServerKey, d.Name, d.Generation)
+	case *events.TokenRevoked:
+		if d.SessionID != "" {
+			return SessionToken(s.Keys.ServerKey, d.SessionID, d.Generation)
 		}
 	}
 	return ""

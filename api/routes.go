@@ -135,6 +135,7 @@ func callOf(ctx context.Context) *call {
 
 // problemAt is an error with the sequence that it was found at.
 func (s *server) problemAt(c *call, err error) *problem {
+	err = s.recordRefusal(c.request.Context(), c, err)
 	p := *s.problemOf(c.request, err)
 	headers := http.Header{"Maestro-Sequence": {sequenceText(s.head())}}
 	for name, values := range p.headers {
@@ -161,6 +162,11 @@ func (c *call) decode(into any) error {
 // do brings one command of a request through. A request of several gives each a suffix that depends on its body alone, so
 // that a retry is recognised.
 func (s *server) do(ctx context.Context, c *call, by commands.Actor, command commands.Command, suffix string) (commands.Answer, error) {
+	if c.anonymous && by.Name != c.by.Name && s.Leases != nil && by.Kind == commands.ActorSession {
+		if err := s.Leases.Heard(ctx, by.Name); err != nil {
+			return commands.Answer{}, err
+		}
+	}
 	return s.Handler.Do(ctx, commands.Request{
 		By: by, Command: command, Key: c.meta.key + suffix, OccurredAt: c.meta.occurredAt, TraceParent: c.meta.traceParent,
 	})

@@ -96,6 +96,9 @@ func (b *Bus) attach(ctx context.Context) error {
 	if b.blobs, err = openBlobs(ctx, b.js, replicas); err != nil {
 		return err
 	}
+	if err := ensureDenied(ctx, b.js, replicas); err != nil {
+		return err
+	}
 	if b.embedded != nil {
 		if err := b.embedded.staging.attach(b.embedded.streamDir(StreamName)); err != nil {
 			return fmt.Errorf("prepare the staging of batches: %w", full(err))

@@ -57,13 +57,8 @@ type Denial struct {
 	Key        string `json:"key,omitempty"`
 }
 
-// StoredDenial is a record in its slot: storing another there replaces it.
-type StoredDenial struct {
-	Actor string
-	// Slot is "<number>", or "kept-<number>" for a kept command.
-	Slot string
-	Body []byte
-}
+// StoredDenial is a record in its slot, "<number>", or "kept-<number>" for a kept command.
+type StoredDenial = events.StoredDenial
 
 // DenialStore keeps records of refusals, within bounds.
 type DenialStore interface {

@@ -91,15 +91,15 @@ func CommandOf(e *events.Event) (Command, error) {
 	case *events.QueueCreated:
 		return &CreateQueue{In: in, Queue: d.Queue, TrustReports: d.TrustReports, MaxAttempts: d.MaxAttempts}, nil
 	case *events.QueueItemPushed:
-		return &PushItem{ofQueue: queueOf(e, d.Queue, ""), TaskID: d.TaskID}, nil
+		return &PushItem{OfQueue: queueOf(e, d.Queue, ""), TaskID: d.TaskID}, nil
 	case *events.QueueItemStarted:
-		return &StartItem{ofQueue: queueOf(e, d.Queue, d.SessionID)}, nil
+		return &StartItem{OfQueue: queueOf(e, d.Queue, d.SessionID)}, nil
 	case *events.QueueItemCompleted:
-		return &CompleteItem{ofQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID}, nil
+		return &CompleteItem{OfQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID}, nil
 	case *events.QueueItemFailed:
-		return &FailItem{ofQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID, Reason: d.Reason}, nil
+		return &FailItem{OfQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID, Reason: d.Reason}, nil
 	case *events.QueueItemSkipped:
-		skip := &SkipItem{ofQueue: queueOf(e, d.Queue, d.SessionID)}
+		skip := &SkipItem{OfQueue: queueOf(e, d.Queue, d.SessionID)}
 		if d.Held {
 			skip.TaskID = d.TaskID
 		}
@@ -123,8 +123,8 @@ func CommandOf(e *events.Event) (Command, error) {
 }
 
 // queueOf gives how a command on a queue names it: a user by name, or by the session that it acts for.
-func queueOf(e *events.Event, queue, session string) ofQueue {
-	named := ofQueue{In: In{Project: e.Project}, SessionID: session}
+func queueOf(e *events.Event, queue, session string) OfQueue {
+	named := OfQueue{In: In{Project: e.Project}, SessionID: session}
 	if session == "" {
 		named.Queue = queue
 	}

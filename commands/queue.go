@@ -14,8 +14,8 @@ type CreateQueue struct {
 	MaxAttempts  int    `json:"maxAttempts,omitempty" doc:"starts of an item before it is quarantined; 3 if absent"`
 }
 
-// ofQueue is what commands on a queue name: the session whose queue it is, or the queue.
-type ofQueue struct {
+// OfQueue is what commands on a queue name: the session whose queue it is, or the queue.
+type OfQueue struct {
 	In
 	SessionID string `json:"sessionId,omitempty" doc:"the session; its own if absent"`
 	Queue     string `json:"queue,omitempty" doc:"the queue, for a user who names no session"`
@@ -24,27 +24,27 @@ type ofQueue struct {
 // PushItem puts a task at the end of a queue. Document 000.
 type PushItem struct {
 	noTexts
-	ofQueue
+	OfQueue
 	TaskID string `json:"taskId" doc:"the task"`
 }
 
 // StartItem takes the first eligible item into a session's hand; one that has an item in hand keeps it. Document 000.
 type StartItem struct {
 	noTexts
-	ofQueue
+	OfQueue
 }
 
 // CompleteItem says that the item in hand is done. Document 000.
 type CompleteItem struct {
 	noTexts
-	ofQueue
+	OfQueue
 	TaskID string `json:"taskId,omitempty" doc:"the item that is meant; what is in hand if absent"`
 }
 
 // FailItem says that the item in hand failed. Document 000.
 type FailItem struct {
 	noTexts
-	ofQueue
+	OfQueue
 	TaskID string `json:"taskId,omitempty" doc:"the item that is meant; what is in hand if absent"`
 	Reason string `json:"reason,omitempty" doc:"why"`
 }
@@ -52,7 +52,7 @@ type FailItem struct {
 // SkipItem passes by the item in hand, or with nothing in hand the next eligible one. Document 000.
 type SkipItem struct {
 	noTexts
-	ofQueue
+	OfQueue
 	TaskID string `json:"taskId,omitempty" doc:"the item that is meant; what is in hand, or the next one, if absent"`
 }
 
@@ -118,7 +118,7 @@ func (x *RequeueItem) project(s *projections.State, by Actor) string {
 	return x.projectOr(by)
 }
 
-func (x ofQueue) project(s *projections.State, by Actor) string {
+func (x OfQueue) project(s *projections.State, by Actor) string {
 	return ofSession(s, by, x.In, x.SessionID)
 }
 
@@ -152,7 +152,7 @@ func (x *CreateQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 
 // find gives the queue that a caller means, and the session that pulls from it; the session is nil when a user names the
 // queue alone.
-func (x ofQueue) find(s *projections.State, c Call, rule string) (*projections.Queue, *projections.Session, error) {
+func (x OfQueue) find(s *projections.State, c Call, rule string) (*projections.Queue, *projections.Session, error) {
 	if c.By.Kind == ActorUser && x.SessionID == "" {
 		if err := ValidID("/queue", x.Queue); err != nil {
 			return nil, nil, invalid("/sessionId", "a user names the session, or the queue")
@@ -272,7 +272,7 @@ func whoHas(item *projections.Item) string {
 }
 
 // holding gives the item that a command of a session is about.
-func (x ofQueue) holding(s *projections.State, c Call, rule, task string) (*projections.Item, error) {
+func (x OfQueue) holding(s *projections.State, c Call, rule, task string) (*projections.Item, error) {
 	_, session, err := x.find(s, c, rule)
 	if err != nil {
 		return nil, err
@@ -284,7 +284,7 @@ func (x ofQueue) holding(s *projections.State, c Call, rule, task string) (*proj
 }
 
 // saidAlready reports whether the caller's session itself brought the item that it names to this status.
-func (x ofQueue) saidAlready(s *projections.State, c Call, task string, status events.QueueItemStatus) bool {
+func (x OfQueue) saidAlready(s *projections.State, c Call, task string, status events.QueueItemStatus) bool {
 	_, session, err := x.find(s, c, "")
 	if err != nil || session == nil || task == "" || s.Holds(session) != nil {
 		return false

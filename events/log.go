@@ -64,3 +64,13 @@ func (e *DamageError) Error() string {
 
 // Is makes a damaged log a read-only one.
 func (e *DamageError) Is(target error) bool { return target == ErrReadOnly }
+
+// StoredDenial is the record of a refusal in its slot: storing another there replaces it.
+type StoredDenial struct {
+	// Actor is the source of who was refused.
+	Actor string
+	// Slot is of [A-Za-z0-9-].
+	Slot string
+	// Body is the record, as commands.Denial in JSON.
+	Body []byte
+}

@@ -171,7 +171,7 @@ func (r *replayed) fold(log io.Reader) error {
 func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.Change) {
 	t := told{
 		Sequence: sequence, Time: instant(e.Time.UnixMilli()), Who: who(e.Source), Source: e.Source, Type: e.Data.EventType(),
-		Project: e.Project, What: describe(e.Data),
+		Project: e.Project, What: events.Describe(e.Data),
 	}
 	about := r.options.session == "" && r.options.task == "" && (r.options.project == "" || r.options.project == e.Project)
 	for _, change := range changes {

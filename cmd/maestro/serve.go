@@ -29,6 +29,9 @@ const (
 	// headersWithin bounds how slowly a client may say what it wants. Behind that a ReadTimeout would also end answers that
 	// take long, such as an audit: net/http takes it for the client's going away.
 	headersWithin = 10 * time.Second
+	// shortestLease and longestLease bound --lease.
+	shortestLease = time.Second
+	longestLease  = 24 * time.Hour
 	// idleFor is how long a connection without a request stays open.
 	idleFor = 2 * time.Minute
 )
@@ -37,6 +40,7 @@ type serveOptions struct {
 	listen, auth, durability, logFormat string
 	origins, hosts                      []string
 	insecure                            bool
+	lease                               time.Duration
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -49,6 +53,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address; port 0 takes a free one")
 	f.StringVar(&o.auth, "auth", "on", "on, or off (on loopback only): callers without a token are believed")
 	f.StringVar(&o.durability, "durability", "always", "always: fsync before each answer; interval: once a second")
+	f.DurationVar(&o.lease, "lease", commands.DefaultLease, "how long a session that sends heartbeats may be silent before it is lost; one that never has: 15m")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json, on stderr")
 	f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin whose pages may call, such as https://example.org; may be repeated")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "a name that the server is called by, beside its own addresses; may be repeated")
@@ -69,6 +74,8 @@ func (o serveOptions) check() error {
 		return usage("--auth is on or off, not %q", o.auth)
 	case o.logFormat != "text" && o.logFormat != "json":
 		return usage("--log-format is text or json, not %q", o.logFormat)
+	case o.lease < shortestLease || o.lease > longestLease:
+		return usage("--lease is from %s to %s, not %s", shortestLease, longestLease, o.lease)
 	case isLoopback(host):
 		return nil
 	case o.auth == "off":
@@ -118,18 +125,28 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	handler, closeHandler, err := openHandler(ctx, lock, log, logger)
+	denials, err := commands.OpenDenials(ctx, log, time.Now, logger)
+	if err != nil {
+		return err
+	}
+	defer denials.Close()
+	handler, closeHandler, err := openHandler(ctx, lock, log, denials, logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeHandler()) }()
+	leases, stopLeases, err := keepLeases(ctx, handler, o.lease, logger)
+	if err != nil {
+		return err
+	}
+	defer stopLeases()
 	// An address that is taken is not worth a half-made server.
 	listener, err := listen(ctx, o.listen)
 	if err != nil {
 		return err
 	}
 	reach, err := api.New(api.Config{
-		Handler: handler, Log: log, Blobs: log,
+		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
 			return log.Backup(ctx, w, head, time.Now())
 		},
@@ -150,14 +167,14 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 }
 
 // openHandler opens the one writer of the log, with its witness and its snapshots.
-func openHandler(ctx context.Context, lock *home.Lock, log *bus.Bus, logger *slog.Logger) (*commands.Handler, func() error, error) {
+func openHandler(ctx context.Context, lock *home.Lock, log *bus.Bus, denials *commands.Denials, logger *slog.Logger) (*commands.Handler, func() error, error) {
 	pictures, err := bus.OpenSnapshots(lock.Snapshots())
 	if err != nil {
 		return nil, nil, err
 	}
 	head := log.HeadFile(lock.Head())
 	handler, err := commands.Open(ctx, commands.Config{
-		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Witness: witness{head, lock.Head()}, Announcer: log,
+		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Witness: witness{head, lock.Head()}, Announcer: log, Denials: denials,
 		Now: time.Now, After: time.After, Logger: logger,
 	})
 	if err != nil {
@@ -174,6 +191,24 @@ func openHandler(ctx context.Context, lock *home.Lock, log *bus.Bus, logger *slo
 		handler.Close()
 		return head.Close()
 	}, nil
+}
+
+// keepLeases starts what time brings about; stop ends it and waits for it.
+func keepLeases(ctx context.Context, handler *commands.Handler, lease time.Duration, logger *slog.Logger) (leases *commands.Leases, stop func(), err error) {
+	began := time.Now()
+	leases, err = commands.NewLeases(commands.LeasesConfig{
+		Handler: handler, Elapsed: func() time.Duration { return time.Since(began) }, After: time.After, Lease: lease, Logger: logger,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		leases.Run(ctx)
+	}()
+	return leases, func() { cancel(); <-done }, nil
 }
 
 // serveUntil answers requests until ctx ends, and then finishes those in hand.
