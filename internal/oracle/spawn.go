@@ -95,8 +95,9 @@ func (f *sessionSpawned) unmet(c *trial) {
 		}
 	}
 	// A queue that trusts reports may see it otherwise.
+	q := c.queues[queueKey{c.event.Project, f.Queue}]
 	for _, id := range open {
-		if !c.satisfied(id, true) && !slices.Contains(f.Unmet, id) {
+		if !c.satisfied(id, q != nil && q.trust) && !slices.Contains(f.Unmet, id) {
 			c.fault(ruleSpawn, "dependency %s is not satisfied, and it does not say so", id)
 		}
 	}
