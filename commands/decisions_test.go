@@ -4,13 +4,32 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"maestro/events"
 	"maestro/projections"
 )
 
-// step is one command: by whom, which, with which body.
+// step is one command: by whom, which, with which body. "w>i" is w, and what it makes is called i; "time" lets time pass.
 type step [3]string
+
+// take does a step, which must succeed.
+func (w *world) take(s step) Answer {
+	w.t.Helper()
+	if s[0] == "time" {
+		d, err := time.ParseDuration(s[2])
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.pass(d)
+		return Answer{}
+	}
+	if by, name, ok := strings.Cut(s[0], ">"); ok {
+		w.make(name, by, s[1], s[2])
+		return Answer{}
+	}
+	return w.must(s[0], s[1], s[2])
+}
 
 // decision is one line of a noun's table: given steps in newWorld, when a command, then an event ("task.created" and a part of
 // its data), "already so", or a refusal ("NOT_ALLOWED" and a part of its message).
@@ -28,7 +47,7 @@ func decide(t *testing.T, table []decision) {
 		t.Run(d.name, func(t *testing.T) {
 			w := newWorld(t)
 			for _, s := range d.given {
-				w.must(s[0], s[1], s[2])
+				w.take(s)
 			}
 			before := w.log.head()
 			a, err := w.do(d.when[0], d.when[1], d.when[2])
@@ -247,6 +266,345 @@ func TestReportDecisions(t *testing.T) {
 	}
 }
 
+// Steps that many a line of the tables below begins with.
+var (
+	push   = func(task string) step { return step{"k", "queue:push", `{"taskId":"{` + task + `}"}`} }
+	start  = step{"k", "queue:start", `{}`}
+	named  = step{"admin", "queue:create", `{"project":"{p}","queue":"main"}`}
+	pushTo = func(task string) step {
+		return step{"admin", "queue:push", `{"project":"{p}","queue":"main","taskId":"{` + task + `}"}`}
+	}
+	puller = func(name string) step {
+		return step{"admin>" + name, "session:spawn", `{"project":"{p}","strategy":"queue","queue":"main"}`}
+	}
+	starts = func(by string) step { return step{by, "queue:start", `{}`} }
+	lose   = func(name string) step {
+		return step{"system", "session:lost", `{"sessionId":"{` + name + `}","silentFor":60000,"lease":60000}`}
+	}
+	hears  = func(name string) step { return step{"system", "session:recovered", `{"sessionId":"{` + name + `}"}`} }
+	kill   = func(name string) step { return step{"admin", "session:kill", `{"sessionId":"{` + name + `}"}`} }
+	giveUp = func(task string) step {
+		return step{"system", "queue:return", `{"project":"{p}","queue":"main","taskId":"{` + task + `}"}`}
+	}
+)
+
+func TestQueueDecisions(t *testing.T) {
+	decide(t, []decision{
+		{"create", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"main"}`}, "queue.created", `{"queue":"main","maxAttempts":3}`},
+		{"create one that trusts", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"main","trustReports":true,"maxAttempts":1}`}, "queue.created", `{"queue":"main","trustReports":true,"maxAttempts":1}`},
+		{"create again", []step{named}, step{"admin", "queue:create", `{"project":"{p}","queue":"main","maxAttempts":3}`}, "already so", ""},
+		{"create again, otherwise", []step{named}, step{"admin", "queue:create", `{"project":"{p}","queue":"main","trustReports":true}`}, "CONFLICT", "exists already, and is not what is asked for"},
+		{"of the same name elsewhere", []step{named}, step{"admin", "queue:create", `{"project":"{q}","queue":"main"}`}, "queue.created", "main"},
+		{"of a session's name", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"{w}"}`}, "CONFLICT", "is the id of a session"},
+		{"of a session's own queue's name", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"{k}"}`}, "CONFLICT", "exists already"},
+		{"create without a name", nil, step{"admin", "queue:create", `{"project":"{p}"}`}, "VALIDATION_ERROR", "queue is required"},
+		{"create with what is no name", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"a b"}`}, "VALIDATION_ERROR", "is not an id"},
+		{"create nowhere", nil, step{"admin", "queue:create", `{"project":"none","queue":"main"}`}, "NOT_FOUND", "Project with id 'none'"},
+		{"create with too many attempts", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"main","maxAttempts":1001}`}, "VALIDATION_ERROR", "/maxAttempts"},
+		{"create with less than none", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"main","maxAttempts":-1}`}, "VALIDATION_ERROR", "/maxAttempts"},
+		{"a session creates none", nil, step{"o", "queue:create", `{"queue":"main"}`}, "NOT_ALLOWED", "queue:create"},
+
+		{"push to one's own", nil, push("t1"), "queue.item_pushed", `{"queue":"{k}","taskId":"{t1}"}`},
+		{"push by its name", nil, step{"k", "queue:push", `{"queue":"{k}","taskId":"{t1}"}`}, "queue.item_pushed", `"queue":"{k}"`},
+		{"push to another's", []step{named}, step{"k", "queue:push", `{"queue":"main","taskId":"{t1}"}`}, "NOT_ALLOWED", "may not use queue 'main' | a session pulls from the queue that it was spawned with"},
+		{"push for another session", []step{named, puller("a")}, step{"a", "queue:push", `{"sessionId":"{k}","taskId":"{t1}"}`}, "NOT_ALLOWED", "may not act as"},
+		{"a user pushes by session", nil, step{"admin", "queue:push", `{"sessionId":"{k}","taskId":"{t1}"}`}, "queue.item_pushed", `{"queue":"{k}","taskId":"{t1}"}`},
+		{"a user pushes by name", []step{named}, pushTo("t1"), "queue.item_pushed", `{"queue":"main","taskId":"{t1}"}`},
+		{"a user pushes to a session's own by its name", nil, step{"admin", "queue:push", `{"project":"{p}","queue":"{k}","taskId":"{t1}"}`}, "queue.item_pushed", `{"queue":"{k}","taskId":"{t1}"}`},
+		{"a user pushes nowhere", nil, step{"admin", "queue:push", `{"project":"{p}","taskId":"{t1}"}`}, "VALIDATION_ERROR", "names the session, or the queue"},
+		{"a user pushes to no queue", nil, pushTo("t1"), "NOT_FOUND", "Queue with id 'main'"},
+		{"a user pushes by the wrong session", nil, step{"admin", "queue:push", `{"sessionId":"{w}","taskId":"{t1}"}`}, "VALIDATION_ERROR", "does not use queue strategy"},
+		{"a user pushes by session to another queue", []step{named}, step{"admin", "queue:push", `{"sessionId":"{k}","queue":"main","taskId":"{t1}"}`}, "NOT_ALLOWED", "may not use queue"},
+		{"a user pushes by session in another project", nil, step{"admin", "queue:push", `{"project":"{q}","sessionId":"{k}","taskId":"{t1}"}`}, "VALIDATION_ERROR", "/project"},
+		{"push nothing", nil, step{"k", "queue:push", `{}`}, "VALIDATION_ERROR", "taskId is required"},
+		{"push no task", nil, step{"k", "queue:push", `{"taskId":"none"}`}, "NOT_FOUND", "Task with id 'none'"},
+		{"push a task elsewhere", nil, push("u1"), "VALIDATION_ERROR", "/taskId"},
+		{"push again", []step{push("t1")}, push("t1"), "CONFLICT", "Task {t1} already in queue | it is queued there"},
+		{"push what failed", []step{push("t1"), start, {"k", "queue:fail", `{}`}}, push("t1"), "CONFLICT", "it is failed there"},
+		{"push into two queues", []step{named, push("t1")}, pushTo("t1"), "queue.item_pushed", "main"},
+		{"a worker without a queue pushes nothing", nil, step{"w", "queue:push", `{"taskId":"{t1}"}`}, "NOT_ALLOWED", "queue:push"},
+		{"nor does an orchestrator", nil, step{"o", "queue:push", `{"taskId":"{t1}"}`}, "NOT_ALLOWED", "queue:push"},
+
+		{"start", []step{push("t2"), push("t1")}, start, "queue.item_started", `{"queue":"{k}","taskId":"{t2}","sessionId":"{k}","attempt":1}`},
+		{"start from a named queue", []step{named, pushTo("t1"), puller("a")}, starts("a"), "queue.item_started", `{"queue":"main","taskId":"{t1}","sessionId":"{a}","attempt":1}`},
+		{"start what another has not", []step{named, pushTo("t1"), pushTo("t2"), puller("a"), puller("b"), starts("a")}, starts("b"), "queue.item_started", `"taskId":"{t2}","sessionId":"{b}"`},
+		{"start while holding", []step{push("t1"), push("t2"), start}, start, "already so", ""},
+		{"start when it is empty", nil, start, "already so", ""},
+		{"start when all are in hand", []step{named, pushTo("t1"), puller("a"), puller("b"), starts("a")}, starts("b"), "already so", ""},
+		{"start passes over what waits", []step{push("t4"), push("t1")}, start, "queue.item_started", `"taskId":"{t1}","sessionId":"{k}","attempt":1,"passedOver":1}`},
+		{"start when all wait", []step{push("t4")}, start, "already so", ""},
+		{"start what waited", []step{push("t4"), push("t1"), {"o", "task:complete", `{"taskId":"{t3}"}`}}, start, "queue.item_started", `"taskId":"{t4}","sessionId":"{k}","attempt":1}`},
+		{"a report is no completion", []step{push("t4"), {"v", "report:complete", `{"message":"m","taskIds":["{t3}"]}`}}, start, "already so", ""},
+		{"but to a queue that trusts it is", []step{{"admin", "queue:create", `{"project":"{p}","queue":"main","trustReports":true}`}, puller("a"), pushTo("t4"), {"v", "report:complete", `{"message":"m","taskIds":["{t3}"]}`}}, starts("a"), "queue.item_started", `"taskId":"{t4}"`},
+		{"start passes over what is done", []step{push("t1"), push("t2"), {"o", "task:complete", `{"taskId":"{t1}"}`}}, start, "queue.item_started", `"taskId":"{t2}","sessionId":"{k}","attempt":1,"passedOver":1`},
+		{"a user starts for a session", []step{push("t1")}, step{"admin", "queue:start", `{"sessionId":"{k}"}`}, "queue.item_started", `"sessionId":"{k}"`},
+		{"a user starts for nobody", []step{named, pushTo("t1")}, step{"admin", "queue:start", `{"project":"{p}","queue":"main"}`}, "VALIDATION_ERROR", "sessionId is required: an item is in a session's hand"},
+		{"start for another", []step{named, puller("a")}, step{"a", "queue:start", `{"sessionId":"{k}"}`}, "NOT_ALLOWED", "may not act as"},
+		{"start from another queue", []step{named}, step{"k", "queue:start", `{"queue":"main"}`}, "NOT_ALLOWED", "may not use queue"},
+		{"a killed one starts nothing", []step{push("t1"), kill("k")}, start, "NOT_ALLOWED", "has ended"},
+		{"nor does a user for it", []step{push("t1"), kill("k")}, step{"admin", "queue:start", `{"sessionId":"{k}"}`}, "NOT_ALLOWED", "has ended"},
+		{"a lost one starts nothing", []step{push("t1"), lose("k")}, start, "CONFLICT", "is lost, and can hold no item"},
+		{"one that is heard again does", []step{push("t1"), lose("k"), hears("k")}, start, "queue.item_started", "{t1}"},
+		{"one without the strategy", nil, step{"admin", "queue:start", `{"sessionId":"{w}"}`}, "VALIDATION_ERROR", "Session {w} does not use queue strategy"},
+		{"one that nobody spawned has no queue", []step{{"admin>mine", "session:register", `{"project":"{p}","strategy":"queue"}`}}, starts("mine"), "NOT_FOUND", "Queue with id '{mine}'"},
+		{"what came back is first", []step{named, puller("a"), pushTo("t1"), pushTo("t2"), starts("a"), kill("a"), giveUp("t1"), puller("b")}, starts("b"), "queue.item_started", `"taskId":"{t1}","sessionId":"{b}","attempt":2}`},
+
+		{"complete", []step{push("t1"), start}, step{"k", "queue:complete", `{}`}, "queue.item_completed", `{"queue":"{k}","taskId":"{t1}","sessionId":"{k}"}`},
+		{"complete by task", []step{push("t1"), start}, step{"k", "queue:complete", `{"taskId":"{t1}"}`}, "queue.item_completed", "{t1}"},
+		{"complete another task", []step{push("t1"), start}, step{"k", "queue:complete", `{"taskId":"{t2}"}`}, "CONFLICT", "holds task {t1}, not {t2}"},
+		{"complete nothing", nil, step{"k", "queue:complete", `{}`}, "CONFLICT", "No item currently being processed"},
+		{"complete what is not in hand", []step{push("t1")}, step{"k", "queue:complete", `{"taskId":"{t1}"}`}, "CONFLICT", "No item currently being processed"},
+		{"complete again", []step{push("t1"), start, {"k", "queue:complete", `{}`}}, step{"k", "queue:complete", `{}`}, "CONFLICT", "its last one, task {t1}, is completed"},
+		{"complete again by task", []step{push("t1"), start, {"k", "queue:complete", `{}`}}, step{"k", "queue:complete", `{"taskId":"{t1}"}`}, "already so", ""},
+		{"complete what it failed", []step{push("t1"), start, {"k", "queue:fail", `{}`}}, step{"k", "queue:complete", `{"taskId":"{t1}"}`}, "CONFLICT", "its last one, task {t1}, is failed"},
+		{"a user completes for a session", []step{push("t1"), start}, step{"admin", "queue:complete", `{"sessionId":"{k}"}`}, "queue.item_completed", `"sessionId":"{k}"`},
+		{"a user completes for nobody", []step{named}, step{"admin", "queue:complete", `{"project":"{p}","queue":"main"}`}, "VALIDATION_ERROR", "sessionId is required"},
+		{"complete for another", []step{named, puller("a"), push("t1"), start}, step{"a", "queue:complete", `{"sessionId":"{k}","taskId":"{t1}"}`}, "NOT_ALLOWED", "may not act as"},
+		{"complete what another holds", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a")}, step{"b", "queue:complete", `{"taskId":"{t1}"}`}, "CONFLICT", "No item currently being processed"},
+		{"complete what came back", []step{named, puller("a"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), hears("a")}, step{"a", "queue:complete", `{}`}, "CONFLICT", "no longer holds task {t1}: it is back in the queue"},
+		{"complete what another has by now", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), hears("a")}, step{"a", "queue:complete", `{"taskId":"{t1}"}`}, "CONFLICT", "no longer holds task {t1}: session '{b}' does | its item was given back"},
+		{"complete what another has completed", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), {"b", "queue:complete", `{}`}, hears("a")}, step{"a", "queue:complete", `{}`}, "CONFLICT", "it is completed by session '{b}'"},
+		{"a lost one that still holds completes", []step{push("t1"), start, lose("k")}, step{"k", "queue:complete", `{}`}, "queue.item_completed", "{t1}"},
+		{"a killed one completes nothing", []step{push("t1"), start, kill("k")}, step{"k", "queue:complete", `{}`}, "NOT_ALLOWED", "has ended"},
+
+		{"fail", []step{push("t1"), start}, step{"k", "queue:fail", `{"reason":"r"}`}, "queue.item_failed", `{"queue":"{k}","taskId":"{t1}","sessionId":"{k}","reason":"r"}`},
+		{"fail again by task", []step{push("t1"), start, {"k", "queue:fail", `{}`}}, step{"k", "queue:fail", `{"taskId":"{t1}"}`}, "already so", ""},
+		{"fail nothing", nil, step{"k", "queue:fail", `{}`}, "CONFLICT", "No item currently being processed"},
+		{"fail with a NUL", []step{push("t1"), start}, step{"k", "queue:fail", `{"reason":"\u0000"}`}, "VALIDATION_ERROR", "NUL"},
+		{"fail what another has by now", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), hears("a")}, step{"a", "queue:fail", `{}`}, "CONFLICT", "session '{b}' does"},
+		{"a user fails for a session", []step{push("t1"), start}, step{"admin", "queue:fail", `{"sessionId":"{k}"}`}, "queue.item_failed", `"sessionId":"{k}"`},
+		{"a user fails for nobody", []step{named}, step{"admin", "queue:fail", `{"project":"{p}","queue":"main"}`}, "VALIDATION_ERROR", "sessionId is required"},
+		{"fail for another", []step{named, puller("a")}, step{"a", "queue:fail", `{"sessionId":"{k}"}`}, "NOT_ALLOWED", "may not act as"},
+
+		{"skip what is in hand", []step{push("t1"), start}, step{"k", "queue:skip", `{}`}, "queue.item_skipped", `{"queue":"{k}","taskId":"{t1}","sessionId":"{k}","held":true}`},
+		{"skip the next", []step{push("t1"), push("t2")}, step{"k", "queue:skip", `{}`}, "queue.item_skipped", `{"queue":"{k}","taskId":"{t1}","sessionId":"{k}"}`},
+		{"skip the next that may be started", []step{push("t4"), push("t2")}, step{"k", "queue:skip", `{"taskId":"{t2}"}`}, "queue.item_skipped", `{t2}`},
+		{"skip what is not the next", []step{push("t1"), push("t2")}, step{"k", "queue:skip", `{"taskId":"{t2}"}`}, "CONFLICT", "The next item is task {t1}, not {t2}"},
+		{"skip another than what is in hand", []step{push("t1"), push("t2"), start}, step{"k", "queue:skip", `{"taskId":"{t2}"}`}, "CONFLICT", "holds task {t1}, not {t2}"},
+		{"skip nothing", nil, step{"k", "queue:skip", `{}`}, "CONFLICT", "No items left in queue to skip"},
+		{"skip what another has by now", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), hears("a")}, step{"a", "queue:skip", `{"taskId":"{t1}"}`}, "CONFLICT", "session '{b}' does"},
+		{"a user skips the next by name", []step{named, pushTo("t1")}, step{"admin", "queue:skip", `{"project":"{p}","queue":"main"}`}, "queue.item_skipped", `{"queue":"main","taskId":"{t1}","sessionId":""}`},
+		{"a user skips for a session", []step{push("t1"), start}, step{"admin", "queue:skip", `{"sessionId":"{k}"}`}, "queue.item_skipped", `"held":true`},
+		{"a user skips the next for one that has ended", []step{push("t1"), kill("k")}, step{"admin", "queue:skip", `{"sessionId":"{k}"}`}, "NOT_ALLOWED", "has ended"},
+		{"skip for another", []step{named, puller("a")}, step{"a", "queue:skip", `{"sessionId":"{k}"}`}, "NOT_ALLOWED", "may not act as"},
+
+		{"requeue what failed", []step{push("t1"), start, {"k", "queue:fail", `{}`}}, step{"admin", "queue:requeue", `{"taskId":"{t1}"}`}, "queue.item_requeued", `{"queue":"{k}","taskId":"{t1}"}`},
+		{"requeue what was skipped", []step{push("t1"), {"k", "queue:skip", `{}`}}, step{"admin", "queue:requeue", `{"taskId":"{t1}"}`}, "queue.item_requeued", "{t1}"},
+		{"requeue what is queued", []step{push("t1")}, step{"admin", "queue:requeue", `{"taskId":"{t1}"}`}, "already so", ""},
+		{"requeue what is in hand", []step{push("t1"), start}, step{"admin", "queue:requeue", `{"taskId":"{t1}"}`}, "CONFLICT", "is processing in queue {k}"},
+		{"requeue what is completed", []step{push("t1"), start, {"k", "queue:complete", `{}`}}, step{"admin", "queue:requeue", `{"taskId":"{t1}"}`}, "CONFLICT", "is completed in queue {k}"},
+		{"requeue one of two", []step{named, push("t1"), {"k", "queue:skip", `{}`}, pushTo("t1")}, step{"admin", "queue:requeue", `{"taskId":"{t1}"}`}, "VALIDATION_ERROR", "is in 2 queues: which is meant?"},
+		{"requeue the one that is named", []step{named, push("t1"), {"k", "queue:skip", `{}`}, pushTo("t1")}, step{"admin", "queue:requeue", `{"queue":"{k}","taskId":"{t1}"}`}, "queue.item_requeued", "{k}"},
+		{"requeue what is in none", nil, step{"admin", "queue:requeue", `{"taskId":"{t1}"}`}, "VALIDATION_ERROR", "is in 0 queues"},
+		{"requeue what is not in the one that is named", []step{named}, step{"admin", "queue:requeue", `{"queue":"main","taskId":"{t1}"}`}, "NOT_FOUND", "Task '{t1}' is not in queue 'main'"},
+		{"requeue nothing", nil, step{"admin", "queue:requeue", `{}`}, "VALIDATION_ERROR", "taskId is required"},
+		{"a session requeues nothing", []step{push("t1"), {"k", "queue:skip", `{}`}}, step{"k", "queue:requeue", `{"taskId":"{t1}"}`}, "NOT_ALLOWED", "queue:requeue"},
+		{"requeued is at the end, with no attempts", []step{push("t1"), push("t2"), start, {"k", "queue:fail", `{}`}, {"admin", "queue:requeue", `{"taskId":"{t1}"}`}, {"k", "queue:skip", `{}`}}, start, "queue.item_started", `"taskId":"{t1}","sessionId":"{k}","attempt":1}`},
+		{"complete what was queued again", []step{push("t1"), start, {"k", "queue:fail", `{}`}, {"admin", "queue:requeue", `{"taskId":"{t1}"}`}}, step{"k", "queue:complete", `{}`}, "CONFLICT", "it is back in the queue"},
+
+		{"return from one that was killed", []step{named, puller("a"), pushTo("t1"), starts("a"), kill("a")}, giveUp("t1"), "queue.item_returned", `{"queue":"main","taskId":"{t1}","sessionId":"{a}","attempt":1,"reason":"stopped"}`},
+		{"return from one that failed", []step{named, puller("a"), pushTo("t1"), starts("a"), {"admin", "session:kill", `{"sessionId":"{a}","failed":true}`}}, giveUp("t1"), "queue.item_returned", `"reason":"failed"`},
+		{"return from one that is lost", []step{named, puller("a"), pushTo("t1"), starts("a"), lose("a")}, giveUp("t1"), "queue.item_returned", `"reason":"lost"`},
+		{"return from one that was deleted", []step{named, puller("a"), pushTo("t1"), starts("a"), {"admin", "session:delete", `{"sessionId":"{a}"}`}}, giveUp("t1"), "queue.item_returned", `"reason":"deleted"`},
+		{"return from one that is heard", []step{named, puller("a"), pushTo("t1"), starts("a")}, giveUp("t1"), "BUSINESS_RULE_ERROR", "in the hand of session '{a}', which is heard"},
+		{"return from one that is done but holds", []step{named, puller("a"), pushTo("t1"), starts("a"), {"a", "session:complete", `{}`}}, giveUp("t1"), "BUSINESS_RULE_ERROR", "which is heard"},
+		{"return what is queued", []step{named, pushTo("t1")}, giveUp("t1"), "already so", ""},
+		{"return what is in no queue", []step{named}, giveUp("t1"), "NOT_FOUND", "is not in queue 'main'"},
+		{"return what was started too often", []step{{"admin", "queue:create", `{"project":"{p}","queue":"main","maxAttempts":1}`}, puller("a"), pushTo("t1"), starts("a"), kill("a")}, giveUp("t1"), "BUSINESS_RULE_ERROR", "started 1 times, and no more than 1"},
+		{"a user returns nothing", []step{named, puller("a"), pushTo("t1"), starts("a"), kill("a")}, step{"admin", "queue:return", `{"project":"{p}","queue":"main","taskId":"{t1}"}`}, "NOT_ALLOWED", "queue:return"},
+		{"nor does a session", []step{push("t1"), start}, step{"k", "queue:return", `{"queue":"{k}","taskId":"{t1}"}`}, "NOT_ALLOWED", "queue:return"},
+		{"quarantine", []step{{"admin", "queue:create", `{"project":"{p}","queue":"main","maxAttempts":1}`}, puller("a"), pushTo("t1"), starts("a"), kill("a")}, step{"system", "queue:quarantine", `{"project":"{p}","queue":"main","taskId":"{t1}"}`}, "queue.item_quarantined", `{"queue":"main","taskId":"{t1}","sessionId":"{a}","attempt":1,"reason":"stopped"}`},
+		{"quarantine too early", []step{named, puller("a"), pushTo("t1"), starts("a"), kill("a")}, step{"system", "queue:quarantine", `{"project":"{p}","queue":"main","taskId":"{t1}"}`}, "BUSINESS_RULE_ERROR", "started 1 times, and 3 are allowed"},
+		{"quarantine what is in a hand", []step{{"admin", "queue:create", `{"project":"{p}","queue":"main","maxAttempts":1}`}, puller("a"), pushTo("t1"), starts("a")}, step{"system", "queue:quarantine", `{"project":"{p}","queue":"main","taskId":"{t1}"}`}, "BUSINESS_RULE_ERROR", "which is heard"},
+		{"quarantine what is queued", []step{named, pushTo("t1")}, step{"system", "queue:quarantine", `{"project":"{p}","queue":"main","taskId":"{t1}"}`}, "already so", ""},
+		{"a user quarantines nothing", nil, step{"admin", "queue:quarantine", `{"project":"{p}","queue":"{k}","taskId":"{t1}"}`}, "NOT_ALLOWED", "queue:quarantine"},
+	})
+}
+
+// A task that a session once held in its queue is one that it may report on.
+func TestReportOnWhatWasHeld(t *testing.T) {
+	decide(t, []decision{
+		{"what it holds", []step{push("t1"), start}, step{"k", "report:progress", `{"message":"m","taskIds":["{t1}"]}`}, "session.reported", "{t1}"},
+		{"what it held", []step{push("t1"), start, {"k", "queue:complete", `{}`}}, step{"k", "report:progress", `{"message":"m","taskIds":["{t1}"]}`}, "session.reported", "{t1}"},
+		{"what is only queued", []step{push("t1")}, step{"k", "report:progress", `{"message":"m","taskIds":["{t1}"]}`}, "NOT_ALLOWED", "may not report on task"},
+		{"what another took over", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), hears("a")}, step{"a", "report:progress", `{"message":"m","taskIds":["{t1}"]}`}, "session.reported", "{t1}"},
+	})
+}
+
+func TestSpawnWithAQueue(t *testing.T) {
+	decide(t, []decision{
+		{"its own", nil, step{"o", "session:spawn", `{"strategy":"queue","taskIds":["{t2}","{t1}"]}`}, "session.spawned", `"queued":["{t2}","{t1}"]`},
+		{"a named one", []step{named}, step{"o", "session:spawn", `{"strategy":"queue","queue":"main","taskIds":["{t1}"]}`}, "session.spawned", `"queue":"main","queued":["{t1}"]`},
+		{"what is there already is not pushed again", []step{named, pushTo("t1")}, step{"o", "session:spawn", `{"strategy":"queue","queue":"main","taskIds":["{t1}","{t2}"]}`}, "session.spawned", `"queue":"main","queued":["{t2}"]`},
+		{"one that there is not", nil, step{"o", "session:spawn", `{"strategy":"queue","queue":"main"}`}, "NOT_FOUND", "Queue with id 'main'"},
+		{"one of another project", []step{{"admin", "queue:create", `{"project":"{q}","queue":"main"}`}}, step{"o", "session:spawn", `{"strategy":"queue","queue":"main"}`}, "NOT_FOUND", "Queue with id 'main'"},
+		{"what is no name", nil, step{"o", "session:spawn", `{"strategy":"queue","queue":"a b"}`}, "VALIDATION_ERROR", "is not an id"},
+		{"another strategy", []step{named}, step{"o", "session:spawn", `{"queue":"main","taskIds":["{t1}"]}`}, "VALIDATION_ERROR", "only a session with the queue strategy"},
+		{"a timeout", nil, step{"o", "session:spawn", `{"taskIds":["{t1}"],"timeout":5000}`}, "session.spawned", `"timeout":5000`},
+		{"a timeout of less than nothing", nil, step{"o", "session:spawn", `{"taskIds":["{t1}"],"timeout":-1}`}, "VALIDATION_ERROR", "/timeout"},
+		{"a timeout of more than a year", nil, step{"o", "session:spawn", `{"taskIds":["{t1}"],"timeout":31536000001}`}, "VALIDATION_ERROR", "/timeout"},
+	})
+	w := newWorld(t)
+	w.make("a", "admin", "session:spawn", `{"project":"{p}","strategy":"queue","taskIds":["{t2}"]}`)
+	w.h.View(func(s *projections.State) {
+		q := s.Queue(w.ids["p"], w.ids["a"])
+		if q == nil || q.SessionID != w.ids["a"] || q.Stats.Queued != 1 || s.Task(w.ids["t2"]).Status != events.TaskTodo {
+			t.Errorf("its own queue: %+v", q)
+		}
+	})
+	w.h.View(func(s *projections.State) {
+		for rules, want := range map[string]string{RulesVersion: w.ids["p"], firstRules: ""} {
+			spawn := &SpawnSession{In: In{w.ids["p"]}, Strategy: events.StrategyQueue, TaskIDs: []string{w.ids["t1"]}}
+			data, err := spawn.Decide(s, Call{By: Admin(AuthnToken), Project: w.ids["p"], At: s.At(), Rules: rules})
+			if err != nil {
+				t.Fatal(err)
+			}
+			spawned := data.(*events.SessionSpawned)
+			if (spawned.Queue == "") != (want == "") || (len(spawned.Queued) == 0) != (want == "") {
+				t.Errorf("by rules %s: queue %q, queued %q", rules, spawned.Queue, spawned.Queued)
+			}
+		}
+	})
+}
+
+func TestInputDecisions(t *testing.T) {
+	asked := step{"w>i", "report:needs-input", `{"message":"Which?","options":["a","b"]}`}
+	open := step{"w>i", "report:needs-input", `{"message":"Which?","taskIds":["{t1}"]}`}
+	answer := func(by, text string) step {
+		return step{by, "input:answer", `{"inputId":"{i}","answer":"` + text + `"}`}
+	}
+	received := step{"w", "input:received", `{"inputId":"{i}"}`}
+	many := `"` + strings.Join(strings.Split("abcdefghijklmnopqrstu", ""), `","`) + `"`
+	decide(t, []decision{
+		{"ask", nil, step{"w", "report:needs-input", `{"message":"Which?","taskIds":["{t1}"]}`}, "session.reported", `"taskIds":["{t1}"],"inputId":"input_`},
+		{"ask with options", nil, step{"w", "report:needs-input", `{"message":"Which?","options":["a","b"]}`}, "session.reported", `"options":["a","b"]`},
+		{"ask twice", []step{open}, step{"w", "report:needs-input", `{"message":"Which?"}`}, "session.reported", `"inputId":"input_`},
+		{"without words it is no question", nil, step{"w", "report:needs-input", `{"taskIds":["{t1}"]}`}, "session.reported", `"taskIds":["{t1}"]}`},
+		{"options without words", nil, step{"w", "report:needs-input", `{"taskIds":["{t1}"],"options":["a"]}`}, "VALIDATION_ERROR", "a question with options has words"},
+		{"options of another report", nil, step{"w", "report:progress", `{"message":"m","options":["a"]}`}, "VALIDATION_ERROR", "only a needs-input report has options"},
+		{"an empty option", nil, step{"w", "report:needs-input", `{"message":"m","options":["a"," "]}`}, "VALIDATION_ERROR", "an option is empty"},
+		{"an option twice", nil, step{"w", "report:needs-input", `{"message":"m","options":["a","b","a"]}`}, "VALIDATION_ERROR", "the option 'a' stands twice"},
+		{"an option of two lines", nil, step{"w", "report:needs-input", `{"message":"m","options":["a\nb"]}`}, "VALIDATION_ERROR", "control character"},
+		{"21 options", nil, step{"w", "report:needs-input", `{"message":"m","options":[` + many + `]}`}, "VALIDATION_ERROR", "at most 20 options, these are 21"},
+		{"a late one opens nothing", nil, step{"e", "report:needs-input", `{"message":"m","options":["a"]}`}, "session.reported", `"message":"m","late":true,"options":["a"]}`},
+
+		{"the user answers", []step{open}, answer("admin", "so"), "input.answered", `{"inputId":"{i}","sessionId":"{w}","answer":"so"}`},
+		{"so does who spawned it", []step{open}, answer("o", "so"), "input.answered", "so"},
+		{"another orchestrator does not", []step{{"admin>o2", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t3}"]}`}, open}, answer("o2", "so"), "NOT_ALLOWED", "did not spawn session '{w}'"},
+		{"nor who asked", []step{open}, answer("w", "so"), "NOT_ALLOWED", "input:answer"},
+		{"an orchestrator answers not itself", []step{{"o>i", "report:needs-input", `{"message":"m"}`}}, answer("o", "so"), "NOT_ALLOWED", "did not spawn"},
+		{"answer no question", nil, step{"admin", "input:answer", `{"inputId":"none","answer":"so"}`}, "NOT_FOUND", "Question with id 'none'"},
+		{"answer without a question", nil, step{"admin", "input:answer", `{"answer":"so"}`}, "VALIDATION_ERROR", "inputId is required"},
+		{"answer nothing", []step{open}, answer("admin", " "), "VALIDATION_ERROR", "answer is required"},
+		{"answer with a NUL", []step{open}, answer("admin", `\u0000`), "VALIDATION_ERROR", "NUL"},
+		{"answer too much", []step{open}, answer("admin", strings.Repeat("x", events.MaxText+1)), "VALIDATION_ERROR", "at most"},
+		{"answer with an option", []step{asked}, answer("o", "b"), "input.answered", `"answer":"b"}`},
+		{"answer with none of them", []step{asked}, answer("o", "c"), "VALIDATION_ERROR", "'c' is none of the options | the session asked for one of: a, b"},
+		{"answer with none of them all the same", []step{asked}, step{"o", "input:answer", `{"inputId":"{i}","answer":"c","other":true}`}, "input.answered", `"answer":"c","other":true}`},
+		{"other, and yet an option", []step{asked}, step{"o", "input:answer", `{"inputId":"{i}","answer":"a","other":true}`}, "input.answered", `"answer":"a"}`},
+		{"answer again", []step{open, answer("o", "so")}, answer("admin", "so"), "already so", ""},
+		{"answer otherwise", []step{open, answer("o", "so")}, answer("admin", "no"), "CONFLICT", "has its answer already: so"},
+		{"answer otherwise what was received", []step{open, answer("o", "so"), received}, answer("admin", "no"), "CONFLICT", "has its answer already: so"},
+		{"answer one who has ended", []step{open, kill("w")}, answer("admin", "so"), "CONFLICT", "its session has ended"},
+		{"answer one who was deleted", []step{open, {"admin", "session:delete", `{"sessionId":"{w}"}`}}, answer("admin", "so"), "CONFLICT", "its session has ended"},
+		{"who spawned one that was deleted may not any more", []step{open, {"admin", "session:delete", `{"sessionId":"{w}"}`}}, answer("o", "so"), "NOT_ALLOWED", "did not spawn"},
+		{"answer one who is done", []step{open, {"w", "session:complete", `{}`}}, answer("admin", "so"), "input.answered", "so"},
+
+		{"receive", []step{open, answer("o", "so")}, received, "input.delivered", `{"inputId":"{i}","sessionId":"{w}"}`},
+		{"receive again", []step{open, answer("o", "so"), received}, received, "already so", ""},
+		{"receive too early", []step{open}, received, "BUSINESS_RULE_ERROR", "has no answer yet"},
+		{"receive another's", []step{open, answer("o", "so")}, step{"v", "input:received", `{"inputId":"{i}"}`}, "NOT_ALLOWED", "is not session '{v}'s"},
+		{"receive no question", nil, step{"w", "input:received", `{"inputId":"none"}`}, "NOT_FOUND", "Question with id 'none'"},
+		{"a user receives nothing", []step{open, answer("o", "so")}, step{"admin", "input:received", `{"inputId":"{i}"}`}, "NOT_ALLOWED", "input:received"},
+		{"one that has ended receives nothing", []step{open, answer("o", "so"), kill("w")}, received, "NOT_ALLOWED", "has ended"},
+	})
+	w := newWorld(t)
+	w.must("e", "report:needs-input", `{"message":"late"}`)
+	w.must("w", "report:needs-input", `{"taskIds":["{t1}"]}`)
+	w.h.View(func(s *projections.State) {
+		for x := range s.Inputs(w.ids["p"]) {
+			t.Errorf("opened %+v", x)
+		}
+		report := &Report{Kind: events.ReportNeedsInput, Message: "m"}
+		data, err := report.Decide(s, Call{By: w.actor("w"), Project: w.ids["p"], At: s.At(), Rules: firstRules})
+		if err != nil || data.(*events.SessionReported).InputID != "" {
+			t.Errorf("by rules 1: %+v, %v", data, err)
+		}
+	})
+}
+
+func TestTokenDecisions(t *testing.T) {
+	create := step{"admin", "token:create", `{"name":"ci","kind":"admin"}`}
+	revoke := step{"admin", "token:revoke", `{"name":"ci"}`}
+	note := `{"sessionId":"{w}","message":"m"}`
+	decide(t, []decision{
+		{"create", nil, create, "token.created", `{"name":"ci","kind":"admin","generation":1}`},
+		{"create one that reads", nil, step{"admin", "token:create", `{"name":"r","kind":"read-only","projectIds":["{p}","{q}","{p}"]}`}, "token.created", `"kind":"read-only","projectIds":["{p}","{q}"],"generation":1`},
+		{"that reads nothing", nil, step{"admin", "token:create", `{"name":"r","kind":"read-only"}`}, "VALIDATION_ERROR", "/projectIds"},
+		{"that reads what there is not", nil, step{"admin", "token:create", `{"name":"r","kind":"read-only","projectIds":["none"]}`}, "NOT_FOUND", "Project with id 'none'"},
+		{"an auditor of one project", nil, step{"admin", "token:create", `{"name":"r","kind":"auditor","projectIds":["{p}"]}`}, "VALIDATION_ERROR", "only a read-only token is for certain projects"},
+		{"of no kind", nil, step{"admin", "token:create", `{"name":"r"}`}, "VALIDATION_ERROR", "/kind"},
+		{"of another kind", nil, step{"admin", "token:create", `{"name":"r","kind":"root"}`}, "VALIDATION_ERROR", "not 'root'"},
+		{"without a name", nil, step{"admin", "token:create", `{"kind":"admin"}`}, "VALIDATION_ERROR", "name is required"},
+		{"with what is no name", nil, step{"admin", "token:create", `{"name":"a/b","kind":"admin"}`}, "VALIDATION_ERROR", "is not an id"},
+		{"the home's own", nil, step{"admin", "token:create", `{"name":"admin","kind":"admin"}`}, "CONFLICT", "There is a token 'admin' already"},
+		{"create again", []step{create}, create, "CONFLICT", "There is a token 'ci' already"},
+		{"a session creates none", nil, step{"o", "token:create", `{"name":"ci","kind":"admin"}`}, "NOT_ALLOWED", "token:create"},
+		{"revoke", []step{create}, revoke, "token.revoked", `{"name":"ci","generation":1}`},
+		{"revoke again", []step{create, revoke}, revoke, "already so", ""},
+		{"create what was revoked", []step{create, revoke}, create, "token.created", `"generation":2`},
+		{"and revoke that", []step{create, revoke, create}, revoke, "token.revoked", `{"name":"ci","generation":2}`},
+		{"and once more", []step{create, revoke, create, revoke}, step{"admin", "token:create", `{"name":"ci","kind":"auditor"}`}, "token.created", `"kind":"auditor","generation":3`},
+		{"revoke the home's own", nil, step{"admin", "token:revoke", `{"name":"admin"}`}, "BUSINESS_RULE_ERROR", "cannot be revoked"},
+		{"revoke none", nil, revoke, "NOT_FOUND", "Token with id 'ci'"},
+		{"revoke nothing", nil, step{"admin", "token:revoke", `{}`}, "VALIDATION_ERROR", "name a token, or a session"},
+		{"revoke both", []step{create}, step{"admin", "token:revoke", `{"name":"ci","sessionId":"{w}"}`}, "VALIDATION_ERROR", "name a token, or a session"},
+		{"revoke a session's secret", nil, step{"admin", "token:revoke", `{"sessionId":"{w}"}`}, "token.revoked", `{"sessionId":"{w}","generation":2}`},
+		{"and again", []step{{"admin", "token:revoke", `{"sessionId":"{w}"}`}}, step{"admin", "token:revoke", `{"sessionId":"{w}"}`}, "token.revoked", `"generation":3`},
+		{"of one that has ended", nil, step{"admin", "token:revoke", `{"sessionId":"{e}"}`}, "token.revoked", `"generation":2`},
+		{"of none", nil, step{"admin", "token:revoke", `{"sessionId":"none"}`}, "NOT_FOUND", "Session with id 'none'"},
+		{"an orchestrator revokes nothing", nil, step{"o", "token:revoke", `{"sessionId":"{w}"}`}, "NOT_ALLOWED", "token:revoke"},
+
+		{"who has a token does what a user may", []step{create}, step{"token:ci", "session:note", note}, "session.noted", "m"},
+		{"who has none does nothing", nil, step{"token:ci", "session:note", note}, "NOT_ALLOWED", "The token 'ci' is not good any more"},
+		{"who had one does nothing", []step{create, revoke}, step{"token:ci", "session:note", note}, "NOT_ALLOWED", "The token 'ci' is not good any more"},
+		{"until there is one again", []step{create, revoke, create}, step{"token:ci", "session:note", note}, "session.noted", "m"},
+		{"a token of another kind than its bearer says", nil, step{"token:auditor", "session:note", note}, "NOT_ALLOWED", "is not good any more"},
+		{"an auditor writes nothing", nil, step{"auditor", "session:note", note}, "NOT_ALLOWED", "a token of kind auditor writes nothing"},
+		{"a token revokes itself", []step{create}, step{"token:ci", "token:revoke", `{"name":"ci"}`}, "token.revoked", "ci"},
+	})
+}
+
+func TestDeadlineDecisions(t *testing.T) {
+	timed := step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"timeout":60000}`}
+	timeOut := step{"system", "session:timed-out", `{"sessionId":"{a}"}`}
+	decide(t, []decision{
+		{"lose", nil, lose("w"), "session.lost", `{"sessionId":"{w}","lastheard":`},
+		{"lose too early", nil, step{"system", "session:lost", `{"sessionId":"{w}","silentFor":59999,"lease":60000}`}, "BUSINESS_RULE_ERROR", "was heard 59999 ms ago, and its lease is 60000 ms"},
+		{"lose without a lease", nil, step{"system", "session:lost", `{"sessionId":"{w}","silentFor":1}`}, "BUSINESS_RULE_ERROR", "its lease is 0 ms"},
+		{"lose again", []step{lose("w")}, lose("w"), "already so", ""},
+		{"lose one that was heard again", []step{lose("w"), hears("w")}, lose("w"), "session.lost", "{w}"},
+		{"lose one that has ended", nil, lose("e"), "already so", ""},
+		{"lose one that is done", []step{{"w", "session:complete", `{}`}}, lose("w"), "already so", ""},
+		{"unless it holds an item", []step{push("t1"), start, {"k", "session:complete", `{}`}}, lose("k"), "session.lost", "{k}"},
+		{"lose none", nil, step{"system", "session:lost", `{"sessionId":"none","silentFor":60000,"lease":60000}`}, "NOT_FOUND", "Session with id 'none'"},
+		{"a user loses nobody", nil, step{"admin", "session:lost", `{"sessionId":"{w}","silentFor":60000,"lease":60000}`}, "NOT_ALLOWED", "session:lost"},
+		{"recover", []step{lose("w")}, hears("w"), "session.recovered", `{"sessionId":"{w}"}`},
+		{"recover one that is there", nil, hears("w"), "already so", ""},
+		{"recover one that has ended", []step{lose("w"), kill("w")}, hears("w"), "already so", ""},
+		{"recover none", nil, step{"system", "session:recovered", `{"sessionId":"none"}`}, "NOT_FOUND", "Session"},
+		{"a session recovers not itself", []step{lose("w")}, step{"w", "session:recovered", `{"sessionId":"{w}"}`}, "NOT_ALLOWED", "session:recovered"},
+		{"time out", []step{timed, {"time", "", "61s"}}, timeOut, "session.timed_out", `{"sessionId":"{a}","deadline":`},
+		{"time out too early", []step{timed, {"time", "", "30s"}}, timeOut, "BUSINESS_RULE_ERROR", "has time left"},
+		{"time out one that has no deadline", []step{{"time", "", "9000h"}}, step{"system", "session:timed-out", `{"sessionId":"{w}"}`}, "BUSINESS_RULE_ERROR", "has time left"},
+		{"time out again", []step{timed, {"time", "", "61s"}, timeOut}, timeOut, "already so", ""},
+		{"time out one that was killed", []step{timed, {"time", "", "61s"}, kill("a")}, timeOut, "already so", ""},
+		{"time out none", nil, step{"system", "session:timed-out", `{"sessionId":"none"}`}, "NOT_FOUND", "Session"},
+		{"a user times nobody out", nil, step{"admin", "session:timed-out", `{"sessionId":"{w}"}`}, "NOT_ALLOWED", "session:timed-out"},
+		{"who is timed out does nothing", []step{timed, {"time", "", "61s"}, timeOut}, step{"a", "session:note", `{"message":"m"}`}, "NOT_ALLOWED", "has ended (failed)"},
+	})
+}
+
 // Permit by kinds of actor, over every row of the table.
 func TestPermit(t *testing.T) {
 	w := newWorld(t)
@@ -336,7 +694,7 @@ func TestAtMostOwn(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for id, says := range map[string]string{"task:paint": "no command", "task:list": "is a read", "queue:start": "not available"} {
+	for id, says := range map[string]string{"task:paint": "no command", "task:list": "is a read", "template:create": "not available"} {
 		if _, err := Parse(id, []byte(`{}`)); code(err) != CodeNotFound || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", id, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -233,15 +234,17 @@ type world struct {
 	keys int
 	// projects are those of the sessions.
 	projects map[string]string
+	// ahead is how far the world's clock is before the machine's.
+	ahead atomic.Int64
 }
 
 // newWorld has a project p with the tasks t1, t2 (below t1), t3, t4 (which waits for t3) and t5; a project q with the task u1;
-// an orchestrator o on t3 with a worker w on t1; a worker v on t3, a tree worker r on t3, a queue worker k, and a worker e on
-// t5 that was killed.
+// an orchestrator o on t3 with a worker w on t1; a worker v on t3, a tree worker r on t3, a queue worker k, a worker e on
+// t5 that was killed; and the tokens auditor and reader (of p).
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, log: &fakeLog{}, ids: map[string]string{}, projects: map[string]string{}}
-	w.h = open(t, Config{Log: w.log, Blobs: &fakeBlobs{}})
+	w.h = open(t, Config{Log: w.log, Blobs: &fakeBlobs{}, Now: w.now})
 	w.make("p", "admin", "project:create", `{"name":"Alpha"}`)
 	w.make("t1", "admin", "task:create", `{"project":"{p}","title":"T1"}`)
 	w.make("t2", "admin", "task:create", `{"project":"{p}","title":"T2","parentId":"{t1}"}`)
@@ -257,8 +260,15 @@ func newWorld(t testing.TB) *world {
 	w.make("k", "admin", "session:spawn", `{"project":"{p}","strategy":"queue"}`)
 	w.make("e", "admin", "session:spawn", `{"project":"{p}","taskIds":["{t5}"]}`)
 	w.must("admin", "session:kill", `{"sessionId":"{e}"}`)
+	w.must("admin", "token:create", `{"name":"auditor","kind":"auditor"}`)
+	w.must("admin", "token:create", `{"name":"reader","kind":"read-only","projectIds":["{p}"]}`)
 	return w
 }
+
+// now is the world's clock, and pass lets time pass on it.
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
+func (w *world) pass(d time.Duration) { w.ahead.Add(int64(d)) }
 
 // fillIn puts ids in the place of names.
 func (w *world) fillIn(text string) string {
@@ -268,7 +278,7 @@ func (w *world) fillIn(text string) string {
 	return text
 }
 
-// actor gives who a name stands for: admin, auditor, reader, runner, system, or a session.
+// actor gives who a name stands for: admin, auditor, reader, runner, system, a session, or an admin's token ("token:name").
 func (w *world) actor(name string) Actor {
 	w.t.Helper()
 	switch name {
@@ -281,9 +291,12 @@ func (w *world) actor(name string) Actor {
 	case "runner":
 		return Actor{Kind: ActorRunner, Name: "runner", Authn: AuthnToken}
 	case "system":
-		return Actor{Kind: ActorSystem, Authn: AuthnNone}
+		return System()
 	case "stranger":
 		return SessionActor(w.ids["p"], "nobody", AuthnToken)
+	}
+	if token, ok := strings.CutPrefix(name, "token:"); ok {
+		return Actor{Kind: ActorUser, Name: token, Access: AccessAdmin, Authn: AuthnToken}
 	}
 	id, ok := w.ids[name]
 	if !ok {
@@ -329,7 +342,12 @@ func (w *world) must(by, id, body string) Answer {
 // make is must for what makes something, which gets a name.
 func (w *world) make(name, by, id, body string) {
 	w.t.Helper()
-	kind, made := w.must(by, id, body).Data.Aggregate()
+	data := w.must(by, id, body).Data
+	if asked, ok := data.(*events.SessionReported); ok {
+		w.ids[name] = asked.InputID
+		return
+	}
+	kind, made := data.Aggregate()
 	w.ids[name] = made
 	if kind == events.AggregateSession {
 		w.projectOf(made)

@@ -59,11 +59,84 @@ func everything(t testing.TB) *world {
 		{"admin", "project:delete", `{"projectId":"{q}"}`},
 		{"o", "project:create", `{"name":"Mine"}`},
 	} {
-		if a := w.must(s[0], s[1], s[2]); a.Event == nil {
-			t.Fatalf("%v changed nothing", s)
-		}
+		w.change(s)
+	}
+	for _, s := range lines {
+		w.change(s)
 	}
 	return w
+}
+
+// lines are the steps of everything that have to do with queues, questions, tokens and time.
+var lines = []step{
+	{"admin", "queue:create", `{"project":"{p}","queue":"main","trustReports":true,"maxAttempts":2}`},
+	{"admin", "queue:create", `{"project":"{p}","queue":"side"}`},
+	{"admin>a", "session:spawn", `{"project":"{p}","strategy":"queue","queue":"main","taskIds":["{t3}"]}`},
+	{"o>b", "session:spawn", `{"strategy":"queue","queue":"main"}`},
+	{"o>c", "session:spawn", `{"strategy":"queue","taskIds":["{t3}"]}`},
+	{"o>x1", "task:create", `{"title":"X1"}`},
+	{"o>x2", "task:create", `{"title":"X2","dependencies":["{x1}"]}`},
+	{"o>x3", "task:create", `{"title":"X3"}`},
+	{"admin", "queue:push", `{"project":"{p}","queue":"main","taskId":"{x2}"}`},
+	{"admin", "queue:push", `{"sessionId":"{a}","taskId":"{x1}"}`},
+	{"b", "queue:push", `{"taskId":"{x3}"}`},
+	{"c", "queue:push", `{"taskId":"{x3}"}`},
+	{"admin", "queue:push", `{"project":"{p}","queue":"{c}","taskId":"{x1}"}`},
+	{"a", "queue:start", `{}`},
+	{"a", "queue:fail", `{"reason":"r"}`},
+	{"admin", "queue:requeue", `{"queue":"main","taskId":"{t3}"}`},
+	{"admin", "queue:start", `{"sessionId":"{a}"}`}, // x1, past x2
+	{"b", "queue:start", `{}`},                      // x3
+	{"b", "report:progress", `{"message":"m","taskIds":["{x3}"]}`},
+	{"system", "session:lost", `{"sessionId":"{b}","silentFor":60000,"lease":60000}`},
+	{"system", "queue:return", `{"project":"{p}","queue":"main","taskId":"{x3}"}`},
+	{"system", "session:recovered", `{"sessionId":"{b}"}`},
+	{"b", "queue:start", `{}`}, // x3, again
+	{"o", "session:kill", `{"sessionId":"{b}"}`},
+	{"system", "queue:quarantine", `{"project":"{p}","queue":"main","taskId":"{x3}"}`},
+	{"admin", "queue:requeue", `{"queue":"main","taskId":"{x3}"}`},
+	{"a", "queue:complete", `{}`},
+	{"a", "queue:start", `{}`}, // x2, which waited for x1
+	{"admin", "queue:complete", `{"sessionId":"{a}","taskId":"{x2}"}`},
+	{"a", "queue:skip", `{}`},
+	{"a", "queue:start", `{}`},
+	{"admin", "session:delete", `{"sessionId":"{a}"}`},
+	{"system", "queue:return", `{"project":"{p}","queue":"main","taskId":"{x3}"}`},
+	{"admin", "queue:skip", `{"project":"{p}","queue":"main"}`},
+	{"c", "queue:start", `{}`},
+	{"c", "queue:skip", `{}`},
+	{"admin", "queue:requeue", `{"queue":"{c}","taskId":"{t3}"}`},
+	{"admin", "queue:start", `{"sessionId":"{c}"}`},
+	{"admin", "queue:fail", `{"sessionId":"{c}"}`},
+	{"admin", "queue:skip", `{"sessionId":"{c}"}`},
+	{"c>i1", "report:needs-input", `{"message":"Which?","options":["a","b"],"taskIds":["{x3}"]}`},
+	{"c>i2", "report:needs-input", `{"message":"` + strings.Repeat("long ", events.MaxText/5+1) + `"}`},
+	{"o", "input:answer", `{"inputId":"{i1}","answer":"neither","other":true}`},
+	{"admin", "input:answer", `{"inputId":"{i2}","answer":"so"}`},
+	{"c", "input:received", `{"inputId":"{i1}"}`},
+	{"c", "report:progress", `{"message":"on we go"}`},
+	{"admin", "token:create", `{"name":"ci","kind":"admin"}`},
+	{"token:ci", "token:create", `{"name":"eye","kind":"read-only","projectIds":["{p}"]}`},
+	{"token:ci", "queue:push", `{"project":"{p}","queue":"side","taskId":"{x1}"}`},
+	{"token:ci", "token:revoke", `{"name":"ci"}`},
+	{"admin", "token:create", `{"name":"ci","kind":"auditor"}`},
+	{"admin", "token:revoke", `{"sessionId":"{c}"}`},
+	{"o>d", "session:spawn", `{"strategy":"queue","queue":"side","timeout":60000}`},
+	{"o", "session:update", `{"sessionId":"{d}","status":"working"}`},
+	{"d", "queue:start", `{}`},
+	{"time", "", "61s"},
+	{"system", "session:timed-out", `{"sessionId":"{d}"}`},
+	{"system", "queue:return", `{"project":"{p}","queue":"side","taskId":"{x1}"}`},
+}
+
+// change takes a step that changes something.
+func (w *world) change(s step) {
+	w.t.Helper()
+	before := w.log.head()
+	w.take(s)
+	if s[0] != "time" && w.log.head() != before+1 {
+		w.t.Fatalf("%v changed nothing", s)
+	}
 }
 
 func verify(t testing.TB, messages []events.Message) Verdict {
