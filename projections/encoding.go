@@ -157,6 +157,7 @@ func Decode(b []byte) (*State, error) {
 		copy(s.ids[i][:], r.take(uint64(len(uuid.UUID{}))))
 		s.accepted[s.ids[i]] = uint64(i) + 1
 	}
+	s.sortTimed()
 	strings := []string{""}
 	for range h.Entries {
 		e := r.entry(&strings)
@@ -208,6 +209,18 @@ func (s *State) restore(h *header) error {
 	return errors.Join(s.restoreQueues(h), s.restoreInputs(h), s.restoreTokens(h))
 }
 
+// sortTimed puts the sessions with a deadline, which come project by project, in order of their creation.
+func (s *State) sortTimed() {
+	created := func(id string) uint64 {
+		event, err := uuid.Parse(s.sessions.get(id).Cause.Event)
+		if err != nil {
+			return 0
+		}
+		return s.accepted[event]
+	}
+	slices.SortStableFunc(s.timed, func(a, b string) int { return cmp.Compare(created(a), created(b)) })
+}
+
 func (s *State) restoreQueues(h *header) error {
 	for _, q := range h.Queues {
 		if q == nil {
@@ -220,9 +233,7 @@ func (s *State) restoreQueues(h *header) error {
 			return errors.New("a queue's item is missing, or its queue")
 		}
 		key, id := queueKey(item.ProjectID, item.Queue), itemKey(item.ProjectID, item.Queue, item.TaskID)
-		s.items.put(id, item)
-		s.itemTasks.put(key, append(s.itemTasks.get(key), item.TaskID))
-		s.itemsOf.put(item.TaskID, append(s.itemsOf.get(item.TaskID), id))
+		s.enter(key, id, item)
 		switch item.Status {
 		case events.ItemQueued:
 			s.lineUp(key, item)

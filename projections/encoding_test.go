@@ -75,6 +75,29 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	s.children.put(parent.ID, []string{x.ID, y.ID})
 	s.sessions.put(session.ID, session)
 	s.sessionIDs.put(p.ID, []string{session.ID})
+	s.timed = []string{session.ID}
+	for _, task := range []*Task{parent, x, y} {
+		s.dependOn(task.ID, task.Dependencies)
+		for _, said := range task.Says {
+			s.spokeOf.put(said.SessionID, []string{task.ID})
+		}
+	}
+	q, item, done := filled[Queue](t, &n), filled[Item](t, &n), filled[Item](t, &n)
+	q.ProjectID, item.ProjectID, done.ProjectID = p.ID, p.ID, p.ID
+	item.Queue, done.Queue, item.Status, done.Status = q.Name, q.Name, events.ItemProcessing, events.ItemCompleted
+	s.addQueue(q)
+	for _, item := range []*Item{item, done} {
+		s.enter(queueKey(p.ID, q.Name), itemKey(p.ID, q.Name, item.TaskID), item)
+	}
+	s.inHand = s.inHand.with(item.Started, itemKey(p.ID, q.Name, item.TaskID))
+	shown, open, token := filled[Input](t, &n), filled[Input](t, &n), filled[Token](t, &n)
+	shown.ProjectID, open.ProjectID, open.AnsweredAt, open.DeliveredAt = p.ID, p.ID, 0, 0
+	s.inputs.put(shown.ID, shown)
+	s.inputs.put(open.ID, open)
+	s.inputIDs.put(p.ID, []string{shown.ID, open.ID})
+	s.unanswered.put(p.ID, []string{open.ID})
+	s.tokens.put(token.Name, token)
+	s.tokenNames = []string{token.Name}
 	s.ids = []uuid.UUID{{1}, {2}}
 	s.accepted[s.ids[0]], s.accepted[s.ids[1]] = 1, 2
 	s.head, s.genesis, s.at = events.Head{Sequence: 2, Hash: events.Hash{9}}, events.Hash{8}, time.Date(2026, 3, 1, 12, 0, 0, 5e6, time.UTC)
@@ -85,6 +108,9 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 		s.entries = append(s.entries, e)
 		s.sessionTimelines.put(e.SessionID, Timeline{e})
 		s.taskTimelines.put(e.TaskID, Timeline{e})
+		if e.Late {
+			s.late.put("", append(s.late.get(""), e)) // the session that fill makes up is nobody's
+		}
 	}
 	bare := &Entry{Sequence: 3, At: -1}
 	s.entries = append(s.entries, bare)
@@ -96,7 +122,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	}
 	if !reflect.DeepEqual(read, s) {
 		t.Errorf("read\n%+v\nwant\n%+v", read, s)
-		for _, pair := range [][2]any{{read.projects.get(p.ID), p}, {read.tasks.get(x.ID), x}, {read.sessions.get(session.ID), session}, {read.entries, s.entries}} {
+		for _, pair := range [][2]any{{read.projects.get(p.ID), p}, {read.tasks.get(x.ID), x}, {read.sessions.get(session.ID), session}, {read.entries, s.entries}, {read.items.get(itemKey(p.ID, q.Name, item.TaskID)), item}, {read.inputs.get(open.ID), open}, {read.tokens.get(token.Name), token}} {
 			got, _ := json.Marshal(pair[0])
 			want, _ := json.Marshal(pair[1])
 			if !bytes.Equal(got, want) {
@@ -182,6 +208,11 @@ func TestDecodeRefuses(t *testing.T) {
 		"a task without fields":   `{"Tasks":[{}]}` + "\n",
 		"a session that is null":  `{"Sessions":[null]}` + "\n",
 		"a session without any":   `{"Sessions":[{}]}` + "\n",
+		"a queue that is null":    `{"Queues":[null]}` + "\n",
+		"an item that is null":    `{"Items":[null]}` + "\n",
+		"an item of no queue":     `{"Queues":[{"ProjectID":"p","Name":"a"}],"Items":[{"ProjectID":"p","Queue":"b"}]}` + "\n",
+		"a question that is null": `{"Inputs":[null]}` + "\n",
+		"a token that is null":    `{"Tokens":[null]}` + "\n",
 		"fewer ids than events":   `{"Head":{"sequence":3},"IDs":2}` + "\n",
 		"ids that are not there":  `{"Head":{"sequence":2},"IDs":2}` + "\n",
 		"a negative number":       `{"Entries":-1}` + "\n",

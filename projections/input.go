@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 
@@ -106,6 +107,9 @@ func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
 	if x == nil {
 		return missing("question", d.InputID)
 	}
+	if x.AnsweredAt != 0 {
+		return fmt.Errorf("it answers the question %q, which has its answer", x.ID)
+	}
 	s.changeInput(d.InputID, func(x *Input) {
 		x.Answer, x.AnsweredBy, x.AnsweredAt, x.Answered = d.Answer, f.Source, f.at, f.cause()
 		x.AnsweredSequence = f.sequence
@@ -121,6 +125,9 @@ func (s *State) inputDelivered(f fact, d *events.InputDelivered) error {
 	if x == nil {
 		return missing("question", d.InputID)
 	}
+	if x.AnsweredAt == 0 || x.DeliveredAt != 0 {
+		return fmt.Errorf("it delivers the answer to the question %q, which is %s", x.ID, s.InputStatus(x))
+	}
 	s.changeInput(d.InputID, func(x *Input) { x.DeliveredAt = f.at })
 	s.undelivered.put(x.SessionID, omit(s.undelivered.get(x.SessionID), x.ID))
 	return nil
@@ -128,5 +135,9 @@ func (s *State) inputDelivered(f fact, d *events.InputDelivered) error {
 
 // omit gives the ids without one; the list that it was given stays as it is.
 func omit(ids []string, id string) []string {
-	return slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
+	rest := slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
+	if len(rest) == 0 {
+		return nil // as where there never was one
+	}
+	return rest
 }

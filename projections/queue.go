@@ -46,7 +46,7 @@ type Item struct {
 	AddedAt     int64
 	StartedAt   int64
 	CompletedAt int64
-	// SessionID holds it while it is processing; afterwards it is who held it last.
+	// SessionID holds it while it is processing; afterwards it is who held it last, or who skipped it.
 	SessionID string
 	// Holders are all sessions that ever held it.
 	Holders []string
@@ -137,7 +137,7 @@ func (s *State) HeldOnce(session, task string) bool {
 	return false
 }
 
-// QueuesOf gives the items of a task, one for each queue that it is in.
+// QueuesOf gives the items of a task, one for each queue that it is in, by the queues' names.
 func (s *State) QueuesOf(task string) []*Item {
 	var items []*Item
 	for _, key := range s.itemsOf.get(task) {
@@ -318,10 +318,14 @@ func (n *QueueStats) of(status events.QueueItemStatus) *int {
 	return &n.Quarantined
 }
 
+// openQueue makes a new queue.
+func (s *State) openQueue(q *Queue) {
+	s.changes = append(s.changes, Change{KindQueue, queueKey(q.ProjectID, q.Name), (*Queue)(nil), q})
+	s.addQueue(q)
+}
+
 func (s *State) addQueue(q *Queue) {
-	key := queueKey(q.ProjectID, q.Name)
-	s.changes = append(s.changes, Change{KindQueue, key, (*Queue)(nil), q})
-	s.queues.put(key, q)
+	s.queues.put(queueKey(q.ProjectID, q.Name), q)
 	s.queueNames.put(q.ProjectID, append(s.queueNames.get(q.ProjectID), q.Name))
 	if q.TrustReports {
 		s.trusting++
@@ -342,11 +346,18 @@ func (s *State) push(f fact, key, task string) {
 	item := &Item{ProjectID: q.ProjectID, Queue: q.Name, TaskID: task, Status: events.ItemQueued, AddedAt: f.at, Place: place, Cause: f.cause()}
 	id := itemKey(q.ProjectID, q.Name, task)
 	s.changes = append(s.changes, Change{KindQueueItem, id, (*Item)(nil), item})
-	s.items.put(id, item)
-	s.itemTasks.put(key, append(s.itemTasks.get(key), task))
-	s.itemsOf.put(task, append(s.itemsOf.get(task), id))
+	s.enter(key, id, item)
 	s.lineUp(key, item)
 	s.note(f, Entry{Type: "task_queued", TaskID: task, Message: "Queued in " + q.Name})
+}
+
+// enter makes a new item known to its queue and to its task.
+func (s *State) enter(key, id string, item *Item) {
+	s.items.put(id, item)
+	s.itemTasks.put(key, append(s.itemTasks.get(key), item.TaskID))
+	keys := s.itemsOf.get(item.TaskID)
+	at, _ := slices.BinarySearch(keys, id)
+	s.itemsOf.put(item.TaskID, slices.Insert(slices.Clone(keys), at, id))
 }
 
 func (s *State) queueCreated(f fact, d *events.QueueCreated) error {
@@ -356,7 +367,7 @@ func (s *State) queueCreated(f fact, d *events.QueueCreated) error {
 	if s.Project(f.Project) == nil {
 		return missing("project", f.Project)
 	}
-	s.addQueue(&Queue{
+	s.openQueue(&Queue{
 		ProjectID: f.Project, Name: d.Queue, TrustReports: d.TrustReports, MaxAttempts: d.MaxAttempts, CreatedAt: f.at,
 		UpdatedAt: f.at, CreatedBy: f.Source,
 	})
@@ -365,13 +376,15 @@ func (s *State) queueCreated(f fact, d *events.QueueCreated) error {
 
 // checkPush says what is wrong with pushing these tasks.
 func (s *State) checkPush(project, queue string, tasks []string) error {
+	these := make(map[string]bool, len(tasks))
 	for _, id := range tasks {
 		if s.Task(id) == nil {
 			return missing("task", id)
 		}
-		if s.Item(project, queue, id) != nil {
-			return exists("queue item", id)
+		if these[id] || s.Item(project, queue, id) != nil {
+			return exists("queue item", queue+"/"+id)
 		}
+		these[id] = true
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ const (
 
 // goldenDigest is the SHA-256 of what the golden log's state encodes to. It changes only with [Format].
 const (
-	goldenFormat = 1
-	goldenDigest = "bfdbfecd4a37926768a024dbe3ce963eadf7c509a47b0cc9076484d0a10576aa"
+	goldenFormat = 2
+	goldenDigest = "013166e4ecdcd633f477fb7a438df6f2c8e8c6808f3333880999196b6dd34c3a"
 )
 
 // goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written from
@@ -30,7 +30,7 @@ func goldenStory() []given {
 	late := by(worker, &events.SessionReported{SessionID: "w", Kind: events.ReportError, Message: "too late", TaskIDs: []string{"t1"}, Late: true})
 	late.said = time.Date(2026, 3, 1, 11, 59, 0, 0, time.UTC)
 	inQ := func(source string, data events.Data) given { return given{by: source, data: data, project: "q"} }
-	return []given{
+	story := []given{
 		project(),
 		by(admin, &events.ProjectUpdated{ProjectID: "p", Description: new("the <first>\u2028one"), Blobs: events.Blobs{"description": "sha256-1"}}),
 		task("t1"),
@@ -57,6 +57,60 @@ func goldenStory() []given {
 		by(admin, &events.SessionDeleted{SessionID: "w2"}),
 		inQ(orch, &events.ProjectCreated{ProjectID: "q", Name: "Beta"}),
 		inQ(orch, &events.ProjectDeleted{ProjectID: "q"}),
+	}
+	return append(story, goldenQueues()...)
+}
+
+// goldenQueues is the part of the story with queues, questions, tokens and what time brings about: x works through its own
+// queue, y pulls from one that trusts reports, is lost with an item in hand, comes back, and runs out of time with it.
+func goldenQueues() []given {
+	const x, y, system = "/projects/p/sessions/x", "/projects/p/sessions/y", "/system"
+	pulls := func(id, queue string, timeout int64, tasks ...string) given {
+		return by(admin, &events.SessionSpawned{SessionID: id, Name: id, Role: events.RoleWorker, Strategy: events.StrategyQueue, TaskIDs: tasks, Queue: queue, Queued: tasks, Timeout: timeout})
+	}
+	start := func(session, queue, task string, attempt, passedOver int) given {
+		return by(SessionSource("p", session), &events.QueueItemStarted{Queue: queue, TaskID: task, SessionID: session, Attempt: attempt, PassedOver: passedOver})
+	}
+	ask := func(input string, options ...string) given {
+		return by(x, &events.SessionReported{SessionID: "x", Kind: events.ReportNeedsInput, Message: "Which key?", TaskIDs: []string{"t6"}, InputID: input, Options: options})
+	}
+	token := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
+	return []given{
+		task("t4"),
+		by(admin, &events.TaskCreated{TaskID: "t5", Title: "Needs t4", Priority: "medium", Dependencies: []string{"t4"}}),
+		task("t6"),
+		by(admin, &events.QueueCreated{Queue: "reviews", TrustReports: true, MaxAttempts: 2}),
+		pulls("x", "x", 0, "t5", "t4", "t6"),
+		pulls("y", "reviews", 3_600_000),
+		by(admin, &events.QueueItemPushed{Queue: "reviews", TaskID: "t5"}),
+		by(x, &events.QueueItemPushed{Queue: "reviews", TaskID: "t6"}),
+		start("x", "x", "t4", 1, 1),
+		by(x, &events.QueueItemCompleted{Queue: "x", TaskID: "t4", SessionID: "x"}), // and t5 is ready where that is trusted
+		start("y", "reviews", "t5", 1, 0),
+		by(system, &events.SessionLost{SessionID: "y", LastHeard: epoch.UnixMilli(), Lease: 60_000}),
+		by(system, &events.QueueItemReturned{Queue: "reviews", TaskID: "t5", SessionID: "y", Attempt: 1, Reason: "lost"}),
+		by(system, &events.SessionRecovered{SessionID: "y"}),
+		start("y", "reviews", "t5", 2, 0),
+		start("x", "x", "t6", 1, 1),
+		by(x, &events.QueueItemFailed{Queue: "x", TaskID: "t6", SessionID: "x", Reason: "no key"}),
+		by(admin, &events.QueueItemRequeued{Queue: "x", TaskID: "t6"}),
+		start("x", "x", "t6", 1, 1),
+		ask("i1", "yours", "mine"),
+		by(orch, &events.InputAnswered{InputID: "i1", SessionID: "x", Answer: "neither", Other: true}),
+		by(x, &events.InputDelivered{InputID: "i1", SessionID: "x"}),
+		ask("i2"),
+		by(admin, &events.InputAnswered{InputID: "i2", SessionID: "x", Answer: "mine"}),
+		ask("i3", "yes", "no"),
+		by(x, &events.QueueItemSkipped{Queue: "x", TaskID: "t6", SessionID: "x", Held: true}),
+		by(system, &events.SessionTimedOut{SessionID: "y", Deadline: at(32) + 3_600_000}),
+		by(system, &events.QueueItemQuarantined{Queue: "reviews", TaskID: "t5", SessionID: "y", Attempt: 2, Reason: "failed"}),
+		by(admin, &events.QueueItemSkipped{Queue: "reviews", TaskID: "t6"}),
+		token(&events.TokenCreated{Name: "ci", Kind: events.TokenReadOnly, ProjectIDs: []string{"p"}, Generation: 1}),
+		token(&events.TokenCreated{Name: "eyes", Kind: events.TokenAuditor, Generation: 1}),
+		token(&events.TokenRevoked{Name: "ci", Generation: 1}),
+		token(&events.TokenCreated{Name: "ci", Kind: events.TokenAdmin, Generation: 2}),
+		token(&events.TokenRevoked{Name: "eyes", Generation: 1}),
+		by(admin, &events.TokenRevoked{SessionID: "x", Generation: 2}),
 	}
 }
 

@@ -216,7 +216,7 @@ func (s *State) sessionSpawned(f fact, d *events.SessionSpawned) error {
 		return err
 	}
 	if own {
-		s.addQueue(&Queue{
+		s.openQueue(&Queue{
 			ProjectID: f.Project, Name: d.Queue, SessionID: d.SessionID, MaxAttempts: events.DefaultMaxAttempts,
 			CreatedAt: f.at, UpdatedAt: f.at, CreatedBy: f.Source,
 		})

@@ -27,7 +27,7 @@ type State struct {
 	queueNames  table[[]string] // by project, in order of creation
 	items       table[*Item]
 	itemTasks   table[[]string] // by queue, in order of the first push
-	itemsOf     table[[]string] // by task: keys of its items
+	itemsOf     table[[]string] // by task: keys of its items, sorted
 	ready       table[line]     // by queue: what may be started
 	waiting     table[line]     // by queue: what waits for something
 	dependents  table[[]string] // by task: the tasks that may wait for it

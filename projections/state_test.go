@@ -15,7 +15,7 @@ import (
 // A report never moves a task's own status, whatever its kind and whatever the state (documents 000 and 003).
 func TestReportNeverMovesAStatus(t *testing.T) {
 	reports := 0
-	for seed := range uint64(30) {
+	for seed := range uint64(50) {
 		s := New()
 		for _, g := range randomStory(t, seed, 120) {
 			before := map[string]*Task{}
@@ -176,7 +176,7 @@ func TestChanges(t *testing.T) {
 						t.Fatalf("an entry has something before it: %+v", c)
 					}
 					lines[k] = append(lines[k], c.After.(*Entry))
-				case KindProject, KindTask, KindSession:
+				case KindProject, KindTask, KindSession, KindQueue, KindQueueItem, KindInput, KindToken:
 					was, known := values[k]
 					if isNil(c.Before) == known || known && was != c.Before {
 						t.Fatalf("seed %d, %s: the change of %v begins with %v, and it was %v", seed, g.data.EventType(), k, c.Before, was)
@@ -206,6 +206,14 @@ func TestChanges(t *testing.T) {
 				t.Fatalf("seed %d: the changes do not lead to project %s", seed, id)
 			}
 		}
+		for k, value := range values {
+			is := map[Kind]any{
+				KindQueue: s.queues.get(k.id), KindQueueItem: s.items.get(k.id), KindInput: s.inputs.get(k.id), KindToken: s.tokens.get(k.id),
+			}[k.kind]
+			if is != nil && is != value {
+				t.Fatalf("seed %d: the changes do not lead to %v", seed, k)
+			}
+		}
 		for value, was := range frozen {
 			if is := text(value); is != was {
 				t.Fatalf("seed %d: a value changed after it was made, from\n%s\nto\n%s", seed, was, is)
@@ -231,6 +239,14 @@ func isNil(value any) bool {
 	case *Task:
 		return v == nil
 	case *Session:
+		return v == nil
+	case *Queue:
+		return v == nil
+	case *Item:
+		return v == nil
+	case *Input:
+		return v == nil
+	case *Token:
 		return v == nil
 	}
 	return value == nil

@@ -3,6 +3,7 @@ package projections
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -27,7 +28,7 @@ func at(sequence int) int64 {
 	return epoch.Add(time.Duration(sequence) * time.Second).UnixMilli()
 }
 
-// given is one event of a story; the project is p unless it says another.
+// given is one event of a story; the project is p unless it says another, or nowhere.
 type given struct {
 	by      string
 	data    events.Data
@@ -35,12 +36,18 @@ type given struct {
 	said    time.Time
 }
 
+// nowhere is the project of what happens in none: a token is made.
+const nowhere = "-"
+
 // event puts what is given behind a state.
 func (g given) event(s *State) *events.Event {
 	sequence := s.Head().Sequence + 1
 	project := g.project
-	if project == "" {
+	switch project {
+	case "":
 		project = "p"
+	case nowhere:
+		project = ""
 	}
 	return &events.Event{
 		ID: events.ID("test", "", "", fmt.Sprint(sequence)), Source: g.by, Time: epoch.Add(time.Duration(sequence) * time.Second),
@@ -113,8 +120,17 @@ func show(t testing.TB, s *State) string {
 		Sessions []SessionView
 		Lines    map[string][]EntryView
 		Entries  int
+		Queues   []shownQueue
+		Held     []string
+		Inputs   []InputView
+		Inbox    []InboxItem
+		Hands    []shownHands
+		Tokens   []TokenView
+		// Deadlines are of all projects, in their order.
+		Deadlines []string
 	}
 	out := shown{Head: s.Head(), At: s.At(), Genesis: s.Genesis(), Lines: map[string][]EntryView{}, Entries: len(s.entries)}
+	now := s.At().Add(time.Hour).UnixMilli()
 	for p := range s.Projects() {
 		out.Projects = append(out.Projects, s.ProjectStatus(p))
 		out.Trees = append(out.Trees, s.TaskTrees(p.ID))
@@ -122,7 +138,26 @@ func show(t testing.TB, s *State) string {
 		for x := range s.Sessions(p.ID) {
 			out.Sessions = append(out.Sessions, x.View())
 		}
+		for x := range s.Inputs(p.ID) {
+			out.Inputs = append(out.Inputs, s.InputView(x, now))
+		}
+		out.Inbox = append(out.Inbox, s.Inbox(p.ID, nil)...)
 	}
+	for _, p := range s.projectIDs { // queues and hands outlive their project
+		for q := range s.Queues(p) {
+			out.Queues = append(out.Queues, showQueue(s, q))
+		}
+		for _, id := range s.sessionIDs.get(p) {
+			out.Hands = append(out.Hands, showHands(s, id))
+		}
+	}
+	for item := range s.Held() {
+		out.Held = append(out.Held, itemKey(item.ProjectID, item.Queue, item.TaskID))
+	}
+	for token := range s.Tokens() {
+		out.Tokens = append(out.Tokens, token.View())
+	}
+	out.Deadlines = idsOf(s.Deadlines(), func(x *Session) string { return x.ID })
 	for _, id := range poolSessions {
 		out.Lines["session "+id] = s.SessionTimeline(id).Views(0, nil)
 	}
@@ -134,6 +169,64 @@ func show(t testing.TB, s *State) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// shownQueue is all that a state shows of a queue.
+type shownQueue struct {
+	QueueView
+	Items      []ItemView
+	Top        string
+	PassedOver int
+	ReadyLine  []string
+	// WaitingLine is what waits for something, first to last.
+	WaitingLine []string
+}
+
+func showQueue(s *State, q *Queue) shownQueue {
+	key := queueKey(q.ProjectID, q.Name)
+	top, passedOver := s.Top(q)
+	shown := shownQueue{
+		QueueView: s.QueueView(q), Items: s.ItemViews(q), PassedOver: passedOver,
+		ReadyLine: inLine(s.ready.get(key)), WaitingLine: inLine(s.waiting.get(key)),
+	}
+	if top != nil {
+		shown.Top = top.TaskID
+	}
+	return shown
+}
+
+// inLine gives what stands in a line, first to last.
+func inLine(l line) []string {
+	var tasks []string
+	l.walk(func(task string) bool { tasks = append(tasks, task); return true })
+	return tasks
+}
+
+// shownHands is what a session has, had and is to be told.
+type shownHands struct {
+	Session     string
+	Gone        string
+	Holds       string
+	HeldOnce    []string
+	Undelivered []string
+}
+
+func showHands(s *State, session string) shownHands {
+	shown := shownHands{Session: session, Gone: s.Gone(session), Undelivered: slices.Clone(s.Undelivered(session))}
+	if item := s.Holds(s.SessionEver(session)); item != nil {
+		shown.Holds = item.Queue + "/" + item.TaskID
+	}
+	for _, id := range poolTasks {
+		if s.HeldOnce(session, id) {
+			shown.HeldOnce = append(shown.HeldOnce, id)
+		}
+		for _, item := range s.QueuesOf(id) {
+			if slices.Contains(item.Holders, session) {
+				shown.HeldOnce = append(shown.HeldOnce, item.Queue+"/"+id)
+			}
+		}
+	}
+	return shown
 }
 
 func encode(t testing.TB, s *State) string {
@@ -148,7 +241,10 @@ func encode(t testing.TB, s *State) string {
 var (
 	poolProjects = []string{"p", "q"}
 	poolTasks    = []string{"t1", "t2", "t3", "t4", "t5", "t6"}
-	poolSessions = []string{"w", "w2", "o", "x"}
+	poolSessions = []string{"w", "w2", "o", "x", "y", "z"}
+	poolQueues   = []string{"a", "b", "w", "x"} // the last two are sessions' own, where they have one
+	poolInputs   = []string{"i1", "i2", "i3", "i4", "i5"}
+	poolTokens   = []string{"ci", "bot"}
 )
 
 // anything makes up an event, which may well contradict the state.
@@ -175,7 +271,8 @@ func anything(r *rand.Rand) given {
 	statuses := []events.TaskStatus{events.TaskTodo, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled, events.TaskBlocked}
 	status := statuses[r.IntN(len(statuses))]
 	var data events.Data
-	switch r.IntN(24) {
+	q, i, n := pick(poolQueues), pick(poolInputs), 1+r.IntN(3)
+	switch r.IntN(40) {
 	case 0:
 		data = &events.ProjectCreated{ProjectID: p, Name: text}
 	case 1:
@@ -195,6 +292,9 @@ func anything(r *rand.Rand) given {
 	case 5:
 		update := &events.TaskUpdated{TaskID: t, Title: maybe(), Description: maybe(), SkillIDs: new(some(poolTasks))}
 		if r.IntN(2) == 0 {
+			update.Dependencies = new(some(poolTasks))
+		}
+		if r.IntN(2) == 0 {
 			update.Status = &events.StatusChange{From: events.TaskTodo, To: status}
 		}
 		data = update
@@ -207,7 +307,14 @@ func anything(r *rand.Rand) given {
 		}
 		fallthrough
 	case 9, 10:
-		data = &events.SessionSpawned{SessionID: x, Name: text, Role: events.RoleWorker, Strategy: events.StrategySimple, TaskIDs: some(poolTasks), Started: some(poolTasks), Context: json.RawMessage(`{ }`)}
+		spawned := &events.SessionSpawned{SessionID: x, Name: text, Role: events.RoleWorker, Strategy: events.StrategySimple, TaskIDs: some(poolTasks), Started: some(poolTasks), Context: json.RawMessage(`{ }`)}
+		if r.IntN(3) > 0 {
+			spawned.Strategy, spawned.Queue, spawned.Queued = events.StrategyQueue, []string{x, q}[r.IntN(2)], some(poolTasks)
+		}
+		if r.IntN(2) == 0 {
+			spawned.Timeout = int64(n) * 60_000
+		}
+		data = spawned
 	case 11:
 		data = &events.SessionRegistered{SessionID: x}
 	case 12:
@@ -225,7 +332,11 @@ func anything(r *rand.Rand) given {
 		}
 		fallthrough
 	case 17, 18, 19:
-		data = &events.SessionReported{SessionID: x, Kind: says[r.IntN(len(says))], Message: text, TaskIDs: some(poolTasks), SessionCompleted: r.IntN(8) == 0, Late: r.IntN(8) == 0}
+		reported := &events.SessionReported{SessionID: x, Kind: says[r.IntN(len(says))], Message: text, TaskIDs: some(poolTasks), SessionCompleted: r.IntN(8) == 0, Late: r.IntN(8) == 0}
+		if reported.Kind == events.ReportNeedsInput {
+			reported.InputID, reported.Options = i, some([]string{"yes", "no"})
+		}
+		data = reported
 	case 20:
 		data = &events.SessionNoted{SessionID: x, Type: "note", Message: text, TaskID: t, Data: json.RawMessage(`{"n": 1}`)}
 	case 21:
@@ -234,12 +345,151 @@ func anything(r *rand.Rand) given {
 		data = &events.SessionTaskLinked{SessionID: x, TaskID: t}
 	case 23:
 		data = &events.SessionTaskUnlinked{SessionID: x, TaskID: t}
+	case 24:
+		data = &events.SessionLost{SessionID: x, LastHeard: epoch.UnixMilli(), Lease: 60_000}
+	case 25:
+		data = &events.SessionRecovered{SessionID: x}
+	case 26:
+		data = &events.SessionTimedOut{SessionID: x, Deadline: epoch.UnixMilli()}
+	case 27:
+		data = &events.QueueCreated{Queue: q, TrustReports: r.IntN(2) == 0, MaxAttempts: n}
+	case 28, 29:
+		data = &events.QueueItemPushed{Queue: q, TaskID: t}
+	case 30:
+		data = &events.QueueItemStarted{Queue: q, TaskID: t, SessionID: x, Attempt: n}
+	case 31:
+		data = &events.QueueItemCompleted{Queue: q, TaskID: t, SessionID: x}
+	case 32:
+		data = &events.QueueItemFailed{Queue: q, TaskID: t, SessionID: x, Reason: text}
+	case 33:
+		data = &events.QueueItemSkipped{Queue: q, TaskID: t, SessionID: x, Held: r.IntN(2) == 0}
+	case 34:
+		data = &events.QueueItemRequeued{Queue: q, TaskID: t}
+	case 35:
+		data = &events.QueueItemReturned{Queue: q, TaskID: t, SessionID: x, Attempt: n, Reason: "lost"}
+	case 36:
+		data = &events.QueueItemQuarantined{Queue: q, TaskID: t, SessionID: x, Attempt: n, Reason: "lost"}
+	case 37:
+		data = &events.InputAnswered{InputID: i, SessionID: x, Answer: text}
+	case 38:
+		data = &events.InputDelivered{InputID: i, SessionID: x}
+	case 39:
+		if name := pick(poolTokens); r.IntN(2) == 0 {
+			data = &events.TokenCreated{Name: name, Kind: events.TokenReadOnly, ProjectIDs: some(poolProjects), Generation: n}
+		} else {
+			data = &events.TokenRevoked{Name: name, Generation: n}
+		}
 	}
 	g := given{by: pick([]string{admin, worker, orch, "/runners/r", "/system"}), data: data, project: p}
 	if r.IntN(4) == 0 {
 		g.said = epoch.Add(-time.Hour)
 	}
 	return g
+}
+
+// likely gives something of queues, questions, tokens or deadlines that a writer of ours might append to this state: chance
+// alone seldom has the holder of an item finish it.
+func likely(r *rand.Rand, s *State) (given, bool) {
+	found := map[string][]given{}
+	add := func(project, source string, data events.Data) {
+		found[data.EventType()] = append(found[data.EventType()], given{by: source, data: data, project: project})
+	}
+	for p := range s.Projects() {
+		likelyOfSessions(r, s, p.ID, add)
+		likelyOfQueues(s, p.ID, add)
+		for x := range s.Unanswered(p.ID) {
+			add(p.ID, admin, &events.InputAnswered{InputID: x.ID, SessionID: x.SessionID, Answer: "yes"})
+		}
+	}
+	for _, name := range poolTokens {
+		switch token := s.Token(name); {
+		case token == nil:
+			add(nowhere, admin, &events.TokenCreated{Name: name, Kind: events.TokenAuditor, Generation: 1})
+		case token.Live():
+			add(nowhere, admin, &events.TokenRevoked{Name: name, Generation: token.Generation})
+		default:
+			add(nowhere, admin, &events.TokenCreated{Name: name, Kind: events.TokenAdmin, Generation: token.Generation + 1})
+		}
+	}
+	if len(found) == 0 {
+		return given{}, false
+	}
+	types := slices.Sorted(maps.Keys(found)) // a type first, or the many pushes leave room for nothing else
+	these := found[types[r.IntN(len(types))]]
+	return these[r.IntN(len(these))], true
+}
+
+func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source string, data events.Data)) {
+	for x := range s.Sessions(p) {
+		if x.Ended() {
+			continue
+		}
+		me := x.Source()
+		if x.Lost() {
+			add(p, "/system", &events.SessionRecovered{SessionID: x.ID})
+		} else {
+			add(p, "/system", &events.SessionLost{SessionID: x.ID, LastHeard: x.LastActivity, Lease: 60_000})
+		}
+		if x.Deadline > 0 && r.IntN(4) == 0 {
+			add(p, "/system", &events.SessionTimedOut{SessionID: x.ID, Deadline: x.Deadline})
+		}
+		if id := poolInputs[r.IntN(len(poolInputs))]; s.Input(id) == nil {
+			add(p, me, &events.SessionReported{SessionID: x.ID, Kind: events.ReportNeedsInput, Message: "which?", InputID: id, Options: []string{"yes", "no"}})
+		}
+		for _, id := range s.Undelivered(x.ID) {
+			add(p, me, &events.InputDelivered{InputID: id, SessionID: x.ID})
+		}
+		add(p, admin, &events.TokenRevoked{SessionID: x.ID, Generation: x.Generation + 1})
+		if item := s.Holds(x); item != nil {
+			add(p, me, &events.QueueItemCompleted{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID})
+			add(p, me, &events.QueueItemFailed{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID, Reason: "broken"})
+			add(p, me, &events.QueueItemSkipped{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID, Held: true})
+			continue
+		}
+		q := s.Queue(p, x.Queue)
+		if q == nil || x.Lost() {
+			continue
+		}
+		if top, passedOver := s.Top(q); top != nil {
+			add(p, me, &events.QueueItemStarted{Queue: q.Name, TaskID: top.TaskID, SessionID: x.ID, Attempt: top.Attempts + 1, PassedOver: passedOver})
+			add(p, me, &events.QueueItemSkipped{Queue: q.Name, TaskID: top.TaskID, SessionID: x.ID})
+		}
+	}
+}
+
+func likelyOfQueues(s *State, p string, add func(project, source string, data events.Data)) {
+	for i, name := range poolQueues[:2] {
+		if s.Queue(p, name) == nil {
+			add(p, admin, &events.QueueCreated{Queue: name, TrustReports: i == 0, MaxAttempts: 2})
+		}
+	}
+	for _, id := range poolSessions {
+		if s.SessionEver(id) == nil && s.Queue(p, "a") != nil {
+			add(p, admin, &events.SessionSpawned{SessionID: id, Name: id, Role: events.RoleWorker, Strategy: events.StrategyQueue, Queue: "a", Timeout: 60_000})
+		}
+	}
+	for q := range s.Queues(p) {
+		for t := range s.Tasks(p) {
+			if s.Item(p, q.Name, t.ID) == nil {
+				add(p, admin, &events.QueueItemPushed{Queue: q.Name, TaskID: t.ID})
+			}
+		}
+		for _, item := range s.Items(q) {
+			switch item.Status {
+			case events.ItemQuarantined, events.ItemFailed, events.ItemSkipped:
+				add(p, admin, &events.QueueItemRequeued{Queue: q.Name, TaskID: item.TaskID})
+			case events.ItemQueued, events.ItemCompleted:
+			case events.ItemProcessing:
+				switch gone := s.Gone(item.SessionID); {
+				case gone == "":
+				case item.Attempts >= q.MaxAttempts:
+					add(p, "/system", &events.QueueItemQuarantined{Queue: q.Name, TaskID: item.TaskID, SessionID: item.SessionID, Attempt: item.Attempts, Reason: gone})
+				default:
+					add(p, "/system", &events.QueueItemReturned{Queue: q.Name, TaskID: item.TaskID, SessionID: item.SessionID, Attempt: item.Attempts, Reason: gone})
+				}
+			}
+		}
+	}
 }
 
 // try folds what is given and reports whether it fitted.
@@ -260,7 +510,13 @@ func randomStory(t testing.TB, seed uint64, n int) []given {
 		apply(t, s, g)
 	}
 	for misses := 0; len(story) < n && misses < 200; misses++ {
-		if g := anything(r); try(t, s, g) {
+		g := anything(r)
+		if r.IntN(2) == 0 {
+			if might, ok := likely(r, s); ok {
+				g = might
+			}
+		}
+		if try(t, s, g) {
 			story = append(story, g)
 			misses = 0
 		}
@@ -271,7 +527,7 @@ func randomStory(t testing.TB, seed uint64, n int) []given {
 // The random stories are worth something only if they have everything in them.
 func TestRandomStoriesHaveEveryType(t *testing.T) {
 	have := map[string]int{}
-	for seed := range uint64(20) {
+	for seed := range uint64(40) {
 		for _, g := range randomStory(t, seed, 120) {
 			have[g.data.EventType()]++
 		}

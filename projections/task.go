@@ -237,6 +237,7 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 		s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
 	}
 	s.dependOn(t.ID, t.Dependencies)
+	s.recheckDependents(t.ID) // a task that was not there kept nobody waiting
 	s.changeProject(f.Project, func(p *Project) { p.Tasks++ })
 	s.note(f, Entry{Type: "task_created", TaskID: t.ID, SessionID: f.author(), Message: t.Title})
 	return nil

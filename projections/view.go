@@ -60,7 +60,7 @@ type TaskView struct {
 	UnmetDependencies  []string                 `json:"unmetDependencies,omitempty"`
 	ActiveSessionID    string                   `json:"activeSessionId,omitempty"`
 	CreatedBy          string                   `json:"createdBy"`
-	// Queues are the queues that it stands in.
+	// Queues are the queues that it stands in, by name.
 	Queues   []TaskInQueue   `json:"queues,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	Blobs    events.Blobs    `json:"blobs,omitempty"`

@@ -276,7 +276,7 @@ func TestTwoStatuses(t *testing.T) {
 		return by(admin, &events.SessionKilled{SessionID: id, Status: events.SessionStopped})
 	}
 	said := func(sequence int, session, status string) string {
-		return fmt.Sprintf(`{"sessionId":%q,"status":%q,"at":%s}`, session, status, ms(sequence))
+		return fmt.Sprintf(`{"sessionId":%q,"status":%q,"at":%s,"sequence":%d}`, session, status, ms(sequence), sequence)
 	}
 	working, done := report(worker, "w", events.ReportProgress, "m", "t1"), report(second, "w2", events.ReportComplete, "m", "t1")
 	for _, c := range []struct {
