@@ -239,6 +239,14 @@ func TestVerifyCatches(t *testing.T) {
 	log := w.log.messages
 	worker := projections.SessionSource(w.ids["p"], w.ids["w"])
 	report, statusChanged, spawned := find(t, log, "session.reported", 0), find(t, log, "task.status_changed", 0), find(t, log, "session.spawned", 1)
+	started, returned := find(t, log, "queue.item_started", 0), find(t, log, "queue.item_returned", 0)
+	lost, answered := find(t, log, "session.lost", 0), find(t, log, "input.answered", 0)
+	asked := -1
+	for i, m := range log {
+		if d, ok := dataOf(t, m).(*events.SessionReported); ok && d.InputID == w.ids["i1"] {
+			asked = i
+		}
+	}
 	for _, c := range []struct {
 		name  string
 		index int
@@ -276,6 +284,51 @@ func TestVerifyCatches(t *testing.T) {
 		{"an id that is not of this command's", find(t, log, "task.created", 0), func(e *events.Event) { e.ID[0] ^= 1 }, "would become another event"},
 		{"a project made under another's name", 0, func(e *events.Event) { e.Project = "other" }, "would be filed under"},
 		{"a project updated under another's name", find(t, log, "project.updated", 0), func(e *events.Event) { e.Project = w.ids["q"] }, "would be filed under"},
+		{"a cause that was not", report, func(e *events.Event) { e.CausationID = idOf(t, log[0]) }, "would have another cause"},
+		{"no cause", report, func(e *events.Event) { e.CausationID = "" }, "would have another cause"},
+		{"another chain of causes", report, func(e *events.Event) { e.CorrelationID = idOf(t, log[0]) }, "would have another cause"},
+		{"a cause of what a person began", spawned - 1, func(e *events.Event) { e.CausationID = idOf(t, log[0]) }, "would have another cause"},
+		{"an item started by its session's cause", started, func(e *events.Event) { e.CausationID = idOf(t, log[spawned]) }, "would have another cause"},
+		{"an item started that is not the first", started, func(e *events.Event) {
+			e.Data.(*events.QueueItemStarted).TaskID = w.ids["x1"]
+		}, "would become another event"},
+		{"an item started once more than it was", started, func(e *events.Event) { e.Data.(*events.QueueItemStarted).Attempt = 2 }, "would become another event"},
+		{"an item started by who holds one", find(t, log, "queue.item_failed", 0), func(e *events.Event) {
+			e.Data = &events.QueueItemStarted{Queue: "main", TaskID: w.ids["x1"], SessionID: w.ids["a"], Attempt: 1}
+		}, "would change nothing"},
+		{"an item completed by who does not hold it", find(t, log, "queue.item_completed", 0), func(e *events.Event) {
+			e.Source = projections.SessionSource(w.ids["p"], w.ids["c"])
+			e.Data.(*events.QueueItemCompleted).SessionID = w.ids["c"]
+		}, "queue:complete would be refused"},
+		{"an item returned by a user", returned, func(e *events.Event) { e.Source = "/users/admin" }, "queue:return was not permitted"},
+		{"an item returned without its cause", returned, func(e *events.Event) { e.CausationID, e.CorrelationID = "", "" }, "would have another cause"},
+		{"an item returned for another reason", returned, func(e *events.Event) { e.Data.(*events.QueueItemReturned).Reason = "stopped" }, "would become another event"},
+		{"an item quarantined that may go back", returned, func(e *events.Event) {
+			d := e.Data.(*events.QueueItemReturned)
+			e.Data = &events.QueueItemQuarantined{Queue: d.Queue, TaskID: d.TaskID, SessionID: d.SessionID, Attempt: d.Attempt, Reason: d.Reason}
+		}, "would be refused"},
+		{"a session lost within its lease", lost, func(e *events.Event) { e.Data.(*events.SessionLost).LastHeard++ }, "would be refused"},
+		{"a session lost by an orchestrator", lost, func(e *events.Event) {
+			e.Source = projections.SessionSource(w.ids["p"], w.ids["o"])
+		}, "session:lost was not permitted"},
+		{"a session recovered that was not lost", find(t, log, "session.recovered", 0), func(e *events.Event) {
+			e.Data.(*events.SessionRecovered).SessionID = w.ids["a"]
+		}, "would change nothing"},
+		{"a session timed out too early", find(t, log, "session.timed_out", 0), func(e *events.Event) { e.Data.(*events.SessionTimedOut).Deadline-- }, "would become another event"},
+		{"an answer of one who may not", answered, func(e *events.Event) {
+			e.Source = projections.SessionSource(w.ids["p"], w.ids["small"])
+		}, "input:answer was not permitted"},
+		{"an answer that is none of the options", answered, func(e *events.Event) { e.Data.(*events.InputAnswered).Other = false }, "would be refused"},
+		{"an answer without the question as its cause", answered, func(e *events.Event) { e.CausationID = idOf(t, log[spawned]) }, "would have another cause"},
+		{"an answer received by another", find(t, log, "input.delivered", 0), func(e *events.Event) {
+			e.Source = projections.SessionSource(w.ids["p"], w.ids["o"])
+		}, "input:received would be refused"},
+		{"another's token", find(t, log, "token.created", 3), func(e *events.Event) { e.Source = "/users/nobody" }, "The token 'nobody' is not good any more"},
+		{"an auditor that writes", find(t, log, "token.created", 3), func(e *events.Event) { e.Source = "/users/auditor" }, "is not good any more"},
+		{"a token that was revoked", find(t, log, "token.created", 4), func(e *events.Event) { e.Source = "/users/ci" }, "The token 'ci' is not good any more"},
+		{"a generation left out", find(t, log, "token.created", 4), func(e *events.Event) { e.Data.(*events.TokenCreated).Generation++ }, "would become another event"},
+		{"a question without an id", asked, func(e *events.Event) { e.Data.(*events.SessionReported).InputID = "" }, "would become another event"},
+		{"rules of another time", asked, func(e *events.Event) { e.Rules = firstRules }, "would become another event"},
 		{"a project that does not exist", find(t, log, "task.created", 0), func(e *events.Event) { e.Project = "none" }, "would be refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -347,6 +400,77 @@ func idOf(t testing.TB, m events.Message) string {
 		t.Fatal(err)
 	}
 	return e.ID.String()
+}
+
+func dataOf(t testing.TB, m events.Message) events.Data {
+	t.Helper()
+	e, err := events.Decode(m.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Data
+}
+
+// What was decided by rules 1 is judged by rules 1: a spawn with the queue strategy made no queue, and a report no question.
+func TestVerifyOldRules(t *testing.T) {
+	w := newWorld(t)
+	w.must("w", "report:needs-input", `{"message":"Which?"}`)
+	log := w.log.messages
+	spawned, asked := find(t, log, "session.spawned", 4), len(log)-1
+	if dataOf(t, log[spawned]).(*events.SessionSpawned).SessionID != w.ids["k"] {
+		t.Fatal("that is not the queue worker")
+	}
+	as := func(rules string) []events.Message {
+		log := forge(t, log, spawned, func(e *events.Event) {
+			e.Rules = rules
+			d := e.Data.(*events.SessionSpawned)
+			d.Queue, d.Queued = "", nil
+		})
+		return forge(t, log, asked, func(e *events.Event) {
+			e.Rules = rules
+			e.Data.(*events.SessionReported).InputID = ""
+		})
+	}
+	if verdict := verify(t, as(firstRules)); len(verdict.Faults) != 0 || verdict.Decided != uint64(len(log)) {
+		t.Errorf("by their own rules: %+v", verdict.Faults)
+	}
+	if verdict := verify(t, as(RulesVersion)); len(verdict.Faults) != 2 {
+		t.Errorf("by the rules of today: %+v", verdict.Faults)
+	}
+}
+
+// What led to what, read back from the log: the chain from a push to the item's end, over a holder that was lost.
+func TestCauses(t *testing.T) {
+	w := newWorld(t)
+	var ids []string
+	for _, s := range []step{
+		named, puller("a"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), hears("a"), starts("a"),
+		{"a>i", "report:needs-input", `{"message":"Which?"}`}, {"admin", "input:answer", `{"inputId":"{i}","answer":"so"}`},
+		{"a", "input:received", `{"inputId":"{i}"}`}, {"a", "queue:complete", `{}`},
+	} {
+		w.change(s)
+		ids = append(ids, idOf(t, w.log.messages[w.log.head()-1]))
+	}
+	const created, spawned, pushed, started, lost, returned, heard, again, asked, answered, received, completed = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+	for _, c := range []struct{ event, cause, first int }{
+		{created, -1, -1}, {spawned, -1, -1}, {pushed, -1, -1}, {started, pushed, pushed}, {lost, spawned, spawned}, {returned, lost, spawned},
+		{heard, lost, spawned}, {again, returned, spawned}, {asked, spawned, spawned}, {answered, asked, spawned},
+		{received, answered, spawned}, {completed, again, spawned},
+	} {
+		e, err := events.Decode(w.log.messages[int(w.log.head())-len(ids)+c.event].Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := func(i int) string {
+			if i < 0 {
+				return ""
+			}
+			return ids[i]
+		}
+		if e.CausationID != id(c.cause) || e.CorrelationID != id(c.first) {
+			t.Errorf("%s has the cause %d of the chain of %d, want %d and %d", e.Data.EventType(), slices.Index(ids, e.CausationID), slices.Index(ids, e.CorrelationID), c.cause, c.first)
+		}
+	}
 }
 
 func TestActorsAndSources(t *testing.T) {
