@@ -121,7 +121,7 @@ func tellNamedQueue(s *story) {
 	s.lose("h2").item(system, "returned", "pool", "q2", "h2", `,"attempt":1,"reason":"lost"`)
 	s.kill("h1").item(system, "returned", "pool", "q1", "h1", `,"attempt":1,"reason":"stopped"`)
 	s.start(source("h3"), "pool", "q1", 2, 0) // given back later, pushed earlier
-	s.add(system, "session.recovered", `{"sessionId":"h2"}`)
+	s.add(system, "session.recovered", `{"sessionId":"h2"}`, with("authn", nil))
 	s.start(source("h2"), "pool", "q2", 2, 0)
 	s.item(source("h2"), "completed", "pool", "q2", "h2", "")
 	s.add(admin, "session.deleted", `{"sessionId":"h3"}`)
@@ -155,7 +155,7 @@ func tellEnds(s *story) {
 func tellTokens(s *story) {
 	s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":1}`)
 	s.add("/users/eve", "token.created", `{"name":"ci","kind":"read-only","projectIds":["p1"],"generation":1}`)
-	s.add(admin, "token.revoked", `{"name":"eve","generation":2}`)
+	s.add(admin, "token.revoked", `{"name":"eve","generation":1}`)
 	s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":2}`)
 	s.add("/users/eve", "token.revoked", `{"sessionId":"work","generation":2}`, with("partitionkey", "p1"))
 	s.add("/users/eve", "task.created", `{"taskId":"last","title":"Last","priority":"low"}`)

@@ -122,6 +122,7 @@ func logPlants() []plant {
 		}},
 		{"no rules", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("rules", nil)) }},
 		{"no request hash", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("requesthash", "x")) }},
+		{"known by nothing", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("authn", nil)) }},
 		{"known by rumour", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("authn", "rumour")) }},
 		{"a cause that was never", broken(ruleCause), nothing, func(s *story) { noted(s, with("causationid", "event-99")) }},
 		{"its own cause", broken(ruleCause), nothing, func(s *story) { noted(s, with("id", "me"), with("causationid", "me")) }},
@@ -697,7 +698,7 @@ func tokenPlants() []plant {
 		admins("no token is revoked", nothing, "token.revoked", `{"name":"eve","generation":1}`),
 		admins("a token is revoked twice", func(s *story) { made(s); s.add(admin, "token.revoked", `{"name":"eve","generation":2}`) },
 			"token.revoked", `{"name":"eve","generation":3}`),
-		admins("its secret stays good", made, "token.revoked", `{"name":"eve","generation":1}`),
+		admins("its secret jumps", made, "token.revoked", `{"name":"eve","generation":3}`),
 		{"a session's secret stays good", broken(ruleToken), nothing, func(s *story) {
 			s.add(admin, "token.revoked", `{"sessionId":"work","generation":1}`, with("partitionkey", "p1"))
 		}},

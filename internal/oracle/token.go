@@ -64,24 +64,29 @@ func (f *tokenRevoked) judge(c *trial) {
 		c.fault(ruleToken, "it revokes either a named token or a session's secret")
 		return
 	}
-	last := 0
 	if f.SessionID != "" {
-		s := c.sessions[f.SessionID]
-		if s == nil {
-			c.fault(ruleExists, "there is no session %q", f.SessionID)
-			return
-		}
-		last = s.generation
-	} else {
-		t := c.tokens[f.Name]
-		if t == nil || !t.live {
-			c.fault(ruleToken, "there is no live token %q", f.Name)
-			return
-		}
-		last = t.generation
+		f.ofSession(c)
+		return
 	}
-	if f.Generation != last+1 {
-		c.fault(ruleToken, "it says generation %d, and the secret so far was of generation %d", f.Generation, last)
+	t := c.tokens[f.Name]
+	if t == nil || !t.live {
+		c.fault(ruleToken, "there is no live token %q", f.Name)
+		return
+	}
+	// Whether it names the secret that was good or the one that will be, the documents leave open.
+	if f.Generation != t.generation && f.Generation != t.generation+1 {
+		c.fault(ruleToken, "it says generation %d, and the secret so far was of generation %d", f.Generation, t.generation)
+	}
+}
+
+func (f *tokenRevoked) ofSession(c *trial) {
+	s := c.sessions[f.SessionID]
+	if s == nil {
+		c.fault(ruleExists, "there is no session %q", f.SessionID)
+		return
+	}
+	if f.Generation != s.generation+1 {
+		c.fault(ruleToken, "it says generation %d, and the secret so far was of generation %d", f.Generation, s.generation)
 	}
 }
 
