@@ -2,13 +2,15 @@ package commands
 
 import (
 	"context"
+	"strings"
 
 	"maestro/events"
 	"maestro/projections"
 )
 
 // Key names something that a caller may wait for a change of: a queue ("<project>/<queue>"), a question, a token or a session,
-// by the kinds of [projections.Change]. Of a session only its end, its loss and the revocation of its secret count.
+// by the kinds of [projections.Change]. Of a session only its end, its loss and the revocation of its secret count; of a queue
+// also that what its items wait for has come.
 type Key struct {
 	Kind projections.Kind
 	ID   string
@@ -76,8 +78,15 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 		switch change.Kind {
 		case projections.KindQueue, projections.KindInput, projections.KindToken:
 			h.touchKey(Key{change.Kind, change.ID})
-		case projections.KindProject, projections.KindTask, projections.KindSession, projections.KindQueueItem,
-			projections.KindSessionTimeline, projections.KindTaskTimeline:
+		case projections.KindTask:
+			if task, ok := change.After.(*projections.Task); ok {
+				h.touchKey(Key{projections.KindProject, task.ProjectID})
+			}
+		case projections.KindSession:
+			if x, ok := change.After.(*projections.Session); ok && x.Ended() {
+				h.touchKey(Key{projections.KindProject, x.ProjectID})
+			}
+		case projections.KindProject, projections.KindQueueItem, projections.KindSessionTimeline, projections.KindTaskTimeline:
 		}
 	}
 	switch d := data.(type) {
@@ -108,18 +117,42 @@ func (h *Handler) touchKey(key Key) {
 // wakeTouched wakes who waits for what the commit changed; mu is held.
 func (h *Handler) wakeTouched() {
 	for key := range h.touched {
-		for w := range h.waiters[key] {
-			if !w.woken {
-				w.woken = true
-				close(w.changed)
-			}
-		}
-		if key.Kind == projections.KindSession {
+		h.wakeKey(key)
+		switch key.Kind {
+		case projections.KindSession:
 			select {
 			case h.gone <- struct{}{}:
 			default:
 			}
+		case projections.KindProject:
+			h.wakeReady(key.ID)
+		default:
 		}
 	}
 	clear(h.touched)
+}
+
+func (h *Handler) wakeKey(key Key) {
+	for w := range h.waiters[key] {
+		if !w.woken {
+			w.woken = true
+			close(w.changed)
+		}
+	}
+}
+
+// wakeReady wakes who waits for a queue of a project whose tasks changed, if it has an item to start: the queue is the same, and
+// what its items wait for may have come.
+func (h *Handler) wakeReady(project string) {
+	for key := range h.waiters {
+		name, ok := strings.CutPrefix(key.ID, project+"/")
+		if !ok || key.Kind != projections.KindQueue {
+			continue
+		}
+		if q := h.committed.Queue(project, name); q != nil {
+			if top, _ := h.committed.Top(q); top != nil {
+				h.wakeKey(key)
+			}
+		}
+	}
 }
