@@ -1,0 +1,383 @@
+package projections
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"maestro/events"
+)
+
+// model is what the contract says of queues, kept as plainly as it says it: nothing is remembered that can be looked up, and
+// every question goes through everything.
+type model struct {
+	tasks  map[string]*modelTask
+	ended  map[string]bool
+	queues map[string]*modelQueue
+	pushes int
+}
+
+type modelTask struct {
+	status       events.TaskStatus
+	deleted      bool
+	dependencies []string
+	words        []modelWord // the newest last
+}
+
+type modelWord struct {
+	session string
+	says    events.TaskSessionStatus
+}
+
+type modelQueue struct {
+	trust bool
+	items []*modelItem
+}
+
+type modelItem struct {
+	task     string
+	status   events.QueueItemStatus
+	pushed   int
+	returned bool
+}
+
+func newModel() *model {
+	return &model{tasks: map[string]*modelTask{}, ended: map[string]bool{}, queues: map[string]*modelQueue{}}
+}
+
+func (m *model) push(queue, task string) {
+	m.pushes++
+	q := m.queues[queue]
+	q.items = append(q.items, &modelItem{task: task, status: events.ItemQueued, pushed: m.pushes})
+}
+
+func (m *model) item(queue, task string) *modelItem {
+	for _, item := range m.queues[queue].items {
+		if item.task == task {
+			return item
+		}
+	}
+	return nil
+}
+
+// say puts a word last, in place of the session's former one; "" only takes that back.
+func (m *model) say(task, session string, says events.TaskSessionStatus) {
+	t := m.tasks[task]
+	t.words = slices.DeleteFunc(t.words, func(w modelWord) bool { return w.session == session })
+	if says != "" {
+		t.words = append(t.words, modelWord{session, says})
+	}
+}
+
+func (m *model) apply(data events.Data) {
+	switch d := data.(type) {
+	case *events.TaskCreated:
+		m.tasks[d.TaskID] = &modelTask{status: events.TaskTodo, dependencies: d.Dependencies}
+	case *events.TaskUpdated:
+		if d.Dependencies != nil {
+			m.tasks[d.TaskID].dependencies = *d.Dependencies
+		}
+		if d.Status != nil {
+			m.tasks[d.TaskID].status = d.Status.To
+		}
+	case *events.TaskStatusChanged:
+		t := m.tasks[d.TaskID]
+		t.status = d.To
+		if d.To == events.TaskInProgress {
+			t.words = slices.DeleteFunc(t.words, func(w modelWord) bool { return w.says == events.SaysCompleted })
+		}
+	case *events.TaskDeleted:
+		for _, id := range append([]string{d.TaskID}, d.Descendants...) {
+			m.tasks[id].deleted = true
+			for _, q := range m.queues {
+				for _, item := range q.items {
+					if item.task == id && item.status == events.ItemQueued {
+						item.status = events.ItemSkipped
+					}
+				}
+			}
+		}
+	case *events.SessionSpawned:
+		if d.Queue == d.SessionID {
+			m.queues[d.Queue] = &modelQueue{}
+		}
+		for _, id := range d.Queued {
+			m.push(d.Queue, id)
+		}
+	case *events.SessionKilled:
+		m.ended[d.SessionID] = true
+	case *events.SessionTimedOut:
+		m.ended[d.SessionID] = true
+	case *events.SessionDeleted:
+		m.ended[d.SessionID] = true
+	case *events.SessionReported:
+		for _, id := range d.TaskIDs {
+			if !d.Late {
+				m.say(id, d.SessionID, d.Kind.SessionStatus())
+			}
+		}
+	default:
+		m.applyToQueue(data)
+	}
+}
+
+func (m *model) applyToQueue(data events.Data) {
+	switch d := data.(type) {
+	case *events.QueueCreated:
+		m.queues[d.Queue] = &modelQueue{trust: d.TrustReports}
+	case *events.QueueItemPushed:
+		m.push(d.Queue, d.TaskID)
+	case *events.QueueItemStarted:
+		m.item(d.Queue, d.TaskID).status = events.ItemProcessing
+		if t := m.tasks[d.TaskID]; t.status == events.TaskTodo {
+			t.status = events.TaskInProgress
+		}
+		m.say(d.TaskID, d.SessionID, events.SaysWorking)
+	case *events.QueueItemCompleted:
+		m.item(d.Queue, d.TaskID).status = events.ItemCompleted
+		m.say(d.TaskID, d.SessionID, events.SaysCompleted)
+	case *events.QueueItemFailed:
+		m.item(d.Queue, d.TaskID).status = events.ItemFailed
+		m.say(d.TaskID, d.SessionID, events.SaysFailed)
+	case *events.QueueItemSkipped:
+		m.item(d.Queue, d.TaskID).status = events.ItemSkipped
+		if d.Held {
+			m.say(d.TaskID, d.SessionID, "")
+		}
+	case *events.QueueItemQuarantined:
+		m.item(d.Queue, d.TaskID).status = events.ItemQuarantined
+		m.say(d.TaskID, d.SessionID, "")
+	case *events.QueueItemReturned:
+		item := m.item(d.Queue, d.TaskID)
+		item.status, item.returned = events.ItemQueued, true
+		m.say(d.TaskID, d.SessionID, "")
+	case *events.QueueItemRequeued:
+		m.pushes++
+		item := m.item(d.Queue, d.TaskID)
+		item.status, item.returned, item.pushed = events.ItemQueued, false, m.pushes
+	}
+}
+
+// saysDone reports whether a task's sessionStatus is completed: the newest word of those that have not ended, or of all.
+func (m *model) saysDone(t *modelTask) bool {
+	for _, alive := range []bool{true, false} {
+		for _, word := range slices.Backward(t.words) {
+			if !alive || !m.ended[word.session] {
+				return word.says == events.SaysCompleted
+			}
+		}
+	}
+	return false
+}
+
+func (m *model) eligible(q *modelQueue, item *modelItem) bool {
+	t := m.tasks[item.task]
+	if t.deleted || t.status == events.TaskCompleted || t.status == events.TaskCancelled || t.status == events.TaskBlocked {
+		return false
+	}
+	for _, id := range t.dependencies {
+		d := m.tasks[id]
+		if d.status != events.TaskCompleted && (!q.trust || d.deleted || !m.saysDone(d)) {
+			return false
+		}
+	}
+	return true
+}
+
+// trusted reports whether an item may be started only because its queue trusts reports.
+func (m *model) trusted(q *modelQueue, item *modelItem) bool {
+	return m.eligible(q, item) && !m.eligible(&modelQueue{}, item)
+}
+
+// seen counts what was met, lest a test should hold because nothing happens in it.
+type seen struct{ passedOver, trusted, returned, empty int }
+
+// check holds a state against the model.
+func (m *model) check(t *testing.T, where string, s *State, n *seen) {
+	t.Helper()
+	for name, q := range m.queues {
+		var queued []*modelItem
+		want := QueueStats{Total: len(q.items)}
+		pushed := slices.SortedFunc(slices.Values(q.items), func(a, b *modelItem) int { return cmp.Compare(a.pushed, b.pushed) })
+		for _, item := range pushed {
+			*want.of(item.status)++
+			if item.status == events.ItemQueued {
+				queued = append(queued, item)
+			}
+		}
+		slices.SortStableFunc(queued, func(a, b *modelItem) int { // what was given back before everything else
+			switch {
+			case a.returned == b.returned:
+				return 0
+			case a.returned:
+				return -1
+			}
+			return 1
+		})
+		top, passedOver, ready := "", 0, 0
+		for _, item := range queued {
+			switch {
+			case m.eligible(q, item):
+				if ready++; top == "" {
+					top = item.task
+				}
+				if item.returned {
+					n.returned++
+				}
+				if m.trusted(q, item) {
+					n.trusted++
+				}
+			case top == "":
+				passedOver++
+			}
+		}
+		if top == "" {
+			n.empty++
+		} else if passedOver > 0 {
+			n.passedOver++
+		}
+
+		real := s.Queue("p", name)
+		got, gotPassed := s.Top(real)
+		gotTop := ""
+		if got != nil {
+			gotTop = got.TaskID
+		}
+		view := s.QueueView(real)
+		if gotTop != top || gotPassed != passedOver || view.Ready != ready || view.Waiting != len(queued)-ready || view.Stats != want {
+			t.Fatalf("%s: queue %s has on top %q behind %d, %d ready, %d waiting, %+v\nwant %q behind %d, %d ready, %d waiting, %+v",
+				where, name, gotTop, gotPassed, view.Ready, view.Waiting, view.Stats, top, passedOver, ready, len(queued)-ready, want)
+		}
+		items := s.Items(real)
+		for i, item := range pushed {
+			if items[i].TaskID != item.task || items[i].Status != item.status {
+				t.Fatalf("%s: item %d of queue %s is %s, %s, want %s, %s", where, i, name, items[i].TaskID, items[i].Status, item.task, item.status)
+			}
+			if waits := s.WaitsFor(real, items[i]); item.status == events.ItemQueued && (waits == "") != m.eligible(q, item) {
+				t.Fatalf("%s: item %s of queue %s waits for %q", where, item.task, name, waits)
+			}
+		}
+	}
+}
+
+// stir gives something that happens to tasks, sessions and queues of project p; it may not fit.
+func stir(r *rand.Rand, s *State) given {
+	tasks := idsOf(s.Tasks("p"), func(x *Task) string { return x.ID })
+	sessions := idsOf(s.Sessions("p"), func(x *Session) string { return x.ID })
+	one := func(from []string) string {
+		if len(from) == 0 {
+			return "none"
+		}
+		return from[r.IntN(len(from))]
+	}
+	// The dependencies of a task are older ones, so there is no cycle; some may have been deleted.
+	older := func(n int) *[]string {
+		ids := []string{}
+		for i := range n {
+			if id := fmt.Sprintf("m%d", i); r.IntN(3) == 0 && n-i < 6 && s.tasks.get(id) != nil {
+				ids = append(ids, id)
+			}
+		}
+		return &ids
+	}
+	statuses := []events.TaskStatus{events.TaskTodo, events.TaskTodo, events.TaskInProgress, events.TaskInProgress, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled, events.TaskBlocked}
+	status := statuses[r.IntN(len(statuses))]
+	switch r.IntN(16) {
+	case 0, 1:
+		n := len(s.taskIDs.get("p"))
+		return by(admin, &events.TaskCreated{TaskID: fmt.Sprintf("m%d", n), Title: "m", Dependencies: *older(n)})
+	case 2, 12:
+		n := r.IntN(1 + len(s.taskIDs.get("p")))
+		update := &events.TaskUpdated{TaskID: fmt.Sprintf("m%d", n), Dependencies: older(n)}
+		if r.IntN(4) == 0 {
+			update.Status = &events.StatusChange{To: status}
+		}
+		return by(admin, update)
+	case 3, 4:
+		return by(admin, &events.TaskStatusChanged{TaskID: one(tasks), To: status})
+	case 5:
+		if id := one(tasks); r.IntN(4) == 0 {
+			return by(admin, &events.TaskDeleted{TaskID: id})
+		}
+		return given{by: "/system", data: &events.SessionRecovered{SessionID: one(sessions)}}
+	case 6:
+		id := fmt.Sprintf("s%d", len(s.sessionIDs.get("p")))
+		queue := []string{id, "a", "a", "a", "b", "b"}[r.IntN(6)]
+		spawned := &events.SessionSpawned{SessionID: id, Name: id, Role: events.RoleWorker, Strategy: events.StrategyQueue, Queue: queue}
+		if queue == id {
+			for _, task := range tasks {
+				if r.IntN(3) == 0 {
+					spawned.Queued = append(spawned.Queued, task)
+				}
+			}
+		}
+		return by(admin, spawned)
+	case 7:
+		if r.IntN(3) == 0 {
+			return by(admin, &events.SessionDeleted{SessionID: one(sessions)})
+		}
+		return by(admin, &events.SessionKilled{SessionID: one(sessions), Status: events.SessionStopped})
+	case 8, 9, 10, 11:
+		id := one(sessions)
+		x := s.Session(id)
+		kind := []events.ReportKind{events.ReportProgress, events.ReportComplete, events.ReportComplete, events.ReportBlocked}[r.IntN(4)]
+		return report(SessionSource("p", id), id, kind, "m", one(tasks)).late(x != nil && x.Ended())
+	}
+	g, _ := likely(r, s)
+	return g
+}
+
+func (g given) late(late bool) given {
+	g.data.(*events.SessionReported).Late = late
+	return g
+}
+
+// What a queue gives next, and how many wait before it, is what the contract says, after whatever happened: on an overlay, where
+// one was dropped or committed, and after a snapshot.
+func TestQueueLine(t *testing.T) {
+	var n seen
+	for seed := range uint64(80) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		m := newModel()
+		base := New()
+		overlay := base.Overlay()
+		apply(t, overlay, project())
+		overlay.Commit()
+		for step := range 250 {
+			where := func(what string) string { return fmt.Sprintf("seed %d, step %d, %s", seed, step, what) }
+			if r.IntN(4) == 0 {
+				overlay.Commit()
+				m.check(t, where("committed"), base, &n)
+				for range 1 + r.IntN(4) { // decided, and dropped
+					if g := stir(r, overlay); g.data != nil {
+						try(t, overlay, g)
+					}
+				}
+				overlay.Drop()
+				m.check(t, where("dropped"), overlay, &n)
+			}
+			g := stir(r, overlay)
+			if g.data == nil || !try(t, overlay, g) {
+				continue
+			}
+			m.apply(g.data)
+			m.check(t, where(g.data.EventType()), overlay, &n)
+			if seed%2 == 0 && r.IntN(8) == 0 { // in every other story: what is built anew hides what was not kept up
+				overlay.Commit()
+				read, err := Decode([]byte(encode(t, base)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				m.check(t, where("read again"), read, &n)
+				base = read
+				overlay = base.Overlay()
+			}
+		}
+	}
+	t.Logf("%+v", n)
+	if n.passedOver < 200 || n.trusted < 200 || n.returned < 200 || n.empty < 200 {
+		t.Errorf("too little happens: %+v", n)
+	}
+}
