@@ -191,8 +191,21 @@ func (m *model) trusted(q *modelQueue, item *modelItem) bool {
 	return m.eligible(q, item) && !m.eligible(&modelQueue{}, item)
 }
 
+// ready counts the items that may be started, in all queues.
+func (m *model) ready() int {
+	count := 0
+	for _, q := range m.queues {
+		for _, item := range q.items {
+			if item.status == events.ItemQueued && m.eligible(q, item) {
+				count++
+			}
+		}
+	}
+	return count
+}
+
 // seen counts what was met, lest a test should hold because nothing happens in it.
-type seen struct{ passedOver, trusted, returned, empty int }
+type seen struct{ passedOver, trusted, returned, empty, flipped int }
 
 // check holds a state against the model.
 func (m *model) check(t *testing.T, where string, s *State, n *seen) {
@@ -276,7 +289,7 @@ func stir(r *rand.Rand, s *State) given {
 	older := func(n int) *[]string {
 		ids := []string{}
 		for i := range n {
-			if id := fmt.Sprintf("m%d", i); r.IntN(3) == 0 && n-i < 6 && s.tasks.get(id) != nil {
+			if id := fmt.Sprintf("m%d", i); r.IntN(4) == 0 && (i < 4 || n-i < 3) && s.tasks.get(id) != nil {
 				ids = append(ids, id)
 			}
 		}
@@ -284,7 +297,7 @@ func stir(r *rand.Rand, s *State) given {
 	}
 	statuses := []events.TaskStatus{events.TaskTodo, events.TaskTodo, events.TaskInProgress, events.TaskInProgress, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled, events.TaskBlocked}
 	status := statuses[r.IntN(len(statuses))]
-	switch r.IntN(16) {
+	switch r.IntN(20) {
 	case 0, 1:
 		n := len(s.taskIDs.get("p"))
 		return by(admin, &events.TaskCreated{TaskID: fmt.Sprintf("m%d", n), Title: "m", Dependencies: *older(n)})
@@ -295,16 +308,16 @@ func stir(r *rand.Rand, s *State) given {
 			update.Status = &events.StatusChange{To: status}
 		}
 		return by(admin, update)
-	case 3, 4:
+	case 3:
 		return by(admin, &events.TaskStatusChanged{TaskID: one(tasks), To: status})
 	case 5:
 		if id := one(tasks); r.IntN(4) == 0 {
 			return by(admin, &events.TaskDeleted{TaskID: id})
 		}
 		return given{by: "/system", data: &events.SessionRecovered{SessionID: one(sessions)}}
-	case 6:
+	case 6, 15:
 		id := fmt.Sprintf("s%d", len(s.sessionIDs.get("p")))
-		queue := []string{id, "a", "a", "a", "b", "b"}[r.IntN(6)]
+		queue := []string{id, "a", "a", "a", "a", "a", "b"}[r.IntN(7)]
 		spawned := &events.SessionSpawned{SessionID: id, Name: id, Role: events.RoleWorker, Strategy: events.StrategyQueue, Queue: queue}
 		if queue == id {
 			for _, task := range tasks {
@@ -315,18 +328,40 @@ func stir(r *rand.Rand, s *State) given {
 		}
 		return by(admin, spawned)
 	case 7:
+		if task := s.Task(one(awaited(s))); task != nil {
+			if _, speaker := s.SessionStatus(task); s.Session(speaker) != nil {
+				sessions = []string{speaker} // whose end lets another's word count
+			}
+		}
 		if r.IntN(3) == 0 {
 			return by(admin, &events.SessionDeleted{SessionID: one(sessions)})
 		}
 		return by(admin, &events.SessionKilled{SessionID: one(sessions), Status: events.SessionStopped})
-	case 8, 9, 10, 11:
+	case 4, 8, 9, 10, 11, 13, 14, 16:
 		id := one(sessions)
 		x := s.Session(id)
+		about := tasks
+		if r.IntN(3) > 0 {
+			about = awaited(s)
+		}
 		kind := []events.ReportKind{events.ReportProgress, events.ReportComplete, events.ReportComplete, events.ReportBlocked}[r.IntN(4)]
-		return report(SessionSource("p", id), id, kind, "m", one(tasks)).late(x != nil && x.Ended())
+		return report(SessionSource("p", id), id, kind, "m", one(about)).late(x != nil && x.Ended())
 	}
 	g, _ := likely(r, s)
 	return g
+}
+
+// awaited gives the tasks that items of the queue which trusts reports wait for.
+func awaited(s *State) []string {
+	var ids []string
+	if q := s.Queue("p", "a"); q != nil {
+		for _, item := range s.Items(q) {
+			if t := s.Task(item.TaskID); t != nil && item.Status == events.ItemQueued {
+				ids = append(ids, s.UnmetDependencies(t)...)
+			}
+		}
+	}
+	return ids
 }
 
 func (g given) late(late bool) given {
@@ -338,7 +373,7 @@ func (g given) late(late bool) given {
 // one was dropped or committed, and after a snapshot.
 func TestQueueLine(t *testing.T) {
 	var n seen
-	for seed := range uint64(80) {
+	for seed := range uint64(120) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		m := newModel()
 		base := New()
@@ -362,7 +397,14 @@ func TestQueueLine(t *testing.T) {
 			if g.data == nil || !try(t, overlay, g) {
 				continue
 			}
+			before := m.ready()
 			m.apply(g.data)
+			switch g.data.(type) {
+			case *events.SessionKilled, *events.SessionTimedOut, *events.SessionDeleted:
+				if m.ready() != before {
+					n.flipped++
+				}
+			}
 			m.check(t, where(g.data.EventType()), overlay, &n)
 			if seed%2 == 0 && r.IntN(8) == 0 { // in every other story: what is built anew hides what was not kept up
 				overlay.Commit()
@@ -376,8 +418,7 @@ func TestQueueLine(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%+v", n)
-	if n.passedOver < 200 || n.trusted < 200 || n.returned < 200 || n.empty < 200 {
+	if n.passedOver < 200 || n.trusted < 200 || n.returned < 200 || n.empty < 200 || n.flipped < 20 {
 		t.Errorf("too little happens: %+v", n)
 	}
 }
