@@ -97,6 +97,11 @@ func (l *Leases) hear(ctx context.Context, session string, beat bool) error {
 	h.at, h.beats = l.config.Elapsed(), h.beats || beat
 	l.heard[session] = h
 	l.mu.Unlock()
+	return l.recover(ctx, session)
+}
+
+// recover takes the mark from a session that is lost.
+func (l *Leases) recover(ctx context.Context, session string) error {
 	var lost *projections.Session
 	l.config.Handler.View(func(s *projections.State) {
 		if x := s.Session(session); x != nil && x.Lost() && !x.Ended() {
@@ -139,7 +144,11 @@ func (l *Leases) look(ctx context.Context) {
 		if d.session != "" && !l.stillSilent(d) {
 			continue
 		}
-		if err := l.do(ctx, d.command, d.key); err != nil && ctx.Err() == nil {
+		err := l.do(ctx, d.command, d.key)
+		if err == nil && d.session != "" && !l.stillSilent(d) {
+			err = l.recover(ctx, d.session) // it called while its loss was written, and found no mark yet
+		}
+		if err != nil && ctx.Err() == nil {
 			l.config.Logger.Warn("what is due could not be done; trying again", "command", d.command.ID(), "why", err)
 		}
 	}
@@ -168,7 +177,8 @@ func (l *Leases) paused() bool {
 	return true
 }
 
-// silence is how long a session was not heard, and how long it may be.
+// silence is how long a session was not heard when this look began, and how long it may be. What passes during the look does
+// not count: the process may have stood still in it, and heard nobody.
 func (l *Leases) silence(session string) (silent, lease time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,7 +187,7 @@ func (l *Leases) silence(session string) (silent, lease time.Duration) {
 	if h.beats {
 		lease = l.config.Lease
 	}
-	return l.config.Elapsed() - max(h.at, l.since), lease
+	return l.looked - max(h.at, l.since), lease
 }
 
 func (l *Leases) stillSilent(d due) bool {

@@ -1,0 +1,659 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// leaseWorld is a world whose leases are looked at when the test says so, by a monotonic clock that the test moves.
+type leaseWorld struct {
+	*world
+	l       *Leases
+	elapsed atomic.Int64
+	// onClock, when set, is called with each reading of the monotonic clock, before it is answered.
+	onClock func()
+}
+
+func newLeaseWorld(t *testing.T, given ...step) *leaseWorld {
+	t.Helper()
+	w := &leaseWorld{world: newWorld(t)}
+	for _, s := range given {
+		w.take(s)
+	}
+	w.elapsed.Store(int64(1000 * time.Hour)) // of a machine that was up before
+	w.l = w.leases(w.h)
+	return w
+}
+
+// leases makes leases of a Handler that nobody looks at but the test.
+func (w *leaseWorld) leases(h *Handler) *Leases {
+	w.t.Helper()
+	l, err := NewLeases(LeasesConfig{
+		Handler: h,
+		Elapsed: func() time.Duration {
+			if w.onClock != nil {
+				w.onClock()
+			}
+			return time.Duration(w.elapsed.Load())
+		},
+		After: func(time.Duration) <-chan time.Time { return nil },
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return l
+}
+
+// restart closes the Handler, as after a crash, and opens another on the same log, with new leases.
+func (w *leaseWorld) restart() {
+	w.t.Helper()
+	w.h.Close()
+	w.h = open(w.t, Config{Log: w.log, Now: w.now})
+	w.l = w.leases(w.h)
+}
+
+// jump moves both clocks, and nobody looks.
+func (w *leaseWorld) jump(d time.Duration) {
+	w.elapsed.Add(int64(d))
+	w.pass(d)
+}
+
+// run lets time pass, with a look at every interval and whenever the Handler pokes, as Run does.
+func (w *leaseWorld) run(d time.Duration) {
+	w.t.Helper()
+	for ; d > 0; d -= w.l.every {
+		w.jump(min(d, w.l.every))
+		w.l.look(w.t.Context())
+		for len(w.h.gone) > 0 {
+			<-w.h.gone
+			w.l.look(w.t.Context())
+		}
+	}
+}
+
+// beat is a heartbeat of each of these sessions.
+func (w *leaseWorld) beat(names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		if err := w.l.Heartbeat(w.t.Context(), w.ids[name]); err != nil {
+			w.t.Errorf("heartbeat of %s: %v", name, err)
+		}
+	}
+}
+
+// hear is a call of a session that asks for nothing.
+func (w *leaseWorld) hear(names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		if err := w.l.Heard(w.t.Context(), w.ids[name]); err != nil {
+			w.t.Errorf("%s was heard: %v", name, err)
+		}
+	}
+}
+
+// happened gives the events behind a sequence: "session.lost w", "queue.item_returned t1".
+func (w *leaseWorld) happened(since uint64) []string {
+	w.t.Helper()
+	var happened []string
+	for _, m := range w.log.messages[since:w.log.head()] {
+		var e struct {
+			Type string
+			Data struct{ TaskID, SessionID string }
+		}
+		if err := json.Unmarshal(m.Body, &e); err != nil {
+			w.t.Fatal(err)
+		}
+		about := e.Data.TaskID
+		if about == "" {
+			about = e.Data.SessionID
+		}
+		for name, id := range w.ids {
+			if id == about {
+				about = name
+			}
+		}
+		happened = append(happened, strings.TrimSuffix(strings.TrimPrefix(e.Type, "maestro."), ".v1")+" "+about)
+	}
+	return happened
+}
+
+// expect holds what happened since a sequence against a list, and gives the sequence now.
+func (w *leaseWorld) expect(when string, since uint64, want ...string) uint64 {
+	w.t.Helper()
+	if got := w.happened(since); !slices.Equal(got, want) {
+		w.t.Errorf("%s: %q, want %q", when, got, want)
+	}
+	return w.log.head()
+}
+
+// audited holds the whole log against the audit.
+func (w *leaseWorld) audited() {
+	w.t.Helper()
+	if verdict := verify(w.t, w.log.messages); len(verdict.Faults) != 0 {
+		w.t.Errorf("%+v", verdict.Faults)
+	}
+}
+
+// all are the sessions of a world that are alive.
+var all = []string{"o", "w", "v", "r", "k"}
+
+// A session that sends heartbeats is lost after its lease, one that never has after a long one; each exactly once.
+func TestSilentSessionsAreLost(t *testing.T) {
+	w := newLeaseWorld(t)
+	at := w.log.head()
+	w.l.look(t.Context())
+	w.run(30 * time.Second)
+	w.beat("w", "v")
+	for range 6 { // v goes on
+		w.run(9 * time.Second)
+		w.beat("v")
+	}
+	at = w.expect("within the lease", at)
+	w.run(10 * time.Second)
+	w.beat("v")
+	at = w.expect("after the lease", at, "session.lost w")
+	lost := dataOf(t, w.log.messages[at-1]).(*events.SessionLost)
+	if silent := w.now().UnixMilli() - lost.LastHeard; lost.Lease != 60_000 || silent < 60_000 || silent > 66_000 {
+		t.Errorf("lost with a lease of %d ms, last heard %d ms ago", lost.Lease, silent)
+	}
+	for range 12*60/9 + 1 {
+		w.run(9 * time.Second)
+		w.beat("v")
+	}
+	w.hear("o") // and has sent no heartbeat
+	at = w.expect("within the long lease", at)
+	for range 20 {
+		w.run(9 * time.Second)
+		w.beat("v")
+	}
+	at = w.expect("after the long lease", at, "session.lost r", "session.lost k")
+	if lost := dataOf(t, w.log.messages[at-1]).(*events.SessionLost); lost.Lease != QuietLease.Milliseconds() {
+		t.Errorf("lost with a lease of %d ms", lost.Lease)
+	}
+	w.run(time.Hour)
+	w.expect("in the end", at, "session.lost v", "session.lost o")
+	w.audited()
+}
+
+// A session spawned later has its lease from then on, and one that has ended is not lost.
+func TestLeasesOfNewAndOldSessions(t *testing.T) {
+	w := newLeaseWorld(t)
+	w.l.look(t.Context())
+	w.run(14 * time.Minute)
+	w.hear(all...)
+	w.take(step{"admin>n", "session:spawn", `{"project":"{p}","taskIds":["{t2}"]}`})
+	at := w.log.head()
+	w.run(14 * time.Minute)
+	w.hear(all...)
+	at = w.expect("within its own lease", at)
+	w.run(2 * time.Minute)
+	at = w.expect("after it", at, "session.lost n")
+	for _, name := range all {
+		w.take(kill(name))
+	}
+	at += uint64(len(all))
+	w.run(time.Hour)
+	w.expect("of those that were killed", at)
+	if n := len(w.l.heard); n != 1 {
+		t.Errorf("%d sessions are remembered, and one is there", n)
+	}
+}
+
+// What a lost session held goes back to the front; after the last attempt it is quarantined.
+func TestItemsOfTheLost(t *testing.T) {
+	w := newLeaseWorld(t, named, puller("a"), puller("b"), puller("c"), pushTo("t1"), pushTo("t2"), starts("a"))
+	w.l.look(t.Context())
+	at := w.log.head()
+	holder := []string{"a", "b", "c"}
+	for i, name := range holder {
+		w.beat(holder[i:]...)
+		for range 7 {
+			w.run(9 * time.Second)
+			w.beat(holder[i+1:]...)
+		}
+		if i == 2 {
+			w.expect("after the last attempt", at, "session.lost c", "queue.item_quarantined t1")
+			break
+		}
+		at = w.expect("after attempt "+name, at, "session.lost "+name, "queue.item_returned t1")
+		w.h.View(func(s *projections.State) {
+			if top, _ := s.Top(s.Queue(w.ids["p"], "main")); top == nil || top.TaskID != w.ids["t1"] || top.Attempts != i+1 {
+				t.Errorf("first in line after attempt %d: %+v", i+1, top)
+			}
+		})
+		w.take(starts(holder[i+1]))
+		at++
+	}
+	w.run(time.Minute)
+	w.h.View(func(s *projections.State) {
+		if item := s.Item(w.ids["p"], "main", w.ids["t1"]); item.Status != events.ItemQuarantined || item.Attempts != 3 {
+			t.Errorf("%+v", item)
+		}
+	})
+	w.audited()
+}
+
+// Who is heard again is recovered before what it asks for is decided; what it held is another's by then, or its own.
+func TestRecovery(t *testing.T) {
+	w := newLeaseWorld(t, named, puller("a"), pushTo("t1"), pushTo("t2"), starts("a"))
+	w.l.look(t.Context())
+	w.beat("a")
+	at := w.log.head()
+	w.run(70 * time.Second)
+	at = w.expect("silent", at, "session.lost a", "queue.item_returned t1")
+	if _, err := w.do("a", "queue:start", `{}`); code(err) != CodeConflict {
+		t.Errorf("nobody heard it, and it starts: %v", err)
+	}
+	var together sync.WaitGroup
+	for range 20 {
+		together.Go(func() { w.hear("a") })
+	}
+	together.Wait()
+	at = w.expect("heard, twenty times at once", at, "session.recovered a")
+	if _, err := w.do("a", "queue:complete", `{}`); code(err) != CodeConflict {
+		t.Errorf("it completes what it holds no longer: %v", err)
+	}
+	w.take(starts("a"))
+	at = w.expect("it starts again", at, "queue.item_started t1")
+	w.run(70 * time.Second)
+	at = w.expect("silent again", at, "session.lost a", "queue.item_returned t1")
+	w.beat("a")
+	at = w.expect("and heard again", at, "session.recovered a")
+	w.hear("a", "e", "w")
+	if err := w.l.Heard(t.Context(), "nobody"); err != nil {
+		t.Error(err)
+	}
+	w.expect("who is there, who has ended, and who never was", at)
+	w.audited()
+}
+
+// Heard fails when the mark cannot be taken away: then what the session asks for is not to be decided.
+func TestRecoveryThatCannotBeWritten(t *testing.T) {
+	w := newLeaseWorld(t, lose("w"))
+	w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrFull })
+	var unavailable *UnavailableError
+	if err := w.l.Heard(t.Context(), w.ids["w"]); !errors.As(err, &unavailable) {
+		t.Errorf("heard: %v", err)
+	}
+}
+
+// A session that is heard while its loss is on the way keeps what it holds.
+func TestHeardInTheLastMoment(t *testing.T) {
+	for name, which := range map[string]string{"before its turn": "b", "while it is written": "a"} {
+		t.Run(name, func(t *testing.T) {
+			w := newLeaseWorld(t, named, puller("a"), puller("b"), pushTo("t1"), pushTo("t2"), starts("a"), starts("b"))
+			w.l.look(t.Context())
+			w.beat("a", "b")
+			w.run(55 * time.Second)
+			at := w.log.head()
+			first := true
+			w.log.when(func(_ uint64, _ []events.Message, append func() error) error {
+				if first {
+					first = false
+					w.beat(which)
+				}
+				return append()
+			})
+			w.run(10 * time.Second)
+			w.log.when(nil)
+			if which == "b" {
+				w.expect("b was heard", at, "session.lost a", "queue.item_returned t1")
+			} else {
+				w.expect("a was heard", at, "session.lost a", "session.recovered a", "session.lost b", "queue.item_returned t2")
+			}
+			w.audited()
+		})
+	}
+}
+
+// running runs the leases until the test ends, with no timer: only a poke makes them look.
+func (w *leaseWorld) running() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() { w.l.Run(ctx) })
+	return func() { cancel(); done.Wait() }
+}
+
+// What a session held that ended comes back at once: no time passes, and nobody waits for the next look.
+func TestItemsOfTheEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		end    step
+		reason string
+	}{
+		"killed":           {kill("a"), "stopped"},
+		"failed":           {step{"admin", "session:kill", `{"sessionId":"{a}","failed":true}`}, "failed"},
+		"deleted":          {step{"admin", "session:delete", `{"sessionId":"{a}"}`}, "deleted"},
+		"marked elsewhere": {lose("a"), "lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newLeaseWorld(t, named, puller("a"), pushTo("t1"), starts("a"))
+				defer w.h.Close()
+				defer w.running()()
+				synctest.Wait()
+				at := w.log.head()
+				begun := time.Now()
+				w.take(c.end)
+				synctest.Wait()
+				if happened := w.happened(at); len(happened) != 2 || happened[1] != "queue.item_returned t1" || time.Since(begun) != 0 {
+					t.Fatalf("%q after %s", happened, time.Since(begun))
+				}
+				if d := dataOf(t, w.log.messages[at+1]).(*events.QueueItemReturned); d.Reason != c.reason {
+					t.Errorf("because its session is %s", d.Reason)
+				}
+			})
+		})
+	}
+}
+
+// A crash between an end and what follows from it: who opens the log next brings it about.
+func TestCrashBetweenAnEndAndItsConsequence(t *testing.T) {
+	for name, end := range map[string]step{"killed": kill("a"), "lost": lose("a"), "deleted": {"admin", "session:delete", `{"sessionId":"{a}"}`}} {
+		t.Run(name, func(t *testing.T) {
+			w := newLeaseWorld(t, named, puller("a"), pushTo("t1"), starts("a"), end)
+			w.restart()
+			at := w.log.head()
+			w.l.look(t.Context())
+			at = w.expect("after the restart", at, "queue.item_returned t1")
+			w.l.look(t.Context())
+			w.restart()
+			w.l.look(t.Context())
+			w.expect("and once only", at)
+			w.audited()
+		})
+	}
+}
+
+// The time of a session that has one is over by the wall clock, whether it is heard or not.
+func TestTimeouts(t *testing.T) {
+	w := newLeaseWorld(t, step{"admin>a", "session:spawn", `{"project":"{p}","strategy":"queue","taskIds":["{t1}"],"timeout":60000}`}, starts("a"))
+	w.l.look(t.Context())
+	at := w.log.head()
+	for range 6 {
+		w.beat("a")
+		w.run(9 * time.Second)
+	}
+	at = w.expect("in time", at)
+	w.beat("a")
+	w.run(15 * time.Second)
+	at = w.expect("out of time", at, "session.timed_out a", "queue.item_returned t1")
+	w.run(time.Minute)
+	w.expect("once", at)
+	w.audited()
+}
+
+// A laptop that sleeps stops the monotonic clock and not the wall's: nobody is lost when it wakes.
+func TestSleepOfTheMachine(t *testing.T) {
+	w := newLeaseWorld(t, push("t1"), start)
+	w.l.look(t.Context())
+	w.beat(all...)
+	w.run(30 * time.Second)
+	at := w.log.head()
+	w.pass(8 * time.Hour)
+	w.l.look(t.Context())
+	w.run(20 * time.Second)
+	at = w.expect("after eight hours of sleep", at)
+	w.run(20 * time.Second)
+	if happened := w.happened(at); len(happened) != 6 {
+		t.Errorf("and a lease later: %q", happened)
+	}
+	w.audited()
+}
+
+// A process that stood still for minutes heard nobody meanwhile: all leases begin anew, wherever in its work it stood.
+func TestPauseOfTheProcess(t *testing.T) {
+	for name, pause := range map[string]func(w *leaseWorld){
+		"between two looks": func(w *leaseWorld) {
+			w.jump(5 * time.Minute)
+			w.l.look(w.t.Context())
+		},
+		"within a look": func(w *leaseWorld) {
+			readings := 0
+			w.onClock = func() {
+				if readings++; readings == 2 {
+					w.jump(5 * time.Minute)
+				}
+			}
+			w.run(5 * time.Second)
+			w.onClock = nil
+			w.run(5 * time.Second)
+		},
+		"while something is written": func(w *leaseWorld) {
+			w.take(kill("e2"))
+			w.log.when(func(_ uint64, _ []events.Message, append func() error) error {
+				w.log.when(nil)
+				w.jump(5 * time.Minute)
+				return append()
+			})
+			w.run(10 * time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newLeaseWorld(t, named, puller("e2"), pushTo("t2"), starts("e2"), push("t1"), start)
+			w.l.look(t.Context())
+			w.beat(append(all, "e2")...)
+			w.run(30 * time.Second)
+			pause(w)
+			at := w.log.head()
+			w.run(40 * time.Second)
+			w.h.View(func(s *projections.State) {
+				for _, name := range all {
+					if gone := s.Gone(w.ids[name]); gone != "" {
+						t.Errorf("%s is %s", name, gone)
+					}
+				}
+				if s.Holds(s.Session(w.ids["k"])) == nil {
+					t.Error("what was being worked on was given back")
+				}
+			})
+			w.beat(all...)
+			w.run(55 * time.Second)
+			for _, what := range w.happened(at) {
+				if strings.HasPrefix(what, "session.lost") && what != "session.lost e2" {
+					t.Errorf("heard after the pause, and yet: %s", what)
+				}
+			}
+			w.run(10 * time.Second)
+			if happened := strings.Join(w.happened(at), ", "); !strings.Contains(happened, "session.lost k") {
+				t.Errorf("silent after the pause: %s", happened)
+			}
+			w.audited()
+		})
+	}
+}
+
+// Silence is measured by the monotonic clock: a wall clock that is set back saves nobody.
+func TestClockSetBack(t *testing.T) {
+	w := newLeaseWorld(t, push("t1"), start)
+	w.l.look(t.Context())
+	w.beat("k")
+	w.run(30 * time.Second)
+	at := w.log.head()
+	w.pass(-time.Hour)
+	w.run(40 * time.Second)
+	w.expect("an hour back", at, "session.lost k", "queue.item_returned t1")
+	w.audited()
+}
+
+// Who starts anew knows nobody's silence: every lease begins then.
+func TestFreshLeasesAfterARestart(t *testing.T) {
+	w := newLeaseWorld(t, push("t1"), start)
+	w.l.look(t.Context())
+	w.beat("k", "w")
+	w.run(55 * time.Second)
+	at := w.log.head()
+	w.restart()
+	w.l.look(t.Context())
+	w.run(30 * time.Second)
+	at = w.expect("after the restart", at)
+	w.beat("k")
+	w.run(70 * time.Second)
+	at = w.expect("a heartbeat, and silence", at, "session.lost k", "queue.item_returned t1")
+	w.restart()
+	w.beat("k")
+	at = w.expect("heard after another restart", at, "session.recovered k")
+	w.run(14 * time.Minute) // in the same quiet lease for w
+	w.expect("and silent", at, "session.lost k")
+}
+
+// Who said that it is done is let go, unless it holds an item.
+func TestTheCompletedAreNotLost(t *testing.T) {
+	done := func(name string) step { return step{name, "session:complete", `{}`} }
+	w := newLeaseWorld(t, push("t1"), start, done("k"), done("w"))
+	w.l.look(t.Context())
+	w.beat("k", "w")
+	at := w.log.head()
+	w.run(5 * time.Minute)
+	w.expect("silent", at, "session.lost k", "queue.item_returned t1")
+}
+
+// While the log takes no writes nothing is done, and nobody is lost for it; afterwards what is due is done.
+func TestLeasesInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLeaseWorld(t, named, puller("a"), puller("b"), pushTo("t1"), pushTo("t2"), starts("a"), starts("b"), kill("a"))
+		defer w.h.Close()
+		at := w.log.head()
+		w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrFull })
+		w.log.whenSynced(func() error { return events.ErrFull })
+		w.beat("b")
+		w.l.look(t.Context()) // finds out
+		appends := len(w.log.appended())
+		w.run(10 * time.Minute)
+		if n := len(w.log.appended()) - appends; n != 0 {
+			t.Errorf("%d appends were tried in doubt", n)
+		}
+		w.log.when(nil)
+		w.log.whenSynced(nil)
+		time.Sleep(doubtEvery + time.Millisecond) // of the bubble's clock
+		synctest.Wait()
+		w.l.look(t.Context())
+		at = w.expect("there is room again", at, "queue.item_returned t1")
+		w.run(70 * time.Second)
+		w.expect("and a lease later", at, "session.lost b", "queue.item_returned t2")
+		w.audited()
+	})
+}
+
+// A damaged log stays as it is.
+func TestLeasesOfADamagedLog(t *testing.T) {
+	w := newLeaseWorld(t, push("t1"), start, kill("k"))
+	w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrReadOnly })
+	if _, err := w.note("n"); !errors.Is(err, events.ErrReadOnly) {
+		t.Fatal(err)
+	}
+	w.log.when(nil)
+	at, appends := w.log.head(), len(w.log.appended())
+	w.run(time.Hour)
+	w.expect("read-only", at)
+	if n := len(w.log.appended()) - appends; n != 0 {
+		t.Errorf("%d appends were tried", n)
+	}
+}
+
+// An unknown outcome does not make anything happen twice, nor does a second server that finds the same due.
+func TestLossesHappenOnce(t *testing.T) {
+	w := newLeaseWorld(t, push("t1"), start)
+	w.l.look(t.Context())
+	w.beat("k")
+	first := true
+	w.log.when(func(_ uint64, _ []events.Message, append func() error) error {
+		err := append()
+		if first {
+			first = false
+			return events.ErrUnknown
+		}
+		return err
+	})
+	at := w.log.head()
+	w.run(70 * time.Second)
+	at = w.expect("with an unknown outcome", at, "session.lost k", "queue.item_returned t1")
+	w.log.when(nil)
+
+	second := open(t, Config{Log: w.log, Now: w.now, Shared: true})
+	other := w.leases(second)
+	ours := w.l
+	w.beat("w")
+	if err := other.Heartbeat(t.Context(), w.ids["w"]); err != nil {
+		t.Fatal(err)
+	}
+	for range 14 {
+		w.jump(5 * time.Second)
+		ours.look(t.Context())
+		w.jump(time.Millisecond) // so that both do not say the same
+		other.look(t.Context())
+	}
+	w.expect("by two servers", at, "session.lost w")
+	w.audited()
+}
+
+func TestNewLeases(t *testing.T) {
+	w := newWorld(t)
+	elapsed := func() time.Duration { return 0 }
+	for _, config := range []LeasesConfig{{}, {Handler: w.h}, {Handler: w.h, Elapsed: elapsed}, {Elapsed: elapsed, After: time.After}} {
+		if _, err := NewLeases(config); err == nil {
+			t.Errorf("made of %+v", config)
+		}
+	}
+	for _, c := range []struct{ lease, quiet, wantLease, wantQuiet, every time.Duration }{
+		{0, 0, DefaultLease, QuietLease, 5 * time.Second},
+		{time.Hour, 0, time.Hour, time.Hour, 5 * time.Second},
+		{6 * time.Second, time.Minute, 6 * time.Second, time.Minute, time.Second},
+		{time.Millisecond, 0, time.Millisecond, QuietLease, 20 * time.Millisecond},
+	} {
+		l, err := NewLeases(LeasesConfig{Handler: w.h, Elapsed: elapsed, After: time.After, Lease: c.lease, Quiet: c.quiet})
+		if err != nil || l.Lease() != c.wantLease || l.config.Quiet != c.wantQuiet || l.every != c.every {
+			t.Errorf("%+v: %s, %s, every %s, %v", c, l.Lease(), l.config.Quiet, l.every, err)
+		}
+	}
+}
+
+// The loop with its timer, in the time of a bubble: a lease of a second, and many sessions that are heard at once.
+func TestLeasesRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		begun := time.Now()
+		l, err := NewLeases(LeasesConfig{Handler: w.h, Elapsed: func() time.Duration { return time.Since(begun) }, After: time.After, Lease: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { l.Run(ctx) })
+		var beating sync.WaitGroup
+		for _, name := range all {
+			id := w.ids[name]
+			beating.Go(func() {
+				for range 30 {
+					if err := l.Heartbeat(ctx, id); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(500 * time.Millisecond) // of the bubble's clock
+				}
+			})
+		}
+		at := w.log.head()
+		beating.Wait()
+		if w.log.head() != at {
+			t.Errorf("%d events while all were heard", w.log.head()-at)
+		}
+		time.Sleep(time.Second) // of the bubble's clock
+		synctest.Wait()
+		if n := w.log.head() - at; n != uint64(len(all)) {
+			t.Errorf("%d of %d were lost", n, len(all))
+		}
+		cancel()
+		running.Wait()
+	})
+}
