@@ -168,6 +168,18 @@ func (d *Denials) Record(ctx context.Context, by Actor, command, project string,
 	}
 }
 
+// RecordKept records a command that had waited and that no Handler was asked to decide, and returns when it is stored.
+func (d *Denials) RecordKept(ctx context.Context, r Request, refusal *Refusal) error {
+	stored := make(chan error, 1)
+	d.record(denialOf(r, refusal, 0), func(err error) { stored <- err })
+	select {
+	case err := <-stored:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // List gives the records that a reader wants, newest last. The values are copies.
 func (d *Denials) List(wanted func(*Denial) bool) []Denial {
 	d.mu.Lock()

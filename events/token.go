@@ -23,7 +23,7 @@ type TokenCreated struct {
 type TokenRevoked struct {
 	Name       string `json:"name,omitempty" doc:"the named token"`
 	SessionID  string `json:"sessionId,omitempty" doc:"or the session whose secret it is"`
-	Generation int    `json:"generation" doc:"which of its secrets is good from now on; of a named token only once it is created again"`
+	Generation int    `json:"generation" doc:"of a session: which of its secrets is good from now on; of a named token: which was"`
 }
 
 // EventType implements Data.

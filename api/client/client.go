@@ -24,6 +24,7 @@ const (
 	HeaderSequence   = "Maestro-Sequence"
 	HeaderRetried    = "Maestro-Retried"
 	HeaderVersion    = "Maestro-Client"
+	HeaderAnswers    = "Maestro-Answers"
 )
 
 // maxAnswer bounds what is read of an answer that is not a stream.
@@ -35,6 +36,7 @@ type Client struct {
 	token   string
 	version string
 	http    *http.Client
+	answers func(questions []string)
 }
 
 // Option changes how a Client is made.
@@ -47,6 +49,10 @@ func WithVersion(version string) Option { return func(c *Client) { c.version = v
 func WithTransport(transport http.RoundTripper) Option {
 	return func(c *Client) { c.http.Transport = transport }
 }
+
+// WithAnswers calls told whenever an answer of the server says that questions of the calling session have answers which it
+// was not yet shown. It may be called from several goroutines.
+func WithAnswers(told func(questions []string)) Option { return func(c *Client) { c.answers = told } }
 
 // New makes a Client for the server at baseURL ("http://127.0.0.1:3000"). token may be empty.
 func New(baseURL, token string, opts ...Option) *Client {
@@ -81,6 +87,22 @@ type Options struct {
 	TraceParent string
 	// OccurredAt is when it was said, if it waited; else zero.
 	OccurredAt time.Time
+	// DryRun asks what would happen, and nothing does.
+	DryRun bool
+	// Wait, of queue:start, waits so long for an item; the server bounds it.
+	Wait time.Duration
+}
+
+// query gives what the options say in the address.
+func (o Options) query() url.Values {
+	query := url.Values{}
+	if o.DryRun {
+		query.Set("dryRun", "true")
+	}
+	if o.Wait > 0 {
+		query.Set("wait", o.Wait.String())
+	}
+	return query
 }
 
 // Answer is what a command came to.
@@ -132,7 +154,7 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 			return Answer{}, fmt.Errorf("the body of %s: %w", commandID, err)
 		}
 	}
-	req, err := c.request(ctx, http.MethodPost, "/api/commands/"+url.PathEscape(commandID), nil, bytes.NewReader(text))
+	req, err := c.request(ctx, http.MethodPost, "/api/commands/"+url.PathEscape(commandID), o.query(), bytes.NewReader(text))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -221,6 +243,9 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 func (c *Client) send(req *http.Request) (*http.Response, error) {
 	resp, err := c.http.Do(req)
 	if err == nil {
+		if ids := resp.Header.Get(HeaderAnswers); ids != "" && c.answers != nil {
+			c.answers(strings.Split(ids, ","))
+		}
 		return resp, nil
 	}
 	if ctxErr := req.Context().Err(); ctxErr != nil {

@@ -19,7 +19,7 @@ import (
 
 func (a *app) auditCommand() *cobra.Command {
 	return group("audit", "The log: what was said and decided, and whether it is what it was",
-		a.auditHead(), a.auditExport(), a.auditVerify(), a.auditReplay())
+		a.auditHead(), a.auditExport(), a.auditVerify(), a.auditReplay(), a.auditDenials(), a.auditCan())
 }
 
 func (a *app) auditHead() *cobra.Command {
@@ -100,12 +100,19 @@ func (a *app) wroteFile(file string, size int64) {
 
 func (a *app) auditVerify() *cobra.Command {
 	var witness string
+	var byOracle bool
 	cmd := &cobra.Command{
 		Use: "verify [FILE]", Short: "Check the chain, and decide every event again: of the server's log, or of an export", Args: takes("[FILE]"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			from, err := parseHead(witness)
 			if err != nil {
 				return err
+			}
+			if byOracle {
+				if witness != "" {
+					return usage("--oracle judges by the documents alone and takes no --from-head")
+				}
+				return a.judge(ctx, at(args, 0))
 			}
 			var verdict commands.Verdict
 			if file := at(args, 0); file != "" {
@@ -119,6 +126,7 @@ func (a *app) auditVerify() *cobra.Command {
 			return a.showVerdict(verdict)
 		}),
 	}
+	cmd.Flags().BoolVar(&byOracle, "oracle", false, "judge by the documents alone, with code that shares nothing with what decides")
 	cmd.Flags().StringVar(&witness, "from-head", "", "SEQUENCE:HASH, a head that was kept elsewhere: the log must pass through it")
 	return cmd
 }

@@ -150,7 +150,11 @@ func (a *app) send(ctx context.Context, id string, body any, key string) (client
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return c.Do(ctx, id, body, client.Options{Key: key})
+	answer, err := c.Do(ctx, id, body, client.Options{Key: key, DryRun: a.dryRun})
+	if err == nil && a.dryRun {
+		return answer, a.wouldHappen(answer)
+	}
+	return answer, err
 }
 
 // isSession reports whether this process is a session's.

@@ -32,6 +32,10 @@ func (a *app) tell(ctx context.Context, id string, body any, key string, wrote f
 	if key == "" {
 		key = uuid.NewString() // the same now and later: an answer that is lost does not do it twice
 	}
+	if a.dryRun {
+		_, err := a.send(ctx, id, body, key)
+		return err
+	}
 	answer, err := a.sendBehind(ctx, id, body, key)
 	if err == nil {
 		wrote(answer)
@@ -47,7 +51,9 @@ func (a *app) tell(ctx context.Context, id string, body any, key string, wrote f
 	if err := worthKeeping(id, text, key); err != nil {
 		return err
 	}
-	waiting, failed := a.keep(ctx, outbox.Entry{Command: id, Body: text, Key: key, OccurredAt: said})
+	entry := outbox.Entry{Command: id, Body: text, Key: key, OccurredAt: said}
+	entry.Proof = entry.Prove(a.getenv("MAESTRO_TOKEN"))
+	waiting, failed := a.keep(ctx, entry)
 	if failed != nil {
 		return notKept(err, failed)
 	}

@@ -76,7 +76,7 @@ func (a *app) projectCreate() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&body.Description, "description", "", "what it is for")
 	cmd.Flags().StringVar(&body.WorkingDir, "working-dir", "", "where its code lies")
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	quietFlag(cmd, &quiet)
 	return cmd
 }
@@ -102,7 +102,7 @@ func (a *app) projectUpdate() *cobra.Command {
 	cmd.Flags().StringVar(&name, "name", "", "new name")
 	cmd.Flags().StringVar(&description, "description", "", "new description")
 	cmd.Flags().StringVar(&workingDir, "working-dir", "", "new working directory")
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -119,6 +119,6 @@ func (a *app) projectDelete() *cobra.Command {
 			return nil
 		}),
 	}
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }

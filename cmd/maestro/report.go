@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,21 +38,25 @@ func (a *app) reportCommand() *cobra.Command {
 	for _, kind := range reportKinds() {
 		var key string
 		var tasks []string
+		var asking asking
 		verb := &cobra.Command{
 			Use: kind.name + " " + kind.argument, Short: kind.short, Args: takes(kind.argument),
 			RunE: running(func(ctx context.Context, args []string) error {
-				return a.report(ctx, "report:"+kind.name, kind, args[0], ids(tasks), key)
+				return a.report(ctx, "report:"+kind.name, kind, args[0], ids(tasks), key, asking)
 			}),
 		}
 		verb.Flags().StringSliceVar(&tasks, "task", nil, "ids of the tasks that it is about, with commas; else the session as a whole")
-		keyFlag(verb, &key)
+		a.keyFlag(verb, &key)
+		if kind.name == string(events.ReportNeedsInput) {
+			asking.add(verb)
+		}
 		cmd.AddCommand(verb)
 	}
 	return cmd
 }
 
 // report sends a report, in one call, or keeps it. The session, its project and its permissions are the server's to know.
-func (a *app) report(ctx context.Context, id string, kind reportKind, message string, tasks []string, key string) error {
+func (a *app) report(ctx context.Context, id string, kind reportKind, message string, tasks []string, key string, asking asking) error {
 	if message == "-" {
 		text, err := io.ReadAll(io.LimitReader(a.stdin, 1<<20))
 		if err != nil {
@@ -58,9 +64,53 @@ func (a *app) report(ctx context.Context, id string, kind reportKind, message st
 		}
 		message = strings.TrimRight(string(text), "\n")
 	}
-	return a.tell(ctx, id, &commands.Report{Message: message, TaskIDs: tasks}, key, func(answer client.Answer) {
-		a.reported(answer, kind, tasks)
-	})
+	body := &commands.Report{Message: message, TaskIDs: tasks, Options: asking.options}
+	if asking.wait {
+		return a.askAndWait(ctx, id, body, key, asking.timeout)
+	}
+	return a.tell(ctx, id, body, key, func(answer client.Answer) { a.reported(answer, kind, tasks) })
+}
+
+// asking are the flags of a question.
+type asking struct {
+	options []string
+	wait    bool
+	timeout time.Duration
+}
+
+func (o *asking) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&o.options, "option", nil, "an answer to choose from; may be repeated")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait for the answer, and print it")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "with --wait: how long, such as 10m; for ever if absent")
+}
+
+// askAndWait asks and prints the answer. A question that nobody hears is not kept: its answer is waited for.
+func (a *app) askAndWait(ctx context.Context, id string, body *commands.Report, key string, timeout time.Duration) error {
+	answer, err := a.send(ctx, id, body, key)
+	if err != nil {
+		return err
+	}
+	data, err := dataOf(answer)
+	if err != nil {
+		return err
+	}
+	reported, ok := data.(*events.SessionReported)
+	if !ok || reported.InputID == "" {
+		return &failure{
+			status: http.StatusConflict, code: "CONFLICT", message: "The question came after the session's end, so there will be no answer",
+			next: "see `maestro session info`",
+		}
+	}
+	c, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	question, err := a.awaitAnswer(ctx, c, reported.InputID, timeout)
+	if err != nil {
+		return err
+	}
+	return a.received(ctx, c, question)
 }
 
 func (a *app) reported(answer client.Answer, kind reportKind, tasks []string) {
@@ -74,6 +124,8 @@ func (a *app) reported(answer client.Answer, kind reportKind, tasks []string) {
 	if data, err := dataOf(answer); err == nil {
 		if reported, ok := data.(*events.SessionReported); ok && reported.Late {
 			on = ", late: the session had ended, so no status moves"
+		} else if ok && reported.InputID != "" {
+			on += "; the question is " + reported.InputID + ", and its answer comes with a later command"
 		}
 	}
 	a.wrote(answer, "", "Reported %s%s", kind.name, on)

@@ -20,6 +20,10 @@ type app struct {
 	// json is --json; format is -o, of commands that list.
 	json   bool
 	format string
+	// dryRun is --dry-run of a write.
+	dryRun bool
+	// answers are the session's questions whose answers it was not yet shown, as the server said last.
+	answers []string
 	// broken is the first error of a write to stdout.
 	broken error
 	// delivered says that this run has seen to the outbox, and held what the server said when it could not take what waits.
@@ -47,6 +51,10 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	case err != nil:
 		err = usage("%s", err) // cobra's own words are about the arguments
 	}
+	if errors.Is(err, errDone) {
+		err = nil
+	}
+	a.showAnswers(ctx)
 	if err == nil {
 		err = a.broken
 	}
@@ -55,6 +63,9 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	}
 	return exitCode(err)
 }
+
+// errDone ends a command that has answered already.
+var errDone = errors.New("done")
 
 // ranError marks what a command's function failed with, as opposed to what cobra says of the arguments.
 type ranError struct{ err error }
@@ -122,7 +133,8 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		a.serveCommand(), a.projectCommand(), a.taskCommand(), a.sessionCommand(), a.reportCommand(), a.statusCommand(),
+		a.serveCommand(), a.projectCommand(), a.taskCommand(), a.sessionCommand(), a.reportCommand(), a.queueCommand(),
+		a.inboxCommand(), a.inputCommand(), a.sinceCommand(), a.whyCommand(), a.tokenCommand(), a.statusCommand(),
 		a.whoamiCommand(), a.commandsCommand(), a.trackFileCommand(), a.auditCommand(), a.backupCommand(), a.restoreCommand(),
 		a.demoCommand(), a.benchCommand(), a.versionCommand(),
 	)

@@ -157,6 +157,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	kept := &delivery{home: lock.Home, handler: handler, denials: denials, key: secrets.ServerKey, logger: logger}
+	defer beside(ctx, kept.run)()
 	address := addressOf(listener.Addr())
 	if err := lock.Announce(home.Server{Address: address, PID: os.Getpid()}); err != nil {
 		return errors.Join(err, listener.Close())
@@ -202,13 +204,18 @@ func keepLeases(ctx context.Context, handler *commands.Handler, lease time.Durat
 	if err != nil {
 		return nil, nil, err
 	}
+	return leases, beside(ctx, leases.Run), nil
+}
+
+// beside runs something beside the server; stop ends it and waits for it.
+func beside(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		leases.Run(ctx)
+		run(ctx)
 	}()
-	return leases, func() { cancel(); <-done }, nil
+	return func() { cancel(); <-done }
 }
 
 // serveUntil answers requests until ctx ends, and then finishes those in hand.

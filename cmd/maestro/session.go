@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -104,6 +105,13 @@ func (a *app) showSession(x projections.SessionView) {
 	a.field("Role", string(x.Role)+", strategy "+string(x.Strategy))
 	a.field("Project", x.ProjectID)
 	a.field("Tasks", strings.Join(x.TaskIDs, ", "))
+	a.field("Queue", x.Queue+prefixed(", in hand: ", x.Item))
+	if x.LostAt != nil {
+		a.field("Lost", "since "+instant(*x.LostAt))
+	}
+	if x.Deadline != nil {
+		a.field("Deadline", instant(*x.Deadline))
+	}
 	a.field("Agent", strings.TrimSpace(x.Agent+" "+x.Model))
 	a.field("Skills", strings.Join(x.Skills, ", "))
 	a.field("Spawned by", x.SpawnedBy)
@@ -122,6 +130,7 @@ func (a *app) sessionSpawn() *cobra.Command {
 	var key string
 	var tasks, allowed, skills []string
 	var quiet bool
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "spawn", Short: "Order a session for tasks, and print the environment that its agent needs", Args: takes(),
 		Long: `Order a session: its tasks move to in_progress, its permissions are frozen, and it gets a secret of its own.
@@ -133,7 +142,7 @@ What is printed can be given to a shell: eval "$(maestro session spawn --task-id
 		if body.Project, err = a.project(ctx, body.Project); err != nil {
 			return err
 		}
-		body.TaskIDs, body.Skills = ids(tasks), ids(skills)
+		body.TaskIDs, body.Skills, body.Timeout = ids(tasks), ids(skills), timeout.Milliseconds()
 		if cmd.Flags().Changed("allowed-commands") {
 			list := ids(allowed)
 			if len(list) == 0 {
@@ -158,11 +167,13 @@ What is printed can be given to a shell: eval "$(maestro session spawn --task-id
 	f.StringVar(&body.Agent, "agent", "", "claude (default), codex, gemini or a configured one")
 	f.StringSliceVar(&skills, "skills", nil, "skills to load, with commas")
 	f.BoolVar(&body.Strict, "strict", false, "refuse while dependencies of its tasks are not completed")
+	f.StringVar(&body.Queue, "queue", "", "strategy queue: a queue of the project that it pulls from; else its own, with its tasks")
+	f.DurationVar(&timeout, "timeout", 0, "end it as failed after so long, such as 30m")
 	complete(cmd, "role", "worker", "orchestrator")
 	complete(cmd, "strategy", "simple", "queue", "tree", "default", "intelligent-batching", "dag")
 	complete(cmd, "model", "sonnet", "opus", "haiku")
 	complete(cmd, "agent", "claude", "codex", "gemini")
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	quietFlag(cmd, &quiet)
 	return cmd
 }
@@ -276,7 +287,7 @@ func (a *app) sessionRegister() *cobra.Command {
 	f.StringVar((*string)(&body.Strategy), "strategy", "", "of a new one")
 	f.StringSliceVar(&tasks, "task-ids", nil, "of a new one: its tasks, with commas")
 	f.StringSliceVar(&allowed, "allowed-commands", nil, "of a new one: exactly these commands and the core ones")
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	quietFlag(cmd, &quiet)
 	return cmd
 }
@@ -303,7 +314,7 @@ func (a *app) sessionComplete() *cobra.Command {
 			})
 		}),
 	}
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -324,7 +335,7 @@ func (a *app) sessionKill() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&body.Reason, "reason", "", "why")
 	cmd.Flags().BoolVar(&body.Failed, "failed", false, "it ends as failed, not as stopped")
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -354,7 +365,7 @@ func (a *app) sessionNote() *cobra.Command {
 	cmd.Flags().StringVar(&body.Type, "type", "", "kind of entry, such as milestone; progress if absent")
 	cmd.Flags().StringVar(&body.TaskID, "task", "", "the task that it is about")
 	cmd.Flags().StringVar(&data, "data", "", "a JSON object, free")
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -388,7 +399,7 @@ func (a *app) sessionUpdate() *cobra.Command {
 	f.StringSliceVar(&tasks, "task-ids", nil, "its tasks from now on, with commas")
 	f.StringToStringVar(&env, "env", nil, "NAME=VALUE, merged into its environment")
 	complete(cmd, "status", "idle", "working")
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -405,7 +416,7 @@ func (a *app) sessionDelete() *cobra.Command {
 			return nil
 		}),
 	}
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -422,7 +433,7 @@ func (a *app) sessionLink() *cobra.Command {
 			return nil
 		}),
 	}
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -439,6 +450,6 @@ func (a *app) sessionUnlink() *cobra.Command {
 			return nil
 		}),
 	}
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }

@@ -233,7 +233,7 @@ func (a *app) taskCreate() *cobra.Command {
 	cmd.Flags().StringVar(&parent, "parent", "", "the task above it; null: a root task")
 	cmd.Flags().StringVar(&prompt, "prompt", "", "what to tell the agent first")
 	f.flags(cmd)
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	quietFlag(cmd, &quiet)
 	return cmd
 }
@@ -272,7 +272,7 @@ func (a *app) taskUpdate() *cobra.Command {
 	cmd.Flags().StringVar(&status, "status", "", "new status: todo, in_progress, completed, blocked, or (the user only) cancelled")
 	complete(cmd, "status", "todo", "in_progress", "completed", "cancelled", "blocked")
 	f.flags(cmd)
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -289,7 +289,7 @@ func (a *app) taskComplete() *cobra.Command {
 			return nil
 		}),
 	}
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -310,7 +310,7 @@ func (a *app) taskBlock() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why")
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -331,7 +331,7 @@ func (a *app) taskReopen() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "what is still missing; its session is told")
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -363,7 +363,7 @@ func (a *app) taskDelete() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&recursive, "recursive", false, "with everything below it")
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }
 
@@ -395,13 +395,17 @@ func (a *app) taskReport() *cobra.Command {
 	cmd := group("report", short)
 	for _, kind := range reportKinds() {
 		var key string
+		var asking asking
 		verb := &cobra.Command{
 			Use: kind.name + " TASK MESSAGE", Short: kind.short, Args: takes("TASK", "MESSAGE"),
 			RunE: running(func(ctx context.Context, args []string) error {
-				return a.report(ctx, "task:report:"+kind.name, kind, args[1], []string{args[0]}, key)
+				return a.report(ctx, "task:report:"+kind.name, kind, args[1], []string{args[0]}, key, asking)
 			}),
 		}
-		keyFlag(verb, &key)
+		a.keyFlag(verb, &key)
+		if kind.name == string(events.ReportNeedsInput) {
+			asking.add(verb)
+		}
 		cmd.AddCommand(verb)
 	}
 	return cmd

@@ -23,6 +23,6 @@ func (a *app) trackFileCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&body.TaskID, "task", "", "the task that it was for")
 	cmd.Flags().StringVar(&body.SessionID, "session", "", "the session that changed it; its own if absent")
-	keyFlag(cmd, &key)
+	a.keyFlag(cmd, &key)
 	return cmd
 }

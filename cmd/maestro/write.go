@@ -23,6 +23,26 @@ func writtenOf(answer client.Answer, id string) written {
 	return written{ID: id, Sequence: answer.Sequence, Event: answer.Event, Retried: answer.Retried}
 }
 
+// wouldHappen answers --dry-run: with the event that would be appended. Nothing else is to be said.
+func (a *app) wouldHappen(answer client.Answer) error {
+	data, err := dataOf(answer)
+	if err != nil {
+		return err
+	}
+	a.result(struct {
+		DryRun   bool            `json:"dryRun"`
+		Sequence uint64          `json:"sequence"`
+		Event    json.RawMessage `json:"event"`
+	}{true, answer.Sequence, answer.Event}, func() {
+		if data == nil {
+			a.print("Dry run: nothing to do, it is so already\n")
+			return
+		}
+		a.print("Dry run: would append %s: %s\n", data.EventType(), events.Describe(data))
+	})
+	return errDone
+}
+
 // dataOf gives the payload of the event that a command became, nil for "already so".
 func dataOf(answer client.Answer) (events.Data, error) {
 	if answer.Event == nil {
@@ -59,8 +79,9 @@ func (a *app) wrote(answer client.Answer, id, words string, args ...any) {
 	})
 }
 
-// keyFlag gives a write its --key.
-func keyFlag(cmd *cobra.Command, key *string) {
+// keyFlag gives a write its --key and its --dry-run.
+func (a *app) keyFlag(cmd *cobra.Command, key *string) {
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "say what would happen, or why it would be refused; nothing does")
 	cmd.Flags().StringVar(key, "key", "", "makes a retry recognisable: repeated with the same key, it is the same command")
 }
 

@@ -1,0 +1,30 @@
+package api
+
+import (
+	"net/http"
+
+	"maestro/commands"
+)
+
+func (s *server) heartbeatRoutes() {
+	s.mux.HandleFunc("POST /api/sessions/{id}/heartbeat", s.heartbeat)
+}
+
+// heartbeat notes that a session's supervisor says it is there; no event comes of it. From the first one on, silence counts
+// against the short lease.
+func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
+	c := callOf(r.Context())
+	id := r.PathValue("id")
+	if c.by.Kind != commands.ActorSession || c.by.Name != id {
+		s.fail(w, r, c.otherIdentity(id))
+		return
+	}
+	if s.Leases != nil {
+		if err := s.Leases.Heartbeat(r.Context(), id); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	w.Header()["Maestro-Sequence"] = []string{sequenceText(s.head())}
+	w.WriteHeader(http.StatusNoContent)
+}

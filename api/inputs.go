@@ -1,0 +1,173 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"maestro/commands"
+
+	"maestro/projections"
+)
+
+type inputFilter struct {
+	ProjectID string `query:"projectId" doc:"of this project"`
+	SessionID string `query:"sessionId" doc:"of this session"`
+	Status    string `query:"status" doc:"open, answered, delivered or void"`
+}
+
+type inputID struct {
+	ID string `path:"id" doc:"the question"`
+	// Wait is how long to wait for the answer, as seconds or a duration.
+	Wait string `query:"wait" doc:"how long to wait for the answer, such as 25s; at most 30s"`
+}
+
+type inboxFilter struct {
+	ProjectID string `query:"projectId" doc:"of this project"`
+	Kind      string `query:"kind" doc:"only this kind"`
+}
+
+func (s *server) inputRoutes() {
+	read(s, op{path: "/api/inputs", name: "input-list", summary: "The questions that the caller may see, in the order in which they were asked"}, listInputs)
+	readAfter(s, op{path: "/api/inputs/{id}", name: "input-get", summary: "A question, after its answer if that is waited for"}, s.awaitAnswer, getInput)
+	read(s, op{path: "/api/inbox", name: "inbox", summary: "All that needs a person, longest wait first"}, getInbox)
+}
+
+// mayAsk says whether the caller may see a session's questions: its own, an orchestrator those of sessions that it spawned.
+func (v view) mayAsk(x *projections.Input) error {
+	if v.call.by.Kind != commands.ActorSession {
+		return v.permit("input:list", x.ProjectID)
+	}
+	if x.SessionID == v.call.by.Name {
+		return v.permit("whoami", x.ProjectID)
+	}
+	if err := v.permit("input:list", x.ProjectID); err != nil {
+		return err
+	}
+	if v.spawned(x.SessionID) {
+		return nil
+	}
+	return &commands.Refusal{
+		Code: commands.CodeNotAllowed, Rule: "input:list", Message: "Session '" + v.call.by.Name + "' did not spawn session '" + x.SessionID + "'",
+		Why: "an orchestrator sees the questions of sessions that it spawned", Next: "leave it to the user",
+	}
+}
+
+// spawned reports whether the calling session spawned another.
+func (v view) spawned(session string) bool {
+	x := v.SessionEver(session)
+	return x != nil && x.SpawnedBy == v.call.by.Name
+}
+
+func listInputs(v view, in *inputFilter) ([]projections.InputView, error) {
+	row := "input:list"
+	if v.call.by.Kind == commands.ActorSession && in.SessionID == v.call.by.Name {
+		row = "whoami"
+	}
+	projects, err := v.projects(row, in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	now := v.server.Now().UnixMilli()
+	views := []projections.InputView{}
+	for _, p := range projects {
+		for x := range v.Inputs(p.ID) {
+			shown := v.InputView(x, now)
+			if (in.SessionID == "" || in.SessionID == x.SessionID) && (in.Status == "" || in.Status == string(shown.Status)) && v.mayAsk(x) == nil {
+				views = append(views, shown)
+			}
+		}
+	}
+	return views, nil
+}
+
+func getInput(v view, in *inputID) (projections.InputView, error) {
+	if err := v.permit("whoami", ""); err != nil {
+		return projections.InputView{}, err
+	}
+	x := v.Input(in.ID)
+	if x == nil {
+		return projections.InputView{}, notFound("Question", in.ID)
+	}
+	return v.InputView(x, v.server.Now().UnixMilli()), v.mayAsk(x)
+}
+
+// awaitAnswer waits until a question is no longer open.
+func (s *server) awaitAnswer(ctx context.Context, c *call, in *inputID) error {
+	wait, err := waitOf(in.Wait)
+	if err != nil || wait == 0 {
+		return err
+	}
+	var session string
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Input(in.ID); x != nil && (view{state, s, c}).mayAsk(x) == nil {
+			session = x.SessionID
+		}
+	})
+	if session == "" {
+		return nil
+	}
+	return s.await(ctx, c, wait, func(state *projections.State) bool {
+		return state.InputStatus(state.Input(in.ID)) != projections.InputOpen
+	}, commands.Key{Kind: projections.KindInput, ID: in.ID}, commands.Key{Kind: projections.KindSession, ID: session})
+}
+
+// waitOf reads how long a caller wants to wait.
+func waitOf(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	wait, err := time.ParseDuration(text)
+	if err != nil || wait < 0 {
+		return 0, routeInvalid("", "wait must be a duration such as 25s, not '"+printable(text)+"'")
+	}
+	return min(wait, waitLongest), nil
+}
+
+func getInbox(v view, in *inboxFilter) ([]projections.InboxItem, error) {
+	projects, err := v.projects("inbox", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	var concerns func(string) bool
+	if v.call.by.Kind == commands.ActorSession {
+		concerns = v.spawned
+	}
+	now := v.server.Now().UnixMilli()
+	items := []projections.InboxItem{}
+	for _, p := range projects {
+		items = append(items, v.Inbox(p.ID, concerns)...)
+	}
+	items = append(items, v.refusedKept(projects, concerns)...)
+	return sortedInbox(items, in.Kind, now), nil
+}
+
+// refusedKept gives the commands that had waited in an outbox and were refused.
+func (v view) refusedKept(projects []*projections.Project, concerns func(string) bool) []projections.InboxItem {
+	if v.server.Denials == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, p := range projects {
+		seen[p.ID] = true
+	}
+	var items []projections.InboxItem
+	for _, d := range v.server.Denials.List(func(d *commands.Denial) bool { return d.Kept }) {
+		project, session, ok := projections.SessionOfSource(d.Actor)
+		x := v.Session(session)
+		if !ok || !seen[project] || x == nil || concerns != nil && !concerns(session) {
+			continue
+		}
+		items = append(items, projections.InboxItem{
+			Kind: projections.InboxRefused, ProjectID: project, SessionID: session, What: x.Name, Since: d.First,
+			Message: d.Command + " " + quoted(d.Text) + " was kept and then refused: " + d.Message, Next: "maestro audit denials --actor " + session,
+		})
+	}
+	return items
+}
+
+func quoted(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "“" + text + "”"
+}

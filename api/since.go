@@ -1,0 +1,253 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+type sinceQuery struct {
+	From      string `query:"from" doc:"a sequence, or an RFC 3339 time; the beginning if absent"`
+	ProjectID string `query:"projectId" doc:"only this project"`
+}
+
+// sinceBody tells what changed, by what needs a person.
+type sinceBody struct {
+	From   uint64 `json:"from"`
+	To     uint64 `json:"to"`
+	Events int    `json:"events"`
+	// Inbox is all that needs a person; New of it came up since.
+	Inbox []projections.InboxItem `json:"inbox"`
+	New   int                     `json:"new"`
+	// Tasks, Sessions and Queues are those that something happened to, what happened last first.
+	Tasks    []sinceThing `json:"tasks"`
+	Sessions []sinceThing `json:"sessions"`
+	Queues   []sinceThing `json:"queues"`
+	// Refused counts the refusals that were recorded since.
+	Refused int `json:"refused"`
+}
+
+// sinceThing is something that events happened to.
+type sinceThing struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Was and Is are where a task or a session stood and stands, Says what is said of a task.
+	Was  string `json:"was,omitempty"`
+	Is   string `json:"is,omitempty"`
+	Says string `json:"says,omitempty"`
+	// Events counts what happened to it, Last is the newest in words.
+	Events   int    `json:"events"`
+	Last     string `json:"last"`
+	Sequence uint64 `json:"sequence"`
+	At       int64  `json:"at"`
+}
+
+func (s *server) sinceRoutes() {
+	o := op{path: "/api/since", name: "since", summary: "What changed since a sequence or a time, by what needs a person"}
+	o.method = http.MethodGet
+	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *sinceQuery) (*answer[sinceBody], error) {
+		c := callOf(ctx)
+		body, err := s.since(ctx, c, in)
+		if err != nil {
+			return nil, s.problemAt(c, err)
+		}
+		return &answer[sinceBody]{ContentType: s.jsonType[0], Sequence: body.To, Body: body}, nil
+	})
+}
+
+// changed gathers what the events of a stretch of the log happened to.
+type changed struct {
+	seen                    map[string]bool
+	events                  int
+	tasks, sessions, queues map[string]*sinceThing
+	from                    int64 // the time of the first event
+}
+
+func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (sinceBody, error) {
+	var seen map[string]bool
+	var to uint64
+	var err error
+	s.Handler.View(func(state *projections.State) {
+		to = state.Head().Sequence
+		var projects []*projections.Project
+		projects, err = view{state, s, c}.projects("since", in.ProjectID)
+		seen = map[string]bool{}
+		for _, p := range projects {
+			seen[p.ID] = true
+		}
+	})
+	if err != nil {
+		return sinceBody{}, err
+	}
+	from, err := s.sequenceSince(ctx, in.From, to)
+	if err != nil {
+		return sinceBody{}, err
+	}
+	found := &changed{seen: seen, tasks: map[string]*sinceThing{}, sessions: map[string]*sinceThing{}, queues: map[string]*sinceThing{}}
+	var decoder events.Decoder
+	if from < to {
+		err = s.Log.Read(ctx, from+1, to, func(m events.Message) error {
+			event, err := decoder.Decode(m.Body)
+			if err == nil {
+				found.add(m.Sequence, event)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return sinceBody{}, err
+	}
+	body := sinceBody{From: from, To: to, Events: found.events}
+	s.Handler.View(func(state *projections.State) {
+		v := view{state, s, c}
+		body.Inbox, err = getInbox(v, &inboxFilter{ProjectID: in.ProjectID})
+		if commands.Permit(state, commands.CurrentRules(), c.by, "inbox", in.ProjectID) != nil {
+			body.Inbox, err = []projections.InboxItem{}, nil
+		}
+		found.stand(v)
+	})
+	for _, item := range body.Inbox {
+		if found.from > 0 && item.Since >= found.from {
+			body.New++
+		}
+	}
+	if s.Denials != nil && found.from > 0 {
+		body.Refused = len(s.Denials.List(func(d *commands.Denial) bool {
+			return d.Last >= found.from && (seen[d.Project] || c.by.Access == commands.AccessAdmin)
+		}))
+	}
+	body.Tasks, body.Sessions, body.Queues = newestFirst(found.tasks), newestFirst(found.sessions), newestFirst(found.queues)
+	return body, err
+}
+
+// sequenceSince gives the sequence behind which the story begins.
+func (s *server) sequenceSince(ctx context.Context, text string, head uint64) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if sequence, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return min(sequence, head), nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return 0, routeInvalid("", "from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+printable(text)+"'")
+	}
+	// Times never go back along the log, so the place is found by halving.
+	low, high := uint64(0), head
+	for low < high {
+		middle := low + (high-low)/2 + 1
+		event, err := s.eventAt(ctx, middle)
+		if err != nil {
+			return 0, err
+		}
+		if event.Time.Before(at) {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low, nil
+}
+
+func (f *changed) add(sequence uint64, e *events.Event) {
+	if e.Project != "" && !f.seen[e.Project] {
+		return
+	}
+	f.events++
+	at := e.Time.UnixMilli()
+	if f.from == 0 {
+		f.from = at
+	}
+	note := func(things map[string]*sinceThing, id, was string) {
+		if id == "" {
+			return
+		}
+		thing := things[id]
+		if thing == nil {
+			thing = &sinceThing{ID: id, Was: was}
+			things[id] = thing
+		}
+		thing.Events++
+		thing.Last, thing.Sequence, thing.At = events.Describe(e.Data), sequence, at
+	}
+	_, session, _ := projections.SessionOfSource(e.Source)
+	note(f.sessions, session, "")
+	kind, id := e.Data.Aggregate()
+	switch d := e.Data.(type) {
+	case *events.TaskUpdated:
+		was := ""
+		if d.Status != nil {
+			was = string(d.Status.From)
+		}
+		note(f.tasks, id, was)
+		return
+	case *events.TaskStatusChanged:
+		note(f.tasks, id, string(d.From))
+		return
+	case *events.SessionReported:
+		for _, task := range d.TaskIDs {
+			note(f.tasks, task, "")
+		}
+	case *events.SessionSpawned:
+		for _, task := range d.Started {
+			note(f.tasks, task, string(events.TaskTodo))
+		}
+	case *events.QueueItemStarted:
+		note(f.tasks, d.TaskID, "")
+	case *events.QueueItemCompleted:
+		note(f.tasks, d.TaskID, "")
+	case *events.QueueItemFailed:
+		note(f.tasks, d.TaskID, "")
+	case *events.QueueItemReturned:
+		note(f.tasks, d.TaskID, "")
+	case *events.QueueItemQuarantined:
+		note(f.tasks, d.TaskID, "")
+	}
+	switch kind {
+	case events.AggregateTask:
+		note(f.tasks, id, "")
+	case events.AggregateSession:
+		if id != session {
+			note(f.sessions, id, "")
+		}
+	case events.AggregateQueue:
+		note(f.queues, id, "")
+	}
+}
+
+// stand fills in where the things stand now; what was deleted is left with its last event.
+func (f *changed) stand(v view) {
+	for id, thing := range f.tasks {
+		if t := v.Task(id); t != nil {
+			says, _ := v.SessionStatus(t)
+			thing.Name, thing.Is, thing.Says = t.Title, string(t.Status), string(says)
+		}
+	}
+	for id, thing := range f.sessions {
+		if x := v.Session(id); x != nil {
+			thing.Name, thing.Is = x.Name, string(x.Status)
+			if x.Lost() && !x.Ended() {
+				thing.Is = "lost"
+			}
+		}
+	}
+}
+
+func newestFirst(things map[string]*sinceThing) []sinceThing {
+	list := make([]sinceThing, 0, len(things))
+	for _, id := range slices.Sorted(maps.Keys(things)) {
+		list = append(list, *things[id])
+	}
+	slices.SortStableFunc(list, func(a, b sinceThing) int { return cmp.Compare(b.Sequence, a.Sequence) })
+	return list
+}

@@ -1,0 +1,158 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"maestro/commands"
+	"maestro/projections"
+)
+
+const (
+	// waitLongest is how long one call may wait for something; who wants to wait longer asks again.
+	waitLongest = 30 * time.Second
+	// headerAnswers names, to a session, its questions whose answers it was not yet shown.
+	headerAnswers = "Maestro-Answers"
+)
+
+// heard notes that a session calls, whatever it asks for, and tells it of answers that wait for it.
+func (s *server) heard(ctx context.Context, header http.Header, by commands.Actor) error {
+	if by.Kind != commands.ActorSession {
+		return nil
+	}
+	if s.Leases != nil {
+		if err := s.Leases.Heard(ctx, by.Name); err != nil {
+			return err
+		}
+	}
+	var answers []string
+	s.Handler.View(func(state *projections.State) { answers = state.Undelivered(by.Name) })
+	if len(answers) > 0 {
+		header.Set(headerAnswers, strings.Join(answers, ","))
+	}
+	return nil
+}
+
+// errRevoked ends what a caller has open when its credential is revoked.
+var errRevoked = errors.New("the credential was revoked")
+
+// good reports whether a caller's credential still is.
+func (c *call) good(state *projections.State) bool {
+	switch {
+	case c.anonymous:
+		return true
+	case c.by.Kind == commands.ActorSession:
+		x := state.Session(c.by.Name)
+		return x == nil || x.Generation == c.generation
+	case c.by.Name == commands.AdminName:
+		return true
+	}
+	token := state.Token(c.by.Name)
+	return token != nil && token.Live() && token.Generation == c.generation
+}
+
+// whileGood gives a context that ends when the caller's credential is revoked. done must be called, and waits for its end.
+func (s *server) whileGood(ctx context.Context, c *call) (good context.Context, done func()) {
+	key := commands.Key{Kind: projections.KindToken, ID: c.by.Name}
+	if c.by.Kind == commands.ActorSession {
+		key.Kind = projections.KindSession
+	}
+	good, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if s.Handler.Await(good, func(state *projections.State) bool { return !c.good(state) }, key) == nil {
+			cancel(errRevoked)
+		}
+	}()
+	return good, func() {
+		cancel(nil)
+		<-ended
+	}
+}
+
+// open serves what may stay open for long: it ends when the caller's credential is revoked.
+func (s *server) open(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		good, done := s.whileGood(r.Context(), callOf(r.Context()))
+		defer done()
+		serve(w, r.WithContext(good))
+	}
+}
+
+// await waits until a condition holds, the time is over, or the credential is revoked; only the last is an error. The caller
+// counts as heard all the while.
+func (s *server) await(ctx context.Context, c *call, wait time.Duration, holds func(*projections.State) bool, keys ...commands.Key) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	good, done := s.whileGood(ctx, c)
+	defer done()
+	for {
+		slice, end := context.WithTimeout(good, s.hearEvery())
+		err := s.Handler.Await(slice, holds, keys...)
+		end()
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(context.Cause(good), errRevoked):
+			return unauthenticated("The token was revoked", "it was revoked while this call waited", true)
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		if s.Leases != nil && c.by.Kind == commands.ActorSession {
+			if err := s.Leases.Heard(ctx, c.by.Name); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// hearEvery is how often a session that waits is noted as heard.
+func (s *server) hearEvery() time.Duration {
+	if s.Leases == nil {
+		return waitLongest
+	}
+	return s.Leases.Lease() / 3
+}
+
+// readAfter is read for a view that may be waited for.
+func readAfter[I, T any](s *server, o op, before func(ctx context.Context, c *call, in *I) error, see func(v view, in *I) (T, error)) {
+	o.method = http.MethodGet
+	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *I) (*answer[T], error) {
+		c := callOf(ctx)
+		if err := before(ctx, c, in); err != nil {
+			return nil, s.problemAt(c, err)
+		}
+		out := &answer[T]{ContentType: s.jsonType[0]}
+		var err error
+		s.Handler.View(func(state *projections.State) {
+			out.Sequence = state.Head().Sequence
+			out.Body, err = see(view{state, s, c}, in)
+		})
+		if err != nil {
+			return nil, s.problemAt(c, err)
+		}
+		return out, nil
+	})
+}
+
+// sortedInbox gives the items of a kind, longest wait first.
+func sortedInbox(items []projections.InboxItem, kind string, now int64) []projections.InboxItem {
+	kept := []projections.InboxItem{}
+	for _, item := range items {
+		if kind == "" || kind == string(item.Kind) {
+			item.Waited = max(0, now-item.Since)
+			kept = append(kept, item)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b projections.InboxItem) int { return int(a.Since - b.Since) })
+	return kept
+}

@@ -1,0 +1,228 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+type whyQuery struct {
+	ID string `path:"id" doc:"an event's id or sequence, or the id of a task, a session, a question or a queue's item as <queue>/<task>"`
+}
+
+// whyBody tells why something is as it is: for each thing that is so, the chain of causes back to a person or a deadline.
+type whyBody struct {
+	ID     string     `json:"id"`
+	Chains []whyChain `json:"chains"`
+}
+
+// whyChain leads from what is so to what began it.
+type whyChain struct {
+	// What is so.
+	What string `json:"what"`
+	// Steps are the events, the newest first.
+	Steps []whyStep `json:"steps"`
+	// Root says who or what began it.
+	Root string `json:"root"`
+}
+
+type whyStep struct {
+	Sequence uint64 `json:"sequence"`
+	ID       string `json:"id"`
+	Time     int64  `json:"time"`
+	Source   string `json:"source"`
+	Type     string `json:"type"`
+	What     string `json:"what"`
+}
+
+// longestChain bounds how far back causes are followed; orchestrators that spawn orchestrators do not go deeper.
+const longestChain = 1000
+
+// reason is a thing that is so, and the event that made it so.
+type reason struct {
+	what     string
+	sequence uint64
+}
+
+func (s *server) whyRoutes() {
+	o := op{path: "/api/why/{id...}", name: "why", summary: "Why something is as it is: the chain of causes back to a person or a deadline"}
+	o.method = http.MethodGet
+	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *whyQuery) (*answer[whyBody], error) {
+		c := callOf(ctx)
+		body, sequence, err := s.why(ctx, c, in.ID)
+		if err != nil {
+			return nil, s.problemAt(c, err)
+		}
+		return &answer[whyBody]{ContentType: s.jsonType[0], Sequence: sequence, Body: body}, nil
+	})
+}
+
+func (s *server) why(ctx context.Context, c *call, id string) (body whyBody, sequence uint64, err error) {
+	var reasons []reason
+	s.Handler.View(func(state *projections.State) {
+		sequence = state.Head().Sequence
+		reasons, err = view{state, s, c}.reasons(id)
+	})
+	if err != nil {
+		return body, sequence, err
+	}
+	body = whyBody{ID: id, Chains: []whyChain{}}
+	for _, reason := range reasons {
+		chain, err := s.chain(ctx, c, reason)
+		if err != nil {
+			return body, sequence, err
+		}
+		body.Chains = append(body.Chains, chain)
+	}
+	return body, sequence, nil
+}
+
+// reasons gives what there is to explain about an id.
+func (v view) reasons(id string) ([]reason, error) {
+	if err := v.permit("why", ""); err != nil {
+		return nil, err
+	}
+	if sequence, err := strconv.ParseUint(id, 10, 64); err == nil {
+		if sequence == 0 || sequence > v.Head().Sequence {
+			return nil, notFound("Event", id)
+		}
+		return []reason{{"event " + id, sequence}}, nil
+	}
+	if event, err := uuid.Parse(id); err == nil {
+		if sequence, ok := v.Accepted(event); ok {
+			return []reason{{"event " + id, sequence}}, nil
+		}
+	}
+	if t := v.Task(id); t != nil {
+		return v.whyTask(t), v.permit("why", t.ProjectID)
+	}
+	if x := v.Session(id); x != nil {
+		return v.whySession(x), v.permit("why", x.ProjectID)
+	}
+	if x := v.Input(id); x != nil {
+		cause, what := x.Asked, "asked"
+		if x.AnsweredAt != 0 {
+			cause, what = x.Answered, "answered"
+		}
+		return v.because(fmt.Sprintf("question %s is %s", id, what), cause), v.permit("why", x.ProjectID)
+	}
+	return nil, notFound("Event, task, session or question", id)
+}
+
+func (v view) because(what string, cause projections.Cause) []reason {
+	id, err := uuid.Parse(cause.Event)
+	if err != nil {
+		return nil
+	}
+	if sequence, ok := v.Accepted(id); ok {
+		return []reason{{what, sequence}}
+	}
+	return nil
+}
+
+func (v view) whyTask(t *projections.Task) []reason {
+	var reasons []reason
+	if t.StatusSequence > 0 {
+		reasons = append(reasons, reason{fmt.Sprintf("task %s is %s", t.ID, t.Status), t.StatusSequence})
+	} else if entries := v.TaskTimeline(t.ID); len(entries) > 0 {
+		reasons = append(reasons, reason{fmt.Sprintf("task %s is %s", t.ID, t.Status), entries[0].Sequence})
+	}
+	says, by := v.SessionStatus(t)
+	for _, said := range t.Says {
+		if said.SessionID == by {
+			reasons = append(reasons, reason{fmt.Sprintf("task %s is said to be %s, by %s", t.ID, says, by), said.Sequence})
+		}
+	}
+	for _, item := range v.QueuesOf(t.ID) {
+		reasons = append(reasons, v.because(fmt.Sprintf("task %s is %s in queue %s", t.ID, item.Status, item.Queue), item.Cause)...)
+	}
+	return reasons
+}
+
+func (v view) whySession(x *projections.Session) []reason {
+	cause, what := x.Cause, string(x.Status)
+	switch {
+	case x.Ended():
+		cause = x.Gone
+	case x.Lost():
+		cause, what = x.Gone, "lost"
+	case x.Status == events.SessionSaidDone:
+		for _, e := range v.SessionTimeline(x.ID) {
+			if e.At == x.CompletedAt {
+				return []reason{{fmt.Sprintf("session %s is completed", x.ID), e.Sequence}}
+			}
+		}
+	}
+	return v.because(fmt.Sprintf("session %s is %s", x.ID, what), cause)
+}
+
+// chain follows the causes of an event back. It shows only what the caller may see.
+func (s *server) chain(ctx context.Context, c *call, from reason) (whyChain, error) {
+	chain := whyChain{What: from.what, Steps: []whyStep{}}
+	for sequence := from.sequence; sequence > 0 && len(chain.Steps) < longestChain; {
+		event, err := s.eventAt(ctx, sequence)
+		if err != nil {
+			return chain, err
+		}
+		if err := s.permit(c, "why", event.Project); err != nil {
+			return chain, err
+		}
+		chain.Steps = append(chain.Steps, whyStep{
+			Sequence: sequence, ID: event.ID.String(), Time: event.Time.UnixMilli(), Source: event.Source,
+			Type: event.Data.EventType(), What: events.Describe(event.Data),
+		})
+		chain.Root = rootOf(event)
+		sequence = s.sequenceOf(event.CausationID)
+	}
+	return chain, nil
+}
+
+func (s *server) permit(c *call, row, project string) (err error) {
+	s.Handler.View(func(state *projections.State) { err = view{state, s, c}.permit(row, project) })
+	return err
+}
+
+func (s *server) eventAt(ctx context.Context, sequence uint64) (*events.Event, error) {
+	var event *events.Event
+	err := s.Log.Read(ctx, sequence, sequence, func(m events.Message) (err error) {
+		event, err = events.Decode(m.Body)
+		return err
+	})
+	if err == nil && event == nil {
+		err = errors.New("the log gave no event")
+	}
+	return event, err
+}
+
+func (s *server) sequenceOf(event string) (sequence uint64) {
+	if id, err := uuid.Parse(event); err == nil {
+		s.Handler.View(func(state *projections.State) { sequence, _ = state.Accepted(id) })
+	}
+	return sequence
+}
+
+// rootOf says who or what an event goes back to, if nothing led to it.
+func rootOf(e *events.Event) string {
+	switch d := e.Data.(type) {
+	case *events.SessionLost:
+		return fmt.Sprintf("a deadline: %s was last heard at %s, and its lease is %s", d.SessionID,
+			time.UnixMilli(d.LastHeard).UTC().Format(time.RFC3339), time.Duration(d.Lease)*time.Millisecond)
+	case *events.SessionTimedOut:
+		return fmt.Sprintf("a deadline: the time of %s was over at %s", d.SessionID, time.UnixMilli(d.Deadline).UTC().Format(time.RFC3339))
+	}
+	by, err := commands.ActorOf(e)
+	if err != nil {
+		return e.Source
+	}
+	return by.String()
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/commands"
+)
+
+func (a *app) auditDenials() *cobra.Command {
+	var actor, command, project string
+	var limit int
+	cmd := &cobra.Command{
+		Use: "denials", Short: "List the recorded refusals, newest last", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			query := url.Values{}
+			for name, value := range map[string]string{"actor": actor, "command": command, "project": project} {
+				if value != "" {
+					query.Set(name, value)
+				}
+			}
+			if limit > 0 {
+				query.Set("limit", strconv.Itoa(limit))
+			}
+			var denials []commands.Denial
+			if err := a.get(ctx, "/api/audit/denials", query, &denials); err != nil {
+				return err
+			}
+			list(a, denials, "Nothing was refused", func(d commands.Denial) []string {
+				times := ""
+				if d.Count > 1 {
+					times = fmt.Sprintf("×%d", d.Count)
+				}
+				what := d.Message
+				if d.Kept {
+					what = "(kept) " + what + prefixed(": “", d.Text) + "”"
+				}
+				rule := string(d.Code)
+				if d.Rule != "" {
+					rule += " by " + d.Rule
+				}
+				return []string{instant(d.Last), who(d.Actor), d.Command, rule, "at " + strconv.FormatUint(d.Sequence, 10), times, clip(what, 120)}
+			})
+			return nil
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&actor, "actor", "", "only of this session or token")
+	f.StringVar(&command, "command", "", "only of this command, such as task:complete")
+	f.StringVar(&project, "project", "", "only in this project")
+	f.IntVar(&limit, "limit", 0, "at most so many, the newest")
+	a.listFlags(cmd)
+	return cmd
+}
+
+// permission is what the server answers to can.
+type permission struct {
+	Allowed bool   `json:"allowed"`
+	Actor   string `json:"actor"`
+	Command string `json:"command"`
+	Target  string `json:"target,omitempty"`
+	Row     struct {
+		ID    string `json:"id"`
+		Who   string `json:"who"`
+		Write bool   `json:"write"`
+		Rule  string `json:"rule"`
+		Rules string `json:"rules"`
+	} `json:"row"`
+	Why  string `json:"why"`
+	Next string `json:"next,omitempty"`
+	Else string `json:"else,omitempty"`
+}
+
+func (a *app) auditCan() *cobra.Command {
+	var project string
+	cmd := &cobra.Command{
+		Use: "can ACTOR COMMAND [TARGET]", Short: "Say whether an actor may use a command, and by which row of the table", Args: takes("ACTOR", "COMMAND", "[TARGET]"),
+		Long: `Say whether an actor may use a command, and by which row of the table: exit 0, or 4 if not. ACTOR is a session's id, a token's name, or
+admin, system or runner. COMMAND is an id such as task:complete. TARGET is the task, session, question, project or queue that it would
+be about.`,
+		RunE: running(func(ctx context.Context, args []string) error {
+			query := url.Values{"actor": {args[0]}, "command": {args[1]}}
+			if target := at(args, 2); target != "" {
+				query.Set("target", target)
+			}
+			if project != "" {
+				query.Set("project", project)
+			}
+			var can permission
+			if err := a.get(ctx, "/api/audit/can", query, &can); err != nil {
+				return err
+			}
+			a.result(can, func() {
+				word := "NOT ALLOWED"
+				if can.Allowed {
+					word = "allowed"
+				}
+				a.print("%s for %s: %s\n", strings.TrimSpace(can.Command+" "+can.Target), can.Actor, word)
+				a.field("Why", can.Why)
+				a.field("Row", can.Row.ID+", for "+can.Row.Who+prefixed("; decided on: ", can.Row.Rule)+" (rules "+can.Row.Rules+")")
+				a.field("But", can.Else)
+				a.field("Next", can.Next)
+			})
+			if can.Allowed {
+				return nil
+			}
+			return &failure{status: 403, code: "NOT_ALLOWED", shown: true}
+		}),
+	}
+	cmd.Flags().StringVar(&project, "project", "", "the project, where the target names none")
+	return cmd
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/projections"
+)
+
+func (a *app) inboxCommand() *cobra.Command {
+	var project, kind string
+	cmd := &cobra.Command{
+		Use: "inbox", Short: "Show all that needs a person, longest wait first", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			if project == "" {
+				project = a.getenv("MAESTRO_PROJECT_ID")
+			}
+			query := url.Values{}
+			for name, value := range map[string]string{"projectId": project, "kind": kind} {
+				if value != "" {
+					query.Set(name, value)
+				}
+			}
+			var items []projections.InboxItem
+			if err := a.get(ctx, "/api/inbox", query, &items); err != nil {
+				return err
+			}
+			if a.json || a.format == "jsonl" || len(items) == 0 {
+				list(a, items, "Nothing needs you", nil)
+				return nil
+			}
+			a.showInbox(items)
+			return nil
+		}),
+	}
+	projectFlag(cmd, &project)
+	cmd.Flags().StringVar(&kind, "kind", "", "only this kind")
+	complete(cmd, "kind", "question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost", "late", "refused")
+	a.listFlags(cmd)
+	return cmd
+}
+
+// showInbox prints each thing in two or three lines: what it is, in whose words, and what to do.
+func (a *app) showInbox(items []projections.InboxItem) {
+	for _, item := range items {
+		about := item.TaskID
+		if item.SessionID != "" {
+			about = strings.TrimSpace(about + " " + item.SessionID)
+		}
+		a.print("%-11s  %s  %s  (waits %s)\n", item.Kind, about, clip(item.What, 60), waited(item.Waited))
+		if item.Message != "" {
+			a.print("             %s\n", clip(item.Message, 160))
+		}
+		if len(item.Options) > 0 {
+			a.print("             options: %s\n", strings.Join(item.Options, " · "))
+		}
+		a.print("             → %s\n", item.Next)
+	}
+}

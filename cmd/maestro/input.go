@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/projections"
+)
+
+func (a *app) inputCommand() *cobra.Command {
+	return group("input", "Questions of sessions, and their answers", a.inputList(), a.inputAnswer(), a.inputWait())
+}
+
+func (a *app) inputList() *cobra.Command {
+	var project, session, status string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List questions", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			query := url.Values{}
+			if project == "" {
+				project = a.getenv("MAESTRO_PROJECT_ID")
+			}
+			for name, value := range map[string]string{"projectId": project, "sessionId": session, "status": status} {
+				if value != "" {
+					query.Set(name, value)
+				}
+			}
+			var questions []projections.InputView
+			if err := a.get(ctx, "/api/inputs", query, &questions); err != nil {
+				return err
+			}
+			list(a, questions, "There are no such questions", func(x projections.InputView) []string {
+				return []string{x.ID, string(x.Status), x.SessionID, "waited " + waited(x.Waited), clip(x.Question, 80), clip(prefixed("→ ", x.Answer), 60)}
+			})
+			return nil
+		}),
+	}
+	projectFlag(cmd, &project)
+	cmd.Flags().StringVar(&session, "session", "", "only those of this session")
+	cmd.Flags().StringVar(&status, "status", "", "only those that stand there")
+	complete(cmd, "status", "open", "answered", "delivered", "void")
+	a.listFlags(cmd)
+	return cmd
+}
+
+func (a *app) inputAnswer() *cobra.Command {
+	var body commands.AnswerInput
+	var key string
+	cmd := &cobra.Command{
+		Use: "answer ID ANSWER", Short: "Answer a question", Args: takes("ID", "ANSWER"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			body.InputID, body.Answer = args[0], args[1]
+			answer, err := a.send(ctx, "input:answer", &body, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, body.InputID, "Answered %s", body.InputID)
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&body.Other, "other", false, "take the answer although it is none of the options")
+	a.keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) inputWait() *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use: "wait ID", Short: "Wait for the answer to a question of this session, and print it", Args: takes("ID"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			c, err := a.connect(ctx)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			question, err := a.awaitAnswer(ctx, c, args[0], timeout)
+			if err != nil {
+				return err
+			}
+			return a.received(ctx, c, question)
+		}),
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
+	return cmd
+}
+
+// awaitAnswer waits for the answer to a question; each call waits on the server. A server that goes away is waited for.
+func (a *app) awaitAnswer(ctx context.Context, c *client.Client, id string, timeout time.Duration) (projections.InputView, error) {
+	var until time.Time
+	if timeout > 0 {
+		until = time.Now().Add(timeout)
+	}
+	for {
+		slice := waitSlice
+		if !until.IsZero() {
+			slice = min(slice, time.Until(until))
+		}
+		if slice <= 0 {
+			return projections.InputView{}, &failure{
+				status: http.StatusGatewayTimeout, code: "TIMED_OUT", message: "There was no answer within " + timeout.String(),
+				why: "question " + id + " is still open", next: "wait on with `maestro input wait " + id + "`, or go on: the answer comes with a later command",
+			}
+		}
+		var question projections.InputView
+		call, cancel := context.WithTimeout(ctx, slice+patience)
+		_, err := c.Get(call, pathTo("inputs", id), url.Values{"wait": {slice.String()}}, &question)
+		cancel()
+		switch {
+		case err != nil:
+			return question, err
+		case question.Status == projections.InputVoid:
+			return question, &failure{status: http.StatusConflict, code: "CONFLICT", message: "Question " + id + " will have no answer: its session has ended"}
+		case question.Status != projections.InputOpen:
+			return question, nil
+		}
+	}
+}
+
+// received prints an answer to the session that asked, and lets the server know that it was shown.
+func (a *app) received(ctx context.Context, c *client.Client, question projections.InputView) error {
+	a.forget(question.ID)
+	a.result(question, func() { a.print("%s\n", question.Answer) })
+	if a.broken != nil || question.Status != projections.InputAnswered || question.SessionID != a.sessionID() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := c.Do(ctx, "input:received", &commands.ReceiveInput{InputID: question.ID}, client.Options{Key: "received"})
+	return err
+}
+
+// forget takes a question from those whose answers are still to be shown.
+func (a *app) forget(id string) {
+	var left []string
+	for _, other := range a.answers {
+		if other != id {
+			left = append(left, other)
+		}
+	}
+	a.answers = left
+}
+
+// answersWithin bounds how long the showing of answers may hold up a command that is done.
+const answersWithin = 5 * time.Second
+
+// showAnswers shows a session, after its command, the answers to its questions that it was not shown yet. On stderr: stdout is
+// the command's.
+func (a *app) showAnswers(ctx context.Context) {
+	if len(a.answers) == 0 || !a.isSession() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answersWithin)
+	defer cancel()
+	c, err := a.connect(ctx)
+	if err != nil {
+		return // the next command tries again
+	}
+	defer c.Close()
+	for _, id := range a.answers {
+		var question projections.InputView
+		if _, err := c.Get(ctx, pathTo("inputs", id), nil, &question); err != nil || question.Status != projections.InputAnswered {
+			continue
+		}
+		a.say("maestro: your question %s “%s” is answered: %s\n", id, clip(question.Question, 100), question.Answer)
+		// It is shown again if this does not arrive: better twice than not at all.
+		_, _ = c.Do(ctx, "input:received", &commands.ReceiveInput{InputID: id}, client.Options{Key: "received"})
+	}
+}
+
+// waited shows a length of time in words short enough for a list.
+func waited(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d >= 48*time.Hour:
+		return many(int(d/(24*time.Hour)), "day")
+	case d >= time.Hour:
+		return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
+	case d >= time.Second:
+		return d.Truncate(time.Second).String()
+	}
+	return "0s"
+}

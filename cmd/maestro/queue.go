@@ -1,0 +1,505 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+func (a *app) queueCommand() *cobra.Command {
+	return group("queue", "Queues: tasks that sessions pull, one at a time",
+		a.queueTop(), a.queueStart(), a.queueComplete(), a.queueFail(), a.queueSkip(), a.queueList(), a.queueStatus(), a.queuePush(),
+		a.queueCreate(), a.queueRequeue())
+}
+
+// queueFlags say whose queue is meant: a session's own needs none.
+type queueFlags struct {
+	session, queue, project string
+}
+
+func (o *queueFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.session, "session", "", "the session; else MAESTRO_SESSION_ID")
+	cmd.Flags().StringVar(&o.queue, "queue", "", "the queue's name, for a user who names no session")
+	projectFlag(cmd, &o.project)
+}
+
+// of names the queue to the server.
+func (a *app) of(ctx context.Context, o queueFlags) (commands.OfQueue, error) {
+	named := commands.OfQueue{SessionID: o.session, Queue: o.queue}
+	if a.isSession() || o.session != "" {
+		return named, nil
+	}
+	if o.queue == "" {
+		return named, usage("Which queue is meant?").withNext("name it with --queue, or the session with --session; see `maestro queue status`")
+	}
+	var err error
+	named.Project, err = a.project(ctx, o.project)
+	return named, err
+}
+
+// queueShown is a queue with its items, however it was asked for.
+type queueShown struct {
+	Name  string                 `json:"name"`
+	Items []projections.ItemView `json:"items"`
+	Stats projections.QueueStats `json:"stats"`
+}
+
+// queueOf reads the queue that is meant.
+func (a *app) queueOf(ctx context.Context, o queueFlags) (queueShown, error) {
+	if o.queue == "" {
+		id := o.session
+		if id == "" {
+			id = a.sessionID()
+		}
+		if id == "" {
+			return queueShown{}, usage("Which queue is meant?").withNext("name it with --queue, or the session with --session; see `maestro queue status`")
+		}
+		var shown struct {
+			Queue queueShown             `json:"queue"`
+			Stats projections.QueueStats `json:"stats"`
+		}
+		err := a.get(ctx, pathTo("sessions", id, "queue"), nil, &shown)
+		shown.Queue.Stats = shown.Stats
+		return shown.Queue, err
+	}
+	project, err := a.project(ctx, o.project)
+	if err != nil {
+		return queueShown{}, err
+	}
+	query := url.Values{}
+	if project != "" {
+		query.Set("projectId", project)
+	}
+	var shown queueShown
+	return shown, a.get(ctx, pathTo("queues", o.queue), query, &shown)
+}
+
+func (a *app) queueTop() *cobra.Command {
+	var o queueFlags
+	cmd := &cobra.Command{
+		Use: "top", Short: "Show the next item, and what is in hand", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			id := o.session
+			if id == "" {
+				id = a.sessionID()
+			}
+			if id == "" {
+				return usage("Whose queue is meant?").withNext("name the session with --session; see `maestro queue list --queue NAME`")
+			}
+			var top struct {
+				HasMore    bool                  `json:"hasMore"`
+				Item       *projections.ItemView `json:"item"`
+				Message    string                `json:"message,omitempty"`
+				Held       *projections.ItemView `json:"held,omitempty"`
+				PassedOver int                   `json:"passedOver"`
+				Waiting    int                   `json:"waiting"`
+				Queue      string                `json:"queue"`
+			}
+			if err := a.get(ctx, pathTo("sessions", id, "queue", "top"), nil, &top); err != nil {
+				return err
+			}
+			a.result(top, func() {
+				if top.Held != nil {
+					a.print("In hand: %s  %s\n", top.Held.TaskID, oneLine(top.Held.Title))
+				}
+				if top.Item == nil {
+					a.print("%s%s\n", top.Message, waitingWords(top.Waiting))
+					return
+				}
+				a.print("Next: %s  %s%s\n", top.Item.TaskID, oneLine(top.Item.Title), passedWords(top.PassedOver))
+			})
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&o.session, "session", "", "the session; else MAESTRO_SESSION_ID")
+	return cmd
+}
+
+func waitingWords(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s waiting)", many(n, "item"))
+}
+
+func passedWords(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s before it passed over: what they wait for is not done)", many(n, "item"))
+}
+
+// startedItem is what `queue start` answers as JSON.
+type startedItem struct {
+	written
+	Item  *projections.ItemView `json:"item"`
+	Empty bool                  `json:"empty"`
+	Held  bool                  `json:"held,omitempty"`
+	// Waiting counts queued items that wait for something.
+	Waiting int    `json:"waiting"`
+	Queue   string `json:"queue,omitempty"`
+}
+
+func (a *app) queueStart() *cobra.Command {
+	var o queueFlags
+	var key string
+	var wait bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use: "start", Short: "Take the next item in hand; who has one keeps it", Args: takes(),
+		Long: `Take the next item in hand: its task moves to in_progress and says working. Asked again while one is in hand, it gives
+the same one. An item whose task waits for others is passed over. An empty queue is no error: exit 0, and no item.
+
+With --wait it waits until there is an item, for as long as --timeout says (exit 7).`,
+		RunE: running(func(ctx context.Context, _ []string) error {
+			named, err := a.of(ctx, o)
+			if err != nil {
+				return err
+			}
+			answer, err := a.start(ctx, &commands.StartItem{OfQueue: named}, key, wait, timeout)
+			if err != nil {
+				return err
+			}
+			return a.showStart(ctx, answer, o, wait)
+		}),
+	}
+	o.add(cmd)
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until there is an item")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
+	a.keyFlag(cmd, &key)
+	return cmd
+}
+
+// waitSlice is how long one call waits; the next goes on from there.
+const waitSlice = 25 * time.Second
+
+// start asks for an item, again and again for as long as it may wait; each call waits on the server.
+func (a *app) start(ctx context.Context, body *commands.StartItem, key string, wait bool, timeout time.Duration) (client.Answer, error) {
+	if !wait || a.dryRun {
+		return a.send(ctx, "queue:start", body, key)
+	}
+	c, err := a.connect(ctx)
+	if err != nil {
+		return client.Answer{}, err
+	}
+	defer c.Close()
+	var until time.Time
+	if timeout > 0 {
+		until = time.Now().Add(timeout)
+	}
+	for {
+		slice := waitSlice
+		if !until.IsZero() {
+			slice = min(slice, time.Until(until))
+		}
+		if slice <= 0 {
+			return client.Answer{}, &failure{
+				status: http.StatusGatewayTimeout, code: "TIMED_OUT", message: "There was no item within " + timeout.String(),
+				next: "ask again; see `maestro queue list` for what the queued items wait for",
+			}
+		}
+		call, cancel := context.WithTimeout(ctx, slice+patience)
+		answer, err := c.Do(call, "queue:start", body, client.Options{Key: key, Wait: slice})
+		cancel()
+		if err != nil || answer.Event != nil {
+			return answer, err
+		}
+		held, err := a.inHand(ctx, c, body.SessionID)
+		if err != nil || held != nil {
+			return answer, err
+		}
+	}
+}
+
+// inHand gives what the session has in hand, nil for nothing.
+func (a *app) inHand(ctx context.Context, c *client.Client, session string) (*projections.ItemView, error) {
+	if session == "" {
+		session = a.sessionID()
+	}
+	var top struct {
+		Held *projections.ItemView `json:"held"`
+	}
+	_, err := c.Get(ctx, pathTo("sessions", session, "queue", "top"), nil, &top)
+	return top.Held, err
+}
+
+func (a *app) showStart(ctx context.Context, answer client.Answer, o queueFlags, waited bool) error {
+	data, err := dataOf(answer)
+	if err != nil {
+		return err
+	}
+	shown := startedItem{written: writtenOf(answer, "")}
+	started, fresh := data.(*events.QueueItemStarted)
+	queue, err := a.queueOf(ctx, queueFlags{session: o.session})
+	if err != nil && exitCode(err) != exitNotAllowed {
+		return err
+	}
+	session := o.session
+	if session == "" {
+		session = a.sessionID()
+	}
+	shown.Queue = queue.Name
+	for i, item := range queue.Items {
+		if item.SessionID == session && item.Status == events.ItemProcessing {
+			shown.Item, shown.Held = &queue.Items[i], !fresh
+		}
+		if item.Waits != "" {
+			shown.Waiting++
+		}
+	}
+	if fresh && shown.Item == nil { // a session that may start need not be allowed to list
+		shown.Item = &projections.ItemView{TaskID: started.TaskID, Status: events.ItemProcessing, Queue: started.Queue, SessionID: started.SessionID, Attempts: started.Attempt}
+		shown.Queue = started.Queue
+	}
+	shown.Empty = shown.Item == nil
+	a.result(shown, func() {
+		switch {
+		case shown.Empty:
+			a.print("The queue has nothing to start%s\n", waitingWords(shown.Waiting))
+		case shown.Held:
+			a.print("Still in hand: %s  %s\n", shown.Item.TaskID, oneLine(shown.Item.Title))
+		default:
+			a.print("Started %s  %s%s%s\n", shown.Item.TaskID, oneLine(shown.Item.Title), attemptWords(shown.Item.Attempts), passedWords(started.PassedOver))
+		}
+	})
+	return nil
+}
+
+func attemptWords(attempt int) string {
+	if attempt < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (attempt %d)", attempt)
+}
+
+// queueStep makes a command that finishes the item in hand.
+func (a *app) queueStep(use, short, id, done string, body func(commands.OfQueue, string, []string) any, takesReason bool) *cobra.Command {
+	var o queueFlags
+	var key, task string
+	cmd := &cobra.Command{Use: use, Short: short, Args: takes()}
+	if takesReason {
+		cmd.Args = takes("[REASON]")
+	}
+	cmd.RunE = running(func(ctx context.Context, args []string) error {
+		named, err := a.of(ctx, o)
+		if err != nil {
+			return err
+		}
+		answer, err := a.send(ctx, id, body(named, task, args), key)
+		if err != nil {
+			return err
+		}
+		about := task
+		if fields := taskOf(answer.Event); fields != "" {
+			about = fields
+		}
+		a.wrote(answer, about, "%s %s", done, about)
+		return nil
+	})
+	o.add(cmd)
+	cmd.Flags().StringVar(&task, "task", "", "the item that is meant: refused if it is not the one in hand")
+	a.keyFlag(cmd, &key)
+	return cmd
+}
+
+// taskOf gives the task that an event of a queue is about.
+func taskOf(event json.RawMessage) string {
+	var said struct {
+		Data struct {
+			TaskID string `json:"taskId"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(event, &said) != nil {
+		return ""
+	}
+	return said.Data.TaskID
+}
+
+func (a *app) queueComplete() *cobra.Command {
+	return a.queueStep("complete", "Say that the item in hand is done", "queue:complete", "Completed",
+		func(of commands.OfQueue, task string, _ []string) any {
+			return &commands.CompleteItem{OfQueue: of, TaskID: task}
+		}, false)
+}
+
+func (a *app) queueFail() *cobra.Command {
+	return a.queueStep("fail [REASON]", "Say that the item in hand failed", "queue:fail", "Failed",
+		func(of commands.OfQueue, task string, args []string) any {
+			return &commands.FailItem{OfQueue: of, TaskID: task, Reason: at(args, 0)}
+		}, true)
+}
+
+func (a *app) queueSkip() *cobra.Command {
+	return a.queueStep("skip", "Pass by the item in hand, or with nothing in hand the next one", "queue:skip", "Skipped",
+		func(of commands.OfQueue, task string, _ []string) any {
+			return &commands.SkipItem{OfQueue: of, TaskID: task}
+		}, false)
+}
+
+func (a *app) queueList() *cobra.Command {
+	var o queueFlags
+	var status string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the items of a queue, in order", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			queue, err := a.queueOf(ctx, o)
+			if err != nil {
+				return err
+			}
+			items := []projections.ItemView{}
+			for _, item := range queue.Items {
+				if status == "" || status == string(item.Status) {
+					items = append(items, item)
+				}
+			}
+			list(a, items, "There are no such items", func(i projections.ItemView) []string {
+				return []string{i.TaskID, string(i.Status), i.SessionID, clip(i.Title, 60), clip(aboutItem(i), 80)}
+			})
+			return nil
+		}),
+	}
+	o.add(cmd)
+	cmd.Flags().StringVar(&status, "status", "", "only those that stand there")
+	complete(cmd, "status", "queued", "processing", "completed", "failed", "skipped", "quarantined")
+	a.listFlags(cmd)
+	return cmd
+}
+
+// aboutItem says what is particular about an item.
+func aboutItem(i projections.ItemView) string {
+	words := i.FailReason
+	add := func(more string) {
+		if words != "" && more != "" {
+			words += "; "
+		}
+		words += more
+	}
+	if i.Returned {
+		add("given back")
+	}
+	if i.Attempts > 1 {
+		add(fmt.Sprintf("attempt %d", i.Attempts))
+	}
+	add(i.Waits)
+	return words
+}
+
+func (a *app) queueStatus() *cobra.Command {
+	var project string
+	cmd := &cobra.Command{
+		Use: "status", Short: "Count the items of each queue by where they stand", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			if project == "" {
+				project = a.getenv("MAESTRO_PROJECT_ID")
+			}
+			query := url.Values{}
+			if project != "" {
+				query.Set("projectId", project)
+			}
+			var queues []projections.QueueView
+			if err := a.get(ctx, "/api/queues", query, &queues); err != nil {
+				return err
+			}
+			list(a, queues, "There are no queues", func(q projections.QueueView) []string {
+				trust := ""
+				if q.TrustReports {
+					trust = "trusts reports"
+				}
+				return []string{q.Name, statsWords(q.Stats, q.Waiting), trust}
+			})
+			return nil
+		}),
+	}
+	projectFlag(cmd, &project)
+	a.listFlags(cmd)
+	return cmd
+}
+
+func statsWords(n projections.QueueStats, waiting int) string {
+	words := counts(map[string]int{
+		"queued": n.Queued, "processing": n.Processing, "completed": n.Completed, "failed": n.Failed, "skipped": n.Skipped, "quarantined": n.Quarantined,
+	}, "queued", "processing", "completed", "failed", "skipped", "quarantined")
+	if waiting > 0 {
+		words += fmt.Sprintf(" (%d of the queued wait)", waiting)
+	}
+	return words
+}
+
+func (a *app) queuePush() *cobra.Command {
+	var o queueFlags
+	var key string
+	cmd := &cobra.Command{
+		Use: "push TASK", Short: "Put a task at the end of a queue", Args: takes("TASK"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			named, err := a.of(ctx, o)
+			if err != nil {
+				return err
+			}
+			answer, err := a.send(ctx, "queue:push", &commands.PushItem{OfQueue: named, TaskID: args[0]}, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Pushed %s", args[0])
+			return nil
+		}),
+	}
+	o.add(cmd)
+	a.keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) queueCreate() *cobra.Command {
+	var body commands.CreateQueue
+	var key string
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Make a queue that sessions pull from: spawn them with --strategy queue --queue NAME", Args: takes("NAME"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			var err error
+			body.Queue = args[0]
+			if body.Project, err = a.project(ctx, body.Project); err != nil {
+				return err
+			}
+			answer, err := a.send(ctx, "queue:create", &body, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, body.Queue, "Created queue %s", body.Queue)
+			return nil
+		}),
+	}
+	projectFlag(cmd, &body.Project)
+	cmd.Flags().BoolVar(&body.TrustReports, "trust-reports", false, "a dependency is also satisfied when an agent says that its task is completed")
+	cmd.Flags().IntVar(&body.MaxAttempts, "max-attempts", events.DefaultMaxAttempts, "starts of an item before it is quarantined")
+	a.keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) queueRequeue() *cobra.Command {
+	var body commands.RequeueItem
+	var key string
+	cmd := &cobra.Command{
+		Use: "requeue TASK", Short: "Put a quarantined, failed or skipped item at the end again", Args: takes("TASK"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			body.TaskID = args[0]
+			answer, err := a.send(ctx, "queue:requeue", &body, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Queued %s again", args[0])
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&body.Queue, "queue", "", "the queue; needed when the task is in several")
+	a.keyFlag(cmd, &key)
+	return cmd
+}

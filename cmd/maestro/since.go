@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/internal/home"
+	"maestro/projections"
+)
+
+// sinceAnswer is what the server answers to since.
+type sinceAnswer struct {
+	From     uint64                  `json:"from"`
+	To       uint64                  `json:"to"`
+	Events   int                     `json:"events"`
+	Inbox    []projections.InboxItem `json:"inbox"`
+	New      int                     `json:"new"`
+	Tasks    []sinceThing            `json:"tasks"`
+	Sessions []sinceThing            `json:"sessions"`
+	Queues   []sinceThing            `json:"queues"`
+	Refused  int                     `json:"refused"`
+}
+
+type sinceThing struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Was      string `json:"was,omitempty"`
+	Is       string `json:"is,omitempty"`
+	Says     string `json:"says,omitempty"`
+	Events   int    `json:"events"`
+	Last     string `json:"last"`
+	Sequence uint64 `json:"sequence"`
+	At       int64  `json:"at"`
+}
+
+// untold is how far back a first `since` looks.
+const untold = 24 * time.Hour
+
+func (a *app) sinceCommand() *cobra.Command {
+	var project string
+	cmd := &cobra.Command{
+		Use: "since [SEQUENCE|TIME]", Short: "Show what changed, what needs you first; without an argument since you asked last", Args: takes("[SEQUENCE|TIME]"),
+		Long: `Show what changed since a sequence of the log, a time (2026-02-02T10:00:00Z) or a while ago (2h); without an argument since you
+asked last from this home, and the first time since yesterday.`,
+		RunE: running(func(ctx context.Context, args []string) error {
+			from := at(args, 0)
+			if ago, err := time.ParseDuration(from); err == nil {
+				from = time.Now().Add(-ago).UTC().Format(time.RFC3339)
+			}
+			remembered := from == "" && !a.isSession()
+			if from == "" {
+				from = a.lastAsked()
+			}
+			query := url.Values{"from": {from}}
+			if project == "" {
+				project = a.getenv("MAESTRO_PROJECT_ID")
+			}
+			if project != "" {
+				query.Set("projectId", project)
+			}
+			var since sinceAnswer
+			if err := a.get(ctx, "/api/since", query, &since); err != nil {
+				return err
+			}
+			a.result(since, func() { a.showSince(since) })
+			if remembered && a.broken == nil {
+				a.rememberAsked(since.To)
+			}
+			return nil
+		}),
+	}
+	projectFlag(cmd, &project)
+	return cmd
+}
+
+// lastAsked gives the sequence up to which this home's user was told, or yesterday.
+func (a *app) lastAsked() string {
+	yesterday := time.Now().Add(-untold).UTC().Format(time.RFC3339)
+	path, err := home.Path(a.getenv)
+	if err != nil || a.isSession() {
+		return yesterday
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return yesterday
+	}
+	defer func() { _ = h.Close() }()
+	if sequence, err := h.Told(); err == nil {
+		return strconv.FormatUint(sequence, 10)
+	}
+	return yesterday
+}
+
+// rememberAsked notes what the user was told. That it cannot be noted only means that it is told again.
+func (a *app) rememberAsked(sequence uint64) {
+	path, err := home.Path(a.getenv)
+	if err != nil {
+		return
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return
+	}
+	defer func() { _ = h.Close() }()
+	_ = h.Tell(sequence)
+}
+
+func (a *app) showSince(since sinceAnswer) {
+	if since.Events == 0 {
+		a.print("Nothing happened since %d\n", since.From)
+	} else {
+		a.print("%s since %d, up to %d\n", many(since.Events, "event"), since.From, since.To)
+	}
+	if len(since.Inbox) > 0 {
+		a.print("\nNeeds you (%d, %d of them new):\n", len(since.Inbox), since.New)
+		a.showInbox(since.Inbox)
+	}
+	for _, group := range []struct {
+		name   string
+		things []sinceThing
+	}{{"Tasks", since.Tasks}, {"Sessions", since.Sessions}, {"Queues", since.Queues}} {
+		if len(group.things) == 0 {
+			continue
+		}
+		a.print("\n%s:\n", group.name)
+		rows := make([][]string, 0, len(group.things))
+		for _, thing := range group.things {
+			stands := thing.Is
+			if thing.Was != "" && thing.Was != thing.Is {
+				stands = thing.Was + " → " + thing.Is
+			}
+			if thing.Says != "" {
+				stands += ", says " + thing.Says
+			}
+			rows = append(rows, []string{" ", thing.ID, clip(thing.Name, 40), stands, many(thing.Events, "event"), clip(thing.Last, 80)})
+		}
+		a.table(rows)
+	}
+	if since.Refused > 0 {
+		a.print("\n%s recorded: see `maestro audit denials`\n", many(since.Refused, "refusal"))
+	}
+}
