@@ -180,6 +180,23 @@ func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
 	}
 }
 
+// refresh brings the state of a Handler on a shared log to the log's head: nothing else tells it what another server wrote.
+func (h *Handler) refresh(ctx context.Context) error {
+	if !h.config.Shared {
+		return nil
+	}
+	p := &pending{ctx: ctx, done: make(chan result, 1)}
+	if !h.queue.add(p) {
+		return errClosing()
+	}
+	select {
+	case r := <-p.done:
+		return r.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // prepare does all that needs no state, in the caller's goroutine.
 func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
 	if r.Key == "" {

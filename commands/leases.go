@@ -111,7 +111,12 @@ func (l *Leases) recover(ctx context.Context, session string) error {
 	if lost == nil {
 		return nil
 	}
-	return l.do(ctx, &RecoverSession{SessionID: lost.ID}, fmt.Sprintf("recovered/%s/%d", lost.ID, lost.Losses))
+	err := l.do(ctx, &RecoverSession{SessionID: lost.ID}, fmt.Sprintf("recovered/%s/%d", lost.ID, lost.Losses))
+	var refusal *Refusal
+	if errors.As(err, &refusal) { // it was deleted meanwhile
+		return nil
+	}
+	return err
 }
 
 // Run keeps the leases until ctx ends.
@@ -128,7 +133,7 @@ func (l *Leases) Run(ctx context.Context) {
 
 // look does what is due.
 func (l *Leases) look(ctx context.Context) {
-	if l.config.Handler.Health() != nil {
+	if l.config.Handler.Health() != nil || l.config.Handler.refresh(ctx) != nil {
 		return
 	}
 	var due []due

@@ -204,6 +204,9 @@ func (h *Handler) decideAll(batch []*pending) *decided {
 
 // decideOne recognises a retry, or permits and decides the command and applies its event to the overlay.
 func (h *Handler) decideOne(d *decided, p *pending) result {
+	if p.Command == nil { // it only wants the state to be the log's
+		return result{}
+	}
 	project := p.Command.project(h.overlay, p.By)
 	id := events.ID(p.source, project, p.Command.ID(), p.Key)
 	if sequence, ok := h.overlay.Accepted(id); ok {
