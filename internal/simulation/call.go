@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"time"
 
 	"maestro/commands"
 	"maestro/internal/simlog"
@@ -16,9 +17,11 @@ type call struct {
 	cancel context.CancelFunc
 	// lo is the last sequence that any server had acknowledged or shown when the call was made: no answer may rest on less. doubt says that the server was in
 	// doubt then, troubles how many operations had failed.
-	lo       uint64
-	doubt    bool
-	troubles int64
+	lo uint64
+	// earliest and latest are what its server's clock may have shown when it was decided, in milliseconds.
+	earliest, latest int64
+	doubt            bool
+	troubles         int64
 
 	// ended says that answer and err are there; the driver reads them after synctest.Wait.
 	ended  chan struct{}
@@ -28,6 +31,8 @@ type call struct {
 	cancelled, lost bool
 	// final: it was answered with an event, "already so" or a refusal.
 	final bool
+	// unheard: that its session called could not be written.
+	unheard bool
 }
 
 // submit makes a call of a wish.
@@ -48,9 +53,22 @@ func (w *world) submit(s *server, x wish) *call {
 		c.lost = true
 		return c
 	}
-	handler := s.handler
+	c.earliest, c.latest = s.now().UnixMilli(), s.now().UnixMilli()
+	handler, leases := s.handler, s.leases
+	if known := w.oracle.model().sessions[x.by.name]; x.by.kind != "session" || known.project != x.by.project {
+		leases = nil // no credential is good for that
+	}
+	if leases != nil {
+		s.life.hear(x.by.name, w.lived(), false)
+	}
 	go func() {
 		defer close(c.ended)
+		if leases != nil {
+			if c.err = leases.Heard(ctx, x.by.name); c.err != nil {
+				c.unheard = true
+				return
+			}
+		}
 		c.answer, c.err = handler.Do(ctx, commands.Request{By: x.by.actor(), Command: command, Key: x.key, OccurredAt: x.occurred})
 	}()
 	return c
@@ -76,6 +94,32 @@ func (w *world) loseCalls(s *server) {
 			c.cancel()
 		}
 	}
+	for _, b := range w.beats {
+		if b.server == s {
+			b.lost = true
+			b.cancel()
+		}
+	}
+}
+
+// clock takes note of what the server's clock shows while the call waits.
+func (c *call) clock() {
+	now := c.server.now().UnixMilli()
+	c.earliest, c.latest = min(c.earliest, now), max(c.latest, now)
+}
+
+// setClock sets a server's clock to an offset.
+func (w *world) setClock(s *server, offset time.Duration) {
+	note := func() {
+		for _, c := range w.waiting {
+			if c.server == s {
+				c.clock()
+			}
+		}
+	}
+	note()
+	s.offset.Store(int64(offset))
+	note()
 }
 
 // judgeCalls judges the answers that came since the last step.
@@ -92,6 +136,7 @@ func (w *world) judgeCalls() *Failure {
 		if c.lost {
 			continue
 		}
+		c.clock()
 		if f := w.judgeCall(c); f != nil {
 			w.waiting = append(waiting, w.waiting[i+1:]...)
 			return f
@@ -113,9 +158,14 @@ func (w *world) judgeCall(c *call) *Failure {
 		w.tracef("  call %d: event %d (retried: %t)", c.number, c.answer.Sequence, c.answer.Retried)
 		c.final = true
 		return w.judgeEvent(c)
+	case c.unheard && errors.As(c.err, &refusal):
+		return failure("who calls is heard", "call %d: that session %s was heard was refused: %v", c.number, c.wish.by.name, c.err)
 	case errors.As(c.err, &refusal):
 		w.tracef("  call %d: refused: %s: %s", c.number, refusal.Code, refusal.Message)
 		c.final = true
+		if f := w.judgeRecord(c, refusal); f != nil {
+			return f
+		}
 		return w.judgeRefusal(c, refusal)
 	case errors.As(c.err, &unavailable):
 		w.tracef("  call %d: unavailable: %s", c.number, unavailable.Why)

@@ -14,13 +14,25 @@ var vocabulary = []string{
 	"project:create", "project:update", "project:delete", "task:create", "task:update", "task:complete", "task:block", "task:reopen",
 	"task:delete", "session:spawn", "session:register", "session:complete", "session:kill", "session:update", "session:delete",
 	"session:note", "session:link", "session:unlink", "track-file", "report:progress", "report:complete", "report:blocked",
-	"report:error", "report:needs-input",
+	"report:error", "report:needs-input", "queue:create", "queue:push", "queue:start", "queue:complete", "queue:fail", "queue:skip",
+	"queue:requeue", "queue:return", "queue:quarantine", "input:answer", "input:received", "token:create", "token:revoke",
+	"session:lost", "session:recovered", "session:timed-out",
 }
+
+// queueing are those that queues, questions, tokens and time are about; ofTime those of the system.
+var (
+	queueing = []string{
+		"queue:push", "queue:push", "queue:start", "queue:start", "queue:start", "queue:start", "queue:complete", "queue:complete", "queue:fail", "queue:skip",
+		"queue:requeue", "session:kill", "session:kill", "session:delete", "report:needs-input", "report:needs-input", "input:answer", "input:answer",
+		"input:received", "token:create", "token:revoke", "report:complete", "task:complete", "session:spawn", "queue:create",
+	}
+	ofTime = []string{"queue:return", "queue:return", "queue:quarantine", "session:lost", "session:recovered", "session:timed-out"}
+)
 
 // compose makes up what a client asks next: something new, an earlier wish again, or an earlier key with another body or by
 // another caller.
 func (w *world) compose(rng *rand.Rand) wish {
-	c := composer{Rand: rng, m: w.oracle.model()}
+	c := composer{Rand: rng, m: w.oracle.model(), queues: w.plan.Queues}
 	for _, waiting := range w.waiting {
 		f := waiting.wish.fields
 		if f.TaskID != "" {
@@ -62,6 +74,8 @@ type composer struct {
 	m *model
 	// busyTasks and busySessions are those that commands which still wait speak of: decisions of one batch meet there.
 	busyTasks, busySessions []string
+	// queues lets what queues, questions and time are about come up more often.
+	queues bool
 }
 
 func (c composer) chance(percent int) bool { return c.IntN(100) < percent }
@@ -92,12 +106,24 @@ func (c composer) fresh() wish {
 	}
 	by := c.caller()
 	id := pick(c, vocabulary)
+	if c.queues && c.chance(60) {
+		id = pick(c, queueing)
+		if x, ok := c.worker(); ok && by.kind == "session" && c.chance(60) {
+			by = caller{kind: "session", name: x, project: c.m.sessions[x].project}
+		}
+	}
+	if by.kind == "system" && c.chance(85) {
+		id = pick(c, ofTime)
+	}
 	if by.kind == "admin" && c.chance(15) {
 		id = pick(c, []string{"session:kill", "session:delete", "task:update", "task:update"}) // what other decisions rest on
 	}
 	if x, ok := c.m.liveSession(by.name); ok && by.kind == "session" && c.chance(75) {
-		for !x.allowed[id] {
+		for n := 0; !x.allowed[id]; n++ {
 			id = pick(c, vocabulary)
+			if c.queues && n < 5 {
+				id = pick(c, queueing)
+			}
 		}
 	}
 	return c.wish(by, id)
@@ -105,17 +131,21 @@ func (c composer) fresh() wish {
 
 func (c composer) caller() caller {
 	switch n := c.IntN(100); {
-	case n < 25:
+	case n < 19:
 		return admin
+	case n < 23:
+		return caller{kind: "admin", name: "ann"}
+	case n < 24:
+		return caller{kind: "admin", name: pick(c, []string{"bob", "eve"})}
 	case n < 28:
 		return caller{kind: "auditor", name: "eve"}
 	case n < 31:
 		return caller{kind: "reader", name: "rob"}
-	case n < 33:
+	case n < 32:
 		return caller{kind: "runner", name: "r1"}
-	case n < 35:
+	case n < 37:
 		return caller{kind: "system"}
-	case n < 39 || len(c.m.sessionIDs) == 0:
+	case n < 40 || len(c.m.sessionIDs) == 0:
 		return caller{kind: "session", name: "sess_unknown", project: c.project()}
 	}
 	id := pick(c, c.m.sessionIDs)
@@ -238,8 +268,25 @@ func (c composer) wish(by caller, id string) wish {
 		if c.chance(40) {
 			f.TaskID = c.taskOf(by)
 		}
+	case "queue:create":
+		c.createQueue(f, by)
+	case "queue:push", "queue:start", "queue:complete", "queue:fail", "queue:skip":
+		c.ofQueue(f, by, id)
+	case "queue:requeue", "queue:return", "queue:quarantine":
+		c.ofItem(f, id)
+	case "input:answer", "input:received":
+		c.ofInput(f, by, id)
+	case "token:create", "token:revoke":
+		c.ofToken(f, id)
+	case "session:lost", "session:recovered", "session:timed-out":
+		f.Project, f.SessionID = "", c.session()
+		if id == "session:lost" {
+			f.SilentFor, f.Lease = pick(c, []int64{0, 59_999, 60_000, 61_234}), pick(c, []int64{60_000, 60_000, 60_000, 0, -1})
+		}
 	default:
-		f.Message = c.message()
+		if f.Message = c.message(); id == "report:needs-input" && c.chance(50) || c.chance(2) {
+			f.Options = pick(c, [][]string{{"red", "green"}, {"yes", "no"}, {"yes", "no", "yes"}, {"yes", " "}})
+		}
 		if c.chance(60) {
 			f.TaskIDs = &[]string{c.taskOf(by)}
 			if c.chance(20) {
@@ -325,6 +372,15 @@ func (c composer) newSession(f *fields, by caller) {
 func (c composer) spawn(f *fields, by caller) {
 	c.newSession(f, by)
 	f.Strict = c.chance(15)
+	if c.queues && f.Role != "orchestrator" && c.chance(50) {
+		f.Strategy, f.Allowed = "queue", nil
+	}
+	if f.Strategy == "queue" && c.chance(50) || c.chance(3) {
+		f.Queue = c.queueName()
+	}
+	if c.chance(15) {
+		f.Timeout = pick(c, []int64{20_000, 100_000, 4 * 60 * 60 * 1000, -1})
+	}
 	if by.kind != "session" {
 		f.Project = c.project()
 		if f.TaskIDs != nil && c.chance(85) {

@@ -115,7 +115,7 @@ func (w *world) judgeDamaged(s *server, rng *rand.Rand, first, last uint64) *Fai
 	if o.err != nil {
 		return failure("5 damage is shown", "the damaged log does not open, so nobody can look at it: %v", o.err)
 	}
-	s.handler = o.handler
+	s.handler, s.denials = o.handler, o.denials
 	var found *events.DamageError
 	if err := s.handler.Health(); !errors.As(err, &found) || !errors.Is(err, events.ErrReadOnly) {
 		return failure("5 damage is shown", "the log is damaged at %d, and the server says %v", first, err)

@@ -31,7 +31,19 @@ func (m *model) projectOf(w wish) string {
 		if t, ok := m.tasks[w.fields.TaskID]; ok {
 			return t.project
 		}
-	case "task:create", "session:spawn":
+	case "queue:requeue":
+		if t, ok := m.tasks[w.fields.TaskID]; ok {
+			return t.project
+		}
+	case "input:answer", "input:received":
+		if q, ok := m.inputs[w.fields.InputID]; ok {
+			return q.project
+		}
+	case "token:create":
+		return ""
+	case "token:revoke", "session:lost", "session:recovered", "session:timed-out":
+		return m.sessions[w.fields.SessionID].project
+	case "task:create", "session:spawn", "queue:create", "queue:return", "queue:quarantine":
 	default:
 		if x, ok := m.sessions[w.fields.SessionID]; ok {
 			return x.project
@@ -49,7 +61,8 @@ func (m *model) permitted(w wish) bool {
 	project := m.projectOf(w)
 	switch w.by.kind {
 	case "admin":
-		return strings.Contains(row.who, "U")
+		t := m.tokens[w.by.name]
+		return strings.Contains(row.who, "U") && (w.by == admin || t.live && t.kind == "admin")
 	case "runner":
 		return strings.Contains(row.who, "R")
 	case "system":
@@ -69,8 +82,8 @@ func (m *model) permitted(w wish) bool {
 	return false // auditors and readers write nothing
 }
 
-// judge gives what a wish must come to on this ground, apart from what its key says.
-func (m *model) judge(w wish) verdict {
+// judge gives what a wish must come to on this ground at a time, apart from what its key says.
+func (m *model) judge(w wish, at int64) verdict {
 	if !m.permitted(w) {
 		return notAllowed
 	}
@@ -81,9 +94,18 @@ func (m *model) judge(w wish) verdict {
 		return m.judgeTask(w)
 	case "report":
 		return m.judgeReport(w)
+	case "queue":
+		return m.judgeQueue(w)
+	case "input":
+		return m.judgeInput(w)
+	case "token":
+		return m.judgeToken(w)
 	}
-	if w.id == "session:spawn" {
+	switch w.id {
+	case "session:spawn":
 		return m.judgeSpawn(w)
+	case "session:lost", "session:recovered", "session:timed-out":
+		return m.judgeDeadline(w, at)
 	}
 	return m.judgeSession(w)
 }
@@ -247,11 +269,11 @@ func (m *model) judgeReport(w wish) verdict {
 			return notFound
 		case t.project != x.project:
 			return notAllowed
-		case x.role != "orchestrator" && t.createdBy != w.by.source() && !m.within(id, x.tasks):
+		case x.role != "orchestrator" && t.createdBy != w.by.source() && !m.within(id, x.tasks) && !m.heldOnce(w.by.name, id):
 			return notAllowed
 		}
 	}
-	return becomesEvent
+	return judgeOptions(w)
 }
 
 // judgeKind judges what the spawning and the registering of a new session have in common.
@@ -313,6 +335,8 @@ func (m *model) judgeSpawn(w wish) verdict {
 		}
 	}
 	switch {
+	case f.Timeout < 0, f.Timeout > 365*24*60*60*1000:
+		return isInvalid
 	case w.by.kind == "session" && f.SpawnedBy != "" && f.SpawnedBy != w.by.name:
 		return notAllowed
 	case w.by.kind != "session" && f.SpawnedBy != "":
@@ -324,6 +348,13 @@ func (m *model) judgeSpawn(w wish) verdict {
 	}
 	if f.Strict && m.unmet(f.tasks()) {
 		return againstRule
+	}
+	switch _, there := m.queues[queueID(project, f.Queue)]; {
+	case f.Queue == "":
+	case f.Strategy != "queue", badID(f.Queue):
+		return isInvalid
+	case !there:
+		return notFound
 	}
 	return becomesEvent
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // model is what must be true at one place of the log, as far as decisions rest on it. It is folded from the clients' wishes; of an
@@ -13,9 +14,18 @@ type model struct {
 	projects map[string]project
 	tasks    map[string]task
 	sessions map[string]session
+	queues   map[string]queue // by project and name
+	inputs   map[string]question
+	tokens   map[string]token
 
-	projectIDs, taskIDs, sessionIDs []string // in order of creation, deleted ones too
+	projectIDs, taskIDs, sessionIDs, queueIDs, inputIDs []string // in order of creation, deleted ones too
+
+	sequence uint64
+	at       int64 // the time of the last event, in milliseconds
 }
+
+// cause is an event in a chain of causes, and the first of that chain.
+type cause struct{ event, first string }
 
 type project struct {
 	createdBy string
@@ -35,17 +45,28 @@ type session struct {
 	project, role, strategy, spawnedBy, status string
 	allowed                                    map[string]bool
 	tasks                                      []string
-	ended, deleted                             bool
+	ended, deleted, lost                       bool
+
+	losses, generation int
+	queue              string // that it pulls from
+	hand               hand
+	deadline           int64
+	made, gone         cause // what made it; what ended it or marked it lost, whichever was last
 }
 
 func newModel() *model {
-	return &model{projects: map[string]project{}, tasks: map[string]task{}, sessions: map[string]session{}}
+	return &model{
+		projects: map[string]project{}, tasks: map[string]task{}, sessions: map[string]session{},
+		queues: map[string]queue{}, inputs: map[string]question{}, tokens: map[string]token{},
+	}
 }
 
 func (m *model) clone() *model {
 	return &model{
 		projects: maps.Clone(m.projects), tasks: maps.Clone(m.tasks), sessions: maps.Clone(m.sessions),
+		queues: maps.Clone(m.queues), inputs: maps.Clone(m.inputs), tokens: maps.Clone(m.tokens),
 		projectIDs: slices.Clip(m.projectIDs), taskIDs: slices.Clip(m.taskIDs), sessionIDs: slices.Clip(m.sessionIDs),
+		queueIDs: slices.Clip(m.queueIDs), inputIDs: slices.Clip(m.inputIDs), sequence: m.sequence, at: m.at,
 	}
 }
 
@@ -111,12 +132,30 @@ type made struct {
 	Late    bool     `json:"late"`
 	Started []string `json:"started"`
 	To      string   `json:"to"`
+
+	Queue      string   `json:"queue"`
+	Queued     []string `json:"queued"`
+	Timeout    int64    `json:"timeout"`
+	Attempt    int      `json:"attempt"`
+	PassedOver int      `json:"passedOver"`
+	Held       bool     `json:"held"`
+	Reason     string   `json:"reason"`
+	InputID    string   `json:"inputId"`
+	Answer     string   `json:"answer"`
+	Other      bool     `json:"other"`
+	Name       string   `json:"name"`
+	Generation int      `json:"generation"`
+	LastHeard  int64    `json:"lastheard"`
+	Lease      int64    `json:"lease"`
+	Deadline   int64    `json:"deadline"`
+
+	me cause // the event itself
 }
 
 // next gives the model behind the event that a wish became, or what is wrong with the event.
-func (m *model) next(w wish, data json.RawMessage) (*model, error) {
+func (m *model) next(w wish, e envelope) (*model, error) {
 	var d made
-	if err := json.Unmarshal(data, &d); err != nil {
+	if err := json.Unmarshal(e.Data, &d); err != nil {
 		// A task's and a session's update have members of the same name and another type, which nothing here needs.
 		var wrong *json.UnmarshalTypeError
 		if !asType(err, &wrong) {
@@ -124,8 +163,23 @@ func (m *model) next(w wish, data json.RawMessage) (*model, error) {
 		}
 	}
 	n := m.clone()
+	n.sequence++
+	n.at = e.at()
+	d.me = e.cause()
 	f := w.fields
+	switch noun, _, _ := strings.Cut(w.id, ":"); noun {
+	case "queue":
+		if err := n.nextQueue(m, w, d); err != nil {
+			return nil, err
+		}
+	case "input", "token":
+		if err := n.nextInput(w, d); err != nil {
+			return nil, err
+		}
+	}
 	switch w.id {
+	case "session:lost", "session:recovered", "session:timed-out":
+		return n, n.nextDeadline(w, d)
 	case "project:create":
 		n.projects[d.ProjectID] = project{createdBy: w.by.source()}
 		n.projectIDs = append(n.projectIDs, d.ProjectID)
@@ -160,14 +214,17 @@ func (m *model) next(w wish, data json.RawMessage) (*model, error) {
 		}
 		n.tasks[f.TaskID] = t
 	case "task:delete":
-		n.deleteTask(f.TaskID, f.Recursive)
+		n.deleteTask(f.TaskID, f.Recursive, d.me)
 	case "session:spawn", "session:register":
 		return n.admit(m, w, d)
 	case "session:complete":
 		n.moveSession(m.target(w), "completed")
 	case "session:kill":
 		x := n.sessions[f.SessionID]
-		x.ended, x.status = true, "stopped"
+		x.ended, x.status, x.gone = true, "stopped", d.me
+		if f.Failed {
+			x.status = "failed"
+		}
 		n.sessions[f.SessionID] = x
 	case "session:update":
 		x := n.sessions[f.SessionID]
@@ -180,7 +237,7 @@ func (m *model) next(w wish, data json.RawMessage) (*model, error) {
 		n.sessions[f.SessionID] = x
 	case "session:delete":
 		x := n.sessions[m.target(w)]
-		x.deleted = true
+		x.deleted, x.ended, x.gone = true, true, d.me
 		n.sessions[m.target(w)] = x
 	case "session:link":
 		x := n.sessions[m.target(w)]
@@ -215,16 +272,17 @@ func (m *model) moveSession(id, status string) {
 	m.sessions[id] = x
 }
 
-func (m *model) deleteTask(id string, recursive bool) {
+func (m *model) deleteTask(id string, recursive bool, by cause) {
 	t := m.tasks[id]
 	t.deleted = true
 	m.tasks[id] = t
+	m.dropItems(id, by)
 	if !recursive {
 		return
 	}
 	for _, child := range m.taskIDs {
 		if c, live := m.liveTask(child); live && c.parent == id {
-			m.deleteTask(child, true)
+			m.deleteTask(child, true, by)
 		}
 	}
 }
@@ -246,6 +304,7 @@ func (m *model) admit(before *model, w wish, d made) (*model, error) {
 		x.strategy = "simple"
 	}
 	x.allowed = allowedTo(column(x.role, x.strategy), w.fields.Allowed)
+	x.generation, x.made = 1, d.me
 	stored := d.Created != nil
 	var says []string
 	if stored {
@@ -263,6 +322,12 @@ func (m *model) admit(before *model, w wish, d made) (*model, error) {
 		}
 		if err := m.startTasks(x, d); err != nil {
 			return nil, err
+		}
+		if err := m.joinQueue(&x, w, d); err != nil {
+			return nil, err
+		}
+		if w.fields.Timeout > 0 {
+			x.deadline = m.at + w.fields.Timeout
 		}
 	}
 	if x.spawnedBy == "" && w.id == "session:register" && d.SessionID == "" {
@@ -294,9 +359,24 @@ func (m *model) startTasks(x session, d made) error {
 	return nil
 }
 
+// say puts a session's word on a task last, in place of its former one; "" takes that back.
+func (m *model) say(id, session, status string) {
+	t := m.tasks[id]
+	t.says = slices.DeleteFunc(slices.Clone(t.says), func(s said) bool { return s.session == session })
+	if status != "" {
+		t.says = append(t.says, said{session, status})
+	}
+	m.tasks[id] = t
+}
+
 func (m *model) reported(before *model, w wish, d made) error {
 	late := before.sessions[w.by.name].ended
 	tasks := w.fields.tasks()
+	if asks := w.id == "report:needs-input" && !late && w.fields.Message != ""; asks != (d.InputID != "") {
+		return fmt.Errorf("%s %q (late: %t) opened the question %q", w.id, w.fields.Message, late, d.InputID)
+	} else if asks {
+		m.ask(w, d)
+	}
 	if "report:"+d.Kind != w.id || !slices.Equal(d.TaskIDs, tasks) || d.Late != late || d.SessionID != w.by.name {
 		return fmt.Errorf("%s of tasks %v (late: %t) became kind %q of %v (late: %t)", w.id, tasks, late, d.Kind, d.TaskIDs, d.Late)
 	}
@@ -304,10 +384,7 @@ func (m *model) reported(before *model, w wish, d made) error {
 		return nil
 	}
 	for _, id := range tasks {
-		t := m.tasks[id]
-		t.says = slices.DeleteFunc(slices.Clone(t.says), func(s said) bool { return s.session == w.by.name })
-		t.says = append(t.says, said{w.by.name, saysOf[w.id]})
-		m.tasks[id] = t
+		m.say(id, w.by.name, saysOf[w.id])
 	}
 	if w.id == "report:complete" && len(tasks) == 0 {
 		m.moveSession(w.by.name, "completed")

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"maestro/events"
 	"maestro/internal/simlog"
@@ -23,6 +24,10 @@ type oracle struct {
 	byID     map[string]uint64
 	hashes   []string // the request hash of each event; hashes[0] is unused
 	at       string   // time of the last event
+	starts   map[string][]uint64
+	hands    *hands
+	// lost is told of each session that the server's Leases marked lost, before that counts.
+	lost func(session string, lease time.Duration) *Failure
 
 	blobs   *simlog.Blobs
 	state   *projections.State // the product's fold, from nothing, one event after another
@@ -34,7 +39,7 @@ func newOracle(blobs *simlog.Blobs) *oracle {
 		byWish: map[string][]wish{}, models: []*model{newModel()}, chain: []events.Hash{{}}, byID: map[string]uint64{},
 		hashes: []string{""}, blobs: blobs, state: projections.New(),
 	}
-	o.encoded = map[uint64]events.Hash{}
+	o.encoded, o.starts, o.hands = map[uint64]events.Hash{}, map[string][]uint64{}, newHands()
 	return o
 }
 
@@ -85,7 +90,27 @@ type envelope struct {
 	Project     string          `json:"partitionkey"`
 	PrevHash    string          `json:"prevhash"`
 	RequestHash string          `json:"requesthash"`
+	Rules       string          `json:"rules"`
+	Causation   string          `json:"causationid"`
+	Correlation string          `json:"correlationid"`
 	Data        json.RawMessage `json:"data"`
+}
+
+// at gives the event's time in milliseconds.
+func (e envelope) at() int64 {
+	at, err := time.Parse(time.RFC3339, e.Time)
+	if err != nil {
+		return 0
+	}
+	return at.UnixMilli()
+}
+
+// cause gives the event as the cause of others.
+func (e envelope) cause() cause {
+	if e.Correlation != "" {
+		return cause{e.ID, e.Correlation}
+	}
+	return cause{e.ID, e.ID}
 }
 
 var eventTypes = map[string]string{
@@ -97,6 +122,11 @@ var eventTypes = map[string]string{
 	"session:note": "session.noted", "session:link": "session.task_linked", "session:unlink": "session.task_unlinked",
 	"track-file": "session.file_tracked", "report:progress": "session.reported", "report:complete": "session.reported",
 	"report:blocked": "session.reported", "report:error": "session.reported", "report:needs-input": "session.reported",
+	"session:lost": "session.lost", "session:recovered": "session.recovered", "session:timed-out": "session.timed_out",
+	"queue:create": "queue.created", "queue:push": "queue.item_pushed", "queue:start": "queue.item_started",
+	"queue:complete": "queue.item_completed", "queue:fail": "queue.item_failed", "queue:skip": "queue.item_skipped",
+	"queue:requeue": "queue.item_requeued", "queue:return": "queue.item_returned", "queue:quarantine": "queue.item_quarantined",
+	"input:answer": "input.answered", "input:received": "input.delivered", "token:create": "token.created", "token:revoke": "token.revoked",
 }
 
 // follow judges an event that has come to be on disk.
@@ -116,6 +146,9 @@ func (o *oracle) follow(m events.Message) *Failure {
 	if e.Time < o.at {
 		return failure("time never goes back", "sequence %d has the time %s, behind %s", sequence, e.Time, o.at)
 	}
+	if f := o.hands.follow(sequence, e); f != nil {
+		return f
+	}
 	w, ok := o.wishOf(before, e)
 	if !ok {
 		return failure("6 one command, one event", "sequence %d (%s from %s) is the event of no command that was submitted", sequence, e.Type, e.Source)
@@ -123,12 +156,24 @@ func (o *oracle) follow(m events.Message) *Failure {
 	if e.Type != "maestro."+eventTypes[w.id]+".v1" {
 		return failure("2 only what is permitted", "sequence %d: %s became %s", sequence, w.id, e.Type)
 	}
-	if v := before.judge(w); v != becomesEvent {
+	if v := before.judge(w, e.at()); v != becomesEvent {
 		return failure("2 only what is permitted", "sequence %d is an event, and must be %q: %s", sequence, v, w)
 	}
-	after, err := before.next(w, e.Data)
+	if is, expected := (cause{e.Causation, e.Correlation}), before.causeOf(w); is != expected || e.Rules != "2" {
+		return failure("causes are told", "sequence %d (rules %s) has the cause %v, expected %v: %s", sequence, e.Rules, is, expected, w)
+	}
+	after, err := before.next(w, e)
 	if err != nil {
 		return failure("2 only what is permitted", "sequence %d: %v: %s", sequence, err, w)
+	}
+	if w.due && w.id == "session:lost" {
+		if f := o.lost(w.fields.SessionID, time.Duration(w.fields.Lease)*time.Millisecond); f != nil {
+			return f
+		}
+	}
+	if w.id == "queue:start" {
+		key := queueID(e.Project, after.sessions[before.target(w)].queue) + "/" + after.sessions[before.target(w)].hand.task
+		o.starts[key] = append(o.starts[key], sequence)
 	}
 	for field, digest := range textsOf(e.Data) {
 		if string(o.blobs.Blob(digest)) != w.fields.Message {
@@ -145,6 +190,9 @@ func (o *oracle) follow(m events.Message) *Failure {
 	o.at = e.Time
 	if err := apply(o.state, m); err != nil {
 		return failure("4 every view is the fold", "sequence %d cannot be folded: %v", sequence, err)
+	}
+	if err := after.compare(o.state); err != nil {
+		return failure("what is shown is what happened", "behind sequence %d, %v: %s", sequence, err, w)
 	}
 	return nil
 }
@@ -179,11 +227,15 @@ func (o *oracle) wishOf(before *model, e envelope) (wish, bool) {
 			}
 		}
 	}
-	return wish{}, false
+	var d made
+	if e.Source != "/system" || json.Unmarshal(e.Data, &d) != nil {
+		return wish{}, false
+	}
+	return o.dueWish(before, e, d)
 }
 
-// expect gives what a wish must come to on the ground of a sequence; for an event that is there already, where it is.
-func (o *oracle) expect(ground uint64, w wish) (v verdict, retryOf uint64) {
+// expect gives what a wish must come to on the ground of a sequence at a time; for an event that is there already, where it is.
+func (o *oracle) expect(ground uint64, w wish, at int64) (v verdict, retryOf uint64) {
 	m := o.models[ground]
 	if at, ok := o.byID[w.eventID(m.projectOf(w))]; ok && at <= ground {
 		if o.hashes[at] == w.hash() {
@@ -191,7 +243,7 @@ func (o *oracle) expect(ground uint64, w wish) (v verdict, retryOf uint64) {
 		}
 		return keyReused, 0
 	}
-	return m.judge(w), 0
+	return m.judge(w, at), 0
 }
 
 // refold folds everything from nothing, once more.

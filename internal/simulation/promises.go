@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"testing/synctest"
+	"time"
 
 	"maestro/commands"
 	"maestro/events"
@@ -21,7 +22,7 @@ func (w *world) judgeEvent(c *call) *Failure {
 	if !bytes.Equal(o.messages[at-1].Body, c.answer.Event) {
 		return failure("1 acknowledged is never lost", "call %d was answered with event %d, and the log has another there:\n%s\n%s", c.number, at, c.answer.Event, o.messages[at-1].Body)
 	}
-	if v, retryOf := o.expect(at, c.wish); v != becomesEvent || retryOf != at {
+	if v, retryOf := o.expect(at, c.wish, c.latest); v != becomesEvent || retryOf != at {
 		return failure("6 one command, one event", "call %d was answered with event %d, and its own is %d (%s)", c.number, at, retryOf, v)
 	}
 	w.acked[at] = c.answer.Event
@@ -37,7 +38,7 @@ func (w *world) judgeAlready(c *call) *Failure {
 	if ground < c.lo {
 		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, and %d had been shown before", c.number, ground, c.lo)
 	}
-	if v, _ := w.oracle.expect(ground, c.wish); v != alreadySo {
+	if v, _ := w.oracle.expect(ground, c.wish, c.latest); v != alreadySo {
 		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, where it must be %q: %s", c.number, ground, v, c.wish)
 	}
 	return nil
@@ -48,11 +49,13 @@ func (w *world) judgeRefusal(c *call, refusal *commands.Refusal) *Failure {
 	hi := w.oracle.head()
 	expected := map[verdict]bool{}
 	for ground := c.lo; ground <= hi; ground++ {
-		v, _ := w.oracle.expect(ground, c.wish)
-		if v == verdict(refusal.Code) {
-			return nil
+		for _, at := range []int64{c.earliest, c.latest} {
+			v, _ := w.oracle.expect(ground, c.wish, at)
+			if v == verdict(refusal.Code) {
+				return nil
+			}
+			expected[v] = true
 		}
-		expected[v] = true
 	}
 	return failure("2 and 6, a refusal stands on firm ground", "call %d was refused with %s (%s); on the ground %d to %d it must be %v: %s",
 		c.number, refusal.Code, refusal.Message, c.lo, hi, expected, c.wish)
@@ -104,11 +107,17 @@ func (w *world) judgeStep() *Failure {
 		if f := w.oracle.follow(m); f != nil {
 			return f
 		}
+		for _, id := range w.oracle.model().sessionIDs[len(w.born):] {
+			w.born[id] = w.stepped.Sub(w.began)
+		}
 	}
 	if f := w.failed(); f != nil {
 		return f
 	}
 	if f := w.judgeCalls(); f != nil {
+		return f
+	}
+	if f := w.judgeBeats(); f != nil {
 		return f
 	}
 	for _, s := range w.servers {
@@ -122,6 +131,8 @@ func (w *world) judgeStep() *Failure {
 			return f
 		}
 	}
+	w.stepped = time.Now()
+	w.settleLives()
 	return nil
 }
 

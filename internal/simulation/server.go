@@ -22,13 +22,21 @@ type server struct {
 	// These survive a crash.
 	snapshots *simlog.Snapshots
 	witness   *simlog.Witness
+	denied    *denied
 	offset    atomic.Int64 // of its wall clock, in nanoseconds
+	paused    atomic.Int64 // how long its process stood still altogether, in nanoseconds
 
 	// These are of one life.
 	log     *simlog.Log
 	handler *commands.Handler
+	denials *commands.Denials
 	opening chan opened
-	closing chan struct{}
+	// leases are those of the one server that keeps them, life what was heard in them.
+	leases   *commands.Leases
+	life     *life
+	noLeases context.CancelFunc
+	looking  chan struct{}
+	closing  chan struct{}
 	// troubles counts the operations that failed, conflicts those in a row that were conflicts.
 	troubles, conflicts atomic.Int64
 	head                uint64 // of the view, when it was last looked at
@@ -39,6 +47,7 @@ type server struct {
 
 type opened struct {
 	handler *commands.Handler
+	denials *commands.Denials
 	err     error
 }
 
@@ -46,6 +55,7 @@ func newServer(w *world, name string) *server {
 	s := &server{w: w, name: name}
 	s.snapshots = simlog.NewSnapshots(w.snapshotSaved)
 	s.witness = simlog.NewWitness(w.headRecorded)
+	s.denied = newDenied(s)
 	return s
 }
 
@@ -64,14 +74,60 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	s.opening = make(chan opened, 1)
 	config := commands.Config{
 		Log: s.log, Blobs: s.w.blobs, Snapshots: snapshots, Witness: s.witness, Announcer: announcer{s.w},
-		Now:   func() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) },
-		After: time.After, SnapshotEvery: s.w.plan.SnapshotEvery, Shared: s.w.plan.Servers > 1,
+		Now: s.now, After: time.After, SnapshotEvery: s.w.plan.SnapshotEvery, Shared: s.w.plan.Servers > 1,
 	}
 	opening := s.opening
 	go func() {
+		denials, err := commands.OpenDenials(context.Background(), s.denied, s.now, nil)
+		if err != nil {
+			opening <- opened{err: err}
+			return
+		}
+		config.Denials = denials
 		h, err := commands.Open(context.Background(), config)
-		opening <- opened{h, err}
+		if err != nil {
+			denials.Close()
+		}
+		opening <- opened{h, denials, err}
 	}()
+}
+
+func (s *server) now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
+
+// elapsed is its monotonic clock: it counts pauses, and knows nothing of the wall clock.
+func (s *server) elapsed() time.Duration {
+	return time.Since(s.w.began) + time.Duration(s.paused.Load())
+}
+
+// keepLeases begins the leases, if it is the server that keeps them.
+func (s *server) keepLeases() {
+	if s != s.w.servers[0] || s.handler.Health() != nil {
+		return
+	}
+	leases, err := commands.NewLeases(commands.LeasesConfig{
+		Handler: s.handler, Elapsed: s.elapsed, After: time.After, Lease: s.w.plan.Lease, Quiet: s.w.plan.Quiet,
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.leases, s.noLeases, s.looking = leases, stop, make(chan struct{})
+	s.life = newLife(s.w.lived())
+	s.w.lives = append(s.w.lives, s.life)
+	go func(looking chan struct{}) {
+		defer close(looking)
+		leases.Run(ctx)
+	}(s.looking)
+}
+
+// dropLeases ends them.
+func (s *server) dropLeases() {
+	if s.leases == nil {
+		return
+	}
+	s.noLeases()
+	s.life.end(s.w.lived())
+	s.leases, s.life = nil, nil
 }
 
 // took takes note of how an operation of the server ended.
@@ -98,8 +154,9 @@ func (s *server) settle() *Failure {
 			s.w.tracef("  %s did not open: %v", s.name, o.err)
 			return nil
 		}
-		s.handler = o.handler
+		s.handler, s.denials = o.handler, o.denials
 		s.follow()
+		s.keepLeases()
 		s.w.tracef("  %s is up", s.name)
 	default:
 	}
@@ -108,7 +165,7 @@ func (s *server) settle() *Failure {
 	}
 	select {
 	case <-s.closing:
-		s.handler, s.closing = nil, nil
+		s.handler, s.denials, s.closing = nil, nil, nil
 		s.unfollow()
 		s.w.loseCalls(s) // those that were still reading their earlier event
 		s.log.Kill()
@@ -138,9 +195,10 @@ func (s *server) kill() []*simlog.Op {
 	if s.unfollow != nil {
 		s.unfollow()
 	}
+	s.dropLeases()
 	if s.opening != nil {
 		if o := <-s.opening; o.err == nil {
-			s.handler = o.handler
+			s.handler, s.denials = o.handler, o.denials
 		}
 		s.opening = nil
 	}
@@ -148,8 +206,9 @@ func (s *server) kill() []*simlog.Op {
 		<-s.closing
 	} else if s.handler != nil {
 		s.handler.Close()
+		s.denials.Close()
 	}
-	s.handler, s.closing = nil, nil
+	s.handler, s.denials, s.closing = nil, nil, nil
 	return appends
 }
 

@@ -3,39 +3,49 @@ package simulation
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
+
+	"maestro/commands"
 )
 
 // kind says what a step does.
 type kind int
 
 const (
-	submit   kind = iota // a client submits a command
-	burst                // several clients submit commands at once
-	flood                // so many or so large ones that no batch takes them all
-	resolve              // a held operation comes to its outcome
-	cancel               // a client gives up waiting
-	advance              // time passes
-	skew                 // a server's clock is set, back or forth
-	land                 // a late batch comes to its guard
-	crash                // a server's process dies
-	powerCut             // everything dies, the disk remains
-	stop                 // a server is stopped in order
-	start                // a server that is down starts
-	fill                 // the disk fills
-	room                 // there is room again
-	flush                // a head file is written
-	snapshot             // a server stores a snapshot
-	damage               // the stopped log is harmed, opened, judged, and restored
+	submit    kind = iota // a client submits a command
+	burst                 // several clients submit commands at once
+	flood                 // so many or so large ones that no batch takes them all
+	resolve               // a held operation comes to its outcome
+	cancel                // a client gives up waiting
+	advance               // time passes
+	skew                  // a server's clock is set, back or forth
+	land                  // a late batch comes to its guard
+	crash                 // a server's process dies
+	powerCut              // everything dies, the disk remains
+	stop                  // a server is stopped in order
+	start                 // a server that is down starts
+	fill                  // the disk fills
+	room                  // there is room again
+	flush                 // a head file is written
+	snapshot              // a server stores a snapshot
+	damage                // the stopped log is harmed, opened, judged, and restored
+	heartbeat             // supervisors say that their sessions are there
+	linger                // a long time passes, with heartbeats of some sessions and none of others
+	sleep                 // a machine sleeps: its wall clock jumps
+	pause                 // a process stands still: its monotonic clock jumps
+	deny                  // refusals can no longer be recorded
+	record                // they can again
 )
 
 var kindNames = [...]string{
 	"submit", "burst", "flood", "resolve", "cancel", "advance", "skew", "land", "crash", "power cut", "stop", "start", "fill", "room", "flush", "snapshot", "damage",
+	"heartbeat", "linger", "sleep", "pause", "deny", "record",
 }
 
 // weights say how often each kind of step comes.
 var weights = [...]int{
 	submit: 360, burst: 30, resolve: 400, cancel: 10, advance: 25, skew: 10, land: 25, crash: 6, powerCut: 5, stop: 3, start: 120, fill: 3, room: 80,
-	flush: 25, snapshot: 8, damage: 7,
+	flush: 25, snapshot: 8, damage: 7, heartbeat: 25, linger: 14, sleep: 5, pause: 5, deny: 4, record: 40,
 }
 
 // Step is one move of the driver. What exactly it does follows from Seed and from how things stand, so that a list of
@@ -58,13 +68,22 @@ type Plan struct {
 	HoldAll bool
 	// SnapshotEvery is the Handler's.
 	SnapshotEvery uint64
-	Steps         []Step
+	// Queues lets queues, questions and time come up more often than the rest.
+	Queues bool
+	// Lease and Quiet are for sessions that send heartbeats, and for those that never did.
+	Lease, Quiet time.Duration
+	Steps        []Step
 }
 
 // NewPlan draws a plan from a seed.
 func NewPlan(seed uint64) Plan {
 	rng := rand.New(rand.NewPCG(seed, 0x6d616573))
 	p := Plan{Seed: seed, Servers: 1 + rng.IntN(2), HoldAll: rng.IntN(2) == 0, SnapshotEvery: uint64(3 + rng.IntN(10)), Furnished: rng.IntN(4) > 0}
+	p.Queues = rng.IntN(2) == 0
+	p.Lease, p.Quiet = commands.DefaultLease, commands.QuietLease
+	if rng.IntN(2) == 0 { // not commensurable with what else comes after a while
+		p.Lease, p.Quiet = 19_987*time.Millisecond, 100_003*time.Millisecond
+	}
 	total := 0
 	for _, weight := range weights {
 		total += weight

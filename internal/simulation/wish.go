@@ -82,6 +82,18 @@ type fields struct {
 	SpawnedBy    string    `json:"spawnedBy,omitempty"`
 	File         string    `json:"file,omitempty"`
 	Reason       string    `json:"reason,omitempty"`
+	Queue        string    `json:"queue,omitempty"`
+	TrustReports bool      `json:"trustReports,omitempty"`
+	MaxAttempts  int       `json:"maxAttempts,omitempty"`
+	Timeout      int64     `json:"timeout,omitempty"`
+	Options      []string  `json:"options,omitempty"`
+	InputID      string    `json:"inputId,omitempty"`
+	Answer       string    `json:"answer,omitempty"`
+	Other        bool      `json:"other,omitempty"`
+	Kind         string    `json:"kind,omitempty"`
+	ProjectIDs   []string  `json:"projectIds,omitempty"`
+	SilentFor    int64     `json:"silentFor,omitempty"`
+	Lease        int64     `json:"lease,omitempty"`
 
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
@@ -101,6 +113,9 @@ func (f fields) tasks() []string {
 
 // wish is a command as a client means it.
 type wish struct {
+	// due says that no client asked for it: the server's Leases did.
+	due bool
+
 	by       caller
 	id       string
 	fields   fields

@@ -27,6 +27,12 @@ type world struct {
 	waiting []*call
 	keys    int
 	acked   map[uint64][]byte // what was acknowledged, by sequence
+	refused map[string]int    // how many refusals were answered, by who was refused
+
+	began, stepped time.Time // when the run began, and when the last step ended
+	lives          []*life
+	born           map[string]time.Duration // before when no session of this id was known
+	beats          []*beat
 	// damaged says that the log is harmed just now, so that its servers may say so.
 	damaged bool
 
@@ -50,8 +56,12 @@ func Run(t *testing.T, plan Plan) Result {
 	t.Helper()
 	var result Result
 	synctest.Test(t, func(*testing.T) {
-		w := &world{plan: plan, store: simlog.New(), blobs: simlog.NewBlobs(), acked: map[uint64][]byte{}}
+		w := &world{
+			plan: plan, store: simlog.New(), blobs: simlog.NewBlobs(), acked: map[uint64][]byte{}, refused: map[string]int{},
+			began: time.Now(), stepped: time.Now(), born: map[string]time.Duration{},
+		}
 		w.oracle = newOracle(w.blobs)
+		w.oracle.lost = w.judgeLoss
 		for n := range plan.Servers {
 			w.servers = append(w.servers, newServer(w, fmt.Sprintf("server %d", n+1)))
 		}
@@ -126,6 +136,13 @@ func (w *world) furnish() *Failure {
 		}
 		return &ids
 	}
+	spawn := func(f fields) *Failure {
+		f.Project, f.Strategy = m().projectIDs[0], "queue"
+		return ask(admin, "session:spawn", f)
+	}
+	token := func(name, kind string, projects ...string) *Failure {
+		return ask(admin, "token:create", fields{Name: &name, Kind: kind, ProjectIDs: projects})
+	}
 	boss := func() caller {
 		return caller{kind: "session", name: m().sessionIDs[0], project: m().projectIDs[0]}
 	}
@@ -160,6 +177,22 @@ func (w *world) furnish() *Failure {
 		func() *Failure { return ask(boss(), "project:create", fields{Name: ptr("Gamma")}) },
 		func() *Failure {
 			return ask(admin, "session:spawn", fields{Project: m().projectIDs[0], Role: "orchestrator", TaskIDs: tasks(2), Allowed: &lists[5]})
+		},
+		func() *Failure { return token("ann", "admin") },
+		func() *Failure { return token("eve", "auditor") },
+		func() *Failure { return token("rob", "read-only", m().projectIDs[0]) },
+		func() *Failure {
+			return ask(admin, "queue:create", fields{Project: m().projectIDs[0], Queue: "line", TrustReports: w.plan.Seed%2 == 0, MaxAttempts: int(w.plan.Seed % 4)})
+		},
+		func() *Failure { return spawn(fields{Queue: "line", TaskIDs: tasks(0)}) },
+		func() *Failure {
+			return ask(admin, "task:create", fields{Project: m().projectIDs[0], Title: ptr("Five"), Dependencies: tasks(0)})
+		},
+		func() *Failure {
+			return ask(admin, "task:create", fields{Project: m().projectIDs[0], Title: ptr("Six")})
+		},
+		func() *Failure {
+			return spawn(fields{Queue: "line", TaskIDs: tasks(4, 1, 5), SpawnedBy: m().sessionIDs[0]})
 		},
 	} {
 		if f := next(); f != nil {
@@ -217,7 +250,23 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 	case skew:
 		offset := time.Duration(rng.IntN(20_000)-10_000) * time.Millisecond
 		w.tracef("the clock of %s is set to %s", s.name, offset)
-		s.offset.Store(int64(offset))
+		w.setClock(s, offset)
+	case sleep:
+		w.tracef("the machine of %s sleeps for 8 h: its monotonic clock stood still", s.name)
+		w.setClock(s, time.Duration(s.offset.Load())+8*time.Hour)
+	case pause:
+		w.tracef("%s is paused for 5 min: nothing of it ran", s.name)
+		s.paused.Add(int64(5 * time.Minute))
+		w.setClock(s, time.Duration(s.offset.Load())+5*time.Minute)
+	case heartbeat:
+		w.heartbeat(rng)
+	case linger:
+		return w.linger(rng)
+	case deny:
+		w.tracef("no refusal can be recorded")
+		w.breakDenials(true)
+	case record:
+		w.breakDenials(false)
 	case land:
 		if w.store.Late() > 0 {
 			w.tracef("a late batch lands: %t", w.store.Land(rng.IntN(2) == 0))
@@ -307,11 +356,17 @@ func (w *world) stop(s *server) {
 		return
 	}
 	w.tracef("%s is stopped", s.name)
-	closing, handler := make(chan struct{}), s.handler
+	closing, handler, denials, looking := make(chan struct{}), s.handler, s.denials, s.looking
+	keeps := s.leases != nil
+	s.dropLeases()
 	s.closing = closing
 	go func() {
 		defer close(closing)
+		if keeps {
+			<-looking
+		}
 		handler.Close()
+		denials.Close()
 	}()
 }
 
@@ -378,6 +433,7 @@ func (w *world) powerCut(rng *rand.Rand) *Failure {
 func (w *world) finish() *Failure {
 	w.tracef("everything is healed")
 	w.store.SetFull(false)
+	w.breakDenials(false)
 	for range 100 {
 		if w.quiet() {
 			break
@@ -403,6 +459,9 @@ func (w *world) finish() *Failure {
 	if f := w.askAgain(); f != nil {
 		return f
 	}
+	if f := w.wait(); f != nil {
+		return f
+	}
 	for _, s := range w.servers {
 		if err := s.handler.Health(); err != nil {
 			return failure("everything ends with an answer", "%s says of a healed log: %v", s.name, err)
@@ -423,7 +482,7 @@ func (w *world) quiet() bool {
 			return false
 		}
 	}
-	return len(w.waiting) == 0 && w.store.Late() == 0
+	return len(w.waiting) == 0 && len(w.beats) == 0 && w.store.Late() == 0
 }
 
 // drain resolves held operations with a good outcome until there are none.
@@ -493,6 +552,9 @@ func (w *world) tearDown() {
 	}
 	for _, c := range w.waiting {
 		c.cancel()
+	}
+	for _, b := range w.beats {
+		b.cancel()
 	}
 	synctest.Wait()
 }

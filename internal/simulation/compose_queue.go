@@ -1,0 +1,151 @@
+package simulation
+
+// What the composer draws for queues, questions, tokens and time.
+
+// worker gives a session with the queue strategy that is at work, mostly one that holds something if it may.
+func (c composer) worker() (string, bool) {
+	var workers []string
+	for _, id := range c.m.sessionIDs {
+		if x, live := c.m.liveSession(id); live && !x.ended && x.strategy == "queue" {
+			workers = append(workers, id)
+		}
+	}
+	if len(workers) == 0 {
+		return "", false
+	}
+	return pick(c, workers), true
+}
+
+func (c composer) queueName() string {
+	if len(c.m.queueIDs) == 0 || c.chance(10) {
+		return pick(c, []string{"line", "other", "no such", "a b"})
+	}
+	return c.m.queues[pick(c, c.m.queueIDs)].name
+}
+
+func (c composer) createQueue(f *fields, by caller) {
+	if by.kind != "session" && c.chance(90) {
+		f.Project = c.project()
+	}
+	f.Queue = pick(c, []string{"line", "other", "third", "", "a b"})
+	if len(c.m.sessionIDs) > 0 && c.chance(5) {
+		f.Queue = pick(c, c.m.sessionIDs)
+	}
+	f.TrustReports, f.MaxAttempts = c.chance(50), pick(c, []int{0, 0, 1, 2, 3, -1, 1001})
+}
+
+// ofQueue draws a queue in the way that its caller names it, and a task.
+func (c composer) ofQueue(f *fields, by caller, id string) {
+	session := by.name
+	switch {
+	case by.kind == "session":
+		if c.chance(10) {
+			f.SessionID = c.session()
+		}
+		if c.chance(10) {
+			f.Queue = c.queueName()
+		}
+	case c.chance(60) && len(c.m.sessionIDs) > 0:
+		session, f.Project = c.session(), ""
+		if x, ok := c.worker(); ok && c.chance(80) {
+			session = x
+		}
+		f.SessionID = session
+		if c.chance(10) {
+			f.Queue = c.queueName()
+		}
+	default:
+		f.Queue = c.queueName()
+		if q, ok := c.m.queues[pick(c, append(c.m.queueIDs, ""))]; ok {
+			f.Queue, f.Project = q.name, q.project
+		}
+	}
+	x := c.m.sessions[session]
+	switch {
+	case id == "queue:push":
+		f.TaskID = c.taskOf(by)
+		if project := f.Project + x.project; project != "" && c.m.tasks[f.TaskID].project != project {
+			f.TaskID = c.taskOf(caller{kind: "session", project: project})
+		}
+	case id == "queue:start":
+	case x.hand.task != "" && c.chance(40):
+		f.TaskID = x.hand.task
+	case c.chance(15):
+		f.TaskID = c.task()
+	}
+	if id == "queue:fail" && c.chance(50) {
+		f.Reason = "it does not build"
+	}
+}
+
+// ofItem draws an item that suits a command which names it: in the hand of a session that is gone, or out of its queue.
+func (c composer) ofItem(f *fields, id string) {
+	type place struct{ project, queue, task string }
+	var suits, others []place
+	for _, key := range c.m.queueIDs {
+		q := c.m.queues[key]
+		for _, i := range q.items {
+			here := place{q.project, q.name, i.task}
+			gone := i.status == "processing" && c.m.becameOf(i.holder) != ""
+			over := i.status == "failed" || i.status == "skipped" || i.status == "quarantined"
+			if id == "queue:requeue" && over || id != "queue:requeue" && gone {
+				suits = append(suits, here)
+			} else {
+				others = append(others, here)
+			}
+		}
+	}
+	if len(suits) == 0 || c.chance(25) {
+		suits = append(others, place{c.project(), c.queueName(), c.task()})
+	}
+	at := pick(c, suits)
+	f.Project, f.Queue, f.TaskID = at.project, at.queue, at.task
+	if id == "queue:requeue" && c.chance(50) {
+		f.Project, f.Queue = "", ""
+	}
+}
+
+// ofInput draws a question, mostly one that waits for this, and an answer.
+func (c composer) ofInput(f *fields, by caller, id string) {
+	f.Project = ""
+	var suits []string
+	for _, input := range c.m.inputIDs {
+		q := c.m.inputs[input]
+		if id == "input:answer" && c.m.open(q) || id == "input:received" && q.session == by.name && q.answered && !q.delivered {
+			suits = append(suits, input)
+		}
+	}
+	switch {
+	case len(suits) > 0 && c.chance(75):
+		f.InputID = pick(c, suits)
+	case len(c.m.inputIDs) > 0:
+		f.InputID = pick(c, c.m.inputIDs)
+	default:
+		f.InputID = pick(c, []string{"", "input_unknown"})
+	}
+	if id == "input:received" {
+		return
+	}
+	f.Answer, f.Other = pick(c, []string{"red", "yes", "no", "blue", " "}), c.chance(15)
+	if options := c.m.inputs[f.InputID].options; len(options) > 0 && c.chance(60) {
+		f.Answer = pick(c, options)
+	}
+}
+
+func (c composer) ofToken(f *fields, id string) {
+	f.Project = ""
+	f.Name = ptr(pick(c, []string{"ann", "ann", "ann", "bob", "eve", "rob", "admin", "", "a b"}))
+	if id == "token:revoke" {
+		if c.chance(45) {
+			f.SessionID = c.session()
+			if c.chance(90) {
+				f.Name = nil
+			}
+		}
+		return
+	}
+	f.Kind = pick(c, []string{"admin", "admin", "auditor", "read-only", "owner"})
+	if f.Kind == "read-only" != c.chance(10) {
+		f.ProjectIDs = []string{c.project()}
+	}
+}

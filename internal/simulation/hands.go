@@ -1,0 +1,97 @@
+package simulation
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"maestro/projections"
+)
+
+// hands follows who holds what, who has ended and who is lost, from the events alone: what promise 3 speaks of.
+type hands struct {
+	holder map[string]string // by item
+	hand   map[string]string // by session
+	lost   map[string]bool
+	ended  map[string]bool
+}
+
+func newHands() *hands {
+	return &hands{holder: map[string]string{}, hand: map[string]string{}, lost: map[string]bool{}, ended: map[string]bool{}}
+}
+
+// follow holds an event against promise 3.
+func (h *hands) follow(sequence uint64, e envelope) *Failure {
+	var d made
+	_ = json.Unmarshal(e.Data, &d) // members that have another type elsewhere are of no interest here
+	item := queueID(e.Project, d.Queue) + "/" + d.TaskID
+	kind := strings.TrimSuffix(strings.TrimPrefix(e.Type, "maestro."), ".v1")
+	if _, by, ok := strings.Cut(e.Source, "/sessions/"); ok && h.ended[by] && (kind != "session.reported" || !d.Late) {
+		return failure("3 after its end a session only reports, late", "sequence %d is %s of session %s, which has ended", sequence, e.Type, by)
+	}
+	gone := h.ended[d.SessionID] || h.lost[d.SessionID]
+	switch kind {
+	case "queue.item_started":
+		switch {
+		case h.holder[item] != "":
+			return failure("3 one holder an item", "sequence %d puts %s into the hand of %s, and %s holds it", sequence, item, d.SessionID, h.holder[item])
+		case h.hand[d.SessionID] != "":
+			return failure("3 a session holds one item", "sequence %d puts %s into the hand of %s, which holds %s", sequence, item, d.SessionID, h.hand[d.SessionID])
+		case gone:
+			return failure("3 a dead holder gives it back", "sequence %d puts %s into the hand of %s, which is gone", sequence, item, d.SessionID)
+		}
+		h.holder[item], h.hand[d.SessionID] = d.SessionID, item
+	case "queue.item_completed", "queue.item_failed", "queue.item_returned", "queue.item_quarantined", "queue.item_skipped":
+		if kind == "queue.item_skipped" && !d.Held {
+			if h.holder[item] != "" {
+				return failure("3 one holder an item", "sequence %d skips %s, which %s holds", sequence, item, h.holder[item])
+			}
+			break
+		}
+		if h.holder[item] != d.SessionID || h.hand[d.SessionID] != item {
+			return failure("3 one holder an item", "sequence %d is %s of %s by %s, and %q holds it", sequence, e.Type, item, d.SessionID, h.holder[item])
+		}
+		if back := kind == "queue.item_returned" || kind == "queue.item_quarantined"; back && !gone {
+			return failure("3 a living holder keeps it", "sequence %d takes %s from %s, which is there", sequence, item, d.SessionID)
+		}
+		delete(h.holder, item)
+		delete(h.hand, d.SessionID)
+	case "session.lost":
+		if h.lost[d.SessionID] || h.ended[d.SessionID] {
+			return failure("3 a deadline comes once", "sequence %d loses %s, which is gone already", sequence, d.SessionID)
+		}
+		h.lost[d.SessionID] = true
+	case "session.recovered":
+		delete(h.lost, d.SessionID)
+	case "session.timed_out":
+		if h.ended[d.SessionID] {
+			return failure("3 a deadline comes once", "sequence %d ends %s, which has ended", sequence, d.SessionID)
+		}
+		h.ended[d.SessionID] = true
+	case "session.killed", "session.deleted":
+		h.ended[d.SessionID] = true
+	}
+	return nil
+}
+
+// left gives what is in the hand of sessions that are gone.
+func (h *hands) left() []string {
+	var left []string
+	for session, item := range h.hand {
+		if h.lost[session] || h.ended[session] {
+			left = append(left, item+" held by "+session)
+		}
+	}
+	slices.Sort(left)
+	return left
+}
+
+// compare holds what the product's fold shows against the model, as far as queues, questions, tokens and statuses go.
+func (m *model) compare(s *projections.State) error {
+	for _, check := range []func(*projections.State) error{m.compareQueues, m.compareSessions, m.compareInputs} {
+		if err := check(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,269 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing/synctest"
+	"time"
+
+	"maestro/commands"
+)
+
+// life is what one process that keeps leases heard. Its times are those that have passed in the run: a process that stood still, or whose
+// machine slept, has not lived through that.
+type life struct {
+	began, ended time.Duration
+	dead         bool
+	// quiet is when the process last had nothing under way: whatever of it comes to the log later, it asked for after that.
+	quiet time.Duration
+	heard map[string][]time.Duration
+	beats map[string]bool
+}
+
+func newLife(began time.Duration) *life {
+	return &life{began: began, quiet: began, heard: map[string][]time.Duration{}, beats: map[string]bool{}}
+}
+
+func (l *life) hear(session string, at time.Duration, beat bool) {
+	l.heard[session] = append(l.heard[session], at)
+	l.beats[session] = l.beats[session] || beat
+}
+
+func (l *life) end(at time.Duration) { l.ended, l.dead = at, true }
+
+// longestSilence gives the longest time in which the process did not hear a session, among those that it may just now have acted on.
+func (l *life) longestSilence(session string, born, now time.Duration) time.Duration {
+	if l.dead {
+		now = l.ended
+	}
+	var longest time.Duration
+	from := max(l.began, born)
+	for _, at := range append(l.heard[session][:len(l.heard[session]):len(l.heard[session])], now) {
+		if at >= l.quiet-time.Millisecond {
+			longest = max(longest, at-from)
+		}
+		from = max(from, at)
+	}
+	return longest
+}
+
+// lived is the time that has passed in the run.
+func (w *world) lived() time.Duration { return time.Since(w.began) }
+
+// judgeLoss holds the loss of a session against what its server has heard.
+func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
+	var longest time.Duration
+	beats := false
+	for _, l := range w.lives {
+		longest = max(longest, l.longestSilence(session, w.born[session], w.lived()))
+		beats = beats || l.beats[session]
+	}
+	if longest < lease-time.Millisecond {
+		return failure("3 who is heard is not lost", "session %s was marked lost after its lease of %s, and was silent for %s", session, lease, longest)
+	}
+	if lease != w.plan.Quiet && (lease != w.plan.Lease || !beats) {
+		return failure("3 who is heard is not lost", "session %s was marked lost after a lease of %s, and sent no heartbeat", session, lease)
+	}
+	return nil
+}
+
+// settleLives takes note of when the servers have nothing under way, and forgets lives of which nothing can come any more.
+func (w *world) settleLives() {
+	firm, cached := w.store.Heads()
+	if w.store.Late() > 0 || firm != cached {
+		return
+	}
+	var lives []*life
+	for _, l := range w.lives {
+		if !l.dead {
+			lives = append(lives, l)
+		}
+	}
+	w.lives = lives
+	for _, s := range w.servers {
+		if s.life != nil && s.up() && len(s.log.Held()) == 0 {
+			s.life.quiet = w.lived()
+		}
+	}
+}
+
+// beat is one heartbeat on its way.
+type beat struct {
+	server    *server
+	session   string
+	lo        uint64
+	doubt     bool
+	cancel    context.CancelFunc
+	ended     chan struct{}
+	err       error
+	cancelled bool
+	lost      bool
+}
+
+func (w *world) beat(id string) {
+	s := w.servers[0]
+	if !s.up() || s.leases == nil {
+		return
+	}
+	for _, b := range w.beats {
+		if b.session == id {
+			return // its last one waits still
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	b := &beat{server: s, session: id, lo: s.head, cancel: cancel, ended: make(chan struct{})}
+	w.beats = append(w.beats, b)
+	s.life.hear(id, w.lived(), true)
+	go func(leases *commands.Leases) {
+		defer close(b.ended)
+		b.err = leases.Heartbeat(ctx, id)
+	}(s.leases)
+	synctest.Wait()
+}
+
+// judgeBeats judges the heartbeats that were taken since the last step.
+func (w *world) judgeBeats() *Failure {
+	var waiting []*beat
+	for _, b := range w.beats {
+		select {
+		case <-b.ended:
+		default:
+			waiting = append(waiting, b)
+			continue
+		}
+		b.cancel()
+		var unavailable *commands.UnavailableError
+		switch {
+		case b.lost, errors.As(b.err, &unavailable):
+		case b.err != nil:
+			return failure("who calls is heard", "the heartbeat of session %s came to: %v", b.session, b.err)
+		case !w.wasThere(b):
+			return failure("who calls is heard", "session %s was heard, and is lost still", b.session)
+		}
+	}
+	w.beats = waiting
+	return nil
+}
+
+// wasThere reports whether the session was not lost at some moment since its heartbeat.
+func (w *world) wasThere(b *beat) bool {
+	for _, m := range w.oracle.models[b.lo:] {
+		if x, live := m.liveSession(b.session); !live || x.ended || !x.lost {
+			return true
+		}
+	}
+	return false
+}
+
+// heartbeat lets some sessions be heard.
+func (w *world) heartbeat(rng *rand.Rand) {
+	for _, id := range w.some(rng, 40) {
+		w.tracef("heartbeat of %s", id)
+		w.beat(id)
+	}
+}
+
+// some draws sessions that have not ended.
+func (w *world) some(rng *rand.Rand, percent int) []string {
+	m := w.oracle.model()
+	var drawn []string
+	for _, id := range m.sessionIDs {
+		if x, live := m.liveSession(id); live && !x.ended && rng.IntN(100) < percent {
+			drawn = append(drawn, id)
+		}
+	}
+	return drawn
+}
+
+// linger lets a long time pass in which some sessions are heard every ten seconds, and the log goes on or does not.
+func (w *world) linger(rng *rand.Rand) *Failure {
+	d := []time.Duration{10 * time.Second, 45 * time.Second, 2 * time.Minute, 17 * time.Minute}[rng.IntN(4)]
+	beating := w.some(rng, 50)
+	going := rng.IntN(4) > 0
+	w.tracef("%s pass, with heartbeats of %v", d, beating)
+	step := 2971 * time.Millisecond
+	if d > 10*time.Minute {
+		step = 9973 * time.Millisecond
+	}
+	var beaten time.Duration
+	for ; d > 0; d -= step {
+		if beaten == 0 || w.lived()-beaten > 8*time.Second {
+			beaten = w.lived()
+			for _, id := range beating {
+				w.beat(id)
+			}
+		}
+		time.Sleep(min(d, step))
+		synctest.Wait()
+		if f := w.judgeStep(); f != nil {
+			return f
+		}
+		for range 3 {
+			if !going {
+				break
+			}
+			w.resolveOne(w.servers[rng.IntN(len(w.servers))], rng)
+			synctest.Wait()
+			if f := w.judgeStep(); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// wait lets time pass on a healed log until nothing more is due: what a dead session holds is given back, who is silent is lost, and
+// who has had its time is ended.
+func (w *world) wait() *Failure {
+	if f := w.rest(30 * time.Second); f != nil {
+		return f
+	}
+	if left := w.oracle.hands.left(); len(left) > 0 {
+		return failure("3 a dead holder gives it back", "on a healed log, half a minute later: %v", left)
+	}
+	if f := w.rest(w.plan.Quiet + 30*time.Second); f != nil {
+		return f
+	}
+	m := w.oracle.model()
+	for _, id := range m.sessionIDs {
+		switch x := m.sessions[id]; {
+		case m.mayBeLost(x):
+			return failure("3 who is silent is lost", "nothing was heard of session %s for longer than its lease", id)
+		case x.deadline > 0 && !x.ended && x.deadline < w.servers[0].now().UnixMilli():
+			return failure("3 a deadline comes once", "session %s has had its time, and goes on", id)
+		}
+	}
+	for _, id := range m.sessionIDs {
+		if x := m.sessions[id]; x.lost && !x.ended {
+			w.tracef("heartbeat of %s", id)
+			w.beat(id)
+			break
+		}
+	}
+	if f := w.rest(12 * time.Second); f != nil {
+		return f
+	}
+	if len(w.beats) > 0 {
+		return failure("who calls is heard", "a heartbeat waits, on a healed log")
+	}
+	if left := w.oracle.hands.left(); len(left) > 0 {
+		return failure("3 a dead holder gives it back", "on a healed log, when all were lost: %v", left)
+	}
+	return nil
+}
+
+// rest lets time pass, and all that is under way go well.
+func (w *world) rest(d time.Duration) *Failure {
+	w.tracef("%s pass", d)
+	for ; d > 0; d -= 3 * time.Second {
+		time.Sleep(3 * time.Second)
+		if f := w.drain(); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (l *life) String() string { return fmt.Sprintf("from %s, quiet at %s", l.began, l.quiet) }
