@@ -100,15 +100,16 @@ func (b *inbox) task(t *Task) {
 		return
 	}
 	says, session := b.SessionStatus(t)
-	item := InboxItem{TaskID: t.ID, SessionID: session, What: t.Title}
-	if n := len(t.Says); n > 0 {
-		item.Since = b.saidAt(t, session)
-	}
+	said := wordOf(t, session)
+	item := InboxItem{TaskID: t.ID, SessionID: session, What: t.Title, Since: said.At}
 	switch {
-	case says == events.SaysBlocked:
+	case says == events.SaysBlocked && b.Gone(session) == "":
 		item.Kind, item.Next = InboxBlocked, "clear the way, then tell "+session
+	case says == events.SaysBlocked:
+		item.Kind, item.Next = InboxBlocked, "clear the way, then spawn a session for it: "+session+" is "+b.Gone(session)
 	case t.Status == events.TaskBlocked:
 		item.Kind, item.Since, item.Next = InboxBlocked, t.StatusAt, "maestro task reopen "+t.ID
+		said.Sequence = t.StatusSequence
 	case says == events.SaysFailed:
 		item.Kind, item.Next = InboxFailed, "maestro why "+t.ID
 	case says == events.SaysCompleted:
@@ -116,25 +117,28 @@ func (b *inbox) task(t *Task) {
 	default:
 		return
 	}
-	item.Message = b.lastWords(t)
+	item.Message = b.words(t, said.Sequence)
 	b.add(session, item)
 }
 
-func (b *inbox) saidAt(t *Task, session string) int64 {
+// wordOf gives what a session says of a task.
+func wordOf(t *Task, session string) Said {
 	for _, said := range t.Says {
 		if said.SessionID == session {
-			return said.At
+			return said
 		}
 	}
-	return t.UpdatedAt
+	return Said{}
 }
 
-// lastWords gives what was last said on a task.
-func (b *inbox) lastWords(t *Task) string {
+// words gives what an event put on a task's timeline.
+func (b *inbox) words(t *Task, sequence uint64) string {
 	for _, e := range slices.Backward(b.TaskTimeline(t.ID)) {
-		switch e.Type {
-		case "task_blocked", "error", "task_completed", "task_failed", "task_status_changed":
-			return e.Message
+		if e.Sequence <= sequence {
+			if e.Sequence == sequence {
+				return e.Message
+			}
+			break
 		}
 	}
 	return ""
@@ -176,7 +180,7 @@ func (b *inbox) queue(q *Queue, served bool) {
 	}
 	key := queueKey(q.ProjectID, q.Name)
 	b.waiting.get(key).walk(func(task string) bool {
-		if item := b.Item(q.ProjectID, q.Name, task); b.Stuck(q, item) {
+		if item := b.Item(q.ProjectID, q.Name, task); !b.done(task) && b.Stuck(q, item) {
 			b.add(q.SessionID, InboxItem{
 				Kind: InboxStuck, TaskID: task, Queue: q.Name, What: b.titleOf(task), Message: b.WaitsFor(q, item), Since: item.AddedAt,
 				Next: "maestro task update " + task + " --dependencies …",
@@ -184,12 +188,27 @@ func (b *inbox) queue(q *Queue, served bool) {
 		}
 		return true
 	})
-	if gone := b.State.Gone(q.SessionID); q.SessionID != "" && gone != "" && q.Stats.Queued > 0 && !served {
+	if gone := b.Gone(q.SessionID); q.SessionID != "" && gone != "" && q.Stats.Queued > 0 && !served {
+		b.stranded(q, gone)
+	}
+}
+
+// stranded adds a queue whose session is gone. It waits since then, or since the first of what is left was pushed.
+func (b *inbox) stranded(q *Queue, gone string) {
+	for _, item := range b.Items(q) {
+		if item.Status != events.ItemQueued || b.done(item.TaskID) {
+			continue
+		}
+		since := item.AddedAt
+		if x := b.SessionEver(q.SessionID); x != nil {
+			since = max(since, cmp.Or(x.EndedAt, x.LostAt))
+		}
 		b.add(q.SessionID, InboxItem{
 			Kind: InboxStranded, SessionID: q.SessionID, Queue: q.Name, What: b.nameOf(q.SessionID),
-			Message: "items wait in its queue, and it is " + gone, Since: q.UpdatedAt,
+			Message: "items wait in its queue, and it is " + gone, Since: since,
 			Next: "maestro session spawn --strategy queue --queue " + q.Name,
 		})
+		return
 	}
 }
 

@@ -481,7 +481,11 @@ func (s *State) itemFailed(f fact, d *events.QueueItemFailed) error {
 }
 
 func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
-	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing, events.ItemQueued)
+	stands := events.ItemQueued
+	if d.Held {
+		stands = events.ItemProcessing
+	}
+	item, err := s.item(f, d.Queue, d.TaskID, stands)
 	if err != nil {
 		return err
 	}

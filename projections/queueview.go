@@ -88,7 +88,7 @@ type InputView struct {
 	AskedAt     int64       `json:"askedAt"`
 	AnsweredAt  *int64      `json:"answeredAt"`
 	DeliveredAt *int64      `json:"deliveredAt"`
-	// Waited is how long it waited for its answer, or waits now, in milliseconds.
+	// Waited is how long it waits, or waited until its answer or its session's end, in milliseconds.
 	Waited int64 `json:"waited"`
 }
 
@@ -97,6 +97,8 @@ func (s *State) InputView(x *Input, now int64) InputView {
 	until := now
 	if x.AnsweredAt != 0 {
 		until = x.AnsweredAt
+	} else if session := s.SessionEver(x.SessionID); session != nil && session.Ended() {
+		until = session.EndedAt
 	}
 	return InputView{
 		ID: x.ID, ProjectID: x.ProjectID, SessionID: x.SessionID, TaskIDs: list(x.TaskIDs), Question: x.Question, Blob: x.Blob,
