@@ -99,6 +99,7 @@ type actorDenials struct {
 	name   string
 	number int // of its next record
 	kept   int // of its next kept one
+	slots  map[string]*Denial // its records, at most denialsOfOne of either sort
 	recent map[string]*recentDenial
 	more   *recentDenial
 	// window is when the present minute began, and fresh how many records it has.
@@ -125,6 +126,7 @@ func OpenDenials(ctx context.Context, store DenialStore, now func() time.Time, l
 		}
 		d.all = append(d.all, denial)
 		a := d.actor(denial.Actor)
+		a.slots[record.Slot] = denial
 		var number int
 		if _, err := fmt.Sscanf(denial.ID, "denial_%d", &number); err == nil && !denial.Kept {
 			a.number = max(a.number, number+1)
@@ -196,7 +198,7 @@ func (d *Denials) List(wanted func(*Denial) bool) []Denial {
 func (d *Denials) actor(name string) *actorDenials {
 	a := d.actors[name]
 	if a == nil {
-		a = &actorDenials{name: name, recent: map[string]*recentDenial{}}
+		a = &actorDenials{name: name, slots: map[string]*Denial{}, recent: map[string]*recentDenial{}}
 		d.actors[name] = a
 	}
 	return a
@@ -267,6 +269,12 @@ func (d *Denials) begin(a *actorDenials, denial Denial, now int64) *recentDenial
 			a.recent[denial.kind()] = r
 		}
 	}
+	if oldest := a.slots[r.slot]; oldest != nil {
+		if at := slices.Index(d.all, oldest); at >= 0 {
+			d.all = slices.Delete(d.all, at, at+1)
+		}
+	}
+	a.slots[r.slot] = r.Denial
 	d.all = append(d.all, r.Denial)
 	if len(d.all) > denialsKept {
 		d.all = slices.Clone(d.all[len(d.all)-denialsKept*9/10:])
@@ -365,6 +373,9 @@ func denialOf(r Request, refusal *Refusal, sequence uint64) Denial {
 	}
 	if !r.OccurredAt.IsZero() {
 		denial.Kept, denial.OccurredAt, denial.Key = true, r.OccurredAt.UnixMilli(), r.Key
+		if len(denial.Key) > maxKey {
+			denial.Key = printable(denial.Key)
+		}
 		denial.Text = cmp.Or(named.Message, named.File)
 		if len(denial.Text) > events.MaxText {
 			denial.Text = preview(denial.Text)
