@@ -307,6 +307,419 @@ func TestTwoStatuses(t *testing.T) {
 	}
 }
 
+// Shorthands of the stories with queues: w pulls from its own queue or from a named one.
+func pulls(id, queue string, queued ...string) given {
+	return by(admin, &events.SessionSpawned{SessionID: id, Name: "Name of " + id, Role: events.RoleWorker, Strategy: events.StrategyQueue, Queue: queue, Queued: queued})
+}
+
+func started(session, queue, task string, attempt int) given {
+	return by(SessionSource("p", session), &events.QueueItemStarted{Queue: queue, TaskID: task, SessionID: session, Attempt: attempt})
+}
+
+func finished(session, queue, task string) given {
+	return by(SessionSource("p", session), &events.QueueItemCompleted{Queue: queue, TaskID: task, SessionID: session})
+}
+
+func failed(session, queue, task, reason string) given {
+	return by(SessionSource("p", session), &events.QueueItemFailed{Queue: queue, TaskID: task, SessionID: session, Reason: reason})
+}
+
+func skipped(session, queue, task string, held bool) given {
+	return by(admin, &events.QueueItemSkipped{Queue: queue, TaskID: task, SessionID: session, Held: held})
+}
+
+func returned(session, queue, task string, attempt int) given {
+	return by("/system", &events.QueueItemReturned{Queue: queue, TaskID: task, SessionID: session, Attempt: attempt, Reason: "lost"})
+}
+
+func quarantined(session, queue, task string, attempt int) given {
+	return by("/system", &events.QueueItemQuarantined{Queue: queue, TaskID: task, SessionID: session, Attempt: attempt, Reason: "lost"})
+}
+
+func requeued(queue, task string) given {
+	return by(admin, &events.QueueItemRequeued{Queue: queue, TaskID: task})
+}
+
+func lost(session string) given {
+	return by("/system", &events.SessionLost{SessionID: session, LastHeard: at(-60), Lease: 60_000})
+}
+
+func recovered(session string) given {
+	return by("/system", &events.SessionRecovered{SessionID: session})
+}
+
+func killed(session string) given {
+	return by(admin, &events.SessionKilled{SessionID: session, Status: events.SessionStopped})
+}
+
+func asks(session, input, question string, options ...string) given {
+	return by(SessionSource("p", session), &events.SessionReported{SessionID: session, Kind: events.ReportNeedsInput, Message: question, InputID: input, Options: options})
+}
+
+func answered(session, input, answer string) given {
+	return by(admin, &events.InputAnswered{InputID: input, SessionID: session, Answer: answer})
+}
+
+func delivered(session, input string) given {
+	return by(SessionSource("p", session), &events.InputDelivered{InputID: input, SessionID: session})
+}
+
+func moved(task string, to events.TaskStatus) given {
+	return by(admin, &events.TaskStatusChanged{TaskID: task, To: to})
+}
+
+func deleted(task string) given { return by(admin, &events.TaskDeleted{TaskID: task}) }
+
+func needs(id string, dependencies ...string) given {
+	return by(admin, &events.TaskCreated{TaskID: id, Title: "Title of " + id, Priority: "medium", Dependencies: dependencies})
+}
+
+// continued gives a function that continues a story, each time anew.
+func continued(begun ...given) func(more ...given) []given {
+	return func(more ...given) []given { return append(append([]given{}, begun...), more...) }
+}
+
+func TestQueueView(t *testing.T) {
+	then := continued(
+		project(), task("t1"), needs("t2", "t1"), task("t3"),
+		by(admin, &events.QueueCreated{Queue: "reviews", TrustReports: true, MaxAttempts: 2}), pulls("w", "w", "t2", "t1", "t3"),
+	)
+	stats := func(total, queued, processing, completed, failed, skipped, quarantined int) string {
+		return fmt.Sprintf(`{"total":%d,"queued":%d,"processing":%d,"completed":%d,"failed":%d,"skipped":%d,"quarantined":%d}`, total, queued, processing, completed, failed, skipped, quarantined)
+	}
+	for _, c := range []struct {
+		name  string
+		story []given
+		queue string
+		want  want
+	}{
+		{"made by name", then(), "reviews", want{
+			"projectId": `"p"`, "name": `"reviews"`, "sessionId": "", "trustReports": "true", "maxAttempts": "2", "createdAt": ms(5), "updatedAt": ms(5),
+			"createdBy": `"/users/admin"`, "stats": stats(0, 0, 0, 0, 0, 0, 0), "ready": "0", "waiting": "0",
+		}},
+		{"a session's own", then(), "w", want{
+			"name": `"w"`, "sessionId": `"w"`, "trustReports": "false", "maxAttempts": "3", "createdAt": ms(6), "updatedAt": ms(6),
+			"createdBy": `"/users/admin"`, "stats": stats(3, 3, 0, 0, 0, 0, 0), "ready": "2", "waiting": "1",
+		}},
+		{"a session spawned with a named one has none of its own", then(task("t4"), pulls("w2", "reviews", "t4")), "reviews", want{"sessionId": "", "stats": stats(1, 1, 0, 0, 0, 0, 0), "updatedAt": ms(8)}},
+		{"pushed", then(by(worker, &events.QueueItemPushed{Queue: "reviews", TaskID: "t2"})), "reviews", want{"stats": stats(1, 1, 0, 0, 0, 0, 0), "ready": "0", "waiting": "1", "updatedAt": ms(7)}},
+		{"started", then(started("w", "w", "t1", 1)), "w", want{"stats": stats(3, 2, 1, 0, 0, 0, 0), "ready": "1", "waiting": "1", "updatedAt": ms(7)}},
+		{"completed: its task is not", then(started("w", "w", "t1", 1), finished("w", "w", "t1")), "w", want{"stats": stats(3, 2, 0, 1, 0, 0, 0), "ready": "1", "waiting": "1"}},
+		{"its task is completed: what waited for it is ready", then(moved("t1", events.TaskCompleted)), "w", want{"stats": stats(3, 3, 0, 0, 0, 0, 0), "ready": "2", "waiting": "1", "updatedAt": ms(6)}},
+		{"failed, skipped, quarantined", then(
+			started("w", "w", "t1", 1), failed("w", "w", "t1", "r"), skipped("w", "w", "t2", false), started("w", "w", "t3", 1), quarantined("w", "w", "t3", 1),
+		), "w", want{"stats": stats(3, 0, 0, 0, 1, 1, 1), "ready": "0", "waiting": "0"}},
+		{"all of them again", then(
+			started("w", "w", "t1", 1), failed("w", "w", "t1", "r"), skipped("w", "w", "t2", false), started("w", "w", "t3", 1), quarantined("w", "w", "t3", 1),
+			requeued("w", "t3"), requeued("w", "t2"), requeued("w", "t1"),
+		), "w", want{"stats": stats(3, 3, 0, 0, 0, 0, 0), "ready": "2", "waiting": "1", "updatedAt": ms(14)}},
+		{"a deleted task is skipped", then(deleted("t3")), "w", want{"stats": stats(3, 2, 0, 0, 0, 1, 0), "ready": "1", "waiting": "1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			match(t, s.QueueView(s.Queue("p", c.queue)), c.want)
+		})
+	}
+	s := stateOf(t, then()...)
+	equalLists(t, "queues", idsOf(s.Queues("p"), func(q *Queue) string { return q.Name }), "reviews", "w")
+	if s.Queue("q", "w") != nil || s.Queue("p", "none") != nil || s.Session("w").Queue != "w" {
+		t.Error("a queue is its project's, by its name")
+	}
+}
+
+func TestItemView(t *testing.T) {
+	then := continued(project(), task("t1"), task("t3"), needs("t2", "t1", "t3"), pulls("w", "w", "t2", "t1", "t3"))
+	for _, c := range []struct {
+		name  string
+		story []given
+		task  string
+		want  want
+	}{
+		{"queued", then(), "t1", want{
+			"taskId": `"t1"`, "title": `"Title of t1"`, "status": `"queued"`, "addedAt": ms(5), "startedAt": "", "completedAt": "", "failReason": "",
+			"queue": `"w"`, "sessionId": "", "attempts": "0", "returned": "", "waits": "",
+		}},
+		{"waits for two", then(), "t2", want{"waits": `"waits for t1, t3"`}},
+		{"one of them is cancelled", then(moved("t1", events.TaskCancelled)), "t2", want{"waits": `"waits for t1 (cancelled), t3"`}},
+		{"one of them is deleted", then(deleted("t3")), "t2", want{"waits": `"waits for t1, t3 (deleted)"`}},
+		{"one that was completed before it was deleted is met", then(moved("t3", events.TaskCompleted), deleted("t3")), "t2", want{"waits": `"waits for t1"`}},
+		{"both are completed", then(moved("t1", events.TaskCompleted), moved("t3", events.TaskCompleted)), "t2", want{"waits": ""}},
+		{"a report alone does not count", then(moved("t3", events.TaskCompleted), report(worker, "w", events.ReportComplete, "m", "t1")), "t2", want{"waits": `"waits for t1"`}},
+		{"its task needs nothing any more", then(by(admin, &events.TaskUpdated{TaskID: "t2", Dependencies: &[]string{}})), "t2", want{"waits": ""}},
+		{"its task is blocked", then(moved("t1", events.TaskBlocked)), "t1", want{"status": `"queued"`, "waits": `"its task is blocked"`}},
+		{"its task is completed", then(moved("t1", events.TaskCompleted)), "t1", want{"waits": `"its task is completed"`}},
+		{"its task is cancelled", then(moved("t1", events.TaskCancelled)), "t1", want{"waits": `"its task is cancelled"`}},
+		{"its task is in progress", then(moved("t1", events.TaskInProgress)), "t1", want{"waits": ""}},
+		{"its task was deleted", then(deleted("t1")), "t1", want{"status": `"skipped"`, "failReason": `"its task was deleted"`, "completedAt": ms(6), "title": `"Title of t1"`, "waits": ""}},
+		{"its task was deleted while it was in hand", then(started("w", "w", "t1", 1), deleted("t1")), "t1", want{"status": `"processing"`, "sessionId": `"w"`}},
+		{"and given back then", then(started("w", "w", "t1", 1), deleted("t1"), lost("w"), returned("w", "w", "t1", 1)), "t1", want{"status": `"queued"`, "waits": `"its task was deleted"`}},
+		{"started", then(started("w", "w", "t1", 1)), "t1", want{"status": `"processing"`, "startedAt": ms(6), "completedAt": "", "sessionId": `"w"`, "attempts": "1", "waits": ""}},
+		{"completed", then(started("w", "w", "t1", 1), finished("w", "w", "t1")), "t1", want{"status": `"completed"`, "startedAt": ms(6), "completedAt": ms(7), "sessionId": `"w"`, "failReason": ""}},
+		{"failed", then(started("w", "w", "t1", 1), failed("w", "w", "t1", "no key")), "t1", want{"status": `"failed"`, "completedAt": ms(7), "failReason": `"no key"`, "attempts": "1"}},
+		{"skipped in hand", then(started("w", "w", "t1", 1), skipped("w", "w", "t1", true)), "t1", want{"status": `"skipped"`, "completedAt": ms(7), "sessionId": `"w"`, "attempts": "1"}},
+		{"skipped in the line", then(skipped("w", "w", "t1", false)), "t1", want{"status": `"skipped"`, "startedAt": "", "completedAt": ms(6), "sessionId": `"w"`, "attempts": "0"}},
+		{"skipped by a user", then(skipped("", "w", "t1", false)), "t1", want{"status": `"skipped"`, "sessionId": ""}},
+		{"given back", then(started("w", "w", "t1", 1), lost("w"), returned("w", "w", "t1", 1)), "t1", want{
+			"status": `"queued"`, "startedAt": "", "returned": "true", "attempts": "1", "sessionId": `"w"`, "addedAt": ms(5), "waits": "",
+		}},
+		{"started again", then(started("w", "w", "t1", 1), lost("w"), returned("w", "w", "t1", 1), recovered("w"), started("w", "w", "t1", 2)), "t1", want{"status": `"processing"`, "startedAt": ms(10), "returned": "", "attempts": "2"}},
+		{"quarantined", then(started("w", "w", "t1", 3), lost("w"), quarantined("w", "w", "t1", 3)), "t1", want{"status": `"quarantined"`, "completedAt": ms(8), "failReason": `"its session is lost"`, "attempts": "3", "sessionId": `"w"`, "returned": ""}},
+		{"and queued again", then(started("w", "w", "t1", 3), lost("w"), quarantined("w", "w", "t1", 3), requeued("w", "t1")), "t1", want{
+			"status": `"queued"`, "startedAt": "", "completedAt": "", "failReason": "", "attempts": "0", "returned": "", "addedAt": ms(5),
+		}},
+		{"given back, failed and queued again: not at the front", then(started("w", "w", "t1", 1), returned("w", "w", "t1", 1), started("w", "w", "t1", 2), failed("w", "w", "t1", ""), requeued("w", "t1")), "t1", want{"returned": "", "attempts": "0"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			q := s.Queue("p", "w")
+			match(t, s.ItemView(q, s.Item("p", "w", c.task)), c.want)
+		})
+	}
+
+	trusting := continued(project(), task("t1"), needs("t2", "t1"), by(admin, &events.QueueCreated{Queue: "a", TrustReports: true, MaxAttempts: 3}), pulls("w", "a", "t2"), spawn("w2", "t1"))
+	for _, c := range []struct {
+		name  string
+		story []given
+		waits string
+	}{
+		{"nothing is said", trusting(), "waits for t1"},
+		{"it is said to be done", trusting(report(second, "w2", events.ReportComplete, "m", "t1")), ""},
+		{"another says otherwise, later", trusting(report(second, "w2", events.ReportComplete, "m", "t1"), report(worker, "w", events.ReportProgress, "m", "t1")), "waits for t1"},
+		{"that other has ended", trusting(report(second, "w2", events.ReportComplete, "m", "t1"), report(worker, "w", events.ReportProgress, "m", "t1"), killed("w")), ""},
+		{"it is reopened", trusting(report(second, "w2", events.ReportComplete, "m", "t1"), moved("t1", events.TaskInProgress)), "waits for t1"},
+		{"said to be done, and deleted", trusting(report(second, "w2", events.ReportComplete, "m", "t1"), deleted("t1")), "waits for t1 (deleted)"},
+		{"said to be done, and cancelled", trusting(report(second, "w2", events.ReportComplete, "m", "t1"), moved("t1", events.TaskCancelled)), ""},
+	} {
+		t.Run("where reports are trusted: "+c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			q := s.Queue("p", "a")
+			if got := s.ItemViews(q)[0].Waits; got != c.waits {
+				t.Errorf("it says %q, want %q", got, c.waits)
+			}
+			if top, _ := s.Top(q); (top != nil) != (c.waits == "") {
+				t.Errorf("on top is %v", top)
+			}
+		})
+	}
+}
+
+// The order of a queue, and what is next in it.
+func TestTop(t *testing.T) {
+	then := continued(project(), task("t1"), task("t3"), needs("t2", "t1"), pulls("w", "w", "t2", "t1", "t3"), pulls("w2", "w"))
+	for _, c := range []struct {
+		name   string
+		story  []given
+		items  []string
+		top    string
+		passed int
+	}{
+		{"the first that may", then(), []string{"t2", "t1", "t3"}, "t1", 1},
+		{"one is in hand", then(started("w", "w", "t1", 1)), []string{"t2", "t1", "t3"}, "t3", 1},
+		{"what is given back is before all", then(started("w", "w", "t1", 1), started("w2", "w", "t3", 1), killed("w2"), returned("w2", "w", "t3", 1)), []string{"t2", "t1", "t3"}, "t3", 0},
+		{"among what is given back, by push", then(
+			started("w", "w", "t1", 1), started("w2", "w", "t3", 1), killed("w2"), returned("w2", "w", "t3", 1), killed("w"), returned("w", "w", "t1", 1),
+		), []string{"t2", "t1", "t3"}, "t1", 0},
+		{"given back, and waits", then(started("w", "w", "t1", 1), returned("w", "w", "t1", 1), moved("t1", events.TaskBlocked)), []string{"t2", "t1", "t3"}, "t3", 2},
+		{"queued again is last", then(skipped("w", "w", "t1", false), requeued("w", "t1")), []string{"t2", "t3", "t1"}, "t3", 1},
+		{"all wait", then(skipped("w", "w", "t1", false), skipped("w", "w", "t3", false)), []string{"t2", "t1", "t3"}, "", 1},
+		{"nothing is left", then(moved("t1", events.TaskCompleted), skipped("w", "w", "t2", false), skipped("w", "w", "t1", false), skipped("w", "w", "t3", false)), []string{"t2", "t1", "t3"}, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			q := s.Queue("p", "w")
+			var items []string
+			for _, view := range s.ItemViews(q) {
+				items = append(items, view.TaskID)
+			}
+			equalLists(t, "items", items, c.items...)
+			top, passed := s.Top(q)
+			got := ""
+			if top != nil {
+				got = top.TaskID
+			}
+			if got != c.top || passed != c.passed {
+				t.Errorf("on top is %q behind %d, want %q behind %d", got, passed, c.top, c.passed)
+			}
+		})
+	}
+
+	s := stateOf(t, then(started("w2", "w", "t3", 1), started("w", "w", "t1", 1), finished("w", "w", "t1"))...)
+	task := func(i *Item) string { return i.TaskID }
+	equalLists(t, "in hand", idsOf(s.Held(), task), "t3")
+	if s.Holds(s.Session("w")) != nil || s.Holds(s.Session("w2")).TaskID != "t3" {
+		t.Error("a session holds what it started and has not finished")
+	}
+	if !s.HeldOnce("w", "t1") || !s.HeldOnce("w2", "t3") || s.HeldOnce("w", "t3") || s.HeldOnce("w2", "t2") {
+		t.Error("a session held what it started once")
+	}
+	s = stateOf(t, then(started("w2", "w", "t3", 1), started("w", "w", "t1", 1))...)
+	equalLists(t, "in hand, by their start", idsOf(s.Held(), task), "t3", "t1")
+}
+
+// What queues make of the two statuses (contract, "queue and statuses").
+func TestTwoStatusesOfQueues(t *testing.T) {
+	then := continued(project(), task("t1"), pulls("w", "w", "t1"))
+	begun := continued(then(started("w", "w", "t1", 1))...)
+	for _, c := range []struct {
+		name  string
+		story []given
+		want  want
+	}{
+		{"queued: nothing moves", then(), want{"status": `"todo"`, "sessionStatus": "", "updatedAt": ms(2), "sessionIds": "[]", "queues": `[{"queue":"w","status":"queued"}]`}},
+		{"started: in progress, and working", begun(), want{
+			"status": `"in_progress"`, "sessionStatus": `"working"`, "saidBy": `"w"`, "startedAt": ms(4), "updatedAt": ms(4), "sessionIds": `["w"]`, "activeSessionId": `"w"`,
+			"says": `[{"sessionId":"w","status":"working","at":` + ms(4) + `,"sequence":4}]`, "queues": `[{"queue":"w","status":"processing","sessionId":"w"}]`,
+		}},
+		{"started in progress: it stays there", then(moved("t1", events.TaskInProgress), started("w", "w", "t1", 1)), want{"status": `"in_progress"`, "startedAt": ms(4), "sessionStatus": `"working"`}},
+		{"completed: said, and not confirmed", begun(finished("w", "w", "t1")), want{"status": `"in_progress"`, "sessionStatus": `"completed"`, "completedAt": "null", "queues": `[{"queue":"w","status":"completed","sessionId":"w"}]`}},
+		{"failed", begun(failed("w", "w", "t1", "r")), want{"status": `"in_progress"`, "sessionStatus": `"failed"`}},
+		{"skipped in hand: the word is taken back", begun(skipped("w", "w", "t1", true)), want{"status": `"in_progress"`, "sessionStatus": "", "says": "", "updatedAt": ms(5)}},
+		{"skipped in the line: no word is touched", then(report(worker, "w", events.ReportBlocked, "m", "t1"), skipped("w", "w", "t1", false)), want{"status": `"todo"`, "sessionStatus": `"blocked"`}},
+		{"given back: the word is taken back", begun(lost("w"), returned("w", "w", "t1", 1)), want{"status": `"in_progress"`, "sessionStatus": "", "queues": `[{"queue":"w","status":"queued","sessionId":"w"}]`}},
+		{"quarantined: the word is taken back", begun(lost("w"), quarantined("w", "w", "t1", 3)), want{"status": `"in_progress"`, "sessionStatus": ""}},
+		{"given back: another's word stays", begun(spawn("w2", "t1"), report(second, "w2", events.ReportBlocked, "m", "t1"), lost("w"), returned("w", "w", "t1", 1)), want{"sessionStatus": `"blocked"`, "saidBy": `"w2"`}},
+		{"queued again: the word stays", begun(failed("w", "w", "t1", "r"), requeued("w", "t1")), want{"sessionStatus": `"failed"`}},
+		{"in two queues, by name", begun(by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 3}), by(admin, &events.QueueItemPushed{Queue: "a", TaskID: "t1"})), want{
+			"queues": `[{"queue":"a","status":"queued"},{"queue":"w","status":"processing","sessionId":"w"}]`,
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			match(t, s.TaskView(s.Task("t1")), c.want)
+		})
+	}
+	s := stateOf(t, then(started("w", "w", "t1", 1))...)
+	if x := s.Task("t1"); x.StatusSequence != 4 || x.StatusAt != at(4) {
+		t.Errorf("the start moved it: %+v", *x)
+	}
+	s = stateOf(t, then(moved("t1", events.TaskInProgress), started("w", "w", "t1", 1))...)
+	if x := s.Task("t1"); x.StatusSequence != 4 || x.StatusAt != at(4) {
+		t.Errorf("the start moved nothing: %+v", *x)
+	}
+}
+
+func TestSessionOfQueue(t *testing.T) {
+	spawned := by(admin, &events.SessionSpawned{SessionID: "w", Name: "W", Role: events.RoleWorker, Strategy: events.StrategyQueue, Queue: "w", Queued: []string{"t1"}, Timeout: 60_000})
+	then := continued(project(), task("t1"), spawned)
+	deadline := fmt.Sprint(at(3) + 60_000)
+	for _, c := range []struct {
+		name  string
+		story []given
+		want  want
+		gone  string
+	}{
+		{"spawned", then(), want{"queue": `"w"`, "item": "", "deadline": deadline, "lostAt": "", "status": `"spawning"`}, ""},
+		{"with an item in hand", then(started("w", "w", "t1", 1)), want{"item": `"t1"`, "status": `"running"`, "lastActivity": ms(4)}, ""},
+		{"finished it", then(started("w", "w", "t1", 1), finished("w", "w", "t1")), want{"item": "", "queue": `"w"`}, ""},
+		{"skipped it", then(started("w", "w", "t1", 1), skipped("w", "w", "t1", true)), want{"item": ""}, ""},
+		{"lost: a mark, not an end, and no sign of life", then(started("w", "w", "t1", 1), lost("w")), want{"lostAt": ms(5), "status": `"running"`, "endedAt": "", "lastActivity": ms(4), "item": `"t1"`}, "lost"},
+		{"lost, and its item given back", then(started("w", "w", "t1", 1), lost("w"), returned("w", "w", "t1", 1)), want{"lostAt": ms(5), "item": ""}, "lost"},
+		{"heard again", then(started("w", "w", "t1", 1), lost("w"), recovered("w")), want{"lostAt": "", "lastActivity": ms(6), "item": `"t1"`}, ""},
+		{"out of time", then(started("w", "w", "t1", 1), by("/system", &events.SessionTimedOut{SessionID: "w", Deadline: at(3) + 60_000})), want{
+			"status": `"failed"`, "endReason": `"timed out"`, "endedAt": ms(5), "completedAt": ms(5), "deadline": deadline, "item": `"t1"`,
+		}, "failed"},
+		{"killed", then(killed("w")), want{"status": `"stopped"`}, "stopped"},
+		{"said that it is done", then(by(worker, &events.SessionCompleted{SessionID: "w"})), want{"status": `"completed"`}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			match(t, s.Session("w").View(), c.want)
+			if gone := s.Gone("w"); gone != c.gone {
+				t.Errorf("it is gone: %q, want %q", gone, c.gone)
+			}
+		})
+	}
+	s := stateOf(t, then(lost("w"), recovered("w"), lost("w"))...)
+	if x := s.Session("w"); x.Losses != 2 || x.LostAt != at(6) || x.Gone.Event == "" || !x.Lost() {
+		t.Errorf("lost twice: %+v", *x)
+	}
+	id := func(x *Session) string { return x.ID }
+	timed := func(id string) given {
+		return by(admin, &events.SessionSpawned{SessionID: id, Name: id, Role: events.RoleWorker, Timeout: 1})
+	}
+	s = stateOf(t, then(spawn("x"), timed("w2"), timed("y"), killed("w2"))...)
+	equalLists(t, "deadlines", idsOf(s.Deadlines(), id), "w", "y")
+	s = stateOf(t, then(by(admin, &events.SessionDeleted{SessionID: "w"}))...)
+	if s.Gone("w") != "deleted" || s.Gone("never") != "deleted" || len(idsOf(s.Deadlines(), id)) != 0 {
+		t.Error("a deleted session is gone, and has no deadline")
+	}
+}
+
+func TestInputView(t *testing.T) {
+	full := by(worker, &events.SessionReported{
+		SessionID: "w", Kind: events.ReportNeedsInput, Message: "Which?", TaskIDs: []string{"t1"}, InputID: "i1", Options: []string{"yes", "no"}, Blobs: events.Blobs{"message": "sha256-1"},
+	})
+	then := continued(project(), task("t1"), spawn("w", "t1"), full)
+	now := at(100)
+	waited := func(from, to int) string { return fmt.Sprint(at(to) - at(from)) }
+	for _, c := range []struct {
+		name  string
+		story []given
+		want  want
+	}{
+		{"asked", then(), want{
+			"id": `"i1"`, "projectId": `"p"`, "sessionId": `"w"`, "taskIds": `["t1"]`, "question": `"Which?"`, "blob": `"sha256-1"`, "options": `["yes","no"]`, "status": `"open"`,
+			"answer": "", "answeredBy": "", "askedAt": ms(4), "answeredAt": "null", "deliveredAt": "null", "waited": waited(4, 100),
+		}},
+		{"answered", then(answered("w", "i1", "yes")), want{"status": `"answered"`, "answer": `"yes"`, "answeredBy": `"/users/admin"`, "answeredAt": ms(5), "deliveredAt": "null", "waited": waited(4, 5)}},
+		{"delivered", then(answered("w", "i1", "yes"), delivered("w", "i1")), want{"status": `"delivered"`, "answeredAt": ms(5), "deliveredAt": ms(6), "waited": waited(4, 5)}},
+		{"void when its session ends", then(killed("w")), want{"status": `"void"`, "waited": waited(4, 5)}},
+		{"void when its session is out of time", then(by("/system", &events.SessionTimedOut{SessionID: "w"})), want{"status": `"void"`}},
+		{"void when its session is deleted", then(by(admin, &events.SessionDeleted{SessionID: "w"})), want{"status": `"void"`, "waited": waited(4, 5)}},
+		{"open while its session is lost", then(lost("w")), want{"status": `"open"`}},
+		{"open when its session said that it is done", then(by(worker, &events.SessionCompleted{SessionID: "w"})), want{"status": `"open"`}},
+		{"answered before its session ended", then(answered("w", "i1", "yes"), killed("w")), want{"status": `"answered"`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			match(t, s.InputView(s.Input("i1"), now), c.want)
+		})
+	}
+	bare := stateOf(t, project(), spawn("w"), asks("w", "i1", "Which?"))
+	match(t, bare.InputView(bare.Input("i1"), at(0)), want{"taskIds": "[]", "options": "[]", "blob": "", "waited": "0"})
+
+	s := stateOf(t, project(), spawn("w"), spawn("w2"), asks("w", "i1", "1"), asks("w2", "i2", "2"), asks("w", "i3", "3"), asks("w", "i4", "4"), answered("w", "i4", "a"), answered("w", "i1", "b"))
+	id := func(x *Input) string { return x.ID }
+	equalLists(t, "questions", idsOf(s.Inputs("p"), id), "i1", "i2", "i3", "i4")
+	equalLists(t, "unanswered", idsOf(s.Unanswered("p"), id), "i2", "i3")
+	equalLists(t, "undelivered, by their answers", s.Undelivered("w"), "i4", "i1")
+	apply(t, s, delivered("w", "i4"))
+	apply(t, s, killed("w2"))
+	equalLists(t, "undelivered", s.Undelivered("w"), "i1")
+	equalLists(t, "a void question asks nobody", idsOf(s.Unanswered("p"), id), "i3")
+}
+
+func TestTokenView(t *testing.T) {
+	inNone := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
+	made := inNone(&events.TokenCreated{Name: "ci", Kind: events.TokenReadOnly, ProjectIDs: []string{"p"}, Generation: 1})
+	other := inNone(&events.TokenCreated{Name: "eyes", Kind: events.TokenAuditor, Generation: 1})
+	revoked := inNone(&events.TokenRevoked{Name: "ci", Generation: 1})
+	for _, c := range []struct {
+		name  string
+		story []given
+		want  want
+		live  bool
+	}{
+		{"made", []given{made}, want{"name": `"ci"`, "kind": `"read-only"`, "projectIds": `["p"]`, "generation": "1", "createdAt": ms(1), "createdBy": `"/users/admin"`, "revokedAt": "null"}, true},
+		{"revoked", []given{made, revoked}, want{"kind": `"read-only"`, "generation": "1", "createdAt": ms(1), "revokedAt": ms(2)}, false},
+		{"made again", []given{made, other, revoked, inNone(&events.TokenCreated{Name: "ci", Kind: events.TokenAdmin, Generation: 2})}, want{"kind": `"admin"`, "projectIds": "[]", "generation": "2", "createdAt": ms(4), "revokedAt": "null"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			match(t, s.Token("ci").View(), c.want)
+			if s.Token("ci").Live() != c.live {
+				t.Errorf("it is good: %t", !c.live)
+			}
+		})
+	}
+	s := stateOf(t, made, other, revoked, inNone(&events.TokenCreated{Name: "ci", Kind: events.TokenAdmin, Generation: 2}))
+	equalLists(t, "tokens", idsOf(s.Tokens(), func(x *Token) string { return x.Name }), "ci", "eyes")
+	s = stateOf(t, project(), spawn("w"), by(admin, &events.TokenRevoked{SessionID: "w", Generation: 2}))
+	if x := s.Session("w"); x.Generation != 2 || x.Ended() || s.Token("w") != nil {
+		t.Errorf("a session's secret is revoked, and it lives: %+v", *x.SessionFields)
+	}
+}
+
 func TestProjectStatus(t *testing.T) {
 	s := stateOf(
 		t, project(), task("t1"), task("t2"), task("t3"), spawn("w", "t1", "t2"), report(worker, "w", events.ReportComplete, "m", "t1", "t2"),
