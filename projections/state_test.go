@@ -286,9 +286,60 @@ func TestApplyRefuses(t *testing.T) {
 		{"linking no task", &events.SessionTaskLinked{SessionID: "w", TaskID: "t2"}, `task "t2"`},
 		{"unlinking no session", &events.SessionTaskUnlinked{SessionID: "none", TaskID: "t1"}, `session "none"`},
 		{"unlinking no task", &events.SessionTaskUnlinked{SessionID: "w", TaskID: "none"}, `task "none"`},
+		{"losing no session", &events.SessionLost{SessionID: "x"}, `session "x"`},
+		{"hearing no session", &events.SessionRecovered{SessionID: "x"}, `session "x"`},
+		{"timing out no session", &events.SessionTimedOut{SessionID: "none"}, `session "none"`},
+		{"a session of no queue", &events.SessionSpawned{SessionID: "s", Queue: "none"}, `queue "none"`},
+		{"a session that queues no task", &events.SessionSpawned{SessionID: "s", Queue: "s", Queued: []string{"t1", "t2"}}, `task "t2"`},
+		{"a session that queues one twice", &events.SessionSpawned{SessionID: "s", Queue: "s", Queued: []string{"t1", "t1"}}, `creates the queue item "s/t1", which exists`},
+		{"an answer to no question", &events.InputAnswered{InputID: "none"}, `question "none"`},
+		{"delivering to no question", &events.InputDelivered{InputID: "none"}, `question "none"`},
+		{"revoking no token", &events.TokenRevoked{Name: "none"}, `token "none"`},
+		{"revoking no session's secret", &events.TokenRevoked{SessionID: "x"}, `session "x"`},
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, stateOf(t, begun...), by(admin, c.data).event, c.says) })
 	}
+	// Seven events too, the last as given; t4 is in no queue.
+	queued := []given{project(), task("t1"), task("t2"), task("t3"), task("t4"), pulls("w", "w", "t1", "t2", "t3")}
+	inHand, asked := started("w", "w", "t1", 1), asks("w", "i1", "Which?")
+	token := &events.TokenCreated{Name: "ci", Kind: events.TokenAuditor, Generation: 1}
+	for _, c := range []struct {
+		name  string
+		after given
+		data  events.Data
+		says  string
+	}{
+		{"a queue again", inHand, &events.QueueCreated{Queue: "w"}, `creates the queue "w"`},
+		{"pushing to no queue", inHand, &events.QueueItemPushed{Queue: "none", TaskID: "t1"}, `queue "none"`},
+		{"pushing no task", inHand, &events.QueueItemPushed{Queue: "w", TaskID: "none"}, `task "none"`},
+		{"pushing it again", inHand, &events.QueueItemPushed{Queue: "w", TaskID: "t1"}, `creates the queue item "w/t1"`},
+		{"starting no item", inHand, &events.QueueItemStarted{Queue: "w", TaskID: "t4", SessionID: "w"}, `queue item "w/t4", which does not exist`},
+		{"starting what is in hand", inHand, &events.QueueItemStarted{Queue: "w", TaskID: "t1", SessionID: "w"}, `queue item "w/t1", which is processing`},
+		{"starting by no session", inHand, &events.QueueItemStarted{Queue: "w", TaskID: "t2", SessionID: "none"}, `session "none"`},
+		{"completing what nobody holds", inHand, &events.QueueItemCompleted{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is queued"},
+		{"failing what nobody holds", inHand, &events.QueueItemFailed{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is queued"},
+		{"giving back what nobody holds", inHand, &events.QueueItemReturned{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is queued"},
+		{"putting aside what nobody holds", inHand, &events.QueueItemQuarantined{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is queued"},
+		{"skipping in hand what nobody holds", inHand, &events.QueueItemSkipped{Queue: "w", TaskID: "t2", SessionID: "w", Held: true}, "which is queued"},
+		{"skipping in the line what is in hand", inHand, &events.QueueItemSkipped{Queue: "w", TaskID: "t1", SessionID: "w"}, "which is processing"},
+		{"queueing again what is queued", inHand, &events.QueueItemRequeued{Queue: "w", TaskID: "t2"}, "which is queued"},
+		{"queueing again what is in hand", inHand, &events.QueueItemRequeued{Queue: "w", TaskID: "t1"}, "which is processing"},
+		{"skipping again", skipped("w", "w", "t2", false), &events.QueueItemSkipped{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is skipped"},
+		{"starting what was skipped", skipped("w", "w", "t2", false), &events.QueueItemStarted{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is skipped"},
+		{"a queue of a session's name", by(admin, &events.QueueCreated{Queue: "s"}), &events.SessionSpawned{SessionID: "s", Queue: "s"}, `creates the queue "s"`},
+		{"queueing again, with a session", inHand, &events.SessionSpawned{SessionID: "s", Queue: "w", Queued: []string{"t4", "t2"}}, `creates the queue item "w/t2"`},
+		{"a question again", asked, asked.data, `creates the question "i1"`},
+		{"delivering no answer", asked, &events.InputDelivered{InputID: "i1", SessionID: "w"}, `question "i1", which is open`},
+		{"a token again", given{by: admin, data: token, project: nowhere}, token, `creates the token "ci"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			refused(t, stateOf(t, append(queued[:len(queued):len(queued)], c.after)...), by(admin, c.data).event, c.says)
+		})
+	}
+	answer := answered("w", "i1", "yes")
+	told := []given{project(), task("t1"), task("t2"), spawn("w"), asked, answer, delivered("w", "i1")}
+	refused(t, stateOf(t, told...), answer.event, "which has its answer")
+	refused(t, stateOf(t, told...), delivered("w", "i1").event, "which is delivered")
 	elsewhere := by(admin, &events.TaskCreated{TaskID: "t9"})
 	elsewhere.project = "none"
 	good := task("t9")

@@ -728,7 +728,13 @@ func TestProjectStatus(t *testing.T) {
 	)
 	match(t, s.ProjectStatus(s.Project("p")), want{
 		"project.id": `"p"`, "tasks": `{"completed":1,"in_progress":2}`, "says": `{"completed":2}`, "unconfirmed": `["t1"]`, "sessions": `{"failed":1,"running":1}`,
+		"lost": "[]", "queues": "[]", "inbox": "2",
 	})
+	s = stateOf(t, project(), task("t1"), pulls("w", "w", "t1"), spawn("w2"), lost("w"), lost("w2"), killed("w2"))
+	match(t, s.ProjectStatus(s.Project("p")), want{"lost": `["w"]`, "inbox": "2"})
+	if status := s.ProjectStatus(s.Project("p")); len(status.Queues) != 1 || status.Queues[0] != s.QueueView(s.Queue("p", "w")) {
+		t.Errorf("its queues are %+v", status.Queues)
+	}
 }
 
 // lines draws a timeline: type, whose it is, about which task, the words.
@@ -759,6 +765,7 @@ func lines(timeline Timeline) []string {
 func TestTimelines(t *testing.T) {
 	begun := []given{project(), task("t1"), task("t2"), spawn("w", "t1", "t2"), by(admin, &events.SessionRegistered{SessionID: "o", Created: &events.SessionCreated{Name: "o", Role: events.RoleOrchestrator, Status: events.SessionRunning}})}
 	then := func(more ...given) []given { return append(append([]given{}, begun...), more...) }
+	queue := continued(then(pulls("x", "x", "t1"))...)
 	said := time.Date(2026, 3, 1, 11, 0, 0, 5e6, time.UTC)
 	late := by(worker, &events.SessionReported{SessionID: "w", Kind: events.ReportError, Message: "m", TaskIDs: []string{"t1"}, Late: true})
 	late.said = said
@@ -794,6 +801,21 @@ func TestTimelines(t *testing.T) {
 		{"unlinked", then(by(admin, &events.SessionTaskUnlinked{SessionID: "w", TaskID: "t1"})), "w", []string{"evt_6 task_completed w/t1: Removed task from session"}, "t1", []string{"evt_6 task_completed w/t1: Removed task from session"}},
 		{"completed", then(by(worker, &events.SessionCompleted{SessionID: "w"})), "w", []string{"evt_6 session_completed w/: Session completed"}, "t1", []string{"evt_4_1 task_started w/t1: Started working on task"}},
 		{"killed", then(by(admin, &events.SessionKilled{SessionID: "w", Status: events.SessionEndFailed, Reason: "r"})), "w", []string{"evt_6 session_failed w/: Session failed: r"}, "t1", []string{"evt_4_1 task_started w/t1: Started working on task"}},
+		{"lost", then(by("/system", &events.SessionLost{SessionID: "w", LastHeard: at(6) - 61_999, Lease: 60_000})), "w", []string{"evt_6 session_lost w/: Session lost: it was last heard 61 s before"}, "t1", []string{"evt_4_1 task_started w/t1: Started working on task"}},
+		{"heard again", then(lost("w"), recovered("w")), "w", []string{"evt_7 session_recovered w/: Session heard again"}, "t1", []string{"evt_4_1 task_started w/t1: Started working on task"}},
+		{"out of time", then(by("/system", &events.SessionTimedOut{SessionID: "w"})), "w", []string{"evt_6 session_failed w/: Session failed: timed out"}, "t1", []string{"evt_4_1 task_started w/t1: Started working on task"}},
+		{"queued with its session", then(pulls("x", "x", "t2", "t1")), "x", []string{"evt_6 session_started x/: Session created"}, "t1", []string{"evt_6_2 task_queued /t1: Queued in x"}},
+		{"pushed", queue(by(worker, &events.QueueItemPushed{Queue: "x", TaskID: "t2"})), "x", []string{"evt_6 session_started x/: Session created"}, "t2", []string{"evt_7 task_queued /t2: Queued in x"}},
+		{"started", queue(started("x", "x", "t1", 1)), "x", []string{"evt_7 task_started x/t1: Started from queue x"}, "t1", []string{"evt_7 task_started x/t1: Started from queue x"}},
+		{"completed in a queue", queue(started("x", "x", "t1", 1), finished("x", "x", "t1")), "x", []string{"evt_8 task_completed x/t1: Completed in queue x"}, "t1", []string{"evt_8 task_completed x/t1: Completed in queue x"}},
+		{"failed in a queue", queue(started("x", "x", "t1", 1), failed("x", "x", "t1", "r")), "x", []string{"evt_8 task_failed x/t1: Failed in queue x: r"}, "t1", []string{"evt_8 task_failed x/t1: Failed in queue x: r"}},
+		{"failed without a reason", queue(started("x", "x", "t1", 1), failed("x", "x", "t1", "")), "x", []string{"evt_8 task_failed x/t1: Failed in queue x"}, "t1", []string{"evt_8 task_failed x/t1: Failed in queue x"}},
+		{"skipped", queue(skipped("x", "x", "t1", false)), "x", []string{"evt_7 task_skipped x/t1: Skipped in queue x"}, "t1", []string{"evt_7 task_skipped x/t1: Skipped in queue x"}},
+		{"queued again", queue(skipped("x", "x", "t1", false), requeued("x", "t1")), "x", []string{"evt_7 task_skipped x/t1: Skipped in queue x"}, "t1", []string{"evt_8 task_queued /t1: Queued again in x"}},
+		{"given back", queue(started("x", "x", "t1", 1), returned("x", "x", "t1", 1)), "x", []string{"evt_8 task_returned x/t1: Back to the front of queue x: its session is lost"}, "t1", []string{"evt_8 task_returned x/t1: Back to the front of queue x: its session is lost"}},
+		{"quarantined", queue(started("x", "x", "t1", 3), quarantined("x", "x", "t1", 3)), "x", []string{"evt_8 task_quarantined x/t1: Quarantined in queue x after 3 starts: its last session is lost"}, "t1", []string{"evt_8 task_quarantined x/t1: Quarantined in queue x after 3 starts: its last session is lost"}},
+		{"answered", then(asks("w", "i1", "Which?"), answered("w", "i1", "yes")), "w", []string{"evt_6 needs_input w/: Which?", "evt_7 input_answered w/: Answered: yes"}, "t1", []string{"evt_4_1 task_started w/t1: Started working on task"}},
+		{"delivered: nothing is said", then(asks("w", "i1", "Which?"), answered("w", "i1", "yes"), delivered("w", "i1")), "w", []string{"evt_7 input_answered w/: Answered: yes"}, "t1", []string{"evt_4_1 task_started w/t1: Started working on task"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, c.story...)
