@@ -97,8 +97,8 @@ type denied struct {
 // actorDenials is what is remembered of one actor.
 type actorDenials struct {
 	name   string
-	number int // of its next record
-	kept   int // of its next kept one
+	number int                // of its next record
+	kept   int                // of its next kept one
 	slots  map[string]*Denial // its records, at most denialsOfOne of either sort
 	recent map[string]*recentDenial
 	more   *recentDenial

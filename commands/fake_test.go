@@ -342,7 +342,11 @@ func (w *world) must(by, id, body string) Answer {
 // make is must for what makes something, which gets a name.
 func (w *world) make(name, by, id, body string) {
 	w.t.Helper()
-	data := w.must(by, id, body).Data
+	w.named(name, w.must(by, id, body).Data)
+}
+
+// named gives what an event made a name: a question, or what the event happened to.
+func (w *world) named(name string, data events.Data) {
 	if asked, ok := data.(*events.SessionReported); ok {
 		w.ids[name] = asked.InputID
 		return

@@ -199,13 +199,7 @@ func (h *Handler) refresh(ctx context.Context) error {
 
 // prepare does all that needs no state, in the caller's goroutine.
 func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
-	if r.Key == "" {
-		return nil, invalid("", "a command needs a key")
-	}
-	if err := validLine("Idempotency-Key", r.Key, maxKey); err != nil {
-		return nil, err
-	}
-	if err := validLine("traceparent", r.TraceParent, maxKey); err != nil {
+	if err := validRequest(r); err != nil {
 		return nil, err
 	}
 	hash, err := hashOf(r.Command)
@@ -216,6 +210,17 @@ func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
 		return nil, err
 	}
 	return &pending{Request: r, ctx: ctx, source: r.By.Source(), hash: hash, done: make(chan result, 1)}, nil
+}
+
+// validRequest checks what comes with a command.
+func validRequest(r Request) error {
+	if r.Key == "" {
+		return invalid("", "a command needs a key")
+	}
+	if err := validLine("Idempotency-Key", r.Key, maxKey); err != nil {
+		return err
+	}
+	return validLine("traceparent", r.TraceParent, maxKey)
 }
 
 // hashOf gives the request hash of a command: of its fields as JSON, so that white space and order do not count.
@@ -236,11 +241,8 @@ func (h *Handler) storeTexts(ctx context.Context, r Request) error {
 		if text == nil || len(*text) <= events.MaxText {
 			continue
 		}
-		if err := validText("/"+field, *text); err != nil {
+		if err := h.longText(field, *text); err != nil {
 			return err
-		}
-		if h.config.Blobs == nil {
-			return &Refusal{Code: CodeTooLarge, Pointer: "/" + field, Message: fmt.Sprintf("%s has at most %d bytes here", field, events.MaxText)}
 		}
 		if err := h.permitted(r); err != nil {
 			return err
@@ -249,13 +251,28 @@ func (h *Handler) storeTexts(ctx context.Context, r Request) error {
 		if err != nil {
 			return &UnavailableError{Why: "the long text could not be stored", Next: "try again with the same key", Err: err}
 		}
-		if *blobs == nil {
-			*blobs = events.Blobs{}
-		}
-		(*blobs)[field] = digest
+		setBlob(blobs, field, digest)
 		*text = preview(*text)
 	}
 	return nil
+}
+
+// longText says what keeps a long text from the blobs, whoever it is from.
+func (h *Handler) longText(field, text string) error {
+	if err := validText("/"+field, text); err != nil {
+		return err
+	}
+	if h.config.Blobs == nil {
+		return &Refusal{Code: CodeTooLarge, Pointer: "/" + field, Message: fmt.Sprintf("%s has at most %d bytes here", field, events.MaxText)}
+	}
+	return nil
+}
+
+func setBlob(blobs *events.Blobs, field, digest string) {
+	if *blobs == nil {
+		*blobs = events.Blobs{}
+	}
+	(*blobs)[field] = digest
 }
 
 // permitted answers early, from the committed state; where that may be behind the log, only the writer can say.

@@ -44,10 +44,15 @@ func permitUser(s *projections.State, by Actor, row Row, project string) error {
 		return notAllowed(row.ID, "a token of kind "+string(by.Access)+" writes nothing", "use an admin token", "Command '%s' is not allowed for the %s token '%s'", row.ID, by.Access, by.Name)
 	case by.Access == AccessAuditor:
 		return nil
-	case by.Access == AccessReadOnly && !strings.HasPrefix(row.ID, "audit:") && (project == "" || slices.Contains(by.Projects, project)):
+	case by.Access == AccessReadOnly && !isHouse(row.ID) && (project == "" || slices.Contains(by.Projects, project)):
 		return nil
 	}
 	return notAllowed(row.ID, "a read-only token reads its own projects", "use a token of that project", "Command '%s' is not allowed for the token '%s' here", row.ID, by.Name)
+}
+
+// isHouse reports whether a row is about the whole server, not about what is in its projects.
+func isHouse(id string) bool {
+	return strings.HasPrefix(id, "audit:") || strings.HasPrefix(id, "token:") || strings.HasPrefix(id, "runner:")
 }
 
 // knownToken reports whether a named token is good, and for what its bearer says.

@@ -245,12 +245,8 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 func (h *Handler) apply(d *decided, p *pending, c Call, data events.Data) (events.Message, error) {
 	event := envelope(h.overlay, p, c, data)
 	used := len(d.arena)
-	arena, err := event.Append(d.arena)
+	arena, err := appendEvent(d.arena, event)
 	if err != nil {
-		var tooLarge *events.TooLargeError
-		if errors.As(err, &tooLarge) {
-			return events.Message{}, &Refusal{Code: CodeTooLarge, Message: tooLarge.Error()}
-		}
 		return events.Message{}, err
 	}
 	body := arena[used:len(arena):len(arena)]
@@ -267,6 +263,16 @@ func (h *Handler) apply(d *decided, p *pending, c Call, data events.Data) (event
 	}
 	h.touch(stored.Data, changes)
 	return events.Message{Sequence: sequence, Subject: events.Subject(stored.Project, kind, id), Body: body}, nil
+}
+
+// appendEvent appends an event's body, or refuses one that is too large.
+func appendEvent(b []byte, event *events.Event) ([]byte, error) {
+	b, err := event.Append(b)
+	var tooLarge *events.TooLargeError
+	if errors.As(err, &tooLarge) {
+		return nil, &Refusal{Code: CodeTooLarge, Message: tooLarge.Error()}
+	}
+	return b, err
 }
 
 func envelope(s *projections.State, p *pending, c Call, data events.Data) *events.Event {

@@ -1,0 +1,199 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// try answers as Try does.
+func (w *world) try(by, id, body, key string) (Answer, error) {
+	w.t.Helper()
+	command, err := Parse(id, []byte(w.fillIn(body)))
+	if err != nil {
+		return Answer{}, err
+	}
+	return w.h.Try(Request{By: w.actor(by), Command: command, Key: key, TraceParent: "00-1-2-01"})
+}
+
+// traced is withKey with the trace context that try has.
+func (w *world) traced(by, id, body, key string) (Answer, error) {
+	w.t.Helper()
+	command, err := Parse(id, []byte(w.fillIn(body)))
+	if err != nil {
+		return Answer{}, err
+	}
+	return w.h.Do(w.t.Context(), Request{By: w.actor(by), Command: command, Key: key, TraceParent: "00-1-2-01"})
+}
+
+// everyStep gives steps that become every type of event, from newWorld on.
+func everyStep() []step {
+	long := strings.Repeat("long ", events.MaxText/5+1)
+	return slices.Concat([]step{
+		{"admin", "project:update", `{"projectId":"{p}","description":"` + long + `"}`},
+		{"w", "task:create", `{"title":"T","description":"` + long + `","initialPrompt":"` + long + `"}`},
+		{"o", "task:update", `{"taskId":"{t1}","title":"U"}`},
+		{"v", "session:register", `{}`},
+		{"w", "report:progress", `{"message":"` + long + `","taskIds":["{t1}"]}`},
+		{"w", "session:note", `{"message":"` + long + `"}`},
+		{"w", "track-file", `{"file":"a.go"}`},
+		{"o", "task:complete", `{"taskId":"{t1}"}`},
+		{"o", "session:update", `{"sessionId":"{w}","name":"N"}`},
+		{"admin", "session:link", `{"sessionId":"{w}","taskId":"{t2}"}`},
+		{"admin", "session:unlink", `{"sessionId":"{w}","taskId":"{t2}"}`},
+		{"v", "session:complete", `{}`},
+		{"admin", "task:delete", `{"taskId":"{u1}"}`},
+		{"admin", "project:delete", `{"projectId":"{q}"}`},
+		{"admin", "project:create", `{"name":"New"}`},
+	}, lines)
+}
+
+// TestTryIsDo: what is tried is what is then done, byte for byte, for every type of event, and a retry and "already so" too;
+// and it changes nothing: not the log, the blobs or the state.
+func TestTryIsDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // no time passes between the two
+		w := newWorld(t)
+		defer w.h.Close()
+		blobs := w.h.config.Blobs.(*fakeBlobs)
+		types := map[string]bool{}
+		for i, s := range everyStep() {
+			if s[0] == "time" {
+				w.take(s)
+				continue
+			}
+			by, name, named := strings.Cut(s[0], ">")
+			key := fmt.Sprint("try ", i)
+			var before string
+			w.h.View(func(s *projections.State) { before = encoded(t, s) })
+			head, stored := w.log.head(), len(blobs.blobs)
+			tried, err := w.try(by, s[1], s[2], key)
+			if err != nil || tried.Event == nil || tried.Retried {
+				t.Fatalf("%v: %+v, %v", s, tried, err)
+			}
+			w.h.View(func(s *projections.State) {
+				if encoded(t, s) != before {
+					t.Fatal("the state changed")
+				}
+			})
+			if w.log.head() != head || len(blobs.blobs) != stored || tried.Sequence != head {
+				t.Fatalf("%v: the log grew by %d, the blobs by %d, tried on %d", s, w.log.head()-head, len(blobs.blobs)-stored, tried.Sequence)
+			}
+			done, err := w.traced(by, s[1], s[2], key)
+			if err != nil || string(done.Event) != string(tried.Event) || !reflect.DeepEqual(done.Data, tried.Data) {
+				t.Fatalf("%v: tried\n%s\nand done\n%s\n%v", s, tried.Event, done.Event, err)
+			}
+			again, err := w.try(by, s[1], s[2], key)
+			if err != nil || !again.Retried || again.Sequence != done.Sequence || string(again.Event) != string(done.Event) {
+				t.Fatalf("%v, tried when it is done: %+v, %v", s, again, err)
+			}
+			if named {
+				w.named(name, done.Data)
+			}
+			types[done.Data.EventType()] = true
+		}
+		for _, entry := range events.Catalogue() {
+			if !types[entry.Type] && entry.Type != "maestro.session.killed.v1" && entry.Type != "maestro.session.deleted.v1" {
+				t.Errorf("no %s was tried", entry.Type)
+			}
+		}
+		if tried, err := w.try("o", "task:complete", `{"taskId":"{t1}"}`, "so"); err != nil || tried.Event != nil || tried.Data != nil || tried.Sequence != w.log.head() {
+			t.Errorf("already so: %+v, %v", tried, err)
+		}
+	})
+}
+
+// TestTryRefuses: with the refusal that Do has, and without a record of it.
+func TestTryRefuses(t *testing.T) {
+	long := strings.Repeat("x", events.MaxText+1)
+	many := `["` + strings.Repeat(strings.Repeat("y", 1<<10)+`","`, 900) + `y"]`
+	w := newDenyingWorld(t)
+	if _, err := w.traced("w", "session:note", `{"message":"a"}`, "used"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		when step
+		key  string
+		code Code
+	}{
+		{"by the table", step{"w", "task:complete", `{"taskId":"{t1}"}`}, "k", CodeNotAllowed},
+		{"by the decision", step{"o", "task:reopen", `{"taskId":"{t1}"}`}, "k", CodeRule},
+		{"of what is not there", step{"o", "task:complete", `{"taskId":"none"}`}, "k", CodeNotFound},
+		{"without a key", step{"o", "task:complete", `{"taskId":"{t1}"}`}, "", CodeInvalid},
+		{"with what is no key", step{"o", "task:complete", `{"taskId":"{t1}"}`}, "a\nb", CodeInvalid},
+		{"a NUL at the end of a long text", step{"w", "report:progress", `{"message":"` + long + `\u0000"}`}, "k", CodeInvalid},
+		{"more than the log takes", step{"w", "task:create", `{"title":"x","acceptanceCriteria":` + many + `}`}, "k", CodeTooLarge},
+		{"a token that is not good", step{"token:gone", "task:complete", `{"taskId":"{t1}"}`}, "k", CodeNotAllowed},
+		{"a key that was used", step{"w", "session:note", `{"message":"b"}`}, "used", CodeKeyReused},
+		{"a queue that there is not", step{"admin", "queue:push", `{"project":"{p}","queue":"none","taskId":"{t1}"}`}, "k", CodeNotFound},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w.t = t
+			before, head := len(w.store.records(t)), w.log.head()
+			_, err := w.try(c.when[0], c.when[1], c.when[2], c.key)
+			var tried, done *Refusal
+			if !errors.As(err, &tried) || tried.Code != c.code || !tried.Recorded {
+				t.Fatalf("tried: %v", err)
+			}
+			if n := len(w.store.records(t)); n != before || w.log.head() != head {
+				t.Errorf("%d records were made", n-before)
+			}
+			_, err = w.traced(c.when[0], c.when[1], c.when[2], c.key)
+			if !errors.As(err, &done) || *done != *tried {
+				t.Errorf("tried: %+v\nand done: %+v", tried, done)
+			}
+		})
+	}
+	w.t = t
+	w.h.Close()
+	w.h = open(t, Config{Log: w.log})
+	if _, err := w.try("w", "report:progress", `{"message":"`+long+`"}`, "k"); code(err) != CodeTooLarge {
+		t.Errorf("a long text without blobs: %v", err)
+	}
+}
+
+// TestTryTakesNoTurn: it answers while the log is in the middle of an append, on what is committed, and with a time that is not
+// before the last event's.
+func TestTryTakesNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		g := w.log.hold()
+		done := make(chan error, 1)
+		go func() { _, err := w.do("admin", "session:kill", `{"sessionId":"{w}"}`); done <- err }()
+		<-g.reached
+		if a, err := w.try("w", "session:note", `{"message":"m"}`, "k"); err != nil || a.Event == nil {
+			t.Errorf("while the end of its session is on the way: %v", err)
+		}
+		close(g.open)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.try("w", "session:note", `{"message":"m"}`, "k"); code(err) != CodeNotAllowed {
+			t.Errorf("when it is committed: %v", err)
+		}
+		w.pass(-time.Hour)
+		a, err := w.try("v", "session:note", `{"message":"m"}`, "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var event struct{ Time time.Time }
+		if err := json.Unmarshal(a.Event, &event); err != nil {
+			t.Fatal(err)
+		}
+		w.h.View(func(s *projections.State) {
+			if !event.Time.Equal(s.At()) {
+				t.Errorf("at %s, and the last event was at %s", event.Time, s.At())
+			}
+		})
+	})
+}
