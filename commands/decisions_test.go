@@ -400,7 +400,7 @@ func TestQueueDecisions(t *testing.T) {
 		{"requeue nothing", nil, step{"admin", "queue:requeue", `{}`}, "VALIDATION_ERROR", "taskId is required"},
 		{"a session requeues nothing", []step{push("t1"), {"k", "queue:skip", `{}`}}, step{"k", "queue:requeue", `{"taskId":"{t1}"}`}, "NOT_ALLOWED", "queue:requeue"},
 		{"requeued is at the end, with no attempts", []step{push("t1"), push("t2"), start, {"k", "queue:fail", `{}`}, {"admin", "queue:requeue", `{"taskId":"{t1}"}`}, {"k", "queue:skip", `{}`}}, start, "queue.item_started", `"taskId":"{t1}","sessionId":"{k}","attempt":1}`},
-		{"complete what was queued again", []step{push("t1"), start, {"k", "queue:fail", `{}`}, {"admin", "queue:requeue", `{"taskId":"{t1}"}`}}, step{"k", "queue:complete", `{}`}, "CONFLICT", "it is back in the queue"},
+		{"complete what was queued again", []step{push("t1"), start, {"k", "queue:fail", `{}`}, {"admin", "queue:requeue", `{"taskId":"{t1}"}`}}, step{"k", "queue:complete", `{}`}, "CONFLICT", "it is back in the queue | it was queued again since"},
 
 		{"return from one that was killed", []step{named, puller("a"), pushTo("t1"), starts("a"), kill("a")}, giveUp("t1"), "queue.item_returned", `{"queue":"main","taskId":"{t1}","sessionId":"{a}","attempt":1,"reason":"stopped"}`},
 		{"return from one that failed", []step{named, puller("a"), pushTo("t1"), starts("a"), {"admin", "session:kill", `{"sessionId":"{a}","failed":true}`}}, giveUp("t1"), "queue.item_returned", `"reason":"failed"`},
@@ -620,7 +620,8 @@ func TestPermit(t *testing.T) {
 			}
 			allowed("admin", row.Who&U != 0)
 			allowed("auditor", row.Who&U != 0 && !row.Write)
-			allowed("reader", row.Who&U != 0 && !row.Write && !strings.HasPrefix(row.ID, "audit:"))
+			noun, _, _ := strings.Cut(row.ID, ":")
+			allowed("reader", row.Who&U != 0 && !row.Write && noun != "audit" && noun != "token" && noun != "runner")
 			allowed("w", row.Who&W != 0)
 			allowed("k", row.Who&Q != 0)
 			allowed("r", row.Who&T != 0)
@@ -709,6 +710,25 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		if _, err := Parse("report:progress", []byte(body)); code(err) != CodeInvalid || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", body, err)
+		}
+	}
+}
+
+// Who names what there is not is told where to see what there is.
+func TestNotFoundSaysWhereToLook(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range []struct{ id, body, next string }{
+		{"task:complete", `{"taskId":"none"}`, "`maestro task list`"},
+		{"session:kill", `{"sessionId":"none"}`, "`maestro session list`"},
+		{"project:delete", `{"projectId":"none"}`, "`maestro project list`"},
+		{"queue:push", `{"project":"{p}","queue":"none","taskId":"{t1}"}`, "`maestro queue list`"},
+		{"input:answer", `{"inputId":"none","answer":"so"}`, "`maestro inbox`"},
+		{"token:revoke", `{"name":"none"}`, "`maestro token list`"},
+	} {
+		_, err := w.do("admin", c.id, c.body)
+		var refusal *Refusal
+		if !errors.As(err, &refusal) || refusal.Code != CodeNotFound || !strings.Contains(refusal.Next, c.next) {
+			t.Errorf("%s: %v, next %q", c.id, err, refusal.Next)
 		}
 	}
 }

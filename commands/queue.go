@@ -254,9 +254,13 @@ func inHand(s *projections.State, session *projections.Session, task string) (*p
 			Why: "its last one, task " + last.TaskID + ", is " + string(last.Status), Next: "maestro queue start",
 		}
 	}
+	why := "its item was given back when it was lost"
+	if !last.Returned() {
+		why = "it was queued again since"
+	}
 	return nil, &Refusal{
 		Code: CodeConflict, Message: "Session '" + session.ID + "' no longer holds task " + last.TaskID + ": " + whoHas(last),
-		Why: "its item was given back when it was lost", Next: "leave that task, and take the next with `maestro queue start`",
+		Why: why, Next: "leave that task, and take the next with `maestro queue start`",
 	}
 }
 

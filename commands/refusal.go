@@ -38,17 +38,23 @@ func invalid(pointer, format string, args ...any) *Refusal {
 }
 
 func notFound(kind, id string) *Refusal {
-	return &Refusal{Code: CodeNotFound, Message: fmt.Sprintf("%s with id '%s' not found", kind, id), Next: "list what exists with `maestro " + listOf(kind) + " list`"}
+	return &Refusal{Code: CodeNotFound, Message: fmt.Sprintf("%s with id '%s' not found", kind, id), Next: "list what exists with `maestro " + listOf(kind) + "`"}
 }
 
 func listOf(kind string) string {
 	switch kind {
 	case "Project":
-		return "project"
+		return "project list"
 	case "Session":
-		return "session"
+		return "session list"
+	case "Queue":
+		return "queue list"
+	case "Question":
+		return "inbox"
+	case "Token":
+		return "token list"
 	}
-	return "task"
+	return "task list"
 }
 
 func notAllowed(rule, why, next, format string, args ...any) *Refusal {
