@@ -55,7 +55,7 @@ func (s *server) auditExport(w http.ResponseWriter, r *http.Request) {
 		err = s.Log.Read(r.Context(), wanted.from, wanted.to, func(m events.Message) error {
 			buffer = appendExport(buffer, m, &decoder, wanted.project)
 			if len(buffer) < flushEvery {
-				return nil
+				return r.Context().Err()
 			}
 			return send()
 		})

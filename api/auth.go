@@ -159,6 +159,11 @@ type call struct {
 
 type callKey struct{}
 
+// readsAll reports whether the caller may read what belongs to no project.
+func (c *call) readsAll() bool {
+	return c.by.Kind == commands.ActorUser && (c.by.Access == commands.AccessAdmin || c.by.Access == commands.AccessAuditor)
+}
+
 // identify learns from the credential, and from nothing else, who calls.
 func (s *server) identify(r *http.Request) (*call, error) {
 	values := r.Header["Authorization"]
@@ -193,10 +198,12 @@ func (s *server) anonymous(r *http.Request) *call {
 	if below != "queue" && below != "timeline" && below != "events" {
 		return c
 	}
-	// A session that never was is left to the route, which says so.
-	if project := s.projectOfSession(id); project != "" {
-		c.by = commands.SessionActor(project, id, commands.AuthnNone)
-	}
+	// A session that never was, or was deleted, is left to the route, which says so.
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(id); x != nil {
+			c.by = commands.SessionActor(x.ProjectID, id, commands.AuthnNone)
+		}
+	})
 	return c
 }
 

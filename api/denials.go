@@ -145,11 +145,18 @@ func can(v view, in *canQuery) (canBody, error) {
 
 // actorNamed gives the actor that an auditor means.
 func (v view) actorNamed(name string) (commands.Actor, error) {
-	name = strings.TrimPrefix(name, "/users/")
 	if _, session, ok := projections.SessionOfSource(name); ok {
 		name = session
 	}
+	user, isUser := strings.CutPrefix(name, "/users/")
 	switch {
+	case isUser && user != commands.AdminName:
+		if token := v.Token(user); token != nil {
+			return tokenActor(token), nil
+		}
+		return commands.Actor{}, notFound("Actor", name)
+	case isUser:
+		return commands.Admin(commands.AuthnToken), nil
 	case name == "":
 		return commands.Actor{}, routeInvalid("", "actor is required: a session's id, a token's name, or admin, system, runner")
 	case name == commands.AdminName:

@@ -153,6 +153,9 @@ func commonWords(status int) (why, next string) {
 // fail answers an authenticated caller with an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header()["Maestro-Sequence"] = []string{sequenceText(s.head())}
+	if errors.Is(context.Cause(r.Context()), errRevoked) {
+		err = errRevokedMeanwhile()
+	}
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
 		err = s.recordRefusal(r.Context(), c, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"maestro/commands"
+	"maestro/projections"
 )
 
 func (s *server) heartbeatRoutes() {
@@ -17,6 +18,12 @@ func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if c.by.Kind != commands.ActorSession || c.by.Name != id {
 		s.fail(w, r, c.otherIdentity(id))
+		return
+	}
+	var refused error
+	s.Handler.View(func(state *projections.State) { refused = view{state, s, c}.permit("whoami", "") })
+	if refused != nil {
+		s.fail(w, r, refused)
 		return
 	}
 	if s.Leases != nil {

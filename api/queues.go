@@ -147,18 +147,27 @@ func getQueue(v view, in *queueName) (queueBody, error) {
 
 // sessionQueue gives a session with the queue that it pulls from. Its answers come in the order that older clients know.
 func (v view) sessionQueue(row, id string) (*projections.Session, *projections.Queue, error) {
+	x := v.Session(id)
+	// Without a credential the path is all that is known of the caller, who then learns what older servers told.
+	if v.call.anonymous && x != nil && x.Strategy != events.StrategyQueue {
+		return nil, nil, otherStrategy(id)
+	}
 	x, err := v.session(row, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	if x.Strategy != events.StrategyQueue {
-		return nil, nil, invalid("", "Session %s does not use queue strategy", x.ID)
+		return nil, nil, otherStrategy(id)
 	}
 	q := v.Queue(x.ProjectID, x.Queue)
 	if x.Queue == "" || q == nil {
 		return nil, nil, notFound("Queue", x.ID)
 	}
 	return x, q, nil
+}
+
+func otherStrategy(session string) error {
+	return invalid("", "Session %s does not use queue strategy", session)
 }
 
 func getSessionQueue(v view, in *sessionID) (sessionQueue, error) {

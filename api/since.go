@@ -67,10 +67,11 @@ func (s *server) sinceRoutes() {
 
 // changed gathers what the events of a stretch of the log happened to.
 type changed struct {
+	// seen are the projects that count; all says that what belongs to none counts too.
 	seen                    map[string]bool
+	all                     bool
 	events                  int
 	tasks, sessions, queues map[string]*sinceThing
-	from                    int64 // the time of the first event
 }
 
 func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (sinceBody, error) {
@@ -89,11 +90,11 @@ func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (sinceBody,
 	if err != nil {
 		return sinceBody{}, err
 	}
-	from, err := s.sequenceSince(ctx, in.From, to)
+	from, at, err := s.sequenceSince(ctx, in.From, to)
 	if err != nil {
 		return sinceBody{}, err
 	}
-	found := &changed{seen: seen, tasks: map[string]*sinceThing{}, sessions: map[string]*sinceThing{}, queues: map[string]*sinceThing{}}
+	found := &changed{seen: seen, all: c.readsAll() && in.ProjectID == "", tasks: map[string]*sinceThing{}, sessions: map[string]*sinceThing{}, queues: map[string]*sinceThing{}}
 	var decoder events.Decoder
 	if from < to {
 		err = s.Log.Read(ctx, from+1, to, func(m events.Message) error {
@@ -117,30 +118,32 @@ func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (sinceBody,
 		found.stand(v)
 	})
 	for _, item := range body.Inbox {
-		if found.from > 0 && item.Since >= found.from {
+		if item.Since >= at {
 			body.New++
 		}
 	}
-	if s.Denials != nil && found.from > 0 {
-		body.Refused = len(s.Denials.List(func(d *commands.Denial) bool {
-			return d.Last >= found.from && (seen[d.Project] || c.by.Access == commands.AccessAdmin)
-		}))
+	if s.Denials != nil {
+		body.Refused = len(s.Denials.List(func(d *commands.Denial) bool { return d.Last >= at && (seen[d.Project] || found.all) }))
 	}
 	body.Tasks, body.Sessions, body.Queues = newestFirst(found.tasks), newestFirst(found.sessions), newestFirst(found.queues)
 	return body, err
 }
 
-// sequenceSince gives the sequence behind which the story begins.
-func (s *server) sequenceSince(ctx context.Context, text string, head uint64) (uint64, error) {
+// sequenceSince gives the sequence behind which the story begins, and its time in milliseconds since 1970.
+func (s *server) sequenceSince(ctx context.Context, text string, head uint64) (from uint64, at int64, err error) {
 	if text == "" {
-		return 0, nil
+		return 0, 0, nil
 	}
 	if sequence, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return min(sequence, head), nil
+		from = min(sequence, head)
+		if at, err = s.timeBehind(ctx, from, head); err != nil {
+			return 0, 0, err
+		}
+		return from, at, nil
 	}
-	at, err := time.Parse(time.RFC3339Nano, text)
+	moment, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return 0, routeInvalid("", "from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+printable(text)+"'")
+		return 0, 0, routeInvalid("", "from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+printable(text)+"'")
 	}
 	// Times never go back along the log, so the place is found by halving.
 	low, high := uint64(0), head
@@ -148,26 +151,42 @@ func (s *server) sequenceSince(ctx context.Context, text string, head uint64) (u
 		middle := low + (high-low)/2 + 1
 		event, err := s.eventAt(ctx, middle)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		if event.Time.Before(at) {
+		if event.Time.Before(moment) {
 			low = middle
 		} else {
 			high = middle - 1
 		}
 	}
-	return low, nil
+	return low, moment.UnixMilli(), nil
+}
+
+// timeBehind gives when what is behind a sequence began: with the next event, or right after the last one.
+func (s *server) timeBehind(ctx context.Context, from, head uint64) (int64, error) {
+	switch {
+	case from == 0:
+		return 0, nil
+	case from < head:
+		event, err := s.eventAt(ctx, from+1)
+		if err != nil {
+			return 0, err
+		}
+		return event.Time.UnixMilli(), nil
+	}
+	event, err := s.eventAt(ctx, head)
+	if err != nil {
+		return 0, err
+	}
+	return event.Time.UnixMilli() + 1, nil
 }
 
 func (f *changed) add(sequence uint64, e *events.Event) {
-	if e.Project != "" && !f.seen[e.Project] {
+	if !f.seen[e.Project] && !f.all {
 		return
 	}
 	f.events++
 	at := e.Time.UnixMilli()
-	if f.from == 0 {
-		f.from = at
-	}
 	note := func(things map[string]*sinceThing, id, was string) {
 		if id == "" {
 			return

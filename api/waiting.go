@@ -42,6 +42,10 @@ func (s *server) heard(ctx context.Context, header http.Header, by commands.Acto
 // errRevoked ends what a caller has open when its credential is revoked.
 var errRevoked = errors.New("the credential was revoked")
 
+func errRevokedMeanwhile() error {
+	return unauthenticated("The token was revoked", "it was revoked while this call was open", true)
+}
+
 // good reports whether a caller's credential still is.
 func (c *call) good(state *projections.State) bool {
 	switch {
@@ -101,7 +105,7 @@ func (s *server) await(ctx context.Context, c *call, wait time.Duration, holds f
 		case err == nil:
 			return nil
 		case errors.Is(context.Cause(good), errRevoked):
-			return unauthenticated("The token was revoked", "it was revoked while this call waited", true)
+			return errRevokedMeanwhile()
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return nil
 		case ctx.Err() != nil:

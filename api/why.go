@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -109,6 +110,11 @@ func (v view) reasons(id string) ([]reason, error) {
 	if x := v.Session(id); x != nil {
 		return v.whySession(x), v.permit("why", x.ProjectID)
 	}
+	if queue, task, ok := strings.Cut(id, "/"); ok {
+		if item := v.Item(v.TaskProject(task), queue, task); item != nil {
+			return v.because(fmt.Sprintf("task %s is %s in queue %s", task, item.Status, queue), item.Cause), v.permit("why", item.ProjectID)
+		}
+	}
 	if x := v.Input(id); x != nil {
 		cause, what := x.Asked, "asked"
 		if x.AnsweredAt != 0 {
@@ -116,7 +122,7 @@ func (v view) reasons(id string) ([]reason, error) {
 		}
 		return v.because(fmt.Sprintf("question %s is %s", id, what), cause), v.permit("why", x.ProjectID)
 	}
-	return nil, notFound("Event, task, session or question", id)
+	return nil, notFound("Event, task, session, question or item of a queue", id)
 }
 
 func (v view) because(what string, cause projections.Cause) []reason {
@@ -157,13 +163,21 @@ func (v view) whySession(x *projections.Session) []reason {
 	case x.Lost():
 		cause, what = x.Gone, "lost"
 	case x.Status == events.SessionSaidDone:
-		for _, e := range v.SessionTimeline(x.ID) {
-			if e.At == x.CompletedAt {
-				return []reason{{fmt.Sprintf("session %s is completed", x.ID), e.Sequence}}
-			}
+		if sequence := v.saidDone(x); sequence > 0 {
+			return []reason{{fmt.Sprintf("session %s is completed", x.ID), sequence}}
 		}
 	}
 	return v.because(fmt.Sprintf("session %s is %s", x.ID, what), cause)
+}
+
+// saidDone gives the event of a session's word that it is done: the last entry of that moment that may be it.
+func (v view) saidDone(x *projections.Session) (sequence uint64) {
+	for _, e := range v.SessionTimeline(x.ID) {
+		if e.At == x.CompletedAt && e.TaskID == "" && (e.Type == "session_completed" || e.Type == "task_completed") {
+			sequence = e.Sequence
+		}
+	}
+	return sequence
 }
 
 // chain follows the causes of an event back. It shows only what the caller may see.
@@ -174,8 +188,12 @@ func (s *server) chain(ctx context.Context, c *call, from reason) (whyChain, err
 		if err != nil {
 			return chain, err
 		}
-		if err := s.permit(c, "why", event.Project); err != nil {
-			return chain, err
+		if err := s.mayFollow(c, event.Project); err != nil {
+			if len(chain.Steps) == 0 {
+				return chain, err
+			}
+			chain.Root = "something in another project"
+			return chain, nil
 		}
 		chain.Steps = append(chain.Steps, whyStep{
 			Sequence: sequence, ID: event.ID.String(), Time: event.Time.UnixMilli(), Source: event.Source,
@@ -187,8 +205,15 @@ func (s *server) chain(ctx context.Context, c *call, from reason) (whyChain, err
 	return chain, nil
 }
 
-func (s *server) permit(c *call, row, project string) (err error) {
-	s.Handler.View(func(state *projections.State) { err = view{state, s, c}.permit(row, project) })
+// mayFollow permits an event's project. What belongs to none, such as a token, is for who reads everything.
+func (s *server) mayFollow(c *call, project string) (err error) {
+	s.Handler.View(func(state *projections.State) { err = view{state, s, c}.permit("why", project) })
+	if err == nil && project == "" && !c.readsAll() {
+		err = &commands.Refusal{
+			Code: commands.CodeNotAllowed, Rule: "why", Message: "This event belongs to no project, and may not be read by " + c.by.String(),
+			Why: "it is for who reads everything", Next: "ask the user",
+		}
+	}
 	return err
 }
 
