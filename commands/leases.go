@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,9 +33,19 @@ type LeasesConfig struct {
 	Elapsed func() time.Duration
 	// After is its timer.
 	After func(time.Duration) <-chan time.Time
+	// Beats remembers across restarts which sessions have sent heartbeats; nil if nothing does.
+	Beats Beats
 	// Lease is for sessions that have sent heartbeats, Quiet for those that never have; the defaults if 0.
 	Lease, Quiet time.Duration
 	Logger       *slog.Logger
+}
+
+// Beats remembers which sessions have sent heartbeats. What it loses costs time, never truth.
+type Beats interface {
+	Load() (sessions []string, err error)
+	Add(session string) error
+	// Keep forgets all but these.
+	Keep(sessions []string) error
 }
 
 // Leases remembers, in memory, when each session was last heard, and turns what time brings about into commands of the system:
@@ -76,7 +87,32 @@ func NewLeases(config LeasesConfig) (*Leases, error) {
 	l := &Leases{config: config, heard: map[string]hearing{}, every: min(max(config.Lease/looksPerLease, lookAtMost), lookAtLeast)}
 	l.since = config.Elapsed()
 	l.looked = l.since
+	l.remember()
 	return l, nil
+}
+
+// remember takes up the sessions that are known to send heartbeats.
+func (l *Leases) remember() {
+	if l.config.Beats == nil {
+		return
+	}
+	known, err := l.config.Beats.Load()
+	if err != nil {
+		l.config.Logger.Warn("which sessions sent heartbeats is not known", "why", err)
+		return
+	}
+	var alive []string
+	l.config.Handler.View(func(s *projections.State) {
+		for _, id := range known {
+			if x := s.Session(id); x != nil && !x.Ended() && !slices.Contains(alive, id) {
+				alive = append(alive, id)
+				l.heard[id] = hearing{at: l.since, beats: true}
+			}
+		}
+	})
+	if err := l.config.Beats.Keep(alive); err != nil {
+		l.config.Logger.Warn("which sessions sent heartbeats could not be noted", "why", err)
+	}
 }
 
 // Lease is how long a session that sends heartbeats may be silent.
@@ -94,9 +130,15 @@ func (l *Leases) Heartbeat(ctx context.Context, session string) error {
 func (l *Leases) hear(ctx context.Context, session string, beat bool) error {
 	l.mu.Lock()
 	h := l.heard[session]
+	first := beat && !h.beats
 	h.at, h.beats = l.config.Elapsed(), h.beats || beat
 	l.heard[session] = h
 	l.mu.Unlock()
+	if first && l.config.Beats != nil {
+		if err := l.config.Beats.Add(session); err != nil {
+			l.config.Logger.Warn("that a session sends heartbeats could not be noted", "session", session, "why", err)
+		}
+	}
 	return l.recover(ctx, session)
 }
 
@@ -155,6 +197,10 @@ func (l *Leases) look(ctx context.Context) {
 		}
 		if err != nil && ctx.Err() == nil {
 			l.config.Logger.Warn("what is due could not be done; trying again", "command", d.command.ID(), "why", err)
+		}
+		// The work itself is no pause, but the process may have been stopped in the midst of it.
+		if l.paused() {
+			return
 		}
 	}
 }

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +33,7 @@ type killed struct {
 	home    string
 	address string
 	process *exec.Cmd
+	options []string // of serve
 	stderr  strings.Builder
 	up      atomic.Pointer[chan struct{}] // closed when the server answers again
 
@@ -62,19 +61,26 @@ func TestKilledServerLosesNothing(t *testing.T) {
 			all.Go(func() { k.report(session, fmt.Sprintf("%d-%d", round, i), stop) })
 		}
 		k.waitFor(before + 50 + random.Int64N(1500))
-		down := make(chan struct{})
-		k.up.Store(&down)
-		if err := k.process.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = k.process.Wait()
-		k.start()
-		close(down)
+		k.restart(func() {})
 		k.waitFor(k.count.Load() + 2*reporters)
 		close(stop)
 		all.Wait()
 		k.judge(round)
 	}
+}
+
+// restart kills the server with -9, does something while it is down, and starts it again.
+func (k *killed) restart(while func()) {
+	k.t.Helper()
+	down := make(chan struct{})
+	k.up.Store(&down)
+	if err := k.process.Process.Kill(); err != nil {
+		k.t.Fatal(err)
+	}
+	_ = k.process.Wait()
+	while()
+	k.start()
+	close(down)
 }
 
 // start starts the server at its address and waits until it answers.
@@ -88,7 +94,7 @@ func (k *killed) start() {
 	if k.address != "" {
 		listen = strings.TrimPrefix(k.address, "http://")
 	}
-	k.process = exec.Command(binary, "serve", "--listen", listen)
+	k.process = exec.Command(binary, append([]string{"serve", "--listen", listen}, k.options...)...)
 	k.process.Env = append(os.Environ(), "MAESTRO_HOME="+k.home)
 	k.process.Stderr = &k.stderr
 	stdout, err := k.process.StdoutPipe()
@@ -118,6 +124,26 @@ func (k *killed) admin() *client.Client {
 	return client.New(k.address, strings.TrimSpace(string(token)))
 }
 
+// made brings a command through and gives its event's data.
+func (k *killed) made(c *client.Client, id string, body any) (map[string]any, client.Answer) {
+	k.t.Helper()
+	answer, err := c.Do(k.t.Context(), id, body, client.Options{})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return k.data(answer), answer
+}
+
+func (k *killed) data(answer client.Answer) map[string]any {
+	var event struct {
+		Data map[string]any `json:"data"`
+	}
+	if answer.Event != nil && json.Unmarshal(answer.Event, &event) != nil {
+		k.t.Errorf("an answer cannot be read: %s", answer.Event)
+	}
+	return event.Data
+}
+
 // reporter is a session with its secret and its task.
 type reporter struct {
 	client *client.Client
@@ -128,19 +154,7 @@ type reporter struct {
 func (k *killed) sessions() []reporter {
 	k.t.Helper()
 	admin := k.admin()
-	made := func(id string, body any) (map[string]any, client.Answer) {
-		answer, err := admin.Do(k.t.Context(), id, body, client.Options{})
-		if err != nil {
-			k.t.Fatal(err)
-		}
-		var event struct {
-			Data map[string]any `json:"data"`
-		}
-		if err := json.Unmarshal(answer.Event, &event); err != nil {
-			k.t.Fatal(err)
-		}
-		return event.Data, answer
-	}
+	made := func(id string, body any) (map[string]any, client.Answer) { return k.made(admin, id, body) }
 	project, _ := made("project:create", map[string]any{"name": "Killed"})
 	all := make([]reporter, reporters)
 	for i := range all {
@@ -180,10 +194,14 @@ func (k *killed) report(r reporter, prefix string, stop <-chan struct{}) {
 }
 
 func (k *killed) untilAnswered(r reporter, key string) (client.Answer, error) {
-	body := map[string]any{"message": "report " + key, "taskIds": []string{r.task}}
+	return k.ask(r.client, "report:progress", map[string]any{"message": "report " + key, "taskIds": []string{r.task}}, client.Options{Key: key})
+}
+
+// ask asks for a command until there is an answer, always with the same key.
+func (k *killed) ask(c *client.Client, id string, body any, o client.Options) (client.Answer, error) {
 	for {
 		up := *k.up.Load()
-		answer, err := r.client.Do(k.t.Context(), "report:progress", body, client.Options{Key: key})
+		answer, err := c.Do(k.t.Context(), id, body, o)
 		var away *client.ConnectionError
 		var refused *client.Error
 		switch {
@@ -240,17 +258,9 @@ func (k *killed) judge(round int) {
 // rebuild judges an export without the server, and gives where each event stands in it.
 func (k *killed) rebuild(admin *client.Client) (commands.Verdict, map[string][]uint64) {
 	k.t.Helper()
-	body, err := admin.Stream(k.t.Context(), "/api/audit/export", url.Values{})
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	defer body.Close()
-	text, err := io.ReadAll(body)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	text := k.export(admin)
 	at := map[string][]uint64{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		l, err := export.ReadLine([]byte(strings.TrimSuffix(line, "\n")))
 		if err != nil {
 			k.t.Fatal(err)
@@ -261,7 +271,7 @@ func (k *killed) rebuild(admin *client.Client) (commands.Verdict, map[string][]u
 		}
 		at[event.ID.String()] = append(at[event.ID.String()], l.Sequence)
 	}
-	verdict, err := export.VerifyExport(strings.NewReader(string(text)), nil)
+	verdict, err := export.VerifyExport(strings.NewReader(text), nil)
 	if err != nil {
 		k.t.Fatal(err)
 	}

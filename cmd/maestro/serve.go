@@ -135,7 +135,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeHandler()) }()
-	leases, stopLeases, err := keepLeases(ctx, handler, o.lease, logger)
+	leases, stopLeases, err := keepLeases(ctx, handler, lock.Beats(), o.lease, logger)
 	if err != nil {
 		return err
 	}
@@ -196,10 +196,10 @@ func openHandler(ctx context.Context, lock *home.Lock, log *bus.Bus, denials *co
 }
 
 // keepLeases starts what time brings about; stop ends it and waits for it.
-func keepLeases(ctx context.Context, handler *commands.Handler, lease time.Duration, logger *slog.Logger) (leases *commands.Leases, stop func(), err error) {
+func keepLeases(ctx context.Context, handler *commands.Handler, beats commands.Beats, lease time.Duration, logger *slog.Logger) (leases *commands.Leases, stop func(), err error) {
 	began := time.Now()
 	leases, err = commands.NewLeases(commands.LeasesConfig{
-		Handler: handler, Elapsed: func() time.Duration { return time.Since(began) }, After: time.After, Lease: lease, Logger: logger,
+		Handler: handler, Elapsed: func() time.Duration { return time.Since(began) }, After: time.After, Beats: beats, Lease: lease, Logger: logger,
 	})
 	if err != nil {
 		return nil, nil, err
