@@ -1,8 +1,8 @@
 package projections
 
-// line is an ordered set of a queue's items by their place, smallest first. It is a value: with and without give another
-// line and share what did not change, so an overlay is dropped by forgetting its line. Every operation costs the logarithm
-// of the length.
+// line is an ordered set of a queue's items by their place, smallest first; or of all items in hand, by the sequence of
+// their start. It is a value: with and without give another line and share what did not change, so an overlay is dropped by
+// forgetting its line. Every operation but walk costs the logarithm of the length.
 //
 // It is a treap; the priorities are made from the places, so its shape is the same on every machine.
 type line struct{ root *lineNode }
@@ -80,6 +80,7 @@ func (l line) has(place uint64) bool {
 	return n != nil
 }
 
+// with puts an item at a place that nothing has.
 func (l line) with(place uint64, task string) line {
 	left, right := split(l.root, place)
 	return line{merge(merge(left, newLineNode(place, task, nil, nil)), right)}

@@ -71,7 +71,8 @@ func (m *model) say(task, session string, says events.TaskSessionStatus) {
 	}
 }
 
-func (m *model) apply(data events.Data) {
+// apply takes any payload and looks at those that a queue depends on.
+func (m *model) apply(data any) {
 	switch d := data.(type) {
 	case *events.TaskCreated:
 		m.tasks[d.TaskID] = &modelTask{status: events.TaskTodo, dependencies: d.Dependencies}
@@ -123,7 +124,7 @@ func (m *model) apply(data events.Data) {
 	}
 }
 
-func (m *model) applyToQueue(data events.Data) {
+func (m *model) applyToQueue(data any) {
 	switch d := data.(type) {
 	case *events.QueueCreated:
 		m.queues[d.Queue] = &modelQueue{trust: d.TrustReports}
@@ -202,6 +203,14 @@ func (m *model) ready() int {
 		}
 	}
 	return count
+}
+
+func endsSession(data any) bool {
+	switch data.(type) {
+	case *events.SessionKilled, *events.SessionTimedOut, *events.SessionDeleted:
+		return true
+	}
+	return false
 }
 
 // seen counts what was met, lest a test should hold because nothing happens in it.
@@ -399,11 +408,8 @@ func TestQueueLine(t *testing.T) {
 			}
 			before := m.ready()
 			m.apply(g.data)
-			switch g.data.(type) {
-			case *events.SessionKilled, *events.SessionTimedOut, *events.SessionDeleted:
-				if m.ready() != before {
-					n.flipped++
-				}
+			if endsSession(g.data) && m.ready() != before {
+				n.flipped++
 			}
 			m.check(t, where(g.data.EventType()), overlay, &n)
 			if seed%2 == 0 && r.IntN(8) == 0 { // in every other story: what is built anew hides what was not kept up
