@@ -98,21 +98,50 @@ type world struct {
 	*testing.T
 	log     *memoryLog
 	handler *commands.Handler
+	denials *commands.Denials
+	leases  *commands.Leases
 	api     http.Handler
 	url     string
 	client  *http.Client
 }
 
+// open makes a server that is reached through the network.
 func open(t *testing.T, change func(*api.Config)) *world {
+	t.Helper()
+	w := build(t, change)
+	server := httptest.NewServer(w.api)
+	w.url, w.client = server.URL, &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(func() {
+		w.client.CloseIdleConnections()
+		server.Close()
+	})
+	return w
+}
+
+// openInside makes one that is called directly, for tests whose time is synctest's.
+func openInside(t *testing.T, change func(*api.Config)) *world {
+	t.Helper()
+	w := build(t, change)
+	w.url, w.client = "http://127.0.0.1", &http.Client{Transport: direct{w.api}}
+	return w
+}
+
+func build(t *testing.T, change func(*api.Config)) *world {
 	t.Helper()
 	log := &memoryLog{}
 	blobs := &memoryBlobs{blobs: map[string][]byte{}}
-	handler, err := commands.Open(t.Context(), commands.Config{Log: log, Blobs: blobs, Now: time.Now, After: time.After})
+	denials, err := commands.OpenDenials(t.Context(), &memoryDenials{}, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(denials.Close)
+	handler, err := commands.Open(t.Context(), commands.Config{Log: log, Blobs: blobs, Denials: denials, Now: time.Now, After: time.After})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(handler.Close)
 	config := api.Config{
-		Handler: handler, Log: log, Blobs: blobs, Keys: api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
+		Handler: handler, Log: log, Blobs: blobs, Denials: denials, Keys: api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
 		Hostname: "box", Platform: "linux", Version: "test", AllowOrigins: []string{"https://page.example"},
 	}
 	if change != nil {
@@ -122,14 +151,55 @@ func open(t *testing.T, change func(*api.Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(h)
-	w := &world{T: t, log: log, handler: handler, api: h, url: server.URL, client: &http.Client{Transport: &http.Transport{}}}
-	t.Cleanup(func() {
-		w.client.CloseIdleConnections()
-		server.Close()
-		handler.Close()
-	})
-	return w
+	return &world{T: t, log: log, handler: handler, denials: denials, leases: config.Leases, api: h}
+}
+
+// direct is a transport without a network: the handler runs in the caller's goroutine.
+type direct struct{ handler http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	request := r.Clone(r.Context())
+	request.RemoteAddr, request.RequestURI = "127.0.0.1:1", r.URL.RequestURI()
+	if request.Host == "" {
+		request.Host = r.URL.Host
+	}
+	if request.Body == nil {
+		request.Body = http.NoBody
+	}
+	recorder := httptest.NewRecorder()
+	d.handler.ServeHTTP(recorder, request)
+	return recorder.Result(), nil
+}
+
+// memoryDenials keeps records of refusals in memory.
+type memoryDenials struct {
+	mu      sync.Mutex
+	records []commands.StoredDenial
+}
+
+func (m *memoryDenials) StoreDenials(_ context.Context, records []commands.StoredDenial) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.records = append(m.records, records...)
+	return nil
+}
+
+func (m *memoryDenials) LoadDenials(context.Context, func(commands.StoredDenial) error) error {
+	return nil
+}
+
+// withLeases keeps leases of a minute; they are told of calls, and look only while a test runs them.
+func withLeases(t *testing.T) func(*api.Config) {
+	return func(c *api.Config) {
+		start := time.Now()
+		leases, err := commands.NewLeases(commands.LeasesConfig{
+			Handler: c.Handler, Elapsed: func() time.Duration { return time.Since(start) }, After: time.After,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Leases = leases
+	}
 }
 
 func authOff(c *api.Config) { c.AuthOff = true }

@@ -50,7 +50,7 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 	}
 	tasks := unique(x.TaskIDs)
 	for _, id := range tasks {
-		if err := mayReportOn(s, session, id); err != nil {
+		if err := mayReportOn(s, session, id, x.ID()); err != nil {
 			return nil, err
 		}
 	}
@@ -79,18 +79,18 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 
 // mayReportOn lets a worker report on its session's tasks, what is below them, tasks it created, and queue items that it
 // holds or held; an orchestrator on its project's.
-func mayReportOn(s *projections.State, session *projections.Session, id string) error {
+func mayReportOn(s *projections.State, session *projections.Session, id, rule string) error {
 	t := s.Task(id)
 	if t == nil {
 		return notFound("Task", id)
 	}
 	if t.ProjectID != session.ProjectID {
-		return notAllowed("report:progress", "a session works in its own project only", "its project is "+session.ProjectID,
+		return notAllowed(rule, "a session works in its own project only", "its project is "+session.ProjectID,
 			"Session '%s' may not report on task '%s'", session.ID, id)
 	}
 	if session.Role == events.RoleOrchestrator || t.CreatedBy == session.Source() || s.IsWithin(id, session.TaskIDs) || s.HeldOnce(session.ID, id) {
 		return nil
 	}
-	return notAllowed("report:progress", "a worker reports on its own tasks, on what is below them, on tasks that it created, and on queue items that it holds or held",
+	return notAllowed(rule, "a worker reports on its own tasks, on what is below them, on tasks that it created, and on queue items that it holds or held",
 		"report without --task, or on one of its tasks", "Session '%s' may not report on task '%s'", session.ID, id)
 }
