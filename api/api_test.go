@@ -356,3 +356,22 @@ func (w *world) views() string {
 	})
 	return string(encoded)
 }
+
+// last gives the newest event of the log.
+func (w *world) last() *events.Event {
+	w.Helper()
+	return w.event(w.log.head())
+}
+
+// event gives the event at a sequence.
+func (w *world) event(sequence uint64) *events.Event {
+	w.Helper()
+	w.log.mu.Lock()
+	body := w.log.messages[sequence-1].Body
+	w.log.mu.Unlock()
+	event, err := events.Decode(body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return event
+}
