@@ -24,11 +24,21 @@ type product struct {
 const message = "Implementing authentication endpoints"
 
 func newProduct(ctx context.Context, b *bus.Bus) (*product, error) {
-	h, err := commands.Open(ctx, commands.Config{Log: b, Announcer: b, Now: time.Now, After: time.After})
+	p, err := newProductOn(ctx, b)
+	if err == nil {
+		p.bus = b
+	}
+	return p, err
+}
+
+func newProductOn(ctx context.Context, log commands.Log) (*product, error) {
+	config := commands.Config{Log: log, Now: time.Now, After: time.After}
+	config.Announcer, _ = log.(commands.Announcer)
+	h, err := commands.Open(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	p := &product{bus: b, handler: h}
+	p := &product{handler: h}
 	admin := commands.Admin(commands.AuthnToken)
 	made, err := p.do(ctx, admin, &commands.CreateProject{Name: "Bench"}, "project")
 	if err != nil {
