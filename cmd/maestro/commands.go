@@ -63,7 +63,7 @@ func (a *app) listCommands(p permissions) {
 	for _, name := range names {
 		a.print("\n  %s:\n", name)
 		for _, id := range groups[name] {
-			a.print("    - maestro %s\n", usageOf(id))
+			a.print("    - maestro %s\n", usageOf(root, id))
 		}
 	}
 }
@@ -75,13 +75,16 @@ func runs(root *cobra.Command, id string) bool {
 	return err == nil && len(rest) == 0 && cmd.CommandPath() == "maestro "+strings.Join(words, " ")
 }
 
-// grouped puts command ids under their parents, those without one under Core, in the order in which they come.
+// grouped puts command ids under their parents in the order in which they come; those without one under Core, or if they are
+// none of the core commands under Overview.
 func grouped(list []string) (names []string, groups map[string][]string) {
 	groups = map[string][]string{}
 	for _, id := range list {
-		name := "Core"
+		name := "Overview"
 		if parent, _, ok := strings.Cut(id, ":"); ok {
 			name = strings.ToUpper(parent[:1]) + parent[1:]
+		} else if row, ok := commands.CurrentRules().Row(id); ok && row.Core {
+			name = "Core"
 		}
 		if groups[name] == nil {
 			names = append(names, name)
@@ -91,39 +94,31 @@ func grouped(list []string) (names []string, groups map[string][]string) {
 	return names, groups
 }
 
-// usageOf gives the command line of a command id, with its arguments.
-func usageOf(id string) string {
-	arguments := ""
+// usageOf gives the command line of a command id, with the arguments that it must have, in the words of document 000.
+func usageOf(root *cobra.Command, id string) string {
+	line := strings.ReplaceAll(id, ":", " ")
 	switch id {
-	case "report:progress":
-		arguments = "<message>"
-	case "report:complete":
-		arguments = "<summary>"
-	case "report:blocked":
-		arguments = "<reason>"
-	case "report:error":
-		arguments = "<description>"
-	case "report:needs-input":
-		arguments = "<question>"
-	case "task:create":
-		arguments = "<title>"
-	case "project:create":
-		arguments = "<name>"
-	case "session:note":
-		arguments = "<message>"
 	case "session:spawn":
-		arguments = "--task-ids <ids>"
-	case "track-file":
-		arguments = "<path>"
-	case "queue:push":
-		arguments = "<taskId>"
-	case "session:link", "session:unlink":
-		arguments = "<id> <taskId>"
-	case "task:get", "task:children", "task:update", "task:complete", "task:block", "task:reopen", "task:delete",
-		"project:get", "project:update", "project:delete", "session:info", "session:kill", "session:update", "session:delete":
-		arguments = "<id>"
+		return line + " --task-ids <ids>"
+	case "token:create":
+		return line + " --name <name> --kind <kind>"
+	case "token:revoke":
+		return line + " <name>"
 	}
-	return strings.ReplaceAll(id, ":", " ") + prefixed(" ", arguments)
+	cmd, _, err := root.Find(strings.Split(id, ":"))
+	if err != nil {
+		return line
+	}
+	for _, argument := range strings.Fields(cmd.Use)[1:] {
+		switch {
+		case strings.HasPrefix(argument, "["):
+		case argument == "TASK":
+			line += " <taskId>"
+		default:
+			line += " <" + strings.ToLower(argument) + ">"
+		}
+	}
+	return line
 }
 
 // checkCommand says whether a command is allowed, in the words of document 000.

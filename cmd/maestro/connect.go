@@ -28,7 +28,7 @@ func (a *app) connect(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, a.withWaiting(err)
 	}
-	c := client.New(address, token, client.WithVersion(version()))
+	c := client.New(address, token, client.WithVersion(version()), client.WithAnswers(func(questions []string) { a.answers = questions }))
 	if err := a.deliverFirst(ctx, c); err != nil {
 		c.Close()
 		return nil, err

@@ -15,7 +15,8 @@ import (
 func (a *app) auditDenials() *cobra.Command {
 	var actor, command, project string
 	var limit int
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use: "denials", Short: "List the recorded refusals, newest last", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
 			query := url.Values{}
@@ -24,28 +25,23 @@ func (a *app) auditDenials() *cobra.Command {
 					query.Set(name, value)
 				}
 			}
-			if limit > 0 {
+			if cmd.Flags().Changed("limit") {
+				if limit < 1 {
+					return usage("--limit must be 1 or more, not %d", limit)
+				}
 				query.Set("limit", strconv.Itoa(limit))
 			}
 			var denials []commands.Denial
 			if err := a.get(ctx, "/api/audit/denials", query, &denials); err != nil {
 				return err
 			}
-			list(a, denials, "Nothing was refused", func(d commands.Denial) []string {
-				times := ""
-				if d.Count > 1 {
-					times = fmt.Sprintf("×%d", d.Count)
-				}
-				what := d.Message
-				if d.Kept {
-					what = "(kept) " + what + prefixed(": “", d.Text) + "”"
-				}
-				rule := string(d.Code)
-				if d.Rule != "" {
-					rule += " by " + d.Rule
-				}
-				return []string{instant(d.Last), who(d.Actor), d.Command, rule, "at " + strconv.FormatUint(d.Sequence, 10), times, clip(what, 120)}
-			})
+			if a.json || a.format == "jsonl" || len(denials) == 0 {
+				list(a, denials, "Nothing was refused", nil)
+				return nil
+			}
+			for _, d := range denials {
+				a.showDenial(d)
+			}
 			return nil
 		}),
 	}
@@ -56,6 +52,26 @@ func (a *app) auditDenials() *cobra.Command {
 	f.IntVar(&limit, "limit", 0, "at most so many, the newest")
 	a.listFlags(cmd)
 	return cmd
+}
+
+// showDenial prints a refusal in two lines: who asked for what, and what they were told.
+func (a *app) showDenial(d commands.Denial) {
+	about := d.Command
+	if d.Kept {
+		about += ", which had been kept"
+	}
+	if d.Rule != "" && d.Rule != d.Command {
+		about += ", by the row " + d.Rule
+	}
+	if d.Count > 1 {
+		about += fmt.Sprintf(", ×%d", d.Count)
+	}
+	a.print("%s  %s  %s  %s, at event %d\n", instant(d.Last), who(d.Actor), d.Code, about, d.Sequence)
+	for _, text := range []string{d.Text, d.Message} {
+		if text != "" {
+			a.print("    %s\n", clip(text, lineWidth-len("    ")))
+		}
+	}
 }
 
 // permission is what the server answers to can.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -47,8 +48,9 @@ type importOptions struct {
 // imported is a task that an import made, or found made.
 type imported struct {
 	LocalID string `json:"localId"`
-	ID      string `json:"id"`
-	Title   string `json:"title"`
+	// ID is empty for what a dry run would make.
+	ID    string `json:"id,omitempty"`
+	Title string `json:"title"`
 	// Existed says that an earlier import had made it.
 	Existed bool `json:"existed,omitempty"`
 }
@@ -72,7 +74,7 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 		return err
 	}
 	defer c.Close()
-	i := importing{client: c, keys: keysOf(content, o.key), ids: map[string]string{}}
+	i := importing{client: c, keys: keysOf(content, o.key), ids: map[string]string{}, dryRun: a.dryRun}
 	if o.newProject {
 		err = i.makeProject(ctx, p, o.name)
 	} else {
@@ -81,8 +83,12 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	if err != nil {
 		return err
 	}
+	step := i.makeTask
+	if a.dryRun {
+		step = i.tryTask
+	}
 	for _, t := range p.Tasks {
-		if err := i.makeTask(ctx, t); err != nil {
+		if err := step(ctx, t); err != nil {
 			return i.interrupted(err, t, len(p.Tasks))
 		}
 	}
@@ -129,6 +135,8 @@ type importing struct {
 	// ids gives the id of each local one; done lists them in the order in which they were made.
 	ids  map[string]string
 	done []imported
+	// dryRun makes nothing; ids then holds what there is already. absent says that the project is not there yet.
+	dryRun, absent bool
 }
 
 // keysOf gives what the keys of an import begin with: the same plan gives the same.
@@ -142,7 +150,7 @@ func keysOf(content []byte, key string) string {
 func (i *importing) do(ctx context.Context, command string, body any, key string) (string, client.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	answer, err := i.client.Do(ctx, command, body, client.Options{Key: i.keys + ":" + key})
+	answer, err := i.client.Do(ctx, command, body, client.Options{Key: i.keys + ":" + key, DryRun: i.dryRun})
 	if err != nil {
 		return "", answer, err
 	}
@@ -156,19 +164,61 @@ func (i *importing) makeProject(ctx context.Context, p *plan.Plan, name string) 
 		Name: name, Description: p.Description, WorkingDir: p.WorkingDir,
 	}, "project:"+hex.EncodeToString(sum[:8]))
 	i.project = id
+	if err == nil && i.dryRun {
+		i.absent, err = i.missing(ctx, "projects", id)
+	}
 	return err
 }
 
-func (i *importing) makeTask(ctx context.Context, t plan.Task) error {
-	body := commands.CreateTask{
+// missing reports whether there is no such thing. What a command would make has the id that it always has: it follows from the key.
+func (i *importing) missing(ctx context.Context, kind, id string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := i.client.Get(ctx, pathTo(kind, id), nil, nil)
+	if exitCode(err) == exitNotFound {
+		return true, nil
+	}
+	return false, err
+}
+
+// tryTask asks whether a task would be made, or is. Parents and dependencies that are not there yet are left out: the plan was
+// checked for those. A project that is not there yet refuses nothing.
+func (i *importing) tryTask(ctx context.Context, t plan.Task) error {
+	task := imported{LocalID: t.ID, Title: t.Title}
+	if !i.absent {
+		id, _, err := i.do(ctx, "task:create", i.taskOf(t), "task:"+t.ID)
+		if err != nil {
+			return err
+		}
+		missing, err := i.missing(ctx, "tasks", id)
+		if err != nil {
+			return err
+		}
+		if !missing {
+			i.ids[t.ID], task.ID, task.Existed = id, id, true
+		}
+	}
+	i.done = append(i.done, task)
+	return nil
+}
+
+// taskOf gives the command that makes a task, with those of its parent and its dependencies that are there.
+func (i *importing) taskOf(t plan.Task) *commands.CreateTask {
+	body := &commands.CreateTask{
 		In: commands.In{Project: i.project}, Title: t.Title, Description: t.Description, AcceptanceCriteria: t.AcceptanceCriteria,
 		Priority: t.Priority, ParentID: i.ids[t.Parent], InitialPrompt: t.InitialPrompt, SkillIDs: t.Skills, Model: t.Model,
 		Metadata: t.Metadata,
 	}
 	for _, dependency := range t.Dependencies {
-		body.Dependencies = append(body.Dependencies, i.ids[dependency])
+		if id := i.ids[dependency]; id != "" {
+			body.Dependencies = append(body.Dependencies, id)
+		}
 	}
-	id, answer, err := i.do(ctx, "task:create", &body, "task:"+t.ID)
+	return body
+}
+
+func (i *importing) makeTask(ctx context.Context, t plan.Task) error {
+	id, answer, err := i.do(ctx, "task:create", i.taskOf(t), "task:"+t.ID)
 	if err != nil {
 		return err
 	}
@@ -180,6 +230,12 @@ func (i *importing) makeTask(ctx context.Context, t plan.Task) error {
 // interrupted says how far an import came.
 func (i *importing) interrupted(err error, t plan.Task, of int) error {
 	e := explain(err)
+	if i.dryRun {
+		return &failure{
+			code: e.code, err: err, details: e.details, why: e.why, next: e.next,
+			message: fmt.Sprintf("Task %q (line %d) would not be made: %s", t.ID, t.Line, e.message),
+		}
+	}
 	return &failure{
 		code: e.code, err: err, details: e.details, why: e.why,
 		message: fmt.Sprintf("Task %q (line %d) could not be made: %s", t.ID, t.Line, e.message),
@@ -189,23 +245,34 @@ func (i *importing) interrupted(err error, t plan.Task, of int) error {
 
 func (a *app) showImport(i importing) {
 	data := struct {
+		DryRun  bool       `json:"dryRun,omitempty"`
 		Project string     `json:"project"`
 		Tasks   []imported `json:"tasks"`
-	}{i.project, i.done}
+	}{i.dryRun, i.project, i.done}
+	if i.absent {
+		data.Project = ""
+	}
 	a.result(data, func() {
 		existed := 0
 		rows := make([][]string, len(i.done))
 		for n, t := range i.done {
-			rows[n] = []string{t.LocalID, "->", t.ID, clip(t.Title, 80)}
+			rows[n] = []string{t.LocalID, "->", cmp.Or(t.ID, "new"), clip(t.Title, 80)}
 			if t.Existed {
 				existed++
 			}
 		}
 		a.table(rows)
-		a.print("%s in project %s", many(len(i.done), "task"), i.project)
+		earlier := ""
 		if existed > 0 {
-			a.print("; %d of them had been made by an earlier import", existed)
+			earlier = fmt.Sprintf("; %d of them had been made by an earlier import", existed)
 		}
-		a.print("\n")
+		switch {
+		case i.absent:
+			a.print("Dry run: would make a project and %s in it\n", many(len(i.done), "task"))
+		case i.dryRun:
+			a.print("Dry run: would make %s in project %s; %d are made\n", many(len(i.done)-existed, "task"), i.project, existed)
+		default:
+			a.print("%s in project %s%s\n", many(len(i.done), "task"), i.project, earlier)
+		}
 	})
 }

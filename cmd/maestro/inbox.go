@@ -38,7 +38,7 @@ func (a *app) inboxCommand() *cobra.Command {
 	}
 	projectFlag(cmd, &project)
 	cmd.Flags().StringVar(&kind, "kind", "", "only this kind")
-	complete(cmd, "kind", "question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost", "late", "refused")
+	choice(cmd, "kind", "question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost", "late", "refused")
 	a.listFlags(cmd)
 	return cmd
 }
@@ -46,13 +46,13 @@ func (a *app) inboxCommand() *cobra.Command {
 // showInbox prints each thing in two or three lines: what it is, in whose words, and what to do.
 func (a *app) showInbox(items []projections.InboxItem) {
 	for _, item := range items {
-		about := item.TaskID
-		if item.SessionID != "" {
-			about = strings.TrimSpace(about + " " + item.SessionID)
+		about := strings.TrimSpace(item.TaskID + " " + item.SessionID)
+		if about == "" {
+			about = item.Queue
 		}
-		a.print("%-11s  %s  %s  (waits %s)\n", item.Kind, about, clip(item.What, 60), waited(item.Waited))
+		a.print("%-11s  %s  %s  (waits %s)\n", item.Kind, about, clip(item.What, 40), waited(item.Waited))
 		if item.Message != "" {
-			a.print("             %s\n", clip(item.Message, 160))
+			a.print("             %s\n", clip(item.Message, lineWidth-len("unconfirmed  ")))
 		}
 		if len(item.Options) > 0 {
 			a.print("             options: %s\n", strings.Join(item.Options, " · "))

@@ -36,8 +36,12 @@ func (a *app) inputList() *cobra.Command {
 			if err := a.get(ctx, "/api/inputs", query, &questions); err != nil {
 				return err
 			}
-			list(a, questions, "There are no such questions", func(x projections.InputView) []string {
-				return []string{x.ID, string(x.Status), x.SessionID, "waited " + waited(x.Waited), clip(x.Question, 80), clip(prefixed("→ ", x.Answer), 60)}
+			listFitted(a, questions, "There are no such questions", func(x projections.InputView) []string {
+				verb := "waited "
+				if x.Status == projections.InputOpen {
+					verb = "waits "
+				}
+				return []string{x.ID, string(x.Status), x.SessionID, verb + waited(x.Waited), x.Question + prefixed(" → ", x.Answer)}
 			})
 			return nil
 		}),
@@ -45,7 +49,7 @@ func (a *app) inputList() *cobra.Command {
 	projectFlag(cmd, &project)
 	cmd.Flags().StringVar(&session, "session", "", "only those of this session")
 	cmd.Flags().StringVar(&status, "status", "", "only those that stand there")
-	complete(cmd, "status", "open", "answered", "delivered", "void")
+	choice(cmd, "status", "open", "answered", "delivered", "void")
 	a.listFlags(cmd)
 	return cmd
 }
@@ -72,9 +76,13 @@ func (a *app) inputAnswer() *cobra.Command {
 
 func (a *app) inputWait() *cobra.Command {
 	var timeout time.Duration
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use: "wait ID", Short: "Wait for the answer to a question of this session, and print it", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
+			if err := positive(cmd, "timeout", timeout); err != nil {
+				return err
+			}
 			c, err := a.connect(ctx)
 			if err != nil {
 				return err
@@ -91,41 +99,31 @@ func (a *app) inputWait() *cobra.Command {
 	return cmd
 }
 
-// awaitAnswer waits for the answer to a question; each call waits on the server. A server that goes away is waited for.
-func (a *app) awaitAnswer(ctx context.Context, c *client.Client, id string, timeout time.Duration) (projections.InputView, error) {
-	var until time.Time
-	if timeout > 0 {
-		until = time.Now().Add(timeout)
+// awaitAnswer waits for the answer to a question.
+func (a *app) awaitAnswer(ctx context.Context, c *client.Client, id string, timeout time.Duration) (question projections.InputView, err error) {
+	over, err := inSlices(ctx, timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
+		_, err := c.Get(ctx, pathTo("inputs", id), url.Values{"wait": {slice.String()}}, &question)
+		return question.Status != projections.InputOpen, err
+	})
+	switch {
+	case unreached(err):
+		return question, &failure{err: err, code: explain(err).code, message: explain(err).message, next: "wait on with `maestro input wait " + id + "` once the server answers"}
+	case err != nil:
+		return question, err
+	case over:
+		return question, &failure{
+			status: http.StatusGatewayTimeout, code: "TIMED_OUT", message: "There was no answer within " + timeout.String(),
+			why: "question " + id + " is still open", next: "wait on with `maestro input wait " + id + "`, or go on: the answer comes with a later command",
+		}
+	case question.Status == projections.InputVoid:
+		return question, &failure{status: http.StatusConflict, code: "CONFLICT", message: "Question " + id + " will have no answer: its session has ended"}
 	}
-	for {
-		slice := waitSlice
-		if !until.IsZero() {
-			slice = min(slice, time.Until(until))
-		}
-		if slice <= 0 {
-			return projections.InputView{}, &failure{
-				status: http.StatusGatewayTimeout, code: "TIMED_OUT", message: "There was no answer within " + timeout.String(),
-				why: "question " + id + " is still open", next: "wait on with `maestro input wait " + id + "`, or go on: the answer comes with a later command",
-			}
-		}
-		var question projections.InputView
-		call, cancel := context.WithTimeout(ctx, slice+patience)
-		_, err := c.Get(call, pathTo("inputs", id), url.Values{"wait": {slice.String()}}, &question)
-		cancel()
-		switch {
-		case err != nil:
-			return question, err
-		case question.Status == projections.InputVoid:
-			return question, &failure{status: http.StatusConflict, code: "CONFLICT", message: "Question " + id + " will have no answer: its session has ended"}
-		case question.Status != projections.InputOpen:
-			return question, nil
-		}
-	}
+	return question, nil
 }
 
 // received prints an answer to the session that asked, and lets the server know that it was shown.
 func (a *app) received(ctx context.Context, c *client.Client, question projections.InputView) error {
-	a.forget(question.ID)
+	defer a.forget(question.ID)
 	a.result(question, func() { a.print("%s\n", question.Answer) })
 	if a.broken != nil || question.Status != projections.InputAnswered || question.SessionID != a.sessionID() {
 		return nil
@@ -153,7 +151,7 @@ const answersWithin = 5 * time.Second
 // showAnswers shows a session, after its command, the answers to its questions that it was not shown yet. On stderr: stdout is
 // the command's.
 func (a *app) showAnswers(ctx context.Context) {
-	if len(a.answers) == 0 || !a.isSession() {
+	if len(a.answers) == 0 || a.dryRun || !a.isSession() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answersWithin)

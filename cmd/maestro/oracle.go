@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"maestro/internal/oracle"
 )
@@ -28,24 +29,24 @@ func (a *app) judge(ctx context.Context, file string) error {
 	if err != nil {
 		return cutShort(err)
 	}
-	a.result(verdict, func() {
-		a.print("%s, %d judged by the documents alone", many(int(verdict.Events), "event"), verdict.Judged)
-		if verdict.Withheld > 0 {
-			a.print(", %d withheld", verdict.Withheld)
-		}
-		a.print("\n")
+	if len(verdict.Faults) > 0 {
+		var why strings.Builder
 		for _, fault := range verdict.Faults {
-			a.print("  %6d  %s: %s\n", fault.Sequence, fault.Rule, fault.What)
+			fmt.Fprintf(&why, "event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
 		}
-		if len(verdict.Faults) == 0 {
-			a.print("No fault\n")
+		return &failure{
+			status: http.StatusInternalServerError, code: "AUDIT_FAILED",
+			message: fmt.Sprintf("The log is against the documents: %s in %s", many(len(verdict.Faults), "fault"), many(int(verdict.Events), "event")),
+			why:     strings.TrimRight(why.String(), "\n"),
+			next:    "keep the store as it is, and compare with a backup or an older export",
+			details: map[string]any{"verdict": verdict},
+		}
+	}
+	a.result(verdict, func() {
+		a.print("Good: %s, %d of them judged by the documents alone, no fault\n", many(int(verdict.Events), "event"), verdict.Judged)
+		if verdict.Withheld > 0 {
+			a.field("Withheld", many(int(verdict.Withheld), "event")+" without bodies: their chain was checked, and not what they say")
 		}
 	})
-	if len(verdict.Faults) == 0 {
-		return nil
-	}
-	return &failure{
-		status: http.StatusInternalServerError, code: "FAULTS", shown: true,
-		message: fmt.Sprintf("The oracle finds %s", many(len(verdict.Faults), "fault")),
-	}
+	return nil
 }

@@ -231,10 +231,10 @@ func (a *app) waiting() (box *outbox.Outbox, n int, done func()) {
 	return nil, 0, nil
 }
 
-// deliverFirst sends what waits of this session, once a run. It fails when the server cannot be reached; when the server
+// deliverFirst sends what waits of this session, once a run; a dry run leaves it where it is. It fails when the server cannot be reached; when the server
 // answers and cannot take it now, it notes that in a.held and lets reads go on.
 func (a *app) deliverFirst(ctx context.Context, c *client.Client) error {
-	if a.delivered || !a.isSession() {
+	if a.delivered || a.dryRun || !a.isSession() {
 		return nil
 	}
 	a.delivered = true

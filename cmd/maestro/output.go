@@ -83,8 +83,28 @@ func complete(cmd *cobra.Command, flag string, words ...string) {
 	}
 }
 
+// choices is the annotation of a flag that takes certain words only; checkFlags looks at it.
+const choices = "choices"
+
+// choice is complete for a flag that takes only these words: with another one a list would be empty, and say nothing.
+func choice(cmd *cobra.Command, flag string, words ...string) {
+	complete(cmd, flag, words...)
+	if err := cmd.Flags().SetAnnotation(flag, choices, words); err != nil {
+		panic(err) // the flag is not there: a mistake in the program
+	}
+}
+
 // list answers a command that lists: as JSON, as lines of JSON, or as a table with a line for each item.
 func list[T any](a *app, items []T, none string, row func(T) []string) {
+	listed(a, items, none, row, a.table)
+}
+
+// listFitted is list for items with a text in the last column, of which no more is shown than fits the line.
+func listFitted[T any](a *app, items []T, none string, row func(T) []string) {
+	listed(a, items, none, row, func(rows [][]string) { a.table(fitted(rows)) })
+}
+
+func listed[T any](a *app, items []T, none string, row func(T) []string, show func(rows [][]string)) {
 	if a.format == "jsonl" {
 		for _, item := range items {
 			a.writeJSON(item)
@@ -103,8 +123,38 @@ func list[T any](a *app, items []T, none string, row func(T) []string) {
 		for i, item := range items {
 			rows[i] = row(item)
 		}
-		a.table(rows)
+		show(rows)
 	})
+}
+
+const (
+	// lineWidth is how wide a table may be: a terminal that nobody has widened, and some more.
+	lineWidth = 100
+	// lastAtLeast is what the last cell of a row gets of it, however wide the others are.
+	lastAtLeast = 30
+)
+
+// fitted shortens the last cells of rows so that each row fits a line.
+func fitted(rows [][]string) [][]string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row[:max(0, len(row)-1)] {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell)+2)
+		}
+	}
+	for _, row := range rows {
+		left := lineWidth
+		for _, width := range widths[:max(0, len(row)-1)] {
+			left -= width
+		}
+		if last := len(row) - 1; last >= 0 {
+			row[last] = clip(row[last], max(left, lastAtLeast))
+		}
+	}
+	return rows
 }
 
 // table prints rows in columns.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,9 +30,15 @@ type queueFlags struct {
 }
 
 func (o *queueFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.session, "session", "", "the session; else MAESTRO_SESSION_ID")
-	cmd.Flags().StringVar(&o.queue, "queue", "", "the queue's name, for a user who names no session")
+	o.addHand(cmd)
+	cmd.Flags().StringVar(&o.queue, "queue", "", "the queue's name, for who names no session")
 	projectFlag(cmd, &o.project)
+	cmd.MarkFlagsMutuallyExclusive("session", "queue")
+}
+
+// addHand is add for what is done by hand: that is a session's, and each has one queue.
+func (o *queueFlags) addHand(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.session, "session", "", "the session; else MAESTRO_SESSION_ID")
 }
 
 // of names the queue to the server.
@@ -40,11 +48,24 @@ func (a *app) of(ctx context.Context, o queueFlags) (commands.OfQueue, error) {
 		return named, nil
 	}
 	if o.queue == "" {
-		return named, usage("Which queue is meant?").withNext("name it with --queue, or the session with --session; see `maestro queue status`")
+		return named, whichQueue()
 	}
 	var err error
 	named.Project, err = a.project(ctx, o.project)
 	return named, err
+}
+
+// hand names to the server the session in whose hand an item is or comes.
+func (a *app) hand(o queueFlags) (commands.OfQueue, error) {
+	if !a.isSession() && o.session == "" {
+		return commands.OfQueue{}, usage("Which session is meant?").withWhy("an item is in a session's hand").
+			withNext("name it with --session; see `maestro session list --active`")
+	}
+	return commands.OfQueue{SessionID: o.session}, nil
+}
+
+func whichQueue() error {
+	return usage("Which queue is meant?").withNext("name it with --queue, or the session with --session; see `maestro queue status`")
 }
 
 // queueShown is a queue with its items, however it was asked for.
@@ -62,7 +83,7 @@ func (a *app) queueOf(ctx context.Context, o queueFlags) (queueShown, error) {
 			id = a.sessionID()
 		}
 		if id == "" {
-			return queueShown{}, usage("Which queue is meant?").withNext("name it with --queue, or the session with --session; see `maestro queue status`")
+			return queueShown{}, whichQueue()
 		}
 		var shown struct {
 			Queue queueShown             `json:"queue"`
@@ -89,23 +110,8 @@ func (a *app) queueTop() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "top", Short: "Show the next item, and what is in hand", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			id := o.session
-			if id == "" {
-				id = a.sessionID()
-			}
-			if id == "" {
-				return usage("Whose queue is meant?").withNext("name the session with --session; see `maestro queue list --queue NAME`")
-			}
-			var top struct {
-				HasMore    bool                  `json:"hasMore"`
-				Item       *projections.ItemView `json:"item"`
-				Message    string                `json:"message,omitempty"`
-				Held       *projections.ItemView `json:"held,omitempty"`
-				PassedOver int                   `json:"passedOver"`
-				Waiting    int                   `json:"waiting"`
-				Queue      string                `json:"queue"`
-			}
-			if err := a.get(ctx, pathTo("sessions", id, "queue", "top"), nil, &top); err != nil {
+			top, err := a.topOf(ctx, o)
+			if err != nil {
 				return err
 			}
 			a.result(top, func() {
@@ -121,8 +127,50 @@ func (a *app) queueTop() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&o.session, "session", "", "the session; else MAESTRO_SESSION_ID")
+	o.add(cmd)
 	return cmd
+}
+
+// queueTop is the next item of a queue, and what a session has in hand.
+type queueTop struct {
+	HasMore    bool                  `json:"hasMore"`
+	Item       *projections.ItemView `json:"item"`
+	Message    string                `json:"message,omitempty"`
+	Held       *projections.ItemView `json:"held,omitempty"`
+	PassedOver int                   `json:"passedOver"`
+	Waiting    int                   `json:"waiting"`
+	Queue      string                `json:"queue"`
+}
+
+func (a *app) topOf(ctx context.Context, o queueFlags) (top queueTop, err error) {
+	id := o.session
+	if id == "" {
+		id = a.sessionID()
+	}
+	if id != "" && o.queue == "" {
+		return top, a.get(ctx, pathTo("sessions", id, "queue", "top"), nil, &top)
+	}
+	queue, err := a.queueOf(ctx, o)
+	top.Queue = queue.Name
+	var next *projections.ItemView
+	for i, item := range queue.Items {
+		switch {
+		case item.Status != events.ItemQueued:
+		case item.Waits != "":
+			top.Waiting++
+		case next == nil || item.Returned && !next.Returned: // what was given back stands at the front
+			next, top.PassedOver = &queue.Items[i], top.Waiting
+		}
+	}
+	top.Item, top.HasMore = next, next != nil
+	switch {
+	case next != nil:
+	case top.Waiting > 0:
+		top.Message = "Nothing can be started now: what is queued waits for something"
+	default:
+		top.Message = "Queue is empty - all tasks processed"
+	}
+	return top, err
 }
 
 func waitingWords(n int) string {
@@ -136,7 +184,7 @@ func passedWords(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s before it passed over: what they wait for is not done)", many(n, "item"))
+	return fmt.Sprintf(" (%s before it passed over: see `maestro queue list`)", many(n, "item"))
 }
 
 // startedItem is what `queue start` answers as JSON.
@@ -155,14 +203,18 @@ func (a *app) queueStart() *cobra.Command {
 	var key string
 	var wait bool
 	var timeout time.Duration
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use: "start", Short: "Take the next item in hand; who has one keeps it", Args: takes(),
 		Long: `Take the next item in hand: its task moves to in_progress and says working. Asked again while one is in hand, it gives
 the same one. An item whose task waits for others is passed over. An empty queue is no error: exit 0, and no item.
 
 With --wait it waits until there is an item, for as long as --timeout says (exit 7).`,
 		RunE: running(func(ctx context.Context, _ []string) error {
-			named, err := a.of(ctx, o)
+			if err := timeoutOfWait(cmd, wait, timeout); err != nil {
+				return err
+			}
+			named, err := a.hand(o)
 			if err != nil {
 				return err
 			}
@@ -173,18 +225,15 @@ With --wait it waits until there is an item, for as long as --timeout says (exit
 			return a.showStart(ctx, answer, o, wait)
 		}),
 	}
-	o.add(cmd)
+	o.addHand(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until there is an item")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
 	a.keyFlag(cmd, &key)
 	return cmd
 }
 
-// waitSlice is how long one call waits; the next goes on from there.
-const waitSlice = 25 * time.Second
-
-// start asks for an item, again and again for as long as it may wait; each call waits on the server.
-func (a *app) start(ctx context.Context, body *commands.StartItem, key string, wait bool, timeout time.Duration) (client.Answer, error) {
+// start asks for an item, for as long as it may wait.
+func (a *app) start(ctx context.Context, body *commands.StartItem, key string, wait bool, timeout time.Duration) (answer client.Answer, err error) {
 	if !wait || a.dryRun {
 		return a.send(ctx, "queue:start", body, key)
 	}
@@ -193,32 +242,21 @@ func (a *app) start(ctx context.Context, body *commands.StartItem, key string, w
 		return client.Answer{}, err
 	}
 	defer c.Close()
-	var until time.Time
-	if timeout > 0 {
-		until = time.Now().Add(timeout)
-	}
-	for {
-		slice := waitSlice
-		if !until.IsZero() {
-			slice = min(slice, time.Until(until))
-		}
-		if slice <= 0 {
-			return client.Answer{}, &failure{
-				status: http.StatusGatewayTimeout, code: "TIMED_OUT", message: "There was no item within " + timeout.String(),
-				next: "ask again; see `maestro queue list` for what the queued items wait for",
-			}
-		}
-		call, cancel := context.WithTimeout(ctx, slice+patience)
-		answer, err := c.Do(call, "queue:start", body, client.Options{Key: key, Wait: slice})
-		cancel()
+	over, err := inSlices(ctx, timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
+		answer, err = c.Do(ctx, "queue:start", body, client.Options{Key: key, Wait: slice})
 		if err != nil || answer.Event != nil {
-			return answer, err
+			return true, err
 		}
 		held, err := a.inHand(ctx, c, body.SessionID)
-		if err != nil || held != nil {
-			return answer, err
+		return held != nil, err
+	})
+	if err == nil && over {
+		err = &failure{
+			status: http.StatusGatewayTimeout, code: "TIMED_OUT", message: "There was no item within " + timeout.String(),
+			next: "ask again; see `maestro queue list` for what the queued items wait for",
 		}
 	}
+	return answer, err
 }
 
 // inHand gives what the session has in hand, nil for nothing.
@@ -283,15 +321,19 @@ func attemptWords(attempt int) string {
 }
 
 // queueStep makes a command that finishes the item in hand.
-func (a *app) queueStep(use, short, id, done string, body func(commands.OfQueue, string, []string) any, takesReason bool) *cobra.Command {
+func (a *app) queueStep(use, short, id, done string, body func(commands.OfQueue, string, []string) any) *cobra.Command {
 	var o queueFlags
 	var key, task string
-	cmd := &cobra.Command{Use: use, Short: short, Args: takes()}
-	if takesReason {
-		cmd.Args = takes("[REASON]")
-	}
+	verb, arguments, _ := strings.Cut(use, " ")
+	cmd := &cobra.Command{Use: use, Short: short, Args: takes(strings.Fields(arguments)...)}
+	inHand := verb != "skip" // with nothing in hand, the next item is skipped: a user needs no session for that
 	cmd.RunE = running(func(ctx context.Context, args []string) error {
-		named, err := a.of(ctx, o)
+		named, err := commands.OfQueue{}, error(nil)
+		if inHand {
+			named, err = a.hand(o)
+		} else {
+			named, err = a.of(ctx, o)
+		}
 		if err != nil {
 			return err
 		}
@@ -306,7 +348,11 @@ func (a *app) queueStep(use, short, id, done string, body func(commands.OfQueue,
 		a.wrote(answer, about, "%s %s", done, about)
 		return nil
 	})
-	o.add(cmd)
+	if inHand {
+		o.addHand(cmd)
+	} else {
+		o.add(cmd)
+	}
 	cmd.Flags().StringVar(&task, "task", "", "the item that is meant: refused if it is not the one in hand")
 	a.keyFlag(cmd, &key)
 	return cmd
@@ -329,21 +375,21 @@ func (a *app) queueComplete() *cobra.Command {
 	return a.queueStep("complete", "Say that the item in hand is done", "queue:complete", "Completed",
 		func(of commands.OfQueue, task string, _ []string) any {
 			return &commands.CompleteItem{OfQueue: of, TaskID: task}
-		}, false)
+		})
 }
 
 func (a *app) queueFail() *cobra.Command {
 	return a.queueStep("fail [REASON]", "Say that the item in hand failed", "queue:fail", "Failed",
 		func(of commands.OfQueue, task string, args []string) any {
 			return &commands.FailItem{OfQueue: of, TaskID: task, Reason: at(args, 0)}
-		}, true)
+		})
 }
 
 func (a *app) queueSkip() *cobra.Command {
 	return a.queueStep("skip", "Pass by the item in hand, or with nothing in hand the next one", "queue:skip", "Skipped",
 		func(of commands.OfQueue, task string, _ []string) any {
 			return &commands.SkipItem{OfQueue: of, TaskID: task}
-		}, false)
+		})
 }
 
 func (a *app) queueList() *cobra.Command {
@@ -362,15 +408,23 @@ func (a *app) queueList() *cobra.Command {
 					items = append(items, item)
 				}
 			}
-			list(a, items, "There are no such items", func(i projections.ItemView) []string {
-				return []string{i.TaskID, string(i.Status), i.SessionID, clip(i.Title, 60), clip(aboutItem(i), 80)}
+			none := "There are no such items"
+			if status == "" {
+				none = "The queue is empty"
+			}
+			listFitted(a, items, none, func(i projections.ItemView) []string {
+				holder := i.SessionID
+				if i.Status == events.ItemQueued { // whoever had it has it no longer
+					holder = ""
+				}
+				return []string{i.TaskID, string(i.Status), holder, clip(i.Title, 40), aboutItem(i)}
 			})
 			return nil
 		}),
 	}
 	o.add(cmd)
 	cmd.Flags().StringVar(&status, "status", "", "only those that stand there")
-	complete(cmd, "status", "queued", "processing", "completed", "failed", "skipped", "quarantined")
+	choice(cmd, "status", "queued", "processing", "completed", "failed", "skipped", "quarantined")
 	a.listFlags(cmd)
 	return cmd
 }
@@ -410,12 +464,17 @@ func (a *app) queueStatus() *cobra.Command {
 			if err := a.get(ctx, "/api/queues", query, &queues); err != nil {
 				return err
 			}
+			several := slices.ContainsFunc(queues, func(q projections.QueueView) bool { return q.ProjectID != queues[0].ProjectID })
 			list(a, queues, "There are no queues", func(q projections.QueueView) []string {
 				trust := ""
 				if q.TrustReports {
 					trust = "trusts reports"
 				}
-				return []string{q.Name, statsWords(q.Stats, q.Waiting), trust}
+				row := []string{q.Name, statsWords(q.Stats, q.Waiting), trust}
+				if several { // a name is the only one in its project
+					row = append([]string{q.ProjectID}, row...)
+				}
+				return row
 			})
 			return nil
 		}),
@@ -449,7 +508,13 @@ func (a *app) queuePush() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.wrote(answer, args[0], "Pushed %s", args[0])
+			about := args[0]
+			if data, err := dataOf(answer); err == nil {
+				if pushed, ok := data.(*events.QueueItemPushed); ok {
+					about += " to queue " + pushed.Queue
+				}
+			}
+			a.wrote(answer, args[0], "Pushed %s", about)
 			return nil
 		}),
 	}

@@ -39,9 +39,13 @@ func (a *app) reportCommand() *cobra.Command {
 		var key string
 		var tasks []string
 		var asking asking
-		verb := &cobra.Command{
+		var verb *cobra.Command
+		verb = &cobra.Command{
 			Use: kind.name + " " + kind.argument, Short: kind.short, Args: takes(kind.argument),
 			RunE: running(func(ctx context.Context, args []string) error {
+				if err := asking.check(verb); err != nil {
+					return err
+				}
 				return a.report(ctx, "report:"+kind.name, kind, args[0], ids(tasks), key, asking)
 			}),
 		}
@@ -83,6 +87,9 @@ func (o *asking) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait for the answer, and print it")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "with --wait: how long, such as 10m; for ever if absent")
 }
+
+// check refuses a time to wait where nothing is waited for. Only a question has the flag.
+func (o *asking) check(cmd *cobra.Command) error { return timeoutOfWait(cmd, o.wait, o.timeout) }
 
 // askAndWait asks and prints the answer. A question that nobody hears is not kept: its answer is waited for.
 func (a *app) askAndWait(ctx context.Context, id string, body *commands.Report, key string, timeout time.Duration) error {

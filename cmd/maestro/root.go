@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,7 +23,8 @@ type app struct {
 	format string
 	// dryRun is --dry-run of a write.
 	dryRun bool
-	// answers are the session's questions whose answers it was not yet shown, as the server said last.
+	// answers are the session's questions whose answers it was not yet shown, as the server said last. A run makes one call at
+	// a time.
 	answers []string
 	// broken is the first error of a write to stdout.
 	broken error
@@ -129,6 +131,7 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.PersistentFlags().BoolVar(&a.json, "json", a.json, "answer as JSON")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkFlags(cmd) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	})
@@ -198,7 +201,30 @@ func at(args []string, i int) string {
 	return ""
 }
 
-// emptyFlag refuses a flag that was given nothing: an unset variable in a script means something else than leaving it out.
-func emptyFlag(name string) error {
-	return usage("--%s is empty", name).withNext("leave the flag out, or give it a value")
+// neverEmpty are the flags that say what is meant. Given nothing, as by an unset variable in a script, they mean something else
+// than left out: `report complete --task "$TASK"` would complete the session.
+var neverEmpty = []string{
+	"actor", "allowed-commands", "at", "check", "command", "from-head", "home", "key", "kind", "listen", "option", "parent", "project",
+	"queue", "session", "status", "task",
+}
+
+// checkFlags refuses what no command takes.
+func checkFlags(cmd *cobra.Command) error {
+	for _, name := range neverEmpty {
+		flag := cmd.Flags().Lookup(name)
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		empty := strings.TrimSpace(flag.Value.String()) == ""
+		if values, ok := flag.Value.(interface{ GetSlice() []string }); ok {
+			empty = len(ids(values.GetSlice())) == 0
+		}
+		if empty {
+			return &ranError{usage("--%s is empty", name).withNext("leave the flag out, or give it a value")}
+		}
+		if words := flag.Annotations[choices]; words != nil && !slices.Contains(words, flag.Value.String()) {
+			return &ranError{usage("--%s %q is unknown", name, flag.Value).withNext("it is one of: %s", strings.Join(words, ", "))}
+		}
+	}
+	return nil
 }

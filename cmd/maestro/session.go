@@ -50,6 +50,7 @@ func (a *app) sessionList() *cobra.Command {
 	}
 	projectFlag(cmd, &project)
 	cmd.Flags().StringVar(&status, "status", "", "only those that stand there")
+	choice(cmd, "status", "spawning", "idle", "running", "working", "completed", "stopped", "failed")
 	cmd.Flags().StringVar(&task, "task", "", "only those that have this task")
 	cmd.Flags().BoolVar(&active, "active", false, "only those that have not ended or said that they are done")
 	a.listFlags(cmd)
@@ -138,16 +139,16 @@ func (a *app) sessionSpawn() *cobra.Command {
 What is printed can be given to a shell: eval "$(maestro session spawn --task-ids ID)"`,
 	}
 	cmd.RunE = running(func(ctx context.Context, _ []string) error {
-		var err error
+		err := positive(cmd, "timeout", timeout)
+		if err != nil {
+			return err
+		}
 		if body.Project, err = a.project(ctx, body.Project); err != nil {
 			return err
 		}
 		body.TaskIDs, body.Skills, body.Timeout = ids(tasks), ids(skills), timeout.Milliseconds()
 		if cmd.Flags().Changed("allowed-commands") {
 			list := ids(allowed)
-			if len(list) == 0 {
-				return emptyFlag("allowed-commands")
-			}
 			body.Allowed = &list
 		}
 		answer, err := a.send(ctx, "session:spawn", &body, key)
@@ -265,9 +266,6 @@ func (a *app) sessionRegister() *cobra.Command {
 		}
 		if cmd.Flags().Changed("allowed-commands") {
 			list := ids(allowed)
-			if len(list) == 0 {
-				return emptyFlag("allowed-commands")
-			}
 			body.Allowed = &list
 		}
 		answer, err := a.send(ctx, "session:register", &body, key)

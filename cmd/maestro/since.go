@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,20 +47,20 @@ func (a *app) sinceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "since [SEQUENCE|TIME]", Short: "Show what changed, what needs you first; without an argument since you asked last", Args: takes("[SEQUENCE|TIME]"),
 		Long: `Show what changed since a sequence of the log, a time (2026-02-02T10:00:00Z) or a while ago (2h); without an argument since you
-asked last from this home, and the first time since yesterday.`,
+asked last from this home (about this project, if one is named), and the first time since yesterday.`,
 		RunE: running(func(ctx context.Context, args []string) error {
-			from := at(args, 0)
-			if ago, err := time.ParseDuration(from); err == nil {
-				from = time.Now().Add(-ago).UTC().Format(time.RFC3339)
-			}
-			remembered := from == "" && !a.isSession()
-			if from == "" {
-				from = a.lastAsked()
-			}
-			query := url.Values{"from": {from}}
 			if project == "" {
 				project = a.getenv("MAESTRO_PROJECT_ID")
 			}
+			remembered := len(args) == 0 && !a.isSession()
+			from, err := beginning(at(args, 0))
+			switch {
+			case err != nil:
+				return err
+			case len(args) == 0:
+				from = a.lastAsked(project)
+			}
+			query := url.Values{"from": {from}}
 			if project != "" {
 				query.Set("projectId", project)
 			}
@@ -68,7 +70,7 @@ asked last from this home, and the first time since yesterday.`,
 			}
 			a.result(since, func() { a.showSince(since) })
 			if remembered && a.broken == nil {
-				a.rememberAsked(since.To)
+				a.rememberAsked(project, since.To)
 			}
 			return nil
 		}),
@@ -77,8 +79,20 @@ asked last from this home, and the first time since yesterday.`,
 	return cmd
 }
 
-// lastAsked gives the sequence up to which this home's user was told, or yesterday.
-func (a *app) lastAsked() string {
+// beginning gives the server's form of a sequence, a time or a while ago; what it does not know, the server is left to refuse.
+func beginning(text string) (string, error) {
+	ago, err := time.ParseDuration(text)
+	if _, number := strconv.ParseUint(text, 10, 64); err != nil || number == nil {
+		return text, nil
+	}
+	if ago < 0 {
+		return "", usage("%s lies in the future", text).withNext("say how long ago, such as 2h")
+	}
+	return time.Now().Add(-ago).UTC().Format(time.RFC3339Nano), nil
+}
+
+// lastAsked gives the sequence up to which this home's user was told of a project, or of all, or yesterday.
+func (a *app) lastAsked(project string) string {
 	yesterday := time.Now().Add(-untold).UTC().Format(time.RFC3339)
 	path, err := home.Path(a.getenv)
 	if err != nil || a.isSession() {
@@ -89,14 +103,14 @@ func (a *app) lastAsked() string {
 		return yesterday
 	}
 	defer func() { _ = h.Close() }()
-	if sequence, err := h.Told(); err == nil {
+	if sequence, err := h.Told(project); err == nil {
 		return strconv.FormatUint(sequence, 10)
 	}
 	return yesterday
 }
 
 // rememberAsked notes what the user was told. That it cannot be noted only means that it is told again.
-func (a *app) rememberAsked(sequence uint64) {
+func (a *app) rememberAsked(project string, sequence uint64) {
 	path, err := home.Path(a.getenv)
 	if err != nil {
 		return
@@ -106,7 +120,12 @@ func (a *app) rememberAsked(sequence uint64) {
 		return
 	}
 	defer func() { _ = h.Close() }()
-	_ = h.Tell(sequence)
+	_ = h.Tell(project, sequence)
+}
+
+// ofItself takes a thing's id out of words that stand behind it.
+func ofItself(words, id string) string {
+	return strings.NewReplacer(" task "+id, "", " session "+id, "", " on "+id, "", " "+id, " it").Replace(words)
 }
 
 func (a *app) showSince(since sinceAnswer) {
@@ -116,7 +135,7 @@ func (a *app) showSince(since sinceAnswer) {
 		a.print("%s since %d, up to %d\n", many(since.Events, "event"), since.From, since.To)
 	}
 	if len(since.Inbox) > 0 {
-		a.print("\nNeeds you (%d, %d of them new):\n", len(since.Inbox), since.New)
+		a.print("\nNeeds you (%d, %d new):\n", len(since.Inbox), since.New)
 		a.showInbox(since.Inbox)
 	}
 	for _, group := range []struct {
@@ -136,9 +155,9 @@ func (a *app) showSince(since sinceAnswer) {
 			if thing.Says != "" {
 				stands += ", says " + thing.Says
 			}
-			rows = append(rows, []string{" ", thing.ID, clip(thing.Name, 40), stands, many(thing.Events, "event"), clip(thing.Last, 80)})
+			rows = append(rows, []string{" ", thing.ID, clip(thing.Name, 24), stands, fmt.Sprintf("×%d", thing.Events), ofItself(thing.Last, thing.ID)})
 		}
-		a.table(rows)
+		a.table(fitted(rows))
 	}
 	if since.Refused > 0 {
 		a.print("\n%s recorded: see `maestro audit denials`\n", many(since.Refused, "refusal"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,7 +61,7 @@ func (a *app) taskList() *cobra.Command {
 	cmd.Flags().StringVar(&status, "status", "", "only those that stand there: todo, in_progress, completed, cancelled, blocked")
 	cmd.Flags().StringVar(&parent, "parent", "", "only those directly below this task; null: the roots")
 	cmd.Flags().StringVar(&session, "session", "", "only those of this session")
-	complete(cmd, "status", "todo", "in_progress", "completed", "cancelled", "blocked")
+	choice(cmd, "status", "todo", "in_progress", "completed", "cancelled", "blocked")
 	a.listFlags(cmd)
 	return cmd
 }
@@ -201,8 +202,7 @@ func (a *app) taskCreate() *cobra.Command {
 	var f taskFields
 	var project, parent, prompt, key string
 	var quiet bool
-	var cmd *cobra.Command
-	cmd = &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "create TITLE", Short: "Make a task", Args: takes("TITLE"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			metadata, err := object("metadata", f.metadata)
@@ -212,11 +212,8 @@ func (a *app) taskCreate() *cobra.Command {
 			if project, err = a.project(ctx, project); err != nil {
 				return err
 			}
-			switch {
-			case parent == "null":
+			if parent == "null" {
 				parent = ""
-			case parent == "" && cmd.Flags().Changed("parent"):
-				return emptyFlag("parent")
 			}
 			answer, err := a.send(ctx, "task:create", &commands.CreateTask{
 				In: commands.In{Project: project}, Title: args[0], Description: f.description, AcceptanceCriteria: f.criteria,
@@ -258,7 +255,7 @@ func (a *app) taskUpdate() *cobra.Command {
 				*list = []string{}
 			}
 		}
-		if cmd.Flags().NFlag() == 0 {
+		if reflect.DeepEqual(body, commands.UpdateTask{TaskID: args[0]}) {
 			return usage("There is nothing to update").withNext("see `maestro task update --help`")
 		}
 		answer, err := a.send(ctx, "task:update", &body, key)
@@ -396,9 +393,13 @@ func (a *app) taskReport() *cobra.Command {
 	for _, kind := range reportKinds() {
 		var key string
 		var asking asking
-		verb := &cobra.Command{
+		var verb *cobra.Command
+		verb = &cobra.Command{
 			Use: kind.name + " TASK MESSAGE", Short: kind.short, Args: takes("TASK", "MESSAGE"),
 			RunE: running(func(ctx context.Context, args []string) error {
+				if err := asking.check(verb); err != nil {
+					return err
+				}
 				return a.report(ctx, "task:report:"+kind.name, kind, args[1], []string{args[0]}, key, asking)
 			}),
 		}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +43,7 @@ The secret stands nowhere: asked again with the same --key, it is printed again.
 				return nil
 			}
 			a.result(newToken{writtenOf(answer, body.Name), answer.Token}, func() {
-				a.print("Created the %s token %s\n%s\n", body.Kind, body.Name, answer.Token)
+				a.print("Created the %s token %s; its secret, which stands nowhere:\n%s\n", body.Kind, body.Name, answer.Token)
 			})
 			return nil
 		}),
@@ -54,7 +54,7 @@ The secret stands nowhere: asked again with the same --key, it is printed again.
 	f.StringSliceVar(&projects, "project", nil, "of a read-only token: the projects that it reads, with commas")
 	complete(cmd, "kind", string(events.TokenAdmin), string(events.TokenAuditor), string(events.TokenReadOnly))
 	a.keyFlag(cmd, &key)
-	quietFlag(cmd, &quiet)
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print the secret only")
 	return cmd
 }
 
@@ -71,11 +71,7 @@ func (a *app) tokenList() *cobra.Command {
 				if t.RevokedAt != nil {
 					state = "revoked " + instant(*t.RevokedAt)
 				}
-				projects, _ := json.Marshal(t.ProjectIDs) // strings
-				if len(t.ProjectIDs) == 0 {
-					projects = nil
-				}
-				return []string{t.Name, string(t.Kind), state, string(projects)}
+				return []string{t.Name, string(t.Kind), state, strings.Join(t.ProjectIDs, ", ")}
 			})
 			return nil
 		}),

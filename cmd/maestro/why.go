@@ -2,25 +2,32 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 // explanation is what the server answers to why.
 type explanation struct {
-	ID     string `json:"id"`
-	Chains []struct {
-		What  string `json:"what"`
-		Steps []struct {
-			Sequence uint64 `json:"sequence"`
-			ID       string `json:"id"`
-			Time     int64  `json:"time"`
-			Source   string `json:"source"`
-			Type     string `json:"type"`
-			What     string `json:"what"`
-		} `json:"steps"`
-		Root string `json:"root"`
-	} `json:"chains"`
+	ID     string     `json:"id"`
+	Chains []whyChain `json:"chains"`
+}
+
+type whyChain struct {
+	What  string    `json:"what"`
+	Steps []whyStep `json:"steps"`
+	Root  string    `json:"root"`
+}
+
+type whyStep struct {
+	Sequence uint64 `json:"sequence"`
+	ID       string `json:"id"`
+	Time     int64  `json:"time"`
+	Source   string `json:"source"`
+	Type     string `json:"type"`
+	What     string `json:"what"`
 }
 
 func (a *app) whyCommand() *cobra.Command {
@@ -39,18 +46,57 @@ event's sequence, its time, who and what; the one below led to it.`,
 	}
 }
 
+// whyTold is what is so because of one chain of events.
+type whyTold struct {
+	lines []string
+	whyChain
+}
+
+// merged puts what goes back to the same events above one chain, the longest of them.
+func merged(chains []whyChain) []*whyTold {
+	var told []*whyTold
+	longest := slices.Clone(chains)
+	slices.SortStableFunc(longest, func(x, y whyChain) int { return len(y.Steps) - len(x.Steps) })
+	for _, chain := range longest {
+		i := slices.IndexFunc(told, func(other *whyTold) bool { return len(chain.Steps) > 0 && other.has(chain.Steps[0].Sequence) })
+		if i < 0 {
+			told = append(told, &whyTold{whyChain: chain})
+		}
+	}
+	for _, chain := range chains { // in the order in which they were told
+		for _, t := range told {
+			if len(chain.Steps) == 0 || !t.has(chain.Steps[0].Sequence) {
+				continue
+			}
+			line := chain.What
+			if chain.Steps[0].Sequence != t.Steps[0].Sequence {
+				line += fmt.Sprintf(" (since %d)", chain.Steps[0].Sequence)
+			}
+			t.lines = append(t.lines, line)
+			break
+		}
+	}
+	return told
+}
+
+func (t *whyTold) has(sequence uint64) bool {
+	return slices.ContainsFunc(t.Steps, func(s whyStep) bool { return s.Sequence == sequence })
+}
+
 func (a *app) showWhy(why explanation) {
 	if len(why.Chains) == 0 {
 		a.print("%s: nothing has happened to it\n", why.ID)
 	}
-	for i, chain := range why.Chains {
+	for i, told := range merged(why.Chains) {
 		if i > 0 {
 			a.print("\n")
 		}
-		a.print("%s, because\n", chain.What)
-		for _, step := range chain.Steps {
-			a.print("  %6d  %s  %s  %s\n", step.Sequence, instant(step.Time), who(step.Source), clip(step.What, 160))
+		a.print("%s, because\n", strings.Join(told.lines, "\n"))
+		rows := make([][]string, len(told.Steps))
+		for i, step := range told.Steps {
+			rows[i] = []string{fmt.Sprintf("  %6d", step.Sequence), instant(step.Time), who(step.Source), step.What}
 		}
-		a.print("  which goes back to %s\n", chain.Root)
+		a.table(rows)
+		a.print("  which goes back to %s\n", told.Root)
 	}
 }
