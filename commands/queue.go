@@ -361,6 +361,9 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 	if err := ValidID("/taskId", x.TaskID); err != nil {
 		return nil, err
 	}
+	if s.Task(x.TaskID) == nil {
+		return nil, notFound("Task", x.TaskID)
+	}
 	queue := x.Queue
 	if queue == "" {
 		items := s.QueuesOf(x.TaskID)

@@ -528,6 +528,9 @@ func (s *State) itemReturned(f fact, d *events.QueueItemReturned) error {
 		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()
 		i.Place &^= notReturned
 	})
+	if s.Task(d.TaskID) == nil {
+		s.drop(f, s.Item(f.Project, d.Queue, d.TaskID))
+	}
 	s.letGo(d.SessionID)
 	s.unsay(f, d.TaskID, d.SessionID)
 	s.note(f, Entry{Type: "task_returned", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Back to the front of queue " + d.Queue + ": its session is " + d.Reason})
@@ -551,11 +554,15 @@ func (s *State) itemQuarantined(f fact, d *events.QueueItemQuarantined) error {
 func (s *State) dropItems(f fact, task string) {
 	for _, id := range s.itemsOf.get(task) {
 		if item := s.items.get(id); item.Status == events.ItemQueued {
-			s.changeItem(f, item, func(i *Item) {
-				i.Status, i.CompletedAt, i.FailReason, i.Cause = events.ItemSkipped, f.at, "its task was deleted", f.cause()
-			})
+			s.drop(f, item)
 		}
 	}
+}
+
+func (s *State) drop(f fact, item *Item) {
+	s.changeItem(f, item, func(i *Item) {
+		i.Status, i.CompletedAt, i.FailReason, i.Cause = events.ItemSkipped, f.at, "its task was deleted", f.cause()
+	})
 }
 
 func withReason(message, reason string) string {

@@ -153,6 +153,9 @@ func (m *model) applyToQueue(data any) {
 	case *events.QueueItemReturned:
 		item := m.item(d.Queue, d.TaskID)
 		item.status, item.returned = events.ItemQueued, true
+		if m.tasks[d.TaskID].deleted {
+			item.status = events.ItemSkipped
+		}
 		m.say(d.TaskID, d.SessionID, "")
 	case *events.QueueItemRequeued:
 		m.pushes++

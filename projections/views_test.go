@@ -452,7 +452,7 @@ func TestItemView(t *testing.T) {
 		{"its task is in progress", then(moved("t1", events.TaskInProgress)), "t1", want{"waits": ""}},
 		{"its task was deleted", then(deleted("t1")), "t1", want{"status": `"skipped"`, "failReason": `"its task was deleted"`, "completedAt": ms(6), "title": `"Title of t1"`, "waits": ""}},
 		{"its task was deleted while it was in hand", then(started("w", "w", "t1", 1), deleted("t1")), "t1", want{"status": `"processing"`, "sessionId": `"w"`}},
-		{"and given back then", then(started("w", "w", "t1", 1), deleted("t1"), lost("w"), returned("w", "w", "t1", 1)), "t1", want{"status": `"queued"`, "waits": `"its task was deleted"`}},
+		{"and given back then", then(started("w", "w", "t1", 1), deleted("t1"), lost("w"), returned("w", "w", "t1", 1)), "t1", want{"status": `"skipped"`, "failReason": `"its task was deleted"`}},
 		{"started", then(started("w", "w", "t1", 1)), "t1", want{"status": `"processing"`, "startedAt": ms(6), "completedAt": "", "sessionId": `"w"`, "attempts": "1", "waits": ""}},
 		{"completed", then(started("w", "w", "t1", 1), finished("w", "w", "t1")), "t1", want{"status": `"completed"`, "startedAt": ms(6), "completedAt": ms(7), "sessionId": `"w"`, "failReason": ""}},
 		{"failed", then(started("w", "w", "t1", 1), failed("w", "w", "t1", "no key")), "t1", want{"status": `"failed"`, "completedAt": ms(7), "failReason": `"no key"`, "attempts": "1"}},
