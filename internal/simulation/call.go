@@ -59,7 +59,7 @@ func (w *world) submit(s *server, x wish) *call {
 		leases = nil // no credential is good for that
 	}
 	if leases != nil {
-		s.life.hear(x.by.name, w.lived(), false)
+		s.life.hear(x.by.name, w.lived())
 	}
 	go func() {
 		defer close(c.ended)

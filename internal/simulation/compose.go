@@ -104,6 +104,11 @@ func (c composer) fresh() wish {
 	case working < 4 && live > 0 && c.chance(60):
 		return c.wish(admin, "session:spawn")
 	}
+	if c.queues && c.chance(45) {
+		if x, ok := c.next(); ok {
+			return x
+		}
+	}
 	by := c.caller()
 	id := pick(c, vocabulary)
 	if c.queues && c.chance(60) {

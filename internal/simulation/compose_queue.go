@@ -16,6 +16,81 @@ func (c composer) worker() (string, bool) {
 	return pick(c, workers), true
 }
 
+// next draws what a client would do that knows how its queue or its question stands, whether it still may or not.
+func (c composer) next() (wish, bool) {
+	as := func(id string) caller { return caller{kind: "session", name: id, project: c.m.sessions[id].project} }
+	var wishes []wish
+	add := func(by caller, id string, f fields) { wishes = append(wishes, wish{by: by, id: id, fields: f}) }
+	workers := 0
+	for _, id := range c.m.sessionIDs {
+		x := c.m.sessions[id]
+		if !x.ended && x.allowed["report:needs-input"] && len(c.m.inputIDs) < 5 && c.chance(40) {
+			f := fields{Message: "Red or green?"}
+			if c.chance(60) {
+				f.Options = []string{"red", "green"}
+			}
+			add(as(id), "report:needs-input", f)
+		}
+		if x.queue == "" {
+			continue
+		}
+		q := c.m.queues[queueID(x.project, x.queue)]
+		_, _, any := c.m.top(q)
+		switch {
+		case x.hand.held, x.hand.task != "" && c.chance(30): // or it did hold it
+			add(as(id), pick(c, []string{"queue:complete", "queue:complete", "queue:fail", "queue:skip"}), fields{TaskID: pick(c, []string{"", x.hand.task})})
+			add(as(id), "queue:start", fields{})
+			add(as(id), pick(c, []string{"report:progress", "report:complete"}), fields{Message: "Done", TaskIDs: &[]string{x.hand.task}})
+			if c.chance(30) {
+				add(admin, pick(c, []string{"session:kill", "session:kill", "session:delete"}), fields{SessionID: id})
+			}
+		case !x.ended && any:
+			add(as(id), "queue:start", fields{})
+			add(as(id), "queue:start", fields{})
+		case !x.ended && c.chance(50):
+			add(as(id), "queue:push", fields{TaskID: c.taskOf(caller{kind: "session", project: x.project})})
+		}
+		if !x.ended {
+			workers++
+		}
+	}
+	for _, id := range c.m.inputIDs {
+		switch q := c.m.inputs[id]; {
+		case q.delivered:
+		case q.answered:
+			add(as(q.session), "input:received", fields{InputID: id})
+		case c.m.open(q):
+			f := fields{InputID: id, Answer: "red"}
+			if len(q.options) > 0 && c.chance(70) {
+				f.Answer = pick(c, q.options)
+			}
+			by := admin
+			if spawner := c.m.sessions[q.session].spawnedBy; spawner != "" && c.chance(60) {
+				by = as(spawner)
+			}
+			add(by, "input:answer", f)
+		}
+	}
+	for _, key := range c.m.queueIDs {
+		for _, i := range c.m.queues[key].items {
+			if (i.status == "quarantined" || i.status == "failed") && c.chance(30) {
+				add(admin, "queue:requeue", fields{TaskID: i.task, Queue: c.m.queues[key].name})
+			}
+		}
+		if q := c.m.queues[key]; q.session == "" && workers < 3 {
+			if _, live := c.m.liveProject(q.project); live {
+				f := fields{Project: q.project, Strategy: "queue", Queue: q.name, TaskIDs: &[]string{c.taskOf(caller{kind: "session", project: q.project})}}
+				add(admin, "session:spawn", f)
+				add(admin, "session:spawn", f)
+			}
+		}
+	}
+	if len(wishes) == 0 {
+		return wish{}, false
+	}
+	return pick(c, wishes), true
+}
+
 func (c composer) queueName() string {
 	if len(c.m.queueIDs) == 0 || c.chance(10) {
 		return pick(c, []string{"line", "other", "no such", "a b"})

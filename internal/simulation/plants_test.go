@@ -6,6 +6,14 @@ const (
 	opens   = "commands/open.go"
 	rules   = "commands/rules1.go"
 	permit  = "commands/permit.go"
+
+	queues    = "commands/queue.go"
+	leases    = "commands/leases.go"
+	deadlines = "commands/deadline.go"
+	inputs    = "commands/input.go"
+	causes    = "commands/cause.go"
+	denials   = "commands/denials.go"
+	foldQueue = "projections/queue.go"
 )
 
 // afterAppend plants something between the append and what follows from it.
@@ -145,4 +153,83 @@ var plants = []plant{
 	{"an explicit list leaves out the core commands", []edit{{"commands/table.go", "if row.Core && row.Who&who != 0 || listed {", "if listed {"}}},
 	{"an orchestrator gives another more than its own", []edit{{"commands/spawn.go", "if by.Kind != ActorSession || role != events.RoleOrchestrator ||", "if true ||"}}},
 	{"an orchestrator deletes a project that it did not create", []edit{{"commands/project.go", "if c.By.Kind == ActorSession && p.CreatedBy != c.By.Source() {", "if false {"}}},
+	{"a revoked token writes", []edit{{permit, "token.Live() && ", ""}}},
+	{"a read-only token writes", []edit{{permit, "	case by.Access == AccessAdmin:\n", "	case by.Access == AccessAdmin, by.Access == AccessReadOnly:\n"}}},
+	{"a token is good for what its bearer says", []edit{{permit, " && Access(token.Kind) == by.Access", ""}}},
+	{"a session's revoked secret stays good", []edit{{"commands/token.go", "Generation: session.Generation + 1}", "Generation: session.Generation}"}}},
+	{"the fold keeps the generation of a session's secret", []edit{{"projections/token.go", "x.ownFields().Generation = d.Generation", "x.ownFields().Generation = x.Generation"}}},
+
+	// Queues.
+	{"two holders: who starts does not ask who holds it", []edit{
+		{queues, "	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{", "	for item := range s.Held() {\n		if top == nil && item.ProjectID == q.ProjectID && item.Queue == q.Name {\n			top = item\n		}\n	}\n	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{"},
+		{foldQueue, "	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQueued)\n", "	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQueued, events.ItemProcessing)\n"},
+	}},
+	{"a session holds two items", []edit{{queues, "	case s.Holds(session) != nil:\n		return nil, nil\n	}\n	top,", "	}\n	top,"}}},
+	{"a session that has ended completes its item", []edit{{permit, "x.Ended() && !isReport(id) {", "x.Ended() && !isReport(id) && id != \"queue:complete\" {"}}},
+	{"who holds an item no longer completes it", []edit{{queues, "	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n", "	if last.Status == events.ItemProcessing {\n		return last, nil\n	}\n	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n"}}},
+	{"a lost session starts an item", []edit{{queues, "	case session.Lost():\n", "	case session.Lost() && false:\n"}}},
+	{"an item is taken from a session that is there", []edit{{queues, "if reason = s.Gone(item.SessionID); reason == \"\" {", "if reason = s.Gone(item.SessionID); reason == \"?\" {"}}},
+	{"a holder's hand stays when its item is given back", []edit{{foldQueue, "	s.letGo(d.SessionID)\n	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"", "	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\""}}},
+	{"the last item first", []edit{{"projections/line.go", "	for n.left != nil {\n		n = n.left\n	}\n	return n.task, n.place, true", "	for n.right != nil {\n		n = n.right\n	}\n	return n.task, n.place, true"}}},
+	{"an item that is given back goes to the end", []edit{{foldQueue, "	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place &^= notReturned\n", "	var place uint64\n	s.changeQueue(queueKey(f.Project, d.Queue), func(q *Queue) {\n		q.Pushed++\n		place = q.Pushed | notReturned\n	})\n	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place = place\n"}}},
+	{"dependencies are ignored", []edit{{foldQueue, "		if !s.satisfied(id, q.TrustReports) {\n			return false\n", "		if !s.satisfied(id, q.TrustReports) && false {\n			return false\n"}}},
+	{"every queue trusts reports", []edit{{foldQueue, "	if !trust || d.Deleted {\n", "	if d.Deleted {\n"}}},
+	{"who waits for a task is not looked at when it is completed", []edit{{"projections/task.go", "	if moved || s.trusting > 0 {\n", "	if s.trusting > 0 {\n"}}},
+	{"who trusts a session's word is not looked at when that ends", []edit{{"projections/session.go", "if s.trusting > 0 && before.Ended() != after.Ended() {", "if false {"}}},
+	{"the items of a deleted task stay queued", []edit{{"projections/task.go", "		s.dropItems(f, id)\n", ""}}},
+	{"quarantine comes one start late", []edit{
+		{queues, "item.Attempts >= q.MaxAttempts {", "item.Attempts > q.MaxAttempts {"}, {queues, "item.Attempts < q.MaxAttempts {", "item.Attempts <= q.MaxAttempts {"},
+		{leases, "item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {", "item.Attempts > s.Queue(item.ProjectID, item.Queue).MaxAttempts {"},
+	}},
+	{"an item that is queued again keeps its attempts", []edit{{foldQueue, "= events.ItemQueued, place, 0, f.cause()", "= events.ItemQueued, place, i.Attempts, f.cause()"}}},
+
+	// Leases.
+	{"nothing is given back", []edit{{leases, "		if s.Gone(item.SessionID) == \"\" {\n", "		if true {\n"}}},
+	{"what a lost session holds is not given back", []edit{{leases, "		if s.Gone(item.SessionID) == \"\" {\n", "		if gone := s.Gone(item.SessionID); gone == \"\" || gone == \"lost\" {\n"}}},
+	{"a session is lost twice", []edit{
+		{deadlines, "return !x.Ended() && !x.Lost() &&", "return !x.Ended() &&"},
+		{leases, "fmt.Sprintf(\"lost/%s/%d\", x.ID, x.Losses+1)", "fmt.Sprintf(\"lost/%s/%d\", x.ID, time.Now().UnixNano())"},
+	}},
+	{"a session is lost twice, with the key of the first loss", []edit{{deadlines, "return !x.Ended() && !x.Lost() &&", "return !x.Ended() &&"}}},
+	{"what is due has a new key each time", []edit{{leases, "key := fmt.Sprintf(\"given back/%d\", item.Started)", "key := fmt.Sprintf(\"given back/%d\", time.Now().UnixNano())"}}},
+	{"that a session was heard is not noted", []edit{{leases, "h.at, h.beats = l.config.Elapsed(), h.beats || beat", "h.beats = h.beats || beat"}}},
+	{"a pause is not noticed", []edit{{leases, "	if pause <= pauseAfter*l.every {\n", "	if pause >= 0 {\n"}}},
+	{"sleep counts as silence", []edit{
+		{leases, "h.at, h.beats = l.config.Elapsed(), h.beats || beat", "h.at, h.beats = time.Duration(l.config.Handler.config.Now().UnixNano()), h.beats || beat"},
+		{leases, "return l.looked - max(h.at, l.since), lease", "return time.Duration(l.config.Handler.config.Now().UnixNano()) - max(h.at, l.since), lease"},
+		{leases, "l.heard[x.ID] = hearing{at: now}", "l.heard[x.ID] = hearing{at: time.Duration(l.config.Handler.config.Now().UnixNano())}"},
+	}},
+	{"who never sent a heartbeat has the short lease", []edit{{leases, "	if h.beats {\n", "	if true {\n"}}},
+	{"a process forgets who sent heartbeats before it", []edit{{leases, "l.heard[id] = hearing{at: l.since, beats: true}", "l.heard[id] = hearing{at: l.since}"}}},
+	{"a short silence is taken for a long one", []edit{{deadlines, "x.Lease <= 0 || x.SilentFor < x.Lease:", "x.Lease <= 0:"}}},
+	{"a lost session that calls stays lost", []edit{{leases, "	if lost == nil {\n", "	if lost == nil || true {\n"}}},
+	{"that a deleted session calls is an error", []edit{{leases, "	if errors.As(err, &refusal) { // it was deleted meanwhile\n", "	if false {\n"}}},
+	{"who is silent is never lost", []edit{{leases, "if silent, lease := l.silence(x.ID); silent >= lease {", "if silent, lease := l.silence(x.ID); silent >= 1000*lease {"}}},
+	{"who is done and holds an item is let go", []edit{{deadlines, "(x.Status != events.SessionSaidDone || s.Holds(x) != nil)", "x.Status != events.SessionSaidDone"}}},
+	{"who keeps the leases reads nothing that others wrote", []edit{{handler, "	if !h.config.Shared {\n		return nil\n	}\n	p := &pending", "	if true {\n		return nil\n	}\n	p := &pending"}}},
+	{"a session is timed out a minute early", []edit{
+		{deadlines, "c.At.UnixMilli() < session.Deadline {", "c.At.UnixMilli() < session.Deadline-60_000 {"}, {leases, "		if now >= x.Deadline {\n", "		if now >= x.Deadline-60_000 {\n"},
+	}},
+	{"a session is never timed out", []edit{{leases, "		if now >= x.Deadline {\n", "		if now < 0 {\n"}}},
+
+	// Questions.
+	{"a second answer is taken", []edit{{inputs, "	case projections.InputAnswered, projections.InputDelivered:\n		if asked.Answer", "	case projections.InputDelivered:\n		if asked.Answer"}}},
+	{"an orchestrator answers a session that it did not spawn", []edit{{inputs, "(asker == nil || asker.SpawnedBy != c.By.Name) {", "asker == nil {"}}},
+	{"an answer may be none of the options", []edit{{inputs, "if len(asked.Options) > 0 && !x.Other &&", "if false && len(asked.Options) > 0 && !x.Other &&"}}},
+	{"another session receives the answer", []edit{{inputs, "	if asked.SessionID != c.By.Name {\n", "	if false {\n"}}},
+	{"an answer is received before it is given", []edit{{inputs, "	case projections.InputAnswered:\n		return &events.InputDelivered", "	case projections.InputAnswered, projections.InputOpen, projections.InputVoid:\n		return &events.InputDelivered"}, {inputs, "	case projections.InputOpen, projections.InputVoid:\n	}\n	return nil, forbidden", "	}\n	return nil, forbidden"}}},
+
+	// Causes.
+	{"no cause but a session's is told", []edit{{causes, "if cause, ok := ownCause(s, data); ok {", "if cause, ok := ownCause(s, data); ok && false {"}}},
+	{"what made a session is told as what ended it", []edit{{causes, "return x.Gone, true", "return x.Cause, true"}}},
+	{"a start is not what led to the end of an item", []edit{{foldQueue, "		i.Cause, i.Started = f.cause(), f.sequence\n", "		i.Started = f.sequence\n"}}},
+	{"a chain of causes begins anew with each", []edit{{"projections/timeline.go", "		return Cause{id, f.CorrelationID}\n", "		return Cause{id, id}\n"}}},
+
+	// Records of refusals.
+	{"a refusal is not recorded", []edit{{writer, "	if h.config.Denials == nil || !errors.As(r.err, &refusal) {\n", "	if !errors.As(r.err, &refusal) || true {\n"}}},
+	{"a refusal is recorded after its answer", []edit{{writer, "		if err != nil {\n			p.done <- result{err: err}\n			return\n		}\n		refusal.Recorded = true\n		p.done <- r\n	})\n", "	})\n	p.done <- r\n"}}},
+	{"a refusal that another place found is not recorded", []edit{{denials, "	if h.config.Denials == nil || !errors.As(err, &refusal) {\n", "	if !errors.As(err, &refusal) || true {\n"}}},
+	{"equal refusals are counted once", []edit{{denials, "	r.Count++\n", "	r.Count = 1\n"}}},
+	{"records are numbered anew by each process", []edit{{denials, "			a.number = max(a.number, number+1)\n", "			a.number = 0\n"}}},
+	{"the words of a kept command are not recorded", []edit{{denials, "		denial.Text = cmp.Or(named.Message, named.File)\n", "		denial.Text = \"\"\n"}}},
 }

@@ -225,6 +225,9 @@ func (m *model) nextQueue(before *model, w wish, d made) error {
 		} else {
 			i.status, i.returned, i.cause = "queued", true, d.me
 		}
+		if _, live := m.liveTask(i.task); !live && i.status == "queued" {
+			i.status = "skipped" // nobody could start it any more
+		}
 		m.put(q, i)
 		return nil
 	}
@@ -364,6 +367,9 @@ func (m *model) judgeQueue(w wish) verdict {
 	case "queue:requeue":
 		if badID(f.TaskID) {
 			return isInvalid
+		}
+		if _, live := m.liveTask(f.TaskID); !live {
+			return notFound
 		}
 		_, i, v := m.meant(w)
 		switch {

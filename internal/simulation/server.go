@@ -23,6 +23,7 @@ type server struct {
 	snapshots *simlog.Snapshots
 	witness   *simlog.Witness
 	denied    *denied
+	beats     *beats
 	offset    atomic.Int64 // of its wall clock, in nanoseconds
 	paused    atomic.Int64 // how long its process stood still altogether, in nanoseconds
 
@@ -55,7 +56,7 @@ func newServer(w *world, name string) *server {
 	s := &server{w: w, name: name}
 	s.snapshots = simlog.NewSnapshots(w.snapshotSaved)
 	s.witness = simlog.NewWitness(w.headRecorded)
-	s.denied = newDenied(s)
+	s.denied, s.beats = newDenied(s), &beats{}
 	return s
 }
 
@@ -105,7 +106,7 @@ func (s *server) keepLeases() {
 		return
 	}
 	leases, err := commands.NewLeases(commands.LeasesConfig{
-		Handler: s.handler, Elapsed: s.elapsed, After: time.After, Lease: s.w.plan.Lease, Quiet: s.w.plan.Quiet,
+		Handler: s.handler, Elapsed: s.elapsed, After: time.After, Beats: s.beats, Lease: s.w.plan.Lease, Quiet: s.w.plan.Quiet,
 	})
 	if err != nil {
 		panic(err)

@@ -80,9 +80,9 @@ func NewPlan(seed uint64) Plan {
 	rng := rand.New(rand.NewPCG(seed, 0x6d616573))
 	p := Plan{Seed: seed, Servers: 1 + rng.IntN(2), HoldAll: rng.IntN(2) == 0, SnapshotEvery: uint64(3 + rng.IntN(10)), Furnished: rng.IntN(4) > 0}
 	p.Queues = rng.IntN(2) == 0
-	p.Lease, p.Quiet = commands.DefaultLease, commands.QuietLease
-	if rng.IntN(2) == 0 { // not commensurable with what else comes after a while
-		p.Lease, p.Quiet = 19_987*time.Millisecond, 100_003*time.Millisecond
+	p.Lease, p.Quiet = 19_987*time.Millisecond, 100_003*time.Millisecond
+	if rng.IntN(4) == 0 {
+		p.Lease, p.Quiet = commands.DefaultLease, commands.QuietLease
 	}
 	total := 0
 	for _, weight := range weights {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,7 @@ type world struct {
 	lives          []*life
 	born           map[string]time.Duration // before when no session of this id was known
 	beats          []*beat
+	beaten         map[string]time.Duration // when a session's first heartbeat was taken
 	// damaged says that the log is harmed just now, so that its servers may say so.
 	damaged bool
 
@@ -55,10 +57,13 @@ type Result struct {
 func Run(t *testing.T, plan Plan) Result {
 	t.Helper()
 	var result Result
+	// What becomes runnable at one moment runs in the same order every time.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(*testing.T) {
 		w := &world{
 			plan: plan, store: simlog.New(), blobs: simlog.NewBlobs(), acked: map[uint64][]byte{}, refused: map[string]int{},
 			began: time.Now(), stepped: time.Now(), born: map[string]time.Duration{},
+			beaten: map[string]time.Duration{},
 		}
 		w.oracle = newOracle(w.blobs)
 		w.oracle.lost = w.judgeLoss
