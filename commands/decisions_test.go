@@ -364,6 +364,7 @@ func TestQueueDecisions(t *testing.T) {
 		{"complete what came back", []step{named, puller("a"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), hears("a")}, step{"a", "queue:complete", `{}`}, "CONFLICT", "no longer holds task {t1}: it is back in the queue"},
 		{"complete what another has by now", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), hears("a")}, step{"a", "queue:complete", `{"taskId":"{t1}"}`}, "CONFLICT", "no longer holds task {t1}: session '{b}' does | its item was given back"},
 		{"complete what another has completed", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), {"b", "queue:complete", `{}`}, hears("a")}, step{"a", "queue:complete", `{}`}, "CONFLICT", "it is completed by session '{b}'"},
+		{"complete by task what another has completed", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), {"b", "queue:complete", `{}`}, hears("a")}, step{"a", "queue:complete", `{"taskId":"{t1}"}`}, "CONFLICT", "it is completed by session '{b}'"},
 		{"a lost one that still holds completes", []step{push("t1"), start, lose("k")}, step{"k", "queue:complete", `{}`}, "queue.item_completed", "{t1}"},
 		{"a killed one completes nothing", []step{push("t1"), start, kill("k")}, step{"k", "queue:complete", `{}`}, "NOT_ALLOWED", "has ended"},
 
