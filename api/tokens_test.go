@@ -1,0 +1,205 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"maestro/api"
+	"maestro/events"
+)
+
+// lockedBuffer is a log that may be read while it is written.
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+func TestTokens(t *testing.T) {
+	var said lockedBuffer
+	w := open(t, func(c *api.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	project := w.project()
+	whoami := func(token string) reply { t.Helper(); return w.send(http.MethodGet, "/api/whoami", token, "") }
+
+	made := w.do(adminToken, "token:create", `{"name":"ci","kind":"admin"}`, "Idempotency-Key", "k").is(200)
+	first := made.text("token")
+	again := w.do(adminToken, "token:create", `{"kind":"admin","name":"ci"}`, "Idempotency-Key", "k").is(200)
+	if again.text("token") != first || first != api.NamedToken(serverKey, "ci", 1) || again.header.Get("Maestro-Retried") != "true" {
+		t.Errorf("the same key gives %q after %q", again.text("token"), first)
+	}
+	if me := whoami(first).is(200); me.text("actor") != "ci" || me.text("kind") != "user" || me.text("access") != "admin" {
+		t.Errorf("the bearer is %s", me.body)
+	}
+	w.do(first, "task:create", `{"project":"`+project+`","title":"T"}`).is(200)
+	if e := w.last(); e.Source != "/users/ci" || e.Authn != "token" {
+		t.Errorf("what it does comes from %s, known by %s", e.Source, e.Authn)
+	}
+	w.do(adminToken, "token:create", `{"name":"ci","kind":"auditor"}`).refused(409, "CONFLICT", "There is a token 'ci' already")
+
+	// Revoked, it is bad at once; made again, another secret is good.
+	revoked := w.do(adminToken, "token:revoke", `{"name":"ci"}`).is(200)
+	if revoked.at("token") != nil {
+		t.Errorf("a revocation answers a secret: %s", revoked.body)
+	}
+	refused := whoami(first).refused(401, "UNAUTHENTICATED", "revoked")
+	w.do(first, "project:create", `{"name":"x"}`).refused(401, "UNAUTHENTICATED", "revoked")
+	if r := w.do(adminToken, "token:revoke", `{"name":"ci"}`).is(200); r.at("event") != nil {
+		t.Errorf("revoked twice: %s", r.body)
+	}
+	second := w.do(adminToken, "token:create", `{"name":"ci","kind":"auditor"}`).is(200).text("token")
+	if second == first {
+		t.Error("the old secret is good again")
+	}
+	whoami(first).refused(401, "UNAUTHENTICATED", "revoked")
+	if me := whoami(second).is(200); me.text("access") != "auditor" {
+		t.Errorf("the bearer is %s", me.body)
+	}
+	w.do(second, "task:create", `{"project":"`+project+`","title":"T"}`).refused(403, "NOT_ALLOWED", "auditor token 'ci'")
+
+	// A session's: the old secret is bad, and the new one is in the answer, the same for a retry.
+	id, old := w.session(adminToken, project, w.task(project), ``)
+	exchanged := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`, "Idempotency-Key", "r").is(200)
+	fresh := exchanged.text("token")
+	if got := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`, "Idempotency-Key", "r").is(200).text("token"); got != fresh {
+		t.Errorf("a retry gives %q after %q", got, fresh)
+	}
+	whoami(old).refused(401, "UNAUTHENTICATED", "revoked")
+	if me := whoami(fresh).is(200); me.text("session") != id {
+		t.Errorf("the new secret is %s", me.body)
+	}
+	w.do(fresh, "report:progress", `{"message":"m"}`).is(200)
+	w.do(fresh, "token:revoke", `{"sessionId":"`+id+`"}`).refused(403, "NOT_ALLOWED", "")
+	reader := w.token("reader", "read-only", project)
+
+	list := w.send(http.MethodGet, "/api/tokens", adminToken, "").is(200)
+	like(t, "tokens", `[{"name":"ci","kind":"auditor","projectIds":[],"generation":2,"createdAt":"NUMBER","createdBy":"/users/admin","revokedAt":null},
+	 {"name":"reader","kind":"read-only","projectIds":["`+project+`"],"generation":1,"revokedAt":null}]`, any(list.array()))
+
+	// The home's own.
+	w.do(adminToken, "token:create", `{"name":"admin","kind":"auditor"}`).refused(409, "CONFLICT", "'admin'")
+	w.do(adminToken, "token:revoke", `{"name":"admin"}`).refused(422, "BUSINESS_RULE_ERROR", "cannot be revoked")
+	whoami(adminToken).is(200)
+
+	for body, message := range map[string]string{
+		`{"kind":"admin"}`:                                           "name is required",
+		`{"name":"a b","kind":"admin"}`:                              "is not an id",
+		`{"name":"../x","kind":"admin"}`:                             "is not an id",
+		`{"name":"a.b","kind":"admin"}`:                              "is not an id",
+		`{"name":"é","kind":"admin"}`:                                "is not an id",
+		`{"name":"` + strings.Repeat("a", 129) + `","kind":"admin"}`: "at most 128",
+		`{"name":"x"}`:                                               "kind must be",
+		`{"name":"x","kind":"owner"}`:                                "kind must be",
+		`{"name":"x","kind":"read-only"}`:                            "names the projects",
+		`{"name":"x","kind":"admin","projectIds":["p"]}`:             "only a read-only token",
+		`{"name":"x","kind":"admin","secret":"s"}`:                   "secret",
+	} {
+		w.do(adminToken, "token:create", body).refused(400, "VALIDATION_ERROR", message)
+	}
+	w.do(adminToken, "token:create", `{"name":"x","kind":"read-only","projectIds":["none"]}`).refused(404, "NOT_FOUND", "Project")
+	w.do(adminToken, "token:revoke", `{"name":"none"}`).refused(404, "NOT_FOUND", "Token")
+	w.do(adminToken, "token:revoke", `{"sessionId":"none"}`).refused(404, "NOT_FOUND", "Session")
+	w.do(adminToken, "token:revoke", `{"name":"ci","sessionId":"`+id+`"}`).refused(400, "VALIDATION_ERROR", "name a token, or a session")
+	w.do(adminToken, "token:revoke", `{}`).refused(400, "VALIDATION_ERROR", "name a token, or a session")
+
+	// What is not of this server, however near it comes.
+	for _, bad := range []string{
+		api.NamedToken([]byte("another key"), "ci", 2), api.NamedToken(serverKey, "ci", 3), api.NamedToken(serverKey, "none", 1),
+		api.NamedToken(serverKey, "admin", 1), strings.Replace(second, "ci", "reader", 1), second[:len(second)-1], second + "x", "msu_", "msu_ci.2.", "msu_..",
+		strings.Replace(fresh, "mss_", "msu_", 1), strings.Replace(second, "msu_", "mss_", 1),
+	} {
+		whoami(bad).refused(401, "UNAUTHENTICATED", "")
+	}
+
+	// The secrets are in the answers that gave them, and nowhere else.
+	places := map[string]string{
+		"the log's export": string(w.export("")), "the list": string(list.body), "an error": string(refused.body), "the server's log": said.String(),
+		"the refusals": string(w.send(http.MethodGet, "/api/audit/denials", adminToken, "").is(200).body), "the views": w.views(),
+		"an event": string(made.body[:bytes.Index(made.body, []byte(`,"token":"`))]),
+	}
+	for _, secret := range []string{first, second, old, fresh, reader, adminToken} {
+		mac := secret[strings.LastIndex(secret, ".")+1:]
+		for where, text := range places {
+			if strings.Contains(text, mac) {
+				t.Errorf("a secret is in %s: %s", where, text)
+			}
+		}
+	}
+	if verdict := judge(t, w.export(""), nil); len(verdict.Faults) > 0 {
+		t.Errorf("the audit: %+v", verdict.Faults)
+	}
+}
+
+// slowLog holds a reader at a sequence until its context ends.
+type slowLog struct {
+	*memoryLog
+	at      uint64
+	reached chan struct{}
+	// deaf says that it reads on all the same.
+	deaf bool
+}
+
+func (l *slowLog) Read(ctx context.Context, from, to uint64, yield func(events.Message) error) error {
+	return l.memoryLog.Read(ctx, from, to, func(m events.Message) error {
+		if m.Sequence == l.at && to > from {
+			l.reached <- struct{}{}
+			<-ctx.Done()
+			if !l.deaf {
+				return ctx.Err()
+			}
+		}
+		return yield(m)
+	})
+}
+
+// TestWhatIsOpenEndsWithItsToken: the export and the audit of a token that is revoked meanwhile.
+func TestWhatIsOpenEndsWithItsToken(t *testing.T) {
+	for _, path := range []string{"/api/audit/export", "/api/audit/verify"} {
+		for _, token := range []string{"eye", "second"} {
+			log := &slowLog{at: 3, reached: make(chan struct{})}
+			w := open(t, func(c *api.Config) { log.memoryLog = c.Log.(*memoryLog); c.Log = log })
+			w.history()
+			secret := w.token(token, map[string]string{"eye": "auditor", "second": "admin"}[token])
+			done := make(chan reply)
+			go func() { done <- w.send(http.MethodGet, path, secret, "") }()
+			<-log.reached
+			w.do(adminToken, "token:revoke", `{"name":"`+token+`"}`).is(200)
+			if r := <-done; r.status != http.StatusUnauthorized || strings.Contains(string(r.body), "sequence") {
+				t.Errorf("%s of a revoked token: %d %s", path, r.status, r.body)
+			}
+		}
+	}
+	// A log that reads on all the same: the stream ends before the next message.
+	log := &slowLog{at: 3, reached: make(chan struct{}), deaf: true}
+	w := open(t, func(c *api.Config) { log.memoryLog = c.Log.(*memoryLog); c.Log = log })
+	w.history()
+	secret := w.token("eye", "auditor")
+	done := make(chan reply)
+	go func() { done <- w.send(http.MethodGet, "/api/audit/export", secret, "") }()
+	<-log.reached
+	w.do(adminToken, "token:revoke", `{"name":"eye"}`).is(200)
+	if r := <-done; r.status != http.StatusUnauthorized {
+		t.Errorf("an export of a revoked token: %d %s", r.status, r.body)
+	}
+	// What has begun is seen to be cut.
+	if r := w.send(http.MethodGet, "/api/audit/export", secret, ""); r.status != http.StatusUnauthorized {
+		t.Errorf("a new one: %d", r.status)
+	}
+}
