@@ -23,6 +23,28 @@ type leaseWorld struct {
 	elapsed atomic.Int64
 	// onClock, when set, is called with each reading of the monotonic clock, before it is answered.
 	onClock func()
+	// beats, when set, outlive the leases.
+	beats Beats
+}
+
+// fakeBeats remembers in memory who sends heartbeats.
+type fakeBeats struct {
+	known []string
+	added int
+	err   error
+}
+
+func (b *fakeBeats) Load() ([]string, error) { return b.known, b.err }
+
+func (b *fakeBeats) Add(session string) error {
+	b.added++
+	b.known = append(b.known, session)
+	return b.err
+}
+
+func (b *fakeBeats) Keep(sessions []string) error {
+	b.known = slices.Clone(sessions)
+	return b.err
 }
 
 func newLeaseWorld(t *testing.T, given ...step) *leaseWorld {
@@ -48,6 +70,7 @@ func (w *leaseWorld) leases(h *Handler) *Leases {
 			return time.Duration(w.elapsed.Load())
 		},
 		After: func(time.Duration) <-chan time.Time { return nil },
+		Beats: w.beats,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -505,6 +528,64 @@ func TestFreshLeasesAfterARestart(t *testing.T) {
 	at = w.expect("heard after another restart", at, "session.recovered k")
 	w.run(14 * time.Minute) // in the same quiet lease for w
 	w.expect("and silent", at, "session.lost k")
+}
+
+// Who is known to send heartbeats has the short lease after a restart too, and is remembered no longer than it lives.
+func TestHeartbeatsOutliveARestart(t *testing.T) {
+	w := newLeaseWorld(t, push("t1"), start)
+	beats := &fakeBeats{}
+	w.beats = beats
+	w.restart()
+	w.l.look(t.Context())
+	w.beat("k", "w", "k", "w")
+	w.hear("v")
+	if beats.added != 2 {
+		t.Errorf("%d were noted, want each once", beats.added)
+	}
+	w.take(kill("w"))
+	beats.known = append(beats.known, "nobody", w.ids["k"])
+	at := w.log.head()
+	w.run(30 * time.Second)
+	w.restart()
+	if !slices.Equal(beats.known, []string{w.ids["k"]}) {
+		t.Errorf("known after the restart: %q", beats.known)
+	}
+	w.l.look(t.Context())
+	w.run(55 * time.Second)
+	at = w.expect("within its new lease", at)
+	w.run(10 * time.Second)
+	at = w.expect("after it", at, "session.lost k", "queue.item_returned t1")
+
+	beats.err = errors.New("the disk is full")
+	w.restart()
+	w.l.look(t.Context())
+	w.beat("k", "r")
+	at = w.expect("what cannot be noted is heard all the same", at, "session.recovered k")
+	w.run(70 * time.Second)
+	w.expect("and its lease is the short one", at, "session.lost r", "session.lost k")
+}
+
+// On a shared log a look finds what another server wrote.
+func TestLeasesOfASharedLog(t *testing.T) {
+	w := newLeaseWorld(t)
+	other := w.h
+	w.h = open(t, Config{Log: w.log, Now: w.now, Shared: true})
+	w.l = w.leases(w.h)
+	w.l.look(t.Context())
+	ours := w.h
+	w.h = other
+	w.take(step{"admin>n", "session:spawn", `{"project":"{p}","strategy":"queue","taskIds":["{t1}"]}`})
+	w.take(starts("n"))
+	w.take(kill("n"))
+	w.h = ours
+	at := w.log.head()
+	w.l.look(t.Context())
+	at = w.expect("what another server's session held", at, "queue.item_returned t1")
+	w.log.whenSynced(func() error { return events.ErrUnknown })
+	w.run(time.Hour)
+	w.expect("while the log cannot be read", at)
+	w.log.whenSynced(nil)
+	w.audited()
 }
 
 // Who said that it is done is let go, unless it holds an item.
