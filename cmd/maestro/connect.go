@@ -185,6 +185,18 @@ func (a *app) project(ctx context.Context, named string) (string, error) {
 		withNext("name one with --project or MAESTRO_PROJECT_ID; see `maestro project list`")
 }
 
+// unlessEmpty tells a list that is empty from one of a project that there is not: "nothing needs you" must not come of a typo.
+func (a *app) unlessEmpty(ctx context.Context, project string, n int) error {
+	if project == "" || n > 0 || a.isSession() {
+		return nil
+	}
+	err := a.get(ctx, pathTo("projects", project), nil, nil)
+	if exitCode(err) == exitNotFound {
+		return err
+	}
+	return nil
+}
+
 // pathTo joins parts of a route; ids may hold anything.
 func pathTo(parts ...string) string {
 	for i, part := range parts {

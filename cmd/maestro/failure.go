@@ -127,6 +127,7 @@ func explain(err error) explained {
 		if said.Status == http.StatusUnauthorized {
 			e.next = "check MAESTRO_TOKEN; without it, the user's token of the home counts (MAESTRO_HOME)"
 		}
+		e.next = strings.ReplaceAll(e.next, "GET /api/commands", "`maestro commands`")
 		e.detail("rule", said.Rule)
 		e.detail("pointer", said.Pointer)
 		return e

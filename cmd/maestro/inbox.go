@@ -28,6 +28,9 @@ func (a *app) inboxCommand() *cobra.Command {
 			if err := a.get(ctx, "/api/inbox", query, &items); err != nil {
 				return err
 			}
+			if err := a.unlessEmpty(ctx, project, len(items)); err != nil {
+				return err
+			}
 			if a.json || a.format == "jsonl" || len(items) == 0 {
 				list(a, items, "Nothing needs you", nil)
 				return nil

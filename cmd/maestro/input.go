@@ -36,6 +36,9 @@ func (a *app) inputList() *cobra.Command {
 			if err := a.get(ctx, "/api/inputs", query, &questions); err != nil {
 				return err
 			}
+			if err := a.unlessEmpty(ctx, project, len(questions)); err != nil {
+				return err
+			}
 			listFitted(a, questions, "There are no such questions", func(x projections.InputView) []string {
 				verb := "waited "
 				if x.Status == projections.InputOpen {
@@ -116,7 +119,10 @@ func (a *app) awaitAnswer(ctx context.Context, c *client.Client, id string, time
 			why: "question " + id + " is still open", next: "wait on with `maestro input wait " + id + "`, or go on: the answer comes with a later command",
 		}
 	case question.Status == projections.InputVoid:
-		return question, &failure{status: http.StatusConflict, code: "CONFLICT", message: "Question " + id + " will have no answer: its session has ended"}
+		return question, &failure{
+			status: http.StatusConflict, code: "CONFLICT", message: "Question " + id + " will have no answer: its session has ended",
+			why: "nobody answers who is not there to hear it", next: "see `maestro why " + question.SessionID + "`",
+		}
 	}
 	return question, nil
 }
@@ -130,7 +136,12 @@ func (a *app) received(ctx context.Context, c *client.Client, question projectio
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, err := c.Do(ctx, "input:received", &commands.ReceiveInput{InputID: question.ID}, client.Options{Key: "received"})
+	return shown(ctx, c, question.ID)
+}
+
+// shown lets the server know that an answer was shown.
+func shown(ctx context.Context, c *client.Client, id string) error {
+	_, err := c.Do(ctx, "input:received", &commands.ReceiveInput{InputID: id}, client.Options{Key: "received-" + id})
 	return err
 }
 
@@ -168,7 +179,7 @@ func (a *app) showAnswers(ctx context.Context) {
 		}
 		a.say("maestro: your question %s “%s” is answered: %s\n", id, clip(question.Question, 100), question.Answer)
 		// It is shown again if this does not arrive: better twice than not at all.
-		_, _ = c.Do(ctx, "input:received", &commands.ReceiveInput{InputID: id}, client.Options{Key: "received"})
+		_ = shown(ctx, c, id)
 	}
 }
 

@@ -464,6 +464,9 @@ func (a *app) queueStatus() *cobra.Command {
 			if err := a.get(ctx, "/api/queues", query, &queues); err != nil {
 				return err
 			}
+			if err := a.unlessEmpty(ctx, project, len(queues)); err != nil {
+				return err
+			}
 			several := slices.ContainsFunc(queues, func(q projections.QueueView) bool { return q.ProjectID != queues[0].ProjectID })
 			list(a, queues, "There are no queues", func(q projections.QueueView) []string {
 				trust := ""

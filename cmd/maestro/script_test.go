@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,8 +23,9 @@ import (
 //	server stop | kill         ends it with SIGTERM (and expects exit code 0), or with SIGKILL
 //	exits CODE PROGRAM [ARGS]  runs a program and expects this exit code
 //	grab NAME REGEXP           sets a variable to what the group of REGEXP matches in the last output
-//	become                     takes over the environment that the last output exports
+//	become [SESSION]           takes over the environment that the last output exports, or that of a session that was become before
 //	user                       takes that back
+//	heartbeat                  sends one, as the supervisor of the session that this has become
 //	json PATH [VALUE]          expects a value in the last output, which is JSON: data.0.id; without VALUE only that it is there
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -34,10 +36,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("MAESTRO_HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("GORACE", quickEnd)
 			env.Values[serverKey{}] = new(scriptServer)
+			env.Values[sessionsKey{}] = map[string][][]string{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": serverCmd, "exits": exitsCmd, "grab": grabCmd, "become": becomeCmd, "user": userCmd, "json": jsonCmd,
+			"heartbeat": heartbeatCmd,
 		},
 	})
 }
@@ -149,13 +153,35 @@ func grabCmd(ts *testscript.TestScript, neg bool, args []string) {
 
 var exported = regexp.MustCompile(`(?m)^export (MAESTRO_\w+)=(\S+)$`)
 
-func becomeCmd(ts *testscript.TestScript, _ bool, _ []string) {
-	found := exported.FindAllStringSubmatch(ts.ReadFile("stdout"), -1)
+type sessionsKey struct{}
+
+func becomeCmd(ts *testscript.TestScript, _ bool, args []string) {
+	sessions, _ := ts.Value(sessionsKey{}).(map[string][][]string)
+	var found [][]string
+	if len(args) > 0 {
+		found = sessions[args[0]]
+	} else {
+		found = exported.FindAllStringSubmatch(ts.ReadFile("stdout"), -1)
+	}
 	if found == nil {
-		ts.Fatalf("the last output exports nothing")
+		ts.Fatalf("the last output exports nothing, or the session was never become")
 	}
 	for _, variable := range found {
 		ts.Setenv(variable[1], variable[2])
+	}
+	sessions[ts.Getenv("MAESTRO_SESSION_ID")] = found
+}
+
+func heartbeatCmd(ts *testscript.TestScript, _ bool, _ []string) {
+	address := ts.Getenv("MAESTRO_API_URL") + "/api/sessions/" + ts.Getenv("MAESTRO_SESSION_ID") + "/heartbeat"
+	request, err := http.NewRequest(http.MethodPost, address, nil)
+	ts.Check(err)
+	request.Header.Set("Authorization", "Bearer "+ts.Getenv("MAESTRO_TOKEN"))
+	answer, err := http.DefaultClient.Do(request)
+	ts.Check(err)
+	ts.Check(answer.Body.Close())
+	if answer.StatusCode != http.StatusNoContent {
+		ts.Fatalf("the heartbeat is answered with %s", answer.Status)
 	}
 }
 

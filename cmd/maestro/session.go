@@ -42,6 +42,9 @@ func (a *app) sessionList() *cobra.Command {
 			if err := a.get(ctx, "/api/sessions", query, &sessions); err != nil {
 				return err
 			}
+			if err := a.unlessEmpty(ctx, project, len(sessions)); err != nil {
+				return err
+			}
 			list(a, sessions, "There are no such sessions", func(x projections.SessionView) []string {
 				return []string{x.ID, string(x.Status), string(x.Role), string(x.Strategy), many(len(x.TaskIDs), "task"), clip(x.Name, 60)}
 			})

@@ -68,6 +68,9 @@ asked last from this home (about this project, if one is named), and the first t
 			if err := a.get(ctx, "/api/since", query, &since); err != nil {
 				return err
 			}
+			if err := a.unlessEmpty(ctx, project, since.Events); err != nil {
+				return err
+			}
 			a.result(since, func() { a.showSince(since) })
 			if remembered && a.broken == nil {
 				a.rememberAsked(project, since.To)
