@@ -188,12 +188,13 @@ func (m *memoryDenials) LoadDenials(context.Context, func(commands.StoredDenial)
 	return nil
 }
 
-// withLeases keeps leases of a minute; they are told of calls, and look only while a test runs them.
-func withLeases(t *testing.T) func(*api.Config) {
+// withLeases keeps leases; they are told of calls, and look only while a test runs them.
+func withLeases(t *testing.T, lease time.Duration) func(*api.Config) {
 	return func(c *api.Config) {
 		start := time.Now()
 		leases, err := commands.NewLeases(commands.LeasesConfig{
 			Handler: c.Handler, Elapsed: func() time.Duration { return time.Since(start) }, After: time.After,
+			Lease: lease,
 		})
 		if err != nil {
 			t.Fatal(err)
