@@ -2,8 +2,11 @@ package demo
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,32 +24,79 @@ type task struct {
 	Criteria      []string `json:"acceptanceCriteria"`
 }
 
+// item is what an agent reads of a queue's item.
+type item struct {
+	TaskID   string `json:"taskId"`
+	Title    string `json:"title"`
+	Status   string `json:"status"`
+	Attempts int    `json:"attempts"`
+}
+
 // spawned is what `session spawn --json` answers.
 type spawned struct {
 	SessionID string            `json:"sessionId"`
 	Env       map[string]string `json:"env"`
 }
 
-// Variables by which the demonstration tells its agents apart.
+// Variables by which the demonstration tells its agents where they are, and through which address one of them calls.
 const (
-	envDir   = "MAESTRO_DEMO_DIR"
-	envTasks = "MAESTRO_DEMO_TASKS"
+	envDir = "MAESTRO_DEMO_DIR"
+	envVia = "MAESTRO_DEMO_VIA"
 )
 
-// refusalFile holds the refusal that the demonstration shows at its end.
-const refusalFile = "refusal.txt"
+// queueName is the queue that the workers pull from, workers how many there are.
+const (
+	queueName = "two-factor"
+	workers   = 4
+)
 
-// think is how long an agent ponders between two commands.
-const think = 120 * time.Millisecond
+// What the workers leave for the demonstration to see.
+const (
+	refusalFile = "refusal.json" // what was refused to worker-2
+	hungFile    = "hung.json"    // worker-3 holds an item and does nothing more
+	cutFile     = "cut"          // worker-4 may be cut off now
+)
 
-// Agent plays one agent in a process of its own: "orchestrator" or "worker-1" to "worker-3". It knows what a real agent
+const (
+	// think is how long an agent ponders between two commands.
+	think = 120 * time.Millisecond
+	// beat is how often an agent's supervisor says that it is there.
+	beat = 500 * time.Millisecond
+)
+
+// Agent plays one agent in a process of its own: "orchestrator" or "worker-1" to "worker-4". It knows what a real agent
 // would know: its environment, and what the command line tells it.
 func Agent(ctx context.Context, binary, name string, env []string, out io.Writer) error {
 	c := &cli{binary: binary, env: env, name: name, out: &lines{w: out}}
 	if name == "orchestrator" {
 		return orchestrate(ctx, c)
 	}
-	return work(ctx, c)
+	ctx, stop := context.WithCancel(ctx)
+	beating := make(chan struct{})
+	go func() {
+		defer close(beating)
+		supervise(ctx, env)
+	}()
+	err := work(ctx, c)
+	stop()
+	<-beating
+	return err
+}
+
+// supervise does what an agent's supervisor does: it says that the session is there for as long as the process lives.
+func supervise(ctx context.Context, env []string) {
+	url := lookup(env, "MAESTRO_API_URL") + "/api/sessions/" + lookup(env, "MAESTRO_SESSION_ID") + "/heartbeat"
+	for {
+		if req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody); err == nil {
+			req.Header.Set("Authorization", "Bearer "+lookup(env, "MAESTRO_TOKEN"))
+			if resp, err := http.DefaultClient.Do(req); err == nil { // a server that is away hears the next
+				_ = resp.Body.Close()
+			}
+		}
+		if pause(ctx, beat) != nil {
+			return
+		}
+	}
 }
 
 func lookup(env []string, name string) string {
@@ -67,97 +117,65 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// orchestrate spawns a worker for each story, confirms what they say is done, and closes the stories.
+// orchestrate spawns the workers, and confirms what they say is done.
 func orchestrate(ctx context.Context, c *cli) error {
 	if err := c.say(ctx, "session", "register"); err != nil {
 		return err
 	}
-	var tasks []task
-	if err := c.ask(ctx, &tasks, "task", "list"); err != nil {
-		return err
-	}
-	workers, err := spawnWorkers(ctx, c, stories(tasks))
+	running, err := spawnWorkers(ctx, c)
 	if err != nil {
 		return err
 	}
-	finished := make(chan error, len(workers))
-	for _, worker := range workers {
+	finished := make(chan error, len(running))
+	for _, worker := range running {
 		go func() { finished <- worker.Wait() }()
 	}
-	for running := len(workers); running > 0; {
+	for left := len(running); left > 0; {
 		select {
 		case err := <-finished:
-			if err != nil {
+			var exit *exec.ExitError
+			if err != nil && (!errors.As(err, &exit) || exit.ExitCode() > 0) { // one that was killed has no exit code
 				return fmt.Errorf("a worker ended badly: %w", err)
 			}
-			running--
+			left--
 		case <-time.After(2 * think):
 		}
 		if err := confirm(ctx, c); err != nil {
 			return err
 		}
 	}
-	return c.say(ctx, "report", "complete", "Two stories are done; the third waits for the SMS provider's key")
+	return c.say(ctx, "report", "complete", "The queue is done but for what needs the SMS provider's key")
 }
 
-// story is a task with the tasks below it.
-type story struct {
-	task
-	below []task
-}
-
-// stories gives the tasks that have children which have none.
-func stories(tasks []task) []story {
-	children := map[string][]task{}
-	for _, t := range tasks {
-		if t.ParentID != nil {
-			children[*t.ParentID] = append(children[*t.ParentID], t)
-		}
-	}
-	var all []story
-	for _, t := range tasks {
-		below := children[t.ID]
-		leaves := len(below) > 0
-		for _, child := range below {
-			leaves = leaves && len(children[child.ID]) == 0
-		}
-		if leaves {
-			all = append(all, story{t, below})
-		}
-	}
-	return all
-}
-
-func spawnWorkers(ctx context.Context, c *cli, all []story) ([]*exec.Cmd, error) {
-	var workers []*exec.Cmd
-	for i, s := range all {
-		if i == 3 {
-			break
-		}
-		ids := make([]string, len(s.below))
-		for j, t := range s.below {
-			ids[j] = t.ID
-		}
+func spawnWorkers(ctx context.Context, c *cli) ([]*exec.Cmd, error) {
+	var running []*exec.Cmd
+	for i := range workers {
 		name := fmt.Sprintf("worker-%d", i+1)
-		args := []string{"session", "spawn", "--role", "worker", "--name", name, "--task-ids", strings.Join(ids, ",")}
+		args := []string{"session", "spawn", "--name", name, "--strategy", "queue", "--queue", queueName}
 		var session spawned
 		if err := c.ask(ctx, &session, append(args, "--key", "orchestrator-spawns-"+name)...); err != nil {
 			return nil, err
 		}
-		c.out.printf("%-12s $ maestro %s\n%-12s   %s, for the story %q\n", c.name, quoted(args), "", session.SessionID, s.Title)
-		worker, err := start(ctx, c, name, session.Env, strings.Join(ids, ","))
+		c.out.printf("%-12s $ maestro %s\n%-12s   %s\n", c.name, quoted(args), "", session.SessionID)
+		if name == "worker-4" {
+			session.Env["MAESTRO_API_URL"] = lookup(c.env, envVia)
+		}
+		worker, err := start(ctx, c, name, session.Env)
 		if err != nil {
 			return nil, err
 		}
-		workers = append(workers, worker)
+		running = append(running, worker)
 	}
-	return workers, nil
+	return running, nil
 }
 
 // start runs an agent as a process of its own, with the environment that its session was given.
-func start(ctx context.Context, c *cli, name string, env map[string]string, tasks string) (*exec.Cmd, error) {
+func start(ctx context.Context, c *cli, name string, env map[string]string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, c.binary, "demo", "--agent", name)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + lookup(c.env, "HOME"), envDir + "=" + lookup(c.env, envDir), envTasks + "=" + tasks}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + lookup(c.env, "HOME")}
+	for _, name := range []string{envDir, envVia} {
+		cmd.Env = append(cmd.Env, name+"="+lookup(c.env, name))
+	}
 	for key, value := range env {
 		cmd.Env = append(cmd.Env, key+"="+value)
 	}
@@ -172,24 +190,8 @@ func confirm(ctx context.Context, c *cli) error {
 		return err
 	}
 	for _, t := range tasks {
-		switch {
-		case t.SessionStatus == "completed" && t.Status == "in_progress":
+		if t.SessionStatus == "completed" && t.Status == "in_progress" {
 			if err := c.say(ctx, "task", "complete", t.ID); err != nil {
-				return err
-			}
-		case t.SessionStatus == "blocked" && t.Status == "in_progress":
-			if err := c.say(ctx, "task", "block", t.ID, "--reason", "the SMS provider's key is missing"); err != nil {
-				return err
-			}
-		}
-	}
-	for _, s := range stories(tasks) {
-		done := s.Status != "completed"
-		for _, t := range s.below {
-			done = done && t.Status == "completed"
-		}
-		if done {
-			if err := c.say(ctx, "task", "complete", s.ID); err != nil {
 				return err
 			}
 		}
@@ -197,47 +199,134 @@ func confirm(ctx context.Context, c *cli) error {
 	return nil
 }
 
-// work goes through a worker's tasks. worker-2 tries what it may not; worker-3 meets something that it cannot solve.
+// work pulls items until there is nothing left to pull. worker-2 tries what it may not, worker-3 hangs with an item in hand,
+// worker-4 is cut off, and worker-1 asks.
 func work(ctx context.Context, c *cli) error {
 	if err := c.say(ctx, "session", "register"); err != nil {
 		return err
 	}
-	for i, id := range strings.Split(lookup(c.env, envTasks), ",") {
-		if err := workOn(ctx, c, i, id); err != nil {
+	for n := 0; ; n++ {
+		next, err := pull(ctx, c)
+		if err != nil {
+			return err
+		}
+		if next == nil {
+			break
+		}
+		if err := workOn(ctx, c, n, next.TaskID); err != nil {
 			return err
 		}
 	}
 	return c.say(ctx, "report", "complete", "Nothing is left for me to do")
 }
 
-func workOn(ctx context.Context, c *cli, i int, id string) error {
+// pull takes the next item in hand; nil when nothing is left and nobody holds an item that may come back.
+func pull(ctx context.Context, c *cli) (*item, error) {
+	for {
+		args := []string{"queue", "start", "--wait", "--timeout", "1s"}
+		done, err := c.write(ctx, args...)
+		if err != nil {
+			return nil, err
+		}
+		if done.code != exitTimedOut {
+			c.show(args, done)
+			if done.code != 0 {
+				return nil, fmt.Errorf("%s: queue start: exit %d: %s", c.name, done.code, done.stderr)
+			}
+			return inHand(ctx, c)
+		}
+		var items []item
+		if err := c.ask(ctx, &items, "queue", "list", "--status", "processing"); err != nil {
+			return nil, err
+		}
+		if len(items) == 0 {
+			return nil, nil
+		}
+	}
+}
+
+// inHand gives what the queue says this session holds.
+func inHand(ctx context.Context, c *cli) (*item, error) {
+	var top struct {
+		Held *item `json:"held"`
+	}
+	if err := c.ask(ctx, &top, "queue", "top"); err != nil {
+		return nil, err
+	}
+	if top.Held == nil {
+		return nil, errors.New(c.name + " started an item and holds none")
+	}
+	return top.Held, nil
+}
+
+func workOn(ctx context.Context, c *cli, n int, id string) error {
 	var t task
 	if err := c.ask(ctx, &t, "task", "get", id); err != nil {
 		return err
 	}
-	steps := [][]string{{"report", "progress", "Reading what is there for: " + t.Title, "--task", id}}
-	if c.name == "worker-3" && i == 1 {
-		steps = append(steps, []string{"report", "blocked", "I need the SMS provider's API key", "--task", id})
-	} else {
-		for _, criterion := range t.Criteria {
-			steps = append(steps, []string{"report", "progress", "Done: " + criterion, "--task", id})
-		}
-		steps = append(steps,
-			[]string{"track-file", fmt.Sprintf("src/auth/step_%s_%d.go", c.name, i+1), "--task", id},
-			[]string{"report", "complete", "All criteria met, tests pass", "--task", id})
+	if err := c.say(ctx, "report", "progress", "Reading what is there for: "+t.Title, "--task", id); err != nil {
+		return err
 	}
-	for _, step := range steps {
-		if err := c.say(ctx, step...); err != nil {
+	switch {
+	case c.name == "worker-1" && n == 0:
+		if err := c.say(ctx, "report", "needs-input", "Which key wraps the secret?", "--option", "the account key", "--option", "a new one", "--wait", "--task", id); err != nil {
+			return err
+		}
+	case c.name == "worker-2" && n == 0:
+		if err := overreach(ctx, c, id); err != nil {
+			return err
+		}
+	case c.name == "worker-3" && !strings.Contains(t.Title, "provider"):
+		return hang(ctx, c, t)
+	case c.name == "worker-4" && n == 0:
+		if err := os.WriteFile(filepath.Join(lookup(c.env, envDir), cutFile), nil, 0o600); err != nil {
+			return err
+		}
+		if err := pause(ctx, 4*think); err != nil {
+			return err
+		}
+	}
+	for _, criterion := range t.Criteria {
+		if err := c.say(ctx, "report", "progress", "Done: "+criterion, "--task", id); err != nil {
 			return err
 		}
 		if err := pause(ctx, think); err != nil {
 			return err
 		}
 	}
-	if c.name == "worker-2" && i == 0 {
-		return overreach(ctx, c, id)
+	if strings.Contains(t.Title, "provider") {
+		return c.say(ctx, "queue", "fail", "I need the SMS provider's API key")
 	}
-	return nil
+	if err := c.say(ctx, "track-file", fmt.Sprintf("src/auth/step_%s_%d.go", c.name, n+1), "--task", id); err != nil {
+		return err
+	}
+	return c.say(ctx, "queue", "complete")
+}
+
+// hang is an agent that does nothing more, with an item in hand, until it is killed.
+func hang(ctx context.Context, c *cli, t task) error {
+	text, err := json.Marshal(struct {
+		PID     int    `json:"pid"`
+		TaskID  string `json:"taskId"`
+		Session string `json:"session"`
+	}{os.Getpid(), t.ID, lookup(c.env, "MAESTRO_SESSION_ID")})
+	if err != nil {
+		return err
+	}
+	if err := leave(c, hungFile, text); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// leave puts a file where the demonstration sees it, whole.
+func leave(c *cli, name string, text []byte) error {
+	path := filepath.Join(lookup(c.env, envDir), name)
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }
 
 // overreach tries to confirm its own work, which is not a worker's to do.
@@ -251,6 +340,12 @@ func overreach(ctx context.Context, c *cli, id string) error {
 	if done.code != exitNotAllowed {
 		return fmt.Errorf("a worker completed a task: exit %d, expected %d", done.code, exitNotAllowed)
 	}
-	text := "$ maestro " + quoted(args) + "      (as " + c.name + ")\n" + string(done.stdout) + done.stderr + "\n"
-	return os.WriteFile(filepath.Join(lookup(c.env, envDir), refusalFile), []byte(text), 0o600)
+	text, err := json.Marshal(struct {
+		Session string `json:"session"`
+		TaskID  string `json:"taskId"`
+	}{lookup(c.env, "MAESTRO_SESSION_ID"), id})
+	if err != nil {
+		return err
+	}
+	return leave(c, refusalFile, text)
 }

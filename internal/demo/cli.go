@@ -18,6 +18,7 @@ import (
 const (
 	exitNoConnection = 3
 	exitNotAllowed   = 4
+	exitTimedOut     = 7
 )
 
 // cli runs the real binary as one process of the demonstration does.

@@ -24,8 +24,13 @@ type Options struct {
 	Out io.Writer
 }
 
-// killAt is the sequence at which the server is killed: in the middle of the work.
-const killAt = 45
+const (
+	// lease is how long a session that sends heartbeats may be silent. It is short, so that a worker that is killed is soon
+	// missed, and longer than the time that one is cut off.
+	lease = "8s"
+	// cutFor is how long a worker is cut off.
+	cutFor = 5 * time.Second
+)
 
 // Run plays the main job in a temporary home, which it leaves for a look around, and names. It fails if anything that
 // Maestro promises did not hold.
@@ -39,7 +44,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "MAESTRO_HOME=" + d.home,
 	}}
 	defer func() { err = errors.Join(err, d.stop()) }()
-	for _, step := range []func(context.Context) error{d.begin, d.work, d.judge} {
+	for _, step := range []func(context.Context) error{d.begin, d.fill, d.work, d.judge} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("%w (its home is %s)", err, d.home)
 		}
@@ -56,6 +61,12 @@ type demonstration struct {
 	log       bytes.Buffer
 	address   string
 	project   string
+	root      string
+	hung      struct {
+		PID     int    `json:"pid"`
+		TaskID  string `json:"taskId"`
+		Session string `json:"session"`
+	}
 }
 
 func (d *demonstration) heading(text string) {
@@ -68,7 +79,7 @@ func (d *demonstration) serve(ctx context.Context) error {
 	if d.address != "" {
 		listen = d.address
 	}
-	cmd := exec.Command(d.Binary, "serve", "--listen", listen)
+	cmd := exec.Command(d.Binary, "serve", "--listen", listen, "--lease", lease)
 	cmd.Env = d.user.env
 	cmd.Stderr = &d.log
 	if err := cmd.Start(); err != nil {
@@ -147,28 +158,71 @@ func (d *demonstration) begin(ctx context.Context) error {
 	return nil
 }
 
-// work spawns the orchestrator, lets it run its workers, and kills the server in the middle.
-func (d *demonstration) work(ctx context.Context) error {
-	d.heading("An orchestrator and three workers, each a process that uses the command line")
+// fill makes the queue, with every task of the plan but its root.
+func (d *demonstration) fill(ctx context.Context) error {
+	d.heading("A queue of twelve items; an item waits for what its task depends on")
 	var tasks []task
 	if err := d.user.ask(ctx, &tasks, "task", "list", "--project", d.project); err != nil {
 		return err
 	}
+	if err := d.user.say(ctx, "queue", "create", queueName, "--trust-reports"); err != nil {
+		return err
+	}
+	for _, leaves := range []bool{true, false} {
+		for _, t := range tasks {
+			if t.ParentID == nil || leaves != (len(below(t, tasks)) == 0) {
+				continue
+			}
+			if !leaves { // a story is looked at as a whole when its parts are done
+				if err := d.user.say(ctx, "task", "update", t.ID, "--depends-on", strings.Join(below(t, tasks), ",")); err != nil {
+					return err
+				}
+			}
+			if done, err := d.user.write(ctx, "queue", "push", t.ID, "--queue", queueName); err != nil || done.code != 0 {
+				return errors.Join(err, fmt.Errorf("push %s: exit %d: %s", t.ID, done.code, done.stderr))
+			}
+		}
+	}
+	d.root = tasks[0].ID
+	return d.show(ctx, "queue", "list", "--queue", queueName)
+}
+
+// below gives the ids of the tasks directly below one.
+func below(t task, tasks []task) []string {
+	var ids []string
+	for _, other := range tasks {
+		if other.ParentID != nil && *other.ParentID == t.ID {
+			ids = append(ids, other.ID)
+		}
+	}
+	return ids
+}
+
+// work spawns the orchestrator, lets it run its workers, and meanwhile lets go wrong what can.
+func (d *demonstration) work(ctx context.Context) error {
+	d.heading("An orchestrator and four workers, each a process that uses the command line")
 	var session spawned
-	args := []string{"session", "spawn", "--project", d.project, "--role", "orchestrator", "--name", "orchestrator", "--task-ids", tasks[0].ID}
+	args := []string{"session", "spawn", "--project", d.project, "--role", "orchestrator", "--name", "orchestrator", "--task-ids", d.root}
 	if err := d.user.ask(ctx, &session, append(args, "--key", "you-spawn")...); err != nil {
 		return err
 	}
 	d.out.printf("%-12s $ maestro %s\n%-12s   %s\n", "you", quoted(args), "", session.SessionID)
-	agents := &cli{binary: d.Binary, out: d.out, env: []string{"HOME=" + d.dir, envDir + "=" + d.dir}}
-	orchestrator, err := start(ctx, agents, "orchestrator", session.Env, "")
+	way, err := lay(ctx, d.address)
+	if err != nil {
+		return err
+	}
+	defer way.close()
+	agents := &cli{binary: d.Binary, out: d.out, env: []string{"HOME=" + d.dir, envDir + "=" + d.dir, envVia + "=" + way.address()}}
+	orchestrator, err := start(ctx, agents, "orchestrator", session.Env)
 	if err != nil {
 		return err
 	}
 	finished := make(chan error, 1)
 	go func() { finished <- orchestrator.Wait() }()
-	if err := d.killInTheMiddle(ctx, finished); err != nil {
-		return err
+	for _, mishap := range []func(context.Context, *wire) error{d.answer, d.cutOff, d.killWorker, d.killServer} {
+		if err := mishap(ctx, way); err != nil {
+			return err
+		}
 	}
 	if err := <-finished; err != nil {
 		return fmt.Errorf("the orchestrator ended badly: %w", err)
@@ -176,45 +230,98 @@ func (d *demonstration) work(ctx context.Context) error {
 	return nil
 }
 
-// killInTheMiddle kills the server with -9 while the agents work, and starts it again.
-func (d *demonstration) killInTheMiddle(ctx context.Context, finished chan error) error {
+func (d *demonstration) note(sign, format string, args ...any) {
+	d.out.printf("\n%-12s %s %s\n\n", "", sign, fmt.Sprintf(format, args...))
+}
+
+// answer looks into the inbox until a worker asks, and answers.
+func (d *demonstration) answer(ctx context.Context, _ *wire) error {
 	for {
-		var head struct {
-			Sequence uint64 `json:"sequence"`
+		var inbox []struct {
+			InputID string   `json:"inputId"`
+			Message string   `json:"message"`
+			Options []string `json:"options"`
 		}
-		if err := d.user.ask(ctx, &head, "audit", "head"); err != nil {
+		if err := d.user.ask(ctx, &inbox, "inbox", "--kind", "question"); err != nil {
 			return err
 		}
-		if head.Sequence >= killAt {
-			d.out.printf("\n%-12s ✗ kill -9 on the server, at event %d\n\n", "", head.Sequence)
-			break
+		if len(inbox) > 0 {
+			if err := d.show(ctx, "inbox", "--kind", "question"); err != nil {
+				return err
+			}
+			return d.user.say(ctx, "input", "answer", inbox[0].InputID, inbox[0].Options[0])
 		}
-		select {
-		case err := <-finished:
-			return fmt.Errorf("the work ended before the server could be killed: %w", err)
-		case <-time.After(20 * time.Millisecond):
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
+}
+
+// cutOff cuts worker-4 off from the server for five seconds. What it reports meanwhile is kept on its side.
+func (d *demonstration) cutOff(ctx context.Context, way *wire) error {
+	if _, err := d.left(ctx, cutFile); err != nil {
+		return err
+	}
+	way.set(true)
+	d.note("✗", "worker-4 is cut off from the server")
+	go func() {
+		if pause(ctx, cutFor) == nil {
+			way.set(false)
+			d.note("✓", "worker-4 is connected again")
+		}
+	}()
+	return nil
+}
+
+// killWorker kills worker-3 with -9 while it holds an item.
+func (d *demonstration) killWorker(ctx context.Context, _ *wire) error {
+	text, err := d.left(ctx, hungFile)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &d.hung); err != nil {
+		return err
+	}
+	worker, err := os.FindProcess(d.hung.PID)
+	if err == nil {
+		err = worker.Kill()
+	}
+	d.note("✗", "kill -9 on worker-3, which holds %s", d.hung.TaskID)
+	return err
+}
+
+// left waits for a file that an agent leaves.
+func (d *demonstration) left(ctx context.Context, name string) ([]byte, error) {
+	for {
+		text, err := os.ReadFile(filepath.Join(d.dir, name))
+		if err == nil || !errors.Is(err, os.ErrNotExist) {
+			return text, err
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// killServer kills the server with -9 while the agents work, and starts it again.
+func (d *demonstration) killServer(ctx context.Context, _ *wire) error {
 	if err := d.server.Process.Kill(); err != nil {
 		return err
 	}
 	_ = d.server.Wait()
+	d.note("✗", "kill -9 on the server")
 	if err := pause(ctx, 600*time.Millisecond); err != nil {
 		return err
 	}
 	if err := d.serve(ctx); err != nil {
 		return err
 	}
-	d.out.printf("\n%-12s ✓ the server is back\n\n", "")
+	d.note("✓", "the server is back")
 	return nil
 }
 
 // judge shows what came of it and has the log audited.
 func (d *demonstration) judge(ctx context.Context) error {
-	d.heading("The board: what is decided, and what is said")
-	if err := d.show(ctx, "task", "tree", "--project", d.project); err != nil {
-		return err
-	}
 	var sessions []struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
@@ -222,20 +329,38 @@ func (d *demonstration) judge(ctx context.Context) error {
 	if err := d.user.ask(ctx, &sessions, "session", "list", "--project", d.project); err != nil {
 		return err
 	}
-	for _, s := range sessions {
-		d.heading("Replayed from the log: " + s.Name)
-		if err := d.show(ctx, "audit", "replay", "--session", s.ID); err != nil {
-			return err
-		}
+	var refused struct {
+		Session string `json:"session"`
+		TaskID  string `json:"taskId"`
 	}
-	d.heading("Refused: a worker does not confirm its own work")
-	refusal, err := os.ReadFile(filepath.Join(d.dir, refusalFile))
+	text, err := d.left(ctx, refusalFile)
+	if err == nil {
+		err = json.Unmarshal(text, &refused)
+	}
 	if err != nil {
 		return fmt.Errorf("no worker was refused: %w", err)
 	}
-	d.out.printf("%s", refusal)
-	d.heading("Audited: chain, witnesses, every decision made again, every view rebuilt")
-	if err := d.show(ctx, "audit", "verify"); err != nil {
+	for _, part := range []struct {
+		heading string
+		args    []string
+		code    int
+	}{
+		{"The queue: each item was finished by one worker", []string{"queue", "list", "--queue", queueName}, 0},
+		{"What the killed worker held, another finished: why?", []string{"why", d.hung.TaskID}, 0},
+		{"Cut off and heard later: what worker-4 said, in order", []string{"audit", "replay", "--session", sessions[len(sessions)-1].ID}, 0},
+		{"Refused: a worker does not confirm its own work", []string{"audit", "denials", "--actor", refused.Session}, 0},
+		{"… and why", []string{"audit", "can", refused.Session, "task:complete", refused.TaskID}, exitNotAllowed},
+		{"The board: what is decided, and what is said", []string{"task", "tree", "--project", d.project}, 0},
+		{"What needs you", []string{"inbox"}, 0},
+		{"Audited: chain, witnesses, every decision made again, every view rebuilt", []string{"audit", "verify"}, 0},
+		{"Audited again, by the documents alone", []string{"audit", "verify", "--oracle"}, 0},
+	} {
+		d.heading(part.heading)
+		if err := d.showExit(ctx, part.code, part.args...); err != nil {
+			return err
+		}
+	}
+	if err := d.finished(ctx); err != nil {
 		return err
 	}
 	d.heading("Where to look next")
@@ -244,6 +369,7 @@ func (d *demonstration) judge(ctx context.Context) error {
   export MAESTRO_HOME=%s
   maestro serve &
   maestro status --project %s
+  maestro since 1h                     # what happened, what needs you first
   maestro audit replay --task TASK     # everything that was said and decided about one task
   maestro audit export log.ndjson && maestro audit verify log.ndjson
 
@@ -251,15 +377,43 @@ func (d *demonstration) judge(ctx context.Context) error {
 	return nil
 }
 
+// finished fails if the queue is not what was promised: everything done but what failed and what waits for it, and what the
+// killed worker held done by another.
+func (d *demonstration) finished(ctx context.Context) error {
+	var items []struct {
+		item
+		SessionID string `json:"sessionId"`
+	}
+	if err := d.user.ask(ctx, &items, "queue", "list", "--queue", queueName); err != nil {
+		return err
+	}
+	count := map[string]int{}
+	for _, i := range items {
+		count[i.Status]++
+		if i.TaskID == d.hung.TaskID && (i.Status != "completed" || i.SessionID == d.hung.Session) {
+			return fmt.Errorf("what the killed worker held is %s by %s", i.Status, i.SessionID)
+		}
+	}
+	if len(items) != 12 || count["completed"] != 9 || count["failed"] != 1 || count["queued"] != 2 {
+		return fmt.Errorf("the queue is not done: %v", count)
+	}
+	return nil
+}
+
 // show runs a read and prints what a person would see.
 func (d *demonstration) show(ctx context.Context, args ...string) error {
+	return d.showExit(ctx, 0, args...)
+}
+
+// showExit is show for a command that is to end with a certain exit code.
+func (d *demonstration) showExit(ctx context.Context, code int, args ...string) error {
 	done, err := d.user.repeat(ctx, args)
 	if err != nil {
 		return err
 	}
 	d.out.printf("$ maestro %s\n%s", quoted(args), done.stdout)
-	if done.code != 0 {
-		return fmt.Errorf("maestro %s: exit %d: %s", strings.Join(args, " "), done.code, done.stderr)
+	if done.code != code {
+		return fmt.Errorf("maestro %s: exit %d, expected %d: %s", strings.Join(args, " "), done.code, code, done.stderr)
 	}
 	return nil
 }
