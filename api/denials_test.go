@@ -1,0 +1,279 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/api"
+	"maestro/commands"
+)
+
+// denied gives the recorded refusals that a query finds.
+func (w *world) denied(query string) []commands.Denial {
+	w.Helper()
+	var list []commands.Denial
+	if err := json.Unmarshal(w.send(http.MethodGet, "/api/audit/denials"+query, adminToken, "").is(200).body, &list); err != nil {
+		w.Fatal(err)
+	}
+	return list
+}
+
+func TestRefusalsAreRecorded(t *testing.T) {
+	w := open(t, nil)
+	project, other := w.project(), w.project()
+	task, foreign := w.task(project), w.task(other)
+	id, token := w.session(adminToken, project, task, ``)
+	auditor := w.token("eye", "auditor")
+	source := "/projects/" + project + "/sessions/" + id
+	head := w.log.head()
+
+	// A command, twice the same; a read; a read of another project; a body that speaks for another.
+	for range 2 {
+		w.do(token, "task:complete", `{"taskId":"`+task+`"}`).refused(403, "NOT_ALLOWED", "")
+	}
+	w.send(http.MethodGet, "/api/sessions", token, "").refused(403, "NOT_ALLOWED", "")
+	w.send(http.MethodGet, "/api/tasks/"+foreign, token, "").refused(403, "NOT_ALLOWED", "")
+	w.send(http.MethodGet, "/api/audit/export", token, "").refused(403, "NOT_ALLOWED", "")
+	w.send(http.MethodPatch, "/api/tasks/"+task, token, `{"status":"completed","updateSource":"user"}`).refused(403, "NOT_ALLOWED", "")
+	w.do(auditor, "task:complete", `{"taskId":"`+task+`"}`).refused(403, "NOT_ALLOWED", "")
+	want := []struct {
+		actor, command, rule, target string
+		count                        int
+	}{
+		{source, "task:complete", "task:complete", `{"taskId":"` + task + `"}`, 2},
+		{source, "session:list", "session:list", "", 1},
+		{source, "task:get", "task:get", "", 1},
+		{source, "audit:export", "audit:export", "", 1},
+		{source, "PATCH /api/tasks/" + task, "", "", 1},
+		{"/users/eye", "task:complete", "task:complete", `{"taskId":"` + task + `"}`, 1},
+	}
+	list := w.denied("")
+	if len(list) != len(want) {
+		t.Fatalf("%d refusals are recorded, of %d: %+v", len(list), len(want), list)
+	}
+	for i, d := range list {
+		if d.Actor != want[i].actor || d.Command != want[i].command || d.Rule != want[i].rule || d.Count != want[i].count || string(d.Target) != want[i].target {
+			t.Errorf("record %d is %+v, expected %+v", i, d, want[i])
+		}
+		if d.Sequence != head || d.Code != "NOT_ALLOWED" || d.Message == "" || d.Why == "" || d.Rules != commands.RulesVersion || d.First == 0 || d.Last < d.First || d.Authn != "token" {
+			t.Errorf("record %d is %+v, decided at %d", i, d, head)
+		}
+		if strings.HasPrefix(d.Actor, "/projects") && d.Project != project {
+			t.Errorf("record %d is of project %q", i, d.Project)
+		}
+	}
+	if w.log.head() != head {
+		t.Error("a refusal left an event")
+	}
+	for query, n := range map[string]int{
+		"?actor=" + id: 5, "?actor=" + source: 5, "?actor=eye": 1, "?actor=none": 0, "?command=task:complete": 2, "?project=" + project: 5,
+		"?project=" + other: 0, "?limit=2": 2, "?limit=0": 6, "?actor=" + id + "&command=task:get": 1,
+	} {
+		if got := w.denied(query); len(got) != n {
+			t.Errorf("%s finds %d refusals, not %d", query, len(got), n)
+		}
+	}
+	if got := w.denied("?limit=1"); got[0].Actor != "/users/eye" {
+		t.Errorf("the newest is %+v", got[0])
+	}
+	// Auditors read them, sessions do not, and that is recorded too.
+	w.send(http.MethodGet, "/api/audit/denials", auditor, "").is(200)
+	w.send(http.MethodGet, "/api/audit/denials", token, "").refused(403, "NOT_ALLOWED", "audit:denials")
+	if got := w.denied("?command=audit:denials"); len(got) != 1 || got[0].Rule != "audit:denials" {
+		t.Errorf("%+v", got)
+	}
+	// What is no question of permission, and no command, is not.
+	before := len(w.denied(""))
+	w.send(http.MethodGet, "/api/tasks/none", token, "").refused(404, "NOT_FOUND", "")
+	w.send(http.MethodGet, "/api/whoami", "garbage", "").refused(401, "UNAUTHENTICATED", "")
+	w.send(http.MethodGet, "/api/since?from=x", adminToken, "").refused(400, "VALIDATION_ERROR", "")
+	if got := len(w.denied("")); got != before {
+		t.Errorf("%d records more", got-before)
+	}
+	// A command that is invalid is a refusal as well: the log of refusals says so.
+	w.do(token, "task:create", `{"title":" "}`).refused(400, "VALIDATION_ERROR", "")
+	if got := w.denied("?command=task:create"); len(got) != 1 || got[0].Code != "VALIDATION_ERROR" {
+		t.Errorf("an invalid command: %+v", got)
+	}
+}
+
+// failingDenials is a store that fails when it is told to.
+type failingDenials struct {
+	memoryDenials
+	broken atomic.Bool
+}
+
+func (f *failingDenials) StoreDenials(ctx context.Context, records []commands.StoredDenial) error {
+	if f.broken.Load() {
+		return errors.New("the disk is full")
+	}
+	return f.memoryDenials.StoreDenials(ctx, records)
+}
+
+// TestARefusalThatCannotBeRecorded is no answer: whoever is refused could try as often as it likes.
+func TestARefusalThatCannotBeRecorded(t *testing.T) {
+	store := &failingDenials{}
+	denials, err := commands.OpenDenials(t.Context(), store, time.Now, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(denials.Close)
+	w := open(t, func(c *api.Config) { c.Denials = denials })
+	project := w.project()
+	_, token := w.session(adminToken, project, w.task(project), ``)
+	store.broken.Store(true)
+	for _, path := range []string{"/api/sessions", "/api/audit/export", "/api/sessions/x/queue"} {
+		w.send(http.MethodGet, path, token, "").refused(503, "UNAVAILABLE", "")
+	}
+	store.broken.Store(false)
+	w.send(http.MethodGet, "/api/sessions", token, "").refused(403, "NOT_ALLOWED", "")
+}
+
+// TestARefusedKeptCommandIsFound: whoever got exit 0 finds what became of its words.
+func TestARefusedKeptCommandIsFound(t *testing.T) {
+	w := open(t, nil)
+	project, other := w.project(), w.project()
+	task, foreign := w.task(project), w.task(other)
+	_, orchestrator := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+	_, stranger := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+	id, token := w.session(orchestrator, project, task, ``)
+	refused := func(token string) []any {
+		t.Helper()
+		return w.send(http.MethodGet, "/api/inbox?kind=refused", token, "").is(200).array()
+	}
+	const said = "2026-02-03T04:05:06.789Z"
+	// Not kept, not in the inbox.
+	w.do(token, "report:progress", `{"message":"not kept","taskIds":["`+foreign+`"]}`).refused(403, "NOT_ALLOWED", "")
+	if got := refused(adminToken); len(got) != 0 {
+		t.Errorf("what was not kept is in the inbox: %v", got)
+	}
+	for range 2 { // a kept one is a record of its own each time
+		w.do(token, "report:progress", `{"message":"half of it is done","taskIds":["`+foreign+`"]}`, "Maestro-Occurred-At", said, "Idempotency-Key", "kept-1").refused(403, "NOT_ALLOWED", "")
+	}
+	w.do(token, "track-file", `{"file":""}`, "Maestro-Occurred-At", said).refused(400, "VALIDATION_ERROR", "")
+	got := refused(adminToken)
+	if len(got) != 3 {
+		t.Fatalf("%d kept commands are in the inbox: %v", len(got), got)
+	}
+	item := got[0].(map[string]any)
+	if item["kind"] != "refused" || item["sessionId"] != id || item["projectId"] != project || item["next"] != "maestro audit denials --actor "+id ||
+		!strings.Contains(item["message"].(string), "report:progress “half of it is done” was kept and then refused: Session '"+id+"' may not report on task") {
+		t.Errorf("the item: %v", item)
+	}
+	for _, d := range w.denied("?actor=" + id)[1:] {
+		if !d.Kept || d.OccurredAt != 1770091506789 || d.Key == "" || d.Count != 1 || d.Command == "report:progress" && d.Text != "half of it is done" {
+			t.Errorf("the record: %+v", d)
+		}
+	}
+	if len(refused(orchestrator)) != 3 || len(refused(stranger)) != 0 {
+		t.Errorf("who spawned it finds %d, another %d", len(refused(orchestrator)), len(refused(stranger)))
+	}
+	if got := w.send(http.MethodGet, "/api/inbox?kind=refused&projectId="+other, adminToken, "").is(200).array(); len(got) != 0 {
+		t.Errorf("it is in another project's inbox: %v", got)
+	}
+	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
+	if len(refused(adminToken)) != 3 {
+		t.Error("with its session's end it is out of the inbox")
+	}
+	w.do(adminToken, "session:delete", `{"sessionId":"`+id+`"}`).is(200)
+	if got := refused(adminToken); len(got) != 0 {
+		t.Errorf("its session is deleted, and it is in the inbox: %v", got)
+	}
+}
+
+func TestWhoMayWhat(t *testing.T) {
+	w := open(t, nil)
+	project, other := w.project(), w.project()
+	task, foreign := w.task(project), w.task(other)
+	worker, _ := w.session(adminToken, project, task, ``)
+	orchestrator, boss := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+	queue, _ := w.session(adminToken, project, task, `,"strategy":"queue"`)
+	child, asker := w.session(boss, project, task, ``)
+	question := w.ask(asker, "Which?", ``)
+	w.token("eye", "auditor")
+	w.token("reader", "read-only", project)
+	w.token("system", "auditor")
+	before := w.log.head()
+	for _, c := range []struct {
+		actor, command, target string
+		allowed                bool
+		why                    string
+	}{
+		{"admin", "task:delete", task, true, "the row names user"},
+		{"admin", "report:progress", task, false, "it is for"},
+		{worker, "task:complete", task, false, "it is for: orchestrator, user"},
+		{worker, "report:progress", task, true, ""},
+		{worker, "report:progress", foreign, false, "may not touch project"},
+		{"/projects/" + project + "/sessions/" + worker, "task:get", task, true, ""},
+		{worker, "task:get", foreign, false, "own project"},
+		{worker, "queue:start", "", false, "it is for: queue worker, user"},
+		{queue, "queue:start", "", true, ""},
+		{orchestrator, "task:complete", task, true, ""},
+		{orchestrator, "session:kill", child, true, ""},
+		{orchestrator, "session:kill", worker, false, "did not spawn"},
+		{orchestrator, "input:answer", question, true, ""},
+		{worker, "input:received", question, false, "own questions"},
+		{"eye", "audit:export", "", true, ""},
+		{"eye", "task:complete", task, false, "writes nothing"},
+		{"reader", "task:get", task, true, ""},
+		{"reader", "task:get", foreign, false, "reads its own projects"},
+		{"reader", "token:list", "", false, "reads its own projects"},
+		{"/users/reader", "inbox", project, true, ""},
+		{"/users/admin", "task:delete", task, true, ""},
+		{"system", "session:lost", child, true, ""},
+		{"system", "task:complete", task, false, "it is for"},
+		{"/users/system", "audit:export", "", true, ""}, // a token that has the name
+		{"runner", "session:claim", child, true, ""},
+		{"admin", "session:lost", child, false, "it is for: system"},
+	} {
+		r := w.send(http.MethodGet, "/api/audit/can?actor="+c.actor+"&command="+c.command+"&target="+c.target, adminToken, "").is(200)
+		if r.at("allowed") != c.allowed || !strings.Contains(r.text("why"), c.why) || r.text("row", "id") != c.command || r.text("row", "rules") == "" || r.text("row", "who") == "" {
+			t.Errorf("%s %s %s: %s", c.actor, c.command, c.target, r.body)
+		}
+	}
+	for query, status := range map[string]int{
+		"": 404, "?actor=admin": 404, "?actor=admin&command=task:explode": 404, "?command=whoami": 400, "?actor=nobody&command=whoami": 404, "?actor=/users/nobody&command=whoami": 404,
+	} {
+		w.send(http.MethodGet, "/api/audit/can"+query, adminToken, "").is(status)
+	}
+	if w.log.head() != before || len(w.denied("")) != 0 {
+		t.Error("a question left something behind")
+	}
+}
+
+// TestEqualRefusalsAreOneRecord for a minute, and one actor's do not push out another's.
+func TestEqualRefusalsAreOneRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		project := w.project()
+		task := w.task(project)
+		_, token := w.session(adminToken, project, task, ``)
+		_, loud := w.session(adminToken, project, task, ``)
+		refuse := func() { w.send(http.MethodGet, "/api/sessions", token, "").is(403) }
+		refuse()
+		time.Sleep(59 * time.Second)
+		refuse()
+		if got := w.denied(""); len(got) != 1 || got[0].Count != 2 || got[0].Last-got[0].First != 59_000 {
+			t.Errorf("%+v", got)
+		}
+		time.Sleep(time.Second)
+		refuse()
+		if got := w.denied(""); len(got) != 2 || got[1].Count != 1 {
+			t.Errorf("%+v", got)
+		}
+		for i := range 100 {
+			w.send(http.MethodGet, "/api/tasks/"+task+"/tree?n="+string(rune('a'+i%26)), loud, "").is(403)
+			w.do(loud, "task:complete", `{"taskId":"task_`+strings.Repeat("x", i)+`"}`).is(403)
+		}
+		if got := w.denied("?command=session:list"); len(got) != 2 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
