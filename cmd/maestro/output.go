@@ -131,7 +131,7 @@ const (
 	// lineWidth is how wide a table may be: a terminal that nobody has widened, and some more.
 	lineWidth = 100
 	// lastAtLeast is what the last cell of a row gets of it, however wide the others are.
-	lastAtLeast = 30
+	lastAtLeast = 12
 )
 
 // fitted shortens the last cells of rows so that each row fits a line.

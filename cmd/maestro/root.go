@@ -164,6 +164,9 @@ func running(f func(ctx context.Context, args []string) error) func(*cobra.Comma
 	}
 }
 
+// naming are the arguments that name something, and are never empty: an unset variable is not a wish to leave them out.
+var naming = []string{"ID", "TASK", "SEQUENCE|TIME", "ACTOR", "COMMAND", "TARGET"}
+
 // takes names the arguments of a command; those in brackets may be left out.
 func takes(names ...string) cobra.PositionalArgs {
 	required := 0
@@ -180,6 +183,11 @@ func takes(names ...string) cobra.PositionalArgs {
 			return unknownVerb(cmd, args[0])
 		case len(args) > len(names):
 			return fmt.Errorf("unexpected argument %q: put quotes around a text with spaces; see `%s --help`", args[len(names)], cmd.CommandPath())
+		}
+		for i, arg := range args {
+			if name := strings.Trim(names[i], "[]"); arg == "" && slices.Contains(naming, name) {
+				return &ranError{usage("%s is empty", name).withNext("leave it out if it may be, or give it a value")}
+			}
 		}
 		return nil
 	}

@@ -128,7 +128,12 @@ func (a *app) rememberAsked(project string, sequence uint64) {
 
 // ofItself takes a thing's id out of words that stand behind it.
 func ofItself(words, id string) string {
-	return strings.NewReplacer(" task "+id, "", " session "+id, "", " on "+id, "", " "+id, " it").Replace(words)
+	before := []string{" task ", " session ", " on ", " in queue ", " to queue ", " queue "}
+	pairs := make([]string, 0, 2*len(before)+2)
+	for _, word := range before {
+		pairs = append(pairs, word+id, "")
+	}
+	return strings.NewReplacer(append(pairs, " "+id, " it")...).Replace(words)
 }
 
 func (a *app) showSince(since sinceAnswer) {
@@ -158,7 +163,7 @@ func (a *app) showSince(since sinceAnswer) {
 			if thing.Says != "" {
 				stands += ", says " + thing.Says
 			}
-			rows = append(rows, []string{" ", thing.ID, clip(thing.Name, 24), stands, fmt.Sprintf("×%d", thing.Events), ofItself(thing.Last, thing.ID)})
+			rows = append(rows, []string{" ", thing.ID, clip(thing.Name, 20), stands, fmt.Sprintf("×%d", thing.Events), ofItself(thing.Last, thing.ID)})
 		}
 		a.table(fitted(rows))
 	}

@@ -87,6 +87,9 @@ func (a *app) tokenRevoke() *cobra.Command {
 		Use: "revoke [NAME]", Short: "Make a named token, or a session's secret, good no longer; what it has open ends", Args: takes("[NAME]"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			body.Name = at(args, 0)
+			if (body.Name == "") == (body.SessionID == "") {
+				return usage("Which is meant, a token or a session?").withNext("name one of them: `maestro token revoke NAME`, or --session ID")
+			}
 			answer, err := a.send(ctx, "token:revoke", &body, key)
 			if err != nil {
 				return err
