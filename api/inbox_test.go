@@ -1,0 +1,153 @@
+package api_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/commands"
+)
+
+// troubled makes a project with something of each kind that needs a person, a minute apart, and gives it with the session that
+// spawned what went wrong.
+func (w *world) troubled() (project, orchestrator string) {
+	w.Helper()
+	project = w.project()
+	pass := func() { time.Sleep(time.Minute) }
+	task := func(title string) string {
+		return w.do(adminToken, "task:create", `{"project":"`+project+`","title":"`+title+`"}`).is(200).text("event", "data", "taskId")
+	}
+	_, orchestrator = w.session(adminToken, project, task("all"), `,"role":"orchestrator"`)
+	asked, blocked, failed, done := task("asked"), task("blocked"), task("failed"), task("done")
+	poison, missing, gone, left := task("poison"), task("missing"), task("gone"), task("left")
+	_, worker := w.session(orchestrator, project, asked, ``)
+	_, others := w.session(adminToken, project, blocked, ``)
+
+	pass()
+	w.ask(worker, "Which port?", `,"taskIds":["`+asked+`"],"options":["80","443"]`)
+	pass()
+	w.do(others, "report:blocked", `{"message":"no key","taskIds":["`+blocked+`"]}`).is(200)
+	pass()
+	_, breaker := w.session(orchestrator, project, failed, ``)
+	w.do(breaker, "report:error", `{"message":"it burns","taskIds":["`+failed+`"]}`).is(200)
+	pass()
+	_, finisher := w.session(orchestrator, project, done, ``)
+	w.do(finisher, "report:complete", `{"message":"all of it","taskIds":["`+done+`"]}`).is(200)
+	pass()
+	w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q","maxAttempts":1}`).is(200)
+	w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+poison+`"}`).is(200)
+	spawned := w.do(orchestrator, "session:spawn", `{"project":"`+project+`","strategy":"queue","queue":"q"}`).is(200)
+	w.do(spawned.text("token"), "queue:start", `{}`).is(200)
+	w.do(adminToken, "session:kill", `{"sessionId":"`+spawned.text("event", "data", "sessionId")+`"}`).is(200)
+	w.system(&commands.QuarantineItem{In: commands.In{Project: project}, Queue: "q", TaskID: poison})
+	pass()
+	waits := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"stuck","dependencies":["`+missing+`"]}`).is(200).text("event", "data", "taskId")
+	w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+waits+`"}`).is(200)
+	w.do(adminToken, "task:delete", `{"taskId":"`+missing+`"}`).is(200)
+	pass()
+	ended, _ := w.session(orchestrator, project, gone, `,"strategy":"queue"`)
+	w.do(adminToken, "session:kill", `{"sessionId":"`+ended+`"}`).is(200)
+	pass()
+	lost, silent := w.session(orchestrator, project, left, ``)
+	w.do(silent, "session:register", `{}`).is(200)
+	w.system(&commands.LoseSession{SessionID: lost, SilentFor: 60_000, Lease: 60_000})
+	pass()
+	over, late := w.session(orchestrator, project, left, ``)
+	w.do(adminToken, "session:kill", `{"sessionId":"`+over+`"}`).is(200)
+	w.do(late, "report:progress", `{"message":"I had more","taskIds":["`+left+`"]}`).is(200)
+	pass()
+	w.do(late, "session:note", `{"message":"kept"}`, "Maestro-Occurred-At", "2026-02-03T04:05:06Z").is(403)
+	return project, orchestrator
+}
+
+// system does what time brings about.
+func (w *world) system(command commands.Command) {
+	w.Helper()
+	if _, err := w.handler.Do(w.Context(), commands.Request{By: commands.System(), Command: command, Key: command.ID()}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func TestTheInbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		other := w.project()
+		project, orchestrator := w.troubled()
+		show := func(token, query string) (kinds []string, items []map[string]any) {
+			t.Helper()
+			for _, item := range w.send(http.MethodGet, "/api/inbox"+query, token, "").is(200).array() {
+				object := item.(map[string]any)
+				kinds, items = append(kinds, object["kind"].(string)), append(items, object)
+			}
+			return kinds, items
+		}
+		all := []string{"question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost", "late", "refused"}
+		kinds, items := show(adminToken, "")
+		if !slices.Equal(kinds, all) {
+			t.Fatalf("the inbox, longest wait first, is %v", kinds)
+		}
+		for i, item := range items {
+			for _, key := range []string{"what", "message", "next"} {
+				if text, _ := item[key].(string); text == "" {
+					t.Errorf("%s says no %s: %v", kinds[i], key, item)
+				}
+			}
+			if item["projectId"] != project || item["waited"] != float64(time.Now().UnixMilli())-item["since"].(float64) {
+				t.Errorf("%s: %v", kinds[i], item)
+			}
+			if i > 0 && item["since"].(float64)-items[i-1]["since"].(float64) < 0 {
+				t.Errorf("%s waits longer than %s", kinds[i], kinds[i-1])
+			}
+		}
+		like(t, "a question", `{"kind":"question","message":"Which port?","options":["80","443"],"inputId":"ID","taskId":"ID","sessionId":"ID","waited":540000}`, any(items[0]))
+		like(t, "blocked", `{"kind":"blocked","message":"no key","what":"blocked","waited":480000}`, any(items[1]))
+		like(t, "quarantined", `{"kind":"quarantined","what":"poison","queue":"q"}`, any(items[4]))
+		if !strings.Contains(items[9]["message"].(string), "session:note “kept” was kept and then refused") {
+			t.Errorf("refused: %v", items[9])
+		}
+		time.Sleep(time.Hour)
+		_, later := show(adminToken, "")
+		for i, item := range later {
+			if item["waited"].(float64)-items[i]["waited"].(float64) != 3_600_000 {
+				t.Errorf("%s waited %v, and an hour later %v", kinds[i], items[i]["waited"], item["waited"])
+			}
+		}
+		for _, kind := range all {
+			if got, _ := show(adminToken, "?kind="+kind); !slices.Equal(got, []string{kind}) {
+				t.Errorf("of kind %s are %v", kind, got)
+			}
+		}
+		if got, _ := show(adminToken, "?projectId="+project); len(got) != len(all) {
+			t.Errorf("the project's are %v", got)
+		}
+		for _, query := range []string{"?projectId=" + other, "?kind=none", "?projectId=none"} {
+			if got, _ := show(adminToken, query); len(got) != 0 {
+				t.Errorf("%s finds %v", query, got)
+			}
+		}
+		// An orchestrator sees what concerns the sessions that it spawned: another's is blocked, and a named queue is nobody's.
+		if got, _ := show(orchestrator, ""); !slices.Equal(got, slices.DeleteFunc(slices.Clone(all), func(kind string) bool { return kind == "blocked" || kind == "stuck" })) {
+			t.Errorf("an orchestrator's inbox is %v", got)
+		}
+		_, second := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
+		if got, _ := show(second, ""); len(got) != 0 {
+			t.Errorf("another orchestrator's inbox is %v", got)
+		}
+		if got, _ := show(w.token("reader", "read-only", project), ""); len(got) != len(all) {
+			t.Errorf("a reader's inbox is %v", got)
+		}
+		if got, _ := show(w.token("stranger", "read-only", other), ""); len(got) != 0 {
+			t.Errorf("another project's reader's inbox is %v", got)
+		}
+		// What is done is out of it.
+		w.do(adminToken, "input:answer", `{"inputId":"`+items[0]["inputId"].(string)+`","answer":"80"}`).is(200)
+		w.do(adminToken, "task:complete", `{"taskId":"`+items[3]["taskId"].(string)+`"}`).is(200)
+		w.do(adminToken, "queue:requeue", `{"taskId":"`+items[4]["taskId"].(string)+`"}`).is(200)
+		if got, _ := show(adminToken, ""); slices.Contains(got, "question") || slices.Contains(got, "unconfirmed") || slices.Contains(got, "quarantined") {
+			t.Errorf("what is done is still there: %v", got)
+		}
+	})
+}
