@@ -24,6 +24,7 @@ var readmeVaries = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "4c1f…e07b"},
 	{regexp.MustCompile(`(mss_sess_\w+\.1\.)\S+`), "${1}uJQuPMZygAAWLdg9l"},
 	{regexp.MustCompile(`maestro v\S+ listening`), "maestro devel listening"},
+	{regexp.MustCompile(`\(waits \d+s\)`), "(waits 0s)"},
 }
 
 // TestReadme runs the commands of the README's tour, in one shell, and compares what they print.

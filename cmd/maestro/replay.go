@@ -73,6 +73,8 @@ type told struct {
 	Type     string `json:"type"`
 	Project  string `json:"project,omitempty"`
 	What     string `json:"what"`
+	// SaidAt is when it was said, if it waited in an outbox.
+	SaidAt string `json:"saidAt,omitempty"`
 }
 
 // replayed is a log on its way through the fold.
@@ -172,6 +174,10 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 	t := told{
 		Sequence: sequence, Time: instant(e.Time.UnixMilli()), Who: who(e.Source), Source: e.Source, Type: e.Data.EventType(),
 		Project: e.Project, What: events.Describe(e.Data),
+	}
+	if !e.OccurredAt.IsZero() {
+		t.SaidAt = instant(e.OccurredAt.UnixMilli())
+		t.What += " (said at " + t.SaidAt + ")"
 	}
 	about := r.options.session == "" && r.options.task == "" && (r.options.project == "" || r.options.project == e.Project)
 	for _, change := range changes {

@@ -52,6 +52,13 @@ func (a *app) showStatus(s projections.ProjectStatus, tasks []projections.TaskVi
 	a.field("Said", counts(s.Says, events.SaysWorking, events.SaysNeedsInput, events.SaysBlocked, events.SaysFailed, events.SaysCompleted))
 	a.field("Sessions", counts(s.Sessions, events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking,
 		events.SessionSaidDone, events.SessionStopped, events.SessionEndFailed))
+	a.field("Lost", strings.Join(s.Lost, ", "))
+	for _, q := range s.Queues {
+		a.field("Queue", q.Name+" "+statsWords(q.Stats, q.Waiting))
+	}
+	if s.Inbox > 0 {
+		a.field("Needs you", many(s.Inbox, "thing")+": see `maestro inbox`")
+	}
 	var said, unconfirmed [][]string
 	for _, t := range tasks {
 		if t.SessionStatus == "" {
