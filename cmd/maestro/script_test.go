@@ -25,6 +25,7 @@ import (
 //	grab NAME REGEXP           sets a variable to what the group of REGEXP matches in the last output
 //	become [SESSION]           takes over the environment that the last output exports, or that of a session that was become before
 //	user                       takes that back
+//	until REGEXP PROGRAM [ARGS] runs a program again and again until its output has REGEXP
 //	heartbeat                  sends one, as the supervisor of the session that this has become
 //	json PATH [VALUE]          expects a value in the last output, which is JSON: data.0.id; without VALUE only that it is there
 func TestScripts(t *testing.T) {
@@ -41,7 +42,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": serverCmd, "exits": exitsCmd, "grab": grabCmd, "become": becomeCmd, "user": userCmd, "json": jsonCmd,
-			"heartbeat": heartbeatCmd,
+			"heartbeat": heartbeatCmd, "until": untilCmd,
 		},
 	})
 }
@@ -170,6 +171,21 @@ func becomeCmd(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv(variable[1], variable[2])
 	}
 	sessions[ts.Getenv("MAESTRO_SESSION_ID")] = found
+}
+
+// untilCmd is for what a server does by itself, of which nothing tells; the test's own end is its limit.
+func untilCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEXP PROGRAM [ARGS]")
+	}
+	re, err := regexp.Compile(args[0])
+	ts.Check(err)
+	for {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		if re.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
 }
 
 func heartbeatCmd(ts *testscript.TestScript, _ bool, _ []string) {
