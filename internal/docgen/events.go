@@ -27,7 +27,7 @@ var attributes = []attribute{
 	{"datacontenttype", "`application/json`", always},
 	{"dataschema", "`urn:maestro:schema:<type>`", always},
 	{"partitionkey", "the project", ifAny},
-	{"causationid", "the event that led to this one: the one that made the session which acts", ifAny},
+	{"causationid", "the event that led to this one: what put a queue's item there, the question of an answer, the end that gave an item back; else the one that made the session which acts", ifAny},
 	{"correlationid", "the first of that chain of causes", ifAny},
 	{"traceparent", "the caller's W3C trace context", ifAny},
 	{"prevhash", "SHA-256(previous event's prevhash ‖ SHA-256(previous body)), 64 hexadecimal digits; zeros at the beginning", always},
