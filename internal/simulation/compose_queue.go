@@ -73,6 +73,11 @@ func (c composer) next() (wish, bool) {
 	}
 	for _, key := range c.m.queueIDs {
 		for _, i := range c.m.queues[key].items {
+			if q := c.m.queues[key]; q.trusts && i.status == "queued" {
+				for _, dependency := range c.m.tasks[i.task].dependencies {
+					wishes = append(wishes, c.words(q.project, dependency)...)
+				}
+			}
 			if (i.status == "quarantined" || i.status == "failed") && c.chance(30) {
 				add(admin, "queue:requeue", fields{TaskID: i.task, Queue: c.m.queues[key].name})
 			}
@@ -89,6 +94,23 @@ func (c composer) next() (wish, bool) {
 		return wish{}, false
 	}
 	return pick(c, wishes), true
+}
+
+// words are what sessions would say of a task that others wait for, where their word is trusted; and the end of the last one that
+// spoke, whose word then counts less than that of another.
+func (c composer) words(project, task string) []wish {
+	var wishes []wish
+	for _, id := range c.m.sessionIDs {
+		x := c.m.sessions[id]
+		if x.project == project && !x.ended && (x.role == "orchestrator" || contains(x.tasks, task)) && c.chance(30) {
+			by := caller{kind: "session", name: id, project: project}
+			wishes = append(wishes, wish{by: by, id: pick(c, []string{"report:complete", "report:progress"}), fields: fields{TaskIDs: &[]string{task}}})
+		}
+	}
+	if says := c.m.tasks[task].says; len(says) > 1 {
+		wishes = append(wishes, wish{by: admin, id: "session:kill", fields: fields{SessionID: says[len(says)-1].session}})
+	}
+	return wishes
 }
 
 func (c composer) queueName() string {

@@ -90,6 +90,10 @@ var plants = []plant{
 	{"who waits for a sequence is not woken by a commit", []edit{{writer, "		h.overlay.Commit()\n		h.wakeWaiting()\n", "		h.overlay.Commit()\n"}}},
 	{"who waits for a sequence is not woken by catching up", []edit{{writer, "	h.wakeWaiting()\n	h.mu.Unlock()\n	if len(read)", "	h.mu.Unlock()\n	if len(read)"}}},
 
+	{"who waits for a queue is not woken when its item's dependency is completed", []edit{{"commands/await.go", "			h.wakeReady(key.ID)\n", ""}}},
+	{"who waits for something is not woken by what another server wrote", []edit{{writer, "		h.touch(event.Data, changes)\n", "		_ = changes\n"}}},
+	{"who waits for an answer is not woken when its session ends", []edit{{"commands/await.go", "	case *events.SessionKilled:\n		h.touchSession(d.SessionID)\n", ""}}},
+
 	// Retries.
 	{"a retry is not recognised", []edit{{writer, "if sequence, ok := h.overlay.Accepted(id); ok {", "if sequence, ok := h.overlay.Accepted(id); ok && false {"}}},
 	{"a retry in the same batch is not recognised", []edit{{writer, "if sequence, ok := h.overlay.Accepted(id); ok {", "if sequence, ok := h.committed.Accepted(id); ok {"}}},
@@ -197,13 +201,13 @@ var plants = []plant{
 	{"sleep counts as silence", []edit{
 		{leases, "h.at, h.beats = l.config.Elapsed(), h.beats || beat", "h.at, h.beats = time.Duration(l.config.Handler.config.Now().UnixNano()), h.beats || beat"},
 		{leases, "return l.looked - max(h.at, l.since), lease", "return time.Duration(l.config.Handler.config.Now().UnixNano()) - max(h.at, l.since), lease"},
-		{leases, "l.heard[x.ID] = hearing{at: now}", "l.heard[x.ID] = hearing{at: time.Duration(l.config.Handler.config.Now().UnixNano())}"},
+		{leases, "	now := l.config.Elapsed()\n	for p := range", "	now := time.Duration(l.config.Handler.config.Now().UnixNano())\n	for p := range"},
 	}},
 	{"who never sent a heartbeat has the short lease", []edit{{leases, "	if h.beats {\n", "	if true {\n"}}},
 	{"a process forgets who sent heartbeats before it", []edit{{leases, "l.heard[id] = hearing{at: l.since, beats: true}", "l.heard[id] = hearing{at: l.since}"}}},
 	{"a short silence is taken for a long one", []edit{{deadlines, "x.Lease <= 0 || x.SilentFor < x.Lease:", "x.Lease <= 0:"}}},
 	{"a lost session that calls stays lost", []edit{{leases, "	if lost == nil {\n", "	if lost == nil || true {\n"}}},
-	{"that a deleted session calls is an error", []edit{{leases, "	if errors.As(err, &refusal) { // it was deleted meanwhile\n", "	if false {\n"}}},
+	{"that a deleted session calls is an error", []edit{{leases, "	if errors.As(err, &refusal) { // it was deleted meanwhile\n", "	if errors.As(err, &refusal) && false {\n"}}},
 	{"who is silent is never lost", []edit{{leases, "if silent, lease := l.silence(x.ID); silent >= lease {", "if silent, lease := l.silence(x.ID); silent >= 1000*lease {"}}},
 	{"who is done and holds an item is let go", []edit{{deadlines, "(x.Status != events.SessionSaidDone || s.Holds(x) != nil)", "x.Status != events.SessionSaidDone"}}},
 	{"who keeps the leases reads nothing that others wrote", []edit{{handler, "	if !h.config.Shared {\n		return nil\n	}\n	p := &pending", "	if true {\n		return nil\n	}\n	p := &pending"}}},

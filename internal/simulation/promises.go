@@ -70,8 +70,10 @@ func (w *world) judgeView(s *server) *Failure {
 		return failure("5 damage is shown, and nothing else", "%s says of a healthy log: %v", s.name, err)
 	}
 	var f *Failure
+	moved := !s.seen
 	s.handler.View(func(state *projections.State) {
 		head := state.Head()
+		moved = moved || head.Sequence != s.head
 		switch {
 		case head.Sequence > w.oracle.head():
 			f = failure("nobody sees what is not firm", "%s shows %d, and only %d are on disk", s.name, head.Sequence, w.oracle.head())
@@ -86,6 +88,9 @@ func (w *world) judgeView(s *server) *Failure {
 	})
 	if f == nil && s.followed.Load() != s.head {
 		f = failure("who waits for a sequence is woken", "%s shows %d, and who waits for it was woken at %d", s.name, s.head, s.followed.Load())
+	}
+	if f == nil && moved && s.closing == nil {
+		f = s.judgeWaiters()
 	}
 	return f
 }

@@ -43,7 +43,9 @@ type server struct {
 	head                uint64 // of the view, when it was last looked at
 	seen                bool   // the view was looked at
 	followed            atomic.Uint64
+	following           context.Context
 	unfollow            context.CancelFunc
+	waiters             map[string]chan struct{} // by what they wait for
 }
 
 type opened struct {
@@ -179,7 +181,7 @@ func (s *server) settle() *Failure {
 // follow waits for each sequence, as a reader that has just written does.
 func (s *server) follow() {
 	ctx, unfollow := context.WithCancel(context.Background())
-	s.unfollow = unfollow
+	s.following, s.unfollow, s.waiters = ctx, unfollow, map[string]chan struct{}{}
 	s.followed.Store(0)
 	handler := s.handler
 	go func() {

@@ -1,0 +1,88 @@
+package simulation
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing/synctest"
+
+	"maestro/commands"
+	"maestro/projections"
+)
+
+// awaited is something that callers of a server may wait for.
+type awaited struct {
+	holds func(*projections.State) bool
+	keys  []commands.Key
+}
+
+// awaitable gives all that the state lets callers wait for: an item that may be started, an answer, the end of a session.
+func awaitable(s *projections.State) map[string]awaited {
+	all := map[string]awaited{}
+	for p := range s.Projects() {
+		for q := range s.Queues(p.ID) {
+			key := commands.Key{Kind: projections.KindQueue, ID: queueID(q.ProjectID, q.Name)}
+			all["an item of queue "+key.ID] = awaited{func(s *projections.State) bool {
+				top, _ := s.Top(s.Queue(q.ProjectID, q.Name))
+				return top != nil
+			}, []commands.Key{key}}
+		}
+		for x := range s.Inputs(p.ID) {
+			keys := []commands.Key{{Kind: projections.KindInput, ID: x.ID}, {Kind: projections.KindSession, ID: x.SessionID}}
+			all["an answer to "+x.ID] = awaited{func(s *projections.State) bool {
+				return s.InputStatus(s.Input(x.ID)) != projections.InputOpen
+			}, keys}
+		}
+		for x := range s.Sessions(p.ID) {
+			key := commands.Key{Kind: projections.KindSession, ID: x.ID}
+			all["what becomes of session "+x.ID] = awaited{func(s *projections.State) bool { return s.Gone(x.ID) != "" }, []commands.Key{key}}
+		}
+	}
+	return all
+}
+
+// judgeWaiters expects who waits for something on a server to be woken when it has come, and lets somebody wait for all that has not.
+func (s *server) judgeWaiters() *Failure {
+	var came, comes map[string]awaited
+	s.handler.View(func(state *projections.State) {
+		came, comes = map[string]awaited{}, awaitable(state)
+		for what, a := range comes {
+			if a.holds(state) {
+				came[what] = a
+			}
+		}
+	})
+	began := false
+	for _, what := range slices.Sorted(maps.Keys(comes)) {
+		_, is := came[what]
+		waits := s.waiters[what]
+		if waits != nil && is {
+			select {
+			case <-waits:
+			default:
+				return failure("who waits for something is woken", "on %s, %s has come, and who waits for it was not woken", s.name, what)
+			}
+		}
+		if is {
+			delete(s.waiters, what)
+			continue
+		}
+		if waits != nil {
+			select {
+			case <-waits: // it came and went
+			default:
+				continue
+			}
+		}
+		woken := make(chan struct{})
+		s.waiters[what], began = woken, true
+		go func(ctx context.Context, h *commands.Handler) {
+			defer close(woken)
+			_ = h.Await(ctx, comes[what].holds, comes[what].keys...)
+		}(s.following, s.handler)
+	}
+	if began {
+		synctest.Wait()
+	}
+	return nil
+}
