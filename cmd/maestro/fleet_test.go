@@ -115,9 +115,14 @@ func (f *fleet) live(ctx context.Context, name string, random *rand.Rand) error 
 	id := f.data(spawned)["sessionId"].(string)
 	alive, die := context.WithCancel(ctx)
 	var beating sync.WaitGroup
-	beating.Go(func() { f.beat(alive, id, spawned.Token) })
+	heard := make(chan struct{})
+	beating.Go(func() { f.beat(alive, id, spawned.Token, heard) })
 	defer beating.Wait()
 	defer die()
+	select { // one that dies before its first heartbeat arrives may be silent for a quarter of an hour
+	case <-heard:
+	case <-ctx.Done():
+	}
 	c := client.New(f.address, spawned.Token)
 	defer c.Close()
 	for n := 0; ctx.Err() == nil; n++ {
@@ -151,8 +156,9 @@ func (f *fleet) live(ctx context.Context, name string, random *rand.Rand) error 
 	return nil
 }
 
-// beat is the session's supervisor: it says that the session is there.
-func (f *fleet) beat(ctx context.Context, session, token string) {
+// beat is the session's supervisor: it says that the session is there, and closes heard when the server knows.
+func (f *fleet) beat(ctx context.Context, session, token string, heard chan struct{}) {
+	tell := sync.OnceFunc(func() { close(heard) })
 	tick := time.NewTicker(300 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -164,6 +170,9 @@ func (f *fleet) beat(ctx context.Context, session, token string) {
 		req.Header.Set("Authorization", "Bearer "+token)
 		if resp, err := http.DefaultClient.Do(req); err == nil { // a server that is away is beaten for again
 			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusNoContent {
+				tell()
+			}
 		}
 		select {
 		case <-tick.C:
