@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -60,6 +61,8 @@ type server struct {
 	mux     *http.ServeMux
 	huma    huma.API
 	started time.Time
+	// unauthenticated counts the calls of nobody; they are counted, not recorded.
+	unauthenticated atomic.Uint64
 	buffers bufferPool
 	// Values of headers that stand on every answer, so that they need not be made for each.
 	noStore, noSniff, jsonType []string
@@ -149,6 +152,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c, err := s.identify(r)
 	if err != nil {
+		s.unauthenticated.Add(1)
 		s.refuse(w, r, err)
 		return
 	}

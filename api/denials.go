@@ -53,6 +53,7 @@ type canRow struct {
 
 func (s *server) denialRoutes() {
 	read(s, op{path: "/api/audit/denials", name: "audit-denials", summary: "The recorded refusals, newest last"}, listDenials)
+	read(s, op{path: "/api/audit/unauthenticated", name: "audit-unauthenticated", summary: "How many calls came without a good credential"}, unauthenticatedCalls)
 	read(s, op{path: "/api/audit/can", name: "audit-can", summary: "Whether an actor may use a command, and why"}, can)
 }
 
@@ -71,6 +72,16 @@ func listDenials(v view, in *denialFilter) ([]commands.Denial, error) {
 		list = list[len(list)-in.Limit:]
 	}
 	return list, nil
+}
+
+// unauthenticatedBody counts the calls of nobody since the server started.
+type unauthenticatedBody struct {
+	Count uint64 `json:"count"`
+	Since int64  `json:"since"`
+}
+
+func unauthenticatedCalls(v view, _ *struct{}) (unauthenticatedBody, error) {
+	return unauthenticatedBody{v.server.unauthenticated.Load(), v.server.started.UnixMilli()}, v.permit("audit:denials", "")
 }
 
 // recordRefusal records what the table refused outside a Handler, such as a read, before it is answered.

@@ -42,7 +42,7 @@ func (a *app) auditDenials() *cobra.Command {
 			for _, d := range denials {
 				a.showDenial(d)
 			}
-			return nil
+			return a.showNobodies(ctx)
 		}),
 	}
 	f := cmd.Flags()
@@ -52,6 +52,19 @@ func (a *app) auditDenials() *cobra.Command {
 	f.IntVar(&limit, "limit", 0, "at most so many, the newest")
 	a.listFlags(cmd)
 	return cmd
+}
+
+// showNobodies says how many calls were nobody's, if any were: they are counted, not recorded.
+func (a *app) showNobodies(ctx context.Context) error {
+	var nobody struct {
+		Count uint64 `json:"count"`
+		Since int64  `json:"since"`
+	}
+	if err := a.get(ctx, "/api/audit/unauthenticated", nil, &nobody); err != nil || nobody.Count == 0 {
+		return err
+	}
+	a.print("%s without a good credential since %s\n", many(int(min(nobody.Count, 1<<30)), "call"), instant(nobody.Since))
+	return nil
 }
 
 // showDenial prints a refusal in two lines: who asked for what, and what they were told.
