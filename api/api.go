@@ -63,7 +63,7 @@ type server struct {
 	started time.Time
 	// unauthenticated counts the calls of nobody; they are counted, not recorded.
 	unauthenticated atomic.Uint64
-	buffers bufferPool
+	buffers         bufferPool
 	// Values of headers that stand on every answer, so that they need not be made for each.
 	noStore, noSniff, jsonType []string
 }
