@@ -236,14 +236,10 @@ func (k *killed) waitFor(n int64) {
 func (k *killed) judge(round int) {
 	k.t.Helper()
 	admin := k.admin()
-	var verdict commands.Verdict
-	if _, err := admin.Get(k.t.Context(), "/api/audit/verify", nil, &verdict); err != nil {
-		k.t.Fatal(err)
-	}
+	verdict, rebuilt, at := k.verdicts(admin)
 	for _, fault := range verdict.Faults {
 		k.t.Errorf("round %d: sequence %d: %s", round, fault.Sequence, fault.What)
 	}
-	rebuilt, at := k.rebuild(admin)
 	if rebuilt.Views != verdict.Views || rebuilt.Head != verdict.Head || len(rebuilt.Faults) > 0 {
 		k.t.Errorf("round %d: rebuilt from an export: %+v\nthe server's: %+v", round, rebuilt, verdict)
 	}
@@ -253,6 +249,19 @@ func (k *killed) judge(round int) {
 		}
 	}
 	k.t.Logf("round %d: %d acknowledged, %d in the log, views %s", round, len(k.acked), verdict.Events, verdict.Views)
+}
+
+// verdicts gives the server's and that of an export, of the same head: what time brings about goes on being written.
+func (k *killed) verdicts(admin *client.Client) (verdict, rebuilt commands.Verdict, at map[string][]uint64) {
+	k.t.Helper()
+	for {
+		if _, err := admin.Get(k.t.Context(), "/api/audit/verify", nil, &verdict); err != nil {
+			k.t.Fatal(err)
+		}
+		if rebuilt, at = k.rebuild(admin); rebuilt.Head.Sequence == verdict.Head.Sequence {
+			return verdict, rebuilt, at
+		}
+	}
 }
 
 // rebuild judges an export without the server, and gives where each event stands in it.
