@@ -97,6 +97,7 @@ var serverKey = []byte("0123456789abcdef0123456789abcdef")
 type world struct {
 	*testing.T
 	log     *memoryLog
+	blobs   *memoryBlobs
 	handler *commands.Handler
 	denials *commands.Denials
 	leases  *commands.Leases
@@ -151,7 +152,7 @@ func build(t *testing.T, change func(*api.Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{T: t, log: log, handler: handler, denials: denials, leases: config.Leases, api: h}
+	return &world{T: t, log: log, blobs: blobs, handler: handler, denials: denials, leases: config.Leases, api: h}
 }
 
 // direct is a transport without a network: the handler runs in the caller's goroutine.

@@ -1,0 +1,141 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"maestro/events"
+)
+
+// TestADryRunSaysWhatWouldHappen: of every write, by every caller of the table, the same event type or the same refusal as
+// the command itself gives right afterwards; and nothing happens, nor is anything recorded.
+func TestADryRunSaysWhatWouldHappen(t *testing.T) {
+	for _, row := range writes {
+		w := open(t, nil)
+		for _, column := range columns {
+			s := w.stage(column)
+			if id, body, ok := strings.Cut(row.first, " "); ok {
+				w.do(adminToken, id, s.names.Replace(body)).is(200)
+			}
+			body := s.names.Replace(row.body)
+			before := ""
+			if may(row.who, column) {
+				before = w.views()
+			}
+			w.dry(s.token, row.id, body, before)
+		}
+	}
+	w := open(t, nil)
+	for _, id := range absent {
+		w.dry(adminToken, id, `{}`, "")
+	}
+}
+
+// dry tries a command, looks for traces, also in the views if it is given them, and compares it with the command itself.
+func (w *world) dry(token, id, body, before string, header ...string) {
+	w.Helper()
+	header = append([]string{"Idempotency-Key", fmt.Sprint("dry", w.log.head())}, header...)
+	head, denied := w.log.head(), len(w.denials.List(nil))
+	tried := w.do(token, id+"?dryRun=true", body, header...)
+	if w.log.head() != head || before != "" && w.views() != before {
+		w.Errorf("a dry run of %s %s left something in the log: %s", id, body, tried.body)
+	}
+	if got := len(w.denials.List(nil)); got != denied {
+		w.Errorf("a dry run of %s %s recorded %d refusals", id, body, got-denied)
+	}
+	if strings.Contains(string(tried.body), `"token":`) {
+		w.Errorf("a dry run of %s gives a secret: %s", id, tried.body)
+	}
+	real := w.do(token, id, body, header...)
+	if tried.status != real.status {
+		w.Errorf("%s %s: a dry run answers %d %.300s, and the command %d %.300s", id, body, tried.status, tried.body, real.status, real.body)
+		return
+	}
+	if real.status != http.StatusOK {
+		if string(tried.body) != string(real.body) {
+			w.Errorf("%s %s: a dry run is refused with %s, and the command with %s", id, body, tried.body, real.body)
+		}
+		return
+	}
+	would, did := tried.object(), real.object()
+	if would["dryRun"] != true || did["dryRun"] != nil {
+		w.Errorf("%s: dryRun is %v, then %v", id, would["dryRun"], did["dryRun"])
+	}
+	if (would["event"] == nil) != (did["event"] == nil) {
+		w.Errorf("%s %s: a dry run answers %s, and the command %s", id, body, tried.body, real.body)
+		return
+	}
+	if did["event"] == nil {
+		return
+	}
+	event, happened := would["event"].(map[string]any), did["event"].(map[string]any)
+	delete(event, "time")
+	delete(happened, "time")
+	if !reflect.DeepEqual(event, happened) {
+		w.Errorf("%s: a dry run answers %v, and the command %v", id, event, happened)
+	}
+}
+
+// TestADryRunOfWhatIsWrong: everything that keeps a command from happening keeps its dry run from saying that it would.
+func TestADryRunOfWhatIsWrong(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	task := w.task(project)
+	_, token := w.session(adminToken, project, task, ``)
+	long := strings.Repeat("x", 2*events.MaxText)
+	for _, c := range []struct{ token, id, body string }{
+		{adminToken, "task:create", `{"project":"` + project + `","title":" "}`},
+		{adminToken, "task:create", `{"project":"none","title":"x"}`},
+		{adminToken, "task:create", `{"project":"` + project + `","title":"x","colour":"red"}`},
+		{adminToken, "task:create", `{"project":"` + project + `","title":"x","dependencies":["none"]}`},
+		{adminToken, "task:create", `{"project":"` + project + `","title":"x","description":"` + long + `"}`},
+		{adminToken, "task:create", `{"project":"` + project + `","title":"x","description":"` + long + `\u0000"}`},
+		{adminToken, "project:delete", `{"projectId":"` + project + `"}`},
+		{adminToken, "task:complete", `{"taskId":"none"}`},
+		{adminToken, "task:explode", `{}`},
+		{adminToken, "task:list", `{}`},
+		{token, "report:progress", `{"message":"` + long + `"}`},
+		{token, "report:progress", `{}`},
+		{token, "task:complete", `{"taskId":"` + task + `"}`},
+		{adminToken, "task:complete", `{"taskId":"` + task + `"}`},
+		{adminToken, "task:complete", `{"taskId":"` + task + `"}`}, // already so
+	} {
+		w.dry(c.token, c.id, c.body, w.views())
+	}
+	for _, header := range [][]string{
+		{"Idempotency-Key", strings.Repeat("k", 201)}, {"Idempotency-Key", "a\tb"}, {"Maestro-Occurred-At", "yesterday"}, {"Content-Type", "text/plain"},
+	} {
+		w.dry(adminToken, "task:create", `{"project":"`+project+`","title":"x"}`, w.views(), header...)
+	}
+	if blobs := len(w.blobs.blobs); blobs != 1 { // of what happened, two texts that are the same
+		t.Errorf("%d blobs are stored", blobs)
+	}
+	for query, status := range map[string]int{"dryRun=yes": 400, "dryRun=1": 400, "dryRun=": 200, "dryRun=false": 200, "dryRun=true": 200} {
+		w.do(adminToken, "project:create?"+query, `{"name":"x"}`).is(status)
+	}
+	if w.count("maestro.project.created.v1") != 3 {
+		t.Errorf("%d projects were made", w.count("maestro.project.created.v1"))
+	}
+	// The same key afterwards is the command, not a retry.
+	w.do(adminToken, "project:create?dryRun=true", `{"name":"x"}`, "Idempotency-Key", "k").is(200)
+	if r := w.do(adminToken, "project:create", `{"name":"x"}`, "Idempotency-Key", "k").is(200); r.header.Get("Maestro-Retried") != "" {
+		t.Error("a dry run counts as a try")
+	}
+}
+
+// TestADryRunDoesNotWait for an item.
+func TestADryRunDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		project := w.project()
+		w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)
+		token := w.queueSession(project, "q")
+		if r := at(t, later(func() reply { return w.do(token, "queue:start?dryRun=true&wait=25s", `{}`) })).is(200); r.at("event") != nil {
+			t.Errorf("%s", r.body)
+		}
+	})
+}
