@@ -36,6 +36,12 @@ func (c composer) next() (wish, bool) {
 		}
 		q := c.m.queues[queueID(x.project, x.queue)]
 		_, _, any := c.m.top(q)
+		last, _ := c.m.itemOf(x.project, x.hand.queue, x.hand.task)
+		if x.hand.held && contains(c.busySessions, id) || last.status == "processing" && last.holder != id {
+			for range 3 { // it may end before it is asked, or another has it by now
+				add(as(id), pick(c, []string{"queue:complete", "queue:fail"}), fields{TaskID: pick(c, []string{"", x.hand.task})})
+			}
+		}
 		switch {
 		case x.hand.held, x.hand.task != "" && c.chance(30): // or it did hold it
 			add(as(id), pick(c, []string{"queue:complete", "queue:complete", "queue:fail", "queue:skip"}), fields{TaskID: pick(c, []string{"", x.hand.task})})

@@ -189,6 +189,12 @@ var plants = []plant{
 
 	// Leases.
 	{"nothing is given back", []edit{{leases, "		if s.Gone(item.SessionID) == \"\" {\n", "		if true {\n"}}},
+	{"what ended before the process began is not given back", []edit{
+		{leases, "		due = append(due, abandonedItems(s)...)\n", "		if poked {\n			due = append(due, abandonedItems(s)...)\n		}\n		poked = false\n"},
+		{leases, "		case <-l.config.Handler.gone:\n", "		case <-l.config.Handler.gone:\n			poked = true\n"},
+		{leases, "	l.since = config.Elapsed()\n", "	l.since, poked = config.Elapsed(), false\n"},
+		{leases, "// due is a command of the system", "var poked bool\n\n// due is a command of the system"},
+	}},
 	{"what a lost session holds is not given back", []edit{{leases, "		if s.Gone(item.SessionID) == \"\" {\n", "		if gone := s.Gone(item.SessionID); gone == \"\" || gone == \"lost\" {\n"}}},
 	{"a session is lost twice", []edit{
 		{deadlines, "return !x.Ended() && !x.Lost() &&", "return !x.Ended() &&"},

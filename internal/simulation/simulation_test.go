@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"testing"
@@ -73,6 +74,18 @@ func TestExpectedTable(t *testing.T) {
 		row, ok := commands.CurrentRules().Row(expected.id)
 		if !ok || row.Who != who || row.Write != expected.write || row.Core != expected.core || (row.Alias != "") != expected.alias {
 			t.Errorf("the table says %+v, expected %+v", row, expected)
+		}
+	}
+}
+
+// TestVocabulary holds the commands that clients ask for against those that there are.
+func TestVocabulary(t *testing.T) {
+	for _, row := range permissions {
+		_, err := commands.Parse(row.id, []byte("{}"))
+		var refusal *commands.Refusal
+		there := row.write && !row.alias && (!errors.As(err, &refusal) || refusal.Code != commands.CodeNotFound)
+		if _, typed := eventTypes[row.id]; there != contains(vocabulary, row.id) || there != typed {
+			t.Errorf("%s is there: %t; clients ask for it: %t", row.id, there, contains(vocabulary, row.id))
 		}
 	}
 }
