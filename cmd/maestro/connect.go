@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,14 +187,19 @@ func (a *app) project(ctx context.Context, named string) (string, error) {
 		withNext("name one with --project or MAESTRO_PROJECT_ID; see `maestro project list`")
 }
 
-// unlessEmpty tells a list that is empty from one of a project that there is not: "nothing needs you" must not come of a typo.
-func (a *app) unlessEmpty(ctx context.Context, project string, n int) error {
-	if project == "" || n > 0 || a.isSession() {
+// unlessEmpty tells a list of n that is empty from one about things that there are not: "nothing needs you" must not come of a
+// typo. about gives the ids of those that were named, by the routes where they stand.
+func (a *app) unlessEmpty(ctx context.Context, n int, about map[string]string) error {
+	if n > 0 || a.isSession() {
 		return nil
 	}
-	err := a.get(ctx, pathTo("projects", project), nil, nil)
-	if exitCode(err) == exitNotFound {
-		return err
+	for _, route := range slices.Sorted(maps.Keys(about)) {
+		if about[route] == "" {
+			continue
+		}
+		if err := a.get(ctx, pathTo(route, about[route]), nil, nil); exitCode(err) == exitNotFound {
+			return err
+		}
 	}
 	return nil
 }

@@ -31,9 +31,20 @@ func (a *app) auditDenials() *cobra.Command {
 				}
 				query.Set("limit", strconv.Itoa(limit))
 			}
+			if _, known := commands.CurrentRules().Row(command); command != "" && !known {
+				return usage("There is no command %q", command).withNext("name an id such as task:complete; docs/permissions.md lists them")
+			}
 			var denials []commands.Denial
 			if err := a.get(ctx, "/api/audit/denials", query, &denials); err != nil {
 				return err
+			}
+			if err := a.unlessEmpty(ctx, len(denials), map[string]string{"projects": project}); err != nil {
+				return err
+			}
+			if len(denials) == 0 && actor != "" { // an actor that there is not was refused nothing either
+				if err := a.get(ctx, "/api/audit/can", url.Values{"actor": {actor}, "command": {"whoami"}}, nil); exitCode(err) == exitNotFound {
+					return err
+				}
 			}
 			if a.json || a.format == "jsonl" || len(denials) == 0 {
 				list(a, denials, "Nothing was refused", nil)

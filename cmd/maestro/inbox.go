@@ -28,7 +28,7 @@ func (a *app) inboxCommand() *cobra.Command {
 			if err := a.get(ctx, "/api/inbox", query, &items); err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, project, len(items)); err != nil {
+			if err := a.unlessEmpty(ctx, len(items), map[string]string{"projects": project}); err != nil {
 				return err
 			}
 			if a.json || a.format == "jsonl" || len(items) == 0 {

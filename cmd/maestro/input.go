@@ -36,7 +36,7 @@ func (a *app) inputList() *cobra.Command {
 			if err := a.get(ctx, "/api/inputs", query, &questions); err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, project, len(questions)); err != nil {
+			if err := a.unlessEmpty(ctx, len(questions), map[string]string{"projects": project, "sessions": session}); err != nil {
 				return err
 			}
 			listFitted(a, questions, "There are no such questions", func(x projections.InputView) []string {

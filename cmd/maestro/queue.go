@@ -464,7 +464,7 @@ func (a *app) queueStatus() *cobra.Command {
 			if err := a.get(ctx, "/api/queues", query, &queues); err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, project, len(queues)); err != nil {
+			if err := a.unlessEmpty(ctx, len(queues), map[string]string{"projects": project}); err != nil {
 				return err
 			}
 			several := slices.ContainsFunc(queues, func(q projections.QueueView) bool { return q.ProjectID != queues[0].ProjectID })
@@ -532,6 +532,9 @@ func (a *app) queueCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Make a queue that sessions pull from: spawn them with --strategy queue --queue NAME", Args: takes("NAME"),
 		RunE: running(func(ctx context.Context, args []string) error {
+			if body.MaxAttempts < 1 {
+				return usage("--max-attempts must be 1 or more, not %d", body.MaxAttempts)
+			}
 			var err error
 			body.Queue = args[0]
 			if body.Project, err = a.project(ctx, body.Project); err != nil {

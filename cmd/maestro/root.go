@@ -119,7 +119,8 @@ Environment:
   MAESTRO_PROJECT_ID   the project that is meant when none is named
   MAESTRO_HOME         the home; else ~/.maestro
 
-While the server is away, a session's reports are kept in the home, and go out in order with its next command.
+While the server is away, a session's reports are kept in the home, and go out in order with its next command, or when the
+home's server is back. An answer to a session's question comes on stderr with its next command.
 
 Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usage or invalid, 6 conflict, 7 timed out.`,
 		Args:          takes(),
@@ -165,7 +166,7 @@ func running(f func(ctx context.Context, args []string) error) func(*cobra.Comma
 }
 
 // naming are the arguments that name something, and are never empty: an unset variable is not a wish to leave them out.
-var naming = []string{"ID", "TASK", "SEQUENCE|TIME", "ACTOR", "COMMAND", "TARGET"}
+var naming = []string{"ID", "TASK", "SEQUENCE|TIME", "ACTOR", "COMMAND", "TARGET", "FILE"}
 
 // takes names the arguments of a command; those in brackets may be left out.
 func takes(names ...string) cobra.PositionalArgs {

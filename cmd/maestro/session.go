@@ -42,7 +42,7 @@ func (a *app) sessionList() *cobra.Command {
 			if err := a.get(ctx, "/api/sessions", query, &sessions); err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, project, len(sessions)); err != nil {
+			if err := a.unlessEmpty(ctx, len(sessions), map[string]string{"projects": project, "tasks": task}); err != nil {
 				return err
 			}
 			list(a, sessions, "There are no such sessions", func(x projections.SessionView) []string {

@@ -46,8 +46,8 @@ func (a *app) sinceCommand() *cobra.Command {
 	var project string
 	cmd := &cobra.Command{
 		Use: "since [SEQUENCE|TIME]", Short: "Show what changed, what needs you first; without an argument since you asked last", Args: takes("[SEQUENCE|TIME]"),
-		Long: `Show what changed since a sequence of the log, a time (2026-02-02T10:00:00Z) or a while ago (2h); without an argument since you
-asked last from this home (about this project, if one is named), and the first time since yesterday.`,
+		Long: `Show what changed since a sequence of the log, a time (2026-02-02T10:00:00Z, 2026-02-02) or a while ago (2h, 3d); without
+an argument since you asked last from this home (about this project, if one is named), and the first time since yesterday.`,
 		RunE: running(func(ctx context.Context, args []string) error {
 			if project == "" {
 				project = a.getenv("MAESTRO_PROJECT_ID")
@@ -68,7 +68,7 @@ asked last from this home (about this project, if one is named), and the first t
 			if err := a.get(ctx, "/api/since", query, &since); err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, project, since.Events); err != nil {
+			if err := a.unlessEmpty(ctx, since.Events, map[string]string{"projects": project}); err != nil {
 				return err
 			}
 			a.result(since, func() { a.showSince(since) })
@@ -84,8 +84,19 @@ asked last from this home (about this project, if one is named), and the first t
 
 // beginning gives the server's form of a sequence, a time or a while ago; what it does not know, the server is left to refuse.
 func beginning(text string) (string, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.Format(time.RFC3339), nil
+	}
+	if _, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return text, nil
+	}
 	ago, err := time.ParseDuration(text)
-	if _, number := strconv.ParseUint(text, 10, 64); err != nil || number == nil {
+	if days, ok := strings.CutSuffix(text, "d"); err != nil && ok {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16)
+		ago = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil {
 		return text, nil
 	}
 	if ago < 0 {

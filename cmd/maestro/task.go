@@ -53,7 +53,7 @@ func (a *app) taskList() *cobra.Command {
 			if err := a.get(ctx, "/api/tasks", query, &tasks); err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, project, len(tasks)); err != nil {
+			if err := a.unlessEmpty(ctx, len(tasks), map[string]string{"projects": project, "sessions": session}); err != nil {
 				return err
 			}
 			list(a, tasks, "There are no such tasks", taskRow)

@@ -33,8 +33,9 @@ type whyStep struct {
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "why ID", Short: "Say why something is as it is: the chain of causes back to a person or a deadline", Args: takes("ID"),
-		Long: `Say why something is as it is. ID is a task, a session, a question, or an event by its id or its sequence. Each line has the
-event's sequence, its time, who and what; the one below led to it.`,
+		Long: `Say why something is as it is. ID is a task, a session, a question, a queue's item as QUEUE/TASK, or an event by its id or its
+sequence. Each line has the event's sequence, its time, who and what; the one below led to it. What has the same causes
+stands above one chain.`,
 		RunE: running(func(ctx context.Context, args []string) error {
 			var why explanation
 			if err := a.get(ctx, pathTo("why", args[0]), nil, &why); err != nil {
