@@ -8,6 +8,16 @@ import (
 	"maestro/projections"
 )
 
+// compare holds what the product's fold shows against the model, as far as queues, questions, tokens and statuses go.
+func (m *model) compare(s *projections.State) error {
+	for _, check := range []func(*projections.State) error{m.compareQueues, m.compareSessions, m.compareInputs} {
+		if err := check(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (m *model) compareQueues(s *projections.State) error {
 	inHand := map[string]string{}
 	for _, key := range m.queueIDs {
@@ -57,9 +67,9 @@ func (m *model) compareItems(s *projections.State, q queue, shown *projections.Q
 		return fmt.Errorf("queue %s is counted as %+v, expected %v", q.key(), n, counts)
 	}
 	top, passed := s.Top(shown)
-	first, expectedPassed, any := m.top(q)
+	first, expectedPassed, ready := m.top(q)
 	switch {
-	case any != (top != nil), any && (top.TaskID != first.task || passed != expectedPassed):
+	case ready != (top != nil), ready && (top.TaskID != first.task || passed != expectedPassed):
 		return fmt.Errorf("the next item of queue %s is shown as %+v (%d passed over), expected %+v (%d)", q.key(), top, passed, first, expectedPassed)
 	}
 	return nil

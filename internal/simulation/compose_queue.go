@@ -35,7 +35,7 @@ func (c composer) next() (wish, bool) {
 			continue
 		}
 		q := c.m.queues[queueID(x.project, x.queue)]
-		_, _, any := c.m.top(q)
+		_, _, ready := c.m.top(q)
 		last, _ := c.m.itemOf(x.project, x.hand.queue, x.hand.task)
 		if x.hand.held && contains(c.busySessions, id) || last.status == "processing" && last.holder != id {
 			for range 3 { // it may end before it is asked, or another has it by now
@@ -50,7 +50,7 @@ func (c composer) next() (wish, bool) {
 			if c.chance(30) {
 				add(admin, pick(c, []string{"session:kill", "session:kill", "session:delete"}), fields{SessionID: id})
 			}
-		case !x.ended && any:
+		case !x.ended && ready:
 			add(as(id), "queue:start", fields{})
 			add(as(id), "queue:start", fields{})
 		case !x.ended && c.chance(50):

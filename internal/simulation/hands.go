@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-
-	"maestro/projections"
 )
 
 // hands follows who holds what, who has ended and who is lost, from the events alone: what promise 3 speaks of.
@@ -84,14 +82,4 @@ func (h *hands) left() []string {
 	}
 	slices.Sort(left)
 	return left
-}
-
-// compare holds what the product's fold shows against the model, as far as queues, questions, tokens and statuses go.
-func (m *model) compare(s *projections.State) error {
-	for _, check := range []func(*projections.State) error{m.compareQueues, m.compareSessions, m.compareInputs} {
-		if err := check(s); err != nil {
-			return err
-		}
-	}
-	return nil
 }

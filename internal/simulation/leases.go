@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -121,15 +120,13 @@ func (b *beats) Keep(sessions []string) error {
 
 // beat is one heartbeat on its way.
 type beat struct {
-	server    *server
-	session   string
-	lo        uint64
-	doubt     bool
-	cancel    context.CancelFunc
-	ended     chan struct{}
-	err       error
-	cancelled bool
-	lost      bool
+	server  *server
+	session string
+	lo      uint64 // what the server showed when it was sent
+	cancel  context.CancelFunc
+	ended   chan struct{}
+	err     error
+	lost    bool // the server died first
 }
 
 func (w *world) beat(id string) {
@@ -298,5 +295,3 @@ func (w *world) rest(d time.Duration) *Failure {
 	}
 	return nil
 }
-
-func (l *life) String() string { return fmt.Sprintf("from %s, quiet at %s", l.began, l.quiet) }

@@ -20,8 +20,7 @@ type model struct {
 
 	projectIDs, taskIDs, sessionIDs, queueIDs, inputIDs []string // in order of creation, deleted ones too
 
-	sequence uint64
-	at       int64 // the time of the last event, in milliseconds
+	at int64 // the time of the last event, in milliseconds
 }
 
 // cause is an event in a chain of causes, and the first of that chain.
@@ -66,7 +65,7 @@ func (m *model) clone() *model {
 		projects: maps.Clone(m.projects), tasks: maps.Clone(m.tasks), sessions: maps.Clone(m.sessions),
 		queues: maps.Clone(m.queues), inputs: maps.Clone(m.inputs), tokens: maps.Clone(m.tokens),
 		projectIDs: slices.Clip(m.projectIDs), taskIDs: slices.Clip(m.taskIDs), sessionIDs: slices.Clip(m.sessionIDs),
-		queueIDs: slices.Clip(m.queueIDs), inputIDs: slices.Clip(m.inputIDs), sequence: m.sequence, at: m.at,
+		queueIDs: slices.Clip(m.queueIDs), inputIDs: slices.Clip(m.inputIDs), at: m.at,
 	}
 }
 
@@ -163,7 +162,6 @@ func (m *model) next(w wish, e envelope) (*model, error) {
 		}
 	}
 	n := m.clone()
-	n.sequence++
 	n.at = e.at()
 	d.me = e.cause()
 	f := w.fields

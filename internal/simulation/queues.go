@@ -21,13 +21,12 @@ type queue struct {
 type item struct {
 	task, status string
 	// holder has it in hand while it is processing; afterwards it is who had it last, or who skipped it.
-	holder    string
-	holders   []string
-	attempts  int
-	place     int  // counts what was put at the end
-	returned  bool // to the front
-	cause     cause
-	startedAt uint64 // sequence
+	holder   string
+	holders  []string
+	attempts int
+	place    int  // counts what was put at the end
+	returned bool // to the front
+	cause    cause
 }
 
 // hand is what a session holds, or held last.
@@ -275,7 +274,7 @@ func (m *model) nextQueue(before *model, w wish, d made) error {
 
 // take puts an item into a session's hand.
 func (m *model) take(q queue, i item, id string, by cause) {
-	i.status, i.holder, i.cause, i.startedAt = "processing", id, by, m.sequence
+	i.status, i.holder, i.cause = "processing", id, by
 	i.attempts++
 	if !contains(i.holders, id) {
 		i.holders = append(slices.Clip(i.holders), id)
@@ -399,7 +398,7 @@ func (m *model) judgeQueue(w wish) verdict {
 		return v
 	}
 	held, holds := m.holds(x)
-	_, _, any := m.top(q)
+	_, _, ready := m.top(q)
 	switch w.id {
 	case "queue:push":
 		return m.judgePush(q, f)
@@ -411,7 +410,7 @@ func (m *model) judgeQueue(w wish) verdict {
 			return notAllowed
 		case x.lost:
 			return isConflict
-		case holds, !any:
+		case holds, !ready:
 			return alreadySo
 		}
 	case "queue:complete", "queue:fail":
@@ -438,13 +437,13 @@ func (m *model) judgeSkip(q queue, x session, id, task string) verdict {
 		}
 		return becomesEvent
 	}
-	top, _, any := m.top(q)
+	top, _, ready := m.top(q)
 	switch {
 	case id != "" && task != "" && x.hand.task == task: // it held that once, and no longer does
 		return isConflict
 	case x.ended:
 		return notAllowed
-	case !any, task != "" && task != top.task:
+	case !ready, task != "" && task != top.task:
 		return isConflict
 	}
 	return becomesEvent
