@@ -18,7 +18,7 @@ type inputFilter struct {
 type inputID struct {
 	ID string `path:"id" doc:"the question"`
 	// Wait is how long to wait for the answer, as seconds or a duration.
-	Wait string `query:"wait" doc:"how long to wait for the answer, such as 25s; at most 30s"`
+	Wait string `query:"wait" doc:"how long to wait for the answer, such as 25s; at most 25s"`
 }
 
 type inboxFilter struct {

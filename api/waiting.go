@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// waitLongest is how long one call may wait for something; who wants to wait longer asks again.
-	waitLongest = 30 * time.Second
+	// waitLongest is how long one call may wait for something; who wants to wait longer asks again. It is less than a body may
+	// take to arrive: at that deadline net/http takes the caller for gone.
+	waitLongest = 25 * time.Second
 	// headerAnswers names, to a session, its questions whose answers it was not yet shown.
 	headerAnswers = "Maestro-Answers"
 )
