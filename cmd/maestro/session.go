@@ -46,7 +46,7 @@ func (a *app) sessionList() *cobra.Command {
 				return err
 			}
 			list(a, sessions, "There are no such sessions", func(x projections.SessionView) []string {
-				return []string{x.ID, string(x.Status), string(x.Role), string(x.Strategy), many(len(x.TaskIDs), "task"), clip(x.Name, 60)}
+				return []string{x.ID, standing(x), string(x.Role), string(x.Strategy), many(len(x.TaskIDs), "task"), clip(x.Name, 60)}
 			})
 			return nil
 		}),
@@ -58,6 +58,14 @@ func (a *app) sessionList() *cobra.Command {
 	cmd.Flags().BoolVar(&active, "active", false, "only those that have not ended or said that they are done")
 	a.listFlags(cmd)
 	return cmd
+}
+
+// standing says where a session stands, and if nothing is heard of it.
+func standing(x projections.SessionView) string {
+	if x.LostAt != nil && x.EndedAt == nil {
+		return string(x.Status) + ", lost"
+	}
+	return string(x.Status)
 }
 
 func (a *app) sessionInfo() *cobra.Command {
@@ -105,7 +113,7 @@ func (a *app) session(named string) (string, error) {
 
 func (a *app) showSession(x projections.SessionView) {
 	a.print("%s  %s\n", x.ID, oneLine(x.Name))
-	a.field("Status", string(x.Status)+prefixed(": ", x.EndReason))
+	a.field("Status", standing(x)+prefixed(": ", x.EndReason))
 	a.field("Role", string(x.Role)+", strategy "+string(x.Strategy))
 	a.field("Project", x.ProjectID)
 	a.field("Tasks", strings.Join(x.TaskIDs, ", "))
