@@ -58,7 +58,7 @@ func (a *app) showInbox(items []projections.InboxItem) {
 			a.print("             %s\n", clip(item.Message, lineWidth-len("unconfirmed  ")))
 		}
 		if len(item.Options) > 0 {
-			a.print("             options: %s\n", strings.Join(item.Options, " · "))
+			a.print("             options: %s\n", oneLine(strings.Join(item.Options, " · ")))
 		}
 		a.print("             → %s\n", item.Next)
 	}
