@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	// DefaultLease is how long a session that sends heartbeats may be silent, QuietLease one that never has.
+	// DefaultLease is how long a session that sends heartbeats may be silent.
 	DefaultLease = time.Minute
-	QuietLease   = 15 * time.Minute
+	// QuietLease is how long one may be that never has.
+	QuietLease = 15 * time.Minute
 
 	// The leases are looked at this often: a part of the lease, within bounds.
 	looksPerLease = 6

@@ -160,25 +160,11 @@ func (i *importing) do(ctx context.Context, command string, body any, key string
 
 func (i *importing) makeProject(ctx context.Context, p *plan.Plan, name string) error {
 	sum := sha256.Sum256([]byte(name))
-	id, _, err := i.do(ctx, "project:create", &commands.CreateProject{
+	id, answer, err := i.do(ctx, "project:create", &commands.CreateProject{
 		Name: name, Description: p.Description, WorkingDir: p.WorkingDir,
 	}, "project:"+hex.EncodeToString(sum[:8]))
-	i.project = id
-	if err == nil && i.dryRun {
-		i.absent, err = i.missing(ctx, "projects", id)
-	}
+	i.project, i.absent = id, i.dryRun && !answer.Retried
 	return err
-}
-
-// missing reports whether there is no such thing. What a command would make has the id that it always has: it follows from the key.
-func (i *importing) missing(ctx context.Context, kind, id string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	_, err := i.client.Get(ctx, pathTo(kind, id), nil, nil)
-	if exitCode(err) == exitNotFound {
-		return true, nil
-	}
-	return false, err
 }
 
 // tryTask asks whether a task would be made, or is. Parents and dependencies that are not there yet are left out: the plan was
@@ -186,15 +172,11 @@ func (i *importing) missing(ctx context.Context, kind, id string) (bool, error) 
 func (i *importing) tryTask(ctx context.Context, t plan.Task) error {
 	task := imported{LocalID: t.ID, Title: t.Title}
 	if !i.absent {
-		id, _, err := i.do(ctx, "task:create", i.taskOf(t), "task:"+t.ID)
+		id, answer, err := i.do(ctx, "task:create", i.taskOf(t), "task:"+t.ID)
 		if err != nil {
 			return err
 		}
-		missing, err := i.missing(ctx, "tasks", id)
-		if err != nil {
-			return err
-		}
-		if !missing {
+		if answer.Retried {
 			i.ids[t.ID], task.ID, task.Existed = id, id, true
 		}
 	}

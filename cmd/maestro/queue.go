@@ -328,8 +328,11 @@ func (a *app) queueStep(use, short, id, done string, body func(commands.OfQueue,
 	cmd := &cobra.Command{Use: use, Short: short, Args: takes(strings.Fields(arguments)...)}
 	inHand := verb != "skip" // with nothing in hand, the next item is skipped: a user needs no session for that
 	cmd.RunE = running(func(ctx context.Context, args []string) error {
-		named, err := a.hand(o)
-		if !inHand {
+		var named commands.OfQueue
+		var err error
+		if inHand {
+			named, err = a.hand(o)
+		} else {
 			named, err = a.of(ctx, o)
 		}
 		if err != nil {

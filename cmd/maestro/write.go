@@ -23,7 +23,8 @@ func writtenOf(answer client.Answer, id string) written {
 	return written{ID: id, Sequence: answer.Sequence, Event: answer.Event, Retried: answer.Retried}
 }
 
-// wouldHappen answers --dry-run: with the event that would be appended. Nothing else is to be said.
+// wouldHappen answers --dry-run: with the event that would be appended, or that an earlier try has appended. Nothing else is to
+// be said.
 func (a *app) wouldHappen(answer client.Answer) error {
 	data, err := dataOf(answer)
 	if err != nil {
@@ -33,12 +34,16 @@ func (a *app) wouldHappen(answer client.Answer) error {
 		DryRun   bool            `json:"dryRun"`
 		Sequence uint64          `json:"sequence"`
 		Event    json.RawMessage `json:"event"`
-	}{true, answer.Sequence, answer.Event}, func() {
-		if data == nil {
+		Retried  bool            `json:"retried,omitempty"`
+	}{true, answer.Sequence, answer.Event, answer.Retried}, func() {
+		switch {
+		case data == nil:
 			a.print("Dry run: nothing to do, it is so already\n")
-			return
+		case answer.Retried:
+			a.print("Dry run: nothing to do, an earlier try with this key has appended %s: %s\n", data.EventType(), events.Describe(data))
+		default:
+			a.print("Dry run: would append %s: %s\n", data.EventType(), events.Describe(data))
 		}
-		a.print("Dry run: would append %s: %s\n", data.EventType(), events.Describe(data))
 	})
 	return errDone
 }

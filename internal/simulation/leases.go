@@ -20,6 +20,8 @@ type life struct {
 	// quiet is when the process last had nothing under way: whatever of it comes to the log later, it asked for after that.
 	quiet time.Duration
 	heard map[string][]time.Duration
+	// troubles counts its operations that failed, until quiet.
+	troubles int64
 }
 
 func newLife(began time.Duration) *life {
@@ -50,6 +52,31 @@ func (l *life) longestSilence(session string, born, now time.Duration) time.Dura
 
 // lived is the time that has passed in the run.
 func (w *world) lived() time.Duration { return time.Since(w.began) }
+
+// judgeDue holds what the Leases brought about against what their server has heard.
+func (w *world) judgeDue(before *model, x wish) *Failure {
+	s, session := w.servers[0], x.fields.SessionID
+	switch x.id {
+	case "session:lost":
+		lease := time.Duration(x.fields.Lease) * time.Millisecond
+		if s.life != nil && s.life.troubles == s.troubles.Load() {
+			for _, at := range s.life.heard[session] {
+				if at >= s.life.quiet && w.lived()-at < lease {
+					w.crossed[session] = s.life
+				}
+			}
+		}
+		return w.judgeLoss(session, lease)
+	case "session:recovered":
+		delete(w.crossed, session)
+	case "queue:return", "queue:quarantine":
+		i, _ := before.itemOf(x.fields.Project, x.fields.Queue, x.fields.TaskID)
+		if heard := w.crossed[i.holder]; heard != nil && heard == s.life && before.becameOf(i.holder) == "lost" && heard.troubles == s.troubles.Load() {
+			return failure("3 who is heard keeps its item", "session %s was heard while its loss was written, and its item %s was taken from it", i.holder, i.task)
+		}
+	}
+	return nil
+}
 
 // judgeLoss holds the loss of a session against what its server has heard.
 func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
@@ -84,7 +111,7 @@ func (w *world) settleLives() {
 	w.lives = lives
 	for _, s := range w.servers {
 		if s.life != nil && s.up() && len(s.log.Held()) == 0 {
-			s.life.quiet = w.lived()
+			s.life.quiet, s.life.troubles = w.lived(), s.troubles.Load()
 		}
 	}
 }

@@ -26,8 +26,8 @@ type oracle struct {
 	at       string   // time of the last event
 	starts   map[string][]uint64
 	hands    *hands
-	// lost is told of each session that the server's Leases marked lost, before that counts.
-	lost func(session string, lease time.Duration) *Failure
+	// due judges what the server's Leases brought about, on the state before it.
+	due func(before *model, w wish) *Failure
 
 	blobs   *simlog.Blobs
 	state   *projections.State // the product's fold, from nothing, one event after another
@@ -166,8 +166,8 @@ func (o *oracle) follow(m events.Message) *Failure {
 	if err != nil {
 		return failure("2 only what is permitted", "sequence %d: %v: %s", sequence, err, w)
 	}
-	if w.due && w.id == "session:lost" {
-		if f := o.lost(w.fields.SessionID, time.Duration(w.fields.Lease)*time.Millisecond); f != nil {
+	if w.due {
+		if f := o.due(before, w); f != nil {
 			return f
 		}
 	}

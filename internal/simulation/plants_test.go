@@ -214,6 +214,7 @@ var plants = []plant{
 	{"a short silence is taken for a long one", []edit{{deadlines, "x.Lease <= 0 || x.SilentFor < x.Lease:", "x.Lease <= 0:"}}},
 	{"a lost session that calls stays lost", []edit{{leases, "	if lost == nil {\n", "	if lost == nil || true {\n"}}},
 	{"that a deleted session calls is an error", []edit{{leases, "	if errors.As(err, &refusal) { // it was deleted meanwhile\n", "	if errors.As(err, &refusal) && false {\n"}}},
+	{"who calls while its loss is written stays lost", []edit{{leases, "			err = l.recover(ctx, d.session) //", "			err = nil //"}}},
 	{"who is silent is never lost", []edit{{leases, "if silent, lease := l.silence(x.ID); silent >= lease {", "if silent, lease := l.silence(x.ID); silent >= 1000*lease {"}}},
 	{"who is done and holds an item is let go", []edit{{deadlines, "(x.Status != events.SessionSaidDone || s.Holds(x) != nil)", "x.Status != events.SessionSaidDone"}}},
 	{"who keeps the leases reads nothing that others wrote", []edit{{handler, "	if !h.config.Shared {\n		return nil\n	}\n	p := &pending", "	if true {\n		return nil\n	}\n	p := &pending"}}},

@@ -35,6 +35,7 @@ type world struct {
 	born           map[string]time.Duration // before when no session of this id was known
 	beats          []*beat
 	beaten         map[string]time.Duration // when a session's first heartbeat was taken
+	crossed        map[string]*life         // by session that was heard while its loss was written: who heard it
 	// damaged says that the log is harmed just now, so that its servers may say so.
 	damaged bool
 
@@ -63,10 +64,10 @@ func Run(t *testing.T, plan Plan) Result {
 		w := &world{
 			plan: plan, store: simlog.New(), blobs: simlog.NewBlobs(), acked: map[uint64][]byte{}, refused: map[string]int{},
 			began: time.Now(), stepped: time.Now(), born: map[string]time.Duration{},
-			beaten: map[string]time.Duration{},
+			beaten: map[string]time.Duration{}, crossed: map[string]*life{},
 		}
 		w.oracle = newOracle(w.blobs)
-		w.oracle.lost = w.judgeLoss
+		w.oracle.due = w.judgeDue
 		for n := range plan.Servers {
 			w.servers = append(w.servers, newServer(w, fmt.Sprintf("server %d", n+1)))
 		}
