@@ -173,8 +173,15 @@ func TestOldQueueOfWhomItIsNot(t *testing.T) {
 	o.call("DELETE", "/api/sessions/"+gone, "").is(200)
 	before := o.log.head()
 	for _, call := range [][3]string{
-		{"GET", "", ""}, {"GET", "/items", ""}, {"GET", "/top", ""}, {"POST", "/start", ""}, {"POST", "/complete", ""}, {"POST", "/fail", `{"reason":"r"}`},
-		{"POST", "/skip", ""}, {"POST", "/push", `{"taskId":"` + task + `"}`}, {"POST", "/push", `{}`},
+		{"GET", "", ""},
+		{"GET", "/items", ""},
+		{"GET", "/top", ""},
+		{"POST", "/start", ""},
+		{"POST", "/complete", ""},
+		{"POST", "/fail", `{"reason":"r"}`},
+		{"POST", "/skip", ""},
+		{"POST", "/push", `{"taskId":"` + task + `"}`},
+		{"POST", "/push", `{}`},
 	} {
 		at := func(session string) reply { return o.call(call[0], "/api/sessions/"+session+"/queue"+call[1], call[2]) }
 		o.domainError(at("sess_x"), 404, "NOT_FOUND", "Session with id 'sess_x' not found")

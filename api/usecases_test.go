@@ -78,13 +78,31 @@ func TestTheThreeUseCases(t *testing.T) {
 				}
 			}
 			for _, row := range []struct{ id, path string }{
-				{"whoami", "/api/whoami"}, {"commands", "/api/commands"}, {"status", "/api/projects/PROJECT/status"}, {"task:list", "/api/tasks"}, {"task:get", "/api/tasks/OWN"},
-				{"task:children", "/api/tasks/OWN/children"}, {"task:tree", "/api/tasks/OWN/tree"}, {"session:list", "/api/sessions"},
-				{"session:info", "/api/sessions/ME"}, {"queue:top", "/api/sessions/ME/queue/top"}, {"queue:list", "/api/sessions/ME/queue"},
-				{"queue:status", "/api/queues"}, {"project:list", "/api/projects"}, {"project:get", "/api/projects/PROJECT"}, {"inbox", "/api/inbox"},
-				{"input:list", "/api/inputs"}, {"since", "/api/since"}, {"why", "/api/why/OWN"}, {"audit:head", "/api/audit/head"},
-				{"audit:export", "/api/audit/export"}, {"audit:verify", "/api/audit/verify"}, {"audit:denials", "/api/audit/denials"},
-				{"audit:can", "/api/audit/can?actor=admin&command=whoami"}, {"token:list", "/api/tokens"}, {"audit:export", "/api/backup"},
+				{"whoami", "/api/whoami"},
+				{"commands", "/api/commands"},
+				{"status", "/api/projects/PROJECT/status"},
+				{"task:list", "/api/tasks"},
+				{"task:get", "/api/tasks/OWN"},
+				{"task:children", "/api/tasks/OWN/children"},
+				{"task:tree", "/api/tasks/OWN/tree"},
+				{"session:list", "/api/sessions"},
+				{"session:info", "/api/sessions/ME"},
+				{"queue:top", "/api/sessions/ME/queue/top"},
+				{"queue:list", "/api/sessions/ME/queue"},
+				{"queue:status", "/api/queues"},
+				{"project:list", "/api/projects"},
+				{"project:get", "/api/projects/PROJECT"},
+				{"inbox", "/api/inbox"},
+				{"input:list", "/api/inputs"},
+				{"since", "/api/since"},
+				{"why", "/api/why/OWN"},
+				{"audit:head", "/api/audit/head"},
+				{"audit:export", "/api/audit/export"},
+				{"audit:verify", "/api/audit/verify"},
+				{"audit:denials", "/api/audit/denials"},
+				{"audit:can", "/api/audit/can?actor=admin&command=whoami"},
+				{"token:list", "/api/tokens"},
+				{"audit:export", "/api/backup"},
 			} {
 				r := w.send(http.MethodGet, names.Replace(row.path), token, "")
 				if !may(row.id) {

@@ -53,10 +53,16 @@ func TestAwait(t *testing.T) {
 	gone := func(w *world, s *projections.State) bool { return s.Gone(w.ids["w"]) != "" }
 	trusting := step{"admin", "queue:create", `{"project":"{p}","queue":"main","trustReports":true}`}
 	unrelated := []step{
-		{"w", "session:note", `{"message":"m"}`}, {"v", "report:progress", `{"message":"m","taskIds":["{t3}"]}`}, {"o", "task:complete", `{"taskId":"{t1}"}`},
-		{"admin", "task:create", `{"project":"{q}","title":"U2"}`}, {"admin", "session:spawn", `{"project":"{p}","taskIds":["{t1}"]}`},
-		{"admin", "queue:create", `{"project":"{p}","queue":"other"}`}, {"admin", "queue:push", `{"project":"{p}","queue":"other","taskId":"{t2}"}`},
-		{"v", "report:needs-input", `{"message":"?"}`}, kill("v"), {"admin", "token:create", `{"name":"other","kind":"admin"}`},
+		{"w", "session:note", `{"message":"m"}`},
+		{"v", "report:progress", `{"message":"m","taskIds":["{t3}"]}`},
+		{"o", "task:complete", `{"taskId":"{t1}"}`},
+		{"admin", "task:create", `{"project":"{q}","title":"U2"}`},
+		{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t1}"]}`},
+		{"admin", "queue:create", `{"project":"{p}","queue":"other"}`},
+		{"admin", "queue:push", `{"project":"{p}","queue":"other","taskId":"{t2}"}`},
+		{"v", "report:needs-input", `{"message":"?"}`},
+		kill("v"),
+		{"admin", "token:create", `{"name":"other","kind":"admin"}`},
 	}
 	for _, c := range []struct {
 		name  string
@@ -77,10 +83,22 @@ func TestAwait(t *testing.T) {
 		{"a task that is reopened", []step{push("t2"), {"o", "task:block", `{"taskId":"{t2}"}`}}, queueOf("{k}"), hasTop("{k}"), step{"o", "task:reopen", `{"taskId":"{t2}"}`}, 0},
 		{"a dependency that is said to be done, where reports are trusted", []step{trusting, pushTo("t4")}, queueOf("main"), hasTop("main"), step{"v", "report:complete", `{"message":"m","taskIds":["{t3}"]}`}, 0},
 		{"the end of who said otherwise, where reports are trusted", []step{trusting, pushTo("t4"), {"r", "report:complete", `{"message":"m","taskIds":["{t3}"]}`}, {"v", "report:progress", `{"message":"m","taskIds":["{t3}"]}`}}, queueOf("main"), hasTop("main"), kill("v"), 0},
-		{"an answer", []step{{"w>i", "report:needs-input", `{"message":"?"}`}}, func(w *world) Key { return Key{projections.KindInput, w.ids["i"]} },
-			func(w *world, s *projections.State) bool { return s.Input(w.ids["i"]).AnsweredAt != 0 }, step{"o", "input:answer", `{"inputId":"{i}","answer":"so"}`}, 0},
-		{"a token that is revoked", []step{{"admin", "token:create", `{"name":"ci","kind":"admin"}`}}, func(*world) Key { return Key{projections.KindToken, "ci"} },
-			func(_ *world, s *projections.State) bool { return !s.Token("ci").Live() }, step{"admin", "token:revoke", `{"name":"ci"}`}, 0},
+		{
+			"an answer",
+			[]step{{"w>i", "report:needs-input", `{"message":"?"}`}},
+			func(w *world) Key { return Key{projections.KindInput, w.ids["i"]} },
+			func(w *world, s *projections.State) bool { return s.Input(w.ids["i"]).AnsweredAt != 0 },
+			step{"o", "input:answer", `{"inputId":"{i}","answer":"so"}`},
+			0,
+		},
+		{
+			"a token that is revoked",
+			[]step{{"admin", "token:create", `{"name":"ci","kind":"admin"}`}},
+			func(*world) Key { return Key{projections.KindToken, "ci"} },
+			func(_ *world, s *projections.State) bool { return !s.Token("ci").Live() },
+			step{"admin", "token:revoke", `{"name":"ci"}`},
+			0,
+		},
 		{"a session's secret that is revoked", nil, session, func(w *world, s *projections.State) bool { return s.Session(w.ids["w"]).Generation == 2 }, step{"admin", "token:revoke", `{"sessionId":"{w}"}`}, 0},
 		{"a session that is killed", nil, session, gone, kill("w"), 0},
 		{"a session that is deleted", nil, session, gone, step{"admin", "session:delete", `{"sessionId":"{w}"}`}, 0},

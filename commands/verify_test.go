@@ -445,17 +445,28 @@ func TestCauses(t *testing.T) {
 	var ids []string
 	for _, s := range []step{
 		named, puller("a"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), hears("a"), starts("a"),
-		{"a>i", "report:needs-input", `{"message":"Which?"}`}, {"admin", "input:answer", `{"inputId":"{i}","answer":"so"}`},
-		{"a", "input:received", `{"inputId":"{i}"}`}, {"a", "queue:complete", `{}`},
+		{"a>i", "report:needs-input", `{"message":"Which?"}`},
+		{"admin", "input:answer", `{"inputId":"{i}","answer":"so"}`},
+		{"a", "input:received", `{"inputId":"{i}"}`},
+		{"a", "queue:complete", `{}`},
 	} {
 		w.change(s)
 		ids = append(ids, idOf(t, w.log.messages[w.log.head()-1]))
 	}
 	const created, spawned, pushed, started, lost, returned, heard, again, asked, answered, received, completed = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 	for _, c := range []struct{ event, cause, first int }{
-		{created, -1, -1}, {spawned, -1, -1}, {pushed, -1, -1}, {started, pushed, pushed}, {lost, spawned, spawned}, {returned, lost, spawned},
-		{heard, lost, spawned}, {again, returned, spawned}, {asked, spawned, spawned}, {answered, asked, spawned},
-		{received, answered, spawned}, {completed, again, spawned},
+		{created, -1, -1},
+		{spawned, -1, -1},
+		{pushed, -1, -1},
+		{started, pushed, pushed},
+		{lost, spawned, spawned},
+		{returned, lost, spawned},
+		{heard, lost, spawned},
+		{again, returned, spawned},
+		{asked, spawned, spawned},
+		{answered, asked, spawned},
+		{received, answered, spawned},
+		{completed, again, spawned},
 	} {
 		e, err := events.Decode(w.log.messages[int(w.log.head())-len(ids)+c.event].Body)
 		if err != nil {

@@ -182,7 +182,8 @@ var plants = []plant{
 	{"who trusts a session's word is not looked at when that ends", []edit{{"projections/session.go", "if s.trusting > 0 && before.Ended() != after.Ended() {", "if false {"}}},
 	{"the items of a deleted task stay queued", []edit{{"projections/task.go", "		s.dropItems(f, id)\n", ""}}},
 	{"quarantine comes one start late", []edit{
-		{queues, "item.Attempts >= q.MaxAttempts {", "item.Attempts > q.MaxAttempts {"}, {queues, "item.Attempts < q.MaxAttempts {", "item.Attempts <= q.MaxAttempts {"},
+		{queues, "item.Attempts >= q.MaxAttempts {", "item.Attempts > q.MaxAttempts {"},
+		{queues, "item.Attempts < q.MaxAttempts {", "item.Attempts <= q.MaxAttempts {"},
 		{leases, "item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {", "item.Attempts > s.Queue(item.ProjectID, item.Queue).MaxAttempts {"},
 	}},
 	{"an item that is queued again keeps its attempts", []edit{{foldQueue, "= events.ItemQueued, place, 0, f.cause()", "= events.ItemQueued, place, i.Attempts, f.cause()"}}},
