@@ -108,8 +108,15 @@ func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind 
 		if err := ValidID("/queue", x.Queue); err != nil {
 			return err
 		}
-		if s.Queue(project, x.Queue) == nil {
+		q := s.Queue(project, x.Queue)
+		switch {
+		case q == nil:
 			return notFound("Queue", x.Queue)
+		case q.SessionID != "" && s.Gone(q.SessionID) == "":
+			return &Refusal{
+				Code: CodeConflict, Message: "Queue '" + q.Name + "' is session '" + q.SessionID + "'s own", Why: "another may take it over once that session is gone",
+				Next: "make a queue for several with `maestro queue create`",
+			}
 		}
 		spawned.Queue = x.Queue
 	}

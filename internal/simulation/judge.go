@@ -349,12 +349,14 @@ func (m *model) judgeSpawn(w wish) verdict {
 	if f.Strict && m.unmet(f.tasks()) {
 		return againstRule
 	}
-	switch _, there := m.queues[queueID(project, f.Queue)]; {
+	switch q, there := m.queues[queueID(project, f.Queue)]; {
 	case f.Queue == "":
 	case f.Strategy != "queue", badID(f.Queue):
 		return isInvalid
 	case !there:
 		return notFound
+	case q.session != "" && m.becameOf(q.session) == "":
+		return isConflict
 	}
 	return becomesEvent
 }
