@@ -438,6 +438,8 @@ func TestSpawnWithAQueue(t *testing.T) {
 		{"a named one", []step{named}, step{"o", "session:spawn", `{"strategy":"queue","queue":"main","taskIds":["{t1}"]}`}, "session.spawned", `"queue":"main","queued":["{t1}"]`},
 		{"what is there already is not pushed again", []step{named, pushTo("t1")}, step{"o", "session:spawn", `{"strategy":"queue","queue":"main","taskIds":["{t1}","{t2}"]}`}, "session.spawned", `"queue":"main","queued":["{t2}"]`},
 		{"one that there is not", nil, step{"o", "session:spawn", `{"strategy":"queue","queue":"main"}`}, "NOT_FOUND", "Queue with id 'main'"},
+		{"a session's own while it is there", nil, step{"o", "session:spawn", `{"strategy":"queue","queue":"{k}"}`}, "CONFLICT", "is session '{k}'s own"},
+		{"and when it is gone", []step{{"admin", "session:kill", `{"sessionId":"{k}"}`}}, step{"o", "session:spawn", `{"strategy":"queue","queue":"{k}"}`}, "session.spawned", `"queue":"{k}"`},
 		{"one of another project", []step{{"admin", "queue:create", `{"project":"{q}","queue":"main"}`}}, step{"o", "session:spawn", `{"strategy":"queue","queue":"main"}`}, "NOT_FOUND", "Queue with id 'main'"},
 		{"what is no name", nil, step{"o", "session:spawn", `{"strategy":"queue","queue":"a b"}`}, "VALIDATION_ERROR", "is not an id"},
 		{"another strategy", []step{named}, step{"o", "session:spawn", `{"queue":"main","taskIds":["{t1}"]}`}, "VALIDATION_ERROR", "only a session with the queue strategy"},
