@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -88,8 +89,10 @@ func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
 		return failure("3 who is heard is not lost", "session %s was marked lost after its lease of %s, and was silent for %s", session, lease, longest)
 	}
 	beaten, beats := w.beaten[session]
+	life := w.servers[0].life
+	late := life == nil || beaten >= life.quiet || w.lived()-beaten < lease // it may have been asked for before the first heartbeat
 	switch {
-	case lease == w.plan.Lease && beats, lease == w.plan.Quiet && !beats, lease == w.plan.Quiet && w.lived()-beaten < lease:
+	case lease == w.plan.Lease && beats, lease == w.plan.Quiet && (!beats || late):
 	default:
 		return failure("3 who is heard is not lost", "session %s (heartbeats: %t) was marked lost after a lease of %s", session, beats, lease)
 	}
@@ -220,6 +223,26 @@ func (w *world) heartbeat(rng *rand.Rand) {
 		w.tracef("heartbeat of %s", id)
 		w.beat(id)
 	}
+	w.rescue(rng)
+}
+
+// rescue lets sessions be heard whose loss is being written.
+func (w *world) rescue(rng *rand.Rand) {
+	s := w.servers[0]
+	if !s.up() {
+		return
+	}
+	for _, op := range s.log.Held() {
+		for _, m := range op.Messages {
+			var e envelope
+			var d made
+			if json.Unmarshal(m.Body, &e) != nil || e.Type != "maestro.session.lost.v1" || json.Unmarshal(e.Data, &d) != nil || rng.IntN(2) == 0 {
+				continue
+			}
+			w.tracef("heartbeat of %s, while its loss is written", d.SessionID)
+			w.beat(d.SessionID)
+		}
+	}
 }
 
 // some draws sessions that have not ended.
@@ -256,6 +279,9 @@ func (w *world) linger(rng *rand.Rand) *Failure {
 		synctest.Wait()
 		if f := w.judgeStep(); f != nil {
 			return f
+		}
+		if rng.IntN(4) == 0 {
+			w.rescue(rng)
 		}
 		for range 3 {
 			if !going {
