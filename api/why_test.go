@@ -258,6 +258,7 @@ func TestWhyOfThingsAsTheyStand(t *testing.T) {
 		w.do(token, "report:complete", `{"message":"done"}`).is(200)
 		said := w.log.head()
 		w.do(token, "report:progress", `{"message":"and one more"}`).is(200)
+		w.do(token, "report:complete", `{"message":"that one too","taskIds":["`+task+`"]}`).is(200)
 		if a := w.why(adminToken, id); a.Chains[0].What != "session "+id+" is completed" || a.Chains[0].Steps[0].Sequence != said {
 			t.Errorf("a session that says it is done, at %d: %+v", said, a)
 		}
