@@ -156,7 +156,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	if err := s.heard(r.Context(), header, c.by); err != nil {
+	if err := s.heard(r.Context(), header, c); err != nil {
 		s.fail(w, r, err)
 		return
 	}

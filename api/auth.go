@@ -70,14 +70,12 @@ func signNamed(mac hash.Hash, name, generation string) string {
 	return UserTokenPrefix + name + "." + generation + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// actor gives who a token stands for. A well-signed token of a session that is unknown or deleted is that session, which
+// call gives who a token stands for. A well-signed token of a session that is unknown or deleted is that session, which
 // has no permissions; any other bad token is nobody.
-//
-// generation is which of the bearer's secrets it is, 0 for the admin's.
-func (a authenticator) actor(token string) (by commands.Actor, generation int, err error) {
+func (a authenticator) call(token string) (*call, error) {
 	sum := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(sum[:], a.admin[:]) == 1 {
-		return commands.Admin(commands.AuthnToken), 0, nil
+		return &call{by: commands.Admin(commands.AuthnToken)}, nil
 	}
 	sign := signSession
 	rest, session := strings.CutPrefix(token, sessionTokenPrefix)
@@ -88,50 +86,54 @@ func (a authenticator) actor(token string) (by commands.Actor, generation int, e
 	parts := strings.Split(rest, ".")
 	switch {
 	case len(parts) != 3 && session:
-		return by, 0, unauthenticated("The token is damaged", "a session's token has three parts", true)
+		return nil, unauthenticated("The token is damaged", "a session's token has three parts", true)
 	case len(parts) != 3:
-		return by, 0, unauthenticated("The token is not one of this server's", "it is neither the admin token, nor a named one, nor a session's", true)
+		return nil, unauthenticated("The token is not one of this server's", "it is neither the admin token, nor a named one, nor a session's", true)
 	}
 	mac := a.macs.Get().(hash.Hash)
 	mac.Reset()
 	good := sign(mac, parts[0], parts[1])
 	a.macs.Put(mac)
 	if subtle.ConstantTimeCompare([]byte(good), []byte(token)) != 1 {
-		return by, 0, unauthenticated("The token is not one of this server's", "its signature is wrong", true)
+		return nil, unauthenticated("The token is not one of this server's", "its signature is wrong", true)
 	}
-	if generation, err = strconv.Atoi(parts[1]); err != nil {
-		return by, 0, unauthenticated("The token is damaged", "its generation is no number", true)
+	generation, err := strconv.Atoi(parts[1])
+	if err != nil {
+		return nil, unauthenticated("The token is damaged", "its generation is no number", true)
 	}
+	c := &call{generation: generation}
 	if session {
-		by, err = a.session(parts[0], generation)
+		err = a.session(c, parts[0])
 	} else {
-		by, err = a.named(parts[0], generation)
+		err = a.named(c, parts[0])
 	}
-	return by, generation, err
+	return c, err
 }
 
-func (a authenticator) session(id string, generation int) (commands.Actor, error) {
+func (a authenticator) session(c *call, id string) error {
 	var project string
-	good := generation
+	good := c.generation
 	a.handler.View(func(s *projections.State) {
-		project = s.SessionProject(id)
+		project, c.answers = s.SessionProject(id), s.Undelivered(id)
 		if x := s.Session(id); x != nil {
 			good = x.Generation
 		}
 	})
-	if generation != good {
-		return commands.Actor{}, unauthenticated("The token was revoked", "the session has a newer one", true)
+	if c.generation != good {
+		return unauthenticated("The token was revoked", "the session has a newer one", true)
 	}
-	return commands.SessionActor(project, id, commands.AuthnToken), nil
+	c.by = commands.SessionActor(project, id, commands.AuthnToken)
+	return nil
 }
 
-func (a authenticator) named(name string, generation int) (commands.Actor, error) {
+func (a authenticator) named(c *call, name string) error {
 	var token *projections.Token
 	a.handler.View(func(s *projections.State) { token = s.Token(name) })
-	if token == nil || !token.Live() || token.Generation != generation {
-		return commands.Actor{}, unauthenticated("The token was revoked", "the token '"+printable(name)+"' is not good any more", true)
+	if token == nil || !token.Live() || token.Generation != c.generation {
+		return unauthenticated("The token was revoked", "the token '"+printable(name)+"' is not good any more", true)
 	}
-	return tokenActor(token), nil
+	c.by = tokenActor(token)
+	return nil
 }
 
 func unauthenticated(message, why string, invalid bool) *problem {
@@ -152,9 +154,11 @@ type call struct {
 	anonymous bool
 	// generation is which of the caller's secrets it showed.
 	generation int
-	request    *http.Request
-	body       []byte
-	meta       metadata
+	// answers are the calling session's questions whose answers it was not yet shown.
+	answers []string
+	request *http.Request
+	body    []byte
+	meta    metadata
 }
 
 type callKey struct{}
@@ -178,11 +182,12 @@ func (s *server) identify(r *http.Request) (*call, error) {
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return nil, unauthenticated("The Authorization header is not a Bearer token", "one header with one token is expected", true)
 	}
-	by, generation, err := s.auth.actor(token)
+	c, err := s.auth.call(token)
 	if err != nil {
 		return nil, err
 	}
-	return &call{by: by, generation: generation, request: r}, nil
+	c.request = r
+	return c, nil
 }
 
 // anonymous judges a caller without a credential by the path: below a session's queue, timeline or events it is that

@@ -23,21 +23,17 @@ const (
 )
 
 // heard notes that a session calls, whatever it asks for, and tells it of answers that wait for it.
-func (s *server) heard(ctx context.Context, header http.Header, by commands.Actor) error {
-	if by.Kind != commands.ActorSession {
+func (s *server) heard(ctx context.Context, header http.Header, c *call) error {
+	if c.by.Kind != commands.ActorSession {
 		return nil
 	}
-	if s.Leases != nil {
-		if err := s.Leases.Heard(ctx, by.Name); err != nil {
-			return err
-		}
+	if len(c.answers) > 0 {
+		header.Set(headerAnswers, strings.Join(c.answers, ","))
 	}
-	var answers []string
-	s.Handler.View(func(state *projections.State) { answers = state.Undelivered(by.Name) })
-	if len(answers) > 0 {
-		header.Set(headerAnswers, strings.Join(answers, ","))
+	if s.Leases == nil {
+		return nil
 	}
-	return nil
+	return s.Leases.Heard(ctx, c.by.Name)
 }
 
 // errRevoked ends what a caller has open when its credential is revoked.

@@ -183,7 +183,7 @@ func (b *inbox) queue(q *Queue, served bool) {
 		if item := b.Item(q.ProjectID, q.Name, task); !b.done(task) && b.Stuck(q, item) {
 			b.add(q.SessionID, InboxItem{
 				Kind: InboxStuck, TaskID: task, Queue: q.Name, What: b.titleOf(task), Message: b.WaitsFor(q, item), Since: item.AddedAt,
-				Next: "maestro task update " + task + " --dependencies …",
+				Next: "maestro task update " + task + " --depends-on …",
 			})
 		}
 		return true

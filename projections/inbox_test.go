@@ -93,8 +93,8 @@ func TestInbox(t *testing.T) {
 		{"quarantined, and its task completed", queued(started("w", "w", "t1", 3), quarantined("w", "w", "t1", 3), complete), nil},
 		{"quarantined, and queued again", queued(started("w", "w", "t1", 3), quarantined("w", "w", "t1", 3), requeued("w", "t1")), nil},
 
-		{"stuck behind what was cancelled", queued(moved("t1", events.TaskCancelled)), []string{"stuck /t2 in w at 7: Title of t2: waits for t1 (cancelled) → maestro task update t2 --dependencies …"}},
-		{"stuck behind what was deleted", queued(deleted("t1")), []string{"stuck /t2 in w at 7: Title of t2: waits for t1 (deleted) → maestro task update t2 --dependencies …"}},
+		{"stuck behind what was cancelled", queued(moved("t1", events.TaskCancelled)), []string{"stuck /t2 in w at 7: Title of t2: waits for t1 (cancelled) → maestro task update t2 --depends-on …"}},
+		{"stuck behind what was deleted", queued(deleted("t1")), []string{"stuck /t2 in w at 7: Title of t2: waits for t1 (deleted) → maestro task update t2 --depends-on …"}},
 		{"it waits, and is not stuck", queued(moved("t1", events.TaskInProgress)), nil},
 		{"stuck, and cancelled itself", queued(moved("t1", events.TaskCancelled), moved("t2", events.TaskCancelled)), nil},
 		{"no longer stuck", queued(moved("t1", events.TaskCancelled), by(admin, &events.TaskUpdated{TaskID: "t2", Dependencies: &[]string{}})), nil},

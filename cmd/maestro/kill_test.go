@@ -110,7 +110,9 @@ func (k *killed) start() {
 		k.t.Fatalf("the server did not start: %v\n%s", err, k.stderr.String())
 	}
 	_, rest, _ := strings.Cut(line, "listening on ")
-	k.address, _, _ = strings.Cut(rest, " ")
+	if k.address == "" { // it comes back to the same one, and others may be reading it
+		k.address, _, _ = strings.Cut(rest, " ")
+	}
 	ready := make(chan struct{})
 	close(ready)
 	k.up.CompareAndSwap(nil, &ready)
