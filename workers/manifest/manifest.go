@@ -10,36 +10,40 @@ import (
 const Version = "1.0"
 
 // Manifest says what a session is: who it is, what it works on, and how. Document 003, "Complete Schema".
+//
+// The tags are what Parse and Schema both go by: "is" names the rule in rules.go that a text, a number or each item of a list
+// has to keep, "atLeast" is how many items a list must have, "use" marks what is checked against another part of the document,
+// and what has no omitempty is required.
 type Manifest struct {
-	ManifestVersion string      `json:"manifestVersion"`
-	Role            events.Role `json:"role"`
-	// Strategy is how it works through its tasks; "" for the role's default.
-	Strategy events.Strategy `json:"strategy,omitempty"`
-	// Tasks are never nil; the first is the primary one. Only a queue worker may have none.
-	Tasks      []Task   `json:"tasks"`
-	Skills     []string `json:"skills,omitempty"`
-	Session    Session  `json:"session"`
-	Context    *Context `json:"context,omitempty"`
-	TemplateID string   `json:"templateId,omitempty"`
+	ManifestVersion string      `json:"manifestVersion" is:"version" doc:"version of the schema"`
+	Role            events.Role `json:"role" is:"role" use:"role" doc:"worker or orchestrator"`
+	// Strategy is as it was written; "" for the role's default. Axes resolves it.
+	Strategy events.Strategy `json:"strategy,omitempty" is:"strategy" use:"strategy" doc:"how it works through its tasks: a worker's simple (default), queue or tree, an orchestrator's default (also called simple), intelligent-batching or dag"`
+	// Tasks are never nil after Parse and Generate.
+	Tasks      []Task   `json:"tasks" use:"tasks" doc:"what it works on; the first is the primary one; only a worker with the queue strategy may have none"`
+	Skills     []string `json:"skills,omitempty" is:"id" doc:"skills to load"`
+	Session    Session  `json:"session" doc:"how the agent is run"`
+	Context    *Context `json:"context,omitempty" doc:"what else it should know"`
+	TemplateID string   `json:"templateId,omitempty" is:"id" doc:"template of its prompt"`
 }
 
 // Task is what a session is told of a task.
 type Task struct {
-	ID          string `json:"id"`
-	Title       string `json:"title"`
-	Description string `json:"description"`
+	ID          string `json:"id" is:"id" use:"id" doc:"unique among the tasks"`
+	Title       string `json:"title" is:"title" doc:"short"`
+	Description string `json:"description" is:"filled" doc:"in detail"`
 	// ParentID is nil for a root task.
-	ParentID           *string  `json:"parentId"`
-	AcceptanceCriteria []string `json:"acceptanceCriteria"`
-	Dependencies       []string `json:"dependencies,omitempty"`
-	Priority           string   `json:"priority,omitempty"`
-	ProjectID          string   `json:"projectId"`
-	// CreatedAt is a date and time with a zone, as it was written.
-	CreatedAt       string            `json:"createdAt"`
-	Metadata        json.RawMessage   `json:"metadata,omitempty"`
-	Status          events.TaskStatus `json:"status,omitempty"`
-	SessionIDs      []string          `json:"sessionIds,omitempty"`
-	ActiveSessionID string            `json:"activeSessionId,omitempty"`
+	ParentID           *string  `json:"parentId" null:"root" is:"id" use:"parent" doc:"the task above it, or null; it may be outside the manifest"`
+	AcceptanceCriteria []string `json:"acceptanceCriteria" atLeast:"1" doc:"what must be true when it is complete"`
+	Dependencies       []string `json:"dependencies,omitempty" is:"id" use:"dependency" doc:"tasks that must be completed first; they may be outside the manifest"`
+	Priority           string   `json:"priority,omitempty" is:"priority" doc:"how pressing it is"`
+	ProjectID          string   `json:"projectId" is:"id" doc:"its project"`
+	// CreatedAt is as it was written.
+	CreatedAt       string            `json:"createdAt" is:"time" doc:"when it was created, with a zone"`
+	Metadata        json.RawMessage   `json:"metadata,omitempty" doc:"free"`
+	Status          events.TaskStatus `json:"status,omitempty" is:"status" doc:"where it stood; the server knows where it stands"`
+	SessionIDs      []string          `json:"sessionIds,omitempty" is:"id" doc:"sessions that work or worked on it"`
+	ActiveSessionID string            `json:"activeSessionId,omitempty" is:"id" doc:"the session at work on it"`
 }
 
 // PermissionMode says how an agent asks for what its tool would ask a person.
@@ -54,101 +58,106 @@ const (
 
 // Session configures the agent.
 type Session struct {
-	// Model is sonnet, opus, haiku, or a full name.
-	Model          string         `json:"model"`
-	PermissionMode PermissionMode `json:"permissionMode"`
-	// ThinkingMode is auto, interleaved or disabled.
-	ThinkingMode string `json:"thinkingMode,omitempty"`
-	MaxTurns     int    `json:"maxTurns,omitempty"`
-	// Timeout is in milliseconds.
-	Timeout          int64  `json:"timeout,omitempty"`
-	WorkingDirectory string `json:"workingDirectory,omitempty"`
-	// AllowedCommands are exactly these and the core commands; nil for those of role and strategy.
-	AllowedCommands *[]string `json:"allowedCommands,omitempty"`
-	// Agent is claude, codex, gemini or a configured one; "" for claude.
-	Agent string `json:"agent,omitempty"`
+	Model          string         `json:"model" is:"model" use:"model" doc:"sonnet, opus, haiku, or a full name of the agent's maker"`
+	PermissionMode PermissionMode `json:"permissionMode" is:"permissionMode" doc:"what becomes of what the agent would ask a person"`
+	ThinkingMode   string         `json:"thinkingMode,omitempty" is:"thinkingMode" doc:"how it thinks"`
+	// MaxTurns is 0 for no limit of its own.
+	MaxTurns int `json:"maxTurns,omitempty" is:"turns" doc:"turns after which it ends"`
+	// Timeout is 0 for none.
+	Timeout          int64  `json:"timeout,omitempty" is:"milliseconds" doc:"milliseconds after which it is ended; 0 for never"`
+	WorkingDirectory string `json:"workingDirectory,omitempty" doc:"where it works"`
+	// AllowedCommands is nil for the commands of role and strategy; an empty list leaves the core commands only.
+	AllowedCommands *[]string `json:"allowedCommands,omitempty" is:"command" use:"command" doc:"exactly these commands and the core ones; absent: those of role and strategy"`
+	// Agent is "" for claude.
+	Agent string `json:"agent,omitempty" is:"agent" use:"agent" doc:"claude (default), codex, gemini, one that is configured, or auto: by the kind of the task"`
 }
 
 // Context is what else the agent should know.
 type Context struct {
-	CodebaseContext  *CodebaseContext  `json:"codebaseContext,omitempty"`
-	RelatedTasks     []RelatedTask     `json:"relatedTasks,omitempty"`
-	ProjectStandards *ProjectStandards `json:"projectStandards,omitempty"`
-	// Custom is free.
-	Custom json.RawMessage `json:"custom,omitempty"`
+	CodebaseContext  *CodebaseContext  `json:"codebaseContext,omitempty" doc:"what is known of the code"`
+	RelatedTasks     []RelatedTask     `json:"relatedTasks,omitempty" doc:"tasks beside those of the session"`
+	ProjectStandards *ProjectStandards `json:"projectStandards,omitempty" doc:"the project's conventions"`
+	Custom           json.RawMessage   `json:"custom,omitempty" doc:"free"`
 }
 
 // CodebaseContext is what is known of the code.
 type CodebaseContext struct {
-	RelevantFiles []string           `json:"relevantFiles,omitempty"`
-	Patterns      *CodebasePatterns  `json:"patterns,omitempty"`
-	TestingSetup  *TestingSetup      `json:"testingSetup,omitempty"`
-	Commands      *DevelopmentScript `json:"commands,omitempty"`
+	RelevantFiles []string           `json:"relevantFiles,omitempty" doc:"files to look at first"`
+	Patterns      *CodebasePatterns  `json:"patterns,omitempty" doc:"conventions of the code"`
+	TestingSetup  *TestingSetup      `json:"testingSetup,omitempty" doc:"how it is tested"`
+	Commands      *DevelopmentScript `json:"commands,omitempty" doc:"how it is built and run"`
 }
 
 // CodebasePatterns are the code's conventions.
 type CodebasePatterns struct {
-	FileStructure     string `json:"fileStructure,omitempty"`
-	NamingConventions string `json:"namingConventions,omitempty"`
-	ArchitectureNotes string `json:"architectureNotes,omitempty"`
+	FileStructure     string `json:"fileStructure,omitempty" doc:"where things are"`
+	NamingConventions string `json:"namingConventions,omitempty" doc:"what things are called"`
+	ArchitectureNotes string `json:"architectureNotes,omitempty" doc:"how things fit together"`
 }
 
 // TestingSetup says how the code is tested.
 type TestingSetup struct {
-	Framework    string `json:"framework,omitempty"`
-	TestLocation string `json:"testLocation,omitempty"`
-	RunCommand   string `json:"runCommand,omitempty"`
+	Framework    string `json:"framework,omitempty" doc:"what runs the tests"`
+	TestLocation string `json:"testLocation,omitempty" doc:"where they are"`
+	RunCommand   string `json:"runCommand,omitempty" doc:"the command that runs them"`
 }
 
 // DevelopmentScript are the commands that build and run the code.
 type DevelopmentScript struct {
-	Install string `json:"install,omitempty"`
-	Dev     string `json:"dev,omitempty"`
-	Build   string `json:"build,omitempty"`
-	Test    string `json:"test,omitempty"`
+	Install string `json:"install,omitempty" doc:"the command that installs what it needs"`
+	Dev     string `json:"dev,omitempty" doc:"the command that runs it for development"`
+	Build   string `json:"build,omitempty" doc:"the command that builds it"`
+	Test    string `json:"test,omitempty" doc:"the command that tests it"`
 }
 
 // RelatedTask is a task beside those of the session. Status and relationship are kept as they were written.
 type RelatedTask struct {
-	ID           string `json:"id"`
-	Title        string `json:"title"`
-	Status       string `json:"status"`
-	Relationship string `json:"relationship"`
-	Summary      string `json:"summary,omitempty"`
-	Description  string `json:"description,omitempty"`
+	ID           string `json:"id" is:"id" doc:"the task"`
+	Title        string `json:"title" doc:"its title"`
+	Status       string `json:"status" is:"relatedStatus" doc:"where it stood"`
+	Relationship string `json:"relationship" is:"relationship" doc:"what it is to the session's tasks: a dependency of theirs, related, blocking: it waits for them, or blocks: it holds them"`
+	Summary      string `json:"summary,omitempty" doc:"what came of it"`
+	Description  string `json:"description,omitempty" doc:"what it is about"`
 }
 
 // ProjectStandards are the project's conventions.
 type ProjectStandards struct {
-	CodeStyle     *CodeStyle     `json:"codeStyle,omitempty"`
-	Testing       *Testing       `json:"testing,omitempty"`
-	Documentation *Documentation `json:"documentation,omitempty"`
-	GitWorkflow   *GitWorkflow   `json:"gitWorkflow,omitempty"`
+	CodeStyle     *CodeStyle     `json:"codeStyle,omitempty" doc:"how code should look"`
+	Testing       *Testing       `json:"testing,omitempty" doc:"what has to be tested"`
+	Documentation *Documentation `json:"documentation,omitempty" doc:"what has to be documented"`
+	GitWorkflow   *GitWorkflow   `json:"gitWorkflow,omitempty" doc:"how changes are brought in"`
 }
 
 // CodeStyle says how code should look.
 type CodeStyle struct {
-	Formatter   string `json:"formatter,omitempty"`
-	Linter      string `json:"linter,omitempty"`
-	Conventions string `json:"conventions,omitempty"`
+	Formatter   string `json:"formatter,omitempty" doc:"what formats it"`
+	Linter      string `json:"linter,omitempty" doc:"what checks it"`
+	Conventions string `json:"conventions,omitempty" doc:"a style guide"`
 }
 
 // Testing says what has to be tested.
 type Testing struct {
-	Required        bool     `json:"required"`
-	MinimumCoverage *float64 `json:"minimumCoverage,omitempty"`
-	Frameworks      []string `json:"frameworks,omitempty"`
+	Required        bool     `json:"required" doc:"whether tests are required"`
+	MinimumCoverage *float64 `json:"minimumCoverage,omitempty" doc:"in percent"`
+	Frameworks      []string `json:"frameworks,omitempty" doc:"what runs the tests"`
 }
 
 // Documentation says what has to be documented.
 type Documentation struct {
-	Required bool   `json:"required"`
-	Format   string `json:"format,omitempty"`
+	Required bool   `json:"required" doc:"whether documentation is required"`
+	Format   string `json:"format,omitempty" doc:"in which form"`
 }
 
 // GitWorkflow says how changes are brought in.
 type GitWorkflow struct {
-	BranchNaming      string `json:"branchNaming,omitempty"`
-	CommitConventions string `json:"commitConventions,omitempty"`
-	PRProcess         string `json:"prProcess,omitempty"`
+	BranchNaming      string `json:"branchNaming,omitempty" doc:"what branches are called"`
+	CommitConventions string `json:"commitConventions,omitempty" doc:"how commits are worded"`
+	PRProcess         string `json:"prProcess,omitempty" doc:"how a change is accepted"`
+}
+
+// document is what Parse reads: a manifest, or one from before tasks were a list and strategies had one name.
+type document struct {
+	Manifest
+	Task                 *Task           `json:"task,omitempty" legacy:"tasks" doc:"as tasks with this one task"`
+	OrchestratorStrategy events.Strategy `json:"orchestratorStrategy,omitempty" legacy:"strategy" is:"strategy" use:"orchestratorStrategy" doc:"as strategy"`
 }

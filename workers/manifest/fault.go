@@ -1,0 +1,123 @@
+package manifest
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxFaults is how many faults are told of one document. More would help nobody, and a document can be made to have millions.
+const maxFaults = 100
+
+// Fault is one thing that is wrong with a document.
+type Fault struct {
+	// Pointer is its place (RFC 6901): a missing member's is the one that it would have, the whole document's is "".
+	Pointer string `json:"pointer"`
+	// Message says what is wrong and what would be right.
+	Message string `json:"message"`
+}
+
+// InvalidError says all that is wrong with a document, in its order. Match it with errors.As.
+type InvalidError struct {
+	Faults []Fault `json:"errors"`
+	// More is how many faults there are beside these, which are the first hundred.
+	More int `json:"more,omitempty"`
+}
+
+// Error implements error. It names the first few.
+func (e *InvalidError) Error() string {
+	const most = 3
+	var b strings.Builder
+	b.WriteString("invalid manifest: ")
+	for i, fault := range e.Faults {
+		if i == most {
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		if fault.Pointer != "" {
+			b.WriteString(fault.Pointer + ": ")
+		}
+		b.WriteString(fault.Message)
+	}
+	if rest := max(0, len(e.Faults)-most) + e.More; rest > 0 {
+		b.WriteString("; and " + strconv.Itoa(rest) + " more")
+	}
+	return b.String()
+}
+
+// whole is a fault of the document as a whole.
+func whole(message string) *InvalidError {
+	return &InvalidError{Faults: []Fault{{Message: message}}}
+}
+
+// faultList keeps the first faults of a document by their place in it, whatever order they are found in.
+type faultList struct {
+	kept  []placedFault
+	last  int
+	total int
+}
+
+type placedFault struct {
+	at int
+	Fault
+}
+
+// add takes a fault at a byte of the document. It is only spelled out if it will be told.
+func (l *faultList) add(at int, pointer, message func() string) {
+	l.total++
+	if len(l.kept) >= maxFaults && at >= l.last {
+		return
+	}
+	l.last = max(l.last, at)
+	l.kept = append(l.kept, placedFault{at, Fault{pointer(), message()}})
+	if len(l.kept) >= 2*maxFaults {
+		l.trim()
+	}
+}
+
+func (l *faultList) trim() {
+	slices.SortStableFunc(l.kept, func(a, b placedFault) int { return cmp.Compare(a.at, b.at) })
+	if len(l.kept) > maxFaults {
+		l.kept = l.kept[:maxFaults]
+	}
+	if len(l.kept) > 0 {
+		l.last = l.kept[len(l.kept)-1].at
+	}
+}
+
+// err gives the faults as an error, or nil if there are none.
+func (l *faultList) err() error {
+	if l.total == 0 {
+		return nil
+	}
+	l.trim()
+	invalid := &InvalidError{More: l.total - len(l.kept)}
+	for _, fault := range l.kept {
+		invalid.Faults = append(invalid.Faults, fault.Fault)
+	}
+	return invalid
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// step is one part of a pointer: a member, or an item if the index is not negative.
+type step struct {
+	name  string
+	index int
+}
+
+func pointerOf(steps []step) string {
+	var b strings.Builder
+	for _, s := range steps {
+		b.WriteByte('/')
+		if s.index >= 0 {
+			b.WriteString(strconv.Itoa(s.index))
+		} else {
+			b.WriteString(pointerEscapes.Replace(s.name))
+		}
+	}
+	return b.String()
+}

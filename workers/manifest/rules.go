@@ -1,0 +1,160 @@
+package manifest
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"maestro/events"
+)
+
+// rule is what one text or number of the schema has to keep. Parse checks it and Schema writes it down, so that they cannot
+// differ; wrong is the part that JSON Schema has no words for, or another.
+type rule struct {
+	// enum lists the values that there are.
+	enum []string
+	// fits is an anchored pattern that RE2 and ECMAScript read alike; what says in words what it asks for.
+	fits *regexp.Regexp
+	what string
+	// least and most count code points; 0 is no limit.
+	least, most int
+	// lowest and highest bound a number.
+	lowest, highest int64
+	// format is JSON Schema's name for what wrong checks.
+	format string
+	wrong  func(text string) string
+}
+
+// maxMilliseconds is the longest timeout that a time.Duration holds.
+const maxMilliseconds = math.MaxInt64 / int64(time.Millisecond)
+
+// names of an id are parts of paths and of lists with commas, and arguments of commands: nothing in them may be read as more.
+const idPattern = `^[^/\\,.\x00-\x1f\x7f-\x9f-](\.?[^/\\,.\x00-\x1f\x7f-\x9f])*\.?$`
+
+var rules = map[string]rule{
+	"version": {enum: []string{Version}, wrong: func(version string) string {
+		if version == Version {
+			return ""
+		}
+		return "Unsupported manifest version: " + shown(version) + " (supported: " + Version + ")"
+	}},
+	"role": {enum: enum(events.RoleWorker, events.RoleOrchestrator)},
+	"strategy": {enum: enum(
+		events.StrategySimple, events.StrategyQueue, events.StrategyTree,
+		events.StrategyDefault, events.StrategyBatching, events.StrategyDAG,
+	)},
+	"id": {fits: regexp.MustCompile(idPattern), most: 128,
+		what: "an id: not empty, no '/', '\\', ',', '..' or control character, and no '-' or '.' at its start"},
+	"title":    {least: 1, most: 200},
+	"filled":   {least: 1},
+	"priority": {enum: []string{"low", "medium", "high", "critical"}},
+	"time":     {format: "date-time", fits: regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$`), what: "a date and time with a zone, such as 2026-02-02T10:00:00Z", wrong: wrongTime},
+	"status":   {enum: enum(events.TaskTodo, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled, events.TaskBlocked)},
+
+	// Which full names there are depends on the agent: Reader.models.
+	"model": {fits: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`), most: 128,
+		what: `"sonnet", "opus", "haiku" or the full name of a model`},
+	"permissionMode": {enum: enum(AcceptEdits, Interactive, ReadOnly)},
+	"thinkingMode":   {enum: []string{"auto", "interleaved", "disabled"}},
+	"turns":          {lowest: 1, highest: math.MaxInt32},
+	"milliseconds":   {lowest: 0, highest: maxMilliseconds},
+	// Which commands there are, and which a list may hold, the permission table says.
+	"command": {fits: regexp.MustCompile(`^[a-z]+(-[a-z]+)*(:[a-z]+(-[a-z]+)*){0,2}$`), most: 64,
+		what: "a command id, 'command' or 'parent:subcommand' in lower-case words, such as task:get"},
+	"agent": {fits: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), most: 64,
+		what: "the name of an agent, such as claude"},
+
+	// The document's type and its example differ; either is taken, and written back as it was.
+	"relatedStatus": {enum: []string{"pending", "todo", "in_progress", "completed", "blocked", "cancelled"}},
+	"relationship":  {enum: []string{"dependency", "related", "blocking", "blocks"}},
+}
+
+func enum[T ~string](values ...T) []string {
+	words := make([]string, len(values))
+	for i, value := range values {
+		words[i] = string(value)
+	}
+	return words
+}
+
+func wrongTime(text string) string {
+	if _, err := time.Parse(time.RFC3339, text); err != nil {
+		return "there is no such date and time: " + quoted(text)
+	}
+	return ""
+}
+
+// faultOf says what is wrong with a text, or "".
+func (r *rule) faultOf(text string) string {
+	if strings.ContainsRune(text, 0) {
+		return `holds a NUL character (\u0000): leave it out`
+	}
+	if r == nil {
+		return ""
+	}
+	if length := utf8.RuneCountInString(text); length < r.least || r.most > 0 && length > r.most {
+		switch {
+		case length == 0:
+			return "must not be empty"
+		default:
+			return "has " + strconv.Itoa(length) + " characters; at most " + strconv.Itoa(r.most) + " are allowed"
+		}
+	}
+	if r.fits != nil && !r.fits.MatchString(text) {
+		return "must be " + r.what + ", not " + quoted(text)
+	}
+	if r.wrong != nil {
+		return r.wrong(text)
+	}
+	if r.enum != nil && !contains(r.enum, text) {
+		return "must be " + choice(r.enum) + ", not " + quoted(text)
+	}
+	return ""
+}
+
+func contains(values []string, text string) bool {
+	for _, value := range values {
+		if value == text {
+			return true
+		}
+	}
+	return false
+}
+
+// choice lists values as a person would.
+func choice(values []string) string {
+	var b strings.Builder
+	for i, value := range values {
+		switch {
+		case i == 0:
+		case i == len(values)-1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(value))
+	}
+	return b.String()
+}
+
+// shown shortens foreign text for a message and takes out what a terminal would act on.
+func shown(text string) string {
+	const most = 60
+	var b strings.Builder
+	for _, r := range text {
+		if b.Len() >= most {
+			b.WriteString("…")
+			break
+		}
+		if !strconv.IsPrint(r) {
+			r = '�'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func quoted(text string) string { return `"` + shown(text) + `"` }

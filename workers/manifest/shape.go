@@ -1,0 +1,140 @@
+package manifest
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// kind is a kind of JSON value, as the schema knows them.
+type kind uint8
+
+const (
+	anObject kind = iota
+	aList
+	aText
+	anInteger
+	aNumber
+	aBoolean
+	// freeObject is an object with anything in it.
+	freeObject
+)
+
+func (k kind) String() string {
+	switch k {
+	case anObject, freeObject:
+		return "an object"
+	case aList:
+		return "a list"
+	case aText:
+		return "a text"
+	case anInteger:
+		return "a whole number"
+	case aNumber:
+		return "a number"
+	case aBoolean:
+		return "true or false"
+	}
+	return "a value"
+}
+
+// shape is a Go type of the manifest as JSON: what Parse reads by and Schema is written from.
+type shape struct {
+	kind kind
+	// name is the Go type's, of an object.
+	name   string
+	fields []*field
+	byName map[string]*field
+	items  *shape
+	// atLeast is how many items a list has; keepsEmpty tells an empty one from none.
+	atLeast    int
+	keepsEmpty bool
+	rule       *rule
+	use        string
+	nullable   bool
+}
+
+type field struct {
+	name     string
+	index    []int
+	number   int
+	required bool
+	// legacy names the member that took this one's place.
+	legacy string
+	doc    string
+	shape  *shape
+}
+
+// documentShape is the shape of the whole, made once.
+var documentShape = sync.OnceValue(func() *shape {
+	return shapeOf(reflect.TypeFor[document](), "")
+})
+
+var rawMessage = reflect.TypeFor[json.RawMessage]()
+
+// shapeOf reads a type and the tags of the field that it is the type of. A type that the schema has no word for is a mistake
+// in this package, which its first test shows.
+func shapeOf(t reflect.Type, tag reflect.StructTag) *shape {
+	s := &shape{use: tag.Get("use"), nullable: tag.Get("null") != ""}
+	if name := tag.Get("is"); name != "" {
+		r, ok := rules[name]
+		if !ok {
+			panic("manifest: no rule " + name)
+		}
+		s.rule = &r
+	}
+	if t == rawMessage {
+		s.kind = freeObject
+		return s
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+		s.keepsEmpty = true
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		s.kind, s.name, s.byName = anObject, t.Name(), map[string]*field{}
+		s.addFields(t, nil)
+	case reflect.Slice:
+		s.kind, s.items = aList, shapeOf(t.Elem(), tag)
+		s.rule, s.nullable, s.items.nullable = nil, false, false
+		if s.items.kind == anObject {
+			s.items.use = ""
+		} else {
+			s.use = ""
+		}
+		s.atLeast, _ = strconv.Atoi(tag.Get("atLeast"))
+	case reflect.String:
+		s.kind = aText
+	case reflect.Int, reflect.Int64:
+		s.kind = anInteger
+	case reflect.Float64:
+		s.kind = aNumber
+	case reflect.Bool:
+		s.kind = aBoolean
+	default:
+		panic("manifest: no shape for " + t.String())
+	}
+	return s
+}
+
+func (s *shape) addFields(t reflect.Type, above []int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := append(above[:len(above):len(above)], i)
+		if f.Anonymous {
+			s.addFields(f.Type, index)
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		added := &field{
+			name: name, index: index, number: len(s.fields), legacy: f.Tag.Get("legacy"), doc: f.Tag.Get("doc"),
+			required: options != "omitempty" && f.Tag.Get("null") == "", shape: shapeOf(f.Type, f.Tag),
+		}
+		added.shape.keepsEmpty = added.shape.keepsEmpty || added.required
+		s.fields = append(s.fields, added)
+		s.byName[name] = added
+	}
+}
