@@ -120,6 +120,12 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 	if w.count("maestro.project.created.v1") != 3 {
 		t.Errorf("%d projects were made", w.count("maestro.project.created.v1"))
 	}
+	// With the key of what happened already, a dry run shows that, and no secret.
+	made := w.do(adminToken, "token:create", `{"name":"eye","kind":"auditor"}`, "Idempotency-Key", "t").is(200)
+	again := w.do(adminToken, "token:create?dryRun=true", `{"name":"eye","kind":"auditor"}`, "Idempotency-Key", "t").is(200)
+	if again.text("event", "id") != made.text("event", "id") || again.at("token") != nil {
+		t.Errorf("a dry run of what happened: %s", again.body)
+	}
 	// The same key afterwards is the command, not a retry.
 	w.do(adminToken, "project:create?dryRun=true", `{"name":"x"}`, "Idempotency-Key", "k").is(200)
 	if r := w.do(adminToken, "project:create", `{"name":"x"}`, "Idempotency-Key", "k").is(200); r.header.Get("Maestro-Retried") != "" {
