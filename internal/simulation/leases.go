@@ -105,6 +105,11 @@ func (w *world) settleLives() {
 	if w.store.Late() > 0 || firm != cached {
 		return
 	}
+	for _, s := range w.servers {
+		if s.closing != nil { // it ends what is in hand
+			return
+		}
+	}
 	var lives []*life
 	for _, l := range w.lives {
 		if !l.dead {
