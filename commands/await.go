@@ -108,6 +108,10 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 func (h *Handler) touchSession(id string) { h.touchKey(Key{projections.KindSession, id}) }
 
 func (h *Handler) touchKey(key Key) {
+	if key == h.touchedLast { // nearly all of a batch is of one project
+		return
+	}
+	h.touchedLast = key
 	if h.touched == nil {
 		h.touched = map[Key]struct{}{}
 	}
@@ -129,7 +133,13 @@ func (h *Handler) wakeTouched() {
 		default:
 		}
 	}
+	h.untouch()
+}
+
+// untouch forgets what was touched.
+func (h *Handler) untouch() {
 	clear(h.touched)
+	h.touchedLast = Key{}
 }
 
 func (h *Handler) wakeKey(key Key) {

@@ -105,7 +105,8 @@ type Handler struct {
 	decoder events.Decoder
 	stored  events.Event
 	// touched is what the batch in hand changes that somebody may wait for.
-	touched map[Key]struct{}
+	touched     map[Key]struct{}
+	touchedLast Key
 
 	queue queue
 	stop  context.CancelFunc

@@ -89,7 +89,7 @@ func (h *Handler) commit(ctx context.Context, batch []*pending) int {
 			return d.taken
 		}
 		h.overlay.Drop()
-		clear(h.touched)
+		h.untouch()
 		switch {
 		case errors.Is(err, events.ErrReadOnly):
 			h.setDamage(err)
@@ -392,7 +392,7 @@ func (h *Handler) catchUp(ctx context.Context) error {
 	}
 	var read []events.Message
 	h.overlay.Drop()
-	clear(h.touched)
+	h.untouch()
 	err = h.config.Log.Read(ctx, ground+1, head, func(m events.Message) error {
 		event, err := h.decoder.Decode(m.Body)
 		if err != nil {
@@ -408,7 +408,7 @@ func (h *Handler) catchUp(ctx context.Context) error {
 	})
 	if err != nil {
 		h.overlay.Drop()
-		clear(h.touched)
+		h.untouch()
 		if errors.Is(err, events.ErrReadOnly) {
 			h.setDamage(err)
 		} else {
