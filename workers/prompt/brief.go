@@ -1,0 +1,45 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"maestro/commands"
+)
+
+// Brief gives the command brief of document 000 in markdown: role and strategy, the commands by group, and how many there are
+// beside them. What this binary does not have is not shown.
+func Brief(role, strategy string, allowed []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## Maestro Commands\n\n**Role:** %s\n", oneLine(role))
+	if strategy != "" {
+		fmt.Fprintf(&b, "**Strategy:** %s\n", oneLine(strategy))
+	}
+	for _, g := range grouped(shown(allowed)) {
+		fmt.Fprintf(&b, "\n### %s\n\n", strings.ToUpper(g.name[:1])+g.name[1:])
+		for _, id := range g.ids {
+			syntax, description, _ := Syntax(id)
+			fmt.Fprintf(&b, "- `%s`: %s\n", syntax, description)
+		}
+	}
+	switch hidden := len(commands.CurrentRules().Hidden(allowed)); hidden {
+	case 0:
+	case 1:
+		b.WriteString("\n1 command is hidden: it is not for you.\n")
+	default:
+		fmt.Fprintf(&b, "\n%d commands are hidden: they are not for you.\n", hidden)
+	}
+	return b.String()
+}
+
+// shown gives those of the ids that this binary has, in the table's order, without aliases.
+func shown(allowed []string) []string {
+	var ids []string
+	for _, row := range commands.CurrentRules().Rows() {
+		if _, _, ok := Syntax(row.ID); ok && row.Alias == "" && slices.Contains(allowed, row.ID) {
+			ids = append(ids, row.ID)
+		}
+	}
+	return ids
+}

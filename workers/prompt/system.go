@@ -1,0 +1,146 @@
+package prompt
+
+import (
+	"fmt"
+
+	"maestro/workers/manifest"
+)
+
+// version is that of the prompts' shape (document 002).
+const version = "3.0"
+
+// Session is what a prompt says of a session beside its manifest. Of what is empty, nothing is said.
+type Session struct {
+	ID, Name               string
+	ProjectID, ProjectName string
+	// Queue is the queue that it pulls from.
+	Queue string
+	// SpawnedBy is the orchestrator that it was spawned by.
+	SpawnedBy string
+	// Workspace is the directory that it has for itself.
+	Workspace string
+}
+
+// Renderer writes prompts. The zero value goes by the workflows that Maestro comes with.
+type Renderer struct {
+	// Templates are asked first for the workflow that a manifest names, and for those of Maestro; nil for none.
+	Templates Templates
+}
+
+// System gives the system prompt of a session, by the workflows that Maestro comes with.
+func System(m *manifest.Manifest, s Session) ([]byte, error) { return Renderer{}.System(m, s) }
+
+// Task gives the task prompt of a session.
+func Task(m *manifest.Manifest, s Session) ([]byte, error) { return Renderer{}.Task(m, s) }
+
+// System gives the system prompt of a session: who it is, what it can do, how it works, and the commands that it may use. An
+// error says what is wrong with the manifest's axes, or with the template that it names.
+func (r Renderer) System(m *manifest.Manifest, s Session) ([]byte, error) {
+	a, err := axesOf(m)
+	if err != nil {
+		return nil, err
+	}
+	workflow, err := r.workflow(m, a)
+	if err != nil {
+		return nil, err
+	}
+	text, _ := builtIn.ReadFile("templates/" + instruction + ".txt")
+	standing, err := parseTemplate(string(text), []string{string(execute), string(coordinate), "all"})
+	if err != nil {
+		return nil, fmt.Errorf("the instruction: %w", err)
+	}
+	q := asking(a, m, s)
+
+	var w xmlWriter
+	w.start("maestro_system_prompt", head(a)...)
+	w.start("identity")
+	w.text("profile", "maestro-agent")
+	w.lines("instruction", append(q.lines(standing[string(a.mode)]), q.lines(standing["all"])...))
+	w.end()
+	w.start("capabilities")
+	for _, c := range a.capabilities {
+		w.empty("capability", attr{"name", c.name}, attr{"enabled", fmt.Sprint(c.enabled)})
+	}
+	w.end()
+	w.start("workflow")
+	for _, phase := range phases {
+		lines := q.lines(workflow[phase])
+		for i := range lines {
+			lines[i] = fmt.Sprintf("%d. %s", i+1, lines[i])
+		}
+		w.lines("phase", lines, attr{"name", phase})
+	}
+	w.end()
+	w.start("commands")
+	for _, g := range grouped(a.shown()) {
+		w.start("group", attr{"name", g.name})
+		for _, id := range g.ids {
+			syntax, description, _ := Syntax(id)
+			w.empty("command", attr{"name", id}, attr{"syntax", syntax}, attr{"description", description})
+		}
+		w.end()
+	}
+	w.end()
+	w.end()
+	return w.b.Bytes(), nil
+}
+
+func head(a axes) []attr {
+	return []attr{{"mode", string(a.mode)}, {"strategy", string(a.strategy)}, {"version", version}}
+}
+
+// workflow gives the template that a manifest names, or the one of its mode and strategy.
+func (r Renderer) workflow(m *manifest.Manifest, a axes) (template, error) {
+	id := m.TemplateID
+	if id == "" {
+		id = string(a.mode) + "-" + string(a.strategy)
+	}
+	text, ok := "", false
+	if r.Templates != nil {
+		text, ok = r.Templates.Template(id)
+	}
+	if !ok {
+		text, ok = BuiltIn().Template(id)
+	}
+	if !ok {
+		return nil, fmt.Errorf("there is no template %q; leave templateId out for the workflow of mode %s and strategy %s", oneLine(id), a.mode, a.strategy)
+	}
+	workflow, err := parseTemplate(text, phases)
+	if err != nil {
+		return nil, fmt.Errorf("template %q: %w", oneLine(id), err)
+	}
+	return workflow, nil
+}
+
+// asking gathers what a template may ask of a session.
+func asking(a axes, m *manifest.Manifest, s Session) asked {
+	q := asked{axes: a, values: map[string]string{
+		"session": s.ID, "project": projectOf(m, s), "project-name": s.ProjectName, "queue": s.Queue,
+	}}
+	if len(m.Tasks) > 0 {
+		q.values["task"] = m.Tasks[0].ID
+	}
+	children, _ := related(m)
+	custom, _ := customOf(m)
+	q.facts = map[string]bool{
+		"@tasks": len(m.Tasks) > 0, "@several": len(m.Tasks) > 1, "@children": len(children) > 0,
+		"@queue": s.Queue != "", "@skills": len(m.Skills) > 0, "@predecessor": custom.predecessor != nil,
+		"@read-only": m.Session.PermissionMode == manifest.ReadOnly, "@interactive": m.Session.PermissionMode == manifest.Interactive,
+	}
+	return q
+}
+
+// projectOf gives a session's project: its own word, or that of its tasks.
+func projectOf(m *manifest.Manifest, s Session) string {
+	if s.ProjectID == "" && len(m.Tasks) > 0 {
+		return m.Tasks[0].ProjectID
+	}
+	return s.ProjectID
+}
+
+// permissionModes say in words what an agent may do unasked.
+var permissionModes = map[manifest.PermissionMode]string{
+	manifest.AcceptEdits: "You may change files without asking.",
+	manifest.Interactive: "What needs a permission becomes a question to the user, and is denied if nobody answers in time.",
+	manifest.ReadOnly:    "You may look at everything and change nothing: your result is what you report.",
+}

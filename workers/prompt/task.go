@@ -1,0 +1,296 @@
+package prompt
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"maestro/workers/manifest"
+)
+
+// Task gives the task prompt of a session: what it works on, how it is set up, and what it should know beside that. Every text
+// is kept whole. An error says what is wrong with the manifest.
+func (r Renderer) Task(m *manifest.Manifest, s Session) ([]byte, error) {
+	a, err := axesOf(m)
+	if err != nil {
+		return nil, err
+	}
+	custom, err := customOf(m)
+	if err != nil {
+		return nil, fmt.Errorf("the manifest's context.custom %w", err)
+	}
+	var w xmlWriter
+	w.start("maestro_task_prompt", head(a)...)
+	if err := w.tasks(m, a); err != nil {
+		return nil, err
+	}
+	w.sessionContext(m, s, custom)
+	w.referenceContext(m)
+	w.end()
+	return w.b.Bytes(), nil
+}
+
+// related gives the ids of the manifest's tasks below each of them, and what is known of the tasks beside them.
+func related(m *manifest.Manifest) (children map[string][]int, beside map[string]*manifest.RelatedTask) {
+	given := map[string]bool{}
+	for i := range m.Tasks {
+		given[m.Tasks[i].ID] = true
+	}
+	children, beside = map[string][]int{}, map[string]*manifest.RelatedTask{}
+	for i := range m.Tasks {
+		if parent := m.Tasks[i].ParentID; parent != nil && given[*parent] {
+			children[*parent] = append(children[*parent], i)
+		}
+	}
+	if m.Context != nil {
+		for i := range m.Context.RelatedTasks {
+			beside[m.Context.RelatedTasks[i].ID] = &m.Context.RelatedTasks[i]
+		}
+	}
+	return children, beside
+}
+
+func (w *xmlWriter) tasks(m *manifest.Manifest, a axes) error {
+	if len(m.Tasks) == 0 {
+		words := "No task is given: the queue says what is next."
+		if a.may("queue:start") {
+			words += " You have none before you took it there."
+		}
+		w.text("task", words)
+		return nil
+	}
+	children, beside := related(m)
+	status := map[string]string{}
+	for id, task := range beside {
+		status[id] = task.Status
+	}
+	for i := range m.Tasks {
+		status[m.Tasks[i].ID] = string(m.Tasks[i].Status)
+	}
+	for i := range m.Tasks {
+		t := &m.Tasks[i]
+		w.start("task", slices.Concat(
+			[]attr{{"id", t.ID}, {"primary", strconv.FormatBool(i == 0)}}, some("parent", value(t.ParentID)),
+			some("status", string(t.Status)), some("priority", t.Priority), some("project", t.ProjectID), some("created_at", t.CreatedAt),
+		)...)
+		w.text("title", t.Title)
+		w.text("description", t.Description)
+		w.list("acceptance_criteria", "criterion", t.AcceptanceCriteria)
+		if len(t.Dependencies) > 0 {
+			w.start("dependencies")
+			for _, id := range t.Dependencies {
+				w.empty("dependency", slices.Concat([]attr{{"id", id}}, some("status", status[id]))...)
+			}
+			w.end()
+		}
+		if below := children[t.ID]; len(below) > 0 {
+			w.start("children")
+			for _, child := range below {
+				w.text("child", m.Tasks[child].Title, attr{"id", m.Tasks[child].ID})
+			}
+			w.end()
+		}
+		w.list("sessions", "session", t.SessionIDs, some("active", t.ActiveSessionID)...)
+		metadata, err := entriesOf(t.Metadata)
+		if err != nil {
+			return fmt.Errorf("the metadata of the manifest's task %s %w", oneLine(t.ID), err)
+		}
+		w.entries("metadata", metadata)
+		w.end()
+	}
+	return nil
+}
+
+func value(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// custom is the free part of a manifest's context, and in it what a predecessor did last.
+type custom struct {
+	entries     []entry
+	predecessor json.RawMessage
+}
+
+func customOf(m *manifest.Manifest) (custom, error) {
+	if m.Context == nil {
+		return custom{}, nil
+	}
+	entries, err := entriesOf(m.Context.Custom)
+	c := custom{}
+	for _, e := range entries {
+		if e.key == "predecessor" && c.predecessor == nil {
+			c.predecessor = e.value
+			continue
+		}
+		c.entries = append(c.entries, e)
+	}
+	return c, err
+}
+
+func (w *xmlWriter) sessionContext(m *manifest.Manifest, s Session, c custom) {
+	w.start("session_context")
+	w.empty("session", slices.Concat(some("id", s.ID), some("name", s.Name), some("role", string(m.Role)), some("spawned_by", s.SpawnedBy))...)
+	w.empty("project", slices.Concat(some("id", projectOf(m, s)), some("name", s.ProjectName))...)
+	agent := m.Session.Agent
+	if agent == "" {
+		agent = "claude"
+	}
+	w.text("agent", agent, slices.Concat(some("model", m.Session.Model), some("thinking", m.Session.ThinkingMode))...)
+	w.text("permission_mode", permissionModes[m.Session.PermissionMode], attr{"name", string(m.Session.PermissionMode)})
+	w.optional("working_directory", m.Session.WorkingDirectory)
+	w.optional("workspace_directory", s.Workspace)
+	w.limits(m.Session)
+	if s.Queue != "" {
+		w.empty("queue", attr{"name", s.Queue})
+	}
+	w.list("skills", "skill", m.Skills)
+	if m.Context != nil {
+		w.codebase(m.Context.CodebaseContext)
+		w.standards(m.Context.ProjectStandards)
+	}
+	w.entries("custom_context", c.entries)
+	w.predecessor(c.predecessor)
+	w.end()
+}
+
+func (w *xmlWriter) limits(s manifest.Session) {
+	var limits []attr
+	if s.MaxTurns > 0 {
+		limits = append(limits, attr{"max_turns", strconv.Itoa(s.MaxTurns)})
+	}
+	if s.Timeout > 0 {
+		limits = append(limits, attr{"timeout", (time.Duration(s.Timeout) * time.Millisecond).String()})
+	}
+	if limits != nil {
+		w.empty("limits", limits...)
+	}
+}
+
+// predecessor shows what the session before this one did last: a text, or a free object.
+func (w *xmlWriter) predecessor(raw json.RawMessage) {
+	if raw == nil {
+		return
+	}
+	w.start("predecessor")
+	w.text("note", "Another session worked on this before you and has ended. This is what it said last; what it left behind counts more than what it said.")
+	if entries, err := entriesOf(raw); err == nil {
+		w.members(entries)
+	} else {
+		w.text("entry", free(raw))
+	}
+	w.end()
+}
+
+func (w *xmlWriter) codebase(c *manifest.CodebaseContext) {
+	if c == nil {
+		return
+	}
+	w.start("codebase_context")
+	w.list("relevant_files", "file", c.RelevantFiles)
+	if p := c.Patterns; p != nil {
+		w.start("patterns")
+		w.optional("file_structure", p.FileStructure)
+		w.optional("naming_conventions", p.NamingConventions)
+		w.optional("architecture_notes", p.ArchitectureNotes)
+		w.end()
+	}
+	if t := c.TestingSetup; t != nil {
+		w.start("testing_setup")
+		w.optional("framework", t.Framework)
+		w.optional("test_location", t.TestLocation)
+		w.optional("run_command", t.RunCommand)
+		w.end()
+	}
+	if d := c.Commands; d != nil {
+		w.start("development_commands")
+		w.optional("install", d.Install)
+		w.optional("dev", d.Dev)
+		w.optional("build", d.Build)
+		w.optional("test", d.Test)
+		w.end()
+	}
+	w.end()
+}
+
+func (w *xmlWriter) standards(p *manifest.ProjectStandards) {
+	if p == nil {
+		return
+	}
+	w.start("project_standards")
+	if c := p.CodeStyle; c != nil {
+		w.start("code_style")
+		w.optional("formatter", c.Formatter)
+		w.optional("linter", c.Linter)
+		w.optional("conventions", c.Conventions)
+		w.end()
+	}
+	if t := p.Testing; t != nil {
+		attrs := []attr{{"required", strconv.FormatBool(t.Required)}}
+		if t.MinimumCoverage != nil {
+			attrs = append(attrs, attr{"minimum_coverage", strconv.FormatFloat(*t.MinimumCoverage, 'f', -1, 64)})
+		}
+		w.start("testing", attrs...)
+		for _, framework := range t.Frameworks {
+			w.text("framework", framework)
+		}
+		w.end()
+	}
+	if d := p.Documentation; d != nil {
+		w.start("documentation", attr{"required", strconv.FormatBool(d.Required)})
+		w.optional("format", d.Format)
+		w.end()
+	}
+	if g := p.GitWorkflow; g != nil {
+		w.start("git_workflow")
+		w.optional("branch_naming", g.BranchNaming)
+		w.optional("commit_conventions", g.CommitConventions)
+		w.optional("pr_process", g.PRProcess)
+		w.end()
+	}
+	w.end()
+}
+
+// referenceContext shows the tasks beside those of the session: first what came of those that it builds on.
+func (w *xmlWriter) referenceContext(m *manifest.Manifest) {
+	needed := map[string]bool{}
+	for i := range m.Tasks {
+		for _, id := range m.Tasks[i].Dependencies {
+			needed[id] = true
+		}
+	}
+	var results, others []*manifest.RelatedTask
+	if m.Context != nil {
+		for i := range m.Context.RelatedTasks {
+			t := &m.Context.RelatedTasks[i]
+			if t.Relationship == "dependency" || needed[t.ID] {
+				results = append(results, t)
+			} else {
+				others = append(others, t)
+			}
+		}
+	}
+	w.start("reference_task_context")
+	w.relatedTasks("dependency_results", "dependency", "result", results)
+	w.relatedTasks("related_tasks", "related_task", "summary", others)
+	w.end()
+}
+
+func (w *xmlWriter) relatedTasks(group, each, summary name, tasks []*manifest.RelatedTask) {
+	if len(tasks) == 0 {
+		return
+	}
+	w.start(group)
+	for _, t := range tasks {
+		w.start(each, slices.Concat([]attr{{"id", t.ID}}, some("status", t.Status), some("relationship", t.Relationship))...)
+		w.text("title", t.Title)
+		w.optional(summary, t.Summary)
+		w.optional("description", t.Description)
+		w.end()
+	}
+	w.end()
+}
