@@ -33,7 +33,7 @@ func (r Reader) read(source []byte) (m *Manifest, legacy bool, err error) {
 	if err := envelope(source); err != nil {
 		return nil, false, err
 	}
-	p := &parser{scanner: scanner{document: source}, agents: append([]string{"claude", "codex", "gemini", "auto"}, r.Agents...)}
+	p := &parser{scanner: scanner{document: source}, agents: append([]string{defaultAgent, "codex", "gemini", "auto"}, r.Agents...)}
 	var d document
 	p.space()
 	if p.at == len(source) {

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"maestro/commands"
 	"maestro/events"
@@ -143,12 +142,15 @@ var makers = map[string]*regexp.Regexp{
 	"gemini": regexp.MustCompile(`(^|[._:/@-])gemini-`),
 }
 
+// defaultAgent is the one of a session that names none.
+const defaultAgent = "claude"
+
 var shortModels = []string{"sonnet", "opus", "haiku"}
 
 // agentAndModel: a full name must be one of the agent's maker, so that a slip is not found when the agent is started. Of an
 // agent that is configured here nothing is known.
 func (p *parser) agentAndModel() {
-	name := "claude"
+	name := defaultAgent
 	if agent, ok := p.first(useAgent); ok {
 		name = agent.text
 		if !slices.Contains(p.agents, name) {
@@ -238,22 +240,21 @@ func (p *parser) circles(edges []located, byID map[string]int32, verb string, po
 			}
 			switch state[to] {
 			case open:
-				begin := slices.IndexFunc(stack, func(v visit) bool { return v.task == to })
 				p.relate(along, pointer, func() string {
-					names := []string{along.text}
-					for _, v := range stack[begin:] {
-						if len(names) > 6 {
-							names = append(names, "…")
+					begin := slices.IndexFunc(stack, func(v visit) bool { return v.task == to })
+					const most = 6
+					said := "closes a circle: " + quoted(along.text)
+					for i, v := range stack[begin:] {
+						if i == most {
+							said += " …"
 							break
 						}
-						if v.next > 0 && v.task != stack[len(stack)-1].task {
-							names = append(names, edges[v.next-1].text)
-						}
+						said += " " + verb + " " + quoted(edges[v.next-1].text)
 					}
-					return "closes a circle: " + shown(along.text) + " " + verb + " " + shown(strings.Join(append(names[1:], along.text), ", which "+verb+" "))
+					return said
 				})
 			case 0:
-				if next, any := from[to]; any {
+				if next, leads := from[to]; leads {
 					state[to] = open
 					stack = append(stack, visit{to, next})
 				}

@@ -46,8 +46,10 @@ var rules = map[string]rule{
 		events.StrategySimple, events.StrategyQueue, events.StrategyTree,
 		events.StrategyDefault, events.StrategyBatching, events.StrategyDAG,
 	)},
-	"id": {fits: regexp.MustCompile(idPattern), most: 128,
-		what: "an id: not empty, no '/', '\\', ',', '..' or control character, and no '-' or '.' at its start"},
+	"id": {
+		fits: regexp.MustCompile(idPattern), most: 128,
+		what: "an id: not empty, no '/', '\\', ',', '..' or control character, and no '-' or '.' at its start",
+	},
 	"title":    {least: 1, most: 200},
 	"filled":   {least: 1},
 	"priority": {enum: []string{"low", "medium", "high", "critical"}},
@@ -55,17 +57,23 @@ var rules = map[string]rule{
 	"status":   {enum: enum(events.TaskTodo, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled, events.TaskBlocked)},
 
 	// Which full names there are depends on the agent: Reader.models.
-	"model": {fits: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`), most: 128,
-		what: `"sonnet", "opus", "haiku" or the full name of a model`},
+	"model": {
+		fits: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`), most: 128,
+		what: `"sonnet", "opus", "haiku" or the full name of a model`,
+	},
 	"permissionMode": {enum: enum(AcceptEdits, Interactive, ReadOnly)},
 	"thinkingMode":   {enum: []string{"auto", "interleaved", "disabled"}},
 	"turns":          {lowest: 1, highest: math.MaxInt32},
 	"milliseconds":   {lowest: 0, highest: maxMilliseconds},
 	// Which commands there are, and which a list may hold, the permission table says.
-	"command": {fits: regexp.MustCompile(`^[a-z]+(-[a-z]+)*(:[a-z]+(-[a-z]+)*){0,2}$`), most: 64,
-		what: "a command id, 'command' or 'parent:subcommand' in lower-case words, such as task:get"},
-	"agent": {fits: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), most: 64,
-		what: "the name of an agent, such as claude"},
+	"command": {
+		fits: regexp.MustCompile(`^[a-z]+(-[a-z]+)*(:[a-z]+(-[a-z]+)*){0,2}$`), most: 64,
+		what: "a command id, 'command' or 'parent:subcommand' in lower-case words, such as task:get",
+	},
+	"agent": {
+		fits: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), most: 64,
+		what: "the name of an agent, such as claude",
+	},
 
 	// The document's type and its example differ; either is taken, and written back as it was.
 	"relatedStatus": {enum: []string{"pending", "todo", "in_progress", "completed", "blocked", "cancelled"}},

@@ -1,0 +1,194 @@
+package manifest
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"maestro/commands"
+	"maestro/events"
+)
+
+// Defaults of a generated manifest.
+const (
+	DefaultModel        = "sonnet"
+	DefaultPermission   = AcceptEdits
+	DefaultThinkingMode = "auto"
+	// DefaultCriterion is the one of a task that has none.
+	DefaultCriterion = "Task completion as described"
+)
+
+// Source is what a manifest is generated from. The zero values stand for the defaults.
+type Source struct {
+	Role     events.Role
+	Strategy events.Strategy
+	// Tasks are the session's; the first is the primary one.
+	Tasks []TaskSource
+	// Around are other tasks of the project, as many as are known. Those that matter to the session's become related tasks.
+	Around         []TaskSource
+	Skills         []string
+	Model          string
+	PermissionMode PermissionMode
+	ThinkingMode   string
+	MaxTurns       int
+	// Timeout is in milliseconds.
+	Timeout          int64
+	WorkingDirectory string
+	Agent            string
+	// AllowedCommands is nil for the commands of role and strategy.
+	AllowedCommands  *[]string
+	CodebaseContext  *CodebaseContext
+	ProjectStandards *ProjectStandards
+	// Custom is an object, or nil for one with the ids of the tasks, which existing clients look for.
+	Custom json.RawMessage
+	// Related come before those that are derived from Around, and instead of them.
+	Related    []RelatedTask
+	TemplateID string
+	// Agents are those that are configured, as in Reader.
+	Agents []string
+}
+
+// TaskSource is a task as the server knows it.
+type TaskSource struct {
+	ID          string
+	Title       string
+	Description string
+	// ParentID is "" for a root task.
+	ParentID           string
+	AcceptanceCriteria []string
+	Dependencies       []string
+	Priority           string
+	ProjectID          string
+	// CreatedAt is in milliseconds since 1970.
+	CreatedAt int64
+	Metadata  json.RawMessage
+	// Status and Result are told of related tasks only; Result is the last completing report, or "".
+	Status events.TaskStatus
+	Result string
+}
+
+// Generate makes a manifest. It is what Parse would read: an *InvalidError says what of the source cannot be in one, at the
+// pointers of the manifest that it would be.
+func Generate(from Source) (*Manifest, error) {
+	m := &Manifest{
+		ManifestVersion: Version,
+		Role:            or(from.Role, events.RoleWorker),
+		Strategy:        from.Strategy,
+		Tasks:           []Task{},
+		Skills:          from.Skills,
+		Session: Session{
+			Model:            or(from.Model, DefaultModel),
+			PermissionMode:   or(from.PermissionMode, DefaultPermission),
+			ThinkingMode:     or(from.ThinkingMode, DefaultThinkingMode),
+			MaxTurns:         from.MaxTurns,
+			Timeout:          from.Timeout,
+			WorkingDirectory: from.WorkingDirectory,
+			AllowedCommands:  from.AllowedCommands,
+			Agent:            from.Agent,
+		},
+		Context: &Context{
+			CodebaseContext:  from.CodebaseContext,
+			RelatedTasks:     related(from),
+			ProjectStandards: from.ProjectStandards,
+			Custom:           from.Custom,
+		},
+		TemplateID: from.TemplateID,
+	}
+	if strategy, err := commands.ResolveStrategy(m.Role, m.Strategy); err == nil {
+		m.Strategy = strategy
+	}
+	ids := []string{}
+	for _, task := range from.Tasks {
+		m.Tasks = append(m.Tasks, task.told())
+		ids = append(ids, task.ID)
+	}
+	if m.Context.Custom == nil {
+		m.Context.Custom, _ = json.Marshal(map[string][]string{"taskIds": ids}) // it cannot fail
+	}
+	if err := unreadable(m); err != nil {
+		return nil, err
+	}
+	return Reader{Agents: from.Agents}.Parse(m.Canonical())
+}
+
+func or[T ~string](value, otherwise T) T {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}
+
+// unreadable finds what is passed on as it is and is no JSON: without it there would be nothing to write.
+func unreadable(m *Manifest) error {
+	const message = "must be an object; it is no JSON"
+	for i, task := range m.Tasks {
+		if task.Metadata != nil && !json.Valid(task.Metadata) {
+			return &InvalidError{Faults: []Fault{{"/tasks/" + strconv.Itoa(i) + "/metadata", message}}}
+		}
+	}
+	if !json.Valid(m.Context.Custom) {
+		return &InvalidError{Faults: []Fault{{"/context/custom", message}}}
+	}
+	return nil
+}
+
+// told is a task as its session is told of it. Status and sessions are left out: they would be old by the time they are read.
+func (s TaskSource) told() Task {
+	task := Task{
+		ID: s.ID, Title: s.Title, Description: or(s.Description, s.Title), AcceptanceCriteria: s.AcceptanceCriteria,
+		Dependencies: s.Dependencies, Priority: s.Priority, ProjectID: s.ProjectID, Metadata: s.Metadata,
+		CreatedAt: time.UnixMilli(s.CreatedAt).UTC().Format("2006-01-02T15:04:05.000Z"),
+	}
+	if s.ParentID != "" {
+		task.ParentID = &s.ParentID
+	}
+	if len(task.AcceptanceCriteria) == 0 {
+		task.AcceptanceCriteria = []string{DefaultCriterion}
+	}
+	return task
+}
+
+// related gives the tasks outside the session that it should know of: what its tasks depend on, with what came of it; what
+// they are part of, which they hold up; and what waits for them. Each once, as the first of these that it is.
+func related(from Source) []RelatedTask {
+	tasks := slices.Clone(from.Related)
+	taken := map[string]bool{}
+	own := make(map[string]bool, len(from.Tasks))
+	for _, task := range from.Tasks {
+		taken[task.ID], own[task.ID] = true, true
+	}
+	for _, task := range tasks {
+		taken[task.ID] = true
+	}
+	around := make(map[string]TaskSource, len(from.Around))
+	for _, task := range from.Around {
+		around[task.ID] = task
+	}
+	add := func(id, relationship string) {
+		task, known := around[id]
+		if !known || taken[id] {
+			return
+		}
+		taken[id] = true
+		told := RelatedTask{ID: id, Title: task.Title, Status: string(or(task.Status, events.TaskTodo)), Relationship: relationship, Summary: task.Result}
+		if relationship == "blocks" {
+			told.Description = task.Description
+		}
+		tasks = append(tasks, told)
+	}
+	for _, task := range from.Tasks {
+		for _, id := range task.Dependencies {
+			add(id, "dependency")
+		}
+	}
+	for _, task := range from.Tasks {
+		add(task.ParentID, "blocks")
+	}
+	for _, task := range from.Around {
+		if slices.ContainsFunc(task.Dependencies, func(id string) bool { return own[id] }) {
+			add(task.ID, "blocking")
+		}
+	}
+	return tasks
+}
