@@ -305,7 +305,10 @@ func (p *parser) items(s *shape, into reflect.Value) bool {
 		if !p.value(s.items, item) {
 			return false
 		}
-		list = reflect.Append(list, item)
+		// What has a fault is not given to anybody, and need not be held.
+		if p.faults.total == 0 {
+			list = reflect.Append(list, item)
+		}
 		return true
 	})
 	if !ok {
@@ -314,7 +317,7 @@ func (p *parser) items(s *shape, into reflect.Value) bool {
 	if count < s.atLeast {
 		p.fault(at, "must not be empty")
 	}
-	if count > 0 || s.keepsEmpty {
+	if list.Len() > 0 || s.keepsEmpty {
 		into.Set(list)
 	}
 	p.locate(s.use, "", at, count)
