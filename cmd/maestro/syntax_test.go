@@ -108,7 +108,7 @@ func TestWorkflowsAreExecutable(t *testing.T) {
 		events.RoleOrchestrator: {events.StrategyDefault, events.StrategyBatching, events.StrategyDAG},
 	} {
 		for _, strategy := range strategies {
-			for _, allowed := range []*[]string{nil, &[]string{"task:children", "task:get", "report:complete"}} {
+			for _, allowed := range []*[]string{nil, {"task:children", "task:get", "report:complete"}} {
 				m := &manifest.Manifest{Role: role, Strategy: strategy, Tasks: []manifest.Task{{ID: "t"}}}
 				m.Session.AllowedCommands = allowed
 				system, err := prompt.System(m, prompt.Session{Queue: "q"})
