@@ -60,7 +60,7 @@ var plants = []plant{
 	return failed
 `}}},
 	{"the overlay is kept after a failure", []edit{
-		{writer, "		h.overlay.Drop()\n		clear(h.touched)\n		switch {\n", "		clear(h.touched)\n		switch {\n"},
+		{writer, "		h.overlay.Drop()\n		h.untouch()\n		switch {\n", "		h.untouch()\n		switch {\n"},
 		{writer, "	var read []events.Message\n	h.overlay.Drop()\n", "	var read []events.Message\n"},
 	}},
 	{"an event is answered before it is committed", answerEarly("r.answer.Event != nil && !r.answer.Retried")},
