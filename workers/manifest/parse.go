@@ -199,12 +199,10 @@ func (p *parser) value(s *shape, into reflect.Value) bool {
 	case aBoolean:
 		into.SetBool(p.next() == 't')
 		return p.skip()
+	default: // no shape is of null
+		return p.unexpected("a value")
 	}
-	return p.unexpected("a value")
 }
-
-// aNull is the kind of null, which no shape has.
-const aNull = freeObject + 1
 
 // plain is the kind that is seen in the document.
 func (k kind) plain() kind {

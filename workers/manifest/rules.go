@@ -3,6 +3,7 @@ package manifest
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ type rule struct {
 // maxMilliseconds is the longest timeout that a time.Duration holds.
 const maxMilliseconds = math.MaxInt64 / int64(time.Millisecond)
 
-// names of an id are parts of paths and of lists with commas, and arguments of commands: nothing in them may be read as more.
+// Ids are parts of paths and of lists with commas, and arguments of commands: nothing in them may be read as more.
 const idPattern = `^[^/\\,.\x00-\x1f\x7f-\x9f-](\.?[^/\\,.\x00-\x1f\x7f-\x9f])*\.?$`
 
 var rules = map[string]rule{
@@ -104,12 +105,10 @@ func (r *rule) faultOf(text string) string {
 		return ""
 	}
 	if length := utf8.RuneCountInString(text); length < r.least || r.most > 0 && length > r.most {
-		switch {
-		case length == 0:
+		if length == 0 {
 			return "must not be empty"
-		default:
-			return "has " + strconv.Itoa(length) + " characters; at most " + strconv.Itoa(r.most) + " are allowed"
 		}
+		return "has " + strconv.Itoa(length) + " characters; at most " + strconv.Itoa(r.most) + " are allowed"
 	}
 	if r.fits != nil && !r.fits.MatchString(text) {
 		return "must be " + r.what + ", not " + quoted(text)
@@ -117,19 +116,10 @@ func (r *rule) faultOf(text string) string {
 	if r.wrong != nil {
 		return r.wrong(text)
 	}
-	if r.enum != nil && !contains(r.enum, text) {
+	if r.enum != nil && !slices.Contains(r.enum, text) {
 		return "must be " + choice(r.enum) + ", not " + quoted(text)
 	}
 	return ""
-}
-
-func contains(values []string, text string) bool {
-	for _, value := range values {
-		if value == text {
-			return true
-		}
-	}
-	return false
 }
 
 // choice lists values as a person would.

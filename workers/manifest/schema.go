@@ -126,8 +126,9 @@ func (w *schemaWriter) value(s *shape) members {
 		return members{{"type", "number"}}
 	case aBoolean:
 		return members{{"type", "boolean"}}
+	default:
+		panic("manifest: no schema for " + s.kind.String())
 	}
-	panic("manifest: no schema for " + s.kind.String())
 }
 
 func (s *shape) text() members {

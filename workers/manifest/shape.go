@@ -20,6 +20,8 @@ const (
 	aBoolean
 	// freeObject is an object with anything in it.
 	freeObject
+	// aNull is what no shape is of.
+	aNull
 )
 
 func (k kind) String() string {
@@ -36,6 +38,8 @@ func (k kind) String() string {
 		return "a number"
 	case aBoolean:
 		return "true or false"
+	case aNull:
+		return "null"
 	}
 	return "a value"
 }
