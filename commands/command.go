@@ -69,6 +69,8 @@ var registry = map[string]func() Command{
 	"task:delete":        func() Command { return new(DeleteTask) },
 	"session:spawn":      func() Command { return new(SpawnSession) },
 	"session:register":   func() Command { return new(RegisterSession) },
+	"worker:init":        func() Command { return &InitSession{Role: events.RoleWorker} },
+	"orchestrator:init":  func() Command { return &InitSession{Role: events.RoleOrchestrator} },
 	"session:complete":   func() Command { return new(CompleteSession) },
 	"session:kill":       func() Command { return new(KillSession) },
 	"session:update":     func() Command { return new(UpdateSession) },

@@ -189,7 +189,7 @@ func TestSessionDecisions(t *testing.T) {
 		{"a deleted task satisfies nobody", []step{{"admin", "task:delete", `{"taskId":"{t3}"}`}}, step{"o", "session:spawn", `{"taskIds":["{t4}"],"strict":true}`}, "BUSINESS_RULE_ERROR", "{t3}"},
 		{"one that was completed before does", []step{{"o", "task:complete", `{"taskId":"{t3}"}`}, {"admin", "task:delete", `{"taskId":"{t3}"}`}}, step{"o", "session:spawn", `{"taskIds":["{t4}"],"strict":true}`}, "session.spawned", `"strict":true`},
 		{"a manifest that is no digest", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"manifestDigest":"../x"}`}, "VALIDATION_ERROR", "/manifestDigest"},
-		{"a manifest named by a session", nil, step{"o", "session:spawn", `{"taskIds":["{t2}"],"manifestDigest":"sha256-` + strings.Repeat("a", 64) + `"}`}, "NOT_ALLOWED", "may not name a manifest"},
+		{"a manifest named by a session", nil, step{"o", "session:spawn", `{"taskIds":["{t2}"],"manifestDigest":"sha256-` + strings.Repeat("a", 64) + `"}`}, "session.spawned", `"manifestDigest":"sha256-aaaa`},
 		{"a known session registered with other rights", nil, step{"admin", "session:register", `{"sessionId":"{w}","role":"orchestrator"}`}, "CONFLICT", "is not what is asked for"},
 		{"a known session registered with a list", nil, step{"admin", "session:register", `{"sessionId":"{w}","allowedCommands":["task:list"]}`}, "CONFLICT", "is not what is asked for"},
 		{"a note on another project's task", nil, step{"w", "session:note", `{"message":"x","taskId":"{u1}"}`}, "NOT_ALLOWED", "may not touch task"},

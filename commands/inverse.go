@@ -61,11 +61,15 @@ func CommandOf(e *events.Event) (Command, error) {
 			return &RegisterSession{
 				In: in, SessionID: d.SessionID, Create: true, Name: c.Name, Role: c.Role, Strategy: c.Strategy, Status: c.Status,
 				TaskIDs: c.TaskIDs, Allowed: listOfPermissions(c.Permissions), Env: c.Env, Metadata: c.Metadata, AgentID: c.AgentID,
+				ManifestDigest: d.ManifestDigest,
 			}, nil
+		}
+		if d.ManifestDigest != "" {
+			return &InitSession{In: in, Role: d.Role, SessionID: d.SessionID, ManifestDigest: d.ManifestDigest}, nil
 		}
 		return &RegisterSession{In: in, SessionID: d.SessionID}, nil
 	case *events.SessionUpdated:
-		return &UpdateSession{In: in, SessionID: d.SessionID, Name: d.Name, Status: d.Status, AgentID: d.AgentID, TaskIDs: d.TaskIDs, Env: d.Env}, nil
+		return &UpdateSession{In: in, SessionID: d.SessionID, Name: d.Name, Status: d.Status, AgentID: d.AgentID, TaskIDs: d.TaskIDs, Env: d.Env, ManifestDigest: d.ManifestDigest}, nil
 	case *events.SessionCompleted:
 		return &CompleteSession{In: in, SessionID: d.SessionID}, nil
 	case *events.SessionKilled:

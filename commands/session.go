@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -27,6 +28,8 @@ type RegisterSession struct {
 	Env      map[string]string    `json:"env,omitempty" doc:"of a new one"`
 	Metadata json.RawMessage      `json:"metadata,omitempty" doc:"of a new one, free"`
 	AgentID  string               `json:"agentId,omitempty" doc:"of a new one"`
+	// ManifestDigest is of a manifest that was stored before.
+	ManifestDigest string `json:"manifestDigest,omitempty" doc:"of a new one: digest of its manifest in the blobs"`
 }
 
 // CompleteSession is a session's word that it is done. Document 000.
@@ -55,6 +58,8 @@ type UpdateSession struct {
 	AgentID   *string               `json:"agentId,omitempty" doc:"new agent"`
 	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"new tasks, all of them"`
 	Env       map[string]string     `json:"env,omitempty" doc:"merged into its environment"`
+	// ManifestDigest issues its manifest again; that it gives the same rights is checked where the manifest is read.
+	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of the manifest that counts from now on"`
 }
 
 // DeleteSession takes a session out of the views.
@@ -185,7 +190,10 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 	if err := validLine("/agentId", x.AgentID, maxName); err != nil {
 		return nil, err
 	}
-	return &events.SessionRegistered{SessionID: id, Created: &events.SessionCreated{
+	if err := validDigest(x.ManifestDigest); err != nil {
+		return nil, err
+	}
+	return &events.SessionRegistered{SessionID: id, ManifestDigest: x.ManifestDigest, Created: &events.SessionCreated{
 		Name: name, Role: kind.role, Strategy: kind.strategy, Status: status, TaskIDs: kind.tasks, Permissions: permissions,
 		Env: x.Env, Metadata: x.Metadata, AgentID: x.AgentID,
 	}}, nil
@@ -255,7 +263,14 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 	if err := validEnv(x.Env); err != nil {
 		return nil, err
 	}
-	return &events.SessionUpdated{SessionID: session.ID, Name: x.Name, Status: x.Status, AgentID: x.AgentID, TaskIDs: x.TaskIDs, Env: x.Env}, nil
+	if x.ManifestDigest != nil {
+		if err := validDigest(*x.ManifestDigest); err != nil || *x.ManifestDigest == "" {
+			return nil, cmp.Or(err, error(invalid("/manifestDigest", "manifestDigest is empty")))
+		}
+	}
+	return &events.SessionUpdated{
+		SessionID: session.ID, Name: x.Name, Status: x.Status, AgentID: x.AgentID, TaskIDs: x.TaskIDs, Env: x.Env, ManifestDigest: x.ManifestDigest,
+	}, nil
 }
 
 // Decide implements Command.

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -28,10 +29,18 @@ type SpawnSession struct {
 	Agent          string          `json:"agent,omitempty" doc:"claude (default), codex, gemini or a configured one"`
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
 	Context        json.RawMessage `json:"context,omitempty" doc:"free"`
-	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of its manifest in the blobs"`
-	Queue          string          `json:"queue,omitempty" doc:"queue strategy: a queue of the project that it pulls from; absent: its own"`
-	Timeout        int64           `json:"timeout,omitempty" doc:"milliseconds after which it is ended as failed"`
-	SpawnedBy      string          `json:"spawnedBy,omitempty" doc:"the session that it is spawned for: a session's own, or one that a user names"`
+	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of a manifest that was stored before; absent: one is generated"`
+	// What follows goes into the generated manifest.
+	PermissionMode   string `json:"permissionMode,omitempty" doc:"acceptEdits (default), interactive or readOnly"`
+	ThinkingMode     string `json:"thinkingMode,omitempty" doc:"auto (default), interleaved or disabled"`
+	MaxTurns         int    `json:"maxTurns,omitempty" doc:"turns after which the agent ends"`
+	WorkingDirectory string `json:"workingDirectory,omitempty" doc:"where the agent works; the project's if absent"`
+	TemplateID       string `json:"templateId,omitempty" doc:"template of its prompt"`
+	// Generated is the digest of the manifest that was generated for it. It is no part of what was asked: a retry may generate another.
+	Generated string `json:"-"`
+	Queue     string `json:"queue,omitempty" doc:"queue strategy: a queue of the project that it pulls from; absent: its own"`
+	Timeout   int64  `json:"timeout,omitempty" doc:"milliseconds after which it is ended as failed"`
+	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for: a session's own, or one that a user names"`
 }
 
 // ID implements Command.
@@ -62,10 +71,6 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	if err := x.valid(); err != nil {
 		return nil, err
 	}
-	if x.ManifestDigest != "" && c.By.Kind == ActorSession {
-		return nil, notAllowed(x.ID(), "who names a blob may read it, so a manifest is the user's to name", "leave manifestDigest out",
-			"Session '%s' may not name a manifest by its digest", c.By.Name)
-	}
 	spawnedBy, err := x.spawner(s, c, p.ID)
 	if err != nil {
 		return nil, err
@@ -77,7 +82,7 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	spawned := &events.SessionSpawned{
 		SessionID: newID("sess", c, sessionTaken(s)), Name: x.Name, Role: kind.role, Strategy: kind.strategy, TaskIDs: kind.tasks,
 		Unmet: unmet, Strict: x.Strict, Permissions: permissions, Model: x.Model, Agent: x.Agent, Skills: x.Skills,
-		Context: x.Context, ManifestDigest: x.ManifestDigest, SpawnedBy: spawnedBy, Timeout: x.Timeout,
+		Context: x.Context, ManifestDigest: cmp.Or(x.ManifestDigest, x.Generated), SpawnedBy: spawnedBy, Timeout: x.Timeout,
 	}
 	if err := x.queue(s, c, p.ID, kind, spawned); err != nil {
 		return nil, err
@@ -179,13 +184,15 @@ func (x *SpawnSession) atMostOwn(s *projections.State, by Actor, role events.Rol
 }
 
 func (x *SpawnSession) valid() error {
-	for pointer, line := range map[string]string{"/model": x.Model, "/agent": x.Agent, "/manifestDigest": x.ManifestDigest} {
+	for pointer, line := range map[string]string{
+		"/model": x.Model, "/agent": x.Agent, "/permissionMode": x.PermissionMode, "/thinkingMode": x.ThinkingMode, "/templateId": x.TemplateID,
+	} {
 		if err := validLine(pointer, line, maxName); err != nil {
 			return err
 		}
 	}
-	if x.ManifestDigest != "" && !isDigest(x.ManifestDigest) {
-		return invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", printable(x.ManifestDigest))
+	if err := validDigest(x.ManifestDigest); err != nil {
+		return err
 	}
 	if x.Timeout < 0 || x.Timeout > longestTimeout {
 		return invalid("/timeout", "timeout is in milliseconds, from 1 to %d, not %d", int64(longestTimeout), x.Timeout)
@@ -221,6 +228,14 @@ func defaultName(k sessionKind) string {
 		return name
 	}
 	return name + " for " + k.tasks[0]
+}
+
+// validDigest accepts none, or one that names a blob.
+func validDigest(digest string) error {
+	if digest == "" || isDigest(digest) {
+		return nil
+	}
+	return invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", printable(digest))
 }
 
 // isDigest reports whether text names a blob.

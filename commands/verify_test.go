@@ -33,6 +33,12 @@ func everything(t testing.TB) *world {
 		{"o", "session:spawn", `{"name":"N","strategy":"queue","strict":true,"model":"opus","agent":"codex"}`},
 		{"admin", "session:spawn", `{"project":"{p}","strategy":"queue","manifestDigest":"sha256-` + strings.Repeat("1", 64) + `"}`},
 		{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"spawnedBy":"{o}"}`},
+		{"admin>begun", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"manifestDigest":"` + someDigest + `"}`},
+		{"begun", "worker:init", `{"manifestDigest":"` + someDigest + `"}`},
+		{"admin>boss", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t2}"],"manifestDigest":"` + someDigest + `"}`},
+		{"boss", "orchestrator:init", `{"manifestDigest":"` + someDigest + `"}`},
+		{"admin", "session:register", `{"project":"{p}","sessionId":"handmade","manifestDigest":"` + someDigest + `"}`},
+		{"admin", "session:update", `{"sessionId":"handmade","manifestDigest":"` + otherDigest + `"}`},
 		{"w", "report:progress", `{"message":"` + long + `","taskIds":["{t1}"]}`},
 		{"w", "report:blocked", `{"message":"m"}`},
 		{"w", "task:report:error", `{"message":"m","taskIds":["{t1}","{t2}"]}`},
@@ -66,6 +72,11 @@ func everything(t testing.TB) *world {
 	}
 	return w
 }
+
+const (
+	someDigest  = "sha256-1111111111111111111111111111111111111111111111111111111111111111"
+	otherDigest = "sha256-2222222222222222222222222222222222222222222222222222222222222222"
+)
 
 // lines are the steps of everything that have to do with queues, questions, tokens and time.
 var lines = []step{

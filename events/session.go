@@ -68,8 +68,10 @@ type SessionSpawned struct {
 
 // SessionRegistered: the session reported for work; or, with created, it came to be that way.
 type SessionRegistered struct {
-	SessionID string          `json:"sessionId" doc:"the session"`
-	Created   *SessionCreated `json:"created,omitempty" doc:"what it is, if it was not known before"`
+	SessionID      string          `json:"sessionId" doc:"the session"`
+	Created        *SessionCreated `json:"created,omitempty" doc:"what it is, if it was not known before"`
+	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of the manifest that it begins with"`
+	Role           Role            `json:"role,omitempty" doc:"with a manifest: as what it begins"`
 }
 
 // SessionCreated is what a session is that nobody spawned.
@@ -93,6 +95,8 @@ type SessionUpdated struct {
 	AgentID   *string           `json:"agentId,omitempty" doc:"new agent"`
 	TaskIDs   *[]string         `json:"taskIds,omitempty" doc:"new tasks, all of them"`
 	Env       map[string]string `json:"env,omitempty" doc:"merged into its environment"`
+	// A session's manifest may be issued again, with the same rights.
+	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of the manifest that counts from now on"`
 }
 
 // SessionCompleted: the session said that it is done. It may still report.

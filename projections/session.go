@@ -231,7 +231,7 @@ func (s *State) sessionRegistered(f fact, d *events.SessionRegistered) error {
 	if c := d.Created; c != nil {
 		return s.admit(f, &Session{Status: c.Status, SessionFields: &SessionFields{
 			ID: d.SessionID, Name: c.Name, Role: c.Role, Strategy: c.Strategy, TaskIDs: c.TaskIDs,
-			Permissions: &c.Permissions, Env: c.Env, Metadata: c.Metadata, AgentID: c.AgentID,
+			Permissions: &c.Permissions, Env: c.Env, Metadata: c.Metadata, AgentID: c.AgentID, ManifestDigest: d.ManifestDigest,
 		}}, nil)
 	}
 	if s.Session(d.SessionID) == nil {
@@ -252,6 +252,7 @@ func (s *State) sessionUpdated(f fact, d *events.SessionUpdated) error {
 		set(&x.Status, d.Status)
 		set(&fields.AgentID, d.AgentID)
 		set(&fields.TaskIDs, d.TaskIDs)
+		set(&fields.ManifestDigest, d.ManifestDigest)
 		if d.Env != nil {
 			env := maps.Clone(x.Env)
 			if env == nil {

@@ -1,0 +1,60 @@
+package commands
+
+import (
+	"maestro/events"
+	"maestro/projections"
+)
+
+// InitSession reports a session for work with the manifest that it was given: one that was changed since is refused. Documents
+// 000 and 002; `maestro worker init` and `maestro orchestrator init`.
+type InitSession struct {
+	noTexts
+	In
+	// Role comes from the command's id.
+	Role           events.Role `json:"-"`
+	SessionID      string      `json:"sessionId,omitempty" doc:"the session; its own if absent"`
+	ManifestDigest string      `json:"manifestDigest" doc:"digest of the manifest that it begins with"`
+}
+
+// ID implements Command.
+func (x *InitSession) ID() string {
+	if x.Role == events.RoleOrchestrator {
+		return "orchestrator:init"
+	}
+	return "worker:init"
+}
+
+func (x *InitSession) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+// Decide implements Command.
+func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := ownSession(s, c, x.In, x.SessionID, x.ID())
+	if err != nil {
+		return nil, err
+	}
+	if x.ManifestDigest == "" {
+		return nil, invalid("/manifestDigest", "manifestDigest is required")
+	}
+	if err := validDigest(x.ManifestDigest); err != nil {
+		return nil, err
+	}
+	switch {
+	case session.Ended():
+		return nil, ended(x.ID(), session)
+	case session.Role != x.Role:
+		return nil, notAllowed(x.ID(), "it begins sessions of its own role", "", "Session '%s' is no %s", session.ID, x.Role)
+	case session.ManifestDigest == "":
+		return nil, forbidden("register it with `maestro session register`", "Session '%s' was made without a manifest", session.ID)
+	case session.ManifestDigest != x.ManifestDigest:
+		return nil, &Refusal{
+			Code: CodeConflict, Message: "The manifest of session '" + session.ID + "' is not the one that it was given",
+			Why:  "it has the digest " + x.ManifestDigest + ", and what was recorded is " + session.ManifestDigest,
+			Next: "fetch it anew with `maestro manifest show --session " + session.ID + " --json`, or let it be issued again with `maestro session update " + session.ID + " --manifest FILE`",
+		}
+	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:
+		return nil, nil
+	}
+	return &events.SessionRegistered{SessionID: session.ID, ManifestDigest: x.ManifestDigest, Role: x.Role}, nil
+}
