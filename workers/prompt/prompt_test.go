@@ -188,8 +188,8 @@ func outline(document []byte) (string, error) {
 	if roots != 1 {
 		return "", fmt.Errorf("%d root elements", roots)
 	}
-	if hidden := strings.IndexFunc(string(document), hides); hidden >= 0 && !bytes.HasPrefix(document[hidden:], []byte("\uFFFD")) {
-		return "", fmt.Errorf("%q hides something", document[hidden:min(hidden+10, len(document))])
+	if at := bytes.IndexFunc(document, unseen); at >= 0 {
+		return "", fmt.Errorf("%q hides something", document[at:min(at+10, len(document))])
 	}
 	if !utf8.Valid(document) {
 		return "", errors.New("no UTF-8")
@@ -197,7 +197,13 @@ func outline(document []byte) (string, error) {
 	return b.String(), nil
 }
 
-// children gives the names of the elements directly below the root, as often as they stand there.
+// unseen is what nobody should find in a prompt, written down a second time.
+func unseen(r rune) bool {
+	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || strings.ContainsRune("\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff", r) ||
+		r >= 0xe0000 && r < 0xe0080
+}
+
+// below gives the names of the elements directly below the root, as often as they stand there.
 func below(t *testing.T, document []byte, depth int) (names []string) {
 	t.Helper()
 	shape, err := outline(document)
@@ -341,12 +347,12 @@ func TestNoStrangers(t *testing.T) {
 					}
 				}
 				rules, who := commands.CurrentRules(), commands.Letter(m.Role, m.Strategy)
-				for _, id := range a.commands {
+				for _, id := range a.Commands {
 					if why := rules.MayList(who, id); why != "" {
 						t.Fatalf("%s has %s: %s", kind.name, id, why)
 					}
 				}
-				if found := strangers(Brief(string(m.Role), string(m.Strategy), a.commands), a); found != nil {
+				if found := strangers(Brief(string(m.Role), string(m.Strategy), a.Commands), a); found != nil {
 					t.Fatalf("%s, the brief: %q", kind.name, found)
 				}
 			}
@@ -554,6 +560,10 @@ func TestTextsArrive(t *testing.T) {
 	if got := parsed.Tasks[0]; got.Description != text || got.ID != text {
 		t.Errorf("%q", got)
 	}
+	// A parser that reads attributes as XML asks for makes a space of a bare end of line.
+	if want := `id="a &lt;b&gt; &amp; &quot;c&quot; ]]&gt; {{queue}}&#xA;&#x9;indented&#xA;'d'`; !bytes.Contains(task, []byte(want)) {
+		t.Errorf("%.300s", task)
+	}
 }
 
 func TestVisible(t *testing.T) {
@@ -613,7 +623,7 @@ func TestRefused(t *testing.T) {
 	for want, m := range map[string]*manifest.Manifest{
 		"there is no manifest to write a prompt from":                                                                   nil,
 		`the manifest's role is "reviewer"; it is worker or orchestrator`:                                               change(func(m *manifest.Manifest) { m.Role = "reviewer" }),
-		`the manifest's strategy is "dag"; mode execute has ["simple" "queue" "tree"]`:                                  change(func(m *manifest.Manifest) { m.Strategy = "dag" }),
+		`the manifest's strategy does not fit its role: strategy must be "simple", "queue", or "tree"`:                  change(func(m *manifest.Manifest) { m.Strategy = "dag" }),
 		`the manifest has no tasks; only strategy "queue" works without`:                                                change(func(m *manifest.Manifest) { m.Tasks = nil }),
 		"the manifest's context.custom is not a JSON object":                                                            change(func(m *manifest.Manifest) { m.Context.Custom = json.RawMessage(`[1]`) }),
 		"the metadata of the manifest's task task-456 is not JSON":                                                      change(func(m *manifest.Manifest) { m.Tasks[0].Metadata = json.RawMessage(`{`) }),

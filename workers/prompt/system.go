@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"strconv"
 
 	"maestro/workers/manifest"
 )
@@ -45,7 +46,7 @@ func (r Renderer) System(m *manifest.Manifest, s Session) ([]byte, error) {
 		return nil, err
 	}
 	text, _ := builtIn.ReadFile("templates/" + instruction + ".txt")
-	standing, err := parseTemplate(string(text), []string{string(execute), string(coordinate), "all"})
+	standing, err := parseTemplate(string(text), []string{string(manifest.Execute), string(manifest.Coordinate), "all"})
 	if err != nil {
 		return nil, fmt.Errorf("the instruction: %w", err)
 	}
@@ -55,11 +56,11 @@ func (r Renderer) System(m *manifest.Manifest, s Session) ([]byte, error) {
 	w.start("maestro_system_prompt", head(a)...)
 	w.start("identity")
 	w.text("profile", "maestro-agent")
-	w.lines("instruction", append(q.lines(standing[string(a.mode)]), q.lines(standing["all"])...))
+	w.lines("instruction", append(q.lines(standing[string(a.Mode)]), q.lines(standing["all"])...))
 	w.end()
 	w.start("capabilities")
-	for _, c := range a.capabilities {
-		w.empty("capability", attr{"name", c.name}, attr{"enabled", fmt.Sprint(c.enabled)})
+	for _, c := range a.Capabilities.List() {
+		w.empty("capability", attr{"name", c.Name}, attr{"enabled", strconv.FormatBool(c.Enabled)})
 	}
 	w.end()
 	w.start("workflow")
@@ -86,14 +87,14 @@ func (r Renderer) System(m *manifest.Manifest, s Session) ([]byte, error) {
 }
 
 func head(a axes) []attr {
-	return []attr{{"mode", string(a.mode)}, {"strategy", string(a.strategy)}, {"version", version}}
+	return []attr{{"mode", string(a.Mode)}, {"strategy", string(a.Strategy)}, {"version", version}}
 }
 
 // workflow gives the template that a manifest names, or the one of its mode and strategy.
 func (r Renderer) workflow(m *manifest.Manifest, a axes) (template, error) {
 	id := m.TemplateID
 	if id == "" {
-		id = string(a.mode) + "-" + string(a.strategy)
+		id = string(a.Mode) + "-" + string(a.Strategy)
 	}
 	text, ok := "", false
 	if r.Templates != nil {
@@ -103,7 +104,7 @@ func (r Renderer) workflow(m *manifest.Manifest, a axes) (template, error) {
 		text, ok = BuiltIn().Template(id)
 	}
 	if !ok {
-		return nil, fmt.Errorf("there is no template %q; leave templateId out for the workflow of mode %s and strategy %s", oneLine(id), a.mode, a.strategy)
+		return nil, fmt.Errorf("there is no template %q; leave templateId out for the workflow of mode %s and strategy %s", oneLine(id), a.Mode, a.Strategy)
 	}
 	workflow, err := parseTemplate(text, phases)
 	if err != nil {
