@@ -19,10 +19,20 @@ import (
 	"maestro/projections"
 )
 
-// Blobs gives long texts by digest.
+// Blobs keeps long texts and manifests by digest.
 type Blobs interface {
+	// PutBlob stores the bytes and answers their digest.
+	PutBlob(ctx context.Context, blob []byte) (digest string, err error)
 	// Blob gives the bytes behind a digest, "sha256-<64 hex>"; an error if there are none.
 	Blob(ctx context.Context, digest string) ([]byte, error)
+}
+
+// Manifests puts copies of manifests where the sessions of this machine find them.
+type Manifests interface {
+	// Place writes a session's manifest, whole or not at all.
+	Place(session string, content []byte) error
+	// Path is where it is.
+	Path(session string) string
 }
 
 // Config is what the API is made of. Handler, Log and Keys are required.
@@ -35,6 +45,8 @@ type Config struct {
 	Leases *commands.Leases
 	// Denials records refusals that no Handler decides, and lists all; nil if nothing does.
 	Denials *commands.Denials
+	// Manifests gets a copy of each session's; nil if nobody looks for one.
+	Manifests Manifests
 	// Backup writes an archive of everything up to a head; nil if there is none to be had.
 	Backup func(ctx context.Context, w io.Writer, head events.Head) error
 	Keys   Keys
@@ -109,6 +121,7 @@ func (s *server) routes() {
 	s.taskRoutes()
 	s.sessionRoutes()
 	s.spawnRoutes()
+	s.manifestRoutes()
 	s.heartbeatRoutes()
 	s.timelineRoutes()
 	s.queueRoutes()
@@ -162,6 +175,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if id, ok := strings.CutPrefix(r.URL.Path, commandsPath); ok && r.Method == http.MethodPost {
 		s.command(w, r, c, id)
+		return
+	}
+	if r.URL.Path == manifestsPath && r.Method == http.MethodPost { // its body may be longer than any other
+		s.storeManifest(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)), c)
 		return
 	}
 	if err := s.prepare(w, r, c); err != nil {

@@ -92,11 +92,15 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 	if err != nil {
 		return commands.Answer{}, err
 	}
+	if err := s.withManifest(r.Context(), c, command, o.dryRun); err != nil {
+		return commands.Answer{}, err
+	}
 	request := commands.Request{By: c.by, Command: command, Key: meta.key, OccurredAt: meta.occurredAt, TraceParent: meta.traceParent}
 	if o.dryRun {
 		return s.Handler.Try(request)
 	}
 	answer, err := s.Handler.Do(r.Context(), request)
+	s.placeManifest(r.Context(), answer.Data)
 	if start, ok := command.(*commands.StartItem); ok && o.wait > 0 && err == nil && answer.Event == nil {
 		return s.waitForItem(r.Context(), c, request, start, o.wait)
 	}

@@ -111,7 +111,7 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 	} {
 		w.dry(adminToken, "task:create", `{"project":"`+project+`","title":"x"}`, w.views(), header...)
 	}
-	if blobs := len(w.blobs.blobs); blobs != 1 { // of what happened, two texts that are the same
+	if blobs := len(w.blobs.blobs); blobs != 2 { // of what happened: the session's manifest, and two texts that are the same
 		t.Errorf("%d blobs are stored", blobs)
 	}
 	for query, status := range map[string]int{"dryRun=yes": 400, "dryRun=1": 400, "dryRun=": 200, "dryRun=false": 200, "dryRun=true": 200} {

@@ -85,6 +85,12 @@ func (v view) permit(row, project string) error {
 	return commands.Permit(v.State, commands.CurrentRules(), v.call.by, row, project)
 }
 
+// permit answers whether the caller may use a row of the table in a project, as things stand.
+func (s *server) permit(c *call, row, project string) (err error) {
+	s.Handler.View(func(state *projections.State) { err = view{state, s, c}.permit(row, project) })
+	return err
+}
+
 // read registers a route that shows a view. see runs while the state stands still, and must not keep it.
 func read[I, T any](s *server, o op, see func(v view, in *I) (T, error)) {
 	readThen(s, o, func(v view, in *I) (func() T, error) {

@@ -126,7 +126,7 @@ func (v view) shown(x *projections.Session) shownSession {
 func (x shownSession) body(s *server, url string, limit int) sessionBody {
 	view := x.session.View()
 	if x.session.Spawned {
-		view.Metadata, view.Env = spawnedExtras(x.session, url)
+		view.Metadata, view.Env = s.spawnedExtras(x.session, url)
 	}
 	timeline := x.timeline
 	if limit > 0 && len(timeline) > newestLooked {
@@ -146,7 +146,7 @@ func (x shownSession) body(s *server, url string, limit int) sessionBody {
 }
 
 // spawnedExtras gives what older clients expect of a spawned session and the log need not say.
-func spawnedExtras(x *projections.Session, url string) (json.RawMessage, map[string]string) {
+func (s *server) spawnedExtras(x *projections.Session, url string) (json.RawMessage, map[string]string) {
 	metadata := spawnedMetadata{
 		Skills: x.Skills, SpawnSource: "ui", Role: x.Role, Strategy: x.Strategy, Context: x.Context,
 	}
@@ -161,6 +161,9 @@ func spawnedExtras(x *projections.Session, url string) (json.RawMessage, map[str
 	}
 	env := map[string]string{
 		"MAESTRO_SESSION_ID": x.ID, "MAESTRO_SERVER_URL": url, "MAESTRO_STRATEGY": string(x.Strategy), "MAESTRO_PROJECT_ID": x.ProjectID,
+	}
+	if s.Manifests != nil && x.ManifestDigest != "" {
+		env["MAESTRO_MANIFEST_PATH"] = s.Manifests.Path(x.ID)
 	}
 	for name, value := range x.Env {
 		env[name] = value

@@ -25,11 +25,12 @@ type spawnRequest struct {
 
 // spawnAnswer is what older clients get, and the session's secret.
 type spawnAnswer struct {
-	Success   bool        `json:"success"`
-	SessionID string      `json:"sessionId"`
-	Message   string      `json:"message"`
-	Token     string      `json:"token"`
-	Session   sessionBody `json:"session"`
+	Success      bool        `json:"success"`
+	SessionID    string      `json:"sessionId"`
+	ManifestPath string      `json:"manifestPath,omitempty"`
+	Message      string      `json:"message"`
+	Token        string      `json:"token"`
+	Session      sessionBody `json:"session"`
 }
 
 func (s *server) spawnRoutes() {
@@ -60,17 +61,25 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		}
 		spawn.SpawnedBy = body.SessionID
 	}
+	if err := s.withManifest(ctx, c, spawn, false); err != nil {
+		return spawnAnswer{}, err
+	}
 	answer, err := s.do(ctx, c, c.by, spawn, "")
 	if err != nil {
 		return spawnAnswer{}, err
 	}
+	s.placeManifest(ctx, answer.Data)
 	spawned, ok := answer.Data.(*events.SessionSpawned)
 	if !ok {
 		return spawnAnswer{}, unexpected("session:spawn", answer)
 	}
 	session, err := s.showSession(c, spawned.SessionID)
+	path := ""
+	if s.Manifests != nil && spawned.ManifestDigest != "" {
+		path = s.Manifests.Path(spawned.SessionID)
+	}
 	return spawnAnswer{
-		Success: true, SessionID: spawned.SessionID, Message: "Spawn request sent to Agents UI", Token: s.tokenOf(spawned), Session: session,
+		Success: true, SessionID: spawned.SessionID, ManifestPath: path, Message: "Spawn request sent to Agents UI", Token: s.tokenOf(spawned), Session: session,
 	}, err
 }
 

@@ -130,6 +130,17 @@ func (s *State) UnmetDependencies(t *Task) []string {
 	return unmet
 }
 
+// Dependents gives the tasks that depend on one, in order of creation.
+func (s *State) Dependents(task string) []*Task {
+	var found []*Task
+	for _, id := range s.dependents.get(task) {
+		if t := s.Task(id); t != nil && slices.Contains(t.Dependencies, task) && !slices.Contains(found, t) {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
 // SessionStatus gives what is said of a task and by which session: the newest word of a session that has not ended, or, if
 // all have, the newest of all; "" when nobody said anything.
 func (s *State) SessionStatus(t *Task) (says events.TaskSessionStatus, session string) {

@@ -146,7 +146,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	reach, err := api.New(api.Config{
-		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
+		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials, Manifests: manifests{lock.Home},
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
 			return log.Backup(ctx, w, head, time.Now())
 		},
@@ -326,6 +326,15 @@ func newLogger(w io.Writer, format string) *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(w, nil))
 }
+
+// manifests puts copies of manifests into the home.
+type manifests struct{ home *home.Home }
+
+func (m manifests) Place(session string, content []byte) error {
+	return m.home.PlaceManifest(session, content)
+}
+
+func (m manifests) Path(session string) string { return m.home.ManifestPath(session) }
 
 // snapshots lets the handler keep its snapshots in a directory.
 type snapshots struct {

@@ -161,3 +161,12 @@ type document struct {
 	Task                 *Task           `json:"task,omitempty" legacy:"tasks" doc:"as tasks with this one task"`
 	OrchestratorStrategy events.Strategy `json:"orchestratorStrategy,omitempty" legacy:"strategy" is:"strategy" use:"orchestratorStrategy" doc:"as strategy"`
 }
+
+// TaskIDs gives the ids of its tasks, the primary one first.
+func (m *Manifest) TaskIDs() []string {
+	ids := make([]string, 0, len(m.Tasks))
+	for _, t := range m.Tasks {
+		ids = append(ids, t.ID)
+	}
+	return ids
+}

@@ -1,0 +1,48 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// sessionsDir holds a directory for each session of this machine (document 003, "Manifest Location").
+const (
+	sessionsDir  = "sessions"
+	manifestFile = "manifest.json"
+)
+
+// ManifestPath is where the manifest of a session of this machine is: sessions/<id>/manifest.json.
+func (h *Home) ManifestPath(session string) string {
+	return filepath.Join(h.dir, sessionsDir, session, manifestFile)
+}
+
+// PlaceManifest writes a session's manifest, whole or not at all; only this user can read it. The session's id is checked by
+// the caller, and the path stays inside the home whatever it is.
+func (h *Home) PlaceManifest(session string, content []byte) error {
+	dir := path.Join(sessionsDir, session)
+	for _, name := range []string{sessionsDir, dir} {
+		if err := h.root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("make a session's directory: %w", err)
+		}
+	}
+	temporary, name := path.Join(dir, "."+manifestFile+".new"), path.Join(dir, manifestFile)
+	f, err := h.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write a manifest: %w", err)
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = h.root.Rename(temporary, name)
+	}
+	if err != nil {
+		return fmt.Errorf("write a manifest: %w", errors.Join(err, h.root.Remove(temporary)))
+	}
+	return nil
+}
