@@ -75,6 +75,8 @@ func TestFaults(t *testing.T) {
 		{"two strategies", top(`"strategy":"queue","orchestratorStrategy":"tree"`), []string{`/orchestratorStrategy: says another strategy than "strategy", "queue"; leave it out`}},
 		{"two strategies alike", top(`"strategy":"queue","orchestratorStrategy":"queue"`), nil},
 		{"no role, no fault of the strategy", []string{`"role":"worker"`, `"strategy":"dag"`}, []string{`/role: is missing; it must be "worker" or "orchestrator"`}},
+		{"an orchestrator without tasks", []string{`"worker"`, `"orchestrator","strategy":"queue"`, minimal[strings.Index(minimal, "[{"):strings.Index(minimal, `,"session"`)], "[]"}, []string{"/strategy: ", "/tasks: must not be empty; only a worker"}},
+		{"half a pair in a name", top(`"\udc00":1`), []string{"/\uFFFD: the name holds half of a surrogate pair", "/\uFFFD: there is no such member"}},
 		{"task beside tasks", top(`"task":{"id":"t0","title":"a","description":"b","acceptanceCriteria":["c"],"projectId":"p","createdAt":"2026-02-02T10:00:00Z"}`), []string{`/task: cannot stand beside "tasks"`}},
 		{"a model of another maker", []string{`"sonnet"`, `"gemini-2.5-pro"`}, []string{`/session/model: must be "sonnet", "opus" or "haiku", or the full name of a model that claude runs, not "gemini-2.5-pro"`}},
 		{"a full name", []string{`"sonnet"`, `"us.anthropic.claude-sonnet-4-5-20250929-v1:0"`}, nil},
@@ -209,6 +211,43 @@ func TestCircles(t *testing.T) {
 	}
 	if want := `closes a circle: "a" depends on "b" depends on "c" depends on "a"`; !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestIDs(t *testing.T) {
+	for id, right := range map[string]bool{
+		"a": true, "A_1.2-3": true, "a.": true, "a-": true, "é": true, "a b": true, "42": true, strings.Repeat("é", 128): true,
+		"": false, ".": false, "..": false, "a..": false, "a..b": false, "a...b": false, ".a": false, "-a": false, "a/b": false, `a\\b`: false, "a,b": false,
+		`a\n`: false, `a\u007f`: false, `a\u0085`: false, `\u0000`: false, strings.Repeat("a", 129): false,
+	} {
+		_, err := Parse([]byte(with(t, `"t1"`, `"`+id+`"`)))
+		if want := map[bool][]string{false: {"/tasks/0/id"}}[right]; !slices.Equal(pointers(t, err), want) {
+			t.Errorf("%q: got %v", id, err)
+		}
+	}
+}
+
+// The pattern that the schema has for ids and the check of them ask the same, of each text of up to four of these letters.
+func TestIDPattern(t *testing.T) {
+	letters := []string{"a", "é", "0", "_", "-", ".", ",", "/", "\\", " ", "\n", "\x00", "\x7f", "\u0085", "\u00a0"}
+	pattern := rules["id"].fits
+	texts := []string{""}
+	for range 4 {
+		var longer []string
+		for _, text := range texts {
+			for _, letter := range letters {
+				longer = append(longer, text+letter)
+			}
+		}
+		texts = longer
+		for _, text := range texts {
+			if isID(text) != pattern.MatchString(text) {
+				t.Errorf("%q: the check says %v", text, isID(text))
+			}
+		}
+	}
+	if isID("") || pattern.MatchString("") {
+		t.Error("nothing is an id")
 	}
 }
 
