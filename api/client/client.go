@@ -207,6 +207,23 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, out any
 	return sequence, nil
 }
 
+// Post sends a JSON document as it is and reads the answer into out, which may be nil. It fails as Do does.
+func (c *Client) Post(ctx context.Context, path string, document []byte, out any) error {
+	req, err := c.request(ctx, http.MethodPost, path, nil, bytes.NewReader(document))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, answer, err := c.answer(req)
+	if err != nil || out == nil {
+		return err
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return notOurs(resp, err)
+	}
+	return nil
+}
+
 // Stream reads a long body as it comes; the caller closes it. It fails as Do does; what breaks later, its Read says.
 func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
 	req, err := c.request(ctx, http.MethodGet, path, query, nil)

@@ -142,6 +142,7 @@ func (a *app) sessionSpawn() *cobra.Command {
 	var key string
 	var tasks, allowed, skills []string
 	var quiet bool
+	var file string
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "spawn", Short: "Order a session for tasks, and print the environment that its agent needs", Args: takes(),
@@ -162,11 +163,16 @@ What is printed can be given to a shell: eval "$(maestro session spawn --task-id
 			list := ids(allowed)
 			body.Allowed = &list
 		}
+		if file != "" {
+			if body.ManifestDigest, err = a.upload(ctx, file, body.Role); err != nil {
+				return err
+			}
+		}
 		answer, err := a.send(ctx, "session:spawn", &body, key)
 		if err != nil {
 			return err
 		}
-		return a.spawned(answer, quiet)
+		return a.spawned(ctx, answer, quiet)
 	})
 	projectFlag(cmd, &body.Project)
 	f := cmd.Flags()
@@ -178,6 +184,12 @@ What is printed can be given to a shell: eval "$(maestro session spawn --task-id
 	f.StringVar(&body.Model, "model", "", "sonnet, opus, haiku or a full name")
 	f.StringVar(&body.Agent, "agent", "", "claude (default), codex, gemini or a configured one")
 	f.StringSliceVar(&skills, "skills", nil, "skills to load, with commas")
+	f.StringVar(&body.PermissionMode, "permission-mode", "", "acceptEdits (default), interactive or readOnly")
+	f.StringVar(&body.ThinkingMode, "thinking-mode", "", "auto (default), interleaved or disabled")
+	f.IntVar(&body.MaxTurns, "max-turns", 0, "turns after which the agent ends")
+	f.StringVar(&body.WorkingDirectory, "working-directory", "", "where the agent works; the project's if absent")
+	f.StringVar(&body.TemplateID, "template", "", "template of its prompt")
+	f.StringVar(&file, "manifest", "", "a manifest that was written or generated; it says role, strategy, tasks and commands")
 	f.BoolVar(&body.Strict, "strict", false, "refuse while dependencies of its tasks are not completed")
 	f.StringVar(&body.Queue, "queue", "", "strategy queue: a queue of the project that it pulls from; else its own, with its tasks")
 	f.DurationVar(&timeout, "timeout", 0, "end it as failed after so long, such as 30m")
@@ -199,7 +211,7 @@ type newSession struct {
 }
 
 // spawned answers with a new session and what its agent needs to know.
-func (a *app) spawned(answer client.Answer, quiet bool) error {
+func (a *app) spawned(ctx context.Context, answer client.Answer, quiet bool) error {
 	data, err := dataOf(answer)
 	if err != nil {
 		return err
@@ -230,6 +242,9 @@ func (a *app) spawned(answer client.Answer, quiet bool) error {
 		"MAESTRO_API_URL": address, "MAESTRO_PROJECT_ID": project, "MAESTRO_SERVER_URL": address,
 		"MAESTRO_SESSION_ID": session.SessionID, "MAESTRO_STRATEGY": string(strategy), "MAESTRO_TOKEN": answer.Token,
 	}
+	if path := a.placeManifest(ctx, session.SessionID); path != "" {
+		session.Env["MAESTRO_MANIFEST_PATH"] = path
+	}
 	if len(session.Unmet) > 0 {
 		a.say("maestro: warning: its tasks wait for what is not completed: %s (spawn with --strict to refuse)\n", strings.Join(session.Unmet, ", "))
 	}
@@ -241,8 +256,11 @@ func (a *app) spawned(answer client.Answer, quiet bool) error {
 		a.print("# %s: %s\n", session.SessionID, about)
 		for _, name := range []string{
 			"MAESTRO_SESSION_ID", "MAESTRO_PROJECT_ID", "MAESTRO_TOKEN", "MAESTRO_API_URL", "MAESTRO_SERVER_URL", "MAESTRO_STRATEGY",
+			"MAESTRO_MANIFEST_PATH",
 		} {
-			a.print("export %s=%s\n", name, quoted(session.Env[name]))
+			if session.Env[name] != "" {
+				a.print("export %s=%s\n", name, quoted(session.Env[name]))
+			}
 		}
 	})
 	return nil
@@ -284,7 +302,7 @@ func (a *app) sessionRegister() *cobra.Command {
 			return err
 		}
 		if answer.Token != "" {
-			return a.spawned(answer, quiet)
+			return a.spawned(ctx, answer, quiet)
 		}
 		a.wrote(answer, body.SessionID, "Registered%s", prefixed(" session ", body.SessionID))
 		return nil

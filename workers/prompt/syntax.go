@@ -25,7 +25,11 @@ var syntaxes = map[string]usage{
 	"status":   {`status`, "Show how the project stands: what is decided, what is said, what nobody has confirmed"},
 	"commands": {`commands [--check <commandId>]`, "List the commands that you may use, or check one"},
 
-	"session:register": {`session register`, "Report for work; done already when you were started"},
+	"session:register":  {`session register`, "Report for work; done already when you were started"},
+	"worker:init":       {`worker init`, "Print your prompts again; done already when you were started"},
+	"orchestrator:init": {`orchestrator init`, "Print your prompts again; done already when you were started"},
+	"manifest:generate": {`manifest generate --task-ids <taskIds> [--role worker|orchestrator] [--strategy <strategy>] [--output <file>]`, "Make a manifest, to be changed and given to session spawn --manifest"},
+
 	"session:complete": {`session complete`, "Say that your session is done: the last thing that you do"},
 	"track-file":       {`track-file <path> [--task <taskId>]`, "Record that you changed a file"},
 

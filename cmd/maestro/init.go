@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/home"
+	"maestro/projections"
+	"maestro/workers/manifest"
+	"maestro/workers/prompt"
+)
+
+func (a *app) workerCommand() *cobra.Command {
+	return group("worker", "A worker's beginning", a.initCommand(events.RoleWorker))
+}
+
+func (a *app) orchestratorCommand() *cobra.Command {
+	return group("orchestrator", "An orchestrator's beginning", a.initCommand(events.RoleOrchestrator))
+}
+
+// initOptions are the flags of init.
+type initOptions struct {
+	file, part, session, key string
+}
+
+func (a *app) initCommand(role events.Role) *cobra.Command {
+	var o initOptions
+	cmd := &cobra.Command{
+		Use: "init", Short: "Check this session's manifest, report for work, and print the prompts for its agent", Args: takes(),
+		Long: `Check this session's manifest and that it is the one that was recorded, report for work, and print what the agent is to be told:
+the system prompt, then the task prompt (document 002). With --json both are members of the answer.
+
+A user with a manifest that was written by hand makes a session of it: the manifest is checked, stored, and from then on as any other;
+what is printed is the session's environment.`,
+		RunE: running(func(ctx context.Context, _ []string) error { return a.init(ctx, role, o) }),
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.file, "manifest", "", "the manifest; else MAESTRO_MANIFEST_PATH, else the home's, else the server's")
+	f.StringVar(&o.part, "print", "both", "system, task, or both")
+	f.StringVar(&o.session, "session", "", "of a user: the id of the session that is made; a new one if absent")
+	a.keyFlag(cmd, &o.key)
+	complete(cmd, "print", "system", "task", "both")
+	return cmd
+}
+
+func (a *app) init(ctx context.Context, role events.Role, o initOptions) error {
+	if o.part != "system" && o.part != "task" && o.part != "both" {
+		return usage("--print is system, task or both, not %q", o.part)
+	}
+	if !a.isSession() {
+		return a.initByUser(ctx, role, o)
+	}
+	id := a.sessionID()
+	m, err := a.ownManifest(ctx, o.file, id)
+	if err != nil {
+		return err
+	}
+	if m.Role != role {
+		return usage("The manifest is a %s's", m.Role).withNext("run `maestro %s init`", m.Role)
+	}
+	answer, err := a.send(ctx, string(role)+":init", &commands.InitSession{ManifestDigest: manifest.Digest(m.Canonical())}, o.key)
+	if err != nil {
+		return err
+	}
+	told, err := a.prompts(ctx, m, id)
+	if err != nil {
+		return err
+	}
+	a.result(struct {
+		written
+		prompts
+	}{writtenOf(answer, id), told}, func() {
+		if o.part != "task" {
+			a.write([]byte(told.System))
+		}
+		if o.part != "system" {
+			a.write([]byte(told.Task))
+		}
+	})
+	return nil
+}
+
+// prompts are what an agent is told.
+type prompts struct {
+	System string `json:"systemPrompt"`
+	Task   string `json:"taskPrompt"`
+}
+
+// prompts renders what a session's agent is told.
+func (a *app) prompts(ctx context.Context, m *manifest.Manifest, id string) (prompts, error) {
+	about := prompt.Session{ID: id, ProjectID: a.getenv("MAESTRO_PROJECT_ID")}
+	var x projections.SessionView
+	switch err := a.get(ctx, pathTo("sessions", id), nil, &x); {
+	case err == nil:
+		about.Name, about.ProjectID, about.Queue, about.SpawnedBy = x.Name, x.ProjectID, x.Queue, x.SpawnedBy
+	case exitCode(err) != exitNotAllowed: // a list may leave out session:info
+		return prompts{}, err
+	}
+	system, err := prompt.System(m, about)
+	if err != nil {
+		return prompts{}, err
+	}
+	task, err := prompt.Task(m, about)
+	return prompts{string(system), string(task)}, err
+}
+
+// ownManifest reads this session's manifest where it is: as named, where the environment says, in the home, or the server's.
+func (a *app) ownManifest(ctx context.Context, file, session string) (*manifest.Manifest, error) {
+	if file == "" {
+		file = a.getenv("MAESTRO_MANIFEST_PATH")
+	}
+	if file != "" {
+		return a.readManifest(file)
+	}
+	if path, err := home.Path(a.getenv); err == nil {
+		if h, err := home.Open(path); err == nil {
+			file = h.ManifestPath(session)
+			_ = h.Close()
+		}
+	}
+	if file != "" {
+		if _, err := os.Stat(file); err == nil {
+			return a.readManifest(file)
+		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return nil, err
+		}
+	}
+	return a.manifestOf(ctx, session)
+}
+
+// initByUser makes a session of a manifest that was written by hand.
+func (a *app) initByUser(ctx context.Context, role events.Role, o initOptions) error {
+	if o.file == "" {
+		return usage("Whose beginning is meant?").
+			withWhy("this process is no session").
+			withNext("set the environment that `maestro session spawn` printed, or name a manifest with --manifest FILE")
+	}
+	digest, err := a.upload(ctx, o.file, role)
+	if err != nil {
+		return err
+	}
+	answer, err := a.send(ctx, "session:register", &commands.RegisterSession{SessionID: o.session, Create: true, ManifestDigest: digest}, o.key)
+	if err != nil {
+		return err
+	}
+	return a.spawned(ctx, answer, false)
+}
+
+// upload checks a manifest file and lets the server keep it; its digest names it from then on.
+func (a *app) upload(ctx context.Context, file string, role events.Role) (digest string, err error) {
+	m, err := a.readManifest(file)
+	if err != nil {
+		return "", err
+	}
+	if role != "" && m.Role != role {
+		return "", usage("The manifest is a %s's", m.Role).withNext("use it for a %s", m.Role)
+	}
+	c, err := a.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var stored struct {
+		Digest string `json:"digest"`
+	}
+	return manifest.Digest(m.Canonical()), c.Post(ctx, "/api/manifests", m.Canonical(), &stored)
+}
+
+// placeManifest puts a copy of a session's manifest into this home, and gives where it is; "" when there is none.
+func (a *app) placeManifest(ctx context.Context, session string) string {
+	m, err := a.manifestOf(ctx, session)
+	if err != nil {
+		return ""
+	}
+	path, err := home.Path(a.getenv)
+	if err != nil {
+		return ""
+	}
+	h, err := home.Create(path)
+	if err != nil {
+		a.say("maestro: the manifest is not put into the home: %s\n", err)
+		return ""
+	}
+	defer func() { _ = h.Close() }()
+	if err := h.PlaceManifest(session, m.Canonical()); err != nil {
+		a.say("maestro: the manifest is not put into the home: %s\n", err)
+		return ""
+	}
+	return h.ManifestPath(session)
+}

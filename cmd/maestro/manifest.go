@@ -1,0 +1,454 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/projections"
+	"maestro/workers/manifest"
+)
+
+func (a *app) manifestCommand() *cobra.Command {
+	return group("manifest", "Manifests: what a session is, in one file (document 003)",
+		a.manifestGenerate(), a.manifestValidate(), a.manifestMigrate(), a.manifestShow(), a.manifestSchema())
+}
+
+// generating are the flags of what a manifest is made of; a spawn takes most of them too.
+type generating struct {
+	from               manifest.Source
+	project, output    string
+	tasks, skills      []string
+	allowed            []string
+	timeout            time.Duration
+	contextFile, apiAt string
+}
+
+func (a *app) manifestGenerate() *cobra.Command {
+	var o generating
+	cmd := &cobra.Command{
+		Use: "generate", Short: "Make a manifest from the server's tasks", Args: takes(),
+		Long: `Make a manifest from the server's tasks. Without --output it is printed; with it, it is written whole or not at all, readable by
+you alone. Give it to a session with "maestro session spawn --manifest FILE".
+
+--context names a JSON file with any of codebaseContext, relatedTasks, projectStandards and custom.`,
+	}
+	cmd.RunE = running(func(ctx context.Context, _ []string) error {
+		if cmd.Flags().Changed("allowed-commands") {
+			list := ids(o.allowed)
+			o.from.AllowedCommands = &list
+		}
+		return a.generate(ctx, o)
+	})
+	f := cmd.Flags()
+	f.StringVar((*string)(&o.from.Role), "role", "", "worker (default) or orchestrator")
+	f.StringVar((*string)(&o.from.Strategy), "strategy", "", "worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag")
+	f.StringVar(&o.project, "project-id", "", "the project; else MAESTRO_PROJECT_ID")
+	f.StringSliceVar(&o.tasks, "task-ids", nil, "the tasks, with commas; the first is the primary one")
+	f.StringVar(&o.from.Model, "model", "", "sonnet (default), opus, haiku or a full name")
+	f.StringVar((*string)(&o.from.PermissionMode), "permission-mode", "", "acceptEdits (default), interactive or readOnly")
+	f.StringVar(&o.from.ThinkingMode, "thinking-mode", "", "auto (default), interleaved or disabled")
+	f.IntVar(&o.from.MaxTurns, "max-turns", 0, "turns after which the agent ends")
+	f.DurationVar(&o.timeout, "timeout", 0, "how long the session may take, such as 30m")
+	f.StringVar(&o.from.WorkingDirectory, "working-directory", "", "where the agent works; the project's if absent")
+	f.StringVar(&o.from.Agent, "agent", "", "claude (default), codex or gemini")
+	f.StringSliceVar(&o.skills, "skills", nil, "skills to load, with commas")
+	f.StringSliceVar(&o.allowed, "allowed-commands", nil, "exactly these commands and the core ones, with commas; else by role and strategy")
+	f.StringVar(&o.from.TemplateID, "template", "", "template of the prompt")
+	f.StringVar(&o.contextFile, "context", "", "a JSON file with what else the agent should know")
+	f.StringVar(&o.apiAt, "api-url", "", "the server's address; else MAESTRO_API_URL")
+	f.StringVar(&o.output, "output", "", "where to write it; else it is printed")
+	complete(cmd, "role", "worker", "orchestrator")
+	complete(cmd, "strategy", "simple", "queue", "tree", "default", "intelligent-batching", "dag")
+	complete(cmd, "permission-mode", "acceptEdits", "interactive", "readOnly")
+	complete(cmd, "thinking-mode", "auto", "interleaved", "disabled")
+	complete(cmd, "agent", "claude", "codex", "gemini")
+	return cmd
+}
+
+func (a *app) generate(ctx context.Context, o generating) error {
+	if o.apiAt != "" {
+		a.env["MAESTRO_API_URL"] = o.apiAt
+	}
+	o.from.Skills, o.from.Timeout = ids(o.skills), o.timeout.Milliseconds()
+	if err := a.readContext(o.contextFile, &o.from); err != nil {
+		return err
+	}
+	if err := a.gather(ctx, &o); err != nil {
+		return err
+	}
+	m, err := manifest.Generate(o.from)
+	if err != nil {
+		return manifestFailure("the manifest", err)
+	}
+	return a.giveManifest(m, o.output)
+}
+
+// giveManifest writes a manifest to a file, or prints it.
+func (a *app) giveManifest(m *manifest.Manifest, output string) error {
+	if output == "" {
+		if a.json {
+			a.result(json.RawMessage(m.Canonical()), nil)
+			return nil
+		}
+		a.write(m.Canonical())
+		return nil
+	}
+	content := m.Canonical()
+	if err := writeWhole(output, content); err != nil {
+		return &failure{status: http.StatusInternalServerError, code: "FILE", message: "The manifest cannot be written: " + err.Error(), err: err}
+	}
+	a.result(struct {
+		File   string `json:"file"`
+		Bytes  int    `json:"bytes"`
+		Digest string `json:"digest"`
+	}{output, len(content), manifest.Digest(content)}, func() { a.print("Wrote %s, %d bytes, %s\n", output, len(content), manifest.Digest(content)) })
+	return nil
+}
+
+// writeWhole writes a file whole or not at all, for this user alone.
+func writeWhole(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// readContext reads what else the agent should know.
+func (a *app) readContext(file string, into *manifest.Source) error {
+	if file == "" {
+		return nil
+	}
+	content, err := a.readFile(file, "The context")
+	if err != nil {
+		return err
+	}
+	var given manifest.Context
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&given); err != nil {
+		return usage("The context file %s cannot be read: %s", file, err).
+			withNext("it is a JSON object with any of codebaseContext, relatedTasks, projectStandards and custom; see `maestro manifest schema`")
+	}
+	into.CodebaseContext, into.ProjectStandards, into.Related, into.Custom = given.CodebaseContext, given.ProjectStandards, given.RelatedTasks, given.Custom
+	return nil
+}
+
+// readFile reads a file, or with "-" stdin, up to the size of a manifest.
+func (a *app) readFile(file, what string) ([]byte, error) {
+	const most = 16 << 20
+	in := a.stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, &failure{status: http.StatusBadRequest, code: "FILE", message: what + " cannot be read: " + err.Error(), err: err}
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	content, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err != nil {
+		return nil, &failure{status: http.StatusBadRequest, code: "FILE", message: what + " cannot be read: " + err.Error(), err: err}
+	}
+	return content, nil // what is longer, the check of its content refuses
+}
+
+// gather fetches the tasks, and those around them.
+func (a *app) gather(ctx context.Context, o *generating) error {
+	seen := map[string]bool{}
+	fetch := func(id string) (projections.TaskView, error) {
+		var t projections.TaskView
+		seen[id] = true
+		return t, a.get(ctx, pathTo("tasks", id), nil, &t)
+	}
+	var around []string
+	project := o.project
+	for _, id := range ids(o.tasks) {
+		t, err := fetch(id)
+		if err != nil {
+			return err
+		}
+		if project == "" {
+			project = t.ProjectID
+		}
+		o.from.Tasks = append(o.from.Tasks, sourceOf(t, ""))
+		around = append(around, t.Dependencies...)
+		if t.ParentID != nil {
+			around = append(around, *t.ParentID)
+		}
+	}
+	if project == "" {
+		project = a.getenv("MAESTRO_PROJECT_ID")
+	}
+	var all []projections.TaskView
+	if len(o.from.Tasks) > 0 {
+		if err := a.get(ctx, "/api/tasks", url.Values{"projectId": {project}}, &all); err != nil && exitCode(err) != exitNotAllowed {
+			return err
+		}
+	}
+	for _, t := range all {
+		if !seen[t.ID] && slices.ContainsFunc(t.Dependencies, func(id string) bool { return slices.Contains(ids(o.tasks), id) }) {
+			around = append(around, t.ID)
+		}
+	}
+	for _, id := range around {
+		if seen[id] {
+			continue
+		}
+		t, err := fetch(id)
+		if exitCode(err) == exitNotFound { // a dependency may have been deleted
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		o.from.Around = append(o.from.Around, sourceOf(t, a.resultOf(ctx, id)))
+	}
+	if o.from.WorkingDirectory == "" && project != "" {
+		var p projections.ProjectView
+		if err := a.get(ctx, pathTo("projects", project), nil, &p); err != nil && exitCode(err) != exitNotAllowed {
+			return err
+		}
+		o.from.WorkingDirectory = p.WorkingDir
+	}
+	return nil
+}
+
+// resultOf gives what was said when a task was last said to be completed, "" if that cannot be read.
+func (a *app) resultOf(ctx context.Context, task string) string {
+	var entries []projections.EntryView
+	if err := a.get(ctx, pathTo("tasks", task, "timeline"), nil, &entries); err != nil {
+		return ""
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.Type == "task_completed" {
+			return e.Message
+		}
+	}
+	return ""
+}
+
+func sourceOf(t projections.TaskView, result string) manifest.TaskSource {
+	source := manifest.TaskSource{
+		ID: t.ID, Title: t.Title, Description: t.Description, AcceptanceCriteria: t.AcceptanceCriteria, Dependencies: t.Dependencies,
+		Priority: t.Priority, ProjectID: t.ProjectID, CreatedAt: t.CreatedAt, Metadata: t.Metadata, Status: t.Status, Result: result,
+	}
+	if t.ParentID != nil {
+		source.ParentID = *t.ParentID
+	}
+	return source
+}
+
+// manifestFailure says every fault of a manifest.
+func manifestFailure(file string, err error) error {
+	var invalid *manifest.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	var b strings.Builder
+	for _, fault := range invalid.Faults {
+		place := fault.Pointer
+		if place == "" {
+			place = "the document"
+		}
+		fmt.Fprintf(&b, "\n  %s: %s", place, fault.Message)
+	}
+	if invalid.More > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", invalid.More)
+	}
+	return &failure{
+		status: http.StatusUnprocessableEntity, code: "INVALID_MANIFEST", message: "Invalid manifest: " + file + b.String(), err: err,
+		next: "see `maestro manifest schema`", details: map[string]any{"errors": invalid.Faults},
+	}
+}
+
+// readManifest reads a manifest file.
+func (a *app) readManifest(file string) (*manifest.Manifest, error) {
+	content, err := a.readFile(file, "The manifest")
+	if err != nil {
+		return nil, err
+	}
+	m, err := manifest.Parse(content)
+	if err != nil {
+		return nil, manifestFailure(file, err)
+	}
+	return m, nil
+}
+
+func (a *app) manifestValidate() *cobra.Command {
+	return &cobra.Command{
+		Use: "validate FILE", Short: "Check a manifest, and say everything that is wrong with it", Args: takes("FILE"),
+		RunE: running(func(_ context.Context, args []string) error {
+			m, err := a.readManifest(args[0])
+			if err != nil {
+				return err
+			}
+			a.result(struct {
+				Valid  bool   `json:"valid"`
+				Digest string `json:"digest"`
+			}{true, manifest.Digest(m.Canonical())}, func() { a.print("Valid: %s\n", describeManifest(m)) })
+			return nil
+		}),
+	}
+}
+
+func describeManifest(m *manifest.Manifest) string {
+	axes := m.Axes()
+	return fmt.Sprintf("%s (%s strategy), %s", m.Role, axes.Strategy, many(len(m.Tasks), "task"))
+}
+
+func (a *app) manifestMigrate() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: "migrate FILE", Short: "Write an older manifest as today's", Args: takes("FILE"),
+		RunE: running(func(_ context.Context, args []string) error {
+			content, err := a.readFile(args[0], "The manifest")
+			if err != nil {
+				return err
+			}
+			migrated, changed, err := manifest.Migrate(content)
+			if err != nil {
+				return manifestFailure(args[0], err)
+			}
+			if output == "" {
+				output = args[0]
+			}
+			if output != "-" && (changed || output != args[0]) {
+				if err := writeWhole(output, migrated); err != nil {
+					return &failure{status: http.StatusInternalServerError, code: "FILE", message: "The manifest cannot be written: " + err.Error(), err: err}
+				}
+			}
+			if output == "-" {
+				a.write(migrated)
+				return nil
+			}
+			a.result(struct {
+				File    string `json:"file"`
+				Changed bool   `json:"changed"`
+			}{output, changed}, func() {
+				if changed {
+					a.print("Migrated %s to version %s\n", output, manifest.Version)
+				} else {
+					a.print("Nothing to do: %s is of version %s already\n", args[0], manifest.Version)
+				}
+			})
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&output, "output", "", "where to write it, - for stdout; else in place")
+	return cmd
+}
+
+func (a *app) manifestShow() *cobra.Command {
+	var session string
+	cmd := &cobra.Command{
+		Use: "show [FILE]", Short: "Show a manifest: a file, a session's, or this session's own", Args: takes("[FILE]"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			m, err := a.someManifest(ctx, at(args, 0), session)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				a.result(json.RawMessage(m.Canonical()), nil)
+				return nil
+			}
+			a.showManifest(m)
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&session, "session", "", "the session whose manifest it is")
+	return cmd
+}
+
+// someManifest reads the manifest of a file, or of a session from the server.
+func (a *app) someManifest(ctx context.Context, file, session string) (*manifest.Manifest, error) {
+	if file != "" {
+		return a.readManifest(file)
+	}
+	id, err := a.session(session)
+	if err != nil {
+		return nil, err
+	}
+	return a.manifestOf(ctx, id)
+}
+
+// manifestOf fetches the manifest that the server gave a session.
+func (a *app) manifestOf(ctx context.Context, session string) (*manifest.Manifest, error) {
+	var content json.RawMessage
+	if err := a.get(ctx, pathTo("sessions", session, "manifest"), nil, &content); err != nil {
+		return nil, err
+	}
+	m, err := manifest.Parse(content)
+	if err != nil {
+		return nil, manifestFailure("of session "+session, err)
+	}
+	return m, nil
+}
+
+func (a *app) showManifest(m *manifest.Manifest) {
+	axes := m.Axes()
+	a.print("%s\n", describeManifest(m))
+	a.field("Mode", string(axes.Mode)+", strategy "+string(axes.Strategy))
+	for _, c := range axes.Capabilities.List() {
+		word := "no"
+		if c.Enabled {
+			word = "yes"
+		}
+		a.field(c.Name, word)
+	}
+	a.field("Agent", strings.TrimSpace(m.Session.Agent+" "+m.Session.Model+", "+string(m.Session.PermissionMode)))
+	a.field("Directory", m.Session.WorkingDirectory)
+	if m.Session.Timeout > 0 {
+		a.field("Timeout", (time.Duration(m.Session.Timeout) * time.Millisecond).String())
+	}
+	a.field("Skills", strings.Join(m.Skills, ", "))
+	for i, t := range m.Tasks {
+		name := "Task"
+		if i == 0 {
+			name = "Primary"
+		}
+		a.field(name, t.ID+"  "+t.Title)
+	}
+	a.field("May", strings.Join(axes.Commands, ", "))
+	a.field("Digest", manifest.Digest(m.Canonical()))
+}
+
+func (a *app) manifestSchema() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of manifests", Args: takes(),
+		RunE: running(func(_ context.Context, _ []string) error {
+			if a.json {
+				a.result(json.RawMessage(manifest.Schema()), nil)
+				return nil
+			}
+			a.write(manifest.Schema())
+			return nil
+		}),
+	}
+}
