@@ -38,7 +38,7 @@ func TestTheThreeUseCases(t *testing.T) {
 			child, asker := w.session(adminToken, project, own, ``)
 			question := w.ask(asker, "Which?", ``)
 			names := strings.NewReplacer("SELF", "", "PROJECT", project, "OWN", own, "BLOCKED", second, "ME", me, "CHILD", child, "EMPTY", project,
-				"PULLER", me, "SHARED", me, "QUESTION", question, "MINE", question)
+				"PULLER", me, "SHARED", me, "QUESTION", question, "MINE", question, "DIGEST", w.manifestOf(me))
 			may := func(id string) bool {
 				if strings.HasPrefix(id, "task:report:") {
 					id = strings.TrimPrefix(id, "task:")
