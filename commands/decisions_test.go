@@ -239,6 +239,74 @@ func TestSessionDecisions(t *testing.T) {
 	})
 }
 
+// A session begins with the manifest that was recorded for it, and with no other.
+func TestManifestDecisions(t *testing.T) {
+	begin := func(by, id, fields string) step { return step{by, id, `{"manifestDigest":"` + fields + `}`} }
+	some, other := someDigest+`"`, otherDigest+`"`
+	worker := step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"manifestDigest":"` + someDigest + `"}`}
+	boss := step{"admin>b", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t2}"],"manifestDigest":"` + someDigest + `"}`}
+	bare := step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t2}"]}`}
+	again := step{"admin", "session:update", `{"sessionId":"{a}","manifestDigest":"` + otherDigest + `"}`}
+	update := func(by, session, digest string) step {
+		return step{by, "session:update", `{"sessionId":"{` + session + `}","manifestDigest":"` + digest + `"}`}
+	}
+	register := func(by, fields string) step { return step{by, "session:register", `{"project":"{p}",` + fields + `}`} }
+	decide(t, []decision{
+		{"begin", []step{worker}, begin("a", "worker:init", some), "session.registered", `{"sessionId":"{a}","manifestDigest":"` + someDigest + `","role":"worker"}`},
+		{"begin, and name oneself", []step{worker}, begin("a", "worker:init", some+`,"sessionId":"{a}","project":"{p}"`), "session.registered", `"role":"worker"`},
+		{"an orchestrator begins", []step{boss}, begin("b", "orchestrator:init", some), "session.registered", `{"sessionId":"{b}","manifestDigest":"` + someDigest + `","role":"orchestrator"}`},
+		{"a queue worker begins", []step{{"admin>a", "session:spawn", `{"project":"{p}","strategy":"queue","manifestDigest":"` + some + `}`}}, begin("a", "worker:init", some), "session.registered", `"role":"worker"`},
+		{"a tree worker begins", []step{{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"strategy":"tree","manifestDigest":"` + some + `}`}}, begin("a", "worker:init", some), "session.registered", `"role":"worker"`},
+		{"one with a list begins, which is core", []step{{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"allowedCommands":[],"manifestDigest":"` + some + `}`}}, begin("a", "worker:init", some), "session.registered", `"role":"worker"`},
+		{"one that is idle begins", []step{worker, {"admin", "session:update", `{"sessionId":"{a}","status":"idle"}`}}, begin("a", "worker:init", some), "session.registered", "{a}"},
+		{"one that was registered idle begins", []step{register("admin>a", `"status":"idle","manifestDigest":"`+some)}, begin("a", "worker:init", some), "session.registered", `"role":"worker"}`},
+		{"begin again", []step{worker, begin("a", "worker:init", some)}, begin("a", "worker:init", some), "already so", ""},
+		{"begin when heard already", []step{worker, {"a", "report:progress", `{"message":"m"}`}}, begin("a", "worker:init", some), "already so", ""},
+		{"begin when it is done", []step{worker, {"a", "session:complete", `{}`}}, begin("a", "worker:init", some), "already so", ""},
+		{"with another manifest", []step{worker}, begin("a", "worker:init", other), "CONFLICT", "is not the one that it was given | it has the digest " + otherDigest + ", and what was recorded is " + someDigest},
+		{"with another manifest when it runs", []step{worker, begin("a", "worker:init", some)}, begin("a", "worker:init", other), "CONFLICT", "is not the one that it was given"},
+		{"with the one before the last", []step{worker, again}, begin("a", "worker:init", some), "CONFLICT", "what was recorded is " + otherDigest},
+		{"with the last", []step{worker, again}, begin("a", "worker:init", other), "session.registered", `"manifestDigest":"` + otherDigest},
+		{"without having been given one", []step{bare}, begin("a", "worker:init", some), "BUSINESS_RULE_ERROR", "was made without a manifest"},
+		{"with one that was given later", []step{bare, again}, begin("a", "worker:init", other), "session.registered", `"manifestDigest":"` + otherDigest},
+		{"with none", []step{worker}, step{"a", "worker:init", `{}`}, "VALIDATION_ERROR", "manifestDigest is required |  | /manifestDigest"},
+		{"with what is no digest", []step{worker}, begin("a", "worker:init", `sha256-1"`), "VALIDATION_ERROR", "is not a digest"},
+		{"with a path", []step{worker}, begin("a", "worker:init", `../../etc/passwd"`), "VALIDATION_ERROR", "/manifestDigest"},
+		{"with a digest in capitals", []step{worker}, begin("a", "worker:init", `sha256-`+strings.Repeat("A", 64)+`"`), "VALIDATION_ERROR", "is not a digest"},
+		{"a worker as an orchestrator", []step{worker}, begin("a", "orchestrator:init", some), "NOT_ALLOWED", "Command 'orchestrator:init' is not allowed for worker"},
+		{"an orchestrator as a worker", []step{boss}, begin("b", "worker:init", some), "NOT_ALLOWED", "Command 'worker:init' is not allowed for orchestrator"},
+		{"a user begins no worker", []step{worker}, begin("admin", "worker:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED", "Command 'worker:init' is not allowed for a user"},
+		{"nor an orchestrator", []step{boss}, begin("admin", "orchestrator:init", some+`,"sessionId":"{b}"`), "NOT_ALLOWED", "Command 'orchestrator:init' is not allowed for a user"},
+		{"nor the system", []step{worker}, begin("system", "worker:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED", "worker:init"},
+		{"nor a runner", []step{worker}, begin("runner", "worker:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED", "worker:init"},
+		{"begin another", []step{worker}, begin("w", "worker:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED", "may not act as"},
+		{"an orchestrator begins a worker", []step{worker}, begin("o", "orchestrator:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED", "may not act as"},
+		{"begin none", nil, begin("w", "worker:init", some+`,"sessionId":"none"`), "NOT_FOUND", "Session with id 'none'"},
+		{"begin what is no id", nil, begin("w", "worker:init", some+`,"sessionId":"a/b"`), "VALIDATION_ERROR", "/sessionId"},
+		{"begin in another project", []step{worker}, begin("a", "worker:init", some+`,"sessionId":"{a}","project":"{q}"`), "VALIDATION_ERROR", "/project"},
+		{"begin oneself in another project", []step{worker}, begin("a", "worker:init", some+`,"project":"{q}"`), "NOT_ALLOWED", "may not touch project"},
+		{"begin after the end", []step{worker, {"admin", "session:kill", `{"sessionId":"{a}"}`}}, begin("a", "worker:init", some), "NOT_ALLOWED", "has ended"},
+		{"begin after being deleted", []step{worker, {"admin", "session:delete", `{"sessionId":"{a}"}`}}, begin("a", "worker:init", some), "NOT_ALLOWED", "no known permissions"},
+
+		{"spawn with one", nil, step{"o", "session:spawn", `{"taskIds":["{t2}"],"manifestDigest":"` + some + `}`}, "session.spawned", `"manifestDigest":"` + someDigest},
+		{"what a manifest is made of stays out of the event", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"permissionMode":"readOnly","thinkingMode":"auto","maxTurns":7,"workingDirectory":"/w","templateId":"x"}`}, "session.spawned", `"permissions":`},
+		{"a mode of two lines", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"permissionMode":"a\nb"}`}, "VALIDATION_ERROR", "/permissionMode"},
+		{"thinking in two lines", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"thinkingMode":"a\nb"}`}, "VALIDATION_ERROR", "/thinkingMode"},
+		{"a template of two lines", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"templateId":"a\nb"}`}, "VALIDATION_ERROR", "/templateId"},
+		{"register with one", nil, register("admin", `"sessionId":"mine","manifestDigest":"`+some), "session.registered", `},"manifestDigest":"` + someDigest + `"}`},
+		{"register with none", nil, register("admin", `"sessionId":"mine","manifestDigest":""`), "session.registered", `"input:received"]}}}`},
+		{"register with a bad one", nil, register("admin", `"sessionId":"mine","manifestDigest":"sha256-1"`), "VALIDATION_ERROR", "/manifestDigest"},
+		{"register with another kind of digest", nil, register("admin", `"manifestDigest":"md5-`+some), "VALIDATION_ERROR", "is not a digest"},
+		{"issue it again", []step{worker}, again, "session.updated", `{"sessionId":"{a}","manifestDigest":"` + otherDigest + `"}`},
+		{"an orchestrator issues it again", nil, update("o", "w", someDigest), "session.updated", someDigest},
+		{"an orchestrator issues another's", nil, update("o", "v", someDigest), "NOT_ALLOWED", "did not spawn"},
+		{"a worker issues its own", nil, update("w", "w", someDigest), "NOT_ALLOWED", "session:update"},
+		{"issue none", nil, update("admin", "w", ""), "VALIDATION_ERROR", "manifestDigest is empty"},
+		{"issue a bad one", nil, update("admin", "w", "sha256-"+strings.Repeat("g", 64)), "VALIDATION_ERROR", "is not a digest"},
+		{"issue one with a break", nil, update("admin", "w", someDigest+`\n`), "VALIDATION_ERROR", "/manifestDigest"},
+	})
+}
+
 func TestReportDecisions(t *testing.T) {
 	decide(t, []decision{
 		{"on its own task", nil, step{"w", "report:progress", `{"message":"m","taskIds":["{t1}","{t1}"]}`}, "session.reported", `{"sessionId":"{w}","kind":"progress","message":"m","taskIds":["{t1}"]}`},

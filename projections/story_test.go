@@ -317,10 +317,13 @@ func anything(r *rand.Rand) given {
 		data = spawned
 	case 11:
 		data = &events.SessionRegistered{SessionID: x}
+		if n%2 == 0 {
+			data = &events.SessionRegistered{SessionID: x, ManifestDigest: "sha256-" + text, Role: events.RoleWorker}
+		}
 	case 12:
-		data = &events.SessionRegistered{SessionID: x, Created: &events.SessionCreated{Name: text, Role: events.RoleOrchestrator, Strategy: events.StrategyDefault, Status: events.SessionIdle, TaskIDs: some(poolTasks)}}
+		data = &events.SessionRegistered{SessionID: x, Created: &events.SessionCreated{Name: text, Role: events.RoleOrchestrator, Strategy: events.StrategyDefault, Status: events.SessionIdle, TaskIDs: some(poolTasks)}, ManifestDigest: "sha256-" + text}
 	case 13:
-		data = &events.SessionUpdated{SessionID: x, Name: maybe(), TaskIDs: new(some(poolTasks)), Env: map[string]string{"A": text}}
+		data = &events.SessionUpdated{SessionID: x, Name: maybe(), ManifestDigest: maybe(), TaskIDs: new(some(poolTasks)), Env: map[string]string{"A": text}}
 	case 14:
 		data = &events.SessionCompleted{SessionID: x}
 	case 15:

@@ -227,10 +227,20 @@ func TestSession(t *testing.T) {
 			}})},
 			want{
 				"name": `"N"`, "role": `"orchestrator"`, "strategy": `"default"`, "status": `"idle"`, "env": `{"A":"1"}`, "metadata": `{"m":1}`,
-				"agentId": `"a"`, "permissions": `{"commands":["status"]}`, "spawnedBy": "",
+				"agentId": `"a"`, "permissions": `{"commands":["status"]}`, "spawnedBy": "", "manifestDigest": "",
 			},
 		},
 		{"registered", then(by(worker, &events.SessionRegistered{SessionID: "w"})), want{"status": `"running"`, "lastActivity": ms(4)}},
+		{"begun with its manifest", then(by(worker, &events.SessionRegistered{SessionID: "w", ManifestDigest: "sha256-1", Role: events.RoleWorker})), want{"status": `"running"`, "role": `"worker"`, "manifestDigest": `"sha256-1"`, "lastActivity": ms(4)}},
+		{
+			"registered by a user with a manifest",
+			[]given{project(), by(admin, &events.SessionRegistered{SessionID: "w", ManifestDigest: "sha256-2", Created: &events.SessionCreated{
+				Name: "N", Role: events.RoleWorker, Strategy: events.StrategySimple, Status: events.SessionSpawning,
+			}})},
+			want{"status": `"spawning"`, "manifestDigest": `"sha256-2"`},
+		},
+		{"its manifest issued again", then(by(admin, &events.SessionUpdated{SessionID: "w", ManifestDigest: new("sha256-2")})), want{"manifestDigest": `"sha256-2"`, "name": `"W"`, "status": `"spawning"`, "lastActivity": ms(4)}},
+		{"another update leaves its manifest", then(by(admin, &events.SessionUpdated{SessionID: "w", Name: new("V")})), want{"name": `"V"`, "manifestDigest": `"sha256-1"`}},
 		{"heard makes it run", then(report(worker, "w", events.ReportProgress, "m")), want{"status": `"running"`, "lastActivity": ms(4)}},
 		{"named by another does not", then(by(admin, &events.SessionNoted{SessionID: "w", Type: "n", Message: "m"})), want{"status": `"spawning"`, "lastActivity": ms(4)}},
 		{
