@@ -29,6 +29,7 @@ func TestGoodStory(t *testing.T) {
 	tellOrchestrator(s)
 	tellQueue(s)
 	tellNamedQueue(s)
+	tellManifests(s)
 	tellEnds(s)
 	tellTokens(s)
 	noFault(t, s)
@@ -90,6 +91,22 @@ func tellOrchestrator(s *story) {
 	s.add(admin, "session.deleted", `{"sessionId":"far"}`, with("partitionkey", "p3"))
 	s.add(admin, "task.deleted", `{"taskId":"t3"}`, with("partitionkey", "p3"))
 	s.add(orch, "project.deleted", `{"projectId":"p3"}`, with("partitionkey", "p3"))
+}
+
+// tellManifests: sessions begin with what they were given last, each as what it is.
+func tellManifests(s *story) {
+	first, second := `"manifestDigest":"sha256-`+strings.Repeat("1", 64)+`"`, `"manifestDigest":"sha256-`+strings.Repeat("2", 64)+`"`
+	s.spawn("m1", `"role":"orchestrator","strategy":"dag",`+first+`,`+byDefault("O"))
+	s.add(source("m1"), "session.registered", `{"sessionId":"m1","role":"orchestrator",`+first+`}`)
+	s.add(source("m1"), "session.spawned", `{"sessionId":"m2","name":"m2","role":"worker","strategy":"tree","spawnedBy":"m1",`+first+`,`+byDefault("T")+`}`)
+	s.add(source("m1"), "session.updated", `{"sessionId":"m2",`+second+`}`)
+	s.add(source("m2"), "session.registered", `{"sessionId":"m2","role":"worker",`+second+`}`)
+	s.add(admin, "session.registered", `{"sessionId":"m3","created":{"role":"worker","strategy":"simple","status":"idle",`+only("W")+`},`+first+`}`)
+	s.add(source("m3"), "session.registered", `{"sessionId":"m3","role":"worker",`+first+`}`)
+	s.add(admin, "session.updated", `{"sessionId":"work",`+second+`}`)
+	for _, id := range []string{"m1", "m2", "m3"} {
+		s.kill(id)
+	}
 }
 
 // tellQueue: items in order, one given back three times and quarantined, one waiting for its dependency.

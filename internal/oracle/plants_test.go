@@ -24,7 +24,7 @@ func broken(rules ...string) []string { return rules }
 func nothing(*story) {}
 
 func plants() []plant {
-	return slices.Concat(logPlants(), actorPlants(), permissionPlants(), thingPlants(), spawnPlants(), statusPlants(),
+	return slices.Concat(logPlants(), actorPlants(), permissionPlants(), thingPlants(), manifestPlants(), spawnPlants(), statusPlants(),
 		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), tokenPlants())
 }
 
@@ -324,6 +324,54 @@ func thingPlants() []plant {
 		}},
 		admins("a session is made running", ruleSession, "session.updated", `{"sessionId":"work","status":"running"}`),
 		admins("a killed session is completed", ruleSession, "session.killed", `{"sessionId":"work","status":"completed"}`),
+	}
+}
+
+func manifestPlants() []plant {
+	worker, orchestrator := `"role":"worker","strategy":"simple",`, `"role":"orchestrator","strategy":"default",`
+	first, second := "sha256-"+strings.Repeat("1", 64), "sha256-"+strings.Repeat("2", 64)
+	manifest := func(digest string) string { return `"manifestDigest":"` + digest + `",` }
+	given := func(s *story) { s.spawn("new", worker+manifest(first)+byDefault("W")) }
+	boss := func(s *story) { s.spawn("boss", orchestrator+manifest(first)+byDefault("O")) }
+	begins := func(by, session, role, digest string) func(*story) {
+		return func(s *story) {
+			s.add(by, "session.registered", `{"sessionId":"`+session+`","manifestDigest":"`+digest+`","role":"`+role+`"}`)
+		}
+	}
+	issued := func(by, session, digest string) func(*story) {
+		return func(s *story) {
+			s.add(by, "session.updated", `{"sessionId":"`+session+`","manifestDigest":"`+digest+`"}`)
+		}
+	}
+	both := func(first, second func(*story)) func(*story) { return func(s *story) { first(s); second(s) } }
+	me := source("new")
+	return []plant{
+		{"a beginning with another manifest", broken(ruleManifest), given, begins(me, "new", "worker", second)},
+		{"a beginning with the manifest before", broken(ruleManifest), both(given, issued(admin, "new", second)), begins(me, "new", "worker", first)},
+		{"another beginning with another manifest", broken(ruleManifest), both(given, begins(me, "new", "worker", first)), begins(me, "new", "worker", second)},
+		{"a beginning without having been given one", broken(ruleManifest), nothing, begins(work, "work", "worker", first)},
+		{"a beginning that names none", broken(ruleManifest), given, begins(me, "new", "worker", "")},
+		{"a beginning without a role", broken(ruleManifest), given, begins(me, "new", "", first)},
+		{"a worker begins as an orchestrator", broken(rulePermitted, ruleManifest), given, begins(me, "new", "orchestrator", first)},
+		{"an orchestrator begins as a worker", broken(rulePermitted, ruleManifest), boss, begins(source("boss"), "boss", "worker", first)},
+		{"a session begins another", broken(ruleOwn), given, begins(work, "new", "worker", first)},
+		{"a user begins a worker", broken(rulePermitted), given, begins(admin, "new", "worker", first)},
+		{"a user begins an orchestrator", broken(rulePermitted), boss, begins(admin, "boss", "orchestrator", first)},
+		{"the system begins a session", broken(ruleSystem), given, begins(system, "new", "worker", first)},
+		{"a killed session begins", broken(ruleEnded), both(given, func(s *story) { s.kill("new") }), begins(me, "new", "worker", first)},
+		{"a session is made and begins", broken(ruleManifest), nothing, func(s *story) {
+			s.add(admin, "session.registered", `{"sessionId":"x","created":{"role":"worker","strategy":"simple","status":"running",`+byDefault("W")+`},"role":"worker"}`)
+		}},
+		{"registered with what is no digest", broken(ruleManifest), nothing, func(s *story) {
+			s.add(admin, "session.registered", `{"sessionId":"x","created":{"role":"worker","strategy":"simple","status":"running",`+byDefault("W")+`},"manifestDigest":"sha256-1"}`)
+		}},
+		{"spawned with what is no digest", broken(ruleManifest), nothing, func(s *story) {
+			s.spawn("x", worker+manifest("sha256-"+strings.Repeat("A", 64))+byDefault("W"))
+		}},
+		{"issued again, and no digest", broken(ruleManifest), given, issued(admin, "new", "../manifest")},
+		{"issued again, and none", broken(ruleManifest), given, issued(admin, "new", "")},
+		{"issued again by who did not spawn it", broken(ruleSpawner), given, issued(orch, "new", second)},
+		{"issued again by itself", broken(rulePermitted, ruleSpawner), given, issued(me, "new", second)},
 	}
 }
 

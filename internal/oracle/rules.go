@@ -21,11 +21,12 @@ const (
 	ruleEnded       = "ended"       // an ended session does nothing any more
 
 	// What things are.
-	ruleExists  = "exists"  // what an event is about exists, what it creates did not
-	ruleProject = "project" // only an empty project is deleted, by an orchestrator only its own
-	ruleTask    = "task"    // titles, parents, dependencies, descendants
-	ruleSession = "session" // the values that a session's event may have
-	ruleSpawn   = "spawn"   // what a spawn says of its tasks, its queue and who ordered it
+	ruleExists   = "exists"   // what an event is about exists, what it creates did not
+	ruleProject  = "project"  // only an empty project is deleted, by an orchestrator only its own
+	ruleTask     = "task"     // titles, parents, dependencies, descendants
+	ruleSession  = "session"  // the values that a session's event may have
+	ruleManifest = "manifest" // digests are digests; a session begins as its own role, with the manifest that it was given last
+	ruleSpawn    = "spawn"    // what a spawn says of its tasks, its queue and who ordered it
 
 	// The two statuses.
 	ruleStatus      = "status"       // a move starts where the status was, and goes where its command leads
@@ -54,7 +55,7 @@ const (
 var rules = []string{
 	ruleChain, ruleID, ruleTime, ruleType, ruleEnvelope, ruleCause,
 	rulePermitted, ruleUser, ruleSystem, ruleOwn, ruleScope, ruleSpawner, rulePermissions, ruleEnded,
-	ruleExists, ruleProject, ruleTask, ruleSession, ruleSpawn,
+	ruleExists, ruleProject, ruleTask, ruleSession, ruleManifest, ruleSpawn,
 	ruleStatus, ruleStatusOwner, ruleReportTasks, ruleReport, ruleLate,
 	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleRequeue,
 	ruleLease, ruleTimeout, ruleQuestion, ruleToken,

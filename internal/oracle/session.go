@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -31,6 +33,8 @@ type session struct {
 	queue queueKey
 	holds *item
 	held  map[string]bool
+	// manifest is the digest of the one that it was given last, "" without any.
+	manifest string
 	// generation is which of its secrets is good.
 	generation int
 }
@@ -99,19 +103,36 @@ type sessionRegistered struct {
 		TaskIDs     []string    `json:"taskIds"`
 		Permissions permissions `json:"permissions"`
 	} `json:"created"`
+	Manifest string `json:"manifestDigest"`
+	Role     string `json:"role"`
 }
 
 func (f *sessionRegistered) about() (kind, id string) { return "session", f.SessionID }
 
+// begins reports whether a session begins with its manifest; otherwise it reports for work without a word of it, or is made.
+func (f *sessionRegistered) begins() bool {
+	return f.Created == nil && (f.Manifest != "" || f.Role != "")
+}
+
 func (f *sessionRegistered) commands() []string {
-	return []string{"session:register", "worker:init", "orchestrator:init"}
+	switch {
+	case !f.begins():
+		return []string{"session:register"}
+	case f.Role == "orchestrator":
+		return []string{"orchestrator:init"}
+	}
+	return []string{"worker:init"}
 }
 
 func (f *sessionRegistered) judge(c *trial) {
 	c.own(f.SessionID)
+	c.aDigest(f.Manifest)
 	if f.Created == nil {
-		c.aLiveSession(f.SessionID)
+		f.begin(c, c.aLiveSession(f.SessionID))
 		return
+	}
+	if f.Role != "" {
+		c.fault(ruleManifest, "it makes session %q and says that it begins as %s", f.SessionID, f.Role)
 	}
 	c.isNew(f.SessionID)
 	c.may(f.Created.Role, f.Created.Strategy, f.Created.Permissions)
@@ -120,11 +141,34 @@ func (f *sessionRegistered) judge(c *trial) {
 	}
 }
 
+// begin judges that a session begins as what it is, with the manifest that it was given last.
+func (f *sessionRegistered) begin(c *trial, s *session) {
+	switch {
+	case s == nil || !f.begins():
+	case f.Role != s.role:
+		c.fault(ruleManifest, "session %s is a %s, and begins as %q", s.id, s.role, f.Role)
+	case s.manifest == "":
+		c.fault(ruleManifest, "session %s has no manifest to begin with", s.id)
+	case f.Manifest != s.manifest:
+		c.fault(ruleManifest, "session %s begins with %q, and was given %s", s.id, f.Manifest, s.manifest)
+	}
+}
+
+var digestForm = regexp.MustCompile(`^sha256-[0-9a-f]{64}$`)
+
+// aDigest judges that a text names a blob, or nothing.
+func (c *trial) aDigest(digest string) {
+	if digest != "" && !digestForm.MatchString(digest) {
+		c.fault(ruleManifest, "%q is no digest of a manifest", digest)
+	}
+}
+
 func (f *sessionRegistered) fold(c *trial) {
 	if f.Created == nil {
 		return
 	}
 	s := c.newSession(f.SessionID, f.Created.Role, f.Created.Strategy, f.Created.Permissions, f.Created.TaskIDs)
+	s.manifest = f.Manifest
 	switch f.Created.Status {
 	case endStopped, endFailed:
 		s.ended = f.Created.Status
@@ -137,6 +181,7 @@ type sessionUpdated struct {
 	SessionID string    `json:"sessionId"`
 	Status    *string   `json:"status"`
 	TaskIDs   *[]string `json:"taskIds"`
+	Manifest  *string   `json:"manifestDigest"`
 }
 
 func (f *sessionUpdated) about() (kind, id string) { return "session", f.SessionID }
@@ -146,6 +191,9 @@ func (f *sessionUpdated) judge(c *trial) {
 	s := c.aSession(f.SessionID)
 	c.spawner(s)
 	c.notDeleted(s)
+	if f.Manifest != nil {
+		c.aDigest(cmp.Or(*f.Manifest, "none"))
+	}
 	if f.Status == nil {
 		return
 	}
@@ -158,8 +206,15 @@ func (f *sessionUpdated) judge(c *trial) {
 }
 
 func (f *sessionUpdated) fold(c *trial) {
-	if s := c.sessions[f.SessionID]; s != nil && f.TaskIDs != nil {
+	s := c.sessions[f.SessionID]
+	if s == nil {
+		return
+	}
+	if f.TaskIDs != nil {
 		s.tasks = *f.TaskIDs
+	}
+	if f.Manifest != nil {
+		s.manifest = *f.Manifest
 	}
 }
 

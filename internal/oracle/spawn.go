@@ -18,6 +18,7 @@ type sessionSpawned struct {
 	Queue       string      `json:"queue"`
 	Queued      []string    `json:"queued"`
 	Timeout     int64       `json:"timeout"`
+	Manifest    string      `json:"manifestDigest"`
 }
 
 func (f *sessionSpawned) about() (kind, id string) { return "session", f.SessionID }
@@ -33,6 +34,7 @@ func (f *sessionSpawned) judge(c *trial) {
 	f.starts(c)
 	f.unmet(c)
 	f.queues(c)
+	c.aDigest(f.Manifest)
 	if f.Timeout < 0 {
 		c.fault(ruleSpawn, "its timeout is %d ms", f.Timeout)
 	}
@@ -130,7 +132,7 @@ func (f *sessionSpawned) queues(c *trial) {
 
 func (f *sessionSpawned) fold(c *trial) {
 	s := c.newSession(f.SessionID, f.Role, f.Strategy, f.Permissions, f.TaskIDs)
-	s.spawnedBy = f.SpawnedBy
+	s.spawnedBy, s.manifest = f.SpawnedBy, f.Manifest
 	s.timeout = time.Duration(f.Timeout) * time.Millisecond
 	for _, id := range f.Started {
 		c.tasks[id].move(inProgress)
