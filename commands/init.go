@@ -51,7 +51,7 @@ func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, &Refusal{
 			Code: CodeConflict, Message: "The manifest of session '" + session.ID + "' is not the one that it was given",
 			Why:  "it has the digest " + x.ManifestDigest + ", and what was recorded is " + session.ManifestDigest,
-			Next: "fetch it anew with `maestro manifest show --session " + session.ID + " --json`, or let it be issued again with `maestro session update " + session.ID + " --manifest FILE`",
+			Next: "fetch it anew with `maestro manifest show --session " + session.ID + " --output FILE`, or let it be issued again with `maestro session update " + session.ID + " --manifest FILE`",
 		}
 	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:
 		return nil, nil

@@ -67,16 +67,10 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 		return notAllowed(row.ID, "a session whose permissions are unknown may do nothing", "ask whoever runs it to spawn the session again",
 			"Session '%s' has no known permissions", by.Name)
 	}
-	letter := Letter(x.Role, x.Strategy)
-	id := t.canonical(row.ID)
-	if !slices.Contains(x.Permissions.Commands, id) || t.MayList(letter, id) != "" {
-		why := "it is for: " + row.Who.String()
-		if row.Who&letter != 0 {
-			why = "the session was given a list of commands without it"
-		}
-		return notAllowed(row.ID, why, "allowed are: "+strings.Join(x.Permissions.Commands, ", "),
-			"Command '%s' is not allowed for %s (%s strategy)", row.ID, x.Role, x.Strategy)
+	if err := PermitListed(t, x.Role, x.Strategy, x.Permissions.Commands, row.ID); err != nil {
+		return err
 	}
+	id := t.canonical(row.ID)
 	if project != "" && project != x.ProjectID && !createdProject(s, x, project) {
 		return notAllowed(row.ID, "a session works in its own project only", "its project is "+x.ProjectID,
 			"Session '%s' may not touch project '%s'", by.Name, project)
@@ -86,6 +80,24 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 			"Session '%s' has ended", by.Name)
 	}
 	return nil
+}
+
+// PermitListed is the part of Permit that a session's frozen permissions answer alone: nil, or the refusal. What is no command
+// of the table it leaves to others.
+func PermitListed(t *Table, role events.Role, strategy events.Strategy, allowed []string, id string) error {
+	row, ok := t.Row(id)
+	if !ok {
+		return nil
+	}
+	letter, canonical := Letter(role, strategy), t.canonical(id)
+	if slices.Contains(allowed, canonical) && t.MayList(letter, canonical) == "" {
+		return nil
+	}
+	why := "it is for: " + row.Who.String()
+	if row.Who&letter != 0 {
+		why = "the session was given a list of commands without it"
+	}
+	return notAllowed(id, why, "allowed are: "+strings.Join(allowed, ", "), "Command '%s' is not allowed for %s (%s strategy)", id, role, strategy)
 }
 
 // createdProject reports whether an orchestrator works in a project that it created itself.

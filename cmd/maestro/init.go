@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -57,12 +55,12 @@ func (a *app) init(ctx context.Context, role events.Role, o initOptions) error {
 		return a.initByUser(ctx, role, o)
 	}
 	id := a.sessionID()
+	if o.session != "" && o.session != id {
+		return usage("This process is session %s, not %s", id, o.session).withNext("leave --session out")
+	}
 	m, err := a.ownManifest(ctx, o.file, id)
 	if err != nil {
 		return err
-	}
-	if m.Role != role {
-		return usage("The manifest is a %s's", m.Role).withNext("run `maestro %s init`", m.Role)
 	}
 	answer, err := a.send(ctx, string(role)+":init", &commands.InitSession{ManifestDigest: manifest.Digest(m.Canonical())}, o.key)
 	if err != nil {
@@ -113,25 +111,47 @@ func (a *app) prompts(ctx context.Context, m *manifest.Manifest, id string) (pro
 // ownManifest reads this session's manifest where it is: as named, where the environment says, in the home, or the server's.
 func (a *app) ownManifest(ctx context.Context, file, session string) (*manifest.Manifest, error) {
 	if file == "" {
-		file = a.getenv("MAESTRO_MANIFEST_PATH")
+		file = a.manifestFile(session)
 	}
 	if file != "" {
 		return a.readManifest(file)
 	}
+	return a.manifestOf(ctx, session)
+}
+
+// manifestFile gives where the copy of a session's manifest is on this machine, or "" when there is none: the server has it too.
+func (a *app) manifestFile(session string) string {
+	places := []string{a.getenv("MAESTRO_MANIFEST_PATH")}
 	if path, err := home.Path(a.getenv); err == nil {
 		if h, err := home.Open(path); err == nil {
-			file = h.ManifestPath(session)
+			places = append(places, h.ManifestPath(session))
 			_ = h.Close()
 		}
 	}
-	if file != "" {
-		if _, err := os.Stat(file); err == nil {
-			return a.readManifest(file)
-		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-			return nil, err
+	for _, place := range places {
+		if _, err := os.Stat(place); err == nil {
+			return place
 		}
 	}
-	return a.manifestOf(ctx, session)
+	return ""
+}
+
+// guard refuses, in the server's words, what this session's manifest forbids. The server decides all that reaches it, and records
+// what it refuses; this is for what does not reach it. Where no manifest can be read it lets everything through.
+func (a *app) guard(id string) error {
+	if !a.isSession() {
+		return nil
+	}
+	file := a.manifestFile(a.sessionID())
+	if file == "" {
+		return nil
+	}
+	m, err := a.readManifest(file)
+	if err != nil {
+		return nil
+	}
+	axes := m.Axes()
+	return refusedHere(commands.PermitListed(commands.CurrentRules(), m.Role, axes.Strategy, axes.Commands, id))
 }
 
 // initByUser makes a session of a manifest that was written by hand.
@@ -141,29 +161,41 @@ func (a *app) initByUser(ctx context.Context, role events.Role, o initOptions) e
 			withWhy("this process is no session").
 			withNext("set the environment that `maestro session spawn` printed, or name a manifest with --manifest FILE")
 	}
-	digest, err := a.upload(ctx, o.file, role)
+	m, err := a.upload(ctx, o.file, role)
 	if err != nil {
 		return err
 	}
-	answer, err := a.send(ctx, "session:register", &commands.RegisterSession{SessionID: o.session, Create: true, ManifestDigest: digest}, o.key)
+	body := &commands.RegisterSession{SessionID: o.session, Create: true, ManifestDigest: manifest.Digest(m.Canonical())}
+	if body.Project, err = a.projectOfManifest(ctx, m, ""); err != nil {
+		return err
+	}
+	answer, err := a.send(ctx, "session:register", body, o.key)
 	if err != nil {
 		return err
 	}
 	return a.spawned(ctx, answer, false)
 }
 
+// projectOfManifest gives the project of a session that is made of a manifest: the one that is named, or that of its tasks.
+func (a *app) projectOfManifest(ctx context.Context, m *manifest.Manifest, named string) (string, error) {
+	if named == "" && len(m.Tasks) > 0 {
+		return m.Tasks[0].ProjectID, nil
+	}
+	return a.project(ctx, named)
+}
+
 // upload checks a manifest file and lets the server keep it; its digest names it from then on.
-func (a *app) upload(ctx context.Context, file string, role events.Role) (digest string, err error) {
+func (a *app) upload(ctx context.Context, file string, role events.Role) (*manifest.Manifest, error) {
 	m, err := a.readManifest(file)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if role != "" && m.Role != role {
-		return "", usage("The manifest is a %s's", m.Role).withNext("use it for a %s", m.Role)
+		return nil, usage("The manifest is a %s's", m.Role).withNext("use it for a %s", m.Role)
 	}
 	c, err := a.connect(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -171,7 +203,7 @@ func (a *app) upload(ctx context.Context, file string, role events.Role) (digest
 	var stored struct {
 		Digest string `json:"digest"`
 	}
-	return manifest.Digest(m.Canonical()), c.Post(ctx, "/api/manifests", m.Canonical(), &stored)
+	return m, c.Post(ctx, "/api/manifests", m.Canonical(), &stored)
 }
 
 // placeManifest puts a copy of a session's manifest into this home, and gives where it is; "" when there is none.

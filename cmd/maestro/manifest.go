@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,6 +78,10 @@ you alone. Give it to a session with "maestro session spawn --manifest FILE".
 }
 
 func (a *app) generate(ctx context.Context, o generating) error {
+	// It asks the server for nothing but reads, so that the manifest alone can say that it is not for this session.
+	if err := a.guard("manifest:generate"); err != nil {
+		return err
+	}
 	if o.apiAt != "" {
 		a.env["MAESTRO_API_URL"] = o.apiAt
 	}
@@ -149,13 +152,17 @@ func (a *app) readContext(file string, into *manifest.Source) error {
 	if err != nil {
 		return err
 	}
-	var given manifest.Context
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&given); err != nil {
-		return usage("The context file %s cannot be read: %s", file, err).
-			withNext("it is a JSON object with any of codebaseContext, relatedTasks, projectStandards and custom; see `maestro manifest schema`")
+	if !json.Valid(content) {
+		return usage("The context file %s is no JSON", file).
+			withNext("it is an object with any of codebaseContext, relatedTasks, projectStandards and custom; see `maestro manifest schema`")
 	}
+	// It is held against the schema as the part of a manifest that it becomes.
+	const before = `{"manifestVersion":"1.0","role":"worker","strategy":"queue","tasks":[],"session":{"model":"sonnet","permissionMode":"acceptEdits"},"context":`
+	m, err := manifest.Parse(slices.Concat([]byte(before), content, []byte("}")))
+	if err != nil {
+		return manifestFailure("the context file "+file, err)
+	}
+	given := m.Context
 	into.CodebaseContext, into.ProjectStandards, into.Related, into.Custom = given.CodebaseContext, given.ProjectStandards, given.RelatedTasks, given.Custom
 	return nil
 }
@@ -282,9 +289,13 @@ func manifestFailure(file string, err error) error {
 	if invalid.More > 0 {
 		fmt.Fprintf(&b, "\n  and %d more", invalid.More)
 	}
+	details := map[string]any{"errors": invalid.Faults}
+	if invalid.More > 0 {
+		details["more"] = invalid.More
+	}
 	return &failure{
-		status: http.StatusUnprocessableEntity, code: "INVALID_MANIFEST", message: "Invalid manifest: " + file + b.String(), err: err,
-		next: "see `maestro manifest schema`", details: map[string]any{"errors": invalid.Faults},
+		status: http.StatusUnprocessableEntity, code: "INVALID_MANIFEST", message: "Invalid manifest: " + file + b.String(),
+		why: many(len(invalid.Faults)+invalid.More, "fault"), next: "see `maestro manifest schema`", details: details, err: err,
 	}
 }
 
@@ -366,7 +377,7 @@ func (a *app) manifestMigrate() *cobra.Command {
 }
 
 func (a *app) manifestShow() *cobra.Command {
-	var session string
+	var session, output string
 	cmd := &cobra.Command{
 		Use: "show [FILE]", Short: "Show a manifest: a file, a session's, or this session's own", Args: takes("[FILE]"),
 		RunE: running(func(ctx context.Context, args []string) error {
@@ -374,15 +385,15 @@ func (a *app) manifestShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				a.result(json.RawMessage(m.Canonical()), nil)
-				return nil
+			if a.json || output != "" {
+				return a.giveManifest(m, output)
 			}
 			a.showManifest(m)
 			return nil
 		}),
 	}
 	cmd.Flags().StringVar(&session, "session", "", "the session whose manifest it is")
+	cmd.Flags().StringVar(&output, "output", "", "write it to this file, as it is")
 	return cmd
 }
 

@@ -44,6 +44,9 @@ func (a *app) tell(ctx context.Context, id string, body any, key string, wrote f
 	if !a.isSession() || !notNow(err) {
 		return err
 	}
+	if err := a.guard(id); err != nil {
+		return err
+	}
 	text, failed := json.Marshal(body)
 	if failed != nil {
 		return fmt.Errorf("the body of %s: %w", id, failed)
@@ -153,8 +156,12 @@ func refusedHere(err error) error {
 	if !errors.As(err, &refusal) {
 		return err
 	}
+	status := http.StatusBadRequest
+	if refusal.Code == commands.CodeNotAllowed {
+		status = http.StatusForbidden
+	}
 	return &client.Error{
-		Status: http.StatusBadRequest, Code: string(refusal.Code), Message: refusal.Message, Why: refusal.Why, Next: refusal.Next,
+		Status: status, Code: string(refusal.Code), Message: refusal.Message, Why: refusal.Why, Next: refusal.Next,
 		Rule: refusal.Rule, Pointer: refusal.Pointer,
 	}
 }

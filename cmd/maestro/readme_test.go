@@ -24,6 +24,7 @@ var readmeVaries = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "4c1f…e07b"},
 	{regexp.MustCompile(`(mss_sess_\w+\.1\.)\S+`), "${1}uJQuPMZygAAWLdg9l"},
 	{regexp.MustCompile(`maestro v\S+ listening`), "maestro devel listening"},
+	{regexp.MustCompile(`(MAESTRO_MANIFEST_PATH=)\S+`), "${1}/tmp/tmp.5cW1nR/home/sess"},
 	{regexp.MustCompile(`\(waits \d+s\)`), "(waits 0s)"},
 }
 

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // app is one run of the command line: its streams, its environment, and what all commands share.
@@ -93,7 +94,7 @@ func asksForJSON(args []string) bool {
 		case "--json", "-ojson", "-o=json", "--output=json", "-ojsonl", "-o=jsonl", "--output=jsonl":
 			return true
 		case "-o", "--output":
-			if i+1 < len(args) && strings.HasPrefix(args[i+1], "json") {
+			if i+1 < len(args) && (args[i+1] == "json" || args[i+1] == "jsonl") {
 				return true
 			}
 		}
@@ -113,11 +114,12 @@ was said and decided.
 Start a server with "maestro serve"; everything else talks to it.
 
 Environment:
-  MAESTRO_API_URL      the server's address; else the one of the home, else http://127.0.0.1:3000
-  MAESTRO_TOKEN        who asks; else the home's own user
-  MAESTRO_SESSION_ID   the session that asks; then only MAESTRO_TOKEN counts
-  MAESTRO_PROJECT_ID   the project that is meant when none is named
-  MAESTRO_HOME         the home; else ~/.maestro
+  MAESTRO_API_URL        the server's address; else the one of the home, else http://127.0.0.1:3000
+  MAESTRO_TOKEN          who asks; else the home's own user
+  MAESTRO_SESSION_ID     the session that asks; then only MAESTRO_TOKEN counts
+  MAESTRO_PROJECT_ID     the project that is meant when none is named
+  MAESTRO_MANIFEST_PATH  the session's manifest; else the copy in the home, else the server's
+  MAESTRO_HOME           the home; else ~/.maestro
 
 While the server is away, a session's reports are kept in the home, and go out in order with its next command, or when the
 home's server is back. An answer to a session's question comes on stderr with its next command.
@@ -215,7 +217,7 @@ func at(args []string, i int) string {
 // than left out: `report complete --task "$TASK"` would complete the session.
 var neverEmpty = []string{
 	"actor", "allowed-commands", "at", "check", "command", "from-head", "home", "key", "kind", "listen", "option", "parent", "project",
-	"queue", "session", "status", "task",
+	"manifest", "output", "queue", "session", "status", "task",
 }
 
 // checkFlags refuses what no command takes.
@@ -232,9 +234,12 @@ func checkFlags(cmd *cobra.Command) error {
 		if empty {
 			return &ranError{usage("--%s is empty", name).withNext("leave the flag out, or give it a value")}
 		}
-		if words := flag.Annotations[choices]; words != nil && !slices.Contains(words, flag.Value.String()) {
-			return &ranError{usage("--%s %q is unknown", name, flag.Value).withNext("it is one of: %s", strings.Join(words, ", "))}
-		}
 	}
-	return nil
+	var unknown error
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if words := flag.Annotations[choices]; words != nil && !slices.Contains(words, flag.Value.String()) && unknown == nil {
+			unknown = &ranError{usage("--%s %q is unknown", flag.Name, flag.Value).withNext("it is one of: %s", strings.Join(words, ", "))}
+		}
+	})
+	return unknown
 }

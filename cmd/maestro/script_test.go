@@ -202,7 +202,7 @@ func heartbeatCmd(ts *testscript.TestScript, _ bool, _ []string) {
 }
 
 func userCmd(ts *testscript.TestScript, _ bool, _ []string) {
-	for _, name := range []string{"SESSION_ID", "PROJECT_ID", "TOKEN", "API_URL", "SERVER_URL", "STRATEGY"} {
+	for _, name := range []string{"SESSION_ID", "PROJECT_ID", "TOKEN", "API_URL", "SERVER_URL", "STRATEGY", "MANIFEST_PATH"} {
 		ts.Setenv("MAESTRO_"+name, "")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/workers/manifest"
 )
 
 func (a *app) sessionCommand() *cobra.Command {
@@ -155,18 +156,18 @@ What is printed can be given to a shell: eval "$(maestro session spawn --task-id
 		if err != nil {
 			return err
 		}
-		if body.Project, err = a.project(ctx, body.Project); err != nil {
-			return err
-		}
 		body.TaskIDs, body.Skills, body.Timeout = ids(tasks), ids(skills), timeout.Milliseconds()
 		if cmd.Flags().Changed("allowed-commands") {
 			list := ids(allowed)
 			body.Allowed = &list
 		}
 		if file != "" {
-			if body.ManifestDigest, err = a.upload(ctx, file, body.Role); err != nil {
-				return err
-			}
+			err = a.spawnWith(ctx, cmd, file, &body)
+		} else {
+			body.Project, err = a.project(ctx, body.Project)
+		}
+		if err != nil {
+			return err
 		}
 		answer, err := a.send(ctx, "session:spawn", &body, key)
 		if err != nil {
@@ -200,6 +201,25 @@ What is printed can be given to a shell: eval "$(maestro session spawn --task-id
 	a.keyFlag(cmd, &key)
 	quietFlag(cmd, &quiet)
 	return cmd
+}
+
+// ofManifest are the flags of a spawn that go into the manifest, and that the server does not hold against one that is given.
+var ofManifest = []string{"skills", "timeout", "permission-mode", "thinking-mode", "max-turns", "working-directory", "template"}
+
+// spawnWith lets a manifest say what the session is.
+func (a *app) spawnWith(ctx context.Context, cmd *cobra.Command, file string, body *commands.SpawnSession) error {
+	for _, flag := range ofManifest {
+		if cmd.Flags().Changed(flag) {
+			return usage("--%s cannot stand beside --manifest", flag).withWhy("the manifest says it").withNext("leave the flag out, or change the manifest")
+		}
+	}
+	m, err := a.upload(ctx, file, body.Role)
+	if err != nil {
+		return err
+	}
+	body.ManifestDigest = manifest.Digest(m.Canonical())
+	body.Project, err = a.projectOfManifest(ctx, m, body.Project)
+	return err
 }
 
 // newSession is what the making of a session answers as JSON.
@@ -397,7 +417,7 @@ func (a *app) sessionNote() *cobra.Command {
 }
 
 func (a *app) sessionUpdate() *cobra.Command {
-	var name, status, agent, key string
+	var name, status, agent, file, key string
 	var tasks []string
 	var env map[string]string
 	cmd := &cobra.Command{Use: "update ID", Short: "Give fields of a session new values", Args: takes("ID")}
@@ -409,12 +429,23 @@ func (a *app) sessionUpdate() *cobra.Command {
 		if body.TaskIDs != nil && *body.TaskIDs == nil {
 			*body.TaskIDs = []string{}
 		}
-		if body.Name == nil && body.Status == nil && body.AgentID == nil && body.TaskIDs == nil && body.Env == nil {
+		if body.Name == nil && body.Status == nil && body.AgentID == nil && body.TaskIDs == nil && body.Env == nil && file == "" {
 			return usage("There is nothing to update").withNext("see `maestro session update --help`")
+		}
+		if file != "" {
+			m, err := a.upload(ctx, file, "")
+			if err != nil {
+				return err
+			}
+			digest := manifest.Digest(m.Canonical())
+			body.ManifestDigest = &digest
 		}
 		answer, err := a.send(ctx, "session:update", &body, key)
 		if err != nil {
 			return err
+		}
+		if file != "" {
+			a.placeManifest(ctx, args[0])
 		}
 		a.wrote(answer, args[0], "Updated session %s", args[0])
 		return nil
@@ -425,6 +456,7 @@ func (a *app) sessionUpdate() *cobra.Command {
 	f.StringVar(&agent, "agent-id", "", "new agent")
 	f.StringSliceVar(&tasks, "task-ids", nil, "its tasks from now on, with commas")
 	f.StringToStringVar(&env, "env", nil, "NAME=VALUE, merged into its environment")
+	f.StringVar(&file, "manifest", "", "issue its manifest again, from this file; role, strategy and allowed commands stay as they are")
 	complete(cmd, "status", "idle", "working")
 	a.keyFlag(cmd, &key)
 	return cmd

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"maestro/workers/prompt"
 )
 
 // identity is what the server knows of who asks.
@@ -20,8 +22,12 @@ type identity struct {
 }
 
 func (a *app) whoamiCommand() *cobra.Command {
-	return &cobra.Command{
+	var asPrompt bool
+	cmd := &cobra.Command{
 		Use: "whoami", Short: "Show who you are to the server", Args: takes(),
+		Long: `Show who you are to the server; a session also sees the commands that it may use.
+
+With --prompt: what an agent is told of it, which is a session's system prompt (document 002), and the list of commands for a user.`,
 		RunE: running(func(ctx context.Context, _ []string) error {
 			address, _, err := a.find()
 			if err != nil {
@@ -31,6 +37,15 @@ func (a *app) whoamiCommand() *cobra.Command {
 			if err := a.get(ctx, "/api/whoami", nil, &me); err != nil {
 				return err
 			}
+			if asPrompt {
+				return a.whoamiPrompt(ctx, me)
+			}
+			brief := ""
+			if me.Session != "" && !a.json {
+				if brief, err = a.brief(ctx); err != nil {
+					return err
+				}
+			}
 			a.result(me, func() {
 				a.print("%s %s\n", me.Kind, me.Actor)
 				a.field("Role", me.Role+prefixed(", strategy ", me.Strategy))
@@ -38,11 +53,49 @@ func (a *app) whoamiCommand() *cobra.Command {
 				a.field("Access", me.Access)
 				a.field("Known by", me.Authn)
 				a.field("Server", me.Server)
-				if me.Session != "" {
-					a.print("\nRun `maestro commands` to see what you may do.\n")
+				if brief != "" {
+					a.print("\n%s", brief)
 				}
 			})
 			return nil
 		}),
 	}
+	cmd.Flags().BoolVar(&asPrompt, "prompt", false, "what an agent is told of it")
+	return cmd
+}
+
+// brief gives the list of commands of document 000.
+func (a *app) brief(ctx context.Context) (string, error) {
+	var p permissions
+	if err := a.get(ctx, "/api/commands", nil, &p); err != nil {
+		return "", err
+	}
+	return prompt.Brief(p.Role, p.Strategy, p.AllowedCommands), nil
+}
+
+// whoamiPrompt prints what an agent is told: of a session, by the manifest that the server gave it.
+func (a *app) whoamiPrompt(ctx context.Context, me identity) error {
+	shown := struct {
+		identity
+		Prompt string `json:"prompt"`
+	}{identity: me}
+	if me.Session == "" {
+		brief, err := a.brief(ctx)
+		if err != nil {
+			return err
+		}
+		shown.Prompt = brief
+	} else {
+		m, err := a.manifestOf(ctx, me.Session)
+		if err != nil {
+			return err
+		}
+		told, err := a.prompts(ctx, m, me.Session)
+		if err != nil {
+			return err
+		}
+		shown.Prompt = told.System
+	}
+	a.result(shown, func() { a.write([]byte(shown.Prompt)) })
+	return nil
 }

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,8 +30,9 @@ func (h *Home) PlaceManifest(session string, content []byte) error {
 			return fmt.Errorf("make a session's directory: %w", err)
 		}
 	}
-	temporary, name := path.Join(dir, "."+manifestFile+".new"), path.Join(dir, manifestFile)
-	f, err := h.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	// A name of its own: the server and a command may write the same manifest at once.
+	temporary, name := path.Join(dir, "."+manifestFile+"."+rand.Text()), path.Join(dir, manifestFile)
+	f, err := h.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("write a manifest: %w", err)
 	}

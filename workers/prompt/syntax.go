@@ -60,7 +60,7 @@ var syntaxes = map[string]usage{
 	"session:info":   {`session info [<sessionId>] [--timeline]`, "Show a session, your own if none is named"},
 	"session:spawn":  {`session spawn --task-ids <taskIds> [--role worker|orchestrator] [--strategy <strategy>] [--name "<name>"] [--agent <agent>] [--model <model>] [--skills <skills>] [--allowed-commands <commandIds>] [--queue <queue>] [--timeout <duration>] [--strict] [--quiet]`, "Order a session for tasks; --strict refuses while their dependencies are not completed"},
 	"session:kill":   {`session kill <sessionId> [--reason "<reason>"] [--failed]`, "End a session"},
-	"session:update": {`session update <sessionId> [--name "<name>"] [--task-ids <taskIds>]`, "Give fields of a session new values"},
+	"session:update": {`session update <sessionId> [--name "<name>"] [--task-ids <taskIds>] [--manifest <file>]`, "Give fields of a session new values"},
 
 	"queue:top":      {`queue top`, "Show the next item, and what you have in hand"},
 	"queue:list":     {`queue list [--status queued|processing|completed|failed|skipped|quarantined]`, "List the items of your queue, in order, and what they wait for"},
