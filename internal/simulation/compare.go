@@ -91,7 +91,7 @@ func (m *model) compareSessions(s *projections.State) error {
 		}
 		held, _ := m.holds(x)
 		if string(shown.Status) != x.status || shown.Lost() != x.lost || shown.Ended() != x.ended || shown.Deadline != x.deadline ||
-			shown.Generation != x.generation || shown.Queue != x.queue || holds != held.task || s.Gone(id) != m.becameOf(id) {
+			shown.Generation != x.generation || shown.Queue != x.queue || shown.ManifestDigest != x.manifest || holds != held.task || s.Gone(id) != m.becameOf(id) {
 			return fmt.Errorf("session %s is shown as %+v (holds %q), expected %+v", id, shown, holds, x)
 		}
 	}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"maestro/events"
 )
 
-// vocabulary are the commands that may become an event in this version.
+// vocabulary are the commands that may become an event in this version, but the beginnings.
 var vocabulary = []string{
 	"project:create", "project:update", "project:delete", "task:create", "task:update", "task:complete", "task:block", "task:reopen",
 	"task:delete", "session:spawn", "session:register", "session:complete", "session:kill", "session:update", "session:delete",
@@ -32,7 +33,7 @@ var (
 // compose makes up what a client asks next: something new, an earlier wish again, or an earlier key with another body or by
 // another caller.
 func (w *world) compose(rng *rand.Rand) wish {
-	c := composer{Rand: rng, m: w.oracle.model(), queues: w.plan.Queues}
+	c := composer{Rand: rng, m: w.oracle.model(), queues: w.plan.Queues, manifests: w.plan.Manifests}
 	for _, waiting := range w.waiting {
 		f := waiting.wish.fields
 		if f.TaskID != "" {
@@ -76,6 +77,8 @@ type composer struct {
 	busyTasks, busySessions []string
 	// queues lets what queues, questions and time are about come up more often.
 	queues bool
+	// manifests lets sessions have them.
+	manifests bool
 }
 
 func (c composer) chance(percent int) bool { return c.IntN(100) < percent }
@@ -108,6 +111,9 @@ func (c composer) fresh() wish {
 		if x, ok := c.next(); ok {
 			return x
 		}
+	}
+	if c.manifests && c.chance(25) {
+		return c.begin()
 	}
 	by := c.caller()
 	id := pick(c, vocabulary)
@@ -250,6 +256,9 @@ func (c composer) wish(by caller, id string) wish {
 		c.spawn(f, by)
 	case "session:register":
 		c.register(f, by)
+	case "worker:init", "orchestrator:init":
+		f.SessionID = c.target(by)
+		f.Manifest = c.manifestOf(cmp.Or(f.SessionID, by.name))
 	case "session:complete":
 		f.SessionID = c.target(by)
 	case "session:kill":
@@ -261,6 +270,9 @@ func (c composer) wish(by caller, id string) wish {
 		}
 		if c.chance(30) {
 			f.TaskIDs = &[]string{c.task()}
+		}
+		if c.manifests && c.chance(40) {
+			f.Manifest = c.manifest()
 		}
 	case "session:delete":
 		f.SessionID = c.session()
@@ -371,6 +383,9 @@ func (c composer) newSession(f *fields, by caller) {
 		if c.chance(30) {
 			*f.TaskIDs = append(*f.TaskIDs, c.taskOf(by))
 		}
+	}
+	if c.manifests && c.chance(70) {
+		f.Manifest = c.manifest()
 	}
 }
 

@@ -335,7 +335,7 @@ func (m *model) judgeSpawn(w wish) verdict {
 		}
 	}
 	switch {
-	case f.Timeout < 0, f.Timeout > 365*24*60*60*1000:
+	case f.Timeout < 0, f.Timeout > 365*24*60*60*1000, badDigest(f.manifest()):
 		return isInvalid
 	case w.by.kind == "session" && f.SpawnedBy != "" && f.SpawnedBy != w.by.name:
 		return notAllowed
@@ -414,7 +414,13 @@ func (m *model) judgeNewSession(w wish) verdict {
 	if v := m.judgeKind(project, w.fields); v != becomesEvent {
 		return v
 	}
-	return judgeList(w.fields)
+	if v := judgeList(w.fields); v != becomesEvent {
+		return v
+	}
+	if badDigest(w.fields.manifest()) {
+		return isInvalid
+	}
+	return becomesEvent
 }
 
 func (m *model) judgeSession(w wish) verdict {
@@ -435,6 +441,8 @@ func (m *model) judgeSession(w wish) verdict {
 	own := w.by.kind != "session" || id == w.by.name
 	spawned := w.by.kind != "session" || x.spawnedBy == w.by.name
 	switch w.id {
+	case "worker:init", "orchestrator:init":
+		return judgeBegin(w, x, own)
 	case "session:complete":
 		switch {
 		case !own, x.ended:
@@ -458,7 +466,12 @@ func (m *model) judgeSession(w wish) verdict {
 		case f.Status != nil && x.ended:
 			return notAllowed
 		}
-		return m.judgeTasks(x.project, f.tasks())
+		if v := m.judgeTasks(x.project, f.tasks()); v != becomesEvent {
+			return v
+		}
+		if f.Manifest != nil && (*f.Manifest == "" || badDigest(*f.Manifest)) {
+			return isInvalid
+		}
 	case "session:note":
 		switch {
 		case !own:

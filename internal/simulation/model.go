@@ -48,6 +48,7 @@ type session struct {
 
 	losses, generation int
 	queue              string // that it pulls from
+	manifest           string // the digest that it has to begin with
 	hand               hand
 	deadline           int64
 	made, gone         cause // what made it; what ended it or marked it lost, whichever was last
@@ -147,6 +148,8 @@ type made struct {
 	LastHeard  int64    `json:"lastheard"`
 	Lease      int64    `json:"lease"`
 	Deadline   int64    `json:"deadline"`
+	Role       string   `json:"role"`
+	Manifest   string   `json:"manifestDigest"`
 
 	me cause // the event itself
 }
@@ -215,6 +218,10 @@ func (m *model) next(w wish, e envelope) (*model, error) {
 		n.deleteTask(f.TaskID, f.Recursive, d.me)
 	case "session:spawn", "session:register":
 		return n.admit(m, w, d)
+	case "worker:init", "orchestrator:init":
+		if err := n.begin(m.target(w), w, d); err != nil {
+			return nil, err
+		}
 	case "session:complete":
 		n.moveSession(m.target(w), "completed")
 	case "session:kill":
@@ -231,6 +238,9 @@ func (m *model) next(w wish, e envelope) (*model, error) {
 		}
 		if f.TaskIDs != nil {
 			x.tasks = *f.TaskIDs
+		}
+		if f.Manifest != nil {
+			x.manifest = *f.Manifest
 		}
 		n.sessions[f.SessionID] = x
 	case "session:delete":
@@ -302,7 +312,7 @@ func (m *model) admit(before *model, w wish, d made) (*model, error) {
 		x.strategy = "simple"
 	}
 	x.allowed = allowedTo(column(x.role, x.strategy), w.fields.Allowed)
-	x.generation, x.made = 1, d.me
+	x.generation, x.made, x.manifest = 1, d.me, w.fields.manifest()
 	stored := d.Created != nil
 	var says []string
 	if stored {

@@ -126,6 +126,7 @@ var eventTypes = map[string]string{
 	"queue:create": "queue.created", "queue:push": "queue.item_pushed", "queue:start": "queue.item_started",
 	"queue:complete": "queue.item_completed", "queue:fail": "queue.item_failed", "queue:skip": "queue.item_skipped",
 	"queue:requeue": "queue.item_requeued", "queue:return": "queue.item_returned", "queue:quarantine": "queue.item_quarantined",
+	"worker:init": "session.registered", "orchestrator:init": "session.registered",
 	"input:answer": "input.answered", "input:received": "input.delivered", "token:create": "token.created", "token:revoke": "token.revoked",
 }
 

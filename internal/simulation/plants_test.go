@@ -14,6 +14,7 @@ const (
 	causes    = "commands/cause.go"
 	denials   = "commands/denials.go"
 	foldQueue = "projections/queue.go"
+	begins    = "commands/init.go"
 )
 
 // afterAppend plants something between the append and what follows from it.
@@ -230,6 +231,18 @@ var plants = []plant{
 	{"an answer may be none of the options", []edit{{inputs, "if len(asked.Options) > 0 && !x.Other &&", "if false && len(asked.Options) > 0 && !x.Other &&"}}},
 	{"another session receives the answer", []edit{{inputs, "	if asked.SessionID != c.By.Name {\n", "	if false {\n"}}},
 	{"an answer is received before it is given", []edit{{inputs, "	case projections.InputAnswered:\n		return &events.InputDelivered", "	case projections.InputAnswered, projections.InputOpen, projections.InputVoid:\n		return &events.InputDelivered"}, {inputs, "	case projections.InputOpen, projections.InputVoid:\n	}\n	return nil, forbidden", "	}\n	return nil, forbidden"}}},
+
+	// Manifests.
+	{"a session begins with another manifest than it was given", []edit{{begins, "	case session.ManifestDigest != x.ManifestDigest:\n", "	case false:\n"}}},
+	{"a session without a manifest begins with any", []edit{{begins, "	case session.ManifestDigest == \"\":\n", "	case false:\n"}, {begins, "	case session.ManifestDigest != x.ManifestDigest:\n", "	case session.ManifestDigest != \"\" && session.ManifestDigest != x.ManifestDigest:\n"}}},
+	{"a session begins in the other role", []edit{
+		{begins, "	case session.Role != x.Role:\n", "	case false:\n"},
+		{permit, "	id := t.canonical(row.ID)\n", "	id := t.canonical(row.ID)\n	if id == \"worker:init\" || id == \"orchestrator:init\" {\n		id = \"whoami\"\n	}\n"},
+	}},
+	{"a session lets another begin", []edit{{begins, "ownSession(s, c, x.In, x.SessionID, x.ID())", "session(s, c, x.In, x.SessionID)"}}},
+	{"who is running begins again", []edit{{begins, "	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:\n", "	case session.Status == events.SessionSaidDone:\n"}}},
+	{"who begins does not say with which manifest", []edit{{begins, "SessionID: session.ID, ManifestDigest: x.ManifestDigest, Role: x.Role}", "SessionID: session.ID}"}}},
+	{"a manifest that is issued again is forgotten", []edit{{"projections/session.go", "		set(&fields.ManifestDigest, d.ManifestDigest)\n", ""}}},
 
 	// Causes.
 	{"no cause but a session's is told", []edit{{causes, "if cause, ok := ownCause(s, data); ok {", "if cause, ok := ownCause(s, data); ok && false {"}}},

@@ -70,6 +70,8 @@ type Plan struct {
 	SnapshotEvery uint64
 	// Queues lets queues, questions and time come up more often than the rest.
 	Queues bool
+	// Manifests gives sessions manifests, and lets them begin with them.
+	Manifests bool
 	// Lease and Quiet are for sessions that send heartbeats, and for those that never did.
 	Lease, Quiet time.Duration
 	Steps        []Step
@@ -101,6 +103,8 @@ func NewPlan(seed uint64) Plan {
 		}
 		p.Steps = append(p.Steps, Step{k, rng.Uint64()})
 	}
+	// What came later has its own dice, so that the runs without it stay as they were.
+	p.Manifests = rand.New(rand.NewPCG(seed, 0x6d616e69)).IntN(3) == 0
 	if seed%250 == 124 { // it takes its time
 		p.Furnished, p.Steps[0].Kind = true, flood
 	}

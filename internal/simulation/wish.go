@@ -94,6 +94,7 @@ type fields struct {
 	ProjectIDs   []string  `json:"projectIds,omitempty"`
 	SilentFor    int64     `json:"silentFor,omitempty"`
 	Lease        int64     `json:"lease,omitempty"`
+	Manifest     *string   `json:"manifestDigest,omitempty"`
 
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
