@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -21,6 +22,9 @@ type taskFilter struct {
 	ParentID      string `query:"parentId" doc:"directly below this task; the word null: root tasks"`
 	SessionID     string `query:"sessionId" doc:"that this session has or had"`
 	SessionStatus string `query:"sessionStatus" doc:"of which this is said"`
+	Priority      string `query:"priority" doc:"with this priority"`
+	Ready         string `query:"ready" doc:"true: that can be started: todo, and all that they depend on completed"`
+	Order         string `query:"order" doc:"dependencies: each after those that it depends on; otherwise in order of creation"`
 }
 
 // newTask is the body of older clients' POST, with what a task has today.
@@ -79,19 +83,35 @@ func listTasks(v view, in *taskFilter) ([]projections.TaskView, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := in.check(); err != nil {
+		return nil, err
+	}
 	found := []projections.TaskView{}
 	for _, p := range projects {
 		for t := range v.Tasks(p.ID) {
-			if in.matches(t) {
-				if shown := v.TaskView(t); in.SessionStatus == "" || in.SessionStatus == string(shown.SessionStatus) {
-					found = append(found, shown)
-				}
+			if in.ordered() || in.matches(t) {
+				found = append(found, v.TaskView(t))
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b projections.TaskView) int { return int(a.CreatedAt - b.CreatedAt) })
-	return found, nil
+	slices.SortStableFunc(found, func(a, b projections.TaskView) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
+	if in.ordered() { // what is left out stands between what is not
+		found = projections.InDependencyOrder(found)
+	}
+	return slices.DeleteFunc(found, func(t projections.TaskView) bool { return !in.matches(v.Task(t.ID)) || !in.shows(&t) }), nil
 }
+
+func (f *taskFilter) check() error {
+	if f.Order != "" && !f.ordered() {
+		return invalid("/order", "'%s' is not an order of tasks; it is dependencies, or left out", printable(f.Order))
+	}
+	if f.Ready != "" && f.Ready != "true" {
+		return invalid("/ready", "'%s' is not a value of ready; it is true, or left out", printable(f.Ready))
+	}
+	return nil
+}
+
+func (f *taskFilter) ordered() bool { return f.Order == "dependencies" }
 
 func (f *taskFilter) matches(t *projections.Task) bool {
 	parent := t.ParentID
@@ -100,7 +120,14 @@ func (f *taskFilter) matches(t *projections.Task) bool {
 	}
 	return (f.Status == "" || f.Status == string(t.Status)) &&
 		(f.ParentID == "" || f.ParentID == parent) &&
+		(f.Priority == "" || f.Priority == t.Priority) &&
 		(f.SessionID == "" || slices.Contains(t.SessionIDs, f.SessionID))
+}
+
+// shows is the part that the views have to tell.
+func (f *taskFilter) shows(t *projections.TaskView) bool {
+	return (f.SessionStatus == "" || f.SessionStatus == string(t.SessionStatus)) &&
+		(f.Ready == "" || t.Status == events.TaskTodo && len(t.UnmetDependencies) == 0)
 }
 
 func getTask(v view, in *taskID) (projections.TaskView, error) {

@@ -64,6 +64,8 @@ type TaskView struct {
 	Queues   []TaskInQueue   `json:"queues,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	Blobs    events.Blobs    `json:"blobs,omitempty"`
+	// Progress sums up what lies below it, absent when nothing does.
+	Progress *Progress `json:"progress,omitempty"`
 }
 
 // TaskInQueue shows a task's place in a queue.
@@ -75,6 +77,13 @@ type TaskInQueue struct {
 
 // TaskView shows a task of the state.
 func (s *State) TaskView(t *Task) TaskView {
+	v := s.viewAlone(t)
+	v.Progress = s.Progress(t)
+	return v
+}
+
+// viewAlone shows a task without what lies below it.
+func (s *State) viewAlone(t *Task) TaskView {
 	says, by := s.SessionStatus(t)
 	return TaskView{
 		ID: t.ID, ProjectID: t.ProjectID, ParentID: orNull(t.ParentID), Title: t.Title, Description: t.Description,
@@ -94,32 +103,6 @@ func (s *State) inQueues(task string) []TaskInQueue {
 		places = append(places, TaskInQueue{item.Queue, item.Status, item.SessionID})
 	}
 	return places
-}
-
-// TaskTree shows a task with everything below it.
-type TaskTree struct {
-	TaskView
-	Children []TaskTree `json:"children"`
-}
-
-// TaskTrees shows a project's tasks as trees, roots in order of creation. A task whose parent was deleted is a root.
-func (s *State) TaskTrees(project string) []TaskTree {
-	trees := []TaskTree{}
-	for t := range s.Tasks(project) {
-		if t.ParentID == "" || s.Task(t.ParentID) == nil {
-			trees = append(trees, s.TaskTree(t))
-		}
-	}
-	return trees
-}
-
-// TaskTree shows a task with everything below it.
-func (s *State) TaskTree(t *Task) TaskTree {
-	tree := TaskTree{TaskView: s.TaskView(t), Children: []TaskTree{}}
-	for child := range s.Children(t.ID) {
-		tree.Children = append(tree.Children, s.TaskTree(child))
-	}
-	return tree
 }
 
 // EntryView shows an entry of a timeline.

@@ -21,7 +21,7 @@ func (a *app) taskCommand() *cobra.Command {
 }
 
 func taskRow(t projections.TaskView) []string {
-	return []string{t.ID, string(t.Status), says(t.SessionStatus), t.Priority, clip(t.Title, 80)}
+	return []string{t.ID, string(t.Status), says(t.SessionStatus), t.Priority, clip(t.Title, 80), progress(t.Progress)}
 }
 
 // says shows what is said of a task, as opposed to where it stands.
@@ -33,12 +33,23 @@ func says(status events.TaskSessionStatus) string {
 }
 
 func (a *app) taskList() *cobra.Command {
-	var project, status, parent, session string
+	var project, status, parent, session, said, priority, order string
+	var ready, mine bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List tasks with where they stand and what is said of them", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
+			if mine {
+				if session = a.getenv("MAESTRO_SESSION_ID"); session == "" {
+					return usage("--mine is for a session, and MAESTRO_SESSION_ID names none").withNext("name one with --session")
+				}
+			}
 			query := url.Values{}
-			for name, value := range map[string]string{"status": status, "parentId": parent, "sessionId": session} {
+			if ready {
+				query.Set("ready", "true")
+			}
+			for name, value := range map[string]string{
+				"status": status, "parentId": parent, "sessionId": session, "sessionStatus": said, "priority": priority, "order": order,
+			} {
 				if value != "" {
 					query.Set(name, value)
 				}
@@ -64,7 +75,16 @@ func (a *app) taskList() *cobra.Command {
 	cmd.Flags().StringVar(&status, "status", "", "only those that stand there: todo, in_progress, completed, cancelled, blocked")
 	cmd.Flags().StringVar(&parent, "parent", "", "only those directly below this task; null: the roots")
 	cmd.Flags().StringVar(&session, "session", "", "only those of this session")
+	cmd.Flags().BoolVar(&mine, "mine", false, "only those of the session that asks")
+	cmd.Flags().StringVar(&said, "says", "", "only those of which an agent says so: working, needs_input, blocked, completed, failed")
+	cmd.Flags().StringVar(&priority, "priority", "", "only those with this priority: low, medium, high, critical")
+	cmd.Flags().BoolVar(&ready, "ready", false, "only those that can be started: todo, and all that they depend on completed")
+	cmd.Flags().StringVar(&order, "order", "", "dependencies: each task after those that it depends on")
 	choice(cmd, "status", "todo", "in_progress", "completed", "cancelled", "blocked")
+	choice(cmd, "says", "working", "needs_input", "blocked", "completed", "failed")
+	choice(cmd, "priority", "low", "medium", "high", "critical")
+	choice(cmd, "order", "dependencies")
+	cmd.MarkFlagsMutuallyExclusive("mine", "session")
 	a.listFlags(cmd)
 	return cmd
 }
@@ -119,6 +139,7 @@ func (a *app) showTask(t projections.TaskView) {
 	for _, said := range t.Says {
 		a.field("Says", string(said.Status)+", by "+said.SessionID+" at "+instant(said.At))
 	}
+	a.field("Below", progress(t.Progress))
 	a.field("Priority", t.Priority)
 	a.field("Project", t.ProjectID)
 	if t.ParentID != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -9,13 +10,16 @@ import (
 )
 
 func (a *app) taskTree() *cobra.Command {
-	var project string
+	var project, order string
 	cmd := &cobra.Command{
 		Use: "tree [ID]", Short: "Draw the tasks of a project, or those below a task", Args: takes("[ID]"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			trees, err := a.trees(ctx, at(args, 0), project)
 			if err != nil {
 				return err
+			}
+			if order != "" {
+				projections.OrderTrees(trees)
 			}
 			a.result(trees, func() {
 				if len(trees) == 0 {
@@ -27,6 +31,8 @@ func (a *app) taskTree() *cobra.Command {
 		}),
 	}
 	projectFlag(cmd, &project)
+	cmd.Flags().StringVar(&order, "order", "", "dependencies: each task after those next to it that it, or what is below it, depends on")
+	choice(cmd, "order", "dependencies")
 	return cmd
 }
 
@@ -43,9 +49,27 @@ func (a *app) trees(ctx context.Context, task, project string) ([]projections.Ta
 	return trees, a.get(ctx, pathTo("projects", project, "tree"), nil, &trees)
 }
 
-// treeLine shows a task in a tree: the authoritative status in brackets, and behind it what is said.
+// progress sums up what lies below a task.
+func progress(p *projections.Progress) string {
+	if p == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d done", p.Completed, p.Total)
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{p.Said, "said done"}, {p.Blocked, "blocked"}, {p.Failed, "failed"}, {p.Cancelled, "cancelled"}} {
+		if part.n > 0 {
+			text += fmt.Sprintf(", %d %s", part.n, part.what)
+		}
+	}
+	return text
+}
+
+// treeLine shows a task in a tree: the authoritative status in brackets, behind it what is said, and of a parent how far it
+// has come.
 func treeLine(t projections.TaskView) string {
-	line := t.ID + "  " + clip(t.Title, 100) + "  [" + string(t.Status) + "]" + prefixed("  ", says(t.SessionStatus))
+	line := t.ID + "  " + clip(t.Title, 100) + "  [" + string(t.Status) + "]" + prefixed("  ", says(t.SessionStatus)) + prefixed("  ", progress(t.Progress))
 	if len(t.UnmetDependencies) > 0 {
 		line += "  waits for " + many(len(t.UnmetDependencies), "task")
 	}

@@ -1,0 +1,187 @@
+package projections
+
+import (
+	"cmp"
+	"slices"
+
+	"maestro/events"
+)
+
+// TaskTree shows a task with everything below it.
+type TaskTree struct {
+	TaskView
+	Children []TaskTree `json:"children"`
+}
+
+// TaskTrees shows a project's tasks as trees, roots in order of creation. A task whose parent was deleted is a root.
+func (s *State) TaskTrees(project string) []TaskTree {
+	trees := []TaskTree{}
+	for t := range s.Tasks(project) {
+		if t.ParentID == "" || s.Task(t.ParentID) == nil {
+			trees = append(trees, s.TaskTree(t))
+		}
+	}
+	return trees
+}
+
+// TaskTree shows a task with everything below it.
+func (s *State) TaskTree(t *Task) TaskTree {
+	tree := TaskTree{TaskView: s.viewAlone(t), Children: []TaskTree{}}
+	for child := range s.Children(t.ID) {
+		below := s.TaskTree(child)
+		tree.Children = append(tree.Children, below)
+		if tree.Progress == nil {
+			tree.Progress = &Progress{}
+		}
+		if below.Progress != nil {
+			tree.Progress.add(*below.Progress)
+		} else {
+			tree.Progress.count(child.Status, below.SessionStatus)
+		}
+	}
+	return tree
+}
+
+// Progress counts the leaves below a task: the tasks with nothing further below them. What was deleted does not count, and a
+// parent counts for what is below it, not for itself.
+type Progress struct {
+	// Total is what is to be done, or is done: all leaves but the cancelled ones.
+	Total     int `json:"total"`
+	Completed int `json:"completed"`
+	// Said are those that an agent says are done and nobody has confirmed.
+	Said int `json:"said"`
+	// Blocked are those that are blocked, or of which that is said; Failed those of which that is said.
+	Blocked   int `json:"blocked"`
+	Failed    int `json:"failed"`
+	Cancelled int `json:"cancelled"`
+}
+
+// Progress sums up what lies below a task, nil when nothing does.
+func (s *State) Progress(t *Task) *Progress {
+	var sum *Progress
+	for child := range s.Children(t.ID) {
+		if sum == nil {
+			sum = &Progress{}
+		}
+		if below := s.Progress(child); below != nil {
+			sum.add(*below)
+		} else {
+			says, _ := s.SessionStatus(child)
+			sum.count(child.Status, says)
+		}
+	}
+	return sum
+}
+
+func (p *Progress) add(below Progress) {
+	p.Total += below.Total
+	p.Completed += below.Completed
+	p.Said += below.Said
+	p.Blocked += below.Blocked
+	p.Failed += below.Failed
+	p.Cancelled += below.Cancelled
+}
+
+// count adds a leaf. The authoritative status decides; what is said tells apart only what is still to be done.
+func (p *Progress) count(status events.TaskStatus, says events.TaskSessionStatus) {
+	if status == events.TaskCancelled {
+		p.Cancelled++
+		return
+	}
+	p.Total++
+	switch {
+	case status == events.TaskCompleted:
+		p.Completed++
+	case says == events.SaysCompleted:
+		p.Said++
+	case says == events.SaysFailed:
+		p.Failed++
+	case status == events.TaskBlocked || says == events.SaysBlocked:
+		p.Blocked++
+	}
+}
+
+// InDependencyOrder puts tasks in an order in which each comes after those of them that it depends on, directly or not, and
+// otherwise as they were.
+func InDependencyOrder(tasks []TaskView) []TaskView {
+	ids, needs := []string{}, map[string][]string{}
+	for _, t := range tasks {
+		ids = append(ids, t.ID)
+		needs[t.ID] = t.Dependencies
+	}
+	at := ranks(ids, func(id string) []string { return needs[id] })
+	ordered := slices.Clone(tasks)
+	slices.SortStableFunc(ordered, func(a, b TaskView) int { return cmp.Compare(at[a.ID], at[b.ID]) })
+	return ordered
+}
+
+// OrderTrees puts the tasks on each level of trees in an order in which each comes after those of which it, or anything
+// below it, depends on something; otherwise as they were, also where branches wait for each other.
+func OrderTrees(trees []TaskTree) {
+	type place struct {
+		tree  *TaskTree
+		above []string // from the root down, itself last
+	}
+	places := map[string]place{}
+	var roots []string
+	var enter func(trees []TaskTree, above []string)
+	enter = func(trees []TaskTree, above []string) {
+		for i := range trees {
+			path := append(slices.Clip(above), trees[i].ID)
+			if len(above) == 0 {
+				roots = append(roots, trees[i].ID)
+			}
+			places[trees[i].ID] = place{&trees[i], path}
+			enter(trees[i].Children, path)
+		}
+	}
+	enter(trees, nil)
+	at := ranks(roots, func(id string) []string {
+		it := places[id]
+		if it.tree == nil {
+			return nil // it is in none of the trees
+		}
+		var first []string
+		for _, dependency := range it.tree.Dependencies {
+			// What has to come first is the whole branch that the dependency is in.
+			for i, branch := range places[dependency].above {
+				if i >= len(it.above) || branch != it.above[i] {
+					first = append(first, branch)
+					break
+				}
+			}
+		}
+		for _, child := range it.tree.Children {
+			first = append(first, child.ID)
+		}
+		return first
+	})
+	var order func(trees []TaskTree)
+	order = func(trees []TaskTree) {
+		for i := range trees {
+			order(trees[i].Children)
+		}
+		slices.SortStableFunc(trees, func(a, b TaskTree) int { return cmp.Compare(at[a.ID], at[b.ID]) })
+	}
+	order(trees)
+}
+
+// ranks gives each id a place after all that it needs.
+func ranks(ids []string, needs func(id string) []string) map[string]int {
+	at, seen := map[string]int{}, map[string]bool{}
+	var visit func(id string)
+	visit = func(id string) {
+		if seen[id] {
+			return
+		}
+		seen[id] = true
+		for _, first := range needs(id) {
+			visit(first)
+		}
+		at[id] = len(at)
+	}
+	for _, id := range ids {
+		visit(id)
+	}
+	return at
+}

@@ -1,0 +1,144 @@
+package projections
+
+import (
+	"strings"
+	"testing"
+
+	"maestro/events"
+)
+
+// below makes a task under another, which depends on further ones.
+func below(id, parent string, dependencies ...string) given {
+	return by(admin, &events.TaskCreated{TaskID: id, Title: id, Priority: "low", ParentID: parent, Dependencies: dependencies})
+}
+
+func TestProgress(t *testing.T) {
+	move := func(id string, to events.TaskStatus) given {
+		return by(admin, &events.TaskStatusChanged{TaskID: id, To: to})
+	}
+	// t1 has the leaves t2 and t5, and t3 below it, with the leaf t4.
+	tree := []given{project(), task("t1"), below("t2", "t1"), below("t3", "t1"), below("t4", "t3"), below("t5", "t1"), task("t6")}
+	for _, c := range []struct {
+		name   string
+		events []given
+		want   map[string]Progress
+	}{
+		{"nothing is begun", nil, map[string]Progress{"t1": {Total: 3}, "t3": {Total: 1}}},
+		{"a leaf is done", []given{move("t4", events.TaskCompleted)}, map[string]Progress{"t1": {Total: 3, Completed: 1}, "t3": {Total: 1, Completed: 1}}},
+		{"a parent counts for what is below it alone", []given{move("t3", events.TaskCompleted)}, map[string]Progress{"t1": {Total: 3}, "t3": {Total: 1}}},
+		{"said is not done", []given{spawn("w", "t4"), report(worker, "w", events.ReportComplete, "", "t4")}, map[string]Progress{"t1": {Total: 3, Said: 1}, "t3": {Total: 1, Said: 1}}},
+		{
+			"said and confirmed is done",
+			[]given{spawn("w", "t4"), report(worker, "w", events.ReportComplete, "", "t4"), move("t4", events.TaskCompleted)},
+			map[string]Progress{"t1": {Total: 3, Completed: 1}},
+		},
+		{
+			"blocked and failed, each leaf once",
+			[]given{
+				move("t2", events.TaskBlocked), spawn("w", "t2", "t4", "t5"), report(worker, "w", events.ReportBlocked, "", "t2", "t4"),
+				report(worker, "w", events.ReportError, "", "t5"),
+			},
+			map[string]Progress{"t1": {Total: 3, Blocked: 2, Failed: 1}},
+		},
+		{"cancelled is not to be done", []given{move("t2", events.TaskCancelled)}, map[string]Progress{"t1": {Total: 2, Cancelled: 1}}},
+		{"deleted is out, and its parent a leaf", []given{move("t3", events.TaskCompleted), by(admin, &events.TaskDeleted{TaskID: "t4"})}, map[string]Progress{"t1": {Total: 3, Completed: 1}}},
+		{"what is below a deleted task is no longer below its parent", []given{by(admin, &events.TaskDeleted{TaskID: "t3"})}, map[string]Progress{"t1": {Total: 2}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, append(tree, c.events...)...)
+			inTree := map[string]*Progress{}
+			var enter func([]TaskTree)
+			enter = func(trees []TaskTree) {
+				for _, tree := range trees {
+					inTree[tree.ID] = tree.Progress
+					enter(tree.Children)
+				}
+			}
+			enter(s.TaskTrees("p"))
+			for id, want := range c.want {
+				if got := s.TaskView(s.Task(id)).Progress; got == nil || *got != want {
+					t.Errorf("%s: %+v, want %+v", id, got, want)
+				}
+				if got := inTree[id]; got == nil || *got != want {
+					t.Errorf("%s in the tree: %+v, want %+v", id, got, want)
+				}
+			}
+			if s.TaskView(s.Task("t6")).Progress != nil || inTree["t6"] != nil {
+				t.Error("a task with nothing below it shows progress")
+			}
+		})
+	}
+}
+
+func TestInDependencyOrder(t *testing.T) {
+	// t1 waits for t3, that for t2 and for t4, which is left out of what is ordered.
+	s := stateOf(t, project(), task("t1"), task("t2"), task("t3"), task("t4"), task("t5"),
+		by(admin, &events.TaskUpdated{TaskID: "t1", Dependencies: &[]string{"t3"}}),
+		by(admin, &events.TaskUpdated{TaskID: "t3", Dependencies: &[]string{"t2", "t4"}}))
+	var some []TaskView
+	for _, id := range []string{"t1", "t2", "t3", "t5"} {
+		some = append(some, s.TaskView(s.Task(id)))
+	}
+	var got []string
+	for _, v := range InDependencyOrder(some) {
+		got = append(got, v.ID)
+	}
+	equalLists(t, "order", got, "t2", "t3", "t1", "t5")
+	if some[0].ID != "t1" {
+		t.Error("what was given is changed")
+	}
+}
+
+func TestOrderTrees(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		story []given
+		want  string
+	}{
+		{"as they were", []given{task("t1"), below("t2", "t1"), below("t3", "t1")}, "t1(t2() t3())"},
+		{
+			"siblings",
+			[]given{task("t1"), below("t2", "t1"), below("t3", "t1"), by(admin, &events.TaskUpdated{TaskID: "t2", Dependencies: &[]string{"t3"}})},
+			"t1(t3() t2())",
+		},
+		{
+			"what is below waits for what is below another",
+			[]given{task("t1"), below("t2", "t1"), task("t3"), below("t4", "t3"), by(admin, &events.TaskUpdated{TaskID: "t2", Dependencies: &[]string{"t4"}})},
+			"t3(t4()) t1(t2())",
+		},
+		{
+			"by way of a third",
+			[]given{
+				task("t1"), task("t2"), below("t3", "t2"), task("t4"),
+				by(admin, &events.TaskUpdated{TaskID: "t1", Dependencies: &[]string{"t3"}}), by(admin, &events.TaskUpdated{TaskID: "t3", Dependencies: &[]string{"t4"}}),
+			},
+			"t4() t2(t3()) t1()",
+		},
+		{
+			"branches that wait for each other",
+			[]given{
+				task("t1"), below("t2", "t1"), task("t3"), below("t4", "t3", "t2"), below("t5", "t3"),
+				by(admin, &events.TaskUpdated{TaskID: "t2", Dependencies: &[]string{"t5"}}),
+			},
+			"t3(t4() t5()) t1(t2())",
+		},
+		{"a task waits for the one above it", []given{task("t1"), below("t2", "t1", "t1"), below("t3", "t1")}, "t1(t2() t3())"},
+		{"something deleted is no obstacle", []given{task("t1"), below("t2", "", "t1"), by(admin, &events.TaskDeleted{TaskID: "t1"})}, "t2()"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			trees := stateOf(t, append([]given{project()}, c.story...)...).TaskTrees("p")
+			OrderTrees(trees)
+			var draw func(trees []TaskTree) string
+			draw = func(trees []TaskTree) string {
+				text := ""
+				for _, tree := range trees {
+					text += " " + tree.ID + "(" + draw(tree.Children) + ")"
+				}
+				return strings.TrimSpace(text)
+			}
+			if got := draw(trees); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
