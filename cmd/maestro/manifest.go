@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -280,11 +281,11 @@ func manifestFailure(file string, err error) error {
 	}
 	var b strings.Builder
 	for _, fault := range invalid.Faults {
-		place := fault.Pointer
-		if place == "" {
-			place = "the document"
+		b.WriteString("\n  ")
+		if fault.Pointer != "" { // else it is about the document, and says so
+			b.WriteString(fault.Pointer + ": ")
 		}
-		fmt.Fprintf(&b, "\n  %s: %s", place, fault.Message)
+		b.WriteString(fault.Message)
 	}
 	if invalid.More > 0 {
 		fmt.Fprintf(&b, "\n  and %d more", invalid.More)
@@ -433,7 +434,7 @@ func (a *app) showManifest(m *manifest.Manifest) {
 		}
 		a.field(c.Name, word)
 	}
-	a.field("Agent", strings.TrimSpace(m.Session.Agent+" "+m.Session.Model+", "+string(m.Session.PermissionMode)))
+	a.field("Agent", cmp.Or(m.Session.Agent, "claude")+" "+m.Session.Model+", "+string(m.Session.PermissionMode))
 	a.field("Directory", m.Session.WorkingDirectory)
 	if m.Session.Timeout > 0 {
 		a.field("Timeout", (time.Duration(m.Session.Timeout) * time.Millisecond).String())
