@@ -88,11 +88,13 @@ func listTasks(v view, in *taskFilter) ([]projections.TaskView, error) {
 	}
 	found := []projections.TaskView{}
 	for _, p := range projects {
-		for t := range v.Tasks(p.ID) {
-			if in.ordered() || in.matches(t) {
-				found = append(found, v.TaskView(t))
+		found = append(found, v.TaskViews(func(yield func(*projections.Task) bool) {
+			for t := range v.Tasks(p.ID) {
+				if (in.ordered() || in.matches(t)) && !yield(t) {
+					return
+				}
 			}
-		}
+		})...)
 	}
 	slices.SortStableFunc(found, func(a, b projections.TaskView) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
 	if in.ordered() { // what is left out stands between what is not

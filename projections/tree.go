@@ -57,19 +57,26 @@ type Progress struct {
 }
 
 // Progress sums up what lies below a task, nil when nothing does.
-func (s *State) Progress(t *Task) *Progress {
+func (s *State) Progress(t *Task) *Progress { return s.progress(t, map[string]*Progress{}) }
+
+// progress is Progress with what is known already of other tasks.
+func (s *State) progress(t *Task, known map[string]*Progress) *Progress {
+	if sum, ok := known[t.ID]; ok {
+		return sum
+	}
 	var sum *Progress
 	for child := range s.Children(t.ID) {
 		if sum == nil {
 			sum = &Progress{}
 		}
-		if below := s.Progress(child); below != nil {
+		if below := s.progress(child, known); below != nil {
 			sum.add(*below)
 		} else {
 			says, _ := s.SessionStatus(child)
 			sum.count(child.Status, says)
 		}
 	}
+	known[t.ID] = sum
 	return sum
 }
 
@@ -120,35 +127,46 @@ func InDependencyOrder(tasks []TaskView) []TaskView {
 func OrderTrees(trees []TaskTree) {
 	type place struct {
 		tree  *TaskTree
-		above []string // from the root down, itself last
+		above string
+		depth int
 	}
 	places := map[string]place{}
 	var roots []string
-	var enter func(trees []TaskTree, above []string)
-	enter = func(trees []TaskTree, above []string) {
+	var enter func(trees []TaskTree, above string, depth int)
+	enter = func(trees []TaskTree, above string, depth int) {
 		for i := range trees {
-			path := append(slices.Clip(above), trees[i].ID)
-			if len(above) == 0 {
+			if depth == 0 {
 				roots = append(roots, trees[i].ID)
 			}
-			places[trees[i].ID] = place{&trees[i], path}
-			enter(trees[i].Children, path)
+			places[trees[i].ID] = place{&trees[i], above, depth}
+			enter(trees[i].Children, trees[i].ID, depth+1)
 		}
 	}
-	enter(trees, nil)
+	enter(trees, "", 0)
+	// branchOf gives the uppermost task that one is, or is below of, and another is not; "" when the other is below the one.
+	branchOf := func(one, other string) string {
+		for places[other].depth > places[one].depth {
+			other = places[other].above
+		}
+		branch := ""
+		for one != other {
+			branch = one
+			if places[one].depth == places[other].depth {
+				other = places[other].above
+			}
+			one = places[one].above
+		}
+		return branch
+	}
 	at := ranks(roots, func(id string) []string {
 		it := places[id]
-		if it.tree == nil {
-			return nil // it is in none of the trees
-		}
 		var first []string
 		for _, dependency := range it.tree.Dependencies {
-			// What has to come first is the whole branch that the dependency is in.
-			for i, branch := range places[dependency].above {
-				if i >= len(it.above) || branch != it.above[i] {
-					first = append(first, branch)
-					break
-				}
+			if _, there := places[dependency]; !there {
+				continue
+			}
+			if branch := branchOf(dependency, id); branch != "" { // all of it has to come first
+				first = append(first, branch)
 			}
 		}
 		for _, child := range it.tree.Children {

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -140,5 +141,31 @@ func TestOrderTrees(t *testing.T) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestDeepTrees: children have children, to any depth, and a deep plan costs no more than a broad one.
+func TestDeepTrees(t *testing.T) {
+	const depth = 5000
+	s := stateOf(t, project(), task("t0"))
+	for i := 1; i <= depth; i++ {
+		apply(t, s, below(fmt.Sprint("t", i), fmt.Sprint("t", i-1)))
+	}
+	trees := s.TaskTrees("p")
+	OrderTrees(trees)
+	levels := 0
+	for level := trees; len(level) == 1; level = level[0].Children {
+		if levels < depth && (level[0].Progress == nil || *level[0].Progress != Progress{Total: 1}) {
+			t.Fatalf("level %d: %+v", levels, level[0].Progress)
+		}
+		levels++
+	}
+	if levels != depth+1 {
+		t.Errorf("%d levels", levels)
+	}
+	for _, v := range s.TaskViews(s.Tasks("p")) {
+		if (v.Progress == nil) != (v.ID == fmt.Sprint("t", depth)) {
+			t.Fatalf("%s: %+v", v.ID, v.Progress)
+		}
 	}
 }

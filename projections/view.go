@@ -253,8 +253,11 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 // TaskViews shows tasks.
 func (s *State) TaskViews(tasks iter.Seq[*Task]) []TaskView {
 	views := []TaskView{}
+	known := map[string]*Progress{}
 	for t := range tasks {
-		views = append(views, s.TaskView(t))
+		v := s.viewAlone(t)
+		v.Progress = s.progress(t, known)
+		views = append(views, v)
 	}
 	return views
 }
