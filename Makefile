@@ -64,13 +64,17 @@ check-generated: ## fail when a generated file is not what the code says
 
 .PHONY: golden
 golden: ## write the golden files anew; look at the difference before you commit it
-	$(GO) test ./events ./projections -update
+	$(GO) test ./events ./projections ./workers/manifest ./workers/prompt -update
 
 .PHONY: fuzz
 fuzz: ## fuzz the decoders, a minute each
 	$(GO) test ./events -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime 1m
 	$(GO) test ./events -run '^$$' -fuzz '^FuzzAppendString$$' -fuzztime 1m
 	$(GO) test ./projections -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime 1m
+	$(GO) test ./workers/manifest -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 1m
+	$(GO) test ./workers/manifest -run '^$$' -fuzz '^FuzzSchema$$' -fuzztime 1m
+	$(GO) test ./workers/manifest -run '^$$' -fuzz '^FuzzSyntax$$' -fuzztime 1m
+	$(GO) test ./workers/prompt -run '^$$' -fuzz '^FuzzOutline$$' -fuzztime 1m
 
 .PHONY: sim
 sim: ## a short simulation: the real Handler on a log that fails in every way; SEEDS=300

@@ -427,13 +427,13 @@ func (a *app) showManifest(m *manifest.Manifest) {
 	axes := m.Axes()
 	a.print("%s\n", describeManifest(m))
 	a.field("Mode", string(axes.Mode)+", strategy "+string(axes.Strategy))
+	var can []string
 	for _, c := range axes.Capabilities.List() {
-		word := "no"
 		if c.Enabled {
-			word = "yes"
+			can = append(can, strings.TrimPrefix(c.Name, "can_"))
 		}
-		a.field(c.Name, word)
 	}
+	a.field("Can", strings.Join(can, ", "))
 	a.field("Agent", cmp.Or(m.Session.Agent, "claude")+" "+m.Session.Model+", "+string(m.Session.PermissionMode))
 	a.field("Directory", m.Session.WorkingDirectory)
 	if m.Session.Timeout > 0 {
