@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -73,6 +74,8 @@ type server struct {
 	mux     *http.ServeMux
 	huma    huma.API
 	started time.Time
+	// placing lets one manifest at a time be put in its place.
+	placing sync.Mutex
 	// unauthenticated counts the calls of nobody; they are counted, not recorded.
 	unauthenticated atomic.Uint64
 	buffers         bufferPool
@@ -222,6 +225,9 @@ func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 // methods gives what the path of a request takes.
 func (s *server) methods(r *http.Request) []string {
 	if strings.HasPrefix(r.URL.Path, commandsPath) {
+		return []string{http.MethodPost}
+	}
+	if r.URL.Path == manifestsPath {
 		return []string{http.MethodPost}
 	}
 	if !isClean(r.URL.EscapedPath()) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"maestro/commands"
 	"maestro/events"
@@ -37,7 +38,7 @@ type storedManifest struct {
 
 // storeManifest is POST /api/manifests: it checks a manifest that was written by hand and keeps it, for a spawn to name.
 func (s *server) storeManifest(w http.ResponseWriter, r *http.Request, c *call) {
-	if err := s.permit(c, "manifest:generate", ""); err != nil {
+	if err := s.mayStore(c); err != nil {
 		s.fail(w, r, err)
 		return
 	}
@@ -45,12 +46,9 @@ func (s *server) storeManifest(w http.ResponseWriter, r *http.Request, c *call) 
 		s.fail(w, r, notJSON(contentType))
 		return
 	}
-	document, err := io.ReadAll(io.LimitReader(r.Body, maxManifest+1))
-	if err != nil || len(document) > maxManifest {
-		s.fail(w, r, &problem{
-			status: http.StatusRequestEntityTooLarge, Code: "TOO_LARGE", Message: "A manifest has at most 16 MiB", Why: "this is longer, or it was cut on its way",
-			Next: "say less",
-		})
+	document, err := readManifest(r)
+	if err != nil {
+		s.fail(w, r, err)
 		return
 	}
 	m, err := manifest.Parse(document)
@@ -58,7 +56,7 @@ func (s *server) storeManifest(w http.ResponseWriter, r *http.Request, c *call) 
 		s.fail(w, r, invalidManifest(err))
 		return
 	}
-	if err := s.ofOwnProject(c, m); err != nil {
+	if err := s.ofOwnProject(c, "manifest:generate", m); err != nil {
 		s.fail(w, r, err)
 		return
 	}
@@ -75,6 +73,47 @@ func (s *server) storeManifest(w http.ResponseWriter, r *http.Request, c *call) 
 	s.show(w, r, storedManifest{digest, m.Role, axes.Strategy, m.TaskIDs(), axes.Commands})
 }
 
+// mayStore asks the table, and of a user's token that it may write: a row without an event is a read to the table.
+func (s *server) mayStore(c *call) error {
+	const row = "manifest:generate"
+	if err := s.permit(c, row, ""); err != nil {
+		return err
+	}
+	if c.by.Kind == commands.ActorUser && c.by.Access != commands.AccessAdmin {
+		return &commands.Refusal{
+			Code: commands.CodeNotAllowed, Rule: row, Message: "Command '" + row + "' is not allowed for the " + string(c.by.Access) + " token '" + c.by.Name + "'",
+			Why: "a token of kind " + string(c.by.Access) + " writes nothing", Next: "use an admin token",
+		}
+	}
+	return nil
+}
+
+// readManifest reads the body of an upload whole.
+func readManifest(r *http.Request) ([]byte, error) {
+	tooLarge := func() error {
+		// Whether the rest arrives changes nothing.
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
+		return &problem{
+			status: http.StatusRequestEntityTooLarge, Code: "TOO_LARGE", Message: "The manifest is larger than 16 MiB",
+			Why: "a manifest has at most 16 MiB", Next: "say less, or split its tasks among sessions",
+		}
+	}
+	if r.ContentLength > maxManifest {
+		return nil, tooLarge()
+	}
+	document, err := io.ReadAll(io.LimitReader(r.Body, maxManifest+1))
+	switch {
+	case err != nil:
+		return nil, &problem{
+			status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: "The body is cut: it ends before it is complete",
+			Why: "the connection brought fewer bytes than announced", Next: "send it again",
+		}
+	case len(document) > maxManifest:
+		return nil, tooLarge()
+	}
+	return document, nil
+}
+
 // invalidManifest is the answer to a manifest that is none, with every fault.
 func invalidManifest(err error) error {
 	var invalid *manifest.InvalidError
@@ -87,24 +126,23 @@ func invalidManifest(err error) error {
 	}
 }
 
-// ofOwnProject lets a session name only what is of its own project: who names a manifest may read it.
-func (s *server) ofOwnProject(c *call, m *manifest.Manifest) error {
+// ofOwnProject lets a session name only what is of projects that it works in: who names a manifest may read it.
+func (s *server) ofOwnProject(c *call, row string, m *manifest.Manifest) error {
 	if c.by.Kind != commands.ActorSession {
 		return nil
 	}
 	for _, t := range m.Tasks {
-		if t.ProjectID != c.by.Project {
-			return &commands.Refusal{
-				Code: commands.CodeNotAllowed, Rule: "session:spawn", Message: "The manifest speaks of project '" + printable(t.ProjectID) + "'",
-				Why: "a session works in its own project only", Next: "leave task " + printable(t.ID) + " out",
-			}
+		if err := s.permit(c, row, t.ProjectID); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 func (s *server) manifestSchema(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/schema+json")
+	header := w.Header()
+	header.Set("Content-Type", "application/schema+json")
+	header["Maestro-Sequence"] = []string{sequenceText(s.head())}
 	s.write(w, manifest.Schema())
 }
 
@@ -169,7 +207,7 @@ func (s *server) withManifest(ctx context.Context, c *call, command commands.Com
 		}
 		return s.generateManifest(ctx, c, x, dryRun)
 	case *commands.RegisterSession:
-		if x.ManifestDigest == "" || c.by.Kind != commands.ActorUser {
+		if x.ManifestDigest == "" || c.by.Kind != commands.ActorUser || s.permit(c, "session:register", x.Project) != nil {
 			return nil
 		}
 		return s.registerWith(ctx, c, x)
@@ -177,9 +215,17 @@ func (s *server) withManifest(ctx context.Context, c *call, command commands.Com
 		if x.ManifestDigest == nil || s.permit(c, "session:update", "") != nil {
 			return nil
 		}
-		return s.issueAgain(ctx, c, x)
+		if err := s.issueAgain(ctx, c, x); err != nil && !s.refuses(c, x) {
+			return err
+		}
 	}
 	return nil
+}
+
+// refuses reports whether the decision says no to a command too: then it says so itself, in the words that clients know.
+func (s *server) refuses(c *call, command commands.Command) bool {
+	_, err := s.Handler.Try(commands.Request{By: c.by, Command: command, Key: "manifest"})
+	return err != nil
 }
 
 func cmpOr(a, b string) string {
@@ -190,7 +236,7 @@ func cmpOr(a, b string) string {
 }
 
 // named gives the manifest that a digest names.
-func (s *server) named(ctx context.Context, c *call, digest string) (*manifest.Manifest, error) {
+func (s *server) named(ctx context.Context, c *call, row, digest string) (*manifest.Manifest, error) {
 	if !isDigest(digest) {
 		return nil, invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", printable(digest))
 	}
@@ -200,51 +246,125 @@ func (s *server) named(ctx context.Context, c *call, digest string) (*manifest.M
 	}
 	m, err := manifest.Parse(content)
 	if err != nil {
-		return nil, invalidManifest(err)
+		// Its faults would quote what is none of the caller's business.
+		return nil, invalid("/manifestDigest", "'%s' is not the digest of a manifest", digest)
 	}
-	return m, s.ofOwnProject(c, m)
+	return m, s.ofOwnProject(c, row, m)
+}
+
+// said is what a command says beside its manifest; it must say the same or nothing.
+type said struct {
+	project  string
+	role     events.Role
+	strategy events.Strategy
+	tasks    []string
+	allowed  *[]string
+}
+
+// agree holds what a command says of a session against its manifest.
+func (x said) agree(m *manifest.Manifest) error {
+	if x.role != "" && x.role != m.Role {
+		return otherThanManifest("/role", string(m.Role))
+	}
+	strategy := m.Axes().Strategy
+	if meant, err := commands.ResolveStrategy(m.Role, x.strategy); x.strategy != "" && (err != nil || meant != strategy) {
+		return otherThanManifest("/strategy", string(strategy))
+	}
+	if x.tasks != nil && !slices.Equal(x.tasks, m.TaskIDs()) {
+		return otherThanManifest("/taskIds", "the tasks of the manifest")
+	}
+	if x.allowed != nil && (m.Session.AllowedCommands == nil || !slices.Equal(*x.allowed, *m.Session.AllowedCommands)) {
+		return otherThanManifest("/allowedCommands", "those of the manifest")
+	}
+	for _, t := range m.Tasks {
+		if x.project != "" && t.ProjectID != x.project {
+			return otherThanManifest("/project", t.ProjectID)
+		}
+	}
+	return nil
 }
 
 // takeManifest fills in what the manifest says; what the command says too must be the same.
 func (s *server) takeManifest(ctx context.Context, c *call, x *commands.SpawnSession) error {
-	m, err := s.named(ctx, c, x.ManifestDigest)
+	m, err := s.named(ctx, c, "session:spawn", x.ManifestDigest)
 	if err != nil {
 		return err
 	}
-	for _, field := range []struct {
-		pointer      string
-		says, should string
-		into         func(string)
-	}{
-		{"/role", string(x.Role), string(m.Role), func(v string) { x.Role = events.Role(v) }},
-		{"/strategy", string(x.Strategy), string(m.Axes().Strategy), func(v string) { x.Strategy = events.Strategy(v) }},
-		{"/model", x.Model, m.Session.Model, func(v string) { x.Model = v }},
-		{"/agent", x.Agent, m.Session.Agent, func(v string) { x.Agent = v }},
+	if err := (said{cmpOr(x.Project, c.by.Project), x.Role, x.Strategy, x.TaskIDs, x.Allowed}).agree(m); err != nil {
+		return err
+	}
+	if x.Agent == defaultAgent && m.Session.Agent == "" {
+		x.Agent = ""
+	}
+	for _, field := range []struct{ pointer, says, should string }{
+		{"/model", x.Model, m.Session.Model},
+		{"/agent", x.Agent, m.Session.Agent},
+		{"/permissionMode", x.PermissionMode, string(m.Session.PermissionMode)},
+		{"/thinkingMode", x.ThinkingMode, m.Session.ThinkingMode},
+		{"/workingDirectory", x.WorkingDirectory, m.Session.WorkingDirectory},
+		{"/templateId", x.TemplateID, m.TemplateID},
 	} {
 		if field.says != "" && field.says != field.should {
 			return otherThanManifest(field.pointer, field.should)
 		}
-		field.into(field.should)
 	}
-	if x.TaskIDs != nil && !slices.Equal(x.TaskIDs, m.TaskIDs()) {
-		return otherThanManifest("/taskIds", "the tasks of the manifest")
+	switch {
+	case x.Skills != nil && !slices.Equal(x.Skills, m.Skills):
+		return otherThanManifest("/skills", "those of the manifest")
+	case x.MaxTurns != 0 && x.MaxTurns != m.Session.MaxTurns:
+		return otherThanManifest("/maxTurns", strconv.Itoa(m.Session.MaxTurns))
+	case x.Timeout != 0 && x.Timeout != m.Session.Timeout:
+		return otherThanManifest("/timeout", strconv.FormatInt(m.Session.Timeout, 10))
+	case len(x.Context) > 0:
+		return otherThanManifest("/context", "what it has is in its context.custom")
 	}
-	x.TaskIDs = m.TaskIDs()
-	if x.Allowed != nil && (m.Session.AllowedCommands == nil || !slices.Equal(*x.Allowed, *m.Session.AllowedCommands)) {
-		return otherThanManifest("/allowedCommands", "those of the manifest")
+	x.Role, x.Strategy, x.TaskIDs, x.Allowed = m.Role, m.Axes().Strategy, m.TaskIDs(), m.Session.AllowedCommands
+	x.Model, x.Agent, x.Skills, x.Timeout = m.Session.Model, m.Session.Agent, m.Skills, m.Session.Timeout
+	if x.Project == "" && c.by.Kind == commands.ActorUser && len(m.Tasks) > 0 {
+		x.Project = m.Tasks[0].ProjectID
 	}
-	x.Allowed, x.Skills, x.Timeout = m.Session.AllowedCommands, m.Skills, m.Session.Timeout
+	// What is written in it cannot be cut to the spawner's own: asked for as a list, more than that is refused.
+	if x.Allowed == nil && s.ownAtMost(c, x.Role, x.Strategy) != nil {
+		all := m.Axes().Commands
+		x.Allowed = &all
+	}
 	return nil
 }
 
+// defaultAgent is the one that a manifest means that names none.
+const defaultAgent = "claude"
+
+// ownAtMost gives the commands that are left of a role's default when an orchestrator gives them to another orchestrator; nil
+// if nothing is cut.
+func (s *server) ownAtMost(c *call, role events.Role, strategy events.Strategy) (left *[]string) {
+	if c.by.Kind != commands.ActorSession || role != events.RoleOrchestrator {
+		return nil
+	}
+	s.Handler.View(func(state *projections.State) {
+		spawner := state.Session(c.by.Name)
+		if spawner == nil || spawner.Permissions == nil {
+			return
+		}
+		all := commands.CurrentRules().Defaults(commands.Letter(role, strategy))
+		own := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !slices.Contains(spawner.Permissions.Commands, id) })
+		if len(own) < len(all) {
+			left = &own
+		}
+	})
+	return left
+}
+
 func otherThanManifest(pointer, should string) error {
-	return invalid(pointer, "the manifest says otherwise: %s", printable(should))
+	return invalid(pointer, "the manifest says otherwise: '%s'", printable(should))
 }
 
 // registerWith is takeManifest for a session that nobody spawned.
 func (s *server) registerWith(ctx context.Context, c *call, x *commands.RegisterSession) error {
-	m, err := s.named(ctx, c, x.ManifestDigest)
+	m, err := s.named(ctx, c, "session:register", x.ManifestDigest)
 	if err != nil {
+		return err
+	}
+	if err := (said{x.Project, x.Role, x.Strategy, x.TaskIDs, x.Allowed}).agree(m); err != nil {
 		return err
 	}
 	x.Create, x.Role, x.Strategy, x.TaskIDs, x.Allowed = true, m.Role, m.Axes().Strategy, m.TaskIDs(), m.Session.AllowedCommands
@@ -256,7 +376,7 @@ func (s *server) registerWith(ctx context.Context, c *call, x *commands.Register
 
 // issueAgain holds a manifest that is issued again against the rights that the session was given: those are frozen.
 func (s *server) issueAgain(ctx context.Context, c *call, x *commands.UpdateSession) error {
-	m, err := s.named(ctx, c, *x.ManifestDigest)
+	m, err := s.named(ctx, c, "session:update", *x.ManifestDigest)
 	if err != nil {
 		return err
 	}
@@ -265,6 +385,9 @@ func (s *server) issueAgain(ctx context.Context, c *call, x *commands.UpdateSess
 		session := state.Session(x.SessionID)
 		if session == nil || session.Permissions == nil {
 			return // the decision says so
+		}
+		if err = (said{project: session.ProjectID}).agree(m); err != nil {
+			return
 		}
 		may := slices.Clone(session.Permissions.Commands)
 		slices.Sort(may)
@@ -287,15 +410,28 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 		ThinkingMode: x.ThinkingMode, MaxTurns: x.MaxTurns, Timeout: x.Timeout, WorkingDirectory: x.WorkingDirectory, Agent: x.Agent,
 		AllowedCommands: x.Allowed, TemplateID: x.TemplateID,
 	}
+	if left := s.ownAtMost(c, x.Role, x.Strategy); left != nil && x.Allowed == nil {
+		from.AllowedCommands = left // as the decision cuts it
+	}
 	known := true
-	s.Handler.View(func(state *projections.State) { known = sourceOf(state, &from, cmpOr(x.Project, c.by.Project), x) })
+	long := map[int]string{}
+	s.Handler.View(func(state *projections.State) {
+		known = sourceOf(state, &from, cmpOr(x.Project, c.by.Project), x, long)
+	})
 	if !known {
 		return nil
+	}
+	for i, digest := range long {
+		text, err := s.blobOf(ctx, digest)
+		if err != nil {
+			return &commands.UnavailableError{Why: "the description of task '" + from.Tasks[i].ID + "' could not be read", Next: "try again with the same key", Err: err}
+		}
+		from.Tasks[i].Description = string(text)
 	}
 	m, err := manifest.Generate(from)
 	if err != nil {
 		// What the decision refuses too, it says in the words that clients know.
-		if _, refused := s.Handler.Try(commands.Request{By: c.by, Command: x, Key: "generate"}); refused != nil {
+		if s.refuses(c, x) {
 			return nil
 		}
 		return invalidManifest(err)
@@ -310,8 +446,9 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 	return nil
 }
 
-// sourceOf gathers what a manifest tells of tasks; false when one is not there.
-func sourceOf(state *projections.State, from *manifest.Source, project string, x *commands.SpawnSession) bool {
+// sourceOf gathers what a manifest tells of tasks; false when one is not there. Of the session's own tasks whose description is
+// too long for the state, long gets the blob that holds it whole, by the task's place.
+func sourceOf(state *projections.State, from *manifest.Source, project string, x *commands.SpawnSession, long map[int]string) bool {
 	p := state.Project(project)
 	if p == nil {
 		return false
@@ -319,17 +456,21 @@ func sourceOf(state *projections.State, from *manifest.Source, project string, x
 	if from.WorkingDirectory == "" {
 		from.WorkingDirectory = p.WorkingDir
 	}
+	tasks := unique(x.TaskIDs)
 	around := map[string]bool{}
 	add := func(t *projections.Task) {
-		if t != nil && !around[t.ID] && !slices.Contains(x.TaskIDs, t.ID) {
+		if t != nil && !around[t.ID] && !slices.Contains(tasks, t.ID) {
 			around[t.ID] = true
 			from.Around = append(from.Around, taskSource(state, t))
 		}
 	}
-	for _, id := range x.TaskIDs {
+	for _, id := range tasks {
 		t := state.Task(id)
 		if t == nil {
 			return false
+		}
+		if digest := t.Blobs["description"]; digest != "" {
+			long[len(from.Tasks)] = digest
 		}
 		from.Tasks = append(from.Tasks, taskSource(state, t))
 		for _, dependency := range t.Dependencies {
@@ -340,8 +481,19 @@ func sourceOf(state *projections.State, from *manifest.Source, project string, x
 			add(dependent)
 		}
 	}
-	from.Custom = custom(state, x)
+	from.Custom = custom(state, tasks, x.Context)
 	return true
+}
+
+// unique gives ids once each, as the decision does; never nil.
+func unique(ids []string) []string {
+	once := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if !slices.Contains(once, id) {
+			once = append(once, id)
+		}
+	}
+	return once
 }
 
 func taskSource(state *projections.State, t *projections.Task) manifest.TaskSource {
@@ -367,11 +519,11 @@ const predecessorEntries = 20
 
 // custom gives a manifest's free context: what the caller gave, the tasks, which existing clients look for, and for a successor
 // what its predecessor on the primary task did last.
-func custom(state *projections.State, x *commands.SpawnSession) json.RawMessage {
-	fields := map[string]any{"taskIds": append([]string{}, x.TaskIDs...)}
-	if len(x.Context) > 0 {
+func custom(state *projections.State, tasks []string, context json.RawMessage) json.RawMessage {
+	fields := map[string]any{"taskIds": tasks}
+	if len(context) > 0 {
 		var given map[string]any
-		decoder := json.NewDecoder(bytes.NewReader(x.Context))
+		decoder := json.NewDecoder(bytes.NewReader(context))
 		decoder.UseNumber()
 		if decoder.Decode(&given) == nil {
 			for name, value := range given {
@@ -379,8 +531,8 @@ func custom(state *projections.State, x *commands.SpawnSession) json.RawMessage 
 			}
 		}
 	}
-	if len(x.TaskIDs) > 0 {
-		if before := predecessor(state, x.TaskIDs[0]); before != nil {
+	if len(tasks) > 0 {
+		if before := predecessor(state, tasks[0]); before != nil {
 			fields["predecessor"] = before
 		}
 	}
@@ -419,23 +571,34 @@ func predecessor(state *projections.State, task string) *predecessorStory {
 	return nil
 }
 
-// placeManifest puts a copy of a new session's manifest where the sessions of this machine look. Without it a session fetches its
-// own from the server.
+// placeManifest puts a copy of a session's manifest, when it has got one, where the sessions of this machine look. It is the one
+// that counts now: a retry answers an event that others may have followed. Without it a session fetches its own from the server.
 func (s *server) placeManifest(ctx context.Context, data events.Data) {
-	var session, digest string
+	session := ""
 	switch d := data.(type) {
 	case *events.SessionSpawned:
-		session, digest = d.SessionID, d.ManifestDigest
+		session = d.SessionID
 	case *events.SessionRegistered:
 		if d.Created != nil {
-			session, digest = d.SessionID, d.ManifestDigest
+			session = d.SessionID
 		}
 	case *events.SessionUpdated:
 		if d.ManifestDigest != nil {
-			session, digest = d.SessionID, *d.ManifestDigest
+			session = d.SessionID
 		}
 	}
-	if s.Manifests == nil || digest == "" {
+	if s.Manifests == nil || session == "" {
+		return
+	}
+	s.placing.Lock() // what is looked up later is put there later
+	defer s.placing.Unlock()
+	digest := ""
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(session); x != nil {
+			digest = x.ManifestDigest
+		}
+	})
+	if digest == "" {
 		return
 	}
 	content, err := s.blobOf(ctx, digest)
