@@ -69,7 +69,7 @@ you alone. Give it to a session with "maestro session spawn --manifest FILE".
 	f.StringVar(&o.from.TemplateID, "template", "", "template of the prompt")
 	f.StringVar(&o.contextFile, "context", "", "a JSON file with what else the agent should know")
 	f.StringVar(&o.apiAt, "api-url", "", "the server's address; else MAESTRO_API_URL")
-	f.StringVar(&o.output, "output", "", "where to write it; else it is printed")
+	f.StringVar(&o.output, "output", "", "where to write it; else, or with -, it is printed")
 	complete(cmd, "role", "worker", "orchestrator")
 	complete(cmd, "strategy", "simple", "queue", "tree", "default", "intelligent-batching", "dag")
 	complete(cmd, "permission-mode", "acceptEdits", "interactive", "readOnly")
@@ -100,10 +100,10 @@ func (a *app) generate(ctx context.Context, o generating) error {
 	return a.giveManifest(m, o.output)
 }
 
-// giveManifest writes a manifest to a file, or prints it.
+// giveManifest writes a manifest to a file, or prints it; "-" is stdout, whatever form was asked for.
 func (a *app) giveManifest(m *manifest.Manifest, output string) error {
-	if output == "" {
-		if a.json {
+	if output == "" || output == "-" {
+		if a.json && output == "" {
 			a.result(json.RawMessage(m.Canonical()), nil)
 			return nil
 		}
@@ -170,7 +170,6 @@ func (a *app) readContext(file string, into *manifest.Source) error {
 
 // readFile reads a file, or with "-" stdin, up to the size of a manifest.
 func (a *app) readFile(file, what string) ([]byte, error) {
-	const most = 16 << 20
 	in := a.stdin
 	if file != "-" {
 		f, err := os.Open(file)
@@ -180,11 +179,16 @@ func (a *app) readFile(file, what string) ([]byte, error) {
 		defer func() { _ = f.Close() }()
 		in = f
 	}
-	content, err := io.ReadAll(io.LimitReader(in, most+1))
+	content, err := io.ReadAll(io.LimitReader(in, manifest.MaxSize+1))
 	if err != nil {
 		return nil, &failure{status: http.StatusBadRequest, code: "FILE", message: what + " cannot be read: " + err.Error(), err: err}
 	}
-	return content, nil // what is longer, the check of its content refuses
+	if len(content) > manifest.MaxSize {
+		return nil, manifestFailure(file, &manifest.InvalidError{Faults: []manifest.Fault{{Message: fmt.Sprintf(
+			"the document has more than the %d bytes (16 MiB) that a manifest has at most", manifest.MaxSize,
+		)}}})
+	}
+	return content, nil
 }
 
 // gather fetches the tasks, and those around them.
@@ -394,7 +398,7 @@ func (a *app) manifestShow() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&session, "session", "", "the session whose manifest it is")
-	cmd.Flags().StringVar(&output, "output", "", "write it to this file, as it is")
+	cmd.Flags().StringVar(&output, "output", "", "write it to this file as it is, - for stdout")
 	return cmd
 }
 
