@@ -1,0 +1,156 @@
+package speccoverage
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+var (
+	quoted   = regexp.MustCompile("`([^`]+)`")
+	testName = regexp.MustCompile(`^([a-z][a-z/]*)\.((?:Test|Fuzz)\w+)(?:/(.+))?$`)
+)
+
+// faults says what a page's tables claim and is not so. A row has what is asked, and either tests and scripts that are there,
+// or where it was decided otherwise, or what comes later.
+func faults(page string) (found []string, rows, tests, otherwise, later int) {
+	sources := map[string]string{}
+	for i, line := range strings.Split(page, "\n") {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) < 2 || cells[0] != "" || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| asked |") {
+			continue
+		}
+		fault := func(format string, args ...any) {
+			found = append(found, fmt.Sprintf("line %d: ", i+1)+fmt.Sprintf(format, args...))
+		}
+		rows++
+		if len(cells) != 4 {
+			fault("has %d cells, not 2", len(cells)-2)
+			continue
+		}
+		shown := strings.TrimSpace(cells[2])
+		named := 0
+		for _, match := range quoted.FindAllStringSubmatch(shown, -1) {
+			known, err := exists(sources, match[1])
+			if err != nil {
+				fault("%v", err)
+			}
+			if known {
+				named++
+			}
+		}
+		tests += named
+		switch {
+		case strings.Contains(shown, "decided otherwise: "):
+			if otherwise++; !strings.Contains(shown, "contract.md") {
+				fault("does not say where it was decided")
+			}
+		case strings.Contains(shown, "later: "):
+			later++
+		case named == 0:
+			fault("names nothing that shows it")
+		}
+	}
+	return found, rows, tests, otherwise, later
+}
+
+// exists looks for what a page names: a script (report.txtar) or a test (commands.TestMayList), which may have a case behind it
+// (commands.TestTaskDecisions/a cycle). What looks like neither is not known.
+func exists(sources map[string]string, name string) (known bool, err error) {
+	if strings.HasSuffix(name, ".txtar") {
+		_, err := os.Stat(filepath.Join(root, "cmd/maestro/testdata/script", name))
+		return true, err
+	}
+	match := testName.FindStringSubmatch(name)
+	if match == nil {
+		return false, nil
+	}
+	pkg, test, part := match[1], match[2], match[3]
+	if _, read := sources[pkg]; !read {
+		if sources[pkg], err = source(filepath.Join(root, pkg)); err != nil {
+			return true, err
+		}
+	}
+	if !strings.Contains(sources[pkg], "\nfunc "+test+"(") {
+		return true, fmt.Errorf("there is no %s in %s", test, pkg)
+	}
+	if part != "" && !strings.Contains(sources[pkg], `"`+part+`"`) {
+		return true, fmt.Errorf("there is no case %q in %s", part, pkg)
+	}
+	return true, nil
+}
+
+// source gives the tests of a package, with their data: a case may stand there.
+func source(dir string) (string, error) {
+	var text strings.Builder
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil || len(files) == 0 {
+		return "", errors.Join(err, fmt.Errorf("there are no tests in %s", dir))
+	}
+	data, err := filepath.Glob(filepath.Join(dir, "testdata", "*.jsonl"))
+	if err != nil {
+		return "", err
+	}
+	for _, file := range slices.Concat(files, data) {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		text.WriteString("\n")
+		text.Write(content)
+	}
+	return text.String(), nil
+}
+
+func TestPageIsTrue(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/spec-coverage.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, rows, tests, otherwise, later := faults(string(page))
+	for _, fault := range found {
+		t.Error(fault)
+	}
+	if rows < 100 || tests < rows {
+		t.Errorf("only %d rows with %d tests are seen", rows, tests)
+	}
+	if want := fmt.Sprintf("%d sentences: %d decided otherwise, %d later.", rows, otherwise, later); !strings.Contains(string(page), want) {
+		t.Errorf("the page does not say: %s", want)
+	}
+}
+
+func TestFaultsAreSeen(t *testing.T) {
+	for row, want := range map[string]string{
+		"| a | `internal/speccoverage.TestFaultsAreSeen` |":              "",
+		"| a | `internal/speccoverage.TestFaultsAreSeen/a case of it` |": "",
+		"| a | `tree.txtar`, and `maestro task tree` in it |":            "",
+		"| a | decided otherwise: contract.md, HTTP |":                   "",
+		"| a | later: the rest |":                                        "",
+		"no row":                                                         "",
+		"| a | `internal/speccoverage.TestNone` |":                       "there is no TestNone",
+		"| a | `internal/speccoverage.TestPageIsTrue/no" + " case` |":    "there is no case",
+		"| a | `internal/none.TestNone` |":                               "there are no tests in",
+		"| a | `none.txtar` |":                                           "no such file",
+		"| a | `maestro task tree` |":                                    "names nothing",
+		"| a | |":                                                        "names nothing",
+		"| a | decided otherwise: somewhere |":                           "where it was decided",
+		"| a | `tree.txtar` | c |":                                       "3 cells",
+	} {
+		found, _, _, _, _ := faults("| asked | shown by |\n|---|---|\n" + row)
+		if got := strings.Join(found, "; "); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", row, got, want)
+		}
+	}
+	if _, err := source("nowhere"); err == nil || errors.Is(err, fs.ErrPermission) {
+		t.Error(err)
+	}
+	_ = "a case of it"
+}
