@@ -29,21 +29,22 @@ type canQuery struct {
 	Project string `query:"project" doc:"the project, where the target names none"`
 }
 
-// canBody says whether an actor may use a command, and why.
-type canBody struct {
+// Can says whether an actor may use a command, and why.
+type Can struct {
 	Allowed bool   `json:"allowed"`
 	Actor   string `json:"actor"`
 	Command string `json:"command"`
 	Target  string `json:"target,omitempty"`
 	// Row is the table's: who the command is for, and what its decision rests on.
-	Row  canRow `json:"row"`
+	Row  CanRow `json:"row"`
 	Why  string `json:"why"`
 	Next string `json:"next,omitempty"`
 	// Else is what stands in the way beside permission, such as a field that is missing.
 	Else string `json:"else,omitempty"`
 }
 
-type canRow struct {
+// CanRow is a row of the permission table.
+type CanRow struct {
 	ID    string `json:"id"`
 	Who   string `json:"who"`
 	Write bool   `json:"write"`
@@ -74,14 +75,14 @@ func listDenials(v view, in *denialFilter) ([]commands.Denial, error) {
 	return list, nil
 }
 
-// unauthenticatedBody counts the calls of nobody since the server started.
-type unauthenticatedBody struct {
+// Unauthenticated counts the calls of nobody since the server started.
+type Unauthenticated struct {
 	Count uint64 `json:"count"`
 	Since int64  `json:"since"`
 }
 
-func unauthenticatedCalls(v view, _ *struct{}) (unauthenticatedBody, error) {
-	return unauthenticatedBody{v.server.unauthenticated.Load(), v.server.started.UnixMilli()}, v.permit("audit:denials", "")
+func unauthenticatedCalls(v view, _ *struct{}) (Unauthenticated, error) {
+	return Unauthenticated{v.server.unauthenticated.Load(), v.server.started.UnixMilli()}, v.permit("audit:denials", "")
 }
 
 // recordRefusal records what the table refused outside a Handler, such as a read, before it is answered.
@@ -112,22 +113,22 @@ func (s *server) recordRefusal(ctx context.Context, c *call, err error) error {
 }
 
 // can answers as the table and the decision would, and changes nothing.
-func can(v view, in *canQuery) (canBody, error) {
+func can(v view, in *canQuery) (Can, error) {
 	if err := v.permit("audit:can", ""); err != nil {
-		return canBody{}, err
+		return Can{}, err
 	}
 	table := commands.CurrentRules()
 	row, ok := table.Row(in.Command)
 	if !ok {
-		return canBody{}, notFound("Command", in.Command)
+		return Can{}, notFound("Command", in.Command)
 	}
 	by, err := v.actorNamed(in.Actor)
 	if err != nil {
-		return canBody{}, err
+		return Can{}, err
 	}
-	body := canBody{
+	body := Can{
 		Actor: by.String(), Command: row.ID, Target: in.Target,
-		Row: canRow{ID: row.ID, Who: row.Who.String(), Write: row.Write, Rule: row.Rule, Rules: table.Version},
+		Row: CanRow{ID: row.ID, Who: row.Who.String(), Write: row.Write, Rule: row.Rule, Rules: table.Version},
 	}
 	project := in.Project
 	if project == "" {
@@ -145,7 +146,7 @@ func can(v view, in *canQuery) (canBody, error) {
 	case err == nil:
 		body.Allowed, body.Why = true, "the row names "+row.Who.String()
 	case !errors.As(err, &refusal):
-		return canBody{}, err
+		return Can{}, err
 	case refusal.Code == commands.CodeNotAllowed:
 		body.Why, body.Next = refusal.Message+": "+refusal.Why, refusal.Next
 	default:

@@ -21,8 +21,8 @@ type sinceQuery struct {
 	ProjectID string `query:"projectId" doc:"only this project"`
 }
 
-// sinceBody tells what changed, by what needs a person.
-type sinceBody struct {
+// Since tells what changed, by what needs a person.
+type Since struct {
 	From   uint64 `json:"from"`
 	To     uint64 `json:"to"`
 	Events int    `json:"events"`
@@ -30,15 +30,15 @@ type sinceBody struct {
 	Inbox []projections.InboxItem `json:"inbox"`
 	New   int                     `json:"new"`
 	// Tasks, Sessions and Queues are those that something happened to, what happened last first.
-	Tasks    []sinceThing `json:"tasks"`
-	Sessions []sinceThing `json:"sessions"`
-	Queues   []sinceThing `json:"queues"`
+	Tasks    []SinceThing `json:"tasks"`
+	Sessions []SinceThing `json:"sessions"`
+	Queues   []SinceThing `json:"queues"`
 	// Refused counts the refusals that were recorded since.
 	Refused int `json:"refused"`
 }
 
-// sinceThing is something that events happened to.
-type sinceThing struct {
+// SinceThing is something that events happened to.
+type SinceThing struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Was and Is are where a task or a session stood and stands, Says what is said of a task.
@@ -55,13 +55,13 @@ type sinceThing struct {
 func (s *server) sinceRoutes() {
 	o := op{path: "/api/since", name: "since", summary: "What changed since a sequence or a time, by what needs a person"}
 	o.method = http.MethodGet
-	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *sinceQuery) (*answer[sinceBody], error) {
+	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *sinceQuery) (*answer[Since], error) {
 		c := callOf(ctx)
 		body, err := s.since(ctx, c, in)
 		if err != nil {
 			return nil, s.problemAt(c, err)
 		}
-		return &answer[sinceBody]{ContentType: s.jsonType[0], Sequence: body.To, Body: body}, nil
+		return &answer[Since]{ContentType: s.jsonType[0], Sequence: body.To, Body: body}, nil
 	})
 }
 
@@ -71,10 +71,10 @@ type changed struct {
 	seen                    map[string]bool
 	all                     bool
 	events                  int
-	tasks, sessions, queues map[string]*sinceThing
+	tasks, sessions, queues map[string]*SinceThing
 }
 
-func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (sinceBody, error) {
+func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (Since, error) {
 	var seen map[string]bool
 	var to uint64
 	var err error
@@ -88,13 +88,13 @@ func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (sinceBody,
 		}
 	})
 	if err != nil {
-		return sinceBody{}, err
+		return Since{}, err
 	}
 	from, at, err := s.sequenceSince(ctx, in.From, to)
 	if err != nil {
-		return sinceBody{}, err
+		return Since{}, err
 	}
-	found := &changed{seen: seen, all: c.readsAll() && in.ProjectID == "", tasks: map[string]*sinceThing{}, sessions: map[string]*sinceThing{}, queues: map[string]*sinceThing{}}
+	found := &changed{seen: seen, all: c.readsAll() && in.ProjectID == "", tasks: map[string]*SinceThing{}, sessions: map[string]*SinceThing{}, queues: map[string]*SinceThing{}}
 	var decoder events.Decoder
 	if from < to {
 		err = s.Log.Read(ctx, from+1, to, func(m events.Message) error {
@@ -106,9 +106,9 @@ func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (sinceBody,
 		})
 	}
 	if err != nil {
-		return sinceBody{}, err
+		return Since{}, err
 	}
-	body := sinceBody{From: from, To: to, Events: found.events}
+	body := Since{From: from, To: to, Events: found.events}
 	s.Handler.View(func(state *projections.State) {
 		v := view{state, s, c}
 		body.Inbox, err = getInbox(v, &inboxFilter{ProjectID: in.ProjectID})
@@ -187,13 +187,13 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 	}
 	f.events++
 	at := e.Time.UnixMilli()
-	note := func(things map[string]*sinceThing, id, was string) {
+	note := func(things map[string]*SinceThing, id, was string) {
 		if id == "" {
 			return
 		}
 		thing := things[id]
 		if thing == nil {
-			thing = &sinceThing{ID: id, Was: was}
+			thing = &SinceThing{ID: id, Was: was}
 			things[id] = thing
 		}
 		thing.Events++
@@ -262,11 +262,11 @@ func (f *changed) stand(v view) {
 	}
 }
 
-func newestFirst(things map[string]*sinceThing) []sinceThing {
-	list := make([]sinceThing, 0, len(things))
+func newestFirst(things map[string]*SinceThing) []SinceThing {
+	list := make([]SinceThing, 0, len(things))
 	for _, id := range slices.Sorted(maps.Keys(things)) {
 		list = append(list, *things[id])
 	}
-	slices.SortStableFunc(list, func(a, b sinceThing) int { return cmp.Compare(b.Sequence, a.Sequence) })
+	slices.SortStableFunc(list, func(a, b SinceThing) int { return cmp.Compare(b.Sequence, a.Sequence) })
 	return list
 }

@@ -21,23 +21,24 @@ type whyQuery struct {
 	ID string `path:"id" doc:"an event's id or sequence, or the id of a task, a session, a question or a queue's item as <queue>/<task>"`
 }
 
-// whyBody tells why something is as it is: for each thing that is so, the chain of causes back to a person or a deadline.
-type whyBody struct {
+// Why tells why something is as it is: for each thing that is so, the chain of causes back to a person or a deadline.
+type Why struct {
 	ID     string     `json:"id"`
-	Chains []whyChain `json:"chains"`
+	Chains []WhyChain `json:"chains"`
 }
 
-// whyChain leads from what is so to what began it.
-type whyChain struct {
+// WhyChain leads from what is so to what began it.
+type WhyChain struct {
 	// What is so.
 	What string `json:"what"`
 	// Steps are the events, the newest first.
-	Steps []whyStep `json:"steps"`
+	Steps []WhyStep `json:"steps"`
 	// Root says who or what began it.
 	Root string `json:"root"`
 }
 
-type whyStep struct {
+// WhyStep is an event of a chain of causes.
+type WhyStep struct {
 	Sequence uint64 `json:"sequence"`
 	ID       string `json:"id"`
 	Time     int64  `json:"time"`
@@ -58,17 +59,17 @@ type reason struct {
 func (s *server) whyRoutes() {
 	o := op{path: "/api/why/{id...}", name: "why", summary: "Why something is as it is: the chain of causes back to a person or a deadline"}
 	o.method = http.MethodGet
-	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *whyQuery) (*answer[whyBody], error) {
+	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *whyQuery) (*answer[Why], error) {
 		c := callOf(ctx)
 		body, sequence, err := s.why(ctx, c, in.ID)
 		if err != nil {
 			return nil, s.problemAt(c, err)
 		}
-		return &answer[whyBody]{ContentType: s.jsonType[0], Sequence: sequence, Body: body}, nil
+		return &answer[Why]{ContentType: s.jsonType[0], Sequence: sequence, Body: body}, nil
 	})
 }
 
-func (s *server) why(ctx context.Context, c *call, id string) (body whyBody, sequence uint64, err error) {
+func (s *server) why(ctx context.Context, c *call, id string) (body Why, sequence uint64, err error) {
 	var reasons []reason
 	s.Handler.View(func(state *projections.State) {
 		sequence = state.Head().Sequence
@@ -77,7 +78,7 @@ func (s *server) why(ctx context.Context, c *call, id string) (body whyBody, seq
 	if err != nil {
 		return body, sequence, err
 	}
-	body = whyBody{ID: id, Chains: []whyChain{}}
+	body = Why{ID: id, Chains: []WhyChain{}}
 	for _, reason := range reasons {
 		chain, err := s.chain(ctx, c, reason)
 		if err != nil {
@@ -181,8 +182,8 @@ func (v view) saidDone(x *projections.Session) (sequence uint64) {
 }
 
 // chain follows the causes of an event back. It shows only what the caller may see.
-func (s *server) chain(ctx context.Context, c *call, from reason) (whyChain, error) {
-	chain := whyChain{What: from.what, Steps: []whyStep{}}
+func (s *server) chain(ctx context.Context, c *call, from reason) (WhyChain, error) {
+	chain := WhyChain{What: from.what, Steps: []WhyStep{}}
 	for sequence := from.sequence; sequence > 0 && len(chain.Steps) < longestChain; {
 		event, err := s.eventAt(ctx, sequence)
 		if err != nil {
@@ -195,7 +196,7 @@ func (s *server) chain(ctx context.Context, c *call, from reason) (whyChain, err
 			chain.Root = "something in another project"
 			return chain, nil
 		}
-		chain.Steps = append(chain.Steps, whyStep{
+		chain.Steps = append(chain.Steps, WhyStep{
 			Sequence: sequence, ID: event.ID.String(), Time: event.Time.UnixMilli(), Source: event.Source,
 			Type: event.Data.EventType(), What: events.Describe(event.Data),
 		})

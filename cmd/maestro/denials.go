@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api"
 	"maestro/commands"
 )
 
@@ -67,10 +68,7 @@ func (a *app) auditDenials() *cobra.Command {
 
 // showNobodies says how many calls were nobody's, if any were: they are counted, not recorded.
 func (a *app) showNobodies(ctx context.Context) error {
-	var nobody struct {
-		Count uint64 `json:"count"`
-		Since int64  `json:"since"`
-	}
+	var nobody api.Unauthenticated
 	if err := a.get(ctx, "/api/audit/unauthenticated", nil, &nobody); err != nil || nobody.Count == 0 {
 		return err
 	}
@@ -98,24 +96,6 @@ func (a *app) showDenial(d commands.Denial) {
 	}
 }
 
-// permission is what the server answers to can.
-type permission struct {
-	Allowed bool   `json:"allowed"`
-	Actor   string `json:"actor"`
-	Command string `json:"command"`
-	Target  string `json:"target,omitempty"`
-	Row     struct {
-		ID    string `json:"id"`
-		Who   string `json:"who"`
-		Write bool   `json:"write"`
-		Rule  string `json:"rule"`
-		Rules string `json:"rules"`
-	} `json:"row"`
-	Why  string `json:"why"`
-	Next string `json:"next,omitempty"`
-	Else string `json:"else,omitempty"`
-}
-
 func (a *app) auditCan() *cobra.Command {
 	var project string
 	cmd := &cobra.Command{
@@ -131,7 +111,7 @@ be about.`,
 			if project != "" {
 				query.Set("project", project)
 			}
-			var can permission
+			var can api.Can
 			if err := a.get(ctx, "/api/audit/can", query, &can); err != nil {
 				return err
 			}

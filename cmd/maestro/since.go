@@ -10,34 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api"
 	"maestro/internal/home"
-	"maestro/projections"
 )
-
-// sinceAnswer is what the server answers to since.
-type sinceAnswer struct {
-	From     uint64                  `json:"from"`
-	To       uint64                  `json:"to"`
-	Events   int                     `json:"events"`
-	Inbox    []projections.InboxItem `json:"inbox"`
-	New      int                     `json:"new"`
-	Tasks    []sinceThing            `json:"tasks"`
-	Sessions []sinceThing            `json:"sessions"`
-	Queues   []sinceThing            `json:"queues"`
-	Refused  int                     `json:"refused"`
-}
-
-type sinceThing struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Was      string `json:"was,omitempty"`
-	Is       string `json:"is,omitempty"`
-	Says     string `json:"says,omitempty"`
-	Events   int    `json:"events"`
-	Last     string `json:"last"`
-	Sequence uint64 `json:"sequence"`
-	At       int64  `json:"at"`
-}
 
 // untold is how far back a first `since` looks.
 const untold = 24 * time.Hour
@@ -64,7 +39,7 @@ an argument since you asked last from this home (about this project, if one is n
 			if project != "" {
 				query.Set("projectId", project)
 			}
-			var since sinceAnswer
+			var since api.Since
 			if err := a.get(ctx, "/api/since", query, &since); err != nil {
 				return err
 			}
@@ -147,7 +122,7 @@ func ofItself(words, id string) string {
 	return strings.NewReplacer(append(pairs, " "+id, " it")...).Replace(words)
 }
 
-func (a *app) showSince(since sinceAnswer) {
+func (a *app) showSince(since api.Since) {
 	if since.Events == 0 {
 		a.print("Nothing happened since %d\n", since.From)
 	} else {
@@ -159,7 +134,7 @@ func (a *app) showSince(since sinceAnswer) {
 	}
 	for _, group := range []struct {
 		name   string
-		things []sinceThing
+		things []api.SinceThing
 	}{{"Tasks", since.Tasks}, {"Sessions", since.Sessions}, {"Queues", since.Queues}} {
 		if len(group.things) == 0 {
 			continue

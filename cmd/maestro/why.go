@@ -7,28 +7,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"maestro/api"
 )
-
-// explanation is what the server answers to why.
-type explanation struct {
-	ID     string     `json:"id"`
-	Chains []whyChain `json:"chains"`
-}
-
-type whyChain struct {
-	What  string    `json:"what"`
-	Steps []whyStep `json:"steps"`
-	Root  string    `json:"root"`
-}
-
-type whyStep struct {
-	Sequence uint64 `json:"sequence"`
-	ID       string `json:"id"`
-	Time     int64  `json:"time"`
-	Source   string `json:"source"`
-	Type     string `json:"type"`
-	What     string `json:"what"`
-}
 
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
@@ -37,7 +18,7 @@ func (a *app) whyCommand() *cobra.Command {
 sequence. Each line has the event's sequence, its time, who and what; the one below led to it. What has the same causes
 stands above one chain.`,
 		RunE: running(func(ctx context.Context, args []string) error {
-			var why explanation
+			var why api.Why
 			if err := a.get(ctx, pathTo("why", args[0]), nil, &why); err != nil {
 				return err
 			}
@@ -50,18 +31,18 @@ stands above one chain.`,
 // whyTold is what is so because of one chain of events.
 type whyTold struct {
 	lines []string
-	whyChain
+	api.WhyChain
 }
 
 // merged puts what goes back to the same events above one chain, the longest of them.
-func merged(chains []whyChain) []*whyTold {
+func merged(chains []api.WhyChain) []*whyTold {
 	var told []*whyTold
 	longest := slices.Clone(chains)
-	slices.SortStableFunc(longest, func(x, y whyChain) int { return len(y.Steps) - len(x.Steps) })
+	slices.SortStableFunc(longest, func(x, y api.WhyChain) int { return len(y.Steps) - len(x.Steps) })
 	for _, chain := range longest {
 		i := slices.IndexFunc(told, func(other *whyTold) bool { return len(chain.Steps) > 0 && other.has(chain.Steps[0].Sequence) })
 		if i < 0 {
-			told = append(told, &whyTold{whyChain: chain})
+			told = append(told, &whyTold{WhyChain: chain})
 		}
 	}
 	for _, chain := range chains { // in the order in which they were told
@@ -81,10 +62,10 @@ func merged(chains []whyChain) []*whyTold {
 }
 
 func (t *whyTold) has(sequence uint64) bool {
-	return slices.ContainsFunc(t.Steps, func(s whyStep) bool { return s.Sequence == sequence })
+	return slices.ContainsFunc(t.Steps, func(s api.WhyStep) bool { return s.Sequence == sequence })
 }
 
-func (a *app) showWhy(why explanation) {
+func (a *app) showWhy(why api.Why) {
 	if len(why.Chains) == 0 {
 		a.print("%s: nothing has happened to it\n", why.ID)
 	}
