@@ -225,7 +225,8 @@ func (a *app) gather(ctx context.Context, o *generating) error {
 		}
 	}
 	for _, t := range all {
-		if !seen[t.ID] && slices.ContainsFunc(t.Dependencies, func(id string) bool { return slices.Contains(ids(o.tasks), id) }) {
+		below := t.ParentID != nil && slices.Contains(ids(o.tasks), *t.ParentID)
+		if !seen[t.ID] && (below || slices.ContainsFunc(t.Dependencies, func(id string) bool { return slices.Contains(ids(o.tasks), id) })) {
 			around = append(around, t.ID)
 		}
 	}

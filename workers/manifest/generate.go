@@ -149,8 +149,12 @@ func (s TaskSource) told() Task {
 	return task
 }
 
+// mostBelow is how many tasks below its own a session is told of; the others it can list.
+const mostBelow = 100
+
 // related gives the tasks outside the session that it should know of: what its tasks depend on, with what came of it; what
-// they are part of, which they hold up; and what waits for them. Each once, as the first of these that it is.
+// they are part of, which they hold up; what waits for them; and what is directly below them. Each once, as the first of these
+// that it is.
 func related(from Source) []RelatedTask {
 	tasks := slices.Clone(from.Related)
 	taken := map[string]bool{}
@@ -188,6 +192,13 @@ func related(from Source) []RelatedTask {
 	for _, task := range from.Around {
 		if slices.ContainsFunc(task.Dependencies, func(id string) bool { return own[id] }) {
 			add(task.ID, "blocking")
+		}
+	}
+	below := 0
+	for _, task := range from.Around {
+		if own[task.ParentID] && !taken[task.ID] && below < mostBelow {
+			add(task.ID, "related")
+			below++
 		}
 	}
 	return tasks

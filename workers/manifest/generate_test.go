@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -121,6 +122,8 @@ func TestRelatedTasksAreDerived(t *testing.T) {
 			{ID: "done", Title: "Done", Description: "Long", Status: events.TaskCompleted, Result: "made it"},
 			{ID: "other", Title: "Other", Dependencies: []string{"x"}},
 			{ID: "given", Title: "Given"},
+			{ID: "below", Title: "Below", ParentID: "t3", Status: events.TaskBlocked, Result: "half of it"},
+			{ID: "deeper", Title: "Deeper", ParentID: "below"},
 		},
 		Related: []RelatedTask{{ID: "given", Title: "As given", Status: "pending", Relationship: "related"}},
 	})
@@ -133,9 +136,24 @@ func TestRelatedTasksAreDerived(t *testing.T) {
 		{ID: "up2", Title: "Up 2", Status: "cancelled", Relationship: "dependency", Summary: "given up"},
 		{ID: "up", Title: "Up", Status: "in_progress", Relationship: "blocks", Description: "All of it"},
 		{ID: "later", Title: "Later", Status: "todo", Relationship: "blocking"},
+		{ID: "below", Title: "Below", Status: "blocked", Relationship: "related", Summary: "half of it"},
 	}
 	if !reflect.DeepEqual(m.Context.RelatedTasks, want) {
 		t.Errorf("got %+v", m.Context.RelatedTasks)
+	}
+}
+
+func TestOnlySoManyTasksBelowAreTold(t *testing.T) {
+	from := Source{Tasks: []TaskSource{{ID: "t1", Title: "a", ProjectID: "p"}}}
+	for i := range mostBelow + 7 {
+		from.Around = append(from.Around, TaskSource{ID: fmt.Sprint("c", i), Title: "c", ParentID: "t1"})
+	}
+	m, err := Generate(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(m.Context.RelatedTasks); n != mostBelow {
+		t.Errorf("%d tasks below are told of, expected %d", n, mostBelow)
 	}
 }
 
