@@ -83,6 +83,7 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 	if err != nil {
 		return commands.Answer{}, err
 	}
+	c.meta = meta
 	buffer := s.buffers.get()
 	defer s.buffers.put(buffer)
 	if err := readBody(r, buffer); err != nil {

@@ -215,17 +215,17 @@ func (s *server) withManifest(ctx context.Context, c *call, command commands.Com
 		if x.ManifestDigest == nil || s.permit(c, "session:update", "") != nil {
 			return nil
 		}
-		if err := s.issueAgain(ctx, c, x); err != nil && !s.refuses(c, x) {
+		if err := s.issueAgain(ctx, c, x); err != nil && !s.decided(c, x) {
 			return err
 		}
 	}
 	return nil
 }
 
-// refuses reports whether the decision says no to a command too: then it says so itself, in the words that clients know.
-func (s *server) refuses(c *call, command commands.Command) bool {
-	_, err := s.Handler.Try(commands.Request{By: c.by, Command: command, Key: "manifest"})
-	return err != nil
+// decided reports whether the decision refuses a command too, or made it once already under its key: then it says so itself.
+func (s *server) decided(c *call, command commands.Command) bool {
+	answer, err := s.Handler.Try(commands.Request{By: c.by, Command: command, Key: c.meta.key})
+	return err != nil || answer.Retried
 }
 
 func cmpOr(a, b string) string {
@@ -431,7 +431,7 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 	m, err := manifest.Generate(from)
 	if err != nil {
 		// What the decision refuses too, it says in the words that clients know.
-		if s.refuses(c, x) {
+		if s.decided(c, x) {
 			return nil
 		}
 		return invalidManifest(err)
@@ -477,6 +477,9 @@ func sourceOf(state *projections.State, from *manifest.Source, project string, x
 			add(state.Task(dependency))
 		}
 		add(state.Task(t.ParentID))
+		for child := range state.Children(id) {
+			add(child)
+		}
 		for _, dependent := range state.Dependents(id) {
 			add(dependent)
 		}

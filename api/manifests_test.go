@@ -24,9 +24,14 @@ type places struct {
 	mu      sync.Mutex
 	content map[string]string
 	fails   bool
+	// before is asked before one is placed; it may take its time.
+	before func(content string)
 }
 
 func (p *places) Place(session string, content []byte) error {
+	if p.before != nil {
+		p.before(string(content))
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.fails {
@@ -368,8 +373,17 @@ func TestARetriedSpawnKeepsItsManifest(t *testing.T) {
 			t.Errorf("a retry put the old manifest back: %s", w.places.at(id))
 		}
 	}
-	// Of a session that is gone nothing is put anywhere.
+	// Nor does it matter that none could be made any more.
 	id := spawned(spawns[0]())
+	deep := strings.Repeat(`{"d":`, 600) + "1" + strings.Repeat("}", 600)
+	w.do(adminToken, "task:update", `{"taskId":"`+task+`","metadata":`+deep+`}`).is(200)
+	if spawned(spawns[0]()) != id || spawned(spawns[1]()) == id {
+		t.Error("a retry is another session")
+	}
+	w.manifestOf(id)
+	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`).refused(422, "INVALID_MANIFEST", "")
+	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"name":"n"}`, "Idempotency-Key", "k").refused(409, "KEY_REUSED", "")
+	// Of a session that is gone nothing is put anywhere.
 	w.do(adminToken, "session:delete", `{"sessionId":"`+id+`"}`).is(200)
 	w.places.content = map[string]string{}
 	if spawned(spawns[0]()) != id || w.places.count() != 0 {
@@ -438,4 +452,42 @@ func TestARefusedSpawnPlacesNothing(t *testing.T) {
 func (w *world) upload(token, body string, header ...string) reply {
 	w.Helper()
 	return w.send(http.MethodPost, "/api/manifests", token, body, header...)
+}
+
+// Whoever comes last, what lies in its place is what counts.
+func TestTheManifestInItsPlaceIsTheOneThatCounts(t *testing.T) {
+	w := openManifests(t, nil)
+	project := w.project()
+	task := w.task(project)
+	body := `{"project":"` + project + `","taskIds":["` + task + `"]}`
+	id := spawned(w.do(adminToken, "session:spawn", body, "Idempotency-Key", "k"))
+	m := w.manifestOf(id)
+	var digests []string
+	for turns := range 2 {
+		m.Session.MaxTurns = turns + 1
+		digests = append(digests, w.upload(adminToken, string(m.Canonical())).is(200).text("digest"))
+	}
+	placing, release := make(chan struct{}), make(chan struct{})
+	w.places.before = func(content string) {
+		if strings.Contains(content, `"maxTurns": 1`) {
+			close(placing)
+			<-release
+		}
+	}
+	issue := func(digest string) reply {
+		return w.do(adminToken, "session:update", `{"sessionId":"`+id+`","manifestDigest":"`+digest+`"}`)
+	}
+	var all sync.WaitGroup
+	all.Go(func() { issue(digests[0]) })
+	<-placing
+	all.Go(func() { issue(digests[1]) })
+	for w.known(id).ManifestDigest != digests[1] {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond) // the second could be placed by now
+	close(release)
+	all.Wait()
+	if w.manifestOf(id).Session.MaxTurns != 2 {
+		t.Error("an older manifest counts")
+	}
 }

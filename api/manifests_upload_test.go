@@ -322,6 +322,22 @@ func (spaces) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// With auth off, callers without a credential store and spawn as the user.
+func TestManifestsWithAuthOff(t *testing.T) {
+	w := openManifests(t, authOff)
+	project := w.send(http.MethodPost, "/api/projects", "", `{"name":"P"}`).is(201).text("id")
+	task := w.send(http.MethodPost, "/api/tasks", "", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id")
+	digest := w.upload("", of(project, task, ``)).is(200).text("digest")
+	if id := spawned(w.do("", "session:spawn", `{"manifestDigest":"`+digest+`"}`)); w.known(id).ManifestDigest != digest {
+		t.Error("another manifest")
+	}
+	id := spawned(w.send(http.MethodPost, "/api/sessions/spawn", "", `{"projectId":"`+project+`","taskIds":["`+task+`"]}`))
+	r := w.send(http.MethodGet, "/api/sessions/"+id+"/manifest", "", "").is(200)
+	if w.places.at(id) != string(r.body) {
+		t.Error("another manifest is in its place")
+	}
+}
+
 // of gives the good manifest for a task of a project, with more members of its session.
 func of(project, task, session string) string {
 	return strings.NewReplacer(`"p1"`, `"`+project+`"`, `"t1"`, `"`+task+`"`, `"session":{`, `"session":{`+session).Replace(goodManifest)
@@ -352,6 +368,9 @@ func TestWhoStoresManifests(t *testing.T) {
 		if r := w.upload(secret, body); r.status != 200 {
 			t.Errorf("%s: %d %s", name, r.status, r.body)
 		}
+	}
+	if len(w.denials.List(func(d *commands.Denial) bool { return d.Command == "manifest:generate" })) < 6 {
+		t.Error("the refusals are not recorded")
 	}
 	w.upload(boss, of(other, foreign, ``)).refused(403, "NOT_ALLOWED", other)
 	w.upload(boss, of("none", foreign, ``)).refused(403, "NOT_ALLOWED", "none")
@@ -514,6 +533,11 @@ func TestAManifestIsIssuedAgainAndBegunWith(t *testing.T) {
 			t.Errorf("%s: it was issued", name)
 		}
 	}
+	// An orchestrator's strategies give the same commands, and are not the same.
+	m := w.manifestOf(boss)
+	m.Strategy = "dag"
+	dag := w.upload(adminToken, string(m.Canonical())).is(200).text("digest")
+	w.do(adminToken, "session:update", `{"sessionId":"`+boss+`","manifestDigest":"`+dag+`"}`).refused(409, "CONFLICT", "other rights")
 	issue(adminToken, store(func(m *manifest.Manifest) { m.Tasks[0].ProjectID = other })).refused(400, "VALIDATION_ERROR", "says otherwise")
 	issue(rival, same).refused(403, "NOT_ALLOWED", "did not spawn")
 	issue(rival, "sha256-"+strings.Repeat("0", 64)).refused(403, "NOT_ALLOWED", "did not spawn")
