@@ -446,6 +446,9 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 	return nil
 }
 
+// mostBelow is how many tasks below its own are looked up for a session; its manifest tells of no more.
+const mostBelow = 100
+
 // sourceOf gathers what a manifest tells of tasks; false when one is not there. Of the session's own tasks whose description is
 // too long for the state, long gets the blob that holds it whole, by the task's place.
 func sourceOf(state *projections.State, from *manifest.Source, project string, x *commands.SpawnSession, long map[int]string) bool {
@@ -482,6 +485,18 @@ func sourceOf(state *projections.State, from *manifest.Source, project string, x
 		}
 		for _, dependent := range state.Dependents(id) {
 			add(dependent)
+		}
+	}
+	below := 0
+	for _, id := range tasks {
+		for child := range state.Children(id) {
+			if below == mostBelow {
+				break
+			}
+			if !around[child.ID] && !slices.Contains(tasks, child.ID) {
+				below++
+				add(child)
+			}
 		}
 	}
 	from.Custom = custom(state, tasks, x.Context)

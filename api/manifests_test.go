@@ -219,6 +219,8 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 	bare := w.create(project, `"title":"Bare"`)
 	dependent := w.create(project, `"title":"After","dependencies":["`+own+`"]`)
 	w.create(project, `"title":"Apart"`)
+	child := w.create(project, `"title":"Below","parentId":"`+bare+`"`)
+	w.create(project, `"title":"Deeper","parentId":"`+child+`"`)
 	_, before := w.session(adminToken, project, dependency, ``)
 	w.do(before, "report:complete", `{"message":"made the schema","taskIds":["`+dependency+`"]}`).is(200)
 	w.do(adminToken, "task:complete", `{"taskId":"`+dependency+`"}`).is(200)
@@ -242,7 +244,8 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 		 {"id":"` + dependency + `","title":"Before","status":"completed","relationship":"dependency","summary":"made the schema"},
 		 {"id":"` + open + `","title":"Not yet","status":"todo","relationship":"dependency"},
 		 {"id":"` + parent + `","title":"Parent","status":"todo","relationship":"blocks","description":"the whole"},
-		 {"id":"` + dependent + `","title":"After","status":"todo","relationship":"blocking"}],
+		 {"id":"` + dependent + `","title":"After","status":"todo","relationship":"blocking"},
+		 {"id":"` + child + `","title":"Below","status":"todo","relationship":"related"}],
 		 "custom":{"taskIds":["` + own + `","` + bare + `"],"note":"n","big":12345678901234567890}},
 		"templateId":"mine"}`
 	if got := generic(t, m.Canonical()); got != generic(t, []byte(want)) {
@@ -257,6 +260,27 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 	elsewhere := w.manifestOf(spawned(w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+bare+`"],"workingDirectory":"/else"}`)))
 	if elsewhere.Session.WorkingDirectory != "/else" {
 		t.Errorf("it works in %s", elsewhere.Session.WorkingDirectory)
+	}
+}
+
+func TestAManifestTellsOfSomeOfManyTasksBelow(t *testing.T) {
+	w := openManifests(t, nil)
+	project := w.project()
+	one, two := w.task(project), w.task(project)
+	for range 70 {
+		w.create(project, `"title":"C","parentId":"`+one+`"`)
+		w.create(project, `"title":"D","parentId":"`+two+`","dependencies":["`+one+`"]`)
+	}
+	for range 40 {
+		w.create(project, `"title":"E","parentId":"`+two+`"`)
+	}
+	m := w.manifestOf(spawned(w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+one+`","`+two+`"]}`)))
+	told := map[string]int{}
+	for _, related := range m.Context.RelatedTasks {
+		told[related.Title+" "+related.Relationship]++
+	}
+	if len(told) != 3 || told["C related"] != 70 || told["D blocking"] != 70 || told["E related"] != 30 {
+		t.Errorf("told: %v", told)
 	}
 }
 
