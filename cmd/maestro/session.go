@@ -203,7 +203,7 @@ What is printed can be given to a shell: eval "$(maestro session spawn --task-id
 	return cmd
 }
 
-// ofManifest are the flags of a spawn that go into the manifest, and that the server does not hold against one that is given.
+// ofManifest are the flags of a spawn that only say what a manifest says.
 var ofManifest = []string{"skills", "timeout", "permission-mode", "thinking-mode", "max-turns", "working-directory", "template"}
 
 // spawnWith lets a manifest say what the session is.

@@ -1,0 +1,221 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+	"maestro/workers/manifest"
+)
+
+// withManifest gives a command that makes a session its manifest: the one that it names, held against what else it says, or
+// one that is generated. What cannot be decided without it is left to the decision.
+func (s *server) withManifest(ctx context.Context, c *call, command commands.Command, dryRun bool) error {
+	switch x := command.(type) {
+	case *commands.SpawnSession:
+		if s.Blobs == nil || s.permit(c, "session:spawn", cmpOr(x.Project, c.by.Project)) != nil {
+			return nil
+		}
+		if x.ManifestDigest != "" {
+			return s.takeManifest(ctx, c, x)
+		}
+		return s.generateManifest(ctx, c, x, dryRun)
+	case *commands.RegisterSession:
+		if x.ManifestDigest == "" || c.by.Kind != commands.ActorUser || s.permit(c, "session:register", x.Project) != nil {
+			return nil
+		}
+		return s.registerWith(ctx, c, x)
+	case *commands.UpdateSession:
+		if x.ManifestDigest == nil || s.permit(c, "session:update", "") != nil {
+			return nil
+		}
+		if err := s.issueAgain(ctx, c, x); err != nil && !s.decided(c, x) {
+			return err
+		}
+	}
+	return nil
+}
+
+// decided reports whether the decision refuses a command too, or made it once already under its key: then it says so itself.
+func (s *server) decided(c *call, command commands.Command) bool {
+	answer, err := s.Handler.Try(commands.Request{By: c.by, Command: command, Key: c.meta.key})
+	return err != nil || answer.Retried
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// named gives the manifest that a digest names.
+func (s *server) named(ctx context.Context, c *call, row, digest string) (*manifest.Manifest, error) {
+	if !isDigest(digest) {
+		return nil, invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", printable(digest))
+	}
+	content, err := s.blobOf(ctx, digest)
+	if err != nil {
+		return nil, err
+	}
+	m, err := manifest.Parse(content)
+	if err != nil {
+		// Its faults would quote what is none of the caller's business.
+		return nil, invalid("/manifestDigest", "'%s' is not the digest of a manifest", digest)
+	}
+	return m, s.ofOwnProject(c, row, m)
+}
+
+// said is what a command says beside its manifest; it must say the same or nothing.
+type said struct {
+	project  string
+	role     events.Role
+	strategy events.Strategy
+	tasks    []string
+	allowed  *[]string
+}
+
+// agree holds what a command says of a session against its manifest.
+func (x said) agree(m *manifest.Manifest) error {
+	if x.role != "" && x.role != m.Role {
+		return otherThanManifest("/role", string(m.Role))
+	}
+	strategy := m.Axes().Strategy
+	if meant, err := commands.ResolveStrategy(m.Role, x.strategy); x.strategy != "" && (err != nil || meant != strategy) {
+		return otherThanManifest("/strategy", string(strategy))
+	}
+	if x.tasks != nil && !slices.Equal(x.tasks, m.TaskIDs()) {
+		return otherThanManifest("/taskIds", "the tasks of the manifest")
+	}
+	if x.allowed != nil && (m.Session.AllowedCommands == nil || !slices.Equal(*x.allowed, *m.Session.AllowedCommands)) {
+		return otherThanManifest("/allowedCommands", "those of the manifest")
+	}
+	for _, t := range m.Tasks {
+		if x.project != "" && t.ProjectID != x.project {
+			return otherThanManifest("/project", t.ProjectID)
+		}
+	}
+	return nil
+}
+
+// takeManifest fills in what the manifest says; what the command says too must be the same.
+func (s *server) takeManifest(ctx context.Context, c *call, x *commands.SpawnSession) error {
+	m, err := s.named(ctx, c, "session:spawn", x.ManifestDigest)
+	if err != nil {
+		return err
+	}
+	if err := (said{cmpOr(x.Project, c.by.Project), x.Role, x.Strategy, x.TaskIDs, x.Allowed}).agree(m); err != nil {
+		return err
+	}
+	if x.Agent == defaultAgent && m.Session.Agent == "" {
+		x.Agent = ""
+	}
+	for _, field := range []struct{ pointer, says, should string }{
+		{"/model", x.Model, m.Session.Model},
+		{"/agent", x.Agent, m.Session.Agent},
+		{"/permissionMode", x.PermissionMode, string(m.Session.PermissionMode)},
+		{"/thinkingMode", x.ThinkingMode, m.Session.ThinkingMode},
+		{"/workingDirectory", x.WorkingDirectory, m.Session.WorkingDirectory},
+		{"/templateId", x.TemplateID, m.TemplateID},
+	} {
+		if field.says != "" && field.says != field.should {
+			return otherThanManifest(field.pointer, field.should)
+		}
+	}
+	switch {
+	case x.Skills != nil && !slices.Equal(x.Skills, m.Skills):
+		return otherThanManifest("/skills", "those of the manifest")
+	case x.MaxTurns != 0 && x.MaxTurns != m.Session.MaxTurns:
+		return otherThanManifest("/maxTurns", strconv.Itoa(m.Session.MaxTurns))
+	case x.Timeout != 0 && x.Timeout != m.Session.Timeout:
+		return otherThanManifest("/timeout", strconv.FormatInt(m.Session.Timeout, 10))
+	case len(x.Context) > 0:
+		return otherThanManifest("/context", "what it has is in its context.custom")
+	}
+	x.Role, x.Strategy, x.TaskIDs, x.Allowed = m.Role, m.Axes().Strategy, m.TaskIDs(), m.Session.AllowedCommands
+	x.Model, x.Agent, x.Skills, x.Timeout = m.Session.Model, m.Session.Agent, m.Skills, m.Session.Timeout
+	if x.Project == "" && c.by.Kind == commands.ActorUser && len(m.Tasks) > 0 {
+		x.Project = m.Tasks[0].ProjectID
+	}
+	// What is written in it cannot be cut to the spawner's own: asked for as a list, more than that is refused.
+	if x.Allowed == nil && s.ownAtMost(c, x.Role, x.Strategy) != nil {
+		all := m.Axes().Commands
+		x.Allowed = &all
+	}
+	return nil
+}
+
+// defaultAgent is the one that a manifest means that names none.
+const defaultAgent = "claude"
+
+// ownAtMost gives the commands that are left of a role's default when an orchestrator gives them to another orchestrator; nil
+// if nothing is cut.
+func (s *server) ownAtMost(c *call, role events.Role, strategy events.Strategy) (left *[]string) {
+	if c.by.Kind != commands.ActorSession || role != events.RoleOrchestrator {
+		return nil
+	}
+	s.Handler.View(func(state *projections.State) {
+		spawner := state.Session(c.by.Name)
+		if spawner == nil || spawner.Permissions == nil {
+			return
+		}
+		all := commands.CurrentRules().Defaults(commands.Letter(role, strategy))
+		own := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !slices.Contains(spawner.Permissions.Commands, id) })
+		if len(own) < len(all) {
+			left = &own
+		}
+	})
+	return left
+}
+
+func otherThanManifest(pointer, should string) error {
+	return invalid(pointer, "the manifest says otherwise: '%s'", printable(should))
+}
+
+// registerWith is takeManifest for a session that nobody spawned.
+func (s *server) registerWith(ctx context.Context, c *call, x *commands.RegisterSession) error {
+	m, err := s.named(ctx, c, "session:register", x.ManifestDigest)
+	if err != nil {
+		return err
+	}
+	if err := (said{x.Project, x.Role, x.Strategy, x.TaskIDs, x.Allowed}).agree(m); err != nil {
+		return err
+	}
+	x.Create, x.Role, x.Strategy, x.TaskIDs, x.Allowed = true, m.Role, m.Axes().Strategy, m.TaskIDs(), m.Session.AllowedCommands
+	if x.Project == "" && len(m.Tasks) > 0 {
+		x.Project = m.Tasks[0].ProjectID
+	}
+	return nil
+}
+
+// issueAgain holds a manifest that is issued again against the rights that the session was given: those are frozen.
+func (s *server) issueAgain(ctx context.Context, c *call, x *commands.UpdateSession) error {
+	m, err := s.named(ctx, c, "session:update", *x.ManifestDigest)
+	if err != nil {
+		return err
+	}
+	axes := m.Axes()
+	s.Handler.View(func(state *projections.State) {
+		session := state.Session(x.SessionID)
+		if session == nil || session.Permissions == nil {
+			return // the decision says so
+		}
+		if err = (said{project: session.ProjectID}).agree(m); err != nil {
+			return
+		}
+		may := slices.Clone(session.Permissions.Commands)
+		slices.Sort(may)
+		wants := slices.Clone(axes.Commands)
+		slices.Sort(wants)
+		if m.Role != session.Role || axes.Strategy != session.Strategy || !slices.Equal(may, wants) {
+			err = &commands.Refusal{
+				Code: commands.CodeConflict, Message: "The manifest gives other rights than session '" + session.ID + "' has",
+				Why: "role, strategy and allowed commands are frozen when a session is made", Next: "spawn another session with it",
+			}
+		}
+	})
+	return err
+}

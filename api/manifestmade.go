@@ -1,0 +1,238 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+	"maestro/workers/manifest"
+)
+
+// generateManifest makes the manifest of a session from what the server knows; a dry run stores none.
+func (s *server) generateManifest(ctx context.Context, c *call, x *commands.SpawnSession, dryRun bool) error {
+	from := manifest.Source{
+		Role: x.Role, Strategy: x.Strategy, Skills: x.Skills, Model: x.Model, PermissionMode: manifest.PermissionMode(x.PermissionMode),
+		ThinkingMode: x.ThinkingMode, MaxTurns: x.MaxTurns, Timeout: x.Timeout, WorkingDirectory: x.WorkingDirectory, Agent: x.Agent,
+		AllowedCommands: x.Allowed, TemplateID: x.TemplateID,
+	}
+	if left := s.ownAtMost(c, x.Role, x.Strategy); left != nil && x.Allowed == nil {
+		from.AllowedCommands = left // as the decision cuts it
+	}
+	known := true
+	long := map[int]string{}
+	s.Handler.View(func(state *projections.State) {
+		known = sourceOf(state, &from, cmpOr(x.Project, c.by.Project), x, long)
+	})
+	if !known {
+		return nil
+	}
+	for i, digest := range long {
+		text, err := s.blobOf(ctx, digest)
+		if err != nil {
+			return &commands.UnavailableError{Why: "the description of task '" + from.Tasks[i].ID + "' could not be read", Next: "try again with the same key", Err: err}
+		}
+		from.Tasks[i].Description = string(text)
+	}
+	m, err := manifest.Generate(from)
+	if err != nil {
+		// What the decision refuses too, it says in the words that clients know.
+		if s.decided(c, x) {
+			return nil
+		}
+		return invalidManifest(err)
+	}
+	x.Generated = manifest.Digest(m.Canonical())
+	if dryRun {
+		return nil
+	}
+	if _, err := s.Blobs.PutBlob(ctx, m.Canonical()); err != nil {
+		return &commands.UnavailableError{Why: "the manifest could not be stored", Next: "try again with the same key", Err: err}
+	}
+	return nil
+}
+
+// mostBelow is how many tasks below its own are looked up for a session; its manifest tells of no more.
+const mostBelow = 100
+
+// sourceOf gathers what a manifest tells of tasks; false when one is not there. Of the session's own tasks whose description is
+// too long for the state, long gets the blob that holds it whole, by the task's place.
+func sourceOf(state *projections.State, from *manifest.Source, project string, x *commands.SpawnSession, long map[int]string) bool {
+	p := state.Project(project)
+	if p == nil {
+		return false
+	}
+	if from.WorkingDirectory == "" {
+		from.WorkingDirectory = p.WorkingDir
+	}
+	tasks := unique(x.TaskIDs)
+	around := map[string]bool{}
+	add := func(t *projections.Task) {
+		if t != nil && !around[t.ID] && !slices.Contains(tasks, t.ID) {
+			around[t.ID] = true
+			from.Around = append(from.Around, taskSource(state, t))
+		}
+	}
+	for _, id := range tasks {
+		t := state.Task(id)
+		if t == nil {
+			return false
+		}
+		if digest := t.Blobs["description"]; digest != "" {
+			long[len(from.Tasks)] = digest
+		}
+		from.Tasks = append(from.Tasks, taskSource(state, t))
+		for _, dependency := range t.Dependencies {
+			add(state.Task(dependency))
+		}
+		add(state.Task(t.ParentID))
+		for child := range state.Children(id) {
+			add(child)
+		}
+		for _, dependent := range state.Dependents(id) {
+			add(dependent)
+		}
+	}
+	below := 0
+	for _, id := range tasks {
+		for child := range state.Children(id) {
+			if below == mostBelow {
+				break
+			}
+			if !around[child.ID] && !slices.Contains(tasks, child.ID) {
+				below++
+				add(child)
+			}
+		}
+	}
+	from.Custom = custom(state, tasks, x.Context)
+	return true
+}
+
+// unique gives ids once each, as the decision does; never nil.
+func unique(ids []string) []string {
+	once := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if !slices.Contains(once, id) {
+			once = append(once, id)
+		}
+	}
+	return once
+}
+
+func taskSource(state *projections.State, t *projections.Task) manifest.TaskSource {
+	return manifest.TaskSource{
+		ID: t.ID, Title: t.Title, Description: t.Description, ParentID: t.ParentID, AcceptanceCriteria: t.AcceptanceCriteria,
+		Dependencies: t.Dependencies, Priority: t.Priority, ProjectID: t.ProjectID, CreatedAt: t.CreatedAt, Metadata: t.Metadata,
+		Status: t.Status, Result: resultOf(state, t.ID),
+	}
+}
+
+// resultOf gives what was said when a task was last said to be completed.
+func resultOf(state *projections.State, task string) string {
+	for _, e := range slices.Backward(state.TaskTimeline(task)) {
+		if e.Type == "task_completed" {
+			return e.Message
+		}
+	}
+	return ""
+}
+
+// predecessorEntries is how much of its predecessor's story a session is told.
+const predecessorEntries = 20
+
+// custom gives a manifest's free context: what the caller gave, the tasks, which existing clients look for, and for a successor
+// what its predecessor on the primary task did last.
+func custom(state *projections.State, tasks []string, context json.RawMessage) json.RawMessage {
+	fields := map[string]any{"taskIds": tasks}
+	if len(context) > 0 {
+		var given map[string]any
+		decoder := json.NewDecoder(bytes.NewReader(context))
+		decoder.UseNumber()
+		if decoder.Decode(&given) == nil {
+			for name, value := range given {
+				fields[name] = value
+			}
+		}
+	}
+	if len(tasks) > 0 {
+		if before := predecessor(state, tasks[0]); before != nil {
+			fields["predecessor"] = before
+		}
+	}
+	encoded, err := json.Marshal(fields)
+	if err != nil {
+		return nil
+	}
+	return encoded
+}
+
+// predecessorStory is what a session is told of the one before it on its primary task.
+type predecessorStory struct {
+	SessionID string   `json:"sessionId"`
+	Name      string   `json:"name"`
+	Status    string   `json:"status"`
+	EndReason string   `json:"endReason,omitempty"`
+	Last      []string `json:"last"`
+}
+
+func predecessor(state *projections.State, task string) *predecessorStory {
+	t := state.Task(task)
+	if t == nil {
+		return nil
+	}
+	for _, id := range slices.Backward(t.SessionIDs) {
+		x := state.SessionEver(id)
+		if x == nil || state.Gone(id) == "" && x.Active() {
+			continue
+		}
+		story := &predecessorStory{SessionID: x.ID, Name: x.Name, Status: string(x.Status), EndReason: x.EndReason, Last: []string{}}
+		for _, e := range state.SessionTimeline(id).Views(predecessorEntries, func(e *projections.Entry) bool { return e.Message != "" && !e.Bare }) {
+			story.Last = append(story.Last, e.Type+": "+e.Message)
+		}
+		return story
+	}
+	return nil
+}
+
+// placeManifest puts a copy of a session's manifest, when it has got one, where the sessions of this machine look. It is the one
+// that counts now: a retry answers an event that others may have followed. Without it a session fetches its own from the server.
+func (s *server) placeManifest(ctx context.Context, data events.Data) {
+	session := ""
+	switch d := data.(type) {
+	case *events.SessionSpawned:
+		session = d.SessionID
+	case *events.SessionRegistered:
+		if d.Created != nil {
+			session = d.SessionID
+		}
+	case *events.SessionUpdated:
+		if d.ManifestDigest != nil {
+			session = d.SessionID
+		}
+	}
+	if s.Manifests == nil || session == "" {
+		return
+	}
+	s.placing.Lock() // what is looked up later is put there later
+	defer s.placing.Unlock()
+	digest := ""
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(session); x != nil {
+			digest = x.ManifestDigest
+		}
+	})
+	if digest == "" {
+		return
+	}
+	content, err := s.blobOf(ctx, digest)
+	if err == nil {
+		err = s.Manifests.Place(session, content)
+	}
+	if err != nil {
+		s.Logger.Warn("a manifest could not be put in place", "session", session, "why", err)
+	}
+}
