@@ -193,6 +193,16 @@ func (s *story) deadline(session string, timeout time.Duration) int64 {
 	return 0
 }
 
+// By the first rules a session with the queue strategy was given no queue.
+func TestFirstRules(t *testing.T) {
+	s := newStory(t)
+	s.add(admin, "project.created", `{"projectId":"p1","name":"Old"}`, with("rules", "1"))
+	s.spawn("old", `"role":"worker","strategy":"queue",`+byDefault("Q"), with("rules", "1"))
+	if v := s.verdict(); len(v.Faults) > 0 || v.Judged != 2 {
+		t.Errorf("%+v", v)
+	}
+}
+
 func TestWithheldBodiesEndTheJudgement(t *testing.T) {
 	s := base(t)
 	s.withhold(2)

@@ -109,7 +109,8 @@ func (f *sessionSpawned) ownQueue() bool { return f.Queue == f.SessionID }
 
 // queues judges its queue: its own or one that there is, and its tasks pushed there in order, but those that stand there.
 func (f *sessionSpawned) queues(c *trial) {
-	if f.Strategy != "queue" {
+	// Sessions were given no queues by the first rules.
+	if f.Strategy != "queue" || c.event.Rules == "1" {
 		if f.Queue != "" || len(f.Queued) > 0 {
 			c.fault(ruleSpawn, "it has a queue, and not the strategy")
 		}
