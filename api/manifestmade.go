@@ -127,7 +127,7 @@ func taskSource(state *projections.State, t *projections.Task) manifest.TaskSour
 	return manifest.TaskSource{
 		ID: t.ID, Title: t.Title, Description: t.Description, ParentID: t.ParentID, AcceptanceCriteria: t.AcceptanceCriteria,
 		Dependencies: t.Dependencies, Priority: t.Priority, ProjectID: t.ProjectID, CreatedAt: t.CreatedAt, Metadata: t.Metadata,
-		Status: t.Status, Result: resultOf(state, t.ID),
+		Status: t.Status, Result: resultOf(state, t.ID), InitialPrompt: t.InitialPrompt,
 	}
 }
 

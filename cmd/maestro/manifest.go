@@ -270,7 +270,7 @@ func (a *app) resultOf(ctx context.Context, task string) string {
 func sourceOf(t projections.TaskView, result string) manifest.TaskSource {
 	source := manifest.TaskSource{
 		ID: t.ID, Title: t.Title, Description: t.Description, AcceptanceCriteria: t.AcceptanceCriteria, Dependencies: t.Dependencies,
-		Priority: t.Priority, ProjectID: t.ProjectID, CreatedAt: t.CreatedAt, Metadata: t.Metadata, Status: t.Status, Result: result,
+		Priority: t.Priority, ProjectID: t.ProjectID, CreatedAt: t.CreatedAt, Metadata: t.Metadata, Status: t.Status, Result: result, InitialPrompt: t.InitialPrompt,
 	}
 	if t.ParentID != nil {
 		source.ParentID = *t.ParentID

@@ -63,6 +63,8 @@ type TaskSource struct {
 	// CreatedAt is in milliseconds since 1970.
 	CreatedAt int64
 	Metadata  json.RawMessage
+	// InitialPrompt is what its maker wants the agent to be told first; of the primary task it goes into the free context.
+	InitialPrompt string
 	// Status and Result are told of related tasks only; Result is the last completing report, or "".
 	Status events.TaskStatus
 	Result string
@@ -109,7 +111,24 @@ func Generate(from Source) (*Manifest, error) {
 	if err := unreadable(m); err != nil {
 		return nil, err
 	}
+	if len(from.Tasks) > 0 {
+		m.Context.Custom = withInitialPrompt(m.Context.Custom, from.Tasks[0].InitialPrompt)
+	}
 	return Reader{Agents: from.Agents}.Parse(m.Canonical())
+}
+
+// withInitialPrompt adds a prompt to the free context, unless there is one. What is no object is left for Parse to refuse.
+func withInitialPrompt(custom json.RawMessage, prompt string) json.RawMessage {
+	var members map[string]json.RawMessage
+	if prompt == "" || json.Unmarshal(custom, &members) != nil || members["initialPrompt"] != nil {
+		return custom
+	}
+	members["initialPrompt"], _ = json.Marshal(prompt) // a text has JSON
+	merged, err := json.Marshal(members)
+	if err != nil {
+		return custom
+	}
+	return merged
 }
 
 func or[T ~string](value, otherwise T) T {

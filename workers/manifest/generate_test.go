@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -140,6 +141,27 @@ func TestRelatedTasksAreDerived(t *testing.T) {
 	}
 	if !reflect.DeepEqual(m.Context.RelatedTasks, want) {
 		t.Errorf("got %+v", m.Context.RelatedTasks)
+	}
+}
+
+func TestTheInitialPromptIsTold(t *testing.T) {
+	task := TaskSource{ID: "t1", Title: "a", ProjectID: "p", InitialPrompt: "Begin with \"the\" tests."}
+	for custom, want := range map[string]string{
+		``:                      `{"initialPrompt":"Begin with \"the\" tests.","taskIds":["t1"]}`,
+		`{"a":1}`:               `{"a":1,"initialPrompt":"Begin with \"the\" tests."}`,
+		`{"initialPrompt":"x"}`: `{"initialPrompt":"x"}`,
+	} {
+		m, err := Generate(Source{Tasks: []TaskSource{task, {ID: "t2", Title: "b", ProjectID: "p", InitialPrompt: "not told"}}, Custom: json.RawMessage(custom)})
+		if custom == "" {
+			m, err = Generate(Source{Tasks: []TaskSource{task}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told bytes.Buffer
+		if err := json.Compact(&told, m.Context.Custom); err != nil || told.String() != want {
+			t.Errorf("%s becomes %s, %v; want %s", custom, told.String(), err, want)
+		}
 	}
 }
 
