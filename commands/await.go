@@ -86,7 +86,7 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 			if x, ok := change.After.(*projections.Session); ok && x.Ended() {
 				h.touchKey(Key{projections.KindProject, x.ProjectID})
 			}
-		case projections.KindProject, projections.KindQueueItem, projections.KindSessionTimeline, projections.KindTaskTimeline:
+		case projections.KindProject, projections.KindQueueItem, projections.KindTemplate, projections.KindSessionTimeline, projections.KindTaskTimeline:
 		}
 	}
 	switch d := data.(type) {

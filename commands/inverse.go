@@ -120,6 +120,14 @@ func CommandOf(e *events.Event) (Command, error) {
 		return &ReceiveInput{InputID: d.InputID}, nil
 	case *events.TokenCreated:
 		return &CreateToken{Name: d.Name, Kind: d.Kind, ProjectIDs: d.ProjectIDs}, nil
+	case *events.TemplateCreated:
+		return &CreateTemplate{Name: d.Name, Role: d.Role, Content: d.Content}, nil
+	case *events.TemplateUpdated:
+		return &UpdateTemplate{TemplateID: d.TemplateID, Name: d.Name, Content: d.Content}, nil
+	case *events.TemplateReset:
+		return &ResetTemplate{TemplateID: d.TemplateID}, nil
+	case *events.TemplateDeleted:
+		return &DeleteTemplate{TemplateID: d.TemplateID}, nil
 	case *events.TokenRevoked:
 		return &RevokeToken{Name: d.Name, SessionID: d.SessionID}, nil
 	}

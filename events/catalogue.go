@@ -55,6 +55,10 @@ var catalogue = []Entry{
 	{"maestro.input.delivered.v1", func() Data { return new(InputDelivered) }, "input:received", "The answer was shown to the session that asked."},
 	{"maestro.token.created.v1", func() Data { return new(TokenCreated) }, "token:create", "A named token is good from now on."},
 	{"maestro.token.revoked.v1", func() Data { return new(TokenRevoked) }, "token:revoke", "A named token, or a session's secret, is good no longer."},
+	{"maestro.template.created.v1", func() Data { return new(TemplateCreated) }, "template:create", "A text that prompts are written by exists from now on."},
+	{"maestro.template.updated.v1", func() Data { return new(TemplateUpdated) }, "template:update", "Fields of a template have new values."},
+	{"maestro.template.reset.v1", func() Data { return new(TemplateReset) }, "template:reset", "A template's workflow is Maestro's own again."},
+	{"maestro.template.deleted.v1", func() Data { return new(TemplateDeleted) }, "template:delete", "A template is gone from the views."},
 }
 
 var byType = func() map[string]*Entry {

@@ -7,7 +7,8 @@ package events
 type Data interface {
 	// EventType gives the literal type name that is stored, such as "maestro.task.created.v1".
 	EventType() string
-	// Aggregate names what it happened to: "project", "task", "session", "queue", "input" or "token", and its id.
+	// Aggregate names what it happened to: "project", "task", "session", "queue", "input", "token" or "template",
+	// and its id.
 	Aggregate() (kind, id string)
 
 	sealed()
@@ -15,12 +16,13 @@ type Data interface {
 
 // Kinds of aggregate, as they stand in subjects.
 const (
-	AggregateProject = "project"
-	AggregateTask    = "task"
-	AggregateSession = "session"
-	AggregateQueue   = "queue"
-	AggregateInput   = "input"
-	AggregateToken   = "token"
+	AggregateProject  = "project"
+	AggregateTask     = "task"
+	AggregateSession  = "session"
+	AggregateQueue    = "queue"
+	AggregateInput    = "input"
+	AggregateToken    = "token"
+	AggregateTemplate = "template"
 )
 
 // Blobs tells which texts of a payload are only their beginning: field name → digest of the whole in MAESTRO_BLOBS

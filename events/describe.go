@@ -128,6 +128,20 @@ func describeOther(data Data) string {
 		}
 		return fmt.Sprintf("revoked the token %q", d.Name)
 	}
+	return describeTemplate(data)
+}
+
+func describeTemplate(data Data) string {
+	switch d := data.(type) {
+	case *TemplateCreated:
+		return fmt.Sprintf("created template %s %q", d.TemplateID, d.Name)
+	case *TemplateUpdated:
+		return "updated template " + d.TemplateID
+	case *TemplateReset:
+		return "reset template " + d.TemplateID
+	case *TemplateDeleted:
+		return "deleted template " + d.TemplateID
+	}
 	kind, id := data.Aggregate()
 	return data.EventType() + " " + kind + "/" + id
 }

@@ -65,6 +65,10 @@ var samples = []Data{
 	&InputDelivered{InputID: "input_1", SessionID: "sess_1"},
 	&TokenCreated{Name: "ci", Kind: TokenReadOnly, ProjectIDs: []string{"proj_1"}, Generation: 2},
 	&TokenRevoked{Name: "ci", SessionID: "sess_1", Generation: 3},
+	&TemplateCreated{TemplateID: "tmpl_1", Name: "Reviews", Role: RoleWorker, Content: "Look <closely>.\n"},
+	&TemplateUpdated{TemplateID: "tmpl_1", Name: new("Audits"), Content: new("Look twice.")},
+	&TemplateReset{TemplateID: "tmpl_1"},
+	&TemplateDeleted{TemplateID: "tmpl_1"},
 }
 
 const digest = "sha256-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"

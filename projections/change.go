@@ -12,6 +12,7 @@ const (
 	KindQueueItem       Kind = "queue_item"       // *Item; the id is "<project>/<queue>/<task>"
 	KindInput           Kind = "input"            // *Input
 	KindToken           Kind = "token"            // *Token
+	KindTemplate        Kind = "template"         // *Template
 	KindSessionTimeline Kind = "session_timeline" // *Entry: the one that the timeline gained; Before is nil
 	KindTaskTimeline    Kind = "task_timeline"    // *Entry: the one that the timeline gained; Before is nil
 )

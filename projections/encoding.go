@@ -16,22 +16,23 @@ import (
 )
 
 // Format is the version of what Encode writes. A snapshot of another format is not used.
-const Format = 2
+const Format = 3
 
 // header is the first part of an encoded state: everything but the two long lists.
 type header struct {
-	Head     events.Head
-	Genesis  events.Hash
-	At       time.Time
-	Projects []*Project
-	Tasks    []*Task
-	Sessions []*Session
-	Queues   []*Queue
-	Items    []*Item
-	Inputs   []*Input
-	Tokens   []*Token
-	Entries  int
-	IDs      int
+	Head      events.Head
+	Genesis   events.Hash
+	At        time.Time
+	Projects  []*Project
+	Tasks     []*Task
+	Sessions  []*Session
+	Queues    []*Queue
+	Items     []*Item
+	Inputs    []*Input
+	Tokens    []*Token
+	Templates []*Template
+	Entries   int
+	IDs       int
 }
 
 // Image is an unchanging picture of a state, cheap to take; encoding it may go on while the state moves.
@@ -68,6 +69,9 @@ func (s *State) Image() *Image {
 	}
 	for token := range s.Tokens() {
 		image.header.Tokens = append(image.header.Tokens, token)
+	}
+	for _, id := range s.templateIDs {
+		image.header.Templates = append(image.header.Templates, s.templates.get(id))
 	}
 	return image
 }
@@ -206,7 +210,7 @@ func (s *State) restore(h *header) error {
 			s.timed = append(s.timed, x.ID)
 		}
 	}
-	return errors.Join(s.restoreQueues(h), s.restoreInputs(h), s.restoreTokens(h))
+	return errors.Join(s.restoreQueues(h), s.restoreInputs(h), s.restoreTokens(h), s.restoreTemplates(h))
 }
 
 // sortTimed puts the sessions with a deadline, which come project by project, in order of their creation.
@@ -263,6 +267,17 @@ func (s *State) restoreInputs(h *header) error {
 	slices.SortStableFunc(undelivered, func(a, b *Input) int { return cmp.Compare(a.AnsweredSequence, b.AnsweredSequence) })
 	for _, x := range undelivered {
 		s.undelivered.put(x.SessionID, append(s.undelivered.get(x.SessionID), x.ID))
+	}
+	return nil
+}
+
+func (s *State) restoreTemplates(h *header) error {
+	for _, t := range h.Templates {
+		if t == nil {
+			return errors.New("a template is missing")
+		}
+		s.templates.put(t.ID, t)
+		s.templateIDs = append(s.templateIDs, t.ID)
 	}
 	return nil
 }

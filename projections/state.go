@@ -37,6 +37,7 @@ type State struct {
 	unanswered  table[[]string] // by project, in the order in which they were asked
 	undelivered table[[]string] // by session, in the order of the answers
 	tokens      table[*Token]
+	templates   table[*Template]
 
 	sessionTimelines table[Timeline]
 	taskTimelines    table[Timeline]
@@ -54,13 +55,14 @@ type loose struct {
 	genesis events.Hash
 	at      time.Time
 
-	ids        []uuid.UUID
-	projectIDs []string
-	inHand     line // of all queues, by the sequence of the start
-	trusting   int  // queues that trust reports
-	tokenNames []string
-	timed      []string // sessions with a deadline, in order of creation
-	entries    []*Entry
+	ids         []uuid.UUID
+	projectIDs  []string
+	inHand      line // of all queues, by the sequence of the start
+	trusting    int  // queues that trust reports
+	tokenNames  []string
+	templateIDs []string
+	timed       []string // sessions with a deadline, in order of creation
+	entries     []*Entry
 }
 
 // New gives the state of the empty log.
@@ -82,7 +84,7 @@ func build(under *State) *State {
 	s.layers = []layer{
 		&s.projects, &s.tasks, &s.taskIDs, &s.children, &s.sessions, &s.sessionIDs, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,
-		&s.tokens, &s.sessionTimelines, &s.taskTimelines, &s.late,
+		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.late,
 	}
 	for i, layer := range s.layers {
 		if under == nil {
@@ -243,6 +245,14 @@ func (s *State) fold(sequence uint64, e *events.Event) error {
 		return s.tokenCreated(f, d)
 	case *events.TokenRevoked:
 		return s.tokenRevoked(f, d)
+	case *events.TemplateCreated:
+		return s.templateCreated(f, d)
+	case *events.TemplateUpdated:
+		return s.templateUpdated(f, d)
+	case *events.TemplateReset:
+		return s.templateReset(f, d)
+	case *events.TemplateDeleted:
+		return s.templateDeleted(f, d)
 	}
 	return &events.UnknownTypeError{Type: e.Data.EventType()}
 }

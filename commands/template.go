@@ -1,0 +1,142 @@
+package commands
+
+import (
+	"slices"
+	"strings"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// OwnTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy (document 002). They can be
+// changed and reset, and are always there.
+func OwnTemplates() []string {
+	return []string{"execute-simple", "execute-queue", "execute-tree", "coordinate-default", "coordinate-intelligent-batching", "coordinate-dag"}
+}
+
+// CreateTemplate makes a text that prompts are written by. Contract, "templateId, skills"; compat: POST /api/templates.
+type CreateTemplate struct {
+	noTexts
+	Name    string      `json:"name" doc:"as people call it"`
+	Role    events.Role `json:"role" doc:"worker or orchestrator"`
+	Content string      `json:"content" doc:"the workflow, with slots"`
+}
+
+// UpdateTemplate gives fields of a template new values; one of Maestro's own is changed by that too.
+type UpdateTemplate struct {
+	noTexts
+	TemplateID string  `json:"templateId" doc:"the template"`
+	Name       *string `json:"name,omitempty" doc:"new name"`
+	Content    *string `json:"content,omitempty" doc:"new workflow"`
+}
+
+// ResetTemplate gives a template the workflow that Maestro comes with.
+type ResetTemplate struct {
+	noTexts
+	TemplateID string `json:"templateId" doc:"the template"`
+}
+
+// DeleteTemplate takes a template out of the views; Maestro's own stay.
+type DeleteTemplate struct {
+	noTexts
+	TemplateID string `json:"templateId" doc:"the template"`
+}
+
+// ID implements Command.
+func (*CreateTemplate) ID() string { return "template:create" }
+
+// ID implements Command.
+func (*UpdateTemplate) ID() string { return "template:update" }
+
+// ID implements Command.
+func (*ResetTemplate) ID() string { return "template:reset" }
+
+// ID implements Command.
+func (*DeleteTemplate) ID() string { return "template:delete" }
+
+func (*CreateTemplate) project(*projections.State, Actor) string { return "" }
+func (*UpdateTemplate) project(*projections.State, Actor) string { return "" }
+func (*ResetTemplate) project(*projections.State, Actor) string  { return "" }
+func (*DeleteTemplate) project(*projections.State, Actor) string { return "" }
+
+// Decide implements Command.
+func (x *CreateTemplate) Decide(s *projections.State, c Call) (events.Data, error) {
+	if strings.TrimSpace(x.Name) == "" || x.Role == "" || strings.TrimSpace(x.Content) == "" {
+		return nil, invalid("", "name, role, and content are required")
+	}
+	if x.Role != events.RoleWorker && x.Role != events.RoleOrchestrator {
+		return nil, invalid("/role", `Invalid role. Must be "worker" or "orchestrator"`)
+	}
+	if err := validTemplate(&x.Name, &x.Content); err != nil {
+		return nil, err
+	}
+	return &events.TemplateCreated{TemplateID: newID("tmpl", c, s.TemplateEver), Name: x.Name, Role: x.Role, Content: x.Content}, nil
+}
+
+func validTemplate(name, content *string) error {
+	if name != nil {
+		if strings.TrimSpace(*name) == "" {
+			return invalid("/name", "name is empty")
+		}
+		if err := validLine("/name", *name, maxName); err != nil {
+			return err
+		}
+	}
+	if content == nil {
+		return nil
+	}
+	switch {
+	case strings.TrimSpace(*content) == "":
+		return invalid("/content", "content is empty")
+	case len(*content) > events.MaxText:
+		return invalid("/content", "content has at most %d bytes, this has %d", events.MaxText, len(*content))
+	}
+	return validText("/content", *content)
+}
+
+// template says whether there is a template to change.
+func template(s *projections.State, id string) error {
+	if err := ValidID("/templateId", id); err != nil {
+		return err
+	}
+	if s.Template(id) == nil && !slices.Contains(OwnTemplates(), id) {
+		return notFound("Template", id)
+	}
+	return nil
+}
+
+// Decide implements Command.
+func (x *UpdateTemplate) Decide(s *projections.State, _ Call) (events.Data, error) {
+	if err := template(s, x.TemplateID); err != nil {
+		return nil, err
+	}
+	if x.Name == nil && x.Content == nil {
+		return nil, invalid("", "At least one of name or content is required")
+	}
+	if err := validTemplate(x.Name, x.Content); err != nil {
+		return nil, err
+	}
+	return &events.TemplateUpdated{TemplateID: x.TemplateID, Name: x.Name, Content: x.Content}, nil
+}
+
+// Decide implements Command.
+func (x *ResetTemplate) Decide(s *projections.State, _ Call) (events.Data, error) {
+	if err := template(s, x.TemplateID); err != nil {
+		return nil, err
+	}
+	if t := s.Template(x.TemplateID); t == nil || t.Content == "" {
+		return nil, nil
+	}
+	return &events.TemplateReset{TemplateID: x.TemplateID}, nil
+}
+
+// Decide implements Command.
+func (x *DeleteTemplate) Decide(s *projections.State, _ Call) (events.Data, error) {
+	if err := template(s, x.TemplateID); err != nil {
+		return nil, err
+	}
+	if slices.Contains(OwnTemplates(), x.TemplateID) {
+		return nil, forbidden("reset it with `maestro template reset "+x.TemplateID+"`", "Template '%s' is Maestro's own and cannot be deleted", x.TemplateID)
+	}
+	return &events.TemplateDeleted{TemplateID: x.TemplateID}, nil
+}

@@ -1,0 +1,55 @@
+package events
+
+// TemplateCreated: a text that prompts are written by exists from now on.
+type TemplateCreated struct {
+	TemplateID string `json:"templateId" doc:"the new template"`
+	Name       string `json:"name" doc:"as people call it"`
+	Role       Role   `json:"role" doc:"worker or orchestrator: whose workflow it is"`
+	Content    string `json:"content" doc:"the workflow, with slots for the commands that a session may use"`
+}
+
+// TemplateUpdated: the fields that are present have new values. One of Maestro's own is changed by that too.
+type TemplateUpdated struct {
+	TemplateID string  `json:"templateId" doc:"the template"`
+	Name       *string `json:"name,omitempty" doc:"new name"`
+	Content    *string `json:"content,omitempty" doc:"new workflow"`
+}
+
+// TemplateReset: the template's workflow is Maestro's own again.
+type TemplateReset struct {
+	TemplateID string `json:"templateId" doc:"the template"`
+}
+
+// TemplateDeleted: the template is gone from the views; its history stays.
+type TemplateDeleted struct {
+	TemplateID string `json:"templateId" doc:"the template"`
+}
+
+// EventType implements Data.
+func (*TemplateCreated) EventType() string { return "maestro.template.created.v1" }
+
+// EventType implements Data.
+func (*TemplateUpdated) EventType() string { return "maestro.template.updated.v1" }
+
+// EventType implements Data.
+func (*TemplateReset) EventType() string { return "maestro.template.reset.v1" }
+
+// EventType implements Data.
+func (*TemplateDeleted) EventType() string { return "maestro.template.deleted.v1" }
+
+// Aggregate implements Data.
+func (d *TemplateCreated) Aggregate() (kind, id string) { return AggregateTemplate, d.TemplateID }
+
+// Aggregate implements Data.
+func (d *TemplateUpdated) Aggregate() (kind, id string) { return AggregateTemplate, d.TemplateID }
+
+// Aggregate implements Data.
+func (d *TemplateReset) Aggregate() (kind, id string) { return AggregateTemplate, d.TemplateID }
+
+// Aggregate implements Data.
+func (d *TemplateDeleted) Aggregate() (kind, id string) { return AggregateTemplate, d.TemplateID }
+
+func (*TemplateCreated) sealed() {}
+func (*TemplateUpdated) sealed() {}
+func (*TemplateReset) sealed()   {}
+func (*TemplateDeleted) sealed() {}

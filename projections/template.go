@@ -1,0 +1,117 @@
+package projections
+
+import (
+	"iter"
+
+	"maestro/events"
+)
+
+// Template is what is true of a text that prompts are written by. Times are milliseconds since 1970. Immutable.
+//
+// Of Maestro's own, only what was changed is here: one that nobody changed is not in the state.
+type Template struct {
+	ID   string
+	Name string
+	Role events.Role
+	// Content is "" for the workflow that Maestro comes with.
+	Content string
+	// Version counts its contents.
+	Version   int
+	CreatedAt int64
+	UpdatedAt int64
+	CreatedBy string
+	Deleted   bool
+}
+
+// Template gives a template that was made or changed, or nil.
+func (s *State) Template(id string) *Template {
+	if t := s.templates.get(id); t != nil && !t.Deleted {
+		return t
+	}
+	return nil
+}
+
+// TemplateEver reports whether there is or was a template of this id in the log.
+func (s *State) TemplateEver(id string) bool { return s.templates.get(id) != nil }
+
+// Templates gives the templates that were made or changed, in that order.
+func (s *State) Templates() iter.Seq[*Template] {
+	return func(yield func(*Template) bool) {
+		for _, id := range s.templateIDs {
+			if t := s.Template(id); t != nil && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+func (s *State) putTemplate(after *Template) {
+	before := s.templates.get(after.ID)
+	if before == nil {
+		s.templateIDs = append(s.templateIDs, after.ID)
+	}
+	s.changes = append(s.changes, Change{KindTemplate, after.ID, before, after})
+	s.templates.put(after.ID, after)
+}
+
+func (s *State) templateCreated(f fact, d *events.TemplateCreated) error {
+	if s.TemplateEver(d.TemplateID) {
+		return exists("template", d.TemplateID)
+	}
+	s.putTemplate(&Template{
+		ID: d.TemplateID, Name: d.Name, Role: d.Role, Content: d.Content, Version: 1, CreatedAt: f.at, UpdatedAt: f.at, CreatedBy: f.Source,
+	})
+	return nil
+}
+
+// editTemplate gives a template to edit; one of Maestro's own that nobody changed before comes to be by that.
+func (s *State) editTemplate(f fact, id string) (*Template, error) {
+	before := s.Template(id)
+	if before == nil {
+		if s.TemplateEver(id) {
+			return nil, missing("template", id)
+		}
+		return &Template{ID: id, CreatedAt: f.at, UpdatedAt: f.at}, nil
+	}
+	after := *before
+	after.UpdatedAt = f.at
+	return &after, nil
+}
+
+func (s *State) templateUpdated(f fact, d *events.TemplateUpdated) error {
+	after, err := s.editTemplate(f, d.TemplateID)
+	if err != nil {
+		return err
+	}
+	set(&after.Name, d.Name)
+	if d.Content != nil {
+		after.Content = *d.Content
+		after.Version++
+	}
+	s.putTemplate(after)
+	return nil
+}
+
+func (s *State) templateReset(f fact, d *events.TemplateReset) error {
+	after, err := s.editTemplate(f, d.TemplateID)
+	if err != nil {
+		return err
+	}
+	after.Content = ""
+	after.Version++
+	s.putTemplate(after)
+	return nil
+}
+
+func (s *State) templateDeleted(f fact, d *events.TemplateDeleted) error {
+	if s.Template(d.TemplateID) == nil {
+		return missing("template", d.TemplateID)
+	}
+	after, err := s.editTemplate(f, d.TemplateID)
+	if err != nil {
+		return err
+	}
+	after.Deleted = true
+	s.putTemplate(after)
+	return nil
+}
