@@ -604,6 +604,42 @@ func TestInputDecisions(t *testing.T) {
 	})
 }
 
+func TestTemplateDecisions(t *testing.T) {
+	mine := step{"admin>x", "template:create", `{"name":"Mine","role":"worker","content":"Do it."}`}
+	long := strings.Repeat("x", events.MaxText+1)
+	const required = "name, role, and content are required"
+	decide(t, []decision{
+		{"create", nil, step{"admin", "template:create", `{"name":"Mine","role":"orchestrator","content":"Do\nit."}`}, "template.created", `"name":"Mine","role":"orchestrator","content":"Do\nit."`},
+		{"without a name", nil, step{"admin", "template:create", `{"role":"worker","content":"c"}`}, "VALIDATION_ERROR", required},
+		{"without a role", nil, step{"admin", "template:create", `{"name":"n","content":"c"}`}, "VALIDATION_ERROR", required},
+		{"without a content", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":" "}`}, "VALIDATION_ERROR", required},
+		{"of another role", nil, step{"admin", "template:create", `{"name":"n","role":"reviewer","content":"c"}`}, "VALIDATION_ERROR", `Invalid role. Must be "worker" or "orchestrator"`},
+		{"of too long a content", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":"` + long + `"}`}, "VALIDATION_ERROR", "/content"},
+		{"of too long a name", nil, step{"admin", "template:create", `{"name":"` + strings.Repeat("n", maxName+1) + `","role":"worker","content":"c"}`}, "VALIDATION_ERROR", "/name"},
+		{"a name of two lines", nil, step{"admin", "template:create", `{"name":"a\nb","role":"worker","content":"c"}`}, "VALIDATION_ERROR", "control character"},
+		{"a content with a NUL", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":"\u0000"}`}, "VALIDATION_ERROR", "NUL"},
+		{"a session creates none", nil, step{"o", "template:create", `{"name":"n","role":"worker","content":"c"}`}, "NOT_ALLOWED", "template:create"},
+		{"update", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}","name":"Ours","content":"Do more."}`}, "template.updated", `{"templateId":"{x}","name":"Ours","content":"Do more."}`},
+		{"update one of Maestro's own", nil, step{"admin", "template:update", `{"templateId":"execute-queue","content":"Pull."}`}, "template.updated", `{"templateId":"execute-queue","content":"Pull."}`},
+		{"update nothing of it", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}"}`}, "VALIDATION_ERROR", "At least one of name or content is required"},
+		{"update it to no content", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}","content":" "}`}, "VALIDATION_ERROR", "/content"},
+		{"update it to no name", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}","name":""}`}, "VALIDATION_ERROR", "/name"},
+		{"update it to too much", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}","content":"` + long + `"}`}, "VALIDATION_ERROR", "/content"},
+		{"update none", nil, step{"admin", "template:update", `{"templateId":"none","content":"c"}`}, "NOT_FOUND", "Template with id 'none'"},
+		{"update a deleted one", []step{mine, {"admin", "template:delete", `{"templateId":"{x}"}`}}, step{"admin", "template:update", `{"templateId":"{x}","content":"c"}`}, "NOT_FOUND", "Template"},
+		{"without an id", nil, step{"admin", "template:update", `{"content":"c"}`}, "VALIDATION_ERROR", "/templateId"},
+		{"an orchestrator updates none", nil, step{"o", "template:update", `{"templateId":"execute-queue","content":"c"}`}, "NOT_ALLOWED", "template:update"},
+		{"reset one of Maestro's own", []step{{"admin", "template:update", `{"templateId":"coordinate-dag","content":"c"}`}}, step{"admin", "template:reset", `{"templateId":"coordinate-dag"}`}, "template.reset", `{"templateId":"coordinate-dag"}`},
+		{"that nobody changed", nil, step{"admin", "template:reset", `{"templateId":"coordinate-dag"}`}, "already so", ""},
+		{"that has only another name", []step{{"admin", "template:update", `{"templateId":"coordinate-dag","name":"n"}`}}, step{"admin", "template:reset", `{"templateId":"coordinate-dag"}`}, "already so", ""},
+		{"reset none", nil, step{"admin", "template:reset", `{"templateId":"none"}`}, "NOT_FOUND", "Template with id 'none'"},
+		{"delete", []step{mine}, step{"admin", "template:delete", `{"templateId":"{x}"}`}, "template.deleted", `{"templateId":"{x}"}`},
+		{"delete it again", []step{mine, {"admin", "template:delete", `{"templateId":"{x}"}`}}, step{"admin", "template:delete", `{"templateId":"{x}"}`}, "NOT_FOUND", "Template"},
+		{"delete one of Maestro's own", nil, step{"admin", "template:delete", `{"templateId":"execute-simple"}`}, "BUSINESS_RULE_ERROR", "Maestro's own and cannot be deleted"},
+		{"also a changed one", []step{{"admin", "template:update", `{"templateId":"execute-simple","content":"c"}`}}, step{"admin", "template:delete", `{"templateId":"execute-simple"}`}, "BUSINESS_RULE_ERROR", "Maestro's own and cannot be deleted"},
+	})
+}
+
 func TestTokenDecisions(t *testing.T) {
 	create := step{"admin", "token:create", `{"name":"ci","kind":"admin"}`}
 	revoke := step{"admin", "token:revoke", `{"name":"ci"}`}
@@ -766,7 +802,7 @@ func TestAtMostOwn(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for id, says := range map[string]string{"task:paint": "no command", "task:list": "is a read", "template:create": "not available"} {
+	for id, says := range map[string]string{"task:paint": "no command", "task:list": "is a read", "runner:enroll": "not available"} {
 		if _, err := Parse(id, []byte(`{}`)); code(err) != CodeNotFound || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", id, err)
 		}

@@ -98,6 +98,9 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	s.unanswered.put(p.ID, []string{open.ID})
 	s.tokens.put(token.Name, token)
 	s.tokenNames = []string{token.Name}
+	template := filled[Template](t, &n)
+	s.templates.put(template.ID, template)
+	s.templateIDs = []string{template.ID}
 	s.ids = []uuid.UUID{{1}, {2}}
 	s.accepted[s.ids[0]], s.accepted[s.ids[1]] = 1, 2
 	s.head, s.genesis, s.at = events.Head{Sequence: 2, Hash: events.Hash{9}}, events.Hash{8}, time.Date(2026, 3, 1, 12, 0, 0, 5e6, time.UTC)
@@ -122,7 +125,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	}
 	if !reflect.DeepEqual(read, s) {
 		t.Errorf("read\n%+v\nwant\n%+v", read, s)
-		for _, pair := range [][2]any{{read.projects.get(p.ID), p}, {read.tasks.get(x.ID), x}, {read.sessions.get(session.ID), session}, {read.entries, s.entries}, {read.items.get(itemKey(p.ID, q.Name, item.TaskID)), item}, {read.inputs.get(open.ID), open}, {read.tokens.get(token.Name), token}} {
+		for _, pair := range [][2]any{{read.projects.get(p.ID), p}, {read.tasks.get(x.ID), x}, {read.sessions.get(session.ID), session}, {read.entries, s.entries}, {read.items.get(itemKey(p.ID, q.Name, item.TaskID)), item}, {read.inputs.get(open.ID), open}, {read.tokens.get(token.Name), token}, {read.templates.get(template.ID), template}} {
 			got, _ := json.Marshal(pair[0])
 			want, _ := json.Marshal(pair[1])
 			if !bytes.Equal(got, want) {
@@ -213,6 +216,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"an item of no queue":     `{"Queues":[{"ProjectID":"p","Name":"a"}],"Items":[{"ProjectID":"p","Queue":"b"}]}` + "\n",
 		"a question that is null": `{"Inputs":[null]}` + "\n",
 		"a token that is null":    `{"Tokens":[null]}` + "\n",
+		"a template that is null": `{"Templates":[null]}` + "\n",
 		"fewer ids than events":   `{"Head":{"sequence":3},"IDs":2}` + "\n",
 		"ids that are not there":  `{"Head":{"sequence":2},"IDs":2}` + "\n",
 		"a negative number":       `{"Entries":-1}` + "\n",

@@ -23,8 +23,8 @@ const (
 // goldenDigest is the SHA-256 of what the golden log's state encodes to. It changes only with [Format], or when the story
 // goes on.
 const (
-	goldenFormat = 2
-	goldenDigest = "4c07a43fbb836c02089eb049b0a51e2c8e21720aabfada89746b02aaf9d2d405"
+	goldenFormat = 3
+	goldenDigest = "10758255705f412b676c13c4da1486af5dc9f21cea629a5a103f9170c7501766"
 )
 
 // goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written from
@@ -61,7 +61,21 @@ func goldenStory() []given {
 		inQ(orch, &events.ProjectCreated{ProjectID: "q", Name: "Beta"}),
 		inQ(orch, &events.ProjectDeleted{ProjectID: "q"}),
 	}
-	return slices.Concat(story, goldenQueues(), goldenManifests())
+	return slices.Concat(story, goldenQueues(), goldenManifests(), goldenTemplates())
+}
+
+// goldenTemplates is the part with templates: one is made, changed, given its first text again and deleted; one of Maestro's own
+// is changed.
+func goldenTemplates() []given {
+	of := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
+	return []given{
+		of(&events.TemplateCreated{TemplateID: "tmpl", Name: "Mine", Role: events.RoleOrchestrator, Content: "Prüfe <all> ✓"}),
+		of(&events.TemplateUpdated{TemplateID: "execute-simple", Content: new("Work, then report.")}),
+		of(&events.TemplateUpdated{TemplateID: "tmpl", Name: new("Ours")}),
+		of(&events.TemplateReset{TemplateID: "tmpl"}),
+		of(&events.TemplateCreated{TemplateID: "gone", Name: "Gone", Role: events.RoleWorker, Content: "x"}),
+		of(&events.TemplateDeleted{TemplateID: "gone"}),
+	}
 }
 
 // goldenManifests is the part with manifests: one is registered with, issued again, and begun with.

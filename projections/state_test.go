@@ -176,7 +176,7 @@ func TestChanges(t *testing.T) {
 						t.Fatalf("an entry has something before it: %+v", c)
 					}
 					lines[k] = append(lines[k], c.After.(*Entry))
-				case KindProject, KindTask, KindSession, KindQueue, KindQueueItem, KindInput, KindToken:
+				case KindProject, KindTask, KindSession, KindQueue, KindQueueItem, KindInput, KindToken, KindTemplate:
 					was, known := values[k]
 					if isNil(c.Before) == known || known && was != c.Before {
 						t.Fatalf("seed %d, %s: the change of %v begins with %v, and it was %v", seed, g.data.EventType(), k, c.Before, was)
@@ -209,6 +209,7 @@ func TestChanges(t *testing.T) {
 		for k, value := range values {
 			is := map[Kind]any{
 				KindQueue: s.queues.get(k.id), KindQueueItem: s.items.get(k.id), KindInput: s.inputs.get(k.id), KindToken: s.tokens.get(k.id),
+				KindTemplate: s.templates.get(k.id),
 			}[k.kind]
 			if is != nil && is != value {
 				t.Fatalf("seed %d: the changes do not lead to %v", seed, k)
@@ -247,6 +248,8 @@ func isNil(value any) bool {
 	case *Input:
 		return v == nil
 	case *Token:
+		return v == nil
+	case *Template:
 		return v == nil
 	}
 	return value == nil
@@ -295,6 +298,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"an answer to no question", &events.InputAnswered{InputID: "none"}, `question "none"`},
 		{"delivering to no question", &events.InputDelivered{InputID: "none"}, `question "none"`},
 		{"revoking no token", &events.TokenRevoked{Name: "none"}, `token "none"`},
+		{"deleting no template", &events.TemplateDeleted{TemplateID: "none"}, `template "none", which does not exist`},
 		{"revoking no session's secret", &events.TokenRevoked{SessionID: "x"}, `session "x"`},
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, stateOf(t, begun...), by(admin, c.data).event, c.says) })

@@ -126,6 +126,8 @@ func show(t testing.TB, s *State) string {
 		Inbox    []InboxItem
 		Hands    []shownHands
 		Tokens   []TokenView
+		// Templates are the deleted ones too.
+		Templates []*Template `json:",omitempty"`
 		// Deadlines are of all projects, in their order.
 		Deadlines []string
 	}
@@ -156,6 +158,9 @@ func show(t testing.TB, s *State) string {
 	}
 	for token := range s.Tokens() {
 		out.Tokens = append(out.Tokens, token.View())
+	}
+	for _, id := range s.templateIDs {
+		out.Templates = append(out.Templates, s.templates.get(id))
 	}
 	out.Deadlines = idsOf(s.Deadlines(), func(x *Session) string { return x.ID })
 	for _, id := range poolSessions {
@@ -239,12 +244,13 @@ func encode(t testing.TB, s *State) string {
 }
 
 var (
-	poolProjects = []string{"p", "q"}
-	poolTasks    = []string{"t1", "t2", "t3", "t4", "t5", "t6"}
-	poolSessions = []string{"w", "w2", "o", "x", "y", "z"}
-	poolQueues   = []string{"a", "b", "w", "x"} // the last two are sessions' own, where they have one
-	poolInputs   = []string{"i1", "i2", "i3", "i4", "i5"}
-	poolTokens   = []string{"ci", "bot"}
+	poolProjects  = []string{"p", "q"}
+	poolTasks     = []string{"t1", "t2", "t3", "t4", "t5", "t6"}
+	poolSessions  = []string{"w", "w2", "o", "x", "y", "z"}
+	poolQueues    = []string{"a", "b", "w", "x"} // the last two are sessions' own, where they have one
+	poolInputs    = []string{"i1", "i2", "i3", "i4", "i5"}
+	poolTokens    = []string{"ci", "bot"}
+	poolTemplates = []string{"execute-simple", "mine", "yours"} // the first is Maestro's own
 )
 
 // anything makes up an event, which may well contradict the state.
@@ -272,7 +278,7 @@ func anything(r *rand.Rand) given {
 	status := statuses[r.IntN(len(statuses))]
 	var data events.Data
 	q, i, n := pick(poolQueues), pick(poolInputs), 1+r.IntN(3)
-	switch r.IntN(40) {
+	switch r.IntN(42) {
 	case 0:
 		data = &events.ProjectCreated{ProjectID: p, Name: text}
 	case 1:
@@ -381,6 +387,17 @@ func anything(r *rand.Rand) given {
 			data = &events.TokenCreated{Name: name, Kind: events.TokenReadOnly, ProjectIDs: some(poolProjects), Generation: n}
 		} else {
 			data = &events.TokenRevoked{Name: name, Generation: n}
+		}
+	case 40:
+		data = &events.TemplateCreated{TemplateID: pick(poolTemplates), Name: text, Role: events.RoleWorker, Content: text}
+	case 41:
+		switch id := pick(poolTemplates); r.IntN(6) {
+		case 0:
+			data = &events.TemplateDeleted{TemplateID: id}
+		case 1, 2:
+			data = &events.TemplateReset{TemplateID: id}
+		default:
+			data = &events.TemplateUpdated{TemplateID: id, Name: maybe(), Content: maybe()}
 		}
 	}
 	g := given{by: pick([]string{admin, worker, orch, "/runners/r", "/system"}), data: data, project: p}
