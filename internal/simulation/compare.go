@@ -8,9 +8,9 @@ import (
 	"maestro/projections"
 )
 
-// compare holds what the product's fold shows against the model, as far as queues, questions, tokens and statuses go.
+// compare holds what the product's fold shows against the model, as far as queues, questions, tokens, templates and statuses go.
 func (m *model) compare(s *projections.State) error {
-	for _, check := range []func(*projections.State) error{m.compareQueues, m.compareSessions, m.compareInputs} {
+	for _, check := range []func(*projections.State) error{m.compareQueues, m.compareSessions, m.compareInputs, m.compareTemplates} {
 		if err := check(s); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ var vocabulary = []string{
 	"session:note", "session:link", "session:unlink", "track-file", "report:progress", "report:complete", "report:blocked",
 	"report:error", "report:needs-input", "queue:create", "queue:push", "queue:start", "queue:complete", "queue:fail", "queue:skip",
 	"queue:requeue", "queue:return", "queue:quarantine", "input:answer", "input:received", "token:create", "token:revoke",
-	"session:lost", "session:recovered", "session:timed-out",
+	"template:create", "template:update", "template:reset", "template:delete", "session:lost", "session:recovered", "session:timed-out",
 }
 
 // queueing are those that queues, questions, tokens and time are about; ofTime those of the system.
@@ -114,6 +114,9 @@ func (c composer) fresh() wish {
 	}
 	if c.manifests && c.chance(25) {
 		return c.begin()
+	}
+	if c.chance(4) {
+		return c.wish(admin, pick(c, []string{"template:create", "template:update", "template:update", "template:reset", "template:delete"}))
 	}
 	by := c.caller()
 	id := pick(c, vocabulary)
@@ -295,6 +298,8 @@ func (c composer) wish(by caller, id string) wish {
 		c.ofInput(f, by, id)
 	case "token:create", "token:revoke":
 		c.ofToken(f, id)
+	case "template:create", "template:update", "template:reset", "template:delete":
+		c.ofTemplate(f, id)
 	case "session:lost", "session:recovered", "session:timed-out":
 		f.Project, f.SessionID = "", c.session()
 		if id == "session:lost" {

@@ -39,7 +39,7 @@ func (m *model) projectOf(w wish) string {
 		if q, ok := m.inputs[w.fields.InputID]; ok {
 			return q.project
 		}
-	case "token:create":
+	case "token:create", "template:create", "template:update", "template:reset", "template:delete":
 		return ""
 	case "token:revoke", "session:lost", "session:recovered", "session:timed-out":
 		return m.sessions[w.fields.SessionID].project
@@ -100,6 +100,8 @@ func (m *model) judge(w wish, at int64) verdict {
 		return m.judgeInput(w)
 	case "token":
 		return m.judgeToken(w)
+	case "template":
+		return m.judgeTemplate(w)
 	}
 	switch w.id {
 	case "session:spawn":

@@ -17,8 +17,10 @@ type model struct {
 	queues   map[string]queue // by project and name
 	inputs   map[string]question
 	tokens   map[string]token
+	// templates are those that were made, and Maestro's own that were changed.
+	templates map[string]template
 
-	projectIDs, taskIDs, sessionIDs, queueIDs, inputIDs []string // in order of creation, deleted ones too
+	projectIDs, taskIDs, sessionIDs, queueIDs, inputIDs, templateIDs []string // in order of creation, deleted ones too
 
 	at int64 // the time of the last event, in milliseconds
 }
@@ -58,6 +60,7 @@ func newModel() *model {
 	return &model{
 		projects: map[string]project{}, tasks: map[string]task{}, sessions: map[string]session{},
 		queues: map[string]queue{}, inputs: map[string]question{}, tokens: map[string]token{},
+		templates: map[string]template{},
 	}
 }
 
@@ -67,6 +70,7 @@ func (m *model) clone() *model {
 		queues: maps.Clone(m.queues), inputs: maps.Clone(m.inputs), tokens: maps.Clone(m.tokens),
 		projectIDs: slices.Clip(m.projectIDs), taskIDs: slices.Clip(m.taskIDs), sessionIDs: slices.Clip(m.sessionIDs),
 		queueIDs: slices.Clip(m.queueIDs), inputIDs: slices.Clip(m.inputIDs), at: m.at,
+		templates: maps.Clone(m.templates), templateIDs: slices.Clip(m.templateIDs),
 	}
 }
 
@@ -150,6 +154,8 @@ type made struct {
 	Deadline   int64    `json:"deadline"`
 	Role       string   `json:"role"`
 	Manifest   string   `json:"manifestDigest"`
+	TemplateID string   `json:"templateId"`
+	Content    string   `json:"content"`
 
 	me cause // the event itself
 }
@@ -177,6 +183,8 @@ func (m *model) next(w wish, e envelope) (*model, error) {
 		if err := n.nextInput(w, d); err != nil {
 			return nil, err
 		}
+	case "template":
+		return n, n.nextTemplate(w, d)
 	}
 	switch w.id {
 	case "session:lost", "session:recovered", "session:timed-out":

@@ -128,6 +128,8 @@ var eventTypes = map[string]string{
 	"queue:requeue": "queue.item_requeued", "queue:return": "queue.item_returned", "queue:quarantine": "queue.item_quarantined",
 	"worker:init": "session.registered", "orchestrator:init": "session.registered",
 	"input:answer": "input.answered", "input:received": "input.delivered", "token:create": "token.created", "token:revoke": "token.revoked",
+	"template:create": "template.created", "template:update": "template.updated", "template:reset": "template.reset",
+	"template:delete": "template.deleted",
 }
 
 // follow judges an event that has come to be on disk.

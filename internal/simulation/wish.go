@@ -95,6 +95,8 @@ type fields struct {
 	SilentFor    int64     `json:"silentFor,omitempty"`
 	Lease        int64     `json:"lease,omitempty"`
 	Manifest     *string   `json:"manifestDigest,omitempty"`
+	TemplateID   string    `json:"templateId,omitempty"`
+	Content      *string   `json:"content,omitempty"`
 
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
