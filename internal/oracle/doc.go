@@ -1,5 +1,5 @@
 // Package oracle judges an exported log: was every event in it permitted, at that moment, to whom it says it came from? It is
-// written from the documents (who may do what, the two statuses, queues, leases, questions, tokens) and shares no code with
+// written from the documents (who may do what, the two statuses, queues, leases, questions, tokens, templates) and shares no code with
 // what decides, folds or encodes: a mistake made there is not made here again, so the two can be held against each other.
 //
 // It therefore imports the standard library and nothing of ours. It has its own envelope and payloads, its own permission

@@ -54,6 +54,7 @@ type Judge struct {
 	queues    map[queueKey]*queue
 	questions map[string]*question
 	tokens    map[string]*token
+	templates map[string]*template
 }
 
 // New makes a Judge that has seen nothing; its first line is sequence 1.
@@ -68,6 +69,7 @@ func New() *Judge {
 		queues:    map[queueKey]*queue{},
 		questions: map[string]*question{},
 		tokens:    map[string]*token{},
+		templates: map[string]*template{},
 	}
 }
 

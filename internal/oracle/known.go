@@ -39,4 +39,8 @@ var known = map[string]func() fact{
 	"maestro.input.delivered.v1":        func() fact { return new(inputDelivered) },
 	"maestro.token.created.v1":          func() fact { return new(tokenCreated) },
 	"maestro.token.revoked.v1":          func() fact { return new(tokenRevoked) },
+	"maestro.template.created.v1":       func() fact { return new(templateCreated) },
+	"maestro.template.updated.v1":       func() fact { return new(templateUpdated) },
+	"maestro.template.reset.v1":         func() fact { return new(templateReset) },
+	"maestro.template.deleted.v1":       func() fact { return new(templateDeleted) },
 }

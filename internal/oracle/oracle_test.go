@@ -32,6 +32,7 @@ func TestGoodStory(t *testing.T) {
 	tellManifests(s)
 	tellEnds(s)
 	tellTokens(s)
+	tellTemplates(s)
 	noFault(t, s)
 
 	told := map[string]bool{}
@@ -176,6 +177,19 @@ func tellTokens(s *story) {
 	s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":2}`)
 	s.add("/users/eve", "token.revoked", `{"sessionId":"work","generation":2}`, with("partitionkey", "p1"))
 	s.add("/users/eve", "task.created", `{"taskId":"last","title":"Last","priority":"low"}`)
+}
+
+// tellTemplates: one is made and goes again, one of Maestro's own is changed and reset, more than once.
+func tellTemplates(s *story) {
+	s.add(admin, "template.created", `{"templateId":"mine","name":"Mine","role":"worker","content":"Do it."}`)
+	s.add("/users/eve", "template.updated", `{"templateId":"mine","name":"Ours","content":"Do more."}`)
+	s.add(admin, "template.updated", `{"templateId":"execute-tree","name":"Climb"}`)
+	for range 2 {
+		s.add(admin, "template.updated", `{"templateId":"execute-tree","content":"Climb."}`)
+		s.add(admin, "template.reset", `{"templateId":"execute-tree"}`)
+	}
+	s.add(admin, "template.reset", `{"templateId":"mine"}`)
+	s.add(admin, "template.deleted", `{"templateId":"mine"}`)
 }
 
 // deadline is when a session's time is over.

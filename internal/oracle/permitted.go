@@ -85,7 +85,7 @@ func (c *trial) scope(s *session) {
 // late report of a deleted session, and the item that it still held.
 func (c *trial) projectLives(what fact) {
 	switch f := what.(type) {
-	case *projectCreated, *tokenCreated, *tokenRevoked:
+	case *projectCreated, *tokenCreated, *tokenRevoked, *templateCreated, *templateUpdated, *templateReset, *templateDeleted:
 		return
 	case *sessionReported:
 		if f.Late {

@@ -25,7 +25,7 @@ func nothing(*story) {}
 
 func plants() []plant {
 	return slices.Concat(logPlants(), actorPlants(), permissionPlants(), thingPlants(), manifestPlants(), spawnPlants(), statusPlants(),
-		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), tokenPlants())
+		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), tokenPlants(), templatePlants())
 }
 
 func TestPlants(t *testing.T) {
@@ -757,5 +757,42 @@ func tokenPlants() []plant {
 			s.add(admin, "token.revoked", `{"sessionId":"work","generation":4}`, with("partitionkey", "p1"))
 		}},
 		{"it revokes nothing", broken(ruleToken), nothing, func(s *story) { s.add(admin, "token.revoked", `{"generation":1}`, with("subject", "token/")) }},
+	}
+}
+
+func templatePlants() []plant {
+	made := func(s *story) {
+		s.add(admin, "template.created", `{"templateId":"mine","name":"Mine","role":"worker","content":"Do it."}`)
+	}
+	gone := func(s *story) { made(s); s.add(admin, "template.deleted", `{"templateId":"mine"}`) }
+	admins := func(name, rule string, before func(s *story), short, data string) plant {
+		return plant{name, broken(rule), before, func(s *story) { s.add(admin, short, data) }}
+	}
+	sessions := func(name string, before func(s *story), by, short, data string) plant {
+		return plant{name, broken(rulePermitted, ruleScope), before, func(s *story) { s.add(by, short, data) }}
+	}
+	return []plant{
+		sessions("a worker makes a template", nothing, work, "template.created", `{"templateId":"x","name":"X","role":"worker","content":"x"}`),
+		sessions("an orchestrator changes a template", made, orch, "template.updated", `{"templateId":"mine","content":"x"}`),
+		sessions("an orchestrator changes its own workflow", nothing, orch, "template.updated", `{"templateId":"coordinate-default","content":"x"}`),
+		sessions("an orchestrator resets a template", made, orch, "template.reset", `{"templateId":"mine"}`),
+		sessions("a worker deletes a template", made, work, "template.deleted", `{"templateId":"mine"}`),
+		admins("a template twice", ruleExists, made, "template.created", `{"templateId":"mine","name":"M","role":"worker","content":"x"}`),
+		admins("a deleted template again", ruleExists, gone, "template.created", `{"templateId":"mine","name":"M","role":"worker","content":"x"}`),
+		admins("Maestro's own is made", ruleExists, nothing, "template.created", `{"templateId":"execute-simple","name":"M","role":"worker","content":"x"}`),
+		admins("a template for nobody", ruleTemplate, nothing, "template.created", `{"templateId":"x","name":"X","role":"user","content":"x"}`),
+		admins("a template without a name", ruleTemplate, nothing, "template.created", `{"templateId":"x","name":" ","role":"worker","content":"x"}`),
+		admins("a template without a content", ruleTemplate, nothing, "template.created", `{"templateId":"x","name":"X","role":"worker"}`),
+		admins("no template is changed", ruleExists, nothing, "template.updated", `{"templateId":"none","content":"x"}`),
+		admins("a deleted template is changed", ruleExists, gone, "template.updated", `{"templateId":"mine","content":"x"}`),
+		admins("a template is changed in nothing", ruleTemplate, made, "template.updated", `{"templateId":"mine"}`),
+		admins("a template's name is taken away", ruleTemplate, made, "template.updated", `{"templateId":"mine","name":""}`),
+		admins("no template is reset", ruleExists, nothing, "template.reset", `{"templateId":"none"}`),
+		admins("what nobody changed is reset", ruleTemplate, nothing, "template.reset", `{"templateId":"execute-simple"}`),
+		admins("a template is reset twice", ruleTemplate, func(s *story) { made(s); s.add(admin, "template.reset", `{"templateId":"mine"}`) },
+			"template.reset", `{"templateId":"mine"}`),
+		admins("no template is deleted", ruleExists, nothing, "template.deleted", `{"templateId":"none"}`),
+		admins("a template is deleted twice", ruleExists, gone, "template.deleted", `{"templateId":"mine"}`),
+		admins("Maestro's own is deleted", ruleTemplate, nothing, "template.deleted", `{"templateId":"execute-simple"}`),
 	}
 }

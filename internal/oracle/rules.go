@@ -45,11 +45,12 @@ const (
 	ruleReturn  = "queue-return"      // an item goes back when its holder is gone, and to quarantine after its last attempt
 	ruleRequeue = "queue-requeue"     // only what is quarantined, failed or skipped is queued again
 
-	// Deadlines, questions, tokens.
+	// Deadlines, questions, tokens, templates.
 	ruleLease    = "lease"    // a session is lost when its lease is over, and recovers only from that
 	ruleTimeout  = "timeout"  // a session is timed out at the deadline of its spawn
 	ruleQuestion = "question" // a question is opened, answered and delivered once, in this order
 	ruleToken    = "token"    // names, kinds and generations of tokens
+	ruleTemplate = "template" // names, roles and contents of templates; Maestro's own stay
 )
 
 var rules = []string{
@@ -58,7 +59,7 @@ var rules = []string{
 	ruleExists, ruleProject, ruleTask, ruleSession, ruleManifest, ruleSpawn,
 	ruleStatus, ruleStatusOwner, ruleReportTasks, ruleReport, ruleLate,
 	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleRequeue,
-	ruleLease, ruleTimeout, ruleQuestion, ruleToken,
+	ruleLease, ruleTimeout, ruleQuestion, ruleToken, ruleTemplate,
 }
 
 // Rules lists the names of all rules, in the order of this package's explanation of them.

@@ -78,7 +78,7 @@ func (s *story) add(source, short, data string, options ...option) *story {
 		"prevhash": hex.EncodeToString(s.head()), "requesthash": strings.Repeat("0a", 16), "rules": "2", "authn": "token",
 		"data": json.RawMessage(data),
 	}
-	if strings.HasPrefix(short, "token.") {
+	if strings.HasPrefix(short, "token.") || strings.HasPrefix(short, "template.") {
 		delete(e, "partitionkey")
 	}
 	if parts := strings.Split(source, "/"); len(parts) == 5 && s.births[parts[4]] != "" {
@@ -137,7 +137,7 @@ func (s *story) subject(short, data string) string {
 	if err := json.Unmarshal([]byte(data), &fields); err != nil {
 		s.t.Fatalf("%s: %s", data, err)
 	}
-	member := map[string]string{"project": "projectId", "task": "taskId", "session": "sessionId", "queue": "queue", "input": "inputId", "token": "name"}[kind]
+	member := map[string]string{"project": "projectId", "task": "taskId", "session": "sessionId", "queue": "queue", "input": "inputId", "token": "name", "template": "templateId"}[kind]
 	if fields[member] == nil && kind == "token" {
 		kind, member = "session", "sessionId"
 	}

@@ -1,0 +1,125 @@
+package oracle
+
+import (
+	"slices"
+	"strings"
+)
+
+// ownTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy (document 002): they are
+// there without an event, and stay.
+var ownTemplates = []string{
+	"execute-simple", "execute-queue", "execute-tree", "coordinate-default", "coordinate-intelligent-batching", "coordinate-dag",
+}
+
+type template struct {
+	// changed says that its content is not the one that Maestro comes with.
+	changed bool
+	deleted bool
+}
+
+// aTemplate judges that there is the template that the event is about.
+func (c *trial) aTemplate(id string) {
+	t := c.templates[id]
+	if !slices.Contains(ownTemplates, id) && (t == nil || t.deleted) {
+		c.fault(ruleExists, "there is no template %q", id)
+	}
+}
+
+// templateTexts judges the texts of a template that the event has.
+func (c *trial) templateTexts(name, content *string) {
+	if name != nil && strings.TrimSpace(*name) == "" {
+		c.fault(ruleTemplate, "a template has a name")
+	}
+	if content != nil && strings.TrimSpace(*content) == "" {
+		c.fault(ruleTemplate, "a template has a content")
+	}
+}
+
+type templateCreated struct {
+	TemplateID string `json:"templateId"`
+	Name       string `json:"name"`
+	Role       string `json:"role"`
+	Content    string `json:"content"`
+}
+
+func (f *templateCreated) about() (kind, id string) { return "template", f.TemplateID }
+func (f *templateCreated) commands() []string       { return []string{"template:create"} }
+
+func (f *templateCreated) judge(c *trial) {
+	if c.templates[f.TemplateID] != nil || slices.Contains(ownTemplates, f.TemplateID) {
+		c.fault(ruleExists, "there is or was a template %q", f.TemplateID)
+	}
+	if f.Role != "worker" && f.Role != "orchestrator" {
+		c.fault(ruleTemplate, "a template is for workers or for orchestrators, not for %q", f.Role)
+	}
+	c.templateTexts(&f.Name, &f.Content)
+}
+
+func (f *templateCreated) fold(c *trial) { c.templates[f.TemplateID] = &template{changed: true} }
+
+type templateUpdated struct {
+	TemplateID string  `json:"templateId"`
+	Name       *string `json:"name"`
+	Content    *string `json:"content"`
+}
+
+func (f *templateUpdated) about() (kind, id string) { return "template", f.TemplateID }
+func (f *templateUpdated) commands() []string       { return []string{"template:update"} }
+
+func (f *templateUpdated) judge(c *trial) {
+	c.aTemplate(f.TemplateID)
+	if f.Name == nil && f.Content == nil {
+		c.fault(ruleTemplate, "it changes nothing")
+	}
+	c.templateTexts(f.Name, f.Content)
+}
+
+func (f *templateUpdated) fold(c *trial) {
+	t := c.templates[f.TemplateID]
+	if t == nil {
+		t = &template{}
+		c.templates[f.TemplateID] = t
+	}
+	t.changed = t.changed || f.Content != nil
+}
+
+type templateReset struct {
+	TemplateID string `json:"templateId"`
+}
+
+func (f *templateReset) about() (kind, id string) { return "template", f.TemplateID }
+func (f *templateReset) commands() []string       { return []string{"template:reset"} }
+
+func (f *templateReset) judge(c *trial) {
+	c.aTemplate(f.TemplateID)
+	t := c.templates[f.TemplateID]
+	if slices.Contains(ownTemplates, f.TemplateID) && t == nil || t != nil && !t.deleted && !t.changed {
+		c.fault(ruleTemplate, "the content of template %s is the one that it came with", f.TemplateID)
+	}
+}
+
+func (f *templateReset) fold(c *trial) {
+	if t := c.templates[f.TemplateID]; t != nil {
+		t.changed = false
+	}
+}
+
+type templateDeleted struct {
+	TemplateID string `json:"templateId"`
+}
+
+func (f *templateDeleted) about() (kind, id string) { return "template", f.TemplateID }
+func (f *templateDeleted) commands() []string       { return []string{"template:delete"} }
+
+func (f *templateDeleted) judge(c *trial) {
+	c.aTemplate(f.TemplateID)
+	if slices.Contains(ownTemplates, f.TemplateID) {
+		c.fault(ruleTemplate, "template %s is Maestro's own, and stays", f.TemplateID)
+	}
+}
+
+func (f *templateDeleted) fold(c *trial) {
+	if t := c.templates[f.TemplateID]; t != nil {
+		t.deleted = true
+	}
+}
