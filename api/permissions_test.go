@@ -22,7 +22,7 @@ import (
 const columns = "WQTOUEFZDGNARXVP"
 
 // The rows that wait, because their command or their read is not there yet: session:message,
-// session:resume, manifest:generate, template:*, watch, events, audit:replay (the CLI's own), runner:*, all of the runner's
+// session:resume, manifest:generate, watch, events, audit:replay (the CLI's own), runner:*, all of the runner's
 // (session:claim, exited, usage, sandbox:blocked, preflight:failed), limit:reached.
 
 // writes is transcribed by hand from contract.md, "Who may do what". first is what the admin does before, "id body".
@@ -71,6 +71,10 @@ var writes = []struct{ id, who, body, first string }{
 	{"session:delete", "U", `{"sessionId":"CHILD"}`, ""},
 	{"session:link", "U", `{"sessionId":"CHILD","taskId":"BLOCKED"}`, ""},
 	{"session:unlink", "U", `{"sessionId":"CHILD","taskId":"OWN"}`, ""},
+	{"template:create", "U", `{"name":"n","role":"worker","content":"c"}`, ""},
+	{"template:update", "U", `{"templateId":"execute-simple","content":"c"}`, ""},
+	{"template:reset", "U", `{"templateId":"execute-simple"}`, `template:update {"templateId":"execute-simple","content":"c"}`},
+	{"template:delete", "U", `{"templateId":"TEMPLATE"}`, ""},
 	{"token:create", "U", `{"name":"new-PROJECT","kind":"auditor"}`, ""},
 	{"token:revoke", "U", `{"name":"old-PROJECT"}`, `token:create {"name":"old-PROJECT","kind":"auditor"}`},
 	{"token:revoke", "U", `{"sessionId":"CHILD"}`, ""},
@@ -84,8 +88,7 @@ var writes = []struct{ id, who, body, first string }{
 
 // absent are rows of the table that have no command yet: whoever asks is told so.
 var absent = []string{
-	"session:message", "session:resume", "template:create", "template:update", "template:reset",
-	"template:delete", "runner:enroll", "runner:revoke", "session:claim", "session:exited", "session:usage", "sandbox:blocked",
+	"session:message", "session:resume", "runner:enroll", "runner:revoke", "session:claim", "session:exited", "session:usage", "sandbox:blocked",
 	"preflight:failed", "limit:reached",
 }
 
@@ -196,6 +199,7 @@ func (w *world) stage(column rune) stage {
 		w.do(adminToken, "input:answer", `{"inputId":"`+mine+`","answer":"so"}`).is(200)
 	}
 	empty := w.do(maker, "project:create", `{"name":"empty"}`).is(200).text("event", "data", "projectId")
+	template := w.do(adminToken, "template:create", `{"name":"t","role":"worker","content":"c"}`).is(200).text("event", "data", "templateId")
 	self := ""
 	switch column {
 	case 'U', 'N', 'A', 'R', 'X':
@@ -210,7 +214,7 @@ func (w *world) stage(column rune) stage {
 		w.do(adminToken, "session:delete", `{"sessionId":"`+me+`"}`).is(200)
 	}
 	return stage{token, strings.NewReplacer("SELF", self, "PROJECT", project, "OWN", own, "BLOCKED", blocked, "ME", me, "CHILD", child,
-		"EMPTY", empty, "DIGEST", w.manifestOf(me), "PULLER", puller, "SHARED", "shared", "QUESTION", question, "MINE", mine)}
+		"EMPTY", empty, "TEMPLATE", template, "DIGEST", w.manifestOf(me), "PULLER", puller, "SHARED", "shared", "QUESTION", question, "MINE", mine)}
 }
 
 // token makes a named token and gives its secret.
