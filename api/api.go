@@ -46,6 +46,8 @@ type Config struct {
 	Leases *commands.Leases
 	// Denials records refusals that no Handler decides, and lists all; nil if nothing does.
 	Denials *commands.Denials
+	// Templates knows the workflows that Maestro comes with; nil if there are none.
+	Templates Templates
 	// Manifests gets a copy of each session's; nil if nobody looks for one.
 	Manifests Manifests
 	// Backup writes an archive of everything up to a head; nil if there is none to be had.
@@ -125,6 +127,7 @@ func (s *server) routes() {
 	s.sessionRoutes()
 	s.spawnRoutes()
 	s.manifestRoutes()
+	s.templateRoutes()
 	s.heartbeatRoutes()
 	s.timelineRoutes()
 	s.queueRoutes()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"maestro/commands"
@@ -95,6 +96,11 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 	}
 	if err := s.withManifest(r.Context(), c, command, o.dryRun); err != nil {
 		return commands.Answer{}, err
+	}
+	if strings.HasPrefix(id, "template:") && s.permit(c, id, "") == nil {
+		if err := s.checkTemplate(command); err != nil {
+			return commands.Answer{}, err
+		}
 	}
 	request := commands.Request{By: c.by, Command: command, Key: meta.key, OccurredAt: meta.occurredAt, TraceParent: meta.traceParent}
 	if o.dryRun {

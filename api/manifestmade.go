@@ -37,6 +37,9 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 		}
 		from.Tasks[i].Description = string(text)
 	}
+	if err := s.knownTemplate(x.TemplateID); err != nil && !s.decided(c, x) {
+		return err
+	}
 	m, err := manifest.Generate(from)
 	if err != nil {
 		// What the decision refuses too, it says in the words that clients know.

@@ -226,7 +226,7 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 	w.do(adminToken, "task:complete", `{"taskId":"`+dependency+`"}`).is(200)
 
 	r := w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+own+`","`+bare+`"],"permissionMode":"readOnly","thinkingMode":"interleaved",
-		"maxTurns":7,"timeout":60000,"templateId":"mine","model":"opus","agent":"claude","skills":["s1","s2"],"allowedCommands":["task:get","report:progress"],
+		"maxTurns":7,"timeout":60000,"templateId":"execute-tree","model":"opus","agent":"claude","skills":["s1","s2"],"allowedCommands":["task:get","report:progress"],
 		"context":{"note":"n","big":12345678901234567890}}`)
 	m := w.manifestOf(spawned(r))
 	var created struct{ Own, Bare int64 }
@@ -247,7 +247,7 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 		 {"id":"` + dependent + `","title":"After","status":"todo","relationship":"blocking"},
 		 {"id":"` + child + `","title":"Below","status":"todo","relationship":"related"}],
 		 "custom":{"taskIds":["` + own + `","` + bare + `"],"note":"n","big":12345678901234567890}},
-		"templateId":"mine"}`
+		"templateId":"execute-tree"}`
 	if got := generic(t, m.Canonical()); got != generic(t, []byte(want)) {
 		t.Errorf("the manifest is\n%s\nexpected\n%s", got, generic(t, []byte(want)))
 	}

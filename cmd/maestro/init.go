@@ -100,11 +100,16 @@ func (a *app) prompts(ctx context.Context, m *manifest.Manifest, id string) (pro
 	case exitCode(err) != exitNotAllowed: // a list may leave out session:info
 		return prompts{}, err
 	}
-	system, err := prompt.System(m, about)
+	templates, err := a.templatesOf(ctx, m)
 	if err != nil {
 		return prompts{}, err
 	}
-	task, err := prompt.Task(m, about)
+	renderer := prompt.Renderer{Templates: templates}
+	system, err := renderer.System(m, about)
+	if err != nil {
+		return prompts{}, err
+	}
+	task, err := renderer.Task(m, about)
 	return prompts{string(system), string(task)}, err
 }
 

@@ -21,6 +21,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/home"
+	"maestro/workers/prompt"
 )
 
 const (
@@ -146,7 +147,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	reach, err := api.New(api.Config{
-		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials, Manifests: manifests{lock.Home},
+		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials, Manifests: manifests{lock.Home}, Templates: ownTemplates{},
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
 			return log.Backup(ctx, w, head, time.Now())
 		},
@@ -335,6 +336,13 @@ func (m manifests) Place(session string, content []byte) error {
 }
 
 func (m manifests) Path(session string) string { return m.home.ManifestPath(session) }
+
+// ownTemplates are the workflows that Maestro comes with.
+type ownTemplates struct{}
+
+func (ownTemplates) Own(id string) (text string, ok bool) { return prompt.BuiltIn().Template(id) }
+
+func (ownTemplates) Check(text string) error { return prompt.CheckTemplate(text) }
 
 // snapshots lets the handler keep its snapshots in a directory.
 type snapshots struct {

@@ -30,6 +30,11 @@ var syntaxes = map[string]usage{
 	"orchestrator:init": {`orchestrator init`, "Print your prompts again; done already when you were started"},
 	"manifest:generate": {`manifest generate --task-ids <taskIds> [--role worker|orchestrator] [--strategy <strategy>] [--output <file>]`, "Make a manifest, to be changed and given to session spawn --manifest"},
 
+	"template:create": {`template create "<name>" <file> [--role worker|orchestrator]`, "Make a template of prompts"},
+	"template:update": {`template update <templateId> [--name "<name>"] [--file <file>]`, "Give a template another name or workflow"},
+	"template:reset":  {`template reset <templateId>`, "Give a template the workflow that Maestro comes with"},
+	"template:delete": {`template delete <templateId>`, "Delete a template"},
+
 	"session:complete": {`session complete`, "Say that your session is done: the last thing that you do"},
 	"track-file":       {`track-file <path> [--task <taskId>]`, "Record that you changed a file"},
 

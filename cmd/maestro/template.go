@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/workers/manifest"
+	"maestro/workers/prompt"
+)
+
+// templateShown is a template as the server shows it.
+type templateShown struct {
+	ID        string      `json:"id"`
+	Name      string      `json:"name"`
+	Role      events.Role `json:"role"`
+	Content   string      `json:"content"`
+	IsDefault bool        `json:"isDefault"`
+	CreatedAt int64       `json:"createdAt"`
+	UpdatedAt int64       `json:"updatedAt"`
+	Version   int         `json:"version"`
+	Changed   bool        `json:"changed,omitempty"`
+}
+
+func (a *app) templateCommand() *cobra.Command {
+	return group("template", "Templates: the workflows that prompts are written by",
+		a.templateList(), a.templateGet(), a.templateCreate(), a.templateUpdate(), a.templateReset(), a.templateDelete())
+}
+
+func (a *app) templateList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the templates, Maestro's own first", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			var templates []templateShown
+			if err := a.get(ctx, "/api/templates", nil, &templates); err != nil {
+				return err
+			}
+			list(a, templates, "There are no templates", func(t templateShown) []string {
+				about := ""
+				switch {
+				case t.IsDefault && t.Changed:
+					about = "Maestro's own, changed"
+				case t.IsDefault:
+					about = "Maestro's own"
+				}
+				return []string{t.ID, string(t.Role), clip(t.Name, 60), about}
+			})
+			return nil
+		}),
+	}
+	a.listFlags(cmd)
+	return cmd
+}
+
+func (a *app) templateGet() *cobra.Command {
+	return &cobra.Command{
+		Use: "get ID", Short: "Print a template's workflow", Args: takes("ID"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			var t templateShown
+			if err := a.get(ctx, pathTo("templates", args[0]), nil, &t); err != nil {
+				return err
+			}
+			a.result(t, func() { a.print("%s\n", strings.TrimRight(t.Content, "\n")) })
+			return nil
+		}),
+	}
+}
+
+// templateText reads a workflow from a file, - for stdin, and checks it before anybody is asked.
+func (a *app) templateText(file string) (string, error) {
+	content, err := a.readFile(file, "The template")
+	if err != nil {
+		return "", err
+	}
+	if err := prompt.CheckTemplate(string(content)); err != nil {
+		return "", usage("The template cannot be used: %s", err).withNext("begin with one of Maestro's own: `maestro template get execute-simple`")
+	}
+	return string(content), nil
+}
+
+func (a *app) templateCreate() *cobra.Command {
+	var body commands.CreateTemplate
+	var key string
+	var quiet bool
+	cmd := &cobra.Command{
+		Use: "create NAME FILE", Short: "Make a template of a file, - for stdin; name it at a spawn with --template", Args: takes("NAME", "FILE"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			var err error
+			body.Name = args[0]
+			if body.Content, err = a.templateText(args[1]); err != nil {
+				return err
+			}
+			answer, err := a.send(ctx, "template:create", &body, key)
+			if err != nil {
+				return err
+			}
+			return a.wroteNew(answer, quiet, "template", body.Name)
+		}),
+	}
+	cmd.Flags().StringVar((*string)(&body.Role), "role", "worker", "worker or orchestrator")
+	complete(cmd, "role", "worker", "orchestrator")
+	a.keyFlag(cmd, &key)
+	quietFlag(cmd, &quiet)
+	return cmd
+}
+
+func (a *app) templateUpdate() *cobra.Command {
+	var body commands.UpdateTemplate
+	var key, name, file string
+	cmd := &cobra.Command{Use: "update ID", Short: "Give a template another name or workflow; Maestro's own too", Args: takes("ID")}
+	cmd.RunE = running(func(ctx context.Context, args []string) error {
+		body.TemplateID, body.Name = args[0], given(cmd, "name", name)
+		if file != "" {
+			text, err := a.templateText(file)
+			if err != nil {
+				return err
+			}
+			body.Content = &text
+		}
+		answer, err := a.send(ctx, "template:update", &body, key)
+		if err != nil {
+			return err
+		}
+		a.wrote(answer, args[0], "Updated template %s", args[0])
+		return nil
+	})
+	cmd.Flags().StringVar(&name, "name", "", "new name")
+	cmd.Flags().StringVar(&file, "file", "", "a file with the new workflow, - for stdin")
+	a.keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) templateReset() *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use: "reset ID", Short: "Give a template the workflow that Maestro comes with", Args: takes("ID"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			answer, err := a.send(ctx, "template:reset", &commands.ResetTemplate{TemplateID: args[0]}, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Reset template %s", args[0])
+			return nil
+		}),
+	}
+	a.keyFlag(cmd, &key)
+	return cmd
+}
+
+func (a *app) templateDelete() *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use: "delete ID", Short: "Delete a template; Maestro's own stay", Args: takes("ID"),
+		RunE: running(func(ctx context.Context, args []string) error {
+			answer, err := a.send(ctx, "template:delete", &commands.DeleteTemplate{TemplateID: args[0]}, key)
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Deleted template %s", args[0])
+			return nil
+		}),
+	}
+	a.keyFlag(cmd, &key)
+	return cmd
+}
+
+// storedTemplates are the workflows that a prompt is written by, as the server has them.
+type storedTemplates map[string]string
+
+// Template implements prompt.Templates.
+func (t storedTemplates) Template(id string) (string, bool) {
+	text, ok := t[id]
+	return text, ok
+}
+
+// templatesOf fetches the workflow that a manifest's prompt is written by: the one that it names, or that of its mode and
+// strategy. One that is not there is left to the renderer, which says so.
+func (a *app) templatesOf(ctx context.Context, m *manifest.Manifest) (prompt.Templates, error) {
+	axes := m.Axes()
+	stored := storedTemplates{}
+	for _, id := range []string{m.TemplateID, string(axes.Mode) + "-" + string(axes.Strategy)} {
+		if id == "" {
+			continue
+		}
+		var t templateShown
+		switch err := a.get(ctx, pathTo("templates", id), nil, &t); {
+		case err == nil:
+			stored[id] = t.Content
+		case exitCode(err) != exitNotFound:
+			return nil, err
+		}
+	}
+	return stored, nil
+}
