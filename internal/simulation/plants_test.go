@@ -164,6 +164,15 @@ var plants = []plant{
 	{"a session's revoked secret stays good", []edit{{"commands/token.go", "Generation: session.Generation + 1}", "Generation: session.Generation}"}}},
 	{"the fold keeps the generation of a session's secret", []edit{{"projections/token.go", "x.ownFields().Generation = d.Generation", "x.ownFields().Generation = x.Generation"}}},
 
+	// Templates.
+	{"one of Maestro's own templates is deleted", []edit{{"commands/template.go", "	if slices.Contains(OwnTemplates(), x.TemplateID) {\n", "	if s.Template(x.TemplateID) == nil {\n"}}},
+	{"one of Maestro's own templates is there only once it is changed", []edit{{"commands/template.go", "s.Template(id) == nil && !slices.Contains(OwnTemplates(), id)", "s.Template(id) == nil"}}},
+	{"a deleted template is changed", []edit{{"commands/template.go", "s.Template(id) == nil && !slices", "!s.TemplateEver(id) && !slices"}}},
+	{"a template that nobody changed is reset", []edit{{"commands/template.go", `t == nil || t.Content == ""`, `t != nil && t.Content == ""`}}},
+	{"a template's versions are counted by its names too", []edit{{"projections/template.go", "	set(&after.Name, d.Name)\n", "	set(&after.Name, d.Name)\n	if d.Name != nil {\n		after.Version++\n	}\n"}}},
+	{"a reset template keeps its content", []edit{{"projections/template.go", "	after.Content = \"\"\n", ""}}},
+	{"a deleted template stays in the views", []edit{{"projections/template.go", "t != nil && !t.Deleted", "t != nil"}}},
+
 	// Queues.
 	{"two holders: who starts does not ask who holds it", []edit{
 		{queues, "	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{", "	for item := range s.Held() {\n		if top == nil && item.ProjectID == q.ProjectID && item.Queue == q.Name {\n			top = item\n		}\n	}\n	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{"},
