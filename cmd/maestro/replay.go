@@ -189,7 +189,7 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 			about = about || change.ID == r.options.session
 		case projections.KindTask, projections.KindTaskTimeline:
 			about = about || change.ID == r.options.task
-		case projections.KindProject, projections.KindQueue, projections.KindQueueItem, projections.KindInput, projections.KindToken:
+		case projections.KindProject, projections.KindQueue, projections.KindQueueItem, projections.KindInput, projections.KindToken, projections.KindTemplate:
 		}
 	}
 	if about {

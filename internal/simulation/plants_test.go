@@ -148,7 +148,7 @@ var plants = []plant{
 	}},
 	{"session:kill by an orchestrator that did not spawn it", []edit{{"commands/session.go", "if c.By.Kind == ActorSession && x.SpawnedBy != c.By.Name {", "if false {"}}},
 	{"a session acts as another", []edit{{"commands/session.go", "if c.By.Kind == ActorSession && x.ID != c.By.Name {", "if false {"}}},
-	{"a session that has ended goes on writing", []edit{{permit, "if row.Write && x.Ended() && !isReport(id) {", "if false {"}}},
+	{"a session that has ended goes on writing", []edit{{permit, "if row.Write && x.Ended() && !isReport(id) {", "if row.Write && x.Ended() && !isReport(id) && false {"}}},
 	{"a session works in any project", []edit{{permit, "	return p != nil && x.Role == events.RoleOrchestrator && p.CreatedBy == x.Source()", "	return p != nil && (x.Role == events.RoleOrchestrator || x.Role == events.RoleWorker)"}}},
 	{"a session's project is not compared", []edit{{permit, "x.Permissions == nil || x.ProjectID != by.Project {", "x.Permissions == nil {"}}},
 	{"an auditor's token writes", []edit{{permit, "	case by.Access == AccessAdmin:\n", "	case by.Access == AccessAdmin, by.Access == AccessAuditor:\n"}}},
@@ -246,7 +246,7 @@ var plants = []plant{
 	{"a session without a manifest begins with any", []edit{{begins, "	case session.ManifestDigest == \"\":\n", "	case false:\n"}, {begins, "	case session.ManifestDigest != x.ManifestDigest:\n", "	case session.ManifestDigest != \"\" && session.ManifestDigest != x.ManifestDigest:\n"}}},
 	{"a session begins in the other role", []edit{
 		{begins, "	case session.Role != x.Role:\n", "	case false:\n"},
-		{permit, "	id := t.canonical(row.ID)\n", "	id := t.canonical(row.ID)\n	if id == \"worker:init\" || id == \"orchestrator:init\" {\n		id = \"whoami\"\n	}\n"},
+		{permit, "	if !ok {\n		return nil\n	}\n	letter, canonical", "	if !ok || id == \"worker:init\" || id == \"orchestrator:init\" {\n		return nil\n	}\n	letter, canonical"},
 	}},
 	{"a session lets another begin", []edit{{begins, "ownSession(s, c, x.In, x.SessionID, x.ID())", "session(s, c, x.In, x.SessionID)"}}},
 	{"who is running begins again", []edit{{begins, "	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:\n", "	case session.Status == events.SessionSaidDone:\n"}}},
