@@ -445,6 +445,7 @@ func (a *app) showManifest(m *manifest.Manifest) {
 		a.field("Timeout", (time.Duration(m.Session.Timeout) * time.Millisecond).String())
 	}
 	a.field("Skills", strings.Join(m.Skills, ", "))
+	a.field("Template", m.TemplateID)
 	for i, t := range m.Tasks {
 		name := "Task"
 		if i == 0 {

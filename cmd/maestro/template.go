@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -191,6 +192,12 @@ func (a *app) templatesOf(ctx context.Context, m *manifest.Manifest) (prompt.Tem
 			stored[id] = t.Content
 		case exitCode(err) != exitNotFound:
 			return nil, err
+		default:
+			return nil, &failure{
+				status: http.StatusNotFound, code: "NOT_FOUND", message: "Template with id '" + id + "' not found",
+				why:  "the session's manifest names it, and it was deleted since",
+				next: "let a user issue the manifest again without it, with `maestro session update SESSION --manifest FILE`, and begin again",
+			}
 		}
 	}
 	return stored, nil
