@@ -23,19 +23,23 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 		from.AllowedCommands = left // as the decision cuts it
 	}
 	known := true
-	long := map[int]string{}
+	var long []longText
 	s.Handler.View(func(state *projections.State) {
-		known = sourceOf(state, &from, cmpOr(x.Project, c.by.Project), x, long)
+		known = sourceOf(state, &from, cmpOr(x.Project, c.by.Project), x, &long)
 	})
 	if !known {
 		return nil
 	}
-	for i, digest := range long {
-		text, err := s.blobOf(ctx, digest)
+	for _, l := range long {
+		text, err := s.blobOf(ctx, l.digest)
 		if err != nil {
-			return &commands.UnavailableError{Why: "the description of task '" + from.Tasks[i].ID + "' could not be read", Next: "try again with the same key", Err: err}
+			return &commands.UnavailableError{Why: "the " + l.field + " of task '" + from.Tasks[l.task].ID + "' could not be read", Next: "try again with the same key", Err: err}
 		}
-		from.Tasks[i].Description = string(text)
+		if l.field == "description" {
+			from.Tasks[l.task].Description = string(text)
+		} else {
+			from.Tasks[l.task].InitialPrompt = string(text)
+		}
 	}
 	if err := s.knownTemplate(x.TemplateID); err != nil && !s.decided(c, x) {
 		return err
@@ -61,9 +65,14 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 // mostBelow is how many tasks below its own are looked up for a session; its manifest tells of no more.
 const mostBelow = 100
 
-// sourceOf gathers what a manifest tells of tasks; false when one is not there. Of the session's own tasks whose description is
-// too long for the state, long gets the blob that holds it whole, by the task's place.
-func sourceOf(state *projections.State, from *manifest.Source, project string, x *commands.SpawnSession, long map[int]string) bool {
+// longText is a text of one of the session's own tasks that is too long for the state: a blob holds it whole.
+type longText struct {
+	task          int // its place
+	field, digest string
+}
+
+// sourceOf gathers what a manifest tells of tasks, and which of its texts are elsewhere; false when a task is not there.
+func sourceOf(state *projections.State, from *manifest.Source, project string, x *commands.SpawnSession, long *[]longText) bool {
 	p := state.Project(project)
 	if p == nil {
 		return false
@@ -84,8 +93,10 @@ func sourceOf(state *projections.State, from *manifest.Source, project string, x
 		if t == nil {
 			return false
 		}
-		if digest := t.Blobs["description"]; digest != "" {
-			long[len(from.Tasks)] = digest
+		for _, field := range []string{"description", "initialPrompt"} {
+			if digest := t.Blobs[field]; digest != "" {
+				*long = append(*long, longText{len(from.Tasks), field, digest})
+			}
 		}
 		from.Tasks = append(from.Tasks, taskSource(state, t))
 		for _, dependency := range t.Dependencies {

@@ -355,10 +355,15 @@ func TestAManifestHoldsLongTextsWhole(t *testing.T) {
 	if len(long) <= events.MaxText {
 		t.Fatal("not long enough")
 	}
-	task := w.create(project, `"title":"T","description":"`+long+`"`)
+	task := w.create(project, `"title":"T","description":"`+long+`","initialPrompt":"begin: `+long+`"`)
 	first, _ := w.session(adminToken, project, task, ``)
-	if got := w.manifestOf(first).Tasks[0].Description; got != long {
-		t.Errorf("%d bytes of %d", len(got), len(long))
+	m := w.manifestOf(first)
+	if got := m.Tasks[0].Description; got != long {
+		t.Errorf("description: %d bytes of %d", len(got), len(long))
+	}
+	var custom struct{ InitialPrompt string }
+	if err := json.Unmarshal(m.Context.Custom, &custom); err != nil || custom.InitialPrompt != "begin: "+long {
+		t.Errorf("initial prompt: %d bytes of %d, %v", len(custom.InitialPrompt), len(long), err)
 	}
 	w.do(adminToken, "task:update", `{"taskId":"`+task+`","description":"short"}`).is(200)
 	second, _ := w.session(adminToken, project, task, ``)
