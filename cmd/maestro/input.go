@@ -64,12 +64,7 @@ func (a *app) inputAnswer() *cobra.Command {
 		Use: "answer ID ANSWER", Short: "Answer a question", Args: takes("ID", "ANSWER"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			body.InputID, body.Answer = args[0], args[1]
-			answer, err := a.send(ctx, "input:answer", &body, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, body.InputID, "Answered %s", body.InputID)
-			return nil
+			return a.change(ctx, "input:answer", &body, key, body.InputID, "Answered %s", body.InputID)
 		}),
 	}
 	cmd.Flags().BoolVar(&body.Other, "other", false, "take the answer although it is none of the options")

@@ -92,12 +92,7 @@ func (a *app) projectUpdate() *cobra.Command {
 		if body.Name == nil && body.WorkingDir == nil && body.Description == nil {
 			return usage("There is nothing to update").withNext("use --name, --description or --working-dir")
 		}
-		answer, err := a.send(ctx, "project:update", &body, key)
-		if err != nil {
-			return err
-		}
-		a.wrote(answer, args[0], "Updated project %s", args[0])
-		return nil
+		return a.change(ctx, "project:update", &body, key, args[0], "Updated project %s", args[0])
 	})
 	cmd.Flags().StringVar(&name, "name", "", "new name")
 	cmd.Flags().StringVar(&description, "description", "", "new description")
@@ -111,12 +106,7 @@ func (a *app) projectDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete ID", Short: "Delete a project that holds nothing", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			answer, err := a.send(ctx, "project:delete", &commands.DeleteProject{ProjectID: args[0]}, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, args[0], "Deleted project %s", args[0])
-			return nil
+			return a.change(ctx, "project:delete", &commands.DeleteProject{ProjectID: args[0]}, key, args[0], "Deleted project %s", args[0])
 		}),
 	}
 	a.keyFlag(cmd, &key)

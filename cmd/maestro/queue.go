@@ -541,12 +541,7 @@ func (a *app) queueCreate() *cobra.Command {
 			if body.Project, err = a.project(ctx, body.Project); err != nil {
 				return err
 			}
-			answer, err := a.send(ctx, "queue:create", &body, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, body.Queue, "Created queue %s", body.Queue)
-			return nil
+			return a.change(ctx, "queue:create", &body, key, body.Queue, "Created queue %s", body.Queue)
 		}),
 	}
 	projectFlag(cmd, &body.Project)
@@ -563,12 +558,7 @@ func (a *app) queueRequeue() *cobra.Command {
 		Use: "requeue TASK", Short: "Put a quarantined, failed or skipped item at the end again", Args: takes("TASK"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			body.TaskID = args[0]
-			answer, err := a.send(ctx, "queue:requeue", &body, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, args[0], "Queued %s again", args[0])
-			return nil
+			return a.change(ctx, "queue:requeue", &body, key, args[0], "Queued %s again", args[0])
 		}),
 	}
 	cmd.Flags().StringVar(&body.Queue, "queue", "", "the queue; needed when the task is in several")

@@ -372,12 +372,7 @@ func (a *app) sessionKill() *cobra.Command {
 		Use: "kill ID", Short: "End a session", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			body.SessionID = args[0]
-			answer, err := a.send(ctx, "session:kill", &body, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, args[0], "Ended session %s", args[0])
-			return nil
+			return a.change(ctx, "session:kill", &body, key, args[0], "Ended session %s", args[0])
 		}),
 	}
 	cmd.Flags().StringVar(&body.Reason, "reason", "", "why")
@@ -400,12 +395,7 @@ func (a *app) sessionNote() *cobra.Command {
 				return usage("Which session is meant?").withNext("name it with --session; see `maestro session list`")
 			}
 			body.Message = args[0]
-			answer, err := a.send(ctx, "session:note", &body, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, body.SessionID, "Noted")
-			return nil
+			return a.change(ctx, "session:note", &body, key, body.SessionID, "Noted")
 		}),
 	}
 	cmd.Flags().StringVar(&body.SessionID, "session", "", "the session; its own if absent")
@@ -467,12 +457,7 @@ func (a *app) sessionDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete ID", Short: "Take a session out of the views; its history stays", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			answer, err := a.send(ctx, "session:delete", &commands.DeleteSession{SessionID: args[0]}, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, args[0], "Deleted session %s", args[0])
-			return nil
+			return a.change(ctx, "session:delete", &commands.DeleteSession{SessionID: args[0]}, key, args[0], "Deleted session %s", args[0])
 		}),
 	}
 	a.keyFlag(cmd, &key)
@@ -484,12 +469,7 @@ func (a *app) sessionLink() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "link ID TASK", Short: "Make a task one of a session's", Args: takes("ID", "TASK"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			answer, err := a.send(ctx, "session:link", &commands.LinkTask{SessionID: args[0], TaskID: args[1]}, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, args[0], "Linked task %s to session %s", args[1], args[0])
-			return nil
+			return a.change(ctx, "session:link", &commands.LinkTask{SessionID: args[0], TaskID: args[1]}, key, args[0], "Linked task %s to session %s", args[1], args[0])
 		}),
 	}
 	a.keyFlag(cmd, &key)
@@ -501,12 +481,7 @@ func (a *app) sessionUnlink() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "unlink ID TASK", Short: "Take a task from a session", Args: takes("ID", "TASK"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			answer, err := a.send(ctx, "session:unlink", &commands.UnlinkTask{SessionID: args[0], TaskID: args[1]}, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, args[0], "Took task %s from session %s", args[1], args[0])
-			return nil
+			return a.change(ctx, "session:unlink", &commands.UnlinkTask{SessionID: args[0], TaskID: args[1]}, key, args[0], "Took task %s from session %s", args[1], args[0])
 		}),
 	}
 	a.keyFlag(cmd, &key)

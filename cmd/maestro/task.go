@@ -282,12 +282,7 @@ func (a *app) taskUpdate() *cobra.Command {
 		if reflect.DeepEqual(body, commands.UpdateTask{TaskID: args[0]}) {
 			return usage("There is nothing to update").withNext("see `maestro task update --help`")
 		}
-		answer, err := a.send(ctx, "task:update", &body, key)
-		if err != nil {
-			return err
-		}
-		a.wrote(answer, args[0], "Updated task %s", args[0])
-		return nil
+		return a.change(ctx, "task:update", &body, key, args[0], "Updated task %s", args[0])
 	})
 	cmd.Flags().StringVar(&title, "title", "", "new title")
 	cmd.Flags().StringVar(&status, "status", "", "new status: todo, in_progress, completed, blocked, or (the user only) cancelled")
@@ -302,12 +297,7 @@ func (a *app) taskComplete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "complete ID", Short: "Confirm that a task is done", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			answer, err := a.send(ctx, "task:complete", &commands.CompleteTask{TaskID: args[0]}, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, args[0], "Completed task %s", args[0])
-			return nil
+			return a.change(ctx, "task:complete", &commands.CompleteTask{TaskID: args[0]}, key, args[0], "Completed task %s", args[0])
 		}),
 	}
 	a.keyFlag(cmd, &key)
@@ -322,12 +312,7 @@ func (a *app) taskBlock() *cobra.Command {
 			if reason == "" {
 				reason = at(args, 1)
 			}
-			answer, err := a.send(ctx, "task:block", &commands.BlockTask{TaskID: args[0], Reason: reason}, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, args[0], "Blocked task %s", args[0])
-			return nil
+			return a.change(ctx, "task:block", &commands.BlockTask{TaskID: args[0], Reason: reason}, key, args[0], "Blocked task %s", args[0])
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why")
@@ -343,12 +328,7 @@ func (a *app) taskReopen() *cobra.Command {
 			if reason == "" {
 				reason = at(args, 1)
 			}
-			answer, err := a.send(ctx, "task:reopen", &commands.ReopenTask{TaskID: args[0], Reason: reason}, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, args[0], "Reopened task %s", args[0])
-			return nil
+			return a.change(ctx, "task:reopen", &commands.ReopenTask{TaskID: args[0], Reason: reason}, key, args[0], "Reopened task %s", args[0])
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "what is still missing; its session is told")

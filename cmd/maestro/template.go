@@ -121,12 +121,7 @@ func (a *app) templateUpdate() *cobra.Command {
 			}
 			body.Content = &text
 		}
-		answer, err := a.send(ctx, "template:update", &body, key)
-		if err != nil {
-			return err
-		}
-		a.wrote(answer, args[0], "Updated template %s", args[0])
-		return nil
+		return a.change(ctx, "template:update", &body, key, args[0], "Updated template %s", args[0])
 	})
 	cmd.Flags().StringVar(&name, "name", "", "new name")
 	cmd.Flags().StringVar(&file, "file", "", "a file with the new workflow, - for stdin")
@@ -139,12 +134,7 @@ func (a *app) templateReset() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "reset ID", Short: "Give a template the workflow that Maestro comes with", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			answer, err := a.send(ctx, "template:reset", &commands.ResetTemplate{TemplateID: args[0]}, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, args[0], "Reset template %s", args[0])
-			return nil
+			return a.change(ctx, "template:reset", &commands.ResetTemplate{TemplateID: args[0]}, key, args[0], "Reset template %s", args[0])
 		}),
 	}
 	a.keyFlag(cmd, &key)
@@ -156,12 +146,7 @@ func (a *app) templateDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete ID", Short: "Delete a template; Maestro's own stay", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			answer, err := a.send(ctx, "template:delete", &commands.DeleteTemplate{TemplateID: args[0]}, key)
-			if err != nil {
-				return err
-			}
-			a.wrote(answer, args[0], "Deleted template %s", args[0])
-			return nil
+			return a.change(ctx, "template:delete", &commands.DeleteTemplate{TemplateID: args[0]}, key, args[0], "Deleted template %s", args[0])
 		}),
 	}
 	a.keyFlag(cmd, &key)

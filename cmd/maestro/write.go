@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -68,6 +69,16 @@ func made(answer client.Answer) (string, error) {
 	}
 	_, id := data.Aggregate()
 	return id, nil
+}
+
+// change asks for a command about what has this id, and answers with the words.
+func (a *app) change(ctx context.Context, command string, body any, key, id, words string, args ...any) error {
+	answer, err := a.send(ctx, command, body, key)
+	if err != nil {
+		return err
+	}
+	a.wrote(answer, id, words, args...)
+	return nil
 }
 
 // wrote answers a write: with the words, or with those for a command that changed nothing.
