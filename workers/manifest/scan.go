@@ -272,7 +272,7 @@ func (s *scanner) escape() (rune, bool) {
 	return 0, s.breaks(s.at, "there is no escape \\%s; a backslash is written \\\\", shown(string(rune(c))))
 }
 
-// hex reads \uXXXX at a place.
+// hex reads an escape of four hexadecimal digits, \u and all, at a place.
 func (s *scanner) hex(at int) (rune, bool) {
 	if at+6 > len(s.document) || s.document[at] != '\\' || s.document[at+1] != 'u' {
 		return 0, false
