@@ -46,10 +46,18 @@ type Row struct {
 }
 
 // RulesVersion is the version of the table and of Decide that new events carry.
-const RulesVersion = "2"
+const RulesVersion = "3"
 
-// firstRules made no queues of sessions and no questions of reports, and knew no cause but a session's; the table was the same.
-const firstRules = "1"
+// Older versions of the rules. Their tables were the same; what they decided otherwise, each decision says.
+const (
+	// firstRules made no queues of sessions and no questions of reports, and knew no cause but a session's.
+	firstRules = "1"
+	// secondRules bounded neither what an orchestrator gives a child nor the size of a graph.
+	secondRules = "2"
+)
+
+// thirdOn reports whether a version of the rules is the third or a later one.
+func thirdOn(version string) bool { return version != firstRules && version != secondRules }
 
 // Table is one version of the rules.
 type Table struct {
@@ -64,6 +72,8 @@ func Rules(version string) (*Table, bool) {
 	switch version {
 	case RulesVersion:
 		return current, true
+	case secondRules:
+		return second, true
 	case firstRules:
 		return first, true
 	}
@@ -186,6 +196,7 @@ func (l Letters) String() string {
 
 var (
 	current = newTable(RulesVersion, rows1)
+	second  = newTable(secondRules, rows1)
 	first   = newTable(firstRules, rows1)
 )
 

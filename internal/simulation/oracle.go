@@ -162,7 +162,7 @@ func (o *oracle) follow(m events.Message) *Failure {
 	if v := before.judge(w, e.at()); v != becomesEvent {
 		return failure("2 only what is permitted", "sequence %d is an event, and must be %q: %s", sequence, v, w)
 	}
-	if is, expected := (cause{e.Causation, e.Correlation}), before.causeOf(w); is != expected || e.Rules != "2" {
+	if is, expected := (cause{e.Causation, e.Correlation}), before.causeOf(w); is != expected || e.Rules != "3" {
 		return failure("causes are told", "sequence %d (rules %s) has the cause %v, expected %v: %s", sequence, e.Rules, is, expected, w)
 	}
 	after, err := before.next(w, e)
