@@ -55,7 +55,7 @@ lint: $(GOLANGCI_LINT)-$(GOLANGCI) ## the linters of .golangci.yml
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: generate
-generate: ## write docs/events.md and docs/permissions.md from the code
+generate: ## write docs/events.md, docs/limits.md and docs/permissions.md from the code
 	$(GO) run ./internal/docgen
 
 .PHONY: check-generated

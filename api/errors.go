@@ -76,7 +76,7 @@ func statusOf(code commands.Code) int {
 		return http.StatusConflict
 	case commands.CodeTooLarge:
 		return http.StatusRequestEntityTooLarge
-	case commands.CodeRule:
+	case commands.CodeRule, commands.CodeLimit:
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusInternalServerError

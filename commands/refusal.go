@@ -14,6 +14,7 @@ const (
 	CodeKeyReused  Code = "KEY_REUSED"          // 409: the key was used for another command body
 	CodeTooLarge   Code = "TOO_LARGE"           // 413: more than the log takes
 	CodeRule       Code = "BUSINESS_RULE_ERROR" // 422: the state forbids it
+	CodeLimit      Code = "LIMIT_EXCEEDED"      // 422: more than a documented limit (docs/limits.md) allows
 )
 
 // Refusal is the answer no: a wish that became no event. Match it with errors.As.

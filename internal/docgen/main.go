@@ -1,4 +1,4 @@
-// Command docgen writes docs/events.md and docs/permissions.md from the code. With -check it writes nothing and fails when a
+// Command docgen writes docs/events.md, docs/limits.md and docs/permissions.md from the code. With -check it writes nothing and fails when a
 // file is not what the code says.
 package main
 
@@ -15,6 +15,7 @@ var pages = []struct {
 	page func() string
 }{
 	{"docs/events.md", eventsPage},
+	{"docs/limits.md", limitsPage},
 	{"docs/permissions.md", permissionsPage},
 }
 
