@@ -19,6 +19,9 @@ const BlobBucket = "MAESTRO_BLOBS"
 // ErrNoBlob: no blob has that digest.
 var ErrNoBlob = errors.New("no such blob")
 
+// ErrBlobDamaged: the blob is there, and its content cannot be read or is not what its digest says.
+var ErrBlobDamaged = errors.New("the blob is damaged")
+
 const digestPrefix = "sha256-"
 
 // Digest names a content: "sha256-" and 64 hexadecimal digits.
@@ -92,7 +95,7 @@ func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
 		return nil, fmt.Errorf("read the blob %s: %w", digest, err)
 	}
 	if got := Digest(content); got != digest {
-		return nil, fmt.Errorf("the blob %s is damaged: its content has the digest %s; restore a backup", digest, got)
+		return nil, fmt.Errorf("%w: %s has a content with the digest %s; restore a backup", ErrBlobDamaged, digest, got)
 	}
 	return content, nil
 }

@@ -8,3 +8,5 @@ import "os"
 func lockStore(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
+
+func shareLock(*os.File, string) error { return nil }

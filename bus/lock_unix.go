@@ -25,3 +25,16 @@ func lockStore(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// shareLock takes an open lock file for a reader. Several may read; none while a server holds the store. It closes the file if
+// it fails.
+func shareLock(f *os.File, path string) error {
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
+		_ = f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return fmt.Errorf("another process holds %s: stop the server, then try again", path)
+		}
+		return fmt.Errorf("lock %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package bus
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/minio/highwayhash"
+)
+
+// A block file of nats-server is a row of records, in little endian:
+//
+//	length    4  of the whole record; the highest bit says that there is a header
+//	sequence  8  the highest bit marks an erased message, the next one a tombstone (the message of that sequence is deleted)
+//	time      8  Unix nanoseconds
+//	subject   2  length of the subject, which follows
+//	header    4  length of the header, which follows; only if there is one
+//	message      the rest
+//	checksum  8  HighwayHash-64 of sequence, time, subject, header and message, keyed with SHA-256("<stream>-<block>")
+//
+// The checksum does not cover the three lengths, so parseRecord checks what they cut out as far as its form is known.
+const (
+	recordHead   = 22
+	recordSum    = highwayhash.Size64
+	headerBit    = 1 << 31
+	erasedBit    = 1 << 63
+	tombstoneBit = 1 << 62
+	// maxRecord bounds what a length may say: the largest message of any of our streams, and generous headers.
+	maxRecord = 2 << 20
+	// maxSequence bounds what a sequence may say.
+	maxSequence = 1 << 48
+)
+
+type recordKind uint8
+
+const (
+	messageRecord recordKind = iota
+	erasedRecord
+	tombstoneRecord
+)
+
+// blockRecord is one record. Its slices are parts of the block's content.
+type blockRecord struct {
+	kind     recordKind
+	length   int
+	sequence uint64
+	subject  []byte
+	header   []byte
+	body     []byte
+}
+
+var (
+	errRecordCut  = errors.New("the record is cut")
+	errRecordHead = errors.New("the record's lengths or sequence are damaged")
+	errRecordSum  = errors.New("the record does not have its checksum")
+	errRecordForm = errors.New("the record's subject or header is damaged")
+)
+
+// recordParser reads the records of one block. It is for one goroutine.
+type recordParser struct {
+	prefix []byte // begins every subject of the stream
+	sum    *highwayhash.Digest64
+	buf    [recordSum]byte
+}
+
+func newRecordParser(stream, prefix string, block int) *recordParser {
+	key := sha256.Sum256([]byte(stream + "-" + strconv.Itoa(block)))
+	sum, err := highwayhash.NewDigest64(key[:])
+	if err != nil {
+		panic(err) // the key has the right length
+	}
+	return &recordParser{prefix: []byte(prefix), sum: sum}
+}
+
+// claimed gives the length that the record at the beginning of content says it has, or 0 if that cannot be.
+func claimed(content []byte) int {
+	if len(content) < recordHead {
+		return 0
+	}
+	length := int(binary.LittleEndian.Uint32(content) &^ headerBit)
+	if length < recordHead+recordSum || length > maxRecord {
+		return 0
+	}
+	return length
+}
+
+// parse reads the record at the beginning of content and verifies its checksum.
+func (p *recordParser) parse(content []byte) (blockRecord, error) {
+	var r blockRecord
+	if len(content) < recordHead {
+		return r, errRecordCut
+	}
+	little := binary.LittleEndian
+	hasHeader := little.Uint32(content)&headerBit != 0
+	subject := int(little.Uint16(content[20:]))
+	if r.length = claimed(content); r.length == 0 {
+		return r, errRecordHead
+	}
+	if r.length > len(content) {
+		return r, errRecordCut
+	}
+	data := content[recordHead : r.length-recordSum]
+	begin := subject
+	if hasHeader {
+		begin += 4
+	}
+	if begin > len(data) {
+		return r, errRecordHead
+	}
+	p.sum.Reset()
+	_, _ = p.sum.Write(content[4:20])
+	_, _ = p.sum.Write(data[:subject])
+	_, _ = p.sum.Write(data[begin:])
+	if !bytes.Equal(p.sum.Sum(p.buf[:0]), content[r.length-recordSum:r.length]) {
+		return r, errRecordSum
+	}
+	r.sequence = little.Uint64(content[4:])
+	switch {
+	case r.sequence&tombstoneBit != 0:
+		r.kind = tombstoneRecord
+	case r.sequence&erasedBit != 0:
+		r.kind = erasedRecord
+	}
+	if r.sequence &^= tombstoneBit | erasedBit; r.sequence > maxSequence {
+		return r, errRecordHead
+	}
+	if r.kind != messageRecord {
+		return r, nil
+	}
+	r.subject, r.body = data[:subject], data[begin:]
+	if hasHeader {
+		header := uint64(little.Uint32(data[subject:]))
+		if header > uint64(len(r.body)) || !isHeader(r.body[:header]) {
+			return r, errRecordForm
+		}
+		r.header, r.body = r.body[:header], r.body[header:]
+	}
+	if r.sequence == 0 || !p.isSubject(r.subject) {
+		return r, errRecordForm
+	}
+	return r, nil
+}
+
+// isSubject reports whether a subject can be one of the stream's.
+func (p *recordParser) isSubject(subject []byte) bool {
+	if !bytes.HasPrefix(subject, p.prefix) || subject[len(subject)-1] == '.' {
+		return false
+	}
+	for _, c := range subject {
+		if c <= ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	headerBegin = []byte("NATS/1.0\r\n")
+	headerEnd   = []byte("\r\n\r\n")
+)
+
+// isHeader reports whether the bytes are exactly one header.
+func isHeader(header []byte) bool {
+	return bytes.HasPrefix(header, headerBegin) && bytes.Index(header, headerEnd) == len(header)-len(headerEnd)
+}
+
+// headerValue gives the value of one header field, or nothing.
+func headerValue(header []byte, name string) string {
+	for line := range bytes.SplitSeq(header, []byte("\r\n")) {
+		if field, value, ok := bytes.Cut(line, []byte(":")); ok && string(field) == name {
+			return string(bytes.TrimSpace(value))
+		}
+	}
+	return ""
+}
+
+// scan calls found for every record of a block that can be read, and lost for every run of bytes between them that cannot.
+func (p *recordParser) scan(content []byte, found func(at int, r blockRecord), lost func(from, to int, why error)) {
+	// Looking for the next record costs a checksum for each place that looks like one. A block made to have many of them must
+	// not take for ever.
+	budget := 64*len(content) + maxRecord
+	for at := 0; at < len(content); {
+		r, err := p.parse(content[at:])
+		if err == nil {
+			found(at, r)
+			at += r.length
+			continue
+		}
+		next := p.next(content, at, &budget)
+		lost(at, next, err)
+		at = next
+	}
+}
+
+// next gives where the next record that can be read begins behind the damaged one at the offset, or the block's end.
+func (p *recordParser) next(content []byte, at int, budget *int) int {
+	if length := claimed(content[at:]); length > 0 {
+		end := at + length
+		if end == len(content) {
+			return end
+		}
+		if end < len(content) {
+			if _, err := p.parse(content[end:]); err == nil {
+				return end
+			}
+		}
+	}
+	for look := at + 1 + recordHead; look < len(content) && *budget > 0; look++ {
+		found := bytes.Index(content[look:], p.prefix)
+		if found < 0 {
+			break
+		}
+		look += found
+		*budget -= max(claimed(content[look-recordHead:]), recordHead)
+		if _, err := p.parse(content[look-recordHead:]); err == nil {
+			return look - recordHead
+		}
+	}
+	return len(content)
+}
+
+// refuseForm says why a block cannot be read at all, if so: this reader knows plain blocks only, as our streams have them.
+func refuseForm(content []byte) error {
+	if bytes.HasPrefix(content, []byte("cmp")) {
+		return fmt.Errorf("the block is compressed, and Maestro's streams are not: %w", errors.ErrUnsupported)
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"maestro/events"
+)
+
+// BlobStream is the stream of the object store that keeps the blobs.
+const BlobStream = "OBJ_" + BlobBucket
+
+const (
+	blobPrefix      = "$O." + BlobBucket + "."
+	blobChunkPrefix = blobPrefix + "C."
+	blobMetaPrefix  = blobPrefix + "M."
+)
+
+// storedStreams are the streams of a store, the log first, with what begins their subjects.
+var storedStreams = []struct{ name, prefix string }{
+	{StreamName, events.SubjectPrefix},
+	{BlobStream, blobPrefix},
+	{DeniedStream, events.DeniedPrefix},
+}
+
+// streamPath is where nats-server keeps one stream, below the store's directory.
+func streamPath(dir, stream string) string {
+	return filepath.Join(dir, "jetstream", "$G", "streams", stream)
+}
+
+// Fault is a place in a store's files that cannot be read, or that does not hold what it must.
+type Fault struct {
+	// Stream is StreamName, BlobStream or DeniedStream.
+	Stream string `json:"stream"`
+	// File is the path below the store's directory.
+	File string `json:"file"`
+	// Offset and Length say which bytes of the file cannot be read. Length 0: bytes that should follow Offset are not there.
+	Offset int64 `json:"offset"`
+	Length int64 `json:"length"`
+	// From and To are the sequences that are missing there, both included; 0 and 0 if none is known to be.
+	From uint64 `json:"from,omitempty"`
+	To   uint64 `json:"to,omitempty"`
+	// Why says what was found.
+	Why string `json:"why"`
+	// Tail: nothing that can be read follows in the stream. A torn last write looks like that.
+	Tail bool `json:"tail,omitempty"`
+
+	// next is the batch of the first message behind the fault; see scannedStream.torn.
+	next *string
+}
+
+// String gives the fault in one line.
+func (f Fault) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: ", f.File)
+	if f.Length > 0 {
+		fmt.Fprintf(&b, "%d bytes at %d: ", f.Length, f.Offset)
+	}
+	b.WriteString(f.Why)
+	switch {
+	case f.From == 0:
+	case f.From == f.To:
+		fmt.Fprintf(&b, " (%s %d is missing)", f.Stream, f.From)
+	default:
+		fmt.Fprintf(&b, " (%s %d to %d are missing)", f.Stream, f.From, f.To)
+	}
+	return b.String()
+}
+
+// place is where a message is stored.
+type place struct {
+	sequence uint64
+	block    int32 // its number
+	length   uint32
+	offset   int64
+}
+
+// scannedBlock is what one block file holds.
+type scannedBlock struct {
+	index   int
+	size    int64
+	places  []place // messages, in the order of the file
+	deleted []uint64
+	faults  []Fault
+	// firstBatch and lastBatch are the ids of the atomic batches that the first and the last message came in, if any.
+	firstBatch, lastBatch string
+	empty                 bool // of messages
+}
+
+// scannedStream is what all blocks of a stream hold.
+type scannedStream struct {
+	name   string
+	blocks []scannedBlock
+	places []place // by sequence, each once, without what was deleted
+	faults []Fault
+	last   uint64 // the highest sequence that can be read
+}
+
+// each is called for every message that a scan finds, in the order of a block; blocks are scanned at the same time.
+type eachRecord func(block int, r blockRecord)
+
+// blockFiles lists the numbers of a directory's block files, in order. A directory that is not there has none.
+func blockFiles(dir string) ([]int, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	var blocks []int
+	for _, entry := range entries {
+		if index, isBlock := blockIndex(entry.Name()); isBlock {
+			blocks = append(blocks, index)
+		}
+	}
+	slices.Sort(blocks)
+	return blocks, nil
+}
+
+func blockName(index int) string { return strconv.Itoa(index) + ".blk" }
+
+// scanStream reads all blocks of a stream, several at a time, and says what can be read and what cannot. It writes nothing.
+func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord) (*scannedStream, error) {
+	path := streamPath(dir, stream)
+	if _, err := os.Stat(filepath.Join(path, "meta.key")); err == nil {
+		return nil, fmt.Errorf("the stream %s is encrypted, and Maestro's streams are not: %w", stream, errors.ErrUnsupported)
+	}
+	messages := filepath.Join(path, "msgs")
+	indices, err := blockFiles(messages)
+	if err != nil {
+		return nil, err
+	}
+	blocks := make([]scannedBlock, len(indices))
+	failed := make([]error, len(indices))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), 4, len(indices)) {
+		workers.Go(func() {
+			var buffer []byte
+			for i := range next {
+				blocks[i], buffer, failed[i] = scanBlock(dir, filepath.Join(messages, blockName(indices[i])), stream, prefix, indices[i], buffer, each)
+			}
+		})
+	}
+	for i := range indices {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	if err := errors.Join(append(failed, ctx.Err())...); err != nil {
+		return nil, err
+	}
+	s := &scannedStream{name: stream, blocks: blocks}
+	s.settle(stream == StreamName)
+	return s, nil
+}
+
+// scanBlock reads one block file. It gives the buffer back, grown if it had to be.
+func scanBlock(dir, path, stream, prefix string, index int, buffer []byte, each eachRecord) (scannedBlock, []byte, error) {
+	b := scannedBlock{index: index}
+	content, err := readInto(buffer, path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // it was compacted away meanwhile
+			return b, buffer, nil
+		}
+		return b, buffer, fmt.Errorf("read the block %s: %w", path, err)
+	}
+	if err := refuseForm(content); err != nil {
+		return b, content, fmt.Errorf("read the block %s: %w", path, err)
+	}
+	b.size = int64(len(content))
+	file, err := filepath.Rel(dir, path)
+	if err != nil {
+		return b, content, err
+	}
+	parser := newRecordParser(stream, prefix, index)
+	var last []byte
+	parser.scan(content, func(at int, r blockRecord) {
+		if r.kind != messageRecord {
+			if r.sequence > 0 {
+				b.deleted = append(b.deleted, r.sequence)
+			}
+			return
+		}
+		if n := len(b.faults); n > 0 && b.faults[n-1].next == nil {
+			batch := headerValue(r.header, headerBatchID)
+			for i := n - 1; i >= 0 && b.faults[i].next == nil; i-- {
+				b.faults[i].next = &batch
+			}
+		}
+		if len(b.places) == 0 {
+			b.firstBatch = headerValue(r.header, headerBatchID)
+		}
+		last = r.header
+		b.places = append(b.places, place{r.sequence, int32(index), uint32(r.length), int64(at)}) //nolint:gosec // bounded by parse
+		if each != nil {
+			each(index, r)
+		}
+	}, func(from, to int, why error) {
+		b.faults = append(b.faults, Fault{Stream: stream, File: file, Offset: int64(from), Length: int64(to - from), Why: why.Error()})
+	})
+	b.lastBatch, b.empty = headerValue(last, headerBatchID), len(b.places) == 0
+	return b, content, nil
+}
+
+// readInto reads a file into the buffer, which it makes larger if it must.
+func readInto(buffer []byte, path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return buffer, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return buffer, err
+	}
+	size := int(info.Size())
+	if cap(buffer) < size {
+		buffer = make([]byte, size)
+	}
+	buffer = buffer[:size]
+	for n := 0; n < size; {
+		read, err := f.ReadAt(buffer[n:], int64(n))
+		if n += read; n == size || err == nil {
+			continue
+		}
+		if errors.Is(err, io.EOF) { // it was cut meanwhile
+			return buffer[:n], nil
+		}
+		// The disk cannot read this part. What it can read behind it is worth having.
+		skip := min(unreadable-n%unreadable, size-n)
+		clear(buffer[n : n+skip])
+		n += skip
+	}
+	return buffer, nil
+}
+
+// unreadable is how much is given up where the disk answers an error.
+const unreadable = 4096

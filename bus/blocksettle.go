@@ -1,0 +1,150 @@
+package bus
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// settle puts the blocks together: which messages there are, and what is missing. In the log (whole) every sequence must be
+// there once and in order; from the other streams messages are deleted.
+func (s *scannedStream) settle(whole bool) {
+	total := 0
+	for i := range s.blocks {
+		total += len(s.blocks[i].places)
+	}
+	s.places = make([]place, 0, total)
+	ordered := true
+	for i := range s.blocks {
+		for _, p := range s.blocks[i].places {
+			if len(s.places) > 0 && p.sequence <= s.places[len(s.places)-1].sequence {
+				ordered = false
+				if whole {
+					s.faults = append(s.faults, s.fault(i, p.offset, fmt.Sprintf("message %d is out of order", p.sequence)))
+				}
+			}
+			s.places = append(s.places, p)
+		}
+		s.faults = append(s.faults, s.blocks[i].faults...)
+		s.blocks[i].places = nil
+	}
+	if !ordered {
+		slices.SortStableFunc(s.places, func(a, b place) int { return cmp.Compare(a.sequence, b.sequence) })
+		s.places = slices.CompactFunc(s.places, func(a, b place) bool { return a.sequence == b.sequence })
+	}
+	if whole {
+		s.findMissing()
+	} else {
+		s.dropDeleted()
+	}
+	if len(s.places) > 0 {
+		s.last = s.places[len(s.places)-1].sequence
+	}
+	s.markTail()
+}
+
+func (s *scannedStream) fault(block int, offset int64, why string) Fault {
+	file := filepath.Join("jetstream", "$G", "streams", s.name, "msgs", blockName(s.blocks[block].index))
+	return Fault{Stream: s.name, File: file, Offset: offset, Why: why}
+}
+
+// dropDeleted takes out what tombstones and erased records say is deleted.
+func (s *scannedStream) dropDeleted() {
+	deleted := map[uint64]bool{}
+	for i := range s.blocks {
+		for _, sequence := range s.blocks[i].deleted {
+			deleted[sequence] = true
+		}
+	}
+	if len(deleted) > 0 {
+		s.places = slices.DeleteFunc(s.places, func(p place) bool { return deleted[p.sequence] })
+	}
+}
+
+// findMissing names the sequences that are missing, each in the fault that took it, or in one of its own.
+func (s *scannedStream) findMissing() {
+	next := uint64(1)
+	for i, p := range s.places {
+		if p.sequence > next {
+			s.missing(next, p.sequence-1, i)
+		}
+		next = p.sequence + 1
+	}
+	// A tombstone here is nats-server's note that the log once was longer than what it could recover.
+	known := uint64(0)
+	for i := range s.blocks {
+		for _, sequence := range s.blocks[i].deleted {
+			known = max(known, sequence)
+		}
+	}
+	if known >= next {
+		f := s.fault(len(s.blocks)-1, s.blocks[len(s.blocks)-1].size, "the log was longer than what is left of it")
+		f.From, f.To = next, known
+		s.faults = append(s.faults, f)
+	}
+}
+
+// missing adds the sequences from..to, which are not there, to the nearest fault before the message behind them.
+func (s *scannedStream) missing(from, to uint64, next int) {
+	before, behind := next-1, s.places[next]
+	for i := range s.faults {
+		f := &s.faults[i]
+		index, _ := blockIndex(filepath.Base(f.File))
+		isBehind := before < 0 || index > int(s.places[before].block) ||
+			index == int(s.places[before].block) && f.Offset > s.places[before].offset
+		isBefore := index < int(behind.block) || index == int(behind.block) && f.Offset < behind.offset
+		if f.Length > 0 && f.From == 0 && isBehind && isBefore {
+			f.From, f.To = from, to
+			return
+		}
+	}
+	block := slices.IndexFunc(s.blocks, func(b scannedBlock) bool { return b.index == int(behind.block) })
+	f := s.fault(block, behind.offset, fmt.Sprintf("message %d stands where %d is due", behind.sequence, from))
+	f.From, f.To = from, to
+	s.faults = append(s.faults, f)
+}
+
+// markTail says of which faults nothing that can be read follows.
+func (s *scannedStream) markTail() {
+	for i := range s.faults {
+		f := &s.faults[i]
+		if f.next != nil || f.Length == 0 {
+			continue
+		}
+		index, _ := blockIndex(filepath.Base(f.File))
+		f.Tail = len(s.places) == 0 || !slices.ContainsFunc(s.places, func(p place) bool {
+			return int(p.block) > index || int(p.block) == index && p.offset > f.Offset
+		})
+	}
+}
+
+// oneAppend reports whether all that can be read behind a fault came in one append, the last: then the fault can be what a
+// power cut left of it.
+func (s *scannedStream) oneAppend(f Fault) bool {
+	if f.Tail {
+		return true
+	}
+	index, _ := blockIndex(filepath.Base(f.File))
+	var first *string
+	if f.next != nil {
+		first = f.next
+	}
+	last := ""
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		if b.index < index || b.index > index && b.empty {
+			continue
+		}
+		if b.index > index && first == nil {
+			first = &b.firstBatch
+		}
+		last = b.lastBatch
+	}
+	return f.Length > 0 && first != nil && *first != "" && *first == last
+}
+
+// at gives where a message is, by its sequence, or the first one behind it.
+func (s *scannedStream) at(sequence uint64) (int, bool) {
+	return slices.BinarySearchFunc(s.places, sequence, func(p place, q uint64) int { return cmp.Compare(p.sequence, q) })
+}

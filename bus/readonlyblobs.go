@@ -1,0 +1,157 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"maestro/events"
+)
+
+// blobIndex knows where the blobs of a store are.
+type blobIndex struct {
+	mu *sync.Mutex
+	// metas are the newest descriptions by digest, chunks the places of the parts by the id that a description names.
+	metas  map[string]blobMeta
+	chunks map[string][]uint64
+	stream *scannedStream
+}
+
+// blobMeta is what the object store keeps about a blob; the rest of it does not matter here.
+type blobMeta struct {
+	Name    string `json:"name"`
+	NUID    string `json:"nuid"`
+	Size    uint64 `json:"size"`
+	Chunks  int    `json:"chunks"`
+	Deleted bool   `json:"deleted"`
+
+	sequence uint64
+}
+
+func newBlobIndex() blobIndex {
+	return blobIndex{mu: new(sync.Mutex), metas: map[string]blobMeta{}, chunks: map[string][]uint64{}}
+}
+
+// note takes in one message of the object store.
+func (x *blobIndex) note(_ int, r blockRecord) {
+	subject := string(r.subject)
+	if id, isChunk := strings.CutPrefix(subject, blobChunkPrefix); isChunk {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.chunks[id] = append(x.chunks[id], r.sequence)
+		return
+	}
+	var meta blobMeta
+	if !strings.HasPrefix(subject, blobMetaPrefix) || json.Unmarshal(r.body, &meta) != nil || !IsDigest(meta.Name) {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if meta.sequence = r.sequence; x.metas[meta.Name].sequence < meta.sequence {
+		x.metas[meta.Name] = meta
+	}
+}
+
+// settle orders what the scan found and leaves out what was deleted.
+func (x *blobIndex) settle(stream *scannedStream) {
+	x.stream = stream
+	gone := func(sequence uint64) bool {
+		_, found := stream.at(sequence)
+		return !found
+	}
+	maps.DeleteFunc(x.metas, func(_ string, m blobMeta) bool { return m.Deleted || gone(m.sequence) })
+	for id, sequences := range x.chunks {
+		slices.Sort(sequences)
+		x.chunks[id] = slices.DeleteFunc(slices.Compact(sequences), gone)
+	}
+}
+
+// Blobs lists the digests of all blobs that have a description, in order. Blob can still fail for one: its content may be
+// damaged.
+func (r *ReadOnly) Blobs(context.Context) ([]string, error) {
+	return slices.Sorted(maps.Keys(r.blobs.metas)), nil
+}
+
+// Blob gives the content that has the digest, verified, or ErrNoBlob. Damaged content gives ErrBlobDamaged.
+func (r *ReadOnly) Blob(ctx context.Context, digest string) ([]byte, error) {
+	if !IsDigest(digest) {
+		return nil, fmt.Errorf("%w: %q is not a digest", ErrNoBlob, digest)
+	}
+	meta, found := r.blobs.metas[digest]
+	if !found {
+		return nil, fmt.Errorf("%w: %s", ErrNoBlob, digest)
+	}
+	reader, err := r.reader(r.blobs.stream, blobPrefix)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.close()
+	var content []byte
+	for _, sequence := range r.blobs.chunks[meta.NUID] {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		i, _ := r.blobs.stream.at(sequence)
+		chunk, err := reader.read(r.blobs.stream.places[i])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrBlobDamaged, digest, err)
+		}
+		content = append(content, chunk.body...)
+	}
+	if got := Digest(content); got != digest {
+		return nil, fmt.Errorf("%w: %s: %d of %d bytes can be read, or they are not what they were", ErrBlobDamaged, digest, len(content), meta.Size)
+	}
+	return content, nil
+}
+
+// PutBlob always fails with events.ErrReadOnly.
+func (r *ReadOnly) PutBlob(context.Context, []byte) (string, error) { return "", errOpenedReadOnly }
+
+// StoreDenials always fails with events.ErrReadOnly.
+func (r *ReadOnly) StoreDenials(context.Context, []events.StoredDenial) error {
+	return errOpenedReadOnly
+}
+
+// LoadDenials yields the recorded refusals that can be read, in the order in which they were stored, the newest of each slot.
+func (r *ReadOnly) LoadDenials(ctx context.Context, yield func(events.StoredDenial) error) error {
+	reader, err := r.reader(r.denied, events.DeniedPrefix)
+	if err != nil {
+		return err
+	}
+	defer reader.close()
+	type kept struct {
+		subject string
+		denial  events.StoredDenial
+	}
+	var all []kept
+	newest := map[string]int{}
+	for _, p := range r.denied.places {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		record, err := reader.read(p)
+		if err != nil {
+			continue // it is one of the faults
+		}
+		var stored deniedMessage
+		if json.Unmarshal(record.body, &stored) != nil {
+			continue
+		}
+		subject := string(record.subject)
+		newest[subject] = len(all)
+		all = append(all, kept{subject, events.StoredDenial{Actor: stored.Actor, Slot: stored.Slot, Body: stored.Denial}})
+	}
+	for i, k := range all {
+		if newest[k.subject] != i {
+			continue
+		}
+		if err := yield(k.denial); err != nil {
+			return err
+		}
+	}
+	return nil
+}
