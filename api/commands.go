@@ -84,6 +84,9 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 	if err != nil {
 		return commands.Answer{}, err
 	}
+	if err := meta.checkKept(id); err != nil {
+		return commands.Answer{}, err
+	}
 	c.meta = meta
 	buffer := s.buffers.get()
 	defer s.buffers.put(buffer)

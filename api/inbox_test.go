@@ -59,7 +59,7 @@ func (w *world) troubled() (project, orchestrator string) {
 	w.do(adminToken, "session:kill", `{"sessionId":"`+over+`"}`).is(200)
 	w.do(late, "report:progress", `{"message":"I had more","taskIds":["`+left+`"]}`).is(200)
 	pass()
-	w.do(late, "session:note", `{"message":"kept"}`, "Maestro-Occurred-At", "2026-02-03T04:05:06Z").is(403)
+	w.do(late, "report:error", `{"message":"kept","taskIds":["`+gone+`"]}`, "Maestro-Occurred-At", "2026-02-03T04:05:06Z").is(403)
 	return project, orchestrator
 }
 
@@ -105,7 +105,7 @@ func TestTheInbox(t *testing.T) {
 		like(t, "a question", `{"kind":"question","message":"Which port?","options":["80","443"],"inputId":"ID","taskId":"ID","sessionId":"ID","waited":540000}`, any(items[0]))
 		like(t, "blocked", `{"kind":"blocked","message":"no key","what":"blocked","waited":480000}`, any(items[1]))
 		like(t, "quarantined", `{"kind":"quarantined","what":"poison","queue":"q"}`, any(items[4]))
-		if !strings.Contains(items[9]["message"].(string), "session:note “kept” was kept and then refused") {
+		if !strings.Contains(items[9]["message"].(string), "report:error “kept” was kept and then refused") {
 			t.Errorf("refused: %v", items[9])
 		}
 		time.Sleep(time.Hour)

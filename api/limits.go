@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"maestro/commands"
 )
 
 const (
@@ -94,6 +96,20 @@ type metadata struct {
 	key         string
 	occurredAt  time.Time
 	traceParent string
+	// kept says that the header named when it was said: it waited in an outbox.
+	kept bool
+}
+
+// checkKept refuses a command that was kept and is none of those that may be.
+func (m metadata) checkKept(id string) error {
+	if !m.kept || commands.MayWait(id) {
+		return nil
+	}
+	return &problem{
+		status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: printable(id) + " does not take Maestro-Occurred-At",
+		Why:  "only commands that may wait in an outbox carry the time at which they were said: reports, tracked files, the end of a session",
+		Next: "send it without Maestro-Occurred-At",
+	}
 }
 
 // metadataOf reads the headers of a write; it makes a key where there is none.
@@ -110,7 +126,7 @@ func metadataOf(header http.Header) (metadata, error) {
 		if err != nil || at.UTC().Year() < 1970 || at.UTC().Year() > 9999 {
 			return m, routeInvalid("", "Maestro-Occurred-At must be an RFC 3339 time, not '"+printable(text)+"'")
 		}
-		m.occurredAt = at
+		m.occurredAt, m.kept = at, true
 	}
 	if text := header.Get("Traceparent"); text != "" && isTraceParent(text) {
 		m.traceParent = text

@@ -102,7 +102,7 @@ func TestSince(t *testing.T) {
 			expect("nothing since "+from, since(adminToken, "from", from), head, head, 0, 3, 0, 0)
 		}
 		w.send(http.MethodGet, "/api/inbox", token, "").is(403)
-		w.do(token, "task:complete", `{"taskId":"`+task+`"}`, "Maestro-Occurred-At", later.Format(time.RFC3339)).is(403)
+		w.do(token, "report:progress", `{"message":"m","taskIds":["`+foreign+`"]}`, "Maestro-Occurred-At", later.Format(time.RFC3339)).is(403)
 		for _, from := range []string{fmt.Sprint(head), later.Format(time.RFC3339Nano)} {
 			expect("refusals since "+from, since(adminToken, "from", from), head, head, 0, 4, 1, 2)
 		}

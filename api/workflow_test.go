@@ -117,12 +117,22 @@ func TestAlreadySo(t *testing.T) {
 func TestWhatComesWithACommand(t *testing.T) {
 	w := open(t, nil)
 	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	r := w.do(adminToken, "project:create", `{"name":"x"}`, "Maestro-Occurred-At", "2026-02-03T04:05:06.789+01:00", "Traceparent", trace).is(200)
+	project := w.project()
+	_, token := w.session(adminToken, project, w.task(project), ``)
+	said := len(w.log.messages)
+	r := w.do(token, "report:progress", `{"message":"x"}`, "Maestro-Occurred-At", "2026-02-03T04:05:06.789+01:00", "Traceparent", trace).is(200)
 	if r.text("event", "occurredat") != "2026-02-03T03:05:06.789Z" || r.text("event", "traceparent") != trace {
 		t.Errorf("the event: %s", r.body)
 	}
-	if stored := w.log.messages[0].Body; !strings.Contains(string(r.body), string(stored)) {
+	if stored := w.log.messages[said].Body; !strings.Contains(string(r.body), string(stored)) {
 		t.Error("the answer does not hold the stored bytes")
+	}
+	// A time of its own has only what may wait in an outbox, and so no other command of an outbox is taken.
+	for _, row := range commands.CurrentRules().Rows() {
+		if commands.MayWait(row.ID) {
+			continue
+		}
+		w.do(adminToken, row.ID, `{}`, "Maestro-Occurred-At", "2026-02-03T04:05:06Z").refused(400, "VALIDATION_ERROR", "does not take Maestro-Occurred-At")
 	}
 	w.do(adminToken, "project:create", `{"name":"x"}`, "Maestro-Occurred-At", "yesterday").refused(400, "VALIDATION_ERROR", "Maestro-Occurred-At")
 	w.do(adminToken, "project:create", `{"name":"x"}`, "Maestro-Occurred-At", "9999-12-31T23:59:59-01:00").refused(400, "VALIDATION_ERROR", "Maestro-Occurred-At")

@@ -24,6 +24,8 @@ type delivery struct {
 	denials *commands.Denials
 	key     []byte // that the secrets of sessions are made from
 	logger  *slog.Logger
+	// aside is how many entries each session's outbox had set aside at the last look.
+	aside map[string]int
 }
 
 // run delivers until ctx ends.
@@ -41,19 +43,23 @@ func (d *delivery) run(ctx context.Context) {
 }
 
 func (d *delivery) all(ctx context.Context) {
+	defer d.lookAside()
 	sessions, err := outbox.Sessions(d.home.Root())
 	if err != nil {
 		d.logger.Warn("the outboxes of the home cannot be read", "why", err)
 		return
 	}
 	for _, session := range sessions {
-		box, err := outbox.Open(d.home.Root(), session)
+		box, err := outbox.Open(d.home.Root(), session, func() string { return d.secretOf(session) })
 		if err != nil {
 			d.logger.Warn("an outbox cannot be opened", "session", session, "why", err)
 			continue
 		}
 		within, cancel := context.WithTimeout(ctx, deliverEvery)
-		delivered, err := box.Deliver(within, func(ctx context.Context, e outbox.Entry) error { return d.one(ctx, session, e) })
+		delivered, err := box.Deliver(within,
+			func(ctx context.Context, e outbox.Entry) error { return d.one(ctx, session, e) },
+			func(ctx context.Context, u outbox.Unproven) error { return d.reject(ctx, session, u) },
+		)
 		cancel()
 		if delivered.Delivered > 0 {
 			d.logger.Info("delivered kept commands", "session", session, "count", delivered.Delivered)
@@ -68,31 +74,64 @@ func (d *delivery) all(ctx context.Context) {
 	}
 }
 
+// lookAside logs entries that were set aside since the last look, also by a session's own command.
+func (d *delivery) lookAside() {
+	aside, err := outbox.SetAside(d.home.Root())
+	if err != nil {
+		d.logger.Warn("the outboxes of the home cannot be read", "why", err)
+		return
+	}
+	for session, n := range aside {
+		if n > d.aside[session] {
+			d.logger.Error("kept commands were set aside and are not delivered", "session", session, "count", n, "directory", "outbox/"+session+"/damaged")
+		}
+	}
+	d.aside = aside
+}
+
+// secretOf gives a session's secret as it is now; "" if there is no such session.
+func (d *delivery) secretOf(session string) (secret string) {
+	d.handler.View(func(s *projections.State) {
+		if x := s.Session(session); x != nil {
+			secret = api.SessionToken(d.key, x.ID, x.Generation)
+		}
+	})
+	return secret
+}
+
+func (d *delivery) actor(session, authn string) (by commands.Actor) {
+	d.handler.View(func(s *projections.State) { by = commands.SessionActor(s.SessionProject(session), session, authn) })
+	return by
+}
+
 // one brings a kept command through in its session's name. nil is an answer for good, also a refusal, which is recorded.
 func (d *delivery) one(ctx context.Context, session string, e outbox.Entry) error {
-	var by commands.Actor
-	var proven bool
-	d.handler.View(func(s *projections.State) {
-		by = commands.SessionActor(s.SessionProject(session), session, commands.AuthnToken)
-		x := s.Session(session)
-		proven = x != nil && e.Proven(api.SessionToken(d.key, x.ID, x.Generation))
-	})
-	var refusal *commands.Refusal
 	command, err := commands.Parse(e.Command, e.Body)
-	switch {
-	case err == nil && proven:
+	if err == nil {
+		by := d.actor(session, commands.AuthnToken)
 		_, err = d.handler.Do(ctx, commands.Request{By: by, Command: command, Key: e.Key, OccurredAt: e.OccurredAt})
-	case err == nil:
-		by.Authn = commands.AuthnNone
-		refusal = &commands.Refusal{
-			Code: commands.CodeNotAllowed, Message: "A kept command has no proof that session '" + session + "' said it",
-			Why: "the session is not known here, or its secret was revoked",
-		}
-		return d.denials.RecordKept(ctx, commands.Request{By: by, Command: command, Key: e.Key, OccurredAt: e.OccurredAt}, refusal)
 	}
+	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
 		d.logger.Warn("a kept command was refused", "session", session, "command", e.Command, "key", e.Key, "why", refusal.Message)
 		return nil
 	}
 	return err
+}
+
+// reject records that an entry was not delivered, so that it appears in the inbox. One that is no command is only logged.
+func (d *delivery) reject(ctx context.Context, session string, u outbox.Unproven) error {
+	command, err := commands.Parse(u.Entry.Command, u.Entry.Body)
+	var refusal *commands.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return nil
+	case err != nil:
+		return err
+	}
+	by := d.actor(session, commands.AuthnNone)
+	return d.denials.RecordKept(ctx, commands.Request{By: by, Command: command, Key: u.Entry.Key, OccurredAt: u.Entry.OccurredAt}, &commands.Refusal{
+		Code: commands.CodeNotAllowed, Message: "A kept command was not delivered in the name of session '" + session + "'", Why: u.Why,
+		Next: "ask the session whether it said this; the entry is in outbox/" + session + "/damaged of the home",
+	})
 }

@@ -31,6 +31,7 @@ func (a *app) inboxCommand() *cobra.Command {
 			if err := a.unlessEmpty(ctx, len(items), map[string]string{"projects": project}); err != nil {
 				return err
 			}
+			a.showSetAside()
 			if a.json || a.format == "jsonl" || len(items) == 0 {
 				list(a, items, "Nothing needs you", nil)
 				return nil

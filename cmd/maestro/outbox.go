@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,9 +57,7 @@ func (a *app) tell(ctx context.Context, id string, body any, key string, wrote f
 	if err := worthKeeping(id, text, key); err != nil {
 		return err
 	}
-	entry := outbox.Entry{Command: id, Body: text, Key: key, OccurredAt: said}
-	entry.Proof = entry.Prove(a.getenv("MAESTRO_TOKEN"))
-	waiting, failed := a.keep(ctx, entry)
+	waiting, failed := a.keep(ctx, outbox.Entry{Command: id, Body: text, Key: key, OccurredAt: said})
 	if failed != nil {
 		return notKept(err, failed)
 	}
@@ -206,7 +207,7 @@ func (a *app) outbox(open func(dir string) (*home.Home, error)) (box *outbox.Out
 		return nil, nil, err
 	}
 	done = func() { _ = h.Close() }
-	if box, err = outbox.Open(h.Root(), a.sessionID()); err != nil {
+	if box, err = outbox.Open(h.Root(), a.sessionID(), func() string { return a.getenv("MAESTRO_TOKEN") }); err != nil {
 		done()
 		return nil, nil, err
 	}
@@ -245,6 +246,9 @@ func (a *app) deliverFirst(ctx context.Context, c *client.Client) error {
 		return nil
 	}
 	a.delivered = true
+	if !strings.HasPrefix(a.getenv("MAESTRO_TOKEN"), sessionPrefix+a.sessionID()+".") {
+		return nil // only who has the session's secret can tell which entries are its own
+	}
 	box, _, done := a.waiting()
 	if box == nil {
 		return nil
@@ -253,14 +257,53 @@ func (a *app) deliverFirst(ctx context.Context, c *client.Client) error {
 	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// Each entry has its own time; patient is for the wait until another process is done.
-	d, err := box.Deliver(patient, func(_ context.Context, e outbox.Entry) error { return a.deliver(ctx, c, e) })
-	for _, damaged := range d.Damaged {
+	d, err := box.Deliver(patient,
+		func(_ context.Context, e outbox.Entry) error { return a.deliver(ctx, c, e) },
+		func(context.Context, outbox.Unproven) error { return a.known(ctx, c) },
+	)
+	const most = 10
+	for i, damaged := range d.Damaged {
+		if i == most {
+			a.say("maestro: %d more are in outbox/%s/damaged of the home\n", len(d.Damaged)-most, a.sessionID())
+			break
+		}
 		a.say("maestro: a kept command is damaged and will not be delivered: %s\n  it is now in outbox/%s/%s of the home\n", damaged.Why, a.sessionID(), damaged.File)
 	}
 	if d.Delivered > 0 && !a.json {
 		a.say("maestro: delivered %s\n", many(d.Delivered, "kept command"))
 	}
 	return a.afterDelivery(err)
+}
+
+// showSetAside tells whoever looks for what needs a person of entries that were not delivered. The home may not be this
+// process's to read; then it has nothing to tell.
+func (a *app) showSetAside() {
+	path, err := home.Path(a.getenv)
+	if err != nil {
+		return
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return
+	}
+	defer func() { _ = h.Close() }()
+	aside, err := outbox.SetAside(h.Root())
+	if err != nil {
+		a.say("maestro: it cannot be seen whether kept commands were set aside: %s\n", err)
+	}
+	for _, session := range slices.Sorted(maps.Keys(aside)) {
+		a.say("maestro: session %s: %s set aside and not delivered: read what is in %s, and remove it\n",
+			session, many(aside[session], "kept command"), filepath.Join(path, "outbox", session, "damaged"))
+	}
+}
+
+// known fails unless the server takes this process's secret. With a secret that was revoked, an entry that a newer one proves
+// looks forged.
+func (a *app) known(ctx context.Context, c *client.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := c.Get(ctx, "/api/whoami", nil, nil)
+	return err
 }
 
 // deliver sends one command that waited. It returns nil once the server has answered for good.

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"maestro/workers/outbox"
 )
 
 // saying is a server that answers each request as told, and keeps what it was asked.
@@ -157,5 +163,67 @@ func TestNotKept(t *testing.T) {
 	s.env["MAESTRO_TOKEN"], s.env["MAESTRO_HOME"], s.env["HOME"] = "mss_s.1.x", "", ""
 	if got := runHere(t, s.env, "report", "progress", "one"); got.code != exitFailed || !strings.Contains(got.stderr, "NOT kept") || !strings.Contains(got.stderr, "set MAESTRO_HOME") {
 		t.Errorf("without a home: %+v", got)
+	}
+}
+
+// plantEntry writes an entry to a session's outbox as another process of the machine could.
+func plantEntry(t *testing.T, dir, session string, number int, e outbox.Entry) {
+	t.Helper()
+	content, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := filepath.Join(dir, "outbox", session)
+	if err := os.MkdirAll(box, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("%012d-%x.json", number, sha256.Sum256(content))
+	if err := os.WriteFile(filepath.Join(box, name), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What another process put into the outbox is not sent with the session's secret: it is set aside and shown.
+func TestForgedIsNotSent(t *testing.T) {
+	s := newSaying(t)
+	dir := s.env["MAESTRO_HOME"]
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	forged := outbox.Entry{Command: "task:complete", Body: json.RawMessage(`{"taskId":"task_x"}`), Key: "forged", OccurredAt: time.Unix(1, 0).UTC(), Proof: "00"}
+	plantEntry(t, dir, "s", 1, forged)
+	forged.Command, forged.Body = "report:progress", json.RawMessage(`{"message":"forged"}`)
+	plantEntry(t, dir, "s", 2, forged)
+	s.always(http.StatusOK, taken)
+	got := runHere(t, s.env, "report", "progress", "mine")
+	if slices.ContainsFunc(s.asked, func(asked string) bool { return strings.Contains(asked, "task_x") || strings.Contains(asked, "forged") }) {
+		t.Errorf("it was sent: %q", s.asked)
+	}
+	for _, want := range []string{`"task:complete", key "forged": this command does not wait`, "there is no proof that the session said it", "outbox/s/damaged/000000000002-"} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("stderr lacks %q: %s", want, got.stderr)
+		}
+	}
+	s.always(http.StatusOK, "[]")
+	if got := runHere(t, s.env, "inbox"); !strings.Contains(got.stderr, "session s: 2 kept commands set aside and not delivered") {
+		t.Errorf("the inbox does not show it: %s", got.stderr)
+	}
+}
+
+// Who holds a revoked secret cannot tell which entries are forged, and leaves them where they are.
+func TestRevokedSecretSetsNothingAside(t *testing.T) {
+	s := newSaying(t)
+	s.always(http.StatusServiceUnavailable, saysNo)
+	_ = runHere(t, s.env, "report", "progress", "one")
+	current := s.env["MAESTRO_TOKEN"]
+	s.env["MAESTRO_TOKEN"] = "mss_s.0.older"
+	s.always(http.StatusUnauthorized, saysNo)
+	if got := runHere(t, s.env, "task", "list"); !strings.Contains(got.stderr, "kept, 1 waiting") {
+		t.Errorf("%+v", got)
+	}
+	s.env["MAESTRO_TOKEN"] = current
+	s.always(http.StatusOK, taken)
+	if got := runHere(t, s.env, "report", "progress", "two"); !slices.Equal(s.asked, []string{report("one"), report("two")}) {
+		t.Errorf("%+v, asked %q", got, s.asked)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// damagedDir is where entries go that cannot be read.
+// damagedDir is where entries go that are not delivered.
 const damagedDir = "damaged"
 
 // Disk is the directory of one outbox. Nothing that it does is durable before Sync, or File.Sync for a content, and after a
@@ -21,7 +21,8 @@ type Disk interface {
 	// Names lists the files, in no order; none while there is no directory.
 	Names() ([]string, error)
 	Size(name string) (int64, error)
-	Read(name string) ([]byte, error)
+	// Read gives a file's content; *NoEntryError if it is longer than most, or no ordinary file.
+	Read(name string, most int64) ([]byte, error)
 	// Create makes an empty file, in the place of any that has the name, and the directory if there is none.
 	Create(name string) (File, error)
 	// Rename takes the place of a file that has the name.
@@ -35,6 +36,11 @@ type Disk interface {
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 }
 
+// NoEntryError says that a file is not one that Keep wrote. Match it with errors.As.
+type NoEntryError struct{ Why string }
+
+func (e *NoEntryError) Error() string { return e.Why }
+
 // File is a file of a Disk that is being written.
 type File interface {
 	io.Writer
@@ -47,13 +53,20 @@ type File interface {
 const outboxes = "outbox"
 
 // Open gives a session's outbox in a home, which stays open for as long as the outbox is used. It makes nothing: the first
-// entry does.
-func Open(home *os.Root, session string) (*Outbox, error) {
+// entry does. It refuses a directory that is a link or belongs to another user.
+func Open(home *os.Root, session string, secret Secret) (*Outbox, error) {
 	if !validSession(session) {
 		return nil, fmt.Errorf("'%s' is not a session's id: an id has 1 to 128 of A-Z, a-z, 0-9, '_' and '-'", session)
 	}
-	return On(directory{home: home, dir: path.Join(outboxes, session)}), nil
+	d := directory{home: home, dir: path.Join(outboxes, session)}
+	if err := d.own(); err != nil {
+		return nil, err
+	}
+	return On(d, secret), nil
 }
+
+// noSecret proves nothing. It is for those who only count.
+func noSecret() string { return "" }
 
 // Sessions lists the sessions of a home for which something waits, by id.
 func Sessions(home *os.Root) ([]string, error) {
@@ -64,19 +77,39 @@ func Sessions(home *os.Root) ([]string, error) {
 	slices.Sort(names)
 	var sessions []string
 	for _, name := range names {
-		o, err := Open(home, name)
-		if err != nil {
+		if !validSession(name) {
 			continue // not ours
 		}
-		waiting, err := o.Waiting()
+		o, err := Open(home, name, noSecret)
 		if err != nil {
-			return nil, err
+			sessions = append(sessions, name) // who opens it is told why it cannot be read
+			continue
 		}
-		if waiting > 0 {
+		waiting, err := o.Waiting()
+		if err != nil || waiting > 0 {
 			sessions = append(sessions, name)
 		}
 	}
 	return sessions, nil
+}
+
+// SetAside counts the entries of each session of a home that Deliver moved to damaged/; no session without any is in it.
+func SetAside(home *os.Root) (map[string]int, error) {
+	sessions, err := namesIn(home, outboxes)
+	if err != nil {
+		return nil, fmt.Errorf("list the outboxes: %w", err)
+	}
+	aside := map[string]int{}
+	for _, session := range sessions {
+		d := directory{home: home, dir: path.Join(outboxes, session, damagedDir)}
+		if !validSession(session) || d.own() != nil {
+			continue
+		}
+		if names, err := d.Names(); err == nil && len(names) > 0 {
+			aside[session] = len(names)
+		}
+	}
+	return aside, nil
 }
 
 func validSession(id string) bool {
@@ -96,6 +129,25 @@ type directory struct {
 
 func (d directory) at(name string) string { return path.Join(d.dir, name) }
 
+// own refuses directories that this user did not make: a link would lead to another session's entries.
+func (d directory) own() error {
+	for _, dir := range []string{outboxes, path.Dir(d.dir), d.dir} {
+		info, err := d.home.Lstat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return fmt.Errorf("%s of the home is not a directory; move it away", dir)
+		}
+		if err := owned(info); err != nil {
+			return fmt.Errorf("%s of the home %w; move it away", dir, err)
+		}
+	}
+	return nil
+}
+
 // Names implements Disk.
 func (d directory) Names() ([]string, error) { return namesIn(d.home, d.dir) }
 
@@ -107,7 +159,13 @@ func namesIn(root *os.Root, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := f.Readdirnames(-1)
+	names, err := f.Readdirnames(maxNames)
+	if errors.Is(err, io.EOF) {
+		err = nil // it is empty
+	}
+	if len(names) == maxNames {
+		err = fmt.Errorf("%s of the home holds %d files or more; move away what does not belong there", dir, maxNames)
+	}
 	return names, errors.Join(err, f.Close())
 }
 
@@ -117,21 +175,46 @@ func (d directory) Size(name string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if !info.Mode().IsRegular() {
-		return 0, nil // as one without content: it is none of ours
-	}
 	return info.Size(), nil
 }
 
-// Read implements Disk.
-func (d directory) Read(name string) ([]byte, error) { return d.home.ReadFile(d.at(name)) }
+// Read implements Disk. What it opens is what it looked at: no link is followed, and a pipe does not block.
+func (d directory) Read(name string, most int64) ([]byte, error) {
+	seen, err := d.home.Lstat(d.at(name))
+	if err != nil {
+		return nil, err
+	}
+	if !seen.Mode().IsRegular() {
+		return nil, &NoEntryError{Why: "it is not a regular file"}
+	}
+	f, err := d.home.OpenFile(d.at(name), os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !os.SameFile(seen, info):
+		return nil, &NoEntryError{Why: "it was replaced while it was read"}
+	}
+	content, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(content)) > most {
+		return nil, &NoEntryError{Why: fmt.Sprintf("it has %d bytes, and an entry has 1 to %d", info.Size(), most)}
+	}
+	return content, err
+}
 
-// Create implements Disk.
+// Create implements Disk. It never writes through a link that has the name.
 func (d directory) Create(name string) (File, error) {
 	if err := d.make(); err != nil {
 		return nil, err
 	}
-	return d.home.OpenFile(d.at(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := ignoring(d.home.Remove(d.at(name)), fs.ErrNotExist); err != nil {
+		return nil, err
+	}
+	return d.home.OpenFile(d.at(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 func (d directory) make() error { return d.home.MkdirAll(d.dir, 0o700) }
@@ -177,6 +260,9 @@ var errHeld = errors.New("held")
 func (d directory) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := d.make(); err != nil {
 		return nil, err
+	}
+	if info, err := d.home.Lstat(d.at(name)); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s of the home is not a regular file; remove it", d.at(name))
 	}
 	f, err := d.home.OpenFile(d.at(name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -5,8 +5,13 @@ package outbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 )
+
+const nonBlocking = 0
+
+func owned(fs.FileInfo) error { return nil }
 
 // Without a lock that a dead process lets go of, two could deliver at once: nothing is kept here, and whoever wants to keep
 // something is told.

@@ -4,10 +4,25 @@ package outbox
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// nonBlocking keeps the opening of a pipe from waiting for who writes to it.
+const nonBlocking = unix.O_NONBLOCK
+
+// owned says whose a file is when it is not this user's.
+func owned(info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if ok && int64(stat.Uid) != int64(os.Geteuid()) {
+		return fmt.Errorf("belongs to user %d, and this is user %d", stat.Uid, os.Geteuid())
+	}
+	return nil
+}
 
 func lockExclusive(f *os.File) error {
 	for {

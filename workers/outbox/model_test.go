@@ -3,6 +3,7 @@ package outbox
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -37,19 +38,20 @@ func TestModel(t *testing.T) {
 	t.Logf("%+v", sum)
 	if *seeds >= 1000 && slices.Contains([]int{
 		sum.kept, sum.direct, sum.delivered, sum.again, sum.refused, sum.lost, sum.killed, sum.cuts, sum.damaged, sum.full, sum.failed, sum.gaveUp,
+		sum.forged, sum.replayed,
 	}, 0) {
 		t.Error("something never happened, so nothing is known of it")
 	}
 }
 
 // counts says what happened in the histories.
-type counts struct{ kept, direct, delivered, again, refused, lost, killed, cuts, damaged, full, failed, gaveUp, most int }
+type counts struct{ kept, direct, delivered, again, refused, lost, killed, cuts, damaged, full, failed, gaveUp, most, forged, replayed int }
 
 func (c *counts) add(o counts) {
 	c.kept, c.direct, c.delivered, c.again = c.kept+o.kept, c.direct+o.direct, c.delivered+o.delivered, c.again+o.again
 	c.refused, c.lost, c.killed, c.cuts = c.refused+o.refused, c.lost+o.lost, c.killed+o.killed, c.cuts+o.cuts
 	c.damaged, c.full, c.failed, c.gaveUp = c.damaged+o.damaged, c.full+o.full, c.failed+o.failed, c.gaveUp+o.gaveUp
-	c.most = max(c.most, o.most)
+	c.most, c.forged, c.replayed = max(c.most, o.most), c.forged+o.forged, c.replayed+o.replayed
 }
 
 // said is a command as the session means it, and what is known of it.
@@ -81,6 +83,8 @@ type world struct {
 	// sending counts the deliveries that are under way.
 	sending int
 	told    map[string]bool
+	// planted are the files that somebody else wrote and that must not be delivered.
+	planted map[string]bool
 	fault   string
 	counts
 	limit int
@@ -89,7 +93,7 @@ type world struct {
 func newWorld(seed uint64) *world {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	w := &world{
-		rng: rng, event: make(chan *proc), all: map[string]*said{}, effects: map[string]int{}, told: map[string]bool{},
+		rng: rng, event: make(chan *proc), all: map[string]*said{}, effects: map[string]int{}, told: map[string]bool{}, planted: map[string]bool{},
 		limit: maxEntries,
 	}
 	if rng.IntN(10) == 0 {
@@ -163,6 +167,64 @@ func (w *world) happen() {
 	if w.chance(0.3) {
 		w.corrupt()
 	}
+	if w.chance(0.3) {
+		w.plant()
+	}
+}
+
+// ourSecret is the session's in the model.
+func ourSecret() string { return "the session's secret" }
+
+// plant lets somebody who can write to the directory, and does not know the secret, put an entry there: a mutation of one that
+// the session kept, or an old one again. Its name fits its content.
+func (w *world) plant() {
+	keys := slices.Sorted(maps.Keys(w.all))
+	if len(keys) == 0 {
+		return
+	}
+	x := w.all[keys[w.rng.IntN(len(keys))]]
+	e, forged := w.mutated(x.entry), true
+	if w.effects[e.Key] > 0 && w.chance(20) {
+		e, forged = x.entry, false
+	}
+	content, err := encode(e)
+	if err != nil {
+		panic(err)
+	}
+	at := place{uint64(1 + w.rng.IntN(8)), digestOf(content)}
+	if forged {
+		w.planted[at.file()] = true
+		w.forged++
+	} else {
+		w.replayed++
+	}
+	file := &inode{content, content}
+	w.disk.names[at.file()], w.disk.durable[at.file()] = file, file
+}
+
+// mutated changes one thing about an entry that is proven.
+func (w *world) mutated(e Entry) Entry {
+	switch w.rng.IntN(8) {
+	case 0:
+		e.Body = json.RawMessage(`{"message":"forged"}`)
+	case 1:
+		e.Key += "x"
+	case 2:
+		e.OccurredAt = e.OccurredAt.Add(time.Nanosecond)
+	case 3:
+		e.Command = "report:complete"
+	case 4:
+		e.Command = "task:complete"
+		e.Proof = e.prove(ourSecret()) // as the session itself could
+	case 5:
+		e.Proof = e.prove("another session's secret")
+	case 6:
+		e.Proof = e.prove("")
+	case 7:
+		digit := w.rng.IntN(len(e.Proof))
+		e.Proof = e.Proof[:digit] + string('0'+('9'-e.Proof[digit])%10) + e.Proof[digit+1:]
+	}
+	return e
 }
 
 // corrupt changes the file of an entry behind everybody's back.
@@ -216,6 +278,12 @@ func (w *world) judge() {
 			continue
 		}
 		w.damaged++
+		if w.planted[aside] {
+			if !w.told[name] && w.killed+w.cuts == 0 {
+				w.breaks("nobody was told of damage: %s", name)
+			}
+			continue
+		}
 		x := w.saidBy(aside)
 		if x == nil || !x.corrupted {
 			w.breaks("it is called damaged, and is not: %s, %q", name, w.disk.names[name].content)
@@ -273,7 +341,7 @@ type died struct{}
 
 func (w *world) start(run func(*proc)) {
 	p := &proc{w: w, resume: make(chan bool)}
-	p.outbox = On(seen{w.disk, p})
+	p.outbox = On(seen{w.disk, p}, ourSecret)
 	p.outbox.entries = w.limit
 	w.procs = append(w.procs, p)
 	go func() {
@@ -339,6 +407,7 @@ func (p *proc) command(text string) {
 		panic(err)
 	}
 	x.entry = Entry{Command: "report:progress", Body: body, Key: key, OccurredAt: time.Unix(int64(w.step), 0).UTC()}
+	x.entry.Proof = x.entry.prove(ourSecret())
 	w.all[key] = x
 	if p.drain() {
 		x.tried = true
@@ -376,6 +445,14 @@ func (p *proc) drain() bool {
 			p.w.breaks("two deliver at once: %s", e.Key)
 		}
 		return p.reach(e)
+	}, func(_ context.Context, u Unproven) error {
+		if u.Entry.refused(ourSecret()) == "" {
+			p.w.breaks("it is rejected, and is proven: %s", u.Entry.Key)
+		}
+		if bytes.Contains(u.Entry.Body, []byte(`"message":"C`)) { // as corrupt writes it
+			p.w.breaks("it is called forged, and is damaged: %s", u.Entry.Key)
+		}
+		return nil
 	})
 	p.w.delivered += d.Delivered
 	for _, damaged := range d.Damaged {
@@ -402,6 +479,14 @@ func (p *proc) reach(e Entry) error {
 	w := p.w
 	if w.away {
 		return errAway
+	}
+	if !hmac.Equal([]byte(e.Proof), []byte(e.prove(ourSecret()))) {
+		w.breaks("an entry without proof is sent: %s", e.Key)
+		return nil
+	}
+	if !strings.HasPrefix(e.Command, "report:") {
+		w.breaks("a command that may not wait is sent: %s", e.Command)
+		return nil
 	}
 	x := w.all[e.Key]
 	if x == nil || e.Command != x.entry.Command || !bytes.Equal(e.Body, x.entry.Body) || !e.OccurredAt.Equal(x.entry.OccurredAt) {
@@ -509,11 +594,11 @@ func (d seen) Names() ([]string, error) {
 }
 
 func (d seen) Size(name string) (int64, error) {
-	content, err := d.Read(name)
+	content, err := d.Read(name, maxFile)
 	return int64(len(content)), err
 }
 
-func (d seen) Read(name string) ([]byte, error) {
+func (d seen) Read(name string, _ int64) ([]byte, error) {
 	d.p.yield()
 	file, ok := d.names[name]
 	if !ok {

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"maestro/commands"
 )
 
 const (
@@ -36,6 +38,8 @@ const (
 	deliverLock  = "deliver.lock"
 	entryEnding  = ".json"
 	numberDigits = 12
+	// maxNames bounds how many files of its directory an outbox reads.
+	maxNames = 10 * maxEntries
 )
 
 // Entry is one command that waits.
@@ -47,13 +51,13 @@ type Entry struct {
 	Key string `json:"key"`
 	// OccurredAt is when it was said.
 	OccurredAt time.Time `json:"occurredAt"`
-	// Proof shows to a server that delivers in the session's name that the session said it; see [Entry.Prove].
+	// Proof shows that the session said it; Keep makes it: see [Entry.prove].
 	Proof string `json:"proof,omitempty"`
 }
 
-// Prove gives the proof that who knows the session's secret makes of an entry: HMAC-SHA-256 of what it says, in hexadecimal.
-// The secret itself never stands in a file.
-func (e Entry) Prove(secret string) string {
+// prove computes the proof of an entry: HMAC-SHA-256 of what it says, keyed with the session's secret, in hexadecimal. The
+// secret itself is in no file.
+func (e Entry) prove(secret string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	for _, part := range []string{e.Command, string(e.Body), e.Key, e.OccurredAt.UTC().Format(time.RFC3339Nano)} {
 		_, _ = fmt.Fprintf(mac, "%d:%s", len(part), part) // a hash never fails to write
@@ -61,9 +65,9 @@ func (e Entry) Prove(secret string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Proven reports whether the entry has the proof of this secret.
-func (e Entry) Proven(secret string) bool {
-	return hmac.Equal([]byte(e.Proof), []byte(e.Prove(secret)))
+// proven reports whether the entry has the proof of this secret. Nothing is proven where there is no secret.
+func (e Entry) proven(secret string) bool {
+	return secret != "" && hmac.Equal([]byte(e.Proof), []byte(e.prove(secret)))
 }
 
 // FullError says that the outbox takes no more, and that nothing was kept. Match it with errors.As.
@@ -94,10 +98,17 @@ func (e *BusyError) Error() string { return "another process of the session is d
 
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// Damaged is an entry that could not be read and was moved away.
+// Damaged is an entry that is not delivered and was moved away: it cannot be read, has no proof, or may not wait.
 type Damaged struct {
 	// File is where it is now, below the session's outbox.
 	File string
+	// Why says what is wrong with it.
+	Why string
+}
+
+// Unproven is an entry that can be read and must not be delivered.
+type Unproven struct {
+	Entry Entry
 	// Why says what is wrong with it.
 	Why string
 }
@@ -112,14 +123,20 @@ type Delivery struct {
 
 // Outbox is one session's. Safe for concurrent use, also by several processes.
 type Outbox struct {
-	disk Disk
+	disk   Disk
+	secret Secret
 	// entries and bytes are its limits.
 	entries int
 	bytes   int64
 }
 
+// Secret gives the session's secret as it is now; "" if it has none. It makes and checks the proof of every entry.
+type Secret func() string
+
 // On gives the outbox that a disk holds. Open is what most want.
-func On(disk Disk) *Outbox { return &Outbox{disk: disk, entries: maxEntries, bytes: maxBytes} }
+func On(disk Disk, secret Secret) *Outbox {
+	return &Outbox{disk: disk, secret: secret, entries: maxEntries, bytes: maxBytes}
+}
 
 // place is where an entry stands: its number, then the digest of its content.
 type place struct {
@@ -169,9 +186,14 @@ func (o *Outbox) Waiting() (int, error) {
 	return len(places), err
 }
 
-// Keep puts an entry behind those that wait, and gives how many wait then. Once it returns, the entry survives a crash of
-// the machine. If it fails the entry is not kept; with *FullError when there is no room for it.
+// Keep proves an entry and puts it behind those that wait. It returns how many wait then. Once it returns, the entry survives
+// a crash of the machine. If it fails the entry is not kept; with *FullError when there is no room for it.
 func (o *Outbox) Keep(ctx context.Context, e Entry) (waiting int, err error) {
+	secret := o.secret()
+	e.Proof = e.prove(secret)
+	if why := e.refused(secret); why != "" {
+		return 0, fmt.Errorf("%s cannot wait in the outbox: %s", printable(e.Command), why)
+	}
 	content, err := encode(e)
 	if err != nil {
 		return 0, err
@@ -191,6 +213,9 @@ func (o *Outbox) Keep(ctx context.Context, e Entry) (waiting int, err error) {
 	next := place{1, digestOf(content)}
 	if len(places) > 0 {
 		next.number = places[len(places)-1].number + 1
+	}
+	if next.number == 0 {
+		return 0, errors.New("the outbox holds an entry with the highest number there is, which no session wrote; deliver first")
 	}
 	if err := o.put(next.file(), content); err != nil {
 		return 0, fmt.Errorf("write to the outbox: %w", roomless(err))
@@ -259,10 +284,15 @@ func roomless(err error) error {
 // and an error if the entry has to wait on.
 type Send func(ctx context.Context, e Entry) error
 
-// Deliver sends what waits, oldest first, and removes what was answered. It ends when nothing waits, or with the error of
-// the first Send that failed; then that entry and all behind it wait on. While another process delivers it waits for that
-// one, and fails with a *BusyError when ctx ends first.
-func (o *Outbox) Deliver(ctx context.Context, send Send) (Delivery, error) {
+// Reject is told of an entry that must not be delivered, before it is set aside. If it returns an error, the entry and all
+// behind it wait on.
+type Reject func(ctx context.Context, u Unproven) error
+
+// Deliver sends what waits, oldest first, and removes what was answered. It sends no entry without the proof of the session's
+// secret, and none whose command may not wait: these it sets aside, after reject was told. It ends when nothing waits, or with
+// the error of the first send or reject that failed; then that entry and all behind it wait on. While another process delivers
+// it waits for that one, and fails with a *BusyError when ctx ends first.
+func (o *Outbox) Deliver(ctx context.Context, send Send, reject Reject) (Delivery, error) {
 	var d Delivery
 	unlock, err := o.disk.Lock(ctx, deliverLock)
 	if err != nil {
@@ -276,7 +306,7 @@ func (o *Outbox) Deliver(ctx context.Context, send Send) (Delivery, error) {
 	for {
 		places, err := o.settled(ctx)
 		for i := 0; err == nil && i < len(places); i++ {
-			if err = o.deliver(ctx, places[i], send, &d); err == nil {
+			if err = o.deliver(ctx, places[i], send, reject, &d); err == nil {
 				left = true
 			}
 		}
@@ -302,8 +332,16 @@ func (o *Outbox) settled(ctx context.Context) ([]place, error) {
 }
 
 // deliver sends the entry at a place, and takes it away.
-func (o *Outbox) deliver(ctx context.Context, at place, send Send, d *Delivery) error {
+func (o *Outbox) deliver(ctx context.Context, at place, send Send, reject Reject, d *Delivery) error {
 	entry, err := o.read(at)
+	if err == nil {
+		if why := entry.refused(o.secret()); why != "" {
+			if err := reject(ctx, Unproven{Entry: entry, Why: why}); err != nil {
+				return err
+			}
+			err = damageError{fmt.Sprintf("%s, key %s: %s", printable(entry.Command), printable(entry.Key), why)}
+		}
+	}
 	var damage damageError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -333,16 +371,15 @@ type damageError struct{ why string }
 func (e damageError) Error() string { return e.why }
 
 func (o *Outbox) read(at place) (Entry, error) {
-	size, err := o.disk.Size(at.file())
-	if err != nil {
+	content, err := o.disk.Read(at.file(), maxFile)
+	var none *NoEntryError
+	switch {
+	case errors.As(err, &none):
+		return Entry{}, damageError{none.Why}
+	case err != nil:
 		return Entry{}, err
-	}
-	if size == 0 || size > maxFile {
-		return Entry{}, damageError{fmt.Sprintf("it has %d bytes, and an entry has 1 to %d", size, maxFile)}
-	}
-	content, err := o.disk.Read(at.file())
-	if err != nil {
-		return Entry{}, err
+	case len(content) == 0:
+		return Entry{}, damageError{fmt.Sprintf("it has 0 bytes, and an entry has 1 to %d", maxFile)}
 	}
 	if digestOf(content) != at.digest {
 		return Entry{}, damageError{"its content is not what was kept: the checksum differs"}
@@ -371,6 +408,26 @@ func encode(e Entry) ([]byte, error) {
 		return nil, fmt.Errorf("an entry of the outbox: %w", err)
 	}
 	return append(content, '\n'), nil
+}
+
+// refused says why an entry must not be delivered with this secret; "" if it may be.
+func (e Entry) refused(secret string) string {
+	switch {
+	case !commands.MayWait(e.Command):
+		return "this command does not wait; only reports, tracked files and the end of a session do"
+	case !e.proven(secret):
+		return "there is no proof that the session said it: another process wrote it, or the session's secret was revoked since"
+	}
+	return ""
+}
+
+// printable quotes a text that somebody else may have written, and cuts it.
+func printable(text string) string {
+	const most = 100
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return strconv.QuoteToASCII(text)
 }
 
 func (e Entry) check() error {

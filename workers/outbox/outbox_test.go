@@ -30,11 +30,21 @@ func home(t *testing.T, dir string) *os.Root {
 
 func opened(t *testing.T, root *os.Root, session string) *Outbox {
 	t.Helper()
-	o, err := Open(root, session)
+	o, err := Open(root, session, secretOf(session))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o
+}
+
+func secretOf(session string) Secret { return func() string { return "secret of " + session } }
+
+// rejectNone fails the test for an entry that is not proven.
+func rejectNone(t *testing.T) Reject {
+	return func(_ context.Context, u Unproven) error {
+		t.Errorf("it was rejected: %+v", u)
+		return nil
+	}
 }
 
 func entry(key string) Entry {
@@ -54,7 +64,7 @@ func keys(t *testing.T, o *Outbox) (keys []string, d Delivery) {
 	d, err := o.Deliver(t.Context(), func(_ context.Context, e Entry) error {
 		keys = append(keys, e.Key)
 		return nil
-	})
+	}, rejectNone(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +123,7 @@ func TestOutbox(t *testing.T) {
 			return later
 		}
 		return nil
-	})
+	}, rejectNone(t))
 	if !errors.Is(err, later) || d.Delivered != 2 || !slices.Equal(sent, want[:3]) {
 		t.Errorf("%+v, %v, %v", d, err, sent)
 	}
@@ -136,16 +146,16 @@ func TestEntryComesBackAsItWas(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		return nil
-	})
+	}, rejectNone(t))
 	if err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []Entry{
 		{},
-		{Command: "c", Key: "k"},
-		{Command: "c", OccurredAt: time.Unix(1, 0)},
-		{Command: "c", Key: "k", Body: json.RawMessage("{"), OccurredAt: time.Unix(1, 0)},
-		{Command: "c", Key: "k", Body: json.RawMessage(`"` + strings.Repeat("x", MaxBody) + `"`), OccurredAt: time.Unix(1, 0)},
+		{Command: "report:progress", Key: "k"},
+		{Command: "report:progress", OccurredAt: time.Unix(1, 0)},
+		{Command: "report:progress", Key: "k", Body: json.RawMessage("{"), OccurredAt: time.Unix(1, 0)},
+		{Command: "report:progress", Key: "k", Body: json.RawMessage(`"` + strings.Repeat("x", MaxBody) + `"`), OccurredAt: time.Unix(1, 0)},
 	} {
 		if _, err := o.Keep(t.Context(), bad); err == nil {
 			t.Errorf("%+v was kept", bad)
@@ -156,7 +166,7 @@ func TestEntryComesBackAsItWas(t *testing.T) {
 func TestOpenTakesSessionsOnly(t *testing.T) {
 	root := home(t, t.TempDir())
 	for _, id := range []string{"", ".", "..", "../x", "a/b", "a b", "ä", "a\x00", strings.Repeat("x", 129)} {
-		if _, err := Open(root, id); err == nil {
+		if _, err := Open(root, id, noSecret); err == nil {
 			t.Errorf("%q is taken", id)
 		}
 	}
@@ -168,9 +178,8 @@ func TestStaysInTheHome(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, "outbox")); err != nil {
 		t.Fatal(err)
 	}
-	o := opened(t, home(t, dir), "s")
-	if _, err := o.Keep(t.Context(), entry("k")); err == nil {
-		t.Error("it was kept")
+	if _, err := Open(home(t, dir), "s", noSecret); err == nil {
+		t.Error("a link is taken for the outboxes")
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
@@ -261,11 +270,11 @@ func TestOneDelivers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var busy *BusyError
-		if _, err := other.Deliver(ctx, nil); !errors.As(err, &busy) || !errors.Is(err, context.Canceled) {
+		if _, err := other.Deliver(ctx, nil, nil); !errors.As(err, &busy) || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		return nil
-	})
+	}, rejectNone(t))
 	if err != nil || d.Delivered != 2 {
 		t.Errorf("what was kept meanwhile: %+v, %v", d, err)
 	}
@@ -374,7 +383,7 @@ func deliverInto(t *testing.T, o *Outbox, file string, heard io.Writer) Delivery
 		_, err := f.WriteString(e.Key + "\n")
 		fmt.Fprintln(heard, e.Key)
 		return err
-	})
+	}, rejectNone(t))
 	if err != nil {
 		t.Fatal(err)
 	}

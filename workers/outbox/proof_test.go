@@ -1,0 +1,230 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// planted writes an entry with a name that fits it, as anybody who can write to the directory could.
+func plantedIn(t *testing.T, dir string, number uint64, e Entry) (file string) {
+	t.Helper()
+	content, err := encode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plantedFile(t, dir, place{number, digestOf(content)}.file(), content)
+}
+
+func plantedFile(t *testing.T, dir, name string, content []byte) string {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// delivered gives the keys that were sent and those that were rejected.
+func delivered(t *testing.T, o *Outbox) (sent, rejected []string, d Delivery) {
+	t.Helper()
+	d, err := o.Deliver(t.Context(), func(_ context.Context, e Entry) error {
+		sent = append(sent, e.Key)
+		return nil
+	}, func(_ context.Context, u Unproven) error {
+		rejected = append(rejected, u.Entry.Key)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sent, rejected, d
+}
+
+// However an entry that is proven is changed, it is not delivered: it is set aside, and its sender is told.
+func TestProofOnEveryDelivery(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	dir := t.TempDir()
+	root := home(t, dir)
+	o := opened(t, root, "s")
+	box := filepath.Join(dir, "outbox", "s")
+	secret := secretOf("s")()
+	const text = `{"message":"m"}`
+	mutate := []func(*Entry){
+		func(e *Entry) { e.Command = "task:complete" },
+		func(e *Entry) { e.Command = "task:complete"; e.Proof = e.prove(secret) },
+		func(e *Entry) { e.Command = "report:error" },
+		func(e *Entry) { e.Body = json.RawMessage(`{"message":"n"}`) },
+		func(e *Entry) { e.Body = json.RawMessage(`{"message":"\u006d"}`) },
+		func(e *Entry) { e.Key += string('a' + rune(rng.IntN(26))) },
+		func(e *Entry) { e.OccurredAt = e.OccurredAt.Add(time.Duration(1 + rng.Int64N(1e15))) },
+		func(e *Entry) { e.Proof = "" },
+		func(e *Entry) { e.Proof = e.prove("") },
+		func(e *Entry) { e.Proof = e.prove(secretOf("other")()) },
+		func(e *Entry) { e.Proof = strings.ToUpper(e.Proof) + "0" },
+		func(e *Entry) { e.Proof = e.Proof[:rng.IntN(len(e.Proof))] },
+		func(e *Entry) {
+			bits := []byte(e.Proof)
+			bits[rng.IntN(len(bits))] ^= 1
+			e.Proof = string(bits)
+		},
+	}
+	for range 500 {
+		e := entry("key")
+		e.Body = json.RawMessage(text)
+		e.Proof = e.prove(secret)
+		mutate[rng.IntN(len(mutate))](&e)
+		file := plantedIn(t, box, rng.Uint64N(1e6)+1, e)
+		sent, rejected, d := delivered(t, o)
+		if len(sent) > 0 || !slices.Equal(rejected, []string{e.Key}) || len(d.Damaged) != 1 || d.Damaged[0].File != "damaged/"+file {
+			t.Fatalf("%+v: sent %v, rejected %v, %+v", e, sent, rejected, d)
+		}
+	}
+	aside, err := SetAside(root)
+	if err != nil || aside["s"] == 0 {
+		t.Errorf("%v, %v", aside, err)
+	}
+	// The entry itself, also a second time: it is the same command, by its key.
+	e := entry("key")
+	e.Proof = e.prove(secret)
+	plantedIn(t, box, 1, e)
+	plantedIn(t, box, 2, e)
+	if sent, rejected, _ := delivered(t, o); !slices.Equal(sent, []string{"key", "key"}) || rejected != nil {
+		t.Errorf("sent %v, rejected %v", sent, rejected)
+	}
+}
+
+// Who has no secret delivers nothing, and what a revoked secret proves is set aside, not lost.
+func TestWithoutTheSecret(t *testing.T) {
+	dir := t.TempDir()
+	root := home(t, dir)
+	secret := "first"
+	o, err := Open(root, "s", func() string { return secret })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, now := range []string{"second", ""} {
+		secret = "first"
+		keep(t, o, "k"+now)
+		secret = now
+		// It waits for as long as its sender cannot tell.
+		later := errors.New("later")
+		_, err := o.Deliver(t.Context(), nil, func(context.Context, Unproven) error { return later })
+		if waiting, _ := o.Waiting(); !errors.Is(err, later) || waiting != 1 {
+			t.Errorf("%q: %d wait, %v", now, waiting, err)
+		}
+		if sent, rejected, d := delivered(t, o); sent != nil || !slices.Equal(rejected, []string{"k" + now}) || len(d.Damaged) != 1 {
+			t.Errorf("%q: sent %v, rejected %v, %+v", now, sent, rejected, d)
+		}
+	}
+	if _, err := o.Keep(t.Context(), entry("k")); err == nil {
+		t.Error("it was kept without a secret to prove it")
+	}
+	secret = "first"
+	if _, err := o.Keep(t.Context(), Entry{Command: "task:create", Body: json.RawMessage("{}"), Key: "k", OccurredAt: time.Unix(1, 0)}); err == nil {
+		t.Error("a command that may not wait was kept")
+	}
+}
+
+// What lies in the directory under an entry's name and is none: links, pipes, names that lie.
+func TestFilesThatLie(t *testing.T) {
+	dir := t.TempDir()
+	root := home(t, dir)
+	box := filepath.Join(dir, "outbox", "s")
+	o := opened(t, root, "s")
+	e := entry("elsewhere")
+	e.Proof = e.prove(secretOf("s")())
+	content, err := encode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plantedFile(t, filepath.Join(dir, "outbox", "other"), "elsewhere", content)
+	plantedFile(t, dir, "server.key", []byte("key"))
+	name := func(number uint64) string { return place{number, digestOf(content)}.file() }
+	if err := os.MkdirAll(box, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		os.Symlink("../other/elsewhere", filepath.Join(box, name(1))),
+		unix.Mkfifo(filepath.Join(box, name(2)), 0o600),
+		os.WriteFile(filepath.Join(box, place{3, digestOf([]byte("x"))}.file()), content, 0o600),
+		os.Symlink("../../server.key", filepath.Join(box, writtenFile)),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sent, rejected, d := delivered(t, o)
+	if sent != nil || rejected != nil || len(d.Damaged) != 3 {
+		t.Errorf("sent %v, rejected %v, %+v", sent, rejected, d)
+	}
+	// A place to write to that is a link is replaced, not followed.
+	keep(t, o, "mine")
+	if key, err := os.ReadFile(filepath.Join(dir, "server.key")); err != nil || string(key) != "key" {
+		t.Errorf("the link was followed: %q, %v", key, err)
+	}
+	if err := os.Link(filepath.Join(dir, "server.key"), filepath.Join(box, writtenFile)); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, o, "mine too")
+	if key, err := os.ReadFile(filepath.Join(dir, "server.key")); err != nil || string(key) != "key" {
+		t.Errorf("the hard link was written through: %q, %v", key, err)
+	}
+	if sent, _, _ := delivered(t, o); !slices.Equal(sent, []string{"mine", "mine too"}) {
+		t.Errorf("sent %v", sent)
+	}
+	// The highest number that there is leaves no place behind it.
+	plantedFile(t, box, place{1<<64 - 1, digestOf([]byte("x"))}.file(), []byte("y"))
+	if _, err := o.Keep(t.Context(), entry("k")); err == nil {
+		t.Error("it was kept before what waits")
+	}
+	if _, _, d := delivered(t, o); len(d.Damaged) != 1 {
+		t.Errorf("%+v", d)
+	}
+	keep(t, o, "k")
+	// A lock that is a link would lock, or make, another file.
+	if err := errors.Join(os.Remove(filepath.Join(box, deliverLock)), os.Symlink("../../server.key", filepath.Join(box, deliverLock))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Deliver(t.Context(), nil, nil); err == nil {
+		t.Error("a link is taken for a lock")
+	}
+}
+
+// A session's directory that is a link leads to another's entries, and one of another user holds what that user wrote.
+func TestDirectoriesOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	root := home(t, dir)
+	keep(t, opened(t, root, "good"), "k")
+	if err := os.Symlink("good", filepath.Join(dir, "outbox", "linked")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(root, "linked", noSecret); err == nil || !strings.Contains(err.Error(), "not a directory") {
+		t.Errorf("got %v", err)
+	}
+	// The server that looks through all of them opens each, and is told.
+	if sessions, err := Sessions(root); err != nil || !slices.Equal(sessions, []string{"good", "linked"}) {
+		t.Errorf("%v, %v", sessions, err)
+	}
+	if os.Geteuid() != 0 {
+		t.Log("only root can give a directory away: not judged here")
+		return
+	}
+	if err := os.Chown(filepath.Join(dir, "outbox", "good"), 12345, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(root, "good", noSecret); err == nil || !strings.Contains(err.Error(), "belongs to user 12345") {
+		t.Errorf("got %v", err)
+	}
+}
