@@ -55,6 +55,8 @@ type Config struct {
 	Keys   Keys
 	// AuthOff lets loopback callers without a credential in, as the user or as the session that they name.
 	AuthOff bool
+	// Limits bound what each caller may use; the defaults if it is zero.
+	Limits Limits
 	// AllowedHosts are names, beside the loopback ones, that the server is called by; with or without a port.
 	AllowedHosts []string
 	// AllowOrigins are the origins, beside the server's own, whose pages may call it: "https://host:port".
@@ -80,6 +82,8 @@ type server struct {
 	placing sync.Mutex
 	// unauthenticated counts the calls of nobody; they are counted, not recorded.
 	unauthenticated atomic.Uint64
+	ledger          *ledger
+	limited         limitedLog
 	buffers         bufferPool
 	// Values of headers that stand on every answer, so that they need not be made for each.
 	noStore, noSniff, jsonType []string
@@ -104,6 +108,7 @@ func New(config Config) (http.Handler, error) {
 		hosts: setOf(config.AllowedHosts), origins: setOf(config.AllowOrigins),
 		noStore: []string{"no-store"}, noSniff: []string{"nosniff"}, jsonType: []string{"application/json; charset=utf-8"},
 	}
+	s.ledger = newLedger(&s.Limits)
 	s.auth = newAuthenticator(config.Keys, config.Handler)
 	s.huma = newHuma(s.mux, config.Version)
 	s.routes()
@@ -172,9 +177,17 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c, err := s.identify(r)
 	if err != nil {
 		s.unauthenticated.Add(1)
+		if over := s.admitNobody(r); over != nil {
+			err = over
+		}
 		s.refuse(w, r, err)
 		return
 	}
+	if err := s.admit(c, r); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	defer c.admission.leave()
 	if err := s.heard(r.Context(), header, c); err != nil {
 		s.fail(w, r, err)
 		return

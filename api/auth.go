@@ -159,6 +159,8 @@ type call struct {
 	request *http.Request
 	body    []byte
 	meta    metadata
+	// admission is what the call holds of its limits.
+	admission admission
 }
 
 type callKey struct{}

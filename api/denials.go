@@ -41,6 +41,8 @@ type Can struct {
 	Next string `json:"next,omitempty"`
 	// Else is what stands in the way beside permission, such as a field that is missing.
 	Else string `json:"else,omitempty"`
+	// Limits are those that the command counts against for the actor.
+	Limits []CanLimit `json:"limits,omitempty"`
 }
 
 // CanRow is a row of the permission table.
@@ -55,6 +57,7 @@ type CanRow struct {
 func (s *server) denialRoutes() {
 	read(s, op{path: "/api/audit/denials", name: "audit-denials", summary: "The recorded refusals, newest last"}, listDenials)
 	read(s, op{path: "/api/audit/unauthenticated", name: "audit-unauthenticated", summary: "How many calls came without a good credential"}, unauthenticatedCalls)
+	read(s, op{path: "/api/audit/limits", name: "audit-limits", summary: "The limits that count, and how many calls each has refused"}, listLimits)
 	read(s, op{path: "/api/audit/can", name: "audit-can", summary: "Whether an actor may use a command, and why"}, can)
 }
 
@@ -151,6 +154,9 @@ func can(v view, in *canQuery) (Can, error) {
 		body.Why, body.Next = refusal.Message+": "+refusal.Why, refusal.Next
 	default:
 		body.Allowed, body.Why, body.Else = true, "the row names "+row.Who.String(), refusal.Message
+	}
+	if body.Allowed {
+		body.Limits = v.server.limitsOf(by, row)
 	}
 	return body, nil
 }

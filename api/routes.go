@@ -173,9 +173,17 @@ func (s *server) do(ctx context.Context, c *call, by commands.Actor, command com
 			return commands.Answer{}, err
 		}
 	}
-	return s.Handler.Do(ctx, commands.Request{
-		By: by, Command: command, Key: c.meta.key + suffix, OccurredAt: c.meta.occurredAt, TraceParent: c.meta.traceParent,
-	})
+	request := commands.Request{
+		By:          by,
+		Command:     command,
+		Key:         c.meta.key + suffix,
+		OccurredAt:  c.meta.occurredAt,
+		TraceParent: c.meta.traceParent,
+	}
+	if err := s.within(request); err != nil {
+		return commands.Answer{}, err
+	}
+	return s.Handler.Do(ctx, request)
 }
 
 // step is one of the commands that a request comes to.

@@ -21,6 +21,9 @@ type Report struct {
 // ID implements Command.
 func (x *Report) ID() string { return "report:" + string(x.Kind) }
 
+// Asks reports whether the report opens a question.
+func (x *Report) Asks() bool { return x.Kind == events.ReportNeedsInput }
+
 func (x *Report) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 
 func (x *Report) texts() (map[string]*string, *events.Blobs) {

@@ -37,13 +37,21 @@ type Client struct {
 	version string
 	http    *http.Client
 	answers func(questions []string)
+	// patience is how long it waits in all for a server that says "too many calls".
+	patience time.Duration
 }
+
+// defaultPatience is long enough for who met a limit by accident.
+const defaultPatience = 20 * time.Second
 
 // Option changes how a Client is made.
 type Option func(*Client)
 
 // WithVersion names the caller's version to the server.
 func WithVersion(version string) Option { return func(c *Client) { c.version = version } }
+
+// WithPatience sets how long a call waits in all when the server answers 429; 0 gives that answer at once.
+func WithPatience(patience time.Duration) Option { return func(c *Client) { c.patience = patience } }
 
 // WithTransport replaces how the Client reaches the server, such as through a socket.
 func WithTransport(transport http.RoundTripper) Option {
@@ -61,6 +69,8 @@ func New(baseURL, token string, opts ...Option) *Client {
 		base:    strings.TrimRight(baseURL, "/"),
 		token:   token,
 		version: "unknown",
+
+		patience: defaultPatience,
 		http: &http.Client{
 			Transport: &http.Transport{
 				DialContext: dialer.DialContext, MaxIdleConns: 1024, MaxIdleConnsPerHost: 1024,
@@ -145,7 +155,8 @@ func (e *ConnectionError) Error() string { return "no answer from " + e.URL + ":
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
 // Do asks for a command. body is marshalled to the JSON object of its fields; nil is an empty one. It fails with *Error,
-// *ConnectionError or ctx's error, and never tries twice.
+// *ConnectionError or ctx's error. It tries again only after 429, which says that nothing happened and when to come back, and only
+// for as long as [WithPatience] says.
 func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) (Answer, error) {
 	text := []byte("{}")
 	if body != nil {
@@ -257,7 +268,34 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	return req, nil
 }
 
+// send sends the request, again after 429 when the server says when.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
+	for patience := c.patience; ; {
+		resp, err := c.once(req)
+		if err != nil || resp.StatusCode != http.StatusTooManyRequests {
+			return resp, err
+		}
+		seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+		after := time.Duration(seconds) * time.Second
+		if err != nil || seconds < 1 || after > patience || req.Body != nil && req.GetBody == nil {
+			return resp, nil
+		}
+		_ = resp.Body.Close()
+		patience -= after
+		select {
+		case <-time.After(after):
+		case <-req.Context().Done():
+			return nil, req.Context().Err()
+		}
+		if req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+func (c *Client) once(req *http.Request) (*http.Response, error) {
 	resp, err := c.http.Do(req)
 	if err == nil {
 		if ids := resp.Header.Get(HeaderAnswers); ids != "" && c.answers != nil {

@@ -19,7 +19,7 @@ import (
 
 func (a *app) auditCommand() *cobra.Command {
 	return group("audit", "The log: what was said and decided, and whether it is what it was",
-		a.auditHead(), a.auditExport(), a.auditVerify(), a.auditReplay(), a.auditDenials(), a.auditCan())
+		a.auditHead(), a.auditExport(), a.auditVerify(), a.auditReplay(), a.auditDenials(), a.auditLimits(), a.auditCan())
 }
 
 func (a *app) auditHead() *cobra.Command {

@@ -96,6 +96,24 @@ func (a *app) showDenial(d commands.Denial) {
 	}
 }
 
+func (a *app) auditLimits() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "limits", Short: "List the limits of the running server, and how many calls each has refused", Args: takes(),
+		RunE: running(func(ctx context.Context, _ []string) error {
+			var limits []api.LimitView
+			if err := a.get(ctx, "/api/audit/limits", nil, &limits); err != nil {
+				return err
+			}
+			list(a, limits, "There are no limits", func(l api.LimitView) []string {
+				return []string{l.Name, l.Limit, fmt.Sprintf("%d refused", l.Refused), l.About}
+			})
+			return nil
+		}),
+	}
+	a.listFlags(cmd)
+	return cmd
+}
+
 func (a *app) auditCan() *cobra.Command {
 	var project string
 	cmd := &cobra.Command{
@@ -124,6 +142,9 @@ be about.`,
 				a.field("Why", can.Why)
 				a.field("Row", can.Row.ID+", for "+can.Row.Who+prefixed("; decided on: ", can.Row.Rule)+" (rules "+can.Row.Rules+")")
 				a.field("But", can.Else)
+				for _, limit := range can.Limits {
+					a.field("Limit", fmt.Sprintf("%s: %s; %d left", limit.Name, limit.Limit, limit.Left))
+				}
 				a.field("Next", can.Next)
 			})
 			if can.Allowed {

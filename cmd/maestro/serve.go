@@ -42,6 +42,8 @@ type serveOptions struct {
 	origins, hosts                      []string
 	insecure                            bool
 	lease                               time.Duration
+	limitTexts                          []string
+	limits                              api.Limits
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -59,10 +61,21 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin whose pages may call, such as https://example.org; may be repeated")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "a name that the server is called by, beside its own addresses; may be repeated")
 	f.BoolVar(&o.insecure, "insecure-bind", false, "listen beyond loopback without TLS: tokens can be overheard")
+	f.StringArrayVar(&o.limitTexts, "limit", nil, "NAME=VALUE, or NAME=RATE/BURST: a limit other than the default; 0 is none; may be repeated (docs/limits.md lists them)")
 	complete(cmd, "auth", "on", "off")
 	complete(cmd, "durability", "always", "interval")
 	complete(cmd, "log-format", "text", "json")
 	return cmd
+}
+
+// setLimits reads --limit.
+func (o *serveOptions) setLimits() error {
+	for _, text := range o.limitTexts {
+		if err := o.limits.Set(text); err != nil {
+			return usage("--limit: %s", err).withNext("write NAME=VALUE, such as --limit session-commands=500")
+		}
+	}
+	return nil
 }
 
 // check refuses options that cannot be, or that would open the server to others without saying so.
@@ -101,6 +114,9 @@ func isLoopback(host string) bool {
 // serve wires the server: home, log, handler, API, listener. It stops in the opposite order.
 func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	if err := o.check(); err != nil {
+		return err
+	}
+	if err := o.setLimits(); err != nil {
 		return err
 	}
 	durability, err := bus.ParseDurability(o.durability)
@@ -152,7 +168,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 			return log.Backup(ctx, w, head, time.Now())
 		},
 		Keys:    api.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
-		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
+		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins, Limits: o.limits,
 		Version: version(), Logger: logger, Now: time.Now, Hostname: hostname(), Platform: runtime.GOOS,
 	})
 	if err != nil {

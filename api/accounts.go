@@ -1,0 +1,282 @@
+package api
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// The classes of callers that quotas are for.
+type class int
+
+const (
+	ofSession class = iota
+	ofReader
+	ofAdmin
+	ofProject
+	ofAddress
+	ofServer
+	classes
+)
+
+var classNames = [classes]string{"session", "reader", "admin", "project", "address", "server"}
+
+// The resources: first the rates, then what is counted while it is in use.
+type resource int
+
+const (
+	useCommands resource = iota
+	useBytes
+	useReads
+	useSpawns
+	useCalls
+	rates
+)
+
+const (
+	useParallel = rates + iota
+	useWaits
+	useStreams
+	useAnswers
+	resources
+)
+
+var resourceNames = [resources]string{
+	useCommands: "commands", useBytes: "bytes", useReads: "reads", useSpawns: "spawns", useCalls: "calls",
+	useParallel: "parallel", useWaits: "waits", useStreams: "streams", useAnswers: "answers",
+}
+
+// account is what one credential, project or address uses. It holds numbers only.
+type account struct {
+	class class
+	mu    sync.Mutex
+	// paid is, for each rate, until when what was used is paid for: a bucket whose time has passed is full.
+	paid [rates]time.Duration
+	used [resources - rates]int64
+	// waiting are the calls that wait for others of the account to end, oldest first.
+	waiting []chan struct{}
+	// holders counts the requests that hold the account; guarded by the ledger.
+	holders int
+}
+
+// ledger keeps the accounts. Its memory is bounded: an account of which nothing is in use is as good as a new one, and is dropped.
+type ledger struct {
+	quotas [classes][resources]Quota
+	began  time.Time
+	server *account
+
+	mu       sync.Mutex
+	accounts map[string]*account
+	// refused counts the calls that were over each limit.
+	refused map[string]uint64
+	sweepAt int
+	// crowd is what all those share for whom there is no account left.
+	crowd [classes]*account
+}
+
+const (
+	// fewAccounts are kept without looking; mostAccounts is where newcomers share one.
+	fewAccounts  = 1024
+	mostAccounts = 32 << 10
+	// longestDebt is how long one large answer can keep its reader from the next.
+	longestDebt = 30 * time.Second
+	// queueBehind is how many calls of one account wait for others of it to end, and waitForTurn for how long.
+	queueBehind = 64
+	waitForTurn = 2 * time.Second
+)
+
+func newLedger(limits *Limits) *ledger {
+	l := &ledger{began: time.Now(), accounts: map[string]*account{}, refused: map[string]uint64{}, sweepAt: fewAccounts, server: &account{class: ofServer}}
+	for c := range classes {
+		l.crowd[c] = &account{class: c}
+		for r := range resources {
+			l.quotas[c][r] = limits.quota(classNames[c] + "-" + resourceNames[r])
+		}
+	}
+	return l
+}
+
+func (l *ledger) now() time.Duration { return time.Since(l.began) }
+
+// hold gives an account that stays until it is let go.
+func (l *ledger) hold(c class, name string) *account {
+	key := classNames[c] + " " + name
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accounts[key]
+	if a == nil {
+		if len(l.accounts) >= l.sweepAt {
+			l.sweep()
+		}
+		if len(l.accounts) >= mostAccounts {
+			a = l.crowd[c]
+		} else {
+			a = &account{class: c}
+			l.accounts[key] = a
+		}
+	}
+	a.holders++
+	return a
+}
+
+// refuse counts a call that was over a limit.
+func (l *ledger) refuse(limit string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused[limit]++
+}
+
+func (l *ledger) refusals(limit string) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused[limit]
+}
+
+func (l *ledger) letGo(a *account) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.holders--
+}
+
+// sweep drops the accounts of which nothing is in use; mu is held.
+func (l *ledger) sweep() {
+	now := l.now()
+	for key, a := range l.accounts {
+		if a.holders == 0 && a.idle(now) {
+			delete(l.accounts, key)
+		}
+	}
+	l.sweepAt = max(fewAccounts, 2*len(l.accounts))
+}
+
+func (a *account) idle(now time.Duration) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, paid := range a.paid {
+		if paid > now {
+			return false
+		}
+	}
+	return a.used == [resources - rates]int64{}
+}
+
+// overLimit is what a call is refused for. It is made by the ledger and put into words by the server.
+type overLimit struct {
+	class class
+	quota Quota
+	// after is when to try again.
+	after time.Duration
+}
+
+func (o *overLimit) Error() string { return "over the limit " + o.quota.Name }
+
+// take uses n of a rate, or says when there will be so much. What is more than a burst is given to who has all of it.
+func (l *ledger) take(a *account, r resource, n float64) *overLimit {
+	q := l.quotas[a.class][r]
+	if q.Value == 0 || n == 0 {
+		return nil
+	}
+	each := float64(time.Second) / q.Value
+	now := l.now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	paid := max(a.paid[r], now)
+	if after := paid - now + time.Duration((min(n, q.Burst)-q.Burst)*each); after > 0 {
+		return &overLimit{a.class, q, after}
+	}
+	a.paid[r] = paid + time.Duration(n*each)
+	return nil
+}
+
+// giveBack undoes take.
+func (l *ledger) giveBack(a *account, r resource, n float64) {
+	if q := l.quotas[a.class][r]; q.Value > 0 {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.paid[r] -= time.Duration(n * float64(time.Second) / q.Value)
+	}
+}
+
+// charge uses n of a rate whether there is so much or not: what was done is done, and the next has to wait for it.
+func (l *ledger) charge(a *account, r resource, n float64) {
+	q := l.quotas[a.class][r]
+	if q.Value == 0 {
+		return
+	}
+	each := float64(time.Second) / q.Value
+	now := l.now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	most := now + time.Duration(q.Burst*each) + longestDebt
+	a.paid[r] = max(a.paid[r], min(max(a.paid[r], now)+time.Duration(n*each), most))
+}
+
+// left gives how much of a quota may be used at once now.
+func (l *ledger) left(a *account, r resource) float64 {
+	q := l.quotas[a.class][r]
+	now := l.now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r >= rates {
+		return max(0, q.Value-float64(a.used[r-rates]))
+	}
+	return max(0, q.Burst-float64(max(a.paid[r]-now, 0))*q.Value/float64(time.Second))
+}
+
+// begin uses n of what is counted while it is in use; end gives it back. Who uses nothing gets it, however much it is.
+func (l *ledger) begin(a *account, r resource, n int64) *overLimit {
+	q := l.quotas[a.class][r]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if used := a.used[r-rates]; q.Value > 0 && used > 0 && float64(used+n) > q.Value {
+		return &overLimit{a.class, q, time.Second}
+	}
+	a.used[r-rates] += n
+	return nil
+}
+
+func (l *ledger) end(a *account, r resource, n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r == useParallel && len(a.waiting) > 0 { // its place goes to who waits longest
+		close(a.waiting[0])
+		a.waiting = a.waiting[1:]
+		return
+	}
+	a.used[r-rates] -= n
+}
+
+// beginInTurn is begin for calls in progress: who is over the limit waits a while for its turn.
+func (l *ledger) beginInTurn(ctx context.Context, a *account) *overLimit {
+	q := l.quotas[a.class][useParallel]
+	a.mu.Lock()
+	if used := a.used[useParallel-rates]; q.Value == 0 || used == 0 || float64(used+1) <= q.Value {
+		a.used[useParallel-rates]++
+		a.mu.Unlock()
+		return nil
+	}
+	if len(a.waiting) >= queueBehind {
+		a.mu.Unlock()
+		return &overLimit{a.class, q, time.Second}
+	}
+	turn := make(chan struct{})
+	a.waiting = append(a.waiting, turn)
+	a.mu.Unlock()
+	timer := time.NewTimer(waitForTurn)
+	defer timer.Stop()
+	select {
+	case <-turn:
+		return nil
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, other := range a.waiting {
+		if other == turn {
+			a.waiting = append(a.waiting[:i], a.waiting[i+1:]...)
+			return &overLimit{a.class, q, time.Second}
+		}
+	}
+	return nil // its turn came meanwhile
+}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestMemoryPerCredentialIsBounded: however many callers come and whatever they use, the ledger holds a bounded number of accounts of a
+// fixed size, and none of them once they are quiet.
+func TestMemoryPerCredentialIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(1, 2))
+		l := newLedger(&Limits{})
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		const callers = 200_000
+		for i := range callers {
+			c := class(random.IntN(int(ofServer)))
+			a := l.hold(c, fmt.Sprint(i))
+			l.take(a, resource(random.IntN(int(rates))), float64(random.IntN(1000)))
+			l.charge(a, useReads, 1e9)
+			if l.begin(a, useAnswers, int64(random.IntN(1<<20))) == nil && random.IntN(2) == 0 {
+				defer l.end(a, useAnswers, 0)
+			}
+			l.letGo(a)
+		}
+		if len(l.accounts) > mostAccounts {
+			t.Errorf("%d accounts for %d callers", len(l.accounts), callers)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		const each = 512
+		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > mostAccounts*each {
+			t.Errorf("%d bytes for %d accounts: more than %d each", grown, mostAccounts, each)
+		}
+		for _, a := range l.accounts {
+			a.used = [resources - rates]int64{}
+		}
+		time.Sleep(24 * time.Hour)
+		l.mu.Lock()
+		l.sweep()
+		l.mu.Unlock()
+		if len(l.accounts) > 0 {
+			t.Errorf("%d accounts are kept for nobody", len(l.accounts))
+		}
+	})
+}
+
+// TestNoRateIsExceeded: whatever is asked for in whatever order, never more than the burst and what came since is given, and who
+// comes back when it was told to gets what it asked for.
+func TestNoRateIsExceeded(t *testing.T) {
+	for seed := range uint64(50) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			l := newLedger(&Limits{})
+			q := Quota{Name: "q", Value: 1 + float64(random.IntN(100)), Burst: 1 + float64(random.IntN(100))}
+			l.quotas[ofSession][useCommands] = q
+			a := l.hold(ofSession, "a")
+			given, began := 0.0, time.Now()
+			for range 2000 {
+				n := 1 + float64(random.IntN(int(q.Burst)))
+				if over := l.take(a, useCommands, n); over == nil {
+					given += n
+				} else if random.IntN(4) == 0 {
+					time.Sleep(over.after)
+					if again := l.take(a, useCommands, n); again != nil {
+						t.Fatalf("after the %s that it was told to wait, it is to wait %s", over.after, again.after)
+					}
+					given += n
+				}
+				time.Sleep(time.Duration(random.IntN(int(100 * time.Millisecond))))
+				if most := q.Burst + q.Value*time.Since(began).Seconds() + 1; given > most {
+					t.Fatalf("%v was given, of at most %v", given, most)
+				}
+			}
+		})
+	}
+}

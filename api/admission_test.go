@@ -1,0 +1,274 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/api"
+)
+
+// limits changes the limits of a server.
+func limits(t *testing.T, texts ...string) func(*api.Config) {
+	t.Helper()
+	var l api.Limits
+	for _, text := range texts {
+		if err := l.Set(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func(c *api.Config) { c.Limits = l }
+}
+
+// limited checks a 429 and gives its Retry-After.
+func (r reply) limited(limit string) time.Duration {
+	r.Helper()
+	r.refused(http.StatusTooManyRequests, "RATE_LIMITED", "")
+	if got := r.text("details", "limit"); got != limit {
+		r.Errorf("it is over the limit %q, want %q", got, limit)
+	}
+	seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
+	if err != nil || seconds < 1 {
+		r.Errorf("Retry-After is %q", r.header.Get("Retry-After"))
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// into reads the answer into a value.
+func (r reply) into(value any) {
+	r.Helper()
+	if err := json.Unmarshal(r.body, value); err != nil {
+		r.Fatal(err)
+	}
+}
+
+const note = `{"message":"m"}`
+
+// TestCommandsOfOneSessionAreLimited lets one session flood: it gets 429, others notice nothing, and after Retry-After it goes on.
+func TestCommandsOfOneSessionAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "session-commands=10/20", "session-spawns=0"))
+		project := w.project()
+		_, hostile := w.session(adminToken, project, w.task(project), "")
+		_, honest := w.session(adminToken, project, w.task(project), "")
+		for range 20 {
+			w.do(hostile, "report:progress", note).is(200)
+		}
+		head := w.log.head()
+		denied := len(w.denied(""))
+		after := w.do(hostile, "report:progress", note).limited("session-commands")
+		w.do(hostile, "report:progress", `{"broken`).limited("session-commands") // before it is parsed
+		w.do(hostile, "task:complete", `{}`).limited("session-commands")         // before it is permitted
+		w.send(http.MethodPost, "/api/sessions/x/timeline", hostile, note).limited("session-commands")
+		if w.log.head() != head || len(w.denied("")) != denied {
+			t.Error("what is over a limit left something behind")
+		}
+		w.send(http.MethodGet, "/api/whoami", hostile, "").is(200) // a limit of its own
+		w.do(honest, "report:progress", note).is(200)
+		w.do(adminToken, "project:create", `{"name":"P"}`).is(200)
+		time.Sleep(after)
+		w.do(hostile, "report:progress", note).is(200)
+	})
+}
+
+// TestEachRateIsLimited drives one caller over each rate.
+func TestEachRateIsLimited(t *testing.T) {
+	for _, c := range []struct {
+		limit string // NAME=VALUE, which is met by the third call
+		call  func(w *world, project, token string) reply
+	}{
+		{"session-commands=1/2", func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }},
+		{"session-bytes=1/30", func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }},
+		{"session-reads=1/2", func(w *world, _, token string) reply { return w.send(http.MethodGet, "/api/whoami", token, "") }},
+		{"project-commands=1/2", func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }},
+		{"project-bytes=1/30", func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }},
+		{"project-reads=1/2", func(w *world, _, token string) reply { return w.send(http.MethodGet, "/api/whoami", token, "") }},
+		{"session-spawns=1/2", func(w *world, project, token string) reply {
+			return w.do(token, "session:spawn", `{"project":"`+project+`","taskIds":["`+w.task(project)+`"]}`)
+		}},
+		{"project-spawns=1/2", func(w *world, project, token string) reply {
+			return w.send(http.MethodPost, "/api/sessions/spawn", token, `{"projectId":"`+project+`","taskIds":["`+w.task(project)+`"]}`)
+		}},
+	} {
+		t.Run(c.limit, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := openInside(t, limits(t, c.limit))
+				project := w.project()
+				_, token := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
+				name, _, _ := strings.Cut(c.limit, "=")
+				for i := range 2 {
+					if r := c.call(w, project, token); r.status >= 300 {
+						t.Fatalf("call %d: %d %s", i+1, r.status, r.body)
+					}
+				}
+				time.Sleep(c.call(w, project, token).limited(name))
+				if r := c.call(w, project, token); r.status >= 300 {
+					t.Errorf("after Retry-After: %d %s", r.status, r.body)
+				}
+			})
+		})
+	}
+}
+
+// TestReadersAreLimited bounds auditors and read-only tokens too, and not the admin.
+func TestReadersAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "reader-reads=1/2"))
+		reader := w.token("eyes", "auditor")
+		for range 2 {
+			w.send(http.MethodGet, "/api/projects", reader, "").is(200)
+		}
+		w.send(http.MethodGet, "/api/projects", reader, "").limited("reader-reads")
+		for range 100 {
+			w.send(http.MethodGet, "/api/projects", adminToken, "").is(200)
+		}
+	})
+}
+
+// TestNobodyIsLimited bounds calls without a good credential by address and in all, and lets good ones through.
+func TestNobodyIsLimited(t *testing.T) {
+	for _, limit := range []string{"address-calls", "server-calls"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := openInside(t, limits(t, limit+"=1/2"))
+			for range 2 {
+				w.send(http.MethodGet, "/api/projects", "", "").refused(401, "UNAUTHENTICATED", "")
+			}
+			w.send(http.MethodGet, "/api/projects", "wrong", "").limited(limit)
+			w.send(http.MethodGet, "/api/projects", adminToken, "").is(200)
+			w.send(http.MethodGet, "/readyz", "", "").is(200)
+		})
+	}
+}
+
+// TestOpenCallsAreLimited bounds what waits.
+func TestOpenCallsAreLimited(t *testing.T) {
+	for _, limit := range []string{"session-waits", "project-waits", "server-waits"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := openInside(t, limits(t, limit+"=2"))
+			project := w.project()
+			w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"work"}`).is(200)
+			token := w.queueSession(project, "work")
+			var all sync.WaitGroup
+			for range 2 {
+				all.Go(func() { w.do(token, "queue:start?wait=5s", `{}`).is(200) })
+			}
+			synctest.Wait()
+			w.do(token, "queue:start?wait=5s", `{}`).limited(limit)
+			w.do(token, "report:progress", note).is(200) // who waits may still do something
+			all.Wait()
+			all.Go(func() { w.do(token, "queue:start?wait=5s", `{}`).is(200) })
+			all.Wait()
+		})
+	}
+}
+
+// TestCallsInProgressTakeTurns: a session with more calls in progress than it may have waits for its own, and nobody else does.
+func TestCallsInProgressTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "session-parallel=2"))
+		project := w.project()
+		_, token := w.session(adminToken, project, w.task(project), "")
+		_, other := w.session(adminToken, project, w.task(project), "")
+		later := fmt.Sprint("/api/whoami?minSeq=", w.log.head()+100) // in progress for five seconds
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() { w.send(http.MethodGet, later, token, "").is(504) })
+		}
+		synctest.Wait()
+		time.Sleep(4 * time.Second)
+		all.Go(func() { w.send(http.MethodGet, "/api/whoami", token, "").is(200) }) // its turn comes
+		synctest.Wait()
+		w.send(http.MethodGet, "/api/whoami", other, "").is(200)
+		all.Wait()
+		for range 2 {
+			all.Go(func() { w.send(http.MethodGet, later, token, "").is(504) })
+		}
+		synctest.Wait()
+		w.send(http.MethodGet, "/api/whoami", token, "").limited("session-parallel")
+		all.Wait()
+	})
+}
+
+// TestWhatThereIsIsLimited bounds open questions, tasks and sessions; a retry is no new one, and what ended makes room.
+func TestWhatThereIsIsLimited(t *testing.T) {
+	exceeded := func(r reply, limit string) {
+		t.Helper()
+		r.refused(http.StatusTooManyRequests, "QUOTA_EXCEEDED", "")
+		if got := r.text("details", "limit"); got != limit || r.header.Get("Retry-After") == "" {
+			t.Errorf("over the limit %q, want %q; Retry-After %q", got, limit, r.header.Get("Retry-After"))
+		}
+	}
+	w := open(t, limits(t, "session-questions=1", "project-questions=2", "project-tasks=5", "project-sessions=3"))
+	project := w.project()
+	task := w.task(project)
+	_, a := w.session(adminToken, project, task, "")
+	_, b := w.session(adminToken, project, task, "")
+	third, c := w.session(adminToken, project, task, "")
+	exceeded(w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`), "project-sessions")
+	exceeded(w.send(http.MethodPost, "/api/sessions", adminToken, `{"projectId":"`+project+`","taskIds":[]}`), "project-sessions")
+
+	ask := func(token, key string) reply {
+		return w.do(token, "report:needs-input", `{"message":"what?"}`, "Idempotency-Key", key)
+	}
+	question := ask(a, "one").is(200).text("event", "data", "inputId")
+	exceeded(ask(a, "two"), "session-questions")
+	ask(a, "one").is(200) // a retry
+	ask(b, "one").is(200)
+	exceeded(ask(c, "one"), "project-questions")
+	w.do(adminToken, "input:answer", `{"inputId":"`+question+`","answer":"yes"}`).is(200)
+	ask(c, "one").is(200)
+
+	for range 4 {
+		w.task(project)
+	}
+	exceeded(w.do(a, "task:create", `{"title":"one more"}`), "project-tasks")
+	exceeded(w.send(http.MethodPost, "/api/tasks", adminToken, `{"projectId":"`+project+`","title":"T"}`), "project-tasks")
+	w.do(adminToken, "session:kill", `{"sessionId":"`+third+`"}`).is(200)
+	w.session(adminToken, project, task, "")
+}
+
+// TestLimitsAreShown: `audit can` says which limit applies and what is left, and the limits say how often each was met.
+func TestLimitsAreShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "session-commands=10/20"))
+		project := w.project()
+		id, token := w.session(adminToken, project, w.task(project), "")
+		for range 20 {
+			w.do(token, "report:progress", note).is(200)
+		}
+		w.do(token, "report:progress", note).limited("session-commands")
+		time.Sleep(500 * time.Millisecond)
+		r := w.send(http.MethodGet, "/api/audit/can?actor="+id+"&command=report:progress", adminToken, "").is(200)
+		var can api.Can
+		r.into(&can)
+		if len(can.Limits) == 0 || can.Limits[0].Name != "session-commands" || can.Limits[0].Left != 5 || can.Limits[0].Limit != "10 a second, 20 at once" {
+			t.Errorf("the limits are %+v", can.Limits)
+		}
+		var all []api.LimitView
+		w.send(http.MethodGet, "/api/audit/limits", adminToken, "").is(200).into(&all)
+		for _, limit := range all {
+			want := uint64(0)
+			if limit.Name == "session-commands" {
+				want = 1
+			}
+			if limit.Refused != want {
+				t.Errorf("%s refused %d calls, want %d", limit.Name, limit.Refused, want)
+			}
+		}
+		w.send(http.MethodGet, "/api/audit/limits", token, "").refused(403, "NOT_ALLOWED", "")
+	})
+}
+
+func TestLimitsThatAreNone(t *testing.T) {
+	for _, text := range []string{"", "session-commands", "nothing=1", "session-commands=", "session-commands=-1", "session-commands=x", "session-commands=NaN", "session-commands=1/", "session-waits=1/2", "session-waits=Inf"} {
+		if err := new(api.Limits).Set(text); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+}

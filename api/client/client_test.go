@@ -1,0 +1,90 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/api/client"
+)
+
+// busy answers 429 some times, and then 200.
+type busy struct {
+	times      int
+	retryAfter string
+	bodies     []string
+}
+
+func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := []byte{}
+	if r.Body != nil {
+		body, _ = io.ReadAll(r.Body)
+	}
+	b.bodies = append(b.bodies, string(body))
+	if len(b.bodies) <= b.times {
+		header := http.Header{}
+		if b.retryAfter != "" {
+			header.Set("Retry-After", b.retryAfter)
+		}
+		text := `{"error":true,"code":"RATE_LIMITED","message":"too many"}`
+		return &http.Response{StatusCode: 429, Header: header, Body: io.NopCloser(strings.NewReader(text))}, nil
+	}
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"sequence":7,"event":null}`))}, nil
+}
+
+// TestTooManyCallsAreTriedAgain: who is told to come back does, with the same request, and gives up in time.
+func TestTooManyCallsAreTriedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		busy  busy
+		tries int
+		took  time.Duration
+		fails bool
+	}{
+		"once":            {busy{times: 1, retryAfter: "3"}, 2, 3 * time.Second, false},
+		"often":           {busy{times: 4, retryAfter: "5"}, 5, 20 * time.Second, false},
+		"too often":       {busy{times: 100, retryAfter: "5"}, 5, 20 * time.Second, true},
+		"too long":        {busy{times: 1, retryAfter: "60"}, 1, 0, true},
+		"nobody says":     {busy{times: 1}, 1, 0, true},
+		"a date":          {busy{times: 1, retryAfter: "Sun, 22 Nov 2026 01:00:00 GMT"}, 1, 0, true},
+		"not a good time": {busy{times: 1, retryAfter: "-1"}, 1, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				answer, err := client.New("http://x", "t", client.WithTransport(&c.busy)).Do(t.Context(), "report:progress", map[string]string{"message": "m"}, client.Options{Key: "k"})
+				var said *client.Error
+				switch {
+				case c.fails && (!errors.As(err, &said) || said.Status != http.StatusTooManyRequests):
+					t.Errorf("it fails with %v, want 429", err)
+				case !c.fails && (err != nil || answer.Sequence != 7):
+					t.Errorf("it answers %+v, %v", answer, err)
+				}
+				if len(c.busy.bodies) != c.tries || time.Since(began) != c.took {
+					t.Errorf("%d tries in %s, want %d in %s", len(c.busy.bodies), time.Since(began), c.tries, c.took)
+				}
+				for _, body := range c.busy.bodies {
+					if body != `{"message":"m"}` {
+						t.Errorf("it sent %q", body)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestWhoWaitsForTheServerCanBeEnded ends the waiting with its context.
+func TestWhoWaitsForTheServerCanBeEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		c := client.New("http://x", "t", client.WithTransport(&busy{times: 1, retryAfter: "10"}))
+		if _, err := c.Get(ctx, "/api/projects", nil, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("it fails with %v", err)
+		}
+	})
+}

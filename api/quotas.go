@@ -1,0 +1,146 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Quota bounds what one class of callers may use of one resource, so that nobody can stop the server for others.
+type Quota struct {
+	// Name is what `serve --limit` calls it: "<whose>-<what>".
+	Name string
+	// Value is a rate per second if Burst is not 0, else the most at one time. 0 is no limit.
+	Value float64
+	// Burst is how much of a rate may be used at once, by who was quiet before.
+	Burst float64
+	// About says what is counted.
+	About string
+}
+
+// bytesPerUnit is how much of an answer counts as one more read.
+const bytesPerUnit = 16 << 10
+
+// quotas are the defaults. An honest fleet meets none of them.
+var quotas = []Quota{
+	{"session-commands", 200, 6000, "commands of one session"},
+	{"session-bytes", 128 << 10, 16 << 20, "bytes of the requests of one session"},
+	{"session-reads", 50, 2000, "reads of one session; each 16 KiB of an answer counts as one more"},
+	{"session-spawns", 1, 200, "sessions that one session spawns"},
+	{"session-parallel", 16, 0, "calls of one session in progress"},
+	{"session-waits", 16, 0, "calls of one session that wait for something"},
+	{"session-streams", 1, 0, "exports, backups and audits of one session in progress"},
+	{"session-answers", 16 << 20, 0, "bytes of answers that one session has not read"},
+	{"session-questions", 20, 0, "open questions of one session"},
+	{"reader-reads", 200, 8000, "reads of one auditor or read-only token; each 16 KiB of an answer counts as one more"},
+	{"reader-parallel", 32, 0, "calls of one such token in progress"},
+	{"reader-waits", 32, 0, "calls of one such token that wait for something"},
+	{"reader-streams", 2, 0, "exports and audits of one such token in progress"},
+	{"reader-answers", 64 << 20, 0, "bytes of answers that one such token has not read"},
+	{"admin-parallel", 2048, 0, "calls of one admin token in progress"},
+	{"admin-waits", 1024, 0, "calls of one admin token that wait for something"},
+	{"admin-streams", 4, 0, "exports, backups and audits of one admin token in progress"},
+	{"admin-answers", 256 << 20, 0, "bytes of answers that one admin token has not read"},
+	{"project-commands", 5000, 60_000, "commands of all sessions of one project"},
+	{"project-bytes", 4 << 20, 128 << 20, "bytes of the requests of all sessions of one project"},
+	{"project-reads", 1000, 20_000, "reads of all sessions of one project"},
+	{"project-spawns", 10, 1000, "sessions that all sessions of one project spawn"},
+	{"project-waits", 1024, 0, "calls of all sessions of one project that wait for something"},
+	{"project-questions", 1000, 0, "open questions of one project"},
+	{"project-tasks", 100_000, 0, "tasks of one project"},
+	{"project-sessions", 5000, 0, "sessions of one project that have not ended"},
+	{"address-calls", 20, 200, "calls without a good credential from one address"},
+	{"server-calls", 200, 2000, "calls without a good credential"},
+	{"server-waits", 4096, 0, "calls that wait for something"},
+	{"server-streams", 8, 0, "exports, backups and audits in progress"},
+	{"server-answers", 512 << 20, 0, "bytes of answers that nobody has read yet"},
+}
+
+// Quotas gives the quotas with their defaults, in the order in which they are documented.
+func Quotas() []Quota { return slices.Clone(quotas) }
+
+// Limits says which values count instead of the defaults.
+type Limits struct {
+	set map[string]Quota
+}
+
+// Set takes "NAME=VALUE", or "NAME=RATE/BURST" for a rate; 0 is no limit.
+func (l *Limits) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return fmt.Errorf("a limit is NAME=VALUE, not %q", text)
+	}
+	q, ok := quotaNamed(name)
+	if !ok {
+		return fmt.Errorf("there is no limit %q; there are %s", name, strings.Join(quotaNames(), ", "))
+	}
+	number, burst, both := strings.Cut(value, "/")
+	was := q
+	var err error
+	if q.Value, err = positive(number); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	switch {
+	case both && was.Burst == 0:
+		return fmt.Errorf("%s is no rate and takes one number, not %q", name, value)
+	case both:
+		if q.Burst, err = positive(burst); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		q.Burst = max(q.Burst, 1)
+	case was.Burst != 0: // as long a burst as by default
+		q.Burst = max(was.Burst*q.Value/was.Value, 1)
+	}
+	if l.set == nil {
+		l.set = map[string]Quota{}
+	}
+	l.set[name] = q
+	return nil
+}
+
+func positive(text string) (float64, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n < 0 || n > 1<<50 || n != n {
+		return 0, fmt.Errorf("%q is not a number from 0 up", text)
+	}
+	return n, nil
+}
+
+// quota gives a quota as it counts.
+func (l *Limits) quota(name string) Quota {
+	if q, ok := l.set[name]; ok {
+		return q
+	}
+	q, _ := quotaNamed(name)
+	return q
+}
+
+func quotaNamed(name string) (Quota, bool) {
+	i := slices.IndexFunc(quotas, func(q Quota) bool { return q.Name == name })
+	if i < 0 {
+		return Quota{}, false
+	}
+	return quotas[i], true
+}
+
+func quotaNames() []string {
+	names := make([]string, len(quotas))
+	for i, q := range quotas {
+		names[i] = q.Name
+	}
+	return names
+}
+
+// String says the quota in words: "200 a second, 6000 at once".
+func (q Quota) String() string {
+	switch {
+	case q.Value == 0:
+		return "no limit"
+	case q.Burst == 0:
+		return plain(q.Value)
+	}
+	return plain(q.Value) + " a second, " + plain(q.Burst) + " at once"
+}
+
+func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
