@@ -24,7 +24,7 @@ fleet: each bounds what one caller can cost everybody else.
 			fmt.Fprintf(&b, "| `%s` | %s %s | %s | %s |\n", l.Name, grouped(l.Value), l.Unit, l.Bounds, l.Answer)
 		}
 	}
-	return b.String()
+	return b.String() + quotasSection()
 }
 
 // grouped writes a number with a comma between thousands.

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"maestro/api"
+)
+
+// quotasSection lists what each caller may use, with the defaults.
+func quotasSection() string {
+	var b strings.Builder
+	b.WriteString("\n## Quotas\n\n" + `Quotas are checked before a request is parsed. They are not part of the rules: nothing above a quota is decided or recorded, and
+a log verifies whatever the quotas were. A caller above one gets 429 with ` + "`Retry-After`" + `, in seconds: ` + "`RATE_LIMITED`" + ` where it only has to wait,
+` + "`QUOTA_EXCEEDED`" + ` where something has to end first. The CLI waits and tries again for up to 20 seconds.
+
+` + "`maestro serve --limit NAME=VALUE`" + ` changes a quota; a rate also takes ` + "`NAME=RATE/BURST`" + `, and 0 is no limit. ` + "`maestro audit limits`" + `
+shows the quotas that count and what each has refused, ` + "`maestro audit can ACTOR COMMAND`" + ` what an actor has left.
+
+| quota | a second | at once | bounds |
+|---|---|---|---|
+`)
+	for _, q := range api.Quotas() {
+		rate, most := "", grouped(int64(q.Value))
+		if q.Burst > 0 {
+			rate, most = most, grouped(int64(q.Burst))
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", q.Name, rate, most, q.About)
+	}
+	return b.String()
+}
