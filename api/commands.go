@@ -88,14 +88,18 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 		return commands.Answer{}, err
 	}
 	c.meta = meta
+	if err := s.permitEarly(c, id, r.ContentLength); err != nil {
+		drain(r, maxRequest)
+		return commands.Answer{}, s.refusedEarly(r.Context(), c, err, o.dryRun)
+	}
 	buffer := s.buffers.get()
 	defer s.buffers.put(buffer)
 	if err := readBody(r, buffer); err != nil {
 		return commands.Answer{}, err
 	}
-	command, err := commands.Parse(id, buffer.Bytes())
+	command, err := commands.ParseContext(r.Context(), id, buffer.Bytes())
 	if err != nil {
-		return commands.Answer{}, err
+		return commands.Answer{}, s.permissionFirst(r.Context(), c, id, o.dryRun, err)
 	}
 	if err := s.withManifest(r.Context(), c, command, o.dryRun); err != nil {
 		return commands.Answer{}, err

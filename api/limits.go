@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// maxRequest is the longest body that a command or an older route takes.
-	maxRequest = 1 << 20
 	// maxDrained is how much of a body that is too long is read and thrown away, so that its sender reads the answer.
 	maxDrained = 32 << 20
 	// waitAtMost bounds how long a read waits for the sequence that it asks for.
 	waitAtMost = 5 * time.Second
 )
+
+// maxRequest is the longest body that a command or an older route takes.
+var maxRequest = commands.LimitBody.Value
 
 // bufferPool lends buffers for bodies and answers.
 type bufferPool struct{ pool sync.Pool }
@@ -56,15 +57,18 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 			status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: "The body is cut: it ends before it is complete",
 			Why: "the connection brought fewer bytes than announced", Next: "send it again with the same key",
 		}
-	case into.Len() > maxRequest:
+	case int64(into.Len()) > maxRequest:
 		return tooLarge(r)
 	}
 	return nil
 }
 
+// drain reads and drops a body of which nothing is wanted, so that its sender reads the answer. Whether all of it arrives changes
+// nothing.
+func drain(r *http.Request, most int64) { _, _ = io.CopyN(io.Discard, r.Body, most) }
+
 func tooLarge(r *http.Request) error {
-	// Whether the rest arrives changes nothing.
-	_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
+	drain(r, maxDrained)
 	return &problem{
 		status: http.StatusRequestEntityTooLarge, Code: "TOO_LARGE", Message: "The body is larger than 1 MiB",
 		Why: "a request has at most 1 MiB", Next: "say less, or split it",
@@ -93,7 +97,9 @@ func notJSON(contentType string) error {
 
 // metadata is what the headers of a write say.
 type metadata struct {
-	key         string
+	key string
+	// named says that the caller gave the key.
+	named       bool
 	occurredAt  time.Time
 	traceParent string
 	// kept says that the header named when it was said: it waited in an outbox.
@@ -120,6 +126,8 @@ func metadataOf(header http.Header) (metadata, error) {
 			return m, routeInvalid("", "Idempotency-Key is empty")
 		}
 		m.key = uuid.NewString()
+	} else {
+		m.named = true
 	}
 	if text := header.Get("Maestro-Occurred-At"); text != "" {
 		at, err := time.Parse(time.RFC3339Nano, text)

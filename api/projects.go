@@ -25,8 +25,8 @@ func (s *server) projectRoutes() {
 	read(s, op{path: "/api/projects/{id}", name: "project-get", summary: "A project"}, getProject)
 	read(s, op{path: "/api/projects/{id}/status", name: "project-status", summary: "A project's tasks and sessions, counted by where they stand"}, projectStatus)
 	read(s, op{path: "/api/projects/{id}/tree", name: "project-tree", summary: "A project's tasks as trees"}, projectTree)
-	write(s, op{method: http.MethodPost, path: "/api/projects", name: "project-create", summary: "Make a project", status: http.StatusCreated, body: projectFields{}}, s.createProject)
-	write(s, op{method: http.MethodPut, path: "/api/projects/{id}", name: "project-update", summary: "Give fields of a project new values", body: projectFields{}}, s.updateProject)
+	write(s, op{method: http.MethodPost, path: "/api/projects", name: "project-create", summary: "Make a project", status: http.StatusCreated, body: projectFields{}, row: "project:create"}, s.createProject)
+	write(s, op{method: http.MethodPut, path: "/api/projects/{id}", name: "project-update", summary: "Give fields of a project new values", body: projectFields{}, row: "project:update"}, s.updateProject)
 	write(s, op{method: http.MethodDelete, path: "/api/projects/{id}", name: "project-delete", summary: "Delete an empty project"}, s.deleteProject)
 }
 

@@ -97,9 +97,9 @@ func (s *server) queueRoutes() {
 	read(s, op{path: "/api/sessions/{id}/queue/top", name: "queue-top", summary: "The next item that may be started"}, getQueueTop)
 	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/start", name: "queue-start", summary: "Start the next item"}, s.startItem)
 	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/complete", name: "queue-complete", summary: "Complete the item in hand"}, s.completeItem)
-	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/fail", name: "queue-fail", summary: "Fail the item in hand", body: failReason{}}, s.failItem)
+	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/fail", name: "queue-fail", summary: "Fail the item in hand", body: failReason{}, row: "queue:fail"}, s.failItem)
 	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/skip", name: "queue-skip", summary: "Skip the item in hand, or the next one"}, s.skipItem)
-	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/push", name: "queue-push", summary: "Put a task at the end", body: pushedTask{}}, s.pushItem)
+	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/push", name: "queue-push", summary: "Put a task at the end", body: pushedTask{}, row: "queue:push"}, s.pushItem)
 }
 
 type failReason struct {

@@ -55,6 +55,8 @@ type op struct {
 	status int
 	// body is an example of the request's body, for the documentation; nil if it takes none.
 	body any
+	// row is the row of the table that every request of a write needs, "" if that depends on the body.
+	row string
 }
 
 func (s *server) operation(o op) huma.Operation {
@@ -123,6 +125,11 @@ func readThen[I, T any](s *server, o op, see func(v view, in *I) (func() T, erro
 func write[I, T any](s *server, o op, act func(ctx context.Context, c *call, in *I) (T, error)) {
 	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *I) (*answer[T], error) {
 		c := callOf(ctx)
+		if o.row != "" {
+			if err := s.permitEarly(c, o.row, int64(len(c.body))); err != nil {
+				return nil, s.problemAt(c, err)
+			}
+		}
 		body, err := act(ctx, c, in)
 		if err != nil {
 			return nil, s.problemAt(c, err)
@@ -158,6 +165,9 @@ func (c *call) decode(into any) error {
 	}
 	if !utf8.Valid(c.body) {
 		return routeInvalid("", "the body is not valid UTF-8")
+	}
+	if err := commands.CheckBody(c.request.Context(), c.body); err != nil {
+		return err
 	}
 	if err := json.Unmarshal(c.body, into); err != nil {
 		return commands.ExplainJSON(err)

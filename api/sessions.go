@@ -93,7 +93,7 @@ type sessionPatch struct {
 func (s *server) sessionRoutes() {
 	readThen(s, op{path: "/api/sessions", name: "session-list", summary: "The sessions that the caller may see, in order of creation"}, listSessions)
 	readThen(s, op{path: "/api/sessions/{id}", name: "session-info", summary: "A session"}, getSession)
-	write(s, op{method: http.MethodPost, path: "/api/sessions", name: "session-create", summary: "Make a session that nobody spawned", status: http.StatusCreated, body: newSession{}}, s.createSession)
+	write(s, op{method: http.MethodPost, path: "/api/sessions", name: "session-create", summary: "Make a session that nobody spawned", status: http.StatusCreated, body: newSession{}, row: "session:register"}, s.createSession)
 	write(s, op{method: http.MethodPatch, path: "/api/sessions/{id}", name: "session-update", summary: "Give fields of a session new values", body: sessionPatch{}}, s.patchSession)
 	write(s, op{method: http.MethodDelete, path: "/api/sessions/{id}", name: "session-delete", summary: "Delete a session"}, s.deleteSession)
 	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/tasks/{taskId}", name: "session-link", summary: "Make a task one of a session's"}, s.linkTask)

@@ -61,7 +61,7 @@ func (s *server) taskRoutes() {
 	read(s, op{path: "/api/tasks/{id}", name: "task-get", summary: "A task"}, getTask)
 	read(s, op{path: "/api/tasks/{id}/children", name: "task-children", summary: "The tasks directly below one"}, taskChildren)
 	read(s, op{path: "/api/tasks/{id}/tree", name: "task-tree", summary: "A task with everything below it"}, taskTree)
-	write(s, op{method: http.MethodPost, path: "/api/tasks", name: "task-create", summary: "Make a task", status: http.StatusCreated, body: newTask{}}, s.createTask)
+	write(s, op{method: http.MethodPost, path: "/api/tasks", name: "task-create", summary: "Make a task", status: http.StatusCreated, body: newTask{}, row: "task:create"}, s.createTask)
 	write(s, op{method: http.MethodPatch, path: "/api/tasks/{id}", name: "task-update", summary: "Give fields of a task new values", body: taskPatch{}}, s.patchTask)
 	write(s, op{method: http.MethodDelete, path: "/api/tasks/{id}", name: "task-delete", summary: "Delete a task; those below it stay"}, s.deleteTask)
 }

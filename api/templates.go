@@ -59,8 +59,8 @@ func (s *server) templateRoutes() {
 	read(s, op{path: "/api/templates/{id}", name: "template-get", summary: "A template"}, getTemplate)
 	read(s, op{path: "/api/templates/role/{role}", name: "template-role", summary: "The templates of a role"}, templatesOfRole)
 	read(s, op{path: "/api/templates/default/{role}", name: "template-default", summary: "The default workflow of a role"}, defaultOfRole)
-	write(s, op{method: http.MethodPost, path: "/api/templates", name: "template-create", summary: "Make a template", status: http.StatusCreated, body: newTemplate{}}, s.createTemplate)
-	write(s, op{method: http.MethodPut, path: "/api/templates/{id}", name: "template-update", summary: "Give fields of a template new values", body: newTemplate{}}, s.updateTemplate)
+	write(s, op{method: http.MethodPost, path: "/api/templates", name: "template-create", summary: "Make a template", status: http.StatusCreated, body: newTemplate{}, row: "template:create"}, s.createTemplate)
+	write(s, op{method: http.MethodPut, path: "/api/templates/{id}", name: "template-update", summary: "Give fields of a template new values", body: newTemplate{}, row: "template:update"}, s.updateTemplate)
 	write(s, op{method: http.MethodPost, path: "/api/templates/{id}/reset", name: "template-reset", summary: "Give a template the workflow that Maestro comes with"}, s.resetTemplate)
 	write(s, op{method: http.MethodDelete, path: "/api/templates/{id}", name: "template-delete", summary: "Delete a template"}, s.deleteTemplate)
 }

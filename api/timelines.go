@@ -49,9 +49,9 @@ type timelineOf struct {
 func (s *server) timelineRoutes() {
 	readThen(s, op{path: "/api/sessions/{id}/timeline", name: "session-timeline", summary: "All that a session did, oldest first"}, sessionTimeline)
 	readThen(s, op{path: "/api/tasks/{id}/timeline", name: "task-timeline", summary: "All that happened to a task, oldest first"}, taskTimeline)
-	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/timeline", name: "session-timeline-add", summary: "Put an entry on a session's timeline", body: newEntry{}}, s.addEntry)
+	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/timeline", name: "session-timeline-add", summary: "Put an entry on a session's timeline", body: newEntry{}, row: "session:note"}, s.addEntry)
 	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/events", name: "session-event-add", summary: "Put an entry without words on a session's timeline", body: newEvent{}}, s.addEvent)
-	write(s, op{method: http.MethodPost, path: "/api/tasks/{id}/timeline", name: "task-timeline-add", summary: "Put an entry about a task on a session's timeline", body: newTaskEntry{}}, s.addTaskEntry)
+	write(s, op{method: http.MethodPost, path: "/api/tasks/{id}/timeline", name: "task-timeline-add", summary: "Put an entry about a task on a session's timeline", body: newTaskEntry{}, row: "session:note"}, s.addTaskEntry)
 }
 
 func (l timelineOf) number() (int, error) {

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -106,9 +107,15 @@ var registry = map[string]func() Command{
 	"report:needs-input": func() Command { return &Report{Kind: events.ReportNeedsInput} },
 }
 
-// Parse reads a command from the body that its one route takes: a JSON object of its fields. Unknown fields, wrong types,
-// anything behind the object and invalid UTF-8 are refused.
+// Parse reads a command from the body that its one route takes: a JSON object of its fields. It refuses unknown fields, wrong
+// types, anything behind the object, invalid UTF-8, and more than the limits of a body. Its work grows with the body's length
+// alone.
 func Parse(id string, body []byte) (Command, error) {
+	return ParseContext(context.Background(), id, body)
+}
+
+// ParseContext is Parse for a caller who may leave: it ends with ctx.
+func ParseContext(ctx context.Context, id string, body []byte) (Command, error) {
 	row, known := current.Row(id)
 	name := id
 	if known && row.Alias != "" {
@@ -127,6 +134,11 @@ func Parse(id string, body []byte) (Command, error) {
 	if err := validText("", string(body)); err != nil {
 		return nil, err
 	}
+	strict := newScanner(ctx, body)
+	strict.fields = fieldsOf(command)
+	if strict.scan(); strict.stop != nil {
+		return nil, strict.stop
+	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(command); err != nil {
@@ -135,7 +147,13 @@ func Parse(id string, body []byte) (Command, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, invalid("", "the body holds more than one JSON object")
 	}
-	if err := strictJSON(body, command); err != nil {
+	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) > 0 && text[0] != '{' {
+		return nil, invalid("", "the body must be a JSON object")
+	}
+	if strict.fault != nil {
+		return nil, strict.fault
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if report, ok := command.(*Report); ok && row.Alias != "" && len(report.TaskIDs) == 0 {

@@ -67,7 +67,7 @@ func (l Limit) exceeded(pointer, what string, have int64) *Refusal {
 		number = "has more"
 	}
 	return &Refusal{
-		Code: code, Pointer: pointer, Message: fmt.Sprintf("%s has at most %d %s; this %s", what, l.Value, l.Unit, number),
-		Why: "limit " + l.Name + ": " + l.Bounds, Next: "split the request; docs/limits.md lists all limits",
+		Code: code, Pointer: pointer, Message: fmt.Sprintf("%s has at most %d %s (limit %s); this %s", what, l.Value, l.Unit, l.Name, number),
+		Why: l.Name + " bounds " + l.Bounds, Next: "ask for less; docs/limits.md lists all limits",
 	}
 }

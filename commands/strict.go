@@ -1,22 +1,27 @@
 package commands
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
 )
 
-// strictJSON refuses what encoding/json lets through in a body that it has accepted: a name in the wrong case, a name that
-// stands twice, at any depth, and half of a surrogate pair, which no text holds.
-func strictJSON(body []byte, command Command) error {
-	s := strictScanner{b: body, fields: fieldsOf(command)}
-	s.space()
-	if s.i < len(s.b) && s.b[s.i] != '{' {
-		return invalid("", "the body must be a JSON object")
-	}
-	return s.value("", 0)
+// CheckBody refuses a JSON body that is above a limit of docs/limits.md, before anything else reads it. Its work grows with the
+// length of the body alone, and it ends with ctx. It leaves a body that is not JSON to encoding/json.
+func CheckBody(ctx context.Context, body []byte) error {
+	s := newScanner(ctx, body)
+	s.scan()
+	return s.stop
+}
+
+// checkFree refuses free JSON that is above a limit. what names the field.
+func checkFree(pointer, what string, raw json.RawMessage) error {
+	s := newScanner(context.Background(), raw)
+	s.what, s.root = what, pointer
+	s.scan()
+	return s.stop
 }
 
 // fieldsOf gives the names that a command's body may have.
@@ -36,119 +41,258 @@ func appendFields(names []string, t reflect.Type) []string {
 	return names
 }
 
-// strictScanner walks over valid JSON.
-type strictScanner struct {
-	b      []byte
-	i      int
+// fewNames is how many names of an object are compared one by one; more are looked up in a map.
+const fewNames = 16
+
+// checkCallerEvery is how many bytes the scanner reads before it asks again whether the caller is still there.
+const checkCallerEvery = 32 << 10
+
+// bodyScanner walks once over a JSON body, front to back. It finds what encoding/json lets through: a name in the wrong case, a
+// name that is there twice at any depth, and half of a surrogate pair. It stops at the first limit that the body exceeds.
+type bodyScanner struct {
+	ctx context.Context
+	b   []byte
+	i   int
+	// fields are the names that the body itself may have; nil if any.
 	fields []string
+	// what and root name the document in refusals.
+	what, root string
+
+	depth  int
+	values int
+	// names are those of the open objects that have few, one behind the other.
+	names [][]byte
+	// steps counts the work; tests hold it against the length of the body.
+	steps int
+	// nextCheck is where ctx is asked again.
+	nextCheck int
+
+	// fault is the first thing that encoding/json would let through.
+	fault error
+	// stop ended the walk: a limit, or the caller who is gone.
+	stop error
 }
 
-func (s *strictScanner) space() {
+func newScanner(ctx context.Context, body []byte) *bodyScanner {
+	return &bodyScanner{ctx: ctx, b: body, what: "the body", nextCheck: checkCallerEvery}
+}
+
+// scan walks over the whole body. It gives up silently where the body is not JSON.
+func (s *bodyScanner) scan() { s.value(s.root) }
+
+func (s *bodyScanner) space() {
 	for s.i < len(s.b) && (s.b[s.i] == ' ' || s.b[s.i] == '\n' || s.b[s.i] == '\t' || s.b[s.i] == '\r') {
 		s.i++
+		s.steps++
 	}
 }
 
-// value walks over one value; in the body itself, at depth 0, names are a command's fields.
-func (s *strictScanner) value(pointer string, depth int) error {
+// next gives the byte here, or 0 at the end.
+func (s *bodyScanner) next() byte {
+	if s.i < len(s.b) {
+		return s.b[s.i]
+	}
+	return 0
+}
+
+func (s *bodyScanner) exceeds(l Limit, pointer string) bool {
+	s.stop = l.exceeded(pointer, s.what, 0)
+	return false
+}
+
+func (s *bodyScanner) faulty(pointer, format string, args ...any) {
+	if s.fault == nil {
+		s.fault = invalid(pointer, format, args...)
+	}
+}
+
+// gone reports whether the caller has left.
+func (s *bodyScanner) gone() bool {
+	if s.i < s.nextCheck {
+		return false
+	}
+	s.nextCheck = s.i + checkCallerEvery
+	s.stop = s.ctx.Err()
+	return s.stop != nil
+}
+
+// value walks over one value. It reports whether the walk goes on.
+func (s *bodyScanner) value(pointer string) bool {
 	s.space()
-	switch s.b[s.i] {
+	s.steps++
+	if s.values++; s.values > int(LimitValues.Value) {
+		return s.exceeds(LimitValues, pointer)
+	}
+	if s.gone() {
+		return false
+	}
+	switch s.next() {
 	case '{':
-		return s.object(pointer, depth)
+		return s.nested(pointer, s.object)
 	case '[':
-		return s.list(pointer, depth)
+		return s.nested(pointer, s.list)
 	case '"':
-		_, err := s.text(pointer)
-		return err
+		_, ok := s.text(pointer)
+		return ok
 	}
-	for s.i < len(s.b) && !bytes.ContainsRune([]byte(" \n\t\r,]}"), rune(s.b[s.i])) {
+	start := s.i
+	for s.i < len(s.b) && !isDelimiter(s.b[s.i]) {
 		s.i++
+		s.steps++
 	}
-	return nil
+	return s.i > start
 }
 
-func (s *strictScanner) list(pointer string, depth int) error {
-	for s.i++; ; s.i++ {
-		s.space()
-		if s.b[s.i] == ']' {
-			s.i++
-			return nil
-		}
-		if err := s.value(pointer, depth+1); err != nil {
-			return err
-		}
-		s.space()
-		if s.b[s.i] == ']' {
-			s.i++
-			return nil
-		}
+func isDelimiter(c byte) bool {
+	switch c {
+	case ' ', '\n', '\t', '\r', ',', ']', '}', '{', '[', '"', ':':
+		return true
 	}
+	return false
 }
 
-func (s *strictScanner) object(pointer string, depth int) error {
-	var room [16]string
-	seen := room[:0]
-	for s.i++; ; s.i++ {
+func (s *bodyScanner) nested(pointer string, walk func(pointer string) bool) bool {
+	if s.depth++; s.depth > int(LimitDepth.Value) {
+		return s.exceeds(LimitDepth, pointer)
+	}
+	if !walk(pointer) {
+		return false
+	}
+	s.depth--
+	return true
+}
+
+func (s *bodyScanner) list(pointer string) bool {
+	s.i++
+	if s.space(); s.next() == ']' {
+		s.i++
+		return true
+	}
+	for s.value(pointer) {
 		s.space()
-		if s.b[s.i] == '}' {
+		switch s.next() {
+		case ',':
 			s.i++
-			return nil
+		case ']':
+			s.i++
+			return true
+		default:
+			return false
 		}
-		name, err := s.text(pointer)
-		if err != nil {
-			return err
+	}
+	return false
+}
+
+func (s *bodyScanner) object(pointer string) bool {
+	top := s.depth == 1 && s.fields != nil
+	first, count := len(s.names), 0
+	var many map[string]struct{}
+	s.i++
+	if s.space(); s.next() == '}' {
+		s.i++
+		return true
+	}
+	for {
+		if s.space(); s.next() != '"' {
+			return false
+		}
+		name, ok := s.text(pointer)
+		if !ok {
+			return false
+		}
+		if count++; count > int(LimitNames.Value) {
+			return s.exceeds(LimitNames, pointer)
 		}
 		at := pointer
-		if depth == 0 {
-			at = "/" + name
-			if !slices.Contains(s.fields, name) {
-				return invalid(at, "there is no field %q here", printable(name))
+		if top {
+			at = "/" + printable(string(name))
+			if s.steps += len(s.fields); !slices.Contains(s.fields, string(name)) {
+				s.faulty(at, "there is no field %q here", printable(string(name)))
 			}
 		}
-		if slices.Contains(seen, name) {
-			return invalid(at, "the field %q stands twice", printable(name))
+		if s.repeats(first, &many, name) {
+			s.faulty(at, "the field %q is there twice", printable(string(name)))
 		}
-		seen = append(seen, name)
-		s.space()
-		s.i++ // the colon
-		if err := s.value(at, depth+1); err != nil {
-			return err
+		if s.space(); s.next() != ':' {
+			return false
+		}
+		s.i++
+		if !s.value(at) {
+			return false
 		}
 		s.space()
-		if s.b[s.i] == '}' {
+		switch s.next() {
+		case ',':
 			s.i++
-			return nil
+		case '}':
+			s.i++
+			s.names = s.names[:first]
+			return true
+		default:
+			return false
 		}
 	}
+}
+
+// repeats reports whether the object whose names begin at first has this one already, and notes it. It compares a few names one by
+// one and looks up many, so that its work does not grow with the number of names.
+func (s *bodyScanner) repeats(first int, many *map[string]struct{}, name []byte) bool {
+	if *many == nil {
+		for _, known := range s.names[first:] {
+			if s.steps++; string(known) == string(name) {
+				return true
+			}
+		}
+		if s.names = append(s.names, name); len(s.names)-first > fewNames {
+			*many = make(map[string]struct{}, 4*fewNames)
+			for _, known := range s.names[first:] {
+				(*many)[string(known)] = struct{}{}
+			}
+		}
+		return false
+	}
+	s.steps++
+	if _, known := (*many)[string(name)]; known {
+		return true
+	}
+	(*many)[string(name)] = struct{}{}
+	return false
 }
 
 // text walks over a string and gives what it says.
-func (s *strictScanner) text(pointer string) (string, error) {
+func (s *bodyScanner) text(pointer string) ([]byte, bool) {
 	start, escaped := s.i, false
-	for s.i++; s.b[s.i] != '"'; s.i++ {
+	for s.i++; s.next() != '"'; s.i++ {
+		s.steps++
+		if s.i >= len(s.b) || s.gone() {
+			return nil, false
+		}
 		if s.b[s.i] != '\\' {
 			continue
 		}
 		escaped = true
-		if s.b[s.i+1] == 'u' {
-			pair, whole := surrogate(s.b[s.i:])
-			if pair && !whole {
-				return "", invalid(pointer, "%s holds half of a surrogate pair, which is no character", nameOf(pointer))
-			}
-			if pair {
-				s.i += 6
-			}
-			s.i += 4
+		if s.i++; s.next() != 'u' {
+			continue
 		}
-		s.i++
+		pair, whole := surrogate(s.b[s.i-1:])
+		if pair && !whole {
+			s.faulty(pointer, "%s holds half of a surrogate pair, which is no character", nameOf(pointer))
+		}
+		if pair && whole {
+			s.i += 6
+		}
+		s.i += 4
 	}
 	s.i++
 	if !escaped {
-		return string(s.b[start+1 : s.i-1]), nil
+		return s.b[start+1 : s.i-1], true
 	}
+	s.steps += s.i - start
 	var text string
-	err := json.Unmarshal(s.b[start:s.i], &text)
-	return text, err
+	if json.Unmarshal(s.b[start:s.i], &text) != nil {
+		return nil, false
+	}
+	return []byte(text), true
 }
 
 // surrogate reports whether an escape begins or ends a surrogate pair, and whether the pair is whole and begins there.

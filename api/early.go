@@ -1,0 +1,81 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+const (
+	// earlyFrom is the length from which the body of a caller who may not use the command is not read: up to there reading it
+	// costs little, and the recorded refusal names what the command was about.
+	earlyFrom = 16 << 10
+	// earlyKeptFrom is the same for a command that waited in an outbox: the recorded refusal holds its text.
+	earlyKeptFrom = 128 << 10
+)
+
+// permitEarly refuses, before the body is read, what the table refuses whatever the body says: nil if the body counts. length
+// is the body's, below 0 if unknown.
+func (s *server) permitEarly(c *call, id string, length int64) (err error) {
+	most := int64(earlyFrom)
+	if !c.meta.occurredAt.IsZero() {
+		most = earlyKeptFrom
+	}
+	if length >= 0 && length <= most {
+		return nil
+	}
+	return s.permitAnywhere(c, id)
+}
+
+// permitAnywhere asks the part of the table that needs no project. The retry of a command that became an event is let through: it
+// gets its answer, whatever its caller may do by now.
+func (s *server) permitAnywhere(c *call, id string) (err error) {
+	row, known := commands.CurrentRules().Row(id)
+	if !known || !row.Write {
+		return nil
+	}
+	if row.Alias != "" {
+		id = row.Alias
+	}
+	s.Handler.View(func(state *projections.State) {
+		if err = (view{state, s, c}).permit(row.ID, ""); err == nil || !c.meta.named {
+			return
+		}
+		done := func(project string) bool {
+			_, known := state.Accepted(events.ID(c.by.Source(), project, id, c.meta.key))
+			return known
+		}
+		retried := done("") || done(c.by.Project)
+		for p := range state.Projects() {
+			retried = retried || done(p.ID)
+		}
+		if retried {
+			err = nil
+		}
+	})
+	return err
+}
+
+// refusedEarly records a refusal that no Handler decides; that of a dry run is not recorded.
+func (s *server) refusedEarly(ctx context.Context, c *call, err error, dryRun bool) error {
+	if dryRun {
+		return err
+	}
+	return s.recordRefusal(ctx, c, err)
+}
+
+// permissionFirst answers a caller whose body cannot be read with what the table says, if it refuses the command: what is wrong with
+// the body is of no use to that caller.
+func (s *server) permissionFirst(ctx context.Context, c *call, id string, dryRun bool, wrong error) error {
+	var refusal *commands.Refusal
+	if !errors.As(wrong, &refusal) || refusal.Code == commands.CodeNotFound {
+		return wrong
+	}
+	if err := s.permitAnywhere(c, id); err != nil {
+		return s.refusedEarly(ctx, c, err, dryRun)
+	}
+	return wrong
+}
