@@ -25,7 +25,7 @@ const (
 )
 
 // maxRequest is the longest body that a command or an older route takes.
-var maxRequest = commands.LimitBody.Value
+const maxRequest = commands.MaxRequest
 
 // bufferPool lends buffers for bodies and answers.
 type bufferPool struct{ pool sync.Pool }
@@ -57,7 +57,7 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 			status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: "The body is cut: it ends before it is complete",
 			Why: "the connection brought fewer bytes than announced", Next: "send it again with the same key",
 		}
-	case int64(into.Len()) > maxRequest:
+	case into.Len() > maxRequest:
 		return tooLarge(r)
 	}
 	return nil

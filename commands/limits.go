@@ -37,10 +37,13 @@ func Limits() []LimitGroup {
 	}
 }
 
+// MaxRequest is the longest body of a request, in bytes.
+const MaxRequest = 1 << 20
+
 // Limits of request bodies.
 var (
 	LimitBody = Limit{
-		Name: "body-bytes", Value: 1 << 20, Unit: "bytes", Answer: answerTooLarge,
+		Name: "body-bytes", Value: MaxRequest, Unit: "bytes", Answer: answerTooLarge,
 		Bounds: "a request body; a manifest has a limit of its own",
 	}
 	LimitNames = Limit{
