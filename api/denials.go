@@ -19,8 +19,11 @@ type denialFilter struct {
 	Actor   string `query:"actor" doc:"of this actor: a source, a session's id or a token's name"`
 	Project string `query:"project" doc:"in this project"`
 	Command string `query:"command" doc:"of this command"`
-	Limit   int    `query:"limit" doc:"at most so many, the newest"`
+	Limit   int    `query:"limit" doc:"at most so many, the newest; 1000 unless told, and never more"`
 }
+
+// denialsListed is how many records one answer lists.
+const denialsListed = 1000
 
 type canQuery struct {
 	Actor   string `query:"actor" doc:"a session's id, a token's name, or admin, system, runner"`
@@ -68,14 +71,14 @@ func listDenials(v view, in *denialFilter) ([]commands.Denial, error) {
 	if v.server.Denials == nil {
 		return []commands.Denial{}, nil
 	}
-	list := v.server.Denials.List(func(d *commands.Denial) bool {
+	limit := denialsListed
+	if in.Limit > 0 {
+		limit = min(limit, in.Limit)
+	}
+	return v.server.Denials.Newest(limit, func(d *commands.Denial) bool {
 		named := in.Actor == "" || in.Actor == d.Actor || strings.HasSuffix(d.Actor, "/"+in.Actor)
 		return named && (in.Project == "" || in.Project == d.Project) && (in.Command == "" || in.Command == d.Command)
-	})
-	if in.Limit > 0 && len(list) > in.Limit {
-		list = list[len(list)-in.Limit:]
-	}
-	return list, nil
+	}), nil
 }
 
 // Unauthenticated counts the calls of nobody since the server started.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -274,6 +275,54 @@ func TestEqualRefusalsAreOneRecord(t *testing.T) {
 		}
 		if got := w.denied("?command=session:list"); len(got) != 2 {
 			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestListsOfRefusalsAreBounded: no answer holds more than a thousand records, the inbox some of each session, and texts are cut.
+func TestListsOfRefusalsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		project := w.project()
+		task, foreign := w.task(project), w.task(w.project())
+		loud, loudToken := w.session(adminToken, project, task, ``)
+		quiet, quietToken := w.session(adminToken, project, task, ``)
+		const said = "2026-02-03T04:05:06.789Z"
+		long := strings.Repeat("long ", 12<<10)
+		w.do(quietToken, "report:progress", `{"message":"from the quiet one","taskIds":["`+foreign+`"]}`, "Maestro-Occurred-At", said).is(403)
+		for n := range 1100 {
+			if n%50 == 0 {
+				time.Sleep(time.Minute)
+			}
+			w.do(loudToken, "report:progress", `{"message":"`+long+`","taskIds":["`+foreign+`"]}`, "Maestro-Occurred-At", said).is(403)
+			w.do(loudToken, "task:complete", fmt.Sprintf(`{"taskId":"none-%d"}`, n)).is(403)
+		}
+		for query, most := range map[string]int{"": 1000, "?limit=5000": 1000, "?limit=7": 7, "?actor=" + quiet: 1, "?actor=" + loud: 1000} {
+			if got := len(w.denied(query)); got != most {
+				t.Errorf("%s lists %d", query, got)
+			}
+		}
+		of := map[string][]string{}
+		for _, item := range w.send(http.MethodGet, "/api/inbox?kind=refused", adminToken, "").is(200).array() {
+			x := item.(map[string]any)
+			of[x["sessionId"].(string)] = append(of[x["sessionId"].(string)], x["message"].(string))
+		}
+		more := 0
+		for _, message := range of[loud] {
+			if len(message) > 2<<10 {
+				t.Errorf("an item of %d bytes", len(message))
+			}
+			if strings.HasPrefix(message, "980 more kept commands were refused") {
+				more++
+			}
+		}
+		if len(of[quiet]) != 1 || len(of[loud]) != 21 || more != 1 {
+			t.Errorf("the inbox has %d of the quiet one, %d of the loud one, and %d that counts the rest", len(of[quiet]), len(of[loud]), more)
+		}
+		// What a caller sent does not come back in full.
+		answer := w.do(loudToken, "task:complete", `{"taskId":"`+strings.Repeat("x", 100<<10)+`"}`)
+		if len(answer.body) > 10<<10 {
+			t.Errorf("an error of %d bytes", len(answer.body))
 		}
 	})
 }

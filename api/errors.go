@@ -96,7 +96,7 @@ func (s *server) problemOf(r *http.Request, err error) *problem {
 			Next: refusal.Next, Rule: refusal.Rule, Pointer: refusal.Pointer,
 		}
 	case errors.As(err, &unavailable):
-		s.Logger.Warn("a request could not be served", "method", r.Method, "path", r.URL.Path, "why", err)
+		s.Logger.Warn("a request could not be served", "method", r.Method, "path", printable(r.URL.Path), "why", commands.Shortened(err.Error(), longestProblem))
 		p = &problem{
 			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
 			Why: unavailable.Why, Next: unavailable.Next, headers: http.Header{"Retry-After": {"1"}},
@@ -109,7 +109,7 @@ func (s *server) problemOf(r *http.Request, err error) *problem {
 	case errors.Is(err, context.Canceled):
 		p = &problem{status: http.StatusServiceUnavailable, Code: "CANCELLED", Message: "The caller went away"}
 	default:
-		s.Logger.Error("a request failed", "method", r.Method, "path", r.URL.Path, "why", err)
+		s.Logger.Error("a request failed", "method", r.Method, "path", printable(r.URL.Path), "why", commands.Shortened(err.Error(), longestProblem))
 		p = &problem{
 			status: http.StatusInternalServerError, Code: "INTERNAL_ERROR", Message: "The server failed at this request",
 			Why: "its log says why", Next: "try again with the same key; if it fails again, report it",
@@ -128,8 +128,14 @@ func (p *problem) complete() *problem {
 	if p.Next == "" {
 		p.Next = next
 	}
+	for _, text := range []*string{&p.Message, &p.Why, &p.Pointer} {
+		*text = commands.Shortened(*text, longestProblem)
+	}
 	return p
 }
+
+// longestProblem bounds each text of an error, in bytes: some hold what the caller sent.
+const longestProblem = 2 << 10
 
 // commonWords says why and what next for errors whose message says it all.
 func commonWords(status int) (why, next string) {

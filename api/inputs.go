@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"maestro/commands"
-
 	"maestro/projections"
 )
 
@@ -141,7 +143,13 @@ func getInbox(v view, in *inboxFilter) ([]projections.InboxItem, error) {
 	return sortedInbox(items, in.Kind, now), nil
 }
 
-// refusedKept gives the commands that had waited in an outbox and were refused.
+const (
+	// refusedOfOne is how many refused commands of a session the inbox lists one by one, and refusedListed of all sessions.
+	refusedOfOne  = 20
+	refusedListed = 500
+)
+
+// refusedKept gives the commands that had waited in an outbox and were refused: the newest of each session, and how many there are beside.
 func (v view) refusedKept(projects []*projections.Project, concerns func(string) bool) []projections.InboxItem {
 	if v.server.Denials == nil {
 		return nil
@@ -150,17 +158,36 @@ func (v view) refusedKept(projects []*projections.Project, concerns func(string)
 	for _, p := range projects {
 		seen[p.ID] = true
 	}
+	listed, more := map[string]int{}, map[string]*projections.InboxItem{}
+	left := map[string]int{}
 	var items []projections.InboxItem
-	for _, d := range v.server.Denials.List(func(d *commands.Denial) bool { return d.Kept }) {
+	denials := v.server.Denials.List(func(d *commands.Denial) bool {
 		project, session, ok := projections.SessionOfSource(d.Actor)
-		x := v.Session(session)
-		if !ok || !seen[project] || x == nil || concerns != nil && !concerns(session) {
+		return d.Kept && ok && seen[project] && v.Session(session) != nil && (concerns == nil || concerns(session))
+	})
+	for _, d := range slices.Backward(denials) {
+		project, session, _ := projections.SessionOfSource(d.Actor)
+		item := projections.InboxItem{
+			Kind: projections.InboxRefused, ProjectID: project, SessionID: session, What: v.Session(session).Name, Since: d.First,
+			Next: "maestro audit denials --actor " + session,
+		}
+		if !d.More && listed[session] < refusedOfOne && len(items) < refusedListed {
+			listed[session]++
+			item.Message = d.Command + " " + quoted(d.Text) + " was kept and then refused: " + d.Message
+			items = append(items, item)
 			continue
 		}
-		items = append(items, projections.InboxItem{
-			Kind: projections.InboxRefused, ProjectID: project, SessionID: session, What: x.Name, Since: d.First,
-			Message: d.Command + " " + quoted(d.Text) + " was kept and then refused: " + d.Message, Next: "maestro audit denials --actor " + session,
-		})
+		left[session] += d.Count
+		if more[session] == nil {
+			more[session] = &item
+		}
+		more[session].Since = d.First
+	}
+	slices.Reverse(items)
+	for _, session := range slices.Sorted(maps.Keys(more)) {
+		item := more[session]
+		item.Message = fmt.Sprintf("%d more kept commands were refused", left[session])
+		items = append(items, *item)
 	}
 	return items
 }

@@ -123,7 +123,7 @@ func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (Since, err
 		}
 	}
 	if s.Denials != nil {
-		body.Refused = len(s.Denials.List(func(d *commands.Denial) bool { return d.Last >= at && (seen[d.Project] || found.all) }))
+		body.Refused = s.Denials.Count(func(d *commands.Denial) bool { return d.Last >= at && (seen[d.Project] || found.all) })
 	}
 	body.Tasks, body.Sessions, body.Queues = newestFirst(found.tasks), newestFirst(found.sessions), newestFirst(found.queues)
 	return body, err

@@ -16,6 +16,13 @@ import (
 	"maestro/projections"
 )
 
+// The default bounds, as the tests count with them.
+const (
+	denialsAMinute = 60
+	denialsOfOne   = 1000
+	denialsKept    = 10_000
+)
+
 // fakeDenials keeps records of refusals in memory, each in its slot.
 type fakeDenials struct {
 	mu    sync.Mutex
@@ -346,10 +353,10 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 	if records[3].Text != "a.go" || records[3].Key != "file" {
 		t.Errorf("%+v", records[3])
 	}
-	if n := len(records[4].Text); n == 0 || n > events.MaxText {
-		t.Errorf("%d bytes of a long text", n)
+	if n := len(records[4].Text); n <= denialText || n > denialText+len("…") || !records[4].Cut || records[3].Cut {
+		t.Errorf("%d bytes of a long text, marked as cut: %t", n, records[4].Cut)
 	}
-	if n := len(records[5].Key); n > 2*maxKey {
+	if n := len(records[5].Key); n > maxKey+len("…") || !records[5].Cut {
 		t.Errorf("a key of %d bytes", n)
 	}
 	if last := records[6]; last.Kept || last.Text != "" || last.Key != "" || last.OccurredAt != 0 || last.ID != "denial_0" {
@@ -369,11 +376,13 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 		t.Errorf("after a restart: %+v", records[len(records)-1])
 	}
 	before = len(w.store.records(t))
+	w.pass(time.Minute)
 	for i := range 3 * denialsAMinute {
 		keep(fmt.Sprint("many", i), report())
 	}
-	if n := len(w.store.records(t)) - before; n != 3*denialsAMinute {
-		t.Errorf("%d records: a kept one is never counted with others", n)
+	records = w.store.records(t)[before:]
+	if last := records[len(records)-1]; len(records) != denialsAMinute+1 || !last.More || !last.Kept || last.Count != 2*denialsAMinute || records[0].More {
+		t.Errorf("%d records, the last is %+v", len(records), last)
 	}
 }
 

@@ -65,9 +65,9 @@ func (e *DamageError) Error() string {
 // Is makes a damaged log a read-only one.
 func (e *DamageError) Is(target error) bool { return target == ErrReadOnly }
 
-// StoredDenial is the record of a refusal in its slot: storing another there replaces it.
+// StoredDenial is the record of a refusal in its place, which is an actor and a slot: storing another there replaces it.
 type StoredDenial struct {
-	// Actor is the source of who was refused.
+	// Actor is "" in all places but those of earlier versions, which had slots for each actor.
 	Actor string
 	// Slot is of [A-Za-z0-9-].
 	Slot string

@@ -16,6 +16,9 @@ import (
 // deliverEvery is how often a server looks for commands that sessions kept in its own home.
 const deliverEvery = 5 * time.Second
 
+// longestLogged bounds what a session said and a line of the server's log holds, in bytes.
+const longestLogged = 512
+
 // delivery brings the commands that sessions on this machine kept while the server was away, for sessions that have no next
 // command: it is what a session's own next command would do.
 type delivery struct {
@@ -113,7 +116,8 @@ func (d *delivery) one(ctx context.Context, session string, e outbox.Entry) erro
 	}
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
-		d.logger.Warn("a kept command was refused", "session", session, "command", e.Command, "key", e.Key, "why", refusal.Message)
+		d.logger.Warn("a kept command was refused", "session", session, "command", commands.Shortened(e.Command, longestLogged), "key", commands.Shortened(e.Key, longestLogged),
+			"why", commands.Shortened(refusal.Message, longestLogged))
 		return nil
 	}
 	return err

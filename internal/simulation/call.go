@@ -119,6 +119,9 @@ func (w *world) setClock(s *server, offset time.Duration) {
 	}
 	note()
 	s.offset.Store(int64(offset))
+	s.denied.mu.Lock()
+	s.denied.epoch++
+	s.denied.mu.Unlock()
 	note()
 }
 

@@ -1,11 +1,13 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"maestro/commands"
@@ -16,27 +18,55 @@ type denied struct {
 	server *server
 
 	mu     sync.Mutex
-	slots  map[string]map[string][]byte // by actor
+	slots  map[place]stored
 	broken bool
+	// failed says that it ever was: what the server remembers is then not what is stored.
+	failed bool
+	// epoch counts the server's lives and the changes of its clock.
+	epoch int
+}
+
+// place is where a record is stored.
+type place struct{ actor, slot string }
+
+// stored is a record, and when its place got it.
+type stored struct {
+	body  []byte
+	epoch int
 }
 
 var errDenied = errors.New("the store of refusals does not answer")
 
-func newDenied(s *server) *denied { return &denied{server: s, slots: map[string]map[string][]byte{}} }
+func newDenied(s *server) *denied { return &denied{server: s, slots: map[place]stored{}} }
+
+// denialBounds gives the bounds of a run: in some, few records in all, and in others few a minute.
+func denialBounds(seed uint64) commands.DenialBounds {
+	bounds := commands.DefaultDenialBounds()
+	switch seed % 4 {
+	case 1:
+		bounds.Records = 12
+	case 3:
+		bounds.AMinute = 1
+	}
+	return bounds
+}
 
 // StoreDenials implements commands.DenialStore.
 func (d *denied) StoreDenials(_ context.Context, records []commands.StoredDenial) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.broken {
+		d.failed = true
 		d.server.troubles.Add(1)
 		return errDenied
 	}
 	for _, record := range records {
-		if d.slots[record.Actor] == nil {
-			d.slots[record.Actor] = map[string][]byte{}
+		at := place{record.Actor, record.Slot}
+		now := stored{record.Body, d.epoch}
+		if before, ok := d.slots[at]; ok && decodeDenial(before.body).ID == decodeDenial(now.body).ID {
+			now.epoch = before.epoch
 		}
-		d.slots[record.Actor][record.Slot] = record.Body
+		d.slots[at] = now
 	}
 	return nil
 }
@@ -45,14 +75,27 @@ func (d *denied) StoreDenials(_ context.Context, records []commands.StoredDenial
 func (d *denied) LoadDenials(_ context.Context, yield func(commands.StoredDenial) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, actor := range slices.Sorted(maps.Keys(d.slots)) {
-		for _, slot := range slices.Sorted(maps.Keys(d.slots[actor])) {
-			if err := yield(commands.StoredDenial{Actor: actor, Slot: slot, Body: d.slots[actor][slot]}); err != nil {
-				return err
-			}
+	d.epoch++
+	for _, at := range d.places() {
+		if err := yield(commands.StoredDenial{Actor: at.actor, Slot: at.slot, Body: d.slots[at].body}); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// places gives what is filled, in order; mu is held.
+func (d *denied) places() []place {
+	return slices.SortedFunc(maps.Keys(d.slots), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.actor, b.actor), cmp.Compare(len(a.slot), len(b.slot)), cmp.Compare(a.slot, b.slot))
+	})
+}
+
+func decodeDenial(body []byte) (record denial) {
+	if err := json.Unmarshal(body, &record); err != nil {
+		panic(err)
+	}
+	return record
 }
 
 func (w *world) breakDenials(broken bool) {
@@ -65,7 +108,9 @@ func (w *world) breakDenials(broken bool) {
 
 // denial is the part of a record that the promises speak of.
 type denial struct {
+	ID      string `json:"id"`
 	Actor   string `json:"actor"`
+	First   int64  `json:"first"`
 	Command string `json:"command"`
 	Code    string `json:"code"`
 	Count   int    `json:"count"`
@@ -75,21 +120,25 @@ type denial struct {
 	Text    string `json:"text"`
 }
 
-// records gives what is recorded of an actor.
-func (w *world) records(actor string) []denial {
-	var records []denial
+// records gives what is recorded, and on which server and in which of its epochs.
+func (w *world) records(yield func(s *server, epoch int, record denial)) {
 	for _, s := range w.servers {
 		s.denied.mu.Lock()
-		for _, slot := range slices.Sorted(maps.Keys(s.denied.slots[actor])) {
-			var record denial
-			if err := json.Unmarshal(s.denied.slots[actor][slot], &record); err != nil {
-				panic(err)
-			}
-			records = append(records, record)
+		for _, at := range s.denied.places() {
+			yield(s, s.denied.slots[at].epoch, decodeDenial(s.denied.slots[at].body))
 		}
 		s.denied.mu.Unlock()
 	}
-	return records
+}
+
+// rootOf gives who shares the bound with others: a project, or "" for all that are no sessions.
+func rootOf(actor string) string {
+	rest, ok := strings.CutPrefix(actor, "/projects/")
+	project, _, _ := strings.Cut(rest, "/sessions/")
+	if !ok {
+		return ""
+	}
+	return project
 }
 
 // judgeRecord holds a refusal that was answered against what is recorded of its caller.
@@ -97,19 +146,91 @@ func (w *world) judgeRecord(c *call, refusal *commands.Refusal) *Failure {
 	actor := c.wish.by.source()
 	w.refused[actor]++
 	count, found := 0, false
-	for _, r := range w.records(actor) {
+	w.records(func(_ *server, _ int, r denial) {
+		if r.Actor != actor {
+			return
+		}
 		count += r.Count
-		same := r.Actor == actor && r.Command == c.wish.id && r.Code == string(refusal.Code)
+		same := r.Command == c.wish.id && r.Code == string(refusal.Code)
 		if kept := !c.wish.occurred.IsZero(); kept {
 			same = same && r.Kept && r.Key == c.wish.key && (r.Text != "" || c.wish.fields.Message == "" && c.wish.fields.File == "")
 		}
 		found = found || same || r.More
-	}
-	switch {
+	})
+	switch gaveWay := w.mayGiveWay(rootOf(actor)); {
+	case gaveWay:
 	case count < w.refused[actor]:
 		return failure("2 every refusal is recorded", "call %d was refused; that makes %d refusals of %s, and %d are recorded", c.number, w.refused[actor], actor, count)
 	case !found:
 		return failure("2 every refusal is recorded", "call %d was refused, and no record of %s says so: %s %s", c.number, actor, c.wish.id, refusal.Code)
+	}
+	return w.judgeBounds()
+}
+
+// mayGiveWay reports whether a root may have lost records: it has its share of all, or a store that failed hides what it has.
+func (w *world) mayGiveWay(root string) bool {
+	records, roots := map[*server]int{}, map[string]bool{}
+	for actor := range w.refused {
+		roots[rootOf(actor)] = true
+	}
+	hidden := false
+	for _, s := range w.servers {
+		s.denied.mu.Lock()
+		hidden = hidden || s.denied.failed
+		s.denied.mu.Unlock()
+	}
+	w.records(func(s *server, _ int, r denial) {
+		roots[rootOf(r.Actor)] = true
+		if rootOf(r.Actor) == root {
+			records[s]++
+		}
+	})
+	bounds := denialBounds(w.plan.Seed)
+	for _, n := range records {
+		if n >= bounds.Records/len(roots)-1 {
+			return true
+		}
+	}
+	return hidden && bounds.Records < commands.DefaultDenialBounds().Records
+}
+
+// judgeBounds holds what is stored of refusals against its bounds: how many there are, how long, and how fast they came.
+func (w *world) judgeBounds() *Failure {
+	const promise = "2 records of refusals are bounded"
+	bounds := denialBounds(w.plan.Seed)
+	for _, s := range w.servers {
+		s.denied.mu.Lock()
+		n, longest := len(s.denied.slots), 0
+		for _, record := range s.denied.slots {
+			longest = max(longest, len(record.body))
+		}
+		s.denied.mu.Unlock()
+		switch {
+		case n > bounds.Records:
+			return failure(promise, "%s stores %d records, of %d", s.name, n, bounds.Records)
+		case longest > 2*commands.MaxDenial+1<<10:
+			return failure(promise, "%s stores a record of %d bytes", s.name, longest)
+		}
+	}
+	type line struct {
+		s     *server
+		epoch int
+		actor string
+		kept  bool
+	}
+	began := map[line][]int64{}
+	w.records(func(s *server, epoch int, r denial) {
+		if at := (line{s, epoch, r.Actor, r.Kept}); !r.More {
+			began[at] = append(began[at], r.First)
+		}
+	})
+	for at, times := range began {
+		slices.Sort(times)
+		for i := 2 * bounds.AMinute; i < len(times); i++ {
+			if span := times[i] - times[i-2*bounds.AMinute]; span < 60_000 {
+				return failure(promise, "%d refusals of %s (kept: %t) are recorded one by one within %d ms", 2*bounds.AMinute+1, at.actor, at.kept, span)
+			}
+		}
 	}
 	return nil
 }

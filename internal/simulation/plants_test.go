@@ -13,6 +13,8 @@ const (
 	inputs    = "commands/input.go"
 	causes    = "commands/cause.go"
 	denials   = "commands/denials.go"
+	denial1   = "commands/denial.go"
+	shares    = "commands/denialshares.go"
 	foldQueue = "projections/queue.go"
 	begins    = "commands/init.go"
 )
@@ -264,6 +266,14 @@ var plants = []plant{
 	{"a refusal is recorded after its answer", []edit{{writer, "		if err != nil {\n			p.done <- result{err: err}\n			return\n		}\n		refusal.Recorded = true\n		p.done <- r\n	})\n", "	})\n	p.done <- r\n"}}},
 	{"a refusal that another place found is not recorded", []edit{{denials, "	if h.config.Denials == nil || !errors.As(err, &refusal) {\n", "	if !errors.As(err, &refusal) || true {\n"}}},
 	{"equal refusals are counted once", []edit{{denials, "	r.Count++\n", "	r.Count = 1\n"}}},
-	{"records are numbered anew by each process", []edit{{denials, "			a.number = max(a.number, number+1)\n", "			a.number = 0\n"}}},
-	{"the words of a kept command are not recorded", []edit{{denials, "		denial.Text = cmp.Or(named.Message, named.File)\n", "		denial.Text = \"\"\n"}}},
+	{"the places of records are numbered anew by each process", []edit{{denials, "			d.next = max(d.next, number+1)\n", "			d.next = max(d.next, number*0)\n"}}},
+	{"the words of a kept command are not recorded", []edit{{denial1, "		denial.Text = cmp.Or(named.Message, named.File)\n", "		denial.Text = cmp.Or(named.Message, named.File)[:0]\n"}}},
+	{"kept commands that are refused escape the limit", []edit{{denials, "	case denial.Kept:\n		a.fresh[sort]++\n", "	case denial.Kept:\n"}}},
+	{"the texts of refusals are kept whole", []edit{{denials, "	denial.bound()\n", ""}}},
+	{"the oldest refusal of all gives way", []edit{{
+		shares,
+		"		loser := s.heap[0].actors[0]\n		of := plainDenial\n		if len(loser.records[keptDenial]) > len(loser.records[plainDenial]) {\n			of = keptDenial\n		}\n",
+		"		oldest := s.all.Front().Value.(*denialRecord)\n		loser, of := oldest.actor, oldest.sort()\n",
+	}}},
+	{"the places of records that gave way are not used again", []edit{{denials, "	d.free = append(d.free, d.shares.makeRoom(a, sort)...)\n", "	d.shares.makeRoom(a, sort)\n"}}},
 }

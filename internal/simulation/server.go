@@ -81,7 +81,7 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	}
 	opening := s.opening
 	go func() {
-		denials, err := commands.OpenDenials(context.Background(), s.denied, s.now, nil)
+		denials, err := commands.OpenDenialsWithin(context.Background(), s.denied, denialBounds(s.w.plan.Seed), s.now, nil)
 		if err != nil {
 			opening <- opened{err: err}
 			return

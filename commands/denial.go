@@ -1,0 +1,194 @@
+package commands
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"maestro/events"
+)
+
+const (
+	// The longest texts of a record, in bytes. They come from whoever is refused.
+	denialActor   = 256
+	denialName    = 200
+	denialMessage = 512
+	denialTarget  = 2 << 10
+	denialID      = 128
+	denialText    = events.PreviewText
+	// denialTargets is how many of the tasks that a command names a record holds.
+	denialTargets = 8
+	// MaxDenial bounds the texts of one record, in bytes; its JSON has at most twice as many and a few hundred.
+	MaxDenial = 6 << 10
+)
+
+// Denial is the record of a refusal, or of equal ones.
+type Denial struct {
+	// ID names the record: the actor's number of it.
+	ID      string `json:"id"`
+	Actor   string `json:"actor"`
+	Authn   string `json:"authn"`
+	Command string `json:"command"`
+	Project string `json:"project,omitempty"`
+	// Target holds the ids that the command named, as JSON.
+	Target json.RawMessage `json:"target,omitempty"`
+	Code   Code            `json:"code"`
+	// Rule is the row of the table that refused, if one did; Rules its version.
+	Rule    string `json:"rule,omitempty"`
+	Rules   string `json:"rules"`
+	Message string `json:"message"`
+	Why     string `json:"why,omitempty"`
+	// Sequence is the place in the log that the first was decided on.
+	Sequence uint64 `json:"sequence"`
+	// First and Last are when it was refused, in milliseconds since 1970; Count how often.
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+	Count int   `json:"count"`
+	// More says that this stands for refusals of several kinds, beyond what is recorded one by one.
+	More bool `json:"more,omitempty"`
+	// Kept is a command that had waited in an outbox, whose caller was told that it is kept: its words, and when it was said.
+	Kept       bool   `json:"kept,omitempty"`
+	Text       string `json:"text,omitempty"`
+	OccurredAt int64  `json:"occurredAt,omitempty"`
+	Key        string `json:"key,omitempty"`
+	// Cut says that a text of it is longer than the record holds.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// targets are the ids that commands name.
+type targets struct {
+	TaskID    string   `json:"taskId,omitempty"`
+	TaskIDs   []string `json:"taskIds,omitempty"`
+	SessionID string   `json:"sessionId,omitempty"`
+	ProjectID string   `json:"projectId,omitempty"`
+	Queue     string   `json:"queue,omitempty"`
+	InputID   string   `json:"inputId,omitempty"`
+}
+
+// bound cuts what is longer than an id ever is, and says whether it did.
+func (x *targets) bound() (cut bool) {
+	short := func(id string) string {
+		cut = cut || len(id) > denialID
+		return Shortened(id, denialID)
+	}
+	if len(x.TaskIDs) > denialTargets {
+		x.TaskIDs, cut = x.TaskIDs[:denialTargets], true
+	}
+	for i, id := range x.TaskIDs {
+		x.TaskIDs[i] = short(id)
+	}
+	x.TaskID, x.SessionID, x.ProjectID = short(x.TaskID), short(x.SessionID), short(x.ProjectID)
+	x.Queue, x.InputID = short(x.Queue), short(x.InputID)
+	return cut
+}
+
+// denialOf makes the record of a refused command.
+func denialOf(r Request, refusal *Refusal, sequence uint64) Denial {
+	denial := Denial{
+		Actor: r.By.Source(), Authn: r.By.Authn, Command: r.Command.ID(), Code: refusal.Code, Rule: refusal.Rule, Rules: RulesVersion,
+		Message: refusal.Message, Why: refusal.Why, Sequence: sequence, Project: r.By.Project,
+	}
+	// What a command is made of was JSON when it came.
+	body, err := json.Marshal(r.Command)
+	var named struct {
+		targets
+		Project string `json:"project"`
+		Message string `json:"message"`
+		File    string `json:"file"`
+	}
+	if err == nil && json.Unmarshal(body, &named) == nil {
+		cut := named.bound()
+		if target, err := json.Marshal(named.targets); err == nil && string(target) != "{}" {
+			denial.Target, denial.Cut = target, cut
+		}
+		if named.Project != "" && len(named.Project) <= maxName {
+			denial.Project = named.Project
+		}
+	}
+	if !r.OccurredAt.IsZero() {
+		denial.Kept, denial.OccurredAt, denial.Key = true, r.OccurredAt.UnixMilli(), r.Key
+		denial.Text = cmp.Or(named.Message, named.File)
+	}
+	return denial
+}
+
+// bound cuts what is longer than a record holds, and says so.
+func (x *Denial) bound() {
+	if len(x.Actor) > denialActor {
+		sum := sha256.Sum256([]byte(x.Actor))
+		x.Actor = fmt.Sprintf("%s…%x", Shortened(x.Actor, denialActor/2), sum[:8])
+		x.Cut = true
+	}
+	for _, field := range []struct {
+		text *string
+		most int
+	}{
+		{&x.Authn, denialName},
+		{&x.Command, denialName},
+		{&x.Project, denialName},
+		{&x.Rule, denialName},
+		{&x.Rules, denialName},
+		{&x.Key, maxKey},
+		{&x.Message, denialMessage},
+		{&x.Why, denialMessage},
+		{&x.Text, denialText},
+	} {
+		if len(*field.text) > field.most {
+			x.Cut = true
+		}
+		*field.text = Shortened(*field.text, field.most)
+	}
+	if len(x.Target) > denialTarget {
+		x.Target, x.Cut = nil, true
+	}
+}
+
+// size is how much memory the record's texts take, in bytes.
+func (x *Denial) size() int {
+	return len(x.ID) + len(x.Actor) + len(x.Authn) + len(x.Command) + len(x.Project) + len(x.Target) + len(x.Code) + len(x.Rule) +
+		len(x.Rules) + len(x.Message) + len(x.Why) + len(x.Text) + len(x.Key)
+}
+
+// encode gives the record as JSON, with nothing longer than it must be.
+func (x *Denial) encode() ([]byte, error) {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(x); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
+}
+
+// kind is what equal refusals have in common, as a digest: it is remembered for a minute.
+func (x *Denial) kind() [sha256.Size]byte {
+	return sha256.Sum256(fmt.Append(nil, x.Authn, "\x00", x.Command, "\x00", x.Project, "\x00", x.Code, "\x00", x.Rule, "\x00", x.Message, "\x00", string(x.Target)))
+}
+
+// Shortened cuts a text behind most bytes, at a rune's end, and replaces control characters but newlines and tabs.
+func Shortened(text string, most int) string {
+	if len(text) > most { // no more of it is looked at than is kept
+		text = text[:most+1]
+	} else if utf8.ValidString(text) && strings.IndexFunc(text, isControl) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if isControl(r) {
+			r = utf8.RuneError
+		}
+		if b.Len()+utf8.RuneLen(r) > most {
+			b.WriteString("…")
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func isControl(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }

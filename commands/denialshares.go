@@ -1,0 +1,221 @@
+package commands
+
+import (
+	"container/heap"
+	"container/list"
+	"crypto/sha256"
+
+	"maestro/projections"
+)
+
+// DenialBounds limit what is kept of refusals. With a record's bound, MaxDenial, they bound its memory and its disk.
+type DenialBounds struct {
+	// Records is how many records there are, of all actors together.
+	Records int
+	// OfOne is how many records an actor has: so many of its refused commands and reads, and as many of what it had kept.
+	OfOne int
+	// AMinute is how many different refusals of one actor are recorded one by one in a minute, and how many of kept commands;
+	// the rest is one record with a count.
+	AMinute int
+	// Waiting is how many callers may wait until their refusals are stored; of one project, a quarter of it.
+	Waiting int
+}
+
+// DefaultDenialBounds keep 10,000 records: at most 60 MB of texts in memory, and twice as much on disk.
+func DefaultDenialBounds() DenialBounds {
+	return DenialBounds{Records: 10_000, OfOne: 1000, AMinute: 60, Waiting: 4096}
+}
+
+// place is where a record is stored. Places are used again, so that the store does not grow.
+type place struct{ actor, slot string }
+
+// denialRecord is a record in memory.
+type denialRecord struct {
+	Denial
+	place place
+	kind  [sha256.Size]byte
+	actor *actorDenials
+	all   *list.Element
+	// evicted: another record has its place, or may get it.
+	evicted bool
+}
+
+// The two sorts of refusals, each with a share of its own.
+const (
+	plainDenial = iota
+	keptDenial
+	denialSorts
+)
+
+func (x *Denial) sort() int {
+	if x.Kept {
+		return keptDenial
+	}
+	return plainDenial
+}
+
+// actorDenials is what is remembered of one actor.
+type actorDenials struct {
+	name    string
+	root    *rootDenials
+	at      int                          // in its root's heap, -1 when it has no record
+	number  [denialSorts]int             // of its next record
+	records [denialSorts][]*denialRecord // oldest first
+	recent  map[[sha256.Size]byte]*denialRecord
+	more    [denialSorts]*denialRecord
+	// window is when the present minute began, and fresh how many records it has.
+	window int64
+	fresh  [denialSorts]int
+}
+
+func (a *actorDenials) size() int { return len(a.records[plainDenial]) + len(a.records[keptDenial]) }
+
+func (a *actorDenials) place(i int) { a.at = i }
+
+// rootDenials is what the actors of one project have together. All that are no sessions are one root, named "".
+type rootDenials struct {
+	name    string
+	at      int // in the heap of all, -1 when it has no record
+	records int
+	actors  largest[*actorDenials]
+	waiting int // of its callers
+}
+
+func (r *rootDenials) size() int { return r.records }
+
+func (r *rootDenials) place(i int) { r.at = i }
+
+// largest is a heap with the largest share first.
+type largest[T interface {
+	size() int
+	place(i int)
+}] []T
+
+func (h largest[T]) Len() int           { return len(h) }
+func (h largest[T]) Less(i, j int) bool { return h[i].size() > h[j].size() }
+
+func (h largest[T]) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place(i)
+	h[j].place(j)
+}
+
+// Push implements heap.Interface.
+func (h *largest[T]) Push(x any) {
+	share := x.(T)
+	share.place(len(*h))
+	*h = append(*h, share)
+}
+
+// Pop implements heap.Interface.
+func (h *largest[T]) Pop() any {
+	last := len(*h) - 1
+	share := (*h)[last]
+	var none T
+	(*h)[last] = none
+	*h = (*h)[:last]
+	share.place(-1)
+	return share
+}
+
+// denialShares are the records within bounds. Who has most gives way: first the project with most records, in it the actor with most, and of
+// its records the oldest. So whoever has less than an equal share of all loses nothing, whatever the others do.
+type denialShares struct {
+	bounds DenialBounds
+	actors map[string]*actorDenials
+	roots  map[string]*rootDenials
+	heap   largest[*rootDenials]
+	all    *list.List // of *denialRecord, in the order in which they began
+	bytes  int        // of all texts
+}
+
+func newDenialShares(bounds DenialBounds) denialShares {
+	return denialShares{bounds: bounds, actors: map[string]*actorDenials{}, roots: map[string]*rootDenials{}, all: list.New()}
+}
+
+// actor gives an actor, which is remembered once it has a record.
+func (s *denialShares) actor(name string) *actorDenials {
+	if a := s.actors[name]; a != nil {
+		return a
+	}
+	root, _, _ := projections.SessionOfSource(name)
+	r := s.roots[root]
+	if r == nil {
+		r = &rootDenials{name: root, at: -1}
+	}
+	return &actorDenials{name: name, root: r, at: -1, recent: map[[sha256.Size]byte]*denialRecord{}}
+}
+
+// makeRoom evicts what stands in the way of one more record of an actor, and gives its place if it did.
+func (s *denialShares) makeRoom(a *actorDenials, sort int) (free []place) {
+	if len(a.records[sort]) >= s.bounds.OfOne {
+		free = append(free, s.evict(a, sort))
+	}
+	for s.all.Len() >= s.bounds.Records {
+		loser := s.heap[0].actors[0]
+		of := plainDenial
+		if len(loser.records[keptDenial]) > len(loser.records[plainDenial]) {
+			of = keptDenial
+		}
+		free = append(free, s.evict(loser, of))
+	}
+	return free
+}
+
+// add takes a record in as the newest of its actor and of all.
+func (s *denialShares) add(a *actorDenials, r *denialRecord) {
+	if a.at < 0 {
+		if root := s.roots[a.root.name]; root != nil {
+			a.root = root
+		}
+		s.actors[a.name], s.roots[a.root.name] = a, a.root
+	}
+	r.actor = a
+	r.all = s.all.PushBack(r)
+	s.bytes += r.size()
+	a.records[r.sort()] = append(a.records[r.sort()], r)
+	a.root.records++
+	s.settle(a)
+}
+
+// evict forgets an actor's oldest record of a sort and gives its place.
+func (s *denialShares) evict(a *actorDenials, sort int) place {
+	r := a.records[sort][0]
+	a.records[sort][0] = nil
+	a.records[sort] = a.records[sort][1:]
+	a.root.records--
+	s.all.Remove(r.all)
+	s.bytes -= r.size()
+	r.evicted = true
+	if a.recent[r.kind] == r {
+		delete(a.recent, r.kind)
+	}
+	if a.more[sort] == r {
+		a.more[sort] = nil
+	}
+	s.settle(a)
+	return r.place
+}
+
+// settle puts an actor and its root where their sizes belong; one without records is forgotten.
+func (s *denialShares) settle(a *actorDenials) {
+	root := a.root
+	switch {
+	case a.size() == 0:
+		heap.Remove(&root.actors, a.at)
+		delete(s.actors, a.name)
+	case a.at < 0:
+		heap.Push(&root.actors, a)
+	default:
+		heap.Fix(&root.actors, a.at)
+	}
+	switch {
+	case root.records == 0:
+		heap.Remove(&s.heap, root.at)
+		delete(s.roots, root.name)
+	case root.at < 0:
+		heap.Push(&s.heap, root)
+	default:
+		heap.Fix(&s.heap, root.at)
+	}
+}
