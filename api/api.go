@@ -65,6 +65,8 @@ type Config struct {
 	Logger       *slog.Logger
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
+	// Clock says how Now stands to the machine's wall clock, and lets the operator confirm that; nil if nothing does.
+	Clock Clock
 	// Hostname and Platform stand in the answers of older routes.
 	Hostname, Platform string
 }
@@ -144,6 +146,7 @@ func (s *server) routes() {
 	s.auditRoutes()
 	s.denialRoutes()
 	s.backupRoutes()
+	s.clockRoutes()
 	s.mux.HandleFunc("/", s.unknown)
 }
 

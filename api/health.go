@@ -27,7 +27,7 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, map[string]string{"status": "ok"})
 }
 
-// readyz says whether the server takes writes, and if not, why.
+// readyz says whether the server takes writes, and if not, why; and what else an operator should know.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	if err := s.Handler.Health(); err != nil {
 		s.fail(w, r, &problem{
@@ -36,7 +36,10 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	s.show(w, r, map[string]string{"status": "ready"})
+	s.show(w, r, struct {
+		Status   string    `json:"status"`
+		Warnings []warning `json:"warnings,omitempty"`
+	}{"ready", s.warnings()})
 }
 
 // show answers with a value from a route that is not huma's.

@@ -53,6 +53,8 @@ type Config struct {
 	// Now is the clock, After its timer.
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time
+	// Follow tells the clock the time of the newest event in the log, which it must not be behind; nil if it cannot be told.
+	Follow func(newest time.Time)
 	// Denials records refusals before they are answered; nil if nothing does.
 	Denials *Denials
 	// Shared says that other servers write to the log too: then answers without an event, which no append guards, are held
@@ -138,6 +140,7 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 	}
 	h.committed, h.damage = opened.state, opened.damage
 	h.overlay = h.committed.Overlay()
+	h.follow()
 	if h.damage == nil && config.Witness != nil && h.committed.Head().Sequence > 0 {
 		config.Witness.Record(h.committed.Head())
 	}
@@ -149,6 +152,13 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 		h.done.Go(func() { h.checkHistory(running, opened.from) })
 	}
 	return h, nil
+}
+
+// follow lets the clock go on from the newest event: of another server, or of a time when the clock was ahead.
+func (h *Handler) follow() {
+	if h.config.Follow != nil {
+		h.config.Follow(h.committed.At())
+	}
 }
 
 // Close stops the writer after the batch in hand and waits for it; commands still waiting get *UnavailableError. It may be

@@ -32,6 +32,8 @@ type LeasesConfig struct {
 	Handler *Handler
 	// Elapsed is the monotonic clock: how much time has passed since some moment. It may stand still while the machine sleeps.
 	Elapsed func() time.Duration
+	// Boot is a clock like Elapsed that counts sleep: deadlines of sessions run on it. Elapsed if nil.
+	Boot func() time.Duration
 	// After is its timer.
 	After func(time.Duration) <-chan time.Time
 	// Beats remembers across restarts which sessions have sent heartbeats; nil if nothing does.
@@ -63,6 +65,8 @@ type Leases struct {
 	heard map[string]hearing
 	// since is when all leases began; looked is the last look.
 	since, looked time.Duration
+	// deadlines are when the time of sessions is over, on the clock that counts sleep.
+	deadlines map[string]time.Duration
 }
 
 // hearing is when a session was last heard, and whether it ever sent a heartbeat.
@@ -79,13 +83,19 @@ func NewLeases(config LeasesConfig) (*Leases, error) {
 	if config.Lease == 0 {
 		config.Lease = DefaultLease
 	}
+	if config.Boot == nil {
+		config.Boot = config.Elapsed
+	}
 	if config.Quiet == 0 {
 		config.Quiet = max(QuietLease, config.Lease)
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	l := &Leases{config: config, heard: map[string]hearing{}, every: min(max(config.Lease/looksPerLease, lookAtMost), lookAtLeast)}
+	l := &Leases{
+		config: config, heard: map[string]hearing{}, deadlines: map[string]time.Duration{},
+		every: min(max(config.Lease/looksPerLease, lookAtMost), lookAtLeast),
+	}
 	l.since = config.Elapsed()
 	l.looked = l.since
 	l.remember()
@@ -305,13 +315,27 @@ func abandonedItems(s *projections.State) []due {
 	return found
 }
 
-// overdue gives the sessions whose time is over.
+// overdue gives the sessions whose time is over: by the times of events, and by the time that has passed since this process
+// first saw them. A wall clock that is set takes no time from a session.
 func (l *Leases) overdue(s *projections.State) []due {
 	var found []due
-	now := events.Instant(l.config.Handler.config.Now()).UnixMilli()
+	now := max(events.Instant(l.config.Handler.config.Now()).UnixMilli(), s.At().UnixMilli())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	passed := l.config.Boot()
 	for x := range s.Deadlines() {
-		if now >= x.Deadline {
+		over, known := l.deadlines[x.ID]
+		if !known {
+			over = passed + time.Duration(max(x.Deadline-now, 0))*time.Millisecond
+			l.deadlines[x.ID] = over
+		}
+		if passed >= over && now >= x.Deadline {
 			found = append(found, due{command: &TimeOutSession{SessionID: x.ID}, key: "timed out/" + x.ID})
+		}
+	}
+	for id := range l.deadlines {
+		if x := s.Session(id); x == nil || x.Ended() {
+			delete(l.deadlines, id)
 		}
 	}
 	return found

@@ -425,6 +425,7 @@ func (h *Handler) catchUp(ctx context.Context) error {
 	h.wakeWaiting()
 	h.mu.Unlock()
 	if len(read) > 0 {
+		h.follow()
 		h.afterCommit(ground, read)
 	}
 	return nil

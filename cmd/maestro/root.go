@@ -143,7 +143,7 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 		a.inboxCommand(), a.inputCommand(), a.sinceCommand(), a.whyCommand(), a.tokenCommand(), a.statusCommand(),
 		a.manifestCommand(), a.templateCommand(), a.workerCommand(), a.orchestratorCommand(),
 		a.whoamiCommand(), a.commandsCommand(), a.trackFileCommand(), a.auditCommand(), a.backupCommand(), a.restoreCommand(),
-		a.demoCommand(), a.benchCommand(), a.versionCommand(),
+		a.clockCommand(), a.demoCommand(), a.benchCommand(), a.versionCommand(),
 	)
 	return root
 }

@@ -20,6 +20,7 @@ import (
 	"maestro/bus"
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/clock"
 	"maestro/internal/home"
 	"maestro/workers/prompt"
 )
@@ -137,17 +138,18 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	logger := newLogger(a.stderr, o.logFormat)
+	trusted := clock.New(time.Now, clock.Boot)
 	log, err := bus.Open(ctx, bus.Options{Dir: lock.Store(), Durability: durability, Logger: logger})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	denials, err := commands.OpenDenials(ctx, log, time.Now, logger)
+	denials, err := commands.OpenDenials(ctx, log, trusted.Now, logger)
 	if err != nil {
 		return err
 	}
 	defer denials.Close()
-	handler, closeHandler, err := openHandler(ctx, lock, log, denials, logger)
+	handler, closeHandler, err := openHandler(ctx, lock, log, denials, trusted, logger)
 	if err != nil {
 		return err
 	}
@@ -165,28 +167,30 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	reach, err := api.New(api.Config{
 		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials, Manifests: manifests{lock.Home}, Templates: ownTemplates{},
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
-			return log.Backup(ctx, w, head, time.Now())
+			return log.Backup(ctx, w, head, trusted.Now())
 		},
 		Keys:    api.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
 		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins, Limits: o.limits,
-		Version: version(), Logger: logger, Now: time.Now, Hostname: hostname(), Platform: runtime.GOOS,
+		Version: version(), Logger: logger, Now: trusted.Now, Clock: wallClock{trusted}, Hostname: hostname(), Platform: runtime.GOOS,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	kept := &delivery{home: lock.Home, handler: handler, denials: denials, key: secrets.ServerKey, logger: logger}
 	defer beside(ctx, kept.run)()
+	watch := &clockWatch{clock: trusted, logger: logger}
+	defer beside(ctx, watch.run(time.Tick(clockLook)))()
 	address := addressOf(listener.Addr())
 	if err := lock.Announce(home.Server{Address: address, PID: os.Getpid()}); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, lock.Withdraw()) }()
-	a.listening(address, dir, handler.Health(), logger)
+	a.listening(address, dir, handler.Health(), trusted.Status(), logger)
 	return serveUntil(ctx, listener, reach, logger)
 }
 
 // openHandler opens the one writer of the log, with its witness and its snapshots.
-func openHandler(ctx context.Context, lock *home.Lock, log *bus.Bus, denials *commands.Denials, logger *slog.Logger) (*commands.Handler, func() error, error) {
+func openHandler(ctx context.Context, lock *home.Lock, log *bus.Bus, denials *commands.Denials, trusted *clock.Clock, logger *slog.Logger) (*commands.Handler, func() error, error) {
 	pictures, err := bus.OpenSnapshots(lock.Snapshots())
 	if err != nil {
 		return nil, nil, err
@@ -194,7 +198,7 @@ func openHandler(ctx context.Context, lock *home.Lock, log *bus.Bus, denials *co
 	head := log.HeadFile(lock.Head())
 	handler, err := commands.Open(ctx, commands.Config{
 		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Witness: witness{head, lock.Head()}, Announcer: log, Denials: denials,
-		Now: time.Now, After: time.After, Logger: logger,
+		Now: trusted.Now, Follow: trusted.Follow, After: time.After, Logger: logger,
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, head.Close())
@@ -216,7 +220,8 @@ func openHandler(ctx context.Context, lock *home.Lock, log *bus.Bus, denials *co
 func keepLeases(ctx context.Context, handler *commands.Handler, beats commands.Beats, lease time.Duration, logger *slog.Logger) (leases *commands.Leases, stop func(), err error) {
 	began := time.Now()
 	leases, err = commands.NewLeases(commands.LeasesConfig{
-		Handler: handler, Elapsed: func() time.Duration { return time.Since(began) }, After: time.After, Beats: beats, Lease: lease, Logger: logger,
+		Handler: handler, Elapsed: func() time.Duration { return time.Since(began) }, Boot: clock.Boot, After: time.After,
+		Beats: beats, Lease: lease, Logger: logger,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -320,13 +325,14 @@ func hostname() string {
 }
 
 // listening says where the server is, once it can be reached.
-func (a *app) listening(address, dir string, damage error, logger *slog.Logger) {
+func (a *app) listening(address, dir string, damage error, times clock.Status, logger *slog.Logger) {
 	data := struct {
 		Version  string `json:"version"`
 		Address  string `json:"address"`
 		Home     string `json:"home"`
 		PID      int    `json:"pid"`
 		ReadOnly string `json:"readOnly,omitempty"`
+		Clock    string `json:"clock,omitempty"`
 	}{Version: version(), Address: address, Home: dir, PID: os.Getpid()}
 	readOnly := ""
 	if damage != nil {
@@ -334,7 +340,14 @@ func (a *app) listening(address, dir string, damage error, logger *slog.Logger) 
 		readOnly = " READ-ONLY"
 		logger.Error("READ-ONLY: the log can be read, and nothing can be written", "why", damage)
 	}
-	a.result(data, func() { a.print("maestro %s listening on %s (home %s)%s\n", data.Version, address, dir, readOnly) })
+	var next string
+	data.Clock, next = times.Explain()
+	a.result(data, func() {
+		a.print("maestro %s listening on %s (home %s)%s\n", data.Version, address, dir, readOnly)
+		if data.Clock != "" {
+			a.print("CLOCK: %s\n       %s\n", data.Clock, next)
+		}
+	})
 }
 
 func newLogger(w io.Writer, format string) *slog.Logger {

@@ -319,7 +319,7 @@ func (w *world) wait() *Failure {
 		switch x := m.sessions[id]; {
 		case m.mayBeLost(x):
 			return failure("3 who is silent is lost", "nothing was heard of session %s for longer than its lease", id)
-		case x.deadline > 0 && !x.ended && x.deadline < w.servers[0].now().UnixMilli():
+		case x.deadline > 0 && !x.ended && x.deadline < w.servers[0].now().UnixMilli() && !w.plan.Leaps:
 			return failure("3 a deadline comes once", "session %s has had its time, and goes on", id)
 		}
 	}
@@ -335,6 +335,11 @@ func (w *world) wait() *Failure {
 	}
 	if len(w.beats) > 0 {
 		return failure("who calls is heard", "a heartbeat waits, on a healed log")
+	}
+	if w.plan.Leaps {
+		if f := w.outlive(); f != nil {
+			return f
+		}
 	}
 	if left := w.oracle.hands.left(); len(left) > 0 {
 		return failure("3 a dead holder gives it back", "on a healed log, when all were lost: %v", left)

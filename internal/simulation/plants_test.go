@@ -9,6 +9,7 @@ const (
 
 	queues    = "commands/queue.go"
 	leases    = "commands/leases.go"
+	clocks    = "internal/clock/clock.go"
 	deadlines = "commands/deadline.go"
 	inputs    = "commands/input.go"
 	causes    = "commands/cause.go"
@@ -118,6 +119,10 @@ var plants = []plant{
 		{writer, "at.Before(last) {", "at.Before(last) && false {"},
 		{"projections/state.go", "if e.Time.Before(s.at) {", "if false {"},
 	}},
+
+	{"the clock follows a wall clock that leaps", []edit{{clocks, "c.jumped = c.moved.Abs() > Tolerance", "c.jumped = false"}}},
+	{"the clock stands still until the wall clock has caught up", []edit{{clocks, "		c.now = c.now.Add(passed)\n		return\n", "		return\n"}, {clocks, "	c.now = c.now.Add(passed / 10 * pace)\n", ""}}},
+	{"the clock does not go on from the log", []edit{{handler, "	if h.config.Follow != nil {\n", "	if h.config.Follow != nil && false {\n"}}},
 
 	// Snapshots, witnesses, damage.
 	{"a snapshot's sequence is one off", []edit{{opens, "events.Snapshot{Head: image.Head(),", "events.Snapshot{Head: events.Head{Sequence: image.Head().Sequence - 1, Hash: image.Head().Hash},"}}},
@@ -232,9 +237,9 @@ var plants = []plant{
 	{"who is done and holds an item is let go", []edit{{deadlines, "(x.Status != events.SessionSaidDone || s.Holds(x) != nil)", "x.Status != events.SessionSaidDone"}}},
 	{"who keeps the leases reads nothing that others wrote", []edit{{handler, "	if !h.config.Shared {\n		return nil\n	}\n	p := &pending", "	if true {\n		return nil\n	}\n	p := &pending"}}},
 	{"a session is timed out a minute early", []edit{
-		{deadlines, "c.At.UnixMilli() < session.Deadline {", "c.At.UnixMilli() < session.Deadline-60_000 {"}, {leases, "		if now >= x.Deadline {\n", "		if now >= x.Deadline-60_000 {\n"},
+		{deadlines, "c.At.UnixMilli() < session.Deadline {", "c.At.UnixMilli() < session.Deadline-60_000 {"}, {leases, "		if passed >= over && now >= x.Deadline {\n", "		if now >= x.Deadline-60_000 {\n"},
 	}},
-	{"a session is never timed out", []edit{{leases, "		if now >= x.Deadline {\n", "		if now < 0 {\n"}}},
+	{"a session is never timed out", []edit{{leases, "		if passed >= over && now >= x.Deadline {\n", "		if now < 0 {\n"}}},
 
 	// Questions.
 	{"a second answer is taken", []edit{{inputs, "	case projections.InputAnswered, projections.InputDelivered:\n		if asked.Answer", "	case projections.InputDelivered:\n		if asked.Answer"}}},

@@ -112,6 +112,9 @@ func (w *world) judgeStep() *Failure {
 		if f := w.oracle.follow(m); f != nil {
 			return f
 		}
+		if f := w.judgeTime(time.UnixMilli(w.oracle.model().at)); f != nil {
+			return f
+		}
 		for _, id := range w.oracle.model().sessionIDs[len(w.born):] {
 			w.born[id] = w.stepped.Sub(w.began)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/clock"
 	"maestro/internal/simlog"
 	"maestro/projections"
 )
@@ -26,11 +27,13 @@ type server struct {
 	beats     *beats
 	offset    atomic.Int64 // of its wall clock, in nanoseconds
 	paused    atomic.Int64 // how long its process stood still altogether, in nanoseconds
+	slept     atomic.Int64 // how long its machine slept altogether, in nanoseconds
 
 	// These are of one life.
 	log     *simlog.Log
 	handler *commands.Handler
 	denials *commands.Denials
+	clock   *clock.Clock // nil in runs whose Handlers have the bare wall clock
 	opening chan opened
 	// leases are those of the one server that keeps them, life what was heard in them.
 	leases   *commands.Leases
@@ -75,9 +78,13 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	s.conflicts.Store(0)
 	s.head, s.seen = 0, false
 	s.opening = make(chan opened, 1)
+	s.setClockUp()
 	config := commands.Config{
 		Log: s.log, Blobs: s.w.blobs, Snapshots: snapshots, Witness: s.witness, Announcer: announcer{s.w},
 		Now: s.now, After: time.After, SnapshotEvery: s.w.plan.SnapshotEvery, Shared: s.w.plan.Servers > 1,
+	}
+	if s.clock != nil {
+		config.Follow = s.clock.Follow
 	}
 	opening := s.opening
 	go func() {
@@ -95,8 +102,6 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	}()
 }
 
-func (s *server) now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
-
 // elapsed is its monotonic clock: it counts pauses, and knows nothing of the wall clock.
 func (s *server) elapsed() time.Duration {
 	return time.Since(s.w.began) + time.Duration(s.paused.Load())
@@ -108,7 +113,7 @@ func (s *server) keepLeases() {
 		return
 	}
 	leases, err := commands.NewLeases(commands.LeasesConfig{
-		Handler: s.handler, Elapsed: s.elapsed, After: time.After, Beats: s.beats, Lease: s.w.plan.Lease, Quiet: s.w.plan.Quiet,
+		Handler: s.handler, Elapsed: s.elapsed, Boot: s.boot, After: time.After, Beats: s.beats, Lease: s.w.plan.Lease, Quiet: s.w.plan.Quiet,
 	})
 	if err != nil {
 		panic(err)

@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"maestro/commands"
@@ -35,11 +36,13 @@ const (
 	pause                 // a process stands still: its monotonic clock jumps
 	deny                  // refusals can no longer be recorded
 	record                // they can again
+	leap                  // a server's clock is set by years
+	confirm               // the operator takes a server's clock to be right
 )
 
 var kindNames = [...]string{
 	"submit", "burst", "flood", "resolve", "cancel", "advance", "skew", "land", "crash", "power cut", "stop", "start", "fill", "room", "flush", "snapshot", "damage",
-	"heartbeat", "linger", "sleep", "pause", "deny", "record",
+	"heartbeat", "linger", "sleep", "pause", "deny", "record", "leap", "confirm",
 }
 
 // weights say how often each kind of step comes.
@@ -72,6 +75,8 @@ type Plan struct {
 	Queues bool
 	// Manifests gives sessions manifests, and lets them begin with them.
 	Manifests bool
+	// Leaps lets wall clocks leap by years; the Handlers have a clock that does not follow.
+	Leaps bool
 	// Lease and Quiet are for sessions that send heartbeats, and for those that never did.
 	Lease, Quiet time.Duration
 	Steps        []Step
@@ -105,6 +110,17 @@ func NewPlan(seed uint64) Plan {
 	}
 	// What came later has its own dice, so that the runs without it stay as they were.
 	p.Manifests = rand.New(rand.NewPCG(seed, 0x6d616e69)).IntN(3) == 0
+	if later := rand.New(rand.NewPCG(seed, 0x6c656170)); later.IntN(3) == 0 {
+		p.Leaps = true
+		for range 1 + later.IntN(5) {
+			at := later.IntN(len(p.Steps) + 1)
+			p.Steps = slices.Insert(p.Steps, at, Step{leap, later.Uint64()})
+			if later.IntN(3) == 0 {
+				at += later.IntN(len(p.Steps) - at)
+				p.Steps = slices.Insert(p.Steps, at+1, Step{confirm, later.Uint64()})
+			}
+		}
+	}
 	if seed%250 == 124 { // it takes its time
 		p.Furnished, p.Steps[0].Kind = true, flood
 	}

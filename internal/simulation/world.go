@@ -36,6 +36,10 @@ type world struct {
 	beats          []*beat
 	beaten         map[string]time.Duration // when a session's first heartbeat was taken
 	crossed        map[string]*life         // by session that was heard while its loss was written: who heard it
+	// ahead is how far a wall clock that was taken to be right was ahead of the time since its machine's start, at most;
+	// trusting says that there was one.
+	ahead    time.Duration
+	trusting bool
 	// damaged says that the log is harmed just now, so that its servers may say so.
 	damaged bool
 
@@ -259,6 +263,7 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 		w.setClock(s, offset)
 	case sleep:
 		w.tracef("the machine of %s sleeps for 8 h: its monotonic clock stood still", s.name)
+		s.slept.Add(int64(8 * time.Hour))
 		w.setClock(s, time.Duration(s.offset.Load())+8*time.Hour)
 	case pause:
 		w.tracef("%s is paused for 5 min: nothing of it ran", s.name)
@@ -273,6 +278,10 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 		w.breakDenials(true)
 	case record:
 		w.breakDenials(false)
+	case leap:
+		w.leap(s, rng)
+	case confirm:
+		w.confirm(s)
 	case land:
 		if w.store.Late() > 0 {
 			w.tracef("a late batch lands: %t", w.store.Land(rng.IntN(2) == 0))

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"maestro/commands"
+	"maestro/projections"
+)
+
+// Clock is what the server tells the time by.
+type Clock interface {
+	// Status says how it stands.
+	Status() ClockStatus
+	// Confirm takes the machine's wall clock to be right from now on, and reports whether it was in doubt.
+	Confirm() (now ClockStatus, changed bool)
+}
+
+// ClockStatus is how the time of events and the machine's wall clock stand to each other.
+type ClockStatus struct {
+	// Time is what the next event gets, Wall what the machine's wall clock shows.
+	Time time.Time `json:"time"`
+	Wall time.Time `json:"wall"`
+	// Jumped says that the wall clock moved too far, by MovedMs, and is not followed.
+	Jumped  bool  `json:"jumped"`
+	MovedMs int64 `json:"movedMs"`
+	// AheadMs is how far the time of events is ahead of a wall clock that is followed.
+	AheadMs int64 `json:"aheadMs"`
+	// Warning says what is wrong, Next what to do; "" if nothing is.
+	Warning string `json:"warning,omitempty"`
+	Next    string `json:"next,omitempty"`
+}
+
+// confirmedClock is the answer to a confirmation.
+type confirmedClock struct {
+	ClockStatus
+	// Changed is false when the clock was not in doubt.
+	Changed bool `json:"changed"`
+}
+
+func (s *server) clockRoutes() {
+	s.mux.HandleFunc("GET /api/clock", s.clockStatus)
+	s.mux.HandleFunc("POST /api/clock/confirm", s.confirmClock)
+}
+
+func (s *server) clockStatus(w http.ResponseWriter, r *http.Request) {
+	if s.Clock == nil {
+		s.fail(w, r, notFound("Clock", "of this server"))
+		return
+	}
+	s.show(w, r, s.Clock.Status())
+}
+
+// confirmClock is the operator's: it is no event, since it says nothing of the project's work and the times of the events after
+// it show it. The server's log records it.
+func (s *server) confirmClock(w http.ResponseWriter, r *http.Request) {
+	c := callOf(r.Context())
+	var err error
+	s.Handler.View(func(state *projections.State) { err = view{state, s, c}.permit("token:revoke", "") })
+	switch {
+	case err != nil || c.by.Kind != commands.ActorUser:
+		err = &problem{
+			status: http.StatusForbidden, Code: string(commands.CodeNotAllowed), Message: "Confirming the clock is not allowed for " + c.by.String(),
+			Why: "every later event is stamped by it", Next: "use the admin token",
+		}
+	case s.Clock == nil:
+		err = notFound("Clock", "of this server")
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	status, changed := s.Clock.Confirm()
+	if changed {
+		s.Logger.Warn("the wall clock was confirmed; events follow it again", "by", c.by.String(), "time", status.Time)
+	}
+	s.show(w, r, confirmedClock{status, changed})
+}
+
+// warning is what an operator should know of a server that works.
+type warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Next    string `json:"next"`
+}
+
+// warnings gives what /readyz says beside that the server is ready.
+func (s *server) warnings() []warning {
+	if s.Clock == nil {
+		return nil
+	}
+	status := s.Clock.Status()
+	if status.Warning == "" {
+		return nil
+	}
+	return []warning{{"CLOCK", status.Warning, status.Next}}
+}
