@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/internal/clock"
 	"maestro/projections"
 )
 
@@ -413,6 +414,44 @@ func TestTimeouts(t *testing.T) {
 	at = w.expect("out of time", at, "session.timed_out a", "queue.item_returned t1")
 	w.run(time.Minute)
 	w.expect("once", at)
+	w.audited()
+}
+
+// A wall clock that is set forward takes no time from a session: its time is over when that has passed.
+func TestTimeoutsOnASetClock(t *testing.T) {
+	w := newLeaseWorld(t, step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t1}"],"timeout":60000}`})
+	w.l.look(t.Context())
+	at := w.log.head()
+	w.pass(59 * time.Minute) // the wall clock alone
+	w.run(50 * time.Second)
+	at = w.expect("in time", at)
+	w.run(15 * time.Second)
+	w.expect("out of time", at, "session.timed_out a")
+	w.audited()
+}
+
+// A log whose newest event is decades ahead of the wall clock: a session's time is over when it is.
+func TestTimeoutsOnALogFromTheFuture(t *testing.T) {
+	w := newLeaseWorld(t)
+	w.pass(30 * 365 * 24 * time.Hour)
+	w.must("admin", "task:create", `{"project":"{p}","title":"Later"}`)
+	w.h.Close()
+	w.pass(-30 * 365 * 24 * time.Hour)
+	trusted := clock.New(w.now, func() time.Duration { return time.Duration(w.elapsed.Load()) })
+	w.h = open(t, Config{Log: w.log, Now: trusted.Now, Follow: trusted.Follow})
+	w.l = w.leases(w.h)
+	w.make("a", "admin", "session:spawn", `{"project":"{p}","taskIds":["{t1}"],"timeout":2000}`)
+	at := w.log.head()
+	w.l.look(t.Context())
+	at = w.expect("in time", at)
+	w.jump(3 * time.Second)
+	w.l.look(t.Context())
+	w.expect("out of time", at, "session.timed_out a")
+	w.h.View(func(s *projections.State) {
+		if ahead := s.At().Sub(w.now()); ahead > 30*365*24*time.Hour+time.Minute {
+			t.Errorf("the newest event is %s ahead", ahead)
+		}
+	})
 	w.audited()
 }
 

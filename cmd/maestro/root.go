@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,8 @@ type app struct {
 	answers []string
 	// broken is the first error of a write to stdout.
 	broken error
+	// wall is the machine's wall clock.
+	wall func() time.Time
 	// delivered says that this run has seen to the outbox, and held what the server said when it could not take what waits.
 	delivered bool
 	held      error
@@ -36,7 +39,7 @@ type app struct {
 
 // run is the whole program but for the process around it. It gives the exit code.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{env: environment(env), stdin: stdin, stdout: stdout, stderr: stderr, json: asksForJSON(args)}
+	a := &app{env: environment(env), stdin: stdin, stdout: stdout, stderr: stderr, json: asksForJSON(args), wall: time.Now}
 	for i, arg := range args {
 		if !utf8.ValidString(arg) {
 			err := usage("Argument %d is not valid UTF-8: %q", i+1, arg)

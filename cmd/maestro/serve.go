@@ -138,7 +138,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	logger := newLogger(a.stderr, o.logFormat)
-	trusted := clock.New(time.Now, clock.Boot)
+	trusted := clock.New(a.wall, clock.Boot)
 	log, err := bus.Open(ctx, bus.Options{Dir: lock.Store(), Durability: durability, Logger: logger})
 	if err != nil {
 		return err

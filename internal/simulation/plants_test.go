@@ -121,7 +121,7 @@ var plants = []plant{
 	}},
 
 	{"the clock follows a wall clock that leaps", []edit{{clocks, "c.jumped = c.moved.Abs() > Tolerance", "c.jumped = false"}}},
-	{"the clock stands still until the wall clock has caught up", []edit{{clocks, "		c.now = c.now.Add(passed)\n		return\n", "		return\n"}, {clocks, "	c.now = c.now.Add(passed / 10 * pace)\n", ""}}},
+	{"the clock stands still until the wall clock has caught up", []edit{{clocks, "	passed := max(boot-c.at, 0)\n", "	passed := min(boot-c.at, 0)\n"}}},
 	{"the clock does not go on from the log", []edit{{handler, "	if h.config.Follow != nil {\n", "	if h.config.Follow != nil && false {\n"}}},
 
 	// Snapshots, witnesses, damage.

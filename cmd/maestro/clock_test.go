@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"maestro/api/client"
+	"maestro/internal/clock"
+)
+
+// inside is a server in this process, so that a test can set its wall clock.
+type inside struct {
+	t       *testing.T
+	home    string
+	ahead   atomic.Int64  // of the machine's wall clock
+	out     *bufio.Reader // what it prints
+	client  *client.Client
+	address string
+	stop    func()
+}
+
+// start starts the server and waits until it listens.
+func (s *inside) start(args ...string) {
+	s.t.Helper()
+	out, printed := io.Pipe()
+	a := &app{
+		env: map[string]string{"MAESTRO_HOME": s.home}, stdin: strings.NewReader(""), stdout: printed, stderr: io.Discard,
+		wall: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
+	}
+	ctx, cancel := context.WithCancel(s.t.Context())
+	root := a.root()
+	root.SetArgs(append([]string{"serve", "--listen", "127.0.0.1:0", "--lease", "1s"}, args...))
+	done := make(chan error, 1)
+	go func() {
+		err := root.ExecuteContext(ctx)
+		_ = printed.CloseWithError(fmt.Errorf("the server ended: %w", err))
+		done <- err
+	}()
+	s.out = bufio.NewReader(out)
+	line, err := s.out.ReadString('\n')
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(line, "listening on ")
+	s.address, _, _ = strings.Cut(rest, " ")
+	token, err := os.ReadFile(filepath.Join(s.home, "admin.token"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.client = client.New(s.address, strings.TrimSpace(string(token)))
+	s.stop = func() {
+		s.client.Close()
+		cancel()
+		_ = out.Close()
+		if err := <-done; err != nil {
+			s.t.Error(err)
+		}
+		s.stop = func() {}
+	}
+	s.t.Cleanup(func() { s.stop() })
+}
+
+func (s *inside) get(path string) string {
+	s.t.Helper()
+	body, err := s.client.Stream(s.t.Context(), path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = body.Close() }()
+	text, err := io.ReadAll(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// until asks again and again until the answer holds a text.
+func (s *inside) until(path, text string) {
+	s.t.Helper()
+	for !strings.Contains(s.get(path), text) {
+		if s.t.Context().Err() != nil {
+			s.t.Fatalf("%s never says %s", path, text)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (s *inside) do(id string, body any) (data map[string]any, at time.Time) {
+	s.t.Helper()
+	k := killed{t: s.t}
+	_, answer := k.made(s.client, id, body)
+	var event struct {
+		Time time.Time
+		Data map[string]any
+	}
+	if err := json.Unmarshal(answer.Event, &event); err != nil {
+		s.t.Fatal(err)
+	}
+	return event.Data, event.Time
+}
+
+// A wall clock that leaps by 30 years while the server runs stamps no event, is reported, and keeps no session's time from being
+// over; confirmed, it is followed. A server that starts on a clock that is then behind its log says so, and its deadlines come.
+func TestWallClockThatLeaps(t *testing.T) {
+	const years = 30 * 365 * 24 * time.Hour
+	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
+	s.start()
+	project, _ := s.do("project:create", map[string]any{"name": "P"})
+	task, _ := s.do("task:create", map[string]any{"project": project["projectId"], "title": "T"})
+	short := map[string]any{"project": project["projectId"], "taskIds": []any{task["taskId"]}, "timeout": 500}
+	timedOut := func() {
+		t.Helper()
+		session, _ := s.do("session:spawn", short)
+		s.until("/api/sessions/"+session["sessionId"].(string), `"status":"failed"`)
+	}
+	s.ahead.Store(int64(years))
+	timedOut()
+	if _, at := s.do("project:create", map[string]any{"name": "Now"}); time.Since(at).Abs() > clock.Tolerance {
+		t.Errorf("an event has the time %s", at)
+	}
+	if ready := s.get("/readyz"); !strings.Contains(ready, "30.0 years") || !strings.Contains(ready, `"ready"`) {
+		t.Errorf("readyz says %s", ready)
+	}
+	var answer struct{ Changed bool }
+	if err := s.client.Post(t.Context(), "/api/clock/confirm", nil, &answer); err != nil || !answer.Changed {
+		t.Errorf("confirming came to %+v, %v", answer, err)
+	}
+	if _, at := s.do("project:create", map[string]any{"name": "Later"}); time.Until(at) < years-clock.Tolerance {
+		t.Errorf("after it was confirmed, an event has the time %s", at)
+	}
+	s.stop()
+
+	s.ahead.Store(0)
+	s.start()
+	if line, err := s.out.ReadString('\n'); err != nil || !strings.Contains(line, "CLOCK") || !strings.Contains(line, "30.0 years behind") {
+		t.Errorf("the server says %q of its clock, %v", line, err)
+	}
+	if ready := s.get("/readyz"); !strings.Contains(ready, "behind the newest event") {
+		t.Errorf("readyz says %s", ready)
+	}
+	timedOut()
+}
