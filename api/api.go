@@ -50,7 +50,8 @@ type Config struct {
 	Templates Templates
 	// Manifests gets a copy of each session's; nil if nobody looks for one.
 	Manifests Manifests
-	// Backup writes an archive of everything up to a head; nil if there is none to be had.
+	// Backup writes a signed archive of everything up to a head; nil if there is none to be had. Long texts that are lost are
+	// named in it.
 	Backup func(ctx context.Context, w io.Writer, head events.Head) error
 	Keys   Keys
 	// AuthOff lets loopback callers without a credential in, as the user or as the session that they name.

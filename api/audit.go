@@ -21,6 +21,7 @@ func (s *server) auditRoutes() {
 	read(s, op{path: "/api/audit/head", name: "audit-head", summary: "The log's head: sequence and hash, to be kept elsewhere"}, auditHead)
 	s.mux.HandleFunc("GET /api/audit/export", s.open(s.auditExport))
 	s.mux.HandleFunc("GET /api/audit/verify", s.open(s.auditVerify))
+	s.mux.HandleFunc("GET /api/audit/texts", s.open(s.auditTexts))
 }
 
 func auditHead(v view, _ *struct{}) (events.Head, error) {
@@ -128,6 +129,37 @@ func (s *server) auditVerify(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, verdict)
 }
 
+// auditTexts holds every long text that the log names against its digest.
+func (s *server) auditTexts(w http.ResponseWriter, r *http.Request) {
+	c := callOf(r.Context())
+	var to uint64
+	var err error
+	s.Handler.View(func(state *projections.State) {
+		to = state.Head().Sequence
+		err = view{state, s, c}.permit("audit:verify", "")
+	})
+	if err == nil && s.Blobs == nil {
+		err = notFound("Texts", "of this server")
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	named, err := commands.NamedTexts(r.Context(), s.Log, to)
+	var lost []commands.LostText
+	if err == nil {
+		lost, err = commands.LostTexts(r.Context(), s.Blobs, named)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.show(w, r, struct {
+		Named int                 `json:"named"`
+		Lost  []commands.LostText `json:"lost"`
+	}{len(named), lost})
+}
+
 func (s *server) verify(r *http.Request) (commands.Verdict, error) {
 	c := callOf(r.Context())
 	var err error
@@ -149,14 +181,14 @@ func (s *server) verify(r *http.Request) (commands.Verdict, error) {
 	}
 	var image *projections.Image
 	s.Handler.View(func(state *projections.State) { image = state.Image() })
-	return verifyLog(r.Context(), s.Log, image, witnesses)
+	return verifyLog(r.Context(), s.Log, s.Blobs, image, witnesses)
 }
 
 // errJudged ends the reading of a log behind which nothing can be judged.
 var errJudged = errors.New("nothing behind this can be judged")
 
-// verifyLog judges a log up to where an image of the live state was taken.
-func verifyLog(ctx context.Context, log commands.Log, image *projections.Image, witnesses []commands.Witnessed) (commands.Verdict, error) {
+// verifyLog judges a log, and the long texts that it names, up to where an image of the live state was taken.
+func verifyLog(ctx context.Context, log commands.Log, texts commands.Texts, image *projections.Image, witnesses []commands.Witnessed) (commands.Verdict, error) {
 	verifier := commands.NewVerifier()
 	for _, seen := range witnesses {
 		verifier.Witness(seen)
@@ -172,13 +204,18 @@ func verifyLog(ctx context.Context, log commands.Log, image *projections.Image, 
 		var damage *events.DamageError
 		switch {
 		case errors.As(err, &damage):
-			verifier.Fault(damage.Sequence, "%s", damage.Why)
+			verifier.Fault(damage.Sequence, commands.FaultMissing, "%s", damage.Why)
 		case err != nil && !errors.Is(err, errJudged):
 			return commands.Verdict{}, err
 		}
 	}
 	if err := compareViews(verifier, image); err != nil {
 		return commands.Verdict{}, err
+	}
+	if texts != nil {
+		if err := verifier.CheckTexts(ctx, texts); err != nil {
+			return commands.Verdict{}, err
+		}
 	}
 	return verifier.Verdict()
 }
@@ -194,7 +231,8 @@ func compareViews(verifier *commands.Verifier, image *projections.Image) error {
 		return err
 	}
 	if !bytes.Equal(live, rebuilt) {
-		verifier.Fault(image.Head().Sequence, "the live views (%s) are not what the log comes to (%s)", events.BodyHash(live), events.BodyHash(rebuilt))
+		verifier.Fault(image.Head().Sequence, commands.FaultViews,
+			"the live views (%s) are not what the log comes to (%s)", events.BodyHash(live), events.BodyHash(rebuilt))
 	}
 	return nil
 }

@@ -6,20 +6,23 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
 	"maestro/events"
 )
 
-// backupFormat is the version of the archive's layout.
-const backupFormat = 1
+// backupFormat is the version of the archive's layout. Format 1 has no signature.
+const backupFormat = 2
 
-// The entries of a backup, in this order; the blobs follow the log.
+// The entries of a backup, in this order; the blobs follow the log, and the signature is last.
 const (
 	backupManifestName = "backup.json"
 	backupLogName      = "log.ndjson"
@@ -33,64 +36,139 @@ type backupManifest struct {
 	Head    events.Head `json:"head"`
 }
 
-// Backup writes the log up to head, and all blobs, as a tar archive in gzip. It verifies the chain before it writes anything:
-// a log that does not lead to head gives a *events.DamageError. It reads the log twice and needs no room on a disk; the log may
-// grow meanwhile.
-func (b *Bus) Backup(ctx context.Context, w io.Writer, head events.Head, created time.Time) error {
-	digests, err := b.Blobs(ctx)
-	if err != nil {
-		return fmt.Errorf("back up: %w", err)
-	}
-	size := &counter{}
-	if err := b.writeLog(ctx, size, head); err != nil {
-		return fmt.Errorf("back up: %w", err)
-	}
-	manifest, err := json.Marshal(backupManifest{Format: backupFormat, Created: created.UTC(), Head: head})
-	if err != nil {
-		return fmt.Errorf("back up: %w", err)
-	}
-	compressed := gzip.NewWriter(w)
-	archive := tar.NewWriter(compressed)
-	entry := func(name string, size int64) error {
-		return archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: created, Typeflag: tar.TypeReg})
-	}
-	write := func(name string, content []byte) error {
-		if err := entry(name, int64(len(content))); err != nil {
-			return err
-		}
-		_, err := archive.Write(content)
-		return err
-	}
-	if err := write(backupManifestName, manifest); err != nil {
-		return fmt.Errorf("back up: %w", err)
-	}
-	if err := entry(backupLogName, size.n); err != nil {
-		return fmt.Errorf("back up: %w", err)
-	}
-	if err := b.writeLog(ctx, archive, head); err != nil {
-		return fmt.Errorf("back up: %w", err)
-	}
-	for _, digest := range digests {
-		content, err := b.Blob(ctx, digest)
-		if err == nil {
-			err = write(backupBlobPrefix+digest, content)
-		}
-		if err != nil {
-			return fmt.Errorf("back up: %w", err)
-		}
-	}
-	if err := errors.Join(archive.Close(), compressed.Close()); err != nil {
-		return fmt.Errorf("back up: %w", err)
-	}
-	return nil
+// BackupOptions say what a backup is of.
+type BackupOptions struct {
+	// Head is where it ends.
+	Head events.Head
+	// Created is when it is made.
+	Created time.Time
+	// Key signs it.
+	Key ed25519.PrivateKey
 }
 
-// writeLog writes the log up to head, a line for each message, and verifies that the chain leads to head.
-func (b *Bus) writeLog(ctx context.Context, w io.Writer, head events.Head) error {
+// Backup writes the log up to a head, and all blobs, as a tar archive in gzip. It verifies the chain before it writes
+// anything: a log that does not lead to the head gives a *events.DamageError. A blob that the log names and that is missing or
+// damaged is left out, and named in the seal. It reads the log twice and needs no room on a disk; the log may grow meanwhile.
+func (b *Bus) Backup(ctx context.Context, w io.Writer, o BackupOptions) (BackupSeal, error) {
+	seal, err := b.backup(ctx, w, o)
+	if err != nil {
+		return seal, fmt.Errorf("back up: %w", err)
+	}
+	return seal, nil
+}
+
+func (b *Bus) backup(ctx context.Context, w io.Writer, o BackupOptions) (BackupSeal, error) {
+	seal := BackupSeal{Format: backupFormat, Created: o.Created.UTC(), Head: o.Head, Blobs: []string{}}
+	size, named := &counter{}, map[string]uint64{}
+	if err := b.writeLog(ctx, size, o.Head, named); err != nil {
+		return seal, err
+	}
+	archive := newArchive(w, o.Created)
+	manifest, err := json.Marshal(backupManifest{Format: seal.Format, Created: seal.Created, Head: seal.Head})
+	if err != nil {
+		return seal, err
+	}
+	if err := archive.file(backupManifestName, manifest); err != nil {
+		return seal, err
+	}
+	if err := archive.begin(backupLogName, size.n); err != nil {
+		return seal, err
+	}
+	if err := b.writeLog(ctx, archive.tar, o.Head, nil); err != nil {
+		return seal, err
+	}
+	for _, digest := range b.digestsToKeep(ctx, named) {
+		content, err := b.Blob(ctx, digest)
+		switch {
+		case err == nil:
+			seal.Blobs = append(seal.Blobs, digest)
+			if err := archive.file(backupBlobPrefix+digest, content); err != nil {
+				return seal, err
+			}
+		case !errors.Is(err, events.ErrNoBlob) && !errors.Is(err, events.ErrBadBlob):
+			return seal, err
+		case named[digest] > 0:
+			seal.Lost = append(seal.Lost, LostBlob{named[digest], digest, err.Error()})
+		}
+	}
+	if err := seal.sign(o.Key); err != nil {
+		return seal, err
+	}
+	content, err := json.Marshal(seal)
+	if err != nil {
+		return seal, err
+	}
+	return seal, errors.Join(archive.file(backupSealName, content), archive.close())
+}
+
+// digestsToKeep gives, in order, what the log names and what is kept beside, such as a manifest that no session has yet.
+func (b *Bus) digestsToKeep(ctx context.Context, named map[string]uint64) []string {
+	digests := slices.Collect(maps.Keys(named))
+	kept, err := b.Blobs(ctx)
+	if err != nil {
+		b.options.Logger.Warn("the blobs cannot be listed; the backup holds those that the log names", "why", err)
+	}
+	for _, digest := range kept {
+		if named[digest] == 0 {
+			digests = append(digests, digest)
+		}
+	}
+	slices.Sort(digests)
+	return digests
+}
+
+// archive writes the entries of a backup.
+type archive struct {
+	gzip    *gzip.Writer
+	tar     *tar.Writer
+	created time.Time
+}
+
+func newArchive(w io.Writer, created time.Time) *archive {
+	compressed := gzip.NewWriter(w)
+	return &archive{compressed, tar.NewWriter(compressed), created}
+}
+
+// begin begins an entry, whose bytes go to tar.
+func (a *archive) begin(name string, size int64) error {
+	return a.tar.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: a.created, Typeflag: tar.TypeReg})
+}
+
+func (a *archive) file(name string, content []byte) error {
+	if err := a.begin(name, int64(len(content))); err != nil {
+		return err
+	}
+	_, err := a.tar.Write(content)
+	return err
+}
+
+func (a *archive) close() error { return errors.Join(a.tar.Close(), a.gzip.Close()) }
+
+// nameBlobs notes which blobs a body names, and by which event first. A body that is no event names none.
+func nameBlobs(named map[string]uint64, m events.Message, decoder *events.Decoder) {
+	if named == nil || !events.MayNameDigest(m.Body) {
+		return
+	}
+	event, err := decoder.Decode(m.Body)
+	if err != nil {
+		return
+	}
+	for _, d := range events.Digests(event.Data) {
+		if named[d.Digest] == 0 {
+			named[d.Digest] = m.Sequence
+		}
+	}
+}
+
+// writeLog writes the log up to head, a line for each message, verifies that the chain leads to head, and notes in named, if
+// it is not nil, which event names a blob first.
+func (b *Bus) writeLog(ctx context.Context, w io.Writer, head events.Head, named map[string]uint64) error {
 	out := bufio.NewWriterSize(w, 256<<10)
 	var hash events.Hash
 	var line []byte
+	var decoder events.Decoder
 	err := b.Read(ctx, 1, head.Sequence, func(m events.Message) error {
+		nameBlobs(named, m, &decoder)
 		hash = events.Next(hash, events.BodyHash(m.Body))
 		var err error
 		if line, err = appendLogLine(line[:0], m); err != nil {

@@ -3,7 +3,9 @@ package bus
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -142,10 +144,10 @@ func TestAnnouncements(t *testing.T) {
 
 func TestBlobs(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
-	if _, err := b.Blob(t.Context(), Digest([]byte("x"))); !errors.Is(err, ErrNoBlob) {
+	if _, err := b.Blob(t.Context(), Digest([]byte("x"))); !errors.Is(err, events.ErrNoBlob) {
 		t.Fatalf("a blob that is not there: %v", err)
 	}
-	if _, err := b.Blob(t.Context(), "../etc"); !errors.Is(err, ErrNoBlob) {
+	if _, err := b.Blob(t.Context(), "../etc"); !errors.Is(err, events.ErrNoBlob) {
 		t.Fatalf("a name that is no digest: %v", err)
 	}
 	var want []string
@@ -267,6 +269,28 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+// restoreAt makes a store of a backup whose signature holds and that lost nothing.
+func restoreAt(t *testing.T, archive []byte, dir string, verify func(events.Message) error) (events.Head, error) {
+	t.Helper()
+	return Build(t.Context(), dir, func(s *Builder) error {
+		contents, err := ReadBackup(bytes.NewReader(archive), BackupVisitor{
+			Message: func(m events.Message) error {
+				if verify != nil {
+					if err := verify(m); err != nil {
+						return err
+					}
+				}
+				return s.Message(m)
+			},
+			Blob: func(_ string, content []byte) error { return s.Blob(content) },
+		})
+		if err == nil && len(contents.Lost) > 0 {
+			err = fmt.Errorf("it lost %v", contents.Lost)
+		}
+		return errors.Join(err, contents.Unsealed)
+	})
+}
+
 func TestBackupAndRestore(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Interval)
 	head := filled(t, b, 1234)
@@ -282,17 +306,19 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer
-	if err := b.Backup(t.Context(), &archive, head, time.Unix(1_700_000_000, 0)); err != nil {
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	if _, err := b.Backup(t.Context(), &archive, BackupOptions{Head: head, Created: time.Unix(1_700_000_000, 0), Key: key}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Backup(t.Context(), io.Discard, events.Head{Sequence: head.Sequence, Hash: events.Hash{1}}, time.Time{}); !errors.Is(err, events.ErrReadOnly) {
+	other := BackupOptions{Head: events.Head{Sequence: head.Sequence, Hash: events.Hash{1}}, Key: key}
+	if _, err := b.Backup(t.Context(), io.Discard, other); !errors.Is(err, events.ErrReadOnly) {
 		t.Fatalf("a backup to a head that the log does not lead to: %v", err)
 	}
 
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "store")
 	calls := uint64(0)
-	got, err := Restore(t.Context(), bytes.NewReader(archive.Bytes()), dir, func(m events.Message, _ events.Hash) error {
+	got, err := restoreAt(t, archive.Bytes(), dir, func(m events.Message) error {
 		calls++
 		if m.Sequence != calls {
 			t.Errorf("verified %d as the %dth", m.Sequence, calls)
@@ -320,14 +346,14 @@ func TestBackupAndRestore(t *testing.T) {
 	if content, err := again.Blob(t.Context(), blob); err != nil || len(content) != 200_000 {
 		t.Fatalf("the restored blob: %d bytes, %v", len(content), err)
 	}
-	if _, err := Restore(t.Context(), bytes.NewReader(archive.Bytes()), dir, nil); err == nil {
+	if _, err := restoreAt(t, archive.Bytes(), dir, nil); err == nil {
 		t.Fatal("restored over a store")
 	}
 
-	refuse := func(name string, content []byte, verify func(events.Message, events.Hash) error) {
+	refuse := func(name string, content []byte, verify func(events.Message) error) {
 		t.Helper()
 		parent := t.TempDir()
-		if _, err := Restore(t.Context(), bytes.NewReader(content), filepath.Join(parent, "store"), verify); err == nil {
+		if _, err := restoreAt(t, content, filepath.Join(parent, "store"), verify); err == nil {
 			t.Errorf("%s: restored", name)
 		}
 		if left, err := os.ReadDir(parent); err != nil || len(left) != 0 {
@@ -367,7 +393,7 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 		refuse(change[0]+" became "+change[1], zipped.Bytes(), nil)
 	}
-	refuse("the caller says no", whole, func(m events.Message, _ events.Hash) error {
+	refuse("the caller says no", whole, func(m events.Message) error {
 		if m.Sequence == 1000 {
 			return errors.New("no")
 		}

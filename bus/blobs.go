@@ -11,28 +11,30 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"maestro/events"
 )
 
 // BlobBucket is the object store that keeps large bodies.
 const BlobBucket = "MAESTRO_BLOBS"
 
-// ErrNoBlob: no blob has that digest.
-var ErrNoBlob = errors.New("no such blob")
-
-// ErrBlobDamaged: the blob is there, and its content cannot be read or is not what its digest says.
-var ErrBlobDamaged = errors.New("the blob is damaged")
-
-const digestPrefix = "sha256-"
+// The errors of a blob that is lost, as package events names them for those who do not import bus.
+var (
+	// ErrNoBlob: no blob has that digest.
+	ErrNoBlob = events.ErrNoBlob
+	// ErrBlobDamaged: the blob is there, and its content cannot be read or is not what its digest says.
+	ErrBlobDamaged = events.ErrBadBlob
+)
 
 // Digest names a content: "sha256-" and 64 hexadecimal digits.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
-	return digestPrefix + hex.EncodeToString(sum[:])
+	return events.DigestPrefix + hex.EncodeToString(sum[:])
 }
 
 // IsDigest reports whether name has the form that Digest gives.
 func IsDigest(name string) bool {
-	digits, found := strings.CutPrefix(name, digestPrefix)
+	digits, found := strings.CutPrefix(name, events.DigestPrefix)
 	_, err := hex.DecodeString(digits)
 	return found && err == nil && len(digits) == hex.EncodedLen(sha256.Size) && strings.ToLower(digits) == digits
 }
@@ -66,7 +68,10 @@ func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 	if err := b.room.check(); err != nil {
 		return "", err
 	}
-	if info, err := b.blobs.GetInfo(ctx, digest); err == nil && info.Size == uint64(len(content)) {
+	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
+	defer cancel()
+	// A description alone proves nothing: the content may be lost, and is kept anew then.
+	if _, err := b.readBlob(ctx, digest); err == nil {
 		return digest, nil
 	}
 	if _, err := b.blobs.Put(ctx, jetstream.ObjectMeta{Name: digest}, bytes.NewReader(content)); err != nil {
@@ -75,10 +80,11 @@ func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 	return digest, nil
 }
 
-// Blob gives the content that has the digest, verified, or ErrNoBlob.
+// Blob gives the content that has the digest. It fails with events.ErrNoBlob when none is kept, and with events.ErrBadBlob
+// when what is kept is not that content.
 func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
 	if !IsDigest(digest) {
-		return nil, fmt.Errorf("%w: %q is not a digest", ErrNoBlob, digest)
+		return nil, fmt.Errorf("%w: %q is not a digest", events.ErrNoBlob, digest)
 	}
 	release, err := b.use()
 	if err != nil {
@@ -87,15 +93,37 @@ func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
 	defer release()
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
-	content, err := b.blobs.GetBytes(ctx, digest)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil, fmt.Errorf("%w: %s", ErrNoBlob, digest)
-	}
-	if err != nil {
+	return b.readBlob(ctx, digest)
+}
+
+// readBlob reads the chunks one by one: unlike a consumer, which waits for a chunk that is lost, a read of one message
+// always has an answer.
+func (b *Bus) readBlob(ctx context.Context, digest string) ([]byte, error) {
+	info, err := b.blobs.GetInfo(ctx, digest)
+	switch {
+	case errors.Is(err, jetstream.ErrObjectNotFound):
+		return nil, fmt.Errorf("%w: %s", events.ErrNoBlob, digest)
+	case errors.Is(err, jetstream.ErrBadObjectMeta):
+		return nil, fmt.Errorf("%w: the description of %s cannot be read", events.ErrBadBlob, digest)
+	case err != nil:
 		return nil, fmt.Errorf("read the blob %s: %w", digest, err)
 	}
+	chunks := "$O." + BlobBucket + ".C." + info.NUID
+	var content []byte
+	next := uint64(1)
+	for n := range info.Chunks {
+		m, err := b.blobStream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(chunks))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil, fmt.Errorf("%w: %s has %d of its %d parts", events.ErrBadBlob, digest, n, info.Chunks)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the blob %s: %w", digest, err)
+		}
+		content = append(content, m.Data...)
+		next = m.Sequence + 1
+	}
 	if got := Digest(content); got != digest {
-		return nil, fmt.Errorf("%w: %s has a content with the digest %s; restore a backup", ErrBlobDamaged, digest, got)
+		return nil, fmt.Errorf("%w: the content of %s has the digest %s", events.ErrBadBlob, digest, got)
 	}
 	return content, nil
 }
@@ -107,6 +135,8 @@ func (b *Bus) Blobs(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	defer release()
+	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
+	defer cancel()
 	infos, err := b.blobs.List(ctx)
 	if errors.Is(err, jetstream.ErrNoObjectsFound) {
 		return nil, nil

@@ -32,6 +32,8 @@ type Bus struct {
 	writer  *writer
 	readers *readers
 	blobs   jetstream.ObjectStore
+	// blobStream is the stream under blobs.
+	blobStream jetstream.Stream
 
 	// acked is the head as of the last acknowledgement, or the last reopen.
 	acked atomic.Uint64
@@ -95,6 +97,9 @@ func (b *Bus) attach(ctx context.Context) error {
 	}
 	if b.blobs, err = openBlobs(ctx, b.js, replicas); err != nil {
 		return err
+	}
+	if b.blobStream, err = b.js.Stream(ctx, "OBJ_"+BlobBucket); err != nil {
+		return fmt.Errorf("look up the stream of %s: %w", BlobBucket, err)
 	}
 	if err := ensureDenied(ctx, b.js, replicas); err != nil {
 		return err

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"maestro/events"
@@ -15,6 +16,7 @@ type Verifier struct {
 	state     *projections.State
 	decoder   events.Decoder
 	witnesses []Witnessed
+	texts     textsNamed
 	verdict   Verdict
 }
 
@@ -32,12 +34,10 @@ type Verdict struct {
 	Faults    []Fault `json:"faults"`
 	// Views is the SHA-256 of the rebuilt state.
 	Views events.Hash `json:"views"`
-}
-
-// Fault is one thing that is not as it should be.
-type Fault struct {
-	Sequence uint64 `json:"sequence"`
-	What     string `json:"what"`
+	// Texts counts the long texts that the log names. Where they were at hand, TextsChecked says that each was compared with
+	// its digest.
+	Texts        int  `json:"texts"`
+	TextsChecked bool `json:"textsChecked"`
 }
 
 // maxFaults bounds a verdict: behind a broken link nothing fits.
@@ -52,9 +52,9 @@ func NewVerifier() *Verifier {
 func (v *Verifier) State() *projections.State { return v.state }
 
 // Fault records a fault that the caller found, such as a witness that disagrees.
-func (v *Verifier) Fault(sequence uint64, format string, args ...any) {
+func (v *Verifier) Fault(sequence uint64, rule FaultRule, format string, args ...any) {
 	if len(v.verdict.Faults) < maxFaults {
-		v.verdict.Faults = append(v.verdict.Faults, Fault{sequence, fmt.Sprintf(format, args...)})
+		v.verdict.Faults = append(v.verdict.Faults, Fault{sequence, rule, fmt.Sprintf(format, args...), rule.Next()})
 	}
 }
 
@@ -66,24 +66,25 @@ func (v *Verifier) Event(m events.Message) bool {
 	v.verdict.Events++
 	event, err := v.decoder.Decode(m.Body)
 	if err != nil {
-		v.Fault(m.Sequence, "it cannot be read: %s", err)
+		v.Fault(m.Sequence, FaultUnreadable, "it cannot be read: %s", err)
 		return false
 	}
 	if event.Authn == AuthnNone {
 		v.verdict.Unauthenticated++
 	}
 	if kind, id := event.Data.Aggregate(); m.Subject != "" && m.Subject != events.Subject(event.Project, kind, id) {
-		v.Fault(m.Sequence, "it is stored under the subject %s", m.Subject)
+		v.Fault(m.Sequence, FaultSubject, "it is stored under the subject %s", m.Subject)
 	}
 	v.decide(m.Sequence, event)
 	if _, err := v.state.Apply(m.Sequence, event, events.BodyHash(m.Body)); err != nil {
-		v.Fault(m.Sequence, "%s", err)
+		v.Fault(m.Sequence, FaultChain, "%s", whyDamaged(err))
 		return false
 	}
 	v.verdict.Head = v.state.Head()
+	v.texts.add(m.Sequence, event.Data)
 	for _, seen := range v.witnesses {
 		if seen.Sequence == m.Sequence && seen.Hash != v.verdict.Head.Hash {
-			v.Fault(m.Sequence, "%s saw hash %s here, and the log has %s", seen.By, seen.Hash, v.verdict.Head.Hash)
+			v.Fault(m.Sequence, FaultWitness, "%s saw hash %s here, and the log has %s", seen.By, seen.Hash, v.verdict.Head.Hash)
 		}
 	}
 	return true
@@ -93,36 +94,36 @@ func (v *Verifier) Event(m events.Message) bool {
 func (v *Verifier) decide(sequence uint64, event *events.Event) {
 	rules, ok := Rules(event.Rules)
 	if !ok {
-		v.Fault(sequence, "it was decided by rules %q, which this version does not know", event.Rules)
+		v.Fault(sequence, FaultVersion, "it was decided by rules %q, which this version does not know", event.Rules)
 		return
 	}
 	by, err := ActorOf(event)
 	if err != nil {
-		v.Fault(sequence, "%s", err)
+		v.Fault(sequence, FaultActor, "%s", err)
 		return
 	}
 	command, err := CommandOf(event)
 	if err != nil {
-		v.Fault(sequence, "%s", err)
+		v.Fault(sequence, FaultActor, "%s", err)
 		return
 	}
 	call := Call{By: by, Project: command.project(v.state, by), At: event.Time, ID: event.ID, Rules: event.Rules}
 	if err := Permit(v.state, rules, by, command.ID(), call.Project); err != nil {
-		v.Fault(sequence, "%s was not permitted: %s", command.ID(), err)
+		v.Fault(sequence, FaultPermitted, "%s by %s was not permitted: %s", command.ID(), by, reasonOf(err))
 		return
 	}
 	data, err := command.Decide(v.state, call)
 	switch {
 	case err != nil:
-		v.Fault(sequence, "%s would be refused: %s", command.ID(), err)
+		v.Fault(sequence, FaultDecision, "%s would be refused: %s", command.ID(), reasonOf(err))
 	case data == nil:
-		v.Fault(sequence, "%s would change nothing", command.ID())
+		v.Fault(sequence, FaultDecision, "%s would change nothing", command.ID())
 	case !sameData(data, event.Data):
-		v.Fault(sequence, "%s would become another event", command.ID())
+		v.Fault(sequence, FaultDecision, "%s would become another event", command.ID())
 	case event.Project != projectOf(call, data):
-		v.Fault(sequence, "%s would be filed under the project %q, not %q", command.ID(), projectOf(call, data), event.Project)
+		v.Fault(sequence, FaultDecision, "%s would be filed under the project %q, not %q", command.ID(), projectOf(call, data), event.Project)
 	case causeOf(v.state, by, event.Rules, event.Data) != (projections.Cause{Event: event.CausationID, First: event.CorrelationID}):
-		v.Fault(sequence, "%s would have another cause than %q, of the chain of %q", command.ID(), event.CausationID, event.CorrelationID)
+		v.Fault(sequence, FaultDecision, "%s would have another cause than %q, of the chain of %q", command.ID(), event.CausationID, event.CorrelationID)
 	default:
 		v.verdict.Decided++
 	}
@@ -142,10 +143,10 @@ func sameData(a, b events.Data) bool {
 
 // Verdict closes the audit.
 func (v *Verifier) Verdict() (Verdict, error) {
-	v.verdict.Witnesses = len(v.witnesses)
+	v.verdict.Witnesses, v.verdict.Texts = len(v.witnesses), len(v.texts.list)
 	for _, seen := range v.witnesses {
 		if seen.Sequence > v.verdict.Head.Sequence {
-			v.Fault(v.verdict.Head.Sequence+1, "the log ends at %d, and %s saw %s", v.verdict.Head.Sequence, seen.By, seen.Head)
+			v.Fault(v.verdict.Head.Sequence+1, FaultWitness, "the log ends at %d, and %s saw %s", v.verdict.Head.Sequence, seen.By, seen.Head)
 		}
 	}
 	state, err := v.state.Encode()
@@ -154,4 +155,29 @@ func (v *Verifier) Verdict() (Verdict, error) {
 	}
 	v.verdict.Views = events.BodyHash(state)
 	return v.verdict, nil
+}
+
+// whyDamaged gives the reason alone: the place stands in the fault.
+func whyDamaged(err error) string {
+	var damage *events.DamageError
+	if errors.As(err, &damage) {
+		return damage.Why
+	}
+	return err.Error()
+}
+
+// reasonOf gives a refusal with the rule behind it.
+func reasonOf(err error) string {
+	text := err.Error()
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		return text
+	}
+	if refusal.Why != "" {
+		text += ": " + refusal.Why
+	}
+	if refusal.Rule != "" {
+		text += " (row " + refusal.Rule + " of docs/permissions.md)"
+	}
+	return text
 }

@@ -402,7 +402,7 @@ func TestVerifySubjectAndAuthn(t *testing.T) {
 	}
 	v := NewVerifier()
 	for range 3 * maxFaults {
-		v.Fault(1, "again")
+		v.Fault(1, FaultChain, "again")
 	}
 	if verdict, err := v.Verdict(); err != nil || len(verdict.Faults) != maxFaults {
 		t.Errorf("%d faults, %v", len(verdict.Faults), err)

@@ -45,6 +45,10 @@ var (
 	ErrFull = errors.New("the log's disk is full")
 	// ErrReadOnly: the log is damaged, or behind a witness, and takes no writes.
 	ErrReadOnly = errors.New("the log is read-only")
+	// ErrNoBlob: no long text with that digest is kept.
+	ErrNoBlob = errors.New("no such long text")
+	// ErrBadBlob: what is kept under a digest is not the text with that digest.
+	ErrBadBlob = errors.New("the long text is damaged")
 	// ErrNoSnapshot: there is no usable snapshot there.
 	ErrNoSnapshot = errors.New("no usable snapshot")
 )

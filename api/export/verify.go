@@ -13,6 +13,9 @@ import (
 // maxLine is the longest line: a body, in base64 at the worst, and its hashes.
 const maxLine = 2*events.MaxBody + 4<<10
 
+// nextFile says what to do about a file that is not what it should be: unlike a home's log, it can be had again.
+const nextFile = "do not trust this file: take another export or backup, or ask the server with `maestro audit verify`"
+
 // VerifyExport judges an export: every line against the chain, every event against the rules of its time on the state
 // before it, and the whole against a head that was kept elsewhere, if from is not nil. Bodies that were withheld cannot be
 // judged, nor what comes after them; the chain still is. The error is the reader's; what is wrong with the export are faults.
@@ -28,7 +31,7 @@ func VerifyExport(r io.Reader, from *events.Head) (commands.Verdict, error) {
 			break
 		}
 		if errors.Is(err, bufio.ErrTooLong) {
-			v.rules.Fault(v.head.Sequence+1, "a line is longer than any event")
+			v.rules.Fault(v.head.Sequence+1, commands.FaultUnreadable, "a line is longer than any event")
 			break
 		}
 		if err != nil {
@@ -74,7 +77,7 @@ func (v *verifier) line(text []byte) bool {
 	v.lines++
 	l, err := ReadLine(text)
 	if err != nil {
-		v.rules.Fault(v.head.Sequence+1, "line %d: %s", v.lines, err)
+		v.rules.Fault(v.head.Sequence+1, commands.FaultUnreadable, "line %d: %s", v.lines, err)
 		return false
 	}
 	joined := v.follows(l)
@@ -83,17 +86,17 @@ func (v *verifier) line(text []byte) bool {
 		return false
 	}
 	if joined && prev != v.head.Hash {
-		v.rules.Fault(l.Sequence, "it follows hash %s, and the message before it has %s", prev, v.head.Hash)
+		v.rules.Fault(l.Sequence, commands.FaultChain, "it follows hash %s, and the message before it has %s", prev, v.head.Hash)
 	}
 	if next := events.Next(prev, body); next != l.Hash {
-		v.rules.Fault(l.Sequence, "the line says hash %s, and its message comes to %s", l.Hash, next)
+		v.rules.Fault(l.Sequence, commands.FaultChain, "the line says hash %s, and its message comes to %s", l.Hash, next)
 	}
 	v.head = events.Head{Sequence: l.Sequence, Hash: l.Hash}
 	v.judge(l)
 	if v.from != nil && v.from.Sequence == l.Sequence {
 		v.seen = true
 		if v.from.Hash != l.Hash {
-			v.rules.Fault(l.Sequence, "the witness saw hash %s here, and the export has %s", v.from.Hash, l.Hash)
+			v.rules.Fault(l.Sequence, commands.FaultWitness, "the witness saw hash %s here, and the export has %s", v.from.Hash, l.Hash)
 		}
 	}
 	return true
@@ -106,11 +109,11 @@ func (v *verifier) follows(l Line) bool {
 	}
 	switch {
 	case v.lines == 1:
-		v.rules.Fault(1, "the export begins at sequence %d: what led there is missing, so its decisions cannot be judged", l.Sequence)
+		v.rules.Fault(1, commands.FaultMissing, "the export begins at sequence %d: what led there is missing, so its decisions cannot be judged", l.Sequence)
 	case l.Sequence > v.head.Sequence:
-		v.rules.Fault(v.head.Sequence+1, "missing: line %d is sequence %d", v.lines, l.Sequence)
+		v.rules.Fault(v.head.Sequence+1, commands.FaultMissing, "missing: line %d is sequence %d", v.lines, l.Sequence)
 	default:
-		v.rules.Fault(l.Sequence, "out of order: it stands behind sequence %d", v.head.Sequence)
+		v.rules.Fault(l.Sequence, commands.FaultChain, "out of order: it stands behind sequence %d", v.head.Sequence)
 	}
 	v.judging = false
 	return false
@@ -125,7 +128,7 @@ func (v *verifier) hashes(l Line) (prev, body events.Hash, ok bool) {
 	}
 	event, err := v.decoder.Decode(l.Body())
 	if err != nil {
-		v.rules.Fault(l.Sequence, "it cannot be read: %s", err)
+		v.rules.Fault(l.Sequence, commands.FaultUnreadable, "it cannot be read: %s", err)
 		return prev, body, false
 	}
 	return event.PrevHash, events.BodyHash(l.Body()), true
@@ -139,10 +142,13 @@ func (v *verifier) judge(l Line) {
 
 func (v *verifier) verdict() (commands.Verdict, error) {
 	if v.from != nil && v.from.Sequence > 0 && !v.seen {
-		v.rules.Fault(v.head.Sequence+1, "the export ends at %d, and the witness saw %s", v.head.Sequence, v.from)
+		v.rules.Fault(v.head.Sequence+1, commands.FaultWitness, "the export ends at %d, and the witness saw %s", v.head.Sequence, v.from)
 	}
 	verdict, err := v.rules.Verdict()
 	verdict.Head, verdict.Events, verdict.Withheld = v.head, v.lines, v.withheld
+	for i := range verdict.Faults {
+		verdict.Faults[i].Next = nextFile
+	}
 	if !v.judging {
 		verdict.Views = events.Hash{}
 	}

@@ -1,18 +1,21 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"maestro/api/export"
+	"maestro/bus"
 	"maestro/commands"
 	"maestro/events"
 )
@@ -39,7 +42,7 @@ func (a *app) auditHead() *cobra.Command {
 func (a *app) auditExport() *cobra.Command {
 	var project string
 	cmd := &cobra.Command{
-		Use: "export [FILE]", Short: "Write the log, one line an event; of one project, the bodies of others stay out", Args: takes("[FILE]"),
+		Use: "export [FILE]", Short: "Write the log without its long texts, one line an event; of one project, the bodies of others stay out", Args: takes("[FILE]"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			log, done, err := a.exported(ctx, project)
 			if err != nil {
@@ -102,9 +105,9 @@ func (a *app) auditVerify() *cobra.Command {
 	var witness string
 	var byOracle bool
 	cmd := &cobra.Command{
-		Use: "verify [FILE]", Short: "Check the chain, and decide every event again: of the server's log, or of an export", Args: takes("[FILE]"),
+		Use: "verify [FILE]", Short: "Check the chain and the long texts, and decide every event again: of the server's log, an export or a backup", Args: takes("[FILE]"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			from, err := parseHead(witness)
+			from, err := parseHead(witness, "--from-head")
 			if err != nil {
 				return err
 			}
@@ -131,7 +134,8 @@ func (a *app) auditVerify() *cobra.Command {
 	return cmd
 }
 
-func parseHead(text string) (*events.Head, error) {
+// parseHead reads what a flag says; nil for "".
+func parseHead(text, flag string) (*events.Head, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -143,7 +147,7 @@ func parseHead(text string) (*events.Head, error) {
 			return &events.Head{Sequence: sequence, Hash: hash}, nil
 		}
 	}
-	return nil, usage("--from-head must be SEQUENCE:HASH, as `maestro audit head` prints it").withWhy("%s", err)
+	return nil, usage("%s must be SEQUENCE:HASH, as `maestro audit head` prints it", flag).withWhy("%s", err)
 }
 
 func (a *app) verifyFile(file string, from *events.Head) (commands.Verdict, error) {
@@ -152,7 +156,61 @@ func (a *app) verifyFile(file string, from *events.Head) (commands.Verdict, erro
 		return commands.Verdict{}, err
 	}
 	defer done()
-	return export.VerifyExport(in, from)
+	log := bufio.NewReader(in)
+	exported, err := isExport(log)
+	if err != nil {
+		return commands.Verdict{}, &failure{status: http.StatusBadRequest, code: "FILE", message: err.Error(), err: err}
+	}
+	if exported {
+		return export.VerifyExport(log, from)
+	}
+	return verifyBackup(log, from)
+}
+
+// verifyBackup judges a backup: its log, the long texts in it, and its signature, whoever made that.
+func verifyBackup(in io.Reader, from *events.Head) (commands.Verdict, error) {
+	verifier, judging, kept := commands.NewVerifier(), true, map[string]bool{}
+	if from != nil {
+		verifier.Witness(commands.Witnessed{Head: *from, By: "the head kept elsewhere"})
+	}
+	contents, err := bus.ReadBackup(in, bus.BackupVisitor{
+		Message: func(m events.Message) error {
+			judging = judging && verifier.Event(m)
+			return nil
+		},
+		Blob: func(digest string, _ []byte) error {
+			kept[digest] = true
+			return nil
+		},
+	})
+	if err != nil {
+		return commands.Verdict{}, &failure{status: http.StatusUnprocessableEntity, code: "FILE", message: "The file cannot be read as an export or a backup", err: err}
+	}
+	loseTexts(verifier, kept, contents.Lost)
+	if contents.Unsealed != nil {
+		verifier.Fault(contents.Head.Sequence, commands.FaultSignature, "%s", contents.Unsealed)
+	}
+	verdict, err := verifier.Verdict()
+	verdict.TextsChecked = true
+	return verdict, err
+}
+
+// loseTexts records as faults what the events name and a file does not hold.
+func loseTexts(verifier *commands.Verifier, kept map[string]bool, lost []bus.LostBlob) {
+	why := map[string]string{}
+	for _, l := range lost {
+		why[l.Digest] = l.Why
+	}
+	for _, named := range verifier.Texts() {
+		if kept[named.Digest] {
+			continue
+		}
+		text := commands.LostText{NamedText: named, Why: "the file does not hold it"}
+		if said := why[named.Digest]; said != "" {
+			text.Why = said
+		}
+		verifier.LoseText(text)
+	}
 }
 
 // open opens a file for reading; - is stdin.
@@ -186,14 +244,18 @@ func (a *app) verifyServer(ctx context.Context, witness string) (commands.Verdic
 func (a *app) showVerdict(v commands.Verdict) error {
 	if len(v.Faults) > 0 {
 		var why strings.Builder
+		var next []string
 		for _, fault := range v.Faults {
-			fmt.Fprintf(&why, "event %d: %s\n", fault.Sequence, fault.What)
+			fmt.Fprintf(&why, "event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
+			if !slices.Contains(next, fault.Next) {
+				next = append(next, fault.Next)
+			}
 		}
 		return &failure{
 			status: http.StatusInternalServerError, code: "AUDIT_FAILED",
 			message: fmt.Sprintf("The log is not what it should be: %s in %s", many(len(v.Faults), "fault"), many(int(v.Events), "event")),
 			why:     strings.TrimRight(why.String(), "\n"),
-			next:    "keep the store as it is, and compare with a backup or an older export",
+			next:    strings.Join(next, "\n"),
 			details: map[string]any{"verdict": v},
 		}
 	}
@@ -209,6 +271,12 @@ func (a *app) showVerdict(v commands.Verdict) error {
 		a.field("Head", v.Head.String())
 		if v.Witnesses > 0 {
 			a.field("Witnesses", many(v.Witnesses, "head")+" remembered outside the log, and the log has them all")
+		}
+		switch {
+		case v.Texts > 0 && v.TextsChecked:
+			a.field("Texts", many(v.Texts, "long text")+" that the log names, all there and unchanged")
+		case v.Texts > 0:
+			a.field("Texts", many(v.Texts, "long text")+" that the log names, which an export does not hold: not checked")
 		}
 		if !v.Views.IsZero() {
 			a.field("Views", v.Views.String())

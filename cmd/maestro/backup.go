@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,8 +23,10 @@ import (
 func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "backup FILE", Short: "Write the log and its texts into a new file, and no secrets", Args: takes("FILE"),
-		Long: `Write the log and the long texts beside it into a new file. The user's token and the server's key stay where they are: a home that
-is made of the backup gets its own, so sessions of the old one must be spawned again to go on.`,
+		Long: `Write the log and the long texts beside it into a new file, signed by the home's key, and read it back. The user's token and
+the server's key stay where they are: a home that is made of the backup gets its own, so sessions of the old one must be spawned again to go on.
+
+A long text that is lost does not stop the backup of the rest: the file is written, the text is named, and the exit code is 1.`,
 		RunE: running(func(ctx context.Context, args []string) error {
 			if err := absent(args[0]); err != nil {
 				return err
@@ -41,10 +45,57 @@ is made of the backup gets its own, so sessions of the old one must be spawned a
 			if err != nil {
 				return err
 			}
-			a.wroteFile(args[0], size)
-			return nil
+			return a.wroteBackup(args[0], size)
 		}),
 	}
+}
+
+// wroteBackup reads back what was written, and says what it holds.
+func (a *app) wroteBackup(file string, size int64) error {
+	in, done, err := a.open(file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	contents, err := bus.ReadBackup(bufio.NewReader(in), bus.BackupVisitor{})
+	if err == nil {
+		err = contents.Unsealed
+	}
+	if err != nil {
+		return &failure{
+			status: http.StatusInternalServerError, code: "BACKUP_FAILED", err: err,
+			message: "The file " + file + " was written and cannot be read back", next: "delete it, check the disk, and run it again",
+		}
+	}
+	data := struct {
+		File   string         `json:"file"`
+		Bytes  int64          `json:"bytes"`
+		Head   events.Head    `json:"head"`
+		Signer string         `json:"signer"`
+		Lost   []bus.LostBlob `json:"lost"`
+	}{file, size, contents.Head, contents.Signer, append([]bus.LostBlob{}, contents.Lost...)}
+	if len(contents.Lost) > 0 {
+		return &failure{
+			status: http.StatusInternalServerError, code: "BACKUP_PARTIAL",
+			message: fmt.Sprintf("Wrote %s, which lacks %s that the log names", file, many(len(contents.Lost), "long text")),
+			why:     lostTexts(contents.Lost), next: commands.FaultText.Next(), details: map[string]any{"backup": data},
+		}
+	}
+	a.result(data, func() {
+		a.print("Wrote %s, %d bytes\n", file, size)
+		a.field("Head", contents.Head.String())
+		a.field("Signer", contents.Signer)
+	})
+	return nil
+}
+
+// lostTexts has a line for each.
+func lostTexts(lost []bus.LostBlob) string {
+	var text strings.Builder
+	for _, l := range lost {
+		fmt.Fprintf(&text, "event %d: %s\n", l.Sequence, l.Why)
+	}
+	return strings.TrimRight(text.String(), "\n")
 }
 
 // absent refuses a file that is there already.
@@ -96,71 +147,6 @@ func writeNew(file string, from io.Reader) (size int64, err error) {
 		return 0, fmt.Errorf("write %s: %w", file, err)
 	}
 	return size, nil
-}
-
-func (a *app) restoreCommand() *cobra.Command {
-	var dir string
-	cmd := &cobra.Command{
-		Use: "restore FILE", Short: "Make an empty home out of a backup; no server may hold it", Args: takes("FILE"),
-		RunE: running(func(ctx context.Context, args []string) error {
-			if dir == "" {
-				var err error
-				if dir, err = home.Path(a.getenv); err != nil {
-					return err
-				}
-			}
-			return a.restore(ctx, args[0], dir)
-		}),
-	}
-	cmd.Flags().StringVar(&dir, "home", "", "the home; else MAESTRO_HOME, else ~/.maestro")
-	return cmd
-}
-
-func (a *app) restore(ctx context.Context, file, dir string) error {
-	archive, done, err := a.open(file)
-	if err != nil {
-		return err
-	}
-	defer done()
-	lock, err := holdHome(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = lock.Release() }()
-	for _, path := range []string{lock.Store(), lock.Head(), lock.Snapshots()} {
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return &failure{
-				status: http.StatusConflict, code: "CONFLICT", message: "The home " + dir + " is not empty: it has " + path,
-				why: "a backup is restored into an empty home, so that nothing is lost", next: "choose another with --home, or move this one away",
-			}
-		}
-	}
-	verifier := commands.NewVerifier()
-	judging := true
-	head, err := bus.Restore(ctx, archive, lock.Store(), func(m events.Message, _ events.Hash) error {
-		judging = judging && verifier.Event(m)
-		return nil
-	})
-	if err != nil {
-		return &failure{status: http.StatusUnprocessableEntity, code: "RESTORE_FAILED", message: "The backup could not be restored", err: err}
-	}
-	verdict, err := verifier.Verdict()
-	if err != nil {
-		return err
-	}
-	for _, fault := range verdict.Faults {
-		a.say("maestro: warning: event %d: %s\n", fault.Sequence, fault.What)
-	}
-	data := struct {
-		Home   string           `json:"home"`
-		Head   events.Head      `json:"head"`
-		Faults []commands.Fault `json:"faults"`
-	}{dir, head, verdict.Faults}
-	a.result(data, func() {
-		a.print("Restored %s into %s, head %s\n", many(int(head.Sequence), "event"), dir, head)
-		a.print("It has a new token and a new key: the secrets of its sessions count no longer\n")
-	})
-	return nil
 }
 
 // holdHome makes the home if there is none, and takes it.

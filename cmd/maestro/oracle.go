@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"maestro/commands"
 	"maestro/internal/oracle"
 )
 
@@ -42,6 +43,11 @@ func (a *app) judge(ctx context.Context, file string) error {
 			details: map[string]any{"verdict": verdict},
 		}
 	}
+	if file == "" {
+		if err := a.checkTexts(ctx); err != nil {
+			return err
+		}
+	}
 	a.result(verdict, func() {
 		a.print("Good: %s, %d of them judged by the documents alone, no fault\n", many(int(verdict.Events), "event"), verdict.Judged)
 		if verdict.Withheld > 0 {
@@ -49,4 +55,24 @@ func (a *app) judge(ctx context.Context, file string) error {
 		}
 	})
 	return nil
+}
+
+// checkTexts has the server hold its long texts against their digests: an export, which the oracle reads, has none.
+func (a *app) checkTexts(ctx context.Context) error {
+	var found struct {
+		Named int                 `json:"named"`
+		Lost  []commands.LostText `json:"lost"`
+	}
+	if err := a.get(ctx, "/api/audit/texts", nil, &found); err != nil || len(found.Lost) == 0 {
+		return err
+	}
+	var why strings.Builder
+	for _, lost := range found.Lost {
+		fmt.Fprintf(&why, "%s\n", lost)
+	}
+	return &failure{
+		status: http.StatusInternalServerError, code: "AUDIT_FAILED",
+		message: fmt.Sprintf("%s of %d that the log names cannot be read", many(len(found.Lost), "long text"), found.Named),
+		why:     strings.TrimRight(why.String(), "\n"), next: commands.FaultText.Next(), details: map[string]any{"lost": found.Lost},
+	}
 }

@@ -27,6 +27,9 @@ import (
 //	user                       takes that back
 //	until REGEXP PROGRAM [ARGS] runs a program again and again until its output has REGEXP
 //	heartbeat                  sends one, as the supervisor of the session that this has become
+//	forge HOW IN OUT           makes a forged backup of a backup; see forgeCmd
+//	long NAME                  sets a variable to a text that is too long for an event
+//	losetexts                  takes the blocks of the long texts away from the home, whose server must be stopped
 //	json PATH [VALUE]          expects a value in the last output, which is JSON: data.0.id; without VALUE only that it is there
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -42,7 +45,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": serverCmd, "exits": exitsCmd, "grab": grabCmd, "become": becomeCmd, "user": userCmd, "json": jsonCmd,
-			"heartbeat": heartbeatCmd, "until": untilCmd,
+			"heartbeat": heartbeatCmd, "until": untilCmd, "forge": forgeCmd, "losetexts": loseTextsCmd, "long": longCmd,
 		},
 	})
 }

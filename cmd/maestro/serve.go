@@ -167,7 +167,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	reach, err := api.New(api.Config{
 		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials, Manifests: manifests{lock.Home}, Templates: ownTemplates{},
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
-			return log.Backup(ctx, w, head, trusted.Now())
+			_, err := log.Backup(ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()})
+			return err
 		},
 		Keys:    api.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
 		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins, Limits: o.limits,

@@ -17,6 +17,7 @@ const (
 	storeDir       = "store"
 	headFile       = "head"
 	snapshotsDir   = "snapshots"
+	restoredFile   = "restored.json"
 )
 
 // Home is an open home directory.
@@ -149,4 +150,15 @@ func (h *Home) sync() error {
 		return fmt.Errorf("sync the home: %w", err)
 	}
 	return errors.Join(syncDir(dir), dir.Close())
+}
+
+// NoteRestore keeps what a restore came to, for whoever asks later where the log comes from.
+func (l *Lock) NoteRestore(note []byte) error { return l.write(restoredFile, note) }
+
+// Discard removes a home that holds nothing but its lock, after its Release.
+func (l *Lock) Discard() error {
+	if err := l.remove(lockFile); err != nil {
+		return err
+	}
+	return errors.Join(l.Close(), os.Remove(l.dir))
 }

@@ -1,0 +1,203 @@
+package bus
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"maestro/events"
+)
+
+const (
+	// maxLogLine is the longest line of log.ndjson: the largest event in base64, and its frame.
+	maxLogLine = 2 << 20
+	// maxBlob bounds what a blob in a backup may take in memory.
+	maxBlob = 1 << 30
+	// maxSeal bounds signature.json: about a hundred bytes for each long text.
+	maxSeal = 256 << 20
+)
+
+// BackupContents is what a backup says of itself, and whether that is so.
+type BackupContents struct {
+	Format  int
+	Created time.Time
+	Head    events.Head
+	// Signer made it, "" if it has no signature: then it was made by an older version. Unsealed says why the signature
+	// does not hold, if it does not.
+	Signer   string
+	Unsealed error
+	// Lost are the long texts that were lost where it was made, and those in the archive that are damaged.
+	Lost []LostBlob
+}
+
+// BackupVisitor is told what a backup holds, in order; either function may be nil. An error ends the reading.
+type BackupVisitor struct {
+	Message func(m events.Message) error
+	// Blob is told of contents whose digest is right.
+	Blob func(digest string, content []byte) error
+}
+
+// ReadBackup reads a backup to its end. It verifies that every message is there and that the chain leads to the backup's
+// head, that each blob has its digest, and that the signature covers all of it. Nothing of the archive becomes a path.
+func ReadBackup(r io.Reader, visit BackupVisitor) (BackupContents, error) {
+	compressed, err := gzip.NewReader(r)
+	if err != nil {
+		return BackupContents{}, damaged("", err)
+	}
+	reading := &backupReading{archive: tar.NewReader(compressed), visit: visit, blobs: []string{}}
+	contents, err := reading.read()
+	if err != nil {
+		return contents, err
+	}
+	// To the end, where the compression's own sum is.
+	if _, err := io.Copy(io.Discard, compressed); err != nil {
+		return contents, damaged("", err)
+	}
+	return contents, nil
+}
+
+type backupReading struct {
+	archive  *tar.Reader
+	visit    BackupVisitor
+	manifest backupManifest
+	blobs    []string
+	bad      []LostBlob
+	seal     *BackupSeal
+}
+
+func (b *backupReading) read() (BackupContents, error) {
+	if err := b.readManifest(); err != nil {
+		return BackupContents{}, err
+	}
+	contents := BackupContents{Format: b.manifest.Format, Created: b.manifest.Created, Head: b.manifest.Head}
+	entry, err := b.archive.Next()
+	if err != nil {
+		return contents, damaged(backupLogName, err)
+	}
+	if entry.Name != backupLogName {
+		return contents, damaged(entry.Name, fmt.Errorf("expected %s", backupLogName))
+	}
+	if err := b.readLog(); err != nil {
+		return contents, err
+	}
+	for {
+		entry, err := b.archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return contents, damaged("", err)
+		}
+		if err := b.readEntry(entry); err != nil {
+			return contents, err
+		}
+	}
+	contents.Lost = b.bad
+	switch {
+	case b.seal != nil:
+		contents.Signer, contents.Unsealed = b.seal.Key, b.seal.check(b.manifest, b.blobs)
+		contents.Lost = append(contents.Lost, b.seal.Lost...)
+	case b.manifest.Format > 1:
+		contents.Unsealed = errors.New("the signature is missing")
+	}
+	return contents, nil
+}
+
+func (b *backupReading) readManifest() error {
+	entry, err := b.archive.Next()
+	if err != nil {
+		return damaged(backupManifestName, err)
+	}
+	if entry.Name != backupManifestName {
+		return damaged(entry.Name, fmt.Errorf("expected %s; is this a backup of Maestro?", backupManifestName))
+	}
+	if err := json.NewDecoder(io.LimitReader(b.archive, 64<<10)).Decode(&b.manifest); err != nil {
+		return damaged(backupManifestName, err)
+	}
+	if b.manifest.Format < 1 || b.manifest.Format > backupFormat {
+		return fmt.Errorf("the backup has format %d, this version reads up to %d: use the version that made it", b.manifest.Format, backupFormat)
+	}
+	return nil
+}
+
+// readLog yields the lines, and verifies them against the head.
+func (b *backupReading) readLog() error {
+	lines := bufio.NewScanner(b.archive)
+	lines.Buffer(make([]byte, 64<<10), maxLogLine)
+	var at events.Head
+	for lines.Scan() {
+		m, err := parseLogLine(lines.Bytes())
+		if err != nil {
+			return damaged(backupLogName, fmt.Errorf("after sequence %d: %w", at.Sequence, err))
+		}
+		if m.Sequence != at.Sequence+1 {
+			return damaged(backupLogName, fmt.Errorf("sequence %d follows %d", m.Sequence, at.Sequence))
+		}
+		if !strings.HasPrefix(m.Subject, events.SubjectPrefix) {
+			return damaged(backupLogName, fmt.Errorf("sequence %d has the subject %q", m.Sequence, m.Subject))
+		}
+		at = events.Head{Sequence: m.Sequence, Hash: events.Next(at.Hash, events.BodyHash(m.Body))}
+		if b.visit.Message == nil {
+			continue
+		}
+		if err := b.visit.Message(m); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return damaged(backupLogName, fmt.Errorf("after sequence %d: %w", at.Sequence, err))
+	}
+	if at != b.manifest.Head {
+		return damaged(backupLogName, fmt.Errorf("it ends at %s, the backup's head is %s", at, b.manifest.Head))
+	}
+	return nil
+}
+
+func (b *backupReading) readEntry(entry *tar.Header) error {
+	digest, isBlob := strings.CutPrefix(entry.Name, backupBlobPrefix)
+	switch {
+	case b.seal != nil, entry.Typeflag != tar.TypeReg:
+		return damaged(entry.Name, errors.New("a backup has no such entry"))
+	case entry.Name == backupSealName && b.manifest.Format > 1:
+		b.seal = new(BackupSeal)
+		if err := json.NewDecoder(io.LimitReader(b.archive, maxSeal)).Decode(b.seal); err != nil {
+			return damaged(entry.Name, err)
+		}
+		return nil
+	case !isBlob || !IsDigest(digest) || slices.Contains(b.blobs[max(0, len(b.blobs)-1):], digest):
+		return damaged(entry.Name, errors.New("a backup has no such entry"))
+	case entry.Size > maxBlob:
+		return damaged(entry.Name, fmt.Errorf("it says that it has %d bytes", entry.Size))
+	}
+	content, err := io.ReadAll(b.archive)
+	if err != nil {
+		return damaged(entry.Name, err)
+	}
+	if got := Digest(content); got != digest {
+		b.bad = append(b.bad, LostBlob{Digest: digest, Why: "its content in the backup has the digest " + got})
+		return nil
+	}
+	b.blobs = append(b.blobs, digest)
+	if b.visit.Blob == nil {
+		return nil
+	}
+	return b.visit.Blob(digest, content)
+}
+
+// damaged says where a backup is not one.
+func damaged(entry string, err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if entry == "" {
+		return fmt.Errorf("the backup is damaged or cut: %w; use another", err)
+	}
+	return fmt.Errorf("the backup is damaged or cut in %q: %w; use another", entry, err)
+}

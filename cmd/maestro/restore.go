@@ -1,0 +1,329 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/export"
+	"maestro/bus"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/home"
+)
+
+type restoreOptions struct {
+	home, head, signer, blobsFrom string
+	acceptFaults                  bool
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	var o restoreOptions
+	cmd := &cobra.Command{
+		Use: "restore FILE", Short: "Make an empty home out of a backup or an export; no server may hold it", Args: takes("FILE"),
+		Long: `Make an empty home out of a backup, or out of an export of the whole log. Every event is decided again, every long text is
+compared with its digest, and the signature is checked. A file with a fault is refused, and nothing is left behind.
+
+An export holds no long texts: take them from a backup with --texts-from, or go without them with --accept-faults.`,
+		RunE: running(func(ctx context.Context, args []string) error {
+			if o.home == "" {
+				var err error
+				if o.home, err = home.Path(a.getenv); err != nil {
+					return err
+				}
+			}
+			return a.restore(ctx, args[0], o)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.home, "home", "", "the home; else MAESTRO_HOME, else ~/.maestro")
+	f.StringVar(&o.head, "head", "", "SEQUENCE:HASH, a head that was kept elsewhere: the restored log must pass through it")
+	f.StringVar(&o.signer, "signer", "", "who must have signed the backup, as `maestro backup` prints it; else the home's own key, if it has one")
+	f.StringVar(&o.blobsFrom, "texts-from", "", "another backup, to take missing long texts from")
+	f.BoolVar(&o.acceptFaults, "accept-faults", false, "restore in spite of faults, and note them in the home's restored.json")
+	return cmd
+}
+
+// restored is what a restore came to; it stays in the home.
+type restored struct {
+	Home     string           `json:"home"`
+	From     string           `json:"from"`
+	At       time.Time        `json:"at"`
+	Head     events.Head      `json:"head"`
+	Created  time.Time        `json:"created,omitzero"`
+	Signer   string           `json:"signer,omitempty"`
+	Accepted bool             `json:"acceptedFaults"`
+	Faults   []commands.Fault `json:"faults"`
+}
+
+func (a *app) restore(ctx context.Context, file string, o restoreOptions) (err error) {
+	witness, err := parseHead(o.head, "--head")
+	if err != nil {
+		return err
+	}
+	archive, done, err := a.open(file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, statErr := os.Lstat(o.home)
+	lock, err := holdHome(o.home)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, lock.Release())
+		if err != nil && errors.Is(statErr, fs.ErrNotExist) {
+			err = errors.Join(err, lock.Discard())
+		}
+	}()
+	if err := mustBeEmpty(lock, o.home); err != nil {
+		return err
+	}
+	r := &restoring{app: a, options: o, verifier: commands.NewVerifier(), judging: true, kept: map[string]bool{}, witness: witness}
+	if err := r.expectSigner(lock); err != nil {
+		return err
+	}
+	head, err := bus.Build(ctx, lock.Store(), func(store *bus.Builder) error {
+		r.store = store
+		return r.fill(bufio.NewReader(archive))
+	})
+	if err != nil {
+		return restoreFailed(err)
+	}
+	result := restored{
+		Home: o.home, From: file, At: time.Now().UTC(), Head: head, Created: r.contents.Created, Signer: r.contents.Signer,
+		Accepted: len(r.verdict.Faults) > 0, Faults: r.verdict.Faults,
+	}
+	note, err := json.MarshalIndent(result, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := lock.NoteRestore(append(note, '\n')); err != nil {
+		return err
+	}
+	a.result(result, func() { r.say(result) })
+	return nil
+}
+
+// mustBeEmpty refuses a home that has a log.
+func mustBeEmpty(lock *home.Lock, dir string) error {
+	for _, path := range []string{lock.Store(), lock.Head(), lock.Snapshots()} {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return &failure{
+				status: http.StatusConflict, code: "CONFLICT", message: "The home " + dir + " is not empty: it has " + path,
+				why: "a log is restored into an empty home, so that nothing is lost", next: "choose another with --home, or move this one away",
+			}
+		}
+	}
+	return nil
+}
+
+func restoreFailed(err error) error {
+	var own *failure
+	if errors.As(err, &own) {
+		return own
+	}
+	return &failure{status: http.StatusUnprocessableEntity, code: "RESTORE_FAILED", message: "The backup could not be restored", err: err}
+}
+
+// restoring judges a log while it is put into a new store.
+type restoring struct {
+	app      *app
+	options  restoreOptions
+	store    *bus.Builder
+	verifier *commands.Verifier
+	verdict  commands.Verdict
+	judging  bool
+	witness  *events.Head
+	// passed says that the log went through the head that was kept elsewhere.
+	passed bool
+	// signer must have signed, own is the home's key; "" if nobody is expected, and if the home has none.
+	signer, own string
+	// kept are the long texts in the store.
+	kept     map[string]bool
+	contents bus.BackupContents
+	isExport bool
+}
+
+// expectSigner decides whose signature counts: who is named, else the home's own key.
+func (r *restoring) expectSigner(lock *home.Lock) error {
+	key, err := lock.BackupSigner()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err == nil {
+		r.own = bus.SignerName(key)
+	}
+	if r.signer = r.options.signer; r.signer == "" {
+		r.signer = r.own
+	} else if _, err := bus.ParseSigner(r.signer); err != nil {
+		return usage("--signer: %s", err)
+	}
+	return nil
+}
+
+// fill puts the log and its texts into the store, and refuses them when they have faults that nobody accepted.
+func (r *restoring) fill(in *bufio.Reader) error {
+	var err error
+	if r.isExport, err = isExport(in); err != nil {
+		return err
+	}
+	if r.isExport {
+		err = export.Read(in, r.message)
+	} else {
+		r.contents, err = bus.ReadBackup(in, bus.BackupVisitor{Message: r.message, Blob: r.text})
+	}
+	if err != nil {
+		return err
+	}
+	if r.witness != nil && !r.passed {
+		return headDiffers(fmt.Sprintf("the log ends at %s, and the head that was kept is %s", r.store.Head(), r.witness))
+	}
+	if err := r.textsFrom(); err != nil {
+		return err
+	}
+	loseTexts(r.verifier, r.kept, r.contents.Lost)
+	if !r.isExport {
+		r.checkSigner()
+	}
+	if r.verdict, err = r.verifier.Verdict(); err != nil {
+		return err
+	}
+	return r.accept()
+}
+
+func (r *restoring) message(m events.Message) error {
+	r.judging = r.judging && r.verifier.Event(m)
+	if err := r.store.Message(m); err != nil {
+		return err
+	}
+	if head := r.store.Head(); r.witness != nil && head.Sequence == r.witness.Sequence {
+		if head != *r.witness {
+			return headDiffers(fmt.Sprintf("it has %s, and the head that was kept is %s", head, r.witness))
+		}
+		r.passed = true
+	}
+	return nil
+}
+
+func (r *restoring) text(digest string, content []byte) error {
+	r.kept[digest] = true
+	return r.store.Blob(content)
+}
+
+// textsFrom takes what is missing from another backup.
+func (r *restoring) textsFrom() error {
+	if r.options.blobsFrom == "" {
+		return nil
+	}
+	in, done, err := r.app.open(r.options.blobsFrom)
+	if err != nil {
+		return err
+	}
+	defer done()
+	wanted := map[string]bool{}
+	for _, named := range r.verifier.Texts() {
+		wanted[named.Digest] = !r.kept[named.Digest]
+	}
+	_, err = bus.ReadBackup(bufio.NewReader(in), bus.BackupVisitor{Blob: func(digest string, content []byte) error {
+		if !wanted[digest] {
+			return nil
+		}
+		return r.text(digest, content)
+	}})
+	return err
+}
+
+func (r *restoring) checkSigner() {
+	at := r.contents.Head.Sequence
+	switch {
+	case r.contents.Unsealed != nil:
+		r.verifier.Fault(at, commands.FaultSignature, "%s", r.contents.Unsealed)
+	case r.contents.Signer == "" && r.options.signer != "":
+		r.verifier.Fault(at, commands.FaultSignature, "the backup has no signature, and %s was to have signed it", r.signer)
+	case r.contents.Signer != "" && r.signer != "" && r.contents.Signer != r.signer:
+		r.verifier.Fault(at, commands.FaultSignature, "%s signed the backup, and %s was to", r.contents.Signer, r.signer)
+	}
+}
+
+// accept refuses a log that has faults, unless they were accepted and the log can be served with them.
+func (r *restoring) accept() error {
+	if len(r.verdict.Faults) == 0 || r.options.acceptFaults && r.judging {
+		return nil
+	}
+	var why strings.Builder
+	for _, fault := range r.verdict.Faults {
+		fmt.Fprintf(&why, "event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
+	}
+	next := "use another backup; or restore it all the same with --accept-faults, which notes the faults in the home"
+	if !r.judging {
+		next = "use another backup; the log cannot be served as it is, so --accept-faults does not help"
+	}
+	if r.isExport && onlyTexts(r.verdict.Faults) {
+		next = "name a backup that has the texts with --texts-from; or go without them with --accept-faults"
+	}
+	return &failure{
+		status: http.StatusUnprocessableEntity, code: "RESTORE_REFUSED",
+		message: fmt.Sprintf("The file is not restored: it has %s", many(len(r.verdict.Faults), "fault")),
+		why:     strings.TrimRight(why.String(), "\n"), next: next,
+		details: map[string]any{"faults": r.verdict.Faults, "head": r.verdict.Head},
+	}
+}
+
+func onlyTexts(faults []commands.Fault) bool {
+	for _, fault := range faults {
+		if fault.Rule != commands.FaultText {
+			return false
+		}
+	}
+	return true
+}
+
+func headDiffers(why string) error {
+	return &failure{
+		status: http.StatusConflict, code: "HEAD_DIFFERS", message: "The file is not the log that the head was kept of", why: why,
+		next: "use another backup; without --head, the log is not compared with what was kept",
+	}
+}
+
+// say tells what was restored, and what could not be checked.
+func (r *restoring) say(result restored) {
+	a := r.app
+	a.print("Restored %s into %s, head %s\n", many(int(result.Head.Sequence), "event"), result.Home, result.Head)
+	for _, fault := range result.Faults {
+		a.print("Accepted fault: event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
+	}
+	switch {
+	case r.isExport:
+		a.print("An export does not say where the log ended: compare with --head if you kept one\n")
+	case result.Signer == "":
+		a.print("The backup has no signature: an older version made it, and nothing says who\n")
+	case r.signer == "":
+		a.print("The signature fits, and this home cannot tell whose it is: it says %s\n", result.Signer)
+	case result.Signer == r.own:
+		a.print("This home's own key signed it\n")
+	}
+	if r.own == "" {
+		a.print("It has a new token and a new key: the secrets of its sessions count no longer\n")
+	}
+}
+
+// isExport looks at the first bytes: an export is lines of JSON, a backup is compressed.
+func isExport(in *bufio.Reader) (bool, error) {
+	first, err := in.Peek(1)
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return err == nil && first[0] == '{', err
+}

@@ -1,0 +1,97 @@
+package commands
+
+import "maestro/events"
+
+// Fault is one thing that an audit found wrong.
+type Fault struct {
+	Sequence uint64    `json:"sequence"`
+	Rule     FaultRule `json:"rule"`
+	What     string    `json:"what"`
+	// Next says what to do about it.
+	Next string `json:"next"`
+}
+
+// FaultRule names the rule that a fault breaks.
+type FaultRule string
+
+// The rules of an audit.
+const (
+	FaultMissing    FaultRule = "missing"    // every sequence holds an event
+	FaultUnreadable FaultRule = "unreadable" // every event can be read
+	FaultChain      FaultRule = "chain"      // each event follows the one before it
+	FaultWitness    FaultRule = "witness"    // the log agrees with the heads that were remembered outside it
+	FaultSubject    FaultRule = "subject"    // an event is stored under its own subject
+	FaultVersion    FaultRule = "version"    // the rules that decided it are known
+	FaultActor      FaultRule = "actor"      // its actor and its command are known
+	FaultPermitted  FaultRule = "permitted"  // its actor had the right to it
+	FaultDecision   FaultRule = "decision"   // its command, decided again, gives the same event
+	FaultViews      FaultRule = "views"      // what the server shows is what the log gives
+	FaultText       FaultRule = "text"       // every long text that the log names is there, and unchanged
+	FaultSignature  FaultRule = "signature"  // a backup is signed by the key that is expected
+)
+
+const (
+	nextSalvage = "stop the server, and run `maestro salvage --to NEWHOME`: it recovers every readable event, and fills gaps " +
+		"from backups; then start the server with MAESTRO_HOME=NEWHOME"
+	nextForged = "somebody wrote this event around the server: see `maestro audit replay`, then restore a backup from before it " +
+		"with `maestro restore FILE --home NEWHOME --head SEQ:HASH`"
+)
+
+var nextSteps = map[FaultRule]string{
+	FaultMissing:    nextSalvage,
+	FaultUnreadable: nextSalvage,
+	FaultChain:      nextSalvage,
+	FaultWitness:    nextSalvage,
+	FaultSubject:    nextForged,
+	FaultVersion:    "use a newer maestro: this version does not know how the event was decided",
+	FaultActor:      nextForged,
+	FaultPermitted:  nextForged,
+	FaultDecision:   nextForged,
+	FaultViews:      "stop the server, delete the directory snapshots in the home, and start it: it builds the views from the log again",
+	FaultText: "stop the server, and run `maestro salvage --to NEWHOME --with BACKUP`: it takes the text from a backup that " +
+		"has it; then start the server with MAESTRO_HOME=NEWHOME",
+	FaultSignature: "use a backup that this home made, or restore with --accept-faults if you know who made this one",
+}
+
+// FaultRules lists every rule, in the order of docs/operations.md.
+func FaultRules() []FaultRule {
+	return []FaultRule{
+		FaultMissing, FaultUnreadable, FaultChain, FaultWitness, FaultSubject, FaultVersion, FaultActor, FaultPermitted, FaultDecision,
+		FaultViews, FaultText, FaultSignature,
+	}
+}
+
+// Next says what to do about a fault of the log in a home.
+func (r FaultRule) Next() string { return nextSteps[r] }
+
+// Breaks reports whether the log cannot be served for writing with such a fault: what follows it cannot be judged.
+func (r FaultRule) Breaks() bool {
+	return r == FaultMissing || r == FaultUnreadable || r == FaultChain || r == FaultWitness
+}
+
+// NamedText is a long text that the log names.
+type NamedText struct {
+	// Sequence is the first event that names it, Field the field whose text it is.
+	Sequence uint64 `json:"sequence"`
+	Field    string `json:"field"`
+	Digest   string `json:"digest"`
+}
+
+// textsNamed collects the long texts that events name, each once.
+type textsNamed struct {
+	list []NamedText
+	seen map[string]bool
+}
+
+func (t *textsNamed) add(sequence uint64, data events.Data) {
+	for _, d := range events.Digests(data) {
+		if t.seen[d.Digest] {
+			continue
+		}
+		if t.seen == nil {
+			t.seen = make(map[string]bool)
+		}
+		t.seen[d.Digest] = true
+		t.list = append(t.list, NamedText{sequence, d.Field, d.Digest})
+	}
+}

@@ -1,0 +1,83 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"maestro/events"
+)
+
+// Texts gives long texts by digest. It fails with events.ErrNoBlob or events.ErrBadBlob when a text is lost; other errors
+// say nothing about the text.
+type Texts interface {
+	Blob(ctx context.Context, digest string) ([]byte, error)
+}
+
+// LostText is a long text that the log names and that is missing or damaged.
+type LostText struct {
+	NamedText
+	Why string `json:"why"`
+}
+
+func (l LostText) String() string {
+	return fmt.Sprintf("event %d: its %s, %s, is lost: %s", l.Sequence, l.Field, l.Digest, l.Why)
+}
+
+// NamedTexts lists the long texts that the log names up to a sequence, in the order in which it does.
+func NamedTexts(ctx context.Context, log Log, to uint64) ([]NamedText, error) {
+	if to == 0 {
+		return nil, nil
+	}
+	var named textsNamed
+	var decoder events.Decoder
+	err := log.Read(ctx, 1, to, func(m events.Message) error {
+		if !events.MayNameDigest(m.Body) {
+			return nil
+		}
+		event, err := decoder.Decode(m.Body)
+		if err != nil {
+			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
+		}
+		named.add(m.Sequence, event.Data)
+		return nil
+	})
+	return named.list, err
+}
+
+// LostTexts gives those of the named texts that are missing or damaged. An error says that the texts cannot be read now.
+func LostTexts(ctx context.Context, texts Texts, named []NamedText) ([]LostText, error) {
+	lost := []LostText{}
+	for _, text := range named {
+		_, err := texts.Blob(ctx, text.Digest)
+		switch {
+		case err == nil:
+		case errors.Is(err, events.ErrNoBlob), errors.Is(err, events.ErrBadBlob):
+			lost = append(lost, LostText{text, err.Error()})
+		default:
+			return nil, fmt.Errorf("check the long texts: %w", err)
+		}
+	}
+	return lost, nil
+}
+
+// Texts lists the long texts that the events name so far.
+func (v *Verifier) Texts() []NamedText { return v.texts.list }
+
+// LoseText records that a long text is lost.
+func (v *Verifier) LoseText(lost LostText) {
+	v.Fault(lost.Sequence, FaultText, "its %s, %s, is lost: %s", lost.Field, lost.Digest, lost.Why)
+}
+
+// CheckTexts holds every long text that the events name against its digest.
+func (v *Verifier) CheckTexts(ctx context.Context, texts Texts) error {
+	lost, err := LostTexts(ctx, texts, v.texts.list)
+	if err != nil {
+		return err
+	}
+	v.verdict.TextsChecked = true
+	for _, text := range lost {
+		v.LoseText(text)
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package home
+
+import (
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+)
+
+// BackupKey signs the home's backups. It is made of the server's key, so whoever keeps that keeps this one too; its public
+// part may be given away.
+func (s Secrets) BackupKey() ed25519.PrivateKey {
+	sum := hmac.New(sha256.New, s.ServerKey)
+	sum.Write([]byte("maestro backup signature v1"))
+	return ed25519.NewKeyFromSeed(sum.Sum(nil))
+}
+
+// BackupSigner gives the public part of the key that signs this home's backups; it fails with fs.ErrNotExist when the home
+// has no key yet.
+func (l *Lock) BackupSigner() (ed25519.PublicKey, error) {
+	key, err := l.serverKey()
+	if err != nil {
+		return nil, err
+	}
+	public, _ := Secrets{ServerKey: key}.BackupKey().Public().(ed25519.PublicKey) // it always is
+	return public, nil
+}
