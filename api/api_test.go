@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -86,7 +85,7 @@ func (b *memoryBlobs) Blob(_ context.Context, digest string) ([]byte, error) {
 	if blob, ok := b.blobs[digest]; ok {
 		return blob, nil
 	}
-	return nil, errors.New("no such blob")
+	return nil, events.ErrNoBlob
 }
 
 const adminToken = "the-admin-token"

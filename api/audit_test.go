@@ -176,12 +176,23 @@ func TestAForgedEventThatWasNotPermitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer handler.Close()
-	forged := open(t, func(c *api.Config) { c.Handler, c.Log = handler, w.log })
+	forged := open(t, func(c *api.Config) { c.Handler, c.Log, c.Blobs = handler, w.log, w.blobs })
 	r := forged.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200)
 	if faults, _ := r.at("faults").([]any); len(faults) != 1 || !strings.Contains(string(r.body), "task:complete was not permitted") {
 		t.Errorf("the server's audit: %s", r.body)
 	}
 	expectFault(t, judge(t, forged.export(""), nil), "task:complete was not permitted")
+
+	// Without the session's manifest there is a second fault.
+	clear(w.blobs.blobs)
+	r = forged.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200)
+	if faults, _ := r.at("faults").([]any); len(faults) != 2 || !strings.Contains(string(r.body), `"rule":"text","what":"its manifestDigest, sha256-`) {
+		t.Errorf("the audit without the manifest: %s", r.body)
+	}
+	lost := forged.send(http.MethodGet, "/api/audit/texts", adminToken, "").is(200)
+	if lost.at("named") != 1.0 || !strings.Contains(string(lost.body), `"field":"manifestDigest"`) {
+		t.Errorf("the texts: %s", lost.body)
+	}
 }
 
 func TestTheServersAudit(t *testing.T) {

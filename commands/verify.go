@@ -109,7 +109,7 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 	}
 	call := Call{By: by, Project: command.project(v.state, by), At: event.Time, ID: event.ID, Rules: event.Rules}
 	if err := Permit(v.state, rules, by, command.ID(), call.Project); err != nil {
-		v.Fault(sequence, FaultPermitted, "%s by %s was not permitted: %s", command.ID(), by, reasonOf(err))
+		v.Fault(sequence, FaultPermitted, "%s was not permitted to %s: %s", command.ID(), by, reasonOf(err))
 		return
 	}
 	data, err := command.Decide(v.state, call)
