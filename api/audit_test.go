@@ -183,14 +183,14 @@ func TestAForgedEventThatWasNotPermitted(t *testing.T) {
 	}
 	expectFault(t, judge(t, forged.export(""), nil), "task:complete was not permitted")
 
-	// Without the session's manifest there is a second fault.
+	// Without the manifests of both sessions there are two more faults.
 	clear(w.blobs.blobs)
 	r = forged.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200)
-	if faults, _ := r.at("faults").([]any); len(faults) != 2 || !strings.Contains(string(r.body), `"rule":"text","what":"its manifestDigest, sha256-`) {
+	if faults, _ := r.at("faults").([]any); len(faults) != 3 || !strings.Contains(string(r.body), `"rule":"text","what":"its manifestDigest, sha256-`) {
 		t.Errorf("the audit without the manifest: %s", r.body)
 	}
 	lost := forged.send(http.MethodGet, "/api/audit/texts", adminToken, "").is(200)
-	if lost.at("named") != 1.0 || !strings.Contains(string(lost.body), `"field":"manifestDigest"`) {
+	if lost.at("named") != 2.0 || !strings.Contains(string(lost.body), `"field":"manifestDigest"`) {
 		t.Errorf("the texts: %s", lost.body)
 	}
 }

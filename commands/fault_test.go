@@ -46,7 +46,7 @@ func TestVerifyHoldsTheLongTextsAgainstTheirDigests(t *testing.T) {
 		return v.Verdict()
 	}
 	named, err := NamedTexts(t.Context(), log, log.head())
-	if err != nil || len(named) < 4 {
+	if err != nil || len(named) < 3 {
 		t.Fatalf("the log names %v, %v", named, err)
 	}
 	fields := map[string]bool{}
