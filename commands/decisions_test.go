@@ -2,6 +2,7 @@ package commands
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -322,7 +323,10 @@ func TestReportDecisions(t *testing.T) {
 		{"complete with a task", nil, step{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`}, "session.reported", `"taskIds":["{t1}"]}`},
 		{"complete without one ends the work", nil, step{"w", "report:complete", `{"message":"m"}`}, "session.reported", `"sessionCompleted":true`},
 		{"progress without one does not", nil, step{"w", "report:progress", `{"message":"m"}`}, "session.reported", `"message":"m"}`},
-		{"after the end it is late", nil, step{"e", "report:complete", `{"message":"m"}`}, "session.reported", `"message":"m","late":true`},
+		{"what was kept before the end is late", nil, step{"e@1h", "report:complete", `{"message":"m"}`}, "session.reported", `"message":"m","late":true`},
+		{"what was not kept is refused after the end", nil, step{"e", "report:complete", `{"message":"m"}`}, "NOT_ALLOWED", "has ended (stopped) | after its end a session delivers only"},
+		{"what was kept after the end is refused", []step{{"time", "", "1m"}}, step{"e@59s", "report:complete", `{"message":"m"}`}, "NOT_ALLOWED", "kept after the end"},
+		{"a time to come is now", []step{{"time", "", "1m"}}, step{"e@-1h", "report:complete", `{"message":"m"}`}, "NOT_ALLOWED", "kept after the end"},
 		{"a user reports nothing", nil, step{"admin", "report:progress", `{"message":"m"}`}, "NOT_ALLOWED", "report:progress"},
 		{"in another project", nil, step{"w", "report:progress", `{"project":"{q}","message":"m"}`}, "NOT_ALLOWED", "may not touch project"},
 	})
@@ -557,7 +561,7 @@ func TestInputDecisions(t *testing.T) {
 		{"an option twice", nil, step{"w", "report:needs-input", `{"message":"m","options":["a","b","a"]}`}, "VALIDATION_ERROR", "the option 'a' stands twice"},
 		{"an option of two lines", nil, step{"w", "report:needs-input", `{"message":"m","options":["a\nb"]}`}, "VALIDATION_ERROR", "control character"},
 		{"21 options", nil, step{"w", "report:needs-input", `{"message":"m","options":[` + many + `]}`}, "VALIDATION_ERROR", "at most 20 options, these are 21"},
-		{"a late one opens nothing", nil, step{"e", "report:needs-input", `{"message":"m","options":["a"]}`}, "session.reported", `"message":"m","late":true,"options":["a"]}`},
+		{"a late one opens nothing", nil, step{"e@1h", "report:needs-input", `{"message":"m","options":["a"]}`}, "session.reported", `"message":"m","late":true,"options":["a"]}`},
 
 		{"the user answers", []step{open}, answer("admin", "so"), "input.answered", `{"inputId":"{i}","sessionId":"{w}","answer":"so"}`},
 		{"so does who spawned it", []step{open}, answer("o", "so"), "input.answered", "so"},
@@ -590,7 +594,7 @@ func TestInputDecisions(t *testing.T) {
 		{"one that has ended receives nothing", []step{open, answer("o", "so"), kill("w")}, received, "NOT_ALLOWED", "has ended"},
 	})
 	w := newWorld(t)
-	w.must("e", "report:needs-input", `{"message":"late"}`)
+	w.must("e@1h", "report:needs-input", `{"message":"late"}`)
 	w.must("w", "report:needs-input", `{"taskIds":["{t1}"]}`)
 	w.h.View(func(s *projections.State) {
 		for x := range s.Inputs(w.ids["p"]) {
@@ -737,7 +741,8 @@ func TestPermit(t *testing.T) {
 			allowed("system", row.Who&S != 0)
 			allowed("stranger", false)
 			report := strings.HasPrefix(row.ID, "report:") || strings.HasPrefix(row.ID, "task:report:")
-			allowed("e", row.Who&W != 0 && (!row.Write || report))
+			own := slices.Contains([]string{"whoami", "commands", "task:get", "session:info"}, row.ID)
+			allowed("e", row.Who&W != 0 && (own || report))
 			explicit := row.Core && row.Who&W != 0 || row.ID == "task:get" || row.ID == "task:tree" || row.ID == "report:progress" || row.ID == "task:report:progress"
 			allowed("x", explicit)
 		}
@@ -799,6 +804,68 @@ func TestAtMostOwn(t *testing.T) {
 	if !strings.Contains(worker, `"report:progress"`) || strings.Contains(worker, `"explicit":true`) {
 		t.Errorf("a worker gets any worker's set: %s", worker)
 	}
+}
+
+// Beyond the default set of a worker, an orchestrator gives only what it may use itself.
+func TestWorkerAtMostOwn(t *testing.T) {
+	w := newWorld(t)
+	w.make("small", "admin", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn","task:complete","inbox"]}`)
+	for list, pointer := range map[string]string{
+		`["session:list"]`:                         "/allowedCommands/0",
+		`["task:get","inbox","since"]`:             "/allowedCommands/2",
+		`["task:report:progress","task:tree"]`:     "/allowedCommands/1",
+		`["task:get","inbox","report:progress"]`:   "",
+		`[]`:                                       "",
+		`["task:create","queue:start","task:get"]`: "/allowedCommands/1", // of no worker without the queue strategy
+	} {
+		_, err := w.do("small", "session:spawn", `{"taskIds":["{t5}"],"allowedCommands":`+list+`}`)
+		var refusal *Refusal
+		switch errors.As(err, &refusal); {
+		case pointer == "" && err != nil:
+			t.Errorf("%s: %v", list, err)
+		case pointer != "" && (refusal == nil || refusal.Pointer != pointer):
+			t.Errorf("%s: %v, want a refusal of %s", list, err, pointer)
+		}
+	}
+	w.must("small", "session:spawn", `{"strategy":"queue","allowedCommands":["queue:start","queue:status"]}`)
+	w.must("small", "session:spawn", `{"strategy":"tree","taskIds":["{t5}"],"allowedCommands":["task:tree"]}`)
+	w.must("admin", "session:spawn", `{"project":"{p}","taskIds":["{t5}"],"allowedCommands":["session:list"],"spawnedBy":"{small}"}`)
+
+	// An older log stays as it was.
+	w.h.View(func(s *projections.State) {
+		spawn := &SpawnSession{TaskIDs: []string{w.ids["t5"]}, Allowed: &[]string{"session:list"}}
+		call := Call{By: w.actor("small"), Project: w.ids["p"], At: s.At(), Rules: secondRules}
+		if _, err := spawn.Decide(s, call); err != nil {
+			t.Errorf("by the second rules: %v", err)
+		}
+		call.Rules = RulesVersion
+		if _, err := spawn.Decide(s, call); code(err) != CodeNotAllowed {
+			t.Errorf("by the third rules: %v", err)
+		}
+	})
+}
+
+// A session that has ended delivers a limited number of reports, whatever time it says they are of.
+func TestLateReportsAreLimited(t *testing.T) {
+	w := newWorld(t)
+	for range LimitLateReports.Value {
+		w.must("e@1h", "report:progress", `{"message":"m"}`)
+	}
+	_, err := w.do("e@1h", "report:progress", `{"message":"m"}`)
+	if code(err) != CodeLimit {
+		t.Errorf("one more: %v", err)
+	}
+	if verdict := verify(t, w.log.messages); len(verdict.Faults) > 0 {
+		t.Errorf("%+v", verdict.Faults)
+	}
+	w.h.View(func(s *projections.State) {
+		for version, want := range map[string]bool{secondRules: true, RulesVersion: false} {
+			_, err := (&Report{Kind: events.ReportProgress, Message: "m"}).Decide(s, Call{By: w.actor("e"), Project: w.ids["p"], At: s.At(), Rules: version})
+			if (err == nil) != want {
+				t.Errorf("a report after the end by rules %s: %v", version, err)
+			}
+		}
+	})
 }
 
 func TestParseRefuses(t *testing.T) {

@@ -314,7 +314,7 @@ func (w *world) projectOf(session string) string {
 	return w.projects[session]
 }
 
-// do brings a command through, with a key of its own.
+// do brings a command through, with a key of its own. "w@1h" is w, and the command waited in its outbox for an hour.
 func (w *world) do(by, id, body string) (Answer, error) {
 	w.t.Helper()
 	w.keys++
@@ -327,7 +327,16 @@ func (w *world) withKey(by, id, body, key string) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return w.h.Do(context.Background(), Request{By: w.actor(by), Command: command, Key: key})
+	by, kept, waited := strings.Cut(by, "@")
+	r := Request{By: w.actor(by), Command: command, Key: key}
+	if waited {
+		ago, err := time.ParseDuration(kept)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		r.OccurredAt = w.now().Add(-ago)
+	}
+	return w.h.Do(context.Background(), r)
 }
 
 func (w *world) must(by, id, body string) Answer {

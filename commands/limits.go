@@ -34,6 +34,7 @@ func Limits() []LimitGroup {
 		{Title: "Request bodies", Intro: "The server checks these while it reads a JSON body, before it decides anything.", Limits: []Limit{
 			LimitBody, LimitNames, LimitDepth, LimitValues,
 		}},
+		{Title: "Sessions", Limits: []Limit{LimitLateReports}},
 	}
 }
 
@@ -59,6 +60,12 @@ var (
 		Bounds: "values in one JSON body, at all levels together",
 	}
 )
+
+// LimitLateReports bounds what a session adds to the log after its end.
+var LimitLateReports = Limit{
+	Name: "late-reports", Value: 1000, Unit: "reports", Answer: answerLimit,
+	Bounds: "reports that one session delivers after its end",
+}
 
 // exceeded is the refusal of a caller that is above a limit. what names the thing that is too large: "metadata".
 func (l Limit) exceeded(pointer, what string, have int64) *Refusal {

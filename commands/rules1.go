@@ -42,7 +42,7 @@ var rows1 = []Row{
 
 	{ID: "session:list", Who: O | U, Rule: reads},
 	{ID: "session:info", Who: agents | U, Rule: reads},
-	{ID: "session:spawn", Who: O | U, Write: true, Events: "session.spawned", Rule: "an orchestrator gives a worker any worker set, another orchestrator at most its own"},
+	{ID: "session:spawn", Who: O | U, Write: true, Events: "session.spawned", Rule: "an orchestrator gives a worker its default set, beyond that only what it may use itself; another orchestrator at most its own set"},
 	{ID: "session:kill", Who: O | U, Write: true, Events: "session.killed", Rule: "an orchestrator: " + itsSpawned},
 	{ID: "session:message", Who: O | U, Write: true, Events: "session.messaged", Rule: "an orchestrator: " + itsSpawned},
 	{ID: "session:update", Who: O | U, Write: true, Events: "session.updated", Rule: "an orchestrator: " + itsSpawned},

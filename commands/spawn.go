@@ -65,7 +65,7 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	if err != nil {
 		return nil, err
 	}
-	if permissions, err = x.atMostOwn(s, c.By, kind.role, permissions); err != nil {
+	if permissions, err = x.atMostOwn(s, c, kind, permissions); err != nil {
 		return nil, err
 	}
 	if err := x.valid(); err != nil {
@@ -157,23 +157,34 @@ func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (st
 	return parent.ID, nil
 }
 
-// atMostOwn holds an orchestrator that one orchestrator spawns to the other's commands: a default is cut to them, an
-// explicit list that has more is refused.
-func (x *SpawnSession) atMostOwn(s *projections.State, by Actor, role events.Role, permissions events.Permissions) (events.Permissions, error) {
-	spawner := s.Session(by.Name)
-	if by.Kind != ActorSession || role != events.RoleOrchestrator || spawner == nil || spawner.Permissions == nil {
+// atMostOwn limits what an orchestrator gives to a session that it spawns. A worker gets commands of its default set, and
+// beyond that only what the orchestrator may use itself; another orchestrator gets at most the spawner's own set, to which a
+// default is cut. An explicit list that has more is refused. What a user gives is limited by the child's role alone.
+func (x *SpawnSession) atMostOwn(s *projections.State, c Call, kind sessionKind, permissions events.Permissions) (events.Permissions, error) {
+	spawner := s.Session(c.By.Name)
+	if c.By.Kind != ActorSession || spawner == nil || spawner.Permissions == nil {
 		return permissions, nil
+	}
+	own, child, why := spawner.Permissions.Commands, "another orchestrator", "an orchestrator gives another at most its own commands"
+	if kind.role != events.RoleOrchestrator {
+		if !thirdOn(c.Rules) {
+			return permissions, nil
+		}
+		own, child = slices.Concat(own, current.Defaults(Letter(kind.role, kind.strategy))), "a worker"
+		why = "beyond the default set of a worker, an orchestrator gives only what it may use itself"
 	}
 	var cut []string
 	for _, id := range permissions.Commands {
-		if slices.Contains(spawner.Permissions.Commands, id) {
+		if slices.Contains(own, id) {
 			cut = append(cut, id)
 			continue
 		}
 		if x.Allowed != nil {
-			if at := slices.Index(*x.Allowed, id); at >= 0 {
-				return permissions, notAllowed("session:spawn", "an orchestrator gives another at most its own commands",
-					"leave out /allowedCommands/"+strconv.Itoa(at), "Session '%s' may not give '%s' to another orchestrator", by.Name, id)
+			if at := slices.IndexFunc(*x.Allowed, func(listed string) bool { return current.canonical(listed) == id }); at >= 0 {
+				refusal := notAllowed("session:spawn", why, "leave out /allowedCommands/"+strconv.Itoa(at)+", or ask the user to spawn the session",
+					"Session '%s' may not give '%s' to %s", c.By.Name, id, child)
+				refusal.Pointer = "/allowedCommands/" + strconv.Itoa(at)
+				return permissions, refusal
 			}
 		}
 	}

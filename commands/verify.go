@@ -107,7 +107,10 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 		v.Fault(sequence, FaultActor, "%s", err)
 		return
 	}
-	call := Call{By: by, Project: command.project(v.state, by), At: event.Time, ID: event.ID, Rules: event.Rules}
+	call := Call{
+		By: by, Project: command.project(v.state, by), At: event.Time, ID: event.ID, Rules: event.Rules,
+		OccurredAt: occurredAt(event.OccurredAt, event.Time),
+	}
 	if err := Permit(v.state, rules, by, command.ID(), call.Project); err != nil {
 		v.Fault(sequence, FaultPermitted, "%s was not permitted to %s: %s", command.ID(), by, reasonOf(err))
 		return

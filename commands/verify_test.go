@@ -56,7 +56,7 @@ func everything(t testing.TB) *world {
 		{"v", "session:complete", `{}`},
 		{"r", "report:complete", `{"message":"done"}`},
 		{"o", "session:kill", `{"sessionId":"{w}","reason":"r"}`},
-		{"w", "report:error", `{"message":"late","taskIds":["{t1}"]}`},
+		{"w@1h", "report:error", `{"message":"late","taskIds":["{t1}"]}`},
 		{"admin", "session:kill", `{"sessionId":"{k}","failed":true}`},
 		{"admin", "session:delete", `{"sessionId":"{k}"}`},
 		{"admin", "task:update", `{"taskId":"{t5}","status":"cancelled"}`},

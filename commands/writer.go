@@ -220,7 +220,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	if last := h.overlay.At(); at.Before(last) {
 		at = last
 	}
-	call := Call{By: p.By, Project: project, At: at, ID: id, Rules: RulesVersion}
+	call := Call{By: p.By, Project: project, At: at, ID: id, Rules: RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at)}
 	if err := Permit(h.overlay, current, p.By, p.Command.ID(), project); err != nil {
 		return result{err: err}
 	}
@@ -275,17 +275,24 @@ func appendEvent(b []byte, event *events.Event) ([]byte, error) {
 	return b, err
 }
 
+// occurredAt gives when a command was said, as its event states it: to the millisecond, and never after the decision. Zero
+// stays zero.
+func occurredAt(said, at time.Time) time.Time {
+	if said.IsZero() {
+		return time.Time{}
+	}
+	if said = events.Instant(said); said.After(at) {
+		return at
+	}
+	return said
+}
+
 func envelope(s *projections.State, p *pending, c Call, data events.Data) *events.Event {
 	event := &events.Event{
 		ID: c.ID, Source: p.source, Time: c.At, Project: projectOf(c, data), TraceParent: p.TraceParent, PrevHash: s.Head().Hash,
 		RequestHash: p.hash, Rules: RulesVersion, Authn: c.By.Authn, Data: data,
 	}
-	if !p.OccurredAt.IsZero() {
-		event.OccurredAt = events.Instant(p.OccurredAt)
-		if event.OccurredAt.After(c.At) {
-			event.OccurredAt = c.At
-		}
-	}
+	event.OccurredAt = c.OccurredAt
 	cause := causeOf(s, c.By, c.Rules, data)
 	event.CausationID, event.CorrelationID = cause.Event, cause.First
 	return event

@@ -25,6 +25,9 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 	if len(d.TaskIDs) == 0 {
 		s.noteReport(f, d, "")
 	}
+	if d.Late {
+		s.changeSession(d.SessionID, func(x *Session) { x.LateReports++ })
+	}
 	if d.SessionCompleted {
 		s.completeSession(f, d.SessionID)
 	}

@@ -20,6 +20,8 @@ type Session struct {
 	// LostAt is when it was marked lost, 0 while it is heard; Losses counts how often it was.
 	LostAt int64
 	Losses int
+	// LateReports counts the reports that came after its end.
+	LateReports int `json:",omitempty"`
 	// Hand is the item of a queue that it holds, or held last.
 	Hand    *Hand `json:",omitempty"`
 	Deleted bool

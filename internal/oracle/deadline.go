@@ -68,6 +68,6 @@ func (f *sessionTimedOut) judge(c *trial) {
 
 func (f *sessionTimedOut) fold(c *trial) {
 	if s := c.sessions[f.SessionID]; s != nil && s.ended == "" {
-		s.ended = endFailed
+		s.end(c, endFailed)
 	}
 }

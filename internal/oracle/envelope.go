@@ -25,6 +25,7 @@ type event struct {
 	RequestHash     string          `json:"requesthash"`
 	Rules           string          `json:"rules"`
 	Authn           string          `json:"authn"`
+	OccurredAt      time.Time       `json:"occurredat"`
 	Data            json.RawMessage `json:"data"`
 }
 

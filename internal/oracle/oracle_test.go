@@ -88,6 +88,9 @@ func tellOrchestrator(s *story) {
 	s.add("/projects/p3/sessions/far", "session.reported", `{"sessionId":"far","kind":"progress","taskIds":["t3"]}`, with("partitionkey", "p3"))
 	s.add(orch, "session.spawned", `{"sessionId":"orch2","name":"o","role":"orchestrator","strategy":"dag","spawnedBy":"orch",`+
 		only("O", "task:create", "session:kill")+`}`)
+	s.spawn("for", `"role":"worker","strategy":"simple","spawnedBy":"orch",`+only("W", "since", "report:progress")) // by the user, for the orchestrator
+	s.add(orch, "session.killed", `{"sessionId":"for","status":"failed"}`)
+	s.report(source("for"), "progress", `,"late":true`, with("rules", "2"))
 	s.add(orch, "session.killed", `{"sessionId":"far","status":"failed"}`, with("partitionkey", "p3"))
 	s.add(admin, "session.deleted", `{"sessionId":"far"}`, with("partitionkey", "p3"))
 	s.add(admin, "task.deleted", `{"taskId":"t3"}`, with("partitionkey", "p3"))
@@ -159,8 +162,8 @@ func tellEnds(s *story) {
 	s.wait(time.Hour)
 	s.add(system, "session.timed_out", fmt.Sprintf(`{"sessionId":"pull","deadline":%d}`, s.deadline("pull", time.Hour)))
 	s.item(system, "returned", "pull", "c", "pull", `,"attempt":1,"reason":"failed"`)
-	s.report(pull, "complete", `,"taskIds":["c"],"late":true`)
-	s.report(pull, "needs-input", `,"late":true`)
+	s.late(pull, 10*time.Second, "complete", `,"taskIds":["c"]`)
+	s.late(pull, 10*time.Second, "needs-input", ``)
 	s.add(admin, "session.registered", `{"sessionId":"hand","created":{"name":"hand","role":"worker","strategy":"simple","status":"running",`+
 		`"taskIds":["free"],`+byDefault("W")+`}}`)
 	s.add(admin, "session.task_linked", `{"sessionId":"hand","taskId":"d"}`)

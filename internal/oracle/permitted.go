@@ -25,6 +25,9 @@ func (c *trial) permitted(what fact) {
 	c.projectLives(what)
 }
 
+// thirdOn reports whether the event was decided by the third version of the rules or a later one.
+func (c *trial) thirdOn() bool { return c.event.Rules != "1" && c.event.Rules != "2" }
+
 func (c *trial) user(what fact) {
 	t := c.tokens[c.by.id]
 	if c.by.id != "admin" && (t == nil || !t.live || t.kind != "admin") {

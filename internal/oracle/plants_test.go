@@ -266,6 +266,13 @@ func permissionPlants() []plant {
 		}, func(s *story) {
 			s.add(source("small"), "session.spawned", `{"sessionId":"x",`+orchestrator+`"spawnedBy":"small",`+only("O", "task:create", "task:update")+`}`)
 		}},
+		{"an orchestrator gives a worker more than either has", broken(rulePermissions), func(s *story) {
+			s.spawn("small", orchestrator+only("O", "session:spawn", "inbox"))
+			s.add(source("small"), "session.spawned", `{"sessionId":"y",`+worker+`"spawnedBy":"small",`+only("W", "task:get", "inbox")+`}`)
+			s.add(source("small"), "session.spawned", `{"sessionId":"z",`+worker+`"spawnedBy":"small",`+only("W", "since")+`}`, with("rules", "2"))
+		}, func(s *story) {
+			s.add(source("small"), "session.spawned", `{"sessionId":"x",`+worker+`"spawnedBy":"small",`+only("W", "task:get", "since")+`}`)
+		}},
 	}
 }
 
@@ -385,7 +392,16 @@ func spawnPlants() []plant {
 	}
 	worker := `"role":"worker","strategy":"simple"`
 	return []plant{
-		spawned("a user spawns as a session", ruleSpawn, worker+`,"spawnedBy":"orch"`),
+		spawned("a user spawns in the name of nobody", ruleSpawn, worker+`,"spawnedBy":"none"`),
+		{"a user spawns in the name of a deleted session", broken(ruleSpawn), func(s *story) {
+			s.add(admin, "session.deleted", `{"sessionId":"orch"}`)
+		}, func(s *story) { s.spawn("x", worker+`,"spawnedBy":"orch",`+byDefault("W")) }},
+		{"a user spawns in the name of another project's session", broken(ruleSpawn), nothing, func(s *story) {
+			s.spawn("x", worker+`,"spawnedBy":"orch",`+byDefault("W"), with("partitionkey", "p2"))
+		}},
+		{"an orchestrator spawns in the name of another", broken(ruleSpawn), nothing, func(s *story) {
+			s.add(orch, "session.spawned", `{"sessionId":"x","spawnedBy":"work",`+worker+`,`+byDefault("W")+`}`)
+		}},
 		spawned("it starts what is not its task", ruleSpawn, worker+`,"started":["free"]`),
 		spawned("it was to be refused", ruleSpawn, worker+`,"taskIds":["c"],"started":["c"],"strict":true,"unmetDependencies":["b"]`),
 		spawned("it keeps silent of a dependency", ruleSpawn, worker+`,"taskIds":["c"],"started":["c"]`),
@@ -473,11 +489,27 @@ func reportPlants() []plant {
 			s.add(admin, "session.deleted", `{"sessionId":"work"}`)
 		}, func(s *story) { s.report(work, "progress", "") }},
 		{"late, and completes the session", broken(ruleLate), func(s *story) { s.kill("work") }, func(s *story) {
-			s.report(work, "complete", `,"late":true,"sessionCompleted":true`)
+			s.late(work, time.Minute, "complete", `,"sessionCompleted":true`)
 		}},
 		{"late, and opens a question", broken(ruleLate), func(s *story) { s.kill("work") }, func(s *story) {
-			s.report(work, "needs-input", `,"late":true,"inputId":"i"`)
+			s.late(work, time.Minute, "needs-input", `,"inputId":"i"`)
 		}},
+		{"late, and does not say when it was said", broken(ruleLate), func(s *story) { s.kill("work") }, func(s *story) {
+			s.report(work, "progress", `,"late":true`)
+		}},
+		{"late, and said after the end", broken(ruleLate), func(s *story) { s.kill("work").wait(time.Minute) }, func(s *story) {
+			s.late(work, time.Minute, "progress", "")
+		}},
+		{"late, and said after the end by time", broken(ruleLate), func(s *story) {
+			s.wait(time.Hour)
+			s.add(system, "session.timed_out", fmt.Sprintf(`{"sessionId":"pull","deadline":%d}`, s.deadline("pull", time.Hour))).wait(time.Minute)
+		}, func(s *story) { s.late(pull, time.Minute, "progress", "") }},
+		{"late, and one of too many", broken(ruleLate), func(s *story) {
+			s.kill("work")
+			for range maxLate {
+				s.late(work, time.Hour, "progress", "")
+			}
+		}, func(s *story) { s.late(work, time.Hour, "progress", "") }},
 	}
 }
 
@@ -541,7 +573,7 @@ func linePlants() []plant {
 		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
 		{"trusted word that came late", broken(ruleOrder), func(s *story) {
 			trusted(s)
-			s.kill("work").report(work, "complete", `,"taskIds":["b"],"late":true`)
+			s.kill("work").late(work, time.Minute, "complete", `,"taskIds":["b"]`)
 		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
 		{"trusted word that a reopening erased", broken(ruleOrder), func(s *story) {
 			trusted(s)

@@ -360,8 +360,11 @@ func (f *itemSkipped) judge(c *trial) {
 		c.holds(f.Queue, f.TaskID, f.SessionID)
 		return
 	}
-	if s := c.pulls(f.SessionID, f.Queue); s != nil && s.holds != nil {
-		c.fault(ruleHolder, "session %s holds task %s, and skips another", s.id, s.holds.task)
+	// A user skips the next item of a queue that it names, without a session.
+	if f.SessionID != "" || c.by.kind != byUser {
+		if s := c.pulls(f.SessionID, f.Queue); s != nil && s.holds != nil {
+			c.fault(ruleHolder, "session %s holds task %s, and skips another", s.id, s.holds.task)
+		}
 	}
 	q, i := c.anItem(f.Queue, f.TaskID)
 	switch {

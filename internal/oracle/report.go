@@ -43,8 +43,28 @@ func (f *sessionReported) late(c *trial, s *session) {
 	case !f.Late && s.ended != "":
 		c.fault(ruleLate, "session %s had ended (%s), and it is not marked late", s.id, s.ended)
 	}
+	if f.Late && s.ended != "" && c.thirdOn() {
+		f.kept(c, s)
+	}
 	if f.Late && (f.SessionCompleted || f.InputID != "") {
 		c.fault(ruleLate, "it is late, and completes its session or opens a question")
+	}
+}
+
+// maxLate is how many reports a session delivers after its end.
+const maxLate = 1000
+
+// kept judges that a late report waited since before the end, and that it is not one of too many. The rules said so from their
+// third version on.
+func (f *sessionReported) kept(c *trial, s *session) {
+	said := c.event.OccurredAt
+	switch {
+	case said.IsZero():
+		c.fault(ruleLate, "it came after the end of session %s and does not say when it was said", s.id)
+	case said.After(s.endedAt):
+		c.fault(ruleLate, "it was said at %s, and session %s had ended at %s", stamp(said), s.id, stamp(s.endedAt))
+	case s.late >= maxLate:
+		c.fault(ruleLate, "session %s had delivered %d reports after its end", s.id, s.late)
 	}
 }
 
@@ -95,7 +115,11 @@ func (f *sessionReported) asks(c *trial) {
 
 func (f *sessionReported) fold(c *trial) {
 	s := c.sessions[f.SessionID]
-	if s == nil || f.Late {
+	if s == nil {
+		return
+	}
+	if f.Late {
+		s.late++
 		return
 	}
 	for _, id := range f.TaskIDs {

@@ -25,7 +25,10 @@ type session struct {
 	saidDone bool
 	// ended is how it ended, "" as long as it has not; endedBefore how it had ended when it was deleted.
 	ended, endedBefore string
-	lost               bool
+	// endedAt is when it ended; late counts the reports that it delivered since.
+	endedAt time.Time
+	late    int
+	lost    bool
 	// born and timeout make its deadline, if timeout is not 0.
 	born    time.Time
 	timeout time.Duration
@@ -37,6 +40,14 @@ type session struct {
 	manifest string
 	// generation is which of its secrets is good.
 	generation int
+}
+
+// end ends the session, as what; when it ended first counts.
+func (s *session) end(c *trial, how string) {
+	if s.ended == "" {
+		s.endedAt = c.event.Time
+	}
+	s.ended = how
 }
 
 type permissions struct {
@@ -171,7 +182,7 @@ func (f *sessionRegistered) fold(c *trial) {
 	s.manifest = f.Manifest
 	switch f.Created.Status {
 	case endStopped, endFailed:
-		s.ended = f.Created.Status
+		s.end(c, f.Created.Status)
 	case completed:
 		s.saidDone = true
 	}
@@ -253,7 +264,7 @@ func (f *sessionKilled) judge(c *trial) {
 
 func (f *sessionKilled) fold(c *trial) {
 	if s := c.sessions[f.SessionID]; s != nil && s.ended == "" {
-		s.ended = f.Status
+		s.end(c, f.Status)
 	}
 }
 
@@ -270,7 +281,8 @@ func (f *sessionDeleted) judge(c *trial) {
 
 func (f *sessionDeleted) fold(c *trial) {
 	if s := c.sessions[f.SessionID]; s != nil {
-		s.endedBefore, s.ended = s.ended, endDeleted
+		s.endedBefore = s.ended
+		s.end(c, endDeleted)
 	}
 }
 

@@ -40,22 +40,38 @@ func (f *sessionSpawned) judge(c *trial) {
 	}
 }
 
-// spawner judges who ordered it, and that an orchestrator gives another no more than it has itself.
+// spawner judges who ordered it: a session spawns in its own name. A user may spawn in the name of a session of the project,
+// which older clients do (http-api-compat, spawnSource "session"), and gives what a user may give.
 func (f *sessionSpawned) spawner(c *trial) {
-	by := ""
 	if c.by.kind == bySession {
-		by = c.by.id
-	}
-	if f.SpawnedBy != by {
-		c.fault(ruleSpawn, "it says that %q spawned it, and comes from %s", f.SpawnedBy, c.event.Source)
-	}
-	s := c.sessions[by]
-	if s == nil || f.Role != "orchestrator" {
+		if f.SpawnedBy != c.by.id {
+			c.fault(ruleSpawn, "it says that %q spawned it, and comes from %s", f.SpawnedBy, c.event.Source)
+		}
+		f.gives(c, c.sessions[c.by.id])
 		return
 	}
+	if f.SpawnedBy == "" {
+		return
+	}
+	s := c.sessions[f.SpawnedBy]
+	if s == nil || s.ended == endDeleted || s.project != c.event.Project {
+		c.fault(ruleSpawn, "it says that %q spawned it, which is no session of project %q", f.SpawnedBy, c.event.Project)
+	}
+}
+
+// gives judges that an orchestrator gives another no more than it has itself, and a worker no more than the default list of
+// its role and what it has itself; the rules said the latter from their third version on.
+func (f *sessionSpawned) gives(c *trial, s *session) {
+	own := defaultList(letterOf(f.Role, f.Strategy))
+	switch {
+	case s == nil || f.Role != "orchestrator" && !c.thirdOn():
+		return
+	case f.Role == "orchestrator":
+		own = nil
+	}
 	for _, id := range f.Permissions.Commands {
-		if !s.commands[id] {
-			c.fault(rulePermissions, "orchestrator %s gives another %s, which it may not use itself", s.id, id)
+		if !s.commands[id] && !slices.Contains(own, id) {
+			c.fault(rulePermissions, "orchestrator %s gives session %s %s, which it may not use itself", s.id, f.SessionID, id)
 		}
 	}
 }
@@ -96,10 +112,10 @@ func (f *sessionSpawned) unmet(c *trial) {
 			c.fault(ruleSpawn, "it says that dependency %q is not satisfied", id)
 		}
 	}
-	// A queue that trusts reports may see it otherwise.
+	// A queue that trusts reports may see it otherwise, and what the session does itself is not waited for.
 	q := c.queues[queueKey{c.event.Project, f.Queue}]
 	for _, id := range open {
-		if !c.satisfied(id, q != nil && q.trust) && !slices.Contains(f.Unmet, id) {
+		if !slices.Contains(f.TaskIDs, id) && !c.satisfied(id, q != nil && q.trust) && !slices.Contains(f.Unmet, id) {
 			c.fault(ruleSpawn, "dependency %s is not satisfied, and it does not say so", id)
 		}
 	}

@@ -63,10 +63,19 @@ func (w *world) compose(rng *rand.Rand) wish {
 	w.keys++
 	x := c.fresh()
 	x.key = fmt.Sprintf("k%d", w.keys)
-	if rng.IntN(20) == 0 {
-		x.occurred = time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)
-	}
+	x.occurred = c.occurred(x)
 	return x
+}
+
+// occurred gives when a wish was said, if it waited in an outbox: before, at or after the end of a session that has ended.
+func (c composer) occurred(w wish) time.Time {
+	if x := c.m.sessions[w.by.name]; w.by.kind == "session" && x.ended && c.chance(75) {
+		return time.UnixMilli(x.endedAt + pick(c, []int64{-60_000, -1, 0, 0, 1, 60_000})).UTC()
+	}
+	if c.chance(5) {
+		return time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)
+	}
+	return time.Time{}
 }
 
 // composer draws commands that suit how things stand.
@@ -364,6 +373,8 @@ var lists = [][]string{
 	{"project:delete", "project:create"},
 	{"session:lost"},
 	{"task:update", "task:create", "session:spawn"},
+	{"since", "inbox", "report:progress"},
+	{"session:spawn", "task:complete"},
 }
 
 func (c composer) newSession(f *fields, by caller) {
@@ -414,8 +425,11 @@ func (c composer) spawn(f *fields, by caller) {
 			}
 		}
 	}
-	if c.chance(10) {
+	if c.chance(20) {
 		f.SpawnedBy = c.session()
+		if x, ok := c.m.sessions[f.SpawnedBy]; ok && by.kind != "session" && c.chance(60) && f.TaskIDs == nil {
+			f.Project = x.project
+		}
 	}
 }
 

@@ -23,7 +23,8 @@ func (m *model) nextDeadline(w wish, d made) error {
 		if d.Deadline != x.deadline {
 			return fmt.Errorf("the deadline of session %q is %d, and the event has %d", d.SessionID, x.deadline, d.Deadline)
 		}
-		x.ended, x.status, x.gone = true, "failed", d.me
+		x.end(m.at)
+		x.status, x.gone = "failed", d.me
 	}
 	m.sessions[w.fields.SessionID] = x
 	return nil

@@ -17,6 +17,7 @@ const (
 	isInvalid    verdict = "VALIDATION_ERROR"
 	isConflict   verdict = "CONFLICT"
 	againstRule  verdict = "BUSINESS_RULE_ERROR"
+	aboveLimit   verdict = "LIMIT_EXCEEDED"
 	keyReused    verdict = "KEY_REUSED"
 )
 
@@ -93,7 +94,7 @@ func (m *model) judge(w wish, at int64) verdict {
 	case "task":
 		return m.judgeTask(w)
 	case "report":
-		return m.judgeReport(w)
+		return m.judgeReport(w, at)
 	case "queue":
 		return m.judgeQueue(w)
 	case "input":
@@ -257,7 +258,7 @@ func (m *model) judgeUpdate(w wish, t task) verdict {
 	return becomesEvent
 }
 
-func (m *model) judgeReport(w wish) verdict {
+func (m *model) judgeReport(w wish, at int64) verdict {
 	f := w.fields
 	x := m.sessions[w.by.name]
 	tasks := f.tasks()
@@ -275,8 +276,19 @@ func (m *model) judgeReport(w wish) verdict {
 			return notAllowed
 		}
 	}
+	if x.ended {
+		switch said := w.said(max(at, m.at)); {
+		case said == 0, said > x.endedAt:
+			return notAllowed
+		case x.late >= mostLate:
+			return aboveLimit
+		}
+	}
 	return judgeOptions(w)
 }
+
+// mostLate is how many reports a session delivers after its end.
+const mostLate = 1000
 
 // judgeKind judges what the spawning and the registering of a new session have in common.
 func (m *model) judgeKind(project string, f fields) verdict {
@@ -330,9 +342,12 @@ func (m *model) judgeSpawn(w wish) verdict {
 	if v := judgeList(f); v != becomesEvent {
 		return v
 	}
-	if w.by.kind == "session" && f.Role == "orchestrator" && f.Allowed != nil {
-		own := m.sessions[w.by.name].allowed
-		if slices.ContainsFunc(*f.Allowed, func(id string) bool { return !own[id] }) {
+	if w.by.kind == "session" && f.Allowed != nil {
+		own, usual := m.sessions[w.by.name].allowed, map[string]bool{}
+		if f.Role != "orchestrator" {
+			usual = allowedTo(column(f.Role, f.Strategy), nil)
+		}
+		if slices.ContainsFunc(*f.Allowed, func(id string) bool { return !own[id] && !usual[id] }) {
 			return notAllowed
 		}
 	}

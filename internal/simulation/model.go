@@ -47,6 +47,8 @@ type session struct {
 	allowed                                    map[string]bool
 	tasks                                      []string
 	ended, deleted, lost                       bool
+	endedAt                                    int64 // in milliseconds
+	late                                       int   // reports that it delivered since
 
 	losses, generation int
 	queue              string // that it pulls from
@@ -54,6 +56,13 @@ type session struct {
 	hand               hand
 	deadline           int64
 	made, gone         cause // what made it; what ended it or marked it lost, whichever was last
+}
+
+// end ends a session; its first end counts.
+func (x *session) end(at int64) {
+	if !x.ended {
+		x.ended, x.endedAt = true, at
+	}
 }
 
 func newModel() *model {
@@ -234,7 +243,8 @@ func (m *model) next(w wish, e envelope) (*model, error) {
 		n.moveSession(m.target(w), "completed")
 	case "session:kill":
 		x := n.sessions[f.SessionID]
-		x.ended, x.status, x.gone = true, "stopped", d.me
+		x.end(n.at)
+		x.status, x.gone = "stopped", d.me
 		if f.Failed {
 			x.status = "failed"
 		}
@@ -253,7 +263,8 @@ func (m *model) next(w wish, e envelope) (*model, error) {
 		n.sessions[f.SessionID] = x
 	case "session:delete":
 		x := n.sessions[m.target(w)]
-		x.deleted, x.ended, x.gone = true, true, d.me
+		x.end(n.at)
+		x.deleted, x.gone = true, d.me
 		n.sessions[m.target(w)] = x
 	case "session:link":
 		x := n.sessions[m.target(w)]
@@ -397,6 +408,9 @@ func (m *model) reported(before *model, w wish, d made) error {
 		return fmt.Errorf("%s of tasks %v (late: %t) became kind %q of %v (late: %t)", w.id, tasks, late, d.Kind, d.TaskIDs, d.Late)
 	}
 	if late {
+		x := m.sessions[w.by.name]
+		x.late++
+		m.sessions[w.by.name] = x
 		return nil
 	}
 	for _, id := range tasks {

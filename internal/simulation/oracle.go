@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"maestro/events"
+	documents "maestro/internal/oracle"
 	"maestro/internal/simlog"
 	"maestro/projections"
 )
@@ -91,14 +92,18 @@ type envelope struct {
 	PrevHash    string          `json:"prevhash"`
 	RequestHash string          `json:"requesthash"`
 	Rules       string          `json:"rules"`
+	Occurred    string          `json:"occurredat"`
 	Causation   string          `json:"causationid"`
 	Correlation string          `json:"correlationid"`
 	Data        json.RawMessage `json:"data"`
 }
 
-// at gives the event's time in milliseconds.
-func (e envelope) at() int64 {
-	at, err := time.Parse(time.RFC3339, e.Time)
+// at gives the event's time in milliseconds, said that of its occurredat, 0 if it has none.
+func (e envelope) at() int64   { return milliseconds(e.Time) }
+func (e envelope) said() int64 { return milliseconds(e.Occurred) }
+
+func milliseconds(text string) int64 {
+	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return 0
 	}
@@ -225,7 +230,7 @@ func (o *oracle) wishOf(before *model, e envelope) (wish, bool) {
 	// Its project may be another by now than when it was submitted: the one of a session that has come to be since.
 	for _, wishes := range [][]wish{o.byWish[e.ID], o.wishes} {
 		for _, w := range wishes {
-			if w.by.source() == e.Source && w.eventID(before.projectOf(w)) == e.ID && w.hash() == e.RequestHash {
+			if w.by.source() == e.Source && w.eventID(before.projectOf(w)) == e.ID && w.hash() == e.RequestHash && w.said(e.at()) == e.said() {
 				return w, true
 			}
 		}
@@ -259,6 +264,26 @@ func (o *oracle) refold() *Failure {
 	}
 	if encode(s) != o.encodedAt(o.head()) {
 		return failure("4 every view is the fold", "folded again from nothing, the log gives another state")
+	}
+	return nil
+}
+
+// judgeDocuments holds the whole log against the documents, as `maestro audit verify --oracle` does.
+func (o *oracle) judgeDocuments() *Failure {
+	judge := documents.New()
+	for i, m := range o.messages {
+		line, err := json.Marshal(map[string]any{
+			"sequence": m.Sequence, "hash": o.chain[i+1], "subject": m.Subject, "raw": m.Body, // JSON would be written anew
+		})
+		if err == nil {
+			err = judge.Line(line)
+		}
+		if err != nil {
+			return failure("the oracle agrees", "sequence %d: %v", m.Sequence, err)
+		}
+	}
+	if v := judge.Verdict(); len(v.Faults) > 0 {
+		return failure("the oracle agrees", "sequence %d breaks the rule %s: %s", v.Faults[0].Sequence, v.Faults[0].Rule, v.Faults[0].What)
 	}
 	return nil
 }

@@ -126,6 +126,14 @@ type wish struct {
 	occurred time.Time
 }
 
+// said gives when it was said, in milliseconds, if it is decided at a time: never after that; 0 if it did not wait.
+func (w wish) said(at int64) int64 {
+	if w.occurred.IsZero() {
+		return 0
+	}
+	return min(w.occurred.UnixMilli(), at)
+}
+
 func (w wish) body() []byte {
 	body, err := json.Marshal(w.fields)
 	if err != nil {

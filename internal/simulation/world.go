@@ -482,7 +482,7 @@ func (w *world) finish() *Failure {
 			return failure("everything ends with an answer", "%s says of a healed log: %v", s.name, err)
 		}
 	}
-	for _, check := range []func() *Failure{w.judgeDisk, w.oracle.refold, w.judgeLog} {
+	for _, check := range []func() *Failure{w.judgeDisk, w.oracle.refold, w.judgeLog, w.oracle.judgeDocuments} {
 		if f := check(); f != nil {
 			return f
 		}
