@@ -196,6 +196,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	if err := s.afterEnd(r, c); err != nil {
+		s.fail(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)), err)
+		return
+	}
 	if id, ok := strings.CutPrefix(r.URL.Path, commandsPath); ok && r.Method == http.MethodPost {
 		s.command(w, r, c, id)
 		return

@@ -116,7 +116,7 @@ func (a authenticator) session(c *call, id string) error {
 	a.handler.View(func(s *projections.State) {
 		project, c.answers = s.SessionProject(id), s.Undelivered(id)
 		if x := s.Session(id); x != nil {
-			good = x.Generation
+			good, c.ended = x.Generation, x.Ended()
 		}
 	})
 	if c.generation != good {
@@ -154,6 +154,8 @@ type call struct {
 	anonymous bool
 	// generation is which of the caller's secrets it showed.
 	generation int
+	// ended says that the calling session had ended when it called.
+	ended bool
 	// answers are the calling session's questions whose answers it was not yet shown.
 	answers []string
 	request *http.Request

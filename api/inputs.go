@@ -87,6 +87,9 @@ func getInput(v view, in *inputID) (projections.InputView, error) {
 		return projections.InputView{}, err
 	}
 	x := v.Input(in.ID)
+	if err := v.own("input:list", x != nil && x.SessionID == v.call.by.Name); err != nil {
+		return projections.InputView{}, err
+	}
 	if x == nil {
 		return projections.InputView{}, notFound("Question", in.ID)
 	}

@@ -14,7 +14,7 @@ import (
 // The columns of the tests below. Beside the table's:
 // E: a worker whose list is whoami, task:get, report:progress
 // F: an orchestrator whose list is task:list, task:complete
-// Z: a worker that was killed: it reads, and its reports are taken as late ones
+// Z: a worker that was killed: it reads itself, its task and its questions
 // D: a deleted session, G: a well-signed token of a session that never was: neither may do anything
 // N: a second, named admin token, which may do what U may; A: an auditor's token
 // R: a read-only token of the project, X: one of another project
@@ -32,17 +32,17 @@ var writes = []struct{ id, who, body, first string }{
 	{"track-file", "WQTOUEF", `{"sessionId":"ME","file":"a.go"}`, ""},
 	{"worker:init", "WQTE", `{"sessionId":"ME","manifestDigest":"DIGEST"}`, ""},
 	{"orchestrator:init", "OF", `{"sessionId":"ME","manifestDigest":"DIGEST"}`, ""},
-	{"report:progress", "WQTOEZ", `{"message":"m","taskIds":["OWN"]}`, ""},
-	{"report:blocked", "WQTOZ", `{"message":"m","taskIds":["OWN"]}`, ""},
-	{"report:error", "WQTOZ", `{"message":"m","taskIds":["OWN"]}`, ""},
-	{"report:needs-input", "WQTOZ", `{"message":"m","taskIds":["OWN"]}`, ""},
-	{"report:complete", "WQTOZ", `{"message":"m","taskIds":["OWN"]}`, ""},
-	{"report:complete", "WQTOZVP", `{"message":"m"}`, ""}, // of itself, wherever it is
-	{"task:report:progress", "WQTOEZ", `{"message":"m","taskIds":["OWN"]}`, ""},
-	{"task:report:blocked", "WQTOZ", `{"message":"m","taskIds":["OWN"]}`, ""},
-	{"task:report:error", "WQTOZ", `{"message":"m","taskIds":["OWN"]}`, ""},
-	{"task:report:needs-input", "WQTOZ", `{"message":"m","taskIds":["OWN"]}`, ""},
-	{"task:report:complete", "WQTOZ", `{"message":"m","taskIds":["OWN"]}`, ""},
+	{"report:progress", "WQTOE", `{"message":"m","taskIds":["OWN"]}`, ""},
+	{"report:blocked", "WQTO", `{"message":"m","taskIds":["OWN"]}`, ""},
+	{"report:error", "WQTO", `{"message":"m","taskIds":["OWN"]}`, ""},
+	{"report:needs-input", "WQTO", `{"message":"m","taskIds":["OWN"]}`, ""},
+	{"report:complete", "WQTO", `{"message":"m","taskIds":["OWN"]}`, ""},
+	{"report:complete", "WQTOVP", `{"message":"m"}`, ""}, // of itself, wherever it is
+	{"task:report:progress", "WQTOE", `{"message":"m","taskIds":["OWN"]}`, ""},
+	{"task:report:blocked", "WQTO", `{"message":"m","taskIds":["OWN"]}`, ""},
+	{"task:report:error", "WQTO", `{"message":"m","taskIds":["OWN"]}`, ""},
+	{"task:report:needs-input", "WQTO", `{"message":"m","taskIds":["OWN"]}`, ""},
+	{"task:report:complete", "WQTO", `{"message":"m","taskIds":["OWN"]}`, ""},
 	{"task:create", "WQTOU", `{"project":"PROJECT","title":"x"}`, ""},
 	{"task:update", "OU", `{"taskId":"OWN","title":"x"}`, ""},
 	{"task:complete", "OUF", `{"taskId":"OWN"}`, ""},
@@ -99,18 +99,18 @@ var begins = []string{"session:register", "worker:init", "orchestrator:init"}
 var reads = []struct{ path, who string }{
 	{"/api/whoami", "WQTOUEFZARXVP"},
 	{"/api/commands", "WQTOUEFZARXVP"},
-	{"/api/projects/PROJECT/status", "WQTOUEFZAR"},
-	{"/api/tasks", "WQTOUFZARXVP"},
-	{"/api/tasks?projectId=PROJECT", "WQTOUFZAR"},
+	{"/api/projects/PROJECT/status", "WQTOUEFAR"},
+	{"/api/tasks", "WQTOUFARXVP"},
+	{"/api/tasks?projectId=PROJECT", "WQTOUFAR"},
 	{"/api/tasks/OWN", "WQTOUEZAR"},
-	{"/api/tasks/OWN/timeline", "WQTOUEZAR"},
-	{"/api/tasks/OWN/children", "WQTOUZAR"},
+	{"/api/tasks/OWN/timeline", "WQTOUEAR"},
+	{"/api/tasks/OWN/children", "WQTOUAR"},
 	{"/api/tasks/OWN/tree", "TOUAR"},
 	{"/api/projects/PROJECT/tree", "TOUAR"},
 	{"/api/sessions", "OUARXV"},
 	{"/api/sessions?projectId=PROJECT", "OUAR"},
-	{"/api/sessions/CHILD", "WQTOUZAR"},
-	{"/api/sessions/CHILD/timeline", "WQTOUZAR"},
+	{"/api/sessions/CHILD", "WQTOUAR"},
+	{"/api/sessions/CHILD/timeline", "WQTOUAR"},
 	{"/api/queues", "QUARXP"},
 	{"/api/queues?projectId=PROJECT", "QUAR"},
 	{"/api/queues/PULLER?projectId=PROJECT", "QUAR"},

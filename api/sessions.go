@@ -105,6 +105,9 @@ func (v view) session(row, id string) (*projections.Session, error) {
 	if err := v.permit(row, ""); err != nil {
 		return nil, err
 	}
+	if err := v.own(row, id == v.call.by.Name); err != nil {
+		return nil, err
+	}
 	x := v.Session(id)
 	if x == nil {
 		return nil, notFound("Session", id)
@@ -123,10 +126,13 @@ func (v view) shown(x *projections.Session) shownSession {
 }
 
 // body shows the session with at most limit entries of either sort; all if limit is 0.
-func (x shownSession) body(s *server, url string, limit int) sessionBody {
+func (x shownSession) body(s *server, c *call, limit int) sessionBody {
 	view := x.session.View()
 	if x.session.Spawned {
-		view.Metadata, view.Env = s.spawnedExtras(x.session, url)
+		view.Metadata, view.Env = s.spawnedExtras(x.session, c.url())
+	}
+	if !c.seesEnv(x.session) {
+		view.Env = map[string]string{}
 	}
 	timeline := x.timeline
 	if limit > 0 && len(timeline) > newestLooked {
@@ -199,7 +205,7 @@ func listSessions(v view, in *sessionFilter) (func() []sessionBody, error) {
 			if in.Brief == "true" {
 				x.timeline = nil
 			}
-			bodies = append(bodies, x.body(v.server, v.call.url(), 0))
+			bodies = append(bodies, x.body(v.server, v.call, 0))
 		}
 		return bodies
 	}, nil
@@ -217,7 +223,7 @@ func getSession(v view, in *sessionID) (func() sessionBody, error) {
 		return nil, err
 	}
 	shown := v.shown(x)
-	return func() sessionBody { return shown.body(v.server, v.call.url(), 0) }, nil
+	return func() sessionBody { return shown.body(v.server, v.call, 0) }, nil
 }
 
 func (s *server) createSession(ctx context.Context, c *call, _ *struct{}) (sessionBody, error) {
@@ -400,5 +406,5 @@ func (s *server) showSession(c *call, id string) (sessionBody, error) {
 	if shown.session == nil {
 		return sessionBody{}, notFound("Session", id)
 	}
-	return shown.body(s, c.url(), newestEntries), nil
+	return shown.body(s, c, newestEntries), nil
 }

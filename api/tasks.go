@@ -71,6 +71,9 @@ func (v view) task(row, id string) (*projections.Task, error) {
 	if err := v.permit(row, ""); err != nil {
 		return nil, err
 	}
+	if err := v.own(row, v.ownTask(id)); err != nil {
+		return nil, err
+	}
 	t := v.Task(id)
 	if t == nil {
 		return nil, notFound("Task", id)

@@ -1,0 +1,140 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/api"
+	"maestro/commands"
+)
+
+// readRoutes gives the path of every route below /api that takes GET.
+func (w *world) readRoutes() []string {
+	w.Helper()
+	routes, err := api.ReadRoutes()
+	if err != nil {
+		w.Fatal(err)
+	}
+	if len(routes) < 35 {
+		w.Fatalf("only %d routes", len(routes))
+	}
+	return routes
+}
+
+// A session that has ended reads itself, its own task and its own questions, and nothing else: every other read is refused.
+func TestWhatAnEndedSessionReads(t *testing.T) {
+	for _, end := range []string{"killed", "timed out"} {
+		t.Run(end, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := openInside(t, nil)
+				project := w.project()
+				own, other := w.task(project), w.task(project)
+				me, token := w.session(adminToken, project, own, `,"timeout":60000`)
+				sibling, _ := w.session(adminToken, project, own, ``)
+				question := w.ask(token, "How?", ``)
+				if end == "killed" {
+					w.do(adminToken, "session:kill", `{"sessionId":"`+me+`"}`).is(200)
+				} else {
+					time.Sleep(61 * time.Second)
+					w.system(&commands.TimeOutSession{SessionID: me})
+				}
+				mine := map[string]bool{
+					"/api/whoami": true, "/api/commands": true, "/api/sessions/" + me: true, "/api/sessions/" + me + "/timeline": true,
+					"/api/sessions/" + me + "/manifest": true, "/api/tasks/" + own: true, "/api/inputs/" + question: true,
+					"/api/inputs?sessionId=" + me: true,
+				}
+				digest := w.manifestOf(sibling)
+				for _, route := range append(w.readRoutes(), "/api/inputs?sessionId={id}") {
+					for _, id := range []string{me, sibling, own, other, project, question, "none"} {
+						path := strings.NewReplacer("{id}", id, "{id...}", id, "{digest}", digest, "{role}", "worker", "{name}", sibling).Replace(route)
+						r := w.send(http.MethodGet, path, token, "", "Maestro-Occurred-At", "2000-01-01T00:00:00Z")
+						want := http.StatusForbidden
+						if mine[path] {
+							want = http.StatusOK
+						}
+						if r.status != want {
+							t.Errorf("GET %s: %d, want %d: %s", path, r.status, want, r.body)
+						}
+					}
+				}
+				w.do(token, "task:create", `{"title":"x"}`).is(403)
+				w.do(token, "report:progress", `{"message":"m"}`).is(403)
+				w.do(token, "report:progress", `{"message":"m"}`, "Maestro-Occurred-At", "2000-01-01T00:00:00Z").is(200)
+			})
+		})
+	}
+}
+
+// What waits when its session ends is not answered with what the session may no longer read.
+func TestAnEndStopsAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		project := w.project()
+		boss, bossToken := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
+		_, childToken := w.session(bossToken, project, w.task(project), ``)
+		question := w.ask(childToken, "How?", ``)
+		for path, want := range map[string]int{
+			"/api/inputs/" + question + "?wait=20s": http.StatusForbidden,
+			"/api/tasks?minSeq=1000":                http.StatusGatewayTimeout,
+		} {
+			status := make(chan int, 1)
+			go func() { status <- w.send(http.MethodGet, path, bossToken, "").status }()
+			synctest.Wait()
+			w.do(adminToken, "session:kill", `{"sessionId":"`+boss+`"}`).is(200)
+			w.do(adminToken, "input:answer", `{"inputId":"`+question+`","answer":"so"}`)
+			if got := <-status; got != want && got != http.StatusForbidden {
+				t.Errorf("%s: %d, want %d", path, got, want)
+			}
+		}
+	})
+}
+
+// The environment of a session is shown to the user and to the session itself, by no read to anybody else.
+func TestWhoSeesAnEnvironment(t *testing.T) {
+	const secret = "s3cret-marker"
+	w := open(t, nil)
+	project := w.project()
+	task := w.task(project)
+	_, orchestrator := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+	child, own := w.session(orchestrator, project, task, ``)
+	_, sibling := w.session(orchestrator, project, task, ``)
+	w.do(adminToken, "session:update", `{"sessionId":"`+child+`","env":{"KEY":"`+secret+`"}}`).is(200)
+	registered := w.do(adminToken, "session:register", `{"project":"`+project+`","taskIds":["`+task+`"],"env":{"KEY":"`+secret+`"}}`).is(200)
+	second, secondToken := registered.text("event", "data", "sessionId"), registered.text("token")
+	tokens := map[string]string{
+		"admin": adminToken, "auditor": w.token("eye", "auditor"), "reader": w.token("rob", "read-only", project),
+		"orchestrator": orchestrator, "sibling": sibling, "itself": own, "the other": secondToken,
+	}
+	shown := map[string]int{}
+	for who, token := range tokens {
+		for _, route := range w.readRoutes() {
+			for _, id := range []string{child, second, task, project} {
+				path := strings.NewReplacer("{id}", id, "{id...}", id, "{digest}", "sha256-"+strings.Repeat("0", 64), "{role}", "worker", "{name}", "x").Replace(route)
+				r := w.send(http.MethodGet, path, token, "")
+				if !strings.Contains(string(r.body), secret) {
+					continue
+				}
+				shown[who]++
+				switch {
+				case who == "admin", who == "auditor", who == "itself" && id == child, who == "the other" && id == second:
+				default:
+					t.Errorf("%s reads the environment at %s: %s", who, path, r.body)
+				}
+			}
+		}
+	}
+	for _, who := range []string{"admin", "auditor", "itself", "the other"} {
+		if shown[who] == 0 {
+			t.Errorf("%s does not see the environment", who)
+		}
+	}
+	// Nor does the answer to a write show it.
+	for _, body := range []string{`{"status":"working"}`, `{"env":{"OTHER":"x"}}`, `{"timeline":[{"message":"m"}]}`} {
+		if r := w.send(http.MethodPatch, "/api/sessions/"+child, orchestrator, body); strings.Contains(string(r.body), secret) {
+			t.Errorf("the answer to %s shows the environment: %s", body, r.body)
+		}
+	}
+}
