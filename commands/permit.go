@@ -77,7 +77,7 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	}
 	if x.Ended() && !(row.Write && isReport(id)) && !slices.Contains(afterEnd, id) {
 		return notAllowed(row.ID, "the session has ended ("+string(x.Status)+"); it reads itself, its tasks and its questions, and delivers reports that it kept before",
-			"spawn another session", "Session '%s' has ended", by.Name)
+			"", "Session '%s' has ended", by.Name)
 	}
 	return nil
 }
