@@ -8,8 +8,9 @@ import (
 	"maestro/projections"
 )
 
-// endedRoutes are the reads that a session keeps after its end: itself, its own tasks, its own questions. Every other read is
-// refused, also one that is added later. Whose session, task or question it is, the reads themselves check, with [view.own].
+// endedRoutes are the reads that a session keeps after its end: itself, its own tasks, its own questions. Every other
+// read is refused, also one that is added later. Whose session, task or question it is, the reads themselves check,
+// with [view.own].
 var endedRoutes = map[string]bool{
 	"GET /api/whoami":                 true,
 	"GET /api/commands":               true,
@@ -57,12 +58,13 @@ func (v view) ownTask(id string) bool {
 func endedReads(by commands.Actor, row string) error {
 	return &commands.Refusal{
 		Code: commands.CodeNotAllowed, Rule: row, Message: "Session '" + by.Name + "' has ended",
-		Why: "after its end a session reads itself, its own tasks and its own questions, and nothing else", Next: "spawn another session",
+		Why:  "after its end a session reads itself, its own tasks and its own questions, and nothing else",
+		Next: "spawn another session",
 	}
 }
 
-// seesEnv reports whether the caller sees a session's environment, which may hold secrets: the user (an admin's token or an
-// auditor's, who reads the whole log), and the session itself.
+// seesEnv reports whether the caller sees a session's environment, which may hold secrets: the user (an admin's token
+// or an auditor's, who reads the whole log), and the session itself.
 func (c *call) seesEnv(x *projections.Session) bool {
 	return c.readsAll() || c.by.Kind == commands.ActorSession && c.by.Name == x.ID
 }

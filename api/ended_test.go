@@ -25,7 +25,8 @@ func (w *world) readRoutes() []string {
 	return routes
 }
 
-// A session that has ended reads itself, its own task and its own questions, and nothing else: every other read is refused.
+// A session that has ended reads itself, its own task and its own questions, and nothing else: every other read is
+// refused.
 func TestWhatAnEndedSessionReads(t *testing.T) {
 	for _, end := range []string{"killed", "timed out"} {
 		t.Run(end, func(t *testing.T) {
@@ -43,14 +44,17 @@ func TestWhatAnEndedSessionReads(t *testing.T) {
 					w.system(&commands.TimeOutSession{SessionID: me})
 				}
 				mine := map[string]bool{
-					"/api/whoami": true, "/api/commands": true, "/api/sessions/" + me: true, "/api/sessions/" + me + "/timeline": true,
-					"/api/sessions/" + me + "/manifest": true, "/api/tasks/" + own: true, "/api/inputs/" + question: true,
+					"/api/whoami": true, "/api/commands": true, "/api/sessions/" + me: true, "/api/sessions/" + me +
+						"/timeline": true,
+					"/api/sessions/" + me + "/manifest": true, "/api/tasks/" + own: true, "/api/inputs/" +
+						question: true,
 					"/api/inputs?sessionId=" + me: true,
 				}
 				digest := w.manifestOf(sibling)
 				for _, route := range append(w.readRoutes(), "/api/inputs?sessionId={id}") {
 					for _, id := range []string{me, sibling, own, other, project, question, "none"} {
-						path := strings.NewReplacer("{id}", id, "{id...}", id, "{digest}", digest, "{role}", "worker", "{name}", sibling).Replace(route)
+						path := strings.NewReplacer("{id}", id, "{id...}", id, "{digest}", digest, "{role}", "worker",
+							"{name}", sibling).Replace(route)
 						r := w.send(http.MethodGet, path, token, "", "Maestro-Occurred-At", "2000-01-01T00:00:00Z")
 						want := http.StatusForbidden
 						if mine[path] {
@@ -74,7 +78,10 @@ func TestAnEndStopsAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
 		project := w.project()
-		for _, path := range []string{"/api/inputs/QUESTION?wait=20s", "/api/tasks?minSeq=NEXT", "/api/sessions?minSeq=NEXT", "/api/inbox?minSeq=NEXT"} {
+		for _, path := range []string{
+			"/api/inputs/QUESTION?wait=20s", "/api/tasks?minSeq=NEXT",
+			"/api/sessions?minSeq=NEXT", "/api/inbox?minSeq=NEXT",
+		} {
 			boss, token := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
 			_, child := w.session(token, project, w.task(project), ``)
 			question := w.ask(child, "How?", ``)
@@ -102,7 +109,8 @@ func TestWhoSeesAnEnvironment(t *testing.T) {
 	child, own := w.session(orchestrator, project, task, ``)
 	_, sibling := w.session(orchestrator, project, task, ``)
 	w.do(adminToken, "session:update", `{"sessionId":"`+child+`","env":{"KEY":"`+secret+`"}}`).is(200)
-	registered := w.do(adminToken, "session:register", `{"project":"`+project+`","taskIds":["`+task+`"],"env":{"KEY":"`+secret+`"}}`).is(200)
+	registered := w.do(adminToken, "session:register",
+		`{"project":"`+project+`","taskIds":["`+task+`"],"env":{"KEY":"`+secret+`"}}`).is(200)
 	second, secondToken := registered.text("event", "data", "sessionId"), registered.text("token")
 	tokens := map[string]string{
 		"admin": adminToken, "auditor": w.token("eye", "auditor"), "reader": w.token("rob", "read-only", project),
@@ -112,14 +120,16 @@ func TestWhoSeesAnEnvironment(t *testing.T) {
 	for who, token := range tokens {
 		for _, route := range w.readRoutes() {
 			for _, id := range []string{child, second, task, project} {
-				path := strings.NewReplacer("{id}", id, "{id...}", id, "{digest}", "sha256-"+strings.Repeat("0", 64), "{role}", "worker", "{name}", "x").Replace(route)
+				path := strings.NewReplacer("{id}", id, "{id...}", id, "{digest}", "sha256-"+strings.Repeat("0", 64),
+					"{role}", "worker", "{name}", "x").Replace(route)
 				r := w.send(http.MethodGet, path, token, "")
 				if !strings.Contains(string(r.body), secret) {
 					continue
 				}
 				shown[who]++
 				switch {
-				case who == "admin", who == "auditor", who == "itself" && id == child, who == "the other" && id == second:
+				case who == "admin", who == "auditor", who == "itself" && id == child, who == "the other" &&
+					id == second:
 				default:
 					t.Errorf("%s reads the environment at %s: %s", who, path, r.body)
 				}
@@ -133,7 +143,8 @@ func TestWhoSeesAnEnvironment(t *testing.T) {
 	}
 	// Nor does the answer to a write show it.
 	for _, body := range []string{`{"status":"working"}`, `{"env":{"OTHER":"x"}}`, `{"timeline":[{"message":"m"}]}`} {
-		if r := w.send(http.MethodPatch, "/api/sessions/"+child, orchestrator, body); strings.Contains(string(r.body), secret) {
+		if r := w.send(http.MethodPatch, "/api/sessions/"+child, orchestrator, body); strings.Contains(string(r.body),
+			secret) {
 			t.Errorf("the answer to %s shows the environment: %s", body, r.body)
 		}
 	}

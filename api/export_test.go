@@ -10,8 +10,8 @@ import (
 
 var plainRoute = regexp.MustCompile(`HandleFunc\("GET (/api/[^"]+)"`)
 
-// ReadRoutes gives the path of every route below /api that takes GET: those that document themselves, and those that the
-// sources register on the mux.
+// ReadRoutes gives the path of every route below /api that takes GET: those that document themselves, and those that
+// the sources register on the mux.
 func ReadRoutes() ([]string, error) {
 	s := &server{mux: http.NewServeMux()}
 	s.huma = newHuma(s.mux, "test")

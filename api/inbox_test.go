@@ -57,7 +57,8 @@ func (w *world) troubled() (project, orchestrator string) {
 	pass()
 	over, late := w.session(orchestrator, project, left, ``)
 	w.do(adminToken, "session:kill", `{"sessionId":"`+over+`"}`).is(200)
-	w.do(late, "report:progress", `{"message":"I had more","taskIds":["`+left+`"]}`, "Maestro-Occurred-At", "2000-01-01T00:00:00Z").is(200)
+	w.do(late, "report:progress", `{"message":"I had more","taskIds":["`+left+`"]}`, "Maestro-Occurred-At",
+		"2000-01-01T00:00:00Z").is(200)
 	pass()
 	w.do(late, "report:error", `{"message":"kept","taskIds":["`+gone+`"]}`, "Maestro-Occurred-At", "2026-02-03T04:05:06Z").is(403)
 	return project, orchestrator

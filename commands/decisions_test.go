@@ -323,10 +323,26 @@ func TestReportDecisions(t *testing.T) {
 		{"complete with a task", nil, step{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`}, "session.reported", `"taskIds":["{t1}"]}`},
 		{"complete without one ends the work", nil, step{"w", "report:complete", `{"message":"m"}`}, "session.reported", `"sessionCompleted":true`},
 		{"progress without one does not", nil, step{"w", "report:progress", `{"message":"m"}`}, "session.reported", `"message":"m"}`},
-		{"what was kept before the end is late", nil, step{"e@1h", "report:complete", `{"message":"m"}`}, "session.reported", `"message":"m","late":true`},
-		{"what was not kept is refused after the end", nil, step{"e", "report:complete", `{"message":"m"}`}, "NOT_ALLOWED", "has ended (stopped) | after its end a session delivers only"},
-		{"what was kept after the end is refused", []step{{"time", "", "1m"}}, step{"e@59s", "report:complete", `{"message":"m"}`}, "NOT_ALLOWED", "kept after the end"},
-		{"a time to come is now", []step{{"time", "", "1m"}}, step{"e@-1h", "report:complete", `{"message":"m"}`}, "NOT_ALLOWED", "kept after the end"},
+		{
+			"what was kept before the end is late", nil,
+			step{"e@1h", "report:complete", `{"message":"m"}`},
+			"session.reported", `"message":"m","late":true`,
+		},
+		{
+			"what was not kept is refused after the end", nil,
+			step{"e", "report:complete", `{"message":"m"}`},
+			"NOT_ALLOWED", "has ended (stopped) | after its end a session delivers only",
+		},
+		{"what was kept after the end is refused", []step{{"time", "", "1m"}}, step{
+			"e@59s", "report:complete",
+			`{"message":"m"}`,
+		}, "NOT_ALLOWED", "kept after the end"},
+		{
+			"a time to come is now",
+			[]step{{"time", "", "1m"}},
+			step{"e@-1h", "report:complete", `{"message":"m"}`},
+			"NOT_ALLOWED", "kept after the end",
+		},
 		{"a user reports nothing", nil, step{"admin", "report:progress", `{"message":"m"}`}, "NOT_ALLOWED", "report:progress"},
 		{"in another project", nil, step{"w", "report:progress", `{"project":"{q}","message":"m"}`}, "NOT_ALLOWED", "may not touch project"},
 	})
@@ -561,7 +577,11 @@ func TestInputDecisions(t *testing.T) {
 		{"an option twice", nil, step{"w", "report:needs-input", `{"message":"m","options":["a","b","a"]}`}, "VALIDATION_ERROR", "the option 'a' stands twice"},
 		{"an option of two lines", nil, step{"w", "report:needs-input", `{"message":"m","options":["a\nb"]}`}, "VALIDATION_ERROR", "control character"},
 		{"21 options", nil, step{"w", "report:needs-input", `{"message":"m","options":[` + many + `]}`}, "VALIDATION_ERROR", "at most 20 options, these are 21"},
-		{"a late one opens nothing", nil, step{"e@1h", "report:needs-input", `{"message":"m","options":["a"]}`}, "session.reported", `"message":"m","late":true,"options":["a"]}`},
+		{
+			"a late one opens nothing", nil,
+			step{"e@1h", "report:needs-input", `{"message":"m","options":["a"]}`},
+			"session.reported", `"message":"m","late":true,"options":["a"]}`,
+		},
 
 		{"the user answers", []step{open}, answer("admin", "so"), "input.answered", `{"inputId":"{i}","sessionId":"{w}","answer":"so"}`},
 		{"so does who spawned it", []step{open}, answer("o", "so"), "input.answered", "so"},
@@ -809,7 +829,8 @@ func TestAtMostOwn(t *testing.T) {
 // Beyond the default set of a worker, an orchestrator gives only what it may use itself.
 func TestWorkerAtMostOwn(t *testing.T) {
 	w := newWorld(t)
-	w.make("small", "admin", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn","task:complete","inbox"]}`)
+	w.make("small", "admin", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],`+
+		`"allowedCommands":["session:spawn","task:complete","inbox"]}`)
 	for list, pointer := range map[string]string{
 		`["session:list"]`:                         "/allowedCommands/0",
 		`["task:get","inbox","since"]`:             "/allowedCommands/2",
@@ -829,7 +850,8 @@ func TestWorkerAtMostOwn(t *testing.T) {
 	}
 	w.must("small", "session:spawn", `{"strategy":"queue","allowedCommands":["queue:start","queue:status"]}`)
 	w.must("small", "session:spawn", `{"strategy":"tree","taskIds":["{t5}"],"allowedCommands":["task:tree"]}`)
-	w.must("admin", "session:spawn", `{"project":"{p}","taskIds":["{t5}"],"allowedCommands":["session:list"],"spawnedBy":"{small}"}`)
+	w.must("admin", "session:spawn", `{"project":"{p}","taskIds":["{t5}"],"allowedCommands":["session:list"],`+
+		`"spawnedBy":"{small}"}`)
 
 	// An older log stays as it was.
 	w.h.View(func(s *projections.State) {
@@ -860,7 +882,10 @@ func TestLateReportsAreLimited(t *testing.T) {
 	}
 	w.h.View(func(s *projections.State) {
 		for version, want := range map[string]bool{secondRules: true, RulesVersion: false} {
-			_, err := (&Report{Kind: events.ReportProgress, Message: "m"}).Decide(s, Call{By: w.actor("e"), Project: w.ids["p"], At: s.At(), Rules: version})
+			_, err := (&Report{Kind: events.ReportProgress, Message: "m"}).Decide(s, Call{
+				By:      w.actor("e"),
+				Project: w.ids["p"], At: s.At(), Rules: version,
+			})
 			if (err == nil) != want {
 				t.Errorf("a report after the end by rules %s: %v", version, err)
 			}

@@ -75,15 +75,22 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 		return notAllowed(row.ID, "a session works in its own project only", "its project is "+x.ProjectID,
 			"Session '%s' may not touch project '%s'", by.Name, project)
 	}
-	if x.Ended() && !(row.Write && isReport(id)) && !slices.Contains(afterEnd, id) {
-		return notAllowed(row.ID, "the session has ended ("+string(x.Status)+"); it reads itself, its tasks and its questions, and delivers reports that it kept before",
-			"", "Session '%s' has ended", by.Name)
+	if row.Write && x.Ended() && !isReport(id) {
+		return notAllowed(row.ID,
+			"the session has ended ("+string(x.Status)+"); only reports that it kept before are still taken, as late ones",
+			"",
+			"Session '%s' has ended", by.Name)
+	}
+	if !row.Write && x.Ended() && !slices.Contains(afterEnd, id) {
+		return notAllowed(row.ID,
+			"the session has ended ("+string(x.Status)+"); it reads itself, its own tasks and its own questions", "",
+			"Session '%s' has ended", by.Name)
 	}
 	return nil
 }
 
-// afterEnd are the reads that a session keeps after its end: about itself, its own tasks and its own questions. What exactly
-// is its own, each read decides.
+// afterEnd are the reads that a session keeps after its end: about itself, its own tasks and its own questions. What
+// exactly is its own, each read decides.
 var afterEnd = []string{"whoami", "commands", "task:get", "session:info"}
 
 // PermitListed is the part of Permit that a session's frozen permissions answer alone: nil, or the refusal. What is no command

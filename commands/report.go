@@ -7,8 +7,9 @@ import (
 	"maestro/projections"
 )
 
-// Report is an agent's word on how its work goes. It moves sessionStatus of the tasks it names, and never a task's status
-// (documents 000 and 003). Only sessions report; one that has ended delivers what it kept, late, which touches no status.
+// Report is an agent's word on how its work goes. It moves sessionStatus of the tasks it names, and never a task's
+// status (documents 000 and 003). Only sessions report; one that has ended delivers what it kept, late, which touches
+// no status.
 type Report struct {
 	In
 	// Kind comes from the command's id.
@@ -87,21 +88,25 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 	return reported, nil
 }
 
-// mayReportLate lets a session that has ended deliver what it kept before its end: the report says when it was said, which is
-// not after the end, and a session delivers a limited number. When something was said is the session's own word, so the
-// number is what holds.
+// mayReportLate lets a session that has ended deliver what it kept before its end: the report says when it was said,
+// which is not after the end, and a session delivers a limited number. When something was said is the session's own
+// word, so the number is what holds.
 func mayReportLate(session *projections.Session, c Call, rule string) error {
 	switch {
 	case c.OccurredAt.IsZero():
-		return notAllowed(rule, "after its end a session delivers only reports that it kept before, each with Maestro-Occurred-At", "spawn another session",
+		return notAllowed(rule,
+			"after its end a session delivers only reports that it kept before, each with Maestro-Occurred-At",
+			"spawn another session",
 			"Session '%s' has ended (%s)", session.ID, session.Status)
 	case c.OccurredAt.UnixMilli() > session.EndedAt:
 		return notAllowed(rule, "the report was kept after the end", "spawn another session",
 			"Session '%s' had ended (%s) when this was said", session.ID, session.Status)
 	case int64(session.LateReports) >= LimitLateReports.Value:
 		return &Refusal{
-			Code: CodeLimit, Message: fmt.Sprintf("Session '%s' has delivered %d reports after its end", session.ID, session.LateReports),
-			Why: "limit " + LimitLateReports.Name + ": " + LimitLateReports.Bounds, Next: "read the session's outbox on its machine",
+			Code: CodeLimit, Message: fmt.Sprintf("Session '%s' has delivered %d reports after its end", session.ID,
+				session.LateReports),
+			Why:  "limit " + LimitLateReports.Name + ": " + LimitLateReports.Bounds,
+			Next: "read the session's outbox on its machine",
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ const (
 	reads      = "reads"
 	ownAlive   = "the session is its own and alive"
 	itsSpawned = "a session that it spawned"
+	atMost     = "an orchestrator gives a worker its default set, beyond that only what it may use itself; " +
+		"another orchestrator at most its own set"
 )
 
 // rows1 is version 1 of the table, in the order of contract.md.
@@ -42,7 +44,7 @@ var rows1 = []Row{
 
 	{ID: "session:list", Who: O | U, Rule: reads},
 	{ID: "session:info", Who: agents | U, Rule: reads},
-	{ID: "session:spawn", Who: O | U, Write: true, Events: "session.spawned", Rule: "an orchestrator gives a worker its default set, beyond that only what it may use itself; another orchestrator at most its own set"},
+	{ID: "session:spawn", Who: O | U, Write: true, Events: "session.spawned", Rule: atMost},
 	{ID: "session:kill", Who: O | U, Write: true, Events: "session.killed", Rule: "an orchestrator: " + itsSpawned},
 	{ID: "session:message", Who: O | U, Write: true, Events: "session.messaged", Rule: "an orchestrator: " + itsSpawned},
 	{ID: "session:update", Who: O | U, Write: true, Events: "session.updated", Rule: "an orchestrator: " + itsSpawned},

@@ -157,15 +157,19 @@ func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (st
 	return parent.ID, nil
 }
 
-// atMostOwn limits what an orchestrator gives to a session that it spawns. A worker gets commands of its default set, and
-// beyond that only what the orchestrator may use itself; another orchestrator gets at most the spawner's own set, to which a
-// default is cut. An explicit list that has more is refused. What a user gives is limited by the child's role alone.
-func (x *SpawnSession) atMostOwn(s *projections.State, c Call, kind sessionKind, permissions events.Permissions) (events.Permissions, error) {
+// atMostOwn limits what an orchestrator gives to a session that it spawns. A worker gets commands of its default set,
+// and beyond that only what the orchestrator may use itself; another orchestrator gets at most the spawner's own set,
+// to which a default is cut. An explicit list that has more is refused. What a user gives is limited by the child's
+// role alone.
+func (x *SpawnSession) atMostOwn(s *projections.State, c Call, kind sessionKind,
+	permissions events.Permissions,
+) (events.Permissions, error) {
 	spawner := s.Session(c.By.Name)
 	if c.By.Kind != ActorSession || spawner == nil || spawner.Permissions == nil {
 		return permissions, nil
 	}
-	own, child, why := spawner.Permissions.Commands, "another orchestrator", "an orchestrator gives another at most its own commands"
+	own, child, why := spawner.Permissions.Commands, "another orchestrator",
+		"an orchestrator gives another at most its own commands"
 	if kind.role != events.RoleOrchestrator {
 		if !thirdOn(c.Rules) {
 			return permissions, nil
@@ -180,8 +184,10 @@ func (x *SpawnSession) atMostOwn(s *projections.State, c Call, kind sessionKind,
 			continue
 		}
 		if x.Allowed != nil {
-			if at := slices.IndexFunc(*x.Allowed, func(listed string) bool { return current.canonical(listed) == id }); at >= 0 {
-				refusal := notAllowed("session:spawn", why, "leave out /allowedCommands/"+strconv.Itoa(at)+", or ask the user to spawn the session",
+			if at := slices.IndexFunc(*x.Allowed,
+				func(listed string) bool { return current.canonical(listed) == id }); at >= 0 {
+				refusal := notAllowed("session:spawn", why,
+					"leave out /allowedCommands/"+strconv.Itoa(at)+", or ask the user to spawn the session",
 					"Session '%s' may not give '%s' to %s", c.By.Name, id, child)
 				refusal.Pointer = "/allowedCommands/" + strconv.Itoa(at)
 				return permissions, refusal

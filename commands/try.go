@@ -68,8 +68,8 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 		at = last
 	}
 	call := Call{
-		By: p.By, Project: project, At: at, ID: events.ID(p.source, project, p.Command.ID(), p.Key), Rules: RulesVersion,
-		OccurredAt: occurredAt(p.OccurredAt, at),
+		By: p.By, Project: project, At: at, ID: events.ID(p.source, project, p.Command.ID(), p.Key),
+		Rules: RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
 	}
 	if err := Permit(s, current, p.By, p.Command.ID(), project); err != nil {
 		return Answer{}, err

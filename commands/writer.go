@@ -220,7 +220,9 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	if last := h.overlay.At(); at.Before(last) {
 		at = last
 	}
-	call := Call{By: p.By, Project: project, At: at, ID: id, Rules: RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at)}
+	call := Call{
+		By: p.By, Project: project, At: at, ID: id, Rules: RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
+	}
 	if err := Permit(h.overlay, current, p.By, p.Command.ID(), project); err != nil {
 		return result{err: err}
 	}
@@ -275,8 +277,8 @@ func appendEvent(b []byte, event *events.Event) ([]byte, error) {
 	return b, err
 }
 
-// occurredAt gives when a command was said, as its event states it: to the millisecond, and never after the decision. Zero
-// stays zero.
+// occurredAt gives when a command was said, as its event states it: to the millisecond, and never after the decision.
+// Zero stays zero.
 func occurredAt(said, at time.Time) time.Time {
 	if said.IsZero() {
 		return time.Time{}

@@ -88,7 +88,8 @@ func tellOrchestrator(s *story) {
 	s.add("/projects/p3/sessions/far", "session.reported", `{"sessionId":"far","kind":"progress","taskIds":["t3"]}`, with("partitionkey", "p3"))
 	s.add(orch, "session.spawned", `{"sessionId":"orch2","name":"o","role":"orchestrator","strategy":"dag","spawnedBy":"orch",`+
 		only("O", "task:create", "session:kill")+`}`)
-	s.spawn("for", `"role":"worker","strategy":"simple","spawnedBy":"orch",`+only("W", "since", "report:progress")) // by the user, for the orchestrator
+	// by the user, for the orchestrator
+	s.spawn("for", `"role":"worker","strategy":"simple","spawnedBy":"orch",`+only("W", "since", "report:progress"))
 	s.add(orch, "session.killed", `{"sessionId":"for","status":"failed"}`)
 	s.report(source("for"), "progress", `,"late":true`, with("rules", "2"))
 	s.add(orch, "session.killed", `{"sessionId":"far","status":"failed"}`, with("partitionkey", "p3"))

@@ -268,10 +268,13 @@ func permissionPlants() []plant {
 		}},
 		{"an orchestrator gives a worker more than either has", broken(rulePermissions), func(s *story) {
 			s.spawn("small", orchestrator+only("O", "session:spawn", "inbox"))
-			s.add(source("small"), "session.spawned", `{"sessionId":"y",`+worker+`"spawnedBy":"small",`+only("W", "task:get", "inbox")+`}`)
-			s.add(source("small"), "session.spawned", `{"sessionId":"z",`+worker+`"spawnedBy":"small",`+only("W", "since")+`}`, with("rules", "2"))
+			s.add(source("small"), "session.spawned", `{"sessionId":"y",`+worker+`"spawnedBy":"small",`+only("W",
+				"task:get", "inbox")+`}`)
+			s.add(source("small"), "session.spawned", `{"sessionId":"z",`+worker+`"spawnedBy":"small",`+only("W",
+				"since")+`}`, with("rules", "2"))
 		}, func(s *story) {
-			s.add(source("small"), "session.spawned", `{"sessionId":"x",`+worker+`"spawnedBy":"small",`+only("W", "task:get", "since")+`}`)
+			s.add(source("small"), "session.spawned", `{"sessionId":"x",`+worker+`"spawnedBy":"small",`+only("W",
+				"task:get", "since")+`}`)
 		}},
 	}
 }
@@ -494,15 +497,22 @@ func reportPlants() []plant {
 		{"late, and opens a question", broken(ruleLate), func(s *story) { s.kill("work") }, func(s *story) {
 			s.late(work, time.Minute, "needs-input", `,"inputId":"i"`)
 		}},
-		{"late, and does not say when it was said", broken(ruleLate), func(s *story) { s.kill("work") }, func(s *story) {
-			s.report(work, "progress", `,"late":true`)
-		}},
-		{"late, and said after the end", broken(ruleLate), func(s *story) { s.kill("work").wait(time.Minute) }, func(s *story) {
-			s.late(work, time.Minute, "progress", "")
-		}},
+		{
+			"late, and does not say when it was said", broken(ruleLate), func(s *story) { s.kill("work") },
+			func(s *story) {
+				s.report(work, "progress", `,"late":true`)
+			},
+		},
+		{
+			"late, and said after the end", broken(ruleLate), func(s *story) { s.kill("work").wait(time.Minute) },
+			func(s *story) {
+				s.late(work, time.Minute, "progress", "")
+			},
+		},
 		{"late, and said after the end by time", broken(ruleLate), func(s *story) {
 			s.wait(time.Hour)
-			s.add(system, "session.timed_out", fmt.Sprintf(`{"sessionId":"pull","deadline":%d}`, s.deadline("pull", time.Hour))).wait(time.Minute)
+			s.add(system, "session.timed_out", fmt.Sprintf(`{"sessionId":"pull","deadline":%d}`, s.deadline("pull",
+				time.Hour))).wait(time.Minute)
 		}, func(s *story) { s.late(pull, time.Minute, "progress", "") }},
 		{"late, and one of too many", broken(ruleLate), func(s *story) {
 			s.kill("work")

@@ -54,8 +54,8 @@ func (f *sessionReported) late(c *trial, s *session) {
 // maxLate is how many reports a session delivers after its end.
 const maxLate = 1000
 
-// kept judges that a late report waited since before the end, and that it is not one of too many. The rules said so from their
-// third version on.
+// kept judges that a late report waited since before the end, and that it is not one of too many. The rules said so
+// from their third version on.
 func (f *sessionReported) kept(c *trial, s *session) {
 	said := c.event.OccurredAt
 	switch {

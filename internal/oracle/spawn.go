@@ -40,8 +40,8 @@ func (f *sessionSpawned) judge(c *trial) {
 	}
 }
 
-// spawner judges who ordered it: a session spawns in its own name. A user may spawn in the name of a session of the project,
-// which older clients do (http-api-compat, spawnSource "session"), and gives what a user may give.
+// spawner judges who ordered it: a session spawns in its own name. A user may spawn in the name of a session of the
+// project, which older clients do (http-api-compat, spawnSource "session"), and gives what a user may give.
 func (f *sessionSpawned) spawner(c *trial) {
 	if c.by.kind == bySession {
 		if f.SpawnedBy != c.by.id {
@@ -55,12 +55,13 @@ func (f *sessionSpawned) spawner(c *trial) {
 	}
 	s := c.sessions[f.SpawnedBy]
 	if s == nil || s.ended == endDeleted || s.project != c.event.Project {
-		c.fault(ruleSpawn, "it says that %q spawned it, which is no session of project %q", f.SpawnedBy, c.event.Project)
+		c.fault(ruleSpawn, "it says that %q spawned it, which is no session of project %q", f.SpawnedBy,
+			c.event.Project)
 	}
 }
 
-// gives judges that an orchestrator gives another no more than it has itself, and a worker no more than the default list of
-// its role and what it has itself; the rules said the latter from their third version on.
+// gives judges that an orchestrator gives another no more than it has itself, and a worker no more than the default
+// list of its role and what it has itself; the rules said the latter from their third version on.
 func (f *sessionSpawned) gives(c *trial, s *session) {
 	own := defaultList(letterOf(f.Role, f.Strategy))
 	switch {
@@ -71,7 +72,8 @@ func (f *sessionSpawned) gives(c *trial, s *session) {
 	}
 	for _, id := range f.Permissions.Commands {
 		if !s.commands[id] && !slices.Contains(own, id) {
-			c.fault(rulePermissions, "orchestrator %s gives session %s %s, which it may not use itself", s.id, f.SessionID, id)
+			c.fault(rulePermissions, "orchestrator %s gives session %s %s, which it may not use itself", s.id,
+				f.SessionID, id)
 		}
 	}
 }

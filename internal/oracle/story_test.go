@@ -261,7 +261,8 @@ func (s *story) item(source, what, queue, task, session, more string) *story {
 func (s *story) report(source, kind, more string, options ...option) *story {
 	s.t.Helper()
 	id := source[strings.LastIndexByte(source, '/')+1:]
-	return s.add(source, "session.reported", fmt.Sprintf(`{"sessionId":%q,"kind":%q,"message":"m"%s}`, id, kind, more), options...)
+	return s.add(source, "session.reported", fmt.Sprintf(`{"sessionId":%q,"kind":%q,"message":"m"%s}`, id, kind, more),
+		options...)
 }
 
 // late is a report that arrives after the end of its session, and waited for some time.
@@ -269,7 +270,8 @@ func (s *story) late(source string, waited time.Duration, kind, more string, opt
 	s.t.Helper()
 	id := source[strings.LastIndexByte(source, '/')+1:]
 	said := s.now.Add(time.Second - waited).Format("2006-01-02T15:04:05.000Z")
-	return s.add(source, "session.reported", fmt.Sprintf(`{"sessionId":%q,"kind":%q,"message":"m","late":true%s}`, id, kind, more),
+	return s.add(source, "session.reported", fmt.Sprintf(`{"sessionId":%q,"kind":%q,"message":"m","late":true%s}`, id,
+		kind, more),
 		append([]option{with("occurredat", said)}, options...)...)
 }
 

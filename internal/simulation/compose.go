@@ -67,7 +67,8 @@ func (w *world) compose(rng *rand.Rand) wish {
 	return x
 }
 
-// occurred gives when a wish was said, if it waited in an outbox: before, at or after the end of a session that has ended.
+// occurred gives when a wish was said, if it waited in an outbox: before, at or after the end of a session that has
+// ended.
 func (c composer) occurred(w wish) time.Time {
 	if x := c.m.sessions[w.by.name]; w.by.kind == "session" && x.ended && c.chance(75) {
 		return time.UnixMilli(x.endedAt + pick(c, []int64{-60_000, -1, 0, 0, 1, 60_000})).UTC()

@@ -230,7 +230,8 @@ func (o *oracle) wishOf(before *model, e envelope) (wish, bool) {
 	// Its project may be another by now than when it was submitted: the one of a session that has come to be since.
 	for _, wishes := range [][]wish{o.byWish[e.ID], o.wishes} {
 		for _, w := range wishes {
-			if w.by.source() == e.Source && w.eventID(before.projectOf(w)) == e.ID && w.hash() == e.RequestHash && w.said(e.at()) == e.said() {
+			if w.by.source() == e.Source && w.eventID(before.projectOf(w)) == e.ID && w.hash() == e.RequestHash &&
+				w.said(e.at()) == e.said() {
 				return w, true
 			}
 		}
@@ -273,7 +274,8 @@ func (o *oracle) judgeDocuments() *Failure {
 	judge := documents.New()
 	for i, m := range o.messages {
 		line, err := json.Marshal(map[string]any{
-			"sequence": m.Sequence, "hash": o.chain[i+1], "subject": m.Subject, "raw": m.Body, // JSON would be written anew
+			// JSON would be written anew
+			"sequence": m.Sequence, "hash": o.chain[i+1], "subject": m.Subject, "raw": m.Body,
 		})
 		if err == nil {
 			err = judge.Line(line)
@@ -283,7 +285,8 @@ func (o *oracle) judgeDocuments() *Failure {
 		}
 	}
 	if v := judge.Verdict(); len(v.Faults) > 0 {
-		return failure("the oracle agrees", "sequence %d breaks the rule %s: %s", v.Faults[0].Sequence, v.Faults[0].Rule, v.Faults[0].What)
+		return failure("the oracle agrees", "sequence %d breaks the rule %s: %s", v.Faults[0].Sequence,
+			v.Faults[0].Rule, v.Faults[0].What)
 	}
 	return nil
 }

@@ -18,6 +18,8 @@ const (
 	shares    = "commands/denialshares.go"
 	foldQueue = "projections/queue.go"
 	begins    = "commands/init.go"
+	spawns    = "commands/spawn.go"
+	reports   = "commands/report.go"
 )
 
 // afterAppend plants something between the append and what follows from it.
@@ -163,7 +165,54 @@ var plants = []plant{
 	{"a worker reports on any task of its project", []edit{{"commands/report.go", "if session.Role == events.RoleOrchestrator || t.CreatedBy", "if true || t.CreatedBy"}}},
 	{"an explicit list may hold writes of others", []edit{{"commands/table.go", "	case row.Write:\n", "	case false:\n"}}},
 	{"an explicit list leaves out the core commands", []edit{{"commands/table.go", "if row.Core && row.Who&who != 0 || listed {", "if listed {"}}},
-	{"an orchestrator gives another more than its own", []edit{{"commands/spawn.go", "if by.Kind != ActorSession || role != events.RoleOrchestrator ||", "if true ||"}}},
+	{"an orchestrator gives another more than its own", []edit{{
+		spawns,
+		"	if kind.role != events.RoleOrchestrator {\n		if !thirdOn", "	if true {\n		if !thirdOn",
+	}}},
+	{"an orchestrator gives a worker more than it may use itself", []edit{{
+		spawns, "		if !thirdOn(c.Rules) {\n",
+		"		if thirdOn(c.Rules) {\n",
+	}}},
+	{"an orchestrator gives a worker all that an orchestrator may", []edit{{
+		spawns,
+		"current.Defaults(Letter(kind.role, kind.strategy))", "current.Defaults(O)",
+	}}},
+	{"an orchestrator gives a worker no more than it may use itself", []edit{{
+		spawns,
+		"slices.Concat(own, current.Defaults(Letter(kind.role, kind.strategy)))", "own",
+	}}},
+	{"a user's spawn for a session is the user's alone", []edit{{
+		spawns, "	return parent.ID, nil\n",
+		"	return \"\", nil\n",
+	}}},
+	{"a user spawns for a session of another project", []edit{{
+		spawns, "if parent.ProjectID != project {",
+		"if false {",
+	}}},
+	{"the oracle calls a user's spawn for a session a fault", []edit{{
+		"internal/oracle/spawn.go",
+		"if s == nil || s.ended == endDeleted ||", "if true ||",
+	}}},
+	{"a report after the end need not have been kept", []edit{{
+		reports, "	case c.OccurredAt.IsZero():\n",
+		"	case false:\n",
+	}}},
+	{"a report after the end may be of any time", []edit{{
+		reports, "c.OccurredAt.UnixMilli() > session.EndedAt",
+		"c.OccurredAt.After(c.At)",
+	}}},
+	{"reports after the end are without number", []edit{{
+		reports,
+		"int64(session.LateReports) >= LimitLateReports.Value", "false",
+	}}},
+	{"one report after the end too many", []edit{{
+		reports, "int64(session.LateReports) >= LimitLateReports.Value",
+		"int64(session.LateReports) > LimitLateReports.Value",
+	}}},
+	{"reports after the end are not counted", []edit{{
+		"projections/report.go", "x.LateReports++",
+		"x.LateReports = 0",
+	}}},
 	{"an orchestrator deletes a project that it did not create", []edit{{"commands/project.go", "if c.By.Kind == ActorSession && p.CreatedBy != c.By.Source() {", "if false {"}}},
 	{"a revoked token writes", []edit{{permit, "token.Live() && ", ""}}},
 	{"a read-only token writes", []edit{{permit, "	case by.Access == AccessAdmin:\n", "	case by.Access == AccessAdmin, by.Access == AccessReadOnly:\n"}}},

@@ -121,7 +121,7 @@ func NewPlan(seed uint64) Plan {
 			}
 		}
 	}
-	if seed%250 == 124 { // it takes its time
+	if seed%250 == 124 || seed%250 == lateFlood { // it takes its time
 		p.Furnished, p.Steps[0].Kind = true, flood
 	}
 	return p

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -312,6 +313,9 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 	return nil
 }
 
+// lateFlood says which seeds, modulo 250, flood the log with reports of a session that has ended.
+const lateFlood = 62
+
 // flood submits more than one batch takes, more than 1,000 events or more than 4 MiB, and lets all go well.
 func (w *world) flood(s *server, rng *rand.Rand) *Failure {
 	m := w.oracle.model()
@@ -322,10 +326,16 @@ func (w *world) flood(s *server, rng *rand.Rand) *Failure {
 	if rng.IntN(2) == 0 {
 		n, metadata = 8, `{"pad":"`+strings.Repeat("x", 700<<10)+`"}`
 	}
-	for range n {
+	wishes := slices.Repeat([]wish{{by: admin, id: "task:create", fields: fields{
+		Project: m.projectIDs[0], Title: ptr("One of many"), Metadata: json.RawMessage(metadata),
+	}}}, n)
+	if w.plan.Seed%250 == lateFlood && len(m.sessionIDs) > 1 {
+		wishes = m.lateReports(m.sessionIDs[1], 1010)
+	}
+	for _, x := range wishes {
 		w.keys++
-		f := fields{Project: m.projectIDs[0], Title: ptr("One of many"), Metadata: json.RawMessage(metadata)}
-		w.submit(s, wish{by: admin, id: "task:create", fields: f, key: fmt.Sprintf("k%d", w.keys)})
+		x.key = fmt.Sprintf("k%d", w.keys)
+		w.submit(s, x)
 		synctest.Wait()
 	}
 	if f := w.drain(); f != nil {
@@ -337,6 +347,14 @@ func (w *world) flood(s *server, rng *rand.Rand) *Failure {
 		return f
 	}
 	return w.judgeIdle()
+}
+
+// lateReports ends a session, which then delivers so many reports.
+func (m *model) lateReports(id string, n int) []wish {
+	by := caller{kind: "session", name: id, project: m.sessions[id].project}
+	return append([]wish{{by: admin, id: "session:kill", fields: fields{SessionID: id}}}, slices.Repeat([]wish{{
+		by: by, id: "report:progress", fields: fields{Message: "Under way"}, occurred: time.UnixMilli(m.at).UTC(),
+	}}, n)...)
 }
 
 // resolveOne lets one held operation of a server come to an outcome, mostly a good one.
