@@ -59,7 +59,8 @@ type account struct {
 	holders int
 }
 
-// ledger keeps the accounts. Its memory is bounded: an account of which nothing is in use is as good as a new one, and is dropped.
+// ledger keeps the accounts. Its memory is bounded: an account of which nothing is in use is as good as a new one,
+// and is dropped.
 type ledger struct {
 	quotas [classes][resources]Quota
 	began  time.Time
@@ -223,7 +224,8 @@ func (l *ledger) left(a *account, r resource) float64 {
 	return max(0, q.Burst-float64(max(a.paid[r]-now, 0))*q.Value/float64(time.Second))
 }
 
-// begin uses n of what is counted while it is in use; end gives it back. Who uses nothing gets it, however much it is.
+// begin uses n of what is counted while it is in use; end gives it back. Who uses nothing gets it, however much it
+// is.
 func (l *ledger) begin(a *account, r resource, n int64) *overLimit {
 	q := l.quotas[a.class][r]
 	a.mu.Lock()
@@ -233,6 +235,13 @@ func (l *ledger) begin(a *account, r resource, n int64) *overLimit {
 	}
 	a.used[r-rates] += n
 	return nil
+}
+
+// add is begin whatever the limit is.
+func (l *ledger) add(a *account, r resource, n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.used[r-rates] += n
 }
 
 func (l *ledger) end(a *account, r resource, n int64) {

@@ -14,8 +14,8 @@ import (
 	"maestro/projections"
 )
 
-// Admission stands before permission: it decides nothing and records no refusal, and nothing of it is in the log. Whoever is
-// over a limit gets 429 with Retry-After; nothing has happened, and the same request may be sent again.
+// Admission stands before permission: it decides nothing and records no refusal, and nothing of it is in the log.
+// Whoever is over a limit gets 429 with Retry-After; nothing has happened, and the same request may be sent again.
 
 // admission is what a request holds of the accounts that it counts against.
 type admission struct {
@@ -186,6 +186,13 @@ func (a *admission) render(n int64) *overLimit {
 	return nil
 }
 
+// renderAnyway is render for what is written already, or must be answered.
+func (a *admission) renderAnyway(n int64) {
+	a.answered += n
+	a.ledger.add(a.credential, useAnswers, n)
+	a.ledger.add(a.ledger.server, useAnswers, n)
+}
+
 // free ends the count of rendered bytes.
 func (a *admission) free(n int64) {
 	a.answered -= n
@@ -260,7 +267,8 @@ func (l *limitedLog) note(s *server, who, limit string) {
 	}
 }
 
-// within holds a command against the quotas of what there is: open questions, tasks, sessions. A retry of what was done is let through.
+// within holds a command against the quotas of what there is: open questions, tasks, sessions. A retry of what was
+// done is let through.
 func (s *server) within(request commands.Request) error {
 	var over *overLimit
 	s.Handler.View(func(state *projections.State) {

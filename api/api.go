@@ -50,8 +50,8 @@ type Config struct {
 	Templates Templates
 	// Manifests gets a copy of each session's; nil if nobody looks for one.
 	Manifests Manifests
-	// Backup writes a signed archive of everything up to a head; nil if there is none to be had. Long texts that are lost are
-	// named in it.
+	// Backup writes a signed archive of everything up to a head; nil if there is none to be had. Long texts that
+	// are lost are named in it.
 	Backup func(ctx context.Context, w io.Writer, head events.Head) error
 	Keys   Keys
 	// AuthOff lets loopback callers without a credential in, as the user or as the session that they name.
@@ -192,6 +192,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer c.admission.leave()
+	defer serving(r)()
 	if err := s.heard(r.Context(), header, c); err != nil {
 		s.fail(w, r, err)
 		return
@@ -212,7 +213,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.route(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+	out := &response{ResponseWriter: w, server: s, request: r, call: c}
+	s.route(out, r)
+	out.end()
 }
 
 // route leaves nothing to the mux that it would answer with a page: it redirects what is not a clean path.

@@ -44,7 +44,7 @@ func (s *server) blob(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Type", "application/octet-stream")
 	header.Set("Content-Disposition", "attachment")
 	header["Maestro-Sequence"] = []string{sequenceText(s.head())}
-	s.write(w, body)
+	s.raw(w, r, body)
 }
 
 func isDigest(digest string) bool {
@@ -53,8 +53,8 @@ func isDigest(digest string) bool {
 	return ok && err == nil && strings.ToLower(digest) == digest
 }
 
-// mayReadBlob lets who reads the whole log read every blob, and others what is named in projects that they may read: by a
-// project, a task, a session's manifest, or an entry of a timeline.
+// mayReadBlob lets who reads the whole log read every blob, and others what is named in projects that they may
+// read: by a project, a task, a session's manifest, or an entry of a timeline.
 func (v view) mayReadBlob(digest string) error {
 	if v.call.by.Kind == commands.ActorUser && v.permit("audit:export", "") == nil {
 		return nil

@@ -72,7 +72,7 @@ func listDenials(v view, in *denialFilter) ([]commands.Denial, error) {
 		return []commands.Denial{}, nil
 	}
 	limit := denialsListed
-	if in.Limit > 0 {
+	if in.Limit > 0 && !v.call.request.URL.Query().Has("cursor") {
 		limit = min(limit, in.Limit)
 	}
 	return v.server.Denials.Newest(limit, func(d *commands.Denial) bool {

@@ -34,7 +34,8 @@ func (s *server) inputRoutes() {
 	read(s, op{path: "/api/inbox", name: "inbox", summary: "All that needs a person, longest wait first"}, getInbox)
 }
 
-// mayAsk says whether the caller may see a session's questions: its own, an orchestrator those of sessions that it spawned.
+// mayAsk says whether the caller may see a session's questions: its own, an orchestrator those of sessions that it
+// spawned.
 func (v view) mayAsk(x *projections.Input) error {
 	if v.call.by.Kind != commands.ActorSession {
 		return v.permit("input:list", x.ProjectID)
@@ -147,12 +148,14 @@ func getInbox(v view, in *inboxFilter) ([]projections.InboxItem, error) {
 }
 
 const (
-	// refusedOfOne is how many refused commands of a session the inbox lists one by one, and refusedListed of all sessions.
+	// refusedOfOne is how many refused commands of a session the inbox lists one by one, and refusedListed of all
+	// sessions.
 	refusedOfOne  = 20
 	refusedListed = 500
 )
 
-// refusedKept gives the commands that had waited in an outbox and were refused: the newest of each session, and how many there are beside.
+// refusedKept gives the commands that had waited in an outbox and were refused: the newest of each session, and how
+// many there are beside.
 func (v view) refusedKept(projects []*projections.Project, concerns func(string) bool) []projections.InboxItem {
 	if v.server.Denials == nil {
 		return nil

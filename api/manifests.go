@@ -32,7 +32,8 @@ type storedManifest struct {
 	Commands []string        `json:"allowedCommands"`
 }
 
-// storeManifest is POST /api/manifests: it checks a manifest that was written by hand and keeps it, for a spawn to name.
+// storeManifest is POST /api/manifests: it checks a manifest that was written by hand and keeps it, for a spawn to
+// name.
 func (s *server) storeManifest(w http.ResponseWriter, r *http.Request, c *call) {
 	if err := s.mayStore(c); err != nil {
 		s.fail(w, r, err)
@@ -175,7 +176,7 @@ func (s *server) sessionManifest(w http.ResponseWriter, r *http.Request) {
 	header["Content-Type"] = s.jsonType
 	header.Set("Maestro-Digest", digest)
 	header["Maestro-Sequence"] = []string{sequenceText(s.head())}
-	s.write(w, content)
+	s.raw(w, r, content)
 }
 
 func (s *server) blobOf(ctx context.Context, digest string) ([]byte, error) {

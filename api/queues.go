@@ -145,7 +145,8 @@ func getQueue(v view, in *queueName) (queueBody, error) {
 	return body, nil
 }
 
-// sessionQueue gives a session with the queue that it pulls from. Its answers come in the order that older clients know.
+// sessionQueue gives a session with the queue that it pulls from. Its answers come in the order that older clients
+// know.
 func (v view) sessionQueue(row, id string) (*projections.Session, *projections.Queue, error) {
 	x := v.Session(id)
 	// Without a credential the path is all that is known of the caller, who then learns what older servers told.
@@ -226,7 +227,8 @@ func (s *server) ofSessionQueue(c *call, row, id string) (err error) {
 	return err
 }
 
-// queueCommand brings a command on a session's queue through. That the state forbids a step is a 400 to older clients.
+// queueCommand brings a command on a session's queue through. That the state forbids a step is a 400 to older
+// clients.
 func (s *server) queueCommand(ctx context.Context, c *call, session string, command commands.Command) (commands.Answer, error) {
 	if err := s.ofSessionQueue(c, command.ID(), session); err != nil {
 		return commands.Answer{}, err

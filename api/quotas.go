@@ -50,6 +50,8 @@ var quotas = []Quota{
 	{"project-questions", 1000, 0, "open questions of one project"},
 	{"project-tasks", 100_000, 0, "tasks of one project"},
 	{"project-sessions", 5000, 0, "sessions of one project that have not ended"},
+	{"address-connections", 1024, 0, "connections from one address but loopback; above it, the longest idle is closed"},
+	{"server-connections", 4096, 0, "connections; above it, the longest idle is closed"},
 	{"address-calls", 20, 200, "calls without a good credential from one address"},
 	{"server-calls", 200, 2000, "calls without a good credential"},
 	{"server-waits", 4096, 0, "calls that wait for something"},

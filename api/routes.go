@@ -17,12 +17,13 @@ import (
 
 // newHuma gives the part of the API that documents itself: it routes through the mux and shows no page of its own.
 func newHuma(mux *http.ServeMux, version string) huma.API {
+	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	return humago.New(mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0", Info: &huma.Info{Title: "Maestro", Version: version}, Components: &huma.Components{Schemas: schemas},
 		},
-		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		Formats:       map[string]huma.Format{"application/json": format, "json": format},
 		DefaultFormat: "application/json",
 		Transformers:  []huma.Transformer{ourErrors},
 	})
@@ -68,6 +69,14 @@ func (s *server) operation(o op) huma.Operation {
 			Name: "minSeq", In: "query", Description: "wait until the views have reached this sequence", Schema: &huma.Schema{Type: huma.TypeInteger},
 		}}
 	}
+	if o.method == http.MethodGet && inPages[o.path] {
+		operation.Parameters = append(operation.Parameters, &huma.Param{
+			Name:        "cursor",
+			In:          "query",
+			Description: "what " + headerNext + " of the page before held",
+			Schema:      &huma.Schema{Type: huma.TypeString},
+		})
+	}
 	if o.body != nil {
 		schema := s.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeOf(o.body), true, o.name+"-body")
 		operation.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
@@ -101,7 +110,8 @@ func read[I, T any](s *server, o op, see func(v view, in *I) (T, error)) {
 	})
 }
 
-// readThen is read for a long view: what see returns is called when the state moves again, to work on values that do not.
+// readThen is read for a long view: what see returns is called when the state moves again, to work on values that
+// do not.
 func readThen[I, T any](s *server, o op, see func(v view, in *I) (func() T, error)) {
 	o.method = http.MethodGet
 	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *I) (*answer[T], error) {
@@ -175,8 +185,8 @@ func (c *call) decode(into any) error {
 	return nil
 }
 
-// do brings one command of a request through. A request of several gives each a suffix that depends on its body alone, so
-// that a retry is recognised.
+// do brings one command of a request through. A request of several gives each a suffix that depends on its body
+// alone, so that a retry is recognised.
 func (s *server) do(ctx context.Context, c *call, by commands.Actor, command commands.Command, suffix string) (commands.Answer, error) {
 	if c.anonymous && by.Name != c.by.Name && s.Leases != nil && by.Kind == commands.ActorSession {
 		if err := s.Leases.Heard(ctx, by.Name); err != nil {
@@ -202,7 +212,8 @@ type step struct {
 	suffix  string
 }
 
-// doAll brings the commands of a request through, in order. Before the first it asks whether the table permits them all.
+// doAll brings the commands of a request through, in order. Before the first it asks whether the table permits them
+// all.
 func (s *server) doAll(ctx context.Context, c *call, by commands.Actor, project string, steps []step) error {
 	if len(steps) > 1 {
 		var err error

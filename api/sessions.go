@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,7 +15,8 @@ import (
 )
 
 const (
-	// newestEntries is how much of a timeline the answer to a write carries, so that its cost does not grow with the history.
+	// newestEntries is how much of a timeline the answer to a write carries, so that its cost does not grow with
+	// the history.
 	newestEntries = 100
 	// newestLooked is how far back it looks for them.
 	newestLooked = 1000
@@ -40,10 +42,20 @@ type sessionFilter struct {
 // sessionBody shows a session as older clients know it, with more members.
 type sessionBody struct {
 	projections.SessionView
-	Hostname string                  `json:"hostname"`
-	Platform string                  `json:"platform"`
-	Events   []sessionEvent          `json:"events"`
-	Timeline []projections.EntryView `json:"timeline"`
+	Hostname string                      `json:"hostname"`
+	Platform string                      `json:"platform"`
+	Events   lazy[sessionEvent]          `json:"events"`
+	Timeline lazy[projections.EntryView] `json:"timeline"`
+}
+
+// render implements inParts: a session may have said more than there is memory for its answers.
+func (b sessionBody) render(e *encoder) error {
+	head := struct {
+		projections.SessionView
+		Hostname string `json:"hostname"`
+		Platform string `json:"platform"`
+	}{b.SessionView, b.Hostname, b.Platform}
+	return e.object(head, []string{"events", "timeline"}, b.Events, b.Timeline)
 }
 
 // sessionEvent is an entry without words.
@@ -138,17 +150,25 @@ func (x shownSession) body(s *server, c *call, limit int) sessionBody {
 	if limit > 0 && len(timeline) > newestLooked {
 		timeline = timeline[len(timeline)-newestLooked:]
 	}
-	body := sessionBody{
-		SessionView: view, Hostname: s.Hostname, Platform: s.Platform, Events: []sessionEvent{},
-		Timeline: timeline.Views(limit, func(e *projections.Entry) bool { return !e.Bare }),
+	bare := entries(timeline, limit, func(e *projections.Entry) bool { return e.Bare })
+	return sessionBody{
+		SessionView: view, Hostname: s.Hostname, Platform: s.Platform, Events: lazy[sessionEvent]{eventsOf(bare)},
+		Timeline: entries(timeline, limit, func(e *projections.Entry) bool { return !e.Bare }),
 	}
-	for _, e := range timeline.Views(limit, func(e *projections.Entry) bool { return e.Bare }) {
-		if string(e.Data) == "null" {
-			e.Data = nil
+}
+
+// eventsOf shows entries without words as older clients know them.
+func eventsOf(bare lazy[projections.EntryView]) iter.Seq[sessionEvent] {
+	return func(yield func(sessionEvent) bool) {
+		for e := range bare.items {
+			if string(e.Data) == "null" {
+				e.Data = nil
+			}
+			if !yield(sessionEvent{e.ID, e.Timestamp, e.Type, e.Data, e.Sequence, e.TaskID}) {
+				return
+			}
 		}
-		body.Events = append(body.Events, sessionEvent{e.ID, e.Timestamp, e.Type, e.Data, e.Sequence, e.TaskID})
 	}
-	return body
 }
 
 // spawnedExtras gives what older clients expect of a spawned session and the log need not say.
@@ -185,7 +205,7 @@ func (s *server) spawnedExtras(x *projections.Session, url string) (json.RawMess
 // url is how the caller reaches the server.
 func (c *call) url() string { return schemeOf(c.request) + "://" + c.request.Host }
 
-func listSessions(v view, in *sessionFilter) (func() []sessionBody, error) {
+func listSessions(v view, in *sessionFilter) (func() lazy[sessionBody], error) {
 	projects, err := v.projects("session:list", in.ProjectID)
 	if err != nil {
 		return nil, err
@@ -198,16 +218,18 @@ func listSessions(v view, in *sessionFilter) (func() []sessionBody, error) {
 			}
 		}
 	}
-	return func() []sessionBody {
+	return func() lazy[sessionBody] {
 		slices.SortStableFunc(found, func(a, b shownSession) int { return int(a.session.StartedAt - b.session.StartedAt) })
-		bodies := make([]sessionBody, 0, len(found))
-		for _, x := range found {
-			if in.Brief == "true" {
-				x.timeline = nil
+		return lazy[sessionBody]{func(yield func(sessionBody) bool) {
+			for _, x := range found {
+				if in.Brief == "true" {
+					x.timeline = nil
+				}
+				if !yield(x.body(v.server, v.call, 0)) {
+					return
+				}
 			}
-			bodies = append(bodies, x.body(v.server, v.call, 0))
-		}
-		return bodies
+		}}
 	}, nil
 }
 
@@ -286,7 +308,8 @@ func roleOf(metadata json.RawMessage) (events.Role, error) {
 	return says.Role, nil
 }
 
-// patchSession translates a PATCH: fields, then what is appended to the timeline, then the status, which may be an end.
+// patchSession translates a PATCH: fields, then what is appended to the timeline, then the status, which may be an
+// end.
 func (s *server) patchSession(ctx context.Context, c *call, in *sessionID) (sessionBody, error) {
 	var body sessionPatch
 	if err := c.decode(&body); err != nil {

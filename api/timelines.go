@@ -43,7 +43,7 @@ type taskEntryAnswer struct {
 // timelineOf asks for the timeline of a session or a task.
 type timelineOf struct {
 	ID    string `path:"id" doc:"whose"`
-	Limit string `query:"limit" doc:"only so many, the newest"`
+	Limit string `query:"limit" doc:"only so many, the newest; with a cursor, the length of a page"`
 }
 
 func (s *server) timelineRoutes() {
@@ -54,19 +54,40 @@ func (s *server) timelineRoutes() {
 	write(s, op{method: http.MethodPost, path: "/api/tasks/{id}/timeline", name: "task-timeline-add", summary: "Put an entry about a task on a session's timeline", body: newTaskEntry{}, row: "session:note"}, s.addTaskEntry)
 }
 
-func (l timelineOf) number() (int, error) {
-	if l.Limit == "" {
+// newest gives how many of the newest are asked for, 0 for all: with a cursor, limit is the length of a page.
+func (v view) newest(limit string) (int, error) {
+	if limit == "" || v.call.request.URL.Query().Has("cursor") {
 		return 0, nil
 	}
-	n, err := strconv.Atoi(l.Limit)
+	n, err := strconv.Atoi(limit)
 	if err != nil || n < 1 {
-		return 0, routeInvalid("", "limit must be a number above 0, not '"+printable(l.Limit)+"'")
+		return 0, routeInvalid("", "limit must be a number above 0, not '"+printable(limit)+"'")
 	}
 	return n, nil
 }
 
-func sessionTimeline(v view, in *timelineOf) (func() []projections.EntryView, error) {
-	limit, err := in.number()
+// entries shows the newest entries that are to be kept, all if limit is 0, oldest first.
+func entries(timeline projections.Timeline, limit int, keep func(*projections.Entry) bool) lazy[projections.EntryView] {
+	from := 0
+	if limit > 0 {
+		from = len(timeline)
+		for n := 0; from > 0 && n < limit; from-- {
+			if keep == nil || keep(timeline[from-1]) {
+				n++
+			}
+		}
+	}
+	return lazy[projections.EntryView]{func(yield func(projections.EntryView) bool) {
+		for _, e := range timeline[from:] {
+			if (keep == nil || keep(e)) && !yield(e.View()) {
+				return
+			}
+		}
+	}}
+}
+
+func sessionTimeline(v view, in *timelineOf) (func() lazy[projections.EntryView], error) {
+	limit, err := v.newest(in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -75,11 +96,11 @@ func sessionTimeline(v view, in *timelineOf) (func() []projections.EntryView, er
 		return nil, err
 	}
 	timeline := v.SessionTimeline(x.ID)
-	return func() []projections.EntryView { return timeline.Views(limit, nil) }, nil
+	return func() lazy[projections.EntryView] { return entries(timeline, limit, nil) }, nil
 }
 
-func taskTimeline(v view, in *timelineOf) (func() []projections.EntryView, error) {
-	limit, err := in.number()
+func taskTimeline(v view, in *timelineOf) (func() lazy[projections.EntryView], error) {
+	limit, err := v.newest(in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +109,7 @@ func taskTimeline(v view, in *timelineOf) (func() []projections.EntryView, error
 		return nil, err
 	}
 	timeline := v.TaskTimeline(t.ID)
-	return func() []projections.EntryView { return timeline.Views(limit, nil) }, nil
+	return func() lazy[projections.EntryView] { return entries(timeline, limit, nil) }, nil
 }
 
 // command gives the note that an entry is.
@@ -99,7 +120,8 @@ func (e newEntry) command(session string) (commands.Command, error) {
 	return &commands.NoteSession{SessionID: session, Type: e.Type, Message: e.Message, TaskID: e.TaskID, Data: given(e.Metadata)}, nil
 }
 
-// command gives what an event is: a file that was changed, or a note without words. A file's event may say when it was.
+// command gives what an event is: a file that was changed, or a note without words. A file's event may say when it
+// was.
 func (e newEvent) command(session string) (commands.Command, time.Time, error) {
 	if e.Type == "" {
 		return nil, time.Time{}, routeInvalid("/type", "type is required")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -25,6 +26,7 @@ const (
 	HeaderRetried    = "Maestro-Retried"
 	HeaderVersion    = "Maestro-Client"
 	HeaderAnswers    = "Maestro-Answers"
+	HeaderNext       = "Maestro-Next"
 )
 
 // maxAnswer bounds what is read of an answer that is not a stream.
@@ -58,8 +60,8 @@ func WithTransport(transport http.RoundTripper) Option {
 	return func(c *Client) { c.http.Transport = transport }
 }
 
-// WithAnswers calls told whenever an answer of the server says that questions of the calling session have answers which it
-// was not yet shown. It may be called from several goroutines.
+// WithAnswers calls told whenever an answer of the server says that questions of the calling session have answers
+// which it was not yet shown. It may be called from several goroutines.
 func WithAnswers(told func(questions []string)) Option { return func(c *Client) { c.answers = told } }
 
 // New makes a Client for the server at baseURL ("http://127.0.0.1:3000"). token may be empty.
@@ -144,7 +146,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// ConnectionError says that no answer came: nobody listens there, or the connection broke. A command may have happened.
+// ConnectionError says that no answer came: nobody listens there, or the connection broke. A command may have
+// happened.
 type ConnectionError struct {
 	URL string
 	Err error
@@ -154,9 +157,9 @@ func (e *ConnectionError) Error() string { return "no answer from " + e.URL + ":
 
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
-// Do asks for a command. body is marshalled to the JSON object of its fields; nil is an empty one. It fails with *Error,
-// *ConnectionError or ctx's error. It tries again only after 429, which says that nothing happened and when to come back, and only
-// for as long as [WithPatience] says.
+// Do asks for a command. body is marshalled to the JSON object of its fields; nil is an empty one. It fails with
+// *Error, *ConnectionError or ctx's error. It tries again only after 429, which says that nothing happened and when
+// to come back, and only for as long as [WithPatience] says.
 func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) (Answer, error) {
 	text := []byte("{}")
 	if body != nil {
@@ -198,7 +201,8 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 	return Answer{Sequence: said.Sequence, Event: said.Event, Token: said.Token, Retried: resp.Header.Get(HeaderRetried) == "true"}, nil
 }
 
-// Get reads a view into out, which may be nil, and gives the sequence that it was made at. It fails as Do does.
+// Get reads a view into out, which may be nil, and gives the sequence that it was made at. A list that comes in
+// pages is read to its end, and the sequence is that of the first page. It fails as Do does.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, out any) (sequence uint64, err error) {
 	req, err := c.request(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
@@ -208,6 +212,11 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, out any
 	if err != nil {
 		return 0, err
 	}
+	if out != nil && resp.Header.Get(HeaderNext) != "" {
+		if answer, err = c.pages(ctx, path, query, resp, answer); err != nil {
+			return 0, err
+		}
+	}
 	if out != nil {
 		if err := json.Unmarshal(answer, out); err != nil {
 			return 0, notOurs(resp, err)
@@ -216,6 +225,41 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, out any
 	// A view without a sequence, such as /health, has 0.
 	sequence, _ = strconv.ParseUint(resp.Header.Get(HeaderSequence), 10, 64)
 	return sequence, nil
+}
+
+// pages reads the pages behind the first and gives the list that they are together.
+func (c *Client) pages(
+	ctx context.Context, path string, query url.Values, resp *http.Response, list []byte,
+) ([]byte, error) {
+	asked := url.Values{}
+	maps.Copy(asked, query)
+	list = bytes.TrimSpace(list)
+	for next := resp.Header.Get(HeaderNext); next != ""; next = resp.Header.Get(HeaderNext) {
+		asked.Set("cursor", next)
+		req, err := c.request(ctx, http.MethodGet, path, asked, nil)
+		if err != nil {
+			return nil, err
+		}
+		var page []byte
+		if resp, page, err = c.answer(req); err != nil {
+			return nil, err
+		}
+		page = bytes.TrimSpace(page)
+		switch {
+		case len(list) < 2 || len(page) < 2 || list[0] != '[' || page[0] != '[':
+			return nil, notOurs(resp, errors.New("a page is not a list"))
+		case len(list)+len(page) > maxAnswer:
+			return nil, notOurs(resp, fmt.Errorf("the list is longer than %d bytes", maxAnswer))
+		case len(page) == 2: // nothing was left
+			continue
+		case len(list) > 2:
+			list = append(list[:len(list)-1], ',')
+		default:
+			list = list[:1]
+		}
+		list = append(list, page[1:]...)
+	}
+	return list, nil
 }
 
 // Post sends a JSON document as it is and reads the answer into out, which may be nil. It fails as Do does.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -87,4 +89,42 @@ func TestWhoWaitsForTheServerCanBeEnded(t *testing.T) {
 			t.Errorf("it fails with %v", err)
 		}
 	})
+}
+
+// book answers a list of so many numbers in pages.
+type book struct {
+	numbers, page int
+	asked         []string
+}
+
+func (b *book) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.asked = append(b.asked, r.URL.RawQuery)
+	from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
+	header, text := http.Header{}, []string{}
+	for i := from; i < min(from+b.page, b.numbers); i++ {
+		text = append(text, strconv.Itoa(i))
+	}
+	if from+b.page < b.numbers {
+		header.Set(client.HeaderNext, strconv.Itoa(from+b.page))
+	}
+	list := io.NopCloser(strings.NewReader("[" + strings.Join(text, ",") + "]\n"))
+	return &http.Response{StatusCode: 200, Header: header, Body: list}, nil
+}
+
+// TestListsAreReadToTheirEnd puts pages together.
+func TestListsAreReadToTheirEnd(t *testing.T) {
+	for _, b := range []book{{0, 3, nil}, {1, 3, nil}, {3, 3, nil}, {4, 3, nil}, {10, 3, nil}, {10, 1, nil}} {
+		var numbers []int
+		query := url.Values{"limit": {"3"}}
+		c := client.New("http://x", "t", client.WithTransport(&b))
+		if _, err := c.Get(t.Context(), "/api/inputs", query, &numbers); err != nil {
+			t.Fatal(err)
+		}
+		if len(numbers) != b.numbers || b.numbers > 0 && numbers[b.numbers-1] != b.numbers-1 {
+			t.Errorf("of %d numbers, %d to a page, it reads %v", b.numbers, b.page, numbers)
+		}
+		if query.Has("cursor") {
+			t.Error("the caller's query was changed")
+		}
+	}
 }

@@ -28,8 +28,8 @@ import (
 const (
 	// finishing is how long requests in hand may take when the server stops.
 	finishing = 10 * time.Second
-	// headersWithin bounds how slowly a client may say what it wants. Behind that a ReadTimeout would also end answers that
-	// take long, such as an audit: net/http takes it for the client's going away.
+	// headersWithin bounds how slowly a client may say what it wants. Behind that a ReadTimeout would also end
+	// answers that take long, such as an audit: net/http takes it for the client's going away.
 	headersWithin = 10 * time.Second
 	// shortestLease and longestLease bound --lease.
 	shortestLease = time.Second
@@ -187,7 +187,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Withdraw()) }()
 	a.listening(address, dir, handler.Health(), trusted.Status(), logger)
-	return serveUntil(ctx, listener, reach, logger)
+	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, logger)
 }
 
 // openHandler opens the one writer of the log, with its witness and its snapshots.
@@ -242,7 +242,7 @@ func beside(ctx context.Context, run func(context.Context)) (stop func()) {
 }
 
 // serveUntil answers requests until ctx ends, and then finishes those in hand.
-func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler, logger *slog.Logger) error {
+func serveUntil(ctx context.Context, listener *api.Listener, handler http.Handler, logger *slog.Logger) error {
 	requests, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	server := &http.Server{
@@ -250,6 +250,7 @@ func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog:    slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
+	listener.Configure(server)
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Serve(listener) }()
 	select {
@@ -294,8 +295,8 @@ func addressOf(address net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// ownHosts gives the names under which a listener beyond loopback is rightly called: its addresses, which no page can be
-// made to mean something else, and the machine's name.
+// ownHosts gives the names under which a listener beyond loopback is rightly called: its addresses, which no page
+// can be made to mean something else, and the machine's name.
 func ownHosts(address net.Addr) []string {
 	host, _, err := net.SplitHostPort(address.String())
 	if err != nil || isLoopback(host) {

@@ -27,5 +27,16 @@ shows the quotas that count and what each has refused, ` + "`maestro audit can A
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", q.Name, rate, most, q.About)
 	}
+	fmt.Fprintf(&b, `
+## Answers
+
+An answer is sent in parts while it is rendered. A part that is not read within 30 seconds ends the connection, so a
+reader needs to take at least 8 KiB a second. An answer that has no room within %s gets 429.
+
+A list has pages: %s is how many items, %s by default and at most %s, and the header %s holds the cursor of
+the next page as long as there is one. The lists of projects, tasks, sessions and templates, which older clients know,
+come whole unless a limit or a cursor is given. On a timeline and on the refusals, a limit without a cursor gives the
+newest; an empty cursor begins with the oldest. The CLI reads all pages.
+`, "`session-answers`", "`limit`", grouped(api.PageUsual), grouped(api.PageMost), "`Maestro-Next`")
 	return b.String()
 }

@@ -1,0 +1,175 @@
+package api
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	// writeWithin is how long a part of an answer may take to be taken. It counts anew for each part, so that a
+	// slow reader gets all of it, and one who does not read is cut.
+	writeWithin = 30 * time.Second
+	// writePart is what has so long: less than 8 KiB/s is not reading.
+	writePart = 64 << 10
+	// sendBuffer bounds what the system keeps for who does not read; a reader at 8 KiB/s frees enough of it in time.
+	sendBuffer = 256 << 10
+)
+
+// Listener bounds the connections of a server: how many there are, and how long one that is not read from holds its
+// answer. Configure the server with it before it serves.
+type Listener struct {
+	net.Listener
+	total, each int
+
+	mu   sync.Mutex
+	open map[*connection]struct{}
+	from map[netip.Addr]int
+}
+
+// Bound gives the listener with the limits for connections.
+func Bound(listener net.Listener, limits *Limits) *Listener {
+	return &Listener{
+		Listener: listener,
+		total:    int(limits.quota("server-connections").Value),
+		each:     int(limits.quota("address-connections").Value),
+		open:     map[*connection]struct{}{},
+		from:     map[netip.Addr]int{},
+	}
+}
+
+// connection is one of a Listener's.
+type connection struct {
+	net.Conn
+	listener *Listener
+	address  netip.Addr
+	// busy says that a call with a good credential is served; idle is since when none is. The listener's mu guards
+	// them.
+	busy bool
+	idle time.Time
+	once sync.Once
+}
+
+type connectionKey struct{}
+
+// Configure lets a server tell the listener of its connections. It speaks HTTP/1.1 only: one connection, one call
+// at a time.
+func (l *Listener) Configure(server *http.Server) {
+	server.Protocols = new(http.Protocols)
+	server.Protocols.SetHTTP1(true)
+	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, connectionKey{}, c)
+	}
+}
+
+// Accept implements net.Listener.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if tcp, ok := accepted.(*net.TCPConn); ok {
+			_ = tcp.SetWriteBuffer(sendBuffer) // a system that does not is bounded by its own
+		}
+		c := &connection{Conn: accepted, listener: l, idle: time.Now()}
+		if remote, err := netip.ParseAddrPort(accepted.RemoteAddr().String()); err == nil {
+			c.address = remote.Addr().Unmap()
+		}
+		if l.add(c) {
+			return c, nil
+		}
+		_ = accepted.Close()
+	}
+}
+
+// add reports false where there is no room and nobody idle to make some.
+func (l *Listener) add(c *connection) bool {
+	l.mu.Lock()
+	var tooMany *connection
+	bounded := c.address.IsValid() && !c.address.IsLoopback()
+	switch {
+	case bounded && l.each > 0 && l.from[c.address] >= l.each:
+		tooMany = l.longestIdle(func(other *connection) bool { return other.address == c.address })
+	case l.total > 0 && len(l.open) >= l.total:
+		tooMany = l.longestIdle(func(*connection) bool { return true })
+	default:
+		tooMany = c
+	}
+	if tooMany == nil {
+		l.mu.Unlock()
+		return false
+	}
+	l.open[c] = struct{}{}
+	l.from[c.address]++
+	l.mu.Unlock()
+	if tooMany != c {
+		_ = tooMany.Close()
+	}
+	return true
+}
+
+// longestIdle gives the connection that serves no call for the longest time; mu is held.
+func (l *Listener) longestIdle(among func(*connection) bool) (longest *connection) {
+	for c := range l.open {
+		if !c.busy && among(c) && (longest == nil || c.idle.Before(longest.idle)) {
+			longest = c
+		}
+	}
+	return longest
+}
+
+// Close implements net.Conn.
+func (c *connection) Close() error {
+	c.once.Do(func() {
+		c.listener.mu.Lock()
+		defer c.listener.mu.Unlock()
+		delete(c.listener.open, c)
+		if c.listener.from[c.address]--; c.listener.from[c.address] <= 0 {
+			delete(c.listener.from, c.address)
+		}
+	})
+	return c.Conn.Close()
+}
+
+// CloseWrite lets net/http say goodbye to who is still sending.
+func (c *connection) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// Write implements net.Conn: each part has its time.
+func (c *connection) Write(b []byte) (n int, err error) {
+	for {
+		part := b[n:min(len(b), n+writePart)]
+		if err := c.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
+			return n, err
+		}
+		written, err := c.Conn.Write(part)
+		n += written
+		if err != nil || n == len(b) {
+			return n, err
+		}
+	}
+}
+
+// serving marks the connection of a request as busy; done ends that.
+func serving(r *http.Request) (done func()) {
+	c, ok := r.Context().Value(connectionKey{}).(*connection)
+	if !ok {
+		return func() {}
+	}
+	c.mark(true)
+	return func() { c.mark(false) }
+}
+
+func (c *connection) mark(busy bool) {
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	c.busy, c.idle = busy, time.Now()
+}

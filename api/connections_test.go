@@ -1,0 +1,146 @@
+package api_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/api"
+)
+
+// pipes is a listener whose connections are made in memory, so that their deadlines are synctest's.
+type pipes struct {
+	made   chan net.Conn
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.made:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// serve starts a server as `maestro serve` does, and gives a way to dial it.
+func serve(t *testing.T, handler http.Handler, limits *api.Limits) (dial func() net.Conn) {
+	p := &pipes{make(chan net.Conn), make(chan struct{})}
+	listener := api.Bound(p, limits)
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	listener.Configure(server)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close(); <-done })
+	return func() net.Conn {
+		ours, theirs := net.Pipe()
+		p.made <- theirs
+		t.Cleanup(func() { _ = ours.Close() })
+		return ours
+	}
+}
+
+func ask(t *testing.T, c net.Conn) {
+	t.Helper()
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWhoDoesNotReadIsCut: an answer that nobody reads ends after half a minute; one that is read slowly arrives
+// whole, however long it takes.
+func TestWhoDoesNotReadIsCut(t *testing.T) {
+	const length = 1 << 20
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan time.Duration, 1)
+		dial := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			began := time.Now()
+			_, _ = w.Write(make([]byte, length))
+			ended <- time.Since(began)
+		}), &api.Limits{})
+		ask(t, dial())
+		if took := <-ended; took > 31*time.Second {
+			t.Errorf("an answer that nobody reads is held for %s", took)
+		}
+
+		slow := dial()
+		began := time.Now()
+		ask(t, slow)
+		response, err := http.ReadResponse(bufio.NewReaderSize(slow, 64<<10), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, part := 0, make([]byte, 60<<10)
+		for read < length {
+			time.Sleep(10 * time.Second)
+			n, err := io.ReadFull(response.Body, part[:min(len(part), length-read)])
+			if read += n; err != nil {
+				t.Fatalf("a slow reader got %d bytes: %v", read, err)
+			}
+		}
+		if <-ended; time.Since(began) < 2*time.Minute {
+			t.Error("it was not slow")
+		}
+	})
+}
+
+// TestIdleConnectionsMakeRoom: who opens many connections loses those that it does nothing with; nobody is kept
+// out, and no call is cut.
+func TestIdleConnectionsMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l api.Limits
+		if err := l.Set("server-connections=3"); err != nil {
+			t.Fatal(err)
+		}
+		w := openInside(t, nil)
+		dial := serve(t, w.api, &l)
+		call := func(c net.Conn, path string) {
+			request := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + adminToken + "\r\n\r\n"
+			if _, err := io.WriteString(c, request); err != nil {
+				t.Error(err)
+			}
+		}
+		waiting := dial()
+		call(waiting, "/api/whoami?minSeq=1000") // goes on for five seconds
+		synctest.Wait()
+		idle := dial()
+		synctest.Wait()
+		for range 5 {
+			time.Sleep(time.Millisecond)
+			dial()
+			synctest.Wait()
+		}
+		if _, err := idle.Read(make([]byte, 1)); err == nil {
+			t.Error("the idle connection stays")
+		}
+		newest := dial()
+		call(newest, "/api/whoami")
+		for c, want := range map[net.Conn]int{newest: 200, waiting: 504} {
+			response, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil || response.StatusCode != want {
+				t.Errorf("%v, %v; want %d", response, err, want)
+			}
+		}
+	})
+}
+
+// TestOneProtocol: HTTP/2 without TLS would let one connection carry any number of calls.
+func TestOneProtocol(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dial := serve(t, http.NotFoundHandler(), &api.Limits{})
+		c := dial()
+		go func() { _, _ = io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") }()
+		answer := make([]byte, 12)
+		if _, err := io.ReadFull(c, answer); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 ") {
+			t.Errorf("it answers %q, %v", answer, err)
+		}
+	})
+}

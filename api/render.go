@@ -1,0 +1,288 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Answers are rendered as they are written: at no time is more of one in memory than sendEvery and one item of a
+// list. What is rendered and not yet written counts against the caller's budget and the server's, so callers who do
+// not read hold little.
+
+// sendEvery is how many bytes of an answer are gathered before they are sent.
+const sendEvery = 64 << 10
+
+// lazy is a list whose items are made while it is written. Its items must not change after it was made.
+type lazy[T any] struct{ items iter.Seq[T] }
+
+// Schema implements huma.SchemaProvider: a lazy list is documented as the list that it is.
+func (lazy[T]) Schema(r huma.Registry) *huma.Schema {
+	return huma.SchemaFromType(r, reflect.TypeFor[[]T]())
+}
+
+// MarshalJSON implements json.Marshaler, for a list within a value that is not rendered in parts.
+func (l lazy[T]) MarshalJSON() ([]byte, error) {
+	items := []T{}
+	for item := range l.items {
+		items = append(items, item)
+	}
+	return json.Marshal(items)
+}
+
+func (l lazy[T]) each(yield func(any) bool) {
+	for item := range l.items {
+		if !yield(item) {
+			return
+		}
+	}
+}
+
+// listed is a list that is rendered item by item.
+type listed interface{ each(yield func(any) bool) }
+
+// inParts is a value that renders itself.
+type inParts interface{ render(e *encoder) error }
+
+// slice is any slice as a list.
+type slice struct{ reflect.Value }
+
+func (s slice) each(yield func(any) bool) {
+	for i := range s.Len() {
+		if !yield(s.Index(i).Interface()) {
+			return
+		}
+	}
+}
+
+// encoder writes a value as JSON, in parts.
+type encoder struct {
+	buffer bytes.Buffer
+	json   *json.Encoder
+	// send writes what is gathered.
+	send func([]byte) error
+}
+
+func newEncoder(send func([]byte) error) *encoder {
+	e := &encoder{send: send}
+	e.json = json.NewEncoder(&e.buffer)
+	e.json.SetEscapeHTML(false)
+	return e
+}
+
+// value renders any value; a list item by item.
+func (e *encoder) value(v any) error {
+	switch v := v.(type) {
+	case inParts:
+		return v.render(e)
+	case listed:
+		return e.list(v)
+	case json.Marshaler:
+		return e.whole(v)
+	}
+	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice && !r.IsNil() && r.Type().Elem().Kind() != reflect.Uint8 {
+		return e.list(slice{r})
+	}
+	return e.whole(v)
+}
+
+// whole renders a value at once.
+func (e *encoder) whole(v any) error {
+	if err := e.json.Encode(v); err != nil {
+		return err
+	}
+	e.buffer.Truncate(e.buffer.Len() - 1) // the line's end
+	return e.sendFull()
+}
+
+func (e *encoder) list(l listed) error {
+	e.buffer.WriteByte('[')
+	first := true
+	var err error
+	l.each(func(item any) bool {
+		if !first {
+			e.buffer.WriteByte(',')
+		}
+		first = false
+		err = e.value(item)
+		return err == nil
+	})
+	e.buffer.WriteByte(']')
+	return err
+}
+
+// object renders an object with more members behind its own.
+func (e *encoder) object(head any, names []string, members ...any) error {
+	if err := e.json.Encode(head); err != nil {
+		return err
+	}
+	e.buffer.Truncate(e.buffer.Len() - len("}\n"))
+	for i, member := range members {
+		e.buffer.WriteString(`,"` + names[i] + `":`)
+		if err := e.value(member); err != nil {
+			return err
+		}
+	}
+	e.buffer.WriteByte('}')
+	return nil
+}
+
+func (e *encoder) sendFull() error {
+	if e.buffer.Len() < sendEvery {
+		return nil
+	}
+	return e.sendAll()
+}
+
+func (e *encoder) sendAll() error {
+	err := e.send(e.buffer.Bytes())
+	e.buffer.Reset()
+	if e.buffer.Cap() > 2*sendEvery {
+		e.buffer = bytes.Buffer{}
+	}
+	return err
+}
+
+// unsentError says that the caller does not take its answer.
+type unsentError struct{ err error }
+
+func (e *unsentError) Error() string { return "the answer was not taken: " + e.err.Error() }
+
+func (e *unsentError) Unwrap() error { return e.err }
+
+// response is the answer to a call on its way: its status goes out with its first byte, so that an answer for which
+// there is no room can still become 429.
+type response struct {
+	http.ResponseWriter
+	server  *server
+	request *http.Request
+	call    *call
+	status  int
+	begun   bool
+	sent    int64
+}
+
+// Unwrap lets http.ResponseController find the connection.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *response) WriteHeader(status int) { w.status = status }
+
+// Write implements http.ResponseWriter.
+func (w *response) Write(b []byte) (int, error) {
+	w.begin()
+	n, err := w.ResponseWriter.Write(b)
+	w.sent += int64(n)
+	return n, err
+}
+
+func (w *response) begin() {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	if w.status != 0 {
+		w.ResponseWriter.WriteHeader(w.status)
+	}
+}
+
+// end finishes the answer, and charges its reader for its length.
+func (w *response) end() {
+	w.begin()
+	w.call.admission.sent(w.sent)
+}
+
+// marshal is how huma writes what a route answers.
+func marshal(to io.Writer, v any) error {
+	w, ok := to.(*response)
+	if !ok {
+		return huma.DefaultJSONFormat.Marshal(to, v)
+	}
+	v, err := w.page(v)
+	if err == nil {
+		err = w.render(v)
+	}
+	var unsent *unsentError
+	switch {
+	case err == nil:
+	case errors.As(err, &unsent):
+		w.server.Logger.Debug("a client did not take its answer", "why", err)
+	case w.begun:
+		w.server.breakOff(w, w.request, true, err)
+	default:
+		w.status = 0
+		w.server.fail(w, w.request, err)
+	}
+	return nil
+}
+
+// render writes a value within the budgets. Once the first part is written, they only count.
+func (w *response) render(v any) error {
+	held := int64(sendEvery) + memoryOf(v)
+	if err := w.hold(held); err != nil {
+		return err
+	}
+	defer func() { w.call.admission.free(held) }()
+	e := newEncoder(func(b []byte) error {
+		if more := int64(cap(b)) - held; more > 0 {
+			if err := w.hold(more); err != nil {
+				return err
+			}
+			held += more
+		}
+		if _, err := w.Write(b); err != nil {
+			return &unsentError{err}
+		}
+		return nil
+	})
+	if err := e.value(v); err != nil {
+		return err
+	}
+	e.buffer.WriteByte('\n')
+	return e.sendAll()
+}
+
+// hold counts bytes of the answer. A change that was made is answered whatever there is room for.
+func (w *response) hold(n int64) error {
+	over := w.call.admission.render(n)
+	switch {
+	case over == nil:
+		return nil
+	case w.begun || w.request.Method != http.MethodGet:
+		w.call.admission.renderAnyway(n)
+		return nil
+	}
+	return w.server.tooMuch(w.call.by.String(), over)
+}
+
+// memoryOf estimates what a view takes while it is written, beside the texts that it shares with the state.
+func memoryOf(v any) int64 {
+	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice {
+		return int64(r.Len()) * int64(r.Type().Elem().Size())
+	}
+	return 0
+}
+
+// raw answers with bytes that are there already.
+func (s *server) raw(w http.ResponseWriter, r *http.Request, body []byte) {
+	out, ok := w.(*response)
+	if !ok {
+		s.write(w, body)
+		return
+	}
+	if err := out.hold(int64(len(body))); err != nil {
+		w.Header().Del("Content-Disposition")
+		s.fail(w, r, err)
+		return
+	}
+	defer out.call.admission.free(int64(len(body)))
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	s.write(w, body)
+}

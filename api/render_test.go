@@ -1,0 +1,74 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// TestInPartsIsTheSame: what is rendered in parts is, byte for byte, what the whole would be.
+func TestInPartsIsTheSame(t *testing.T) {
+	long := "<&>\u2028" + strings.Repeat("x", 50_000)
+	entry := projections.EntryView{ID: "evt_1", Message: long, Data: json.RawMessage(`{"a":1}`)}
+	event := sessionEvent{ID: "evt_2", Type: "file_modified", Data: json.RawMessage(`{}`)}
+	view := projections.SessionView{
+		ID: "s", Env: map[string]string{"A": "<b>"}, Status: events.SessionRunning, TaskIDs: []string{},
+	}
+	type plain struct {
+		projections.SessionView
+		Hostname string                  `json:"hostname"`
+		Platform string                  `json:"platform"`
+		Events   []sessionEvent          `json:"events"`
+		Timeline []projections.EntryView `json:"timeline"`
+	}
+	lazily := func(entries []projections.EntryView, events []sessionEvent) sessionBody {
+		said := lazy[projections.EntryView]{slices.Values(entries)}
+		return sessionBody{view, "h", "p", lazy[sessionEvent]{slices.Values(events)}, said}
+	}
+	many := slices.Repeat([]projections.EntryView{entry}, 20)
+	two := []sessionEvent{event, event}
+	full := plain{view, "h", "p", two, many}
+	empty := plain{view, "h", "p", []sessionEvent{}, []projections.EntryView{}}
+	for name, c := range map[string]struct{ parts, whole any }{
+		"a session":      {lazily(many, two), full},
+		"an empty one":   {lazily(nil, nil), empty},
+		"a list":         {lazy[projections.EntryView]{slices.Values(many)}, many},
+		"lists in lists": {[]sessionBody{lazily(many, two), lazily(nil, nil)}, []plain{full, empty}},
+		"none":           {[]string(nil), []string(nil)},
+		"empty":          {[]string{}, []string{}},
+		"bytes":          {json.RawMessage(`{"x":1}`), json.RawMessage(`{"x":1}`)},
+		"a value":        {entry, entry},
+		"a pointer":      {&entry, &entry},
+		"within another": {spawnAnswer{Session: lazily([]projections.EntryView{{ID: "e"}}, nil)}, nil},
+	} {
+		var want, got bytes.Buffer
+		plainly := json.NewEncoder(&want)
+		plainly.SetEscapeHTML(false)
+		if c.whole == nil {
+			c.whole = c.parts
+		}
+		if err := plainly.Encode(c.whole); err != nil {
+			t.Fatal(err)
+		}
+		longest := 0
+		e := newEncoder(func(b []byte) error { longest = max(longest, len(b)); got.Write(b); return nil })
+		if err := e.value(c.parts); err != nil {
+			t.Fatal(err)
+		}
+		e.buffer.WriteByte('\n')
+		if err := e.sendAll(); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.String() {
+			t.Errorf("%s: %.300s\nis not %.300s", name, got.String(), want.String())
+		}
+		if longest > 2*sendEvery {
+			t.Errorf("%s: a part of %d bytes", name, longest)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/api"
+)
+
+// unread is a caller who takes nothing of its answer until it is let go.
+type unread struct {
+	*httptest.ResponseRecorder
+	held *held
+	once sync.Once
+}
+
+// held counts what is rendered for callers who do not read.
+type held struct {
+	mu    sync.Mutex
+	bytes int
+	calls int
+	read  chan struct{}
+}
+
+func (u *unread) Write(b []byte) (int, error) {
+	u.held.mu.Lock()
+	u.held.bytes += cap(b)
+	u.held.mu.Unlock()
+	u.once.Do(func() { u.held.mu.Lock(); u.held.calls++; u.held.mu.Unlock() })
+	if u.Code < 300 {
+		<-u.held.read
+	}
+	u.held.mu.Lock()
+	u.held.bytes -= cap(b)
+	u.held.mu.Unlock()
+	return u.ResponseRecorder.Write(b)
+}
+
+// TestUnreadAnswersHoldLittle: a session that said 12 MB asks for them hundreds of times and reads nothing. What is
+// rendered for it stays below its budget, others get theirs, and what is read in the end is whole.
+func TestUnreadAnswersHoldLittle(t *testing.T) {
+	const said, calls = 200, 300
+	message := strings.Repeat("x", 60<<10)
+	for _, path := range []string{
+		"/api/sessions/%s", "/api/sessions/%s/timeline?limit=10000", "/api/tasks/%[2]s/timeline?limit=10000", "/api/sessions",
+	} {
+		t.Run(path, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := openInside(t, limits(t, "session-bytes=0", "session-answers=1000000"))
+				project := w.project()
+				task := w.task(project)
+				id, token := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+				for range said {
+					w.do(token, "report:progress", `{"message":"`+message+`","taskIds":["`+task+`"]}`).is(200)
+				}
+				h := &held{read: make(chan struct{})}
+				var all sync.WaitGroup
+				answers := make([]*unread, calls)
+				for i := range answers {
+					answers[i] = &unread{ResponseRecorder: httptest.NewRecorder(), held: h}
+					target := path
+					if strings.Contains(path, "%") {
+						target = fmt.Sprintf(path, id, task)
+						target, _, _ = strings.Cut(target, "%!")
+					}
+					r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+target, nil)
+					r.Header.Set("Authorization", "Bearer "+token)
+					all.Go(func() { w.api.ServeHTTP(answers[i], r) })
+				}
+				synctest.Wait()
+				time.Sleep(5 * time.Second) // who waits for its turn has given up
+				synctest.Wait()
+				h.mu.Lock()
+				if h.bytes > 2_000_000 {
+					t.Errorf("%d bytes are rendered for a caller who does not read", h.bytes)
+				}
+				h.mu.Unlock()
+				w.send(http.MethodGet, "/api/sessions/"+id+"/timeline?limit=1", adminToken, "").is(200)
+				close(h.read)
+				all.Wait()
+				whole, refused := 0, 0
+				for _, a := range answers {
+					switch {
+					case a.Code == 200 && strings.Count(a.Body.String(), message) == said:
+						whole++
+					case a.Code == http.StatusTooManyRequests:
+						refused++
+					default:
+						t.Errorf("an answer of %d bytes with status %d", a.Body.Len(), a.Code)
+					}
+				}
+				if whole == 0 || refused == 0 {
+					t.Errorf("%d answers came, %d were refused", whole, refused)
+				}
+			})
+		})
+	}
+}
+
+// TestLongAnswersCount: who reads megabytes has to wait longer for the next ones than who reads lines.
+func TestLongAnswersCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "session-bytes=0", "session-reads=10/100"))
+		project := w.project()
+		id, token := w.session(adminToken, project, w.task(project), "")
+		for range 40 {
+			w.do(token, "report:progress", `{"message":"`+strings.Repeat("x", 60<<10)+`"}`).is(200)
+		}
+		for range 50 {
+			w.send(http.MethodGet, "/api/whoami", token, "").is(200)
+		}
+		w.send(http.MethodGet, "/api/sessions/"+id, token, "").is(200) // 2.4 MB, which is 150
+		w.send(http.MethodGet, "/api/whoami", token, "").limited("session-reads")
+	})
+}
+
+// TestBudgetOfTheServer bounds what all callers together do not read.
+func TestBudgetOfTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, func(c *api.Config) { limits(t, "server-answers=200000")(c) })
+		project := w.project()
+		h := &held{read: make(chan struct{})}
+		var all sync.WaitGroup
+		codes := map[int]int{}
+		var answers []*unread
+		for range 10 {
+			_, token := w.session(adminToken, project, w.task(project), "")
+			a := &unread{ResponseRecorder: httptest.NewRecorder(), held: h}
+			answers = append(answers, a)
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/api/whoami", nil)
+			r.Header.Set("Authorization", "Bearer "+token)
+			all.Go(func() { w.api.ServeHTTP(a, r) })
+		}
+		synctest.Wait()
+		close(h.read)
+		all.Wait()
+		for _, a := range answers {
+			codes[a.Code]++
+		}
+		if codes[200] != 3 || codes[429] != 7 {
+			t.Errorf("the answers are %v: three have room", codes)
+		}
+	})
+}
