@@ -3,6 +3,8 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+
+	"maestro/commands"
 )
 
 func (s *server) healthRoutes() {
@@ -32,7 +34,7 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	if err := s.Handler.Health(); err != nil {
 		s.fail(w, r, &problem{
 			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now", Why: err.Error(),
-			Next: "reads still work; see `maestro audit verify`", headers: http.Header{"Retry-After": {"1"}},
+			Next: "reads still work; " + commands.Advice(err), headers: http.Header{"Retry-After": {"1"}},
 		})
 		return
 	}

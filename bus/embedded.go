@@ -27,6 +27,7 @@ type embedded struct {
 	logger     *slog.Logger
 	lock       *os.File
 	staging    *staging
+	held       *heldStore
 
 	mu     sync.Mutex
 	server *server.Server // nil while stopped
@@ -47,7 +48,11 @@ func newEmbedded(o Options) (*embedded, error) {
 	if err != nil {
 		return nil, full(err)
 	}
-	e := &embedded{dir: dir, durability: o.Durability, logger: o.Logger, lock: lock}
+	held, err := holdStore(dir)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store directory: %w", err), lock.Close())
+	}
+	e := &embedded{dir: dir, durability: o.Durability, logger: o.Logger, lock: lock, held: held}
 	e.staging = newStaging(dir)
 	return e, nil
 }
@@ -74,7 +79,7 @@ func (e *embedded) options() *server.Options {
 		// A slow listener loses announcements; it does not slow those who append.
 		NoFastProducerStall: true,
 		JetStream:           true,
-		StoreDir:            e.dir,
+		StoreDir:            e.held.through(),
 		SyncAlways:          e.durability == Always,
 		// Also the period of the lazy sync.
 		SyncInterval: time.Second,
@@ -140,8 +145,10 @@ func (e *embedded) stop() {
 
 func (e *embedded) close() error {
 	e.stop()
-	e.staging.detach(e.streamDir(StreamName))
-	return e.lock.Close()
+	if e.held.here() == nil { // else the link is in another store
+		e.staging.detach(e.streamDir(StreamName))
+	}
+	return errors.Join(e.held.close(), e.lock.Close())
 }
 
 // InProcessConn connects to the server that runs now, so a connection outlives a reopen by reconnecting.

@@ -23,6 +23,8 @@ type HeadFile struct {
 	path   string
 	firm   func() error // makes durable what is acknowledged
 	logger *slog.Logger
+	// allowed are asked before each write.
+	allowed []func() error
 
 	mu     sync.Mutex
 	newest events.Head
@@ -37,11 +39,13 @@ type HeadFile struct {
 	err     error // of the last write
 }
 
-// HeadFile keeps the witness at path from now on. What is there already stays until the first Record. Close it before the bus.
-func (b *Bus) HeadFile(path string) *HeadFile {
+// HeadFile keeps the witness at path from now on. What is there already stays until the first Record. A write happens
+// only if all of allowed let it. Close it before the bus.
+func (b *Bus) HeadFile(path string, allowed ...func() error) *HeadFile {
 	h := &HeadFile{
 		path:    path,
 		firm:    b.Firm,
+		allowed: allowed,
 		logger:  b.options.Logger,
 		wake:    make(chan struct{}, 1),
 		stop:    make(chan struct{}),
@@ -113,6 +117,10 @@ func (h *HeadFile) flush() {
 		h.written = head
 		return
 	}
+	if errors.Is(h.err, events.ErrReadOnly) { // for good
+		h.logger.Error("the head file is not written any more", "path", h.path, "error", h.err)
+		return
+	}
 	h.logger.Error("the head file was not written; it is tried again", "path", h.path, "error", h.err)
 	select {
 	case h.wake <- struct{}{}:
@@ -121,6 +129,11 @@ func (h *HeadFile) flush() {
 }
 
 func (h *HeadFile) write(head events.Head) error {
+	for _, allowed := range h.allowed {
+		if err := allowed(); err != nil {
+			return err
+		}
+	}
 	if err := h.firm(); err != nil {
 		return err
 	}

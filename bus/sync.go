@@ -60,6 +60,9 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	if b.closed {
 		return 0, errClosed
 	}
+	if err := b.embedded.held.here(); err != nil {
+		return 0, err
+	}
 	b.room.looked = time.Time{}
 	if err := errors.Join(b.room.check(), full(probe(b.embedded.dir))); err != nil {
 		return 0, err

@@ -570,7 +570,8 @@ func TestSnapshots(t *testing.T) {
 	}{
 		{"good", good, ""},
 		{"of another log", change(func(s *events.Snapshot) { s.Genesis[0] ^= 1; s.Hash[0] ^= 1 }), ""},
-		{"of another format", change(func(s *events.Snapshot) { s.Format++; s.State = []byte("?") }), ""},
+		{"of an older format", change(func(s *events.Snapshot) { s.Format--; s.State = []byte("?") }), ""},
+		{"of a newer format", change(func(s *events.Snapshot) { s.Format++ }), "a newer maestro wrote this log"},
 		{"damaged", change(func(s *events.Snapshot) { s.State = s.State[:len(s.State)-1] }), ""},
 		{"with another head than it says", change(func(s *events.Snapshot) {
 			s.State = []byte(strings.Replace(string(s.State), `"sequence":`, `"sequence":1`, 1))

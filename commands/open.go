@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,6 +145,13 @@ func (l *loading) trySnapshot(ctx context.Context, sequence uint64) (*projection
 	if err := l.compare(ctx, "a snapshot", snapshot.Head); err != nil {
 		return nil, err
 	}
+	if snapshot.Format > projections.Format {
+		return nil, &events.NewerError{
+			Sequence: sequence,
+			What: fmt.Sprintf("a snapshot of format %d, and this maestro knows formats up to %d",
+				snapshot.Format, projections.Format),
+		}
+	}
 	if snapshot.Format != projections.Format {
 		l.logger.Warn("a snapshot has another format", "sequence", sequence, "format", snapshot.Format)
 		return nil, nil
@@ -164,13 +172,18 @@ func fold(ctx context.Context, log Log, state *projections.State, to uint64) err
 		return nil
 	}
 	var event events.Event
-	return log.Read(ctx, from, to, func(m events.Message) error {
+	var newer error // what can be folded is folded, for those who only read
+	err := log.Read(ctx, from, to, func(m events.Message) error {
 		if err := decoder.DecodeInto(m.Body, &event); err != nil {
-			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
+			return undecodable(m.Sequence, err)
+		}
+		if newer == nil {
+			newer = newerRules(m.Sequence, &event)
 		}
 		_, err := state.Apply(m.Sequence, &event, events.BodyHash(m.Body))
 		return err
 	})
+	return cmp.Or(err, newer)
 }
 
 // checkEvery is how long a failed reading of the history waits before it is tried again.

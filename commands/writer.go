@@ -149,10 +149,22 @@ func (h *Handler) setDamage(err error) {
 	}
 }
 
+// StopWrites makes the Handler read-only for good. why says the reason; errors.Is(why, events.ErrReadOnly) must hold.
+func (h *Handler) StopWrites(why error) { h.setDamage(why) }
+
+// Advice says what to do about a log that takes no writes.
+func Advice(err error) string {
+	var advised interface{ Advice() string }
+	if errors.As(err, &advised) {
+		return advised.Advice()
+	}
+	return "run `maestro audit verify`; restore a backup into a new home"
+}
+
 func unavailable(err error) error {
 	switch {
 	case errors.Is(err, events.ErrReadOnly):
-		return &UnavailableError{Why: "the server is read-only: " + err.Error(), Next: "run `maestro audit verify`; restore a backup into a new home", Err: err}
+		return &UnavailableError{Why: "the server is read-only: " + err.Error(), Next: Advice(err), Err: err}
 	case errors.Is(err, events.ErrFull):
 		return &UnavailableError{Why: "the server cannot write: " + err.Error(), Next: "make room on its disk, then try again with the same key", Err: err}
 	}
@@ -405,7 +417,10 @@ func (h *Handler) catchUp(ctx context.Context) error {
 	err = h.config.Log.Read(ctx, ground+1, head, func(m events.Message) error {
 		event, err := h.decoder.Decode(m.Body)
 		if err != nil {
-			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
+			return undecodable(m.Sequence, err)
+		}
+		if err := newerRules(m.Sequence, event); err != nil {
+			return err
 		}
 		changes, err := h.overlay.Apply(m.Sequence, event, events.BodyHash(m.Body))
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,7 @@ type inside struct {
 	t       *testing.T
 	home    string
 	ahead   atomic.Int64  // of the machine's wall clock
+	mayFail bool          // the server may end with an error
 	out     *bufio.Reader // what it prints
 	client  *client.Client
 	address string
@@ -61,7 +63,7 @@ func (s *inside) start(args ...string) {
 		s.client.Close()
 		cancel()
 		_ = out.Close()
-		if err := <-done; err != nil {
+		if err := <-done; err != nil && !s.mayFail {
 			s.t.Error(err)
 		}
 		s.stop = func() {}
@@ -81,6 +83,21 @@ func (s *inside) get(path string) string {
 		s.t.Fatal(err)
 	}
 	return string(text)
+}
+
+// ready asks /readyz.
+func (s *inside) ready() (status int, body string) {
+	s.t.Helper()
+	answer, err := http.Get(s.address + "/readyz")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
 }
 
 // until asks again and again until the answer holds a text.

@@ -41,7 +41,7 @@ const (
 type serveOptions struct {
 	listen, auth, durability, logFormat string
 	origins, hosts                      []string
-	insecure                            bool
+	insecure, newKey                    bool
 	lease                               time.Duration
 	limitTexts                          []string
 	limits                              api.Limits
@@ -62,6 +62,8 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin whose pages may call, such as https://example.org; may be repeated")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "a name that the server is called by, beside its own addresses; may be repeated")
 	f.BoolVar(&o.insecure, "insecure-bind", false, "listen beyond loopback without TLS: tokens can be overheard")
+	f.BoolVar(&o.newKey, "new-key", false,
+		"make a new server key where the old one is lost; all sessions and named tokens then need new secrets")
 	f.StringArrayVar(&o.limitTexts, "limit", nil, "NAME=VALUE, or NAME=RATE/BURST: a limit other than the default; 0 is none; may be repeated (docs/limits.md lists them)")
 	complete(cmd, "auth", "on", "off")
 	complete(cmd, "durability", "always", "interval")
@@ -128,22 +130,22 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	lock, err := holdHome(dir)
+	logger := newLogger(a.stderr, o.logFormat)
+	lock, secrets, err := openHome(dir, o.newKey, logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	secrets, err := lock.Secrets()
-	if err != nil {
-		return err
-	}
-	logger := newLogger(a.stderr, o.logFormat)
 	trusted := clock.New(a.wall, clock.Boot)
-	log, err := bus.Open(ctx, bus.Options{Dir: lock.Store(), Durability: durability, Logger: logger})
+	store, err := bus.Open(ctx, bus.Options{Dir: lock.Store(), Durability: durability, Logger: logger})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, log.Close()) }()
+	defer func() { err = errors.Join(err, store.Close()) }()
+	log, err := hold(lock, store)
+	if err != nil {
+		return err
+	}
 	denials, err := commands.OpenDenials(ctx, log, trusted.Now, logger)
 	if err != nil {
 		return err
@@ -154,6 +156,9 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeHandler()) }()
+	if err := claim(lock, handler, secrets); err != nil {
+		return err
+	}
 	leases, stopLeases, err := keepLeases(ctx, handler, lock.Beats(), o.lease, logger)
 	if err != nil {
 		return err
@@ -179,8 +184,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	kept := &delivery{home: lock.Home, handler: handler, denials: denials, key: secrets.ServerKey, logger: logger}
 	defer beside(ctx, kept.run)()
-	watch := &clockWatch{clock: trusted, logger: logger}
-	defer beside(ctx, watch.run(time.Tick(clockLook)))()
+	defer beside(ctx, (&clockWatch{clock: trusted, logger: logger}).run(time.Tick(clockLook)))()
+	defer beside(ctx, placeWatch{log.here, handler.StopWrites}.run(time.Tick(placeLook)))()
 	address := addressOf(listener.Addr())
 	if err := lock.Announce(home.Server{Address: address, PID: os.Getpid()}); err != nil {
 		return errors.Join(err, listener.Close())
@@ -191,12 +196,14 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 }
 
 // openHandler opens the one writer of the log, with its witness and its snapshots.
-func openHandler(ctx context.Context, lock *home.Lock, log *bus.Bus, denials *commands.Denials, trusted *clock.Clock, logger *slog.Logger) (*commands.Handler, func() error, error) {
+func openHandler(
+	ctx context.Context, lock *home.Lock, log held, denials *commands.Denials, trusted *clock.Clock, logger *slog.Logger,
+) (*commands.Handler, func() error, error) {
 	pictures, err := bus.OpenSnapshots(lock.Snapshots())
 	if err != nil {
 		return nil, nil, err
 	}
-	head := log.HeadFile(lock.Head())
+	head := log.HeadFile(lock.Head(), log.here)
 	handler, err := commands.Open(ctx, commands.Config{
 		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Witness: witness{head, lock.Head()}, Announcer: log, Denials: denials,
 		Now: trusted.Now, Follow: trusted.Follow, After: time.After, Logger: logger,
@@ -378,7 +385,7 @@ func (ownTemplates) Check(text string) error { return prompt.CheckTemplate(text)
 // snapshots lets the handler keep its snapshots in a directory.
 type snapshots struct {
 	dir *bus.Snapshots
-	log *bus.Bus
+	log held
 }
 
 func (s snapshots) List(context.Context) ([]uint64, error) { return s.dir.List() }
@@ -389,7 +396,7 @@ func (s snapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, er
 
 // Save makes firm what the snapshot shows before it is on disk itself: it is a witness.
 func (s snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
-	if err := s.log.Firm(); err != nil {
+	if err := errors.Join(s.log.here(), s.log.Firm()); err != nil {
 		return err
 	}
 	return errors.Join(s.dir.Save(snapshot), s.dir.Prune())

@@ -1,12 +1,15 @@
 package home
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -38,8 +41,57 @@ func (h *Home) AdminToken() (string, error) {
 	return token, nil
 }
 
-// Secrets reads the home's secrets, and makes those that are missing.
+// Secrets reads the home's secrets, and makes those of a new home. Anybody may delete the admin's token to get a new
+// one; it fails with *KeyError when the key that sessions' secrets were made with is missing, or is another one.
 func (l *Lock) Secrets() (Secrets, error) {
+	wrote, err := l.Version()
+	if err != nil {
+		return Secrets{}, err
+	}
+	key, err := l.serverKey()
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && l.hadKey(wrote):
+		return Secrets{}, &KeyError{File: filepath.Join(l.dir, serverKeyFile)}
+	case err == nil && wrote.Key != "" && wrote.Key != Fingerprint(key):
+		return Secrets{}, &KeyError{File: filepath.Join(l.dir, serverKeyFile), Another: true}
+	}
+	return l.NewSecrets()
+}
+
+// hadKey reports whether a server with a key has run on the home's log: a home that was just restored has a log and no
+// token.
+func (l *Lock) hadKey(wrote Version) bool {
+	if entries, err := os.ReadDir(l.Store()); err != nil || len(entries) == 0 {
+		return false
+	}
+	_, err := l.root.Lstat(adminTokenFile)
+	return wrote.Key != "" || err == nil
+}
+
+// KeyError says that a home lacks the key that its sessions' secrets were made with. Match it with errors.As.
+type KeyError struct {
+	// File is where it should be.
+	File string
+	// Another says that there is another key.
+	Another bool
+}
+
+func (e *KeyError) Error() string {
+	if e.Another {
+		return "the server's key in " + e.File + " is not the one that its sessions and tokens were made with"
+	}
+	return "the server's key " + e.File + " is missing, and the secrets of its sessions and tokens were made with it"
+}
+
+// Fingerprint tells one key from another and says nothing else about it.
+func Fingerprint(key []byte) string {
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write([]byte("maestro key fingerprint")) // a hash takes everything
+	return hex.EncodeToString(mac.Sum(nil)[:8])
+}
+
+// NewSecrets reads the home's secrets, and makes those that are missing, whatever they were before.
+func (l *Lock) NewSecrets() (Secrets, error) {
 	token, err := l.AdminToken()
 	if errors.Is(err, fs.ErrNotExist) {
 		token = UserPrefix + base64.RawURLEncoding.EncodeToString(random())

@@ -254,7 +254,7 @@ func (s *server) harmed(rng *rand.Rand) (*simlog.Snapshots, string) {
 		return harmed, what
 	case how == 7 && len(sequences) > 0:
 		newest, _ := harmed.Load(context.Background(), sequences[0])
-		newest.Format++
+		newest.Format--
 		harmed.Put(newest.Sequence, newest)
 		return harmed, "a snapshot of another format"
 	case how == 8 && len(sequences) > 0:

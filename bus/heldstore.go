@@ -1,0 +1,53 @@
+package bus
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"maestro/events"
+)
+
+// heldStore is the store's directory by what it is, not by its path: the path may come to lead elsewhere while the
+// server runs.
+type heldStore struct {
+	path string
+	dir  *os.File
+	info os.FileInfo
+}
+
+func holdStore(path string) (*heldStore, error) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := dir.Stat()
+	if err != nil {
+		_ = dir.Close()
+		return nil, err
+	}
+	return &heldStore{path: path, dir: dir, info: info}, nil
+}
+
+// through gives a path that leads to the directory wherever it is moved to, and to nothing once it is deleted. Where
+// the system has no such paths, it is the path by which the directory was opened.
+func (h *heldStore) through() string {
+	path := "/proc/self/fd/" + strconv.Itoa(int(h.dir.Fd()))
+	if info, err := os.Stat(path); err == nil && os.SameFile(info, h.info) {
+		return path
+	}
+	return h.path
+}
+
+// here fails with *events.StoppedError when the path no longer leads to the directory.
+func (h *heldStore) here() error {
+	if info, err := os.Stat(h.path); err == nil && os.SameFile(info, h.info) {
+		return nil
+	}
+	return &events.StoppedError{
+		Why:  fmt.Sprintf("the store %s was moved, deleted or replaced while this server was using it", h.path),
+		Next: "stop this server, put the store back where it was, and start the server again",
+	}
+}
+
+func (h *heldStore) close() error { return h.dir.Close() }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"maestro/bus"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/home"
+)
+
+// placeLook is how often a running server looks whether its home is still where it was.
+const placeLook = 250 * time.Millisecond
+
+// held is the log of a home that this process holds. When the home is no longer where its path leads, nothing beside
+// the log is written either; the log itself is the Handler's, which the placeWatch stops.
+type held struct {
+	*bus.Bus
+	lock  *home.Lock
+	store home.Place
+}
+
+// hold takes note of where the home of an open log is.
+func hold(lock *home.Lock, log *bus.Bus) (held, error) {
+	store, err := home.PlaceOf(lock.Store())
+	return held{log, lock, store}, err
+}
+
+// here fails with events.ErrReadOnly when the home was moved, deleted or replaced.
+func (h held) here() error {
+	for _, place := range []interface{ Here() error }{h.lock, h.store} {
+		var gone *home.GoneError
+		if err := place.Here(); errors.As(err, &gone) {
+			return &events.StoppedError{
+				Why: gone.Error(),
+				Next: "stop this server; put the home back where it was, or name its new place with MAESTRO_HOME; " +
+					"then start a server there",
+			}
+		}
+	}
+	return nil
+}
+
+// PutBlob implements commands.Blobs.
+func (h held) PutBlob(ctx context.Context, blob []byte) (digest string, err error) {
+	if err := h.here(); err != nil {
+		return "", err
+	}
+	return h.Bus.PutBlob(ctx, blob)
+}
+
+// StoreDenials implements the store of refusals.
+func (h held) StoreDenials(ctx context.Context, records []events.StoredDenial) error {
+	if err := h.here(); err != nil {
+		return err
+	}
+	return h.Bus.StoreDenials(ctx, records)
+}
+
+// placeWatch makes a server read-only for good when its home is not where it was.
+type placeWatch struct {
+	here func() error
+	stop func(why error)
+}
+
+// run looks at every tick until its context ends, or there is nothing left to stop.
+func (w placeWatch) run(tick <-chan time.Time) func(context.Context) {
+	return func(ctx context.Context) {
+		for {
+			select {
+			case <-tick:
+			case <-ctx.Done():
+				return
+			}
+			if err := w.here(); err != nil {
+				w.stop(err)
+				return
+			}
+		}
+	}
+}
+
+// claim notes that this binary writes the home from now on, unless the log is of a newer one. A home that may only be
+// read is left as it is.
+func claim(lock *home.Lock, handler *commands.Handler, secrets home.Secrets) error {
+	err := handler.Health()
+	var newer *events.NewerError
+	switch {
+	case errors.As(err, &newer):
+		return tooNew(lock.Dir(), err)
+	case errors.Is(err, events.ErrReadOnly):
+		return nil
+	}
+	wrote := knownVersions()
+	wrote.Key = home.Fingerprint(secrets.ServerKey)
+	return lock.Wrote(wrote)
+}
+
+// openHome takes the home for a server, and reads its secrets. A home that a newer maestro wrote is left as it is;
+// newKey makes a key where the one that its sessions know is lost.
+func openHome(dir string, newKey bool, logger *slog.Logger) (*home.Lock, home.Secrets, error) {
+	if err := checkVersions(dir); err != nil {
+		return nil, home.Secrets{}, err
+	}
+	lock, err := holdHome(dir)
+	if err != nil {
+		return nil, home.Secrets{}, err
+	}
+	err = lock.Check(knownVersions()) // it may have been written since
+	wrote, _ := lock.Version()        // Check has read it
+	_, missing := lock.AdminToken()
+	var secrets home.Secrets
+	if err == nil {
+		secrets, err = secretsOf(lock, newKey)
+	}
+	if err != nil {
+		return nil, secrets, errors.Join(tooNew(dir, err), lock.Release())
+	}
+	if errors.Is(missing, fs.ErrNotExist) && wrote.Maestro != "" {
+		logger.Warn("the admin's token was missing, and there is a new one in the home; the old one counts no longer")
+	}
+	return lock, secrets, nil
+}
+
+// checkVersions looks at a home before anything of it is touched. One that is not there is none's.
+func checkVersions(dir string) error {
+	h, err := home.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(tooNew(dir, h.Check(knownVersions())), h.Close())
+}
+
+// secretsOf reads the home's secrets; replace makes a new key where the one that its sessions know is lost.
+func secretsOf(lock *home.Lock, replace bool) (home.Secrets, error) {
+	if replace {
+		return lock.NewSecrets()
+	}
+	secrets, err := lock.Secrets()
+	var missing *home.KeyError
+	if errors.As(err, &missing) {
+		return secrets, &failure{
+			status: http.StatusConflict, code: "NO_KEY", message: "This home has no good key: " + missing.Error(), err: err,
+			why: "with another key, the secrets of its sessions and named tokens count no longer",
+			next: fmt.Sprintf("put the key back into %s; or start once with --new-key: "+
+				"then spawn its sessions and make its named tokens again", missing.File),
+		}
+	}
+	return secrets, err
+}

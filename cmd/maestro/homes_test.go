@@ -1,0 +1,252 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"maestro/api/client"
+	"maestro/bus"
+	"maestro/events"
+	"maestro/internal/home"
+)
+
+// picture gives everything that can be seen of a tree: modes, sizes, times of change, contents. Names in without are
+// left out.
+func picture(t *testing.T, dir string, without ...string) map[string]string {
+	t.Helper()
+	seen := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		for _, left := range without {
+			if name == left || strings.HasPrefix(name, left+"/") {
+				return nil
+			}
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		sum := ""
+		if info.Mode().IsRegular() {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			sum = fmt.Sprintf("%x", sha256.Sum256(content))
+		}
+		seen[name] = fmt.Sprintf("%s %d %s %s", info.Mode(), info.Size(), info.ModTime(), sum)
+		if len(without) > 0 && info.IsDir() { // what is left out changes it
+			seen[name] = info.Mode().String()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seen
+}
+
+func unchanged(t *testing.T, before, after map[string]string) {
+	t.Helper()
+	if maps.Equal(before, after) {
+		return
+	}
+	for name := range after {
+		if before[name] != after[name] {
+			t.Errorf("%s was %q and is %q", name, before[name], after[name])
+		}
+	}
+	for name := range before {
+		if _, there := after[name]; !there {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}
+
+// used gives a home in which a server has made a project and was stopped.
+func used(t *testing.T) string {
+	t.Helper()
+	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
+	s.start()
+	s.do("project:create", map[string]any{"name": "P"})
+	s.stop()
+	return s.home
+}
+
+// A home that a newer maestro wrote is left as it is, byte for byte.
+func TestHomeOfANewerMaestro(t *testing.T) {
+	dir := used(t)
+	file := filepath.Join(dir, "version")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wrote home.Version
+	if err := json.Unmarshal(content, &wrote); err != nil || wrote.Maestro == "" || wrote.Key == "" || wrote.Rules < 3 {
+		t.Errorf("the home says that it was written by %+v, %v", wrote, err)
+	}
+	for what, newer := range map[string]home.Version{
+		"rules 99":           {Maestro: "v9", Home: wrote.Home, Rules: 99, Snapshot: wrote.Snapshot},
+		"home format 99":     {Maestro: "v9", Home: 99, Rules: wrote.Rules, Snapshot: wrote.Snapshot},
+		"snapshot format 99": {Maestro: "v9", Home: wrote.Home, Rules: wrote.Rules, Snapshot: 99},
+	} {
+		content, err := json.Marshal(newer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := picture(t, dir)
+		got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, "serve", "--listen", "127.0.0.1:0")
+		if got.code != exitConflict {
+			t.Errorf("%s: %+v", what, got)
+		}
+		for _, said := range []string{what, "v9", "--read-only"} {
+			if !strings.Contains(got.stderr, said) {
+				t.Errorf("%s: nothing of %q: %s", what, said, got.stderr)
+			}
+		}
+		unchanged(t, before, picture(t, dir))
+	}
+}
+
+// newerEvent appends what a newer maestro would.
+func newerEvent(t *testing.T, dir string, change func(body string) string) {
+	t.Helper()
+	log, err := bus.Open(t.Context(), bus.Options{Dir: filepath.Join(dir, "store")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := log.Sync(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last events.Message
+	if err := log.Read(t.Context(), head, head, func(m events.Message) error { last = m; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	event, err := events.Decode(last.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event.PrevHash = events.Next(event.PrevHash, events.BodyHash(last.Body))
+	event.ID = uuid.New()
+	event.Data = &events.ProjectCreated{ProjectID: "proj_newer", Name: "Newer"}
+	body, err := event.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body = []byte(change(string(body)))
+	subject := strings.ReplaceAll(last.Subject, event.Project, "proj_newer")
+	message := events.Message{Sequence: head + 1, Subject: subject, Body: body}
+	if err := log.Append(t.Context(), head, []events.Message{message}); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A log whose newest event is of newer rules, or of a type that is not known, is not written to, whatever the home
+// says.
+func TestLogOfANewerMaestro(t *testing.T) {
+	for what, change := range map[string]func(string) string{
+		"rules 99": func(body string) string { return strings.Replace(body, `"rules":"3"`, `"rules":"99"`, 1) },
+		"maestro.project.admired.v1": func(body string) string {
+			return strings.ReplaceAll(body, "maestro.project.created.v1", "maestro.project.admired.v1")
+		},
+	} {
+		dir := used(t)
+		newerEvent(t, dir, change)
+		before := picture(t, dir, "store", "lock")
+		got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, "serve", "--listen", "127.0.0.1:0")
+		if got.code != exitConflict || !strings.Contains(got.stderr, what) || !strings.Contains(got.stderr, "newer maestro") {
+			t.Errorf("%s: %+v", what, got)
+		}
+		unchanged(t, before, picture(t, dir, "store", "lock"))
+	}
+}
+
+// A home that is moved, deleted or replaced under a running server stops its writes, and nothing comes to be in its
+// old place.
+func TestHomeThatIsNotWhereItWas(t *testing.T) {
+	elsewhere := t.TempDir()
+	for _, test := range []struct {
+		what   string
+		change func(dir string) error
+		// left is what must not be there any more, or must stay as it is then; "" if the home itself is the same still.
+		left string
+	}{
+		{"moved", func(dir string) error { return os.Rename(dir, dir+".moved") }, "."},
+		{"deleted", os.RemoveAll, "."},
+		{"store moved", func(dir string) error { return os.Rename(filepath.Join(dir, "store"), dir+".store") }, "store"},
+		{"lock deleted", func(dir string) error { return os.Remove(filepath.Join(dir, "lock")) }, ""},
+		{"replaced", func(dir string) error { return replace(dir, dir+".moved") }, "."},
+		{"linked elsewhere", func(dir string) error {
+			return errors.Join(os.Rename(dir, dir+".moved"), os.Symlink(elsewhere, dir))
+		}, "."},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			s := &inside{t: t, home: filepath.Join(t.TempDir(), "home"), mayFail: true}
+			s.start()
+			s.do("project:create", map[string]any{"name": "P"})
+			if err := test.change(s.home); err != nil {
+				t.Fatal(err)
+			}
+			before := pictureIfThere(t, s.home, test.left)
+			status, ready := s.ready()
+			for status == http.StatusOK {
+				status, ready = s.ready()
+			}
+			if !strings.Contains(ready, "moved") || !strings.Contains(ready, "MAESTRO_HOME") {
+				t.Errorf("readyz says %d %s", status, ready)
+			}
+			var refused *client.Error
+			_, err := s.client.Do(t.Context(), "project:create", map[string]any{"name": "Q"}, client.Options{})
+			if !errors.As(err, &refused) || refused.Status != 503 || !strings.Contains(refused.Why, "moved") {
+				t.Errorf("a write came to %v", err)
+			}
+			s.stop()
+			unchanged(t, before, pictureIfThere(t, s.home, test.left))
+		})
+	}
+}
+
+// pictureIfThere gives the picture of a part of a home, an empty one of what is not there.
+func pictureIfThere(t *testing.T, dir, part string) map[string]string {
+	t.Helper()
+	path := filepath.Join(dir, part)
+	if _, err := os.Stat(path); part == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return picture(t, path)
+}
+
+// replace moves a home away and puts a copy in its place, as who restores a copy of the disk does.
+func replace(dir, away string) error {
+	if err := os.Rename(dir, away); err != nil {
+		return err
+	}
+	if err := os.CopyFS(dir, os.DirFS(away)); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o700)
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/home"
+	"maestro/projections"
+)
+
+// knownVersions says what this binary writes into a home, and understands of one.
+func knownVersions() home.Version {
+	rules, _ := strconv.Atoi(commands.RulesVersion) // it is a number
+	return home.Version{Maestro: version(), Home: home.Format, Rules: rules, Snapshot: projections.Format}
+}
+
+// tooNew explains why a home that a newer maestro wrote is not opened for writing; other errors stay as they are.
+func tooNew(dir string, err error) error {
+	const onlyRead = ", or look at it with `maestro serve --read-only`"
+	var home *home.NewerError
+	var log *events.NewerError
+	switch {
+	case errors.As(err, &home):
+		next := "install maestro " + home.Wrote.Maestro + " or newer" + onlyRead
+		return newerFailure(home.Error(), next, err)
+	case errors.As(err, &log):
+		message := fmt.Sprintf("the home %s was written by a newer maestro: at event %d there is %s",
+			dir, log.Sequence, log.What)
+		return newerFailure(message, "install the version that wrote it or a newer one"+onlyRead, err)
+	}
+	return err
+}
+
+func newerFailure(message, next string, err error) error {
+	return &failure{
+		status: http.StatusConflict, code: "NEWER_HOME", message: message, err: err,
+		why: "what this version does not understand, it could only damage", next: next,
+	}
+}

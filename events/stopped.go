@@ -1,0 +1,35 @@
+package events
+
+import "fmt"
+
+// StoppedError says why a log that is not damaged takes no writes from this process for good, and what to do.
+// errors.Is(err, ErrReadOnly) holds for it.
+type StoppedError struct{ Why, Next string }
+
+func (e *StoppedError) Error() string { return e.Why }
+
+// Is makes the log a read-only one.
+func (e *StoppedError) Is(target error) bool { return target == ErrReadOnly }
+
+// Advice says what to do.
+func (e *StoppedError) Advice() string { return e.Next }
+
+// NewerError says that an event was written by a newer version than this one, which must not write behind what it does
+// not understand. It is a *DamageError too: who knows no versions must stop there as well.
+type NewerError struct {
+	Sequence uint64
+	// What says what is not known: rules, a type, a format.
+	What string
+}
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("a newer maestro wrote this log: at sequence %d there is %s", e.Sequence, e.What)
+}
+
+// Unwrap gives the same as damage.
+func (e *NewerError) Unwrap() error { return &DamageError{Sequence: e.Sequence, Why: e.What} }
+
+// Advice says what to do.
+func (e *NewerError) Advice() string {
+	return "install the version that wrote it, or a newer one; `maestro serve --read-only` shows what can be read"
+}

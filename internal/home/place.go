@@ -1,0 +1,68 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// GoneError says that a home that this process holds is no longer where its path leads.
+type GoneError struct {
+	// Path is the directory or file that is gone or is another one.
+	Path string
+	// Replaced says that there is another one in its place.
+	Replaced bool
+}
+
+func (e *GoneError) Error() string {
+	if e.Replaced {
+		return fmt.Sprintf("%s is not the one that this server opened: it was moved, or replaced", e.Path)
+	}
+	return fmt.Sprintf("%s is gone: it was moved or deleted while this server was using it", e.Path)
+}
+
+// Here fails with *GoneError when the home's path, or that of its lock, no longer leads to what this process holds:
+// the home was moved, deleted or replaced. It writes nothing.
+func (l *Lock) Here() error {
+	held, err := l.root.Stat(".")
+	if err != nil {
+		return fmt.Errorf("look at the home: %w", err)
+	}
+	if err := same(l.dir, held); err != nil {
+		return err
+	}
+	if held, err = l.file.Stat(); err != nil {
+		return fmt.Errorf("look at the home's lock: %w", err)
+	}
+	return same(filepath.Join(l.dir, lockFile), held)
+}
+
+// Place is a directory that is held by what it is, not by its path.
+type Place struct {
+	path string
+	info fs.FileInfo
+}
+
+// PlaceOf takes note of a directory as it is now.
+func PlaceOf(path string) (Place, error) {
+	info, err := os.Stat(path)
+	return Place{path, info}, err
+}
+
+// Here fails with *GoneError when the path no longer leads to the directory.
+func (p Place) Here() error { return same(p.path, p.info) }
+
+func same(path string, held fs.FileInfo) error {
+	now, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &GoneError{Path: path}
+	case err != nil:
+		return fmt.Errorf("look at the home: %w", err)
+	case !os.SameFile(now, held):
+		return &GoneError{Path: path, Replaced: true}
+	}
+	return nil
+}
