@@ -68,6 +68,8 @@ type Config struct {
 	Now func() time.Time
 	// Clock says how Now stands to the machine's wall clock, and lets the operator confirm that; nil if nothing does.
 	Clock Clock
+	// Stopping ends when the server begins to stop: whoever waits is then told to ask again. Never, if it is nil.
+	Stopping context.Context
 	// Hostname and Platform stand in the answers of older routes.
 	Hostname, Platform string
 }
@@ -102,6 +104,9 @@ func New(config Config) (http.Handler, error) {
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Stopping == nil {
+		config.Stopping = context.Background()
 	}
 	if config.Now == nil {
 		config.Now = time.Now
@@ -161,7 +166,9 @@ const commandsPath = "/api/commands/"
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		// A body that does not come must not hold the connection. Tests' recorders know no deadlines.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin))
+		to := http.NewResponseController(w)
+		_ = to.SetReadDeadline(time.Now().Add(bodyWithin))
+		r.Body = &stoppingBody{ReadCloser: r.Body, server: s, to: to}
 	}
 	header := w.Header()
 	header["Cache-Control"] = s.noStore

@@ -88,6 +88,8 @@ func (s *server) problemOf(r *http.Request, err error) *problem {
 	var unavailable *commands.UnavailableError
 	var p *problem
 	switch {
+	case errors.Is(err, errStopping):
+		errors.As(errAskAgain(), &p)
 	case errors.As(err, &p):
 	case errors.As(err, &refusal):
 		status := statusOf(refusal.Code)
@@ -161,6 +163,9 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header()["Maestro-Sequence"] = []string{sequenceText(s.head())}
 	if errors.Is(context.Cause(r.Context()), errRevoked) {
 		err = errRevokedMeanwhile()
+	}
+	if errors.Is(context.Cause(r.Context()), errStopping) {
+		err = errAskAgain()
 	}
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
 		err = s.recordRefusal(r.Context(), c, err)

@@ -52,6 +52,8 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 	}
 	_, err := into.ReadFrom(io.LimitReader(r.Body, maxRequest+1))
 	switch {
+	case errors.Is(err, errStopping):
+		return err
 	case err != nil:
 		return &problem{
 			status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: "The body is cut: it ends before it is complete",
@@ -191,9 +193,14 @@ func (s *server) waitFor(ctx context.Context, minSeq string) error {
 	if err != nil {
 		return routeInvalid("", "minSeq must be a sequence, not '"+printable(minSeq)+"'")
 	}
+	ctx, done := s.untilStop(ctx)
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, waitAtMost)
 	defer cancel()
 	err = s.Handler.WaitFor(ctx, sequence)
+	if err != nil && errors.Is(context.Cause(ctx), errStopping) {
+		return errAskAgain()
+	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}

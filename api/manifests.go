@@ -100,6 +100,8 @@ func readManifest(r *http.Request) ([]byte, error) {
 	}
 	document, err := io.ReadAll(io.LimitReader(r.Body, maxManifest+1))
 	switch {
+	case errors.Is(err, errStopping):
+		return nil, err
 	case err != nil:
 		return nil, &problem{
 			status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: "The body is cut: it ends before it is complete",

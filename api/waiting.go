@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// waitLongest is how long one call may wait for something; who wants to wait longer asks again. It is less than a body may
-	// take to arrive: at that deadline net/http takes the caller for gone.
+	// waitLongest is how long one call may wait for something; who wants to wait longer asks again. It is less than a
+	// body may take to arrive: at that deadline net/http takes the caller for gone.
 	waitLongest = 25 * time.Second
 	// headerAnswers names, to a session, its questions whose answers it was not yet shown.
 	headerAnswers = "Maestro-Answers"
@@ -35,6 +35,9 @@ func (s *server) heard(ctx context.Context, header http.Header, c *call) error {
 	}
 	return s.Leases.Heard(ctx, c.by.Name)
 }
+
+// lastWords is how long a client may take, once the server stops, to read what a stream sent it.
+const lastWords = 500 * time.Millisecond
 
 // errRevoked ends what a caller has open when its credential is revoked.
 var errRevoked = errors.New("the credential was revoked")
@@ -58,12 +61,14 @@ func (c *call) good(state *projections.State) bool {
 	return token != nil && token.Live() && token.Generation == c.generation
 }
 
-// whileGood gives a context that ends when the caller's credential is revoked. done must be called, and waits for its end.
+// whileGood gives a context that ends when the caller's credential is revoked, or the server stops. done must be
+// called, and waits for its end.
 func (s *server) whileGood(ctx context.Context, c *call) (good context.Context, done func()) {
 	key := commands.Key{Kind: projections.KindToken, ID: c.by.Name}
 	if c.by.Kind == commands.ActorSession {
 		key.Kind = projections.KindSession
 	}
+	ctx, forget := s.untilStop(ctx)
 	good, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -75,20 +80,24 @@ func (s *server) whileGood(ctx context.Context, c *call) (good context.Context, 
 	return good, func() {
 		cancel(nil)
 		<-ended
+		forget()
 	}
 }
 
-// open serves what may stay open for long: it ends when the caller's credential is revoked.
+// open serves what may stay open for long: it ends when the caller's credential is revoked, or the server stops.
 func (s *server) open(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		good, done := s.whileGood(r.Context(), callOf(r.Context()))
 		defer done()
+		defer context.AfterFunc(s.Stopping, func() {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastWords))
+		})()
 		serve(w, r.WithContext(good))
 	}
 }
 
-// await waits until a condition holds, the time is over, or the credential is revoked; only the last is an error. The caller
-// counts as heard all the while.
+// await waits until a condition holds, the time is over, or the credential is revoked; only the last is an error. The
+// caller counts as heard all the while.
 func (s *server) await(ctx context.Context, c *call, wait time.Duration, holds func(*projections.State) bool, keys ...commands.Key) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -103,6 +112,8 @@ func (s *server) await(ctx context.Context, c *call, wait time.Duration, holds f
 			return nil
 		case errors.Is(context.Cause(good), errRevoked):
 			return errRevokedMeanwhile()
+		case errors.Is(context.Cause(good), errStopping):
+			return errAskAgain()
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return nil
 		case ctx.Err() != nil:

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,7 +35,7 @@ const maxAnswer = 256 << 20
 
 // Client speaks to one server with one credential. Safe for concurrent use.
 type Client struct {
-	base    string
+	base    atomic.Pointer[string]
 	token   string
 	version string
 	http    *http.Client
@@ -68,7 +69,6 @@ func WithAnswers(told func(questions []string)) Option { return func(c *Client) 
 func New(baseURL, token string, opts ...Option) *Client {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 	c := &Client{
-		base:    strings.TrimRight(baseURL, "/"),
 		token:   token,
 		version: "unknown",
 
@@ -82,10 +82,20 @@ func New(baseURL, token string, opts ...Option) *Client {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
+	c.Move(baseURL)
 	for _, opt := range opts {
 		opt(c)
 	}
 	return c
+}
+
+// Base is the address of the server.
+func (c *Client) Base() string { return *c.base.Load() }
+
+// Move makes later calls go to another address, at which the same server answers now.
+func (c *Client) Move(baseURL string) {
+	base := strings.TrimRight(baseURL, "/")
+	c.base.Store(&base)
 }
 
 // Close ends the connections that wait for further use.
@@ -297,7 +307,7 @@ func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.
 }
 
 func (c *Client) request(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Request, error) {
-	target := c.base + path
+	target := c.Base() + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
@@ -354,7 +364,7 @@ func (c *Client) once(req *http.Request) (*http.Response, error) {
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	return nil, &ConnectionError{URL: c.base, Err: err}
+	return nil, &ConnectionError{URL: c.Base(), Err: err}
 }
 
 // answer sends the request and reads the whole answer; one that says no is an *Error.
@@ -372,7 +382,7 @@ func (c *Client) answer(req *http.Request) (*http.Response, []byte, error) {
 		if ctxErr := req.Context().Err(); ctxErr != nil {
 			return nil, nil, ctxErr
 		}
-		return nil, nil, &ConnectionError{URL: c.base, Err: err}
+		return nil, nil, &ConnectionError{URL: c.Base(), Err: err}
 	}
 	return resp, body, nil
 }

@@ -49,6 +49,9 @@ func (a *app) find() (address, token string, err error) {
 	if token, err = a.ownToken(); err != nil {
 		return "", "", err
 	}
+	if address != "" && a.moved != "" {
+		address = a.moved
+	}
 	if address != "" && token != "" {
 		return address, token, nil
 	}

@@ -99,7 +99,7 @@ func (a *app) inputWait() *cobra.Command {
 
 // awaitAnswer waits for the answer to a question.
 func (a *app) awaitAnswer(ctx context.Context, c *client.Client, id string, timeout time.Duration) (question projections.InputView, err error) {
-	over, err := inSlices(ctx, timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
+	over, err := a.inSlices(ctx, c, timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
 		_, err := c.Get(ctx, pathTo("inputs", id), url.Values{"wait": {slice.String()}}, &question)
 		return question.Status != projections.InputOpen, err
 	})

@@ -242,7 +242,7 @@ func (a *app) start(ctx context.Context, body *commands.StartItem, key string, w
 		return client.Answer{}, err
 	}
 	defer c.Close()
-	over, err := inSlices(ctx, timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
+	over, err := a.inSlices(ctx, c, timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
 		answer, err = c.Do(ctx, "queue:start", body, client.Options{Key: key, Wait: slice})
 		if err != nil || answer.Event != nil {
 			return true, err

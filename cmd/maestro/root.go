@@ -16,6 +16,8 @@ import (
 
 // app is one run of the command line: its streams, its environment, and what all commands share.
 type app struct {
+	// moved is where the server answers that was started again at another address while something was waited for; else "".
+	moved  string
 	env    map[string]string
 	stdin  io.Reader
 	stdout io.Writer

@@ -169,8 +169,11 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
 	reach, err := api.New(api.Config{
-		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials, Manifests: manifests{lock.Home}, Templates: ownTemplates{},
+		Stopping: stopping, Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
+		Manifests: manifests{lock.Home}, Templates: ownTemplates{},
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
 			_, err := log.Backup(ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()})
 			return err
@@ -192,7 +195,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Withdraw()) }()
 	a.listening(address, dir, handler.Health(), trusted.Status(), logger)
-	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, logger)
+	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, stop, logger)
 }
 
 // openHandler opens the one writer of the log, with its witness and its snapshots.
@@ -248,8 +251,11 @@ func beside(ctx context.Context, run func(context.Context)) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// serveUntil answers requests until ctx ends, and then finishes those in hand.
-func serveUntil(ctx context.Context, listener *api.Listener, handler http.Handler, logger *slog.Logger) error {
+// serveUntil answers requests until ctx ends. It then calls stopping, which answers who waits, and finishes the
+// requests in hand.
+func serveUntil(
+	ctx context.Context, listener *api.Listener, handler http.Handler, stopping func(), logger *slog.Logger,
+) error {
 	requests, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	server := &http.Server{
@@ -258,6 +264,9 @@ func serveUntil(ctx context.Context, listener *api.Listener, handler http.Handle
 		ErrorLog:    slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	listener.Configure(server)
+	var quiet silent
+	quiet.watch(server)
+	server.RegisterOnShutdown(quiet.hurry)
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Serve(listener) }()
 	select {
@@ -266,6 +275,8 @@ func serveUntil(ctx context.Context, listener *api.Listener, handler http.Handle
 	case <-ctx.Done():
 	}
 	logger.Info("stopping")
+	server.SetKeepAlivesEnabled(false) // an answer now says that the connection ends with it
+	stopping()
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
 	defer cancel()
 	if err := server.Shutdown(patience); err != nil {

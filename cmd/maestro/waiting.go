@@ -2,9 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"maestro/api"
+	"maestro/api/client"
+	"maestro/internal/home"
 )
 
 const (
@@ -12,14 +19,21 @@ const (
 	waitSlice = 25 * time.Second
 	// betweenTries is the pause before a server that is away is asked again.
 	betweenTries = 500 * time.Millisecond
+	// awayLongest is how long a server may be away while somebody waits without a limit.
+	awayLongest = 15 * time.Minute
 )
 
-// inSlices asks for something that is waited for, again and again for as long as timeout says, 0 for ever; each call waits on
-// the server, but for the first. A server that was there and goes away, as for a restart, is waited for too, but not longer than
-// patience. It ends when ask says so, and tells whether the time was over before.
-func inSlices(ctx context.Context, timeout time.Duration, ask func(ctx context.Context, slice time.Duration) (bool, error)) (over bool, err error) {
+// inSlices asks for something that is waited for, again and again for as long as timeout says, 0 for ever; each call
+// waits on the server, but for the first. A server that stops or goes away, as for a restart, is waited for too, also
+// at another address if it is the home's; without a timeout not longer than awayLongest. It ends when ask says so,
+// and tells whether the time was over before.
+func (a *app) inSlices(
+	ctx context.Context, c *client.Client, timeout time.Duration,
+	ask func(ctx context.Context, slice time.Duration) (bool, error),
+) (over bool, err error) {
 	began := time.Now()
 	reached := began
+	ofHome := a.homeServer() == c.Base()
 	for asked := false; ; asked = true {
 		slice := time.Duration(0)
 		if asked {
@@ -41,7 +55,8 @@ func inSlices(ctx context.Context, timeout time.Duration, ask func(ctx context.C
 		case err == nil:
 			reached = time.Now()
 			continue
-		case !asked || ctx.Err() != nil || !unreached(err) || time.Since(reached) > patience+waitSlice:
+		case ctx.Err() != nil, !stopping(err) && (!asked || !serverAway(err)),
+			timeout == 0 && time.Since(reached) > awayLongest:
 			return false, err
 		}
 		select {
@@ -49,7 +64,41 @@ func inSlices(ctx context.Context, timeout time.Duration, ask func(ctx context.C
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
+		if address := a.homeServer(); ofHome && address != "" {
+			c.Move(address)
+			a.moved = address
+		}
 	}
+}
+
+// stopping reports whether the server said that it stops, and to ask again.
+func stopping(err error) bool {
+	var said *client.Error
+	return errors.As(err, &said) && said.Code == api.CodeStopping
+}
+
+// serverAway reports whether no server answered, or a proxy for it.
+func serverAway(err error) bool {
+	var said *client.Error
+	return unreached(err) || stopping(err) || errors.As(err, &said) && said.Status == http.StatusBadGateway
+}
+
+// homeServer gives the address of the home's server while it runs, else "".
+func (a *app) homeServer() string {
+	path, err := home.Path(a.getenv)
+	if err != nil {
+		return ""
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = h.Close() }()
+	server, err := h.Server()
+	if err != nil || !h.Running() {
+		return ""
+	}
+	return strings.TrimRight(server.Address, "/")
 }
 
 // positive refuses a length of time that was given and is none.

@@ -1,0 +1,86 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"maestro/api"
+)
+
+// Whoever waits when the server stops is told to ask again, at once; what does not wait is done as ever.
+func TestWhoWaitsIsToldOfAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stopping, stop := context.WithCancel(t.Context())
+		w := openInside(t, func(c *api.Config) { c.Stopping = stopping })
+		project := w.project()
+		w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)
+		_, asker := w.session(adminToken, project, w.task(project), ``)
+		question := w.ask(asker, "Which?", ``)
+		var waiting []<-chan reply
+		for range 20 {
+			token := w.queueSession(project, "q")
+			waiting = append(waiting, later(func() reply { return w.do(token, "queue:start?wait=25s", `{}`) }))
+		}
+		after := fmt.Sprint(w.log.head() + 1)
+		waiting = append(waiting,
+			later(func() reply { return w.send(http.MethodGet, "/api/inputs/"+question+"?wait=25s", asker, "") }),
+			later(func() reply { return w.send(http.MethodGet, "/api/projects?minSeq="+after, adminToken, "") }))
+		for _, one := range waiting {
+			still(t, one)
+		}
+		stop()
+		for _, one := range waiting {
+			r := at(t, one).refused(503, api.CodeStopping, "")
+			if r.header.Get("Retry-After") != "1" || r.header.Get("Connection") != "close" {
+				t.Errorf("%v", r.header)
+			}
+		}
+		// Whoever comes now does not wait any more.
+		token := w.queueSession(project, "q")
+		at(t, later(func() reply { return w.do(token, "queue:start?wait=25s", `{}`) })).refused(503, api.CodeStopping, "")
+		w.send(http.MethodGet, "/api/audit/export", adminToken, "").refused(503, api.CodeStopping, "")
+		w.do(token, "report:progress", `{"message":"done before the end"}`).is(200)
+	})
+}
+
+// A body that does not arrive is not waited for when the server stops.
+func TestABodyIsNotWaitedForAtAStop(t *testing.T) {
+	stopping, stop := context.WithCancel(t.Context())
+	w := open(t, func(c *api.Config) { c.Stopping = stopping })
+	for _, path := range []string{"/api/commands/project:create", "/api/projects", "/api/manifests"} {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		// The server says "continue" when it begins to read the body.
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"+
+			"Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n", path, adminToken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := bufio.NewReader(conn)
+		if line, err := from.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+			t.Fatalf("%s: %q, %v", path, line, err)
+		}
+		if _, err := from.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			resp, err := http.ReadResponse(from, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _ = resp.Body.Close(); resp.StatusCode != http.StatusServiceUnavailable {
+				t.Errorf("%s: %s", path, resp.Status)
+			}
+		}()
+	}
+	stop()
+}

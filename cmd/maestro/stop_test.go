@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"maestro/api"
+	"maestro/api/client"
+)
+
+const waiters = 50
+
+// A server that is told to stop answers who waits, before it waits for anybody. Connections that say nothing do not
+// hold it up.
+func TestStopAnswersWhoWaits(t *testing.T) {
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := addressOf(listener.Addr())
+	ctx, terminate := context.WithCancel(t.Context())
+	stopping, stop := context.WithCancel(t.Context())
+	arrived := make(chan struct{}, waiters)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arrived <- struct{}{}
+		<-stopping.Done()
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	var logged bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&logged, nil))
+	ended := make(chan error, 1)
+	go func() { ended <- serveUntil(ctx, api.Bound(listener, &api.Limits{}), handler, stop, logger) }()
+
+	for _, said := range []string{"", "GET / HT", "POST /x HTTP/1.1\r\nHost: x\r\n"} {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if _, err := io.WriteString(conn, said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var answered atomic.Int64
+	var all sync.WaitGroup
+	for range waiters {
+		all.Go(func() {
+			resp, err := (&http.Client{Transport: &http.Transport{}}).Get(address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusServiceUnavailable && resp.Close {
+				answered.Add(1)
+			}
+		})
+	}
+	for range waiters {
+		<-arrived
+	}
+	terminate()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	all.Wait()
+	if n := answered.Load(); n != waiters {
+		t.Errorf("%d of %d got an answer that ends the connection", n, waiters)
+	}
+	if strings.Contains(logged.String(), "broken off") {
+		t.Errorf("it waited in vain:\n%s", logged.String())
+	}
+}
+
+// Fifty sessions wait for an item, the real server is told to stop, and one on another port takes its place: each of
+// them gets its item, and nobody saw an error.
+func TestWaitersComeBack(t *testing.T) {
+	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}}
+	k.start()
+	t.Cleanup(func() { _ = k.process.Process.Kill(); _ = k.process.Wait() })
+	admin := k.admin()
+	made, _ := k.made(admin, "project:create", map[string]any{"name": "Waiting"})
+	project := made["projectId"].(string)
+	k.made(admin, "queue:create", map[string]any{"project": project, "queue": "work"})
+	var tasks []string
+	for i := range waiters {
+		task, _ := k.made(admin, "task:create", map[string]any{"project": project, "title": fmt.Sprint("Item ", i)})
+		tasks = append(tasks, task["taskId"].(string))
+	}
+	// The waiters reach the server through a proxy that the home names, so that it is known when they wait.
+	target, err := url.Parse(k.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan struct{}, 1000)
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = r.In.Host
+			if r.In.URL.Query().Has("wait") {
+				waiting <- struct{}{}
+			}
+		},
+		ErrorLog: log.New(io.Discard, "", 0),
+	})
+	defer proxy.Close()
+	announced := fmt.Appendf(nil, `{"address":%q,"pid":1}`, proxy.URL)
+	if err := os.WriteFile(filepath.Join(k.home, "server.json"), announced, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan ran, waiters)
+	for range waiters {
+		spawn := map[string]any{"project": project, "strategy": "queue", "queue": "work"}
+		session, answer := k.made(admin, "session:spawn", spawn)
+		env := map[string]string{
+			"MAESTRO_HOME": k.home, "MAESTRO_API_URL": proxy.URL, "MAESTRO_SESSION_ID": session["sessionId"].(string),
+			"MAESTRO_TOKEN": answer.Token, "MAESTRO_PROJECT_ID": project,
+		}
+		go func() { got <- runHere(t, env, "queue", "start", "--wait", "--timeout", "10m") }()
+	}
+	for range waiters {
+		<-waiting
+	}
+	if err := k.process.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.process.Wait(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+	if strings.Contains(k.stderr.String(), "broken off") {
+		t.Errorf("it broke off requests:\n%s", k.stderr.String())
+	}
+	k.address = ""
+	k.start()
+	admin = k.admin()
+	for _, task := range tasks {
+		k.made(admin, "queue:push", map[string]any{"project": project, "queue": "work", "taskId": task})
+	}
+	for range waiters {
+		if r := <-got; r.code != exitDone || !strings.HasPrefix(r.stdout, "Started task_") {
+			t.Errorf("%+v", r)
+		}
+	}
+}
