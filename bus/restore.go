@@ -57,13 +57,18 @@ func build(ctx context.Context, dir string, fill func(*Builder) error) (head eve
 	if err = errors.Join(err, b.Close()); err != nil {
 		return head, err
 	}
+	return builder.head, PutInPlace(temporary, dir)
+}
+
+// PutInPlace makes a new directory with all that is in it durable, and then gives it its name.
+func PutInPlace(temporary, dir string) error {
 	if err := syncTree(temporary); err != nil {
-		return head, full(err)
+		return full(err)
 	}
 	if err := os.Rename(temporary, dir); err != nil {
-		return head, err
+		return err
 	}
-	return builder.head, syncPath(parent)
+	return syncPath(filepath.Dir(dir))
 }
 
 // vacant reports why dir cannot be restored into.

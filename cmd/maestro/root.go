@@ -27,14 +27,15 @@ type app struct {
 	format string
 	// dryRun is --dry-run of a write.
 	dryRun bool
-	// answers are the session's questions whose answers it was not yet shown, as the server said last. A run makes one call at
-	// a time.
+	// answers are the session's questions whose answers it was not yet shown, as the server said last. A run makes one
+	// call at a time.
 	answers []string
 	// broken is the first error of a write to stdout.
 	broken error
 	// wall is the machine's wall clock.
 	wall func() time.Time
-	// delivered says that this run has seen to the outbox, and held what the server said when it could not take what waits.
+	// delivered says that this run has seen to the outbox, and held what the server said when it could not take what
+	// waits.
 	delivered bool
 	held      error
 }
@@ -148,6 +149,7 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 		a.inboxCommand(), a.inputCommand(), a.sinceCommand(), a.whyCommand(), a.tokenCommand(), a.statusCommand(),
 		a.manifestCommand(), a.templateCommand(), a.workerCommand(), a.orchestratorCommand(),
 		a.whoamiCommand(), a.commandsCommand(), a.trackFileCommand(), a.auditCommand(), a.backupCommand(), a.restoreCommand(),
+		a.salvageCommand(),
 		a.clockCommand(), a.demoCommand(), a.benchCommand(), a.versionCommand(),
 	)
 	return root
@@ -218,8 +220,8 @@ func at(args []string, i int) string {
 	return ""
 }
 
-// neverEmpty are the flags that say what is meant. Given nothing, as by an unset variable in a script, they mean something else
-// than left out: `report complete --task "$TASK"` would complete the session.
+// neverEmpty are the flags that say what is meant. Given nothing, as by an unset variable in a script, they mean
+// something else than left out: `report complete --task "$TASK"` would complete the session.
 var neverEmpty = []string{
 	"actor", "allowed-commands", "at", "check", "command", "from-head", "home", "key", "kind", "listen", "option", "parent", "project",
 	"manifest", "output", "queue", "session", "status", "task",

@@ -111,14 +111,15 @@ func (l *Lock) NewSecrets() (Secrets, error) {
 	return Secrets{AdminToken: token, ServerKey: key}, nil
 }
 
-func (l *Lock) serverKey() ([]byte, error) {
-	content, err := l.secret(serverKeyFile)
+func (h *Home) serverKey() ([]byte, error) {
+	content, err := h.secret(serverKeyFile)
 	if err != nil {
 		return nil, err
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(content)))
 	if err != nil || len(key) != secretBytes {
-		return nil, fmt.Errorf("the file %s holds no key; restore it, or delete it: then every session needs a new secret", filepath.Join(l.dir, serverKeyFile))
+		return nil, fmt.Errorf("the file %s holds no key; restore it, or delete it: then every session needs a new secret",
+			filepath.Join(h.dir, serverKeyFile))
 	}
 	return key, nil
 }

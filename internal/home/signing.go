@@ -6,18 +6,18 @@ import (
 	"crypto/sha256"
 )
 
-// BackupKey signs the home's backups. It is made of the server's key, so whoever keeps that keeps this one too; its public
-// part may be given away.
+// BackupKey signs the home's backups. It is made of the server's key, so whoever keeps that keeps this one too; its
+// public part may be given away.
 func (s Secrets) BackupKey() ed25519.PrivateKey {
 	sum := hmac.New(sha256.New, s.ServerKey)
 	sum.Write([]byte("maestro backup signature v1"))
 	return ed25519.NewKeyFromSeed(sum.Sum(nil))
 }
 
-// BackupSigner gives the public part of the key that signs this home's backups; it fails with fs.ErrNotExist when the home
-// has no key yet.
-func (l *Lock) BackupSigner() (ed25519.PublicKey, error) {
-	key, err := l.serverKey()
+// BackupSigner gives the public part of the key that signs this home's backups; it fails with fs.ErrNotExist when the
+// home has no key yet.
+func (h *Home) BackupSigner() (ed25519.PublicKey, error) {
+	key, err := h.serverKey()
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/bus"
+	"maestro/internal/backups"
+	"maestro/internal/home"
+	"maestro/internal/salvage"
+)
+
+type salvageOptions struct {
+	home, to, backupDir string
+	with                []string
+}
+
+func (a *app) salvageCommand() *cobra.Command {
+	var o salvageOptions
+	cmd := &cobra.Command{
+		Use:   "salvage [HOME]",
+		Short: "Make a new home out of a damaged one, with all that can be read",
+		Args:  takes("[HOME]"),
+		Long: `Make a new home out of a damaged one, whose server must be stopped. The damaged home is only read.
+
+The new log takes one event after the other, from the damaged store or, where that has none, from backups and exports:
+those named by --with, and the home's automatic backups. The hashes of the chain prove which event belongs where. Where
+no source has the next event, the new log ends, and what can be read behind the gap goes into salvaged-events.ndjson in
+the new home. Secrets and what sessions kept are copied, so running sessions keep their tokens. salvage.json in the new
+home says what was recovered and what is missing.
+
+Exit code 0: everything that was acknowledged is in the new home. 1: the new home is there, and what it lacks is
+listed.`,
+		RunE: running(func(ctx context.Context, args []string) error {
+			if dir := at(args, 0); dir != "" {
+				if o.home != "" {
+					return usage("the home is named twice: %s and %s", dir, o.home)
+				}
+				o.home = dir
+			}
+			return a.salvage(ctx, o)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.home, "home", "", "the damaged home; else MAESTRO_HOME, else ~/.maestro")
+	f.StringVar(&o.to, "to", "", "the new home, which must not exist or be empty")
+	f.StringArrayVar(&o.with, "with", nil, "a backup or an export to fill gaps from; may be repeated")
+	f.StringVar(&o.backupDir, "backup-dir", "", "where the automatic backups are; else the home's name and -backups")
+	return cmd
+}
+
+func (a *app) salvage(ctx context.Context, o salvageOptions) error {
+	if o.to == "" {
+		return usage("--to is missing").withNext("name the new home: maestro salvage --to NEWHOME")
+	}
+	if o.home == "" {
+		var err error
+		if o.home, err = home.Path(a.getenv); err != nil {
+			return err
+		}
+	}
+	damaged, err := home.Open(o.home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &failure{
+			status: http.StatusNotFound, code: "NOT_FOUND", message: "There is no home " + o.home, next: "name it with --home",
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = damaged.Close() }()
+	if damaged.Running() {
+		return &failure{
+			status: http.StatusConflict, code: "CONFLICT", message: "A server holds the home " + o.home,
+			why: "what is being written cannot be salvaged", next: "stop the server first",
+		}
+	}
+	options := salvage.Options{Home: damaged, To: o.to, With: o.with, Now: time.Now()}
+	if options.Backups, err = backups.At(damaged.Dir(), o.backupDir).Files(); err != nil {
+		return err
+	}
+	key, err := damaged.BackupSigner()
+	if err == nil {
+		options.Signer = bus.SignerName(key)
+	}
+	report, err := salvage.Home(ctx, options)
+	if err != nil {
+		return &failure{
+			status: http.StatusUnprocessableEntity, code: "SALVAGE_FAILED", err: err,
+			message: "The home could not be salvaged; nothing was made",
+		}
+	}
+	if !report.Whole() {
+		return &failure{
+			status: http.StatusInternalServerError, code: "SALVAGE_PARTIAL",
+			message: fmt.Sprintf("Salvaged %s into %s, head %s; not everything is there",
+				many(int(report.Head.Sequence), "event"), report.To, report.Head),
+			why: report.Lost(),
+			next: "name further backups or exports with --with and another --to; or go on with MAESTRO_HOME=" +
+				report.To,
+			details: map[string]any{"report": report},
+		}
+	}
+	a.result(report, func() { a.showSalvage(report) })
+	return nil
+}
+
+func (a *app) showSalvage(report *salvage.Report) {
+	a.print("Salvaged %s into %s, head %s: everything that was acknowledged is there\n",
+		many(int(report.Head.Sequence), "event"), report.To, report.Head)
+	a.field("Texts", many(report.Texts, "long text"))
+	a.field("Refusals", many(report.Refusals, "recorded refusal"))
+	a.field("Damage", many(len(report.Damage), "damaged place")+" in the old store")
+	for _, from := range slices.Sorted(maps.Keys(report.Filled)) {
+		a.field("Filled", many(int(report.Filled[from]), "event")+" from "+from) //nolint:gosec // as many as there are events
+	}
+	for _, from := range slices.Sorted(maps.Keys(report.Unused)) {
+		a.field("Unused", from+": "+report.Unused[from])
+	}
+	for _, note := range report.Notes {
+		a.field("Note", note)
+	}
+	a.print("Start the server with MAESTRO_HOME=%s\n", report.To)
+}

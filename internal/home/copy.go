@@ -1,0 +1,56 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ofTheLog are the names in a home that belong to its log or to a running server.
+var ofTheLog = []string{storeDir, headFile, snapshotsDir, lockFile, serverFile, restoredFile}
+
+// CopyRest copies into dir all that a home holds beside its log: the secrets, what sessions kept, their manifests.
+// Only this user can read the copies. It does not make them durable.
+func (h *Home) CopyRest(dir string) error {
+	err := fs.WalkDir(h.root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || path == "." {
+			return err
+		}
+		top, _, _ := strings.Cut(path, "/")
+		switch {
+		case slices.Contains(ofTheLog, top), strings.HasPrefix(top, "."), strings.HasPrefix(top, headFile+"."):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case entry.IsDir():
+			return os.MkdirAll(filepath.Join(dir, path), 0o700)
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		return h.copyFile(path, filepath.Join(dir, path))
+	})
+	if err != nil {
+		return fmt.Errorf("copy the home: %w", err)
+	}
+	return nil
+}
+
+func (h *Home) copyFile(name, to string) error {
+	from, err := h.root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, from)
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,83 @@
+package salvage
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"maestro/bus"
+	"maestro/commands"
+	"maestro/events"
+)
+
+// Report is what a salvage came to. It stays in the new home as salvage.json.
+type Report struct {
+	From string    `json:"from"`
+	To   string    `json:"to"`
+	At   time.Time `json:"at"`
+	// Head is where the new log ends.
+	Head events.Head `json:"head"`
+	// Acknowledged is the head that the damaged home's head file remembers, if it can be read.
+	Acknowledged events.Head `json:"acknowledged"`
+	// Filled counts the events that came from other files, by file.
+	Filled map[string]uint64 `json:"filled"`
+	// Missing are the sequences that no source has.
+	Missing []Range `json:"missing"`
+	// Behind counts the readable events behind the first gap, which stand in the file BehindFile of the new home.
+	Behind     uint64 `json:"behind"`
+	BehindFile string `json:"behindFile,omitempty"`
+	// Texts counts the long texts in the new home, LostTexts are those that the events name and no source has.
+	Texts     int                 `json:"texts"`
+	LostTexts []commands.LostText `json:"lostTexts"`
+	Refusals  int                 `json:"refusals"`
+	Damage    []bus.Fault         `json:"damage"`
+	Faults    []commands.Fault    `json:"faults"`
+	Unused    map[string]string   `json:"unused"`
+	Notes     []string            `json:"notes"`
+}
+
+// Range is a row of sequences, both ends included.
+type Range struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+}
+
+func (r Range) String() string {
+	if r.From == r.To {
+		return fmt.Sprintf("%d", r.From)
+	}
+	return fmt.Sprintf("%d to %d", r.From, r.To)
+}
+
+// Whole reports whether everything that was acknowledged is in the new home: its events, in order, and their long
+// texts.
+func (r *Report) Whole() bool {
+	return len(r.Missing) == 0 && r.Behind == 0 && len(r.LostTexts) == 0 && len(r.Faults) == 0
+}
+
+// Lost has a line for everything that is not in the new log.
+func (r *Report) Lost() string {
+	var b strings.Builder
+	for _, missing := range r.Missing {
+		fmt.Fprintf(&b, "events missing: %s\n", missing)
+	}
+	if r.Behind > 0 {
+		fmt.Fprintf(&b, "events behind a gap, kept in %s: %d\n", r.BehindFile, r.Behind)
+	}
+	for _, lost := range r.LostTexts {
+		fmt.Fprintf(&b, "%s\n", lost)
+	}
+	for _, fault := range r.Faults {
+		fmt.Fprintf(&b, "event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// miss notes that a sequence has no event.
+func (r *Report) miss(sequence uint64) {
+	if last := len(r.Missing) - 1; last >= 0 && r.Missing[last].To+1 == sequence {
+		r.Missing[last].To = sequence
+		return
+	}
+	r.Missing = append(r.Missing, Range{sequence, sequence})
+}

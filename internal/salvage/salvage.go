@@ -1,0 +1,328 @@
+package salvage
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"maestro/api/export"
+	"maestro/bus"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/home"
+)
+
+// Options say what is salvaged, and with what.
+type Options struct {
+	// Home is the damaged home; no server may hold it.
+	Home *home.Home
+	// To is the new home, which must not exist or be empty.
+	To string
+	// With are backups and exports that the user named; they are believed as far as their hashes fit.
+	With []string
+	// Backups are the home's own; only those that its key signed are believed. Newest first.
+	Backups []string
+	// Signer names the home's key, "" if that is lost.
+	Signer string
+	// Now is when it happens.
+	Now time.Time
+}
+
+const (
+	reportFile = "salvage.json"
+	behindFile = "salvaged-events.ndjson"
+)
+
+// Home makes a new home out of a damaged one. The damaged one stays as it is. An error leaves nothing behind.
+func Home(ctx context.Context, o Options) (_ *Report, err error) {
+	s := &salvage{
+		ctx: ctx, options: o, verifier: commands.NewVerifier(), judging: true,
+		kept: map[string]bool{}, why: map[string]string{},
+		report: &Report{
+			From: o.Home.Dir(), To: o.To, At: o.Now.UTC(), Filled: map[string]uint64{}, Unused: map[string]string{},
+			Missing: []Range{}, LostTexts: []commands.LostText{}, Damage: []bus.Fault{}, Faults: []commands.Fault{},
+			Notes: []string{},
+		},
+	}
+	for _, path := range o.With {
+		s.files = append(s.files, file{path, true})
+	}
+	for _, path := range o.Backups {
+		s.files = append(s.files, file{path, false})
+	}
+	if err := s.openStore(); err != nil {
+		return nil, err
+	}
+	if s.store != nil {
+		defer func() { err = errors.Join(err, s.store.Close()) }()
+	}
+	defer s.closeSources()
+	if err := s.build(); err != nil {
+		return nil, fmt.Errorf("salvage %s: %w", o.Home.Dir(), err)
+	}
+	return s.report, nil
+}
+
+type salvage struct {
+	ctx      context.Context //nolint:containedctx // it lives for one Home
+	options  Options
+	report   *Report
+	store    *bus.ReadOnly // nil if there is none
+	files    []file
+	verifier *commands.Verifier
+	judging  bool
+
+	intact *source   // the damaged store's events
+	others []*source // the files', once they are needed
+	opened int       // how many of the files were
+
+	named []commands.NamedText // by events behind the gap
+	kept  map[string]bool      // long texts in the new home
+	why   map[string]string    // what the store said of the others
+}
+
+func (s *salvage) openStore() error {
+	store, err := bus.OpenReadOnly(s.ctx, bus.Options{Dir: s.options.Home.Store()})
+	if errors.Is(err, fs.ErrNotExist) {
+		s.note("the home has no store, so everything comes from backups and exports")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.store = store
+	s.report.Damage = append(s.report.Damage, store.Faults()...)
+	return nil
+}
+
+func (s *salvage) note(format string, args ...any) {
+	s.report.Notes = append(s.report.Notes, fmt.Sprintf(format, args...))
+}
+
+// build makes the new home beside its place, and puts it there when it is whole.
+func (s *salvage) build() (err error) {
+	to, err := filepath.Abs(s.options.To)
+	if err != nil {
+		return err
+	}
+	if err := vacant(to); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".salvage-*") // 0700
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(temporary))
+		}
+	}()
+	s.readHeadFile()
+	s.report.Head, err = bus.Build(s.ctx, filepath.Join(temporary, "store"), func(b *bus.Builder) error {
+		return s.fill(b, temporary)
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.options.Home.CopyRest(temporary); err != nil {
+		return err
+	}
+	content, err := json.MarshalIndent(s.report, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(temporary, reportFile), append(content, '\n'), 0o600); err != nil {
+		return err
+	}
+	return bus.PutInPlace(temporary, to)
+}
+
+func vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("%s is not empty: choose another with --to, or move it away", dir)
+	}
+	return err
+}
+
+// readHeadFile learns how much was acknowledged at least.
+func (s *salvage) readHeadFile() {
+	head, err := bus.LoadHeadFile(s.options.Home.Head())
+	switch {
+	case err != nil:
+		s.note("the head file cannot be read, so events missing at the end cannot be counted: %s", err)
+	case head.Sequence == 0:
+		s.note("there is no head file, so events missing at the end cannot be counted")
+	}
+	s.report.Acknowledged = head
+	if head.Sequence > 0 {
+		s.verifier.Witness(commands.Witnessed{Head: head, By: "the head file"})
+	}
+}
+
+// fill puts everything into the new store: events while the chain holds, all readable long texts, the refusals.
+func (s *salvage) fill(b *bus.Builder, dir string) error {
+	s.intact = &source{name: "the store", done: true, stop: func() {}}
+	if s.store != nil {
+		s.intact = newSource("the store", func(yield func(events.Message) error) error {
+			return s.store.Readable(s.ctx, yield)
+		})
+	}
+	for {
+		m, ok := s.next(b.Head())
+		if !ok {
+			break
+		}
+		s.judging = s.judging && s.verifier.Event(m)
+		if err := b.Message(m); err != nil {
+			return err
+		}
+	}
+	if s.intact.err != nil {
+		return s.intact.err
+	}
+	if err := s.behind(b.Head(), dir); err != nil {
+		return err
+	}
+	if err := s.texts(b); err != nil {
+		return err
+	}
+	if err := s.refusals(b); err != nil {
+		return err
+	}
+	verdict, err := s.verifier.Verdict()
+	s.report.Faults = verdict.Faults
+	return err
+}
+
+// next gives the event that follows the head by the chain, from whichever source has it.
+func (s *salvage) next(head events.Head) (events.Message, bool) {
+	sequence := head.Sequence + 1
+	s.intact.seek(sequence)
+	if follows(s.intact, sequence, head.Hash) {
+		return s.intact.at, true
+	}
+	if s.intact.done && s.report.Acknowledged.Sequence > 0 && sequence > s.report.Acknowledged.Sequence {
+		return events.Message{}, false // nothing is missing
+	}
+	for i := 0; ; i++ {
+		if i == len(s.others) && !s.openNext() {
+			return events.Message{}, false
+		}
+		other := s.others[i]
+		other.seek(sequence)
+		if follows(other, sequence, head.Hash) {
+			s.report.Filled[other.name]++
+			return other.at, true
+		}
+	}
+}
+
+// follows reports whether a source has the event that the chain asks for.
+func follows(s *source, sequence uint64, prev events.Hash) bool {
+	if s.done || s.at.Sequence != sequence {
+		return false
+	}
+	event, err := events.Decode(s.at.Body)
+	return err == nil && event.PrevHash == prev
+}
+
+// openNext opens one more of the files; false when there are no more.
+func (s *salvage) openNext() bool {
+	for s.opened < len(s.files) {
+		f := s.files[s.opened]
+		s.opened++
+		other, err := f.open(s.options.Signer)
+		if err != nil {
+			s.report.Unused[f.path] = err.Error()
+			continue
+		}
+		s.others = append(s.others, other)
+		return true
+	}
+	return false
+}
+
+func (s *salvage) closeSources() {
+	for _, other := range append(s.others, s.intact) {
+		if other != nil {
+			other.stop()
+		}
+	}
+}
+
+// behind writes what can be read behind the gap, and lists what cannot.
+func (s *salvage) behind(head events.Head, dir string) error {
+	last := s.report.Acknowledged.Sequence
+	if s.store != nil {
+		last = max(last, s.store.Head())
+	}
+	if head.Sequence >= last {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(dir, behindFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(f)
+	err = s.writeBehind(out, head.Sequence+1, last)
+	if err = errors.Join(err, out.Flush(), f.Close()); err == nil && s.report.Behind == 0 {
+		err = os.Remove(f.Name())
+	} else {
+		s.report.BehindFile = behindFile
+		s.note("events behind a gap were not appended: what was decided there rests on what is missing. Tokens that were " +
+			"revoked and sessions that were killed there are live again in the new home: revoke and kill them again")
+	}
+	return err
+}
+
+func (s *salvage) writeBehind(out *bufio.Writer, from, to uint64) error {
+	named := map[string]bool{}
+	var line []byte
+	for sequence := from; sequence <= to; sequence++ {
+		m, ok := s.any(sequence)
+		if !ok {
+			s.report.miss(sequence)
+			continue
+		}
+		var hash events.Hash
+		if event, err := events.Decode(m.Body); err == nil {
+			hash = events.Next(event.PrevHash, events.BodyHash(m.Body))
+			for _, d := range events.Digests(event.Data) {
+				if !named[d.Digest] {
+					named[d.Digest] = true
+					s.named = append(s.named, commands.NamedText{Sequence: sequence, Field: d.Field, Digest: d.Digest})
+				}
+			}
+		}
+		line = export.Append(line[:0], m, hash)
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+		s.report.Behind++
+	}
+	return s.ctx.Err()
+}
+
+// any gives the event at a sequence from the first source that has one.
+func (s *salvage) any(sequence uint64) (events.Message, bool) {
+	for _, from := range append([]*source{s.intact}, s.others...) {
+		from.seek(sequence)
+		if !from.done && from.at.Sequence == sequence {
+			return from.at, true
+		}
+	}
+	return events.Message{}, false
+}

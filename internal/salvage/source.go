@@ -1,0 +1,141 @@
+package salvage
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+
+	"maestro/api/export"
+	"maestro/bus"
+	"maestro/events"
+)
+
+// source is where events come from, in the order of their sequences.
+type source struct {
+	// name stands in the report.
+	name string
+	next func() (events.Message, error, bool)
+	stop func()
+
+	// at is the next message; there is none when done.
+	at   events.Message
+	done bool
+	// err is why it ended early.
+	err error
+}
+
+// newSource begins to read; read calls its function for each message until that fails.
+func newSource(name string, read func(yield func(events.Message) error) error) *source {
+	s := &source{name: name}
+	s.next, s.stop = iter.Pull2(func(yield func(events.Message, error) bool) {
+		err := read(func(m events.Message) error {
+			if !yield(m, nil) {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(events.Message{}, err)
+		}
+	})
+	s.advance()
+	return s
+}
+
+var errStopped = errors.New("no more is wanted")
+
+func (s *source) advance() {
+	m, err, ok := s.next()
+	if !ok || err != nil {
+		s.done, s.err = true, err
+		return
+	}
+	s.at = m
+}
+
+// seek goes on to the first message whose sequence is not before this one.
+func (s *source) seek(sequence uint64) {
+	for !s.done && s.at.Sequence < sequence {
+		s.advance()
+	}
+}
+
+// file is a backup or an export that may have what is missing.
+type file struct {
+	path string
+	// trusted files were named by the user; others must have been signed by the home's key.
+	trusted bool
+}
+
+// open opens the file as a source of events.
+func (f file) open(signer string) (*source, error) {
+	exported, err := f.check(signer)
+	if err != nil {
+		return nil, err
+	}
+	return newSource(f.path, func(yield func(events.Message) error) error {
+		return f.with(func(in *bufio.Reader) error {
+			if exported {
+				return export.Read(in, yield)
+			}
+			_, err := bus.ReadBackup(in, bus.BackupVisitor{Message: yield})
+			return err
+		})
+	}), nil
+}
+
+// check reads the whole file once: a backup's signature is at its end.
+func (f file) check(signer string) (exported bool, err error) {
+	err = f.with(func(in *bufio.Reader) error {
+		first, err := in.Peek(1)
+		if err != nil {
+			return err
+		}
+		if exported = first[0] == '{'; exported {
+			return nil
+		}
+		contents, err := bus.ReadBackup(in, bus.BackupVisitor{})
+		switch {
+		case err != nil:
+			return err
+		case contents.Unsealed != nil && !f.trusted:
+			return contents.Unsealed
+		case contents.Signer != signer && !f.trusted:
+			return fmt.Errorf("%q signed it, and this home's key is %s", contents.Signer, signer)
+		}
+		return nil
+	})
+	return exported, err
+}
+
+// blobs calls found for every long text in the file that is wanted.
+func (f file) blobs(wanted func(digest string) bool, found func(content []byte) error) error {
+	return f.with(func(in *bufio.Reader) error {
+		if first, err := in.Peek(1); err != nil || first[0] == '{' {
+			return err // an export has none
+		}
+		_, err := bus.ReadBackup(in, bus.BackupVisitor{Blob: func(digest string, content []byte) error {
+			if !wanted(digest) {
+				return nil
+			}
+			return found(content)
+		}})
+		return err
+	})
+}
+
+func (f file) with(read func(*bufio.Reader) error) error {
+	in, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	err = read(bufio.NewReaderSize(in, 256<<10))
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%s is empty or cut", f.path)
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package salvage
+
+import (
+	"maestro/bus"
+	"maestro/commands"
+	"maestro/events"
+)
+
+// texts keeps every long text that can be read, and takes what the events name and the store lost from the files.
+func (s *salvage) texts(b *bus.Builder) error {
+	if err := s.ownTexts(b); err != nil {
+		return err
+	}
+	named := append(s.verifier.Texts(), s.named...)
+	missing := map[string]bool{}
+	for _, text := range named {
+		if !s.kept[text.Digest] {
+			missing[text.Digest] = true
+		}
+	}
+	for _, f := range s.files {
+		if len(missing) == 0 {
+			break
+		}
+		err := f.blobs(func(digest string) bool { return missing[digest] }, func(content []byte) error {
+			// Its content proves it, whoever made the file.
+			digest := bus.Digest(content)
+			delete(missing, digest)
+			s.kept[digest] = true
+			return b.Blob(content)
+		})
+		if err != nil && s.report.Unused[f.path] == "" {
+			s.report.Unused[f.path] = err.Error()
+		}
+	}
+	s.report.Texts = len(s.kept)
+	for _, text := range named {
+		if missing[text.Digest] {
+			delete(missing, text.Digest)
+			why := s.why[text.Digest]
+			if why == "" {
+				why = "no such long text"
+			}
+			s.report.LostTexts = append(s.report.LostTexts, commands.LostText{NamedText: text, Why: why})
+		}
+	}
+	return nil
+}
+
+func (s *salvage) ownTexts(b *bus.Builder) error {
+	if s.store == nil {
+		return nil
+	}
+	digests, err := s.store.Blobs(s.ctx)
+	if err != nil {
+		return err
+	}
+	for _, digest := range digests {
+		content, err := s.store.Blob(s.ctx, digest)
+		if err != nil {
+			if s.ctx.Err() != nil {
+				return err
+			}
+			s.why[digest] = err.Error()
+			continue
+		}
+		if err := b.Blob(content); err != nil {
+			return err
+		}
+		s.kept[digest] = true
+	}
+	return nil
+}
+
+// denialBatch is how many refusals are stored at once.
+const denialBatch = 256
+
+// refusals keeps the recorded refusals that can be read.
+func (s *salvage) refusals(b *bus.Builder) error {
+	if s.store == nil {
+		return nil
+	}
+	var batch []events.StoredDenial
+	flush := func() error {
+		err := b.Denials(batch)
+		batch = batch[:0]
+		return err
+	}
+	err := s.store.LoadDenials(s.ctx, func(d events.StoredDenial) error {
+		batch = append(batch, d)
+		s.report.Refusals++
+		if len(batch) < denialBatch {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil || len(batch) == 0 {
+		return err
+	}
+	return flush()
+}
