@@ -64,6 +64,8 @@ type Config struct {
 	AllowOrigins []string
 	Version      string
 	Logger       *slog.Logger
+	// Uses remembers when tokens were used; if nil, only until the end of the process.
+	Uses *TokenUses
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 	// Clock says how Now stands to the machine's wall clock, and lets the operator confirm that; nil if nothing does.
@@ -111,13 +113,16 @@ func New(config Config) (http.Handler, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	if config.Uses == nil {
+		config.Uses = OpenTokenUses(nil, config.Logger)
+	}
 	s := &server{
 		Config: config, mux: http.NewServeMux(), started: config.Now(),
 		hosts: setOf(config.AllowedHosts), origins: setOf(config.AllowOrigins),
 		noStore: []string{"no-store"}, noSniff: []string{"nosniff"}, jsonType: []string{"application/json; charset=utf-8"},
 	}
 	s.ledger = newLedger(&s.Limits)
-	s.auth = newAuthenticator(config.Keys, config.Handler)
+	s.auth = newAuthenticator(config.Keys, config.Handler, config.Now)
 	s.huma = newHuma(s.mux, config.Version)
 	s.routes()
 	return s, nil

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"maestro/commands"
 	"maestro/projections"
@@ -46,12 +47,13 @@ type authenticator struct {
 	admin   [sha256.Size]byte
 	macs    *sync.Pool
 	handler *commands.Handler
+	now     func() time.Time
 }
 
-func newAuthenticator(keys Keys, handler *commands.Handler) authenticator {
+func newAuthenticator(keys Keys, handler *commands.Handler, now func() time.Time) authenticator {
 	key := append([]byte(nil), keys.ServerKey...)
 	return authenticator{
-		admin: sha256.Sum256(keys.AdminToken), handler: handler,
+		admin: sha256.Sum256(keys.AdminToken), handler: handler, now: now,
 		macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }},
 	}
 }
@@ -132,8 +134,16 @@ func (a authenticator) named(c *call, name string) error {
 	if token == nil || !token.Live() || token.Generation != c.generation {
 		return unauthenticated("The token was revoked", "the token '"+printable(name)+"' is not good any more", true)
 	}
-	c.by = tokenActor(token)
+	if token.Expired(a.now().UnixMilli()) {
+		return expired(token.Name, token.ExpiresAt)
+	}
+	c.by, c.expires = tokenActor(token), token.ExpiresAt
 	return nil
+}
+
+func expired(name string, at int64) *problem {
+	return unauthenticated("The token has expired",
+		"the token '"+printable(name)+"' expired at "+time.UnixMilli(at).UTC().Format(time.RFC3339), true)
 }
 
 func unauthenticated(message, why string, invalid bool) *problem {
@@ -156,6 +166,8 @@ type call struct {
 	generation int
 	// ended says that the calling session had ended when it called.
 	ended bool
+	// expires is when its credential does, in milliseconds since 1970; 0 for never.
+	expires int64
 	// answers are the calling session's questions whose answers it was not yet shown.
 	answers []string
 	request *http.Request
@@ -191,6 +203,9 @@ func (s *server) identify(r *http.Request) (*call, error) {
 		return nil, err
 	}
 	c.request = r
+	if c.by.Kind == commands.ActorUser && c.by.Name != commands.AdminName {
+		s.Uses.used(c.by.Name, c.generation, s.Now(), r.RemoteAddr)
+	}
 	return c, nil
 }
 

@@ -143,7 +143,7 @@ func can(v view, in *canQuery) (Can, error) {
 	if project == "" {
 		project = by.Project
 	}
-	err = commands.Permit(v.State, table, by, row.ID, project)
+	err = commands.PermitAt(v.State, table, commands.Call{By: by, Project: project, At: v.server.Now()}, row.ID)
 	if err == nil && row.Write {
 		err = v.decides(by, row.ID, in.Target, project)
 	}

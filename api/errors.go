@@ -161,11 +161,8 @@ func commonWords(status int) (why, next string) {
 // fail answers an authenticated caller with an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header()["Maestro-Sequence"] = []string{sequenceText(s.head())}
-	if errors.Is(context.Cause(r.Context()), errRevoked) {
-		err = errRevokedMeanwhile()
-	}
-	if errors.Is(context.Cause(r.Context()), errStopping) {
-		err = errAskAgain()
+	if c, ok := r.Context().Value(callKey{}).(*call); ok && c.over(r.Context()) != nil {
+		err = c.over(r.Context())
 	}
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
 		err = s.recordRefusal(r.Context(), c, err)

@@ -164,7 +164,7 @@ func isTraceParent(text string) bool {
 func (s *server) prepare(w http.ResponseWriter, r *http.Request, c *call) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		return s.waitFor(r.Context(), r.URL.Query().Get("minSeq"))
+		return s.waitFor(r.Context(), c, r.URL.Query().Get("minSeq"))
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:
 		return nil
@@ -184,8 +184,9 @@ func (s *server) prepare(w http.ResponseWriter, r *http.Request, c *call) error 
 	return nil
 }
 
-// waitFor waits until the views have reached the sequence that a reader asks for.
-func (s *server) waitFor(ctx context.Context, minSeq string) error {
+// waitFor waits until the views have reached the sequence that a reader asks for, or until the reader's credential
+// ends.
+func (s *server) waitFor(ctx context.Context, c *call, minSeq string) error {
 	if minSeq == "" {
 		return nil
 	}
@@ -193,15 +194,18 @@ func (s *server) waitFor(ctx context.Context, minSeq string) error {
 	if err != nil {
 		return routeInvalid("", "minSeq must be a sequence, not '"+printable(minSeq)+"'")
 	}
-	ctx, done := s.untilStop(ctx)
-	defer done()
+	if s.head() >= sequence {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, waitAtMost)
 	defer cancel()
-	err = s.Handler.WaitFor(ctx, sequence)
-	if err != nil && errors.Is(context.Cause(ctx), errStopping) {
-		return errAskAgain()
-	}
-	if !errors.Is(err, context.DeadlineExceeded) {
+	good, done := s.whileGood(ctx, c)
+	defer done()
+	err = s.Handler.WaitFor(good, sequence)
+	switch over := c.over(good); {
+	case over != nil:
+		return over
+	case !errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	head := s.head()

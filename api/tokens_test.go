@@ -3,11 +3,14 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"maestro/api"
 	"maestro/events"
@@ -90,8 +93,11 @@ func TestTokens(t *testing.T) {
 	reader := w.token("reader", "read-only", project)
 
 	list := w.send(http.MethodGet, "/api/tokens", adminToken, "").is(200)
-	like(t, "tokens", `[{"name":"ci","kind":"auditor","projectIds":[],"generation":2,"createdAt":"NUMBER","createdBy":"/users/admin","revokedAt":null},
-	 {"name":"reader","kind":"read-only","projectIds":["`+project+`"],"generation":1,"revokedAt":null}]`, any(list.array()))
+	like(t, "tokens",
+		`[{"name":"ci","kind":"auditor","projectIds":[],"generation":2,"createdAt":"NUMBER","createdBy":"/users/admin",`+
+			`"revokedAt":null,"expiresAt":null,"expired":false,"lastUsedAt":"NUMBER","lastUsedFrom":"127.0.0.1"},
+	 {"name":"reader","kind":"read-only","projectIds":["`+project+`"],"generation":1,
+	  "revokedAt":null,"expired":false,"lastUsedAt":null}]`, any(list.array()))
 
 	// The home's own.
 	w.do(adminToken, "token:create", `{"name":"admin","kind":"auditor"}`).refused(409, "CONFLICT", "'admin'")
@@ -144,6 +150,109 @@ func TestTokens(t *testing.T) {
 	}
 	if verdict := judge(t, w.export(""), nil); len(verdict.Faults) > 0 {
 		t.Errorf("the audit: %+v", verdict.Faults)
+	}
+}
+
+// TestTokensExpire: at its time a token is refused, and so is what it has open.
+func TestTokensExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		project := w.project()
+		head := fmt.Sprint(w.log.head() + 100)
+		token := w.do(adminToken, "token:create", `{"name":"ci","kind":"admin","expiresIn":60000}`).is(200).text("token")
+		w.do(token, "task:create", `{"project":"`+project+`","title":"T"}`).is(200)
+		time.Sleep(58 * time.Second)
+		w.send(http.MethodGet, "/api/whoami", token, "").is(200)
+		first := func() map[string]any {
+			return w.send(http.MethodGet, "/api/tokens", adminToken, "").is(200).array()[0].(map[string]any)
+		}
+		if shown := first(); shown["expired"] != false ||
+			shown["lastUsedAt"] != float64(time.Now().UnixMilli()) ||
+			shown["expiresAt"] != float64(time.Now().Add(2*time.Second).UnixMilli()) {
+			t.Errorf("it is shown as %v", shown)
+		}
+		// A wait of 5 seconds ends after 2.
+		before := time.Now()
+		w.send(http.MethodGet, "/api/whoami?minSeq="+head, token, "").refused(401, "UNAUTHENTICATED", "expired")
+		if waited := time.Since(before); waited != 2*time.Second {
+			t.Errorf("the wait ended after %s", waited)
+		}
+		w.send(http.MethodGet, "/api/whoami", token, "").refused(401, "UNAUTHENTICATED", "expired")
+		w.do(token, "task:create", `{"project":"`+project+`","title":"T"}`).refused(401, "UNAUTHENTICATED", "expired")
+		if shown := first(); shown["expired"] != true {
+			t.Errorf("it is shown as %v", shown)
+		}
+		can := w.send(http.MethodGet, "/api/audit/can?actor=ci&command=task:list", adminToken, "").is(200)
+		if can.at("allowed") != false {
+			t.Errorf("it is said that it may read: %s", can.body)
+		}
+		if verdict := judge(t, w.export(""), nil); len(verdict.Faults) > 0 {
+			t.Errorf("the audit: %+v", verdict.Faults)
+		}
+	})
+}
+
+// TestWaitsEndWithTheirCredential: a read that waits for a sequence ends when its token, its maker's, or its session's
+// secret is revoked.
+func TestWaitsEndWithTheirCredential(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		project := w.project()
+		maker := w.token("maker", "admin")
+		kid := w.do(maker, "token:create", `{"name":"kid","kind":"auditor"}`).is(200).text("token")
+		session, secret := w.session(adminToken, project, w.task(project), ``)
+		for _, test := range []struct{ token, revocation string }{
+			{kid, `{"name":"maker"}`}, {secret, `{"sessionId":"` + session + `"}`},
+		} {
+			done := make(chan reply)
+			began := time.Now()
+			go func() {
+				done <- w.send(http.MethodGet, "/api/whoami?minSeq="+fmt.Sprint(w.log.head()+100), test.token, "")
+			}()
+			synctest.Wait()
+			w.do(adminToken, "token:revoke", test.revocation).is(200)
+			(<-done).refused(401, "UNAUTHENTICATED", "The token was revoked")
+			if waited := time.Since(began); waited != 0 {
+				t.Errorf("%s: the wait went on for %s", test.revocation, waited)
+			}
+		}
+	})
+}
+
+// memoryUses is a store of uses.
+type memoryUses struct{ content []byte }
+
+func (m *memoryUses) Load() ([]byte, error) { return m.content, nil }
+
+func (m *memoryUses) Save(content []byte) error {
+	m.content = content
+	return nil
+}
+
+// The last use of a token survives a stop of the server.
+func TestLastUseIsSaved(t *testing.T) {
+	store := &memoryUses{}
+	uses := api.OpenTokenUses(store, slog.New(slog.DiscardHandler))
+	w := open(t, func(c *api.Config) { c.Uses = uses })
+	token := w.token("ci", "auditor")
+	w.send(http.MethodGet, "/api/whoami", token, "").is(200)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	uses.Run(ctx)
+	first := string(w.send(http.MethodGet, "/api/tokens", adminToken, "").body)
+	w = open(t, func(c *api.Config) { c.Uses = api.OpenTokenUses(store, slog.New(slog.DiscardHandler)) })
+	w.token("ci", "auditor")
+	shown := w.send(http.MethodGet, "/api/tokens", adminToken, "").array()[0].(map[string]any)
+	if at, ok := shown["lastUsedAt"].(float64); !ok || !strings.Contains(first, fmt.Sprintf(`"lastUsedAt":%.0f`, at)) {
+		t.Errorf("before: %s, then: %v", first, shown)
+	}
+	// A damaged store is forgotten; a token of a later generation was not used.
+	api.OpenTokenUses(&memoryUses{content: []byte("{")}, slog.New(slog.DiscardHandler))
+	w.do(adminToken, "token:revoke", `{"name":"ci"}`).is(200)
+	w.token("ci", "auditor")
+	shown = w.send(http.MethodGet, "/api/tokens", adminToken, "").array()[0].(map[string]any)
+	if shown["lastUsedAt"] != nil {
+		t.Errorf("a new token of the name is shown as used: %v", shown)
 	}
 }
 

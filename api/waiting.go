@@ -39,11 +39,24 @@ func (s *server) heard(ctx context.Context, header http.Header, c *call) error {
 // lastWords is how long a client may take, once the server stops, to read what a stream sent it.
 const lastWords = 500 * time.Millisecond
 
-// errRevoked ends what a caller has open when its credential is revoked.
-var errRevoked = errors.New("the credential was revoked")
+// What a caller has open ends when its credential is revoked or expires.
+var (
+	errRevoked = errors.New("the credential was revoked")
+	errExpired = errors.New("the credential has expired")
+)
 
-func errRevokedMeanwhile() error {
-	return unauthenticated("The token was revoked", "it was revoked while this call was open", true)
+// over gives the answer to a call that ended while it was open, with its credential or with the server; nil if it did
+// not.
+func (c *call) over(good context.Context) error {
+	switch cause := context.Cause(good); {
+	case errors.Is(cause, errRevoked):
+		return unauthenticated("The token was revoked", "it was revoked while this call was open", true)
+	case errors.Is(cause, errExpired):
+		return expired(c.by.Name, c.expires)
+	case errors.Is(cause, errStopping):
+		return errAskAgain()
+	}
+	return nil
 }
 
 // good reports whether a caller's credential still is.
@@ -61,8 +74,8 @@ func (c *call) good(state *projections.State) bool {
 	return token != nil && token.Live() && token.Generation == c.generation
 }
 
-// whileGood gives a context that ends when the caller's credential is revoked, or the server stops. done must be
-// called, and waits for its end.
+// whileGood gives a context that ends when the caller's credential is revoked or expires, or the server stops. done
+// must be called, and waits for its end.
 func (s *server) whileGood(ctx context.Context, c *call) (good context.Context, done func()) {
 	key := commands.Key{Kind: projections.KindToken, ID: c.by.Name}
 	if c.by.Kind == commands.ActorSession {
@@ -71,6 +84,10 @@ func (s *server) whileGood(ctx context.Context, c *call) (good context.Context, 
 	ctx, forget := s.untilStop(ctx)
 	good, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
+	expiry := func() bool { return true }
+	if c.expires != 0 {
+		expiry = time.AfterFunc(time.UnixMilli(c.expires).Sub(s.Now()), func() { cancel(errExpired) }).Stop
+	}
 	go func() {
 		defer close(ended)
 		if s.Handler.Await(good, func(state *projections.State) bool { return !c.good(state) }, key) == nil {
@@ -78,13 +95,15 @@ func (s *server) whileGood(ctx context.Context, c *call) (good context.Context, 
 		}
 	}()
 	return good, func() {
+		expiry()
 		cancel(nil)
 		<-ended
 		forget()
 	}
 }
 
-// open serves what may stay open for long: it ends when the caller's credential is revoked, or the server stops.
+// open serves what may stay open for long: it ends when the caller's credential is revoked or expires, or the server
+// stops.
 func (s *server) open(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		good, done := s.whileGood(r.Context(), callOf(r.Context()))
@@ -96,8 +115,8 @@ func (s *server) open(serve http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// await waits until a condition holds, the time is over, or the credential is revoked; only the last is an error. The
-// caller counts as heard all the while.
+// await waits until a condition holds, the time is over, or the credential ends; only the last is an error. The caller
+// counts as heard all the while.
 func (s *server) await(ctx context.Context, c *call, wait time.Duration, holds func(*projections.State) bool, keys ...commands.Key) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -110,10 +129,8 @@ func (s *server) await(ctx context.Context, c *call, wait time.Duration, holds f
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(context.Cause(good), errRevoked):
-			return errRevokedMeanwhile()
-		case errors.Is(context.Cause(good), errStopping):
-			return errAskAgain()
+		case c.over(good) != nil:
+			return c.over(good)
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return nil
 		case ctx.Err() != nil:

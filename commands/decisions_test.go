@@ -668,6 +668,10 @@ func TestTokenDecisions(t *testing.T) {
 	create := step{"admin", "token:create", `{"name":"ci","kind":"admin"}`}
 	revoke := step{"admin", "token:revoke", `{"name":"ci"}`}
 	note := `{"sessionId":"{w}","message":"m"}`
+	brief := step{"admin", "token:create", `{"name":"ci","kind":"admin","expiresIn":60000}`}
+	kid := step{"token:ci", "token:create", `{"name":"kid","kind":"admin"}`}
+	grandkid := step{"token:kid", "token:create", `{"name":"grandkid","kind":"auditor"}`}
+	keep := step{"admin", "token:revoke", `{"name":"ci","keepChildren":true}`}
 	decide(t, []decision{
 		{"create", nil, create, "token.created", `{"name":"ci","kind":"admin","generation":1}`},
 		{"create one that reads", nil, step{"admin", "token:create", `{"name":"r","kind":"read-only","projectIds":["{p}","{q}","{p}"]}`}, "token.created", `"kind":"read-only","projectIds":["{p}","{q}"],"generation":1`},
@@ -702,6 +706,52 @@ func TestTokenDecisions(t *testing.T) {
 		{"until there is one again", []step{create, revoke, create}, step{"token:ci", "session:note", note}, "session.noted", "m"},
 		{"a token of another kind than its bearer says", nil, step{"token:auditor", "session:note", note}, "NOT_ALLOWED", "is not good any more"},
 		{"an auditor writes nothing", nil, step{"auditor", "session:note", note}, "NOT_ALLOWED", "a token of kind auditor writes nothing"},
+		{"create one that expires", nil, step{"admin", "token:create", `{"name":"r","kind":"auditor","expiresIn":1000}`},
+			"token.created", `"generation":1,"expiresAt":`},
+		{"that expires at a time", nil, step{"admin", "token:create",
+			`{"name":"r","kind":"auditor","expiresAt":4102444800000}`}, "token.created",
+			`"generation":1,"expiresAt":4102444800000}`},
+		{"that has expired", nil, step{"admin", "token:create", `{"name":"r","kind":"auditor","expiresAt":1}`},
+			"VALIDATION_ERROR", "expiresAt has passed"},
+		{"that expires twice", nil, step{"admin", "token:create",
+			`{"name":"r","kind":"auditor","expiresAt":4102444800000,"expiresIn":1}`}, "VALIDATION_ERROR", "not both"},
+		{"that expires backwards", nil, step{"admin", "token:create", `{"name":"r","kind":"auditor","expiresIn":-1}`},
+			"VALIDATION_ERROR", "/expiresIn"},
+		{"that expires behind all times", nil, step{"admin", "token:create",
+			`{"name":"r","kind":"auditor","expiresIn":9223372036854775807}`}, "VALIDATION_ERROR", "/expiresIn"},
+		{"that expires in no year", nil, step{"admin", "token:create",
+			`{"name":"r","kind":"auditor","expiresAt":9223372036854775807}`}, "VALIDATION_ERROR", "/expiresAt"},
+		{"before it expires it writes", []step{brief, {"time", "", "59s"}}, step{"token:ci", "session:note", note},
+			"session.noted", "m"},
+		{"an expired one writes nothing", []step{brief, {"time", "", "61s"}}, step{"token:ci", "session:note", note},
+			"NOT_ALLOWED", "The token 'ci' has expired"},
+		{"nor makes itself anew", []step{brief, {"time", "", "61s"}}, step{"token:ci", "token:create",
+			`{"name":"ci","kind":"admin"}`}, "NOT_ALLOWED", "has expired"},
+		{"an expired one is made again", []step{brief, {"time", "", "61s"}}, create, "token.created",
+			`{"name":"ci","kind":"admin","generation":2}`},
+		{"and is good again", []step{brief, {"time", "", "61s"}, create}, step{"token:ci", "session:note", note},
+			"session.noted", "m"},
+		{"one that outlives its maker", []step{brief}, step{"token:ci", "token:create",
+			`{"name":"kid","kind":"admin","expiresIn":61000}`}, "BUSINESS_RULE_ERROR",
+			"expires earlier than the one that it would make"},
+		{"one that never expires, by one that does",
+			[]step{brief, {"token:ci", "token:create", `{"name":"kid","kind":"admin"}`}, {"time", "", "61s"}},
+			step{"token:kid", "session:note", note}, "NOT_ALLOWED", "The token 'kid' has expired"},
+
+		{"revoke with what it made", []step{create, kid, grandkid}, revoke, "token.revoked",
+			`{"name":"ci","generation":1,"children":["kid","grandkid"]}`},
+		{"which is good no more", []step{create, kid, grandkid, revoke}, step{"token:kid", "session:note", note},
+			"NOT_ALLOWED", "is not good any more"},
+		{"revoke and keep what it made", []step{create, kid, grandkid}, keep, "token.revoked",
+			`{"name":"ci","generation":1}`},
+		{"which stays good", []step{create, kid, grandkid, keep}, step{"token:kid", "session:note", note}, "session.noted",
+			"m"},
+		{"and is not the next one's of the name", []step{create, kid, keep, create}, revoke, "token.revoked",
+			`{"name":"ci","generation":2}`},
+		{"what was revoked before is not named again", []step{create, kid, grandkid, {"admin", "token:revoke",
+			`{"name":"kid"}`}}, revoke, "token.revoked", `{"name":"ci","generation":1}`},
+		{"a session's secret has none", nil, step{"admin", "token:revoke", `{"sessionId":"{w}","keepChildren":true}`},
+			"VALIDATION_ERROR", "/keepChildren"},
 		{"a token revokes itself", []step{create}, step{"token:ci", "token:revoke", `{"name":"ci"}`}, "token.revoked", "ci"},
 	})
 }

@@ -119,7 +119,7 @@ func CommandOf(e *events.Event) (Command, error) {
 	case *events.InputDelivered:
 		return &ReceiveInput{InputID: d.InputID}, nil
 	case *events.TokenCreated:
-		return &CreateToken{Name: d.Name, Kind: d.Kind, ProjectIDs: d.ProjectIDs}, nil
+		return &CreateToken{Name: d.Name, Kind: d.Kind, ProjectIDs: d.ProjectIDs, ExpiresAt: d.ExpiresAt}, nil
 	case *events.TemplateCreated:
 		return &CreateTemplate{Name: d.Name, Role: d.Role, Content: d.Content}, nil
 	case *events.TemplateUpdated:
@@ -129,7 +129,8 @@ func CommandOf(e *events.Event) (Command, error) {
 	case *events.TemplateDeleted:
 		return &DeleteTemplate{TemplateID: d.TemplateID}, nil
 	case *events.TokenRevoked:
-		return &RevokeToken{Name: d.Name, SessionID: d.SessionID}, nil
+		keep := d.SessionID == "" && len(d.Children) == 0
+		return &RevokeToken{Name: d.Name, SessionID: d.SessionID, KeepChildren: keep}, nil
 	}
 	return nil, fmt.Errorf("no command becomes a %s", e.Data.EventType())
 }

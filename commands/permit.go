@@ -3,6 +3,7 @@ package commands
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"maestro/events"
 	"maestro/projections"
@@ -30,6 +31,19 @@ func Permit(s *projections.State, t *Table, by Actor, id, project string) error 
 		}
 	}
 	return notAllowed(row.ID, "it is for: "+row.Who.String(), "", "Command '%s' is not allowed for %s", id, by)
+}
+
+// PermitAt is Permit for a command: it also refuses a token that has expired at the time of its event.
+func PermitAt(s *projections.State, t *Table, c Call, id string) error {
+	if err := Permit(s, t, c.By, id, c.Project); err != nil || c.By.Kind != ActorUser || c.By.Name == AdminName {
+		return err
+	}
+	if token := s.Token(c.By.Name); token.Expired(c.At.UnixMilli()) {
+		return notAllowed(id, "it expired at "+time.UnixMilli(token.ExpiresAt).UTC().Format(time.RFC3339),
+			"ask for another one",
+			"The token '%s' has expired", c.By.Name)
+	}
+	return nil
 }
 
 func permitUser(s *projections.State, by Actor, row Row, project string) error {

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"cmp"
+
 	"maestro/events"
 	"maestro/projections"
 )
@@ -14,13 +16,17 @@ type CreateToken struct {
 	Name       string           `json:"name" doc:"its name; what it does has the source /users/<name>"`
 	Kind       events.TokenKind `json:"kind" doc:"admin, auditor or read-only"`
 	ProjectIDs []string         `json:"projectIds,omitempty" doc:"of a read-only token: the projects that it reads"`
+	ExpiresIn  int64            `json:"expiresIn,omitempty" doc:"how long it is valid, in milliseconds from its creation"`
+	ExpiresAt  int64            `json:"expiresAt,omitempty" doc:"or when, in milliseconds since 1970; never if absent"`
 }
 
-// RevokeToken ends a named token, or a session's secret: the session gets another one.
+// RevokeToken ends a named token and the tokens that it made, or a session's secret: the session gets another one.
 type RevokeToken struct {
 	noTexts
 	Name      string `json:"name,omitempty" doc:"the named token"`
 	SessionID string `json:"sessionId,omitempty" doc:"or the session whose secret it is"`
+	// KeepChildren leaves the tokens that it made as they are.
+	KeepChildren bool `json:"keepChildren,omitempty" doc:"of a named token: leave the tokens that it made valid"`
 }
 
 // ID implements Command.
@@ -36,7 +42,7 @@ func (x *RevokeToken) project(s *projections.State, _ Actor) string {
 }
 
 // Decide implements Command.
-func (x *CreateToken) Decide(s *projections.State, _ Call) (events.Data, error) {
+func (x *CreateToken) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := ValidID("/name", x.Name); err != nil {
 		return nil, err
 	}
@@ -60,21 +66,63 @@ func (x *CreateToken) Decide(s *projections.State, _ Call) (events.Data, error) 
 			return nil, notFound("Project", id)
 		}
 	}
+	expires, err := x.expiry(s, c)
+	if err != nil {
+		return nil, err
+	}
 	generation := 1
 	before := s.Token(x.Name)
-	if x.Name == AdminName || before != nil && before.Live() {
+	if x.Name == AdminName || before != nil && before.Live() && !before.Expired(c.At.UnixMilli()) {
 		return nil, &Refusal{Code: CodeConflict, Message: "There is a token '" + x.Name + "' already", Next: "choose another name, or revoke it first"}
 	}
 	if before != nil {
 		generation = before.Generation + 1
 	}
-	return &events.TokenCreated{Name: x.Name, Kind: x.Kind, ProjectIDs: unique(x.ProjectIDs), Generation: generation}, nil
+	return &events.TokenCreated{
+		Name: x.Name, Kind: x.Kind, ProjectIDs: unique(x.ProjectIDs), Generation: generation, ExpiresAt: expires,
+	}, nil
+}
+
+// latestExpiry is the last millisecond of the year 9999: later times have no RFC 3339 form.
+const latestExpiry = 253402300799999
+
+// expiry gives when the token expires, 0 for never. A token that expires itself makes none that outlives it.
+func (x *CreateToken) expiry(s *projections.State, c Call) (int64, error) {
+	if !thirdOn(c.Rules) {
+		return 0, nil // older rules knew no expiry
+	}
+	now := c.At.UnixMilli()
+	expires := x.ExpiresAt
+	switch {
+	case x.ExpiresIn != 0 && x.ExpiresAt != 0:
+		return 0, invalid("/expiresIn", "give expiresIn or expiresAt, not both")
+	case x.ExpiresIn < 0, x.ExpiresIn > latestExpiry-now:
+		return 0, invalid("/expiresIn", "expiresIn is a number of milliseconds, at least 1, and ends before the year 10000")
+	case x.ExpiresAt < 0, x.ExpiresAt > latestExpiry:
+		return 0, invalid("/expiresAt", "expiresAt is a time in milliseconds since 1970, before the year 10000")
+	case x.ExpiresAt != 0 && x.ExpiresAt <= now:
+		return 0, invalid("/expiresAt", "expiresAt has passed")
+	case x.ExpiresIn != 0:
+		expires = now + x.ExpiresIn
+	}
+	maker := s.Token(c.By.Name)
+	if c.By.Kind != ActorUser || maker == nil || maker.ExpiresAt == 0 {
+		return expires, nil
+	}
+	if expires > maker.ExpiresAt {
+		return 0, forbidden("choose an earlier time, or use a token that expires later",
+			"The token '%s' expires earlier than the one that it would make", maker.Name)
+	}
+	return cmp.Or(expires, maker.ExpiresAt), nil
 }
 
 // Decide implements Command.
 func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) {
 	if (x.Name == "") == (x.SessionID == "") {
 		return nil, invalid("/name", "name a token, or a session")
+	}
+	if x.SessionID != "" && x.KeepChildren {
+		return nil, invalid("/keepChildren", "only a named token has tokens that it made")
 	}
 	if x.SessionID != "" {
 		session, err := session(s, c, In{}, x.SessionID)
@@ -96,5 +144,9 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 	case !token.Live():
 		return nil, nil
 	}
-	return &events.TokenRevoked{Name: token.Name, Generation: token.Generation}, nil
+	revoked := &events.TokenRevoked{Name: token.Name, Generation: token.Generation}
+	if thirdOn(c.Rules) && !x.KeepChildren {
+		revoked.Children = s.MadeBy(token)
+	}
+	return revoked, nil
 }

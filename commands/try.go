@@ -71,7 +71,7 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 		By: p.By, Project: project, At: at, ID: events.ID(p.source, project, p.Command.ID(), p.Key),
 		Rules: RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
 	}
-	if err := Permit(s, current, p.By, p.Command.ID(), project); err != nil {
+	if err := PermitAt(s, current, call, p.Command.ID()); err != nil {
 		return Answer{}, err
 	}
 	data, err := p.Command.Decide(s, call)

@@ -111,7 +111,7 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 		By: by, Project: command.project(v.state, by), At: event.Time, ID: event.ID, Rules: event.Rules,
 		OccurredAt: occurredAt(event.OccurredAt, event.Time),
 	}
-	if err := Permit(v.state, rules, by, command.ID(), call.Project); err != nil {
+	if err := PermitAt(v.state, rules, call, command.ID()); err != nil {
 		v.Fault(sequence, FaultPermitted, "%s was not permitted to %s: %s", command.ID(), by, reasonOf(err))
 		return
 	}

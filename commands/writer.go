@@ -235,7 +235,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	call := Call{
 		By: p.By, Project: project, At: at, ID: id, Rules: RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
 	}
-	if err := Permit(h.overlay, current, p.By, p.Command.ID(), project); err != nil {
+	if err := PermitAt(h.overlay, current, call, p.Command.ID()); err != nil {
 		return result{err: err}
 	}
 	data, err := p.Command.Decide(h.overlay, call)

@@ -17,6 +17,7 @@ type TokenCreated struct {
 	Kind       TokenKind `json:"kind" doc:"admin, auditor or read-only"`
 	ProjectIDs []string  `json:"projectIds,omitempty" doc:"of a read-only token: the projects that it reads"`
 	Generation int       `json:"generation" doc:"which of its secrets is good"`
+	ExpiresAt  int64     `json:"expiresAt,omitempty" doc:"when it expires, in milliseconds since 1970; never if absent"`
 }
 
 // TokenRevoked: a secret is good no longer.
@@ -24,6 +25,8 @@ type TokenRevoked struct {
 	Name       string `json:"name,omitempty" doc:"the named token"`
 	SessionID  string `json:"sessionId,omitempty" doc:"or the session whose secret it is"`
 	Generation int    `json:"generation" doc:"of a session: which of its secrets is good from now on; of a named token: which was"`
+	// Children are all tokens that it made, directly or not, and that were not revoked before.
+	Children []string `json:"children,omitempty" doc:"the tokens that it made, directly or not, and that end with it"`
 }
 
 // EventType implements Data.

@@ -116,9 +116,14 @@ type TokenView struct {
 	CreatedAt  int64            `json:"createdAt"`
 	CreatedBy  string           `json:"createdBy"`
 	RevokedAt  *int64           `json:"revokedAt"`
+	ExpiresAt  *int64           `json:"expiresAt"`
 }
 
 // View shows the token.
 func (t *Token) View() TokenView {
-	return TokenView{t.Name, t.Kind, list(t.ProjectIDs), t.Generation, t.CreatedAt, t.CreatedBy, orNull(t.RevokedAt)}
+	return TokenView{
+		Name: t.Name, Kind: t.Kind, ProjectIDs: list(t.ProjectIDs), Generation: t.Generation, CreatedAt: t.CreatedAt,
+		CreatedBy: t.CreatedBy,
+		RevokedAt: orNull(t.RevokedAt), ExpiresAt: orNull(t.ExpiresAt),
+	}
 }

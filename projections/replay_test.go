@@ -24,7 +24,7 @@ const (
 // goes on.
 const (
 	goldenFormat = 4
-	goldenDigest = "70b0449edc60a290da6ec5e7418fcf7c6db3b7504882b1d409339aabb5f691e0"
+	goldenDigest = "ad1684375808b26e3c8a439090b55328f0639ed633c1b77b24acd9c1ebe119ba"
 )
 
 // goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written from

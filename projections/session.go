@@ -39,6 +39,8 @@ type SessionFields struct {
 	Permissions *events.Permissions
 	// SpawnedBy is the session that ordered it, "" if a user did.
 	SpawnedBy string
+	// CreatedBy is the source of the event that made it.
+	CreatedBy string `json:",omitempty"`
 	Spawned   bool
 	Model     string
 	Agent     string
@@ -172,7 +174,7 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 	}
 	x.LastActivity = f.at
 	x.ProjectID, x.StartedAt, x.Generation = f.Project, f.at, 1
-	x.Cause = f.cause()
+	x.Cause, x.CreatedBy = f.cause(), f.Source
 	s.changes = append(s.changes, Change{KindSession, x.ID, (*Session)(nil), x})
 	s.sessions.put(x.ID, x)
 	s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))

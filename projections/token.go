@@ -2,6 +2,7 @@ package projections
 
 import (
 	"iter"
+	"strings"
 
 	"maestro/events"
 )
@@ -16,10 +17,55 @@ type Token struct {
 	CreatedAt  int64
 	CreatedBy  string
 	RevokedAt  int64
+	// ExpiresAt is when it expires.
+	ExpiresAt int64 `json:",omitempty"`
+	// MakerGeneration is the generation of the named token that made it, 0 if none did.
+	MakerGeneration int `json:",omitempty"`
 }
 
-// Live reports whether the token is good.
+// Live reports whether the token was not revoked.
 func (t *Token) Live() bool { return t.RevokedAt == 0 }
+
+// Expired reports whether the token's time is over at a time in milliseconds since 1970.
+func (t *Token) Expired(at int64) bool { return t.ExpiresAt != 0 && at >= t.ExpiresAt }
+
+// Source gives the source of the events that the token causes.
+func (t *Token) Source() string { return UserSource(t.Name) }
+
+// UserSource gives "/users/<name>".
+func UserSource(name string) string { return usersPrefix + name }
+
+const usersPrefix = "/users/"
+
+// MadeBy gives the tokens that a token made, directly or not, and that are not revoked, in order of their first
+// creation. What another token of the same name made before it does not count.
+func (s *State) MadeBy(of *Token) []string {
+	made := map[string][]*Token{} // by who made them
+	for token := range s.Tokens() {
+		if name, user := strings.CutPrefix(token.CreatedBy, usersPrefix); user && token.Live() {
+			made[name] = append(made[name], token)
+		}
+	}
+	within := map[string]bool{of.Name: true}
+	for next := []*Token{of}; len(next) > 0; {
+		maker := next[0]
+		next = next[1:]
+		for _, token := range made[maker.Name] {
+			if !within[token.Name] && token.MakerGeneration == maker.Generation {
+				within[token.Name] = true
+				next = append(next, token)
+			}
+		}
+	}
+	delete(within, of.Name)
+	var names []string
+	for _, name := range s.tokenNames {
+		if within[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // Token gives a named token, also one that was revoked, or nil.
 func (s *State) Token(name string) *Token { return s.tokens.get(name) }
@@ -37,13 +83,21 @@ func (s *State) Tokens() iter.Seq[*Token] {
 
 func (s *State) tokenCreated(f fact, d *events.TokenCreated) error {
 	before := s.Token(d.Name)
-	if before != nil && before.Live() {
+	if before != nil && before.Live() && !before.Expired(f.at) {
 		return exists("token", d.Name)
 	}
 	if before == nil {
 		s.tokenNames = append(s.tokenNames, d.Name)
 	}
-	after := &Token{Name: d.Name, Kind: d.Kind, ProjectIDs: d.ProjectIDs, Generation: d.Generation, CreatedAt: f.at, CreatedBy: f.Source}
+	after := &Token{
+		Name: d.Name, Kind: d.Kind, ProjectIDs: d.ProjectIDs, Generation: d.Generation, CreatedAt: f.at, CreatedBy: f.Source,
+		ExpiresAt: d.ExpiresAt,
+	}
+	if name, user := strings.CutPrefix(f.Source, usersPrefix); user {
+		if maker := s.Token(name); maker != nil {
+			after.MakerGeneration = maker.Generation
+		}
+	}
 	s.changes = append(s.changes, Change{KindToken, d.Name, before, after})
 	s.tokens.put(d.Name, after)
 	return nil
@@ -57,13 +111,22 @@ func (s *State) tokenRevoked(f fact, d *events.TokenRevoked) error {
 		s.changeSession(d.SessionID, func(x *Session) { x.ownFields().Generation = d.Generation })
 		return nil
 	}
-	before := s.Token(d.Name)
-	if before == nil {
-		return missing("token", d.Name)
+	for _, name := range append([]string{d.Name}, d.Children...) {
+		if s.Token(name) == nil {
+			return missing("token", name)
+		}
 	}
-	after := *before
-	after.RevokedAt, after.Generation = f.at, d.Generation
-	s.changes = append(s.changes, Change{KindToken, d.Name, before, &after})
-	s.tokens.put(d.Name, &after)
+	s.revoke(d.Name, d.Generation, f.at)
+	for _, name := range d.Children {
+		s.revoke(name, s.Token(name).Generation, f.at)
+	}
 	return nil
+}
+
+func (s *State) revoke(name string, generation int, at int64) {
+	before := s.Token(name)
+	after := *before
+	after.RevokedAt, after.Generation = at, generation
+	s.changes = append(s.changes, Change{KindToken, name, before, &after})
+	s.tokens.put(name, &after)
 }

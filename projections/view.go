@@ -178,6 +178,7 @@ type SessionView struct {
 	Queue          string              `json:"queue,omitempty"`
 	Item           string              `json:"item,omitempty"`
 	SpawnedBy      string              `json:"spawnedBy,omitempty"`
+	CreatedBy      string              `json:"createdBy"`
 	Permissions    *events.Permissions `json:"permissions,omitempty"`
 	Model          string              `json:"model,omitempty"`
 	Agent          string              `json:"agent,omitempty"`
@@ -201,7 +202,8 @@ func (x *Session) View() SessionView {
 		LostAt: orNull(x.LostAt), Deadline: orNull(x.Deadline), Queue: x.Queue, Item: item,
 		ID: x.ID, ProjectID: x.ProjectID, TaskIDs: list(x.TaskIDs), Name: x.Name, Role: x.Role, Env: env, Strategy: x.Strategy,
 		Status: x.Status, StartedAt: x.StartedAt, LastActivity: x.LastActivity, CompletedAt: orNull(x.CompletedAt),
-		EndedAt: orNull(x.EndedAt), EndReason: x.EndReason, SpawnedBy: x.SpawnedBy, Permissions: x.Permissions, Model: x.Model,
+		EndedAt: orNull(x.EndedAt), EndReason: x.EndReason, SpawnedBy: x.SpawnedBy, CreatedBy: x.CreatedBy,
+		Permissions: x.Permissions, Model: x.Model,
 		Agent: x.Agent, AgentID: x.AgentID, Skills: x.Skills, ManifestDigest: x.ManifestDigest, Metadata: x.Metadata,
 	}
 }

@@ -171,9 +171,11 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	uses := api.OpenTokenUses(lock.Uses(), logger)
 	reach, err := api.New(api.Config{
 		Stopping: stopping, Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
 		Manifests: manifests{lock.Home}, Templates: ownTemplates{},
+		Uses: uses,
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
 			_, err := log.Backup(ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()})
 			return err
@@ -189,6 +191,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	defer beside(ctx, kept.run)()
 	defer beside(ctx, (&clockWatch{clock: trusted, logger: logger}).run(time.Tick(clockLook)))()
 	defer beside(ctx, placeWatch{log.here, handler.StopWrites}.run(time.Tick(placeLook)))()
+	defer beside(ctx, uses.Run)()
 	address := addressOf(listener.Addr())
 	if err := lock.Announce(home.Server{Address: address, PID: os.Getpid()}); err != nil {
 		return errors.Join(err, listener.Close())

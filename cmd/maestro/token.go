@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api"
+	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
@@ -25,15 +29,22 @@ func (a *app) tokenCreate() *cobra.Command {
 	var body commands.CreateToken
 	var key string
 	var projects []string
+	var expires string
 	var quiet bool
 	cmd := &cobra.Command{
 		Use: "create", Short: "Make a named token, and print its secret", Args: takes(),
 		Long: `Make a named token. An admin may do what you may, an auditor reads everything and writes nothing, a read-only one reads
 the projects that it names.
 
+With --expires it is refused after that time, and its open calls end. A token that expires makes only tokens that expire
+no later.
+
 The secret stands nowhere: asked again with the same --key, it is printed again. With --quiet it is all that is printed.`,
 		RunE: running(func(ctx context.Context, _ []string) error {
 			body.ProjectIDs = ids(projects)
+			if err := expiry(expires, &body); err != nil {
+				return err
+			}
 			answer, err := a.send(ctx, "token:create", &body, key)
 			if err != nil {
 				return err
@@ -52,26 +63,62 @@ The secret stands nowhere: asked again with the same --key, it is printed again.
 	f.StringVar(&body.Name, "name", "", "its name; what it does is recorded as of /users/<name>")
 	f.StringVar((*string)(&body.Kind), "kind", "", "admin, auditor or read-only")
 	f.StringSliceVar(&projects, "project", nil, "of a read-only token: the projects that it reads, with commas")
+	f.StringVar(&expires, "expires", "",
+		"when it expires: after a duration such as 24h, or at an RFC 3339 time; never if absent")
 	complete(cmd, "kind", string(events.TokenAdmin), string(events.TokenAuditor), string(events.TokenReadOnly))
 	a.keyFlag(cmd, &key)
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print the secret only")
 	return cmd
 }
 
+// expiry reads --expires. The server counts a duration from the time of the event.
+func expiry(text string, body *commands.CreateToken) error {
+	if text == "" {
+		return nil
+	}
+	if in, err := time.ParseDuration(text); err == nil && in >= time.Millisecond {
+		body.ExpiresIn = in.Milliseconds()
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return usage("--expires must be a duration such as 24h, or a time such as 2027-01-31T12:00:00Z, not %q", text)
+	}
+	body.ExpiresAt = at.UnixMilli()
+	return nil
+}
+
+// tokenState says what has become of a token, and until when it is valid.
+func tokenState(t api.TokenView) string {
+	switch {
+	case t.RevokedAt != nil:
+		return "revoked " + instant(*t.RevokedAt)
+	case t.Expired:
+		return "expired " + instant(*t.ExpiresAt)
+	case t.ExpiresAt != nil:
+		return "valid until " + instant(*t.ExpiresAt)
+	}
+	return "valid"
+}
+
+// tokenUse says when a token was used last, and from where.
+func tokenUse(t api.TokenView) string {
+	if t.LastUsedAt == nil {
+		return "not used"
+	}
+	return "used " + instant(*t.LastUsedAt) + prefixed(" from ", t.LastUsedFrom)
+}
+
 func (a *app) tokenList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the named tokens; never a secret", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			var tokens []projections.TokenView
+			var tokens []api.TokenView
 			if err := a.get(ctx, "/api/tokens", nil, &tokens); err != nil {
 				return err
 			}
-			list(a, tokens, "There are no named tokens", func(t projections.TokenView) []string {
-				state := "good"
-				if t.RevokedAt != nil {
-					state = "revoked " + instant(*t.RevokedAt)
-				}
-				return []string{t.Name, string(t.Kind), state, strings.Join(t.ProjectIDs, ", ")}
+			list(a, tokens, "There are no named tokens", func(t api.TokenView) []string {
+				return []string{t.Name, string(t.Kind), tokenState(t), tokenUse(t), strings.Join(t.ProjectIDs, ", ")}
 			})
 			return nil
 		}),
@@ -84,7 +131,11 @@ func (a *app) tokenRevoke() *cobra.Command {
 	var body commands.RevokeToken
 	var key string
 	cmd := &cobra.Command{
-		Use: "revoke [NAME]", Short: "Make a named token, or a session's secret, good no longer; what it has open ends", Args: takes("[NAME]"),
+		Use: "revoke [NAME]", Short: "Revoke a token and those that it made, or a session's secret", Args: takes("[NAME]"),
+		Long: `Revoke a named token, and with it the tokens that it made and those that these made, or a session's secret.
+Their open calls end. With --keep-children the tokens that it made stay valid.
+
+Sessions that the token spawned go on; the command says how many there are.`,
 		RunE: running(func(ctx context.Context, args []string) error {
 			body.Name = at(args, 0)
 			if (body.Name == "") == (body.SessionID == "") {
@@ -95,8 +146,7 @@ func (a *app) tokenRevoke() *cobra.Command {
 				return err
 			}
 			if body.SessionID == "" {
-				a.wrote(answer, body.Name, "Revoked the token %s", body.Name)
-				return nil
+				return a.revokedToken(ctx, answer, body.Name)
 			}
 			a.result(newToken{writtenOf(answer, body.SessionID), answer.Token}, func() {
 				a.print("Revoked the secret of session %s; its new one:\n%s\n", body.SessionID, answer.Token)
@@ -105,6 +155,42 @@ func (a *app) tokenRevoke() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&body.SessionID, "session", "", "the session whose secret it is; it gets another one, which is printed")
+	cmd.Flags().BoolVar(&body.KeepChildren, "keep-children", false, "leave the tokens that it made valid")
 	a.keyFlag(cmd, &key)
 	return cmd
+}
+
+// revokedToken says what a revocation ended, and which sessions go on.
+func (a *app) revokedToken(ctx context.Context, answer client.Answer, name string) error {
+	var revoked events.TokenRevoked
+	if data, err := dataOf(answer); err == nil && data != nil {
+		if d, ok := data.(*events.TokenRevoked); ok {
+			revoked = *d
+		}
+	}
+	a.wrote(answer, name, "Revoked the token %s%s", name, prefixed(", and those that it made: ",
+		strings.Join(revoked.Children, ", ")))
+	if a.json || a.dryRun {
+		return nil
+	}
+	var sessions []projections.SessionView
+	if err := a.get(ctx, "/api/sessions", nil, &sessions); err != nil {
+		a.say("maestro: the sessions that it spawned cannot be seen: %s\n", err)
+		return nil
+	}
+	makers := []string{projections.UserSource(name)}
+	for _, child := range revoked.Children {
+		makers = append(makers, projections.UserSource(child))
+	}
+	running := 0
+	for _, s := range sessions {
+		if slices.Contains(makers, s.CreatedBy) && s.EndedAt == nil {
+			running++
+		}
+	}
+	if running > 0 {
+		a.print("Sessions that it spawned and that go on: %d; see `maestro session list`, and end one with `maestro "+
+			"session kill ID`\n", running)
+	}
+	return nil
 }

@@ -187,6 +187,9 @@ type trial struct {
 	by       actor
 }
 
+// at is the event's time, in milliseconds since 1970.
+func (c *trial) at() int64 { return c.event.Time.UnixMilli() }
+
 func (c *trial) fault(rule, format string, args ...any) {
 	c.Judge.fault(c.sequence, rule, format, args...)
 }

@@ -30,7 +30,7 @@ func (c *trial) thirdOn() bool { return c.event.Rules != "1" && c.event.Rules !=
 
 func (c *trial) user(what fact) {
 	t := c.tokens[c.by.id]
-	if c.by.id != "admin" && (t == nil || !t.live || t.kind != "admin") {
+	if c.by.id != "admin" && (!t.good(c.at()) || t.kind != "admin") {
 		c.fault(ruleUser, "there is no live admin token %q", c.by.id)
 	}
 	if !slices.ContainsFunc(what.commands(), func(id string) bool { return mayUse(id, "U") }) && !ofSystem(what) {

@@ -6,13 +6,21 @@ type token struct {
 	kind       string
 	live       bool
 	generation int
+	expires    int64
+	// maker is the user that made it, and makerGeneration which of that name's tokens it was.
+	maker           string
+	makerGeneration int
 }
+
+// good reports whether the token is neither revoked nor expired at a time in milliseconds since 1970.
+func (t *token) good(at int64) bool { return t != nil && t.live && (t.expires == 0 || at < t.expires) }
 
 type tokenCreated struct {
 	Name       string   `json:"name"`
 	Kind       string   `json:"kind"`
 	ProjectIDs []string `json:"projectIds"`
 	Generation int      `json:"generation"`
+	ExpiresAt  int64    `json:"expiresAt"`
 }
 
 func (f *tokenCreated) about() (kind, id string) { return "token", f.Name }
@@ -31,23 +39,41 @@ func (f *tokenCreated) judge(c *trial) {
 	generation := 1
 	if t := c.tokens[f.Name]; t != nil {
 		generation = t.generation + 1
-		if t.live {
+		if t.good(c.at()) {
 			c.fault(ruleToken, "there is a live token %s", f.Name)
 		}
 	}
 	if f.Generation != generation {
 		c.fault(ruleToken, "it says generation %d, and it is the token's %d.", f.Generation, generation)
 	}
+	f.expiry(c)
+}
+
+// expiry judges that the token has a time to be good for, and does not outlive the one that made it.
+func (f *tokenCreated) expiry(c *trial) {
+	if f.ExpiresAt != 0 && f.ExpiresAt <= c.at() {
+		c.fault(ruleToken, "it is made at %d and expires at %d", c.at(), f.ExpiresAt)
+	}
+	if maker := c.tokens[c.by.id]; c.by.kind == byUser && maker != nil && maker.expires != 0 &&
+		(f.ExpiresAt == 0 || f.ExpiresAt > maker.expires) {
+		c.fault(ruleToken, "it expires at %d, and the token that makes it at %d", f.ExpiresAt, maker.expires)
+	}
 }
 
 func (f *tokenCreated) fold(c *trial) {
-	c.tokens[f.Name] = &token{kind: f.Kind, live: true, generation: f.Generation}
+	made := &token{kind: f.Kind, live: true, generation: f.Generation, expires: f.ExpiresAt}
+	if maker := c.tokens[c.by.id]; c.by.kind == byUser && maker != nil {
+		made.maker, made.makerGeneration = c.by.id, maker.generation
+	}
+	c.tokens[f.Name] = made
 }
 
 type tokenRevoked struct {
 	Name       string `json:"name"`
 	SessionID  string `json:"sessionId"`
 	Generation int    `json:"generation"`
+	// Children are revoked with it.
+	Children []string `json:"children"`
 }
 
 func (f *tokenRevoked) about() (kind, id string) {
@@ -65,6 +91,9 @@ func (f *tokenRevoked) judge(c *trial) {
 		return
 	}
 	if f.SessionID != "" {
+		if len(f.Children) > 0 {
+			c.fault(ruleToken, "a session's secret has no children, and it names %v", f.Children)
+		}
 		f.ofSession(c)
 		return
 	}
@@ -76,6 +105,37 @@ func (f *tokenRevoked) judge(c *trial) {
 	// Whether it names the secret that was good or the one that will be, the documents leave open.
 	if f.Generation != t.generation && f.Generation != t.generation+1 {
 		c.fault(ruleToken, "it says generation %d, and the secret so far was of generation %d", f.Generation, t.generation)
+	}
+	if len(f.Children) > 0 {
+		f.children(c)
+	}
+}
+
+// children judges that exactly those tokens are revoked with it that it made, directly or not. It may keep them all.
+func (f *tokenRevoked) children(c *trial) {
+	madeBy := func(name, maker string) bool {
+		t, m := c.tokens[name], c.tokens[maker]
+		return t != nil && m != nil && t.live && t.maker == maker && t.makerGeneration == m.generation
+	}
+	within := map[string]bool{f.Name: true}
+	for grown := true; grown; {
+		grown = false
+		for name, t := range c.tokens {
+			if !within[name] && within[t.maker] && madeBy(name, t.maker) {
+				within[name], grown = true, true
+			}
+		}
+	}
+	delete(within, f.Name)
+	for i, name := range f.Children {
+		if !within[name] || slices.Contains(f.Children[:i], name) {
+			c.fault(ruleToken, "it revokes %q too, which %s did not make", name, f.Name)
+		}
+	}
+	for name := range within {
+		if !slices.Contains(f.Children, name) {
+			c.fault(ruleToken, "it revokes some of the tokens that %s made, and not %q", f.Name, name)
+		}
 	}
 }
 
@@ -97,5 +157,10 @@ func (f *tokenRevoked) fold(c *trial) {
 	// A named token keeps its generation: the next secret is only good once it is created again.
 	if t := c.tokens[f.Name]; t != nil && f.SessionID == "" {
 		t.live = false
+		for _, name := range f.Children {
+			if child := c.tokens[name]; child != nil {
+				child.live = false
+			}
+		}
 	}
 }

@@ -137,7 +137,8 @@ func (m *model) compareInputs(s *projections.State) error {
 	}
 	for name, t := range m.tokens {
 		shown := s.Token(name)
-		if shown == nil || shown.Live() != t.live || string(shown.Kind) != t.kind || shown.Generation != t.generation {
+		if shown == nil || shown.Live() != t.live || string(shown.Kind) != t.kind || shown.Generation != t.generation ||
+			shown.ExpiresAt != t.expires {
 			return fmt.Errorf("token %s is shown as %+v, expected %+v", name, shown, t)
 		}
 	}

@@ -158,7 +158,7 @@ func (c composer) caller() caller {
 	case n < 19:
 		return admin
 	case n < 23:
-		return caller{kind: "admin", name: "ann"}
+		return caller{kind: "admin", name: pick(c, []string{"ann", "ann", "bob"})}
 	case n < 24:
 		return caller{kind: "admin", name: pick(c, []string{"bob", "eve"})}
 	case n < 28:

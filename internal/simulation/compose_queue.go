@@ -237,17 +237,24 @@ func (c composer) ofInput(f *fields, by caller, id string) {
 
 func (c composer) ofToken(f *fields, id string) {
 	f.Project = ""
-	f.Name = ptr(pick(c, []string{"ann", "ann", "ann", "bob", "eve", "rob", "admin", "", "a b"}))
+	f.Name = ptr(pick(c, []string{"ann", "ann", "ann", "bob", "bob", "eve", "rob", "admin", "", "a b"}))
 	if id == "token:revoke" {
+		f.KeepChildren = c.chance(25)
 		if c.chance(45) {
-			f.SessionID = c.session()
+			f.SessionID, f.KeepChildren = c.session(), c.chance(3)
 			if c.chance(90) {
 				f.Name = nil
 			}
 		}
 		return
 	}
-	f.Kind = pick(c, []string{"admin", "admin", "auditor", "read-only", "owner"})
+	switch {
+	case c.chance(30):
+		f.ExpiresIn = pick(c, []int64{1, 20_000, 100_000, 4 * 60 * 60 * 1000, -1})
+	case c.chance(15):
+		f.ExpiresAt = c.m.at + pick(c, []int64{-1_000, 0, 20_000, 100_000})
+	}
+	f.Kind = pick(c, []string{"admin", "admin", "admin", "auditor", "read-only", "owner"})
 	if f.Kind == "read-only" != c.chance(10) {
 		f.ProjectIDs = []string{c.project()}
 	}

@@ -20,6 +20,27 @@ type token struct {
 	kind       string
 	live       bool
 	generation int
+	expires    int64  // 0 for never
+	maker      string // the token that made it, and which of that name's
+}
+
+// is names one token of a name's.
+func (t token) is(name string) string { return fmt.Sprintf("%s, generation %d", name, t.generation) }
+
+// good reports whether a token is neither revoked nor expired.
+func (t token) good(at int64) bool { return t.live && (t.expires == 0 || at < t.expires) }
+
+// madeBy gives the live tokens that one made, and that those made.
+func (m *model) madeBy(name string) []string {
+	var names []string
+	for child, t := range m.tokens {
+		if t.live && t.maker == m.tokens[name].is(name) && child != name {
+			names = append(names, child)
+			names = append(names, m.madeBy(child)...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (m *model) ask(w wish, d made) {
@@ -34,7 +55,7 @@ func (m *model) open(q question) bool {
 }
 
 // nextInput folds what a command on a question or a token became.
-func (m *model) nextInput(w wish, d made) error {
+func (m *model) nextInput(before *model, w wish, d made) error {
 	f := w.fields
 	switch w.id {
 	case "input:answer":
@@ -51,7 +72,13 @@ func (m *model) nextInput(w wish, d made) error {
 		m.inputs[f.InputID] = q
 	case "token:create":
 		t := m.tokens[*f.Name]
-		t = token{f.Kind, true, t.generation + 1}
+		t = token{kind: f.Kind, live: true, generation: t.generation + 1, expires: before.expiry(w, m.at)}
+		if maker, named := before.tokens[w.by.name]; named {
+			t.maker = maker.is(w.by.name)
+		}
+		if d.ExpiresAt != t.expires {
+			return fmt.Errorf("the token %q expires at %d, expected %d", *f.Name, d.ExpiresAt, t.expires)
+		}
 		if d.Name != *f.Name || d.Kind != f.Kind || d.Generation != t.generation {
 			return fmt.Errorf("the token %q (%s) became %q (%s) of generation %d, expected %d", *f.Name, f.Kind, d.Name, d.Kind, d.Generation, t.generation)
 		}
@@ -67,8 +94,20 @@ func (m *model) nextInput(w wish, d made) error {
 			return nil
 		}
 		t := m.tokens[*f.Name]
+		var children []string
+		if !f.KeepChildren {
+			children = before.madeBy(*f.Name)
+		}
+		if revoked := slices.Sorted(slices.Values(d.Children)); !slices.Equal(revoked, children) {
+			return fmt.Errorf("with the token %q the tokens %v were revoked, expected %v", *f.Name, revoked, children)
+		}
 		t.live = false
 		m.tokens[*f.Name] = t
+		for _, name := range children {
+			t := m.tokens[name]
+			t.live = false
+			m.tokens[name] = t
+		}
 	}
 	return nil
 }
@@ -126,7 +165,19 @@ func judgeOptions(w wish) verdict {
 	return becomesEvent
 }
 
-func (m *model) judgeToken(w wish) verdict {
+// expiry gives when a token that is made at a time expires: not behind its maker.
+func (m *model) expiry(w wish, at int64) int64 {
+	expires := w.fields.ExpiresAt
+	if w.fields.ExpiresIn != 0 {
+		expires = at + w.fields.ExpiresIn
+	}
+	if expires == 0 {
+		expires = m.tokens[w.by.name].expires
+	}
+	return expires
+}
+
+func (m *model) judgeToken(w wish, at int64) verdict {
 	f := w.fields
 	name := ""
 	if f.Name != nil {
@@ -141,14 +192,20 @@ func (m *model) judgeToken(w wish) verdict {
 				return notFound
 			}
 		}
-		if name == "admin" || m.tokens[name].live {
+		maker := m.tokens[w.by.name].expires
+		switch {
+		case f.ExpiresAt != 0 && f.ExpiresIn != 0, f.ExpiresIn < 0, f.ExpiresAt < 0, f.ExpiresAt != 0 && f.ExpiresAt <= at:
+			return isInvalid
+		case maker != 0 && m.expiry(w, at) > maker:
+			return againstRule
+		case name == "admin" || m.tokens[name].good(at):
 			return isConflict
 		}
 		return becomesEvent
 	}
 	t, known := m.tokens[name]
 	switch {
-	case (name == "") == (f.SessionID == ""):
+	case (name == "") == (f.SessionID == ""), f.SessionID != "" && f.KeepChildren:
 		return isInvalid
 	case f.SessionID != "":
 		if _, live := m.liveSession(f.SessionID); !live {

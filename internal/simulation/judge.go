@@ -56,14 +56,14 @@ func (m *model) projectOf(w wish) string {
 	return w.by.project
 }
 
-// permitted reports whether the table lets the caller do this here.
-func (m *model) permitted(w wish) bool {
+// permitted reports whether the table lets the caller do this here, at a time.
+func (m *model) permitted(w wish, at int64) bool {
 	row := permissionRow[w.id]
 	project := m.projectOf(w)
 	switch w.by.kind {
 	case "admin":
 		t := m.tokens[w.by.name]
-		return strings.Contains(row.who, "U") && (w.by == admin || t.live && t.kind == "admin")
+		return strings.Contains(row.who, "U") && (w.by == admin || t.good(at) && t.kind == "admin")
 	case "runner":
 		return strings.Contains(row.who, "R")
 	case "system":
@@ -85,7 +85,7 @@ func (m *model) permitted(w wish) bool {
 
 // judge gives what a wish must come to on this ground at a time, apart from what its key says.
 func (m *model) judge(w wish, at int64) verdict {
-	if !m.permitted(w) {
+	if !m.permitted(w, at) {
 		return notAllowed
 	}
 	switch noun, _, _ := strings.Cut(w.id, ":"); noun {
@@ -100,7 +100,7 @@ func (m *model) judge(w wish, at int64) verdict {
 	case "input":
 		return m.judgeInput(w)
 	case "token":
-		return m.judgeToken(w)
+		return m.judgeToken(w, at)
 	case "template":
 		return m.judgeTemplate(w)
 	}

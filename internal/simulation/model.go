@@ -159,6 +159,8 @@ type made struct {
 	Name       string   `json:"name"`
 	Generation int      `json:"generation"`
 	LastHeard  int64    `json:"lastheard"`
+	ExpiresAt  int64    `json:"expiresAt"`
+	Children   []string `json:"children"`
 	Lease      int64    `json:"lease"`
 	Deadline   int64    `json:"deadline"`
 	Role       string   `json:"role"`
@@ -189,7 +191,7 @@ func (m *model) next(w wish, e envelope) (*model, error) {
 			return nil, err
 		}
 	case "input", "token":
-		if err := n.nextInput(w, d); err != nil {
+		if err := n.nextInput(m, w, d); err != nil {
 			return nil, err
 		}
 	case "template":

@@ -92,6 +92,9 @@ type fields struct {
 	Other        bool      `json:"other,omitempty"`
 	Kind         string    `json:"kind,omitempty"`
 	ProjectIDs   []string  `json:"projectIds,omitempty"`
+	ExpiresIn    int64     `json:"expiresIn,omitempty"`
+	ExpiresAt    int64     `json:"expiresAt,omitempty"`
+	KeepChildren bool      `json:"keepChildren,omitempty"`
 	SilentFor    int64     `json:"silentFor,omitempty"`
 	Lease        int64     `json:"lease,omitempty"`
 	Manifest     *string   `json:"manifestDigest,omitempty"`
