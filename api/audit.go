@@ -177,18 +177,25 @@ func (s *server) verify(r *http.Request) (commands.Verdict, error) {
 		return commands.Verdict{}, err
 	}
 	if from != nil {
-		witnesses = append(witnesses, commands.Witnessed{Head: *from, By: "the head kept elsewhere"})
+		witnesses = append(witnesses, commands.Witnessed{Head: *from, By: "the head kept elsewhere", Brought: true})
 	}
 	var image *projections.Image
 	s.Handler.View(func(state *projections.State) { image = state.Image() })
-	return verifyLog(r.Context(), s.Log, s.Blobs, image, witnesses)
+	verdict, damage, err := verifyLog(r.Context(), s.Log, s.Blobs, image, witnesses)
+	if damage != nil {
+		s.Handler.StopWrites(damage)
+	}
+	return verdict, err
 }
 
 // errJudged ends the reading of a log behind which nothing can be judged.
 var errJudged = errors.New("nothing behind this can be judged")
 
 // verifyLog judges a log, and the long texts that it names, up to where an image of the live state was taken.
-func verifyLog(ctx context.Context, log commands.Log, texts commands.Texts, image *projections.Image, witnesses []commands.Witnessed) (commands.Verdict, error) {
+// It gives what shows that the log is damaged, if anything does.
+func verifyLog(
+	ctx context.Context, log commands.Log, texts commands.Texts, image *projections.Image, witnesses []commands.Witnessed,
+) (verdict commands.Verdict, damage, err error) {
 	verifier := commands.NewVerifier()
 	for _, seen := range witnesses {
 		verifier.Witness(seen)
@@ -206,18 +213,19 @@ func verifyLog(ctx context.Context, log commands.Log, texts commands.Texts, imag
 		case errors.As(err, &damage):
 			verifier.Fault(damage.Sequence, commands.FaultMissing, "%s", damage.Why)
 		case err != nil && !errors.Is(err, errJudged):
-			return commands.Verdict{}, err
+			return commands.Verdict{}, nil, err
 		}
 	}
 	if err := compareViews(verifier, image); err != nil {
-		return commands.Verdict{}, err
+		return commands.Verdict{}, nil, err
 	}
 	if texts != nil {
 		if err := verifier.CheckTexts(ctx, texts); err != nil {
-			return commands.Verdict{}, err
+			return commands.Verdict{}, nil, err
 		}
 	}
-	return verifier.Verdict()
+	verdict, err = verifier.Verdict()
+	return verdict, verifier.Damage(), err
 }
 
 // compareViews holds the rebuilt views against the live ones, byte for byte.

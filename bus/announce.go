@@ -6,11 +6,14 @@ import "maestro/events"
 // acknowledged. It does not wait for listeners: a slow one loses announcements, and one that comes while the log is
 // reopened hears nothing of it.
 func (b *Bus) Announce(messages []events.Message) {
-	release, err := b.use()
+	files, release, err := b.useFiles()
 	if err != nil {
 		return
 	}
 	defer release()
+	if files != nil {
+		return
+	}
 	for i := range messages {
 		subject := events.LiveSubject(messages[i].Subject)
 		if b.embedded != nil && !b.embedded.interest(subject) {

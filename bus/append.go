@@ -42,6 +42,9 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 		return err
 	}
 	defer release()
+	if err := b.Damage(); err != nil {
+		return err
+	}
 	if err := b.room.check(); err != nil {
 		return err
 	}

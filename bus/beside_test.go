@@ -417,30 +417,3 @@ func TestSyncBringsADeadServerBack(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-func TestAnUnrecoverableLogIsNotReplacedByAnEmptyOne(t *testing.T) {
-	dir := t.TempDir()
-	b := mustOpen(t, dir, Always)
-	filled(t, b, 12)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	meta := filepath.Join(b.embedded.streamDir(StreamName), "meta.inf")
-	whole, err := os.ReadFile(meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(meta, whole[:len(whole)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openAt(t, dir, Always); !errors.Is(err, events.ErrReadOnly) {
-		t.Fatalf("a log whose description is cut: %v, expected damage", err)
-	}
-	if err := os.WriteFile(meta, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	again := mustOpen(t, dir, Always)
-	if head, err := again.Sync(t.Context()); err != nil || head != 12 {
-		t.Fatalf("with the description back the head is %d, %v", head, err)
-	}
-}

@@ -26,6 +26,19 @@ var (
 	ErrBlobDamaged = events.ErrBadBlob
 )
 
+// blobDamage is a blob that was found damaged while the log was open. errors.Is holds for ErrBlobDamaged and
+// events.ErrReadOnly.
+type blobDamage struct{ digest, why string }
+
+func (e *blobDamage) Error() string {
+	return fmt.Sprintf("the long text %s is damaged: %s; restart the server, which keeps what can be read, "+
+		"and restore the text from a backup", e.digest, e.why)
+}
+
+func (e *blobDamage) Is(target error) bool {
+	return target == ErrBlobDamaged || target == events.ErrReadOnly
+}
+
 // Digest names a content: "sha256-" and 64 hexadecimal digits.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
@@ -56,8 +69,8 @@ func openBlobs(ctx context.Context, js jetstream.JetStream, replicas int) (jetst
 	return store, nil
 }
 
-// PutBlob keeps content and gives its digest. The same content is kept once. It is as durable as an append is, so an event
-// that names the digest may be appended next.
+// PutBlob keeps content and gives its digest. The same content is kept once. It is as durable as an append is, so an
+// event that names the digest may be appended next.
 func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 	digest := Digest(content)
 	release, err := b.use()
@@ -65,7 +78,7 @@ func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 		return "", err
 	}
 	defer release()
-	if err := b.room.check(); err != nil {
+	if err := errors.Join(b.Damage(), b.room.check()); err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
@@ -80,17 +93,20 @@ func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 	return digest, nil
 }
 
-// Blob gives the content that has the digest. It fails with events.ErrNoBlob when none is kept, and with events.ErrBadBlob
-// when what is kept is not that content.
+// Blob gives the content that has the digest. It fails with events.ErrNoBlob when none is kept, and with
+// events.ErrBadBlob when what is kept is not that content.
 func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
 	if !IsDigest(digest) {
 		return nil, fmt.Errorf("%w: %q is not a digest", events.ErrNoBlob, digest)
 	}
-	release, err := b.use()
+	files, release, err := b.useFiles()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	if files != nil {
+		return files.Blob(ctx, digest)
+	}
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
 	return b.readBlob(ctx, digest)
@@ -130,11 +146,14 @@ func (b *Bus) readBlob(ctx context.Context, digest string) ([]byte, error) {
 
 // Blobs lists the digests of all blobs, in order.
 func (b *Bus) Blobs(ctx context.Context) ([]string, error) {
-	release, err := b.use()
+	files, release, err := b.useFiles()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	if files != nil {
+		return files.Blobs(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
 	infos, err := b.blobs.List(ctx)

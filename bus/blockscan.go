@@ -67,9 +67,9 @@ func (f Fault) String() string {
 		fmt.Fprintf(&b, "%d bytes at %d: ", f.Length, f.Offset)
 	}
 	b.WriteString(f.Why)
-	switch {
-	case f.From == 0:
-	case f.From == f.To:
+	switch f.From {
+	case 0:
+	case f.To:
 		fmt.Fprintf(&b, " (%s %d is missing)", f.Stream, f.From)
 	default:
 		fmt.Fprintf(&b, " (%s %d to %d are missing)", f.Stream, f.From, f.To)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,17 +43,36 @@ type Bus struct {
 	doubtful atomic.Bool
 	blocks   blockSyncer
 	room     room
+	onDisk   liveLog
+
+	// files is set instead of a server when the store is damaged, or was to be opened read-only; it changes under open.
+	files *ReadOnly
+	// damage is why nothing can be written any more, if so.
+	damage atomic.Pointer[error]
+	tell   atomic.Pointer[func(error)]
 }
 
-// Open starts a server on the store in o.Dir, inside this process and listening on nothing, and opens the log in it. All
-// that the store held is durable when Open returns. One process can hold a store.
+// Open starts a server on the store in o.Dir, inside this process and listening on nothing, and opens the log in it.
+// All that the store held is durable when Open returns. One process can hold a store.
+//
+// A store that a check finds damaged is not given to the server, which would cut it: it opens to be read only, a copy
+// is put beside it if there is room, and Damage says why.
 func Open(ctx context.Context, o Options) (*Bus, error) {
 	o = o.withDefaults()
+	if o.ReadOnly {
+		return openBusReadOnly(ctx, o)
+	}
 	e, err := newEmbedded(o)
 	if err != nil {
 		return nil, err
 	}
-	b := &Bus{options: o, embedded: e, blocks: blockSyncer{dir: e.messagesDir(StreamName)}, room: room{dir: e.dir}}
+	b := &Bus{
+		options:  o,
+		embedded: e,
+		blocks:   blockSyncer{dir: e.messagesDir(StreamName)},
+		room:     room{dir: e.dir},
+		onDisk:   liveLog{dir: filepath.Join(streamPath(e.held.through(), StreamName), "msgs")},
+	}
 	if err := b.openEmbedded(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -60,17 +80,33 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 }
 
 func (b *Bus) openEmbedded(ctx context.Context) error {
+	checked, err := b.embedded.prepare(ctx, b.options.Witnessed, loadNote(b.embedded.dir))
+	if err != nil {
+		return err
+	}
+	if checked.damage != nil {
+		return b.openDamaged(ctx, checked)
+	}
+	if err := forgetNote(b.embedded.dir); err != nil {
+		return fmt.Errorf("begin to use the store: %w", full(err))
+	}
 	if err := b.embedded.start(ctx); err != nil {
 		return err
 	}
-	var err error
 	if b.nc, err = b.dial("maestro"); err != nil {
 		return err
 	}
 	if b.live, err = b.dial("maestro live"); err != nil {
 		return err
 	}
-	return b.attach(ctx)
+	if err := b.attach(ctx); err != nil {
+		return err
+	}
+	// A power cut must not leave a stream whose files have no content, or no name.
+	if err := errors.Join(syncTree(b.embedded.dir), syncPath(filepath.Dir(b.embedded.dir))); err != nil {
+		return fmt.Errorf("sync the store: %w", full(err))
+	}
+	return b.rebuildSides(ctx)
 }
 
 // Connect opens the log on a server that somebody else runs. The caller keeps nc and closes it after the Bus.
@@ -133,8 +169,8 @@ func (b *Bus) mayCreate() error {
 	return &events.DamageError{Sequence: 1, Why: "the server cannot recover the stream in " + dir + ", its log says why"}
 }
 
-// dial connects to the embedded server and goes on doing so whenever it was reopened. Nothing is kept for later while it is
-// away: an append that was not sent must not arrive after its caller was told.
+// dial connects to the embedded server and goes on doing so whenever it was reopened. Nothing is kept for later while
+// it is away: an append that was not sent must not arrive after its caller was told.
 func (b *Bus) dial(name string) (*nats.Conn, error) {
 	nc, err := nats.Connect("",
 		nats.InProcessServer(b.embedded),
@@ -162,8 +198,8 @@ func (b *Bus) JetStream() jetstream.JetStream { return b.js }
 // Embedded reports whether the server is inside this process.
 func (b *Bus) Embedded() bool { return b.embedded != nil }
 
-// Close ends the connections and the embedded server, and waits for them. What was acknowledged stays. A second Close does
-// nothing.
+// Close ends the connections and the embedded server, and waits for them. What was acknowledged stays. A second Close
+// does nothing.
 func (b *Bus) Close() error {
 	b.open.Lock()
 	defer b.open.Unlock()
@@ -178,14 +214,14 @@ func (b *Bus) Close() error {
 		b.readers.close()
 	}
 	if b.embedded == nil {
-		return nil
+		return b.closeFiles()
 	}
 	for _, nc := range []*nats.Conn{b.live, b.nc} {
 		if nc != nil {
 			closeConn(nc)
 		}
 	}
-	return b.embedded.close()
+	return errors.Join(b.closeFiles(), b.embedded.close(b.damage.Load() == nil))
 }
 
 // closeConn closes a connection and waits until its goroutines were told.

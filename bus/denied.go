@@ -47,7 +47,7 @@ func (b *Bus) StoreDenials(ctx context.Context, records []events.StoredDenial) e
 		return err
 	}
 	defer release()
-	if err := b.room.check(); err != nil {
+	if err := errors.Join(b.Damage(), b.room.check()); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
@@ -85,11 +85,14 @@ type deniedMessage struct {
 
 // LoadDenials yields the recorded refusals in the order in which they were stored.
 func (b *Bus) LoadDenials(ctx context.Context, yield func(events.StoredDenial) error) error {
-	release, err := b.use()
+	files, release, err := b.useFiles()
 	if err != nil {
 		return err
 	}
 	defer release()
+	if files != nil {
+		return files.LoadDenials(ctx, yield)
+	}
 	stream, err := b.js.Stream(ctx, DeniedStream)
 	if err != nil {
 		return fmt.Errorf("read the refusals: %w", err)

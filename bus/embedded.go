@@ -29,8 +29,9 @@ type embedded struct {
 	staging    *staging
 	held       *heldStore
 
-	mu     sync.Mutex
-	server *server.Server // nil while stopped
+	mu      sync.Mutex
+	server  *server.Server // nil while stopped
+	started bool           // the server had the store open
 }
 
 func newEmbedded(o Options) (*embedded, error) {
@@ -41,7 +42,7 @@ func newEmbedded(o Options) (*embedded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the store directory: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := mkdirDurably(dir); err != nil {
 		return nil, fmt.Errorf("create the store directory: %w", full(err))
 	}
 	lock, err := lockStore(filepath.Join(dir, lockName))
@@ -83,7 +84,8 @@ func (e *embedded) options() *server.Options {
 		SyncAlways:          e.durability == Always,
 		// Also the period of the lazy sync.
 		SyncInterval: time.Second,
-		// Refusing early by a share of the disk that was free at the start would be a limit nobody set: the disk is the limit.
+		// Refusing early by a share of the disk that was free at the start would be a limit nobody set: the disk is the
+		// limit.
 		JetStreamMaxStore:      1 << 60,
 		JetStreamMaxMemory:     256 << 20,
 		DisableJetStreamBanner: true,
@@ -122,7 +124,7 @@ func (e *embedded) start(ctx context.Context) error {
 		return errors.New("the embedded server did not start JetStream; its log says why")
 	}
 	e.mu.Lock()
-	e.server = s
+	e.server, e.started = s, true
 	e.mu.Unlock()
 	return nil
 }
@@ -143,10 +145,24 @@ func (e *embedded) stop() {
 	}
 }
 
-func (e *embedded) close() error {
+// close stops the server. whole says that nothing is known to be damaged: then the next start need not read every
+// block.
+func (e *embedded) close(whole bool) error {
+	started := e.started
 	e.stop()
-	if e.held.here() == nil { // else the link is in another store
+	here := e.held.here() == nil
+	if here { // else the link is in another store
 		e.staging.detach(e.streamDir(StreamName))
+	}
+	if started && whole && here {
+		// What is noted as whole must be what a power cut leaves.
+		err := syncTree(e.storeDir())
+		if err == nil {
+			err = noteStore(e.dir).save(e.dir)
+		}
+		if err != nil {
+			e.logger.Warn("the clean stop could not be noted; the next start checks every block", "why", err)
+		}
 	}
 	return errors.Join(e.held.close(), e.lock.Close())
 }

@@ -46,6 +46,12 @@ type Options struct {
 	Dir string
 	// Durability of the embedded server. Connect ignores it: an external server's is what its operator set.
 	Durability Durability
+	// Witnessed is the highest sequence that something outside the store remembers, such as the head file. A log that
+	// is shorter, or damaged up to there, is damaged; what is torn behind it is an append that nobody was told of.
+	// Only Open needs it.
+	Witnessed uint64
+	// ReadOnly opens the store without a server and writes nothing; see Bus.Damage.
+	ReadOnly bool
 	// Replicas of the streams that Connect creates; 0 means 1. Open ignores it.
 	Replicas int
 	// Logger receives the server's warnings and errors; nil discards them.

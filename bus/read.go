@@ -14,9 +14,12 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, yield func(events.Messa
 	if from == 0 {
 		return errors.New("read the log from sequence 0: its first is 1")
 	}
-	next := from
+	next, err := b.readFiles(ctx, from, to, yield)
+	if err != nil || next > to {
+		return err
+	}
+	from = next
 	if to >= from && to-from+1 >= pullFrom {
-		var err error
 		if next, err = b.pull(ctx, from, to, yield); err != nil {
 			return err
 		}
@@ -34,6 +37,41 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, yield func(events.Messa
 		next += uint64(len(page))
 	}
 	return nil
+}
+
+// readFiles yields what the files of an embedded log hold, and gives the next sequence. What they do not hold yet is
+// for the server to say.
+func (b *Bus) readFiles(ctx context.Context, from, to uint64, yield func(events.Message) error) (next uint64,
+	err error,
+) {
+	if from > to || b.embedded == nil && b.files == nil {
+		return from, nil
+	}
+	acked := b.acked.Load()
+	files, release, err := b.useFiles()
+	if err != nil {
+		return from, err
+	}
+	if files != nil {
+		release()
+		return to + 1, files.Read(ctx, from, to, yield)
+	}
+	release() // a reader that waits in yield must not keep the log from being reopened
+	next, err = b.onDisk.read(ctx, from, to, acked, yield)
+	var damage *events.DamageError
+	var own yieldError
+	switch {
+	case errors.As(err, &own):
+		return next, own.error
+	case errors.Is(err, errNotYet):
+		return next, nil
+	case errors.As(err, &damage):
+		if err := b.embedded.held.here(); err != nil {
+			return next, err
+		}
+		return next, b.damaged(damage)
+	}
+	return next, err
 }
 
 // page reads one message or more, beginning with sequence next and without a gap.
@@ -62,7 +100,10 @@ func (b *Bus) page(ctx context.Context, next, to uint64) ([]events.Message, erro
 	// On a cluster a replica that lags, or lost a message, answers too: only the leader can say that a message is gone.
 	m, err := r.fromLeader(ctx, next, b.options.Timeout)
 	if errors.Is(err, errMissing) {
-		return nil, &events.DamageError{Sequence: next, Why: fmt.Sprintf("the message is missing, %d was to be read up to", to)}
+		return nil, &events.DamageError{
+			Sequence: next,
+			Why:      fmt.Sprintf("the message is missing, %d was to be read up to", to),
+		}
 	}
 	if err != nil {
 		return nil, err

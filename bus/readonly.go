@@ -12,9 +12,10 @@ import (
 	"maestro/events"
 )
 
-// ReadOnly is the log of a store, its blobs and its recorded refusals, read from the block files without nats-server and
-// without writing anything. So a damaged store, one on a read-only mount and one on a full disk can be read and served. It
-// satisfies commands.Log; what would write fails with events.ErrReadOnly. Its methods may be called from many goroutines.
+// ReadOnly is the log of a store, its blobs and its recorded refusals, read from the block files without nats-server
+// and without writing anything. So a damaged store, one on a read-only mount and one on a full disk can be read and
+// served. It satisfies commands.Log; what would write fails with events.ErrReadOnly. Its methods may be called from
+// many goroutines.
 //
 // Read stops at the first message that is missing. Readable goes on behind it and gives every message that is left.
 type ReadOnly struct {
@@ -29,9 +30,9 @@ type ReadOnly struct {
 	closed bool
 }
 
-// OpenReadOnly reads the store in o.Dir, every record of it, and verifies each checksum. It opens a damaged store too: Faults
-// says what is wrong with it. It fails when a server has the store open, when there is no store, and when the store is
-// compressed or encrypted, as Maestro's never are. Only o.Dir is used. Close it.
+// OpenReadOnly reads the store in o.Dir, every record of it, and verifies each checksum. It opens a damaged store
+// too: Faults says what is wrong with it. It fails when a server has the store open, when there is no store, and when
+// the store is compressed or encrypted, as Maestro's never are. Only o.Dir is used. Close it.
 func OpenReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -44,6 +45,11 @@ func OpenReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
 	if err != nil {
 		return nil, err
 	}
+	return openFiles(ctx, dir, lock)
+}
+
+// openFiles reads the store in dir, whose lock the caller holds, or gives here.
+func openFiles(ctx context.Context, dir string, lock *os.File) (*ReadOnly, error) {
 	r := &ReadOnly{dir: dir, lock: lock}
 	if err := r.scan(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store read-only: %w", err), r.Close())
@@ -73,11 +79,12 @@ func (r *ReadOnly) scan(ctx context.Context) error {
 			r.denied = scanned
 		}
 	}
-	return nil
+	return r.adopt(ctx)
 }
 
-// Faults lists what is wrong with the store's files, the log's first, in the order of the files. A store is not damaged by a
-// Fault that is a Tail: the last write of a server that was killed, or whose machine lost power, can look like that.
+// Faults lists what is wrong with the store's files, the log's first, in the order of the files. A store is not
+// damaged by a Fault that is a Tail: the last write of a server that was killed, or whose machine lost power, can
+// look like that.
 func (r *ReadOnly) Faults() []Fault { return r.faults }
 
 // Head is the highest sequence that can be read; messages before it can be missing.
@@ -96,7 +103,8 @@ func (r *ReadOnly) Append(_ context.Context, _ uint64, messages []events.Message
 
 var errOpenedReadOnly = fmt.Errorf("%w: the store was opened to be read only", events.ErrReadOnly)
 
-// Read implements commands.Log. The first message that is missing, or that cannot be read any more, gives *events.DamageError.
+// Read implements commands.Log. The first message that is missing, or that cannot be read any more, gives
+// *events.DamageError.
 func (r *ReadOnly) Read(ctx context.Context, from, to uint64, yield func(events.Message) error) error {
 	if from == 0 {
 		return errors.New("read the log from sequence 0: its first is 1")
@@ -125,18 +133,23 @@ func (r *ReadOnly) missing(sequence uint64) error {
 			return &events.DamageError{Sequence: sequence, Why: f.String()}
 		}
 	}
-	return &events.DamageError{Sequence: sequence, Why: fmt.Sprintf("the message is missing, the log can be read to %d", r.log.last)}
+	return &events.DamageError{
+		Sequence: sequence,
+		Why:      fmt.Sprintf("the message is missing, the log can be read to %d", r.log.last),
+	}
 }
 
-// Readable yields every message of the log that can be read, by sequence, and leaves out what is missing. Bodies belong to the
-// caller. An error from yield ends the reading and is returned as it is.
+// Readable yields every message of the log that can be read, by sequence, and leaves out what is missing. Bodies
+// belong to the caller. An error from yield ends the reading and is returned as it is.
 func (r *ReadOnly) Readable(ctx context.Context, yield func(events.Message) error) error {
 	return r.readLog(ctx, 1, r.log.last, yield, func(uint64, error) error { return nil })
 }
 
-// readLog yields the messages there are between two sequences; unreadable is asked about one that was there when the store was
-// opened and cannot be read now.
-func (r *ReadOnly) readLog(ctx context.Context, from, to uint64, yield func(events.Message) error, unreadable func(uint64, error) error) error {
+// readLog yields the messages there are between two sequences; unreadable is asked about one that was there when the
+// store was opened and cannot be read now.
+func (r *ReadOnly) readLog(ctx context.Context, from, to uint64, yield func(events.Message) error,
+	unreadable func(uint64, error) error,
+) error {
 	reader, err := r.reader(r.log, events.SubjectPrefix)
 	if err != nil {
 		return err
@@ -154,7 +167,8 @@ func (r *ReadOnly) readLog(ctx context.Context, from, to uint64, yield func(even
 			}
 			continue
 		}
-		message := events.Message{Sequence: p.sequence, Subject: string(record.subject), Body: append([]byte(nil), record.body...)}
+		message := events.Message{Sequence: p.sequence, Subject: string(record.subject), Body: append([]byte(nil),
+			record.body...)}
 		if err := yield(message); err != nil {
 			return err
 		}
@@ -186,44 +200,35 @@ func (r *ReadOnly) Close() error {
 // Announce does nothing: nobody listens to a store that does not change.
 func (r *ReadOnly) Announce([]events.Message) {}
 
-// placeReader reads messages from where a scan found them. Messages that are near each other cost one read of the file.
+// placeReader reads messages from where a scan found them.
 type placeReader struct {
 	dir, stream, prefix string
 
 	block  int32
-	file   *os.File
+	window blockWindow
 	parser *recordParser
-	window []byte
-	begin  int64 // of the window in the file
 }
 
 // readAhead is how much of a block is read at once.
 const readAhead = 256 << 10
 
-// read gives the message at a place, verified. It is valid until the next read.
+// read gives the message at a place, verified. It is valid until the next read. Messages near each other cost one
+// read of a file.
 func (r *placeReader) read(p place) (blockRecord, error) {
-	if r.file == nil || r.block != p.block {
+	if r.window.file == nil || r.block != p.block {
 		r.close()
 		f, err := os.Open(filepath.Join(r.dir, blockName(int(p.block))))
 		if err != nil {
 			return blockRecord{}, err
 		}
-		r.file, r.block, r.begin, r.window = f, p.block, 0, r.window[:0]
+		r.block, r.window = p.block, blockWindow{file: f, buffer: r.window.buffer[:0]}
 		r.parser = newRecordParser(r.stream, r.prefix, int(p.block))
 	}
-	if p.offset < r.begin || p.offset+int64(p.length) > r.begin+int64(len(r.window)) {
-		size := max(readAhead, int(p.length))
-		if cap(r.window) < size {
-			r.window = make([]byte, size)
-		}
-		n, err := r.file.ReadAt(r.window[:size], p.offset)
-		if n < int(p.length) {
-			return blockRecord{}, errors.Join(errRecordCut, err)
-		}
-		r.begin, r.window = p.offset, r.window[:n]
+	content, err := r.window.from(p.offset)
+	if err != nil {
+		return blockRecord{}, err
 	}
-	at := p.offset - r.begin
-	record, err := r.parser.parse(r.window[at : at+int64(p.length)])
+	record, err := r.parser.parse(content)
 	if err == nil && (record.kind != messageRecord || record.sequence != p.sequence) {
 		err = errRecordHead
 	}
@@ -231,14 +236,14 @@ func (r *placeReader) read(p place) (blockRecord, error) {
 }
 
 func (r *placeReader) close() {
-	if r.file != nil {
-		_ = r.file.Close()
-		r.file = nil
+	if r.window.file != nil {
+		_ = r.window.file.Close()
+		r.window.file = nil
 	}
 }
 
-// lockForReading makes sure that no server has the store open, and that none opens it before the file is closed. It writes
-// nothing: a store without a lock file was never opened.
+// lockForReading makes sure that no server has the store open, and that none opens it before the file is closed. It
+// writes nothing: a store without a lock file was never opened.
 func lockForReading(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

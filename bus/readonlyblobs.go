@@ -70,8 +70,36 @@ func (x *blobIndex) settle(stream *scannedStream) {
 	}
 }
 
-// Blobs lists the digests of all blobs that have a description, in order. Blob can still fail for one: its content may be
-// damaged.
+// adopt finds blobs whose description is damaged: their content still tells their digest.
+func (r *ReadOnly) adopt(ctx context.Context) error {
+	if !slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Stream == BlobStream }) {
+		return nil // parts without a description are what an interrupted PutBlob left
+	}
+	named := map[string]bool{}
+	for _, meta := range r.blobs.metas {
+		named[meta.NUID] = true
+	}
+	for id := range r.blobs.chunks {
+		if named[id] {
+			continue
+		}
+		content, err := r.assemble(ctx, id)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			continue
+		}
+		digest := Digest(content)
+		if _, found := r.blobs.metas[digest]; !found && len(content) > 0 {
+			r.blobs.metas[digest] = blobMeta{Name: digest, NUID: id, Size: uint64(len(content))}
+		}
+	}
+	return nil
+}
+
+// Blobs lists the digests of all blobs that have a description, in order. Blob can still fail for one: its content
+// may be damaged.
 func (r *ReadOnly) Blobs(context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(r.blobs.metas)), nil
 }
@@ -85,25 +113,35 @@ func (r *ReadOnly) Blob(ctx context.Context, digest string) ([]byte, error) {
 	if !found {
 		return nil, fmt.Errorf("%w: %s", ErrNoBlob, digest)
 	}
+	content, err := r.assemble(ctx, meta.NUID)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrBlobDamaged, digest, err)
+	}
+	if got := Digest(content); got != digest {
+		return nil, fmt.Errorf("%w: %s: %d of %d bytes can be read, or they are not what they were", ErrBlobDamaged,
+			digest, len(content), meta.Size)
+	}
+	return content, nil
+}
+
+// assemble puts the parts of a blob together.
+func (r *ReadOnly) assemble(ctx context.Context, id string) ([]byte, error) {
 	reader, err := r.reader(r.blobs.stream, blobPrefix)
 	if err != nil {
 		return nil, err
 	}
 	defer reader.close()
 	var content []byte
-	for _, sequence := range r.blobs.chunks[meta.NUID] {
+	for _, sequence := range r.blobs.chunks[id] {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		i, _ := r.blobs.stream.at(sequence)
 		chunk, err := reader.read(r.blobs.stream.places[i])
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrBlobDamaged, digest, err)
+			return nil, err
 		}
 		content = append(content, chunk.body...)
-	}
-	if got := Digest(content); got != digest {
-		return nil, fmt.Errorf("%w: %s: %d of %d bytes can be read, or they are not what they were", ErrBlobDamaged, digest, len(content), meta.Size)
 	}
 	return content, nil
 }
@@ -116,7 +154,8 @@ func (r *ReadOnly) StoreDenials(context.Context, []events.StoredDenial) error {
 	return errOpenedReadOnly
 }
 
-// LoadDenials yields the recorded refusals that can be read, in the order in which they were stored, the newest of each slot.
+// LoadDenials yields the recorded refusals that can be read, in the order in which they were stored, the newest of
+// each slot.
 func (r *ReadOnly) LoadDenials(ctx context.Context, yield func(events.StoredDenial) error) error {
 	reader, err := r.reader(r.denied, events.DeniedPrefix)
 	if err != nil {

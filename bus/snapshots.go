@@ -52,8 +52,11 @@ func (s *Snapshots) path(sequence uint64) string {
 }
 
 // List gives the sequences at which there are snapshots, the newest first.
-func (s *Snapshots) List() ([]uint64, error) {
-	entries, err := os.ReadDir(s.dir)
+func (s *Snapshots) List() ([]uint64, error) { return ListSnapshots(s.dir) }
+
+// ListSnapshots is List for a directory that is not opened.
+func ListSnapshots(dir string) ([]uint64, error) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list the snapshots: %w", err)
 	}

@@ -30,8 +30,34 @@ func syncPath(path string) error {
 	if err != nil {
 		return err
 	}
+	if synced != nil {
+		synced(path)
+	}
 	err = f.Sync()
 	return errors.Join(err, f.Close())
+}
+
+// synced is told of every file and directory that is about to be synced; tests set it.
+var synced func(path string)
+
+// mkdirDurably makes a directory and those above it that are missing, and makes their names durable.
+func mkdirDurably(dir string) error {
+	var made []string
+	for at := dir; ; at = filepath.Dir(at) {
+		made = append(made, at)
+		if _, err := os.Stat(at); err == nil || filepath.Dir(at) == at {
+			break
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, path := range made {
+		if err := syncPath(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // probe tells whether a file of a page can be written and synced in dir.

@@ -14,6 +14,14 @@ import (
 // Embedded, it reopens the server when an append had an unknown outcome and none was acknowledged since, or when the head is not
 // the one that was last acknowledged here (somebody else wrote). Over a cluster it asks the stream's leader, whose durability is its operator's.
 func (b *Bus) Sync(ctx context.Context) (uint64, error) {
+	files, release, err := b.useFiles()
+	if err != nil {
+		return 0, err
+	}
+	release()
+	if files != nil {
+		return files.Sync(ctx)
+	}
 	if b.embedded == nil {
 		return b.lockedHead(ctx)
 	}
@@ -68,6 +76,18 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 		return 0, err
 	}
 	b.embedded.stop()
+	b.onDisk.forget()
+	checked, err := b.embedded.prepare(ctx, b.acked.Load(), noteStore(b.embedded.dir))
+	if err != nil {
+		b.doubtful.Store(true)
+		return 0, fmt.Errorf("reopen the log: %w", err)
+	}
+	if checked.damage != nil {
+		if err := b.openDamaged(ctx, checked); err != nil {
+			return 0, err
+		}
+		return 0, checked.damage
+	}
 	defer func() {
 		if err != nil {
 			b.doubtful.Store(true) // the next Sync tries again

@@ -50,6 +50,8 @@ type Config struct {
 	Snapshots Snapshots
 	Witness   Witness
 	Announcer Announcer
+	// Damage is what is known to be wrong with the log before it is read: then it opens read-only. Nil if nothing is.
+	Damage error
 	// Now is the clock, After its timer.
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time
@@ -320,6 +322,10 @@ func preview(text string) string {
 func (h *Handler) answerRetry(ctx context.Context, p *pending, sequence uint64) (Answer, error) {
 	var message events.Message
 	err := h.config.Log.Read(ctx, sequence, sequence, func(m events.Message) error { message = m; return nil })
+	if errors.Is(err, events.ErrReadOnly) {
+		h.setDamage(err)
+		return Answer{}, unavailable(err)
+	}
 	if err != nil {
 		return Answer{}, &UnavailableError{Why: "the event of an earlier try could not be read", Next: "try again with the same key", Err: err}
 	}

@@ -28,8 +28,10 @@ func load(ctx context.Context, config Config, logger *slog.Logger) (loaded, erro
 		return loaded{}, fmt.Errorf("open the log: %w", err)
 	}
 	l := &loading{Config: config, logger: logger, head: head}
-	opened := loaded{state: projections.New()}
-	opened.damage = l.checkWitness(ctx)
+	opened := loaded{state: projections.New(), damage: config.Damage}
+	if opened.damage == nil {
+		opened.damage = l.checkWitness(ctx)
+	}
 	if opened.damage == nil {
 		opened.state, opened.damage = l.fromSnapshot(ctx)
 		opened.from = opened.state.Head()

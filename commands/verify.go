@@ -9,15 +9,16 @@ import (
 	"maestro/projections"
 )
 
-// Verifier re-decides a log: each event is held against the chain, its command is permitted and decided again on the state
-// before it, by the rules of its time, and what comes out must be what is stored. It judges a log that it is told of message
-// by message, so it serves the server, an export and a backup alike.
+// Verifier re-decides a log: each event is held against the chain, its command is permitted and decided again on the
+// state before it, by the rules of its time, and what comes out must be what is stored. It judges a log that it is
+// told of message by message, so it serves the server, an export and a backup alike.
 type Verifier struct {
 	state     *projections.State
 	decoder   events.Decoder
 	witnesses []Witnessed
 	texts     textsNamed
 	verdict   Verdict
+	damaged   error
 }
 
 // Verdict is what an audit found. It is good when there are no faults.
@@ -34,8 +35,8 @@ type Verdict struct {
 	Faults    []Fault `json:"faults"`
 	// Views is the SHA-256 of the rebuilt state.
 	Views events.Hash `json:"views"`
-	// Texts counts the long texts that the log names. Where they were at hand, TextsChecked says that each was compared with
-	// its digest.
+	// Texts counts the long texts that the log names. Where they were at hand, TextsChecked says that each was compared
+	// with its digest.
 	Texts        int  `json:"texts"`
 	TextsChecked bool `json:"textsChecked"`
 }
@@ -55,6 +56,9 @@ func (v *Verifier) State() *projections.State { return v.state }
 func (v *Verifier) Fault(sequence uint64, rule FaultRule, format string, args ...any) {
 	if len(v.verdict.Faults) < maxFaults {
 		v.verdict.Faults = append(v.verdict.Faults, Fault{sequence, rule, fmt.Sprintf(format, args...), rule.Next()})
+	}
+	if rule.Breaks() && rule != FaultWitness { // what a witness shows depends on whose it is; see disagrees
+		v.damage(sequence, format, args...)
 	}
 }
 
@@ -84,11 +88,30 @@ func (v *Verifier) Event(m events.Message) bool {
 	v.texts.add(m.Sequence, event.Data)
 	for _, seen := range v.witnesses {
 		if seen.Sequence == m.Sequence && seen.Hash != v.verdict.Head.Hash {
-			v.Fault(m.Sequence, FaultWitness, "%s saw hash %s here, and the log has %s", seen.By, seen.Hash, v.verdict.Head.Hash)
+			v.disagrees(seen, m.Sequence, "%s saw hash %s here, and the log has %s", seen.By, seen.Hash, v.verdict.Head.Hash)
 		}
 	}
 	return true
 }
+
+// disagrees records that the log is not what a witness saw. One of the home's own shows damage; a head that somebody
+// brings may be of another log.
+func (v *Verifier) disagrees(seen Witnessed, sequence uint64, format string, args ...any) {
+	v.Fault(sequence, FaultWitness, format, args...)
+	if !seen.Brought {
+		v.damage(sequence, format, args...)
+	}
+}
+
+// damage keeps the first fault that shows that the log is not what it was, whatever the rules say.
+func (v *Verifier) damage(sequence uint64, format string, args ...any) {
+	if v.damaged == nil {
+		v.damaged = &events.DamageError{Sequence: sequence, Why: fmt.Sprintf(format, args...)}
+	}
+}
+
+// Damage gives the first fault that is damage to the log, or nil.
+func (v *Verifier) Damage() error { return v.damaged }
 
 // decide asks again what the event's command came to.
 func (v *Verifier) decide(sequence uint64, event *events.Event) {
@@ -124,9 +147,12 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 	case !sameData(data, event.Data):
 		v.Fault(sequence, FaultDecision, "%s would become another event", command.ID())
 	case event.Project != projectOf(call, data):
-		v.Fault(sequence, FaultDecision, "%s would be filed under the project %q, not %q", command.ID(), projectOf(call, data), event.Project)
-	case causeOf(v.state, by, event.Rules, event.Data) != (projections.Cause{Event: event.CausationID, First: event.CorrelationID}):
-		v.Fault(sequence, FaultDecision, "%s would have another cause than %q, of the chain of %q", command.ID(), event.CausationID, event.CorrelationID)
+		v.Fault(sequence, FaultDecision, "%s would be filed under the project %q, not %q", command.ID(), projectOf(call,
+			data), event.Project)
+	case causeOf(v.state, by, event.Rules, event.Data) != (projections.Cause{Event: event.CausationID,
+		First: event.CorrelationID}):
+		v.Fault(sequence, FaultDecision, "%s would have another cause than %q, of the chain of %q", command.ID(),
+			event.CausationID, event.CorrelationID)
 	default:
 		v.verdict.Decided++
 	}
@@ -149,7 +175,8 @@ func (v *Verifier) Verdict() (Verdict, error) {
 	v.verdict.Witnesses, v.verdict.Texts = len(v.witnesses), len(v.texts.list)
 	for _, seen := range v.witnesses {
 		if seen.Sequence > v.verdict.Head.Sequence {
-			v.Fault(v.verdict.Head.Sequence+1, FaultWitness, "the log ends at %d, and %s saw %s", v.verdict.Head.Sequence, seen.By, seen.Head)
+			v.disagrees(seen, v.verdict.Head.Sequence+1, "the log ends at %d, and %s saw %s", v.verdict.Head.Sequence,
+				seen.By, seen.Head)
 		}
 	}
 	state, err := v.state.Encode()

@@ -11,6 +11,8 @@ type Witnessed struct {
 	events.Head
 	// By says who: "the head file", or "a snapshot".
 	By string
+	// Brought says that the caller of an audit brought it: it proves nothing to the server.
+	Brought bool
 }
 
 // Witnesses gives the heads that the head file and the snapshots remember, for an audit to hold the log against. Snapshots
@@ -23,7 +25,7 @@ func (h *Handler) Witnesses(ctx context.Context) ([]Witnessed, error) {
 			return nil, err
 		}
 		if head.Sequence > 0 {
-			seen = append(seen, Witnessed{head, "the head file"})
+			seen = append(seen, Witnessed{Head: head, By: "the head file"})
 		}
 	}
 	if h.config.Snapshots == nil {
@@ -39,7 +41,7 @@ func (h *Handler) Witnesses(ctx context.Context) ([]Witnessed, error) {
 	for _, sequence := range sequences {
 		snapshot, err := h.config.Snapshots.Load(ctx, sequence)
 		if err == nil && snapshot.Genesis == genesis {
-			seen = append(seen, Witnessed{snapshot.Head, "a snapshot"})
+			seen = append(seen, Witnessed{Head: snapshot.Head, By: "a snapshot"})
 		}
 	}
 	return seen, nil

@@ -158,7 +158,7 @@ func Advice(err error) string {
 	if errors.As(err, &advised) {
 		return advised.Advice()
 	}
-	return "run `maestro audit verify`; restore a backup into a new home"
+	return nextSalvage
 }
 
 func unavailable(err error) error {

@@ -63,13 +63,15 @@ type DamageError struct {
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("the log is damaged at sequence %d: %s; restore a backup, or inspect it with `maestro audit verify`", e.Sequence, e.Why)
+	return fmt.Sprintf("the log is damaged at sequence %d: %s; run `maestro salvage`, or restore a backup with "+
+		"`maestro restore`", e.Sequence, e.Why)
 }
 
 // Is makes a damaged log a read-only one.
 func (e *DamageError) Is(target error) bool { return target == ErrReadOnly }
 
-// StoredDenial is the record of a refusal in its place, which is an actor and a slot: storing another there replaces it.
+// StoredDenial is the record of a refusal in its place, which is an actor and a slot: storing another there replaces
+// it.
 type StoredDenial struct {
 	// Actor is "" in all places but those of earlier versions, which had slots for each actor.
 	Actor string

@@ -39,7 +39,7 @@ func (a *app) judge(ctx context.Context, file string) error {
 			status: http.StatusInternalServerError, code: "AUDIT_FAILED",
 			message: fmt.Sprintf("The log is against the documents: %s in %s", many(len(verdict.Faults), "fault"), many(int(verdict.Events), "event")),
 			why:     strings.TrimRight(why.String(), "\n"),
-			next:    "keep the store as it is, and compare with a backup or an older export",
+			next:    "compare with a backup or an older export, and run `maestro audit verify`",
 			details: map[string]any{"verdict": verdict},
 		}
 	}

@@ -137,7 +137,9 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	trusted := clock.New(a.wall, clock.Boot)
-	store, err := bus.Open(ctx, bus.Options{Dir: lock.Store(), Durability: durability, Logger: logger})
+	store, err := bus.Open(ctx, bus.Options{
+		Dir: lock.Store(), Durability: durability, Witnessed: witnessed(lock.Home), Logger: logger,
+	})
 	if err != nil {
 		return err
 	}
@@ -211,12 +213,14 @@ func openHandler(
 	}
 	head := log.HeadFile(lock.Head(), log.here)
 	handler, err := commands.Open(ctx, commands.Config{
-		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Witness: witness{head, lock.Head()}, Announcer: log, Denials: denials,
+		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Witness: witness{head, lock.Head()}, Announcer: log,
+		Denials: denials, Damage: log.Damage(),
 		Now: trusted.Now, Follow: trusted.Follow, After: time.After, Logger: logger,
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, head.Close())
 	}
+	log.OnDamage(handler.StopWrites)
 	return handler, func() error {
 		if handler.Health() == nil {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
@@ -361,7 +365,8 @@ func (a *app) listening(address, dir string, damage error, times clock.Status, l
 	if damage != nil {
 		data.ReadOnly = damage.Error()
 		readOnly = " READ-ONLY"
-		logger.Error("READ-ONLY: the log can be read, and nothing can be written", "why", damage)
+		logger.Error("READ-ONLY: the log can be read, and nothing can be written", "why", damage,
+			"next", commands.Advice(damage))
 	}
 	var next string
 	data.Clock, next = times.Explain()
@@ -414,6 +419,20 @@ func (s snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
 		return err
 	}
 	return errors.Join(s.dir.Save(snapshot), s.dir.Prune())
+}
+
+// witnessed gives the highest sequence that the home remembers outside the store: whatever is damaged up to there was
+// acknowledged.
+func witnessed(h *home.Home) uint64 {
+	seen, err := bus.LoadHeadFile(h.Head())
+	if err == nil {
+		return seen.Sequence
+	}
+	sequences, err := bus.ListSnapshots(h.Snapshots())
+	if err != nil || len(sequences) == 0 {
+		return 0
+	}
+	return sequences[0]
 }
 
 // witness is the head file.

@@ -1,0 +1,158 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"maestro/events"
+)
+
+// Damage says why the store can only be read, or nil: it was damaged when it was opened, or damage was found since,
+// or it was to be opened read-only. errors.Is(err, events.ErrReadOnly) holds for it. It is for good, until the store
+// is opened again.
+func (b *Bus) Damage() error {
+	if damage := b.damage.Load(); damage != nil {
+		return *damage
+	}
+	return nil
+}
+
+// Faults lists what is wrong with the files of a store that was opened to be read only.
+func (b *Bus) Faults() []Fault {
+	if b.files == nil {
+		return nil
+	}
+	return b.files.Faults()
+}
+
+// OnDamage has tell called when damage is found while the log is open, from any goroutine; at once if it was found
+// already. It must not block, and may be called twice.
+func (b *Bus) OnDamage(tell func(error)) {
+	b.tell.Store(&tell)
+	if err := b.Damage(); err != nil {
+		tell(err)
+	}
+}
+
+// damaged makes the log read-only from now on, and tells the owner, once. It gives the error back.
+func (b *Bus) damaged(err error) error {
+	if b.damage.CompareAndSwap(nil, &err) {
+		b.options.Logger.Error("the store is damaged; nothing is written to it any more", "why", err)
+		if tell := b.tell.Load(); tell != nil {
+			(*tell)(err)
+		}
+	}
+	return err
+}
+
+// openBusReadOnly opens a store without a server.
+func openBusReadOnly(ctx context.Context, o Options) (*Bus, error) {
+	files, err := OpenReadOnly(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bus{options: o, files: files}
+	damage := errOpenedReadOnly
+	if _, found := files.log.judge(o.Witnessed, o.Durability); found != nil {
+		damage = found
+	}
+	b.damage.Store(&damage)
+	return b, nil
+}
+
+// openDamaged reads a damaged store without a server, and puts a copy beside it.
+func (b *Bus) openDamaged(ctx context.Context, checked prepared) error {
+	files, err := openFiles(ctx, b.embedded.dir, nil)
+	if err != nil {
+		return err
+	}
+	b.files = files
+	why := checked.damage
+	b.options.Logger.Error("the store is damaged and is opened to be read only; "+
+		"run `maestro salvage`, or restore a backup with `maestro restore`", "why", why)
+	for _, f := range checked.faults {
+		b.options.Logger.Error("damaged", "fault", f.String())
+	}
+	aside, err := b.embedded.copyDamaged(checked.faults)
+	switch {
+	case err != nil:
+		b.options.Logger.Error("the damaged store could not be copied; make a copy before anything else", "why", err)
+	case aside != "":
+		b.options.Logger.Warn("a copy of the damaged store is beside it", "copy", aside)
+	}
+	_ = b.damaged(why)
+	return nil
+}
+
+// useFiles holds the store open and gives its files if there is no server.
+func (b *Bus) useFiles() (files *ReadOnly, release func(), err error) {
+	release, err = b.use()
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.files, release, nil
+}
+
+func (b *Bus) closeFiles() error {
+	if b.files == nil {
+		return nil
+	}
+	return b.files.Close()
+}
+
+// rebuildSides puts back what can be read of the streams that were set aside.
+func (b *Bus) rebuildSides(ctx context.Context) error {
+	pending, err := pendingRebuilds(b.embedded.dir)
+	if err != nil || len(pending) == 0 {
+		return err
+	}
+	for stream, names := range pending {
+		for _, name := range names {
+			if err := b.rebuildSide(ctx, stream, filepath.Join(filepath.Dir(b.embedded.dir), name)); err != nil {
+				return fmt.Errorf("make the stream %s again from %s: %w", stream, name, err)
+			}
+		}
+	}
+	if err := b.Firm(); err != nil {
+		return full(err)
+	}
+	if err := errors.Join(syncTree(b.embedded.storeDir()), os.Remove(filepath.Join(b.embedded.dir,
+		rebuildsName))); err != nil {
+		return full(err)
+	}
+	return syncPath(b.embedded.dir)
+}
+
+func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
+	files, err := openFiles(ctx, aside, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = files.Close() }()
+	if stream == DeniedStream {
+		return files.LoadDenials(ctx, func(d events.StoredDenial) error {
+			return b.StoreDenials(ctx, []events.StoredDenial{d})
+		})
+	}
+	digests, err := files.Blobs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, digest := range digests {
+		content, err := files.Blob(ctx, digest)
+		if errors.Is(err, ErrBlobDamaged) {
+			b.options.Logger.Error("a long text is lost; restore it from a backup", "blob", digest, "why", err)
+			continue
+		}
+		if err == nil {
+			_, err = b.PutBlob(ctx, content)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

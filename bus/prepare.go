@@ -1,0 +1,234 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"maestro/events"
+)
+
+// nats-server repairs what it opens: it cuts a block at the first record that it cannot read, forgets what follows, and
+// believes its index. So a store is checked before the server may have it:
+//
+//
+// A log that is damaged is never given to the server. A torn end, which nobody was told is stored, is cut off here. A
+// damaged stream of blobs or refusals is set aside and made again from what can be read of it.
+
+// prepared is what a check of a stopped store came to.
+type prepared struct {
+	// damage is why the server must not open the store, if so.
+	damage error
+	faults []Fault
+	// rebuild are the streams that are set aside.
+	rebuild []string
+}
+
+// prepare checks the store and makes it fit to be opened by the server. witnessed is the highest sequence that is
+// known to have been acknowledged.
+func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNote) (prepared, error) {
+	if err := e.repairMeta(ctx); err != nil {
+		return prepared{}, err
+	}
+	var p prepared
+	for _, stored := range storedStreams {
+		if note.vouches(e.dir, stored.name) {
+			fit, err := e.lastBlockFits(ctx, stored.name, stored.prefix, witnessed)
+			if err != nil {
+				return prepared{}, err
+			}
+			if fit {
+				continue
+			}
+		}
+		scanned, err := scanStream(ctx, e.dir, stored.name, stored.prefix, nil)
+		if err != nil {
+			return prepared{}, fmt.Errorf("check the store: %w", err)
+		}
+		if stored.name == StreamName {
+			if err := e.judgeLog(&p, scanned, witnessed); err != nil || p.damage != nil {
+				return p, err
+			}
+		} else if lasting := sideDamage(scanned); len(lasting) > 0 {
+			p.faults = append(p.faults, lasting...)
+			p.rebuild = append(p.rebuild, stored.name)
+		}
+		index := filepath.Join(streamPath(e.dir, stored.name), "msgs", "index.db")
+		if err := ignoreMissing(os.Remove(index)); err != nil {
+			return p, fmt.Errorf("remove the index %s, which may be wrong: %w", index, err)
+		}
+	}
+	return p, e.setSidesAside(&p)
+}
+
+// lastBlockFits reports whether the last block of a stream holds nothing but records that can be read, and the log
+// what was acknowledged.
+func (e *embedded) lastBlockFits(ctx context.Context, stream, prefix string, witnessed uint64) (bool, error) {
+	messages := filepath.Join(streamPath(e.dir, stream), "msgs")
+	blocks, err := blockFiles(messages)
+	if err != nil || len(blocks) == 0 {
+		return stream != StreamName || witnessed == 0, err
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	last := blocks[len(blocks)-1]
+	b, _, err := scanBlock(e.dir, filepath.Join(messages, blockName(last)), stream, prefix, last, nil, nil)
+	if err != nil || len(b.faults) > 0 {
+		return false, err
+	}
+	if stream != StreamName {
+		return true, nil
+	}
+	for i := 1; i < len(b.places); i++ {
+		if b.places[i].sequence != b.places[i-1].sequence+1 {
+			return false, nil
+		}
+	}
+	return len(b.places) > 0 && b.places[len(b.places)-1].sequence >= witnessed, nil
+}
+
+// judgeLog says whether the log is damaged, and cuts a torn end off.
+func (e *embedded) judgeLog(p *prepared, log *scannedStream, witnessed uint64) error {
+	torn, damage := log.judge(witnessed, e.durability)
+	if damage != nil {
+		p.damage, p.faults = damage, log.faults
+		return nil
+	}
+	if torn == nil {
+		return nil
+	}
+	e.logger.Warn("the last append was not finished when the server ended; what is whole of its beginning is kept",
+		"where", torn.String())
+	if !torn.Tail {
+		if _, err := e.setAsideBlocks(log, *torn); err != nil {
+			return err
+		}
+	}
+	return e.cutAt(log, *torn)
+}
+
+// judge tells damage from what a killed server or a power cut leaves of an append that was not acknowledged. It gives
+// the first place where that is torn.
+func (s *scannedStream) judge(witnessed uint64, durability Durability) (torn *Fault, damage error) {
+	for i := range s.faults {
+		f := &s.faults[i]
+		lost := f.From
+		if lost == 0 && f.Length > 0 {
+			lost = s.last + 1
+		}
+		unacknowledged := lost > witnessed && (f.Tail || f.Length > 0 && durability == Interval || s.oneAppend(*f))
+		if lost == 0 || !unacknowledged {
+			return nil, s.damageError(max(lost, 1), *f)
+		}
+		if torn == nil {
+			torn = f
+		}
+	}
+	if s.last < witnessed {
+		return nil, &events.DamageError{
+			Sequence: s.last + 1,
+			Why:      fmt.Sprintf("the log ends at %d, and %d was acknowledged", s.last, witnessed),
+		}
+	}
+	return torn, nil
+}
+
+func (s *scannedStream) damageError(sequence uint64, f Fault) error {
+	why := f.String()
+	if more := len(s.faults) - 1; more > 0 {
+		why += fmt.Sprintf(", and %d more", more)
+	}
+	return &events.DamageError{Sequence: sequence, Why: why}
+}
+
+// sideDamage gives the faults behind which something can be read: the server would cut that off.
+func sideDamage(s *scannedStream) []Fault {
+	var lasting []Fault
+	for _, f := range s.faults {
+		if !f.Tail {
+			lasting = append(lasting, f)
+		}
+	}
+	return lasting
+}
+
+// cutAt ends the log at a fault, durably. What follows was set aside, if it can be read.
+func (e *embedded) cutAt(log *scannedStream, torn Fault) error {
+	path := filepath.Join(e.dir, torn.File)
+	index, _ := blockIndex(filepath.Base(path))
+	for i := len(log.blocks) - 1; i >= 0 && log.blocks[i].index > index; i-- {
+		if err := os.Remove(filepath.Join(filepath.Dir(path), blockName(log.blocks[i].index))); err != nil {
+			return fmt.Errorf("cut the unfinished append off: %w", err)
+		}
+	}
+	if err := errors.Join(os.Truncate(path, torn.Offset), syncPath(path), syncPath(filepath.Dir(path))); err != nil {
+		return fmt.Errorf("cut the unfinished append off: %w", full(err))
+	}
+	return nil
+}
+
+// setSidesAside moves the streams that must be made again out of the server's sight. What can be read of them is put
+// back once the server runs; a start that is interrupted goes on from there.
+func (e *embedded) setSidesAside(p *prepared) error {
+	pending, err := pendingRebuilds(e.dir)
+	if err != nil {
+		return err
+	}
+	for _, stream := range p.rebuild {
+		path := streamPath(e.dir, stream)
+		size, err := treeSize(path)
+		if err != nil {
+			return err
+		}
+		if free, ok := freeBytes(e.dir); ok && free < size+2*reserve {
+			p.damage = fmt.Errorf("%w: %s is damaged (%s), and there is no room to make it again: "+
+				"make room, then restart the server",
+				events.ErrReadOnly, stream, p.faults[0])
+			return nil
+		}
+		aside, err := e.newAside(stream)
+		if err != nil {
+			return err
+		}
+		if err := writeFaults(aside, p.faults); err != nil {
+			return err
+		}
+		target := streamPath(aside, stream)
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+			return full(err)
+		}
+		pending[stream] = append(pending[stream], filepath.Base(aside))
+		if err := writeRebuilds(e.dir, pending); err != nil {
+			return err
+		}
+		if err := os.Rename(path, target); err != nil {
+			return fmt.Errorf("set the damaged stream %s aside: %w", stream, err)
+		}
+		if err := errors.Join(syncPath(filepath.Dir(path)), syncPath(filepath.Dir(target))); err != nil {
+			return full(err)
+		}
+		e.logger.Error("a damaged stream is set aside and made again from what can be read of it", "stream", stream,
+			"aside", aside, "why", p.faults[0])
+	}
+	return nil
+}
+
+// treeSize adds up the files below a directory.
+func treeSize(dir string) (uint64, error) {
+	var size uint64
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		info, err := entry.Info()
+		if err == nil && info.Mode().IsRegular() {
+			size += uint64(info.Size()) //nolint:gosec // a size is not negative
+		}
+		return ignoreMissing(err)
+	})
+	return size, err
+}

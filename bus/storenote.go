@@ -1,0 +1,162 @@
+package bus
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// cleanName is the file that a clean stop leaves. It is gone while the server runs.
+const cleanName = "clean.json"
+
+// storeNote says how the files of a stopped store looked when everything in them was whole. While a stream's files
+// look like that, the server takes its index for true and reads the last block only.
+type storeNote struct {
+	Streams map[string]streamNote `json:"streams"`
+}
+
+type streamNote struct {
+	// Index is the digest of index.db.
+	Index  string      `json:"index"`
+	Blocks []blockNote `json:"blocks"`
+}
+
+type blockNote struct {
+	Index int       `json:"index"`
+	Size  int64     `json:"size"`
+	Time  time.Time `json:"time"`
+}
+
+// noteStore describes the files of a stopped store.
+func noteStore(dir string) *storeNote {
+	note := &storeNote{Streams: map[string]streamNote{}}
+	for _, s := range storedStreams {
+		if n, ok := noteStream(dir, s.name); ok {
+			note.Streams[s.name] = n
+		}
+	}
+	return note
+}
+
+func noteStream(dir, stream string) (streamNote, bool) {
+	messages := filepath.Join(streamPath(dir, stream), "msgs")
+	index, err := os.ReadFile(filepath.Join(messages, "index.db"))
+	if err != nil {
+		return streamNote{}, false
+	}
+	blocks, err := blockFiles(messages)
+	if err != nil {
+		return streamNote{}, false
+	}
+	if len(blocks) == 0 || !indexFits(index, filepath.Join(messages, blockName(blocks[len(blocks)-1]))) {
+		return streamNote{}, false
+	}
+	note := streamNote{Index: Digest(index)}
+	for _, block := range blocks {
+		info, err := os.Stat(filepath.Join(messages, blockName(block)))
+		if err != nil {
+			return streamNote{}, false
+		}
+		note.Blocks = append(note.Blocks, blockNote{Index: block, Size: info.Size(), Time: info.ModTime().UTC()})
+	}
+	return note, true
+}
+
+// indexFits reports whether an index was written behind the last record of a block: it ends with that record's
+// checksum, and its own. Otherwise the server passes it over and reads every block.
+func indexFits(index []byte, block string) bool {
+	f, err := os.Open(block)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil || len(index) < 2*recordSum {
+		return false
+	}
+	last := make([]byte, recordSum)
+	if info.Size() >= recordSum {
+		if _, err := f.ReadAt(last, info.Size()-recordSum); err != nil {
+			return false
+		}
+	}
+	end := len(index) - recordSum
+	return bytes.Equal(index[end-recordSum:end], last)
+}
+
+// vouches reports whether a stream's files still look as noted. A missing note vouches for nothing.
+func (n *storeNote) vouches(dir, stream string) bool {
+	if n == nil {
+		return false
+	}
+	noted, isNoted := n.Streams[stream]
+	found, isThere := noteStream(dir, stream)
+	return isNoted && isThere && noted.Index == found.Index && slices.EqualFunc(noted.Blocks, found.Blocks, func(a,
+		b blockNote,
+	) bool {
+		return a.Index == b.Index && a.Size == b.Size && a.Time.Equal(b.Time)
+	})
+}
+
+// loadNote reads what the last clean stop left; nothing if there was none, or if it cannot be read.
+func loadNote(dir string) *storeNote {
+	content, err := os.ReadFile(filepath.Join(dir, cleanName))
+	if err != nil {
+		return nil
+	}
+	var note storeNote
+	if json.Unmarshal(content, &note) != nil {
+		return nil
+	}
+	return &note
+}
+
+func (n *storeNote) save(dir string) error {
+	content, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return writeAtomically(filepath.Join(dir, cleanName), content, []byte("\n"))
+}
+
+// forgetNote removes the note durably: from now on the store is in use.
+func forgetNote(dir string) error {
+	if err := os.Remove(filepath.Join(dir, cleanName)); err != nil {
+		return ignoreMissing(err)
+	}
+	return syncPath(dir)
+}
+
+// rebuildsName is the file that says which streams wait to be filled again, and from where.
+const rebuildsName = "rebuild.json"
+
+// pendingRebuilds gives, by stream, the names of the directories beside the store from which it must be filled again.
+func pendingRebuilds(dir string) (map[string][]string, error) {
+	pending := map[string][]string{}
+	content, err := os.ReadFile(filepath.Join(dir, rebuildsName))
+	if err != nil {
+		return pending, ignoreMissing(err)
+	}
+	// A list that cannot be read names nothing: what it named is still beside the store.
+	if json.Unmarshal(content, &pending) != nil {
+		return map[string][]string{}, nil
+	}
+	for stream, names := range pending {
+		pending[stream] = slices.DeleteFunc(names, func(name string) bool {
+			return filepath.Base(name) != name || !strings.HasPrefix(name, filepath.Base(dir)+asideInfix)
+		})
+	}
+	return pending, nil
+}
+
+func writeRebuilds(dir string, pending map[string][]string) error {
+	content, err := json.Marshal(pending)
+	if err != nil {
+		return err
+	}
+	return writeAtomically(filepath.Join(dir, rebuildsName), content, []byte("\n"))
+}
