@@ -87,6 +87,7 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 	if checked.damage != nil {
 		return b.openDamaged(ctx, checked)
 	}
+	made := !b.embedded.hasStreams()
 	if err := forgetNote(b.embedded.dir); err != nil {
 		return fmt.Errorf("begin to use the store: %w", full(err))
 	}
@@ -102,9 +103,10 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 	if err := b.attach(ctx); err != nil {
 		return err
 	}
-	// A power cut must not leave a stream whose files have no content, or no name.
-	if err := errors.Join(syncTree(b.embedded.dir), syncPath(filepath.Dir(b.embedded.dir))); err != nil {
-		return fmt.Errorf("sync the store: %w", full(err))
+	if made { // a power cut must not leave a stream whose files have no content, or no name
+		if err := syncTree(b.embedded.dir); err != nil {
+			return fmt.Errorf("sync the store: %w", full(err))
+		}
 	}
 	return b.rebuildSides(ctx)
 }

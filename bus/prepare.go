@@ -64,6 +64,16 @@ func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNot
 	return p, e.setSidesAside(&p)
 }
 
+// hasStreams reports whether every stream of the store is there.
+func (e *embedded) hasStreams() bool {
+	for _, s := range storedStreams {
+		if _, err := os.Stat(filepath.Join(streamPath(e.dir, s.name), metaName)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // lastBlockFits reports whether the last block of a stream holds nothing but records that can be read, and the log
 // what was acknowledged.
 func (e *embedded) lastBlockFits(ctx context.Context, stream, prefix string, witnessed uint64) (bool, error) {
