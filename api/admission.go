@@ -225,6 +225,20 @@ func (s *server) admitNobody(r *http.Request) error {
 	return nil
 }
 
+// heldBack is how long the answer to a call over a limit is held back. Without that, who calls again at once would cost
+// as much as a call that is let in; held back, a connection gives one such call a second. It is one that the listener may
+// close to make room.
+const heldBack = time.Second
+
+func holdBack(ctx context.Context) {
+	timer := time.NewTimer(heldBack)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // tooMuch is the answer to who is over a limit.
 func (s *server) tooMuch(who string, over *overLimit) *problem {
 	s.limited.note(s, who, over.quota.Name)
@@ -269,7 +283,7 @@ func (l *limitedLog) note(s *server, who, limit string) {
 
 // within holds a command against the quotas of what there is: open questions, tasks, sessions. A retry of what was
 // done is let through.
-func (s *server) within(request commands.Request) error {
+func (s *server) within(ctx context.Context, request commands.Request) error {
 	var over *overLimit
 	s.Handler.View(func(state *projections.State) {
 		project := commands.ProjectOf(state, request)
@@ -283,6 +297,9 @@ func (s *server) within(request commands.Request) error {
 	})
 	if over == nil {
 		return nil
+	}
+	if classOf(request.By) != ofAdmin {
+		holdBack(ctx)
 	}
 	answer := s.tooMuch(request.By.String(), over)
 	answer.Code, answer.Message = "QUOTA_EXCEEDED", "There are too many "+over.quota.About

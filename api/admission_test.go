@@ -53,7 +53,7 @@ const note = `{"message":"m"}`
 // TestCommandsOfOneSessionAreLimited lets one session flood: it gets 429, others notice nothing, and after Retry-After it goes on.
 func TestCommandsOfOneSessionAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := openInside(t, limits(t, "session-commands=10/20", "session-spawns=0"))
+		w := openInside(t, limits(t, "session-commands=0.1/20", "session-spawns=0"))
 		project := w.project()
 		_, hostile := w.session(adminToken, project, w.task(project), "")
 		_, honest := w.session(adminToken, project, w.task(project), "")
@@ -197,40 +197,42 @@ func TestCallsInProgressTakeTurns(t *testing.T) {
 
 // TestWhatThereIsIsLimited bounds open questions, tasks and sessions; a retry is no new one, and what ended makes room.
 func TestWhatThereIsIsLimited(t *testing.T) {
-	exceeded := func(r reply, limit string) {
-		t.Helper()
-		r.refused(http.StatusTooManyRequests, "QUOTA_EXCEEDED", "")
-		if got := r.text("details", "limit"); got != limit || r.header.Get("Retry-After") == "" {
-			t.Errorf("over the limit %q, want %q; Retry-After %q", got, limit, r.header.Get("Retry-After"))
+	synctest.Test(t, func(t *testing.T) {
+		exceeded := func(r reply, limit string) {
+			t.Helper()
+			r.refused(http.StatusTooManyRequests, "QUOTA_EXCEEDED", "")
+			if got := r.text("details", "limit"); got != limit || r.header.Get("Retry-After") == "" {
+				t.Errorf("over the limit %q, want %q; Retry-After %q", got, limit, r.header.Get("Retry-After"))
+			}
 		}
-	}
-	w := open(t, limits(t, "session-questions=1", "project-questions=2", "project-tasks=5", "project-sessions=3"))
-	project := w.project()
-	task := w.task(project)
-	_, a := w.session(adminToken, project, task, "")
-	_, b := w.session(adminToken, project, task, "")
-	third, c := w.session(adminToken, project, task, "")
-	exceeded(w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`), "project-sessions")
-	exceeded(w.send(http.MethodPost, "/api/sessions", adminToken, `{"projectId":"`+project+`","taskIds":[]}`), "project-sessions")
+		w := openInside(t, limits(t, "session-questions=1", "project-questions=2", "project-tasks=5", "project-sessions=3"))
+		project := w.project()
+		task := w.task(project)
+		_, a := w.session(adminToken, project, task, "")
+		_, b := w.session(adminToken, project, task, "")
+		third, c := w.session(adminToken, project, task, "")
+		exceeded(w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`), "project-sessions")
+		exceeded(w.send(http.MethodPost, "/api/sessions", adminToken, `{"projectId":"`+project+`","taskIds":[]}`), "project-sessions")
 
-	ask := func(token, key string) reply {
-		return w.do(token, "report:needs-input", `{"message":"what?"}`, "Idempotency-Key", key)
-	}
-	question := ask(a, "one").is(200).text("event", "data", "inputId")
-	exceeded(ask(a, "two"), "session-questions")
-	ask(a, "one").is(200) // a retry
-	ask(b, "one").is(200)
-	exceeded(ask(c, "one"), "project-questions")
-	w.do(adminToken, "input:answer", `{"inputId":"`+question+`","answer":"yes"}`).is(200)
-	ask(c, "one").is(200)
+		ask := func(token, key string) reply {
+			return w.do(token, "report:needs-input", `{"message":"what?"}`, "Idempotency-Key", key)
+		}
+		question := ask(a, "one").is(200).text("event", "data", "inputId")
+		exceeded(ask(a, "two"), "session-questions")
+		ask(a, "one").is(200) // a retry
+		ask(b, "one").is(200)
+		exceeded(ask(c, "one"), "project-questions")
+		w.do(adminToken, "input:answer", `{"inputId":"`+question+`","answer":"yes"}`).is(200)
+		ask(c, "one").is(200)
 
-	for range 4 {
-		w.task(project)
-	}
-	exceeded(w.do(a, "task:create", `{"title":"one more"}`), "project-tasks")
-	exceeded(w.send(http.MethodPost, "/api/tasks", adminToken, `{"projectId":"`+project+`","title":"T"}`), "project-tasks")
-	w.do(adminToken, "session:kill", `{"sessionId":"`+third+`"}`).is(200)
-	w.session(adminToken, project, task, "")
+		for range 4 {
+			w.task(project)
+		}
+		exceeded(w.do(a, "task:create", `{"title":"one more"}`), "project-tasks")
+		exceeded(w.send(http.MethodPost, "/api/tasks", adminToken, `{"projectId":"`+project+`","title":"T"}`), "project-tasks")
+		w.do(adminToken, "session:kill", `{"sessionId":"`+third+`"}`).is(200)
+		w.session(adminToken, project, task, "")
+	})
 }
 
 // TestLimitsAreShown: `audit can` says which limit applies and what is left, and the limits say how often each was met.
@@ -247,7 +249,7 @@ func TestLimitsAreShown(t *testing.T) {
 		r := w.send(http.MethodGet, "/api/audit/can?actor="+id+"&command=report:progress", adminToken, "").is(200)
 		var can api.Can
 		r.into(&can)
-		if len(can.Limits) == 0 || can.Limits[0].Name != "session-commands" || can.Limits[0].Left != 5 || can.Limits[0].Limit != "10 a second, 20 at once" {
+		if len(can.Limits) == 0 || can.Limits[0].Name != "session-commands" || can.Limits[0].Left != 15 || can.Limits[0].Limit != "10 a second, 20 at once" {
 			t.Errorf("the limits are %+v", can.Limits)
 		}
 		var all []api.LimitView

@@ -194,12 +194,14 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.unauthenticated.Add(1)
 		if over := s.admitNobody(r); over != nil {
+			holdBack(r.Context())
 			err = over
 		}
 		s.refuse(w, r, err)
 		return
 	}
 	if err := s.admit(c, r); err != nil {
+		holdBack(r.Context())
 		s.fail(w, r, err)
 		return
 	}

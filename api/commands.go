@@ -110,7 +110,7 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 		}
 	}
 	request := commands.Request{By: c.by, Command: command, Key: meta.key, OccurredAt: meta.occurredAt, TraceParent: meta.traceParent}
-	if err := s.within(request); err != nil {
+	if err := s.within(r.Context(), request); err != nil {
 		return commands.Answer{}, err
 	}
 	if o.dryRun {

@@ -24,11 +24,11 @@ const bytesPerUnit = 16 << 10
 
 // quotas are the defaults. An honest fleet meets none of them.
 var quotas = []Quota{
-	{"session-commands", 200, 6000, "commands of one session"},
-	{"session-bytes", 128 << 10, 16 << 20, "bytes of the requests of one session"},
+	{"session-commands", 200, 2000, "commands of one session"},
+	{"session-bytes", 128 << 10, 8 << 20, "bytes of the requests of one session"},
 	{"session-reads", 50, 2000, "reads of one session; each 16 KiB of an answer counts as one more"},
 	{"session-spawns", 1, 200, "sessions that one session spawns"},
-	{"session-parallel", 16, 0, "calls of one session in progress"},
+	{"session-parallel", 8, 0, "calls of one session in progress"},
 	{"session-waits", 16, 0, "calls of one session that wait for something"},
 	{"session-streams", 1, 0, "exports, backups and audits of one session in progress"},
 	{"session-answers", 16 << 20, 0, "bytes of answers that one session has not read"},

@@ -200,7 +200,7 @@ func (s *server) do(ctx context.Context, c *call, by commands.Actor, command com
 		OccurredAt:  c.meta.occurredAt,
 		TraceParent: c.meta.traceParent,
 	}
-	if err := s.within(request); err != nil {
+	if err := s.within(ctx, request); err != nil {
 		return commands.Answer{}, err
 	}
 	return s.Handler.Do(ctx, request)
