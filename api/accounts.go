@@ -87,7 +87,13 @@ const (
 )
 
 func newLedger(limits *Limits) *ledger {
-	l := &ledger{began: time.Now(), accounts: map[string]*account{}, refused: map[string]uint64{}, sweepAt: fewAccounts, server: &account{class: ofServer}}
+	l := &ledger{
+		began:    time.Now(),
+		server:   &account{class: ofServer},
+		accounts: map[string]*account{},
+		refused:  map[string]uint64{},
+		sweepAt:  fewAccounts,
+	}
 	for c := range classes {
 		l.crowd[c] = &account{class: c}
 		for r := range resources {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestMemoryPerCredentialIsBounded: however many callers come and whatever they use, the ledger holds a bounded number of accounts of a
-// fixed size, and none of them once they are quiet.
+// TestMemoryPerCredentialIsBounded: however many callers come and whatever they use, the ledger holds a bounded
+// number of accounts of a fixed size, and none of them once they are quiet.
 func TestMemoryPerCredentialIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -51,8 +51,8 @@ func TestMemoryPerCredentialIsBounded(t *testing.T) {
 	})
 }
 
-// TestNoRateIsExceeded: whatever is asked for in whatever order, never more than the burst and what came since is given, and who
-// comes back when it was told to gets what it asked for.
+// TestNoRateIsExceeded: whatever is asked for in whatever order, never more than the burst and what came since is
+// given, and who comes back when it was told to gets what it asked for.
 func TestNoRateIsExceeded(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {

@@ -225,9 +225,9 @@ func (s *server) admitNobody(r *http.Request) error {
 	return nil
 }
 
-// heldBack is how long the answer to a call over a limit is held back. Without that, who calls again at once would cost
-// as much as a call that is let in; held back, a connection gives one such call a second. It is one that the listener may
-// close to make room.
+// heldBack is how long the answer to a call over a limit is held back. Without that, who calls again at once would
+// cost as much as a call that is let in; held back, a connection gives one such call a second. It is one that the
+// listener may close to make room.
 const heldBack = time.Second
 
 func holdBack(ctx context.Context) {
@@ -303,7 +303,8 @@ func (s *server) within(ctx context.Context, request commands.Request) error {
 	}
 	answer := s.tooMuch(request.By.String(), over)
 	answer.Code, answer.Message = "QUOTA_EXCEEDED", "There are too many "+over.quota.About
-	answer.Next = "nothing has happened: end what is no longer needed, or let the user raise the limit with `serve --limit " + over.quota.Name + "=N`"
+	answer.Next = "nothing has happened: end what is no longer needed, or let the user raise the limit with " +
+		"`serve --limit " + over.quota.Name + "=N`"
 	return answer
 }
 

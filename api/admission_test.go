@@ -50,7 +50,8 @@ func (r reply) into(value any) {
 
 const note = `{"message":"m"}`
 
-// TestCommandsOfOneSessionAreLimited lets one session flood: it gets 429, others notice nothing, and after Retry-After it goes on.
+// TestCommandsOfOneSessionAreLimited lets one session flood: it gets 429, others notice nothing, and after Retry-
+// After it goes on.
 func TestCommandsOfOneSessionAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-commands=0.1/20", "session-spawns=0"))
@@ -85,15 +86,20 @@ func TestEachRateIsLimited(t *testing.T) {
 	}{
 		{"session-commands=1/2", func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }},
 		{"session-bytes=1/30", func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }},
-		{"session-reads=1/2", func(w *world, _, token string) reply { return w.send(http.MethodGet, "/api/whoami", token, "") }},
+		{"session-reads=1/2", func(w *world, _, token string) reply {
+			return w.send(http.MethodGet, "/api/whoami", token, "")
+		}},
 		{"project-commands=1/2", func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }},
 		{"project-bytes=1/30", func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }},
-		{"project-reads=1/2", func(w *world, _, token string) reply { return w.send(http.MethodGet, "/api/whoami", token, "") }},
+		{"project-reads=1/2", func(w *world, _, token string) reply {
+			return w.send(http.MethodGet, "/api/whoami", token, "")
+		}},
 		{"session-spawns=1/2", func(w *world, project, token string) reply {
 			return w.do(token, "session:spawn", `{"project":"`+project+`","taskIds":["`+w.task(project)+`"]}`)
 		}},
 		{"project-spawns=1/2", func(w *world, project, token string) reply {
-			return w.send(http.MethodPost, "/api/sessions/spawn", token, `{"projectId":"`+project+`","taskIds":["`+w.task(project)+`"]}`)
+			body := `{"projectId":"` + project + `","taskIds":["` + w.task(project) + `"]}`
+			return w.send(http.MethodPost, "/api/sessions/spawn", token, body)
 		}},
 	} {
 		t.Run(c.limit, func(t *testing.T) {
@@ -168,7 +174,8 @@ func TestOpenCallsAreLimited(t *testing.T) {
 	}
 }
 
-// TestCallsInProgressTakeTurns: a session with more calls in progress than it may have waits for its own, and nobody else does.
+// TestCallsInProgressTakeTurns: a session with more calls in progress than it may have waits for its own, and nobody
+// else does.
 func TestCallsInProgressTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-parallel=2"))
@@ -212,7 +219,8 @@ func TestWhatThereIsIsLimited(t *testing.T) {
 		_, b := w.session(adminToken, project, task, "")
 		third, c := w.session(adminToken, project, task, "")
 		exceeded(w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`), "project-sessions")
-		exceeded(w.send(http.MethodPost, "/api/sessions", adminToken, `{"projectId":"`+project+`","taskIds":[]}`), "project-sessions")
+		body := `{"projectId":"` + project + `","taskIds":[]}`
+		exceeded(w.send(http.MethodPost, "/api/sessions", adminToken, body), "project-sessions")
 
 		ask := func(token, key string) reply {
 			return w.do(token, "report:needs-input", `{"message":"what?"}`, "Idempotency-Key", key)
@@ -229,7 +237,8 @@ func TestWhatThereIsIsLimited(t *testing.T) {
 			w.task(project)
 		}
 		exceeded(w.do(a, "task:create", `{"title":"one more"}`), "project-tasks")
-		exceeded(w.send(http.MethodPost, "/api/tasks", adminToken, `{"projectId":"`+project+`","title":"T"}`), "project-tasks")
+		body = `{"projectId":"` + project + `","title":"T"}`
+		exceeded(w.send(http.MethodPost, "/api/tasks", adminToken, body), "project-tasks")
 		w.do(adminToken, "session:kill", `{"sessionId":"`+third+`"}`).is(200)
 		w.session(adminToken, project, task, "")
 	})
@@ -249,7 +258,8 @@ func TestLimitsAreShown(t *testing.T) {
 		r := w.send(http.MethodGet, "/api/audit/can?actor="+id+"&command=report:progress", adminToken, "").is(200)
 		var can api.Can
 		r.into(&can)
-		if len(can.Limits) == 0 || can.Limits[0].Name != "session-commands" || can.Limits[0].Left != 15 || can.Limits[0].Limit != "10 a second, 20 at once" {
+		want := api.CanLimit{Name: "session-commands", Limit: "10 a second, 20 at once", Value: 10, Burst: 20, Left: 15}
+		if len(can.Limits) == 0 || can.Limits[0] != want {
 			t.Errorf("the limits are %+v", can.Limits)
 		}
 		var all []api.LimitView
@@ -268,7 +278,10 @@ func TestLimitsAreShown(t *testing.T) {
 }
 
 func TestLimitsThatAreNone(t *testing.T) {
-	for _, text := range []string{"", "session-commands", "nothing=1", "session-commands=", "session-commands=-1", "session-commands=x", "session-commands=NaN", "session-commands=1/", "session-waits=1/2", "session-waits=Inf"} {
+	for _, text := range []string{
+		"", "session-commands", "nothing=1", "session-commands=", "session-commands=-1", "session-commands=x",
+		"session-commands=NaN", "session-commands=1/", "session-waits=1/2", "session-waits=Inf",
+	} {
 		if err := new(api.Limits).Set(text); err == nil {
 			t.Errorf("%q was taken", text)
 		}
