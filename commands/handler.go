@@ -96,6 +96,8 @@ type Handler struct {
 	config Config
 	logger *slog.Logger
 
+	// trials is held by dry runs while they read committed, and by the writer, before mu, when it changes it.
+	trials sync.RWMutex
 	// mu guards committed, which only the writer changes, and what follows from it.
 	mu        sync.RWMutex
 	committed *projections.State

@@ -114,9 +114,8 @@ func (x *ReceiveInput) Decide(s *projections.State, c Call) (events.Data, error)
 
 // validOptions checks the answers that a question offers.
 func validOptions(options []string) error {
-	const most = 20
-	if len(options) > most {
-		return invalid("/options", "at most %d options, these are %d", most, len(options))
+	if len(options) > maxOptions {
+		return invalid("/options", "at most %d options, these are %d", maxOptions, len(options))
 	}
 	for i, option := range options {
 		if strings.TrimSpace(option) == "" {

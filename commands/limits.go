@@ -1,6 +1,11 @@
 package commands
 
-import "fmt"
+import (
+	"fmt"
+
+	"maestro/events"
+	"maestro/projections"
+)
 
 // Limit is one documented bound. docs/limits.md is generated from the rows below.
 type Limit struct {
@@ -26,6 +31,8 @@ type LimitGroup struct {
 const (
 	answerTooLarge = "413 `TOO_LARGE`"
 	answerLimit    = "422 `LIMIT_EXCEEDED`"
+	answerInvalid  = "400 `VALIDATION_ERROR`"
+	answerCut      = "a cut answer"
 )
 
 // Limits gives every limit that the server enforces, in the order of docs/limits.md.
@@ -35,6 +42,23 @@ func Limits() []LimitGroup {
 			LimitBody, LimitNames, LimitDepth, LimitValues,
 		}},
 		{Title: "Sessions", Limits: []Limit{LimitLateReports}},
+		{
+			Title: "Fields of commands",
+			Intro: "The server checks these before it decides a command. They hold on every route.", Limits: []Limit{
+				LimitID, LimitTitle, LimitName, LimitType, LimitPath, LimitText, LimitLongText, LimitEntries, LimitIDs,
+				LimitDependencies, LimitAllowed,
+				LimitOptions, LimitFree, LimitEnv, LimitEnvBytes,
+			},
+		},
+		{
+			Title: "Tasks, sessions and queues",
+			Intro: "These bound what one command can cost the writer, which decides one command after another. They hold for " +
+				"what is new: an older log keeps what it has.",
+			Limits: []Limit{
+				LimitTaskDepth, LimitDependents, LimitGraph, LimitDeleted, LimitTaskSessions, LimitSessionTasks, LimitTaskQueues,
+				LimitTreeDepth,
+			},
+		},
 	}
 }
 
@@ -66,6 +90,101 @@ var LimitLateReports = Limit{
 	Name: "late-reports", Value: 1000, Unit: "reports", Answer: answerLimit,
 	Bounds: "reports that one session delivers after its end",
 }
+
+// Limits of the fields of commands. What fields.go gives one of these is checked there, unless the answer is
+// VALIDATION_ERROR: that is for the decision.
+var (
+	LimitID    = Limit{Name: "id", Value: maxID, Unit: "characters", Answer: answerInvalid, Bounds: "an id"}
+	LimitTitle = Limit{
+		Name: "title", Value: maxTitle, Unit: "characters", Answer: answerInvalid,
+		Bounds: "the title of a task, an option of a question",
+	}
+	LimitName = Limit{
+		Name: "name", Value: maxName, Unit: "characters", Answer: answerInvalid,
+		Bounds: "a name, a model, an agent, a mode, a role, a status",
+	}
+	LimitType = Limit{
+		Name: "entry-type", Value: maxType, Unit: "characters", Answer: answerInvalid,
+		Bounds: "the type of an entry on a timeline",
+	}
+	LimitPath = Limit{Name: "path", Value: maxPath, Unit: "characters", Answer: answerInvalid, Bounds: "a path"}
+	LimitText = Limit{
+		Name: "text", Value: events.MaxText, Unit: "bytes", Answer: answerInvalid,
+		Bounds: "a reason, an answer, a template, an entry of a list of texts",
+	}
+	LimitLongText = Limit{
+		Name: "long-text", Value: MaxRequest, Unit: "bytes", Answer: answerTooLarge,
+		Bounds: "a description, a prompt, the message of a report",
+	}
+	LimitEntries = Limit{
+		Name: "entries", Value: 1000, Unit: "entries", Answer: answerLimit,
+		Bounds: "acceptance criteria of a task; skills or agents in one list",
+	}
+	LimitIDs = Limit{
+		Name: "ids", Value: maxList, Unit: "ids", Answer: answerLimit,
+		Bounds: "tasks or projects that one command names",
+	}
+	LimitDependencies = Limit{
+		Name: "dependencies", Value: 200, Unit: "dependencies", Answer: answerLimit,
+		Bounds: "tasks that one task depends on",
+	}
+	LimitAllowed = Limit{
+		Name: "allowed-commands", Value: 200, Unit: "commands", Answer: answerLimit,
+		Bounds: "`allowedCommands` of a session",
+	}
+	LimitOptions = Limit{
+		Name: "options", Value: maxOptions, Unit: "options", Answer: answerInvalid,
+		Bounds: "options of a question",
+	}
+	LimitFree = Limit{
+		Name: "free-json", Value: events.MaxText, Unit: "bytes", Answer: answerLimit,
+		Bounds: "free JSON: `metadata`, `context`, `data`; the limits of JSON bodies hold in it too",
+	}
+	LimitEnv = Limit{
+		Name: "env", Value: 200, Unit: "variables", Answer: answerLimit,
+		Bounds: "environment of a session, with what it has already",
+	}
+	LimitEnvBytes = Limit{
+		Name: "env-bytes", Value: events.MaxText, Unit: "bytes", Answer: answerLimit,
+		Bounds: "environment of a session: all names and values together",
+	}
+)
+
+// Limits of what one command can cost the writer.
+var (
+	LimitTaskDepth = Limit{
+		Name: "task-depth", Value: 100, Unit: "levels", Answer: answerLimit,
+		Bounds: "levels of tasks from a root down to a new task",
+	}
+	LimitDependents = Limit{
+		Name: "dependents", Value: 1000, Unit: "dependents", Answer: answerLimit,
+		Bounds: "tasks that depend on one task",
+	}
+	LimitGraph = Limit{
+		Name: "graph-steps", Value: 50_000, Unit: "dependencies", Answer: answerLimit,
+		Bounds: "dependencies that one command follows: to find a cycle, or what the tasks of a new session wait for",
+	}
+	LimitDeleted = Limit{
+		Name: "deleted-tasks", Value: 5000, Unit: "tasks below it", Answer: answerLimit,
+		Bounds: "tasks that go with a task that is deleted recursively",
+	}
+	LimitTaskSessions = Limit{
+		Name: "task-sessions", Value: 1000, Unit: "sessions", Answer: answerLimit,
+		Bounds: "sessions that have or had one task, and sessions that reported on it",
+	}
+	LimitSessionTasks = Limit{
+		Name: "session-tasks", Value: 1000, Unit: "tasks", Answer: answerLimit,
+		Bounds: "tasks of one session",
+	}
+	LimitTaskQueues = Limit{
+		Name: "task-queues", Value: 1000, Unit: "queues", Answer: answerLimit,
+		Bounds: "queues that one task is in",
+	}
+	LimitTreeDepth = Limit{
+		Name: "tree-depth", Value: projections.MaxTreeDepth, Unit: "levels", Answer: answerCut,
+		Bounds: "levels that one read of a tree shows; a task at the end says how many are below it (`below`)",
+	}
+)
 
 // exceeded is the refusal of a caller that is above a limit. what names the thing that is too large: "metadata".
 func (l Limit) exceeded(pointer, what string, have int64) *Refusal {

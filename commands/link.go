@@ -49,6 +49,13 @@ func (x *LinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if slices.Contains(session.TaskIDs, x.TaskID) {
 		return nil, nil
 	}
+	g := graphOf(s, c)
+	if n := len(session.TaskIDs); n >= g.most(LimitSessionTasks) {
+		return nil, LimitSessionTasks.exceeded("/taskId", "session '"+session.ID+"'", int64(n)+1)
+	}
+	if err := g.joins(session.ID, []string{x.TaskID}); err != nil {
+		return nil, err
+	}
 	return &events.SessionTaskLinked{SessionID: session.ID, TaskID: x.TaskID}, nil
 }
 

@@ -40,7 +40,7 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	if kind == "" {
 		kind = "progress"
 	}
-	if err := validLine("/type", kind, 100); err != nil {
+	if err := validLine("/type", kind, maxType); err != nil {
 		return nil, err
 	}
 	if x.Message == "" && len(x.Data) == 0 {

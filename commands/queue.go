@@ -203,6 +203,9 @@ func (x *PushItem) Decide(s *projections.State, c Call) (events.Data, error) {
 			Next: "a quarantined, failed or skipped one is queued again with `maestro queue requeue " + t.ID + "`",
 		}
 	}
+	if err := graphOf(s, c).queues(t.ID); err != nil {
+		return nil, err
+	}
 	return &events.QueueItemPushed{Queue: q.Name, TaskID: t.ID}, nil
 }
 

@@ -55,12 +55,19 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	tasks := unique(x.TaskIDs)
+	late := session.Ended()
+	g, within := graphOf(s, c), s.Within(session.TaskIDs)
 	for _, id := range tasks {
-		if err := mayReportOn(s, session, id, x.ID()); err != nil {
+		if err := mayReportOn(s, session, within, id, x.ID()); err != nil {
+			return nil, err
+		}
+		if late {
+			continue
+		}
+		if err := g.speaks(session.ID, s.Task(id)); err != nil {
 			return nil, err
 		}
 	}
-	late := session.Ended()
 	if late && thirdOn(c.Rules) {
 		if err := mayReportLate(session, c, x.ID()); err != nil {
 			return nil, err
@@ -114,7 +121,9 @@ func mayReportLate(session *projections.Session, c Call, rule string) error {
 
 // mayReportOn lets a worker report on its session's tasks, what is below them, tasks it created, and queue items that it
 // holds or held; an orchestrator on its project's.
-func mayReportOn(s *projections.State, session *projections.Session, id, rule string) error {
+func mayReportOn(s *projections.State, session *projections.Session, within func(task string) bool, id,
+	rule string,
+) error {
 	t := s.Task(id)
 	if t == nil {
 		return notFound("Task", id)
@@ -123,7 +132,8 @@ func mayReportOn(s *projections.State, session *projections.Session, id, rule st
 		return notAllowed(rule, "a session works in its own project only", "its project is "+session.ProjectID,
 			"Session '%s' may not report on task '%s'", session.ID, id)
 	}
-	if session.Role == events.RoleOrchestrator || t.CreatedBy == session.Source() || s.IsWithin(id, session.TaskIDs) || s.HeldOnce(session.ID, id) {
+	if session.Role == events.RoleOrchestrator || t.CreatedBy == session.Source() || within(id) || s.HeldOnce(session.ID,
+		id) {
 		return nil
 	}
 	return notAllowed(rule, "a worker reports on its own tasks, on what is below them, on tasks that it created, and on queue items that it holds or held",

@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,6 +171,9 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 	if err != nil {
 		return nil, err
 	}
+	if err := graphOf(s, c).joins("", kind.tasks); err != nil {
+		return nil, err
+	}
 	status := x.Status
 	if status == "" {
 		status = events.SessionRunning
@@ -263,6 +267,11 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 	if err := validEnv(x.Env); err != nil {
 		return nil, err
 	}
+	if thirdOn(c.Rules) {
+		if err := x.fits(s, c, session); err != nil {
+			return nil, err
+		}
+	}
 	if x.ManifestDigest != nil {
 		if err := validDigest(*x.ManifestDigest); err != nil || *x.ManifestDigest == "" {
 			return nil, cmp.Or(err, error(invalid("/manifestDigest", "manifestDigest is empty")))
@@ -271,6 +280,22 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 	return &events.SessionUpdated{
 		SessionID: session.ID, Name: x.Name, Status: x.Status, AgentID: x.AgentID, TaskIDs: x.TaskIDs, Env: x.Env, ManifestDigest: x.ManifestDigest,
 	}, nil
+}
+
+// fits holds what the session would have to the limits.
+func (x *UpdateSession) fits(s *projections.State, c Call, session *projections.Session) error {
+	if x.TaskIDs != nil {
+		if err := graphOf(s, c).joins(session.ID, *x.TaskIDs); err != nil {
+			return err
+		}
+	}
+	if len(x.Env) == 0 {
+		return nil
+	}
+	env := make(map[string]string, len(session.Env)+len(x.Env))
+	maps.Copy(env, session.Env)
+	maps.Copy(env, x.Env)
+	return checkEnv(env)
 }
 
 // Decide implements Command.

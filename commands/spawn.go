@@ -75,6 +75,13 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	if err != nil {
 		return nil, err
 	}
+	g := graphOf(s, c)
+	if err := g.joins("", kind.tasks); err != nil {
+		return nil, err
+	}
+	if err := g.waits(kind.tasks); err != nil {
+		return nil, err
+	}
 	unmet := unmetDependencies(s, kind.tasks)
 	if x.Strict && len(unmet) > 0 {
 		return nil, forbidden("complete them first, or spawn without strict", "Dependencies are not completed: %s", strings.Join(unmet, ", "))
@@ -125,8 +132,12 @@ func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind 
 		}
 		spawned.Queue = x.Queue
 	}
+	g := graphOf(s, c)
 	for _, id := range kind.tasks {
 		if s.Item(project, spawned.Queue, id) == nil {
+			if err := g.queues(id); err != nil {
+				return err
+			}
 			spawned.Queued = append(spawned.Queued, id)
 		}
 	}
@@ -226,9 +237,14 @@ func (x *SpawnSession) valid() error {
 // unmetDependencies gives what the tasks wait for outside themselves.
 func unmetDependencies(s *projections.State, tasks []string) []string {
 	var unmet []string
+	known := make(map[string]bool, len(tasks))
+	for _, id := range tasks {
+		known[id] = true
+	}
 	for _, id := range tasks {
 		for _, dependency := range s.UnmetDependencies(s.Task(id)) {
-			if !slices.Contains(tasks, dependency) && !slices.Contains(unmet, dependency) {
+			if !known[dependency] {
+				known[dependency] = true
 				unmet = append(unmet, dependency)
 			}
 		}

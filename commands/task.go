@@ -166,8 +166,12 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 			return nil, invalid("/parentId", "parent task '%s' is in project '%s', not in '%s'", parent.ID, parent.ProjectID, c.Project)
 		}
 	}
+	g := graphOf(s, c)
+	if err := g.below(x.ParentID); err != nil {
+		return nil, err
+	}
 	dependencies := unique(x.Dependencies)
-	if err := validDependencies(s, c.Project, "", x.ParentID, dependencies); err != nil {
+	if err := g.dependencies(c.Project, "", x.ParentID, nil, dependencies); err != nil {
 		return nil, err
 	}
 	return &events.TaskCreated{
@@ -202,7 +206,7 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 			kept = []string{}
 		}
 		dependencies = &kept
-		if err := validDependencies(s, t.ProjectID, t.ID, t.ParentID, kept); err != nil {
+		if err := graphOf(s, c).dependencies(t.ProjectID, t.ID, t.ParentID, t.Dependencies, kept); err != nil {
 			return nil, err
 		}
 	}
@@ -265,7 +269,12 @@ func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	}
 	deleted := &events.TaskDeleted{TaskID: t.ID, Recursive: x.Recursive}
 	if x.Recursive {
-		deleted.Descendants = s.Descendants(t.ID)
+		g := graphOf(s, c)
+		if deleted.Descendants = s.Descendants(t.ID, g.most(LimitDeleted)); len(deleted.Descendants) > g.most(LimitDeleted) {
+			refusal := LimitDeleted.exceeded("/recursive", "task '"+t.ID+"'", 0)
+			refusal.Next = "delete what is below it first, branch by branch"
+			return nil, refusal
+		}
 	}
 	return deleted, nil
 }
@@ -311,48 +320,6 @@ func task(s *projections.State, c Call, in In, id string) (*projections.Task, er
 		return nil, invalid("/project", "task '%s' is in project '%s', not in '%s'", id, t.ProjectID, printable(in.Project))
 	}
 	return t, nil
-}
-
-// validDependencies refuses a dependency that does not exist, is in another project, or closes a circle: tasks that wait for
-// each other, or a task that waits for one it is part of.
-func validDependencies(s *projections.State, project, id, parent string, dependencies []string) error {
-	if err := validIDs("/dependencies", dependencies); err != nil {
-		return err
-	}
-	for _, dependency := range dependencies {
-		d := s.Task(dependency)
-		switch {
-		case d == nil:
-			return notFound("Task", dependency)
-		case d.ProjectID != project:
-			return invalid("/dependencies", "dependency '%s' is in project '%s', not in '%s'", dependency, d.ProjectID, project)
-		case dependency == id:
-			return invalid("/dependencies", "a task cannot depend on itself")
-		case parent != "" && s.IsWithin(parent, []string{dependency}):
-			return invalid("/dependencies", "a task cannot wait for '%s', which it is part of", dependency)
-		case id != "" && reaches(s, dependency, id):
-			return invalid("/dependencies", "a dependency cycle: '%s' already waits for '%s'", dependency, id)
-		}
-	}
-	return nil
-}
-
-// reaches reports whether a task waits for another, directly or through others.
-func reaches(s *projections.State, from, to string) bool {
-	seen := map[string]bool{}
-	next := []string{from}
-	for len(next) > 0 {
-		id := next[len(next)-1]
-		next = next[:len(next)-1]
-		if id == to {
-			return true
-		}
-		if t := s.Task(id); t != nil && !seen[id] {
-			seen[id] = true
-			next = append(next, t.Dependencies...)
-		}
-	}
-	return false
 }
 
 func validReason(reason string) error {

@@ -11,6 +11,9 @@ import (
 // Try answers what Do would, on the committed state, and changes nothing: the event that would be appended, nil for "already
 // so", the event that it became already, or the *Refusal, which is not recorded. What it answers may have changed by the time
 // that the command is asked for.
+//
+// It takes no turn of the writer, and no lock that readers need: a commit waits for the decisions that are being
+// tried, each of which the limits bound, and readers go on meanwhile.
 func (h *Handler) Try(r Request) (Answer, error) {
 	answer, err := h.tryOn(r)
 	var refusal *Refusal
@@ -32,18 +35,23 @@ func (h *Handler) tryOn(r Request) (answer Answer, err error) {
 		return Answer{}, err
 	}
 	p := &pending{Request: r, source: r.By.Source(), hash: hash}
-	var retryOf uint64
-	h.View(func(s *projections.State) {
-		project := r.Command.project(s, r.By)
-		var known bool
-		if retryOf, known = s.Accepted(events.ID(p.source, project, r.Command.ID(), r.Key)); !known {
-			answer, err = h.try(s, p, project)
-		}
-	})
+	answer, retryOf, err := h.tryCommitted(p)
 	if retryOf != 0 {
 		return h.answerRetry(context.Background(), p, retryOf)
 	}
 	return answer, err
+}
+
+// tryCommitted recognises a retry, or permits and decides the command on the committed state.
+func (h *Handler) tryCommitted(p *pending) (answer Answer, retryOf uint64, err error) {
+	h.trials.RLock()
+	defer h.trials.RUnlock()
+	project := p.Command.project(h.committed, p.By)
+	if sequence, known := h.committed.Accepted(events.ID(p.source, project, p.Command.ID(), p.Key)); known {
+		return Answer{}, sequence, nil
+	}
+	answer, err = h.try(h.committed, p, project)
+	return answer, 0, err
 }
 
 // tryTexts does to long texts what storeTexts does, and stores nothing.
@@ -74,7 +82,7 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 	if err := PermitAt(s, current, call, p.Command.ID()); err != nil {
 		return Answer{}, err
 	}
-	data, err := p.Command.Decide(s, call)
+	data, err := decideBounded(s, p.Command, call)
 	answer := Answer{Sequence: s.Head().Sequence, Data: data}
 	if err != nil || data == nil {
 		return answer, err

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,4 +198,57 @@ func TestTryTakesNoTurn(t *testing.T) {
 			}
 		})
 	})
+}
+
+// slowCommand is a command whose decision lasts until it is let go.
+type slowCommand struct {
+	noTexts
+	TaskID       string
+	begun, ended chan struct{}
+}
+
+func (*slowCommand) ID() string                               { return "task:complete" }
+func (*slowCommand) project(*projections.State, Actor) string { return "" }
+func (*slowCommand) MarshalJSON() ([]byte, error)             { return []byte("{}"), nil }
+func (x *slowCommand) Decide(*projections.State, Call) (events.Data, error) {
+	close(x.begun)
+	<-x.ended
+	return nil, nil
+}
+
+// TestADryRunStopsNoReader: a long dry run, with a commit that waits for it, leaves reads alone.
+func TestADryRunStopsNoReader(t *testing.T) {
+	w := newWorld(t)
+	defer w.h.Close()
+	slow := &slowCommand{begun: make(chan struct{}), ended: make(chan struct{})}
+	tried, done := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := w.h.Try(Request{By: w.actor("admin"), Command: slow, Key: "slow"})
+		tried <- err
+	}()
+	<-slow.begun
+	go func() {
+		_, err := w.h.Do(t.Context(), Request{By: Admin(AuthnToken), Command: &CreateProject{Name: "P"}, Key: "other"})
+		done <- err
+	}()
+	// A waiting writer lets no further reader in: that is how it is seen to wait.
+	free := func(lock *sync.RWMutex) bool {
+		if !lock.TryRLock() {
+			return false
+		}
+		lock.RUnlock()
+		return true
+	}
+	for free(&w.h.trials) && free(&w.h.mu) {
+		runtime.Gosched()
+	}
+	if !free(&w.h.mu) {
+		t.Error("readers wait for the dry run")
+	}
+	close(slow.ended)
+	for _, answered := range []chan error{tried, done} {
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -17,6 +16,10 @@ const (
 	maxPath  = 4096
 	maxList  = 1000
 	maxKey   = 200
+	maxID    = 128
+	maxType  = 100
+	// maxOptions is how many options a question has.
+	maxOptions = 20
 )
 
 // ValidID says what is wrong with an id that a client gives, or nil: 1 to 128 characters of [A-Za-z0-9_-].
@@ -24,8 +27,8 @@ func ValidID(pointer, id string) error {
 	if id == "" {
 		return invalid(pointer, "%s is required", strings.TrimPrefix(pointer, "/"))
 	}
-	if len(id) > 128 {
-		return invalid(pointer, "an id has at most 128 characters, this has %d", len(id))
+	if len(id) > maxID {
+		return invalid(pointer, "an id has at most %d characters, this has %d", maxID, len(id))
 	}
 	for _, r := range id {
 		if r != '_' && r != '-' && (r > 'z' || !unicode.IsLetter(r) && !unicode.IsDigit(r)) {
@@ -112,8 +115,10 @@ func printable(text string) string {
 
 func unique(ids []string) []string {
 	var kept []string
+	seen := make(map[string]struct{}, len(ids))
 	for _, id := range ids {
-		if !slices.Contains(kept, id) {
+		if _, known := seen[id]; !known {
+			seen[id] = struct{}{}
 			kept = append(kept, id)
 		}
 	}

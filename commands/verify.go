@@ -138,7 +138,7 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 		v.Fault(sequence, FaultPermitted, "%s was not permitted to %s: %s", command.ID(), by, reasonOf(err))
 		return
 	}
-	data, err := command.Decide(v.state, call)
+	data, err := decideBounded(v.state, command, call)
 	switch {
 	case err != nil:
 		v.Fault(sequence, FaultDecision, "%s would be refused: %s", command.ID(), reasonOf(err))

@@ -238,7 +238,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	if err := PermitAt(h.overlay, current, call, p.Command.ID()); err != nil {
 		return result{err: err}
 	}
-	data, err := p.Command.Decide(h.overlay, call)
+	data, err := decideBounded(h.overlay, p.Command, call)
 	if err != nil {
 		return result{err: err}
 	}
@@ -340,13 +340,25 @@ func (h *Handler) confirm(ctx context.Context, d *decided) error {
 	return err
 }
 
+// lockState lets the committed state change: first dry runs end, and only then readers wait, so that no dry run makes
+// them wait.
+func (h *Handler) lockState() {
+	h.trials.Lock()
+	h.mu.Lock()
+}
+
+func (h *Handler) unlockState() {
+	h.mu.Unlock()
+	h.trials.Unlock()
+}
+
 // settle makes the overlay the state, tells who listens, and only then answers.
 func (h *Handler) settle(d *decided) {
 	if len(d.messages) > 0 {
-		h.mu.Lock()
+		h.lockState()
 		h.overlay.Commit()
 		h.wakeWaiting()
-		h.mu.Unlock()
+		h.unlockState()
 		h.afterCommit(d.ground, d.messages)
 	}
 	for i := range d.results {
@@ -440,14 +452,14 @@ func (h *Handler) catchUp(ctx context.Context) error {
 		}
 		return err
 	}
-	h.mu.Lock()
+	h.lockState()
 	h.overlay.Commit()
 	if h.doubt != nil {
 		h.logger.Info("the log takes writes again", "head", h.committed.Head().Sequence)
 		h.doubt = nil
 	}
 	h.wakeWaiting()
-	h.mu.Unlock()
+	h.unlockState()
 	if len(read) > 0 {
 		h.follow()
 		h.afterCommit(ground, read)

@@ -137,6 +137,9 @@ func (s *State) HeldOnce(session, task string) bool {
 	return false
 }
 
+// QueueCount counts the queues that a task is in, or was.
+func (s *State) QueueCount(task string) int { return len(s.itemsOf.get(task)) }
+
 // QueuesOf gives the items of a task, one for each queue that it is in, by the queues' names.
 func (s *State) QueuesOf(task string) []*Item {
 	var items []*Item
@@ -221,9 +224,12 @@ func (s *State) mayStart(q *Queue, task string) bool {
 
 // lineUp puts a queued item into the line that it belongs to, ready or waiting, and takes it from the other.
 func (s *State) lineUp(key string, item *Item) {
-	q := s.queues.get(key)
+	s.lineUpAs(key, item, s.mayStart(s.queues.get(key), item.TaskID))
+}
+
+func (s *State) lineUpAs(key string, item *Item, mayStart bool) {
 	to, from := &s.waiting, &s.ready
-	if s.mayStart(q, item.TaskID) {
+	if mayStart {
 		to, from = &s.ready, &s.waiting
 	}
 	if here := to.get(key); !here.has(item.Place) {
@@ -242,12 +248,25 @@ func (s *State) leaveLine(key string, place uint64) {
 	}
 }
 
-// recheck looks again whether the items of a task may be started.
+// recheck looks again whether the items of a task may be started: at its dependencies once, however many queues it is
+// in.
 func (s *State) recheck(task string) {
+	var known [2]struct{ asked, may bool } // without and with trust in reports
 	for _, key := range s.itemsOf.get(task) {
-		if item := s.items.get(key); item.Status == events.ItemQueued {
-			s.lineUp(queueKey(item.ProjectID, item.Queue), item)
+		item := s.items.get(key)
+		if item.Status != events.ItemQueued {
+			continue
 		}
+		queue := queueKey(item.ProjectID, item.Queue)
+		q := s.queues.get(queue)
+		answer := &known[0]
+		if q.TrustReports {
+			answer = &known[1]
+		}
+		if !answer.asked {
+			answer.asked, answer.may = true, s.mayStart(q, task)
+		}
+		s.lineUpAs(queue, item, answer.may)
 	}
 }
 
@@ -258,11 +277,36 @@ func (s *State) recheckDependents(task string) {
 	}
 }
 
-// dependOn remembers who waits for a task; one that no longer does is found out when it is asked.
+// dependOn remembers who waits for a task.
 func (s *State) dependOn(task string, dependencies []string) {
 	for _, id := range dependencies {
 		s.dependents.put(id, append(s.dependents.get(id), task))
 	}
+}
+
+// dependNoMore forgets a task where it waits no longer.
+func (s *State) dependNoMore(task string, before, after []string) {
+	for _, id := range without(before, after) {
+		s.dependents.put(id, omit(s.dependents.get(id), task))
+	}
+}
+
+// without gives those ids that are not among others.
+func without(ids, others []string) []string {
+	if len(ids) == 0 {
+		return nil
+	}
+	drop := make(map[string]bool, len(others))
+	for _, id := range others {
+		drop[id] = true
+	}
+	var rest []string
+	for _, id := range ids {
+		if !drop[id] {
+			rest = append(rest, id)
+		}
+	}
+	return rest
 }
 
 func (s *State) changeQueue(key string, edit func(*Queue)) {

@@ -121,8 +121,14 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 	s.changes = append(s.changes, Change{KindSession, id, before, &after})
 	s.sessions.put(id, &after)
 	if s.trusting > 0 && before.Ended() != after.Ended() {
+		seen := map[string]bool{}
 		for _, task := range s.spokeOf.get(id) {
-			s.recheckDependents(task)
+			for _, dependent := range s.dependents.get(task) {
+				if !seen[dependent] {
+					seen[dependent] = true
+					s.recheck(dependent)
+				}
+			}
 		}
 	}
 }
@@ -183,10 +189,14 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 	}
 	s.changeProject(x.ProjectID, func(p *Project) { p.Sessions++ })
 	s.note(f, Entry{Type: "session_started", SessionID: x.ID, Message: "Session created"})
+	starts := make(map[string]bool, len(started))
+	for _, id := range started {
+		starts[id] = true
+	}
 	for _, id := range x.TaskIDs {
 		s.changeTask(id, func(t *Task) {
 			t.addSession(x.ID)
-			if slices.Contains(started, id) {
+			if starts[id] {
 				t.moveTo(f, events.TaskInProgress)
 			}
 		})
@@ -360,14 +370,14 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 	if s.tasks.get(d.TaskID) == nil {
 		return missing("task", d.TaskID)
 	}
-	without := func(ids []string, id string) []string {
+	leave := func(ids []string, id string) []string {
 		return slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
 	}
 	s.changeSession(d.SessionID, func(x *Session) {
-		x.ownFields().TaskIDs = without(x.TaskIDs, d.TaskID)
+		x.ownFields().TaskIDs = leave(x.TaskIDs, d.TaskID)
 		x.LastActivity = f.at
 	})
-	s.changeTask(d.TaskID, func(t *Task) { t.SessionIDs, t.UpdatedAt = without(t.SessionIDs, d.SessionID), f.at })
+	s.changeTask(d.TaskID, func(t *Task) { t.SessionIDs, t.UpdatedAt = leave(t.SessionIDs, d.SessionID), f.at })
 	s.note(f, Entry{Type: "task_completed", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Removed task from session"})
 	return nil
 }

@@ -4,6 +4,8 @@ package projections
 type table[V any] struct {
 	under *table[V]
 	rows  map[string]V
+	// reads counts the look-ups, if somebody counts them.
+	reads *uint64
 }
 
 // layer is a table of any values, as a state's overlay handles it.
@@ -13,6 +15,8 @@ type layer interface {
 	// settle moves an overlay's rows down into the table under it, drop forgets them.
 	settle()
 	drop()
+	// count adds each look-up to a counter.
+	count(reads *uint64)
 }
 
 func (t *table[V]) open(under layer) {
@@ -22,7 +26,12 @@ func (t *table[V]) open(under layer) {
 	}
 }
 
+func (t *table[V]) count(reads *uint64) { t.reads = reads }
+
 func (t *table[V]) get(id string) V {
+	if t.reads != nil {
+		*t.reads++
+	}
 	value, ok := t.rows[id]
 	if !ok && t.under != nil {
 		value = t.under.rows[id]

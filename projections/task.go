@@ -89,34 +89,124 @@ func (s *State) tasksIn(ids []string) iter.Seq[*Task] {
 	}
 }
 
-// Descendants gives the ids of all tasks below one, parents before children.
-func (s *State) Descendants(task string) []string {
+// Descendants gives the ids of the tasks below one, parents before children. It stops when it has more than most;
+// most 0 is all.
+func (s *State) Descendants(task string, most int) []string {
 	var below []string
-	next := []string{task}
-	for len(next) > 0 {
-		var children []string
-		for child := range s.Children(next[0]) {
-			children = append(children, child.ID)
+	for next := -1; next < len(below); next++ {
+		parent := task
+		if next >= 0 {
+			parent = below[next]
 		}
-		below = append(below, children...)
-		next = append(next[1:], children...)
+		for child := range s.Children(parent) {
+			if below = append(below, child.ID); most > 0 && len(below) > most {
+				return below
+			}
+		}
 	}
 	return below
 }
 
-// IsWithin reports whether task is one of these tasks or below one of them.
-func (s *State) IsWithin(task string, these []string) bool {
-	for id := task; id != ""; {
-		if slices.Contains(these, id) {
-			return true
-		}
+// Depth counts the levels from the root down to a task: 1 for a root. It stops when it has counted more than most.
+func (s *State) Depth(task string, most int) int {
+	depth := 0
+	for id := task; id != "" && depth <= most; depth++ {
 		t := s.tasks.get(id)
 		if t == nil {
-			return false
+			break
 		}
 		id = t.ParentID
 	}
-	return false
+	return depth
+}
+
+// Above gives a task and those above it, as a set.
+func (s *State) Above(task string) map[string]bool {
+	above := map[string]bool{}
+	for id := task; id != "" && !above[id]; {
+		above[id] = true
+		t := s.tasks.get(id)
+		if t == nil {
+			break
+		}
+		id = t.ParentID
+	}
+	return above
+}
+
+// Within answers for many tasks whether each is one of these tasks or below one of them. A task is looked at once,
+// however many are asked for.
+func (s *State) Within(these []string) func(task string) bool {
+	known := make(map[string]bool, len(these))
+	for _, id := range these {
+		known[id] = true
+	}
+	return func(task string) bool {
+		var path []string
+		within := false
+		for id := task; id != ""; {
+			answer, seen := known[id]
+			if seen {
+				within = answer
+				break
+			}
+			known[id] = false // until the walk ends
+			path = append(path, id)
+			t := s.tasks.get(id)
+			if t == nil {
+				break
+			}
+			id = t.ParentID
+		}
+		for _, id := range path {
+			known[id] = within
+		}
+		return within
+	}
+}
+
+// Reaches gives the first of these tasks that waits for another, directly or through others, "" if none does, and how
+// many dependencies it followed; it gives up above most. It walks from both ends at once, so that it costs what the
+// smaller side holds; each task is looked at once, however many lead to it.
+func (s *State) Reaches(these []string, other string, most int) (found string, steps int) {
+	from := make(map[string]string, len(these)) // by task: which of these leads to it
+	back := map[string]bool{other: true}
+	var ahead, behind []string
+	for _, id := range slices.Backward(these) {
+		from[id] = id
+		ahead = append(ahead, id)
+	}
+	behind = append(behind, other)
+	for len(ahead) > 0 && len(behind) > 0 && steps <= most {
+		id := ahead[len(ahead)-1]
+		ahead = ahead[:len(ahead)-1]
+		if back[id] {
+			return from[id], steps
+		}
+		if t := s.Task(id); t != nil {
+			steps += len(t.Dependencies)
+			for _, next := range t.Dependencies {
+				if _, seen := from[next]; !seen {
+					from[next] = from[id]
+					ahead = append(ahead, next)
+				}
+			}
+		}
+		id = behind[len(behind)-1]
+		behind = behind[:len(behind)-1]
+		if origin, met := from[id]; met {
+			return origin, steps
+		}
+		waiting := s.dependents.get(id)
+		steps += len(waiting)
+		for _, next := range waiting {
+			if !back[next] && s.Task(next) != nil {
+				back[next] = true
+				behind = append(behind, next)
+			}
+		}
+	}
+	return "", steps
 }
 
 // UnmetDependencies gives those dependencies of a task that are not completed; one that was deleted before it was never will be.
@@ -134,7 +224,7 @@ func (s *State) UnmetDependencies(t *Task) []string {
 func (s *State) Dependents(task string) []*Task {
 	var found []*Task
 	for _, id := range s.dependents.get(task) {
-		if t := s.Task(id); t != nil && slices.Contains(t.Dependencies, task) && !slices.Contains(found, t) {
+		if t := s.Task(id); t != nil {
 			found = append(found, t)
 		}
 	}
@@ -156,6 +246,9 @@ func (s *State) SessionStatus(t *Task) (says events.TaskSessionStatus, session s
 	return last.Status, last.SessionID
 }
 
+// DependentCount counts the tasks that depend on one, deleted ones too.
+func (s *State) DependentCount(task string) int { return len(s.dependents.get(task)) }
+
 // ActiveSession gives the newest of a task's sessions that is at work, or "".
 func (s *State) ActiveSession(t *Task) string {
 	for _, id := range slices.Backward(t.SessionIDs) {
@@ -172,11 +265,13 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	edit(&after)
 	s.changes = append(s.changes, Change{KindTask, id, before, &after})
 	s.tasks.put(id, &after)
-	moved := before.Status != after.Status || before.Deleted != after.Deleted
-	if moved || before.TaskFields != after.TaskFields {
+	gone := before.Deleted != after.Deleted
+	if gone || before.Status != after.Status || before.TaskFields != after.TaskFields {
 		s.recheck(id)
 	}
-	if moved || s.trusting > 0 {
+	// Only these moves satisfy a dependency, or no longer do.
+	completed := (before.Status == events.TaskCompleted) != (after.Status == events.TaskCompleted)
+	if completed || gone || s.trusting > 0 && !slices.Equal(before.Says, after.Says) {
 		s.recheckDependents(id)
 	}
 }
@@ -255,7 +350,8 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 }
 
 func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
-	if s.Task(d.TaskID) == nil {
+	before := s.Task(d.TaskID)
+	if before == nil {
 		return missing("task", d.TaskID)
 	}
 	s.changeTask(d.TaskID, func(t *Task) {
@@ -279,7 +375,8 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 		}
 	})
 	if d.Dependencies != nil {
-		s.dependOn(d.TaskID, *d.Dependencies)
+		s.dependNoMore(d.TaskID, before.Dependencies, *d.Dependencies)
+		s.dependOn(d.TaskID, without(*d.Dependencies, before.Dependencies))
 	}
 	if fields := updatedFields(d); fields != "" {
 		s.note(f, Entry{Type: "task_updated", TaskID: d.TaskID, Message: fields})

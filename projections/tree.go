@@ -7,10 +7,16 @@ import (
 	"maestro/events"
 )
 
+// MaxTreeDepth is how many levels of tasks one tree shows: JSON readers take about ten thousand levels, and each task
+// has two.
+const MaxTreeDepth = 1000
+
 // TaskTree shows a task with everything below it.
 type TaskTree struct {
 	TaskView
 	Children []TaskTree `json:"children"`
+	// Below counts the tasks below it that are not shown, because the tree ends at [MaxTreeDepth].
+	Below int `json:"below,omitempty"`
 }
 
 // TaskTrees shows a project's tasks as trees, roots in order of creation. A task whose parent was deleted is a root.
@@ -24,11 +30,18 @@ func (s *State) TaskTrees(project string) []TaskTree {
 	return trees
 }
 
-// TaskTree shows a task with everything below it.
-func (s *State) TaskTree(t *Task) TaskTree {
+// TaskTree shows a task with everything below it, down to [MaxTreeDepth] levels.
+func (s *State) TaskTree(t *Task) TaskTree { return s.treeTo(t, MaxTreeDepth) }
+
+// treeTo shows so many levels of a tree.
+func (s *State) treeTo(t *Task, levels int) TaskTree {
 	tree := TaskTree{TaskView: s.viewAlone(t), Children: []TaskTree{}}
+	if levels == 1 {
+		tree.Below, tree.Progress = len(s.Descendants(t.ID, 0)), s.Progress(t)
+		return tree
+	}
 	for child := range s.Children(t.ID) {
-		below := s.TaskTree(child)
+		below := s.treeTo(child, levels-1)
 		tree.Children = append(tree.Children, below)
 		if tree.Progress == nil {
 			tree.Progress = &Progress{}

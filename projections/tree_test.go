@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -144,9 +145,10 @@ func TestOrderTrees(t *testing.T) {
 	}
 }
 
-// TestDeepTrees: children have children, to any depth, and a deep plan costs no more than a broad one.
+// TestDeepTrees: a tree deeper than JSON can be ends at a limit and says so, and a deep plan costs no more than a
+// broad one.
 func TestDeepTrees(t *testing.T) {
-	const depth = 5000
+	const depth = 12_000
 	s := stateOf(t, project(), task("t0"))
 	for i := 1; i <= depth; i++ {
 		apply(t, s, below(fmt.Sprint("t", i), fmt.Sprint("t", i-1)))
@@ -159,9 +161,16 @@ func TestDeepTrees(t *testing.T) {
 			t.Fatalf("level %d: %+v", levels, level[0].Progress)
 		}
 		levels++
+		if last := levels == MaxTreeDepth; last != (level[0].Below > 0) || last && level[0].Below != depth+1-MaxTreeDepth {
+			t.Fatalf("level %d says that %d are below it and not shown", levels, level[0].Below)
+		}
 	}
-	if levels != depth+1 {
+	if levels != MaxTreeDepth {
 		t.Errorf("%d levels", levels)
+	}
+	text, err := json.Marshal(trees)
+	if err != nil || json.Unmarshal(text, new([]TaskTree)) != nil {
+		t.Errorf("a deep tree cannot be read as JSON: %v", err)
 	}
 	for _, v := range s.TaskViews(s.Tasks("p")) {
 		if (v.Progress == nil) != (v.ID == fmt.Sprint("t", depth)) {

@@ -167,9 +167,14 @@ func TestTaskTree(t *testing.T) {
 	id := func(x *Task) string { return x.ID }
 	equalLists(t, "tasks", idsOf(s.Tasks("p"), id), "t1", "t2", "t3", "t4", "t5")
 	equalLists(t, "children", idsOf(s.Children("t1"), id), "t2", "t5")
-	equalLists(t, "descendants, parents first", s.Descendants("t1"), "t2", "t5", "t3")
-	if !s.IsWithin("t3", []string{"t9", "t1"}) || s.IsWithin("t4", []string{"t1"}) || !s.IsWithin("t4", []string{"t4"}) || s.IsWithin("gone", []string{"t1"}) {
-		t.Error("IsWithin is wrong")
+	equalLists(t, "descendants, parents first", s.Descendants("t1", 0), "t2", "t5", "t3")
+	within := func(task string, these ...string) bool { return s.Within(these)(task) }
+	if !within("t3", "t9", "t1") || within("t4", "t1") || !within("t4", "t4") || within("gone", "t1") {
+		t.Error("Within is wrong")
+	}
+	if many := s.Within([]string{"t2"}); many("t1") || !many("t3") || many("t5") || !many("t2") || !many("t3") ||
+		many("t1") {
+		t.Error("Within is wrong for many")
 	}
 	shape := func(s *State) string {
 		var draw func(trees []TaskTree) string

@@ -80,17 +80,20 @@ func treeLine(t projections.TaskView) string {
 func (a *app) drawTrees(trees []projections.TaskTree, line func(projections.TaskView) string) {
 	for _, tree := range trees {
 		a.print("%s\n", oneLine(line(tree.TaskView)))
-		a.drawBelow(tree.Children, "", line)
+		a.drawBelow(tree, "", line)
 	}
 }
 
-func (a *app) drawBelow(trees []projections.TaskTree, indent string, line func(projections.TaskView) string) {
-	for i, tree := range trees {
+func (a *app) drawBelow(tree projections.TaskTree, indent string, line func(projections.TaskView) string) {
+	if tree.Below > 0 {
+		a.print("%s└─ … %s below, see `maestro task tree %s`\n", indent, many(tree.Below, "task"), tree.ID)
+	}
+	for i, child := range tree.Children {
 		branch, below := "├─ ", "│  "
-		if i == len(trees)-1 {
+		if i == len(tree.Children)-1 {
 			branch, below = "└─ ", "   "
 		}
-		a.print("%s%s%s\n", indent, branch, oneLine(line(tree.TaskView)))
-		a.drawBelow(tree.Children, indent+below, line)
+		a.print("%s%s%s\n", indent, branch, oneLine(line(child.TaskView)))
+		a.drawBelow(child, indent+below, line)
 	}
 }

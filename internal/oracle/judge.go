@@ -156,6 +156,7 @@ func (j *Judge) event(l line, e *event) {
 	}
 	c.causes()
 	c.permitted(what)
+	c.limits(e.Data)
 	what.judge(c)
 	what.fold(c)
 	j.verdict.Judged++

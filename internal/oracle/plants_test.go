@@ -25,7 +25,8 @@ func nothing(*story) {}
 
 func plants() []plant {
 	return slices.Concat(logPlants(), actorPlants(), permissionPlants(), thingPlants(), manifestPlants(), spawnPlants(), statusPlants(),
-		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), tokenPlants(), templatePlants())
+		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), tokenPlants(),
+		templatePlants(), limitPlants())
 }
 
 func TestPlants(t *testing.T) {

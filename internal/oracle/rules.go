@@ -28,6 +28,8 @@ const (
 	ruleManifest = "manifest" // digests are digests; a session begins as its own role, with the manifest that it was given last
 	ruleSpawn    = "spawn"    // what a spawn says of its tasks, its queue and who ordered it
 
+	ruleLimit = "limit" // what docs/limits.md bounds is within its bounds, by the rules that have limits
+
 	// The two statuses.
 	ruleStatus      = "status"       // a move starts where the status was, and goes where its command leads
 	ruleStatusOwner = "status-owner" // only users and orchestrators move a task's status; cancelled is the user's
@@ -56,7 +58,7 @@ const (
 var rules = []string{
 	ruleChain, ruleID, ruleTime, ruleType, ruleEnvelope, ruleCause,
 	rulePermitted, ruleUser, ruleSystem, ruleOwn, ruleScope, ruleSpawner, rulePermissions, ruleEnded,
-	ruleExists, ruleProject, ruleTask, ruleSession, ruleManifest, ruleSpawn,
+	ruleExists, ruleProject, ruleTask, ruleSession, ruleManifest, ruleSpawn, ruleLimit,
 	ruleStatus, ruleStatusOwner, ruleReportTasks, ruleReport, ruleLate,
 	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleRequeue,
 	ruleLease, ruleTimeout, ruleQuestion, ruleToken, ruleTemplate,

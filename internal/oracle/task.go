@@ -22,6 +22,8 @@ type task struct {
 	status       string
 	deleted      bool
 	dependencies []string
+	// dependents counts the tasks, deleted ones too, that depend on it.
+	dependents int
 	// words are what sessions say about it, by session: the sessionStatus of each.
 	words map[string]word
 }
@@ -136,6 +138,8 @@ func (f *taskCreated) judge(c *trial) {
 			c.fault(ruleTask, "it depends on %q, which does not exist", id)
 		}
 	}
+	c.deep(f.ParentID)
+	c.awaited(nil, f.Dependencies)
 }
 
 func (f *taskCreated) fold(c *trial) {
@@ -144,6 +148,7 @@ func (f *taskCreated) fold(c *trial) {
 		t.creator = c.by.id
 	}
 	c.tasks[f.TaskID] = t
+	c.depend(f.Dependencies, 1)
 }
 
 type move struct {
@@ -168,6 +173,7 @@ func (f *taskUpdated) judge(c *trial) {
 	}
 	if f.Dependencies != nil {
 		f.newDependencies(c, t)
+		c.awaited(t, *f.Dependencies)
 	}
 	if f.Status != nil {
 		c.moves(t, f.Status.From, f.Status.To)
@@ -198,7 +204,9 @@ func (f *taskUpdated) fold(c *trial) {
 		return
 	}
 	if f.Dependencies != nil {
+		c.depend(t.dependencies, -1)
 		t.dependencies = *f.Dependencies
+		c.depend(t.dependencies, 1)
 	}
 	if f.Status != nil {
 		t.move(f.Status.To)

@@ -1,0 +1,142 @@
+package commands
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// fieldLimits says what bounds each text, list, map and free JSON of the commands, by the field's name. A field with
+// a meaning of its own in one command stands there as "command.field".
+var fieldLimits = map[string]Limit{
+	"project": LimitID, "projectId": LimitID, "taskId": LimitID, "sessionId": LimitID, "parentId": LimitID,
+	"inputId":    LimitID,
+	"templateId": LimitID, "queue": LimitID, "spawnedBy": LimitID, "manifestDigest": LimitID,
+
+	"title": LimitTitle,
+	"name":  LimitName, "model": LimitName, "agent": LimitName, "agentId": LimitName, "permissionMode": LimitName,
+	"thinkingMode": LimitName,
+	"role":         LimitName, "strategy": LimitName, "status": LimitName, "priority": LimitName, "kind": LimitName,
+	"type":       LimitType,
+	"workingDir": LimitPath, "workingDirectory": LimitPath, "file": LimitPath,
+
+	"reason": LimitText, "answer": LimitText, "content": LimitText,
+	"description": LimitLongText, "initialPrompt": LimitLongText, "message": LimitLongText,
+
+	"acceptanceCriteria": LimitEntries, "skillIds": LimitEntries, "agentIds": LimitEntries, "skills": LimitEntries,
+	"taskIds": LimitIDs, "projectIds": LimitIDs,
+	"dependencies": LimitDependencies, "allowedCommands": LimitAllowed, "options": LimitOptions,
+	"metadata": LimitFree, "context": LimitFree, "data": LimitFree, "env": LimitEnv,
+}
+
+// fieldOf is a field of a command with what bounds it.
+type fieldOf struct {
+	name  string
+	index []int
+	limit Limit
+	known bool
+}
+
+// fieldsOfTypes holds the bounded fields of each command.
+var fieldsOfTypes = func() map[reflect.Type][]fieldOf {
+	types := make(map[reflect.Type][]fieldOf, len(registry))
+	for id, create := range registry {
+		t := reflect.TypeOf(create()).Elem()
+		types[t] = boundedFields(id, t)
+	}
+	return types
+}()
+
+// boundedFields gives a type's fields that may hold more or less: texts, lists, maps and free JSON.
+func boundedFields(id string, t reflect.Type) []fieldOf {
+	var fields []fieldOf
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous || name == "" || name == "-" {
+			continue
+		}
+		kind := field.Type
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		switch kind.Kind() {
+		case reflect.String, reflect.Slice, reflect.Map, reflect.Struct, reflect.Array, reflect.Interface:
+		default:
+			continue
+		}
+		limit, known := fieldLimits[id+"."+name]
+		if !known {
+			limit, known = fieldLimits[name]
+		}
+		fields = append(fields, fieldOf{name, field.Index, limit, known})
+	}
+	return fields
+}
+
+// decideBounded is Decide behind the limits of the fields, which the third version of the rules has.
+func decideBounded(s *projections.State, command Command, c Call) (events.Data, error) {
+	if thirdOn(c.Rules) {
+		if err := checkFields(command); err != nil {
+			return nil, err
+		}
+	}
+	return command.Decide(s, c)
+}
+
+// checkFields refuses a command whose lists, maps or free JSON are above their limits.
+func checkFields(command Command) error {
+	v := reflect.ValueOf(command).Elem()
+	for _, field := range fieldsOfTypes[v.Type()] {
+		if field.limit.Answer != answerLimit {
+			continue
+		}
+		if err := field.check(v.FieldByIndex(field.index)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f fieldOf) check(v reflect.Value) error {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return nil
+		}
+		v = v.Elem()
+	}
+	switch value := v.Interface().(type) {
+	case json.RawMessage:
+		return f.free(value)
+	case map[string]string:
+		return checkEnv(value)
+	}
+	if n := int64(v.Len()); n > f.limit.Value {
+		return f.limit.exceeded("/"+f.name, f.name, n)
+	}
+	return nil
+}
+
+func (f fieldOf) free(raw json.RawMessage) error {
+	if n := int64(len(raw)); n > f.limit.Value {
+		return f.limit.exceeded("/"+f.name, f.name, n)
+	}
+	return checkFree("/"+f.name, f.name, raw)
+}
+
+// checkEnv holds an environment to its limits.
+func checkEnv(env map[string]string) error {
+	if n := int64(len(env)); n > LimitEnv.Value {
+		return LimitEnv.exceeded("/env", "env", n)
+	}
+	var size int64
+	for name, value := range env {
+		size += int64(len(name) + len(value))
+	}
+	if size > LimitEnvBytes.Value {
+		return LimitEnvBytes.exceeded("/env", "env", size)
+	}
+	return nil
+}

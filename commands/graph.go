@@ -1,0 +1,120 @@
+package commands
+
+import (
+	"math"
+	"slices"
+
+	"maestro/projections"
+)
+
+// graph bounds the work that a decision may have with tasks and what hangs on them. Versions of the rules before the
+// third bound nothing.
+type graph struct {
+	s       *projections.State
+	bounded bool
+}
+
+func graphOf(s *projections.State, c Call) graph { return graph{s, thirdOn(c.Rules)} }
+
+// most gives a limit, or no limit where the rules have none.
+func (g graph) most(l Limit) int {
+	if !g.bounded {
+		return math.MaxInt
+	}
+	return int(l.Value)
+}
+
+// below refuses a new task that would be too deep.
+func (g graph) below(parent string) error {
+	if !g.bounded || parent == "" {
+		return nil
+	}
+	if depth := int64(g.s.Depth(parent, int(LimitTaskDepth.Value))) + 1; depth > LimitTaskDepth.Value {
+		return LimitTaskDepth.exceeded("/parentId", "a tree of tasks", depth)
+	}
+	return nil
+}
+
+// dependencies refuses what is new of a task's dependencies if it does not exist, is in another project, is above the
+// task, or closes a cycle. id is "" for a new task, which nothing can depend on.
+func (g graph) dependencies(project, id, parent string, before, wanted []string) error {
+	if err := validIDs("/dependencies", wanted); err != nil {
+		return err
+	}
+	above := g.s.Above(parent)
+	had := make(map[string]bool, len(before))
+	for _, dependency := range before {
+		had[dependency] = true
+	}
+	var fresh []string
+	for _, dependency := range wanted {
+		d := g.s.Task(dependency)
+		switch {
+		case d == nil:
+			return notFound("Task", dependency)
+		case d.ProjectID != project:
+			return invalid("/dependencies", "dependency '%s' is in project '%s', not in '%s'", dependency, d.ProjectID, project)
+		case dependency == id:
+			return invalid("/dependencies", "a task cannot depend on itself")
+		case above[dependency]:
+			return invalid("/dependencies", "a task cannot wait for '%s', which it is part of", dependency)
+		case had[dependency]:
+			continue
+		}
+		if n := g.s.DependentCount(dependency); n >= g.most(LimitDependents) {
+			return LimitDependents.exceeded("/dependencies", "task '"+dependency+"'", int64(n)+1)
+		}
+		fresh = append(fresh, dependency)
+	}
+	if id == "" {
+		return nil
+	}
+	found, steps := g.s.Reaches(fresh, id, g.most(LimitGraph))
+	if steps > g.most(LimitGraph) {
+		return LimitGraph.exceeded("/dependencies", "what the new dependencies wait for", 0)
+	}
+	if found != "" {
+		return invalid("/dependencies", "a dependency cycle: '%s' already waits for '%s'", found, id)
+	}
+	return nil
+}
+
+// waits refuses tasks whose dependencies are too many to look at.
+func (g graph) waits(tasks []string) error {
+	steps := 0
+	for _, id := range tasks {
+		if steps += len(g.s.Task(id).Dependencies); steps > g.most(LimitGraph) {
+			return LimitGraph.exceeded("/taskIds", "what the tasks wait for", 0)
+		}
+	}
+	return nil
+}
+
+// joins refuses one session more on tasks that have as many as they may.
+func (g graph) joins(session string, tasks []string) error {
+	for _, id := range tasks {
+		t := g.s.Task(id)
+		if t == nil || len(t.SessionIDs) < g.most(LimitTaskSessions) || slices.Contains(t.SessionIDs, session) {
+			continue
+		}
+		return LimitTaskSessions.exceeded("/taskIds", "task '"+id+"'", int64(len(t.SessionIDs))+1)
+	}
+	return nil
+}
+
+// speaks refuses one session more that reports on a task.
+func (g graph) speaks(session string, t *projections.Task) error {
+	if len(t.Says) < g.most(LimitTaskSessions) || slices.ContainsFunc(t.Says,
+		func(said projections.Said) bool { return said.SessionID == session }) {
+		return nil
+	}
+	return LimitTaskSessions.exceeded("/taskIds", "task '"+t.ID+"'", int64(len(t.Says))+1)
+}
+
+// queues refuses one queue more for a task.
+func (g graph) queues(task string) error {
+	if n := g.s.QueueCount(task); n >= g.most(LimitTaskQueues) {
+		return LimitTaskQueues.exceeded("/taskId", "task '"+task+"'", int64(n)+1)
+	}
+	return nil
+}
