@@ -50,6 +50,8 @@ type Config struct {
 	Templates Templates
 	// Manifests gets a copy of each session's; nil if nobody looks for one.
 	Manifests Manifests
+	// Warnings give what /readyz says beside that the server is ready; nil if there are none.
+	Warnings func() []Warning
 	// Backup writes a signed archive of everything up to a head; nil if there is none to be had. Long texts that
 	// are lost are named in it.
 	Backup func(ctx context.Context, w io.Writer, head events.Head) error

@@ -51,8 +51,8 @@ func (s *server) clockStatus(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, s.Clock.Status())
 }
 
-// confirmClock is the operator's: it is no event, since it says nothing of the project's work and the times of the events after
-// it show it. The server's log records it.
+// confirmClock is the operator's: it is no event, since it says nothing of the project's work and the times of the
+// events after it show it. The server's log records it.
 func (s *server) confirmClock(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	var err error
@@ -77,21 +77,23 @@ func (s *server) confirmClock(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, confirmedClock{status, changed})
 }
 
-// warning is what an operator should know of a server that works.
-type warning struct {
+// Warning is what an operator should know of a server that works.
+type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Next    string `json:"next"`
 }
 
 // warnings gives what /readyz says beside that the server is ready.
-func (s *server) warnings() []warning {
-	if s.Clock == nil {
-		return nil
+func (s *server) warnings() []Warning {
+	var all []Warning
+	if s.Clock != nil {
+		if status := s.Clock.Status(); status.Warning != "" {
+			all = append(all, Warning{"CLOCK", status.Warning, status.Next})
+		}
 	}
-	status := s.Clock.Status()
-	if status.Warning == "" {
-		return nil
+	if s.Warnings != nil {
+		all = append(all, s.Warnings()...)
 	}
-	return []warning{{"CLOCK", status.Warning, status.Next}}
+	return all
 }

@@ -40,7 +40,7 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	}
 	s.show(w, r, struct {
 		Status   string    `json:"status"`
-		Warnings []warning `json:"warnings,omitempty"`
+		Warnings []Warning `json:"warnings,omitempty"`
 	}{"ready", s.warnings()})
 }
 

@@ -11,7 +11,8 @@ import (
 // reserve is the room that the log leaves on its disk, for the files that a reopen, a snapshot and the head file write.
 const reserve = 32 << 20
 
-// room says ErrFull before anything is sent, while the disk has less room than the reserve. It looks ten times a second.
+// room says ErrFull before anything is sent, while the disk has less room than the reserve. It looks ten times a
+// second.
 type room struct {
 	dir string // "" when the disk is somebody else's
 
@@ -38,3 +39,6 @@ func (r *room) check() error {
 	}
 	return r.err
 }
+
+// FreeBytes gives the room that this user may still fill on the disk of a directory; false where that is not known.
+func FreeBytes(dir string) (uint64, bool) { return freeBytes(dir) }

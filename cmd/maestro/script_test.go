@@ -30,6 +30,7 @@ import (
 //	forge HOW IN OUT           makes a forged backup of a backup; see forgeCmd
 //	long NAME                  sets a variable to a text that is too long for an event
 //	losetexts                  takes the blocks of the long texts away from the home, whose server must be stopped
+//	warns CODE                 waits until /readyz says that the server is ready, with this warning
 //	json PATH [VALUE]          expects a value in the last output, which is JSON: data.0.id; without VALUE only that it is there
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -46,6 +47,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": serverCmd, "exits": exitsCmd, "grab": grabCmd, "become": becomeCmd, "user": userCmd, "json": jsonCmd,
 			"heartbeat": heartbeatCmd, "until": untilCmd, "forge": forgeCmd, "losetexts": loseTextsCmd, "long": longCmd,
+			"warns": warnsCmd,
 		},
 	})
 }
@@ -201,6 +203,26 @@ func heartbeatCmd(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(answer.Body.Close())
 	if answer.StatusCode != http.StatusNoContent {
 		ts.Fatalf("the heartbeat is answered with %s", answer.Status)
+	}
+}
+
+func warnsCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: warns CODE")
+	}
+	var server struct{ Address string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(ts.Getenv("MAESTRO_HOME"), "server.json"))), &server))
+	for {
+		answer, err := http.Get(server.Address + "/readyz")
+		ts.Check(err)
+		var ready struct{ Warnings []struct{ Code string } }
+		err = json.NewDecoder(answer.Body).Decode(&ready)
+		ts.Check(errors.Join(err, answer.Body.Close()))
+		for _, warning := range ready.Warnings {
+			if answer.StatusCode == http.StatusOK && warning.Code == args[0] {
+				return
+			}
+		}
 	}
 }
 

@@ -45,6 +45,7 @@ type serveOptions struct {
 	lease                               time.Duration
 	limitTexts                          []string
 	limits                              api.Limits
+	backups                             backupOptions
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -65,6 +66,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.BoolVar(&o.newKey, "new-key", false,
 		"make a new server key where the old one is lost; all sessions and named tokens then need new secrets")
 	f.StringArrayVar(&o.limitTexts, "limit", nil, "NAME=VALUE, or NAME=RATE/BURST: a limit other than the default; 0 is none; may be repeated (docs/limits.md lists them)")
+	o.backups.flags(f)
 	complete(cmd, "auth", "on", "off")
 	complete(cmd, "durability", "always", "interval")
 	complete(cmd, "log-format", "text", "json")
@@ -122,6 +124,10 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	if err := o.setLimits(); err != nil {
 		return err
 	}
+	backupEvery, err := o.backups.interval()
+	if err != nil {
+		return err
+	}
 	durability, err := bus.ParseDurability(o.durability)
 	if err != nil {
 		return usage("%s", err)
@@ -174,7 +180,9 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	uses := api.OpenTokenUses(lock.Uses(), logger)
+	care := newUpkeep(backupEvery, o.backups, lock, store, handler, trusted, secrets, logger)
 	reach, err := api.New(api.Config{
+		Warnings: care.warnings,
 		Stopping: stopping, Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
 		Manifests: manifests{lock.Home}, Templates: ownTemplates{},
 		Uses: uses,
@@ -191,6 +199,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	kept := &delivery{home: lock.Home, handler: handler, denials: denials, key: secrets.ServerKey, logger: logger}
 	defer beside(ctx, kept.run)()
+	defer beside(ctx, care.run)()
 	defer beside(ctx, (&clockWatch{clock: trusted, logger: logger}).run(time.Tick(clockLook)))()
 	defer beside(ctx, placeWatch{log.here, handler.StopWrites}.run(time.Tick(placeLook)))()
 	defer beside(ctx, uses.Run)()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -98,7 +97,7 @@ func (d Dir) Files() ([]string, error) {
 
 // create writes a new backup: whole, durably, or not at all. write answers whether long texts are lacking.
 func (d Dir) create(
-	head events.Head, at time.Time, write func(io.Writer) (partial bool, err error),
+	head events.Head, at time.Time, write func(*os.File) (partial bool, err error),
 ) (path string, err error) {
 	if err := os.MkdirAll(d.path, 0o700); err != nil {
 		return "", err

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"maestro/api"
+	"maestro/bus"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/backups"
+	"maestro/internal/clock"
+	"maestro/internal/home"
+	"maestro/projections"
+)
+
+// backupOptions say when serve makes backups by itself, and where.
+type backupOptions struct {
+	every, dir string
+	keep       int
+}
+
+const backupsOff = "off"
+
+func (o *backupOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.every, "backup-every", "24h", "how often a backup is made; off makes none")
+	f.StringVar(&o.dir, "backup-dir", "", "where automatic backups go; else the home's name and -backups, beside the home")
+	f.IntVar(&o.keep, "backup-keep", 7, "how many automatic backups are kept")
+}
+
+// interval reads --backup-every; 0 is off.
+func (o *backupOptions) interval() (time.Duration, error) {
+	if o.every == backupsOff {
+		return 0, nil
+	}
+	every, err := time.ParseDuration(o.every)
+	if err != nil || every < time.Second {
+		return 0, usage("--backup-every is a duration of a second or more, such as 24h, or off; not %q", o.every)
+	}
+	if o.keep < 1 {
+		return 0, usage("--backup-keep is 1 or more, not %d", o.keep)
+	}
+	return every, nil
+}
+
+// upkeep is what a server does for its log beside the commands: it makes backups, and looks after the long texts.
+type upkeep struct {
+	backups *backups.Schedule // nil if they are off
+	texts   *textWatch
+}
+
+func newUpkeep(
+	every time.Duration, o backupOptions, lock *home.Lock, log *bus.Bus, handler *commands.Handler, trusted *clock.Clock,
+	secrets home.Secrets, logger *slog.Logger,
+) *upkeep {
+	head := func() (head events.Head) {
+		handler.View(func(s *projections.State) { head = s.Head() })
+		return head
+	}
+	u := &upkeep{texts: &textWatch{log: log, head: head, after: time.After, logger: logger}}
+	if every == 0 {
+		return u
+	}
+	u.backups = backups.New(backups.Config{
+		Dir: backups.At(lock.Dir(), o.dir), Every: every, Keep: o.keep,
+		Head: func() (events.Head, error) { return head(), handler.Health() },
+		Write: func(ctx context.Context, f *os.File, head events.Head, at time.Time) (bool, error) {
+			return writeBackup(ctx, log, f, bus.BackupOptions{Head: head, Created: at, Key: secrets.BackupKey()})
+		},
+		Estimate: func() int64 { return sizeOf(lock.Store()) },
+		Free:     bus.FreeBytes, Now: trusted.Now, After: time.After, Logger: logger,
+	})
+	return u
+}
+
+// writeBackup writes a backup and reads it back.
+func writeBackup(ctx context.Context, log *bus.Bus, f *os.File, o bus.BackupOptions) (partial bool, err error) {
+	seal, err := log.Backup(ctx, f, o)
+	if err != nil {
+		return false, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return false, err
+	}
+	contents, err := bus.ReadBackup(f, bus.BackupVisitor{})
+	if err == nil {
+		err = contents.Unsealed
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the backup back: %w", err)
+	}
+	return len(seal.Lost) > 0, nil
+}
+
+// sizeOf gives the bytes in the files of a directory.
+func sizeOf(dir string) (size int64) {
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return nil //nolint:nilerr // files come and go; an estimate does without them
+		}
+		if info, err := entry.Info(); err == nil {
+			size += info.Size()
+		}
+		return nil
+	})
+	return size
+}
+
+func (u *upkeep) run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { u.texts.run(ctx) })
+	if u.backups != nil {
+		running.Go(func() { u.backups.Run(ctx) })
+	}
+}
+
+// warnings gives what an operator should know.
+func (u *upkeep) warnings() []api.Warning {
+	var all []api.Warning
+	if u.backups != nil {
+		if problem := u.backups.Problem(); problem != "" {
+			all = append(all, api.Warning{
+				Code: "BACKUP", Message: "Automatic backups: " + problem,
+				Next: "make one with `maestro backup FILE`, on another disk",
+			})
+		}
+	}
+	if lost := u.texts.lostTexts(); len(lost) > 0 {
+		all = append(all, api.Warning{
+			Code:    "TEXTS",
+			Message: many(len(lost), "long text") + " that the log names cannot be read, the first: " + lost[0].String(),
+			Next:    commands.FaultText.Next(),
+		})
+	}
+	return all
+}
+
+// textLook is how often texts that were lost are looked for again: the same text, said again, is kept again.
+const textLook = 10 * time.Minute
+
+// textWatch holds every long text that the log names against its digest, once after the start.
+type textWatch struct {
+	log    *bus.Bus
+	head   func() events.Head
+	after  func(time.Duration) <-chan time.Time
+	logger *slog.Logger
+
+	mu   sync.Mutex
+	lost []commands.LostText
+}
+
+func (w *textWatch) lostTexts() []commands.LostText {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost
+}
+
+func (w *textWatch) run(ctx context.Context) {
+	var named []commands.NamedText
+	whole := false
+	for {
+		err := w.look(ctx, &named, &whole)
+		if errors.Is(err, events.ErrReadOnly) || err == nil && len(w.lostTexts()) == 0 {
+			return // others tell of a damaged log
+		}
+		if err != nil && ctx.Err() == nil {
+			w.logger.Warn("the long texts could not be checked; it is tried again", "why", err)
+		}
+		select {
+		case <-w.after(textLook):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look checks all texts, and after that those that were lost.
+func (w *textWatch) look(ctx context.Context, named *[]commands.NamedText, whole *bool) (err error) {
+	if !*whole {
+		if *named, err = commands.NamedTexts(ctx, w.log, w.head().Sequence); err != nil {
+			return err
+		}
+		*whole = true
+	}
+	lost, err := commands.LostTexts(ctx, w.log, *named)
+	if err != nil {
+		return err
+	}
+	*named = (*named)[:0]
+	for _, text := range lost {
+		*named = append(*named, text.NamedText)
+	}
+	w.mu.Lock()
+	news := len(lost) != len(w.lost)
+	w.lost = lost
+	w.mu.Unlock()
+	if news && len(lost) > 0 {
+		w.logger.Error("long texts that the log names are lost", "count", len(lost), "first", lost[0].String(),
+			"next", commands.FaultText.Next())
+	}
+	return nil
+}

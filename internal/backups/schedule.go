@@ -1,0 +1,169 @@
+package backups
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"maestro/events"
+)
+
+const (
+	// look is how often a schedule looks whether a backup is due: timers stand still while a machine sleeps.
+	look = 10 * time.Minute
+	// firstLook is how long a server that starts is left alone.
+	firstLook = time.Minute
+	// ahead is how far the newest backup's time may be in the future. Beyond that a wrong clock wrote it.
+	ahead = time.Hour
+	// reserve is the room that a backup leaves on its disk.
+	reserve = 256 << 20
+)
+
+// Config is what a schedule is made of.
+type Config struct {
+	Dir Dir
+	// Every is how long after a backup the next is due, Keep how many are kept.
+	Every time.Duration
+	Keep  int
+	// Head gives the log's head; an error says why no backup can be made now.
+	Head func() (events.Head, error)
+	// Write writes a backup of the log up to a head and reads it back. It answers whether long texts are lacking.
+	Write func(ctx context.Context, f *os.File, head events.Head, at time.Time) (partial bool, err error)
+	// Estimate gives the room that a first backup may need; later ones are measured by the one before.
+	Estimate func() int64
+	// Free gives the room on the disk of a directory; false if that is not known.
+	Free func(dir string) (uint64, bool)
+	// Now is the clock, After its timer.
+	Now    func() time.Time
+	After  func(time.Duration) <-chan time.Time
+	Logger *slog.Logger
+}
+
+// Schedule makes a home's automatic backups.
+type Schedule struct {
+	Config
+
+	mu      sync.Mutex
+	problem string
+}
+
+// New makes a schedule, which does nothing before its Run.
+func New(config Config) *Schedule { return &Schedule{Config: config} }
+
+// Problem says why the last backup was not made, or what it lacks; "" if all is well.
+func (s *Schedule) Problem() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.problem
+}
+
+func (s *Schedule) setProblem(problem string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problem = problem
+}
+
+// Run makes backups when they are due, until ctx ends. One that fails is reported and tried again.
+func (s *Schedule) Run(ctx context.Context) {
+	if err := s.Dir.clean(); err != nil {
+		s.Logger.Warn("what an earlier backup left half made cannot be removed", "dir", s.Dir.path, "why", err)
+	}
+	wait := min(firstLook, s.Every)
+	for {
+		select {
+		case <-s.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		wait = min(look, s.Every)
+		due, err := s.once(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			s.setProblem(err.Error())
+			s.Logger.Warn("the automatic backup was not made; it is tried again", "dir", s.Dir.path, "why", err)
+		case due > 0:
+			wait = min(due, wait)
+		}
+	}
+}
+
+// once makes a backup if one is due. It answers how long it is until the next, 0 if that cannot be said.
+func (s *Schedule) once(ctx context.Context) (due time.Duration, err error) {
+	head, err := s.Head()
+	if err != nil {
+		return 0, err
+	}
+	list, err := s.Dir.List()
+	if err != nil {
+		return 0, err
+	}
+	now := s.Now()
+	last := newest(list, now)
+	if head.Sequence == 0 || last.of(head) {
+		s.setProblem(lacking(last.Partial)) // there is nothing new to keep
+		return 0, nil
+	}
+	if left := last.Time.Add(s.Every).Sub(now); left > 0 {
+		return left, nil
+	}
+	if err := s.room(last); err != nil {
+		return 0, err
+	}
+	partial := false
+	path, err := s.Dir.create(head, now, func(f *os.File) (bool, error) {
+		partial, err = s.Write(ctx, f, head, now)
+		return partial, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.Logger.Info("made an automatic backup", "file", path, "head", head.Sequence)
+	if partial {
+		s.Logger.Warn(lacking(true), "file", path)
+	}
+	s.setProblem(lacking(partial))
+	return s.Every, s.Dir.prune(s.Keep)
+}
+
+// lacking says what a partial backup lacks.
+func lacking(partial bool) string {
+	if partial {
+		return "the newest automatic backup lacks long texts that the log names"
+	}
+	return ""
+}
+
+// newest gives the newest backup whose time a clock that is right could have written.
+func newest(list []Made, now time.Time) Made {
+	for _, made := range list {
+		if made.Time.Before(now.Add(ahead)) {
+			return made
+		}
+	}
+	return Made{}
+}
+
+// errNoRoom: a backup would leave too little room on the disk.
+var errNoRoom = errors.New("the disk has too little room for a backup")
+
+func (s *Schedule) room(last Made) error {
+	need := 2 * last.Bytes
+	if need == 0 {
+		need = s.Estimate()
+	}
+	if err := os.MkdirAll(s.Dir.path, 0o700); err != nil {
+		return err
+	}
+	free, known := s.Free(s.Dir.path)
+	if !known || free >= uint64(need)+reserve { //nolint:gosec // sizes are positive
+		return nil
+	}
+	return fmt.Errorf("%w: %d MiB are free on the disk of %s, %d are needed; make room, or name another place with "+
+		"--backup-dir", errNoRoom, free>>20, s.Dir.path, (need+reserve)>>20)
+}

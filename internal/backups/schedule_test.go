@@ -1,0 +1,249 @@
+package backups
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/events"
+)
+
+// machine is one on which a server runs now and then. Its time is synctest's.
+type machine struct {
+	t       *testing.T
+	dir     Dir
+	head    events.Head
+	health  error
+	fail    error
+	partial bool
+	free    uint64
+	size    int
+	skew    time.Duration // of the wall clock
+	made    int
+}
+
+func newMachine(t *testing.T) *machine {
+	return &machine{t: t, dir: At(filepath.Join(t.TempDir(), "home"), ""), free: 1 << 40, size: 1000}
+}
+
+func (m *machine) schedule() *Schedule {
+	return New(Config{
+		Dir: m.dir, Every: 24 * time.Hour, Keep: 7,
+		Head: func() (events.Head, error) { return m.head, m.health },
+		Write: func(_ context.Context, f *os.File, _ events.Head, _ time.Time) (bool, error) {
+			if _, err := f.Write(make([]byte, m.size)); err != nil {
+				return false, err
+			}
+			if m.fail == nil {
+				m.made++
+			}
+			return m.partial, m.fail
+		},
+		Estimate: func() int64 { return 500 }, Free: func(string) (uint64, bool) { return m.free, true },
+		Now: func() time.Time { return time.Now().Add(m.skew) }, After: time.After, Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+// on lets a server run for a while, in which the log moves; it gives the schedule as it was at the end.
+func (m *machine) on(d time.Duration) *Schedule {
+	s := m.schedule()
+	ctx, cancel := context.WithCancel(m.t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); s.Run(ctx) }()
+	for left := d; left > 0; left -= time.Hour {
+		m.head.Sequence++
+		m.head.Hash[0]++
+		time.Sleep(min(left, time.Hour))
+		synctest.Wait()
+	}
+	cancel()
+	<-done
+	return s
+}
+
+func (m *machine) list() []Made {
+	m.t.Helper()
+	list, err := m.dir.List()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return list
+}
+
+func TestABackupADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		m.on(10*24*time.Hour + 30*time.Minute)
+		if m.made != 11 {
+			t.Errorf("%d backups in ten days and a bit, expected one at once and one a day", m.made)
+		}
+		list := m.list()
+		if len(list) != 7 || time.Since(list[0].Time) > 24*time.Hour || list[0].Time.Sub(list[6].Time) < 6*24*time.Hour {
+			t.Errorf("kept are %+v, expected those of the last seven days", list)
+		}
+	})
+}
+
+func TestAMachineThatIsOnForTwoHoursADayGetsItsBackups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		for range 10 {
+			m.on(2 * time.Hour)
+			time.Sleep(22 * time.Hour)
+		}
+		if m.made != 10 {
+			t.Errorf("%d backups in ten days", m.made)
+		}
+	})
+}
+
+func TestARestartMakesNoBackup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		for range 20 {
+			m.on(30 * time.Minute)
+		}
+		if m.made != 1 {
+			t.Errorf("%d backups in ten hours with a start every half hour", m.made)
+		}
+	})
+}
+
+func TestALogThatDidNotMoveNeedsNoBackup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		s := m.schedule()
+		for range 3 { // an empty log
+			if _, err := s.once(t.Context()); err != nil || m.made != 0 {
+				t.Fatalf("%d backups of an empty log, %v", m.made, err)
+			}
+			time.Sleep(48 * time.Hour)
+		}
+		m.head = events.Head{Sequence: 5}
+		for range 3 {
+			if _, err := s.once(t.Context()); err != nil || m.made != 1 {
+				t.Fatalf("%d backups of a log that does not move, %v", m.made, err)
+			}
+			time.Sleep(48 * time.Hour)
+		}
+		m.head.Hash[0] = 1 // another log of the same length
+		if _, err := s.once(t.Context()); err != nil || m.made != 2 {
+			t.Fatalf("%d backups after the log was replaced, %v", m.made, err)
+		}
+	})
+}
+
+func TestAFailedBackupIsReportedAndTriedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail, cure func(*machine)
+		says       string
+	}{
+		"write": {
+			func(m *machine) { m.fail = errors.New("the disk broke") }, func(m *machine) { m.fail = nil }, "the disk broke",
+		},
+		"room":    {func(m *machine) { m.free = reserve }, func(m *machine) { m.free = 1 << 40 }, "256 MiB are free"},
+		"damaged": {func(m *machine) { m.health = events.ErrReadOnly }, func(m *machine) { m.health = nil }, "read-only"},
+		"directory": {func(m *machine) {
+			if err := os.WriteFile(m.dir.path, nil, 0o600); err != nil {
+				m.t.Fatal(err)
+			}
+		}, func(m *machine) {
+			if err := os.Remove(m.dir.path); err != nil {
+				m.t.Fatal(err)
+			}
+		}, "maestro"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMachine(t)
+				c.fail(m)
+				s := m.schedule()
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { defer close(done); s.Run(ctx) }()
+				m.head.Sequence = 1
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if m.made != 0 || s.Problem() == "" || name != "directory" && !strings.Contains(s.Problem(), c.says) {
+					t.Errorf("%d made, the problem is %q", m.made, s.Problem())
+				}
+				if left, err := filepath.Glob(filepath.Join(m.dir.path, "*")); err != nil || len(left) > 0 {
+					t.Errorf("left behind: %v, %v", left, err)
+				}
+				c.cure(m)
+				time.Sleep(look)
+				synctest.Wait()
+				if m.made != 1 || s.Problem() != "" {
+					t.Errorf("after the cure %d are made, the problem is %q", m.made, s.Problem())
+				}
+				cancel()
+				<-done
+			})
+		})
+	}
+}
+
+func TestPartialBackupsNeverPushOutAWholeOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		m.on(3 * 24 * time.Hour)
+		whole := m.made
+		m.partial = true
+		s := m.on(20 * 24 * time.Hour)
+		kept := map[bool]int{}
+		for _, made := range m.list() {
+			kept[made.Partial]++
+		}
+		if kept[false] != whole || kept[true] != 7 || !strings.Contains(s.Problem(), "lacks long texts") {
+			t.Errorf("%d whole and %d partial ones are kept of %d and 20; the problem is %q",
+				kept[false], kept[true], whole, s.Problem())
+		}
+	})
+}
+
+func TestAClockThatWasWrongStopsNoBackup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		m.skew = 30 * 365 * 24 * time.Hour
+		m.on(time.Hour)
+		m.skew = 0
+		m.on(49 * time.Hour)
+		if m.made != 4 {
+			t.Errorf("%d backups: one by the wrong clock, and one at once and after each day since", m.made)
+		}
+	})
+}
+
+func TestDirTouchesOnlyItsOwnFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		if err := os.MkdirAll(m.dir.path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"notes.txt", "maestro-mine.tar.gz", ".making-left"} {
+			if err := os.WriteFile(filepath.Join(m.dir.path, name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.on(20 * 24 * time.Hour)
+		for name, there := range map[string]bool{"notes.txt": true, "maestro-mine.tar.gz": true, ".making-left": false} {
+			if _, err := os.Stat(filepath.Join(m.dir.path, name)); (err == nil) != there {
+				t.Errorf("%s is there: %t", name, err == nil)
+			}
+		}
+		for _, made := range m.list() {
+			if info, err := os.Stat(made.Path); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s has mode %v, %v", made.Path, info.Mode(), err)
+			}
+		}
+		if info, err := os.Stat(m.dir.path); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the directory has mode %v, %v", info.Mode(), err)
+		}
+	})
+}
