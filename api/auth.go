@@ -171,8 +171,10 @@ type call struct {
 	// answers are the calling session's questions whose answers it was not yet shown.
 	answers []string
 	request *http.Request
-	body    []byte
-	meta    metadata
+	// below is what is answered about the sessions below the one that was ended or revoked.
+	below belowBody
+	body  []byte
+	meta  metadata
 	// admission is what the call holds of its limits.
 	admission admission
 }

@@ -16,6 +16,7 @@ import (
 // command is POST /api/commands/<id>, which nearly all calls are: no router, no framework, no reflection but Parse's.
 //
 // ?dryRun=true answers what would happen, and nothing does. ?wait=25s, of queue:start, waits until there is an item.
+// ?tree=true, of session:kill and of token:revoke of a session, does the same to the living sessions below it.
 func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id string) {
 	var o commandOptions
 	answer, err := commands.Answer{}, error(nil)
@@ -47,6 +48,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 		b = append(b, token...)
 		b = append(b, '"')
 	}
+	b = c.below.appendTo(b)
 	b = append(b, '}', '\n')
 	header := w.Header()
 	header["Content-Type"] = s.jsonType
@@ -60,17 +62,19 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 
 // commandOptions are what the query of a command says.
 type commandOptions struct {
-	dryRun bool
-	wait   time.Duration
+	dryRun, tree bool
+	wait         time.Duration
 }
 
 func commandOptionsOf(query url.Values) (o commandOptions, err error) {
-	switch text := query.Get("dryRun"); text {
-	case "true":
-		o.dryRun = true
-	case "", "false":
-	default:
-		return o, routeInvalid("", "dryRun is true or false, not '"+printable(text)+"'")
+	for name, option := range map[string]*bool{"dryRun": &o.dryRun, "tree": &o.tree} {
+		switch text := query.Get(name); text {
+		case "true":
+			*option = true
+		case "", "false":
+		default:
+			return o, routeInvalid("", name+" is true or false, not '"+printable(text)+"'")
+		}
 	}
 	o.wait, err = waitOf(query.Get("wait"))
 	return o, err
@@ -113,10 +117,20 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 	if err := s.within(r.Context(), request); err != nil {
 		return commands.Answer{}, err
 	}
-	if o.dryRun {
-		return s.Handler.Try(request)
+	if err := checkTree(command, o); err != nil {
+		return commands.Answer{}, err
 	}
-	answer, err := s.Handler.Do(r.Context(), request)
+	do := func() (commands.Answer, error) { return s.Handler.Do(r.Context(), request) }
+	if o.dryRun {
+		do = func() (commands.Answer, error) { return s.Handler.Try(request) }
+	}
+	answer, err := do()
+	if err == nil {
+		c.below, err = s.below(r.Context(), request, o)
+	}
+	if o.dryRun {
+		return answer, err
+	}
 	s.placeManifest(r.Context(), answer.Data)
 	if start, ok := command.(*commands.StartItem); ok && o.wait > 0 && err == nil && answer.Event == nil {
 		return s.waitForItem(r.Context(), c, request, start, o.wait)

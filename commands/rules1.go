@@ -45,7 +45,8 @@ var rows1 = []Row{
 	{ID: "session:list", Who: O | U, Rule: reads},
 	{ID: "session:info", Who: agents | U, Rule: reads},
 	{ID: "session:spawn", Who: O | U, Write: true, Events: "session.spawned", Rule: atMost},
-	{ID: "session:kill", Who: O | U, Write: true, Events: "session.killed", Rule: "an orchestrator: " + itsSpawned},
+	{ID: "session:kill", Who: O | U, Write: true, Events: "session.killed", Rule: "an orchestrator: " + itsSpawned +
+		", or one below it"},
 	{ID: "session:message", Who: O | U, Write: true, Events: "session.messaged", Rule: "an orchestrator: " + itsSpawned},
 	{ID: "session:update", Who: O | U, Write: true, Events: "session.updated", Rule: "an orchestrator: " + itsSpawned},
 	{ID: "session:resume", Who: O | U, Write: true, Events: "session.resumed", Rule: "an orchestrator: " + itsSpawned},

@@ -219,10 +219,17 @@ func (x *CompleteSession) Decide(s *projections.State, c Call) (events.Data, err
 }
 
 // Decide implements Command.
+//
+// Who may end an orchestrator may also end the sessions below it, which nobody else but the user would end.
 func (x *KillSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := spawnedSession(s, c, x.In, x.SessionID, x.ID())
+	session, err := session(s, c, x.In, x.SessionID)
 	if err != nil {
 		return nil, err
+	}
+	if below := thirdOn(c.Rules) && s.IsBelow(session.ID, c.By.Name); !below {
+		if session, err = spawnedSession(s, c, x.In, x.SessionID, x.ID()); err != nil {
+			return nil, err
+		}
 	}
 	if session.Ended() {
 		return nil, nil

@@ -161,7 +161,7 @@ func Decode(b []byte) (*State, error) {
 		copy(s.ids[i][:], r.take(uint64(len(uuid.UUID{}))))
 		s.accepted[s.ids[i]] = uint64(i) + 1
 	}
-	s.sortTimed()
+	s.sortSessions()
 	strings := []string{""}
 	for range h.Entries {
 		e := r.entry(&strings)
@@ -206,6 +206,9 @@ func (s *State) restore(h *header) error {
 		}
 		s.sessions.put(x.ID, x)
 		s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
+		if x.SpawnedBy != "" {
+			s.spawned.put(x.SpawnedBy, append(s.spawned.get(x.SpawnedBy), x.ID))
+		}
 		if x.Deadline > 0 {
 			s.timed = append(s.timed, x.ID)
 		}
@@ -213,8 +216,9 @@ func (s *State) restore(h *header) error {
 	return errors.Join(s.restoreQueues(h), s.restoreInputs(h), s.restoreTokens(h), s.restoreTemplates(h))
 }
 
-// sortTimed puts the sessions with a deadline, which come project by project, in order of their creation.
-func (s *State) sortTimed() {
+// sortSessions puts lists of sessions that come project by project in order of their creation: those with a deadline,
+// and those that one session spawned.
+func (s *State) sortSessions() {
 	created := func(id string) uint64 {
 		event, err := uuid.Parse(s.sessions.get(id).Cause.Event)
 		if err != nil {
@@ -222,7 +226,11 @@ func (s *State) sortTimed() {
 		}
 		return s.accepted[event]
 	}
-	slices.SortStableFunc(s.timed, func(a, b string) int { return cmp.Compare(created(a), created(b)) })
+	earlier := func(a, b string) int { return cmp.Compare(created(a), created(b)) }
+	slices.SortStableFunc(s.timed, earlier)
+	for _, spawned := range s.spawned.rows {
+		slices.SortStableFunc(spawned, earlier)
+	}
 }
 
 func (s *State) restoreQueues(h *header) error {

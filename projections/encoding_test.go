@@ -75,6 +75,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	s.children.put(parent.ID, []string{x.ID, y.ID})
 	s.sessions.put(session.ID, session)
 	s.sessionIDs.put(p.ID, []string{session.ID})
+	s.spawned.put(session.SpawnedBy, []string{session.ID})
 	s.timed = []string{session.ID}
 	for _, task := range []*Task{parent, x, y} {
 		s.dependOn(task.ID, task.Dependencies)

@@ -184,6 +184,9 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 	s.changes = append(s.changes, Change{KindSession, x.ID, (*Session)(nil), x})
 	s.sessions.put(x.ID, x)
 	s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
+	if x.SpawnedBy != "" {
+		s.spawned.put(x.SpawnedBy, append(s.spawned.get(x.SpawnedBy), x.ID))
+	}
 	if x.Deadline > 0 {
 		s.timed = append(s.timed, x.ID)
 	}

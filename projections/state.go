@@ -22,6 +22,7 @@ type State struct {
 	children   table[[]string] // by parent, in order of creation
 	sessions   table[*Session]
 	sessionIDs table[[]string] // by project, in order of creation
+	spawned    table[[]string] // by session: those that it spawned, in order of creation
 
 	queues      table[*Queue]
 	queueNames  table[[]string] // by project, in order of creation
@@ -82,7 +83,8 @@ func (s *State) Overlay() *State {
 func build(under *State) *State {
 	s := &State{under: under, accepted: make(map[uuid.UUID]uint64)}
 	s.layers = []layer{
-		&s.projects, &s.tasks, &s.taskIDs, &s.children, &s.sessions, &s.sessionIDs, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
+		&s.projects, &s.tasks, &s.taskIDs, &s.children, &s.sessions, &s.sessionIDs, &s.spawned, &s.queues,
+		&s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,
 		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.late,
 	}

@@ -125,6 +125,7 @@ func show(t testing.TB, s *State) string {
 		Inputs   []InputView
 		Inbox    []InboxItem
 		Hands    []shownHands
+		Below    [][]string
 		Tokens   []TokenView
 		// Templates are the deleted ones too.
 		Templates []*Template `json:",omitempty"`
@@ -151,6 +152,9 @@ func show(t testing.TB, s *State) string {
 		}
 		for _, id := range s.sessionIDs.get(p) {
 			out.Hands = append(out.Hands, showHands(s, id))
+			if below := s.LivingBelow(id); len(below) > 0 {
+				out.Below = append(out.Below, append([]string{id}, below...))
+			}
 		}
 	}
 	for item := range s.Held() {

@@ -111,6 +111,8 @@ type Options struct {
 	OccurredAt time.Time
 	// DryRun asks what would happen, and nothing does.
 	DryRun bool
+	// Tree, of session:kill and of token:revoke of a session, does the same to the living sessions below it.
+	Tree bool
 	// Wait, of queue:start, waits so long for an item; the server bounds it.
 	Wait time.Duration
 }
@@ -120,6 +122,9 @@ func (o Options) query() url.Values {
 	query := url.Values{}
 	if o.DryRun {
 		query.Set("dryRun", "true")
+	}
+	if o.Tree {
+		query.Set("tree", "true")
 	}
 	if o.Wait > 0 {
 		query.Set("wait", o.Wait.String())
@@ -135,6 +140,10 @@ type Answer struct {
 	Event json.RawMessage
 	// Token is the secret of the session that the command made; else empty.
 	Token string
+	// Also are the sessions below that the command was done to as well, LivingBelow how many live there that it was
+	// not.
+	Also        []string
+	LivingBelow int
 	// Retried says that an earlier try with the same key had made the event.
 	Retried bool
 }
@@ -201,6 +210,8 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 		Sequence uint64          `json:"sequence"`
 		Event    json.RawMessage `json:"event"`
 		Token    string          `json:"token"`
+		Also     []string        `json:"also"`
+		Living   int             `json:"livingBelow"`
 	}
 	if err := json.Unmarshal(answer, &said); err != nil {
 		return Answer{}, notOurs(resp, err)
@@ -208,7 +219,10 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 	if string(said.Event) == "null" {
 		said.Event = nil
 	}
-	return Answer{Sequence: said.Sequence, Event: said.Event, Token: said.Token, Retried: resp.Header.Get(HeaderRetried) == "true"}, nil
+	return Answer{
+		Sequence: said.Sequence, Event: said.Event, Token: said.Token, Also: said.Also, LivingBelow: said.Living,
+		Retried: resp.Header.Get(HeaderRetried) == "true",
+	}, nil
 }
 
 // Get reads a view into out, which may be nil, and gives the sequence that it was made at. A list that comes in

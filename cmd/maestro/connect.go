@@ -148,6 +148,11 @@ func (a *app) get(ctx context.Context, path string, query url.Values, into any) 
 
 // send asks for a command, in one call.
 func (a *app) send(ctx context.Context, id string, body any, key string) (client.Answer, error) {
+	return a.sendWith(ctx, id, body, client.Options{Key: key})
+}
+
+// sendWith is send with further options.
+func (a *app) sendWith(ctx context.Context, id string, body any, o client.Options) (client.Answer, error) {
 	c, err := a.connect(ctx)
 	if err != nil {
 		return client.Answer{}, err
@@ -155,7 +160,8 @@ func (a *app) send(ctx context.Context, id string, body any, key string) (client
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	answer, err := c.Do(ctx, id, body, client.Options{Key: key, DryRun: a.dryRun})
+	o.DryRun = a.dryRun
+	answer, err := c.Do(ctx, id, body, o)
 	if err == nil && a.dryRun {
 		return answer, a.wouldHappen(answer)
 	}

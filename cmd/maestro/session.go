@@ -368,13 +368,23 @@ func (a *app) sessionComplete() *cobra.Command {
 func (a *app) sessionKill() *cobra.Command {
 	var body commands.KillSession
 	var key string
+	var tree bool
 	cmd := &cobra.Command{
-		Use: "kill ID", Short: "End a session", Args: takes("ID"),
+		Use: "kill ID", Short: "End a session, with --tree also those that it spawned", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			body.SessionID = args[0]
-			return a.change(ctx, "session:kill", &body, key, args[0], "Ended session %s", args[0])
+			answer, err := a.sendWith(ctx, "session:kill", &body, client.Options{Key: key, Tree: tree})
+			if err != nil {
+				return err
+			}
+			a.wrote(answer, args[0], "Ended session %s", args[0])
+			if !a.json {
+				a.below(answer, "end", "Ended", "maestro session kill "+args[0]+" --tree")
+			}
+			return nil
 		}),
 	}
+	treeFlag(cmd, &tree, "end")
 	cmd.Flags().StringVar(&body.Reason, "reason", "", "why")
 	cmd.Flags().BoolVar(&body.Failed, "failed", false, "it ends as failed, not as stopped")
 	a.keyFlag(cmd, &key)

@@ -130,6 +130,7 @@ func (a *app) tokenList() *cobra.Command {
 func (a *app) tokenRevoke() *cobra.Command {
 	var body commands.RevokeToken
 	var key string
+	var tree bool
 	cmd := &cobra.Command{
 		Use: "revoke [NAME]", Short: "Revoke a token and those that it made, or a session's secret", Args: takes("[NAME]"),
 		Long: `Revoke a named token, and with it the tokens that it made and those that these made, or a session's secret.
@@ -141,7 +142,10 @@ Sessions that the token spawned go on; the command says how many there are.`,
 			if (body.Name == "") == (body.SessionID == "") {
 				return usage("Which is meant, a token or a session?").withNext("name one of them: `maestro token revoke NAME`, or --session ID")
 			}
-			answer, err := a.send(ctx, "token:revoke", &body, key)
+			if tree && body.SessionID == "" {
+				return usage("--tree is for a session: a token has none below it")
+			}
+			answer, err := a.sendWith(ctx, "token:revoke", &body, client.Options{Key: key, Tree: tree})
 			if err != nil {
 				return err
 			}
@@ -150,10 +154,12 @@ Sessions that the token spawned go on; the command says how many there are.`,
 			}
 			a.result(newToken{writtenOf(answer, body.SessionID), answer.Token}, func() {
 				a.print("Revoked the secret of session %s; its new one:\n%s\n", body.SessionID, answer.Token)
+				a.below(answer, "revoke", "Revoked", "maestro token revoke --session "+body.SessionID+" --tree")
 			})
 			return nil
 		}),
 	}
+	treeFlag(cmd, &tree, "of a session: revoke")
 	cmd.Flags().StringVar(&body.SessionID, "session", "", "the session whose secret it is; it gets another one, which is printed")
 	cmd.Flags().BoolVar(&body.KeepChildren, "keep-children", false, "leave the tokens that it made valid")
 	a.keyFlag(cmd, &key)

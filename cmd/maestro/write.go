@@ -18,10 +18,27 @@ type written struct {
 	Sequence uint64          `json:"sequence"`
 	Event    json.RawMessage `json:"event"`
 	Retried  bool            `json:"retried,omitempty"`
+	// Also and LivingBelow are about the sessions below the one that was ended or revoked.
+	Also        []string `json:"also,omitempty"`
+	LivingBelow int      `json:"livingBelow,omitempty"`
 }
 
 func writtenOf(answer client.Answer, id string) written {
-	return written{ID: id, Sequence: answer.Sequence, Event: answer.Event, Retried: answer.Retried}
+	return written{
+		ID: id, Sequence: answer.Sequence, Event: answer.Event, Retried: answer.Retried, Also: answer.Also,
+		LivingBelow: answer.LivingBelow,
+	}
+}
+
+// below says what became of the sessions below the one that was ended or revoked; verb is "end", done "Ended".
+func (a *app) below(answer client.Answer, verb, done, command string) {
+	if len(answer.Also) > 0 {
+		a.print("%s %s below it too: %s\n", done, many(len(answer.Also), "session"), strings.Join(answer.Also, ", "))
+	}
+	if answer.LivingBelow > 0 {
+		a.print("It has %s below it; to %s those too, run `%s`\n", many(answer.LivingBelow, "living session"), verb,
+			command)
+	}
 }
 
 // wouldHappen answers --dry-run: with the event that would be appended, or that an earlier try has appended. Nothing else is to
@@ -99,6 +116,10 @@ func (a *app) wrote(answer client.Answer, id, words string, args ...any) {
 func (a *app) keyFlag(cmd *cobra.Command, key *string) {
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "say what would happen, or why it would be refused; nothing does")
 	cmd.Flags().StringVar(key, "key", "", "makes a retry recognisable: repeated with the same key, it is the same command")
+}
+
+func treeFlag(cmd *cobra.Command, tree *bool, verb string) {
+	cmd.Flags().BoolVar(tree, "tree", false, verb+" the living sessions below it too: those that it spawned, and so on")
 }
 
 func projectFlag(cmd *cobra.Command, project *string) {

@@ -87,11 +87,14 @@ func tellOrchestrator(s *story) {
 		`"spawnedBy":"orch",`+only("T", "task:tree", "report:progress", "session:list")+`}`, with("partitionkey", "p3"))
 	s.add("/projects/p3/sessions/far", "session.reported", `{"sessionId":"far","kind":"progress","taskIds":["t3"]}`, with("partitionkey", "p3"))
 	s.add(orch, "session.spawned", `{"sessionId":"orch2","name":"o","role":"orchestrator","strategy":"dag","spawnedBy":"orch",`+
-		only("O", "task:create", "session:kill")+`}`)
+		only("O", "task:create", "session:kill", "session:spawn")+`}`)
 	// by the user, for the orchestrator
 	s.spawn("for", `"role":"worker","strategy":"simple","spawnedBy":"orch",`+only("W", "since", "report:progress"))
 	s.add(orch, "session.killed", `{"sessionId":"for","status":"failed"}`)
 	s.report(source("for"), "progress", `,"late":true`, with("rules", "2"))
+	s.add(source("orch2"), "session.spawned", `{"sessionId":"low","name":"low","role":"worker","strategy":"simple",`+
+		`"spawnedBy":"orch2",`+byDefault("W")+`}`, with("rules", "2"))
+	s.add(orch, "session.killed", `{"sessionId":"low","status":"stopped"}`)
 	s.add(orch, "session.killed", `{"sessionId":"far","status":"failed"}`, with("partitionkey", "p3"))
 	s.add(admin, "session.deleted", `{"sessionId":"far"}`, with("partitionkey", "p3"))
 	s.add(admin, "task.deleted", `{"taskId":"t3"}`, with("partitionkey", "p3"))

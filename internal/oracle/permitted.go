@@ -117,6 +117,16 @@ func (c *trial) spawner(s *session) {
 	}
 }
 
+// below reports whether the speaking session spawned another, or one above it.
+func (c *trial) below(s *session) bool {
+	for ; s != nil && s.spawnedBy != ""; s = c.sessions[s.spawnedBy] {
+		if s.spawnedBy == c.by.id {
+			return true
+		}
+	}
+	return false
+}
+
 // inProject judges that what the event is about is of the event's project.
 func (c *trial) inProject(what, id, project string) {
 	if project != c.event.Project {

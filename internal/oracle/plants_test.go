@@ -23,6 +23,15 @@ func broken(rules ...string) []string { return rules }
 
 func nothing(*story) {}
 
+// family makes an orchestrator below the base's, and a worker below that.
+func family(s *story) {
+	s.add(orch, "session.spawned", `{"sessionId":"mid","name":"mid","role":"orchestrator","strategy":"dag",`+
+		`"spawnedBy":"orch",`+
+		byDefault("O")+`}`)
+	s.add(source("mid"), "session.spawned", `{"sessionId":"low","name":"low","role":"worker","strategy":"simple",`+
+		`"spawnedBy":"mid",`+byDefault("W")+`}`)
+}
+
 func plants() []plant {
 	return slices.Concat(logPlants(), actorPlants(), permissionPlants(), thingPlants(), manifestPlants(), spawnPlants(), statusPlants(),
 		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), tokenPlants(),
@@ -207,6 +216,18 @@ func actorPlants() []plant {
 		}},
 		{"an orchestrator kills what it did not spawn", broken(ruleSpawner), nothing, func(s *story) {
 			s.add(orch, "session.killed", `{"sessionId":"pull","status":"stopped"}`)
+		}},
+		{"an orchestrator kills what is two below it, by older rules", broken(ruleSpawner), family, func(s *story) {
+			s.add(orch, "session.killed", `{"sessionId":"low","status":"stopped"}`, with("rules", "2"))
+		}},
+		{"an orchestrator kills what is above it", broken(ruleSpawner), family, func(s *story) {
+			s.add(source("mid"), "session.killed", `{"sessionId":"orch","status":"stopped"}`)
+		}},
+		{"an orchestrator kills its sibling", broken(ruleSpawner), family, func(s *story) {
+			s.add(source("mid"), "session.killed", `{"sessionId":"work","status":"stopped"}`)
+		}},
+		{"an orchestrator updates what is two below it", broken(ruleSpawner), family, func(s *story) {
+			s.add(orch, "session.updated", `{"sessionId":"low","status":"idle"}`)
 		}},
 		{"an orchestrator updates what it did not spawn", broken(ruleSpawner), nothing, func(s *story) {
 			s.add(orch, "session.updated", `{"sessionId":"pull","name":"x"}`)

@@ -256,7 +256,9 @@ func (f *sessionKilled) about() (kind, id string) { return "session", f.SessionI
 func (f *sessionKilled) commands() []string       { return []string{"session:kill"} }
 
 func (f *sessionKilled) judge(c *trial) {
-	c.spawner(c.aLiveSession(f.SessionID))
+	if s := c.aLiveSession(f.SessionID); !c.thirdOn() || !c.below(s) {
+		c.spawner(s)
+	}
 	if f.Status != endStopped && f.Status != endFailed {
 		c.fault(ruleSession, "a killed session is stopped or failed, not %q", f.Status)
 	}

@@ -440,6 +440,14 @@ func (m *model) judgeNewSession(w wish) verdict {
 	return becomesEvent
 }
 
+// below reports whether a session was spawned by another, or by one below that.
+func (m *model) below(x session, above string) bool {
+	for x.spawnedBy != "" && x.spawnedBy != above {
+		x = m.sessions[x.spawnedBy]
+	}
+	return x.spawnedBy != ""
+}
+
 func (m *model) judgeSession(w wish) verdict {
 	f := w.fields
 	if w.id == "session:register" {
@@ -469,7 +477,7 @@ func (m *model) judgeSession(w wish) verdict {
 		}
 	case "session:kill":
 		switch {
-		case !spawned:
+		case !spawned && !m.below(x, w.by.name):
 			return notAllowed
 		case x.ended:
 			return alreadySo

@@ -167,6 +167,14 @@ var plants = []plant{
 		{"commands/report.go", "	if c.By.Kind != ActorSession || session == nil {\n", "	if c.By.Kind == ActorUser {\n		for x := range s.Sessions(c.Project) {\n			session = x\n		}\n	}\n	if session == nil {\n"},
 	}},
 	{"session:kill by an orchestrator that did not spawn it", []edit{{"commands/session.go", "if c.By.Kind == ActorSession && x.SpawnedBy != c.By.Name {", "if false {"}}},
+	{"session:kill by an orchestrator only of what it spawned itself", []edit{{
+		"commands/session.go",
+		"s.IsBelow(session.ID, c.By.Name)", "false",
+	}}},
+	{"session:kill by an orchestrator of what is above it", []edit{{
+		"commands/session.go",
+		"s.IsBelow(session.ID, c.By.Name)", "(s.IsBelow(session.ID, c.By.Name) || s.IsBelow(c.By.Name, session.ID))",
+	}}},
 	{"a session acts as another", []edit{{"commands/session.go", "if c.By.Kind == ActorSession && x.ID != c.By.Name {", "if false {"}}},
 	{"a session that has ended goes on writing", []edit{{permit, "if row.Write && x.Ended() && !isReport(id) {", "if row.Write && x.Ended() && !isReport(id) && false {"}}},
 	{"a session works in any project", []edit{{permit, "	return p != nil && x.Role == events.RoleOrchestrator && p.CreatedBy == x.Source()", "	return p != nil && (x.Role == events.RoleOrchestrator || x.Role == events.RoleWorker)"}}},

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"maestro/commands"
+	"maestro/projections"
+)
+
+// belowBody is the part of an answer about the sessions below the one that a command ended or revoked.
+type belowBody struct {
+	// Also are those that the command was done to as well, parents before their children.
+	Also []string
+	// Living counts those that still live and that it was not done to.
+	Living int
+}
+
+// appendTo appends the members of the answer; none if there is nothing to say.
+func (x belowBody) appendTo(b []byte) []byte {
+	for i, id := range x.Also {
+		separator := `","`
+		if i == 0 {
+			separator = `,"also":["`
+		}
+		b = append(append(b, separator...), id...) // ids need no escape
+	}
+	if len(x.Also) > 0 {
+		b = append(b, `"]`...)
+	}
+	if x.Living > 0 {
+		b = strconv.AppendInt(append(b, `,"livingBelow":`...), int64(x.Living), 10)
+	}
+	return b
+}
+
+// ofTree gives the session that a command ends or revokes, and the same command for another; "" for any other command.
+func ofTree(command commands.Command) (root string, same func(id string) commands.Command) {
+	switch x := command.(type) {
+	case *commands.KillSession:
+		return x.SessionID, func(id string) commands.Command {
+			return &commands.KillSession{SessionID: id, Reason: x.Reason, Failed: x.Failed}
+		}
+	case *commands.RevokeToken:
+		return x.SessionID, func(id string) commands.Command { return &commands.RevokeToken{SessionID: id} }
+	}
+	return "", nil
+}
+
+// checkTree refuses ?tree=true of a command that is done to no session.
+func checkTree(command commands.Command, o commandOptions) error {
+	if root, _ := ofTree(command); o.tree && root == "" {
+		return routeInvalid("", "tree is for session:kill, and for token:revoke of a session")
+	}
+	return nil
+}
+
+// below does a command that was done to a session to every living session below it too, if that is asked for, and
+// counts those that remain. Each is a command with an event of its own. A parent comes before its children: once it
+// has ended, or its secret is revoked, it spawns no more. The keys follow from the request's, so asking again goes on
+// where an earlier try stopped.
+func (s *server) below(ctx context.Context, request commands.Request, o commandOptions) (body belowBody, err error) {
+	root, same := ofTree(request.Command)
+	if root == "" {
+		return body, nil
+	}
+	done := map[string]bool{}
+	for {
+		var rest []string
+		s.Handler.View(func(state *projections.State) {
+			for _, id := range state.LivingBelow(root) {
+				if !done[id] {
+					rest = append(rest, id)
+				}
+			}
+		})
+		body.Living = len(rest)
+		if !o.tree || o.dryRun || len(rest) == 0 {
+			return body, nil
+		}
+		for _, id := range rest {
+			done[id] = true
+			next := request
+			next.Command, next.Key = same(id), uuid.NewSHA1(uuid.Nil, []byte(request.Key+"\x00"+id)).String()
+			answer, err := s.Handler.Do(ctx, next)
+			if err != nil {
+				return body, err
+			}
+			if answer.Event != nil {
+				body.Also = append(body.Also, id)
+			}
+		}
+	}
+}
