@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"maestro/commands"
+	"maestro/events"
 )
 
 // problem is the answer no, as it goes over the wire. It implements huma.StatusError.
@@ -102,6 +103,11 @@ func (s *server) problemOf(r *http.Request, err error) *problem {
 		p = &problem{
 			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
 			Why: unavailable.Why, Next: unavailable.Next, headers: http.Header{"Retry-After": {"1"}},
+		}
+	case errors.Is(err, events.ErrReadOnly):
+		p = &problem{
+			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
+			Why: err.Error(), Next: commands.Advice(err), headers: http.Header{"Retry-After": {"1"}},
 		}
 	case errors.Is(err, context.DeadlineExceeded):
 		p = &problem{

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -25,6 +26,7 @@ type inside struct {
 	ahead   atomic.Int64  // of the machine's wall clock
 	mayFail bool          // the server may end with an error
 	out     *bufio.Reader // what it prints
+	banner  string        // its first line
 	client  *client.Client
 	address string
 	stop    func()
@@ -47,18 +49,7 @@ func (s *inside) start(args ...string) {
 		_ = printed.CloseWithError(fmt.Errorf("the server ended: %w", err))
 		done <- err
 	}()
-	s.out = bufio.NewReader(out)
-	line, err := s.out.ReadString('\n')
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(line, "listening on ")
-	s.address, _, _ = strings.Cut(rest, " ")
-	token, err := os.ReadFile(filepath.Join(s.home, "admin.token"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.client = client.New(s.address, strings.TrimSpace(string(token)))
+	s.reached(out)
 	s.stop = func() {
 		s.client.Close()
 		cancel()
@@ -69,6 +60,38 @@ func (s *inside) start(args ...string) {
 		s.stop = func() {}
 	}
 	s.t.Cleanup(func() { s.stop() })
+}
+
+// reached reads where the server says that it listens.
+func (s *inside) reached(out io.Reader) {
+	s.t.Helper()
+	s.out = bufio.NewReader(out)
+	line, err := s.out.ReadString('\n')
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.banner = line
+	_, rest, _ := strings.Cut(line, "listening on ")
+	s.address, _, _ = strings.Cut(rest, " ")
+	token, err := os.ReadFile(filepath.Join(s.home, "admin.token"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.client = client.New(s.address, strings.TrimSpace(string(token)))
+}
+
+// listen starts a server that is a process of its own.
+func (s *inside) listen(process *exec.Cmd) {
+	s.t.Helper()
+	out, err := process.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = process.Process.Kill() })
+	s.reached(out)
 }
 
 func (s *inside) get(path string) string {

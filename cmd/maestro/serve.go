@@ -41,7 +41,7 @@ const (
 type serveOptions struct {
 	listen, auth, durability, logFormat string
 	origins, hosts                      []string
-	insecure, newKey                    bool
+	insecure, newKey, readOnly          bool
 	lease                               time.Duration
 	limitTexts                          []string
 	limits                              api.Limits
@@ -63,6 +63,8 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin whose pages may call, such as https://example.org; may be repeated")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "a name that the server is called by, beside its own addresses; may be repeated")
 	f.BoolVar(&o.insecure, "insecure-bind", false, "listen beyond loopback without TLS: tokens can be overheard")
+	f.BoolVar(&o.readOnly, "read-only", false,
+		"read a home and write nothing, anywhere: on a read-only mount, a full disk, or a damaged store")
 	f.BoolVar(&o.newKey, "new-key", false,
 		"make a new server key where the old one is lost; all sessions and named tokens then need new secrets")
 	f.StringArrayVar(&o.limitTexts, "limit", nil, "NAME=VALUE, or NAME=RATE/BURST: a limit other than the default; 0 is none; may be repeated (docs/limits.md lists them)")
@@ -135,6 +137,9 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	dir, err := home.Path(a.getenv)
 	if err != nil {
 		return err
+	}
+	if o.readOnly {
+		return a.serveReadOnly(ctx, dir, o)
 	}
 	logger := newLogger(a.stderr, o.logFormat)
 	lock, secrets, err := openHome(dir, o.newKey, logger)
@@ -216,11 +221,11 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 func openHandler(
 	ctx context.Context, lock *home.Lock, log held, denials *commands.Denials, trusted *clock.Clock, logger *slog.Logger,
 ) (*commands.Handler, func() error, error) {
-	pictures, err := bus.OpenSnapshots(lock.Snapshots())
+	pictures, err := bus.OpenSnapshots(lock.Through(lock.Snapshots()))
 	if err != nil {
 		return nil, nil, err
 	}
-	head := log.HeadFile(lock.Head(), log.here)
+	head := log.HeadFile(lock.Through(lock.Head()), log.here)
 	handler, err := commands.Open(ctx, commands.Config{
 		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Witness: witness{head, lock.Head()}, Announcer: log,
 		Denials: denials, Damage: log.Damage(),

@@ -14,6 +14,7 @@ import (
 type Lock struct {
 	*Home
 	file *os.File
+	held *os.File // the directory
 }
 
 // HeldError says who holds the home. Match it with errors.As.
@@ -24,9 +25,14 @@ type HeldError struct {
 	PID int
 	// Address is where it listens, "" if it does not yet.
 	Address string
+	// Read says that the holders only read.
+	Read bool
 }
 
 func (e *HeldError) Error() string {
+	if e.Read {
+		return fmt.Sprintf("the home %s is being read by `maestro serve --read-only`", e.Dir)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "the home %s is held by another server", e.Dir)
 	if e.PID != 0 {
@@ -65,12 +71,20 @@ func (h *Home) Lock() (*Lock, error) {
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, err), f.Close())
 	}
-	return &Lock{Home: h, file: f}, nil
+	held, err := h.root.Open(".")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, err), f.Close())
+	}
+	return &Lock{Home: h, file: f, held: held}, nil
 }
 
 // holder says who has the lock.
 func (h *Home) holder(f *os.File) *HeldError {
 	held := &HeldError{Dir: h.dir}
+	if lockShared(f) == nil { // so nobody has it for himself; f is closed next
+		held.Read = true
+		return held
+	}
 	content := make([]byte, 32)
 	n, _ := f.ReadAt(content, 0) // what cannot be read is not said
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(content[:n]))); err == nil {
@@ -92,7 +106,7 @@ func writePID(f *os.File) error {
 
 // Release gives the home back. A second Release does nothing.
 func (l *Lock) Release() error {
-	if err := l.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := errors.Join(l.file.Close(), l.held.Close()); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("release the home %s: %w", filepath.Base(l.dir), err)
 	}
 	return nil

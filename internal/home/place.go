@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 )
 
 // GoneError says that a home that this process holds is no longer where its path leads.
@@ -37,6 +38,21 @@ func (l *Lock) Here() error {
 		return fmt.Errorf("look at the home's lock: %w", err)
 	}
 	return same(filepath.Join(l.dir, lockFile), held)
+}
+
+// Through gives a path to a file of the home that leads there wherever the home is moved to, and nowhere once it is
+// deleted. Where the system has no such paths, it is the path by which the home was opened.
+func (l *Lock) Through(path string) string {
+	within, err := filepath.Rel(l.dir, path)
+	if err != nil {
+		return path
+	}
+	held := "/proc/self/fd/" + strconv.Itoa(int(l.held.Fd()))
+	ours, err := l.root.Stat(".")
+	if info, statErr := os.Stat(held); err != nil || statErr != nil || !os.SameFile(info, ours) {
+		return path
+	}
+	return filepath.Join(held, within)
 }
 
 // Place is a directory that is held by what it is, not by its path.

@@ -118,8 +118,8 @@ func (h *Home) serverKey() ([]byte, error) {
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(content)))
 	if err != nil || len(key) != secretBytes {
-		return nil, fmt.Errorf("the file %s holds no key; restore it, or delete it: then every session needs a new secret",
-			filepath.Join(h.dir, serverKeyFile))
+		return nil, fmt.Errorf("the file %s holds no key; restore it, or delete it and start once with --new-key: "+
+			"then every session needs a new secret", filepath.Join(h.dir, serverKeyFile))
 	}
 	return key, nil
 }

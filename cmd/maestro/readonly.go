@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime"
+	"time"
+
+	"maestro/api"
+	"maestro/bus"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/clock"
+	"maestro/internal/home"
+)
+
+// serveReadOnly serves a home and writes nothing, anywhere: for a home on a read-only mount or a full disk, a damaged
+// one, and one of a newer maestro as far as it can be read. Nothing becomes due, and refusals are recorded in memory
+// only.
+func (a *app) serveReadOnly(ctx context.Context, dir string, o serveOptions) (err error) {
+	logger := newLogger(a.stderr, o.logFormat)
+	reading, err := readHome(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reading.Release()) }()
+	secrets, err := readSecrets(reading, o.auth == "off", logger)
+	if err != nil {
+		return err
+	}
+	store, err := bus.OpenReadOnly(ctx, bus.Options{Dir: reading.Store()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	for _, fault := range store.Faults() {
+		logger.Warn("the store is damaged", "fault", fault.String())
+	}
+	trusted := clock.New(a.wall, clock.Boot)
+	denials, err := commands.OpenDenials(ctx, forgetful{store}, trusted.Now, logger)
+	if err != nil {
+		return err
+	}
+	defer denials.Close()
+	handler, err := commands.Open(ctx, commands.Config{
+		Log:       store,
+		Blobs:     store,
+		Snapshots: seenSnapshots{bus.ReadSnapshots(reading.Snapshots())},
+		Witness:   seenHead{reading.Head(), logger},
+		Denials:   denials,
+		Now:       trusted.Now,
+		Follow:    trusted.Follow,
+		After:     time.After,
+		Logger:    logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer handler.Close()
+	handler.StopWrites(&events.StoppedError{
+		Why: "it was started with --read-only", Next: "start it without --read-only where its home can be written",
+	})
+	listener, err := listen(ctx, o.listen)
+	if err != nil {
+		return err
+	}
+	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	reach, err := api.New(api.Config{
+		Stopping: stopping, Handler: handler, Log: store, Blobs: store, Denials: denials, Templates: ownTemplates{},
+		Keys:    api.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
+		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
+		Limits: o.limits, Version: version(), Logger: logger, Now: trusted.Now, Clock: wallClock{trusted},
+		Hostname: hostname(), Platform: runtime.GOOS,
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	address := addressOf(listener.Addr())
+	a.listening(address, dir, handler.Health(), trusted.Status(), logger)
+	if !a.json {
+		a.print("Commands find it with: export MAESTRO_API_URL=%s\n", address)
+	}
+	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, stop, logger)
+}
+
+// readHome opens a home that exists and keeps servers out.
+func readHome(dir string) (*home.Reading, error) {
+	h, err := home.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &failure{
+			status: http.StatusNotFound, code: "NOT_FOUND", message: "There is no home at " + dir, err: err,
+			why: "with --read-only none is made", next: "name one with MAESTRO_HOME",
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	reading, err := h.LockForReading()
+	var held *home.HeldError
+	if errors.As(err, &held) {
+		err = &failure{
+			status: http.StatusConflict, code: "CONFLICT", message: held.Error(), err: err,
+			why: "a server that writes to the home would change it under its reader", next: "ask that server, or stop it first",
+			details: map[string]any{"pid": held.PID, "address": held.Address},
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return reading, nil
+}
+
+// readSecrets reads what callers are known by. Where a part is missing nobody can be known by it, and none is made.
+func readSecrets(reading *home.Reading, authOff bool, logger *slog.Logger) (home.Secrets, error) {
+	secrets, err := reading.Secrets()
+	switch {
+	case err == nil:
+		return secrets, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return secrets, err
+	case secrets.AdminToken == "" && !authOff:
+		return secrets, &failure{
+			status: http.StatusConflict, code: "NO_TOKEN", message: "The home has no admin.token", err: err,
+			why:  "with --read-only none is made, and nobody could read anything",
+			next: "put the token back, or add --auth off, which lets everybody on this machine read",
+		}
+	}
+	logger.Warn("a secret is missing in the home, and none is made; callers who need it are not known here", "why", err)
+	if secrets.AdminToken == "" {
+		secrets.AdminToken = rand.Text() // nobody's
+	}
+	if len(secrets.ServerKey) == 0 {
+		secrets.ServerKey = []byte(rand.Text())
+	}
+	return secrets, nil
+}
+
+// forgetful is a store of refusals that shows those there are, and keeps no others.
+type forgetful struct{ *bus.ReadOnly }
+
+// StoreDenials implements commands.DenialStore: who is refused by a read-only server must still hear so.
+func (forgetful) StoreDenials(context.Context, []commands.StoredDenial) error { return nil }
+
+// seenSnapshots shows the Handler the snapshots there are.
+type seenSnapshots struct{ dir *bus.Snapshots }
+
+func (s seenSnapshots) List(context.Context) ([]uint64, error) {
+	sequences, err := s.dir.List()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return sequences, err
+}
+
+func (s seenSnapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, error) {
+	return s.dir.Load(sequence)
+}
+
+// Save fails: nothing is written.
+func (seenSnapshots) Save(context.Context, events.Snapshot) error {
+	return fmt.Errorf("save a snapshot: %w", os.ErrPermission)
+}
+
+// seenHead is the head file as it is; one that cannot be read is no witness, and stays where it is.
+type seenHead struct {
+	path   string
+	logger *slog.Logger
+}
+
+func (h seenHead) Load(context.Context) (events.Head, error) {
+	head, err := bus.LoadHeadFile(h.path)
+	if err != nil {
+		h.logger.Warn("the head file is no witness", "why", err)
+	}
+	return head, nil
+}
+
+// Record does nothing: the head does not move.
+func (seenHead) Record(events.Head) {}
