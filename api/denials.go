@@ -96,7 +96,7 @@ func (s *server) recordRefusal(ctx context.Context, c *call, err error) error {
 	var refusal *commands.Refusal
 	var p *problem
 	switch {
-	case s.Denials == nil || c == nil:
+	case s.Denials == nil, c == nil, c.anonymous && c.reads():
 		return err
 	case errors.As(err, &refusal):
 		if refusal.Code != commands.CodeNotAllowed || refusal.Recorded {

@@ -21,7 +21,7 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *problem {
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" {
-		return nil
+		return s.checkSite(r)
 	}
 	if s.origins[strings.ToLower(origin)] {
 		header.Set("Access-Control-Allow-Origin", origin)
@@ -30,11 +30,26 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *problem {
 		return nil
 	}
 	if parsed, err := url.Parse(origin); err == nil && strings.EqualFold(parsed.Host, r.Host) && parsed.Scheme == schemeOf(r) {
-		return nil
+		return s.checkSite(r)
 	}
 	return &problem{
 		status: http.StatusForbidden, Code: "ORIGIN_NOT_ALLOWED", Message: "Pages of '" + printable(origin) + "' may not call this server",
 		Why: "the Origin header names neither the server itself nor an origin that was allowed", Next: "start the server with --allow-origin",
+	}
+}
+
+// checkSite refuses, where callers need no credential, what a page of another site makes a browser ask for. An image or
+// a link has no Origin; browsers say with Sec-Fetch-Site where it comes from. Another port of this machine is another
+// page too.
+func (s *server) checkSite(r *http.Request) *problem {
+	site := r.Header.Get("Sec-Fetch-Site")
+	if !s.AuthOff || site == "" || site == "same-origin" || site == "none" {
+		return nil
+	}
+	return &problem{
+		status: http.StatusForbidden, Code: "SITE_NOT_ALLOWED", Message: "Pages of other sites may not call this server",
+		Why:  "it runs with --auth off, and Sec-Fetch-Site is '" + printable(site) + "'",
+		Next: "call it from its own page or from a program; for another page, start the server with --allow-origin",
 	}
 }
 

@@ -168,7 +168,8 @@ func (s *server) problemAt(c *call, err error) *problem {
 	return &p
 }
 
-// decode reads the body of an older route: keys that it does not know are ignored, wrong types are not.
+// decode reads the body of an older route: names that it does not know are ignored; wrong types, names that are there
+// twice and known names in the wrong case are refused.
 func (c *call) decode(into any) error {
 	if len(c.body) == 0 {
 		return nil
@@ -176,7 +177,7 @@ func (c *call) decode(into any) error {
 	if !utf8.Valid(c.body) {
 		return routeInvalid("", "the body is not valid UTF-8")
 	}
-	if err := commands.CheckBody(c.request.Context(), c.body); err != nil {
+	if err := commands.CheckNames(c.request.Context(), c.body, into); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(c.body, into); err != nil {

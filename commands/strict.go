@@ -16,6 +16,20 @@ func CheckBody(ctx context.Context, body []byte) error {
 	return s.stop
 }
 
+// CheckNames is CheckBody for a body that is decoded into a struct and may hold fields that nobody knows. It also
+// refuses what encoding/json lets through: a name that is there twice, and a known name in the wrong case.
+func CheckNames(ctx context.Context, body []byte, into any) error {
+	s := newScanner(ctx, body)
+	s.lax = true
+	if t := reflect.TypeOf(into); t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+		s.fields = appendFields([]string{}, t.Elem())
+	}
+	if s.scan(); s.stop != nil {
+		return s.stop
+	}
+	return s.fault
+}
+
 // checkFree refuses free JSON that is above a limit. what names the field.
 func checkFree(pointer, what string, raw json.RawMessage) error {
 	s := newScanner(context.Background(), raw)
@@ -55,6 +69,8 @@ type bodyScanner struct {
 	i   int
 	// fields are the names that the body itself may have; nil if any.
 	fields []string
+	// lax lets other names through, unless they differ from one of these in their case alone.
+	lax bool
 	// what and root name the document in refusals.
 	what, root string
 
@@ -98,6 +114,19 @@ func (s *bodyScanner) next() byte {
 func (s *bodyScanner) exceeds(l Limit, pointer string) bool {
 	s.stop = l.exceeded(pointer, s.what, 0)
 	return false
+}
+
+// unknown judges a name that is none of fields.
+func (s *bodyScanner) unknown(pointer, name string) {
+	if !s.lax {
+		s.faulty(pointer, "there is no field %q here", printable(name))
+		return
+	}
+	for _, field := range s.fields {
+		if strings.EqualFold(field, name) {
+			s.faulty(pointer, "there is no field %q here; write %q", printable(name), field)
+		}
+	}
 }
 
 func (s *bodyScanner) faulty(pointer, format string, args ...any) {
@@ -207,7 +236,7 @@ func (s *bodyScanner) object(pointer string) bool {
 		if top {
 			at = "/" + printable(string(name))
 			if s.steps += len(s.fields); !slices.Contains(s.fields, string(name)) {
-				s.faulty(at, "there is no field %q here", printable(string(name)))
+				s.unknown(at, string(name))
 			}
 		}
 		if s.repeats(first, &many, name) {

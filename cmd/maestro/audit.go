@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -51,10 +52,7 @@ func (a *app) auditExport() *cobra.Command {
 			defer done()
 			file := at(args, 0)
 			if file == "" || file == "-" {
-				if _, err := io.Copy(a.stdout, log); err != nil {
-					return cutShort(err)
-				}
-				return nil
+				return a.showExport(log)
 			}
 			size, err := writeNew(file, log)
 			if err != nil {
@@ -66,6 +64,30 @@ func (a *app) auditExport() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&project, "project", "", "only this project's events; the chain still verifies")
 	return cmd
+}
+
+// showExport writes an export to stdout: exactly, or to a terminal with escapes for what would act on it. An escape in
+// JSON is the same value.
+func (a *app) showExport(log io.Reader) error {
+	if !a.terminal() {
+		if _, err := io.Copy(a.stdout, log); err != nil {
+			return cutShort(err)
+		}
+		return nil
+	}
+	lines := bufio.NewReader(log)
+	for {
+		line, err := lines.ReadBytes('\n')
+		a.write(escaped(line))
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return cutShort(err)
+		case a.broken != nil:
+			return nil
+		}
+	}
 }
 
 // exported reads the log from the server.

@@ -75,10 +75,10 @@ func (a *app) init(ctx context.Context, role events.Role, o initOptions) error {
 		prompts
 	}{writtenOf(answer, id), told}, func() {
 		if o.part != "task" {
-			a.write([]byte(told.System))
+			a.raw([]byte(told.System))
 		}
 		if o.part != "system" {
-			a.write([]byte(told.Task))
+			a.raw([]byte(told.Task))
 		}
 	})
 	return nil

@@ -107,7 +107,7 @@ func (a *app) giveManifest(m *manifest.Manifest, output string) error {
 			a.result(json.RawMessage(m.Canonical()), nil)
 			return nil
 		}
-		a.write(m.Canonical())
+		a.raw(m.Canonical())
 		return nil
 	}
 	content := m.Canonical()
@@ -362,7 +362,7 @@ func (a *app) manifestMigrate() *cobra.Command {
 				}
 			}
 			if output == "-" {
-				a.write(migrated)
+				a.raw(migrated)
 				return nil
 			}
 			a.result(struct {

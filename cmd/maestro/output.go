@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -24,10 +26,29 @@ func (a *app) say(format string, args ...any) {
 	_, _ = io.WriteString(a.stderr, harmless(fmt.Sprintf(format, args...))) // there is nowhere left to complain
 }
 
+// write writes text that nobody else wrote, or that was made harmless.
 func (a *app) write(b []byte) {
 	if _, err := a.stdout.Write(b); err != nil && a.broken == nil {
 		a.broken = fmt.Errorf("write to stdout: %w", err)
 	}
+}
+
+// raw writes what others wrote as it is, for who redirects it into a file; to a terminal it is made harmless.
+func (a *app) raw(text []byte) {
+	if a.terminal() {
+		text = []byte(harmless(string(text)))
+	}
+	a.write(text)
+}
+
+// terminal reports whether a person sees what is written to stdout.
+func (a *app) terminal() bool {
+	f, ok := a.stdout.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&fs.ModeCharDevice != 0
 }
 
 // result answers a command: data if JSON was asked for, else what text prints.
@@ -183,14 +204,31 @@ func harmless(text string) string {
 	}, text)
 }
 
+// acts reports whether a character does something else than show itself: it controls the terminal or the order of the
+// text, or it is not seen at all, so that a reader and a program that copies the text do not read the same.
 func acts(r rune) bool {
 	switch {
-	case unicode.IsControl(r), r == utf8.RuneError:
-		return true
-	case r == '\u061c', r == '\u200e', r == '\u200f', r == '\u2028', r == '\u2029':
-		return true
+	case unicode.IsControl(r), r == utf8.RuneError, unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
+		return true // Cf has the marks of direction, zero-width characters and tags
 	}
-	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+	return unicode.Is(unseen, r)
+}
+
+// unseen are characters without width that Unicode does not call format characters, and those that pick a variant of
+// the character before them, of which any number may follow each other. Emoji are written with U+FE0F.
+var unseen = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x034f, Hi: 0x034f, Stride: 1},
+		{Lo: 0x115f, Hi: 0x1160, Stride: 1},
+		{Lo: 0x17b4, Hi: 0x17b5, Stride: 1},
+		{Lo: 0x180b, Hi: 0x180f, Stride: 1},
+		{Lo: 0x2065, Hi: 0x2065, Stride: 1},
+		{Lo: 0x3164, Hi: 0x3164, Stride: 1},
+		{Lo: 0xfe00, Hi: 0xfe0e, Stride: 1},
+		{Lo: 0xffa0, Hi: 0xffa0, Stride: 1},
+		{Lo: 0xfff0, Hi: 0xfff8, Stride: 1},
+	},
+	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
 }
 
 // escaped writes in JSON with \u what a terminal would act on: the value stays what it is.
@@ -202,7 +240,9 @@ func escaped(text []byte) []byte {
 	var b bytes.Buffer
 	for _, r := range string(text) {
 		if unsafe(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
+			for _, unit := range utf16.AppendRune(nil, r) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
 			continue
 		}
 		b.WriteRune(r)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -212,7 +213,20 @@ func TestHarmless(t *testing.T) {
 	if got := harmless(nasty); got != want {
 		t.Errorf("got %q, expected %q", got, want)
 	}
+	// What is not seen: tags, zero-width characters, fillers, variants.
+	const hidden = "a\U000e0041\u200b\u200d\u2060\ufeff\u00ad\u180e\u3164\ufe01\U000e0101b"
+	if got := harmless(hidden); got != "a"+strings.Repeat("\ufffd", 10)+"b" {
+		t.Errorf("got %q", got)
+	}
+	if got := harmless("héé 漢字 ☺️ 👍"); got != "héé 漢字 ☺️ 👍" {
+		t.Errorf("got %q", got)
+	}
 	a := &app{}
+	var seen string
+	if text := a.encode(hidden); json.Unmarshal(text, &seen) != nil || seen != hidden || strings.ContainsAny(string(text),
+		hidden[1:len(hidden)-1]) {
+		t.Errorf("JSON of what is not seen is %q, which is %q", text, seen)
+	}
 	text := a.encode(nasty)
 	if bytes.ContainsAny(text, "\x1b\u009b\x7f\u202e\u2066\u2028\x00") {
 		t.Errorf("JSON holds what a terminal acts on: %q", text)
@@ -223,6 +237,37 @@ func TestHarmless(t *testing.T) {
 	}
 	if got := clip("ééé\nééé", 5); got != "ééé …" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// onTerminal is a stdout that a person reads.
+type onTerminal struct{ bytes.Buffer }
+
+func (*onTerminal) Stat() (fs.FileInfo, error) { return os.Stat(os.DevNull) }
+
+// To a terminal an export is written with escapes, which are the same values; into a file exactly as it is.
+func TestExportToATerminal(t *testing.T) {
+	const line = `{"message":"a` + "\u009b31m\x7f\u202e\U000e0041" + `b"}` + "\n"
+	env, _ := answering(t, http.StatusOK, line+line)
+	if got := runHere(t, env, "audit", "export"); got.stdout != line+line {
+		t.Errorf("redirected: %q", got.stdout)
+	}
+	var variables []string
+	for name, value := range env {
+		variables = append(variables, name+"="+value)
+	}
+	var stdout onTerminal
+	code := run(t.Context(), []string{"audit", "export"}, variables, strings.NewReader(""), &stdout, io.Discard)
+	text := stdout.String()
+	if code != exitDone || strings.ContainsAny(text, "\u009b\x7f\u202e\U000e0041") || strings.Count(text, "\n") != 2 {
+		t.Errorf("%d, %q", code, text)
+	}
+	var said, meant struct{ Message string }
+	if err := json.Unmarshal([]byte(strings.SplitAfter(text, "\n")[0]), &said); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(line), &meant); err != nil || said != meant {
+		t.Errorf("%q is not %q", said, meant)
 	}
 }
 

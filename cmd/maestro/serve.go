@@ -213,6 +213,10 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, lock.Withdraw()) }()
+	if o.auth == "off" {
+		logger.Warn("AUTH OFF: every program on this machine is taken for the user, or for the session that it names",
+			"next", "start the server without --auth off")
+	}
 	a.listening(address, dir, handler.Health(), trusted.Status(), logger)
 	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, stop, logger)
 }

@@ -96,6 +96,6 @@ func (a *app) whoamiPrompt(ctx context.Context, me identity) error {
 		}
 		shown.Prompt = told.System
 	}
-	a.result(shown, func() { a.write([]byte(shown.Prompt)) })
+	a.result(shown, func() { a.raw([]byte(shown.Prompt)) })
 	return nil
 }

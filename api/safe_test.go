@@ -1,0 +1,136 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/api"
+)
+
+// TestReadsChangeNothing: with auth off no read below /api appends an event, brings a lost session back, or records a
+// refusal, and none reads the log unless its caller says that it is a program. A page that shows an image could ask.
+func TestReadsChangeNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &countingLog{}
+		w := openInside(t, func(c *api.Config) {
+			withLeases(t, time.Minute)(c)
+			c.AuthOff = true
+			log.memoryLog = c.Log.(*memoryLog)
+			c.Log = log
+		})
+		stop := w.keepLeases()
+		project := w.project()
+		task := w.task(project)
+		lost, token := w.session(adminToken, project, task, `,"strategy":"queue"`)
+		w.send(http.MethodPost, "/api/sessions/"+lost+"/heartbeat", token, "").is(204)
+		narrow, _ := w.session(adminToken, project, task, `,"allowedCommands":["whoami"]`)
+		for range 200 {
+			w.do(adminToken, "session:note", `{"sessionId":"`+narrow+`","message":"m"}`).is(200)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		stop() // time itself writes no more
+		if w.count("maestro.session.lost.v1") != 1 {
+			t.Fatal("no session is lost")
+		}
+		digest := w.manifestOf(narrow)
+		head, long := w.log.head(), 0
+		refusals := len(w.denials.List(nil))
+		for _, route := range w.readRoutes() {
+			for _, id := range []string{lost, narrow, task, project, "none"} {
+				path := strings.NewReplacer("{id}", id, "{id...}", id, "{digest}", digest, "{role}", "worker",
+					"{name}", id).Replace(route)
+				for _, method := range []string{http.MethodGet, http.MethodHead} {
+					log.read = 0
+					r := w.send(method, path, "", "")
+					if w.log.head() != head {
+						t.Fatalf("%s %s wrote an event", method, path)
+					}
+					if len(w.denials.List(nil)) != refusals {
+						t.Fatalf("%s %s recorded a refusal", method, path)
+					}
+					if log.read > 20 {
+						t.Errorf("%s %s read %d messages of the log", method, path, log.read)
+					}
+					if r.status == http.StatusForbidden && strings.Contains(string(r.body), "Maestro-Client") {
+						long++
+						w.send(method, path, adminToken, "")
+						w.send(method, path, "", "", "Maestro-Client", "test")
+					}
+				}
+			}
+		}
+		if long == 0 {
+			t.Error("no read is long")
+		}
+		w.send(http.MethodGet, "/api/audit/verify", "", "").refused(403, "NOT_ALLOWED", "Maestro-Client")
+		w.send(http.MethodGet, "/api/audit/verify", "", "", "Maestro-Client", "test").is(200)
+		w.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200)
+		// Who has a credential is heard by any call, and its refusals are recorded.
+		w.send(http.MethodGet, "/api/sessions/"+lost, token, "").is(200)
+		w.send(http.MethodGet, "/api/audit/head", token, "").is(403)
+		if w.count("maestro.session.recovered.v1") != 1 || len(w.denials.List(nil)) != refusals+1 {
+			t.Error("a session with a credential is not heard, or its refusal is not recorded")
+		}
+	})
+}
+
+// With auth off a browser that says that another site's page asks gets nothing, whatever it asks for.
+func TestPagesOfOtherSites(t *testing.T) {
+	w := open(t, authOff)
+	project := w.send(http.MethodPost, "/api/projects", "", `{"name":"Old"}`).is(201).text("id")
+	head := w.log.head()
+	for _, site := range []string{"cross-site", "same-site", "other"} {
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
+			r := w.send(method, "/api/projects/"+project, "", "", "Sec-Fetch-Site", site)
+			if r.status != http.StatusForbidden || method == http.MethodGet && r.text("code") != "SITE_NOT_ALLOWED" {
+				t.Errorf("%s from %s: %d %s", method, site, r.status, r.body)
+			}
+		}
+	}
+	if w.log.head() != head {
+		t.Error("something was written")
+	}
+	for _, site := range []string{"", "none", "same-origin"} {
+		w.send(http.MethodGet, "/api/projects/"+project, "", "", "Sec-Fetch-Site", site).is(200)
+	}
+	// Where that header is missing, a strange Origin is refused; an allowed page is let through.
+	w.send(http.MethodGet, "/api/projects", "", "", "Origin", "https://evil.example").refused(403, "ORIGIN_NOT_ALLOWED",
+		"")
+	w.send(http.MethodGet, "/api/projects", "", "", "Origin", "https://page.example", "Sec-Fetch-Site",
+		"cross-site").is(200)
+	// With auth on, a token is the answer to who asks.
+	w = open(t, nil)
+	w.send(http.MethodGet, "/api/projects", adminToken, "", "Sec-Fetch-Site", "cross-site").is(200)
+}
+
+// The bodies of older routes are read as strictly as ours, but for names that nobody knows.
+func TestNamesInOlderBodies(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	task := w.task(project)
+	session, _ := w.session(adminToken, project, task, ``)
+	for _, test := range []struct{ method, path, body, message string }{
+		{http.MethodPost, "/api/projects", `{"name":"a","name":"b"}`, "is there twice"},
+		{http.MethodPost, "/api/projects", `{"Name":"a"}`, `write "name"`},
+		{http.MethodPost, "/api/projects", `{"name":"a","NAME":"b"}`, `write "name"`},
+		{http.MethodPost, "/api/projects", `{"name":"a","\u006eame":"b"}`, "is there twice"},
+		{http.MethodPost, "/api/tasks", `{"projectId":"` + project + `","title":"a","Title":"b"}`, `write "title"`},
+		{http.MethodPatch, "/api/tasks/" + task, `{"status":"completed","status":"blocked"}`, "is there twice"},
+		{http.MethodPatch, "/api/tasks/" + task, `{"STATUS":"completed"}`, `write "status"`},
+		{http.MethodPatch, "/api/tasks/" + task, `{"title":"x","unknown":{"a":1,"a":2}}`, "is there twice"},
+		{http.MethodPatch, "/api/sessions/" + session, `{"Status":"running"}`, `write "status"`},
+		{http.MethodPost, "/api/sessions/spawn", `{"projectId":"` + project + `","taskids":["` + task + `"]}`,
+			`write "taskIds"`},
+	} {
+		head := w.log.head()
+		w.send(test.method, test.path, adminToken, test.body).refused(400, "VALIDATION_ERROR", test.message)
+		if w.log.head() != head {
+			t.Errorf("%s %s wrote something", test.path, test.body)
+		}
+	}
+	w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"a","unknown":1,"Unknown":2}`).is(201)
+}
