@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"maestro/commands"
+)
+
+var namedCommand = regexp.MustCompile("`maestro ([^`]+)`")
+
+// Every fault that an audit can find has a row in the operators' guide, and every command that its next step or the
+// guide names exists, with its flags.
+func TestEveryFaultHasAWayOut(t *testing.T) {
+	content, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide := string(content)
+	for _, rule := range commands.FaultRules() {
+		if !strings.Contains(guide, "\n| `"+string(rule)+"` |") {
+			t.Errorf("docs/operations.md has no row for the fault %q", rule)
+		}
+		existingCommands(t, string(rule), rule.Next())
+	}
+	existingCommands(t, "docs/operations.md", guide)
+}
+
+func existingCommands(t *testing.T, where, text string) {
+	t.Helper()
+	for _, found := range namedCommand.FindAllStringSubmatch(text, -1) {
+		words := strings.Fields(found[1])
+		cmd, rest, err := (&app{}).root().Find(words)
+		if err != nil || !cmd.Runnable() && cmd.HasSubCommands() {
+			t.Errorf("%s names `maestro %s`, which does not exist: %v", where, found[1], err)
+			continue
+		}
+		for _, word := range rest {
+			if name, isFlag := strings.CutPrefix(word, "--"); isFlag && flagOf(cmd.Flags(), cmd.InheritedFlags(), name) == nil {
+				t.Errorf("%s names `maestro %s`, which has no flag --%s", where, found[1], name)
+			}
+		}
+	}
+}
+
+func flagOf(own, inherited *pflag.FlagSet, name string) *pflag.Flag {
+	if f := own.Lookup(name); f != nil {
+		return f
+	}
+	return inherited.Lookup(name)
+}
