@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -140,11 +141,11 @@ func (v view) shown(x *projections.Session) shownSession {
 // body shows the session with at most limit entries of either sort; all if limit is 0.
 func (x shownSession) body(s *server, c *call, limit int) sessionBody {
 	view := x.session.View()
-	if x.session.Spawned {
-		view.Metadata, view.Env = s.spawnedExtras(x.session, c.url())
-	}
 	if !c.seesEnv(x.session) {
 		view.Env = map[string]string{}
+	}
+	if x.session.Spawned {
+		view.Metadata, view.Env = s.spawnedExtras(x.session, view.Env, c.url())
 	}
 	timeline := x.timeline
 	if limit > 0 && len(timeline) > newestLooked {
@@ -171,8 +172,11 @@ func eventsOf(bare lazy[projections.EntryView]) iter.Seq[sessionEvent] {
 	}
 }
 
-// spawnedExtras gives what older clients expect of a spawned session and the log need not say.
-func (s *server) spawnedExtras(x *projections.Session, url string) (json.RawMessage, map[string]string) {
+// spawnedExtras gives what older clients expect of a spawned session and the log need not say: its metadata, and what
+// it is told of itself beside the environment that is shown.
+func (s *server) spawnedExtras(x *projections.Session, shown map[string]string, url string) (json.RawMessage,
+	map[string]string,
+) {
 	metadata := spawnedMetadata{
 		Skills: x.Skills, SpawnSource: "ui", Role: x.Role, Strategy: x.Strategy, Context: x.Context,
 	}
@@ -191,9 +195,7 @@ func (s *server) spawnedExtras(x *projections.Session, url string) (json.RawMess
 	if s.Manifests != nil && x.ManifestDigest != "" {
 		env["MAESTRO_MANIFEST_PATH"] = s.Manifests.Path(x.ID)
 	}
-	for name, value := range x.Env {
-		env[name] = value
-	}
+	maps.Copy(env, shown)
 	encoded, err := json.Marshal(metadata)
 	if err != nil {
 		// Context was valid JSON when it was taken.

@@ -324,7 +324,7 @@ func (w *world) flood(s *server, rng *rand.Rand) *Failure {
 	}
 	n, metadata := 1010, ""
 	if rng.IntN(2) == 0 {
-		n, metadata = 8, `{"pad":"`+strings.Repeat("x", 700<<10)+`"}`
+		n, metadata = 80, `{"pad":"`+strings.Repeat("x", 60<<10)+`"}`
 	}
 	wishes := slices.Repeat([]wish{{by: admin, id: "task:create", fields: fields{
 		Project: m.projectIDs[0], Title: ptr("One of many"), Metadata: json.RawMessage(metadata),
