@@ -154,6 +154,7 @@ func (e *embedded) close(whole bool) error {
 	if here { // else the link is in another store
 		e.staging.detach(e.streamDir(StreamName))
 	}
+	e.staging.leave()
 	if started && whole && here {
 		// What is noted as whole must be what a power cut leaves.
 		err := syncTree(e.storeDir())

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // staging is where nats-server gathers an atomic batch before it commits it. The server creates a small store on disk for
@@ -17,15 +18,26 @@ import (
 // part: Append's ErrUnknown covers exactly that.
 //
 // Where there is no tmpfs, or it once failed a batch, batches are staged on the disk as nats-server does by itself.
+//
+// A server that is killed leaves its directory: with the batch that it was committing, or empty. The next start of its
+// store uses what is in it, and any other start of the same user removes it: a directory whose server lives is locked.
 type staging struct {
 	dir    string // in memory; "" means on the disk
 	failed bool
+	lock   *os.File // of the directory; nil while there is none
 }
+
+// stagingPrefix begins the names of such directories; the user's number and a sum of the store's path follow.
+const stagingPrefix = "maestro-batches-"
 
 // newStaging picks the directory for the store at dir. One store has one, found again after a crash.
 func newStaging(dir string) *staging {
 	sum := sha256.Sum256([]byte(dir))
-	name := fmt.Sprintf("maestro-%d-%s", os.Getuid(), hex.EncodeToString(sum[:8]))
+	prefix := fmt.Sprintf("%s%d-", stagingPrefix, os.Getuid())
+	name := prefix + hex.EncodeToString(sum[:8])
+	for _, root := range memoryRoots() {
+		sweep(root, prefix, name)
+	}
 	for _, root := range memoryRoots() {
 		path := filepath.Join(root, name)
 		if private(path) {
@@ -33,6 +45,59 @@ func newStaging(dir string) *staging {
 		}
 	}
 	return &staging{}
+}
+
+// sweep removes what servers that are gone left in root, but for what ours may still need.
+func sweep(root, prefix, ours string) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), prefix) || entry.Name() == ours {
+			continue
+		}
+		path := filepath.Join(root, entry.Name())
+		if info, err := os.Lstat(path); err != nil || !info.IsDir() || !ownedByUs(info) {
+			continue
+		}
+		if dir, err := lockDirectory(path, false); err == nil {
+			_ = os.RemoveAll(path)
+			_ = dir.Close()
+		}
+	}
+}
+
+// occupy makes the directory and locks it. Whoever sweeps may remove it in between.
+func (s *staging) occupy() bool {
+	for range 10 {
+		if !private(s.dir) {
+			return false
+		}
+		lock, err := lockDirectory(s.dir, true)
+		if err != nil {
+			return false
+		}
+		held, err := lock.Stat()
+		if now, nowErr := os.Lstat(s.dir); err == nil && nowErr == nil && os.SameFile(held, now) {
+			s.lock = lock
+			return true
+		}
+		_ = lock.Close()
+	}
+	return false
+}
+
+// leave takes the directory away.
+func (s *staging) leave() {
+	if s.dir == "" {
+		return
+	}
+	_ = os.RemoveAll(s.dir)
+	if s.lock != nil {
+		_ = s.lock.Close()
+		s.lock = nil
+	}
 }
 
 // private makes path a directory that only this user can enter, or reports that it is not one.
@@ -56,16 +121,14 @@ func (s *staging) attach(streamDir string) error {
 	if s.dir == "" {
 		return nil
 	}
-	if err := os.RemoveAll(s.dir); err != nil {
-		return err
-	}
-	if s.failed || !private(s.dir) {
+	s.leave()
+	if s.failed || !s.occupy() {
 		return nil
 	}
 	return os.Symlink(s.dir, link)
 }
 
-// detach takes the link and the directory in memory away. The server is stopped, so no batch is open.
+// detach takes the link to the directory away. The server is stopped, so no batch is open.
 func (s *staging) detach(streamDir string) {
 	if s.dir == "" {
 		return
@@ -74,5 +137,4 @@ func (s *staging) detach(streamDir string) {
 	if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		_ = os.Remove(link)
 	}
-	_ = os.RemoveAll(s.dir)
 }

@@ -2,8 +2,13 @@
 
 package bus
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 func memoryRoots() []string { return nil }
+
+func lockDirectory(string, bool) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func ownedByUs(os.FileInfo) bool { return false }

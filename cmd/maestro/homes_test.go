@@ -250,13 +250,3 @@ func replace(dir, away string) error {
 	}
 	return os.Chmod(dir, 0o700)
 }
-
-// memoryDirs lists the directories in memory where this user's servers stage batches.
-func memoryDirs(t *testing.T) []string {
-	t.Helper()
-	found, err := filepath.Glob(fmt.Sprintf("/dev/shm/maestro-%d-*", os.Getuid()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
-}

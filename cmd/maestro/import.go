@@ -113,7 +113,7 @@ func (a *app) readPlan(file string) ([]byte, error) {
 	return content, nil
 }
 
-// planFailure shows every fault of a plan.
+// planFailure shows the first faults of a plan, and how many there are.
 func planFailure(file string, err error) error {
 	var invalid *plan.InvalidError
 	if !errors.As(err, &invalid) {
@@ -121,9 +121,9 @@ func planFailure(file string, err error) error {
 	}
 	return &failure{
 		status: http.StatusBadRequest, code: "INVALID_PLAN",
-		message: fmt.Sprintf("The plan %s has %s, so nothing was made", file, many(len(invalid.Faults), "fault")),
+		message: fmt.Sprintf("The plan %s has %s, so nothing was made", file, many(invalid.Count, "fault")),
 		why:     invalid.Error(), next: "correct the file and import it again",
-		details: map[string]any{"errors": invalid.Faults},
+		details: map[string]any{"errors": invalid.Faults, "count": invalid.Count},
 	}
 }
 

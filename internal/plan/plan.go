@@ -45,13 +45,24 @@ type Fault struct {
 // String gives "line 3: …".
 func (f Fault) String() string { return fmt.Sprintf("line %d: %s", f.Line, f.Message) }
 
-// InvalidError holds every fault of a plan, in the order of its lines. Match it with errors.As.
-type InvalidError struct{ Faults []Fault }
+// maxFaults is how many faults are told.
+const maxFaults = 20
+
+// InvalidError holds the first faults of a plan, in the order of its lines. Match it with errors.As.
+type InvalidError struct {
+	// Faults are at most 20.
+	Faults []Fault
+	// Count is how many there are.
+	Count int
+}
 
 func (e *InvalidError) Error() string {
-	lines := make([]string, len(e.Faults))
+	lines := make([]string, len(e.Faults), len(e.Faults)+1)
 	for i, fault := range e.Faults {
 		lines[i] = fault.String()
+	}
+	if more := e.Count - len(e.Faults); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "\n")
 }

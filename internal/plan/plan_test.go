@@ -218,3 +218,23 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Of many faults the first are told, in the order of the lines, and how many there are.
+func TestManyFaults(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("tasks:\n")
+	for i := range 60 {
+		fmt.Fprintf(&b, "  - {id: t%d, titel: T}\n", i)
+	}
+	_, err := Parse([]byte(b.String()))
+	var invalid *InvalidError
+	if !errors.As(err, &invalid) || len(invalid.Faults) != 20 || invalid.Count != 120 {
+		t.Fatalf("got %.200v", err)
+	}
+	if invalid.Faults[0].Line != 2 || invalid.Faults[19].Line != 11 {
+		t.Errorf("the first are %v", invalid.Faults)
+	}
+	if text := err.Error(); strings.Count(text, "\n") != 20 || !strings.HasSuffix(text, "\nand 100 more") {
+		t.Errorf("it says %q", text)
+	}
+}
