@@ -72,6 +72,8 @@ type Config struct {
 	Now func() time.Time
 	// Clock says how Now stands to the machine's wall clock, and lets the operator confirm that; nil if nothing does.
 	Clock Clock
+	// Ready says why refusals or long texts cannot be written now, or nil; nil if nothing knows.
+	Ready func() error
 	// Stopping ends when the server begins to stop: whoever waits is then told to ask again. Never, if it is nil.
 	Stopping context.Context
 	// Hostname and Platform stand in the answers of older routes.

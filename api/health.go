@@ -31,7 +31,11 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 
 // readyz says whether the server takes writes, and if not, why; and what else an operator should know.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
-	if err := s.Handler.Health(); err != nil {
+	err := s.Handler.Health()
+	if err == nil && s.Ready != nil {
+		err = s.Ready()
+	}
+	if err != nil {
 		s.fail(w, r, &problem{
 			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now", Why: err.Error(),
 			Next: "reads still work; " + commands.Advice(err), headers: http.Header{"Retry-After": {"1"}},

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -83,4 +84,16 @@ func TestABodyIsNotWaitedForAtAStop(t *testing.T) {
 		}()
 	}
 	stop()
+}
+
+// A server that cannot write refusals or long texts is not ready, and says why.
+func TestReadyTellsWhatCannotBeWritten(t *testing.T) {
+	var broken error
+	w := openInside(t, func(c *api.Config) { c.Ready = func() error { return broken } })
+	w.send(http.MethodGet, "/readyz", "", "").is(200)
+	broken = errors.New("the disk is full")
+	r := w.send(http.MethodGet, "/readyz", "", "").refused(503, "UNAVAILABLE", "")
+	if r.text("why") != broken.Error() {
+		t.Errorf("%s", r.body)
+	}
 }

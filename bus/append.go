@@ -52,6 +52,7 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 	switch {
 	case err == nil:
 		b.acked.Store(after + uint64(len(messages)))
+		b.last.note(after+uint64(len(messages)), messages[len(messages)-1].Body)
 		b.doubtful.Store(false)
 	case errors.Is(err, events.ErrUnknown):
 		b.doubtful.Store(true)
@@ -72,6 +73,7 @@ type writer struct {
 
 	mu      sync.Mutex
 	timeout time.Duration
+	alive   func() error // says why the server answers nobody
 	number  uint64
 	id      string // begins every batch id of this writer
 	timer   *time.Timer
@@ -83,10 +85,11 @@ type writer struct {
 	place   []string
 }
 
-func newWriter(nc *nats.Conn, timeout time.Duration) (*writer, error) {
+func newWriter(nc *nats.Conn, timeout time.Duration, alive func() error) (*writer, error) {
 	w := &writer{
 		nc:      nc,
 		timeout: timeout,
+		alive:   alive,
 		answers: make(chan *nats.Msg, 64),
 		inbox:   nc.NewInbox() + ".",
 		id:      strconv.FormatUint(uint64(rand.Uint32()), 36) + "-", //nolint:gosec // it tells writers apart, it guards nothing
@@ -154,6 +157,8 @@ func (w *writer) publishBatch(reply string, messages []events.Message) error {
 func (w *writer) wait(ctx context.Context, reply string) (*nats.Msg, error) {
 	w.timer.Reset(w.timeout)
 	defer w.timer.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for {
 		select {
 		case answer, ok := <-w.answers:
@@ -162,6 +167,10 @@ func (w *writer) wait(ctx context.Context, reply string) (*nats.Msg, error) {
 			}
 			if answer.Subject == reply {
 				return answer, nil
+			}
+		case <-look.C:
+			if err := w.alive(); err != nil {
+				return nil, fmt.Errorf("%w: %w", events.ErrUnknown, err)
 			}
 		case <-w.timer.C:
 			return nil, fmt.Errorf("%w: no acknowledgement within %s", events.ErrUnknown, w.timeout)

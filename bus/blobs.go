@@ -87,8 +87,13 @@ func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 	if _, err := b.readBlob(ctx, digest); err == nil {
 		return digest, nil
 	}
-	if _, err := b.blobs.Put(ctx, jetstream.ObjectMeta{Name: digest}, bytes.NewReader(content)); err != nil {
-		return "", fmt.Errorf("keep the blob %s: %w", digest, err)
+	alive, done := b.whileAlive(ctx)
+	defer done()
+	if _, err := b.blobs.Put(alive, jetstream.ObjectMeta{Name: digest}, bytes.NewReader(content)); err != nil {
+		if cause := context.Cause(alive); cause != nil {
+			err = cause
+		}
+		return "", b.failed(ctx, fmt.Errorf("keep the blob %s: %w", digest, err))
 	}
 	return digest, nil
 }

@@ -9,26 +9,36 @@ import (
 	"sync"
 )
 
-// blockSyncer makes the stream's block files durable. A block that has a successor is finished, so each is synced until then
-// and never again.
+// blockSyncer makes the stream's block files durable. A block that has a successor is finished, so each is synced
+// until then and never again.
 type blockSyncer struct {
 	dir string
 
 	mu       sync.Mutex
 	finished int // blocks up to this one need nothing more
+	// failed is why a sync failed. A second one would succeed, and say nothing of what never came to the disk.
+	failed error
 }
 
 // forget makes the next sync look at every block.
 func (s *blockSyncer) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.finished = 0
+	s.finished, s.failed = 0, nil
 }
 
 // sync makes durable what was written to the blocks before it was called.
 func (s *blockSyncer) sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = s.syncBlocks()
+	}
+	return s.failed
+}
+
+// syncBlocks is sync; mu is held.
+func (s *blockSyncer) syncBlocks() error {
 	dir, err := os.Open(s.dir)
 	if err != nil {
 		return fmt.Errorf("sync the log's blocks: %w", err)

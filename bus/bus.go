@@ -50,6 +50,8 @@ type Bus struct {
 	// damage is why nothing can be written any more, if so.
 	damage atomic.Pointer[error]
 	tell   atomic.Pointer[func(error)]
+	last   acknowledged
+	mender mender
 }
 
 // Open starts a server on the store in o.Dir, inside this process and listening on nothing, and opens the log in it.
@@ -147,7 +149,7 @@ func (b *Bus) attach(ctx context.Context) error {
 			return fmt.Errorf("prepare the staging of batches: %w", full(err))
 		}
 	}
-	if b.writer, err = newWriter(b.nc, b.options.Timeout); err != nil {
+	if b.writer, err = newWriter(b.nc, b.options.Timeout, b.alive); err != nil {
 		return err
 	}
 	b.readers = newReaders(b.nc)
@@ -203,6 +205,7 @@ func (b *Bus) Embedded() bool { return b.embedded != nil }
 // Close ends the connections and the embedded server, and waits for them. What was acknowledged stays. A second Close
 // does nothing.
 func (b *Bus) Close() error {
+	b.mender.close()
 	b.open.Lock()
 	defer b.open.Unlock()
 	if b.closed {

@@ -50,8 +50,12 @@ func (b *Bus) StoreDenials(ctx context.Context, records []events.StoredDenial) e
 	if err := errors.Join(b.Damage(), b.room.check()); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
-	defer cancel()
+	return b.failed(ctx, b.storeDenials(ctx, records))
+}
+
+func (b *Bus) storeDenials(ctx context.Context, records []events.StoredDenial) error {
+	ctx, done := b.whileAlive(ctx)
+	defer done()
 	acks := make([]jetstream.PubAckFuture, 0, len(records))
 	for _, record := range records {
 		body, err := json.Marshal(deniedMessage{record.Actor, record.Slot, record.Body})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -28,6 +29,10 @@ type embedded struct {
 	lock       *os.File
 	staging    *staging
 	held       *heldStore
+
+	// trouble is the last file that the server could not read or write, nil for none since it was started. After a write
+	// that failed it takes no more, and does not say so to who asks.
+	trouble atomic.Pointer[error]
 
 	mu      sync.Mutex
 	server  *server.Server // nil while stopped
@@ -101,7 +106,8 @@ func (e *embedded) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("create the embedded server: %w", full(err))
 	}
-	s.SetLoggerV2(serverLog{e.logger}, false, false, false)
+	e.trouble.Store(nil)
+	s.SetLoggerV2(serverLog{e.logger, func(err error) { e.trouble.Store(&err) }}, false, false, false)
 	started := make(chan struct{})
 	go func() {
 		s.Start()

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,7 +62,11 @@ func (b *Bus) Firm() error {
 	if b.embedded == nil || b.files != nil || b.options.Durability == Always {
 		return nil
 	}
-	return b.blocks.sync()
+	err := b.blocks.sync()
+	if err != nil {
+		b.doubtful.Store(true)
+	}
+	return b.failed(context.Background(), err)
 }
 
 // Record notes the head after a commit. It does not wait for the disk.

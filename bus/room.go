@@ -32,13 +32,25 @@ func (r *room) check() error {
 		return r.err
 	}
 	r.looked = now
-	r.err = nil
-	if free, ok := freeBytes(r.dir); ok && free < reserve {
-		r.err = fmt.Errorf("%w: %d MiB are left on the disk of %s, %d are needed; make room, then it goes on by itself",
-			events.ErrFull, free>>20, r.dir, reserve>>20)
-	}
+	r.err = r.now()
 	return r.err
 }
 
 // FreeBytes gives the room that this user may still fill on the disk of a directory; false where that is not known.
 func FreeBytes(dir string) (uint64, bool) { return freeBytes(dir) }
+
+// look is check without what it found a moment ago.
+func (r *room) look() error {
+	if r.dir == "" {
+		return nil
+	}
+	return r.now()
+}
+
+func (r *room) now() error {
+	if free, ok := freeBytes(r.dir); ok && free < reserve {
+		return fmt.Errorf("%w: %d MiB are left on the disk of %s, %d are needed; make room, then it goes on by itself",
+			events.ErrFull, free>>20, r.dir, reserve>>20)
+	}
+	return nil
+}

@@ -1,12 +1,18 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 )
 
 // serverLog routes the embedded server's warnings and errors to slog and drops its chatter.
-type serverLog struct{ logger *slog.Logger }
+type serverLog struct {
+	logger *slog.Logger
+	// failed is told of a file that could not be read or written; nil if nobody is.
+	failed func(error)
+}
 
 func (l serverLog) Noticef(string, ...any) {}
 func (l serverLog) Debugf(string, ...any)  {}
@@ -17,6 +23,12 @@ func (l serverLog) Warnf(format string, v ...any) {
 }
 
 func (l serverLog) Errorf(format string, v ...any) {
+	for _, x := range v {
+		var path *fs.PathError
+		if err, ok := x.(error); ok && l.failed != nil && errors.As(err, &path) {
+			l.failed(err)
+		}
+	}
 	l.logger.Error("nats-server: " + fmt.Sprintf(format, v...))
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"maestro/events"
 )
 
 // Sync makes everything that the log holds durable and answers its head; see commands.Log.
@@ -34,7 +36,11 @@ func (b *Bus) Sync(ctx context.Context) (uint64, error) {
 			if b.options.Durability == Always {
 				return head, nil
 			}
-			return head, full(b.blocks.sync())
+			if err := b.blocks.sync(); err != nil {
+				b.doubtful.Store(true) // the next Sync reads what is on disk
+				return 0, full(err)
+			}
+			return head, nil
 		}
 	}
 	return b.reopen(ctx)
@@ -68,6 +74,9 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	if b.closed {
 		return 0, errClosed
 	}
+	if b.files != nil {
+		return 0, b.Damage()
+	}
 	if err := b.embedded.held.here(); err != nil {
 		return 0, err
 	}
@@ -76,6 +85,13 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 		return 0, err
 	}
 	b.embedded.stop()
+	if err := syncTree(b.embedded.storeDir()); err != nil {
+		b.doubtful.Store(true)
+		return 0, fmt.Errorf("reopen the log: %w", full(err))
+	}
+	if err := dropCache(b.embedded.storeDir()); err != nil {
+		b.options.Logger.Warn("the store is read as the system remembers it, not from the disk", "why", err)
+	}
 	b.onDisk.forget()
 	checked, err := b.embedded.prepare(ctx, b.acked.Load(), noteStore(b.embedded.dir))
 	if err != nil {
@@ -115,8 +131,28 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	if head, err = b.head(ctx); err != nil {
 		return 0, err
 	}
+	if err := b.compare(ctx, head); errors.Is(err, events.ErrReadOnly) {
+		return 0, b.damaged(err)
+	} else if err != nil {
+		return 0, err
+	}
+	if err := b.reopenSides(ctx); err != nil {
+		return 0, fmt.Errorf("reopen the log: %w", err)
+	}
 	b.acked.Store(head)
 	return head, nil
+}
+
+// reopenSides makes sure of the streams beside the log.
+func (b *Bus) reopenSides(ctx context.Context) error {
+	var err error
+	if b.blobs, err = openBlobs(ctx, b.js, 1); err != nil {
+		return err
+	}
+	if b.blobStream, err = b.js.Stream(ctx, "OBJ_"+BlobBucket); err != nil {
+		return err
+	}
+	return ensureDenied(ctx, b.js, 1)
 }
 
 // reconnected waits until nc talks to the server that runs now.

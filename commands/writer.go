@@ -158,6 +158,9 @@ func Advice(err error) string {
 	if errors.As(err, &advised) {
 		return advised.Advice()
 	}
+	if errors.Is(err, events.ErrFull) {
+		return "make room on the server's disk, then it goes on by itself"
+	}
 	return nextSalvage
 }
 
@@ -413,6 +416,10 @@ func (h *Handler) afterCommit(before uint64, messages []events.Message) {
 // doubt and answers nothing.
 func (h *Handler) catchUp(ctx context.Context) error {
 	head, err := h.config.Log.Sync(ctx)
+	if errors.Is(err, events.ErrReadOnly) {
+		h.setDamage(err)
+		return err
+	}
 	if err != nil {
 		h.setDoubt(err)
 		return err

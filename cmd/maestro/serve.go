@@ -188,7 +188,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	care := newUpkeep(backupEvery, o.backups, lock, store, handler, trusted, secrets, logger)
 	reach, err := api.New(api.Config{
 		Warnings: care.warnings,
-		Stopping: stopping, Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
+		Stopping: stopping, Ready: log.Ready, Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
 		Manifests: manifests{lock.Home}, Templates: ownTemplates{},
 		Uses: uses,
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {

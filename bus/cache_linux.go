@@ -1,0 +1,26 @@
+package bus
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// dropCache makes the system forget what it remembers of a tree's files, so that reading them shows what is on disk.
+// What is not written yet stays: sync first.
+func dropCache(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return ignoreMissing(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		err = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) //nolint:gosec // a descriptor is small
+		return errors.Join(err, f.Close())
+	})
+}

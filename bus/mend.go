@@ -1,0 +1,194 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"maestro/events"
+)
+
+const (
+	// mendEvery is the pause between two tries to get a store to work again.
+	mendEvery = time.Second
+	// lookEvery is how often a write that waits looks whether the server still takes any.
+	lookEvery = 50 * time.Millisecond
+)
+
+// mender reopens the embedded server after a write of a refusal or of a long text failed. nats-server takes no further
+// write of a stream after one that failed, until it is opened again; the log's own are seen to by Sync.
+type mender struct {
+	mu       sync.Mutex
+	err      error // why the last write failed, nil if none did since the last reopen
+	failures int   // how many writes failed in all
+	running  bool
+	closed   bool
+	stop     chan struct{}
+	done     sync.WaitGroup
+}
+
+// failed notes that a write beside the log failed, and sees to it that the server is reopened. It gives the error back.
+func (b *Bus) failed(ctx context.Context, err error) error {
+	if err == nil || b.embedded == nil || errors.Is(ctx.Err(), context.Canceled) {
+		return err
+	}
+	err = full(err)
+	m := &b.mender
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err = err
+	m.failures++
+	if m.running || m.closed {
+		return err
+	}
+	m.running = true
+	if m.stop == nil {
+		m.stop = make(chan struct{})
+	}
+	m.done.Go(b.mend)
+	return err
+}
+
+// mend reopens the server until that succeeds.
+func (b *Bus) mend() {
+	m := &b.mender
+	for {
+		m.mu.Lock()
+		failures := m.failures
+		m.mu.Unlock()
+		_, err := b.reopen(context.Background())
+		m.mu.Lock()
+		again := err == nil && m.failures != failures // one failed since, or on the server before
+		if !again {
+			m.err = err
+		}
+		over := err == nil && !again || errors.Is(err, errClosed) || errors.Is(err, events.ErrReadOnly)
+		m.running = !over
+		m.mu.Unlock()
+		if over {
+			return
+		}
+		select {
+		case <-time.After(mendEvery):
+		case <-m.stop:
+			return
+		}
+	}
+}
+
+// close ends the mending and waits for it.
+func (m *mender) close() {
+	m.mu.Lock()
+	if !m.closed {
+		m.closed = true
+		if m.stop == nil {
+			m.stop = make(chan struct{})
+		}
+		close(m.stop)
+	}
+	m.mu.Unlock()
+	m.done.Wait()
+}
+
+// Ready says why refusals and long texts cannot be written now, or nil.
+func (b *Bus) Ready() error {
+	b.mender.mu.Lock()
+	err := b.mender.err
+	b.mender.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("refusals and long texts cannot be written: %w", err)
+	}
+	return b.room.check()
+}
+
+// alive says why a write that waits for its acknowledgement waits in vain, or nil: nats-server switches JetStream off
+// when the disk is full, and then answers nobody.
+func (b *Bus) alive() error {
+	if b.embedded == nil {
+		return nil
+	}
+	b.embedded.mu.Lock()
+	s := b.embedded.server
+	b.embedded.mu.Unlock()
+	if trouble := b.embedded.trouble.Load(); trouble != nil {
+		return full(*trouble)
+	}
+	if s != nil && !s.JetStreamEnabled() {
+		return errors.Join(errors.New("the embedded server takes no writes any more"), b.room.look())
+	}
+	return nil
+}
+
+// whileAlive gives a context that ends after the bus's timeout, or as soon as the server takes no writes any more.
+func (b *Bus) whileAlive(ctx context.Context) (alive context.Context, done func()) {
+	ctx, end := context.WithTimeout(ctx, b.options.Timeout)
+	alive, cancel := context.WithCancelCause(ctx)
+	var looking sync.WaitGroup
+	if b.embedded != nil {
+		looking.Go(func() {
+			ticker := time.NewTicker(lookEvery)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ticker.C:
+					if err := b.alive(); err != nil {
+						cancel(err)
+						return
+					}
+				case <-alive.Done():
+					return
+				}
+			}
+		})
+	}
+	return alive, func() {
+		cancel(nil)
+		end()
+		looking.Wait()
+	}
+}
+
+// acknowledged remembers the last append that was.
+type acknowledged struct {
+	mu       sync.Mutex
+	sequence uint64
+	hash     events.Hash
+}
+
+func (a *acknowledged) note(sequence uint64, body []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sequence, a.hash = sequence, events.BodyHash(body)
+}
+
+// compare holds what is on disk against what was acknowledged last. After an fsync that failed, the system may have
+// shown pages that never came to the disk.
+func (b *Bus) compare(ctx context.Context, head uint64) error {
+	b.last.mu.Lock()
+	sequence, hash := b.last.sequence, b.last.hash
+	b.last.mu.Unlock()
+	if sequence == 0 {
+		return nil
+	}
+	if head < sequence {
+		return &events.DamageError{
+			Sequence: head + 1, Why: fmt.Sprintf("the log on disk ends here, and it was acknowledged up to %d", sequence),
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
+	defer cancel()
+	stream, err := b.js.Stream(ctx, StreamName)
+	if err != nil {
+		return err
+	}
+	m, err := stream.GetMsg(ctx, sequence)
+	if err != nil {
+		return fmt.Errorf("read the last acknowledged event: %w", err)
+	}
+	if events.BodyHash(m.Data) != hash {
+		return &events.DamageError{Sequence: sequence, Why: "the event on disk is not the one that was acknowledged"}
+	}
+	return nil
+}

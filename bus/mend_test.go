@@ -1,0 +1,213 @@
+//go:build linux
+
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"maestro/events"
+)
+
+// besideEnv makes the test binary run TestFullDiskBesideTheLog itself: the limit on files holds for the whole process.
+const besideEnv = "MAESTRO_BUS_FULL_BESIDE"
+
+const fullRounds = 12
+
+// Once there is room again, refusals and long texts are written again, round after round, and nobody restarts anything.
+func TestFullDiskBesideTheLog(t *testing.T) {
+	if os.Getenv(besideEnv) != "" {
+		fullBesideChild(t)
+		return
+	}
+	for _, d := range []Durability{Always, Interval} {
+		t.Run(d.String(), func(t *testing.T) {
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			child := exec.CommandContext(t.Context(), self, "-test.run=^TestFullDiskBesideTheLog$", "-test.v")
+			child.Env = append(os.Environ(), besideEnv+"="+d.String())
+			out, err := child.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), fmt.Sprintf("the disk was full %d times", fullRounds)) {
+				t.Fatalf("the child: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+func fullBesideChild(t *testing.T) {
+	d, err := ParseDurability(os.Getenv(besideEnv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(unix.SIGXFSZ)
+	b := mustOpen(t, t.TempDir(), d)
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(size uint64) {
+		t.Helper()
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: before.Max}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	refuse := func() error {
+		n++
+		body := fmt.Appendf(nil, `{"n":%d,"text":%q}`, n, strings.Repeat("x", 5000))
+		return b.StoreDenials(context.Background(), []events.StoredDenial{{Slot: fmt.Sprint(n), Body: body}})
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	keep := func() error {
+		n++
+		text := make([]byte, 100_000)
+		for i := range text {
+			text[i] = byte('a' + random.IntN(26))
+		}
+		_, err := b.PutBlob(context.Background(), text)
+		return err
+	}
+	for _, write := range []func() error{refuse, keep} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	full := 0
+	for round := range fullRounds {
+		largest := int64(0)
+		for _, stream := range []string{DeniedStream, "OBJ_" + BlobBucket} {
+			files, err := filepath.Glob(filepath.Join(b.embedded.messagesDir(stream), "*.blk"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				if info, err := os.Stat(file); err == nil && (round%2 == 0) == (stream == DeniedStream) {
+					largest = max(largest, info.Size())
+				}
+			}
+		}
+		limit(uint64(largest) + 7000)
+		failed := false
+		for range 100 {
+			errs := []error{refuse(), keep()}
+			failed = failed || errs[0] != nil && errs[1] != nil || errs[round%2] != nil
+			if failed {
+				break
+			}
+		}
+		if !failed {
+			t.Fatalf("round %d: the disk is full, and everything is written", round)
+		}
+		full++
+		if err := b.Ready(); err == nil {
+			t.Errorf("round %d: it says that it is ready", round)
+		}
+		limit(before.Cur)
+		b.mender.done.Wait()
+		if err := b.Ready(); err != nil {
+			t.Errorf("round %d: with room again: %v", round, err)
+		}
+		if err := errors.Join(refuse(), keep()); err != nil {
+			t.Fatalf("round %d: with room again: %v", round, err)
+		}
+	}
+	t.Logf("the disk was full %d times", full)
+}
+
+// A server that has switched JetStream off answers nobody: a write does not wait for its time-out.
+func TestWritesDoNotWaitForADeadServer(t *testing.T) {
+	for name, write := range map[string]func(b *Bus) error{
+		"append": func(b *Bus) error {
+			return b.Append(t.Context(), 0, []events.Message{{Subject: events.SubjectPrefix + "p.task.t", Body: []byte("{}")}})
+		},
+		"a refusal": func(b *Bus) error {
+			return b.StoreDenials(t.Context(), []events.StoredDenial{{Slot: "1", Body: []byte("{}")}})
+		},
+		"a long text": func(b *Bus) error {
+			_, err := b.PutBlob(t.Context(), []byte("text"))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// The time-out is longer than any test.
+			b, err := Open(t.Context(), Options{Dir: t.TempDir(), Logger: testLogger(t), Timeout: 24 * time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = b.Close() }()
+			b.embedded.mu.Lock()
+			s := b.embedded.server
+			b.embedded.mu.Unlock()
+			if err := s.DisableJetStream(); err != nil {
+				t.Fatal(err)
+			}
+			if err := write(b); err == nil || name == "append" && !errors.Is(err, events.ErrUnknown) {
+				t.Errorf("the write: %v", err)
+			}
+		})
+	}
+}
+
+// What is on disk after a reopen is compared with what was acknowledged: the system may have shown what never came
+// there.
+func TestReopenComparesWithWhatWasAcknowledged(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(a *acknowledged)
+		at     uint64
+	}{
+		"it ends early":   {func(a *acknowledged) { a.sequence = 4 }, 4},
+		"another message": {func(a *acknowledged) { a.hash[0] ^= 1 }, 3},
+		"nothing":         {func(*acknowledged) {}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := mustOpen(t, t.TempDir(), Always)
+			for n := range uint64(3) {
+				message := events.Message{Subject: events.SubjectPrefix + "p.task.t", Body: fmt.Appendf(nil, `{"n":%d}`, n)}
+				if err := b.Append(t.Context(), n, []events.Message{message}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.change(&b.last)
+			b.doubtful.Store(true)
+			_, err := b.Sync(t.Context())
+			var damage *events.DamageError
+			if errors.As(err, &damage) != (c.at > 0) || c.at > 0 && damage.Sequence != c.at {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A sync that failed is not asked for again on the same pages: the store is read from the disk first.
+func TestAFailedSyncIsNotTriedAgain(t *testing.T) {
+	b := mustOpen(t, t.TempDir(), Interval)
+	message := events.Message{Subject: events.SubjectPrefix + "p.task.t", Body: []byte("{}")}
+	if err := b.Append(t.Context(), 0, []events.Message{message}); err != nil {
+		t.Fatal(err)
+	}
+	b.blocks.mu.Lock()
+	b.blocks.failed = unix.EIO // as fsync said
+	b.blocks.mu.Unlock()
+	if _, err := b.Sync(t.Context()); !errors.Is(err, unix.EIO) || !b.doubtful.Load() {
+		t.Errorf("the failed sync: %v, doubtful: %t", err, b.doubtful.Load())
+	}
+	if head, err := b.Sync(t.Context()); err != nil || head != 1 {
+		t.Errorf("head %d, %v", head, err)
+	}
+	if b.blocks.sync() != nil {
+		t.Error("the sync after the reopen fails")
+	}
+}
