@@ -26,19 +26,6 @@ var (
 	ErrBlobDamaged = events.ErrBadBlob
 )
 
-// blobDamage is a blob that was found damaged while the log was open. errors.Is holds for ErrBlobDamaged and
-// events.ErrReadOnly.
-type blobDamage struct{ digest, why string }
-
-func (e *blobDamage) Error() string {
-	return fmt.Sprintf("the long text %s is damaged: %s; restart the server, which keeps what can be read, "+
-		"and restore the text from a backup", e.digest, e.why)
-}
-
-func (e *blobDamage) Is(target error) bool {
-	return target == ErrBlobDamaged || target == events.ErrReadOnly
-}
-
 // Digest names a content: "sha256-" and 64 hexadecimal digits.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
@@ -84,8 +71,8 @@ func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
 	// A description alone proves nothing: the content may be lost, and is kept anew then.
-	if _, err := b.readBlob(ctx, digest); err == nil {
-		return digest, nil
+	if _, err := b.findBlob(ctx, digest); err == nil || errors.Is(err, events.ErrReadOnly) {
+		return digest, err
 	}
 	alive, done := b.whileAlive(ctx)
 	defer done()
@@ -114,6 +101,27 @@ func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
+	return b.findBlob(ctx, digest)
+}
+
+// findBlob reads a blob from the files of an embedded server as far as it can, and asks the server for the rest.
+func (b *Bus) findBlob(ctx context.Context, digest string) ([]byte, error) {
+	if b.embedded == nil {
+		return b.readBlob(ctx, digest)
+	}
+	content, err := b.texts.blob(ctx, digest)
+	var damage *storeDamage
+	switch {
+	case errors.As(err, &damage):
+		if err := b.embedded.held.here(); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: %s: %w", events.ErrBadBlob, digest, b.damaged(damage))
+	case err == nil:
+		return content, nil
+	case !errors.Is(err, errNotThere):
+		return nil, err
+	}
 	return b.readBlob(ctx, digest)
 }
 

@@ -44,6 +44,7 @@ type Bus struct {
 	blocks   blockSyncer
 	room     room
 	onDisk   liveLog
+	texts    liveBlobs
 
 	// files is set instead of a server when the store is damaged, or was to be opened read-only; it changes under open.
 	files *ReadOnly
@@ -74,6 +75,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 		blocks:   blockSyncer{dir: e.messagesDir(StreamName)},
 		room:     room{dir: e.dir},
 		onDisk:   liveLog{dir: filepath.Join(streamPath(e.held.through(), StreamName), "msgs")},
+		texts:    liveBlobs{dir: e.held.through()},
 	}
 	if err := b.openEmbedded(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())

@@ -35,7 +35,9 @@ func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNot
 	}
 	var p prepared
 	for _, stored := range storedStreams {
-		if note.vouches(e.dir, stored.name) {
+		// The refusals are always read: they are few, and the server reads them all when it is asked for them.
+		vouched := note.vouches(e.dir, stored.name)
+		if vouched && stored.name != DeniedStream {
 			fit, err := e.lastBlockFits(ctx, stored.name, stored.prefix, witnessed)
 			if err != nil {
 				return prepared{}, err
@@ -55,6 +57,9 @@ func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNot
 		} else if lasting := sideDamage(scanned); len(lasting) > 0 {
 			p.faults = append(p.faults, lasting...)
 			p.rebuild = append(p.rebuild, stored.name)
+		}
+		if vouched && len(scanned.faults) == 0 {
+			continue
 		}
 		index := filepath.Join(streamPath(e.dir, stored.name), "msgs", "index.db")
 		if err := ignoreMissing(os.Remove(index)); err != nil {

@@ -1,0 +1,116 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// liveBlobs reads the blobs of a running embedded server from the finished blocks of their stream. The server, which
+// would cut a damaged block when it loads it, is asked only for what the last block holds.
+type liveBlobs struct {
+	dir string // the store's
+
+	mu     sync.Mutex
+	index  blobIndex
+	places map[uint64]place
+	read   []int // blocks that are in the index
+}
+
+// refresh takes in the blocks that were finished since. It fails with *storeDamage when one of them is damaged.
+func (l *liveBlobs) refresh(ctx context.Context) error {
+	messages := filepath.Join(streamPath(l.dir, BlobStream), "msgs")
+	blocks, err := blockFiles(messages)
+	if err != nil {
+		return err
+	}
+	if l.places == nil {
+		l.index, l.places = newBlobIndex(), map[uint64]place{}
+	}
+	var buffer []byte
+	for i, index := range blocks {
+		if i == len(blocks)-1 {
+			break // it is being written
+		}
+		if slices.Contains(l.read, index) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var block scannedBlock
+		path := filepath.Join(messages, blockName(index))
+		block, buffer, err = scanBlock(l.dir, path, BlobStream, blobPrefix, index, buffer, l.index.note)
+		if err != nil {
+			return err
+		}
+		if len(block.faults) > 0 {
+			return &storeDamage{block.faults[0]}
+		}
+		for _, p := range block.places {
+			l.places[p.sequence] = p
+		}
+		l.read = append(l.read, index)
+	}
+	return nil
+}
+
+// errNotThere: the finished blocks do not hold all of the blob.
+var errNotThere = errors.New("the blob is not in the finished blocks")
+
+// blob gives the content that has the digest, verified, or errNotThere. It fails with *storeDamage when the blocks are
+// damaged.
+func (l *liveBlobs) blob(ctx context.Context, digest string) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	content, err := l.assemble(ctx, digest)
+	if err == nil || errors.Is(err, errNotThere) || ctx.Err() != nil {
+		return content, err
+	}
+	// The server may have written a block anew, without what was deleted.
+	l.places, l.read = nil, nil
+	return l.assemble(ctx, digest)
+}
+
+func (l *liveBlobs) assemble(ctx context.Context, digest string) ([]byte, error) {
+	if err := l.refresh(ctx); err != nil {
+		return nil, err
+	}
+	meta, found := l.index.metas[digest]
+	if !found || meta.Deleted || len(l.index.chunks[meta.NUID]) < meta.Chunks {
+		return nil, errNotThere
+	}
+	reader := placeReader{
+		dir:    filepath.Join(streamPath(l.dir, BlobStream), "msgs"),
+		stream: BlobStream,
+		prefix: blobPrefix,
+	}
+	defer reader.close()
+	var content []byte
+	sequences := slices.Compact(slices.Sorted(slices.Values(l.index.chunks[meta.NUID])))
+	for _, sequence := range sequences {
+		p, found := l.places[sequence]
+		if !found {
+			return nil, errNotThere
+		}
+		chunk, err := reader.read(p)
+		if err != nil {
+			return nil, &storeDamage{Fault{
+				Stream: BlobStream,
+				File:   filepath.Join("jetstream", "$G", "streams", BlobStream, "msgs", blockName(int(p.block))),
+				Offset: p.offset,
+				Length: int64(p.length),
+				From:   sequence,
+				To:     sequence,
+				Why:    err.Error(),
+			}}
+		}
+		content = append(content, chunk.body...)
+	}
+	if Digest(content) != digest {
+		return nil, errNotThere
+	}
+	return content, nil
+}
