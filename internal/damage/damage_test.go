@@ -22,7 +22,7 @@ import (
 type viewed = *projections.State
 
 var (
-	faults = flag.Int("faults", 20, "how many random faults")
+	faults = flag.Int("faults", 6, "how many random faults")
 	from   = flag.Uint64("from", 1, "the first seed")
 )
 

@@ -118,4 +118,3 @@ func harmFile(random *rand.Rand, path string, others []string) (string, error) {
 	}
 	return what, err
 }
-
