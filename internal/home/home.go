@@ -58,11 +58,33 @@ func Open(dir string) (*Home, error) {
 
 // Create opens a home, and makes it first when there is none.
 func Create(dir string) (*Home, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDurably(dir); err != nil {
 		return nil, fmt.Errorf("make the home: %w", err)
 	}
 	return Open(dir)
 }
+
+// makeDurably makes a directory and those above it that are missing. A power cut does not take their names away.
+func makeDurably(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDurably(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	above, err := os.Open(parent)
+	if err != nil {
+		return err
+	}
+	return errors.Join(syncDirectory(above), above.Close())
+}
+
+// syncDirectory makes the names in a directory durable; tests replace it.
+var syncDirectory = syncDir
 
 // Close ends the use of the home. A Lock that was taken from it stays.
 func (h *Home) Close() error { return h.root.Close() }

@@ -1,0 +1,38 @@
+package home
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestNewHomeIsDurable: every directory that got a new name in it is synced behind that, so a power cut does not take the home.
+func TestNewHomeIsDurable(t *testing.T) {
+	top := t.TempDir()
+	var synced []string
+	syncDirectory = func(dir *os.File) error {
+		entries, err := os.ReadDir(dir.Name())
+		if err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			synced = append(synced, filepath.Join(dir.Name(), entry.Name()))
+		}
+		return syncDir(dir)
+	}
+	defer func() { syncDirectory = syncDir }()
+	dir := filepath.Join(top, "a", "b", "home")
+	h, err := Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, made := range []string{filepath.Join(top, "a"), filepath.Join(top, "a", "b"), dir} {
+		if !slices.Contains(synced, made) {
+			t.Errorf("%s is not durable: synced are %q", made, synced)
+		}
+	}
+}
