@@ -2,11 +2,13 @@ package bus
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"maestro/events"
 )
@@ -57,6 +59,8 @@ func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNot
 		} else if lasting := sideDamage(scanned); len(lasting) > 0 {
 			p.faults = append(p.faults, lasting...)
 			p.rebuild = append(p.rebuild, stored.name)
+		} else {
+			e.warnOfLoss(scanned, note)
 		}
 		if vouched && len(scanned.faults) == 0 {
 			continue
@@ -158,6 +162,41 @@ func (s *scannedStream) damageError(sequence uint64, f Fault) error {
 		why += fmt.Sprintf(", and %d more", more)
 	}
 	return &events.DamageError{Sequence: sequence, Why: why}
+}
+
+// warnOfLoss says what a stream of blobs or refusals lost that leaves nothing to make again.
+func (e *embedded) warnOfLoss(s *scannedStream, note *storeNote) {
+	for _, f := range s.faults {
+		e.logger.Warn("the end of a stream cannot be read and is cut off; see `maestro audit verify` for lost texts",
+			"stream", s.name, "where", f.String())
+	}
+	for _, index := range goneBlocks(e.dir, s, note) {
+		e.logger.Warn("a block is gone; see `maestro audit verify` for lost texts", "stream", s.name, "block",
+			blockName(index))
+	}
+}
+
+// goneBlocks lists the blocks that a stream had at its last clean stop, or by its index, and has no more.
+func goneBlocks(dir string, s *scannedStream, note *storeNote) []int {
+	has := func(index int) bool {
+		return slices.ContainsFunc(s.blocks, func(b scannedBlock) bool { return b.index == index })
+	}
+	var gone []int
+	if note != nil {
+		for _, b := range note.Streams[s.name].Blocks {
+			if !has(b.Index) {
+				gone = append(gone, b.Index)
+			}
+		}
+		return gone
+	}
+	index, err := os.ReadFile(filepath.Join(streamPath(dir, s.name), "msgs", "index.db"))
+	// Magic, version, and the number of messages.
+	if messages, n := binary.Uvarint(index[min(2, len(index)):]); err == nil && n > 0 && messages > 0 &&
+		len(s.blocks) == 0 {
+		gone = append(gone, 1)
+	}
+	return gone
 }
 
 // sideDamage gives the faults behind which something can be read: the server would cut that off.

@@ -104,7 +104,8 @@ func TestDamagedBlobsWhileRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Blob(t.Context(), first); !errors.Is(err, ErrBlobDamaged) || !errors.Is(b.Damage(), events.ErrReadOnly) {
+	if _, err := b.Blob(t.Context(), first); !errors.Is(err, ErrBlobDamaged) || !errors.Is(b.Damage(),
+		events.ErrReadOnly) {
 		t.Fatalf("a damaged blob: %v, the bus: %v", err, b.Damage())
 	}
 	if after, err := os.ReadFile(block); err != nil || !bytes.Equal(before, after) {

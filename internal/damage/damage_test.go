@@ -38,8 +38,8 @@ func (s *server) state(t *testing.T) (events.Head, events.Hash) {
 	return image.Head(), events.BodyHash(encoded)
 }
 
-// TestRandomFaults harms a home and then asks for four things: the fault is noticed, or everything is as before; nothing
-// that could be read is lost; a server that goes on writing keeps what it writes; and there is a way back.
+// TestRandomFaults harms a home and then asks for four things: the fault is noticed, or everything is as before;
+// nothing that could be read is lost; a server that goes on writing keeps what it writes; and there is a way back.
 func TestRandomFaults(t *testing.T) {
 	l := live(t)
 	counts := map[string]int{}

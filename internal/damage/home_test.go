@@ -58,7 +58,10 @@ func open(ctx context.Context, dir string) (*server, error) {
 	if err != nil {
 		logger.Warn("the head file cannot be read", "why", err)
 	}
-	b, err := bus.Open(ctx, bus.Options{Dir: h.Store(), Durability: bus.Interval, Witnessed: seen.Sequence, Logger: logger})
+	b, err := bus.Open(ctx, bus.Options{
+		Dir: h.Store(), Durability: bus.Interval, Witnessed: seen.Sequence,
+		Logger: logger,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestNewHomeIsDurable: every directory that got a new name in it is synced behind that, so a power cut does not take the home.
+// TestNewHomeIsDurable: every directory that got a new name in it is synced behind that, so a power cut does not take
+// the home.
 func TestNewHomeIsDurable(t *testing.T) {
 	top := t.TempDir()
 	var synced []string
