@@ -182,7 +182,7 @@ func goneBlocks(dir string, s *scannedStream, note *storeNote) []int {
 		return slices.ContainsFunc(s.blocks, func(b scannedBlock) bool { return b.index == index })
 	}
 	var gone []int
-	if note != nil {
+	if note != nil && len(note.Streams[s.name].Blocks) > 0 {
 		for _, b := range note.Streams[s.name].Blocks {
 			if !has(b.Index) {
 				gone = append(gone, b.Index)

@@ -33,9 +33,9 @@ type checkedNote struct {
 	Block  int    `json:"block,omitempty"`
 }
 
-// KeepChecked reads the finished blocks of an embedded store once a day, slowly, until ctx ends. It goes on where the last
-// run of the server stopped. Damage to the log or the blobs makes the log read-only; see OnDamage. Damaged refusals are
-// logged, and made again at the next start. now and after are the clock and its timer.
+// KeepChecked reads the finished blocks of an embedded store once a day, slowly, until ctx ends. It goes on where the
+// last run of the server stopped. Damage to the log or the blobs makes the log read-only; see OnDamage. Damaged
+// refusals are logged, and made again at the next start. now and after are the clock and its timer.
 func (b *Bus) KeepChecked(ctx context.Context, now func() time.Time, after func(time.Duration) <-chan time.Time) {
 	if b.embedded == nil {
 		return
