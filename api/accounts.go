@@ -177,7 +177,7 @@ type overLimit struct {
 
 func (o *overLimit) Error() string { return "over the limit " + o.quota.Name }
 
-// take uses n of a rate, or says when there will be so much. What is more than a burst is given to who has all of it.
+// take uses n of a rate, or says when there will be so much. More than a burst counts as a burst.
 func (l *ledger) take(a *account, r resource, n float64) *overLimit {
 	q := l.quotas[a.class][r]
 	if q.Value == 0 || n == 0 {
@@ -188,7 +188,8 @@ func (l *ledger) take(a *account, r resource, n float64) *overLimit {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	paid := max(a.paid[r], now)
-	if after := paid - now + time.Duration((min(n, q.Burst)-q.Burst)*each); after > 0 {
+	n = min(n, q.Burst)
+	if after := paid - now + time.Duration((n-q.Burst)*each); after > 0 {
 		return &overLimit{a.class, q, after}
 	}
 	a.paid[r] = paid + time.Duration(n*each)
@@ -200,7 +201,7 @@ func (l *ledger) giveBack(a *account, r resource, n float64) {
 	if q := l.quotas[a.class][r]; q.Value > 0 {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.paid[r] -= time.Duration(n * float64(time.Second) / q.Value)
+		a.paid[r] -= time.Duration(min(n, q.Burst) * float64(time.Second) / q.Value)
 	}
 }
 

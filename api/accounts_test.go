@@ -22,7 +22,7 @@ func TestMemoryPerCredentialIsBounded(t *testing.T) {
 		for i := range callers {
 			c := class(random.IntN(int(ofServer)))
 			a := l.hold(c, fmt.Sprint(i))
-			l.take(a, resource(random.IntN(int(rates))), float64(random.IntN(1000)))
+			_ = l.take(a, resource(random.IntN(int(rates))), float64(random.IntN(1000)))
 			l.charge(a, useReads, 1e9)
 			if l.begin(a, useAnswers, int64(random.IntN(1<<20))) == nil && random.IntN(2) == 0 {
 				defer l.end(a, useAnswers, 0)
@@ -76,6 +76,12 @@ func TestNoRateIsExceeded(t *testing.T) {
 				time.Sleep(time.Duration(random.IntN(int(100 * time.Millisecond))))
 				if most := q.Burst + q.Value*time.Since(began).Seconds() + 1; given > most {
 					t.Fatalf("%v was given, of at most %v", given, most)
+				}
+			}
+			time.Sleep(time.Hour) // who was quiet for long has saved one burst, and no more
+			for given = 0; l.take(a, useCommands, 1) == nil; given++ {
+				if given > q.Burst+1 {
+					t.Fatalf("%v was given at once, of at most %v", given, q.Burst)
 				}
 			}
 		})
