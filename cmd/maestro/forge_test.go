@@ -144,3 +144,15 @@ func longCmd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Setenv(args[0], strings.Repeat("long ", events.MaxText/5+1))
 }
+
+// harmCmd damages the log as a disk would.
+func harmCmd(ts *testscript.TestScript, neg bool, args []string) {
+	path := filepath.Join(ts.Getenv("MAESTRO_HOME"), "store", "jetstream", "$G", "streams", "MAESTRO", "msgs", "1.blk")
+	content, err := os.ReadFile(path)
+	ts.Check(err)
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: harm")
+	}
+	content[len(content)/2] ^= 4
+	ts.Check(os.WriteFile(path, content, 0o600))
+}

@@ -30,6 +30,7 @@ import (
 //	forge HOW IN OUT           makes a forged backup of a backup; see forgeCmd
 //	long NAME                  sets a variable to a text that is too long for an event
 //	losetexts                  takes the blocks of the long texts away from the home, whose server must be stopped
+//	harm                       flips a bit in the middle of the log of the home, whose server must be stopped
 //	warns CODE                 waits until /readyz says that the server is ready, with this warning
 //	json PATH [VALUE]          expects a value in the last output, which is JSON: data.0.id; without VALUE only that it is there
 func TestScripts(t *testing.T) {
@@ -47,7 +48,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": serverCmd, "exits": exitsCmd, "grab": grabCmd, "become": becomeCmd, "user": userCmd, "json": jsonCmd,
 			"heartbeat": heartbeatCmd, "until": untilCmd, "forge": forgeCmd, "losetexts": loseTextsCmd, "long": longCmd,
-			"warns": warnsCmd,
+			"warns": warnsCmd, "harm": harmCmd,
 		},
 	})
 }

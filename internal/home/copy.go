@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// ofTheLog are the names in a home that belong to its log or to a running server.
+// ofTheLog are the names in a home that belong to its log or to a running server. What begins with one of them and a
+// dot does too, such as a damaged store that was set aside.
 var ofTheLog = []string{storeDir, headFile, snapshotsDir, lockFile, serverFile, restoredFile}
 
 // CopyRest copies into dir all that a home holds beside its log: the secrets, what sessions kept, their manifests.
@@ -23,7 +24,9 @@ func (h *Home) CopyRest(dir string) error {
 		}
 		top, _, _ := strings.Cut(path, "/")
 		switch {
-		case slices.Contains(ofTheLog, top), strings.HasPrefix(top, "."), strings.HasPrefix(top, headFile+"."):
+		case strings.HasPrefix(top, "."), slices.ContainsFunc(ofTheLog, func(name string) bool {
+			return top == name || strings.HasPrefix(top, name+".")
+		}):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}

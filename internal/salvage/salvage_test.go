@@ -102,6 +102,9 @@ func live(t *testing.T) *lived {
 	key := secrets.BackupKey()
 	public, _ := key.Public().(ed25519.PublicKey)
 	l.signer = bus.SignerName(public)
+	if err := os.MkdirAll(filepath.Join(l.dir, "store.damaged-20260102T030405Z", "jetstream"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := errors.Join(lock.PlaceManifest("sess_1", []byte("{}")), lock.Release(), h.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -399,6 +402,9 @@ func accounted(t *testing.T, l *lived, report *Report) {
 	}
 	if behind != report.Behind {
 		t.Errorf("%d lines stand in the file, the report says %d", behind, report.Behind)
+	}
+	if _, err := os.Stat(filepath.Join(report.To, "store.damaged-20260102T030405Z")); err == nil {
+		t.Error("a store that was set aside was copied")
 	}
 	for _, name := range []string{"server.key", "admin.token", "sessions/sess_1/manifest.json"} {
 		old, err1 := os.ReadFile(filepath.Join(l.dir, name))
