@@ -6,7 +6,36 @@ import (
 	"strings"
 
 	"maestro/commands"
+	"maestro/internal/plan"
+	"maestro/workers/manifest"
 )
+
+// fileLimits are those of the files that the command line reads.
+var fileLimits = commands.LimitGroup{
+	Title: "Files",
+	Intro: "`maestro task import` checks a plan before it makes anything, and names the line of each fault. " +
+		"`maestro manifest validate`, and the server, check a manifest.",
+	Limits: []commands.Limit{
+		inPlan("plan-bytes", plan.MaxBytes, "bytes", "a plan"),
+		inPlan("plan-tasks", plan.MaxTasks, "tasks", "a plan"),
+		inPlan("plan-dependencies", plan.MaxDependencies, "dependencies",
+			"all tasks of a plan; one task has the limit `dependencies`"),
+		inPlan("plan-depth", plan.MaxDepth, "levels", "levels of tasks in a plan"),
+		inPlan("plan-faults", plan.MaxFaults, "faults", "faults that are reported; reading ends there"),
+		{
+			Name: "manifest-bytes", Value: manifest.MaxSize, Unit: "bytes", Bounds: "a manifest, on the route of manifests too",
+			Answer: "exit 5; 413 `TOO_LARGE`",
+		},
+		{
+			Name: "manifest-depth", Value: manifest.MaxDepth, Unit: "levels", Bounds: "JSON levels of a manifest",
+			Answer: "exit 5; 422 `INVALID_MANIFEST`",
+		},
+	},
+}
+
+func inPlan(name string, value int64, unit, bounds string) commands.Limit {
+	return commands.Limit{Name: name, Value: value, Unit: unit, Bounds: bounds, Answer: "exit 5"}
+}
 
 func limitsPage() string {
 	var b strings.Builder
@@ -14,7 +43,7 @@ func limitsPage() string {
 	b.WriteString(`Every limit has a name, which a refusal states together with the number. No limit below is meant to be met by an honest
 fleet: each bounds what one caller can cost everybody else.
 `)
-	for _, group := range commands.Limits() {
+	for _, group := range append(commands.Limits(), fileLimits) {
 		fmt.Fprintf(&b, "\n## %s\n\n", group.Title)
 		if group.Intro != "" {
 			b.WriteString(group.Intro + "\n\n")

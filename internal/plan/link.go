@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -36,6 +37,9 @@ func (p *parser) link() {
 	for i := range p.plan.Tasks {
 		w.visit(i, "")
 	}
+	if len(p.faults) == 0 {
+		p.levels(index, w.order)
+	}
 	if len(p.faults) > 0 {
 		return
 	}
@@ -49,6 +53,20 @@ func (p *parser) link() {
 		sorted[i] = p.plan.Tasks[at]
 	}
 	p.plan.Tasks = sorted
+}
+
+// levels reports the tasks that are too deep, whose parents come first in order.
+func (p *parser) levels(index map[string]int, order []int) {
+	level := make([]int, len(p.plan.Tasks))
+	for _, i := range order {
+		t := p.plan.Tasks[i]
+		if level[i] = 1; t.Parent != "" {
+			level[i] += level[index[t.Parent]]
+		}
+		if level[i] == MaxDepth+1 {
+			p.fault(t.Line, p.pointers[i], "a plan has at most %d levels of tasks", MaxDepth)
+		}
+	}
 }
 
 // within reports whether the task is below the one with this id.
@@ -94,6 +112,9 @@ func (w *walk) visit(task int, why string) {
 		return
 	case unseen:
 	}
+	if w.full() {
+		return
+	}
 	w.state[task] = entered
 	w.path = append(w.path, step{task, why})
 	for _, next := range w.before[task] {
@@ -109,7 +130,11 @@ func (w *walk) cycle(task int, why string) {
 	from := slices.IndexFunc(w.path, func(s step) bool { return s.task == task })
 	var b strings.Builder
 	b.WriteString(w.plan.Tasks[task].ID)
-	for _, s := range w.path[from+1:] {
+	for i, s := range w.path[from+1:] {
+		if i == maxCyclePath {
+			b.WriteString(" … and so on over " + strconv.Itoa(len(w.path)-from) + " tasks, the last of which")
+			break
+		}
 		b.WriteString(" " + s.why + " " + w.plan.Tasks[s.task].ID + ", which")
 	}
 	b.WriteString(" " + why + " " + w.plan.Tasks[task].ID)

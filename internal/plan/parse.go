@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +34,8 @@ type parser struct {
 	// lines holds where each local id was given; pointers where each task stands, by its place in plan.Tasks.
 	lines    map[string]int
 	pointers []string
+	// tooMany says that tasks beyond MaxTasks were met, waiting that dependencies beyond MaxDependencies were.
+	tooMany, waiting bool
 	references
 }
 
@@ -51,7 +52,13 @@ type reference struct {
 	pointer string
 }
 
+// full reports whether so much is wrong that nothing more is read.
+func (p *parser) full() bool { return len(p.faults) >= MaxFaults }
+
 func (p *parser) fault(line int, pointer, format string, args ...any) {
+	if p.full() {
+		return
+	}
 	p.faults = append(p.faults, Fault{Line: line, Pointer: pointer, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -105,18 +112,19 @@ func (p *parser) top(node *yaml.Node) {
 
 // tasks reads a list of tasks; parent is the local id of the one that it stands in.
 func (p *parser) tasks(node *yaml.Node, pointer, parent string, depth int) {
-	if depth > maxNested {
-		p.fault(node.Line, pointer, "tasks stand at most %d deep in each other", maxNested)
+	if depth >= MaxDepth {
+		p.fault(node.Line, pointer, "a plan has at most %d levels of tasks", MaxDepth)
 		return
 	}
 	p.list(node, pointer, func(item *yaml.Node, at string) { p.task(item, at, parent, depth) })
 }
 
 func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
-	if len(p.plan.Tasks) == maxTasks {
-		p.fault(node.Line, pointer, "a plan has at most %d tasks", maxTasks)
-	}
-	if len(p.plan.Tasks) >= maxTasks {
+	if len(p.plan.Tasks) == MaxTasks {
+		if !p.tooMany {
+			p.tooMany = true
+			p.fault(node.Line, pointer, "a plan has at most %d tasks", MaxTasks)
+		}
 		return
 	}
 	index := len(p.plan.Tasks)
@@ -147,14 +155,7 @@ func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
 			t.Parent = named
 			p.parents = append(p.parents, reference{index, named, n.Line, at})
 		},
-		"dependencies": func(n *yaml.Node, at string) {
-			p.list(n, at, func(item *yaml.Node, at string) {
-				if id := p.text(item, at); id != "" && !slices.Contains(t.Dependencies, id) {
-					t.Dependencies = append(t.Dependencies, id)
-					p.dependencies = append(p.dependencies, reference{index, id, item.Line, at})
-				}
-			})
-		},
+		"dependencies": func(n *yaml.Node, at string) { p.waitsFor(n, at, index, &t) },
 	})
 	if whole {
 		p.complete(&t, pointer)
@@ -166,6 +167,33 @@ func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
 		}
 		p.tasks(below, pointer+"/tasks", t.ID, depth+1)
 	}
+}
+
+// waitsFor reads the dependencies of a task.
+func (p *parser) waitsFor(node *yaml.Node, pointer string, index int, t *Task) {
+	seen := map[string]bool{}
+	p.list(node, pointer, func(item *yaml.Node, at string) {
+		id := p.text(item, at)
+		switch {
+		case id == "" || seen[id]:
+			return
+		case len(t.Dependencies) == maxWaitsFor:
+			if !seen[""] {
+				seen[""] = true
+				p.fault(item.Line, at, "a task has at most %d dependencies", maxWaitsFor)
+			}
+			return
+		case len(p.dependencies) == MaxDependencies:
+			if !p.waiting {
+				p.waiting = true
+				p.fault(item.Line, at, "a plan has at most %d dependencies", MaxDependencies)
+			}
+			return
+		}
+		seen[id] = true
+		t.Dependencies = append(t.Dependencies, id)
+		p.dependencies = append(p.dependencies, reference{index, id, item.Line, at})
+	})
 }
 
 // complete reports what a task lacks.
@@ -198,7 +226,7 @@ func (p *parser) object(node *yaml.Node, pointer string, members map[string]func
 		return false
 	}
 	seen := map[string]int{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
+	for i := 0; i+1 < len(node.Content) && !p.full(); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
 		at := pointer + "/" + escape(key.Value)
 		read, known := members[key.Value]
@@ -223,6 +251,9 @@ func (p *parser) list(node *yaml.Node, pointer string, item func(*yaml.Node, str
 		return
 	}
 	for i, n := range node.Content {
+		if p.full() {
+			return
+		}
 		item(n, pointer+"/"+strconv.Itoa(i))
 	}
 }
@@ -273,40 +304,6 @@ func (p *parser) priority(node *yaml.Node, pointer string) string {
 		p.fault(node.Line, pointer, "%q is not a priority; it is low, medium, high or critical", priority)
 	}
 	return priority
-}
-
-func (p *parser) metadata(node *yaml.Node, pointer string) json.RawMessage {
-	if node.Kind != yaml.MappingNode {
-		p.fault(node.Line, pointer, "expected keys and values, found %s", kindOf(node))
-		return nil
-	}
-	if alias := aliasIn(node); alias != nil {
-		p.fault(alias.Line, pointer, "a plan uses no aliases")
-		return nil
-	}
-	var value map[string]any
-	err := node.Decode(&value)
-	if err == nil {
-		var text []byte
-		if text, err = json.Marshal(value); err == nil {
-			return text
-		}
-	}
-	p.fault(node.Line, pointer, "this cannot be written as a JSON object: %s", err)
-	return nil
-}
-
-// aliasIn finds an alias, which would let a short file stand for an endless one.
-func aliasIn(node *yaml.Node) *yaml.Node {
-	if node.Kind == yaml.AliasNode {
-		return node
-	}
-	for _, n := range node.Content {
-		if alias := aliasIn(n); alias != nil {
-			return alias
-		}
-	}
-	return nil
 }
 
 func kindOf(node *yaml.Node) string {

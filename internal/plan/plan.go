@@ -67,15 +67,29 @@ func (e *InvalidError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// MaxBytes is the longest plan that Parse takes.
-const MaxBytes = 4 << 20
+// The bounds of a plan; docs/limits.md lists them.
+const (
+	// MaxBytes is the longest plan that Parse takes.
+	MaxBytes = 4 << 20
+	// MaxTasks and MaxDependencies are how many tasks, and dependencies of all tasks together, a plan has.
+	MaxTasks        = 10_000
+	MaxDependencies = 50_000
+	// MaxDepth is how many levels of tasks a plan has, whether tasks stand in each other or name their parents.
+	MaxDepth = 100
+	// MaxFaults is how many faults are reported; reading ends there.
+	MaxFaults = 200
+)
 
 // What the server takes.
 const (
-	maxTitle  = 200
-	maxName   = 200
-	maxID     = 100
-	maxList   = 1000
-	maxTasks  = 10_000
-	maxNested = 100
+	maxTitle     = 200
+	maxName      = 200
+	maxID        = 100
+	maxList      = 1000
+	maxWaitsFor  = 200   // dependencies of one task
+	maxKeys      = 1000  // in one object of metadata
+	maxLevels    = 64    // of metadata
+	maxValues    = 20000 // of one task's metadata
+	maxMetadata  = 64 << 10
+	maxCyclePath = 10 // tasks of a cycle that are named
 )

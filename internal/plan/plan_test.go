@@ -143,12 +143,12 @@ tasks:
 
 func TestDeepNesting(t *testing.T) {
 	var b strings.Builder
-	for i := range maxNested + 5 {
+	for i := range MaxDepth + 5 {
 		indent := strings.Repeat("  ", 2*i)
 		fmt.Fprintf(&b, "%stasks:\n%s  - id: t%d\n%s    title: T\n", indent, indent, i, indent)
 	}
 	_, err := Parse([]byte(b.String()))
-	if err == nil || !strings.Contains(err.Error(), "at most 100 deep") {
+	if err == nil || !strings.Contains(err.Error(), "at most 100 levels") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// metadata reads a task's metadata as a JSON object. It does not use the YAML package's decoding of mappings, which compares each key
+// with each other one.
+func (p *parser) metadata(node *yaml.Node, pointer string) json.RawMessage {
+	if node.Kind != yaml.MappingNode {
+		p.fault(node.Line, pointer, "expected keys and values, found %s", kindOf(node))
+		return nil
+	}
+	r := free{values: maxValues}
+	value, err := r.value(node, 1)
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(value)
+	}
+	line := node.Line
+	var fault *Fault
+	switch {
+	case errors.As(err, &fault):
+		p.fault(fault.Line, pointer, "%s", fault.Message)
+		return nil
+	case err != nil:
+		p.fault(line, pointer, "this cannot be written as a JSON object: %s", err)
+		return nil
+	case len(text) > maxMetadata:
+		p.fault(line, pointer, "metadata has at most %d bytes as JSON, this has %d", maxMetadata, len(text))
+		return nil
+	}
+	return text
+}
+
+// Error makes a fault an error within this package.
+func (f *Fault) Error() string { return f.String() }
+
+// free turns YAML into what encoding/json writes, within bounds.
+type free struct{ values int }
+
+func faultAt(node *yaml.Node, format string, args ...any) error {
+	return &Fault{Line: node.Line, Message: fmt.Sprintf(format, args...)}
+}
+
+func (r *free) value(node *yaml.Node, level int) (any, error) {
+	if r.values--; r.values < 0 {
+		return nil, faultAt(node, "metadata has at most %d values", maxValues)
+	}
+	if level > maxLevels && node.Kind != yaml.ScalarNode {
+		return nil, faultAt(node, "metadata has at most %d levels", maxLevels)
+	}
+	switch node.Kind {
+	case yaml.MappingNode:
+		return r.object(node, level)
+	case yaml.SequenceNode:
+		list := make([]any, 0, min(len(node.Content), r.values+1))
+		for _, item := range node.Content {
+			value, err := r.value(item, level+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, nil
+	case yaml.AliasNode: // a short file could stand for an endless one
+		return nil, faultAt(node, "a plan uses no aliases")
+	case yaml.ScalarNode, yaml.DocumentNode:
+	}
+	var value any
+	err := node.Decode(&value)
+	return value, err
+}
+
+func (r *free) object(node *yaml.Node, level int) (map[string]any, error) {
+	if n := len(node.Content) / 2; n > maxKeys {
+		return nil, faultAt(node, "an object in metadata has at most %d keys, this has %d", maxKeys, n)
+	}
+	object := make(map[string]any, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		switch tag := key.ShortTag(); {
+		case key.Kind == yaml.AliasNode || tag == "!!merge":
+			return nil, faultAt(key, "a plan uses no aliases")
+		case key.Kind != yaml.ScalarNode || level > 1 && tag != "!!str":
+			return nil, faultAt(key, "this cannot be written as a JSON object: a key is %s", kindOf(key))
+		}
+		if _, again := object[key.Value]; again {
+			return nil, faultAt(key, "this cannot be written as a JSON object: the key %q is there twice", key.Value)
+		}
+		value, err := r.value(node.Content[i+1], level+1)
+		if err != nil {
+			return nil, err
+		}
+		object[key.Value] = value
+	}
+	return object, nil
+}
