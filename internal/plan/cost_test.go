@@ -22,15 +22,33 @@ const oneTask = "tasks:\n- id: a\n  title: A\n"
 // A plan above a bound is refused with the bound and the line, and reading ends there.
 func TestPlansAreBounded(t *testing.T) {
 	for _, c := range []struct{ name, plan, want string }{
-		{"dependencies of a task", oneTask + "  dependencies:\n" + lines(201, "  - d%d"), "line 205: a task has at most 200 dependencies"},
-		{"dependencies of all", "tasks:\n" + lines(251, "- id: t%d\n  title: T\n  dependencies: ["+
-			strings.TrimSuffix(strings.ReplaceAll(lines(200, "d%d"), "\n", ","), ",")+"]"), "a plan has at most 50000 dependencies"},
+		{
+			"dependencies of a task", oneTask + "  dependencies:\n" + lines(201, "  - d%d"),
+			"line 205: a task has at most 200 dependencies",
+		},
+		{
+			"dependencies of all", "tasks:\n" + lines(251, "- id: t%d\n  title: T\n  dependencies: ["+
+				strings.TrimSuffix(strings.ReplaceAll(lines(200, "d%d"), "\n", ","), ",")+"]"),
+			"a plan has at most 50000 dependencies",
+		},
 		{"tasks", "tasks:\n" + lines(MaxTasks+1, "- {id: t%d, title: T}"), "line 10002: a plan has at most 10000 tasks"},
-		{"keys", oneTask + "  metadata:\n" + lines(1001, "    k%d: 1"), "line 5: an object in metadata has at most 1000 keys, this has 1001"},
+		{
+			"keys", oneTask + "  metadata:\n" + lines(1001, "    k%d: 1"),
+			"line 5: an object in metadata has at most 1000 keys, this has 1001",
+		},
 		{"values", oneTask + "  metadata:\n    a:\n" + lines(20_000, "    - %d"), "metadata has at most 20000 values"},
-		{"levels of metadata", oneTask + "  metadata: {a: " + strings.Repeat("[", 64) + strings.Repeat("]", 64) + "}\n", "line 4: metadata has at most 64 levels"},
-		{"size of metadata", oneTask + "  metadata: {a: " + strings.Repeat("x", 65<<10) + "}\n", "line 4: metadata has at most 65536 bytes"},
-		{"levels of parents", "tasks:\n- {id: t-1, title: T}\n" + parents(MaxDepth), "line 102: a plan has at most 100 levels of tasks"},
+		{
+			"levels of metadata", oneTask + "  metadata: {a: " + strings.Repeat("[", 64) + strings.Repeat("]", 64) + "}\n",
+			"line 4: metadata has at most 64 levels",
+		},
+		{
+			"size of metadata", oneTask + "  metadata: {a: " + strings.Repeat("x", 65<<10) + "}\n",
+			"line 4: metadata has at most 65536 bytes",
+		},
+		{
+			"levels of parents", "tasks:\n- {id: t-1, title: T}\n" + parents(MaxDepth),
+			"line 102: a plan has at most 100 levels of tasks",
+		},
 		{"an alias", oneTask + "  metadata: {a: &x [1], b: *x}\n", "a plan uses no aliases"},
 		{"a merge", oneTask + "  metadata: {<<: {a: 1}}\n", "line 4: a plan uses no aliases"},
 		{"a key twice", oneTask + "  metadata: {a: 1, a: 2}\n", `the key "a" is there twice`},
@@ -55,7 +73,8 @@ func parents(n int) string {
 
 // What is within the bounds is read, with metadata as it was before.
 func TestPlansAtTheirBounds(t *testing.T) {
-	plan := "tasks:\n" + lines(200, "- {id: d%d, title: T}") + "- id: a\n  title: A\n  metadata:\n" + lines(1000, "    k%d: 1") +
+	plan := "tasks:\n" + lines(200, "- {id: d%d, title: T}") + "- id: a\n  title: A\n  metadata:\n" + lines(1000,
+		"    k%d: 1") +
 		"  dependencies:\n" + lines(200, "  - d%d")
 	p, err := Parse([]byte(plan))
 	if err != nil {
@@ -63,7 +82,8 @@ func TestPlansAtTheirBounds(t *testing.T) {
 	}
 	last := p.Tasks[len(p.Tasks)-1]
 	var metadata map[string]int
-	if err := json.Unmarshal(last.Metadata, &metadata); err != nil || len(metadata) != 1000 || len(last.Dependencies) != 200 {
+	if err := json.Unmarshal(last.Metadata, &metadata); err != nil || len(metadata) != 1000 ||
+		len(last.Dependencies) != 200 {
 		t.Errorf("%d keys, %d dependencies, %v", len(metadata), len(last.Dependencies), err)
 	}
 	p, err = Parse([]byte(oneTask + "  metadata: {a: [1, 2.5, x, true, null, 2026-01-02], b: {c: \"1\"}, 3: y}\n"))
@@ -73,14 +93,15 @@ func TestPlansAtTheirBounds(t *testing.T) {
 	}
 }
 
-// Ten times the plan makes at most some twelve times the work, counted in allocations, whatever the plan holds; and the faults that are
-// told are bounded.
+// Ten times the plan makes at most some twelve times the work, counted in allocations, whatever the plan holds; and
+// the faults that are told are bounded.
 func TestParsingAPlanCostsWhatItIsLong(t *testing.T) {
 	for name, plan := range map[string]func(n int) string{
 		"dependencies":  func(n int) string { return oneTask + "  dependencies:\n" + lines(n, "  - d%d") },
 		"metadata keys": func(n int) string { return oneTask + "  metadata:\n" + lines(n, "    k%d: 1") },
 		"metadata objects": func(n int) string {
-			return "tasks:\n" + lines(n/100, "- id: t%d\n  title: T\n  metadata: {"+strings.ReplaceAll(lines(100, "k%d: 1,"), "\n", " ")+"}")
+			return "tasks:\n" + lines(n/100, "- id: t%d\n  title: T\n  metadata: {"+strings.ReplaceAll(lines(100, "k%d: 1,"),
+				"\n", " ")+"}")
 		},
 		"unknown keys":     func(n int) string { return oneTask + lines(n, "  x%d: 1") },
 		"equal keys":       func(n int) string { return oneTask + strings.Repeat("  title: A\n", n) },

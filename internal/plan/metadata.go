@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// metadata reads a task's metadata as a JSON object. It does not use the YAML package's decoding of mappings, which compares each key
-// with each other one.
+// metadata reads a task's metadata as a JSON object. It does not use the YAML package's decoding of mappings, which
+// compares each key with each other one.
 func (p *parser) metadata(node *yaml.Node, pointer string) json.RawMessage {
 	if node.Kind != yaml.MappingNode {
 		p.fault(node.Line, pointer, "expected keys and values, found %s", kindOf(node))

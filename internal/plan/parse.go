@@ -20,7 +20,9 @@ import (
 func Parse(content []byte) (*Plan, error) {
 	p := parser{lines: map[string]int{}}
 	p.document(content)
-	p.link()
+	if !p.over {
+		p.link()
+	}
 	if len(p.faults) > 0 {
 		slices.SortStableFunc(p.faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
 		return nil, &InvalidError{Faults: p.faults[:min(len(p.faults), maxFaults)], Count: len(p.faults)}
@@ -36,6 +38,8 @@ type parser struct {
 	pointers []string
 	// tooMany says that tasks beyond MaxTasks were met, waiting that dependencies beyond MaxDependencies were.
 	tooMany, waiting bool
+	// over says that the plan is above a bound, so that what is missing may only be beyond it.
+	over bool
 	references
 }
 
@@ -122,7 +126,7 @@ func (p *parser) tasks(node *yaml.Node, pointer, parent string, depth int) {
 func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
 	if len(p.plan.Tasks) == MaxTasks {
 		if !p.tooMany {
-			p.tooMany = true
+			p.tooMany, p.over = true, true
 			p.fault(node.Line, pointer, "a plan has at most %d tasks", MaxTasks)
 		}
 		return
@@ -179,13 +183,13 @@ func (p *parser) waitsFor(node *yaml.Node, pointer string, index int, t *Task) {
 			return
 		case len(t.Dependencies) == maxWaitsFor:
 			if !seen[""] {
-				seen[""] = true
+				seen[""], p.over = true, true
 				p.fault(item.Line, at, "a task has at most %d dependencies", maxWaitsFor)
 			}
 			return
 		case len(p.dependencies) == MaxDependencies:
 			if !p.waiting {
-				p.waiting = true
+				p.waiting, p.over = true, true
 				p.fault(item.Line, at, "a plan has at most %d dependencies", MaxDependencies)
 			}
 			return

@@ -239,7 +239,7 @@ func (p *parser) fields(s *shape, into reflect.Value) bool {
 	ok := p.object(func(name string, at int) bool {
 		f := s.byName[name]
 		if f == nil {
-			p.fault(at, "%s", s.unknown(name))
+			p.faultAs(at, func() string { return s.unknown(name) })
 			return p.skip()
 		}
 		seen |= 1 << f.number

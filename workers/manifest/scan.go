@@ -31,6 +31,11 @@ func (s *scanner) fault(at int, format string, args ...any) {
 	s.faults.add(at, func() string { return pointerOf(s.path) }, func() string { return fmt.Sprintf(format, args...) })
 }
 
+// faultAs is a fault whose words cost something: they are only found if they are told.
+func (s *scanner) faultAs(at int, message func() string) {
+	s.faults.add(at, func() string { return pointerOf(s.path) }, message)
+}
+
 // faultAtMember is a fault of a member of the object that is being read.
 func (s *scanner) faultAtMember(at int, name, format string, args ...any) {
 	s.path = append(s.path, step{name, -1})
