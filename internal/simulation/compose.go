@@ -210,6 +210,20 @@ func (c composer) session() string {
 	return pick(c, c.m.sessionIDs)
 }
 
+// relative gives a session below a caller, or above it.
+func (c composer) relative(by caller) (string, bool) {
+	var family []string
+	for _, id := range c.m.sessionIDs {
+		if by.kind == "session" && (c.m.below(c.m.sessions[id], by.name) || c.m.below(c.m.sessions[by.name], id)) {
+			family = append(family, id)
+		}
+	}
+	if len(family) == 0 {
+		return "", false
+	}
+	return pick(c, family), true
+}
+
 // taskOf gives a task that suits a caller: mostly one of its project.
 func (c composer) taskOf(by caller) string {
 	id := c.task()
@@ -276,6 +290,9 @@ func (c composer) wish(by caller, id string) wish {
 		f.SessionID = c.target(by)
 	case "session:kill":
 		f.SessionID, f.Failed = c.session(), c.chance(30)
+		if id, ok := c.relative(by); ok && c.chance(50) {
+			f.SessionID = id
+		}
 	case "session:update":
 		f.SessionID = c.session()
 		if c.chance(60) {

@@ -205,6 +205,12 @@ func (w *world) furnish() *Failure {
 		func() *Failure {
 			return spawn(fields{Queue: "line", TaskIDs: tasks(4, 1, 5), SpawnedBy: m().sessionIDs[0]})
 		},
+		func() *Failure { return ask(boss(), "session:spawn", fields{Role: "orchestrator", TaskIDs: tasks(2)}) },
+		func() *Failure {
+			ids := m().sessionIDs
+			middle := caller{kind: "session", name: ids[len(ids)-1], project: m().projectIDs[0]}
+			return ask(middle, "session:spawn", fields{TaskIDs: tasks(5)})
+		},
 	} {
 		if f := next(); f != nil {
 			return f
