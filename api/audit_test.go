@@ -228,12 +228,21 @@ func TestTheServersAudit(t *testing.T) {
 		w.send(http.MethodGet, "/api/audit/verify?from="+from, adminToken, "").refused(400, "VALIDATION_ERROR", "from")
 	}
 
+	// A head that somebody brought proves nothing to the server.
+	w.send(http.MethodGet, "/readyz", "", "").is(200)
+
 	// What is on the disk is not what the server acknowledged.
 	w.log.mu.Lock()
 	w.log.messages[6].Body = bytes.Replace(w.log.messages[6].Body, []byte("äöü"), []byte("äöö"), 1)
 	w.log.mu.Unlock()
 	if got := audit(""); !strings.Contains(got, `"faults":[{`) || !strings.Contains(got, "the live views") {
 		t.Errorf("an altered byte: %s", got)
+	}
+	// From then on nothing is written.
+	w.send(http.MethodGet, "/readyz", "", "").is(503)
+	refused := w.do(adminToken, "project:create", `{"name":"After the damage"}`).is(503)
+	if next, _ := refused.at("next").(string); !strings.Contains(next, "maestro salvage") {
+		t.Errorf("a refused write says what to do next: %q", next)
 	}
 }
 

@@ -112,6 +112,11 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 			return fmt.Errorf("sync the store: %w", full(err))
 		}
 	}
+	if checked.blobsCut {
+		if err := b.adoptBlobs(ctx); err != nil {
+			return err
+		}
+	}
 	return b.rebuildSides(ctx)
 }
 

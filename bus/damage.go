@@ -126,6 +126,24 @@ func (b *Bus) rebuildSides(ctx context.Context) error {
 	return syncPath(b.embedded.dir)
 }
 
+// adoptBlobs describes again the blobs whose description was cut off with the end of their stream.
+func (b *Bus) adoptBlobs(ctx context.Context) error {
+	files, err := openFiles(ctx, b.embedded.dir, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = files.Close() }()
+	digests, err := files.adopt(ctx)
+	for _, digest := range digests {
+		content, readErr := files.Blob(ctx, digest)
+		if readErr == nil {
+			_, readErr = b.PutBlob(ctx, content)
+		}
+		err = errors.Join(err, readErr)
+	}
+	return err
+}
+
 func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
 	files, err := openFiles(ctx, aside, nil)
 	if err != nil {

@@ -27,6 +27,8 @@ type prepared struct {
 	faults []Fault
 	// rebuild are the streams that are set aside.
 	rebuild []string
+	// blobsCut says that the end of the blobs is cut off, and with it may be the description of a blob that is whole.
+	blobsCut bool
 }
 
 // prepare checks the store and makes it fit to be opened by the server. witnessed is the highest sequence that is
@@ -61,6 +63,7 @@ func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNot
 			p.rebuild = append(p.rebuild, stored.name)
 		} else {
 			e.warnOfLoss(scanned, note)
+			p.blobsCut = p.blobsCut || stored.name == BlobStream && len(scanned.faults) > 0
 		}
 		if vouched && len(scanned.faults) == 0 {
 			continue

@@ -444,6 +444,24 @@ func TestDamagedSideStreamsAreMadeAgain(t *testing.T) {
 	}
 }
 
+// TestABlobWithoutItsDescriptionIsKept: a cut end can take the description of a blob whose content is whole.
+func TestABlobWithoutItsDescriptionIsKept(t *testing.T) {
+	dir := t.TempDir()
+	b := mustOpen(t, dir, Always)
+	content := bytes.Repeat([]byte("text"), 100_000)
+	digest, err := b.PutBlob(t.Context(), content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := filepath.Join(t.TempDir(), "store")
+	copyStore(t, dir, image)
+	cut(t, filepath.Join(streamPath(image, BlobStream), "msgs", "1.blk"), 10) // the description comes last
+	again := openWitnessed(t, image, Always, 0)
+	if got, err := again.Blob(t.Context(), digest); err != nil || !bytes.Equal(got, content) {
+		t.Fatalf("the blob: %d bytes, %v", len(got), err)
+	}
+}
+
 // TestAPowerCutAfterTheFirstStart: a copy of the store that holds only what was synced opens.
 func TestAPowerCutAfterTheFirstStart(t *testing.T) {
 	for _, d := range []Durability{Always, Interval} {

@@ -79,7 +79,11 @@ func (r *ReadOnly) scan(ctx context.Context) error {
 			r.denied = scanned
 		}
 	}
-	return r.adopt(ctx)
+	if !r.damagedBlobs() {
+		return nil
+	}
+	_, err := r.adopt(ctx)
+	return err
 }
 
 // Faults lists what is wrong with the store's files, the log's first, in the order of the files. A store is not

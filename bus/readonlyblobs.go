@@ -70,11 +70,14 @@ func (x *blobIndex) settle(stream *scannedStream) {
 	}
 }
 
-// adopt finds blobs whose description is damaged: their content still tells their digest.
-func (r *ReadOnly) adopt(ctx context.Context) error {
-	if !slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Stream == BlobStream }) {
-		return nil // parts without a description are what an interrupted PutBlob left
-	}
+// damagedBlobs reports whether the blobs have a fault. Otherwise parts without a description are what an interrupted
+// PutBlob left.
+func (r *ReadOnly) damagedBlobs() bool {
+	return slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Stream == BlobStream })
+}
+
+// adopt finds blobs whose description is damaged: their content still tells their digest. It gives those digests.
+func (r *ReadOnly) adopt(ctx context.Context) (adopted []string, err error) {
 	named := map[string]bool{}
 	for _, meta := range r.blobs.metas {
 		named[meta.NUID] = true
@@ -86,16 +89,17 @@ func (r *ReadOnly) adopt(ctx context.Context) error {
 		content, err := r.assemble(ctx, id)
 		if err != nil {
 			if ctx.Err() != nil {
-				return ctx.Err()
+				return nil, ctx.Err()
 			}
 			continue
 		}
 		digest := Digest(content)
 		if _, found := r.blobs.metas[digest]; !found && len(content) > 0 {
 			r.blobs.metas[digest] = blobMeta{Name: digest, NUID: id, Size: uint64(len(content))}
+			adopted = append(adopted, digest)
 		}
 	}
-	return nil
+	return adopted, nil
 }
 
 // Blobs lists the digests of all blobs that have a description, in order. Blob can still fail for one: its content
