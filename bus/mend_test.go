@@ -53,7 +53,12 @@ func fullBesideChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	signal.Ignore(unix.SIGXFSZ)
-	b := mustOpen(t, t.TempDir(), d)
+	// The time-out is longer than any test: a write must not wait for it.
+	b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: d, Logger: testLogger(t), Timeout: 24 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)
@@ -125,40 +130,6 @@ func fullBesideChild(t *testing.T) {
 		}
 	}
 	t.Logf("the disk was full %d times", full)
-}
-
-// A server that has switched JetStream off answers nobody: a write does not wait for its time-out.
-func TestWritesDoNotWaitForADeadServer(t *testing.T) {
-	for name, write := range map[string]func(b *Bus) error{
-		"append": func(b *Bus) error {
-			return b.Append(t.Context(), 0, []events.Message{{Subject: events.SubjectPrefix + "p.task.t", Body: []byte("{}")}})
-		},
-		"a refusal": func(b *Bus) error {
-			return b.StoreDenials(t.Context(), []events.StoredDenial{{Slot: "1", Body: []byte("{}")}})
-		},
-		"a long text": func(b *Bus) error {
-			_, err := b.PutBlob(t.Context(), []byte("text"))
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			// The time-out is longer than any test.
-			b, err := Open(t.Context(), Options{Dir: t.TempDir(), Logger: testLogger(t), Timeout: 24 * time.Hour})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = b.Close() }()
-			b.embedded.mu.Lock()
-			s := b.embedded.server
-			b.embedded.mu.Unlock()
-			if err := s.DisableJetStream(); err != nil {
-				t.Fatal(err)
-			}
-			if err := write(b); err == nil || name == "append" && !errors.Is(err, events.ErrUnknown) {
-				t.Errorf("the write: %v", err)
-			}
-		})
-	}
 }
 
 // What is on disk after a reopen is compared with what was acknowledged: the system may have shown what never came
