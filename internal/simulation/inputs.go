@@ -194,7 +194,8 @@ func (m *model) judgeToken(w wish, at int64) verdict {
 		}
 		maker := m.tokens[w.by.name].expires
 		switch {
-		case f.ExpiresAt != 0 && f.ExpiresIn != 0, f.ExpiresIn < 0, f.ExpiresAt < 0, f.ExpiresAt != 0 && f.ExpiresAt <= at:
+		case f.ExpiresAt != 0 && f.ExpiresIn != 0, f.ExpiresIn < 0, f.ExpiresAt < 0, f.ExpiresAt != 0 &&
+			f.ExpiresAt <= max(at, m.at):
 			return isInvalid
 		case maker != 0 && m.expiry(w, at) > maker:
 			return againstRule
