@@ -149,8 +149,10 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 	case event.Project != projectOf(call, data):
 		v.Fault(sequence, FaultDecision, "%s would be filed under the project %q, not %q", command.ID(), projectOf(call,
 			data), event.Project)
-	case causeOf(v.state, by, event.Rules, event.Data) != (projections.Cause{Event: event.CausationID,
-		First: event.CorrelationID}):
+	case causeOf(v.state, by, event.Rules, event.Data) != (projections.Cause{
+		Event: event.CausationID,
+		First: event.CorrelationID,
+	}):
 		v.Fault(sequence, FaultDecision, "%s would have another cause than %q, of the chain of %q", command.ID(),
 			event.CausationID, event.CorrelationID)
 	default:

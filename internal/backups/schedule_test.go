@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,9 @@ import (
 
 // machine is one on which a server runs now and then. Its time is synctest's.
 type machine struct {
-	t       *testing.T
+	t *testing.T
+
+	mu      sync.Mutex // guards what the server and the test both touch
 	dir     Dir
 	head    events.Head
 	health  error
@@ -28,6 +31,11 @@ type machine struct {
 	made    int
 }
 
+func (m *machine) lock() (unlock func()) {
+	m.mu.Lock()
+	return m.mu.Unlock
+}
+
 func newMachine(t *testing.T) *machine {
 	return &machine{t: t, dir: At(filepath.Join(t.TempDir(), "home"), ""), free: 1 << 40, size: 1000}
 }
@@ -35,8 +43,12 @@ func newMachine(t *testing.T) *machine {
 func (m *machine) schedule() *Schedule {
 	return New(Config{
 		Dir: m.dir, Every: 24 * time.Hour, Keep: 7,
-		Head: func() (events.Head, error) { return m.head, m.health },
+		Head: func() (events.Head, error) {
+			defer m.lock()()
+			return m.head, m.health
+		},
 		Write: func(_ context.Context, f *os.File, _ events.Head, _ time.Time) (bool, error) {
+			defer m.lock()()
 			if _, err := f.Write(make([]byte, m.size)); err != nil {
 				return false, err
 			}
@@ -45,7 +57,11 @@ func (m *machine) schedule() *Schedule {
 			}
 			return m.partial, m.fail
 		},
-		Estimate: func() int64 { return 500 }, Free: func(string) (uint64, bool) { return m.free, true },
+		Estimate: func() int64 { return 500 },
+		Free: func(string) (uint64, bool) {
+			defer m.lock()()
+			return m.free, true
+		},
 		Now: func() time.Time { return time.Now().Add(m.skew) }, After: time.After, Logger: slog.New(slog.DiscardHandler),
 	})
 }
@@ -57,8 +73,10 @@ func (m *machine) on(d time.Duration) *Schedule {
 	done := make(chan struct{})
 	go func() { defer close(done); s.Run(ctx) }()
 	for left := d; left > 0; left -= time.Hour {
+		unlock := m.lock()
 		m.head.Sequence++
 		m.head.Hash[0]++
+		unlock()
 		time.Sleep(min(left, time.Hour))
 		synctest.Wait()
 	}
@@ -167,9 +185,12 @@ func TestAFailedBackupIsReportedAndTriedAgain(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan struct{})
 				go func() { defer close(done); s.Run(ctx) }()
+				unlock := m.lock()
 				m.head.Sequence = 1
+				unlock()
 				time.Sleep(time.Hour)
 				synctest.Wait()
+				unlock = m.lock()
 				if m.made != 0 || s.Problem() == "" || name != "directory" && !strings.Contains(s.Problem(), c.says) {
 					t.Errorf("%d made, the problem is %q", m.made, s.Problem())
 				}
@@ -177,11 +198,14 @@ func TestAFailedBackupIsReportedAndTriedAgain(t *testing.T) {
 					t.Errorf("left behind: %v, %v", left, err)
 				}
 				c.cure(m)
+				unlock()
 				time.Sleep(look)
 				synctest.Wait()
+				unlock = m.lock()
 				if m.made != 1 || s.Problem() != "" {
 					t.Errorf("after the cure %d are made, the problem is %q", m.made, s.Problem())
 				}
+				unlock()
 				cancel()
 				<-done
 			})

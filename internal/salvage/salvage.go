@@ -291,15 +291,17 @@ func (s *salvage) behind(head events.Head, dir string) error {
 func (s *salvage) writeBehind(out *bufio.Writer, from, to uint64) error {
 	named := map[string]bool{}
 	var line []byte
+	var before events.Head // the last that was written
 	for sequence := from; sequence <= to; sequence++ {
-		m, ok := s.any(sequence)
+		m, ok := s.any(sequence, before)
 		if !ok {
 			s.report.miss(sequence)
 			continue
 		}
 		var hash events.Hash
 		if event, err := events.Decode(m.Body); err == nil {
-			hash = events.Next(event.PrevHash, events.BodyHash(m.Body))
+			hash = hashBehind(event, m)
+			before = events.Head{Sequence: sequence, Hash: hash}
 			for _, d := range events.Digests(event.Data) {
 				if !named[d.Digest] {
 					named[d.Digest] = true
@@ -316,13 +318,32 @@ func (s *salvage) writeBehind(out *bufio.Writer, from, to uint64) error {
 	return s.ctx.Err()
 }
 
-// any gives the event at a sequence from the first source that has one.
-func (s *salvage) any(sequence uint64) (events.Message, bool) {
-	for _, from := range append([]*source{s.intact}, s.others...) {
-		from.seek(sequence)
-		if !from.done && from.at.Sequence == sequence {
-			return from.at, true
+// any gives the event at a sequence: the store's, or that of a file whose hashes fit the event before it or the one
+// behind.
+func (s *salvage) any(sequence uint64, before events.Head) (events.Message, bool) {
+	s.intact.seek(sequence)
+	if !s.intact.done && s.intact.at.Sequence == sequence {
+		return s.intact.at, true
+	}
+	for _, other := range s.others {
+		other.seek(sequence)
+		if before.Sequence+1 == sequence && follows(other, sequence, before.Hash) || leads(other, sequence, s.intact) {
+			return other.at, true
 		}
 	}
 	return events.Message{}, false
+}
+
+// leads reports whether a file has the event that the store's next one follows.
+func leads(s *source, sequence uint64, next *source) bool {
+	if s.done || s.at.Sequence != sequence {
+		return false
+	}
+	event, err := events.Decode(s.at.Body)
+	return err == nil && follows(next, sequence+1, hashBehind(event, s.at))
+}
+
+// hashBehind gives the chain's hash behind an event.
+func hashBehind(event *events.Event, m events.Message) events.Hash {
+	return events.Next(event.PrevHash, events.BodyHash(m.Body))
 }

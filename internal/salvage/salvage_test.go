@@ -461,3 +461,15 @@ func TestSalvageLeavesNothingBehindWhenItFails(t *testing.T) {
 		t.Error("salvaged into a directory that is not empty")
 	}
 }
+
+func TestSalvageTakesNoEventOfAnotherLog(t *testing.T) {
+	l, stranger := live(t), live(t)
+	flip(t, l.blocks(t, bus.StreamName)[0], middle)
+	report := l.salvage(t, func(o *Options) {
+		o.With = []string{stranger.files["whole.tar.gz"], stranger.files["whole.ndjson"]}
+	})
+	if report.Whole() || len(report.Filled) != 0 || len(report.Missing) == 0 {
+		t.Errorf("events of another log fill the gap: %+v", report)
+	}
+	accounted(t, l, report)
+}
