@@ -252,7 +252,7 @@ func (o *oracle) expect(ground uint64, w wish, at int64) (v verdict, retryOf uin
 		}
 		return keyReused, 0
 	}
-	return m.judge(w, at), 0
+	return m.judge(w, max(at, m.at)), 0 // time never goes back, whatever the clock says
 }
 
 // refold folds everything from nothing, once more.
