@@ -123,8 +123,10 @@ func TestNamesInOlderBodies(t *testing.T) {
 		{http.MethodPatch, "/api/tasks/" + task, `{"STATUS":"completed"}`, `write "status"`},
 		{http.MethodPatch, "/api/tasks/" + task, `{"title":"x","unknown":{"a":1,"a":2}}`, "is there twice"},
 		{http.MethodPatch, "/api/sessions/" + session, `{"Status":"running"}`, `write "status"`},
-		{http.MethodPost, "/api/sessions/spawn", `{"projectId":"` + project + `","taskids":["` + task + `"]}`,
-			`write "taskIds"`},
+		{
+			http.MethodPost, "/api/sessions/spawn", `{"projectId":"` + project + `","taskids":["` + task + `"]}`,
+			`write "taskIds"`,
+		},
 	} {
 		head := w.log.head()
 		w.send(test.method, test.path, adminToken, test.body).refused(400, "VALIDATION_ERROR", test.message)

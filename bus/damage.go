@@ -133,8 +133,7 @@ func (b *Bus) adoptBlobs(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = files.Close() }()
-	digests, err := files.adopt(ctx)
-	for _, digest := range digests {
+	for _, digest := range files.adopted {
 		content, readErr := files.Blob(ctx, digest)
 		if readErr == nil {
 			_, readErr = b.PutBlob(ctx, content)

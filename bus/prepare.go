@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -179,7 +178,7 @@ func (e *embedded) warnOfLoss(s *scannedStream, note *storeNote) {
 	}
 }
 
-// goneBlocks lists the blocks that a stream had at its last clean stop, or by its index, and has no more.
+// goneBlocks lists the blocks that a stream must have, or had at its last clean stop, and has no more.
 func goneBlocks(dir string, s *scannedStream, note *storeNote) []int {
 	has := func(index int) bool {
 		return slices.ContainsFunc(s.blocks, func(b scannedBlock) bool { return b.index == index })
@@ -193,10 +192,8 @@ func goneBlocks(dir string, s *scannedStream, note *storeNote) []int {
 		}
 		return gone
 	}
-	index, err := os.ReadFile(filepath.Join(streamPath(dir, s.name), "msgs", "index.db"))
-	// Magic, version, and the number of messages.
-	if messages, n := binary.Uvarint(index[min(2, len(index)):]); err == nil && n > 0 && messages > 0 &&
-		len(s.blocks) == 0 {
+	// A stream has a block from its first moment on.
+	if _, err := os.Stat(streamPath(dir, s.name)); err == nil && len(s.blocks) == 0 {
 		gone = append(gone, 1)
 	}
 	return gone

@@ -25,6 +25,8 @@ type ReadOnly struct {
 	blobs  blobIndex
 	denied *scannedStream
 	faults []Fault
+	// adopted are the blobs that have lost their description.
+	adopted []string
 
 	mu     sync.RWMutex
 	closed bool
@@ -79,10 +81,8 @@ func (r *ReadOnly) scan(ctx context.Context) error {
 			r.denied = scanned
 		}
 	}
-	if !r.damagedBlobs() {
-		return nil
-	}
-	_, err := r.adopt(ctx)
+	adopted, err := r.adopt(ctx)
+	r.adopted = adopted
 	return err
 }
 

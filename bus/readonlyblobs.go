@@ -70,13 +70,8 @@ func (x *blobIndex) settle(stream *scannedStream) {
 	}
 }
 
-// damagedBlobs reports whether the blobs have a fault. Otherwise parts without a description are what an interrupted
-// PutBlob left.
-func (r *ReadOnly) damagedBlobs() bool {
-	return slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Stream == BlobStream })
-}
-
-// adopt finds blobs whose description is damaged: their content still tells their digest. It gives those digests.
+// adopt finds blobs whose description is lost: their content still tells their digest. What an interrupted PutBlob left
+// has one too, which nothing names. It gives the digests.
 func (r *ReadOnly) adopt(ctx context.Context) (adopted []string, err error) {
 	named := map[string]bool{}
 	for _, meta := range r.blobs.metas {
