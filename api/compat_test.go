@@ -382,7 +382,7 @@ func TestWhatOldClientsDo(t *testing.T) {
 	if !slices.Equal(types, want) {
 		t.Errorf("the timeline is %v", types)
 	}
-	if got := o.send(http.MethodGet, "/api/audit/verify", "", "").is(200); len(got.at("faults").([]any)) != 0 {
+	if got := o.send(http.MethodGet, "/api/audit/verify", "", "", "Maestro-Client", "test").is(200); len(got.at("faults").([]any)) != 0 {
 		t.Errorf("the log that old clients made: %s", got.body)
 	}
 }

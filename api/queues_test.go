@@ -150,7 +150,7 @@ func TestOldQueue(t *testing.T) {
 			t.Errorf("item %d is %v, not %s: the order of the queue is that of the pushes", i, last[i], want)
 		}
 	}
-	if got := o.send(http.MethodGet, "/api/audit/verify", "", "").is(200); len(got.at("faults").([]any)) != 0 {
+	if got := o.send(http.MethodGet, "/api/audit/verify", "", "", "Maestro-Client", "test").is(200); len(got.at("faults").([]any)) != 0 {
 		t.Errorf("the log that old clients made: %s", got.body)
 	}
 }

@@ -26,6 +26,9 @@ func errAskAgain() error {
 // untilStop gives a context that also ends when the server stops. done must be called.
 func (s *server) untilStop(ctx context.Context) (until context.Context, done func()) {
 	until, cancel := context.WithCancelCause(ctx)
+	if s.Stopping.Err() != nil {
+		cancel(errStopping) // at once: AfterFunc runs in a goroutine of its own
+	}
 	forget := context.AfterFunc(s.Stopping, func() { cancel(errStopping) })
 	return until, func() {
 		forget()

@@ -42,6 +42,9 @@ type load struct {
 	*killed
 	project string
 	hostile atomic.Bool
+	// refused is closed when the first hostile call is refused for a limit.
+	refused chan struct{}
+	once    sync.Once
 
 	mu       sync.Mutex
 	idle     []time.Duration
@@ -59,6 +62,7 @@ func TestHostileSessionsStopNobody(t *testing.T) {
 		killed:   &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}},
 		answers:  map[string]map[int]int{},
 		sessions: map[string]loadSession{},
+		refused:  make(chan struct{}),
 	}
 	l.start()
 	defer func() { _ = l.process.Process.Kill(); _ = l.process.Wait() }()
@@ -82,8 +86,16 @@ func TestHostileSessionsStopNobody(t *testing.T) {
 	// The idle figure is taken before the attack, for as long as it lasts, up to a minute.
 	l.pass(min(*loadFor, time.Minute))
 	l.hostile.Store(true)
-	attacking, stopAttack := context.WithTimeout(t.Context(), *loadFor)
+	attacking, stopAttack := context.WithCancel(t.Context())
 	defer stopAttack()
+	all.Go(func() {
+		l.pass(*loadFor)
+		select { // a slow machine needs longer to come to a limit
+		case <-l.refused:
+		case <-attacking.Done():
+		}
+		stopAttack()
+	})
 	var attacks sync.WaitGroup
 	for _, attacker := range attackers {
 		attacks.Go(func() { l.attack(attacking, attacker) })
@@ -229,6 +241,9 @@ func (h *attacker) ask(ctx context.Context, method, path string, body []byte, he
 func (h *attacker) count(ctx context.Context, status int) {
 	if ctx.Err() != nil {
 		return
+	}
+	if status == http.StatusTooManyRequests {
+		h.once.Do(func() { close(h.refused) })
 	}
 	name, _ := ctx.Value(attackKey{}).(string)
 	h.load.mu.Lock()
