@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"maestro/commands"
@@ -110,6 +111,19 @@ func (c *call) clock() {
 
 // setClock sets a server's clock to an offset.
 func (w *world) setClock(s *server, offset time.Duration) {
+	w.change(s, func() { s.offset.Store(int64(offset)) })
+}
+
+// skip lets a time pass in which nothing of a server ran, and counts it. All its clocks move at once.
+func (w *world) skip(s *server, counted *atomic.Int64, d time.Duration) {
+	w.change(s, func() {
+		counted.Add(int64(d))
+		s.offset.Add(int64(d))
+	})
+}
+
+// change changes a server's clocks. Calls that wait may be decided before it or after it.
+func (w *world) change(s *server, clocks func()) {
 	note := func() {
 		for _, c := range w.waiting {
 			if c.server == s {
@@ -118,7 +132,7 @@ func (w *world) setClock(s *server, offset time.Duration) {
 		}
 	}
 	note()
-	s.offset.Store(int64(offset))
+	clocks()
 	s.denied.mu.Lock()
 	s.denied.epoch++
 	s.denied.mu.Unlock()

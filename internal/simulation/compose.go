@@ -33,7 +33,13 @@ var (
 // compose makes up what a client asks next: something new, an earlier wish again, or an earlier key with another body or by
 // another caller.
 func (w *world) compose(rng *rand.Rand) wish {
-	c := composer{Rand: rng, m: w.oracle.model(), queues: w.plan.Queues, manifests: w.plan.Manifests}
+	c := composer{
+		Rand:      rng,
+		m:         w.oracle.model(),
+		queues:    w.plan.Queues,
+		manifests: w.plan.Manifests,
+		tokens:    w.plan.Tokens,
+	}
 	for _, waiting := range w.waiting {
 		f := waiting.wish.fields
 		if f.TaskID != "" {
@@ -89,6 +95,8 @@ type composer struct {
 	queues bool
 	// manifests lets sessions have them.
 	manifests bool
+	// tokens lets tokens expire, make others and be revoked.
+	tokens bool
 }
 
 func (c composer) chance(percent int) bool { return c.IntN(100) < percent }
@@ -116,6 +124,9 @@ func (c composer) fresh() wish {
 		return wish{by: admin, id: "task:create", fields: fields{Project: pick(c, c.m.projectIDs), Title: ptr("A task")}}
 	case working < 4 && live > 0 && c.chance(60):
 		return c.wish(admin, "session:spawn")
+	}
+	if c.tokens && c.chance(30) {
+		return c.ofMakers()
 	}
 	if c.queues && c.chance(45) {
 		if x, ok := c.next(); ok {

@@ -30,6 +30,22 @@ func (t token) is(name string) string { return fmt.Sprintf("%s, generation %d", 
 // good reports whether a token is neither revoked nor expired.
 func (t token) good(at int64) bool { return t.live && (t.expires == 0 || at < t.expires) }
 
+// moments gives the times at which a call may come to different verdicts: the first and the last at which it may have been
+// decided, and when a token expires in between.
+func (m *model) moments(c *call) []int64 {
+	times := []int64{c.earliest, c.latest}
+	between := func(at int64) {
+		if c.earliest < at && at < c.latest {
+			times = append(times, at)
+		}
+	}
+	between(c.wish.fields.ExpiresAt)
+	for _, t := range m.tokens {
+		between(t.expires)
+	}
+	return times
+}
+
 // madeBy gives the live tokens that one made, and that those made.
 func (m *model) madeBy(name string) []string {
 	var names []string

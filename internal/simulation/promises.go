@@ -38,7 +38,13 @@ func (w *world) judgeAlready(c *call) *Failure {
 	if ground < c.lo {
 		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, and %d had been shown before", c.number, ground, c.lo)
 	}
-	if v, _ := w.oracle.expect(ground, c.wish, c.latest); v != alreadySo {
+	v := verdict("")
+	for _, at := range w.oracle.models[ground].moments(c) {
+		if v, _ = w.oracle.expect(ground, c.wish, at); v == alreadySo {
+			break
+		}
+	}
+	if v != alreadySo {
 		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, where it must be %q: %s", c.number, ground, v, c.wish)
 	}
 	return nil
@@ -49,7 +55,7 @@ func (w *world) judgeRefusal(c *call, refusal *commands.Refusal) *Failure {
 	hi := w.oracle.head()
 	expected := map[verdict]bool{}
 	for ground := c.lo; ground <= hi; ground++ {
-		for _, at := range []int64{c.earliest, c.latest} {
+		for _, at := range w.oracle.models[ground].moments(c) {
 			v, _ := w.oracle.expect(ground, c.wish, at)
 			if v == verdict(refusal.Code) {
 				return nil

@@ -270,12 +270,10 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 		w.setClock(s, offset)
 	case sleep:
 		w.tracef("the machine of %s sleeps for 8 h: its monotonic clock stood still", s.name)
-		s.slept.Add(int64(8 * time.Hour))
-		w.setClock(s, time.Duration(s.offset.Load())+8*time.Hour)
+		w.skip(s, &s.slept, 8*time.Hour)
 	case pause:
 		w.tracef("%s is paused for 5 min: nothing of it ran", s.name)
-		s.paused.Add(int64(5 * time.Minute))
-		w.setClock(s, time.Duration(s.offset.Load())+5*time.Minute)
+		w.skip(s, &s.paused, 5*time.Minute)
 	case heartbeat:
 		w.heartbeat(rng)
 	case linger:

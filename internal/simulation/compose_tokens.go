@@ -1,0 +1,82 @@
+package simulation
+
+import "slices"
+
+// What the composer draws for tokens that expire, tokens that tokens made, and what they still may.
+
+// tokenNames are those of a run that is about tokens. What they name is made, revoked and made again.
+var tokenNames = []string{"ann", "bob", "cat", "dan", "eve"}
+
+// ofMakers draws what somebody does who has a token: makes another, revokes one, or writes with it, whether it still may or not.
+func (c composer) ofMakers() wish {
+	var named, over, makers []string
+	for _, name := range tokenNames {
+		t, known := c.m.tokens[name]
+		switch {
+		case !known || t.kind != "admin":
+		case t.good(c.m.at):
+			named = append(named, name)
+		default:
+			over = append(over, name)
+		}
+		if len(c.m.madeBy(name)) > 0 || c.madeEarlier(name) {
+			makers = append(makers, name)
+		}
+	}
+	by := admin
+	switch n := c.IntN(100); {
+	case n < 55 && len(named) > 0:
+		by = caller{kind: "admin", name: pick(c, named)}
+	case n < 70 && len(over) > 0:
+		by = caller{kind: "admin", name: pick(c, over)}
+	}
+	switch n := c.IntN(100); {
+	case n < 45:
+		return c.makeToken(by)
+	case n < 75:
+		f := fields{Name: ptr(pick(c, tokenNames)), KeepChildren: c.chance(30)}
+		if len(makers) > 0 && c.chance(75) {
+			f.Name = ptr(pick(c, makers))
+		}
+		return wish{by: by, id: "token:revoke", fields: f}
+	}
+	return c.wish(by, pick(c, []string{"task:create", "task:update", "session:note"}))
+}
+
+// madeEarlier reports whether an earlier token of a name made one that is not revoked.
+func (c composer) madeEarlier(name string) bool {
+	for generation := 1; generation < c.m.tokens[name].generation; generation++ {
+		earlier := token{generation: generation}.is(name)
+		if slices.ContainsFunc(tokenNames, func(made string) bool {
+			t := c.m.tokens[made]
+			return t.live && t.maker == earlier
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// makeToken draws a token that does not exist now, if there is such a name. Most can make others.
+func (c composer) makeToken(by caller) wish {
+	var free []string
+	for _, name := range tokenNames {
+		if !c.m.tokens[name].good(c.m.at) {
+			free = append(free, name)
+		}
+	}
+	if len(free) == 0 || c.chance(10) {
+		free = tokenNames
+	}
+	f := fields{Name: ptr(pick(c, free)), Kind: "admin"}
+	if c.chance(10) {
+		f.Kind = "auditor"
+	}
+	switch {
+	case c.chance(35):
+		f.ExpiresIn = pick(c, []int64{1, 500, 5_000, 5_000, 20_000, 100_000})
+	case c.chance(20):
+		f.ExpiresAt = c.m.at + pick(c, []int64{0, 500, 5_000, 20_000})
+	}
+	return wish{by: by, id: "token:create", fields: f}
+}
