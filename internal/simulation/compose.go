@@ -125,7 +125,7 @@ func (c composer) fresh() wish {
 	case working < 4 && live > 0 && c.chance(60):
 		return c.wish(admin, "session:spawn")
 	}
-	if c.tokens && c.chance(30) {
+	if c.tokens && c.chance(40) {
 		return c.ofMakers()
 	}
 	if c.queues && c.chance(45) {

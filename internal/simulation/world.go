@@ -154,6 +154,12 @@ func (w *world) furnish() *Failure {
 	token := func(name, kind string, projects ...string) *Failure {
 		return ask(admin, "token:create", fields{Name: &name, Kind: kind, ProjectIDs: projects})
 	}
+	makes := func(maker, name string) *Failure {
+		if !w.plan.Tokens {
+			return nil
+		}
+		return ask(caller{kind: "admin", name: maker}, "token:create", fields{Name: &name, Kind: "admin"})
+	}
 	boss := func() caller {
 		return caller{kind: "session", name: m().sessionIDs[0], project: m().projectIDs[0]}
 	}
@@ -192,6 +198,8 @@ func (w *world) furnish() *Failure {
 		func() *Failure { return token("ann", "admin") },
 		func() *Failure { return token("eve", "auditor") },
 		func() *Failure { return token("rob", "read-only", m().projectIDs[0]) },
+		func() *Failure { return makes("ann", "bob") },
+		func() *Failure { return makes("bob", "cat") },
 		func() *Failure {
 			return ask(admin, "queue:create", fields{Project: m().projectIDs[0], Queue: "line", TrustReports: w.plan.Seed%2 == 0, MaxAttempts: int(w.plan.Seed % 4)})
 		},
