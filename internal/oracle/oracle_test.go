@@ -161,6 +161,19 @@ func tellNamedQueue(s *story) {
 	s.start(source("h2"), "pool", "q1", 1, 0)
 }
 
+// Who lays down an item takes back its word; who skips the next one in line, which it does not hold, keeps it.
+func TestSkipInLineLeavesWord(t *testing.T) {
+	s := base(t)
+	s.add(admin, "queue.created", `{"queue":"pool","trustReports":true,"maxAttempts":2}`)
+	s.task("q1", "").task("q2", `,"dependencies":["q1"]`)
+	s.spawn("h1", `"role":"worker","strategy":"queue","queue":"pool","taskIds":["q1","q2"],"queued":["q1","q2"],`+
+		`"unmetDependencies":[],`+byDefault("Q"))
+	s.report(source("h1"), "complete", `,"taskIds":["q1"]`)
+	s.item(source("h1"), "skipped", "pool", "q1", "h1", "")
+	s.start(source("h1"), "pool", "q2", 1, 0)
+	noFault(t, s)
+}
+
 // tellEnds: a session's time is over, and what it says afterwards is late.
 func tellEnds(s *story) {
 	s.wait(time.Hour)

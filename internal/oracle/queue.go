@@ -377,8 +377,8 @@ func (f *itemSkipped) judge(c *trial) {
 }
 
 func (f *itemSkipped) fold(c *trial) {
-	c.tasks[f.TaskID].unsay(f.SessionID)
 	if f.Held {
+		c.tasks[f.TaskID].unsay(f.SessionID)
 		c.laysDown(f.Queue, f.TaskID, f.SessionID, skipped)
 	} else if i := c.itemOf(f.Queue, f.TaskID); i != nil && i.state == queued {
 		i.leaves(skipped)

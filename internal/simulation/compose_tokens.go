@@ -7,13 +7,16 @@ import "slices"
 // tokenNames are those of a run that is about tokens. What they name is made, revoked and made again.
 var tokenNames = []string{"ann", "bob", "cat", "dan", "eve"}
 
-// ofMakers draws what somebody does who has a token: makes another, revokes one, or writes with it, whether it still may or not.
+// ofMakers draws what somebody does who has a token: makes another, revokes one, or writes with it, whether
+// it still may or not.
 func (c composer) ofMakers() wish {
-	var named, over, makers []string
+	var named, brief, over, makers []string
 	for _, name := range tokenNames {
 		t, known := c.m.tokens[name]
 		switch {
 		case !known || t.kind != "admin":
+		case t.good(c.m.at) && t.expires > 0:
+			brief = append(brief, name)
 		case t.good(c.m.at):
 			named = append(named, name)
 		default:
@@ -25,6 +28,8 @@ func (c composer) ofMakers() wish {
 	}
 	by := admin
 	switch n := c.IntN(100); {
+	case n < 30 && len(brief) > 0:
+		by = caller{kind: "admin", name: pick(c, brief)}
 	case n < 55 && len(named) > 0:
 		by = caller{kind: "admin", name: pick(c, named)}
 	case n < 70 && len(over) > 0:
@@ -74,7 +79,7 @@ func (c composer) makeToken(by caller) wish {
 	}
 	switch {
 	case c.chance(35):
-		f.ExpiresIn = pick(c, []int64{1, 500, 5_000, 5_000, 20_000, 100_000})
+		f.ExpiresIn = pick(c, []int64{1, 500, 5_000, 20_000, 100_000, 100_000})
 	case c.chance(20):
 		f.ExpiresAt = c.m.at + pick(c, []int64{0, 500, 5_000, 20_000})
 	}

@@ -30,8 +30,8 @@ func (t token) is(name string) string { return fmt.Sprintf("%s, generation %d", 
 // good reports whether a token is neither revoked nor expired.
 func (t token) good(at int64) bool { return t.live && (t.expires == 0 || at < t.expires) }
 
-// moments gives the times at which a call may come to different verdicts: the first and the last at which it may have been
-// decided, and when a token expires in between.
+// moments gives the times at which a call may come to different verdicts: the first and the last at which it may have
+// been decided, and when a token expires in between.
 func (m *model) moments(c *call) []int64 {
 	times := []int64{c.earliest, c.latest}
 	between := func(at int64) {
