@@ -70,7 +70,16 @@ func (w *world) compose(rng *rand.Rand) wish {
 	x := c.fresh()
 	x.key = fmt.Sprintf("k%d", w.keys)
 	x.occurred = c.occurred(x)
+	if c.m.tooLate(x) && c.chance(15) {
+		x.fields.Message = longMessage() // it is refused, and its record keeps the words
+	}
 	return x
+}
+
+// tooLate reports whether a wish has words of a session from after its end.
+func (m *model) tooLate(w wish) bool {
+	x := m.sessions[w.by.name]
+	return w.by.kind == "session" && w.fields.Message != "" && x.ended && w.occurred.UnixMilli() > x.endedAt
 }
 
 // occurred gives when a wish was said, if it waited in an outbox: before, at or after the end of a session that has
@@ -256,10 +265,12 @@ func (c composer) title() *string {
 
 func (c composer) message() string {
 	if c.chance(3) {
-		return strings.Repeat("long ", events.MaxText/4)
+		return longMessage()
 	}
 	return pick(c, []string{"Under way", "Half done", "Fertig — ✓", "", "line\nline"})
 }
+
+func longMessage() string { return strings.Repeat("long ", events.MaxText/4) }
 
 // wish makes a command of this kind for this caller.
 func (c composer) wish(by caller, id string) wish {
@@ -436,6 +447,9 @@ func (c composer) newSession(f *fields, by caller) {
 
 func (c composer) spawn(f *fields, by caller) {
 	c.newSession(f, by)
+	if x := c.m.sessions[by.name]; f.Role != "orchestrator" && x.allowed["session:spawn"] && !x.allowed["since"] && c.chance(40) {
+		f.Allowed = &lists[12] // more than the spawner may use itself
+	}
 	f.Strict = c.chance(15)
 	if c.queues && f.Role != "orchestrator" && c.chance(50) {
 		f.Strategy, f.Allowed = "queue", nil
