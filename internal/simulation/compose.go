@@ -447,7 +447,8 @@ func (c composer) newSession(f *fields, by caller) {
 
 func (c composer) spawn(f *fields, by caller) {
 	c.newSession(f, by)
-	if x := c.m.sessions[by.name]; f.Role != "orchestrator" && x.allowed["session:spawn"] && !x.allowed["since"] && c.chance(40) {
+	own := c.m.sessions[by.name].allowed
+	if f.Role != "orchestrator" && own["session:spawn"] && !own["since"] && c.chance(40) {
 		f.Allowed = &lists[12] // more than the spawner may use itself
 	}
 	f.Strict = c.chance(15)
