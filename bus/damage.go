@@ -22,10 +22,11 @@ func (b *Bus) Damage() error {
 
 // Faults lists what is wrong with the files of a store that was opened to be read only.
 func (b *Bus) Faults() []Fault {
-	if b.files == nil {
+	files := b.files.Load()
+	if files == nil {
 		return nil
 	}
-	return b.files.Faults()
+	return files.Faults()
 }
 
 // OnDamage has tell called when damage is found while the log is open, from any goroutine; at once if it was found
@@ -54,7 +55,8 @@ func openBusReadOnly(ctx context.Context, o Options) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bus{options: o, files: files}
+	b := &Bus{options: o}
+	b.files.Store(files)
 	damage := errOpenedReadOnly
 	if _, found := files.log.judge(o.Witnessed, o.Durability); found != nil {
 		damage = found
@@ -69,7 +71,7 @@ func (b *Bus) openDamaged(ctx context.Context, checked prepared) error {
 	if err != nil {
 		return err
 	}
-	b.files = files
+	b.files.Store(files)
 	why := checked.damage
 	b.options.Logger.Error("the store is damaged and is opened to be read only; "+
 		"run `maestro salvage`, or restore a backup with `maestro restore`", "why", why)
@@ -93,14 +95,15 @@ func (b *Bus) useFiles() (files *ReadOnly, release func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return b.files, release, nil
+	return b.files.Load(), release, nil
 }
 
 func (b *Bus) closeFiles() error {
-	if b.files == nil {
+	files := b.files.Load()
+	if files == nil {
 		return nil
 	}
-	return b.files.Close()
+	return files.Close()
 }
 
 // rebuildSides puts back what can be read of the streams that were set aside.

@@ -59,7 +59,7 @@ func (b *Bus) HeadFile(path string, allowed ...func() error) *HeadFile {
 // Firm makes durable whatever was acknowledged before the call: what is told outside the log (the head file, a snapshot) must
 // not be ahead of it after a power cut.
 func (b *Bus) Firm() error {
-	if b.embedded == nil || b.files != nil || b.options.Durability == Always {
+	if b.embedded == nil || b.files.Load() != nil || b.options.Durability == Always {
 		return nil
 	}
 	err := b.blocks.sync()

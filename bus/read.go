@@ -44,7 +44,7 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, yield func(events.Messa
 func (b *Bus) readFiles(ctx context.Context, from, to uint64, yield func(events.Message) error) (next uint64,
 	err error,
 ) {
-	if from > to || b.embedded == nil && b.files == nil {
+	if from > to || b.embedded == nil && b.files.Load() == nil {
 		return from, nil
 	}
 	acked := b.acked.Load()

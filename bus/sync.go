@@ -74,7 +74,7 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	if b.closed {
 		return 0, errClosed
 	}
-	if b.files != nil {
+	if b.files.Load() != nil {
 		return 0, b.Damage()
 	}
 	if err := b.embedded.held.here(); err != nil {
