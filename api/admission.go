@@ -282,7 +282,8 @@ func (l *limitedLog) note(s *server, who, limit string) {
 }
 
 // within holds a command against the quotas of what there is: open questions, tasks, sessions. A retry of what was
-// done is let through.
+// done is let through. So is a command that is not permitted: its refusal is decided and recorded, and a quota tells
+// nothing about another's project.
 func (s *server) within(ctx context.Context, request commands.Request) error {
 	var over *overLimit
 	s.Handler.View(func(state *projections.State) {
@@ -291,7 +292,12 @@ func (s *server) within(ctx context.Context, request commands.Request) error {
 		if p == nil {
 			return
 		}
-		if over = s.stock(state, p, request); over != nil && commands.Known(state, request) {
+		over = s.stock(state, p, request)
+		if over == nil {
+			return
+		}
+		refused := commands.Permit(state, commands.CurrentRules(), request.By, request.Command.ID(), project)
+		if refused != nil || commands.Known(state, request) {
 			over = nil
 		}
 	})

@@ -244,6 +244,39 @@ func TestWhatThereIsIsLimited(t *testing.T) {
 	})
 }
 
+// TestPermissionComesBeforeQuotas: who may not use a command learns that, and not how full a project is.
+func TestPermissionComesBeforeQuotas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "session-questions=1", "project-tasks=1", "project-sessions=1"))
+		own, full := w.project(), w.project()
+		there := w.task(full)
+		id, inside := w.session(adminToken, full, there, "")
+		w.do(inside, "report:needs-input", `{"message":"what?"}`).is(200)
+		_, outside := w.session(adminToken, own, w.task(own), `,"role":"orchestrator"`)
+		reader := w.do(adminToken, "token:create", `{"name":"reader","kind":"auditor"}`).is(200).text("token")
+		task := `{"project":"` + full + `","title":"T"}`
+		spawn := `{"project":"` + full + `","taskIds":["` + there + `"]}`
+		for _, c := range []struct{ token, command, body string }{
+			{outside, "task:create", task},
+			{outside, "session:spawn", spawn},
+			{reader, "task:create", task},
+			{reader, "session:spawn", spawn},
+			{inside, "session:spawn", spawn},
+			{reader, "report:needs-input", `{"sessionId":"` + id + `","message":"what?"}`},
+		} {
+			denied := len(w.denied(""))
+			r := w.do(c.token, c.command, c.body)
+			if r.status != http.StatusForbidden {
+				t.Errorf("%s: %d %s", c.command, r.status, r.body)
+			}
+			if len(w.denied("")) != denied+1 {
+				t.Errorf("%s: the refusal is not recorded", c.command)
+			}
+		}
+		w.do(adminToken, "task:create", task).refused(http.StatusTooManyRequests, "QUOTA_EXCEEDED", "")
+	})
+}
+
 // TestLimitsAreShown: `audit can` says which limit applies and what is left, and the limits say how often each was met.
 func TestLimitsAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
