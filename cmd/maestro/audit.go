@@ -139,11 +139,11 @@ func (a *app) auditVerify() *cobra.Command {
 				}
 				return a.judge(ctx, at(args, 0))
 			}
-			var verdict commands.Verdict
+			var verdict fileVerdict
 			if file := at(args, 0); file != "" {
 				verdict, err = a.verifyFile(file, from)
 			} else {
-				verdict, err = a.verifyServer(ctx, witness)
+				verdict.Verdict, err = a.verifyServer(ctx, witness)
 			}
 			if err != nil {
 				return err
@@ -172,25 +172,33 @@ func parseHead(text, flag string) (*events.Head, error) {
 	return nil, usage("%s must be SEQUENCE:HASH, as `maestro audit head` prints it", flag).withWhy("%s", err)
 }
 
-func (a *app) verifyFile(file string, from *events.Head) (commands.Verdict, error) {
+// fileVerdict is about a server's log, or about a file and, of a backup, who signed it.
+type fileVerdict struct {
+	commands.Verdict
+	// Signer is "" if a backup has no signature, nil for what is no backup.
+	Signer *string `json:"signer,omitempty"`
+}
+
+func (a *app) verifyFile(file string, from *events.Head) (fileVerdict, error) {
 	in, done, err := a.open(file)
 	if err != nil {
-		return commands.Verdict{}, err
+		return fileVerdict{}, err
 	}
 	defer done()
 	log := bufio.NewReader(in)
 	exported, err := isExport(log)
 	if err != nil {
-		return commands.Verdict{}, &failure{status: http.StatusBadRequest, code: "FILE", message: err.Error(), err: err}
+		return fileVerdict{}, &failure{status: http.StatusBadRequest, code: "FILE", message: err.Error(), err: err}
 	}
 	if exported {
-		return export.VerifyExport(log, from)
+		verdict, err := export.VerifyExport(log, from)
+		return fileVerdict{Verdict: verdict}, err
 	}
 	return verifyBackup(log, from)
 }
 
 // verifyBackup judges a backup: its log, the long texts in it, and its signature, whoever made that.
-func verifyBackup(in io.Reader, from *events.Head) (commands.Verdict, error) {
+func verifyBackup(in io.Reader, from *events.Head) (fileVerdict, error) {
 	verifier, judging, kept := commands.NewVerifier(), true, map[string]bool{}
 	if from != nil {
 		verifier.Witness(commands.Witnessed{Head: *from, By: "the head kept elsewhere"})
@@ -206,7 +214,10 @@ func verifyBackup(in io.Reader, from *events.Head) (commands.Verdict, error) {
 		},
 	})
 	if err != nil {
-		return commands.Verdict{}, &failure{status: http.StatusUnprocessableEntity, code: "FILE", message: "The file cannot be read as an export or a backup", err: err}
+		return fileVerdict{}, &failure{
+			status: http.StatusUnprocessableEntity, code: "FILE",
+			message: "The file cannot be read as an export or a backup", err: err,
+		}
 	}
 	loseTexts(verifier, kept, contents.Lost)
 	if contents.Unsealed != nil {
@@ -214,7 +225,7 @@ func verifyBackup(in io.Reader, from *events.Head) (commands.Verdict, error) {
 	}
 	verdict, err := verifier.Verdict()
 	verdict.TextsChecked = true
-	return verdict, err
+	return fileVerdict{verdict, &contents.Signer}, err
 }
 
 // loseTexts records as faults what the events name and a file does not hold.
@@ -263,7 +274,7 @@ func (a *app) verifyServer(ctx context.Context, witness string) (commands.Verdic
 	return verdict, err
 }
 
-func (a *app) showVerdict(v commands.Verdict) error {
+func (a *app) showVerdict(v fileVerdict) error {
 	if len(v.Faults) > 0 {
 		var why strings.Builder
 		var next []string
@@ -291,6 +302,13 @@ func (a *app) showVerdict(v commands.Verdict) error {
 			a.print("Good: %s, the chain fits, %d decisions made again with the same result\n", many(int(v.Events), "event"), v.Decided)
 		}
 		a.field("Head", v.Head.String())
+		switch {
+		case v.Signer == nil:
+		case *v.Signer == "":
+			a.field("Signer", "nobody: the backup has no signature, so nothing shows who made it")
+		default:
+			a.field("Signer", *v.Signer)
+		}
 		if v.Witnesses > 0 {
 			a.field("Witnesses", many(v.Witnesses, "head")+" remembered outside the log, and the log has them all")
 		}

@@ -250,7 +250,7 @@ func (r *restoring) checkSigner() {
 	switch {
 	case r.contents.Unsealed != nil:
 		r.verifier.Fault(at, commands.FaultSignature, "%s", r.contents.Unsealed)
-	case r.contents.Signer == "" && r.options.signer != "":
+	case r.contents.Signer == "" && r.signer != "": // removed, perhaps, and the format changed to 1
 		r.verifier.Fault(at, commands.FaultSignature, "the backup has no signature, and %s was to have signed it", r.signer)
 	case r.contents.Signer != "" && r.signer != "" && r.contents.Signer != r.signer:
 		r.verifier.Fault(at, commands.FaultSignature, "%s signed the backup, and %s was to", r.contents.Signer, r.signer)
