@@ -345,7 +345,7 @@ func (a *app) afterDelivery(err error) error {
 		if done != nil {
 			done()
 		}
-		a.say("maestro: kept, %d waiting: the server does not take them now: %s\n", n, said.Message)
+		a.say("maestro: %s: the server does not accept them now: %s\n", stillWaiting(n), said.Message)
 		if said.Status != http.StatusUnauthorized { // what this run sends itself gets the same answer, and is not kept
 			a.held = &heldError{err}
 		}
@@ -358,7 +358,15 @@ func (a *app) afterDelivery(err error) error {
 	return nil
 }
 
-// withWaiting says with a connection that failed how many commands wait for it.
+// stillWaiting says how many commands were kept earlier.
+func stillWaiting(n int) string {
+	if n == 1 {
+		return "1 earlier command is still waiting"
+	}
+	return fmt.Sprintf("%d earlier commands are still waiting", n)
+}
+
+// withWaiting says with a connection that failed that the command was not kept, and how many wait from earlier.
 func (a *app) withWaiting(err error) error {
 	if !a.isSession() || !unreached(err) {
 		return err
@@ -376,6 +384,6 @@ func (a *app) withWaiting(err error) error {
 	}
 	e := explain(f.err)
 	f.code, f.why, f.next = e.code, e.why, e.next
-	f.message = fmt.Sprintf("%s; kept, %d waiting", e.message, n)
+	f.message = fmt.Sprintf("%s. This command was not kept; %s", e.message, stillWaiting(n))
 	return f
 }

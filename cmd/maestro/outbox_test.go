@@ -125,7 +125,7 @@ func TestAnswerToKept(t *testing.T) {
 		}
 		// A read goes on, whatever the answer was.
 		got := runHere(t, s.env, "task", "list", "--json")
-		if got.code != exitDone || len(s.asked) != 2 || test.waits != strings.Contains(got.stderr, "kept, 1 waiting") {
+		if got.code != exitDone || len(s.asked) != 2 || test.waits != strings.Contains(got.stderr, "1 earlier command is still waiting") {
 			t.Errorf("%d: %+v, asked %q", test.status, got, s.asked)
 		}
 		refused := test.status >= 400 && !test.waits
@@ -218,7 +218,7 @@ func TestRevokedSecretSetsNothingAside(t *testing.T) {
 	current := s.env["MAESTRO_TOKEN"]
 	s.env["MAESTRO_TOKEN"] = "mss_s.0.older"
 	s.always(http.StatusUnauthorized, saysNo)
-	if got := runHere(t, s.env, "task", "list"); !strings.Contains(got.stderr, "kept, 1 waiting") {
+	if got := runHere(t, s.env, "task", "list"); !strings.Contains(got.stderr, "1 earlier command is still waiting") {
 		t.Errorf("%+v", got)
 	}
 	s.env["MAESTRO_TOKEN"] = current
