@@ -12,7 +12,7 @@ import (
 
 // belowBody is the part of an answer about the sessions below the one that a command ended or revoked.
 type belowBody struct {
-	// Also are those that the command was done to as well, parents before their children.
+	// Also are those that the command was done to as well, or in a dry run would be, parents before their children.
 	Also []string
 	// Living counts those that still live and that it was not done to.
 	Living int
@@ -77,7 +77,10 @@ func (s *server) below(ctx context.Context, request commands.Request, o commandO
 			}
 		})
 		body.Living = len(rest)
-		if !o.tree || o.dryRun || len(rest) == 0 {
+		if o.tree && o.dryRun {
+			return belowBody{Also: rest}, nil
+		}
+		if !o.tree || len(rest) == 0 {
 			return body, nil
 		}
 		for _, id := range rest {

@@ -827,6 +827,14 @@ func TestTokenDecisions(t *testing.T) {
 			step{"admin", "token:revoke", `{"sessionId":"{w}","keepChildren":true}`},
 			"VALIDATION_ERROR", "/keepChildren",
 		},
+		{
+			"revoke what was kept",
+			[]step{create, kid, grandkid, keep},
+			revoke, "token.revoked",
+			`{"name":"ci","generation":1,"children":["kid","grandkid"]}`,
+		},
+		{"nothing was kept", []step{create, kid, keep, revoke}, revoke, "already so", ""},
+		{"keep what was kept", []step{create, kid, keep}, keep, "already so", ""},
 		{"a token revokes itself", []step{create}, step{"token:ci", "token:revoke", `{"name":"ci"}`}, "token.revoked", "ci"},
 	})
 }

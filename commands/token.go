@@ -20,7 +20,8 @@ type CreateToken struct {
 	ExpiresAt  int64            `json:"expiresAt,omitempty" doc:"or when, in milliseconds since 1970; never if absent"`
 }
 
-// RevokeToken ends a named token and the tokens that it made, or a session's secret: the session gets another one.
+// RevokeToken ends a named token and the tokens that it made, or a session's secret: the session gets another one. Of a
+// token that was revoked before, it ends the tokens that were kept then.
 type RevokeToken struct {
 	noTexts
 	Name      string `json:"name,omitempty" doc:"the named token"`
@@ -138,15 +139,15 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, forbidden("stop the server, delete admin.token from its home, and start it again", "The token '%s' is the home's own and cannot be revoked", AdminName)
 	}
 	token := s.Token(x.Name)
-	switch {
-	case token == nil:
+	if token == nil {
 		return nil, notFound("Token", x.Name)
-	case !token.Live():
-		return nil, nil
 	}
 	revoked := &events.TokenRevoked{Name: token.Name, Generation: token.Generation}
 	if thirdOn(c.Rules) && !x.KeepChildren {
 		revoked.Children = s.MadeBy(token)
+	}
+	if !token.Live() && len(revoked.Children) == 0 {
+		return nil, nil
 	}
 	return revoked, nil
 }

@@ -126,6 +126,9 @@ func describeOther(data Data) string {
 		if d.SessionID != "" {
 			return "revoked the secret of session " + d.SessionID
 		}
+		if len(d.Children) > 0 {
+			return fmt.Sprintf("revoked the token %q and those that it made: %s", d.Name, strings.Join(d.Children, ", "))
+		}
 		return fmt.Sprintf("revoked the token %q", d.Name)
 	}
 	return describeTemplate(data)

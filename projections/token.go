@@ -116,7 +116,9 @@ func (s *State) tokenRevoked(f fact, d *events.TokenRevoked) error {
 			return missing("token", name)
 		}
 	}
-	s.revoke(d.Name, d.Generation, f.at)
+	if s.Token(d.Name).Live() { // else only what it made is revoked
+		s.revoke(d.Name, d.Generation, f.at)
+	}
 	for _, name := range d.Children {
 		s.revoke(name, s.Token(name).Generation, f.at)
 	}

@@ -728,6 +728,11 @@ func TestTokenView(t *testing.T) {
 		})
 	}
 	s := stateOf(t, made, other, revoked, inNone(&events.TokenCreated{Name: "ci", Kind: events.TokenAdmin, Generation: 2}))
+	kid := given{by: "/users/eyes", data: &events.TokenCreated{Name: "kid", Generation: 1}, project: nowhere}
+	again := inNone(&events.TokenRevoked{Name: "ci", Generation: 1, Children: []string{"kid"}})
+	kept := stateOf(t, made, kid, revoked, again)
+	match(t, kept.Token("ci").View(), want{"revokedAt": ms(3)})
+	match(t, kept.Token("kid").View(), want{"revokedAt": ms(4)})
 	equalLists(t, "tokens", idsOf(s.Tokens(), func(x *Token) string { return x.Name }), "ci", "eyes")
 	s = stateOf(t, project(), spawn("w"), by(admin, &events.TokenRevoked{SessionID: "w", Generation: 2}))
 	if x := s.Session("w"); x.Generation != 2 || x.Ended() || s.Token("w") != nil {

@@ -125,7 +125,8 @@ func TestAnswerToKept(t *testing.T) {
 		}
 		// A read goes on, whatever the answer was.
 		got := runHere(t, s.env, "task", "list", "--json")
-		if got.code != exitDone || len(s.asked) != 2 || test.waits != strings.Contains(got.stderr, "1 earlier command is still waiting") {
+		waits := strings.Contains(got.stderr, "1 earlier command is still waiting")
+		if got.code != exitDone || len(s.asked) != 2 || test.waits != waits {
 			t.Errorf("%d: %+v, asked %q", test.status, got, s.asked)
 		}
 		refused := test.status >= 400 && !test.waits

@@ -377,7 +377,11 @@ func (a *app) sessionKill() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.wrote(answer, args[0], "Ended session %s", args[0])
+			if answer.Event == nil && !a.json {
+				a.print("Session %s had already ended\n", args[0])
+			} else {
+				a.wrote(answer, args[0], "Ended session %s", args[0])
+			}
 			if !a.json {
 				a.below(answer, "end", "Ended", "maestro session kill "+args[0]+" --tree")
 			}

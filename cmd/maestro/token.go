@@ -39,7 +39,8 @@ the projects that it names.
 With --expires it is refused after that time, and its open calls end. A token that expires makes only tokens that expire
 no later.
 
-The secret stands nowhere: asked again with the same --key, it is printed again. With --quiet it is all that is printed.`,
+The secret is not stored: asked again with the same --key, it is printed again.
+With --quiet it is all that is printed.`,
 		RunE: running(func(ctx context.Context, _ []string) error {
 			body.ProjectIDs = ids(projects)
 			if err := expiry(expires, &body); err != nil {
@@ -54,7 +55,7 @@ The secret stands nowhere: asked again with the same --key, it is printed again.
 				return nil
 			}
 			a.result(newToken{writtenOf(answer, body.Name), answer.Token}, func() {
-				a.print("Created the %s token %s; its secret, which stands nowhere:\n%s\n", body.Kind, body.Name, answer.Token)
+				a.print("Created the %s token %s; its secret, which is not stored:\n%s\n", body.Kind, body.Name, answer.Token)
 			})
 			return nil
 		}),
@@ -118,7 +119,10 @@ func (a *app) tokenList() *cobra.Command {
 				return err
 			}
 			list(a, tokens, "There are no named tokens", func(t api.TokenView) []string {
-				return []string{t.Name, string(t.Kind), tokenState(t), tokenUse(t), strings.Join(t.ProjectIDs, ", ")}
+				return []string{
+					t.Name, string(t.Kind), tokenState(t), "made by " + who(t.CreatedBy), tokenUse(t),
+					strings.Join(t.ProjectIDs, ", "),
+				}
 			})
 			return nil
 		}),
@@ -134,7 +138,8 @@ func (a *app) tokenRevoke() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "revoke [NAME]", Short: "Revoke a token and those that it made, or a session's secret", Args: takes("[NAME]"),
 		Long: `Revoke a named token, and with it the tokens that it made and those that these made, or a session's secret.
-Their open calls end. With --keep-children the tokens that it made stay valid.
+Their open calls end. With --keep-children the tokens that it made stay valid; revoke it again without --keep-children
+to revoke those too.
 
 Sessions that the token spawned go on; the command says how many there are.`,
 		RunE: running(func(ctx context.Context, args []string) error {
@@ -150,7 +155,7 @@ Sessions that the token spawned go on; the command says how many there are.`,
 				return err
 			}
 			if body.SessionID == "" {
-				return a.revokedToken(ctx, answer, body.Name)
+				return a.revokedToken(ctx, answer, body)
 			}
 			a.result(newToken{writtenOf(answer, body.SessionID), answer.Token}, func() {
 				a.print("Revoked the secret of session %s; its new one:\n%s\n", body.SessionID, answer.Token)
@@ -166,8 +171,29 @@ Sessions that the token spawned go on; the command says how many there are.`,
 	return cmd
 }
 
+// madeBy gives the valid tokens that a token made, directly or not: those that would be revoked with it.
+func (a *app) madeBy(ctx context.Context, name string) ([]string, error) {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	answer, err := c.Do(ctx, "token:revoke", commands.RevokeToken{Name: name}, client.Options{DryRun: true})
+	if err != nil {
+		return nil, err
+	}
+	data, err := dataOf(answer)
+	if revoked, ok := data.(*events.TokenRevoked); ok {
+		return revoked.Children, nil
+	}
+	return nil, err
+}
+
 // revokedToken says what a revocation ended, and which sessions go on.
-func (a *app) revokedToken(ctx context.Context, answer client.Answer, name string) error {
+func (a *app) revokedToken(ctx context.Context, answer client.Answer, body commands.RevokeToken) error {
+	name := body.Name
 	var revoked events.TokenRevoked
 	if data, err := dataOf(answer); err == nil && data != nil {
 		if d, ok := data.(*events.TokenRevoked); ok {
@@ -178,6 +204,16 @@ func (a *app) revokedToken(ctx context.Context, answer client.Answer, name strin
 		strings.Join(revoked.Children, ", ")))
 	if a.json || a.dryRun {
 		return nil
+	}
+	if body.KeepChildren {
+		kept, err := a.madeBy(ctx, name)
+		if err != nil {
+			a.say("maestro: the tokens that it made cannot be seen: %s\n", err)
+		}
+		if len(kept) > 0 {
+			a.print("The tokens that it made stay valid: %s; to revoke them, run `maestro token revoke %s`\n",
+				strings.Join(kept, ", "), name)
+		}
 	}
 	var sessions []projections.SessionView
 	if err := a.get(ctx, "/api/sessions", nil, &sessions); err != nil {
@@ -195,8 +231,12 @@ func (a *app) revokedToken(ctx context.Context, answer client.Answer, name strin
 		}
 	}
 	if running > 0 {
-		a.print("Sessions that it spawned and that go on: %d; see `maestro session list`, and end one with `maestro "+
-			"session kill ID`\n", running)
+		are := "are"
+		if running == 1 {
+			are = "is"
+		}
+		a.print("%s that it spawned %s still running; see `maestro session list`, and end one with "+
+			"`maestro session kill ID`\n", many(running, "session"), are)
 	}
 	return nil
 }

@@ -53,7 +53,9 @@ func (a *app) wouldHappen(answer client.Answer) error {
 		Sequence uint64          `json:"sequence"`
 		Event    json.RawMessage `json:"event"`
 		Retried  bool            `json:"retried,omitempty"`
-	}{true, answer.Sequence, answer.Event, answer.Retried}, func() {
+		Also     []string        `json:"also,omitempty"`
+		Below    int             `json:"livingBelow,omitempty"`
+	}{true, answer.Sequence, answer.Event, answer.Retried, answer.Also, answer.LivingBelow}, func() {
 		switch {
 		case data == nil:
 			a.print("Dry run: nothing to do, it is so already\n")
@@ -61,6 +63,13 @@ func (a *app) wouldHappen(answer client.Answer) error {
 			a.print("Dry run: nothing to do, an earlier try with this key has appended %s: %s\n", data.EventType(), events.Describe(data))
 		default:
 			a.print("Dry run: would append %s: %s\n", data.EventType(), events.Describe(data))
+		}
+		if len(answer.Also) > 0 {
+			a.print("Dry run: would do the same to %s below it: %s\n", many(len(answer.Also), "session"),
+				strings.Join(answer.Also, ", "))
+		}
+		if answer.LivingBelow > 0 {
+			a.print("Dry run: %s below it would go on\n", many(answer.LivingBelow, "living session"))
 		}
 	})
 	return errDone

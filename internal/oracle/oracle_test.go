@@ -194,6 +194,7 @@ func tellTokens(s *story) {
 	s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":1}`)
 	s.add("/users/eve", "token.created", `{"name":"ci","kind":"read-only","projectIds":["p1"],"generation":1}`)
 	s.add(admin, "token.revoked", `{"name":"eve","generation":1}`)
+	s.add(admin, "token.revoked", `{"name":"eve","generation":1,"children":["ci"]}`)
 	s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":2}`)
 	s.add("/users/eve", "token.revoked", `{"sessionId":"work","generation":2}`, with("partitionkey", "p1"))
 	s.add("/users/eve", "task.created", `{"taskId":"last","title":"Last","priority":"low"}`)

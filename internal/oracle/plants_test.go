@@ -811,6 +811,10 @@ func tokenPlants() []plant {
 		admins("no token is revoked", nothing, "token.revoked", `{"name":"eve","generation":1}`),
 		admins("a token is revoked twice", func(s *story) { made(s); s.add(admin, "token.revoked", `{"name":"eve","generation":2}`) },
 			"token.revoked", `{"name":"eve","generation":3}`),
+		admins("a token is revoked again with what it did not make", func(s *story) {
+			made(s)
+			s.add(admin, "token.revoked", `{"name":"eve","generation":1}`)
+		}, "token.revoked", `{"name":"eve","generation":1,"children":["none"]}`),
 		admins("its secret jumps", made, "token.revoked", `{"name":"eve","generation":3}`),
 		{"a session's secret stays good", broken(ruleToken), nothing, func(s *story) {
 			s.add(admin, "token.revoked", `{"sessionId":"work","generation":1}`, with("partitionkey", "p1"))

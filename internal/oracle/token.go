@@ -98,7 +98,8 @@ func (f *tokenRevoked) judge(c *trial) {
 		return
 	}
 	t := c.tokens[f.Name]
-	if t == nil || !t.live {
+	// A token that was revoked before is named again where the tokens that were kept then are revoked.
+	if t == nil || !t.live && len(f.Children) == 0 {
 		c.fault(ruleToken, "there is no live token %q", f.Name)
 		return
 	}

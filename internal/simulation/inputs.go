@@ -235,7 +235,7 @@ func (m *model) judgeToken(w wish, at int64) verdict {
 		return againstRule
 	case !known:
 		return notFound
-	case !t.live:
+	case !t.live && (f.KeepChildren || len(m.madeBy(name)) == 0):
 		return alreadySo
 	}
 	return becomesEvent
