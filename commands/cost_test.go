@@ -263,7 +263,7 @@ func TestDecisionsOnAnOlderLogAreBounded(t *testing.T) {
 			Limit{},
 		},
 		"a cycle over all of it": {Admin(AuthnToken), &UpdateTask{TaskID: "d0", Dependencies: &[]string{fmt.Sprint("d",
-			length-1)}}, Limit{}},
+			length-1)}}, LimitGraph},
 		"a short cycle at the end": {Admin(AuthnToken), &UpdateTask{
 			TaskID:       fmt.Sprint("d", length-2),
 			Dependencies: &[]string{fmt.Sprint("d", length-1)},

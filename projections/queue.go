@@ -277,10 +277,14 @@ func (s *State) recheckDependents(task string) {
 	}
 }
 
-// dependOn remembers who waits for a task.
+// dependOn remembers who waits for a task, once however often it names it.
 func (s *State) dependOn(task string, dependencies []string) {
+	seen := make(map[string]bool, len(dependencies))
 	for _, id := range dependencies {
-		s.dependents.put(id, append(s.dependents.get(id), task))
+		if !seen[id] {
+			seen[id] = true
+			s.dependents.put(id, append(s.dependents.get(id), task))
+		}
 	}
 }
 

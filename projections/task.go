@@ -1,9 +1,11 @@
 package projections
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
 	"slices"
+	"strings"
 
 	"maestro/events"
 )
@@ -165,50 +167,6 @@ func (s *State) Within(these []string) func(task string) bool {
 	}
 }
 
-// Reaches gives the first of these tasks that waits for another, directly or through others, "" if none does, and how
-// many dependencies it followed; it gives up above most. It walks from both ends at once, so that it costs what the
-// smaller side holds; each task is looked at once, however many lead to it.
-func (s *State) Reaches(these []string, other string, most int) (found string, steps int) {
-	from := make(map[string]string, len(these)) // by task: which of these leads to it
-	back := map[string]bool{other: true}
-	var ahead, behind []string
-	for _, id := range slices.Backward(these) {
-		from[id] = id
-		ahead = append(ahead, id)
-	}
-	behind = append(behind, other)
-	for len(ahead) > 0 && len(behind) > 0 && steps <= most {
-		id := ahead[len(ahead)-1]
-		ahead = ahead[:len(ahead)-1]
-		if back[id] {
-			return from[id], steps
-		}
-		if t := s.Task(id); t != nil {
-			steps += len(t.Dependencies)
-			for _, next := range t.Dependencies {
-				if _, seen := from[next]; !seen {
-					from[next] = from[id]
-					ahead = append(ahead, next)
-				}
-			}
-		}
-		id = behind[len(behind)-1]
-		behind = behind[:len(behind)-1]
-		if origin, met := from[id]; met {
-			return origin, steps
-		}
-		waiting := s.dependents.get(id)
-		steps += len(waiting)
-		for _, next := range waiting {
-			if !back[next] && s.Task(next) != nil {
-				back[next] = true
-				behind = append(behind, next)
-			}
-		}
-	}
-	return "", steps
-}
-
 // UnmetDependencies gives those dependencies of a task that are not completed; one that was deleted before it was never will be.
 func (s *State) UnmetDependencies(t *Task) []string {
 	var unmet []string
@@ -228,6 +186,9 @@ func (s *State) Dependents(task string) []*Task {
 			found = append(found, t)
 		}
 	}
+	slices.SortStableFunc(found, func(a, b *Task) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
 	return found
 }
 

@@ -1,0 +1,116 @@
+package projections
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"maestro/events"
+)
+
+// What a state says of the graph does not depend on whether it was folded or read from a snapshot: limits of a decision
+// count steps, and the audit counts them again on a state that was folded from the beginning.
+func TestTheGraphIsTheSameFromASnapshot(t *testing.T) {
+	for seed := range uint64(30) {
+		s, ids := randomGraph(t, seed)
+		content, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, err := Decode(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(seed, 1))
+		for range 40 {
+			these := []string{ids[r.IntN(len(ids))], ids[r.IntN(len(ids))], ids[r.IntN(len(ids))]}
+			other, most := ids[r.IntN(len(ids))], r.IntN(60)
+			found, steps := s.Reaches(these, other, most)
+			again, stepsAgain := decoded.Reaches(these, other, most)
+			if found != again || steps != stepsAgain {
+				t.Fatalf("seed %d: %v to %s within %d: %q in %d steps when folded, %q in %d from a snapshot",
+					seed, these, other, most, found, steps, again, stepsAgain)
+			}
+		}
+		for _, id := range ids {
+			if a, b := s.DependentCount(id), decoded.DependentCount(id); a != b {
+				t.Fatalf("seed %d: %d tasks wait for %s when folded, %d from a snapshot", seed, a, id, b)
+			}
+			if a, b := taskIDsOf(s.Dependents(id)), taskIDsOf(decoded.Dependents(id)); !slices.Equal(a, b) {
+				t.Fatalf("seed %d: %v wait for %s when folded, %v from a snapshot", seed, a, id, b)
+			}
+		}
+	}
+}
+
+// It finds exactly what is there, whichever side it walks from.
+func TestReaches(t *testing.T) {
+	for seed := range uint64(30) {
+		s, ids := randomGraph(t, seed)
+		for _, from := range ids {
+			below := reachable(s, from)
+			for _, to := range ids {
+				found, _ := s.Reaches([]string{from}, to, 1_000_000)
+				if (found != "") != below[to] {
+					t.Fatalf("seed %d: %s to %s: %q, expected %v", seed, from, to, found, below[to])
+				}
+			}
+		}
+	}
+}
+
+func reachable(s *State, from string) map[string]bool {
+	below := map[string]bool{from: true}
+	for next := []string{from}; len(next) > 0; {
+		task := s.Task(next[0])
+		next = next[1:]
+		if task == nil {
+			continue
+		}
+		for _, id := range task.Dependencies {
+			if !below[id] {
+				below[id] = true
+				next = append(next, id)
+			}
+		}
+	}
+	return below
+}
+
+// randomGraph makes tasks that wait for earlier ones, and changes what some wait for.
+func randomGraph(t *testing.T, seed uint64) (*State, []string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 0))
+	s := New()
+	apply(t, s, given{by: admin, data: &events.ProjectCreated{ProjectID: "p", Name: "P"}})
+	var ids []string
+	some := func(among []string) []string {
+		var chosen []string
+		for range r.IntN(5) {
+			if len(among) > 0 {
+				chosen = append(chosen, among[r.IntN(len(among))])
+			}
+		}
+		return chosen
+	}
+	for i := range 60 {
+		id := fmt.Sprint("t", i)
+		apply(t, s, given{by: admin, data: &events.TaskCreated{TaskID: id, Title: id, Dependencies: some(ids)}})
+		ids = append(ids, id)
+	}
+	for range 60 {
+		i := r.IntN(len(ids))
+		wanted := some(ids[:i])
+		apply(t, s, given{by: admin, data: &events.TaskUpdated{TaskID: ids[i], Dependencies: &wanted}})
+	}
+	return s, ids
+}
+
+func taskIDsOf(tasks []*Task) []string {
+	var ids []string
+	for _, task := range tasks {
+		ids = append(ids, task.ID)
+	}
+	return ids
+}
