@@ -17,6 +17,8 @@ const (
 	recheckEvery = 24 * time.Hour
 	// recheckFirst is how long a start is left alone before the reading goes on.
 	recheckFirst = time.Minute
+	// recheckAhead is how far the last reading may be in the future. Beyond that a wrong clock dated it.
+	recheckAhead = time.Hour
 	// recheckPause comes between two blocks of 8 MB.
 	recheckPause = 200 * time.Millisecond
 )
@@ -31,6 +33,14 @@ type checkedNote struct {
 	// Stream and Block are where the present one is: what comes before was read.
 	Stream string `json:"stream,omitempty"`
 	Block  int    `json:"block,omitempty"`
+}
+
+// left is how long it is until a reading is due; 0 while one is under way.
+func (n checkedNote) left(now time.Time) time.Duration {
+	if n.Stream != "" || n.Finished.After(now.Add(recheckAhead)) {
+		return 0
+	}
+	return min(max(n.Finished.Add(recheckEvery).Sub(now), 0), recheckEvery)
 }
 
 // KeepChecked reads the finished blocks of an embedded store once a day, slowly, until ctx ends. It goes on where the
@@ -50,8 +60,8 @@ func (b *Bus) KeepChecked(ctx context.Context, now func() time.Time, after func(
 	}
 	for pause := recheckFirst; wait(pause) == nil && b.Damage() == nil; {
 		note := loadChecked(b.embedded.dir)
-		if due := note.Finished.Add(recheckEvery); note.Stream == "" && now().Before(due) {
-			pause = min(due.Sub(now()), recheckEvery)
+		if left := note.left(now()); left > 0 {
+			pause = left
 			continue
 		}
 		err := b.recheck(ctx, note, now, func() error { return wait(recheckPause) })

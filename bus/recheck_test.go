@@ -72,6 +72,26 @@ func TestFinishedBlocksAreReadAgain(t *testing.T) {
 	}
 }
 
+// TestRecheckAfterAWrongClock: a last reading that is dated in the future does not put off the next one.
+func TestRecheckAfterAWrongClock(t *testing.T) {
+	dir, log, _, _ := filledStore(t)
+	image := filepath.Join(t.TempDir(), "store")
+	copyStore(t, dir, image)
+	b := openWitnessed(t, image, Always, uint64(len(log)))
+	at := time.Unix(1_800_000_000, 0)
+	for ahead, again := range map[time.Duration]bool{30 * 365 * 24 * time.Hour: true, 2 * time.Hour: true, time.Minute: false} {
+		if err := saveChecked(image, checkedNote{Finished: at.Add(ahead)}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		clock := &stepped{at: at, stop: cancel, left: 1}
+		b.KeepChecked(ctx, clock.now, clock.after)
+		if note := loadChecked(image); (note.Stream != "") != again {
+			t.Errorf("finished %s ahead: after the first look %+v", ahead, note)
+		}
+	}
+}
+
 // TestDamagedBlobsWhileRunning: a blob in a damaged block stops writes, the server does not cut the block, and the next
 // start keeps every other blob.
 func TestDamagedBlobsWhileRunning(t *testing.T) {

@@ -205,7 +205,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	kept := &delivery{home: lock.Home, handler: handler, denials: denials, key: secrets.ServerKey, logger: logger}
 	defer beside(ctx, kept.run)()
 	defer beside(ctx, care.run)()
-	defer beside(ctx, func(ctx context.Context) { store.KeepChecked(ctx, time.Now, time.After) })()
+	defer beside(ctx, func(ctx context.Context) { store.KeepChecked(ctx, trusted.Now, time.After) })()
 	defer beside(ctx, (&clockWatch{clock: trusted, logger: logger}).run(time.Tick(clockLook)))()
 	defer beside(ctx, placeWatch{log.here, handler.StopWrites}.run(time.Tick(placeLook)))()
 	defer beside(ctx, uses.Run)()
