@@ -79,7 +79,8 @@ func TestRecheckAfterAWrongClock(t *testing.T) {
 	copyStore(t, dir, image)
 	b := openWitnessed(t, image, Always, uint64(len(log)))
 	at := time.Unix(1_800_000_000, 0)
-	for ahead, again := range map[time.Duration]bool{30 * 365 * 24 * time.Hour: true, 2 * time.Hour: true, time.Minute: false} {
+	const years = 30 * 365 * 24 * time.Hour
+	for ahead, again := range map[time.Duration]bool{years: true, 2 * time.Hour: true, time.Minute: false} {
 		if err := saveChecked(image, checkedNote{Finished: at.Add(ahead)}); err != nil {
 			t.Fatal(err)
 		}

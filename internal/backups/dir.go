@@ -131,14 +131,14 @@ func (d Dir) create(
 }
 
 // prune removes all but the newest backups: keep whole ones, and as many partial ones, so that those never push out a
-// whole one.
-func (d Dir) prune(keep int) error {
+// whole one. Those that a wrong clock dated in the future go first.
+func (d Dir) prune(keep int, now time.Time) error {
 	list, err := d.List()
 	if err != nil {
 		return err
 	}
 	seen := map[bool]int{}
-	for _, made := range list {
+	for _, made := range byWorth(list, now) {
 		if seen[made.Partial]++; seen[made.Partial] > keep {
 			err = errors.Join(err, os.Remove(made.Path))
 		}

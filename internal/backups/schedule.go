@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,7 +129,7 @@ func (s *Schedule) once(ctx context.Context) (due time.Duration, err error) {
 		s.Logger.Warn(lacking(true), "file", path)
 	}
 	s.setProblem(lacking(partial))
-	return s.Every, s.Dir.prune(s.Keep)
+	return s.Every, s.Dir.prune(s.Keep, now)
 }
 
 // lacking says what a partial backup lacks.
@@ -139,14 +140,30 @@ func lacking(partial bool) string {
 	return ""
 }
 
-// newest gives the newest backup whose time a clock that is right could have written.
+// credible reports whether a clock that is right could have written the backup's time.
+func (m Made) credible(now time.Time) bool { return m.Time.Before(now.Add(ahead)) }
+
+// newest gives the newest backup whose time is credible.
 func newest(list []Made, now time.Time) Made {
-	for _, made := range list {
-		if made.Time.Before(now.Add(ahead)) {
-			return made
-		}
+	if list = byWorth(list, now); len(list) > 0 && list[0].credible(now) {
+		return list[0]
 	}
 	return Made{}
+}
+
+// byWorth gives the backups newest first, and behind them those that a wrong clock dated in the future.
+func byWorth(list []Made, now time.Time) []Made {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Made) int {
+		switch credible := a.credible(now); {
+		case credible == b.credible(now):
+			return 0
+		case credible:
+			return -1
+		}
+		return 1
+	})
+	return list
 }
 
 // errNoRoom: a backup would leave too little room on the disk.

@@ -244,6 +244,32 @@ func TestAClockThatWasWrongStopsNoBackup(t *testing.T) {
 	})
 }
 
+// Backups that a wrong clock dated in the future are the first to go: they keep no new one from staying.
+func TestBackupsFromTheFuturePushOutNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		m.skew = 30 * 365 * 24 * time.Hour
+		m.on(9*24*time.Hour + time.Hour)
+		m.skew = 0
+		for days := range 8 {
+			m.on(24 * time.Hour)
+			entries, err := os.ReadDir(m.dir.path)
+			if err != nil || len(entries) != 7 {
+				t.Fatalf("after %d days there are %d files, %v", days+1, len(entries), err)
+			}
+			right := 0
+			for _, made := range m.list() {
+				if !made.Time.After(time.Now()) {
+					right++
+				}
+			}
+			if right < min(days+1, 7) {
+				t.Errorf("after %d days %d backups of the right clock are there", days+1, right)
+			}
+		}
+	})
+}
+
 func TestDirTouchesOnlyItsOwnFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
