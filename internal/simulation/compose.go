@@ -70,16 +70,10 @@ func (w *world) compose(rng *rand.Rand) wish {
 	x := c.fresh()
 	x.key = fmt.Sprintf("k%d", w.keys)
 	x.occurred = c.occurred(x)
-	if c.m.tooLate(x) && c.chance(15) {
-		x.fields.Message = longMessage() // it is refused, and its record keeps the words
+	if x.fields.Message != "" && !x.occurred.IsZero() && !c.m.permitted(x, c.m.at) && c.chance(40) {
+		x.fields.Message = longMessage() // the record of its refusal keeps the words
 	}
 	return x
-}
-
-// tooLate reports whether a wish has words of a session from after its end.
-func (m *model) tooLate(w wish) bool {
-	x := m.sessions[w.by.name]
-	return w.by.kind == "session" && w.fields.Message != "" && x.ended && w.occurred.UnixMilli() > x.endedAt
 }
 
 // occurred gives when a wish was said, if it waited in an outbox: before, at or after the end of a session that has

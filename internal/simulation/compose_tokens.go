@@ -5,7 +5,7 @@ import "slices"
 // What the composer draws for tokens that expire, tokens that tokens made, and what they still may.
 
 // tokenNames are those of a run that is about tokens. What they name is made, revoked and made again.
-var tokenNames = []string{"ann", "bob", "cat", "dan", "eve"}
+var tokenNames = []string{"ann", "bob", "cat", "dan", "eve", "fay", "gus"}
 
 // ofMakers draws what somebody does who has a token: makes another, revokes one, or writes with it, whether
 // it still may or not.
