@@ -17,13 +17,19 @@ import (
 // limits changes the limits of a server.
 func limits(t *testing.T, texts ...string) func(*api.Config) {
 	t.Helper()
+	l := limitsOf(t, texts...)
+	return func(c *api.Config) { c.Limits = *l }
+}
+
+func limitsOf(t *testing.T, texts ...string) *api.Limits {
+	t.Helper()
 	var l api.Limits
 	for _, text := range texts {
 		if err := l.Set(text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return func(c *api.Config) { c.Limits = l }
+	return &l
 }
 
 // limited checks a 429 and gives its Retry-After.

@@ -165,19 +165,27 @@ func (s *server) routes() {
 	s.mux.HandleFunc("/", s.unknown)
 }
 
-// bodyWithin is how long a body may take to arrive.
-const bodyWithin = 30 * time.Second
+const (
+	// bodyWithin is how long a body may take to arrive.
+	bodyWithin = 30 * time.Second
+	// endedBodyWithin is the same for a session that has ended: all that it still sends are a few late reports.
+	endedBodyWithin = 5 * time.Second
+	// refusedBodyWithin is how long the rest of a body is read that is not wanted.
+	refusedBodyWithin = 5 * time.Second
+)
 
 // commandsPath begins the path of the one route of commands.
 const commandsPath = "/api/commands/"
 
 // ServeHTTP implements http.Handler.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body *stoppingBody
 	if r.ContentLength != 0 {
 		// A body that does not come must not hold the connection. Tests' recorders know no deadlines.
 		to := http.NewResponseController(w)
 		_ = to.SetReadDeadline(time.Now().Add(bodyWithin))
-		r.Body = &stoppingBody{ReadCloser: r.Body, server: s, to: to}
+		body = &stoppingBody{ReadCloser: r.Body, server: s, to: to}
+		r.Body = body
 	}
 	header := w.Header()
 	header["Cache-Control"] = s.noStore
@@ -204,13 +212,22 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
+	on := serving(r, c)
+	if body != nil && c.ended {
+		_ = body.to.SetReadDeadline(time.Now().Add(endedBodyWithin))
+	}
 	if err := s.admit(c, r); err != nil {
 		holdBack(r.Context())
 		s.fail(w, r, err)
 		return
 	}
 	defer c.admission.leave()
-	defer serving(r)()
+	if body == nil || c.reads() {
+		on.begin()
+	} else {
+		body.whole = on.begin
+	}
+	defer on.end()
 	if err := s.heard(r.Context(), header, c); err != nil {
 		s.fail(w, r, err)
 		return

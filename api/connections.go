@@ -28,16 +28,20 @@ type Listener struct {
 	mu   sync.Mutex
 	open map[*connection]struct{}
 	from map[netip.Addr]int
+	// credentials and projects count the open connections of each.
+	credentials, projects map[string]int
 }
 
 // Bound gives the listener with the limits for connections.
 func Bound(listener net.Listener, limits *Limits) *Listener {
 	return &Listener{
-		Listener: listener,
-		total:    int(limits.quota("server-connections").Value),
-		each:     int(limits.quota("address-connections").Value),
-		open:     map[*connection]struct{}{},
-		from:     map[netip.Addr]int{},
+		Listener:    listener,
+		total:       int(limits.quota("server-connections").Value),
+		each:        int(limits.quota("address-connections").Value),
+		open:        map[*connection]struct{}{},
+		from:        map[netip.Addr]int{},
+		credentials: map[string]int{},
+		projects:    map[string]int{},
 	}
 }
 
@@ -46,11 +50,12 @@ type connection struct {
 	net.Conn
 	listener *Listener
 	address  netip.Addr
-	// busy says that a call with a good credential is served; idle is since when none is. The listener's mu guards
-	// them.
-	busy bool
-	idle time.Time
-	once sync.Once
+	// holder is whose it is; busy says that a call with a good credential is served, and idle is since when none is.
+	// The listener's mu guards them.
+	holder holder
+	busy   bool
+	idle   time.Time
+	once   sync.Once
 }
 
 type connectionKey struct{}
@@ -79,6 +84,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if remote, err := netip.ParseAddrPort(accepted.RemoteAddr().String()); err == nil {
 			c.address = remote.Addr().Unmap()
 		}
+		c.holder = holder{credential: "address " + c.address.String(), project: "nobody", class: ofAddress}
 		if l.add(c) {
 			return c, nil
 		}
@@ -86,16 +92,16 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// add reports false where there is no room and nobody idle to make some.
+// add reports false where there is no room and everything serves calls of admins.
 func (l *Listener) add(c *connection) bool {
 	l.mu.Lock()
 	var tooMany *connection
 	bounded := c.address.IsValid() && !c.address.IsLoopback()
 	switch {
 	case bounded && l.each > 0 && l.from[c.address] >= l.each:
-		tooMany = l.longestIdle(func(other *connection) bool { return other.address == c.address })
+		tooMany = l.leastDue(func(other *connection) bool { return other.address == c.address })
 	case l.total > 0 && len(l.open) >= l.total:
-		tooMany = l.longestIdle(func(*connection) bool { return true })
+		tooMany = l.leastDue(func(*connection) bool { return true })
 	default:
 		tooMany = c
 	}
@@ -105,21 +111,12 @@ func (l *Listener) add(c *connection) bool {
 	}
 	l.open[c] = struct{}{}
 	l.from[c.address]++
+	l.count(c.holder, 1)
 	l.mu.Unlock()
 	if tooMany != c {
 		_ = tooMany.Close()
 	}
 	return true
-}
-
-// longestIdle gives the connection that serves no call for the longest time; mu is held.
-func (l *Listener) longestIdle(among func(*connection) bool) (longest *connection) {
-	for c := range l.open {
-		if !c.busy && among(c) && (longest == nil || c.idle.Before(longest.idle)) {
-			longest = c
-		}
-	}
-	return longest
 }
 
 // Close implements net.Conn.
@@ -128,6 +125,7 @@ func (c *connection) Close() error {
 		c.listener.mu.Lock()
 		defer c.listener.mu.Unlock()
 		delete(c.listener.open, c)
+		c.listener.count(c.holder, -1)
 		if c.listener.from[c.address]--; c.listener.from[c.address] <= 0 {
 			delete(c.listener.from, c.address)
 		}
@@ -156,20 +154,4 @@ func (c *connection) Write(b []byte) (n int, err error) {
 			return n, err
 		}
 	}
-}
-
-// serving marks the connection of a request as busy; done ends that.
-func serving(r *http.Request) (done func()) {
-	c, ok := r.Context().Value(connectionKey{}).(*connection)
-	if !ok {
-		return func() {}
-	}
-	c.mark(true)
-	return func() { c.mark(false) }
-}
-
-func (c *connection) mark(busy bool) {
-	c.listener.mu.Lock()
-	defer c.listener.mu.Unlock()
-	c.busy, c.idle = busy, time.Now()
 }

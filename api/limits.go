@@ -67,7 +67,12 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 
 // drain reads and drops a body of which nothing is wanted, so that its sender reads the answer. Whether all of it arrives changes
 // nothing.
-func drain(r *http.Request, most int64) { _, _ = io.CopyN(io.Discard, r.Body, most) }
+func drain(r *http.Request, most int64) {
+	if body, ok := r.Body.(*stoppingBody); ok {
+		body.unwanted()
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, most)
+}
 
 func tooLarge(r *http.Request) error {
 	drain(r, maxDrained)

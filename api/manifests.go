@@ -88,8 +88,7 @@ func (s *server) mayStore(c *call) error {
 // readManifest reads the body of an upload whole.
 func readManifest(r *http.Request) ([]byte, error) {
 	tooLarge := func() error {
-		// Whether the rest arrives changes nothing.
-		_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
+		drain(r, maxDrained)
 		return &problem{
 			status: http.StatusRequestEntityTooLarge, Code: "TOO_LARGE", Message: "The manifest is larger than 16 MiB",
 			Why: "a manifest has at most 16 MiB", Next: "say less, or split its tasks among sessions",

@@ -42,6 +42,8 @@ type stoppingBody struct {
 	server *server
 	to     *http.ResponseController
 	forget func() bool
+	// whole is called when all of it is there; nil if nobody asks.
+	whole func()
 }
 
 // Read implements io.Reader.
@@ -52,9 +54,21 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
 		b.forget()
+		if err == io.EOF && b.whole != nil {
+			b.whole()
+		}
 		if err != io.EOF && b.server.Stopping.Err() != nil {
 			err = errStopping
 		}
 	}
 	return n, err
+}
+
+// unwanted says that the rest is read for its sender's sake only: it gets little time.
+func (b *stoppingBody) unwanted() {
+	b.whole = nil
+	if b.server.Stopping.Err() != nil {
+		return // it gets none at all
+	}
+	_ = b.to.SetReadDeadline(time.Now().Add(refusedBodyWithin))
 }

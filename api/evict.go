@@ -1,0 +1,138 @@
+package api
+
+import (
+	"net/http"
+	"time"
+)
+
+// A newcomer always gets a connection: it could be the admin's, and the listener cannot know before it has read the
+// request. Who has most gives way.
+
+// rooms is the part of the connections that calls of sessions leave to newcomers: one in so many.
+const rooms = 8
+
+// holder is whose connection one is: that of nobody at an address, until a call shows a credential.
+type holder struct {
+	credential, project string
+	class               class
+	// ended says that it is a session that has ended.
+	ended bool
+}
+
+// holderOf gives the holder of the connection of a call.
+func holderOf(c *call) holder {
+	h := holder{credential: accountName(c.by), class: classOf(c.by), ended: c.ended}
+	h.project = h.credential
+	if h.class == ofSession && c.by.Project != "" {
+		h.project = "project " + c.by.Project
+	}
+	return h
+}
+
+// count adds a connection to the shares of its holder, or takes it away; mu is held.
+func (l *Listener) count(h holder, n int) {
+	for share, name := range map[*map[string]int]string{&l.credentials: h.credential, &l.projects: h.project} {
+		if (*share)[name] += n; (*share)[name] <= 0 {
+			delete(*share, name)
+		}
+	}
+}
+
+// leastDue gives the connection to close so that another gets in: one of a session that has ended, else one on which
+// no call is served, else a call of a session, else one of a reader. Of those it is one of the credential and project
+// with the most connections, and the longest idle of them. Calls of sessions come first once they leave hardly any
+// other connections, else newcomers would only close each other. It gives nil where all serve calls of admins; mu is
+// held.
+func (l *Listener) leastDue(among func(*connection) bool) (least *connection) {
+	all, free := 0, 0
+	for c := range l.open {
+		if among(c) {
+			all++
+			if !c.busy {
+				free++
+			}
+		}
+	}
+	crowded := free < all/rooms
+	order := func(c *connection) int {
+		switch {
+		case !c.busy && c.holder.ended:
+			return 0
+		case c.busy && c.holder.class == ofSession && crowded:
+			return 1
+		case !c.busy:
+			return 2
+		case c.holder.class == ofSession:
+			return 3
+		case c.holder.class == ofReader:
+			return 4
+		}
+		return 5
+	}
+	for c := range l.open {
+		if !among(c) || order(c) == 5 {
+			continue
+		}
+		if least == nil || l.before(c, least, order) {
+			least = c
+		}
+	}
+	return least
+}
+
+// before reports whether a connection is to be closed rather than another; mu is held.
+func (l *Listener) before(c, other *connection, order func(*connection) int) bool {
+	if a, b := order(c), order(other); a != b {
+		return a < b
+	}
+	if a, b := l.share(c.holder), l.share(other.holder); a != b {
+		return a > b
+	}
+	return c.idle.Before(other.idle)
+}
+
+// share is how much more than others a holder has. Of sessions, many connections of one count as much as many sessions
+// of one project.
+func (l *Listener) share(h holder) int {
+	if h.class != ofSession {
+		return l.credentials[h.credential]
+	}
+	return l.credentials[h.credential] * l.projects[h.project]
+}
+
+// served is a call on a connection.
+type served struct{ on *connection }
+
+// serving notes whose call a connection brings. The call is not busy until its body is there.
+func serving(r *http.Request, c *call) served {
+	on, ok := r.Context().Value(connectionKey{}).(*connection)
+	if !ok {
+		return served{}
+	}
+	h, l := holderOf(c), on.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	on.idle = time.Now()
+	if _, open := l.open[on]; open && on.holder != h {
+		l.count(on.holder, -1)
+		l.count(h, 1)
+		on.holder = h
+	}
+	return served{on}
+}
+
+// begin marks the connection as busy: everything that the call has to bring is there. That of a session that has
+// ended never is.
+func (s served) begin() { s.mark(true) }
+
+// end is the end of the call.
+func (s served) end() { s.mark(false) }
+
+func (s served) mark(busy bool) {
+	if s.on == nil {
+		return
+	}
+	s.on.listener.mu.Lock()
+	defer s.on.listener.mu.Unlock()
+	s.on.busy, s.on.idle = busy && !s.on.holder.ended, time.Now()
+}
