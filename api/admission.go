@@ -245,7 +245,7 @@ func (s *server) tooMuch(who string, over *overLimit) *problem {
 	s.ledger.refuse(over.quota.Name)
 	seconds := max(1, int(math.Ceil(over.after.Seconds())))
 	p := &problem{
-		status: http.StatusTooManyRequests, Code: "RATE_LIMITED", Message: "There are too many calls of " + who,
+		status: http.StatusTooManyRequests, Code: "RATE_LIMITED", Message: tooMany(who, over.quota.Name),
 		Why:     "the limit " + over.quota.Name + " is " + over.quota.String() + ": " + over.quota.About,
 		Next:    "nothing has happened: send it again in " + strconv.Itoa(seconds) + " s",
 		Details: limitDetails{over.quota.Name, over.quota.Value, over.quota.Burst, seconds},
@@ -255,6 +255,28 @@ func (s *server) tooMuch(who string, over *overLimit) *problem {
 		p.Message = "The server has too many calls at once"
 	}
 	return p.complete()
+}
+
+// tooMany says of whom there is too much of what; the name of a quota ends with that.
+func tooMany(who, quota string) string {
+	whose, what, _ := strings.Cut(quota, "-")
+	said, ok := map[string]string{
+		"commands": "sent too many commands",
+		"bytes":    "sent too many bytes",
+		"reads":    "made too many reads",
+		"spawns":   "spawned too many sessions",
+		"parallel": "too many calls in progress",
+		"waits":    "too many calls waiting",
+		"streams":  "too many streams open",
+		"answers":  "too many answers unread",
+	}[what]
+	if !ok {
+		said = "made too many calls"
+	}
+	if whose == "project" {
+		return "The sessions of the project have " + said
+	}
+	return strings.ToUpper(who[:1]) + who[1:] + " has " + said
 }
 
 type limitDetails struct {

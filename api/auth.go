@@ -132,7 +132,7 @@ func (a authenticator) named(c *call, name string) error {
 	var token *projections.Token
 	a.handler.View(func(s *projections.State) { token = s.Token(name) })
 	if token == nil || !token.Live() || token.Generation != c.generation {
-		return unauthenticated("The token was revoked", "the token '"+printable(name)+"' is not good any more", true)
+		return unauthenticated("The token was revoked", "the token '"+printable(name)+"' is no longer valid", true)
 	}
 	if token.Expired(a.now().UnixMilli()) {
 		return expired(token.Name, token.ExpiresAt)

@@ -63,7 +63,7 @@ func TestListsComeInPages(t *testing.T) {
 	if lengths, ids := walk("/api/audit/denials?limit=4"); len(lengths) < 1 || len(ids) < 1 {
 		t.Errorf("pages of %v with %d refusals", lengths, len(ids))
 	}
-	for _, bad := range []string{"?limit=-1", "?limit=x", "?cursor=x"} {
+	for _, bad := range []string{"?limit=-1", "?limit=0", "?limit=10001", "?limit=x", "?cursor=x"} {
 		w.send(http.MethodGet, timeline+bad, adminToken, "").refused(400, "VALIDATION_ERROR", "")
 	}
 }

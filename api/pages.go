@@ -83,13 +83,11 @@ func (w *response) page(v any) (any, error) {
 	limit := pageUsual
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
+		if err != nil || n < 1 || n > pageMost {
 			most := strconv.Itoa(pageMost)
 			return nil, routeInvalid("", "limit must be a number from 1 to "+most+", not '"+printable(text)+"'")
 		}
-		if n > 0 {
-			limit = min(n, pageMost)
-		}
+		limit = n
 	}
 	cursor, err := parseCursor(query.Get("cursor"))
 	if err != nil {

@@ -71,11 +71,12 @@ type Limits struct {
 func (l *Limits) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok {
-		return fmt.Errorf("a limit is NAME=VALUE, not %q", text)
+		return fmt.Errorf("a limit is NAME=VALUE, or NAME=RATE/BURST for a rate, not %q", text)
 	}
 	q, ok := quotaNamed(name)
 	if !ok {
-		return fmt.Errorf("there is no limit %q; there are %s", name, strings.Join(quotaNames(), ", "))
+		return fmt.Errorf("there is no limit called %q; did you mean %q? `maestro audit limits` shows them all", name,
+			nearestQuota(name))
 	}
 	number, burst, both := strings.Cut(value, "/")
 	was := q
@@ -90,7 +91,9 @@ func (l *Limits) Set(text string) error {
 		if q.Burst, err = positive(burst); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		q.Burst = max(q.Burst, 1)
+		if q.Burst < 1 {
+			return fmt.Errorf("%s: the burst must be at least 1; write %[1]s=RATE/BURST, or %[1]s=0 for no limit", name)
+		}
 	case was.Burst != 0: // as long a burst as by default
 		q.Burst = max(was.Burst*q.Value/was.Value, 1)
 	}
@@ -126,12 +129,32 @@ func quotaNamed(name string) (Quota, bool) {
 	return quotas[i], true
 }
 
-func quotaNames() []string {
-	names := make([]string, len(quotas))
-	for i, q := range quotas {
-		names[i] = q.Name
+// nearestQuota gives the name that takes the fewest edits to reach.
+func nearestQuota(name string) string {
+	return slices.MinFunc(quotas, func(a, b Quota) int {
+		return edits(name, a.Name) - edits(name, b.Name)
+	}).Name
+}
+
+// edits counts the characters to insert, remove or replace that make one text the other (Levenshtein's distance).
+func edits(from, to string) int {
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
 	}
-	return names
+	for i := range len(from) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(to) {
+			replaced := diagonal
+			if from[i] != to[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(to)]
 }
 
 // String says the quota in words: "200 a second, 6000 at once".

@@ -701,10 +701,13 @@ func TestTokenDecisions(t *testing.T) {
 		{"an orchestrator revokes nothing", nil, step{"o", "token:revoke", `{"sessionId":"{w}"}`}, "NOT_ALLOWED", "token:revoke"},
 
 		{"who has a token does what a user may", []step{create}, step{"token:ci", "session:note", note}, "session.noted", "m"},
-		{"who has none does nothing", nil, step{"token:ci", "session:note", note}, "NOT_ALLOWED", "The token 'ci' is not good any more"},
-		{"who had one does nothing", []step{create, revoke}, step{"token:ci", "session:note", note}, "NOT_ALLOWED", "The token 'ci' is not good any more"},
+		{"who has none does nothing", nil, step{"token:ci", "session:note", note},
+			"NOT_ALLOWED", "The token 'ci' is not valid"},
+		{"who had one does nothing", []step{create, revoke}, step{"token:ci", "session:note", note},
+			"NOT_ALLOWED", "The token 'ci' is not valid"},
 		{"until there is one again", []step{create, revoke, create}, step{"token:ci", "session:note", note}, "session.noted", "m"},
-		{"a token of another kind than its bearer says", nil, step{"token:auditor", "session:note", note}, "NOT_ALLOWED", "is not good any more"},
+		{"a token of another kind than its bearer says", nil, step{"token:auditor", "session:note", note},
+			"NOT_ALLOWED", "is not valid"},
 		{"an auditor writes nothing", nil, step{"auditor", "session:note", note}, "NOT_ALLOWED", "a token of kind auditor writes nothing"},
 		{
 			"create one that expires", nil,
@@ -723,7 +726,7 @@ func TestTokenDecisions(t *testing.T) {
 		{
 			"that has expired", nil,
 			step{"admin", "token:create", `{"name":"r","kind":"auditor","expiresAt":1}`},
-			"VALIDATION_ERROR", "expiresAt has passed",
+			"VALIDATION_ERROR", "expiresAt is in the past",
 		},
 		{"that expires twice", nil, step{
 			"admin", "token:create",
@@ -778,7 +781,7 @@ func TestTokenDecisions(t *testing.T) {
 				`{"name":"kid","kind":"admin","expiresIn":61000}`,
 			},
 			"BUSINESS_RULE_ERROR",
-			"expires earlier than the one that it would make",
+			"expires before the one that it would make",
 		},
 		{
 			"one that never expires, by one that does",
@@ -797,7 +800,7 @@ func TestTokenDecisions(t *testing.T) {
 			"which is good no more",
 			[]step{create, kid, grandkid, revoke},
 			step{"token:kid", "session:note", note},
-			"NOT_ALLOWED", "is not good any more",
+			"NOT_ALLOWED", "is not valid",
 		},
 		{
 			"revoke and keep what it made",

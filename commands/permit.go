@@ -51,7 +51,8 @@ func permitUser(s *projections.State, by Actor, row Row, project string) error {
 	case row.Who&U == 0:
 		return notAllowed(row.ID, "it is for: "+row.Who.String(), "use the session's own credential", "Command '%s' is not allowed for a user", row.ID)
 	case by.Name != AdminName && !knownToken(s, by):
-		return notAllowed(row.ID, "a token that was revoked, or never made, is good for nothing", "ask for another one", "The token '%s' is not good any more", by.Name)
+		return notAllowed(row.ID, "it was revoked, or never made", "ask for another one",
+			"The token '%s' is not valid", by.Name)
 	case by.Access == AccessAdmin:
 		return nil
 	case row.Write:

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"cmp"
+	"time"
 
 	"maestro/events"
 	"maestro/projections"
@@ -102,7 +103,7 @@ func (x *CreateToken) expiry(s *projections.State, c Call) (int64, error) {
 	case x.ExpiresAt < 0, x.ExpiresAt > latestExpiry:
 		return 0, invalid("/expiresAt", "expiresAt is a time in milliseconds since 1970, before the year 10000")
 	case x.ExpiresAt != 0 && x.ExpiresAt <= now:
-		return 0, invalid("/expiresAt", "expiresAt has passed")
+		return 0, invalid("/expiresAt", "expiresAt is in the past")
 	case x.ExpiresIn != 0:
 		expires = now + x.ExpiresIn
 	}
@@ -111,8 +112,13 @@ func (x *CreateToken) expiry(s *projections.State, c Call) (int64, error) {
 		return expires, nil
 	}
 	if expires > maker.ExpiresAt {
-		return 0, forbidden("choose an earlier time, or use a token that expires later",
-			"The token '%s' expires earlier than the one that it would make", maker.Name)
+		return 0, &Refusal{
+			Code:    CodeRule,
+			Message: "The token '" + maker.Name + "' expires before the one that it would make",
+			Why: "a token makes only tokens that expire no later than it does; '" + maker.Name + "' expires at " +
+				time.UnixMilli(maker.ExpiresAt).UTC().Format(time.RFC3339),
+			Next: "choose an earlier time, or use a token that expires later",
+		}
 	}
 	return cmp.Or(expires, maker.ExpiresAt), nil
 }

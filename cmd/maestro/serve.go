@@ -79,7 +79,8 @@ func (a *app) serveCommand() *cobra.Command {
 func (o *serveOptions) setLimits() error {
 	for _, text := range o.limitTexts {
 		if err := o.limits.Set(text); err != nil {
-			return usage("--limit: %s", err).withNext("write NAME=VALUE, such as --limit session-commands=500")
+			return usage("--limit: %s", err).withNext(
+				"write NAME=VALUE, or NAME=RATE/BURST for a rate, such as --limit session-commands=500/5000")
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ The secret is not stored: asked again with the same --key, it is printed again.
 With --quiet it is all that is printed.`,
 		RunE: running(func(ctx context.Context, _ []string) error {
 			body.ProjectIDs = ids(projects)
-			if err := expiry(expires, &body); err != nil {
+			if err := expiry(expires, a.wall(), &body); err != nil {
 				return err
 			}
 			answer, err := a.send(ctx, "token:create", &body, key)
@@ -65,7 +66,7 @@ With --quiet it is all that is printed.`,
 	f.StringVar((*string)(&body.Kind), "kind", "", "admin, auditor or read-only")
 	f.StringSliceVar(&projects, "project", nil, "of a read-only token: the projects that it reads, with commas")
 	f.StringVar(&expires, "expires", "",
-		"when it expires: after a duration such as 24h, or at an RFC 3339 time; never if absent")
+		"when it expires: after a duration such as 24h or 30d, or at an RFC 3339 time; never if absent")
 	complete(cmd, "kind", string(events.TokenAdmin), string(events.TokenAuditor), string(events.TokenReadOnly))
 	a.keyFlag(cmd, &key)
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print the secret only")
@@ -73,17 +74,29 @@ With --quiet it is all that is printed.`,
 }
 
 // expiry reads --expires. The server counts a duration from the time of the event.
-func expiry(text string, body *commands.CreateToken) error {
+func expiry(text string, now time.Time, body *commands.CreateToken) error {
 	if text == "" {
 		return nil
 	}
-	if in, err := time.ParseDuration(text); err == nil && in >= time.Millisecond {
+	in, err := time.ParseDuration(text)
+	if days, isDays := strings.CutSuffix(text, "d"); isDays {
+		var n int64
+		n, err = strconv.ParseInt(days, 10, 32)
+		in = min(time.Duration(n), 100_000) * 24 * time.Hour
+	}
+	if err == nil && in < time.Millisecond {
+		return usage("--expires %s is not in the future: name a duration of at least 1ms", text)
+	}
+	if err == nil {
 		body.ExpiresIn = in.Milliseconds()
 		return nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return usage("--expires must be a duration such as 24h, or a time such as 2027-01-31T12:00:00Z, not %q", text)
+		return usage("--expires must be a duration such as 24h or 30d, or a time such as 2027-01-31T12:00:00Z, not %q", text)
+	}
+	if !at.After(now) {
+		return usage("--expires %s is in the past", text).withNext("choose a later time")
 	}
 	body.ExpiresAt = at.UnixMilli()
 	return nil

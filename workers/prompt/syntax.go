@@ -105,7 +105,7 @@ var syntaxes = map[string]usage{
 
 	"token:create": {`token create --name <name> --kind admin|auditor|read-only [--project <projectIds>]`, "Make a token"},
 	"token:list":   {`token list`, "List the tokens"},
-	"token:revoke": {`token revoke <name>`, "Make a token good for nothing"},
+	"token:revoke": {`token revoke <name>`, "Revoke a token"},
 }
 
 // groupOf gives the group in which a command id is shown.
