@@ -42,6 +42,7 @@ type Bus struct {
 	// little: while the disk is full, nats-server starts, and fails at the first write.
 	doubtful atomic.Bool
 	blocks   blockSyncer
+	watch    blockWatch
 	room     room
 	onDisk   liveLog
 	texts    liveBlobs
@@ -118,7 +119,10 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.rebuildSides(ctx)
+	if err := b.rebuildSides(ctx); err != nil {
+		return err
+	}
+	return b.watch.hold(b.embedded, b.acked.Load())
 }
 
 // Connect opens the log on a server that somebody else runs. The caller keeps nc and closes it after the Bus.
@@ -219,6 +223,8 @@ func (b *Bus) Close() error {
 	if b.closed {
 		return nil
 	}
+	lost := b.lost()
+	b.watch.release()
 	b.closed = true
 	if b.writer != nil {
 		b.writer.close()
@@ -234,7 +240,7 @@ func (b *Bus) Close() error {
 			closeConn(nc)
 		}
 	}
-	return errors.Join(b.closeFiles(), b.embedded.close(b.damage.Load() == nil))
+	return errors.Join(lost, b.closeFiles(), b.embedded.close(b.damage.Load() == nil))
 }
 
 // closeConn closes a connection and waits until its goroutines were told.

@@ -80,6 +80,10 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	if err := b.embedded.held.here(); err != nil {
 		return 0, err
 	}
+	if err := b.watch.places(); err != nil {
+		return 0, b.damaged(err)
+	}
+	b.watch.release()
 	b.room.looked = time.Time{}
 	if err := errors.Join(b.room.check(), full(probe(b.embedded.dir))); err != nil {
 		return 0, err
@@ -140,7 +144,7 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 		return 0, fmt.Errorf("reopen the log: %w", err)
 	}
 	b.acked.Store(head)
-	return head, nil
+	return head, b.watch.hold(b.embedded, head)
 }
 
 // reopenSides makes sure of the streams beside the log.

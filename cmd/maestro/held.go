@@ -44,7 +44,7 @@ func (h held) here() error {
 			}
 		}
 	}
-	return nil
+	return h.Here()
 }
 
 // PutBlob implements commands.Blobs.

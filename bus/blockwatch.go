@@ -1,0 +1,271 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"maestro/events"
+)
+
+// blockWatch sees that the files of a running store are still those that the server writes to, and that the log's
+// newest block holds what was acknowledged into it. The server itself notices neither: it writes on into a block that
+// was deleted or moved, and leaves a hole in one that was cut.
+type blockWatch struct {
+	dir string // of the log's blocks
+
+	mu    sync.Mutex
+	held  []*heldStore // the directories; none while nothing is watched
+	known []int        // the log's blocks, the newest last
+	block *os.File     // the newest; nil while there is none
+
+	// The last record of the newest block that was seen to be whole, and the log's sequence before and after it.
+	at, end      int64
+	before, last uint64
+}
+
+// hold begins to watch a store whose log ends at head.
+func (w *blockWatch) hold(e *embedded, head uint64) error {
+	w.release()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dir = e.messagesDir(StreamName)
+	paths := []string{e.storeDir()}
+	for _, s := range storedStreams {
+		paths = append(paths, e.messagesDir(s.name))
+	}
+	for _, path := range paths {
+		held, err := holdStore(path)
+		if err != nil {
+			return err
+		}
+		w.held = append(w.held, held)
+	}
+	known, err := blockFiles(w.dir)
+	if err != nil {
+		return err
+	}
+	w.known, w.before, w.last = known, head, head
+	if len(known) == 0 {
+		return nil
+	}
+	if w.block, err = os.Open(w.path()); err != nil {
+		return err
+	}
+	parser, window := w.parser(), blockWindow{file: w.block}
+	for {
+		content, err := window.from(w.end)
+		if err != nil {
+			return err
+		}
+		record, err := parser.parse(content)
+		if err != nil {
+			return nil //nolint:nilerr // the end: what the start left was checked
+		}
+		w.note(record)
+	}
+}
+
+func (w *blockWatch) path() string { return filepath.Join(w.dir, blockName(w.known[len(w.known)-1])) }
+
+func (w *blockWatch) parser() *recordParser {
+	return newRecordParser(StreamName, events.SubjectPrefix, w.known[len(w.known)-1])
+}
+
+// note takes in the record behind the last.
+func (w *blockWatch) note(r blockRecord) {
+	w.at, w.end = w.end, w.end+int64(r.length)
+	if w.before = w.last; r.kind == messageRecord {
+		w.last = r.sequence
+	}
+}
+
+// release ends the watching.
+func (w *blockWatch) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, held := range w.held {
+		_ = held.close()
+	}
+	w.closeBlock()
+	w.held, w.known = nil, nil
+}
+
+func (w *blockWatch) closeBlock() {
+	if w.block != nil {
+		_ = w.block.Close()
+	}
+	w.block, w.at, w.end = nil, 0, 0
+}
+
+// places fails with *events.StoppedError when a directory, or a block of the log, is not the one that the server uses.
+func (w *blockWatch) places() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.placesLocked()
+}
+
+func (w *blockWatch) placesLocked() error {
+	if len(w.held) == 0 {
+		return nil
+	}
+	for _, held := range w.held {
+		if info, err := os.Stat(held.path); errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, held.info) {
+			return lostPlace(held.path)
+		}
+	}
+	there, err := blockFiles(w.dir)
+	if err != nil {
+		return nil //nolint:nilerr // it cannot be told now
+	}
+	for _, index := range w.known {
+		if _, found := slices.BinarySearch(there, index); !found {
+			return lostPlace(filepath.Join(w.dir, blockName(index)))
+		}
+	}
+	if w.block == nil {
+		return nil
+	}
+	info, err := os.Stat(w.path())
+	held, heldErr := w.block.Stat()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && heldErr == nil && !os.SameFile(info, held) {
+		return lostPlace(w.path())
+	}
+	return nil
+}
+
+func lostPlace(path string) error {
+	return &events.StoppedError{
+		Why: path + " was moved, deleted or replaced while this server was using it",
+		Next: "stop this server, put it back where it was, and start the server again; if it is lost, " +
+			"run `maestro salvage`",
+	}
+}
+
+// check fails when places does, and with *events.DamageError when the files do not hold the events up to acked. It
+// reads the last record that it knows again, and what came since.
+func (w *blockWatch) check(acked uint64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.placesLocked(); err != nil || len(w.held) == 0 {
+		return err
+	}
+	if w.block != nil {
+		w.end, w.last = w.at, w.before
+		known, err := w.read(max(acked, w.last))
+		if err != nil || known {
+			return err
+		}
+	}
+	for w.last < acked {
+		if known, err := w.next(); err != nil || !known {
+			return err
+		}
+		if known, err := w.read(acked); err != nil || known {
+			return err
+		}
+	}
+	return nil
+}
+
+// read takes in the newest block's records to a sequence. It reports whether it came there, or the files cannot be
+// read now.
+func (w *blockWatch) read(to uint64) (known bool, err error) {
+	parser, window := w.parser(), blockWindow{file: w.block}
+	for w.last < to {
+		content, err := window.from(w.end)
+		if err != nil {
+			return true, nil //nolint:nilerr // the disk's errors are for who reads
+		}
+		if len(content) == 0 {
+			return false, nil
+		}
+		record, err := parser.parse(content)
+		if err == nil && record.kind == messageRecord && record.sequence != w.last+1 {
+			err = fmt.Errorf("message %d stands there", record.sequence)
+		}
+		if err != nil {
+			return false, w.cut(err.Error())
+		}
+		w.note(record)
+	}
+	return true, nil
+}
+
+// next goes on to the block behind the newest that is known. It reports whether the files can be read now.
+func (w *blockWatch) next() (known bool, err error) {
+	there, err := blockFiles(w.dir)
+	if err != nil {
+		return false, nil //nolint:nilerr // as in read
+	}
+	i := 0
+	if len(w.known) > 0 {
+		i, _ = slices.BinarySearch(there, w.known[len(w.known)-1]+1)
+	}
+	if i == len(there) {
+		return false, w.cut("no block holds it")
+	}
+	path := filepath.Join(w.dir, blockName(there[i]))
+	block, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, lostPlace(path)
+	}
+	if err != nil {
+		return false, nil //nolint:nilerr // as in read
+	}
+	w.closeBlock()
+	w.block, w.known = block, append(w.known, there[i])
+	return true, nil
+}
+
+func (w *blockWatch) cut(why string) error {
+	block := "the log's directory"
+	if len(w.known) > 0 {
+		block = "the block " + w.path()
+	}
+	return &events.DamageError{
+		Sequence: w.last + 1,
+		Why:      block + " was cut or changed while this server was using it: " + why,
+	}
+}
+
+// Here fails with events.ErrReadOnly when the files of an embedded store were moved, deleted, replaced or cut while
+// the server used them. Nothing is written to the log any more then.
+func (b *Bus) Here() error {
+	if b.embedded == nil || !b.open.TryRLock() { // while it is reopened nothing is written
+		return nil
+	}
+	defer b.open.RUnlock()
+	return b.here()
+}
+
+// lost says, at the stop, that files are gone which should be there, if so. A store that was moved as a whole has
+// them still.
+func (b *Bus) lost() error {
+	if b.embedded == nil || b.embedded.held.here() != nil {
+		return nil
+	}
+	err := b.here()
+	if err != nil {
+		b.options.Logger.Error("acknowledged events are not in the store's files", "why", err)
+	}
+	return err
+}
+
+// here is Here; open is held.
+func (b *Bus) here() error {
+	if b.embedded == nil || b.closed || b.files.Load() != nil {
+		return nil
+	}
+	if err := b.embedded.held.here(); err != nil {
+		return err
+	}
+	if err := b.watch.check(b.acked.Load()); errors.Is(err, events.ErrReadOnly) {
+		return b.damaged(err)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package bus
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"maestro/events"
+)
+
+// large appends messages of 600 kB, so that the log comes to have several blocks.
+func large(t *testing.T, b *Bus, head uint64, n int) uint64 {
+	t.Helper()
+	for range n {
+		m := events.Message{Subject: events.Subject("p", "task", "large"), Body: []byte(strings.Repeat("x", 600_000))}
+		if err := b.Append(t.Context(), head, []events.Message{m}); err != nil {
+			t.Fatal(err)
+		}
+		head++
+	}
+	return head
+}
+
+// newest gives the path of the log's newest block.
+func newest(t *testing.T, b *Bus) string {
+	t.Helper()
+	dir := b.embedded.messagesDir(StreamName)
+	blocks, err := blockFiles(dir)
+	if err != nil || len(blocks) == 0 {
+		t.Fatal(blocks, err)
+	}
+	return filepath.Join(dir, blockName(blocks[len(blocks)-1]))
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Whatever is taken from under the server stops the writes, is named, and makes the stop fail. The server itself
+// writes on and acknowledges.
+func TestFilesTakenFromARunningServer(t *testing.T) {
+	size := func(t *testing.T, path string) int64 {
+		info, err := os.Stat(path)
+		must(t, err)
+		return info.Size()
+	}
+	replace := func(t *testing.T, path string) {
+		content, err := os.ReadFile(path)
+		must(t, err, os.Remove(path), os.WriteFile(path, content, 0o600))
+	}
+	for name, c := range map[string]struct {
+		harm  func(t *testing.T, b *Bus)
+		named string
+	}{
+		"the newest block deleted":  {func(t *testing.T, b *Bus) { must(t, os.Remove(newest(t, b))) }, "3.blk"},
+		"the newest block replaced": {func(t *testing.T, b *Bus) { replace(t, newest(t, b)) }, "3.blk"},
+		"the newest block emptied":  {func(t *testing.T, b *Bus) { must(t, os.Truncate(newest(t, b), 0)) }, "3.blk"},
+		"the newest block cut": {func(t *testing.T, b *Bus) {
+			must(t, os.Truncate(newest(t, b), size(t, newest(t, b))-10))
+		}, "3.blk"},
+		"the newest block cut, and events behind it": {func(t *testing.T, b *Bus) {
+			must(t, os.Truncate(newest(t, b), size(t, newest(t, b))-700_000))
+			large(t, b, b.acked.Load(), 2)
+		}, "3.blk"},
+		"cut where events came since": {func(t *testing.T, b *Bus) {
+			head := large(t, b, b.acked.Load(), 1)
+			must(t, os.Truncate(newest(t, b), size(t, newest(t, b))-10))
+			large(t, b, head, 1)
+		}, "3.blk"},
+		"an old block deleted": {func(t *testing.T, b *Bus) {
+			must(t, os.Remove(filepath.Join(b.embedded.messagesDir(StreamName), "1.blk")))
+		}, "1.blk"},
+		"a block deleted that came since": {func(t *testing.T, b *Bus) {
+			head := large(t, b, b.acked.Load(), 13)
+			must(t, os.Remove(newest(t, b)))
+			large(t, b, head, 1)
+		}, "blk"},
+		"jetstream moved": {func(t *testing.T, b *Bus) {
+			must(t, os.Rename(b.embedded.storeDir(), b.embedded.storeDir()+".away"))
+		}, "jetstream"},
+		"the log's directory moved": {func(t *testing.T, b *Bus) {
+			dir := b.embedded.messagesDir(StreamName)
+			must(t, os.Rename(dir, dir+".away"))
+		}, "msgs"},
+		"the blobs' directory replaced": {func(t *testing.T, b *Bus) {
+			dir := b.embedded.messagesDir(BlobStream)
+			must(t, os.Rename(dir, dir+".away"), os.Mkdir(dir, 0o700))
+		}, BlobStream},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: Interval, Logger: testLogger(t)})
+			must(t, err)
+			head := large(t, b, 0, 30)
+			must(t, b.Here())
+			told := make(chan error, 1)
+			b.OnDamage(func(err error) { told <- err })
+			c.harm(t, b)
+			if err := b.Here(); !errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), c.named) {
+				t.Errorf("the look at the files: %v, expected one that names %s", err, c.named)
+			}
+			if len(told) != 1 || !errors.Is(b.Damage(), events.ErrReadOnly) {
+				t.Errorf("the log goes on: %v", b.Damage())
+			}
+			m := events.Message{Subject: "maestro.ev.p.task.1", Body: []byte("late")}
+			if err := b.Append(t.Context(), head, []events.Message{m}); !errors.Is(err, events.ErrReadOnly) {
+				t.Errorf("an append behind it: %v", err)
+			}
+			if err := b.Close(); !errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), c.named) {
+				t.Errorf("the stop: %v, expected one that names %s", err, c.named)
+			}
+		})
+	}
+}
+
+// A block that is taken just before the stop, when nobody looks any more, makes the stop fail too.
+func TestStopSaysThatABlockIsGone(t *testing.T) {
+	b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: Interval, Logger: testLogger(t)})
+	must(t, err)
+	large(t, b, 0, 1)
+	must(t, os.Remove(newest(t, b)))
+	if err := b.Close(); !errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), "1.blk") {
+		t.Fatalf("the stop: %v", err)
+	}
+}
+
+// The watch follows the server into new blocks, over a stop and a reopen, and reads only what is new.
+func TestBlockWatchFollowsTheServer(t *testing.T) {
+	dir := t.TempDir()
+	head := uint64(0)
+	for range 2 {
+		b := mustOpen(t, dir, Interval)
+		must(t, b.Here())
+		for range 3 {
+			head = large(t, b, head, 15)
+			must(t, b.Here())
+			if b.watch.last != head || b.watch.path() != newest(t, b) {
+				t.Fatalf("watched to %d in %s, the log is at %d in %s", b.watch.last, b.watch.path(), head, newest(t, b))
+			}
+			if whole := b.watch.end - b.watch.at; whole > 601_000 {
+				t.Fatalf("the next look reads %d bytes again", whole)
+			}
+		}
+		b.doubtful.Store(true)
+		if _, err := b.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		head = large(t, b, head, 1)
+		must(t, b.Here(), b.Damage(), b.Close())
+	}
+}
