@@ -25,6 +25,7 @@ type inside struct {
 	home    string
 	ahead   atomic.Int64  // of the machine's wall clock
 	mayFail bool          // the server may end with an error
+	ended   error         // why it ended
 	out     *bufio.Reader // what it prints
 	banner  string        // its first line
 	client  *client.Client
@@ -54,8 +55,8 @@ func (s *inside) start(args ...string) {
 		s.client.Close()
 		cancel()
 		_ = out.Close()
-		if err := <-done; err != nil && !s.mayFail {
-			s.t.Error(err)
+		if s.ended = <-done; s.ended != nil && !s.mayFail {
+			s.t.Error(s.ended)
 		}
 		s.stop = func() {}
 	}

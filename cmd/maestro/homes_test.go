@@ -240,6 +240,33 @@ func TestHomeThatIsNotWhereItWas(t *testing.T) {
 	}
 }
 
+// A server whose store's files are taken away from under it stops its writes, and ends with an error.
+func TestStoreTakenFromUnderTheServer(t *testing.T) {
+	log := filepath.Join("jetstream", "$G", "streams", bus.StreamName, "msgs")
+	for _, part := range []string{"jetstream", log, filepath.Join(log, "1.blk")} {
+		t.Run(filepath.Base(part), func(t *testing.T) {
+			s := &inside{t: t, home: filepath.Join(t.TempDir(), "home"), mayFail: true}
+			s.start()
+			s.do("project:create", map[string]any{"name": "P"})
+			path := filepath.Join(s.home, "store", part)
+			if err := os.Rename(path, filepath.Join(s.home, "away")); err != nil {
+				t.Fatal(err)
+			}
+			status, ready := s.ready()
+			for status == http.StatusOK {
+				status, ready = s.ready()
+			}
+			if !strings.Contains(ready, path) || !strings.Contains(ready, "put it back") {
+				t.Errorf("readyz says %d %s", status, ready)
+			}
+			s.stop()
+			if s.ended == nil || !strings.Contains(s.ended.Error(), path) {
+				t.Errorf("the server ended with %v", s.ended)
+			}
+		})
+	}
+}
+
 // pictureIfThere gives the picture of a part of a home, an empty one of what is not there.
 func pictureIfThere(t *testing.T, dir, part string) map[string]string {
 	t.Helper()
