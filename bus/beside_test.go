@@ -59,6 +59,7 @@ func TestOneProcessHoldsAStore(t *testing.T) {
 
 func TestStreamThatCannotKeepThePromisesIsRefused(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
+	b.watch.release() // the test takes the stream away itself
 	for name, spoil := range map[string]func(*jetstream.StreamConfig){
 		"age":     func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour },
 		"limit":   func(c *jetstream.StreamConfig) { c.MaxMsgs = 10 },
