@@ -8,16 +8,10 @@ import (
 	"strings"
 )
 
-// CheckBody refuses a JSON body that is above a limit of docs/limits.md, before anything else reads it. Its work grows with the
-// length of the body alone, and it ends with ctx. It leaves a body that is not JSON to encoding/json.
-func CheckBody(ctx context.Context, body []byte) error {
-	s := newScanner(ctx, body)
-	s.scan()
-	return s.stop
-}
-
-// CheckNames is CheckBody for a body that is decoded into a struct and may hold fields that nobody knows. It also
-// refuses what encoding/json lets through: a name that is there twice, and a known name in the wrong case.
+// CheckNames refuses a JSON body that is above a limit of docs/limits.md, before anything else reads it. The
+// body may hold fields that nobody knows. It also refuses what encoding/json lets through: a name that is there
+// twice, and a known name in the wrong case. Its work grows with the length of the body alone, and it ends with
+// ctx. It leaves a body that is not JSON to encoding/json.
 func CheckNames(ctx context.Context, body []byte, into any) error {
 	s := newScanner(ctx, body)
 	s.lax = true

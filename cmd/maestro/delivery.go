@@ -49,8 +49,7 @@ func (d *delivery) all(ctx context.Context) {
 	defer d.lookAside()
 	sessions, err := outbox.Sessions(d.home.Root())
 	if err != nil {
-		d.logger.Warn("the outboxes of the home cannot be read", "why", err)
-		return
+		d.logger.Warn("the outboxes of the home cannot all be read", "why", err)
 	}
 	for _, session := range sessions {
 		box, err := outbox.Open(d.home.Root(), session, func() string { return d.secretOf(session) })
@@ -81,8 +80,7 @@ func (d *delivery) all(ctx context.Context) {
 func (d *delivery) lookAside() {
 	aside, err := outbox.SetAside(d.home.Root())
 	if err != nil {
-		d.logger.Warn("the outboxes of the home cannot be read", "why", err)
-		return
+		d.logger.Warn("entries that were set aside cannot all be counted", "why", err)
 	}
 	for session, n := range aside {
 		if n > d.aside[session] {

@@ -68,11 +68,14 @@ func Open(home *os.Root, session string, secret Secret) (*Outbox, error) {
 // noSecret proves nothing. It is for those who only count.
 func noSecret() string { return "" }
 
-// Sessions lists the sessions of a home for which something waits, by id.
-func Sessions(home *os.Root) ([]string, error) {
-	names, err := namesIn(home, outboxes)
-	if err != nil {
-		return nil, fmt.Errorf("list the outboxes: %w", err)
+// Sessions lists the sessions of a home for which something waits, by id. Next to an error it gives those that it
+// found.
+func Sessions(home *os.Root) ([]string, error) { return sessionsIn(home, maxNames) }
+
+func sessionsIn(home *os.Root, most int) ([]string, error) {
+	names, unlisted := namesIn(home, outboxes, most)
+	if unlisted != nil {
+		unlisted = fmt.Errorf("list the outboxes: %w", unlisted)
 	}
 	slices.Sort(names)
 	var sessions []string
@@ -90,26 +93,36 @@ func Sessions(home *os.Root) ([]string, error) {
 			sessions = append(sessions, name)
 		}
 	}
-	return sessions, nil
+	return sessions, unlisted
 }
 
 // SetAside counts the entries of each session of a home that Deliver moved to damaged/; no session without any is in it.
-func SetAside(home *os.Root) (map[string]int, error) {
-	sessions, err := namesIn(home, outboxes)
+// Of very many it counts the first. Next to an error it gives what it could count.
+func SetAside(home *os.Root) (map[string]int, error) { return setAside(home, maxNames) }
+
+func setAside(home *os.Root, most int) (map[string]int, error) {
+	sessions, err := namesIn(home, outboxes, most)
 	if err != nil {
-		return nil, fmt.Errorf("list the outboxes: %w", err)
+		err = fmt.Errorf("list the outboxes: %w", err)
 	}
 	aside := map[string]int{}
 	for _, session := range sessions {
 		d := directory{home: home, dir: path.Join(outboxes, session, damagedDir)}
-		if !validSession(session) || d.own() != nil {
+		if !validSession(session) {
 			continue
 		}
-		if names, err := d.Names(); err == nil && len(names) > 0 {
+		if refused := d.own(); refused != nil {
+			err = errors.Join(err, refused)
+			continue
+		}
+		names, unread := namesIn(home, d.dir, most)
+		if len(names) > 0 {
 			aside[session] = len(names)
+		} else if unread != nil {
+			err = errors.Join(err, fmt.Errorf("list %s of the home: %w", d.dir, unread))
 		}
 	}
-	return aside, nil
+	return aside, err
 }
 
 func validSession(id string) bool {
@@ -149,9 +162,10 @@ func (d directory) own() error {
 }
 
 // Names implements Disk.
-func (d directory) Names() ([]string, error) { return namesIn(d.home, d.dir) }
+func (d directory) Names() ([]string, error) { return namesIn(d.home, d.dir, maxNames) }
 
-func namesIn(root *os.Root, dir string) ([]string, error) {
+// namesIn lists the files of a directory. Where there are as many as most or more, it gives most of them and an error.
+func namesIn(root *os.Root, dir string, most int) ([]string, error) {
 	f, err := root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -159,12 +173,12 @@ func namesIn(root *os.Root, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := f.Readdirnames(maxNames)
+	names, err := f.Readdirnames(most)
 	if errors.Is(err, io.EOF) {
 		err = nil // it is empty
 	}
-	if len(names) == maxNames {
-		err = fmt.Errorf("%s of the home holds %d files or more; move away what does not belong there", dir, maxNames)
+	if len(names) == most {
+		err = fmt.Errorf("%s of the home holds %d files or more; move away what does not belong there", dir, most)
 	}
 	return names, errors.Join(err, f.Close())
 }

@@ -105,6 +105,32 @@ func TestProofOnEveryDelivery(t *testing.T) {
 	}
 }
 
+// Too many entries hide nothing: neither those that were set aside nor the sessions for which something waits.
+func TestTooManyEntriesHideNothing(t *testing.T) {
+	dir := t.TempDir()
+	root := home(t, dir)
+	for _, session := range []string{"a", "b", "c"} {
+		keep(t, opened(t, root, session), "k")
+	}
+	const most = 3
+	for i := range most + 1 {
+		plantedIn(t, filepath.Join(dir, "outbox", "a", damagedDir), uint64(i+1), entry("k"))
+	}
+	if aside, err := setAside(root, most); aside["a"] != most || err == nil {
+		t.Errorf("set aside are %v, %v", aside, err)
+	}
+	if sessions, err := sessionsIn(root, most); len(sessions) != most || err == nil {
+		t.Errorf("something waits for %v, %v", sessions, err)
+	}
+	// What is no directory cannot be counted, and that is said.
+	if err := os.WriteFile(filepath.Join(dir, "outbox", "b", damagedDir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if aside, err := SetAside(root); aside["a"] != most+1 || err == nil {
+		t.Errorf("set aside are %v, %v", aside, err)
+	}
+}
+
 // Who has no secret delivers nothing, and what a revoked secret proves is set aside, not lost.
 func TestWithoutTheSecret(t *testing.T) {
 	dir := t.TempDir()
