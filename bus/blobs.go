@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -59,6 +60,11 @@ func openBlobs(ctx context.Context, js jetstream.JetStream, replicas int) (jetst
 // PutBlob keeps content and gives its digest. The same content is kept once. It is as durable as an append is, so an
 // event that names the digest may be appended next.
 func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
+	return b.putBlob(ctx, content, b.options.Timeout)
+}
+
+// putBlob is PutBlob, with patience for the look-up and for the writing each.
+func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duration) (string, error) {
 	digest := Digest(content)
 	release, err := b.use()
 	if err != nil {
@@ -68,13 +74,19 @@ func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 	if err := errors.Join(b.Damage(), b.room.check()); err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
-	defer cancel()
+	looking, done := b.whileAlive(ctx, patience)
 	// A description alone proves nothing: the content may be lost, and is kept anew then.
-	if _, err := b.findBlob(ctx, digest); err == nil || errors.Is(err, events.ErrReadOnly) {
+	_, err = b.findBlob(looking, digest)
+	done()
+	switch {
+	case err == nil || errors.Is(err, events.ErrReadOnly):
 		return digest, err
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("keep the blob %s: %w", digest, context.Cause(ctx))
+	case errors.Is(err, errNotSearched) && b.alive() == nil: // a slow disk; the server was asked for nothing
+		return "", fmt.Errorf("keep the blob %s: %w", digest, err)
 	}
-	alive, done := b.whileAlive(ctx)
+	alive, done := b.whileAlive(ctx, patience)
 	defer done()
 	if _, err := b.blobs.Put(alive, jetstream.ObjectMeta{Name: digest}, bytes.NewReader(content)); err != nil {
 		if cause := context.Cause(alive); cause != nil {

@@ -77,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 		blocks:   blockSyncer{dir: e.messagesDir(StreamName)},
 		room:     room{dir: e.dir},
 		onDisk:   liveLog{dir: filepath.Join(streamPath(e.held.through(), StreamName), "msgs")},
-		texts:    liveBlobs{dir: e.held.through()},
+		texts:    newLiveBlobs(e.held.through()),
 	}
 	if err := b.openEmbedded(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -106,7 +106,10 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 	if b.live, err = b.dial("maestro live"); err != nil {
 		return err
 	}
-	if err := b.attach(ctx); err != nil {
+	serving, done := b.whileAlive(ctx, startTimeout)
+	err = whyEnded(serving, b.attach(serving))
+	done()
+	if err != nil {
 		return err
 	}
 	if made { // a power cut must not leave a stream whose files have no content, or no name

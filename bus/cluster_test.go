@@ -66,7 +66,7 @@ func runCluster(t *testing.T) []*server.Server {
 		s.Start()
 	}
 	for _, s := range servers {
-		if !s.ReadyForConnections(30 * time.Second) {
+		if !s.ReadyForConnections(patience) {
 			t.Fatal("a server of the cluster did not start")
 		}
 	}
@@ -75,17 +75,23 @@ func runCluster(t *testing.T) []*server.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 30 { // until there is a leader of the cluster, and all three are known to it
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		_, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "PROBE", Replicas: 3})
-		cancel()
+	ready, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for { // until there is a leader of the cluster, and all three are known to it
+		try, cancel := context.WithTimeout(ready, time.Second)
+		_, err := js.CreateStream(try, jetstream.StreamConfig{Name: "PROBE", Replicas: 3})
 		if err == nil {
+			cancel()
 			return servers
 		}
 		t.Logf("the cluster is not ready: %v", err)
+		if ready.Err() != nil {
+			cancel()
+			t.Fatal("the cluster did not become ready")
+		}
+		<-try.Done() // a refusal comes at once
+		cancel()
 	}
-	t.Fatal("the cluster did not become ready")
-	return nil
 }
 
 func connectTo(t *testing.T, s *server.Server) *nats.Conn {
@@ -106,11 +112,13 @@ func TestClusterConforms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := js.DeleteStream(t.Context(), StreamName); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		ready, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if err := js.DeleteStream(ready, StreamName); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 			t.Fatal(err)
 		}
 		open := func(nc *nats.Conn) *Bus {
-			b, err := Connect(t.Context(), nc, Options{Replicas: 3, Timeout: 2 * time.Second, Logger: testLogger(t)})
+			b, err := Connect(ready, nc, Options{Replicas: 3, Timeout: 2 * time.Second, Logger: testLogger(t)})
 			if err != nil {
 				t.Fatal(err)
 			}

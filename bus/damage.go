@@ -139,7 +139,7 @@ func (b *Bus) adoptBlobs(ctx context.Context) error {
 	for _, digest := range files.adopted {
 		content, readErr := files.Blob(ctx, digest)
 		if readErr == nil {
-			_, readErr = b.PutBlob(ctx, content)
+			_, readErr = b.putBlob(ctx, content, bulkTimeout)
 		}
 		err = errors.Join(err, readErr)
 	}
@@ -154,7 +154,7 @@ func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
 	defer func() { _ = files.Close() }()
 	if stream == DeniedStream {
 		return files.LoadDenials(ctx, func(d events.StoredDenial) error {
-			return b.StoreDenials(ctx, []events.StoredDenial{d})
+			return b.storeDenials(ctx, []events.StoredDenial{d}, bulkTimeout)
 		})
 	}
 	digests, err := files.Blobs(ctx)
@@ -168,7 +168,7 @@ func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
 			continue
 		}
 		if err == nil {
-			_, err = b.PutBlob(ctx, content)
+			_, err = b.putBlob(ctx, content, bulkTimeout)
 		}
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -42,6 +43,13 @@ func ensureDenied(ctx context.Context, js jetstream.JetStream, replicas int) err
 
 // StoreDenials puts each record into its slot. They are as durable as an append is when it returns.
 func (b *Bus) StoreDenials(ctx context.Context, records []events.StoredDenial) error {
+	return b.storeDenials(ctx, records, b.options.Timeout)
+}
+
+func (b *Bus) storeDenials(ctx context.Context, records []events.StoredDenial, patience time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	release, err := b.use()
 	if err != nil {
 		return err
@@ -50,12 +58,12 @@ func (b *Bus) StoreDenials(ctx context.Context, records []events.StoredDenial) e
 	if err := errors.Join(b.Damage(), b.room.check()); err != nil {
 		return err
 	}
-	return b.failed(ctx, b.storeDenials(ctx, records))
+	alive, done := b.whileAlive(ctx, patience)
+	defer done()
+	return b.failed(ctx, b.publishDenials(alive, records))
 }
 
-func (b *Bus) storeDenials(ctx context.Context, records []events.StoredDenial) error {
-	ctx, done := b.whileAlive(ctx)
-	defer done()
+func (b *Bus) publishDenials(ctx context.Context, records []events.StoredDenial) error {
 	acks := make([]jetstream.PubAckFuture, 0, len(records))
 	for _, record := range records {
 		body, err := json.Marshal(deniedMessage{record.Actor, record.Slot, record.Body})

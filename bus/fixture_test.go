@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -22,6 +23,9 @@ var _ commands.Log = (*Bus)(nil)
 // testTimeout is how long an append waits whose acknowledgement a test takes away.
 const testTimeout = 100 * time.Millisecond
 
+// patience is how long a step may take on a busy disk that no test is about.
+const patience = 2 * time.Minute
+
 type testWriter struct{ t *testing.T }
 
 func (w testWriter) Write(p []byte) (int, error) {
@@ -35,7 +39,7 @@ func testLogger(t *testing.T) *slog.Logger {
 
 func openAt(t *testing.T, dir string, d Durability) (*Bus, error) {
 	t.Helper()
-	b, err := Open(t.Context(), Options{Dir: dir, Durability: d, Logger: testLogger(t)})
+	b, err := Open(t.Context(), Options{Dir: dir, Durability: d, Logger: testLogger(t), Timeout: patience})
 	if err == nil {
 		t.Cleanup(func() {
 			if err := b.Close(); err != nil {
@@ -61,10 +65,10 @@ func loseAcks(t *testing.T, b *Bus) func() {
 	if err := w.sub.Unsubscribe(); err != nil {
 		t.Fatal(err)
 	}
-	patience := w.timeout
+	timeout := w.timeout
 	w.answers, w.timeout = make(chan *nats.Msg, 64), testTimeout
 	return func() {
-		w.timeout = patience
+		w.timeout = timeout
 		var err error
 		if w.sub, err = w.nc.ChanSubscribe(w.inbox+"*", w.answers); err != nil {
 			t.Fatal(err)
@@ -74,7 +78,7 @@ func loseAcks(t *testing.T, b *Bus) func() {
 
 // publish stores a message with no guard.
 func publish(nc *nats.Conn, m events.Message) error {
-	answer, err := nc.Request(m.Subject, m.Body, 5*time.Second)
+	answer, err := nc.Request(m.Subject, m.Body, patience)
 	if err != nil {
 		return err
 	}
@@ -89,7 +93,9 @@ func publish(nc *nats.Conn, m events.Message) error {
 func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
 	return func(t *testing.T) logtest.Fixture {
 		b := mustOpen(t, t.TempDir(), d)
-		second, err := Connect(t.Context(), b.Conn(), Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		second, err := Connect(ctx, b.Conn(), Options{Timeout: patience})
 		if err != nil {
 			t.Fatal(err)
 		}

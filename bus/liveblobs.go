@@ -3,9 +3,9 @@ package bus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
 )
 
 // liveBlobs reads the blobs of a running embedded server from the finished blocks of their stream. The server, which
@@ -13,11 +13,14 @@ import (
 type liveBlobs struct {
 	dir string // the store's
 
-	mu     sync.Mutex
+	// turn is full while somebody uses what follows: unlike for a mutex, one can wait for it with a context.
+	turn   chan struct{}
 	index  blobIndex
 	places map[uint64]place
 	read   []int // blocks that are in the index
 }
+
+func newLiveBlobs(dir string) liveBlobs { return liveBlobs{dir: dir, turn: make(chan struct{}, 1)} }
 
 // refresh takes in the blocks that were finished since. It fails with *storeDamage when one of them is damaged.
 func (l *liveBlobs) refresh(ctx context.Context) error {
@@ -38,7 +41,7 @@ func (l *liveBlobs) refresh(ctx context.Context) error {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", errNotSearched, err)
 		}
 		var block scannedBlock
 		path := filepath.Join(messages, blockName(index))
@@ -60,13 +63,20 @@ func (l *liveBlobs) refresh(ctx context.Context) error {
 // errNotThere: the finished blocks do not hold all of the blob.
 var errNotThere = errors.New("the blob is not in the finished blocks")
 
+// errNotSearched: the context ended before the finished blocks were searched. What was indexed stays indexed.
+var errNotSearched = errors.New("the stored texts were not searched in time")
+
 // blob gives the content that has the digest, verified, or errNotThere. It fails with *storeDamage when the blocks are
-// damaged.
+// damaged, and with errNotSearched when ctx ends first.
 func (l *liveBlobs) blob(ctx context.Context, digest string) ([]byte, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", errNotSearched, ctx.Err())
+	}
 	content, err := l.assemble(ctx, digest)
-	if err == nil || errors.Is(err, errNotThere) || ctx.Err() != nil {
+	if err == nil || errors.Is(err, errNotThere) || errors.Is(err, errNotSearched) {
 		return content, err
 	}
 	// The server may have written a block anew, without what was deleted.

@@ -30,8 +30,9 @@ type mender struct {
 }
 
 // failed notes that a write beside the log failed, and sees to it that the server is reopened. It gives the error back.
+// ctx is the caller's: when that has ended, the failure says nothing about the server.
 func (b *Bus) failed(ctx context.Context, err error) error {
-	if err == nil || b.embedded == nil || errors.Is(ctx.Err(), context.Canceled) {
+	if err == nil || b.embedded == nil || ctx.Err() != nil {
 		return err
 	}
 	err = full(err)
@@ -121,9 +122,9 @@ func (b *Bus) alive() error {
 	return nil
 }
 
-// whileAlive gives a context that ends after the bus's timeout, or as soon as the server takes no writes any more.
-func (b *Bus) whileAlive(ctx context.Context) (alive context.Context, done func()) {
-	ctx, end := context.WithTimeout(ctx, b.options.Timeout)
+// whileAlive gives a context that ends after patience, or as soon as the server takes no writes any more.
+func (b *Bus) whileAlive(ctx context.Context, patience time.Duration) (alive context.Context, done func()) {
+	ctx, end := context.WithTimeout(ctx, patience)
 	alive, cancel := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
 	if b.embedded != nil {
@@ -148,6 +149,14 @@ func (b *Bus) whileAlive(ctx context.Context) (alive context.Context, done func(
 		end()
 		looking.Wait()
 	}
+}
+
+// whyEnded gives why a context of whileAlive ended, if err comes from its end, and else err.
+func whyEnded(alive context.Context, err error) error {
+	if cause := context.Cause(alive); cause != nil && errors.Is(err, alive.Err()) {
+		return full(cause)
+	}
+	return err
 }
 
 // acknowledged remembers the last append that was.
@@ -177,8 +186,6 @@ func (b *Bus) compare(ctx context.Context, head uint64) error {
 			Sequence: head + 1, Why: fmt.Sprintf("the log on disk ends here, and it was acknowledged up to %d", sequence),
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
-	defer cancel()
 	stream, err := b.js.Stream(ctx, StreamName)
 	if err != nil {
 		return err

@@ -21,7 +21,9 @@ func blockPath(dir string, index int) string {
 // openWitnessed opens a store as serve does, which knows what was acknowledged.
 func openWitnessed(t *testing.T, dir string, d Durability, witnessed uint64) *Bus {
 	t.Helper()
-	b, err := Open(t.Context(), Options{Dir: dir, Durability: d, Witnessed: witnessed, Logger: testLogger(t)})
+	b, err := Open(t.Context(), Options{
+		Dir: dir, Durability: d, Witnessed: witnessed, Logger: testLogger(t), Timeout: patience,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

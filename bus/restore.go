@@ -7,12 +7,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"maestro/events"
 )
 
 // maxRestoreBytes and maxBatch bound one append.
 const maxRestoreBytes = 2 << 20
+
+// bulkTimeout is how long one write may take while a store is filled: nobody waits for it alone, and what fills it
+// keeps the disk busy.
+const bulkTimeout = 5 * time.Minute
 
 // Build makes a store in dir, which must not exist or be empty, out of what fill puts into it. It gives the head of the
 // log. When fill or anything else fails, nothing is left behind.
@@ -46,7 +51,7 @@ func build(ctx context.Context, dir string, fill func(*Builder) error) (head eve
 		}
 	}()
 	// Nothing is promised before the rename, and everything is synced before it.
-	b, err := Open(ctx, Options{Dir: temporary, Durability: Interval})
+	b, err := Open(ctx, Options{Dir: temporary, Durability: Interval, Timeout: bulkTimeout})
 	if err != nil {
 		return head, err
 	}

@@ -52,13 +52,13 @@ func (b *Bus) lockedHead(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	defer release()
+	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
+	defer cancel()
 	return b.head(ctx)
 }
 
 // head asks the stream's leader for the last sequence.
 func (b *Bus) head(ctx context.Context) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
-	defer cancel()
 	stream, err := b.js.Stream(ctx, StreamName)
 	if err != nil {
 		return 0, fmt.Errorf("ask for the head of the log: %w", err)
@@ -116,21 +116,32 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	if err := b.embedded.start(ctx); err != nil {
 		return 0, fmt.Errorf("reopen the log: %w", err)
 	}
+	serving, done := b.whileAlive(ctx, startTimeout)
+	defer done()
+	if head, err = b.reattach(serving); err != nil {
+		return 0, fmt.Errorf("reopen the log: %w", whyEnded(serving, err))
+	}
+	b.acked.Store(head)
+	return head, b.watch.hold(b.embedded, head)
+}
+
+// reattach connects to the server that was started again, and answers the head.
+func (b *Bus) reattach(ctx context.Context) (head uint64, err error) {
 	if err := b.embedded.staging.attach(b.embedded.streamDir(StreamName)); err != nil {
-		return 0, fmt.Errorf("reopen the log: %w", full(err))
+		return 0, full(err)
 	}
 	for _, nc := range []*nats.Conn{b.nc, b.live} {
 		if err := b.reconnected(ctx, nc); err != nil {
-			return 0, fmt.Errorf("reopen the log: %w", err)
+			return 0, err
 		}
 	}
 	if err := ensureStream(ctx, b.js, 1, b.mayCreate); err != nil {
-		return 0, fmt.Errorf("reopen the log: %w", err)
+		return 0, err
 	}
 	// What the server restored of a batch that it found half committed.
 	b.blocks.forget()
 	if err := b.blocks.sync(); err != nil {
-		return 0, fmt.Errorf("reopen the log: %w", full(err))
+		return 0, full(err)
 	}
 	if head, err = b.head(ctx); err != nil {
 		return 0, err
@@ -140,11 +151,7 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	} else if err != nil {
 		return 0, err
 	}
-	if err := b.reopenSides(ctx); err != nil {
-		return 0, fmt.Errorf("reopen the log: %w", err)
-	}
-	b.acked.Store(head)
-	return head, b.watch.hold(b.embedded, head)
+	return head, b.reopenSides(ctx)
 }
 
 // reopenSides makes sure of the streams beside the log.
@@ -161,8 +168,6 @@ func (b *Bus) reopenSides(ctx context.Context) error {
 
 // reconnected waits until nc talks to the server that runs now.
 func (b *Bus) reconnected(ctx context.Context, nc *nats.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
-	defer cancel()
 	up := nc.StatusChanged(nats.CONNECTED)
 	defer nc.RemoveStatusListener(up)
 	if err := nc.ForceReconnect(); err != nil {

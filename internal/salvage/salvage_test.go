@@ -44,7 +44,7 @@ func openLog(t *testing.T, dir string) (*bus.Bus, *commands.Denials, *commands.H
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := bus.Open(t.Context(), bus.Options{Dir: h.Store(), Durability: bus.Interval})
+	b, err := bus.Open(t.Context(), bus.Options{Dir: h.Store(), Durability: bus.Interval, Timeout: 2 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
