@@ -30,7 +30,7 @@ var quotas = []Quota{
 	{"session-spawns", 1, 200, "sessions that one session spawns"},
 	{"session-parallel", 8, 0, "calls of one session in progress"},
 	{"session-waits", 16, 0, "calls of one session that wait for something"},
-	{"session-streams", 1, 0, "exports, backups and audits of one session in progress"},
+	{"session-streams", 1, 0, "reads of the whole log (exports, audits, since) of one session in progress"},
 	{"session-answers", 16 << 20, 0, "bytes of answers that one session has not read"},
 	{"session-questions", 20, 0, "open questions of one session"},
 	{"reader-reads", 200, 8000, "reads of one auditor or read-only token; each 16 KiB of an answer counts as one more"},
