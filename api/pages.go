@@ -129,43 +129,52 @@ func parseCursor(text string) (*cursor, error) {
 }
 
 // cut gives the items behind a cursor, and the cursor of the page behind them. The item of the cursor may be gone
-// by now: then what stands behind its place in the order follows.
+// by now: then what stands behind its place in the order follows. It keeps no item but those of the page.
 func cut(list listed, after *cursor, limit int) (items []any, next string) {
-	all := []any{}
 	from := 0
-	list.each(func(item any) bool {
-		if after != nil && from == 0 {
-			if at, ok := placeOf(item); ok && at.id == after.id {
-				from = len(all) + 1
-			}
-		}
-		all = append(all, item)
-		return from == 0 && after != nil || len(all) <= from+limit
-	})
-	if after != nil && from == 0 {
-		from = behind(all, after)
+	if after != nil {
+		from = behind(list, after)
 	}
-	end := min(from+limit, len(all))
-	items = all[from:end]
-	if end < len(all) {
-		last, _ := placeOf(all[end-1])
-		next = cursor{last, end - 1}.String()
+	items = []any{}
+	at, more := 0, false
+	list.each(func(item any) bool {
+		switch {
+		case at < from:
+		case len(items) < limit:
+			items = append(items, item)
+		default:
+			more = true
+		}
+		at++
+		return !more
+	})
+	if more {
+		last, _ := placeOf(items[limit-1])
+		next = cursor{last, from + limit - 1}.String()
 	}
 	return items, next
 }
 
-// behind gives where a list goes on whose item of the cursor is gone.
-func behind(all []any, after *cursor) int {
-	if len(all) == 0 {
-		return 0
-	}
-	if _, ordered := placeOf(all[0]); !ordered {
-		return min(after.position+1, len(all))
-	}
-	for i, item := range all {
-		if at, _ := placeOf(item); at.order >= after.order {
-			return i
+// behind gives where a list goes on behind a cursor: after its item or, if that is gone, at its place in the order, or
+// at its position in a list without an order.
+func behind(list listed, after *cursor) int {
+	at, place := 0, -1
+	found, ordered := false, false
+	list.each(func(item any) bool {
+		here, ok := placeOf(item)
+		ordered = ordered || ok
+		found = ok && here.id == after.id
+		if ok && place < 0 && here.order >= after.order {
+			place = at
 		}
+		at++
+		return !found
+	})
+	switch {
+	case found, ordered && place < 0:
+		return at
+	case ordered:
+		return place
 	}
-	return len(all)
+	return min(after.position+1, at)
 }

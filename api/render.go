@@ -11,6 +11,8 @@ import (
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"maestro/projections"
 )
 
 // Answers are rendered as they are written: at no time is more of one in memory than sendEvery and one item of a
@@ -82,6 +84,8 @@ func (e *encoder) value(v any) error {
 	switch v := v.(type) {
 	case inParts:
 		return v.render(e)
+	case projections.TaskTree:
+		return e.tree(v)
 	case listed:
 		return e.list(v)
 	case json.Marshaler:
@@ -124,6 +128,9 @@ func (e *encoder) object(head any, names []string, members ...any) error {
 		return err
 	}
 	e.buffer.Truncate(e.buffer.Len() - len("}\n"))
+	if err := e.sendFull(); err != nil {
+		return err
+	}
 	for i, member := range members {
 		e.buffer.WriteString(`,"` + names[i] + `":`)
 		if err := e.value(member); err != nil {
@@ -131,7 +138,16 @@ func (e *encoder) object(head any, names []string, members ...any) error {
 		}
 	}
 	e.buffer.WriteByte('}')
-	return nil
+	return e.sendFull()
+}
+
+// tree renders a task's tree task by task: there may be megabytes of it.
+func (e *encoder) tree(t projections.TaskTree) error {
+	names, members := []string{"children"}, []any{t.Children}
+	if t.Below > 0 {
+		names, members = append(names, "below"), append(members, t.Below)
+	}
+	return e.object(t.TaskView, names, members...)
 }
 
 func (e *encoder) sendFull() error {
@@ -264,11 +280,30 @@ func (w *response) hold(n int64) error {
 
 // memoryOf estimates what a view takes while it is written, beside the texts that it shares with the state.
 func memoryOf(v any) int64 {
+	switch v := v.(type) {
+	case []any: // a page
+		total := int64(len(v)) * itemSize
+		for _, item := range v {
+			total += int64(reflect.TypeOf(item).Size()) + memoryOf(item)
+		}
+		return total
+	case projections.TaskTree:
+		return memoryOf(v.Children)
+	case []projections.TaskTree:
+		total := int64(cap(v)) * int64(reflect.TypeFor[projections.TaskTree]().Size())
+		for _, tree := range v {
+			total += memoryOf(tree.Children)
+		}
+		return total
+	}
 	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice {
 		return int64(r.Len()) * int64(r.Type().Elem().Size())
 	}
 	return 0
 }
+
+// itemSize is what a page takes for an item beside the item.
+const itemSize = 16
 
 // raw answers with bytes that are there already.
 func (s *server) raw(w http.ResponseWriter, r *http.Request, body []byte) {

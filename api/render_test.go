@@ -34,11 +34,17 @@ func TestInPartsIsTheSame(t *testing.T) {
 	two := []sessionEvent{event, event}
 	full := plain{view, "h", "p", two, many}
 	empty := plain{view, "h", "p", []sessionEvent{}, []projections.EntryView{}}
+	task := projections.TaskView{ID: "t", Title: "<&>", Description: long}
+	leaf := projections.TaskTree{TaskView: task, Children: []projections.TaskTree{}, Below: 7}
+	tree := projections.TaskTree{TaskView: task, Children: slices.Repeat([]projections.TaskTree{leaf}, 9)}
+	trees := []projections.TaskTree{tree, leaf, {TaskView: task, Children: []projections.TaskTree{tree}}, {}}
 	for name, c := range map[string]struct{ parts, whole any }{
 		"a session":      {lazily(many, two), full},
 		"an empty one":   {lazily(nil, nil), empty},
 		"a list":         {lazy[projections.EntryView]{slices.Values(many)}, many},
 		"lists in lists": {[]sessionBody{lazily(many, two), lazily(nil, nil)}, []plain{full, empty}},
+		"a tree":         {tree, tree},
+		"trees":          {trees, trees},
 		"none":           {[]string(nil), []string(nil)},
 		"empty":          {[]string{}, []string{}},
 		"bytes":          {json.RawMessage(`{"x":1}`), json.RawMessage(`{"x":1}`)},

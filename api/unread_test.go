@@ -1,9 +1,11 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -101,6 +103,67 @@ func TestUnreadAnswersHoldLittle(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestUnreadListsHoldLittle: a session asks many times for a page far behind in a long list, or for a long tree, and
+// reads nothing. What the server holds for it stays near its budget: neither what stands before the page, nor the whole
+// of an answer.
+func TestUnreadListsHoldLittle(t *testing.T) {
+	const tasks, calls = 3000, 8
+	for _, path := range []string{"/api/tasks?limit=10000&cursor=%[1]s", "/api/tasks/%[2]s/tree"} {
+		t.Run(path, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := openInside(t, limits(t, "session-answers=3000000", "session-reads=0"))
+				project := w.project()
+				root := w.task(project)
+				text := strings.Repeat("x", 2000)
+				for range tasks {
+					w.do(adminToken, "task:create", `{"project":"`+project+`","title":"T","parentId":"`+root+`",`+
+						`"description":"`+text+`"}`).is(200)
+				}
+				_, token := w.session(adminToken, project, root, `,"role":"orchestrator"`)
+				page := w.send(http.MethodGet, fmt.Sprintf("/api/tasks?limit=%d", tasks-100), token, "").is(200)
+				target := fmt.Sprintf(path, page.header.Get("Maestro-Next"), root)
+				target, _, _ = strings.Cut(target, "%!")
+				before := heap()
+				h := &held{read: make(chan struct{})}
+				var all sync.WaitGroup
+				answers := make([]*unread, calls)
+				for i := range answers {
+					answers[i] = &unread{ResponseRecorder: httptest.NewRecorder(), held: h}
+					r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+target, nil)
+					r.Header.Set("Authorization", "Bearer "+token)
+					all.Go(func() { w.api.ServeHTTP(answers[i], r) })
+				}
+				synctest.Wait()
+				time.Sleep(5 * time.Second)
+				synctest.Wait()
+				if more := heap() - before; more > 4_000_000 {
+					t.Errorf("%d bytes are held for a caller who does not read", more)
+				}
+				close(h.read)
+				all.Wait()
+				whole := 0
+				for _, a := range answers {
+					if a.Code == http.StatusOK && json.Valid(a.Body.Bytes()) {
+						whole++
+					}
+				}
+				if whole == 0 {
+					t.Error("no answer came")
+				}
+			})
+		})
+	}
+}
+
+// heap gives how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // what a pool keeps goes with the second
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
 }
 
 // TestLongAnswersCount: who reads megabytes has to wait longer for the next ones than who reads lines.

@@ -701,13 +701,23 @@ func TestTokenDecisions(t *testing.T) {
 		{"an orchestrator revokes nothing", nil, step{"o", "token:revoke", `{"sessionId":"{w}"}`}, "NOT_ALLOWED", "token:revoke"},
 
 		{"who has a token does what a user may", []step{create}, step{"token:ci", "session:note", note}, "session.noted", "m"},
-		{"who has none does nothing", nil, step{"token:ci", "session:note", note},
-			"NOT_ALLOWED", "The token 'ci' is not valid"},
-		{"who had one does nothing", []step{create, revoke}, step{"token:ci", "session:note", note},
-			"NOT_ALLOWED", "The token 'ci' is not valid"},
+		{
+			"who has none does nothing", nil,
+			step{"token:ci", "session:note", note},
+			"NOT_ALLOWED", "The token 'ci' is not valid",
+		},
+		{
+			"who had one does nothing",
+			[]step{create, revoke},
+			step{"token:ci", "session:note", note},
+			"NOT_ALLOWED", "The token 'ci' is not valid",
+		},
 		{"until there is one again", []step{create, revoke, create}, step{"token:ci", "session:note", note}, "session.noted", "m"},
-		{"a token of another kind than its bearer says", nil, step{"token:auditor", "session:note", note},
-			"NOT_ALLOWED", "is not valid"},
+		{
+			"a token of another kind than its bearer says", nil,
+			step{"token:auditor", "session:note", note},
+			"NOT_ALLOWED", "is not valid",
+		},
 		{"an auditor writes nothing", nil, step{"auditor", "session:note", note}, "NOT_ALLOWED", "a token of kind auditor writes nothing"},
 		{
 			"create one that expires", nil,

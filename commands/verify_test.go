@@ -348,12 +348,18 @@ func TestVerifyCatches(t *testing.T) {
 		{"an answer received by another", find(t, log, "input.delivered", 0), func(e *events.Event) {
 			e.Source = projections.SessionSource(w.ids["p"], w.ids["o"])
 		}, "input:received would be refused"},
-		{"another's token", find(t, log, "token.created", 3), func(e *events.Event) { e.Source = "/users/nobody" },
-			"The token 'nobody' is not valid"},
-		{"an auditor that writes", find(t, log, "token.created", 3), func(e *events.Event) { e.Source = "/users/auditor" },
-			"is not valid"},
-		{"a token that was revoked", find(t, log, "token.created", 4), func(e *events.Event) { e.Source = "/users/ci" },
-			"The token 'ci' is not valid"},
+		{
+			"another's token", find(t, log, "token.created", 3), func(e *events.Event) { e.Source = "/users/nobody" },
+			"The token 'nobody' is not valid",
+		},
+		{
+			"an auditor that writes", find(t, log, "token.created", 3), func(e *events.Event) { e.Source = "/users/auditor" },
+			"is not valid",
+		},
+		{
+			"a token that was revoked", find(t, log, "token.created", 4), func(e *events.Event) { e.Source = "/users/ci" },
+			"The token 'ci' is not valid",
+		},
 		{"a generation left out", find(t, log, "token.created", 4), func(e *events.Event) { e.Data.(*events.TokenCreated).Generation++ }, "would become another event"},
 		{"a question without an id", asked, func(e *events.Event) { e.Data.(*events.SessionReported).InputID = "" }, "would become another event"},
 		{"rules of another time", asked, func(e *events.Event) { e.Rules = firstRules }, "would become another event"},
