@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 )
@@ -38,12 +39,14 @@ const (
 	useWaits
 	useStreams
 	useAnswers
+	useBodies
 	resources
 )
 
 var resourceNames = [resources]string{
 	useCommands: "commands", useBytes: "bytes", useReads: "reads", useSpawns: "spawns", useCalls: "calls",
 	useParallel: "parallel", useWaits: "waits", useStreams: "streams", useAnswers: "answers",
+	useBodies: "bodies",
 }
 
 // account is what one credential, project or address uses. It holds numbers only.
@@ -233,11 +236,25 @@ func (l *ledger) left(a *account, r resource) float64 {
 
 // begin uses n of what is counted while it is in use; end gives it back. Who uses nothing gets it, however much it
 // is.
-func (l *ledger) begin(a *account, r resource, n int64) *overLimit {
+func (l *ledger) begin(a *account, r resource, n int64) *overLimit { return l.beginBelow(a, r, n, 0) }
+
+// reserve is the part of what the server has that only admins may use: one in so many.
+const reserve = 4
+
+// beginOf is begin for a caller of a class: of what the server has, the reserve is left to admins.
+func (l *ledger) beginOf(by class, a *account, r resource, n int64) *overLimit {
+	if a.class != ofServer || by == ofAdmin {
+		return l.beginBelow(a, r, n, 0)
+	}
+	return l.beginBelow(a, r, n, math.Floor(l.quotas[ofServer][r].Value/reserve))
+}
+
+// beginBelow is begin that leaves some of the quota to others.
+func (l *ledger) beginBelow(a *account, r resource, n int64, left float64) *overLimit {
 	q := l.quotas[a.class][r]
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if used := a.used[r-rates]; q.Value > 0 && used > 0 && float64(used+n) > q.Value {
+	if used := a.used[r-rates]; q.Value > 0 && used > 0 && float64(used+n) > q.Value-left {
 		return &overLimit{a.class, q, time.Second}
 	}
 	a.used[r-rates] += n

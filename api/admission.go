@@ -24,8 +24,10 @@ type admission struct {
 	credential, project *account
 	// counted is which of its resources the call is in.
 	counted resource
-	// answered are the bytes that it has rendered and not yet written.
-	answered int64
+	// answered are the bytes that it has rendered and not yet written, brought those of its body.
+	answered, brought int64
+	// paidBytes are those that it paid for before its body came.
+	paidBytes int64
 }
 
 // admit lets a call in, or says which limit it is over. Who is let in must leave.
@@ -33,11 +35,19 @@ func (s *server) admit(c *call, r *http.Request) error {
 	a := &c.admission
 	a.ledger = s.ledger
 	a.credential = s.ledger.hold(classOf(c.by), accountName(c.by))
-	if c.by.Kind == commands.ActorSession && c.by.Project != "" {
+	if c.by.Kind == commands.ActorSession && c.by.Project != "" && !c.ended {
 		a.project = s.ledger.hold(ofProject, c.by.Project)
 	}
 	a.counted = countedAs(r)
-	over := a.pay(demandOf(r))
+	if c.ended { // it may neither wait nor read the log, so it takes no place of who does
+		a.counted = useParallel
+	}
+	d := demandOf(r)
+	if d[useSpawns] > 0 && (isDryRun(r) || s.permit(c, "session:spawn", c.by.Project) != nil) {
+		d[useSpawns] = 0
+	}
+	a.paidBytes = int64(d[useBytes])
+	over := a.pay(d)
 	if over == nil {
 		over = a.enter(r.Context())
 	}
@@ -72,6 +82,10 @@ func countedAs(r *http.Request) resource {
 		return useWaits
 	}
 	return useParallel
+}
+
+func isDryRun(r *http.Request) bool {
+	return r.URL.RawQuery != "" && r.URL.Query().Get("dryRun") == "true"
 }
 
 // demand is how much of each rate a request uses.
@@ -132,7 +146,7 @@ func (a *admission) enter(ctx context.Context) *overLimit {
 	}
 	accounts := a.counting()
 	for i, account := range accounts {
-		if over := a.ledger.begin(account, a.counted, 1); over != nil {
+		if over := a.ledger.beginOf(a.credential.class, account, a.counted, 1); over != nil {
 			for _, begun := range accounts[:i] {
 				a.ledger.end(begun, a.counted, 1)
 			}
@@ -162,6 +176,11 @@ func (a *admission) leave() {
 	if a.answered > 0 {
 		a.free(a.answered)
 	}
+	if held := a.brought - freeBody; held > 0 {
+		for _, account := range a.counting() {
+			a.ledger.end(account, useBodies, held)
+		}
+	}
 	a.letGo()
 }
 
@@ -172,10 +191,48 @@ func (a *admission) letGo() {
 	}
 }
 
+// freeBody is how much of each body counts for nothing, so that a short command gets in whatever others send. The limit
+// of connections bounds it.
+const freeBody = 16 << 10
+
+// bring counts bytes of a body that have come, until the call ends: against the budgets of the caller, of its project
+// and of the server. What was not announced is paid for as it comes.
+func (a *admission) bring(n int64) *overLimit {
+	counted := max(a.brought+n-freeBody, 0) - max(a.brought-freeBody, 0)
+	accounts := a.counting()
+	for i, account := range accounts {
+		if counted == 0 {
+			break
+		}
+		if over := a.ledger.beginOf(a.credential.class, account, useBodies, counted); over != nil {
+			for _, begun := range accounts[:i] {
+				a.ledger.end(begun, useBodies, counted)
+			}
+			return over
+		}
+	}
+	a.brought += n
+	if unpaid := a.brought - max(a.paidBytes, a.brought-n); unpaid > 0 {
+		a.ledger.charge(a.credential, useBytes, float64(unpaid))
+		if a.project != nil {
+			a.ledger.charge(a.project, useBytes, float64(unpaid))
+		}
+	}
+	return nil
+}
+
+// brings is bring, with the answer to who is over a limit.
+func (s *server) brings(c *call, n int64) error {
+	if over := c.admission.bring(n); over != nil {
+		return s.tooMuch(c.by.String(), over)
+	}
+	return nil
+}
+
 // render counts bytes of an answer that the caller has not read yet, against its own budget and the server's.
 func (a *admission) render(n int64) *overLimit {
 	for i, account := range []*account{a.credential, a.ledger.server} {
-		if over := a.ledger.begin(account, useAnswers, n); over != nil {
+		if over := a.ledger.beginOf(a.credential.class, account, useAnswers, n); over != nil {
 			if i > 0 {
 				a.ledger.end(a.credential, useAnswers, n)
 			}

@@ -225,7 +225,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if body == nil || c.reads() {
 		on.begin()
 	} else {
-		body.whole = on.begin
+		body.whole, body.bring = on.begin, func(n int64) error { return s.brings(c, n) }
 	}
 	defer on.end()
 	if err := s.heard(r.Context(), header, c); err != nil {

@@ -52,7 +52,7 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 	}
 	_, err := into.ReadFrom(io.LimitReader(r.Body, maxRequest+1))
 	switch {
-	case errors.Is(err, errStopping):
+	case errors.Is(err, errStopping), errors.As(err, new(*problem)):
 		return err
 	case err != nil:
 		return &problem{

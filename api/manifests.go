@@ -99,7 +99,7 @@ func readManifest(r *http.Request) ([]byte, error) {
 	}
 	document, err := io.ReadAll(io.LimitReader(r.Body, maxManifest+1))
 	switch {
-	case errors.Is(err, errStopping):
+	case errors.Is(err, errStopping), errors.As(err, new(*problem)):
 		return nil, err
 	case err != nil:
 		return nil, &problem{
