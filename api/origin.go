@@ -19,6 +19,16 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *problem {
 			Why: "the Host header names neither this machine's loopback nor a name that the server was given", Next: "call it by the address that it listens on",
 		}
 	}
+	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
+		if len(r.Header[name]) > 1 {
+			return &problem{
+				status: http.StatusForbidden, Code: "ORIGIN_NOT_ALLOWED",
+				Message: "The request has more than one " + name + " header",
+				Why:     "it must say one origin only",
+				Next:    "send the header once",
+			}
+		}
+	}
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return s.checkSite(r)

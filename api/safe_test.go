@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -105,6 +107,33 @@ func TestPagesOfOtherSites(t *testing.T) {
 	// With auth on, a token is the answer to who asks.
 	w = open(t, nil)
 	w.send(http.MethodGet, "/api/projects", adminToken, "", "Sec-Fetch-Site", "cross-site").is(200)
+}
+
+// A header that is there twice is refused: its second value would go unchecked.
+func TestRepeatedOriginHeaders(t *testing.T) {
+	for name, settings := range map[string]func(*api.Config){"auth off": authOff, "auth on": nil} {
+		w := open(t, settings)
+		for header, values := range map[string][]string{
+			"Origin":         {"https://page.example", "https://evil.example"},
+			"Sec-Fetch-Site": {"same-origin", "cross-site"},
+		} {
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/api/projects", nil)
+			req.RequestURI = ""
+			req.Header.Set("Authorization", "Bearer "+adminToken)
+			req.Header[header] = values
+			answer, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(answer.Body)
+			if closed := answer.Body.Close(); err != nil || closed != nil {
+				t.Fatal(err, closed)
+			}
+			if answer.StatusCode != http.StatusForbidden || !strings.Contains(string(body), "ORIGIN_NOT_ALLOWED") {
+				t.Errorf("%s, %s twice: %d %s", name, header, answer.StatusCode, body)
+			}
+		}
+	}
 }
 
 // The bodies of older routes are read as strictly as ours, but for names that nobody knows.
