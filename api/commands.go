@@ -42,7 +42,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 	}
 	if o.dryRun {
 		b = append(b, `,"dryRun":true`...)
-	} else if token := s.tokenOf(answer.Data); token != "" {
+	} else if token := s.tokenFor(c, id, answer); token != "" {
 		// A token needs no escape: ids and base64url do not.
 		b = append(b, `,"token":"`...)
 		b = append(b, token...)
@@ -173,6 +173,20 @@ func (s *server) waitForItem(ctx context.Context, c *call, request commands.Requ
 			return answer, err
 		}
 	}
+}
+
+// tokenFor gives the secret that an answer shows. The caller of a retry is shown it only while it may use the command.
+func (s *server) tokenFor(c *call, id string, answer commands.Answer) string {
+	token := s.tokenOf(answer.Data)
+	if token == "" || !answer.Retried {
+		return token
+	}
+	var err error
+	s.Handler.View(func(state *projections.State) { err = (view{state, s, c}).permit(id, c.by.Project) })
+	if err != nil {
+		return ""
+	}
+	return token
 }
 
 // tokenOf gives the secret of the session that a command made; "" if it made none. It is made from the event, so that a

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"maestro/commands"
-	"maestro/events"
 	"maestro/projections"
 )
 
@@ -45,7 +44,7 @@ func (s *server) permitAnywhere(c *call, id string) (err error) {
 			return
 		}
 		done := func(project string) bool {
-			_, known := state.Accepted(events.ID(c.by.Source(), project, id, c.meta.key))
+			_, known := state.Accepted(commands.EventID(state, c.by, project, id, c.meta.key))
 			return known
 		}
 		retried := done("") || done(c.by.Project)

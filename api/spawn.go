@@ -79,7 +79,8 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		path = s.Manifests.Path(spawned.SessionID)
 	}
 	return spawnAnswer{
-		Success: true, SessionID: spawned.SessionID, ManifestPath: path, Message: "Spawn request sent to Agents UI", Token: s.tokenOf(spawned), Session: session,
+		Success: true, SessionID: spawned.SessionID, ManifestPath: path, Message: "Spawn request sent to Agents UI",
+		Token: s.tokenFor(c, "session:spawn", answer), Session: session,
 	}, err
 }
 

@@ -826,15 +826,48 @@ func TestTokenDecisions(t *testing.T) {
 			"m",
 		},
 		{
-			"and is not the next one's of the name",
+			"and goes with the next one of the name",
 			[]step{create, kid, keep, create},
 			revoke, "token.revoked",
-			`{"name":"ci","generation":2}`,
+			`{"name":"ci","generation":2,"children":["kid"]}`,
 		},
 		{"what was revoked before is not named again", []step{create, kid, grandkid, {
 			"admin", "token:revoke",
 			`{"name":"kid"}`,
 		}}, revoke, "token.revoked", `{"name":"ci","generation":1}`},
+		{
+			"what a revoked one of them made goes too",
+			[]step{create, kid, grandkid, {"token:ci", "token:revoke", `{"name":"kid","keepChildren":true}`}},
+			revoke, "token.revoked",
+			`{"name":"ci","generation":1,"children":["grandkid"]}`,
+		},
+		{
+			"also where another has its name now",
+			[]step{
+				create, kid, grandkid, {"token:ci", "token:revoke", `{"name":"kid","keepChildren":true}`},
+				{"admin", "token:create", `{"name":"kid","kind":"admin"}`},
+			},
+			revoke, "token.revoked",
+			`{"name":"ci","generation":1,"children":["grandkid"]}`,
+		},
+		{
+			"a token does not keep what it made itself",
+			[]step{create, kid},
+			step{"token:ci", "token:revoke", `{"name":"ci","keepChildren":true}`},
+			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' made",
+		},
+		{
+			"nor does one of them",
+			[]step{create, kid, grandkid},
+			step{"token:kid", "token:revoke", `{"name":"ci","keepChildren":true}`},
+			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' made",
+		},
+		{
+			"one that made nothing keeps nothing",
+			[]step{create},
+			step{"token:ci", "token:revoke", `{"name":"ci","keepChildren":true}`},
+			"token.revoked", `{"name":"ci","generation":1}`,
+		},
 		{
 			"a session's secret has none", nil,
 			step{"admin", "token:revoke", `{"sessionId":"{w}","keepChildren":true}`},

@@ -304,7 +304,7 @@ func (h *Handler) permitted(r Request) (err error) {
 	h.View(func(s *projections.State) {
 		project := r.Command.project(s, r.By)
 		// A retry gets the answer that it had, whatever its caller may do by now.
-		if _, known := s.Accepted(events.ID(r.By.Source(), project, r.Command.ID(), r.Key)); !known {
+		if _, known := s.Accepted(EventID(s, r.By, project, r.Command.ID(), r.Key)); !known {
 			err = Permit(s, current, r.By, r.Command.ID(), project)
 		}
 	})

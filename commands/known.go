@@ -1,6 +1,10 @@
 package commands
 
 import (
+	"strconv"
+
+	"github.com/google/uuid"
+
 	"maestro/events"
 	"maestro/projections"
 )
@@ -8,8 +12,20 @@ import (
 // ProjectOf gives the project that a request is about; "" for none.
 func ProjectOf(s *projections.State, r Request) string { return r.Command.project(s, r.By) }
 
+// EventID gives the id of the event that a command of an actor becomes. From its second generation on, a named
+// token has keys of its own: it is not answered what an earlier token of its name was.
+func EventID(s *projections.State, by Actor, project, command, key string) uuid.UUID {
+	source := by.Source()
+	if by.Kind == ActorUser {
+		if token := s.Token(by.Name); token != nil && token.Generation > 1 {
+			source += "#" + strconv.Itoa(token.Generation)
+		}
+	}
+	return events.ID(source, project, command, key)
+}
+
 // Known reports whether a request has become an event already, so that to do it again is a retry.
 func Known(s *projections.State, r Request) bool {
-	_, known := s.Accepted(events.ID(r.By.Source(), ProjectOf(s, r), r.Command.ID(), r.Key))
+	_, known := s.Accepted(EventID(s, r.By, ProjectOf(s, r), r.Command.ID(), r.Key))
 	return known
 }

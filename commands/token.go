@@ -2,6 +2,7 @@ package commands
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"maestro/events"
@@ -27,7 +28,8 @@ type RevokeToken struct {
 	noTexts
 	Name      string `json:"name,omitempty" doc:"the named token"`
 	SessionID string `json:"sessionId,omitempty" doc:"or the session whose secret it is"`
-	// KeepChildren leaves the tokens that it made as they are.
+	// KeepChildren leaves the tokens that it made as they are. Neither the token itself nor one that it made
+	// may ask for it.
 	KeepChildren bool `json:"keepChildren,omitempty" doc:"of a named token: leave the tokens that it made valid"`
 }
 
@@ -149,11 +151,20 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, notFound("Token", x.Name)
 	}
 	revoked := &events.TokenRevoked{Name: token.Name, Generation: token.Generation}
-	if thirdOn(c.Rules) && !x.KeepChildren {
-		revoked.Children = s.MadeBy(token)
+	var children []string
+	if thirdOn(c.Rules) {
+		children = s.MadeBy(token.Name)
 	}
-	if !token.Live() && len(revoked.Children) == 0 {
+	if !token.Live() && (x.KeepChildren || len(children) == 0) {
 		return nil, nil
+	}
+	if x.KeepChildren && len(children) > 0 && c.By.Kind == ActorUser &&
+		(c.By.Name == token.Name || slices.Contains(children, c.By.Name)) {
+		return nil, forbidden("use another token, or revoke them too",
+			"The token '%s' cannot keep the tokens that '%s' made: it is that token, or was made by it", c.By.Name, token.Name)
+	}
+	if !x.KeepChildren {
+		revoked.Children = children
 	}
 	return revoked, nil
 }

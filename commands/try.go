@@ -47,7 +47,7 @@ func (h *Handler) tryCommitted(p *pending) (answer Answer, retryOf uint64, err e
 	h.trials.RLock()
 	defer h.trials.RUnlock()
 	project := p.Command.project(h.committed, p.By)
-	if sequence, known := h.committed.Accepted(events.ID(p.source, project, p.Command.ID(), p.Key)); known {
+	if sequence, known := h.committed.Accepted(EventID(h.committed, p.By, project, p.Command.ID(), p.Key)); known {
 		return Answer{}, sequence, nil
 	}
 	answer, err = h.try(h.committed, p, project)
@@ -76,7 +76,7 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 		at = last
 	}
 	call := Call{
-		By: p.By, Project: project, At: at, ID: events.ID(p.source, project, p.Command.ID(), p.Key),
+		By: p.By, Project: project, At: at, ID: EventID(s, p.By, project, p.Command.ID(), p.Key),
 		Rules: RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
 	}
 	if err := PermitAt(s, current, call, p.Command.ID()); err != nil {

@@ -223,7 +223,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 		return result{}
 	}
 	project := p.Command.project(h.overlay, p.By)
-	id := events.ID(p.source, project, p.Command.ID(), p.Key)
+	id := EventID(h.overlay, p.By, project, p.Command.ID(), p.Key)
 	if sequence, ok := h.overlay.Accepted(id); ok {
 		if sequence <= d.ground {
 			return result{retryOf: sequence}

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"maestro/events"
@@ -21,6 +22,14 @@ type Token struct {
 	ExpiresAt int64 `json:",omitempty"`
 	// MakerGeneration is the generation of the named token that made it, 0 if none did.
 	MakerGeneration int `json:",omitempty"`
+	// Earlier says who made the token's earlier generations, the oldest first.
+	Earlier []Maker `json:",omitempty"`
+}
+
+// Maker is one generation of a named token that made another token. Generation is 0 for the home's own token.
+type Maker struct {
+	Name       string
+	Generation int
 }
 
 // Live reports whether the token was not revoked.
@@ -37,34 +46,48 @@ func UserSource(name string) string { return usersPrefix + name }
 
 const usersPrefix = "/users/"
 
-// MadeBy gives the tokens that a token made, directly or not, and that are not revoked, in order of their first
-// creation. What another token of the same name made before it does not count.
-func (s *State) MadeBy(of *Token) []string {
-	made := map[string][]*Token{} // by who made them
+// MadeBy gives the tokens that the tokens of a name made, directly or not, and that are not revoked, in order of their
+// first creation. All generations of the name count, and it goes through tokens that were revoked or replaced.
+func (s *State) MadeBy(name string) []string {
+	made := map[Maker][]Maker{}
 	for token := range s.Tokens() {
-		if name, user := strings.CutPrefix(token.CreatedBy, usersPrefix); user && token.Live() {
-			made[name] = append(made[name], token)
+		for i, maker := range token.makers() {
+			made[maker] = append(made[maker], Maker{token.Name, token.Generation - len(token.Earlier) + i})
 		}
 	}
-	within := map[string]bool{of.Name: true}
-	for next := []*Token{of}; len(next) > 0; {
+	var next []Maker
+	if of := s.Token(name); of != nil {
+		for i := range of.makers() {
+			next = append(next, Maker{name, of.Generation - len(of.Earlier) + i})
+		}
+	}
+	within := map[Maker]bool{}
+	for len(next) > 0 {
 		maker := next[0]
 		next = next[1:]
-		for _, token := range made[maker.Name] {
-			if !within[token.Name] && token.MakerGeneration == maker.Generation {
-				within[token.Name] = true
+		for _, token := range made[maker] {
+			if !within[token] {
+				within[token] = true
 				next = append(next, token)
 			}
 		}
 	}
-	delete(within, of.Name)
 	var names []string
-	for _, name := range s.tokenNames {
-		if within[name] {
-			names = append(names, name)
+	for token := range s.Tokens() {
+		if token.Live() && token.Name != name && within[Maker{token.Name, token.Generation}] {
+			names = append(names, token.Name)
 		}
 	}
 	return names
+}
+
+// makers gives who made each generation of the token, the newest last.
+func (t *Token) makers() []Maker {
+	name, user := strings.CutPrefix(t.CreatedBy, usersPrefix)
+	if !user {
+		name = ""
+	}
+	return append(slices.Clip(t.Earlier), Maker{name, t.MakerGeneration})
 }
 
 // Token gives a named token, also one that was revoked, or nil.
@@ -86,12 +109,15 @@ func (s *State) tokenCreated(f fact, d *events.TokenCreated) error {
 	if before != nil && before.Live() && !before.Expired(f.at) {
 		return exists("token", d.Name)
 	}
+	var earlier []Maker
 	if before == nil {
 		s.tokenNames = append(s.tokenNames, d.Name)
+	} else {
+		earlier = before.makers()
 	}
 	after := &Token{
 		Name: d.Name, Kind: d.Kind, ProjectIDs: d.ProjectIDs, Generation: d.Generation, CreatedAt: f.at, CreatedBy: f.Source,
-		ExpiresAt: d.ExpiresAt,
+		ExpiresAt: d.ExpiresAt, Earlier: earlier,
 	}
 	if name, user := strings.CutPrefix(f.Source, usersPrefix); user {
 		if maker := s.Token(name); maker != nil {

@@ -7,9 +7,19 @@ type token struct {
 	live       bool
 	generation int
 	expires    int64
-	// maker is the user that made it, and makerGeneration which of that name's tokens it was.
-	maker           string
-	makerGeneration int
+	// makerName is the user that made it, and maker which of that name's tokens it was; nil for the home's own.
+	makerName string
+	maker     *token
+}
+
+// madeBy reports whether a token of a name made it, or made what made it, whatever became of those in between.
+func (t *token) madeBy(name string) bool {
+	for ; t != nil; t = t.maker {
+		if t.makerName == name {
+			return true
+		}
+	}
+	return false
 }
 
 // good reports whether the token is neither revoked nor expired at a time in milliseconds since 1970.
@@ -63,7 +73,7 @@ func (f *tokenCreated) expiry(c *trial) {
 func (f *tokenCreated) fold(c *trial) {
 	made := &token{kind: f.Kind, live: true, generation: f.Generation, expires: f.ExpiresAt}
 	if maker := c.tokens[c.by.id]; c.by.kind == byUser && maker != nil {
-		made.maker, made.makerGeneration = c.by.id, maker.generation
+		made.makerName, made.maker = c.by.id, maker
 	}
 	c.tokens[f.Name] = made
 }
@@ -107,27 +117,24 @@ func (f *tokenRevoked) judge(c *trial) {
 	if f.Generation != t.generation && f.Generation != t.generation+1 {
 		c.fault(ruleToken, "it says generation %d, and the secret so far was of generation %d", f.Generation, t.generation)
 	}
-	if len(f.Children) > 0 {
-		f.children(c)
-	}
+	f.children(c)
 }
 
-// children judges that exactly those tokens are revoked with it that it made, directly or not. It may keep them all.
+// children judges that exactly those tokens are revoked with it that it made, directly or not. Whoever is
+// neither it nor one of them may keep them all.
 func (f *tokenRevoked) children(c *trial) {
-	madeBy := func(name, maker string) bool {
-		t, m := c.tokens[name], c.tokens[maker]
-		return t != nil && m != nil && t.live && t.maker == maker && t.makerGeneration == m.generation
-	}
-	within := map[string]bool{f.Name: true}
-	for grown := true; grown; {
-		grown = false
-		for name, t := range c.tokens {
-			if !within[name] && within[t.maker] && madeBy(name, t.maker) {
-				within[name], grown = true, true
-			}
+	within := map[string]bool{}
+	for name, t := range c.tokens {
+		if t.live && name != f.Name && t.madeBy(f.Name) {
+			within[name] = true
 		}
 	}
-	delete(within, f.Name)
+	if len(f.Children) == 0 {
+		if c.thirdOn() && len(within) > 0 && c.by.kind == byUser && (c.by.id == f.Name || within[c.by.id]) {
+			c.fault(ruleToken, "%s keeps the tokens that %s made", c.by.id, f.Name)
+		}
+		return
+	}
 	for i, name := range f.Children {
 		if !within[name] || slices.Contains(f.Children[:i], name) {
 			c.fault(ruleToken, "it revokes %q too, which %s did not make", name, f.Name)

@@ -1,7 +1,5 @@
 package simulation
 
-import "slices"
-
 // What the composer draws for tokens that expire, tokens that tokens made, and what they still may.
 
 // tokenNames are those of a run that is about tokens. What they name is made, revoked and made again.
@@ -22,7 +20,7 @@ func (c composer) ofMakers() wish {
 		default:
 			over = append(over, name)
 		}
-		if len(c.m.madeBy(name)) > 0 || c.madeEarlier(name) {
+		if len(c.m.madeBy(name)) > 0 {
 			makers = append(makers, name)
 		}
 	}
@@ -46,20 +44,6 @@ func (c composer) ofMakers() wish {
 		return wish{by: by, id: "token:revoke", fields: f}
 	}
 	return c.wish(by, pick(c, []string{"task:create", "task:update", "session:note"}))
-}
-
-// madeEarlier reports whether an earlier token of a name made one that is not revoked.
-func (c composer) madeEarlier(name string) bool {
-	for generation := 1; generation < c.m.tokens[name].generation; generation++ {
-		earlier := token{generation: generation}.is(name)
-		if slices.ContainsFunc(tokenNames, func(made string) bool {
-			t := c.m.tokens[made]
-			return t.live && t.maker == earlier
-		}) {
-			return true
-		}
-	}
-	return false
 }
 
 // makeToken draws a token that does not exist now, if there is such a name. Most can make others.

@@ -130,7 +130,7 @@ func (o *oracle) dueWish(before *model, e envelope, d made) (wish, bool) {
 		return w, false
 	}
 	for _, key := range keys {
-		if w.key = key; w.eventID(before.projectOf(w)) == e.ID && w.hash() == e.RequestHash {
+		if w.key = key; w.eventID(before) == e.ID && w.hash() == e.RequestHash {
 			return w, true
 		}
 	}

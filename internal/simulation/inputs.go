@@ -20,8 +20,8 @@ type token struct {
 	kind       string
 	live       bool
 	generation int
-	expires    int64  // 0 for never
-	maker      string // the token that made it, and which of that name's
+	expires    int64    // 0 for never
+	line       []string // the token that made it, and which of that name's, the one that made that, and so on
 }
 
 // is names one token of a name's.
@@ -46,17 +46,18 @@ func (m *model) moments(c *call) []int64 {
 	return times
 }
 
-// madeBy gives the live tokens that one made, and that those made.
+// madeBy gives the live tokens that the tokens of a name made, and that those made.
 func (m *model) madeBy(name string) []string {
 	var names []string
 	for child, t := range m.tokens {
-		if t.live && t.maker == m.tokens[name].is(name) && child != name {
+		if t.live && child != name && slices.ContainsFunc(t.line, func(maker string) bool {
+			return strings.HasPrefix(maker, name+", ")
+		}) {
 			names = append(names, child)
-			names = append(names, m.madeBy(child)...)
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 func (m *model) ask(w wish, d made) {
@@ -90,7 +91,7 @@ func (m *model) nextInput(before *model, w wish, d made) error {
 		t := m.tokens[*f.Name]
 		t = token{kind: f.Kind, live: true, generation: t.generation + 1, expires: before.expiry(w, m.at)}
 		if maker, named := before.tokens[w.by.name]; named {
-			t.maker = maker.is(w.by.name)
+			t.line = append([]string{maker.is(w.by.name)}, maker.line...)
 		}
 		if d.ExpiresAt != t.expires {
 			return fmt.Errorf("the token %q expires at %d, expected %d", *f.Name, d.ExpiresAt, t.expires)
@@ -237,6 +238,8 @@ func (m *model) judgeToken(w wish, at int64) verdict {
 		return notFound
 	case !t.live && (f.KeepChildren || len(m.madeBy(name)) == 0):
 		return alreadySo
+	case f.KeepChildren && len(m.madeBy(name)) > 0 && (w.by.name == name || contains(m.madeBy(name), w.by.name)):
+		return againstRule
 	}
 	return becomesEvent
 }

@@ -77,7 +77,7 @@ func (o *oracle) model() *model { return o.models[len(o.models)-1] }
 
 // submitted takes note of a wish that may become an event from now on.
 func (o *oracle) submitted(w wish) {
-	id := w.eventID(o.model().projectOf(w))
+	id := w.eventID(o.model())
 	o.byWish[id] = append(o.byWish[id], w)
 	o.wishes = append(o.wishes, w)
 }
@@ -230,7 +230,7 @@ func (o *oracle) wishOf(before *model, e envelope) (wish, bool) {
 	// Its project may be another by now than when it was submitted: the one of a session that has come to be since.
 	for _, wishes := range [][]wish{o.byWish[e.ID], o.wishes} {
 		for _, w := range wishes {
-			if w.by.source() == e.Source && w.eventID(before.projectOf(w)) == e.ID && w.hash() == e.RequestHash &&
+			if w.by.source() == e.Source && w.eventID(before) == e.ID && w.hash() == e.RequestHash &&
 				w.said(e.at()) == e.said() {
 				return w, true
 			}
@@ -246,7 +246,7 @@ func (o *oracle) wishOf(before *model, e envelope) (wish, bool) {
 // expect gives what a wish must come to on the ground of a sequence at a time; for an event that is there already, where it is.
 func (o *oracle) expect(ground uint64, w wish, at int64) (v verdict, retryOf uint64) {
 	m := o.models[ground]
-	if at, ok := o.byID[w.eventID(m.projectOf(w))]; ok && at <= ground {
+	if at, ok := o.byID[w.eventID(m)]; ok && at <= ground {
 		if o.hashes[at] == w.hash() {
 			return becomesEvent, at
 		}

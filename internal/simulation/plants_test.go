@@ -113,7 +113,13 @@ var plants = []plant{
 	{"a retry in the same batch is not recognised", []edit{{writer, "if sequence, ok := h.overlay.Accepted(id); ok {", "if sequence, ok := h.committed.Accepted(id); ok {"}}},
 	{"the overlay's ids are lost at the commit", []edit{{"projections/state.go", "		s.under.accepted[id] = sequence\n", "		_, _ = id, sequence\n"}}},
 	{"a key with another body is taken for a retry", []edit{{handler, "if event.RequestHash != p.hash {", "if false {"}}},
-	{"a key belongs to nobody", []edit{{writer, "id := events.ID(p.source, project, p.Command.ID(), p.Key)", "id := events.ID(\"\", project, p.Command.ID(), p.Key)"}}},
+	{"a key belongs to nobody", []edit{{
+		writer, "id := EventID(h.overlay, p.By, project, p.Command.ID(), p.Key)",
+		"id := events.ID(\"\", project, p.Command.ID(), p.Key)",
+	}}},
+	{"a key of an earlier token is a later one's of its name", []edit{{
+		"commands/known.go", "token.Generation > 1 {", "token.Generation < 0 {",
+	}}},
 	{"a retry is answered with the event before", []edit{{writer, "return result{retryOf: sequence}", "return result{retryOf: max(sequence, 2) - 1}"}}},
 
 	// The fold, the chain and time.
@@ -248,9 +254,13 @@ var plants = []plant{
 		[]edit{{"projections/token.go", "				next = append(next, token)\n", ""}},
 	},
 	{
-		"what an earlier token of the name made is revoked too",
-		[]edit{{"projections/token.go", " && token.MakerGeneration == maker.Generation", ""}},
+		"what an earlier token of the name made stays valid",
+		[]edit{{"projections/token.go", "for i := range of.makers() {", "for i := range of.makers()[:1] {"}},
 	},
+	{"a token keeps what it made when it is revoked by itself", []edit{{
+		"commands/token.go", "if x.KeepChildren && len(children) > 0 &&",
+		"if x.KeepChildren && len(children) < 0 &&",
+	}}},
 	{"a read-only token writes", []edit{{permit, "	case by.Access == AccessAdmin:\n", "	case by.Access == AccessAdmin, by.Access == AccessReadOnly:\n"}}},
 	{"a token is good for what its bearer says", []edit{{permit, " && Access(token.Kind) == by.Access", ""}}},
 	{"a session's revoked secret stays good", []edit{{"commands/token.go", "Generation: session.Generation + 1}", "Generation: session.Generation}"}}},

@@ -163,8 +163,13 @@ func (w wish) hash() string {
 }
 
 // eventID gives the id of the event that it becomes, from the definition: UUIDv5(actor, project, command, key).
-func (w wish) eventID(project string) string {
-	name := w.by.source() + "\x00" + project + "\x00" + w.id + "\x00" + w.key
+// The source of a named token says, from the second on, which of its name's it is.
+func (w wish) eventID(m *model) string {
+	source, project := w.by.source(), m.projectOf(w)
+	if t := m.tokens[w.by.name]; w.by.user() && t.generation > 1 {
+		source = fmt.Sprintf("%s#%d", source, t.generation)
+	}
+	name := source + "\x00" + project + "\x00" + w.id + "\x00" + w.key
 	return uuid.NewSHA1(uuid.MustParse("6d616573-7472-5f65-8e76-656e74730001"), []byte(name)).String()
 }
 
