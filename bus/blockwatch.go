@@ -80,7 +80,7 @@ func (w *blockWatch) parser() *recordParser {
 func (w *blockWatch) note(r blockRecord) {
 	w.at, w.end = w.end, w.end+int64(r.length)
 	if w.before = w.last; r.kind == messageRecord {
-		w.last = r.sequence
+		w.before, w.last = r.sequence-1, r.sequence
 	}
 }
 

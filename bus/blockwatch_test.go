@@ -155,3 +155,15 @@ func TestBlockWatchFollowsTheServer(t *testing.T) {
 		must(t, b.Here(), b.Damage(), b.Close())
 	}
 }
+
+// A log with a single event in its newest block goes on after it was opened again.
+func TestBlockWatchBehindASingleRecord(t *testing.T) {
+	dir := t.TempDir()
+	b := mustOpen(t, dir, Always)
+	head := large(t, b, 0, 1)
+	must(t, b.Close())
+	b = mustOpen(t, dir, Always)
+	must(t, b.Here())
+	large(t, b, head, 1)
+	must(t, b.Here(), b.Damage(), b.Close())
+}

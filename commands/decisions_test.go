@@ -844,7 +844,8 @@ func TestTokenDecisions(t *testing.T) {
 		{
 			"also where another has its name now",
 			[]step{
-				create, kid, grandkid, {"token:ci", "token:revoke", `{"name":"kid","keepChildren":true}`},
+				create, kid, grandkid,
+				{"token:ci", "token:revoke", `{"name":"kid","keepChildren":true}`},
 				{"admin", "token:create", `{"name":"kid","kind":"admin"}`},
 			},
 			revoke, "token.revoked",
