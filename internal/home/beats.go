@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"maestro/internal/files"
 )
 
 // beatsFile names the sessions that have sent a heartbeat, one a line.
@@ -26,12 +28,12 @@ func (l *Lock) Beats() *Beats { return &Beats{home: l.Home} }
 func (b *Beats) Load() ([]string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	content, err := b.home.root.ReadFile(beatsFile)
+	content, err := b.home.read(beatsFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the home's %s: %w", beatsFile, err)
+		return nil, err
 	}
 	return strings.Fields(string(content)), nil
 }
@@ -40,7 +42,7 @@ func (b *Beats) Load() ([]string, error) {
 func (b *Beats) Add(session string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	f, err := b.home.root.OpenFile(beatsFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := files.OpenOrCreate(b.home.root, beatsFile, os.O_WRONLY|os.O_APPEND)
 	if err != nil {
 		return fmt.Errorf("write the home's %s: %w", beatsFile, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"maestro/internal/files"
 )
 
 // ofTheLog are the names in a home that belong to its log or to a running server. What begins with one of them and a
@@ -45,7 +47,7 @@ func (h *Home) CopyRest(dir string) error {
 }
 
 func (h *Home) copyFile(name, to string) error {
-	from, err := h.root.Open(name)
+	from, err := files.Open(h.root, name, os.O_RDONLY)
 	if err != nil {
 		return err
 	}

@@ -3,9 +3,12 @@ package home
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"maestro/internal/files"
 )
 
 // The files and directories of a home.
@@ -120,7 +123,12 @@ func (h *Home) Snapshots() string { return filepath.Join(h.dir, snapshotsDir) }
 
 // secret reads a file that nobody else may be able to read.
 func (h *Home) secret(name string) ([]byte, error) {
-	info, err := h.root.Stat(name)
+	f, err := files.Open(h.root, name, os.O_RDONLY)
+	if err != nil {
+		return nil, fmt.Errorf("read the home's %s: %w", name, err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read the home's %s: %w", name, err)
 	}
@@ -131,7 +139,22 @@ func (h *Home) secret(name string) ([]byte, error) {
 	if shared(info) {
 		return nil, fmt.Errorf("the file %s is open to others (mode %04o) and is a secret; run: chmod 600 %s", path, info.Mode().Perm(), path)
 	}
-	content, err := h.root.ReadFile(name)
+	content, err := io.ReadAll(io.LimitReader(f, maxNote))
+	if err != nil {
+		return nil, fmt.Errorf("read the home's %s: %w", name, err)
+	}
+	return content, nil
+}
+
+// maxNote is the longest of the home's own small files in bytes, maxList of those with a line for each session or token.
+const (
+	maxNote = 1 << 20
+	maxList = 64 << 20
+)
+
+// read gives the content of a regular file of at most so many bytes.
+func (h *Home) read(name string, most int64) ([]byte, error) {
+	content, err := files.Read(h.root, name, most)
 	if err != nil {
 		return nil, fmt.Errorf("read the home's %s: %w", name, err)
 	}
@@ -141,7 +164,7 @@ func (h *Home) secret(name string) ([]byte, error) {
 // write puts content in place, durably and whole or not at all; only this user can read it.
 func (h *Home) write(name string, content []byte) error {
 	temporary := "." + name + ".new"
-	f, err := h.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := files.Create(h.root, temporary)
 	if err != nil {
 		return fmt.Errorf("write the home's %s: %w", name, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"maestro/internal/files"
 )
 
 // Lock is a home that this process holds as its one server.
@@ -53,7 +55,7 @@ const (
 // Lock takes the home for this process until Release, or until the process ends however it ends. It fails with *HeldError
 // when another has it.
 func (h *Home) Lock() (*Lock, error) {
-	f, err := h.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := files.OpenOrCreate(h.root, lockFile, os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("lock the home: %w", err)
 	}
@@ -114,7 +116,7 @@ func (l *Lock) Release() error {
 
 // Running reports whether a server holds the home now.
 func (h *Home) Running() bool {
-	f, err := h.root.Open(lockFile)
+	f, err := files.Open(h.root, lockFile, os.O_RDONLY)
 	if err != nil {
 		return false
 	}

@@ -29,6 +29,9 @@ func (h *Home) PlaceManifest(session string, content []byte) error {
 		if err := h.root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("make a session's directory: %w", err)
 		}
+		if info, err := h.root.Lstat(name); err != nil || !info.IsDir() { // a link would lead to another session's
+			return fmt.Errorf("%s is not a directory: move it away", filepath.Join(h.dir, name))
+		}
 	}
 	// A name of its own: the server and a command may write the same manifest at once.
 	temporary, name := path.Join(dir, "."+manifestFile+"."+rand.Text()), path.Join(dir, manifestFile)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"maestro/internal/files"
 )
 
 // Reading is a home that this process reads: no server has it meanwhile, and others may read it too. Nothing is
@@ -16,7 +18,7 @@ type Reading struct {
 
 // LockForReading keeps servers out until Release. It fails with *HeldError when one has the home.
 func (h *Home) LockForReading() (*Reading, error) {
-	f, err := h.root.Open(lockFile)
+	f, err := files.Open(h.root, lockFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Reading{Home: h}, nil
 	}

@@ -16,9 +16,9 @@ type Server struct {
 // Server reads where the home's server listens, or did if it was killed: see [Home.Running]. It fails with fs.ErrNotExist
 // when it does not say.
 func (h *Home) Server() (Server, error) {
-	content, err := h.root.ReadFile(serverFile)
+	content, err := h.read(serverFile, maxNote)
 	if err != nil {
-		return Server{}, fmt.Errorf("read the home's %s: %w", serverFile, err)
+		return Server{}, err
 	}
 	var server Server
 	if err := json.Unmarshal(content, &server); err != nil || server.Address == "" {

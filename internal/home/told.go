@@ -2,7 +2,6 @@ package home
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -36,9 +35,9 @@ func (h *Home) Told(project string) (uint64, error) {
 }
 
 func (h *Home) told(name string) (uint64, error) {
-	content, err := h.root.ReadFile(name)
+	content, err := h.read(name, maxNote)
 	if err != nil {
-		return 0, fmt.Errorf("read the home's %s: %w", name, err)
+		return 0, err
 	}
 	return strconv.ParseUint(strings.TrimSpace(string(content)), 10, 64)
 }

@@ -2,7 +2,6 @@ package home
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 )
 
@@ -17,11 +16,11 @@ func (l *Lock) Uses() Uses { return Uses{l.Home} }
 
 // Load gives what was saved last, nothing if nothing was.
 func (u Uses) Load() ([]byte, error) {
-	content, err := u.home.root.ReadFile(usesFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the home's %s: %w", usesFile, err)
+	content, err := u.home.read(usesFile, maxList)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	return content, nil
+	return content, err
 }
 
 // Save replaces what was saved.

@@ -28,12 +28,12 @@ type Version struct {
 
 // Version reads what last wrote the home; the zero Version if that did not say.
 func (h *Home) Version() (Version, error) {
-	content, err := h.root.ReadFile(versionFile)
+	content, err := h.read(versionFile, maxNote)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Version{}, nil
 	}
 	if err != nil {
-		return Version{}, fmt.Errorf("read the home's %s: %w", versionFile, err)
+		return Version{}, err
 	}
 	var v Version // fields that came later are ignored
 	if err := json.Unmarshal(content, &v); err != nil {

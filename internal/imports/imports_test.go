@@ -28,7 +28,8 @@ var table = []struct {
 	{"api/client", []string{"events"}},
 	{"api/export", []string{"commands", "projections", "events"}},
 	{"api", []string{"commands", "projections", "events", "workers/manifest", "api/export"}},
-	{"workers/…", []string{"events", "commands", "api/client", "workers/…"}},
+	{"workers/…", []string{"events", "commands", "api/client", "workers/…", "internal/files"}},
+	{"internal/files", nil},
 	{"examples", nil},
 	{"internal/oracle", nil},
 }

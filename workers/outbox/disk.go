@@ -2,14 +2,16 @@ package outbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"time"
+
+	"maestro/internal/files"
 )
 
 // damagedDir is where entries go that are not delivered.
@@ -21,15 +23,15 @@ type Disk interface {
 	// Names lists the files, in no order; none while there is no directory.
 	Names() ([]string, error)
 	Size(name string) (int64, error)
-	// Read gives a file's content; *NoEntryError if it is longer than most, or no ordinary file.
+	// Read gives a file's content; *NoEntryError if it is longer than most, or no regular file.
 	Read(name string, most int64) ([]byte, error)
 	// Create makes an empty file, in the place of any that has the name, and the directory if there is none.
 	Create(name string) (File, error)
 	// Rename takes the place of a file that has the name.
 	Rename(from, to string) error
 	Remove(name string) error
-	// SetAside moves a file to damaged/ under its own name.
-	SetAside(name string) error
+	// SetAside moves a file to damaged/, where its name is moved: its own, or one that begins with it.
+	SetAside(name string) (moved string, err error)
 	// Sync makes durable under which names the files are.
 	Sync() error
 	// Lock waits until nobody else has the lock of that name. It is free again after unlock, or however the process ends.
@@ -67,63 +69,6 @@ func Open(home *os.Root, session string, secret Secret) (*Outbox, error) {
 
 // noSecret proves nothing. It is for those who only count.
 func noSecret() string { return "" }
-
-// Sessions lists the sessions of a home for which something waits, by id. Next to an error it gives those that it
-// found.
-func Sessions(home *os.Root) ([]string, error) { return sessionsIn(home, maxNames) }
-
-func sessionsIn(home *os.Root, most int) ([]string, error) {
-	names, unlisted := namesIn(home, outboxes, most)
-	if unlisted != nil {
-		unlisted = fmt.Errorf("list the outboxes: %w", unlisted)
-	}
-	slices.Sort(names)
-	var sessions []string
-	for _, name := range names {
-		if !validSession(name) {
-			continue // not ours
-		}
-		o, err := Open(home, name, noSecret)
-		if err != nil {
-			sessions = append(sessions, name) // who opens it is told why it cannot be read
-			continue
-		}
-		waiting, err := o.Waiting()
-		if err != nil || waiting > 0 {
-			sessions = append(sessions, name)
-		}
-	}
-	return sessions, unlisted
-}
-
-// SetAside counts the entries of each session of a home that Deliver moved to damaged/; no session without any is in it.
-// Of very many it counts the first. Next to an error it gives what it could count.
-func SetAside(home *os.Root) (map[string]int, error) { return setAside(home, maxNames) }
-
-func setAside(home *os.Root, most int) (map[string]int, error) {
-	sessions, err := namesIn(home, outboxes, most)
-	if err != nil {
-		err = fmt.Errorf("list the outboxes: %w", err)
-	}
-	aside := map[string]int{}
-	for _, session := range sessions {
-		d := directory{home: home, dir: path.Join(outboxes, session, damagedDir)}
-		if !validSession(session) {
-			continue
-		}
-		if refused := d.own(); refused != nil {
-			err = errors.Join(err, refused)
-			continue
-		}
-		names, unread := namesIn(home, d.dir, most)
-		if len(names) > 0 {
-			aside[session] = len(names)
-		} else if unread != nil {
-			err = errors.Join(err, fmt.Errorf("list %s of the home: %w", d.dir, unread))
-		}
-	}
-	return aside, err
-}
 
 func validSession(id string) bool {
 	for _, c := range []byte(id) {
@@ -166,7 +111,7 @@ func (d directory) Names() ([]string, error) { return namesIn(d.home, d.dir, max
 
 // namesIn lists the files of a directory. Where there are as many as most or more, it gives most of them and an error.
 func namesIn(root *os.Root, dir string, most int) ([]string, error) {
-	f, err := root.Open(dir)
+	f, err := files.OpenDir(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -192,43 +137,32 @@ func (d directory) Size(name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Read implements Disk. What it opens is what it looked at: no link is followed, and a pipe does not block.
+// Read implements Disk.
 func (d directory) Read(name string, most int64) ([]byte, error) {
-	seen, err := d.home.Lstat(d.at(name))
-	if err != nil {
-		return nil, err
-	}
-	if !seen.Mode().IsRegular() {
-		return nil, &NoEntryError{Why: "it is not a regular file"}
-	}
-	f, err := d.home.OpenFile(d.at(name), os.O_RDONLY|nonBlocking, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !os.SameFile(seen, info):
-		return nil, &NoEntryError{Why: "it was replaced while it was read"}
-	}
-	content, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(content)) > most {
-		return nil, &NoEntryError{Why: fmt.Sprintf("it has %d bytes, and an entry has 1 to %d", info.Size(), most)}
+	content, err := files.Read(d.home, d.at(name), most)
+	var irregular *files.IrregularError
+	if errors.As(err, &irregular) {
+		return nil, &NoEntryError{Why: "it " + irregular.Why}
 	}
 	return content, err
 }
 
-// Create implements Disk. It never writes through a link that has the name.
+// Create implements Disk.
 func (d directory) Create(name string) (File, error) {
 	if err := d.make(); err != nil {
 		return nil, err
 	}
-	if err := ignoring(d.home.Remove(d.at(name)), fs.ErrNotExist); err != nil {
+	f, err := files.Create(d.home, d.at(name))
+	if err == nil {
+		return f, nil
+	}
+	if info, missing := d.home.Lstat(d.at(name)); missing != nil || !info.IsDir() {
 		return nil, err
 	}
-	return d.home.OpenFile(d.at(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if _, err := d.SetAside(name); err != nil { // a directory that is not empty
+		return nil, err
+	}
+	return files.Create(d.home, d.at(name))
 }
 
 func (d directory) make() error { return d.home.MkdirAll(d.dir, 0o700) }
@@ -239,20 +173,60 @@ func (d directory) Rename(from, to string) error { return d.home.Rename(d.at(fro
 // Remove implements Disk.
 func (d directory) Remove(name string) error { return d.home.Remove(d.at(name)) }
 
-// SetAside implements Disk.
-func (d directory) SetAside(name string) error {
-	if err := d.home.MkdirAll(d.at(damagedDir), 0o700); err != nil {
+// SetAside implements Disk. A session's process can put anything where the entry is to go, so whatever is in the way is
+// set aside too.
+func (d directory) SetAside(name string) (moved string, err error) {
+	damaged := d.at(damagedDir)
+	info, err := d.home.Lstat(damaged)
+	if err == nil && !info.IsDir() {
+		obstacle := damaged + "." + rand.Text()
+		if err := d.home.Rename(damaged, obstacle); err != nil {
+			return "", err
+		}
+		if err := d.home.MkdirAll(damaged, 0o700); err != nil {
+			return "", err
+		}
+		if _, err := d.moveTo(damaged, obstacle, "not-a-directory"); err != nil {
+			return "", err
+		}
+	}
+	if err := d.home.MkdirAll(damaged, 0o700); err != nil {
+		return "", err
+	}
+	return d.moveTo(damaged, d.at(name), name)
+}
+
+// moveTo moves a file into a directory, under a longer name where its own is taken.
+func (d directory) moveTo(dir, from, name string) (moved string, err error) {
+	if _, err := d.home.Lstat(path.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		name += "." + rand.Text()
+	}
+	err = d.home.Rename(from, path.Join(dir, name))
+	if errors.Is(err, fs.ErrPermission) {
+		// A directory that may not be written cannot be moved, nor can anything be moved into one.
+		err = errors.Join(d.unlockDir(dir), d.unlockDir(from))
+		if err == nil {
+			err = d.home.Rename(from, path.Join(dir, name))
+		}
+	}
+	return name, err
+}
+
+// unlockDir gives this user all rights on a directory; it leaves anything else as it is.
+func (d directory) unlockDir(dir string) error {
+	if info, err := d.home.Lstat(dir); err != nil || !info.IsDir() {
 		return err
 	}
-	return d.home.Rename(d.at(name), d.at(path.Join(damagedDir, name)))
+	return d.home.Chmod(dir, 0o700)
 }
 
 // Sync implements Disk. It syncs the directories above too: whether whoever made them came to do it, nobody knows.
 func (d directory) Sync() error {
 	for _, dir := range []string{d.at(damagedDir), d.dir, outboxes, "."} {
-		f, err := d.home.Open(dir)
-		if errors.Is(err, fs.ErrNotExist) && dir == d.at(damagedDir) {
-			continue
+		f, err := files.OpenDir(d.home, dir)
+		var irregular *files.IrregularError
+		if dir == d.at(damagedDir) && (errors.Is(err, fs.ErrNotExist) || errors.As(err, &irregular)) {
+			continue // nothing was set aside yet
 		}
 		if err != nil {
 			return err
@@ -272,29 +246,61 @@ var errHeld = errors.New("held")
 
 // Lock implements Disk.
 func (d directory) Lock(ctx context.Context, name string) (unlock func(), err error) {
-	if err := d.make(); err != nil {
-		return nil, err
-	}
-	if info, err := d.home.Lstat(d.at(name)); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s of the home is not a regular file; remove it", d.at(name))
-	}
-	f, err := d.home.OpenFile(d.at(name), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
 	for {
-		err := lockExclusive(f)
-		if err == nil {
-			return func() { _ = f.Close() }, nil // the lock goes with the file
+		f, err := d.lockFile(name)
+		if err != nil {
+			return nil, err
 		}
-		if errors.Is(err, errHeld) {
-			select {
-			case <-time.After(lockPause):
-				continue
-			case <-ctx.Done():
-				err = ctx.Err()
+		if err = lockExclusive(f); err == nil {
+			if d.is(name, f) {
+				return func() { _ = f.Close() }, nil // the lock goes with the file
 			}
+			// RemoveEmpty took the file away before it was locked: whoever comes next locks another.
+			if err := errors.Join(f.Close(), ctx.Err()); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		return nil, errors.Join(err, f.Close())
+		if err = errors.Join(ignoring(err, errHeld), f.Close()); err != nil {
+			return nil, err
+		}
+		select {
+		case <-time.After(lockPause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
+}
+
+// lockFile opens the file of a lock. What is no regular file is set aside: it would stop the session's deliveries for good.
+func (d directory) lockFile(name string) (*os.File, error) {
+	for try := 0; ; try++ {
+		if err := d.make(); err != nil {
+			return nil, err
+		}
+		f, err := files.OpenOrCreate(d.home, d.at(name), os.O_RDWR)
+		var irregular *files.IrregularError
+		switch {
+		case err == nil:
+			return f, nil
+		case try == mostTries:
+			return nil, err
+		case errors.As(err, &irregular):
+			if _, err := d.SetAside(name); ignoring(err, fs.ErrNotExist) != nil {
+				return nil, err
+			}
+		case !errors.Is(err, fs.ErrNotExist): // RemoveEmpty removed the directory
+			return nil, err
+		}
+	}
+}
+
+// mostTries bounds how often a lock is tried against somebody who puts other files in its place.
+const mostTries = 10
+
+// is reports whether a name is still that of an open file.
+func (d directory) is(name string, f *os.File) bool {
+	held, err := f.Stat()
+	now, nowErr := d.home.Lstat(d.at(name))
+	return err == nil && nowErr == nil && os.SameFile(held, now)
 }

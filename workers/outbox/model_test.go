@@ -191,7 +191,7 @@ func (w *world) plant() {
 	if err != nil {
 		panic(err)
 	}
-	at := place{uint64(1 + w.rng.IntN(8)), digestOf(content)}
+	at := position{uint64(1 + w.rng.IntN(8)), digestOf(content)}
 	if forged {
 		w.planted[at.file()] = true
 		w.forged++
@@ -231,7 +231,7 @@ func (w *world) mutated(e Entry) Entry {
 func (w *world) corrupt() {
 	var files []string
 	for name := range w.disk.names {
-		if _, ok := placeOf(name); ok {
+		if _, ok := parsePosition(name); ok {
 			files = append(files, name)
 		}
 	}
@@ -270,7 +270,7 @@ func (w *world) saidIn(content []byte) *said {
 func (w *world) judge() {
 	inDamaged := map[*said]bool{}
 	for _, name := range slices.Sorted(maps.Keys(w.disk.names)) {
-		if _, ok := placeOf(name); ok {
+		if _, ok := parsePosition(name); ok {
 			w.breaks("it waits for ever: %s", name)
 		}
 		aside, ok := strings.CutPrefix(name, damagedDir+"/")
@@ -318,7 +318,7 @@ func (w *world) judge() {
 
 // saidBy finds a command by the name of its file, which does not change with the content.
 func (w *world) saidBy(file string) *said {
-	at, _ := placeOf(file)
+	at, _ := parsePosition(file)
 	for _, x := range w.all {
 		content, err := encode(x.entry)
 		if err == nil && digestOf(content) == at.digest {
@@ -634,7 +634,7 @@ func (d seen) Rename(from, to string) error {
 	return nil
 }
 
-func (d seen) SetAside(name string) error { return d.Rename(name, damagedDir+"/"+name) }
+func (d seen) SetAside(name string) (string, error) { return name, d.Rename(name, damagedDir+"/"+name) }
 
 func (d seen) Remove(name string) error {
 	d.p.yield()

@@ -138,52 +138,52 @@ func On(disk Disk, secret Secret) *Outbox {
 	return &Outbox{disk: disk, secret: secret, entries: maxEntries, bytes: maxBytes}
 }
 
-// place is where an entry stands: its number, then the digest of its content.
-type place struct {
+// position is an entry's place in the order: its number, then the digest of its content.
+type position struct {
 	number uint64
 	digest string
 }
 
-func (p place) file() string {
+func (p position) file() string {
 	return fmt.Sprintf("%0*d-%s%s", numberDigits, p.number, p.digest, entryEnding)
 }
 
-// placeOf reads a file's name; any other file than an entry is none.
-func placeOf(file string) (place, bool) {
+// parsePosition reads a file's name; any other file than an entry is none.
+func parsePosition(file string) (position, bool) {
 	number, rest, ok := strings.Cut(file, "-")
 	digest, ended := strings.CutSuffix(rest, entryEnding)
 	if !ok || !ended || len(number) < numberDigits || len(digest) != hex.EncodedLen(sha256.Size) {
-		return place{}, false
+		return position{}, false
 	}
 	if _, err := hex.DecodeString(digest); err != nil {
-		return place{}, false
+		return position{}, false
 	}
 	n, err := strconv.ParseUint(number, 10, 64)
-	return place{n, digest}, err == nil
+	return position{n, digest}, err == nil
 }
 
 // waiting lists the entries in their order.
-func (o *Outbox) waiting() ([]place, error) {
+func (o *Outbox) waiting() ([]position, error) {
 	names, err := o.disk.Names()
 	if err != nil {
 		return nil, fmt.Errorf("list the outbox: %w", err)
 	}
-	places := make([]place, 0, len(names))
+	positions := make([]position, 0, len(names))
 	for _, name := range names {
-		if p, ok := placeOf(name); ok {
-			places = append(places, p)
+		if p, ok := parsePosition(name); ok {
+			positions = append(positions, p)
 		}
 	}
-	slices.SortFunc(places, func(a, b place) int {
+	slices.SortFunc(positions, func(a, b position) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.digest, b.digest))
 	})
-	return places, nil
+	return positions, nil
 }
 
 // Waiting counts the entries. It reads one directory, makes nothing and waits for nobody.
 func (o *Outbox) Waiting() (int, error) {
-	places, err := o.waiting()
-	return len(places), err
+	positions, err := o.waiting()
+	return len(positions), err
 }
 
 // Keep proves an entry and puts it behind those that wait. It returns how many wait then. Once it returns, the entry survives
@@ -203,16 +203,16 @@ func (o *Outbox) Keep(ctx context.Context, e Entry) (waiting int, err error) {
 		return 0, fmt.Errorf("lock the outbox: %w", roomless(err))
 	}
 	defer unlock()
-	places, err := o.waiting()
+	positions, err := o.waiting()
 	if err != nil {
 		return 0, err
 	}
-	if err := o.room(places, len(content)); err != nil {
+	if err := o.room(positions, len(content)); err != nil {
 		return 0, err
 	}
-	next := place{1, digestOf(content)}
-	if len(places) > 0 {
-		next.number = places[len(places)-1].number + 1
+	next := position{1, digestOf(content)}
+	if len(positions) > 0 {
+		next.number = positions[len(positions)-1].number + 1
 	}
 	if next.number == 0 {
 		return 0, errors.New("the outbox holds an entry with the highest number there is, which no session wrote; deliver first")
@@ -220,7 +220,7 @@ func (o *Outbox) Keep(ctx context.Context, e Entry) (waiting int, err error) {
 	if err := o.put(next.file(), content); err != nil {
 		return 0, fmt.Errorf("write to the outbox: %w", roomless(err))
 	}
-	return len(places) + 1, nil
+	return len(positions) + 1, nil
 }
 
 // put makes the file, whole and durable or not at all.
@@ -257,9 +257,9 @@ func (o *Outbox) write(content []byte) error {
 }
 
 // room refuses an entry that the limits leave no room for.
-func (o *Outbox) room(places []place, length int) error {
-	full := &FullError{Waiting: len(places)}
-	for _, p := range places {
+func (o *Outbox) room(positions []position, length int) error {
+	full := &FullError{Waiting: len(positions)}
+	for _, p := range positions {
 		size, err := o.disk.Size(p.file())
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // one that is not there was delivered meanwhile
 			return fmt.Errorf("look at the outbox: %w", err)
@@ -304,13 +304,13 @@ func (o *Outbox) Deliver(ctx context.Context, send Send, reject Reject) (Deliver
 	defer unlock()
 	left := false // whether any entry has left
 	for {
-		places, err := o.settled(ctx)
-		for i := 0; err == nil && i < len(places); i++ {
-			if err = o.deliver(ctx, places[i], send, reject, &d); err == nil {
+		positions, err := o.settled(ctx)
+		for i := 0; err == nil && i < len(positions); i++ {
+			if err = o.deliver(ctx, positions[i], send, reject, &d); err == nil {
 				left = true
 			}
 		}
-		if err == nil && len(places) > 0 {
+		if err == nil && len(positions) > 0 {
 			continue // others may have kept more meanwhile
 		}
 		if left {
@@ -322,7 +322,7 @@ func (o *Outbox) Deliver(ctx context.Context, send Send, reject Reject) (Deliver
 }
 
 // settled lists the entries that are not about to be taken back by a Keep that fails.
-func (o *Outbox) settled(ctx context.Context) ([]place, error) {
+func (o *Outbox) settled(ctx context.Context) ([]position, error) {
 	unlock, err := o.disk.Lock(ctx, keepingLock)
 	if err != nil {
 		return nil, fmt.Errorf("lock the outbox: %w", err)
@@ -331,8 +331,8 @@ func (o *Outbox) settled(ctx context.Context) ([]place, error) {
 	return o.waiting()
 }
 
-// deliver sends the entry at a place, and takes it away.
-func (o *Outbox) deliver(ctx context.Context, at place, send Send, reject Reject, d *Delivery) error {
+// deliver sends the entry at a position and removes it.
+func (o *Outbox) deliver(ctx context.Context, at position, send Send, reject Reject, d *Delivery) error {
 	entry, err := o.read(at)
 	if err == nil {
 		if why := entry.refused(o.secret()); why != "" {
@@ -347,10 +347,11 @@ func (o *Outbox) deliver(ctx context.Context, at place, send Send, reject Reject
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // somebody took it away by hand
 	case errors.As(err, &damage):
-		if err := o.disk.SetAside(at.file()); err != nil {
+		moved, err := o.disk.SetAside(at.file())
+		if err != nil {
 			return fmt.Errorf("move a damaged entry of the outbox away: %w", err)
 		}
-		d.Damaged = append(d.Damaged, Damaged{File: damagedDir + "/" + at.file(), Why: damage.why})
+		d.Damaged = append(d.Damaged, Damaged{File: damagedDir + "/" + moved, Why: damage.why})
 		return nil
 	case err != nil:
 		return fmt.Errorf("read the outbox: %w", err)
@@ -370,7 +371,7 @@ type damageError struct{ why string }
 
 func (e damageError) Error() string { return e.why }
 
-func (o *Outbox) read(at place) (Entry, error) {
+func (o *Outbox) read(at position) (Entry, error) {
 	content, err := o.disk.Read(at.file(), maxFile)
 	var none *NoEntryError
 	switch {

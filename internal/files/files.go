@@ -1,0 +1,89 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// IrregularError says that a name is not a regular file that can be used. Match it with errors.As.
+type IrregularError struct {
+	// Name is the path in its root.
+	Name string
+	Why  string
+}
+
+func (e *IrregularError) Error() string { return e.Name + " " + e.Why }
+
+// Open opens a regular file that exists, without os.O_CREATE and os.O_TRUNC in flag.
+func Open(root *os.Root, name string, flag int) (*os.File, error) {
+	return open(root, name, flag, fs.FileMode.IsRegular, "is not a regular file")
+}
+
+// OpenDir opens a directory, to list or sync it.
+func OpenDir(root *os.Root, name string) (*os.File, error) {
+	return open(root, name, os.O_RDONLY, fs.FileMode.IsDir, "is not a directory")
+}
+
+func open(root *os.Root, name string, flag int, is func(fs.FileMode) bool, why string) (*os.File, error) {
+	seen, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !is(seen.Mode()) {
+		return nil, &IrregularError{Name: name, Why: why}
+	}
+	f, err := root.OpenFile(name, flag|nonBlocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !os.SameFile(seen, info) {
+		err = &IrregularError{Name: name, Why: "was replaced while it was opened"}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// OpenOrCreate opens a regular file, and makes an empty one that only this user can read where there is none.
+func OpenOrCreate(root *os.Root, name string, flag int) (*os.File, error) {
+	for range 10 { // somebody else may make or remove it in between
+		f, err := Open(root, name, flag)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+		f, err = root.OpenFile(name, flag|os.O_CREATE|os.O_EXCL, 0o600) // O_EXCL follows no link
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+	return nil, &IrregularError{Name: name, Why: "is made and removed all the time"}
+}
+
+// Create makes an empty file that only this user can read, in the place of any file, link or pipe that has the name.
+func Create(root *os.Root, name string) (*os.File, error) {
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// Read gives the content of a regular file. It fails with *IrregularError if it has more than most bytes.
+func Read(root *os.Root, name string, most int64) ([]byte, error) {
+	f, err := Open(root, name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(content)) > most {
+		err = &IrregularError{Name: name, Why: fmt.Sprintf("has more than %d bytes", most)}
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	return content, nil
+}

@@ -1,0 +1,88 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// place puts one kind of file under a name.
+type place func(t *testing.T, dir, name string)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var kinds = map[string]place{
+	"a pipe": func(t *testing.T, dir, name string) { must(t, unix.Mkfifo(filepath.Join(dir, name), 0o600)) },
+	"a link": func(t *testing.T, dir, name string) { must(t, os.Symlink("target", filepath.Join(dir, name))) },
+	"a link to a pipe": func(t *testing.T, dir, name string) {
+		must(t, unix.Mkfifo(filepath.Join(dir, name+".pipe"), 0o600))
+		must(t, os.Symlink(name+".pipe", filepath.Join(dir, name)))
+	},
+	"a directory": func(t *testing.T, dir, name string) { must(t, os.Mkdir(filepath.Join(dir, name), 0o700)) },
+	"a socket": func(t *testing.T, dir, name string) {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		must(t, err)
+		must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(dir, name)}))
+		must(t, unix.Close(fd))
+	},
+}
+
+// What is no regular file is refused at once, and is never read or written through.
+func TestIrregularFiles(t *testing.T) {
+	for kind, put := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			dir := t.TempDir()
+			root, err := os.OpenRoot(dir)
+			must(t, err)
+			t.Cleanup(func() { must(t, root.Close()) })
+			must(t, os.WriteFile(filepath.Join(dir, "target"), []byte("secret"), 0o600))
+			put(t, dir, "name")
+			var irregular *IrregularError
+			if content, err := Read(root, "name", 100); !errors.As(err, &irregular) {
+				t.Errorf("read %q, %v", content, err)
+			}
+			if _, err := OpenOrCreate(root, "name", os.O_RDWR); !errors.As(err, &irregular) {
+				t.Errorf("opened: %v", err)
+			}
+			f, err := Create(root, "name")
+			must(t, err)
+			_, err = f.WriteString("mine")
+			must(t, errors.Join(err, f.Close()))
+			if content, err := Read(root, "name", 4); err != nil || string(content) != "mine" {
+				t.Errorf("read %q, %v", content, err)
+			}
+			if content, err := os.ReadFile(filepath.Join(dir, "target")); err != nil || string(content) != "secret" {
+				t.Errorf("it was written through the link: %q, %v", content, err)
+			}
+		})
+	}
+}
+
+func TestLongFiles(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	t.Cleanup(func() { must(t, root.Close()) })
+	must(t, os.WriteFile(filepath.Join(dir, "long"), nil, 0o600))
+	must(t, os.Truncate(filepath.Join(dir, "long"), 1<<40)) // a file with a hole takes no room
+	var irregular *IrregularError
+	if _, err := Read(root, "long", 1000); !errors.As(err, &irregular) {
+		t.Errorf("read: %v", err)
+	}
+	f, err := OpenOrCreate(root, "new", os.O_RDWR)
+	must(t, err)
+	must(t, f.Close())
+	if _, err := Read(root, "nothing", 1000); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("read: %v", err)
+	}
+}

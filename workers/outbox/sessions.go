@@ -1,0 +1,145 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+
+	"maestro/internal/files"
+)
+
+// listed is how many names of a directory are read at a time.
+const listed = 1000
+
+// Sessions lists the sessions of a home for which something waits, by id. Next to an error it gives those that it
+// found.
+func Sessions(home *os.Root) (sessions []string, err error) {
+	err = eachOutbox(home, func(name string) error {
+		o, err := Open(home, name, noSecret)
+		if err != nil {
+			sessions = append(sessions, name) // who opens it is told why it cannot be read
+			return nil
+		}
+		waiting, err := o.Waiting()
+		if err != nil || waiting > 0 {
+			sessions = append(sessions, name)
+		}
+		return nil
+	})
+	slices.Sort(sessions)
+	return sessions, err
+}
+
+// SetAside counts the entries of each session of a home that Deliver moved to damaged/; no session without any is in it.
+// Of very many it counts the first. Next to an error it gives what it could count, and the error names each session whose
+// entries it could not count.
+func SetAside(home *os.Root) (map[string]int, error) { return setAside(home, maxNames) }
+
+func setAside(home *os.Root, most int) (map[string]int, error) {
+	aside := map[string]int{}
+	err := eachOutbox(home, func(session string) error {
+		d := directory{home: home, dir: path.Join(outboxes, session, damagedDir)}
+		if err := d.own(); err != nil {
+			return err
+		}
+		names, err := namesIn(home, d.dir, most)
+		if len(names) > 0 {
+			aside[session] = len(names)
+		} else if err != nil {
+			return fmt.Errorf("list %s of the home: %w", d.dir, err)
+		}
+		return nil
+	})
+	return aside, err
+}
+
+// RemoveEmpty removes the outboxes of a home in which nothing waits and nothing was set aside, and counts them. It leaves
+// those that somebody uses.
+func RemoveEmpty(ctx context.Context, home *os.Root) (removed int, err error) {
+	err = eachOutbox(home, func(session string) error {
+		d := directory{home: home, dir: path.Join(outboxes, session)}
+		if ctx.Err() != nil || d.own() != nil || !d.empty() {
+			return ctx.Err()
+		}
+		gone, err := d.removeEmpty()
+		if gone {
+			removed++
+		}
+		return err
+	})
+	return removed, err
+}
+
+// empty reports whether the directory holds nothing but what the outbox makes beside its entries.
+func (d directory) empty() bool {
+	names, err := namesIn(d.home, d.dir, len(besideEntries)+1)
+	return err == nil && !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(besideEntries, name) })
+}
+
+// besideEntries are the files of an outbox in which nothing waits.
+var besideEntries = []string{writtenFile, keepingLock, deliverLock}
+
+// removeEmpty removes the directory while it holds both locks, so that no entry is lost: whoever waits for one of them
+// finds its file gone, and makes the directory again.
+func (d directory) removeEmpty() (gone bool, err error) {
+	now, cancel := context.WithCancel(context.Background())
+	cancel() // a lock that somebody has is left to them
+	for _, name := range []string{deliverLock, keepingLock} {
+		unlock, err := d.Lock(now, name)
+		if errors.Is(err, context.Canceled) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		defer unlock()
+	}
+	if !d.empty() {
+		return false, nil
+	}
+	for _, name := range besideEntries {
+		if err := ignoring(d.Remove(name), fs.ErrNotExist); err != nil {
+			return false, err
+		}
+	}
+	err = d.home.Remove(d.dir)
+	return err == nil, err
+}
+
+// eachOutbox calls f with the name of each session's directory, in no order. It joins the errors of the first few.
+func eachOutbox(home *os.Root, f func(session string) error) error {
+	dir, err := files.OpenDir(home, outboxes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list the outboxes: %w", err)
+	}
+	defer func() { _ = dir.Close() }()
+	var failed []error
+	for {
+		names, err := dir.Readdirnames(listed)
+		for _, name := range names {
+			if !validSession(name) {
+				continue // not ours
+			}
+			if err := f(name); err != nil && len(failed) < mostErrors {
+				failed = append(failed, err)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return errors.Join(failed...)
+		}
+		if err != nil {
+			return errors.Join(append(failed, fmt.Errorf("list the outboxes: %w", err))...)
+		}
+	}
+}
+
+// mostErrors bounds how many sessions one error names.
+const mostErrors = 20
