@@ -27,9 +27,22 @@ type delivery struct {
 	denials *commands.Denials
 	key     []byte // that the secrets of sessions are made from
 	logger  *slog.Logger
-	// aside is how many entries each session's outbox had set aside at the last look.
-	aside map[string]int
+	// quarantined is how many entries each session's outbox had set aside at the last look.
+	quarantined map[string]int
+	// busy are the sessions whose outbox another process had locked during the whole of the last try.
+	busy map[string]bool
+	// warned is why something could not be read at the last look, so that the log says it once.
+	warned map[string]string
+	rounds int
 }
+
+const (
+	// removeEvery is how many looks there are between two removals of empty outboxes.
+	removeEvery = 12
+	// busyPatience is how long the server waits for a session whose outbox was locked the last time too: it may stay
+	// locked, and the others must not wait for it.
+	busyPatience = 250 * time.Millisecond
+)
 
 // run delivers until ctx ends.
 func (d *delivery) run(ctx context.Context) {
@@ -46,18 +59,30 @@ func (d *delivery) run(ctx context.Context) {
 }
 
 func (d *delivery) all(ctx context.Context) {
-	defer d.lookAside()
-	sessions, err := outbox.Sessions(d.home.Root())
-	if err != nil {
-		d.logger.Warn("the outboxes of the home cannot all be read", "why", err)
+	warned, busy := map[string]string{}, map[string]bool{}
+	warn := func(session, message string, err error) {
+		if err == nil {
+			return
+		}
+		warned[session+message] = err.Error()
+		if d.warned[session+message] != err.Error() {
+			d.logger.Warn(message, "session", session, "why", err)
+		}
 	}
+	defer func() { d.warned, d.busy = warned, busy }()
+	sessions, err := outbox.Sessions(d.home.Root())
+	warn("", "the outboxes of the home cannot all be read", err)
 	for _, session := range sessions {
 		box, err := outbox.Open(d.home.Root(), session, func() string { return d.secretOf(session) })
 		if err != nil {
-			d.logger.Warn("an outbox cannot be opened", "session", session, "why", err)
+			warn(session, "an outbox cannot be opened", err)
 			continue
 		}
-		within, cancel := context.WithTimeout(ctx, deliverEvery)
+		patience := deliverEvery
+		if d.busy[session] {
+			patience = busyPatience
+		}
+		within, cancel := context.WithTimeout(ctx, patience)
 		delivered, err := box.Deliver(within,
 			func(ctx context.Context, e outbox.Entry) error { return d.one(ctx, session, e) },
 			func(ctx context.Context, u outbox.Unproven) error { return d.reject(ctx, session, u) },
@@ -69,25 +94,33 @@ func (d *delivery) all(ctx context.Context) {
 		for _, damaged := range delivered.Damaged {
 			d.logger.Error("a kept command is damaged and was set aside", "session", session, "file", damaged.File, "why", damaged.Why)
 		}
-		var busy *outbox.BusyError
-		if err != nil && !errors.As(err, &busy) && ctx.Err() == nil {
-			d.logger.Warn("kept commands could not be delivered; trying again", "session", session, "why", err)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded) && delivered.Delivered == 0:
+			busy[session] = true
+		case ctx.Err() == nil:
+			warn(session, "kept commands could not be delivered; trying again", err)
 		}
 	}
+	if d.rounds%removeEvery == 0 {
+		_, err := outbox.RemoveEmpty(ctx, d.home.Root())
+		if ctx.Err() == nil {
+			warn("", "empty outboxes could not be removed", err)
+		}
+	}
+	d.rounds++
+	warn("", "entries that were set aside cannot all be counted", d.lookAside())
 }
 
 // lookAside logs entries that were set aside since the last look, also by a session's own command.
-func (d *delivery) lookAside() {
-	aside, err := outbox.SetAside(d.home.Root())
-	if err != nil {
-		d.logger.Warn("entries that were set aside cannot all be counted", "why", err)
-	}
-	for session, n := range aside {
-		if n > d.aside[session] {
+func (d *delivery) lookAside() error {
+	quarantined, err := outbox.SetAside(d.home.Root())
+	for session, n := range quarantined {
+		if n > d.quarantined[session] {
 			d.logger.Error("kept commands were set aside and are not delivered", "session", session, "count", n, "directory", "outbox/"+session+"/damaged")
 		}
 	}
-	d.aside = aside
+	d.quarantined = quarantined
+	return err
 }
 
 // secretOf gives a session's secret as it is now; "" if there is no such session.

@@ -4,8 +4,8 @@ package clock
 
 import "time"
 
-// CountsSleep says that Boot counts the time in which the machine sleeps. Here it does not, so a long sleep looks like a wall
-// clock that was set.
+// CountsSleep says that Boot counts the time in which the machine sleeps. Here it does not, so a long sleep looks like
+// a wall clock that was set.
 const CountsSleep = false
 
 var started = time.Now()

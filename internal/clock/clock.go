@@ -32,8 +32,8 @@ type Clock struct {
 	seen   time.Time // the wall clock, at the last reading
 }
 
-// New makes a clock that takes the wall clock to be right now. boot is the time since some moment; it only grows, and it counts
-// the time in which the machine sleeps.
+// New makes a clock that takes the wall clock to be right now. boot is the time since some moment; it only grows, and
+// it counts the time in which the machine sleeps.
 func New(wall func() time.Time, boot func() time.Duration) *Clock {
 	c := &Clock{wall: wall, boot: boot}
 	c.anchor(wall().Round(0), boot())
@@ -82,8 +82,8 @@ func (c *Clock) Follow(newest time.Time) {
 	}
 }
 
-// Confirm takes the wall clock to be right from now on, and reports whether it was in doubt. A Clock that is ahead of it stays
-// ahead until the wall clock has caught up.
+// Confirm takes the wall clock to be right from now on, and reports whether it was in doubt. A Clock that is ahead of
+// it stays ahead until the wall clock has caught up.
 func (c *Clock) Confirm() (was Status, jumped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,8 +9,10 @@ import (
 func (s Status) Explain() (what, next string) {
 	switch ahead := s.Ahead(); {
 	case s.Jumped:
-		what = fmt.Sprintf("the wall clock shows %s, and by the time since this machine started it is %s: it moved by %s",
-			stamp(s.Wall), stamp(s.Now), Span(s.Moved))
+		what = fmt.Sprintf(
+			"the wall clock shows %s, and by the time since this machine started it is %s: it moved by %s",
+			stamp(s.Wall), stamp(s.Now), Span(s.Moved),
+		)
 		next = "events go on at the earlier pace; set the machine's clock right, or confirm it with `maestro clock confirm`"
 		return what, next
 	case ahead > Tolerance:
@@ -19,7 +21,8 @@ func (s Status) Explain() (what, next string) {
 			"new events go on from its last time, or restore a backup from before into a new home"
 		return what, next
 	case ahead > Notable:
-		return behind(s, ahead), "nothing to do: new events go on from the log's last time until the wall clock has caught up"
+		next = "nothing to do: new events go on from the log's last time until the wall clock has caught up"
+		return behind(s, ahead), next
 	}
 	return "", ""
 }

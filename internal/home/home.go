@@ -146,7 +146,8 @@ func (h *Home) secret(name string) ([]byte, error) {
 	return content, nil
 }
 
-// maxNote is the longest of the home's own small files in bytes, maxList of those with a line for each session or token.
+// maxNote is the longest of the home's own small files in bytes, maxList of those with a line for each session or
+// token.
 const (
 	maxNote = 1 << 20
 	maxList = 64 << 20

@@ -13,8 +13,8 @@ import (
 	"maestro/internal/files"
 )
 
-// A session's process can replace the files of a home. A pipe in the place of one stops neither the server nor a command,
-// and a file that never ends takes no memory.
+// A session's process can replace the files of a home. A pipe in the place of one stops neither the server nor a
+// command, and a file that never ends takes no memory.
 func TestIrregularFilesOfAHome(t *testing.T) {
 	long := func(path string) error {
 		return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40))
@@ -60,7 +60,8 @@ func TestIrregularFilesOfAHome(t *testing.T) {
 		if err := lock.Beats().Add("sess_a"); err == nil {
 			t.Error("a beat was written to a pipe")
 		}
-		if err := errors.Join(lock.Uses().Save([]byte("{}")), h.Tell("", 7), lock.Beats().Keep([]string{"sess_b"})); err != nil {
+		err := errors.Join(lock.Uses().Save([]byte("{}")), h.Tell("", 7), lock.Beats().Keep([]string{"sess_b"}))
+		if err != nil {
 			t.Error(err)
 		}
 		if err := lock.Beats().Add("sess_c"); err != nil {

@@ -63,9 +63,18 @@ type NewerError struct {
 }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("the home %s was written by a newer maestro, version %s "+
-		"(home format %d, rules %d, snapshot format %d; this one knows up to %d, %d, %d)",
-		e.Dir, e.Wrote.Maestro, e.Wrote.Home, e.Wrote.Rules, e.Wrote.Snapshot, e.Known.Home, e.Known.Rules, e.Known.Snapshot)
+	return fmt.Sprintf(
+		"the home %s was written by a newer maestro, version %s "+
+			"(home format %d, rules %d, snapshot format %d; this one knows up to %d, %d, %d)",
+		e.Dir,
+		e.Wrote.Maestro,
+		e.Wrote.Home,
+		e.Wrote.Rules,
+		e.Wrote.Snapshot,
+		e.Known.Home,
+		e.Known.Rules,
+		e.Known.Snapshot,
+	)
 }
 
 // Check fails with *NewerError when what last wrote the home knew more than is known here. It writes nothing.

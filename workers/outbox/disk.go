@@ -272,7 +272,8 @@ func (d directory) Lock(ctx context.Context, name string) (unlock func(), err er
 	}
 }
 
-// lockFile opens the file of a lock. What is no regular file is set aside: it would stop the session's deliveries for good.
+// lockFile opens the file of a lock. What is no regular file is set aside: it would stop the session's deliveries for
+// good.
 func (d directory) lockFile(name string) (*os.File, error) {
 	for try := 0; ; try++ {
 		if err := d.make(); err != nil {

@@ -16,10 +16,10 @@
 //	                  │
 //	                  └── Deliver: it cannot be read, has no proof, or may not wait ──▶ damaged/
 //
-// Whoever can write to the directory can put a file there. So Keep proves each entry with the session's secret, and Deliver
-// sends nothing without that proof, and no command but those that may wait ([commands.MayWait]). An entry of another session,
-// or one that was kept before the secret was revoked, has no proof. An old entry that is put back is the same command: it has
-// the same key, and the server does it once.
+// Whoever can write to the directory can put a file there. So Keep proves each entry with the session's secret, and
+// Deliver sends nothing without that proof, and no command but those that may wait ([commands.MayWait]). An entry of
+// another session, or one that was kept before the secret was revoked, has no proof. An old entry that is put back is
+// the same command: it has the same key, and the server does it once.
 //
 // What is in the order: an entry that is kept after another was kept, in this process or in one that has ended, is delivered
 // after it. Entries that are kept at the same time have no order.

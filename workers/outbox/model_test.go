@@ -175,8 +175,8 @@ func (w *world) happen() {
 // ourSecret is the session's in the model.
 func ourSecret() string { return "the session's secret" }
 
-// plant lets somebody who can write to the directory, and does not know the secret, put an entry there: a mutation of one that
-// the session kept, or an old one again. Its name fits its content.
+// plant lets somebody who can write to the directory, and does not know the secret, put an entry there: a mutation of
+// one that the session kept, or an old one again. Its name fits its content.
 func (w *world) plant() {
 	keys := slices.Sorted(maps.Keys(w.all))
 	if len(keys) == 0 {

@@ -31,8 +31,8 @@ var obstacles = map[string]func(path string) error{
 	},
 }
 
-// Whatever a session's process puts where the outbox makes its own files, the outbox delivers what is proven in its order,
-// sets aside what is not, and waits for nobody.
+// Whatever a session's process puts where the outbox makes its own files, the outbox delivers what is proven in its
+// order, sets aside what is not, and waits for nobody.
 func TestObstacles(t *testing.T) {
 	bad := func(number uint64) string { return position{number, digestOf([]byte("x"))}.file() }
 	for kind, put := range obstacles {
@@ -90,10 +90,9 @@ func TestOutboxesThatAreNoDirectories(t *testing.T) {
 			if _, err := Sessions(root); err == nil {
 				t.Error("no error")
 			}
-			if err := errors.Join(os.Remove(filepath.Join(dir, "outbox")), os.Mkdir(filepath.Join(dir, "outbox"), 0o700)); err != nil {
-				t.Fatal(err)
-			}
-			if err := put(filepath.Join(dir, "outbox", "s")); err != nil {
+			outboxes := filepath.Join(dir, "outbox")
+			err := errors.Join(os.Remove(outboxes), os.Mkdir(outboxes, 0o700), put(filepath.Join(outboxes, "s")))
+			if err != nil {
 				t.Fatal(err)
 			}
 			if sessions, err := Sessions(root); err != nil || !slices.Equal(sessions, []string{"s"}) {

@@ -55,8 +55,8 @@ type Entry struct {
 	Proof string `json:"proof,omitempty"`
 }
 
-// prove computes the proof of an entry: HMAC-SHA-256 of what it says, keyed with the session's secret, in hexadecimal. The
-// secret itself is in no file.
+// prove computes the proof of an entry: HMAC-SHA-256 of what it says, keyed with the session's secret, in hexadecimal.
+// The secret itself is in no file.
 func (e Entry) prove(secret string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	for _, part := range []string{e.Command, string(e.Body), e.Key, e.OccurredAt.UTC().Format(time.RFC3339Nano)} {
@@ -186,8 +186,8 @@ func (o *Outbox) Waiting() (int, error) {
 	return len(positions), err
 }
 
-// Keep proves an entry and puts it behind those that wait. It returns how many wait then. Once it returns, the entry survives
-// a crash of the machine. If it fails the entry is not kept; with *FullError when there is no room for it.
+// Keep proves an entry and puts it behind those that wait. It returns how many wait then. Once it returns, the entry
+// survives a crash of the machine. If it fails the entry is not kept; with *FullError when there is no room for it.
 func (o *Outbox) Keep(ctx context.Context, e Entry) (waiting int, err error) {
 	secret := o.secret()
 	e.Proof = e.prove(secret)
@@ -215,7 +215,9 @@ func (o *Outbox) Keep(ctx context.Context, e Entry) (waiting int, err error) {
 		next.number = positions[len(positions)-1].number + 1
 	}
 	if next.number == 0 {
-		return 0, errors.New("the outbox holds an entry with the highest number there is, which no session wrote; deliver first")
+		return 0, errors.New(
+			"the outbox holds an entry with the highest number there is, which no session wrote; deliver first",
+		)
 	}
 	if err := o.put(next.file(), content); err != nil {
 		return 0, fmt.Errorf("write to the outbox: %w", roomless(err))
@@ -284,14 +286,14 @@ func roomless(err error) error {
 // and an error if the entry has to wait on.
 type Send func(ctx context.Context, e Entry) error
 
-// Reject is told of an entry that must not be delivered, before it is set aside. If it returns an error, the entry and all
-// behind it wait on.
+// Reject is told of an entry that must not be delivered, before it is set aside. If it returns an error, the entry and
+// all behind it wait on.
 type Reject func(ctx context.Context, u Unproven) error
 
-// Deliver sends what waits, oldest first, and removes what was answered. It sends no entry without the proof of the session's
-// secret, and none whose command may not wait: these it sets aside, after reject was told. It ends when nothing waits, or with
-// the error of the first send or reject that failed; then that entry and all behind it wait on. While another process delivers
-// it waits for that one, and fails with a *BusyError when ctx ends first.
+// Deliver sends what waits, oldest first, and removes what was answered. It sends no entry without the proof of the
+// session's secret, and none whose command may not wait: these it sets aside, after reject was told. It ends when
+// nothing waits, or with the error of the first send or reject that failed; then that entry and all behind it wait on.
+// While another process delivers it waits for that one, and fails with a *BusyError when ctx ends first.
 func (o *Outbox) Deliver(ctx context.Context, send Send, reject Reject) (Delivery, error) {
 	var d Delivery
 	unlock, err := o.disk.Lock(ctx, deliverLock)

@@ -213,7 +213,8 @@ func TestDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "outbox", "s", position{99, digestOf(content)}.file()), content, 0o600); err != nil {
+	file := filepath.Join(dir, "outbox", "s", position{99, digestOf(content)}.file())
+	if err := os.WriteFile(file, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got, d := keys(t, o)

@@ -31,30 +31,187 @@ var plants = []struct {
 		{logic, "	numberDigits = 12\n", "	numberDigits = 1\n"},
 		{logic, "cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.digest, b.digest))", "cmp.Or(strings.Compare(a.file(), b.file()), cmp.Compare(0, 0))"},
 	}},
-	{"the order is that of the directory", "order", []edit{{logic, "cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.digest, b.digest))", "cmp.Compare(0*len(a.digest), strings.Compare(\"\", \"\"))"}}},
-	{"the next number is how many wait", "order", []edit{{logic, "next.number = positions[len(positions)-1].number + 1", "next.number = uint64(len(positions)) + 1"}}},
-	{"the next number is the last one's", "order", []edit{{logic, "next.number = positions[len(positions)-1].number + 1", "next.number = positions[len(positions)-1].number"}}},
-	{"the next goes out while one has to wait", "order", []edit{{logic, "			if err = o.deliver(ctx, positions[i], send, reject, &d); err == nil {\n				left = true\n			}\n", "			failed := o.deliver(ctx, positions[i], send, reject, &d)\n			left = left || failed == nil\n			if i == len(positions)-1 {\n				err = failed\n			}\n"}}},
-	{"what is written is not synced", "called damaged", []edit{{logic, "errors.Join(f.Sync(), f.Close())", "f.Close()"}}},
-	{"the directory is not synced", "lost", []edit{{logic, "	if err := o.disk.Sync(); err != nil {\n		return errors.Join(err, o", "	if err := error(nil); err != nil {\n		return errors.Join(err, o"}}},
+	{
+		"the order is that of the directory",
+		"order",
+		[]edit{
+			{
+				logic,
+				"cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.digest, b.digest))",
+				"cmp.Compare(0*len(a.digest), strings.Compare(\"\", \"\"))",
+			},
+		},
+	},
+	{
+		"the next number is how many wait",
+		"order",
+		[]edit{
+			{logic, "next.number = positions[len(positions)-1].number + 1", "next.number = uint64(len(positions)) + 1"},
+		},
+	},
+	{
+		"the next number is the last one's",
+		"order",
+		[]edit{
+			{
+				logic,
+				"next.number = positions[len(positions)-1].number + 1",
+				"next.number = positions[len(positions)-1].number",
+			},
+		},
+	},
+	{
+		"the next goes out while one has to wait",
+		"order",
+		[]edit{
+			{
+				logic,
+				"			if err = o.deliver(ctx, positions[i], send, reject, &d); err == nil {\n" +
+					"				left = true\n			}\n",
+				"			failed := o.deliver(ctx, positions[i], send, reject, &d)\n" +
+					"			left = left || failed == nil\n" +
+					"			if i == len(positions)-1 {\n				err = failed\n" +
+					"			}\n",
+			},
+		},
+	},
+	{
+		"what is written is not synced",
+		"called damaged",
+		[]edit{{logic, "errors.Join(f.Sync(), f.Close())", "f.Close()"}},
+	},
+	{
+		"the directory is not synced",
+		"lost",
+		[]edit{
+			{
+				logic,
+				"	if err := o.disk.Sync(); err != nil {\n		return errors.Join(err, o",
+				"	if err := error(nil); err != nil {\n		return errors.Join(err, o",
+			},
+		},
+	},
 	{"an entry is written in its place", "called damaged", []edit{
 		{logic, "	err := o.write(content)\n	if err == nil {\n		err = o.disk.Rename(writtenFile, file)\n	}\n", "	err := o.write(file, content)\n"},
 		{logic, "func (o *Outbox) write(content []byte) error {\n	f, err := o.disk.Create(writtenFile)\n", "func (o *Outbox) write(file string, content []byte) error {\n	f, err := o.disk.Create(file)\n"},
 	}},
-	{"what could not be made durable stays", "not kept, and was done", []edit{{logic, "return errors.Join(err, o.disk.Remove(file))", "return err"}}},
-	{"what is about to be taken back is delivered", "not kept, and was done", []edit{{logic, "positions, err := o.settled(ctx)", "positions, err := o.waiting()"}}},
-	{"the checksum is not looked at", "called forged", []edit{{logic, "if digestOf(content) != at.digest {", "if digestOf(content) == \"\" {"}}},
-	{"a damaged entry holds up the others", "waits for ever", []edit{{logic, "	case errors.As(err, &damage):\n", "	case errors.As(err, &damage):\n		if d != nil {\n			return err\n		}\n"}}},
-	{"a damaged entry is thrown away", "lost", []edit{{logic, "o.disk.SetAside(at.file())", "at.file(), o.disk.Remove(at.file())"}}},
-	{"nobody is told of damage", "nobody was told", []edit{{logic, "		d.Damaged = append(d.Damaged, Damaged{", "		_ = append(d.Damaged, Damaged{"}}},
-	{"two may deliver", "two deliver", []edit{{logic, "unlock, err := o.disk.Lock(ctx, deliverLock)", "unlock, err := func() {}, error(nil)"}}},
-	{"two may keep", "called damaged", []edit{{logic, "		return 0, err\n	}\n	unlock, err := o.disk.Lock(ctx, keepingLock)", "		return 0, err\n	}\n	unlock, err := func() {}, error(nil)"}}},
-	{"an entry is delivered without its proof", "without proof", []edit{{logic, "	case !e.proven(secret):\n", "	case e.Proof == \"\":\n"}}},
-	{"the proof of no secret is a proof", "without proof", []edit{{logic, "secret != \"\" && hmac.Equal([]byte(e.Proof), []byte(e.prove(secret)))", "hmac.Equal([]byte(e.Proof), []byte(e.prove(secret))) || hmac.Equal([]byte(e.Proof), []byte(e.prove(\"\")))"}}},
-	{"the proof leaves out the key", "changed", []edit{{logic, "[]string{e.Command, string(e.Body), e.Key, e.OccurredAt", "[]string{e.Command, string(e.Body), e.OccurredAt"}}},
-	{"any command may wait", "may not wait", []edit{{logic, "	case !commands.MayWait(e.Command):\n", "	case !commands.MayWait(e.Command) && e.Command == \"\":\n"}}},
-	{"nobody is told of a forged entry", "nobody was told", []edit{{logic, "	case errors.As(err, &damage):\n", "	case errors.As(err, &damage) && entry.Command != \"\":\n		_, err := o.disk.SetAside(at.file())\n		return err\n	case errors.As(err, &damage):\n"}}},
-	{"the number is the key", "changed", []edit{{logic, "	if err := send(ctx, entry); err != nil {\n", "	entry.Key = fmt.Sprint(at.number)\n	entry.Proof = entry.prove(o.secret())\n	if err := send(ctx, entry); err != nil {\n"}}},
+	{
+		"what could not be made durable stays",
+		"not kept, and was done",
+		[]edit{{logic, "return errors.Join(err, o.disk.Remove(file))", "return err"}},
+	},
+	{
+		"what is about to be taken back is delivered",
+		"not kept, and was done",
+		[]edit{{logic, "positions, err := o.settled(ctx)", "positions, err := o.waiting()"}},
+	},
+	{
+		"the checksum is not looked at",
+		"called forged",
+		[]edit{{logic, "if digestOf(content) != at.digest {", "if digestOf(content) == \"\" {"}},
+	},
+	{
+		"a damaged entry holds up the others",
+		"waits for ever",
+		[]edit{
+			{
+				logic,
+				"	case errors.As(err, &damage):\n",
+				"	case errors.As(err, &damage):\n		if d != nil {\n			return err\n		}\n",
+			},
+		},
+	},
+	{
+		"a damaged entry is thrown away",
+		"lost",
+		[]edit{{logic, "o.disk.SetAside(at.file())", "at.file(), o.disk.Remove(at.file())"}},
+	},
+	{
+		"nobody is told of damage",
+		"nobody was told",
+		[]edit{{logic, "		d.Damaged = append(d.Damaged, Damaged{", "		_ = append(d.Damaged, Damaged{"}},
+	},
+	{
+		"two may deliver",
+		"two deliver",
+		[]edit{{logic, "unlock, err := o.disk.Lock(ctx, deliverLock)", "unlock, err := func() {}, error(nil)"}},
+	},
+	{
+		"two may keep",
+		"called damaged",
+		[]edit{
+			{
+				logic,
+				"		return 0, err\n	}\n	unlock, err := o.disk.Lock(ctx, keepingLock)",
+				"		return 0, err\n	}\n	unlock, err := func() {}, error(nil)",
+			},
+		},
+	},
+	{
+		"an entry is delivered without its proof",
+		"without proof",
+		[]edit{{logic, "	case !e.proven(secret):\n", "	case e.Proof == \"\":\n"}},
+	},
+	{
+		"the proof of no secret is a proof",
+		"without proof",
+		[]edit{
+			{
+				logic,
+				"secret != \"\" && hmac.Equal([]byte(e.Proof), []byte(e.prove(secret)))",
+				"hmac.Equal([]byte(e.Proof), []byte(e.prove(secret))) || hmac.Equal([]byte(e.Proof), " +
+					"[]byte(e.prove(\"\")))",
+			},
+		},
+	},
+	{
+		"the proof leaves out the key",
+		"changed",
+		[]edit{
+			{
+				logic,
+				"[]string{e.Command, string(e.Body), e.Key, e.OccurredAt",
+				"[]string{e.Command, string(e.Body), e.OccurredAt",
+			},
+		},
+	},
+	{
+		"any command may wait",
+		"may not wait",
+		[]edit{
+			{
+				logic,
+				"	case !commands.MayWait(e.Command):\n",
+				"	case !commands.MayWait(e.Command) && e.Command == \"\":\n",
+			},
+		},
+	},
+	{
+		"nobody is told of a forged entry",
+		"nobody was told",
+		[]edit{
+			{
+				logic,
+				"	case errors.As(err, &damage):\n",
+				"	case errors.As(err, &damage) && entry.Command != \"\":\n" +
+					"		_, err := o.disk.SetAside(at.file())\n		return err\n" +
+					"	case errors.As(err, &damage):\n",
+			},
+		},
+	},
+	{
+		"the number is the key",
+		"changed",
+		[]edit{
+			{
+				logic,
+				"	if err := send(ctx, entry); err != nil {\n",
+				"	entry.Key = fmt.Sprint(at.number)\n" +
+					"	entry.Proof = entry.prove(o.secret())\n" +
+					"	if err := send(ctx, entry); err != nil {\n",
+			},
+		},
+	},
 }
 
 // TestPlanted shows that the model finds what it looks for: it plants one bug after another by an overlay of the build,

@@ -87,7 +87,8 @@ func TestProofOnEveryDelivery(t *testing.T) {
 		mutate[rng.IntN(len(mutate))](&e)
 		file := plantedIn(t, box, rng.Uint64N(1e6)+1, e)
 		sent, rejected, d := delivered(t, o)
-		if len(sent) > 0 || !slices.Equal(rejected, []string{e.Key}) || len(d.Damaged) != 1 || d.Damaged[0].File != "damaged/"+file {
+		if len(sent) > 0 || !slices.Equal(rejected, []string{e.Key}) || len(d.Damaged) != 1 ||
+			d.Damaged[0].File != "damaged/"+file {
 			t.Fatalf("%+v: sent %v, rejected %v, %+v", e, sent, rejected, d)
 		}
 	}
@@ -147,7 +148,8 @@ func TestWithoutTheSecret(t *testing.T) {
 		if waiting, _ := o.Waiting(); !errors.Is(err, later) || waiting != 1 {
 			t.Errorf("%q: %d wait, %v", now, waiting, err)
 		}
-		if sent, rejected, d := delivered(t, o); sent != nil || !slices.Equal(rejected, []string{"k" + now}) || len(d.Damaged) != 1 {
+		if sent, rejected, d := delivered(t, o); sent != nil || !slices.Equal(rejected, []string{"k" + now}) ||
+			len(d.Damaged) != 1 {
 			t.Errorf("%q: sent %v, rejected %v, %+v", now, sent, rejected, d)
 		}
 	}
@@ -223,7 +225,8 @@ func TestFilesThatLie(t *testing.T) {
 	if sent, _, _ := delivered(t, o); !slices.Equal(sent, []string{"k"}) {
 		t.Errorf("sent %v", sent)
 	}
-	if info, err := os.Lstat(filepath.Join(box, damagedDir, deliverLock)); err != nil || info.Mode()&os.ModeSymlink == 0 {
+	if info, err := os.Lstat(filepath.Join(box, damagedDir, deliverLock)); err != nil ||
+		info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("a link is taken for a lock: %v", err)
 	}
 }

@@ -35,9 +35,9 @@ func Sessions(home *os.Root) (sessions []string, err error) {
 	return sessions, err
 }
 
-// SetAside counts the entries of each session of a home that Deliver moved to damaged/; no session without any is in it.
-// Of very many it counts the first. Next to an error it gives what it could count, and the error names each session whose
-// entries it could not count.
+// SetAside counts the entries of each session of a home that Deliver moved to damaged/; no session without any is in
+// it. Of very many it counts the first. Next to an error it gives what it could count, and the error names each session
+// whose entries it could not count.
 func SetAside(home *os.Root) (map[string]int, error) { return setAside(home, maxNames) }
 
 func setAside(home *os.Root, most int) (map[string]int, error) {
@@ -58,8 +58,8 @@ func setAside(home *os.Root, most int) (map[string]int, error) {
 	return aside, err
 }
 
-// RemoveEmpty removes the outboxes of a home in which nothing waits and nothing was set aside, and counts them. It leaves
-// those that somebody uses.
+// RemoveEmpty removes the outboxes of a home in which nothing waits and nothing was set aside, and counts them. It
+// leaves those that somebody uses.
 func RemoveEmpty(ctx context.Context, home *os.Root) (removed int, err error) {
 	err = eachOutbox(home, func(session string) error {
 		d := directory{home: home, dir: path.Join(outboxes, session)}
@@ -78,7 +78,8 @@ func RemoveEmpty(ctx context.Context, home *os.Root) (removed int, err error) {
 // empty reports whether the directory holds nothing but what the outbox makes beside its entries.
 func (d directory) empty() bool {
 	names, err := namesIn(d.home, d.dir, len(besideEntries)+1)
-	return err == nil && !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(besideEntries, name) })
+	return err == nil &&
+		!slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(besideEntries, name) })
 }
 
 // besideEntries are the files of an outbox in which nothing waits.

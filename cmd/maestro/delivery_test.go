@@ -1,0 +1,79 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"maestro/commands"
+	"maestro/internal/home"
+	"maestro/internal/simlog"
+)
+
+// What one session's process does to its outbox neither delays the others for longer than a moment, nor fills the log.
+func TestOneOutboxDelaysNoOther(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	h, err := home.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	for _, session := range []string{"held", "empty"} {
+		if err := os.MkdirAll(filepath.Join(dir, "outbox", session), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entry := "held/000000000001-" + strings.Repeat("0", 64) + ".json"
+	for _, name := range []string{"held/deliver.lock", entry, "file"} {
+		if err := os.WriteFile(filepath.Join(dir, "outbox", name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock, err := os.Open(filepath.Join(dir, "outbox", "held", "deliver.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lock.Close() })
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		config := commands.Config{Log: simlog.New().Open(), Now: time.Now, After: time.After}
+		handler, err := commands.Open(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer handler.Close()
+		d := &delivery{home: h, handler: handler, logger: slog.New(slog.NewTextHandler(&log, nil))}
+		var took []time.Duration
+		for range 3 {
+			began := time.Now() // of the bubble's clock
+			d.all(context.Background())
+			took = append(took, time.Since(began))
+		}
+		if took[0] < deliverEvery || took[1] > 2*busyPatience || took[2] > 2*busyPatience {
+			t.Errorf("looks waited %s", took)
+		}
+		for _, want := range []string{"an outbox cannot be opened", "cannot all be counted"} {
+			if n := strings.Count(log.String(), want); n != 1 {
+				t.Errorf("the log says %d times %q:\n%s", n, want, &log)
+			}
+		}
+	})
+	if _, err := os.Lstat(filepath.Join(dir, "outbox", "empty")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the empty outbox is there still: %v", err)
+	}
+}
