@@ -9,8 +9,6 @@ import (
 	"os"
 )
 
-const nonBlocking = 0
-
 func owned(fs.FileInfo) error { return nil }
 
 // Without a lock that a dead process lets go of, two could deliver at once: nothing is kept here, and whoever wants to keep

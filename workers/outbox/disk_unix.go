@@ -12,9 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nonBlocking keeps the opening of a pipe from waiting for who writes to it.
-const nonBlocking = unix.O_NONBLOCK
-
 // owned says whose a file is when it is not this user's.
 func owned(info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
