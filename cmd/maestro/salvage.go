@@ -84,12 +84,13 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 		}
 	}
 	options := salvage.Options{Home: damaged, To: o.to, With: o.with, Now: time.Now()}
-	if options.Backups, err = backups.At(damaged.Dir(), o.backupDir).Files(); err != nil {
-		return err
-	}
 	key, err := damaged.BackupSigner()
 	if err == nil {
 		options.Signer = bus.SignerName(key)
+	}
+	options.Backups, err = backups.At(damaged.Dir(), o.backupDir, options.Signer).Files()
+	if err != nil {
+		return err
 	}
 	report, err := salvage.Home(ctx, options)
 	if err != nil {

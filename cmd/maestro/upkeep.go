@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,11 +72,15 @@ func newUpkeep(
 	if every == 0 {
 		return u
 	}
+	signer := bus.SignerName(secrets.BackupSigner())
 	u.backups = backups.New(backups.Config{
-		Dir: backups.At(lock.Dir(), o.dir), Every: every, Keep: o.keep,
+		Dir: backups.At(lock.Dir(), o.dir, signer), Every: every, Keep: o.keep,
 		Head: func() (events.Head, error) { return head(), handler.Health() },
 		Write: func(ctx context.Context, f *os.File, head events.Head, at time.Time) (bool, error) {
 			return writeBackup(ctx, log, f, bus.BackupOptions{Head: head, Created: at, Key: secrets.BackupKey()})
+		},
+		Check: func(ctx context.Context, made backups.Made) error {
+			return checkBackup(ctx, made.Path, signer)
 		},
 		Estimate: func() int64 { return sizeOf(lock.Store()) },
 		Free:     bus.FreeBytes, Now: trusted.Now, After: time.After, Logger: logger,
@@ -92,14 +97,47 @@ func writeBackup(ctx context.Context, log *bus.Bus, f *os.File, o bus.BackupOpti
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return false, err
 	}
-	contents, err := bus.ReadBackup(f, bus.BackupVisitor{})
-	if err == nil {
-		err = contents.Unsealed
-	}
-	if err != nil {
+	if err := readWhole(ctx, f, seal.Key); err != nil {
 		return false, fmt.Errorf("read the backup back: %w", err)
 	}
 	return len(seal.Lost) > 0, nil
+}
+
+// checkBackup reads a backup and fails if it is damaged, or if another key signed it.
+func checkBackup(ctx context.Context, path, signer string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(readWhole(ctx, f, signer), f.Close())
+}
+
+func readWhole(ctx context.Context, in io.Reader, signer string) error {
+	contents, err := bus.ReadBackup(untilDone{ctx, in}, bus.BackupVisitor{})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return err
+	case contents.Unsealed != nil:
+		return contents.Unsealed
+	case contents.Signer != signer:
+		return fmt.Errorf("%s signed it, not %s", cmp.Or(contents.Signer, "nobody"), signer)
+	}
+	return nil
+}
+
+// untilDone is a reader that ends with its context.
+type untilDone struct {
+	ctx context.Context //nolint:containedctx // it lives for one file
+	in  io.Reader
+}
+
+func (r untilDone) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.in.Read(p)
 }
 
 // sizeOf gives the bytes in the files of a directory.

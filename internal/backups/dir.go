@@ -15,15 +15,33 @@ import (
 	"maestro/events"
 )
 
-// Dir is a directory of automatic backups. Nothing but its own files is touched.
-type Dir struct{ path string }
+// Dir is a directory of automatic backups, as one home sees it. Several homes may share it: each one lists, prunes and
+// removes only files whose names carry its own key.
+type Dir struct {
+	path string
+	key  string
+}
 
-// At gives the directory of a home's backups: dir, or else the home's name and "-backups" beside it.
-func At(home, dir string) Dir {
+// At gives the directory of a home's backups: dir, or else the home's name and "-backups" beside it. The signer is the
+// public part of the key that signs them, as bus.SignerName gives it; "" if the home has none.
+func At(home, dir, signer string) Dir {
 	if dir == "" {
 		dir = filepath.Clean(home) + "-backups"
 	}
-	return Dir{dir}
+	return Dir{dir, keyOf(signer)}
+}
+
+// keyDigits is how much of the signer stands in a file's name.
+const keyDigits = 16
+
+// signerPattern is what a signer looks like: "ed25519:<64 hex>".
+var signerPattern = regexp.MustCompile(`^ed25519:([0-9a-f]{16})[0-9a-f]{48}$`)
+
+func keyOf(signer string) string {
+	if parts := signerPattern.FindStringSubmatch(signer); parts != nil {
+		return parts[1]
+	}
+	return ""
 }
 
 // Path is the directory itself.
@@ -32,13 +50,16 @@ func (d Dir) Path() string { return d.path }
 // stamp is the time in a file's name, in UTC.
 const stamp = "20060102T150405Z"
 
-// namePattern is what automatic backups are called: maestro-TIME-SEQUENCE-HASH.tar.gz, and -partial where texts were
-// lost.
-var namePattern = regexp.MustCompile(`^maestro-(\d{8}T\d{6}Z)-(\d+)-([0-9a-f]{8})(-partial)?\.tar\.gz$`)
+// namePattern is what automatic backups are called: maestro-KEY-TIME-SEQUENCE-HASH.tar.gz, and -partial where texts
+// were lost. Earlier versions left KEY out.
+var namePattern = regexp.MustCompile(
+	`^maestro-(?:([0-9a-f]{16})-)?(\d{8}T\d{6}Z)-(\d{1,20})-([0-9a-f]{8})(-partial)?\.tar\.gz$`)
 
 // Made is one automatic backup.
 type Made struct {
-	Path     string
+	Path string
+	// Key is the beginning of the signer's; "" in the name of an earlier version's.
+	Key      string
 	Time     time.Time
 	Sequence uint64
 	// Hash is the beginning of the head's.
@@ -53,8 +74,36 @@ func (m Made) of(head events.Head) bool {
 	return m.Sequence == head.Sequence && m.Hash == head.Hash.String()[:8]
 }
 
-// List gives the backups, newest first.
+// nameOf gives the name of a backup without its directory.
+func (d Dir) nameOf(head events.Head, at time.Time, partial bool) string {
+	suffix := ""
+	if partial {
+		suffix = "-partial"
+	}
+	return fmt.Sprintf("maestro-%s-%s-%d-%s%s.tar.gz",
+		d.key, at.UTC().Format(stamp), head.Sequence, head.Hash.String()[:8], suffix)
+}
+
+// parse reads the name of an automatic backup.
+func parse(name string) (made Made, ok bool) {
+	parts := namePattern.FindStringSubmatch(name)
+	if parts == nil {
+		return made, false
+	}
+	at, err := time.Parse(stamp, parts[2])
+	if err != nil {
+		return made, false
+	}
+	sequence, err := strconv.ParseUint(parts[3], 10, 64)
+	return Made{Key: parts[1], Time: at, Sequence: sequence, Hash: parts[4], Partial: parts[5] != ""}, err == nil
+}
+
+// List gives the backups that carry the home's key, newest first.
 func (d Dir) List() ([]Made, error) {
+	return d.list(func(made Made) bool { return d.key != "" && made.Key == d.key })
+}
+
+func (d Dir) list(wanted func(Made) bool) ([]Made, error) {
 	entries, err := os.ReadDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -64,20 +113,16 @@ func (d Dir) List() ([]Made, error) {
 	}
 	var list []Made
 	for _, entry := range entries {
-		parts := namePattern.FindStringSubmatch(entry.Name())
+		made, ok := parse(entry.Name())
+		if !ok || !wanted(made) {
+			continue
+		}
 		info, err := entry.Info()
-		if parts == nil || err != nil || !info.Mode().IsRegular() {
+		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		at, err := time.Parse(stamp, parts[1])
-		if err != nil {
-			continue
-		}
-		sequence, err := strconv.ParseUint(parts[2], 10, 64)
-		if err != nil {
-			continue
-		}
-		list = append(list, Made{filepath.Join(d.path, entry.Name()), at, sequence, parts[3], parts[4] != "", info.Size()})
+		made.Path, made.Bytes = filepath.Join(d.path, entry.Name()), info.Size()
+		list = append(list, made)
 	}
 	slices.SortFunc(list, func(a, b Made) int {
 		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Sequence, a.Sequence), cmp.Compare(b.Path, a.Path))
@@ -85,9 +130,10 @@ func (d Dir) List() ([]Made, error) {
 	return list, nil
 }
 
-// Files gives the paths of the backups, newest first.
+// Files gives the paths of the backups that may be the home's, newest first: those with its key, and those of earlier
+// versions, whose names have none. A home that has lost its key gets all of them. Their signatures say whose they are.
 func (d Dir) Files() ([]string, error) {
-	list, err := d.List()
+	list, err := d.list(func(made Made) bool { return d.key == "" || made.Key == "" || made.Key == d.key })
 	files := make([]string, 0, len(list))
 	for _, made := range list {
 		files = append(files, made.Path)
@@ -95,62 +141,95 @@ func (d Dir) Files() ([]string, error) {
 	return files, err
 }
 
+// makingPrefix begins the name of a file that a home has not finished.
+func (d Dir) makingPrefix() string { return ".making-" + d.key + "-" }
+
 // create writes a new backup: whole, durably, or not at all. write answers whether long texts are lacking.
 func (d Dir) create(
 	head events.Head, at time.Time, write func(*os.File) (partial bool, err error),
-) (path string, err error) {
-	if err := os.MkdirAll(d.path, 0o700); err != nil {
-		return "", err
+) (made Made, err error) {
+	if d.key == "" {
+		return made, errors.New("the home has no key to sign backups with")
 	}
-	f, err := os.CreateTemp(d.path, ".making-*") // 0600
+	if err := os.MkdirAll(d.path, 0o700); err != nil {
+		return made, err
+	}
+	f, err := os.CreateTemp(d.path, d.makingPrefix()+"*") // 0600
 	if err != nil {
-		return "", err
+		return made, err
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
+	var size int64
 	partial, err := write(f)
 	if err == nil {
 		err = f.Sync()
 	}
+	if info, statErr := f.Stat(); statErr == nil {
+		size = info.Size()
+	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", err
+		return made, err
 	}
-	suffix := ""
-	if partial {
-		suffix = "-partial"
-	}
-	name := fmt.Sprintf("maestro-%s-%d-%s%s.tar.gz", at.UTC().Format(stamp), head.Sequence, head.Hash.String()[:8], suffix)
-	path = filepath.Join(d.path, name)
+	name := d.nameOf(head, at, partial)
+	path := filepath.Join(d.path, name)
 	if err := os.Rename(f.Name(), path); err != nil {
-		return "", err
+		return made, err
 	}
-	return path, syncDir(d.path)
+	made, _ = parse(name)
+	made.Path, made.Bytes = path, size
+	return made, syncDir(d.path)
 }
 
-// prune removes all but the newest backups: keep whole ones, and as many partial ones, so that those never push out a
-// whole one. Those that a wrong clock dated in the future go first.
-func (d Dir) prune(keep int, now time.Time) error {
+// prune removes backups that are not needed: it keeps the one just made, the newest good ones up to keep, and as many
+// partial ones, so that those never push out a whole one. Backups that a wrong clock dated in the future count as the
+// oldest. A backup that check refuses pushes out none, and stays, for it may be all there is of what it holds: those
+// are the bad ones. An error of a context that ended stops the work before anything is removed.
+func (d Dir) prune(just Made, keep int, now time.Time, check func(Made) error) (bad []Made, err error) {
 	list, err := d.List()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	seen := map[bool]int{}
-	for _, made := range byWorth(list, now) {
-		if seen[made.Partial]++; seen[made.Partial] > keep {
-			err = errors.Join(err, os.Remove(made.Path))
+	list = slices.DeleteFunc(byWorth(list, now), func(made Made) bool { return made.Path == just.Path })
+	kept := map[bool]int{just.Partial: 1} // it was read back when it was made
+	var surplus []Made
+	for _, made := range list {
+		switch err := check(made); {
+		case isCanceled(err):
+			return nil, err
+		case err != nil:
+			bad = append(bad, made)
+		case kept[made.Partial] >= keep:
+			surplus = append(surplus, made)
+		default:
+			kept[made.Partial]++
 		}
 	}
-	return err
+	for _, made := range surplus {
+		err = errors.Join(err, os.Remove(made.Path))
+	}
+	return bad, err
 }
 
-// clean removes what a process that was killed left half made.
+// making is what CreateTemp puts behind the prefix.
+var making = regexp.MustCompile(`^\d+$`)
+
+// clean removes what this home's server left half made when it was killed.
 func (d Dir) clean() error {
-	left, err := filepath.Glob(filepath.Join(d.path, ".making-*"))
-	for _, file := range left {
-		err = errors.Join(err, os.Remove(file))
+	entries, err := os.ReadDir(d.path)
+	if errors.Is(err, fs.ErrNotExist) || d.key == "" {
+		return nil
+	}
+	prefix := d.makingPrefix()
+	for _, entry := range entries {
+		name := entry.Name()
+		if len(name) > len(prefix) && name[:len(prefix)] == prefix && making.MatchString(name[len(prefix):]) &&
+			entry.Type().IsRegular() {
+			err = errors.Join(err, os.Remove(filepath.Join(d.path, name)))
+		}
 	}
 	return err
 }

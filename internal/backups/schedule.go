@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +36,8 @@ type Config struct {
 	Head func() (events.Head, error)
 	// Write writes a backup of the log up to a head and reads it back. It answers whether long texts are lacking.
 	Write func(ctx context.Context, f *os.File, head events.Head, at time.Time) (partial bool, err error)
+	// Check reads a backup and fails if it is damaged, or if the home's key did not sign it.
+	Check func(ctx context.Context, made Made) error
 	// Estimate gives the room that a first backup may need; later ones are measured by the one before.
 	Estimate func() int64
 	// Free gives the room on the disk of a directory; false if that is not known.
@@ -48,12 +52,16 @@ type Config struct {
 type Schedule struct {
 	Config
 
+	// Owned by Run: the newest backup that Check found good, and those that it found bad.
+	good Made
+	bad  map[string]bool
+
 	mu      sync.Mutex
 	problem string
 }
 
 // New makes a schedule, which does nothing before its Run.
-func New(config Config) *Schedule { return &Schedule{Config: config} }
+func New(config Config) *Schedule { return &Schedule{Config: config, bad: map[string]bool{}} }
 
 // Problem says why the last backup was not made, or what it lacks; "" if all is well.
 func (s *Schedule) Problem() string {
@@ -104,51 +112,100 @@ func (s *Schedule) once(ctx context.Context) (due time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
+	maps.DeleteFunc(s.bad, func(path string, _ bool) bool {
+		return !slices.ContainsFunc(list, func(made Made) bool { return made.Path == path })
+	})
 	now := s.Now()
-	last := newest(list, now)
-	if head.Sequence == 0 || last.of(head) {
-		s.setProblem(lacking(last.Partial)) // there is nothing new to keep
+	last, err := s.newest(ctx, list, now)
+	if err != nil {
+		return 0, err
+	}
+	if head.Sequence == 0 || last.of(head) { // there is nothing new to keep
+		s.setProblem(s.lacking(last))
 		return 0, nil
 	}
 	if left := last.Time.Add(s.Every).Sub(now); left > 0 {
+		s.setProblem(s.lacking(last))
 		return left, nil
 	}
 	if err := s.room(last); err != nil {
 		return 0, err
 	}
-	partial := false
-	path, err := s.Dir.create(head, now, func(f *os.File) (bool, error) {
-		partial, err = s.Write(ctx, f, head, now)
-		return partial, err
-	})
+	made, err := s.Dir.create(head, now, func(f *os.File) (bool, error) { return s.Write(ctx, f, head, now) })
 	if err != nil {
 		return 0, err
 	}
-	s.Logger.Info("made an automatic backup", "file", path, "head", head.Sequence)
-	if partial {
-		s.Logger.Warn(lacking(true), "file", path)
+	s.good = made
+	s.Logger.Info("made an automatic backup", "file", made.Path, "head", head.Sequence)
+	if err := s.prune(ctx, made, now); err != nil && ctx.Err() == nil {
+		s.Logger.Warn("old automatic backups cannot be removed", "dir", s.Dir.path, "why", err)
 	}
-	s.setProblem(lacking(partial))
-	return s.Every, s.Dir.prune(s.Keep, now)
+	problem := s.lacking(made)
+	if problem != "" {
+		s.Logger.Warn(problem, "file", made.Path)
+	}
+	s.setProblem(problem)
+	return s.Every, nil
 }
 
-// lacking says what a partial backup lacks.
-func lacking(partial bool) string {
-	if partial {
-		return "the newest automatic backup lacks long texts that the log names"
+// prune removes what is not needed once a new backup is there, and notes what cannot be read.
+func (s *Schedule) prune(ctx context.Context, made Made, now time.Time) error {
+	bad, err := s.Dir.prune(made, s.Keep, now, func(old Made) error { return s.Check(ctx, old) })
+	if isCanceled(err) {
+		return err
 	}
-	return ""
+	clear(s.bad)
+	for _, made := range bad {
+		s.bad[made.Path] = true
+	}
+	return err
+}
+
+func isCanceled(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// lacking says what is wrong with the backups when the newest is this one; "" if nothing is.
+func (s *Schedule) lacking(last Made) string {
+	var all []string
+	if last.Partial {
+		all = append(all, "the newest automatic backup lacks long texts that the log names")
+	}
+	if len(s.bad) > 0 {
+		paths := slices.Sorted(maps.Keys(s.bad))
+		all = append(all, fmt.Sprintf("%d automatic backups are damaged or not signed by this home, the first: %s",
+			len(paths), paths[0]))
+	}
+	return strings.Join(all, "; ")
 }
 
 // credible reports whether a clock that is right could have written the backup's time.
 func (m Made) credible(now time.Time) bool { return m.Time.Before(now.Add(ahead)) }
 
-// newest gives the newest backup whose time is credible.
-func newest(list []Made, now time.Time) Made {
-	if list = byWorth(list, now); len(list) > 0 && list[0].credible(now) {
-		return list[0]
+// newest gives the newest good backup whose time is credible: a file that cannot be restored puts off no new one.
+func (s *Schedule) newest(ctx context.Context, list []Made, now time.Time) (Made, error) {
+	for _, made := range byWorth(list, now) {
+		if !made.credible(now) {
+			break
+		}
+		if made == s.good {
+			return made, nil
+		}
+		if s.bad[made.Path] {
+			continue
+		}
+		err := s.Check(ctx, made)
+		switch {
+		case isCanceled(err):
+			return Made{}, err
+		case err == nil:
+			s.good = made
+			return made, nil
+		}
+		s.bad[made.Path] = true
+		s.Logger.Warn("an automatic backup is damaged, or not signed by this home", "file", made.Path, "why", err)
 	}
-	return Made{}
+	return Made{}, nil
 }
 
 // byWorth gives the backups newest first, and behind them those that a wrong clock dated in the future.

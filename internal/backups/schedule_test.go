@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,13 +32,18 @@ type machine struct {
 	made    int
 }
 
+const (
+	signer  = "ed25519:0123456789abcdef000000000000000000000000000000000000000000000000"
+	another = "ed25519:fedcba9876543210000000000000000000000000000000000000000000000000"
+)
+
 func (m *machine) lock() (unlock func()) {
 	m.mu.Lock()
 	return m.mu.Unlock
 }
 
 func newMachine(t *testing.T) *machine {
-	return &machine{t: t, dir: At(filepath.Join(t.TempDir(), "home"), ""), free: 1 << 40, size: 1000}
+	return &machine{t: t, dir: At(filepath.Join(t.TempDir(), "home"), "", signer), free: 1 << 40, size: 1000}
 }
 
 func (m *machine) schedule() *Schedule {
@@ -56,6 +62,13 @@ func (m *machine) schedule() *Schedule {
 				m.made++
 			}
 			return m.partial, m.fail
+		},
+		Check: func(_ context.Context, made Made) error {
+			content, err := os.ReadFile(made.Path)
+			if err == nil && len(content) < m.size {
+				err = errors.New("cut")
+			}
+			return err
 		},
 		Estimate: func() int64 { return 500 },
 		Free: func(string) (uint64, bool) {
@@ -270,19 +283,35 @@ func TestBackupsFromTheFuturePushOutNone(t *testing.T) {
 	})
 }
 
+// write puts a file into a directory.
+func write(t *testing.T, dir, name string, size int) {
+	t.Helper()
+	if err := errors.Join(
+		os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestDirTouchesOnlyItsOwnFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
-		if err := os.MkdirAll(m.dir.path, 0o700); err != nil {
-			t.Fatal(err)
+		there := map[string]bool{
+			"notes.txt": true, "maestro-mine.tar.gz": true,
+			".making-mynotes": true, ".making-123": true, ".making-fedcba9876543210-123": true,
+			".making-0123456789abcdef-notes": true, ".making-0123456789abcdef-": true,
+			".making-0123456789abcdef-123":                                        false,
+			"maestro-20010101T000000Z-1-00000000.tar.gz":                          true, // of an earlier version
+			"maestro-fedcba9876543210-20010101T000000Z-1-00000000.tar.gz":         true,
+			"maestro-0123456789abcdef-20010101T000000Z-1-00000000.tar.gz":         false,
+			"maestro-0123456789abcdef-20010101T000000Z-1-00000000.tar.gz.copy":    true,
+			"maestro-0123456789abcdef-20010101T000000Z-1-00000000-partial.tar.gz": true, // the only one of its kind
 		}
-		for _, name := range []string{"notes.txt", "maestro-mine.tar.gz", ".making-left"} {
-			if err := os.WriteFile(filepath.Join(m.dir.path, name), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+		for name := range there {
+			write(t, m.dir.path, name, m.size)
 		}
 		m.on(20 * 24 * time.Hour)
-		for name, there := range map[string]bool{"notes.txt": true, "maestro-mine.tar.gz": true, ".making-left": false} {
+		for name, there := range there {
 			if _, err := os.Stat(filepath.Join(m.dir.path, name)); (err == nil) != there {
 				t.Errorf("%s is there: %t", name, err == nil)
 			}
@@ -296,4 +325,87 @@ func TestDirTouchesOnlyItsOwnFiles(t *testing.T) {
 			t.Errorf("the directory has mode %v, %v", info.Mode(), err)
 		}
 	})
+}
+
+// Two homes may have the same --backup-dir, and a new home may be where a lost one was.
+func TestHomesThatShareADirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := newMachine(t)
+		lost.on(7*24*time.Hour - time.Hour)
+		kept := lost.list()
+		fresh := newMachine(t)
+		fresh.dir = At("", lost.dir.path, another)
+		fresh.on(20 * 24 * time.Hour)
+		if fresh.made != 20 || len(fresh.list()) != 7 {
+			t.Errorf("the fresh home made %d backups in 20 days and has %d", fresh.made, len(fresh.list()))
+		}
+		if left := lost.list(); len(kept) != 7 || !slices.Equal(left, kept) {
+			t.Errorf("of the lost home's %d backups these are left: %+v", len(kept), left)
+		}
+	})
+}
+
+// A backup that cannot be read pushes out no good one, puts off no new one, and is reported.
+func TestDamagedBackupsPushOutNoGoodOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		m.on(24 * time.Hour)
+		good := m.list()
+		for i := range 10 {
+			head := events.Head{Sequence: 1000 + uint64(i)}
+			write(t, m.dir.path, m.dir.nameOf(head, time.Now().Add(time.Duration(i)*time.Minute), false), m.size-1)
+		}
+		s := m.on(6*24*time.Hour - time.Hour)
+		if m.made != 7 {
+			t.Errorf("%d backups in seven days", m.made)
+		}
+		list := m.list()
+		if len(list) != 17 || len(good) != 1 || !slices.Contains(list, good[0]) {
+			t.Errorf("%d files are there: %+v; the good one was %+v", len(list), list, good)
+		}
+		if !strings.Contains(s.Problem(), "10 automatic backups are damaged") {
+			t.Errorf("the problem is %q", s.Problem())
+		}
+	})
+}
+
+// The backup just made stays, also when others have later times that a clock may still have.
+func TestTheBackupJustMadeStays(t *testing.T) {
+	dir := At(t.TempDir(), "", signer)
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	fill := func(f *os.File) (bool, error) { _, err := f.Write([]byte("x")); return false, err }
+	if _, err := dir.create(events.Head{Sequence: 9}, now.Add(30*time.Minute), fill); err != nil {
+		t.Fatal(err)
+	}
+	just, err := dir.create(events.Head{Sequence: 10}, now, fill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.prune(just, 1, now, func(Made) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := dir.List(); err != nil || len(list) != 1 || list[0] != just {
+		t.Errorf("kept is %+v, %v; just made was %+v", list, err, just)
+	}
+}
+
+// A salvage looks into the backups that may be the home's.
+func TestFilesOfAHome(t *testing.T) {
+	dir := t.TempDir()
+	names := []string{
+		"maestro-0123456789abcdef-20010103T000000Z-1-00000000.tar.gz",
+		"maestro-fedcba9876543210-20010102T000000Z-1-00000000.tar.gz", "maestro-20010101T000000Z-1-00000000.tar.gz",
+	}
+	for _, name := range names {
+		write(t, dir, name, 1)
+	}
+	for key, want := range map[string][]string{signer: {names[0], names[2]}, another: names[1:], "": names} {
+		files, err := At("", dir, key).Files()
+		for i, file := range files {
+			files[i] = filepath.Base(file)
+		}
+		if err != nil || !slices.Equal(files, want) {
+			t.Errorf("%q: %v, %v", key, files, err)
+		}
+	}
 }

@@ -14,6 +14,12 @@ func (s Secrets) BackupKey() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(sum.Sum(nil))
 }
 
+// BackupSigner gives the public part of the key that signs the home's backups.
+func (s Secrets) BackupSigner() ed25519.PublicKey {
+	public, _ := s.BackupKey().Public().(ed25519.PublicKey) // it always is
+	return public
+}
+
 // BackupSigner gives the public part of the key that signs this home's backups; it fails with fs.ErrNotExist when the
 // home has no key yet.
 func (h *Home) BackupSigner() (ed25519.PublicKey, error) {
@@ -21,6 +27,5 @@ func (h *Home) BackupSigner() (ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	public, _ := Secrets{ServerKey: key}.BackupKey().Public().(ed25519.PublicKey) // it always is
-	return public, nil
+	return Secrets{ServerKey: key}.BackupSigner(), nil
 }
