@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// halfway is a real `maestro backup FILE` whose server has sent half of the backup. wrap is put before the program.
+type halfway struct {
+	t       *testing.T
+	dir     string
+	process *exec.Cmd
+	stderr  strings.Builder
+	rest    chan struct{}
+}
+
+func newHalfway(t *testing.T, wrap ...string) *halfway {
+	h := &halfway{t: t, dir: t.TempDir(), rest: make(chan struct{})}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "half")
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-h.rest:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	binary, err := exec.LookPath("maestro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append(slices.Clone(wrap), binary, "backup", "b.tar")
+	h.process = exec.Command(args[0], args[1:]...)
+	h.process.Dir = h.dir
+	h.process.Stderr = &h.stderr
+	h.process.Env = append(os.Environ(), "MAESTRO_HOME="+filepath.Join(h.dir, "home"), "MAESTRO_API_URL="+server.URL,
+		"MAESTRO_TOKEN=msu_someone")
+	if err := h.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.process.Process.Kill() })
+	for len(h.files()) == 0 { // it is there as soon as the server's answer is
+		if t.Context().Err() != nil {
+			t.Fatal(h.stderr.String())
+		}
+	}
+	return h
+}
+
+func (h *halfway) files() []string {
+	files, err := filepath.Glob(filepath.Join(h.dir, "*b.tar*")) // a leading dot matches too
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return files
+}
+
+// Whatever ends a command politely leaves nothing half made behind.
+func TestSignalsLeaveNothingBehind(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			h := newHalfway(t)
+			if err := h.process.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.process.Wait(); h.process.ProcessState.ExitCode() != exitFailed || len(h.files()) > 0 {
+				t.Errorf("it ended with %v and left %v\n%s", err, h.files(), h.stderr.String())
+			}
+		})
+	}
+}
+
+// A command under nohup goes on when its terminal goes away.
+func TestNohupStays(t *testing.T) {
+	h := newHalfway(t, "sh", "-c", `trap "" HUP; exec "$@"`, "sh")
+	if err := h.process.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	close(h.rest)
+	_ = h.process.Wait() // what it wrote is no backup
+	if content, err := os.ReadFile(filepath.Join(h.dir, "b.tar")); err != nil || string(content) != "half" {
+		t.Errorf("it wrote %q, %v\n%s", content, err, h.stderr.String())
+	}
+}
