@@ -366,7 +366,7 @@ func (l *limitedLog) note(s *server, who, limit string) {
 func (s *server) within(ctx context.Context, request commands.Request) error {
 	var over *overLimit
 	s.Handler.View(func(state *projections.State) {
-		project := commands.ProjectOf(state, request)
+		project := request.Project(state)
 		p := state.Project(project)
 		if p == nil {
 			return
@@ -376,7 +376,7 @@ func (s *server) within(ctx context.Context, request commands.Request) error {
 			return
 		}
 		refused := commands.Permit(state, commands.CurrentRules(), request.By, request.Command.ID(), project)
-		if refused != nil || commands.Known(state, request) {
+		if refused != nil || request.Known(state) {
 			over = nil
 		}
 	})

@@ -5,9 +5,9 @@ import (
 	"maestro/projections"
 )
 
-// causeOf gives the event that led to what is about to happen; what a person began has none. It is decided on the state before
+// CauseOf gives the event that led to what is about to happen; what a person began has none. It is decided on the state before
 // the event, like everything else, so that the audit can ask again.
-func causeOf(s *projections.State, by Actor, rules string, data events.Data) projections.Cause {
+func CauseOf(s *projections.State, by Actor, rules string, data events.Data) projections.Cause {
 	if rules != firstRules {
 		if cause, ok := ownCause(s, data); ok {
 			return cause

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +44,14 @@ type Call struct {
 	// At.
 	OccurredAt time.Time
 }
+
+// ProjectOf gives the project that a command acts in: the one that it names, or the one that its target belongs to; "" if
+// none.
+func ProjectOf(s *projections.State, command Command, by Actor) string { return command.project(s, by) }
+
+// TextsOf gives the free texts of a command that go to the blobs when they are long, by field name, and where their
+// digests belong.
+func TextsOf(command Command) (map[string]*string, *events.Blobs) { return command.texts() }
 
 // In is the project that a command's caller names; a session that names none means its own.
 type In struct {
@@ -110,6 +120,9 @@ var registry = map[string]func() Command{
 	"report:needs-input": func() Command { return &Report{Kind: events.ReportNeedsInput} },
 }
 
+// IDs gives the id of every command that may become an event, sorted.
+func IDs() []string { return slices.Sorted(maps.Keys(registry)) }
+
 // Parse reads a command from the body that its one route takes: a JSON object of its fields. It refuses unknown fields, wrong
 // types, anything behind the object, invalid UTF-8, and more than the limits of a body. Its work grows with the body's length
 // alone.
@@ -127,14 +140,14 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 	create, ok := registry[name]
 	switch {
 	case !known:
-		return nil, &Refusal{Code: CodeNotFound, Message: "There is no command '" + printable(id) + "'", Next: "see `maestro commands`"}
+		return nil, &Refusal{Code: CodeNotFound, Message: "There is no command '" + Printable(id) + "'", Next: "see `maestro commands`"}
 	case !row.Write:
 		return nil, &Refusal{Code: CodeNotFound, Message: "'" + id + "' is a read, not a command", Next: "use its GET route"}
 	case !ok:
 		return nil, &Refusal{Code: CodeNotFound, Message: "Command '" + id + "' is not available in this version"}
 	}
 	command := create()
-	if err := validText("", string(body)); err != nil {
+	if err := ValidText("", string(body)); err != nil {
 		return nil, err
 	}
 	strict := newScanner(ctx, body)
@@ -181,9 +194,9 @@ func ExplainJSON(err error) *Refusal {
 	}
 	// encoding/json has no type for a field that it does not know, only these words.
 	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return invalid("", "there is no field %s here", printable(quoted))
+		return invalid("", "there is no field %s here", Printable(quoted))
 	}
-	return invalid("", "%s", printable(err.Error()))
+	return invalid("", "%s", Printable(err.Error()))
 }
 
 func jsonType(kind string) string {

@@ -215,7 +215,7 @@ func TestDecisionsCostWhatTheirLimitsSay(t *testing.T) {
 				by, command := c.make(g, n)
 				call := Call{By: by, Project: "p", At: time.Unix(2, 0), ID: uuid.New(), Rules: RulesVersion}
 				reads := g.s.CountReads()
-				_, err := decideBounded(g.s, command, call)
+				_, err := Decide(g.s, command, call)
 				if n > most {
 					isAbove(t, c.name, err, c.limit)
 				} else if err != nil {
@@ -225,7 +225,7 @@ func TestDecisionsCostWhatTheirLimitsSay(t *testing.T) {
 					t.Errorf("%d of %d: %d look-ups", n, most, *reads)
 				}
 				call.Rules = secondRules
-				if _, err := decideBounded(g.s, command, call); err != nil && (n <= most || c.limit != LimitIDs) {
+				if _, err := Decide(g.s, command, call); err != nil && (n <= most || c.limit != LimitIDs) {
 					t.Errorf("%d of %d by rules 2: %v", n, most, err)
 				}
 			}
@@ -272,7 +272,7 @@ func TestDecisionsOnAnOlderLogAreBounded(t *testing.T) {
 			length-1)}}, Limit{}},
 	} {
 		reads := g.s.CountReads()
-		_, err := decideBounded(g.s, c.command, Call{
+		_, err := Decide(g.s, c.command, Call{
 			By: c.by, Project: "p", At: time.Unix(2, 0), ID: uuid.New(),
 			Rules: RulesVersion,
 		})

@@ -46,8 +46,8 @@ func (x *TimeOutSession) project(s *projections.State, _ Actor) string {
 	return s.SessionProject(x.SessionID)
 }
 
-// mayBeLost reports whether silence of a session matters: one that said it is done is let go, unless it holds an item.
-func mayBeLost(s *projections.State, x *projections.Session) bool {
+// MayBeLost reports whether silence of a session matters: one that said it is done is let go, unless it holds an item.
+func MayBeLost(s *projections.State, x *projections.Session) bool {
 	return !x.Ended() && !x.Lost() && (x.Status != events.SessionSaidDone || s.Holds(x) != nil)
 }
 
@@ -58,7 +58,7 @@ func (x *LoseSession) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, err
 	}
 	switch {
-	case !mayBeLost(s, session):
+	case !MayBeLost(s, session):
 		return nil, nil
 	case x.Lease <= 0 || x.SilentFor < x.Lease:
 		return nil, forbidden("wait until its lease is over", "Session '%s' was heard %d ms ago, and its lease is %d ms", session.ID, x.SilentFor, x.Lease)

@@ -544,7 +544,7 @@ func TestSpawnWithAQueue(t *testing.T) {
 		}
 	})
 	w.h.View(func(s *projections.State) {
-		for rules, want := range map[string]string{RulesVersion: w.ids["p"], firstRules: ""} {
+		for rules, want := range map[string]string{RulesVersion: w.ids["p"], "1": ""} {
 			spawn := &SpawnSession{In: In{w.ids["p"]}, Strategy: events.StrategyQueue, TaskIDs: []string{w.ids["t1"]}}
 			data, err := spawn.Decide(s, Call{By: Admin(AuthnToken), Project: w.ids["p"], At: s.At(), Rules: rules})
 			if err != nil {
@@ -621,7 +621,7 @@ func TestInputDecisions(t *testing.T) {
 			t.Errorf("opened %+v", x)
 		}
 		report := &Report{Kind: events.ReportNeedsInput, Message: "m"}
-		data, err := report.Decide(s, Call{By: w.actor("w"), Project: w.ids["p"], At: s.At(), Rules: firstRules})
+		data, err := report.Decide(s, Call{By: w.actor("w"), Project: w.ids["p"], At: s.At(), Rules: "1"})
 		if err != nil || data.(*events.SessionReported).InputID != "" {
 			t.Errorf("by rules 1: %+v, %v", data, err)
 		}
@@ -639,7 +639,7 @@ func TestTemplateDecisions(t *testing.T) {
 		{"without a content", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":" "}`}, "VALIDATION_ERROR", required},
 		{"of another role", nil, step{"admin", "template:create", `{"name":"n","role":"reviewer","content":"c"}`}, "VALIDATION_ERROR", `Invalid role. Must be "worker" or "orchestrator"`},
 		{"of too long a content", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":"` + long + `"}`}, "VALIDATION_ERROR", "/content"},
-		{"of too long a name", nil, step{"admin", "template:create", `{"name":"` + strings.Repeat("n", maxName+1) + `","role":"worker","content":"c"}`}, "VALIDATION_ERROR", "/name"},
+		{"of too long a name", nil, step{"admin", "template:create", `{"name":"` + strings.Repeat("n", MaxName+1) + `","role":"worker","content":"c"}`}, "VALIDATION_ERROR", "/name"},
 		{"a name of two lines", nil, step{"admin", "template:create", `{"name":"a\nb","role":"worker","content":"c"}`}, "VALIDATION_ERROR", "control character"},
 		{"a content with a NUL", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":"\u0000"}`}, "VALIDATION_ERROR", "NUL"},
 		{"a session creates none", nil, step{"o", "template:create", `{"name":"n","role":"worker","content":"c"}`}, "NOT_ALLOWED", "template:create"},
@@ -1036,7 +1036,7 @@ func TestWorkerAtMostOwn(t *testing.T) {
 	// An older log stays as it was.
 	w.h.View(func(s *projections.State) {
 		spawn := &SpawnSession{TaskIDs: []string{w.ids["t5"]}, Allowed: &[]string{"session:list"}}
-		call := Call{By: w.actor("small"), Project: w.ids["p"], At: s.At(), Rules: secondRules}
+		call := Call{By: w.actor("small"), Project: w.ids["p"], At: s.At(), Rules: "2"}
 		if _, err := spawn.Decide(s, call); err != nil {
 			t.Errorf("by the second rules: %v", err)
 		}
@@ -1061,7 +1061,7 @@ func TestLateReportsAreLimited(t *testing.T) {
 		t.Errorf("%+v", verdict.Faults)
 	}
 	w.h.View(func(s *projections.State) {
-		for version, want := range map[string]bool{secondRules: true, RulesVersion: false} {
+		for version, want := range map[string]bool{"2": true, RulesVersion: false} {
 			_, err := (&Report{Kind: events.ReportProgress, Message: "m"}).Decide(s, Call{
 				By:      w.actor("e"),
 				Project: w.ids["p"], At: s.At(), Rules: version,

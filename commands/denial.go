@@ -106,7 +106,7 @@ func denialOf(r Request, refusal *Refusal, sequence uint64) Denial {
 		if target, err := json.Marshal(named.targets); err == nil && string(target) != "{}" {
 			denial.Target, denial.Cut = target, cut
 		}
-		if named.Project != "" && len(named.Project) <= maxName {
+		if named.Project != "" && len(named.Project) <= MaxName {
 			denial.Project = named.Project
 		}
 	}
@@ -133,7 +133,7 @@ func (x *Denial) bound() {
 		{&x.Project, denialName},
 		{&x.Rule, denialName},
 		{&x.Rules, denialName},
-		{&x.Key, maxKey},
+		{&x.Key, MaxKey},
 		{&x.Message, denialMessage},
 		{&x.Why, denialMessage},
 		{&x.Text, denialText},

@@ -356,7 +356,7 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 	if n := len(records[4].Text); n <= denialText || n > denialText+len("…") || !records[4].Cut || records[3].Cut {
 		t.Errorf("%d bytes of a long text, marked as cut: %t", n, records[4].Cut)
 	}
-	if n := len(records[5].Key); n > maxKey+len("…") || !records[5].Cut {
+	if n := len(records[5].Key); n > MaxKey+len("…") || !records[5].Cut {
 		t.Errorf("a key of %d bytes", n)
 	}
 	if last := records[6]; last.Kept || last.Text != "" || last.Key != "" || last.OccurredAt != 0 || last.ID != "denial_0" {

@@ -76,8 +76,8 @@ func boundedFields(id string, t reflect.Type) []fieldOf {
 	return fields
 }
 
-// decideBounded is Decide behind the limits of the fields, which the third version of the rules has.
-func decideBounded(s *projections.State, command Command, c Call) (events.Data, error) {
+// Decide gives what a command decides. From rules 3 on, it first holds the fields of the command to their limits.
+func Decide(s *projections.State, command Command, c Call) (events.Data, error) {
 	if thirdOn(c.Rules) {
 		if err := checkFields(command); err != nil {
 			return nil, err

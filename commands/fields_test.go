@@ -79,7 +79,7 @@ func TestFieldsAreBounded(t *testing.T) {
 				}
 				isAbove(t, id+": "+field.name, err, field.limit)
 				for _, older := range []string{firstRules, secondRules} {
-					if _, err := decideBounded(newGround(t).s, command, Call{
+					if _, err := Decide(newGround(t).s, command, Call{
 						By:    Admin(AuthnToken),
 						Rules: older,
 					}); code(err) == CodeLimit {

@@ -33,7 +33,7 @@ func (x *TrackFile) Decide(s *projections.State, c Call) (events.Data, error) {
 	if x.File == "" {
 		return nil, invalid("/file", "file is required")
 	}
-	if err := validLine("/file", x.File, maxPath); err != nil {
+	if err := ValidLine("/file", x.File, maxPath); err != nil {
 		return nil, err
 	}
 	if x.TaskID != "" {

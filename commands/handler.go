@@ -230,19 +230,19 @@ func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
 // validRequest checks what comes with a command.
 func validRequest(r Request) error {
 	if r.Key == "" {
-		return invalid("", "a command needs a key")
+		return &Refusal{Code: CodeInvalid, Message: "a command needs a key"}
 	}
-	if err := validLine("Idempotency-Key", r.Key, maxKey); err != nil {
+	if err := ValidLine("Idempotency-Key", r.Key, MaxKey); err != nil {
 		return err
 	}
-	return validLine("traceparent", r.TraceParent, maxKey)
+	return ValidLine("traceparent", r.TraceParent, MaxKey)
 }
 
 // hashOf gives the request hash of a command: of its fields as JSON, so that white space and order do not count.
 func hashOf(command Command) (events.RequestHash, error) {
 	text, err := json.Marshal(command)
 	if err != nil {
-		return events.RequestHash{}, invalid("", "the command cannot be written as JSON: %s", err)
+		return events.RequestHash{}, &Refusal{Code: CodeInvalid, Message: "the command cannot be written as JSON: " + err.Error()}
 	}
 	sum := sha256.Sum256(text)
 	return events.RequestHash(sum[:len(events.RequestHash{})]), nil
@@ -251,7 +251,7 @@ func hashOf(command Command) (events.RequestHash, error) {
 // storeTexts moves texts that are too long for an event to the blobs: but not for a caller who may not use the command at
 // all. The writer permits again, on the state that counts.
 func (h *Handler) storeTexts(ctx context.Context, r Request) error {
-	texts, blobs := r.Command.texts()
+	texts, blobs := TextsOf(r.Command)
 	for field, text := range texts {
 		if text == nil || len(*text) <= events.MaxText {
 			continue
@@ -274,7 +274,7 @@ func (h *Handler) storeTexts(ctx context.Context, r Request) error {
 
 // longText says what keeps a long text from the blobs, whoever it is from.
 func (h *Handler) longText(field, text string) error {
-	if err := validText("/"+field, text); err != nil {
+	if err := ValidText("/"+field, text); err != nil {
 		return err
 	}
 	if h.config.Blobs == nil {
@@ -302,10 +302,10 @@ func (h *Handler) permitted(r Request) (err error) {
 		return nil
 	}
 	h.View(func(s *projections.State) {
-		project := r.Command.project(s, r.By)
+		project := ProjectOf(s, r.Command, r.By)
 		// A retry gets the answer that it had, whatever its caller may do by now.
 		if _, known := s.Accepted(EventID(s, r.By, project, r.Command.ID(), r.Key)); !known {
-			err = Permit(s, current, r.By, r.Command.ID(), project)
+			err = Permit(s, CurrentRules(), r.By, r.Command.ID(), project)
 		}
 	})
 	return err
@@ -342,7 +342,7 @@ func retryAnswer(p *pending, message events.Message) (Answer, error) {
 	}
 	if event.RequestHash != p.hash {
 		return Answer{}, &Refusal{
-			Code: CodeKeyReused, Message: "The key '" + printable(p.Key) + "' was used for another " + p.Command.ID() + " command",
+			Code: CodeKeyReused, Message: "The key '" + Printable(p.Key) + "' was used for another " + p.Command.ID() + " command",
 			Why: "one key is one command; it became event " + event.ID.String(), Next: "use a new key",
 		}
 	}

@@ -70,7 +70,7 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 		if asked.Answer == x.Answer {
 			return nil, nil
 		}
-		return nil, &Refusal{Code: CodeConflict, Message: "Question '" + asked.ID + "' has its answer already: " + printable(asked.Answer), Next: "tell the session otherwise"}
+		return nil, &Refusal{Code: CodeConflict, Message: "Question '" + asked.ID + "' has its answer already: " + Printable(asked.Answer), Next: "tell the session otherwise"}
 	case projections.InputVoid:
 		return nil, &Refusal{Code: CodeConflict, Message: "Question '" + asked.ID + "' needs no answer: its session has ended", Next: "see `maestro inbox`"}
 	case projections.InputOpen:
@@ -81,11 +81,11 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 	case len(x.Answer) > events.MaxText:
 		return nil, invalid("/answer", "answer has at most %d bytes, this has %d", events.MaxText, len(x.Answer))
 	}
-	if err := validText("/answer", x.Answer); err != nil {
+	if err := ValidText("/answer", x.Answer); err != nil {
 		return nil, err
 	}
 	if len(asked.Options) > 0 && !x.Other && !slices.Contains(asked.Options, x.Answer) {
-		refusal := invalid("/answer", "'%s' is none of the options", printable(x.Answer))
+		refusal := invalid("/answer", "'%s' is none of the options", Printable(x.Answer))
 		refusal.Why, refusal.Next = "the session asked for one of: "+strings.Join(asked.Options, ", "), "choose one of them, or say that it is to be taken all the same (--other)"
 		return nil, refusal
 	}
@@ -121,11 +121,11 @@ func validOptions(options []string) error {
 		if strings.TrimSpace(option) == "" {
 			return invalid("/options", "an option is empty")
 		}
-		if err := validLine("/options", option, maxTitle); err != nil {
+		if err := ValidLine("/options", option, maxTitle); err != nil {
 			return err
 		}
 		if slices.Contains(options[:i], option) {
-			return invalid("/options", "the option '%s' stands twice", printable(option))
+			return invalid("/options", "the option '%s' stands twice", Printable(option))
 		}
 	}
 	return nil

@@ -9,8 +9,8 @@ import (
 	"maestro/projections"
 )
 
-// ProjectOf gives the project that a request is about; "" for none.
-func ProjectOf(s *projections.State, r Request) string { return r.Command.project(s, r.By) }
+// Project gives the project that a request is about; "" for none.
+func (r Request) Project(s *projections.State) string { return ProjectOf(s, r.Command, r.By) }
 
 // EventID gives the id of the event that a command of an actor becomes. From its second generation on, a named
 // token has keys of its own: it is not answered what an earlier token of its name was.
@@ -25,7 +25,7 @@ func EventID(s *projections.State, by Actor, project, command, key string) uuid.
 }
 
 // Known reports whether a request has become an event already, so that to do it again is a retry.
-func Known(s *projections.State, r Request) bool {
-	_, known := s.Accepted(EventID(s, r.By, ProjectOf(s, r), r.Command.ID(), r.Key))
+func (r Request) Known(s *projections.State) bool {
+	_, known := s.Accepted(EventID(s, r.By, r.Project(s), r.Command.ID(), r.Key))
 	return known
 }

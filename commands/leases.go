@@ -264,7 +264,7 @@ func (l *Leases) silent(s *projections.State) []due {
 	l.begin(s)
 	for p := range s.Projects() {
 		for x := range s.Sessions(p.ID) {
-			if !mayBeLost(s, x) {
+			if !MayBeLost(s, x) {
 				continue
 			}
 			if silent, lease := l.silence(x.ID); silent >= lease {

@@ -100,7 +100,7 @@ var (
 		Bounds: "the title of a task, an option of a question",
 	}
 	LimitName = Limit{
-		Name: "name", Value: maxName, Unit: "characters", Answer: answerInvalid,
+		Name: "name", Value: MaxName, Unit: "characters", Answer: answerInvalid,
 		Bounds: "a name, a model, an agent, a mode, a role, a status",
 	}
 	LimitType = Limit{

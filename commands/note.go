@@ -40,13 +40,13 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	if kind == "" {
 		kind = "progress"
 	}
-	if err := validLine("/type", kind, maxType); err != nil {
+	if err := ValidLine("/type", kind, maxType); err != nil {
 		return nil, err
 	}
 	if x.Message == "" && len(x.Data) == 0 {
 		return nil, invalid("/message", "message is required")
 	}
-	if err := validText("/message", x.Message); err != nil {
+	if err := ValidText("/message", x.Message); err != nil {
 		return nil, err
 	}
 	if x.TaskID != "" {

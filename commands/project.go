@@ -108,17 +108,17 @@ func (x *DeleteProject) Decide(s *projections.State, c Call) (events.Data, error
 
 func validProject(name, workingDir, description *string) error {
 	if name != nil {
-		if err := validLine("/name", *name, maxName); err != nil {
+		if err := ValidLine("/name", *name, MaxName); err != nil {
 			return err
 		}
 	}
 	if workingDir != nil {
-		if err := validLine("/workingDir", *workingDir, maxPath); err != nil {
+		if err := ValidLine("/workingDir", *workingDir, maxPath); err != nil {
 			return err
 		}
 	}
 	if description != nil {
-		return validText("/description", *description)
+		return ValidText("/description", *description)
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ func (x OfQueue) find(s *projections.State, c Call, rule string) (*projections.Q
 		return nil, nil, notFound("Queue", session.ID)
 	case x.Queue != "" && x.Queue != q.Name:
 		return nil, nil, notAllowed(rule, "a session pulls from the queue that it was spawned with", "its queue is "+q.Name,
-			"Session '%s' may not use queue '%s'", session.ID, printable(x.Queue))
+			"Session '%s' may not use queue '%s'", session.ID, Printable(x.Queue))
 	}
 	return q, session, nil
 }
@@ -244,7 +244,7 @@ func inHand(s *projections.State, session *projections.Session, task string) (*p
 		return item, nil
 	case item != nil:
 		return nil, &Refusal{
-			Code: CodeConflict, Message: "Session '" + session.ID + "' holds task " + item.TaskID + ", not " + printable(task),
+			Code: CodeConflict, Message: "Session '" + session.ID + "' holds task " + item.TaskID + ", not " + Printable(task),
 			Next: "complete, fail or skip what is in hand",
 		}
 	case session.Hand == nil || task != "" && task != session.Hand.TaskID:
@@ -350,7 +350,7 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	case top == nil:
 		return nil, &Refusal{Code: CodeConflict, Message: "No items left in queue to skip", Next: "see `maestro queue list`"}
 	case x.TaskID != "" && x.TaskID != top.TaskID:
-		return nil, &Refusal{Code: CodeConflict, Message: "The next item is task " + top.TaskID + ", not " + printable(x.TaskID), Next: "see `maestro queue list`"}
+		return nil, &Refusal{Code: CodeConflict, Message: "The next item is task " + top.TaskID + ", not " + Printable(x.TaskID), Next: "see `maestro queue list`"}
 	}
 	skipped := &events.QueueItemSkipped{Queue: q.Name, TaskID: top.TaskID}
 	if session != nil {
@@ -395,7 +395,7 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 func itemOf(s *projections.State, project, queue, task string) (*projections.Item, error) {
 	item := s.Item(project, queue, task)
 	if item == nil {
-		return nil, &Refusal{Code: CodeNotFound, Message: "Task '" + printable(task) + "' is not in queue '" + printable(queue) + "'", Next: "see `maestro queue list`"}
+		return nil, &Refusal{Code: CodeNotFound, Message: "Task '" + Printable(task) + "' is not in queue '" + Printable(queue) + "'", Next: "see `maestro queue list`"}
 	}
 	return item, nil
 }

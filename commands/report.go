@@ -48,7 +48,7 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 	if x.Message == "" && len(x.TaskIDs) == 0 {
 		return nil, invalid("/message", "message is required")
 	}
-	if err := validText("/message", x.Message); err != nil {
+	if err := ValidText("/message", x.Message); err != nil {
 		return nil, err
 	}
 	if err := validIDs("/taskIds", x.TaskIDs); err != nil {

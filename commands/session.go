@@ -179,7 +179,7 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 		status = events.SessionRunning
 	}
 	if !slices.Contains([]events.SessionStatus{events.SessionRunning, events.SessionIdle, events.SessionWorking, events.SessionSpawning}, status) {
-		return nil, invalid("/status", "a new session is running, idle, working or spawning, not '%s'", printable(string(status)))
+		return nil, invalid("/status", "a new session is running, idle, working or spawning, not '%s'", Printable(string(status)))
 	}
 	name := x.Name
 	if name == "" {
@@ -191,7 +191,7 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 	if err := validObject("/metadata", x.Metadata); err != nil {
 		return nil, err
 	}
-	if err := validLine("/agentId", x.AgentID, maxName); err != nil {
+	if err := ValidLine("/agentId", x.AgentID, MaxName); err != nil {
 		return nil, err
 	}
 	if err := validDigest(x.ManifestDigest); err != nil {
@@ -251,18 +251,18 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 		return nil, err
 	}
 	if x.Name != nil {
-		if err := validLine("/name", *x.Name, maxName); err != nil {
+		if err := ValidLine("/name", *x.Name, MaxName); err != nil {
 			return nil, err
 		}
 	}
 	if x.Status != nil && *x.Status != events.SessionIdle && *x.Status != events.SessionWorking {
-		return nil, invalid("/status", "this sets idle or working; register, complete or kill the session for another status, not '%s'", printable(string(*x.Status)))
+		return nil, invalid("/status", "this sets idle or working; register, complete or kill the session for another status, not '%s'", Printable(string(*x.Status)))
 	}
 	if x.Status != nil && session.Ended() {
 		return nil, ended(x.ID(), session)
 	}
 	if x.AgentID != nil {
-		if err := validLine("/agentId", *x.AgentID, maxName); err != nil {
+		if err := ValidLine("/agentId", *x.AgentID, MaxName); err != nil {
 			return nil, err
 		}
 	}
@@ -327,7 +327,7 @@ func session(s *projections.State, c Call, in In, id string) (*projections.Sessi
 		return nil, notFound("Session", id)
 	}
 	if in.Project != "" && in.Project != x.ProjectID {
-		return nil, invalid("/project", "session '%s' is in project '%s', not in '%s'", id, x.ProjectID, printable(in.Project))
+		return nil, invalid("/project", "session '%s' is in project '%s', not in '%s'", id, x.ProjectID, Printable(in.Project))
 	}
 	return x, nil
 }
@@ -382,7 +382,7 @@ func (k sessionKind) resolve(s *projections.State, project string) (sessionKind,
 		return k, err
 	}
 	k.strategy = strategy
-	if err := validLine("/name", k.name, maxName); err != nil {
+	if err := ValidLine("/name", k.name, MaxName); err != nil {
 		return k, err
 	}
 	k.tasks = unique(k.tasks)
@@ -419,7 +419,7 @@ func permissionsOf(role events.Role, strategy events.Strategy, list *[]string) (
 	}
 	for i, id := range *list {
 		if why := current.MayList(who, id); why != "" {
-			refusal := invalid("/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)", printable(id), role, strategy)
+			refusal := invalid("/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)", Printable(id), role, strategy)
 			refusal.Why = why
 			return events.Permissions{}, refusal
 		}
@@ -449,9 +449,9 @@ func validEnv(env map[string]string) error {
 	}
 	for name, value := range env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return invalid("/env", "'%s' is not a variable's name", printable(name))
+			return invalid("/env", "'%s' is not a variable's name", Printable(name))
 		}
-		if err := validText("/env", value); err != nil {
+		if err := ValidText("/env", value); err != nil {
 			return err
 		}
 	}

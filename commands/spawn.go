@@ -149,7 +149,7 @@ func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (st
 	switch {
 	case c.By.Kind == ActorSession && x.SpawnedBy != "" && x.SpawnedBy != c.By.Name:
 		return "", notAllowed(x.ID(), "a session spawns for itself only", "leave spawnedBy out",
-			"Session '%s' may not spawn for session '%s'", c.By.Name, printable(x.SpawnedBy))
+			"Session '%s' may not spawn for session '%s'", c.By.Name, Printable(x.SpawnedBy))
 	case c.By.Kind == ActorSession:
 		return c.By.Name, nil
 	case x.SpawnedBy == "":
@@ -215,7 +215,7 @@ func (x *SpawnSession) valid() error {
 	for pointer, line := range map[string]string{
 		"/model": x.Model, "/agent": x.Agent, "/permissionMode": x.PermissionMode, "/thinkingMode": x.ThinkingMode, "/templateId": x.TemplateID,
 	} {
-		if err := validLine(pointer, line, maxName); err != nil {
+		if err := ValidLine(pointer, line, MaxName); err != nil {
 			return err
 		}
 	}
@@ -268,7 +268,7 @@ func validDigest(digest string) error {
 	if digest == "" || isDigest(digest) {
 		return nil
 	}
-	return invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", printable(digest))
+	return invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", Printable(digest))
 }
 
 // isDigest reports whether text names a blob.

@@ -113,12 +113,12 @@ func (s *bodyScanner) exceeds(l Limit, pointer string) bool {
 // unknown judges a name that is none of fields.
 func (s *bodyScanner) unknown(pointer, name string) {
 	if !s.lax {
-		s.faulty(pointer, "there is no field %q here", printable(name))
+		s.faulty(pointer, "there is no field %q here", Printable(name))
 		return
 	}
 	for _, field := range s.fields {
 		if strings.EqualFold(field, name) {
-			s.faulty(pointer, "there is no field %q here; write %q", printable(name), field)
+			s.faulty(pointer, "there is no field %q here; write %q", Printable(name), field)
 		}
 	}
 }
@@ -228,13 +228,13 @@ func (s *bodyScanner) object(pointer string) bool {
 		}
 		at := pointer
 		if top {
-			at = "/" + printable(string(name))
+			at = "/" + Printable(string(name))
 			if s.steps += len(s.fields); !slices.Contains(s.fields, string(name)) {
 				s.unknown(at, string(name))
 			}
 		}
 		if s.repeats(first, &many, name) {
-			s.faulty(at, "the field %q is there twice", printable(string(name)))
+			s.faulty(at, "the field %q is there twice", Printable(string(name)))
 		}
 		if s.space(); s.next() != ':' {
 			return false

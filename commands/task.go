@@ -151,7 +151,7 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := check.valid(); err != nil {
 		return nil, err
 	}
-	if err := validText("/initialPrompt", x.InitialPrompt); err != nil {
+	if err := ValidText("/initialPrompt", x.InitialPrompt); err != nil {
 		return nil, err
 	}
 	if x.ParentID != "" {
@@ -304,7 +304,7 @@ func mayMoveTo(by Actor, to events.TaskStatus) error {
 		return notAllowed("task:update", "only the user cancels a task", "ask the user, or block it with `maestro task block`",
 			"Status 'cancelled' is not allowed for %s", by)
 	}
-	return invalid("/status", "'%s' is not a task status; it is todo, in_progress, completed, cancelled or blocked", printable(string(to)))
+	return invalid("/status", "'%s' is not a task status; it is todo, in_progress, completed, cancelled or blocked", Printable(string(to)))
 }
 
 // task gives the task that a caller means, in the project it means.
@@ -317,7 +317,7 @@ func task(s *projections.State, c Call, in In, id string) (*projections.Task, er
 		return nil, notFound("Task", id)
 	}
 	if in.Project != "" && in.Project != t.ProjectID {
-		return nil, invalid("/project", "task '%s' is in project '%s', not in '%s'", id, t.ProjectID, printable(in.Project))
+		return nil, invalid("/project", "task '%s' is in project '%s', not in '%s'", id, t.ProjectID, Printable(in.Project))
 	}
 	return t, nil
 }
@@ -326,7 +326,7 @@ func validReason(reason string) error {
 	if len(reason) > events.MaxText {
 		return invalid("/reason", "a reason has at most %d bytes, this has %d", events.MaxText, len(reason))
 	}
-	return validText("/reason", reason)
+	return ValidText("/reason", reason)
 }
 
 // taskFields are what the creation and the update of a task check alike; nil is absent.
@@ -341,12 +341,12 @@ type taskFields struct {
 
 func (f taskFields) valid() error {
 	if f.title != nil {
-		if err := validLine("/title", *f.title, maxTitle); err != nil {
+		if err := ValidLine("/title", *f.title, maxTitle); err != nil {
 			return err
 		}
 	}
 	if f.description != nil {
-		if err := validText("/description", *f.description); err != nil {
+		if err := ValidText("/description", *f.description); err != nil {
 			return err
 		}
 	}
@@ -356,7 +356,7 @@ func (f taskFields) valid() error {
 		}
 	}
 	if f.priority != nil && !slices.Contains([]string{"low", "medium", "high", "critical"}, *f.priority) {
-		return invalid("/priority", "'%s' is not a priority; it is low, medium, high or critical", printable(*f.priority))
+		return invalid("/priority", "'%s' is not a priority; it is low, medium, high or critical", Printable(*f.priority))
 	}
 	for pointer, ids := range map[string]*[]string{"/skillIds": f.skills, "/agentIds": f.agents} {
 		if ids == nil {
@@ -367,7 +367,7 @@ func (f taskFields) valid() error {
 		}
 	}
 	if f.model != nil {
-		if err := validLine("/model", *f.model, maxName); err != nil {
+		if err := ValidLine("/model", *f.model, MaxName); err != nil {
 			return err
 		}
 	}
@@ -379,7 +379,7 @@ func validTexts(pointer string, texts []string) error {
 		return invalid(pointer, "at most %d entries, these are %d", maxList, len(texts))
 	}
 	for _, text := range texts {
-		if err := validText(pointer, text); err != nil {
+		if err := ValidText(pointer, text); err != nil {
 			return err
 		}
 		if len(text) > events.MaxText {

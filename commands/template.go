@@ -78,7 +78,7 @@ func validTemplate(name, content *string) error {
 		if strings.TrimSpace(*name) == "" {
 			return invalid("/name", "name is empty")
 		}
-		if err := validLine("/name", *name, maxName); err != nil {
+		if err := ValidLine("/name", *name, MaxName); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func validTemplate(name, content *string) error {
 	case len(*content) > events.MaxText:
 		return invalid("/content", "content has at most %d bytes, this has %d", events.MaxText, len(*content))
 	}
-	return validText("/content", *content)
+	return ValidText("/content", *content)
 }
 
 // template says whether there is a template to change.

@@ -46,7 +46,7 @@ func (h *Handler) tryOn(r Request) (answer Answer, err error) {
 func (h *Handler) tryCommitted(p *pending) (answer Answer, retryOf uint64, err error) {
 	h.trials.RLock()
 	defer h.trials.RUnlock()
-	project := p.Command.project(h.committed, p.By)
+	project := ProjectOf(h.committed, p.Command, p.By)
 	if sequence, known := h.committed.Accepted(EventID(h.committed, p.By, project, p.Command.ID(), p.Key)); known {
 		return Answer{}, sequence, nil
 	}
@@ -56,7 +56,7 @@ func (h *Handler) tryCommitted(p *pending) (answer Answer, retryOf uint64, err e
 
 // tryTexts does to long texts what storeTexts does, and stores nothing.
 func (h *Handler) tryTexts(r Request) error {
-	texts, blobs := r.Command.texts()
+	texts, blobs := TextsOf(r.Command)
 	for field, text := range texts {
 		if text == nil || len(*text) <= events.MaxText {
 			continue
@@ -79,10 +79,10 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 		By: p.By, Project: project, At: at, ID: EventID(s, p.By, project, p.Command.ID(), p.Key),
 		Rules: RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
 	}
-	if err := PermitAt(s, current, call, p.Command.ID()); err != nil {
+	if err := PermitAt(s, CurrentRules(), call, p.Command.ID()); err != nil {
 		return Answer{}, err
 	}
-	data, err := decideBounded(s, p.Command, call)
+	data, err := Decide(s, p.Command, call)
 	answer := Answer{Sequence: s.Head().Sequence, Data: data}
 	if err != nil || data == nil {
 		return answer, err

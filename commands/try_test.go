@@ -202,14 +202,12 @@ func TestTryTakesNoTurn(t *testing.T) {
 
 // slowCommand is a command whose decision lasts until it is let go.
 type slowCommand struct {
-	noTexts
-	TaskID       string
+	CompleteTask
 	begun, ended chan struct{}
 }
 
-func (*slowCommand) ID() string                               { return "task:complete" }
-func (*slowCommand) project(*projections.State, Actor) string { return "" }
-func (*slowCommand) MarshalJSON() ([]byte, error)             { return []byte("{}"), nil }
+func (*slowCommand) MarshalJSON() ([]byte, error) { return []byte("{}"), nil }
+
 func (x *slowCommand) Decide(*projections.State, Call) (events.Data, error) {
 	close(x.begun)
 	<-x.ended

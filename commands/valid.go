@@ -12,10 +12,10 @@ import (
 
 const (
 	maxTitle = 200
-	maxName  = 200
+	MaxName  = 200
 	maxPath  = 4096
 	maxList  = 1000
-	maxKey   = 200
+	MaxKey   = 200
 	maxID    = 128
 	maxType  = 100
 	// maxOptions is how many options a question has.
@@ -33,7 +33,7 @@ func ValidID(pointer, id string) error {
 	for _, r := range id {
 		if r != '_' && r != '-' && (r > 'z' || !unicode.IsLetter(r) && !unicode.IsDigit(r)) {
 			return &Refusal{
-				Code: CodeInvalid, Pointer: pointer, Message: "'" + printable(id) + "' is not an id",
+				Code: CodeInvalid, Pointer: pointer, Message: "'" + Printable(id) + "' is not an id",
 				Why: "ids hold letters, digits, '_' and '-' only",
 			}
 		}
@@ -53,8 +53,8 @@ func validIDs(pointer string, ids []string) error {
 	return nil
 }
 
-// validText refuses what JSON lets through and no view could show: invalid UTF-8 and NUL.
-func validText(pointer, text string) error {
+// ValidText refuses what JSON lets through and no view could show: invalid UTF-8 and NUL.
+func ValidText(pointer, text string) error {
 	if !utf8.ValidString(text) {
 		return invalid(pointer, "%s is not valid UTF-8", nameOf(pointer))
 	}
@@ -64,9 +64,9 @@ func validText(pointer, text string) error {
 	return nil
 }
 
-// validLine is for names and titles: one line, no control characters.
-func validLine(pointer, text string, most int) error {
-	if err := validText(pointer, text); err != nil {
+// ValidLine is for names and titles: one line, no control characters.
+func ValidLine(pointer, text string, most int) error {
+	if err := ValidText(pointer, text); err != nil {
 		return err
 	}
 	if n := utf8.RuneCountInString(text); n > most {
@@ -96,8 +96,8 @@ func nameOf(pointer string) string {
 	return strings.TrimPrefix(pointer, "/")
 }
 
-// printable shortens foreign text for a message and takes out what a terminal would act on.
-func printable(text string) string {
+// Printable shortens foreign text for a message and takes out what a terminal would act on.
+func Printable(text string) string {
 	const most = 80
 	var b strings.Builder
 	for _, r := range text {

@@ -131,14 +131,14 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 		return
 	}
 	call := Call{
-		By: by, Project: command.project(v.state, by), At: event.Time, ID: event.ID, Rules: event.Rules,
+		By: by, Project: ProjectOf(v.state, command, by), At: event.Time, ID: event.ID, Rules: event.Rules,
 		OccurredAt: occurredAt(event.OccurredAt, event.Time),
 	}
 	if err := PermitAt(v.state, rules, call, command.ID()); err != nil {
 		v.Fault(sequence, FaultPermitted, "%s was not permitted to %s: %s", command.ID(), by, reasonOf(err))
 		return
 	}
-	data, err := decideBounded(v.state, command, call)
+	data, err := Decide(v.state, command, call)
 	switch {
 	case err != nil:
 		v.Fault(sequence, FaultDecision, "%s would be refused: %s", command.ID(), reasonOf(err))
@@ -149,7 +149,7 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 	case event.Project != projectOf(call, data):
 		v.Fault(sequence, FaultDecision, "%s would be filed under the project %q, not %q", command.ID(), projectOf(call,
 			data), event.Project)
-	case causeOf(v.state, by, event.Rules, event.Data) != (projections.Cause{
+	case CauseOf(v.state, by, event.Rules, event.Data) != (projections.Cause{
 		Event: event.CausationID,
 		First: event.CorrelationID,
 	}):

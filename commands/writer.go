@@ -222,7 +222,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	if p.Command == nil { // it only wants the state to be the log's
 		return result{}
 	}
-	project := p.Command.project(h.overlay, p.By)
+	project := ProjectOf(h.overlay, p.Command, p.By)
 	id := EventID(h.overlay, p.By, project, p.Command.ID(), p.Key)
 	if sequence, ok := h.overlay.Accepted(id); ok {
 		if sequence <= d.ground {
@@ -238,10 +238,10 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	call := Call{
 		By: p.By, Project: project, At: at, ID: id, Rules: RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
 	}
-	if err := PermitAt(h.overlay, current, call, p.Command.ID()); err != nil {
+	if err := PermitAt(h.overlay, CurrentRules(), call, p.Command.ID()); err != nil {
 		return result{err: err}
 	}
-	data, err := decideBounded(h.overlay, p.Command, call)
+	data, err := Decide(h.overlay, p.Command, call)
 	if err != nil {
 		return result{err: err}
 	}
@@ -310,7 +310,7 @@ func envelope(s *projections.State, p *pending, c Call, data events.Data) *event
 		RequestHash: p.hash, Rules: RulesVersion, Authn: c.By.Authn, Data: data,
 	}
 	event.OccurredAt = c.OccurredAt
-	cause := causeOf(s, c.By, c.Rules, data)
+	cause := CauseOf(s, c.By, c.Rules, data)
 	event.CausationID, event.CorrelationID = cause.Event, cause.First
 	return event
 }
