@@ -15,7 +15,7 @@ GOFUMPT_BIN   := $(TOOLS)/bin/gofumpt
 TEST_TIMEOUT ?= 10m
 SEEDS        ?= 300
 SOAK_SEEDS   ?= 100000
-PURE         := ./events ./projections ./commands
+PURE         := ./events ./projections ./commands ./engine
 
 .PHONY: help
 help: ## list the targets

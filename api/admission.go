@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/projections"
 )
 
@@ -363,7 +364,7 @@ func (l *limitedLog) note(s *server, who, limit string) {
 // within holds a command against the quotas of what there is: open questions, tasks, sessions. A retry of what was
 // done is let through. So is a command that is not permitted: its refusal is decided and recorded, and a quota tells
 // nothing about another's project.
-func (s *server) within(ctx context.Context, request commands.Request) error {
+func (s *server) within(ctx context.Context, request engine.Request) error {
 	var over *overLimit
 	s.Handler.View(func(state *projections.State) {
 		project := request.Project(state)
@@ -397,7 +398,7 @@ func (s *server) within(ctx context.Context, request commands.Request) error {
 const whenLess = time.Minute
 
 // stock gives the quota of what there is that a command is over.
-func (s *server) stock(state *projections.State, p *projections.Project, request commands.Request) *overLimit {
+func (s *server) stock(state *projections.State, p *projections.Project, request engine.Request) *overLimit {
 	over := func(name string, have int) *overLimit {
 		if q := s.Limits.quota(name); q.Value > 0 && float64(have+1) > q.Value {
 			return &overLimit{ofProject, q, whenLess}

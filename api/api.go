@@ -15,7 +15,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -38,14 +38,14 @@ type Manifests interface {
 
 // Config is what the API is made of. Handler, Log and Keys are required.
 type Config struct {
-	Handler *commands.Handler
+	Handler *engine.Handler
 	// Log is read by the audit.
-	Log   commands.Log
+	Log   engine.Log
 	Blobs Blobs
 	// Leases are told of every session that calls; nil if nobody keeps any.
-	Leases *commands.Leases
+	Leases *engine.Leases
 	// Denials records refusals that no Handler decides, and lists all; nil if nothing does.
-	Denials *commands.Denials
+	Denials *engine.Denials
 	// Templates knows the workflows that Maestro comes with; nil if there are none.
 	Templates Templates
 	// Manifests gets a copy of each session's; nil if nobody looks for one.

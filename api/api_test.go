@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"maestro/api"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -97,9 +97,9 @@ type world struct {
 	*testing.T
 	log     *memoryLog
 	blobs   *memoryBlobs
-	handler *commands.Handler
-	denials *commands.Denials
-	leases  *commands.Leases
+	handler *engine.Handler
+	denials *engine.Denials
+	leases  *engine.Leases
 	api     http.Handler
 	url     string
 	client  *http.Client
@@ -130,12 +130,12 @@ func build(t *testing.T, change func(*api.Config)) *world {
 	t.Helper()
 	log := &memoryLog{}
 	blobs := &memoryBlobs{blobs: map[string][]byte{}}
-	denials, err := commands.OpenDenials(t.Context(), &memoryDenials{}, time.Now, nil)
+	denials, err := engine.OpenDenials(t.Context(), &memoryDenials{}, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(denials.Close)
-	handler, err := commands.Open(t.Context(), commands.Config{Log: log, Blobs: blobs, Denials: denials, Now: time.Now, After: time.After})
+	handler, err := engine.Open(t.Context(), engine.Config{Log: log, Blobs: blobs, Denials: denials, Now: time.Now, After: time.After})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,17 +174,17 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 // memoryDenials keeps records of refusals in memory.
 type memoryDenials struct {
 	mu      sync.Mutex
-	records []commands.StoredDenial
+	records []engine.StoredDenial
 }
 
-func (m *memoryDenials) StoreDenials(_ context.Context, records []commands.StoredDenial) error {
+func (m *memoryDenials) StoreDenials(_ context.Context, records []engine.StoredDenial) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.records = append(m.records, records...)
 	return nil
 }
 
-func (m *memoryDenials) LoadDenials(context.Context, func(commands.StoredDenial) error) error {
+func (m *memoryDenials) LoadDenials(context.Context, func(engine.StoredDenial) error) error {
 	return nil
 }
 
@@ -192,7 +192,7 @@ func (m *memoryDenials) LoadDenials(context.Context, func(commands.StoredDenial)
 func withLeases(t *testing.T, lease time.Duration) func(*api.Config) {
 	return func(c *api.Config) {
 		start := time.Now()
-		leases, err := commands.NewLeases(commands.LeasesConfig{
+		leases, err := engine.NewLeases(engine.LeasesConfig{
 			Handler: c.Handler, Elapsed: func() time.Duration { return time.Since(start) }, After: time.After,
 			Lease: lease,
 		})

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"maestro/api/export"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -145,39 +145,39 @@ func (s *server) auditTexts(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	named, err := commands.NamedTexts(r.Context(), s.Log, to)
-	var lost []commands.LostText
+	named, err := engine.NamedTexts(r.Context(), s.Log, to)
+	var lost []engine.LostText
 	if err == nil {
-		lost, err = commands.LostTexts(r.Context(), s.Blobs, named)
+		lost, err = engine.LostTexts(r.Context(), s.Blobs, named)
 	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
 	s.show(w, r, struct {
-		Named int                 `json:"named"`
-		Lost  []commands.LostText `json:"lost"`
+		Named int               `json:"named"`
+		Lost  []engine.LostText `json:"lost"`
 	}{len(named), lost})
 }
 
-func (s *server) verify(r *http.Request) (commands.Verdict, error) {
+func (s *server) verify(r *http.Request) (engine.Verdict, error) {
 	c := callOf(r.Context())
 	var err error
 	s.Handler.View(func(state *projections.State) { err = view{state, s, c}.permit("audit:verify", "") })
 	if err != nil {
-		return commands.Verdict{}, err
+		return engine.Verdict{}, err
 	}
 	from, err := parseHead(r.URL.Query().Get("from"))
 	if err != nil {
-		return commands.Verdict{}, err
+		return engine.Verdict{}, err
 	}
 	// The witnesses first: none of them is then ahead of what is judged.
 	witnesses, err := s.Handler.Witnesses(r.Context())
 	if err != nil {
-		return commands.Verdict{}, err
+		return engine.Verdict{}, err
 	}
 	if from != nil {
-		witnesses = append(witnesses, commands.Witnessed{Head: *from, By: "the head kept elsewhere", Brought: true})
+		witnesses = append(witnesses, engine.Witnessed{Head: *from, By: "the head kept elsewhere", Brought: true})
 	}
 	var image *projections.Image
 	s.Handler.View(func(state *projections.State) { image = state.Image() })
@@ -194,9 +194,9 @@ var errJudged = errors.New("nothing behind this can be judged")
 // verifyLog judges a log, and the long texts that it names, up to where an image of the live state was taken.
 // It gives what shows that the log is damaged, if anything does.
 func verifyLog(
-	ctx context.Context, log commands.Log, texts commands.Texts, image *projections.Image, witnesses []commands.Witnessed,
-) (verdict commands.Verdict, damage, err error) {
-	verifier := commands.NewVerifier()
+	ctx context.Context, log engine.Log, texts engine.Texts, image *projections.Image, witnesses []engine.Witnessed,
+) (verdict engine.Verdict, damage, err error) {
+	verifier := engine.NewVerifier()
 	for _, seen := range witnesses {
 		verifier.Witness(seen)
 	}
@@ -211,17 +211,17 @@ func verifyLog(
 		var damage *events.DamageError
 		switch {
 		case errors.As(err, &damage):
-			verifier.Fault(damage.Sequence, commands.FaultMissing, "%s", damage.Why)
+			verifier.Fault(damage.Sequence, engine.FaultMissing, "%s", damage.Why)
 		case err != nil && !errors.Is(err, errJudged):
-			return commands.Verdict{}, nil, err
+			return engine.Verdict{}, nil, err
 		}
 	}
 	if err := compareViews(verifier, image); err != nil {
-		return commands.Verdict{}, nil, err
+		return engine.Verdict{}, nil, err
 	}
 	if texts != nil {
 		if err := verifier.CheckTexts(ctx, texts); err != nil {
-			return commands.Verdict{}, nil, err
+			return engine.Verdict{}, nil, err
 		}
 	}
 	verdict, err = verifier.Verdict()
@@ -229,7 +229,7 @@ func verifyLog(
 }
 
 // compareViews holds the rebuilt views against the live ones, byte for byte.
-func compareViews(verifier *commands.Verifier, image *projections.Image) error {
+func compareViews(verifier *engine.Verifier, image *projections.Image) error {
 	live, err := image.Encode()
 	if err != nil {
 		return err
@@ -239,7 +239,7 @@ func compareViews(verifier *commands.Verifier, image *projections.Image) error {
 		return err
 	}
 	if !bytes.Equal(live, rebuilt) {
-		verifier.Fault(image.Head().Sequence, commands.FaultViews,
+		verifier.Fault(image.Head().Sequence, engine.FaultViews,
 			"the live views (%s) are not what the log comes to (%s)", events.BodyHash(live), events.BodyHash(rebuilt))
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"maestro/api"
 	"maestro/api/export"
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -36,7 +37,7 @@ func (w *world) export(query string) []byte {
 }
 
 // judge gives the verdict on an export, as its faults.
-func judge(t *testing.T, file []byte, from *events.Head) commands.Verdict {
+func judge(t *testing.T, file []byte, from *events.Head) engine.Verdict {
 	t.Helper()
 	verdict, err := export.VerifyExport(bytes.NewReader(file), from)
 	if err != nil {
@@ -45,7 +46,7 @@ func judge(t *testing.T, file []byte, from *events.Head) commands.Verdict {
 	return verdict
 }
 
-func expectFault(t *testing.T, verdict commands.Verdict, what string) {
+func expectFault(t *testing.T, verdict engine.Verdict, what string) {
 	t.Helper()
 	for _, fault := range verdict.Faults {
 		if strings.Contains(fault.What, what) {
@@ -171,7 +172,7 @@ func TestAForgedEventThatWasNotPermitted(t *testing.T) {
 	forge(t, w.log, &events.TaskStatusChanged{TaskID: task, From: events.TaskInProgress, To: events.TaskCompleted}, mine, "/projects/"+mine+"/sessions/"+session)
 
 	// A server that is started on this log believes it; the audit does not.
-	handler, err := commands.Open(t.Context(), commands.Config{Log: w.log, Now: time.Now, After: time.After})
+	handler, err := engine.Open(t.Context(), engine.Config{Log: w.log, Now: time.Now, After: time.After})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/projections"
 )
 
@@ -46,11 +47,11 @@ func signSession(mac hash.Hash, id, generation string) string {
 type authenticator struct {
 	admin   [sha256.Size]byte
 	macs    *sync.Pool
-	handler *commands.Handler
+	handler *engine.Handler
 	now     func() time.Time
 }
 
-func newAuthenticator(keys Keys, handler *commands.Handler, now func() time.Time) authenticator {
+func newAuthenticator(keys Keys, handler *engine.Handler, now func() time.Time) authenticator {
 	key := append([]byte(nil), keys.ServerKey...)
 	return authenticator{
 		admin: sha256.Sum256(keys.AdminToken), handler: handler, now: now,

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"maestro/api"
-	"maestro/commands"
+	"maestro/engine"
 )
 
 // BenchmarkReport is the hot route without the network: a session's report, permitted, decided, appended and answered.
 func BenchmarkReport(b *testing.B) {
 	log := &memoryLog{}
-	handler, err := commands.Open(b.Context(), commands.Config{Log: log, Now: time.Now, After: time.After})
+	handler, err := engine.Open(b.Context(), engine.Config{Log: log, Now: time.Now, After: time.After})
 	if err != nil {
 		b.Fatal(err)
 	}

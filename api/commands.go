@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -19,7 +20,7 @@ import (
 // ?tree=true, of session:kill and of token:revoke of a session, does the same to the living sessions below it.
 func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id string) {
 	var o commandOptions
-	answer, err := commands.Answer{}, error(nil)
+	answer, err := engine.Answer{}, error(nil)
 	if r.URL.RawQuery != "" {
 		o, err = commandOptionsOf(r.URL.Query())
 	}
@@ -80,49 +81,49 @@ func commandOptionsOf(query url.Values) (o commandOptions, err error) {
 	return o, err
 }
 
-func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions) (commands.Answer, error) {
+func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions) (engine.Answer, error) {
 	if contentType := r.Header.Get("Content-Type"); !isJSON(contentType) {
-		return commands.Answer{}, notJSON(contentType)
+		return engine.Answer{}, notJSON(contentType)
 	}
 	meta, err := metadataOf(r.Header)
 	if err != nil {
-		return commands.Answer{}, err
+		return engine.Answer{}, err
 	}
 	if err := meta.checkKept(id); err != nil {
-		return commands.Answer{}, err
+		return engine.Answer{}, err
 	}
 	c.meta = meta
 	if err := s.permitEarly(c, id, r.ContentLength); err != nil {
 		drain(r, maxRequest)
-		return commands.Answer{}, s.refusedEarly(r.Context(), c, err, o.dryRun)
+		return engine.Answer{}, s.refusedEarly(r.Context(), c, err, o.dryRun)
 	}
 	buffer := s.buffers.get()
 	defer s.buffers.put(buffer)
 	if err := readBody(r, buffer); err != nil {
-		return commands.Answer{}, err
+		return engine.Answer{}, err
 	}
 	command, err := commands.ParseContext(r.Context(), id, buffer.Bytes())
 	if err != nil {
-		return commands.Answer{}, s.permissionFirst(r.Context(), c, id, o.dryRun, err)
+		return engine.Answer{}, s.permissionFirst(r.Context(), c, id, o.dryRun, err)
 	}
 	if err := s.withManifest(r.Context(), c, command, o.dryRun); err != nil {
-		return commands.Answer{}, err
+		return engine.Answer{}, err
 	}
 	if strings.HasPrefix(id, "template:") && s.permit(c, id, "") == nil {
 		if err := s.checkTemplate(command); err != nil {
-			return commands.Answer{}, err
+			return engine.Answer{}, err
 		}
 	}
-	request := commands.Request{By: c.by, Command: command, Key: meta.key, OccurredAt: meta.occurredAt, TraceParent: meta.traceParent}
+	request := engine.Request{By: c.by, Command: command, Key: meta.key, OccurredAt: meta.occurredAt, TraceParent: meta.traceParent}
 	if err := s.within(r.Context(), request); err != nil {
-		return commands.Answer{}, err
+		return engine.Answer{}, err
 	}
 	if err := checkTree(command, o); err != nil {
-		return commands.Answer{}, err
+		return engine.Answer{}, err
 	}
-	do := func() (commands.Answer, error) { return s.Handler.Do(r.Context(), request) }
+	do := func() (engine.Answer, error) { return s.Handler.Do(r.Context(), request) }
 	if o.dryRun {
-		do = func() (commands.Answer, error) { return s.Handler.Try(request) }
+		do = func() (engine.Answer, error) { return s.Handler.Try(request) }
 	}
 	answer, err := do()
 	if err == nil {
@@ -139,7 +140,7 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 }
 
 // waitForItem asks again for an item whenever there is one; several may wait, and one gets it.
-func (s *server) waitForItem(ctx context.Context, c *call, request commands.Request, start *commands.StartItem, wait time.Duration) (commands.Answer, error) {
+func (s *server) waitForItem(ctx context.Context, c *call, request engine.Request, start *commands.StartItem, wait time.Duration) (engine.Answer, error) {
 	session := start.SessionID
 	if session == "" {
 		session = c.by.Name
@@ -159,9 +160,9 @@ func (s *server) waitForItem(ctx context.Context, c *call, request commands.Requ
 			}
 			top, _ := state.Top(q)
 			return top != nil
-		}, commands.Key{Kind: projections.KindQueue, ID: project + "/" + queue}, commands.Key{Kind: projections.KindSession, ID: session})
+		}, engine.Key{Kind: projections.KindQueue, ID: project + "/" + queue}, engine.Key{Kind: projections.KindSession, ID: session})
 		if err != nil {
-			return commands.Answer{}, err
+			return engine.Answer{}, err
 		}
 		var held bool
 		answer, err := s.Handler.Do(ctx, request)
@@ -176,7 +177,7 @@ func (s *server) waitForItem(ctx context.Context, c *call, request commands.Requ
 }
 
 // tokenFor gives the secret that an answer shows. The caller of a retry is shown it only while it may use the command.
-func (s *server) tokenFor(c *call, id string, answer commands.Answer) string {
+func (s *server) tokenFor(c *call, id string, answer engine.Answer) string {
 	token := s.tokenOf(answer.Data)
 	if token == "" || !answer.Retried {
 		return token

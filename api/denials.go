@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -64,18 +65,18 @@ func (s *server) denialRoutes() {
 	read(s, op{path: "/api/audit/can", name: "audit-can", summary: "Whether an actor may use a command, and why"}, can)
 }
 
-func listDenials(v view, in *denialFilter) ([]commands.Denial, error) {
+func listDenials(v view, in *denialFilter) ([]engine.Denial, error) {
 	if err := v.permit("audit:denials", in.Project); err != nil {
 		return nil, err
 	}
 	if v.server.Denials == nil {
-		return []commands.Denial{}, nil
+		return []engine.Denial{}, nil
 	}
 	limit := denialsListed
 	if in.Limit > 0 && !v.call.request.URL.Query().Has("cursor") {
 		limit = min(limit, in.Limit)
 	}
-	return v.server.Denials.Newest(limit, func(d *commands.Denial) bool {
+	return v.server.Denials.Newest(limit, func(d *engine.Denial) bool {
 		named := in.Actor == "" || in.Actor == d.Actor || strings.HasSuffix(d.Actor, "/"+in.Actor)
 		return named && (in.Project == "" || in.Project == d.Project) && (in.Command == "" || in.Command == d.Command)
 	}), nil

@@ -14,12 +14,13 @@ import (
 
 	"maestro/api"
 	"maestro/commands"
+	"maestro/engine"
 )
 
 // denied gives the recorded refusals that a query finds.
-func (w *world) denied(query string) []commands.Denial {
+func (w *world) denied(query string) []engine.Denial {
 	w.Helper()
-	var list []commands.Denial
+	var list []engine.Denial
 	if err := json.Unmarshal(w.send(http.MethodGet, "/api/audit/denials"+query, adminToken, "").is(200).body, &list); err != nil {
 		w.Fatal(err)
 	}
@@ -112,7 +113,7 @@ type failingDenials struct {
 	broken atomic.Bool
 }
 
-func (f *failingDenials) StoreDenials(ctx context.Context, records []commands.StoredDenial) error {
+func (f *failingDenials) StoreDenials(ctx context.Context, records []engine.StoredDenial) error {
 	if f.broken.Load() {
 		return errors.New("the disk is full")
 	}
@@ -122,7 +123,7 @@ func (f *failingDenials) StoreDenials(ctx context.Context, records []commands.St
 // TestARefusalThatCannotBeRecorded is no answer: whoever is refused could try as often as it likes.
 func TestARefusalThatCannotBeRecorded(t *testing.T) {
 	store := &failingDenials{}
-	denials, err := commands.OpenDenials(t.Context(), store, time.Now, nil)
+	denials, err := engine.OpenDenials(t.Context(), store, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package api is how others reach Maestro over HTTP: the one route of commands, the reads, the routes that older clients
 // know, the audit and the health checks.
 //
-// It decides nothing. A write becomes a command and goes to commands.Handler; a read asks commands.Permit and shows a view of
+// It decides nothing. A write becomes a command and goes to engine.Handler; a read asks commands.Permit and shows a view of
 // the committed state. It imports commands, projections and events.
 //
 // One way round: [New] gives a handler whose ServeHTTP checks Host and Origin (origin.go), learns from the credential who

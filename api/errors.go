@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -86,7 +87,7 @@ func statusOf(code commands.Code) int {
 // problemOf is the one place where an error becomes an answer. What nobody foresaw is logged and not shown.
 func (s *server) problemOf(r *http.Request, err error) *problem {
 	var refusal *commands.Refusal
-	var unavailable *commands.UnavailableError
+	var unavailable *engine.UnavailableError
 	var p *problem
 	switch {
 	case errors.Is(err, errStopping):
@@ -99,7 +100,7 @@ func (s *server) problemOf(r *http.Request, err error) *problem {
 			Next: refusal.Next, Rule: refusal.Rule, Pointer: refusal.Pointer,
 		}
 	case errors.As(err, &unavailable):
-		s.Logger.Warn("a request could not be served", "method", r.Method, "path", printable(r.URL.Path), "why", commands.Shortened(err.Error(), longestProblem))
+		s.Logger.Warn("a request could not be served", "method", r.Method, "path", printable(r.URL.Path), "why", engine.Shortened(err.Error(), longestProblem))
 		p = &problem{
 			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
 			Why: unavailable.Why, Next: unavailable.Next, headers: http.Header{"Retry-After": {"1"}},
@@ -107,7 +108,7 @@ func (s *server) problemOf(r *http.Request, err error) *problem {
 	case errors.Is(err, events.ErrReadOnly):
 		p = &problem{
 			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
-			Why: err.Error(), Next: commands.Advice(err), headers: http.Header{"Retry-After": {"1"}},
+			Why: err.Error(), Next: engine.Advice(err), headers: http.Header{"Retry-After": {"1"}},
 		}
 	case errors.Is(err, context.DeadlineExceeded):
 		p = &problem{
@@ -117,7 +118,7 @@ func (s *server) problemOf(r *http.Request, err error) *problem {
 	case errors.Is(err, context.Canceled):
 		p = &problem{status: http.StatusServiceUnavailable, Code: "CANCELLED", Message: "The caller went away"}
 	default:
-		s.Logger.Error("a request failed", "method", r.Method, "path", printable(r.URL.Path), "why", commands.Shortened(err.Error(), longestProblem))
+		s.Logger.Error("a request failed", "method", r.Method, "path", printable(r.URL.Path), "why", engine.Shortened(err.Error(), longestProblem))
 		p = &problem{
 			status: http.StatusInternalServerError, Code: "INTERNAL_ERROR", Message: "The server failed at this request",
 			Why: "its log says why", Next: "try again with the same key; if it fails again, report it",
@@ -137,7 +138,7 @@ func (p *problem) complete() *problem {
 		p.Next = next
 	}
 	for _, text := range []*string{&p.Message, &p.Why, &p.Pointer} {
-		*text = commands.Shortened(*text, longestProblem)
+		*text = engine.Shortened(*text, longestProblem)
 	}
 	return p
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"maestro/api"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -25,7 +25,7 @@ func (l *brokenLog) Append(context.Context, uint64, []events.Message) error { re
 func TestAServerThatCannotWrite(t *testing.T) {
 	for name, cause := range map[string]error{"a full disk": events.ErrFull, "a damaged log": &events.DamageError{Sequence: 1, Why: "planted"}} {
 		log := &brokenLog{err: cause}
-		handler, err := commands.Open(t.Context(), commands.Config{Log: log, Now: time.Now, After: time.After})
+		handler, err := engine.Open(t.Context(), engine.Config{Log: log, Now: time.Now, After: time.After})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestAStreamThatBreaksOffIsSeenToBeCut(t *testing.T) {
 }
 
 func TestNewRefusesWhatCannotWork(t *testing.T) {
-	handler, err := commands.Open(t.Context(), commands.Config{Log: &memoryLog{}, Now: time.Now, After: time.After})
+	handler, err := engine.Open(t.Context(), engine.Config{Log: &memoryLog{}, Now: time.Now, After: time.After})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"maestro/commands"
+	"maestro/engine"
 )
 
 func (s *server) healthRoutes() {
@@ -38,7 +38,7 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.fail(w, r, &problem{
 			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now", Why: err.Error(),
-			Next: "reads still work; " + commands.Advice(err), headers: http.Header{"Retry-After": {"1"}},
+			Next: "reads still work; " + engine.Advice(err), headers: http.Header{"Retry-After": {"1"}},
 		})
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/engine"
 )
 
 // troubled makes a project with something of each kind that needs a person, a minute apart, and gives it with the session that
@@ -67,7 +68,7 @@ func (w *world) troubled() (project, orchestrator string) {
 // system does what time brings about.
 func (w *world) system(command commands.Command) {
 	w.Helper()
-	if _, err := w.handler.Do(w.Context(), commands.Request{By: commands.System(), Command: command, Key: command.ID()}); err != nil {
+	if _, err := w.handler.Do(w.Context(), engine.Request{By: commands.System(), Command: command, Key: command.ID()}); err != nil {
 		w.Fatal(err)
 	}
 }

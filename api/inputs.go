@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/projections"
 )
 
@@ -114,7 +115,7 @@ func (s *server) awaitAnswer(ctx context.Context, c *call, in *inputID) error {
 	}
 	return s.await(ctx, c, wait, func(state *projections.State) bool {
 		return state.InputStatus(state.Input(in.ID)) != projections.InputOpen
-	}, commands.Key{Kind: projections.KindInput, ID: in.ID}, commands.Key{Kind: projections.KindSession, ID: session})
+	}, engine.Key{Kind: projections.KindInput, ID: in.ID}, engine.Key{Kind: projections.KindSession, ID: session})
 }
 
 // waitOf reads how long a caller wants to wait.
@@ -167,7 +168,7 @@ func (v view) refusedKept(projects []*projections.Project, concerns func(string)
 	listed, more := map[string]int{}, map[string]*projections.InboxItem{}
 	left := map[string]int{}
 	var items []projections.InboxItem
-	denials := v.server.Denials.List(func(d *commands.Denial) bool {
+	denials := v.server.Denials.List(func(d *engine.Denial) bool {
 		project, session, ok := projections.SessionOfSource(d.Actor)
 		return d.Kept && ok && seen[project] && v.Session(session) != nil && (concerns == nil || concerns(session))
 	})

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 	"maestro/workers/manifest"
@@ -41,7 +42,7 @@ func (s *server) withManifest(ctx context.Context, c *call, command commands.Com
 
 // decided reports whether the decision refuses a command too, or made it once already under its key: then it says so itself.
 func (s *server) decided(c *call, command commands.Command) bool {
-	answer, err := s.Handler.Try(commands.Request{By: c.by, Command: command, Key: c.meta.key})
+	answer, err := s.Handler.Try(engine.Request{By: c.by, Command: command, Key: c.meta.key})
 	return err != nil || answer.Retried
 }
 

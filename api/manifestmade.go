@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 	"maestro/workers/manifest"
@@ -33,7 +34,7 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 	for _, l := range long {
 		text, err := s.blobOf(ctx, l.digest)
 		if err != nil {
-			return &commands.UnavailableError{Why: "the " + l.field + " of task '" + from.Tasks[l.task].ID + "' could not be read", Next: "try again with the same key", Err: err}
+			return &engine.UnavailableError{Why: "the " + l.field + " of task '" + from.Tasks[l.task].ID + "' could not be read", Next: "try again with the same key", Err: err}
 		}
 		if l.field == "description" {
 			from.Tasks[l.task].Description = string(text)
@@ -57,7 +58,7 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 		return nil
 	}
 	if _, err := s.Blobs.PutBlob(ctx, m.Canonical()); err != nil {
-		return &commands.UnavailableError{Why: "the manifest could not be stored", Next: "try again with the same key", Err: err}
+		return &engine.UnavailableError{Why: "the manifest could not be stored", Next: "try again with the same key", Err: err}
 	}
 	return nil
 }

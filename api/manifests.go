@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 	"maestro/workers/manifest"
@@ -63,7 +64,7 @@ func (s *server) storeManifest(w http.ResponseWriter, r *http.Request, c *call) 
 	}
 	digest, err := s.Blobs.PutBlob(r.Context(), m.Canonical())
 	if err != nil {
-		s.fail(w, r, &commands.UnavailableError{Why: "the manifest could not be stored", Next: "try again", Err: err})
+		s.fail(w, r, &engine.UnavailableError{Why: "the manifest could not be stored", Next: "try again", Err: err})
 		return
 	}
 	axes := m.Axes()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/projections"
 	"maestro/workers/manifest"
 	"maestro/workers/prompt"
@@ -369,7 +370,7 @@ func TestWhoStoresManifests(t *testing.T) {
 			t.Errorf("%s: %d %s", name, r.status, r.body)
 		}
 	}
-	if len(w.denials.List(func(d *commands.Denial) bool { return d.Command == "manifest:generate" })) < 6 {
+	if len(w.denials.List(func(d *engine.Denial) bool { return d.Command == "manifest:generate" })) < 6 {
 		t.Error("the refusals are not recorded")
 	}
 	w.upload(boss, of(other, foreign, ``)).refused(403, "NOT_ALLOWED", other)

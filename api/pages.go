@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/projections"
 )
 
@@ -59,7 +59,7 @@ func placeOf(item any) (place, bool) {
 		return place{x.ID, int64(x.Sequence)}, true
 	case projections.InputView:
 		return place{x.ID, x.AskedAt}, true
-	case commands.Denial:
+	case engine.Denial:
 		return place{x.Actor + " " + x.ID, x.Last}, true
 	case projections.InboxItem:
 		id := []string{string(x.Kind), x.ProjectID, x.TaskID, x.SessionID, x.Queue, x.InputID}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -229,9 +230,9 @@ func (s *server) ofSessionQueue(c *call, row, id string) (err error) {
 
 // queueCommand brings a command on a session's queue through. That the state forbids a step is a 400 to older
 // clients.
-func (s *server) queueCommand(ctx context.Context, c *call, session string, command commands.Command) (commands.Answer, error) {
+func (s *server) queueCommand(ctx context.Context, c *call, session string, command commands.Command) (engine.Answer, error) {
 	if err := s.ofSessionQueue(c, command.ID(), session); err != nil {
-		return commands.Answer{}, err
+		return engine.Answer{}, err
 	}
 	answer, err := s.do(ctx, c, c.by, command, "")
 	var refusal *commands.Refusal

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/projections"
 )
 
@@ -188,13 +189,13 @@ func (c *call) decode(into any) error {
 
 // do brings one command of a request through. A request of several gives each a suffix that depends on its body
 // alone, so that a retry is recognised.
-func (s *server) do(ctx context.Context, c *call, by commands.Actor, command commands.Command, suffix string) (commands.Answer, error) {
+func (s *server) do(ctx context.Context, c *call, by commands.Actor, command commands.Command, suffix string) (engine.Answer, error) {
 	if c.anonymous && by.Name != c.by.Name && s.Leases != nil && by.Kind == commands.ActorSession {
 		if err := s.Leases.Heard(ctx, by.Name); err != nil {
-			return commands.Answer{}, err
+			return engine.Answer{}, err
 		}
 	}
-	request := commands.Request{
+	request := engine.Request{
 		By:          by,
 		Command:     command,
 		Key:         c.meta.key + suffix,
@@ -202,7 +203,7 @@ func (s *server) do(ctx context.Context, c *call, by commands.Actor, command com
 		TraceParent: c.meta.traceParent,
 	}
 	if err := s.within(ctx, request); err != nil {
-		return commands.Answer{}, err
+		return engine.Answer{}, err
 	}
 	return s.Handler.Do(ctx, request)
 }

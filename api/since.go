@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -123,7 +124,7 @@ func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (Since, err
 		}
 	}
 	if s.Denials != nil {
-		body.Refused = s.Denials.Count(func(d *commands.Denial) bool { return d.Last >= at && (seen[d.Project] || found.all) })
+		body.Refused = s.Denials.Count(func(d *engine.Denial) bool { return d.Last >= at && (seen[d.Project] || found.all) })
 	}
 	body.Tasks, body.Sessions, body.Queues = newestFirst(found.tasks), newestFirst(found.sessions), newestFirst(found.queues)
 	return body, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -303,6 +304,6 @@ func (s *server) showTask(id string) (shown projections.TaskView, err error) {
 }
 
 // unexpected is an answer that a command cannot give.
-func unexpected(id string, answer commands.Answer) error {
+func unexpected(id string, answer engine.Answer) error {
 	return fmt.Errorf("%s came to %T at sequence %d", id, answer.Data, answer.Sequence)
 }

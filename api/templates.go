@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -244,10 +245,10 @@ func (s *server) createTemplate(ctx context.Context, c *call, _ *struct{}) (temp
 }
 
 // doTemplate brings a command on a template through; who may not use it learns nothing of what is wrong with its text.
-func (s *server) doTemplate(ctx context.Context, c *call, row string, command commands.Command) (commands.Answer, error) {
+func (s *server) doTemplate(ctx context.Context, c *call, row string, command commands.Command) (engine.Answer, error) {
 	if s.permit(c, row, "") == nil {
 		if err := s.checkTemplate(command); err != nil {
-			return commands.Answer{}, err
+			return engine.Answer{}, err
 		}
 	}
 	return s.do(ctx, c, c.by, command, "")

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/projections"
 )
 
@@ -61,7 +62,7 @@ func checkTree(command commands.Command, o commandOptions) error {
 // counts those that remain. Each is a command with an event of its own. A parent comes before its children: once it
 // has ended, or its secret is revoked, it spawns no more. The keys follow from the request's, so asking again goes on
 // where an earlier try stopped.
-func (s *server) below(ctx context.Context, request commands.Request, o commandOptions) (body belowBody, err error) {
+func (s *server) below(ctx context.Context, request engine.Request, o commandOptions) (body belowBody, err error) {
 	root, same := ofTree(request.Command)
 	if root == "" {
 		return body, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/projections"
 )
 
@@ -77,7 +78,7 @@ func (c *call) good(state *projections.State) bool {
 // whileGood gives a context that ends when the caller's credential is revoked or expires, or the server stops. done
 // must be called, and waits for its end.
 func (s *server) whileGood(ctx context.Context, c *call) (good context.Context, done func()) {
-	key := commands.Key{Kind: projections.KindToken, ID: c.by.Name}
+	key := engine.Key{Kind: projections.KindToken, ID: c.by.Name}
 	if c.by.Kind == commands.ActorSession {
 		key.Kind = projections.KindSession
 	}
@@ -117,7 +118,7 @@ func (s *server) open(serve http.HandlerFunc) http.HandlerFunc {
 
 // await waits until a condition holds, the time is over, or the credential ends; only the last is an error. The caller
 // counts as heard all the while.
-func (s *server) await(ctx context.Context, c *call, wait time.Duration, holds func(*projections.State) bool, keys ...commands.Key) error {
+func (s *server) await(ctx context.Context, c *call, wait time.Duration, holds func(*projections.State) bool, keys ...engine.Key) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	good, done := s.whileGood(ctx, c)

@@ -14,6 +14,7 @@ import (
 	"maestro/api/client"
 	"maestro/api/export"
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -144,7 +145,7 @@ func TestWhatComesWithACommand(t *testing.T) {
 func TestReadingOnesOwnWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memoryLog{}
-		handler, err := commands.Open(t.Context(), commands.Config{Log: log, Now: time.Now, After: time.After})
+		handler, err := engine.Open(t.Context(), engine.Config{Log: log, Now: time.Now, After: time.After})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func TestReadingOnesOwnWrites(t *testing.T) {
 		waited := make(chan *httptest.ResponseRecorder)
 		go func() { waited <- get("1") }()
 		synctest.Wait()
-		_, err = handler.Do(t.Context(), commands.Request{By: commands.Admin("token"), Command: &commands.CreateProject{Name: "A"}, Key: "k"})
+		_, err = handler.Do(t.Context(), engine.Request{By: commands.Admin("token"), Command: &commands.CreateProject{Name: "A"}, Key: "k"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ const (
 // maxBatch is how many messages JetStream takes in one atomic batch.
 const maxBatch = 1000
 
-// Append stores messages behind sequence after, all or nothing; see commands.Log for what it promises. At most 1,000
+// Append stores messages behind sequence after, all or nothing; see engine.Log for what it promises. At most 1,000
 // messages and 4 MiB go in one call. One message is a guarded publish, several are one atomic batch.
 func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Message) error {
 	if len(messages) == 0 {

@@ -17,7 +17,7 @@ import (
 	"maestro/events"
 )
 
-// Bus is the log, the blobs beside it, and the announcements of what was appended. It satisfies commands.Log.
+// Bus is the log, the blobs beside it, and the announcements of what was appended. It satisfies engine.Log.
 // Its methods may be called from many goroutines; appends are made one after another.
 type Bus struct {
 	options  Options

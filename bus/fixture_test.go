@@ -13,12 +13,12 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/logtest"
 )
 
-var _ commands.Log = (*Bus)(nil)
+var _ engine.Log = (*Bus)(nil)
 
 // testTimeout is how long an append waits whose acknowledgement a test takes away.
 const testTimeout = 100 * time.Millisecond
@@ -105,12 +105,12 @@ func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
 			Second:   second,
 			Stranger: func(_ *testing.T, m events.Message) error { return publish(b.Conn(), m) },
 			LoseAck:  func(t *testing.T) func() { return loseAcks(t, b) },
-			Crash: func(t *testing.T) commands.Log {
+			Crash: func(t *testing.T) engine.Log {
 				image := t.TempDir()
 				copyStore(t, b.embedded.dir, image)
 				return mustOpen(t, image, d)
 			},
-			Damage: func(t *testing.T, harm logtest.Harm) (commands.Log, error) {
+			Damage: func(t *testing.T, harm logtest.Harm) (engine.Log, error) {
 				if err := b.Close(); err != nil {
 					t.Fatal(err)
 				}

@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// Read yields the messages from sequence from to sequence to, in order and without a gap; see commands.Log. The bodies
+// Read yields the messages from sequence from to sequence to, in order and without a gap; see engine.Log. The bodies
 // belong to the caller. It waits while the log is reopened, and holds at most two pages of messages.
 func (b *Bus) Read(ctx context.Context, from, to uint64, yield func(events.Message) error) error {
 	if from == 0 {

@@ -14,7 +14,7 @@ import (
 
 // ReadOnly is the log of a store, its blobs and its recorded refusals, read from the block files without nats-server
 // and without writing anything. So a damaged store, one on a read-only mount and one on a full disk can be read and
-// served. It satisfies commands.Log; what would write fails with events.ErrReadOnly. Its methods may be called from
+// served. It satisfies engine.Log; what would write fails with events.ErrReadOnly. Its methods may be called from
 // many goroutines.
 //
 // Read stops at the first message that is missing. Readable goes on behind it and gives every message that is left.
@@ -94,10 +94,10 @@ func (r *ReadOnly) Faults() []Fault { return r.faults }
 // Head is the highest sequence that can be read; messages before it can be missing.
 func (r *ReadOnly) Head() uint64 { return r.log.last }
 
-// Sync implements commands.Log: it answers Head.
+// Sync implements engine.Log: it answers Head.
 func (r *ReadOnly) Sync(context.Context) (uint64, error) { return r.log.last, nil }
 
-// Append implements commands.Log. It always fails with events.ErrReadOnly.
+// Append implements engine.Log. It always fails with events.ErrReadOnly.
 func (r *ReadOnly) Append(_ context.Context, _ uint64, messages []events.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (r *ReadOnly) Append(_ context.Context, _ uint64, messages []events.Message
 
 var errOpenedReadOnly = fmt.Errorf("%w: the store was opened to be read only", events.ErrReadOnly)
 
-// Read implements commands.Log. The first message that is missing, or that cannot be read any more, gives
+// Read implements engine.Log. The first message that is missing, or that cannot be read any more, gives
 // *events.DamageError.
 func (r *ReadOnly) Read(ctx context.Context, from, to uint64, yield func(events.Message) error) error {
 	if from == 0 {

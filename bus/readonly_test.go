@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
-var _ commands.Log = (*ReadOnly)(nil)
+var _ engine.Log = (*ReadOnly)(nil)
 
 func mustOpenReadOnly(t *testing.T, dir string) *ReadOnly {
 	t.Helper()
@@ -29,7 +29,7 @@ func mustOpenReadOnly(t *testing.T, dir string) *ReadOnly {
 }
 
 // allOf reads the log of a bus or of a read-only store up to its head.
-func allOf(t *testing.T, log commands.Log) []events.Message {
+func allOf(t *testing.T, log engine.Log) []events.Message {
 	t.Helper()
 	head, err := log.Sync(t.Context())
 	if err != nil {

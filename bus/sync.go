@@ -11,7 +11,7 @@ import (
 	"maestro/events"
 )
 
-// Sync makes everything that the log holds durable and answers its head; see commands.Log.
+// Sync makes everything that the log holds durable and answers its head; see engine.Log.
 //
 // Embedded, it reopens the server when an append had an unknown outcome and none was acknowledged since, or when the head is not
 // the one that was last acknowledged here (somebody else wrote). Over a cluster it asks the stream's leader, whose durability is its operator's.

@@ -10,12 +10,16 @@ import (
 	"maestro/projections"
 )
 
+// Limits of names and of the keys of commands, in characters.
+const (
+	MaxName = 200
+	MaxKey  = 200
+)
+
 const (
 	maxTitle = 200
-	MaxName  = 200
 	maxPath  = 4096
 	maxList  = 1000
-	MaxKey   = 200
 	maxID    = 128
 	maxType  = 100
 	// maxOptions is how many options a question has.

@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// State is the fold of a log up to a sequence. It is not safe for concurrent use: its owner (commands.Handler) lets one
+// State is the fold of a log up to a sequence. It is not safe for concurrent use: its owner (engine.Handler) lets one
 // goroutine write, and none read meanwhile.
 type State struct {
 	under *State

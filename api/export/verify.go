@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -19,8 +19,8 @@ const nextFile = "do not trust this file: take another export or backup, or ask 
 // VerifyExport judges an export: every line against the chain, every event against the rules of its time on the state
 // before it, and the whole against a head that was kept elsewhere, if from is not nil. Bodies that were withheld cannot be
 // judged, nor what comes after them; the chain still is. The error is the reader's; what is wrong with the export are faults.
-func VerifyExport(r io.Reader, from *events.Head) (commands.Verdict, error) {
-	v := &verifier{rules: commands.NewVerifier(), judging: true, from: from}
+func VerifyExport(r io.Reader, from *events.Head) (engine.Verdict, error) {
+	v := &verifier{rules: engine.NewVerifier(), judging: true, from: from}
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(lines)
@@ -31,11 +31,11 @@ func VerifyExport(r io.Reader, from *events.Head) (commands.Verdict, error) {
 			break
 		}
 		if errors.Is(err, bufio.ErrTooLong) {
-			v.rules.Fault(v.head.Sequence+1, commands.FaultUnreadable, "a line is longer than any event")
+			v.rules.Fault(v.head.Sequence+1, engine.FaultUnreadable, "a line is longer than any event")
 			break
 		}
 		if err != nil {
-			return commands.Verdict{}, fmt.Errorf("read the export: %w", err)
+			return engine.Verdict{}, fmt.Errorf("read the export: %w", err)
 		}
 	}
 	return v.verdict()
@@ -60,7 +60,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 }
 
 type verifier struct {
-	rules *commands.Verifier
+	rules *engine.Verifier
 	// judging says that the state is whole, so that decisions can be judged.
 	judging bool
 	decoder events.Decoder
@@ -77,7 +77,7 @@ func (v *verifier) line(text []byte) bool {
 	v.lines++
 	l, err := ReadLine(text)
 	if err != nil {
-		v.rules.Fault(v.head.Sequence+1, commands.FaultUnreadable, "line %d: %s", v.lines, err)
+		v.rules.Fault(v.head.Sequence+1, engine.FaultUnreadable, "line %d: %s", v.lines, err)
 		return false
 	}
 	joined := v.follows(l)
@@ -86,17 +86,17 @@ func (v *verifier) line(text []byte) bool {
 		return false
 	}
 	if joined && prev != v.head.Hash {
-		v.rules.Fault(l.Sequence, commands.FaultChain, "it follows hash %s, and the message before it has %s", prev, v.head.Hash)
+		v.rules.Fault(l.Sequence, engine.FaultChain, "it follows hash %s, and the message before it has %s", prev, v.head.Hash)
 	}
 	if next := events.Next(prev, body); next != l.Hash {
-		v.rules.Fault(l.Sequence, commands.FaultChain, "the line says hash %s, and its message comes to %s", l.Hash, next)
+		v.rules.Fault(l.Sequence, engine.FaultChain, "the line says hash %s, and its message comes to %s", l.Hash, next)
 	}
 	v.head = events.Head{Sequence: l.Sequence, Hash: l.Hash}
 	v.judge(l)
 	if v.from != nil && v.from.Sequence == l.Sequence {
 		v.seen = true
 		if v.from.Hash != l.Hash {
-			v.rules.Fault(l.Sequence, commands.FaultWitness, "the witness saw hash %s here, and the export has %s", v.from.Hash, l.Hash)
+			v.rules.Fault(l.Sequence, engine.FaultWitness, "the witness saw hash %s here, and the export has %s", v.from.Hash, l.Hash)
 		}
 	}
 	return true
@@ -109,11 +109,11 @@ func (v *verifier) follows(l Line) bool {
 	}
 	switch {
 	case v.lines == 1:
-		v.rules.Fault(1, commands.FaultMissing, "the export begins at sequence %d: what led there is missing, so its decisions cannot be judged", l.Sequence)
+		v.rules.Fault(1, engine.FaultMissing, "the export begins at sequence %d: what led there is missing, so its decisions cannot be judged", l.Sequence)
 	case l.Sequence > v.head.Sequence:
-		v.rules.Fault(v.head.Sequence+1, commands.FaultMissing, "missing: line %d is sequence %d", v.lines, l.Sequence)
+		v.rules.Fault(v.head.Sequence+1, engine.FaultMissing, "missing: line %d is sequence %d", v.lines, l.Sequence)
 	default:
-		v.rules.Fault(l.Sequence, commands.FaultChain, "out of order: it stands behind sequence %d", v.head.Sequence)
+		v.rules.Fault(l.Sequence, engine.FaultChain, "out of order: it stands behind sequence %d", v.head.Sequence)
 	}
 	v.judging = false
 	return false
@@ -128,7 +128,7 @@ func (v *verifier) hashes(l Line) (prev, body events.Hash, ok bool) {
 	}
 	event, err := v.decoder.Decode(l.Body())
 	if err != nil {
-		v.rules.Fault(l.Sequence, commands.FaultUnreadable, "it cannot be read: %s", err)
+		v.rules.Fault(l.Sequence, engine.FaultUnreadable, "it cannot be read: %s", err)
 		return prev, body, false
 	}
 	return event.PrevHash, events.BodyHash(l.Body()), true
@@ -140,9 +140,9 @@ func (v *verifier) judge(l Line) {
 	}
 }
 
-func (v *verifier) verdict() (commands.Verdict, error) {
+func (v *verifier) verdict() (engine.Verdict, error) {
 	if v.from != nil && v.from.Sequence > 0 && !v.seen {
-		v.rules.Fault(v.head.Sequence+1, commands.FaultWitness, "the export ends at %d, and the witness saw %s", v.head.Sequence, v.from)
+		v.rules.Fault(v.head.Sequence+1, engine.FaultWitness, "the export ends at %d, and the witness saw %s", v.head.Sequence, v.from)
 	}
 	verdict, err := v.rules.Verdict()
 	verdict.Head, verdict.Events, verdict.Withheld = v.head, v.lines, v.withheld

@@ -17,7 +17,7 @@ import (
 
 	"maestro/api/export"
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -174,7 +174,7 @@ func parseHead(text, flag string) (*events.Head, error) {
 
 // fileVerdict is about a server's log, or about a file and, of a backup, who signed it.
 type fileVerdict struct {
-	commands.Verdict
+	engine.Verdict
 	// Signer is "" if a backup has no signature, nil for what is no backup.
 	Signer *string `json:"signer,omitempty"`
 }
@@ -199,9 +199,9 @@ func (a *app) verifyFile(file string, from *events.Head) (fileVerdict, error) {
 
 // verifyBackup judges a backup: its log, the long texts in it, and its signature, whoever made that.
 func verifyBackup(in io.Reader, from *events.Head) (fileVerdict, error) {
-	verifier, judging, kept := commands.NewVerifier(), true, map[string]bool{}
+	verifier, judging, kept := engine.NewVerifier(), true, map[string]bool{}
 	if from != nil {
-		verifier.Witness(commands.Witnessed{Head: *from, By: "the head kept elsewhere"})
+		verifier.Witness(engine.Witnessed{Head: *from, By: "the head kept elsewhere"})
 	}
 	contents, err := bus.ReadBackup(in, bus.BackupVisitor{
 		Message: func(m events.Message) error {
@@ -221,7 +221,7 @@ func verifyBackup(in io.Reader, from *events.Head) (fileVerdict, error) {
 	}
 	loseTexts(verifier, kept, contents.Lost)
 	if contents.Unsealed != nil {
-		verifier.Fault(contents.Head.Sequence, commands.FaultSignature, "%s", contents.Unsealed)
+		verifier.Fault(contents.Head.Sequence, engine.FaultSignature, "%s", contents.Unsealed)
 	}
 	verdict, err := verifier.Verdict()
 	verdict.TextsChecked = true
@@ -229,7 +229,7 @@ func verifyBackup(in io.Reader, from *events.Head) (fileVerdict, error) {
 }
 
 // loseTexts records as faults what the events name and a file does not hold.
-func loseTexts(verifier *commands.Verifier, kept map[string]bool, lost []bus.LostBlob) {
+func loseTexts(verifier *engine.Verifier, kept map[string]bool, lost []bus.LostBlob) {
 	why := map[string]string{}
 	for _, l := range lost {
 		why[l.Digest] = l.Why
@@ -238,7 +238,7 @@ func loseTexts(verifier *commands.Verifier, kept map[string]bool, lost []bus.Los
 		if kept[named.Digest] {
 			continue
 		}
-		text := commands.LostText{NamedText: named, Why: "the file does not hold it"}
+		text := engine.LostText{NamedText: named, Why: "the file does not hold it"}
 		if said := why[named.Digest]; said != "" {
 			text.Why = said
 		}
@@ -259,17 +259,17 @@ func (a *app) open(file string) (io.Reader, func(), error) {
 }
 
 // verifyServer has the server judge its log, which may take as long as it takes.
-func (a *app) verifyServer(ctx context.Context, witness string) (commands.Verdict, error) {
+func (a *app) verifyServer(ctx context.Context, witness string) (engine.Verdict, error) {
 	c, err := a.connect(ctx)
 	if err != nil {
-		return commands.Verdict{}, err
+		return engine.Verdict{}, err
 	}
 	defer c.Close()
 	query := url.Values{}
 	if witness != "" {
 		query.Set("from", witness)
 	}
-	var verdict commands.Verdict
+	var verdict engine.Verdict
 	_, err = c.Get(ctx, "/api/audit/verify", query, &verdict)
 	return verdict, err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/home"
 )
@@ -78,7 +78,7 @@ func (a *app) wroteBackup(file string, size int64) error {
 		return &failure{
 			status: http.StatusInternalServerError, code: "BACKUP_PARTIAL",
 			message: fmt.Sprintf("Wrote %s, which lacks %s that the log names", file, many(len(contents.Lost), "long text")),
-			why:     lostTexts(contents.Lost), next: commands.FaultText.Next(), details: map[string]any{"backup": data},
+			why:     lostTexts(contents.Lost), next: engine.FaultText.Next(), details: map[string]any{"backup": data},
 		}
 	}
 	a.result(data, func() {

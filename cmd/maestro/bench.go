@@ -16,7 +16,7 @@ import (
 	"maestro/api"
 	"maestro/api/client"
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/internal/benchmark"
 )
 
@@ -83,7 +83,7 @@ func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
 }
 
 // benchAPI makes the server's whole HTTP stack over a handler.
-func benchAPI(h *commands.Handler, b *bus.Bus, _, session string) (http.Handler, string, error) {
+func benchAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, string, error) {
 	keys := api.Keys{AdminToken: []byte("bench"), ServerKey: []byte("bench")}
 	var limits api.Limits
 	for _, name := range []string{"session-commands", "session-bytes", "session-parallel", "project-commands", "project-bytes"} {

@@ -8,6 +8,7 @@ import (
 
 	"maestro/api"
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/internal/home"
 	"maestro/projections"
 	"maestro/workers/outbox"
@@ -23,8 +24,8 @@ const longestLogged = 512
 // command: it is what a session's own next command would do.
 type delivery struct {
 	home    *home.Home
-	handler *commands.Handler
-	denials *commands.Denials
+	handler *engine.Handler
+	denials *engine.Denials
 	key     []byte // that the secrets of sessions are made from
 	logger  *slog.Logger
 	// quarantined is how many entries each session's outbox had set aside at the last look.
@@ -143,12 +144,12 @@ func (d *delivery) one(ctx context.Context, session string, e outbox.Entry) erro
 	command, err := commands.Parse(e.Command, e.Body)
 	if err == nil {
 		by := d.actor(session, commands.AuthnToken)
-		_, err = d.handler.Do(ctx, commands.Request{By: by, Command: command, Key: e.Key, OccurredAt: e.OccurredAt})
+		_, err = d.handler.Do(ctx, engine.Request{By: by, Command: command, Key: e.Key, OccurredAt: e.OccurredAt})
 	}
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
-		d.logger.Warn("a kept command was refused", "session", session, "command", commands.Shortened(e.Command, longestLogged), "key", commands.Shortened(e.Key, longestLogged),
-			"why", commands.Shortened(refusal.Message, longestLogged))
+		d.logger.Warn("a kept command was refused", "session", session, "command", engine.Shortened(e.Command, longestLogged), "key", engine.Shortened(e.Key, longestLogged),
+			"why", engine.Shortened(refusal.Message, longestLogged))
 		return nil
 	}
 	return err
@@ -165,7 +166,7 @@ func (d *delivery) reject(ctx context.Context, session string, u outbox.Unproven
 		return err
 	}
 	by := d.actor(session, commands.AuthnNone)
-	return d.denials.RecordKept(ctx, commands.Request{By: by, Command: command, Key: u.Entry.Key, OccurredAt: u.Entry.OccurredAt}, &commands.Refusal{
+	return d.denials.RecordKept(ctx, engine.Request{By: by, Command: command, Key: u.Entry.Key, OccurredAt: u.Entry.OccurredAt}, &commands.Refusal{
 		Code: commands.CodeNotAllowed, Message: "A kept command was not delivered in the name of session '" + session + "'", Why: u.Why,
 		Next: "ask the session whether it said this; the entry is in outbox/" + session + "/damaged of the home",
 	})

@@ -11,6 +11,7 @@ import (
 
 	"maestro/api"
 	"maestro/commands"
+	"maestro/engine"
 )
 
 func (a *app) auditDenials() *cobra.Command {
@@ -35,7 +36,7 @@ func (a *app) auditDenials() *cobra.Command {
 			if _, known := commands.CurrentRules().Row(command); command != "" && !known {
 				return usage("There is no command %q", command).withNext("name an id such as task:complete; docs/permissions.md lists them")
 			}
-			var denials []commands.Denial
+			var denials []engine.Denial
 			if err := a.get(ctx, "/api/audit/denials", query, &denials); err != nil {
 				return err
 			}
@@ -77,7 +78,7 @@ func (a *app) showNobodies(ctx context.Context) error {
 }
 
 // showDenial prints a refusal in two lines: who asked for what, and what they were told.
-func (a *app) showDenial(d commands.Denial) {
+func (a *app) showDenial(d engine.Denial) {
 	about := d.Command
 	if d.Kept {
 		about += ", which had been kept"

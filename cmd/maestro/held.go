@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/home"
 )
@@ -88,7 +88,7 @@ func (w placeWatch) run(tick <-chan time.Time) func(context.Context) {
 
 // claim notes that this binary writes the home from now on, unless the log is of a newer one. A home that may only be
 // read is left as it is.
-func claim(lock *home.Lock, handler *commands.Handler, secrets home.Secrets) error {
+func claim(lock *home.Lock, handler *engine.Handler, secrets home.Secrets) error {
 	err := handler.Health()
 	var newer *events.NewerError
 	switch {

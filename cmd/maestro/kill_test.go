@@ -19,7 +19,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/api/export"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -254,7 +254,7 @@ func (k *killed) judge(round int) {
 }
 
 // verdicts gives the server's and that of an export, of the same head: what time brings about goes on being written.
-func (k *killed) verdicts(admin *client.Client) (verdict, rebuilt commands.Verdict, at map[string][]uint64) {
+func (k *killed) verdicts(admin *client.Client) (verdict, rebuilt engine.Verdict, at map[string][]uint64) {
 	k.t.Helper()
 	for {
 		if _, err := admin.Get(k.t.Context(), "/api/audit/verify", nil, &verdict); err != nil {
@@ -267,7 +267,7 @@ func (k *killed) verdicts(admin *client.Client) (verdict, rebuilt commands.Verdi
 }
 
 // rebuild judges an export without the server, and gives where each event stands in it.
-func (k *killed) rebuild(admin *client.Client) (commands.Verdict, map[string][]uint64) {
+func (k *killed) rebuild(admin *client.Client) (engine.Verdict, map[string][]uint64) {
 	k.t.Helper()
 	text := k.export(admin)
 	at := map[string][]uint64{}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
+	"maestro/engine"
 
-	"maestro/commands"
+	"github.com/spf13/pflag"
 )
 
 var namedCommand = regexp.MustCompile("`maestro ([^`]+)`")
@@ -21,7 +21,7 @@ func TestEveryFaultHasAWayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	guide := string(content)
-	for _, rule := range commands.FaultRules() {
+	for _, rule := range engine.FaultRules() {
 		if !strings.Contains(guide, "\n| `"+string(rule)+"` |") {
 			t.Errorf("docs/operations.md has no row for the fault %q", rule)
 		}

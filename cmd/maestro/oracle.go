@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/internal/oracle"
 )
 
@@ -60,8 +60,8 @@ func (a *app) judge(ctx context.Context, file string) error {
 // checkTexts has the server hold its long texts against their digests: an export, which the oracle reads, has none.
 func (a *app) checkTexts(ctx context.Context) error {
 	var found struct {
-		Named int                 `json:"named"`
-		Lost  []commands.LostText `json:"lost"`
+		Named int               `json:"named"`
+		Lost  []engine.LostText `json:"lost"`
 	}
 	if err := a.get(ctx, "/api/audit/texts", nil, &found); err != nil || len(found.Lost) == 0 {
 		return err
@@ -73,6 +73,6 @@ func (a *app) checkTexts(ctx context.Context) error {
 	return &failure{
 		status: http.StatusInternalServerError, code: "AUDIT_FAILED",
 		message: fmt.Sprintf("%s of %d that the log names cannot be read", many(len(found.Lost), "long text"), found.Named),
-		why:     strings.TrimRight(why.String(), "\n"), next: commands.FaultText.Next(), details: map[string]any{"lost": found.Lost},
+		why:     strings.TrimRight(why.String(), "\n"), next: engine.FaultText.Next(), details: map[string]any{"lost": found.Lost},
 	}
 }

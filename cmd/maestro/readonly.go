@@ -14,7 +14,7 @@ import (
 
 	"maestro/api"
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/clock"
 	"maestro/internal/home"
@@ -43,12 +43,12 @@ func (a *app) serveReadOnly(ctx context.Context, dir string, o serveOptions) (er
 		logger.Warn("the store is damaged", "fault", fault.String())
 	}
 	trusted := clock.New(a.wall, clock.Boot)
-	denials, err := commands.OpenDenials(ctx, forgetful{store}, trusted.Now, logger)
+	denials, err := engine.OpenDenials(ctx, forgetful{store}, trusted.Now, logger)
 	if err != nil {
 		return err
 	}
 	defer denials.Close()
-	handler, err := commands.Open(ctx, commands.Config{
+	handler, err := engine.Open(ctx, engine.Config{
 		Log:       store,
 		Blobs:     store,
 		Snapshots: seenSnapshots{bus.ReadSnapshots(reading.Snapshots())},
@@ -146,7 +146,7 @@ func readSecrets(reading *home.Reading, authOff bool, logger *slog.Logger) (home
 type forgetful struct{ *bus.ReadOnly }
 
 // StoreDenials implements commands.DenialStore: who is refused by a read-only server must still hear so.
-func (forgetful) StoreDenials(context.Context, []commands.StoredDenial) error { return nil }
+func (forgetful) StoreDenials(context.Context, []engine.StoredDenial) error { return nil }
 
 // seenSnapshots shows the Handler the snapshots there are.
 type seenSnapshots struct{ dir *bus.Snapshots }

@@ -17,7 +17,7 @@ import (
 
 	"maestro/api/export"
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/home"
 )
@@ -56,14 +56,14 @@ An export holds no long texts: take them from a backup with --texts-from, or go 
 
 // restored is what a restore came to; it stays in the home.
 type restored struct {
-	Home     string           `json:"home"`
-	From     string           `json:"from"`
-	At       time.Time        `json:"at"`
-	Head     events.Head      `json:"head"`
-	Created  time.Time        `json:"created,omitzero"`
-	Signer   string           `json:"signer,omitempty"`
-	Accepted bool             `json:"acceptedFaults"`
-	Faults   []commands.Fault `json:"faults"`
+	Home     string         `json:"home"`
+	From     string         `json:"from"`
+	At       time.Time      `json:"at"`
+	Head     events.Head    `json:"head"`
+	Created  time.Time      `json:"created,omitzero"`
+	Signer   string         `json:"signer,omitempty"`
+	Accepted bool           `json:"acceptedFaults"`
+	Faults   []engine.Fault `json:"faults"`
 }
 
 func (a *app) restore(ctx context.Context, file string, o restoreOptions) (err error) {
@@ -90,7 +90,7 @@ func (a *app) restore(ctx context.Context, file string, o restoreOptions) (err e
 	if err := mustBeEmpty(lock, o.home); err != nil {
 		return err
 	}
-	r := &restoring{app: a, options: o, verifier: commands.NewVerifier(), judging: true, kept: map[string]bool{}, witness: witness}
+	r := &restoring{app: a, options: o, verifier: engine.NewVerifier(), judging: true, kept: map[string]bool{}, witness: witness}
 	if err := r.expectSigner(lock); err != nil {
 		return err
 	}
@@ -142,8 +142,8 @@ type restoring struct {
 	app      *app
 	options  restoreOptions
 	store    *bus.Builder
-	verifier *commands.Verifier
-	verdict  commands.Verdict
+	verifier *engine.Verifier
+	verdict  engine.Verdict
 	judging  bool
 	witness  *events.Head
 	// passed says that the log went through the head that was kept elsewhere.
@@ -249,11 +249,11 @@ func (r *restoring) checkSigner() {
 	at := r.contents.Head.Sequence
 	switch {
 	case r.contents.Unsealed != nil:
-		r.verifier.Fault(at, commands.FaultSignature, "%s", r.contents.Unsealed)
+		r.verifier.Fault(at, engine.FaultSignature, "%s", r.contents.Unsealed)
 	case r.contents.Signer == "" && r.signer != "": // removed, perhaps, and the format changed to 1
-		r.verifier.Fault(at, commands.FaultSignature, "the backup has no signature, and %s was to have signed it", r.signer)
+		r.verifier.Fault(at, engine.FaultSignature, "the backup has no signature, and %s was to have signed it", r.signer)
 	case r.contents.Signer != "" && r.signer != "" && r.contents.Signer != r.signer:
-		r.verifier.Fault(at, commands.FaultSignature, "%s signed the backup, and %s was to", r.contents.Signer, r.signer)
+		r.verifier.Fault(at, engine.FaultSignature, "%s signed the backup, and %s was to", r.contents.Signer, r.signer)
 	}
 }
 
@@ -281,9 +281,9 @@ func (r *restoring) accept() error {
 	}
 }
 
-func onlyTexts(faults []commands.Fault) bool {
+func onlyTexts(faults []engine.Fault) bool {
 	for _, fault := range faults {
-		if fault.Rule != commands.FaultText {
+		if fault.Rule != engine.FaultText {
 			return false
 		}
 	}

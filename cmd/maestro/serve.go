@@ -18,7 +18,7 @@ import (
 
 	"maestro/api"
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/clock"
 	"maestro/internal/home"
@@ -58,7 +58,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address; port 0 takes a free one")
 	f.StringVar(&o.auth, "auth", "on", "on, or off (on loopback only): callers without a token are believed")
 	f.StringVar(&o.durability, "durability", "always", "always: fsync before each answer; interval: once a second")
-	f.DurationVar(&o.lease, "lease", commands.DefaultLease, "how long a session that sends heartbeats may be silent before it is lost; one that never has: 15m")
+	f.DurationVar(&o.lease, "lease", engine.DefaultLease, "how long a session that sends heartbeats may be silent before it is lost; one that never has: 15m")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json, on stderr")
 	f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin whose pages may call, such as https://example.org; may be repeated")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "a name that the server is called by, beside its own addresses; may be repeated")
@@ -160,7 +160,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	denials, err := commands.OpenDenials(ctx, log, trusted.Now, logger)
+	denials, err := engine.OpenDenials(ctx, log, trusted.Now, logger)
 	if err != nil {
 		return err
 	}
@@ -225,14 +225,14 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 
 // openHandler opens the one writer of the log, with its witness and its snapshots.
 func openHandler(
-	ctx context.Context, lock *home.Lock, log held, denials *commands.Denials, trusted *clock.Clock, logger *slog.Logger,
-) (*commands.Handler, func() error, error) {
+	ctx context.Context, lock *home.Lock, log held, denials *engine.Denials, trusted *clock.Clock, logger *slog.Logger,
+) (*engine.Handler, func() error, error) {
 	pictures, err := bus.OpenSnapshots(lock.Through(lock.Snapshots()))
 	if err != nil {
 		return nil, nil, err
 	}
 	head := log.HeadFile(lock.Through(lock.Head()), log.here)
-	handler, err := commands.Open(ctx, commands.Config{
+	handler, err := engine.Open(ctx, engine.Config{
 		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Witness: witness{head, lock.Head()}, Announcer: log,
 		Denials: denials, Damage: log.Damage(),
 		Now: trusted.Now, Follow: trusted.Follow, After: time.After, Logger: logger,
@@ -255,9 +255,9 @@ func openHandler(
 }
 
 // keepLeases starts what time brings about; stop ends it and waits for it.
-func keepLeases(ctx context.Context, handler *commands.Handler, beats commands.Beats, lease time.Duration, logger *slog.Logger) (leases *commands.Leases, stop func(), err error) {
+func keepLeases(ctx context.Context, handler *engine.Handler, beats engine.Beats, lease time.Duration, logger *slog.Logger) (leases *engine.Leases, stop func(), err error) {
 	began := time.Now()
-	leases, err = commands.NewLeases(commands.LeasesConfig{
+	leases, err = engine.NewLeases(engine.LeasesConfig{
 		Handler: handler, Elapsed: func() time.Duration { return time.Since(began) }, Boot: clock.Boot, After: time.After,
 		Beats: beats, Lease: lease, Logger: logger,
 	})
@@ -386,7 +386,7 @@ func (a *app) listening(address, dir string, damage error, times clock.Status, l
 		data.ReadOnly = damage.Error()
 		readOnly = " READ-ONLY"
 		logger.Error("READ-ONLY: the log can be read, and nothing can be written", "why", damage,
-			"next", commands.Advice(damage))
+			"next", engine.Advice(damage))
 	}
 	var next string
 	data.Clock, next = times.Explain()

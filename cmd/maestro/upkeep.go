@@ -17,7 +17,7 @@ import (
 
 	"maestro/api"
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/backups"
 	"maestro/internal/clock"
@@ -61,7 +61,7 @@ type upkeep struct {
 }
 
 func newUpkeep(
-	every time.Duration, o backupOptions, lock *home.Lock, log *bus.Bus, handler *commands.Handler, trusted *clock.Clock,
+	every time.Duration, o backupOptions, lock *home.Lock, log *bus.Bus, handler *engine.Handler, trusted *clock.Clock,
 	secrets home.Secrets, logger *slog.Logger,
 ) *upkeep {
 	head := func() (head events.Head) {
@@ -178,7 +178,7 @@ func (u *upkeep) warnings() []api.Warning {
 		all = append(all, api.Warning{
 			Code:    "TEXTS",
 			Message: many(len(lost), "long text") + " that the log names cannot be read, the first: " + lost[0].String(),
-			Next:    commands.FaultText.Next(),
+			Next:    engine.FaultText.Next(),
 		})
 	}
 	return all
@@ -195,17 +195,17 @@ type textWatch struct {
 	logger *slog.Logger
 
 	mu   sync.Mutex
-	lost []commands.LostText
+	lost []engine.LostText
 }
 
-func (w *textWatch) lostTexts() []commands.LostText {
+func (w *textWatch) lostTexts() []engine.LostText {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lost
 }
 
 func (w *textWatch) run(ctx context.Context) {
-	var named []commands.NamedText
+	var named []engine.NamedText
 	whole := false
 	for {
 		err := w.look(ctx, &named, &whole)
@@ -224,14 +224,14 @@ func (w *textWatch) run(ctx context.Context) {
 }
 
 // look checks all texts, and after that those that were lost.
-func (w *textWatch) look(ctx context.Context, named *[]commands.NamedText, whole *bool) (err error) {
+func (w *textWatch) look(ctx context.Context, named *[]engine.NamedText, whole *bool) (err error) {
 	if !*whole {
-		if *named, err = commands.NamedTexts(ctx, w.log, w.head().Sequence); err != nil {
+		if *named, err = engine.NamedTexts(ctx, w.log, w.head().Sequence); err != nil {
 			return err
 		}
 		*whole = true
 	}
-	lost, err := commands.LostTexts(ctx, w.log, *named)
+	lost, err := engine.LostTexts(ctx, w.log, *named)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (w *textWatch) look(ctx context.Context, named *[]commands.NamedText, whole
 	w.mu.Unlock()
 	if news && len(lost) > 0 {
 		w.logger.Error("long texts that the log names are lost", "count", len(lost), "first", lost[0].String(),
-			"next", commands.FaultText.Next())
+			"next", engine.FaultText.Next())
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 )
 
 // Check is one figure held against its goal.
@@ -37,7 +37,7 @@ type Options struct {
 	// Binary is the maestro to time as a command line; "" leaves that out.
 	Binary string
 	// API makes the server's HTTP handler over a Handler, and the header that authenticates a session.
-	API func(h *commands.Handler, b *bus.Bus, project, session string) (handler http.Handler, authorization string, err error)
+	API func(h *engine.Handler, b *bus.Bus, project, session string) (handler http.Handler, authorization string, err error)
 	// Progress gets a line for each check when it is done.
 	Progress io.Writer
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/internal/rawbench"
 	"maestro/projections"
 )
@@ -125,7 +125,7 @@ func replay(ctx context.Context, o Options, report func(Check)) (err error) {
 	figures, err := turns(o.Rounds,
 		func() (float64, error) {
 			begin := time.Now()
-			h, err := commands.Open(ctx, commands.Config{Log: b.bus, Now: time.Now, After: time.After})
+			h, err := engine.Open(ctx, engine.Config{Log: b.bus, Now: time.Now, After: time.After})
 			took := time.Since(begin)
 			if err != nil {
 				return 0, err

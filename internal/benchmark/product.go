@@ -9,13 +9,14 @@ import (
 
 	"maestro/bus"
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
 // product is a Handler over a bus, with a session that reports on its task.
 type product struct {
 	bus     *bus.Bus
-	handler *commands.Handler
+	handler *engine.Handler
 	worker  commands.Actor
 	task    string
 	runs    int
@@ -31,10 +32,10 @@ func newProduct(ctx context.Context, b *bus.Bus) (*product, error) {
 	return p, err
 }
 
-func newProductOn(ctx context.Context, log commands.Log) (*product, error) {
-	config := commands.Config{Log: log, Now: time.Now, After: time.After}
-	config.Announcer, _ = log.(commands.Announcer)
-	h, err := commands.Open(ctx, config)
+func newProductOn(ctx context.Context, log engine.Log) (*product, error) {
+	config := engine.Config{Log: log, Now: time.Now, After: time.After}
+	config.Announcer, _ = log.(engine.Announcer)
+	h, err := engine.Open(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func newProductOn(ctx context.Context, log commands.Log) (*product, error) {
 }
 
 func (p *product) do(ctx context.Context, by commands.Actor, c commands.Command, key string) (events.Data, error) {
-	answer, err := p.handler.Do(ctx, commands.Request{By: by, Command: c, Key: key})
+	answer, err := p.handler.Do(ctx, engine.Request{By: by, Command: c, Key: key})
 	return answer.Data, err
 }
 
@@ -98,7 +99,7 @@ func (p *product) reports(ctx context.Context, callers, n int) (time.Duration, e
 
 // body is an event as these reports make it, for the baselines to publish.
 func (p *product) body(ctx context.Context) ([]byte, error) {
-	answer, err := p.handler.Do(ctx, commands.Request{
+	answer, err := p.handler.Do(ctx, engine.Request{
 		By: p.worker, Command: &commands.Report{Kind: events.ReportProgress, Message: message, TaskIDs: []string{p.task}}, Key: "sample",
 	})
 	return answer.Event, err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/home"
 	"maestro/internal/salvage"
@@ -153,7 +154,7 @@ func (c *fault) look(s *server) bool {
 
 // textsLost reports whether an audit names a long text that is lost.
 func (c *fault) textsLost(s *server) bool {
-	verifier := commands.NewVerifier()
+	verifier := engine.NewVerifier()
 	if err := s.bus.Read(c.t.Context(), 1, c.lived.head.Sequence, func(m events.Message) error {
 		verifier.Event(m)
 		return nil
@@ -168,7 +169,7 @@ func (c *fault) textsLost(s *server) bool {
 		c.t.Fatal(err)
 	}
 	for _, f := range verdict.Faults {
-		if f.Rule == commands.FaultText {
+		if f.Rule == engine.FaultText {
 			return true
 		}
 	}

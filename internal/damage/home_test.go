@@ -16,6 +16,7 @@ import (
 
 	"maestro/bus"
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/home"
 )
@@ -25,7 +26,7 @@ var admin = commands.Actor{Kind: commands.ActorUser, Name: "admin", Access: comm
 // server is what serve makes of a home, without the HTTP.
 type server struct {
 	bus      *bus.Bus
-	handler  *commands.Handler
+	handler  *engine.Handler
 	warnings *counting
 	close    func() error
 }
@@ -70,7 +71,7 @@ func open(ctx context.Context, dir string) (*server, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	head := b.HeadFile(h.Head())
-	handler, err := commands.Open(ctx, commands.Config{
+	handler, err := engine.Open(ctx, engine.Config{
 		Log: b, Blobs: b, Snapshots: snapshots{pictures}, Witness: witness{head, h.Head()}, Damage: b.Damage(),
 		SnapshotEvery: 100, Now: time.Now, After: time.After, Logger: logger,
 	})
@@ -106,8 +107,8 @@ type witness struct {
 
 func (w witness) Load(context.Context) (events.Head, error) { return bus.LoadHeadFile(w.path) }
 
-func (s *server) do(ctx context.Context, key string, command commands.Command) (commands.Answer, error) {
-	return s.handler.Do(ctx, commands.Request{By: admin, Command: command, Key: key})
+func (s *server) do(ctx context.Context, key string, command commands.Command) (engine.Answer, error) {
+	return s.handler.Do(ctx, engine.Request{By: admin, Command: command, Key: key})
 }
 
 // contents is what can be read of a home.

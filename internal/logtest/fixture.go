@@ -5,20 +5,20 @@ package logtest
 import (
 	"testing"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
 // Fixture is an empty log and what its implementation lets a test do to it. A nil capability needs a reason in Cannot.
 type Fixture struct {
-	Log commands.Log
+	Log engine.Log
 
 	// Stranger stores one message outside every guard, and returns when it is stored or refused.
 	Stranger func(t *testing.T, m events.Message) error
 	// Second is another writer on the same log.
-	Second commands.Log
+	Second engine.Log
 	// Crash ends the process that keeps the log as kill -9 would, now, and opens what survived.
-	Crash func(t *testing.T) commands.Log
+	Crash func(t *testing.T) engine.Log
 	// LoseAck makes the acknowledgements of appends get lost, until found is called. The appends happen.
 	LoseAck func(t *testing.T) (found func())
 	// StepDown makes the log's leader give up its place, while appends may be under way.
@@ -26,7 +26,7 @@ type Fixture struct {
 	// FillDisk leaves no room, or next to none; MakeRoom gives it back.
 	FillDisk, MakeRoom func(t *testing.T)
 	// Damage stops the log, does the harm, and opens it again. A log that refuses to be opened answers an error.
-	Damage func(t *testing.T, harm Harm) (commands.Log, error)
+	Damage func(t *testing.T, harm Harm) (engine.Log, error)
 
 	// Cannot says for a capability, by its field's name, why it does not exist here.
 	Cannot map[string]string

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -31,7 +31,7 @@ type body struct {
 }
 
 // read gives the log from 1 to head, and fails the test if a message is missing or out of order.
-func read(t *testing.T, log commands.Log, head uint64) []events.Message {
+func read(t *testing.T, log engine.Log, head uint64) []events.Message {
 	t.Helper()
 	var got []events.Message
 	err := log.Read(t.Context(), 1, head, func(m events.Message) error {
@@ -52,7 +52,7 @@ func read(t *testing.T, log commands.Log, head uint64) []events.Message {
 
 // contents reads the log and tells where each batch begins. It fails the test if one is there twice, in parts, or out of
 // order; with parts, a first part is accepted.
-func contents(t *testing.T, log commands.Log, head uint64, parts bool) map[string]uint64 {
+func contents(t *testing.T, log engine.Log, head uint64, parts bool) map[string]uint64 {
 	t.Helper()
 	messages := read(t, log, head)
 	begins := map[string]uint64{}
@@ -88,14 +88,14 @@ func contents(t *testing.T, log commands.Log, head uint64, parts bool) map[strin
 	return begins
 }
 
-func mustAppend(t *testing.T, log commands.Log, after uint64, messages []events.Message) {
+func mustAppend(t *testing.T, log engine.Log, after uint64, messages []events.Message) {
 	t.Helper()
 	if err := log.Append(t.Context(), after, messages); err != nil {
 		t.Fatalf("append %d messages after %d: %v", len(messages), after, err)
 	}
 }
 
-func mustSync(t *testing.T, log commands.Log) uint64 {
+func mustSync(t *testing.T, log engine.Log) uint64 {
 	t.Helper()
 	head, err := log.Sync(t.Context())
 	if err != nil {
@@ -105,7 +105,7 @@ func mustSync(t *testing.T, log commands.Log) uint64 {
 }
 
 // settle syncs until the log answers: a cluster without a leader needs its election first.
-func settle(t *testing.T, log commands.Log) uint64 {
+func settle(t *testing.T, log engine.Log) uint64 {
 	t.Helper()
 	for {
 		head, err := log.Sync(t.Context())
@@ -120,7 +120,7 @@ func settle(t *testing.T, log commands.Log) uint64 {
 
 // writeAll appends batches one after another, as the Handler does: after a conflict or an unknown outcome it looks at the log
 // and goes on from there. It answers which batches were acknowledged, and at which sequence each begins.
-func writeAll(ctx context.Context, t *testing.T, log commands.Log, batches [][]events.Message) (map[string]uint64, error) {
+func writeAll(ctx context.Context, t *testing.T, log engine.Log, batches [][]events.Message) (map[string]uint64, error) {
 	acked := map[string]uint64{}
 	head := settle(t, log)
 	for _, messages := range batches {
@@ -159,7 +159,7 @@ func writeAll(ctx context.Context, t *testing.T, log commands.Log, batches [][]e
 }
 
 // find gives the first sequence of a batch, or 0.
-func find(ctx context.Context, log commands.Log, from, to uint64, name string) (uint64, error) {
+func find(ctx context.Context, log engine.Log, from, to uint64, name string) (uint64, error) {
 	var found uint64
 	err := log.Read(ctx, from, to, func(m events.Message) error {
 		var b body

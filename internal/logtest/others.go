@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -90,7 +90,7 @@ func secondWriter(t *testing.T, f Fixture) {
 	var acked [2]map[string]uint64
 	var errs [2]error
 	var writers sync.WaitGroup
-	for w, log := range []commands.Log{f.Log, f.Second} {
+	for w, log := range []engine.Log{f.Log, f.Second} {
 		var batches [][]events.Message
 		for i := range 30 {
 			batches = append(batches, batch(fmt.Sprintf("writer-%d-%d", w, i), 1+i%5, 50))

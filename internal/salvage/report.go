@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -27,13 +27,13 @@ type Report struct {
 	Behind     uint64 `json:"behind"`
 	BehindFile string `json:"behindFile,omitempty"`
 	// Texts counts the long texts in the new home, LostTexts are those that the events name and no source has.
-	Texts     int                 `json:"texts"`
-	LostTexts []commands.LostText `json:"lostTexts"`
-	Refusals  int                 `json:"refusals"`
-	Damage    []bus.Fault         `json:"damage"`
-	Faults    []commands.Fault    `json:"faults"`
-	Unused    map[string]string   `json:"unused"`
-	Notes     []string            `json:"notes"`
+	Texts     int               `json:"texts"`
+	LostTexts []engine.LostText `json:"lostTexts"`
+	Refusals  int               `json:"refusals"`
+	Damage    []bus.Fault       `json:"damage"`
+	Faults    []engine.Fault    `json:"faults"`
+	Unused    map[string]string `json:"unused"`
+	Notes     []string          `json:"notes"`
 }
 
 // Range is a row of sequences, both ends included.

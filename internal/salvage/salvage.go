@@ -13,7 +13,7 @@ import (
 
 	"maestro/api/export"
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/home"
 )
@@ -42,11 +42,11 @@ const (
 // Home makes a new home out of a damaged one. The damaged one stays as it is. An error leaves nothing behind.
 func Home(ctx context.Context, o Options) (_ *Report, err error) {
 	s := &salvage{
-		ctx: ctx, options: o, verifier: commands.NewVerifier(), judging: true,
+		ctx: ctx, options: o, verifier: engine.NewVerifier(), judging: true,
 		kept: map[string]bool{}, why: map[string]string{},
 		report: &Report{
 			From: o.Home.Dir(), To: o.To, At: o.Now.UTC(), Filled: map[string]uint64{}, Unused: map[string]string{},
-			Missing: []Range{}, LostTexts: []commands.LostText{}, Damage: []bus.Fault{}, Faults: []commands.Fault{},
+			Missing: []Range{}, LostTexts: []engine.LostText{}, Damage: []bus.Fault{}, Faults: []engine.Fault{},
 			Notes: []string{},
 		},
 	}
@@ -75,16 +75,16 @@ type salvage struct {
 	report   *Report
 	store    *bus.ReadOnly // nil if there is none
 	files    []file
-	verifier *commands.Verifier
+	verifier *engine.Verifier
 	judging  bool
 
 	intact *source   // the damaged store's events
 	others []*source // the files', once they are needed
 	opened int       // how many of the files were
 
-	named []commands.NamedText // by events behind the gap
-	kept  map[string]bool      // long texts in the new home
-	why   map[string]string    // what the store said of the others
+	named []engine.NamedText // by events behind the gap
+	kept  map[string]bool    // long texts in the new home
+	why   map[string]string  // what the store said of the others
 }
 
 func (s *salvage) openStore() error {
@@ -168,7 +168,7 @@ func (s *salvage) readHeadFile() {
 	}
 	s.report.Acknowledged = head
 	if head.Sequence > 0 {
-		s.verifier.Witness(commands.Witnessed{Head: head, By: "the head file"})
+		s.verifier.Witness(engine.Witnessed{Head: head, By: "the head file"})
 	}
 }
 
@@ -305,7 +305,7 @@ func (s *salvage) writeBehind(out *bufio.Writer, from, to uint64) error {
 			for _, d := range events.Digests(event.Data) {
 				if !named[d.Digest] {
 					named[d.Digest] = true
-					s.named = append(s.named, commands.NamedText{Sequence: sequence, Field: d.Field, Digest: d.Digest})
+					s.named = append(s.named, engine.NamedText{Sequence: sequence, Field: d.Field, Digest: d.Digest})
 				}
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"maestro/api/export"
 	"maestro/bus"
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/home"
 )
@@ -38,7 +39,7 @@ const (
 	wide = 50_000
 )
 
-func openLog(t *testing.T, dir string) (*bus.Bus, *commands.Denials, *commands.Handler, *bus.HeadFile, func()) {
+func openLog(t *testing.T, dir string) (*bus.Bus, *engine.Denials, *engine.Handler, *bus.HeadFile, func()) {
 	t.Helper()
 	h, err := home.Create(dir)
 	if err != nil {
@@ -48,12 +49,12 @@ func openLog(t *testing.T, dir string) (*bus.Bus, *commands.Denials, *commands.H
 	if err != nil {
 		t.Fatal(err)
 	}
-	denials, err := commands.OpenDenials(t.Context(), b, time.Now, nil)
+	denials, err := engine.OpenDenials(t.Context(), b, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	head := b.HeadFile(h.Head())
-	handler, err := commands.Open(t.Context(), commands.Config{
+	handler, err := engine.Open(t.Context(), engine.Config{
 		Log: b, Blobs: b, Denials: denials, Witness: headWitness{head, h.Head()}, Now: time.Now, After: time.After,
 	})
 	if err != nil {
@@ -77,9 +78,9 @@ func (w headWitness) Load(context.Context) (events.Head, error) { return bus.Loa
 
 var admin = commands.Actor{Kind: commands.ActorUser, Name: "admin", Access: commands.AccessAdmin, Authn: "token"}
 
-func do(t *testing.T, h *commands.Handler, key string, command commands.Command) (commands.Answer, error) {
+func do(t *testing.T, h *engine.Handler, key string, command commands.Command) (engine.Answer, error) {
 	t.Helper()
-	return h.Do(t.Context(), commands.Request{By: admin, Command: command, Key: key})
+	return h.Do(t.Context(), engine.Request{By: admin, Command: command, Key: key})
 }
 
 // live makes a home whose server has ended.
@@ -257,7 +258,7 @@ func served(t *testing.T, report *Report) {
 	if err := handler.Health(); err != nil {
 		t.Fatalf("the new home is not healthy: %v", err)
 	}
-	verifier := commands.NewVerifier()
+	verifier := engine.NewVerifier()
 	if report.Head.Sequence > 0 {
 		if err := b.Read(t.Context(), 1, report.Head.Sequence, func(m events.Message) error {
 			verifier.Event(m)

@@ -2,7 +2,7 @@ package salvage
 
 import (
 	"maestro/bus"
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -41,7 +41,7 @@ func (s *salvage) texts(b *bus.Builder) error {
 			if why == "" {
 				why = "no such long text"
 			}
-			s.report.LostTexts = append(s.report.LostTexts, commands.LostText{NamedText: text, Why: why})
+			s.report.LostTexts = append(s.report.LostTexts, engine.LostText{NamedText: text, Why: why})
 		}
 	}
 	return nil

@@ -4,17 +4,17 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/logtest"
 	"maestro/internal/simlog"
 )
 
 var (
-	_ commands.Log       = (*simlog.Log)(nil)
-	_ commands.Snapshots = (*simlog.Snapshots)(nil)
-	_ commands.Witness   = (*simlog.Witness)(nil)
-	_ commands.Blobs     = (*simlog.Blobs)(nil)
+	_ engine.Log       = (*simlog.Log)(nil)
+	_ engine.Snapshots = (*simlog.Snapshots)(nil)
+	_ engine.Witness   = (*simlog.Witness)(nil)
+	_ engine.Blobs     = (*simlog.Blobs)(nil)
 )
 
 // TestConformance holds the simulated log to what commands.Log says, as every other log is.
@@ -31,7 +31,7 @@ func fixture(*testing.T) logtest.Fixture {
 			store.Insert(m)
 			return nil
 		},
-		Crash: func(*testing.T) commands.Log {
+		Crash: func(*testing.T) engine.Log {
 			for _, op := range log.Kill() {
 				store.Tear(op, 1)
 			}
@@ -62,7 +62,7 @@ func fixture(*testing.T) logtest.Fixture {
 		},
 		FillDisk: func(*testing.T) { store.SetFull(true) },
 		MakeRoom: func(*testing.T) { store.SetFull(false) },
-		Damage: func(_ *testing.T, harm logtest.Harm) (commands.Log, error) {
+		Damage: func(_ *testing.T, harm logtest.Harm) (engine.Log, error) {
 			log.Kill()
 			firm, _ := store.Heads()
 			switch harm {

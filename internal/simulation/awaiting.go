@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing/synctest"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/projections"
 )
 
 // awaited is something that callers of a server may wait for.
 type awaited struct {
 	holds func(*projections.State) bool
-	keys  []commands.Key
+	keys  []engine.Key
 }
 
 // awaitable gives all that the state lets callers wait for: an item that may be started, an answer, the end of a session.
@@ -21,21 +21,21 @@ func awaitable(s *projections.State) map[string]awaited {
 	all := map[string]awaited{}
 	for p := range s.Projects() {
 		for q := range s.Queues(p.ID) {
-			key := commands.Key{Kind: projections.KindQueue, ID: queueID(q.ProjectID, q.Name)}
+			key := engine.Key{Kind: projections.KindQueue, ID: queueID(q.ProjectID, q.Name)}
 			all["an item of queue "+key.ID] = awaited{func(s *projections.State) bool {
 				top, _ := s.Top(s.Queue(q.ProjectID, q.Name))
 				return top != nil
-			}, []commands.Key{key}}
+			}, []engine.Key{key}}
 		}
 		for x := range s.Inputs(p.ID) {
-			keys := []commands.Key{{Kind: projections.KindInput, ID: x.ID}, {Kind: projections.KindSession, ID: x.SessionID}}
+			keys := []engine.Key{{Kind: projections.KindInput, ID: x.ID}, {Kind: projections.KindSession, ID: x.SessionID}}
 			all["an answer to "+x.ID] = awaited{func(s *projections.State) bool {
 				return s.InputStatus(s.Input(x.ID)) != projections.InputOpen
 			}, keys}
 		}
 		for x := range s.Sessions(p.ID) {
-			key := commands.Key{Kind: projections.KindSession, ID: x.ID}
-			all["what becomes of session "+x.ID] = awaited{func(s *projections.State) bool { return s.Gone(x.ID) != "" }, []commands.Key{key}}
+			key := engine.Key{Kind: projections.KindSession, ID: x.ID}
+			all["what becomes of session "+x.ID] = awaited{func(s *projections.State) bool { return s.Gone(x.ID) != "" }, []engine.Key{key}}
 		}
 	}
 	return all
@@ -76,7 +76,7 @@ func (s *server) judgeWaiters() *Failure {
 		}
 		woken := make(chan struct{})
 		s.waiters[what], began = woken, true
-		go func(ctx context.Context, h *commands.Handler) {
+		go func(ctx context.Context, h *engine.Handler) {
 			defer close(woken)
 			_ = h.Await(ctx, comes[what].holds, comes[what].keys...)
 		}(s.following, s.handler)

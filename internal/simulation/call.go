@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/internal/simlog"
 )
 
@@ -26,7 +27,7 @@ type call struct {
 
 	// ended says that answer and err are there; the driver reads them after synctest.Wait.
 	ended  chan struct{}
-	answer commands.Answer
+	answer engine.Answer
 	err    error
 	// cancelled: the client gave up. lost: the server died first, and no answer counts.
 	cancelled, lost bool
@@ -70,7 +71,7 @@ func (w *world) submit(s *server, x wish) *call {
 				return
 			}
 		}
-		c.answer, c.err = handler.Do(ctx, commands.Request{By: x.by.actor(), Command: command, Key: x.key, OccurredAt: x.occurred})
+		c.answer, c.err = handler.Do(ctx, engine.Request{By: x.by.actor(), Command: command, Key: x.key, OccurredAt: x.occurred})
 	}()
 	return c
 }
@@ -165,7 +166,7 @@ func (w *world) judgeCalls() *Failure {
 
 func (w *world) judgeCall(c *call) *Failure {
 	var refusal *commands.Refusal
-	var unavailable *commands.UnavailableError
+	var unavailable *engine.UnavailableError
 	switch {
 	case c.err == nil && c.answer.Event == nil:
 		w.tracef("  call %d: already so at %d", c.number, c.answer.Sequence)

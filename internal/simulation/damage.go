@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 )
 
@@ -134,7 +134,7 @@ func (w *world) judgeDamaged(s *server, rng *rand.Rand, first, last uint64) *Fai
 		default:
 			return failure("5 damage is shown", "call %d to a damaged log gets no answer", c.number)
 		}
-		var unavailable *commands.UnavailableError
+		var unavailable *engine.UnavailableError
 		if !errors.As(c.err, &unavailable) {
 			return failure("5 damage is shown", "call %d to a damaged log was answered: %v %v", c.number, c.answer.Sequence, c.err)
 		}

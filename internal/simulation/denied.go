@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"maestro/commands"
+	"maestro/engine"
 )
 
 // denied keeps a server's records of refusals: at once, over crashes, and when it is broken not at all.
@@ -40,8 +41,8 @@ var errDenied = errors.New("the store of refusals does not answer")
 func newDenied(s *server) *denied { return &denied{server: s, slots: map[place]stored{}} }
 
 // denialBounds gives the bounds of a run: in some, few records in all, and in others few a minute.
-func denialBounds(seed uint64) commands.DenialBounds {
-	bounds := commands.DefaultDenialBounds()
+func denialBounds(seed uint64) engine.DenialBounds {
+	bounds := engine.DefaultDenialBounds()
 	switch seed % 4 {
 	case 1:
 		bounds.Records = 12
@@ -52,7 +53,7 @@ func denialBounds(seed uint64) commands.DenialBounds {
 }
 
 // StoreDenials implements commands.DenialStore.
-func (d *denied) StoreDenials(_ context.Context, records []commands.StoredDenial) error {
+func (d *denied) StoreDenials(_ context.Context, records []engine.StoredDenial) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.broken {
@@ -72,12 +73,12 @@ func (d *denied) StoreDenials(_ context.Context, records []commands.StoredDenial
 }
 
 // LoadDenials implements commands.DenialStore.
-func (d *denied) LoadDenials(_ context.Context, yield func(commands.StoredDenial) error) error {
+func (d *denied) LoadDenials(_ context.Context, yield func(engine.StoredDenial) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.epoch++
 	for _, at := range d.places() {
-		if err := yield(commands.StoredDenial{Actor: at.actor, Slot: at.slot, Body: d.slots[at].body}); err != nil {
+		if err := yield(engine.StoredDenial{Actor: at.actor, Slot: at.slot, Body: d.slots[at].body}); err != nil {
 			return err
 		}
 	}
@@ -191,7 +192,7 @@ func (w *world) mayGiveWay(root string) bool {
 			return true
 		}
 	}
-	return hidden && bounds.Records < commands.DefaultDenialBounds().Records
+	return hidden && bounds.Records < engine.DefaultDenialBounds().Records
 }
 
 // judgeBounds holds what is stored of refusals against its bounds: how many there are, how long, and how fast they came.
@@ -208,7 +209,7 @@ func (w *world) judgeBounds() *Failure {
 		switch {
 		case n > bounds.Records:
 			return failure(promise, "%s stores %d records, of %d", s.name, n, bounds.Records)
-		case longest > 2*commands.MaxDenial+1<<10:
+		case longest > 2*engine.MaxDenial+1<<10:
 			return failure(promise, "%s stores a record of %d bytes", s.name, longest)
 		}
 	}

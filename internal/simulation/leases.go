@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/commands"
+	"maestro/engine"
 )
 
 // life is what one process that keeps leases heard. Its times are those that have passed in the run: a process that stood still, or whose
@@ -181,7 +181,7 @@ func (w *world) beat(id string) {
 	if _, known := w.beaten[id]; !known {
 		w.beaten[id] = w.lived()
 	}
-	go func(leases *commands.Leases) {
+	go func(leases *engine.Leases) {
 		defer close(b.ended)
 		b.err = leases.Heartbeat(ctx, id)
 	}(s.leases)
@@ -199,7 +199,7 @@ func (w *world) judgeBeats() *Failure {
 			continue
 		}
 		b.cancel()
-		var unavailable *commands.UnavailableError
+		var unavailable *engine.UnavailableError
 		switch {
 		case b.lost, errors.As(b.err, &unavailable):
 		case b.err != nil:

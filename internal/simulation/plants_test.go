@@ -1,21 +1,21 @@
 package simulation
 
 const (
-	writer  = "commands/writer.go"
-	handler = "commands/handler.go"
-	opens   = "commands/open.go"
+	writer  = "engine/writer.go"
+	handler = "engine/handler.go"
+	opens   = "engine/open.go"
 	rules   = "commands/rules1.go"
 	permit  = "commands/permit.go"
 
 	queues    = "commands/queue.go"
-	leases    = "commands/leases.go"
+	leases    = "engine/leases.go"
 	clocks    = "internal/clock/clock.go"
 	deadlines = "commands/deadline.go"
 	inputs    = "commands/input.go"
 	causes    = "commands/cause.go"
-	denials   = "commands/denials.go"
-	denial1   = "commands/denial.go"
-	shares    = "commands/denialshares.go"
+	denials   = "engine/denials.go"
+	denial1   = "engine/denial.go"
+	shares    = "engine/denialshares.go"
 	foldQueue = "projections/queue.go"
 	begins    = "commands/init.go"
 	spawns    = "commands/spawn.go"
@@ -76,11 +76,11 @@ var plants = []plant{
 	{"events are announced before they are committed", beforeAppend("		if h.config.Announcer != nil {\n			h.config.Announcer.Announce(d.messages)\n		}\n")},
 	{"the head file is told before the commit", beforeAppend("		if h.config.Witness != nil {\n			h.config.Witness.Record(h.overlay.Head())\n		}\n")},
 	{"a batch is decided on the state before it", []edit{
-		{writer, "decideBounded(h.overlay, p.Command, call)", "decideBounded(h.committed, p.Command, call)"},
+		{writer, "commands.Decide(h.overlay, p.Command, call)", "commands.Decide(h.committed, p.Command, call)"},
 	}},
 	{
 		"a batch is permitted on the state before it",
-		[]edit{{writer, "PermitAt(h.overlay, current,", "PermitAt(h.committed, current,"}},
+		[]edit{{writer, "PermitAt(h.overlay, commands.CurrentRules(),", "PermitAt(h.committed, commands.CurrentRules(),"}},
 	},
 	{"a refusal rests on less than another server acknowledged", []edit{{writer, "if !h.config.Shared ||", "if true ||"}}},
 	{"the view moves before the commit", beforeAppend("		h.mu.Lock()\n		h.overlay.Commit()\n		h.mu.Unlock()\n")},
@@ -104,9 +104,9 @@ var plants = []plant{
 		"	h.wakeWaiting()\n	h.unlockState()\n	if len(read)", "	h.unlockState()\n	if len(read)",
 	}}},
 
-	{"who waits for a queue is not woken when its item's dependency is completed", []edit{{"commands/await.go", "			h.wakeReady(key.ID)\n", ""}}},
+	{"who waits for a queue is not woken when its item's dependency is completed", []edit{{"engine/await.go", "			h.wakeReady(key.ID)\n", ""}}},
 	{"who waits for something is not woken by what another server wrote", []edit{{writer, "		h.touch(event.Data, changes)\n", "		_ = changes\n"}}},
-	{"who waits for an answer is not woken when its session ends", []edit{{"commands/await.go", "	case *events.SessionKilled:\n		h.touchSession(d.SessionID)\n", ""}}},
+	{"who waits for an answer is not woken when its session ends", []edit{{"engine/await.go", "	case *events.SessionKilled:\n		h.touchSession(d.SessionID)\n", ""}}},
 
 	// Retries.
 	{"a retry is not recognised", []edit{{writer, "if sequence, ok := h.overlay.Accepted(id); ok {", "if sequence, ok := h.overlay.Accepted(id); ok && false {"}}},
@@ -118,7 +118,7 @@ var plants = []plant{
 		"id := events.ID(\"\", project, p.Command.ID(), p.Key)",
 	}}},
 	{"a key of an earlier token is a later one's of its name", []edit{{
-		"commands/known.go", "token.Generation > 1 {", "token.Generation < 0 {",
+		"engine/known.go", "token.Generation > 1 {", "token.Generation < 0 {",
 	}}},
 	{"a retry is answered with the event before", []edit{{writer, "return result{retryOf: sequence}", "return result{retryOf: max(sequence, 2) - 1}"}}},
 

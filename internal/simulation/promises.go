@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -162,7 +163,7 @@ func (w *world) judgeIdle() *Failure {
 
 // judgeLog has the product's own audit look at the finished log.
 func (w *world) judgeLog() *Failure {
-	v := commands.NewVerifier()
+	v := engine.NewVerifier()
 	for _, m := range w.oracle.messages {
 		if !v.Event(m) {
 			break

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/clock"
 	"maestro/internal/simlog"
@@ -31,12 +31,12 @@ type server struct {
 
 	// These are of one life.
 	log     *simlog.Log
-	handler *commands.Handler
-	denials *commands.Denials
+	handler *engine.Handler
+	denials *engine.Denials
 	clock   *clock.Clock // nil in runs whose Handlers have the bare wall clock
 	opening chan opened
 	// leases are those of the one server that keeps them, life what was heard in them.
-	leases   *commands.Leases
+	leases   *engine.Leases
 	life     *life
 	noLeases context.CancelFunc
 	looking  chan struct{}
@@ -52,8 +52,8 @@ type server struct {
 }
 
 type opened struct {
-	handler *commands.Handler
-	denials *commands.Denials
+	handler *engine.Handler
+	denials *engine.Denials
 	err     error
 }
 
@@ -79,7 +79,7 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	s.head, s.seen = 0, false
 	s.opening = make(chan opened, 1)
 	s.setClockUp()
-	config := commands.Config{
+	config := engine.Config{
 		Log: s.log, Blobs: s.w.blobs, Snapshots: snapshots, Witness: s.witness, Announcer: announcer{s.w},
 		Now: s.now, After: time.After, SnapshotEvery: s.w.plan.SnapshotEvery, Shared: s.w.plan.Servers > 1,
 	}
@@ -88,13 +88,13 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	}
 	opening := s.opening
 	go func() {
-		denials, err := commands.OpenDenialsWithin(context.Background(), s.denied, denialBounds(s.w.plan.Seed), s.now, nil)
+		denials, err := engine.OpenDenialsWithin(context.Background(), s.denied, denialBounds(s.w.plan.Seed), s.now, nil)
 		if err != nil {
 			opening <- opened{err: err}
 			return
 		}
 		config.Denials = denials
-		h, err := commands.Open(context.Background(), config)
+		h, err := engine.Open(context.Background(), config)
 		if err != nil {
 			denials.Close()
 		}
@@ -112,7 +112,7 @@ func (s *server) keepLeases() {
 	if s != s.w.servers[0] || s.handler.Health() != nil {
 		return
 	}
-	leases, err := commands.NewLeases(commands.LeasesConfig{
+	leases, err := engine.NewLeases(engine.LeasesConfig{
 		Handler: s.handler, Elapsed: s.elapsed, Boot: s.boot, After: time.After, Beats: s.beats, Lease: s.w.plan.Lease, Quiet: s.w.plan.Quiet,
 	})
 	if err != nil {

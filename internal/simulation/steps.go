@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"maestro/commands"
+	"maestro/engine"
 )
 
 // kind says what a step does.
@@ -91,7 +91,7 @@ func NewPlan(seed uint64) Plan {
 	p.Queues = rng.IntN(2) == 0
 	p.Lease, p.Quiet = 19_987*time.Millisecond, 100_003*time.Millisecond
 	if rng.IntN(4) == 0 {
-		p.Lease, p.Quiet = commands.DefaultLease, commands.QuietLease
+		p.Lease, p.Quiet = engine.DefaultLease, engine.QuietLease
 	}
 	total := 0
 	for _, weight := range weights {

@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -69,8 +70,8 @@ type Config struct {
 
 // Request is a command with all that comes with it.
 type Request struct {
-	By      Actor
-	Command Command
+	By      commands.Actor
+	Command commands.Command
 	// Key makes a retry recognisable: the same actor, project, command and key are one command. 1 to 200 characters.
 	Key string
 	// OccurredAt is when it was said, if it waited; else zero.
@@ -128,7 +129,7 @@ type Handler struct {
 // A damaged log opens too, read-only: then Do fails with *UnavailableError and Health says why. ctx bounds the opening only.
 func Open(ctx context.Context, config Config) (*Handler, error) {
 	if config.Log == nil || config.Now == nil || config.After == nil {
-		return nil, errors.New("commands: Open needs a Log and a clock")
+		return nil, errors.New("engine: Open needs a Log and a clock")
 	}
 	if config.SnapshotEvery == 0 {
 		config.SnapshotEvery = 50_000
@@ -230,19 +231,19 @@ func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
 // validRequest checks what comes with a command.
 func validRequest(r Request) error {
 	if r.Key == "" {
-		return &Refusal{Code: CodeInvalid, Message: "a command needs a key"}
+		return &commands.Refusal{Code: commands.CodeInvalid, Message: "a command needs a key"}
 	}
-	if err := ValidLine("Idempotency-Key", r.Key, MaxKey); err != nil {
+	if err := commands.ValidLine("Idempotency-Key", r.Key, commands.MaxKey); err != nil {
 		return err
 	}
-	return ValidLine("traceparent", r.TraceParent, MaxKey)
+	return commands.ValidLine("traceparent", r.TraceParent, commands.MaxKey)
 }
 
 // hashOf gives the request hash of a command: of its fields as JSON, so that white space and order do not count.
-func hashOf(command Command) (events.RequestHash, error) {
+func hashOf(command commands.Command) (events.RequestHash, error) {
 	text, err := json.Marshal(command)
 	if err != nil {
-		return events.RequestHash{}, &Refusal{Code: CodeInvalid, Message: "the command cannot be written as JSON: " + err.Error()}
+		return events.RequestHash{}, &commands.Refusal{Code: commands.CodeInvalid, Message: "the command cannot be written as JSON: " + err.Error()}
 	}
 	sum := sha256.Sum256(text)
 	return events.RequestHash(sum[:len(events.RequestHash{})]), nil
@@ -251,7 +252,7 @@ func hashOf(command Command) (events.RequestHash, error) {
 // storeTexts moves texts that are too long for an event to the blobs: but not for a caller who may not use the command at
 // all. The writer permits again, on the state that counts.
 func (h *Handler) storeTexts(ctx context.Context, r Request) error {
-	texts, blobs := TextsOf(r.Command)
+	texts, blobs := commands.TextsOf(r.Command)
 	for field, text := range texts {
 		if text == nil || len(*text) <= events.MaxText {
 			continue
@@ -274,11 +275,11 @@ func (h *Handler) storeTexts(ctx context.Context, r Request) error {
 
 // longText says what keeps a long text from the blobs, whoever it is from.
 func (h *Handler) longText(field, text string) error {
-	if err := ValidText("/"+field, text); err != nil {
+	if err := commands.ValidText("/"+field, text); err != nil {
 		return err
 	}
 	if h.config.Blobs == nil {
-		return &Refusal{Code: CodeTooLarge, Pointer: "/" + field, Message: fmt.Sprintf("%s has at most %d bytes here", field, events.MaxText)}
+		return &commands.Refusal{Code: commands.CodeTooLarge, Pointer: "/" + field, Message: fmt.Sprintf("%s has at most %d bytes here", field, events.MaxText)}
 	}
 	return nil
 }
@@ -302,10 +303,10 @@ func (h *Handler) permitted(r Request) (err error) {
 		return nil
 	}
 	h.View(func(s *projections.State) {
-		project := ProjectOf(s, r.Command, r.By)
+		project := commands.ProjectOf(s, r.Command, r.By)
 		// A retry gets the answer that it had, whatever its caller may do by now.
 		if _, known := s.Accepted(EventID(s, r.By, project, r.Command.ID(), r.Key)); !known {
-			err = Permit(s, CurrentRules(), r.By, r.Command.ID(), project)
+			err = commands.Permit(s, commands.CurrentRules(), r.By, r.Command.ID(), project)
 		}
 	})
 	return err
@@ -341,8 +342,8 @@ func retryAnswer(p *pending, message events.Message) (Answer, error) {
 		return Answer{}, &UnavailableError{Why: "the event of an earlier try could not be read", Next: "see `maestro audit verify`", Err: err}
 	}
 	if event.RequestHash != p.hash {
-		return Answer{}, &Refusal{
-			Code: CodeKeyReused, Message: "The key '" + Printable(p.Key) + "' was used for another " + p.Command.ID() + " command",
+		return Answer{}, &commands.Refusal{
+			Code: commands.CodeKeyReused, Message: "The key '" + commands.Printable(p.Key) + "' was used for another " + p.Command.ID() + " command",
 			Why: "one key is one command; it became event " + event.ID.String(), Next: "use a new key",
 		}
 	}

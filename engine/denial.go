@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"maestro/commands"
 	"maestro/events"
 )
 
@@ -37,7 +38,7 @@ type Denial struct {
 	Project string `json:"project,omitempty"`
 	// Target holds the ids that the command named, as JSON.
 	Target json.RawMessage `json:"target,omitempty"`
-	Code   Code            `json:"code"`
+	Code   commands.Code   `json:"code"`
 	// Rule is the row of the table that refused, if one did; Rules its version.
 	Rule    string `json:"rule,omitempty"`
 	Rules   string `json:"rules"`
@@ -88,9 +89,9 @@ func (x *targets) bound() (cut bool) {
 }
 
 // denialOf makes the record of a refused command.
-func denialOf(r Request, refusal *Refusal, sequence uint64) Denial {
+func denialOf(r Request, refusal *commands.Refusal, sequence uint64) Denial {
 	denial := Denial{
-		Actor: r.By.Source(), Authn: r.By.Authn, Command: r.Command.ID(), Code: refusal.Code, Rule: refusal.Rule, Rules: RulesVersion,
+		Actor: r.By.Source(), Authn: r.By.Authn, Command: r.Command.ID(), Code: refusal.Code, Rule: refusal.Rule, Rules: commands.RulesVersion,
 		Message: refusal.Message, Why: refusal.Why, Sequence: sequence, Project: r.By.Project,
 	}
 	// What a command is made of was JSON when it came.
@@ -106,7 +107,7 @@ func denialOf(r Request, refusal *Refusal, sequence uint64) Denial {
 		if target, err := json.Marshal(named.targets); err == nil && string(target) != "{}" {
 			denial.Target, denial.Cut = target, cut
 		}
-		if named.Project != "" && len(named.Project) <= MaxName {
+		if named.Project != "" && len(named.Project) <= commands.MaxName {
 			denial.Project = named.Project
 		}
 	}
@@ -133,7 +134,7 @@ func (x *Denial) bound() {
 		{&x.Project, denialName},
 		{&x.Rule, denialName},
 		{&x.Rules, denialName},
-		{&x.Key, MaxKey},
+		{&x.Key, commands.MaxKey},
 		{&x.Message, denialMessage},
 		{&x.Why, denialMessage},
 		{&x.Text, denialText},

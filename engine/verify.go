@@ -1,10 +1,11 @@
-package commands
+package engine
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -73,7 +74,7 @@ func (v *Verifier) Event(m events.Message) bool {
 		v.Fault(m.Sequence, FaultUnreadable, "it cannot be read: %s", err)
 		return false
 	}
-	if event.Authn == AuthnNone {
+	if event.Authn == commands.AuthnNone {
 		v.verdict.Unauthenticated++
 	}
 	if kind, id := event.Data.Aggregate(); m.Subject != "" && m.Subject != events.Subject(event.Project, kind, id) {
@@ -115,30 +116,30 @@ func (v *Verifier) Damage() error { return v.damaged }
 
 // decide asks again what the event's command came to.
 func (v *Verifier) decide(sequence uint64, event *events.Event) {
-	rules, ok := Rules(event.Rules)
+	rules, ok := commands.Rules(event.Rules)
 	if !ok {
 		v.Fault(sequence, FaultVersion, "it was decided by rules %q, which this version does not know", event.Rules)
 		return
 	}
-	by, err := ActorOf(event)
+	by, err := commands.ActorOf(event)
 	if err != nil {
 		v.Fault(sequence, FaultActor, "%s", err)
 		return
 	}
-	command, err := CommandOf(event)
+	command, err := commands.CommandOf(event)
 	if err != nil {
 		v.Fault(sequence, FaultActor, "%s", err)
 		return
 	}
-	call := Call{
-		By: by, Project: ProjectOf(v.state, command, by), At: event.Time, ID: event.ID, Rules: event.Rules,
+	call := commands.Call{
+		By: by, Project: commands.ProjectOf(v.state, command, by), At: event.Time, ID: event.ID, Rules: event.Rules,
 		OccurredAt: occurredAt(event.OccurredAt, event.Time),
 	}
-	if err := PermitAt(v.state, rules, call, command.ID()); err != nil {
+	if err := commands.PermitAt(v.state, rules, call, command.ID()); err != nil {
 		v.Fault(sequence, FaultPermitted, "%s was not permitted to %s: %s", command.ID(), by, reasonOf(err))
 		return
 	}
-	data, err := Decide(v.state, command, call)
+	data, err := commands.Decide(v.state, command, call)
 	switch {
 	case err != nil:
 		v.Fault(sequence, FaultDecision, "%s would be refused: %s", command.ID(), reasonOf(err))
@@ -149,7 +150,7 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 	case event.Project != projectOf(call, data):
 		v.Fault(sequence, FaultDecision, "%s would be filed under the project %q, not %q", command.ID(), projectOf(call,
 			data), event.Project)
-	case CauseOf(v.state, by, event.Rules, event.Data) != (projections.Cause{
+	case commands.CauseOf(v.state, by, event.Rules, event.Data) != (projections.Cause{
 		Event: event.CausationID,
 		First: event.CorrelationID,
 	}):
@@ -201,7 +202,7 @@ func whyDamaged(err error) string {
 // reasonOf gives a refusal with the rule behind it.
 func reasonOf(err error) string {
 	text := err.Error()
-	var refusal *Refusal
+	var refusal *commands.Refusal
 	if !errors.As(err, &refusal) {
 		return text
 	}

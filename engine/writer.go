@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -222,7 +223,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	if p.Command == nil { // it only wants the state to be the log's
 		return result{}
 	}
-	project := ProjectOf(h.overlay, p.Command, p.By)
+	project := commands.ProjectOf(h.overlay, p.Command, p.By)
 	id := EventID(h.overlay, p.By, project, p.Command.ID(), p.Key)
 	if sequence, ok := h.overlay.Accepted(id); ok {
 		if sequence <= d.ground {
@@ -235,13 +236,13 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	if last := h.overlay.At(); at.Before(last) {
 		at = last
 	}
-	call := Call{
-		By: p.By, Project: project, At: at, ID: id, Rules: RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
+	call := commands.Call{
+		By: p.By, Project: project, At: at, ID: id, Rules: commands.RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
 	}
-	if err := PermitAt(h.overlay, CurrentRules(), call, p.Command.ID()); err != nil {
+	if err := commands.PermitAt(h.overlay, commands.CurrentRules(), call, p.Command.ID()); err != nil {
 		return result{err: err}
 	}
-	data, err := Decide(h.overlay, p.Command, call)
+	data, err := commands.Decide(h.overlay, p.Command, call)
 	if err != nil {
 		return result{err: err}
 	}
@@ -259,7 +260,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 
 // apply makes the event and folds into the overlay what its stored bytes say, so that a live view and a rebuilt one never
 // differ.
-func (h *Handler) apply(d *decided, p *pending, c Call, data events.Data) (events.Message, error) {
+func (h *Handler) apply(d *decided, p *pending, c commands.Call, data events.Data) (events.Message, error) {
 	event := envelope(h.overlay, p, c, data)
 	used := len(d.arena)
 	arena, err := appendEvent(d.arena, event)
@@ -287,7 +288,7 @@ func appendEvent(b []byte, event *events.Event) ([]byte, error) {
 	b, err := event.Append(b)
 	var tooLarge *events.TooLargeError
 	if errors.As(err, &tooLarge) {
-		return nil, &Refusal{Code: CodeTooLarge, Message: tooLarge.Error()}
+		return nil, &commands.Refusal{Code: commands.CodeTooLarge, Message: tooLarge.Error()}
 	}
 	return b, err
 }
@@ -304,19 +305,19 @@ func occurredAt(said, at time.Time) time.Time {
 	return said
 }
 
-func envelope(s *projections.State, p *pending, c Call, data events.Data) *events.Event {
+func envelope(s *projections.State, p *pending, c commands.Call, data events.Data) *events.Event {
 	event := &events.Event{
 		ID: c.ID, Source: p.source, Time: c.At, Project: projectOf(c, data), TraceParent: p.TraceParent, PrevHash: s.Head().Hash,
-		RequestHash: p.hash, Rules: RulesVersion, Authn: c.By.Authn, Data: data,
+		RequestHash: p.hash, Rules: commands.RulesVersion, Authn: c.By.Authn, Data: data,
 	}
 	event.OccurredAt = c.OccurredAt
-	cause := CauseOf(s, c.By, c.Rules, data)
+	cause := commands.CauseOf(s, c.By, c.Rules, data)
 	event.CausationID, event.CorrelationID = cause.Event, cause.First
 	return event
 }
 
 // projectOf gives the project that an event is filed under; a new one is its own.
-func projectOf(c Call, data events.Data) string {
+func projectOf(c commands.Call, data events.Data) string {
 	if created, ok := data.(*events.ProjectCreated); ok {
 		return created.ProjectID
 	}
@@ -371,7 +372,7 @@ func (h *Handler) settle(d *decided) {
 
 // answer sets a caller free; one that is refused only once the refusal is recorded, for which the writer does not wait.
 func (h *Handler) answer(p *pending, r result) {
-	var refusal *Refusal
+	var refusal *commands.Refusal
 	if h.config.Denials == nil || !errors.As(r.err, &refusal) {
 		p.done <- r
 		return

@@ -1,14 +1,16 @@
-package commands
+package engine
 
 import (
 	"testing"
+
+	"maestro/commands"
 )
 
 // Who gets a used token name does not get what the earlier token's keys were answered.
 func TestLaterTokenHasKeysOfItsOwn(t *testing.T) {
 	w := newWorld(t)
 	ask := func(key string) (Answer, error) {
-		return w.h.Do(t.Context(), Request{By: w.actor("token:ci"), Command: &CreateProject{Name: "Fleet"}, Key: key})
+		return w.h.Do(t.Context(), Request{By: w.actor("token:ci"), Command: &commands.CreateProject{Name: "Fleet"}, Key: key})
 	}
 	w.must("admin", "token:create", `{"name":"ci","kind":"admin"}`)
 	first, err := ask("fleet")
@@ -21,7 +23,7 @@ func TestLaterTokenHasKeysOfItsOwn(t *testing.T) {
 	}
 	w.must("admin", "token:revoke", `{"name":"ci"}`)
 	w.must("admin", "token:create", `{"name":"ci","kind":"auditor"}`)
-	if answer, err := ask("fleet"); code(err) != CodeNotAllowed {
+	if answer, err := ask("fleet"); code(err) != commands.CodeNotAllowed {
 		t.Errorf("a later token that writes nothing: %+v, %v", answer, err)
 	}
 	w.must("admin", "token:revoke", `{"name":"ci"}`)

@@ -1,27 +1,28 @@
-package commands
+package engine
 
 import (
 	"errors"
 	"fmt"
 	"strconv"
 
+	"maestro/commands"
 	"maestro/events"
 )
 
 // newerRules says that an event was decided by rules that came after those that are known here; nil if it was not.
 // Rules that are no number were never anybody's: that is the audit's to find.
 func newerRules(sequence uint64, event *events.Event) error {
-	if _, known := Rules(event.Rules); known {
+	if _, known := commands.Rules(event.Rules); known {
 		return nil
 	}
 	theirs, err := strconv.Atoi(event.Rules)
-	ours, _ := strconv.Atoi(RulesVersion) // it is a number
+	ours, _ := strconv.Atoi(commands.RulesVersion) // it is a number
 	if err != nil || theirs <= ours {
 		return nil
 	}
 	return &events.NewerError{
 		Sequence: sequence,
-		What:     fmt.Sprintf("an event of rules %d, and this maestro knows rules 1 to %s", theirs, RulesVersion),
+		What:     fmt.Sprintf("an event of rules %d, and this maestro knows rules 1 to %s", theirs, commands.RulesVersion),
 	}
 }
 

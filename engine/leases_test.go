@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/clock"
 	"maestro/projections"
@@ -276,7 +277,7 @@ func TestRecovery(t *testing.T) {
 	at := w.log.head()
 	w.run(70 * time.Second)
 	at = w.expect("silent", at, "session.lost a", "queue.item_returned t1")
-	if _, err := w.do("a", "queue:start", `{}`); code(err) != CodeConflict {
+	if _, err := w.do("a", "queue:start", `{}`); code(err) != commands.CodeConflict {
 		t.Errorf("nobody heard it, and it starts: %v", err)
 	}
 	var together sync.WaitGroup
@@ -285,7 +286,7 @@ func TestRecovery(t *testing.T) {
 	}
 	together.Wait()
 	at = w.expect("heard, twenty times at once", at, "session.recovered a")
-	if _, err := w.do("a", "queue:complete", `{}`); code(err) != CodeConflict {
+	if _, err := w.do("a", "queue:complete", `{}`); code(err) != commands.CodeConflict {
 		t.Errorf("it completes what it holds no longer: %v", err)
 	}
 	w.take(starts("a"))

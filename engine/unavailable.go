@@ -1,4 +1,4 @@
-package commands
+package engine
 
 // UnavailableError: the server cannot write now. The command may or may not happen later; repeated with the same key it is
 // the same command.

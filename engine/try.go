@@ -1,9 +1,10 @@
-package commands
+package engine
 
 import (
 	"context"
 	"errors"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -16,7 +17,7 @@ import (
 // tried, each of which the limits bound, and readers go on meanwhile.
 func (h *Handler) Try(r Request) (Answer, error) {
 	answer, err := h.tryOn(r)
-	var refusal *Refusal
+	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
 		refusal.Recorded = true // it is not meant to be
 	}
@@ -46,7 +47,7 @@ func (h *Handler) tryOn(r Request) (answer Answer, err error) {
 func (h *Handler) tryCommitted(p *pending) (answer Answer, retryOf uint64, err error) {
 	h.trials.RLock()
 	defer h.trials.RUnlock()
-	project := ProjectOf(h.committed, p.Command, p.By)
+	project := commands.ProjectOf(h.committed, p.Command, p.By)
 	if sequence, known := h.committed.Accepted(EventID(h.committed, p.By, project, p.Command.ID(), p.Key)); known {
 		return Answer{}, sequence, nil
 	}
@@ -56,7 +57,7 @@ func (h *Handler) tryCommitted(p *pending) (answer Answer, retryOf uint64, err e
 
 // tryTexts does to long texts what storeTexts does, and stores nothing.
 func (h *Handler) tryTexts(r Request) error {
-	texts, blobs := TextsOf(r.Command)
+	texts, blobs := commands.TextsOf(r.Command)
 	for field, text := range texts {
 		if text == nil || len(*text) <= events.MaxText {
 			continue
@@ -75,14 +76,14 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 	if last := s.At(); at.Before(last) {
 		at = last
 	}
-	call := Call{
+	call := commands.Call{
 		By: p.By, Project: project, At: at, ID: EventID(s, p.By, project, p.Command.ID(), p.Key),
-		Rules: RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
+		Rules: commands.RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
 	}
-	if err := PermitAt(s, CurrentRules(), call, p.Command.ID()); err != nil {
+	if err := commands.PermitAt(s, commands.CurrentRules(), call, p.Command.ID()); err != nil {
 		return Answer{}, err
 	}
-	data, err := Decide(s, p.Command, call)
+	data, err := commands.Decide(s, p.Command, call)
 	answer := Answer{Sequence: s.Head().Sequence, Data: data}
 	if err != nil || data == nil {
 		return answer, err

@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"maestro/commands"
 	"maestro/projections"
 )
 
@@ -205,7 +206,7 @@ func TestAwaitTogether(t *testing.T) {
 		other := open(t, Config{Log: w.log, Now: w.now})
 		defer other.Close()
 		a := w.await(t.Context(), func(s *projections.State) bool { return s.Gone(w.ids["v"]) != "" }, Key{projections.KindSession, w.ids["v"]})
-		if _, err := other.Do(t.Context(), Request{By: Admin(AuthnToken), Command: &KillSession{SessionID: w.ids["v"]}, Key: "theirs"}); err != nil {
+		if _, err := other.Do(t.Context(), Request{By: commands.Admin(commands.AuthnToken), Command: &commands.KillSession{SessionID: w.ids["v"]}, Key: "theirs"}); err != nil {
 			t.Fatal(err)
 		}
 		w.must("o", "session:note", `{"message":"m"}`) // meets the other's event

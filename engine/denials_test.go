@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -129,10 +130,10 @@ func (w *denyingWorld) close() {
 }
 
 // refused sends a command that must be refused.
-func (w *denyingWorld) refused(by, id, body string) *Refusal {
+func (w *denyingWorld) refused(by, id, body string) *commands.Refusal {
 	w.t.Helper()
 	_, err := w.do(by, id, body)
-	var refusal *Refusal
+	var refusal *commands.Refusal
 	if !errors.As(err, &refusal) {
 		w.t.Fatalf("%s %s %s: %v", by, id, body, err)
 	}
@@ -174,8 +175,8 @@ func TestRefusalsAreStoredBeforeTheyAreAnswered(t *testing.T) {
 		close(open)
 		for range 3 {
 			err := <-answered
-			var refusal *Refusal
-			if !errors.As(err, &refusal) || refusal.Code != CodeNotAllowed || !refusal.Recorded {
+			var refusal *commands.Refusal
+			if !errors.As(err, &refusal) || refusal.Code != commands.CodeNotAllowed || !refusal.Recorded {
 				t.Errorf("answered: %v", err)
 			}
 		}
@@ -184,8 +185,8 @@ func TestRefusalsAreStoredBeforeTheyAreAnswered(t *testing.T) {
 		}
 		records := w.store.records(t)
 		want := Denial{
-			ID: "denial_0", Actor: w.actor("w").Source(), Authn: AuthnToken, Command: "task:complete", Project: w.ids["p"],
-			Target: json.RawMessage(w.fillIn(`{"taskId":"{t1}"}`)), Code: CodeNotAllowed, Rule: "task:complete", Rules: RulesVersion,
+			ID: "denial_0", Actor: w.actor("w").Source(), Authn: commands.AuthnToken, Command: "task:complete", Project: w.ids["p"],
+			Target: json.RawMessage(w.fillIn(`{"taskId":"{t1}"}`)), Code: commands.CodeNotAllowed, Rule: "task:complete", Rules: commands.RulesVersion,
 			Message: "Command 'task:complete' is not allowed for worker (simple strategy)", Why: "it is for: orchestrator, user",
 			Sequence: at, First: w.now().UnixMilli(), Last: w.now().UnixMilli(), Count: 1,
 		}
@@ -272,16 +273,16 @@ func TestRefusalsAreARing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refuse := func(d *Denials, by Actor, n int) {
+	refuse := func(d *Denials, by commands.Actor, n int) {
 		t.Helper()
 		if n%denialsAMinute == 0 {
 			now = now.Add(time.Minute)
 		}
-		if err := d.Record(t.Context(), by, "task:list", "p", &Refusal{Code: CodeNotAllowed, Message: fmt.Sprint("no ", n)}, 7); err != nil {
+		if err := d.Record(t.Context(), by, "task:list", "p", &commands.Refusal{Code: commands.CodeNotAllowed, Message: fmt.Sprint("no ", n)}, 7); err != nil {
 			t.Fatal(err)
 		}
 	}
-	quiet, loud := SessionActor("p", "quiet", AuthnToken), SessionActor("p", "loud", AuthnToken)
+	quiet, loud := commands.SessionActor("p", "quiet", commands.AuthnToken), commands.SessionActor("p", "loud", commands.AuthnToken)
 	refuse(d, quiet, 0)
 	const many = denialsKept + 5*denialsOfOne
 	for n := range many {
@@ -323,22 +324,22 @@ func TestRefusalsAreARing(t *testing.T) {
 func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 	w := newDenyingWorld(t)
 	said := w.now().Add(-time.Hour)
-	keep := func(key string, c Command) {
+	keep := func(key string, c commands.Command) {
 		t.Helper()
 		if _, err := w.h.Do(t.Context(), Request{By: w.actor("w"), Command: c, Key: key, OccurredAt: said}); code(err) == "" {
 			t.Fatalf("not refused: %v", err)
 		}
 	}
-	report := func() Command {
-		return &Report{Kind: events.ReportProgress, Message: "the words", TaskIDs: []string{w.ids["t3"]}}
+	report := func() commands.Command {
+		return &commands.Report{Kind: events.ReportProgress, Message: "the words", TaskIDs: []string{w.ids["t3"]}}
 	}
 	w.must("admin", "session:kill", `{"sessionId":"{w}"}`)
 	for i := range 3 {
 		keep(fmt.Sprint("k", i), report())
 	}
-	keep("file", &TrackFile{File: "a.go"})
+	keep("file", &commands.TrackFile{File: "a.go"})
 	long := strings.Repeat("x", events.MaxText+1)
-	keep("long", &Report{Kind: events.ReportProgress, Message: long, TaskIDs: []string{w.ids["t3"]}})
+	keep("long", &commands.Report{Kind: events.ReportProgress, Message: long, TaskIDs: []string{w.ids["t3"]}})
 	keep(strings.Repeat("k", 1000), report())
 	w.refused("w", "report:progress", `{"message":"now","taskIds":["{t3}"]}`)
 	records := w.store.records(t)
@@ -356,7 +357,7 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 	if n := len(records[4].Text); n <= denialText || n > denialText+len("…") || !records[4].Cut || records[3].Cut {
 		t.Errorf("%d bytes of a long text, marked as cut: %t", n, records[4].Cut)
 	}
-	if n := len(records[5].Key); n > MaxKey+len("…") || !records[5].Cut {
+	if n := len(records[5].Key); n > commands.MaxKey+len("…") || !records[5].Cut {
 		t.Errorf("a key of %d bytes", n)
 	}
 	if last := records[6]; last.Kept || last.Text != "" || last.Key != "" || last.OccurredAt != 0 || last.ID != "denial_0" {
@@ -406,7 +407,7 @@ func TestRefusalsThatCannotBeRecorded(t *testing.T) {
 	if _, err := w.withKey("o", "task:reopen", `{"taskId":"{t1}"}`, ""); code(err) != "" {
 		t.Errorf("without a key: %v", err)
 	}
-	if err := w.d.Record(t.Context(), w.actor("w"), "task:list", "p", &Refusal{Code: CodeNotAllowed, Message: "no"}, 1); !errors.Is(err, broken) {
+	if err := w.d.Record(t.Context(), w.actor("w"), "task:list", "p", &commands.Refusal{Code: commands.CodeNotAllowed, Message: "no"}, 1); !errors.Is(err, broken) {
 		t.Errorf("of a read: %v", err)
 	}
 	if _, err := w.do("o", "session:note", `{"message":"m"}`); err != nil {
@@ -448,11 +449,11 @@ func TestRefusalsAfterARestart(t *testing.T) {
 // Who asks and goes away leaves the record behind.
 func TestRefusalOfOneWhoWentAway(t *testing.T) {
 	for name, c := range map[string]struct {
-		command Command
+		command commands.Command
 		key     string
 	}{
-		"decided": {&CompleteTask{TaskID: "none"}, "k"},
-		"early":   {&CompleteTask{TaskID: "none"}, ""},
+		"decided": {&commands.CompleteTask{TaskID: "none"}, "k"},
+		"early":   {&commands.CompleteTask{TaskID: "none"}, ""},
 		"read":    {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -466,7 +467,7 @@ func TestRefusalOfOneWhoWentAway(t *testing.T) {
 				by := w.actor("o")
 				go func() {
 					if c.command == nil {
-						answered <- w.d.Record(ctx, by, "task:list", "p", &Refusal{Code: CodeNotAllowed, Message: "no"}, 1)
+						answered <- w.d.Record(ctx, by, "task:list", "p", &commands.Refusal{Code: commands.CodeNotAllowed, Message: "no"}, 1)
 						return
 					}
 					_, err := w.h.Do(ctx, Request{By: by, Command: c.command, Key: c.key})
@@ -496,22 +497,22 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 		given func(w *denyingWorld)
 		when  step
 		key   string
-		code  Code
+		code  commands.Code
 	}{
-		{"by the table", nil, step{"w", "task:complete", `{"taskId":"{t1}"}`}, "k", CodeNotAllowed},
-		{"by the decision", nil, step{"o", "task:reopen", `{"taskId":"{t1}"}`}, "k", CodeRule},
-		{"without a key", nil, step{"o", "task:complete", `{"taskId":"{t1}"}`}, "", CodeInvalid},
-		{"with too long a key", nil, step{"o", "task:complete", `{"taskId":"{t1}"}`}, strings.Repeat("k", 201), CodeInvalid},
-		{"a long text of one who may not", nil, step{"w", "project:create", `{"name":"N","description":"` + long + `"}`}, "k", CodeNotAllowed},
-		{"a long text with a NUL", nil, step{"w", "report:progress", `{"message":"` + long + `\u0000"}`}, "k", CodeInvalid},
-		{"more than the log takes", nil, step{"w", "task:create", `{"title":"x","acceptanceCriteria":` + many + `}`}, "k", CodeTooLarge},
+		{"by the table", nil, step{"w", "task:complete", `{"taskId":"{t1}"}`}, "k", commands.CodeNotAllowed},
+		{"by the decision", nil, step{"o", "task:reopen", `{"taskId":"{t1}"}`}, "k", commands.CodeRule},
+		{"without a key", nil, step{"o", "task:complete", `{"taskId":"{t1}"}`}, "", commands.CodeInvalid},
+		{"with too long a key", nil, step{"o", "task:complete", `{"taskId":"{t1}"}`}, strings.Repeat("k", 201), commands.CodeInvalid},
+		{"a long text of one who may not", nil, step{"w", "project:create", `{"name":"N","description":"` + long + `"}`}, "k", commands.CodeNotAllowed},
+		{"a long text with a NUL", nil, step{"w", "report:progress", `{"message":"` + long + `\u0000"}`}, "k", commands.CodeInvalid},
+		{"more than the log takes", nil, step{"w", "task:create", `{"title":"x","acceptanceCriteria":` + many + `}`}, "k", commands.CodeTooLarge},
 		{"a key that was used", func(w *denyingWorld) {
 			if _, err := w.withKey("w", "session:note", `{"message":"a"}`, "k"); err != nil {
 				t.Fatal(err)
 			}
-		}, step{"w", "session:note", `{"message":"b"}`}, "k", CodeKeyReused},
-		{"a token that is not good", nil, step{"token:gone", "task:complete", `{"taskId":"{t1}"}`}, "k", CodeNotAllowed},
-		{"a session that nobody knows", nil, step{"stranger", "task:create", `{"title":"x"}`}, "k", CodeNotAllowed},
+		}, step{"w", "session:note", `{"message":"b"}`}, "k", commands.CodeKeyReused},
+		{"a token that is not good", nil, step{"token:gone", "task:complete", `{"taskId":"{t1}"}`}, "k", commands.CodeNotAllowed},
+		{"a session that nobody knows", nil, step{"stranger", "task:create", `{"title":"x"}`}, "k", commands.CodeNotAllowed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newDenyingWorld(t)
@@ -520,7 +521,7 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 			}
 			_, err := w.withKey(c.when[0], c.when[1], c.when[2], c.key)
 			records := w.store.records(t)
-			var refusal *Refusal
+			var refusal *commands.Refusal
 			if !errors.As(err, &refusal) || refusal.Code != c.code || !refusal.Recorded {
 				t.Fatalf("%v", err)
 			}
@@ -536,7 +537,7 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 			_, errs := w.together(3, func(i int) (Answer, error) {
 				return w.withKey("w", "session:note", fmt.Sprintf(`{"message":"%d"}`, i/2), fmt.Sprint("k", min(i, 1)))
 			})
-			if records := w.store.records(t); code(errs[2]) != CodeKeyReused || len(records) != 1 || records[0].Code != CodeKeyReused {
+			if records := w.store.records(t); code(errs[2]) != commands.CodeKeyReused || len(records) != 1 || records[0].Code != commands.CodeKeyReused {
 				t.Errorf("%v, %+v", errs, records)
 			}
 		})
@@ -551,7 +552,7 @@ func TestRefusalsSayWhatTheyStandOn(t *testing.T) {
 		head := w.log.head()
 		steps := []step{{"w", "session:note", `{"message":"m"}`}, {"w", "session:note", `{"message":"m"}`}, kill("w"), {"w", "session:note", `{"message":"m"}`}, {"v", "session:note", `{"message":"m"}`}}
 		_, errs := w.together(len(steps), func(i int) (Answer, error) { return w.withKey(steps[i][0], steps[i][1], steps[i][2], fmt.Sprint(i)) })
-		if records := w.store.records(t); code(errs[3]) != CodeNotAllowed || len(records) != 1 || records[0].Sequence != head+3 {
+		if records := w.store.records(t); code(errs[3]) != commands.CodeNotAllowed || len(records) != 1 || records[0].Sequence != head+3 {
 			t.Errorf("%v, %+v", errs, records)
 		}
 	})
@@ -567,7 +568,7 @@ func TestWhatIsNotRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.h.Try(Request{By: w.actor("w"), Command: &CompleteTask{TaskID: w.ids["t1"]}, Key: "k"}); code(err) != CodeNotAllowed {
+	if _, err := w.h.Try(Request{By: w.actor("w"), Command: &commands.CompleteTask{TaskID: w.ids["t1"]}, Key: "k"}); code(err) != commands.CodeNotAllowed {
 		t.Errorf("tried: %v", err)
 	}
 	w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrFull })
@@ -589,7 +590,7 @@ func TestCloseOfDenials(t *testing.T) {
 		answered := make(chan error, 5)
 		for i := range 5 {
 			go func() {
-				answered <- w.d.Record(context.Background(), w.actor("w"), "task:list", "p", &Refusal{Message: fmt.Sprint(i)}, 1)
+				answered <- w.d.Record(context.Background(), w.actor("w"), "task:list", "p", &commands.Refusal{Message: fmt.Sprint(i)}, 1)
 			}()
 		}
 		synctest.Wait()
@@ -597,7 +598,7 @@ func TestCloseOfDenials(t *testing.T) {
 		go func() { w.d.Close(); w.d.Close(); close(closed) }()
 		synctest.Wait()
 		var unavailable *UnavailableError
-		if err := w.d.Record(t.Context(), w.actor("w"), "task:list", "p", &Refusal{Message: "late"}, 1); !errors.As(err, &unavailable) {
+		if err := w.d.Record(t.Context(), w.actor("w"), "task:list", "p", &commands.Refusal{Message: "late"}, 1); !errors.As(err, &unavailable) {
 			t.Errorf("after Close: %v", err)
 		}
 		if _, err := w.do("w", "task:complete", `{"taskId":"{t1}"}`); !errors.As(err, &unavailable) {
@@ -621,13 +622,13 @@ func TestCloseOfDenials(t *testing.T) {
 func TestManyRefusals(t *testing.T) {
 	w := newDenyingWorld(t)
 	const callers, each = 16, 50
-	by := []Actor{w.actor("w"), w.actor("v"), w.actor("r"), w.actor("k")}
+	by := []commands.Actor{w.actor("w"), w.actor("v"), w.actor("r"), w.actor("k")}
 	var all sync.WaitGroup
 	for caller := range callers {
 		all.Go(func() {
 			for i := range each {
-				_, err := w.h.Do(context.Background(), Request{By: by[caller%4], Command: &CompleteTask{TaskID: fmt.Sprint("none-", i%5)}, Key: fmt.Sprint(caller, ".", i)})
-				if code(err) != CodeNotAllowed {
+				_, err := w.h.Do(context.Background(), Request{By: by[caller%4], Command: &commands.CompleteTask{TaskID: fmt.Sprint("none-", i%5)}, Key: fmt.Sprint(caller, ".", i)})
+				if code(err) != commands.CodeNotAllowed {
 					t.Errorf("%v", err)
 				}
 				w.d.List(nil)

@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -52,7 +53,7 @@ func decide(t *testing.T, table []decision) {
 			}
 			before := w.log.head()
 			a, err := w.do(d.when[0], d.when[1], d.when[2])
-			var refusal *Refusal
+			var refusal *commands.Refusal
 			switch {
 			case errors.As(err, &refusal):
 				said := string(refusal.Code) + " " + refusal.Message + " | " + refusal.Why + " | " + refusal.Pointer
@@ -73,7 +74,7 @@ func decide(t *testing.T, table []decision) {
 			if kind != d.then || !strings.Contains(w.shown(a), d.with) {
 				t.Errorf("became: %s\nwant %s with %s", w.shown(a), d.then, d.with)
 			}
-			if row, _ := CurrentRules().Row(d.when[1]); a.Event != nil && row.Events != kind {
+			if row, _ := commands.CurrentRules().Row(d.when[1]); a.Event != nil && row.Events != kind {
 				t.Errorf("the table says that %s becomes %s, and it became %s", d.when[1], row.Events, kind)
 			}
 			if grew := w.log.head() - before; grew != 0 && a.Event == nil || a.Event != nil && grew != 1 {
@@ -104,12 +105,12 @@ func TestProjectDecisions(t *testing.T) {
 	w := newWorld(t)
 	w.make("mine", "o", "project:create", `{"name":"Mine"}`)
 	w.make("inMine", "o", "task:create", `{"project":"{mine}","title":"x"}`) // an orchestrator works in what it created
-	if _, err := w.do("o", "project:delete", `{"projectId":"{mine}"}`); code(err) != CodeRule {
+	if _, err := w.do("o", "project:delete", `{"projectId":"{mine}"}`); code(err) != commands.CodeRule {
 		t.Errorf("with a task: %v", err)
 	}
 	w.must("admin", "task:delete", `{"taskId":"{inMine}"}`)
 	w.must("o", "project:delete", `{"projectId":"{mine}"}`)
-	if _, err := w.do("admin", "project:update", `{"projectId":"{mine}","name":"x"}`); code(err) != CodeNotFound {
+	if _, err := w.do("admin", "project:update", `{"projectId":"{mine}","name":"x"}`); code(err) != commands.CodeNotFound {
 		t.Errorf("updating a deleted one: %v", err)
 	}
 }
@@ -349,7 +350,7 @@ func TestReportDecisions(t *testing.T) {
 	w := newWorld(t)
 	w.make("own", "w", "task:create", `{"title":"found"}`)
 	w.must("w", "report:progress", `{"message":"m","taskIds":["{own}"]}`) // on what it created
-	if _, err := w.do("k", "report:progress", `{"message":"m","taskIds":["{own}"]}`); code(err) != CodeNotAllowed {
+	if _, err := w.do("k", "report:progress", `{"message":"m","taskIds":["{own}"]}`); code(err) != commands.CodeNotAllowed {
 		t.Errorf("on what another created: %v", err)
 	}
 }
@@ -544,9 +545,9 @@ func TestSpawnWithAQueue(t *testing.T) {
 		}
 	})
 	w.h.View(func(s *projections.State) {
-		for rules, want := range map[string]string{RulesVersion: w.ids["p"], "1": ""} {
-			spawn := &SpawnSession{In: In{w.ids["p"]}, Strategy: events.StrategyQueue, TaskIDs: []string{w.ids["t1"]}}
-			data, err := spawn.Decide(s, Call{By: Admin(AuthnToken), Project: w.ids["p"], At: s.At(), Rules: rules})
+		for rules, want := range map[string]string{commands.RulesVersion: w.ids["p"], "1": ""} {
+			spawn := &commands.SpawnSession{In: commands.In{Project: w.ids["p"]}, Strategy: events.StrategyQueue, TaskIDs: []string{w.ids["t1"]}}
+			data, err := spawn.Decide(s, commands.Call{By: commands.Admin(commands.AuthnToken), Project: w.ids["p"], At: s.At(), Rules: rules})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -620,8 +621,8 @@ func TestInputDecisions(t *testing.T) {
 		for x := range s.Inputs(w.ids["p"]) {
 			t.Errorf("opened %+v", x)
 		}
-		report := &Report{Kind: events.ReportNeedsInput, Message: "m"}
-		data, err := report.Decide(s, Call{By: w.actor("w"), Project: w.ids["p"], At: s.At(), Rules: "1"})
+		report := &commands.Report{Kind: events.ReportNeedsInput, Message: "m"}
+		data, err := report.Decide(s, commands.Call{By: w.actor("w"), Project: w.ids["p"], At: s.At(), Rules: "1"})
 		if err != nil || data.(*events.SessionReported).InputID != "" {
 			t.Errorf("by rules 1: %+v, %v", data, err)
 		}
@@ -639,7 +640,7 @@ func TestTemplateDecisions(t *testing.T) {
 		{"without a content", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":" "}`}, "VALIDATION_ERROR", required},
 		{"of another role", nil, step{"admin", "template:create", `{"name":"n","role":"reviewer","content":"c"}`}, "VALIDATION_ERROR", `Invalid role. Must be "worker" or "orchestrator"`},
 		{"of too long a content", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":"` + long + `"}`}, "VALIDATION_ERROR", "/content"},
-		{"of too long a name", nil, step{"admin", "template:create", `{"name":"` + strings.Repeat("n", MaxName+1) + `","role":"worker","content":"c"}`}, "VALIDATION_ERROR", "/name"},
+		{"of too long a name", nil, step{"admin", "template:create", `{"name":"` + strings.Repeat("n", commands.MaxName+1) + `","role":"worker","content":"c"}`}, "VALIDATION_ERROR", "/name"},
 		{"a name of two lines", nil, step{"admin", "template:create", `{"name":"a\nb","role":"worker","content":"c"}`}, "VALIDATION_ERROR", "control character"},
 		{"a content with a NUL", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":"\u0000"}`}, "VALIDATION_ERROR", "NUL"},
 		{"a session creates none", nil, step{"o", "template:create", `{"name":"n","role":"worker","content":"c"}`}, "NOT_ALLOWED", "template:create"},
@@ -921,45 +922,45 @@ func TestPermit(t *testing.T) {
 	w := newWorld(t)
 	w.make("x", "admin", "session:spawn", `{"project":"{p}","taskIds":["{t3}"],"allowedCommands":["task:get","task:tree","task:report:progress"]}`)
 	w.h.View(func(s *projections.State) {
-		for _, row := range CurrentRules().Rows() {
+		for _, row := range commands.CurrentRules().Rows() {
 			allowed := func(by string, want bool) {
 				t.Helper()
 				actor := w.actor(by)
-				if got := Permit(s, CurrentRules(), actor, row.ID, w.ids["p"]) == nil; got != want {
+				if got := commands.Permit(s, commands.CurrentRules(), actor, row.ID, w.ids["p"]) == nil; got != want {
 					t.Errorf("%s may use %s: %t, want %t", by, row.ID, got, want)
 				}
 			}
-			allowed("admin", row.Who&U != 0)
-			allowed("auditor", row.Who&U != 0 && !row.Write)
+			allowed("admin", row.Who&commands.U != 0)
+			allowed("auditor", row.Who&commands.U != 0 && !row.Write)
 			noun, _, _ := strings.Cut(row.ID, ":")
-			allowed("reader", row.Who&U != 0 && !row.Write && noun != "audit" && noun != "token" && noun != "runner")
-			allowed("w", row.Who&W != 0)
-			allowed("k", row.Who&Q != 0)
-			allowed("r", row.Who&T != 0)
-			allowed("o", row.Who&O != 0)
-			allowed("runner", row.Who&R != 0)
-			allowed("system", row.Who&S != 0)
+			allowed("reader", row.Who&commands.U != 0 && !row.Write && noun != "audit" && noun != "token" && noun != "runner")
+			allowed("w", row.Who&commands.W != 0)
+			allowed("k", row.Who&commands.Q != 0)
+			allowed("r", row.Who&commands.T != 0)
+			allowed("o", row.Who&commands.O != 0)
+			allowed("runner", row.Who&commands.R != 0)
+			allowed("system", row.Who&commands.S != 0)
 			allowed("stranger", false)
 			report := strings.HasPrefix(row.ID, "report:") || strings.HasPrefix(row.ID, "task:report:")
 			own := slices.Contains([]string{"whoami", "commands", "task:get", "session:info"}, row.ID)
-			allowed("e", row.Who&W != 0 && (own || report))
-			explicit := row.Core && row.Who&W != 0 || row.ID == "task:get" || row.ID == "task:tree" || row.ID == "report:progress" || row.ID == "task:report:progress"
+			allowed("e", row.Who&commands.W != 0 && (own || report))
+			explicit := row.Core && row.Who&commands.W != 0 || row.ID == "task:get" || row.ID == "task:tree" || row.ID == "report:progress" || row.ID == "task:report:progress"
 			allowed("x", explicit)
 		}
 		reader := w.actor("reader")
 		for project, want := range map[string]bool{w.ids["p"]: true, "": true, w.ids["q"]: false} {
-			if got := Permit(s, CurrentRules(), reader, "task:list", project) == nil; got != want {
+			if got := commands.Permit(s, commands.CurrentRules(), reader, "task:list", project) == nil; got != want {
 				t.Errorf("a reader of p reads %q: %t", project, got)
 			}
 		}
-		foreign := SessionActor(w.ids["q"], w.ids["w"], AuthnToken)
-		if Permit(s, CurrentRules(), foreign, "whoami", "") == nil {
+		foreign := commands.SessionActor(w.ids["q"], w.ids["w"], commands.AuthnToken)
+		if commands.Permit(s, commands.CurrentRules(), foreign, "whoami", "") == nil {
 			t.Error("a session of another project than its own may do something")
 		}
-		if err := Permit(s, CurrentRules(), Admin(AuthnToken), "task:paint", ""); code(err) != CodeNotFound {
+		if err := commands.Permit(s, commands.CurrentRules(), commands.Admin(commands.AuthnToken), "task:paint", ""); code(err) != commands.CodeNotFound {
 			t.Errorf("an unknown command: %v", err)
 		}
-		if Permit(s, CurrentRules(), Actor{Kind: "ghost"}, "whoami", "") == nil {
+		if commands.Permit(s, commands.CurrentRules(), commands.Actor{Kind: "ghost"}, "whoami", "") == nil {
 			t.Error("an actor of no kind may do something")
 		}
 	})
@@ -983,7 +984,7 @@ func TestPermitDoubtsTheLog(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]bool{"whoami": true, "task:update": false, "audit:verify": false, "queue:top": false, "task:get": false} {
-		if got := Permit(state, CurrentRules(), w.actor("w"), id, w.ids["p"]) == nil; got != want {
+		if got := commands.Permit(state, commands.CurrentRules(), w.actor("w"), id, w.ids["p"]) == nil; got != want {
 			t.Errorf("%s by a worker whose list was forged: %t", id, got)
 		}
 	}
@@ -993,7 +994,7 @@ func TestPermitDoubtsTheLog(t *testing.T) {
 func TestAtMostOwn(t *testing.T) {
 	w := newWorld(t)
 	w.make("small", "admin", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn","task:complete"]}`)
-	if _, err := w.do("small", "session:spawn", `{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["task:complete","task:update"]}`); code(err) != CodeNotAllowed {
+	if _, err := w.do("small", "session:spawn", `{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["task:complete","task:update"]}`); code(err) != commands.CodeNotAllowed {
 		t.Errorf("more than its own: %v", err)
 	}
 	cut := w.shown(w.must("small", "session:spawn", `{"role":"orchestrator","taskIds":["{t2}"]}`))
@@ -1020,7 +1021,7 @@ func TestWorkerAtMostOwn(t *testing.T) {
 		`["task:create","queue:start","task:get"]`: "/allowedCommands/1", // of no worker without the queue strategy
 	} {
 		_, err := w.do("small", "session:spawn", `{"taskIds":["{t5}"],"allowedCommands":`+list+`}`)
-		var refusal *Refusal
+		var refusal *commands.Refusal
 		switch errors.As(err, &refusal); {
 		case pointer == "" && err != nil:
 			t.Errorf("%s: %v", list, err)
@@ -1035,13 +1036,13 @@ func TestWorkerAtMostOwn(t *testing.T) {
 
 	// An older log stays as it was.
 	w.h.View(func(s *projections.State) {
-		spawn := &SpawnSession{TaskIDs: []string{w.ids["t5"]}, Allowed: &[]string{"session:list"}}
-		call := Call{By: w.actor("small"), Project: w.ids["p"], At: s.At(), Rules: "2"}
+		spawn := &commands.SpawnSession{TaskIDs: []string{w.ids["t5"]}, Allowed: &[]string{"session:list"}}
+		call := commands.Call{By: w.actor("small"), Project: w.ids["p"], At: s.At(), Rules: "2"}
 		if _, err := spawn.Decide(s, call); err != nil {
 			t.Errorf("by the second rules: %v", err)
 		}
-		call.Rules = RulesVersion
-		if _, err := spawn.Decide(s, call); code(err) != CodeNotAllowed {
+		call.Rules = commands.RulesVersion
+		if _, err := spawn.Decide(s, call); code(err) != commands.CodeNotAllowed {
 			t.Errorf("by the third rules: %v", err)
 		}
 	})
@@ -1050,19 +1051,19 @@ func TestWorkerAtMostOwn(t *testing.T) {
 // A session that has ended delivers a limited number of reports, whatever time it says they are of.
 func TestLateReportsAreLimited(t *testing.T) {
 	w := newWorld(t)
-	for range LimitLateReports.Value {
+	for range commands.LimitLateReports.Value {
 		w.must("e@1h", "report:progress", `{"message":"m"}`)
 	}
 	_, err := w.do("e@1h", "report:progress", `{"message":"m"}`)
-	if code(err) != CodeLimit {
+	if code(err) != commands.CodeLimit {
 		t.Errorf("one more: %v", err)
 	}
 	if verdict := verify(t, w.log.messages); len(verdict.Faults) > 0 {
 		t.Errorf("%+v", verdict.Faults)
 	}
 	w.h.View(func(s *projections.State) {
-		for version, want := range map[string]bool{"2": true, RulesVersion: false} {
-			_, err := (&Report{Kind: events.ReportProgress, Message: "m"}).Decide(s, Call{
+		for version, want := range map[string]bool{"2": true, commands.RulesVersion: false} {
+			_, err := (&commands.Report{Kind: events.ReportProgress, Message: "m"}).Decide(s, commands.Call{
 				By:      w.actor("e"),
 				Project: w.ids["p"], At: s.At(), Rules: version,
 			})
@@ -1075,7 +1076,7 @@ func TestLateReportsAreLimited(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for id, says := range map[string]string{"task:paint": "no command", "task:list": "is a read", "runner:enroll": "not available"} {
-		if _, err := Parse(id, []byte(`{}`)); code(err) != CodeNotFound || !strings.Contains(err.Error(), says) {
+		if _, err := commands.Parse(id, []byte(`{}`)); code(err) != commands.CodeNotFound || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
@@ -1087,7 +1088,7 @@ func TestParseRefuses(t *testing.T) {
 		`{"taskIds":"t"}`:          "a list",
 		`{"message":"m","kind":1}`: "kind",
 	} {
-		if _, err := Parse("report:progress", []byte(body)); code(err) != CodeInvalid || !strings.Contains(err.Error(), says) {
+		if _, err := commands.Parse("report:progress", []byte(body)); code(err) != commands.CodeInvalid || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", body, err)
 		}
 	}
@@ -1105,8 +1106,8 @@ func TestNotFoundSaysWhereToLook(t *testing.T) {
 		{"token:revoke", `{"name":"none"}`, "`maestro token list`"},
 	} {
 		_, err := w.do("admin", c.id, c.body)
-		var refusal *Refusal
-		if !errors.As(err, &refusal) || refusal.Code != CodeNotFound || !strings.Contains(refusal.Next, c.next) {
+		var refusal *commands.Refusal
+		if !errors.As(err, &refusal) || refusal.Code != commands.CodeNotFound || !strings.Contains(refusal.Next, c.next) {
 			t.Errorf("%s: %v, next %q", c.id, err, refusal.Next)
 		}
 	}
@@ -1117,7 +1118,7 @@ func TestValidID(t *testing.T) {
 		"a": true, "task_A-1": true, strings.Repeat("x", 128): true, "": false, strings.Repeat("x", 129): false, "a b": false, "a.b": false,
 		"a/b": false, "ü": false, "a\n": false, "*": false, ">": false,
 	} {
-		if got := ValidID("/id", id) == nil; got != ok {
+		if got := commands.ValidID("/id", id) == nil; got != ok {
 			t.Errorf("%q is an id: %t", id, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -16,7 +17,7 @@ const benchMessage = "Implementing authentication endpoints"
 func benchReport(w *world) func(key string) error {
 	actor, task := w.actor("w"), w.ids["t1"]
 	return func(key string) error {
-		report := &Report{Kind: events.ReportProgress, Message: benchMessage, TaskIDs: []string{task}}
+		report := &commands.Report{Kind: events.ReportProgress, Message: benchMessage, TaskIDs: []string{task}}
 		_, err := w.h.Do(context.Background(), Request{By: actor, Command: report, Key: key})
 		return err
 	}
@@ -66,7 +67,7 @@ func reportsLog(b *testing.B, n int) *fakeLog {
 		go func() {
 			var err error
 			for k := 0; k < n/8 && err == nil; k++ {
-				report := &Report{Kind: events.ReportProgress, Message: benchMessage, TaskIDs: []string{id}}
+				report := &commands.Report{Kind: events.ReportProgress, Message: benchMessage, TaskIDs: []string{id}}
 				_, err = w.h.Do(context.Background(), Request{By: actor, Command: report, Key: fmt.Sprint(i, ".", k)})
 			}
 			done <- err

@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -179,7 +180,7 @@ func TestRetries(t *testing.T) {
 			if err != nil || !a.Retried || a.Sequence != original.Sequence || string(a.Event) != string(original.Event) || a.Data == nil {
 				t.Errorf("%s: %d %t, %v", when, a.Sequence, a.Retried, err)
 			}
-			if _, err := w.withKey("w", "session:note", `{"message":"other"}`, "k"); code(err) != CodeKeyReused {
+			if _, err := w.withKey("w", "session:note", `{"message":"other"}`, "k"); code(err) != commands.CodeKeyReused {
 				t.Errorf("%s, with another body: %v", when, err)
 			}
 		}
@@ -202,7 +203,7 @@ func TestRetries(t *testing.T) {
 			}
 		}
 		// What was refused or changed nothing left no event, and is decided again.
-		if _, err := w.withKey("o", "task:complete", `{"taskId":"none"}`, "again"); code(err) != CodeNotFound {
+		if _, err := w.withKey("o", "task:complete", `{"taskId":"none"}`, "again"); code(err) != commands.CodeNotFound {
 			t.Error(err)
 		}
 		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}"}`, "again"); err != nil || a.Event == nil || a.Retried {
@@ -217,7 +218,7 @@ func TestRetries(t *testing.T) {
 func TestKeysAreNeeded(t *testing.T) {
 	w := newWorld(t)
 	for _, key := range []string{"", strings.Repeat("k", 201), "a\nb", "\xff", "a\x00b"} {
-		if _, err := w.withKey("w", "session:note", `{"message":"m"}`, key); code(err) != CodeInvalid {
+		if _, err := w.withKey("w", "session:note", `{"message":"m"}`, key); code(err) != commands.CodeInvalid {
 			t.Errorf("key %q: %v", key, err)
 		}
 	}
@@ -266,7 +267,7 @@ func TestAnswersWaitForTheirGround(t *testing.T) {
 		}
 		close(batches[1].open)
 		all.Wait()
-		if errs[0] != nil || errs[1] != nil || errs[2] != nil || code(errs[3]) != CodeNotAllowed {
+		if errs[0] != nil || errs[1] != nil || errs[2] != nil || code(errs[3]) != commands.CodeNotAllowed {
 			t.Fatal(errs)
 		}
 		if answers[1].Event == nil || answers[2].Event != nil || answers[2].Sequence != answers[1].Sequence || n != 3 {
@@ -288,11 +289,11 @@ func TestConflict(t *testing.T) {
 		w.h = open(t, Config{Log: w.log, Announcer: announcer, Witness: witness})
 		other := open(t, Config{Log: w.log})
 		defer other.Close()
-		command, err := Parse("task:complete", []byte(w.fillIn(`{"taskId":"{t1}"}`)))
+		command, err := commands.Parse("task:complete", []byte(w.fillIn(`{"taskId":"{t1}"}`)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.Do(t.Context(), Request{By: Admin(AuthnToken), Command: command, Key: "theirs"}); err != nil {
+		if _, err := other.Do(t.Context(), Request{By: commands.Admin(commands.AuthnToken), Command: command, Key: "theirs"}); err != nil {
 			t.Fatal(err)
 		}
 		// Decided on the old state it would be an event; on the new one it is already so.
@@ -305,7 +306,7 @@ func TestConflict(t *testing.T) {
 			t.Errorf("%+v, %v", b, err)
 		}
 		// The stranger's key is known: no command happens twice.
-		again, err := w.h.Do(t.Context(), Request{By: Admin(AuthnToken), Command: command, Key: "theirs"})
+		again, err := w.h.Do(t.Context(), Request{By: commands.Admin(commands.AuthnToken), Command: command, Key: "theirs"})
 		if err != nil || !again.Retried {
 			t.Errorf("%+v, %v", again, err)
 		}
@@ -730,7 +731,7 @@ func TestCancelledCall(t *testing.T) {
 		<-g.reached
 		ctx, cancel := context.WithCancel(t.Context())
 		all.Go(func() {
-			_, err := w.h.Do(ctx, Request{By: w.actor("w"), Command: &NoteSession{Message: "m"}, Key: "k"})
+			_, err := w.h.Do(ctx, Request{By: w.actor("w"), Command: &commands.NoteSession{Message: "m"}, Key: "k"})
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("a cancelled call: %v", err)
 			}
@@ -841,10 +842,10 @@ func TestLongTextsGoToTheBlobs(t *testing.T) {
 		if a, err := w.withKey("w", "report:progress", `{"message":"`+long+`1"}`, "k"); err != nil || !a.Retried {
 			t.Errorf("the same again: %v", err)
 		}
-		if _, err := w.withKey("w", "report:progress", `{"message":"`+long+`2"}`, "k"); code(err) != CodeKeyReused {
+		if _, err := w.withKey("w", "report:progress", `{"message":"`+long+`2"}`, "k"); code(err) != commands.CodeKeyReused {
 			t.Errorf("another end: %v", err)
 		}
-		if _, err := w.do("w", "report:progress", `{"message":"`+long+`\u0000"}`); code(err) != CodeInvalid {
+		if _, err := w.do("w", "report:progress", `{"message":"`+long+`\u0000"}`); code(err) != commands.CodeInvalid {
 			t.Errorf("a NUL in a long text: %v", err)
 		}
 		blobs.err = errors.New("no room")
@@ -854,11 +855,11 @@ func TestLongTextsGoToTheBlobs(t *testing.T) {
 		}
 		w.h.Close()
 		w.h = open(t, Config{Log: w.log})
-		if _, err := w.do("w", "report:progress", `{"message":"`+long+`"}`); code(err) != CodeTooLarge {
+		if _, err := w.do("w", "report:progress", `{"message":"`+long+`"}`); code(err) != commands.CodeTooLarge {
 			t.Errorf("no blobs at all: %v", err)
 		}
 		many := `["` + strings.Repeat(strings.Repeat("y", 1<<10)+`","`, 900) + `y"]`
-		if _, err := w.do("w", "task:create", `{"title":"x","acceptanceCriteria":`+many+`}`); code(err) != CodeTooLarge {
+		if _, err := w.do("w", "task:create", `{"title":"x","acceptanceCriteria":`+many+`}`); code(err) != commands.CodeTooLarge {
 			t.Errorf("an event larger than the log takes: %v", err)
 		}
 		if _, err := w.note("and then"); err != nil {
@@ -894,7 +895,7 @@ func TestManyCallers(t *testing.T) {
 		all.Go(func() {
 			for i := range 25 {
 				key := fmt.Sprint(caller, ".", i)
-				a, err := w.h.Do(context.Background(), Request{By: actor, Command: &NoteSession{Message: key}, Key: key})
+				a, err := w.h.Do(context.Background(), Request{By: actor, Command: &commands.NoteSession{Message: key}, Key: key})
 				if err != nil {
 					t.Errorf("%s: %v", key, err)
 					return
@@ -929,7 +930,7 @@ func TestRefusedTextsAreNotStored(t *testing.T) {
 	w := newWorld(t)
 	blobs := w.h.config.Blobs.(*fakeBlobs)
 	long := strings.Repeat("x", events.MaxText+1)
-	if _, err := w.do("w", "project:create", `{"name":"N","description":"`+long+`"}`); code(err) != CodeNotAllowed {
+	if _, err := w.do("w", "project:create", `{"name":"N","description":"`+long+`"}`); code(err) != commands.CodeNotAllowed {
 		t.Errorf("got %v", err)
 	}
 	if len(blobs.blobs) != 0 {
@@ -954,7 +955,7 @@ func TestRetryOfALongTextByOneWhoMayNoLonger(t *testing.T) {
 	if err != nil || again.Sequence != first.Sequence || !again.Retried {
 		t.Errorf("the retry: %+v, %v", again, err)
 	}
-	if _, err := w.withKey("w", "task:create", body, "new"); code(err) != CodeNotAllowed {
+	if _, err := w.withKey("w", "task:create", body, "new"); code(err) != commands.CodeNotAllowed {
 		t.Errorf("a new one: %v", err)
 	}
 }

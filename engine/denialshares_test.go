@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"maestro/commands"
 	"maestro/events"
 )
 
@@ -19,7 +20,7 @@ func hostile(rng *rand.Rand, n int, long string) Denial {
 		actor = fmt.Sprint("/users/", long[:rng.IntN(500)], rng.IntN(9))
 	}
 	text := fmt.Sprint(n, long[:rng.IntN(len(long))])
-	x := Denial{Actor: actor, Authn: AuthnToken, Command: text, Code: CodeNotAllowed, Message: text, Why: text, Project: text}
+	x := Denial{Actor: actor, Authn: commands.AuthnToken, Command: text, Code: commands.CodeNotAllowed, Message: text, Why: text, Project: text}
 	x.Target = fmt.Appendf(nil, `{"taskId":"%s"}`, strings.Repeat("t", rng.IntN(4<<10)))
 	if rng.IntN(3) > 0 {
 		x.Kept, x.Text, x.Key = true, text, text

@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -279,30 +280,30 @@ func (w *world) fillIn(text string) string {
 }
 
 // actor gives who a name stands for: admin, auditor, reader, runner, system, a session, or an admin's token ("token:name").
-func (w *world) actor(name string) Actor {
+func (w *world) actor(name string) commands.Actor {
 	w.t.Helper()
 	switch name {
 	case "admin":
-		return Admin(AuthnToken)
+		return commands.Admin(commands.AuthnToken)
 	case "auditor":
-		return Actor{Kind: ActorUser, Name: "auditor", Access: AccessAuditor, Authn: AuthnToken}
+		return commands.Actor{Kind: commands.ActorUser, Name: "auditor", Access: commands.AccessAuditor, Authn: commands.AuthnToken}
 	case "reader":
-		return Actor{Kind: ActorUser, Name: "reader", Access: AccessReadOnly, Projects: []string{w.ids["p"]}, Authn: AuthnToken}
+		return commands.Actor{Kind: commands.ActorUser, Name: "reader", Access: commands.AccessReadOnly, Projects: []string{w.ids["p"]}, Authn: commands.AuthnToken}
 	case "runner":
-		return Actor{Kind: ActorRunner, Name: "runner", Authn: AuthnToken}
+		return commands.Actor{Kind: commands.ActorRunner, Name: "runner", Authn: commands.AuthnToken}
 	case "system":
-		return System()
+		return commands.System()
 	case "stranger":
-		return SessionActor(w.ids["p"], "nobody", AuthnToken)
+		return commands.SessionActor(w.ids["p"], "nobody", commands.AuthnToken)
 	}
 	if token, ok := strings.CutPrefix(name, "token:"); ok {
-		return Actor{Kind: ActorUser, Name: token, Access: AccessAdmin, Authn: AuthnToken}
+		return commands.Actor{Kind: commands.ActorUser, Name: token, Access: commands.AccessAdmin, Authn: commands.AuthnToken}
 	}
 	id, ok := w.ids[name]
 	if !ok {
 		w.t.Fatalf("nobody is called %s", name)
 	}
-	return SessionActor(w.projectOf(id), id, AuthnToken)
+	return commands.SessionActor(w.projectOf(id), id, commands.AuthnToken)
 }
 
 // projectOf remembers the projects of sessions, so that it can be asked within a View.
@@ -323,7 +324,7 @@ func (w *world) do(by, id, body string) (Answer, error) {
 
 func (w *world) withKey(by, id, body, key string) (Answer, error) {
 	w.t.Helper()
-	command, err := Parse(id, []byte(w.fillIn(body)))
+	command, err := commands.Parse(id, []byte(w.fillIn(body)))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -387,8 +388,8 @@ func (w *world) shown(a Answer) string {
 	return text
 }
 
-func code(err error) Code {
-	var refusal *Refusal
+func code(err error) commands.Code {
+	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
 		return refusal.Code
 	}

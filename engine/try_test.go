@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -20,7 +21,7 @@ import (
 // try answers as Try does.
 func (w *world) try(by, id, body, key string) (Answer, error) {
 	w.t.Helper()
-	command, err := Parse(id, []byte(w.fillIn(body)))
+	command, err := commands.Parse(id, []byte(w.fillIn(body)))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -30,7 +31,7 @@ func (w *world) try(by, id, body, key string) (Answer, error) {
 // traced is withKey with the trace context that try has.
 func (w *world) traced(by, id, body, key string) (Answer, error) {
 	w.t.Helper()
-	command, err := Parse(id, []byte(w.fillIn(body)))
+	command, err := commands.Parse(id, []byte(w.fillIn(body)))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -125,24 +126,24 @@ func TestTryRefuses(t *testing.T) {
 		name string
 		when step
 		key  string
-		code Code
+		code commands.Code
 	}{
-		{"by the table", step{"w", "task:complete", `{"taskId":"{t1}"}`}, "k", CodeNotAllowed},
-		{"by the decision", step{"o", "task:reopen", `{"taskId":"{t1}"}`}, "k", CodeRule},
-		{"of what is not there", step{"o", "task:complete", `{"taskId":"none"}`}, "k", CodeNotFound},
-		{"without a key", step{"o", "task:complete", `{"taskId":"{t1}"}`}, "", CodeInvalid},
-		{"with what is no key", step{"o", "task:complete", `{"taskId":"{t1}"}`}, "a\nb", CodeInvalid},
-		{"a NUL at the end of a long text", step{"w", "report:progress", `{"message":"` + long + `\u0000"}`}, "k", CodeInvalid},
-		{"more than the log takes", step{"w", "task:create", `{"title":"x","acceptanceCriteria":` + many + `}`}, "k", CodeTooLarge},
-		{"a token that is not good", step{"token:gone", "task:complete", `{"taskId":"{t1}"}`}, "k", CodeNotAllowed},
-		{"a key that was used", step{"w", "session:note", `{"message":"b"}`}, "used", CodeKeyReused},
-		{"a queue that there is not", step{"admin", "queue:push", `{"project":"{p}","queue":"none","taskId":"{t1}"}`}, "k", CodeNotFound},
+		{"by the table", step{"w", "task:complete", `{"taskId":"{t1}"}`}, "k", commands.CodeNotAllowed},
+		{"by the decision", step{"o", "task:reopen", `{"taskId":"{t1}"}`}, "k", commands.CodeRule},
+		{"of what is not there", step{"o", "task:complete", `{"taskId":"none"}`}, "k", commands.CodeNotFound},
+		{"without a key", step{"o", "task:complete", `{"taskId":"{t1}"}`}, "", commands.CodeInvalid},
+		{"with what is no key", step{"o", "task:complete", `{"taskId":"{t1}"}`}, "a\nb", commands.CodeInvalid},
+		{"a NUL at the end of a long text", step{"w", "report:progress", `{"message":"` + long + `\u0000"}`}, "k", commands.CodeInvalid},
+		{"more than the log takes", step{"w", "task:create", `{"title":"x","acceptanceCriteria":` + many + `}`}, "k", commands.CodeTooLarge},
+		{"a token that is not good", step{"token:gone", "task:complete", `{"taskId":"{t1}"}`}, "k", commands.CodeNotAllowed},
+		{"a key that was used", step{"w", "session:note", `{"message":"b"}`}, "used", commands.CodeKeyReused},
+		{"a queue that there is not", step{"admin", "queue:push", `{"project":"{p}","queue":"none","taskId":"{t1}"}`}, "k", commands.CodeNotFound},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.t = t
 			before, head := len(w.store.records(t)), w.log.head()
 			_, err := w.try(c.when[0], c.when[1], c.when[2], c.key)
-			var tried, done *Refusal
+			var tried, done *commands.Refusal
 			if !errors.As(err, &tried) || tried.Code != c.code || !tried.Recorded {
 				t.Fatalf("tried: %v", err)
 			}
@@ -158,7 +159,7 @@ func TestTryRefuses(t *testing.T) {
 	w.t = t
 	w.h.Close()
 	w.h = open(t, Config{Log: w.log})
-	if _, err := w.try("w", "report:progress", `{"message":"`+long+`"}`, "k"); code(err) != CodeTooLarge {
+	if _, err := w.try("w", "report:progress", `{"message":"`+long+`"}`, "k"); code(err) != commands.CodeTooLarge {
 		t.Errorf("a long text without blobs: %v", err)
 	}
 }
@@ -180,7 +181,7 @@ func TestTryTakesNoTurn(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.try("w", "session:note", `{"message":"m"}`, "k"); code(err) != CodeNotAllowed {
+		if _, err := w.try("w", "session:note", `{"message":"m"}`, "k"); code(err) != commands.CodeNotAllowed {
 			t.Errorf("when it is committed: %v", err)
 		}
 		w.pass(-time.Hour)
@@ -202,13 +203,13 @@ func TestTryTakesNoTurn(t *testing.T) {
 
 // slowCommand is a command whose decision lasts until it is let go.
 type slowCommand struct {
-	CompleteTask
+	commands.CompleteTask
 	begun, ended chan struct{}
 }
 
 func (*slowCommand) MarshalJSON() ([]byte, error) { return []byte("{}"), nil }
 
-func (x *slowCommand) Decide(*projections.State, Call) (events.Data, error) {
+func (x *slowCommand) Decide(*projections.State, commands.Call) (events.Data, error) {
 	close(x.begun)
 	<-x.ended
 	return nil, nil
@@ -226,7 +227,7 @@ func TestADryRunStopsNoReader(t *testing.T) {
 	}()
 	<-slow.begun
 	go func() {
-		_, err := w.h.Do(t.Context(), Request{By: Admin(AuthnToken), Command: &CreateProject{Name: "P"}, Key: "other"})
+		_, err := w.h.Do(t.Context(), Request{By: commands.Admin(commands.AuthnToken), Command: &commands.CreateProject{Name: "P"}, Key: "other"})
 		done <- err
 	}()
 	// A waiting writer lets no further reader in: that is how it is seen to wait.

@@ -1,22 +1,23 @@
-package commands
+package engine
 
 import (
 	"strconv"
 
 	"github.com/google/uuid"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
 
 // Project gives the project that a request is about; "" for none.
-func (r Request) Project(s *projections.State) string { return ProjectOf(s, r.Command, r.By) }
+func (r Request) Project(s *projections.State) string { return commands.ProjectOf(s, r.Command, r.By) }
 
 // EventID gives the id of the event that a command of an actor becomes. From its second generation on, a named
 // token has keys of its own: it is not answered what an earlier token of its name was.
-func EventID(s *projections.State, by Actor, project, command, key string) uuid.UUID {
+func EventID(s *projections.State, by commands.Actor, project, command, key string) uuid.UUID {
 	source := by.Source()
-	if by.Kind == ActorUser {
+	if by.Kind == commands.ActorUser {
 		if token := s.Token(by.Name); token != nil && token.Generation > 1 {
 			source += "#" + strconv.Itoa(token.Generation)
 		}

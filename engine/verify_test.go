@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -189,7 +190,7 @@ func TestVerifyClean(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := CommandOf(e)
+		c, err := commands.CommandOf(e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +201,7 @@ func TestVerifyClean(t *testing.T) {
 			t.Errorf("the log has no %s: teach everything() one", entry.Type)
 		}
 	}
-	for _, id := range IDs() {
+	for _, id := range commands.IDs() {
 		if !ids[id] {
 			t.Errorf("no event of the log came from %s: teach everything() one", id)
 		}
@@ -414,7 +415,7 @@ func TestVerifySubjectAndAuthn(t *testing.T) {
 	if faults := verify(t, log).Faults; len(faults) != 1 || !strings.Contains(faults[0].What, "stored under the subject maestro.ev.other") {
 		t.Errorf("%+v", faults)
 	}
-	unauthenticated := forge(t, newWorld(t).log.messages, 1, func(e *events.Event) { e.Authn = AuthnNone })
+	unauthenticated := forge(t, newWorld(t).log.messages, 1, func(e *events.Event) { e.Authn = commands.AuthnNone })
 	if verdict := verify(t, unauthenticated); verdict.Unauthenticated != 1 || len(verdict.Faults) != 0 {
 		t.Errorf("%+v", verdict)
 	}
@@ -468,7 +469,7 @@ func TestVerifyOldRules(t *testing.T) {
 	if verdict := verify(t, as("1")); len(verdict.Faults) != 0 || verdict.Decided != uint64(len(log)) {
 		t.Errorf("by their own rules: %+v", verdict.Faults)
 	}
-	if verdict := verify(t, as(RulesVersion)); len(verdict.Faults) != 2 {
+	if verdict := verify(t, as(commands.RulesVersion)); len(verdict.Faults) != 2 {
 		t.Errorf("by the rules of today: %+v", verdict.Faults)
 	}
 }
@@ -519,10 +520,10 @@ func TestCauses(t *testing.T) {
 }
 
 func TestActorsAndSources(t *testing.T) {
-	for _, actor := range []Actor{
-		Admin(AuthnToken), SessionActor("p", "s", AuthnSocket), {Kind: ActorRunner, Name: "r", Authn: AuthnToken}, {Kind: ActorSystem, Authn: AuthnNone},
+	for _, actor := range []commands.Actor{
+		commands.Admin(commands.AuthnToken), commands.SessionActor("p", "s", commands.AuthnSocket), {Kind: commands.ActorRunner, Name: "r", Authn: commands.AuthnToken}, {Kind: commands.ActorSystem, Authn: commands.AuthnNone},
 	} {
-		back, err := ActorOf(&events.Event{Source: actor.Source(), Authn: actor.Authn})
+		back, err := commands.ActorOf(&events.Event{Source: actor.Source(), Authn: actor.Authn})
 		if err != nil || back.Kind != actor.Kind || back.Name != actor.Name || back.Project != actor.Project || back.Authn != actor.Authn || back.Access != actor.Access {
 			t.Errorf("%+v reads as %+v, %v", actor, back, err)
 		}

@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"maestro/commands"
 	"maestro/events"
 )
 
@@ -139,15 +140,15 @@ func (d *Denials) Close() {
 }
 
 // Record records a refusal that no Handler decided, such as that of a read, and returns when it is stored.
-func (d *Denials) Record(ctx context.Context, by Actor, command, project string, refusal *Refusal, sequence uint64) error {
+func (d *Denials) Record(ctx context.Context, by commands.Actor, command, project string, refusal *commands.Refusal, sequence uint64) error {
 	return d.stored(ctx, Denial{
 		Actor: by.Source(), Authn: by.Authn, Command: command, Project: project, Code: refusal.Code, Rule: refusal.Rule,
-		Rules: RulesVersion, Message: refusal.Message, Why: refusal.Why, Sequence: sequence,
+		Rules: commands.RulesVersion, Message: refusal.Message, Why: refusal.Why, Sequence: sequence,
 	})
 }
 
 // RecordKept records a command that had waited and that no Handler was asked to decide, and returns when it is stored.
-func (d *Denials) RecordKept(ctx context.Context, r Request, refusal *Refusal) error {
+func (d *Denials) RecordKept(ctx context.Context, r Request, refusal *commands.Refusal) error {
 	return d.stored(ctx, denialOf(r, refusal, 0))
 }
 
@@ -346,7 +347,7 @@ func encodeDenials(batch []denied) ([]StoredDenial, error) {
 
 // recorded records a refusal that was found outside the writer, and gives it back.
 func (h *Handler) recorded(ctx context.Context, r Request, err error) error {
-	var refusal *Refusal
+	var refusal *commands.Refusal
 	if h.config.Denials == nil || !errors.As(err, &refusal) {
 		return err
 	}

@@ -1,4 +1,4 @@
-package commands
+package engine
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 )
@@ -164,8 +165,8 @@ func (l *Leases) recover(ctx context.Context, session string) error {
 	if lost == nil {
 		return nil
 	}
-	err := l.do(ctx, &RecoverSession{SessionID: lost.ID}, fmt.Sprintf("recovered/%s/%d", lost.ID, lost.Losses))
-	var refusal *Refusal
+	err := l.do(ctx, &commands.RecoverSession{SessionID: lost.ID}, fmt.Sprintf("recovered/%s/%d", lost.ID, lost.Losses))
+	var refusal *commands.Refusal
 	if errors.As(err, &refusal) { // it was deleted meanwhile
 		return nil
 	}
@@ -218,7 +219,7 @@ func (l *Leases) look(ctx context.Context) {
 
 // due is a command of the system that time has made necessary. Its key comes from the state, so that it happens once.
 type due struct {
-	command Command
+	command commands.Command
 	key     string
 	// session is set where it rests on that session's silence.
 	session string
@@ -264,12 +265,12 @@ func (l *Leases) silent(s *projections.State) []due {
 	l.begin(s)
 	for p := range s.Projects() {
 		for x := range s.Sessions(p.ID) {
-			if !MayBeLost(s, x) {
+			if !commands.MayBeLost(s, x) {
 				continue
 			}
 			if silent, lease := l.silence(x.ID); silent >= lease {
 				found = append(found, due{
-					command: &LoseSession{SessionID: x.ID, SilentFor: silent.Milliseconds(), Lease: lease.Milliseconds()},
+					command: &commands.LoseSession{SessionID: x.ID, SilentFor: silent.Milliseconds(), Lease: lease.Milliseconds()},
 					key:     fmt.Sprintf("lost/%s/%d", x.ID, x.Losses+1), session: x.ID,
 				})
 			}
@@ -304,13 +305,13 @@ func abandonedItems(s *projections.State) []due {
 		if s.Gone(item.SessionID) == "" {
 			continue
 		}
-		in := In{Project: item.ProjectID}
+		in := commands.In{Project: item.ProjectID}
 		key := fmt.Sprintf("given back/%d", item.Started)
 		if item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {
-			found = append(found, due{command: &QuarantineItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key})
+			found = append(found, due{command: &commands.QuarantineItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key})
 			continue
 		}
-		found = append(found, due{command: &ReturnItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key})
+		found = append(found, due{command: &commands.ReturnItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key})
 	}
 	return found
 }
@@ -330,7 +331,7 @@ func (l *Leases) overdue(s *projections.State) []due {
 			l.deadlines[x.ID] = over
 		}
 		if passed >= over && now >= x.Deadline {
-			found = append(found, due{command: &TimeOutSession{SessionID: x.ID}, key: "timed out/" + x.ID})
+			found = append(found, due{command: &commands.TimeOutSession{SessionID: x.ID}, key: "timed out/" + x.ID})
 		}
 	}
 	for id := range l.deadlines {
@@ -341,7 +342,7 @@ func (l *Leases) overdue(s *projections.State) []due {
 	return found
 }
 
-func (l *Leases) do(ctx context.Context, command Command, key string) error {
-	_, err := l.config.Handler.Do(ctx, Request{By: System(), Command: command, Key: key})
+func (l *Leases) do(ctx context.Context, command commands.Command, key string) error {
+	_, err := l.config.Handler.Do(ctx, Request{By: commands.System(), Command: command, Key: key})
 	return err
 }
