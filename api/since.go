@@ -198,7 +198,7 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 			things[id] = thing
 		}
 		thing.Events++
-		thing.Last, thing.Sequence, thing.At = events.Describe(e.Data), sequence, at
+		thing.Last, thing.Sequence, thing.At = e.Data.Describe(), sequence, at
 	}
 	_, session, _ := projections.SessionOfSource(e.Source)
 	note(f.sessions, session, "")

@@ -198,7 +198,7 @@ func (s *server) chain(ctx context.Context, c *call, from reason) (WhyChain, err
 		}
 		chain.Steps = append(chain.Steps, WhyStep{
 			Sequence: sequence, ID: event.ID.String(), Time: event.Time.UnixMilli(), Source: event.Source,
-			Type: event.Data.EventType(), What: events.Describe(event.Data),
+			Type: event.Data.EventType(), What: event.Data.Describe(),
 		})
 		chain.Root = rootOf(event)
 		sequence = s.sequenceOf(event.CausationID)

@@ -10,6 +10,8 @@ type Data interface {
 	// Aggregate names what it happened to: "project", "task", "session", "queue", "input", "token" or "template",
 	// and its id.
 	Aggregate() (kind, id string)
+	// Describe says in a line of words what happened, for people.
+	Describe() string
 
 	sealed()
 }

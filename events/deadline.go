@@ -1,5 +1,7 @@
 package events
 
+import "fmt"
+
 // SessionLost: nothing was heard of a session for as long as its lease. That is a mark, not an end.
 type SessionLost struct {
 	SessionID string `json:"sessionId" doc:"the session"`
@@ -35,6 +37,21 @@ func (d *SessionRecovered) Aggregate() (kind, id string) { return AggregateSessi
 
 // Aggregate implements Data.
 func (d *SessionTimedOut) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Describe implements Data.
+func (d *SessionLost) Describe() string {
+	return fmt.Sprintf("lost session %s: nothing heard of it for %d s", d.SessionID, d.Lease/1000)
+}
+
+// Describe implements Data.
+func (d *SessionRecovered) Describe() string {
+	return "heard session " + d.SessionID + " again"
+}
+
+// Describe implements Data.
+func (d *SessionTimedOut) Describe() string {
+	return "ended session " + d.SessionID + " as failed: its time was over"
+}
 
 func (*SessionLost) sealed()      {}
 func (*SessionRecovered) sealed() {}

@@ -13,4 +13,9 @@ func (*SessionFileTracked) EventType() string { return "maestro.session.file_tra
 // Aggregate implements Data.
 func (d *SessionFileTracked) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
 
+// Describe implements Data.
+func (d *SessionFileTracked) Describe() string {
+	return "changed file " + d.File + prefixed(" for ", d.TaskID)
+}
+
 func (*SessionFileTracked) sealed() {}

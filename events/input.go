@@ -26,5 +26,15 @@ func (d *InputAnswered) Aggregate() (kind, id string) { return AggregateInput, d
 // Aggregate implements Data.
 func (d *InputDelivered) Aggregate() (kind, id string) { return AggregateInput, d.InputID }
 
+// Describe implements Data.
+func (d *InputAnswered) Describe() string {
+	return "answered " + d.InputID + " of " + d.SessionID + ": " + d.Answer
+}
+
+// Describe implements Data.
+func (d *InputDelivered) Describe() string {
+	return "received the answer to " + d.InputID
+}
+
 func (*InputAnswered) sealed()  {}
 func (*InputDelivered) sealed() {}

@@ -1,5 +1,7 @@
 package events
 
+import "fmt"
+
 // ProjectCreated: a project exists from now on.
 type ProjectCreated struct {
 	ProjectID   string `json:"projectId" doc:"the new project"`
@@ -40,6 +42,21 @@ func (d *ProjectUpdated) Aggregate() (kind, id string) { return AggregateProject
 
 // Aggregate implements Data.
 func (d *ProjectDeleted) Aggregate() (kind, id string) { return AggregateProject, d.ProjectID }
+
+// Describe implements Data.
+func (d *ProjectCreated) Describe() string {
+	return fmt.Sprintf("created project %s %q", d.ProjectID, d.Name)
+}
+
+// Describe implements Data.
+func (d *ProjectUpdated) Describe() string {
+	return "updated project " + d.ProjectID
+}
+
+// Describe implements Data.
+func (d *ProjectDeleted) Describe() string {
+	return "deleted project " + d.ProjectID
+}
 
 func (*ProjectCreated) sealed() {}
 func (*ProjectUpdated) sealed() {}

@@ -1,5 +1,7 @@
 package events
 
+import "fmt"
+
 // QueueItemStatus is where an item of a queue stands.
 type QueueItemStatus string
 
@@ -138,6 +140,55 @@ func (d *QueueItemReturned) Aggregate() (kind, id string) { return AggregateQueu
 
 // Aggregate implements Data.
 func (d *QueueItemQuarantined) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Describe implements Data.
+func (d *QueueCreated) Describe() string {
+	return "created queue " + d.Queue
+}
+
+// Describe implements Data.
+func (d *QueueItemPushed) Describe() string {
+	return "pushed " + d.TaskID + " to queue " + d.Queue
+}
+
+// Describe implements Data.
+func (d *QueueItemStarted) Describe() string {
+	words := "started " + d.TaskID + inQueue(d.Queue) + " for " + d.SessionID
+	if d.Attempt > 1 {
+		words += fmt.Sprintf(", attempt %d", d.Attempt)
+	}
+	return words
+}
+
+// Describe implements Data.
+func (d *QueueItemCompleted) Describe() string {
+	return "completed " + d.TaskID + inQueue(d.Queue)
+}
+
+// Describe implements Data.
+func (d *QueueItemFailed) Describe() string {
+	return "failed " + d.TaskID + inQueue(d.Queue) + prefixed(": ", d.Reason)
+}
+
+// Describe implements Data.
+func (d *QueueItemSkipped) Describe() string {
+	return "skipped " + d.TaskID + inQueue(d.Queue)
+}
+
+// Describe implements Data.
+func (d *QueueItemRequeued) Describe() string {
+	return "queued " + d.TaskID + " again" + inQueue(d.Queue)
+}
+
+// Describe implements Data.
+func (d *QueueItemReturned) Describe() string {
+	return "gave " + d.TaskID + " back to the front of queue " + d.Queue + ": " + d.SessionID + " is " + d.Reason
+}
+
+// Describe implements Data.
+func (d *QueueItemQuarantined) Describe() string {
+	return fmt.Sprintf("quarantined %s in queue %s after %d starts: %s is %s", d.TaskID, d.Queue, d.Attempt, d.SessionID, d.Reason)
+}
 
 func (*QueueCreated) sealed()         {}
 func (*QueueItemPushed) sealed()      {}

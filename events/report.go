@@ -1,5 +1,7 @@
 package events
 
+import "strings"
+
 // ReportKind says what an agent reports.
 type ReportKind string
 
@@ -59,5 +61,24 @@ func (*SessionReported) EventType() string { return "maestro.session.reported.v1
 
 // Aggregate implements Data.
 func (d *SessionReported) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Describe implements Data.
+func (d *SessionReported) Describe() string {
+	words := "reported " + string(d.Kind)
+	if len(d.TaskIDs) > 0 {
+		words += " on " + strings.Join(d.TaskIDs, ", ")
+	}
+	words += prefixed(": ", d.Message)
+	if d.InputID != "" {
+		words += " (question " + d.InputID + ")"
+	}
+	if d.SessionCompleted {
+		words += " (the session is completed)"
+	}
+	if d.Late {
+		words += " (late)"
+	}
+	return words
+}
 
 func (*SessionReported) sealed() {}

@@ -1,6 +1,10 @@
 package events
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
 
 // Role says which set of commands a session has by default (document 000).
 type Role string
@@ -191,6 +195,54 @@ func (d *SessionTaskLinked) Aggregate() (kind, id string) { return AggregateSess
 
 // Aggregate implements Data.
 func (d *SessionTaskUnlinked) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Describe implements Data.
+func (d *SessionSpawned) Describe() string {
+	return fmt.Sprintf("spawned %s %s %q (%s strategy)", d.Role, d.SessionID, d.Name, d.Strategy) + prefixed(" for ", strings.Join(d.TaskIDs, ", "))
+}
+
+// Describe implements Data.
+func (d *SessionRegistered) Describe() string {
+	if d.Created != nil {
+		return fmt.Sprintf("registered new %s %s %q", d.Created.Role, d.SessionID, d.Created.Name)
+	}
+	return "registered session " + d.SessionID
+}
+
+// Describe implements Data.
+func (d *SessionUpdated) Describe() string {
+	return "updated session " + d.SessionID
+}
+
+// Describe implements Data.
+func (d *SessionCompleted) Describe() string {
+	return "completed session " + d.SessionID
+}
+
+// Describe implements Data.
+func (d *SessionKilled) Describe() string {
+	return fmt.Sprintf("ended session %s as %s", d.SessionID, d.Status) + prefixed(": ", d.Reason)
+}
+
+// Describe implements Data.
+func (d *SessionDeleted) Describe() string {
+	return "deleted session " + d.SessionID
+}
+
+// Describe implements Data.
+func (d *SessionNoted) Describe() string {
+	return "noted " + d.Type + prefixed(" on ", d.TaskID) + prefixed(": ", d.Message)
+}
+
+// Describe implements Data.
+func (d *SessionTaskLinked) Describe() string {
+	return "linked task " + d.TaskID + " to session " + d.SessionID
+}
+
+// Describe implements Data.
+func (d *SessionTaskUnlinked) Describe() string {
+	return "unlinked task " + d.TaskID + " from session " + d.SessionID
+}
 
 func (*SessionSpawned) sealed()      {}
 func (*SessionRegistered) sealed()   {}

@@ -1,6 +1,10 @@
 package events
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
 
 // TaskStatus is the authoritative state of a task. Only a user or an orchestrator moves it (document 003).
 type TaskStatus string
@@ -90,6 +94,30 @@ func (d *TaskStatusChanged) Aggregate() (kind, id string) { return AggregateTask
 
 // Aggregate implements Data.
 func (d *TaskDeleted) Aggregate() (kind, id string) { return AggregateTask, d.TaskID }
+
+// Describe implements Data.
+func (d *TaskCreated) Describe() string {
+	return fmt.Sprintf("created task %s %q", d.TaskID, d.Title) + prefixed(" below ", d.ParentID) +
+		prefixed(" after ", strings.Join(d.Dependencies, ", "))
+}
+
+// Describe implements Data.
+func (d *TaskUpdated) Describe() string {
+	if d.Status != nil {
+		return fmt.Sprintf("updated %s: %s → %s", d.TaskID, d.Status.From, d.Status.To)
+	}
+	return "updated " + d.TaskID
+}
+
+// Describe implements Data.
+func (d *TaskStatusChanged) Describe() string {
+	return fmt.Sprintf("moved %s: %s → %s", d.TaskID, d.From, d.To) + prefixed(": ", d.Reason)
+}
+
+// Describe implements Data.
+func (d *TaskDeleted) Describe() string {
+	return "deleted task " + d.TaskID + prefixed(" and all below it: ", strings.Join(d.Descendants, ", "))
+}
 
 func (*TaskCreated) sealed()       {}
 func (*TaskUpdated) sealed()       {}

@@ -1,5 +1,7 @@
 package events
 
+import "fmt"
+
 // TemplateCreated: a text that prompts are written by exists from now on.
 type TemplateCreated struct {
 	TemplateID string `json:"templateId" doc:"the new template"`
@@ -48,6 +50,26 @@ func (d *TemplateReset) Aggregate() (kind, id string) { return AggregateTemplate
 
 // Aggregate implements Data.
 func (d *TemplateDeleted) Aggregate() (kind, id string) { return AggregateTemplate, d.TemplateID }
+
+// Describe implements Data.
+func (d *TemplateCreated) Describe() string {
+	return fmt.Sprintf("created template %s %q", d.TemplateID, d.Name)
+}
+
+// Describe implements Data.
+func (d *TemplateUpdated) Describe() string {
+	return "updated template " + d.TemplateID
+}
+
+// Describe implements Data.
+func (d *TemplateReset) Describe() string {
+	return "reset template " + d.TemplateID
+}
+
+// Describe implements Data.
+func (d *TemplateDeleted) Describe() string {
+	return "deleted template " + d.TemplateID
+}
 
 func (*TemplateCreated) sealed() {}
 func (*TemplateUpdated) sealed() {}

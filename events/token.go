@@ -1,5 +1,10 @@
 package events
 
+import (
+	"fmt"
+	"strings"
+)
+
 // TokenKind says what a named token is good for.
 type TokenKind string
 
@@ -44,6 +49,22 @@ func (d *TokenRevoked) Aggregate() (kind, id string) {
 		return AggregateSession, d.SessionID
 	}
 	return AggregateToken, d.Name
+}
+
+// Describe implements Data.
+func (d *TokenCreated) Describe() string {
+	return fmt.Sprintf("created the %s token %q", d.Kind, d.Name)
+}
+
+// Describe implements Data.
+func (d *TokenRevoked) Describe() string {
+	if d.SessionID != "" {
+		return "revoked the secret of session " + d.SessionID
+	}
+	if len(d.Children) > 0 {
+		return fmt.Sprintf("revoked the token %q and those that it made: %s", d.Name, strings.Join(d.Children, ", "))
+	}
+	return fmt.Sprintf("revoked the token %q", d.Name)
 }
 
 func (*TokenCreated) sealed() {}

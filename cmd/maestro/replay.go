@@ -173,7 +173,7 @@ func (r *replayed) fold(log io.Reader) error {
 func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.Change) {
 	t := told{
 		Sequence: sequence, Time: instant(e.Time.UnixMilli()), Who: who(e.Source), Source: e.Source, Type: e.Data.EventType(),
-		Project: e.Project, What: events.Describe(e.Data),
+		Project: e.Project, What: e.Data.Describe(),
 	}
 	if !e.OccurredAt.IsZero() {
 		t.SaidAt = instant(e.OccurredAt.UnixMilli())

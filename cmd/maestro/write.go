@@ -60,9 +60,9 @@ func (a *app) wouldHappen(answer client.Answer) error {
 		case data == nil:
 			a.print("Dry run: nothing to do, it is so already\n")
 		case answer.Retried:
-			a.print("Dry run: nothing to do, an earlier try with this key has appended %s: %s\n", data.EventType(), events.Describe(data))
+			a.print("Dry run: nothing to do, an earlier try with this key has appended %s: %s\n", data.EventType(), data.Describe())
 		default:
-			a.print("Dry run: would append %s: %s\n", data.EventType(), events.Describe(data))
+			a.print("Dry run: would append %s: %s\n", data.EventType(), data.Describe())
 		}
 		if len(answer.Also) > 0 {
 			a.print("Dry run: would do the same to %s below it: %s\n", many(len(answer.Also), "session"),
