@@ -15,5 +15,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction(server+".(*fileStore).flushStreamStateLoop"),
 		goleak.IgnoreAnyFunction(server+".(*msgBlock).flushLoop"),
 		goleak.IgnoreAnyFunction(server+"/ats.Register.func1"),
+		// A publisher that is cleaned up right after its first message leaves a goroutine that waits on a nil channel.
+		goleak.IgnoreAnyFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"),
 	)
 }

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"maestro/commands"
+	"maestro/engine"
 	"maestro/internal/home"
 	"maestro/internal/simlog"
 )
@@ -51,8 +51,8 @@ func TestOneOutboxDelaysNoOther(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		config := commands.Config{Log: simlog.New().Open(), Now: time.Now, After: time.After}
-		handler, err := commands.Open(t.Context(), config)
+		config := engine.Config{Log: simlog.New().Open(), Now: time.Now, After: time.After}
+		handler, err := engine.Open(t.Context(), config)
 		if err != nil {
 			t.Fatal(err)
 		}
