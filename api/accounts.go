@@ -74,8 +74,8 @@ type ledger struct {
 	// refused counts the calls that were over each limit.
 	refused map[string]uint64
 	sweepAt int
-	// crowd is what all those share for whom there is no account left.
-	crowd [classes]*account
+	// shared is what all those share for whom there is no account left.
+	shared [classes]*account
 }
 
 const (
@@ -98,7 +98,7 @@ func newLedger(limits *Limits) *ledger {
 		sweepAt:  fewAccounts,
 	}
 	for c := range classes {
-		l.crowd[c] = &account{class: c}
+		l.shared[c] = &account{class: c}
 		for r := range resources {
 			l.quotas[c][r] = limits.quota(classNames[c] + "-" + resourceNames[r])
 		}
@@ -119,7 +119,7 @@ func (l *ledger) hold(c class, name string) *account {
 			l.sweep()
 		}
 		if len(l.accounts) >= mostAccounts {
-			a = l.crowd[c]
+			a = l.shared[c]
 		} else {
 			a = &account{class: c}
 			l.accounts[key] = a

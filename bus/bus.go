@@ -122,7 +122,7 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := b.rebuildSides(ctx); err != nil {
+	if err := b.rebuildSideStreams(ctx); err != nil {
 		return err
 	}
 	return b.watch.hold(b.embedded, b.acked.Load())

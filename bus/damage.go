@@ -106,8 +106,8 @@ func (b *Bus) closeFiles() error {
 	return files.Close()
 }
 
-// rebuildSides puts back what can be read of the streams that were set aside.
-func (b *Bus) rebuildSides(ctx context.Context) error {
+// rebuildSideStreams puts back what can be read of the streams that were set aside.
+func (b *Bus) rebuildSideStreams(ctx context.Context) error {
 	pending, err := pendingRebuilds(b.embedded.dir)
 	if err != nil || len(pending) == 0 {
 		return err

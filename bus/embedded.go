@@ -30,8 +30,8 @@ type embedded struct {
 	staging    *staging
 	held       *heldStore
 
-	// trouble is the last file that the server could not read or write, nil for none since it was started. After a write
-	// that failed it takes no more, and does not say so to who asks.
+	// trouble is the last file that the server could not read or write, nil for none since it was started. After a
+	// write that failed it takes no more, and does not say so to who asks.
 	trouble atomic.Pointer[error]
 
 	mu      sync.Mutex

@@ -206,7 +206,8 @@ func (b *liveBlock) read(ctx context.Context, dir string, from, to uint64,
 			continue
 		}
 		if record.sequence != sequence {
-			return max(from, sequence), fmt.Errorf("%w: message %d stands where %d is due", errNotYet, record.sequence, sequence)
+			err := fmt.Errorf("%w: message %d stands where %d is due", errNotYet, record.sequence, sequence)
+			return max(from, sequence), err
 		}
 		b.note(sequence, at, at+int64(record.length))
 		at += int64(record.length)

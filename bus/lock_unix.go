@@ -26,8 +26,8 @@ func lockStore(path string) (*os.File, error) {
 	return f, nil
 }
 
-// shareLock takes an open lock file for a reader. Several may read; none while a server holds the store. It closes the file if
-// it fails.
+// shareLock takes an open lock file for a reader. Several may read; none while a server holds the store. It closes the
+// file if it fails.
 func shareLock(f *os.File, path string) error {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
 		_ = f.Close()

@@ -39,7 +39,8 @@ func metaFits(path, stream string) bool {
 	}
 	_, _ = hash.Write(config)
 	var info server.FileStreamInfo
-	return hex.EncodeToString(hash.Sum(nil)) == string(sum) && json.Unmarshal(config, &info) == nil && info.Name == stream
+	return hex.EncodeToString(hash.Sum(nil)) == string(sum) && json.Unmarshal(config, &info) == nil &&
+		info.Name == stream
 }
 
 // repairMeta makes the configurations again that cannot be read, as this version makes them for a new store. The

@@ -71,7 +71,7 @@ func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNot
 			return p, fmt.Errorf("remove the index %s, which may be wrong: %w", index, err)
 		}
 	}
-	return p, e.setSidesAside(&p)
+	return p, e.setSideStreamsAside(&p)
 }
 
 // hasStreams reports whether every stream of the store is there.
@@ -224,9 +224,9 @@ func (e *embedded) cutAt(log *scannedStream, torn Fault) error {
 	return nil
 }
 
-// setSidesAside moves the streams that must be made again out of the server's sight. What can be read of them is put
-// back once the server runs; a start that is interrupted goes on from there.
-func (e *embedded) setSidesAside(p *prepared) error {
+// setSideStreamsAside moves the streams that must be made again out of the server's sight. What can be read of them is
+// put back once the server runs; a start that is interrupted goes on from there.
+func (e *embedded) setSideStreamsAside(p *prepared) error {
 	pending, err := pendingRebuilds(e.dir)
 	if err != nil {
 		return err

@@ -181,7 +181,9 @@ func (r *ReadOnly) LoadDenials(ctx context.Context, yield func(events.StoredDeni
 		}
 		subject := string(record.subject)
 		newest[subject] = len(all)
-		all = append(all, kept{subject, events.StoredDenial{Actor: stored.Actor, Slot: stored.Slot, Body: stored.Denial}})
+		all = append(
+			all, kept{subject, events.StoredDenial{Actor: stored.Actor, Slot: stored.Slot, Body: stored.Denial}},
+		)
 	}
 	for i, k := range all {
 		if newest[k.subject] != i {

@@ -129,7 +129,9 @@ func (b *Bus) recheckStream(
 		switch {
 		case err == nil:
 		case stream == DeniedStream:
-			b.options.Logger.Error("recorded refusals are damaged; the next start makes them again from the rest", "why", err)
+			b.options.Logger.Error(
+				"recorded refusals are damaged; the next start makes them again from the rest", "why", err,
+			)
 		default:
 			_ = b.damaged(err)
 			return nil

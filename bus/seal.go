@@ -48,7 +48,9 @@ func ParseSigner(name string) (ed25519.PublicKey, error) {
 	digits, ok := strings.CutPrefix(name, signerPrefix)
 	key, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(key) != ed25519.PublicKeySize {
-		return nil, fmt.Errorf("%q is not a signer; it is %s and %d hexadecimal digits", name, signerPrefix, 2*ed25519.PublicKeySize)
+		return nil, fmt.Errorf(
+			"%q is not a signer; it is %s and %d hexadecimal digits", name, signerPrefix, 2*ed25519.PublicKeySize,
+		)
 	}
 	return key, nil
 }
@@ -89,7 +91,10 @@ func (s BackupSeal) check(manifest backupManifest, blobs []string) error {
 	case !ed25519.Verify(key, content, s.Signature):
 		return errors.New("the signature is wrong: what it signs was changed")
 	case s.Head != manifest.Head || s.Format != manifest.Format || !s.Created.Equal(manifest.Created):
-		return fmt.Errorf("it signs head %s of %s, and the backup says %s of %s", s.Head, s.Created, manifest.Head, manifest.Created)
+		return fmt.Errorf(
+			"it signs head %s of %s, and the backup says %s of %s", s.Head, s.Created, manifest.Head,
+			manifest.Created,
+		)
 	case !slices.Equal(s.Blobs, blobs):
 		return fmt.Errorf("it signs %d long texts, and the backup holds %d, or others", len(s.Blobs), len(blobs))
 	}

@@ -151,11 +151,11 @@ func (b *Bus) reattach(ctx context.Context) (head uint64, err error) {
 	} else if err != nil {
 		return 0, err
 	}
-	return head, b.reopenSides(ctx)
+	return head, b.reopenSideStreams(ctx)
 }
 
-// reopenSides makes sure of the streams beside the log.
-func (b *Bus) reopenSides(ctx context.Context) error {
+// reopenSideStreams makes sure of the streams beside the log.
+func (b *Bus) reopenSideStreams(ctx context.Context) error {
 	var err error
 	if b.blobs, err = openBlobs(ctx, b.js, 1); err != nil {
 		return err

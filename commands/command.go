@@ -123,9 +123,9 @@ var registry = map[string]func() Command{
 // IDs gives the id of every command that may become an event, sorted.
 func IDs() []string { return slices.Sorted(maps.Keys(registry)) }
 
-// Parse reads a command from the body that its one route takes: a JSON object of its fields. It refuses unknown fields, wrong
-// types, anything behind the object, invalid UTF-8, and more than the limits of a body. Its work grows with the body's length
-// alone.
+// Parse reads a command from the body that its one route takes: a JSON object of its fields. It refuses unknown fields,
+// wrong types, anything behind the object, invalid UTF-8, and more than the limits of a body. Its work grows with the
+// body's length alone.
 func Parse(id string, body []byte) (Command, error) {
 	return ParseContext(context.Background(), id, body)
 }

@@ -150,7 +150,14 @@ var costs = []struct {
 		g.session("w", events.RoleOrchestrator, "x")
 		for _, id := range many("s", n-1) {
 			g.session(id, events.RoleOrchestrator, "x")
-			g.apply(&events.SessionReported{SessionID: id, Kind: events.ReportProgress, Message: "m", TaskIDs: []string{"x"}})
+			g.apply(
+				&events.SessionReported{
+					SessionID: id,
+					Kind:      events.ReportProgress,
+					Message:   "m",
+					TaskIDs:   []string{"x"},
+				},
+			)
 		}
 		return aWorker, &Report{Kind: events.ReportProgress, Message: "m", TaskIDs: []string{"x"}}
 	}},

@@ -15,8 +15,8 @@ func TestEveryFieldHasALimit(t *testing.T) {
 	var documented []string
 	for _, group := range Limits() {
 		for _, l := range group.Limits {
-			if l.Name == "" || l.Value <= 0 || l.Unit == "" || l.Bounds == "" || l.Answer == "" || slices.Contains(documented,
-				l.Name) {
+			if l.Name == "" || l.Value <= 0 || l.Unit == "" || l.Bounds == "" || l.Answer == "" ||
+				slices.Contains(documented, l.Name) {
 				t.Errorf("%+v is not complete, or there twice", l)
 			}
 			documented = append(documented, l.Name)

@@ -38,9 +38,11 @@ const (
 // Limits gives every limit that the server enforces, in the order of docs/limits.md.
 func Limits() []LimitGroup {
 	return []LimitGroup{
-		{Title: "Request bodies", Intro: "The server checks these while it reads a JSON body, before it decides anything.", Limits: []Limit{
-			LimitBody, LimitNames, LimitDepth, LimitValues,
-		}},
+		{
+			Title:  "Request bodies",
+			Intro:  "The server checks these while it reads a JSON body, before it decides anything.",
+			Limits: []Limit{LimitBody, LimitNames, LimitDepth, LimitValues},
+		},
 		{Title: "Sessions", Limits: []Limit{LimitLateReports}},
 		{
 			Title: "Fields of commands",

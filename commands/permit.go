@@ -92,8 +92,8 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	}
 	if row.Write && x.Ended() && !isReport(id) {
 		return notAllowed(row.ID,
-			"the session has ended ("+string(x.Status)+"); only reports that it kept before are still taken, as late ones",
-			"",
+			"the session has ended ("+string(x.Status)+
+				"); only reports that it kept before are still taken, as late ones", "",
 			"Session '%s' has ended", by.Name)
 	}
 	if !row.Write && x.Ended() && !slices.Contains(afterEnd, id) {

@@ -55,8 +55,9 @@ const fewNames = 16
 // checkCallerEvery is how many bytes the scanner reads before it asks again whether the caller is still there.
 const checkCallerEvery = 32 << 10
 
-// bodyScanner walks once over a JSON body, front to back. It finds what encoding/json lets through: a name in the wrong case, a
-// name that is there twice at any depth, and half of a surrogate pair. It stops at the first limit that the body exceeds.
+// bodyScanner walks once over a JSON body, front to back. It finds what encoding/json lets through: a name in the wrong
+// case, a name that is there twice at any depth, and half of a surrogate pair. It stops at the first limit that the
+// body exceeds.
 type bodyScanner struct {
 	ctx context.Context
 	b   []byte
@@ -257,8 +258,8 @@ func (s *bodyScanner) object(pointer string) bool {
 	}
 }
 
-// repeats reports whether the object whose names begin at first has this one already, and notes it. It compares a few names one by
-// one and looks up many, so that its work does not grow with the number of names.
+// repeats reports whether the object whose names begin at first has this one already, and notes it. It compares a few
+// names one by one and looks up many, so that its work does not grow with the number of names.
 func (s *bodyScanner) repeats(first int, many *map[string]struct{}, name []byte) bool {
 	if *many == nil {
 		for _, known := range s.names[first:] {

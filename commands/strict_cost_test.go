@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// stepsPerByte bounds the work of reading a body: each byte is looked at a few times, and each name is compared with a few others.
+// stepsPerByte bounds the work of reading a body: each byte is looked at a few times, and each name is compared with a
+// few others.
 const stepsPerByte = fewNames + 10
 
 // stepsOf gives the work of walking over a body, without the limits on names and values if free is set.
@@ -84,7 +85,9 @@ func TestBodiesAreBounded(t *testing.T) {
 		}
 		_, err := Parse("task:create", []byte(c.body(most+1)))
 		var refusal *Refusal
-		if !errors.As(err, &refusal) || refusal.Code != CodeLimit || !strings.Contains(refusal.Message, fmt.Sprint(most)) || !strings.Contains(refusal.Message, c.limit.Name) {
+		if !errors.As(err, &refusal) || refusal.Code != CodeLimit ||
+			!strings.Contains(refusal.Message, fmt.Sprint(most)) ||
+			!strings.Contains(refusal.Message, c.limit.Name) {
 			t.Errorf("%s at %d: %v", c.limit.Name, most+1, err)
 		}
 	}
@@ -128,8 +131,8 @@ func TestParsingEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-// FuzzParseSteps: whatever a body holds, the work of reading it is bounded by its length; what encoding/json takes for one
-// object with names of its own is no fault.
+// FuzzParseSteps: whatever a body holds, the work of reading it is bounded by its length; what encoding/json takes for
+// one object with names of its own is no fault.
 func FuzzParseSteps(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{"title":"x","metadata":{"a":[1,{"b":null}]}}`, names(20), `{"a":{"a":{"a":1,"a":2}}}`, `{"title":"\ud83d\ude00\ud800"}`,

@@ -270,7 +270,8 @@ func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	deleted := &events.TaskDeleted{TaskID: t.ID, Recursive: x.Recursive}
 	if x.Recursive {
 		g := graphOf(s, c)
-		if deleted.Descendants = s.Descendants(t.ID, g.most(LimitDeleted)); len(deleted.Descendants) > g.most(LimitDeleted) {
+		most := g.most(LimitDeleted)
+		if deleted.Descendants = s.Descendants(t.ID, most); len(deleted.Descendants) > most {
 			refusal := LimitDeleted.exceeded("/recursive", "task '"+t.ID+"'", 0)
 			refusal.Next = "delete what is below it first, branch by branch"
 			return nil, refusal

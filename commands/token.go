@@ -101,7 +101,9 @@ func (x *CreateToken) expiry(s *projections.State, c Call) (int64, error) {
 	case x.ExpiresIn != 0 && x.ExpiresAt != 0:
 		return 0, invalid("/expiresIn", "give expiresIn or expiresAt, not both")
 	case x.ExpiresIn < 0, x.ExpiresIn > latestExpiry-now:
-		return 0, invalid("/expiresIn", "expiresIn is a number of milliseconds, at least 1, and ends before the year 10000")
+		return 0, invalid(
+			"/expiresIn", "expiresIn is a number of milliseconds, at least 1, and ends before the year 10000",
+		)
 	case x.ExpiresAt < 0, x.ExpiresAt > latestExpiry:
 		return 0, invalid("/expiresAt", "expiresAt is a time in milliseconds since 1970, before the year 10000")
 	case x.ExpiresAt != 0 && x.ExpiresAt <= now:
@@ -160,8 +162,11 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	if x.KeepChildren && len(children) > 0 && c.By.Kind == ActorUser &&
 		(c.By.Name == token.Name || slices.Contains(children, c.By.Name)) {
-		return nil, forbidden("use another token, or revoke them too",
-			"The token '%s' cannot keep the tokens that '%s' made: it is that token, or was made by it", c.By.Name, token.Name)
+		return nil, forbidden(
+			"use another token, or revoke them too",
+			"The token '%s' cannot keep the tokens that '%s' made: it is that token, or was made by it", c.By.Name,
+			token.Name,
+		)
 	}
 	if !x.KeepChildren {
 		revoked.Children = children

@@ -66,7 +66,9 @@ func TestVerifyHoldsTheLongTextsAgainstTheirDigests(t *testing.T) {
 			t.Fatalf("%v: %+v, %v", why, verdict.Faults, err)
 		}
 		fault := verdict.Faults[0]
-		if fault.Rule != FaultText || fault.Sequence != named[i].Sequence || !strings.Contains(fault.What, named[i].Digest) || !strings.Contains(fault.What, "gone") {
+		if fault.Rule != FaultText || fault.Sequence != named[i].Sequence ||
+			!strings.Contains(fault.What, named[i].Digest) ||
+			!strings.Contains(fault.What, "gone") {
 			t.Errorf("%v: %+v", why, fault)
 		}
 	}

@@ -56,7 +56,8 @@ type Config struct {
 	// Now is the clock, After its timer.
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time
-	// Follow tells the clock the time of the newest event in the log, which it must not be behind; nil if it cannot be told.
+	// Follow tells the clock the time of the newest event in the log, which it must not be behind; nil if it cannot be
+	// told.
 	Follow func(newest time.Time)
 	// Denials records refusals before they are answered; nil if nothing does.
 	Denials *Denials

@@ -316,8 +316,8 @@ func abandonedItems(s *projections.State) []due {
 	return found
 }
 
-// overdue gives the sessions whose time is over: by the times of events, and by the time that has passed since this process
-// first saw them. A wall clock that is set takes no time from a session.
+// overdue gives the sessions whose time is over: by the times of events, and by the time that has passed since this
+// process first saw them. A wall clock that is set takes no time from a session.
 func (l *Leases) overdue(s *projections.State) []due {
 	var found []due
 	now := max(events.Instant(l.config.Handler.config.Now()).UnixMilli(), s.At().UnixMilli())

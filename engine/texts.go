@@ -8,8 +8,8 @@ import (
 	"maestro/events"
 )
 
-// Texts gives long texts by digest. It fails with events.ErrNoBlob or events.ErrBadBlob when a text is lost; other errors
-// say nothing about the text.
+// Texts gives long texts by digest. It fails with events.ErrNoBlob or events.ErrBadBlob when a text is lost; other
+// errors say nothing about the text.
 type Texts interface {
 	Blob(ctx context.Context, digest string) ([]byte, error)
 }
@@ -45,7 +45,8 @@ func NamedTexts(ctx context.Context, log Log, to uint64) ([]NamedText, error) {
 	return named.list, err
 }
 
-// LostTexts gives those of the named texts that are missing or damaged. An error says that the texts cannot be read now.
+// LostTexts gives those of the named texts that are missing or damaged. An error says that the texts cannot be read
+// now.
 func LostTexts(ctx context.Context, texts Texts, named []NamedText) ([]LostText, error) {
 	lost := []LostText{}
 	for _, text := range named {

@@ -89,7 +89,9 @@ func (v *Verifier) Event(m events.Message) bool {
 	v.texts.add(m.Sequence, event.Data)
 	for _, seen := range v.witnesses {
 		if seen.Sequence == m.Sequence && seen.Hash != v.verdict.Head.Hash {
-			v.disagrees(seen, m.Sequence, "%s saw hash %s here, and the log has %s", seen.By, seen.Hash, v.verdict.Head.Hash)
+			v.disagrees(
+				seen, m.Sequence, "%s saw hash %s here, and the log has %s", seen.By, seen.Hash, v.verdict.Head.Hash,
+			)
 		}
 	}
 	return true

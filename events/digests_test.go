@@ -39,7 +39,8 @@ func TestDigestsOfEverySample(t *testing.T) {
 	}
 }
 
-// A field of a payload that is documented as a digest is found by its name or its type, in any event type of the catalogue.
+// A field of a payload that is documented as a digest is found by its name or its type, in any event type of the
+// catalogue.
 func TestDigestFieldsAreRecognised(t *testing.T) {
 	for _, entry := range Catalogue() {
 		checkDigestFields(t, entry.Type, reflect.TypeOf(entry.New()).Elem())
@@ -58,7 +59,10 @@ func checkDigestFields(t *testing.T, where string, structure reflect.Type) {
 		says := strings.Contains(strings.ToLower(field.Tag.Get("doc")), "digest")
 		known := field.Type == reflect.TypeFor[Blobs]() || isDigestName(name)
 		if says && !known {
-			t.Errorf("%s.%s is a digest by its documentation: end its JSON name in Digest, or give it the type Blobs", where, field.Name)
+			t.Errorf(
+				"%s.%s is a digest by its documentation: end its JSON name in Digest, or give it the type Blobs",
+				where, field.Name,
+			)
 		}
 		if known && inner != field.Type && field.Type.Kind() == reflect.Slice {
 			t.Errorf("%s.%s is a list of digests, which Digests does not read", where, field.Name)

@@ -161,7 +161,8 @@ func TestDeepTrees(t *testing.T) {
 			t.Fatalf("level %d: %+v", levels, level[0].Progress)
 		}
 		levels++
-		if last := levels == MaxTreeDepth; last != (level[0].Below > 0) || last && level[0].Below != depth+1-MaxTreeDepth {
+		if last := levels == MaxTreeDepth; last != (level[0].Below > 0) ||
+			last && level[0].Below != depth+1-MaxTreeDepth {
 			t.Fatalf("level %d says that %d are below it and not shown", levels, level[0].Below)
 		}
 	}

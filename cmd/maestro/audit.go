@@ -22,8 +22,10 @@ import (
 )
 
 func (a *app) auditCommand() *cobra.Command {
-	return group("audit", "The log: what was said and decided, and whether it is what it was",
-		a.auditHead(), a.auditExport(), a.auditVerify(), a.auditReplay(), a.auditDenials(), a.auditLimits(), a.auditCan())
+	return group(
+		"audit", "The log: what was said and decided, and whether it is what it was", a.auditHead(), a.auditExport(),
+		a.auditVerify(), a.auditReplay(), a.auditDenials(), a.auditLimits(), a.auditCan(),
+	)
 }
 
 func (a *app) auditHead() *cobra.Command {
@@ -316,7 +318,9 @@ func (a *app) showVerdict(v fileVerdict) error {
 		case v.Texts > 0 && v.TextsChecked:
 			a.field("Texts", many(v.Texts, "long text")+" that the log names, all there and unchanged")
 		case v.Texts > 0:
-			a.field("Texts", many(v.Texts, "long text")+" that the log names, which an export does not hold: not checked")
+			a.field(
+				"Texts", many(v.Texts, "long text")+" that the log names, which an export does not hold: not checked",
+			)
 		}
 		if !v.Views.IsZero() {
 			a.field("Views", v.Views.String())

@@ -38,8 +38,11 @@ func (s *inside) start(args ...string) {
 	s.t.Helper()
 	out, printed := io.Pipe()
 	a := &app{
-		env: map[string]string{"MAESTRO_HOME": s.home}, stdin: strings.NewReader(""), stdout: printed, stderr: io.Discard,
-		wall: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
+		env:    map[string]string{"MAESTRO_HOME": s.home},
+		stdin:  strings.NewReader(""),
+		stdout: printed,
+		stderr: io.Discard,
+		wall:   func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
 	}
 	ctx, cancel := context.WithCancel(s.t.Context())
 	root := a.root()
@@ -149,8 +152,9 @@ func (s *inside) do(id string, body any) (data map[string]any, at time.Time) {
 	return event.Data, event.Time
 }
 
-// A wall clock that leaps by 30 years while the server runs stamps no event, is reported, and keeps no session's time from being
-// over; confirmed, it is followed. A server that starts on a clock that is then behind its log says so, and its deadlines come.
+// A wall clock that leaps by 30 years while the server runs stamps no event, is reported, and keeps no session's time
+// from being over; confirmed, it is followed. A server that starts on a clock that is then behind its log says so, and
+// its deadlines come.
 func TestWallClockThatLeaps(t *testing.T) {
 	const years = 30 * 365 * 24 * time.Hour
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
@@ -182,7 +186,8 @@ func TestWallClockThatLeaps(t *testing.T) {
 
 	s.ahead.Store(0)
 	s.start()
-	if line, err := s.out.ReadString('\n'); err != nil || !strings.Contains(line, "CLOCK") || !strings.Contains(line, "30.0 years behind") {
+	if line, err := s.out.ReadString('\n'); err != nil || !strings.Contains(line, "CLOCK") ||
+		!strings.Contains(line, "30.0 years behind") {
 		t.Errorf("the server says %q of its clock, %v", line, err)
 	}
 	if ready := s.get("/readyz"); !strings.Contains(ready, "behind the newest event") {

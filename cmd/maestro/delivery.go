@@ -117,7 +117,10 @@ func (d *delivery) lookAside() error {
 	quarantined, err := outbox.SetAside(d.home.Root())
 	for session, n := range quarantined {
 		if n > d.quarantined[session] {
-			d.logger.Error("kept commands were set aside and are not delivered", "session", session, "count", n, "directory", "outbox/"+session+"/damaged")
+			d.logger.Error(
+				"kept commands were set aside and are not delivered", "session", session, "count", n, "directory",
+				"outbox/"+session+"/damaged",
+			)
 		}
 	}
 	d.quarantined = quarantined
@@ -139,7 +142,8 @@ func (d *delivery) actor(session, authn string) (by commands.Actor) {
 	return by
 }
 
-// one brings a kept command through in its session's name. nil is an answer for good, also a refusal, which is recorded.
+// one brings a kept command through in its session's name. nil is an answer for good, also a refusal, which is
+// recorded.
 func (d *delivery) one(ctx context.Context, session string, e outbox.Entry) error {
 	command, err := commands.Parse(e.Command, e.Body)
 	if err == nil {
@@ -148,14 +152,18 @@ func (d *delivery) one(ctx context.Context, session string, e outbox.Entry) erro
 	}
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
-		d.logger.Warn("a kept command was refused", "session", session, "command", engine.Shortened(e.Command, longestLogged), "key", engine.Shortened(e.Key, longestLogged),
-			"why", engine.Shortened(refusal.Message, longestLogged))
+		d.logger.Warn(
+			"a kept command was refused", "session", session, "command", engine.Shortened(e.Command, longestLogged),
+			"key", engine.Shortened(e.Key, longestLogged), "why",
+			engine.Shortened(refusal.Message, longestLogged),
+		)
 		return nil
 	}
 	return err
 }
 
-// reject records that an entry was not delivered, so that it appears in the inbox. One that is no command is only logged.
+// reject records that an entry was not delivered, so that it appears in the inbox. One that is no command is only
+// logged.
 func (d *delivery) reject(ctx context.Context, session string, u outbox.Unproven) error {
 	command, err := commands.Parse(u.Entry.Command, u.Entry.Body)
 	var refusal *commands.Refusal
@@ -166,8 +174,14 @@ func (d *delivery) reject(ctx context.Context, session string, u outbox.Unproven
 		return err
 	}
 	by := d.actor(session, commands.AuthnNone)
-	return d.denials.RecordKept(ctx, engine.Request{By: by, Command: command, Key: u.Entry.Key, OccurredAt: u.Entry.OccurredAt}, &commands.Refusal{
-		Code: commands.CodeNotAllowed, Message: "A kept command was not delivered in the name of session '" + session + "'", Why: u.Why,
-		Next: "ask the session whether it said this; the entry is in outbox/" + session + "/damaged of the home",
-	})
+	return d.denials.RecordKept(
+		ctx,
+		engine.Request{By: by, Command: command, Key: u.Entry.Key, OccurredAt: u.Entry.OccurredAt},
+		&commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Message: "A kept command was not delivered in the name of session '" + session + "'",
+			Why:     u.Why,
+			Next:    "ask the session whether it said this; the entry is in outbox/" + session + "/damaged of the home",
+		},
+	)
 }

@@ -74,7 +74,13 @@ func rewritten(archive []byte, complete bool, dir string) (forged []byte, err er
 		if err != nil {
 			return err
 		}
-		return s.Message(events.Message{Sequence: s.Head().Sequence + 1, Subject: events.Subject(last.Project, "task", task), Body: body})
+		return s.Message(
+			events.Message{
+				Sequence: s.Head().Sequence + 1,
+				Subject:  events.Subject(last.Project, "task", task),
+				Body:     body,
+			},
+		)
 	})
 	if err != nil {
 		return nil, err
@@ -85,7 +91,10 @@ func rewritten(archive []byte, complete bool, dir string) (forged []byte, err er
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	var out bytes.Buffer
-	_, err = b.Backup(ctx, &out, bus.BackupOptions{Head: head, Created: last.Time, Key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))})
+	_, err = b.Backup(
+		ctx, &out,
+		bus.BackupOptions{Head: head, Created: last.Time, Key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))},
+	)
 	return out.Bytes(), err
 }
 
@@ -129,7 +138,11 @@ func unsigned(archive []byte, older bool) ([]byte, error) {
 
 // loseTextsCmd removes the long texts' blocks, as a damaged disk would.
 func loseTextsCmd(ts *testscript.TestScript, neg bool, args []string) {
-	blocks, err := filepath.Glob(filepath.Join(ts.Getenv("MAESTRO_HOME"), "store", "jetstream", "$G", "streams", "OBJ_MAESTRO_BLOBS", "msgs", "*"))
+	blocks, err := filepath.Glob(
+		filepath.Join(
+			ts.Getenv("MAESTRO_HOME"), "store", "jetstream", "$G", "streams", "OBJ_MAESTRO_BLOBS", "msgs", "*",
+		),
+	)
 	if err != nil || len(blocks) == 0 || neg || len(args) > 0 {
 		ts.Fatalf("no long texts, or not stopped: %v", err)
 	}

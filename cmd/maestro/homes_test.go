@@ -179,7 +179,8 @@ func TestLogOfANewerMaestro(t *testing.T) {
 		newerEvent(t, dir, change)
 		before := picture(t, dir, "store", "lock")
 		got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, "serve", "--listen", "127.0.0.1:0")
-		if got.code != exitConflict || !strings.Contains(got.stderr, what) || !strings.Contains(got.stderr, "newer maestro") {
+		if got.code != exitConflict || !strings.Contains(got.stderr, what) ||
+			!strings.Contains(got.stderr, "newer maestro") {
 			t.Errorf("%s: %+v", what, got)
 		}
 		unchanged(t, before, picture(t, dir, "store", "lock"))

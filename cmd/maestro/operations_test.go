@@ -40,7 +40,8 @@ func existingCommands(t *testing.T, where, text string) {
 			continue
 		}
 		for _, word := range rest {
-			if name, isFlag := strings.CutPrefix(word, "--"); isFlag && flagOf(cmd.Flags(), cmd.InheritedFlags(), name) == nil {
+			if name, isFlag := strings.CutPrefix(word, "--"); isFlag &&
+				flagOf(cmd.Flags(), cmd.InheritedFlags(), name) == nil {
 				t.Errorf("%s names `maestro %s`, which has no flag --%s", where, found[1], name)
 			}
 		}

@@ -71,8 +71,13 @@ func (a *app) checkTexts(ctx context.Context) error {
 		fmt.Fprintf(&why, "%s\n", lost)
 	}
 	return &failure{
-		status: http.StatusInternalServerError, code: "AUDIT_FAILED",
-		message: fmt.Sprintf("%s of %d that the log names cannot be read", many(len(found.Lost), "long text"), found.Named),
-		why:     strings.TrimRight(why.String(), "\n"), next: engine.FaultText.Next(), details: map[string]any{"lost": found.Lost},
+		status: http.StatusInternalServerError,
+		code:   "AUDIT_FAILED",
+		message: fmt.Sprintf(
+			"%s of %d that the log names cannot be read", many(len(found.Lost), "long text"), found.Named,
+		),
+		why:     strings.TrimRight(why.String(), "\n"),
+		next:    engine.FaultText.Next(),
+		details: map[string]any{"lost": found.Lost},
 	}
 }

@@ -83,8 +83,8 @@ func (a *app) sendBehind(ctx context.Context, id string, body any, key string) (
 		return client.Answer{}, err
 	}
 	defer c.Close()
-	if a.held != nil {
-		return client.Answer{}, a.held
+	if a.backlog != nil {
+		return client.Answer{}, a.backlog
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -94,9 +94,9 @@ func (a *app) sendBehind(ctx context.Context, id string, body any, key string) (
 // notNow reports whether a later try may bring what this one did not.
 func notNow(err error) bool {
 	var said *client.Error
-	var held *heldError
+	var backlog *backlogError
 	switch {
-	case errors.As(err, &held):
+	case errors.As(err, &backlog):
 		return true
 	case errors.As(err, &said):
 		return said.Status == http.StatusBadGateway || said.Status == http.StatusServiceUnavailable || said.Status == http.StatusGatewayTimeout
@@ -110,12 +110,14 @@ func unreached(err error) bool {
 	return errors.As(err, &connection) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// heldError says that commands which were kept earlier are not through, so that this one is kept behind them.
-type heldError struct{ err error }
+// backlogError says that commands which were kept earlier are not through, so that this one is kept behind them.
+type backlogError struct{ err error }
 
-func (e *heldError) Error() string { return "what was kept earlier is not through: " + e.err.Error() }
+func (e *backlogError) Error() string {
+	return "what was kept earlier is not through: " + e.err.Error()
+}
 
-func (e *heldError) Unwrap() error { return e.err }
+func (e *backlogError) Unwrap() error { return e.err }
 
 // worthKeeping refuses what the server would: nobody would be there to be told.
 func worthKeeping(id string, body []byte, key string) error {
@@ -240,7 +242,7 @@ func (a *app) waiting() (box *outbox.Outbox, n int, done func()) {
 }
 
 // deliverFirst sends what waits of this session, once a run; a dry run leaves it where it is. It fails when the server cannot be reached; when the server
-// answers and cannot take it now, it notes that in a.held and lets reads go on.
+// answers and cannot take it now, it notes that in a.backlog and lets reads go on.
 func (a *app) deliverFirst(ctx context.Context, c *client.Client) error {
 	if a.delivered || a.dryRun || !a.isSession() {
 		return nil
@@ -297,8 +299,8 @@ func (a *app) showSetAside() {
 	}
 }
 
-// known fails unless the server takes this process's secret. With a secret that was revoked, an entry that a newer one proves
-// looks forged.
+// known fails unless the server takes this process's secret. With a secret that was revoked, an entry that a newer one
+// proves looks forged.
 func (a *app) known(ctx context.Context, c *client.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -347,7 +349,7 @@ func (a *app) afterDelivery(err error) error {
 		}
 		a.say("maestro: %s: the server does not accept them now: %s\n", stillWaiting(n), said.Message)
 		if said.Status != http.StatusUnauthorized { // what this run sends itself gets the same answer, and is not kept
-			a.held = &heldError{err}
+			a.backlog = &backlogError{err}
 		}
 		return nil
 	case unreached(err):

@@ -191,13 +191,22 @@ func TestForgedIsNotSent(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	forged := outbox.Entry{Command: "task:complete", Body: json.RawMessage(`{"taskId":"task_x"}`), Key: "forged", OccurredAt: time.Unix(1, 0).UTC(), Proof: "00"}
+	forged := outbox.Entry{
+		Command:    "task:complete",
+		Body:       json.RawMessage(`{"taskId":"task_x"}`),
+		Key:        "forged",
+		OccurredAt: time.Unix(1, 0).UTC(),
+		Proof:      "00",
+	}
 	plantEntry(t, dir, "s", 1, forged)
 	forged.Command, forged.Body = "report:progress", json.RawMessage(`{"message":"forged"}`)
 	plantEntry(t, dir, "s", 2, forged)
 	s.always(http.StatusOK, taken)
 	got := runHere(t, s.env, "report", "progress", "mine")
-	if slices.ContainsFunc(s.asked, func(asked string) bool { return strings.Contains(asked, "task_x") || strings.Contains(asked, "forged") }) {
+	if slices.ContainsFunc(
+		s.asked,
+		func(asked string) bool { return strings.Contains(asked, "task_x") || strings.Contains(asked, "forged") },
+	) {
 		t.Errorf("it was sent: %q", s.asked)
 	}
 	for _, want := range []string{`"task:complete", key "forged": this command does not wait`, "there is no proof that the session said it", "outbox/s/damaged/000000000002-"} {
@@ -206,7 +215,9 @@ func TestForgedIsNotSent(t *testing.T) {
 		}
 	}
 	s.always(http.StatusOK, "[]")
-	if got := runHere(t, s.env, "inbox"); !strings.Contains(got.stderr, "session s: 2 kept commands set aside and not delivered") {
+	if got := runHere(t, s.env, "inbox"); !strings.Contains(
+		got.stderr, "session s: 2 kept commands set aside and not delivered",
+	) {
 		t.Errorf("the inbox does not show it: %s", got.stderr)
 	}
 }
@@ -224,7 +235,9 @@ func TestRevokedSecretSetsNothingAside(t *testing.T) {
 	}
 	s.env["MAESTRO_TOKEN"] = current
 	s.always(http.StatusOK, taken)
-	if got := runHere(t, s.env, "report", "progress", "two"); !slices.Equal(s.asked, []string{report("one"), report("two")}) {
+	if got := runHere(t, s.env, "report", "progress", "two"); !slices.Equal(
+		s.asked, []string{report("one"), report("two")},
+	) {
 		t.Errorf("%+v, asked %q", got, s.asked)
 	}
 }

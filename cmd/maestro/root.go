@@ -16,7 +16,8 @@ import (
 
 // app is one run of the command line: its streams, its environment, and what all commands share.
 type app struct {
-	// moved is where the server answers that was started again at another address while something was waited for; else "".
+	// moved is where the server answers that was started again at another address while something was waited for; else
+	// "".
 	moved  string
 	env    map[string]string
 	stdin  io.Reader
@@ -37,12 +38,19 @@ type app struct {
 	// delivered says that this run has seen to the outbox, and held what the server said when it could not take what
 	// waits.
 	delivered bool
-	held      error
+	backlog   error
 }
 
 // run is the whole program but for the process around it. It gives the exit code.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{env: environment(env), stdin: stdin, stdout: stdout, stderr: stderr, json: asksForJSON(args), wall: time.Now}
+	a := &app{
+		env:    environment(env),
+		stdin:  stdin,
+		stdout: stdout,
+		stderr: stderr,
+		json:   asksForJSON(args),
+		wall:   time.Now,
+	}
 	for i, arg := range args {
 		if !utf8.ValidString(arg) {
 			err := usage("Argument %d is not valid UTF-8: %q", i+1, arg)

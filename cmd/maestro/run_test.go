@@ -223,8 +223,8 @@ func TestHarmless(t *testing.T) {
 	}
 	a := &app{}
 	var seen string
-	if text := a.encode(hidden); json.Unmarshal(text, &seen) != nil || seen != hidden || strings.ContainsAny(string(text),
-		hidden[1:len(hidden)-1]) {
+	if text := a.encode(hidden); json.Unmarshal(text, &seen) != nil || seen != hidden ||
+		strings.ContainsAny(string(text), hidden[1:len(hidden)-1]) {
 		t.Errorf("JSON of what is not seen is %q, which is %q", text, seen)
 	}
 	text := a.encode(nasty)

@@ -67,7 +67,11 @@ func (a *app) serveCommand() *cobra.Command {
 		"read a home and write nothing, anywhere: on a read-only mount, a full disk, or a damaged store")
 	f.BoolVar(&o.newKey, "new-key", false,
 		"make a new server key where the old one is lost; all sessions and named tokens then need new secrets")
-	f.StringArrayVar(&o.limitTexts, "limit", nil, "NAME=VALUE, or NAME=RATE/BURST: a limit other than the default; 0 is none; may be repeated (docs/limits.md lists them)")
+	f.StringArrayVar(
+		&o.limitTexts, "limit", nil,
+		"NAME=VALUE, or NAME=RATE/BURST: a limit other than the default; 0 is none; may be repeated "+
+			"(docs/limits.md lists them)",
+	)
 	o.backups.flags(f)
 	complete(cmd, "auth", "on", "off")
 	complete(cmd, "durability", "always", "interval")
@@ -156,7 +160,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	log, err := hold(lock, store)
+	log, err := guardLog(lock, store)
 	if err != nil {
 		return err
 	}
@@ -193,7 +197,9 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		Manifests: manifests{lock.Home}, Templates: ownTemplates{},
 		Uses: uses,
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
-			_, err := log.Backup(ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()})
+			_, err := log.Backup(
+				ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()},
+			)
 			return err
 		},
 		Keys:    api.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
@@ -208,7 +214,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	defer beside(ctx, care.run)()
 	defer beside(ctx, func(ctx context.Context) { store.KeepChecked(ctx, trusted.Now, time.After) })()
 	defer beside(ctx, (&clockWatch{clock: trusted, logger: logger}).run(time.Tick(clockLook)))()
-	defer beside(ctx, placeWatch{log.here, handler.StopWrites}.run(time.Tick(placeLook)))()
+	defer beside(ctx, homeWatch{log.here, handler.StopWrites}.run(time.Tick(homeLookEvery)))()
 	defer beside(ctx, uses.Run)()
 	address := addressOf(listener.Addr())
 	if err := lock.Announce(home.Server{Address: address, PID: os.Getpid()}); err != nil {
@@ -225,7 +231,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 
 // openHandler opens the one writer of the log, with its witness and its snapshots.
 func openHandler(
-	ctx context.Context, lock *home.Lock, log held, denials *engine.Denials, trusted *clock.Clock, logger *slog.Logger,
+	ctx context.Context, lock *home.Lock, log guardedLog, denials *engine.Denials, trusted *clock.Clock,
+	logger *slog.Logger,
 ) (*engine.Handler, func() error, error) {
 	pictures, err := bus.OpenSnapshots(lock.Through(lock.Snapshots()))
 	if err != nil {
@@ -424,7 +431,7 @@ func (ownTemplates) Check(text string) error { return prompt.CheckTemplate(text)
 // snapshots lets the handler keep its snapshots in a directory.
 type snapshots struct {
 	dir *bus.Snapshots
-	log held
+	log guardedLog
 }
 
 func (s snapshots) List(context.Context) ([]uint64, error) { return s.dir.List() }

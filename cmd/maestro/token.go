@@ -56,7 +56,10 @@ With --quiet it is all that is printed.`,
 				return nil
 			}
 			a.result(newToken{writtenOf(answer, body.Name), answer.Token}, func() {
-				a.print("Created the %s token %s; its secret, which is not stored:\n%s\n", body.Kind, body.Name, answer.Token)
+				a.print(
+					"Created the %s token %s; its secret, which is not stored:\n%s\n", body.Kind, body.Name,
+					answer.Token,
+				)
 			})
 			return nil
 		}),
@@ -93,7 +96,9 @@ func expiry(text string, now time.Time, body *commands.CreateToken) error {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return usage("--expires must be a duration such as 24h or 30d, or a time such as 2027-01-31T12:00:00Z, not %q", text)
+		return usage(
+			"--expires must be a duration such as 24h or 30d, or a time such as 2027-01-31T12:00:00Z, not %q", text,
+		)
 	}
 	if !at.After(now) {
 		return usage("--expires %s is in the past", text).withNext("choose a later time")

@@ -35,7 +35,9 @@ const backupsOff = "off"
 
 func (o *backupOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.every, "backup-every", "24h", "how often a backup is made; off makes none")
-	f.StringVar(&o.dir, "backup-dir", "", "where automatic backups go; else the home's name and -backups, beside the home")
+	f.StringVar(
+		&o.dir, "backup-dir", "", "where automatic backups go; else the home's name and -backups, beside the home",
+	)
 	f.IntVar(&o.keep, "backup-keep", 7, "how many automatic backups are kept")
 }
 
@@ -61,8 +63,8 @@ type upkeep struct {
 }
 
 func newUpkeep(
-	every time.Duration, o backupOptions, lock *home.Lock, log *bus.Bus, handler *engine.Handler, trusted *clock.Clock,
-	secrets home.Secrets, logger *slog.Logger,
+	every time.Duration, o backupOptions, lock *home.Lock, log *bus.Bus, handler *engine.Handler,
+	trusted *clock.Clock, secrets home.Secrets, logger *slog.Logger,
 ) *upkeep {
 	head := func() (head events.Head) {
 		handler.View(func(s *projections.State) { head = s.Head() })
@@ -176,9 +178,10 @@ func (u *upkeep) warnings() []api.Warning {
 	}
 	if lost := u.texts.lostTexts(); len(lost) > 0 {
 		all = append(all, api.Warning{
-			Code:    "TEXTS",
-			Message: many(len(lost), "long text") + " that the log names cannot be read, the first: " + lost[0].String(),
-			Next:    engine.FaultText.Next(),
+			Code: "TEXTS",
+			Message: many(len(lost), "long text") + " that the log names cannot be read, the first: " +
+				lost[0].String(),
+			Next: engine.FaultText.Next(),
 		})
 	}
 	return all

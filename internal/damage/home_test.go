@@ -224,7 +224,11 @@ func live(t *testing.T) *lived {
 		if i%16 == 0 { // beside the log
 			text = strings.Repeat(fmt.Sprintf("%d long ", i), 90_000)
 		}
-		command := &commands.CreateTask{In: commands.In{Project: project}, Title: fmt.Sprint("Task ", i), Description: text}
+		command := &commands.CreateTask{
+			In:          commands.In{Project: project},
+			Title:       fmt.Sprint("Task ", i),
+			Description: text,
+		}
 		if _, err := s.do(t.Context(), fmt.Sprint("t", i), command); err != nil {
 			t.Fatal(err)
 		}

@@ -119,7 +119,8 @@ func (c *trial) awaited(t *task, dependencies []string) {
 		return
 	}
 	for _, id := range dependencies {
-		if d := c.tasks[id]; d != nil && (t == nil || !slices.Contains(t.dependencies, id)) && d.dependents >= maxDependents {
+		if d := c.tasks[id]; d != nil && (t == nil || !slices.Contains(t.dependencies, id)) &&
+			d.dependents >= maxDependents {
 			c.fault(ruleLimit, "%d tasks depend on %s already, which is all that may", d.dependents, id)
 		}
 	}

@@ -77,7 +77,9 @@ var overLimit = []struct {
 func limitPlants() []plant {
 	var list []plant
 	for _, o := range overLimit {
-		list = append(list, plant{o.name, broken(ruleLimit), o.before, func(s *story) { s.add(admin, o.short, o.data) }})
+		list = append(
+			list, plant{o.name, broken(ruleLimit), o.before, func(s *story) { s.add(admin, o.short, o.data) }},
+		)
 	}
 	return list
 }

@@ -75,7 +75,8 @@ func (s *story) add(source, short, data string, options ...option) *story {
 		"specversion": "1.0", "id": fmt.Sprintf("event-%d", len(s.lines)+1), "source": source, "type": eventType,
 		"subject": s.subject(short, data), "time": s.now.Format("2006-01-02T15:04:05.000Z"),
 		"datacontenttype": "application/json", "dataschema": "urn:maestro:schema:" + eventType, "partitionkey": "p1",
-		"prevhash": hex.EncodeToString(s.head()), "requesthash": strings.Repeat("0a", 16), "rules": "3", "authn": "token",
+		"prevhash": hex.EncodeToString(s.head()), "requesthash": strings.Repeat("0a", 16),
+		"rules": "3", "authn": "token",
 		"data": json.RawMessage(data),
 	}
 	if strings.HasPrefix(short, "token.") || strings.HasPrefix(short, "template.") {

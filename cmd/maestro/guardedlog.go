@@ -15,28 +15,28 @@ import (
 	"maestro/internal/home"
 )
 
-// placeLook is how often a running server looks whether its home is still where it was.
-const placeLook = 250 * time.Millisecond
+// homeLookEvery is how often a running server looks whether its home is still where it was.
+const homeLookEvery = 250 * time.Millisecond
 
-// held is the log of a home that this process holds. When the home is no longer where its path leads, nothing beside
-// the log is written either; the log itself is the Handler's, which the placeWatch stops.
-type held struct {
+// guardedLog is the log of a home that this process holds. When the home is no longer where its path leads, nothing
+// beside the log is written either; the log itself is the Handler's, which the homeWatch stops.
+type guardedLog struct {
 	*bus.Bus
 	lock  *home.Lock
-	store home.Place
+	store home.Identity
 }
 
-// hold takes note of where the home of an open log is.
-func hold(lock *home.Lock, log *bus.Bus) (held, error) {
-	store, err := home.PlaceOf(lock.Store())
-	return held{log, lock, store}, err
+// guardLog takes note of where the home of an open log is.
+func guardLog(lock *home.Lock, log *bus.Bus) (guardedLog, error) {
+	store, err := home.IdentityOf(lock.Store())
+	return guardedLog{log, lock, store}, err
 }
 
 // here fails with events.ErrReadOnly when the home was moved, deleted or replaced.
-func (h held) here() error {
-	for _, place := range []interface{ Here() error }{h.lock, h.store} {
+func (h guardedLog) here() error {
+	for _, guarded := range []interface{ Here() error }{h.lock, h.store} {
 		var gone *home.GoneError
-		if err := place.Here(); errors.As(err, &gone) {
+		if err := guarded.Here(); errors.As(err, &gone) {
 			return &events.StoppedError{
 				Why: gone.Error(),
 				Next: "stop this server; put the home back where it was, or name its new place with MAESTRO_HOME; " +
@@ -48,7 +48,7 @@ func (h held) here() error {
 }
 
 // PutBlob implements commands.Blobs.
-func (h held) PutBlob(ctx context.Context, blob []byte) (digest string, err error) {
+func (h guardedLog) PutBlob(ctx context.Context, blob []byte) (digest string, err error) {
 	if err := h.here(); err != nil {
 		return "", err
 	}
@@ -56,21 +56,21 @@ func (h held) PutBlob(ctx context.Context, blob []byte) (digest string, err erro
 }
 
 // StoreDenials implements the store of refusals.
-func (h held) StoreDenials(ctx context.Context, records []events.StoredDenial) error {
+func (h guardedLog) StoreDenials(ctx context.Context, records []events.StoredDenial) error {
 	if err := h.here(); err != nil {
 		return err
 	}
 	return h.Bus.StoreDenials(ctx, records)
 }
 
-// placeWatch makes a server read-only for good when its home is not where it was.
-type placeWatch struct {
+// homeWatch makes a server read-only for good when its home is not where it was.
+type homeWatch struct {
 	here func() error
 	stop func(why error)
 }
 
 // run looks at every tick until its context ends, or there is nothing left to stop.
-func (w placeWatch) run(tick <-chan time.Time) func(context.Context) {
+func (w homeWatch) run(tick <-chan time.Time) func(context.Context) {
 	return func(ctx context.Context) {
 		for {
 			select {

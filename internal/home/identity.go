@@ -55,20 +55,20 @@ func (l *Lock) Through(path string) string {
 	return filepath.Join(held, within)
 }
 
-// Place is a directory that is held by what it is, not by its path.
-type Place struct {
+// Identity is a directory that is held by what it is, not by its path.
+type Identity struct {
 	path string
 	info fs.FileInfo
 }
 
-// PlaceOf takes note of a directory as it is now.
-func PlaceOf(path string) (Place, error) {
+// IdentityOf takes note of a directory as it is now.
+func IdentityOf(path string) (Identity, error) {
 	info, err := os.Stat(path)
-	return Place{path, info}, err
+	return Identity{path, info}, err
 }
 
 // Here fails with *GoneError when the path no longer leads to the directory.
-func (p Place) Here() error { return same(p.path, p.info) }
+func (i Identity) Here() error { return same(i.path, i.info) }
 
 func same(path string, held fs.FileInfo) error {
 	now, err := os.Stat(path)
