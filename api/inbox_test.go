@@ -10,6 +10,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/projections"
 )
 
 // troubled makes a project with something of each kind that needs a person, a minute apart, and gives it with the session that
@@ -59,7 +60,7 @@ func (w *world) troubled() (project, orchestrator string) {
 	over, late := w.session(orchestrator, project, left, ``)
 	w.do(adminToken, "session:kill", `{"sessionId":"`+over+`"}`).is(200)
 	w.do(late, "report:progress", `{"message":"I had more","taskIds":["`+left+`"]}`, "Maestro-Occurred-At",
-		"2000-01-01T00:00:00Z").is(200)
+		time.Now().Format(time.RFC3339Nano)).is(200)
 	pass()
 	w.do(late, "report:error", `{"message":"kept","taskIds":["`+gone+`"]}`, "Maestro-Occurred-At", "2026-02-03T04:05:06Z").is(403)
 	return project, orchestrator
@@ -150,6 +151,62 @@ func TestTheInbox(t *testing.T) {
 		w.do(adminToken, "queue:requeue", `{"taskId":"`+items[4]["taskId"].(string)+`"}`).is(200)
 		if got, _ := show(adminToken, ""); slices.Contains(got, "question") || slices.Contains(got, "unconfirmed") || slices.Contains(got, "quarantined") {
 			t.Errorf("what is done is still there: %v", got)
+		}
+	})
+}
+
+// A session that has ended fills nobody's inbox: it lists its newest reports and counts the others, and all of them are
+// one question away. Each comes once, on pages of any length.
+func TestLateReportsInTheInbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const told = projections.InboxLateListed + 4
+		w := openInside(t, nil)
+		project := w.project()
+		id, token := w.session(adminToken, project, w.task(project), ``)
+		other, _ := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
+		w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
+		for range told {
+			w.do(token, "report:progress", `{"message":"`+strings.Repeat("m", 20_000)+`"}`, "Maestro-Occurred-At",
+				time.Now().Format(time.RFC3339Nano)).is(200)
+		}
+		walk := func(query string) (entries []string, more float64) {
+			t.Helper()
+			for next := ""; ; {
+				r := w.send(http.MethodGet, "/api/inbox?limit=1"+query+next, adminToken, "").is(200)
+				for _, item := range r.array() {
+					object := item.(map[string]any)
+					if n, ok := object["more"].(float64); ok {
+						more += n
+						continue
+					}
+					entries = append(entries, object["entryId"].(string))
+				}
+				if r.header.Get("Maestro-Next") == "" || len(entries) > told {
+					return entries, more
+				}
+				next = "&cursor=" + r.header.Get("Maestro-Next")
+			}
+		}
+		if entries, more := walk(""); len(entries) != projections.InboxLateListed || more != 4 {
+			t.Errorf("listed are %v, and %v more", entries, more)
+		}
+		all, more := walk("&kind=late&sessionId=" + id)
+		if len(all) != told || more != 0 || len(slices.Compact(slices.Clone(all))) != told {
+			t.Errorf("all are %v, and %v more", all, more)
+		}
+		whole := w.send(http.MethodGet, "/api/inbox", adminToken, "").body
+		if len(whole) > 2*projections.InboxLateListed*projections.InboxText {
+			t.Errorf("the inbox has %d bytes", len(whole))
+		}
+		elsewhere := "&projectId=" + w.project()
+		for _, query := range []string{"&sessionId=none", "&sessionId=" + other, elsewhere + "&sessionId=" + id} {
+			if entries, _ := walk(query); len(entries) > 0 {
+				t.Errorf("%s finds %v", query, entries)
+			}
+		}
+		_, orchestrator := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
+		if r := w.send(http.MethodGet, "/api/inbox?sessionId="+id, orchestrator, "").is(200); len(r.array()) > 0 {
+			t.Errorf("an orchestrator that did not spawn it sees %s", r.body)
 		}
 	})
 }

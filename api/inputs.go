@@ -26,6 +26,7 @@ type inputID struct {
 
 type inboxFilter struct {
 	ProjectID string `query:"projectId" doc:"of this project"`
+	SessionID string `query:"sessionId" doc:"all that this session did; without it, a session's items are bounded"`
 	Kind      string `query:"kind" doc:"only this kind"`
 }
 
@@ -142,7 +143,16 @@ func getInbox(v view, in *inboxFilter) ([]projections.InboxItem, error) {
 	now := v.server.Now().UnixMilli()
 	items := []projections.InboxItem{}
 	for _, p := range projects {
-		items = append(items, v.Inbox(p.ID, concerns)...)
+		switch {
+		case in.SessionID == "":
+			items = append(items, v.Inbox(p.ID, concerns)...)
+		case v.SessionProject(in.SessionID) == p.ID && (concerns == nil || concerns(in.SessionID)):
+			items = append(items, v.InboxOf(in.SessionID)...)
+		}
+	}
+	if only := in.SessionID; only != "" {
+		all := concerns
+		concerns = func(id string) bool { return id == only && (all == nil || all(id)) }
 	}
 	items = append(items, v.refusedKept(projects, concerns)...)
 	return sortedInbox(items, in.Kind, now), nil
@@ -175,7 +185,8 @@ func (v view) refusedKept(projects []*projections.Project, concerns func(string)
 	for _, d := range slices.Backward(denials) {
 		project, session, _ := projections.SessionOfSource(d.Actor)
 		item := projections.InboxItem{
-			Kind: projections.InboxRefused, ProjectID: project, SessionID: session, What: v.Session(session).Name, Since: d.First,
+			Kind: projections.InboxRefused, ProjectID: project, SessionID: session, EntryID: d.ID,
+			What: v.Session(session).Name, Since: d.First,
 			Next: "maestro audit denials --actor " + session,
 		}
 		if !d.More && listed[session] < refusedOfOne && len(items) < refusedListed {
@@ -186,6 +197,7 @@ func (v view) refusedKept(projects []*projections.Project, concerns func(string)
 		}
 		left[session] += d.Count
 		if more[session] == nil {
+			item.EntryID = ""
 			more[session] = &item
 		}
 		more[session].Since = d.First
@@ -193,7 +205,8 @@ func (v view) refusedKept(projects []*projections.Project, concerns func(string)
 	slices.Reverse(items)
 	for _, session := range slices.Sorted(maps.Keys(more)) {
 		item := more[session]
-		item.Message = fmt.Sprintf("%d more kept commands were refused", left[session])
+		item.More = left[session]
+		item.Message = fmt.Sprintf("%d more kept commands were refused", item.More)
 		items = append(items, *item)
 	}
 	return items

@@ -62,7 +62,7 @@ func placeOf(item any) (place, bool) {
 	case engine.Denial:
 		return place{x.Actor + " " + x.ID, x.Last}, true
 	case projections.InboxItem:
-		id := []string{string(x.Kind), x.ProjectID, x.TaskID, x.SessionID, x.Queue, x.InputID}
+		id := []string{string(x.Kind), x.ProjectID, x.TaskID, x.SessionID, x.Queue, x.InputID, x.EntryID}
 		return place{strings.Join(id, " "), x.Since}, true
 	}
 	return place{}, false

@@ -43,7 +43,13 @@ func Limits() []LimitGroup {
 			Intro:  "The server checks these while it reads a JSON body, before it decides anything.",
 			Limits: []Limit{LimitBody, LimitNames, LimitDepth, LimitValues},
 		},
-		{Title: "Sessions", Limits: []Limit{LimitLateReports}},
+		{Title: "Sessions", Limits: []Limit{LimitLateReports, LimitLateBytes}},
+		{
+			Title: "The inbox",
+			Intro: "These hide nothing: `maestro inbox --session` lists all that one session did, and a timeline has " +
+				"the whole texts.",
+			Limits: []Limit{LimitInboxItems, LimitInboxLate, LimitInboxText},
+		},
 		{
 			Title: "Fields of commands",
 			Intro: "The server checks these before it decides a command. They hold on every route.", Limits: []Limit{
@@ -87,11 +93,35 @@ var (
 	}
 )
 
-// LimitLateReports bounds what a session adds to the log after its end.
-var LimitLateReports = Limit{
-	Name: "late-reports", Value: 1000, Unit: "reports", Answer: answerLimit,
-	Bounds: "reports that one session delivers after its end",
-}
+// Limits of what a session adds to the log after its end.
+var (
+	LimitLateReports = Limit{
+		Name: "late-reports", Value: 1000, Unit: "reports", Answer: answerLimit,
+		Bounds: "reports that one session delivers after its end",
+	}
+	LimitLateBytes = Limit{
+		Name: "late-bytes", Value: 4 * events.MaxText, Unit: "bytes", Answer: answerLimit,
+		Bounds: "what one session reports after its end: messages, task ids and options; a message longer than " +
+			"`text` counts as that limit",
+	}
+)
+
+// Limits of what one session, or one queue, adds to an inbox.
+var (
+	LimitInboxItems = Limit{
+		Name: "inbox-items", Value: projections.InboxListed, Unit: "items", Answer: answerCut,
+		Bounds: "items of one kind that one session or one queue adds, the longest wait first; " +
+			"one more item counts the others",
+	}
+	LimitInboxLate = Limit{
+		Name: "inbox-late", Value: projections.InboxLateListed, Unit: "items", Answer: answerCut,
+		Bounds: "late reports of one session, the newest; one more item counts the others",
+	}
+	LimitInboxText = Limit{
+		Name: "inbox-text", Value: projections.InboxText, Unit: "bytes", Answer: answerCut,
+		Bounds: "the message of an item; one that is longer has `cut`",
+	}
+)
 
 // Limits of the fields of commands. What fields.go gives one of these is checked there, unless the answer is
 // VALIDATION_ERROR: that is for the decision.

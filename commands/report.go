@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"time"
 
 	"maestro/events"
 	"maestro/projections"
@@ -68,14 +69,14 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 			return nil, err
 		}
 	}
-	if late && thirdOn(c.Rules) {
-		if err := mayReportLate(session, c, x.ID()); err != nil {
-			return nil, err
-		}
-	}
 	reported := &events.SessionReported{
 		SessionID: session.ID, Kind: x.Kind, Message: x.Message, TaskIDs: tasks, Late: late, Blobs: x.blobs, Options: x.Options,
 		SessionCompleted: x.Kind == events.ReportComplete && len(tasks) == 0 && !late,
+	}
+	if late && thirdOn(c.Rules) {
+		if err := mayReportLate(session, reported, c, x.ID()); err != nil {
+			return nil, err
+		}
 	}
 	if x.Kind != events.ReportNeedsInput {
 		if len(x.Options) > 0 {
@@ -96,27 +97,40 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 }
 
 // mayReportLate lets a session that has ended deliver what it kept before its end: the report says when it was said,
-// which is not after the end, and a session delivers a limited number. When something was said is the session's own
-// word, so the number is what holds.
-func mayReportLate(session *projections.Session, c Call, rule string) error {
+// which is neither before the session was created nor after its end, and a session delivers a limited number of reports
+// and of bytes. When something was said is the session's own word, so the limits are what holds.
+func mayReportLate(session *projections.Session, reported *events.SessionReported, c Call, rule string) error {
+	bytes := projections.LateBytes(reported)
 	switch {
 	case c.OccurredAt.IsZero():
 		return notAllowed(rule,
 			"after its end a session delivers only reports that it kept before, each with Maestro-Occurred-At",
 			"spawn another session",
 			"Session '%s' has ended (%s)", session.ID, session.Status)
+	case c.OccurredAt.UnixMilli() < session.StartedAt:
+		return notAllowed(rule,
+			"after its end a session delivers only reports that it kept while it lived, and it was created at "+
+				time.UnixMilli(session.StartedAt).UTC().Format(time.RFC3339),
+			"compare the clock of its machine with the server's",
+			"Session '%s' did not exist when this was said", session.ID)
 	case c.OccurredAt.UnixMilli() > session.EndedAt:
 		return notAllowed(rule, "the report was kept after the end", "spawn another session",
 			"Session '%s' had ended (%s) when this was said", session.ID, session.Status)
 	case int64(session.LateReports) >= LimitLateReports.Value:
-		return &Refusal{
-			Code: CodeLimit, Message: fmt.Sprintf("Session '%s' has delivered %d reports after its end", session.ID,
-				session.LateReports),
-			Why:  "limit " + LimitLateReports.Name + ": " + LimitLateReports.Bounds,
-			Next: "read the session's outbox on its machine",
-		}
+		return tooMuchLate(LimitLateReports, session.ID, "has delivered %d reports after its end", session.LateReports)
+	case session.LateBytes+bytes > LimitLateBytes.Value:
+		return tooMuchLate(LimitLateBytes, session.ID,
+			"has delivered %d bytes of reports after its end, and this one has %d", session.LateBytes, bytes)
 	}
 	return nil
+}
+
+func tooMuchLate(limit Limit, session, format string, args ...any) *Refusal {
+	return &Refusal{
+		Code: CodeLimit, Message: "Session '" + session + "' " + fmt.Sprintf(format, args...),
+		Why:  fmt.Sprintf("%s bounds %s to %d %s", limit.Name, limit.Bounds, limit.Value, limit.Unit),
+		Next: "read the beginning of what is refused with `maestro audit denials --actor " + session + "`",
+	}
 }
 
 // mayReportOn lets a worker report on its session's tasks, what is below them, tasks it created, and queue items that it

@@ -344,6 +344,11 @@ func TestReportDecisions(t *testing.T) {
 			step{"e@-1h", "report:complete", `{"message":"m"}`},
 			"NOT_ALLOWED", "kept after the end",
 		},
+		{
+			"what was kept before its session was created is refused", nil,
+			step{"e@3h", "report:complete", `{"message":"m"}`},
+			"NOT_ALLOWED", "did not exist when this was said",
+		},
 		{"a user reports nothing", nil, step{"admin", "report:progress", `{"message":"m"}`}, "NOT_ALLOWED", "report:progress"},
 		{"in another project", nil, step{"w", "report:progress", `{"project":"{q}","message":"m"}`}, "NOT_ALLOWED", "may not touch project"},
 	})
@@ -1062,16 +1067,60 @@ func TestLateReportsAreLimited(t *testing.T) {
 		t.Errorf("%+v", verdict.Faults)
 	}
 	w.h.View(func(s *projections.State) {
-		for version, want := range map[string]bool{"2": true, commands.RulesVersion: false} {
-			_, err := (&commands.Report{Kind: events.ReportProgress, Message: "m"}).Decide(s, commands.Call{
-				By:      w.actor("e"),
-				Project: w.ids["p"], At: s.At(), Rules: version,
-			})
-			if (err == nil) != want {
-				t.Errorf("a report after the end by rules %s: %v", version, err)
+		for name, said := range map[string]time.Time{"now": {}, "before its session": s.At().Add(-100 * time.Hour)} {
+			for version, want := range map[string]bool{"2": true, commands.RulesVersion: false} {
+				_, err := (&commands.Report{Kind: events.ReportProgress, Message: "m"}).Decide(s, commands.Call{
+					By:      w.actor("e"),
+					Project: w.ids["p"], At: s.At(), Rules: version, OccurredAt: said,
+				})
+				if (err == nil) != want {
+					t.Errorf("a report after the end of %s by rules %s: %v", name, version, err)
+				}
 			}
 		}
 	})
+}
+
+// It delivers a limited number of bytes, of words and of what they are about, and of texts that go to the blobs.
+func TestLateBytesAreLimited(t *testing.T) {
+	message := func(n int, more string) string {
+		return `{"message":"` + strings.Repeat("m", n) + `"` + more + `}`
+	}
+	for _, c := range []struct {
+		name string
+		// body is delivered so many times, and then nothing more.
+		body  string
+		times int
+	}{
+		{"words", message(events.MaxText, ""), 4},
+		{"a task", message(events.MaxText-len(`task_0123456789`), `,"taskIds":["{t5}"]`), 4},
+		{"options", message(events.MaxText-200, `,"options":["`+strings.Repeat("o", 200)+`"]`), 4},
+		{"long texts", message(events.MaxText+1, ""), 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			for range c.times {
+				w.must("e@1h", "report:needs-input", c.body)
+			}
+			_, err := w.do("e@1h", "report:progress", `{"message":"m"}`)
+			if code(err) != commands.CodeLimit || !strings.Contains(err.Error(), "has delivered 262144 bytes") {
+				t.Errorf("one byte more: %v", err)
+			}
+			if verdict := verify(t, w.log.messages); len(verdict.Faults) > 0 {
+				t.Errorf("%+v", verdict.Faults)
+			}
+		})
+	}
+	w := newWorld(t)
+	w.must("e@1h", "report:progress", message(events.MaxText, ""))
+	for range 3 {
+		w.must("e@1h", "report:progress", message(events.MaxText-1, ""))
+	}
+	w.must("e@1h", "report:progress", `{"message":"mmm"}`)
+	if _, err := w.do("e@1h", "report:progress", `{"message":"m"}`); code(err) != commands.CodeLimit {
+		t.Errorf("one byte more: %v", err)
+	}
+	w.must("w", "report:progress", `{"message":"m"}`) // another's
 }
 
 func TestParseRefuses(t *testing.T) {

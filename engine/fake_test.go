@@ -260,6 +260,7 @@ func newWorld(t testing.TB) *world {
 	w.make("r", "admin", "session:spawn", `{"project":"{p}","strategy":"tree","taskIds":["{t3}"]}`)
 	w.make("k", "admin", "session:spawn", `{"project":"{p}","strategy":"queue"}`)
 	w.make("e", "admin", "session:spawn", `{"project":"{p}","taskIds":["{t5}"]}`)
+	w.pass(2 * time.Hour)
 	w.must("admin", "session:kill", `{"sessionId":"{e}"}`)
 	w.must("admin", "token:create", `{"name":"auditor","kind":"auditor"}`)
 	w.must("admin", "token:create", `{"name":"reader","kind":"read-only","projectIds":["{p}"]}`)

@@ -792,7 +792,7 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.h.Close()
-		now := time.Now().Add(time.Hour)
+		now := w.now().Add(time.Hour)
 		w.h = open(t, Config{Log: w.log, Now: func() time.Time { return now }})
 		defer w.h.Close()
 		for i, step := range []time.Duration{0, -time.Minute, 90 * time.Second} {

@@ -32,10 +32,16 @@ type InboxItem struct {
 	SessionID string    `json:"sessionId,omitempty"`
 	Queue     string    `json:"queue,omitempty"`
 	InputID   string    `json:"inputId,omitempty"`
+	// EntryID is the entry of the timeline, or the record of the refusal, that it shows.
+	EntryID string `json:"entryId,omitempty"`
 	// What names the thing, Message says what is the matter, in the words of who said it.
 	What    string   `json:"what"`
 	Message string   `json:"message,omitempty"`
 	Options []string `json:"options,omitempty"`
+	// Cut says that Message is only the beginning of it.
+	Cut bool `json:"cut,omitempty"`
+	// More is how many further items of its kind it stands for; 0 if it is an item itself.
+	More int `json:"more,omitempty"`
 	// Since is since when it waits, in milliseconds since 1970; Waited is how long that is.
 	Since  int64 `json:"since"`
 	Waited int64 `json:"waited"`
@@ -52,9 +58,22 @@ type inbox struct {
 	items    []InboxItem
 }
 
-// Inbox gives all of a project that needs a person, longest wait first. concerns narrows it to what certain sessions did;
-// nil for everything.
+// Inbox gives what needs a person in a project, longest wait first. concerns narrows it to what certain sessions did;
+// nil for everything. Of what one session or queue does, it lists a limited number of items.
 func (s *State) Inbox(project string, concerns func(session string) bool) []InboxItem {
+	return bounded(s.inbox(project, concerns))
+}
+
+// InboxOf gives all that one session did and that needs a person, longest wait first.
+func (s *State) InboxOf(session string) []InboxItem {
+	items := s.inbox(s.SessionProject(session), func(id string) bool { return id == session })
+	for i := range items {
+		items[i].cut()
+	}
+	return items
+}
+
+func (s *State) inbox(project string, concerns func(session string) bool) []InboxItem {
 	b := &inbox{State: s, project: project, concerns: concerns, items: []InboxItem{}}
 	for x := range s.Unanswered(project) {
 		b.question(x)
@@ -75,7 +94,7 @@ func (s *State) Inbox(project string, concerns func(session string) bool) []Inbo
 	for _, e := range s.late.get(project) {
 		b.late(e)
 	}
-	slices.SortStableFunc(b.items, func(x, y InboxItem) int { return cmp.Compare(x.Since, y.Since) })
+	slices.SortStableFunc(b.items, longestWait)
 	return b.items
 }
 
@@ -117,7 +136,7 @@ func (b *inbox) task(t *Task) {
 	default:
 		return
 	}
-	item.Message = b.words(t, said.Sequence)
+	item.Message = b.TaskTimeline(t.ID).wordsAt(said.Sequence)
 	b.add(session, item)
 }
 
@@ -131,17 +150,15 @@ func wordOf(t *Task, session string) Said {
 	return Said{}
 }
 
-// words gives what an event put on a task's timeline.
-func (b *inbox) words(t *Task, sequence uint64) string {
-	for _, e := range slices.Backward(b.TaskTimeline(t.ID)) {
-		if e.Sequence <= sequence {
-			if e.Sequence == sequence {
-				return e.Message
-			}
-			break
-		}
+// wordsAt gives what an event put on the timeline, in its last entry.
+func (t Timeline) wordsAt(sequence uint64) string {
+	behind, _ := slices.BinarySearchFunc(t, sequence+1, func(e *Entry, sequence uint64) int {
+		return cmp.Compare(e.Sequence, sequence)
+	})
+	if behind == 0 || t[behind-1].Sequence != sequence {
+		return ""
 	}
-	return ""
+	return t[behind-1].Message
 }
 
 func (b *inbox) session(x *Session) {
@@ -217,8 +234,8 @@ func (b *inbox) late(e *Entry) {
 		return
 	}
 	b.add(e.SessionID, InboxItem{
-		Kind: InboxLate, TaskID: e.TaskID, SessionID: e.SessionID, What: b.nameOf(e.SessionID), Message: e.Message, Since: e.At,
-		Next: "maestro why " + e.SessionID,
+		Kind: InboxLate, TaskID: e.TaskID, SessionID: e.SessionID, EntryID: e.ID(), What: b.nameOf(e.SessionID),
+		Message: e.Message, Since: e.At, Next: "maestro why " + e.SessionID,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"maestro/events"
 )
@@ -164,5 +165,103 @@ func TestInboxConcerns(t *testing.T) {
 	}
 	if items := s.Inbox("none", nil); items == nil || len(items) != 0 {
 		t.Error("an empty inbox is an empty list")
+	}
+}
+
+// What one session does makes nobody's inbox long or heavy.
+func TestInboxIsBounded(t *testing.T) {
+	const about, told = InboxListed + 50, InboxLateListed + 7
+	words := strings.Repeat("ä", events.MaxText/2)
+	var tasks []string
+	story := []given{project(), pulls("w", "w"), pulls("w2", "w2")}
+	for i := range about {
+		tasks = append(tasks, fmt.Sprintf("t%03d", i))
+		story = append(story, task(tasks[i]))
+	}
+	then := continued(story...)
+	of := func(kind events.ReportKind) given { return report(worker, "w", kind, words, tasks...) }
+	var late, stuck, poison []given
+	for i := range told {
+		late = append(late, by(worker, &events.SessionReported{
+			SessionID: "w", Kind: events.ReportProgress, Message: fmt.Sprint(i, words), Late: true,
+		}))
+	}
+	for _, id := range tasks[1:] {
+		stuck = append(stuck, by(admin, &events.TaskUpdated{TaskID: id, Dependencies: &[]string{tasks[0]}}),
+			by(admin, &events.QueueItemPushed{Queue: "w", TaskID: id}))
+		poison = append(poison, by(admin, &events.QueueItemPushed{Queue: "w", TaskID: id}), started("w", "w", id, 3),
+			quarantined("w", "w", id, 3))
+	}
+	late = append([]given{killed("w")}, late...)
+	for _, c := range []struct {
+		name  string
+		story []given
+		kind  InboxKind
+		// all is how many there are, listed how many are shown; the others are counted before them or behind them.
+		all, listed int
+	}{
+		{"blocked", then(of(events.ReportBlocked)), InboxBlocked, about, InboxListed},
+		{"failed", then(of(events.ReportError)), InboxFailed, about, InboxListed},
+		{"unconfirmed", then(of(events.ReportComplete)), InboxUnconfirmed, about, InboxListed},
+		{"late", then(late...), InboxLate, told, InboxLateListed},
+		{"stuck", then(append(stuck, deleted(tasks[0]))...), InboxStuck, about - 1, InboxListed},
+		{"quarantined", then(poison...), InboxQuarantined, about - 1, InboxListed},
+		{"a question", then(asks("w", "i1", words)), InboxQuestion, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			items := s.Inbox("p", nil)
+			listed, more := 0, 0
+			for _, item := range items {
+				if item.Kind != c.kind || len(item.Message) > InboxText+len("…") || !utf8.ValidString(item.Message) {
+					t.Errorf("%s with a message of %d bytes", item.Kind, len(item.Message))
+				}
+				if item.Cut != strings.HasSuffix(item.Message, "…") {
+					t.Errorf("cut: %t, %.20q", item.Cut, item.Message)
+				}
+				if item.More == 0 {
+					listed++
+				}
+				more += item.More
+			}
+			if listed != c.listed || more != c.all-c.listed || len(items) > listed+1 {
+				t.Errorf("%d items: %d are listed and %d counted, of %d", len(items), listed, more, c.all)
+			}
+			if got := s.ProjectStatus(s.Project("p")).Inbox; got != c.all {
+				t.Errorf("the project counts %d of %d", got, c.all)
+			}
+			if all := s.InboxOf("w"); len(all) != c.all || len(all[0].Message) > InboxText+len("…") {
+				t.Errorf("all that the session did are %d, of %d", len(all), c.all)
+			}
+		})
+	}
+	items := stateOf(t, then(late...)...).Inbox("p", nil)
+	if first := items[0]; first.More != told-InboxLateListed || first.Next != "maestro inbox --session w --kind late" {
+		t.Errorf("first comes %+v", first)
+	}
+	for i, item := range items[1:] {
+		want := fmt.Sprint(told-InboxLateListed+i, "ä")
+		if !strings.HasPrefix(item.Message, want) || item.EntryID == "" {
+			t.Errorf("report %d is %.10q, expected %q", i, item.Message, want)
+		}
+	}
+}
+
+// What was said of a task is found at any place of its timeline.
+func TestInboxFindsWords(t *testing.T) {
+	timeline := make(Timeline, 0, 1000)
+	for i := range 500 {
+		for index := range 2 {
+			timeline = append(timeline, &Entry{Sequence: uint64(2 * i), Index: index, Message: fmt.Sprint(2*i, index)})
+		}
+	}
+	for sequence := range uint64(1000) {
+		want := fmt.Sprint(sequence, 1)
+		if sequence%2 == 1 {
+			want = ""
+		}
+		if got := timeline.wordsAt(sequence); got != want {
+			t.Errorf("at %d stands %q, expected %q", sequence, got, want)
+		}
 	}
 }

@@ -26,7 +26,10 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 		s.noteReport(f, d, "")
 	}
 	if d.Late {
-		s.changeSession(d.SessionID, func(x *Session) { x.LateReports++ })
+		s.changeSession(d.SessionID, func(x *Session) {
+			x.LateReports++
+			x.LateBytes += LateBytes(d)
+		})
 	}
 	if d.SessionCompleted {
 		s.completeSession(f, d.SessionID)
@@ -44,4 +47,19 @@ func (s *State) noteReport(f fact, d *events.SessionReported, task string) {
 	s.note(f, Entry{
 		Type: reportType(d.Kind), SessionID: d.SessionID, TaskID: task, Message: d.Message, Blob: d.Blobs["message"], Late: d.Late,
 	})
+}
+
+// LateBytes is what a late report counts of its session's limit, in bytes: its message, task ids and options. A message
+// that went to the blobs counts as much as an event holds, however long it is.
+func LateBytes(d *events.SessionReported) int64 {
+	n := len(d.Message)
+	if d.Blobs["message"] != "" {
+		n = events.MaxText
+	}
+	for _, texts := range [][]string{d.TaskIDs, d.Options} {
+		for _, text := range texts {
+			n += len(text)
+		}
+	}
+	return int64(n)
 }

@@ -22,6 +22,8 @@ type Session struct {
 	Losses int
 	// LateReports counts the reports that came after its end.
 	LateReports int `json:",omitempty"`
+	// LateBytes sums up their [LateBytes].
+	LateBytes int64 `json:",omitempty"`
 	// Hand is the item of a queue that it holds, or held last.
 	Hand    *Hand `json:",omitempty"`
 	Deleted bool

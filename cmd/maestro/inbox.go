@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) inboxCommand() *cobra.Command {
-	var project, kind string
+	var project, session, kind string
 	cmd := &cobra.Command{
 		Use: "inbox", Short: "Show all that needs a person, longest wait first", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
@@ -19,7 +19,7 @@ func (a *app) inboxCommand() *cobra.Command {
 				project = a.getenv("MAESTRO_PROJECT_ID")
 			}
 			query := url.Values{}
-			for name, value := range map[string]string{"projectId": project, "kind": kind} {
+			for name, value := range map[string]string{"projectId": project, "sessionId": session, "kind": kind} {
 				if value != "" {
 					query.Set(name, value)
 				}
@@ -28,7 +28,8 @@ func (a *app) inboxCommand() *cobra.Command {
 			if err := a.get(ctx, "/api/inbox", query, &items); err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, len(items), map[string]string{"projects": project}); err != nil {
+			named := map[string]string{"projects": project, "sessions": session}
+			if err := a.unlessEmpty(ctx, len(items), named); err != nil {
 				return err
 			}
 			a.showSetAside()
@@ -41,6 +42,7 @@ func (a *app) inboxCommand() *cobra.Command {
 		}),
 	}
 	projectFlag(cmd, &project)
+	cmd.Flags().StringVar(&session, "session", "", "only this session's, and all of them; else they are bounded")
 	cmd.Flags().StringVar(&kind, "kind", "", "only this kind")
 	choice(cmd, "kind", "question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost", "late", "refused")
 	a.listFlags(cmd)

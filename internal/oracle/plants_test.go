@@ -536,12 +536,33 @@ func reportPlants() []plant {
 			s.add(system, "session.timed_out", fmt.Sprintf(`{"sessionId":"pull","deadline":%d}`, s.deadline("pull",
 				time.Hour))).wait(time.Minute)
 		}, func(s *story) { s.late(pull, time.Minute, "progress", "") }},
+		{
+			"late, and said before its session was created", broken(ruleLate), func(s *story) { s.kill("work") },
+			func(s *story) {
+				s.late(work, s.now.Add(time.Second).Sub(s.born["work"])+time.Millisecond, "progress", "")
+			},
+		},
 		{"late, and one of too many", broken(ruleLate), func(s *story) {
 			s.kill("work")
 			for range maxLate {
-				s.late(work, time.Hour, "progress", "")
+				s.kept("work", "progress", 1, "")
 			}
-		}, func(s *story) { s.late(work, time.Hour, "progress", "") }},
+		}, func(s *story) { s.kept("work", "progress", 1, "") }},
+		{"late, and one byte too many", broken(ruleLate), func(s *story) {
+			s.kill("work").kept("work", "progress", maxLateBytes, "")
+		}, func(s *story) { s.kept("work", "progress", 1, "") }},
+		{"late, and one task too many", broken(ruleLate), func(s *story) {
+			s.kill("work").kept("work", "progress", maxLateBytes-1, `,"taskIds":["b"]`)
+		}, func(s *story) { s.kept("work", "progress", 0, `,"taskIds":["b"]`) }},
+		{"late, and one option too many", broken(ruleLate), func(s *story) {
+			s.kill("work").kept("work", "needs-input", maxLateBytes-1, `,"options":["o"]`)
+		}, func(s *story) { s.kept("work", "needs-input", 0, `,"options":["o"]`) }},
+		{"late, and one long text too many", broken(ruleLate), func(s *story) {
+			s.kill("work")
+			for range 4 {
+				s.kept("work", "progress", 1000, `,"blobs":{"message":"sha256-`+strings.Repeat("0", 64)+`"}`)
+			}
+		}, func(s *story) { s.kept("work", "progress", 1, "") }},
 	}
 }
 
@@ -605,7 +626,7 @@ func linePlants() []plant {
 		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
 		{"trusted word that came late", broken(ruleOrder), func(s *story) {
 			trusted(s)
-			s.kill("work").late(work, time.Minute, "complete", `,"taskIds":["b"]`)
+			s.kill("work").kept("work", "complete", 1, `,"taskIds":["b"]`)
 		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
 		{"trusted word that a reopening erased", broken(ruleOrder), func(s *story) {
 			trusted(s)

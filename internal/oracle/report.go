@@ -10,11 +10,14 @@ var says = map[string]string{
 type sessionReported struct {
 	SessionID        string   `json:"sessionId"`
 	Kind             string   `json:"kind"`
+	Message          string   `json:"message"`
 	TaskIDs          []string `json:"taskIds"`
 	SessionCompleted bool     `json:"sessionCompleted"`
 	Late             bool     `json:"late"`
 	InputID          string   `json:"inputId"`
 	Options          []string `json:"options"`
+
+	Blobs map[string]string `json:"blobs"`
 }
 
 func (f *sessionReported) about() (kind, id string) { return "session", f.SessionID }
@@ -51,20 +54,40 @@ func (f *sessionReported) late(c *trial, s *session) {
 	}
 }
 
-// maxLate is how many reports a session delivers after its end.
-const maxLate = 1000
+// maxLate is how many reports a session delivers after its end, maxLateBytes how long they are together.
+const (
+	maxLate      = 1000
+	maxLateBytes = 262_144
+)
 
-// kept judges that a late report waited since before the end, and that it is not one of too many. The rules said so
-// from their third version on.
+// size is what a late report counts, in bytes. Of a text in the blobs an event tells no length: it counts as 64 KiB.
+func (f *sessionReported) size() int {
+	size := len(f.Message)
+	if f.Blobs["message"] != "" {
+		size = 65_536
+	}
+	for _, text := range slices.Concat(f.TaskIDs, f.Options) {
+		size += len(text)
+	}
+	return size
+}
+
+// kept judges that a late report waited since before the end, in the lifetime of its session, and that it is not one of
+// too many. The rules said so from their third version on.
 func (f *sessionReported) kept(c *trial, s *session) {
 	said := c.event.OccurredAt
 	switch {
 	case said.IsZero():
 		c.fault(ruleLate, "it came after the end of session %s and does not say when it was said", s.id)
+	case said.Before(s.born):
+		c.fault(ruleLate, "it was said at %s, and session %s was created at %s", stamp(said), s.id, stamp(s.born))
 	case said.After(s.endedAt):
 		c.fault(ruleLate, "it was said at %s, and session %s had ended at %s", stamp(said), s.id, stamp(s.endedAt))
 	case s.late >= maxLate:
 		c.fault(ruleLate, "session %s had delivered %d reports after its end", s.id, s.late)
+	case s.lateBytes+f.size() > maxLateBytes:
+		c.fault(ruleLate, "session %s had delivered %d bytes of reports after its end, and this one has %d", s.id,
+			s.lateBytes, f.size())
 	}
 }
 
@@ -120,6 +143,7 @@ func (f *sessionReported) fold(c *trial) {
 	}
 	if f.Late {
 		s.late++
+		s.lateBytes += f.size()
 		return
 	}
 	for _, id := range f.TaskIDs {

@@ -25,10 +25,11 @@ type session struct {
 	saidDone bool
 	// ended is how it ended, "" as long as it has not; endedBefore how it had ended when it was deleted.
 	ended, endedBefore string
-	// endedAt is when it ended; late counts the reports that it delivered since.
-	endedAt time.Time
-	late    int
-	lost    bool
+	// endedAt is when it ended; late counts the reports that it delivered since, and lateBytes their bytes.
+	endedAt   time.Time
+	late      int
+	lateBytes int
+	lost      bool
 	// born and timeout make its deadline, if timeout is not 0.
 	born    time.Time
 	timeout time.Duration

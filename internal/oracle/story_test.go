@@ -22,6 +22,9 @@ const (
 	pull   = "/projects/p1/sessions/pull"
 )
 
+// instant is the form of times in events.
+const instant = "2006-01-02T15:04:05.000Z"
+
 // story writes a log by hand: well-formed events, chained, one line each. It says nothing of whether they are permitted.
 type story struct {
 	t     *testing.T
@@ -33,6 +36,8 @@ type story struct {
 	roots  map[string]string
 	// births are the events that made the sessions, the causes of all that these do.
 	births map[string]string
+	// born is when.
+	born map[string]time.Time
 	// last is the id of the newest event.
 	last string
 }
@@ -41,7 +46,7 @@ func newStory(t *testing.T) *story {
 	t.Helper()
 	return &story{
 		t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
-		roots: map[string]string{}, births: map[string]string{},
+		roots: map[string]string{}, births: map[string]string{}, born: map[string]time.Time{},
 	}
 }
 
@@ -73,7 +78,7 @@ func (s *story) add(source, short, data string, options ...option) *story {
 	eventType := "maestro." + short + ".v1"
 	e := map[string]any{
 		"specversion": "1.0", "id": fmt.Sprintf("event-%d", len(s.lines)+1), "source": source, "type": eventType,
-		"subject": s.subject(short, data), "time": s.now.Format("2006-01-02T15:04:05.000Z"),
+		"subject": s.subject(short, data), "time": s.now.Format(instant),
 		"datacontenttype": "application/json", "dataschema": "urn:maestro:schema:" + eventType, "partitionkey": "p1",
 		"prevhash": hex.EncodeToString(s.head()), "requesthash": strings.Repeat("0a", 16),
 		"rules": "3", "authn": "token",
@@ -113,7 +118,7 @@ func (s *story) remember(short string, e map[string]any) {
 	if short == "session.spawned" || short == "session.registered" {
 		id := strings.TrimPrefix(e["subject"].(string), "session/")
 		if s.births[id] == "" {
-			s.births[id] = s.last
+			s.births[id], s.born[id] = s.last, s.now
 		}
 	}
 }
@@ -270,10 +275,18 @@ func (s *story) report(source, kind, more string, options ...option) *story {
 func (s *story) late(source string, waited time.Duration, kind, more string, options ...option) *story {
 	s.t.Helper()
 	id := source[strings.LastIndexByte(source, '/')+1:]
-	said := s.now.Add(time.Second - waited).Format("2006-01-02T15:04:05.000Z")
+	said := s.now.Add(time.Second - waited).Format(instant)
 	return s.add(source, "session.reported", fmt.Sprintf(`{"sessionId":%q,"kind":%q,"message":"m","late":true%s}`, id,
 		kind, more),
 		append([]option{with("occurredat", said)}, options...)...)
+}
+
+// kept is a late report with a message of so many bytes, said when its session was created.
+func (s *story) kept(session, kind string, bytes int, more string) *story {
+	s.t.Helper()
+	data := fmt.Sprintf(`{"sessionId":%q,"kind":%q,"message":%q,"late":true%s}`, session, kind,
+		strings.Repeat("m", bytes), more)
+	return s.add(source(session), "session.reported", data, with("occurredat", s.born[session].Format(instant)))
 }
 
 func (s *story) status(source, task, from, to string) *story {

@@ -76,11 +76,13 @@ func (w *world) compose(rng *rand.Rand) wish {
 	return x
 }
 
-// occurred gives when a wish was said, if it waited in an outbox: before, at or after the end of a session that has
-// ended.
+// occurred gives when a wish was said, if it waited in an outbox: around the life of a session that has ended.
 func (c composer) occurred(w wish) time.Time {
 	if x := c.m.sessions[w.by.name]; w.by.kind == "session" && x.ended && c.chance(75) {
-		return time.UnixMilli(x.endedAt + pick(c, []int64{-60_000, -1, 0, 0, 1, 60_000})).UTC()
+		return time.UnixMilli(pick(c, []int64{
+			x.startedAt - 1, x.startedAt, (x.startedAt + x.endedAt) / 2, x.endedAt, x.endedAt, x.endedAt + 1,
+			x.endedAt + 60_000,
+		})).UTC()
 	}
 	if c.chance(5) {
 		return time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)

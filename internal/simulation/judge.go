@@ -278,17 +278,29 @@ func (m *model) judgeReport(w wish, at int64) verdict {
 	}
 	if x.ended {
 		switch said := w.said(max(at, m.at)); {
-		case said == 0, said > x.endedAt:
+		case said == 0, said < x.startedAt, said > x.endedAt:
 			return notAllowed
-		case x.late >= mostLate:
+		case x.late >= mostLate, x.lateBytes+w.lateBytes() > mostLateBytes:
 			return aboveLimit
 		}
 	}
 	return judgeOptions(w)
 }
 
-// mostLate is how many reports a session delivers after its end.
-const mostLate = 1000
+// mostLate is how many reports a session delivers after its end, mostLateBytes how many bytes of them.
+const (
+	mostLate      = 1000
+	mostLateBytes = 256 << 10
+)
+
+// lateBytes is what a report counts if it comes after the end: its words, at most 64 KiB of them, and what it names.
+func (w wish) lateBytes() int {
+	n := min(len(w.fields.Message), 64<<10)
+	for _, text := range slices.Concat(w.fields.tasks(), w.fields.Options) {
+		n += len(text)
+	}
+	return n
+}
 
 // judgeKind judges what the spawning and the registering of a new session have in common.
 func (m *model) judgeKind(project string, f fields) verdict {

@@ -47,8 +47,8 @@ type session struct {
 	allowed                                    map[string]bool
 	tasks                                      []string
 	ended, deleted, lost                       bool
-	endedAt                                    int64 // in milliseconds
-	late                                       int   // reports that it delivered since
+	startedAt, endedAt                         int64 // in milliseconds
+	late, lateBytes                            int   // reports that it delivered since, and their bytes
 
 	losses, generation int
 	queue              string // that it pulls from
@@ -333,7 +333,7 @@ func (m *model) admit(before *model, w wish, d made) (*model, error) {
 		x.strategy = "simple"
 	}
 	x.allowed = allowedTo(column(x.role, x.strategy), w.fields.Allowed)
-	x.generation, x.made, x.manifest = 1, d.me, w.fields.manifest()
+	x.generation, x.made, x.manifest, x.startedAt = 1, d.me, w.fields.manifest(), m.at
 	stored := d.Created != nil
 	var says []string
 	if stored {
@@ -412,6 +412,7 @@ func (m *model) reported(before *model, w wish, d made) error {
 	if late {
 		x := m.sessions[w.by.name]
 		x.late++
+		x.lateBytes += w.lateBytes()
 		m.sessions[w.by.name] = x
 		return nil
 	}

@@ -221,6 +221,9 @@ var plants = []plant{
 	{"a report after the end need not have been kept", []edit{{
 		reports, "	case c.OccurredAt.IsZero():\n",
 		"	case false:\n",
+	}, {
+		reports, "	case c.OccurredAt.UnixMilli() < session.StartedAt:\n",
+		"	case !c.OccurredAt.IsZero() && c.OccurredAt.UnixMilli() < session.StartedAt:\n",
 	}}},
 	{"a report after the end may be of any time", []edit{{
 		reports, "c.OccurredAt.UnixMilli() > session.EndedAt",
@@ -237,6 +240,22 @@ var plants = []plant{
 	{"reports after the end are not counted", []edit{{
 		"projections/report.go", "x.LateReports++",
 		"x.LateReports = 0",
+	}}},
+	{"a report after the end may be older than its session", []edit{{
+		reports, "	case c.OccurredAt.UnixMilli() < session.StartedAt:\n",
+		"	case false:\n",
+	}}},
+	{"reports after the end may be of any length", []edit{{
+		reports, "	case session.LateBytes+bytes > LimitLateBytes.Value:\n",
+		"	case false:\n",
+	}}},
+	{"one long report after the end too many", []edit{{
+		reports, "	case session.LateBytes+bytes > LimitLateBytes.Value:\n",
+		"	case session.LateBytes >= LimitLateBytes.Value:\n",
+	}}},
+	{"the bytes of reports after the end are not counted", []edit{{
+		"projections/report.go", "x.LateBytes += LateBytes(d)",
+		"x.LateBytes = 0",
 	}}},
 	{"an orchestrator deletes a project that it did not create", []edit{{"commands/project.go", "if c.By.Kind == ActorSession && p.CreatedBy != c.By.Source() {", "if false {"}}},
 	{"a revoked token writes", []edit{{permit, "token.Live() && ", ""}}},

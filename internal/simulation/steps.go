@@ -124,7 +124,7 @@ func NewPlan(seed uint64) Plan {
 			}
 		}
 	}
-	if seed%250 == 124 || seed%250 == lateFlood { // it takes its time
+	if n := seed % 250; n == 124 || n == lateFlood || n == lateWords { // it takes its time
 		p.Furnished, p.Steps[0].Kind = true, flood
 	}
 	return p

@@ -325,8 +325,12 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 	return nil
 }
 
-// lateFlood says which seeds, modulo 250, flood the log with reports of a session that has ended.
-const lateFlood = 62
+// lateFlood and lateWords say which seeds, modulo 250, flood the log with reports of a session that has ended: with
+// many, or with long ones.
+const (
+	lateFlood = 62
+	lateWords = 37
+)
 
 // flood submits more than one batch takes, more than 1,000 events or more than 4 MiB, and lets all go well.
 func (w *world) flood(s *server, rng *rand.Rand) *Failure {
@@ -341,8 +345,18 @@ func (w *world) flood(s *server, rng *rand.Rand) *Failure {
 	wishes := slices.Repeat([]wish{{by: admin, id: "task:create", fields: fields{
 		Project: m.projectIDs[0], Title: ptr("One of many"), Metadata: json.RawMessage(metadata),
 	}}}, n)
-	if w.plan.Seed%250 == lateFlood && len(m.sessionIDs) > 1 {
-		wishes = m.lateReports(m.sessionIDs[1], 1010)
+	if len(m.sessionIDs) > 1 {
+		switch w.plan.Seed % 250 {
+		case lateFlood:
+			wishes = m.lateReports(m.sessionIDs[1], slices.Repeat([]string{"Under way"}, 1010)...)
+		case lateWords:
+			long := slices.Repeat([]string{strings.Repeat("w", 30_000)}, 10)
+			rest := strings.Repeat("w", mostLateBytes%30_000)
+			wishes = m.lateReports(m.sessionIDs[1], append(long, rest, "w")...)
+			early := wishes[1]
+			early.occurred = time.UnixMilli(m.sessions[m.sessionIDs[1]].startedAt - 1).UTC()
+			wishes = slices.Insert(wishes, 1, early)
+		}
 	}
 	for _, x := range wishes {
 		w.keys++
@@ -361,12 +375,16 @@ func (w *world) flood(s *server, rng *rand.Rand) *Failure {
 	return w.judgeIdle()
 }
 
-// lateReports ends a session, which then delivers so many reports.
-func (m *model) lateReports(id string, n int) []wish {
+// lateReports ends a session, which then delivers these reports.
+func (m *model) lateReports(id string, messages ...string) []wish {
 	by := caller{kind: "session", name: id, project: m.sessions[id].project}
-	return append([]wish{{by: admin, id: "session:kill", fields: fields{SessionID: id}}}, slices.Repeat([]wish{{
-		by: by, id: "report:progress", fields: fields{Message: "Under way"}, occurred: time.UnixMilli(m.at).UTC(),
-	}}, n)...)
+	wishes := []wish{{by: admin, id: "session:kill", fields: fields{SessionID: id}}}
+	for _, message := range messages {
+		wishes = append(wishes, wish{
+			by: by, id: "report:progress", fields: fields{Message: message}, occurred: time.UnixMilli(m.at).UTC(),
+		})
+	}
+	return wishes
 }
 
 // resolveOne lets one held operation of a server come to an outcome, mostly a good one.
