@@ -52,6 +52,7 @@ func readable(t *testing.T, dir string) []events.Message {
 // TestAFlippedBitAfterAKillCostsOneEvent: a bit at a tenth of a block, after kill -9. The log opens to be read only,
 // and every other event is still there afterwards, however often it is opened.
 func TestAFlippedBitAfterAKillCostsOneEvent(t *testing.T) {
+	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
 	image := filepath.Join(t.TempDir(), "store")
 	copyStore(t, dir, image)
@@ -103,6 +104,7 @@ func TestAFlippedBitAfterAKillCostsOneEvent(t *testing.T) {
 
 // TestDamageWhileStoppedIsSeenBeforeTheServer: after a clean stop too, in any block.
 func TestDamageWhileStoppedIsSeenBeforeTheServer(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
 	b := mustOpen(t, dir, Interval)
 	head := uint64(0)
@@ -143,6 +145,7 @@ func TestDamageWhileStoppedIsSeenBeforeTheServer(t *testing.T) {
 
 // TestATornEndIsNoDamage: what a killed server, or a power cut, leaves of an append that nobody was told of.
 func TestATornEndIsNoDamage(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := mustOpen(t, dir, Always)
 	head := filled(t, b, 30) // the last ten are one batch
@@ -203,6 +206,9 @@ func TestATornEndIsNoDamage(t *testing.T) {
 			if (b.Damage() != nil) != (c.left < 0) {
 				t.Fatalf("damage: %v", b.Damage())
 			}
+			if trouble := b.embedded.trouble.Load(); trouble != nil {
+				t.Fatalf("the server counts as failed: %v", *trouble)
+			}
 			copies, err := filepath.Glob(image + asideInfix + "*")
 			if err != nil || (len(copies) == 1) != (c.aside || c.left < 0) {
 				t.Fatalf("set aside: %v, %v", copies, err)
@@ -225,6 +231,7 @@ func TestATornEndIsNoDamage(t *testing.T) {
 // TestDamageWhileRunningStopsWrites: a read that finds damage makes the log read-only at once, tells its owner, and
 // the server does not cut the block, now or at the next start.
 func TestDamageWhileRunningStopsWrites(t *testing.T) {
+	t.Parallel()
 	for name, place := range map[string]func(size int64) int64{
 		"a body":   func(size int64) int64 { return size / 2 },
 		"a length": func(int64) int64 { return 2 },
@@ -277,6 +284,7 @@ func TestDamageWhileRunningStopsWrites(t *testing.T) {
 
 // TestStreamConfigurationsAreMadeAgain: a damaged, empty or missing meta.inf or meta.sum costs nothing.
 func TestStreamConfigurationsAreMadeAgain(t *testing.T) {
+	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
 	for _, stream := range []string{StreamName, BlobStream, DeniedStream} {
 		for name, harm := range map[string]func(t *testing.T, path string){
@@ -294,6 +302,7 @@ func TestStreamConfigurationsAreMadeAgain(t *testing.T) {
 			},
 		} {
 			t.Run(stream+" "+name, func(t *testing.T) {
+				t.Parallel()
 				image := filepath.Join(t.TempDir(), "store")
 				copyStore(t, dir, image)
 				harm(t, streamPath(image, stream))
@@ -325,6 +334,7 @@ func truncate(t *testing.T, path string) {
 
 // TestAWrongIndexDestroysNothing: whatever an index says, the blocks count.
 func TestAWrongIndexDestroysNothing(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
 	b := mustOpen(t, dir, Always)
 	filled(t, b, 100)
@@ -393,6 +403,7 @@ func TestAWrongIndexDestroysNothing(t *testing.T) {
 // TestDamagedSideStreamsAreMadeAgain: damage in the blobs or the refusals loses what it hit and nothing else, and the
 // log goes on.
 func TestDamagedSideStreamsAreMadeAgain(t *testing.T) {
+	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
 	for _, c := range []struct {
 		stream       string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"path/filepath"
 )
 
 // serverLog routes the embedded server's warnings and errors to slog and drops its chatter.
@@ -25,11 +26,17 @@ func (l serverLog) Warnf(format string, v ...any) {
 func (l serverLog) Errorf(format string, v ...any) {
 	for _, x := range v {
 		var path *fs.PathError
-		if err, ok := x.(error); ok && l.failed != nil && errors.As(err, &path) {
+		if err, ok := x.(error); ok && l.failed != nil && errors.As(err, &path) && !stagingIsGone(path) {
 			l.failed(err)
 		}
 	}
 	l.logger.Error("nats-server: " + fmt.Sprintf(format, v...))
+}
+
+// stagingIsGone reports that the server looked for a batch that a kill or a power cut interrupted and did not find the rest
+// of it. That is no failure: nobody was told of the batch, and its first part stays. See staging.
+func stagingIsGone(err *fs.PathError) bool {
+	return err.Op == "stat" && errors.Is(err, fs.ErrNotExist) && filepath.Base(filepath.Dir(err.Path)) == "batches"
 }
 
 // Fatalf only logs: whether the process ends is for its owner to say.
