@@ -215,6 +215,7 @@ func TestHeadFileIsNeverAheadOfTheBlocks(t *testing.T) {
 }
 
 func TestSnapshots(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, err := OpenSnapshots(filepath.Join(dir, "snapshots"))
 	if err != nil {
@@ -293,6 +294,7 @@ func restoreAt(t *testing.T, archive []byte, dir string, verify func(events.Mess
 }
 
 func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)
 	head := filled(t, b, 1234)
 	// Not events, but kept as they are.

@@ -46,6 +46,7 @@ func must(t *testing.T, errs ...error) {
 // Whatever is taken from under the server stops the writes, is named, and makes the stop fail. The server itself
 // writes on and acknowledges.
 func TestFilesTakenFromARunningServer(t *testing.T) {
+	t.Parallel()
 	size := func(t *testing.T, path string) int64 {
 		info, err := os.Stat(path)
 		must(t, err)
@@ -95,6 +96,7 @@ func TestFilesTakenFromARunningServer(t *testing.T) {
 		}, BlobStream},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: Interval, Logger: testLogger(t)})
 			must(t, err)
 			head := large(t, b, 0, 30)
@@ -132,6 +134,7 @@ func TestStopSaysThatABlockIsGone(t *testing.T) {
 
 // The watch follows the server into new blocks, over a stop and a reopen, and reads only what is new.
 func TestBlockWatchFollowsTheServer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	head := uint64(0)
 	for range 2 {

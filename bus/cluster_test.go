@@ -105,6 +105,7 @@ func connectTo(t *testing.T, s *server.Server) *nats.Conn {
 }
 
 func TestClusterConforms(t *testing.T) {
+	t.Parallel()
 	servers := runCluster(t)
 	logtest.Run(t, func(t *testing.T) logtest.Fixture {
 		first, other := connectTo(t, servers[0]), connectTo(t, servers[1])
@@ -130,7 +131,7 @@ func TestClusterConforms(t *testing.T) {
 		return logtest.Fixture{
 			Log:      b,
 			Second:   second,
-			Stranger: func(_ *testing.T, m events.Message) error { return publish(other, m) },
+			Stranger: func(ctx context.Context, m events.Message) error { return publish(ctx, other, m) },
 			LoseAck:  func(t *testing.T) func() { return loseAcks(t, b) },
 			StepDown: func(t *testing.T) {
 				if _, err := other.Request("$JS.API.STREAM.LEADER.STEPDOWN."+StreamName, nil, 5*time.Second); err != nil {

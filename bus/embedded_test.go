@@ -10,7 +10,11 @@ import (
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func TestEmbeddedConforms(t *testing.T) {
+	t.Parallel()
 	for _, d := range []Durability{Always, Interval} {
-		t.Run(d.String(), func(t *testing.T) { logtest.Run(t, embeddedFixture(d)) })
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			logtest.Run(t, embeddedFixture(d))
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -12,6 +13,12 @@ import (
 func TestMain(m *testing.M) {
 	const server = "github.com/nats-io/nats-server/v2/server"
 	goleak.VerifyTestMain(m,
+		goleak.Cleanup(func(code int) {
+			if sample.dir != "" {
+				_ = os.RemoveAll(sample.dir)
+			}
+			os.Exit(code)
+		}),
 		goleak.IgnoreAnyFunction(server+".(*fileStore).flushStreamStateLoop"),
 		goleak.IgnoreAnyFunction(server+".(*msgBlock).flushLoop"),
 		goleak.IgnoreAnyFunction(server+"/ats.Register.func1"),

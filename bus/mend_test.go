@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,55 +18,21 @@ import (
 	"maestro/events"
 )
 
-// besideEnv makes the test binary run TestFullDiskBesideTheLog itself: the limit on files holds for the whole process.
-const besideEnv = "MAESTRO_BUS_FULL_BESIDE"
-
 const fullRounds = 12
 
 // Once there is room again, refusals and long texts are written again, round after round, and nobody restarts anything.
 func TestFullDiskBesideTheLog(t *testing.T) {
-	if os.Getenv(besideEnv) != "" {
-		fullBesideChild(t)
-		return
-	}
-	for _, d := range []Durability{Always, Interval} {
-		t.Run(d.String(), func(t *testing.T) {
-			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
-			child := exec.CommandContext(t.Context(), self, "-test.run=^TestFullDiskBesideTheLog$", "-test.v")
-			child.Env = append(os.Environ(), besideEnv+"="+d.String())
-			out, err := child.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), fmt.Sprintf("the disk was full %d times", fullRounds)) {
-				t.Fatalf("the child: %v\n%s", err, out)
-			}
-		})
-	}
+	inChildren(t, fmt.Sprintf("the disk was full %d times", fullRounds), fullBesideChild)
 }
 
-func fullBesideChild(t *testing.T) {
-	d, err := ParseDurability(os.Getenv(besideEnv))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signal.Ignore(unix.SIGXFSZ)
+func fullBesideChild(t *testing.T, d Durability) {
+	limit := newFileLimit(t)
 	// The time-out is longer than any test: a write must not wait for it.
 	b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: d, Logger: testLogger(t), Timeout: 24 * time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
-	limit := func(size uint64) {
-		t.Helper()
-		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: before.Max}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	n := 0
 	refuse := func() error {
 		n++
@@ -104,7 +68,7 @@ func fullBesideChild(t *testing.T) {
 				}
 			}
 		}
-		limit(uint64(largest) + 7000)
+		limit.set(t, uint64(largest)+7000)
 		failed := false
 		for range 100 {
 			errs := []error{refuse(), keep()}
@@ -120,7 +84,7 @@ func fullBesideChild(t *testing.T) {
 		if err := b.Ready(); err == nil {
 			t.Errorf("round %d: it says that it is ready", round)
 		}
-		limit(before.Cur)
+		limit.lift(t)
 		b.mender.done.Wait()
 		if err := b.Ready(); err != nil {
 			t.Errorf("round %d: with room again: %v", round, err)
@@ -135,6 +99,7 @@ func fullBesideChild(t *testing.T) {
 // What is on disk after a reopen is compared with what was acknowledged: the system may have shown what never came
 // there.
 func TestReopenComparesWithWhatWasAcknowledged(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(a *acknowledged)
 		at     uint64

@@ -62,6 +62,7 @@ func TestLongReadAcrossAReopen(t *testing.T) {
 // TestLongReadStops ends a long read in its middle: the caller's error comes back as it is, and nothing is left running, which
 // the leak check of the package sees.
 func TestLongReadStops(t *testing.T) {
+	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)
 	head := fill(t, b, 2*pullMessages, 100)
 	enough := errors.New("enough")
@@ -78,6 +79,7 @@ func TestLongReadStops(t *testing.T) {
 
 // TestLongReadNamesWhatIsMissing reads a long log with a flipped bit in an old block, which the server leaves out silently.
 func TestLongReadNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)
 	head := fill(t, b, 4*pullMessages, 4000)
 	if err := b.Close(); err != nil {

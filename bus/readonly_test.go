@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"maestro/engine"
@@ -54,11 +56,37 @@ func sameMessages(t *testing.T, got, want []events.Message) {
 	}
 }
 
-// store is a stopped store with several blocks, blobs, and refusals, some of which took the slot of others.
+// sample is what filledStore makes once for all tests. TestMain removes it.
+var sample struct {
+	once    sync.Once
+	dir     string
+	log     []events.Message
+	blobs   map[string][]byte
+	denials []events.StoredDenial
+}
+
+// filledStore is what a killed server left: several blocks, blobs, and refusals, some of which took the slot of others.
+// All tests share it, so each copies it before it opens or harms it.
 func filledStore(t *testing.T) (dir string, log []events.Message, blobs map[string][]byte, denials []events.StoredDenial) {
 	t.Helper()
-	dir = t.TempDir()
-	b := mustOpen(t, dir, Always)
+	sample.once.Do(func() {
+		b := mustOpen(t, t.TempDir(), Always)
+		sample.log, sample.blobs, sample.denials = fillStore(t, b)
+		image, err := os.MkdirTemp("", "maestro-sample-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		copyStore(t, b.embedded.dir, image)
+		sample.dir = image
+	})
+	if sample.dir == "" {
+		t.Fatal("the shared store was not made: see the first test that needs it")
+	}
+	return sample.dir, slices.Clone(sample.log), maps.Clone(sample.blobs), slices.Clone(sample.denials)
+}
+
+func fillStore(t *testing.T, b *Bus) (log []events.Message, blobs map[string][]byte, denials []events.StoredDenial) {
+	t.Helper()
 	head := filled(t, b, 50)
 	for i := range 5 { // two blocks more
 		var large []events.Message
@@ -104,7 +132,7 @@ func filledStore(t *testing.T) (dir string, log []events.Message, blobs map[stri
 	if err := b.LoadDenials(t.Context(), func(d events.StoredDenial) error { denials = append(denials, d); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	return dir, allOf(t, b), blobs, denials
+	return allOf(t, b), blobs, denials
 }
 
 func denialsOf(t *testing.T, load func(context.Context, func(events.StoredDenial) error) error) []events.StoredDenial {
@@ -125,10 +153,13 @@ func sameDenials(a, b []events.StoredDenial) bool {
 // TestReadOnlyReadsWhatTheServerReads: the log, the blobs and the refusals of a store that runs (as kill -9 would leave it) and
 // of one that was stopped, without a byte written.
 func TestReadOnlyReadsWhatTheServerReads(t *testing.T) {
+	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
 	killed := t.TempDir()
 	copyStore(t, dir, killed)
-	if _, err := OpenReadOnly(t.Context(), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "another process holds") {
+	running := mustOpen(t, t.TempDir(), Always).embedded.dir
+	_, err := OpenReadOnly(t.Context(), Options{Dir: running})
+	if err == nil || !strings.Contains(err.Error(), "another process holds") {
 		t.Fatalf("a store that a server has open: %v", err)
 	}
 	dir = killed
@@ -216,6 +247,7 @@ func recordsOf(t *testing.T, path string) (content []byte, at []int) {
 
 // TestReadOnlyResynchronises: a damaged record takes itself and nothing else, wherever in it the damage is.
 func TestReadOnlyResynchronises(t *testing.T) {
+	t.Parallel()
 	dir, log, _, _ := filledStore(t)
 	stopped := t.TempDir()
 	copyStore(t, dir, stopped)
@@ -269,6 +301,7 @@ func TestReadOnlyResynchronises(t *testing.T) {
 
 // TestReadOnlyFindsWhatIsMissing: whole blocks, the end of one, records in another order.
 func TestReadOnlyFindsWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	dir, log, _, _ := filledStore(t)
 	path := func(dir string, n string) string { return filepath.Join(streamPath(dir, StreamName), "msgs", n) }
 	for name, c := range map[string]struct {

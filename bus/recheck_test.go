@@ -36,6 +36,7 @@ func (s *stepped) after(d time.Duration) <-chan time.Time {
 
 // TestFinishedBlocksAreReadAgain: once a day, from where the last run stopped, and damage stops writes.
 func TestFinishedBlocksAreReadAgain(t *testing.T) {
+	t.Parallel()
 	dir, log, _, _ := filledStore(t)
 	image := filepath.Join(t.TempDir(), "store")
 	copyStore(t, dir, image)
@@ -74,6 +75,7 @@ func TestFinishedBlocksAreReadAgain(t *testing.T) {
 
 // TestRecheckAfterAWrongClock: a last reading that is dated in the future does not put off the next one.
 func TestRecheckAfterAWrongClock(t *testing.T) {
+	t.Parallel()
 	dir, log, _, _ := filledStore(t)
 	image := filepath.Join(t.TempDir(), "store")
 	copyStore(t, dir, image)
@@ -96,6 +98,7 @@ func TestRecheckAfterAWrongClock(t *testing.T) {
 // TestDamagedBlobsWhileRunning: a blob in a damaged block stops writes, the server does not cut the block, and the next
 // start keeps every other blob.
 func TestDamagedBlobsWhileRunning(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
 	b := mustOpen(t, dir, Interval)
 	contents := map[string][]byte{}

@@ -33,8 +33,8 @@ func (l serverLog) Errorf(format string, v ...any) {
 	l.logger.Error("nats-server: " + fmt.Sprintf(format, v...))
 }
 
-// stagingIsGone reports that the server looked for a batch that a kill or a power cut interrupted and did not find the rest
-// of it. That is no failure: nobody was told of the batch, and its first part stays. See staging.
+// stagingIsGone reports that the server looked for a batch that a kill or a power cut interrupted and did not find the
+// rest of it. That is no failure: nobody was told of the batch, and its first part stays. See staging.
 func stagingIsGone(err *fs.PathError) bool {
 	return err.Op == "stat" && errors.Is(err, fs.ErrNotExist) && filepath.Base(filepath.Dir(err.Path)) == "batches"
 }

@@ -39,6 +39,7 @@ func TestALateLookUpRestartsNothing(t *testing.T) {
 
 // Whoever fills a store again, or opens one, is not held to the time that a single call has.
 func TestFillingAStoreHasItsOwnTimeout(t *testing.T) {
+	t.Parallel()
 	dir, log, _, denials := filledStore(t)
 	image := filepath.Join(t.TempDir(), "store")
 	copyStore(t, dir, image)

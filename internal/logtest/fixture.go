@@ -3,6 +3,7 @@
 package logtest
 
 import (
+	"context"
 	"testing"
 
 	"maestro/engine"
@@ -13,9 +14,10 @@ import (
 type Fixture struct {
 	Log engine.Log
 
-	// Stranger stores one message outside every guard, and returns when it is stored or refused.
-	Stranger func(t *testing.T, m events.Message) error
-	// Second is another writer on the same log.
+	// Stranger stores one message outside every guard. It returns when the message is stored or refused, or ctx ends.
+	Stranger func(ctx context.Context, m events.Message) error
+	// Second is another writer on the same log. A look-up by Log may cost it an acknowledgement, so it must not wait
+	// long.
 	Second engine.Log
 	// Crash ends the process that keeps the log as kill -9 would, now, and opens what survived.
 	Crash func(t *testing.T) engine.Log

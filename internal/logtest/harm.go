@@ -17,7 +17,7 @@ func syncedSurvivesACrash(t *testing.T, f Fixture) {
 	mustAppend(t, f.Log, 0, batch("a", 1, 10))
 	mustAppend(t, f.Log, 1, batch("b", 20, 10))
 	if f.Stranger != nil {
-		if err := f.Stranger(t, batch("stranger", 1, 10)[0]); err != nil {
+		if err := f.Stranger(t.Context(), batch("stranger", 1, 10)[0]); err != nil {
 			t.Fatal(err)
 		}
 	}

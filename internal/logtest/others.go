@@ -1,10 +1,12 @@
 package logtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"maestro/engine"
 	"maestro/events"
@@ -18,7 +20,7 @@ func strangerBetween(t *testing.T, f Fixture) {
 	mustAppend(t, f.Log, 0, batch("a", 2, 10))
 	head := uint64(2)
 	for i, n := range []int{1, 5, 100} {
-		if err := f.Stranger(t, batch(fmt.Sprintf("stranger-%d", i), 1, 10)[0]); err != nil {
+		if err := f.Stranger(t.Context(), batch(fmt.Sprintf("stranger-%d", i), 1, 10)[0]); err != nil {
 			t.Fatal(err)
 		}
 		ours := batch(fmt.Sprintf("ours-%d", n), n, 10)
@@ -46,7 +48,10 @@ func strangerInThePipeline(t *testing.T, f Fixture) {
 		i := 0
 		for range now {
 			i++
-			_ = f.Stranger(t, batch(fmt.Sprintf("stranger-%d", i), 1, 10)[0]) // refused while the log is reopened
+			// Refused while the log is reopened; an answer that the reopening took away never comes.
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_ = f.Stranger(ctx, batch(fmt.Sprintf("stranger-%d", i), 1, 10)[0])
+			cancel()
 		}
 	})
 	stored := map[string]uint64{}
@@ -175,8 +180,10 @@ func leaderStepsDown(t *testing.T, f Fixture) {
 
 // readWhileSyncing: readers go on while the log is looked up after a lost acknowledgement, which may mean that it is reopened.
 func readWhileSyncing(t *testing.T, f Fixture) {
-	mustAppend(t, f.Log, 0, batch("a", 700, 50))
-	mustAppend(t, f.Log, 700, batch("b", 700, 50))
+	acked, err := writeAll(t.Context(), t, f.Log, [][]events.Message{batch("a", 700, 50), batch("b", 700, 50)})
+	if err != nil || acked["b"] != 701 {
+		t.Fatalf("1,400 messages: %v, %v", acked, err)
+	}
 	stop := make(chan struct{})
 	failed := make(chan error, 2)
 	var reading sync.WaitGroup

@@ -1,6 +1,7 @@
 package simlog_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 
@@ -27,7 +28,7 @@ func fixture(*testing.T) logtest.Fixture {
 	return logtest.Fixture{
 		Log:    log,
 		Second: store.Open(),
-		Stranger: func(_ *testing.T, m events.Message) error {
+		Stranger: func(_ context.Context, m events.Message) error {
 			store.Insert(m)
 			return nil
 		},
