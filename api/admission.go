@@ -39,7 +39,7 @@ func (s *server) admit(c *call, r *http.Request) error {
 	if c.by.Kind == commands.ActorSession && c.by.Project != "" && !c.ended {
 		a.project = s.ledger.hold(ofProject, c.by.Project)
 	}
-	a.counted = countedAs(r)
+	a.counted = s.countedAs(r)
 	if c.ended { // it may neither wait nor read the log, so it takes no place of who does
 		a.counted = useParallel
 	}
@@ -73,13 +73,14 @@ func classOf(by commands.Actor) class {
 	return ofSession
 }
 
-// countedAs gives what a call is counted as while it is in progress.
-func countedAs(r *http.Request) resource {
-	switch r.URL.Path {
-	case "/api/audit/export", "/api/audit/verify", "/api/backup":
+// countedAs gives what a call is counted as while it is in progress. The route decides, so no query makes a call into
+// one that there may be more of.
+func (s *server) countedAs(r *http.Request) resource {
+	route := s.routeOf(r)
+	switch {
+	case longReads[route]:
 		return useStreams
-	}
-	if strings.Contains(r.URL.RawQuery, "wait=") && r.URL.Query().Get("wait") != "" {
+	case waits[route] && r.URL.Query().Get("wait") != "":
 		return useWaits
 	}
 	return useParallel

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"maestro/api"
+	"maestro/commands"
 )
 
 // limits changes the limits of a server.
@@ -178,6 +180,59 @@ func TestOpenCallsAreLimited(t *testing.T) {
 			all.Wait()
 		})
 	}
+}
+
+// TestRouteDecidesWhatACallIs: while there is no room for another wait, `wait` takes no room on a route that does not
+// wait; while there is none for another read of the whole log, every such read is refused and no other.
+func TestRouteDecidesWhatACallIs(t *testing.T) {
+	over := func(r reply) string {
+		if r.status != http.StatusTooManyRequests {
+			return ""
+		}
+		return r.text("details", "limit")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "server-waits=1", "server-streams=1"))
+		project := w.project()
+		w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"work"}`).is(200)
+		token := w.queueSession(project, "work")
+		h := &held{read: make(chan struct{})}
+		var all sync.WaitGroup
+		all.Go(func() { w.do(token, "queue:start?wait=25s", `{}`).is(200) })
+		all.Go(func() {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/api/audit/export", nil)
+			r.Header.Set("Authorization", "Bearer "+adminToken)
+			w.api.ServeHTTP(&unread{ResponseRecorder: httptest.NewRecorder(), held: h}, r)
+		})
+		synctest.Wait()
+		long := map[string]bool{
+			"/api/audit/export": true, "/api/audit/verify": true, "/api/audit/texts": true, "/api/backup": true,
+			"/api/since": true,
+		}
+		for _, route := range w.readRoutes() {
+			want := ""
+			switch {
+			case long[route]:
+				want = "server-streams"
+			case route == "/api/inputs/{id}":
+				want = "server-waits"
+			}
+			if got := over(w.send(http.MethodGet, route+"?wait=1s", adminToken, "")); got != want {
+				t.Errorf("GET %s is over %q, want %q", route, got, want)
+			}
+		}
+		for _, row := range commands.CurrentRules().Rows() {
+			want := ""
+			if row.ID == "queue:start" {
+				want = "server-waits"
+			}
+			if got := over(w.do(adminToken, row.ID+"?wait=1s", `{}`)); got != want {
+				t.Errorf("%s is over %q, want %q", row.ID, got, want)
+			}
+		}
+		close(h.read)
+		all.Wait()
+	})
 }
 
 // TestCallsInProgressTakeTurns: a session with more calls in progress than it may have waits for its own, and nobody

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
 	"maestro/commands"
 )
@@ -24,13 +25,28 @@ func (c *call) reads() bool {
 	return c.request.Method == http.MethodGet || c.request.Method == http.MethodHead
 }
 
+// waits are the routes that take `wait`; a test holds every other route to not waiting.
+var waits = map[string]bool{
+	"GET /api/inputs/{id}":           true,
+	"POST /api/commands/queue:start": true,
+}
+
+// routeOf gives the route of a request as the mux names it; a command's is its path.
+func (s *server) routeOf(r *http.Request) string {
+	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, commandsPath) {
+		return r.Method + " " + r.URL.Path
+	}
+	_, route := s.mux.Handler(r)
+	return route
+}
+
 // checkLongRead refuses a long read to a caller without a credential that could be a browser. No page of another origin
 // can set the header that it asks for.
 func (s *server) checkLongRead(r *http.Request, c *call) error {
 	if !c.anonymous || !c.reads() || r.Header.Get("Maestro-Client") != "" {
 		return nil
 	}
-	if _, route := s.mux.Handler(r); !longReads[route] {
+	if !longReads[s.routeOf(r)] {
 		return nil
 	}
 	return &problem{
