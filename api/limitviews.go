@@ -1,0 +1,69 @@
+package api
+
+import (
+	"maestro/commands"
+)
+
+// CanLimit is a limit that a command counts against, as it stands.
+type CanLimit struct {
+	Name  string  `json:"name"`
+	Limit string  `json:"limit"`
+	Value float64 `json:"value"`
+	Burst float64 `json:"burst,omitempty"`
+	// Left is how much of it is left now.
+	Left int64 `json:"left"`
+}
+
+// limitsOf gives the limits that a command of an actor counts against.
+func (s *server) limitsOf(by commands.Actor, row commands.Row) []CanLimit {
+	used := []resource{useReads}
+	if row.Write {
+		used = []resource{useCommands}
+	}
+	if row.ID == "session:spawn" {
+		used = append(used, useSpawns)
+	}
+	limits := []CanLimit{}
+	add := func(c class, name string, r resource) {
+		q := s.ledger.quotas[c][r]
+		if q.Value == 0 {
+			return
+		}
+		account := s.ledger.hold(c, name)
+		defer s.ledger.letGo(account)
+		limits = append(limits, CanLimit{q.Name, q.String(), q.Value, q.Burst, int64(s.ledger.left(account, r))})
+	}
+	if by.Kind == commands.ActorSystem {
+		return limits
+	}
+	for _, r := range append(used, useParallel) {
+		add(classOf(by), accountName(by), r)
+		if by.Kind == commands.ActorSession && by.Project != "" {
+			add(ofProject, by.Project, r)
+		}
+	}
+	return limits
+}
+
+// LimitView shows a limit as it counts.
+type LimitView struct {
+	Name  string  `json:"name"`
+	Limit string  `json:"limit"`
+	Value float64 `json:"value"`
+	Burst float64 `json:"burst,omitempty"`
+	// Refused counts the calls that were over it since the server started.
+	Refused uint64 `json:"refused"`
+	About   string `json:"about"`
+}
+
+func listLimits(v view, _ *struct{}) ([]LimitView, error) {
+	if err := v.permit("audit:denials", ""); err != nil {
+		return nil, err
+	}
+	views := make([]LimitView, 0, len(quotas))
+	for _, q := range quotas {
+		q = v.server.Limits.quota(q.Name)
+		views = append(views, LimitView{q.Name, q.String(), q.Value, q.Burst, v.server.ledger.refusals(q.Name), q.About})
+	}
+	return views, nil
+}

@@ -1,0 +1,89 @@
+package api
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// heldBack is how long the answer to a call over a limit is held back. Without that, who calls again at once would
+// cost as much as a call that is let in; held back, a connection gives one such call a second. It is one that the
+// listener may close to make room.
+const heldBack = time.Second
+
+func holdBack(ctx context.Context) {
+	timer := time.NewTimer(heldBack)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// tooMuch is the answer to who is over a limit.
+func (s *server) tooMuch(who string, over *overLimit) *problem {
+	s.limited.note(s, who, over.quota.Name)
+	s.ledger.refuse(over.quota.Name)
+	seconds := max(1, int(math.Ceil(over.after.Seconds())))
+	p := &problem{
+		status: http.StatusTooManyRequests, Code: "RATE_LIMITED", Message: tooMany(who, over.quota.Name),
+		Why:     "the limit " + over.quota.Name + " is " + over.quota.String() + ": " + over.quota.About,
+		Next:    "nothing has happened: send it again in " + strconv.Itoa(seconds) + " s",
+		Details: limitDetails{over.quota.Name, over.quota.Value, over.quota.Burst, seconds},
+		headers: http.Header{"Retry-After": {strconv.Itoa(seconds)}},
+	}
+	if over.class == ofServer {
+		p.Message = "The server has too many calls at once"
+	}
+	return p.complete()
+}
+
+// tooMany says of whom there is too much of what; the name of a quota ends with that.
+func tooMany(who, quota string) string {
+	whose, what, _ := strings.Cut(quota, "-")
+	said, ok := map[string]string{
+		"commands": "sent too many commands",
+		"bytes":    "sent too many bytes",
+		"reads":    "made too many reads",
+		"spawns":   "spawned too many sessions",
+		"parallel": "too many calls in progress",
+		"waits":    "too many calls waiting",
+		"streams":  "too many streams open",
+		"answers":  "too many answers unread",
+	}[what]
+	if !ok {
+		said = "made too many calls"
+	}
+	if whose == "project" {
+		return "The sessions of the project have " + said
+	}
+	return strings.ToUpper(who[:1]) + who[1:] + " has " + said
+}
+
+type limitDetails struct {
+	Limit      string  `json:"limit"`
+	Value      float64 `json:"value"`
+	Burst      float64 `json:"burst,omitempty"`
+	RetryAfter int     `json:"retryAfter"`
+}
+
+// limitedLog says in the log that calls are refused: at most once a second, with how many.
+type limitedLog struct {
+	mu      sync.Mutex
+	said    time.Time
+	skipped int
+}
+
+func (l *limitedLog) note(s *server, who, limit string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.skipped++
+	if now := time.Now(); now.Sub(l.said) >= time.Second {
+		s.Logger.Warn("rate-limited", "who", who, "limit", limit, "refused", l.skipped)
+		l.said, l.skipped = now, 0
+	}
+}
