@@ -183,7 +183,9 @@ func (s *State) restore(h *header) error {
 		if p == nil {
 			return errors.New("a project is missing")
 		}
+		p.Root = s.rootFor(p.CreatedBy, p.ID) // its creator's project comes before it
 		s.projects.put(p.ID, p)
+		s.countMade(nil, p)
 		s.projectIDs = append(s.projectIDs, p.ID)
 	}
 	for _, t := range h.Tasks {

@@ -65,6 +65,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	s := New()
 	p, x, y, parent, session := filled[Project](t, &n), filled[Task](t, &n), filled[Task](t, &n), filled[Task](t, &n), filled[Session](t, &n)
 	x.ProjectID, y.ProjectID, parent.ProjectID, session.ProjectID = p.ID, p.ID, p.ID, p.ID
+	p.Root = p.ID // it follows from who created the project
 	x.ParentID, y.ParentID, parent.ParentID = parent.ID, parent.ID, ""
 	s.projects.put(p.ID, p)
 	s.projectIDs = []string{p.ID}

@@ -16,8 +16,10 @@ type Project struct {
 	UpdatedAt   int64
 	// CreatedBy is the source of the event that made it: an orchestrator may work in projects that it created.
 	CreatedBy string
-	Blobs     events.Blobs
-	Deleted   bool
+	// Root is the project that its quotas are counted in: see [State.Root]. It follows from CreatedBy.
+	Root    string `json:"-"`
+	Blobs   events.Blobs
+	Deleted bool
 	// Tasks and Sessions count those that are not deleted.
 	Tasks, Sessions int
 }
@@ -45,8 +47,10 @@ func (s *State) Projects() iter.Seq[*Project] {
 }
 
 func (s *State) putProject(after *Project) {
-	s.changes = append(s.changes, Change{KindProject, after.ID, s.projects.get(after.ID), after})
+	before := s.projects.get(after.ID)
+	s.changes = append(s.changes, Change{KindProject, after.ID, before, after})
 	s.projects.put(after.ID, after)
+	s.countMade(before, after)
 }
 
 // change copies the project, lets edit work on the copy, and puts it in place.
@@ -62,7 +66,7 @@ func (s *State) projectCreated(f fact, d *events.ProjectCreated) error {
 	}
 	s.putProject(&Project{
 		ID: d.ProjectID, Name: d.Name, WorkingDir: d.WorkingDir, Description: d.Description, Blobs: d.Blobs,
-		CreatedAt: f.at, UpdatedAt: f.at, CreatedBy: f.Source,
+		CreatedAt: f.at, UpdatedAt: f.at, CreatedBy: f.Source, Root: s.rootFor(f.Source, d.ProjectID),
 	})
 	s.projectIDs = append(s.projectIDs, d.ProjectID)
 	return nil

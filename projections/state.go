@@ -17,6 +17,7 @@ type State struct {
 	accepted map[uuid.UUID]uint64
 
 	projects   table[*Project]
+	made       table[Made] // by root
 	tasks      table[*Task]
 	taskIDs    table[[]string] // by project, in order of creation
 	children   table[[]string] // by parent, in order of creation
@@ -83,7 +84,7 @@ func (s *State) Overlay() *State {
 func build(under *State) *State {
 	s := &State{under: under, accepted: make(map[uuid.UUID]uint64)}
 	s.layers = []layer{
-		&s.projects, &s.tasks, &s.taskIDs, &s.children, &s.sessions, &s.sessionIDs, &s.spawned, &s.queues,
+		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.sessions, &s.sessionIDs, &s.spawned, &s.queues,
 		&s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,
 		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.late,
