@@ -14,7 +14,7 @@ import (
 // admission is what a request holds of the accounts that it counts against.
 type admission struct {
 	ledger *ledger
-	// credential is the caller's account, project that of a session's project or nil.
+	// credential is the caller's account, project that of the root of a session's project or nil.
 	credential, project *account
 	// counted is which of its resources the call is in.
 	counted resource
@@ -30,7 +30,7 @@ func (s *server) admit(c *call, r *http.Request) error {
 	a.ledger = s.ledger
 	a.credential = s.ledger.hold(classOf(c.by), accountName(c.by))
 	if c.by.Kind == commands.ActorSession && c.by.Project != "" && !c.ended {
-		a.project = s.ledger.hold(ofProject, c.by.Project)
+		a.project = s.ledger.hold(ofProject, c.root)
 	}
 	a.counted = s.countedAs(r)
 	if c.ended { // it may neither wait nor read the log, so it takes no place of who does

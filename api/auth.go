@@ -118,6 +118,7 @@ func (a authenticator) session(c *call, id string) error {
 	good := c.generation
 	a.handler.View(func(s *projections.State) {
 		project, c.answers = s.SessionProject(id), s.Undelivered(id)
+		c.root = s.Root(project)
 		if x := s.Session(id); x != nil {
 			good, c.ended = x.Generation, x.Ended()
 		}
@@ -161,6 +162,8 @@ func unauthenticated(message, why string, invalid bool) *problem {
 // call is a request whose caller is known.
 type call struct {
 	by commands.Actor
+	// root is the root of a session's project: what the project's quotas count against.
+	root string
 	// anonymous says that the caller showed no credential and needs none; then a body may name the session that it is.
 	anonymous bool
 	// generation is which of the caller's secrets it showed.
@@ -229,6 +232,7 @@ func (s *server) anonymous(r *http.Request) *call {
 	s.Handler.View(func(state *projections.State) {
 		if x := state.Session(id); x != nil {
 			c.by = commands.SessionActor(x.ProjectID, id, commands.AuthnNone)
+			c.root = state.Root(x.ProjectID)
 		}
 	})
 	return c

@@ -20,11 +20,8 @@ type denialFilter struct {
 	Actor   string `query:"actor" doc:"of this actor: a source, a session's id or a token's name"`
 	Project string `query:"project" doc:"in this project"`
 	Command string `query:"command" doc:"of this command"`
-	Limit   int    `query:"limit" doc:"at most so many, the newest; 1000 unless told, and never more"`
+	Limit   string `query:"limit" doc:"only so many, the newest; with a cursor, the length of a page"`
 }
-
-// denialsListed is how many records one answer lists.
-const denialsListed = 1000
 
 type canQuery struct {
 	Actor   string `query:"actor" doc:"a session's id, a token's name, or admin, system, runner"`
@@ -59,27 +56,43 @@ type CanRow struct {
 }
 
 func (s *server) denialRoutes() {
-	read(s, op{path: "/api/audit/denials", name: "audit-denials", summary: "The recorded refusals, newest last"}, listDenials)
+	read(s, op{path: "/api/audit/denials", name: "audit-denials", summary: "The recorded refusals, oldest first"}, listDenials)
 	read(s, op{path: "/api/audit/unauthenticated", name: "audit-unauthenticated", summary: "How many calls came without a good credential"}, unauthenticatedCalls)
 	read(s, op{path: "/api/audit/limits", name: "audit-limits", summary: "The limits that count, and how many calls each has refused"}, listLimits)
 	read(s, op{path: "/api/audit/can", name: "audit-can", summary: "Whether an actor may use a command, and why"}, can)
 }
 
-func listDenials(v view, in *denialFilter) ([]engine.Denial, error) {
+func listDenials(v view, in *denialFilter) (pageOf[engine.Denial], error) {
+	page := pageOf[engine.Denial]{items: []engine.Denial{}}
 	if err := v.permit("audit:denials", in.Project); err != nil {
-		return nil, err
+		return page, err
 	}
-	if v.server.Denials == nil {
-		return []engine.Denial{}, nil
+	query := v.call.request.URL.Query()
+	limit, err := pageLimit(query)
+	if err != nil {
+		return page, err
 	}
-	limit := denialsListed
-	if in.Limit > 0 && !v.call.request.URL.Query().Has("cursor") {
-		limit = min(limit, in.Limit)
+	after, err := parseCursor(query.Get("cursor"))
+	if err != nil || v.server.Denials == nil {
+		return page, err
 	}
-	return v.server.Denials.Newest(limit, func(d *engine.Denial) bool {
+	wanted := func(d *engine.Denial) bool {
 		named := in.Actor == "" || in.Actor == d.Actor || strings.HasSuffix(d.Actor, "/"+in.Actor)
 		return named && (in.Project == "" || in.Project == d.Project) && (in.Command == "" || in.Command == d.Command)
-	}), nil
+	}
+	if in.Limit != "" && !query.Has("cursor") {
+		page.items = v.server.Denials.Newest(limit, wanted)
+		return page, nil
+	}
+	var behind uint64
+	if after != nil {
+		behind = uint64(max(after.order, 0))
+	}
+	items, more := v.server.Denials.Page(behind, limit, wanted)
+	if page.items = items; more {
+		page.next = cursor{place: place{order: int64(items[limit-1].Number)}}.String()
+	}
+	return page, nil
 }
 
 // Unauthenticated counts the calls of nobody since the server started.
@@ -112,7 +125,7 @@ func (s *server) recordRefusal(ctx context.Context, c *call, err error) error {
 	if command == "" {
 		command = c.request.Method + " " + printable(c.request.URL.Path)
 	}
-	if failed := s.Denials.Record(ctx, c.by, command, c.by.Project, refusal, s.head()); failed != nil {
+	if failed := s.Denials.Record(ctx, c.by, c.root, command, refusal, s.head()); failed != nil {
 		return failed
 	}
 	refusal.Recorded = true
@@ -160,7 +173,7 @@ func can(v view, in *canQuery) (Can, error) {
 		body.Allowed, body.Why, body.Else = true, "the row names "+row.Who.String(), refusal.Message
 	}
 	if body.Allowed {
-		body.Limits = v.server.limitsOf(by, row)
+		body.Limits = v.limitsOf(by, row)
 	}
 	return body, nil
 }

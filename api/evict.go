@@ -11,7 +11,8 @@ import (
 // rooms is the part of the connections that calls of sessions leave to newcomers: one in so many.
 const rooms = 8
 
-// holder is whose connection one is: that of nobody at an address, until a call shows a credential.
+// holder is whose connection one is: that of nobody at an address, until a call shows a credential. project is the root
+// of a session's project.
 type holder struct {
 	credential, project string
 	class               class
@@ -24,7 +25,7 @@ func holderOf(c *call) holder {
 	h := holder{credential: accountName(c.by), class: classOf(c.by), ended: c.ended}
 	h.project = h.credential
 	if h.class == ofSession && c.by.Project != "" {
-		h.project = "project " + c.by.Project
+		h.project = "project " + c.root
 	}
 	return h
 }

@@ -15,7 +15,8 @@ type CanLimit struct {
 }
 
 // limitsOf gives the limits that a command of an actor counts against.
-func (s *server) limitsOf(by commands.Actor, row commands.Row) []CanLimit {
+func (v view) limitsOf(by commands.Actor, row commands.Row) []CanLimit {
+	s := v.server
 	used := []resource{useReads}
 	if row.Write {
 		used = []resource{useCommands}
@@ -39,7 +40,7 @@ func (s *server) limitsOf(by commands.Actor, row commands.Row) []CanLimit {
 	for _, r := range append(used, useParallel) {
 		add(classOf(by), accountName(by), r)
 		if by.Kind == commands.ActorSession && by.Project != "" {
-			add(ofProject, by.Project, r)
+			add(ofProject, v.Root(by.Project), r)
 		}
 	}
 	return limits

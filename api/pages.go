@@ -3,11 +3,13 @@ package api
 import (
 	"encoding/base64"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
 
-	"maestro/engine"
+	"github.com/danielgtaylor/huma/v2"
+
 	"maestro/projections"
 )
 
@@ -59,8 +61,6 @@ func placeOf(item any) (place, bool) {
 		return place{x.ID, int64(x.Sequence)}, true
 	case projections.InputView:
 		return place{x.ID, x.AskedAt}, true
-	case engine.Denial:
-		return place{x.Actor + " " + x.ID, x.Last}, true
 	case projections.InboxItem:
 		id := []string{string(x.Kind), x.ProjectID, x.TaskID, x.SessionID, x.Queue, x.InputID, x.EntryID}
 		return place{strings.Join(id, " "), x.Since}, true
@@ -68,8 +68,26 @@ func placeOf(item any) (place, bool) {
 	return place{}, false
 }
 
+// pageOf is a page that its route cut itself. next is the cursor of the next page, "" if there is none.
+type pageOf[T any] struct {
+	items []T
+	next  string
+}
+
+// Schema implements huma.SchemaProvider: a page is documented as the list that it is.
+func (pageOf[T]) Schema(r huma.Registry) *huma.Schema {
+	return huma.SchemaFromType(r, reflect.TypeFor[[]T]())
+}
+
+func (p pageOf[T]) page() (items any, next string) { return p.items, p.next }
+
 // page cuts what a route answers to the page that is asked for.
 func (w *response) page(v any) (any, error) {
+	if ready, ok := v.(interface{ page() (any, string) }); ok {
+		items, next := ready.page()
+		w.next(next)
+		return items, nil
+	}
 	list, ok := v.(listed)
 	if r := reflect.ValueOf(v); !ok && r.Kind() == reflect.Slice && !r.IsNil() {
 		list, ok = slice{r}, true
@@ -80,24 +98,37 @@ func (w *response) page(v any) (any, error) {
 	if !ok || w.request.Method != http.MethodGet || !asked {
 		return v, nil
 	}
-	limit := pageUsual
-	if text := query.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > pageMost {
-			most := strconv.Itoa(pageMost)
-			return nil, routeInvalid("", "limit must be a number from 1 to "+most+", not '"+printable(text)+"'")
-		}
-		limit = n
+	limit, err := pageLimit(query)
+	if err != nil {
+		return nil, err
 	}
 	cursor, err := parseCursor(query.Get("cursor"))
 	if err != nil {
 		return nil, err
 	}
 	items, next := cut(list, cursor, limit)
-	if next != "" {
-		w.Header()[headerNext] = []string{next}
-	}
+	w.next(next)
 	return items, nil
+}
+
+func (w *response) next(cursor string) {
+	if cursor != "" {
+		w.Header()[headerNext] = []string{cursor}
+	}
+}
+
+// pageLimit gives how many items a page has.
+func pageLimit(query url.Values) (int, error) {
+	text := query.Get("limit")
+	if text == "" {
+		return pageUsual, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > pageMost {
+		most := strconv.Itoa(pageMost)
+		return 0, routeInvalid("", "limit must be a number from 1 to "+most+", not '"+printable(text)+"'")
+	}
+	return n, nil
 }
 
 // cursor is the last item of the page before, with its position.

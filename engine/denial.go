@@ -31,8 +31,12 @@ const (
 // Denial is the record of a refusal, or of equal ones.
 type Denial struct {
 	// ID names the record: the actor's number of it.
-	ID      string `json:"id"`
-	Actor   string `json:"actor"`
+	ID    string `json:"id"`
+	Actor string `json:"actor"`
+	// Number orders all records: by when they began.
+	Number uint64 `json:"number"`
+	// Root is the root of a session's project, if that is another project.
+	Root    string `json:"root,omitempty"`
 	Authn   string `json:"authn"`
 	Command string `json:"command"`
 	Project string `json:"project,omitempty"`
@@ -88,11 +92,20 @@ func (x *targets) bound() (cut bool) {
 	return cut
 }
 
-// denialOf makes the record of a refused command.
-func denialOf(r Request, refusal *commands.Refusal, sequence uint64) Denial {
+// denialOf makes the record of a refused command. root is the root of a session's project.
+func denialOf(r Request, root string, refusal *commands.Refusal, sequence uint64) Denial {
 	denial := Denial{
-		Actor: r.By.Source(), Authn: r.By.Authn, Command: r.Command.ID(), Code: refusal.Code, Rule: refusal.Rule, Rules: commands.RulesVersion,
-		Message: refusal.Message, Why: refusal.Why, Sequence: sequence, Project: r.By.Project,
+		Actor:    r.By.Source(),
+		Root:     otherRoot(r.By, root),
+		Authn:    r.By.Authn,
+		Command:  r.Command.ID(),
+		Code:     refusal.Code,
+		Rule:     refusal.Rule,
+		Rules:    commands.RulesVersion,
+		Message:  refusal.Message,
+		Why:      refusal.Why,
+		Sequence: sequence,
+		Project:  r.By.Project,
 	}
 	// What a command is made of was JSON when it came.
 	body, err := json.Marshal(r.Command)
@@ -118,6 +131,14 @@ func denialOf(r Request, refusal *commands.Refusal, sequence uint64) Denial {
 	return denial
 }
 
+// otherRoot gives the root of a session's project if that is another project.
+func otherRoot(by commands.Actor, root string) string {
+	if by.Kind != commands.ActorSession || root == by.Project {
+		return ""
+	}
+	return root
+}
+
 // bound cuts what is longer than a record holds, and says so.
 func (x *Denial) bound() {
 	if len(x.Actor) > denialActor {
@@ -132,6 +153,7 @@ func (x *Denial) bound() {
 		{&x.Authn, denialName},
 		{&x.Command, denialName},
 		{&x.Project, denialName},
+		{&x.Root, denialName},
 		{&x.Rule, denialName},
 		{&x.Rules, denialName},
 		{&x.Key, commands.MaxKey},
@@ -151,8 +173,8 @@ func (x *Denial) bound() {
 
 // size is how much memory the record's texts take, in bytes.
 func (x *Denial) size() int {
-	return len(x.ID) + len(x.Actor) + len(x.Authn) + len(x.Command) + len(x.Project) + len(x.Target) + len(x.Code) + len(x.Rule) +
-		len(x.Rules) + len(x.Message) + len(x.Why) + len(x.Text) + len(x.Key)
+	return len(x.ID) + len(x.Actor) + len(x.Root) + len(x.Authn) + len(x.Command) + len(x.Project) + len(x.Target) +
+		len(x.Code) + len(x.Rule) + len(x.Rules) + len(x.Message) + len(x.Why) + len(x.Text) + len(x.Key)
 }
 
 // encode gives the record as JSON, with nothing longer than it must be.

@@ -14,6 +14,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/projections"
 )
 
 const (
@@ -45,6 +46,7 @@ type Denials struct {
 	shares  denialShares
 	free    []place // whose records were evicted
 	next    int     // number of the next place that was never used
+	began   uint64  // number of the newest record
 	waiting []denied
 	closed  bool
 
@@ -116,10 +118,17 @@ func (d *Denials) load(ctx context.Context) error {
 		return err
 	}
 	slices.SortStableFunc(records, func(a, b loaded) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.number, b.number))
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.First, b.First), cmp.Compare(a.number, b.number))
 	})
+	if len(records) > 0 && records[0].Number == 0 { // an earlier version gave them none
+		for i, r := range records {
+			r.Number = uint64(i) + 1
+			d.waiting = append(d.waiting, denied{r.denialRecord, new(rootDenials), func(error) {}})
+		}
+	}
 	for _, r := range records {
-		a := d.shares.actor(r.Actor)
+		d.began = max(d.began, r.Number)
+		a := d.shares.actor(r.Actor, r.Root)
 		d.free = append(d.free, d.shares.makeRoom(a, r.sort())...)
 		d.shares.add(a, r.denialRecord)
 		a.number[r.sort()] = max(a.number[r.sort()], r.number+1)
@@ -139,17 +148,30 @@ func (d *Denials) Close() {
 	d.done.Wait()
 }
 
-// Record records a refusal that no Handler decided, such as that of a read, and returns when it is stored.
-func (d *Denials) Record(ctx context.Context, by commands.Actor, command, project string, refusal *commands.Refusal, sequence uint64) error {
+// Record records a refusal that no Handler decided, such as that of a read, and returns when it is stored. root is the
+// root of a session's project.
+func (d *Denials) Record(
+	ctx context.Context, by commands.Actor, root, command string, refusal *commands.Refusal, sequence uint64,
+) error {
 	return d.stored(ctx, Denial{
-		Actor: by.Source(), Authn: by.Authn, Command: command, Project: project, Code: refusal.Code, Rule: refusal.Rule,
-		Rules: commands.RulesVersion, Message: refusal.Message, Why: refusal.Why, Sequence: sequence,
+		Actor:    by.Source(),
+		Root:     otherRoot(by, root),
+		Authn:    by.Authn,
+		Command:  command,
+		Project:  by.Project,
+		Code:     refusal.Code,
+		Rule:     refusal.Rule,
+		Rules:    commands.RulesVersion,
+		Message:  refusal.Message,
+		Why:      refusal.Why,
+		Sequence: sequence,
 	})
 }
 
 // RecordKept records a command that had waited and that no Handler was asked to decide, and returns when it is stored.
-func (d *Denials) RecordKept(ctx context.Context, r Request, refusal *commands.Refusal) error {
-	return d.stored(ctx, denialOf(r, refusal, 0))
+// root is the root of a session's project.
+func (d *Denials) RecordKept(ctx context.Context, r Request, root string, refusal *commands.Refusal) error {
+	return d.stored(ctx, denialOf(r, root, refusal, 0))
 }
 
 // stored records a refusal and returns when it is stored.
@@ -164,43 +186,11 @@ func (d *Denials) stored(ctx context.Context, denial Denial) error {
 	}
 }
 
-// List gives the records that a reader wants, newest last. The values are copies.
-func (d *Denials) List(wanted func(*Denial) bool) []Denial {
-	return d.Newest(d.shares.bounds.Records, wanted)
-}
-
-// Newest gives at most so many of the records that a reader wants: the newest, newest last. The values are copies.
-func (d *Denials) Newest(limit int, wanted func(*Denial) bool) []Denial {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	list := []Denial{}
-	for at := d.shares.all.Back(); at != nil && len(list) < limit; at = at.Prev() {
-		if r := at.Value.(*denialRecord); wanted == nil || wanted(&r.Denial) {
-			list = append(list, r.Denial)
-		}
-	}
-	slices.Reverse(list)
-	return list
-}
-
-// Count gives how many of the records a reader wants.
-func (d *Denials) Count(wanted func(*Denial) bool) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	n := 0
-	for at := d.shares.all.Front(); at != nil; at = at.Next() {
-		if wanted(&at.Value.(*denialRecord).Denial) {
-			n++
-		}
-	}
-	return n
-}
-
 // record counts a refusal, and calls then once the record is stored.
 func (d *Denials) record(denial Denial, then func(error)) {
 	denial.bound()
 	d.mu.Lock()
-	a := d.shares.actor(denial.Actor)
+	a := d.shares.actor(denial.Actor, denial.Root)
 	switch {
 	case d.closed:
 		d.mu.Unlock()
@@ -253,14 +243,22 @@ func (d *Denials) begin(a *actorDenials, denial Denial, now int64) *denialRecord
 	more := a.fresh[sort] >= d.shares.bounds.AMinute
 	if more {
 		r.Denial = Denial{
-			Actor: denial.Actor, Authn: denial.Authn, Code: denial.Code, Rules: denial.Rules, Sequence: denial.Sequence,
-			More: true, Kept: denial.Kept, Message: fmt.Sprintf("More than %d different refusals within a minute", d.shares.bounds.AMinute),
+			Actor:    denial.Actor,
+			Root:     denial.Root,
+			Authn:    denial.Authn,
+			Code:     denial.Code,
+			Rules:    denial.Rules,
+			Sequence: denial.Sequence,
+			More:     true,
+			Kept:     denial.Kept,
+			Message:  fmt.Sprintf("More than %d different refusals within a minute", d.shares.bounds.AMinute),
 		}
 		if denial.Kept {
 			r.Project, r.Message = denial.Project, fmt.Sprintf("More than %d kept commands were refused within a minute", d.shares.bounds.AMinute)
 		}
 	}
-	r.ID, r.First = fmt.Sprintf("%s_%d", name, a.number[sort]), now
+	d.began++
+	r.ID, r.Number, r.First = fmt.Sprintf("%s_%d", name, a.number[sort]), d.began, now
 	a.number[sort]++
 	d.free = append(d.free, d.shares.makeRoom(a, sort)...)
 	if len(d.free) > 0 {
@@ -351,7 +349,11 @@ func (h *Handler) recorded(ctx context.Context, r Request, err error) error {
 	if h.config.Denials == nil || !errors.As(err, &refusal) {
 		return err
 	}
-	if failed := h.config.Denials.stored(ctx, denialOf(r, refusal, h.sequence())); failed != nil {
+	var denial Denial
+	h.View(func(s *projections.State) {
+		denial = denialOf(r, s.Root(r.By.Project), refusal, s.Head().Sequence)
+	})
+	if failed := h.config.Denials.stored(ctx, denial); failed != nil {
 		return failed
 	}
 	refusal.Recorded = true

@@ -72,7 +72,8 @@ func (a *actorDenials) size() int { return len(a.records[plainDenial]) + len(a.r
 
 func (a *actorDenials) place(i int) { a.at = i }
 
-// rootDenials is what the actors of one project have together. All that are no sessions are one root, named "".
+// rootDenials is what the actors of one root project have together: its sessions, and those of the projects that they
+// created. All that are no sessions are one root, named "".
 type rootDenials struct {
 	name    string
 	at      int // in the heap of all, -1 when it has no record
@@ -118,8 +119,9 @@ func (h *largest[T]) Pop() any {
 	return share
 }
 
-// denialShares are the records within bounds. Who has most gives way: first the project with most records, in it the actor with most, and of
-// its records the oldest. So whoever has less than an equal share of all loses nothing, whatever the others do.
+// denialShares are the records within bounds. Who has most gives way: first the root project with most records, in it
+// the actor with most, and of its records the oldest. So whoever has less than an equal share of all loses nothing,
+// whatever the others do. To create projects gives nobody a larger share.
 type denialShares struct {
 	bounds DenialBounds
 	actors map[string]*actorDenials
@@ -130,20 +132,45 @@ type denialShares struct {
 }
 
 func newDenialShares(bounds DenialBounds) denialShares {
-	return denialShares{bounds: bounds, actors: map[string]*actorDenials{}, roots: map[string]*rootDenials{}, all: list.New()}
+	return denialShares{
+		bounds: bounds,
+		actors: map[string]*actorDenials{},
+		roots:  map[string]*rootDenials{},
+		all:    list.New(),
+	}
 }
 
-// actor gives an actor, which is remembered once it has a record.
-func (s *denialShares) actor(name string) *actorDenials {
-	if a := s.actors[name]; a != nil {
+// actor gives an actor, which is remembered once it has a record. root is the root of a session's project, "" if that
+// is the project itself.
+func (s *denialShares) actor(name, root string) *actorDenials {
+	project, _, session := projections.SessionOfSource(name)
+	if root == "" || !session {
+		root = project
+	}
+	a := s.actors[name]
+	if a != nil && a.root.name == root {
 		return a
 	}
-	root, _, _ := projections.SessionOfSource(name)
 	r := s.roots[root]
 	if r == nil {
 		r = &rootDenials{name: root, at: -1}
 	}
+	if a != nil { // its records are of an earlier version, which did not know the root
+		s.move(a, r)
+		return a
+	}
 	return &actorDenials{name: name, root: r, at: -1, recent: map[[sha256.Size]byte]*denialRecord{}}
+}
+
+// move puts an actor with records below another root.
+func (s *denialShares) move(a *actorDenials, to *rootDenials) {
+	from := a.root
+	heap.Remove(&from.actors, a.at)
+	from.records -= a.size()
+	s.settleRoot(from)
+	a.root, s.roots[to.name] = to, to
+	to.records += a.size()
+	s.settle(a)
 }
 
 // makeRoom evicts what stands in the way of one more record of an actor, and gives its place if it did.
@@ -209,6 +236,10 @@ func (s *denialShares) settle(a *actorDenials) {
 	default:
 		heap.Fix(&root.actors, a.at)
 	}
+	s.settleRoot(root)
+}
+
+func (s *denialShares) settleRoot(root *rootDenials) {
 	switch {
 	case root.records == 0:
 		heap.Remove(&s.heap, root.at)

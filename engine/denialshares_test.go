@@ -203,3 +203,69 @@ func TestRefusalsWaitWithinBounds(t *testing.T) {
 		}
 	})
 }
+
+// What the sessions of one root refuse pushes out nothing of others, however many projects they create.
+func TestCreatedProjectsShareWithTheirRoot(t *testing.T) {
+	const projects, each = 190, 116
+	for _, stored := range []string{"with their roots", "by an earlier version"} {
+		now, store := time.Now(), &fakeDenials{}
+		d, err := OpenDenials(t.Context(), store, func() time.Time { return now }, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refuse := func(actor, root string, n int) {
+			t.Helper()
+			x := Denial{Actor: actor, Root: root, Command: fmt.Sprint("c", n), Message: "no"}
+			if err := d.stored(t.Context(), x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const honest = "/projects/honest/sessions/worker"
+		hostile := func(project int) string { return fmt.Sprintf("/projects/made%d/sessions/s", project) }
+		if stored == "by an earlier version" {
+			for project := range projects {
+				refuse(hostile(project), "", -1)
+			}
+			d.Close()
+			if d, err = OpenDenials(t.Context(), store, func() time.Time { return now }, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := range each {
+			if n%50 == 0 {
+				now = now.Add(time.Minute)
+			}
+			refuse(honest, "", n)
+			refuse("/projects/evil/sessions/orchestrator", "", n)
+			for project := range projects {
+				refuse(hostile(project), "evil", n)
+			}
+		}
+		survive := func(when string) {
+			t.Helper()
+			if got := len(d.List(func(x *Denial) bool { return x.Actor == honest })); got != each {
+				t.Errorf("%s, %s: %d of the honest worker's %d refusals are left", stored, when, got, each)
+			}
+			checkBounds(t, d, store)
+			for name, root := range d.shares.roots {
+				records := 0
+				for _, a := range root.actors {
+					records += a.size()
+				}
+				if records != root.records || root != d.shares.roots[name] {
+					t.Errorf("%s, %s: root %s counts %d records and has %d", stored, when, name, root.records, records)
+				}
+			}
+			if n := len(d.shares.roots); n != 2 {
+				t.Errorf("%s, %s: there are %d roots", stored, when, n)
+			}
+		}
+		survive("in the end")
+		d.Close()
+		if d, err = OpenDenials(t.Context(), store, func() time.Time { return now }, nil); err != nil {
+			t.Fatal(err)
+		}
+		survive("after a restart")
+		d.Close()
+	}
+}

@@ -351,11 +351,6 @@ func retryAnswer(p *pending, message events.Message) (Answer, error) {
 	return Answer{Sequence: message.Sequence, Event: message.Body, Data: event.Data, Retried: true}, nil
 }
 
-func (h *Handler) sequence() (sequence uint64) {
-	h.View(func(s *projections.State) { sequence = s.Head().Sequence })
-	return sequence
-}
-
 // View calls see with the committed state, which it must not keep; the values in it may be kept.
 func (h *Handler) View(see func(*projections.State)) {
 	h.mu.RLock()

@@ -377,7 +377,8 @@ func (h *Handler) answer(p *pending, r result) {
 		p.done <- r
 		return
 	}
-	h.config.Denials.record(denialOf(p.Request, refusal, r.at), func(err error) {
+	root := h.committed.Root(p.By.Project)
+	h.config.Denials.record(denialOf(p.Request, root, refusal, r.at), func(err error) {
 		if err != nil {
 			p.done <- result{err: err}
 			return

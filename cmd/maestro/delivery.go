@@ -174,9 +174,12 @@ func (d *delivery) reject(ctx context.Context, session string, u outbox.Unproven
 		return err
 	}
 	by := d.actor(session, commands.AuthnNone)
+	var root string
+	d.handler.View(func(s *projections.State) { root = s.Root(by.Project) })
 	return d.denials.RecordKept(
 		ctx,
 		engine.Request{By: by, Command: command, Key: u.Entry.Key, OccurredAt: u.Entry.OccurredAt},
+		root,
 		&commands.Refusal{
 			Code:    commands.CodeNotAllowed,
 			Message: "A kept command was not delivered in the name of session '" + session + "'",
