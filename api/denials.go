@@ -56,10 +56,20 @@ type CanRow struct {
 }
 
 func (s *server) denialRoutes() {
-	read(s, op{path: "/api/audit/denials", name: "audit-denials", summary: "The recorded refusals, oldest first"}, listDenials)
-	read(s, op{path: "/api/audit/unauthenticated", name: "audit-unauthenticated", summary: "How many calls came without a good credential"}, unauthenticatedCalls)
-	read(s, op{path: "/api/audit/limits", name: "audit-limits", summary: "The limits that count, and how many calls each has refused"}, listLimits)
-	read(s, op{path: "/api/audit/can", name: "audit-can", summary: "Whether an actor may use a command, and why"}, can)
+	read(s, op{
+		path: "/api/audit/denials", name: "audit-denials", summary: "The recorded refusals, oldest first",
+	}, listDenials)
+	read(s, op{
+		path: "/api/audit/unauthenticated", name: "audit-unauthenticated",
+		summary: "How many calls came without a good credential",
+	}, unauthenticatedCalls)
+	read(s, op{
+		path: "/api/audit/limits", name: "audit-limits",
+		summary: "The limits that count, and how many calls each has refused",
+	}, listLimits)
+	read(s, op{
+		path: "/api/audit/can", name: "audit-can", summary: "Whether an actor may use a command, and why",
+	}, can)
 }
 
 func listDenials(v view, in *denialFilter) (pageOf[engine.Denial], error) {

@@ -64,7 +64,10 @@ func listLimits(v view, _ *struct{}) ([]LimitView, error) {
 	views := make([]LimitView, 0, len(quotas))
 	for _, q := range quotas {
 		q = v.server.Limits.quota(q.Name)
-		views = append(views, LimitView{q.Name, q.String(), q.Value, q.Burst, v.server.ledger.refusals(q.Name), q.About})
+		views = append(views, LimitView{
+			Name: q.Name, Limit: q.String(), Value: q.Value, Burst: q.Burst,
+			Refused: v.server.ledger.refusals(q.Name), About: q.About,
+		})
 	}
 	return views, nil
 }

@@ -185,7 +185,8 @@ func TestRefusalsAreStoredBeforeTheyAreAnswered(t *testing.T) {
 		}
 		records := w.store.records(t)
 		want := Denial{
-			ID: "denial_0", Number: 1, Actor: w.actor("w").Source(), Authn: commands.AuthnToken, Command: "task:complete", Project: w.ids["p"],
+			ID: "denial_0", Number: 1, Actor: w.actor("w").Source(), Authn: commands.AuthnToken,
+			Command: "task:complete", Project: w.ids["p"],
 			Target: json.RawMessage(w.fillIn(`{"taskId":"{t1}"}`)), Code: commands.CodeNotAllowed, Rule: "task:complete", Rules: commands.RulesVersion,
 			Message: "Command 'task:complete' is not allowed for worker (simple strategy)", Why: "it is for: orchestrator, user",
 			Sequence: at, First: w.now().UnixMilli(), Last: w.now().UnixMilli(), Count: 1,
@@ -467,7 +468,8 @@ func TestRefusalOfOneWhoWentAway(t *testing.T) {
 				by := w.actor("o")
 				go func() {
 					if c.command == nil {
-						answered <- w.d.Record(ctx, by, "p", "task:list", &commands.Refusal{Code: commands.CodeNotAllowed, Message: "no"}, 1)
+						refusal := &commands.Refusal{Code: commands.CodeNotAllowed, Message: "no"}
+						answered <- w.d.Record(ctx, by, "p", "task:list", refusal, 1)
 						return
 					}
 					_, err := w.h.Do(ctx, Request{By: by, Command: c.command, Key: c.key})
