@@ -202,7 +202,9 @@ func verifyLog(
 	}
 	until := image.Head()
 	if until.Sequence > 0 {
+		var last uint64
 		err := log.Read(ctx, 1, until.Sequence, func(m events.Message) error {
+			last = m.Sequence
 			if !verifier.Event(m) {
 				return errJudged
 			}
@@ -212,7 +214,10 @@ func verifyLog(
 		switch {
 		case errors.As(err, &damage):
 			verifier.Fault(damage.Sequence, engine.FaultMissing, "%s", damage.Why)
-		case err != nil && !errors.Is(err, errJudged):
+			verifier.Skip(max(last, damage.Sequence)+1, until.Sequence)
+		case errors.Is(err, errJudged):
+			verifier.Skip(last+1, until.Sequence)
+		case err != nil:
 			return engine.Verdict{}, nil, err
 		}
 	}

@@ -49,7 +49,7 @@ type BackupVisitor struct {
 func ReadBackup(r io.Reader, visit BackupVisitor) (BackupContents, error) {
 	compressed, err := gzip.NewReader(r)
 	if err != nil {
-		return BackupContents{}, damaged("", err)
+		return BackupContents{}, &BackupError{Foreign: errors.Is(err, gzip.ErrHeader) || isEnd(err), Err: err}
 	}
 	reading := &backupReading{archive: tar.NewReader(compressed), visit: visit, blobs: []string{}}
 	contents, err := reading.read()
@@ -116,7 +116,8 @@ func (b *backupReading) readManifest() error {
 		return damaged(backupManifestName, err)
 	}
 	if entry.Name != backupManifestName {
-		return damaged(entry.Name, fmt.Errorf("expected %s; is this a backup of Maestro?", backupManifestName))
+		err = fmt.Errorf("the first entry is not %s", backupManifestName)
+		return &BackupError{Entry: entry.Name, Foreign: true, Err: err}
 	}
 	if err := json.NewDecoder(io.LimitReader(b.archive, 64<<10)).Decode(&b.manifest); err != nil {
 		return damaged(backupManifestName, err)
@@ -154,8 +155,14 @@ func (b *backupReading) readLog() error {
 	if err := lines.Err(); err != nil {
 		return damaged(backupLogName, fmt.Errorf("after sequence %d: %w", at.Sequence, err))
 	}
-	if at != b.manifest.Head {
-		return damaged(backupLogName, fmt.Errorf("it ends at %s, the backup's head is %s", at, b.manifest.Head))
+	switch head := b.manifest.Head; {
+	case at.Sequence != head.Sequence:
+		return damaged(backupLogName, fmt.Errorf("it ends at event %d, and the backup's head is %s", at.Sequence, head))
+	case at != head:
+		return damaged(backupLogName, fmt.Errorf(
+			"the log was changed: at event %d its hash is %s, and the backup's head has %s",
+			at.Sequence, at.Hash, head.Hash,
+		))
 	}
 	return nil
 }
@@ -191,13 +198,34 @@ func (b *backupReading) readEntry(entry *tar.Header) error {
 	return b.visit.Blob(digest, content)
 }
 
-// damaged says where a backup is not one.
+// BackupError says why a file is not a whole backup. Match it with errors.As.
+type BackupError struct {
+	// Entry is where in the archive; "" for the archive itself.
+	Entry string
+	// Foreign says that the file is something else than a backup of Maestro.
+	Foreign bool
+	Err     error
+}
+
+func (e *BackupError) Error() string {
+	where := ""
+	if e.Entry != "" {
+		where = fmt.Sprintf(" in %q", e.Entry)
+	}
+	if e.Foreign {
+		return fmt.Sprintf("this is no backup of Maestro%s: %s", where, e.Err)
+	}
+	return fmt.Sprintf("the backup is damaged or cut%s: %s; use another", where, e.Err)
+}
+
+func (e *BackupError) Unwrap() error { return e.Err }
+
+func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+
+// damaged says where a backup is not whole.
 func damaged(entry string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	if entry == "" {
-		return fmt.Errorf("the backup is damaged or cut: %w; use another", err)
-	}
-	return fmt.Errorf("the backup is damaged or cut in %q: %w; use another", entry, err)
+	return &BackupError{Entry: entry, Err: err}
 }

@@ -91,10 +91,8 @@ func (s BackupSeal) check(manifest backupManifest, blobs []string) error {
 	case !ed25519.Verify(key, content, s.Signature):
 		return errors.New("the signature is wrong: what it signs was changed")
 	case s.Head != manifest.Head || s.Format != manifest.Format || !s.Created.Equal(manifest.Created):
-		return fmt.Errorf(
-			"it signs head %s of %s, and the backup says %s of %s", s.Head, s.Created, manifest.Head,
-			manifest.Created,
-		)
+		return fmt.Errorf("it signs head %s of %s, and the backup says %s of %s",
+			s.Head, s.Created.Format(time.RFC3339), manifest.Head, manifest.Created.Format(time.RFC3339))
 	case !slices.Equal(s.Blobs, blobs):
 		return fmt.Errorf("it signs %d long texts, and the backup holds %d, or others", len(s.Blobs), len(blobs))
 	}

@@ -87,3 +87,6 @@ func ignoreMissing(err error) error {
 	}
 	return err
 }
+
+// IsFull reports whether an error is about a disk, or a share of one, that has no room.
+func IsFull(err error) bool { return errors.Is(err, events.ErrFull) || isFull(err) }

@@ -64,6 +64,32 @@ func FaultRules() []FaultRule {
 // Next says what to do about a fault of the log in a home.
 func (r FaultRule) Next() string { return nextSteps[r] }
 
+const (
+	nextFile = "use another backup or export, or ask the server with `maestro audit verify`"
+	// nextAccept is for faults that a log can be served with.
+	nextAccept = nextFile + "; `maestro restore FILE --accept-faults` restores this one in spite of such faults"
+)
+
+var nextForFiles = map[FaultRule]string{
+	FaultMissing:    nextFile,
+	FaultUnreadable: nextFile,
+	FaultChain:      nextFile,
+	FaultWitness:    "this file is of another log, or was made before that head; " + nextFile,
+	FaultSubject:    nextAccept,
+	FaultVersion:    nextSteps[FaultVersion],
+	FaultActor:      nextAccept,
+	FaultPermitted:  nextAccept,
+	FaultDecision:   nextAccept,
+	FaultViews:      nextFile,
+	FaultText: "restore it with `maestro restore FILE --texts-from BACKUP`, with a backup that has the text; " +
+		"or without the text with --accept-faults",
+	FaultSignature: nextSteps[FaultSignature],
+}
+
+// NextForFile says what to do about a fault of a log in a backup or an export. Unlike a home's log, a file can be had
+// again. FILE stands for its name.
+func (r FaultRule) NextForFile() string { return nextForFiles[r] }
+
 // Breaks reports whether the log cannot be served for writing with such a fault: what follows it cannot be judged.
 func (r FaultRule) Breaks() bool {
 	return r == FaultMissing || r == FaultUnreadable || r == FaultChain || r == FaultWitness

@@ -22,8 +22,12 @@ func TestEveryFaultHasANextStep(t *testing.T) {
 		if fault := v.verdict.Faults[0]; fault.Next == "" || fault.Rule != rule {
 			t.Errorf("a fault of rule %q says %+v", rule, fault)
 		}
+		next := rule.NextForFile()
+		if next == "" || strings.Contains(next, "salvage") || strings.Contains(next, "the server,") {
+			t.Errorf("about a file with a fault of rule %q there is %q to do", rule, next)
+		}
 	}
-	if len(seen) != len(nextSteps) {
+	if len(seen) != len(nextSteps) || len(seen) != len(nextForFiles) {
 		t.Errorf("%d rules are listed, %d have a next step", len(seen), len(nextSteps))
 	}
 }

@@ -20,6 +20,8 @@ type Verifier struct {
 	texts     textsNamed
 	verdict   Verdict
 	damaged   error
+	// ended says that nothing more can be judged.
+	ended bool
 }
 
 // Verdict is what an audit found. It is good when there are no faults.
@@ -40,6 +42,10 @@ type Verdict struct {
 	// with its digest.
 	Texts        int  `json:"texts"`
 	TextsChecked bool `json:"textsChecked"`
+	// FirstUnjudged and LastUnjudged are the events that could not be judged, because of a fault before them; 0 if all
+	// were.
+	FirstUnjudged uint64 `json:"firstUnjudged,omitempty"`
+	LastUnjudged  uint64 `json:"lastUnjudged,omitempty"`
 }
 
 // maxFaults bounds a verdict: behind a broken link nothing fits.
@@ -66,8 +72,29 @@ func (v *Verifier) Fault(sequence uint64, rule FaultRule, format string, args ..
 // Witness adds a head that the log is held against on the way; it must be told before the event at its place.
 func (v *Verifier) Witness(seen Witnessed) { v.witnesses = append(v.witnesses, seen) }
 
-// Event judges the next message. It reports false when nothing behind it can be judged.
+// Skip notes events that cannot be judged, because of a fault before them. Calls go upwards.
+func (v *Verifier) Skip(from, to uint64) {
+	if from > to {
+		return
+	}
+	if v.verdict.FirstUnjudged == 0 {
+		v.verdict.FirstUnjudged = from
+	}
+	v.verdict.LastUnjudged = to
+}
+
+// Event judges the next message. It reports false when nothing behind it can be judged; what is told after that is
+// only noted.
 func (v *Verifier) Event(m events.Message) bool {
+	if v.ended {
+		v.Skip(m.Sequence, m.Sequence)
+		return false
+	}
+	v.ended = !v.judge(m)
+	return !v.ended
+}
+
+func (v *Verifier) judge(m events.Message) bool {
 	v.verdict.Events++
 	event, err := v.decoder.Decode(m.Body)
 	if err != nil {

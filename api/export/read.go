@@ -9,6 +9,16 @@ import (
 	"maestro/events"
 )
 
+// DamageError says why a file is not a whole export. Match it with errors.As.
+type DamageError struct {
+	// Why says what is wrong with the file.
+	Why string
+	// Part says that the file is an export of one project.
+	Part bool
+}
+
+func (e *DamageError) Error() string { return "the export cannot be used: " + e.Why }
+
 // Read yields the messages of an export of the whole log, in order and without a gap. It does not judge them. A line without
 // its body is an error: an export of one project is not the log.
 func Read(r io.Reader, yield func(events.Message) error) error {
@@ -23,11 +33,13 @@ func Read(r io.Reader, yield func(events.Message) error) error {
 			l, bad := ReadLine(text)
 			switch {
 			case bad != nil:
-				return fmt.Errorf("the export is damaged or cut at sequence %d: %w; use another", next, bad)
+				return &DamageError{fmt.Sprintf("event %d cannot be read: %s", next, bad), false}
 			case l.Withheld():
-				return fmt.Errorf("the export has no body for event %d: it is of one project; export the whole log", l.Sequence)
+				return &DamageError{
+					fmt.Sprintf("it has no body for event %d: it is an export of one project", l.Sequence), true,
+				}
 			case l.Sequence != next:
-				return fmt.Errorf("the export has event %d where %d should be; use another", l.Sequence, next)
+				return &DamageError{fmt.Sprintf("it has event %d where event %d should be", l.Sequence, next), false}
 			}
 			if err := yield(events.Message{Sequence: l.Sequence, Subject: l.Subject, Body: l.Body()}); err != nil {
 				return err

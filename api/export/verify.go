@@ -13,19 +13,20 @@ import (
 // maxLine is the longest line: a body, in base64 at the worst, and its hashes.
 const maxLine = 2*events.MaxBody + 4<<10
 
-// nextFile says what to do about a file that is not what it should be: unlike a home's log, it can be had again.
-const nextFile = "do not trust this file: take another export or backup, or ask the server with `maestro audit verify`"
-
 // VerifyExport judges an export: every line against the chain, every event against the rules of its time on the state
 // before it, and the whole against a head that was kept elsewhere, if from is not nil. Bodies that were withheld cannot be
 // judged, nor what comes after them; the chain still is. The error is the reader's; what is wrong with the export are faults.
 func VerifyExport(r io.Reader, from *events.Head) (engine.Verdict, error) {
 	v := &verifier{rules: engine.NewVerifier(), judging: true, from: from}
 	lines := bufio.NewReaderSize(r, 64<<10)
-	for {
+	for ended := false; ; {
 		line, err := readLine(lines)
-		if len(line) > 0 && !v.line(line) {
-			break
+		switch {
+		case len(line) == 0:
+		case ended:
+			v.skip(line)
+		default:
+			ended = !v.line(line)
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -137,6 +138,15 @@ func (v *verifier) hashes(l Line) (prev, body events.Hash, ok bool) {
 func (v *verifier) judge(l Line) {
 	if v.judging {
 		v.judging = v.rules.Event(events.Message{Sequence: l.Sequence, Subject: l.Subject, Body: l.Body()})
+		return
+	}
+	v.rules.Skip(l.Sequence, l.Sequence)
+}
+
+// skip notes a line behind one that cannot be read.
+func (v *verifier) skip(text []byte) {
+	if l, err := ReadLine(text); err == nil {
+		v.rules.Skip(l.Sequence, l.Sequence)
 	}
 }
 
@@ -147,7 +157,7 @@ func (v *verifier) verdict() (engine.Verdict, error) {
 	verdict, err := v.rules.Verdict()
 	verdict.Head, verdict.Events, verdict.Withheld = v.head, v.lines, v.withheld
 	for i := range verdict.Faults {
-		verdict.Faults[i].Next = nextFile
+		verdict.Faults[i].Next = verdict.Faults[i].Rule.NextForFile()
 	}
 	if !v.judging {
 		verdict.Views = events.Hash{}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,7 +55,7 @@ func (a *app) auditExport() *cobra.Command {
 			if file == "" || file == "-" {
 				return a.showExport(log)
 			}
-			size, err := writeNew(file, log)
+			size, err := writeNew(ctx, file, log)
 			if err != nil {
 				return err
 			}
@@ -126,7 +125,7 @@ func (a *app) wroteFile(file string, size int64) {
 }
 
 func (a *app) auditVerify() *cobra.Command {
-	var witness string
+	var witness, signer string
 	var byOracle bool
 	cmd := &cobra.Command{
 		Use: "verify [FILE]", Short: "Check the chain and the long texts, and decide every event again: of the server's log, an export or a backup", Args: takes("[FILE]"),
@@ -135,25 +134,32 @@ func (a *app) auditVerify() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if byOracle {
-				if witness != "" {
-					return usage("--oracle judges by the documents alone and takes no --from-head")
-				}
-				return a.judge(ctx, at(args, 0))
+			file := at(args, 0)
+			switch {
+			case byOracle && (witness != "" || signer != ""):
+				return usage("--oracle judges by the documents alone and takes neither --from-head nor --signer")
+			case byOracle:
+				return a.judge(ctx, file)
+			case signer != "" && file == "":
+				return usage("--signer is about a backup, and no file is named")
+			}
+			if err := checkSigner(signer); err != nil {
+				return err
 			}
 			var verdict fileVerdict
-			if file := at(args, 0); file != "" {
-				verdict, err = a.verifyFile(file, from)
+			if file != "" {
+				verdict, err = a.verifyFile(file, from, signer)
 			} else {
 				verdict.Verdict, err = a.verifyServer(ctx, witness)
 			}
 			if err != nil {
 				return err
 			}
-			return a.showVerdict(verdict)
+			return a.showVerdict(verdict, file)
 		}),
 	}
 	cmd.Flags().BoolVar(&byOracle, "oracle", false, "judge by the documents alone, with code that shares nothing with what decides")
+	cmd.Flags().StringVar(&signer, "signer", "", "who must have signed the backup, as 'maestro backup' prints it")
 	cmd.Flags().StringVar(&witness, "from-head", "", "SEQUENCE:HASH, a head that was kept elsewhere: the log must pass through it")
 	return cmd
 }
@@ -181,7 +187,7 @@ type fileVerdict struct {
 	Signer *string `json:"signer,omitempty"`
 }
 
-func (a *app) verifyFile(file string, from *events.Head) (fileVerdict, error) {
+func (a *app) verifyFile(file string, from *events.Head, signer string) (fileVerdict, error) {
 	in, done, err := a.open(file)
 	if err != nil {
 		return fileVerdict{}, err
@@ -189,25 +195,47 @@ func (a *app) verifyFile(file string, from *events.Head) (fileVerdict, error) {
 	defer done()
 	log := bufio.NewReader(in)
 	exported, err := isExport(log)
-	if err != nil {
-		return fileVerdict{}, &failure{status: http.StatusBadRequest, code: "FILE", message: err.Error(), err: err}
-	}
-	if exported {
+	switch {
+	case err != nil:
+		return fileVerdict{}, unreadable(file, err)
+	case exported && signer != "":
+		return fileVerdict{}, exportIsUnsigned()
+	case exported:
 		verdict, err := export.VerifyExport(log, from)
 		return fileVerdict{Verdict: verdict}, err
 	}
-	return verifyBackup(log, from)
+	verdict, err := verifyBackup(log, from, signer)
+	return verdict, notWhole(file, err)
 }
 
-// verifyBackup judges a backup: its log, the long texts in it, and its signature, whoever made that.
-func verifyBackup(in io.Reader, from *events.Head) (fileVerdict, error) {
-	verifier, judging, kept := engine.NewVerifier(), true, map[string]bool{}
+// exportIsUnsigned refuses --signer for an export.
+func exportIsUnsigned() error {
+	return usage("--signer is about a backup, and the file is an export").
+		withWhy("an export has no signature").
+		withNext("leave --signer out and compare with a head that you kept, or name a backup")
+}
+
+// checkSigner refuses a --signer that is none.
+func checkSigner(signer string) error {
+	if signer == "" {
+		return nil
+	}
+	if _, err := bus.ParseSigner(signer); err != nil {
+		return usage("--signer: %s", err)
+	}
+	return nil
+}
+
+// verifyBackup judges a backup: its log, the long texts in it, and its signature: the signer's, or whoever made it if
+// none is named.
+func verifyBackup(in io.Reader, from *events.Head, signer string) (fileVerdict, error) {
+	verifier, kept := engine.NewVerifier(), map[string]bool{}
 	if from != nil {
 		verifier.Witness(engine.Witnessed{Head: *from, By: "the head kept elsewhere"})
 	}
 	contents, err := bus.ReadBackup(in, bus.BackupVisitor{
 		Message: func(m events.Message) error {
-			judging = judging && verifier.Event(m)
+			verifier.Event(m)
 			return nil
 		},
 		Blob: func(digest string, _ []byte) error {
@@ -216,18 +244,39 @@ func verifyBackup(in io.Reader, from *events.Head) (fileVerdict, error) {
 		},
 	})
 	if err != nil {
-		return fileVerdict{}, &failure{
-			status: http.StatusUnprocessableEntity, code: "FILE",
-			message: "The file cannot be read as an export or a backup", err: err,
-		}
+		return fileVerdict{}, err
 	}
 	loseTexts(verifier, kept, contents.Lost)
-	if contents.Unsealed != nil {
-		verifier.Fault(contents.Head.Sequence, engine.FaultSignature, "%s", contents.Unsealed)
-	}
+	judgeSignature(verifier, contents, signer, "--signer")
 	verdict, err := verifier.Verdict()
 	verdict.TextsChecked = true
+	for i, fault := range verdict.Faults {
+		verdict.Faults[i].Next = fault.Rule.NextForFile()
+	}
 	return fileVerdict{verdict, &contents.Signer}, err
+}
+
+// judgeSignature records as a fault what is wrong with a backup's signature. Who expects a signer, such as "this home",
+// is not satisfied with a backup without a signature either: whoever removes one also changes the format to 1.
+func judgeSignature(verifier *engine.Verifier, contents bus.BackupContents, signer, expects string) {
+	at := contents.Head.Sequence
+	switch {
+	case contents.Unsealed != nil:
+		verifier.Fault(at, engine.FaultSignature, "%s", contents.Unsealed)
+	case signer == "" || contents.Signer == signer:
+	case contents.Signer == "":
+		verifier.Fault(at, engine.FaultSignature, "the backup has no signature; %s expects %s", expects, signer)
+	default:
+		verifier.Fault(at, engine.FaultSignature, "signed by %s; %s expects %s", contents.Signer, expects, signer)
+	}
+}
+
+// faultLine shows a fault in a line. A signature is about a whole file, other faults are about an event.
+func faultLine(fault engine.Fault) string {
+	if fault.Rule == engine.FaultSignature {
+		return fmt.Sprintf("signature: %s", fault.What)
+	}
+	return fmt.Sprintf("event %d: %s: %s", fault.Sequence, fault.Rule, fault.What)
 }
 
 // loseTexts records as faults what the events name and a file does not hold.
@@ -248,18 +297,6 @@ func loseTexts(verifier *engine.Verifier, kept map[string]bool, lost []bus.LostB
 	}
 }
 
-// open opens a file for reading; - is stdin.
-func (a *app) open(file string) (io.Reader, func(), error) {
-	if file == "-" {
-		return a.stdin, func() {}, nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, nil, &failure{status: http.StatusBadRequest, code: "FILE", message: err.Error(), err: err}
-	}
-	return f, func() { _ = f.Close() }, nil
-}
-
 // verifyServer has the server judge its log, which may take as long as it takes.
 func (a *app) verifyServer(ctx context.Context, witness string) (engine.Verdict, error) {
 	c, err := a.connect(ctx)
@@ -276,19 +313,36 @@ func (a *app) verifyServer(ctx context.Context, witness string) (engine.Verdict,
 	return verdict, err
 }
 
-func (a *app) showVerdict(v fileVerdict) error {
+// unjudged says which events an audit did not judge, because of a fault before them.
+func unjudged(v engine.Verdict) string {
+	switch v.FirstUnjudged {
+	case 0:
+		return ""
+	case v.LastUnjudged:
+		return fmt.Sprintf("; event %d was not judged", v.LastUnjudged)
+	}
+	return fmt.Sprintf("; events %d to %d were not judged", v.FirstUnjudged, v.LastUnjudged)
+}
+
+// showVerdict shows what an audit found in a file, or in the server's log if that is "".
+func (a *app) showVerdict(v fileVerdict, file string) error {
 	if len(v.Faults) > 0 {
 		var why strings.Builder
 		var next []string
 		for _, fault := range v.Faults {
-			fmt.Fprintf(&why, "event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
-			if !slices.Contains(next, fault.Next) {
-				next = append(next, fault.Next)
+			why.WriteString(faultLine(fault) + "\n")
+			step := fault.Next
+			if file != "" {
+				step = strings.ReplaceAll(step, "FILE", file)
+			}
+			if !slices.Contains(next, step) {
+				next = append(next, step)
 			}
 		}
 		return &failure{
 			status: http.StatusInternalServerError, code: "AUDIT_FAILED",
-			message: fmt.Sprintf("The log is not what it should be: %s in %s", many(len(v.Faults), "fault"), many(int(v.Events), "event")),
+			message: fmt.Sprintf("The log is not what it should be: %s in %s%s",
+				many(len(v.Faults), "fault"), many(int(v.Events), "event"), unjudged(v.Verdict)),
 			why:     strings.TrimRight(why.String(), "\n"),
 			next:    strings.Join(next, "\n"),
 			details: map[string]any{"verdict": v},

@@ -5,11 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,7 +37,7 @@ A long text that is lost does not stop the backup of the rest: the file is writt
 				return err
 			}
 			defer func() { _ = archive.Close() }()
-			size, err := writeNew(args[0], archive)
+			size, err := writeNew(ctx, args[0], archive)
 			if err != nil {
 				return err
 			}
@@ -96,57 +92,6 @@ func lostTexts(lost []bus.LostBlob) string {
 		fmt.Fprintf(&text, "event %d: %s\n", l.Sequence, l.Why)
 	}
 	return strings.TrimRight(text.String(), "\n")
-}
-
-// absent refuses a file that is there already.
-func absent(file string) error {
-	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return exists(file)
-}
-
-func exists(file string) error {
-	return &failure{
-		status: http.StatusConflict, code: "CONFLICT", message: "The file " + file + " is there already, and nothing is overwritten",
-		next: "choose another name, or move it away",
-	}
-}
-
-// writeNew writes a new file that only this user can read: whole, durably, or not at all.
-func writeNew(file string, from io.Reader) (size int64, err error) {
-	if err := absent(file); err != nil {
-		return 0, err
-	}
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*") // 0600
-	if err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			err = path.Err // the name of the temporary file says nothing to anybody
-		}
-		return 0, fmt.Errorf("write %s: %w", file, err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	size, err = io.Copy(f, from)
-	if err != nil {
-		_ = f.Close()
-		return 0, cutShort(err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return 0, fmt.Errorf("write %s: %w", file, err)
-	}
-	// A link fails where a rename would overwrite.
-	err = os.Link(f.Name(), file)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return 0, exists(file)
-	case err != nil: // a file system without links
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("write %s: %w", file, err)
-	}
-	return size, nil
 }
 
 // holdHome makes the home if there is none, and takes it.

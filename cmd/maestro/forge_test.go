@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -26,9 +27,10 @@ import (
 //	forge texts IN OUT      without the long texts; signed by somebody else
 //	forge unsigned IN OUT   as an older version made it, without a signature
 //	forge stripped IN OUT   without the signature that it should have
+//	forge head IN OUT       with another hash in the head that it says
 func forgeCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
-		ts.Fatalf("usage: forge complete|texts|unsigned|stripped IN OUT")
+		ts.Fatalf("usage: forge complete|texts|unsigned|stripped|head IN OUT")
 	}
 	archive := []byte(ts.ReadFile(args[1]))
 	var forged []byte
@@ -36,8 +38,8 @@ func forgeCmd(ts *testscript.TestScript, neg bool, args []string) {
 	switch args[0] {
 	case "complete", "texts":
 		forged, err = rewritten(archive, args[0] == "complete", filepath.Join(ts.MkAbs("."), "forging"))
-	case "unsigned", "stripped":
-		forged, err = unsigned(archive, args[0] == "unsigned")
+	case "unsigned", "stripped", "head":
+		forged, err = edited(archive, args[0])
 	}
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), forged, 0o600))
@@ -98,8 +100,8 @@ func rewritten(archive []byte, complete bool, dir string) (forged []byte, err er
 	return out.Bytes(), err
 }
 
-// unsigned copies a backup without its signature; older says that its format was 1.
-func unsigned(archive []byte, older bool) ([]byte, error) {
+// edited copies a backup with other entries, as forgeCmd says.
+func edited(archive []byte, how string) ([]byte, error) {
 	compressed, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
 		return nil, err
@@ -120,11 +122,14 @@ func unsigned(archive []byte, older bool) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if entry.Name == "signature.json" {
+		if entry.Name == "signature.json" && how != "head" {
 			continue
 		}
-		if entry.Name == "backup.json" && older {
+		if entry.Name == "backup.json" && how == "unsigned" {
 			content = []byte(strings.Replace(string(content), `"format":2`, `"format":1`, 1))
+		}
+		if entry.Name == "backup.json" && how == "head" {
+			content = regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAll(content, []byte(strings.Repeat("0", 64)))
 		}
 		entry.Size = int64(len(content))
 		if err := to.WriteHeader(entry); err != nil {

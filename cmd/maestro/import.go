@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +55,7 @@ type imported struct {
 }
 
 func (a *app) importPlan(ctx context.Context, file string, o importOptions) error {
-	content, err := a.readPlan(file)
+	content, err := a.readInput(file, plan.MaxBytes)
 	if err != nil {
 		return err
 	}
@@ -94,23 +93,6 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	}
 	a.showImport(i)
 	return nil
-}
-
-func (a *app) readPlan(file string) ([]byte, error) {
-	in := a.stdin
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, &failure{status: http.StatusBadRequest, code: "FILE", message: "The plan cannot be read: " + err.Error(), err: err}
-		}
-		defer func() { _ = f.Close() }()
-		in = f
-	}
-	content, err := io.ReadAll(io.LimitReader(in, plan.MaxBytes+1))
-	if err != nil {
-		return nil, &failure{status: http.StatusBadRequest, code: "FILE", message: "The plan cannot be read: " + err.Error(), err: err}
-	}
-	return content, nil
 }
 
 // planFailure shows the first faults of a plan, and how many there are.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -149,7 +148,7 @@ func (a *app) readContext(file string, into *manifest.Source) error {
 	if file == "" {
 		return nil
 	}
-	content, err := a.readFile(file, "The context")
+	content, err := a.readFile(file)
 	if err != nil {
 		return err
 	}
@@ -169,19 +168,10 @@ func (a *app) readContext(file string, into *manifest.Source) error {
 }
 
 // readFile reads a file, or with "-" stdin, up to the size of a manifest.
-func (a *app) readFile(file, what string) ([]byte, error) {
-	in := a.stdin
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, &failure{status: http.StatusBadRequest, code: "FILE", message: what + " cannot be read: " + err.Error(), err: err}
-		}
-		defer func() { _ = f.Close() }()
-		in = f
-	}
-	content, err := io.ReadAll(io.LimitReader(in, manifest.MaxSize+1))
+func (a *app) readFile(file string) ([]byte, error) {
+	content, err := a.readInput(file, manifest.MaxSize)
 	if err != nil {
-		return nil, &failure{status: http.StatusBadRequest, code: "FILE", message: what + " cannot be read: " + err.Error(), err: err}
+		return nil, err
 	}
 	if len(content) > manifest.MaxSize {
 		return nil, manifestFailure(file, &manifest.InvalidError{Faults: []manifest.Fault{{Message: fmt.Sprintf(
@@ -307,7 +297,7 @@ func manifestFailure(file string, err error) error {
 
 // readManifest reads a manifest file.
 func (a *app) readManifest(file string) (*manifest.Manifest, error) {
-	content, err := a.readFile(file, "The manifest")
+	content, err := a.readFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +335,7 @@ func (a *app) manifestMigrate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "migrate FILE", Short: "Write an older manifest as today's", Args: takes("FILE"),
 		RunE: running(func(_ context.Context, args []string) error {
-			content, err := a.readFile(args[0], "The manifest")
+			content, err := a.readFile(args[0])
 			if err != nil {
 				return err
 			}

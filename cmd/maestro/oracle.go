@@ -27,7 +27,14 @@ func (a *app) judge(ctx context.Context, file string) error {
 	}
 	defer done()
 	verdict, err := oracle.Read(bufio.NewReader(log))
-	if err != nil {
+	switch {
+	case err != nil && file != "":
+		return &failure{
+			status: http.StatusUnprocessableEntity, code: "FILE", err: err,
+			message: "The file " + file + " is not an export",
+			next:    "the oracle reads what `maestro audit export` writes; see also `maestro audit verify FILE`",
+		}
+	case err != nil:
 		return cutShort(err)
 	}
 	if len(verdict.Faults) > 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -109,7 +110,16 @@ func (a *app) replay(ctx context.Context, file string, o replayOptions) error {
 	}
 	defer done()
 	r := &replayed{options: o, until: until, state: projections.New(), last: map[string]told{}}
-	if err := r.fold(log); err != nil {
+	err = r.fold(log)
+	var own *failure
+	switch {
+	case err == nil, errors.As(err, &own):
+	case file != "":
+		err = unreadable(file, err)
+	default:
+		err = cutShort(err)
+	}
+	if err != nil {
 		return err
 	}
 	if o.at != "" && o.session == "" && o.task == "" {
@@ -163,10 +173,7 @@ func (r *replayed) fold(log io.Reader) error {
 		}
 		r.tell(line.Sequence, &event, changes)
 	}
-	if err := lines.Err(); err != nil {
-		return cutShort(err)
-	}
-	return nil
+	return lines.Err()
 }
 
 // tell keeps the event if the story is about it.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,11 +31,15 @@ type restoreOptions struct {
 func (a *app) restoreCommand() *cobra.Command {
 	var o restoreOptions
 	cmd := &cobra.Command{
-		Use: "restore FILE", Short: "Make an empty home out of a backup or an export; no server may hold it", Args: takes("FILE"),
-		Long: `Make an empty home out of a backup, or out of an export of the whole log. Every event is decided again, every long text is
-compared with its digest, and the signature is checked. A file with a fault is refused, and nothing is left behind.
+		Use:   "restore FILE",
+		Short: "Make a new home from a backup or an export; no server may hold it",
+		Args:  takes("FILE"),
+		Long: `Make a new home from a backup, or from an export of the whole log. Every event is decided again, every
+long text is compared with its digest, and the signature is checked. A file with a fault is refused, and nothing is left
+behind.
 
-An export holds no long texts: take them from a backup with --texts-from, or go without them with --accept-faults.`,
+An export has no signature, so a home that has a key takes one with --accept-faults only: compare it with --head. It
+holds no long texts either: take them from a backup with --texts-from, or go without them with --accept-faults.`,
 		RunE: running(func(ctx context.Context, args []string) error {
 			if o.home == "" {
 				var err error
@@ -48,7 +53,8 @@ An export holds no long texts: take them from a backup with --texts-from, or go 
 	f := cmd.Flags()
 	f.StringVar(&o.home, "home", "", "the home; else MAESTRO_HOME, else ~/.maestro")
 	f.StringVar(&o.head, "head", "", "SEQUENCE:HASH, a head that was kept elsewhere: the restored log must pass through it")
-	f.StringVar(&o.signer, "signer", "", "who must have signed the backup, as `maestro backup` prints it; else the home's own key, if it has one")
+	f.StringVar(&o.signer, "signer", "",
+		"who must have signed the backup, as 'maestro backup' prints it; else the home's own key, if it has one")
 	f.StringVar(&o.blobsFrom, "texts-from", "", "another backup, to take missing long texts from")
 	f.BoolVar(&o.acceptFaults, "accept-faults", false, "restore in spite of faults, and note them in the home's restored.json")
 	return cmd
@@ -71,11 +77,29 @@ func (a *app) restore(ctx context.Context, file string, o restoreOptions) (err e
 	if err != nil {
 		return err
 	}
-	archive, done, err := a.open(file)
+	if err := checkSigner(o.signer); err != nil {
+		return err
+	}
+	in, done, err := a.open(file)
 	if err != nil {
 		return err
 	}
 	defer done()
+	archive := bufio.NewReader(in)
+	exported, err := isExport(archive)
+	switch {
+	case err != nil:
+		return unreadable(file, err)
+	case exported && o.signer != "":
+		return exportIsUnsigned()
+	}
+	if o.blobsFrom != "" { // before anything is made
+		_, done, err := a.open(o.blobsFrom)
+		if err != nil {
+			return err
+		}
+		done()
+	}
 	_, statErr := os.Lstat(o.home)
 	lock, err := holdHome(o.home)
 	if err != nil {
@@ -90,16 +114,19 @@ func (a *app) restore(ctx context.Context, file string, o restoreOptions) (err e
 	if err := mustBeEmpty(lock, o.home); err != nil {
 		return err
 	}
-	r := &restoring{app: a, options: o, verifier: engine.NewVerifier(), judging: true, kept: map[string]bool{}, witness: witness}
+	r := &restoring{
+		app: a, options: o, file: file, verifier: engine.NewVerifier(), kept: map[string]bool{}, witness: witness,
+		judging: true, isExport: exported,
+	}
 	if err := r.expectSigner(lock); err != nil {
 		return err
 	}
 	head, err := bus.Build(ctx, lock.Store(), func(store *bus.Builder) error {
 		r.store = store
-		return r.fill(bufio.NewReader(archive))
+		return r.fill(archive)
 	})
 	if err != nil {
-		return restoreFailed(err)
+		return restoreFailed(o.home, err)
 	}
 	result := restored{
 		Home: o.home, From: file, At: time.Now().UTC(), Head: head, Created: r.contents.Created, Signer: r.contents.Signer,
@@ -129,18 +156,29 @@ func mustBeEmpty(lock *home.Lock, dir string) error {
 	return nil
 }
 
-func restoreFailed(err error) error {
+// restoreFailed is about a home that could not be made, whatever the file is worth.
+func restoreFailed(dir string, err error) error {
 	var own *failure
-	if errors.As(err, &own) {
+	switch {
+	case errors.As(err, &own):
 		return own
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case bus.IsFull(err):
+		return diskFull(dir, err)
 	}
-	return &failure{status: http.StatusUnprocessableEntity, code: "RESTORE_FAILED", message: "The backup could not be restored", err: err}
+	return &failure{
+		status: http.StatusInternalServerError, code: "RESTORE_FAILED",
+		message: "The home " + dir + " could not be made",
+		next:    "nothing was left behind; look at the reason, and run it again", err: err,
+	}
 }
 
 // restoring judges a log while it is put into a new store.
 type restoring struct {
 	app      *app
 	options  restoreOptions
+	file     string
 	store    *bus.Builder
 	verifier *engine.Verifier
 	verdict  engine.Verdict
@@ -167,8 +205,6 @@ func (r *restoring) expectSigner(lock *home.Lock) error {
 	}
 	if r.signer = r.options.signer; r.signer == "" {
 		r.signer = r.own
-	} else if _, err := bus.ParseSigner(r.signer); err != nil {
-		return usage("--signer: %s", err)
 	}
 	return nil
 }
@@ -176,27 +212,22 @@ func (r *restoring) expectSigner(lock *home.Lock) error {
 // fill puts the log and its texts into the store, and refuses them when they have faults that nobody accepted.
 func (r *restoring) fill(in *bufio.Reader) error {
 	var err error
-	if r.isExport, err = isExport(in); err != nil {
-		return err
-	}
 	if r.isExport {
 		err = export.Read(in, r.message)
 	} else {
 		r.contents, err = bus.ReadBackup(in, bus.BackupVisitor{Message: r.message, Blob: r.text})
 	}
 	if err != nil {
-		return err
+		return notWhole(r.file, err)
 	}
 	if r.witness != nil && !r.passed {
-		return headDiffers(fmt.Sprintf("the log ends at %s, and the head that was kept is %s", r.store.Head(), r.witness))
+		return headDiffers(r.file, fmt.Sprintf("its log ends at %s, before the head %s", r.store.Head(), r.witness))
 	}
 	if err := r.textsFrom(); err != nil {
 		return err
 	}
 	loseTexts(r.verifier, r.kept, r.contents.Lost)
-	if !r.isExport {
-		r.checkSigner()
-	}
+	r.checkSigner()
 	if r.verdict, err = r.verifier.Verdict(); err != nil {
 		return err
 	}
@@ -204,13 +235,14 @@ func (r *restoring) fill(in *bufio.Reader) error {
 }
 
 func (r *restoring) message(m events.Message) error {
-	r.judging = r.judging && r.verifier.Event(m)
+	r.judging = r.verifier.Event(m)
 	if err := r.store.Message(m); err != nil {
 		return err
 	}
 	if head := r.store.Head(); r.witness != nil && head.Sequence == r.witness.Sequence {
 		if head != *r.witness {
-			return headDiffers(fmt.Sprintf("it has %s, and the head that was kept is %s", head, r.witness))
+			return headDiffers(r.file,
+				fmt.Sprintf("event %d has the hash %s; the head is %s", head.Sequence, head.Hash, r.witness))
 		}
 		r.passed = true
 	}
@@ -242,18 +274,19 @@ func (r *restoring) textsFrom() error {
 		}
 		return r.text(digest, content)
 	}})
-	return err
+	return notWhole(r.options.blobsFrom, err)
 }
 
 func (r *restoring) checkSigner() {
-	at := r.contents.Head.Sequence
-	switch {
-	case r.contents.Unsealed != nil:
-		r.verifier.Fault(at, engine.FaultSignature, "%s", r.contents.Unsealed)
-	case r.contents.Signer == "" && r.signer != "": // removed, perhaps, and the format changed to 1
-		r.verifier.Fault(at, engine.FaultSignature, "the backup has no signature, and %s was to have signed it", r.signer)
-	case r.contents.Signer != "" && r.signer != "" && r.contents.Signer != r.signer:
-		r.verifier.Fault(at, engine.FaultSignature, "%s signed the backup, and %s was to", r.contents.Signer, r.signer)
+	expects := "this home"
+	if r.options.signer != "" {
+		expects = "--signer"
+	}
+	if !r.isExport {
+		judgeSignature(r.verifier, r.contents, r.signer, expects)
+	} else if r.own != "" {
+		r.verifier.Fault(r.store.Head().Sequence, engine.FaultSignature,
+			"an export has no signature; this home expects %s", r.own)
 	}
 }
 
@@ -264,36 +297,43 @@ func (r *restoring) accept() error {
 	}
 	var why strings.Builder
 	for _, fault := range r.verdict.Faults {
-		fmt.Fprintf(&why, "event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
+		why.WriteString(faultLine(fault) + "\n")
 	}
 	next := "use another backup; or restore it all the same with --accept-faults, which notes the faults in the home"
 	if !r.judging {
 		next = "use another backup; the log cannot be served as it is, so --accept-faults does not help"
 	}
-	if r.isExport && onlyTexts(r.verdict.Faults) {
+	switch rules := rulesOf(r.verdict.Faults); {
+	case r.isExport && slices.Equal(rules, []engine.FaultRule{engine.FaultText}):
 		next = "name a backup that has the texts with --texts-from; or go without them with --accept-faults"
+	case r.isExport && slices.Equal(rules, []engine.FaultRule{engine.FaultSignature}):
+		next = "restore a backup that this home made; or restore the export with --accept-faults if you trust it, " +
+			"and with --head if you kept a head"
 	}
 	return &failure{
 		status: http.StatusUnprocessableEntity, code: "RESTORE_REFUSED",
-		message: fmt.Sprintf("The file is not restored: it has %s", many(len(r.verdict.Faults), "fault")),
-		why:     strings.TrimRight(why.String(), "\n"), next: next,
+		message: fmt.Sprintf("The file %s is not restored: it has %s%s",
+			r.file, many(len(r.verdict.Faults), "fault"), unjudged(r.verdict)),
+		why: strings.TrimRight(why.String(), "\n"), next: next,
 		details: map[string]any{"faults": r.verdict.Faults, "head": r.verdict.Head},
 	}
 }
 
-func onlyTexts(faults []engine.Fault) bool {
+// rulesOf gives the rules that faults break, each once.
+func rulesOf(faults []engine.Fault) (rules []engine.FaultRule) {
 	for _, fault := range faults {
-		if fault.Rule != engine.FaultText {
-			return false
+		if !slices.Contains(rules, fault.Rule) {
+			rules = append(rules, fault.Rule)
 		}
 	}
-	return true
+	return rules
 }
 
-func headDiffers(why string) error {
+func headDiffers(file, why string) error {
 	return &failure{
-		status: http.StatusConflict, code: "HEAD_DIFFERS", message: "The file is not the log that the head was kept of", why: why,
-		next: "use another backup; without --head, the log is not compared with what was kept",
+		status: http.StatusConflict, code: "HEAD_DIFFERS", why: why,
+		message: "The file " + file + " does not contain this head",
+		next:    "use another backup; without --head, the log is not compared with a head that you kept",
 	}
 }
 
@@ -302,20 +342,21 @@ func (r *restoring) say(result restored) {
 	a := r.app
 	a.print("Restored %s into %s, head %s\n", many(int(result.Head.Sequence), "event"), result.Home, result.Head)
 	for _, fault := range result.Faults {
-		a.print("Accepted fault: event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
+		a.print("Accepted fault: %s\n", faultLine(fault))
 	}
 	switch {
 	case r.isExport:
-		a.print("An export does not say where the log ended: compare with --head if you kept one\n")
+		a.print("An export has no signature, and does not say where the log ended: " +
+			"compare with --head if you kept one\n")
 	case result.Signer == "":
 		a.print("The backup has no signature: an older version made it, and nothing says who\n")
 	case r.signer == "":
-		a.print("The signature fits, and this home cannot tell whose it is: it says %s\n", result.Signer)
+		a.print("The signature is valid. The signer is %s; check it with --signer\n", result.Signer)
 	case result.Signer == r.own:
 		a.print("This home's own key signed it\n")
 	}
 	if r.own == "" {
-		a.print("It has a new token and a new key: the secrets of its sessions count no longer\n")
+		a.print("The home gets a new token and a new key: the secrets of its sessions are no longer valid\n")
 	}
 }
 

@@ -83,6 +83,13 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 			why: "what is being written cannot be salvaged", next: "stop the server first",
 		}
 	}
+	for _, file := range o.with {
+		_, done, err := a.open(file)
+		if err != nil {
+			return err
+		}
+		done()
+	}
 	options := salvage.Options{Home: damaged, To: o.to, With: o.with, Now: time.Now()}
 	key, err := damaged.BackupSigner()
 	if err == nil {

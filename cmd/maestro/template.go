@@ -72,7 +72,7 @@ func (a *app) templateGet() *cobra.Command {
 
 // templateText reads a workflow from a file, - for stdin, and checks it before anybody is asked.
 func (a *app) templateText(file string) (string, error) {
-	content, err := a.readFile(file, "The template")
+	content, err := a.readFile(file)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"maestro/api/export"
+	"maestro/bus"
+)
+
+// open opens a file that a command was told to read; - is stdin.
+func (a *app) open(file string) (io.Reader, func(), error) {
+	if file == "-" {
+		return a.stdin, func() {}, nil
+	}
+	f, err := os.Open(file)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = f.Stat()
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, &failure{
+			status: http.StatusNotFound, code: "NOT_FOUND", message: fmt.Sprintf("There is no file %s", file), err: err,
+			why: "no such file or directory", next: "check the name; it counts from " + workingDirectory(),
+		}
+	case err != nil:
+		return nil, nil, unreadable(file, err)
+	case info.IsDir():
+		return nil, nil, errors.Join(unreadable(file, errors.New("it is a directory")), f.Close())
+	}
+	return f, func() { _ = f.Close() }, nil
+}
+
+func workingDirectory() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "the working directory"
+	}
+	return dir
+}
+
+// unreadable is about a file that is there and cannot be read.
+func unreadable(file string, err error) error {
+	return &failure{
+		status: http.StatusBadRequest, code: "FILE", message: fmt.Sprintf("The file %s cannot be read", file),
+		why: bare(err).Error(), next: "name a file that you may read", err: err,
+	}
+}
+
+// bare takes away the operation and the path, which the message has.
+func bare(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
+// readInput reads a file, or with "-" stdin, up to one byte more than a limit.
+func (a *app) readInput(file string, limit int64) ([]byte, error) {
+	in, done, err := a.open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	content, err := io.ReadAll(io.LimitReader(in, limit+1))
+	if err != nil {
+		return nil, unreadable(file, err)
+	}
+	return content, nil
+}
+
+// notWhole says what is wrong with a backup or an export; other errors stay as they are.
+func notWhole(file string, err error) error {
+	var backup *bus.BackupError
+	var exported *export.DamageError
+	f := &failure{status: http.StatusUnprocessableEntity, code: "FILE", err: err, next: "use another backup or export"}
+	switch {
+	case errors.As(err, &backup) && backup.Foreign:
+		f.message = fmt.Sprintf("The file %s is neither a backup nor an export", file)
+		f.next = "name a file that `maestro backup` or `maestro audit export` wrote"
+		f.why = fmt.Sprintf("it begins neither as an archive nor as a line of JSON (%s)", backup.Err)
+		if backup.Entry != "" {
+			f.why = fmt.Sprintf("it is an archive of something else: %s", backup.Err)
+		}
+		if errors.Is(backup.Err, io.EOF) {
+			f.why = "it is empty"
+		}
+	case errors.As(err, &backup):
+		f.message, f.why = fmt.Sprintf("The backup %s is damaged", file), backup.Err.Error()
+		if errors.Is(backup.Err, io.ErrUnexpectedEOF) {
+			f.why = "it is cut short"
+		}
+		if backup.Entry != "" {
+			f.why = backup.Entry + ": " + f.why
+		}
+	case errors.As(err, &exported):
+		f.message, f.why = fmt.Sprintf("The export %s cannot be used", file), exported.Why
+		if exported.Part {
+			f.next = "export the whole log: `maestro audit export FILE` without --project"
+		}
+	default:
+		return err
+	}
+	return f
+}
+
+// reading remembers why a reader failed, so that a copy can tell who failed.
+type reading struct {
+	in  io.Reader
+	err error
+}
+
+func (r *reading) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+// absent refuses a file that is there already.
+func absent(file string) error {
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return exists(file)
+}
+
+func exists(file string) error {
+	return &failure{
+		status: http.StatusConflict, code: "CONFLICT",
+		message: "The file " + file + " is there already, and nothing is overwritten",
+		next:    "choose another name, or move it away",
+	}
+}
+
+// notWritten says why a file could not be written.
+func notWritten(file string, err error) error {
+	next := "name a place that you may write to"
+	if bus.IsFull(err) {
+		next = "make room on that disk, or name a file on another one"
+	}
+	return &failure{
+		status: http.StatusInternalServerError, code: "FILE", message: "The file " + file + " could not be written",
+		why: bare(err).Error(), next: next, err: err,
+	}
+}
+
+// writeNew writes what comes from the server into a new file that only this user can read: whole, durably, or not at
+// all.
+func writeNew(ctx context.Context, file string, from io.Reader) (size int64, err error) {
+	if err := absent(file); err != nil {
+		return 0, err
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*") // 0600
+	if err != nil {
+		return 0, notWritten(file, err) // the name of the temporary file says nothing to anybody
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	sent := &reading{in: from}
+	size, err = io.Copy(f, sent)
+	switch {
+	case err == nil:
+		err = f.Sync()
+	case sent.err != nil && ctx.Err() != nil:
+		return 0, errors.Join(ctx.Err(), f.Close())
+	case sent.err != nil:
+		return 0, errors.Join(cutShort(err), f.Close())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return 0, notWritten(file, err)
+	}
+	// A link fails where a rename would overwrite.
+	err = os.Link(f.Name(), file)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return 0, exists(file)
+	case err != nil: // a file system without links
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return 0, notWritten(file, err)
+	}
+	return size, nil
+}
+
+// diskFull says that the disk of a home has no room.
+func diskFull(dir string, err error) error {
+	return &failure{
+		status: http.StatusInsufficientStorage, code: "DISK_FULL", message: "The disk of the home " + dir + " is full",
+		why: err.Error(), next: "make room on that disk, and run it again", err: err,
+	}
+}
