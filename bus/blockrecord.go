@@ -2,10 +2,12 @@ package bus
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/minio/highwayhash"
@@ -221,6 +223,41 @@ func (p *recordParser) next(content []byte, at int, budget *int) int {
 	}
 	return len(content)
 }
+
+// readsAny reports whether at least one record of a block can be read.
+func (p *recordParser) readsAny(content []byte) bool {
+	budget := 64*len(content) + maxRecord
+	if _, err := p.parse(content); err == nil || len(content) < recordHead {
+		return true
+	}
+	return p.next(content, 0, &budget) < len(content)
+}
+
+// samples are pieces of a block that may be records, to try keys on: few and short ones, so that many keys can be tried.
+func (p *recordParser) samples(content []byte) [][]byte {
+	var found [][]byte
+	for at := 0; at < len(content) && len(found) < 2*maxSamples; {
+		length := claimed(content[at:])
+		if length == 0 || at+length > len(content) {
+			next := at + 1 + recordHead
+			if next >= len(content) {
+				break
+			}
+			step := bytes.Index(content[next:], p.prefix)
+			if step < 0 {
+				break
+			}
+			at = next + step - recordHead
+			continue
+		}
+		found = append(found, content[at:at+length])
+		at += length
+	}
+	slices.SortFunc(found, func(a, b []byte) int { return cmp.Compare(len(a), len(b)) })
+	return found[:min(len(found), maxSamples)]
+}
+
+const maxSamples = 6
 
 // refuseForm says why a block cannot be read at all, if so: this reader knows plain blocks only, as our streams have them.
 func refuseForm(content []byte) error {

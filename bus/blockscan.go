@@ -87,7 +87,9 @@ type place struct {
 
 // scannedBlock is what one block file holds.
 type scannedBlock struct {
-	index   int
+	index int
+	// key is the number under which the server wrote the block. It differs from index in a file that was renamed.
+	key     int
 	size    int64
 	places  []place // messages, in the order of the file
 	deleted []uint64
@@ -104,6 +106,8 @@ type scannedStream struct {
 	places []place // by sequence, each once, without what was deleted
 	faults []Fault
 	last   uint64 // the highest sequence that can be read
+	// keys are the numbers under which the blocks were written, by the number of the file; see scannedBlock.
+	keys map[int]int
 }
 
 // each is called for every message that a scan finds, in the order of a block; blocks are scanned at the same time.
@@ -127,17 +131,12 @@ func blockFiles(dir string) ([]int, error) {
 
 func blockName(index int) string { return strconv.Itoa(index) + ".blk" }
 
-// scanStream reads all blocks of a stream, several at a time, and says what can be read and what cannot. It writes nothing.
+// scanStream reads all blocks of a stream, several at a time, and says what can be read and what cannot. It writes
+// nothing. The error says what could not be read; the stream holds the rest then. Only the end of ctx leaves no stream.
 func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord) (*scannedStream, error) {
-	path := streamPath(dir, stream)
-	if _, err := os.Stat(filepath.Join(path, "meta.key")); err == nil {
-		return nil, fmt.Errorf("the stream %s is encrypted, and Maestro's streams are not: %w", stream, errors.ErrUnsupported)
-	}
-	messages := filepath.Join(path, "msgs")
-	indices, err := blockFiles(messages)
-	if err != nil {
-		return nil, err
-	}
+	messages := filepath.Join(streamPath(dir, stream), "msgs")
+	layout, err := layoutOf(dir, stream)
+	indices := layout.blocks
 	blocks := make([]scannedBlock, len(indices))
 	failed := make([]error, len(indices))
 	next := make(chan int)
@@ -158,17 +157,23 @@ func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord
 	}
 	close(next)
 	workers.Wait()
-	if err := errors.Join(append(failed, ctx.Err())...); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	s := &scannedStream{name: stream, blocks: blocks}
+	for i, err := range failed {
+		blocks[i].index = indices[i] // a block of which nothing can be read
+		if err != nil {
+			blocks[i].key, blocks[i].empty = indices[i], true
+		}
+	}
+	s := &scannedStream{name: stream, blocks: blocks, faults: layout.faults}
 	s.settle(stream == StreamName)
-	return s, nil
+	return s, errors.Join(append(failed, err)...)
 }
 
 // scanBlock reads one block file. It gives the buffer back, grown if it had to be.
 func scanBlock(dir, path, stream, prefix string, index int, buffer []byte, each eachRecord) (scannedBlock, []byte, error) {
-	b := scannedBlock{index: index}
+	b := scannedBlock{index: index, key: index}
 	content, err := readInto(buffer, path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) { // it was compacted away meanwhile
@@ -185,6 +190,17 @@ func scanBlock(dir, path, stream, prefix string, index int, buffer []byte, each 
 		return b, content, err
 	}
 	parser := newRecordParser(stream, prefix, index)
+	if !parser.readsAny(content) {
+		if key, found := keyOf(path, stream, prefix, index, content); found {
+			b.key, parser = key, newRecordParser(stream, prefix, key)
+			b.faults = append(b.faults, Fault{
+				Stream: stream,
+				File:   file,
+				Why:    "it is block " + strconv.Itoa(key) + " under another name",
+				next:   new(string),
+			})
+		}
+	}
 	var last []byte
 	parser.scan(content, func(at int, r blockRecord) {
 		if r.kind != messageRecord {
@@ -216,7 +232,7 @@ func scanBlock(dir, path, stream, prefix string, index int, buffer []byte, each 
 
 // readInto reads a file into the buffer, which it makes larger if it must.
 func readInto(buffer []byte, path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return buffer, err
 	}

@@ -10,8 +10,11 @@ import (
 // settle puts the blocks together: which messages there are, and what is missing. In the log (whole) every sequence must be
 // there once and in order; from the other streams messages are deleted.
 func (s *scannedStream) settle(whole bool) {
+	slices.SortStableFunc(s.blocks, func(a, b scannedBlock) int { return cmp.Compare(a.key, b.key) })
+	s.keys = make(map[int]int, len(s.blocks))
 	total := 0
 	for i := range s.blocks {
+		s.keys[s.blocks[i].index] = s.blocks[i].key
 		total += len(s.blocks[i].places)
 	}
 	s.places = make([]place, 0, total)
@@ -76,6 +79,10 @@ func (s *scannedStream) findMissing() {
 	for i := range s.blocks {
 		for _, sequence := range s.blocks[i].deleted {
 			known = max(known, sequence)
+			if at, found := s.at(sequence); found {
+				s.faults = append(s.faults, s.fault(i, s.places[at].offset,
+					fmt.Sprintf("message %d is marked as deleted; nats-server would delete it", sequence)))
+			}
 		}
 	}
 	if known >= next {
@@ -90,10 +97,9 @@ func (s *scannedStream) missing(from, to uint64, next int) {
 	before, behind := next-1, s.places[next]
 	for i := range s.faults {
 		f := &s.faults[i]
-		index, _ := blockIndex(filepath.Base(f.File))
-		isBehind := before < 0 || index > int(s.places[before].block) ||
-			index == int(s.places[before].block) && f.Offset > s.places[before].offset
-		isBefore := index < int(behind.block) || index == int(behind.block) && f.Offset < behind.offset
+		isBehind := before < 0 || s.isBehind(*f, s.places[before])
+		key := s.keyOf(*f)
+		isBefore := key < s.keys[int(behind.block)] || key == s.keys[int(behind.block)] && f.Offset < behind.offset
 		if f.Length > 0 && f.From == 0 && isBehind && isBefore {
 			f.From, f.To = from, to
 			return
@@ -112,11 +118,22 @@ func (s *scannedStream) markTail() {
 		if f.next != nil || f.Length == 0 {
 			continue
 		}
-		index, _ := blockIndex(filepath.Base(f.File))
 		f.Tail = len(s.places) == 0 || !slices.ContainsFunc(s.places, func(p place) bool {
-			return int(p.block) > index || int(p.block) == index && p.offset > f.Offset
+			key := s.keys[int(p.block)]
+			return key > s.keyOf(*f) || key == s.keyOf(*f) && p.offset > f.Offset
 		})
 	}
+}
+
+// keyOf gives the number under which the block of a fault was written.
+func (s *scannedStream) keyOf(f Fault) int {
+	index, _ := blockIndex(filepath.Base(f.File))
+	return s.keys[index]
+}
+
+func (s *scannedStream) isBehind(f Fault, p place) bool {
+	key := s.keys[int(p.block)]
+	return s.keyOf(f) > key || s.keyOf(f) == key && f.Offset > p.offset
 }
 
 // oneAppend reports whether all that can be read behind a fault came in one append, the last: then the fault can be what a
@@ -125,7 +142,7 @@ func (s *scannedStream) oneAppend(f Fault) bool {
 	if f.Tail {
 		return true
 	}
-	index, _ := blockIndex(filepath.Base(f.File))
+	key := s.keyOf(f)
 	var first *string
 	if f.next != nil {
 		first = f.next
@@ -133,10 +150,10 @@ func (s *scannedStream) oneAppend(f Fault) bool {
 	last := ""
 	for i := range s.blocks {
 		b := &s.blocks[i]
-		if b.index < index || b.index > index && b.empty {
+		if b.key < key || b.key > key && b.empty {
 			continue
 		}
-		if b.index > index && first == nil {
+		if b.key > key && first == nil {
 			first = &b.firstBatch
 		}
 		last = b.lastBatch

@@ -53,7 +53,7 @@ func (w *blockWatch) hold(e *embedded, head uint64) error {
 	if len(known) == 0 {
 		return nil
 	}
-	if w.block, err = os.Open(w.path()); err != nil {
+	if w.block, err = openFile(w.path()); err != nil {
 		return err
 	}
 	parser, window := w.parser(), blockWindow{file: w.block}
@@ -210,7 +210,7 @@ func (w *blockWatch) next() (known bool, err error) {
 		return false, w.cut("no block holds it")
 	}
 	path := filepath.Join(w.dir, blockName(there[i]))
-	block, err := os.Open(path)
+	block, err := openFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, lostPlace(path)
 	}

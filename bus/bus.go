@@ -243,7 +243,7 @@ func (b *Bus) Close() error {
 			closeConn(nc)
 		}
 	}
-	return errors.Join(lost, b.closeFiles(), b.embedded.close(b.damage.Load() == nil))
+	return errors.Join(lost, b.closeFiles(), b.embedded.close(b.damage.Load() == nil, b.acked.Load()))
 }
 
 // closeConn closes a connection and waits until its goroutines were told.

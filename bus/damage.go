@@ -136,6 +136,9 @@ func (b *Bus) adoptBlobs(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = files.Close() }()
+	if files.failed != nil { // the next start may be able to read it
+		return files.failed
+	}
 	for _, digest := range files.adopted {
 		content, readErr := files.Blob(ctx, digest)
 		if readErr == nil {
@@ -152,6 +155,9 @@ func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
 		return err
 	}
 	defer func() { _ = files.Close() }()
+	if files.failed != nil { // the next start may be able to read it
+		return files.failed
+	}
 	if stream == DeniedStream {
 		return files.LoadDenials(ctx, func(d events.StoredDenial) error {
 			return b.storeDenials(ctx, []events.StoredDenial{d}, bulkTimeout)

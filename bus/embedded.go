@@ -153,7 +153,8 @@ func (e *embedded) stop() {
 
 // close stops the server. whole says that nothing is known to be damaged: then the next start need not read every
 // block.
-func (e *embedded) close(whole bool) error {
+// last is the log's last sequence.
+func (e *embedded) close(whole bool, last uint64) error {
 	started := e.started
 	e.stop()
 	here := e.held.here() == nil
@@ -165,7 +166,7 @@ func (e *embedded) close(whole bool) error {
 		// What is noted as whole must be what a power cut leaves.
 		err := syncTree(e.storeDir())
 		if err == nil {
-			err = noteStore(e.dir).save(e.dir)
+			err = noteStore(e.dir).ending(last).save(e.dir)
 		}
 		if err != nil {
 			e.logger.Warn("the clean stop could not be noted; the next start checks every block", "why", err)

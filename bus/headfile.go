@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -151,7 +150,7 @@ func (h *HeadFile) write(head events.Head) error {
 
 // LoadHeadFile reads the witness at path: the zero Head if there is none, an error if it is damaged.
 func LoadHeadFile(path string) (events.Head, error) {
-	content, err := os.ReadFile(path)
+	content, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return events.Head{}, nil
 	}

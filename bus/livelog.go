@@ -92,7 +92,7 @@ func (l *liveLog) list() error {
 
 // firstSequence gives the sequence of a block's first message, or 0 if the block is empty or begins with damage.
 func firstSequence(path string, index int) (uint64, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return 0, ignoreMissing(err)
 	}
@@ -168,7 +168,7 @@ func (l *liveLog) why(block *liveBlock, err error) string {
 func (b *liveBlock) read(ctx context.Context, dir string, from, to uint64,
 	yield func(events.Message) error,
 ) (next uint64, err error) {
-	f, err := os.Open(filepath.Join(dir, blockName(b.index)))
+	f, err := openFile(filepath.Join(dir, blockName(b.index)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return from, fmt.Errorf("%w: the block is gone", errNotYet)
 	}

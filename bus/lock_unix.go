@@ -32,7 +32,7 @@ func shareLock(f *os.File, path string) error {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return fmt.Errorf("another process holds %s: stop the server, then try again", path)
+			return fmt.Errorf("%w: another process holds %s: stop the server, then try again", ErrStoreInUse, path)
 		}
 		return fmt.Errorf("lock %s: %w", path, err)
 	}

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,23 +25,38 @@ const (
 
 // metaFits reports whether a stream's configuration can be read.
 func metaFits(path, stream string) bool {
-	config, err := os.ReadFile(filepath.Join(path, metaName))
+	config, err := readFile(filepath.Join(path, metaName))
 	if err != nil {
 		return false
 	}
-	sum, err := os.ReadFile(filepath.Join(path, metaSumName))
+	sum, err := readFile(filepath.Join(path, metaSumName))
 	if err != nil {
 		return false
 	}
+	var info server.FileStreamInfo
+	decoder := json.NewDecoder(bytes.NewReader(config))
+	decoder.DisallowUnknownFields() // the server takes such a stream out of service
+	return metaSum(config, stream) == string(sum) && decoder.Decode(&info) == nil && info.Name == stream &&
+		deletesNothing(&info.StreamConfig)
+}
+
+// metaSum is what the file of the sum holds.
+func metaSum(config []byte, stream string) string {
 	key := sha256.Sum256([]byte(stream))
 	hash, err := highwayhash.NewDigest64(key[:])
 	if err != nil {
-		return false
+		panic(err) // the key has the right length
 	}
 	_, _ = hash.Write(config)
-	var info server.FileStreamInfo
-	return hex.EncodeToString(hash.Sum(nil)) == string(sum) && json.Unmarshal(config, &info) == nil &&
-		info.Name == stream
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// deletesNothing reports whether the server, when it opens a stream with this configuration, keeps all its messages. Only
+// the refusals have bounds.
+func deletesNothing(c *server.StreamConfig) bool {
+	bounded := c.Name == DeniedStream || c.MaxMsgs <= 0 && c.MaxBytes <= 0 && c.MaxMsgsPer <= 0
+	return bounded && c.FirstSeq <= 1 && c.MaxAge == 0 && !c.AllowMsgTTL && !c.AllowMsgSchedules &&
+		c.Retention == server.LimitsPolicy && c.Storage == server.FileStorage && c.Mirror == nil && len(c.Sources) == 0
 }
 
 // repairMeta makes the configurations again that cannot be read, as this version makes them for a new store. The
@@ -49,6 +65,9 @@ func (e *embedded) repairMeta(ctx context.Context) error {
 	var broken []string
 	for _, s := range storedStreams {
 		path := streamPath(e.dir, s.name)
+		if layout, err := layoutOf(e.dir, s.name); err != nil || len(layout.faults) > 0 {
+			continue // the check says what is wrong there
+		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -35,6 +35,9 @@ func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNot
 	if err := e.repairMeta(ctx); err != nil {
 		return prepared{}, err
 	}
+	if note != nil {
+		witnessed = max(witnessed, note.Streams[StreamName].Last)
+	}
 	var p prepared
 	for _, stored := range storedStreams {
 		// The refusals are always read: they are few, and the server reads them all when it is asked for them.
@@ -66,7 +69,10 @@ func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNot
 		if vouched && len(scanned.faults) == 0 {
 			continue
 		}
-		index := filepath.Join(streamPath(e.dir, stored.name), "msgs", "index.db")
+		if slices.Contains(p.rebuild, stored.name) { // it is set aside as it is
+			continue
+		}
+		index := filepath.Join(streamPath(e.dir, stored.name), "msgs", indexName)
 		if err := ignoreMissing(os.Remove(index)); err != nil {
 			return p, fmt.Errorf("remove the index %s, which may be wrong: %w", index, err)
 		}
@@ -141,8 +147,11 @@ func (s *scannedStream) judge(witnessed uint64, durability Durability) (torn *Fa
 			lost = s.last + 1
 		}
 		unacknowledged := lost > witnessed && (f.Tail || f.Length > 0 && durability == Interval || s.oneAppend(*f))
-		if lost == 0 || !unacknowledged {
-			return nil, s.damageError(max(lost, 1), *f)
+		if lost == 0 {
+			return nil, s.damageError(s.last+1, *f)
+		}
+		if !unacknowledged {
+			return nil, s.damageError(lost, *f)
 		}
 		if torn == nil {
 			torn = f

@@ -25,6 +25,8 @@ type ReadOnly struct {
 	blobs  blobIndex
 	denied *scannedStream
 	faults []Fault
+	// failed is why a part of the store could not be read, nil if all of it could.
+	failed error
 	// adopted are the blobs that have lost their description.
 	adopted []string
 
@@ -32,9 +34,12 @@ type ReadOnly struct {
 	closed bool
 }
 
+// ErrStoreInUse: a server has the store open.
+var ErrStoreInUse = errors.New("the store is in use")
+
 // OpenReadOnly reads the store in o.Dir, every record of it, and verifies each checksum. It opens a damaged store
-// too: Faults says what is wrong with it. It fails when a server has the store open, when there is no store, and when
-// the store is compressed or encrypted, as Maestro's never are. Only o.Dir is used. Close it.
+// too, and one of which a part cannot be read: Faults says what is wrong with it. It fails when a server has the store
+// open, and when there is no store. Only o.Dir is used. Close it.
 func OpenReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -67,8 +72,12 @@ func (r *ReadOnly) scan(ctx context.Context) error {
 			each = blobs.note
 		}
 		scanned, err := scanStream(ctx, r.dir, s.name, s.prefix, each)
-		if err != nil {
+		if scanned == nil {
 			return err
+		}
+		if err != nil { // the rest is worth having
+			r.failed = errors.Join(r.failed, err)
+			scanned.faults = append(scanned.faults, Fault{Stream: s.name, File: streamPath("", s.name), Why: err.Error()})
 		}
 		r.faults = append(r.faults, scanned.faults...)
 		switch s.name {
@@ -186,7 +195,12 @@ func (r *ReadOnly) reader(s *scannedStream, prefix string) (*placeReader, error)
 	if r.closed {
 		return nil, errClosed
 	}
-	return &placeReader{dir: filepath.Join(streamPath(r.dir, s.name), "msgs"), stream: s.name, prefix: prefix}, nil
+	return &placeReader{
+		dir:    filepath.Join(streamPath(r.dir, s.name), "msgs"),
+		stream: s.name,
+		prefix: prefix,
+		keys:   s.keys,
+	}, nil
 }
 
 // Close lets others open the store. A second Close does nothing.
@@ -207,6 +221,7 @@ func (r *ReadOnly) Announce([]events.Message) {}
 // placeReader reads messages from where a scan found them.
 type placeReader struct {
 	dir, stream, prefix string
+	keys                map[int]int // as in scannedStream; a block that is not in it has its own name
 
 	block  int32
 	window blockWindow
@@ -221,12 +236,16 @@ const readAhead = 256 << 10
 func (r *placeReader) read(p place) (blockRecord, error) {
 	if r.window.file == nil || r.block != p.block {
 		r.close()
-		f, err := os.Open(filepath.Join(r.dir, blockName(int(p.block))))
+		f, err := openFile(filepath.Join(r.dir, blockName(int(p.block))))
 		if err != nil {
 			return blockRecord{}, err
 		}
+		key, found := r.keys[int(p.block)]
+		if !found {
+			key = int(p.block)
+		}
 		r.block, r.window = p.block, blockWindow{file: f, buffer: r.window.buffer[:0]}
-		r.parser = newRecordParser(r.stream, r.prefix, int(p.block))
+		r.parser = newRecordParser(r.stream, r.prefix, key)
 	}
 	content, err := r.window.from(p.offset)
 	if err != nil {
@@ -249,8 +268,8 @@ func (r *placeReader) close() {
 // lockForReading makes sure that no server has the store open, and that none opens it before the file is closed. It
 // writes nothing: a store without a lock file was never opened.
 func lockForReading(path string) (*os.File, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, err := openFile(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile) {
 		return nil, nil
 	}
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -182,7 +181,7 @@ func (e *storeDamage) Advice() string {
 }
 
 func loadChecked(dir string) checkedNote {
-	content, err := os.ReadFile(filepath.Join(dir, checkedName))
+	content, err := readFile(filepath.Join(dir, checkedName))
 	var note checkedNote
 	if err != nil || json.Unmarshal(content, &note) != nil {
 		return checkedNote{}

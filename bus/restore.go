@@ -70,6 +70,12 @@ func PutInPlace(temporary, dir string) error {
 	if err := syncTree(temporary); err != nil {
 		return full(err)
 	}
+	// An empty directory may be there; os.Rename does not replace one.
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+		if err := os.Remove(dir); err != nil {
+			return err
+		}
+	}
 	if err := os.Rename(temporary, dir); err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (s *Snapshots) Save(snapshot events.Snapshot) error {
 
 // Load gives the snapshot at the sequence, or events.ErrNoSnapshot with the reason.
 func (s *Snapshots) Load(sequence uint64) (events.Snapshot, error) {
-	content, err := os.ReadFile(s.path(sequence))
+	content, err := readFile(s.path(sequence))
 	if err != nil {
 		return events.Snapshot{}, fmt.Errorf("%w at %d: %w", events.ErrNoSnapshot, sequence, err)
 	}

@@ -21,7 +21,9 @@ type storeNote struct {
 
 type streamNote struct {
 	// Index is the digest of index.db.
-	Index  string      `json:"index"`
+	Index string `json:"index"`
+	// Last is the log's last sequence. Notes of earlier versions have none, and the other streams' neither.
+	Last   uint64      `json:"last,omitempty"`
 	Blocks []blockNote `json:"blocks"`
 }
 
@@ -42,16 +44,26 @@ func noteStore(dir string) *storeNote {
 	return note
 }
 
+// ending adds the log's last sequence, if the note describes the log.
+func (n *storeNote) ending(last uint64) *storeNote {
+	if noted, found := n.Streams[StreamName]; found {
+		noted.Last = last
+		n.Streams[StreamName] = noted
+	}
+	return n
+}
+
 func noteStream(dir, stream string) (streamNote, bool) {
 	messages := filepath.Join(streamPath(dir, stream), "msgs")
-	index, err := os.ReadFile(filepath.Join(messages, "index.db"))
+	layout, err := layoutOf(dir, stream)
+	if err != nil || len(layout.faults) > 0 {
+		return streamNote{}, false
+	}
+	index, err := readFile(filepath.Join(messages, indexName))
 	if err != nil {
 		return streamNote{}, false
 	}
-	blocks, err := blockFiles(messages)
-	if err != nil {
-		return streamNote{}, false
-	}
+	blocks := layout.blocks
 	if len(blocks) == 0 || !indexFits(index, filepath.Join(messages, blockName(blocks[len(blocks)-1]))) {
 		return streamNote{}, false
 	}
@@ -104,7 +116,7 @@ func (n *storeNote) vouches(dir, stream string) bool {
 
 // loadNote reads what the last clean stop left; nothing if there was none, or if it cannot be read.
 func loadNote(dir string) *storeNote {
-	content, err := os.ReadFile(filepath.Join(dir, cleanName))
+	content, err := readFile(filepath.Join(dir, cleanName))
 	if err != nil {
 		return nil
 	}
@@ -137,7 +149,7 @@ const rebuildsName = "rebuild.json"
 // pendingRebuilds gives, by stream, the names of the directories beside the store from which it must be filled again.
 func pendingRebuilds(dir string) (map[string][]string, error) {
 	pending := map[string][]string{}
-	content, err := os.ReadFile(filepath.Join(dir, rebuildsName))
+	content, err := readFile(filepath.Join(dir, rebuildsName))
 	if err != nil {
 		return pending, ignoreMissing(err)
 	}

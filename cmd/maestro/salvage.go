@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,7 +39,7 @@ the new home. Secrets and what sessions kept are copied, so running sessions kee
 home says what was recovered and what is missing.
 
 Exit code 0: everything that was acknowledged is in the new home. 1: the new home is there, and what it lacks is
-listed.`,
+listed, or it is not known where the log ended. 6: --to is not empty, or is inside the damaged home.`,
 		RunE: running(func(ctx context.Context, args []string) error {
 			if dir := at(args, 0); dir != "" {
 				if o.home != "" {
@@ -95,12 +96,24 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 	if err == nil {
 		options.Signer = bus.SignerName(key)
 	}
-	options.Backups, err = backups.At(damaged.Dir(), o.backupDir, options.Signer).Files()
-	if err != nil {
+	dir := backups.At(damaged.Dir(), o.backupDir, options.Signer)
+	options.BackupDir = dir.Path()
+	if options.Backups, err = dir.Files(); err != nil {
 		return err
 	}
 	report, err := salvage.Home(ctx, options)
-	if err != nil {
+	switch {
+	case errors.Is(err, salvage.ErrTarget):
+		return &failure{
+			status: http.StatusConflict, code: "CONFLICT", message: "Nothing was salvaged", why: err.Error(),
+			next: "choose another directory with --to",
+		}
+	case errors.Is(err, salvage.ErrNoFile):
+		return &failure{
+			status: http.StatusNotFound, code: "NOT_FOUND", message: "Nothing was salvaged", why: err.Error(),
+			next: "correct --with, or leave it out",
+		}
+	case err != nil:
 		return &failure{
 			status: http.StatusUnprocessableEntity, code: "SALVAGE_FAILED", err: err,
 			message: "The home could not be salvaged; nothing was made",
@@ -109,9 +122,9 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 	if !report.Whole() {
 		return &failure{
 			status: http.StatusInternalServerError, code: "SALVAGE_PARTIAL",
-			message: fmt.Sprintf("Salvaged %s into %s, head %s; not everything is there",
-				many(int(report.Head.Sequence), "event"), report.To, report.Head),
-			why: report.Lost(),
+			message: fmt.Sprintf("Salvaged %s into %s, head %s; %s",
+				many(int(report.Head.Sequence), "event"), report.To, report.Head, lacking(report)),
+			why: strings.Join(append([]string{report.Lost()}, report.Notes...), "\n"),
 			next: "name further backups or exports with --with and another --to; or go on with MAESTRO_HOME=" +
 				report.To,
 			details: map[string]any{"report": report},
@@ -119,6 +132,16 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 	}
 	a.result(report, func() { a.showSalvage(report) })
 	return nil
+}
+
+// lacking says in a few words why a report is not whole.
+func lacking(report *salvage.Report) string {
+	known := *report
+	known.EndUnknown = false
+	if known.Whole() {
+		return "whether this is all that was acknowledged is not known"
+	}
+	return "not everything is there"
 }
 
 func (a *app) showSalvage(report *salvage.Report) {

@@ -19,6 +19,11 @@ type Report struct {
 	Head events.Head `json:"head"`
 	// Acknowledged is the head that the damaged home's head file remembers, if it can be read.
 	Acknowledged events.Head `json:"acknowledged"`
+	// End is the highest sequence that the log is known to have had, and EndBy is what tells.
+	End   uint64 `json:"end"`
+	EndBy string `json:"endBy,omitempty"`
+	// EndUnknown says that nothing tells where the log ended: events behind End may be lost that nobody can count.
+	EndUnknown bool `json:"endUnknown,omitempty"`
 	// Filled counts the events that came from other files, by file.
 	Filled map[string]uint64 `json:"filled"`
 	// Missing are the sequences that no source has.
@@ -52,7 +57,7 @@ func (r Range) String() string {
 // Whole reports whether everything that was acknowledged is in the new home: its events, in order, and their long
 // texts.
 func (r *Report) Whole() bool {
-	return len(r.Missing) == 0 && r.Behind == 0 && len(r.LostTexts) == 0 && len(r.Faults) == 0
+	return !r.EndUnknown && len(r.Missing) == 0 && r.Behind == 0 && len(r.LostTexts) == 0 && len(r.Faults) == 0
 }
 
 // Lost has a line for everything that is not in the new log.
@@ -63,6 +68,10 @@ func (r *Report) Lost() string {
 	}
 	if r.Behind > 0 {
 		fmt.Fprintf(&b, "events behind a gap, kept in %s: %d\n", r.BehindFile, r.Behind)
+	}
+	if r.EndUnknown {
+		fmt.Fprintf(&b, "events behind %d: it is not known whether there were any: neither a head file nor the note of a clean "+
+			"stop tells where the log ended\n", r.End)
 	}
 	for _, lost := range r.LostTexts {
 		fmt.Fprintf(&b, "%s\n", lost)

@@ -26,8 +26,9 @@ type Options struct {
 	To string
 	// With are backups and exports that the user named; they are believed as far as their hashes fit.
 	With []string
-	// Backups are the home's own; only those that its key signed are believed. Newest first.
-	Backups []string
+	// Backups are the home's own; only those that its key signed are believed. Newest first. BackupDir is where they are.
+	Backups   []string
+	BackupDir string
 	// Signer names the home's key, "" if that is lost.
 	Signer string
 	// Now is when it happens.
@@ -41,6 +42,14 @@ const (
 
 // Home makes a new home out of a damaged one. The damaged one stays as it is. An error leaves nothing behind.
 func Home(ctx context.Context, o Options) (_ *Report, err error) {
+	if o.To, err = target(o.To, o.Home.Dir()); err != nil {
+		return nil, err
+	}
+	for _, path := range o.With {
+		if err := readable(path); err != nil {
+			return nil, err
+		}
+	}
 	s := &salvage{
 		ctx: ctx, options: o, verifier: engine.NewVerifier(), judging: true,
 		kept: map[string]bool{}, why: map[string]string{},
@@ -55,6 +64,9 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 	}
 	for _, path := range o.Backups {
 		s.files = append(s.files, file{path, false})
+	}
+	if len(o.Backups) == 0 && o.BackupDir != "" {
+		s.note("no automatic backups in %s", o.BackupDir)
 	}
 	if err := s.openStore(); err != nil {
 		return nil, err
@@ -82,6 +94,9 @@ type salvage struct {
 	others []*source // the files', once they are needed
 	opened int       // how many of the files were
 
+	end     end
+	genesis events.Hash
+
 	named []engine.NamedText // by events behind the gap
 	kept  map[string]bool    // long texts in the new home
 	why   map[string]string  // what the store said of the others
@@ -89,12 +104,17 @@ type salvage struct {
 
 func (s *salvage) openStore() error {
 	store, err := bus.OpenReadOnly(s.ctx, bus.Options{Dir: s.options.Home.Store()})
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case s.ctx.Err() != nil:
+		return s.ctx.Err()
+	case errors.Is(err, bus.ErrStoreInUse):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
 		s.note("the home has no store, so everything comes from backups and exports")
 		return nil
-	}
-	if err != nil {
-		return err
+	case err != nil:
+		s.note("the store cannot be read, so everything comes from backups and exports: %s", err)
+		return nil
 	}
 	s.store = store
 	s.report.Damage = append(s.report.Damage, store.Faults()...)
@@ -107,13 +127,7 @@ func (s *salvage) note(format string, args ...any) {
 
 // build makes the new home beside its place, and puts it there when it is whole.
 func (s *salvage) build() (err error) {
-	to, err := filepath.Abs(s.options.To)
-	if err != nil {
-		return err
-	}
-	if err := vacant(to); err != nil {
-		return err
-	}
+	to := s.options.To
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
@@ -126,7 +140,7 @@ func (s *salvage) build() (err error) {
 			err = errors.Join(err, os.RemoveAll(temporary))
 		}
 	}()
-	s.readHeadFile()
+	s.findEnd()
 	s.report.Head, err = bus.Build(s.ctx, filepath.Join(temporary, "store"), func(b *bus.Builder) error {
 		return s.fill(b, temporary)
 	})
@@ -146,32 +160,6 @@ func (s *salvage) build() (err error) {
 	return bus.PutInPlace(temporary, to)
 }
 
-func vacant(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil
-	}
-	if err == nil {
-		err = fmt.Errorf("%s is not empty: choose another with --to, or move it away", dir)
-	}
-	return err
-}
-
-// readHeadFile learns how much was acknowledged at least.
-func (s *salvage) readHeadFile() {
-	head, err := bus.LoadHeadFile(s.options.Home.Head())
-	switch {
-	case err != nil:
-		s.note("the head file cannot be read, so events missing at the end cannot be counted: %s", err)
-	case head.Sequence == 0:
-		s.note("there is no head file, so events missing at the end cannot be counted")
-	}
-	s.report.Acknowledged = head
-	if head.Sequence > 0 {
-		s.verifier.Witness(engine.Witnessed{Head: head, By: "the head file"})
-	}
-}
-
 // fill puts everything into the new store: events while the chain holds, all readable long texts, the refusals.
 func (s *salvage) fill(b *bus.Builder, dir string) error {
 	s.intact = &source{name: "the store", done: true, stop: func() {}}
@@ -189,6 +177,7 @@ func (s *salvage) fill(b *bus.Builder, dir string) error {
 		if err := b.Message(m); err != nil {
 			return err
 		}
+		s.compare(b.Head())
 	}
 	if s.intact.err != nil {
 		return s.intact.err
@@ -214,7 +203,7 @@ func (s *salvage) next(head events.Head) (events.Message, bool) {
 	if follows(s.intact, sequence, head.Hash) {
 		return s.intact.at, true
 	}
-	if s.intact.done && s.report.Acknowledged.Sequence > 0 && sequence > s.report.Acknowledged.Sequence {
+	if s.intact.done && s.end.known && sequence > s.seen() {
 		return events.Message{}, false // nothing is missing
 	}
 	for i := 0; ; i++ {
@@ -244,11 +233,12 @@ func (s *salvage) openNext() bool {
 	for s.opened < len(s.files) {
 		f := s.files[s.opened]
 		s.opened++
-		other, err := f.open(s.options.Signer)
+		other, head, err := f.open(s.options.Signer)
 		if err != nil {
 			s.report.Unused[f.path] = err.Error()
 			continue
 		}
+		s.end.saw(head.Sequence, f.path)
 		s.others = append(s.others, other)
 		return true
 	}
@@ -265,10 +255,8 @@ func (s *salvage) closeSources() {
 
 // behind writes what can be read behind the gap, and lists what cannot.
 func (s *salvage) behind(head events.Head, dir string) error {
-	last := s.report.Acknowledged.Sequence
-	if s.store != nil {
-		last = max(last, s.store.Head())
-	}
+	last := s.seen()
+	s.settleEnd(head)
 	if head.Sequence >= last {
 		return nil
 	}

@@ -70,11 +70,11 @@ type file struct {
 	trusted bool
 }
 
-// open opens the file as a source of events.
-func (f file) open(signer string) (*source, error) {
-	exported, err := f.check(signer)
+// open opens the file as a source of events. It gives the head of a backup.
+func (f file) open(signer string) (*source, events.Head, error) {
+	exported, head, err := f.check(signer)
 	if err != nil {
-		return nil, err
+		return nil, head, err
 	}
 	return newSource(f.path, func(yield func(events.Message) error) error {
 		return f.with(func(in *bufio.Reader) error {
@@ -84,11 +84,11 @@ func (f file) open(signer string) (*source, error) {
 			_, err := bus.ReadBackup(in, bus.BackupVisitor{Message: yield})
 			return err
 		})
-	}), nil
+	}), head, nil
 }
 
 // check reads the whole file once: a backup's signature is at its end.
-func (f file) check(signer string) (exported bool, err error) {
+func (f file) check(signer string) (exported bool, head events.Head, err error) {
 	err = f.with(func(in *bufio.Reader) error {
 		first, err := in.Peek(1)
 		if err != nil {
@@ -106,9 +106,10 @@ func (f file) check(signer string) (exported bool, err error) {
 		case contents.Signer != signer && !f.trusted:
 			return fmt.Errorf("%q signed it, and this home's key is %s", contents.Signer, signer)
 		}
+		head = contents.Head
 		return nil
 	})
-	return exported, err
+	return exported, head, err
 }
 
 // blobs calls found for every long text in the file that is wanted.

@@ -34,6 +34,7 @@ func (s *salvage) texts(b *bus.Builder) error {
 		}
 	}
 	s.report.Texts = len(s.kept)
+	s.noteUnnamed(named)
 	for _, text := range named {
 		if missing[text.Digest] {
 			delete(missing, text.Digest)
@@ -45,6 +46,24 @@ func (s *salvage) texts(b *bus.Builder) error {
 		}
 	}
 	return nil
+}
+
+// noteUnnamed says that there are texts without an event, when events at the end may be lost.
+func (s *salvage) noteUnnamed(named []engine.NamedText) {
+	if !s.report.EndUnknown {
+		return
+	}
+	unnamed := len(s.kept)
+	seen := map[string]bool{}
+	for _, text := range named {
+		if s.kept[text.Digest] && !seen[text.Digest] {
+			seen[text.Digest] = true
+			unnamed--
+		}
+	}
+	if unnamed > 0 {
+		s.note("%d long texts are named by no event that was found: lost events may have named them", unnamed)
+	}
 }
 
 func (s *salvage) ownTexts(b *bus.Builder) error {

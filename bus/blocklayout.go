@@ -1,0 +1,233 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// nats-server acts on more than the blocks of a stream when it opens one. It replaces the messages with what is in
+// __new_msgs__, deletes __msgs__ and every directory of streams/ that begins with a dot, takes "3.blk.blk" for a second
+// block 3, and believes the index files of its older versions. None of these comes from Maestro, so each is a fault:
+// the server must not open a stream that has one.
+const (
+	newMessagesName = "__new_msgs__"
+	oldMessagesName = "__msgs__"
+	indexName       = "index.db"
+	keyName         = "meta.key"
+)
+
+// streamLayout is what the directory of a stream holds.
+type streamLayout struct {
+	blocks []int   // the numbers of the block files, in order
+	faults []Fault // what must not be there, or is no file or directory where one must be
+}
+
+// layoutReader collects the layout of one stream.
+type layoutReader struct {
+	dir, stream string
+	found       streamLayout
+}
+
+// layoutOf looks at the directories and the file names of a stream; it reads no block. What is not there is no fault.
+// The error names what could not be read; the layout holds the rest then.
+func layoutOf(dir, stream string) (streamLayout, error) {
+	r := &layoutReader{dir: dir, stream: stream}
+	err := r.read()
+	return r.found, err
+}
+
+func (r *layoutReader) read() error {
+	var failed error
+	for _, level := range []struct {
+		path  string
+		entry func(entry fs.DirEntry) error
+	}{
+		{"jetstream", nil},
+		{filepath.Join("jetstream", "$G"), nil},
+		{filepath.Join("jetstream", "$G", "streams"), r.besideStream},
+		{streamPath("", r.stream), r.inStream},
+		{filepath.Join(streamPath("", r.stream), "msgs"), r.inMessages},
+	} {
+		entries, found, err := r.list(level.path)
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		if !found {
+			return failed
+		}
+		for _, entry := range entries {
+			if level.entry != nil {
+				failed = errors.Join(failed, level.entry(entry))
+			}
+		}
+	}
+	return failed
+}
+
+// list reads a directory. A path that leads to something else is a fault.
+func (r *layoutReader) list(path string) (entries []fs.DirEntry, found bool, err error) {
+	whole := filepath.Join(r.dir, path)
+	if _, err := os.Lstat(whole); err != nil {
+		return nil, false, ignoreMissing(err)
+	}
+	info, err := os.Stat(whole)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.fault(path, "it is a symbolic link to nothing")
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if !info.IsDir() {
+		r.fault(path, "it is "+kindOf(info.Mode())+", and must be a directory")
+		return nil, false, nil
+	}
+	entries, err = os.ReadDir(whole)
+	return entries, true, err
+}
+
+func (r *layoutReader) fault(path, why string) {
+	r.found.faults = append(r.found.faults, Fault{Stream: r.stream, File: path, Why: why})
+}
+
+// besideStream looks for streams that the server is about to delete. The log reports them.
+func (r *layoutReader) besideStream(entry fs.DirEntry) error {
+	if r.stream == StreamName && strings.HasPrefix(entry.Name(), ".") {
+		r.fault(filepath.Join("jetstream", "$G", "streams", entry.Name()),
+			"nats-server would delete it: move it out of the store")
+	}
+	return nil
+}
+
+func (r *layoutReader) inStream(entry fs.DirEntry) error {
+	path := filepath.Join(streamPath("", r.stream), entry.Name())
+	switch entry.Name() {
+	case newMessagesName, oldMessagesName:
+		entries, found, err := r.list(path)
+		if err == nil && found && len(entries) > 0 {
+			r.fault(path, "nats-server would delete it, or replace the messages with it: move it out of the store")
+		}
+		return err
+	case keyName:
+		r.fault(path, "the stream seems to be encrypted, and Maestro's streams are not")
+	case metaName, metaSumName:
+		return r.mustBeFile(path)
+	}
+	return nil
+}
+
+func (r *layoutReader) inMessages(entry fs.DirEntry) error {
+	name := entry.Name()
+	path := filepath.Join(streamPath("", r.stream), "msgs", name)
+	switch {
+	case name == indexName:
+		return r.mustBeFile(path)
+	case strings.HasSuffix(name, ".idx"):
+		r.fault(path, "nats-server would believe it rather than the block: move it out of the store")
+	case strings.HasSuffix(name, ".blk"):
+		// The server reads the names in this way too.
+		var index int
+		if n, err := fmt.Sscanf(name, "%d.blk", &index); err != nil || n != 1 {
+			return nil
+		}
+		if name != blockName(index) || index < 0 || index > math.MaxInt32 {
+			r.fault(path, "nats-server would take it for block "+strconv.Itoa(index)+": move it out of the store")
+			return nil
+		}
+		before := len(r.found.faults)
+		if err := r.mustBeFile(path); err != nil || len(r.found.faults) > before {
+			return err
+		}
+		r.found.blocks = append(r.found.blocks, index)
+	}
+	return nil
+}
+
+// mustBeFile makes anything else a fault; what is gone meanwhile is none.
+func (r *layoutReader) mustBeFile(path string) error {
+	info, err := os.Stat(filepath.Join(r.dir, path))
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	if !info.Mode().IsRegular() {
+		r.fault(path, "it is "+kindOf(info.Mode())+", and must be a file")
+	}
+	return nil
+}
+
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode.IsRegular():
+		return "a plain file"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	default:
+		return "a special file"
+	}
+}
+
+var errNoFile = errors.New("it is not a plain file")
+
+// openFile opens a plain file for reading. Opening a named pipe would wait for whoever writes to it.
+func openFile(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errNoFile}
+	}
+	return os.Open(path)
+}
+
+// readFile is os.ReadFile for plain files only.
+func readFile(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errNoFile}
+	}
+	return os.ReadFile(path)
+}
+
+// nearKeys is how far from the numbers in a directory the number of a renamed block is looked for. maxTried bounds the
+// bytes of which checksums are made on the way.
+const (
+	nearKeys = 16
+	maxTried = 256 << 20
+)
+
+// keyOf finds the number under which the server wrote a block of which nothing can be read under the number in its
+// name: the checksums cover that number. It tries those of the other files in the directory, and those near them.
+func keyOf(path, stream, prefix string, index int, content []byte) (key int, found bool) {
+	there, err := blockFiles(filepath.Dir(path))
+	if err != nil {
+		return 0, false
+	}
+	samples, budget := newRecordParser(stream, prefix, index).samples(content), maxTried
+	tried := map[int]bool{index: true}
+	for distance := range nearKeys {
+		for _, other := range there {
+			for _, key := range []int{other - distance, other + distance} {
+				if key < 0 || tried[key] || budget < 0 {
+					continue
+				}
+				tried[key] = true
+				parser := newRecordParser(stream, prefix, key)
+				for _, sample := range samples {
+					budget -= len(sample)
+					if _, err := parser.parse(sample); err == nil {
+						return key, true
+					}
+				}
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,49 @@
+package bus
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+)
+
+// End is what the files of a store tell about the end of its log, besides the events themselves.
+type End struct {
+	// Sequence is the highest that the log is known to have had, 0 if nothing tells.
+	Sequence uint64
+	// Known says that nothing followed it: the last clean stop noted the end.
+	Known bool
+	// Cut says that the files have less of the log than the last clean stop noted.
+	Cut bool
+}
+
+// End looks for what else than the events tells where the log ended: the note of the last clean stop, and the marks
+// that nats-server leaves when it recovers less than it once had.
+func (r *ReadOnly) End() End {
+	end := End{Sequence: r.log.last}
+	for _, f := range r.log.faults {
+		end.Sequence = max(end.Sequence, f.To)
+	}
+	note := loadNote(r.dir)
+	if note == nil {
+		return end
+	}
+	noted := note.Streams[StreamName]
+	if noted.Last > 0 { // every append since would have removed the note
+		return End{Sequence: max(end.Sequence, noted.Last), Known: true, Cut: r.log.last < noted.Last}
+	}
+	if len(noted.Blocks) == 0 {
+		return end
+	}
+	// An earlier version noted the blocks only.
+	last := slices.MaxFunc(noted.Blocks, func(a, b blockNote) int { return cmp.Compare(a.Index, b.Index) })
+	at := slices.IndexFunc(r.log.blocks, func(b scannedBlock) bool { return b.index == last.Index })
+	if at < 0 || r.log.blocks[at].size < last.Size {
+		end.Cut = true
+		return end
+	}
+	torn := slices.ContainsFunc(r.log.faults, func(f Fault) bool {
+		return filepath.Base(f.File) == blockName(last.Index)
+	})
+	end.Known = !torn && at == len(r.log.blocks)-1 && r.log.blocks[at].size == last.Size
+	return end
+}

@@ -1,0 +1,241 @@
+package salvage
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"maestro/bus"
+	"maestro/internal/home"
+)
+
+// sameTimes gives the copy of a home the times of its files, which the note of a clean stop compares.
+func (l *lived) sameTimes(t *testing.T, from string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		return os.Chtimes(filepath.Join(l.dir, relative), info.ModTime(), info.ModTime())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSalvageKnowsWhereTheLogEnded: without the head file, the other witnesses of the end count. When none is left,
+// the salvage does not call the log whole.
+func TestSalvageKnowsWhereTheLogEnded(t *testing.T) {
+	original := live(t)
+	store := func(l *lived, name string) string { return filepath.Join(l.dir, "store", name) }
+	lastBlock := func(t *testing.T, l *lived) string {
+		blocks := l.blocks(t, bus.StreamName)
+		return blocks[len(blocks)-1]
+	}
+	for _, c := range []struct {
+		name   string
+		damage func(t *testing.T, l *lived) error
+		change func(t *testing.T, l *lived, o *Options)
+		// whole: all that was acknowledged is there. unknown: nothing tells where the log ended. end: what is known of it.
+		whole, unknown, missing bool
+		by                      string
+	}{
+		{
+			name:   "the head file and the last block lost",
+			damage: func(t *testing.T, l *lived) error { return os.Remove(lastBlock(t, l)) },
+			by:     "the store", missing: true,
+		},
+		{
+			name:   "the head file lost after a clean stop",
+			damage: func(*testing.T, *lived) error { return nil },
+			by:     "the store", whole: true,
+		},
+		{
+			name: "the head file lost after kill -9",
+			damage: func(_ *testing.T, l *lived) error {
+				return os.Remove(store(l, "clean.json"))
+			},
+			by: "the store", unknown: true,
+		},
+		{
+			name: "the head file, the note and the last block lost",
+			damage: func(t *testing.T, l *lived) error {
+				return errors.Join(os.Remove(store(l, "clean.json")), os.Remove(lastBlock(t, l)))
+			},
+			by: "the store", unknown: true,
+		},
+		{
+			name: "the same, and a damaged snapshot is left",
+			damage: func(t *testing.T, l *lived) error {
+				return errors.Join(os.Remove(store(l, "clean.json")), os.Remove(lastBlock(t, l)),
+					os.MkdirAll(filepath.Join(l.dir, "snapshots"), 0o700),
+					os.WriteFile(filepath.Join(l.dir, "snapshots", "221.snapshot"), []byte("junk"), 0o600))
+			},
+			by: "the name of a snapshot", unknown: true, missing: true,
+		},
+		{
+			name: "the same, and an export is left",
+			damage: func(t *testing.T, l *lived) error {
+				return errors.Join(os.Remove(store(l, "clean.json")), os.Remove(lastBlock(t, l)))
+			},
+			change: func(_ *testing.T, l *lived, o *Options) { o.With = []string{l.files["whole.ndjson"]} },
+			by:     "the store", unknown: true,
+		},
+		{
+			name: "the same, and an automatic backup is left, of which an event in the middle is lost in the store",
+			damage: func(t *testing.T, l *lived) error {
+				return errors.Join(os.Remove(store(l, "clean.json")), os.Remove(lastBlock(t, l)))
+			},
+			change: func(_ *testing.T, l *lived, o *Options) { o.Backups = []string{l.files["whole.tar.gz"]} },
+			by:     "whole.tar.gz", unknown: true,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := original.copied(t)
+			l.sameTimes(t, original.dir)
+			if err := errors.Join(os.Remove(filepath.Join(l.dir, "head")), c.damage(t, l)); err != nil {
+				t.Fatal(err)
+			}
+			report := l.salvage(t, func(o *Options) {
+				if c.change != nil {
+					c.change(t, l, o)
+				}
+			})
+			if report.Whole() != c.whole || report.EndUnknown != c.unknown || len(report.Missing) > 0 != c.missing {
+				t.Errorf("whole %t, end unknown %t, missing %v; expected %t, %t, %t", report.Whole(), report.EndUnknown,
+					report.Missing, c.whole, c.unknown, c.missing)
+			}
+			if !strings.HasSuffix(report.EndBy, c.by) || c.missing && report.End != l.head.Sequence {
+				t.Errorf("the end is %d by %q, expected %d by %q", report.End, report.EndBy, l.head.Sequence, c.by)
+			}
+			if !report.Whole() && report.Lost() == "" {
+				t.Error("it is not whole, and nothing says why")
+			}
+		})
+	}
+}
+
+// TestSalvageTakesWhatIsLeft: what stands in the place of a file or a directory is named, and the rest is salvaged.
+func TestSalvageTakesWhatIsLeft(t *testing.T) {
+	original := live(t)
+	replace := func(path string, make func(path string) error) error {
+		return errors.Join(os.RemoveAll(path), make(path))
+	}
+	plain := func(path string) error { return os.WriteFile(path, []byte("junk"), 0o600) }
+	for _, c := range []struct {
+		name, path string
+		make       func(path string) error
+		// log says that the log is read from the store all the same.
+		log bool
+	}{
+		{"the blobs' directory is a plain file", "store/jetstream/$G/streams/" + bus.BlobStream, plain, true},
+		{"the blobs' messages are a named pipe", "store/jetstream/$G/streams/" + bus.BlobStream + "/msgs", namedPipe, true},
+		{"a block of the blobs is a directory", "store/jetstream/$G/streams/" + bus.BlobStream + "/msgs/1.blk", makeDir, true},
+		{"a block of the refusals is a named pipe", "store/jetstream/$G/streams/" + bus.DeniedStream + "/msgs/1.blk",
+			namedPipe, true},
+		{"the refusals are a link to nothing", "store/jetstream/$G/streams/" + bus.DeniedStream,
+			func(path string) error { return os.Symlink("nowhere", path) }, true},
+		{"the note of the clean stop is a named pipe", "store/clean.json", namedPipe, true},
+		{"the head file is a named pipe", "head", namedPipe, true},
+		{"the lock is a named pipe", "store/lock", namedPipe, true},
+		{"the streams are a plain file", "store/jetstream/$G/streams", plain, false},
+		{"the store is a plain file", "store", plain, false},
+		{"the store is a link to itself", "store", func(path string) error { return os.Symlink(path, path) }, false},
+		{"a block of the log is a directory", "store/jetstream/$G/streams/" + bus.StreamName + "/msgs/1.blk", makeDir, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := original.copied(t)
+			if err := replace(filepath.Join(l.dir, c.path), c.make); err != nil {
+				t.Fatal(err)
+			}
+			report := l.salvage(t, func(o *Options) { o.With = []string{l.files["whole.tar.gz"]} })
+			if report.Head != l.head || report.Texts != l.texts {
+				t.Errorf("salvaged %s with %d texts, there were %s with %d", report.Head, report.Texts, l.head, l.texts)
+			}
+			if fromBackup := len(report.Filled) > 0; fromBackup == c.log {
+				t.Errorf("events came from %v", report.Filled)
+			}
+			if strings.HasPrefix(c.path, "store/jetstream") && len(report.Damage) == 0 {
+				t.Error("what could not be read is not named")
+			}
+		})
+	}
+}
+
+func makeDir(path string) error { return os.MkdirAll(filepath.Join(path, "something"), 0o700) }
+
+// TestSalvageRefusesBeforeItBegins: the damaged home stays as it is, and a slip of the pen costs no work.
+func TestSalvageRefusesBeforeItBegins(t *testing.T) {
+	l := live(t)
+	damaged, err := home.Open(l.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = damaged.Close() }()
+	elsewhere := t.TempDir()
+	link := filepath.Join(elsewhere, "link")
+	nothing := filepath.Join(elsewhere, "nothing")
+	if err := errors.Join(os.Symlink(l.dir, link), os.Symlink(filepath.Join(elsewhere, "none"), nothing)); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(o *Options)
+		want   error
+	}{
+		"inside the home":         {func(o *Options) { o.To = filepath.Join(l.dir, "new") }, ErrTarget},
+		"the home itself":         {func(o *Options) { o.To = l.dir }, ErrTarget},
+		"deep inside":             {func(o *Options) { o.To = filepath.Join(l.dir, "sessions", "x", "y") }, ErrTarget},
+		"inside, by a link":       {func(o *Options) { o.To = filepath.Join(link, "new") }, ErrTarget},
+		"a link to nothing":       {func(o *Options) { o.To = nothing }, ErrTarget},
+		"not empty":               {func(o *Options) { o.To = elsewhere }, ErrTarget},
+		"a file":                  {func(o *Options) { o.To = l.files["whole.ndjson"] }, ErrTarget},
+		"no such backup":          {func(o *Options) { o.With = []string{filepath.Join(elsewhere, "none")} }, ErrNoFile},
+		"a directory as backup":   {func(o *Options) { o.With = []string{elsewhere} }, ErrNoFile},
+		"a good and a bad backup": {func(o *Options) { o.With = []string{l.files["whole.ndjson"], nothing} }, ErrNoFile},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := tree(t, l.dir)
+			to := filepath.Join(t.TempDir(), "new")
+			options := Options{Home: damaged, To: to, Signer: l.signer, Now: time.Now()}
+			c.change(&options)
+			if _, err := Home(t.Context(), options); !errors.Is(err, c.want) {
+				t.Errorf("%v, expected %v", err, c.want)
+			}
+			if tree(t, l.dir) != before {
+				t.Error("the damaged home was changed")
+			}
+			if _, err := os.Stat(to); err == nil {
+				t.Error("a new home was made")
+			}
+		})
+	}
+	// A link to an empty directory is as good as the directory.
+	empty := filepath.Join(elsewhere, "empty")
+	if err := errors.Join(os.Mkdir(filepath.Join(elsewhere, "real"), 0o700), os.Symlink("real", empty)); err != nil {
+		t.Fatal(err)
+	}
+	report := l.salvage(t, func(o *Options) { o.To = empty })
+	if real, err := filepath.EvalSymlinks(filepath.Join(elsewhere, "real")); err != nil || report.To != real {
+		t.Errorf("made in %s, expected %s, %v", report.To, real, err)
+	}
+}
+
+// TestSalvageSaysThatThereAreNoBackups: who looks for one learns where it was looked for.
+func TestSalvageSaysThatThereAreNoBackups(t *testing.T) {
+	l := live(t)
+	report := l.salvage(t, func(o *Options) { o.BackupDir = "/home/of-mine-backups" })
+	if !strings.Contains(strings.Join(report.Notes, "\n"), "/home/of-mine-backups") {
+		t.Errorf("notes: %q", report.Notes)
+	}
+}
