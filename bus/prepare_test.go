@@ -387,9 +387,7 @@ func TestAWrongIndexDestroysNothing(t *testing.T) {
 	image := filepath.Join(t.TempDir(), "store")
 	copyStore(t, dir, image)
 	_, at := recordsOf(t, blockPath(image, 1))
-	if err := os.Truncate(blockPath(image, 1), int64(at[150])); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(blockPath(image, 1), int64(at[150])), os.Remove(filepath.Join(image, cleanName)))
 	b = openWitnessed(t, image, Interval, 140)
 	if b.Damage() != nil {
 		t.Fatal(b.Damage())
@@ -397,6 +395,19 @@ func TestAWrongIndexDestroysNothing(t *testing.T) {
 	sameMessages(t, allOf(t, b), log[:150])
 	if err := b.Append(t.Context(), 150, log[:1]); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestACleanStopWitnessesTheEnd: what was there at a clean stop must be there at the next start, also when the head
+// file is lost.
+func TestACleanStopWitnessesTheEnd(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	b := mustOpen(t, dir, Always)
+	large(t, b, 0, 30)
+	must(t, b.Close(), os.Remove(blockPath(dir, 3)))
+	b = openWitnessed(t, dir, Always, 0)
+	if !errors.Is(b.Damage(), events.ErrReadOnly) {
+		t.Fatal("the log goes on without its last block")
 	}
 }
 
