@@ -57,7 +57,8 @@ func TestTheServerGetsNoStreamThatItWouldClear(t *testing.T) {
 				os.MkdirAll(filepath.Join(s, "msgs", indexName, "x"), 0o700))
 		}},
 		"a configuration that is a directory": {harm: func(s string) error {
-			return errors.Join(os.Remove(filepath.Join(s, metaName)), os.MkdirAll(filepath.Join(s, metaName, "x"), 0o700))
+			meta := filepath.Join(s, metaName)
+			return errors.Join(os.Remove(meta), os.MkdirAll(filepath.Join(meta, "x"), 0o700))
 		}},
 		"a key": {harm: func(s string) error {
 			return os.WriteFile(filepath.Join(s, keyName), []byte("key"), 0o600)
@@ -133,8 +134,8 @@ func TestAConfigurationThatDeletesIsMadeAgain(t *testing.T) {
 				t.Fatalf("the configuration has no %s: %s", c.old, content)
 			}
 			changed := []byte(strings.Replace(string(content), c.old, c.new, 1))
-			must(t, os.WriteFile(path, changed, 0o600),
-				os.WriteFile(filepath.Join(streamPath(image, c.stream), metaSumName), []byte(metaSum(changed, c.stream)), 0o600))
+			sum := filepath.Join(streamPath(image, c.stream), metaSumName)
+			must(t, os.WriteFile(path, changed, 0o600), os.WriteFile(sum, []byte(metaSum(changed, c.stream)), 0o600))
 			b := openWitnessed(t, image, Always, uint64(len(log)))
 			must(t, b.Damage())
 			sameMessages(t, allOf(t, b), log)
@@ -211,9 +212,11 @@ func TestRenamedBlocksAreRead(t *testing.T) {
 // TestAMessageMarkedAsDeletedIsAFault: nats-server would delete it when it opens the log.
 func TestAMessageMarkedAsDeletedIsAFault(t *testing.T) {
 	s := scannedStream{name: StreamName, blocks: []scannedBlock{{
-		index:   1,
-		key:     1,
-		places:  []place{{sequence: 1, block: 1}, {sequence: 2, block: 1, offset: 100}, {sequence: 3, block: 1, offset: 200}},
+		index: 1,
+		key:   1,
+		places: []place{
+			{sequence: 1, block: 1}, {sequence: 2, block: 1, offset: 100}, {sequence: 3, block: 1, offset: 200},
+		},
 		deleted: []uint64{2},
 	}}}
 	s.settle(true)

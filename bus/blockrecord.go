@@ -233,7 +233,8 @@ func (p *recordParser) readsAny(content []byte) bool {
 	return p.next(content, 0, &budget) < len(content)
 }
 
-// samples are pieces of a block that may be records, to try keys on: few and short ones, so that many keys can be tried.
+// samples are pieces of a block that may be records, to try keys on: few and short ones, so that many keys can be
+// tried.
 func (p *recordParser) samples(content []byte) [][]byte {
 	var found [][]byte
 	for at := 0; at < len(content) && len(found) < 2*maxSamples; {

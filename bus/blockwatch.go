@@ -12,8 +12,8 @@ import (
 	"maestro/events"
 )
 
-// blockWatch sees that the files of a running store are still those that the server writes to, and that the log's
-// newest block holds what was acknowledged into it. The server itself notices neither: it writes on into a block that
+// blockWatch sees that the files of a running store are still those that the server writes to, and that the newest
+// blocks hold what was acknowledged into them. The server itself notices neither: it writes on into a block that
 // was deleted or moved, and leaves a hole in one that was cut.
 type blockWatch struct {
 	dir string // of the log's blocks
@@ -26,6 +26,8 @@ type blockWatch struct {
 	// The last record of the newest block that was seen to be whole, and the log's sequence before and after it.
 	at, end      int64
 	before, last uint64
+
+	sides []*sideWatch
 }
 
 // hold begins to watch a store whose log ends at head.
@@ -44,6 +46,13 @@ func (w *blockWatch) hold(e *embedded, head uint64) error {
 			return err
 		}
 		w.held = append(w.held, held)
+	}
+	for _, s := range storedStreams[1:] {
+		side := &sideWatch{stream: s.name, prefix: s.prefix, dir: e.messagesDir(s.name)}
+		w.sides = append(w.sides, side)
+		if err := side.hold(); err != nil {
+			return err
+		}
 	}
 	known, err := blockFiles(w.dir)
 	if err != nil {
@@ -92,7 +101,10 @@ func (w *blockWatch) release() {
 		_ = held.close()
 	}
 	w.closeBlock()
-	w.held, w.known = nil, nil
+	for _, side := range w.sides {
+		side.release()
+	}
+	w.held, w.known, w.sides = nil, nil, nil
 }
 
 func (w *blockWatch) closeBlock() {
@@ -172,6 +184,22 @@ func (w *blockWatch) check(acked uint64) error {
 	return nil
 }
 
+// checkSides looks at the streams beside the log, and gives what is wrong by stream, once for each.
+func (w *blockWatch) checkSides() map[string]error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found := map[string]error{}
+	w.sides = slices.DeleteFunc(w.sides, func(side *sideWatch) bool {
+		err := side.check()
+		if err != nil {
+			side.release()
+			found[side.stream] = err
+		}
+		return err != nil
+	})
+	return found
+}
+
 // read takes in the newest block's records to a sequence. It reports whether it came there, or the files cannot be
 // read now.
 func (w *blockWatch) read(to uint64) (known bool, err error) {
@@ -249,7 +277,7 @@ func (b *Bus) lost() error {
 	if b.embedded == nil || b.embedded.held.here() != nil {
 		return nil
 	}
-	err := b.here()
+	err := b.logHere()
 	if err != nil {
 		b.options.Logger.Error("acknowledged events are not in the store's files", "why", err)
 	}
@@ -258,6 +286,22 @@ func (b *Bus) lost() error {
 
 // here is Here; open is held.
 func (b *Bus) here() error {
+	if err := b.logHere(); err != nil || b.embedded == nil || b.closed || b.files.Load() != nil {
+		return err
+	}
+	found := b.watch.checkSides()
+	if err := found[DeniedStream]; err != nil {
+		b.options.Logger.Error("recorded refusals are damaged; the next start makes them again from the rest",
+			"why", err)
+	}
+	if err := found[BlobStream]; err != nil {
+		return b.damaged(err)
+	}
+	return nil
+}
+
+// logHere is here for the log alone.
+func (b *Bus) logHere() error {
 	if b.embedded == nil || b.closed || b.files.Load() != nil {
 		return nil
 	}

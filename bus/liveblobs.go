@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// liveBlobs reads the blobs of a running embedded server from the finished blocks of their stream. The server, which
-// would cut a damaged block when it loads it, is asked only for what the last block holds.
+// liveBlobs reads the blobs of a running embedded server from the blocks of their stream. The server, which would cut a
+// damaged block when it loads it, is asked only for what they do not hold.
 type liveBlobs struct {
 	dir string // the store's
 
@@ -17,12 +17,15 @@ type liveBlobs struct {
 	turn   chan struct{}
 	index  blobIndex
 	places map[uint64]place
-	read   []int // blocks that are in the index
+	read   []int // finished blocks that are in the index
+	// The newest block is in the index up to newestEnd.
+	newest    int
+	newestEnd int64
 }
 
 func newLiveBlobs(dir string) liveBlobs { return liveBlobs{dir: dir, turn: make(chan struct{}, 1)} }
 
-// refresh takes in the blocks that were finished since. It fails with *storeDamage when one of them is damaged.
+// refresh takes in what came since. It fails with *storeDamage when a block is damaged.
 func (l *liveBlobs) refresh(ctx context.Context) error {
 	messages := filepath.Join(streamPath(l.dir, BlobStream), "msgs")
 	blocks, err := blockFiles(messages)
@@ -35,7 +38,7 @@ func (l *liveBlobs) refresh(ctx context.Context) error {
 	var buffer []byte
 	for i, index := range blocks {
 		if i == len(blocks)-1 {
-			break // it is being written
+			return l.refreshNewest(messages, index)
 		}
 		if slices.Contains(l.read, index) {
 			continue
@@ -55,15 +58,57 @@ func (l *liveBlobs) refresh(ctx context.Context) error {
 		for _, p := range block.places {
 			l.places[p.sequence] = p
 		}
+		for _, sequence := range block.deleted {
+			delete(l.places, sequence)
+		}
 		l.read = append(l.read, index)
 	}
 	return nil
 }
 
-// errNotThere: the finished blocks do not hold all of the blob.
-var errNotThere = errors.New("the blob is not in the finished blocks")
+// refreshNewest takes in what came into the block that is being written.
+func (l *liveBlobs) refreshNewest(messages string, index int) error {
+	f, err := openFile(filepath.Join(messages, blockName(index)))
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	defer func() { _ = f.Close() }()
+	if l.newest != index {
+		l.newest, l.newestEnd = index, 0
+	}
+	parser, window := newRecordParser(BlobStream, blobPrefix, index), blockWindow{file: f}
+	for {
+		content, err := window.from(l.newestEnd)
+		if err != nil || len(content) == 0 {
+			return err
+		}
+		record, err := parser.parse(content)
+		if errors.Is(err, errRecordCut) {
+			return nil // it is being written
+		}
+		if err != nil {
+			file := filepath.Join(streamPath("", BlobStream), "msgs", blockName(index))
+			return &storeDamage{Fault{Stream: BlobStream, File: file, Offset: l.newestEnd, Why: err.Error()}}
+		}
+		if record.kind != messageRecord {
+			delete(l.places, record.sequence)
+		} else {
+			l.index.note(index, record)
+			l.places[record.sequence] = place{
+				sequence: record.sequence,
+				block:    int32(index),          //nolint:gosec // few blocks
+				length:   uint32(record.length), //nolint:gosec // bounded by parse
+				offset:   l.newestEnd,
+			}
+		}
+		l.newestEnd += int64(record.length)
+	}
+}
 
-// errNotSearched: the context ended before the finished blocks were searched. What was indexed stays indexed.
+// errNotThere: the blocks do not hold all of the blob.
+var errNotThere = errors.New("the blob is not in the blocks")
+
+// errNotSearched: the context ended before the blocks were searched. What was indexed stays indexed.
 var errNotSearched = errors.New("the stored texts were not searched in time")
 
 // blob gives the content that has the digest, verified, or errNotThere. It fails with *storeDamage when the blocks are
@@ -80,7 +125,7 @@ func (l *liveBlobs) blob(ctx context.Context, digest string) ([]byte, error) {
 		return content, err
 	}
 	// The server may have written a block anew, without what was deleted.
-	l.places, l.read = nil, nil
+	l.places, l.read, l.newest = nil, nil, 0
 	return l.assemble(ctx, digest)
 }
 

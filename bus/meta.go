@@ -51,8 +51,8 @@ func metaSum(config []byte, stream string) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// deletesNothing reports whether the server, when it opens a stream with this configuration, keeps all its messages. Only
-// the refusals have bounds.
+// deletesNothing reports whether the server, when it opens a stream with this configuration, keeps all its messages.
+// Only the refusals have bounds.
 func deletesNothing(c *server.StreamConfig) bool {
 	bounded := c.Name == DeniedStream || c.MaxMsgs <= 0 && c.MaxBytes <= 0 && c.MaxMsgsPer <= 0
 	return bounded && c.FirstSeq <= 1 && c.MaxAge == 0 && !c.AllowMsgTTL && !c.AllowMsgSchedules &&

@@ -77,7 +77,8 @@ func (r *ReadOnly) scan(ctx context.Context) error {
 		}
 		if err != nil { // the rest is worth having
 			r.failed = errors.Join(r.failed, err)
-			scanned.faults = append(scanned.faults, Fault{Stream: s.name, File: streamPath("", s.name), Why: err.Error()})
+			unread := Fault{Stream: s.name, File: streamPath("", s.name), Why: err.Error()}
+			scanned.faults = append(scanned.faults, unread)
 		}
 		r.faults = append(r.faults, scanned.faults...)
 		switch s.name {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"maestro/events"
@@ -42,7 +43,7 @@ func (n checkedNote) left(now time.Time) time.Duration {
 	return min(max(n.Finished.Add(recheckEvery).Sub(now), 0), recheckEvery)
 }
 
-// KeepChecked reads the finished blocks of an embedded store once a day, slowly, until ctx ends. It goes on where the
+// KeepChecked reads the blocks of an embedded store once a day, slowly, until ctx ends. It goes on where the
 // last run of the server stopped. Damage to the log or the blobs makes the log read-only; see OnDamage. Damaged
 // refusals are logged, and made again at the next start. now and after are the clock and its timer.
 func (b *Bus) KeepChecked(ctx context.Context, now func() time.Time, after func(time.Duration) <-chan time.Time) {
@@ -71,7 +72,7 @@ func (b *Bus) KeepChecked(ctx context.Context, now func() time.Time, after func(
 	}
 }
 
-// recheck reads the finished blocks behind a place.
+// recheck reads the blocks behind a place.
 func (b *Bus) recheck(ctx context.Context, note checkedNote, now func() time.Time, pause func() error) error {
 	begun := note.Stream == ""
 	for _, s := range storedStreams {
@@ -105,10 +106,8 @@ func (b *Bus) recheckStream(
 	last := uint64(0) // of the log's block before
 	var buffer []byte
 	for i, index := range blocks {
-		if i == len(blocks)-1 { // it is being written
-			return nil
-		}
-		if index <= from {
+		newest := i == len(blocks)-1
+		if index <= from && !newest {
 			continue
 		}
 		if err := errors.Join(ctx.Err(), b.embedded.held.here()); err != nil {
@@ -119,6 +118,9 @@ func (b *Bus) recheckStream(
 		block, buffer, err = scanBlock(dir, path, stream, prefix, index, buffer, nil)
 		if err != nil {
 			return err
+		}
+		if newest {
+			block.forgiveEnd()
 		}
 		if stream == StreamName {
 			last, err = block.follows(last)
@@ -135,12 +137,20 @@ func (b *Bus) recheckStream(
 			_ = b.damaged(err)
 			return nil
 		}
+		if newest { // there will be more in it
+			return nil
+		}
 		note.Stream, note.Block = stream, index
 		if err := errors.Join(saveChecked(b.embedded.dir, *note), pause()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// forgiveEnd leaves out a fault that reaches to the end: the record may be on its way. The watch sees to the last one.
+func (s *scannedBlock) forgiveEnd() {
+	s.faults = slices.DeleteFunc(s.faults, func(f Fault) bool { return f.Length > 0 && f.Offset+f.Length == s.size })
 }
 
 // follows checks that a block of the log has no fault and that its messages follow each other, and the last one before

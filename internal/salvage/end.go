@@ -84,9 +84,9 @@ func (s *salvage) compare(head events.Head) {
 		s.genesis = head.Hash
 	}
 	for _, snapshot := range s.end.snapshots {
-		if snapshot.Genesis == s.genesis && snapshot.Head.Sequence == head.Sequence && snapshot.Head.Hash != head.Hash {
+		if snapshot.Genesis == s.genesis && snapshot.Sequence == head.Sequence && snapshot.Hash != head.Hash {
 			s.verifier.Fault(head.Sequence, engine.FaultWitness, "a snapshot saw hash %s here, and the log has %s",
-				snapshot.Head.Hash, head.Hash)
+				snapshot.Hash, head.Hash)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (s *salvage) compare(head events.Head) {
 func (s *salvage) seen() uint64 {
 	for _, snapshot := range s.end.snapshots {
 		if s.genesis == (events.Hash{}) || snapshot.Genesis == s.genesis {
-			s.end.saw(snapshot.Head.Sequence, "a snapshot")
+			s.end.saw(snapshot.Sequence, "a snapshot")
 		}
 	}
 	return s.end.sequence

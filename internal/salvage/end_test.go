@@ -47,7 +47,7 @@ func TestSalvageKnowsWhereTheLogEnded(t *testing.T) {
 		name   string
 		damage func(t *testing.T, l *lived) error
 		change func(t *testing.T, l *lived, o *Options)
-		// whole: all that was acknowledged is there. unknown: nothing tells where the log ended. end: what is known of it.
+		// whole: all that was acknowledged is there. unknown: nothing tells where the log ended.
 		whole, unknown, missing bool
 		by                      string
 	}{
@@ -93,7 +93,7 @@ func TestSalvageKnowsWhereTheLogEnded(t *testing.T) {
 			by:     "the store", unknown: true,
 		},
 		{
-			name: "the same, and an automatic backup is left, of which an event in the middle is lost in the store",
+			name: "the same, and an automatic backup is left",
 			damage: func(t *testing.T, l *lived) error {
 				return errors.Join(os.Remove(store(l, "clean.json")), os.Remove(lastBlock(t, l)))
 			},
@@ -132,6 +132,7 @@ func TestSalvageTakesWhatIsLeft(t *testing.T) {
 	replace := func(path string, make func(path string) error) error {
 		return errors.Join(os.RemoveAll(path), make(path))
 	}
+	const streams = "store/jetstream/$G/streams/"
 	plain := func(path string) error { return os.WriteFile(path, []byte("junk"), 0o600) }
 	for _, c := range []struct {
 		name, path string
@@ -139,20 +140,18 @@ func TestSalvageTakesWhatIsLeft(t *testing.T) {
 		// log says that the log is read from the store all the same.
 		log bool
 	}{
-		{"the blobs' directory is a plain file", "store/jetstream/$G/streams/" + bus.BlobStream, plain, true},
-		{"the blobs' messages are a named pipe", "store/jetstream/$G/streams/" + bus.BlobStream + "/msgs", namedPipe, true},
-		{"a block of the blobs is a directory", "store/jetstream/$G/streams/" + bus.BlobStream + "/msgs/1.blk", makeDir, true},
-		{"a block of the refusals is a named pipe", "store/jetstream/$G/streams/" + bus.DeniedStream + "/msgs/1.blk",
-			namedPipe, true},
-		{"the refusals are a link to nothing", "store/jetstream/$G/streams/" + bus.DeniedStream,
-			func(path string) error { return os.Symlink("nowhere", path) }, true},
+		{"the blobs' directory is a plain file", streams + bus.BlobStream, plain, true},
+		{"the blobs' messages are a named pipe", streams + bus.BlobStream + "/msgs", namedPipe, true},
+		{"a block of the blobs is a directory", streams + bus.BlobStream + "/msgs/1.blk", makeDir, true},
+		{"a block of the refusals is a pipe", streams + bus.DeniedStream + "/msgs/1.blk", namedPipe, true},
+		{"the refusals are a link to nothing", streams + bus.DeniedStream, deadLink, true},
 		{"the note of the clean stop is a named pipe", "store/clean.json", namedPipe, true},
 		{"the head file is a named pipe", "head", namedPipe, true},
 		{"the lock is a named pipe", "store/lock", namedPipe, true},
-		{"the streams are a plain file", "store/jetstream/$G/streams", plain, false},
+		{"the streams are a plain file", filepath.Clean(streams), plain, false},
 		{"the store is a plain file", "store", plain, false},
 		{"the store is a link to itself", "store", func(path string) error { return os.Symlink(path, path) }, false},
-		{"a block of the log is a directory", "store/jetstream/$G/streams/" + bus.StreamName + "/msgs/1.blk", makeDir, false},
+		{"a block of the log is a directory", streams + bus.StreamName + "/msgs/1.blk", makeDir, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := original.copied(t)
@@ -173,6 +172,8 @@ func TestSalvageTakesWhatIsLeft(t *testing.T) {
 	}
 }
 
+func deadLink(path string) error { return os.Symlink("nowhere", path) }
+
 func makeDir(path string) error { return os.MkdirAll(filepath.Join(path, "something"), 0o700) }
 
 // TestSalvageRefusesBeforeItBegins: the damaged home stays as it is, and a slip of the pen costs no work.
@@ -189,6 +190,7 @@ func TestSalvageRefusesBeforeItBegins(t *testing.T) {
 	if err := errors.Join(os.Symlink(l.dir, link), os.Symlink(filepath.Join(elsewhere, "none"), nothing)); err != nil {
 		t.Fatal(err)
 	}
+	with := func(files ...string) func(*Options) { return func(o *Options) { o.With = files } }
 	for name, c := range map[string]struct {
 		change func(o *Options)
 		want   error
@@ -200,9 +202,9 @@ func TestSalvageRefusesBeforeItBegins(t *testing.T) {
 		"a link to nothing":       {func(o *Options) { o.To = nothing }, ErrTarget},
 		"not empty":               {func(o *Options) { o.To = elsewhere }, ErrTarget},
 		"a file":                  {func(o *Options) { o.To = l.files["whole.ndjson"] }, ErrTarget},
-		"no such backup":          {func(o *Options) { o.With = []string{filepath.Join(elsewhere, "none")} }, ErrNoFile},
-		"a directory as backup":   {func(o *Options) { o.With = []string{elsewhere} }, ErrNoFile},
-		"a good and a bad backup": {func(o *Options) { o.With = []string{l.files["whole.ndjson"], nothing} }, ErrNoFile},
+		"no such backup":          {with(filepath.Join(elsewhere, "none")), ErrNoFile},
+		"a directory as backup":   {with(elsewhere), ErrNoFile},
+		"a good and a bad backup": {with(l.files["whole.ndjson"], nothing), ErrNoFile},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := tree(t, l.dir)

@@ -70,8 +70,8 @@ func (r *Report) Lost() string {
 		fmt.Fprintf(&b, "events behind a gap, kept in %s: %d\n", r.BehindFile, r.Behind)
 	}
 	if r.EndUnknown {
-		fmt.Fprintf(&b, "events behind %d: it is not known whether there were any: neither a head file nor the note of a clean "+
-			"stop tells where the log ended\n", r.End)
+		fmt.Fprintf(&b, "events behind %d: it is not known whether there were any: "+
+			"neither a head file nor the note of a clean stop tells where the log ended\n", r.End)
 	}
 	for _, lost := range r.LostTexts {
 		fmt.Fprintf(&b, "%s\n", lost)

@@ -26,7 +26,8 @@ type Options struct {
 	To string
 	// With are backups and exports that the user named; they are believed as far as their hashes fit.
 	With []string
-	// Backups are the home's own; only those that its key signed are believed. Newest first. BackupDir is where they are.
+	// Backups are the home's own; only those that its key signed are believed. Newest first. BackupDir is where they
+	// are.
 	Backups   []string
 	BackupDir string
 	// Signer names the home's key, "" if that is lost.

@@ -1,0 +1,107 @@
+package bus
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// sideWatch follows the newest block of a stream beside the log, as blockWatch does for the log. Its older blocks may
+// be written anew, or go: messages are deleted from such a stream. The newest one only grows.
+type sideWatch struct {
+	stream, prefix, dir string
+
+	index   int      // of the newest block
+	block   *os.File // nil while there is none
+	at, end int64    // the last record that was read
+	window  blockWindow
+}
+
+// hold begins to watch. What the newest block holds is read by the first check.
+func (w *sideWatch) hold() error {
+	blocks, err := blockFiles(w.dir)
+	if err != nil || len(blocks) == 0 {
+		return err
+	}
+	return w.follow(blocks[len(blocks)-1])
+}
+
+func (w *sideWatch) path() string { return filepath.Join(w.dir, blockName(w.index)) }
+
+func (w *sideWatch) follow(index int) error {
+	block, err := openFile(filepath.Join(w.dir, blockName(index)))
+	if err != nil {
+		return err
+	}
+	w.release()
+	w.index, w.block = index, block
+	return nil
+}
+
+func (w *sideWatch) release() {
+	if w.block != nil {
+		_ = w.block.Close()
+	}
+	w.block, w.at, w.end = nil, 0, 0
+}
+
+// check fails with *events.StoppedError when the newest block is gone, and with *storeDamage when it was cut or does
+// not hold what it must. It reads the last record that it knows again, and what came since.
+func (w *sideWatch) check() error {
+	blocks, err := blockFiles(w.dir)
+	if err != nil {
+		return nil //nolint:nilerr // it cannot be told now
+	}
+	newest := 0
+	if len(blocks) > 0 {
+		newest = blocks[len(blocks)-1]
+	}
+	switch {
+	case newest > w.index || w.block == nil && newest > 0:
+		if err := w.follow(newest); err != nil {
+			return nil //nolint:nilerr // as above
+		}
+	case w.block == nil:
+		return nil
+	case newest < w.index:
+		return lostPlace(w.path())
+	}
+	there, err := os.Stat(w.path())
+	held, heldErr := w.block.Stat()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && heldErr == nil && !os.SameFile(there, held) {
+		return lostPlace(w.path())
+	}
+	if err != nil || heldErr != nil {
+		return nil
+	}
+	if held.Size() < w.end {
+		return w.damage(held.Size(), "it was cut while this server was using it")
+	}
+	return w.read()
+}
+
+func (w *sideWatch) read() error {
+	w.window.file, w.window.buffer = w.block, w.window.buffer[:0]
+	parser := newRecordParser(w.stream, w.prefix, w.index)
+	for at := w.at; ; {
+		content, err := w.window.from(at)
+		if err != nil || len(content) == 0 {
+			return nil //nolint:nilerr // the disk's errors are for who reads
+		}
+		record, err := parser.parse(content)
+		if errors.Is(err, errRecordCut) && at >= w.end {
+			return nil // it is being written
+		}
+		if err != nil {
+			return w.damage(at, err.Error())
+		}
+		w.at, w.end = at, at+int64(record.length)
+		at = w.end
+	}
+}
+
+func (w *sideWatch) damage(at int64, why string) error {
+	file := filepath.Join(streamPath("", w.stream), "msgs", blockName(w.index))
+	return &storeDamage{Fault{Stream: w.stream, File: file, Offset: at, Why: why}}
+}
