@@ -145,7 +145,7 @@ func TestReadersAreLimited(t *testing.T) {
 	})
 }
 
-// TestNobodyIsLimited bounds calls without a good credential by address and in all, and lets good ones through.
+// TestNobodyIsLimited bounds calls without a valid credential by address and in all, and lets good ones through.
 func TestNobodyIsLimited(t *testing.T) {
 	for _, limit := range []string{"address-calls", "server-calls"} {
 		synctest.Test(t, func(t *testing.T) {

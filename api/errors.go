@@ -156,11 +156,11 @@ func commonWords(status int) (why, next string) {
 	case http.StatusNotFound:
 		return "it never existed, or it was deleted", "list what there is"
 	case http.StatusConflict:
-		return "it stands against what is already so", "read the present state, then decide"
+		return "it conflicts with the current state", "read the current state, then decide"
 	case http.StatusRequestEntityTooLarge:
 		return "a request has at most 1 MiB, an event 768 KiB", "say less, or split it"
 	case http.StatusUnprocessableEntity:
-		return "the present state forbids it", "read the present state, then decide"
+		return "the current state does not allow it", "read the current state, then decide"
 	}
 	return "the request could not be served", "try again"
 }

@@ -14,7 +14,7 @@ type whoamiBody struct {
 	Strategy string             `json:"strategy,omitempty" doc:"a session's"`
 	Project  string             `json:"project,omitempty" doc:"a session's"`
 	Session  string             `json:"session,omitempty" doc:"the session, if it is one"`
-	Access   commands.Access    `json:"access,omitempty" doc:"what a user's token is good for"`
+	Access   commands.Access    `json:"access,omitempty" doc:"what a user's token may be used for"`
 	Authn    string             `json:"authn" doc:"how the caller is known: token, socket or none"`
 }
 

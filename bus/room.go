@@ -49,8 +49,10 @@ func (r *room) look() error {
 
 func (r *room) now() error {
 	if free, ok := freeBytes(r.dir); ok && free < reserve {
-		return fmt.Errorf("%w: %d MiB are left on the disk of %s, %d are needed; make room, then it goes on by itself",
-			events.ErrFull, free>>20, r.dir, reserve>>20)
+		return fmt.Errorf(
+			"%w: %d MiB are left on the disk of %s, %d are needed; make room, then the server goes on by itself",
+			events.ErrFull, free>>20, r.dir, reserve>>20,
+		)
 	}
 	return nil
 }

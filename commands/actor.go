@@ -19,7 +19,7 @@ const (
 	ActorSystem  ActorKind = "system"
 )
 
-// Access says what a user's token is good for.
+// Access says what a user's token may be used for.
 type Access string
 
 // The kinds of token: an admin may do what the table gives the user, an auditor reads everything, a reader reads its projects.

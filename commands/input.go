@@ -125,7 +125,7 @@ func validOptions(options []string) error {
 			return err
 		}
 		if slices.Contains(options[:i], option) {
-			return invalid("/options", "the option '%s' stands twice", Printable(option))
+			return invalid("/options", "the option '%s' is listed twice", Printable(option))
 		}
 	}
 	return nil

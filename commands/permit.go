@@ -51,7 +51,7 @@ func permitUser(s *projections.State, by Actor, row Row, project string) error {
 	case row.Who&U == 0:
 		return notAllowed(row.ID, "it is for: "+row.Who.String(), "use the session's own credential", "Command '%s' is not allowed for a user", row.ID)
 	case by.Name != AdminName && !knownToken(s, by):
-		return notAllowed(row.ID, "it was revoked, or never made", "ask for another one",
+		return notAllowed(row.ID, "the token was revoked, or it was never created", "ask for another one",
 			"The token '%s' is not valid", by.Name)
 	case by.Access == AccessAdmin:
 		return nil

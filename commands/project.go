@@ -10,7 +10,7 @@ import (
 // CreateProject makes a project. Compat: POST /api/projects.
 type CreateProject struct {
 	Name        string `json:"name" doc:"as people call it"`
-	WorkingDir  string `json:"workingDir,omitempty" doc:"where its code lies"`
+	WorkingDir  string `json:"workingDir,omitempty" doc:"where its code is"`
 	Description string `json:"description,omitempty" doc:"what it is for"`
 
 	blobs events.Blobs

@@ -38,14 +38,14 @@ type StartItem struct {
 type CompleteItem struct {
 	noTexts
 	OfQueue
-	TaskID string `json:"taskId,omitempty" doc:"the item that is meant; what is in hand if absent"`
+	TaskID string `json:"taskId,omitempty" doc:"the item; if absent, the one that the session holds"`
 }
 
 // FailItem says that the item in hand failed. Document 000.
 type FailItem struct {
 	noTexts
 	OfQueue
-	TaskID string `json:"taskId,omitempty" doc:"the item that is meant; what is in hand if absent"`
+	TaskID string `json:"taskId,omitempty" doc:"the item; if absent, the one that the session holds"`
 	Reason string `json:"reason,omitempty" doc:"why"`
 }
 
@@ -53,7 +53,7 @@ type FailItem struct {
 type SkipItem struct {
 	noTexts
 	OfQueue
-	TaskID string `json:"taskId,omitempty" doc:"the item that is meant; what is in hand, or the next one, if absent"`
+	TaskID string `json:"taskId,omitempty" doc:"the item; if absent, the one that the session holds, or the next one"`
 }
 
 // RequeueItem puts a quarantined, failed or skipped item at the end again, with no attempts.
@@ -216,13 +216,13 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	case err != nil:
 		return nil, err
 	case session == nil:
-		return nil, invalid("/sessionId", "sessionId is required: an item is in a session's hand")
+		return nil, invalid("/sessionId", "sessionId is required: only a session can hold an item")
 	case session.Ended():
 		return nil, ended(x.ID(), session)
 	case session.Lost():
 		return nil, &Refusal{
 			Code: CodeConflict, Message: "Session '" + session.ID + "' is lost, and can hold no item",
-			Why: "nothing was heard of it for longer than its lease", Next: "let it call again, with any command",
+			Why: "it sent nothing for longer than its lease", Next: "let it call again, with any command",
 		}
 	case s.Holds(session) != nil:
 		return nil, nil
@@ -245,7 +245,7 @@ func inHand(s *projections.State, session *projections.Session, task string) (*p
 	case item != nil:
 		return nil, &Refusal{
 			Code: CodeConflict, Message: "Session '" + session.ID + "' holds task " + item.TaskID + ", not " + Printable(task),
-			Next: "complete, fail or skip what is in hand",
+			Next: "complete, fail or skip the item that it holds",
 		}
 	case session.Hand == nil || task != "" && task != session.Hand.TaskID:
 		return nil, &Refusal{Code: CodeConflict, Message: `No item currently being processed. Run "start" first.`, Next: "maestro queue start"}
@@ -285,7 +285,7 @@ func (x OfQueue) holding(s *projections.State, c Call, rule, task string) (*proj
 		return nil, err
 	}
 	if session == nil {
-		return nil, invalid("/sessionId", "sessionId is required: an item is in a session's hand")
+		return nil, invalid("/sessionId", "sessionId is required: only a session can hold an item")
 	}
 	return inHand(s, session, task)
 }
@@ -371,7 +371,7 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 	if queue == "" {
 		items := s.QueuesOf(x.TaskID)
 		if len(items) != 1 {
-			return nil, invalid("/queue", "task '%s' is in %d queues: which is meant?", x.TaskID, len(items))
+			return nil, invalid("/queue", "task '%s' is in %d queues: name one", x.TaskID, len(items))
 		}
 		queue = items[0].Queue
 	}
@@ -410,7 +410,10 @@ func abandoned(s *projections.State, project, queue, task string) (item *project
 		return nil, "", nil
 	}
 	if reason = s.Gone(item.SessionID); reason == "" {
-		return nil, "", forbidden("wait until its session ends or is lost", "Task %s is in the hand of session '%s', which is heard", task, item.SessionID)
+		return nil, "", forbidden(
+			"wait until its session ends or is lost", "Task %s is held by session '%s', which still responds", task,
+			item.SessionID,
+		)
 	}
 	return item, reason, nil
 }

@@ -10,7 +10,7 @@ const (
 	CodeInvalid    Code = "VALIDATION_ERROR"    // 400: a field is missing or wrong
 	CodeNotAllowed Code = "NOT_ALLOWED"         // 403: the permission table says no
 	CodeNotFound   Code = "NOT_FOUND"           // 404: what it speaks of does not exist
-	CodeConflict   Code = "CONFLICT"            // 409: it stands against what is already so
+	CodeConflict   Code = "CONFLICT"            // 409: it conflicts with the current state
 	CodeKeyReused  Code = "KEY_REUSED"          // 409: the key was used for another command body
 	CodeTooLarge   Code = "TOO_LARGE"           // 413: more than the log takes
 	CodeRule       Code = "BUSINESS_RULE_ERROR" // 422: the state forbids it

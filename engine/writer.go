@@ -160,7 +160,7 @@ func Advice(err error) string {
 		return advised.Advice()
 	}
 	if errors.Is(err, events.ErrFull) {
-		return "make room on the server's disk, then it goes on by itself"
+		return "make room on the server's disk, then the server goes on by itself"
 	}
 	return nextSalvage
 }

@@ -5,7 +5,7 @@ type InputAnswered struct {
 	InputID   string `json:"inputId" doc:"the question"`
 	SessionID string `json:"sessionId" doc:"the session that asked"`
 	Answer    string `json:"answer" doc:"the answer"`
-	Other     bool   `json:"other,omitempty" doc:"it was to be taken although it is none of the options"`
+	Other     bool   `json:"other,omitempty" doc:"the answer was taken although it is none of the options"`
 }
 
 // InputDelivered: the answer was shown to the session that asked.

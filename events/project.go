@@ -6,7 +6,7 @@ import "fmt"
 type ProjectCreated struct {
 	ProjectID   string `json:"projectId" doc:"the new project"`
 	Name        string `json:"name" doc:"as people call it"`
-	WorkingDir  string `json:"workingDir,omitempty" doc:"where its code lies, absolute"`
+	WorkingDir  string `json:"workingDir,omitempty" doc:"where its code is, absolute"`
 	Description string `json:"description,omitempty" doc:"what it is for"`
 	Blobs       Blobs  `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
 }

@@ -16,20 +16,20 @@ const (
 	TokenReadOnly TokenKind = "read-only"
 )
 
-// TokenCreated: a named token is good from now on. Its secret is made from the server's key, and stands nowhere.
+// TokenCreated: a named token is good from now on. Its secret is made from the server's key and is not stored.
 type TokenCreated struct {
 	Name       string    `json:"name" doc:"its name; events that it causes have the source /users/<name>"`
 	Kind       TokenKind `json:"kind" doc:"admin, auditor or read-only"`
 	ProjectIDs []string  `json:"projectIds,omitempty" doc:"of a read-only token: the projects that it reads"`
-	Generation int       `json:"generation" doc:"which of its secrets is good"`
+	Generation int       `json:"generation" doc:"which of its secrets is valid"`
 	ExpiresAt  int64     `json:"expiresAt,omitempty" doc:"when it expires, in milliseconds since 1970; never if absent"`
 }
 
-// TokenRevoked: a secret is good no longer.
+// TokenRevoked: a secret is no longer valid.
 type TokenRevoked struct {
 	Name       string `json:"name,omitempty" doc:"the named token"`
 	SessionID  string `json:"sessionId,omitempty" doc:"or the session whose secret it is"`
-	Generation int    `json:"generation" doc:"of a session: which of its secrets is good from now on; of a named token: which was"`
+	Generation int    `json:"generation" doc:"of a session: its new secret; of a named token: the revoked secret"`
 	// Children are all tokens that it made, directly or not, and that were not revoked before.
 	Children []string `json:"children,omitempty" doc:"the tokens that it made, directly or not, and that end with it"`
 }

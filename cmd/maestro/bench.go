@@ -28,7 +28,7 @@ type benchOptions struct {
 func (a *app) benchCommand() *cobra.Command {
 	var o benchOptions
 	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure this machine: the product against what it stands on, in turns", Args: takes(),
+		Use: "bench", Short: "Measure this machine: the product against the layers below it, in turns", Args: takes(),
 		Long: `Measure the product against what JetStream, net/http and the system do without it: in the same run, on the same disk, in
 turns. Every figure is a ratio; it exits with 1 when one misses its goal.`,
 		RunE: running(func(ctx context.Context, _ []string) error { return a.bench(ctx, o) }),

@@ -192,7 +192,7 @@ func (a *app) project(ctx context.Context, named string) (string, error) {
 	case 0:
 		return "", usage("There is no project yet").withNext("make one with `maestro project create NAME`")
 	}
-	return "", usage("Which project is meant? There are %d", len(projects)).
+	return "", usage("Name a project: there are %d", len(projects)).
 		withNext("name one with --project or MAESTRO_PROJECT_ID; see `maestro project list`")
 }
 
@@ -232,7 +232,7 @@ func (a *app) knownProject(ctx context.Context, named string) (string, error) {
 		return "", err
 	}
 	if me.Project == "" {
-		return "", usage("Which project is meant?").withNext("name one with --project or MAESTRO_PROJECT_ID")
+		return "", usage("Name a project").withNext("name one with --project or MAESTRO_PROJECT_ID")
 	}
 	return me.Project, nil
 }

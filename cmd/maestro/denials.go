@@ -73,7 +73,10 @@ func (a *app) showNobodies(ctx context.Context) error {
 	if err := a.get(ctx, "/api/audit/unauthenticated", nil, &nobody); err != nil || nobody.Count == 0 {
 		return err
 	}
-	a.print("%s without a good credential since %s\n", many(int(min(nobody.Count, 1<<30)), "call"), instant(nobody.Since))
+	a.print(
+		"%s without a valid credential since %s\n", many(int(min(nobody.Count, 1<<30)), "call"),
+		instant(nobody.Since),
+	)
 	return nil
 }
 

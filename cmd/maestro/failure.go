@@ -132,7 +132,11 @@ func explain(err error) explained {
 		e.detail("pointer", said.Pointer)
 		return e
 	case errors.As(err, &busy) && !errors.Is(err, context.Canceled):
-		return explained{code: "BUSY", message: "Another process of the session is delivering what was kept", next: "try again; if it goes on, look what that process waits for"}
+		return explained{
+			code:    "BUSY",
+			message: "Another process of the session is delivering what was kept",
+			next:    "try again; if this lasts, see what that process waits for",
+		}
 	case errors.Is(err, context.DeadlineExceeded):
 		return explained{code: "TIMED_OUT", message: "The server did not answer in time", next: "try again; a command that is repeated with the same --key happens once"}
 	case errors.Is(err, context.Canceled):

@@ -123,7 +123,7 @@ func openHome(dir string, newKey bool, logger *slog.Logger) (*home.Lock, home.Se
 		return nil, secrets, errors.Join(tooNew(dir, err), lock.Release())
 	}
 	if errors.Is(missing, fs.ErrNotExist) && wrote.Maestro != "" {
-		logger.Warn("the admin's token was missing, and there is a new one in the home; the old one counts no longer")
+		logger.Warn("the admin's token was missing, and there is a new one in the home; the old one is no longer valid")
 	}
 	return lock, secrets, nil
 }
@@ -149,8 +149,8 @@ func secretsOf(lock *home.Lock, replace bool) (home.Secrets, error) {
 	var missing *home.KeyError
 	if errors.As(err, &missing) {
 		return secrets, &failure{
-			status: http.StatusConflict, code: "NO_KEY", message: "This home has no good key: " + missing.Error(), err: err,
-			why: "with another key, the secrets of its sessions and named tokens count no longer",
+			status: http.StatusConflict, code: "NO_KEY", message: missing.Error(), err: err,
+			why: "with another key, the secrets of this home's sessions and named tokens are no longer valid",
 			next: fmt.Sprintf("put the key back into %s; or start once with --new-key: "+
 				"then spawn its sessions and make its named tokens again", missing.File),
 		}

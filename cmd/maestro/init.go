@@ -126,16 +126,17 @@ func (a *app) ownManifest(ctx context.Context, file, session string) (*manifest.
 
 // manifestFile gives where the copy of a session's manifest is on this machine, or "" when there is none: the server has it too.
 func (a *app) manifestFile(session string) string {
-	places := []string{a.getenv("MAESTRO_MANIFEST_PATH")}
+	files := []string{a.getenv("MAESTRO_MANIFEST_PATH")}
 	if path, err := home.Path(a.getenv); err == nil {
 		if h, err := home.Open(path); err == nil {
-			places = append(places, h.ManifestPath(session))
+			files = append(files, h.ManifestPath(session))
 			_ = h.Close()
 		}
 	}
-	for _, place := range places {
-		if _, err := os.Stat(place); err == nil {
-			return place
+	for _, file := range files {
+		// Another process can put a pipe there, which would never end.
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return file
 		}
 	}
 	return ""
@@ -162,8 +163,7 @@ func (a *app) guard(id string) error {
 // initByUser makes a session of a manifest that was written by hand.
 func (a *app) initByUser(ctx context.Context, role events.Role, o initOptions) error {
 	if o.file == "" {
-		return usage("Whose beginning is meant?").
-			withWhy("this process is no session").
+		return usage("No session: MAESTRO_SESSION_ID is not set").
 			withNext("set the environment that `maestro session spawn` printed, or name a manifest with --manifest FILE")
 	}
 	m, err := a.upload(ctx, o.file, role)
@@ -196,7 +196,7 @@ func (a *app) upload(ctx context.Context, file string, role events.Role) (*manif
 		return nil, err
 	}
 	if role != "" && m.Role != role {
-		return nil, usage("The manifest is a %s's", m.Role).withNext("use it for a %s", m.Role)
+		return nil, usage("The manifest is for role %s", m.Role).withNext("use it with that role")
 	}
 	c, err := a.connect(ctx)
 	if err != nil {

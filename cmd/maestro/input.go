@@ -51,7 +51,7 @@ func (a *app) inputList() *cobra.Command {
 	}
 	projectFlag(cmd, &project)
 	cmd.Flags().StringVar(&session, "session", "", "only those of this session")
-	cmd.Flags().StringVar(&status, "status", "", "only those that stand there")
+	cmd.Flags().StringVar(&status, "status", "", "only those with this status")
 	choice(cmd, "status", "open", "answered", "delivered", "void")
 	a.listFlags(cmd)
 	return cmd
@@ -115,8 +115,9 @@ func (a *app) awaitAnswer(ctx context.Context, c *client.Client, id string, time
 		}
 	case question.Status == projections.InputVoid:
 		return question, &failure{
-			status: http.StatusConflict, code: "CONFLICT", message: "Question " + id + " will have no answer: its session has ended",
-			why: "nobody answers who is not there to hear it", next: "see `maestro why " + question.SessionID + "`",
+			status: http.StatusConflict, code: "CONFLICT", message: "Question " + id + " will have no answer",
+			why:  "its session has ended",
+			next: "see `maestro why " + question.SessionID + "`",
 		}
 	}
 	return question, nil

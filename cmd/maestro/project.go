@@ -41,7 +41,7 @@ func (a *app) projectGet() *cobra.Command {
 				return err
 			}
 			if id == "" {
-				return usage("Which project is meant?").withNext("name it: `maestro project get ID`")
+				return usage("Name a project").withNext("name it: `maestro project get ID`")
 			}
 			var p projections.ProjectView
 			if err := a.get(ctx, pathTo("projects", id), nil, &p); err != nil {
@@ -75,7 +75,7 @@ func (a *app) projectCreate() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&body.Description, "description", "", "what it is for")
-	cmd.Flags().StringVar(&body.WorkingDir, "working-dir", "", "where its code lies")
+	cmd.Flags().StringVar(&body.WorkingDir, "working-dir", "", "where its code is")
 	a.keyFlag(cmd, &key)
 	quietFlag(cmd, &quiet)
 	return cmd

@@ -58,14 +58,15 @@ func (a *app) of(ctx context.Context, o queueFlags) (commands.OfQueue, error) {
 // hand names to the server the session in whose hand an item is or comes.
 func (a *app) hand(o queueFlags) (commands.OfQueue, error) {
 	if !a.isSession() && o.session == "" {
-		return commands.OfQueue{}, usage("Which session is meant?").withWhy("an item is in a session's hand").
+		return commands.OfQueue{}, usage("Name a session").withWhy("only a session can hold an item").
 			withNext("name it with --session; see `maestro session list --active`")
 	}
 	return commands.OfQueue{SessionID: o.session}, nil
 }
 
 func whichQueue() error {
-	return usage("Which queue is meant?").withNext("name it with --queue, or the session with --session; see `maestro queue status`")
+	return usage("Name a queue").
+		withNext("name it with --queue, or the session with --session; see `maestro queue status`")
 }
 
 // queueShown is a queue with its items, however it was asked for.
@@ -108,7 +109,7 @@ func (a *app) queueOf(ctx context.Context, o queueFlags) (queueShown, error) {
 func (a *app) queueTop() *cobra.Command {
 	var o queueFlags
 	cmd := &cobra.Command{
-		Use: "top", Short: "Show the next item, and what is in hand", Args: takes(),
+		Use: "top", Short: "Show the next item and the one a session holds", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
 			top, err := a.topOf(ctx, o)
 			if err != nil {
@@ -205,7 +206,7 @@ func (a *app) queueStart() *cobra.Command {
 	var timeout time.Duration
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
-		Use: "start", Short: "Take the next item in hand; who has one keeps it", Args: takes(),
+		Use: "start", Short: "Claim the next item, or show the one you hold", Args: takes(),
 		Long: `Take the next item in hand: its task moves to in_progress and says working. Asked again while one is in hand, it gives
 the same one. An item whose task waits for others is passed over. An empty queue is no error: exit 0, and no item.
 
@@ -305,7 +306,7 @@ func (a *app) showStart(ctx context.Context, answer client.Answer, o queueFlags,
 		case shown.Empty:
 			a.print("The queue has nothing to start%s\n", waitingWords(shown.Waiting))
 		case shown.Held:
-			a.print("Still in hand: %s  %s\n", shown.Item.TaskID, oneLine(shown.Item.Title))
+			a.print("You already hold: %s  %s\n", shown.Item.TaskID, oneLine(shown.Item.Title))
 		default:
 			a.print("Started %s  %s%s%s\n", shown.Item.TaskID, oneLine(shown.Item.Title), attemptWords(shown.Item.Attempts), passedWords(started.PassedOver))
 		}
@@ -354,7 +355,7 @@ func (a *app) queueStep(use, short, id, done string, body func(commands.OfQueue,
 	} else {
 		o.add(cmd)
 	}
-	cmd.Flags().StringVar(&task, "task", "", "the item that is meant: refused if it is not the one in hand")
+	cmd.Flags().StringVar(&task, "task", "", "the item; refused if the session holds another one")
 	a.keyFlag(cmd, &key)
 	return cmd
 }
@@ -373,21 +374,21 @@ func taskOf(event json.RawMessage) string {
 }
 
 func (a *app) queueComplete() *cobra.Command {
-	return a.queueStep("complete", "Say that the item in hand is done", "queue:complete", "Completed",
+	return a.queueStep("complete", "Complete the item you hold", "queue:complete", "Completed",
 		func(of commands.OfQueue, task string, _ []string) any {
 			return &commands.CompleteItem{OfQueue: of, TaskID: task}
 		})
 }
 
 func (a *app) queueFail() *cobra.Command {
-	return a.queueStep("fail [REASON]", "Say that the item in hand failed", "queue:fail", "Failed",
+	return a.queueStep("fail [REASON]", "Fail the item you hold", "queue:fail", "Failed",
 		func(of commands.OfQueue, task string, args []string) any {
 			return &commands.FailItem{OfQueue: of, TaskID: task, Reason: at(args, 0)}
 		})
 }
 
 func (a *app) queueSkip() *cobra.Command {
-	return a.queueStep("skip", "Pass by the item in hand, or with nothing in hand the next one", "queue:skip", "Skipped",
+	return a.queueStep("skip", "Skip the item you hold, or the next one if you hold none", "queue:skip", "Skipped",
 		func(of commands.OfQueue, task string, _ []string) any {
 			return &commands.SkipItem{OfQueue: of, TaskID: task}
 		})
@@ -424,7 +425,7 @@ func (a *app) queueList() *cobra.Command {
 		}),
 	}
 	o.add(cmd)
-	cmd.Flags().StringVar(&status, "status", "", "only those that stand there")
+	cmd.Flags().StringVar(&status, "status", "", "only those with this status")
 	choice(cmd, "status", "queued", "processing", "completed", "failed", "skipped", "quarantined")
 	a.listFlags(cmd)
 	return cmd
@@ -452,7 +453,7 @@ func aboutItem(i projections.ItemView) string {
 func (a *app) queueStatus() *cobra.Command {
 	var project string
 	cmd := &cobra.Command{
-		Use: "status", Short: "Count the items of each queue by where they stand", Args: takes(),
+		Use: "status", Short: "Count the items of each queue by status", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
 			if project == "" {
 				project = a.getenv("MAESTRO_PROJECT_ID")

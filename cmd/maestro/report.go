@@ -27,7 +27,7 @@ func reportKinds() []reportKind {
 	return []reportKind{
 		{"progress", "MESSAGE", "Say how the work goes", events.SaysWorking},
 		{"complete", "SUMMARY", "Say that it is done; without --task the session is done too", events.SaysCompleted},
-		{"blocked", "REASON", "Say what stands in the way", events.SaysBlocked},
+		{"blocked", "REASON", "Say what blocks you", events.SaysBlocked},
 		{"error", "DESCRIPTION", "Say what failed", events.SaysFailed},
 		{"needs-input", "QUESTION", "Ask the user", events.SaysNeedsInput},
 	}

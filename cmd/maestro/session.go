@@ -51,7 +51,7 @@ func (a *app) sessionList() *cobra.Command {
 		}),
 	}
 	projectFlag(cmd, &project)
-	cmd.Flags().StringVar(&status, "status", "", "only those that stand there")
+	cmd.Flags().StringVar(&status, "status", "", "only those with this status")
 	choice(cmd, "status", "spawning", "idle", "running", "working", "completed", "stopped", "failed")
 	cmd.Flags().StringVar(&task, "task", "", "only those that have this task")
 	cmd.Flags().BoolVar(&active, "active", false, "only those that have not ended or said that they are done")
@@ -105,7 +105,7 @@ func (a *app) session(named string) (string, error) {
 		named = a.getenv("MAESTRO_SESSION_ID")
 	}
 	if named == "" {
-		return "", usage("Which session is meant?").withNext("name it, or set MAESTRO_SESSION_ID; see `maestro session list`")
+		return "", usage("Name a session").withNext("name it, or set MAESTRO_SESSION_ID; see `maestro session list`")
 	}
 	return named, nil
 }
@@ -147,7 +147,7 @@ func (a *app) sessionNote() *cobra.Command {
 				return err
 			}
 			if body.SessionID == "" && !a.isSession() {
-				return usage("Which session is meant?").withNext("name it with --session; see `maestro session list`")
+				return usage("Name a session").withNext("name it with --session; see `maestro session list`")
 			}
 			body.Message = args[0]
 			return a.change(ctx, "session:note", &body, key, body.SessionID, "Noted")

@@ -75,7 +75,7 @@ func beginning(text string) (string, error) {
 		return text, nil
 	}
 	if ago < 0 {
-		return "", usage("%s lies in the future", text).withNext("say how long ago, such as 2h")
+		return "", usage("%s is in the future", text).withNext("say how long ago, such as 2h")
 	}
 	return time.Now().Add(-ago).UTC().Format(time.RFC3339Nano), nil
 }

@@ -16,7 +16,9 @@ import (
 func (a *app) statusCommand() *cobra.Command {
 	var project string
 	cmd := &cobra.Command{
-		Use: "status", Short: "Show how the project stands: what is decided, what is said, what nobody has confirmed", Args: takes(),
+		Use:   "status",
+		Short: "Show the project's status: what is decided, what sessions report, and what nobody has confirmed",
+		Args:  takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
 			id, err := a.knownProject(ctx, project)
 			if err != nil {
@@ -77,7 +79,7 @@ func (a *app) showStatus(s projections.ProjectStatus, tasks []projections.TaskVi
 		a.table(said)
 	}
 	if len(unconfirmed) > 0 {
-		a.print("\nSaid to be done, and confirmed by nobody (`maestro task complete ID`, or `task reopen ID`):\n")
+		a.print("\nReported as done, and not confirmed yet (`maestro task complete ID`, or `task reopen ID`):\n")
 		a.table(unconfirmed)
 	}
 }

@@ -36,7 +36,7 @@ func (a *app) taskList() *cobra.Command {
 	var project, status, parent, session, said, priority, order string
 	var ready, mine bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List tasks with where they stand and what is said of them", Args: takes(),
+		Use: "list", Short: "List tasks with their status and what sessions report of them", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
 			if mine {
 				if session = a.getenv("MAESTRO_SESSION_ID"); session == "" {
@@ -72,7 +72,8 @@ func (a *app) taskList() *cobra.Command {
 		}),
 	}
 	projectFlag(cmd, &project)
-	cmd.Flags().StringVar(&status, "status", "", "only those that stand there: todo, in_progress, completed, cancelled, blocked")
+	cmd.Flags().StringVar(&status, "status", "",
+		"only those with this status: todo, in_progress, completed, cancelled, blocked")
 	cmd.Flags().StringVar(&parent, "parent", "", "only those directly below this task; null: the roots")
 	cmd.Flags().StringVar(&session, "session", "", "only those of this session")
 	cmd.Flags().BoolVar(&mine, "mine", false, "only those of the session that asks")

@@ -163,7 +163,8 @@ Sessions that the token spawned go on; the command says how many there are.`,
 		RunE: running(func(ctx context.Context, args []string) error {
 			body.Name = at(args, 0)
 			if (body.Name == "") == (body.SessionID == "") {
-				return usage("Which is meant, a token or a session?").withNext("name one of them: `maestro token revoke NAME`, or --session ID")
+				return usage("Name a token or a session").
+					withNext("name one of them: `maestro token revoke NAME`, or --session ID")
 			}
 			if tree && body.SessionID == "" {
 				return usage("--tree is for a session: a token has none below it")

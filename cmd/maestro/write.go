@@ -58,7 +58,7 @@ func (a *app) wouldHappen(answer client.Answer) error {
 	}{true, answer.Sequence, answer.Event, answer.Retried, answer.Also, answer.LivingBelow}, func() {
 		switch {
 		case data == nil:
-			a.print("Dry run: nothing to do, it is so already\n")
+			a.print("Dry run: nothing to do, the command would change nothing\n")
 		case answer.Retried:
 			a.print("Dry run: nothing to do, an earlier try with this key has appended %s: %s\n", data.EventType(), data.Describe())
 		default:
@@ -112,7 +112,7 @@ func (a *app) wrote(answer client.Answer, id, words string, args ...any) {
 	a.result(writtenOf(answer, id), func() {
 		switch {
 		case answer.Event == nil:
-			a.print("Nothing to do: it is so already\n")
+			a.print("Nothing to do: the command would change nothing\n")
 		case answer.Retried:
 			a.print(words+" (by an earlier try with this key)\n", args...)
 		default:

@@ -78,9 +78,10 @@ type KeyError struct {
 
 func (e *KeyError) Error() string {
 	if e.Another {
-		return "the server's key in " + e.File + " is not the one that its sessions and tokens were made with"
+		return "The server's key in " + e.File +
+			" is not the one that the secrets of sessions and tokens were made with"
 	}
-	return "the server's key " + e.File + " is missing, and the secrets of its sessions and tokens were made with it"
+	return "The server's key " + e.File + " is missing"
 }
 
 // Fingerprint tells one key from another and says nothing else about it.

@@ -21,8 +21,11 @@ func Syntax(id string) (syntax, description string, ok bool) {
 }
 
 var syntaxes = map[string]usage{
-	"whoami":   {`whoami`, "Show who you are to the server"},
-	"status":   {`status`, "Show how the project stands: what is decided, what is said, what nobody has confirmed"},
+	"whoami": {`whoami`, "Show who you are to the server"},
+	"status": {
+		`status`,
+		"Show the project's status: what is decided, what sessions report, and what nobody has confirmed",
+	},
 	"commands": {`commands [--check <commandId>]`, "List the commands that you may use, or check one"},
 
 	"session:register":  {`session register`, "Report for work; done already when you were started"},
@@ -38,11 +41,26 @@ var syntaxes = map[string]usage{
 	"session:complete": {`session complete`, "Say that your session is done: the last thing that you do"},
 	"track-file":       {`track-file <path> [--task <taskId>]`, "Record that you changed a file"},
 
-	"report:progress":    {`report progress "<message>" [--task <taskIds>]`, "Say how the work goes; with --task the tasks say working"},
-	"report:blocked":     {`report blocked "<reason>" [--task <taskIds>]`, "Say what stands in the way; with --task the tasks say blocked"},
-	"report:error":       {`report error "<description>" [--task <taskIds>]`, "Say what failed; with --task the tasks say failed"},
-	"report:needs-input": {`report needs-input "<question>" [--option "<answer>"]… [--wait --timeout <duration>] [--task <taskIds>]`, "Ask a question; --wait waits for the answer and prints it"},
-	"report:complete":    {`report complete "<summary>" [--task <taskIds>]`, "Say that the tasks are done; without --task your session is done too"},
+	"report:progress": {
+		`report progress "<message>" [--task <taskIds>]`,
+		"Say how the work goes; with --task the tasks say working",
+	},
+	"report:blocked": {
+		`report blocked "<reason>" [--task <taskIds>]`,
+		"Say what blocks you; with --task the tasks say blocked",
+	},
+	"report:error": {
+		`report error "<description>" [--task <taskIds>]`,
+		"Say what failed; with --task the tasks say failed",
+	},
+	"report:needs-input": {
+		`report needs-input "<question>" [--option "<answer>"]… [--wait --timeout <duration>] [--task <taskIds>]`,
+		"Ask a question; --wait waits for the answer and prints it",
+	},
+	"report:complete": {
+		`report complete "<summary>" [--task <taskIds>]`,
+		"Say that the tasks are done; without --task your session is done too",
+	},
 
 	"task:report:progress":    {`task report progress <taskId> "<message>"`, "Report task progress"},
 	"task:report:blocked":     {`task report blocked <taskId> "<reason>"`, "Report what blocks a task"},
@@ -50,7 +68,10 @@ var syntaxes = map[string]usage{
 	"task:report:needs-input": {`task report needs-input <taskId> "<question>" [--option "<answer>"]… [--wait --timeout <duration>]`, "Ask a question about a task"},
 	"task:report:complete":    {`task report complete <taskId> "<summary>"`, "Report that a task is done"},
 
-	"task:list":     {`task list [--status todo|in_progress|completed|blocked|cancelled] [--parent <taskId>]`, "List tasks with where they stand and what is said of them"},
+	"task:list": {
+		`task list [--status todo|in_progress|completed|blocked|cancelled] [--parent <taskId>]`,
+		"List tasks with their status and what sessions report of them",
+	},
 	"task:get":      {`task get <taskId> [--timeline]`, "Show a task; with --timeline what happened to it"},
 	"task:children": {`task children <taskId>`, "List the tasks directly below a task"},
 	"task:tree":     {`task tree [<taskId>]`, "Draw the tasks below a task, or all of the project"},
@@ -67,13 +88,19 @@ var syntaxes = map[string]usage{
 	"session:kill":   {`session kill <sessionId> [--reason "<reason>"] [--failed]`, "End a session"},
 	"session:update": {`session update <sessionId> [--name "<name>"] [--task-ids <taskIds>] [--manifest <file>]`, "Give fields of a session new values"},
 
-	"queue:top":      {`queue top`, "Show the next item, and what you have in hand"},
-	"queue:list":     {`queue list [--status queued|processing|completed|failed|skipped|quarantined]`, "List the items of your queue, in order, and what they wait for"},
-	"queue:status":   {`queue status`, "Count the items of each queue by where they stand"},
-	"queue:start":    {`queue start [--wait --timeout <duration>]`, "Take the next item in hand; --wait waits until there is one"},
-	"queue:complete": {`queue complete [--task <taskId>]`, "Say that the item in hand is done"},
-	"queue:fail":     {`queue fail ["<reason>"] [--task <taskId>]`, "Say that the item in hand failed"},
-	"queue:skip":     {`queue skip [--task <taskId>]`, "Pass by the item in hand, or with nothing in hand the next one"},
+	"queue:top": {`queue top`, "Show the next item and the one you hold"},
+	"queue:list": {
+		`queue list [--status queued|processing|completed|failed|skipped|quarantined]`,
+		"List the items of your queue, in order, and what they wait for",
+	},
+	"queue:status": {`queue status`, "Count the items of each queue by status"},
+	"queue:start": {
+		`queue start [--wait --timeout <duration>]`,
+		"Claim the next item, or show the one you hold; --wait waits until there is one",
+	},
+	"queue:complete": {`queue complete [--task <taskId>]`, "Complete the item you hold"},
+	"queue:fail":     {`queue fail ["<reason>"] [--task <taskId>]`, "Fail the item you hold"},
+	"queue:skip":     {`queue skip [--task <taskId>]`, "Skip the item you hold, or the next one if you hold none"},
 	"queue:push":     {`queue push <taskId>`, "Put a task at the end of your queue"},
 
 	"project:list":   {`project list`, "List the projects that you may see"},
