@@ -61,7 +61,7 @@ func (s *server) denialRoutes() {
 	}, listDenials)
 	read(s, op{
 		path: "/api/audit/unauthenticated", name: "audit-unauthenticated",
-		summary: "How many calls came without a good credential",
+		summary: "How many calls came without a valid credential",
 	}, unauthenticatedCalls)
 	read(s, op{
 		path: "/api/audit/limits", name: "audit-limits",
