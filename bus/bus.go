@@ -110,6 +110,10 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 	err = whyEnded(serving, b.attach(serving))
 	done()
 	if err != nil {
+		// What the server answers does not say that its disk is full.
+		if room := errors.Join(b.room.look(), full(probe(b.embedded.dir))); errors.Is(room, events.ErrFull) {
+			err = fmt.Errorf("%w; %w", room, err)
+		}
 		return err
 	}
 	if made { // a power cut must not leave a stream whose files have no content, or no name

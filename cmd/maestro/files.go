@@ -197,9 +197,17 @@ func writeNew(ctx context.Context, file string, from io.Reader) (size int64, err
 }
 
 // diskFull says that the disk of a home has no room.
-func diskFull(dir string, err error) error {
+func diskFull(dir string, err error, next string) error {
 	return &failure{
 		status: http.StatusInsufficientStorage, code: "DISK_FULL", message: "The disk of the home " + dir + " is full",
-		why: err.Error(), next: "make room on that disk, and run it again", err: err,
+		why: whyFull(dir, err), next: next, err: err,
 	}
+}
+
+func whyFull(dir string, err error) string {
+	why := bare(err)
+	if free, known := bus.FreeBytes(dir); known && why == err { //nolint:errorlint // it is no other error's path
+		return fmt.Sprintf("%d KiB are free, and that is too little", free>>10)
+	}
+	return why.Error()
 }

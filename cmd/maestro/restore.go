@@ -165,7 +165,7 @@ func restoreFailed(dir string, err error) error {
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
 	case bus.IsFull(err):
-		return diskFull(dir, err)
+		return diskFull(dir, err, "make room on that disk, and run it again; nothing was left behind")
 	}
 	return &failure{
 		status: http.StatusInternalServerError, code: "RESTORE_FAILED",

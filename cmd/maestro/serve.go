@@ -146,6 +146,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	if o.readOnly {
 		return a.serveReadOnly(ctx, dir, o)
 	}
+	defer func() { err = notServed(dir, err) }()
 	logger := newLogger(a.stderr, o.logFormat)
 	lock, secrets, err := openHome(dir, o.newKey, logger)
 	if err != nil {
@@ -322,6 +323,16 @@ func serveUntil(
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
+}
+
+// notServed explains why a home could not be served; other errors stay as they are.
+func notServed(dir string, err error) error {
+	var own *failure
+	if errors.As(err, &own) || !bus.IsFull(err) {
+		return err
+	}
+	return diskFull(dir, err, "make room on that disk, and start the server again; "+
+		"until then `maestro serve --read-only` shows what there is")
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {

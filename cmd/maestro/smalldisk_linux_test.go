@@ -1,0 +1,26 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// The program smalldisk is maestro where no file becomes longer than its first argument says, in bytes: a write behind
+// that fails as on a full disk.
+func init() {
+	programs["smalldisk"] = func() {
+		limit, err := strconv.ParseUint(os.Args[1], 10, 64)
+		if err == nil {
+			err = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: limit, Max: limit})
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(exitInvalid)
+		}
+		os.Args = append(os.Args[:1], os.Args[2:]...)
+		main()
+	}
+}
