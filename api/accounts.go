@@ -30,6 +30,8 @@ const (
 	useBytes
 	useReads
 	useSpawns
+	useCreates
+	useUploads
 	useCalls
 	rates
 )
@@ -44,7 +46,8 @@ const (
 )
 
 var resourceNames = [resources]string{
-	useCommands: "commands", useBytes: "bytes", useReads: "reads", useSpawns: "spawns", useCalls: "calls",
+	useCommands: "commands", useBytes: "bytes", useReads: "reads", useSpawns: "spawns", useCreates: "creates",
+	useUploads: "uploads", useCalls: "calls",
 	useParallel: "parallel", useWaits: "waits", useStreams: "streams", useAnswers: "answers",
 	useBodies: "bodies",
 }

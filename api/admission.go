@@ -16,6 +16,8 @@ type admission struct {
 	ledger *ledger
 	// credential is the caller's account, project that of the root of a session's project or nil.
 	credential, project *account
+	// made is what it paid for what its command makes.
+	made demand
 	// counted is which of its resources the call is in.
 	counted resource
 	// answered are the bytes that it has rendered and not yet written, brought those of its body.
@@ -37,9 +39,6 @@ func (s *server) admit(c *call, r *http.Request) error {
 		a.counted = useParallel
 	}
 	d := demandOf(r)
-	if d[useSpawns] > 0 && (isDryRun(r) || s.permit(c, "session:spawn", c.by.Project) != nil) {
-		d[useSpawns] = 0
-	}
 	a.paidBytes = int64(d[useBytes])
 	over := a.pay(d)
 	if over == nil {
@@ -96,16 +95,45 @@ func (a *admission) refund(d demand, failed *account, at int) {
 	}
 }
 
+// wait counts the call among those that wait, no longer among those in progress. A call waits only once its body is
+// there and its caller may wait, so that who sends slowly, or may not, takes no place of others.
+func (a *admission) wait() *overLimit {
+	if a.counted == useWaits {
+		return nil
+	}
+	if over := a.begin(useWaits); over != nil {
+		return over
+	}
+	a.ledger.end(a.credential, useParallel, 1)
+	a.counted = useWaits
+	return nil
+}
+
+// waits lets a call wait, or says which limit it is over.
+func (s *server) waits(ctx context.Context, c *call) error {
+	over := c.admission.wait()
+	if over == nil {
+		return nil
+	}
+	holdBack(ctx)
+	return s.tooMuch(c.by.String(), over)
+}
+
 // enter counts the call among those in progress.
 func (a *admission) enter(ctx context.Context) *overLimit {
 	if a.counted == useParallel {
 		return a.ledger.beginInTurn(ctx, a.credential)
 	}
+	return a.begin(a.counted)
+}
+
+// begin counts the call in all accounts that a resource counts against, or in none.
+func (a *admission) begin(r resource) *overLimit {
 	accounts := a.counting()
 	for i, account := range accounts {
-		if over := a.ledger.beginOf(a.credential.class, account, a.counted, 1); over != nil {
+		if over := a.ledger.beginOf(a.credential.class, account, r, 1); over != nil {
 			for _, begun := range accounts[:i] {
-				a.ledger.end(begun, a.counted, 1)
+				a.ledger.end(begun, r, 1)
 			}
 			return over
 		}

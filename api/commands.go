@@ -115,10 +115,10 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 		}
 	}
 	request := engine.Request{By: c.by, Command: command, Key: meta.key, OccurredAt: meta.occurredAt, TraceParent: meta.traceParent}
-	if err := s.within(r.Context(), request); err != nil {
+	if err := checkTree(command, o); err != nil {
 		return engine.Answer{}, err
 	}
-	if err := checkTree(command, o); err != nil {
+	if err := s.within(r.Context(), c, request, o.dryRun); err != nil {
 		return engine.Answer{}, err
 	}
 	do := func() (engine.Answer, error) { return s.Handler.Do(r.Context(), request) }
@@ -126,6 +126,7 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 		do = func() (engine.Answer, error) { return s.Handler.Try(request) }
 	}
 	answer, err := do()
+	c.admission.unused(answer, err)
 	if err == nil {
 		c.below, err = s.below(r.Context(), request, o)
 	}
@@ -134,6 +135,9 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 	}
 	s.placeManifest(r.Context(), answer.Data)
 	if start, ok := command.(*commands.StartItem); ok && o.wait > 0 && err == nil && answer.Event == nil {
+		if err := s.waits(r.Context(), c); err != nil {
+			return engine.Answer{}, err
+		}
 		return s.waitForItem(r.Context(), c, request, start, o.wait)
 	}
 	return answer, err

@@ -8,17 +8,10 @@ import (
 // one that there may be more of.
 func (s *server) countedAs(r *http.Request) resource {
 	route := s.routeOf(r)
-	switch {
-	case longReads[route]:
+	if longReads[route] {
 		return useStreams
-	case waits[route] && r.URL.Query().Get("wait") != "":
-		return useWaits
 	}
 	return useParallel
-}
-
-func isDryRun(r *http.Request) bool {
-	return r.URL.RawQuery != "" && r.URL.Query().Get("dryRun") == "true"
 }
 
 // demand is how much of each rate a request uses.
@@ -34,10 +27,6 @@ func demandOf(r *http.Request) (d demand) {
 	d[useBytes] = float64(r.ContentLength)
 	if r.ContentLength < 0 { // it says so only by ending
 		d[useBytes] = maxRequest
-	}
-	switch r.URL.Path {
-	case commandsPath + "session:spawn", "/api/sessions/spawn", "/api/sessions":
-		d[useSpawns] = 1
 	}
 	return d
 }

@@ -114,6 +114,9 @@ func (s *server) awaitAnswer(ctx context.Context, c *call, in *inputID) error {
 	if session == "" {
 		return nil
 	}
+	if err := s.waits(ctx, c); err != nil {
+		return err
+	}
 	return s.await(ctx, c, wait, func(state *projections.State) bool {
 		return state.InputStatus(state.Input(in.ID)) != projections.InputOpen
 	}, engine.Key{Kind: projections.KindInput, ID: in.ID}, engine.Key{Kind: projections.KindSession, ID: session})

@@ -21,8 +21,13 @@ func (v view) limitsOf(by commands.Actor, row commands.Row) []CanLimit {
 	if row.Write {
 		used = []resource{useCommands}
 	}
-	if row.ID == "session:spawn" {
+	switch row.ID {
+	case "session:spawn":
 		used = append(used, useSpawns)
+	case "project:create":
+		used = append(used, useCreates)
+	case "manifest:generate":
+		used = append(used, useUploads)
 	}
 	limits := []CanLimit{}
 	add := func(c class, name string, r resource) {

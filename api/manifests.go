@@ -62,7 +62,13 @@ func (s *server) storeManifest(w http.ResponseWriter, r *http.Request, c *call) 
 		s.fail(w, r, notFound("Blob", "store of this server"))
 		return
 	}
-	digest, err := s.Blobs.PutBlob(r.Context(), m.Canonical())
+	canonical := m.Canonical()
+	if over := c.admission.pay(demand{useUploads: float64(len(canonical))}); over != nil {
+		holdBack(r.Context())
+		s.fail(w, r, s.tooMuch(c.by.String(), over))
+		return
+	}
+	digest, err := s.Blobs.PutBlob(r.Context(), canonical)
 	if err != nil {
 		s.fail(w, r, &engine.UnavailableError{Why: "the manifest could not be stored", Next: "try again", Err: err})
 		return

@@ -50,10 +50,13 @@ func tooMany(who, quota string) string {
 		"bytes":    "sent too many bytes",
 		"reads":    "made too many reads",
 		"spawns":   "spawned too many sessions",
+		"creates":  "created too many projects",
+		"uploads":  "uploaded too many bytes of manifests",
 		"parallel": "too many calls in progress",
 		"waits":    "too many calls waiting",
 		"streams":  "too many streams open",
 		"answers":  "too many answers unread",
+		"bodies":   "too many bytes of requests in progress",
 	}[what]
 	if !ok {
 		said = "made too many calls"

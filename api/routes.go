@@ -202,10 +202,12 @@ func (s *server) do(ctx context.Context, c *call, by commands.Actor, command com
 		OccurredAt:  c.meta.occurredAt,
 		TraceParent: c.meta.traceParent,
 	}
-	if err := s.within(ctx, request); err != nil {
+	if err := s.within(ctx, c, request, false); err != nil {
 		return engine.Answer{}, err
 	}
-	return s.Handler.Do(ctx, request)
+	answer, err := s.Handler.Do(ctx, request)
+	c.admission.unused(answer, err)
+	return answer, err
 }
 
 // step is one of the commands that a request comes to.

@@ -25,12 +25,6 @@ func (c *call) reads() bool {
 	return c.request.Method == http.MethodGet || c.request.Method == http.MethodHead
 }
 
-// waits are the routes that take `wait`; a test holds every other route to not waiting.
-var waits = map[string]bool{
-	"GET /api/inputs/{id}":           true,
-	"POST /api/commands/queue:start": true,
-}
-
 // routeOf gives the route of a request as the mux names it; a command's is its path.
 func (s *server) routeOf(r *http.Request) string {
 	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, commandsPath) {

@@ -9,23 +9,20 @@ import (
 	"maestro/projections"
 )
 
-// within holds a command against the quotas of what there is: open questions, tasks, sessions. A retry of what was
-// done is let through. So is a command that is not permitted: its refusal is decided and recorded, and a quota tells
-// nothing about another's project.
-func (s *server) within(ctx context.Context, request engine.Request) error {
+// within holds a command against the quotas of what there is (open questions, tasks, sessions, projects) and pays for
+// what it makes; unused gives that back. A retry of what was done is let through. So is a command that is not permitted:
+// its refusal is decided and recorded, and a quota tells nothing about another's project.
+func (s *server) within(ctx context.Context, c *call, request engine.Request, dryRun bool) error {
 	var over *overLimit
 	s.Handler.View(func(state *projections.State) {
-		project := request.Project(state)
-		p := state.Project(project)
-		if p == nil {
-			return
+		if over = s.stock(state, request); over == nil && !dryRun {
+			over = c.admission.payFor(state, request.Command)
 		}
-		over = s.stock(state, p, request)
 		if over == nil {
 			return
 		}
-		refused := commands.Permit(state, commands.CurrentRules(), request.By, request.Command.ID(), project)
-		if refused != nil || request.Known(state) {
+		table, project := commands.CurrentRules(), request.Project(state)
+		if commands.Permit(state, table, request.By, request.Command.ID(), project) != nil || request.Known(state) {
 			over = nil
 		}
 	})
@@ -36,65 +33,142 @@ func (s *server) within(ctx context.Context, request engine.Request) error {
 		holdBack(ctx)
 	}
 	answer := s.tooMuch(request.By.String(), over)
+	if over.quota.Burst != 0 {
+		return answer
+	}
 	answer.Code, answer.Message = "QUOTA_EXCEEDED", "There are too many "+over.quota.About
 	answer.Next = "nothing has happened: end what is no longer needed, or let the user raise the limit with " +
 		"`serve --limit " + over.quota.Name + "=N`"
 	return answer
 }
 
+// payFor pays for what a command makes.
+func (a *admission) payFor(state *projections.State, command commands.Command) *overLimit {
+	var d demand
+	switch x := command.(type) {
+	case *commands.SpawnSession:
+		d[useSpawns] = 1
+	case *commands.RegisterSession:
+		if state.Session(x.SessionID) != nil {
+			return nil
+		}
+		d[useSpawns] = 1
+	case *commands.CreateProject:
+		d[useCreates] = 1
+	default:
+		return nil
+	}
+	over := a.pay(d)
+	if over == nil {
+		a.made = d
+	}
+	return over
+}
+
+// unused gives back what within paid if nothing was made: the command was refused, or is a retry.
+func (a *admission) unused(answer engine.Answer, err error) {
+	if err == nil && answer.Event != nil && !answer.Retried {
+		a.made = demand{}
+		return
+	}
+	for r, n := range a.made {
+		if n == 0 {
+			continue
+		}
+		a.ledger.giveBack(a.credential, resource(r), n)
+		if a.project != nil {
+			a.ledger.giveBack(a.project, resource(r), n)
+		}
+	}
+	a.made = demand{}
+}
+
 // whenLess is when to try again what waits for others to end something.
 const whenLess = time.Minute
 
-// stock gives the quota of what there is that a command is over.
-func (s *server) stock(state *projections.State, p *projections.Project, request engine.Request) *overLimit {
-	over := func(name string, have int) *overLimit {
-		if q := s.Limits.quota(name); q.Value > 0 && float64(have+1) > q.Value {
-			return &overLimit{ofProject, q, whenLess}
+// stock gives the quota of what there is that a command is over. A project's quotas count what its root and all
+// projects below that have together, so creating projects makes no more room.
+func (s *server) stock(state *projections.State, request engine.Request) *overLimit {
+	if _, creates := request.Command.(*commands.CreateProject); creates {
+		if request.By.Kind != commands.ActorSession {
+			return nil
 		}
+		return s.over("project-projects", len(state.Made(state.Root(request.By.Project)).Projects))
+	}
+	p := state.Project(request.Project(state))
+	if p == nil {
 		return nil
 	}
 	switch c := request.Command.(type) {
 	case *commands.CreateTask:
-		return over("project-tasks", p.Tasks)
+		tasks, _ := together(state, p.Root)
+		return s.over("project-tasks", tasks)
 	case *commands.SpawnSession:
-		return s.room(state, p)
+		return s.room(state, p.Root)
 	case *commands.RegisterSession:
 		if state.Session(c.SessionID) == nil && request.By.Kind != commands.ActorSession {
-			return s.room(state, p)
+			return s.room(state, p.Root)
 		}
 	case *commands.Report:
-		if !c.Asks() {
-			return nil
+		if c.Asks() {
+			return s.questions(state, p.Root, request.By)
 		}
-		all, own := 0, 0
-		for x := range state.Unanswered(p.ID) {
-			all++
-			if request.By.Kind == commands.ActorSession && x.SessionID == request.By.Name {
-				own++
-			}
-		}
-		if over := over("session-questions", own); over != nil {
-			return over
-		}
-		return over("project-questions", all)
 	}
 	return nil
 }
 
-// room gives the quota of sessions if a project has as many as it may. It counts only where there may be too many.
-func (s *server) room(state *projections.State, p *projections.Project) *overLimit {
+// over gives a quota if one more is too many.
+func (s *server) over(name string, have int) *overLimit {
+	if q := s.Limits.quota(name); q.Value > 0 && float64(have+1) > q.Value {
+		return &overLimit{ofProject, q, whenLess}
+	}
+	return nil
+}
+
+// together counts the tasks and sessions of a root and of all projects below it.
+func together(state *projections.State, root string) (tasks, sessions int) {
+	made := state.Made(root)
+	if p := state.Project(root); p != nil {
+		return p.Tasks + made.Tasks, p.Sessions + made.Sessions
+	}
+	return made.Tasks, made.Sessions
+}
+
+// family gives a root and all projects below it.
+func family(state *projections.State, root string) []string {
+	return append([]string{root}, state.Made(root).Projects...)
+}
+
+// questions gives the quota of open questions that one more is over.
+func (s *server) questions(state *projections.State, root string, by commands.Actor) *overLimit {
+	all, own := 0, 0
+	for _, project := range family(state, root) {
+		for x := range state.Unanswered(project) {
+			all++
+			if by.Kind == commands.ActorSession && x.SessionID == by.Name {
+				own++
+			}
+		}
+	}
+	if over := s.over("session-questions", own); over != nil {
+		return over
+	}
+	return s.over("project-questions", all)
+}
+
+// room gives the quota of sessions if there are as many as there may be. It counts only where there may be too many.
+func (s *server) room(state *projections.State, root string) *overLimit {
 	q := s.Limits.quota("project-sessions")
-	if q.Value == 0 || float64(p.Sessions) < q.Value {
+	if _, sessions := together(state, root); q.Value == 0 || float64(sessions) < q.Value {
 		return nil
 	}
 	alive := 0
-	for x := range state.Sessions(p.ID) {
-		if !x.Ended() {
-			alive++
+	for _, project := range family(state, root) {
+		for x := range state.Sessions(project) {
+			if !x.Ended() {
+				alive++
+			}
 		}
 	}
-	if float64(alive) < q.Value {
-		return nil
-	}
-	return &overLimit{ofProject, q, whenLess}
+	return s.over("project-sessions", alive)
 }

@@ -1,0 +1,337 @@
+package api_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/api"
+	"maestro/engine"
+)
+
+// made creates a project and a task in it as a session, and gives their ids.
+func (w *world) made(token string) (project, task string) {
+	w.Helper()
+	project = w.do(token, "project:create", `{"name":"P"}`).is(200).text("event", "data", "projectId")
+	body := `{"project":"` + project + `","title":"T"}`
+	return project, w.do(token, "task:create", body).is(200).text("event", "data", "taskId")
+}
+
+// projectFamily makes a project with an orchestrator, one in a project that it created, and a worker in a project that that one
+// created. It gives their tokens, and the projects.
+func (w *world) projectFamily() (projects, tokens []string) {
+	w.Helper()
+	root := w.project()
+	_, boss := w.session(adminToken, root, w.task(root), `,"role":"orchestrator"`)
+	below, task := w.made(boss)
+	_, child := w.session(boss, below, task, `,"role":"orchestrator"`)
+	lowest, task := w.made(child)
+	_, worker := w.session(child, lowest, task, "")
+	return []string{root, below, lowest}, []string{boss, child, worker}
+}
+
+// TestCreatedProjectsDrawOnTheirRoot: each quota of a project is one for its root and for all projects below it.
+func TestCreatedProjectsDrawOnTheirRoot(t *testing.T) {
+	report := func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }
+	read := func(w *world, _, token string) reply { return w.send(http.MethodGet, "/api/whoami", token, "") }
+	task := func(w *world, project, _ string) reply {
+		return w.do(adminToken, "task:create", `{"project":"`+project+`","title":"T"}`)
+	}
+	spawn := func(w *world, project, token string) reply {
+		body := fmt.Sprintf(`{"project":%q,"taskIds":[%q]}`, project, w.task(project))
+		return w.do(token, "session:spawn", body)
+	}
+	create := func(w *world, _, token string) reply { return w.do(token, "project:create", `{"name":"P"}`) }
+	upload := func(w *world, project, token string) reply {
+		return w.send(http.MethodPost, "/api/manifests", token, of(project, w.task(project), ""))
+	}
+	for _, c := range []struct {
+		limit string // which is met after each of the family did it once more
+		call  func(w *world, project, token string) reply
+		// orchestrators says that the worker may not.
+		orchestrators bool
+		code          string
+	}{
+		{"project-commands=0.001/9", report, false, "RATE_LIMITED"},
+		{"project-bytes=0.001/280", report, false, "RATE_LIMITED"},
+		{"project-reads=0.001/3", read, false, "RATE_LIMITED"},
+		{"project-spawns=0.001/4", spawn, true, "RATE_LIMITED"},
+		{"project-creates=0.001/4", create, true, "RATE_LIMITED"},
+		{"project-uploads=0.001/2", upload, true, "RATE_LIMITED"},
+		{"project-projects=4", create, true, "QUOTA_EXCEEDED"},
+		{"project-tasks=6", task, false, "QUOTA_EXCEEDED"},
+		{"project-sessions=5", spawn, true, "QUOTA_EXCEEDED"},
+		{"project-questions=3", func(w *world, _, token string) reply {
+			return w.do(token, "report:needs-input", `{"message":"what?"}`)
+		}, false, "QUOTA_EXCEEDED"},
+	} {
+		t.Run(c.limit, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := openInside(t, limits(t, c.limit))
+				projects, tokens := w.projectFamily()
+				other := w.project()
+				_, honest := w.session(adminToken, other, w.task(other), `,"role":"orchestrator"`)
+				if c.orchestrators {
+					projects, tokens = projects[:2], tokens[:2]
+				}
+				done := 0
+				for i := range 40 {
+					member := i % len(tokens)
+					r := c.call(w, projects[member], tokens[member])
+					if r.status == http.StatusTooManyRequests {
+						r.refused(http.StatusTooManyRequests, c.code, "")
+						break
+					}
+					if r.status >= 300 {
+						t.Fatalf("%d: %d %s", i, r.status, r.body)
+					}
+					done++
+				}
+				if done > len(tokens) {
+					t.Errorf("the family did it %d times more", done)
+				}
+				if done == 0 {
+					t.Errorf("the family could not do it at all")
+				}
+				if r := c.call(w, other, honest); r.status >= 300 {
+					t.Errorf("another project: %d %s", r.status, r.body)
+				}
+			})
+		})
+	}
+}
+
+// TestCreatedProjectsWaitTogether: so it is with what is in progress.
+func TestCreatedProjectsWaitTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "project-waits=2"))
+		projects, _ := w.projectFamily()
+		var all sync.WaitGroup
+		for i, project := range projects {
+			w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"work"}`).is(200)
+			token := w.queueSession(project, "work")
+			if i == 2 {
+				w.do(token, "queue:start?wait=5s", `{}`).limited("project-waits")
+				break
+			}
+			all.Go(func() { w.do(token, "queue:start?wait=25s", `{}`).is(200) })
+			synctest.Wait()
+		}
+		all.Wait()
+	})
+}
+
+// TestProjectsOfSessionsAreLimited bounds the projects that sessions create, and no others; a deleted one makes room.
+func TestProjectsOfSessionsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "project-projects=2"))
+		project := w.project()
+		task := w.task(project)
+		_, boss := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+		_, worker := w.session(adminToken, project, task, "")
+		create := func(token string, header ...string) reply {
+			return w.do(token, "project:create", `{"name":"P"}`, header...)
+		}
+		first := create(boss, "Idempotency-Key", "one").is(200).text("event", "data", "projectId")
+		create(boss).is(200)
+		r := create(boss).refused(http.StatusTooManyRequests, "QUOTA_EXCEEDED", "")
+		if r.text("details", "limit") != "project-projects" || r.header.Get("Retry-After") == "" || r.text("next") == "" {
+			t.Errorf("%s, Retry-After %q", r.body, r.header.Get("Retry-After"))
+		}
+		create(boss, "Idempotency-Key", "one").is(200) // a retry
+		create(worker).refused(http.StatusForbidden, "NOT_ALLOWED", "")
+		w.project()
+		w.do(boss, "project:delete", `{"projectId":"`+first+`"}`).is(200)
+		create(boss).is(200)
+	})
+}
+
+// TestWhatIsRefusedIsNotPaid: a spawn or a project that is refused, for its caller, its body or because it is a retry,
+// leaves the quota as it was.
+func TestWhatIsRefusedIsNotPaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "session-spawns=0.001/2", "project-spawns=0.001/2",
+			"session-creates=0.001/1", "project-creates=0.001/1"))
+		project := w.project()
+		task := w.task(project)
+		_, boss := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+		good := `{"taskIds":["` + task + `"]}`
+		older := `{"projectId":"` + project + `","taskIds":["` + task + `"]`
+		w.do(boss, "session:spawn", good, "Idempotency-Key", "one").is(200)
+		for range 3 {
+			w.do(boss, "session:spawn", `{"taskIds":["none"]}`).refused(404, "NOT_FOUND", "")
+			w.do(boss, "session:spawn", good[:10]).refused(400, "VALIDATION_ERROR", "")
+			w.do(boss, "session:spawn", `{"taskIds":["`+task+`"],"timeout":-1}`).refused(400, "VALIDATION_ERROR", "")
+			w.send(http.MethodPost, "/api/sessions/spawn", boss, older+`,"role":"none"}`).is(400)
+			w.send(http.MethodPost, "/api/sessions/spawn", boss, older+`,"sessionName":"`+"\\u0000"+`"}`).is(400)
+			w.do(boss, "session:spawn", good, "Idempotency-Key", "one").is(200)
+			w.do(boss, "session:spawn?dryRun=true", good).is(200)
+			w.do(boss, "project:create", `{"name":" "}`).refused(400, "VALIDATION_ERROR", "")
+			w.send(http.MethodPost, "/api/projects", boss, `{"name":" "}`).is(400)
+		}
+		w.send(http.MethodPost, "/api/sessions/spawn", boss, older+"}").is(201)
+		w.do(boss, "session:spawn", good).limited("session-spawns")
+		w.do(boss, "project:create", `{"name":"P"}`).is(200)
+		w.do(boss, "project:create", `{"name":"P"}`).limited("session-creates")
+	})
+}
+
+// TestUploadsAreLimited bounds the manifests that sessions store, which no event has to name.
+func TestUploadsAreLimited(t *testing.T) {
+	for _, limit := range []string{"session-uploads", "project-uploads"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := openInside(t, limits(t, limit+"=1/100"))
+			project := w.project()
+			task := w.task(project)
+			_, boss := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+			upload := func(token string) reply {
+				return w.send(http.MethodPost, "/api/manifests", token, of(project, task, ""))
+			}
+			upload(boss).is(200)
+			time.Sleep(upload(boss).limited(limit))
+			upload(boss).is(200)
+			upload(adminToken).is(200)
+		})
+	}
+}
+
+// TestSlowBodiesTakeNoPlaceOfWaits: a call takes a place among those that wait once its body is there, and not before.
+func TestSlowBodiesTakeNoPlaceOfWaits(t *testing.T) {
+	for _, limit := range []string{"session-waits", "project-waits", "server-waits"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := openInside(t, limits(t, limit+"=1"))
+			project := w.project()
+			w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"work"}`).is(200)
+			hostile := w.queueSession(project, "work")
+			honest := hostile
+			if limit != "session-waits" {
+				honest = w.queueSession(project, "work")
+			}
+			var all sync.WaitGroup
+			var bodies []*io.PipeWriter
+			for range 3 {
+				body, more := io.Pipe()
+				bodies = append(bodies, more)
+				all.Go(func() {
+					r := httptest.NewRequestWithContext(t.Context(), http.MethodPost,
+						"http://localhost/api/commands/queue:start?wait=25s", body)
+					r.Header.Set("Authorization", "Bearer "+hostile)
+					r.Header.Set("Content-Type", "application/json")
+					r.ContentLength = 2
+					w.api.ServeHTTP(httptest.NewRecorder(), r)
+				})
+				_, _ = more.Write([]byte("{"))
+			}
+			synctest.Wait()
+			w.do(honest, "queue:start?wait=1s", `{}`).is(200)
+			for _, more := range bodies {
+				_ = more.Close()
+			}
+			all.Wait()
+		})
+	}
+}
+
+// TestRefusalsOfCreatedProjects: the workers of a hundred projects that one orchestrator and its child created push out
+// none of an honest worker's refusals, and all that is left is listed.
+func TestRefusalsOfCreatedProjects(t *testing.T) {
+	const projects, each = 100, 116
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "project-projects=0", "session-creates=0", "project-creates=0"))
+		quiet := w.project()
+		id, honest := w.session(adminToken, quiet, w.task(quiet), "")
+		root := w.project()
+		_, boss := w.session(adminToken, root, w.task(root), `,"role":"orchestrator"`)
+		below, task := w.made(boss)
+		_, child := w.session(boss, below, task, `,"role":"orchestrator"`)
+		var hostile []string
+		for i := range projects {
+			by := []string{boss, child}[i%2]
+			project, task := w.made(by)
+			_, token := w.session(by, project, task, "")
+			hostile = append(hostile, token)
+		}
+		for n := range each {
+			if n%50 == 0 {
+				time.Sleep(time.Minute)
+			}
+			body := fmt.Sprintf(`{"taskId":"none-%d"}`, n)
+			w.do(honest, "task:complete", body).is(403)
+			for _, token := range hostile {
+				w.do(token, "task:complete", body).is(403)
+			}
+		}
+		if got := len(w.denied("?limit=10000&actor=" + id)); got != each {
+			t.Errorf("%d of the honest worker's %d refusals are left", got, each)
+		}
+		all := w.allDenied(1000)
+		if most := engine.DefaultDenialBounds().Records; len(all) != most {
+			t.Errorf("%d refusals are listed, of %d", len(all), most)
+		}
+	})
+}
+
+// allDenied reads the refusals page by page.
+func (w *world) allDenied(limit int) (all []engine.Denial) {
+	w.Helper()
+	for next := ""; ; {
+		r := w.send(http.MethodGet, fmt.Sprintf("/api/audit/denials?limit=%d&cursor=%s", limit, next), adminToken, "").is(200)
+		var page []engine.Denial
+		r.into(&page)
+		all = append(all, page...)
+		if next = r.header.Get("Maestro-Next"); next == "" {
+			return all
+		}
+	}
+}
+
+// TestAllRefusalsAreListed: without a limit the first page begins with the oldest, and the pages behind it hold each
+// refusal once, also while others come and count on.
+func TestAllRefusalsAreListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, func(c *api.Config) {})
+		project := w.project()
+		task := w.task(project)
+		total := 0
+		refuse := func(token string, n int) {
+			for range n {
+				w.do(token, "task:complete", fmt.Sprintf(`{"taskId":"none-%d"}`, total)).is(403)
+				total++
+			}
+		}
+		for range 24 {
+			_, token := w.session(adminToken, project, task, "")
+			refuse(token, 50)
+		}
+		_, token := w.session(adminToken, project, task, "")
+		seen := map[uint64]bool{}
+		r := w.send(http.MethodGet, "/api/audit/denials", adminToken, "").is(200)
+		for {
+			var page []engine.Denial
+			r.into(&page)
+			for _, d := range page {
+				if seen[d.Number] {
+					t.Errorf("record %d is listed twice", d.Number)
+				}
+				seen[d.Number] = true
+			}
+			next := r.header.Get("Maestro-Next")
+			if next == "" {
+				break
+			}
+			w.do(token, "task:complete", `{"taskId":"none-0"}`).is(403) // one more, which then counts on
+			r = w.send(http.MethodGet, "/api/audit/denials?limit=100&cursor="+next, adminToken, "").is(200)
+		}
+		if len(seen) != total+1 {
+			t.Errorf("%d refusals are listed, of %d", len(seen), total+1)
+		}
+		if newest := w.denied("?limit=3"); len(newest) != 3 || newest[2].Number != uint64(total)+1 {
+			t.Errorf("the newest are %+v", newest)
+		}
+	})
+}
