@@ -22,8 +22,8 @@ func (w *world) made(token string) (project, task string) {
 	return project, w.do(token, "task:create", body).is(200).text("event", "data", "taskId")
 }
 
-// projectFamily makes a project with an orchestrator, one in a project that it created, and a worker in a project that that one
-// created. It gives their tokens, and the projects.
+// projectFamily makes a project with an orchestrator, one in a project that the first created, and a worker in a
+// project that the second created. It gives the projects and the tokens.
 func (w *world) projectFamily() (projects, tokens []string) {
 	w.Helper()
 	root := w.project()
@@ -140,7 +140,8 @@ func TestProjectsOfSessionsAreLimited(t *testing.T) {
 		first := create(boss, "Idempotency-Key", "one").is(200).text("event", "data", "projectId")
 		create(boss).is(200)
 		r := create(boss).refused(http.StatusTooManyRequests, "QUOTA_EXCEEDED", "")
-		if r.text("details", "limit") != "project-projects" || r.header.Get("Retry-After") == "" || r.text("next") == "" {
+		if r.text("details", "limit") != "project-projects" || r.header.Get("Retry-After") == "" ||
+			r.text("why") == "" || r.text("next") == "" {
 			t.Errorf("%s, Retry-After %q", r.body, r.header.Get("Retry-After"))
 		}
 		create(boss, "Idempotency-Key", "one").is(200) // a retry
@@ -280,7 +281,8 @@ func TestRefusalsOfCreatedProjects(t *testing.T) {
 func (w *world) allDenied(limit int) (all []engine.Denial) {
 	w.Helper()
 	for next := ""; ; {
-		r := w.send(http.MethodGet, fmt.Sprintf("/api/audit/denials?limit=%d&cursor=%s", limit, next), adminToken, "").is(200)
+		path := fmt.Sprintf("/api/audit/denials?limit=%d&cursor=%s", limit, next)
+		r := w.send(http.MethodGet, path, adminToken, "").is(200)
 		var page []engine.Denial
 		r.into(&page)
 		all = append(all, page...)

@@ -10,8 +10,8 @@ import (
 )
 
 // within holds a command against the quotas of what there is (open questions, tasks, sessions, projects) and pays for
-// what it makes; unused gives that back. A retry of what was done is let through. So is a command that is not permitted:
-// its refusal is decided and recorded, and a quota tells nothing about another's project.
+// what it makes; unused gives that back. A retry of what was done is let through. So is a command that is not
+// permitted: its refusal is decided and recorded, and a quota tells nothing about another's project.
 func (s *server) within(ctx context.Context, c *call, request engine.Request, dryRun bool) error {
 	var over *overLimit
 	s.Handler.View(func(state *projections.State) {

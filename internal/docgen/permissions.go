@@ -34,8 +34,9 @@ An admin's token may use what the table gives the user, an auditor's token reads
 projects.
 
 Every refusal is recorded before it is answered, beside the log: who asked for what, what it was refused by, and when. Equal ones within a
-minute are one record with a count, and of each caller the newest thousand are kept. `+"`maestro audit denials`"+` lists them. `+"`maestro audit can ACTOR COMMAND [TARGET]`"+` asks beforehand, and names the
-row; a dry run is neither recorded nor done.
+minute are one record with a count, and of each caller the newest thousand are kept, of all 10,000.
+`+"`maestro audit denials`"+` lists them. `+"`maestro audit can ACTOR COMMAND [TARGET]`"+` asks beforehand, and
+names the row; a dry run is neither recorded nor done.
 
 | command | worker | queue | tree | orchestrator | user | runner | system | | becomes | decided on |
 |---|---|---|---|---|---|---|---|---|---|---|

@@ -10,12 +10,23 @@ import (
 // quotasSection lists what each caller may use, with the defaults.
 func quotasSection() string {
 	var b strings.Builder
-	b.WriteString("\n## Quotas\n\n" + `Quotas are checked before a request is parsed. They are not part of the rules: nothing above a quota is decided or recorded, and
-a log verifies whatever the quotas were. A caller above one gets 429 with ` + "`Retry-After`" + `, in seconds: ` + "`RATE_LIMITED`" + ` where it only has to wait,
+	b.WriteString("\n## Quotas\n" + `
+Quotas are checked before a request is parsed, or before its command is decided where they count what there is or what
+the command makes. They are not part of the rules: nothing above a quota is decided or recorded, and a log verifies
+whatever the quotas were. A caller above one gets 429 with ` + "`Retry-After`" + `, in seconds:
+` + "`RATE_LIMITED`" + ` where it only has to wait,
 ` + "`QUOTA_EXCEEDED`" + ` where something has to end first. The CLI waits and tries again for up to 20 seconds.
 
 ` + "`maestro serve --limit NAME=VALUE`" + ` changes a quota; a rate also takes ` + "`NAME=RATE/BURST`" + `, and 0 is no limit. ` + "`maestro audit limits`" + `
 shows the quotas that count and what each has refused, ` + "`maestro audit can ACTOR COMMAND`" + ` what an actor has left.
+
+A project that a session creates has no quotas of its own. It counts against its root: the project of that session, or
+the root of that project if a session created it too. So each ` + "`project-…`" + ` quota bounds a root together
+with all projects below it, and they have one share of the recorded refusals and of the connections. A project that a
+user or a token creates is its own root. A spawn or a project that is refused is not counted.
+
+The server never removes an uploaded manifest, even if no event names it. The ` + "`…-uploads`" + ` quotas bound how
+fast the disk fills: by at most 128 KiB a second, or 10.5 GiB a day, for all sessions of a root.
 
 | quota | a second | at once | bounds |
 |---|---|---|---|
@@ -36,7 +47,11 @@ reader needs to take at least 8 KiB a second. An answer that has no room within 
 A list has pages: %s is how many items, %s by default and at most %s, and the header %s holds the cursor of
 the next page as long as there is one. The lists of projects, tasks, sessions and templates, which older clients know,
 come whole unless a limit or a cursor is given. On a timeline and on the refusals, a limit without a cursor gives the
-newest; an empty cursor begins with the oldest. The CLI reads all pages.
+newest; without a limit, or with an empty cursor, the first page begins with the oldest. The CLI reads all pages.
+
+All recorded refusals can be listed, up to 10,000. They are in the order of their `+"`number`"+`, which never
+changes: a refusal that arrives while a client reads page by page comes last, and one that gives way to another is
+left out.
 `, "`session-answers`", "`limit`", grouped(api.PageUsual), grouped(api.PageMost), "`Maestro-Next`")
 	return b.String()
 }
