@@ -7,9 +7,9 @@ type TokenView struct {
 	projections.TokenView
 	// Expired says that its time is over.
 	Expired bool `json:"expired"`
-	// LastUsedAt is null if it was never used, or not since that was forgotten; LastUsedFrom is the caller's address.
-	LastUsedAt   *int64 `json:"lastUsedAt"`
-	LastUsedFrom string `json:"lastUsedFrom,omitempty"`
+	// LastUsedAt and LastUsedFrom, the caller's address, are null if it was not used, or that was forgotten.
+	LastUsedAt   *int64  `json:"lastUsedAt"`
+	LastUsedFrom *string `json:"lastUsedFrom"`
 }
 
 func (s *server) tokenRoutes() {
@@ -25,7 +25,7 @@ func listTokens(v view, _ *struct{}) ([]TokenView, error) {
 	for token := range v.Tokens() {
 		shown := TokenView{TokenView: token.View(), Expired: token.Expired(now)}
 		if use, ok := v.server.Uses.of(token.Name, token.Generation); ok {
-			shown.LastUsedAt, shown.LastUsedFrom = &use.At, use.From
+			shown.LastUsedAt, shown.LastUsedFrom = &use.At, &use.From
 		}
 		views = append(views, shown)
 	}

@@ -97,7 +97,7 @@ func TestTokens(t *testing.T) {
 		`[{"name":"ci","kind":"auditor","projectIds":[],"generation":2,"createdAt":"NUMBER","createdBy":"/users/admin",`+
 			`"revokedAt":null,"expiresAt":null,"expired":false,"lastUsedAt":"NUMBER","lastUsedFrom":"127.0.0.1"},
 	 {"name":"reader","kind":"read-only","projectIds":["`+project+`"],"generation":1,
-	  "revokedAt":null,"expired":false,"lastUsedAt":null}]`, any(list.array()))
+	  "revokedAt":null,"expired":false,"lastUsedAt":null,"lastUsedFrom":null}]`, any(list.array()))
 
 	// The home's own.
 	w.do(adminToken, "token:create", `{"name":"admin","kind":"auditor"}`).refused(409, "CONFLICT", "'admin'")

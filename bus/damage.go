@@ -41,10 +41,12 @@ func (b *Bus) OnDamage(tell func(error)) {
 // damaged makes the log read-only from now on, and tells the owner, once. It gives the error back.
 func (b *Bus) damaged(err error) error {
 	if b.damage.CompareAndSwap(nil, &err) {
-		b.options.Logger.Error("the store is damaged; nothing is written to it any more", "why", err)
-		if tell := b.tell.Load(); tell != nil {
-			(*tell)(err)
+		tell := b.tell.Load()
+		if tell == nil {
+			b.options.Logger.Error("the store is damaged; nothing is written to it any more", "why", err)
+			return err
 		}
+		(*tell)(err) // who logs it
 	}
 	return err
 }
@@ -72,11 +74,10 @@ func (b *Bus) openDamaged(ctx context.Context, checked prepared) error {
 		return err
 	}
 	b.files.Store(files)
-	why := checked.damage
-	b.options.Logger.Error("the store is damaged and is opened to be read only; "+
-		"run `maestro salvage`, or restore a backup with `maestro restore`", "why", why)
-	for _, f := range checked.faults {
-		b.options.Logger.Error("damaged", "fault", f.String())
+	if len(checked.faults) > 1 { // whoever serves the log reports the first
+		for _, f := range checked.faults {
+			b.options.Logger.Error("damaged", "fault", f.String())
+		}
 	}
 	aside, err := b.embedded.copyDamaged(checked.faults)
 	switch {
@@ -85,7 +86,7 @@ func (b *Bus) openDamaged(ctx context.Context, checked prepared) error {
 	case aside != "":
 		b.options.Logger.Warn("a copy of the damaged store is beside it", "copy", aside)
 	}
-	_ = b.damaged(why)
+	b.damage.CompareAndSwap(nil, &checked.damage)
 	return nil
 }
 

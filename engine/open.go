@@ -48,7 +48,6 @@ func load(ctx context.Context, config Config, logger *slog.Logger) (loaded, erro
 		if !errors.Is(opened.damage, events.ErrReadOnly) {
 			return loaded{}, opened.damage
 		}
-		logger.Error("the log opens read-only", "why", opened.damage)
 	}
 	return opened, nil
 }

@@ -144,14 +144,23 @@ func (h *Handler) setDoubt(err error) {
 func (h *Handler) setDamage(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.damage == nil {
+	if h.damage != nil {
+		return
+	}
+	h.damage = err
+	if !Asked(err) {
 		h.logger.Error("read-only from now on", "why", err)
-		h.damage = err
 	}
 }
 
 // StopWrites makes the Handler read-only for good. why says the reason; errors.Is(why, events.ErrReadOnly) must hold.
 func (h *Handler) StopWrites(why error) { h.setDamage(why) }
+
+// Asked reports whether a log takes no writes because whoever started the server wanted it so.
+func Asked(err error) bool {
+	var stopped *events.StoppedError
+	return errors.As(err, &stopped) && stopped.Asked
+}
 
 // Advice says what to do about a log that takes no writes.
 func Advice(err error) string {

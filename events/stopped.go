@@ -4,7 +4,11 @@ import "fmt"
 
 // StoppedError says why a log that is not damaged takes no writes from this process for good, and what to do.
 // errors.Is(err, ErrReadOnly) holds for it.
-type StoppedError struct{ Why, Next string }
+type StoppedError struct {
+	Why, Next string
+	// Asked says that whoever started the server wanted it.
+	Asked bool
+}
 
 func (e *StoppedError) Error() string { return e.Why }
 

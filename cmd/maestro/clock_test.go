@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,16 +24,17 @@ import (
 
 // inside is a server in this process, so that a test can set its wall clock.
 type inside struct {
-	t       *testing.T
-	home    string
-	ahead   atomic.Int64  // of the machine's wall clock
-	mayFail bool          // the server may end with an error
-	ended   error         // why it ended
-	out     *bufio.Reader // what it prints
-	banner  string        // its first line
-	client  *client.Client
-	address string
-	stop    func()
+	t        *testing.T
+	home     string
+	ahead    atomic.Int64  // of the machine's wall clock
+	mayFail  bool          // the server may end with an error
+	ended    error         // why it ended
+	out      *bufio.Reader // what it prints
+	banner   string        // its first line
+	client   *client.Client
+	address  string
+	stop     func()
+	sequence uint64 // of the last command's event
 }
 
 // start starts the server and waits until it listens.
@@ -98,18 +102,23 @@ func (s *inside) listen(process *exec.Cmd) {
 	s.reached(out)
 }
 
-func (s *inside) get(path string) string {
+// get reads a path once the log has reached a sequence; due says that it has not within the time of one wait.
+func (s *inside) get(path string, sequence uint64) (text string, due bool) {
 	s.t.Helper()
-	body, err := s.client.Stream(s.t.Context(), path, nil)
+	body, err := s.client.Stream(s.t.Context(), path, url.Values{"minSeq": {strconv.FormatUint(sequence, 10)}})
+	var said *client.Error
+	if errors.As(err, &said) && said.Status == http.StatusGatewayTimeout {
+		return "", true
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = body.Close() }()
-	text, err := io.ReadAll(body)
+	content, err := io.ReadAll(body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return string(text)
+	return string(content), false
 }
 
 // ready asks /readyz.
@@ -127,14 +136,18 @@ func (s *inside) ready() (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// until asks again and again until the answer holds a text.
-func (s *inside) until(path, text string) {
+// until waits for one event after another behind a sequence until the answer holds a text.
+func (s *inside) until(path string, sequence uint64, text string) {
 	s.t.Helper()
-	for !strings.Contains(s.get(path), text) {
-		if s.t.Context().Err() != nil {
-			s.t.Fatalf("%s never says %s", path, text)
+	for {
+		got, due := s.get(path, sequence)
+		switch {
+		case due:
+		case strings.Contains(got, text):
+			return
+		default:
+			sequence++
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 
@@ -142,6 +155,7 @@ func (s *inside) do(id string, body any) (data map[string]any, at time.Time) {
 	s.t.Helper()
 	k := killed{t: s.t}
 	_, answer := k.made(s.client, id, body)
+	s.sequence = answer.Sequence
 	var event struct {
 		Time time.Time
 		Data map[string]any
@@ -165,14 +179,14 @@ func TestWallClockThatLeaps(t *testing.T) {
 	timedOut := func() {
 		t.Helper()
 		session, _ := s.do("session:spawn", short)
-		s.until("/api/sessions/"+session["sessionId"].(string), `"status":"failed"`)
+		s.until("/api/sessions/"+session["sessionId"].(string), s.sequence, `"status":"failed"`)
 	}
 	s.ahead.Store(int64(years))
 	timedOut()
 	if _, at := s.do("project:create", map[string]any{"name": "Now"}); time.Since(at).Abs() > clock.Tolerance {
 		t.Errorf("an event has the time %s", at)
 	}
-	if ready := s.get("/readyz"); !strings.Contains(ready, "30.0 years") || !strings.Contains(ready, `"ready"`) {
+	if _, ready := s.ready(); !strings.Contains(ready, "30.0 years") || !strings.Contains(ready, `"ready"`) {
 		t.Errorf("readyz says %s", ready)
 	}
 	var answer struct{ Changed bool }
@@ -190,7 +204,7 @@ func TestWallClockThatLeaps(t *testing.T) {
 		!strings.Contains(line, "30.0 years behind") {
 		t.Errorf("the server says %q of its clock, %v", line, err)
 	}
-	if ready := s.get("/readyz"); !strings.Contains(ready, "behind the newest event") {
+	if _, ready := s.ready(); !strings.Contains(ready, "behind the newest event") {
 		t.Errorf("readyz says %s", ready)
 	}
 	timedOut()

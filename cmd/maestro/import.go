@@ -101,9 +101,13 @@ func planFailure(file string, err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
+	faults := many(invalid.Count, "fault")
+	if invalid.Cut {
+		faults = fmt.Sprintf("%d or more faults", invalid.Count)
+	}
 	return &failure{
 		status: http.StatusBadRequest, code: "INVALID_PLAN",
-		message: fmt.Sprintf("The plan %s has %s, so nothing was made", file, many(invalid.Count, "fault")),
+		message: fmt.Sprintf("The plan %s has %s, so nothing was made", file, faults),
 		why:     invalid.Error(), next: "correct the file and import it again",
 		details: map[string]any{"errors": invalid.Faults, "count": invalid.Count},
 	}

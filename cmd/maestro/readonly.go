@@ -65,6 +65,7 @@ func (a *app) serveReadOnly(ctx context.Context, dir string, o serveOptions) (er
 	defer handler.Close()
 	handler.StopWrites(&events.StoppedError{
 		Why: "it was started with --read-only", Next: "start it without --read-only where its home can be written",
+		Asked: true,
 	})
 	listener, err := listen(ctx, o.listen)
 	if err != nil {

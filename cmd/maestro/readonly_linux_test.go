@@ -152,7 +152,7 @@ func TestReadOnly(t *testing.T) {
 		}
 	}
 	timeline := "/api/sessions/" + session["sessionId"].(string) + "/timeline"
-	if text := r.get(timeline); !strings.Contains(text, long[:1000]) {
+	if text, _ := r.get(timeline, 0); !strings.Contains(text, long[:1000]) {
 		t.Errorf("the timeline says %.200s", text)
 	}
 	if status, ready := r.ready(); status != http.StatusServiceUnavailable || !strings.Contains(ready, "--read-only") {

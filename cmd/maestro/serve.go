@@ -403,8 +403,12 @@ func (a *app) listening(address, dir string, damage error, times clock.Status, l
 	if damage != nil {
 		data.ReadOnly = damage.Error()
 		readOnly = " READ-ONLY"
-		logger.Error("READ-ONLY: the log can be read, and nothing can be written", "why", damage,
-			"next", engine.Advice(damage))
+		level := slog.LevelError
+		if engine.Asked(damage) {
+			level = slog.LevelInfo
+		}
+		logger.Log(context.Background(), level, "READ-ONLY: the log can be read, and nothing can be written",
+			"why", damage, "next", engine.Advice(damage))
 	}
 	var next string
 	data.Clock, next = times.Explain()

@@ -125,7 +125,11 @@ func tokenUse(t api.TokenView) string {
 	if t.LastUsedAt == nil {
 		return "not used"
 	}
-	return "used " + instant(*t.LastUsedAt) + prefixed(" from ", t.LastUsedFrom)
+	from := ""
+	if t.LastUsedFrom != nil {
+		from = *t.LastUsedFrom
+	}
+	return "used " + instant(*t.LastUsedAt) + prefixed(" from ", from)
 }
 
 func (a *app) tokenList() *cobra.Command {

@@ -25,7 +25,9 @@ func Parse(content []byte) (*Plan, error) {
 	}
 	if len(p.faults) > 0 {
 		slices.SortStableFunc(p.faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
-		return nil, &InvalidError{Faults: p.faults[:min(len(p.faults), maxFaults)], Count: len(p.faults)}
+		return nil, &InvalidError{
+			Faults: p.faults[:min(len(p.faults), maxFaults)], Count: len(p.faults), Cut: p.full(),
+		}
 	}
 	return &p.plan, nil
 }

@@ -52,8 +52,10 @@ const maxFaults = 20
 type InvalidError struct {
 	// Faults are at most 20.
 	Faults []Fault
-	// Count is how many there are.
+	// Count is how many were found.
 	Count int
+	// Cut says that reading ended at the last one, so that there may be more.
+	Cut bool
 }
 
 func (e *InvalidError) Error() string {
@@ -62,7 +64,11 @@ func (e *InvalidError) Error() string {
 		lines[i] = fault.String()
 	}
 	if more := e.Count - len(e.Faults); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
+		orMore := ""
+		if e.Cut {
+			orMore = " or more"
+		}
+		lines = append(lines, fmt.Sprintf("and %d%s others", more, orMore))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -234,7 +234,19 @@ func TestManyFaults(t *testing.T) {
 	if invalid.Faults[0].Line != 2 || invalid.Faults[19].Line != 11 {
 		t.Errorf("the first are %v", invalid.Faults)
 	}
-	if text := err.Error(); strings.Count(text, "\n") != 20 || !strings.HasSuffix(text, "\nand 100 more") {
+	if text := err.Error(); strings.Count(text, "\n") != 20 || !strings.HasSuffix(text, "\nand 100 others") {
 		t.Errorf("it says %q", text)
+	}
+	if invalid.Cut {
+		t.Error("all of it was read")
+	}
+	// Where reading ends, there may be more faults.
+	for i := range 60 {
+		fmt.Fprintf(&b, "  - {id: u%d, titel: T}\n", i)
+	}
+	_, err = Parse([]byte(b.String()))
+	if !errors.As(err, &invalid) || !invalid.Cut || invalid.Count != MaxFaults ||
+		!strings.HasSuffix(err.Error(), "\nand 180 or more others") {
+		t.Errorf("got %v", err)
 	}
 }
