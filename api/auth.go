@@ -104,18 +104,18 @@ func (a authenticator) call(token string) (*call, error) {
 	if err != nil {
 		return nil, unauthenticated("The token is damaged", "its generation is no number", true)
 	}
-	c := &call{generation: generation}
+	c := &call{}
 	if session {
-		err = a.session(c, parts[0])
+		err = a.session(c, parts[0], generation)
 	} else {
-		err = a.named(c, parts[0])
+		err = a.named(c, parts[0], generation)
 	}
 	return c, err
 }
 
-func (a authenticator) session(c *call, id string) error {
+func (a authenticator) session(c *call, id string, generation int) error {
 	var project string
-	good := c.generation
+	good := generation
 	a.handler.View(func(s *projections.State) {
 		project, c.answers = s.SessionProject(id), s.Undelivered(id)
 		c.root = s.Root(project)
@@ -123,17 +123,18 @@ func (a authenticator) session(c *call, id string) error {
 			good, c.ended = x.Generation, x.Ended()
 		}
 	})
-	if c.generation != good {
+	if generation != good {
 		return unauthenticated("The token was revoked", "the session has a newer one", true)
 	}
 	c.by = commands.SessionActor(project, id, commands.AuthnToken)
+	c.by.Generation = generation
 	return nil
 }
 
-func (a authenticator) named(c *call, name string) error {
+func (a authenticator) named(c *call, name string, generation int) error {
 	var token *projections.Token
 	a.handler.View(func(s *projections.State) { token = s.Token(name) })
-	if token == nil || !token.Live() || token.Generation != c.generation {
+	if token == nil || !token.Live() || token.Generation != generation {
 		return unauthenticated("The token was revoked", "the token '"+printable(name)+"' is no longer valid", true)
 	}
 	if token.Expired(a.now().UnixMilli()) {
@@ -166,8 +167,6 @@ type call struct {
 	root string
 	// anonymous says that the caller showed no credential and needs none; then a body may name the session that it is.
 	anonymous bool
-	// generation is which of the caller's secrets it showed.
-	generation int
 	// ended says that the calling session had ended when it called.
 	ended bool
 	// expires is when its credential does, in milliseconds since 1970; 0 for never.
@@ -210,7 +209,7 @@ func (s *server) identify(r *http.Request) (*call, error) {
 	}
 	c.request = r
 	if c.by.Kind == commands.ActorUser && c.by.Name != commands.AdminName {
-		s.Uses.used(c.by.Name, c.generation, s.Now(), r.RemoteAddr)
+		s.Uses.used(c.by.Name, c.by.Generation, s.Now(), r.RemoteAddr)
 	}
 	return c, nil
 }

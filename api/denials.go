@@ -275,6 +275,6 @@ func (v view) decides(by commands.Actor, id, target, project string) error {
 func tokenActor(token *projections.Token) commands.Actor {
 	return commands.Actor{
 		Kind: commands.ActorUser, Name: token.Name, Access: commands.Access(token.Kind), Projects: slices.Clone(token.ProjectIDs),
-		Authn: commands.AuthnToken,
+		Generation: token.Generation, Authn: commands.AuthnToken,
 	}
 }

@@ -45,7 +45,7 @@ func (s *server) permitAnywhere(c *call, id string) (err error) {
 			return
 		}
 		done := func(project string) bool {
-			_, known := state.Accepted(engine.EventID(state, c.by, project, id, c.meta.key))
+			_, known := state.Accepted(engine.EventID(c.by, project, id, c.meta.key))
 			return known
 		}
 		retried := done("") || done(c.by.Project)

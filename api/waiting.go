@@ -67,12 +67,12 @@ func (c *call) good(state *projections.State) bool {
 		return true
 	case c.by.Kind == commands.ActorSession:
 		x := state.Session(c.by.Name)
-		return x == nil || x.Generation == c.generation
+		return x == nil || x.Generation == c.by.Generation
 	case c.by.Name == commands.AdminName:
 		return true
 	}
 	token := state.Token(c.by.Name)
-	return token != nil && token.Live() && token.Generation == c.generation
+	return token != nil && token.Live() && token.Generation == c.by.Generation
 }
 
 // whileGood gives a context that ends when the caller's credential is revoked or expires, or the server stops. done

@@ -39,6 +39,8 @@ type Actor struct {
 	// Access is a user's; Projects are those that a reader may read.
 	Access   Access
 	Projects []string
+	// Generation is which of its secrets the caller showed; 0 for one that is known without, such as the home's own token.
+	Generation int
 	// Authn says how it is known: AuthnToken, AuthnSocket or AuthnNone.
 	Authn string
 }
@@ -61,6 +63,22 @@ func System() Actor { return Actor{Kind: ActorSystem} }
 // SessionActor gives a session as an actor.
 func SessionActor(project, id, authn string) Actor {
 	return Actor{Kind: ActorSession, Name: id, Project: project, Authn: authn}
+}
+
+// Current gives the actor with the secret that is good in a state: of an event in the log nothing else is known.
+func (a Actor) Current(s *projections.State) Actor {
+	switch a.Kind {
+	case ActorUser:
+		if token := s.Token(a.Name); token != nil {
+			a.Generation = token.Generation
+		}
+	case ActorSession:
+		if x := s.Session(a.Name); x != nil {
+			a.Generation = x.Generation
+		}
+	case ActorRunner, ActorSystem:
+	}
+	return a
 }
 
 // Source gives the source attribute of the events that the actor causes.

@@ -70,10 +70,10 @@ func isHouse(id string) bool {
 	return strings.HasPrefix(id, "audit:") || strings.HasPrefix(id, "token:") || strings.HasPrefix(id, "runner:")
 }
 
-// knownToken reports whether a named token is good, and for what its bearer says.
+// knownToken reports whether a named token is good, for what its bearer says, and none of its name that came later.
 func knownToken(s *projections.State, by Actor) bool {
 	token := s.Token(by.Name)
-	return token != nil && token.Live() && Access(token.Kind) == by.Access
+	return token != nil && token.Live() && token.Generation == by.Generation && Access(token.Kind) == by.Access
 }
 
 func permitSession(s *projections.State, t *Table, by Actor, row Row, project string) error {
@@ -81,6 +81,10 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	if x == nil || x.Permissions == nil || x.ProjectID != by.Project {
 		return notAllowed(row.ID, "a session whose permissions are unknown may do nothing", "ask whoever runs it to spawn the session again",
 			"Session '%s' has no known permissions", by.Name)
+	}
+	if by.Generation != 0 && by.Generation != x.Generation {
+		return notAllowed(row.ID, "the session has another one since", "use the session's new secret",
+			"The secret of session '%s' was revoked", by.Name)
 	}
 	if err := PermitListed(t, x.Role, x.Strategy, x.Permissions.Commands, row.ID); err != nil {
 		return err

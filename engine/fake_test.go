@@ -287,9 +287,9 @@ func (w *world) actor(name string) commands.Actor {
 	case "admin":
 		return commands.Admin(commands.AuthnToken)
 	case "auditor":
-		return commands.Actor{Kind: commands.ActorUser, Name: "auditor", Access: commands.AccessAuditor, Authn: commands.AuthnToken}
+		return commands.Actor{Kind: commands.ActorUser, Name: "auditor", Access: commands.AccessAuditor, Generation: 1, Authn: commands.AuthnToken}
 	case "reader":
-		return commands.Actor{Kind: commands.ActorUser, Name: "reader", Access: commands.AccessReadOnly, Projects: []string{w.ids["p"]}, Authn: commands.AuthnToken}
+		return commands.Actor{Kind: commands.ActorUser, Name: "reader", Access: commands.AccessReadOnly, Projects: []string{w.ids["p"]}, Generation: 1, Authn: commands.AuthnToken}
 	case "runner":
 		return commands.Actor{Kind: commands.ActorRunner, Name: "runner", Authn: commands.AuthnToken}
 	case "system":
@@ -298,7 +298,9 @@ func (w *world) actor(name string) commands.Actor {
 		return commands.SessionActor(w.ids["p"], "nobody", commands.AuthnToken)
 	}
 	if token, ok := strings.CutPrefix(name, "token:"); ok {
-		return commands.Actor{Kind: commands.ActorUser, Name: token, Access: commands.AccessAdmin, Authn: commands.AuthnToken}
+		by := commands.Actor{Kind: commands.ActorUser, Name: token, Access: commands.AccessAdmin, Authn: commands.AuthnToken}
+		w.h.View(func(s *projections.State) { by = by.Current(s) })
+		return by
 	}
 	id, ok := w.ids[name]
 	if !ok {

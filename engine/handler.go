@@ -306,7 +306,7 @@ func (h *Handler) permitted(r Request) (err error) {
 	h.View(func(s *projections.State) {
 		project := commands.ProjectOf(s, r.Command, r.By)
 		// A retry gets the answer that it had, whatever its caller may do by now.
-		if _, known := s.Accepted(EventID(s, r.By, project, r.Command.ID(), r.Key)); !known {
+		if _, known := s.Accepted(EventID(r.By, project, r.Command.ID(), r.Key)); !known {
 			err = commands.Permit(s, commands.CurrentRules(), r.By, r.Command.ID(), project)
 		}
 	})

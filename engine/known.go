@@ -15,18 +15,16 @@ func (r Request) Project(s *projections.State) string { return commands.ProjectO
 
 // EventID gives the id of the event that a command of an actor becomes. From its second generation on, a named
 // token has keys of its own: it is not answered what an earlier token of its name was.
-func EventID(s *projections.State, by commands.Actor, project, command, key string) uuid.UUID {
+func EventID(by commands.Actor, project, command, key string) uuid.UUID {
 	source := by.Source()
-	if by.Kind == commands.ActorUser {
-		if token := s.Token(by.Name); token != nil && token.Generation > 1 {
-			source += "#" + strconv.Itoa(token.Generation)
-		}
+	if by.Kind == commands.ActorUser && by.Generation > 1 {
+		source += "#" + strconv.Itoa(by.Generation)
 	}
 	return events.ID(source, project, command, key)
 }
 
 // Known reports whether a request has become an event already, so that to do it again is a retry.
 func (r Request) Known(s *projections.State) bool {
-	_, known := s.Accepted(EventID(s, r.By, r.Project(s), r.Command.ID(), r.Key))
+	_, known := s.Accepted(EventID(r.By, r.Project(s), r.Command.ID(), r.Key))
 	return known
 }

@@ -48,7 +48,7 @@ func (h *Handler) tryCommitted(p *pending) (answer Answer, retryOf uint64, err e
 	h.trials.RLock()
 	defer h.trials.RUnlock()
 	project := commands.ProjectOf(h.committed, p.Command, p.By)
-	if sequence, known := h.committed.Accepted(EventID(h.committed, p.By, project, p.Command.ID(), p.Key)); known {
+	if sequence, known := h.committed.Accepted(EventID(p.By, project, p.Command.ID(), p.Key)); known {
 		return Answer{}, sequence, nil
 	}
 	answer, err = h.try(h.committed, p, project)
@@ -77,7 +77,7 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 		at = last
 	}
 	call := commands.Call{
-		By: p.By, Project: project, At: at, ID: EventID(s, p.By, project, p.Command.ID(), p.Key),
+		By: p.By, Project: project, At: at, ID: EventID(p.By, project, p.Command.ID(), p.Key),
 		Rules: commands.RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
 	}
 	if err := commands.PermitAt(s, commands.CurrentRules(), call, p.Command.ID()); err != nil {

@@ -155,6 +155,7 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 		v.Fault(sequence, FaultActor, "%s", err)
 		return
 	}
+	by = by.Current(v.state)
 	command, err := commands.CommandOf(event)
 	if err != nil {
 		v.Fault(sequence, FaultActor, "%s", err)

@@ -233,7 +233,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 		return result{}
 	}
 	project := commands.ProjectOf(h.overlay, p.Command, p.By)
-	id := EventID(h.overlay, p.By, project, p.Command.ID(), p.Key)
+	id := EventID(p.By, project, p.Command.ID(), p.Key)
 	if sequence, ok := h.overlay.Accepted(id); ok {
 		if sequence <= d.ground {
 			return result{retryOf: sequence}

@@ -74,7 +74,11 @@ func (d *delivery) all(ctx context.Context) {
 	sessions, err := outbox.Sessions(d.home.Root())
 	warn("", "the outboxes of the home cannot all be read", err)
 	for _, session := range sessions {
-		box, err := outbox.Open(d.home.Root(), session, func() string { return d.secretOf(session) })
+		var generation int // of the secret that proves the entries
+		box, err := outbox.Open(d.home.Root(), session, func() (secret string) {
+			secret, generation = d.secretOf(session)
+			return secret
+		})
 		if err != nil {
 			warn(session, "an outbox cannot be opened", err)
 			continue
@@ -85,7 +89,7 @@ func (d *delivery) all(ctx context.Context) {
 		}
 		within, cancel := context.WithTimeout(ctx, patience)
 		delivered, err := box.Deliver(within,
-			func(ctx context.Context, e outbox.Entry) error { return d.one(ctx, session, e) },
+			func(ctx context.Context, e outbox.Entry) error { return d.one(ctx, session, generation, e) },
 			func(ctx context.Context, u outbox.Unproven) error { return d.reject(ctx, session, u) },
 		)
 		cancel()
@@ -127,14 +131,14 @@ func (d *delivery) lookAside() error {
 	return err
 }
 
-// secretOf gives a session's secret as it is now; "" if there is no such session.
-func (d *delivery) secretOf(session string) (secret string) {
+// secretOf gives a session's secret as it is now, and which one that is; "" if there is no such session.
+func (d *delivery) secretOf(session string) (secret string, generation int) {
 	d.handler.View(func(s *projections.State) {
 		if x := s.Session(session); x != nil {
-			secret = api.SessionToken(d.key, x.ID, x.Generation)
+			secret, generation = api.SessionToken(d.key, x.ID, x.Generation), x.Generation
 		}
 	})
-	return secret
+	return secret, generation
 }
 
 func (d *delivery) actor(session, authn string) (by commands.Actor) {
@@ -144,10 +148,11 @@ func (d *delivery) actor(session, authn string) (by commands.Actor) {
 
 // one brings a kept command through in its session's name. nil is an answer for good, also a refusal, which is
 // recorded.
-func (d *delivery) one(ctx context.Context, session string, e outbox.Entry) error {
+func (d *delivery) one(ctx context.Context, session string, generation int, e outbox.Entry) error {
 	command, err := commands.Parse(e.Command, e.Body)
 	if err == nil {
 		by := d.actor(session, commands.AuthnToken)
+		by.Generation = generation
 		_, err = d.handler.Do(ctx, engine.Request{By: by, Command: command, Key: e.Key, OccurredAt: e.OccurredAt})
 	}
 	var refusal *commands.Refusal

@@ -39,6 +39,7 @@ type call struct {
 
 // submit makes a call of a wish.
 func (w *world) submit(s *server, x wish) *call {
+	x.by = w.oracle.model().showing(x.by)
 	ctx, cancelCall := context.WithCancel(simlog.CallerOf(context.Background(), len(w.calls)+1))
 	c := &call{
 		number: len(w.calls) + 1, wish: x, server: s, cancel: cancelCall, lo: w.known(), doubt: s.handler.Health() != nil,
@@ -57,7 +58,8 @@ func (w *world) submit(s *server, x wish) *call {
 	}
 	c.earliest, c.latest = s.now().UnixMilli(), s.now().UnixMilli()
 	handler, leases := s.handler, s.leases
-	if known := w.oracle.model().sessions[x.by.name]; x.by.kind != "session" || known.project != x.by.project {
+	if known := w.oracle.model().sessions[x.by.name]; x.by.kind != "session" ||
+		known.project != x.by.project || known.generation != x.by.generation {
 		leases = nil // no credential is good for that
 	}
 	if leases != nil {

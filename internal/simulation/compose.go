@@ -68,6 +68,9 @@ func (w *world) compose(rng *rand.Rand) wish {
 	}
 	w.keys++
 	x := c.fresh()
+	if by := c.m.showing(x.by); by.generation > 1 && c.chance(10) {
+		x.by.generation = by.generation - 1
+	}
 	x.key = fmt.Sprintf("k%d", w.keys)
 	x.occurred = c.occurred(x)
 	if x.fields.Message != "" && !x.occurred.IsZero() && !c.m.permitted(x, c.m.at) && c.chance(40) {

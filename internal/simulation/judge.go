@@ -63,14 +63,15 @@ func (m *model) permitted(w wish, at int64) bool {
 	switch w.by.kind {
 	case "admin":
 		t := m.tokens[w.by.name]
-		return strings.Contains(row.who, "U") && (w.by == admin || t.good(at) && t.kind == "admin")
+		return strings.Contains(row.who, "U") && (w.by == admin || t.good(at) && t.kind == "admin" &&
+			t.generation == w.by.generation)
 	case "runner":
 		return strings.Contains(row.who, "R")
 	case "system":
 		return strings.Contains(row.who, "S")
 	case "session":
 		x, known := m.liveSession(w.by.name)
-		if !known || x.project != w.by.project || !x.allowed[w.id] {
+		if !known || x.project != w.by.project || x.generation != w.by.generation || !x.allowed[w.id] {
 			return false
 		}
 		if project != "" && project != x.project {

@@ -114,11 +114,11 @@ var plants = []plant{
 	{"the overlay's ids are lost at the commit", []edit{{"projections/state.go", "		s.under.accepted[id] = sequence\n", "		_, _ = id, sequence\n"}}},
 	{"a key with another body is taken for a retry", []edit{{handler, "if event.RequestHash != p.hash {", "if false {"}}},
 	{"a key belongs to nobody", []edit{{
-		writer, "id := EventID(h.overlay, p.By, project, p.Command.ID(), p.Key)",
+		writer, "id := EventID(p.By, project, p.Command.ID(), p.Key)",
 		"id := events.ID(\"\", project, p.Command.ID(), p.Key)",
 	}}},
-	{"a key of an earlier token is a later one's of its name", []edit{{
-		"engine/known.go", "token.Generation > 1 {", "token.Generation < 0 {",
+	{"a later token of a reused name uses the keys of the earlier one", []edit{{
+		"engine/known.go", "by.Generation > 1 {", "by.Generation > 1000 {",
 	}}},
 	{"a retry is answered with the event before", []edit{{writer, "return result{retryOf: sequence}", "return result{retryOf: max(sequence, 2) - 1}"}}},
 
@@ -276,6 +276,19 @@ var plants = []plant{
 		"what an earlier token of the name made stays valid",
 		[]edit{{"projections/token.go", "for i := range of.makers() {", "for i := range of.makers()[:1] {"}},
 	},
+	{"a revoked token keeps what it made alive", []edit{{
+		"projections/token.go", "		for i, maker := range token.makers() {\n",
+		"		for i, maker := range token.makers() {\n			if !token.Live() {\n				continue\n			}\n",
+	}}},
+	{"a revoked token is not revoked again for what it made", []edit{{
+		"commands/token.go", "if !token.Live() && (x.KeepChildren || len(children) == 0) {", "if !token.Live() {",
+	}}},
+	{"a token that was made again is good for what is asked with the earlier one", []edit{{
+		permit, "token.Generation == by.Generation && ", "",
+	}}},
+	{"a session's revoked secret is good for what is asked with it", []edit{{
+		permit, "	if by.Generation != 0 && by.Generation != x.Generation {\n", "	if false {\n",
+	}}},
 	{"a token keeps what it made when it is revoked by itself", []edit{{
 		"commands/token.go", "if x.KeepChildren && len(children) > 0 &&",
 		"if x.KeepChildren && len(children) < 0 &&",

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -19,13 +20,16 @@ type caller struct {
 	kind string
 	// name and project are a session's; the name is also a user's or runner's.
 	name, project string
+	// generation is which of a session's or a named token's secrets it shows; 0 for the one that is good.
+	generation int
 }
 
 var admin = caller{kind: "admin", name: "admin"}
 
 func (c caller) actor() commands.Actor {
 	user := func(access commands.Access) commands.Actor {
-		return commands.Actor{Kind: commands.ActorUser, Name: c.name, Access: access, Authn: commands.AuthnToken}
+		return commands.Actor{Kind: commands.ActorUser, Name: c.name, Access: access, Generation: c.generation,
+			Authn: commands.AuthnToken}
 	}
 	switch c.kind {
 	case "admin":
@@ -39,7 +43,9 @@ func (c caller) actor() commands.Actor {
 	case "system":
 		return commands.Actor{Kind: commands.ActorSystem, Authn: commands.AuthnToken}
 	}
-	return commands.SessionActor(c.project, c.name, commands.AuthnToken)
+	actor := commands.SessionActor(c.project, c.name, commands.AuthnToken)
+	actor.Generation = c.generation
+	return actor
 }
 
 // source is the source attribute of the caller's events.
@@ -166,15 +172,34 @@ func (w wish) hash() string {
 // The source of a named token says, from the second on, which of its name's it is.
 func (w wish) eventID(m *model) string {
 	source, project := w.by.source(), m.projectOf(w)
-	if t := m.tokens[w.by.name]; w.by.user() && t.generation > 1 {
-		source = fmt.Sprintf("%s#%d", source, t.generation)
+	if w.by.user() && w.by.generation > 1 {
+		source = fmt.Sprintf("%s#%d", source, w.by.generation)
 	}
 	name := source + "\x00" + project + "\x00" + w.id + "\x00" + w.key
 	return uuid.NewSHA1(uuid.MustParse("6d616573-7472-5f65-8e76-656e74730001"), []byte(name)).String()
 }
 
 // meaning tells wishes apart: who, what, with which body and key.
-func (w wish) meaning() string { return w.by.source() + " " + w.id + " " + w.hash() + " " + w.key }
+func (w wish) meaning() string {
+	return fmt.Sprint(w.by.source(), "#", w.by.generation, " ", w.id, " ", w.hash(), " ", w.key)
+}
+
+// neverMade is the generation of a secret that nobody could have.
+const neverMade = -1
+
+// showing gives a caller with the secret that is good now, unless it is known which one it shows.
+func (m *model) showing(c caller) caller {
+	if c.generation != 0 || c == admin {
+		return c
+	}
+	switch {
+	case c.user():
+		c.generation = cmp.Or(m.tokens[c.name].generation, neverMade)
+	case c.kind == "session":
+		c.generation = cmp.Or(m.sessions[c.name].generation, neverMade)
+	}
+	return c
+}
 
 func (w wish) String() string {
 	w.fields.Metadata = nil // no history needs it
