@@ -39,7 +39,7 @@ type Actor struct {
 	// Access is a user's; Projects are those that a reader may read.
 	Access   Access
 	Projects []string
-	// Generation is which of its secrets the caller showed; 0 for one that is known without, such as the home's own token.
+	// Generation is which of its secrets the caller showed; 0 for one that is known without, as by the home's token.
 	Generation int
 	// Authn says how it is known: AuthnToken, AuthnSocket or AuthnNone.
 	Authn string

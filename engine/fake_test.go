@@ -287,9 +287,9 @@ func (w *world) actor(name string) commands.Actor {
 	case "admin":
 		return commands.Admin(commands.AuthnToken)
 	case "auditor":
-		return commands.Actor{Kind: commands.ActorUser, Name: "auditor", Access: commands.AccessAuditor, Generation: 1, Authn: commands.AuthnToken}
+		return w.tokenActor("auditor", commands.AccessAuditor)
 	case "reader":
-		return commands.Actor{Kind: commands.ActorUser, Name: "reader", Access: commands.AccessReadOnly, Projects: []string{w.ids["p"]}, Generation: 1, Authn: commands.AuthnToken}
+		return w.tokenActor("reader", commands.AccessReadOnly, w.ids["p"])
 	case "runner":
 		return commands.Actor{Kind: commands.ActorRunner, Name: "runner", Authn: commands.AuthnToken}
 	case "system":
@@ -298,15 +298,23 @@ func (w *world) actor(name string) commands.Actor {
 		return commands.SessionActor(w.ids["p"], "nobody", commands.AuthnToken)
 	}
 	if token, ok := strings.CutPrefix(name, "token:"); ok {
-		by := commands.Actor{Kind: commands.ActorUser, Name: token, Access: commands.AccessAdmin, Authn: commands.AuthnToken}
-		w.h.View(func(s *projections.State) { by = by.Current(s) })
-		return by
+		return w.tokenActor(token, commands.AccessAdmin)
 	}
 	id, ok := w.ids[name]
 	if !ok {
 		w.t.Fatalf("nobody is called %s", name)
 	}
 	return commands.SessionActor(w.projectOf(id), id, commands.AuthnToken)
+}
+
+// tokenActor gives the bearer of a named token as it is now.
+func (w *world) tokenActor(name string, access commands.Access, projects ...string) (by commands.Actor) {
+	w.h.View(func(s *projections.State) {
+		by = commands.Actor{
+			Kind: commands.ActorUser, Name: name, Access: access, Projects: projects, Authn: commands.AuthnToken,
+		}.Current(s)
+	})
+	return by
 }
 
 // projectOf remembers the projects of sessions, so that it can be asked within a View.

@@ -35,7 +35,7 @@ func family(s *story) {
 func plants() []plant {
 	return slices.Concat(logPlants(), actorPlants(), permissionPlants(), thingPlants(), manifestPlants(), spawnPlants(), statusPlants(),
 		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), tokenPlants(),
-		templatePlants(), limitPlants())
+		childPlants(), templatePlants(), limitPlants())
 }
 
 func TestPlants(t *testing.T) {
@@ -846,6 +846,59 @@ func tokenPlants() []plant {
 			s.add(admin, "token.revoked", `{"sessionId":"work","generation":4}`, with("partitionkey", "p1"))
 		}},
 		{"it revokes nothing", broken(ruleToken), nothing, func(s *story) { s.add(admin, "token.revoked", `{"generation":1}`, with("subject", "token/")) }},
+	}
+}
+
+// childPlants: what becomes of the tokens that a revoked one made. eve made fay, and fay made gus.
+func childPlants() []plant {
+	create := func(s *story, maker, name string, generation int) {
+		data := fmt.Sprintf(`{"name":%q,"kind":"admin","generation":%d}`, name, generation)
+		s.add("/users/"+maker, "token.created", data)
+	}
+	revoke := func(s *story, by, name string, generation int, children string) {
+		s.add("/users/"+by, "token.revoked", fmt.Sprintf(`{"name":%q,"generation":%d%s}`, name, generation, children))
+	}
+	line := func(s *story) {
+		create(s, "admin", "eve", 1)
+		create(s, "eve", "fay", 1)
+		create(s, "fay", "gus", 1)
+		create(s, "admin", "hal", 1)
+	}
+	revoked := func(name, by, children string) plant {
+		return plant{name, broken(ruleToken), line, func(s *story) { revoke(s, by, "eve", 1, children) }}
+	}
+	return []plant{
+		revoked("a token keeps what it made", "eve", ""),
+		revoked("what a token made keeps itself", "fay", ""),
+		revoked("what a token's own made keeps itself", "gus", ""),
+		revoked("only what a token made itself is revoked", "admin", `,"children":["fay"]`),
+		revoked("only what is two below a token is revoked", "admin", `,"children":["gus"]`),
+		revoked("what it did not make is revoked too", "admin", `,"children":["fay","gus","hal"]`),
+		revoked("what it made is revoked twice", "admin", `,"children":["fay","gus","fay"]`),
+		revoked("it is among what it made", "admin", `,"children":["eve","fay","gus"]`),
+		{"a revoked token keeps what it made alive", broken(ruleToken), func(s *story) {
+			line(s)
+			create(s, "eve", "ida", 1)
+			revoke(s, "hal", "fay", 1, "")
+		}, func(s *story) { revoke(s, "admin", "eve", 1, `,"children":["ida"]`) }},
+		{"what a revoked token made keeps it alive", broken(ruleToken), func(s *story) {
+			line(s)
+			revoke(s, "hal", "fay", 1, "")
+		}, func(s *story) { revoke(s, "gus", "eve", 1, "") }},
+		{"what an earlier token of the name made stays valid", broken(ruleToken), func(s *story) {
+			line(s)
+			revoke(s, "hal", "eve", 1, "")
+			create(s, "admin", "eve", 2)
+			create(s, "eve", "ida", 1)
+		}, func(s *story) { revoke(s, "admin", "eve", 2, `,"children":["ida"]`) }},
+		{"what was revoked before is revoked again", broken(ruleToken), func(s *story) {
+			line(s)
+			revoke(s, "hal", "gus", 1, "")
+		}, func(s *story) { revoke(s, "admin", "eve", 1, `,"children":["fay","gus"]`) }},
+		{"a session's secret has children", broken(ruleToken), line, func(s *story) {
+			data := `{"sessionId":"work","generation":2,"children":["fay"]}`
+			s.add(admin, "token.revoked", data, with("partitionkey", "p1"))
+		}},
 	}
 }
 

@@ -278,7 +278,7 @@ var plants = []plant{
 	},
 	{"a revoked token keeps what it made alive", []edit{{
 		"projections/token.go", "		for i, maker := range token.makers() {\n",
-		"		for i, maker := range token.makers() {\n			if !token.Live() {\n				continue\n			}\n",
+		"		if !token.Live() {\n			continue\n		}\n		for i, maker := range token.makers() {\n",
 	}}},
 	{"a revoked token is not revoked again for what it made", []edit{{
 		"commands/token.go", "if !token.Live() && (x.KeepChildren || len(children) == 0) {", "if !token.Live() {",
