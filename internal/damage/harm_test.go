@@ -3,6 +3,7 @@ package damage
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -28,39 +29,122 @@ var targets = []struct {
 	{"the note of the clean stop", []string{"store/clean.json"}, 1},
 }
 
-// harm does one random harm to a home, and says which.
-func harm(random *rand.Rand, dir string) (string, error) {
+// structural are harms to names and directories, and how often they come.
+var structural = []struct {
+	name  string
+	harm  func(random *rand.Rand, dir string) (string, error)
+	times int
+}{
+	{"a block under another name", renameBlock, 3},
+	{"a stray directory of the server", strayDirectory, 3},
+	{"a plain file for a directory", fileForDirectory, 2},
+	{"the head file and the last block", loseEnd, 2},
+}
+
+// harm does one random harm to a home, and says of which kind it is and what it did.
+func harm(random *rand.Rand, dir string) (kind, what string, err error) {
 	total := 0
 	for _, target := range targets {
 		total += target.times
 	}
+	for _, s := range structural {
+		total += s.times
+	}
 	for {
 		pick := random.IntN(total)
+		for _, s := range structural {
+			if pick -= s.times; pick < 0 {
+				what, err := s.harm(random, dir)
+				return s.name, what, err
+			}
+		}
 		for _, target := range targets {
 			if pick -= target.times; pick >= 0 {
 				continue
 			}
-			var files []string
-			for _, pattern := range target.patterns {
-				found, err := filepath.Glob(filepath.Join(dir, pattern))
-				if err != nil {
-					return "", err
-				}
-				files = append(files, found...)
+			files, err := filesOf(dir, target.patterns)
+			if err != nil {
+				return "", "", err
 			}
-			files = slices.DeleteFunc(files, func(path string) bool {
-				info, err := os.Stat(path)
-				return err != nil || info.Size() == 0
-			})
 			if len(files) == 0 {
 				break // such as the note of a clean stop after kill -9
 			}
-			slices.Sort(files)
 			path := files[random.IntN(len(files))]
 			what, err := harmFile(random, path, files)
-			return fmt.Sprintf("%s: %s: %s", target.name, strings.TrimPrefix(path, dir+"/"), what), err
+			return target.name, strings.TrimPrefix(path, dir+"/") + ": " + what, err
 		}
 	}
+}
+
+// filesOf gives the files below a home that have content, in order.
+func filesOf(dir string, patterns []string) ([]string, error) {
+	var files []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	files = slices.DeleteFunc(files, func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || info.Size() == 0
+	})
+	slices.Sort(files)
+	return files, nil
+}
+
+const streamsDir = "store/jetstream/$G/streams"
+
+func anyStream(random *rand.Rand, dir string) string {
+	names := []string{"MAESTRO", "MAESTRO", "OBJ_MAESTRO_BLOBS", "MAESTRO_DENIED"}
+	return filepath.Join(dir, streamsDir, names[random.IntN(len(names))])
+}
+
+func renameBlock(random *rand.Rand, dir string) (string, error) {
+	messages := filepath.Join(anyStream(random, dir), "msgs")
+	blocks, err := filepath.Glob(filepath.Join(messages, "*.blk"))
+	if err != nil || len(blocks) == 0 {
+		return "no block", err
+	}
+	from := blocks[random.IntN(len(blocks))]
+	to := filepath.Join(messages, fmt.Sprintf("%d.blk", 1+random.IntN(9)))
+	what := fmt.Sprintf("%s: renamed to %s", strings.TrimPrefix(from, dir+"/"), filepath.Base(to))
+	if _, err := os.Stat(to); err != nil {
+		return what, os.Rename(from, to)
+	}
+	aside := to + ".x"
+	return what + ", and the other to it", errors.Join(os.Rename(to, aside), os.Rename(from, to), os.Rename(aside, from))
+}
+
+func strayDirectory(random *rand.Rand, dir string) (string, error) {
+	stream := anyStream(random, dir)
+	stray := filepath.Join(stream, []string{"__new_msgs__", "__msgs__"}[random.IntN(2)])
+	name := []string{"1.blk", "1.key", "2.blk"}[random.IntN(3)]
+	return strings.TrimPrefix(stray, dir+"/") + " with " + name,
+		errors.Join(os.Mkdir(stray, 0o700), os.WriteFile(filepath.Join(stray, name), []byte("stray"), 0o600))
+}
+
+func fileForDirectory(random *rand.Rand, dir string) (string, error) {
+	path := anyStream(random, dir)
+	if random.IntN(2) == 0 {
+		path = filepath.Join(path, "msgs")
+	}
+	return strings.TrimPrefix(path, dir+"/"),
+		errors.Join(os.RemoveAll(path), os.WriteFile(path, []byte("no directory"), 0o600))
+}
+
+func loseEnd(_ *rand.Rand, dir string) (string, error) {
+	blocks, err := filesOf(dir, []string{streamsDir + "/MAESTRO/msgs/*.blk"})
+	if err != nil || len(blocks) == 0 {
+		return "no block", err
+	}
+	last := blocks[len(blocks)-1]
+	err = os.Remove(filepath.Join(dir, "head"))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return strings.TrimPrefix(last, dir+"/"), errors.Join(err, os.Remove(last))
 }
 
 func harmFile(random *rand.Rand, path string, others []string) (string, error) {
