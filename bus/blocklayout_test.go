@@ -121,6 +121,7 @@ func TestAConfigurationThatDeletesIsMadeAgain(t *testing.T) {
 		{StreamName, `"retention":"limits"`, `"retention":"interest"`},
 		{StreamName, `"max_msgs":-1`, `"first_seq":1000,"max_msgs":-1`},
 		{StreamName, `"max_msgs":-1`, `"unknown":true,"max_msgs":-1`},
+		{StreamName, `"compression":"none"`, `"compression":"s2"`},
 		{BlobStream, `"max_age":0`, `"max_age":1`},
 		{DeniedStream, `"max_age":0`, `"max_age":1`},
 	} {

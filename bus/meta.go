@@ -23,7 +23,7 @@ const (
 	metaSumName = "meta.sum"
 )
 
-// metaFits reports whether a stream's configuration can be read.
+// metaFits reports whether a stream's configuration can be read, and lets the server keep the messages.
 func metaFits(path, stream string) bool {
 	config, err := readFile(filepath.Join(path, metaName))
 	if err != nil {
@@ -56,7 +56,8 @@ func metaSum(config []byte, stream string) string {
 func deletesNothing(c *server.StreamConfig) bool {
 	bounded := c.Name == DeniedStream || c.MaxMsgs <= 0 && c.MaxBytes <= 0 && c.MaxMsgsPer <= 0
 	return bounded && c.FirstSeq <= 1 && c.MaxAge == 0 && !c.AllowMsgTTL && !c.AllowMsgSchedules &&
-		c.Retention == server.LimitsPolicy && c.Storage == server.FileStorage && c.Mirror == nil && len(c.Sources) == 0
+		c.Retention == server.LimitsPolicy && c.Storage == server.FileStorage &&
+		c.Mirror == nil && len(c.Sources) == 0 && c.Compression == server.NoCompression
 }
 
 // repairMeta makes the configurations again that cannot be read, as this version makes them for a new store. The
@@ -91,7 +92,8 @@ func (e *embedded) repairMeta(ctx context.Context) error {
 		return fmt.Errorf("make a stream's configuration again: %w", err)
 	}
 	for _, stream := range broken {
-		e.logger.Warn("the configuration of a stream could not be read, and is made again", "stream", stream)
+		e.logger.Warn("the configuration of a stream is damaged, or deletes messages; it is made again",
+			"stream", stream)
 		for _, name := range []string{metaName, metaSumName} {
 			content, err := os.ReadFile(filepath.Join(streamPath(model, stream), name))
 			if err == nil {

@@ -114,7 +114,8 @@ func renameBlock(random *rand.Rand, dir string) (string, error) {
 		return what, os.Rename(from, to)
 	}
 	aside := to + ".x"
-	return what + ", and the other to it", errors.Join(os.Rename(to, aside), os.Rename(from, to), os.Rename(aside, from))
+	return what + ", and the other to it",
+		errors.Join(os.Rename(to, aside), os.Rename(from, to), os.Rename(aside, from))
 }
 
 func strayDirectory(random *rand.Rand, dir string) (string, error) {

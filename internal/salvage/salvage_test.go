@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,10 +84,45 @@ func do(t *testing.T, h *engine.Handler, key string, command commands.Command) (
 	return h.Do(t.Context(), engine.Request{By: admin, Command: command, Key: key})
 }
 
+// kept is a home that is made once for all tests that do not change it.
+var kept struct {
+	sync.Once
+	top  string
+	home *lived
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := os.RemoveAll(kept.top); err != nil {
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// shared gives a home that must not be changed, nor its backups; see lived.copied.
+func shared(t *testing.T) *lived {
+	t.Helper()
+	kept.Do(func() {
+		top, err := os.MkdirTemp("", "maestro-salvage-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept.top, kept.home = top, liveAt(t, top)
+	})
+	if kept.home == nil {
+		t.Fatal("the shared home could not be made")
+	}
+	return kept.home
+}
+
 // live makes a home whose server has ended.
 func live(t *testing.T) *lived {
 	t.Helper()
-	top := t.TempDir()
+	return liveAt(t, t.TempDir())
+}
+
+func liveAt(t *testing.T, top string) *lived {
+	t.Helper()
 	l := &lived{dir: filepath.Join(top, "home"), files: map[string]string{}}
 	h, err := home.Create(l.dir)
 	if err != nil {
@@ -283,7 +319,7 @@ func served(t *testing.T, report *Report) {
 }
 
 func TestSalvage(t *testing.T) {
-	original := live(t)
+	original := shared(t)
 	log, blobs, denied := bus.StreamName, bus.BlobStream, bus.DeniedStream
 	if n := len(original.blocks(t, log)); n < 2 {
 		t.Fatalf("the log has %d block", n)
