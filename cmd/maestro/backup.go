@@ -100,6 +100,9 @@ func holdHome(dir string) (*home.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.CheckKinds(); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
 	lock, err := h.Lock()
 	var held *home.HeldError
 	if errors.As(err, &held) {

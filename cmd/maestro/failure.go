@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"maestro/api/client"
+	"maestro/internal/home"
 	"maestro/workers/outbox"
 )
 
@@ -107,6 +108,7 @@ func explain(err error) explained {
 	var said *client.Error
 	var unreachable *client.ConnectionError
 	var busy *outbox.BusyError
+	var kind *home.KindError
 	switch {
 	case errors.As(err, &own):
 		e := explained{code: own.code, message: own.message, why: own.why, next: own.next, details: own.details}
@@ -114,6 +116,11 @@ func explain(err error) explained {
 			e.why = own.err.Error()
 		}
 		return e
+	case errors.As(err, &kind):
+		return explained{
+			code: "HOME", message: kind.Path + " is " + kind.Is, why: "in a home it must be " + kind.Want,
+			next: "move it away and start again",
+		}
 	case errors.As(err, &unreachable):
 		return explained{
 			code: "NO_CONNECTION", message: "There is no answer from " + unreachable.URL, why: unreachable.Err.Error(),

@@ -137,7 +137,11 @@ func checkVersions(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(tooNew(dir, h.Check(knownVersions())), h.Close())
+	err = h.CheckKinds()
+	if err == nil {
+		err = tooNew(dir, h.Check(knownVersions()))
+	}
+	return errors.Join(err, h.Close())
 }
 
 // secretsOf reads the home's secrets; replace makes a new key where the one that its sessions know is lost.

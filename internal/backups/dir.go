@@ -31,10 +31,7 @@ func At(home, dir, signer string) Dir {
 	return Dir{dir, keyOf(signer)}
 }
 
-// keyDigits is how much of the signer stands in a file's name.
-const keyDigits = 16
-
-// signerPattern is what a signer looks like: "ed25519:<64 hex>".
+// signerPattern is what a signer looks like: "ed25519:<64 hex>". The first 16 digits are the KEY in a file's name.
 var signerPattern = regexp.MustCompile(`^ed25519:([0-9a-f]{16})[0-9a-f]{48}$`)
 
 func keyOf(signer string) string {

@@ -125,7 +125,7 @@ func (h *Home) Snapshots() string { return filepath.Join(h.dir, snapshotsDir) }
 func (h *Home) secret(name string) ([]byte, error) {
 	f, err := files.Open(h.root, name, os.O_RDONLY)
 	if err != nil {
-		return nil, fmt.Errorf("read the home's %s: %w", name, err)
+		return nil, fmt.Errorf("read the home's %s: %w", name, h.explained(name, err))
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
@@ -157,14 +157,17 @@ const (
 func (h *Home) read(name string, most int64) ([]byte, error) {
 	content, err := files.Read(h.root, name, most)
 	if err != nil {
-		return nil, fmt.Errorf("read the home's %s: %w", name, err)
+		return nil, fmt.Errorf("read the home's %s: %w", name, h.explained(name, err))
 	}
 	return content, nil
 }
 
+// temporaryOf names the file that becomes another once it is written.
+func temporaryOf(name string) string { return "." + name + ".new" }
+
 // write puts content in place, durably and whole or not at all; only this user can read it.
 func (h *Home) write(name string, content []byte) error {
-	temporary := "." + name + ".new"
+	temporary := temporaryOf(name)
 	f, err := files.Create(h.root, temporary)
 	if err != nil {
 		return fmt.Errorf("write the home's %s: %w", name, err)

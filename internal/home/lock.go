@@ -57,7 +57,7 @@ const (
 func (h *Home) Lock() (*Lock, error) {
 	f, err := files.OpenOrCreate(h.root, lockFile, os.O_RDWR)
 	if err != nil {
-		return nil, fmt.Errorf("lock the home: %w", err)
+		return nil, fmt.Errorf("lock the home: %w", h.explained(lockFile, err))
 	}
 	err = lockExclusive(f)
 	for try := 1; errors.Is(err, errHeld) && try < lockTries; try++ {

@@ -23,7 +23,7 @@ func (h *Home) LockForReading() (*Reading, error) {
 		return &Reading{Home: h}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the home: %w", err)
+		return nil, fmt.Errorf("lock the home: %w", h.explained(lockFile, err))
 	}
 	switch err := lockShared(f); {
 	case errors.Is(err, errHeld):

@@ -1,0 +1,71 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A directory or a pipe where a home has a file is named, with what to do: by a server that starts, which waits for
+// nobody, by a restore, and by commands that read the home.
+func TestOtherKindsInAHome(t *testing.T) {
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // a server that gets there ends too
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	serve := []string{"serve", "--listen", taken.Addr().String()}
+	readOnly := append(slices.Clone(serve), "--read-only")
+	restore := []string{"restore", filepath.Join(t.TempDir(), "log.ndjson")}
+	if err := os.WriteFile(restore[1], []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list := []string{"task", "list"}
+	both := [][]string{serve, restore}
+	for name, commands := range map[string][][]string{
+		"lock":               {serve, restore, readOnly},
+		"admin.token":        {serve, restore, readOnly},
+		"server.key":         both,
+		"server.json":        {serve, restore, list},
+		"version":            both,
+		"uses":               both,
+		"beats":              both,
+		"store":              both,
+		"snapshots":          both,
+		"sessions":           both,
+		"store/lock":         both,
+		"store/clean.json":   both,
+		"store/checked.json": both,
+	} {
+		for kind, put := range map[string]func(path string) error{
+			"directory":  func(path string) error { return os.Mkdir(path, 0o700) },
+			"named pipe": func(path string) error { return unix.Mkfifo(path, 0o600) },
+		} {
+			if kind == "directory" && (name == "store" || name == "snapshots" || name == "sessions") {
+				continue
+			}
+			dir := t.TempDir()
+			path := filepath.Join(dir, name)
+			if err := errors.Join(os.Chmod(dir, 0o700), os.MkdirAll(filepath.Dir(path), 0o700), put(path)); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range commands {
+				got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, args...)
+				told := regexp.MustCompile("^maestro: " + regexp.QuoteMeta(path) + " is a " + kind + "\n" +
+					"  why:  in a home it must be a [^\n]+\n" +
+					"  next: move it away and start again\n$").MatchString(got.stderr)
+				if got.code != exitFailed || !told {
+					t.Errorf("%s is a %s, %v: %+v", name, kind, args, got)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"maestro/internal/files"
+)
+
+// KindError says that something else is where a home has a file or a directory. Match it with errors.As.
+type KindError struct {
+	Path string
+	// Is says what is there, Want what should be.
+	Is, Want string
+	err      error
+}
+
+func (e *KindError) Error() string {
+	return fmt.Sprintf("%s is %s; it must be %s; move it away and start again", e.Path, e.Is, e.Want)
+}
+
+func (e *KindError) Unwrap() error { return e.err }
+
+const (
+	plainFile = "a plain file"
+	directory = "a directory"
+)
+
+// kinds says what a server opens in a home, beside what sessions keep there. The head file is missing: one that cannot
+// be read is set aside.
+var kinds = []struct{ name, want string }{
+	{lockFile, plainFile},
+	{versionFile, plainFile},
+	{adminTokenFile, plainFile},
+	{serverKeyFile, plainFile},
+	{serverFile, plainFile},
+	{usesFile, plainFile},
+	{beatsFile, plainFile},
+	{restoredFile, plainFile},
+	{storeDir, directory},
+	{filepath.Join(storeDir, "lock"), plainFile},
+	{filepath.Join(storeDir, "clean.json"), plainFile},
+	{filepath.Join(storeDir, "checked.json"), plainFile},
+	{filepath.Join(storeDir, "jetstream"), directory},
+	{snapshotsDir, directory},
+	{sessionsDir, directory},
+}
+
+// CheckKinds fails with *KindError when something else is where the home has a file or a directory. What is missing is
+// no fault.
+func (h *Home) CheckKinds() error {
+	for _, kind := range kinds {
+		if err := h.checkKind(kind.name, kind.want); err != nil {
+			return err
+		}
+		if kind.want != plainFile {
+			continue
+		}
+		temporary := filepath.Join(h.dir, temporaryOf(kind.name)) // whatever else is there is replaced
+		if info, err := os.Lstat(temporary); err == nil && info.IsDir() {
+			return &KindError{Path: temporary, Is: directory, Want: plainFile}
+		}
+	}
+	return nil
+}
+
+func (h *Home) checkKind(name, want string) error {
+	path := filepath.Join(h.dir, name)
+	look := os.Lstat // a link to a file could lead anywhere
+	if want == directory {
+		look = os.Stat
+	}
+	info, err := look(path)
+	if err != nil {
+		return nil //nolint:nilerr // who opens it says what is wrong
+	}
+	if is := kindOf(info.Mode()); is != want {
+		return &KindError{Path: path, Is: is, Want: want}
+	}
+	return nil
+}
+
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsRegular():
+		return plainFile
+	case mode.IsDir():
+		return directory
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}
+
+// explained says of a file that is none what it is.
+func (h *Home) explained(name string, err error) error {
+	var irregular *files.IrregularError
+	var kind *KindError
+	if errors.As(err, &irregular) && errors.As(h.checkKind(name, plainFile), &kind) {
+		kind.err = err
+		return kind
+	}
+	return err
+}

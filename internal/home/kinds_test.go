@@ -1,0 +1,43 @@
+package home
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Each file and directory of a home is checked for being one before a server uses it.
+func TestCheckKinds(t *testing.T) {
+	for _, kind := range kinds {
+		h := made(t)
+		if err := h.CheckKinds(); err != nil {
+			t.Fatalf("a new home: %v", err)
+		}
+		path := filepath.Join(h.Dir(), kind.name)
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		is := directory
+		if kind.want == directory {
+			is = plainFile
+			err = errors.Join(err, os.WriteFile(path, nil, 0o600))
+		} else {
+			err = errors.Join(err, os.Mkdir(path, 0o700))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wrong *KindError
+		if err := h.CheckKinds(); !errors.As(err, &wrong) ||
+			wrong.Path != path || wrong.Is != is || wrong.Want != kind.want {
+			t.Errorf("%s is %s: %v", kind.name, is, err)
+		}
+	}
+	h := made(t)
+	if err := os.Mkdir(filepath.Join(h.Dir(), ".server.json.new"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var wrong *KindError
+	if err := h.CheckKinds(); !errors.As(err, &wrong) {
+		t.Errorf("a directory where a file is written gives %v", err)
+	}
+}
