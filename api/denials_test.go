@@ -284,6 +284,7 @@ func TestEqualRefusalsAreOneRecord(t *testing.T) {
 // TestListsOfRefusalsAreBounded: a page holds a thousand records unless more are asked for, the inbox some of each
 // session, and texts are cut.
 func TestListsOfRefusalsAreBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
 		project := w.project()
@@ -297,7 +298,12 @@ func TestListsOfRefusalsAreBounded(t *testing.T) {
 			if n%50 == 0 {
 				time.Sleep(time.Minute)
 			}
-			w.do(loudToken, "report:progress", `{"message":"`+long+`","taskIds":["`+foreign+`"]}`, "Maestro-Occurred-At", said).is(403)
+			message := "short"
+			if n%100 == 0 || n >= 1060 { // among the newest, and among those that are counted
+				message = long
+			}
+			body := `{"message":"` + message + `","taskIds":["` + foreign + `"]}`
+			w.do(loudToken, "report:progress", body, "Maestro-Occurred-At", said).is(403)
 			w.do(loudToken, "task:complete", fmt.Sprintf(`{"taskId":"none-%d"}`, n)).is(403)
 		}
 		for query, most := range map[string]int{

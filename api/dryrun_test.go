@@ -14,20 +14,24 @@ import (
 // TestADryRunSaysWhatWouldHappen: of every write, by every caller of the table, the same event type or the same refusal as
 // the command itself gives right afterwards; and nothing happens, nor is anything recorded.
 func TestADryRunSaysWhatWouldHappen(t *testing.T) {
+	t.Parallel()
 	for _, row := range writes {
-		w := open(t, nil)
-		for _, column := range columns {
-			s := w.stage(column)
-			if id, body, ok := strings.Cut(row.first, " "); ok {
-				w.do(adminToken, id, s.names.Replace(body)).is(200)
+		t.Run(row.id, func(t *testing.T) {
+			t.Parallel()
+			w := openInside(t, nil)
+			for _, column := range columns {
+				s := w.stage(column)
+				if id, body, ok := strings.Cut(row.first, " "); ok {
+					w.do(adminToken, id, s.names.Replace(body)).is(200)
+				}
+				body := s.names.Replace(row.body)
+				before := ""
+				if may(row.who, column) {
+					before = w.views()
+				}
+				w.dry(s.token, row.id, body, before)
 			}
-			body := s.names.Replace(row.body)
-			before := ""
-			if may(row.who, column) {
-				before = w.views()
-			}
-			w.dry(s.token, row.id, body, before)
-		}
+		})
 	}
 	w := open(t, nil)
 	for _, id := range absent {

@@ -242,6 +242,7 @@ const goodManifest = `{"manifestVersion":"1.0","role":"worker","tasks":[{"id":"t
 	`"projectId":"p1","createdAt":"2026-02-02T10:00:00Z"}],"session":{"model":"sonnet","permissionMode":"acceptEdits"}}`
 
 func TestBadUploads(t *testing.T) {
+	t.Parallel()
 	w := openManifests(t, nil)
 	blobs := w.blobs.count()
 	for body, want := range map[string][]string{
