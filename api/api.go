@@ -121,9 +121,14 @@ func New(config Config) (http.Handler, error) {
 		config.Uses = OpenTokenUses(nil, config.Logger)
 	}
 	s := &server{
-		Config: config, mux: http.NewServeMux(), started: config.Now(),
-		hosts: setOf(config.AllowedHosts), origins: setOf(config.AllowOrigins),
-		noStore: []string{"no-store"}, noSniff: []string{"nosniff"}, jsonType: []string{"application/json; charset=utf-8"},
+		Config:   config,
+		mux:      http.NewServeMux(),
+		started:  config.Now(),
+		hosts:    setOf(config.AllowedHosts),
+		origins:  setOf(config.AllowOrigins),
+		noStore:  []string{"no-store"},
+		noSniff:  []string{"nosniff"},
+		jsonType: []string{"application/json; charset=utf-8"},
 	}
 	s.ledger = newLedger(&s.Limits)
 	s.auth = newAuthenticator(config.Keys, config.Handler, config.Now)
@@ -264,7 +269,8 @@ func (s *server) route(w http.ResponseWriter, r *http.Request) {
 }
 
 func isClean(path string) bool {
-	return strings.HasPrefix(path, "/") && !strings.Contains(path, "//") && !strings.Contains(path+"/", "/./") && !strings.Contains(path+"/", "/../")
+	return strings.HasPrefix(path, "/") && !strings.Contains(path, "//") && !strings.Contains(path+"/", "/./") &&
+		!strings.Contains(path+"/", "/../")
 }
 
 // unknown answers for paths that lead nowhere, and for methods that a path does not take.
@@ -298,7 +304,9 @@ func (s *server) methods(r *http.Request) []string {
 	}
 	var allowed []string
 	probe := *r
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+	for _, method := range []string{
+		http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	} {
 		probe.Method = method
 		if _, pattern := s.mux.Handler(&probe); pattern != "" && pattern != "/" {
 			allowed = append(allowed, method)

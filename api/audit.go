@@ -18,7 +18,11 @@ import (
 const flushEvery = 64 << 10
 
 func (s *server) auditRoutes() {
-	read(s, op{path: "/api/audit/head", name: "audit-head", summary: "The log's head: sequence and hash, to be kept elsewhere"}, auditHead)
+	read(s, op{
+		path:    "/api/audit/head",
+		name:    "audit-head",
+		summary: "The log's head: sequence and hash, to be kept elsewhere",
+	}, auditHead)
 	s.mux.HandleFunc("GET /api/audit/export", s.open(s.auditExport))
 	s.mux.HandleFunc("GET /api/audit/verify", s.open(s.auditVerify))
 	s.mux.HandleFunc("GET /api/audit/texts", s.open(s.auditTexts))
@@ -34,7 +38,8 @@ type exportRange struct {
 	from, to uint64
 }
 
-// auditExport streams the log, one line a message. Of a single project, the bodies of others are replaced by their hashes.
+// auditExport streams the log, one line a message. Of a single project, the bodies of others are replaced by their
+// hashes.
 func (s *server) auditExport(w http.ResponseWriter, r *http.Request) {
 	wanted, err := s.exportRange(r)
 	if err != nil {
@@ -93,8 +98,11 @@ func (s *server) exportRange(r *http.Request) (exportRange, error) {
 		err = view{state, s, c}.permit("audit:export", "")
 		if err == nil && wanted.project != "" && !state.ProjectExisted(wanted.project) {
 			err = &problem{
-				status: http.StatusNotFound, Code: "NOT_FOUND", Message: "Project with id '" + printable(wanted.project) + "' not found",
-				Why: "it never existed", Next: "list what there is",
+				status:  http.StatusNotFound,
+				Code:    "NOT_FOUND",
+				Message: "Project with id '" + printable(wanted.project) + "' not found",
+				Why:     "it never existed",
+				Next:    "list what there is",
 			}
 		}
 	})
@@ -118,8 +126,8 @@ func (s *server) exportRange(r *http.Request) (exportRange, error) {
 	return wanted, nil
 }
 
-// auditVerify decides the whole log again up to the present head, and holds the result against a head kept elsewhere and
-// against the live views.
+// auditVerify decides the whole log again up to the present head, and holds the result against a head kept elsewhere
+// and against the live views.
 func (s *server) auditVerify(w http.ResponseWriter, r *http.Request) {
 	verdict, err := s.verify(r)
 	if err != nil {

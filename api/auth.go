@@ -91,7 +91,8 @@ func (a authenticator) call(token string) (*call, error) {
 	case len(parts) != 3 && session:
 		return nil, unauthenticated("The token is damaged", "a session's token has three parts", true)
 	case len(parts) != 3:
-		return nil, unauthenticated("The token is not one of this server's", "it is neither the admin token, nor a named one, nor a session's", true)
+		return nil, unauthenticated("The token is not one of this server's",
+			"it is neither the admin token, nor a named one, nor a session's", true)
 	}
 	mac := a.macs.Get().(hash.Hash)
 	mac.Reset()
@@ -186,7 +187,8 @@ type callKey struct{}
 
 // readsAll reports whether the caller may read what belongs to no project.
 func (c *call) readsAll() bool {
-	return c.by.Kind == commands.ActorUser && (c.by.Access == commands.AccessAdmin || c.by.Access == commands.AccessAuditor)
+	return c.by.Kind == commands.ActorUser &&
+		(c.by.Access == commands.AccessAdmin || c.by.Access == commands.AccessAuditor)
 }
 
 // identify learns from the credential, and from nothing else, who calls.
@@ -201,7 +203,8 @@ func (s *server) identify(r *http.Request) (*call, error) {
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimSpace(token)
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return nil, unauthenticated("The Authorization header is not a Bearer token", "one header with one token is expected", true)
+		return nil, unauthenticated("The Authorization header is not a Bearer token",
+			"one header with one token is expected", true)
 	}
 	c, err := s.auth.call(token)
 	if err != nil {
@@ -273,7 +276,10 @@ func (c *call) otherIdentity(session string) error {
 		named = "session " + printable(session)
 	}
 	return &problem{
-		status: http.StatusForbidden, Code: string(commands.CodeNotAllowed), Message: "The body speaks for " + named + ", and the credential is that of " + c.by.String(),
-		Why: "who acts is known from the credential alone", Next: "use the credential of " + named + ", or leave updateSource and sessionId out",
+		status:  http.StatusForbidden,
+		Code:    string(commands.CodeNotAllowed),
+		Message: "The body speaks for " + named + ", and the credential is that of " + c.by.String(),
+		Why:     "who acts is known from the credential alone",
+		Next:    "use the credential of " + named + ", or leave updateSource and sessionId out",
 	}
 }

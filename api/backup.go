@@ -13,8 +13,8 @@ func (s *server) backupRoutes() {
 	s.mux.HandleFunc("GET /api/backup", s.open(s.backup))
 }
 
-// backup streams an archive of everything up to the present head. It holds every secret that agents ever wrote, so it is the
-// admin's alone.
+// backup streams an archive of everything up to the present head. It holds every secret that agents ever wrote, so it
+// is the admin's alone.
 func (s *server) backup(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	var head events.Head
@@ -27,8 +27,12 @@ func (s *server) backup(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 	case c.by.Access != commands.AccessAdmin:
 		err = &problem{
-			status: http.StatusForbidden, Code: string(commands.CodeNotAllowed), Message: "A backup is not allowed for " + c.by.String(),
-			Why: "it holds everything", Next: "use the admin token", Rule: "audit:export",
+			status:  http.StatusForbidden,
+			Code:    string(commands.CodeNotAllowed),
+			Message: "A backup is not allowed for " + c.by.String(),
+			Why:     "it holds everything",
+			Next:    "use the admin token",
+			Rule:    "audit:export",
 		}
 	case s.Backup == nil:
 		err = notFound("Backup", "of this server")

@@ -87,7 +87,8 @@ func (v view) namesBlob(p *projections.Project, digest string) bool {
 	}
 	for x := range v.Sessions(p.ID) {
 		own := v.call.by.Kind == commands.ActorSession && x.ID == v.call.by.Name
-		if (own || v.permit("session:info", p.ID) == nil) && (x.ManifestDigest == digest || inTimeline(v.SessionTimeline(x.ID))) {
+		if (own || v.permit("session:info", p.ID) == nil) &&
+			(x.ManifestDigest == digest || inTimeline(v.SessionTimeline(x.ID))) {
 			return true
 		}
 	}

@@ -60,8 +60,11 @@ func (s *server) confirmClock(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil || c.by.Kind != commands.ActorUser:
 		err = &problem{
-			status: http.StatusForbidden, Code: string(commands.CodeNotAllowed), Message: "Confirming the clock is not allowed for " + c.by.String(),
-			Why: "every later event is stamped by it", Next: "use the admin token",
+			status:  http.StatusForbidden,
+			Code:    string(commands.CodeNotAllowed),
+			Message: "Confirming the clock is not allowed for " + c.by.String(),
+			Why:     "every later event is stamped by it",
+			Next:    "use the admin token",
 		}
 	case s.Clock == nil:
 		err = notFound("Clock", "of this server")

@@ -114,7 +114,13 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 			return engine.Answer{}, err
 		}
 	}
-	request := engine.Request{By: c.by, Command: command, Key: meta.key, OccurredAt: meta.occurredAt, TraceParent: meta.traceParent}
+	request := engine.Request{
+		By:          c.by,
+		Command:     command,
+		Key:         meta.key,
+		OccurredAt:  meta.occurredAt,
+		TraceParent: meta.traceParent,
+	}
 	if err := checkTree(command, o); err != nil {
 		return engine.Answer{}, err
 	}
@@ -144,7 +150,9 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 }
 
 // waitForItem asks again for an item whenever there is one; several may wait, and one gets it.
-func (s *server) waitForItem(ctx context.Context, c *call, request engine.Request, start *commands.StartItem, wait time.Duration) (engine.Answer, error) {
+func (s *server) waitForItem(
+	ctx context.Context, c *call, request engine.Request, start *commands.StartItem, wait time.Duration,
+) (engine.Answer, error) {
 	session := start.SessionID
 	if session == "" {
 		session = c.by.Name
@@ -164,7 +172,10 @@ func (s *server) waitForItem(ctx context.Context, c *call, request engine.Reques
 			}
 			top, _ := state.Top(q)
 			return top != nil
-		}, engine.Key{Kind: projections.KindQueue, ID: project + "/" + queue}, engine.Key{Kind: projections.KindSession, ID: session})
+		}, engine.Key{
+			Kind: projections.KindQueue,
+			ID:   project + "/" + queue,
+		}, engine.Key{Kind: projections.KindSession, ID: session})
 		if err != nil {
 			return engine.Answer{}, err
 		}

@@ -203,7 +203,8 @@ func (v view) actorNamed(name string) (commands.Actor, error) {
 	case isUser:
 		return commands.Admin(commands.AuthnToken), nil
 	case name == "":
-		return commands.Actor{}, routeInvalid("", "actor is required: a session's id, a token's name, or admin, system, runner")
+		return commands.Actor{}, routeInvalid("",
+			"actor is required: a session's id, a token's name, or admin, system, runner")
 	case name == commands.AdminName:
 		return commands.Admin(commands.AuthnToken), nil
 	case name == string(commands.ActorSystem):
@@ -263,7 +264,13 @@ func (v view) decides(by commands.Actor, id, target, project string) error {
 	if err != nil {
 		return err
 	}
-	call := commands.Call{By: by, Project: project, At: events.Instant(v.server.Now()), ID: uuid.New(), Rules: commands.RulesVersion}
+	call := commands.Call{
+		By:      by,
+		Project: project,
+		At:      events.Instant(v.server.Now()),
+		ID:      uuid.New(),
+		Rules:   commands.RulesVersion,
+	}
 	if last := v.At(); call.At.Before(last) {
 		call.At = last
 	}
@@ -274,7 +281,11 @@ func (v view) decides(by commands.Actor, id, target, project string) error {
 // tokenActor gives the actor that a named token stands for.
 func tokenActor(token *projections.Token) commands.Actor {
 	return commands.Actor{
-		Kind: commands.ActorUser, Name: token.Name, Access: commands.Access(token.Kind), Projects: slices.Clone(token.ProjectIDs),
-		Generation: token.Generation, Authn: commands.AuthnToken,
+		Kind:       commands.ActorUser,
+		Name:       token.Name,
+		Access:     commands.Access(token.Kind),
+		Projects:   slices.Clone(token.ProjectIDs),
+		Generation: token.Generation,
+		Authn:      commands.AuthnToken,
 	}
 }

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// earlyFrom is the length from which the body of a caller who may not use the command is not read: up to there reading it
-	// costs little, and the recorded refusal names what the command was about.
+	// earlyFrom is the length from which the body of a caller who may not use the command is not read: up to there
+	// reading it costs little, and the recorded refusal names what the command was about.
 	earlyFrom = 16 << 10
 	// earlyKeptFrom is the same for a command that waited in an outbox: the recorded refusal holds its text.
 	earlyKeptFrom = 128 << 10
 )
 
-// permitEarly refuses, before the body is read, what the table refuses whatever the body says: nil if the body counts. length
-// is the body's, below 0 if unknown.
+// permitEarly refuses, before the body is read, what the table refuses whatever the body says: nil if the body
+// counts. length is the body's, below 0 if unknown.
 func (s *server) permitEarly(c *call, id string, length int64) (err error) {
 	most := int64(earlyFrom)
 	if !c.meta.occurredAt.IsZero() {
@@ -30,8 +30,8 @@ func (s *server) permitEarly(c *call, id string, length int64) (err error) {
 	return s.permitAnywhere(c, id)
 }
 
-// permitAnywhere asks the part of the table that needs no project. The retry of a command that became an event is let through: it
-// gets its answer, whatever its caller may do by now.
+// permitAnywhere asks the part of the table that needs no project. The retry of a command that became an event is let
+// through: it gets its answer, whatever its caller may do by now.
 func (s *server) permitAnywhere(c *call, id string) (err error) {
 	row, known := commands.CurrentRules().Row(id)
 	if !known || !row.Write {
@@ -67,8 +67,8 @@ func (s *server) refusedEarly(ctx context.Context, c *call, err error, dryRun bo
 	return s.recordRefusal(ctx, c, err)
 }
 
-// permissionFirst answers a caller whose body cannot be read with what the table says, if it refuses the command: what is wrong with
-// the body is of no use to that caller.
+// permissionFirst answers a caller whose body cannot be read with what the table says, if it refuses the command:
+// what is wrong with the body is of no use to that caller.
 func (s *server) permissionFirst(ctx context.Context, c *call, id string, dryRun bool, wrong error) error {
 	var refusal *commands.Refusal
 	if !errors.As(wrong, &refusal) || refusal.Code == commands.CodeNotFound {

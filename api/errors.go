@@ -100,7 +100,8 @@ func (s *server) problemOf(r *http.Request, err error) *problem {
 			Next: refusal.Next, Rule: refusal.Rule, Pointer: refusal.Pointer,
 		}
 	case errors.As(err, &unavailable):
-		s.Logger.Warn("a request could not be served", "method", r.Method, "path", printable(r.URL.Path), "why", engine.Shortened(err.Error(), longestProblem))
+		s.Logger.Warn("a request could not be served", "method", r.Method, "path", printable(r.URL.Path), "why",
+			engine.Shortened(err.Error(), longestProblem))
 		p = &problem{
 			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
 			Why: unavailable.Why, Next: unavailable.Next, headers: http.Header{"Retry-After": {"1"}},
@@ -118,10 +119,14 @@ func (s *server) problemOf(r *http.Request, err error) *problem {
 	case errors.Is(err, context.Canceled):
 		p = &problem{status: http.StatusServiceUnavailable, Code: "CANCELLED", Message: "The caller went away"}
 	default:
-		s.Logger.Error("a request failed", "method", r.Method, "path", printable(r.URL.Path), "why", engine.Shortened(err.Error(), longestProblem))
+		s.Logger.Error("a request failed", "method", r.Method, "path", printable(r.URL.Path), "why",
+			engine.Shortened(err.Error(), longestProblem))
 		p = &problem{
-			status: http.StatusInternalServerError, Code: "INTERNAL_ERROR", Message: "The server failed at this request",
-			Why: "its log says why", Next: "try again with the same key; if it fails again, report it",
+			status:  http.StatusInternalServerError,
+			Code:    "INTERNAL_ERROR",
+			Message: "The server failed at this request",
+			Why:     "its log says why",
+			Next:    "try again with the same key; if it fails again, report it",
 		}
 	}
 	return p.complete()

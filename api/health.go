@@ -37,8 +37,12 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		s.fail(w, r, &problem{
-			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now", Why: err.Error(),
-			Next: "reads still work; " + engine.Advice(err), headers: http.Header{"Retry-After": {"1"}},
+			status:  http.StatusServiceUnavailable,
+			Code:    "UNAVAILABLE",
+			Message: "The server takes no writes now",
+			Why:     err.Error(),
+			Next:    "reads still work; " + engine.Advice(err),
+			headers: http.Header{"Retry-After": {"1"}},
 		})
 		return
 	}

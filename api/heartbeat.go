@@ -11,8 +11,8 @@ func (s *server) heartbeatRoutes() {
 	s.mux.HandleFunc("POST /api/sessions/{id}/heartbeat", s.heartbeat)
 }
 
-// heartbeat notes that a session's supervisor says it is there; no event comes of it. From the first one on, silence counts
-// against the short lease.
+// heartbeat notes that a session's supervisor says it is there; no event comes of it. From the first one on, silence
+// counts against the short lease.
 func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	id := r.PathValue("id")

@@ -31,8 +31,16 @@ type inboxFilter struct {
 }
 
 func (s *server) inputRoutes() {
-	read(s, op{path: "/api/inputs", name: "input-list", summary: "The questions that the caller may see, in the order in which they were asked"}, listInputs)
-	readAfter(s, op{path: "/api/inputs/{id}", name: "input-get", summary: "A question, after its answer if that is waited for"}, s.awaitAnswer, getInput)
+	read(s, op{
+		path:    "/api/inputs",
+		name:    "input-list",
+		summary: "The questions that the caller may see, in the order in which they were asked",
+	}, listInputs)
+	readAfter(s, op{
+		path:    "/api/inputs/{id}",
+		name:    "input-get",
+		summary: "A question, after its answer if that is waited for",
+	}, s.awaitAnswer, getInput)
 	read(s, op{path: "/api/inbox", name: "inbox", summary: "All that needs a person, longest wait first"}, getInbox)
 }
 
@@ -52,8 +60,11 @@ func (v view) mayAsk(x *projections.Input) error {
 		return nil
 	}
 	return &commands.Refusal{
-		Code: commands.CodeNotAllowed, Rule: "input:list", Message: "Session '" + v.call.by.Name + "' did not spawn session '" + x.SessionID + "'",
-		Why: "an orchestrator sees the questions of sessions that it spawned", Next: "leave it to the user",
+		Code:    commands.CodeNotAllowed,
+		Rule:    "input:list",
+		Message: "Session '" + v.call.by.Name + "' did not spawn session '" + x.SessionID + "'",
+		Why:     "an orchestrator sees the questions of sessions that it spawned",
+		Next:    "leave it to the user",
 	}
 }
 
@@ -77,7 +88,8 @@ func listInputs(v view, in *inputFilter) ([]projections.InputView, error) {
 	for _, p := range projects {
 		for x := range v.Inputs(p.ID) {
 			shown := v.InputView(x, now)
-			if (in.SessionID == "" || in.SessionID == x.SessionID) && (in.Status == "" || in.Status == string(shown.Status)) && v.mayAsk(x) == nil {
+			if (in.SessionID == "" || in.SessionID == x.SessionID) &&
+				(in.Status == "" || in.Status == string(shown.Status)) && v.mayAsk(x) == nil {
 				views = append(views, shown)
 			}
 		}

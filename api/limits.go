@@ -56,8 +56,11 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 		return err
 	case err != nil:
 		return &problem{
-			status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: "The body is cut: it ends before it is complete",
-			Why: "the connection brought fewer bytes than announced", Next: "send it again with the same key",
+			status:  http.StatusBadRequest,
+			Code:    "VALIDATION_ERROR",
+			Message: "The body is cut: it ends before it is complete",
+			Why:     "the connection brought fewer bytes than announced",
+			Next:    "send it again with the same key",
 		}
 	case into.Len() > maxRequest:
 		return tooLarge(r)
@@ -65,8 +68,8 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 	return nil
 }
 
-// drain reads and drops a body of which nothing is wanted, so that its sender reads the answer. Whether all of it arrives changes
-// nothing.
+// drain reads and drops a body of which nothing is wanted, so that its sender reads the answer. Whether all of it
+// arrives changes nothing.
 func drain(r *http.Request, most int64) {
 	if body, ok := r.Body.(*stoppingBody); ok {
 		body.unwanted()
@@ -119,8 +122,11 @@ func (m metadata) checkKept(id string) error {
 		return nil
 	}
 	return &problem{
-		status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: printable(id) + " does not take Maestro-Occurred-At",
-		Why:  "only commands that may wait in an outbox carry the time at which they were said: reports, tracked files, the end of a session",
+		status:  http.StatusBadRequest,
+		Code:    "VALIDATION_ERROR",
+		Message: printable(id) + " does not take Maestro-Occurred-At",
+		Why: "only commands that may wait in an outbox carry the time at which they were said: " +
+			"reports, tracked files, the end of a session",
 		Next: "send it without Maestro-Occurred-At",
 	}
 }
@@ -164,8 +170,8 @@ func isTraceParent(text string) bool {
 	return true
 }
 
-// prepare does for every route under /api but the commands' what comes before it: it reads a write's headers and body, and
-// waits until a read's sequence is there.
+// prepare does for every route under /api but the commands' what comes before it: it reads a write's headers and
+// body, and waits until a read's sequence is there.
 func (s *server) prepare(w http.ResponseWriter, r *http.Request, c *call) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
@@ -218,7 +224,11 @@ func (s *server) waitFor(ctx context.Context, c *call, minSeq string) error {
 	}
 	head := s.head()
 	return &problem{
-		status: http.StatusGatewayTimeout, Code: "TIMEOUT", Message: "Sequence " + minSeq + " was not reached in 5 s; the head is " + strconv.FormatUint(head, 10),
-		Why: "the views have not come that far", Next: "ask again, or for a lower sequence", Details: map[string]uint64{"head": head},
+		status:  http.StatusGatewayTimeout,
+		Code:    "TIMEOUT",
+		Message: "Sequence " + minSeq + " was not reached in 5 s; the head is " + strconv.FormatUint(head, 10),
+		Why:     "the views have not come that far",
+		Next:    "ask again, or for a lower sequence",
+		Details: map[string]uint64{"head": head},
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// withManifest gives a command that makes a session its manifest: the one that it names, held against what else it says, or
-// one that is generated. What cannot be decided without it is left to the decision.
+// withManifest gives a command that makes a session its manifest: the one that it names, held against what else it
+// says, or one that is generated. What cannot be decided without it is left to the decision.
 func (s *server) withManifest(ctx context.Context, c *call, command commands.Command, dryRun bool) error {
 	switch x := command.(type) {
 	case *commands.SpawnSession:
@@ -25,7 +25,8 @@ func (s *server) withManifest(ctx context.Context, c *call, command commands.Com
 		}
 		return s.generateManifest(ctx, c, x, dryRun)
 	case *commands.RegisterSession:
-		if x.ManifestDigest == "" || c.by.Kind != commands.ActorUser || s.permit(c, "session:register", x.Project) != nil {
+		if x.ManifestDigest == "" || c.by.Kind != commands.ActorUser ||
+			s.permit(c, "session:register", x.Project) != nil {
 			return nil
 		}
 		return s.registerWith(ctx, c, x)
@@ -40,7 +41,8 @@ func (s *server) withManifest(ctx context.Context, c *call, command commands.Com
 	return nil
 }
 
-// decided reports whether the decision refuses a command too, or made it once already under its key: then it says so itself.
+// decided reports whether the decision refuses a command too, or made it once already under its key: then it says so
+// itself.
 func (s *server) decided(c *call, command commands.Command) bool {
 	answer, err := s.Handler.Try(engine.Request{By: c.by, Command: command, Key: c.meta.key})
 	return err != nil || answer.Retried
@@ -56,7 +58,8 @@ func cmpOr(a, b string) string {
 // named gives the manifest that a digest names.
 func (s *server) named(ctx context.Context, c *call, row, digest string) (*manifest.Manifest, error) {
 	if !isDigest(digest) {
-		return nil, invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", printable(digest))
+		return nil, invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
+			printable(digest))
 	}
 	content, err := s.blobOf(ctx, digest)
 	if err != nil {
@@ -85,7 +88,8 @@ func (x said) agree(m *manifest.Manifest) error {
 		return otherThanManifest("/role", string(m.Role))
 	}
 	strategy := m.Axes().Strategy
-	if meant, err := commands.ResolveStrategy(m.Role, x.strategy); x.strategy != "" && (err != nil || meant != strategy) {
+	if meant, err := commands.ResolveStrategy(m.Role, x.strategy); x.strategy != "" &&
+		(err != nil || meant != strategy) {
 		return otherThanManifest("/strategy", string(strategy))
 	}
 	if x.tasks != nil && !slices.Equal(x.tasks, m.TaskIDs()) {
@@ -152,8 +156,8 @@ func (s *server) takeManifest(ctx context.Context, c *call, x *commands.SpawnSes
 // defaultAgent is the one that a manifest means that names none.
 const defaultAgent = "claude"
 
-// ownAtMost gives the commands that are left of a role's default when an orchestrator gives them to another orchestrator; nil
-// if nothing is cut.
+// ownAtMost gives the commands that are left of a role's default when an orchestrator gives them to another
+// orchestrator; nil if nothing is cut.
 func (s *server) ownAtMost(c *call, role events.Role, strategy events.Strategy) (left *[]string) {
 	if c.by.Kind != commands.ActorSession || role != events.RoleOrchestrator {
 		return nil
@@ -164,7 +168,8 @@ func (s *server) ownAtMost(c *call, role events.Role, strategy events.Strategy) 
 			return
 		}
 		all := commands.CurrentRules().Defaults(commands.Letter(role, strategy))
-		own := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !slices.Contains(spawner.Permissions.Commands, id) })
+		own := slices.DeleteFunc(slices.Clone(all),
+			func(id string) bool { return !slices.Contains(spawner.Permissions.Commands, id) })
 		if len(own) < len(all) {
 			left = &own
 		}
@@ -185,7 +190,8 @@ func (s *server) registerWith(ctx context.Context, c *call, x *commands.Register
 	if err := (said{x.Project, x.Role, x.Strategy, x.TaskIDs, x.Allowed}).agree(m); err != nil {
 		return err
 	}
-	x.Create, x.Role, x.Strategy, x.TaskIDs, x.Allowed = true, m.Role, m.Axes().Strategy, m.TaskIDs(), m.Session.AllowedCommands
+	x.Create, x.Role, x.Strategy, x.TaskIDs, x.Allowed = true, m.Role, m.Axes().Strategy, m.TaskIDs(),
+		m.Session.AllowedCommands
 	if x.Project == "" && len(m.Tasks) > 0 {
 		x.Project = m.Tasks[0].ProjectID
 	}
@@ -213,8 +219,10 @@ func (s *server) issueAgain(ctx context.Context, c *call, x *commands.UpdateSess
 		slices.Sort(wants)
 		if m.Role != session.Role || axes.Strategy != session.Strategy || !slices.Equal(may, wants) {
 			err = &commands.Refusal{
-				Code: commands.CodeConflict, Message: "The manifest gives other rights than session '" + session.ID + "' has",
-				Why: "role, strategy and allowed commands are frozen when a session is made", Next: "spawn another session with it",
+				Code:    commands.CodeConflict,
+				Message: "The manifest gives other rights than session '" + session.ID + "' has",
+				Why:     "role, strategy and allowed commands are frozen when a session is made",
+				Next:    "spawn another session with it",
 			}
 		}
 	})

@@ -16,9 +16,18 @@ import (
 // generateManifest makes the manifest of a session from what the server knows; a dry run stores none.
 func (s *server) generateManifest(ctx context.Context, c *call, x *commands.SpawnSession, dryRun bool) error {
 	from := manifest.Source{
-		Role: x.Role, Strategy: x.Strategy, Skills: x.Skills, Model: x.Model, PermissionMode: manifest.PermissionMode(x.PermissionMode),
-		ThinkingMode: x.ThinkingMode, MaxTurns: x.MaxTurns, Timeout: x.Timeout, WorkingDirectory: x.WorkingDirectory, Agent: x.Agent,
-		AllowedCommands: x.Allowed, TemplateID: x.TemplateID,
+		Role:             x.Role,
+		Strategy:         x.Strategy,
+		Skills:           x.Skills,
+		Model:            x.Model,
+		PermissionMode:   manifest.PermissionMode(x.PermissionMode),
+		ThinkingMode:     x.ThinkingMode,
+		MaxTurns:         x.MaxTurns,
+		Timeout:          x.Timeout,
+		WorkingDirectory: x.WorkingDirectory,
+		Agent:            x.Agent,
+		AllowedCommands:  x.Allowed,
+		TemplateID:       x.TemplateID,
 	}
 	if left := s.ownAtMost(c, x.Role, x.Strategy); left != nil && x.Allowed == nil {
 		from.AllowedCommands = left // as the decision cuts it
@@ -34,7 +43,11 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 	for _, l := range long {
 		text, err := s.blobOf(ctx, l.digest)
 		if err != nil {
-			return &engine.UnavailableError{Why: "the " + l.field + " of task '" + from.Tasks[l.task].ID + "' could not be read", Next: "try again with the same key", Err: err}
+			return &engine.UnavailableError{
+				Why:  "the " + l.field + " of task '" + from.Tasks[l.task].ID + "' could not be read",
+				Next: "try again with the same key",
+				Err:  err,
+			}
 		}
 		if l.field == "description" {
 			from.Tasks[l.task].Description = string(text)
@@ -58,7 +71,11 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 		return nil
 	}
 	if _, err := s.Blobs.PutBlob(ctx, m.Canonical()); err != nil {
-		return &engine.UnavailableError{Why: "the manifest could not be stored", Next: "try again with the same key", Err: err}
+		return &engine.UnavailableError{
+			Why:  "the manifest could not be stored",
+			Next: "try again with the same key",
+			Err:  err,
+		}
 	}
 	return nil
 }
@@ -72,8 +89,11 @@ type longText struct {
 	field, digest string
 }
 
-// sourceOf gathers what a manifest tells of tasks, and which of its texts are elsewhere; false when a task is not there.
-func sourceOf(state *projections.State, from *manifest.Source, project string, x *commands.SpawnSession, long *[]longText) bool {
+// sourceOf gathers what a manifest tells of tasks, and which of its texts are elsewhere; false when a task is not
+// there.
+func sourceOf(
+	state *projections.State, from *manifest.Source, project string, x *commands.SpawnSession, long *[]longText,
+) bool {
 	p := state.Project(project)
 	if p == nil {
 		return false
@@ -140,9 +160,19 @@ func unique(ids []string) []string {
 
 func taskSource(state *projections.State, t *projections.Task) manifest.TaskSource {
 	return manifest.TaskSource{
-		ID: t.ID, Title: t.Title, Description: t.Description, ParentID: t.ParentID, AcceptanceCriteria: t.AcceptanceCriteria,
-		Dependencies: t.Dependencies, Priority: t.Priority, ProjectID: t.ProjectID, CreatedAt: t.CreatedAt, Metadata: t.Metadata,
-		Status: t.Status, Result: resultOf(state, t.ID), InitialPrompt: t.InitialPrompt,
+		ID:                 t.ID,
+		Title:              t.Title,
+		Description:        t.Description,
+		ParentID:           t.ParentID,
+		AcceptanceCriteria: t.AcceptanceCriteria,
+		Dependencies:       t.Dependencies,
+		Priority:           t.Priority,
+		ProjectID:          t.ProjectID,
+		CreatedAt:          t.CreatedAt,
+		Metadata:           t.Metadata,
+		Status:             t.Status,
+		Result:             resultOf(state, t.ID),
+		InitialPrompt:      t.InitialPrompt,
 	}
 }
 
@@ -159,8 +189,8 @@ func resultOf(state *projections.State, task string) string {
 // predecessorEntries is how much of its predecessor's story a session is told.
 const predecessorEntries = 20
 
-// custom gives a manifest's free context: what the caller gave, the tasks, which existing clients look for, and for a successor
-// what its predecessor on the primary task did last.
+// custom gives a manifest's free context: what the caller gave, the tasks, which existing clients look for, and for a
+// successor what its predecessor on the primary task did last.
 func custom(state *projections.State, tasks []string, context json.RawMessage) json.RawMessage {
 	fields := map[string]any{"taskIds": tasks}
 	if len(context) > 0 {
@@ -204,8 +234,15 @@ func predecessor(state *projections.State, task string) *predecessorStory {
 		if x == nil || state.Gone(id) == "" && x.Active() {
 			continue
 		}
-		story := &predecessorStory{SessionID: x.ID, Name: x.Name, Status: string(x.Status), EndReason: x.EndReason, Last: []string{}}
-		for _, e := range state.SessionTimeline(id).Views(predecessorEntries, func(e *projections.Entry) bool { return e.Message != "" && !e.Bare }) {
+		story := &predecessorStory{
+			SessionID: x.ID,
+			Name:      x.Name,
+			Status:    string(x.Status),
+			EndReason: x.EndReason,
+			Last:      []string{},
+		}
+		said := func(e *projections.Entry) bool { return e.Message != "" && !e.Bare }
+		for _, e := range state.SessionTimeline(id).Views(predecessorEntries, said) {
 			story.Last = append(story.Last, e.Type+": "+e.Message)
 		}
 		return story
@@ -213,8 +250,9 @@ func predecessor(state *projections.State, task string) *predecessorStory {
 	return nil
 }
 
-// placeManifest puts a copy of a session's manifest, when it has got one, where the sessions of this machine look. It is the one
-// that counts now: a retry answers an event that others may have followed. Without it a session fetches its own from the server.
+// placeManifest puts a copy of a session's manifest, when it has got one, where the sessions of this machine look. It
+// is the one that counts now: a retry answers an event that others may have followed. Without it a session fetches
+// its own from the server.
 func (s *server) placeManifest(ctx context.Context, data events.Data) {
 	session := ""
 	switch d := data.(type) {

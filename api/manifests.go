@@ -85,8 +85,12 @@ func (s *server) mayStore(c *call) error {
 	}
 	if c.by.Kind == commands.ActorUser && c.by.Access != commands.AccessAdmin {
 		return &commands.Refusal{
-			Code: commands.CodeNotAllowed, Rule: row, Message: "Command '" + row + "' is not allowed for the " + string(c.by.Access) + " token '" + c.by.Name + "'",
-			Why: "a token of kind " + string(c.by.Access) + " writes nothing", Next: "use an admin token",
+			Code: commands.CodeNotAllowed,
+			Rule: row,
+			Message: "Command '" + row + "' is not allowed for the " + string(c.by.Access) + " token '" + c.by.Name +
+				"'",
+			Why:  "a token of kind " + string(c.by.Access) + " writes nothing",
+			Next: "use an admin token",
 		}
 	}
 	return nil
@@ -110,8 +114,11 @@ func readManifest(r *http.Request) ([]byte, error) {
 		return nil, err
 	case err != nil:
 		return nil, &problem{
-			status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: "The body is cut: it ends before it is complete",
-			Why: "the connection brought fewer bytes than announced", Next: "send it again",
+			status:  http.StatusBadRequest,
+			Code:    "VALIDATION_ERROR",
+			Message: "The body is cut: it ends before it is complete",
+			Why:     "the connection brought fewer bytes than announced",
+			Next:    "send it again",
 		}
 	case len(document) > maxManifest:
 		return nil, tooLarge()
@@ -126,8 +133,13 @@ func invalidManifest(err error) error {
 		return err
 	}
 	return &problem{
-		status: http.StatusUnprocessableEntity, StatusCode: http.StatusUnprocessableEntity, Code: "INVALID_MANIFEST", Message: invalid.Error(),
-		Why: "each fault is in details.errors, with its place", Next: "see GET /api/manifests/schema, or `maestro manifest schema`", Details: invalid,
+		status:     http.StatusUnprocessableEntity,
+		StatusCode: http.StatusUnprocessableEntity,
+		Code:       "INVALID_MANIFEST",
+		Message:    invalid.Error(),
+		Why:        "each fault is in details.errors, with its place",
+		Next:       "see GET /api/manifests/schema, or `maestro manifest schema`",
+		Details:    invalid,
 	}
 }
 

@@ -8,15 +8,18 @@ import (
 	"strings"
 )
 
-// A page in a browser must not reach a server on the same machine by a name of its own (DNS rebinding), nor from an origin
-// that nobody allowed: Host and Origin are checked on every request.
+// A page in a browser must not reach a server on the same machine by a name of its own (DNS rebinding), nor from an
+// origin that nobody allowed: Host and Origin are checked on every request.
 
 // checkOrigin refuses a strange Host or Origin, and lets allowed origins read the answer.
 func (s *server) checkOrigin(header http.Header, r *http.Request) *problem {
 	if !s.knownHost(r.Host) {
 		return &problem{
-			status: http.StatusForbidden, Code: "HOST_NOT_ALLOWED", Message: "This server is not called '" + printable(r.Host) + "'",
-			Why: "the Host header names neither this machine's loopback nor a name that the server was given", Next: "call it by the address that it listens on",
+			status:  http.StatusForbidden,
+			Code:    "HOST_NOT_ALLOWED",
+			Message: "This server is not called '" + printable(r.Host) + "'",
+			Why:     "the Host header names neither this machine's loopback nor a name that the server was given",
+			Next:    "call it by the address that it listens on",
 		}
 	}
 	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
@@ -39,12 +42,16 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *problem {
 		header.Add("Vary", "Origin")
 		return nil
 	}
-	if parsed, err := url.Parse(origin); err == nil && strings.EqualFold(parsed.Host, r.Host) && parsed.Scheme == schemeOf(r) {
+	if parsed, err := url.Parse(origin); err == nil && strings.EqualFold(parsed.Host, r.Host) &&
+		parsed.Scheme == schemeOf(r) {
 		return s.checkSite(r)
 	}
 	return &problem{
-		status: http.StatusForbidden, Code: "ORIGIN_NOT_ALLOWED", Message: "Pages of '" + printable(origin) + "' may not call this server",
-		Why: "the Origin header names neither the server itself nor an origin that was allowed", Next: "start the server with --allow-origin",
+		status:  http.StatusForbidden,
+		Code:    "ORIGIN_NOT_ALLOWED",
+		Message: "Pages of '" + printable(origin) + "' may not call this server",
+		Why:     "the Origin header names neither the server itself nor an origin that was allowed",
+		Next:    "start the server with --allow-origin",
 	}
 }
 
@@ -57,9 +64,11 @@ func (s *server) checkSite(r *http.Request) *problem {
 		return nil
 	}
 	return &problem{
-		status: http.StatusForbidden, Code: "SITE_NOT_ALLOWED", Message: "Pages of other sites may not call this server",
-		Why:  "it runs with --auth off, and Sec-Fetch-Site is '" + printable(site) + "'",
-		Next: "call it from its own page or from a program; for another page, start the server with --allow-origin",
+		status:  http.StatusForbidden,
+		Code:    "SITE_NOT_ALLOWED",
+		Message: "Pages of other sites may not call this server",
+		Why:     "it runs with --auth off, and Sec-Fetch-Site is '" + printable(site) + "'",
+		Next:    "call it from its own page or from a program; for another page, start the server with --allow-origin",
 	}
 }
 
@@ -97,7 +106,8 @@ func (s *server) preflight(header http.Header, r *http.Request) bool {
 		return false
 	}
 	header.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-	header.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Maestro-Client, Maestro-Occurred-At, Traceparent, Last-Event-ID")
+	header.Set("Access-Control-Allow-Headers",
+		"Authorization, Content-Type, Idempotency-Key, Maestro-Client, Maestro-Occurred-At, Traceparent, Last-Event-ID")
 	header.Set("Access-Control-Max-Age", "600")
 	return r.Header.Get("Access-Control-Request-Method") != "" || r.Header.Get("Origin") != ""
 }

@@ -21,13 +21,45 @@ type projectFields struct {
 }
 
 func (s *server) projectRoutes() {
-	read(s, op{path: "/api/projects", name: "project-list", summary: "The projects that the caller may see"}, listProjects)
+	read(s, op{
+		path:    "/api/projects",
+		name:    "project-list",
+		summary: "The projects that the caller may see",
+	}, listProjects)
 	read(s, op{path: "/api/projects/{id}", name: "project-get", summary: "A project"}, getProject)
-	read(s, op{path: "/api/projects/{id}/status", name: "project-status", summary: "A project's tasks and sessions, counted by where they stand"}, projectStatus)
-	read(s, op{path: "/api/projects/{id}/tree", name: "project-tree", summary: "A project's tasks as trees"}, projectTree)
-	write(s, op{method: http.MethodPost, path: "/api/projects", name: "project-create", summary: "Make a project", status: http.StatusCreated, body: projectFields{}, row: "project:create"}, s.createProject)
-	write(s, op{method: http.MethodPut, path: "/api/projects/{id}", name: "project-update", summary: "Give fields of a project new values", body: projectFields{}, row: "project:update"}, s.updateProject)
-	write(s, op{method: http.MethodDelete, path: "/api/projects/{id}", name: "project-delete", summary: "Delete an empty project"}, s.deleteProject)
+	read(s, op{
+		path:    "/api/projects/{id}/status",
+		name:    "project-status",
+		summary: "A project's tasks and sessions, counted by where they stand",
+	}, projectStatus)
+	read(s, op{
+		path:    "/api/projects/{id}/tree",
+		name:    "project-tree",
+		summary: "A project's tasks as trees",
+	}, projectTree)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/projects",
+		name:    "project-create",
+		summary: "Make a project",
+		status:  http.StatusCreated,
+		body:    projectFields{},
+		row:     "project:create",
+	}, s.createProject)
+	write(s, op{
+		method:  http.MethodPut,
+		path:    "/api/projects/{id}",
+		name:    "project-update",
+		summary: "Give fields of a project new values",
+		body:    projectFields{},
+		row:     "project:update",
+	}, s.updateProject)
+	write(s, op{
+		method:  http.MethodDelete,
+		path:    "/api/projects/{id}",
+		name:    "project-delete",
+		summary: "Delete an empty project",
+	}, s.deleteProject)
 }
 
 // project gives a project that the caller may see by a row of the table.
@@ -42,7 +74,8 @@ func (v view) project(row, id string) (*projections.Project, error) {
 	return p, v.permit(row, id)
 }
 
-// projects gives the projects that the caller may see by a row, or the one that it names: none if there is no such project.
+// projects gives the projects that the caller may see by a row, or the one that it names: none if there is no such
+// project.
 func (v view) projects(row, only string) ([]*projections.Project, error) {
 	if err := v.permit(row, ""); err != nil {
 		return nil, err
@@ -119,7 +152,12 @@ func (s *server) updateProject(ctx context.Context, c *call, in *projectID) (pro
 	if err := c.decode(&body); err != nil {
 		return projections.ProjectView{}, err
 	}
-	update := &commands.UpdateProject{ProjectID: in.ID, Name: body.Name, WorkingDir: body.WorkingDir, Description: body.Description}
+	update := &commands.UpdateProject{
+		ProjectID:   in.ID,
+		Name:        body.Name,
+		WorkingDir:  body.WorkingDir,
+		Description: body.Description,
+	}
 	if _, err := s.do(ctx, c, c.by, update, ""); err != nil {
 		return projections.ProjectView{}, err
 	}

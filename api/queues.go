@@ -91,16 +91,61 @@ type queuePushed struct {
 }
 
 func (s *server) queueRoutes() {
-	read(s, op{path: "/api/queues", name: "queue-names", summary: "The queues that the caller may see, in order of creation"}, listQueues)
+	read(s, op{
+		path:    "/api/queues",
+		name:    "queue-names",
+		summary: "The queues that the caller may see, in order of creation",
+	}, listQueues)
 	read(s, op{path: "/api/queues/{name}", name: "queue-list", summary: "A queue with its items"}, getQueue)
-	read(s, op{path: "/api/sessions/{id}/queue", name: "session-queue", summary: "The queue that a session pulls from"}, getSessionQueue)
-	read(s, op{path: "/api/sessions/{id}/queue/items", name: "session-queue-items", summary: "The items of the queue that a session pulls from"}, getSessionQueueItems)
-	read(s, op{path: "/api/sessions/{id}/queue/top", name: "queue-top", summary: "The next item that may be started"}, getQueueTop)
-	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/start", name: "queue-start", summary: "Start the next item"}, s.startItem)
-	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/complete", name: "queue-complete", summary: "Complete the item in hand"}, s.completeItem)
-	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/fail", name: "queue-fail", summary: "Fail the item in hand", body: failReason{}, row: "queue:fail"}, s.failItem)
-	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/skip", name: "queue-skip", summary: "Skip the item in hand, or the next one"}, s.skipItem)
-	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/queue/push", name: "queue-push", summary: "Put a task at the end", body: pushedTask{}, row: "queue:push"}, s.pushItem)
+	read(s, op{
+		path:    "/api/sessions/{id}/queue",
+		name:    "session-queue",
+		summary: "The queue that a session pulls from",
+	}, getSessionQueue)
+	read(s, op{
+		path:    "/api/sessions/{id}/queue/items",
+		name:    "session-queue-items",
+		summary: "The items of the queue that a session pulls from",
+	}, getSessionQueueItems)
+	read(s, op{
+		path:    "/api/sessions/{id}/queue/top",
+		name:    "queue-top",
+		summary: "The next item that may be started",
+	}, getQueueTop)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/sessions/{id}/queue/start",
+		name:    "queue-start",
+		summary: "Start the next item",
+	}, s.startItem)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/sessions/{id}/queue/complete",
+		name:    "queue-complete",
+		summary: "Complete the item in hand",
+	}, s.completeItem)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/sessions/{id}/queue/fail",
+		name:    "queue-fail",
+		summary: "Fail the item in hand",
+		body:    failReason{},
+		row:     "queue:fail",
+	}, s.failItem)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/sessions/{id}/queue/skip",
+		name:    "queue-skip",
+		summary: "Skip the item in hand, or the next one",
+	}, s.skipItem)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/sessions/{id}/queue/push",
+		name:    "queue-push",
+		summary: "Put a task at the end",
+		body:    pushedTask{},
+		row:     "queue:push",
+	}, s.pushItem)
 }
 
 type failReason struct {
@@ -179,8 +224,17 @@ func getSessionQueue(v view, in *sessionID) (sessionQueue, error) {
 	}
 	shown := v.QueueView(q)
 	body := sessionQueueBody{
-		SessionID: x.ID, Strategy: x.Strategy, Items: v.ItemViews(q), CurrentIndex: -1, CreatedAt: q.CreatedAt, UpdatedAt: q.UpdatedAt,
-		Name: q.Name, TrustReports: q.TrustReports, MaxAttempts: q.MaxAttempts, Ready: shown.Ready, Waiting: shown.Waiting,
+		SessionID:    x.ID,
+		Strategy:     x.Strategy,
+		Items:        v.ItemViews(q),
+		CurrentIndex: -1,
+		CreatedAt:    q.CreatedAt,
+		UpdatedAt:    q.UpdatedAt,
+		Name:         q.Name,
+		TrustReports: q.TrustReports,
+		MaxAttempts:  q.MaxAttempts,
+		Ready:        shown.Ready,
+		Waiting:      shown.Waiting,
 	}
 	for i, item := range body.Items {
 		if item.Status == events.ItemProcessing && item.SessionID == x.ID {
@@ -230,7 +284,9 @@ func (s *server) ofSessionQueue(c *call, row, id string) (err error) {
 
 // queueCommand brings a command on a session's queue through. That the state forbids a step is a 400 to older
 // clients.
-func (s *server) queueCommand(ctx context.Context, c *call, session string, command commands.Command) (engine.Answer, error) {
+func (s *server) queueCommand(
+	ctx context.Context, c *call, session string, command commands.Command,
+) (engine.Answer, error) {
 	if err := s.ofSessionQueue(c, command.ID(), session); err != nil {
 		return engine.Answer{}, err
 	}
@@ -294,7 +350,12 @@ func (s *server) startItem(ctx context.Context, c *call, in *sessionID) (queueSt
 // step tells older clients of an item that is finished and of the next one.
 func (s *server) step(session, task, verb string) (item *projections.ItemView, step queueStep) {
 	item, next := s.itemsOf(session, task)
-	step = queueStep{Success: true, NextItem: next, HasMore: next != nil, Message: verb + " " + task + ". Queue is empty."}
+	step = queueStep{
+		Success:  true,
+		NextItem: next,
+		HasMore:  next != nil,
+		Message:  verb + " " + task + ". Queue is empty.",
+	}
 	if next != nil {
 		step.Message = verb + " " + task + ". Next: " + next.TaskID
 	}
@@ -320,7 +381,10 @@ func (s *server) failItem(ctx context.Context, c *call, in *sessionID) (queueSte
 	if err := c.decode(&body); err != nil {
 		return queueStep{}, err
 	}
-	answer, err := s.queueCommand(ctx, c, in.ID, &commands.FailItem{OfQueue: ofQueueSession(in.ID), Reason: body.Reason})
+	answer, err := s.queueCommand(ctx, c, in.ID, &commands.FailItem{
+		OfQueue: ofQueueSession(in.ID),
+		Reason:  body.Reason,
+	})
 	if err != nil {
 		return queueStep{}, err
 	}
@@ -358,7 +422,10 @@ func (s *server) pushItem(ctx context.Context, c *call, in *sessionID) (queuePus
 	if body.TaskID == "" {
 		return queuePushed{}, routeInvalid("/taskId", "taskId is required")
 	}
-	if _, err := s.queueCommand(ctx, c, in.ID, &commands.PushItem{OfQueue: ofQueueSession(in.ID), TaskID: body.TaskID}); err != nil {
+	if _, err := s.queueCommand(ctx, c, in.ID, &commands.PushItem{
+		OfQueue: ofQueueSession(in.ID),
+		TaskID:  body.TaskID,
+	}); err != nil {
 		return queuePushed{}, err
 	}
 	item, _ := s.itemsOf(in.ID, body.TaskID)

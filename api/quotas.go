@@ -59,7 +59,10 @@ var quotas = []Quota{
 	{"project-tasks", 100_000, 0, "tasks of one project"},
 	{"project-sessions", 5000, 0, "sessions of one project that have not ended"},
 	{"project-projects", 100, 0, "projects that sessions of one project created and nobody deleted"},
-	{"address-connections", 1024, 0, "connections from one address but loopback; above it, one of who has most is closed"},
+	{
+		"address-connections", 1024, 0,
+		"connections from one address but loopback; above it, one of who has most is closed",
+	},
 	{"server-connections", 4096, 0, "connections; above it, one of who has most is closed"},
 	{"address-calls", 20, 200, "calls without a valid credential from one address"},
 	{"server-calls", 200, 2000, "calls without a valid credential"},

@@ -22,7 +22,9 @@ func newHuma(mux *http.ServeMux, version string) huma.API {
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	return humago.New(mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
-			OpenAPI: "3.1.0", Info: &huma.Info{Title: "Maestro", Version: version}, Components: &huma.Components{Schemas: schemas},
+			OpenAPI:    "3.1.0",
+			Info:       &huma.Info{Title: "Maestro", Version: version},
+			Components: &huma.Components{Schemas: schemas},
 		},
 		Formats:       map[string]huma.Format{"application/json": format, "json": format},
 		DefaultFormat: "application/json",
@@ -63,11 +65,19 @@ type op struct {
 
 func (s *server) operation(o op) huma.Operation {
 	operation := huma.Operation{
-		OperationID: o.name, Method: o.method, Path: o.path, Summary: o.summary, DefaultStatus: o.status, SkipValidateParams: true,
+		OperationID:        o.name,
+		Method:             o.method,
+		Path:               o.path,
+		Summary:            o.summary,
+		DefaultStatus:      o.status,
+		SkipValidateParams: true,
 	}
 	if o.method == http.MethodGet {
 		operation.Parameters = []*huma.Param{{
-			Name: "minSeq", In: "query", Description: "wait until the views have reached this sequence", Schema: &huma.Schema{Type: huma.TypeInteger},
+			Name:        "minSeq",
+			In:          "query",
+			Description: "wait until the views have reached this sequence",
+			Schema:      &huma.Schema{Type: huma.TypeInteger},
 		}}
 	}
 	if o.method == http.MethodGet && inPages[o.path] {
@@ -80,7 +90,8 @@ func (s *server) operation(o op) huma.Operation {
 	}
 	if o.body != nil {
 		schema := s.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeOf(o.body), true, o.name+"-body")
-		operation.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+		content := map[string]*huma.MediaType{"application/json": {Schema: schema}}
+		operation.RequestBody = &huma.RequestBody{Content: content}
 	}
 	return operation
 }
@@ -189,7 +200,9 @@ func (c *call) decode(into any) error {
 
 // do brings one command of a request through. A request of several gives each a suffix that depends on its body
 // alone, so that a retry is recognised.
-func (s *server) do(ctx context.Context, c *call, by commands.Actor, command commands.Command, suffix string) (engine.Answer, error) {
+func (s *server) do(
+	ctx context.Context, c *call, by commands.Actor, command commands.Command, suffix string,
+) (engine.Answer, error) {
 	if c.anonymous && by.Name != c.by.Name && s.Leases != nil && by.Kind == commands.ActorSession {
 		if err := s.Leases.Heard(ctx, by.Name); err != nil {
 			return engine.Answer{}, err

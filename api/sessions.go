@@ -104,13 +104,46 @@ type sessionPatch struct {
 }
 
 func (s *server) sessionRoutes() {
-	readThen(s, op{path: "/api/sessions", name: "session-list", summary: "The sessions that the caller may see, in order of creation"}, listSessions)
+	readThen(s, op{
+		path:    "/api/sessions",
+		name:    "session-list",
+		summary: "The sessions that the caller may see, in order of creation",
+	}, listSessions)
 	readThen(s, op{path: "/api/sessions/{id}", name: "session-info", summary: "A session"}, getSession)
-	write(s, op{method: http.MethodPost, path: "/api/sessions", name: "session-create", summary: "Make a session that nobody spawned", status: http.StatusCreated, body: newSession{}, row: "session:register"}, s.createSession)
-	write(s, op{method: http.MethodPatch, path: "/api/sessions/{id}", name: "session-update", summary: "Give fields of a session new values", body: sessionPatch{}}, s.patchSession)
-	write(s, op{method: http.MethodDelete, path: "/api/sessions/{id}", name: "session-delete", summary: "Delete a session"}, s.deleteSession)
-	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/tasks/{taskId}", name: "session-link", summary: "Make a task one of a session's"}, s.linkTask)
-	write(s, op{method: http.MethodDelete, path: "/api/sessions/{id}/tasks/{taskId}", name: "session-unlink", summary: "Take a task from a session"}, s.unlinkTask)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/sessions",
+		name:    "session-create",
+		summary: "Make a session that nobody spawned",
+		status:  http.StatusCreated,
+		body:    newSession{},
+		row:     "session:register",
+	}, s.createSession)
+	write(s, op{
+		method:  http.MethodPatch,
+		path:    "/api/sessions/{id}",
+		name:    "session-update",
+		summary: "Give fields of a session new values",
+		body:    sessionPatch{},
+	}, s.patchSession)
+	write(s, op{
+		method:  http.MethodDelete,
+		path:    "/api/sessions/{id}",
+		name:    "session-delete",
+		summary: "Delete a session",
+	}, s.deleteSession)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/sessions/{id}/tasks/{taskId}",
+		name:    "session-link",
+		summary: "Make a task one of a session's",
+	}, s.linkTask)
+	write(s, op{
+		method:  http.MethodDelete,
+		path:    "/api/sessions/{id}/tasks/{taskId}",
+		name:    "session-unlink",
+		summary: "Take a task from a session",
+	}, s.unlinkTask)
 }
 
 // session gives a session that the caller may see by a row of the table.
@@ -190,7 +223,10 @@ func (s *server) spawnedExtras(x *projections.Session, shown map[string]string, 
 		metadata.SpawnSource, metadata.SpawnedBy = "session", &x.SpawnedBy
 	}
 	env := map[string]string{
-		"MAESTRO_SESSION_ID": x.ID, "MAESTRO_SERVER_URL": url, "MAESTRO_STRATEGY": string(x.Strategy), "MAESTRO_PROJECT_ID": x.ProjectID,
+		"MAESTRO_SESSION_ID": x.ID,
+		"MAESTRO_SERVER_URL": url,
+		"MAESTRO_STRATEGY":   string(x.Strategy),
+		"MAESTRO_PROJECT_ID": x.ProjectID,
 	}
 	if s.Manifests != nil && x.ManifestDigest != "" {
 		env["MAESTRO_MANIFEST_PATH"] = s.Manifests.Path(x.ID)
@@ -221,7 +257,8 @@ func listSessions(v view, in *sessionFilter) (func() lazy[sessionBody], error) {
 		}
 	}
 	return func() lazy[sessionBody] {
-		slices.SortStableFunc(found, func(a, b shownSession) int { return int(a.session.StartedAt - b.session.StartedAt) })
+		slices.SortStableFunc(found,
+			func(a, b shownSession) int { return int(a.session.StartedAt - b.session.StartedAt) })
 		return lazy[sessionBody]{func(yield func(sessionBody) bool) {
 			for _, x := range found {
 				if in.Brief == "true" {
@@ -262,8 +299,15 @@ func (s *server) createSession(ctx context.Context, c *call, _ *struct{}) (sessi
 		return sessionBody{}, routeInvalid("/projectId", "Project ID is required")
 	}
 	register := &commands.RegisterSession{
-		In: commands.In{Project: body.ProjectID}, SessionID: body.ID, Create: true, Name: body.Name, Strategy: body.Strategy,
-		Status: body.Status, Env: body.Env, Metadata: given(body.Metadata), AgentID: body.AgentID,
+		In:        commands.In{Project: body.ProjectID},
+		SessionID: body.ID,
+		Create:    true,
+		Name:      body.Name,
+		Strategy:  body.Strategy,
+		Status:    body.Status,
+		Env:       body.Env,
+		Metadata:  given(body.Metadata),
+		AgentID:   body.AgentID,
 	}
 	if body.TaskIDs != nil {
 		register.TaskIDs = *body.TaskIDs
@@ -349,7 +393,8 @@ func sessionSteps(id string, body sessionPatch) ([]step, error) {
 		update.Status = body.Status
 	}
 	entries := len(body.Events)+len(body.Timeline) > 0
-	if update.Status != nil || update.TaskIDs != nil || update.AgentID != nil || update.Env != nil || status == nil && !entries {
+	if update.Status != nil || update.TaskIDs != nil || update.AgentID != nil || update.Env != nil || status == nil &&
+		!entries {
 		wanted = append(wanted, update)
 	}
 	for _, event := range body.Events {
@@ -397,7 +442,9 @@ func statusCommand(id string, status *events.SessionStatus) (commands.Command, e
 		return nil, nil
 	case events.SessionSpawning:
 	}
-	return nil, invalid("/status", "'%s' is not a status that a session can be brought to; it is idle, working, running, completed, failed or stopped",
+	return nil, invalid("/status",
+		"'%s' is not a status that a session can be brought to; "+
+			"it is idle, working, running, completed, failed or stopped",
 		printable(string(*status)))
 }
 

@@ -54,7 +54,11 @@ type SinceThing struct {
 }
 
 func (s *server) sinceRoutes() {
-	o := op{path: "/api/since", name: "since", summary: "What changed since a sequence or a time, by what needs a person"}
+	o := op{
+		path:    "/api/since",
+		name:    "since",
+		summary: "What changed since a sequence or a time, by what needs a person",
+	}
 	o.method = http.MethodGet
 	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *sinceQuery) (*answer[Since], error) {
 		c := callOf(ctx)
@@ -95,7 +99,13 @@ func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (Since, err
 	if err != nil {
 		return Since{}, err
 	}
-	found := &changed{seen: seen, all: c.readsAll() && in.ProjectID == "", tasks: map[string]*SinceThing{}, sessions: map[string]*SinceThing{}, queues: map[string]*SinceThing{}}
+	found := &changed{
+		seen:     seen,
+		all:      c.readsAll() && in.ProjectID == "",
+		tasks:    map[string]*SinceThing{},
+		sessions: map[string]*SinceThing{},
+		queues:   map[string]*SinceThing{},
+	}
 	var decoder events.Decoder
 	if from < to {
 		err = s.Log.Read(ctx, from+1, to, func(m events.Message) error {
@@ -124,9 +134,13 @@ func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (Since, err
 		}
 	}
 	if s.Denials != nil {
-		body.Refused = s.Denials.Count(func(d *engine.Denial) bool { return d.Last >= at && (seen[d.Project] || found.all) })
+		body.Refused = s.Denials.Count(func(d *engine.Denial) bool {
+			return d.Last >= at &&
+				(seen[d.Project] || found.all)
+		})
 	}
-	body.Tasks, body.Sessions, body.Queues = newestFirst(found.tasks), newestFirst(found.sessions), newestFirst(found.queues)
+	body.Tasks, body.Sessions, body.Queues = newestFirst(found.tasks), newestFirst(found.sessions),
+		newestFirst(found.queues)
 	return body, err
 }
 
@@ -144,7 +158,8 @@ func (s *server) sequenceSince(ctx context.Context, text string, head uint64) (f
 	}
 	moment, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return 0, 0, routeInvalid("", "from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+printable(text)+"'")
+		return 0, 0, routeInvalid("",
+			"from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+printable(text)+"'")
 	}
 	// Times never go back along the log, so the place is found by halving.
 	low, high := uint64(0), head

@@ -34,7 +34,15 @@ type spawnAnswer struct {
 }
 
 func (s *server) spawnRoutes() {
-	write(s, op{method: http.MethodPost, path: "/api/sessions/spawn", name: "session-spawn", summary: "Order a session", status: http.StatusCreated, body: spawnRequest{}, row: "session:spawn"}, s.spawn)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/sessions/spawn",
+		name:    "session-spawn",
+		summary: "Order a session",
+		status:  http.StatusCreated,
+		body:    spawnRequest{},
+		row:     "session:spawn",
+	}, s.spawn)
 }
 
 func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, error) {

@@ -25,7 +25,7 @@ type taskFilter struct {
 	SessionStatus string `query:"sessionStatus" doc:"of which this is said"`
 	Priority      string `query:"priority" doc:"with this priority"`
 	Ready         string `query:"ready" doc:"true: that can be started: todo, and all that they depend on completed"`
-	Order         string `query:"order" doc:"dependencies: each after those that it depends on; otherwise in order of creation"`
+	Order         string `query:"order" doc:"dependencies: each after those it depends on; else in order of creation"`
 }
 
 // newTask is the body of older clients' POST, with what a task has today.
@@ -58,13 +58,40 @@ type taskPatch struct {
 }
 
 func (s *server) taskRoutes() {
-	read(s, op{path: "/api/tasks", name: "task-list", summary: "The tasks that the caller may see, in order of creation"}, listTasks)
+	read(s, op{
+		path:    "/api/tasks",
+		name:    "task-list",
+		summary: "The tasks that the caller may see, in order of creation",
+	}, listTasks)
 	read(s, op{path: "/api/tasks/{id}", name: "task-get", summary: "A task"}, getTask)
-	read(s, op{path: "/api/tasks/{id}/children", name: "task-children", summary: "The tasks directly below one"}, taskChildren)
+	read(s, op{
+		path:    "/api/tasks/{id}/children",
+		name:    "task-children",
+		summary: "The tasks directly below one",
+	}, taskChildren)
 	read(s, op{path: "/api/tasks/{id}/tree", name: "task-tree", summary: "A task with everything below it"}, taskTree)
-	write(s, op{method: http.MethodPost, path: "/api/tasks", name: "task-create", summary: "Make a task", status: http.StatusCreated, body: newTask{}, row: "task:create"}, s.createTask)
-	write(s, op{method: http.MethodPatch, path: "/api/tasks/{id}", name: "task-update", summary: "Give fields of a task new values", body: taskPatch{}}, s.patchTask)
-	write(s, op{method: http.MethodDelete, path: "/api/tasks/{id}", name: "task-delete", summary: "Delete a task; those below it stay"}, s.deleteTask)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/tasks",
+		name:    "task-create",
+		summary: "Make a task",
+		status:  http.StatusCreated,
+		body:    newTask{},
+		row:     "task:create",
+	}, s.createTask)
+	write(s, op{
+		method:  http.MethodPatch,
+		path:    "/api/tasks/{id}",
+		name:    "task-update",
+		summary: "Give fields of a task new values",
+		body:    taskPatch{},
+	}, s.patchTask)
+	write(s, op{
+		method:  http.MethodDelete,
+		path:    "/api/tasks/{id}",
+		name:    "task-delete",
+		summary: "Delete a task; those below it stay",
+	}, s.deleteTask)
 }
 
 // task gives a task that the caller may see by a row of the table.
@@ -104,7 +131,8 @@ func listTasks(v view, in *taskFilter) ([]projections.TaskView, error) {
 	if in.ordered() { // what is left out stands between what is not
 		found = projections.InDependencyOrder(found)
 	}
-	return slices.DeleteFunc(found, func(t projections.TaskView) bool { return !in.matches(v.Task(t.ID)) || !in.shows(&t) }), nil
+	return slices.DeleteFunc(found,
+		func(t projections.TaskView) bool { return !in.matches(v.Task(t.ID)) || !in.shows(&t) }), nil
 }
 
 func (f *taskFilter) check() error {
@@ -169,9 +197,16 @@ func (s *server) createTask(ctx context.Context, c *call, _ *struct{}) (projecti
 		return projections.TaskView{}, invalid("/projectId", "Project ID is required")
 	}
 	answer, err := s.do(ctx, c, c.by, &commands.CreateTask{
-		In: commands.In{Project: body.ProjectID}, Title: body.Title, Description: body.Description, Priority: body.Priority,
-		ParentID: body.ParentID, InitialPrompt: body.InitialPrompt, SkillIDs: body.SkillIDs, Model: body.Model,
-		Dependencies: body.Dependencies, AcceptanceCriteria: body.AcceptanceCriteria,
+		In:                 commands.In{Project: body.ProjectID},
+		Title:              body.Title,
+		Description:        body.Description,
+		Priority:           body.Priority,
+		ParentID:           body.ParentID,
+		InitialPrompt:      body.InitialPrompt,
+		SkillIDs:           body.SkillIDs,
+		Model:              body.Model,
+		Dependencies:       body.Dependencies,
+		AcceptanceCriteria: body.AcceptanceCriteria,
 	}, "")
 	if err != nil {
 		return projections.TaskView{}, err
@@ -183,7 +218,8 @@ func (s *server) createTask(ctx context.Context, c *call, _ *struct{}) (projecti
 	return s.showTask(created.TaskID)
 }
 
-// patchTask translates a PATCH: what the user or an orchestrator changes, the sessions of the task, and what an agent says.
+// patchTask translates a PATCH: what the user or an orchestrator changes, the sessions of the task, and what an agent
+// says.
 func (s *server) patchTask(ctx context.Context, c *call, in *taskID) (projections.TaskView, error) {
 	var body taskPatch
 	if err := c.decode(&body); err != nil {
@@ -244,7 +280,9 @@ func (s *server) patchSteps(by commands.Actor, id string, body taskPatch) (steps
 }
 
 // linkSteps makes the sessions of a task those that a body lists.
-func (s *server) linkSteps(by commands.Actor, task string, sessions []string) (steps []step, project string, err error) {
+func (s *server) linkSteps(
+	by commands.Actor, task string, sessions []string,
+) (steps []step, project string, err error) {
 	var t *projections.Task
 	s.Handler.View(func(state *projections.State) {
 		project = state.TaskProject(task)
@@ -283,7 +321,8 @@ func reportOf(task string, says *events.TaskSessionStatus) (commands.Command, er
 		}
 	}
 	return nil, invalid("/sessionStatus",
-		"'%s' is not something an agent says; it is working, needs_input, blocked, completed or failed", printable(string(*says)))
+		"'%s' is not something an agent says; it is working, needs_input, blocked, completed or failed",
+		printable(string(*says)))
 }
 
 func (s *server) deleteTask(ctx context.Context, c *call, in *taskID) (deleted, error) {

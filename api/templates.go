@@ -56,14 +56,51 @@ type roleContent struct {
 }
 
 func (s *server) templateRoutes() {
-	read(s, op{path: "/api/templates", name: "template-list", summary: "The templates of prompts: Maestro's own first"}, listTemplates)
+	read(s, op{
+		path:    "/api/templates",
+		name:    "template-list",
+		summary: "The templates of prompts: Maestro's own first",
+	}, listTemplates)
 	read(s, op{path: "/api/templates/{id}", name: "template-get", summary: "A template"}, getTemplate)
-	read(s, op{path: "/api/templates/role/{role}", name: "template-role", summary: "The templates of a role"}, templatesOfRole)
-	read(s, op{path: "/api/templates/default/{role}", name: "template-default", summary: "The default workflow of a role"}, defaultOfRole)
-	write(s, op{method: http.MethodPost, path: "/api/templates", name: "template-create", summary: "Make a template", status: http.StatusCreated, body: newTemplate{}, row: "template:create"}, s.createTemplate)
-	write(s, op{method: http.MethodPut, path: "/api/templates/{id}", name: "template-update", summary: "Give fields of a template new values", body: newTemplate{}, row: "template:update"}, s.updateTemplate)
-	write(s, op{method: http.MethodPost, path: "/api/templates/{id}/reset", name: "template-reset", summary: "Give a template the workflow that Maestro comes with"}, s.resetTemplate)
-	write(s, op{method: http.MethodDelete, path: "/api/templates/{id}", name: "template-delete", summary: "Delete a template"}, s.deleteTemplate)
+	read(s, op{
+		path:    "/api/templates/role/{role}",
+		name:    "template-role",
+		summary: "The templates of a role",
+	}, templatesOfRole)
+	read(s, op{
+		path:    "/api/templates/default/{role}",
+		name:    "template-default",
+		summary: "The default workflow of a role",
+	}, defaultOfRole)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/templates",
+		name:    "template-create",
+		summary: "Make a template",
+		status:  http.StatusCreated,
+		body:    newTemplate{},
+		row:     "template:create",
+	}, s.createTemplate)
+	write(s, op{
+		method:  http.MethodPut,
+		path:    "/api/templates/{id}",
+		name:    "template-update",
+		summary: "Give fields of a template new values",
+		body:    newTemplate{},
+		row:     "template:update",
+	}, s.updateTemplate)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/templates/{id}/reset",
+		name:    "template-reset",
+		summary: "Give a template the workflow that Maestro comes with",
+	}, s.resetTemplate)
+	write(s, op{
+		method:  http.MethodDelete,
+		path:    "/api/templates/{id}",
+		name:    "template-delete",
+		summary: "Delete a template",
+	}, s.deleteTemplate)
 }
 
 // ownTemplate is one of Maestro's own, changed or not.
@@ -109,7 +146,13 @@ func (s *server) template(state *projections.State, id string) (templateBody, bo
 		return templateBody{}, false
 	}
 	body := templateBody{
-		ID: t.ID, Name: t.Name, Role: t.Role, Content: t.Content, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, Version: t.Version,
+		ID:        t.ID,
+		Name:      t.Name,
+		Role:      t.Role,
+		Content:   t.Content,
+		CreatedAt: t.CreatedAt,
+		UpdatedAt: t.UpdatedAt,
+		Version:   t.Version,
 	}
 	if body.Content == "" {
 		body.Content = s.ownTemplate(state, defaultTemplate(t.Role)).Content
@@ -189,7 +232,8 @@ func (s *server) checkTemplate(command commands.Command) error {
 	if err := s.Templates.Check(*content); err != nil {
 		return &commands.Refusal{
 			Code: commands.CodeInvalid, Pointer: "/content", Message: "The template cannot be used: " + err.Error(),
-			Why: "a workflow has five phases, and names commands by slots only", Next: "begin with one of Maestro's own: `maestro template get execute-simple`",
+			Why:  "a workflow has five phases, and names commands by slots only",
+			Next: "begin with one of Maestro's own: `maestro template get execute-simple`",
 		}
 	}
 	return nil

@@ -47,11 +47,39 @@ type timelineOf struct {
 }
 
 func (s *server) timelineRoutes() {
-	readThen(s, op{path: "/api/sessions/{id}/timeline", name: "session-timeline", summary: "All that a session did, oldest first"}, sessionTimeline)
-	readThen(s, op{path: "/api/tasks/{id}/timeline", name: "task-timeline", summary: "All that happened to a task, oldest first"}, taskTimeline)
-	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/timeline", name: "session-timeline-add", summary: "Put an entry on a session's timeline", body: newEntry{}, row: "session:note"}, s.addEntry)
-	write(s, op{method: http.MethodPost, path: "/api/sessions/{id}/events", name: "session-event-add", summary: "Put an entry without words on a session's timeline", body: newEvent{}}, s.addEvent)
-	write(s, op{method: http.MethodPost, path: "/api/tasks/{id}/timeline", name: "task-timeline-add", summary: "Put an entry about a task on a session's timeline", body: newTaskEntry{}, row: "session:note"}, s.addTaskEntry)
+	readThen(s, op{
+		path:    "/api/sessions/{id}/timeline",
+		name:    "session-timeline",
+		summary: "All that a session did, oldest first",
+	}, sessionTimeline)
+	readThen(s, op{
+		path:    "/api/tasks/{id}/timeline",
+		name:    "task-timeline",
+		summary: "All that happened to a task, oldest first",
+	}, taskTimeline)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/sessions/{id}/timeline",
+		name:    "session-timeline-add",
+		summary: "Put an entry on a session's timeline",
+		body:    newEntry{},
+		row:     "session:note",
+	}, s.addEntry)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/sessions/{id}/events",
+		name:    "session-event-add",
+		summary: "Put an entry without words on a session's timeline",
+		body:    newEvent{},
+	}, s.addEvent)
+	write(s, op{
+		method:  http.MethodPost,
+		path:    "/api/tasks/{id}/timeline",
+		name:    "task-timeline-add",
+		summary: "Put an entry about a task on a session's timeline",
+		body:    newTaskEntry{},
+		row:     "session:note",
+	}, s.addTaskEntry)
 }
 
 // newest gives how many of the newest are asked for, 0 for all: with a cursor, limit is the length of a page.
@@ -117,7 +145,13 @@ func (e newEntry) command(session string) (commands.Command, error) {
 	if e.Message == "" {
 		return nil, routeInvalid("/message", "message is required")
 	}
-	return &commands.NoteSession{SessionID: session, Type: e.Type, Message: e.Message, TaskID: e.TaskID, Data: given(e.Metadata)}, nil
+	return &commands.NoteSession{
+		SessionID: session,
+		Type:      e.Type,
+		Message:   e.Message,
+		TaskID:    e.TaskID,
+		Data:      given(e.Metadata),
+	}, nil
 }
 
 // command gives what an event is: a file that was changed, or a note without words. A file's event may say when it
@@ -204,5 +238,11 @@ func (s *server) addTaskEntry(ctx context.Context, c *call, in *taskID) (taskEnt
 	if _, err := s.do(ctx, c, c.by, note, ""); err != nil {
 		return taskEntryAnswer{}, err
 	}
-	return taskEntryAnswer{Success: true, TaskID: in.ID, SessionID: body.SessionID, Message: body.Message, Type: body.Type}, nil
+	return taskEntryAnswer{
+		Success:   true,
+		TaskID:    in.ID,
+		SessionID: body.SessionID,
+		Message:   body.Message,
+		Type:      body.Type,
+	}, nil
 }

@@ -13,7 +13,11 @@ type TokenView struct {
 }
 
 func (s *server) tokenRoutes() {
-	read(s, op{path: "/api/tokens", name: "token-list", summary: "The named tokens, also those that were revoked; never a secret"}, listTokens)
+	read(s, op{
+		path:    "/api/tokens",
+		name:    "token-list",
+		summary: "The named tokens, also those that were revoked; never a secret",
+	}, listTokens)
 }
 
 func listTokens(v view, _ *struct{}) ([]TokenView, error) {

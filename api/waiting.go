@@ -118,7 +118,9 @@ func (s *server) open(serve http.HandlerFunc) http.HandlerFunc {
 
 // await waits until a condition holds, the time is over, or the credential ends; only the last is an error. The caller
 // counts as heard all the while.
-func (s *server) await(ctx context.Context, c *call, wait time.Duration, holds func(*projections.State) bool, keys ...engine.Key) error {
+func (s *server) await(
+	ctx context.Context, c *call, wait time.Duration, holds func(*projections.State) bool, keys ...engine.Key,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	good, done := s.whileGood(ctx, c)
@@ -154,7 +156,9 @@ func (s *server) hearEvery() time.Duration {
 }
 
 // readAfter is read for a view that may be waited for.
-func readAfter[I, T any](s *server, o op, before func(ctx context.Context, c *call, in *I) error, see func(v view, in *I) (T, error)) {
+func readAfter[I, T any](
+	s *server, o op, before func(ctx context.Context, c *call, in *I) error, see func(v view, in *I) (T, error),
+) {
 	o.method = http.MethodGet
 	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *I) (*answer[T], error) {
 		c := callOf(ctx)

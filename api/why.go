@@ -18,7 +18,7 @@ import (
 )
 
 type whyQuery struct {
-	ID string `path:"id" doc:"an event's id or sequence, or the id of a task, a session, a question or a queue's item as <queue>/<task>"`
+	ID string `path:"id" doc:"the id or sequence of an event, the id of a task, session or question, or <queue>/<task>"`
 }
 
 // Why tells why something is as it is: for each thing that is so, the chain of causes back to a person or a deadline.
@@ -57,7 +57,11 @@ type reason struct {
 }
 
 func (s *server) whyRoutes() {
-	o := op{path: "/api/why/{id...}", name: "why", summary: "Why something is as it is: the chain of causes back to a person or a deadline"}
+	o := op{
+		path:    "/api/why/{id...}",
+		name:    "why",
+		summary: "Why something is as it is: the chain of causes back to a person or a deadline",
+	}
 	o.method = http.MethodGet
 	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *whyQuery) (*answer[Why], error) {
 		c := callOf(ctx)
@@ -113,7 +117,8 @@ func (v view) reasons(id string) ([]reason, error) {
 	}
 	if queue, task, ok := strings.Cut(id, "/"); ok {
 		if item := v.Item(v.TaskProject(task), queue, task); item != nil {
-			return v.because(fmt.Sprintf("task %s is %s in queue %s", task, item.Status, queue), item.Cause), v.permit("why", item.ProjectID)
+			return v.because(fmt.Sprintf("task %s is %s in queue %s", task, item.Status, queue),
+				item.Cause), v.permit("why", item.ProjectID)
 		}
 	}
 	if x := v.Input(id); x != nil {
@@ -147,11 +152,13 @@ func (v view) whyTask(t *projections.Task) []reason {
 	says, by := v.SessionStatus(t)
 	for _, said := range t.Says {
 		if said.SessionID == by {
-			reasons = append(reasons, reason{fmt.Sprintf("task %s is said to be %s, by %s", t.ID, says, by), said.Sequence})
+			reasons = append(reasons,
+				reason{fmt.Sprintf("task %s is said to be %s, by %s", t.ID, says, by), said.Sequence})
 		}
 	}
 	for _, item := range v.QueuesOf(t.ID) {
-		reasons = append(reasons, v.because(fmt.Sprintf("task %s is %s in queue %s", t.ID, item.Status, item.Queue), item.Cause)...)
+		reasons = append(reasons,
+			v.because(fmt.Sprintf("task %s is %s in queue %s", t.ID, item.Status, item.Queue), item.Cause)...)
 	}
 	return reasons
 }
@@ -211,8 +218,11 @@ func (s *server) mayFollow(c *call, project string) (err error) {
 	s.Handler.View(func(state *projections.State) { err = view{state, s, c}.permit("why", project) })
 	if err == nil && project == "" && !c.readsAll() {
 		err = &commands.Refusal{
-			Code: commands.CodeNotAllowed, Rule: "why", Message: "This event belongs to no project, and may not be read by " + c.by.String(),
-			Why: "it is for who reads everything", Next: "ask the user",
+			Code:    commands.CodeNotAllowed,
+			Rule:    "why",
+			Message: "This event belongs to no project, and may not be read by " + c.by.String(),
+			Why:     "it is for who reads everything",
+			Next:    "ask the user",
 		}
 	}
 	return err
@@ -244,7 +254,8 @@ func rootOf(e *events.Event) string {
 		return fmt.Sprintf("a deadline: %s was last heard at %s, and its lease is %s", d.SessionID,
 			time.UnixMilli(d.LastHeard).UTC().Format(time.RFC3339), time.Duration(d.Lease)*time.Millisecond)
 	case *events.SessionTimedOut:
-		return fmt.Sprintf("a deadline: the time of %s was over at %s", d.SessionID, time.UnixMilli(d.Deadline).UTC().Format(time.RFC3339))
+		return fmt.Sprintf("a deadline: the time of %s was over at %s", d.SessionID,
+			time.UnixMilli(d.Deadline).UTC().Format(time.RFC3339))
 	}
 	by, err := commands.ActorOf(e)
 	if err != nil {

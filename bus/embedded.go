@@ -162,6 +162,7 @@ func (e *embedded) close(whole bool, last uint64) error {
 		e.staging.detach(e.streamDir(StreamName))
 	}
 	e.staging.leave()
+	sweepStaging("")
 	if started && whole && here {
 		// What is noted as whole must be what a power cut leaves.
 		err := syncTree(e.storeDir())

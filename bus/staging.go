@@ -20,7 +20,8 @@ import (
 // Where there is no tmpfs, or it once failed a batch, batches are staged on the disk as nats-server does by itself.
 //
 // A server that is killed leaves its directory: with the batch that it was committing, or empty. The next start of its
-// store uses what is in it, and any other start of the same user removes it: a directory whose server lives is locked.
+// store uses what is in it. Any other start or clean stop of the same user removes it: a directory whose server lives
+// is locked. Older versions took no locks; their directories are removed once no process has a file of the store open.
 type staging struct {
 	dir    string // in memory; "" means on the disk
 	failed bool
@@ -32,12 +33,8 @@ const stagingPrefix = "maestro-batches-"
 
 // newStaging picks the directory for the store at dir. One store has one, found again after a crash.
 func newStaging(dir string) *staging {
-	sum := sha256.Sum256([]byte(dir))
-	prefix := fmt.Sprintf("%s%d-", stagingPrefix, os.Getuid())
-	name := prefix + hex.EncodeToString(sum[:8])
-	for _, root := range memoryRoots() {
-		sweep(root, prefix, name)
-	}
+	name := stagingOf(stagingPrefix) + storeSum(dir)
+	sweepStaging(name)
 	for _, root := range memoryRoots() {
 		path := filepath.Join(root, name)
 		if private(path) {
@@ -45,6 +42,46 @@ func newStaging(dir string) *staging {
 		}
 	}
 	return &staging{}
+}
+
+// stagingOf begins the names of this user's directories.
+func stagingOf(prefix string) string { return fmt.Sprintf("%s%d-", prefix, os.Getuid()) }
+
+// storeSum tells the store at dir from others.
+func storeSum(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:8])
+}
+
+// sweepStaging removes what servers that are gone left in memory, but for the directory that is named ours.
+func sweepStaging(ours string) {
+	for _, root := range memoryRoots() {
+		sweep(root, stagingOf(stagingPrefix), ours)
+		sweepUnlocked(root)
+	}
+}
+
+// oldStagingPrefix begins the names of the directories of older versions, which hold no lock.
+const oldStagingPrefix = "maestro-"
+
+// sweepUnlocked removes directories of older versions whose stores no process has open. It removes none when it cannot
+// see what every process of this user has open.
+func sweepUnlocked(root string) {
+	left, err := filepath.Glob(filepath.Join(root, stagingOf(oldStagingPrefix)+strings.Repeat("[0-9a-f]", 16)))
+	if err != nil || len(left) == 0 {
+		return
+	}
+	inUse, err := storesInUse()
+	if err != nil {
+		return
+	}
+	for _, path := range left {
+		info, err := os.Lstat(path)
+		sum := strings.TrimPrefix(filepath.Base(path), stagingOf(oldStagingPrefix))
+		if err == nil && info.IsDir() && ownedByUs(info) && !inUse[sum] {
+			_ = os.RemoveAll(path)
+		}
+	}
 }
 
 // sweep removes what servers that are gone left in root, but for what ours may still need.

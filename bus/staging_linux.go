@@ -1,7 +1,10 @@
 package bus
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -39,4 +42,38 @@ func lockDirectory(path string, wait bool) (*os.File, error) {
 func ownedByUs(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Getuid()
+}
+
+// storesInUse gives the sums of all directories in which a process of this user has a file open. It fails when it
+// cannot see the files of one.
+func storesInUse() (map[string]bool, error) {
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil, err
+	}
+	inUse := map[string]bool{}
+	for _, process := range processes {
+		info, err := os.Stat(process)
+		if err != nil || !ownedByUs(info) {
+			continue // it ended, or is another user's, who cannot enter the directories
+		}
+		files, err := os.ReadDir(filepath.Join(process, "fd"))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			path, err := os.Readlink(filepath.Join(process, "fd", file.Name()))
+			if err != nil || !filepath.IsAbs(path) {
+				continue
+			}
+			for path != "/" {
+				path = filepath.Dir(path)
+				inUse[storeSum(path)] = true
+			}
+		}
+	}
+	return inUse, nil
 }

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -43,12 +44,58 @@ func TestStagingOfTheKilledIsSwept(t *testing.T) {
 			t.Errorf("a batch of a server that lives: %v", err)
 		}
 	}
-	for _, b := range []*Bus{living, killed, third} {
+	// A clean stop sweeps too.
+	if err := errors.Join(os.Mkdir(left, 0o700), third.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("a clean stop leaves what the killed server left: %v", err)
+	}
+	for _, b := range []*Bus{living, killed} {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 	if entries, err := os.ReadDir(memory); err != nil || len(entries) > 0 {
 		t.Errorf("servers that were stopped leave %v, %v", entries, err)
+	}
+}
+
+// What older versions left in memory holds no lock: it is removed unless a process has a file of its store open.
+func TestStagingWithoutALockIsSwept(t *testing.T) {
+	memory, err := os.MkdirTemp("/dev/shm", "maestro-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(memory) })
+	t.Setenv("XDG_RUNTIME_DIR", memory)
+	dir := t.TempDir()
+	used, left := filepath.Join(dir, "used"), filepath.Join(dir, "left")
+	if err := os.MkdirAll(filepath.Join(used, "jetstream"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	block, err := os.Create(filepath.Join(used, "jetstream", "1.blk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = block.Close() })
+	name := func(end string) string { return filepath.Join(memory, stagingOf(oldStagingPrefix)+end) }
+	for _, end := range []string{storeSum(used), storeSum(left), "notes"} {
+		if err := os.MkdirAll(filepath.Join(name(end), "batch"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweepStaging("")
+	for end, want := range map[string]bool{storeSum(used): true, storeSum(left): false, "notes": true} {
+		if _, err := os.Stat(name(end)); (err == nil) != want {
+			t.Errorf("%s: %v", end, err)
+		}
+	}
+	if err := block.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sweepStaging("")
+	if _, err := os.Stat(name(storeSum(used))); !os.IsNotExist(err) {
+		t.Errorf("it is there still: %v", err)
 	}
 }
