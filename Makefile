@@ -83,6 +83,7 @@ sim: ## a short simulation: the real Handler on a log that fails in every way; S
 .PHONY: soak
 soak: ## a long simulation from a seed that nobody has run, then the real binary: kill -9, a fleet, a server away, hostile sessions; SOAK_SEEDS=100000
 	$(GO) test ./internal/simulation -count 1 -run '^TestSimulation$$' -timeout 0 -from $$(date +%s)00000 -seeds $(SOAK_SEEDS)
+	$(GO) test ./projections -count 1 -run '^TestQueueLine$$' -timeout 1h -stories 1000
 	$(GO) test ./internal/damage -count 1 -timeout 0 -from $$(date +%s) -faults 250
 	$(GO) test ./cmd/maestro -count 1 -run '^TestKilledServerLosesNothing$$' -v -kill-rounds 20
 	$(GO) test ./cmd/maestro -count 1 -run '^TestFleetFinishesItsQueue$$' -timeout 1h -v -queue-rounds 10 -queue-items 1000

@@ -151,7 +151,7 @@ func TestDepth(t *testing.T) {
 
 // Documents that are made to cost as much as they can cost a bounded multiple of themselves.
 func TestMemoryIsBounded(t *testing.T) {
-	const size = 2 << 20
+	const size = 512 << 10
 	fill := func(before, unit, after string) []byte {
 		return []byte(before + strings.TrimSuffix(strings.Repeat(unit, size/len(unit)), ",") + after)
 	}
