@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"maestro/commands"
 	"maestro/engine"
@@ -207,18 +204,4 @@ func (s *server) write(w http.ResponseWriter, body []byte) {
 }
 
 // printable shortens foreign text for a message and takes out what a terminal would act on.
-func printable(text string) string {
-	const most = 80
-	var b strings.Builder
-	for _, r := range text {
-		if b.Len() >= most {
-			b.WriteString("…")
-			break
-		}
-		if unicode.IsControl(r) {
-			r = utf8.RuneError
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+func printable(text string) string { return commands.Printable(text) }

@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"maestro/internal/files"
 )
 
 // asideInfix comes between a store's directory and the time in the name of what is set aside of it.
@@ -107,7 +108,7 @@ func (e *embedded) copyDamaged(faults []Fault) (string, error) {
 			return dir, nil
 		}
 	}
-	size, err := treeSize(e.dir)
+	size, err := files.TreeSize(e.dir)
 	if err != nil {
 		return "", err
 	}
@@ -152,10 +153,5 @@ func copyFile(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return files.Copy(in, to)
 }

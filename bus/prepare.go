@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // nats-server repairs what it opens: it cuts a block at the first record that it cannot read, forgets what follows, and
@@ -242,7 +242,7 @@ func (e *embedded) setSideStreamsAside(p *prepared) error {
 	}
 	for _, stream := range p.rebuild {
 		path := streamPath(e.dir, stream)
-		size, err := treeSize(path)
+		size, err := files.TreeSize(path)
 		if err != nil {
 			return err
 		}
@@ -277,20 +277,4 @@ func (e *embedded) setSideStreamsAside(p *prepared) error {
 			"aside", aside, "why", p.faults[0])
 	}
 	return nil
-}
-
-// treeSize adds up the files below a directory.
-func treeSize(dir string) (uint64, error) {
-	var size uint64
-	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return ignoreMissing(err)
-		}
-		info, err := entry.Info()
-		if err == nil && info.Mode().IsRegular() {
-			size += uint64(info.Size()) //nolint:gosec // a size is not negative
-		}
-		return ignoreMissing(err)
-	})
-	return size, err
 }

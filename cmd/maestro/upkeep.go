@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"maestro/events"
 	"maestro/internal/backups"
 	"maestro/internal/clock"
+	"maestro/internal/files"
 	"maestro/internal/home"
 	"maestro/projections"
 )
@@ -84,8 +83,11 @@ func newUpkeep(
 		Check: func(ctx context.Context, made backups.Made) error {
 			return checkBackup(ctx, made.Path, signer)
 		},
-		Estimate: func() int64 { return sizeOf(lock.Store()) },
-		Free:     bus.FreeBytes, Now: trusted.Now, After: time.After, Logger: logger,
+		Estimate: func() int64 {
+			size, _ := files.TreeSize(lock.Store()) // what cannot be seen is not counted
+			return int64(size)                      //nolint:gosec // no disk holds more
+		},
+		Free: bus.FreeBytes, Now: trusted.Now, After: time.After, Logger: logger,
 	})
 	return u
 }
@@ -140,20 +142,6 @@ func (r untilDone) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return r.in.Read(p)
-}
-
-// sizeOf gives the bytes in the files of a directory.
-func sizeOf(dir string) (size int64) {
-	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return nil //nolint:nilerr // files come and go; an estimate does without them
-		}
-		if info, err := entry.Info(); err == nil {
-			size += info.Size()
-		}
-		return nil
-	})
-	return size
 }
 
 func (u *upkeep) run(ctx context.Context) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // Dir is a directory of automatic backups, as one home sees it. Several homes may share it: each one lists, prunes and
@@ -178,7 +179,7 @@ func (d Dir) create(
 	}
 	made, _ = parse(name)
 	made.Path, made.Bytes = path, size
-	return made, syncDir(d.path)
+	return made, files.SyncDir(d.path)
 }
 
 // prune removes backups that are not needed: it keeps the one just made, the newest good ones up to keep, and as many
@@ -229,12 +230,4 @@ func (d Dir) clean() error {
 		}
 	}
 	return err
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -19,7 +19,10 @@ const (
 
 var attributes = []attribute{
 	{"specversion", "`1.0`", always},
-	{"id", "UUIDv5 of actor, project, command and idempotency key: a retried command has the same one", always},
+	{
+		"id", "UUIDv5 of actor, project, command and idempotency key: a retried command has the same one. " +
+			"From the second token of a name on, the actor is `/users/NAME#GENERATION` here", always,
+	},
 	{"source", "who: `/projects/<id>/sessions/<id>`, `/users/<name>`, `/runners/<name>` or `/system`", always},
 	{"type", "`maestro.<aggregate>.<past tense>.v<n>`, a literal name", always},
 	{"subject", "what it happened to: `<aggregate>/<id>`", always},

@@ -86,3 +86,25 @@ func TestLongFiles(t *testing.T) {
 		t.Errorf("read: %v", err)
 	}
 }
+
+func TestTreeSizeAndCopy(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "a", "one"), []byte("12345"), 0o600))
+	must(t, os.Symlink("one", filepath.Join(dir, "a", "link")))
+	from, err := os.Open(filepath.Join(dir, "a", "one"))
+	must(t, err)
+	t.Cleanup(func() { must(t, from.Close()) })
+	to := filepath.Join(dir, "a", "b", "two")
+	must(t, Copy(from, to))
+	must(t, SyncDir(filepath.Dir(to)))
+	if err := Copy(from, to); !errors.Is(err, os.ErrExist) {
+		t.Errorf("it was written over: %v", err)
+	}
+	if size, err := TreeSize(dir); err != nil || size != 10 {
+		t.Errorf("%d, %v", size, err)
+	}
+	if _, err := TreeSize(filepath.Join(dir, "nothing")); err != nil {
+		t.Errorf("what is not there has a size: %v", err)
+	}
+}

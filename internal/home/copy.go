@@ -1,9 +1,7 @@
 package home
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,10 +50,5 @@ func (h *Home) copyFile(name, to string) error {
 		return err
 	}
 	defer func() { _ = from.Close() }()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, from)
-	return errors.Join(err, out.Close())
+	return files.Copy(from, to)
 }

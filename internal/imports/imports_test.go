@@ -25,7 +25,7 @@ var table = []struct {
 	{"projections", []string{"events"}},
 	{"commands", []string{"events", "projections"}},
 	{"engine", []string{"events", "projections", "commands"}},
-	{"bus", []string{"events"}},
+	{"bus", []string{"events", "internal/files"}},
 	{"api/client", []string{"events"}},
 	{"api/export", []string{"engine", "commands", "projections", "events"}},
 	{"api", []string{"engine", "commands", "projections", "events", "workers/manifest", "api/export"}},

@@ -1,0 +1,47 @@
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// SyncDir makes the names in a directory durable.
+func SyncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Copy writes all that is left of a file into a new one that only this user can read. It does not make it durable.
+func Copy(from *os.File, to string) error {
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, from)
+	return errors.Join(err, out.Close())
+}
+
+// TreeSize adds up the regular files below a directory, in bytes. Files that are removed meanwhile do not count.
+// Next to an error it gives the size of what it could see.
+func TreeSize(dir string) (size uint64, err error) {
+	var failed error
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		var info fs.FileInfo
+		if err == nil && entry.Type().IsRegular() {
+			if info, err = entry.Info(); err == nil {
+				size += uint64(info.Size()) //nolint:gosec // a size is not negative
+			}
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, err)
+		}
+		return nil
+	})
+	return size, errors.Join(failed, err)
+}
