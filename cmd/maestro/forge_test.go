@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -87,6 +88,9 @@ func rewritten(archive []byte, complete bool, dir string) (forged []byte, err er
 	if err != nil {
 		return nil, err
 	}
+	// A process that another script starts just now has the store's lock too, until its exec.
+	syscall.ForkLock.RLock()
+	syscall.ForkLock.RUnlock() //nolint:staticcheck // there is nothing to do meanwhile
 	b, err := bus.Open(ctx, bus.Options{Dir: dir})
 	if err != nil {
 		return nil, err
