@@ -1340,6 +1340,7 @@ func TestLateReportsAreLimited(t *testing.T) {
 	if verdict := verify(t, w.log.messages); len(verdict.Faults) > 0 {
 		t.Errorf("%+v", verdict.Faults)
 	}
+	w = newWorld(t)
 	w.h.View(func(s *projections.State) {
 		for name, said := range map[string]time.Time{"now": {}, "before its session": s.At().Add(-100 * time.Hour)} {
 			for version, want := range map[string]bool{"2": true, commands.RulesVersion: false} {

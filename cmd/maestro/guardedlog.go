@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +33,24 @@ func guardLog(lock *home.Lock, log *bus.Bus) (guardedLog, error) {
 	return guardedLog{log, lock, store}, err
 }
 
-// here fails with events.ErrReadOnly when the home was moved, deleted or replaced.
+// here fails with events.ErrReadOnly when the home, or a file of the log, was moved, deleted or replaced.
 func (h guardedLog) here() error {
+	if err := h.homeHere(); err != nil {
+		return err
+	}
+	if err := h.Here(); err != nil {
+		return h.because(err)
+	}
+	return nil
+}
+
+// because gives the reason for a fault of the log's files: that the home is gone, if it is.
+func (h guardedLog) because(fault error) error {
+	return cmp.Or(h.homeHere(), fault)
+}
+
+// homeHere fails with events.ErrReadOnly when the home was moved, deleted or replaced.
+func (h guardedLog) homeHere() error {
 	for _, guarded := range []interface{ Here() error }{h.lock, h.store} {
 		var gone *home.GoneError
 		if err := guarded.Here(); errors.As(err, &gone) {
@@ -44,7 +61,7 @@ func (h guardedLog) here() error {
 			}
 		}
 	}
-	return h.Here()
+	return nil
 }
 
 // PutBlob implements commands.Blobs.

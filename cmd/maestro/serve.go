@@ -248,7 +248,7 @@ func openHandler(
 	if err != nil {
 		return nil, nil, errors.Join(err, head.Close())
 	}
-	log.OnDamage(handler.StopWrites)
+	log.OnDamage(func(fault error) { handler.StopWrites(log.because(fault)) })
 	return handler, func() error {
 		if handler.Health() == nil {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
