@@ -128,7 +128,7 @@ func mayReportLate(session *projections.Session, reported *events.SessionReporte
 func tooMuchLate(limit Limit, session, format string, args ...any) *Refusal {
 	return &Refusal{
 		Code: CodeLimit, Message: "Session '" + session + "' " + fmt.Sprintf(format, args...),
-		Why:  fmt.Sprintf("%s bounds %s to %d %s", limit.Name, limit.Bounds, limit.Value, limit.Unit),
+		Why:  fmt.Sprintf("limit %s is %d %s: %s", limit.Name, limit.Value, limit.Unit, limit.Bounds),
 		Next: "read the beginning of what is refused with `maestro audit denials --actor " + session + "`",
 	}
 }

@@ -132,12 +132,16 @@ func (w *world) records(yield func(s *server, epoch int, record denial)) {
 	}
 }
 
-// rootOf gives who shares the bound with others: a project, or "" for all that are no sessions.
-func rootOf(actor string) string {
+// rootOf gives who shares the bound with others: the project that a session's project goes back to, through the
+// sessions that created the ones between, or "" for all that are no sessions.
+func (m *model) rootOf(actor string) string {
 	rest, ok := strings.CutPrefix(actor, "/projects/")
 	project, _, _ := strings.Cut(rest, "/sessions/")
 	if !ok {
 		return ""
+	}
+	if p, known := m.projects[project]; known && strings.HasPrefix(p.createdBy, "/projects/") {
+		return m.rootOf(p.createdBy)
 	}
 	return project
 }
@@ -158,7 +162,7 @@ func (w *world) judgeRecord(c *call, refusal *commands.Refusal) *Failure {
 		}
 		found = found || same || r.More
 	})
-	switch gaveWay := w.mayGiveWay(rootOf(actor)); {
+	switch gaveWay := w.mayGiveWay(actor); {
 	case gaveWay:
 	case count < w.refused[actor]:
 		return failure("2 every refusal is recorded", "call %d was refused; that makes %d refusals of %s, and %d are recorded", c.number, w.refused[actor], actor, count)
@@ -168,11 +172,14 @@ func (w *world) judgeRecord(c *call, refusal *commands.Refusal) *Failure {
 	return w.judgeBounds()
 }
 
-// mayGiveWay reports whether a root may have lost records: it has its share of all, or a store that failed hides what it has.
-func (w *world) mayGiveWay(root string) bool {
+// mayGiveWay reports whether an actor may have lost records: its root has its share of all, or a store that failed
+// hides what it has.
+func (w *world) mayGiveWay(actor string) bool {
+	m := w.oracle.model()
+	root := m.rootOf(actor)
 	records, roots := map[*server]int{}, map[string]bool{}
 	for actor := range w.refused {
-		roots[rootOf(actor)] = true
+		roots[m.rootOf(actor)] = true
 	}
 	hidden := false
 	for _, s := range w.servers {
@@ -181,8 +188,8 @@ func (w *world) mayGiveWay(root string) bool {
 		s.denied.mu.Unlock()
 	}
 	w.records(func(s *server, _ int, r denial) {
-		roots[rootOf(r.Actor)] = true
-		if rootOf(r.Actor) == root {
+		roots[m.rootOf(r.Actor)] = true
+		if m.rootOf(r.Actor) == root {
 			records[s]++
 		}
 	})
