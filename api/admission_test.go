@@ -276,13 +276,15 @@ func TestWhatThereIsIsLimited(t *testing.T) {
 				t.Errorf("over the limit %q, want %q; Retry-After %q", got, limit, r.header.Get("Retry-After"))
 			}
 		}
-		w := openInside(t, limits(t, "session-questions=1", "project-questions=2", "project-tasks=5", "project-sessions=3"))
+		w := openInside(t,
+			limits(t, "session-questions=1", "project-questions=2", "project-tasks=5", "project-sessions=3"))
 		project := w.project()
 		task := w.task(project)
 		_, a := w.session(adminToken, project, task, "")
 		_, b := w.session(adminToken, project, task, "")
 		third, c := w.session(adminToken, project, task, "")
-		exceeded(w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`), "project-sessions")
+		exceeded(w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`),
+			"project-sessions")
 		body := `{"projectId":"` + project + `","taskIds":[]}`
 		exceeded(w.send(http.MethodPost, "/api/sessions", adminToken, body), "project-sessions")
 

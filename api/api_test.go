@@ -135,14 +135,27 @@ func build(t *testing.T, change func(*api.Config)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(denials.Close)
-	handler, err := engine.Open(t.Context(), engine.Config{Log: log, Blobs: blobs, Denials: denials, Now: time.Now, After: time.After})
+	handler, err := engine.Open(t.Context(), engine.Config{
+		Log:     log,
+		Blobs:   blobs,
+		Denials: denials,
+		Now:     time.Now,
+		After:   time.After,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(handler.Close)
 	config := api.Config{
-		Handler: handler, Log: log, Blobs: blobs, Denials: denials, Keys: api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
-		Hostname: "box", Platform: "linux", Version: "test", AllowOrigins: []string{"https://page.example"},
+		Handler:      handler,
+		Log:          log,
+		Blobs:        blobs,
+		Denials:      denials,
+		Keys:         api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
+		Hostname:     "box",
+		Platform:     "linux",
+		Version:      "test",
+		AllowOrigins: []string{"https://page.example"},
 	}
 	if change != nil {
 		change(&config)
@@ -335,7 +348,8 @@ func (w *world) project() string {
 
 func (w *world) task(project string) string {
 	w.Helper()
-	return w.do(adminToken, "task:create", `{"project":"`+project+`","title":"T"}`).is(200).text("event", "data", "taskId")
+	return w.do(adminToken, "task:create", `{"project":"`+project+`","title":"T"}`).is(200).text("event", "data",
+		"taskId")
 }
 
 // session spawns by a token and gives the session's id and secret.

@@ -62,13 +62,15 @@ func TestAnExportProvesItself(t *testing.T) {
 	whole := w.export("")
 	head := w.head()
 	verdict := judge(t, whole, &head)
-	if len(verdict.Faults) > 0 || verdict.Head != head || verdict.Decided != head.Sequence || verdict.Views != events.BodyHash([]byte(w.views())) {
+	if len(verdict.Faults) > 0 || verdict.Head != head || verdict.Decided != head.Sequence ||
+		verdict.Views != events.BodyHash([]byte(w.views())) {
 		t.Errorf("a whole export: %+v", verdict)
 	}
 	lines := bytes.SplitAfter(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n"))
 	for i, text := range lines {
 		line, err := export.ReadLine(text)
-		if err != nil || !bytes.Equal(line.Body(), w.log.messages[i].Body) || line.Subject != w.log.messages[i].Subject {
+		if err != nil || !bytes.Equal(line.Body(), w.log.messages[i].Body) ||
+			line.Subject != w.log.messages[i].Subject {
 			t.Fatalf("line %d: %v", i, err)
 		}
 	}
@@ -153,7 +155,13 @@ func forge(t *testing.T, log *memoryLog, data events.Data, project, source strin
 		t.Fatal(err)
 	}
 	event := events.Event{
-		ID: uuid.New(), Source: source, Time: last.Time.Add(time.Second), Project: project, Rules: commands.RulesVersion, Authn: "token", Data: data,
+		ID:       uuid.New(),
+		Source:   source,
+		Time:     last.Time.Add(time.Second),
+		Project:  project,
+		Rules:    commands.RulesVersion,
+		Authn:    "token",
+		Data:     data,
 		PrevHash: events.Next(last.PrevHash, events.BodyHash(log.messages[len(log.messages)-1].Body)),
 	}
 	body, err := event.Append(nil)
@@ -161,7 +169,11 @@ func forge(t *testing.T, log *memoryLog, data events.Data, project, source strin
 		t.Fatal(err)
 	}
 	kind, id := data.Aggregate()
-	log.messages = append(log.messages, events.Message{Sequence: uint64(len(log.messages)) + 1, Subject: events.Subject(project, kind, id), Body: body})
+	log.messages = append(log.messages, events.Message{
+		Sequence: uint64(len(log.messages)) + 1,
+		Subject:  events.Subject(project, kind, id),
+		Body:     body,
+	})
 }
 
 func TestAForgedEventThatWasNotPermitted(t *testing.T) {
@@ -169,7 +181,11 @@ func TestAForgedEventThatWasNotPermitted(t *testing.T) {
 	mine, _ := w.history()
 	task := w.task(mine)
 	session, _ := w.session(adminToken, mine, task, ``)
-	forge(t, w.log, &events.TaskStatusChanged{TaskID: task, From: events.TaskInProgress, To: events.TaskCompleted}, mine, "/projects/"+mine+"/sessions/"+session)
+	forge(t, w.log, &events.TaskStatusChanged{
+		TaskID: task,
+		From:   events.TaskInProgress,
+		To:     events.TaskCompleted,
+	}, mine, "/projects/"+mine+"/sessions/"+session)
 
 	// A server that is started on this log believes it; the audit does not.
 	handler, err := engine.Open(t.Context(), engine.Config{Log: w.log, Now: time.Now, After: time.After})
@@ -179,7 +195,8 @@ func TestAForgedEventThatWasNotPermitted(t *testing.T) {
 	defer handler.Close()
 	forged := open(t, func(c *api.Config) { c.Handler, c.Log, c.Blobs = handler, w.log, w.blobs })
 	r := forged.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200)
-	if faults, _ := r.at("faults").([]any); len(faults) != 1 || !strings.Contains(string(r.body), "task:complete was not permitted") {
+	if faults, _ := r.at("faults").([]any); len(faults) != 1 ||
+		!strings.Contains(string(r.body), "task:complete was not permitted") {
 		t.Errorf("the server's audit: %s", r.body)
 	}
 	expectFault(t, judge(t, forged.export(""), nil), "task:complete was not permitted")
@@ -187,7 +204,8 @@ func TestAForgedEventThatWasNotPermitted(t *testing.T) {
 	// Without the manifests of both sessions there are two more faults.
 	clear(w.blobs.blobs)
 	r = forged.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200)
-	if faults, _ := r.at("faults").([]any); len(faults) != 3 || !strings.Contains(string(r.body), `"rule":"text","what":"its manifestDigest, sha256-`) {
+	if faults, _ := r.at("faults").([]any); len(faults) != 3 ||
+		!strings.Contains(string(r.body), `"rule":"text","what":"its manifestDigest, sha256-`) {
 		t.Errorf("the audit without the manifest: %s", r.body)
 	}
 	lost := forged.send(http.MethodGet, "/api/audit/texts", adminToken, "").is(200)
@@ -266,7 +284,8 @@ func TestALineHoldsEveryBody(t *testing.T) {
 			t.Errorf("%q is more than a line: %q", body, text)
 		}
 		line, err := export.ReadLine(text)
-		if err != nil || string(line.Body()) != body || line.Sequence != 7 || line.Subject != m.Subject || line.Hash != (events.Hash{1}) {
+		if err != nil || string(line.Body()) != body || line.Sequence != 7 || line.Subject != m.Subject ||
+			line.Hash != (events.Hash{1}) {
 			t.Errorf("%q came back as %q: %v", body, line.Body(), err)
 		}
 	}

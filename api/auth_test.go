@@ -40,7 +40,8 @@ func TestCredentials(t *testing.T) {
 		w.send(http.MethodGet, path, "", "").refused(401, "UNAUTHENTICATED", "token is required")
 	}
 	w.send(http.MethodPost, "/api/commands/project:create", "", `{"name":"x"}`).refused(401, "UNAUTHENTICATED", "")
-	w.send(http.MethodGet, "/api/whoami", "", "", "Authorization", "Basic "+adminToken).refused(401, "UNAUTHENTICATED", "")
+	w.send(http.MethodGet, "/api/whoami", "", "", "Authorization", "Basic "+adminToken).refused(401, "UNAUTHENTICATED",
+		"")
 	for _, path := range []string{"/health", "/healthz", "/readyz"} {
 		w.send(http.MethodGet, path, "", "").is(200)
 	}
@@ -57,9 +58,11 @@ func TestABodyCannotSpeakForAnother(t *testing.T) {
 	for _, token := range []string{mine, adminToken} {
 		w.send(http.MethodPatch, "/api/tasks/"+task, token, says).refused(403, "NOT_ALLOWED", "")
 	}
-	w.send(http.MethodPatch, "/api/tasks/"+task, mine, `{"status":"completed","updateSource":"user"}`).refused(403, "NOT_ALLOWED", "")
+	w.send(http.MethodPatch, "/api/tasks/"+task, mine, `{"status":"completed","updateSource":"user"}`).refused(403,
+		"NOT_ALLOWED", "")
 	w.send(http.MethodPost, "/api/sessions/"+other+"/timeline", mine, `{"message":"m"}`).refused(403, "NOT_ALLOWED", "")
-	w.send(http.MethodPost, "/api/tasks/"+task+"/timeline", mine, `{"message":"m","sessionId":"`+other+`"}`).refused(403, "NOT_ALLOWED", "")
+	w.send(http.MethodPost, "/api/tasks/"+task+"/timeline", mine,
+		`{"message":"m","sessionId":"`+other+`"}`).refused(403, "NOT_ALLOWED", "")
 	w.send(http.MethodPatch, "/api/sessions/"+other, mine, `{"status":"completed"}`).refused(403, "NOT_ALLOWED", "")
 	if w.log.head() != before {
 		t.Error("a refused write left an event")
@@ -77,7 +80,8 @@ func TestHostAndOrigin(t *testing.T) {
 	before := w.log.head()
 	for _, origin := range []string{"https://evil.example", "null", "http://127.0.0.1:1"} {
 		w.do(adminToken, "project:create", `{"name":"x"}`, "Origin", origin).refused(403, "ORIGIN_NOT_ALLOWED", "")
-		if r := w.send(http.MethodOptions, "/api/projects", "", "", "Origin", origin); r.status != 403 || r.header.Get("Access-Control-Allow-Origin") != "" {
+		if r := w.send(http.MethodOptions, "/api/projects", "", "", "Origin", origin); r.status != 403 ||
+			r.header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("a preflight of %s: %d", origin, r.status)
 		}
 	}
@@ -89,7 +93,8 @@ func TestHostAndOrigin(t *testing.T) {
 	if allowed.header.Get("Access-Control-Allow-Origin") != "https://page.example" {
 		t.Errorf("CORS: %v", allowed.header)
 	}
-	r := w.send(http.MethodOptions, "/api/commands/task:create", "", "", "Origin", "https://page.example", "Access-Control-Request-Method", "POST").is(204)
+	r := w.send(http.MethodOptions, "/api/commands/task:create", "", "", "Origin", "https://page.example",
+		"Access-Control-Request-Method", "POST").is(204)
 	if r.header.Get("Access-Control-Allow-Methods") == "" {
 		t.Errorf("a preflight of an allowed origin: %v", r.header)
 	}
@@ -102,7 +107,8 @@ func TestAuthOff(t *testing.T) {
 	w := open(t, authOff)
 	project := w.send(http.MethodPost, "/api/projects", "", `{"name":"Old"}`).is(201).text("id")
 	task := w.send(http.MethodPost, "/api/tasks", "", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id")
-	session := w.send(http.MethodPost, "/api/sessions/spawn", "", `{"projectId":"`+project+`","taskIds":["`+task+`"]}`).is(201).text("sessionId")
+	session := w.send(http.MethodPost, "/api/sessions/spawn", "",
+		`{"projectId":"`+project+`","taskIds":["`+task+`"]}`).is(201).text("sessionId")
 
 	last := func() *events.Event {
 		event, err := events.Decode(w.log.messages[w.log.head()-1].Body)
@@ -114,11 +120,13 @@ func TestAuthOff(t *testing.T) {
 		}
 		return event
 	}
-	w.send(http.MethodPatch, "/api/tasks/"+task, "", `{"sessionStatus":"working","status":"completed","updateSource":"session","sessionId":"`+session+`"}`).is(200)
+	w.send(http.MethodPatch, "/api/tasks/"+task, "",
+		`{"sessionStatus":"working","status":"completed","updateSource":"session","sessionId":"`+session+`"}`).is(200)
 	if e := last(); !strings.HasSuffix(e.Source, "/sessions/"+session) {
 		t.Errorf("an update of a session came from %s", e.Source)
 	}
-	if got := w.send(http.MethodGet, "/api/tasks/"+task, "", "").is(200); got.text("sessionStatus") != "working" || got.text("status") != "in_progress" {
+	if got := w.send(http.MethodGet, "/api/tasks/"+task, "", "").is(200); got.text("sessionStatus") != "working" ||
+		got.text("status") != "in_progress" {
 		t.Errorf("after it: %s", got.body)
 	}
 	w.send(http.MethodPost, "/api/sessions/"+session+"/timeline", "", `{"message":"m"}`).is(200)
@@ -130,7 +138,10 @@ func TestAuthOff(t *testing.T) {
 	if e := last(); e.Source != "/users/admin" {
 		t.Errorf("an update of the user came from %s", e.Source)
 	}
-	w.send(http.MethodPatch, "/api/tasks/"+task, "", `{"sessionStatus":"working","updateSource":"session","sessionId":"sess_nobody"}`).refused(403, "NOT_ALLOWED", "")
-	w.send(http.MethodPost, "/api/sessions/sess_nobody/timeline", "", `{"message":"m"}`).refused(404, "NOT_FOUND", "Session with id 'sess_nobody' not found")
+	w.send(http.MethodPatch, "/api/tasks/"+task, "",
+		`{"sessionStatus":"working","updateSource":"session","sessionId":"sess_nobody"}`).refused(403, "NOT_ALLOWED",
+		"")
+	w.send(http.MethodPost, "/api/sessions/sess_nobody/timeline", "", `{"message":"m"}`).refused(404, "NOT_FOUND",
+		"Session with id 'sess_nobody' not found")
 	w.send(http.MethodGet, "/api/whoami", "garbage", "").refused(401, "UNAUTHENTICATED", "")
 }

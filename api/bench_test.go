@@ -21,7 +21,11 @@ func BenchmarkReport(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer handler.Close()
-	h, err := api.New(api.Config{Handler: handler, Log: log, Keys: api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey}})
+	h, err := api.New(api.Config{
+		Handler: handler,
+		Log:     log,
+		Keys:    api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -35,7 +35,8 @@ func TestClock(t *testing.T) {
 	}
 	clock.jumped = true
 	r := w.send(http.MethodGet, "/readyz", "", "").is(200)
-	if !strings.Contains(string(r.body), `"code":"CLOCK"`) || !strings.Contains(string(r.body), "30 years") || r.text("status") != "ready" {
+	if !strings.Contains(string(r.body), `"code":"CLOCK"`) || !strings.Contains(string(r.body), "30 years") ||
+		r.text("status") != "ready" {
 		t.Errorf("readyz says %s", r.body)
 	}
 	project := w.project()
@@ -49,7 +50,8 @@ func TestClock(t *testing.T) {
 		t.Error("the clock is confirmed, by somebody who may not")
 	}
 	for _, changed := range []bool{true, false} {
-		if r := w.send(http.MethodPost, "/api/clock/confirm", adminToken, "").is(200); r.at("changed") != changed || r.at("jumped") != false {
+		if r := w.send(http.MethodPost, "/api/clock/confirm", adminToken, "").is(200); r.at("changed") != changed ||
+			r.at("jumped") != false {
 			t.Errorf("confirming says %s", r.body)
 		}
 	}

@@ -103,7 +103,8 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 		w := openInside(t, nil)
 		dial := serve(t, w.api, &l)
 		call := func(c net.Conn, path string) {
-			request := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + adminToken + "\r\n\r\n"
+			request := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + adminToken +
+				"\r\n\r\n"
 			if _, err := io.WriteString(c, request); err != nil {
 				t.Error(err)
 			}

@@ -21,7 +21,8 @@ import (
 func (w *world) denied(query string) []engine.Denial {
 	w.Helper()
 	var list []engine.Denial
-	if err := json.Unmarshal(w.send(http.MethodGet, "/api/audit/denials"+query, adminToken, "").is(200).body, &list); err != nil {
+	if err := json.Unmarshal(w.send(http.MethodGet, "/api/audit/denials"+query, adminToken, "").is(200).body,
+		&list); err != nil {
 		w.Fatal(err)
 	}
 	return list
@@ -43,7 +44,8 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	w.send(http.MethodGet, "/api/sessions", token, "").refused(403, "NOT_ALLOWED", "")
 	w.send(http.MethodGet, "/api/tasks/"+foreign, token, "").refused(403, "NOT_ALLOWED", "")
 	w.send(http.MethodGet, "/api/audit/export", token, "").refused(403, "NOT_ALLOWED", "")
-	w.send(http.MethodPatch, "/api/tasks/"+task, token, `{"status":"completed","updateSource":"user"}`).refused(403, "NOT_ALLOWED", "")
+	w.send(http.MethodPatch, "/api/tasks/"+task, token, `{"status":"completed","updateSource":"user"}`).refused(403,
+		"NOT_ALLOWED", "")
 	w.do(auditor, "task:complete", `{"taskId":"`+task+`"}`).refused(403, "NOT_ALLOWED", "")
 	want := []struct {
 		actor, command, rule, target string
@@ -61,10 +63,12 @@ func TestRefusalsAreRecorded(t *testing.T) {
 		t.Fatalf("%d refusals are recorded, of %d: %+v", len(list), len(want), list)
 	}
 	for i, d := range list {
-		if d.Actor != want[i].actor || d.Command != want[i].command || d.Rule != want[i].rule || d.Count != want[i].count || string(d.Target) != want[i].target {
+		if d.Actor != want[i].actor || d.Command != want[i].command || d.Rule != want[i].rule ||
+			d.Count != want[i].count || string(d.Target) != want[i].target {
 			t.Errorf("record %d is %+v, expected %+v", i, d, want[i])
 		}
-		if d.Sequence != head || d.Code != "NOT_ALLOWED" || d.Message == "" || d.Why == "" || d.Rules != commands.RulesVersion || d.First == 0 || d.Last < d.First || d.Authn != "token" {
+		if d.Sequence != head || d.Code != "NOT_ALLOWED" || d.Message == "" || d.Why == "" ||
+			d.Rules != commands.RulesVersion || d.First == 0 || d.Last < d.First || d.Authn != "token" {
 			t.Errorf("record %d is %+v, decided at %d", i, d, head)
 		}
 		if strings.HasPrefix(d.Actor, "/projects") && d.Project != project {
@@ -75,14 +79,16 @@ func TestRefusalsAreRecorded(t *testing.T) {
 		t.Error("a refusal left an event")
 	}
 	for query, n := range map[string]int{
-		"?actor=" + id: 5, "?actor=" + source: 5, "?actor=eye": 1, "?actor=none": 0, "?command=task:complete": 2, "?project=" + project: 5,
-		"?project=" + other: 0, "?limit=2": 2, "?actor=" + id + "&command=task:get": 1,
+		"?actor=" + id: 5, "?actor=" + source: 5, "?actor=eye": 1, "?actor=none": 0, "?command=task:complete": 2,
+		"?project=" + project: 5,
+		"?project=" + other:   0, "?limit=2": 2, "?actor=" + id + "&command=task:get": 1,
 	} {
 		if got := w.denied(query); len(got) != n {
 			t.Errorf("%s finds %d refusals, not %d", query, len(got), n)
 		}
 	}
-	w.send(http.MethodGet, "/api/audit/denials?limit=0", auditor, "").refused(400, "VALIDATION_ERROR", "from 1 to 10000")
+	w.send(http.MethodGet, "/api/audit/denials?limit=0", auditor, "").refused(400, "VALIDATION_ERROR",
+		"from 1 to 10000")
 	if got := w.denied("?limit=1"); got[0].Actor != "/users/eye" {
 		t.Errorf("the newest is %+v", got[0])
 	}
@@ -158,7 +164,8 @@ func TestARefusedKeptCommandIsFound(t *testing.T) {
 		t.Errorf("what was not kept is in the inbox: %v", got)
 	}
 	for range 2 { // a kept one is a record of its own each time
-		w.do(token, "report:progress", `{"message":"half of it is done","taskIds":["`+foreign+`"]}`, "Maestro-Occurred-At", said, "Idempotency-Key", "kept-1").refused(403, "NOT_ALLOWED", "")
+		w.do(token, "report:progress", `{"message":"half of it is done","taskIds":["`+foreign+`"]}`,
+			"Maestro-Occurred-At", said, "Idempotency-Key", "kept-1").refused(403, "NOT_ALLOWED", "")
 	}
 	w.do(token, "track-file", `{"file":""}`, "Maestro-Occurred-At", said).refused(400, "VALIDATION_ERROR", "")
 	got := refused(adminToken)
@@ -166,19 +173,24 @@ func TestARefusedKeptCommandIsFound(t *testing.T) {
 		t.Fatalf("%d kept commands are in the inbox: %v", len(got), got)
 	}
 	item := got[0].(map[string]any)
-	if item["kind"] != "refused" || item["sessionId"] != id || item["projectId"] != project || item["next"] != "maestro audit denials --actor "+id ||
-		!strings.Contains(item["message"].(string), "report:progress “half of it is done” was kept and then refused: Session '"+id+"' may not report on task") {
+	if item["kind"] != "refused" || item["sessionId"] != id || item["projectId"] != project ||
+		item["next"] != "maestro audit denials --actor "+id ||
+		!strings.Contains(item["message"].(string),
+			"report:progress “half of it is done” was kept and then refused: "+
+				"Session '"+id+"' may not report on task") {
 		t.Errorf("the item: %v", item)
 	}
 	for _, d := range w.denied("?actor=" + id)[1:] {
-		if !d.Kept || d.OccurredAt != 1770091506789 || d.Key == "" || d.Count != 1 || d.Command == "report:progress" && d.Text != "half of it is done" {
+		if !d.Kept || d.OccurredAt != 1770091506789 || d.Key == "" || d.Count != 1 || d.Command == "report:progress" &&
+			d.Text != "half of it is done" {
 			t.Errorf("the record: %+v", d)
 		}
 	}
 	if len(refused(orchestrator)) != 3 || len(refused(stranger)) != 0 {
 		t.Errorf("who spawned it finds %d, another %d", len(refused(orchestrator)), len(refused(stranger)))
 	}
-	if got := w.send(http.MethodGet, "/api/inbox?kind=refused&projectId="+other, adminToken, "").is(200).array(); len(got) != 0 {
+	if got := w.send(http.MethodGet, "/api/inbox?kind=refused&projectId="+other, adminToken,
+		"").is(200).array(); len(got) != 0 {
 		t.Errorf("it is in another project's inbox: %v", got)
 	}
 	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
@@ -236,13 +248,20 @@ func TestWhoMayWhat(t *testing.T) {
 		{"runner", "session:claim", child, true, ""},
 		{"admin", "session:lost", child, false, "it is for: system"},
 	} {
-		r := w.send(http.MethodGet, "/api/audit/can?actor="+c.actor+"&command="+c.command+"&target="+c.target, adminToken, "").is(200)
-		if r.at("allowed") != c.allowed || !strings.Contains(r.text("why"), c.why) || r.text("row", "id") != c.command || r.text("row", "rules") == "" || r.text("row", "who") == "" {
+		r := w.send(http.MethodGet, "/api/audit/can?actor="+c.actor+"&command="+c.command+"&target="+c.target,
+			adminToken, "").is(200)
+		if r.at("allowed") != c.allowed || !strings.Contains(r.text("why"), c.why) ||
+			r.text("row", "id") != c.command || r.text("row", "rules") == "" || r.text("row", "who") == "" {
 			t.Errorf("%s %s %s: %s", c.actor, c.command, c.target, r.body)
 		}
 	}
 	for query, status := range map[string]int{
-		"": 404, "?actor=admin": 404, "?actor=admin&command=task:explode": 404, "?command=whoami": 400, "?actor=nobody&command=whoami": 404, "?actor=/users/nobody&command=whoami": 404,
+		"":                                    404,
+		"?actor=admin":                        404,
+		"?actor=admin&command=task:explode":   404,
+		"?command=whoami":                     400,
+		"?actor=nobody&command=whoami":        404,
+		"?actor=/users/nobody&command=whoami": 404,
 	} {
 		w.send(http.MethodGet, "/api/audit/can"+query, adminToken, "").is(status)
 	}
@@ -293,7 +312,8 @@ func TestListsOfRefusalsAreBounded(t *testing.T) {
 		quiet, quietToken := w.session(adminToken, project, task, ``)
 		const said = "2026-02-03T04:05:06.789Z"
 		long := strings.Repeat("long ", 12<<10)
-		w.do(quietToken, "report:progress", `{"message":"from the quiet one","taskIds":["`+foreign+`"]}`, "Maestro-Occurred-At", said).is(403)
+		w.do(quietToken, "report:progress", `{"message":"from the quiet one","taskIds":["`+foreign+`"]}`,
+			"Maestro-Occurred-At", said).is(403)
 		for n := range 1100 {
 			if n%50 == 0 {
 				time.Sleep(time.Minute)
@@ -328,7 +348,8 @@ func TestListsOfRefusalsAreBounded(t *testing.T) {
 			}
 		}
 		if len(of[quiet]) != 1 || len(of[loud]) != 21 || more != 1 {
-			t.Errorf("the inbox has %d of the quiet one, %d of the loud one, and %d that counts the rest", len(of[quiet]), len(of[loud]), more)
+			t.Errorf("the inbox has %d of the quiet one, %d of the loud one, and %d that counts the rest",
+				len(of[quiet]), len(of[loud]), more)
 		}
 		// What a caller sent does not come back in full.
 		answer := w.do(loudToken, "task:complete", `{"taskId":"`+strings.Repeat("x", 100<<10)+`"}`)

@@ -11,8 +11,8 @@ import (
 	"maestro/events"
 )
 
-// TestADryRunSaysWhatWouldHappen: of every write, by every caller of the table, the same event type or the same refusal as
-// the command itself gives right afterwards; and nothing happens, nor is anything recorded.
+// TestADryRunSaysWhatWouldHappen: of every write, by every caller of the table, the same event type or the same
+// refusal as the command itself gives right afterwards; and nothing happens, nor is anything recorded.
 func TestADryRunSaysWhatWouldHappen(t *testing.T) {
 	t.Parallel()
 	for _, row := range writes {
@@ -39,7 +39,8 @@ func TestADryRunSaysWhatWouldHappen(t *testing.T) {
 	}
 }
 
-// dry tries a command, looks for traces, also in the views if it is given them, and compares it with the command itself.
+// dry tries a command, looks for traces, also in the views if it is given them, and compares it with the command
+// itself.
 func (w *world) dry(token, id, body, before string, header ...string) {
 	w.Helper()
 	header = append([]string{"Idempotency-Key", fmt.Sprint("dry", w.log.head())}, header...)
@@ -56,7 +57,8 @@ func (w *world) dry(token, id, body, before string, header ...string) {
 	}
 	real := w.do(token, id, body, header...)
 	if tried.status != real.status {
-		w.Errorf("%s %s: a dry run answers %d %.300s, and the command %d %.300s", id, body, tried.status, tried.body, real.status, real.body)
+		w.Errorf("%s %s: a dry run answers %d %.300s, and the command %d %.300s", id, body, tried.status, tried.body,
+			real.status, real.body)
 		return
 	}
 	if real.status != http.StatusOK {
@@ -111,14 +113,23 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 		w.dry(c.token, c.id, c.body, w.views())
 	}
 	for _, header := range [][]string{
-		{"Idempotency-Key", strings.Repeat("k", 201)}, {"Idempotency-Key", "a\tb"}, {"Maestro-Occurred-At", "yesterday"}, {"Content-Type", "text/plain"},
+		{"Idempotency-Key", strings.Repeat("k", 201)},
+		{"Idempotency-Key", "a\tb"},
+		{"Maestro-Occurred-At", "yesterday"},
+		{"Content-Type", "text/plain"},
 	} {
 		w.dry(adminToken, "task:create", `{"project":"`+project+`","title":"x"}`, w.views(), header...)
 	}
 	if blobs := len(w.blobs.blobs); blobs != 2 { // of what happened: the session's manifest, and two texts that are the same
 		t.Errorf("%d blobs are stored", blobs)
 	}
-	for query, status := range map[string]int{"dryRun=yes": 400, "dryRun=1": 400, "dryRun=": 200, "dryRun=false": 200, "dryRun=true": 200} {
+	for query, status := range map[string]int{
+		"dryRun=yes":   400,
+		"dryRun=1":     400,
+		"dryRun=":      200,
+		"dryRun=false": 200,
+		"dryRun=true":  200,
+	} {
 		w.do(adminToken, "project:create?"+query, `{"name":"x"}`).is(status)
 	}
 	if w.count("maestro.project.created.v1") != 3 {
@@ -126,13 +137,15 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 	}
 	// With the key of what happened already, a dry run shows that, and no secret.
 	made := w.do(adminToken, "token:create", `{"name":"eye","kind":"auditor"}`, "Idempotency-Key", "t").is(200)
-	again := w.do(adminToken, "token:create?dryRun=true", `{"name":"eye","kind":"auditor"}`, "Idempotency-Key", "t").is(200)
+	again := w.do(adminToken, "token:create?dryRun=true", `{"name":"eye","kind":"auditor"}`, "Idempotency-Key",
+		"t").is(200)
 	if again.text("event", "id") != made.text("event", "id") || again.at("token") != nil {
 		t.Errorf("a dry run of what happened: %s", again.body)
 	}
 	// The same key afterwards is the command, not a retry.
 	w.do(adminToken, "project:create?dryRun=true", `{"name":"x"}`, "Idempotency-Key", "k").is(200)
-	if r := w.do(adminToken, "project:create", `{"name":"x"}`, "Idempotency-Key", "k").is(200); r.header.Get("Maestro-Retried") != "" {
+	if r := w.do(adminToken, "project:create", `{"name":"x"}`, "Idempotency-Key",
+		"k").is(200); r.header.Get("Maestro-Retried") != "" {
 		t.Error("a dry run counts as a try")
 	}
 }
@@ -144,7 +157,11 @@ func TestADryRunDoesNotWait(t *testing.T) {
 		project := w.project()
 		w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)
 		token := w.queueSession(project, "q")
-		if r := at(t, later(func() reply { return w.do(token, "queue:start?dryRun=true&wait=25s", `{}`) })).is(200); r.at("event") != nil {
+		if r := at(t,
+			later(func() reply {
+				return w.do(token, "queue:start?dryRun=true&wait=25s",
+					`{}`)
+			})).is(200); r.at("event") != nil {
 			t.Errorf("%s", r.body)
 		}
 	})

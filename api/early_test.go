@@ -12,7 +12,8 @@ func TestPermissionComesBeforeTheBody(t *testing.T) {
 	project := w.project()
 	task := w.task(project)
 	ended, endedToken := w.session(adminToken, project, task, ``)
-	done := w.do(endedToken, "task:create", `{"title":"before the end"}`, "Idempotency-Key", "k").is(200).text("event", "data", "taskId")
+	done := w.do(endedToken, "task:create", `{"title":"before the end"}`, "Idempotency-Key", "k").is(200).text("event",
+		"data", "taskId")
 	w.do(adminToken, "session:kill", `{"sessionId":"`+ended+`"}`).is(200)
 	_, worker := w.session(adminToken, project, task, ``)
 	auditor := w.token("eye", "auditor")
@@ -32,14 +33,16 @@ func TestPermissionComesBeforeTheBody(t *testing.T) {
 			t.Errorf("%s: the refusal is not recorded", c.name)
 		}
 		before = len(w.denied(""))
-		w.send(http.MethodPost, "/api/commands/"+c.command+"?dryRun=true", c.token, c.body).refused(http.StatusForbidden, "NOT_ALLOWED", "")
+		w.send(http.MethodPost, "/api/commands/"+c.command+"?dryRun=true", c.token,
+			c.body).refused(http.StatusForbidden, "NOT_ALLOWED", "")
 		if len(w.denied("")) != before {
 			t.Errorf("%s: the refusal of a dry run is recorded", c.name)
 		}
 	}
 	w.send(http.MethodPost, "/api/tasks", auditor, garbage).refused(http.StatusForbidden, "NOT_ALLOWED", "")
 	// What became an event before is still answered to its retry, and another body under the key is told so.
-	if again := w.do(endedToken, "task:create", `{"title":"before the end"}`, "Idempotency-Key", "k").is(200).text("event", "data", "taskId"); again != done {
+	if again := w.do(endedToken, "task:create", `{"title":"before the end"}`, "Idempotency-Key",
+		"k").is(200).text("event", "data", "taskId"); again != done {
 		t.Errorf("the retry of an ended session gives %s, not %s", again, done)
 	}
 	w.do(endedToken, "task:create", long+"}", "Idempotency-Key", "k").refused(http.StatusConflict, "KEY_REUSED", "")
@@ -53,7 +56,11 @@ func TestBodiesOfOlderRoutesAreBounded(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	names := strings.Repeat(`"n":1,`, 1001) + `"n":1`
-	w.send(http.MethodPost, "/api/tasks", adminToken, `{"projectId":"`+project+`","title":"T",`+names+`}`).refused(http.StatusUnprocessableEntity, "LIMIT_EXCEEDED", "json-names")
+	w.send(http.MethodPost, "/api/tasks", adminToken,
+		`{"projectId":"`+project+`","title":"T",`+names+`}`).refused(http.StatusUnprocessableEntity, "LIMIT_EXCEEDED",
+		"json-names")
 	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
-	w.send(http.MethodPost, "/api/tasks", adminToken, `{"projectId":"`+project+`","title":"T","x":`+deep+`}`).refused(http.StatusUnprocessableEntity, "LIMIT_EXCEEDED", "json-depth")
+	w.send(http.MethodPost, "/api/tasks", adminToken,
+		`{"projectId":"`+project+`","title":"T","x":`+deep+`}`).refused(http.StatusUnprocessableEntity,
+		"LIMIT_EXCEEDED", "json-depth")
 }

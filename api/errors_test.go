@@ -23,7 +23,10 @@ type brokenLog struct {
 func (l *brokenLog) Append(context.Context, uint64, []events.Message) error { return l.err }
 
 func TestAServerThatCannotWrite(t *testing.T) {
-	for name, cause := range map[string]error{"a full disk": events.ErrFull, "a damaged log": &events.DamageError{Sequence: 1, Why: "planted"}} {
+	for name, cause := range map[string]error{
+		"a full disk":   events.ErrFull,
+		"a damaged log": &events.DamageError{Sequence: 1, Why: "planted"},
+	} {
 		log := &brokenLog{err: cause}
 		handler, err := engine.Open(t.Context(), engine.Config{Log: log, Now: time.Now, After: time.After})
 		if err != nil {
@@ -38,7 +41,8 @@ func TestAServerThatCannotWrite(t *testing.T) {
 				t.Errorf("%s: no Retry-After", name)
 			}
 		}
-		if r := w.send(http.MethodGet, "/readyz", "", "").refused(503, "UNAVAILABLE", ""); !strings.Contains(r.text("why"), cause.Error()) {
+		if r := w.send(http.MethodGet, "/readyz", "", "").refused(503, "UNAVAILABLE",
+			""); !strings.Contains(r.text("why"), cause.Error()) {
 			t.Errorf("%s: readyz says %s", name, r.body)
 		}
 		w.send(http.MethodGet, "/healthz", "", "").is(200)

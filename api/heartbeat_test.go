@@ -44,10 +44,12 @@ func TestHeartbeats(t *testing.T) {
 		beat(id, token).is(204)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if status := w.send(http.MethodGet, "/api/sessions/"+id, adminToken, "").is(200); status.at("lost") == nil && w.count("maestro.session.lost.v1") != 1 {
+		if status := w.send(http.MethodGet, "/api/sessions/"+id, adminToken, "").is(200); status.at("lost") == nil &&
+			w.count("maestro.session.lost.v1") != 1 {
 			t.Errorf("a session whose heartbeats stopped: %s", status.body)
 		}
-		if lost := w.last(); lost.Data.EventType() != "maestro.session.lost.v1" || !strings.Contains(lost.Source, "/system") {
+		if lost := w.last(); lost.Data.EventType() != "maestro.session.lost.v1" ||
+			!strings.Contains(lost.Source, "/system") {
 			t.Errorf("the last event is %s by %s", lost.Data.EventType(), lost.Source)
 		}
 		beat(id, token).is(204)
@@ -62,11 +64,13 @@ func TestHeartbeats(t *testing.T) {
 		// Deleted, or never there: it may do nothing.
 		w.do(adminToken, "session:delete", `{"sessionId":"`+id+`"}`).is(200)
 		beat(id, token).refused(403, "NOT_ALLOWED", "no known permissions")
-		beat("sess_ghost", api.SessionToken(serverKey, "sess_ghost", 1)).refused(403, "NOT_ALLOWED", "no known permissions")
+		beat("sess_ghost", api.SessionToken(serverKey, "sess_ghost", 1)).refused(403, "NOT_ALLOWED",
+			"no known permissions")
 	})
 }
 
-// TestHeardWithoutCredentials: with auth off, who is named by the path or the body is heard; a heartbeat needs a credential.
+// TestHeardWithoutCredentials: with auth off, who is named by the path or the body is heard; a heartbeat needs a
+// credential.
 func TestHeardWithoutCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, func(c *api.Config) {
@@ -89,7 +93,8 @@ func TestHeardWithoutCredentials(t *testing.T) {
 			w.send(http.MethodGet, "/api/sessions/"+byReads+"/queue/top", "", "").is(200) // anybody's browser could
 			w.send(http.MethodPost, "/api/sessions/"+byTimeline+"/timeline", "", `{"message":"m"}`).is(200)
 			w.send(http.MethodPost, "/api/sessions/"+byEvents+"/events", "", `{"type":"t"}`).is(200)
-			w.send(http.MethodPatch, "/api/tasks/"+task, "", `{"sessionStatus":"working","updateSource":"session","sessionId":"`+byBody+`"}`).is(200)
+			w.send(http.MethodPatch, "/api/tasks/"+task, "",
+				`{"sessionStatus":"working","updateSource":"session","sessionId":"`+byBody+`"}`).is(200)
 			w.send(http.MethodGet, "/api/sessions/"+silent, "", "").is(200) // the user looks at it
 		}
 		synctest.Wait()

@@ -13,14 +13,15 @@ import (
 	"maestro/projections"
 )
 
-// troubled makes a project with something of each kind that needs a person, a minute apart, and gives it with the session that
-// spawned what went wrong.
+// troubled makes a project with something of each kind that needs a person, a minute apart, and gives it with the
+// session that spawned what went wrong.
 func (w *world) troubled() (project, orchestrator string) {
 	w.Helper()
 	project = w.project()
 	pass := func() { time.Sleep(time.Minute) }
 	task := func(title string) string {
-		return w.do(adminToken, "task:create", `{"project":"`+project+`","title":"`+title+`"}`).is(200).text("event", "data", "taskId")
+		return w.do(adminToken, "task:create", `{"project":"`+project+`","title":"`+title+`"}`).is(200).text("event",
+			"data", "taskId")
 	}
 	_, orchestrator = w.session(adminToken, project, task("all"), `,"role":"orchestrator"`)
 	asked, blocked, failed, done := task("asked"), task("blocked"), task("failed"), task("done")
@@ -46,7 +47,9 @@ func (w *world) troubled() (project, orchestrator string) {
 	w.do(adminToken, "session:kill", `{"sessionId":"`+spawned.text("event", "data", "sessionId")+`"}`).is(200)
 	w.system(&commands.QuarantineItem{In: commands.In{Project: project}, Queue: "q", TaskID: poison})
 	pass()
-	waits := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"stuck","dependencies":["`+missing+`"]}`).is(200).text("event", "data", "taskId")
+	waits := w.do(adminToken, "task:create",
+		`{"project":"`+project+`","title":"stuck","dependencies":["`+missing+`"]}`).is(200).text("event", "data",
+		"taskId")
 	w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+waits+`"}`).is(200)
 	w.do(adminToken, "task:delete", `{"taskId":"`+missing+`"}`).is(200)
 	pass()
@@ -62,14 +65,19 @@ func (w *world) troubled() (project, orchestrator string) {
 	w.do(late, "report:progress", `{"message":"I had more","taskIds":["`+left+`"]}`, "Maestro-Occurred-At",
 		time.Now().Format(time.RFC3339Nano)).is(200)
 	pass()
-	w.do(late, "report:error", `{"message":"kept","taskIds":["`+gone+`"]}`, "Maestro-Occurred-At", "2026-02-03T04:05:06Z").is(403)
+	w.do(late, "report:error", `{"message":"kept","taskIds":["`+gone+`"]}`, "Maestro-Occurred-At",
+		"2026-02-03T04:05:06Z").is(403)
 	return project, orchestrator
 }
 
 // system does what time brings about.
 func (w *world) system(command commands.Command) {
 	w.Helper()
-	if _, err := w.handler.Do(w.Context(), engine.Request{By: commands.System(), Command: command, Key: command.ID()}); err != nil {
+	if _, err := w.handler.Do(w.Context(), engine.Request{
+		By:      commands.System(),
+		Command: command,
+		Key:     command.ID(),
+	}); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -87,7 +95,10 @@ func TestTheInbox(t *testing.T) {
 			}
 			return kinds, items
 		}
-		all := []string{"question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost", "late", "refused"}
+		all := []string{
+			"question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost",
+			"late", "refused",
+		}
 		kinds, items := show(adminToken, "")
 		if !slices.Equal(kinds, all) {
 			t.Fatalf("the inbox, longest wait first, is %v", kinds)
@@ -98,14 +109,17 @@ func TestTheInbox(t *testing.T) {
 					t.Errorf("%s says no %s: %v", kinds[i], key, item)
 				}
 			}
-			if item["projectId"] != project || item["waited"] != float64(time.Now().UnixMilli())-item["since"].(float64) {
+			if item["projectId"] != project ||
+				item["waited"] != float64(time.Now().UnixMilli())-item["since"].(float64) {
 				t.Errorf("%s: %v", kinds[i], item)
 			}
 			if i > 0 && item["since"].(float64)-items[i-1]["since"].(float64) < 0 {
 				t.Errorf("%s waits longer than %s", kinds[i], kinds[i-1])
 			}
 		}
-		like(t, "a question", `{"kind":"question","message":"Which port?","options":["80","443"],"inputId":"ID","taskId":"ID","sessionId":"ID","waited":540000}`, any(items[0]))
+		like(t, "a question",
+			`{"kind":"question","message":"Which port?","options":["80","443"],"inputId":"ID","taskId":"ID",`+
+				`"sessionId":"ID","waited":540000}`, any(items[0]))
 		like(t, "blocked", `{"kind":"blocked","message":"no key","what":"blocked","waited":480000}`, any(items[1]))
 		like(t, "quarantined", `{"kind":"quarantined","what":"poison","queue":"q"}`, any(items[4]))
 		if !strings.Contains(items[9]["message"].(string), "report:error “kept” was kept and then refused") {
@@ -131,8 +145,12 @@ func TestTheInbox(t *testing.T) {
 				t.Errorf("%s finds %v", query, got)
 			}
 		}
-		// An orchestrator sees what concerns the sessions that it spawned: another's is blocked, and a named queue is nobody's.
-		if got, _ := show(orchestrator, ""); !slices.Equal(got, slices.DeleteFunc(slices.Clone(all), func(kind string) bool { return kind == "blocked" || kind == "stuck" })) {
+		// An orchestrator sees what concerns the sessions that it spawned: another's is blocked, and a named queue is
+		// nobody's.
+		if got,
+			_ := show(orchestrator, ""); !slices.Equal(got,
+			slices.DeleteFunc(slices.Clone(all),
+				func(kind string) bool { return kind == "blocked" || kind == "stuck" })) {
 			t.Errorf("an orchestrator's inbox is %v", got)
 		}
 		_, second := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
@@ -149,7 +167,8 @@ func TestTheInbox(t *testing.T) {
 		w.do(adminToken, "input:answer", `{"inputId":"`+items[0]["inputId"].(string)+`","answer":"80"}`).is(200)
 		w.do(adminToken, "task:complete", `{"taskId":"`+items[3]["taskId"].(string)+`"}`).is(200)
 		w.do(adminToken, "queue:requeue", `{"taskId":"`+items[4]["taskId"].(string)+`"}`).is(200)
-		if got, _ := show(adminToken, ""); slices.Contains(got, "question") || slices.Contains(got, "unconfirmed") || slices.Contains(got, "quarantined") {
+		if got, _ := show(adminToken, ""); slices.Contains(got, "question") || slices.Contains(got, "unconfirmed") ||
+			slices.Contains(got, "quarantined") {
 			t.Errorf("what is done is still there: %v", got)
 		}
 	})

@@ -26,46 +26,118 @@ func TestBadInputChangesNothing(t *testing.T) {
 		header                   []string
 	}{
 		{"an id with a slash", "POST", "/api/commands/task:complete", `{"taskId":"a/b"}`, 400, "is not an id", nil},
-		{"an id with a wildcard", "POST", "/api/commands/task:complete", `{"taskId":"task.>"}`, 400, "is not an id", nil},
+		{
+			"an id with a wildcard", "POST", "/api/commands/task:complete", `{"taskId":"task.>"}`, 400, "is not an id",
+			nil,
+		},
 		{"an id with a star", "POST", "/api/commands/session:kill", `{"sessionId":"*"}`, 400, "is not an id", nil},
-		{"an id with a control character", "POST", "/api/commands/task:complete", `{"taskId":"a\u001b[2Jb"}`, 400, "is not an id", nil},
+		{
+			"an id with a control character", "POST", "/api/commands/task:complete", `{"taskId":"a\u001b[2Jb"}`, 400,
+			"is not an id", nil,
+		},
 		{"an id with NUL", "POST", "/api/commands/task:complete", `{"taskId":"a\u0000b"}`, 400, "is not an id", nil},
-		{"an endless id", "POST", "/api/commands/task:complete", `{"taskId":"` + strings.Repeat("a", 1000) + `"}`, 400, "at most 128", nil},
-		{"a new session's bad id", "POST", "/api/sessions", `{"id":"../x","projectId":"` + project + `","taskIds":[]}`, 400, "is not an id", nil},
+		{
+			"an endless id", "POST", "/api/commands/task:complete", `{"taskId":"` + strings.Repeat("a", 1000) + `"}`,
+			400,
+			"at most 128", nil,
+		},
+		{
+			"a new session's bad id", "POST", "/api/sessions", `{"id":"../x","projectId":"` + project +
+				`","taskIds":[]}`,
+			400, "is not an id", nil,
+		},
 		{"a path's bad id", "PATCH", "/api/tasks/a%2Fb", `{"title":"x"}`, 400, "is not an id", nil},
-		{"a title of 10 MB", "POST", create, `{"project":"` + project + `","title":"` + strings.Repeat("x", 10<<20) + `"}`, 413, "1 MiB", nil},
-		{"a title of 10 MB, older route", "POST", "/api/tasks", `{"projectId":"` + project + `","title":"` + strings.Repeat("x", 10<<20) + `"}`, 413, "1 MiB", nil},
-		{"a title of 201 characters", "POST", create, `{"project":"` + project + `","title":"` + strings.Repeat("ä", 201) + `"}`, 400, "200", nil},
+		{"a title of 10 MB", "POST", create, `{"project":"` + project + `","title":"` + strings.Repeat("x", 10<<20) +
+			`"}`, 413, "1 MiB", nil},
+		{"a title of 10 MB, older route", "POST", "/api/tasks", `{"projectId":"` + project + `","title":"` +
+			strings.Repeat("x", 10<<20) + `"}`, 413, "1 MiB", nil},
+		{"a title of 201 characters", "POST", create, `{"project":"` + project + `","title":"` +
+			strings.Repeat("ä", 201) + `"}`, 400, "200", nil},
 		{"no title", "POST", create, `{"project":"` + project + `"}`, 400, "Task title is required", nil},
-		{"a blank title", "POST", create, `{"project":"` + project + `","title":"  "}`, 400, "Task title is required", nil},
-		{"a title with a line break", "POST", create, `{"project":"` + project + `","title":"a\nb"}`, 400, "control", nil},
-		{"invalid UTF-8", "POST", create, `{"project":"` + project + `","title":"` + "\xff\xfe" + `"}`, 400, "UTF-8", nil},
-		{"invalid UTF-8, older route", "POST", "/api/tasks", `{"projectId":"` + project + `","title":"` + "\xff" + `"}`, 400, "UTF-8", nil},
-		{"an unknown field", "POST", create, `{"project":"` + project + `","title":"x","colour":"red"}`, 400, "colour", nil},
+		{
+			"a blank title", "POST", create, `{"project":"` + project + `","title":"  "}`, 400,
+			"Task title is required",
+			nil,
+		},
+		{
+			"a title with a line break", "POST", create, `{"project":"` + project + `","title":"a\nb"}`, 400, "control",
+			nil,
+		},
+		{
+			"invalid UTF-8", "POST", create, `{"project":"` + project + `","title":"` + "\xff\xfe" + `"}`, 400, "UTF-8",
+			nil,
+		},
+		{
+			"invalid UTF-8, older route", "POST", "/api/tasks", `{"projectId":"` + project + `","title":"` + "\xff" +
+				`"}`,
+			400, "UTF-8", nil,
+		},
+		{
+			"an unknown field", "POST", create, `{"project":"` + project + `","title":"x","colour":"red"}`, 400,
+			"colour",
+			nil,
+		},
 		{"a wrong type", "POST", create, `{"project":"` + project + `","title":5}`, 400, "title must be a string", nil},
-		{"a wrong type, older route", "POST", "/api/tasks", `{"projectId":"` + project + `","title":["x"]}`, 400, "title must be a string", nil},
+		{
+			"a wrong type, older route", "POST", "/api/tasks", `{"projectId":"` + project + `","title":["x"]}`, 400,
+			"title must be a string", nil,
+		},
 		{"a list for a body", "POST", create, `[]`, 400, "object", nil},
 		{"two objects", "POST", create, `{"project":"` + project + `","title":"x"}{}`, 400, "more than one", nil},
 		{"broken JSON", "POST", create, `{"title":`, 400, "cut", nil},
 		{"broken JSON, older route", "POST", "/api/projects", `{"name":`, 400, "", nil},
 		{"no JSON at all", "POST", "/api/projects", `hello`, 400, "not JSON", nil},
 		{"an empty body", "POST", create, ``, 400, "cut", []string{"Content-Type", "application/json"}},
-		{"a dependency cycle", "POST", "/api/commands/task:update", `{"taskId":"` + task + `","dependencies":["` + second + `"]}`, 400, "cycle", nil},
-		{"a dependency on itself", "POST", "/api/commands/task:update", `{"taskId":"` + task + `","dependencies":["` + task + `"]}`, 400, "itself", nil},
-		{"a dependency that is not there", "POST", create, `{"project":"` + project + `","title":"x","dependencies":["task_none"]}`, 404, "task_none", nil},
-		{"a parent in another project", "POST", create, `{"project":"` + project + `","title":"x","parentId":"` + foreign + `"}`, 400, "parent task", nil},
-		{"a parent in another project, older route", "POST", "/api/tasks", `{"projectId":"` + project + `","title":"x","parentId":"` + foreign + `"}`, 400, "parent task", nil},
-		{"a parent that is not there", "POST", "/api/tasks", `{"projectId":"` + project + `","title":"x","parentId":"nope"}`, 404, "Parent task with id 'nope' not found", nil},
+		{"a dependency cycle", "POST", "/api/commands/task:update", `{"taskId":"` + task + `","dependencies":["` +
+			second + `"]}`, 400, "cycle", nil},
+		{"a dependency on itself", "POST", "/api/commands/task:update", `{"taskId":"` + task + `","dependencies":["` +
+			task + `"]}`, 400, "itself", nil},
+		{"a dependency that is not there", "POST", create, `{"project":"` + project +
+			`","title":"x","dependencies":["task_none"]}`, 404, "task_none", nil},
+		{"a parent in another project", "POST", create, `{"project":"` + project + `","title":"x","parentId":"` +
+			foreign + `"}`, 400, "parent task", nil},
+		{"a parent in another project, older route", "POST", "/api/tasks", `{"projectId":"` + project +
+			`","title":"x","parentId":"` + foreign + `"}`, 400, "parent task", nil},
+		{"a parent that is not there", "POST", "/api/tasks", `{"projectId":"` + project +
+			`","title":"x","parentId":"nope"}`, 404, "Parent task with id 'nope' not found", nil},
 		{"a status that is none", "PATCH", "/api/tasks/" + task, `{"status":"done"}`, 400, "done", nil},
 		{"a priority that is none", "PATCH", "/api/tasks/" + task, `{"priority":"urgent"}`, 400, "urgent", nil},
-		{"a sessionStatus that is none", "PATCH", "/api/tasks/" + task, `{"sessionStatus":"dancing"}`, 400, "dancing", nil},
-		{"a session's status that is none", "PATCH", "/api/sessions/" + session, `{"status":"dancing"}`, 400, "dancing", nil},
-		{"a new session's status that is none", "POST", "/api/sessions", `{"projectId":"` + project + `","taskIds":[],"status":"dancing"}`, 400, "dancing", nil},
-		{"an id in use", "POST", "/api/sessions", `{"id":"` + session + `","projectId":"` + project + `","taskIds":[]}`, 409, "exists already", nil},
-		{"a wrong Content-Type", "POST", create, `{"project":"` + project + `","title":"x"}`, 415, "application/json", []string{"Content-Type", "text/plain"}},
-		{"a form", "POST", create, `title=x`, 415, "application/json", []string{"Content-Type", "application/x-www-form-urlencoded"}},
-		{"no Content-Type", "POST", create, `{"project":"` + project + `","title":"x"}`, 415, "there is none", []string{"Content-Type", ""}},
-		{"a wrong Content-Type, older route", "POST", "/api/tasks", `{"projectId":"` + project + `","title":"x"}`, 415, "application/json", []string{"Content-Type", "text/plain"}},
+		{
+			"a sessionStatus that is none", "PATCH", "/api/tasks/" + task, `{"sessionStatus":"dancing"}`, 400,
+			"dancing",
+			nil,
+		},
+		{
+			"a session's status that is none", "PATCH", "/api/sessions/" + session, `{"status":"dancing"}`, 400,
+			"dancing",
+			nil,
+		},
+		{"a new session's status that is none", "POST", "/api/sessions", `{"projectId":"` + project +
+			`","taskIds":[],"status":"dancing"}`, 400, "dancing", nil},
+		{
+			"an id in use", "POST", "/api/sessions", `{"id":"` + session + `","projectId":"` + project +
+				`","taskIds":[]}`,
+			409, "exists already", nil,
+		},
+		{
+			"a wrong Content-Type", "POST", create, `{"project":"` + project + `","title":"x"}`, 415,
+			"application/json",
+			[]string{"Content-Type", "text/plain"},
+		},
+		{
+			"a form", "POST", create, `title=x`, 415, "application/json",
+			[]string{"Content-Type", "application/x-www-form-urlencoded"},
+		},
+		{
+			"no Content-Type", "POST", create, `{"project":"` + project + `","title":"x"}`, 415, "there is none",
+			[]string{"Content-Type", ""},
+		},
+		{
+			"a wrong Content-Type, older route", "POST", "/api/tasks", `{"projectId":"` + project + `","title":"x"}`,
+			415,
+			"application/json",
+			[]string{"Content-Type", "text/plain"},
+		},
 		{"a wrong method", "PUT", "/api/tasks/" + task, `{"title":"x"}`, 405, "PUT", nil},
 		{"a wrong method on a command", "GET", create, ``, 405, "GET", nil},
 		{"a PATCH of a project", "PATCH", "/api/projects/" + project, `{"name":"x"}`, 405, "PATCH", nil},
@@ -76,10 +148,23 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"an unknown command", "POST", "/api/commands/task:explode", `{}`, 404, "no command", nil},
 		{"a command with a slash", "POST", "/api/commands/task/create", `{}`, 404, "no command", nil},
 		{"a read as a command", "POST", "/api/commands/task:list", `{}`, 404, "is a read", nil},
-		{"a project in use", "DELETE", "/api/projects/" + project, ``, 422, "Cannot delete project with existing tasks", nil},
-		{"a bad Host", "POST", create, `{"project":"` + project + `","title":"x"}`, 403, "evil.example", []string{"Host", "evil.example"}},
-		{"a bad Origin", "POST", create, `{"project":"` + project + `","title":"x"}`, 403, "evil.example", []string{"Origin", "http://evil.example"}},
-		{"an endless key", "POST", "/api/projects", `{"name":"x"}`, 400, "Idempotency-Key", []string{"Idempotency-Key", strings.Repeat("x", 300)}},
+		{
+			"a project in use", "DELETE", "/api/projects/" + project, ``, 422,
+			"Cannot delete project with existing tasks",
+			nil,
+		},
+		{
+			"a bad Host", "POST", create, `{"project":"` + project + `","title":"x"}`, 403, "evil.example",
+			[]string{"Host", "evil.example"},
+		},
+		{
+			"a bad Origin", "POST", create, `{"project":"` + project + `","title":"x"}`, 403, "evil.example",
+			[]string{"Origin", "http://evil.example"},
+		},
+		{
+			"an endless key", "POST", "/api/projects", `{"name":"x"}`, 400, "Idempotency-Key",
+			[]string{"Idempotency-Key", strings.Repeat("x", 300)},
+		},
 	}
 	before := w.views()
 	for _, c := range cases {
@@ -112,7 +197,11 @@ func TestABodyThatIsCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"name\":\"cut\"}", path, address, adminToken)
+		_,
+			err = fmt.Fprintf(connection,
+			"POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
+				"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"name\":\"cut\"}",
+			path, address, adminToken)
 		if err != nil {
 			t.Fatal(err)
 		}

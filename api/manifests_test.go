@@ -108,7 +108,8 @@ func (w manifests) manifestOf(id string) *manifest.Manifest {
 		w.Errorf("%s: in its place is %q", id, got)
 	}
 	r := w.send(http.MethodGet, "/api/sessions/"+id+"/manifest", adminToken, "").is(200)
-	if !bytes.Equal(r.body, content) || r.header.Get("Maestro-Digest") != x.ManifestDigest || r.header.Get("Maestro-Sequence") == "" {
+	if !bytes.Equal(r.body, content) || r.header.Get("Maestro-Digest") != x.ManifestDigest ||
+		r.header.Get("Maestro-Sequence") == "" {
 		w.Errorf("%s: shown is %s with %v", id, r.body, r.header)
 	}
 	m, err := manifest.Parse(content)
@@ -120,7 +121,8 @@ func (w manifests) manifestOf(id string) *manifest.Manifest {
 	}
 	axes := m.Axes()
 	if m.Role != x.Role || axes.Strategy != x.Strategy || !slices.Equal(m.TaskIDs(), append([]string{}, x.TaskIDs...)) {
-		w.Errorf("%s: the manifest says %s, %s, %v; the state %s, %s, %v", id, m.Role, axes.Strategy, m.TaskIDs(), x.Role, x.Strategy, x.TaskIDs)
+		w.Errorf("%s: the manifest says %s, %s, %v; the state %s, %s, %v", id, m.Role, axes.Strategy, m.TaskIDs(),
+			x.Role, x.Strategy, x.TaskIDs)
 	}
 	if !slices.Equal(axes.Commands, x.Permissions.Commands) {
 		w.Errorf("%s: the manifest gives %v, frozen are %v", id, axes.Commands, x.Permissions.Commands)
@@ -142,7 +144,9 @@ func TestEverySpawnHasItsManifest(t *testing.T) {
 	project := w.project()
 	one, two := w.task(project), w.task(project)
 	boss, bossToken := w.session(adminToken, project, one, `,"role":"orchestrator"`)
-	_, meagre := w.session(adminToken, project, one, `,"role":"orchestrator","allowedCommands":["session:spawn","task:get","manifest:generate"]`)
+	_,
+		meagre := w.session(adminToken, project, one,
+		`,"role":"orchestrator","allowedCommands":["session:spawn","task:get","manifest:generate"]`)
 	w.manifestOf(boss)
 	for _, spawn := range []struct{ name, by, fields string }{
 		{"a worker", adminToken, ``},
@@ -160,7 +164,10 @@ func TestEverySpawnHasItsManifest(t *testing.T) {
 		{"batches", bossToken, `,"role":"orchestrator","strategy":"intelligent-batching"`},
 		{"a dag", bossToken, `,"role":"orchestrator","strategy":"dag"`},
 		{"an orchestrator by one with a list", meagre, `,"role":"orchestrator"`},
-		{"an orchestrator with a list by one with a list", meagre, `,"role":"orchestrator","allowedCommands":["task:get"]`},
+		{
+			"an orchestrator with a list by one with a list", meagre,
+			`,"role":"orchestrator","allowedCommands":["task:get"]`,
+		},
 		{"a worker by an orchestrator with a list", meagre, ``},
 	} {
 		fields := spawn.fields
@@ -184,7 +191,8 @@ func TestEverySpawnHasItsManifest(t *testing.T) {
 		{"skills and context", adminToken, `,"skills":["a"],"context":{"b":1}`},
 		{"a task twice", adminToken, `,"taskIds":["` + one + `","` + one + `"]`},
 	} {
-		r := w.send(http.MethodPost, "/api/sessions/spawn", spawn.by, `{"projectId":"`+project+`","taskIds":["`+one+`"]`+spawn.fields+`}`)
+		r := w.send(http.MethodPost, "/api/sessions/spawn", spawn.by,
+			`{"projectId":"`+project+`","taskIds":["`+one+`"]`+spawn.fields+`}`)
 		if strings.Contains(spawn.fields, "taskIds") {
 			r = w.send(http.MethodPost, "/api/sessions/spawn", spawn.by, `{"projectId":"`+project+`"`+spawn.fields+`}`)
 		}
@@ -194,7 +202,8 @@ func TestEverySpawnHasItsManifest(t *testing.T) {
 		}
 		id := spawned(r)
 		w.manifestOf(id)
-		if path := w.places.Path(id); r.text("manifestPath") != path || r.text("session", "env", "MAESTRO_MANIFEST_PATH") != path {
+		if path := w.places.Path(id); r.text("manifestPath") != path ||
+			r.text("session", "env", "MAESTRO_MANIFEST_PATH") != path {
 			t.Errorf("%s: the path is not said: %s", spawn.name, r.body)
 		}
 	}
@@ -205,17 +214,21 @@ func TestEverySpawnHasItsManifest(t *testing.T) {
 
 func (w manifests) create(project, fields string) string {
 	w.Helper()
-	return w.do(adminToken, "task:create", `{"project":"`+project+`",`+fields+`}`).is(200).text("event", "data", "taskId")
+	return w.do(adminToken, "task:create", `{"project":"`+project+`",`+fields+`}`).is(200).text("event", "data",
+		"taskId")
 }
 
 func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 	w := openManifests(t, nil)
-	project := w.do(adminToken, "project:create", `{"name":"P","workingDir":"/srv/p"}`).is(200).text("event", "data", "projectId")
+	project := w.do(adminToken, "project:create", `{"name":"P","workingDir":"/srv/p"}`).is(200).text("event", "data",
+		"projectId")
 	parent := w.create(project, `"title":"Parent","description":"the whole"`)
 	dependency := w.create(project, `"title":"Before"`)
 	open := w.create(project, `"title":"Not yet"`)
-	own := w.create(project, `"title":"Own","description":"do <it> & \"more\"","acceptanceCriteria":["one","two"],"priority":"high","parentId":"`+parent+
-		`","dependencies":["`+dependency+`","`+open+`"],"metadata":{"a":{"b":[1,2.50,"x"]},"<":null}`)
+	own := w.create(project,
+		`"title":"Own","description":"do <it> & \"more\"","acceptanceCriteria":["one","two"],"priority":"high",`+
+			`"parentId":"`+parent+
+			`","dependencies":["`+dependency+`","`+open+`"],"metadata":{"a":{"b":[1,2.50,"x"]},"<":null}`)
 	bare := w.create(project, `"title":"Bare"`)
 	dependent := w.create(project, `"title":"After","dependencies":["`+own+`"]`)
 	w.create(project, `"title":"Apart"`)
@@ -230,7 +243,10 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 		"context":{"note":"n","big":12345678901234567890}}`)
 	m := w.manifestOf(spawned(r))
 	var created struct{ Own, Bare int64 }
-	w.handler.View(func(s *projections.State) { created.Own, created.Bare = s.Task(own).CreatedAt, s.Task(bare).CreatedAt })
+	w.handler.View(func(s *projections.State) {
+		created.Own, created.Bare = s.Task(own).CreatedAt,
+			s.Task(bare).CreatedAt
+	})
 	want := `{"manifestVersion":"1.0","role":"worker","strategy":"simple","tasks":[
 		{"id":"` + own + `","title":"Own","description":"do <it> & \"more\"","parentId":"` + parent + `","acceptanceCriteria":["one","two"],
 		 "dependencies":["` + dependency + `","` + open + `"],"priority":"high","projectId":"` + project + `","createdAt":"` + stamp(created.Own) + `",
@@ -253,11 +269,14 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 	}
 
 	// What nobody asks for has its defaults, by the older route too.
-	plain := w.manifestOf(spawned(w.send(http.MethodPost, "/api/sessions/spawn", adminToken, `{"projectId":"`+project+`","taskIds":["`+bare+`"]}`)))
-	if s := plain.Session; s.Model != "sonnet" || s.PermissionMode != "acceptEdits" || s.ThinkingMode != "auto" || s.WorkingDirectory != "/srv/p" || s.MaxTurns != 0 || s.AllowedCommands != nil {
+	plain := w.manifestOf(spawned(w.send(http.MethodPost, "/api/sessions/spawn", adminToken,
+		`{"projectId":"`+project+`","taskIds":["`+bare+`"]}`)))
+	if s := plain.Session; s.Model != "sonnet" || s.PermissionMode != "acceptEdits" || s.ThinkingMode != "auto" ||
+		s.WorkingDirectory != "/srv/p" || s.MaxTurns != 0 || s.AllowedCommands != nil {
 		t.Errorf("the defaults are %+v", s)
 	}
-	elsewhere := w.manifestOf(spawned(w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+bare+`"],"workingDirectory":"/else"}`)))
+	elsewhere := w.manifestOf(spawned(w.do(adminToken, "session:spawn",
+		`{"project":"`+project+`","taskIds":["`+bare+`"],"workingDirectory":"/else"}`)))
 	if elsewhere.Session.WorkingDirectory != "/else" {
 		t.Errorf("it works in %s", elsewhere.Session.WorkingDirectory)
 	}
@@ -274,7 +293,8 @@ func TestAManifestTellsOfSomeOfManyTasksBelow(t *testing.T) {
 	for range 40 {
 		w.create(project, `"title":"E","parentId":"`+two+`"`)
 	}
-	m := w.manifestOf(spawned(w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+one+`","`+two+`"]}`)))
+	m := w.manifestOf(spawned(w.do(adminToken, "session:spawn",
+		`{"project":"`+project+`","taskIds":["`+one+`","`+two+`"]}`)))
 	told := map[string]int{}
 	for _, related := range m.Context.RelatedTasks {
 		told[related.Title+" "+related.Relationship]++
@@ -339,10 +359,12 @@ func TestASuccessorIsToldOfItsPredecessor(t *testing.T) {
 	told := custom(t, w.manifestOf(successor))
 	before, _ := told["predecessor"].(map[string]any)
 	last, _ := before["last"].([]any)
-	if before["sessionId"] != third || before["name"] != "Third" || before["status"] != "stopped" || len(last) != 20 || told["mine"] != 1.0 {
+	if before["sessionId"] != third || before["name"] != "Third" || before["status"] != "stopped" || len(last) != 20 ||
+		told["mine"] != 1.0 {
 		t.Fatalf("it is told %v", told)
 	}
-	if !slices.ContainsFunc(last[17:], func(line any) bool { return strings.HasSuffix(line.(string), ": the last words") }) {
+	if !slices.ContainsFunc(last[17:],
+		func(line any) bool { return strings.HasSuffix(line.(string), ": the last words") }) {
 		t.Errorf("the last words are missing: %v", last)
 	}
 }
@@ -378,17 +400,20 @@ func TestARetriedSpawnKeepsItsManifest(t *testing.T) {
 	task := w.task(project)
 	spawns := []func() reply{
 		func() reply {
-			return w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`, "Idempotency-Key", "k").is(200)
+			return w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`,
+				"Idempotency-Key", "k").is(200)
 		},
 		func() reply {
-			return w.send(http.MethodPost, "/api/sessions/spawn", adminToken, `{"projectId":"`+project+`","taskIds":["`+task+`"]}`, "Idempotency-Key", "k2").is(201)
+			return w.send(http.MethodPost, "/api/sessions/spawn", adminToken,
+				`{"projectId":"`+project+`","taskIds":["`+task+`"]}`, "Idempotency-Key", "k2").is(201)
 		},
 	}
 	for i, spawn := range spawns {
 		id := spawned(spawn())
 		digest, content := w.known(id).ManifestDigest, w.places.at(id)
 		w.do(adminToken, "task:update", `{"taskId":"`+task+`","title":"Another `+string(rune('a'+i))+`"}`).is(200)
-		if again := spawned(spawn()); again != id || w.known(id).ManifestDigest != digest || w.places.at(id) != content || content == "" {
+		if again := spawned(spawn()); again != id || w.known(id).ManifestDigest != digest ||
+			w.places.at(id) != content || content == "" {
 			t.Fatalf("retried: %s for %s, %s", again, id, w.places.at(id))
 		}
 		w.manifestOf(id)
@@ -403,7 +428,8 @@ func TestARetriedSpawnKeepsItsManifest(t *testing.T) {
 		}
 	}
 	id := spawned(spawns[0]())
-	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"name":"n"}`, "Idempotency-Key", "k").refused(409, "KEY_REUSED", "")
+	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"name":"n"}`, "Idempotency-Key",
+		"k").refused(409, "KEY_REUSED", "")
 	// Of a session that is gone nothing is put anywhere.
 	w.do(adminToken, "session:delete", `{"sessionId":"`+id+`"}`).is(200)
 	w.places.content = map[string]string{}
@@ -448,7 +474,8 @@ func TestARefusedSpawnPlacesNothing(t *testing.T) {
 			w.do(spawn.by, "session:spawn", `{`+spawn.fields+`}`).refused(spawn.status, spawn.code, "")
 		}
 		if w.log.head() != head || w.places.count() != placed || w.blobs.count() > blobs+1 {
-			t.Errorf("%s left something: %d blobs more, %d files more", spawn.fields, w.blobs.count()-blobs, w.places.count()-placed)
+			t.Errorf("%s left something: %d blobs more, %d files more", spawn.fields, w.blobs.count()-blobs,
+				w.places.count()-placed)
 		}
 	}
 	head, blobs, placed := w.log.head(), w.blobs.count(), w.places.count()
@@ -458,7 +485,8 @@ func TestARefusedSpawnPlacesNothing(t *testing.T) {
 		t.Error("a dry run left something")
 	}
 	wet := w.do(adminToken, "session:spawn", body).is(200)
-	if got := wet.text("event", "data", "manifestDigest"); got != dry.text("event", "data", "manifestDigest") || got == "" {
+	if got := wet.text("event", "data", "manifestDigest"); got != dry.text("event", "data", "manifestDigest") ||
+		got == "" {
 		t.Errorf("tried: %s, done: %s", dry.body, wet.body)
 	}
 	// A session begins without its file; it fetches its own.

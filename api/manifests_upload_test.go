@@ -80,11 +80,13 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 	w := openManifests(t, nil)
 	for name, m := range examples(t) {
 		r := w.upload(adminToken, string(m.Canonical())).is(200)
-		if r.text("digest") != manifest.Digest(m.Canonical()) || r.text("role") != string(m.Role) || r.header.Get("Maestro-Sequence") == "" {
+		if r.text("digest") != manifest.Digest(m.Canonical()) || r.text("role") != string(m.Role) ||
+			r.header.Get("Maestro-Sequence") == "" {
 			t.Errorf("%s: %s", name, r.body)
 		}
 		// The server makes the ids: the tasks are made as the example has them, and renamed in it.
-		project := w.do(adminToken, "project:create", `{"name":"P","workingDir":"`+m.Session.WorkingDirectory+`"}`).is(200).text("event", "data", "projectId")
+		project := w.do(adminToken, "project:create",
+			`{"name":"P","workingDir":"`+m.Session.WorkingDirectory+`"}`).is(200).text("event", "data", "projectId")
 		renamed := map[string]string{}
 		outside := func(id string) string {
 			if renamed[id] == "" {
@@ -94,7 +96,12 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 		}
 		for i := range m.Tasks {
 			task := &m.Tasks[i]
-			fields := map[string]any{"project": project, "title": task.Title, "description": task.Description, "acceptanceCriteria": task.AcceptanceCriteria}
+			fields := map[string]any{
+				"project":            project,
+				"title":              task.Title,
+				"description":        task.Description,
+				"acceptanceCriteria": task.AcceptanceCriteria,
+			}
 			if task.ParentID != nil {
 				parent := outside(*task.ParentID)
 				task.ParentID, fields["parentId"] = &parent, parent
@@ -113,7 +120,9 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			task.ID, task.ProjectID = w.do(adminToken, "task:create", string(body)).is(200).text("event", "data", "taskId"), project
+			task.ID,
+				task.ProjectID = w.do(adminToken, "task:create", string(body)).is(200).text("event", "data", "taskId"),
+				project
 		}
 		digest := w.upload(adminToken, string(m.Canonical())).is(200).text("digest")
 		id := spawned(w.do(adminToken, "session:spawn", `{"project":"`+project+`","manifestDigest":"`+digest+`"}`))
@@ -125,8 +134,16 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 		// The same from the server's own data.
 		s := m.Session
 		body, err := json.Marshal(map[string]any{
-			"project": project, "taskIds": m.TaskIDs(), "role": m.Role, "strategy": m.Axes().Strategy, "skills": m.Skills, "model": s.Model,
-			"permissionMode": s.PermissionMode, "thinkingMode": s.ThinkingMode, "maxTurns": s.MaxTurns, "timeout": s.Timeout,
+			"project":        project,
+			"taskIds":        m.TaskIDs(),
+			"role":           m.Role,
+			"strategy":       m.Axes().Strategy,
+			"skills":         m.Skills,
+			"model":          s.Model,
+			"permissionMode": s.PermissionMode,
+			"thinkingMode":   s.ThinkingMode,
+			"maxTurns":       s.MaxTurns,
+			"timeout":        s.Timeout,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +178,8 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 			}
 		}
 		s.ThinkingMode = generated.Session.ThinkingMode
-		if a, b := generated.Session, s; a.Model != b.Model || a.PermissionMode != b.PermissionMode || a.MaxTurns != b.MaxTurns || a.Timeout != b.Timeout ||
+		if a, b := generated.Session, s; a.Model != b.Model || a.PermissionMode != b.PermissionMode ||
+			a.MaxTurns != b.MaxTurns || a.Timeout != b.Timeout ||
 			a.WorkingDirectory != b.WorkingDirectory || !slices.Equal(generated.Skills, m.Skills) {
 			t.Errorf("%s: %+v, in the example %+v", name, a, b)
 		}
@@ -213,7 +231,8 @@ func TestTheCorpusOfManifests(t *testing.T) {
 			continue
 		}
 		pointers := w.faults(r)
-		found := len(slices.DeleteFunc(slices.Clone(c.Pointers), func(p string) bool { return !slices.Contains(pointers, p) }))
+		found := len(slices.DeleteFunc(slices.Clone(c.Pointers),
+			func(p string) bool { return !slices.Contains(pointers, p) }))
 		if found == 0 || c.Match != "any" && found < len(c.Pointers) {
 			t.Errorf("%s (%s): at %v, expected %v", c.ID, c.Why, pointers, c.Pointers)
 		}
@@ -246,8 +265,10 @@ func TestBadUploads(t *testing.T) {
 	w := openManifests(t, nil)
 	blobs := w.blobs.count()
 	for body, want := range map[string][]string{
-		`{"manifestVersion":"2.0","role":"reviewer","tasks":[{"id":"../x","title":""}],"session":{"model":1,"permissionMode":"yolo"},"more":1}`: {
-			"/manifestVersion", "/role", "/tasks/0/id", "/tasks/0/title", "/session/model", "/session/permissionMode", "/more",
+		`{"manifestVersion":"2.0","role":"reviewer","tasks":[{"id":"../x","title":""}],"session":{"model":1,` +
+			`"permissionMode":"yolo"},"more":1}`: {
+			"/manifestVersion", "/role", "/tasks/0/id", "/tasks/0/title", "/session/model", "/session/permissionMode",
+			"/more",
 			"/tasks/0/description", "/tasks/0/acceptanceCriteria", "/tasks/0/projectId", "/tasks/0/createdAt",
 		},
 		`{}`:                           {"/manifestVersion", "/role", "/tasks", "/session"},
@@ -259,10 +280,14 @@ func TestBadUploads(t *testing.T) {
 		"\xef\xbb\xbf" + goodManifest:  {""},
 		strings.Repeat(`{"a":`, 1<<20): {""},
 		strings.Repeat(`[`, 8<<20):     {""},
-		strings.Replace(goodManifest, `"role":"worker"`, `"role":"worker","role":"orchestrator"`, 1):                                                     {"/role"},
-		strings.Replace(goodManifest, `"Fix"`, `"Fi\u0000x"`, 1):                                                                                         {"/tasks/0/title"},
-		strings.Replace(goodManifest, `"session":{`, `"context":{"custom":`+strings.Repeat(`{"d":`, 600)+`1`+strings.Repeat(`}`, 601)+`,"session":{`, 1): {""},
-		strings.Replace(goodManifest, `"session":{`, `"session":{"allowedCommands":["task:get","task:update","x:y"],`, 1):                                {"/session/allowedCommands/1", "/session/allowedCommands/2"},
+		strings.Replace(goodManifest, `"role":"worker"`, `"role":"worker","role":"orchestrator"`,
+			1): {"/role"},
+		strings.Replace(goodManifest, `"Fix"`, `"Fi\u0000x"`,
+			1): {"/tasks/0/title"},
+		strings.Replace(goodManifest, `"session":{`,
+			`"context":{"custom":`+strings.Repeat(`{"d":`, 600)+`1`+strings.Repeat(`}`, 601)+`,"session":{`, 1): {""},
+		strings.Replace(goodManifest, `"session":{`, `"session":{"allowedCommands":["task:get","task:update","x:y"],`,
+			1): {"/session/allowedCommands/1", "/session/allowedCommands/2"},
 	} {
 		start := time.Now()
 		got := w.faults(w.upload(adminToken, body))
@@ -281,7 +306,9 @@ func TestBadUploads(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("what is too large took %v", took)
 	}
-	chunked, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/api/manifests", io.LimitReader(spaces{}, 50<<20))
+	chunked,
+		err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/api/manifests",
+		io.LimitReader(spaces{}, 50<<20))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +322,8 @@ func TestBadUploads(t *testing.T) {
 	if answer.StatusCode != 413 {
 		t.Errorf("of unknown length: %d", answer.StatusCode)
 	}
-	w.upload(adminToken, goodManifest, "Content-Type", "text/plain").refused(415, "UNSUPPORTED_MEDIA_TYPE", "application/json")
+	w.upload(adminToken, goodManifest, "Content-Type", "text/plain").refused(415, "UNSUPPORTED_MEDIA_TYPE",
+		"application/json")
 	w.upload(adminToken, goodManifest, "Content-Type", "").refused(415, "UNSUPPORTED_MEDIA_TYPE", "application/json")
 	w.upload("", goodManifest).is(401)
 	w.send(http.MethodGet, "/api/manifests", adminToken, "").refused(405, "METHOD_NOT_ALLOWED", "")
@@ -305,12 +333,14 @@ func TestBadUploads(t *testing.T) {
 	// As long as it may be, and in the form of old.
 	w.upload(adminToken, strings.Replace(goodManifest, `"d"`, `"`+strings.Repeat("x", 15<<20)+`"`, 1)).is(200)
 	old := strings.Replace(strings.Replace(goodManifest, `"tasks":[`, `"task":`, 1), `}],"session"`, `},"session"`, 1)
-	if got := w.upload(adminToken, old).is(200).text("digest"); got != w.upload(adminToken, goodManifest).is(200).text("digest") {
+	if got := w.upload(adminToken, old).is(200).text("digest"); got != w.upload(adminToken,
+		goodManifest).is(200).text("digest") {
 		t.Error("one of old is not kept as one of today")
 	}
 	w.send(http.MethodGet, "/api/manifests/schema", "", "").is(401)
 	schema := w.send(http.MethodGet, "/api/manifests/schema", adminToken, "").is(200)
-	if schema.text("$id") != manifest.SchemaID || schema.header.Get("Maestro-Sequence") == "" || schema.header.Get("Content-Type") != "application/schema+json" {
+	if schema.text("$id") != manifest.SchemaID || schema.header.Get("Maestro-Sequence") == "" ||
+		schema.header.Get("Content-Type") != "application/schema+json" {
 		t.Errorf("the schema: %v", schema.header)
 	}
 }
@@ -330,10 +360,12 @@ func TestManifestsWithAuthOff(t *testing.T) {
 	project := w.send(http.MethodPost, "/api/projects", "", `{"name":"P"}`).is(201).text("id")
 	task := w.send(http.MethodPost, "/api/tasks", "", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id")
 	digest := w.upload("", of(project, task, ``)).is(200).text("digest")
-	if id := spawned(w.do("", "session:spawn", `{"manifestDigest":"`+digest+`"}`)); w.known(id).ManifestDigest != digest {
+	if id := spawned(w.do("", "session:spawn",
+		`{"manifestDigest":"`+digest+`"}`)); w.known(id).ManifestDigest != digest {
 		t.Error("another manifest")
 	}
-	id := spawned(w.send(http.MethodPost, "/api/sessions/spawn", "", `{"projectId":"`+project+`","taskIds":["`+task+`"]}`))
+	id := spawned(w.send(http.MethodPost, "/api/sessions/spawn", "",
+		`{"projectId":"`+project+`","taskIds":["`+task+`"]}`))
 	r := w.send(http.MethodGet, "/api/sessions/"+id+"/manifest", "", "").is(200)
 	if w.places.at(id) != string(r.body) {
 		t.Error("another manifest is in its place")
@@ -342,7 +374,8 @@ func TestManifestsWithAuthOff(t *testing.T) {
 
 // of gives the good manifest for a task of a project, with more members of its session.
 func of(project, task, session string) string {
-	return strings.NewReplacer(`"p1"`, `"`+project+`"`, `"t1"`, `"`+task+`"`, `"session":{`, `"session":{`+session).Replace(goodManifest)
+	return strings.NewReplacer(`"p1"`, `"`+project+`"`, `"t1"`, `"`+task+`"`, `"session":{`,
+		`"session":{`+session).Replace(goodManifest)
 }
 
 func TestWhoStoresManifests(t *testing.T) {
@@ -356,8 +389,12 @@ func TestWhoStoresManifests(t *testing.T) {
 	}
 	boss := token(`,"role":"orchestrator"`)
 	for name, secret := range map[string]string{
-		"worker": token(``), "queue": token(`,"strategy":"queue"`), "tree": token(`,"strategy":"tree"`),
-		"listed": token(`,"role":"orchestrator","allowedCommands":["task:get"]`), "auditor": w.token("eye", "auditor"), "reader": w.token("reader", "read-only", project),
+		"worker":  token(``),
+		"queue":   token(`,"strategy":"queue"`),
+		"tree":    token(`,"strategy":"tree"`),
+		"listed":  token(`,"role":"orchestrator","allowedCommands":["task:get"]`),
+		"auditor": w.token("eye", "auditor"),
+		"reader":  w.token("reader", "read-only", project),
 	} {
 		blobs := w.blobs.count()
 		r := w.upload(secret, body).refused(403, "NOT_ALLOWED", "Command 'manifest:generate'")
@@ -366,7 +403,11 @@ func TestWhoStoresManifests(t *testing.T) {
 		}
 		w.upload(secret, "not even JSON", "Content-Type", "text/plain").is(403)
 	}
-	for name, secret := range map[string]string{"admin": adminToken, "second admin": w.token("ops", "admin"), "orchestrator": boss} {
+	for name, secret := range map[string]string{
+		"admin":        adminToken,
+		"second admin": w.token("ops", "admin"),
+		"orchestrator": boss,
+	} {
 		if r := w.upload(secret, body); r.status != 200 {
 			t.Errorf("%s: %d %s", name, r.status, r.body)
 		}
@@ -385,14 +426,16 @@ func TestWhoStoresManifests(t *testing.T) {
 		w.do(boss, "session:spawn", `{`+field+`"manifestDigest":"`+digest+`"}`).refused(403, "NOT_ALLOWED", other)
 	}
 	child, _ := w.session(boss, project, task, ``)
-	w.do(boss, "session:update", `{"sessionId":"`+child+`","manifestDigest":"`+digest+`"}`).refused(403, "NOT_ALLOWED", other)
+	w.do(boss, "session:update", `{"sessionId":"`+child+`","manifestDigest":"`+digest+`"}`).refused(403, "NOT_ALLOWED",
+		other)
 	// What is no manifest is not quoted.
 	secret := `{"password":"hunter2"}`
 	blob, err := w.blobs.PutBlob(t.Context(), []byte(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := w.do(boss, "session:spawn", `{"manifestDigest":"`+blob+`"}`).refused(400, "VALIDATION_ERROR", "is not the digest of a manifest")
+	r := w.do(boss, "session:spawn", `{"manifestDigest":"`+blob+`"}`).refused(400, "VALIDATION_ERROR",
+		"is not the digest of a manifest")
 	if strings.Contains(string(r.body), "password") || r.text("pointer") != "/manifestDigest" {
 		t.Errorf("%s", r.body)
 	}
@@ -406,7 +449,9 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 		t.Helper()
 		return w.upload(adminToken, body).is(200).text("digest")
 	}
-	body := strings.Replace(of(project, task, `"timeout":60000,"maxTurns":5,"thinkingMode":"auto","allowedCommands":["task:get"],"workingDirectory":"/w",`), `"role":"worker"`, `"role":"worker","skills":["s"],"templateId":"t"`, 1)
+	body := strings.Replace(of(project, task,
+		`"timeout":60000,"maxTurns":5,"thinkingMode":"auto","allowedCommands":["task:get"],"workingDirectory":"/w",`),
+		`"role":"worker"`, `"role":"worker","skills":["s"],"templateId":"t"`, 1)
 	digest := store(body)
 	named := `"manifestDigest":"` + digest + `"`
 	for fields, pointer := range map[string]string{
@@ -435,13 +480,15 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 			fields += `,"project":"` + project + `"`
 		}
 		head := w.log.head()
-		r := w.do(adminToken, "session:spawn", `{`+named+`,`+fields+`}`).refused(400, "VALIDATION_ERROR", "the manifest says otherwise")
+		r := w.do(adminToken, "session:spawn", `{`+named+`,`+fields+`}`).refused(400, "VALIDATION_ERROR",
+			"the manifest says otherwise")
 		if r.text("pointer") != pointer || w.log.head() != head {
 			t.Errorf("%s: %s", fields, r.body)
 		}
 		switch pointer {
 		case "/role", "/strategy", "/taskIds", "/allowedCommands", "/project":
-			r := w.do(adminToken, "session:register", `{`+named+`,`+fields+`}`).refused(400, "VALIDATION_ERROR", "the manifest says otherwise")
+			r := w.do(adminToken, "session:register", `{`+named+`,`+fields+`}`).refused(400, "VALIDATION_ERROR",
+				"the manifest says otherwise")
 			if r.text("pointer") != pointer {
 				t.Errorf("register: %s: %s", fields, r.body)
 			}
@@ -459,12 +506,16 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 		}
 	}
 	boss := store(strings.Replace(of(project, task, ``), `"role":"worker"`, `"role":"orchestrator"`, 1))
-	w.manifestOf(spawned(w.do(adminToken, "session:spawn", `{"project":"`+project+`","role":"orchestrator","strategy":"simple","manifestDigest":"`+boss+`"}`)))
+	w.manifestOf(spawned(w.do(adminToken, "session:spawn",
+		`{"project":"`+project+`","role":"orchestrator","strategy":"simple","manifestDigest":"`+boss+`"}`)))
 
 	// A manifest that somebody wrote gives an orchestrator no more than its spawner has.
-	_, meagre := w.session(adminToken, project, task, `,"role":"orchestrator","allowedCommands":["session:spawn","task:get"]`)
+	_,
+		meagre := w.session(adminToken, project, task,
+		`,"role":"orchestrator","allowedCommands":["session:spawn","task:get"]`)
 	w.do(meagre, "session:spawn", `{"manifestDigest":"`+boss+`"}`).refused(403, "NOT_ALLOWED", "may not give")
-	less := store(strings.Replace(of(project, task, `"allowedCommands":["task:get"],`), `"role":"worker"`, `"role":"orchestrator"`, 1))
+	less := store(strings.Replace(of(project, task, `"allowedCommands":["task:get"],`), `"role":"worker"`,
+		`"role":"orchestrator"`, 1))
 	w.manifestOf(spawned(w.do(meagre, "session:spawn", `{"manifestDigest":"`+less+`"}`)))
 
 	// Registered by hand.
@@ -473,21 +524,28 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 		t.Errorf("%s", r.body)
 	}
 	w.manifestOf("byhand")
-	w.do(adminToken, "session:register", `{"sessionId":"byhand","manifestDigest":"`+digest+`"}`).refused(409, "CONFLICT", "exists already")
+	w.do(adminToken, "session:register", `{"sessionId":"byhand","manifestDigest":"`+digest+`"}`).refused(409,
+		"CONFLICT", "exists already")
 
 	// Digests that name nothing, or are none.
 	none := "sha256-" + strings.Repeat("0", 64)
 	child, token := w.session(adminToken, project, task, ``)
-	for id, fields := range map[string]string{"session:spawn": ``, "session:register": ``, "session:update": `"sessionId":"` + child + `",`} {
+	for id, fields := range map[string]string{
+		"session:spawn":    ``,
+		"session:register": ``,
+		"session:update":   `"sessionId":"` + child + `",`,
+	} {
 		body := `{"project":"` + project + `",` + fields + `"manifestDigest":"`
 		w.do(adminToken, id, body+none+`"}`).refused(404, "NOT_FOUND", none)
 		for _, bad := range []string{"x", "../../etc/passwd", "sha256-" + strings.Repeat("A", 64), "sha256-" + strings.Repeat("a", 63)} {
-			if r := w.do(adminToken, id, body+bad+`"}`).refused(400, "VALIDATION_ERROR", "is not a digest"); r.text("pointer") != "/manifestDigest" {
+			if r := w.do(adminToken, id, body+bad+`"}`).refused(400, "VALIDATION_ERROR",
+				"is not a digest"); r.text("pointer") != "/manifestDigest" {
 				t.Errorf("%s: %s", id, r.body)
 			}
 		}
 		// Who may not use the command does not learn what there is.
-		w.do(w.token("eye-"+strings.ReplaceAll(id, ":", "-"), "auditor"), id, body+none+`"}`).refused(403, "NOT_ALLOWED", "")
+		w.do(w.token("eye-"+strings.ReplaceAll(id, ":", "-"), "auditor"), id, body+none+`"}`).refused(403,
+			"NOT_ALLOWED", "")
 		if id != "session:register" { // which is a session's own
 			w.do(token, id, body+none+`"}`).refused(403, "NOT_ALLOWED", "")
 		}
@@ -539,8 +597,10 @@ func TestAManifestIsIssuedAgainAndBegunWith(t *testing.T) {
 	m := w.manifestOf(boss)
 	m.Strategy = "dag"
 	dag := w.upload(adminToken, string(m.Canonical())).is(200).text("digest")
-	w.do(adminToken, "session:update", `{"sessionId":"`+boss+`","manifestDigest":"`+dag+`"}`).refused(409, "CONFLICT", "other rights")
-	issue(adminToken, store(func(m *manifest.Manifest) { m.Tasks[0].ProjectID = other })).refused(400, "VALIDATION_ERROR", "says otherwise")
+	w.do(adminToken, "session:update", `{"sessionId":"`+boss+`","manifestDigest":"`+dag+`"}`).refused(409, "CONFLICT",
+		"other rights")
+	issue(adminToken, store(func(m *manifest.Manifest) { m.Tasks[0].ProjectID = other })).refused(400,
+		"VALIDATION_ERROR", "says otherwise")
 	issue(rival, same).refused(403, "NOT_ALLOWED", "did not spawn")
 	issue(rival, "sha256-"+strings.Repeat("0", 64)).refused(403, "NOT_ALLOWED", "did not spawn")
 	issue(token, same).refused(403, "NOT_ALLOWED", "Command 'session:update'")
@@ -557,7 +617,8 @@ func TestAManifestIsIssuedAgainAndBegunWith(t *testing.T) {
 	begin(fellow, "worker:init", same, `,"sessionId":"`+id+`"`).refused(403, "NOT_ALLOWED", "may not act as")
 	begin(token, "orchestrator:init", same, ``).refused(403, "NOT_ALLOWED", "Command 'orchestrator:init'")
 	begin(adminToken, "worker:init", same, `,"sessionId":"`+id+`"`).refused(403, "NOT_ALLOWED", "Command 'worker:init'")
-	begin(bossToken, "worker:init", w.known(boss).ManifestDigest, ``).refused(403, "NOT_ALLOWED", "Command 'worker:init'")
+	begin(bossToken, "worker:init", w.known(boss).ManifestDigest, ``).refused(403, "NOT_ALLOWED",
+		"Command 'worker:init'")
 	begin(bossToken, "orchestrator:init", same, `,"sessionId":"`+id+`"`).refused(403, "NOT_ALLOWED", "may not act as")
 	begin(token, "worker:init", "", ``).refused(400, "VALIDATION_ERROR", "manifestDigest is required")
 	head := w.log.head()
@@ -604,7 +665,8 @@ func TestWhoReadsASessionsManifest(t *testing.T) {
 	get("", id).is(401)
 	get(adminToken, "none").refused(404, "NOT_FOUND", "not found")
 	get(listedToken, "none").refused(403, "NOT_ALLOWED", "")
-	made := w.do(adminToken, "session:register", `{"project":"`+project+`","taskIds":["`+task+`"]}`).is(200).text("event", "data", "sessionId")
+	made := w.do(adminToken, "session:register",
+		`{"project":"`+project+`","taskIds":["`+task+`"]}`).is(200).text("event", "data", "sessionId")
 	get(adminToken, made).refused(404, "NOT_FOUND", "Manifest of session")
 	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
 	get(token, id).is(200)
@@ -612,15 +674,34 @@ func TestWhoReadsASessionsManifest(t *testing.T) {
 
 // readRoutes are where the reads of the table are asked.
 var readRoutes = map[string]string{
-	"whoami": "/api/whoami", "commands": "/api/commands", "status": "/api/projects/PROJECT/status", "task:list": "/api/tasks", "task:get": "/api/tasks/OWN",
-	"task:children": "/api/tasks/OWN/children", "task:tree": "/api/tasks/OWN/tree", "session:list": "/api/sessions", "session:info": "/api/sessions/CHILD",
-	"queue:top": "/api/sessions/ME/queue/top", "queue:list": "/api/sessions/ME/queue", "queue:status": "/api/queues", "project:list": "/api/projects",
-	"project:get": "/api/projects/PROJECT", "inbox": "/api/inbox", "input:list": "/api/inputs", "since": "/api/since", "why": "/api/why/OWN",
-	"audit:head": "/api/audit/head", "audit:export": "/api/audit/export", "audit:verify": "/api/audit/verify", "audit:denials": "/api/audit/denials",
-	"audit:can": "/api/audit/can?actor=admin&command=whoami", "token:list": "/api/tokens",
+	"whoami":        "/api/whoami",
+	"commands":      "/api/commands",
+	"status":        "/api/projects/PROJECT/status",
+	"task:list":     "/api/tasks",
+	"task:get":      "/api/tasks/OWN",
+	"task:children": "/api/tasks/OWN/children",
+	"task:tree":     "/api/tasks/OWN/tree",
+	"session:list":  "/api/sessions",
+	"session:info":  "/api/sessions/CHILD",
+	"queue:top":     "/api/sessions/ME/queue/top",
+	"queue:list":    "/api/sessions/ME/queue",
+	"queue:status":  "/api/queues",
+	"project:list":  "/api/projects",
+	"project:get":   "/api/projects/PROJECT",
+	"inbox":         "/api/inbox",
+	"input:list":    "/api/inputs",
+	"since":         "/api/since",
+	"why":           "/api/why/OWN",
+	"audit:head":    "/api/audit/head",
+	"audit:export":  "/api/audit/export",
+	"audit:verify":  "/api/audit/verify",
+	"audit:denials": "/api/audit/denials",
+	"audit:can":     "/api/audit/can?actor=admin&command=whoami",
+	"token:list":    "/api/tokens",
 }
 
-// TestEveryCommandOfAPromptIsTheSessions: what the system prompt of a session names the server lets through, and nothing else.
+// TestEveryCommandOfAPromptIsTheSessions: what the system prompt of a session names the server lets through, and
+// nothing else.
 func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
@@ -628,9 +709,12 @@ func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 	child, _ := w.session(adminToken, project, task, ``)
 	asked := map[string]int{}
 	for _, fields := range []string{
-		``, `,"strategy":"queue"`, `,"strategy":"tree"`, `,"role":"orchestrator"`, `,"role":"orchestrator","strategy":"intelligent-batching"`, `,"role":"orchestrator","strategy":"dag"`,
-		`,"allowedCommands":[]`, `,"allowedCommands":["whoami","task:get","report:progress","report:complete"]`, `,"allowedCommands":["task:report:blocked","task:tree","session:list","why"]`,
-		`,"strategy":"queue","allowedCommands":["queue:start","queue:complete","report:error"]`, `,"role":"orchestrator","allowedCommands":["task:complete","session:spawn","inbox"]`,
+		``, `,"strategy":"queue"`, `,"strategy":"tree"`, `,"role":"orchestrator"`,
+		`,"role":"orchestrator","strategy":"intelligent-batching"`, `,"role":"orchestrator","strategy":"dag"`,
+		`,"allowedCommands":[]`, `,"allowedCommands":["whoami","task:get","report:progress","report:complete"]`,
+		`,"allowedCommands":["task:report:blocked","task:tree","session:list","why"]`,
+		`,"strategy":"queue","allowedCommands":["queue:start","queue:complete","report:error"]`,
+		`,"role":"orchestrator","allowedCommands":["task:complete","session:spawn","inbox"]`,
 	} {
 		id, token := w.session(adminToken, project, task, fields)
 		text, err := prompt.System(w.manifestOf(id), prompt.Session{ID: id, ProjectID: project})
@@ -652,13 +736,16 @@ func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 		for _, row := range commands.CurrentRules().Rows() {
 			var permitted error
 			w.handler.View(func(s *projections.State) {
-				permitted = commands.Permit(s, commands.CurrentRules(), commands.SessionActor(project, id, commands.AuthnToken), row.ID, project)
+				permitted = commands.Permit(s, commands.CurrentRules(),
+					commands.SessionActor(project, id, commands.AuthnToken), row.ID, project)
 			})
 			if _, _, has := prompt.Syntax(row.ID); told[row.ID] != (permitted == nil && has) {
 				t.Errorf("%s: %s is told: %v, permitted: %v", fields, row.ID, told[row.ID], permitted)
 			}
-			can := w.send(http.MethodGet, "/api/audit/can?actor="+id+"&command="+row.ID+"&project="+project, adminToken, "")
-			if can.status == 200 && told[row.ID] && can.at("allowed") != true && strings.HasPrefix(can.text("why"), "Command '") {
+			can := w.send(http.MethodGet, "/api/audit/can?actor="+id+"&command="+row.ID+"&project="+project, adminToken,
+				"")
+			if can.status == 200 && told[row.ID] && can.at("allowed") != true &&
+				strings.HasPrefix(can.text("why"), "Command '") {
 				t.Errorf("%s: %s is told, and: %s", fields, row.ID, can.body)
 			}
 			var r reply
@@ -676,7 +763,8 @@ func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 			default:
 				continue
 			}
-			absent := r.status == http.StatusNotFound && strings.Contains(r.text("message"), "not available in this version")
+			absent := r.status == http.StatusNotFound &&
+				strings.Contains(r.text("message"), "not available in this version")
 			switch {
 			case told[row.ID]:
 				asked["told"]++

@@ -59,7 +59,10 @@ var writes = []struct{ id, who, body, first string }{
 	{"queue:skip", "QU", `{"sessionId":"PULLER"}`, `queue:start {"sessionId":"PULLER"}`},
 	{"queue:push", "QU", `{"sessionId":"PULLER","taskId":"BLOCKED"}`, ""},
 	{"queue:push", "U", `{"project":"PROJECT","queue":"SHARED","taskId":"OWN"}`, ""},
-	{"queue:skip", "U", `{"project":"PROJECT","queue":"SHARED"}`, `queue:push {"project":"PROJECT","queue":"SHARED","taskId":"OWN"}`},
+	{
+		"queue:skip", "U", `{"project":"PROJECT","queue":"SHARED"}`,
+		`queue:push {"project":"PROJECT","queue":"SHARED","taskId":"OWN"}`,
+	},
 	{"project:create", "OUV", `{"name":"n"}`, ""},
 	{"project:delete", "OU", `{"projectId":"EMPTY"}`, ""},
 	{"input:answer", "OU", `{"inputId":"QUESTION","answer":"a"}`, ""},
@@ -73,7 +76,10 @@ var writes = []struct{ id, who, body, first string }{
 	{"session:unlink", "U", `{"sessionId":"CHILD","taskId":"OWN"}`, ""},
 	{"template:create", "U", `{"name":"n","role":"worker","content":"c"}`, ""},
 	{"template:update", "U", `{"templateId":"execute-simple","content":"c"}`, ""},
-	{"template:reset", "U", `{"templateId":"execute-simple"}`, `template:update {"templateId":"execute-simple","content":"c"}`},
+	{
+		"template:reset", "U", `{"templateId":"execute-simple"}`,
+		`template:update {"templateId":"execute-simple","content":"c"}`,
+	},
 	{"template:delete", "U", `{"templateId":"TEMPLATE"}`, ""},
 	{"token:create", "U", `{"name":"new-PROJECT","kind":"auditor"}`, ""},
 	{"token:revoke", "U", `{"name":"old-PROJECT"}`, `token:create {"name":"old-PROJECT","kind":"auditor"}`},
@@ -83,12 +89,16 @@ var writes = []struct{ id, who, body, first string }{
 	{"session:recovered", "", `{"sessionId":"CHILD"}`, ""},
 	{"session:timed-out", "", `{"sessionId":"CHILD"}`, ""},
 	{"queue:return", "", `{"project":"PROJECT","queue":"PULLER","taskId":"OWN"}`, `queue:start {"sessionId":"PULLER"}`},
-	{"queue:quarantine", "", `{"project":"PROJECT","queue":"PULLER","taskId":"OWN"}`, `queue:start {"sessionId":"PULLER"}`},
+	{
+		"queue:quarantine", "", `{"project":"PROJECT","queue":"PULLER","taskId":"OWN"}`,
+		`queue:start {"sessionId":"PULLER"}`,
+	},
 }
 
 // absent are rows of the table that have no command yet: whoever asks is told so.
 var absent = []string{
-	"session:message", "session:resume", "runner:enroll", "runner:revoke", "session:claim", "session:exited", "session:usage", "sandbox:blocked",
+	"session:message", "session:resume", "runner:enroll", "runner:revoke", "session:claim", "session:exited",
+	"session:usage", "sandbox:blocked",
 	"preflight:failed", "limit:reached",
 }
 
@@ -167,7 +177,9 @@ func (w *world) stage(column rune) stage {
 	case 'E':
 		me, token = w.session(adminToken, project, own, `,"allowedCommands":["whoami","task:get","report:progress"]`)
 	case 'F':
-		me, token = w.session(adminToken, project, own, `,"role":"orchestrator","allowedCommands":["task:list","task:complete"]`)
+		me,
+			token = w.session(adminToken, project, own,
+			`,"role":"orchestrator","allowedCommands":["task:list","task:complete"]`)
 	case 'G':
 		me, token = "sess_ghost", api.SessionToken(serverKey, "sess_ghost", 1)
 	case 'N':
@@ -199,7 +211,8 @@ func (w *world) stage(column rune) stage {
 		w.do(adminToken, "input:answer", `{"inputId":"`+mine+`","answer":"so"}`).is(200)
 	}
 	empty := w.do(maker, "project:create", `{"name":"empty"}`).is(200).text("event", "data", "projectId")
-	template := w.do(adminToken, "template:create", `{"name":"t","role":"worker","content":"c"}`).is(200).text("event", "data", "templateId")
+	template := w.do(adminToken, "template:create", `{"name":"t","role":"worker","content":"c"}`).is(200).text("event",
+		"data", "templateId")
 	self := ""
 	switch column {
 	case 'U', 'N', 'A', 'R', 'X':
@@ -213,8 +226,12 @@ func (w *world) stage(column rune) stage {
 	case 'D':
 		w.do(adminToken, "session:delete", `{"sessionId":"`+me+`"}`).is(200)
 	}
-	return stage{token, strings.NewReplacer("SELF", self, "PROJECT", project, "OWN", own, "BLOCKED", blocked, "ME", me, "CHILD", child,
-		"EMPTY", empty, "TEMPLATE", template, "DIGEST", w.manifestOf(me), "PULLER", puller, "SHARED", "shared", "QUESTION", question, "MINE", mine)}
+	return stage{
+		token,
+		strings.NewReplacer("SELF", self, "PROJECT", project, "OWN", own, "BLOCKED", blocked, "ME", me, "CHILD", child,
+			"EMPTY", empty, "TEMPLATE", template, "DIGEST", w.manifestOf(me), "PULLER", puller, "SHARED", "shared",
+			"QUESTION", question, "MINE", mine),
+	}
 }
 
 // token makes a named token and gives its secret.
@@ -239,7 +256,8 @@ func (w *world) manifestOf(session string) string {
 // ask opens a question of a session and gives its id.
 func (w *world) ask(token, question, fields string) string {
 	w.Helper()
-	return w.do(token, "report:needs-input", `{"message":"`+question+`"`+fields+`}`).is(200).text("event", "data", "inputId")
+	return w.do(token, "report:needs-input", `{"message":"`+question+`"`+fields+`}`).is(200).text("event", "data",
+		"inputId")
 }
 
 // may reports whether a row names a column; the second admin is as good as the first.
@@ -294,7 +312,8 @@ func TestEveryCellOfThePermissionTable(t *testing.T) {
 	w.everyWriteIsTested()
 	for _, id := range absent {
 		for _, column := range "WOUA" {
-			w.do(w.stage(column).token, id, `{}`).refused(http.StatusNotFound, "NOT_FOUND", "not available in this version")
+			w.do(w.stage(column).token, id, `{}`).refused(http.StatusNotFound, "NOT_FOUND",
+				"not available in this version")
 		}
 	}
 }
@@ -366,7 +385,8 @@ func TestASessionStaysInItsProject(t *testing.T) {
 	w.do(worker, "report:progress", `{"message":"m","taskIds":["`+foreign+`"]}`).refused(403, "NOT_ALLOWED", "")
 	w.do(worker, "session:note", `{"sessionId":"`+stranger+`","message":"m"}`).refused(403, "NOT_ALLOWED", "")
 	w.do(orchestrator, "session:kill", `{"sessionId":"`+stranger+`"}`).refused(403, "NOT_ALLOWED", "")
-	w.do(orchestrator, "task:update", `{"taskId":"`+task+`","status":"cancelled"}`).refused(403, "NOT_ALLOWED", "cancelled")
+	w.do(orchestrator, "task:update", `{"taskId":"`+task+`","status":"cancelled"}`).refused(403, "NOT_ALLOWED",
+		"cancelled")
 	w.do(orchestrator, "project:delete", `{"projectId":"`+other+`"}`).refused(403, "NOT_ALLOWED", "")
 
 	created := w.do(orchestrator, "project:create", `{"name":"its own"}`).is(200).text("event", "data", "projectId")
@@ -381,7 +401,15 @@ func TestWhoamiAndCommands(t *testing.T) {
 	project := w.project()
 	id, token := w.session(adminToken, project, w.task(project), ``)
 	me := w.send(http.MethodGet, "/api/whoami", token, "").is(200)
-	for key, want := range map[string]string{"actor": id, "kind": "session", "role": "worker", "strategy": "simple", "project": project, "session": id, "authn": "token"} {
+	for key, want := range map[string]string{
+		"actor":    id,
+		"kind":     "session",
+		"role":     "worker",
+		"strategy": "simple",
+		"project":  project,
+		"session":  id,
+		"authn":    "token",
+	} {
 		if me.text(key) != want {
 			t.Errorf("%s is %q, not %q", key, me.text(key), want)
 		}
@@ -392,7 +420,8 @@ func TestWhoamiAndCommands(t *testing.T) {
 	}
 	mine := w.send(http.MethodGet, "/api/commands", token, "").is(200)
 	allowed, ok := mine.at("allowedCommands").([]any)
-	if !ok || len(allowed) == 0 || allowed[0] != "whoami" || mine.text("role") != "worker" || mine.text("strategy") != "simple" {
+	if !ok || len(allowed) == 0 || allowed[0] != "whoami" || mine.text("role") != "worker" ||
+		mine.text("strategy") != "simple" {
 		t.Errorf("a worker's commands: %s", mine.body)
 	}
 	hidden, _ := mine.at("hiddenCommands").([]any)
@@ -405,7 +434,8 @@ func TestWhoamiAndCommands(t *testing.T) {
 			t.Errorf("%v stands in %d lists", id, n)
 		}
 	}
-	if both["task:update"] != 1 || both["session:lost"] != 0 || both["session:claim"] != 0 || both["task:report:progress"] != 0 {
+	if both["task:update"] != 1 || both["session:lost"] != 0 || both["session:claim"] != 0 ||
+		both["task:report:progress"] != 0 {
 		t.Errorf("the lists are wrong: %s", mine.body)
 	}
 	if w.send(http.MethodGet, "/api/commands", adminToken, "").is(200).text("role") != "user" {

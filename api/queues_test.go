@@ -14,7 +14,8 @@ func (o old) puller(n int) (project, session string, tasks []string) {
 	o.Helper()
 	project = o.call("POST", "/api/projects", `{"name":"P"}`).is(201).text("id")
 	for range n {
-		tasks = append(tasks, o.call("POST", "/api/tasks", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id"))
+		tasks = append(tasks,
+			o.call("POST", "/api/tasks", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id"))
 	}
 	body, err := json.Marshal(map[string]any{"projectId": project, "taskIds": tasks, "strategy": "queue"})
 	if err != nil {
@@ -58,7 +59,8 @@ func TestOldQueue(t *testing.T) {
 		return o.call("GET", "/api/tasks/"+task, "").is(200).at("sessionStatus")
 	}
 	stats := func(total, queued, processing, completed, failed, skipped int) string {
-		return fmt.Sprintf(`{"total":%d,"queued":%d,"processing":%d,"completed":%d,"failed":%d,"skipped":%d}`, total, queued, processing, completed, failed, skipped)
+		return fmt.Sprintf(`{"total":%d,"queued":%d,"processing":%d,"completed":%d,"failed":%d,"skipped":%d}`, total,
+			queued, processing, completed, failed, skipped)
 	}
 	queued := func(task string) string { return `{"taskId":"` + task + `","status":"queued","addedAt":"NUMBER"}` }
 	started := func(task string) string {
@@ -70,10 +72,13 @@ func TestOldQueue(t *testing.T) {
 	like(t, "queue", `{"queue":{"sessionId":"`+session+`","strategy":"queue","items":[`+queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],
 	  "currentIndex":-1,"createdAt":"NUMBER","updatedAt":"NUMBER"},"stats":`+stats(3, 3, 0, 0, 0, 0)+`}`, any(shown.object()))
 	exactly(t, "an item", shown.at("queue", "items").([]any)[0], "taskId status addedAt", "title queue attempts")
-	like(t, "items", `{"items":[`+queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],"stats":`+stats(3, 3, 0, 0, 0, 0)+`}`, any(get("/items").object()))
+	like(t, "items",
+		`{"items":[`+queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],"stats":`+stats(3, 3, 0, 0, 0,
+			0)+`}`, any(get("/items").object()))
 	for _, id := range tasks {
 		task := o.call("GET", "/api/tasks/"+id, "").is(200)
-		like(t, "a task that waits in the queue", `{"status":"todo","startedAt":null,"sessionIds":["`+session+`"]}`, any(task.object()))
+		like(t, "a task that waits in the queue", `{"status":"todo","startedAt":null,"sessionIds":["`+session+`"]}`,
+			any(task.object()))
 		if task.at("sessionStatus") != nil {
 			t.Errorf("a queue says something of a task before it is started: %s", task.body)
 		}
@@ -82,15 +87,18 @@ func TestOldQueue(t *testing.T) {
 
 	// One without an item in hand.
 	for _, step := range []string{"/complete", "/fail"} {
-		o.domainError(post(step, `{}`), 400, "VALIDATION_ERROR", `No item currently being processed. Run "start" first.`)
+		o.domainError(post(step, `{}`), 400, "VALIDATION_ERROR",
+			`No item currently being processed. Run "start" first.`)
 	}
 
 	// One in hand: the next is shown, and cannot be started.
-	like(t, "start", `{"success":true,"item":`+started(tasks[0])+`,"message":"Started processing task `+tasks[0]+`"}`, any(post("/start", "").is(200).object()))
+	like(t, "start", `{"success":true,"item":`+started(tasks[0])+`,"message":"Started processing task `+tasks[0]+`"}`,
+		any(post("/start", "").is(200).object()))
 	if _, there := get("").object()["empty"]; there || says(tasks[0]) != "working" {
 		t.Errorf("after start: %v", says(tasks[0]))
 	}
-	like(t, "its task", `{"status":"in_progress","sessionStatus":"working"}`, any(o.call("GET", "/api/tasks/"+tasks[0], "").is(200).object()))
+	like(t, "its task", `{"status":"in_progress","sessionStatus":"working"}`,
+		any(o.call("GET", "/api/tasks/"+tasks[0], "").is(200).object()))
 	like(t, "the next", `{"hasMore":true,"item":`+queued(tasks[1])+`}`, any(get("/top").object()))
 	like(t, "in hand", `{"queue":{"currentIndex":0},"stats":`+stats(3, 2, 1, 0, 0, 0)+`}`, any(get("").object()))
 	o.domainOrRouteError(post("/start", `{}`), 400, "Already processing task "+tasks[0]+". Complete or fail it first.")
@@ -100,7 +108,8 @@ func TestOldQueue(t *testing.T) {
 	  "nextItem":`+queued(tasks[1])+`,"hasMore":true,"message":"Completed `+tasks[0]+`. Next: `+tasks[1]+`"}`, any(done.object()))
 	exactly(t, "a step", any(done.object()), "success completedItem nextItem hasMore message", "")
 	exactly(t, "a completed item", done.at("completedItem"), "taskId status addedAt startedAt completedAt", ourItem)
-	like(t, "its task", `{"status":"in_progress","sessionStatus":"completed"}`, any(o.call("GET", "/api/tasks/"+tasks[0], "").is(200).object()))
+	like(t, "its task", `{"status":"in_progress","sessionStatus":"completed"}`,
+		any(o.call("GET", "/api/tasks/"+tasks[0], "").is(200).object()))
 
 	post("/start", `{}`).is(200)
 	if get("").at("queue", "currentIndex") != float64(1) {
@@ -109,7 +118,8 @@ func TestOldQueue(t *testing.T) {
 	failed := post("/fail", `{"reason":"r"}`).is(200)
 	like(t, "fail", `{"success":true,"failedItem":{"taskId":"`+tasks[1]+`","status":"failed","addedAt":"NUMBER","startedAt":"NUMBER","completedAt":"NUMBER","failReason":"r"},
 	  "nextItem":`+queued(tasks[2])+`,"hasMore":true,"message":"Failed `+tasks[1]+`. Next: `+tasks[2]+`"}`, any(failed.object()))
-	exactly(t, "a failed item", failed.at("failedItem"), "taskId status addedAt startedAt completedAt failReason", ourItem)
+	exactly(t, "a failed item", failed.at("failedItem"), "taskId status addedAt startedAt completedAt failReason",
+		ourItem)
 	if says(tasks[1]) != "failed" {
 		t.Errorf("a failed item's task is said to be %v", says(tasks[1]))
 	}
@@ -117,23 +127,31 @@ func TestOldQueue(t *testing.T) {
 	// The last one: with nothing left queued, start is no error while it is in hand.
 	post("/start", "").is(200)
 	for range 2 {
-		like(t, "nothing left to start", `{"success":true,"item":null,"empty":true,"message":"Queue is empty — no items to process"}`, any(post("/start", "").is(200).object()))
-		like(t, "nothing left at the top", `{"hasMore":false,"item":null,"message":"Queue is empty - all tasks processed"}`, any(get("/top").object()))
+		like(t, "nothing left to start",
+			`{"success":true,"item":null,"empty":true,"message":"Queue is empty — no items to process"}`,
+			any(post("/start", "").is(200).object()))
+		like(t, "nothing left at the top",
+			`{"hasMore":false,"item":null,"message":"Queue is empty - all tasks processed"}`, any(get("/top").object()))
 	}
 	// Skip clears sessionStatus: there the contract stands against what was recorded.
 	skipped := post("/skip", "").is(200)
-	like(t, "skip", `{"success":true,"skippedItem":{"taskId":"`+tasks[2]+`","status":"skipped"},"nextItem":null,"hasMore":false,"message":"Skipped `+tasks[2]+`. Queue is empty."}`, any(skipped.object()))
+	like(t, "skip",
+		`{"success":true,"skippedItem":{"taskId":"`+tasks[2]+`","status":"skipped"},"nextItem":null,"hasMore":false,`+
+			`"message":"Skipped `+tasks[2]+`. Queue is empty."}`, any(skipped.object()))
 	if says(tasks[2]) != nil {
 		t.Errorf("a skipped item's task is said to be %v", says(tasks[2]))
 	}
 	o.domainError(post("/skip", ""), 400, "VALIDATION_ERROR", "No items left in queue to skip")
-	like(t, "an empty queue", `{"success":true,"item":null,"empty":true,"message":"Queue is empty — no items to process"}`, any(post("/start", "").is(200).object()))
+	like(t, "an empty queue",
+		`{"success":true,"item":null,"empty":true,"message":"Queue is empty — no items to process"}`,
+		any(post("/start", "").is(200).object()))
 	like(t, "all", `{"queue":{"currentIndex":-1},"stats":`+stats(3, 0, 0, 1, 1, 1)+`}`, any(get("").object()))
 
 	// Push: only what is not there yet, done or not.
 	o.routeError(post("/push", `{}`), 400, "VALIDATION_ERROR", "taskId is required")
 	o.routeError(post("/push", ``), 400, "VALIDATION_ERROR", "taskId is required")
-	o.domainError(post("/push", `{"taskId":"`+tasks[0]+`"}`), 400, "VALIDATION_ERROR", "Task "+tasks[0]+" already in queue")
+	o.domainError(post("/push", `{"taskId":"`+tasks[0]+`"}`), 400, "VALIDATION_ERROR",
+		"Task "+tasks[0]+" already in queue")
 	o.domainError(post("/push", `{"taskId":"task_x"}`), 404, "NOT_FOUND", "Task with id 'task_x' not found")
 	more := o.call("POST", "/api/tasks", `{"projectId":"`+project+`","title":"More"}`).is(201).text("id")
 	pushed := post("/push", `{"taskId":"`+more+`","other":1}`).is(200)
@@ -142,7 +160,9 @@ func TestOldQueue(t *testing.T) {
 	o.domainError(post("/push", `{"taskId":"`+more+`"}`), 400, "VALIDATION_ERROR", "Task "+more+" already in queue")
 	like(t, "at the end", `{"stats":`+stats(4, 1, 0, 1, 1, 1)+`}`, any(get("/items").object()))
 	// Skip with nothing in hand: the next one.
-	like(t, "skip the next", `{"skippedItem":{"taskId":"`+more+`","status":"skipped"},"message":"Skipped `+more+`. Queue is empty."}`, any(post("/skip", "").is(200).object()))
+	like(t, "skip the next",
+		`{"skippedItem":{"taskId":"`+more+`","status":"skipped"},"message":"Skipped `+more+`. Queue is empty."}`,
+		any(post("/skip", "").is(200).object()))
 
 	last := get("").at("queue", "items").([]any)
 	for i, want := range []string{tasks[0], tasks[1], tasks[2], more} {
@@ -150,7 +170,8 @@ func TestOldQueue(t *testing.T) {
 			t.Errorf("item %d is %v, not %s: the order of the queue is that of the pushes", i, last[i], want)
 		}
 	}
-	if got := o.send(http.MethodGet, "/api/audit/verify", "", "", "Maestro-Client", "test").is(200); len(got.at("faults").([]any)) != 0 {
+	if got := o.send(http.MethodGet, "/api/audit/verify", "", "", "Maestro-Client",
+		"test").is(200); len(got.at("faults").([]any)) != 0 {
 		t.Errorf("the log that old clients made: %s", got.body)
 	}
 }
@@ -168,8 +189,10 @@ func TestOldQueueOfWhomItIsNot(t *testing.T) {
 	o := old{open(t, authOff)}
 	project, gone, _ := o.puller(1)
 	task := o.call("POST", "/api/tasks", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id")
-	simple := o.call("POST", "/api/sessions/spawn", `{"projectId":"`+project+`","taskIds":["`+task+`"]}`).is(201).text("sessionId")
-	never := o.call("POST", "/api/sessions", `{"projectId":"`+project+`","taskIds":["`+task+`"],"strategy":"queue"}`).is(201).text("id")
+	simple := o.call("POST", "/api/sessions/spawn",
+		`{"projectId":"`+project+`","taskIds":["`+task+`"]}`).is(201).text("sessionId")
+	never := o.call("POST", "/api/sessions",
+		`{"projectId":"`+project+`","taskIds":["`+task+`"],"strategy":"queue"}`).is(201).text("id")
 	o.call("DELETE", "/api/sessions/"+gone, "").is(200)
 	before := o.log.head()
 	for _, call := range [][3]string{
@@ -196,14 +219,16 @@ func TestOldQueueOfWhomItIsNot(t *testing.T) {
 	_, token := o.session("", project, task, ``)
 	_, worker := o.session("", project, task, `,"strategy":"queue"`)
 	for _, path := range []string{"/api/sessions/" + never + "/queue", "/api/sessions/" + simple + "/queue/top"} {
-		if r := o.send("GET", path, token, "").refused(403, "NOT_ALLOWED", "is not allowed for worker (simple strategy)"); !strings.HasPrefix(r.text("rule"), "queue:") {
+		if r := o.send("GET", path, token, "").refused(403, "NOT_ALLOWED",
+			"is not allowed for worker (simple strategy)"); !strings.HasPrefix(r.text("rule"), "queue:") {
 			t.Errorf("the rule: %s", r.body)
 		}
 	}
 	o.send("POST", "/api/sessions/"+simple+"/queue/start", token, "").refused(403, "NOT_ALLOWED", "")
 	o.send("POST", "/api/sessions/"+never+"/queue/start", worker, "").refused(404, "NOT_FOUND", "Queue")
 	mine, pulling := o.session("", project, task, `,"strategy":"queue"`)
-	o.send("POST", "/api/sessions/"+mine+"/queue/start", worker, "").refused(403, "NOT_ALLOWED", "may not act as session")
+	o.send("POST", "/api/sessions/"+mine+"/queue/start", worker, "").refused(403, "NOT_ALLOWED",
+		"may not act as session")
 	o.send("POST", "/api/sessions/"+mine+"/queue/start", pulling, "").is(200)
 }
 
@@ -222,7 +247,8 @@ func TestOldQueueIsTheSessions(t *testing.T) {
 	narrow, _ := o.session("", project, tasks[0], `,"strategy":"queue","allowedCommands":["queue:top","queue:start"]`)
 	o.call("GET", "/api/sessions/"+narrow+"/queue/top", "").is(200)
 	o.call("POST", "/api/sessions/"+narrow+"/queue/start", "").is(200)
-	if r := o.call("POST", "/api/sessions/"+narrow+"/queue/complete", "").refused(403, "NOT_ALLOWED", "queue:complete"); r.text("rule") != "queue:complete" || !strings.Contains(r.text("next"), "queue:start") {
+	if r := o.call("POST", "/api/sessions/"+narrow+"/queue/complete", "").refused(403, "NOT_ALLOWED",
+		"queue:complete"); r.text("rule") != "queue:complete" || !strings.Contains(r.text("next"), "queue:start") {
 		t.Errorf("the refusal: %s", r.body)
 	}
 }
@@ -231,15 +257,18 @@ func TestItemsThatWait(t *testing.T) {
 	o := old{open(t, authOff)}
 	project := o.project()
 	first := o.task(project)
-	waits := o.do(adminToken, "task:create", `{"project":"`+project+`","title":"W","dependencies":["`+first+`"]}`).is(200).text("event", "data", "taskId")
+	waits := o.do(adminToken, "task:create",
+		`{"project":"`+project+`","title":"W","dependencies":["`+first+`"]}`).is(200).text("event", "data", "taskId")
 	second := o.task(project)
 	session, _ := o.session(adminToken, project, waits, `,"strategy":"queue"`)
 	path := "/api/sessions/" + session + "/queue"
 	top := o.call("GET", path+"/top", "").is(200)
-	if top.at("hasMore") != false || top.at("item") != nil || !strings.Contains(top.text("message"), "waits for something") || top.at("waiting") != float64(1) {
+	if top.at("hasMore") != false || top.at("item") != nil ||
+		!strings.Contains(top.text("message"), "waits for something") || top.at("waiting") != float64(1) {
 		t.Errorf("an item that waits: %s", top.body)
 	}
-	like(t, "nothing to start", `{"success":true,"item":null,"empty":true}`, any(o.call("POST", path+"/start", "").is(200).object()))
+	like(t, "nothing to start", `{"success":true,"item":null,"empty":true}`,
+		any(o.call("POST", path+"/start", "").is(200).object()))
 	o.call("POST", path+"/push", `{"taskId":"`+second+`"}`).is(200)
 	top = o.call("GET", path+"/top", "").is(200)
 	if top.text("item", "taskId") != second || top.at("passedOver") != float64(1) {
@@ -257,30 +286,42 @@ func TestQueuesOfAProject(t *testing.T) {
 	w := open(t, nil)
 	project, other := w.project(), w.project()
 	task, away := w.task(project), w.task(other)
-	w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"shared","trustReports":true,"maxAttempts":5}`).is(200)
+	w.do(adminToken, "queue:create",
+		`{"project":"`+project+`","queue":"shared","trustReports":true,"maxAttempts":5}`).is(200)
 	one, first := w.session(adminToken, project, task, `,"strategy":"queue","queue":"shared"`)
 	_, second := w.session(adminToken, project, task, `,"strategy":"queue","queue":"shared"`)
 	_, stranger := w.session(adminToken, other, away, `,"strategy":"queue"`)
 	list := w.send(http.MethodGet, "/api/queues", first, "").is(200).array()
-	like(t, "queues", `[{"projectId":"`+project+`","name":"shared","trustReports":true,"maxAttempts":5,"createdAt":"NUMBER","createdBy":"/users/admin","ready":1,"waiting":0,"stats":{"total":1,"queued":1}}]`, any(list))
+	like(t, "queues",
+		`[{"projectId":"`+project+`","name":"shared","trustReports":true,"maxAttempts":5,"createdAt":"NUMBER",`+
+			`"createdBy":"/users/admin","ready":1,"waiting":0,"stats":{"total":1,"queued":1}}]`, any(list))
 	w.do(first, "queue:start", `{}`).is(200)
 	// What is in another's hand is not completed, and who has it is said.
-	w.do(second, "queue:complete", `{"taskId":"`+task+`"}`).refused(409, "CONFLICT", "No item currently being processed")
+	w.do(second, "queue:complete", `{"taskId":"`+task+`"}`).refused(409, "CONFLICT",
+		"No item currently being processed")
 	if r := w.do(second, "queue:start", `{}`).is(200); r.at("event") != nil {
 		t.Errorf("one item, and two have it: %s", r.body)
 	}
 	held := w.send(http.MethodGet, "/api/queues/shared", second, "").is(200)
-	like(t, "the queue", `{"name":"shared","items":[{"taskId":"`+task+`","status":"processing","sessionId":"`+one+`","attempts":1}]}`, any(held.object()))
+	like(t, "the queue",
+		`{"name":"shared","items":[{"taskId":"`+task+`","status":"processing","sessionId":"`+one+`","attempts":1}]}`,
+		any(held.object()))
 	for query, want := range map[string]int{"?status=processing": 1, "?status=queued": 0, "?status=none": 0} {
-		if got := w.send(http.MethodGet, "/api/queues/shared"+query, second, "").is(200).at("items").([]any); len(got) != want {
+		if got := w.send(http.MethodGet, "/api/queues/shared"+query, second,
+			"").is(200).at("items").([]any); len(got) != want {
 			t.Errorf("%s shows %d items", query, len(got))
 		}
 	}
-	w.send(http.MethodGet, "/api/queues/shared", stranger, "").refused(404, "NOT_FOUND", "Queue with id 'shared' not found")
-	w.send(http.MethodGet, "/api/queues/shared?projectId="+project, stranger, "").refused(403, "NOT_ALLOWED", "may not touch project")
+	w.send(http.MethodGet, "/api/queues/shared", stranger, "").refused(404, "NOT_FOUND",
+		"Queue with id 'shared' not found")
+	w.send(http.MethodGet, "/api/queues/shared?projectId="+project, stranger, "").refused(403, "NOT_ALLOWED",
+		"may not touch project")
 	w.send(http.MethodGet, "/api/queues?projectId="+project, stranger, "").refused(403, "NOT_ALLOWED", "")
-	w.send(http.MethodGet, "/api/queues/none?projectId="+project, adminToken, "").refused(404, "NOT_FOUND", "Queue with id 'none' not found")
-	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"strategy":"queue","queue":"none"}`).refused(404, "NOT_FOUND", "Queue")
+	w.send(http.MethodGet, "/api/queues/none?projectId="+project, adminToken, "").refused(404, "NOT_FOUND",
+		"Queue with id 'none' not found")
+	w.do(adminToken, "session:spawn",
+		`{"project":"`+project+`","taskIds":["`+task+`"],"strategy":"queue","queue":"none"}`).refused(404, "NOT_FOUND",
+		"Queue")
 	w.do(first, "queue:complete", `{}`).is(200)
 	w.do(second, "queue:push", `{"taskId":"`+away+`"}`).refused(400, "VALIDATION_ERROR", "is in project")
 }

@@ -20,7 +20,8 @@ func TestBodiesInProgressAreLimited(t *testing.T) {
 			_, hostile := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
 			_, honest := w.session(adminToken, project, w.task(project), "")
 			upload := func(token string, body io.Reader) int {
-				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/api/manifests", body)
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/api/manifests",
+					body)
 				r.ContentLength = -1
 				r.Header.Set("Authorization", "Bearer "+token)
 				r.Header.Set("Content-Type", "application/json")
@@ -82,7 +83,8 @@ func TestAdminsHaveAReserve(t *testing.T) {
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
-				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/api/audit/export", nil)
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/api/audit/export",
+					nil)
 				r.Header.Set("Authorization", "Bearer "+reader)
 				w.api.ServeHTTP(&unread{ResponseRecorder: httptest.NewRecorder(), held: h}, r)
 			})

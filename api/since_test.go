@@ -41,8 +41,10 @@ func TestSince(t *testing.T) {
 		number := func(r reply, key string) int { t.Helper(); return int(r.at(key).(float64)) }
 		expect := func(name string, r reply, from, to uint64, count, inbox, fresh, refused int) {
 			t.Helper()
-			if number(r, "from") != int(from) || number(r, "to") != int(to) || number(r, "events") != count || len(r.at("inbox").([]any)) != inbox || number(r, "new") != fresh || number(r, "refused") != refused {
-				t.Errorf("%s: expected %d to %d, %d events, %d in the inbox, %d of them new, %d refused: %s", name, from, to, count, inbox, fresh, refused, r.body)
+			if number(r, "from") != int(from) || number(r, "to") != int(to) || number(r, "events") != count ||
+				len(r.at("inbox").([]any)) != inbox || number(r, "new") != fresh || number(r, "refused") != refused {
+				t.Errorf("%s: expected %d to %d, %d events, %d in the inbox, %d of them new, %d refused: %s", name,
+					from, to, count, inbox, fresh, refused, r.body)
 			}
 			if r.header.Get("Maestro-Sequence") != fmt.Sprint(to) {
 				t.Errorf("%s: Maestro-Sequence is %s", name, r.header.Get("Maestro-Sequence"))
@@ -74,24 +76,31 @@ func TestSince(t *testing.T) {
 			r := since(adminToken, "from", from)
 			expect("since "+from, r, before, head, 4, 3, 2, 2)
 			// What needs a person comes first, and then what happened, the newest first.
-			if kinds := fmt.Sprint(r.at("inbox").([]any)[0].(map[string]any)["message"], r.at("inbox").([]any)[1].(map[string]any)["message"]); kinds != "Before?no key" {
+			if kinds := fmt.Sprint(r.at("inbox").([]any)[0].(map[string]any)["message"],
+				r.at("inbox").([]any)[1].(map[string]any)["message"]); kinds != "Before?no key" {
 				t.Errorf("the inbox: %s", r.body)
 			}
 			like(t, "tasks", `[{"id":"`+second+`","name":"T","was":"todo","is":"completed","events":1,"last":"TEXT","sequence":"NUMBER","at":"NUMBER"},
 			  {"id":"`+task+`","name":"T","is":"in_progress","says":"blocked","events":1,"last":"TEXT"}]`, r.at("tasks"))
-			like(t, "sessions", `[{"is":"running"},{"is":"running","events":1},{"id":"`+id+`","is":"running","events":1}]`, r.at("sessions"))
+			like(t, "sessions",
+				`[{"is":"running"},{"is":"running","events":1},{"id":"`+id+`","is":"running","events":1}]`,
+				r.at("sessions"))
 		}
 		expect("from the beginning", since(adminToken), 0, head, int(head), 3, 3, 3)
 		expect("from 0", since(adminToken, "from", "0"), 0, head, int(head), 3, 3, 3)
-		expect("of one project", since(adminToken, "from", fmt.Sprint(before), "projectId", project), before, head, 2, 2, 1, 1)
-		expect("of the other", since(adminToken, "from", fmt.Sprint(before), "projectId", other), before, head, 1, 1, 1, 1)
+		expect("of one project", since(adminToken, "from", fmt.Sprint(before), "projectId", project), before, head, 2,
+			2, 1, 1)
+		expect("of the other", since(adminToken, "from", fmt.Sprint(before), "projectId", other), before, head, 1, 1, 1,
+			1)
 		expect("of none", since(adminToken, "from", fmt.Sprint(before), "projectId", "none"), before, head, 0, 0, 0, 0)
 		expect("to the second admin", since(ops, "from", fmt.Sprint(before)), before, head, 4, 3, 2, 2)
 		// An orchestrator sees its project, and of the inbox what it has to do with.
 		expect("to an orchestrator", since(orchestrator, "from", fmt.Sprint(before)), before, head, 2, 2, 1, 1)
 		expect("to the other", since(stranger, "from", fmt.Sprint(before)), before, head, 1, 0, 0, 1)
-		w.send(http.MethodGet, "/api/since?projectId="+other, orchestrator, "").refused(403, "NOT_ALLOWED", "may not touch project")
-		w.send(http.MethodGet, "/api/since?projectId="+other, w.token("reader", "read-only", project), "").refused(403, "NOT_ALLOWED", "reader")
+		w.send(http.MethodGet, "/api/since?projectId="+other, orchestrator, "").refused(403, "NOT_ALLOWED",
+			"may not touch project")
+		w.send(http.MethodGet, "/api/since?projectId="+other, w.token("reader", "read-only", project), "").refused(403,
+			"NOT_ALLOWED", "reader")
 		w.send(http.MethodGet, "/api/since", token, "").refused(403, "NOT_ALLOWED", "since")
 
 		// Nothing happened since, but a refusal.
@@ -102,12 +111,14 @@ func TestSince(t *testing.T) {
 			expect("nothing since "+from, since(adminToken, "from", from), head, head, 0, 3, 0, 0)
 		}
 		w.send(http.MethodGet, "/api/inbox", token, "").is(403)
-		w.do(token, "report:progress", `{"message":"m","taskIds":["`+foreign+`"]}`, "Maestro-Occurred-At", later.Format(time.RFC3339)).is(403)
+		w.do(token, "report:progress", `{"message":"m","taskIds":["`+foreign+`"]}`, "Maestro-Occurred-At",
+			later.Format(time.RFC3339)).is(403)
 		for _, from := range []string{fmt.Sprint(head), later.Format(time.RFC3339Nano)} {
 			expect("refusals since "+from, since(adminToken, "from", from), head, head, 0, 4, 1, 2)
 		}
 		for _, from := range []string{"x", "-1", "yesterday", "2026-02-30", "1.5"} {
-			w.send(http.MethodGet, "/api/since?from="+from, adminToken, "").refused(400, "VALIDATION_ERROR", "from must be")
+			w.send(http.MethodGet, "/api/since?from="+from, adminToken, "").refused(400, "VALIDATION_ERROR",
+				"from must be")
 		}
 
 		// The place of a time is found by halving: each look reads one message.
@@ -117,7 +128,9 @@ func TestSince(t *testing.T) {
 		}
 		head = w.log.head()
 		log.read = 0
-		expect("the last ten", since(adminToken, "from", time.Now().Add(-9500*time.Millisecond).Format(time.RFC3339Nano)), head-10, head, 10, 4, 0, 0)
+		expect("the last ten",
+			since(adminToken, "from", time.Now().Add(-9500*time.Millisecond).Format(time.RFC3339Nano)), head-10, head,
+			10, 4, 0, 0)
 		if log.read > 10+11 {
 			t.Errorf("the last ten of %d events took %d readings", head, log.read)
 		}

@@ -45,7 +45,8 @@ func TestWhoWaitsIsToldOfAStop(t *testing.T) {
 		}
 		// Whoever comes now does not wait any more.
 		token := w.queueSession(project, "q")
-		at(t, later(func() reply { return w.do(token, "queue:start?wait=25s", `{}`) })).refused(503, api.CodeStopping, "")
+		at(t, later(func() reply { return w.do(token, "queue:start?wait=25s", `{}`) })).refused(503, api.CodeStopping,
+			"")
 		w.send(http.MethodGet, "/api/audit/export", adminToken, "").refused(503, api.CodeStopping, "")
 		w.do(token, "report:progress", `{"message":"done before the end"}`).is(200)
 	})

@@ -11,13 +11,15 @@ func TestTaskFilters(t *testing.T) {
 	project := w.project()
 	create := func(body string) string {
 		t.Helper()
-		return w.send(http.MethodPost, "/api/tasks", adminToken, `{"projectId":"`+project+`","title":"T"`+body+`}`).is(201).text("id")
+		return w.send(http.MethodPost, "/api/tasks", adminToken,
+			`{"projectId":"`+project+`","title":"T"`+body+`}`).is(201).text("id")
 	}
 	parent := create(`,"priority":"high"`)
 	model := create(``)
 	waits := create(`,"parentId":"` + parent + `","priority":"high","dependencies":["` + model + `"]`)
 	first := create(`,"parentId":"` + parent + `"`)
-	w.send(http.MethodPost, "/api/commands/task:update", adminToken, `{"taskId":"`+parent+`","dependencies":["`+first+`"]}`).is(200)
+	w.send(http.MethodPost, "/api/commands/task:update", adminToken,
+		`{"taskId":"`+parent+`","dependencies":["`+first+`"]}`).is(200)
 
 	for query, want := range map[string][]string{
 		"":                                      {parent, model, waits, first},

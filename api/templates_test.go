@@ -45,39 +45,54 @@ func TestTemplates(t *testing.T) {
 		}
 	}
 	simple, _ := prompt.BuiltIn().Template("execute-simple")
-	if r := w.send(http.MethodGet, "/api/templates/default/worker", adminToken, "").is(200); r.text("content") != simple || r.text("role") != "worker" {
+	if r := w.send(http.MethodGet, "/api/templates/default/worker", adminToken,
+		"").is(200); r.text("content") != simple || r.text("role") != "worker" {
 		t.Errorf("the default of a worker is %s", r.body)
 	}
-	w.send(http.MethodGet, "/api/templates/default/boss", adminToken, "").refused(400, "VALIDATION_ERROR", `Invalid role. Must be "worker" or "orchestrator"`)
-	w.send(http.MethodGet, "/api/templates/role/boss", adminToken, "").refused(400, "VALIDATION_ERROR", `Invalid role. Must be "worker" or "orchestrator"`)
+	w.send(http.MethodGet, "/api/templates/default/boss", adminToken, "").refused(400, "VALIDATION_ERROR",
+		`Invalid role. Must be "worker" or "orchestrator"`)
+	w.send(http.MethodGet, "/api/templates/role/boss", adminToken, "").refused(400, "VALIDATION_ERROR",
+		`Invalid role. Must be "worker" or "orchestrator"`)
 	if n := len(w.send(http.MethodGet, "/api/templates/role/orchestrator", adminToken, "").is(200).array()); n != 3 {
 		t.Errorf("%d templates of orchestrators", n)
 	}
 
-	w.send(http.MethodPost, "/api/templates", adminToken, `{"name":"x"}`).refused(400, "VALIDATION_ERROR", "name, role, and content are required")
-	w.send(http.MethodPost, "/api/templates", adminToken, `{"name":"x","role":"worker","content":"run `+"`maestro task complete`"+`"}`).refused(400, "VALIDATION_ERROR", "")
+	w.send(http.MethodPost, "/api/templates", adminToken, `{"name":"x"}`).refused(400, "VALIDATION_ERROR",
+		"name, role, and content are required")
+	w.send(http.MethodPost, "/api/templates", adminToken,
+		`{"name":"x","role":"worker","content":"run `+"`maestro task complete`"+`"}`).refused(400, "VALIDATION_ERROR",
+		"")
 	queue, _ := prompt.BuiltIn().Template("execute-queue")
-	made := w.send(http.MethodPost, "/api/templates", adminToken, `{"name":"n","role":"worker","content":`+jsonText(queue)+`}`).is(201)
+	made := w.send(http.MethodPost, "/api/templates", adminToken,
+		`{"name":"n","role":"worker","content":`+jsonText(queue)+`}`).is(201)
 	id := made.text("id")
-	if made.at("isDefault") != false || made.text("content") != queue || made.at("version") != float64(1) || !strings.HasPrefix(id, "tmpl_") {
+	if made.at("isDefault") != false || made.text("content") != queue || made.at("version") != float64(1) ||
+		!strings.HasPrefix(id, "tmpl_") {
 		t.Errorf("made: %s", made.body)
 	}
-	w.send(http.MethodPut, "/api/templates/"+id, adminToken, `{}`).refused(400, "VALIDATION_ERROR", "At least one of name or content is required")
-	if r := w.send(http.MethodPut, "/api/templates/"+id, adminToken, `{"name":"m"}`).is(200); r.text("name") != "m" || r.at("version") != float64(1) {
+	w.send(http.MethodPut, "/api/templates/"+id, adminToken, `{}`).refused(400, "VALIDATION_ERROR",
+		"At least one of name or content is required")
+	if r := w.send(http.MethodPut, "/api/templates/"+id, adminToken, `{"name":"m"}`).is(200); r.text("name") != "m" ||
+		r.at("version") != float64(1) {
 		t.Errorf("renamed: %s", r.body)
 	}
-	if r := w.send(http.MethodPost, "/api/templates/"+id+"/reset", adminToken, "").is(200); r.text("content") != simple || r.at("version") != float64(2) {
+	if r := w.send(http.MethodPost, "/api/templates/"+id+"/reset", adminToken,
+		"").is(200); r.text("content") != simple || r.at("version") != float64(2) {
 		t.Errorf("reset: %s", r.body)
 	}
 	w.send(http.MethodDelete, "/api/templates/"+id, adminToken, "").is(200)
-	w.send(http.MethodGet, "/api/templates/"+id, adminToken, "").refused(404, "NOT_FOUND", "Template with id '"+id+"' not found")
+	w.send(http.MethodGet, "/api/templates/"+id, adminToken, "").refused(404, "NOT_FOUND",
+		"Template with id '"+id+"' not found")
 	w.send(http.MethodDelete, "/api/templates/execute-simple", adminToken, "").is(422)
 
 	// One of Maestro's own is changed, and is itself again.
-	if r := w.send(http.MethodPut, "/api/templates/execute-simple", adminToken, `{"content":`+jsonText(queue)+`}`).is(200); r.text("content") != queue || r.at("changed") != true || r.at("isDefault") != true {
+	if r := w.send(http.MethodPut, "/api/templates/execute-simple", adminToken,
+		`{"content":`+jsonText(queue)+`}`).is(200); r.text("content") != queue || r.at("changed") != true ||
+		r.at("isDefault") != true {
 		t.Errorf("changed: %s", r.body)
 	}
-	if r := w.send(http.MethodPost, "/api/templates/execute-simple/reset", adminToken, "").is(200); r.text("content") != simple || r.at("changed") != nil {
+	if r := w.send(http.MethodPost, "/api/templates/execute-simple/reset", adminToken,
+		"").is(200); r.text("content") != simple || r.at("changed") != nil {
 		t.Errorf("reset: %s", r.body)
 	}
 }
@@ -92,6 +107,8 @@ func TestTemplatesOfSessions(t *testing.T) {
 	w.send(http.MethodPut, "/api/templates/execute-simple", token, `{"content":"x"}`).is(403)
 	w.do(token, "template:update", `{"templateId":"execute-simple","content":"x"}`).is(403)
 	w.do(adminToken, "template:update", `{"templateId":"execute-simple","content":"x"}`).is(400)
-	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"templateId":"tmpl_none"}`).is(404)
-	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"templateId":"execute-tree"}`).is(200)
+	w.do(adminToken, "session:spawn",
+		`{"project":"`+project+`","taskIds":["`+task+`"],"templateId":"tmpl_none"}`).is(404)
+	w.do(adminToken, "session:spawn",
+		`{"project":"`+project+`","taskIds":["`+task+`"],"templateId":"execute-tree"}`).is(200)
 }

@@ -45,17 +45,20 @@ func TestTokens(t *testing.T) {
 	made := w.do(adminToken, "token:create", `{"name":"ci","kind":"admin"}`, "Idempotency-Key", "k").is(200)
 	first := made.text("token")
 	again := w.do(adminToken, "token:create", `{"kind":"admin","name":"ci"}`, "Idempotency-Key", "k").is(200)
-	if again.text("token") != first || first != api.NamedToken(serverKey, "ci", 1) || again.header.Get("Maestro-Retried") != "true" {
+	if again.text("token") != first || first != api.NamedToken(serverKey, "ci", 1) ||
+		again.header.Get("Maestro-Retried") != "true" {
 		t.Errorf("the same key gives %q after %q", again.text("token"), first)
 	}
-	if me := whoami(first).is(200); me.text("actor") != "ci" || me.text("kind") != "user" || me.text("access") != "admin" {
+	if me := whoami(first).is(200); me.text("actor") != "ci" || me.text("kind") != "user" ||
+		me.text("access") != "admin" {
 		t.Errorf("the bearer is %s", me.body)
 	}
 	w.do(first, "task:create", `{"project":"`+project+`","title":"T"}`).is(200)
 	if e := w.last(); e.Source != "/users/ci" || e.Authn != "token" {
 		t.Errorf("what it does comes from %s, known by %s", e.Source, e.Authn)
 	}
-	w.do(adminToken, "token:create", `{"name":"ci","kind":"auditor"}`).refused(409, "CONFLICT", "There is a token 'ci' already")
+	w.do(adminToken, "token:create", `{"name":"ci","kind":"auditor"}`).refused(409, "CONFLICT",
+		"There is a token 'ci' already")
 
 	// Revoked, it is bad at once; made again, another secret is good.
 	revoked := w.do(adminToken, "token:revoke", `{"name":"ci"}`).is(200)
@@ -75,13 +78,15 @@ func TestTokens(t *testing.T) {
 	if me := whoami(second).is(200); me.text("access") != "auditor" {
 		t.Errorf("the bearer is %s", me.body)
 	}
-	w.do(second, "task:create", `{"project":"`+project+`","title":"T"}`).refused(403, "NOT_ALLOWED", "auditor token 'ci'")
+	w.do(second, "task:create", `{"project":"`+project+`","title":"T"}`).refused(403, "NOT_ALLOWED",
+		"auditor token 'ci'")
 
 	// A session's: the old secret is bad, and the new one is in the answer, the same for a retry.
 	id, old := w.session(adminToken, project, w.task(project), ``)
 	exchanged := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`, "Idempotency-Key", "r").is(200)
 	fresh := exchanged.text("token")
-	if got := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`, "Idempotency-Key", "r").is(200).text("token"); got != fresh {
+	if got := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`, "Idempotency-Key",
+		"r").is(200).text("token"); got != fresh {
 		t.Errorf("a retry gives %q after %q", got, fresh)
 	}
 	whoami(old).refused(401, "UNAUTHENTICATED", "revoked")
@@ -94,7 +99,8 @@ func TestTokens(t *testing.T) {
 
 	list := w.send(http.MethodGet, "/api/tokens", adminToken, "").is(200)
 	like(t, "tokens",
-		`[{"name":"ci","kind":"auditor","projectIds":[],"generation":2,"createdAt":"NUMBER","createdBy":"/users/admin",`+
+		`[{"name":"ci","kind":"auditor","projectIds":[],"generation":2,"createdAt":"NUMBER",`+
+			`"createdBy":"/users/admin",`+
 			`"revokedAt":null,"expiresAt":null,"expired":false,"lastUsedAt":"NUMBER","lastUsedFrom":"127.0.0.1"},
 	 {"name":"reader","kind":"read-only","projectIds":["`+project+`"],"generation":1,
 	  "revokedAt":null,"expired":false,"lastUsedAt":null,"lastUsedFrom":null}]`, any(list.array()))
@@ -119,16 +125,20 @@ func TestTokens(t *testing.T) {
 	} {
 		w.do(adminToken, "token:create", body).refused(400, "VALIDATION_ERROR", message)
 	}
-	w.do(adminToken, "token:create", `{"name":"x","kind":"read-only","projectIds":["none"]}`).refused(404, "NOT_FOUND", "Project")
+	w.do(adminToken, "token:create", `{"name":"x","kind":"read-only","projectIds":["none"]}`).refused(404, "NOT_FOUND",
+		"Project")
 	w.do(adminToken, "token:revoke", `{"name":"none"}`).refused(404, "NOT_FOUND", "Token")
 	w.do(adminToken, "token:revoke", `{"sessionId":"none"}`).refused(404, "NOT_FOUND", "Session")
-	w.do(adminToken, "token:revoke", `{"name":"ci","sessionId":"`+id+`"}`).refused(400, "VALIDATION_ERROR", "name a token, or a session")
+	w.do(adminToken, "token:revoke", `{"name":"ci","sessionId":"`+id+`"}`).refused(400, "VALIDATION_ERROR",
+		"name a token, or a session")
 	w.do(adminToken, "token:revoke", `{}`).refused(400, "VALIDATION_ERROR", "name a token, or a session")
 
 	// What is not of this server, however near it comes.
 	for _, bad := range []string{
-		api.NamedToken([]byte("another key"), "ci", 2), api.NamedToken(serverKey, "ci", 3), api.NamedToken(serverKey, "none", 1),
-		api.NamedToken(serverKey, "admin", 1), strings.Replace(second, "ci", "reader", 1), second[:len(second)-1], second + "x", "msu_", "msu_ci.2.", "msu_..",
+		api.NamedToken([]byte("another key"), "ci", 2), api.NamedToken(serverKey, "ci", 3),
+		api.NamedToken(serverKey, "none", 1),
+		api.NamedToken(serverKey, "admin", 1), strings.Replace(second, "ci", "reader", 1), second[:len(second)-1],
+		second + "x", "msu_", "msu_ci.2.", "msu_..",
 		strings.Replace(fresh, "mss_", "msu_", 1), strings.Replace(second, "msu_", "mss_", 1),
 	} {
 		whoami(bad).refused(401, "UNAUTHENTICATED", "")
@@ -136,9 +146,13 @@ func TestTokens(t *testing.T) {
 
 	// The secrets are in the answers that gave them, and nowhere else.
 	places := map[string]string{
-		"the log's export": string(w.export("")), "the list": string(list.body), "an error": string(refused.body), "the server's log": said.String(),
-		"the refusals": string(w.send(http.MethodGet, "/api/audit/denials", adminToken, "").is(200).body), "the views": w.views(),
-		"an event": string(made.body[:bytes.Index(made.body, []byte(`,"token":"`))]),
+		"the log's export": string(w.export("")),
+		"the list":         string(list.body),
+		"an error":         string(refused.body),
+		"the server's log": said.String(),
+		"the refusals":     string(w.send(http.MethodGet, "/api/audit/denials", adminToken, "").is(200).body),
+		"the views":        w.views(),
+		"an event":         string(made.body[:bytes.Index(made.body, []byte(`,"token":"`))]),
 	}
 	for _, secret := range []string{first, second, old, fresh, reader, adminToken} {
 		mac := secret[strings.LastIndex(secret, ".")+1:]
@@ -159,7 +173,8 @@ func TestTokensExpire(t *testing.T) {
 		w := openInside(t, nil)
 		project := w.project()
 		head := fmt.Sprint(w.log.head() + 100)
-		token := w.do(adminToken, "token:create", `{"name":"ci","kind":"admin","expiresIn":60000}`).is(200).text("token")
+		token := w.do(adminToken, "token:create",
+			`{"name":"ci","kind":"admin","expiresIn":60000}`).is(200).text("token")
 		w.do(token, "task:create", `{"project":"`+project+`","title":"T"}`).is(200)
 		time.Sleep(58 * time.Second)
 		w.send(http.MethodGet, "/api/whoami", token, "").is(200)

@@ -11,7 +11,8 @@ func TestCallsOfNobodyAreCounted(t *testing.T) {
 	for _, token := range []string{"msu_wrong", "mss_sess.1.wrong", "nonsense"} {
 		w.send(http.MethodGet, "/api/projects", token, "").is(http.StatusUnauthorized)
 	}
-	if n := w.send(http.MethodGet, "/api/audit/unauthenticated", adminToken, "").is(http.StatusOK).at("count"); n != float64(3) {
+	if n := w.send(http.MethodGet, "/api/audit/unauthenticated", adminToken,
+		"").is(http.StatusOK).at("count"); n != float64(3) {
 		t.Errorf("3 calls of nobody are counted as %v", n)
 	}
 	if denials := w.send(http.MethodGet, "/api/audit/denials", adminToken, "").array(); len(denials) != 0 {

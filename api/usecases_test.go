@@ -16,12 +16,20 @@ var useCases = []struct {
 	name, fields string
 	allowed      []string
 }{
-	{"reporting only", `,"allowedCommands":["whoami","task:get","report:progress","report:complete"]`, []string{"task:get", "report:progress", "report:complete"}},
 	{
-		"queue only", `,"strategy":"queue","allowedCommands":["whoami","queue:start","queue:complete","queue:fail","report:progress"]`,
+		"reporting only", `,"allowedCommands":["whoami","task:get","report:progress","report:complete"]`,
+		[]string{"task:get", "report:progress", "report:complete"},
+	},
+	{
+		"queue only",
+		`,"strategy":"queue",` +
+			`"allowedCommands":["whoami","queue:start","queue:complete","queue:fail","report:progress"]`,
 		[]string{"queue:start", "queue:complete", "queue:fail", "report:progress"},
 	},
-	{"read-only", `,"allowedCommands":["whoami","task:get","task:list","session:info"]`, []string{"task:get", "task:list", "session:info"}},
+	{
+		"read-only", `,"allowedCommands":["whoami","task:get","task:list","session:info"]`,
+		[]string{"task:get", "task:list", "session:info"},
+	},
 }
 
 var core = []string{"whoami", "status", "commands", "session:register", "session:complete", "track-file", "worker:init"}
@@ -37,7 +45,8 @@ func TestTheThreeUseCases(t *testing.T) {
 			me, token := spawned.text("event", "data", "sessionId"), spawned.text("token")
 			child, asker := w.session(adminToken, project, own, ``)
 			question := w.ask(asker, "Which?", ``)
-			names := strings.NewReplacer("SELF", "", "PROJECT", project, "OWN", own, "BLOCKED", second, "ME", me, "CHILD", child, "EMPTY", project,
+			names := strings.NewReplacer("SELF", "", "PROJECT", project, "OWN", own, "BLOCKED", second, "ME", me,
+				"CHILD", child, "EMPTY", project,
 				"PULLER", me, "SHARED", me, "QUESTION", question, "MINE", question, "DIGEST", w.manifestOf(me))
 			may := func(id string) bool {
 				if strings.HasPrefix(id, "task:report:") {
@@ -66,7 +75,10 @@ func TestTheThreeUseCases(t *testing.T) {
 						continue
 					}
 					tried[row.id] = true
-					if first := map[string]string{"queue:complete": "queue:start", "queue:fail": "queue:start"}[row.id]; first != "" && may(first) {
+					if first := map[string]string{
+						"queue:complete": "queue:start",
+						"queue:fail":     "queue:start",
+					}[row.id]; first != "" && may(first) {
 						w.do(token, first, `{}`).is(200)
 					}
 					r := w.do(token, row.id, names.Replace(row.body))
@@ -136,7 +148,8 @@ func TestAListThatMayNotBe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]`+fields+`,"allowedCommands":`+string(list)+`}`)
+			r := w.do(adminToken, "session:spawn",
+				`{"project":"`+project+`","taskIds":["`+task+`"]`+fields+`,"allowedCommands":`+string(list)+`}`)
 			if !row.Write || row.Who&letter != 0 {
 				continue
 			}

@@ -69,7 +69,9 @@ func TestWaitingForAnItem(t *testing.T) {
 		},
 		"what it depends on completes": func(t *testing.T, w *world, project string) {
 			first := w.task(project)
-			task := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"x","dependencies":["`+first+`"]}`).is(200).text("event", "data", "taskId")
+			task := w.do(adminToken, "task:create",
+				`{"project":"`+project+`","title":"x","dependencies":["`+first+`"]}`).is(200).text("event", "data",
+				"taskId")
 			_, token := w.session(adminToken, project, task, `,"strategy":"queue"`)
 			waiting := waits(w, token)
 			still(t, waiting)
@@ -84,7 +86,9 @@ func TestWaitingForAnItem(t *testing.T) {
 			w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q","trustReports":true}`).is(200)
 			first := w.task(project)
 			_, worker := w.session(adminToken, project, first, ``)
-			task := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"x","dependencies":["`+first+`"]}`).is(200).text("event", "data", "taskId")
+			task := w.do(adminToken, "task:create",
+				`{"project":"`+project+`","title":"x","dependencies":["`+first+`"]}`).is(200).text("event", "data",
+				"taskId")
 			w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+task+`"}`).is(200)
 			waiting := waits(w, w.queueSession(project, "q"))
 			still(t, waiting)
@@ -128,7 +132,12 @@ func TestWaitingForAnItem(t *testing.T) {
 		"its time passes": func(t *testing.T, w *world, project string) {
 			w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)
 			token := w.queueSession(project, "q")
-			for wait, want := range map[string]time.Duration{"25s": 25 * time.Second, "10ms": 10 * time.Millisecond, "0s": 0, "1h": 25 * time.Second} {
+			for wait, want := range map[string]time.Duration{
+				"25s":  25 * time.Second,
+				"10ms": 10 * time.Millisecond,
+				"0s":   0,
+				"1h":   25 * time.Second,
+			} {
 				began := time.Now()
 				head := w.log.head()
 				r := w.do(token, "queue:start?wait="+wait, `{}`).is(200)
@@ -182,7 +191,9 @@ func TestWaitingForAnItem(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/api/commands/"+start, strings.NewReader(`{}`))
+				r,
+					err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/api/commands/"+start,
+					strings.NewReader(`{}`))
 				if err != nil {
 					t.Error(err)
 					return
@@ -197,7 +208,8 @@ func TestWaitingForAnItem(t *testing.T) {
 			cancel()
 			<-done
 			// Nobody holds what is pushed now.
-			w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+w.task(project)+`"}`).is(200)
+			w.do(adminToken, "queue:push",
+				`{"project":"`+project+`","queue":"q","taskId":"`+w.task(project)+`"}`).is(200)
 			if _, ok := w.last().Data.(*events.QueueItemPushed); !ok {
 				t.Errorf("who went away took the item: %s", w.last().Data.EventType())
 			}
@@ -215,7 +227,8 @@ func TestWaitingForAnItem(t *testing.T) {
 // queueSession spawns a session without tasks that pulls from a queue, and gives its secret.
 func (w *world) queueSession(project, queue string) string {
 	w.Helper()
-	return w.do(adminToken, "session:spawn", `{"project":"`+project+`","strategy":"queue","queue":"`+queue+`"}`).is(200).text("token")
+	return w.do(adminToken, "session:spawn",
+		`{"project":"`+project+`","strategy":"queue","queue":"`+queue+`"}`).is(200).text("token")
 }
 
 // TestAnItemThatComesBackIsWaitedFor: a holder is lost, and who waits gets what it held.
@@ -273,7 +286,8 @@ func TestWhoWaitsIsHeard(t *testing.T) {
 				defer w.keepLeases()()
 				project := w.project()
 				w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)
-				spawned := w.do(adminToken, "session:spawn", `{"project":"`+project+`","strategy":"queue","queue":"q"}`).is(200)
+				spawned := w.do(adminToken, "session:spawn",
+					`{"project":"`+project+`","strategy":"queue","queue":"q"}`).is(200)
 				id, token := spawned.text("event", "data", "sessionId"), spawned.text("token")
 				w.send(http.MethodPost, "/api/sessions/"+id+"/heartbeat", token, "").is(204)
 				began := time.Now()
@@ -326,11 +340,15 @@ func TestWaitingForAnAnswer(t *testing.T) {
 		at(t, wait(other, question)).refused(403, "NOT_ALLOWED", "")
 		at(t, wait(token, "input_none")).refused(404, "NOT_FOUND", "Question with id 'input_none' not found")
 		w.do(other, "input:answer", `{"inputId":"`+question+`","answer":"A"}`).refused(403, "NOT_ALLOWED", "")
-		w.do(orchestrator, "input:answer", `{"inputId":"`+question+`","answer":"C"}`).refused(400, "VALIDATION_ERROR", "none of the options")
+		w.do(orchestrator, "input:answer", `{"inputId":"`+question+`","answer":"C"}`).refused(400, "VALIDATION_ERROR",
+			"none of the options")
 		still(t, asker)
 		w.do(orchestrator, "input:answer", `{"inputId":"`+question+`","answer":"B"}`).is(200)
 		for _, waiting := range []<-chan reply{asker, parent, user} {
-			like(t, "the answer", `{"id":"`+question+`","sessionId":"`+id+`","question":"Which?","options":["A","B"],"status":"answered","answer":"B","answeredBy":"/projects/`+project+`/sessions/`+boss+`","answeredAt":"NUMBER","deliveredAt":null}`, any(at(t, waiting).is(200).object()))
+			like(t, "the answer",
+				`{"id":"`+question+`","sessionId":"`+id+`","question":"Which?","options":["A","B"],`+
+					`"status":"answered","answer":"B","answeredBy":"/projects/`+project+`/sessions/`+boss+`",`+
+					`"answeredAt":"NUMBER","deliveredAt":null}`, any(at(t, waiting).is(200).object()))
 		}
 		// Asked once more, it is there.
 		at(t, wait(token, question)).is(200)
@@ -352,9 +370,16 @@ func TestWaitingForAnAnswer(t *testing.T) {
 		told(token, func() reply { return w.send(http.MethodGet, "/api/whoami", token, "").is(200) }, question+","+next)
 		w.do(token, "input:received", `{"inputId":"`+question+`"}`).is(200)
 		told(token, func() reply { return w.send(http.MethodGet, "/api/whoami", token, "").is(200) }, next)
-		like(t, "delivered", `{"status":"delivered","deliveredAt":"NUMBER"}`, any(w.send(http.MethodGet, "/api/inputs/"+question, token, "").is(200).object()))
-		for query, want := range map[string]int{"": 2, "&status=answered": 1, "&status=delivered": 1, "&status=open": 0} {
-			if got := w.send(http.MethodGet, "/api/inputs?sessionId="+id+query, token, "").is(200).array(); len(got) != want {
+		like(t, "delivered", `{"status":"delivered","deliveredAt":"NUMBER"}`,
+			any(w.send(http.MethodGet, "/api/inputs/"+question, token, "").is(200).object()))
+		for query, want := range map[string]int{
+			"":                  2,
+			"&status=answered":  1,
+			"&status=delivered": 1,
+			"&status=open":      0,
+		} {
+			if got := w.send(http.MethodGet, "/api/inputs?sessionId="+id+query, token,
+				"").is(200).array(); len(got) != want {
 				t.Errorf("%s lists %d questions", query, len(got))
 			}
 		}
@@ -362,19 +387,22 @@ func TestWaitingForAnAnswer(t *testing.T) {
 		// Without an answer: the time passes, or the session ends.
 		last := w.ask(token, "Anybody?", ``)
 		began := time.Now()
-		like(t, "unanswered", `{"status":"open","answeredAt":null}`, any(w.send(http.MethodGet, "/api/inputs/"+last+"?wait=25s", token, "").is(200).object()))
+		like(t, "unanswered", `{"status":"open","answeredAt":null}`,
+			any(w.send(http.MethodGet, "/api/inputs/"+last+"?wait=25s", token, "").is(200).object()))
 		if time.Since(began) != 25*time.Second {
 			t.Errorf("it waited %s", time.Since(began))
 		}
 		if got := w.send(http.MethodGet, "/api/inputs/"+last, token, "").is(200).at("waited"); got != float64(25_000) {
 			t.Errorf("waited is %v", got)
 		}
-		w.send(http.MethodGet, "/api/inputs/"+last+"?wait=x", token, "").refused(400, "VALIDATION_ERROR", "wait must be")
+		w.send(http.MethodGet, "/api/inputs/"+last+"?wait=x", token, "").refused(400, "VALIDATION_ERROR",
+			"wait must be")
 		asker = wait(token, last)
 		still(t, asker)
 		w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
 		like(t, "void", `{"status":"void"}`, any(at(t, asker).is(200).object()))
-		w.do(adminToken, "input:answer", `{"inputId":"`+last+`","answer":"late"}`).refused(409, "CONFLICT", "needs no answer")
+		w.do(adminToken, "input:answer", `{"inputId":"`+last+`","answer":"late"}`).refused(409, "CONFLICT",
+			"needs no answer")
 	})
 }
 
@@ -393,7 +421,8 @@ func TestWaitersUnderLoad(t *testing.T) {
 		for i := range many {
 			task := w.task(project)
 			go func() {
-				w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+task+`"}`, "Idempotency-Key", fmt.Sprint("push", i)).is(200)
+				w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+task+`"}`,
+					"Idempotency-Key", fmt.Sprint("push", i)).is(200)
 			}()
 		}
 		synctest.Wait()

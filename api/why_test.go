@@ -67,10 +67,15 @@ func TestWhyATaskIsStartedAgain(t *testing.T) {
 		next := w.queueSession(project, "q")
 		w.do(next, "queue:start", `{}`).is(200)
 
-		down := []string{"queue.item_started", "queue.item_returned", "session.lost", "session.spawned", "session.spawned"}
+		down := []string{
+			"queue.item_started", "queue.item_returned", "session.lost", "session.spawned",
+			"session.spawned",
+		}
 		for id, what := range map[string]string{
-			task: "task " + task + " is processing in queue q", "q/" + task: "task " + task + " is processing in queue q", "q%2F" + task: "is processing",
-			fmt.Sprint(w.log.head()): fmt.Sprintf("event %d", w.log.head()), w.last().ID.String(): "event " + w.last().ID.String(),
+			task: "task " + task + " is processing in queue q", "q/" + task: "task " + task +
+				" is processing in queue q", "q%2F" + task: "is processing",
+			fmt.Sprint(w.log.head()): fmt.Sprintf("event %d", w.log.head()), w.last().ID.String(): "event " +
+				w.last().ID.String(),
 		} {
 			answer := w.why(adminToken, id)
 			at := slices.IndexFunc(answer.Chains, func(c chain) bool { return strings.Contains(c.What, what) })
@@ -81,25 +86,29 @@ func TestWhyATaskIsStartedAgain(t *testing.T) {
 				t.Errorf("why %s: %v, and it began with %s", id, answer.types(at), answer.Chains[at].Root)
 			}
 			for i, step := range answer.Chains[at].Steps {
-				if step.What == "" || step.ID == "" || step.Source == "" || step.Time == 0 || i > 0 && step.Sequence >= answer.Chains[at].Steps[i-1].Sequence {
+				if step.What == "" || step.ID == "" || step.Source == "" || step.Time == 0 || i > 0 &&
+					step.Sequence >= answer.Chains[at].Steps[i-1].Sequence {
 					t.Errorf("step %d: %+v", i, step)
 				}
 			}
 		}
 		lost := w.why(adminToken, first)
-		if len(lost.Chains) != 1 || lost.Chains[0].What != "session "+first+" is lost" || lost.types(0)[0] != "session.lost" {
+		if len(lost.Chains) != 1 || lost.Chains[0].What != "session "+first+" is lost" ||
+			lost.types(0)[0] != "session.lost" {
 			t.Errorf("why %s: %+v", first, lost)
 		}
 		done := w.why(orchestrator, second)
-		if len(done.Chains) != 3 || done.types(1)[0] != "queue.item_completed" || done.types(2)[0] != "queue.item_completed" || !strings.Contains(done.Chains[1].What, "is said to be completed, by "+first) {
+		if len(done.Chains) != 3 || done.types(1)[0] != "queue.item_completed" ||
+			done.types(2)[0] != "queue.item_completed" ||
+			!strings.Contains(done.Chains[1].What, "is said to be completed, by "+first) {
 			t.Errorf("why %s: %+v", second, done)
 		}
 		w.everyEventHasItsCause()
 	})
 }
 
-// everyEventHasItsCause walks the log: what a session or the system did goes back, step by step, to a person or a deadline, and
-// why says the same chain.
+// everyEventHasItsCause walks the log: what a session or the system did goes back, step by step, to a person or a
+// deadline, and why says the same chain.
 func (w *world) everyEventHasItsCause() {
 	w.Helper()
 	at := map[string]uint64{}
@@ -118,7 +127,8 @@ func (w *world) everyEventHasItsCause() {
 			back = append(back, at[next.ID.String()])
 			if next.CausationID == "" {
 				if !strings.HasPrefix(next.Source, "/users/") {
-					w.Errorf("event %d goes back to %s by %s, which is no person", sequence, next.Data.EventType(), next.Source)
+					w.Errorf("event %d goes back to %s by %s, which is no person", sequence, next.Data.EventType(),
+						next.Source)
 				}
 				if len(back) > 1 && event.CorrelationID != next.ID.String() {
 					w.Errorf("event %d began with %s, and says %s", sequence, next.ID, event.CorrelationID)
@@ -161,8 +171,11 @@ func TestEveryEventOfALongStoryHasItsCause(t *testing.T) {
 			}
 		}
 		created := w.do(orchestrator, "project:create", `{"name":"its own"}`).is(200).text("event", "data", "projectId")
-		task := w.do(orchestrator, "task:create", `{"project":"`+created+`","title":"T"}`).is(200).text("event", "data", "taskId")
-		timed := w.do(orchestrator, "session:spawn", `{"project":"`+created+`","taskIds":["`+task+`"],"timeout":1000}`).is(200).text("event", "data", "sessionId")
+		task := w.do(orchestrator, "task:create", `{"project":"`+created+`","title":"T"}`).is(200).text("event", "data",
+			"taskId")
+		timed := w.do(orchestrator, "session:spawn",
+			`{"project":"`+created+`","taskIds":["`+task+`"],"timeout":1000}`).is(200).text("event", "data",
+			"sessionId")
 		ops := w.token("ops", "admin")
 		w.do(ops, "task:update", `{"taskId":"`+task+`","title":"T2"}`).is(200)
 		time.Sleep(time.Minute)
@@ -171,7 +184,8 @@ func TestEveryEventOfALongStoryHasItsCause(t *testing.T) {
 		if n := w.count("maestro.session.timed_out.v1"); n != 1 {
 			t.Errorf("%d sessions ran out of time", n)
 		}
-		if answer := w.why(adminToken, timed); answer.Chains[0].What != "session "+timed+" is failed" || answer.types(0)[0] != "session.timed_out" {
+		if answer := w.why(adminToken, timed); answer.Chains[0].What != "session "+timed+" is failed" ||
+			answer.types(0)[0] != "session.timed_out" {
 			t.Errorf("why %s: %+v", timed, answer)
 		}
 		if verdict := judge(t, w.export(""), nil); len(verdict.Faults) > 0 {
@@ -182,7 +196,8 @@ func TestEveryEventOfALongStoryHasItsCause(t *testing.T) {
 		reader := w.token("reader", "read-only", created)
 		answer := w.why(reader, task)
 		last := answer.Chains[0]
-		if last.Root != "something in another project" || len(last.Steps) == 0 || !strings.Contains(last.Steps[0].Source, project) {
+		if last.Root != "something in another project" || len(last.Steps) == 0 ||
+			!strings.Contains(last.Steps[0].Source, project) {
 			t.Errorf("why %s, to a reader of its project alone: %+v", task, answer)
 		}
 		for _, step := range last.Steps {
@@ -207,7 +222,8 @@ func TestWhyOfWhatOneMayNotSee(t *testing.T) {
 	event := w.event(asked).ID.String()
 	for _, id := range []string{foreign, theirs, question, fmt.Sprint(asked), event, theirs + "/" + foreign} {
 		for _, token := range []string{orchestrator, reader} {
-			if r := w.send(http.MethodGet, "/api/why/"+id, token, "").refused(403, "NOT_ALLOWED", ""); r.text("rule") != "why" || strings.Contains(string(r.body), "Which?") {
+			if r := w.send(http.MethodGet, "/api/why/"+id, token, "").refused(403, "NOT_ALLOWED",
+				""); r.text("rule") != "why" || strings.Contains(string(r.body), "Which?") {
 				t.Errorf("why %s: %s", id, r.body)
 			}
 		}
@@ -215,7 +231,8 @@ func TestWhyOfWhatOneMayNotSee(t *testing.T) {
 	}
 	// What belongs to no project is for who reads everything.
 	for _, token := range []string{orchestrator, reader} {
-		w.send(http.MethodGet, fmt.Sprint("/api/why/", made), token, "").refused(403, "NOT_ALLOWED", "belongs to no project")
+		w.send(http.MethodGet, fmt.Sprint("/api/why/", made), token, "").refused(403, "NOT_ALLOWED",
+			"belongs to no project")
 	}
 	w.send(http.MethodGet, fmt.Sprint("/api/why/", made), w.token("eye", "auditor"), "").is(200)
 	w.send(http.MethodGet, "/api/why/"+task, worker, "").refused(403, "NOT_ALLOWED", "why")
@@ -233,23 +250,28 @@ func TestWhyOfThingsAsTheyStand(t *testing.T) {
 		w := openInside(t, nil)
 		project := w.project()
 		task := w.task(project)
-		if a := w.why(adminToken, task); len(a.Chains) != 1 || a.Chains[0].What != "task "+task+" is todo" || a.types(0)[0] != "task.created" {
+		if a := w.why(adminToken, task); len(a.Chains) != 1 || a.Chains[0].What != "task "+task+" is todo" ||
+			a.types(0)[0] != "task.created" {
 			t.Errorf("a new task: %+v", a)
 		}
 		id, token := w.session(adminToken, project, task, ``)
-		if a := w.why(adminToken, id); a.Chains[0].What != "session "+id+" is spawning" || a.types(0)[0] != "session.spawned" {
+		if a := w.why(adminToken, id); a.Chains[0].What != "session "+id+" is spawning" ||
+			a.types(0)[0] != "session.spawned" {
 			t.Errorf("a new session: %+v", a)
 		}
 		question := w.ask(token, "Which?", ``)
-		if a := w.why(adminToken, question); a.Chains[0].What != "question "+question+" is asked" || a.types(0)[0] != "session.reported" {
+		if a := w.why(adminToken, question); a.Chains[0].What != "question "+question+" is asked" ||
+			a.types(0)[0] != "session.reported" {
 			t.Errorf("a question: %+v", a)
 		}
 		w.do(adminToken, "input:answer", `{"inputId":"`+question+`","answer":"A"}`).is(200)
-		if a := w.why(adminToken, question); a.Chains[0].What != "question "+question+" is answered" || !slices.Equal(a.types(0), []string{"input.answered", "session.reported", "session.spawned"}) {
+		if a := w.why(adminToken, question); a.Chains[0].What != "question "+question+" is answered" ||
+			!slices.Equal(a.types(0), []string{"input.answered", "session.reported", "session.spawned"}) {
 			t.Errorf("an answered question: %+v %v", a, a.types(0))
 		}
 		w.do(token, "input:received", `{"inputId":"`+question+`"}`).is(200)
-		if a := w.why(adminToken, fmt.Sprint(w.log.head())); !slices.Equal(a.types(0), []string{"input.delivered", "input.answered", "session.reported", "session.spawned"}) {
+		if a := w.why(adminToken, fmt.Sprint(w.log.head())); !slices.Equal(a.types(0),
+			[]string{"input.delivered", "input.answered", "session.reported", "session.spawned"}) {
 			t.Errorf("a delivery: %v", a.types(0))
 		}
 		// All of it in the same millisecond.
@@ -259,7 +281,8 @@ func TestWhyOfThingsAsTheyStand(t *testing.T) {
 		said := w.log.head()
 		w.do(token, "report:progress", `{"message":"and one more"}`).is(200)
 		w.do(token, "report:complete", `{"message":"that one too","taskIds":["`+task+`"]}`).is(200)
-		if a := w.why(adminToken, id); a.Chains[0].What != "session "+id+" is completed" || a.Chains[0].Steps[0].Sequence != said {
+		if a := w.why(adminToken, id); a.Chains[0].What != "session "+id+" is completed" ||
+			a.Chains[0].Steps[0].Sequence != said {
 			t.Errorf("a session that says it is done, at %d: %+v", said, a)
 		}
 		if reported, ok := w.event(said).Data.(*events.SessionReported); !ok || !reported.SessionCompleted {

@@ -56,10 +56,12 @@ func TestTheSevenSteps(t *testing.T) {
 	if got := strings.Join(types, " "); got != "session_started task_started progress task_blocked task_completed" {
 		t.Errorf("the session's timeline: %s", got)
 	}
-	if newest := w.send(http.MethodGet, "/api/sessions/"+id+"/timeline?limit=2", worker, "").is(200).array(); len(newest) != 2 {
+	if newest := w.send(http.MethodGet, "/api/sessions/"+id+"/timeline?limit=2", worker,
+		"").is(200).array(); len(newest) != 2 {
 		t.Errorf("limit=2 gives %d", len(newest))
 	}
-	w.send(http.MethodGet, "/api/sessions/"+id+"/timeline?limit=x", worker, "").refused(400, "VALIDATION_ERROR", "limit")
+	w.send(http.MethodGet, "/api/sessions/"+id+"/timeline?limit=x", worker, "").refused(400, "VALIDATION_ERROR",
+		"limit")
 }
 
 func TestARetryIsTheSameCommand(t *testing.T) {
@@ -69,14 +71,16 @@ func TestARetryIsTheSameCommand(t *testing.T) {
 	body := `{"project":"` + project + `","taskIds":["` + task + `"]}`
 	first := w.do(adminToken, "session:spawn", body, "Idempotency-Key", "k1").is(200)
 	before := w.log.head()
-	second := w.do(adminToken, "session:spawn", `{ "taskIds":["`+task+`"], "project":"`+project+`" }`, "Idempotency-Key", "k1").is(200)
+	second := w.do(adminToken, "session:spawn", `{ "taskIds":["`+task+`"], "project":"`+project+`" }`,
+		"Idempotency-Key", "k1").is(200)
 	if string(first.body) != string(second.body) {
 		t.Errorf("a retry answers\n%s\nafter\n%s", second.body, first.body)
 	}
 	if first.header.Get("Maestro-Retried") != "" || second.header.Get("Maestro-Retried") != "true" {
 		t.Errorf("Maestro-Retried: %q, %q", first.header.Get("Maestro-Retried"), second.header.Get("Maestro-Retried"))
 	}
-	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"name":"other"}`, "Idempotency-Key", "k1").refused(409, "KEY_REUSED", "k1")
+	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"name":"other"}`,
+		"Idempotency-Key", "k1").refused(409, "KEY_REUSED", "k1")
 	if w.log.head() != before {
 		t.Error("a retry left an event")
 	}
@@ -95,13 +99,16 @@ func TestARetryIsTheSameCommand(t *testing.T) {
 	_, orchestrator := w.session(adminToken, project, task, `,"role":"orchestrator"`)
 	before = w.log.head()
 	for range 2 {
-		w.send(http.MethodPatch, "/api/tasks/"+task, orchestrator, `{"status":"completed","sessionStatus":"completed"}`, "Idempotency-Key", "k4").is(200)
+		w.send(http.MethodPatch, "/api/tasks/"+task, orchestrator, `{"status":"completed","sessionStatus":"completed"}`,
+			"Idempotency-Key", "k4").is(200)
 	}
 	if w.log.head() != before+2 {
 		t.Errorf("a retried PATCH of two commands made %d events", w.log.head()-before)
 	}
-	w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"B"}`, "Idempotency-Key", "k3").refused(409, "KEY_REUSED", "")
-	w.do(adminToken, "task:complete", `{"taskId":"`+task+`"}`, "Idempotency-Key", strings.Repeat("k", 201)).refused(400, "VALIDATION_ERROR", "Idempotency-Key")
+	w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"B"}`, "Idempotency-Key", "k3").refused(409,
+		"KEY_REUSED", "")
+	w.do(adminToken, "task:complete", `{"taskId":"`+task+`"}`, "Idempotency-Key", strings.Repeat("k", 201)).refused(400,
+		"VALIDATION_ERROR", "Idempotency-Key")
 }
 
 func TestAlreadySo(t *testing.T) {
@@ -121,7 +128,8 @@ func TestWhatComesWithACommand(t *testing.T) {
 	project := w.project()
 	_, token := w.session(adminToken, project, w.task(project), ``)
 	said := len(w.log.messages)
-	r := w.do(token, "report:progress", `{"message":"x"}`, "Maestro-Occurred-At", "2026-02-03T04:05:06.789+01:00", "Traceparent", trace).is(200)
+	r := w.do(token, "report:progress", `{"message":"x"}`, "Maestro-Occurred-At", "2026-02-03T04:05:06.789+01:00",
+		"Traceparent", trace).is(200)
 	if r.text("event", "occurredat") != "2026-02-03T03:05:06.789Z" || r.text("event", "traceparent") != trace {
 		t.Errorf("the event: %s", r.body)
 	}
@@ -133,11 +141,15 @@ func TestWhatComesWithACommand(t *testing.T) {
 		if commands.MayWait(row.ID) {
 			continue
 		}
-		w.do(adminToken, row.ID, `{}`, "Maestro-Occurred-At", "2026-02-03T04:05:06Z").refused(400, "VALIDATION_ERROR", "does not take Maestro-Occurred-At")
+		w.do(adminToken, row.ID, `{}`, "Maestro-Occurred-At", "2026-02-03T04:05:06Z").refused(400, "VALIDATION_ERROR",
+			"does not take Maestro-Occurred-At")
 	}
-	w.do(adminToken, "project:create", `{"name":"x"}`, "Maestro-Occurred-At", "yesterday").refused(400, "VALIDATION_ERROR", "Maestro-Occurred-At")
-	w.do(adminToken, "project:create", `{"name":"x"}`, "Maestro-Occurred-At", "9999-12-31T23:59:59-01:00").refused(400, "VALIDATION_ERROR", "Maestro-Occurred-At")
-	if r := w.do(adminToken, "project:create", `{"name":"x"}`, "Traceparent", "garbage").is(200); r.at("event", "traceparent") != nil {
+	w.do(adminToken, "project:create", `{"name":"x"}`, "Maestro-Occurred-At", "yesterday").refused(400,
+		"VALIDATION_ERROR", "Maestro-Occurred-At")
+	w.do(adminToken, "project:create", `{"name":"x"}`, "Maestro-Occurred-At", "9999-12-31T23:59:59-01:00").refused(400,
+		"VALIDATION_ERROR", "Maestro-Occurred-At")
+	if r := w.do(adminToken, "project:create", `{"name":"x"}`, "Traceparent", "garbage").is(200); r.at("event",
+		"traceparent") != nil {
 		t.Error("a garbage traceparent was stored")
 	}
 }
@@ -150,7 +162,11 @@ func TestReadingOnesOwnWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer handler.Close()
-		h, err := api.New(api.Config{Handler: handler, Log: log, Keys: api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey}})
+		h, err := api.New(api.Config{
+			Handler: handler,
+			Log:     log,
+			Keys:    api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,16 +180,22 @@ func TestReadingOnesOwnWrites(t *testing.T) {
 		waited := make(chan *httptest.ResponseRecorder)
 		go func() { waited <- get("1") }()
 		synctest.Wait()
-		_, err = handler.Do(t.Context(), engine.Request{By: commands.Admin("token"), Command: &commands.CreateProject{Name: "A"}, Key: "k"})
+		_, err = handler.Do(t.Context(), engine.Request{
+			By:      commands.Admin("token"),
+			Command: &commands.CreateProject{Name: "A"},
+			Key:     "k",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := <-waited; r.Code != 200 || !strings.Contains(r.Body.String(), `"A"`) || r.Header().Get("Maestro-Sequence") != "1" {
+		if r := <-waited; r.Code != 200 || !strings.Contains(r.Body.String(), `"A"`) ||
+			r.Header().Get("Maestro-Sequence") != "1" {
 			t.Errorf("a read at least at 1: %d %s", r.Code, r.Body)
 		}
 		start := time.Now()
 		r := get("2")
-		if r.Code != http.StatusGatewayTimeout || time.Since(start) != 5*time.Second || !strings.Contains(r.Body.String(), `"head":1`) {
+		if r.Code != http.StatusGatewayTimeout || time.Since(start) != 5*time.Second ||
+			!strings.Contains(r.Body.String(), `"head":1`) {
 			t.Errorf("after %s: %d %s", time.Since(start), r.Code, r.Body)
 		}
 		if r := get("x"); r.Code != 400 {
@@ -222,7 +244,8 @@ func TestTheClient(t *testing.T) {
 		t.Errorf("%d %v %v", sequence, projects, err)
 	}
 	var said *client.Error
-	if _, err := c.Get(t.Context(), "/api/projects/none", nil, nil); !asError(err, &said) || said.Status != 404 || said.Code != "NOT_FOUND" || said.Next == "" {
+	if _, err := c.Get(t.Context(), "/api/projects/none", nil, nil); !asError(err, &said) || said.Status != 404 ||
+		said.Code != "NOT_FOUND" || said.Next == "" {
 		t.Errorf("%#v", err)
 	}
 	if _, err := c.Do(t.Context(), "no:such", nil, client.Options{}); !asError(err, &said) || said.Status != 404 {
@@ -238,7 +261,8 @@ func TestTheClient(t *testing.T) {
 	defer foreign.Close()
 	stranger := client.New(foreign.URL, "")
 	defer stranger.Close()
-	if _, err := stranger.Do(t.Context(), "project:create", nil, client.Options{}); !asError(err, &said) || said.Code != "HTTP_ERROR" {
+	if _, err := stranger.Do(t.Context(), "project:create", nil, client.Options{}); !asError(err, &said) ||
+		said.Code != "HTTP_ERROR" {
 		t.Errorf("%#v", err)
 	}
 	stream, err := c.Stream(t.Context(), "/api/audit/export", nil)
@@ -250,11 +274,13 @@ func TestTheClient(t *testing.T) {
 		t.Errorf("a streamed export: %+v %v", verdict, err)
 	}
 	_ = stream.Close()
-	if _, err := c.Stream(t.Context(), "/api/audit/export", url.Values{"from": {"x"}}); !asError(err, &said) || said.Status != 400 || said.Error() == "" {
+	if _, err := c.Stream(t.Context(), "/api/audit/export", url.Values{"from": {"x"}}); !asError(err, &said) ||
+		said.Status != 400 || said.Error() == "" {
 		t.Errorf("%#v", err)
 	}
 	var head events.Head
-	if _, err := c.Get(t.Context(), "/api/audit/head", nil, &head); err != nil || head.Sequence != 1 || head.Hash.IsZero() {
+	if _, err := c.Get(t.Context(), "/api/audit/head", nil, &head); err != nil || head.Sequence != 1 ||
+		head.Hash.IsZero() {
 		t.Errorf("%v %v", head, err)
 	}
 }

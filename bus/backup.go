@@ -47,8 +47,9 @@ type BackupOptions struct {
 }
 
 // Backup writes the log up to a head, and all blobs, as a tar archive in gzip. It verifies the chain before it writes
-// anything: a log that does not lead to the head gives a *events.DamageError. A blob that the log names and that is missing or
-// damaged is left out, and named in the seal. It reads the log twice and needs no room on a disk; the log may grow meanwhile.
+// anything: a log that does not lead to the head gives a *events.DamageError. A blob that the log names and that is
+// missing or damaged is left out, and named in the seal. It reads the log twice and needs no room on a disk; the log
+// may grow meanwhile.
 func (b *Bus) Backup(ctx context.Context, w io.Writer, o BackupOptions) (BackupSeal, error) {
 	seal, err := b.backup(ctx, w, o)
 	if err != nil {
@@ -101,7 +102,8 @@ func (b *Bus) backup(ctx context.Context, w io.Writer, o BackupOptions) (BackupS
 	return seal, errors.Join(archive.file(backupSealName, content), archive.close())
 }
 
-// digestsToKeep gives, in order, what the log names and what is kept beside, such as a manifest that no session has yet.
+// digestsToKeep gives, in order, what the log names and what is kept beside, such as a manifest that no session has
+// yet.
 func (b *Bus) digestsToKeep(ctx context.Context, named map[string]uint64) []string {
 	digests := slices.Collect(maps.Keys(named))
 	kept, err := b.Blobs(ctx)
@@ -131,7 +133,9 @@ func newArchive(w io.Writer, created time.Time) *archive {
 
 // begin begins an entry, whose bytes go to tar.
 func (a *archive) begin(name string, size int64) error {
-	return a.tar.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: a.created, Typeflag: tar.TypeReg})
+	return a.tar.WriteHeader(
+		&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: a.created, Typeflag: tar.TypeReg},
+	)
 }
 
 func (a *archive) file(name string, content []byte) error {
@@ -160,8 +164,8 @@ func nameBlobs(named map[string]uint64, m events.Message, decoder *events.Decode
 	}
 }
 
-// writeLog writes the log up to head, a line for each message, verifies that the chain leads to head, and notes in named, if
-// it is not nil, which event names a blob first.
+// writeLog writes the log up to head, a line for each message, verifies that the chain leads to head, and notes in
+// named, if it is not nil, which event names a blob first.
 func (b *Bus) writeLog(ctx context.Context, w io.Writer, head events.Head, named map[string]uint64) error {
 	out := bufio.NewWriterSize(w, 256<<10)
 	var hash events.Hash

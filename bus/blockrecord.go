@@ -179,10 +179,11 @@ func headerValue(header []byte, name string) string {
 	return ""
 }
 
-// scan calls found for every record of a block that can be read, and lost for every run of bytes between them that cannot.
+// scan calls found for every record of a block that can be read, and lost for every run of bytes between them that
+// cannot.
 func (p *recordParser) scan(content []byte, found func(at int, r blockRecord), lost func(from, to int, why error)) {
-	// Looking for the next record costs a checksum for each place that looks like one. A block made to have many of them must
-	// not take for ever.
+	// Looking for the next record costs a checksum for each place that looks like one. A block made to have many of
+	// them must not take for ever.
 	budget := 64*len(content) + maxRecord
 	for at := 0; at < len(content); {
 		r, err := p.parse(content[at:])
@@ -260,7 +261,8 @@ func (p *recordParser) samples(content []byte) [][]byte {
 
 const maxSamples = 6
 
-// refuseForm says why a block cannot be read at all, if so: this reader knows plain blocks only, as our streams have them.
+// refuseForm says why a block cannot be read at all, if so: this reader knows plain blocks only, as our streams have
+// them.
 func refuseForm(content []byte) error {
 	if bytes.HasPrefix(content, []byte("cmp")) {
 		return fmt.Errorf("the block is compressed, and Maestro's streams are not: %w", errors.ErrUnsupported)

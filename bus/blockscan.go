@@ -44,7 +44,8 @@ type Fault struct {
 	Stream string `json:"stream"`
 	// File is the path below the store's directory.
 	File string `json:"file"`
-	// Offset and Length say which bytes of the file cannot be read. Length 0: bytes that should follow Offset are not there.
+	// Offset and Length say which bytes of the file cannot be read. Length 0: bytes that should follow Offset are not
+	// there.
 	Offset int64 `json:"offset"`
 	Length int64 `json:"length"`
 	// From and To are the sequences that are missing there, both included; 0 and 0 if none is known to be.
@@ -145,7 +146,9 @@ func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord
 		workers.Go(func() {
 			var buffer []byte
 			for i := range next {
-				blocks[i], buffer, failed[i] = scanBlock(dir, filepath.Join(messages, blockName(indices[i])), stream, prefix, indices[i], buffer, each)
+				blocks[i], buffer, failed[i] = scanBlock(
+					dir, filepath.Join(messages, blockName(indices[i])), stream, prefix, indices[i], buffer, each,
+				)
 			}
 		})
 	}
@@ -172,7 +175,9 @@ func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord
 }
 
 // scanBlock reads one block file. It gives the buffer back, grown if it had to be.
-func scanBlock(dir, path, stream, prefix string, index int, buffer []byte, each eachRecord) (scannedBlock, []byte, error) {
+func scanBlock(
+	dir, path, stream, prefix string, index int, buffer []byte, each eachRecord,
+) (scannedBlock, []byte, error) {
 	b := scannedBlock{index: index, key: index}
 	content, err := readInto(buffer, path)
 	if err != nil {
@@ -219,12 +224,18 @@ func scanBlock(dir, path, stream, prefix string, index int, buffer []byte, each 
 			b.firstBatch = headerValue(r.header, headerBatchID)
 		}
 		last = r.header
-		b.places = append(b.places, place{r.sequence, int32(index), uint32(r.length), int64(at)}) //nolint:gosec // bounded by parse
+		b.places = append(
+			b.places,
+			place{r.sequence, int32(index), uint32(r.length), int64(at)}, //nolint:gosec // bounded by parse
+		)
 		if each != nil {
 			each(index, r)
 		}
 	}, func(from, to int, why error) {
-		b.faults = append(b.faults, Fault{Stream: stream, File: file, Offset: int64(from), Length: int64(to - from), Why: why.Error()})
+		b.faults = append(
+			b.faults,
+			Fault{Stream: stream, File: file, Offset: int64(from), Length: int64(to - from), Why: why.Error()},
+		)
 	})
 	b.lastBatch, b.empty = headerValue(last, headerBatchID), len(b.places) == 0
 	return b, content, nil

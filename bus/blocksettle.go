@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// settle puts the blocks together: which messages there are, and what is missing. In the log (whole) every sequence must be
-// there once and in order; from the other streams messages are deleted.
+// settle puts the blocks together: which messages there are, and what is missing. In the log (whole) every sequence
+// must be there once and in order; from the other streams messages are deleted.
 func (s *scannedStream) settle(whole bool) {
 	slices.SortStableFunc(s.blocks, func(a, b scannedBlock) int { return cmp.Compare(a.key, b.key) })
 	s.keys = make(map[int]int, len(s.blocks))
@@ -24,7 +24,9 @@ func (s *scannedStream) settle(whole bool) {
 			if len(s.places) > 0 && p.sequence <= s.places[len(s.places)-1].sequence {
 				ordered = false
 				if whole {
-					s.faults = append(s.faults, s.fault(i, p.offset, fmt.Sprintf("message %d is out of order", p.sequence)))
+					s.faults = append(
+						s.faults, s.fault(i, p.offset, fmt.Sprintf("message %d is out of order", p.sequence)),
+					)
 				}
 			}
 			s.places = append(s.places, p)
@@ -136,8 +138,8 @@ func (s *scannedStream) isBehind(f Fault, p place) bool {
 	return s.keyOf(f) > key || s.keyOf(f) == key && f.Offset > p.offset
 }
 
-// oneAppend reports whether all that can be read behind a fault came in one append, the last: then the fault can be what a
-// power cut left of it.
+// oneAppend reports whether all that can be read behind a fault came in one append, the last: then the fault can be
+// what a power cut left of it.
 func (s *scannedStream) oneAppend(f Fault) bool {
 	if f.Tail {
 		return true
@@ -163,5 +165,7 @@ func (s *scannedStream) oneAppend(f Fault) bool {
 
 // at gives where a message is, by its sequence, or the first one behind it.
 func (s *scannedStream) at(sequence uint64) (int, bool) {
-	return slices.BinarySearchFunc(s.places, sequence, func(p place, q uint64) int { return cmp.Compare(p.sequence, q) })
+	return slices.BinarySearchFunc(
+		s.places, sequence, func(p place, q uint64) int { return cmp.Compare(p.sequence, q) },
+	)
 }

@@ -126,7 +126,8 @@ func (w *blockWatch) placesLocked() error {
 		return nil
 	}
 	for _, held := range w.held {
-		if info, err := os.Stat(held.path); errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, held.info) {
+		if info, err := os.Stat(held.path); errors.Is(err, fs.ErrNotExist) ||
+			err == nil && !os.SameFile(info, held.info) {
 			return lostPlace(held.path)
 		}
 	}

@@ -144,7 +144,9 @@ func TestBlockWatchFollowsTheServer(t *testing.T) {
 			head = large(t, b, head, 15)
 			must(t, b.Here())
 			if b.watch.last != head || b.watch.path() != newest(t, b) {
-				t.Fatalf("watched to %d in %s, the log is at %d in %s", b.watch.last, b.watch.path(), head, newest(t, b))
+				t.Fatalf(
+					"watched to %d in %s, the log is at %d in %s", b.watch.last, b.watch.path(), head, newest(t, b),
+				)
 			}
 			if whole := b.watch.end - b.watch.at; whole > 601_000 {
 				t.Fatalf("the next look reads %d bytes again", whole)

@@ -28,7 +28,9 @@ func TestFullDiskBesideTheLog(t *testing.T) {
 func fullBesideChild(t *testing.T, d Durability) {
 	limit := newFileLimit(t)
 	// The time-out is longer than any test: a write must not wait for it.
-	b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: d, Logger: testLogger(t), Timeout: 24 * time.Hour})
+	b, err := Open(
+		t.Context(), Options{Dir: t.TempDir(), Durability: d, Logger: testLogger(t), Timeout: 24 * time.Hour},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +113,10 @@ func TestReopenComparesWithWhatWasAcknowledged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := mustOpen(t, t.TempDir(), Always)
 			for n := range uint64(3) {
-				message := events.Message{Subject: events.SubjectPrefix + "p.task.t", Body: fmt.Appendf(nil, `{"n":%d}`, n)}
+				message := events.Message{
+					Subject: events.SubjectPrefix + "p.task.t",
+					Body:    fmt.Appendf(nil, `{"n":%d}`, n),
+				}
 				if err := b.Append(t.Context(), n, []events.Message{message}); err != nil {
 					t.Fatal(err)
 				}

@@ -111,7 +111,10 @@ func TestDamageWhileStoppedIsSeenBeforeTheServer(t *testing.T) {
 	for range 4 {
 		messages := make([]events.Message, 6)
 		for i := range messages {
-			messages[i] = events.Message{Subject: events.Subject("p", "task", "t"), Body: bytes.Repeat([]byte("x"), 700_000)}
+			messages[i] = events.Message{
+				Subject: events.Subject("p", "task", "t"),
+				Body:    bytes.Repeat([]byte("x"), 700_000),
+			}
 		}
 		if err := b.Append(t.Context(), head, messages); err != nil {
 			t.Fatal(err)
@@ -428,8 +431,9 @@ func TestDamagedSideStreamsAreMadeAgain(t *testing.T) {
 			parser := newRecordParser(c.stream, "", 1)
 			hit := -1 // a part of a large blob, or a refusal that is still in its slot
 			for i := range at {
-				if r, err := parser.parse(content[at[i]:]); err == nil && len(r.body) > 100_000 || c.stream == DeniedStream &&
-					i == len(at)-5 {
+				if r, err := parser.parse(content[at[i]:]); err == nil && len(r.body) > 100_000 ||
+					c.stream == DeniedStream &&
+						i == len(at)-5 {
 					hit = i
 				}
 			}
@@ -524,7 +528,9 @@ func TestAPowerCutAfterTheFirstStart(t *testing.T) {
 			}
 			slices.Sort(got)
 			got = slices.Compact(got)
-			missing := slices.DeleteFunc(slices.Clone(want), func(path string) bool { return slices.Contains(got, path) })
+			missing := slices.DeleteFunc(
+				slices.Clone(want), func(path string) bool { return slices.Contains(got, path) },
+			)
 			if len(missing) > 0 {
 				t.Errorf("a power cut loses:\n%s", strings.Join(missing, "\n"))
 			}

@@ -44,8 +44,9 @@ type BackupVisitor struct {
 	Blob func(digest string, content []byte) error
 }
 
-// ReadBackup reads a backup to its end. It verifies that every message is there and that the chain leads to the backup's
-// head, that each blob has its digest, and that the signature covers all of it. Nothing of the archive becomes a path.
+// ReadBackup reads a backup to its end. It verifies that every message is there and that the chain leads to the
+// backup's head, that each blob has its digest, and that the signature covers all of it. Nothing of the archive becomes
+// a path.
 func ReadBackup(r io.Reader, visit BackupVisitor) (BackupContents, error) {
 	compressed, err := gzip.NewReader(r)
 	if err != nil {
@@ -123,7 +124,10 @@ func (b *backupReading) readManifest() error {
 		return damaged(backupManifestName, err)
 	}
 	if b.manifest.Format < 1 || b.manifest.Format > backupFormat {
-		return fmt.Errorf("the backup has format %d, this version reads up to %d: use the version that made it", b.manifest.Format, backupFormat)
+		return fmt.Errorf(
+			"the backup has format %d, this version reads up to %d: use the version that made it", b.manifest.Format,
+			backupFormat,
+		)
 	}
 	return nil
 }

@@ -67,7 +67,9 @@ var sample struct {
 
 // filledStore is what a killed server left: several blocks, blobs, and refusals, some of which took the slot of others.
 // All tests share it, so each copies it before it opens or harms it.
-func filledStore(t *testing.T) (dir string, log []events.Message, blobs map[string][]byte, denials []events.StoredDenial) {
+func filledStore(
+	t *testing.T,
+) (dir string, log []events.Message, blobs map[string][]byte, denials []events.StoredDenial) {
 	t.Helper()
 	sample.once.Do(func() {
 		b := mustOpen(t, t.TempDir(), Always)
@@ -124,7 +126,11 @@ func fillStore(t *testing.T, b *Bus) (log []events.Message, blobs map[string][]b
 	}
 	blobs[again] = []byte("twice")
 	for i := range 300 {
-		record := events.StoredDenial{Actor: "/users/u", Slot: "s-" + strconv.Itoa(i%40), Body: []byte(`{"n":` + strconv.Itoa(i) + `}`)}
+		record := events.StoredDenial{
+			Actor: "/users/u",
+			Slot:  "s-" + strconv.Itoa(i%40),
+			Body:  []byte(`{"n":` + strconv.Itoa(i) + `}`),
+		}
 		if err := b.StoreDenials(t.Context(), []events.StoredDenial{record}); err != nil {
 			t.Fatal(err)
 		}
@@ -150,8 +156,8 @@ func sameDenials(a, b []events.StoredDenial) bool {
 	})
 }
 
-// TestReadOnlyReadsWhatTheServerReads: the log, the blobs and the refusals of a store that runs (as kill -9 would leave it) and
-// of one that was stopped, without a byte written.
+// TestReadOnlyReadsWhatTheServerReads: the log, the blobs and the refusals of a store that runs (as kill -9 would leave
+// it) and of one that was stopped, without a byte written.
 func TestReadOnlyReadsWhatTheServerReads(t *testing.T) {
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
@@ -286,7 +292,8 @@ func TestReadOnlyResynchronises(t *testing.T) {
 				t.Fatalf("faults: %v", r.Faults())
 			}
 			f := r.Faults()[0]
-			if f.From != hit+1 || f.To != hit+1 || f.Tail || f.File != filepath.Join("jetstream", "$G", "streams", StreamName, "msgs", "1.blk") {
+			if f.From != hit+1 || f.To != hit+1 || f.Tail ||
+				f.File != filepath.Join("jetstream", "$G", "streams", StreamName, "msgs", "1.blk") {
 				t.Fatalf("fault: %+v", f)
 			}
 			var damage *events.DamageError

@@ -5,8 +5,8 @@ import (
 	"maestro/projections"
 )
 
-// CauseOf gives the event that led to what is about to happen; what a person began has none. It is decided on the state before
-// the event, like everything else, so that the audit can ask again.
+// CauseOf gives the event that led to what is about to happen; what a person began has none. It is decided on the state
+// before the event, like everything else, so that the audit can ask again.
 func CauseOf(s *projections.State, by Actor, rules string, data events.Data) projections.Cause {
 	if rules != firstRules {
 		if cause, ok := ownCause(s, data); ok {

@@ -45,8 +45,8 @@ type Call struct {
 	OccurredAt time.Time
 }
 
-// ProjectOf gives the project that a command acts in: the one that it names, or the one that its target belongs to; "" if
-// none.
+// ProjectOf gives the project that a command acts in: the one that it names, or the one that its target belongs to; ""
+// if none.
 func ProjectOf(s *projections.State, command Command, by Actor) string { return command.project(s, by) }
 
 // TextsOf gives the free texts of a command that go to the blobs when they are long, by field name, and where their
@@ -140,7 +140,11 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 	create, ok := registry[name]
 	switch {
 	case !known:
-		return nil, &Refusal{Code: CodeNotFound, Message: "There is no command '" + Printable(id) + "'", Next: "see `maestro commands`"}
+		return nil, &Refusal{
+			Code:    CodeNotFound,
+			Message: "There is no command '" + Printable(id) + "'",
+			Next:    "see `maestro commands`",
+		}
 	case !row.Write:
 		return nil, &Refusal{Code: CodeNotFound, Message: "'" + id + "' is a read, not a command", Next: "use its GET route"}
 	case !ok:

@@ -70,7 +70,11 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 		if asked.Answer == x.Answer {
 			return nil, nil
 		}
-		return nil, &Refusal{Code: CodeConflict, Message: "Question '" + asked.ID + "' has its answer already: " + Printable(asked.Answer), Next: "tell the session otherwise"}
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "Question '" + asked.ID + "' has its answer already: " + Printable(asked.Answer),
+			Next:    "tell the session otherwise",
+		}
 	case projections.InputVoid:
 		return nil, &Refusal{Code: CodeConflict, Message: "Question '" + asked.ID + "' needs no answer: its session has ended", Next: "see `maestro inbox`"}
 	case projections.InputOpen:

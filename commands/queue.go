@@ -350,7 +350,11 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	case top == nil:
 		return nil, &Refusal{Code: CodeConflict, Message: "No items left in queue to skip", Next: "see `maestro queue list`"}
 	case x.TaskID != "" && x.TaskID != top.TaskID:
-		return nil, &Refusal{Code: CodeConflict, Message: "The next item is task " + top.TaskID + ", not " + Printable(x.TaskID), Next: "see `maestro queue list`"}
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "The next item is task " + top.TaskID + ", not " + Printable(x.TaskID),
+			Next:    "see `maestro queue list`",
+		}
 	}
 	skipped := &events.QueueItemSkipped{Queue: q.Name, TaskID: top.TaskID}
 	if session != nil {
@@ -395,7 +399,11 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 func itemOf(s *projections.State, project, queue, task string) (*projections.Item, error) {
 	item := s.Item(project, queue, task)
 	if item == nil {
-		return nil, &Refusal{Code: CodeNotFound, Message: "Task '" + Printable(task) + "' is not in queue '" + Printable(queue) + "'", Next: "see `maestro queue list`"}
+		return nil, &Refusal{
+			Code:    CodeNotFound,
+			Message: "Task '" + Printable(task) + "' is not in queue '" + Printable(queue) + "'",
+			Next:    "see `maestro queue list`",
+		}
 	}
 	return item, nil
 }

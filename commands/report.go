@@ -146,8 +146,9 @@ func mayReportOn(s *projections.State, session *projections.Session, within func
 		return notAllowed(rule, "a session works in its own project only", "its project is "+session.ProjectID,
 			"Session '%s' may not report on task '%s'", session.ID, id)
 	}
-	if session.Role == events.RoleOrchestrator || t.CreatedBy == session.Source() || within(id) || s.HeldOnce(session.ID,
-		id) {
+	if session.Role == events.RoleOrchestrator || t.CreatedBy == session.Source() || within(id) ||
+		s.HeldOnce(session.ID,
+			id) {
 		return nil
 	}
 	return notAllowed(rule, "a worker reports on its own tasks, on what is below them, on tasks that it created, and on queue items that it holds or held",

@@ -178,8 +178,18 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 	if status == "" {
 		status = events.SessionRunning
 	}
-	if !slices.Contains([]events.SessionStatus{events.SessionRunning, events.SessionIdle, events.SessionWorking, events.SessionSpawning}, status) {
-		return nil, invalid("/status", "a new session is running, idle, working or spawning, not '%s'", Printable(string(status)))
+	if !slices.Contains(
+		[]events.SessionStatus{
+			events.SessionRunning,
+			events.SessionIdle,
+			events.SessionWorking,
+			events.SessionSpawning,
+		},
+		status,
+	) {
+		return nil, invalid(
+			"/status", "a new session is running, idle, working or spawning, not '%s'", Printable(string(status)),
+		)
 	}
 	name := x.Name
 	if name == "" {
@@ -256,7 +266,11 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 		}
 	}
 	if x.Status != nil && *x.Status != events.SessionIdle && *x.Status != events.SessionWorking {
-		return nil, invalid("/status", "this sets idle or working; register, complete or kill the session for another status, not '%s'", Printable(string(*x.Status)))
+		return nil, invalid(
+			"/status",
+			"this sets idle or working; register, complete or kill the session for another status, not '%s'",
+			Printable(string(*x.Status)),
+		)
 	}
 	if x.Status != nil && session.Ended() {
 		return nil, ended(x.ID(), session)
@@ -327,7 +341,9 @@ func session(s *projections.State, c Call, in In, id string) (*projections.Sessi
 		return nil, notFound("Session", id)
 	}
 	if in.Project != "" && in.Project != x.ProjectID {
-		return nil, invalid("/project", "session '%s' is in project '%s', not in '%s'", id, x.ProjectID, Printable(in.Project))
+		return nil, invalid(
+			"/project", "session '%s' is in project '%s', not in '%s'", id, x.ProjectID, Printable(in.Project),
+		)
 	}
 	return x, nil
 }
@@ -419,7 +435,10 @@ func permissionsOf(role events.Role, strategy events.Strategy, list *[]string) (
 	}
 	for i, id := range *list {
 		if why := current.MayList(who, id); why != "" {
-			refusal := invalid("/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)", Printable(id), role, strategy)
+			refusal := invalid(
+				"/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)", Printable(id),
+				role, strategy,
+			)
 			refusal.Why = why
 			return events.Permissions{}, refusal
 		}

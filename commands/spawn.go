@@ -268,7 +268,9 @@ func validDigest(digest string) error {
 	if digest == "" || isDigest(digest) {
 		return nil
 	}
-	return invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", Printable(digest))
+	return invalid(
+		"/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", Printable(digest),
+	)
 }
 
 // isDigest reports whether text names a blob.

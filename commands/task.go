@@ -305,7 +305,10 @@ func mayMoveTo(by Actor, to events.TaskStatus) error {
 		return notAllowed("task:update", "only the user cancels a task", "ask the user, or block it with `maestro task block`",
 			"Status 'cancelled' is not allowed for %s", by)
 	}
-	return invalid("/status", "'%s' is not a task status; it is todo, in_progress, completed, cancelled or blocked", Printable(string(to)))
+	return invalid(
+		"/status", "'%s' is not a task status; it is todo, in_progress, completed, cancelled or blocked",
+		Printable(string(to)),
+	)
 }
 
 // task gives the task that a caller means, in the project it means.
@@ -318,7 +321,9 @@ func task(s *projections.State, c Call, in In, id string) (*projections.Task, er
 		return nil, notFound("Task", id)
 	}
 	if in.Project != "" && in.Project != t.ProjectID {
-		return nil, invalid("/project", "task '%s' is in project '%s', not in '%s'", id, t.ProjectID, Printable(in.Project))
+		return nil, invalid(
+			"/project", "task '%s' is in project '%s', not in '%s'", id, t.ProjectID, Printable(in.Project),
+		)
 	}
 	return t, nil
 }
@@ -357,7 +362,9 @@ func (f taskFields) valid() error {
 		}
 	}
 	if f.priority != nil && !slices.Contains([]string{"low", "medium", "high", "critical"}, *f.priority) {
-		return invalid("/priority", "'%s' is not a priority; it is low, medium, high or critical", Printable(*f.priority))
+		return invalid(
+			"/priority", "'%s' is not a priority; it is low, medium, high or critical", Printable(*f.priority),
+		)
 	}
 	for pointer, ids := range map[string]*[]string{"/skillIds": f.skills, "/agentIds": f.agents} {
 		if ids == nil {

@@ -8,9 +8,9 @@ import (
 	"maestro/projections"
 )
 
-// Key names something that a caller may wait for a change of: a queue ("<project>/<queue>"), a question, a token or a session,
-// by the kinds of [projections.Change]. Of a session only its end, its loss and the revocation of its secret count; of a queue
-// also that what its items wait for has come.
+// Key names something that a caller may wait for a change of: a queue ("<project>/<queue>"), a question, a token or a
+// session, by the kinds of [projections.Change]. Of a session only its end, its loss and the revocation of its secret
+// count; of a queue also that what its items wait for has come.
 type Key struct {
 	Kind projections.Kind
 	ID   string
@@ -22,8 +22,8 @@ type waiter struct {
 	woken   bool
 }
 
-// Await returns when a condition holds on the committed state, or with ctx's error. It looks at first, and then whenever one of
-// the keys has changed: nobody polls.
+// Await returns when a condition holds on the committed state, or with ctx's error. It looks at first, and then
+// whenever one of the keys has changed: nobody polls.
 func (h *Handler) Await(ctx context.Context, holds func(*projections.State) bool, keys ...Key) error {
 	for {
 		w := h.waitFor(holds, keys)
@@ -86,7 +86,11 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 			if x, ok := change.After.(*projections.Session); ok && x.Ended() {
 				h.touchKey(Key{projections.KindProject, x.ProjectID})
 			}
-		case projections.KindProject, projections.KindQueueItem, projections.KindTemplate, projections.KindSessionTimeline, projections.KindTaskTimeline:
+		case projections.KindProject,
+			projections.KindQueueItem,
+			projections.KindTemplate,
+			projections.KindSessionTimeline,
+			projections.KindTaskTimeline:
 		}
 	}
 	switch d := data.(type) {
@@ -151,8 +155,8 @@ func (h *Handler) wakeKey(key Key) {
 	}
 }
 
-// wakeReady wakes who waits for a queue of a project whose tasks changed, if it has an item to start: the queue is the same, and
-// what its items wait for may have come.
+// wakeReady wakes who waits for a queue of a project whose tasks changed, if it has an item to start: the queue is the
+// same, and what its items wait for may have come.
 func (h *Handler) wakeReady(project string) {
 	for key := range h.waiters {
 		name, ok := strings.CutPrefix(key.ID, project+"/")

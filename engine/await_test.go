@@ -38,8 +38,8 @@ func (w *world) waits() int {
 	return len(w.h.waiters)
 }
 
-// TestAwait: who waits is woken by what it waits for, looks once more, and leaves nothing behind; what has nothing to do with it
-// lets it sleep.
+// TestAwait: who waits is woken by what it waits for, looks once more, and leaves nothing behind; what has nothing to
+// do with it lets it sleep.
 func TestAwait(t *testing.T) {
 	queueOf := func(queue string) func(w *world) Key {
 		return func(w *world) Key { return Key{projections.KindQueue, w.fillIn("{p}/" + queue)} }
@@ -114,17 +114,26 @@ func TestAwait(t *testing.T) {
 				for _, s := range c.given {
 					w.take(s)
 				}
-				a := w.await(t.Context(), func(s *projections.State) bool { return c.holds(w, s) }, c.key(w), Key{projections.KindQueue, "of/another"})
+				a := w.await(
+					t.Context(), func(s *projections.State) bool { return c.holds(w, s) }, c.key(w),
+					Key{projections.KindQueue, "of/another"},
+				)
 				if c.looks == 0 {
 					c.looks = 2
 					if a.returned.Load() || a.looks.Load() != 1 || w.waits() != 2 {
-						t.Fatalf("returned: %t after %d looks, and %d keys are waited for", a.returned.Load(), a.looks.Load(), w.waits())
+						t.Fatalf(
+							"returned: %t after %d looks, and %d keys are waited for", a.returned.Load(),
+							a.looks.Load(), w.waits(),
+						)
 					}
 					w.take(c.when)
 					synctest.Wait()
 				}
 				if !a.returned.Load() || a.err != nil || a.looks.Load() != c.looks || w.waits() != 0 {
-					t.Errorf("returned: %t with %v after %d looks, and %d keys are waited for", a.returned.Load(), a.err, a.looks.Load(), w.waits())
+					t.Errorf(
+						"returned: %t with %v after %d looks, and %d keys are waited for", a.returned.Load(), a.err,
+						a.looks.Load(), w.waits(),
+					)
 				}
 			})
 		})
@@ -137,8 +146,18 @@ func TestAwait(t *testing.T) {
 				w.take(s)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			a := w.await(ctx, func(s *projections.State) bool { return hasTop("{k}")(w, s) || gone(w, s) },
-				queueOf("{k}")(w), session(w), Key{projections.KindInput, w.ids["i"]}, Key{projections.KindToken, "auditor"})
+			a := w.await(
+				ctx,
+				func(s *projections.State) bool { return hasTop("{k}")(w, s) || gone(w, s) },
+				queueOf(
+					"{k}",
+				)(
+					w,
+				),
+				session(w),
+				Key{projections.KindInput, w.ids["i"]},
+				Key{projections.KindToken, "auditor"},
+			)
 			for _, s := range unrelated {
 				w.change(s)
 				if synctest.Wait(); a.looks.Load() != 1 {
@@ -172,7 +191,8 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// TestAwaitTogether: a change wakes all who wait for it, also one that another server wrote, and only once it is committed.
+// TestAwaitTogether: a change wakes all who wait for it, also one that another server wrote, and only once it is
+// committed.
 func TestAwaitTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -205,7 +225,10 @@ func TestAwaitTogether(t *testing.T) {
 
 		other := open(t, Config{Log: w.log, Now: w.now})
 		defer other.Close()
-		a := w.await(t.Context(), func(s *projections.State) bool { return s.Gone(w.ids["v"]) != "" }, Key{projections.KindSession, w.ids["v"]})
+		a := w.await(
+			t.Context(), func(s *projections.State) bool { return s.Gone(w.ids["v"]) != "" },
+			Key{projections.KindSession, w.ids["v"]},
+		)
 		if _, err := other.Do(t.Context(), Request{By: commands.Admin(commands.AuthnToken), Command: &commands.KillSession{SessionID: w.ids["v"]}, Key: "theirs"}); err != nil {
 			t.Fatal(err)
 		}

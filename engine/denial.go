@@ -56,7 +56,8 @@ type Denial struct {
 	Count int   `json:"count"`
 	// More says that this stands for refusals of several kinds, beyond what is recorded one by one.
 	More bool `json:"more,omitempty"`
-	// Kept is a command that had waited in an outbox, whose caller was told that it is kept: its words, and when it was said.
+	// Kept is a command that had waited in an outbox, whose caller was told that it is kept: its words, and when it was
+	// said.
 	Kept       bool   `json:"kept,omitempty"`
 	Text       string `json:"text,omitempty"`
 	OccurredAt int64  `json:"occurredAt,omitempty"`
@@ -190,7 +191,12 @@ func (x *Denial) encode() ([]byte, error) {
 
 // kind is what equal refusals have in common, as a digest: it is remembered for a minute.
 func (x *Denial) kind() [sha256.Size]byte {
-	return sha256.Sum256(fmt.Append(nil, x.Authn, "\x00", x.Command, "\x00", x.Project, "\x00", x.Code, "\x00", x.Rule, "\x00", x.Message, "\x00", string(x.Target)))
+	return sha256.Sum256(
+		fmt.Append(
+			nil, x.Authn, "\x00", x.Command, "\x00", x.Project, "\x00", x.Code, "\x00", x.Rule, "\x00", x.Message,
+			"\x00", string(x.Target),
+		),
+	)
 }
 
 // Shortened cuts a text behind most bytes, at a rune's end, and replaces control characters but newlines and tabs.

@@ -35,8 +35,8 @@ type DenialStore interface {
 	LoadDenials(ctx context.Context, yield func(StoredDenial) error) error
 }
 
-// Denials records refusals: each is stored before it is answered. Equal ones within a minute are one with a count. Their number and
-// their size are bounded, and the bound is shared fairly: see denialShares. Safe for concurrent use.
+// Denials records refusals: each is stored before it is answered. Equal ones within a minute are one with a count.
+// Their number and their size are bounded, and the bound is shared fairly: see denialShares. Safe for concurrent use.
 type Denials struct {
 	store  DenialStore
 	now    func() time.Time
@@ -68,7 +68,9 @@ func OpenDenials(ctx context.Context, store DenialStore, now func() time.Time, l
 }
 
 // OpenDenialsWithin is OpenDenials with other bounds.
-func OpenDenialsWithin(ctx context.Context, store DenialStore, bounds DenialBounds, now func() time.Time, logger *slog.Logger) (*Denials, error) {
+func OpenDenialsWithin(
+	ctx context.Context, store DenialStore, bounds DenialBounds, now func() time.Time, logger *slog.Logger,
+) (*Denials, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
@@ -92,7 +94,10 @@ func (d *Denials) load(ctx context.Context) error {
 	err := d.store.LoadDenials(ctx, func(stored StoredDenial) error {
 		r := &denialRecord{place: place{stored.Actor, stored.Slot}}
 		if err := json.Unmarshal(stored.Body, &r.Denial); err != nil {
-			d.logger.Warn("the record of a refusal cannot be read", "actor", Shortened(stored.Actor, denialActor), "slot", Shortened(stored.Slot, denialName), "why", err)
+			d.logger.Warn(
+				"the record of a refusal cannot be read", "actor", Shortened(stored.Actor, denialActor), "slot",
+				Shortened(stored.Slot, denialName), "why", err,
+			)
 			return nil
 		}
 		if number, err := strconv.Atoi(stored.Slot); stored.Actor == "" && err == nil {
@@ -198,7 +203,12 @@ func (d *Denials) record(denial Denial, then func(error)) {
 		return
 	case len(d.waiting) >= d.shares.bounds.Waiting || a.root.waiting >= d.shares.bounds.Waiting/4:
 		d.mu.Unlock()
-		then(&UnavailableError{Why: "too many refusals wait to be recorded", Next: "try again with the same key in a second"})
+		then(
+			&UnavailableError{
+				Why:  "too many refusals wait to be recorded",
+				Next: "try again with the same key in a second",
+			},
+		)
 		return
 	}
 	now := d.now().UnixMilli()
@@ -254,7 +264,9 @@ func (d *Denials) begin(a *actorDenials, denial Denial, now int64) *denialRecord
 			Message:  fmt.Sprintf("More than %d different refusals within a minute", d.shares.bounds.AMinute),
 		}
 		if denial.Kept {
-			r.Project, r.Message = denial.Project, fmt.Sprintf("More than %d kept commands were refused within a minute", d.shares.bounds.AMinute)
+			r.Project, r.Message = denial.Project, fmt.Sprintf(
+				"More than %d kept commands were refused within a minute", d.shares.bounds.AMinute,
+			)
 		}
 	}
 	d.began++
@@ -317,7 +329,11 @@ func (d *Denials) flush(ctx context.Context) {
 		}
 		if err != nil {
 			d.logger.Error("refusals could not be recorded", "count", n, "why", err)
-			err = &UnavailableError{Why: "the refusal could not be recorded: " + err.Error(), Next: "try again with the same key", Err: err}
+			err = &UnavailableError{
+				Why:  "the refusal could not be recorded: " + err.Error(),
+				Next: "try again with the same key",
+				Err:  err,
+			}
 		}
 		for _, x := range batch {
 			x.then(err)
@@ -325,7 +341,8 @@ func (d *Denials) flush(ctx context.Context) {
 	}
 }
 
-// encodeDenials gives the records that a batch comes to: one a place, with its present count. One that was evicted meanwhile has none.
+// encodeDenials gives the records that a batch comes to: one a place, with its present count. One that was evicted
+// meanwhile has none.
 func encodeDenials(batch []denied) ([]StoredDenial, error) {
 	var records []StoredDenial
 	seen := map[*denialRecord]bool{}

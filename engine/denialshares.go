@@ -12,10 +12,11 @@ import (
 type DenialBounds struct {
 	// Records is how many records there are, of all actors together.
 	Records int
-	// OfOne is how many records an actor has: so many of its refused commands and reads, and as many of what it had kept.
+	// OfOne is how many records an actor has: so many of its refused commands and reads, and as many of what it had
+	// kept.
 	OfOne int
-	// AMinute is how many different refusals of one actor are recorded one by one in a minute, and how many of kept commands;
-	// the rest is one record with a count.
+	// AMinute is how many different refusals of one actor are recorded one by one in a minute, and how many of kept
+	// commands; the rest is one record with a count.
 	AMinute int
 	// Waiting is how many callers may wait until their refusals are stored; of one project, a quarter of it.
 	Waiting int

@@ -20,7 +20,15 @@ func hostile(rng *rand.Rand, n int, long string) Denial {
 		actor = fmt.Sprint("/users/", long[:rng.IntN(500)], rng.IntN(9))
 	}
 	text := fmt.Sprint(n, long[:rng.IntN(len(long))])
-	x := Denial{Actor: actor, Authn: commands.AuthnToken, Command: text, Code: commands.CodeNotAllowed, Message: text, Why: text, Project: text}
+	x := Denial{
+		Actor:   actor,
+		Authn:   commands.AuthnToken,
+		Command: text,
+		Code:    commands.CodeNotAllowed,
+		Message: text,
+		Why:     text,
+		Project: text,
+	}
 	x.Target = fmt.Appendf(nil, `{"taskId":"%s"}`, strings.Repeat("t", rng.IntN(4<<10)))
 	if rng.IntN(3) > 0 {
 		x.Kept, x.Text, x.Key = true, text, text
@@ -56,7 +64,10 @@ func checkBounds(t *testing.T, d *Denials, store *fakeDenials) {
 		t.Errorf("%d records (%d of actors), %d bytes, counted as %d", n, inShares, bytes, d.shares.bytes)
 	}
 	if len(d.shares.actors) > n || len(d.shares.roots) > len(d.shares.actors) || recent > n || len(d.free)+n > d.next {
-		t.Errorf("%d actors, %d roots, %d recent, %d free places of %d, for %d records", len(d.shares.actors), len(d.shares.roots), recent, len(d.free), d.next, n)
+		t.Errorf(
+			"%d actors, %d roots, %d recent, %d free places of %d, for %d records", len(d.shares.actors),
+			len(d.shares.roots), recent, len(d.free), d.next, n,
+		)
 	}
 	if len(store.slots) > bounds.Records {
 		t.Errorf("%d places are stored", len(store.slots))
@@ -85,10 +96,17 @@ func TestRefusalsAreBounded(t *testing.T) {
 		}
 		d := open()
 		const quiet = "/projects/quiet/sessions/s"
-		// Two actors of the project have less together than an equal share of all: four hostile projects and some tokens.
+		// Two actors of the project have less together than an equal share of all: four hostile projects and some
+		// tokens.
 		for n := range 20 {
 			now = now.Add(time.Millisecond)
-			x := Denial{Actor: fmt.Sprint(quiet, n%2), Command: fmt.Sprint("c", n), Message: "no", Kept: n%4 == 0, Text: fmt.Sprint("words ", n)}
+			x := Denial{
+				Actor:   fmt.Sprint(quiet, n%2),
+				Command: fmt.Sprint("c", n),
+				Message: "no",
+				Kept:    n%4 == 0,
+				Text:    fmt.Sprint("words ", n),
+			}
 			if err := d.stored(t.Context(), x); err != nil {
 				t.Fatal(err)
 			}
@@ -129,13 +147,25 @@ func TestRefusalsAreBounded(t *testing.T) {
 func TestOldRecordsAreCut(t *testing.T) {
 	store := &fakeDenials{slots: map[string]StoredDenial{}}
 	for n := range 30 {
-		x := Denial{ID: fmt.Sprint("kept_", n), Actor: "/projects/p/sessions/s", Kept: true, Text: strings.Repeat("x", events.MaxText), First: int64(n)}
+		x := Denial{
+			ID:    fmt.Sprint("kept_", n),
+			Actor: "/projects/p/sessions/s",
+			Kept:  true,
+			Text:  strings.Repeat("x", events.MaxText),
+			First: int64(n),
+		}
 		body, err := x.encode()
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := fmt.Sprint(x.Actor, " kept-", n)
-		store.slots[name], store.order = StoredDenial{Actor: x.Actor, Slot: fmt.Sprint("kept-", n), Body: body}, append(store.order, name)
+		store.slots[name], store.order = StoredDenial{
+			Actor: x.Actor,
+			Slot:  fmt.Sprint("kept-", n),
+			Body:  body,
+		}, append(
+			store.order, name,
+		)
 	}
 	bounds := DenialBounds{Records: 20, OfOne: 100, AMinute: 60, Waiting: 1000}
 	d, err := OpenDenialsWithin(t.Context(), store, bounds, time.Now, nil)
@@ -173,9 +203,12 @@ func TestRefusalsWaitWithinBounds(t *testing.T) {
 		}
 		outcomes := map[string][]error{}
 		ask := func(project string) {
-			d.record(Denial{Actor: "/projects/" + project + "/sessions/s", Command: fmt.Sprint(len(outcomes[project]))}, func(err error) {
-				outcomes[project] = append(outcomes[project], err)
-			})
+			d.record(
+				Denial{Actor: "/projects/" + project + "/sessions/s", Command: fmt.Sprint(len(outcomes[project]))},
+				func(err error) {
+					outcomes[project] = append(outcomes[project], err)
+				},
+			)
 		}
 		ask("first") // is with the store
 		synctest.Wait()
@@ -183,7 +216,8 @@ func TestRefusalsWaitWithinBounds(t *testing.T) {
 			ask("loud")
 		}
 		var unavailable *UnavailableError
-		if n := len(outcomes["loud"]); n != 6 || !errors.As(outcomes["loud"][0], &unavailable) || unavailable.Next == "" {
+		if n := len(outcomes["loud"]); n != 6 || !errors.As(outcomes["loud"][0], &unavailable) ||
+			unavailable.Next == "" {
 			t.Errorf("%d of the loud one's were turned away: %v", n, outcomes["loud"])
 		}
 		for n := range 20 {

@@ -239,9 +239,9 @@ type world struct {
 	ahead atomic.Int64
 }
 
-// newWorld has a project p with the tasks t1, t2 (below t1), t3, t4 (which waits for t3) and t5; a project q with the task u1;
-// an orchestrator o on t3 with a worker w on t1; a worker v on t3, a tree worker r on t3, a queue worker k, a worker e on
-// t5 that was killed; and the tokens auditor and reader (of p).
+// newWorld has a project p with the tasks t1, t2 (below t1), t3, t4 (which waits for t3) and t5; a project q with the
+// task u1; an orchestrator o on t3 with a worker w on t1; a worker v on t3, a tree worker r on t3, a queue worker k, a
+// worker e on t5 that was killed; and the tokens auditor and reader (of p).
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, log: &fakeLog{}, ids: map[string]string{}, projects: map[string]string{}}
@@ -280,7 +280,8 @@ func (w *world) fillIn(text string) string {
 	return text
 }
 
-// actor gives who a name stands for: admin, auditor, reader, runner, system, a session, or an admin's token ("token:name").
+// actor gives who a name stands for: admin, auditor, reader, runner, system, a session, or an admin's token
+// ("token:name").
 func (w *world) actor(name string) commands.Actor {
 	w.t.Helper()
 	switch name {

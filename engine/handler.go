@@ -61,8 +61,8 @@ type Config struct {
 	Follow func(newest time.Time)
 	// Denials records refusals before they are answered; nil if nothing does.
 	Denials *Denials
-	// Shared says that other servers write to the log too: then answers without an event, which no append guards, are held
-	// against its head before they go out.
+	// Shared says that other servers write to the log too: then answers without an event, which no append guards, are
+	// held against its head before they go out.
 	Shared bool
 	// SnapshotEvery is the number of events between snapshots; 50,000 if 0.
 	SnapshotEvery uint64
@@ -127,7 +127,8 @@ type Handler struct {
 
 // Open reads the log, with the help of a snapshot if one fits, checks it against its witnesses, and starts the writer.
 //
-// A damaged log opens too, read-only: then Do fails with *UnavailableError and Health says why. ctx bounds the opening only.
+// A damaged log opens too, read-only: then Do fails with *UnavailableError and Health says why. ctx bounds the opening
+// only.
 func Open(ctx context.Context, config Config) (*Handler, error) {
 	if config.Log == nil || config.Now == nil || config.After == nil {
 		return nil, errors.New("engine: Open needs a Log and a clock")
@@ -138,7 +139,12 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{config: config, logger: config.Logger, imaged: make(chan *projections.Image, 1), gone: make(chan struct{}, 1)}
+	h := &Handler{
+		config: config,
+		logger: config.Logger,
+		imaged: make(chan *projections.Image, 1),
+		gone:   make(chan struct{}, 1),
+	}
 	h.queue.wake = make(chan struct{}, 1)
 	opened, err := load(ctx, config, h.logger)
 	if err != nil {
@@ -167,16 +173,16 @@ func (h *Handler) follow() {
 	}
 }
 
-// Close stops the writer after the batch in hand and waits for it; commands still waiting get *UnavailableError. It may be
-// called twice.
+// Close stops the writer after the batch in hand and waits for it; commands still waiting get *UnavailableError. It may
+// be called twice.
 func (h *Handler) Close() {
 	h.stop()
 	h.done.Wait()
 }
 
 // Do brings a command through: it returns when the answer's ground is as durable as the log makes it. It fails with a
-// *Refusal, with *UnavailableError when the server cannot write, or with ctx's error: then the command may still happen, and
-// asking again with the same key tells.
+// *Refusal, with *UnavailableError when the server cannot write, or with ctx's error: then the command may still
+// happen, and asking again with the same key tells.
 func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
 	p, err := h.prepare(ctx, r)
 	if err != nil {
@@ -197,7 +203,8 @@ func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
 	}
 }
 
-// refresh brings the state of a Handler on a shared log to the log's head: nothing else tells it what another server wrote.
+// refresh brings the state of a Handler on a shared log to the log's head: nothing else tells it what another server
+// wrote.
 func (h *Handler) refresh(ctx context.Context) error {
 	if !h.config.Shared {
 		return nil
@@ -244,14 +251,17 @@ func validRequest(r Request) error {
 func hashOf(command commands.Command) (events.RequestHash, error) {
 	text, err := json.Marshal(command)
 	if err != nil {
-		return events.RequestHash{}, &commands.Refusal{Code: commands.CodeInvalid, Message: "the command cannot be written as JSON: " + err.Error()}
+		return events.RequestHash{}, &commands.Refusal{
+			Code:    commands.CodeInvalid,
+			Message: "the command cannot be written as JSON: " + err.Error(),
+		}
 	}
 	sum := sha256.Sum256(text)
 	return events.RequestHash(sum[:len(events.RequestHash{})]), nil
 }
 
-// storeTexts moves texts that are too long for an event to the blobs: but not for a caller who may not use the command at
-// all. The writer permits again, on the state that counts.
+// storeTexts moves texts that are too long for an event to the blobs: but not for a caller who may not use the command
+// at all. The writer permits again, on the state that counts.
 func (h *Handler) storeTexts(ctx context.Context, r Request) error {
 	texts, blobs := commands.TextsOf(r.Command)
 	for field, text := range texts {
@@ -266,7 +276,11 @@ func (h *Handler) storeTexts(ctx context.Context, r Request) error {
 		}
 		digest, err := h.config.Blobs.PutBlob(ctx, []byte(*text))
 		if err != nil {
-			return &UnavailableError{Why: "the long text could not be stored", Next: "try again with the same key", Err: err}
+			return &UnavailableError{
+				Why:  "the long text could not be stored",
+				Next: "try again with the same key",
+				Err:  err,
+			}
 		}
 		setBlob(blobs, field, digest)
 		*text = preview(*text)
@@ -280,7 +294,11 @@ func (h *Handler) longText(field, text string) error {
 		return err
 	}
 	if h.config.Blobs == nil {
-		return &commands.Refusal{Code: commands.CodeTooLarge, Pointer: "/" + field, Message: fmt.Sprintf("%s has at most %d bytes here", field, events.MaxText)}
+		return &commands.Refusal{
+			Code:    commands.CodeTooLarge,
+			Pointer: "/" + field,
+			Message: fmt.Sprintf("%s has at most %d bytes here", field, events.MaxText),
+		}
 	}
 	return nil
 }
@@ -331,7 +349,11 @@ func (h *Handler) answerRetry(ctx context.Context, p *pending, sequence uint64) 
 		return Answer{}, unavailable(err)
 	}
 	if err != nil {
-		return Answer{}, &UnavailableError{Why: "the event of an earlier try could not be read", Next: "try again with the same key", Err: err}
+		return Answer{}, &UnavailableError{
+			Why:  "the event of an earlier try could not be read",
+			Next: "try again with the same key",
+			Err:  err,
+		}
 	}
 	return retryAnswer(p, message)
 }
@@ -340,7 +362,11 @@ func (h *Handler) answerRetry(ctx context.Context, p *pending, sequence uint64) 
 func retryAnswer(p *pending, message events.Message) (Answer, error) {
 	event, err := events.Decode(message.Body)
 	if err != nil {
-		return Answer{}, &UnavailableError{Why: "the event of an earlier try could not be read", Next: "see `maestro audit verify`", Err: err}
+		return Answer{}, &UnavailableError{
+			Why:  "the event of an earlier try could not be read",
+			Next: "see `maestro audit verify`",
+			Err:  err,
+		}
 	}
 	if event.RequestHash != p.hash {
 		return Answer{}, &commands.Refusal{

@@ -171,16 +171,24 @@ func TestRetries(t *testing.T) {
 			t.Fatal(err)
 		}
 		original := answers[1]
-		if original.Retried || !answers[2].Retried || answers[2].Sequence != original.Sequence || string(answers[2].Event) != string(original.Event) {
-			t.Errorf("in the same batch: %d %t, %d %t", original.Sequence, original.Retried, answers[2].Sequence, answers[2].Retried)
+		if original.Retried || !answers[2].Retried || answers[2].Sequence != original.Sequence ||
+			string(answers[2].Event) != string(original.Event) {
+			t.Errorf(
+				"in the same batch: %d %t, %d %t", original.Sequence, original.Retried, answers[2].Sequence,
+				answers[2].Retried,
+			)
 		}
 		same := func(when string) {
 			t.Helper()
 			a, err := w.withKey("w", "session:note", ` { "message" : "m" } `, "k")
-			if err != nil || !a.Retried || a.Sequence != original.Sequence || string(a.Event) != string(original.Event) || a.Data == nil {
+			if err != nil || !a.Retried || a.Sequence != original.Sequence ||
+				string(a.Event) != string(original.Event) ||
+				a.Data == nil {
 				t.Errorf("%s: %d %t, %v", when, a.Sequence, a.Retried, err)
 			}
-			if _, err := w.withKey("w", "session:note", `{"message":"other"}`, "k"); code(err) != commands.CodeKeyReused {
+			if _, err := w.withKey("w", "session:note", `{"message":"other"}`, "k"); code(
+				err,
+			) != commands.CodeKeyReused {
 				t.Errorf("%s, with another body: %v", when, err)
 			}
 		}
@@ -206,10 +214,12 @@ func TestRetries(t *testing.T) {
 		if _, err := w.withKey("o", "task:complete", `{"taskId":"none"}`, "again"); code(err) != commands.CodeNotFound {
 			t.Error(err)
 		}
-		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}"}`, "again"); err != nil || a.Event == nil || a.Retried {
+		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}"}`, "again"); err != nil || a.Event == nil ||
+			a.Retried {
 			t.Errorf("%+v, %v", a, err)
 		}
-		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}"}`, "another"); err != nil || a.Event != nil || a.Sequence != w.log.head() {
+		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}"}`, "another"); err != nil || a.Event != nil ||
+			a.Sequence != w.log.head() {
 			t.Errorf("already so: %+v, %v", a, err)
 		}
 	})
@@ -224,8 +234,8 @@ func TestKeysAreNeeded(t *testing.T) {
 	}
 }
 
-// Every answer, also "already so" and a refusal, waits until what it was decided on is firm; if that does not become firm, it
-// is decided again.
+// Every answer, also "already so" and a refusal, waits until what it was decided on is firm; if that does not become
+// firm, it is decided again.
 func TestAnswersWaitForTheirGround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -306,11 +316,14 @@ func TestConflict(t *testing.T) {
 			t.Errorf("%+v, %v", b, err)
 		}
 		// The stranger's key is known: no command happens twice.
-		again, err := w.h.Do(t.Context(), Request{By: commands.Admin(commands.AuthnToken), Command: command, Key: "theirs"})
+		again, err := w.h.Do(
+			t.Context(), Request{By: commands.Admin(commands.AuthnToken), Command: command, Key: "theirs"},
+		)
 		if err != nil || !again.Retried {
 			t.Errorf("%+v, %v", again, err)
 		}
-		if len(announcer.said) != 2 || announcer.said[1].Sequence != b.Sequence || witness.head().Sequence != b.Sequence {
+		if len(announcer.said) != 2 || announcer.said[1].Sequence != b.Sequence ||
+			witness.head().Sequence != b.Sequence {
 			t.Errorf("%d announced, witness at %d", len(announcer.said), witness.head().Sequence)
 		}
 		if verdict := verify(t, w.log.messages); len(verdict.Faults) != 0 {
@@ -359,7 +372,8 @@ func TestUnknownOutcome(t *testing.T) {
 					return events.ErrUnknown
 				})
 				a, err := w.note("n")
-				if err != nil || a.Sequence != head+1 || w.log.head() != head+1 || a.Retried != happened || a.Event == nil {
+				if err != nil || a.Sequence != head+1 || w.log.head() != head+1 || a.Retried != happened ||
+					a.Event == nil {
 					t.Errorf("%d %t, the head is %d, %v", a.Sequence, a.Retried, w.log.head(), err)
 				}
 				if w.log.syncs == syncs {
@@ -385,7 +399,8 @@ func TestFullDisk(t *testing.T) {
 				for i := range 3 {
 					_, err := w.note("n")
 					var unavailable *UnavailableError
-					if !errors.As(err, &unavailable) || !errors.Is(err, events.ErrFull) || !strings.Contains(unavailable.Next, "make room") {
+					if !errors.As(err, &unavailable) || !errors.Is(err, events.ErrFull) ||
+						!strings.Contains(unavailable.Next, "make room") {
 						t.Errorf("try %d: %v", i, err)
 					}
 					if !errors.Is(w.h.Health(), events.ErrFull) {
@@ -475,7 +490,8 @@ func TestDamageIsForGood(t *testing.T) {
 					t.Errorf("the command that met it: %v", err)
 				}
 				w.log.when(nil)
-				if _, err := w.note("m"); !errors.Is(err, events.ErrReadOnly) || !errors.Is(w.h.Health(), events.ErrReadOnly) {
+				if _, err := w.note("m"); !errors.Is(err, events.ErrReadOnly) ||
+					!errors.Is(w.h.Health(), events.ErrReadOnly) {
 					t.Errorf("the next: %v, health %v", err, w.h.Health())
 				}
 				w.h.View(func(s *projections.State) {
@@ -581,10 +597,14 @@ func TestSnapshots(t *testing.T) {
 		{"ahead of the log", change(func(s *events.Snapshot) { s.Sequence = 999 }), "the log ends at"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := open(t, Config{Log: w.log, Snapshots: &fakeSnapshots{saved: map[uint64]events.Snapshot{c.it.Sequence: c.it}}})
+			h := open(
+				t,
+				Config{Log: w.log, Snapshots: &fakeSnapshots{saved: map[uint64]events.Snapshot{c.it.Sequence: c.it}}},
+			)
 			defer h.Close()
 			err := h.Health()
-			if c.damage == "" && err != nil || c.damage != "" && (!errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), c.damage)) {
+			if c.damage == "" && err != nil ||
+				c.damage != "" && (!errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), c.damage)) {
 				t.Errorf("health: %v", err)
 			}
 			h.View(func(s *projections.State) {
@@ -595,7 +615,12 @@ func TestSnapshots(t *testing.T) {
 		})
 	}
 	// A damaged one is passed over for an older one that is good; a list that cannot be read is none.
-	older := &fakeSnapshots{saved: map[uint64]events.Snapshot{good.Sequence: good, head.Sequence: {Head: head, Genesis: good.Genesis, Format: good.Format, State: []byte("x")}}}
+	older := &fakeSnapshots{
+		saved: map[uint64]events.Snapshot{
+			good.Sequence: good,
+			head.Sequence: {Head: head, Genesis: good.Genesis, Format: good.Format, State: []byte("x")},
+		},
+	}
 	for _, snapshots := range []*fakeSnapshots{older, {err: errors.New("gone")}} {
 		h := open(t, Config{Log: w.log, Snapshots: snapshots})
 		h.View(func(s *projections.State) {
@@ -670,12 +695,15 @@ func TestOpenRefuses(t *testing.T) {
 		t.Error("without a log and a clock")
 	}
 	broken := &fakeLog{onSync: func() error { return events.ErrFull }}
-	if _, err := Open(t.Context(), Config{Log: broken, Now: time.Now, After: time.After}); !errors.Is(err, events.ErrFull) {
+	if _, err := Open(t.Context(), Config{Log: broken, Now: time.Now, After: time.After}); !errors.Is(
+		err, events.ErrFull,
+	) {
 		t.Errorf("a log that cannot be synced: %v", err)
 	}
 	unread := newWorld(t).log
 	unread.onRead = func() error { return errors.New("the wire is cut") }
-	if _, err := Open(t.Context(), Config{Log: unread, Now: time.Now, After: time.After}); err == nil || !strings.Contains(err.Error(), "the wire is cut") {
+	if _, err := Open(t.Context(), Config{Log: unread, Now: time.Now, After: time.After}); err == nil ||
+		!strings.Contains(err.Error(), "the wire is cut") {
 		t.Errorf("a log that cannot be read: %v", err)
 	}
 	damaged := newWorld(t).log
@@ -828,7 +856,10 @@ func TestLongTextsGoToTheBlobs(t *testing.T) {
 			t.Error("a text of exactly the limit stays in the event")
 		}
 		reported := w.must("w", "report:progress", `{"message":"`+long+`"}`).Data.(*events.SessionReported)
-		if blobs.blobs[reported.Blobs["message"]] != long || !strings.HasPrefix(long, strings.TrimSuffix(reported.Message, "…")) || len(reported.Message) > events.PreviewText+4 || !json.Valid([]byte(`"`+reported.Message+`"`)) {
+		if blobs.blobs[reported.Blobs["message"]] != long ||
+			!strings.HasPrefix(long, strings.TrimSuffix(reported.Message, "…")) ||
+			len(reported.Message) > events.PreviewText+4 ||
+			!json.Valid([]byte(`"`+reported.Message+`"`)) {
 			t.Errorf("%d bytes in the event, blobs %v", len(reported.Message), reported.Blobs)
 		}
 		created := w.must("w", "task:create", `{"title":"x","description":"`+long+`","initialPrompt":"`+long+`"}`).Data.(*events.TaskCreated)
@@ -842,7 +873,9 @@ func TestLongTextsGoToTheBlobs(t *testing.T) {
 		if a, err := w.withKey("w", "report:progress", `{"message":"`+long+`1"}`, "k"); err != nil || !a.Retried {
 			t.Errorf("the same again: %v", err)
 		}
-		if _, err := w.withKey("w", "report:progress", `{"message":"`+long+`2"}`, "k"); code(err) != commands.CodeKeyReused {
+		if _, err := w.withKey("w", "report:progress", `{"message":"`+long+`2"}`, "k"); code(
+			err,
+		) != commands.CodeKeyReused {
 			t.Errorf("another end: %v", err)
 		}
 		if _, err := w.do("w", "report:progress", `{"message":"`+long+`\u0000"}`); code(err) != commands.CodeInvalid {
@@ -859,7 +892,9 @@ func TestLongTextsGoToTheBlobs(t *testing.T) {
 			t.Errorf("no blobs at all: %v", err)
 		}
 		many := `["` + strings.Repeat(strings.Repeat("y", 1<<10)+`","`, 900) + `y"]`
-		if _, err := w.do("w", "task:create", `{"title":"x","acceptanceCriteria":`+many+`}`); code(err) != commands.CodeTooLarge {
+		if _, err := w.do("w", "task:create", `{"title":"x","acceptanceCriteria":`+many+`}`); code(
+			err,
+		) != commands.CodeTooLarge {
 			t.Errorf("an event larger than the log takes: %v", err)
 		}
 		if _, err := w.note("and then"); err != nil {
@@ -895,7 +930,9 @@ func TestManyCallers(t *testing.T) {
 		all.Go(func() {
 			for i := range 25 {
 				key := fmt.Sprint(caller, ".", i)
-				a, err := w.h.Do(context.Background(), Request{By: actor, Command: &commands.NoteSession{Message: key}, Key: key})
+				a, err := w.h.Do(
+					context.Background(), Request{By: actor, Command: &commands.NoteSession{Message: key}, Key: key},
+				)
 				if err != nil {
 					t.Errorf("%s: %v", key, err)
 					return
@@ -930,7 +967,9 @@ func TestRefusedTextsAreNotStored(t *testing.T) {
 	w := newWorld(t)
 	blobs := w.h.config.Blobs.(*fakeBlobs)
 	long := strings.Repeat("x", events.MaxText+1)
-	if _, err := w.do("w", "project:create", `{"name":"N","description":"`+long+`"}`); code(err) != commands.CodeNotAllowed {
+	if _, err := w.do("w", "project:create", `{"name":"N","description":"`+long+`"}`); code(
+		err,
+	) != commands.CodeNotAllowed {
 		t.Errorf("got %v", err)
 	}
 	if len(blobs.blobs) != 0 {

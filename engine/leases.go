@@ -31,7 +31,8 @@ const (
 // LeasesConfig is what Leases are made of. Handler, Elapsed and After are required.
 type LeasesConfig struct {
 	Handler *Handler
-	// Elapsed is the monotonic clock: how much time has passed since some moment. It may stand still while the machine sleeps.
+	// Elapsed is the monotonic clock: how much time has passed since some moment. It may stand still while the machine
+	// sleeps.
 	Elapsed func() time.Duration
 	// Boot is a clock like Elapsed that counts sleep: deadlines of sessions run on it. Elapsed if nil.
 	Boot func() time.Duration
@@ -52,12 +53,12 @@ type Beats interface {
 	Keep(sessions []string) error
 }
 
-// Leases remembers, in memory, when each session was last heard, and turns what time brings about into commands of the system:
-// a session is lost, heard again, or out of time, and an item comes back from a hand that can hold nothing. Everything
-// starts anew when the process starts and when it wakes from a pause. Safe for concurrent use.
+// Leases remembers, in memory, when each session was last heard, and turns what time brings about into commands of the
+// system: a session is lost, heard again, or out of time, and an item comes back from a hand that can hold nothing.
+// Everything starts anew when the process starts and when it wakes from a pause. Safe for concurrent use.
 //
-// What the state alone shows (an item in the hand of a session that has ended) is looked for at every look, so that a crash
-// between an end and its consequence loses nothing.
+// What the state alone shows (an item in the hand of a session that has ended) is looked for at every look, so that a
+// crash between an end and its consequence loses nothing.
 type Leases struct {
 	config LeasesConfig
 	every  time.Duration
@@ -130,8 +131,8 @@ func (l *Leases) remember() {
 // Lease is how long a session that sends heartbeats may be silent.
 func (l *Leases) Lease() time.Duration { return l.config.Lease }
 
-// Heard notes that a session called; one that is marked lost is recovered first, so that what it asks for is decided on a
-// session that is there. It fails only when that cannot be written.
+// Heard notes that a session called; one that is marked lost is recovered first, so that what it asks for is decided on
+// a session that is there. It fails only when that cannot be written.
 func (l *Leases) Heard(ctx context.Context, session string) error { return l.hear(ctx, session, false) }
 
 // Heartbeat is Heard for a session whose supervisor says regularly that it is there.
@@ -240,8 +241,8 @@ func (l *Leases) paused() bool {
 	return true
 }
 
-// silence is how long a session was not heard when this look began, and how long it may be. What passes during the look does
-// not count: the process may have stood still in it, and heard nobody.
+// silence is how long a session was not heard when this look began, and how long it may be. What passes during the look
+// does not count: the process may have stood still in it, and heard nobody.
 func (l *Leases) silence(session string) (silent, lease time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -258,8 +259,8 @@ func (l *Leases) stillSilent(d due) bool {
 	return silent >= lease
 }
 
-// silent gives the sessions that were not heard for as long as their lease. One that came to be after all leases began has
-// its own from then on.
+// silent gives the sessions that were not heard for as long as their lease. One that came to be after all leases began
+// has its own from then on.
 func (l *Leases) silent(s *projections.State) []due {
 	var found []due
 	l.begin(s)
@@ -270,8 +271,12 @@ func (l *Leases) silent(s *projections.State) []due {
 			}
 			if silent, lease := l.silence(x.ID); silent >= lease {
 				found = append(found, due{
-					command: &commands.LoseSession{SessionID: x.ID, SilentFor: silent.Milliseconds(), Lease: lease.Milliseconds()},
-					key:     fmt.Sprintf("lost/%s/%d", x.ID, x.Losses+1), session: x.ID,
+					command: &commands.LoseSession{
+						SessionID: x.ID,
+						SilentFor: silent.Milliseconds(),
+						Lease:     lease.Milliseconds(),
+					},
+					key: fmt.Sprintf("lost/%s/%d", x.ID, x.Losses+1), session: x.ID,
 				})
 			}
 		}
@@ -308,10 +313,15 @@ func abandonedItems(s *projections.State) []due {
 		in := commands.In{Project: item.ProjectID}
 		key := fmt.Sprintf("given back/%d", item.Started)
 		if item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {
-			found = append(found, due{command: &commands.QuarantineItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key})
+			found = append(
+				found,
+				due{command: &commands.QuarantineItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key},
+			)
 			continue
 		}
-		found = append(found, due{command: &commands.ReturnItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key})
+		found = append(
+			found, due{command: &commands.ReturnItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key},
+		)
 	}
 	return found
 }

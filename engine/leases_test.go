@@ -253,7 +253,8 @@ func TestItemsOfTheLost(t *testing.T) {
 		}
 		at = w.expect("after attempt "+name, at, "session.lost "+name, "queue.item_returned t1")
 		w.h.View(func(s *projections.State) {
-			if top, _ := s.Top(s.Queue(w.ids["p"], "main")); top == nil || top.TaskID != w.ids["t1"] || top.Attempts != i+1 {
+			if top, _ := s.Top(s.Queue(w.ids["p"], "main")); top == nil || top.TaskID != w.ids["t1"] ||
+				top.Attempts != i+1 {
 				t.Errorf("first in line after attempt %d: %+v", i+1, top)
 			}
 		})
@@ -262,7 +263,8 @@ func TestItemsOfTheLost(t *testing.T) {
 	}
 	w.run(time.Minute)
 	w.h.View(func(s *projections.State) {
-		if item := s.Item(w.ids["p"], "main", w.ids["t1"]); item.Status != events.ItemQuarantined || item.Attempts != 3 {
+		if item := s.Item(w.ids["p"], "main", w.ids["t1"]); item.Status != events.ItemQuarantined ||
+			item.Attempts != 3 {
 			t.Errorf("%+v", item)
 		}
 	})
@@ -371,7 +373,8 @@ func TestItemsOfTheEnded(t *testing.T) {
 				begun := time.Now()
 				w.take(c.end)
 				synctest.Wait()
-				if happened := w.happened(at); len(happened) != 2 || happened[1] != "queue.item_returned t1" || time.Since(begun) != 0 {
+				if happened := w.happened(at); len(happened) != 2 || happened[1] != "queue.item_returned t1" ||
+					time.Since(begun) != 0 {
 					t.Fatalf("%q after %s", happened, time.Since(begun))
 				}
 				if d := dataOf(t, w.log.messages[at+1]).(*events.QueueItemReturned); d.Reason != c.reason {
@@ -402,7 +405,11 @@ func TestCrashBetweenAnEndAndItsConsequence(t *testing.T) {
 
 // The time of a session that has one is over by the wall clock, whether it is heard or not.
 func TestTimeouts(t *testing.T) {
-	w := newLeaseWorld(t, step{"admin>a", "session:spawn", `{"project":"{p}","strategy":"queue","taskIds":["{t1}"],"timeout":60000}`}, starts("a"))
+	w := newLeaseWorld(
+		t,
+		step{"admin>a", "session:spawn", `{"project":"{p}","strategy":"queue","taskIds":["{t1}"],"timeout":60000}`},
+		starts("a"),
+	)
 	w.l.look(t.Context())
 	at := w.log.head()
 	for range 6 {
@@ -642,7 +649,9 @@ func TestTheCompletedAreNotLost(t *testing.T) {
 // While the log takes no writes nothing is done, and nobody is lost for it; afterwards what is due is done.
 func TestLeasesInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newLeaseWorld(t, named, puller("a"), puller("b"), pushTo("t1"), pushTo("t2"), starts("a"), starts("b"), kill("a"))
+		w := newLeaseWorld(
+			t, named, puller("a"), puller("b"), pushTo("t1"), pushTo("t2"), starts("a"), starts("b"), kill("a"),
+		)
 		defer w.h.Close()
 		at := w.log.head()
 		w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrFull })
@@ -732,7 +741,9 @@ func TestNewLeases(t *testing.T) {
 		{6 * time.Second, time.Minute, 6 * time.Second, time.Minute, time.Second},
 		{time.Millisecond, 0, time.Millisecond, QuietLease, 20 * time.Millisecond},
 	} {
-		l, err := NewLeases(LeasesConfig{Handler: w.h, Elapsed: elapsed, After: time.After, Lease: c.lease, Quiet: c.quiet})
+		l, err := NewLeases(
+			LeasesConfig{Handler: w.h, Elapsed: elapsed, After: time.After, Lease: c.lease, Quiet: c.quiet},
+		)
 		if err != nil || l.Lease() != c.wantLease || l.config.Quiet != c.wantQuiet || l.every != c.every {
 			t.Errorf("%+v: %s, %s, every %s, %v", c, l.Lease(), l.config.Quiet, l.every, err)
 		}
@@ -745,7 +756,14 @@ func TestLeasesRun(t *testing.T) {
 		w := newWorld(t)
 		defer w.h.Close()
 		begun := time.Now()
-		l, err := NewLeases(LeasesConfig{Handler: w.h, Elapsed: func() time.Duration { return time.Since(begun) }, After: time.After, Lease: time.Second})
+		l, err := NewLeases(
+			LeasesConfig{
+				Handler: w.h,
+				Elapsed: func() time.Duration { return time.Since(begun) },
+				After:   time.After,
+				Lease:   time.Second,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

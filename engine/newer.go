@@ -22,7 +22,9 @@ func newerRules(sequence uint64, event *events.Event) error {
 	}
 	return &events.NewerError{
 		Sequence: sequence,
-		What:     fmt.Sprintf("an event of rules %d, and this maestro knows rules 1 to %s", theirs, commands.RulesVersion),
+		What: fmt.Sprintf(
+			"an event of rules %d, and this maestro knows rules 1 to %s", theirs, commands.RulesVersion,
+		),
 	}
 }
 

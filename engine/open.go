@@ -91,14 +91,20 @@ func (l *loading) compare(ctx context.Context, witness string, seen events.Head)
 		return nil
 	}
 	if seen.Sequence > l.head {
-		return &events.DamageError{Sequence: l.head + 1, Why: fmt.Sprintf("the log ends at %d, and %s saw it at %s", l.head, witness, seen)}
+		return &events.DamageError{
+			Sequence: l.head + 1,
+			Why:      fmt.Sprintf("the log ends at %d, and %s saw it at %s", l.head, witness, seen),
+		}
 	}
 	hash, err := l.hashAt(ctx, seen.Sequence)
 	if err != nil {
 		return err
 	}
 	if hash != seen.Hash {
-		return &events.DamageError{Sequence: seen.Sequence, Why: fmt.Sprintf("the log has hash %s there, and %s saw %s", hash, witness, seen)}
+		return &events.DamageError{
+			Sequence: seen.Sequence,
+			Why:      fmt.Sprintf("the log has hash %s there, and %s saw %s", hash, witness, seen),
+		}
 	}
 	return nil
 }
@@ -126,7 +132,8 @@ func (l *loading) fromSnapshot(ctx context.Context) (*projections.State, error) 
 	return projections.New(), nil
 }
 
-// trySnapshot gives the state of a snapshot, nil when it cannot be used, and an error when it shows that the log is damaged.
+// trySnapshot gives the state of a snapshot, nil when it cannot be used, and an error when it shows that the log is
+// damaged.
 func (l *loading) trySnapshot(ctx context.Context, sequence uint64) (*projections.State, error) {
 	snapshot, err := l.Snapshots.Load(ctx, sequence)
 	if err != nil {
@@ -190,8 +197,8 @@ func fold(ctx context.Context, log Log, state *projections.State, to uint64) err
 // checkEvery is how long a failed reading of the history waits before it is tried again.
 const checkEvery = 10 * time.Second
 
-// checkHistory reads what lies before the snapshot that the state began with, which nobody has looked at since the log was
-// opened, and makes the Handler read-only if it is damaged. A reading that fails for another reason is tried again.
+// checkHistory reads what lies before the snapshot that the state began with, which nobody has looked at since the log
+// was opened, and makes the Handler read-only if it is damaged. A reading that fails for another reason is tried again.
 func (h *Handler) checkHistory(ctx context.Context, until events.Head) {
 	for {
 		err := h.readHistory(ctx, until)
@@ -219,13 +226,21 @@ func (h *Handler) readHistory(ctx context.Context, until events.Head) error {
 			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
 		}
 		if event.PrevHash != hash {
-			return &events.DamageError{Sequence: m.Sequence, Why: fmt.Sprintf("it follows an event with hash %s, and the one before it has %s", event.PrevHash, hash)}
+			return &events.DamageError{
+				Sequence: m.Sequence,
+				Why: fmt.Sprintf(
+					"it follows an event with hash %s, and the one before it has %s", event.PrevHash, hash,
+				),
+			}
 		}
 		hash = events.Next(hash, events.BodyHash(m.Body))
 		return nil
 	})
 	if err == nil && hash != until.Hash {
-		err = &events.DamageError{Sequence: until.Sequence, Why: "the chain does not lead to the snapshot's " + until.String()}
+		err = &events.DamageError{
+			Sequence: until.Sequence,
+			Why:      "the chain does not lead to the snapshot's " + until.String(),
+		}
 	}
 	return err
 }
@@ -249,7 +264,9 @@ func (h *Handler) saveSnapshot(ctx context.Context, image *projections.Image) er
 	if err != nil {
 		return err
 	}
-	return h.config.Snapshots.Save(ctx, events.Snapshot{Head: image.Head(), Genesis: image.Genesis(), Format: projections.Format, State: state})
+	return h.config.Snapshots.Save(
+		ctx, events.Snapshot{Head: image.Head(), Genesis: image.Genesis(), Format: projections.Format, State: state},
+	)
 }
 
 // Snapshot stores the committed state now; whoever stops a server calls it, so that the next start is quick.

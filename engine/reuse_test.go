@@ -10,7 +10,9 @@ import (
 func TestLaterTokenHasKeysOfItsOwn(t *testing.T) {
 	w := newWorld(t)
 	ask := func(key string) (Answer, error) {
-		return w.h.Do(t.Context(), Request{By: w.actor("token:ci"), Command: &commands.CreateProject{Name: "Fleet"}, Key: key})
+		return w.h.Do(
+			t.Context(), Request{By: w.actor("token:ci"), Command: &commands.CreateProject{Name: "Fleet"}, Key: key},
+		)
 	}
 	w.must("admin", "token:create", `{"name":"ci","kind":"admin"}`)
 	first, err := ask("fleet")

@@ -9,9 +9,9 @@ import (
 	"maestro/projections"
 )
 
-// Try answers what Do would, on the committed state, and changes nothing: the event that would be appended, nil for "already
-// so", the event that it became already, or the *Refusal, which is not recorded. What it answers may have changed by the time
-// that the command is asked for.
+// Try answers what Do would, on the committed state, and changes nothing: the event that would be appended, nil for
+// "already so", the event that it became already, or the *Refusal, which is not recorded. What it answers may have
+// changed by the time that the command is asked for.
 //
 // It takes no turn of the writer, and no lock that readers need: a commit waits for the decisions that are being
 // tried, each of which the limits bound, and readers go on meanwhile.

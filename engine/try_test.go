@@ -60,8 +60,8 @@ func everyStep() []step {
 	}, lines)
 }
 
-// TestTryIsDo: what is tried is what is then done, byte for byte, for every type of event, and a retry and "already so" too;
-// and it changes nothing: not the log, the blobs or the state.
+// TestTryIsDo: what is tried is what is then done, byte for byte, for every type of event, and a retry and "already so"
+// too; and it changes nothing: not the log, the blobs or the state.
 func TestTryIsDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // no time passes between the two
 		w := newWorld(t)
@@ -88,14 +88,18 @@ func TestTryIsDo(t *testing.T) {
 				}
 			})
 			if w.log.head() != head || len(blobs.blobs) != stored || tried.Sequence != head {
-				t.Fatalf("%v: the log grew by %d, the blobs by %d, tried on %d", s, w.log.head()-head, len(blobs.blobs)-stored, tried.Sequence)
+				t.Fatalf(
+					"%v: the log grew by %d, the blobs by %d, tried on %d", s, w.log.head()-head,
+					len(blobs.blobs)-stored, tried.Sequence,
+				)
 			}
 			done, err := w.traced(by, s[1], s[2], key)
 			if err != nil || string(done.Event) != string(tried.Event) || !reflect.DeepEqual(done.Data, tried.Data) {
 				t.Fatalf("%v: tried\n%s\nand done\n%s\n%v", s, tried.Event, done.Event, err)
 			}
 			again, err := w.try(by, s[1], s[2], key)
-			if err != nil || !again.Retried || again.Sequence != done.Sequence || string(again.Event) != string(done.Event) {
+			if err != nil || !again.Retried || again.Sequence != done.Sequence ||
+				string(again.Event) != string(done.Event) {
 				t.Fatalf("%v, tried when it is done: %+v, %v", s, again, err)
 			}
 			if named {
@@ -104,11 +108,14 @@ func TestTryIsDo(t *testing.T) {
 			types[done.Data.EventType()] = true
 		}
 		for _, entry := range events.Catalogue() {
-			if !types[entry.Type] && entry.Type != "maestro.session.killed.v1" && entry.Type != "maestro.session.deleted.v1" {
+			if !types[entry.Type] && entry.Type != "maestro.session.killed.v1" &&
+				entry.Type != "maestro.session.deleted.v1" {
 				t.Errorf("no %s was tried", entry.Type)
 			}
 		}
-		if tried, err := w.try("o", "task:complete", `{"taskId":"{t1}"}`, "so"); err != nil || tried.Event != nil || tried.Data != nil || tried.Sequence != w.log.head() {
+		if tried, err := w.try("o", "task:complete", `{"taskId":"{t1}"}`, "so"); err != nil || tried.Event != nil ||
+			tried.Data != nil ||
+			tried.Sequence != w.log.head() {
 			t.Errorf("already so: %+v, %v", tried, err)
 		}
 	})
@@ -164,8 +171,8 @@ func TestTryRefuses(t *testing.T) {
 	}
 }
 
-// TestTryTakesNoTurn: it answers while the log is in the middle of an append, on what is committed, and with a time that is not
-// before the last event's.
+// TestTryTakesNoTurn: it answers while the log is in the middle of an append, on what is committed, and with a time
+// that is not before the last event's.
 func TestTryTakesNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -227,7 +234,10 @@ func TestADryRunStopsNoReader(t *testing.T) {
 	}()
 	<-slow.begun
 	go func() {
-		_, err := w.h.Do(t.Context(), Request{By: commands.Admin(commands.AuthnToken), Command: &commands.CreateProject{Name: "P"}, Key: "other"})
+		_, err := w.h.Do(
+			t.Context(),
+			Request{By: commands.Admin(commands.AuthnToken), Command: &commands.CreateProject{Name: "P"}, Key: "other"},
+		)
 		done <- err
 	}()
 	// A waiting writer lets no further reader in: that is how it is seen to wait.

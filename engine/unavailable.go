@@ -1,7 +1,7 @@
 package engine
 
-// UnavailableError: the server cannot write now. The command may or may not happen later; repeated with the same key it is
-// the same command.
+// UnavailableError: the server cannot write now. The command may or may not happen later; repeated with the same key it
+// is the same command.
 type UnavailableError struct {
 	Why  string
 	Next string

@@ -18,7 +18,10 @@ import (
 func everything(t testing.TB) *world {
 	t.Helper()
 	w := newWorld(t)
-	w.make("small", "admin", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn"]}`)
+	w.make(
+		"small", "admin", "session:spawn",
+		`{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn"]}`,
+	)
 	w.must("small", "session:spawn", `{"role":"orchestrator","taskIds":["{t3}"]}`)
 	long := strings.Repeat("long ", events.MaxText/5+1)
 	for _, s := range []step{
@@ -180,8 +183,8 @@ func verify(t testing.TB, messages []events.Message) Verdict {
 	return verdict
 }
 
-// The inverse of every event, decided again on the state before it, gives the event again; and the views that the Handler
-// shows are those that a rebuilt state shows.
+// The inverse of every event, decided again on the state before it, gives the event again; and the views that the
+// Handler shows are those that a rebuilt state shows.
 func TestVerifyClean(t *testing.T) {
 	w := everything(t)
 	types, ids := map[string]bool{}, map[string]bool{}
@@ -207,7 +210,8 @@ func TestVerifyClean(t *testing.T) {
 		}
 	}
 	verdict := verify(t, w.log.messages)
-	if len(verdict.Faults) != 0 || verdict.Events != w.log.head() || verdict.Decided != w.log.head() || verdict.Unauthenticated != 0 {
+	if len(verdict.Faults) != 0 || verdict.Events != w.log.head() || verdict.Decided != w.log.head() ||
+		verdict.Unauthenticated != 0 {
 		t.Errorf("%+v", verdict)
 	}
 	w.h.View(func(s *projections.State) {
@@ -264,7 +268,13 @@ func TestVerifyCatches(t *testing.T) {
 	w := everything(t)
 	log := w.log.messages
 	worker := projections.SessionSource(w.ids["p"], w.ids["w"])
-	report, statusChanged, spawned := find(t, log, "session.reported", 0), find(t, log, "task.status_changed", 0), find(t, log, "session.spawned", 1)
+	report, statusChanged, spawned := find(
+		t, log, "session.reported", 0,
+	), find(
+		t, log, "task.status_changed", 0,
+	), find(
+		t, log, "session.spawned", 1,
+	)
 	started, returned := find(t, log, "queue.item_started", 0), find(t, log, "queue.item_returned", 0)
 	lost, answered := find(t, log, "session.lost", 0), find(t, log, "input.answered", 0)
 	asked := -1
@@ -374,7 +384,8 @@ func TestVerifyCatches(t *testing.T) {
 				}
 				return
 			}
-			if len(verdict.Faults) == 0 || verdict.Faults[0].Sequence != uint64(c.index)+1 || !strings.Contains(verdict.Faults[0].What, c.says) {
+			if len(verdict.Faults) == 0 || verdict.Faults[0].Sequence != uint64(c.index)+1 ||
+				!strings.Contains(verdict.Faults[0].What, c.says) {
 				t.Errorf("found %+v, want %q at %d first", verdict.Faults, c.says, c.index+1)
 			}
 		})
@@ -412,7 +423,8 @@ func TestVerifyCatchesFlips(t *testing.T) {
 func TestVerifySubjectAndAuthn(t *testing.T) {
 	log := slices.Clone(newWorld(t).log.messages)
 	log[2].Subject = "maestro.ev.other.task.x"
-	if faults := verify(t, log).Faults; len(faults) != 1 || !strings.Contains(faults[0].What, "stored under the subject maestro.ev.other") {
+	if faults := verify(t, log).Faults; len(faults) != 1 ||
+		!strings.Contains(faults[0].What, "stored under the subject maestro.ev.other") {
 		t.Errorf("%+v", faults)
 	}
 	unauthenticated := forge(t, newWorld(t).log.messages, 1, func(e *events.Event) { e.Authn = commands.AuthnNone })
@@ -446,7 +458,8 @@ func dataOf(t testing.TB, m events.Message) events.Data {
 	return e.Data
 }
 
-// What was decided by rules 1 is judged by rules 1: a spawn with the queue strategy made no queue, and a report no question.
+// What was decided by rules 1 is judged by rules 1: a spawn with the queue strategy made no queue, and a report no
+// question.
 func TestVerifyOldRules(t *testing.T) {
 	w := newWorld(t)
 	w.must("w", "report:needs-input", `{"message":"Which?"}`)
@@ -514,7 +527,10 @@ func TestCauses(t *testing.T) {
 			return ids[i]
 		}
 		if e.CausationID != id(c.cause) || e.CorrelationID != id(c.first) {
-			t.Errorf("%s has the cause %d of the chain of %d, want %d and %d", e.Data.EventType(), slices.Index(ids, e.CausationID), slices.Index(ids, e.CorrelationID), c.cause, c.first)
+			t.Errorf(
+				"%s has the cause %d of the chain of %d, want %d and %d", e.Data.EventType(),
+				slices.Index(ids, e.CausationID), slices.Index(ids, e.CorrelationID), c.cause, c.first,
+			)
 		}
 	}
 }
@@ -524,7 +540,9 @@ func TestActorsAndSources(t *testing.T) {
 		commands.Admin(commands.AuthnToken), commands.SessionActor("p", "s", commands.AuthnSocket), {Kind: commands.ActorRunner, Name: "r", Authn: commands.AuthnToken}, {Kind: commands.ActorSystem, Authn: commands.AuthnNone},
 	} {
 		back, err := commands.ActorOf(&events.Event{Source: actor.Source(), Authn: actor.Authn})
-		if err != nil || back.Kind != actor.Kind || back.Name != actor.Name || back.Project != actor.Project || back.Authn != actor.Authn || back.Access != actor.Access {
+		if err != nil || back.Kind != actor.Kind || back.Name != actor.Name || back.Project != actor.Project ||
+			back.Authn != actor.Authn ||
+			back.Access != actor.Access {
 			t.Errorf("%+v reads as %+v, %v", actor, back, err)
 		}
 	}

@@ -15,8 +15,8 @@ type Witnessed struct {
 	Brought bool
 }
 
-// Witnesses gives the heads that the head file and the snapshots remember, for an audit to hold the log against. Snapshots
-// that cannot be read, or are of another log, are no witnesses.
+// Witnesses gives the heads that the head file and the snapshots remember, for an audit to hold the log against.
+// Snapshots that cannot be read, or are of another log, are no witnesses.
 func (h *Handler) Witnesses(ctx context.Context) ([]Witnessed, error) {
 	var seen []Witnessed
 	if h.config.Witness != nil {

@@ -23,7 +23,8 @@ const (
 	gatherFor  = 500 * time.Microsecond
 	// doubtEvery is how often a log that could not be caught up with is tried again.
 	doubtEvery = time.Second
-	// maxAttempts bounds how often one batch is decided; a log that moves or fails at every append is not ours to write.
+	// maxAttempts bounds how often one batch is decided; a log that moves or fails at every append is not ours to
+	// write.
 	maxAttempts = 10
 )
 
@@ -77,7 +78,8 @@ func (h *Handler) gather(ctx context.Context, held int) bool {
 	return ctx.Err() == nil
 }
 
-// commit decides the first commands of the batch, appends what they become, and answers them. It gives how many it answered.
+// commit decides the first commands of the batch, appends what they become, and answers them. It gives how many it
+// answered.
 func (h *Handler) commit(ctx context.Context, batch []*pending) int {
 	if err := h.ready(ctx); err != nil {
 		return refuseAll(batch, err)
@@ -179,9 +181,17 @@ func unavailable(err error) error {
 	case errors.Is(err, events.ErrReadOnly):
 		return &UnavailableError{Why: "the server is read-only: " + err.Error(), Next: Advice(err), Err: err}
 	case errors.Is(err, events.ErrFull):
-		return &UnavailableError{Why: "the server cannot write: " + err.Error(), Next: "make room on its disk, then try again with the same key", Err: err}
+		return &UnavailableError{
+			Why:  "the server cannot write: " + err.Error(),
+			Next: "make room on its disk, then try again with the same key",
+			Err:  err,
+		}
 	}
-	return &UnavailableError{Why: "the server could not write: " + err.Error(), Next: "try again with the same key; it may have happened", Err: err}
+	return &UnavailableError{
+		Why:  "the server could not write: " + err.Error(),
+		Next: "try again with the same key; it may have happened",
+		Err:  err,
+	}
 }
 
 func refuseAll(batch []*pending, err error) int {
@@ -209,7 +219,9 @@ type decided struct {
 func (h *Handler) decideAll(batch []*pending) *decided {
 	d := &decided{
 		ground: h.committed.Head().Sequence, batch: batch, results: make([]result, 0, len(batch)),
-		messages: make([]events.Message, 0, min(len(batch), maxBatch)), arena: make([]byte, 0, min(len(batch), maxBatch)*usualBody),
+		messages: make(
+			[]events.Message, 0, min(len(batch), maxBatch),
+		), arena: make([]byte, 0, min(len(batch), maxBatch)*usualBody),
 	}
 	for _, p := range batch {
 		if len(d.messages) == maxBatch || d.bytes > maxBatchBytes-events.MaxBody {
@@ -267,8 +279,8 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 	return result{answer: Answer{Sequence: message.Sequence, Event: message.Body, Data: data}}
 }
 
-// apply makes the event and folds into the overlay what its stored bytes say, so that a live view and a rebuilt one never
-// differ.
+// apply makes the event and folds into the overlay what its stored bytes say, so that a live view and a rebuilt one
+// never differ.
 func (h *Handler) apply(d *decided, p *pending, c commands.Call, data events.Data) (events.Message, error) {
 	event := envelope(h.overlay, p, c, data)
 	used := len(d.arena)
@@ -340,8 +352,8 @@ func (h *Handler) append(ctx context.Context, d *decided) error {
 	return h.config.Log.Append(ctx, d.ground, d.messages)
 }
 
-// confirm makes sure that refusals and "already so" do not rest on less than another server has acknowledged. A retry's event
-// stays what it is.
+// confirm makes sure that refusals and "already so" do not rest on less than another server has acknowledged. A retry's
+// event stays what it is.
 func (h *Handler) confirm(ctx context.Context, d *decided) error {
 	if !h.config.Shared || !slices.ContainsFunc(d.results, func(r result) bool { return r.retryOf == 0 }) {
 		return nil
@@ -423,8 +435,8 @@ func (h *Handler) afterCommit(before uint64, messages []events.Message) {
 	}
 }
 
-// catchUp makes the log firm, reads what it holds beyond the state, and applies that. Until it succeeds the Handler is in
-// doubt and answers nothing.
+// catchUp makes the log firm, reads what it holds beyond the state, and applies that. Until it succeeds the Handler is
+// in doubt and answers nothing.
 func (h *Handler) catchUp(ctx context.Context) error {
 	head, err := h.config.Log.Sync(ctx)
 	if errors.Is(err, events.ErrReadOnly) {
@@ -437,7 +449,10 @@ func (h *Handler) catchUp(ctx context.Context) error {
 	}
 	ground := h.committed.Head().Sequence
 	if head < ground {
-		damage := &events.DamageError{Sequence: head + 1, Why: "the log ends here, and it was acknowledged up to " + h.committed.Head().String()}
+		damage := &events.DamageError{
+			Sequence: head + 1,
+			Why:      "the log ends here, and it was acknowledged up to " + h.committed.Head().String(),
+		}
 		h.setDamage(damage)
 		return damage
 	}

@@ -187,7 +187,9 @@ func (d *QueueItemReturned) Describe() string {
 
 // Describe implements Data.
 func (d *QueueItemQuarantined) Describe() string {
-	return fmt.Sprintf("quarantined %s in queue %s after %d starts: %s is %s", d.TaskID, d.Queue, d.Attempt, d.SessionID, d.Reason)
+	return fmt.Sprintf(
+		"quarantined %s in queue %s after %d starts: %s is %s", d.TaskID, d.Queue, d.Attempt, d.SessionID, d.Reason,
+	)
 }
 
 func (*QueueCreated) sealed()         {}

@@ -198,7 +198,11 @@ func (d *SessionTaskUnlinked) Aggregate() (kind, id string) { return AggregateSe
 
 // Describe implements Data.
 func (d *SessionSpawned) Describe() string {
-	return fmt.Sprintf("spawned %s %s %q (%s strategy)", d.Role, d.SessionID, d.Name, d.Strategy) + prefixed(" for ", strings.Join(d.TaskIDs, ", "))
+	return fmt.Sprintf(
+		"spawned %s %s %q (%s strategy)", d.Role, d.SessionID, d.Name, d.Strategy,
+	) + prefixed(
+		" for ", strings.Join(d.TaskIDs, ", "),
+	)
 }
 
 // Describe implements Data.

@@ -73,8 +73,10 @@ func (a *app) wroteBackup(file string, size int64) error {
 	if len(contents.Lost) > 0 {
 		return &failure{
 			status: http.StatusInternalServerError, code: "BACKUP_PARTIAL",
-			message: fmt.Sprintf("Wrote %s, which lacks %s that the log names", file, many(len(contents.Lost), "long text")),
-			why:     lostTexts(contents.Lost), next: engine.FaultText.Next(), details: map[string]any{"backup": data},
+			message: fmt.Sprintf(
+				"Wrote %s, which lacks %s that the log names", file, many(len(contents.Lost), "long text"),
+			),
+			why: lostTexts(contents.Lost), next: engine.FaultText.Next(), details: map[string]any{"backup": data},
 		}
 	}
 	a.result(data, func() {

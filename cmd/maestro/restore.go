@@ -52,11 +52,16 @@ holds no long texts either: take them from a backup with --texts-from, or go wit
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.home, "home", "", "the home; else MAESTRO_HOME, else ~/.maestro")
-	f.StringVar(&o.head, "head", "", "SEQUENCE:HASH, a head that was kept elsewhere: the restored log must pass through it")
+	f.StringVar(
+		&o.head, "head", "", "SEQUENCE:HASH, a head that was kept elsewhere: the restored log must pass through it",
+	)
 	f.StringVar(&o.signer, "signer", "",
 		"who must have signed the backup, as 'maestro backup' prints it; else the home's own key, if it has one")
 	f.StringVar(&o.blobsFrom, "texts-from", "", "another backup, to take missing long texts from")
-	f.BoolVar(&o.acceptFaults, "accept-faults", false, "restore in spite of faults, and note them in the home's restored.json")
+	f.BoolVar(
+		&o.acceptFaults, "accept-faults", false,
+		"restore in spite of faults, and note them in the home's restored.json",
+	)
 	return cmd
 }
 

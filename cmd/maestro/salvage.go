@@ -151,7 +151,10 @@ func (a *app) showSalvage(report *salvage.Report) {
 	a.field("Refusals", many(report.Refusals, "recorded refusal"))
 	a.field("Damage", many(len(report.Damage), "damaged place")+" in the old store")
 	for _, from := range slices.Sorted(maps.Keys(report.Filled)) {
-		a.field("Filled", many(int(report.Filled[from]), "event")+" from "+from) //nolint:gosec // as many as there are events
+		a.field(
+			"Filled",
+			many(int(report.Filled[from]), "event")+" from "+from, //nolint:gosec // as many as there are events
+		)
 	}
 	for _, from := range slices.Sorted(maps.Keys(report.Unused)) {
 		a.field("Unused", from+": "+report.Unused[from])

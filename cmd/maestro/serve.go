@@ -58,7 +58,10 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address; port 0 takes a free one")
 	f.StringVar(&o.auth, "auth", "on", "on, or off (on loopback only): callers without a token are believed")
 	f.StringVar(&o.durability, "durability", "always", "always: fsync before each answer; interval: once a second")
-	f.DurationVar(&o.lease, "lease", engine.DefaultLease, "how long a session that sends heartbeats may be silent before it is lost; one that never has: 15m")
+	f.DurationVar(
+		&o.lease, "lease", engine.DefaultLease,
+		"how long a session that sends heartbeats may be silent before it is lost; one that never has: 15m",
+	)
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json, on stderr")
 	f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin whose pages may call, such as https://example.org; may be repeated")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "a name that the server is called by, beside its own addresses; may be repeated")
@@ -263,7 +266,9 @@ func openHandler(
 }
 
 // keepLeases starts what time brings about; stop ends it and waits for it.
-func keepLeases(ctx context.Context, handler *engine.Handler, beats engine.Beats, lease time.Duration, logger *slog.Logger) (leases *engine.Leases, stop func(), err error) {
+func keepLeases(
+	ctx context.Context, handler *engine.Handler, beats engine.Beats, lease time.Duration, logger *slog.Logger,
+) (leases *engine.Leases, stop func(), err error) {
 	began := time.Now()
 	leases, err = engine.NewLeases(engine.LeasesConfig{
 		Handler: handler, Elapsed: func() time.Duration { return time.Since(began) }, Boot: clock.Boot, After: time.After,

@@ -60,7 +60,10 @@ func (a *app) wouldHappen(answer client.Answer) error {
 		case data == nil:
 			a.print("Dry run: nothing to do, the command would change nothing\n")
 		case answer.Retried:
-			a.print("Dry run: nothing to do, an earlier try with this key has appended %s: %s\n", data.EventType(), data.Describe())
+			a.print(
+				"Dry run: nothing to do, an earlier try with this key has appended %s: %s\n", data.EventType(),
+				data.Describe(),
+			)
 		default:
 			a.print("Dry run: would append %s: %s\n", data.EventType(), data.Describe())
 		}

@@ -115,7 +115,8 @@ func TestABackupADay(t *testing.T) {
 			t.Errorf("%d backups in ten days and a bit, expected one at once and one a day", m.made)
 		}
 		list := m.list()
-		if len(list) != 7 || time.Since(list[0].Time) > 24*time.Hour || list[0].Time.Sub(list[6].Time) < 6*24*time.Hour {
+		if len(list) != 7 || time.Since(list[0].Time) > 24*time.Hour ||
+			list[0].Time.Sub(list[6].Time) < 6*24*time.Hour {
 			t.Errorf("kept are %+v, expected those of the last seven days", list)
 		}
 	})

@@ -120,7 +120,9 @@ func settle(t *testing.T, log engine.Log) uint64 {
 
 // writeAll appends batches one after another, as the Handler does: after a conflict or an unknown outcome it looks at the log
 // and goes on from there. It answers which batches were acknowledged, and at which sequence each begins.
-func writeAll(ctx context.Context, t *testing.T, log engine.Log, batches [][]events.Message) (map[string]uint64, error) {
+func writeAll(
+	ctx context.Context, t *testing.T, log engine.Log, batches [][]events.Message,
+) (map[string]uint64, error) {
 	acked := map[string]uint64{}
 	head := settle(t, log)
 	for _, messages := range batches {

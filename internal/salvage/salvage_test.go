@@ -396,7 +396,8 @@ func TestSalvage(t *testing.T) {
 				}, true},
 			} {
 				// One damage of each kind is tried with everything; the others alone, and with what cures them.
-				thorough := c.name == "a bit early in the log" || c.name == "the last block gone" || c.name == "the texts gone"
+				thorough := c.name == "a bit early in the log" || c.name == "the last block gone" ||
+					c.name == "the texts gone"
 				if !thorough && try.name != "alone" && (c.alone || try.name != "with a backup") {
 					continue
 				}
@@ -405,7 +406,10 @@ func TestSalvage(t *testing.T) {
 					t.Errorf("%s: whole is %t, expected %t: %s", try.name, report.Whole(), try.whole, report.Lost())
 				}
 				if try.whole && (report.Head != l.head || report.Texts != l.texts) {
-					t.Errorf("%s: head %s with %d texts, it was %s with %d", try.name, report.Head, report.Texts, l.head, l.texts)
+					t.Errorf(
+						"%s: head %s with %d texts, it was %s with %d", try.name, report.Head, report.Texts, l.head,
+						l.texts,
+					)
 				}
 				accounted(t, l, report)
 			}

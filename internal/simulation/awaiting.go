@@ -28,14 +28,20 @@ func awaitable(s *projections.State) map[string]awaited {
 			}, []engine.Key{key}}
 		}
 		for x := range s.Inputs(p.ID) {
-			keys := []engine.Key{{Kind: projections.KindInput, ID: x.ID}, {Kind: projections.KindSession, ID: x.SessionID}}
+			keys := []engine.Key{
+				{Kind: projections.KindInput, ID: x.ID},
+				{Kind: projections.KindSession, ID: x.SessionID},
+			}
 			all["an answer to "+x.ID] = awaited{func(s *projections.State) bool {
 				return s.InputStatus(s.Input(x.ID)) != projections.InputOpen
 			}, keys}
 		}
 		for x := range s.Sessions(p.ID) {
 			key := engine.Key{Kind: projections.KindSession, ID: x.ID}
-			all["what becomes of session "+x.ID] = awaited{func(s *projections.State) bool { return s.Gone(x.ID) != "" }, []engine.Key{key}}
+			all["what becomes of session "+x.ID] = awaited{
+				func(s *projections.State) bool { return s.Gone(x.ID) != "" },
+				[]engine.Key{key},
+			}
 		}
 	}
 	return all

@@ -73,7 +73,9 @@ func (w *world) submit(s *server, x wish) *call {
 				return
 			}
 		}
-		c.answer, c.err = handler.Do(ctx, engine.Request{By: x.by.actor(), Command: command, Key: x.key, OccurredAt: x.occurred})
+		c.answer, c.err = handler.Do(
+			ctx, engine.Request{By: x.by.actor(), Command: command, Key: x.key, OccurredAt: x.occurred},
+		)
 	}()
 	return c
 }

@@ -202,7 +202,8 @@ func (w *world) mayGiveWay(actor string) bool {
 	return hidden && bounds.Records < engine.DefaultDenialBounds().Records
 }
 
-// judgeBounds holds what is stored of refusals against its bounds: how many there are, how long, and how fast they came.
+// judgeBounds holds what is stored of refusals against its bounds: how many there are, how long, and how fast they
+// came.
 func (w *world) judgeBounds() *Failure {
 	const promise = "2 records of refusals are bounded"
 	bounds := denialBounds(w.plan.Seed)
@@ -236,7 +237,10 @@ func (w *world) judgeBounds() *Failure {
 		slices.Sort(times)
 		for i := 2 * bounds.AMinute; i < len(times); i++ {
 			if span := times[i] - times[i-2*bounds.AMinute]; span < 60_000 {
-				return failure(promise, "%d refusals of %s (kept: %t) are recorded one by one within %d ms", 2*bounds.AMinute+1, at.actor, at.kept, span)
+				return failure(
+					promise, "%d refusals of %s (kept: %t) are recorded one by one within %d ms", 2*bounds.AMinute+1,
+					at.actor, at.kept, span,
+				)
 			}
 		}
 	}

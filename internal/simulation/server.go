@@ -88,7 +88,9 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	}
 	opening := s.opening
 	go func() {
-		denials, err := engine.OpenDenialsWithin(context.Background(), s.denied, denialBounds(s.w.plan.Seed), s.now, nil)
+		denials, err := engine.OpenDenialsWithin(
+			context.Background(), s.denied, denialBounds(s.w.plan.Seed), s.now, nil,
+		)
 		if err != nil {
 			opening <- opened{err: err}
 			return

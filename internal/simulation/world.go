@@ -37,8 +37,8 @@ type world struct {
 	beats          []*beat
 	beaten         map[string]time.Duration // when a session's first heartbeat was taken
 	crossed        map[string]*life         // by session that was heard while its loss was written: who heard it
-	// ahead is how far a wall clock that was taken to be right was ahead of the time since its machine's start, at most;
-	// trusting says that there was one.
+	// ahead is how far a wall clock that was taken to be right was ahead of the time since its machine's start, at
+	// most; trusting says that there was one.
 	ahead    time.Duration
 	trusting bool
 	// damaged says that the log is harmed just now, so that its servers may say so.

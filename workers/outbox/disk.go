@@ -251,15 +251,8 @@ func (d directory) Lock(ctx context.Context, name string) (unlock func(), err er
 		if err != nil {
 			return nil, err
 		}
-		if err = lockExclusive(f); err == nil {
-			if d.is(name, f) {
-				return func() { _ = f.Close() }, nil // the lock goes with the file
-			}
-			// RemoveEmpty took the file away before it was locked: whoever comes next locks another.
-			if err := errors.Join(f.Close(), ctx.Err()); err != nil {
-				return nil, err
-			}
-			continue
+		if err = d.lock(name, f); err == nil {
+			return func() { _ = f.Close() }, nil // the lock goes with the file
 		}
 		if err = errors.Join(ignoring(err, errHeld), f.Close()); err != nil {
 			return nil, err
@@ -270,6 +263,22 @@ func (d directory) Lock(ctx context.Context, name string) (unlock func(), err er
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// lock locks the open file of a name. It fails with errHeld also when the name is no longer that of the file:
+// RemoveEmpty removed it in between, and whoever comes next locks another.
+func (d directory) lock(name string, f *os.File) error {
+	if err := lockExclusive(f); err != nil {
+		return err
+	}
+	held, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if now, err := d.home.Lstat(d.at(name)); err != nil || !os.SameFile(held, now) {
+		return errHeld
+	}
+	return nil
 }
 
 // lockFile opens the file of a lock. What is no regular file is set aside: it would stop the session's deliveries for
@@ -298,10 +307,3 @@ func (d directory) lockFile(name string) (*os.File, error) {
 
 // mostTries bounds how often a lock is tried against somebody who puts other files in its place.
 const mostTries = 10
-
-// is reports whether a name is still that of an open file.
-func (d directory) is(name string, f *os.File) bool {
-	held, err := f.Stat()
-	now, nowErr := d.home.Lstat(d.at(name))
-	return err == nil && nowErr == nil && os.SameFile(held, now)
-}

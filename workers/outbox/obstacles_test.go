@@ -213,3 +213,25 @@ func TestALockThatIsHeld(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The lock of a file that was removed after it was opened is no lock: whoever comes next locks another file.
+func TestALockThatWasRemoved(t *testing.T) {
+	dir := t.TempDir()
+	d := directory{home: home(t, dir), dir: "outbox/s"}
+	f, err := d.lockFile(keepingLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	if err := os.Remove(filepath.Join(dir, "outbox", "s", keepingLock)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.lock(keepingLock, f); !errors.Is(err, errHeld) {
+		t.Errorf("got %v", err)
+	}
+	unlock, err := d.Lock(t.Context(), keepingLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+}

@@ -1,0 +1,201 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// queueStep is what older clients get for a step of a queue.
+type queueStep struct {
+	Success       bool                  `json:"success"`
+	Item          *projections.ItemView `json:"item,omitempty"`
+	CompletedItem *projections.ItemView `json:"completedItem,omitempty"`
+	FailedItem    *projections.ItemView `json:"failedItem,omitempty"`
+	SkippedItem   *projections.ItemView `json:"skippedItem,omitempty"`
+	NextItem      *projections.ItemView `json:"nextItem"`
+	HasMore       bool                  `json:"hasMore"`
+	Message       string                `json:"message"`
+}
+
+// queueStarted is what older clients get for a start.
+type queueStarted struct {
+	Success bool                  `json:"success"`
+	Item    *projections.ItemView `json:"item"`
+	Empty   bool                  `json:"empty,omitempty"`
+	Message string                `json:"message"`
+}
+
+type queuePushed struct {
+	Success bool                  `json:"success"`
+	Item    *projections.ItemView `json:"item"`
+}
+
+type failReason struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+type pushedTask struct {
+	TaskID string `json:"taskId"`
+}
+
+// ofSessionQueue checks what older clients are told before anything else about a session's queue.
+func (s *server) ofSessionQueue(c *call, row, id string) (err error) {
+	s.Handler.View(func(state *projections.State) { _, _, err = view{state, s, c}.sessionQueue(row, id) })
+	return err
+}
+
+// queueCommand brings a command on a session's queue through. That the state forbids a step is a 400 to older
+// clients.
+func (s *server) queueCommand(
+	ctx context.Context, c *call, session string, command commands.Command,
+) (engine.Answer, error) {
+	if err := s.ofSessionQueue(c, command.ID(), session); err != nil {
+		return engine.Answer{}, err
+	}
+	answer, err := s.do(ctx, c, c.by, command, "")
+	var refusal *commands.Refusal
+	if errors.As(err, &refusal) && refusal.Code == commands.CodeConflict {
+		p := routeInvalid("", refusal.Message)
+		p.StatusCode, p.Why, p.Next = http.StatusBadRequest, refusal.Why, refusal.Next
+		return answer, p
+	}
+	return answer, err
+}
+
+func ofQueueSession(id string) commands.OfQueue { return commands.OfQueue{SessionID: id} }
+
+// itemsOf shows an item and the next one of a session's queue.
+func (s *server) itemsOf(session, task string) (item, next *projections.ItemView) {
+	s.Handler.View(func(state *projections.State) {
+		x := state.Session(session)
+		if x == nil {
+			return
+		}
+		q := state.Queue(x.ProjectID, x.Queue)
+		if i := state.Item(x.ProjectID, x.Queue, task); i != nil {
+			item = new(state.ItemView(q, i))
+		}
+		if top, _ := state.Top(q); top != nil {
+			next = new(state.ItemView(q, top))
+		}
+	})
+	return item, next
+}
+
+func (s *server) startItem(ctx context.Context, c *call, in *sessionID) (queueStarted, error) {
+	answer, err := s.queueCommand(ctx, c, in.ID, &commands.StartItem{OfQueue: ofQueueSession(in.ID)})
+	if err != nil {
+		return queueStarted{}, err
+	}
+	if started, ok := answer.Data.(*events.QueueItemStarted); ok {
+		item, _ := s.itemsOf(in.ID, started.TaskID)
+		return queueStarted{Success: true, Item: item, Message: "Started processing task " + started.TaskID}, nil
+	}
+	var held string
+	var queued int
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(in.ID); x != nil {
+			if item := state.Holds(x); item != nil {
+				held = item.TaskID
+			}
+			queued = state.Queue(x.ProjectID, x.Queue).Stats.Queued
+		}
+	})
+	if held != "" && queued > 0 {
+		p := routeInvalid("", "Already processing task "+held+". Complete or fail it first.")
+		p.StatusCode = http.StatusBadRequest
+		return queueStarted{}, p
+	}
+	return queueStarted{Success: true, Empty: true, Message: "Queue is empty — no items to process"}, nil
+}
+
+// step tells older clients of an item that is finished and of the next one.
+func (s *server) step(session, task, verb string) (item *projections.ItemView, step queueStep) {
+	item, next := s.itemsOf(session, task)
+	step = queueStep{
+		Success:  true,
+		NextItem: next,
+		HasMore:  next != nil,
+		Message:  verb + " " + task + ". Queue is empty.",
+	}
+	if next != nil {
+		step.Message = verb + " " + task + ". Next: " + next.TaskID
+	}
+	return item, step
+}
+
+func (s *server) completeItem(ctx context.Context, c *call, in *sessionID) (queueStep, error) {
+	answer, err := s.queueCommand(ctx, c, in.ID, &commands.CompleteItem{OfQueue: ofQueueSession(in.ID)})
+	if err != nil {
+		return queueStep{}, err
+	}
+	done, ok := answer.Data.(*events.QueueItemCompleted)
+	if !ok {
+		return queueStep{}, unexpected("queue:complete", answer)
+	}
+	item, step := s.step(in.ID, done.TaskID, "Completed")
+	step.CompletedItem = item
+	return step, nil
+}
+
+func (s *server) failItem(ctx context.Context, c *call, in *sessionID) (queueStep, error) {
+	var body failReason
+	if err := c.decode(&body); err != nil {
+		return queueStep{}, err
+	}
+	answer, err := s.queueCommand(ctx, c, in.ID, &commands.FailItem{
+		OfQueue: ofQueueSession(in.ID),
+		Reason:  body.Reason,
+	})
+	if err != nil {
+		return queueStep{}, err
+	}
+	failed, ok := answer.Data.(*events.QueueItemFailed)
+	if !ok {
+		return queueStep{}, unexpected("queue:fail", answer)
+	}
+	item, step := s.step(in.ID, failed.TaskID, "Failed")
+	step.FailedItem = item
+	return step, nil
+}
+
+func (s *server) skipItem(ctx context.Context, c *call, in *sessionID) (queueStep, error) {
+	answer, err := s.queueCommand(ctx, c, in.ID, &commands.SkipItem{OfQueue: ofQueueSession(in.ID)})
+	if err != nil {
+		return queueStep{}, err
+	}
+	skipped, ok := answer.Data.(*events.QueueItemSkipped)
+	if !ok {
+		return queueStep{}, unexpected("queue:skip", answer)
+	}
+	item, step := s.step(in.ID, skipped.TaskID, "Skipped")
+	step.SkippedItem = item
+	return step, nil
+}
+
+func (s *server) pushItem(ctx context.Context, c *call, in *sessionID) (queuePushed, error) {
+	var body pushedTask
+	if err := c.decode(&body); err != nil {
+		return queuePushed{}, err
+	}
+	if err := s.ofSessionQueue(c, "queue:push", in.ID); err != nil {
+		return queuePushed{}, err
+	}
+	if body.TaskID == "" {
+		return queuePushed{}, routeInvalid("/taskId", "taskId is required")
+	}
+	if _, err := s.queueCommand(ctx, c, in.ID, &commands.PushItem{
+		OfQueue: ofQueueSession(in.ID),
+		TaskID:  body.TaskID,
+	}); err != nil {
+		return queuePushed{}, err
+	}
+	item, _ := s.itemsOf(in.ID, body.TaskID)
+	return queuePushed{true, item}, nil
+}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	"strconv"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// sessionPatch is the body of older clients' PATCH.
+type sessionPatch struct {
+	Status   *events.SessionStatus `json:"status,omitempty"`
+	TaskIDs  *[]string             `json:"taskIds,omitempty"`
+	AgentID  *string               `json:"agentId,omitempty"`
+	Env      map[string]string     `json:"env,omitempty"`
+	Events   []newEvent            `json:"events,omitempty"`
+	Timeline []newEntry            `json:"timeline,omitempty"`
+}
+
+// patchSession translates a PATCH: fields, then what is appended to the timeline, then the status, which may be an
+// end.
+func (s *server) patchSession(ctx context.Context, c *call, in *sessionID) (sessionBody, error) {
+	var body sessionPatch
+	if err := c.decode(&body); err != nil {
+		return sessionBody{}, err
+	}
+	steps, err := sessionSteps(in.ID, body)
+	if err != nil {
+		return sessionBody{}, err
+	}
+	// Registering would make a session that is not known; a PATCH does not.
+	var project string
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(in.ID); x != nil {
+			project = x.ProjectID
+		}
+	})
+	if project == "" {
+		return sessionBody{}, notFound("Session", in.ID)
+	}
+	if err := s.doAll(ctx, c, c.by, project, steps); err != nil {
+		return sessionBody{}, err
+	}
+	return s.showSession(c, in.ID)
+}
+
+// sessionSteps gives the commands of a PATCH. Their keys depend on the body alone.
+func sessionSteps(id string, body sessionPatch) ([]step, error) {
+	update := &commands.UpdateSession{SessionID: id, TaskIDs: body.TaskIDs, AgentID: body.AgentID, Env: body.Env}
+	var wanted []commands.Command
+	status, err := statusCommand(id, body.Status)
+	if err != nil {
+		return nil, err
+	}
+	if body.Status != nil && status == nil {
+		update.Status = body.Status
+	}
+	entries := len(body.Events)+len(body.Timeline) > 0
+	if update.Status != nil || update.TaskIDs != nil || update.AgentID != nil || update.Env != nil || status == nil &&
+		!entries {
+		wanted = append(wanted, update)
+	}
+	for _, event := range body.Events {
+		command, _, err := event.command(id)
+		if err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, command)
+	}
+	for _, entry := range body.Timeline {
+		command, err := entry.command(id)
+		if err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, command)
+	}
+	if status != nil {
+		wanted = append(wanted, status)
+	}
+	if len(wanted) == 1 {
+		return []step{{wanted[0], ""}}, nil
+	}
+	steps := make([]step, 0, len(wanted))
+	for i, command := range wanted {
+		steps = append(steps, step{command, "/" + strconv.Itoa(i+1)})
+	}
+	return steps, nil
+}
+
+// statusCommand gives the command that brings a session to a status; nil where an update of its fields does.
+func statusCommand(id string, status *events.SessionStatus) (commands.Command, error) {
+	if status == nil {
+		return nil, nil
+	}
+	switch *status {
+	case events.SessionRunning:
+		return &commands.RegisterSession{SessionID: id}, nil
+	case events.SessionSaidDone:
+		return &commands.CompleteSession{SessionID: id}, nil
+	case events.SessionStopped:
+		return &commands.KillSession{SessionID: id}, nil
+	case events.SessionEndFailed:
+		return &commands.KillSession{SessionID: id, Failed: true}, nil
+	case events.SessionIdle, events.SessionWorking:
+		return nil, nil
+	case events.SessionSpawning:
+	}
+	return nil, invalid("/status",
+		"'%s' is not a status that a session can be brought to; "+
+			"it is idle, working, running, completed, failed or stopped",
+		printable(string(*status)))
+}
