@@ -87,7 +87,7 @@ var plants = []plant{
 	{"an unknown outcome is taken for success", afterAppend("		if errors.Is(err, events.ErrUnknown) {\n			err = nil\n		}\n")},
 	{"an unknown outcome is taken for failure", afterAppend(`		if errors.Is(err, events.ErrUnknown) {
 			h.overlay.Drop()
-			return refuseAll(batch, &Refusal{Code: CodeRule, Message: "it could not be stored"})
+			return refuseAll(batch, &commands.Refusal{Code: commands.CodeRule, Message: "it could not be stored"})
 		}
 `)},
 	{"what is found in the log is acknowledged without a sync", afterAppend(`		if errors.Is(err, events.ErrUnknown) && h.config.Log.Read(ctx, d.ground+1, d.ground+uint64(len(d.messages)), func(events.Message) error { return nil }) == nil {
