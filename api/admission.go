@@ -30,12 +30,12 @@ type admission struct {
 func (s *server) admit(c *call, r *http.Request) error {
 	a := &c.admission
 	a.ledger = s.ledger
-	a.credential = s.ledger.hold(classOf(c.by), accountName(c.by))
-	if c.by.Kind == commands.ActorSession && c.by.Project != "" && !c.ended {
-		a.project = s.ledger.hold(ofProject, c.root)
+	a.credential = s.ledger.hold(classOf(c.By), accountName(c.By))
+	if c.By.Kind == commands.ActorSession && c.By.Project != "" && !c.Ended {
+		a.project = s.ledger.hold(ofProject, c.Root)
 	}
 	a.counted = s.countedAs(r)
-	if c.ended { // it may neither wait nor read the log, so it takes no place of who does
+	if c.Ended { // it may neither wait nor read the log, so it takes no place of who does
 		a.counted = useParallel
 	}
 	d := demandOf(r)
@@ -48,7 +48,7 @@ func (s *server) admit(c *call, r *http.Request) error {
 		return nil
 	}
 	a.letGo()
-	return s.tooMuch(c.by.String(), over)
+	return s.tooMuch(c.By.String(), over)
 }
 
 // accountName gives the name of a caller's account.
@@ -116,7 +116,7 @@ func (s *server) waits(ctx context.Context, c *call) error {
 		return nil
 	}
 	holdBack(ctx)
-	return s.tooMuch(c.by.String(), over)
+	return s.tooMuch(c.By.String(), over)
 }
 
 // enter counts the call among those in progress.

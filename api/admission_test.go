@@ -14,13 +14,14 @@ import (
 
 	"maestro/api"
 	"maestro/commands"
+	"maestro/service"
 )
 
 // limits changes the limits of a server.
-func limits(t *testing.T, texts ...string) func(*api.Config) {
+func limits(t *testing.T, texts ...string) func(*setup) {
 	t.Helper()
 	l := limitsOf(t, texts...)
-	return func(c *api.Config) { c.Limits = *l }
+	return func(c *setup) { c.Limits = *l }
 }
 
 func limitsOf(t *testing.T, texts ...string) *api.Limits {
@@ -355,9 +356,9 @@ func TestLimitsAreShown(t *testing.T) {
 		w.do(token, "report:progress", note).limited("session-commands")
 		time.Sleep(500 * time.Millisecond)
 		r := w.send(http.MethodGet, "/api/audit/can?actor="+id+"&command=report:progress", adminToken, "").is(200)
-		var can api.Can
+		var can service.Can
 		r.into(&can)
-		want := api.CanLimit{Name: "session-commands", Limit: "10 a second, 20 at once", Value: 10, Burst: 20, Left: 15}
+		want := service.CanLimit{Name: "session-commands", Limit: "10 a second, 20 at once", Value: 10, Burst: 20, Left: 15}
 		if len(can.Limits) == 0 || can.Limits[0] != want {
 			t.Errorf("the limits are %+v", can.Limits)
 		}

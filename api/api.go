@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,47 +14,18 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"maestro/engine"
 	"maestro/events"
-	"maestro/projections"
+	"maestro/service"
 )
 
-// Blobs keeps long texts and manifests by digest.
-type Blobs interface {
-	// PutBlob stores the bytes and answers their digest.
-	PutBlob(ctx context.Context, blob []byte) (digest string, err error)
-	// Blob gives the bytes behind a digest, "sha256-<64 hex>"; an error if there are none.
-	Blob(ctx context.Context, digest string) ([]byte, error)
-}
-
-// Manifests puts copies of manifests where the sessions of this machine find them.
-type Manifests interface {
-	// Place writes a session's manifest, whole or not at all.
-	Place(session string, content []byte) error
-	// Path is where it is.
-	Path(session string) string
-}
-
-// Config is what the API is made of. Handler, Log and Keys are required.
+// Config is what the API is made of. Service is required.
 type Config struct {
-	Handler *engine.Handler
-	// Log is read by the audit.
-	Log   engine.Log
-	Blobs Blobs
-	// Leases are told of every session that calls; nil if nobody keeps any.
-	Leases *engine.Leases
-	// Denials records refusals that no Handler decides, and lists all; nil if nothing does.
-	Denials *engine.Denials
-	// Templates knows the workflows that Maestro comes with; nil if there are none.
-	Templates Templates
-	// Manifests gets a copy of each session's; nil if nobody looks for one.
-	Manifests Manifests
+	Service *service.Service
 	// Warnings give what /readyz says beside that the server is ready; nil if there are none.
 	Warnings func() []Warning
 	// Backup writes a signed archive of everything up to a head; nil if there is none to be had. Long texts that
 	// are lost are named in it.
 	Backup func(ctx context.Context, w io.Writer, head events.Head) error
-	Keys   Keys
 	// AuthOff lets loopback callers without a credential in, as the user or as the session that they name.
 	AuthOff bool
 	// Limits bound what each caller may use; the defaults if it is zero.
@@ -65,25 +35,17 @@ type Config struct {
 	// AllowOrigins are the origins, beside the server's own, whose pages may call it: "https://host:port".
 	AllowOrigins []string
 	Version      string
-	Logger       *slog.Logger
-	// Uses remembers when tokens were used; if nil, only until the end of the process.
-	Uses *TokenUses
-	// Now is the clock; time.Now if nil.
-	Now func() time.Time
-	// Clock says how Now stands to the machine's wall clock, and lets the operator confirm that; nil if nothing does.
+	// Clock says how the server's clock stands to the machine's wall clock, and lets the operator confirm that; nil if nothing
+	// does.
 	Clock Clock
 	// Ready says why refusals or long texts cannot be written now, or nil; nil if nothing knows.
 	Ready func() error
-	// Stopping ends when the server begins to stop: whoever waits is then told to ask again. Never, if it is nil.
-	Stopping context.Context
-	// Hostname and Platform stand in the answers of older routes.
-	Hostname, Platform string
 }
 
 // server is the handler that New gives.
 type server struct {
+	*service.Service
 	Config
-	auth    authenticator
 	hosts   map[string]bool
 	origins map[string]bool
 	mux     *http.ServeMux
@@ -102,28 +64,14 @@ type server struct {
 
 // New gives the HTTP handler of everything under /api and of the health checks.
 func New(config Config) (http.Handler, error) {
-	switch {
-	case config.Handler == nil || config.Log == nil:
-		return nil, errors.New("api: New needs a Handler and a Log")
-	case len(config.Keys.AdminToken) == 0 || len(config.Keys.ServerKey) == 0:
-		return nil, errors.New("api: New needs an admin token and a server key")
-	}
-	if config.Logger == nil {
-		config.Logger = slog.New(slog.DiscardHandler)
-	}
-	if config.Stopping == nil {
-		config.Stopping = context.Background()
-	}
-	if config.Now == nil {
-		config.Now = time.Now
-	}
-	if config.Uses == nil {
-		config.Uses = OpenTokenUses(nil, config.Logger)
+	if config.Service == nil {
+		return nil, errors.New("api: New needs a Service")
 	}
 	s := &server{
+		Service:  config.Service,
 		Config:   config,
 		mux:      http.NewServeMux(),
-		started:  config.Now(),
+		started:  config.Service.Now(),
 		hosts:    setOf(config.AllowedHosts),
 		origins:  setOf(config.AllowOrigins),
 		noStore:  []string{"no-store"},
@@ -131,7 +79,6 @@ func New(config Config) (http.Handler, error) {
 		jsonType: []string{"application/json; charset=utf-8"},
 	}
 	s.ledger = newLedger(&s.Limits)
-	s.auth = newAuthenticator(config.Keys, config.Handler, config.Now)
 	s.huma = newHuma(s.mux, config.Version)
 	s.routes()
 	return s, nil
@@ -217,8 +164,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
+	c.BeginWait = func(ctx context.Context) error { return s.waits(ctx, c) }
 	on := serving(r, c)
-	if body != nil && c.ended {
+	if body != nil && c.Ended {
 		_ = body.to.SetReadDeadline(time.Now().Add(endedBodyWithin))
 	}
 	if err := s.admit(c, r); err != nil {
@@ -277,16 +225,16 @@ func isClean(path string) bool {
 func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 	allowed := s.methods(r)
 	if len(allowed) == 0 {
-		s.fail(w, r, &problem{
-			status: http.StatusNotFound, Code: "NOT_FOUND", Message: "There is nothing at " + printable(r.URL.Path),
+		s.fail(w, r, &service.Problem{
+			Kind: service.KindNotFound, Code: "NOT_FOUND", Message: "There is nothing at " + service.Printable(r.URL.Path),
 			Why: "no route has this path", Next: "check the path against the documentation",
 		})
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	s.fail(w, r, &problem{
-		status: http.StatusMethodNotAllowed, Code: "METHOD_NOT_ALLOWED",
-		Message: printable(r.URL.Path) + " does not take " + printable(r.Method),
+	s.fail(w, r, &service.Problem{
+		Kind: service.KindWrongMethod, Code: "METHOD_NOT_ALLOWED",
+		Message: service.Printable(r.URL.Path) + " does not take " + service.Printable(r.Method),
 		Why:     "it takes " + strings.Join(allowed, ", "), Next: "use one of those methods",
 	})
 }
@@ -313,12 +261,6 @@ func (s *server) methods(r *http.Request) []string {
 		}
 	}
 	return slices.Clip(allowed)
-}
-
-// head gives the committed sequence.
-func (s *server) head() (sequence uint64) {
-	s.Handler.View(func(state *projections.State) { sequence = state.Head().Sequence })
-	return sequence
 }
 
 func sequenceText(sequence uint64) string { return strconv.FormatUint(sequence, 10) }

@@ -18,6 +18,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -106,7 +107,7 @@ type world struct {
 }
 
 // open makes a server that is reached through the network.
-func open(t *testing.T, change func(*api.Config)) *world {
+func open(t *testing.T, change func(*setup)) *world {
 	t.Helper()
 	w := build(t, change)
 	server := httptest.NewServer(w.api)
@@ -119,14 +120,32 @@ func open(t *testing.T, change func(*api.Config)) *world {
 }
 
 // openInside makes one that is called directly, for tests whose time is synctest's.
-func openInside(t *testing.T, change func(*api.Config)) *world {
+func openInside(t *testing.T, change func(*setup)) *world {
 	t.Helper()
 	w := build(t, change)
 	w.url, w.client = "http://127.0.0.1", &http.Client{Transport: direct{w.api}}
 	return w
 }
 
-func build(t *testing.T, change func(*api.Config)) *world {
+type serviceConfig = service.Config
+
+// setup is what a server under test is made of.
+type setup struct {
+	serviceConfig
+	api.Config
+}
+
+// open gives the HTTP handler over a service.
+func (c setup) open() (http.Handler, error) {
+	served, err := service.New(c.serviceConfig)
+	if err != nil {
+		return nil, err
+	}
+	c.Service = served
+	return api.New(c.Config)
+}
+
+func build(t *testing.T, change func(*setup)) *world {
 	t.Helper()
 	log := &memoryLog{}
 	blobs := &memoryBlobs{blobs: map[string][]byte{}}
@@ -146,21 +165,22 @@ func build(t *testing.T, change func(*api.Config)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(handler.Close)
-	config := api.Config{
-		Handler:      handler,
-		Log:          log,
-		Blobs:        blobs,
-		Denials:      denials,
-		Keys:         api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
-		Hostname:     "box",
-		Platform:     "linux",
-		Version:      "test",
-		AllowOrigins: []string{"https://page.example"},
+	config := setup{
+		serviceConfig: service.Config{
+			Handler:  handler,
+			Log:      log,
+			Blobs:    blobs,
+			Denials:  denials,
+			Keys:     service.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
+			Hostname: "box",
+			Platform: "linux",
+		},
+		Config: api.Config{Version: "test", AllowOrigins: []string{"https://page.example"}},
 	}
 	if change != nil {
 		change(&config)
 	}
-	h, err := api.New(config)
+	h, err := config.open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,8 +222,8 @@ func (m *memoryDenials) LoadDenials(context.Context, func(engine.StoredDenial) e
 }
 
 // withLeases keeps leases; they are told of calls, and look only while a test runs them.
-func withLeases(t *testing.T, lease time.Duration) func(*api.Config) {
-	return func(c *api.Config) {
+func withLeases(t *testing.T, lease time.Duration) func(*setup) {
+	return func(c *setup) {
 		start := time.Now()
 		leases, err := engine.NewLeases(engine.LeasesConfig{
 			Handler: c.Handler, Elapsed: func() time.Duration { return time.Since(start) }, After: time.After,
@@ -216,7 +236,7 @@ func withLeases(t *testing.T, lease time.Duration) func(*api.Config) {
 	}
 }
 
-func authOff(c *api.Config) { c.AuthOff = true }
+func authOff(c *setup) { c.AuthOff = true }
 
 // reply is what the server said.
 type reply struct {

@@ -12,6 +12,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 )
 
 // flushEvery is how many bytes of an export are gathered before they are sent.
@@ -28,8 +29,8 @@ func (s *server) auditRoutes() {
 	s.mux.HandleFunc("GET /api/audit/texts", s.open(s.auditTexts))
 }
 
-func auditHead(v view, _ *struct{}) (events.Head, error) {
-	return v.Head(), v.permit("audit:head", "")
+func auditHead(v service.View, _ *struct{}) (events.Head, error) {
+	return v.Head(), v.Permit("audit:head", "")
 }
 
 // exportRange is what an export covers.
@@ -95,12 +96,12 @@ func (s *server) exportRange(r *http.Request) (exportRange, error) {
 	var err error
 	s.Handler.View(func(state *projections.State) {
 		wanted.to = state.Head().Sequence
-		err = view{state, s, c}.permit("audit:export", "")
+		err = s.At(state, c.Caller).Permit("audit:export", "")
 		if err == nil && wanted.project != "" && !state.ProjectExisted(wanted.project) {
-			err = &problem{
-				status:  http.StatusNotFound,
+			err = &service.Problem{
+				Kind:    service.KindNotFound,
 				Code:    "NOT_FOUND",
-				Message: "Project with id '" + printable(wanted.project) + "' not found",
+				Message: "Project with id '" + service.Printable(wanted.project) + "' not found",
 				Why:     "it never existed",
 				Next:    "list what there is",
 			}
@@ -116,7 +117,7 @@ func (s *server) exportRange(r *http.Request) (exportRange, error) {
 		}
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil || n == 0 {
-			return wanted, routeInvalid("", name+" must be a sequence, not '"+printable(text)+"'")
+			return wanted, service.InvalidRequest("", name+" must be a sequence, not '"+service.Printable(text)+"'")
 		}
 		if name == "to" {
 			n = min(n, wanted.to)
@@ -144,10 +145,10 @@ func (s *server) auditTexts(w http.ResponseWriter, r *http.Request) {
 	var err error
 	s.Handler.View(func(state *projections.State) {
 		to = state.Head().Sequence
-		err = view{state, s, c}.permit("audit:verify", "")
+		err = s.At(state, c.Caller).Permit("audit:verify", "")
 	})
 	if err == nil && s.Blobs == nil {
-		err = notFound("Texts", "of this server")
+		err = service.NotFound("Texts", "of this server")
 	}
 	if err != nil {
 		s.fail(w, r, err)
@@ -171,7 +172,7 @@ func (s *server) auditTexts(w http.ResponseWriter, r *http.Request) {
 func (s *server) verify(r *http.Request) (engine.Verdict, error) {
 	c := callOf(r.Context())
 	var err error
-	s.Handler.View(func(state *projections.State) { err = view{state, s, c}.permit("audit:verify", "") })
+	s.Handler.View(func(state *projections.State) { err = s.At(state, c.Caller).Permit("audit:verify", "") })
 	if err != nil {
 		return engine.Verdict{}, err
 	}
@@ -266,11 +267,11 @@ func parseHead(text string) (*events.Head, error) {
 	number, digits, _ := strings.Cut(text, ":")
 	sequence, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || sequence == 0 {
-		return nil, routeInvalid("", "from must be SEQUENCE:HASH, not '"+printable(text)+"'")
+		return nil, service.InvalidRequest("", "from must be SEQUENCE:HASH, not '"+service.Printable(text)+"'")
 	}
 	hash, err := events.ParseHash(digits)
 	if err != nil {
-		return nil, routeInvalid("", "from must be SEQUENCE:HASH: "+err.Error())
+		return nil, service.InvalidRequest("", "from must be SEQUENCE:HASH: "+err.Error())
 	}
 	return &events.Head{Sequence: sequence, Hash: hash}, nil
 }

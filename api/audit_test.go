@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"maestro/api"
 	"maestro/api/export"
 	"maestro/commands"
 	"maestro/engine"
@@ -193,7 +192,7 @@ func TestAForgedEventThatWasNotPermitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer handler.Close()
-	forged := open(t, func(c *api.Config) { c.Handler, c.Log, c.Blobs = handler, w.log, w.blobs })
+	forged := open(t, func(c *setup) { c.Handler, c.Log, c.Blobs = handler, w.log, w.blobs })
 	r := forged.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200)
 	if faults, _ := r.at("faults").([]any); len(faults) != 1 ||
 		!strings.Contains(string(r.body), "task:complete was not permitted") {
@@ -266,7 +265,7 @@ func TestTheServersAudit(t *testing.T) {
 }
 
 func TestBackup(t *testing.T) {
-	w := open(t, func(c *api.Config) { c.Backup = noBackup })
+	w := open(t, func(c *setup) { c.Backup = noBackup })
 	w.history()
 	r := w.send(http.MethodGet, "/api/backup", adminToken, "").is(200)
 	if string(r.body) != w.head().String() || r.header.Get("Content-Type") != "application/x-tar" {

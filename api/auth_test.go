@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"maestro/api"
 	"maestro/events"
+	"maestro/service"
 )
 
 func noBackup(_ context.Context, w io.Writer, head events.Head) error {
@@ -20,13 +20,13 @@ func TestCredentials(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	id, token := w.session(adminToken, project, w.task(project), ``)
-	if token != api.SessionToken(serverKey, id, 1) {
+	if token != service.SessionToken(serverKey, id, 1) {
 		t.Errorf("spawn answered the token %q", token)
 	}
 	for name, bad := range map[string]string{
 		"garbage":          "garbage",
-		"another key":      api.SessionToken([]byte("another key"), id, 1),
-		"other generation": api.SessionToken(serverKey, id, 2),
+		"another key":      service.SessionToken([]byte("another key"), id, 1),
+		"other generation": service.SessionToken(serverKey, id, 2),
 		"another session":  strings.Replace(token, id, "sess_other", 1),
 		"cut":              token[:len(token)-1],
 		"prefix alone":     "mss_",
@@ -70,7 +70,7 @@ func TestABodyCannotSpeakForAnother(t *testing.T) {
 }
 
 func TestHostAndOrigin(t *testing.T) {
-	w := open(t, func(c *api.Config) { c.AllowedHosts = []string{"maestro.example"} })
+	w := open(t, func(c *setup) { c.AllowedHosts = []string{"maestro.example"} })
 	for _, host := range []string{"evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1:3000"} {
 		w.send(http.MethodGet, "/health", "", "", "Host", host).refused(403, "HOST_NOT_ALLOWED", host)
 	}

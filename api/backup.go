@@ -7,6 +7,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 )
 
 func (s *server) backupRoutes() {
@@ -21,21 +22,21 @@ func (s *server) backup(w http.ResponseWriter, r *http.Request) {
 	var err error
 	s.Handler.View(func(state *projections.State) {
 		head = state.Head()
-		err = view{state, s, c}.permit("audit:export", "")
+		err = s.At(state, c.Caller).Permit("audit:export", "")
 	})
 	switch {
 	case err != nil:
-	case c.by.Access != commands.AccessAdmin:
-		err = &problem{
-			status:  http.StatusForbidden,
+	case c.By.Access != commands.AccessAdmin:
+		err = &service.Problem{
+			Kind:    service.KindNotAllowed,
 			Code:    string(commands.CodeNotAllowed),
-			Message: "A backup is not allowed for " + c.by.String(),
+			Message: "A backup is not allowed for " + c.By.String(),
 			Why:     "it holds everything",
 			Next:    "use the admin token",
 			Rule:    "audit:export",
 		}
 	case s.Backup == nil:
-		err = notFound("Backup", "of this server")
+		err = service.NotFound("Backup", "of this server")
 	}
 	if err != nil {
 		s.fail(w, r, err)

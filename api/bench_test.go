@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"maestro/api"
 	"maestro/engine"
+	"maestro/service"
 )
 
 // BenchmarkReport is the hot route without the network: a session's report, permitted, decided, appended and answered.
@@ -21,11 +21,11 @@ func BenchmarkReport(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer handler.Close()
-	h, err := api.New(api.Config{
+	h, err := setup{serviceConfig: service.Config{
 		Handler: handler,
 		Log:     log,
-		Keys:    api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
-	})
+		Keys:    service.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
+	}}.open()
 	if err != nil {
 		b.Fatal(err)
 	}

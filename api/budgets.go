@@ -33,7 +33,7 @@ func (a *admission) bring(n int64) *overLimit {
 // brings is bring, with the answer to who is over a limit.
 func (s *server) brings(c *call, n int64) error {
 	if over := c.admission.bring(n); over != nil {
-		return s.tooMuch(c.by.String(), over)
+		return s.tooMuch(c.By.String(), over)
 	}
 	return nil
 }

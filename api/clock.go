@@ -6,6 +6,7 @@ import (
 
 	"maestro/commands"
 	"maestro/projections"
+	"maestro/service"
 )
 
 // Clock is what the server tells the time by.
@@ -45,7 +46,7 @@ func (s *server) clockRoutes() {
 
 func (s *server) clockStatus(w http.ResponseWriter, r *http.Request) {
 	if s.Clock == nil {
-		s.fail(w, r, notFound("Clock", "of this server"))
+		s.fail(w, r, service.NotFound("Clock", "of this server"))
 		return
 	}
 	s.show(w, r, s.Clock.Status())
@@ -56,18 +57,18 @@ func (s *server) clockStatus(w http.ResponseWriter, r *http.Request) {
 func (s *server) confirmClock(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	var err error
-	s.Handler.View(func(state *projections.State) { err = view{state, s, c}.permit("token:revoke", "") })
+	s.Handler.View(func(state *projections.State) { err = s.At(state, c.Caller).Permit("token:revoke", "") })
 	switch {
-	case err != nil || c.by.Kind != commands.ActorUser:
-		err = &problem{
-			status:  http.StatusForbidden,
+	case err != nil || c.By.Kind != commands.ActorUser:
+		err = &service.Problem{
+			Kind:    service.KindNotAllowed,
 			Code:    string(commands.CodeNotAllowed),
-			Message: "Confirming the clock is not allowed for " + c.by.String(),
+			Message: "Confirming the clock is not allowed for " + c.By.String(),
 			Why:     "every later event is stamped by it",
 			Next:    "use the admin token",
 		}
 	case s.Clock == nil:
-		err = notFound("Clock", "of this server")
+		err = service.NotFound("Clock", "of this server")
 	}
 	if err != nil {
 		s.fail(w, r, err)
@@ -75,7 +76,7 @@ func (s *server) confirmClock(w http.ResponseWriter, r *http.Request) {
 	}
 	status, changed := s.Clock.Confirm()
 	if changed {
-		s.Logger.Warn("the wall clock was confirmed; events follow it again", "by", c.by.String(), "time", status.Time)
+		s.Logger.Warn("the wall clock was confirmed; events follow it again", "by", c.By.String(), "time", status.Time)
 	}
 	s.show(w, r, confirmedClock{status, changed})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"maestro/api"
+	"maestro/service"
 )
 
 // setClock is a server's clock whose wall clock was set by a test.
@@ -29,7 +30,7 @@ func (c *setClock) Confirm() (api.ClockStatus, bool) {
 // A wall clock that jumped is reported by /readyz until an admin confirms it; nobody else may.
 func TestClock(t *testing.T) {
 	clock := &setClock{}
-	w := open(t, func(c *api.Config) { c.Clock = clock })
+	w := open(t, func(c *setup) { c.Clock = clock })
 	if r := w.send(http.MethodGet, "/readyz", "", "").is(200); r.object()["warnings"] != nil {
 		t.Errorf("a good clock: %s", r.body)
 	}
@@ -42,7 +43,7 @@ func TestClock(t *testing.T) {
 	project := w.project()
 	_, worker := w.session(adminToken, project, w.task(project), "")
 	w.do(adminToken, "token:create", `{"name":"eve","kind":"auditor"}`).is(200)
-	auditor := api.NamedToken(serverKey, "eve", api.FirstGeneration)
+	auditor := service.NamedToken(serverKey, "eve", service.FirstGeneration)
 	for _, token := range []string{worker, auditor} {
 		w.send(http.MethodPost, "/api/clock/confirm", token, "").refused(403, "NOT_ALLOWED", "Confirming the clock")
 	}

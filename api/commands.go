@@ -12,6 +12,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 )
 
 // command is POST /api/commands/<id>, which nearly all calls are: no router, no framework, no reflection but Parse's.
@@ -74,10 +75,10 @@ func commandOptionsOf(query url.Values) (o commandOptions, err error) {
 			*option = true
 		case "", "false":
 		default:
-			return o, routeInvalid("", name+" is true or false, not '"+printable(text)+"'")
+			return o, service.InvalidRequest("", name+" is true or false, not '"+service.Printable(text)+"'")
 		}
 	}
-	o.wait, err = waitOf(query.Get("wait"))
+	o.wait, err = service.ParseWait(query.Get("wait"))
 	return o, err
 }
 
@@ -109,13 +110,13 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o commandOptions
 	if err := s.withManifest(r.Context(), c, command, o.dryRun); err != nil {
 		return engine.Answer{}, err
 	}
-	if strings.HasPrefix(id, "template:") && s.permit(c, id, "") == nil {
-		if err := s.checkTemplate(command); err != nil {
+	if strings.HasPrefix(id, "template:") && s.Permit(c.Caller, id, "") == nil {
+		if err := s.CheckTemplate(command); err != nil {
 			return engine.Answer{}, err
 		}
 	}
 	request := engine.Request{
-		By:          c.by,
+		By:          c.By,
 		Command:     command,
 		Key:         meta.key,
 		OccurredAt:  meta.occurredAt,
@@ -155,7 +156,7 @@ func (s *server) waitForItem(
 ) (engine.Answer, error) {
 	session := start.SessionID
 	if session == "" {
-		session = c.by.Name
+		session = c.By.Name
 	}
 	var project, queue string
 	s.Handler.View(func(state *projections.State) {
@@ -165,7 +166,7 @@ func (s *server) waitForItem(
 	})
 	until := time.Now().Add(wait)
 	for {
-		err := s.await(ctx, c, time.Until(until), func(state *projections.State) bool {
+		err := s.Await(ctx, c.Caller, time.Until(until), func(state *projections.State) bool {
 			x, q := state.Session(session), state.Queue(project, queue)
 			if x == nil || q == nil || state.Gone(session) != "" || state.Holds(x) != nil {
 				return true
@@ -199,7 +200,7 @@ func (s *server) tokenFor(c *call, id string, answer engine.Answer) string {
 		return token
 	}
 	event, err := events.Decode(answer.Event)
-	if err != nil || s.permit(c, id, event.Project) != nil {
+	if err != nil || s.Permit(c.Caller, id, event.Project) != nil {
 		return ""
 	}
 	return token
@@ -210,16 +211,16 @@ func (s *server) tokenFor(c *call, id string, answer engine.Answer) string {
 func (s *server) tokenOf(data events.Data) string {
 	switch d := data.(type) {
 	case *events.SessionSpawned:
-		return SessionToken(s.Keys.ServerKey, d.SessionID, FirstGeneration)
+		return service.SessionToken(s.Keys.ServerKey, d.SessionID, service.FirstGeneration)
 	case *events.SessionRegistered:
 		if d.Created != nil {
-			return SessionToken(s.Keys.ServerKey, d.SessionID, FirstGeneration)
+			return service.SessionToken(s.Keys.ServerKey, d.SessionID, service.FirstGeneration)
 		}
 	case *events.TokenCreated:
-		return NamedToken(s.Keys.ServerKey, d.Name, d.Generation)
+		return service.NamedToken(s.Keys.ServerKey, d.Name, d.Generation)
 	case *events.TokenRevoked:
 		if d.SessionID != "" {
-			return SessionToken(s.Keys.ServerKey, d.SessionID, d.Generation)
+			return service.SessionToken(s.Keys.ServerKey, d.SessionID, d.Generation)
 		}
 	}
 	return ""

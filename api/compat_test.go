@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"maestro/api"
+	"maestro/service"
 )
 
 // The shapes below are those of reference/http-api-compat.md. A value in capitals stands for "any value of that sort":
@@ -393,7 +393,7 @@ func TestOldSpawn(t *testing.T) {
 		`{"success":true,"sessionId":"`+id+`","message":"Spawn request sent to Agents UI","session":`+session+`}`,
 		any(got.object()))
 	like(t, "stored", session, any(o.call("GET", "/api/sessions/"+id, "").is(200).object()))
-	if got.text("token") != api.SessionToken(serverKey, id, 1) {
+	if got.text("token") != service.SessionToken(serverKey, id, 1) {
 		t.Errorf("token %q", got.text("token"))
 	}
 

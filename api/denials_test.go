@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/api"
 	"maestro/commands"
 	"maestro/engine"
 )
@@ -134,7 +133,7 @@ func TestARefusalThatCannotBeRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(denials.Close)
-	w := open(t, func(c *api.Config) { c.Denials = denials })
+	w := open(t, func(c *setup) { c.Denials = denials })
 	project := w.project()
 	_, token := w.session(adminToken, project, w.task(project), ``)
 	store.broken.Store(true)

@@ -41,14 +41,14 @@ func (s *server) permitAnywhere(c *call, id string) (err error) {
 		id = row.Alias
 	}
 	s.Handler.View(func(state *projections.State) {
-		if err = (view{state, s, c}).permit(row.ID, ""); err == nil || !c.meta.named {
+		if err = s.At(state, c.Caller).Permit(row.ID, ""); err == nil || !c.meta.named {
 			return
 		}
 		done := func(project string) bool {
-			_, known := state.Accepted(engine.EventID(c.by, project, id, c.meta.key))
+			_, known := state.Accepted(engine.EventID(c.By, project, id, c.meta.key))
 			return known
 		}
-		retried := done("") || done(c.by.Project)
+		retried := done("") || done(c.By.Project)
 		for p := range state.Projects() {
 			retried = retried || done(p.ID)
 		}

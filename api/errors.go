@@ -2,176 +2,92 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
+	"strconv"
 
-	"maestro/commands"
-	"maestro/engine"
-	"maestro/events"
+	"maestro/service"
 )
 
-// problem is the answer no, as it goes over the wire. It implements huma.StatusError.
-type problem struct {
-	IsError bool `json:"error"`
-	// StatusCode stands only where the domain's rules refuse, as older clients know it.
-	StatusCode int    `json:"statusCode,omitempty"`
-	Code       string `json:"code"`
-	Message    string `json:"message"`
-	Why        string `json:"why"`
-	Next       string `json:"next"`
-	Rule       string `json:"rule,omitempty"`
-	Pointer    string `json:"pointer,omitempty"`
-	Details    any    `json:"details,omitempty"`
-
-	status  int
-	headers http.Header
-}
-
-func (p *problem) Error() string { return p.Message }
-
-// GetStatus implements huma.StatusError.
-func (p *problem) GetStatus() int { return p.status }
-
-// GetHeaders implements huma.HeadersError.
-func (p *problem) GetHeaders() http.Header { return p.headers }
-
-// ContentType implements huma.ContentTypeFilter.
-func (p *problem) ContentType(string) string { return "application/json; charset=utf-8" }
-
-// routeInvalid is a 400 that the route itself raises: without statusCode.
-func routeInvalid(pointer, message string) *problem {
-	return routeProblem(http.StatusBadRequest, string(commands.CodeInvalid), pointer, message)
-}
-
-func routeProblem(status int, code, pointer, message string) *problem {
-	return &problem{status: status, Code: code, Message: message, Pointer: pointer}
-}
-
-// invalid is a 400 of the domain's rules that a route finds before the domain does.
-func invalid(pointer, format string, args ...any) *commands.Refusal {
-	return &commands.Refusal{Code: commands.CodeInvalid, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
-}
-
-func notFound(kind, id string) *problem {
-	return &problem{
-		status: http.StatusNotFound, StatusCode: http.StatusNotFound, Code: string(commands.CodeNotFound),
-		Message: kind + " with id '" + printable(id) + "' not found",
-	}
-}
-
-// statusOf gives the HTTP status of each code of refusal.
-func statusOf(code commands.Code) int {
-	switch code {
-	case commands.CodeInvalid:
+// statusOf gives the HTTP status of each kind of problem.
+func statusOf(kind service.Kind) int {
+	switch kind {
+	case service.KindInvalid:
 		return http.StatusBadRequest
-	case commands.CodeNotAllowed:
+	case service.KindUnauthenticated:
+		return http.StatusUnauthorized
+	case service.KindNotAllowed:
 		return http.StatusForbidden
-	case commands.CodeNotFound:
+	case service.KindNotFound:
 		return http.StatusNotFound
-	case commands.CodeConflict, commands.CodeKeyReused:
+	case service.KindWrongMethod:
+		return http.StatusMethodNotAllowed
+	case service.KindConflict:
 		return http.StatusConflict
-	case commands.CodeTooLarge:
+	case service.KindTooLarge:
 		return http.StatusRequestEntityTooLarge
-	case commands.CodeRule, commands.CodeLimit:
+	case service.KindWrongFormat:
+		return http.StatusUnsupportedMediaType
+	case service.KindRule:
 		return http.StatusUnprocessableEntity
+	case service.KindBusy:
+		return http.StatusTooManyRequests
+	case service.KindUnavailable:
+		return http.StatusServiceUnavailable
+	case service.KindTimeout:
+		return http.StatusGatewayTimeout
+	case service.KindInternal:
 	}
 	return http.StatusInternalServerError
 }
 
-// problemOf is the one place where an error becomes an answer. What nobody foresaw is logged and not shown.
-func (s *server) problemOf(r *http.Request, err error) *problem {
-	var refusal *commands.Refusal
-	var unavailable *engine.UnavailableError
-	var p *problem
-	switch {
-	case errors.Is(err, errStopping):
-		errors.As(errAskAgain(), &p)
-	case errors.As(err, &p):
-	case errors.As(err, &refusal):
-		status := statusOf(refusal.Code)
-		p = &problem{
-			status: status, StatusCode: status, Code: string(refusal.Code), Message: refusal.Message, Why: refusal.Why,
-			Next: refusal.Next, Rule: refusal.Rule, Pointer: refusal.Pointer,
-		}
-	case errors.As(err, &unavailable):
-		s.Logger.Warn("a request could not be served", "method", r.Method, "path", printable(r.URL.Path), "why",
-			engine.Shortened(err.Error(), longestProblem))
-		p = &problem{
-			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
-			Why: unavailable.Why, Next: unavailable.Next, headers: http.Header{"Retry-After": {"1"}},
-		}
-	case errors.Is(err, events.ErrReadOnly):
-		p = &problem{
-			status: http.StatusServiceUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
-			Why: err.Error(), Next: engine.Advice(err), headers: http.Header{"Retry-After": {"1"}},
-		}
-	case errors.Is(err, context.DeadlineExceeded):
-		p = &problem{
-			status: http.StatusGatewayTimeout, Code: "TIMEOUT", Message: "The server did not finish in time",
-			Why: "a command may have happened", Next: "try again with the same key",
-		}
-	case errors.Is(err, context.Canceled):
-		p = &problem{status: http.StatusServiceUnavailable, Code: "CANCELLED", Message: "The caller went away"}
-	default:
-		s.Logger.Error("a request failed", "method", r.Method, "path", printable(r.URL.Path), "why",
-			engine.Shortened(err.Error(), longestProblem))
-		p = &problem{
-			status:  http.StatusInternalServerError,
-			Code:    "INTERNAL_ERROR",
-			Message: "The server failed at this request",
-			Why:     "its log says why",
-			Next:    "try again with the same key; if it fails again, report it",
-		}
-	}
-	return p.complete()
+// httpProblem is a problem as HTTP has it. It implements huma.StatusError, huma.HeadersError and
+// huma.ContentTypeFilter.
+type httpProblem struct {
+	service.Problem
+
+	headers http.Header
 }
 
-// complete fills in what every error says.
-func (p *problem) complete() *problem {
-	p.IsError = true
-	why, next := commonWords(p.status)
-	if p.Why == "" {
-		p.Why = why
+// GetStatus implements huma.StatusError.
+func (p *httpProblem) GetStatus() int { return statusOf(p.Kind) }
+
+// GetHeaders implements huma.HeadersError.
+func (p *httpProblem) GetHeaders() http.Header { return p.headers }
+
+// ContentType implements huma.ContentTypeFilter.
+func (p *httpProblem) ContentType(string) string { return "application/json; charset=utf-8" }
+
+// overHTTP gives a problem its status and its headers.
+func overHTTP(problem *service.Problem) *httpProblem {
+	p := &httpProblem{Problem: *problem, headers: http.Header{}}
+	if p.Domain {
+		p.StatusCode = statusOf(p.Kind)
 	}
-	if p.Next == "" {
-		p.Next = next
+	if p.RetryAfter > 0 {
+		p.headers["Retry-After"] = []string{strconv.Itoa(int(p.RetryAfter.Seconds()))}
 	}
-	for _, text := range []*string{&p.Message, &p.Why, &p.Pointer} {
-		*text = engine.Shortened(*text, longestProblem)
+	if p.Code == service.CodeStopping {
+		p.headers["Connection"] = []string{"close"}
+	}
+	if p.Kind == service.KindUnauthenticated {
+		challenge := `Bearer realm="maestro"`
+		if p.BadCredential {
+			challenge += `, error="invalid_token"`
+		}
+		p.headers["Www-Authenticate"] = []string{challenge}
 	}
 	return p
 }
 
-// longestProblem bounds each text of an error, in bytes: some hold what the caller sent.
-const longestProblem = 2 << 10
-
-// commonWords says why and what next for errors whose message says it all.
-func commonWords(status int) (why, next string) {
-	switch status {
-	case http.StatusBadRequest:
-		return "a field is missing or wrong", "correct it and send it again"
-	case http.StatusForbidden:
-		return "the caller's permissions do not cover it", "see GET /api/commands"
-	case http.StatusNotFound:
-		return "it never existed, or it was deleted", "list what there is"
-	case http.StatusConflict:
-		return "it conflicts with the current state", "read the current state, then decide"
-	case http.StatusRequestEntityTooLarge:
-		return "a request has at most 1 MiB, an event 768 KiB", "say less, or split it"
-	case http.StatusUnprocessableEntity:
-		return "the current state does not allow it", "read the current state, then decide"
-	}
-	return "the request could not be served", "try again"
-}
+// nameOf names a request in the log.
+func nameOf(r *http.Request) string { return r.Method + " " + service.Printable(r.URL.Path) }
 
 // fail answers an authenticated caller with an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	w.Header()["Maestro-Sequence"] = []string{sequenceText(s.head())}
-	if c, ok := r.Context().Value(callKey{}).(*call); ok && c.over(r.Context()) != nil {
-		err = c.over(r.Context())
+	w.Header()["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	if c, ok := r.Context().Value(callKey{}).(*call); ok && c.Over(r.Context()) != nil {
+		err = c.Over(r.Context())
 	}
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
 		err = s.recordRefusal(r.Context(), c, err)
@@ -181,7 +97,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // refuse answers with an error and nothing else.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	p := s.problemOf(r, err)
+	p := overHTTP(s.ProblemOf(err, nameOf(r)))
 	for name, values := range p.headers {
 		w.Header()[name] = values
 	}
@@ -192,7 +108,7 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		s.Logger.Error("an error could not be written", "why", err)
 	}
 	w.Header()["Content-Type"] = s.jsonType
-	w.WriteHeader(p.status)
+	w.WriteHeader(p.GetStatus())
 	s.write(w, body.Bytes())
 }
 
@@ -202,6 +118,3 @@ func (s *server) write(w http.ResponseWriter, body []byte) {
 		s.Logger.Debug("a client went away before its answer", "why", err)
 	}
 }
-
-// printable shortens foreign text for a message and takes out what a terminal would act on.
-func printable(text string) string { return commands.Printable(text) }

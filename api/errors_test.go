@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"maestro/api"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/service"
 )
 
 // brokenLog refuses every append with an error.
@@ -33,7 +33,7 @@ func TestAServerThatCannotWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(handler.Close)
-		w := open(t, func(c *api.Config) { c.Handler, c.Log = handler, log })
+		w := open(t, func(c *setup) { c.Handler, c.Log = handler, log })
 		w.send(http.MethodGet, "/readyz", "", "").is(200)
 		for _, r := range []reply{w.do(adminToken, "project:create", `{"name":"x"}`), w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"x"}`)} {
 			r.refused(503, "UNAVAILABLE", "no writes")
@@ -51,7 +51,7 @@ func TestAServerThatCannotWrite(t *testing.T) {
 }
 
 func TestWhatNobodyForesawIsNotShown(t *testing.T) {
-	w := open(t, func(c *api.Config) {
+	w := open(t, func(c *setup) {
 		c.Backup = func(context.Context, io.Writer, events.Head) error { return errors.New("password=hunter2") }
 	})
 	r := w.send(http.MethodGet, "/api/backup", adminToken, "").refused(500, "INTERNAL_ERROR", "")
@@ -61,7 +61,7 @@ func TestWhatNobodyForesawIsNotShown(t *testing.T) {
 }
 
 func TestAStreamThatBreaksOffIsSeenToBeCut(t *testing.T) {
-	w := open(t, func(c *api.Config) {
+	w := open(t, func(c *setup) {
 		c.Backup = func(_ context.Context, out io.Writer, _ events.Head) error {
 			_, err := out.Write(make([]byte, 1<<20))
 			return errors.Join(err, errors.New("the disk went away"))
@@ -88,14 +88,14 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer handler.Close()
-	for name, config := range map[string]api.Config{
+	for name, config := range map[string]service.Config{
 		"nothing":     {},
-		"no log":      {Handler: handler, Keys: api.Keys{AdminToken: []byte("a"), ServerKey: []byte("b")}},
-		"no token":    {Handler: handler, Log: &memoryLog{}, Keys: api.Keys{ServerKey: []byte("b")}},
-		"no key":      {Handler: handler, Log: &memoryLog{}, Keys: api.Keys{AdminToken: []byte("a")}},
+		"no log":      {Handler: handler, Keys: service.Keys{AdminToken: []byte("a"), ServerKey: []byte("b")}},
+		"no token":    {Handler: handler, Log: &memoryLog{}, Keys: service.Keys{ServerKey: []byte("b")}},
+		"no key":      {Handler: handler, Log: &memoryLog{}, Keys: service.Keys{AdminToken: []byte("a")}},
 		"a dead link": {Log: &memoryLog{}},
 	} {
-		if _, err := api.New(config); err == nil {
+		if _, err := service.New(config); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}

@@ -22,10 +22,10 @@ type holder struct {
 
 // holderOf gives the holder of the connection of a call.
 func holderOf(c *call) holder {
-	h := holder{credential: accountName(c.by), class: classOf(c.by), ended: c.ended}
+	h := holder{credential: accountName(c.By), class: classOf(c.By), ended: c.Ended}
 	h.project = h.credential
-	if h.class == ofSession && c.by.Project != "" {
-		h.project = "project " + c.root
+	if h.class == ofSession && c.By.Project != "" {
+		h.project = "project " + c.Root
 	}
 	return h
 }

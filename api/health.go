@@ -3,8 +3,10 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"maestro/engine"
+	"maestro/service"
 )
 
 func (s *server) healthRoutes() {
@@ -36,13 +38,13 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 		err = s.Ready()
 	}
 	if err != nil {
-		s.fail(w, r, &problem{
-			status:  http.StatusServiceUnavailable,
-			Code:    "UNAVAILABLE",
-			Message: "The server takes no writes now",
-			Why:     err.Error(),
-			Next:    "reads still work; " + engine.Advice(err),
-			headers: http.Header{"Retry-After": {"1"}},
+		s.fail(w, r, &service.Problem{
+			Kind:       service.KindUnavailable,
+			Code:       "UNAVAILABLE",
+			Message:    "The server takes no writes now",
+			Why:        err.Error(),
+			Next:       "reads still work; " + engine.Advice(err),
+			RetryAfter: time.Second,
 		})
 		return
 	}
@@ -61,6 +63,6 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, value any) {
 	}
 	header := w.Header()
 	header["Content-Type"] = s.jsonType
-	header["Maestro-Sequence"] = []string{sequenceText(s.head())}
+	header["Maestro-Sequence"] = []string{sequenceText(s.Head())}
 	s.write(w, append(body, '\n'))
 }

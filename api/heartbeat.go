@@ -16,12 +16,12 @@ func (s *server) heartbeatRoutes() {
 func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	id := r.PathValue("id")
-	if c.by.Kind != commands.ActorSession || c.by.Name != id {
+	if c.By.Kind != commands.ActorSession || c.By.Name != id {
 		s.fail(w, r, c.otherIdentity(id))
 		return
 	}
 	var refused error
-	s.Handler.View(func(state *projections.State) { refused = view{state, s, c}.permit("whoami", "") })
+	s.Handler.View(func(state *projections.State) { refused = s.At(state, c.Caller).Permit("whoami", "") })
 	if refused != nil {
 		s.fail(w, r, refused)
 		return
@@ -32,6 +32,6 @@ func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	w.Header()["Maestro-Sequence"] = []string{sequenceText(s.head())}
+	w.Header()["Maestro-Sequence"] = []string{sequenceText(s.Head())}
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/api"
+	"maestro/service"
 )
 
 func TestHeartbeats(t *testing.T) {
@@ -64,7 +64,7 @@ func TestHeartbeats(t *testing.T) {
 		// Deleted, or never there: it may do nothing.
 		w.do(adminToken, "session:delete", `{"sessionId":"`+id+`"}`).is(200)
 		beat(id, token).refused(403, "NOT_ALLOWED", "no known permissions")
-		beat("sess_ghost", api.SessionToken(serverKey, "sess_ghost", 1)).refused(403, "NOT_ALLOWED",
+		beat("sess_ghost", service.SessionToken(serverKey, "sess_ghost", 1)).refused(403, "NOT_ALLOWED",
 			"no known permissions")
 	})
 }
@@ -73,7 +73,7 @@ func TestHeartbeats(t *testing.T) {
 // credential.
 func TestHeardWithoutCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := openInside(t, func(c *api.Config) {
+		w := openInside(t, func(c *setup) {
 			withLeases(t, time.Minute)(c)
 			c.AuthOff = true
 		})

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"maestro/commands"
+	"maestro/service"
 )
 
 const (
@@ -52,11 +53,11 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 	}
 	_, err := into.ReadFrom(io.LimitReader(r.Body, maxRequest+1))
 	switch {
-	case errors.Is(err, errStopping), errors.As(err, new(*problem)):
+	case errors.Is(err, service.ErrStopping), errors.As(err, new(*service.Problem)):
 		return err
 	case err != nil:
-		return &problem{
-			status:  http.StatusBadRequest,
+		return &service.Problem{
+			Kind:    service.KindInvalid,
 			Code:    "VALIDATION_ERROR",
 			Message: "The body is cut: it ends before it is complete",
 			Why:     "the connection brought fewer bytes than announced",
@@ -79,8 +80,8 @@ func drain(r *http.Request, most int64) {
 
 func tooLarge(r *http.Request) error {
 	drain(r, maxDrained)
-	return &problem{
-		status: http.StatusRequestEntityTooLarge, Code: "TOO_LARGE", Message: "The body is larger than 1 MiB",
+	return &service.Problem{
+		Kind: service.KindTooLarge, Code: "TOO_LARGE", Message: "The body is larger than 1 MiB",
 		Why: "a request has at most 1 MiB", Next: "say less, or split it",
 	}
 }
@@ -95,12 +96,12 @@ func isJSON(contentType string) bool {
 }
 
 func notJSON(contentType string) error {
-	message := "The Content-Type must be application/json, not '" + printable(contentType) + "'"
+	message := "The Content-Type must be application/json, not '" + service.Printable(contentType) + "'"
 	if contentType == "" {
 		message = "The Content-Type must be application/json, and there is none"
 	}
-	return &problem{
-		status: http.StatusUnsupportedMediaType, Code: "UNSUPPORTED_MEDIA_TYPE", Message: message,
+	return &service.Problem{
+		Kind: service.KindWrongFormat, Code: "UNSUPPORTED_MEDIA_TYPE", Message: message,
 		Why: "bodies are JSON", Next: "send `Content-Type: application/json`",
 	}
 }
@@ -121,10 +122,10 @@ func (m metadata) checkKept(id string) error {
 	if !m.kept || commands.MayWait(id) {
 		return nil
 	}
-	return &problem{
-		status:  http.StatusBadRequest,
+	return &service.Problem{
+		Kind:    service.KindInvalid,
 		Code:    "VALIDATION_ERROR",
-		Message: printable(id) + " does not take Maestro-Occurred-At",
+		Message: service.Printable(id) + " does not take Maestro-Occurred-At",
 		Why: "only commands that may wait in an outbox carry the time at which they were said: " +
 			"reports, tracked files, the end of a session",
 		Next: "send it without Maestro-Occurred-At",
@@ -136,7 +137,7 @@ func metadataOf(header http.Header) (metadata, error) {
 	m := metadata{key: header.Get("Idempotency-Key")}
 	if m.key == "" {
 		if _, given := header["Idempotency-Key"]; given {
-			return m, routeInvalid("", "Idempotency-Key is empty")
+			return m, service.InvalidRequest("", "Idempotency-Key is empty")
 		}
 		m.key = uuid.NewString()
 	} else {
@@ -145,7 +146,7 @@ func metadataOf(header http.Header) (metadata, error) {
 	if text := header.Get("Maestro-Occurred-At"); text != "" {
 		at, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil || at.UTC().Year() < 1970 || at.UTC().Year() > 9999 {
-			return m, routeInvalid("", "Maestro-Occurred-At must be an RFC 3339 time, not '"+printable(text)+"'")
+			return m, service.InvalidRequest("", "Maestro-Occurred-At must be an RFC 3339 time, not '"+service.Printable(text)+"'")
 		}
 		m.occurredAt, m.kept = at, true
 	}
@@ -206,25 +207,25 @@ func (s *server) waitFor(ctx context.Context, c *call, minSeq string) error {
 	}
 	sequence, err := strconv.ParseUint(minSeq, 10, 64)
 	if err != nil {
-		return routeInvalid("", "minSeq must be a sequence, not '"+printable(minSeq)+"'")
+		return service.InvalidRequest("", "minSeq must be a sequence, not '"+service.Printable(minSeq)+"'")
 	}
-	if s.head() >= sequence {
+	if s.Head() >= sequence {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, waitAtMost)
 	defer cancel()
-	good, done := s.whileGood(ctx, c)
+	good, done := s.WhileGood(ctx, c.Caller)
 	defer done()
 	err = s.Handler.WaitFor(good, sequence)
-	switch over := c.over(good); {
+	switch over := c.Over(good); {
 	case over != nil:
 		return over
 	case !errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
-	head := s.head()
-	return &problem{
-		status:  http.StatusGatewayTimeout,
+	head := s.Head()
+	return &service.Problem{
+		Kind:    service.KindTimeout,
 		Code:    "TIMEOUT",
 		Message: "Sequence " + minSeq + " was not reached in 5 s; the head is " + strconv.FormatUint(head, 10),
 		Why:     "the views have not come that far",

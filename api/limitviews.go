@@ -2,21 +2,11 @@ package api
 
 import (
 	"maestro/commands"
+	"maestro/service"
 )
 
-// CanLimit is a limit that a command counts against, as it stands.
-type CanLimit struct {
-	Name  string  `json:"name"`
-	Limit string  `json:"limit"`
-	Value float64 `json:"value"`
-	Burst float64 `json:"burst,omitempty"`
-	// Left is how much of it is left now.
-	Left int64 `json:"left"`
-}
-
 // limitsOf gives the limits that a command of an actor counts against.
-func (v view) limitsOf(by commands.Actor, row commands.Row) []CanLimit {
-	s := v.server
+func (s *server) limitsOf(v service.View, by commands.Actor, row commands.Row) []service.CanLimit {
 	used := []resource{useReads}
 	if row.Write {
 		used = []resource{useCommands}
@@ -29,7 +19,7 @@ func (v view) limitsOf(by commands.Actor, row commands.Row) []CanLimit {
 	case "manifest:generate":
 		used = append(used, useUploads)
 	}
-	limits := []CanLimit{}
+	limits := []service.CanLimit{}
 	add := func(c class, name string, r resource) {
 		q := s.ledger.quotas[c][r]
 		if q.Value == 0 {
@@ -37,7 +27,9 @@ func (v view) limitsOf(by commands.Actor, row commands.Row) []CanLimit {
 		}
 		account := s.ledger.hold(c, name)
 		defer s.ledger.letGo(account)
-		limits = append(limits, CanLimit{q.Name, q.String(), q.Value, q.Burst, int64(s.ledger.left(account, r))})
+		limits = append(limits, service.CanLimit{
+			Name: q.Name, Limit: q.String(), Value: q.Value, Burst: q.Burst, Left: int64(s.ledger.left(account, r)),
+		})
 	}
 	if by.Kind == commands.ActorSystem {
 		return limits
@@ -62,16 +54,16 @@ type LimitView struct {
 	About   string `json:"about"`
 }
 
-func listLimits(v view, _ *struct{}) ([]LimitView, error) {
-	if err := v.permit("audit:denials", ""); err != nil {
+func (s *server) listLimits(v service.View) ([]LimitView, error) {
+	if err := v.Permit("audit:denials", ""); err != nil {
 		return nil, err
 	}
 	views := make([]LimitView, 0, len(quotas))
 	for _, q := range quotas {
-		q = v.server.Limits.quota(q.Name)
+		q = s.Limits.quota(q.Name)
 		views = append(views, LimitView{
 			Name: q.Name, Limit: q.String(), Value: q.Value, Burst: q.Burst,
-			Refused: v.server.ledger.refusals(q.Name), About: q.About,
+			Refused: s.ledger.refusals(q.Name), About: q.About,
 		})
 	}
 	return views, nil

@@ -9,6 +9,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 	"maestro/workers/manifest"
 )
 
@@ -17,7 +18,7 @@ import (
 func (s *server) withManifest(ctx context.Context, c *call, command commands.Command, dryRun bool) error {
 	switch x := command.(type) {
 	case *commands.SpawnSession:
-		if s.Blobs == nil || s.permit(c, "session:spawn", cmpOr(x.Project, c.by.Project)) != nil {
+		if s.Blobs == nil || s.Permit(c.Caller, "session:spawn", cmpOr(x.Project, c.By.Project)) != nil {
 			return nil
 		}
 		if x.ManifestDigest != "" {
@@ -25,13 +26,13 @@ func (s *server) withManifest(ctx context.Context, c *call, command commands.Com
 		}
 		return s.generateManifest(ctx, c, x, dryRun)
 	case *commands.RegisterSession:
-		if x.ManifestDigest == "" || c.by.Kind != commands.ActorUser ||
-			s.permit(c, "session:register", x.Project) != nil {
+		if x.ManifestDigest == "" || c.By.Kind != commands.ActorUser ||
+			s.Permit(c.Caller, "session:register", x.Project) != nil {
 			return nil
 		}
 		return s.registerWith(ctx, c, x)
 	case *commands.UpdateSession:
-		if x.ManifestDigest == nil || s.permit(c, "session:update", "") != nil {
+		if x.ManifestDigest == nil || s.Permit(c.Caller, "session:update", "") != nil {
 			return nil
 		}
 		if err := s.issueAgain(ctx, c, x); err != nil && !s.decided(c, x) {
@@ -44,7 +45,7 @@ func (s *server) withManifest(ctx context.Context, c *call, command commands.Com
 // decided reports whether the decision refuses a command too, or made it once already under its key: then it says so
 // itself.
 func (s *server) decided(c *call, command commands.Command) bool {
-	answer, err := s.Handler.Try(engine.Request{By: c.by, Command: command, Key: c.meta.key})
+	answer, err := s.Handler.Try(engine.Request{By: c.By, Command: command, Key: c.meta.key})
 	return err != nil || answer.Retried
 }
 
@@ -57,18 +58,18 @@ func cmpOr(a, b string) string {
 
 // named gives the manifest that a digest names.
 func (s *server) named(ctx context.Context, c *call, row, digest string) (*manifest.Manifest, error) {
-	if !isDigest(digest) {
-		return nil, invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
-			printable(digest))
+	if !service.IsDigest(digest) {
+		return nil, service.Invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
+			service.Printable(digest))
 	}
-	content, err := s.blobOf(ctx, digest)
+	content, err := s.ReadBlob(ctx, digest)
 	if err != nil {
 		return nil, err
 	}
 	m, err := manifest.Parse(content)
 	if err != nil {
 		// Its faults would quote what is none of the caller's business.
-		return nil, invalid("/manifestDigest", "'%s' is not the digest of a manifest", digest)
+		return nil, service.Invalid("/manifestDigest", "'%s' is not the digest of a manifest", digest)
 	}
 	return m, s.ofOwnProject(c, row, m)
 }
@@ -112,7 +113,7 @@ func (s *server) takeManifest(ctx context.Context, c *call, x *commands.SpawnSes
 	if err != nil {
 		return err
 	}
-	if err := (said{cmpOr(x.Project, c.by.Project), x.Role, x.Strategy, x.TaskIDs, x.Allowed}).agree(m); err != nil {
+	if err := (said{cmpOr(x.Project, c.By.Project), x.Role, x.Strategy, x.TaskIDs, x.Allowed}).agree(m); err != nil {
 		return err
 	}
 	if x.Agent == defaultAgent && m.Session.Agent == "" {
@@ -142,7 +143,7 @@ func (s *server) takeManifest(ctx context.Context, c *call, x *commands.SpawnSes
 	}
 	x.Role, x.Strategy, x.TaskIDs, x.Allowed = m.Role, m.Axes().Strategy, m.TaskIDs(), m.Session.AllowedCommands
 	x.Model, x.Agent, x.Skills, x.Timeout = m.Session.Model, m.Session.Agent, m.Skills, m.Session.Timeout
-	if x.Project == "" && c.by.Kind == commands.ActorUser && len(m.Tasks) > 0 {
+	if x.Project == "" && c.By.Kind == commands.ActorUser && len(m.Tasks) > 0 {
 		x.Project = m.Tasks[0].ProjectID
 	}
 	// What is written in it cannot be cut to the spawner's own: asked for as a list, more than that is refused.
@@ -159,11 +160,11 @@ const defaultAgent = "claude"
 // ownAtMost gives the commands that are left of a role's default when an orchestrator gives them to another
 // orchestrator; nil if nothing is cut.
 func (s *server) ownAtMost(c *call, role events.Role, strategy events.Strategy) (left *[]string) {
-	if c.by.Kind != commands.ActorSession || role != events.RoleOrchestrator {
+	if c.By.Kind != commands.ActorSession || role != events.RoleOrchestrator {
 		return nil
 	}
 	s.Handler.View(func(state *projections.State) {
-		spawner := state.Session(c.by.Name)
+		spawner := state.Session(c.By.Name)
 		if spawner == nil || spawner.Permissions == nil {
 			return
 		}
@@ -178,7 +179,7 @@ func (s *server) ownAtMost(c *call, role events.Role, strategy events.Strategy) 
 }
 
 func otherThanManifest(pointer, should string) error {
-	return invalid(pointer, "the manifest says otherwise: '%s'", printable(should))
+	return service.Invalid(pointer, "the manifest says otherwise: '%s'", service.Printable(should))
 }
 
 // registerWith is takeManifest for a session that nobody spawned.

@@ -35,13 +35,13 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 	known := true
 	var long []longText
 	s.Handler.View(func(state *projections.State) {
-		known = sourceOf(state, &from, cmpOr(x.Project, c.by.Project), x, &long)
+		known = sourceOf(state, &from, cmpOr(x.Project, c.By.Project), x, &long)
 	})
 	if !known {
 		return nil
 	}
 	for _, l := range long {
-		text, err := s.blobOf(ctx, l.digest)
+		text, err := s.ReadBlob(ctx, l.digest)
 		if err != nil {
 			return &engine.UnavailableError{
 				Why:  "the " + l.field + " of task '" + from.Tasks[l.task].ID + "' could not be read",
@@ -55,7 +55,7 @@ func (s *server) generateManifest(ctx context.Context, c *call, x *commands.Spaw
 			from.Tasks[l.task].InitialPrompt = string(text)
 		}
 	}
-	if err := s.knownTemplate(x.TemplateID); err != nil && !s.decided(c, x) {
+	if err := s.KnownTemplate(x.TemplateID); err != nil && !s.decided(c, x) {
 		return err
 	}
 	m, err := manifest.Generate(from)
@@ -281,7 +281,7 @@ func (s *server) placeManifest(ctx context.Context, data events.Data) {
 	if digest == "" {
 		return
 	}
-	content, err := s.blobOf(ctx, digest)
+	content, err := s.ReadBlob(ctx, digest)
 	if err == nil {
 		err = s.Manifests.Place(session, content)
 	}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 	"maestro/workers/manifest"
 )
 
@@ -59,13 +59,13 @@ func (s *server) storeManifest(w http.ResponseWriter, r *http.Request, c *call) 
 		return
 	}
 	if s.Blobs == nil {
-		s.fail(w, r, notFound("Blob", "store of this server"))
+		s.fail(w, r, service.NotFound("Blob", "store of this server"))
 		return
 	}
 	canonical := m.Canonical()
 	if over := c.admission.pay(demand{useUploads: float64(len(canonical))}); over != nil {
 		holdBack(r.Context())
-		s.fail(w, r, s.tooMuch(c.by.String(), over))
+		s.fail(w, r, s.tooMuch(c.By.String(), over))
 		return
 	}
 	digest, err := s.Blobs.PutBlob(r.Context(), canonical)
@@ -80,16 +80,16 @@ func (s *server) storeManifest(w http.ResponseWriter, r *http.Request, c *call) 
 // mayStore asks the table, and of a user's token that it may write: a row without an event is a read to the table.
 func (s *server) mayStore(c *call) error {
 	const row = "manifest:generate"
-	if err := s.permit(c, row, ""); err != nil {
+	if err := s.Permit(c.Caller, row, ""); err != nil {
 		return err
 	}
-	if c.by.Kind == commands.ActorUser && c.by.Access != commands.AccessAdmin {
+	if c.By.Kind == commands.ActorUser && c.By.Access != commands.AccessAdmin {
 		return &commands.Refusal{
 			Code: commands.CodeNotAllowed,
 			Rule: row,
-			Message: "Command '" + row + "' is not allowed for the " + string(c.by.Access) + " token '" + c.by.Name +
+			Message: "Command '" + row + "' is not allowed for the " + string(c.By.Access) + " token '" + c.By.Name +
 				"'",
-			Why:  "a token of kind " + string(c.by.Access) + " writes nothing",
+			Why:  "a token of kind " + string(c.By.Access) + " writes nothing",
 			Next: "use an admin token",
 		}
 	}
@@ -100,8 +100,8 @@ func (s *server) mayStore(c *call) error {
 func readManifest(r *http.Request) ([]byte, error) {
 	tooLarge := func() error {
 		drain(r, maxDrained)
-		return &problem{
-			status: http.StatusRequestEntityTooLarge, Code: "TOO_LARGE", Message: "The manifest is larger than 16 MiB",
+		return &service.Problem{
+			Kind: service.KindTooLarge, Code: "TOO_LARGE", Message: "The manifest is larger than 16 MiB",
 			Why: "a manifest has at most 16 MiB", Next: "say less, or split its tasks among sessions",
 		}
 	}
@@ -110,11 +110,11 @@ func readManifest(r *http.Request) ([]byte, error) {
 	}
 	document, err := io.ReadAll(io.LimitReader(r.Body, maxManifest+1))
 	switch {
-	case errors.Is(err, errStopping), errors.As(err, new(*problem)):
+	case errors.Is(err, service.ErrStopping), errors.As(err, new(*service.Problem)):
 		return nil, err
 	case err != nil:
-		return nil, &problem{
-			status:  http.StatusBadRequest,
+		return nil, &service.Problem{
+			Kind:    service.KindInvalid,
 			Code:    "VALIDATION_ERROR",
 			Message: "The body is cut: it ends before it is complete",
 			Why:     "the connection brought fewer bytes than announced",
@@ -132,24 +132,23 @@ func invalidManifest(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	return &problem{
-		status:     http.StatusUnprocessableEntity,
-		StatusCode: http.StatusUnprocessableEntity,
-		Code:       "INVALID_MANIFEST",
-		Message:    invalid.Error(),
-		Why:        "each fault is in details.errors, with its place",
-		Next:       "see GET /api/manifests/schema, or `maestro manifest schema`",
-		Details:    invalid,
+	return &service.Problem{
+		Kind: service.KindRule, Domain: true,
+		Code:    "INVALID_MANIFEST",
+		Message: invalid.Error(),
+		Why:     "each fault is in details.errors, with its place",
+		Next:    "see GET /api/manifests/schema, or `maestro manifest schema`",
+		Details: invalid,
 	}
 }
 
 // ofOwnProject lets a session name only what is of projects that it works in: who names a manifest may read it.
 func (s *server) ofOwnProject(c *call, row string, m *manifest.Manifest) error {
-	if c.by.Kind != commands.ActorSession {
+	if c.By.Kind != commands.ActorSession {
 		return nil
 	}
 	for _, t := range m.Tasks {
-		if err := s.permit(c, row, t.ProjectID); err != nil {
+		if err := s.Permit(c.Caller, row, t.ProjectID); err != nil {
 			return err
 		}
 	}
@@ -159,7 +158,7 @@ func (s *server) ofOwnProject(c *call, row string, m *manifest.Manifest) error {
 func (s *server) manifestSchema(w http.ResponseWriter, _ *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "application/schema+json")
-	header["Maestro-Sequence"] = []string{sequenceText(s.head())}
+	header["Maestro-Sequence"] = []string{sequenceText(s.Head())}
 	s.write(w, manifest.Schema())
 }
 
@@ -170,23 +169,23 @@ func (s *server) sessionManifest(w http.ResponseWriter, r *http.Request) {
 	var digest string
 	var err error
 	s.Handler.View(func(state *projections.State) {
-		v := view{state, s, c}
+		v := s.At(state, c.Caller)
 		var x *projections.Session
-		if c.by.Kind == commands.ActorSession && id == c.by.Name {
-			x, err = v.session("whoami", id) // its own, whatever its list says
+		if c.By.Kind == commands.ActorSession && id == c.By.Name {
+			x, err = v.PermitSession("whoami", id) // its own, whatever its list says
 		} else {
-			x, err = v.session("session:info", id)
+			x, err = v.PermitSession("session:info", id)
 		}
 		if err == nil {
 			digest = x.ManifestDigest
 		}
 	})
 	if err == nil && digest == "" {
-		err = notFound("Manifest of session", id)
+		err = service.NotFound("Manifest of session", id)
 	}
 	var content []byte
 	if err == nil {
-		content, err = s.blobOf(r.Context(), digest)
+		content, err = s.ReadBlob(r.Context(), digest)
 	}
 	if err != nil {
 		s.fail(w, r, err)
@@ -195,18 +194,6 @@ func (s *server) sessionManifest(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header["Content-Type"] = s.jsonType
 	header.Set("Maestro-Digest", digest)
-	header["Maestro-Sequence"] = []string{sequenceText(s.head())}
+	header["Maestro-Sequence"] = []string{sequenceText(s.Head())}
 	s.raw(w, r, content)
-}
-
-func (s *server) blobOf(ctx context.Context, digest string) ([]byte, error) {
-	if s.Blobs == nil {
-		return nil, notFound("Blob", digest)
-	}
-	content, err := s.Blobs.Blob(ctx, digest)
-	if err != nil {
-		s.Logger.Warn("a blob could not be read", "digest", digest, "why", err)
-		return nil, notFound("Blob", digest)
-	}
-	return content, nil
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"maestro/api"
 	"maestro/events"
 	"maestro/projections"
 	"maestro/workers/manifest"
@@ -67,10 +66,10 @@ type manifests struct {
 	places *places
 }
 
-func openManifests(t *testing.T, change func(*api.Config)) manifests {
+func openManifests(t *testing.T, change func(*setup)) manifests {
 	t.Helper()
 	p := &places{content: map[string]string{}}
-	return manifests{open(t, func(c *api.Config) {
+	return manifests{open(t, func(c *setup) {
 		c.Manifests = p
 		if change != nil {
 			change(c)

@@ -6,26 +6,28 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"maestro/service"
 )
 
 // A page in a browser must not reach a server on the same machine by a name of its own (DNS rebinding), nor from an
 // origin that nobody allowed: Host and Origin are checked on every request.
 
 // checkOrigin refuses a strange Host or Origin, and lets allowed origins read the answer.
-func (s *server) checkOrigin(header http.Header, r *http.Request) *problem {
+func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Problem {
 	if !s.knownHost(r.Host) {
-		return &problem{
-			status:  http.StatusForbidden,
+		return &service.Problem{
+			Kind:    service.KindNotAllowed,
 			Code:    "HOST_NOT_ALLOWED",
-			Message: "This server is not called '" + printable(r.Host) + "'",
+			Message: "This server is not called '" + service.Printable(r.Host) + "'",
 			Why:     "the Host header names neither this machine's loopback nor a name that the server was given",
 			Next:    "call it by the address that it listens on",
 		}
 	}
 	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
 		if len(r.Header[name]) > 1 {
-			return &problem{
-				status: http.StatusForbidden, Code: "ORIGIN_NOT_ALLOWED",
+			return &service.Problem{
+				Kind: service.KindNotAllowed, Code: "ORIGIN_NOT_ALLOWED",
 				Message: "The request has more than one " + name + " header",
 				Why:     "it must say one origin only",
 				Next:    "send the header once",
@@ -46,10 +48,10 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *problem {
 		parsed.Scheme == schemeOf(r) {
 		return s.checkSite(r)
 	}
-	return &problem{
-		status:  http.StatusForbidden,
+	return &service.Problem{
+		Kind:    service.KindNotAllowed,
 		Code:    "ORIGIN_NOT_ALLOWED",
-		Message: "Pages of '" + printable(origin) + "' may not call this server",
+		Message: "Pages of '" + service.Printable(origin) + "' may not call this server",
 		Why:     "the Origin header names neither the server itself nor an origin that was allowed",
 		Next:    "start the server with --allow-origin",
 	}
@@ -58,16 +60,16 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *problem {
 // checkSite refuses, where callers need no credential, what a page of another site makes a browser ask for. An image or
 // a link has no Origin; browsers say with Sec-Fetch-Site where it comes from. Another port of this machine is another
 // page too.
-func (s *server) checkSite(r *http.Request) *problem {
+func (s *server) checkSite(r *http.Request) *service.Problem {
 	site := r.Header.Get("Sec-Fetch-Site")
 	if !s.AuthOff || site == "" || site == "same-origin" || site == "none" {
 		return nil
 	}
-	return &problem{
-		status:  http.StatusForbidden,
+	return &service.Problem{
+		Kind:    service.KindNotAllowed,
 		Code:    "SITE_NOT_ALLOWED",
 		Message: "Pages of other sites may not call this server",
-		Why:     "it runs with --auth off, and Sec-Fetch-Site is '" + printable(site) + "'",
+		Why:     "it runs with --auth off, and Sec-Fetch-Site is '" + service.Printable(site) + "'",
 		Next:    "call it from its own page or from a program; for another page, start the server with --allow-origin",
 	}
 }

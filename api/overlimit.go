@@ -3,11 +3,12 @@ package api
 import (
 	"context"
 	"math"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"maestro/service"
 )
 
 // heldBack is how long the answer to a call over a limit is held back. Without that, who calls again at once would
@@ -25,21 +26,21 @@ func holdBack(ctx context.Context) {
 }
 
 // tooMuch is the answer to who is over a limit.
-func (s *server) tooMuch(who string, over *overLimit) *problem {
+func (s *server) tooMuch(who string, over *overLimit) *service.Problem {
 	s.limited.note(s, who, over.quota.Name)
 	s.ledger.refuse(over.quota.Name)
 	seconds := max(1, int(math.Ceil(over.after.Seconds())))
-	p := &problem{
-		status: http.StatusTooManyRequests, Code: "RATE_LIMITED", Message: tooMany(who, over.quota.Name),
-		Why:     "the limit " + over.quota.Name + " is " + over.quota.String() + ": " + over.quota.About,
-		Next:    "nothing has happened: send it again in " + strconv.Itoa(seconds) + " s",
-		Details: limitDetails{over.quota.Name, over.quota.Value, over.quota.Burst, seconds},
-		headers: http.Header{"Retry-After": {strconv.Itoa(seconds)}},
+	p := &service.Problem{
+		Kind: service.KindBusy, Code: "RATE_LIMITED", Message: tooMany(who, over.quota.Name),
+		Why:        "the limit " + over.quota.Name + " is " + over.quota.String() + ": " + over.quota.About,
+		Next:       "nothing has happened: send it again in " + strconv.Itoa(seconds) + " s",
+		Details:    limitDetails{over.quota.Name, over.quota.Value, over.quota.Burst, seconds},
+		RetryAfter: time.Duration(seconds) * time.Second,
 	}
 	if over.class == ofServer {
 		p.Message = "The server has too many calls at once"
 	}
-	return p.complete()
+	return p.Complete()
 }
 
 // tooMany says of whom there is too much of what; the name of a quota ends with that.

@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/base64"
 	"net/http"
-	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"maestro/projections"
+	"maestro/service"
 )
 
 // A list comes in pages: `limit` says how many items, and the header Maestro-Next holds the cursor of the next page
@@ -55,7 +55,7 @@ func placeOf(item any) (place, bool) {
 		return place{x.ID, x.CreatedAt}, true
 	case projections.TaskView:
 		return place{x.ID, x.CreatedAt}, true
-	case sessionBody:
+	case service.SessionBody:
 		return place{x.ID, x.StartedAt}, true
 	case projections.EntryView:
 		return place{x.ID, int64(x.Sequence)}, true
@@ -98,7 +98,7 @@ func (w *response) page(v any) (any, error) {
 	if !ok || w.request.Method != http.MethodGet || !asked {
 		return v, nil
 	}
-	limit, err := pageLimit(query)
+	limit, err := pageLimit(query.Get("limit"))
 	if err != nil {
 		return nil, err
 	}
@@ -118,15 +118,14 @@ func (w *response) next(cursor string) {
 }
 
 // pageLimit gives how many items a page has.
-func pageLimit(query url.Values) (int, error) {
-	text := query.Get("limit")
+func pageLimit(text string) (int, error) {
 	if text == "" {
 		return pageUsual, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > pageMost {
 		most := strconv.Itoa(pageMost)
-		return 0, routeInvalid("", "limit must be a number from 1 to "+most+", not '"+printable(text)+"'")
+		return 0, service.InvalidRequest("", "limit must be a number from 1 to "+most+", not '"+service.Printable(text)+"'")
 	}
 	return n, nil
 }
@@ -156,7 +155,7 @@ func parseCursor(text string) (*cursor, error) {
 			return &cursor{place{parts[2], order}, position}, nil
 		}
 	}
-	return nil, routeInvalid("", "cursor must be what "+headerNext+" held, not '"+printable(text)+"'")
+	return nil, service.InvalidRequest("", "cursor must be what "+headerNext+" held, not '"+service.Printable(text)+"'")
 }
 
 // cut gives the items behind a cursor, and the cursor of the page behind them. The item of the cursor may be gone
@@ -168,7 +167,7 @@ func cut(list listed, after *cursor, limit int) (items []any, next string) {
 	}
 	items = []any{}
 	at, more := 0, false
-	list.each(func(item any) bool {
+	list.Each(func(item any) bool {
 		switch {
 		case at < from:
 		case len(items) < limit:
@@ -191,7 +190,7 @@ func cut(list listed, after *cursor, limit int) (items []any, next string) {
 func behind(list listed, after *cursor) int {
 	at, place := 0, -1
 	found, ordered := false, false
-	list.each(func(item any) bool {
+	list.Each(func(item any) bool {
 		here, ok := placeOf(item)
 		ordered = ordered || ok
 		found = ok && here.id == after.id

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"maestro/api"
 	"maestro/commands"
+	"maestro/service"
 )
 
 // The columns of the tests below. Beside the table's:
@@ -181,7 +181,7 @@ func (w *world) stage(column rune) stage {
 			token = w.session(adminToken, project, own,
 			`,"role":"orchestrator","allowedCommands":["task:list","task:complete"]`)
 	case 'G':
-		me, token = "sess_ghost", api.SessionToken(serverKey, "sess_ghost", 1)
+		me, token = "sess_ghost", service.SessionToken(serverKey, "sess_ghost", 1)
 	case 'N':
 		token = w.token("ops-"+project, "admin")
 	case 'A':
@@ -336,7 +336,7 @@ func (w *world) everyWriteIsTested() {
 }
 
 func TestEveryReadOfThePermissionTable(t *testing.T) {
-	w := open(t, func(c *api.Config) { c.Backup = noBackup })
+	w := open(t, func(c *setup) { c.Backup = noBackup })
 	for _, column := range columns {
 		s := w.stage(column)
 		before := w.views()

@@ -5,23 +5,8 @@ import (
 
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 )
-
-type queueFilter struct {
-	ProjectID string `query:"projectId" doc:"of this project"`
-}
-
-type queueName struct {
-	Name      string `path:"name" doc:"the queue"`
-	ProjectID string `query:"projectId" doc:"its project; a session's own if absent"`
-	Status    string `query:"status" doc:"only items with this status"`
-}
-
-// queueBody shows a queue with its items.
-type queueBody struct {
-	projections.QueueView
-	Items []projections.ItemView `json:"items"`
-}
 
 // sessionQueue shows a session's queue as older clients know it, with more members.
 type sessionQueue struct {
@@ -48,26 +33,13 @@ type queueItems struct {
 	Stats projections.QueueStats `json:"stats"`
 }
 
-// queueTop is the next item, also while another is in hand.
-type queueTop struct {
-	HasMore bool                  `json:"hasMore"`
-	Item    *projections.ItemView `json:"item"`
-	Message string                `json:"message,omitempty"`
-	// Held is the item that the session has in hand.
-	Held *projections.ItemView `json:"held,omitempty"`
-	// PassedOver counts the items before it that wait for something, Waiting all that do.
-	PassedOver int    `json:"passedOver"`
-	Waiting    int    `json:"waiting"`
-	Queue      string `json:"queue"`
-}
-
 func (s *server) queueRoutes() {
 	read(s, op{
 		path:    "/api/queues",
 		name:    "queue-names",
 		summary: "The queues that the caller may see, in order of creation",
-	}, listQueues)
-	read(s, op{path: "/api/queues/{name}", name: "queue-list", summary: "A queue with its items"}, getQueue)
+	}, service.View.ListQueues)
+	read(s, op{path: "/api/queues/{name}", name: "queue-list", summary: "A queue with its items"}, service.View.GetQueue)
 	read(s, op{
 		path:    "/api/sessions/{id}/queue",
 		name:    "session-queue",
@@ -82,7 +54,7 @@ func (s *server) queueRoutes() {
 		path:    "/api/sessions/{id}/queue/top",
 		name:    "queue-top",
 		summary: "The next item that may be started",
-	}, getQueueTop)
+	}, service.View.GetQueueTop)
 	write(s, op{
 		method:  http.MethodPost,
 		path:    "/api/sessions/{id}/queue/start",
@@ -119,69 +91,8 @@ func (s *server) queueRoutes() {
 	}, s.pushItem)
 }
 
-func listQueues(v view, in *queueFilter) ([]projections.QueueView, error) {
-	projects, err := v.projects("queue:status", in.ProjectID)
-	if err != nil {
-		return nil, err
-	}
-	views := []projections.QueueView{}
-	for _, p := range projects {
-		for q := range v.Queues(p.ID) {
-			views = append(views, v.QueueView(q))
-		}
-	}
-	return views, nil
-}
-
-func getQueue(v view, in *queueName) (queueBody, error) {
-	project := in.ProjectID
-	if project == "" {
-		project = v.call.by.Project
-	}
-	if err := v.permit("queue:list", project); err != nil {
-		return queueBody{}, err
-	}
-	q := v.Queue(project, in.Name)
-	if q == nil {
-		return queueBody{}, notFound("Queue", in.Name)
-	}
-	body := queueBody{v.QueueView(q), []projections.ItemView{}}
-	for _, item := range v.ItemViews(q) {
-		if in.Status == "" || in.Status == string(item.Status) {
-			body.Items = append(body.Items, item)
-		}
-	}
-	return body, nil
-}
-
-// sessionQueue gives a session with the queue that it pulls from. Its answers come in the order that older clients
-// know.
-func (v view) sessionQueue(row, id string) (*projections.Session, *projections.Queue, error) {
-	x := v.Session(id)
-	// Without a credential the path is all that is known of the caller, who then learns what older servers told.
-	if v.call.anonymous && x != nil && x.Strategy != events.StrategyQueue {
-		return nil, nil, otherStrategy(id)
-	}
-	x, err := v.session(row, id)
-	if err != nil {
-		return nil, nil, err
-	}
-	if x.Strategy != events.StrategyQueue {
-		return nil, nil, otherStrategy(id)
-	}
-	q := v.Queue(x.ProjectID, x.Queue)
-	if x.Queue == "" || q == nil {
-		return nil, nil, notFound("Queue", x.ID)
-	}
-	return x, q, nil
-}
-
-func otherStrategy(session string) error {
-	return invalid("", "Session %s does not use queue strategy", session)
-}
-
-func getSessionQueue(v view, in *sessionID) (sessionQueue, error) {
-	x, q, err := v.sessionQueue("queue:list", in.ID)
+func getSessionQueue(v service.View, in *service.SessionID) (sessionQueue, error) {
+	x, q, err := v.SessionQueue("queue:list", in.ID)
 	if err != nil {
 		return sessionQueue{}, err
 	}
@@ -207,34 +118,10 @@ func getSessionQueue(v view, in *sessionID) (sessionQueue, error) {
 	return sessionQueue{body, q.Stats}, nil
 }
 
-func getSessionQueueItems(v view, in *sessionID) (queueItems, error) {
-	_, q, err := v.sessionQueue("queue:list", in.ID)
+func getSessionQueueItems(v service.View, in *service.SessionID) (queueItems, error) {
+	_, q, err := v.SessionQueue("queue:list", in.ID)
 	if err != nil {
 		return queueItems{}, err
 	}
 	return queueItems{v.ItemViews(q), q.Stats}, nil
-}
-
-const queueEmpty = "Queue is empty - all tasks processed"
-
-func getQueueTop(v view, in *sessionID) (queueTop, error) {
-	x, q, err := v.sessionQueue("queue:top", in.ID)
-	if err != nil {
-		return queueTop{}, err
-	}
-	top := queueTop{Queue: q.Name, Waiting: v.QueueView(q).Waiting}
-	if held := v.Holds(x); held != nil {
-		top.Held = new(v.ItemView(q, held))
-	}
-	item, passedOver := v.Top(q)
-	top.PassedOver = passedOver
-	if item != nil {
-		top.Item, top.HasMore = new(v.ItemView(q, item)), true
-		return top, nil
-	}
-	top.Message = queueEmpty
-	if q.Stats.Queued > 0 {
-		top.Message = "Nothing can be started now: what is queued waits for something"
-	}
-	return top, nil
 }

@@ -9,6 +9,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 )
 
 // queueStep is what older clients get for a step of a queue.
@@ -46,7 +47,7 @@ type pushedTask struct {
 
 // ofSessionQueue checks what older clients are told before anything else about a session's queue.
 func (s *server) ofSessionQueue(c *call, row, id string) (err error) {
-	s.Handler.View(func(state *projections.State) { _, _, err = view{state, s, c}.sessionQueue(row, id) })
+	s.Handler.View(func(state *projections.State) { _, _, err = s.At(state, c.Caller).SessionQueue(row, id) })
 	return err
 }
 
@@ -58,10 +59,10 @@ func (s *server) queueCommand(
 	if err := s.ofSessionQueue(c, command.ID(), session); err != nil {
 		return engine.Answer{}, err
 	}
-	answer, err := s.do(ctx, c, c.by, command, "")
+	answer, err := s.do(ctx, c, c.By, command, "")
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) && refusal.Code == commands.CodeConflict {
-		p := routeInvalid("", refusal.Message)
+		p := service.InvalidRequest("", refusal.Message)
 		p.StatusCode, p.Why, p.Next = http.StatusBadRequest, refusal.Why, refusal.Next
 		return answer, p
 	}
@@ -88,7 +89,7 @@ func (s *server) itemsOf(session, task string) (item, next *projections.ItemView
 	return item, next
 }
 
-func (s *server) startItem(ctx context.Context, c *call, in *sessionID) (queueStarted, error) {
+func (s *server) startItem(ctx context.Context, c *call, in *service.SessionID) (queueStarted, error) {
 	answer, err := s.queueCommand(ctx, c, in.ID, &commands.StartItem{OfQueue: ofQueueSession(in.ID)})
 	if err != nil {
 		return queueStarted{}, err
@@ -108,7 +109,7 @@ func (s *server) startItem(ctx context.Context, c *call, in *sessionID) (queueSt
 		}
 	})
 	if held != "" && queued > 0 {
-		p := routeInvalid("", "Already processing task "+held+". Complete or fail it first.")
+		p := service.InvalidRequest("", "Already processing task "+held+". Complete or fail it first.")
 		p.StatusCode = http.StatusBadRequest
 		return queueStarted{}, p
 	}
@@ -130,7 +131,7 @@ func (s *server) step(session, task, verb string) (item *projections.ItemView, s
 	return item, step
 }
 
-func (s *server) completeItem(ctx context.Context, c *call, in *sessionID) (queueStep, error) {
+func (s *server) completeItem(ctx context.Context, c *call, in *service.SessionID) (queueStep, error) {
 	answer, err := s.queueCommand(ctx, c, in.ID, &commands.CompleteItem{OfQueue: ofQueueSession(in.ID)})
 	if err != nil {
 		return queueStep{}, err
@@ -144,7 +145,7 @@ func (s *server) completeItem(ctx context.Context, c *call, in *sessionID) (queu
 	return step, nil
 }
 
-func (s *server) failItem(ctx context.Context, c *call, in *sessionID) (queueStep, error) {
+func (s *server) failItem(ctx context.Context, c *call, in *service.SessionID) (queueStep, error) {
 	var body failReason
 	if err := c.decode(&body); err != nil {
 		return queueStep{}, err
@@ -165,7 +166,7 @@ func (s *server) failItem(ctx context.Context, c *call, in *sessionID) (queueSte
 	return step, nil
 }
 
-func (s *server) skipItem(ctx context.Context, c *call, in *sessionID) (queueStep, error) {
+func (s *server) skipItem(ctx context.Context, c *call, in *service.SessionID) (queueStep, error) {
 	answer, err := s.queueCommand(ctx, c, in.ID, &commands.SkipItem{OfQueue: ofQueueSession(in.ID)})
 	if err != nil {
 		return queueStep{}, err
@@ -179,7 +180,7 @@ func (s *server) skipItem(ctx context.Context, c *call, in *sessionID) (queueSte
 	return step, nil
 }
 
-func (s *server) pushItem(ctx context.Context, c *call, in *sessionID) (queuePushed, error) {
+func (s *server) pushItem(ctx context.Context, c *call, in *service.SessionID) (queuePushed, error) {
 	var body pushedTask
 	if err := c.decode(&body); err != nil {
 		return queuePushed{}, err
@@ -188,7 +189,7 @@ func (s *server) pushItem(ctx context.Context, c *call, in *sessionID) (queuePus
 		return queuePushed{}, err
 	}
 	if body.TaskID == "" {
-		return queuePushed{}, routeInvalid("/taskId", "taskId is required")
+		return queuePushed{}, service.InvalidRequest("/taskId", "taskId is required")
 	}
 	if _, err := s.queueCommand(ctx, c, in.ID, &commands.PushItem{
 		OfQueue: ofQueueSession(in.ID),

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"maestro/projections"
+	"maestro/service"
 )
 
 // Answers are rendered as they are written: at no time is more of one in memory than sendEvery and one item of a
@@ -22,41 +22,13 @@ import (
 // sendEvery is how many bytes of an answer are gathered before they are sent.
 const sendEvery = 64 << 10
 
-// lazy is a list whose items are made while it is written. Its items must not change after it was made.
-type lazy[T any] struct{ items iter.Seq[T] }
-
-// Schema implements huma.SchemaProvider: a lazy list is documented as the list that it is.
-func (lazy[T]) Schema(r huma.Registry) *huma.Schema {
-	return huma.SchemaFromType(r, reflect.TypeFor[[]T]())
-}
-
-// MarshalJSON implements json.Marshaler, for a list within a value that is not rendered in parts.
-func (l lazy[T]) MarshalJSON() ([]byte, error) {
-	items := []T{}
-	for item := range l.items {
-		items = append(items, item)
-	}
-	return json.Marshal(items)
-}
-
-func (l lazy[T]) each(yield func(any) bool) {
-	for item := range l.items {
-		if !yield(item) {
-			return
-		}
-	}
-}
-
 // listed is a list that is rendered item by item.
-type listed interface{ each(yield func(any) bool) }
-
-// inParts is a value that renders itself.
-type inParts interface{ render(e *encoder) error }
+type listed interface{ Each(yield func(any) bool) }
 
 // slice is any slice as a list.
 type slice struct{ reflect.Value }
 
-func (s slice) each(yield func(any) bool) {
+func (s slice) Each(yield func(any) bool) {
 	for i := range s.Len() {
 		if !yield(s.Index(i).Interface()) {
 			return
@@ -82,8 +54,8 @@ func newEncoder(send func([]byte) error) *encoder {
 // value renders any value; a list item by item.
 func (e *encoder) value(v any) error {
 	switch v := v.(type) {
-	case inParts:
-		return v.render(e)
+	case service.SessionBody:
+		return e.session(v)
 	case projections.TaskTree:
 		return e.tree(v)
 	case listed:
@@ -110,7 +82,7 @@ func (e *encoder) list(l listed) error {
 	e.buffer.WriteByte('[')
 	first := true
 	var err error
-	l.each(func(item any) bool {
+	l.Each(func(item any) bool {
 		if !first {
 			e.buffer.WriteByte(',')
 		}
@@ -148,6 +120,16 @@ func (e *encoder) tree(t projections.TaskTree) error {
 		names, members = append(names, "below"), append(members, t.Below)
 	}
 	return e.object(t.TaskView, names, members...)
+}
+
+// session renders a session entry by entry: it may have said more than there is memory for its answers.
+func (e *encoder) session(b service.SessionBody) error {
+	head := struct {
+		projections.SessionView
+		Hostname string `json:"hostname"`
+		Platform string `json:"platform"`
+	}{b.SessionView, b.Hostname, b.Platform}
+	return e.object(head, []string{"events", "timeline"}, b.Events, b.Timeline)
 }
 
 func (e *encoder) sendFull() error {
@@ -275,7 +257,7 @@ func (w *response) hold(n int64) error {
 		w.call.admission.renderAnyway(n)
 		return nil
 	}
-	return w.server.tooMuch(w.call.by.String(), over)
+	return w.server.tooMuch(w.call.By.String(), over)
 }
 
 // memoryOf estimates what a view takes while it is written, beside the texts that it shares with the state.

@@ -9,13 +9,14 @@ import (
 
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 )
 
 // TestInPartsIsTheSame: what is rendered in parts is, byte for byte, what the whole would be.
 func TestInPartsIsTheSame(t *testing.T) {
 	long := "<&>\u2028" + strings.Repeat("x", 50_000)
 	entry := projections.EntryView{ID: "evt_1", Message: long, Data: json.RawMessage(`{"a":1}`)}
-	event := sessionEvent{ID: "evt_2", Type: "file_modified", Data: json.RawMessage(`{}`)}
+	event := service.SessionEvent{ID: "evt_2", Type: "file_modified", Data: json.RawMessage(`{}`)}
 	view := projections.SessionView{
 		ID: "s", Env: map[string]string{"A": "<b>"}, Status: events.SessionRunning, TaskIDs: []string{},
 	}
@@ -23,17 +24,20 @@ func TestInPartsIsTheSame(t *testing.T) {
 		projections.SessionView
 		Hostname string                  `json:"hostname"`
 		Platform string                  `json:"platform"`
-		Events   []sessionEvent          `json:"events"`
+		Events   []service.SessionEvent  `json:"events"`
 		Timeline []projections.EntryView `json:"timeline"`
 	}
-	lazily := func(entries []projections.EntryView, events []sessionEvent) sessionBody {
-		said := lazy[projections.EntryView]{slices.Values(entries)}
-		return sessionBody{view, "h", "p", lazy[sessionEvent]{slices.Values(events)}, said}
+	lazily := func(entries []projections.EntryView, events []service.SessionEvent) service.SessionBody {
+		said := service.List[projections.EntryView]{Items: slices.Values(entries)}
+		return service.SessionBody{
+			SessionView: view, Hostname: "h", Platform: "p",
+			Events: service.List[service.SessionEvent]{Items: slices.Values(events)}, Timeline: said,
+		}
 	}
 	many := slices.Repeat([]projections.EntryView{entry}, 20)
-	two := []sessionEvent{event, event}
+	two := []service.SessionEvent{event, event}
 	full := plain{view, "h", "p", two, many}
-	empty := plain{view, "h", "p", []sessionEvent{}, []projections.EntryView{}}
+	empty := plain{view, "h", "p", []service.SessionEvent{}, []projections.EntryView{}}
 	task := projections.TaskView{ID: "t", Title: "<&>", Description: long}
 	leaf := projections.TaskTree{TaskView: task, Children: []projections.TaskTree{}, Below: 7}
 	tree := projections.TaskTree{TaskView: task, Children: slices.Repeat([]projections.TaskTree{leaf}, 9)}
@@ -41,8 +45,8 @@ func TestInPartsIsTheSame(t *testing.T) {
 	for name, c := range map[string]struct{ parts, whole any }{
 		"a session":      {lazily(many, two), full},
 		"an empty one":   {lazily(nil, nil), empty},
-		"a list":         {lazy[projections.EntryView]{slices.Values(many)}, many},
-		"lists in lists": {[]sessionBody{lazily(many, two), lazily(nil, nil)}, []plain{full, empty}},
+		"a list":         {service.List[projections.EntryView]{Items: slices.Values(many)}, many},
+		"lists in lists": {[]service.SessionBody{lazily(many, two), lazily(nil, nil)}, []plain{full, empty}},
 		"a tree":         {tree, tree},
 		"trees":          {trees, trees},
 		"none":           {[]string(nil), []string(nil)},

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"maestro/api"
+	"maestro/service"
 )
 
 // A retry gets the answer that it had, but the secret in it only as long as its caller may use the command: there, and
@@ -56,7 +56,7 @@ func TestARetryHidesTheSecret(t *testing.T) {
 				}
 				first := spawn()
 				session := first.text("event", "data", "sessionId")
-				if first.text("token") != api.SessionToken(serverKey, session, 1) {
+				if first.text("token") != service.SessionToken(serverKey, session, 1) {
 					t.Fatalf("the first answer is %s", first.body)
 				}
 				c.change(x, project, session)

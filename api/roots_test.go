@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/api"
 	"maestro/engine"
 )
 
@@ -292,7 +291,7 @@ func (w *world) allDenied(limit int) (all []engine.Denial) {
 // refusal once, also while others come and count on.
 func TestAllRefusalsAreListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := openInside(t, func(c *api.Config) {})
+		w := openInside(t, func(c *setup) {})
 		project := w.project()
 		task := w.task(project)
 		total := 0

@@ -14,12 +14,17 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/projections"
+	"maestro/service"
 )
 
 // newHuma gives the part of the API that documents itself: it routes through the mux and shows no page of its own.
 func newHuma(mux *http.ServeMux, version string) huma.API {
 	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	// A lazy list is documented as the list that it is.
+	schemas.RegisterTypeAlias(reflect.TypeFor[service.List[service.SessionBody]](), reflect.TypeFor[[]service.SessionBody]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[service.List[service.SessionEvent]](), reflect.TypeFor[[]service.SessionEvent]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[service.List[projections.EntryView]](), reflect.TypeFor[[]projections.EntryView]())
 	return humago.New(mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI:    "3.1.0",
@@ -38,11 +43,11 @@ func ourErrors(_ huma.Context, _ string, v any) (any, error) {
 	if err, ok := v.(error); !ok || !errors.As(err, &theirs) {
 		return v, nil
 	}
-	p := &problem{status: theirs.Status, Code: "VALIDATION_ERROR", Message: theirs.Detail}
+	p := &service.Problem{Kind: service.KindInvalid, Code: "VALIDATION_ERROR", Message: theirs.Detail}
 	if theirs.Status >= http.StatusInternalServerError {
-		p.Code = "INTERNAL_ERROR"
+		p.Kind, p.Code = service.KindInternal, "INTERNAL_ERROR"
 	}
-	return p.complete(), nil
+	return overHTTP(p.Complete()), nil
 }
 
 // answer is what every route of huma's answers.
@@ -96,27 +101,14 @@ func (s *server) operation(o op) huma.Operation {
 	return operation
 }
 
-// view is the committed state with who looks at it.
-type view struct {
-	*projections.State
-	server *server
-	call   *call
-}
-
-// permit answers whether the caller may use a row of the table in a project.
-func (v view) permit(row, project string) error {
-	return commands.Permit(v.State, commands.CurrentRules(), v.call.by, row, project)
-}
-
-// permit answers whether the caller may use a row of the table in a project, as things stand.
-func (s *server) permit(c *call, row, project string) (err error) {
-	s.Handler.View(func(state *projections.State) { err = view{state, s, c}.permit(row, project) })
-	return err
+// bare is a view that asks for nothing.
+func bare[T any](see func(v service.View) (T, error)) func(v service.View, _ *struct{}) (T, error) {
+	return func(v service.View, _ *struct{}) (T, error) { return see(v) }
 }
 
 // read registers a route that shows a view. see runs while the state stands still, and must not keep it.
-func read[I, T any](s *server, o op, see func(v view, in *I) (T, error)) {
-	readThen(s, o, func(v view, in *I) (func() T, error) {
+func read[I, T any](s *server, o op, see func(v service.View, in *I) (T, error)) {
+	readThen(s, o, func(v service.View, in *I) (func() T, error) {
 		seen, err := see(v, in)
 		return func() T { return seen }, err
 	})
@@ -124,7 +116,7 @@ func read[I, T any](s *server, o op, see func(v view, in *I) (T, error)) {
 
 // readThen is read for a long view: what see returns is called when the state moves again, to work on values that
 // do not.
-func readThen[I, T any](s *server, o op, see func(v view, in *I) (func() T, error)) {
+func readThen[I, T any](s *server, o op, see func(v service.View, in *I) (func() T, error)) {
 	o.method = http.MethodGet
 	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *I) (*answer[T], error) {
 		c := callOf(ctx)
@@ -133,7 +125,7 @@ func readThen[I, T any](s *server, o op, see func(v view, in *I) (func() T, erro
 		var err error
 		s.Handler.View(func(state *projections.State) {
 			out.Sequence = state.Head().Sequence
-			finish, err = see(view{state, s, c}, in)
+			finish, err = see(s.At(state, c.Caller), in)
 		})
 		if err != nil {
 			return nil, s.problemAt(c, err)
@@ -156,7 +148,7 @@ func write[I, T any](s *server, o op, act func(ctx context.Context, c *call, in 
 		if err != nil {
 			return nil, s.problemAt(c, err)
 		}
-		return &answer[T]{ContentType: s.jsonType[0], Sequence: s.head(), Body: body}, nil
+		return &answer[T]{ContentType: s.jsonType[0], Sequence: s.Head(), Body: body}, nil
 	})
 }
 
@@ -169,15 +161,11 @@ func callOf(ctx context.Context) *call {
 }
 
 // problemAt is an error with the sequence that it was found at.
-func (s *server) problemAt(c *call, err error) *problem {
+func (s *server) problemAt(c *call, err error) *httpProblem {
 	err = s.recordRefusal(c.request.Context(), c, err)
-	p := *s.problemOf(c.request, err)
-	headers := http.Header{"Maestro-Sequence": {sequenceText(s.head())}}
-	for name, values := range p.headers {
-		headers[name] = values
-	}
-	p.headers = headers
-	return &p
+	p := overHTTP(s.ProblemOf(err, nameOf(c.request)))
+	p.headers["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	return p
 }
 
 // decode reads the body of an older route: names that it does not know are ignored; wrong types, names that are there
@@ -187,7 +175,7 @@ func (c *call) decode(into any) error {
 		return nil
 	}
 	if !utf8.Valid(c.body) {
-		return routeInvalid("", "the body is not valid UTF-8")
+		return service.InvalidRequest("", "the body is not valid UTF-8")
 	}
 	if err := commands.CheckNames(c.request.Context(), c.body, into); err != nil {
 		return err
@@ -203,7 +191,7 @@ func (c *call) decode(into any) error {
 func (s *server) do(
 	ctx context.Context, c *call, by commands.Actor, command commands.Command, suffix string,
 ) (engine.Answer, error) {
-	if c.anonymous && by.Name != c.by.Name && s.Leases != nil && by.Kind == commands.ActorSession {
+	if c.Anonymous && by.Name != c.By.Name && s.Leases != nil && by.Kind == commands.ActorSession {
 		if err := s.Leases.Heard(ctx, by.Name); err != nil {
 			return engine.Answer{}, err
 		}

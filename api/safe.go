@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"maestro/commands"
+	"maestro/service"
 )
 
 // A read changes nothing and costs little, whoever makes a browser ask for it: with --auth off an image on any page can
@@ -37,14 +38,14 @@ func (s *server) routeOf(r *http.Request) string {
 // checkLongRead refuses a long read to a caller without a credential that could be a browser. No page of another origin
 // can set the header that it asks for.
 func (s *server) checkLongRead(r *http.Request, c *call) error {
-	if !c.anonymous || !c.reads() || r.Header.Get("Maestro-Client") != "" {
+	if !c.Anonymous || !c.reads() || r.Header.Get("Maestro-Client") != "" {
 		return nil
 	}
 	if !longReads[s.routeOf(r)] {
 		return nil
 	}
-	return &problem{
-		status: http.StatusForbidden, Code: string(commands.CodeNotAllowed),
+	return &service.Problem{
+		Kind: service.KindNotAllowed, Code: string(commands.CodeNotAllowed),
 		Message: "This read needs a Maestro-Client header",
 		Why:     "it reads the whole log, and a caller without a token could be any page in a browser",
 		Next:    "send `Maestro-Client: <name>`, or a token",

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"maestro/api"
 )
 
 // TestReadsChangeNothing: with auth off no read below /api appends an event, brings a lost session back, or records a
@@ -17,7 +15,7 @@ import (
 func TestReadsChangeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &countingLog{}
-		w := openInside(t, func(c *api.Config) {
+		w := openInside(t, func(c *setup) {
 			withLeases(t, time.Minute)(c)
 			c.AuthOff = true
 			log.memoryLog = c.Log.(*memoryLog)
@@ -111,7 +109,7 @@ func TestPagesOfOtherSites(t *testing.T) {
 
 // A header that is there twice is refused: its second value would go unchecked.
 func TestRepeatedOriginHeaders(t *testing.T) {
-	for name, settings := range map[string]func(*api.Config){"auth off": authOff, "auth on": nil} {
+	for name, settings := range map[string]func(*setup){"auth off": authOff, "auth on": nil} {
 		w := open(t, settings)
 		for header, values := range map[string][]string{
 			"Origin":         {"https://page.example", "https://evil.example"},

@@ -7,6 +7,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 )
 
 // sessionPatch is the body of older clients' PATCH.
@@ -21,14 +22,14 @@ type sessionPatch struct {
 
 // patchSession translates a PATCH: fields, then what is appended to the timeline, then the status, which may be an
 // end.
-func (s *server) patchSession(ctx context.Context, c *call, in *sessionID) (sessionBody, error) {
+func (s *server) patchSession(ctx context.Context, c *call, in *service.SessionID) (service.SessionBody, error) {
 	var body sessionPatch
 	if err := c.decode(&body); err != nil {
-		return sessionBody{}, err
+		return service.SessionBody{}, err
 	}
 	steps, err := sessionSteps(in.ID, body)
 	if err != nil {
-		return sessionBody{}, err
+		return service.SessionBody{}, err
 	}
 	// Registering would make a session that is not known; a PATCH does not.
 	var project string
@@ -38,12 +39,12 @@ func (s *server) patchSession(ctx context.Context, c *call, in *sessionID) (sess
 		}
 	})
 	if project == "" {
-		return sessionBody{}, notFound("Session", in.ID)
+		return service.SessionBody{}, service.NotFound("Session", in.ID)
 	}
-	if err := s.doAll(ctx, c, c.by, project, steps); err != nil {
-		return sessionBody{}, err
+	if err := s.doAll(ctx, c, c.By, project, steps); err != nil {
+		return service.SessionBody{}, err
 	}
-	return s.showSession(c, in.ID)
+	return s.ShowSession(c.Caller, in.ID)
 }
 
 // sessionSteps gives the commands of a PATCH. Their keys depend on the body alone.
@@ -107,8 +108,8 @@ func statusCommand(id string, status *events.SessionStatus) (commands.Command, e
 		return nil, nil
 	case events.SessionSpawning:
 	}
-	return nil, invalid("/status",
+	return nil, service.Invalid("/status",
 		"'%s' is not a status that a session can be brought to; "+
 			"it is idle, working, running, completed, failed or stopped",
-		printable(string(*status)))
+		service.Printable(string(*status)))
 }

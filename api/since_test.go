@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/api"
 	"maestro/events"
 )
 
@@ -29,7 +28,7 @@ func (l *countingLog) Read(ctx context.Context, from, to uint64, yield func(even
 func TestSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &countingLog{}
-		w := openInside(t, func(c *api.Config) { log.memoryLog = c.Log.(*memoryLog); c.Log = log })
+		w := openInside(t, func(c *setup) { log.memoryLog = c.Log.(*memoryLog); c.Log = log })
 		since := func(token string, query ...string) reply {
 			t.Helper()
 			values := url.Values{}

@@ -8,6 +8,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 )
 
 // spawnRequest is the body of older clients' spawn.
@@ -25,12 +26,12 @@ type spawnRequest struct {
 
 // spawnAnswer is what older clients get, and the session's secret.
 type spawnAnswer struct {
-	Success      bool        `json:"success"`
-	SessionID    string      `json:"sessionId"`
-	ManifestPath string      `json:"manifestPath,omitempty"`
-	Message      string      `json:"message"`
-	Token        string      `json:"token"`
-	Session      sessionBody `json:"session"`
+	Success      bool                `json:"success"`
+	SessionID    string              `json:"sessionId"`
+	ManifestPath string              `json:"manifestPath,omitempty"`
+	Message      string              `json:"message"`
+	Token        string              `json:"token"`
+	Session      service.SessionBody `json:"session"`
 }
 
 func (s *server) spawnRoutes() {
@@ -52,7 +53,7 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	}
 	// Who may not spawn at all learns nothing of what exists.
 	var refused error
-	s.Handler.View(func(state *projections.State) { refused = view{state, s, c}.permit("session:spawn", "") })
+	s.Handler.View(func(state *projections.State) { refused = s.At(state, c.Caller).Permit("session:spawn", "") })
 	if refused != nil {
 		return spawnAnswer{}, refused
 	}
@@ -64,7 +65,7 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		TaskIDs: body.TaskIDs, Skills: body.Skills, Context: given(body.Context),
 	}
 	if body.SpawnSource == "session" {
-		if c.by.Kind == commands.ActorSession && c.by.Name != body.SessionID {
+		if c.By.Kind == commands.ActorSession && c.By.Name != body.SessionID {
 			return spawnAnswer{}, c.otherIdentity(body.SessionID)
 		}
 		spawn.SpawnedBy = body.SessionID
@@ -72,7 +73,7 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	if err := s.withManifest(ctx, c, spawn, false); err != nil {
 		return spawnAnswer{}, err
 	}
-	answer, err := s.do(ctx, c, c.by, spawn, "")
+	answer, err := s.do(ctx, c, c.By, spawn, "")
 	if err != nil {
 		return spawnAnswer{}, err
 	}
@@ -81,7 +82,7 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	if !ok {
 		return spawnAnswer{}, unexpected("session:spawn", answer)
 	}
-	session, err := s.showSession(c, spawned.SessionID)
+	session, err := s.ShowSession(c.Caller, spawned.SessionID)
 	path := ""
 	if s.Manifests != nil && spawned.ManifestDigest != "" {
 		path = s.Manifests.Path(spawned.SessionID)
@@ -103,7 +104,7 @@ func (c *call) decodeSpawn(body *spawnRequest) error {
 	}
 	var tasks []string
 	if loose.ProjectID != "" && json.Unmarshal(loose.TaskIDs, &tasks) != nil {
-		return routeProblem(http.StatusBadRequest, "invalid_task_ids", "/taskIds", "taskIds must be a non-empty array")
+		return service.NewProblem(service.KindInvalid, "invalid_task_ids", "/taskIds", "taskIds must be a non-empty array")
 	}
 	return c.decode(body)
 }
@@ -111,7 +112,7 @@ func (c *call) decodeSpawn(body *spawnRequest) error {
 // checkSpawn checks in the order, and answers with the codes, that older clients know.
 func (s *server) checkSpawn(body spawnRequest) error {
 	bad := func(code, pointer, message string) error {
-		return routeProblem(http.StatusBadRequest, code, pointer, message)
+		return service.NewProblem(service.KindInvalid, code, pointer, message)
 	}
 	switch {
 	case body.ProjectID == "":
@@ -135,14 +136,14 @@ func (s *server) checkSpawn(body spawnRequest) error {
 }
 
 func checkSpawnIn(state *projections.State, body spawnRequest) error {
-	missing := func(code, pointer, kind, id string) *problem {
-		return routeProblem(http.StatusNotFound, code, pointer, kind+" `"+printable(id)+"` not found")
+	missing := func(code, pointer, kind, id string) *service.Problem {
+		return service.NewProblem(service.KindNotFound, code, pointer, kind+" `"+service.Printable(id)+"` not found")
 	}
 	if body.SpawnSource == "session" && state.Session(body.SessionID) == nil {
 		return missing("parent_session_not_found", "/sessionId", "Parent session", body.SessionID)
 	}
 	if body.Role != events.RoleWorker && body.Role != events.RoleOrchestrator {
-		return routeProblem(http.StatusBadRequest, "invalid_role", "/role", `role must be "worker" or "orchestrator"`)
+		return service.NewProblem(service.KindInvalid, "invalid_role", "/role", `role must be "worker" or "orchestrator"`)
 	}
 	for _, id := range body.TaskIDs {
 		if state.Task(id) == nil {

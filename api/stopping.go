@@ -2,39 +2,12 @@ package api
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"time"
+
+	"maestro/service"
 )
-
-// CodeStopping is the code of an answer to a call that waited when the server began to stop: ask again.
-const CodeStopping = "STOPPING"
-
-// errStopping ends what is open when the server stops.
-var errStopping = errors.New("the server is stopping")
-
-func errAskAgain() error {
-	return &problem{
-		status: http.StatusServiceUnavailable, Code: CodeStopping, Message: "The server is stopping: ask again",
-		Why:     "a server that stops answers who waits before it ends",
-		Next:    "ask again with the same key, until the server is back",
-		headers: http.Header{"Retry-After": {"1"}, "Connection": {"close"}},
-	}
-}
-
-// untilStop gives a context that also ends when the server stops. done must be called.
-func (s *server) untilStop(ctx context.Context) (until context.Context, done func()) {
-	until, cancel := context.WithCancelCause(ctx)
-	if s.Stopping.Err() != nil {
-		cancel(errStopping) // at once: AfterFunc runs in a goroutine of its own
-	}
-	forget := context.AfterFunc(s.Stopping, func() { cancel(errStopping) })
-	return until, func() {
-		forget()
-		cancel(nil)
-	}
-}
 
 // stoppingBody is a body that no longer has to arrive when the server stops. What has arrived is handled.
 type stoppingBody struct {
@@ -67,7 +40,7 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 			b.whole()
 		}
 		if err != io.EOF && b.server.Stopping.Err() != nil {
-			err = errStopping
+			err = service.ErrStopping
 		}
 	}
 	return n, err

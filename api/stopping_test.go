@@ -12,14 +12,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/api"
+	"maestro/service"
 )
 
 // Whoever waits when the server stops is told to ask again, at once; what does not wait is done as ever.
 func TestWhoWaitsIsToldOfAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopping, stop := context.WithCancel(t.Context())
-		w := openInside(t, func(c *api.Config) { c.Stopping = stopping })
+		w := openInside(t, func(c *setup) { c.Stopping = stopping })
 		project := w.project()
 		w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)
 		_, asker := w.session(adminToken, project, w.task(project), ``)
@@ -38,16 +38,16 @@ func TestWhoWaitsIsToldOfAStop(t *testing.T) {
 		}
 		stop()
 		for _, one := range waiting {
-			r := at(t, one).refused(503, api.CodeStopping, "")
+			r := at(t, one).refused(503, service.CodeStopping, "")
 			if r.header.Get("Retry-After") != "1" || r.header.Get("Connection") != "close" {
 				t.Errorf("%v", r.header)
 			}
 		}
 		// Whoever comes now does not wait any more.
 		token := w.queueSession(project, "q")
-		at(t, later(func() reply { return w.do(token, "queue:start?wait=25s", `{}`) })).refused(503, api.CodeStopping,
+		at(t, later(func() reply { return w.do(token, "queue:start?wait=25s", `{}`) })).refused(503, service.CodeStopping,
 			"")
-		w.send(http.MethodGet, "/api/audit/export", adminToken, "").refused(503, api.CodeStopping, "")
+		w.send(http.MethodGet, "/api/audit/export", adminToken, "").refused(503, service.CodeStopping, "")
 		w.do(token, "report:progress", `{"message":"done before the end"}`).is(200)
 	})
 }
@@ -55,7 +55,7 @@ func TestWhoWaitsIsToldOfAStop(t *testing.T) {
 // A body that does not arrive is not waited for when the server stops.
 func TestABodyIsNotWaitedForAtAStop(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
-	w := open(t, func(c *api.Config) { c.Stopping = stopping })
+	w := open(t, func(c *setup) { c.Stopping = stopping })
 	for _, path := range []string{"/api/commands/project:create", "/api/projects", "/api/manifests"} {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))
 		if err != nil {
@@ -95,7 +95,7 @@ func TestABodyIsNotWaitedForAtAStop(t *testing.T) {
 // A server that cannot write refusals or long texts is not ready, and says why.
 func TestReadyTellsWhatCannotBeWritten(t *testing.T) {
 	var broken error
-	w := openInside(t, func(c *api.Config) { c.Ready = func() error { return broken } })
+	w := openInside(t, func(c *setup) { c.Ready = func() error { return broken } })
 	w.send(http.MethodGet, "/readyz", "", "").is(200)
 	broken = errors.New("the disk is full")
 	r := w.send(http.MethodGet, "/readyz", "", "").refused(503, "UNAVAILABLE", "")

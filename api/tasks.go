@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -11,22 +10,8 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 )
-
-type taskID struct {
-	ID string `path:"id" doc:"the task"`
-}
-
-type taskFilter struct {
-	ProjectID     string `query:"projectId" doc:"of this project"`
-	Status        string `query:"status" doc:"with this status"`
-	ParentID      string `query:"parentId" doc:"directly below this task; the word null: root tasks"`
-	SessionID     string `query:"sessionId" doc:"that this session has or had"`
-	SessionStatus string `query:"sessionStatus" doc:"of which this is said"`
-	Priority      string `query:"priority" doc:"with this priority"`
-	Ready         string `query:"ready" doc:"true: that can be started: todo, and all that they depend on completed"`
-	Order         string `query:"order" doc:"dependencies: each after those it depends on; else in order of creation"`
-}
 
 // newTask is the body of older clients' POST, with what a task has today.
 type newTask struct {
@@ -62,14 +47,14 @@ func (s *server) taskRoutes() {
 		path:    "/api/tasks",
 		name:    "task-list",
 		summary: "The tasks that the caller may see, in order of creation",
-	}, listTasks)
-	read(s, op{path: "/api/tasks/{id}", name: "task-get", summary: "A task"}, getTask)
+	}, service.View.ListTasks)
+	read(s, op{path: "/api/tasks/{id}", name: "task-get", summary: "A task"}, service.View.GetTask)
 	read(s, op{
 		path:    "/api/tasks/{id}/children",
 		name:    "task-children",
 		summary: "The tasks directly below one",
-	}, taskChildren)
-	read(s, op{path: "/api/tasks/{id}/tree", name: "task-tree", summary: "A task with everything below it"}, taskTree)
+	}, service.View.ListChildren)
+	read(s, op{path: "/api/tasks/{id}/tree", name: "task-tree", summary: "A task with everything below it"}, service.View.GetTaskTree)
 	write(s, op{
 		method:  http.MethodPost,
 		path:    "/api/tasks",
@@ -94,109 +79,15 @@ func (s *server) taskRoutes() {
 	}, s.deleteTask)
 }
 
-// task gives a task that the caller may see by a row of the table.
-func (v view) task(row, id string) (*projections.Task, error) {
-	if err := v.permit(row, ""); err != nil {
-		return nil, err
-	}
-	if err := v.own(row, v.ownTask(id)); err != nil {
-		return nil, err
-	}
-	t := v.Task(id)
-	if t == nil {
-		return nil, notFound("Task", id)
-	}
-	return t, v.permit(row, t.ProjectID)
-}
-
-func listTasks(v view, in *taskFilter) ([]projections.TaskView, error) {
-	projects, err := v.projects("task:list", in.ProjectID)
-	if err != nil {
-		return nil, err
-	}
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	found := []projections.TaskView{}
-	for _, p := range projects {
-		found = append(found, v.TaskViews(func(yield func(*projections.Task) bool) {
-			for t := range v.Tasks(p.ID) {
-				if (in.ordered() || in.matches(t)) && !yield(t) {
-					return
-				}
-			}
-		})...)
-	}
-	slices.SortStableFunc(found, func(a, b projections.TaskView) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
-	if in.ordered() { // what is left out stands between what is not
-		found = projections.InDependencyOrder(found)
-	}
-	return slices.DeleteFunc(found,
-		func(t projections.TaskView) bool { return !in.matches(v.Task(t.ID)) || !in.shows(&t) }), nil
-}
-
-func (f *taskFilter) check() error {
-	if f.Order != "" && !f.ordered() {
-		return invalid("/order", "'%s' is not an order of tasks; it is dependencies, or left out", printable(f.Order))
-	}
-	if f.Ready != "" && f.Ready != "true" {
-		return invalid("/ready", "'%s' is not a value of ready; it is true, or left out", printable(f.Ready))
-	}
-	return nil
-}
-
-func (f *taskFilter) ordered() bool { return f.Order == "dependencies" }
-
-func (f *taskFilter) matches(t *projections.Task) bool {
-	parent := t.ParentID
-	if parent == "" {
-		parent = "null"
-	}
-	return (f.Status == "" || f.Status == string(t.Status)) &&
-		(f.ParentID == "" || f.ParentID == parent) &&
-		(f.Priority == "" || f.Priority == t.Priority) &&
-		(f.SessionID == "" || slices.Contains(t.SessionIDs, f.SessionID))
-}
-
-// shows is the part that the views have to tell.
-func (f *taskFilter) shows(t *projections.TaskView) bool {
-	return (f.SessionStatus == "" || f.SessionStatus == string(t.SessionStatus)) &&
-		(f.Ready == "" || t.Status == events.TaskTodo && len(t.UnmetDependencies) == 0)
-}
-
-func getTask(v view, in *taskID) (projections.TaskView, error) {
-	t, err := v.task("task:get", in.ID)
-	if err != nil {
-		return projections.TaskView{}, err
-	}
-	return v.TaskView(t), nil
-}
-
-func taskChildren(v view, in *taskID) ([]projections.TaskView, error) {
-	t, err := v.task("task:children", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return v.TaskViews(v.Children(t.ID)), nil
-}
-
-func taskTree(v view, in *taskID) (projections.TaskTree, error) {
-	t, err := v.task("task:tree", in.ID)
-	if err != nil {
-		return projections.TaskTree{}, err
-	}
-	return v.TaskTree(t), nil
-}
-
 func (s *server) createTask(ctx context.Context, c *call, _ *struct{}) (projections.TaskView, error) {
 	var body newTask
 	if err := c.decode(&body); err != nil {
 		return projections.TaskView{}, err
 	}
 	if body.ProjectID == "" {
-		return projections.TaskView{}, invalid("/projectId", "Project ID is required")
+		return projections.TaskView{}, service.Invalid("/projectId", "Project ID is required")
 	}
-	answer, err := s.do(ctx, c, c.by, &commands.CreateTask{
+	answer, err := s.do(ctx, c, c.By, &commands.CreateTask{
 		In:                 commands.In{Project: body.ProjectID},
 		Title:              body.Title,
 		Description:        body.Description,
@@ -215,12 +106,12 @@ func (s *server) createTask(ctx context.Context, c *call, _ *struct{}) (projecti
 	if !ok {
 		return projections.TaskView{}, unexpected("task:create", answer)
 	}
-	return s.showTask(created.TaskID)
+	return s.ShowTask(created.TaskID)
 }
 
 // patchTask translates a PATCH: what the user or an orchestrator changes, the sessions of the task, and what an agent
 // says.
-func (s *server) patchTask(ctx context.Context, c *call, in *taskID) (projections.TaskView, error) {
+func (s *server) patchTask(ctx context.Context, c *call, in *service.TaskID) (projections.TaskView, error) {
 	var body taskPatch
 	if err := c.decode(&body); err != nil {
 		return projections.TaskView{}, err
@@ -236,7 +127,7 @@ func (s *server) patchTask(ctx context.Context, c *call, in *taskID) (projection
 	if len(steps) == 0 {
 		// A session that says nothing changes nothing, but must be one that may look.
 		s.Handler.View(func(state *projections.State) {
-			_, err = view{state, s, &call{by: by}}.task("task:get", in.ID)
+			_, err = s.At(state, &service.Caller{By: by}).PermitTask("task:get", in.ID)
 		})
 	} else {
 		err = s.doAll(ctx, c, by, project, steps)
@@ -244,7 +135,7 @@ func (s *server) patchTask(ctx context.Context, c *call, in *taskID) (projection
 	if err != nil {
 		return projections.TaskView{}, err
 	}
-	return s.showTask(in.ID)
+	return s.ShowTask(in.ID)
 }
 
 // patchSteps gives the commands of a PATCH. Their keys depend on the body alone.
@@ -287,7 +178,7 @@ func (s *server) linkSteps(
 	s.Handler.View(func(state *projections.State) {
 		project = state.TaskProject(task)
 		if t = state.Task(task); t == nil {
-			err = notFound("Task", task)
+			err = service.NotFound("Task", task)
 			return
 		}
 		err = commands.Permit(state, commands.CurrentRules(), by, "session:link", project)
@@ -320,26 +211,14 @@ func reportOf(task string, says *events.TaskSessionStatus) (commands.Command, er
 			return &commands.Report{Kind: kind, TaskIDs: []string{task}}, nil
 		}
 	}
-	return nil, invalid("/sessionStatus",
+	return nil, service.Invalid("/sessionStatus",
 		"'%s' is not something an agent says; it is working, needs_input, blocked, completed or failed",
-		printable(string(*says)))
+		service.Printable(string(*says)))
 }
 
-func (s *server) deleteTask(ctx context.Context, c *call, in *taskID) (deleted, error) {
-	_, err := s.do(ctx, c, c.by, &commands.DeleteTask{TaskID: in.ID}, "")
+func (s *server) deleteTask(ctx context.Context, c *call, in *service.TaskID) (deleted, error) {
+	_, err := s.do(ctx, c, c.By, &commands.DeleteTask{TaskID: in.ID}, "")
 	return deleted{Success: true, ID: in.ID}, err
-}
-
-// showTask is what a write answers.
-func (s *server) showTask(id string) (shown projections.TaskView, err error) {
-	s.Handler.View(func(state *projections.State) {
-		if t := state.Task(id); t != nil {
-			shown = state.TaskView(t)
-		} else {
-			err = notFound("Task", id)
-		}
-	})
-	return shown, err
 }
 
 // unexpected is an answer that a command cannot give.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"maestro/api"
 	"maestro/commands"
 	"maestro/workers/prompt"
 )
@@ -17,7 +16,7 @@ type promptTemplates struct{}
 func (promptTemplates) Own(id string) (string, bool) { return prompt.BuiltIn().Template(id) }
 func (promptTemplates) Check(text string) error      { return prompt.CheckTemplate(text) }
 
-func withTemplates(c *api.Config) { c.Templates = promptTemplates{} }
+func withTemplates(c *setup) { c.Templates = promptTemplates{} }
 
 func jsonText(text string) string {
 	encoded, _ := json.Marshal(text) // a text has JSON

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"time"
 
 	"maestro/commands"
 	"maestro/projections"
+	"maestro/service"
 )
 
 // newEvent is the body of older clients' POST …/events.
@@ -40,23 +40,17 @@ type taskEntryAnswer struct {
 	Type      string `json:"type"`
 }
 
-// timelineOf asks for the timeline of a session or a task.
-type timelineOf struct {
-	ID    string `path:"id" doc:"whose"`
-	Limit string `query:"limit" doc:"only so many, the newest; with a cursor, the length of a page"`
-}
-
 func (s *server) timelineRoutes() {
 	readThen(s, op{
 		path:    "/api/sessions/{id}/timeline",
 		name:    "session-timeline",
 		summary: "All that a session did, oldest first",
-	}, sessionTimeline)
+	}, service.View.GetSessionTimeline)
 	readThen(s, op{
 		path:    "/api/tasks/{id}/timeline",
 		name:    "task-timeline",
 		summary: "All that happened to a task, oldest first",
-	}, taskTimeline)
+	}, service.View.GetTaskTimeline)
 	write(s, op{
 		method:  http.MethodPost,
 		path:    "/api/sessions/{id}/timeline",
@@ -82,68 +76,10 @@ func (s *server) timelineRoutes() {
 	}, s.addTaskEntry)
 }
 
-// newest gives how many of the newest are asked for, 0 for all: with a cursor, limit is the length of a page.
-func (v view) newest(limit string) (int, error) {
-	if limit == "" || v.call.request.URL.Query().Has("cursor") {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(limit)
-	if err != nil || n < 1 {
-		return 0, routeInvalid("", "limit must be a number above 0, not '"+printable(limit)+"'")
-	}
-	return n, nil
-}
-
-// entries shows the newest entries that are to be kept, all if limit is 0, oldest first.
-func entries(timeline projections.Timeline, limit int, keep func(*projections.Entry) bool) lazy[projections.EntryView] {
-	from := 0
-	if limit > 0 {
-		from = len(timeline)
-		for n := 0; from > 0 && n < limit; from-- {
-			if keep == nil || keep(timeline[from-1]) {
-				n++
-			}
-		}
-	}
-	return lazy[projections.EntryView]{func(yield func(projections.EntryView) bool) {
-		for _, e := range timeline[from:] {
-			if (keep == nil || keep(e)) && !yield(e.View()) {
-				return
-			}
-		}
-	}}
-}
-
-func sessionTimeline(v view, in *timelineOf) (func() lazy[projections.EntryView], error) {
-	limit, err := v.newest(in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	x, err := v.session("session:info", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	timeline := v.SessionTimeline(x.ID)
-	return func() lazy[projections.EntryView] { return entries(timeline, limit, nil) }, nil
-}
-
-func taskTimeline(v view, in *timelineOf) (func() lazy[projections.EntryView], error) {
-	limit, err := v.newest(in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	t, err := v.task("task:get", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	timeline := v.TaskTimeline(t.ID)
-	return func() lazy[projections.EntryView] { return entries(timeline, limit, nil) }, nil
-}
-
 // command gives the note that an entry is.
 func (e newEntry) command(session string) (commands.Command, error) {
 	if e.Message == "" {
-		return nil, routeInvalid("/message", "message is required")
+		return nil, service.InvalidRequest("/message", "message is required")
 	}
 	return &commands.NoteSession{
 		SessionID: session,
@@ -158,7 +94,7 @@ func (e newEntry) command(session string) (commands.Command, error) {
 // was.
 func (e newEvent) command(session string) (commands.Command, time.Time, error) {
 	if e.Type == "" {
-		return nil, time.Time{}, routeInvalid("/type", "type is required")
+		return nil, time.Time{}, service.InvalidRequest("/type", "type is required")
 	}
 	if e.Type == "file_modified" {
 		var file struct {
@@ -181,61 +117,61 @@ func (e newEvent) command(session string) (commands.Command, time.Time, error) {
 	return &commands.NoteSession{SessionID: session, Type: e.Type, Data: data}, time.Time{}, nil
 }
 
-func (s *server) addEntry(ctx context.Context, c *call, in *sessionID) (sessionBody, error) {
+func (s *server) addEntry(ctx context.Context, c *call, in *service.SessionID) (service.SessionBody, error) {
 	var body newEntry
 	if err := c.decode(&body); err != nil {
-		return sessionBody{}, err
+		return service.SessionBody{}, err
 	}
 	note, err := body.command(in.ID)
 	if err != nil {
-		return sessionBody{}, err
+		return service.SessionBody{}, err
 	}
-	if _, err := s.do(ctx, c, c.by, note, ""); err != nil {
-		return sessionBody{}, err
+	if _, err := s.do(ctx, c, c.By, note, ""); err != nil {
+		return service.SessionBody{}, err
 	}
-	return s.showSession(c, in.ID)
+	return s.ShowSession(c.Caller, in.ID)
 }
 
-func (s *server) addEvent(ctx context.Context, c *call, in *sessionID) (sessionBody, error) {
+func (s *server) addEvent(ctx context.Context, c *call, in *service.SessionID) (service.SessionBody, error) {
 	var body newEvent
 	if err := c.decode(&body); err != nil {
-		return sessionBody{}, err
+		return service.SessionBody{}, err
 	}
 	command, at, err := body.command(in.ID)
 	if err != nil {
-		return sessionBody{}, err
+		return service.SessionBody{}, err
 	}
 	if c.meta.occurredAt.IsZero() {
 		c.meta.occurredAt = at
 	}
-	if _, err := s.do(ctx, c, c.by, command, ""); err != nil {
-		return sessionBody{}, err
+	if _, err := s.do(ctx, c, c.By, command, ""); err != nil {
+		return service.SessionBody{}, err
 	}
-	return s.showSession(c, in.ID)
+	return s.ShowSession(c.Caller, in.ID)
 }
 
-func (s *server) addTaskEntry(ctx context.Context, c *call, in *taskID) (taskEntryAnswer, error) {
+func (s *server) addTaskEntry(ctx context.Context, c *call, in *service.TaskID) (taskEntryAnswer, error) {
 	body := newTaskEntry{Type: "progress"}
 	if err := c.decode(&body); err != nil {
 		return taskEntryAnswer{}, err
 	}
 	switch {
 	case body.Message == "":
-		return taskEntryAnswer{}, routeInvalid("/message", "message is required")
+		return taskEntryAnswer{}, service.InvalidRequest("/message", "message is required")
 	case body.SessionID == "":
-		return taskEntryAnswer{}, routeInvalid("/sessionId", "sessionId is required")
+		return taskEntryAnswer{}, service.InvalidRequest("/sessionId", "sessionId is required")
 	case body.Type == "":
 		body.Type = "progress"
 	}
 	var err error
 	s.Handler.View(func(state *projections.State) {
-		_, err = view{state, s, c}.task("session:note", in.ID)
+		_, err = s.At(state, c.Caller).PermitTask("session:note", in.ID)
 	})
 	if err != nil {
 		return taskEntryAnswer{}, err
 	}
 	note := &commands.NoteSession{SessionID: body.SessionID, Type: body.Type, Message: body.Message, TaskID: in.ID}
-	if _, err := s.do(ctx, c, c.by, note, ""); err != nil {
+	if _, err := s.do(ctx, c, c.By, note, ""); err != nil {
 		return taskEntryAnswer{}, err
 	}
 	return taskEntryAnswer{

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/api"
 	"maestro/events"
+	"maestro/service"
 )
 
 // lockedBuffer is a log that may be read while it is written.
@@ -36,7 +36,7 @@ func (b *lockedBuffer) String() string {
 
 func TestTokens(t *testing.T) {
 	var said lockedBuffer
-	w := open(t, func(c *api.Config) {
+	w := open(t, func(c *setup) {
 		c.Logger = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	project := w.project()
@@ -45,7 +45,7 @@ func TestTokens(t *testing.T) {
 	made := w.do(adminToken, "token:create", `{"name":"ci","kind":"admin"}`, "Idempotency-Key", "k").is(200)
 	first := made.text("token")
 	again := w.do(adminToken, "token:create", `{"kind":"admin","name":"ci"}`, "Idempotency-Key", "k").is(200)
-	if again.text("token") != first || first != api.NamedToken(serverKey, "ci", 1) ||
+	if again.text("token") != first || first != service.NamedToken(serverKey, "ci", 1) ||
 		again.header.Get("Maestro-Retried") != "true" {
 		t.Errorf("the same key gives %q after %q", again.text("token"), first)
 	}
@@ -135,9 +135,9 @@ func TestTokens(t *testing.T) {
 
 	// What is not of this server, however near it comes.
 	for _, bad := range []string{
-		api.NamedToken([]byte("another key"), "ci", 2), api.NamedToken(serverKey, "ci", 3),
-		api.NamedToken(serverKey, "none", 1),
-		api.NamedToken(serverKey, "admin", 1), strings.Replace(second, "ci", "reader", 1), second[:len(second)-1],
+		service.NamedToken([]byte("another key"), "ci", 2), service.NamedToken(serverKey, "ci", 3),
+		service.NamedToken(serverKey, "none", 1),
+		service.NamedToken(serverKey, "admin", 1), strings.Replace(second, "ci", "reader", 1), second[:len(second)-1],
 		second + "x", "msu_", "msu_ci.2.", "msu_..",
 		strings.Replace(fresh, "mss_", "msu_", 1), strings.Replace(second, "msu_", "mss_", 1),
 	} {
@@ -247,22 +247,22 @@ func (m *memoryUses) Save(content []byte) error {
 // The last use of a token survives a stop of the server.
 func TestLastUseIsSaved(t *testing.T) {
 	store := &memoryUses{}
-	uses := api.OpenTokenUses(store, slog.New(slog.DiscardHandler))
-	w := open(t, func(c *api.Config) { c.Uses = uses })
+	uses := service.OpenTokenUses(store, slog.New(slog.DiscardHandler))
+	w := open(t, func(c *setup) { c.Uses = uses })
 	token := w.token("ci", "auditor")
 	w.send(http.MethodGet, "/api/whoami", token, "").is(200)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	uses.Run(ctx)
 	first := string(w.send(http.MethodGet, "/api/tokens", adminToken, "").body)
-	w = open(t, func(c *api.Config) { c.Uses = api.OpenTokenUses(store, slog.New(slog.DiscardHandler)) })
+	w = open(t, func(c *setup) { c.Uses = service.OpenTokenUses(store, slog.New(slog.DiscardHandler)) })
 	w.token("ci", "auditor")
 	shown := w.send(http.MethodGet, "/api/tokens", adminToken, "").array()[0].(map[string]any)
 	if at, ok := shown["lastUsedAt"].(float64); !ok || !strings.Contains(first, fmt.Sprintf(`"lastUsedAt":%.0f`, at)) {
 		t.Errorf("before: %s, then: %v", first, shown)
 	}
 	// A damaged store is forgotten; a token of a later generation was not used.
-	api.OpenTokenUses(&memoryUses{content: []byte("{")}, slog.New(slog.DiscardHandler))
+	service.OpenTokenUses(&memoryUses{content: []byte("{")}, slog.New(slog.DiscardHandler))
 	w.do(adminToken, "token:revoke", `{"name":"ci"}`).is(200)
 	w.token("ci", "auditor")
 	shown = w.send(http.MethodGet, "/api/tokens", adminToken, "").array()[0].(map[string]any)
@@ -298,7 +298,7 @@ func TestWhatIsOpenEndsWithItsToken(t *testing.T) {
 	for _, path := range []string{"/api/audit/export", "/api/audit/verify"} {
 		for _, token := range []string{"eye", "second"} {
 			log := &slowLog{at: 3, reached: make(chan struct{})}
-			w := open(t, func(c *api.Config) { log.memoryLog = c.Log.(*memoryLog); c.Log = log })
+			w := open(t, func(c *setup) { log.memoryLog = c.Log.(*memoryLog); c.Log = log })
 			w.history()
 			secret := w.token(token, map[string]string{"eye": "auditor", "second": "admin"}[token])
 			done := make(chan reply)
@@ -312,7 +312,7 @@ func TestWhatIsOpenEndsWithItsToken(t *testing.T) {
 	}
 	// A log that reads on all the same: the stream ends before the next message.
 	log := &slowLog{at: 3, reached: make(chan struct{}), deaf: true}
-	w := open(t, func(c *api.Config) { log.memoryLog = c.Log.(*memoryLog); c.Log = log })
+	w := open(t, func(c *setup) { log.memoryLog = c.Log.(*memoryLog); c.Log = log })
 	w.history()
 	secret := w.token("eye", "auditor")
 	done := make(chan reply)

@@ -9,6 +9,7 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/projections"
+	"maestro/service"
 )
 
 // belowBody is the part of an answer about the sessions below the one that a command ended or revoked.
@@ -53,7 +54,7 @@ func ofTree(command commands.Command) (root string, same func(id string) command
 // checkTree refuses ?tree=true of a command that is done to no session.
 func checkTree(command commands.Command, o commandOptions) error {
 	if root, _ := ofTree(command); o.tree && root == "" {
-		return routeInvalid("", "tree is for session:kill, and for token:revoke of a session")
+		return service.InvalidRequest("", "tree is for session:kill, and for token:revoke of a session")
 	}
 	return nil
 }

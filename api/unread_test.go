@@ -12,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"maestro/api"
 )
 
 // unread is a caller who takes nothing of its answer until it is let go.
@@ -178,7 +176,7 @@ func TestLongAnswersCount(t *testing.T) {
 // TestBudgetOfTheServer bounds what all callers together do not read.
 func TestBudgetOfTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := openInside(t, func(c *api.Config) { limits(t, "server-answers=270000")(c) })
+		w := openInside(t, func(c *setup) { limits(t, "server-answers=270000")(c) })
 		project := w.project()
 		h := &held{read: make(chan struct{})}
 		var all sync.WaitGroup

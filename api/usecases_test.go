@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"maestro/api"
 	"maestro/commands"
 )
 
@@ -37,7 +36,7 @@ var core = []string{"whoami", "status", "commands", "session:register", "session
 func TestTheThreeUseCases(t *testing.T) {
 	for _, use := range useCases {
 		t.Run(use.name, func(t *testing.T) {
-			w := open(t, func(c *api.Config) { c.Backup = noBackup })
+			w := open(t, func(c *setup) { c.Backup = noBackup })
 			project := w.project()
 			own, second := w.task(project), w.task(project)
 			body := `{"project":"` + project + `","taskIds":["` + own + `","` + second + `"]` + use.fields + `}`

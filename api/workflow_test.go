@@ -10,12 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/api"
 	"maestro/api/client"
 	"maestro/api/export"
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/service"
 )
 
 // TestTheSevenSteps is the status workflow of document 003.
@@ -162,11 +162,11 @@ func TestReadingOnesOwnWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer handler.Close()
-		h, err := api.New(api.Config{
+		h, err := setup{serviceConfig: service.Config{
 			Handler: handler,
 			Log:     log,
-			Keys:    api.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
-		})
+			Keys:    service.Keys{AdminToken: []byte(adminToken), ServerKey: serverKey},
+		}}.open()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +17,7 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/internal/benchmark"
+	"maestro/service"
 )
 
 type benchOptions struct {
@@ -84,17 +84,21 @@ func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
 
 // benchAPI makes the server's whole HTTP stack over a handler.
 func benchAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, string, error) {
-	keys := api.Keys{AdminToken: []byte("bench"), ServerKey: []byte("bench")}
+	keys := service.Keys{AdminToken: []byte("bench"), ServerKey: []byte("bench")}
 	var limits api.Limits
 	for _, name := range []string{"session-commands", "session-bytes", "session-parallel", "project-commands", "project-bytes"} {
 		if err := limits.Set(name + "=0"); err != nil { // it measures what one session never does
 			return nil, "", err
 		}
 	}
-	handler, err := api.New(api.Config{
-		Handler: h, Log: b, Blobs: b, Keys: keys, Version: version(), Now: time.Now, Hostname: hostname(), Platform: runtime.GOOS, Limits: limits,
+	served, err := service.New(service.Config{
+		Handler: h, Log: b, Blobs: b, Keys: keys, Hostname: hostname(), Platform: runtime.GOOS,
 	})
-	return handler, "Bearer " + api.SessionToken(keys.ServerKey, session, api.FirstGeneration), err
+	if err != nil {
+		return nil, "", err
+	}
+	handler, err := api.New(api.Config{Service: served, Version: version(), Limits: limits})
+	return handler, "Bearer " + service.SessionToken(keys.ServerKey, session, service.FirstGeneration), err
 }
 
 // baseline is what the binary does for the benchmark instead of anything else; it reports false for any other arguments.

@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"time"
 
-	"maestro/api"
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/internal/home"
 	"maestro/projections"
+	"maestro/service"
 	"maestro/workers/outbox"
 )
 
@@ -135,7 +135,7 @@ func (d *delivery) lookAside() error {
 func (d *delivery) secretOf(session string) (secret string, generation int) {
 	d.handler.View(func(s *projections.State) {
 		if x := s.Session(session); x != nil {
-			secret, generation = api.SessionToken(d.key, x.ID, x.Generation), x.Generation
+			secret, generation = service.SessionToken(d.key, x.ID, x.Generation), x.Generation
 		}
 	})
 	return secret, generation

@@ -12,6 +12,7 @@ import (
 	"maestro/api"
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/service"
 )
 
 func (a *app) auditDenials() *cobra.Command {
@@ -133,7 +134,7 @@ be about.`,
 			if project != "" {
 				query.Set("project", project)
 			}
-			var can api.Can
+			var can service.Can
 			if err := a.get(ctx, "/api/audit/can", query, &can); err != nil {
 				return err
 			}

@@ -18,6 +18,7 @@ import (
 	"maestro/events"
 	"maestro/internal/clock"
 	"maestro/internal/home"
+	"maestro/service"
 )
 
 // serveReadOnly serves a home and writes nothing, anywhere: for a home on a read-only mount or a full disk, a damaged
@@ -73,12 +74,18 @@ func (a *app) serveReadOnly(ctx context.Context, dir string, o serveOptions) (er
 	}
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	served, err := service.New(service.Config{
+		Handler: handler, Log: store, Blobs: store, Denials: denials, Templates: ownTemplates{},
+		Keys:     service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
+		Stopping: stopping, Logger: logger, Now: trusted.Now, Hostname: hostname(), Platform: runtime.GOOS,
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	reach, err := api.New(api.Config{
-		Stopping: stopping, Handler: handler, Log: store, Blobs: store, Denials: denials, Templates: ownTemplates{},
-		Keys:    api.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
+		Service: served,
 		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
-		Limits: o.limits, Version: version(), Logger: logger, Now: trusted.Now, Clock: wallClock{trusted},
-		Hostname: hostname(), Platform: runtime.GOOS,
+		Limits: o.limits, Version: version(), Clock: wallClock{trusted},
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

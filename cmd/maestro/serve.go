@@ -22,6 +22,7 @@ import (
 	"maestro/events"
 	"maestro/internal/clock"
 	"maestro/internal/home"
+	"maestro/service"
 	"maestro/workers/prompt"
 )
 
@@ -193,22 +194,27 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	uses := api.OpenTokenUses(lock.Uses(), logger)
+	uses := service.OpenTokenUses(lock.Uses(), logger)
 	care := newUpkeep(backupEvery, o.backups, lock, store, handler, trusted, secrets, logger)
+	served, err := service.New(service.Config{
+		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
+		Manifests: manifests{lock.Home}, Templates: ownTemplates{}, Uses: uses,
+		Keys:     service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
+		Stopping: stopping, Logger: logger, Now: trusted.Now, Hostname: hostname(), Platform: runtime.GOOS,
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	reach, err := api.New(api.Config{
-		Warnings: care.warnings,
-		Stopping: stopping, Ready: log.Ready, Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
-		Manifests: manifests{lock.Home}, Templates: ownTemplates{},
-		Uses: uses,
+		Service: served, Warnings: care.warnings, Ready: log.Ready,
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
 			_, err := log.Backup(
 				ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()},
 			)
 			return err
 		},
-		Keys:    api.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
 		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins, Limits: o.limits,
-		Version: version(), Logger: logger, Now: trusted.Now, Clock: wallClock{trusted}, Hostname: hostname(), Platform: runtime.GOOS,
+		Version: version(), Clock: wallClock{trusted},
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"maestro/api"
 	"maestro/internal/home"
+	"maestro/service"
 )
 
 // untold is how far back a first `since` looks.
@@ -39,7 +39,7 @@ an argument since you asked last from this home (about this project, if one is n
 			if project != "" {
 				query.Set("projectId", project)
 			}
-			var since api.Since
+			var since service.Since
 			if err := a.get(ctx, "/api/since", query, &since); err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func ofItself(words, id string) string {
 	return strings.NewReplacer(append(pairs, " "+id, " it")...).Replace(words)
 }
 
-func (a *app) showSince(since api.Since) {
+func (a *app) showSince(since service.Since) {
 	if since.Events == 0 {
 		a.print("Nothing happened since %d\n", since.From)
 	} else {
@@ -134,7 +134,7 @@ func (a *app) showSince(since api.Since) {
 	}
 	for _, group := range []struct {
 		name   string
-		things []api.SinceThing
+		things []service.SinceThing
 	}{{"Tasks", since.Tasks}, {"Sessions", since.Sessions}, {"Queues", since.Queues}} {
 		if len(group.things) == 0 {
 			continue

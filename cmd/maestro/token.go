@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"maestro/api"
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service"
 )
 
 func (a *app) tokenCommand() *cobra.Command {
@@ -108,7 +108,7 @@ func expiry(text string, now time.Time, body *commands.CreateToken) error {
 }
 
 // tokenState says what has become of a token, and until when it is valid.
-func tokenState(t api.TokenView) string {
+func tokenState(t service.TokenView) string {
 	switch {
 	case t.RevokedAt != nil:
 		return "revoked " + instant(*t.RevokedAt)
@@ -121,7 +121,7 @@ func tokenState(t api.TokenView) string {
 }
 
 // tokenUse says when a token was used last, and from where.
-func tokenUse(t api.TokenView) string {
+func tokenUse(t service.TokenView) string {
 	if t.LastUsedAt == nil {
 		return "not used"
 	}
@@ -136,11 +136,11 @@ func (a *app) tokenList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the named tokens; never a secret", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			var tokens []api.TokenView
+			var tokens []service.TokenView
 			if err := a.get(ctx, "/api/tokens", nil, &tokens); err != nil {
 				return err
 			}
-			list(a, tokens, "There are no named tokens", func(t api.TokenView) []string {
+			list(a, tokens, "There are no named tokens", func(t service.TokenView) []string {
 				return []string{
 					t.Name, string(t.Kind), tokenState(t), "made by " + who(t.CreatedBy), tokenUse(t),
 					strings.Join(t.ProjectIDs, ", "),

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"maestro/api"
 	"maestro/api/client"
 	"maestro/internal/home"
+	"maestro/service"
 )
 
 const (
@@ -74,7 +74,7 @@ func (a *app) inSlices(
 // stopping reports whether the server said that it stops, and to ask again.
 func stopping(err error) bool {
 	var said *client.Error
-	return errors.As(err, &said) && said.Code == api.CodeStopping
+	return errors.As(err, &said) && said.Code == service.CodeStopping
 }
 
 // serverAway reports whether no server answered, or a proxy for it.

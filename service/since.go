@@ -1,15 +1,12 @@
-package api
+package service
 
 import (
 	"cmp"
 	"context"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"maestro/commands"
 	"maestro/engine"
@@ -17,7 +14,8 @@ import (
 	"maestro/projections"
 )
 
-type sinceQuery struct {
+// SinceQuery asks what changed.
+type SinceQuery struct {
 	From      string `query:"from" doc:"a sequence, or an RFC 3339 time; the beginning if absent"`
 	ProjectID string `query:"projectId" doc:"only this project"`
 }
@@ -53,23 +51,6 @@ type SinceThing struct {
 	At       int64  `json:"at"`
 }
 
-func (s *server) sinceRoutes() {
-	o := op{
-		path:    "/api/since",
-		name:    "since",
-		summary: "What changed since a sequence or a time, by what needs a person",
-	}
-	o.method = http.MethodGet
-	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *sinceQuery) (*answer[Since], error) {
-		c := callOf(ctx)
-		body, err := s.since(ctx, c, in)
-		if err != nil {
-			return nil, s.problemAt(c, err)
-		}
-		return &answer[Since]{ContentType: s.jsonType[0], Sequence: body.To, Body: body}, nil
-	})
-}
-
 // changed gathers what the events of a stretch of the log happened to.
 type changed struct {
 	// seen are the projects that count; all says that what belongs to none counts too.
@@ -79,14 +60,15 @@ type changed struct {
 	tasks, sessions, queues map[string]*SinceThing
 }
 
-func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (Since, error) {
+// Since tells what changed since a sequence or a time, by what needs a person. Its work grows with the log.
+func (s *Service) Since(ctx context.Context, c *Caller, in *SinceQuery) (Since, error) {
 	var seen map[string]bool
 	var to uint64
 	var err error
 	s.Handler.View(func(state *projections.State) {
 		to = state.Head().Sequence
 		var projects []*projections.Project
-		projects, err = view{state, s, c}.projects("since", in.ProjectID)
+		projects, err = s.At(state, c).PermitProjects("since", in.ProjectID)
 		seen = map[string]bool{}
 		for _, p := range projects {
 			seen[p.ID] = true
@@ -101,7 +83,7 @@ func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (Since, err
 	}
 	found := &changed{
 		seen:     seen,
-		all:      c.readsAll() && in.ProjectID == "",
+		all:      c.ReadsAll() && in.ProjectID == "",
 		tasks:    map[string]*SinceThing{},
 		sessions: map[string]*SinceThing{},
 		queues:   map[string]*SinceThing{},
@@ -121,9 +103,9 @@ func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (Since, err
 	}
 	body := Since{From: from, To: to, Events: found.events}
 	s.Handler.View(func(state *projections.State) {
-		v := view{state, s, c}
-		body.Inbox, err = getInbox(v, &inboxFilter{ProjectID: in.ProjectID})
-		if commands.Permit(state, commands.CurrentRules(), c.by, "inbox", in.ProjectID) != nil {
+		v := s.At(state, c)
+		body.Inbox, err = v.ListInbox(&InboxFilter{ProjectID: in.ProjectID})
+		if commands.Permit(state, commands.CurrentRules(), c.By, "inbox", in.ProjectID) != nil {
 			body.Inbox, err = []projections.InboxItem{}, nil
 		}
 		found.stand(v)
@@ -145,7 +127,7 @@ func (s *server) since(ctx context.Context, c *call, in *sinceQuery) (Since, err
 }
 
 // sequenceSince gives the sequence behind which the story begins, and its time in milliseconds since 1970.
-func (s *server) sequenceSince(ctx context.Context, text string, head uint64) (from uint64, at int64, err error) {
+func (s *Service) sequenceSince(ctx context.Context, text string, head uint64) (from uint64, at int64, err error) {
 	if text == "" {
 		return 0, 0, nil
 	}
@@ -158,8 +140,8 @@ func (s *server) sequenceSince(ctx context.Context, text string, head uint64) (f
 	}
 	moment, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return 0, 0, routeInvalid("",
-			"from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+printable(text)+"'")
+		return 0, 0, InvalidRequest("",
+			"from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+Printable(text)+"'")
 	}
 	// Times never go back along the log, so the place is found by halving.
 	low, high := uint64(0), head
@@ -179,7 +161,7 @@ func (s *server) sequenceSince(ctx context.Context, text string, head uint64) (f
 }
 
 // timeBehind gives when what is behind a sequence began: with the next event, or right after the last one.
-func (s *server) timeBehind(ctx context.Context, from, head uint64) (int64, error) {
+func (s *Service) timeBehind(ctx context.Context, from, head uint64) (int64, error) {
 	switch {
 	case from == 0:
 		return 0, nil
@@ -261,7 +243,7 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 }
 
 // stand fills in where the things stand now; what was deleted is left with its last event.
-func (f *changed) stand(v view) {
+func (f *changed) stand(v View) {
 	for id, thing := range f.tasks {
 		if t := v.Task(id); t != nil {
 			says, _ := v.SessionStatus(t)

@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"context"
@@ -90,8 +90,8 @@ func (u *TokenUses) save() {
 	}
 }
 
-// used notes a call.
-func (u *TokenUses) used(name string, generation int, at time.Time, remote string) {
+// Used notes a call.
+func (u *TokenUses) Used(name string, generation int, at time.Time, remote string) {
 	from, _, err := net.SplitHostPort(remote)
 	if err != nil {
 		from = remote

@@ -1,15 +1,13 @@
-package api
+package service
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"maestro/commands"
@@ -17,7 +15,8 @@ import (
 	"maestro/projections"
 )
 
-type whyQuery struct {
+// WhyQuery asks why something is as it is.
+type WhyQuery struct {
 	ID string `path:"id" doc:"the id or sequence of an event, the id of a task, session or question, or <queue>/<task>"`
 }
 
@@ -56,28 +55,12 @@ type reason struct {
 	sequence uint64
 }
 
-func (s *server) whyRoutes() {
-	o := op{
-		path:    "/api/why/{id...}",
-		name:    "why",
-		summary: "Why something is as it is: the chain of causes back to a person or a deadline",
-	}
-	o.method = http.MethodGet
-	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *whyQuery) (*answer[Why], error) {
-		c := callOf(ctx)
-		body, sequence, err := s.why(ctx, c, in.ID)
-		if err != nil {
-			return nil, s.problemAt(c, err)
-		}
-		return &answer[Why]{ContentType: s.jsonType[0], Sequence: sequence, Body: body}, nil
-	})
-}
-
-func (s *server) why(ctx context.Context, c *call, id string) (body Why, sequence uint64, err error) {
+// Why gives the chains of causes that led to what is so, and the sequence at which it was answered.
+func (s *Service) Why(ctx context.Context, c *Caller, id string) (body Why, sequence uint64, err error) {
 	var reasons []reason
 	s.Handler.View(func(state *projections.State) {
 		sequence = state.Head().Sequence
-		reasons, err = view{state, s, c}.reasons(id)
+		reasons, err = s.At(state, c).reasons(id)
 	})
 	if err != nil {
 		return body, sequence, err
@@ -94,13 +77,13 @@ func (s *server) why(ctx context.Context, c *call, id string) (body Why, sequenc
 }
 
 // reasons gives what there is to explain about an id.
-func (v view) reasons(id string) ([]reason, error) {
-	if err := v.permit("why", ""); err != nil {
+func (v View) reasons(id string) ([]reason, error) {
+	if err := v.Permit("why", ""); err != nil {
 		return nil, err
 	}
 	if sequence, err := strconv.ParseUint(id, 10, 64); err == nil {
 		if sequence == 0 || sequence > v.Head().Sequence {
-			return nil, notFound("Event", id)
+			return nil, NotFound("Event", id)
 		}
 		return []reason{{"event " + id, sequence}}, nil
 	}
@@ -110,15 +93,15 @@ func (v view) reasons(id string) ([]reason, error) {
 		}
 	}
 	if t := v.Task(id); t != nil {
-		return v.whyTask(t), v.permit("why", t.ProjectID)
+		return v.whyTask(t), v.Permit("why", t.ProjectID)
 	}
 	if x := v.Session(id); x != nil {
-		return v.whySession(x), v.permit("why", x.ProjectID)
+		return v.whySession(x), v.Permit("why", x.ProjectID)
 	}
 	if queue, task, ok := strings.Cut(id, "/"); ok {
 		if item := v.Item(v.TaskProject(task), queue, task); item != nil {
 			return v.because(fmt.Sprintf("task %s is %s in queue %s", task, item.Status, queue),
-				item.Cause), v.permit("why", item.ProjectID)
+				item.Cause), v.Permit("why", item.ProjectID)
 		}
 	}
 	if x := v.Input(id); x != nil {
@@ -126,12 +109,12 @@ func (v view) reasons(id string) ([]reason, error) {
 		if x.AnsweredAt != 0 {
 			cause, what = x.Answered, "answered"
 		}
-		return v.because(fmt.Sprintf("question %s is %s", id, what), cause), v.permit("why", x.ProjectID)
+		return v.because(fmt.Sprintf("question %s is %s", id, what), cause), v.Permit("why", x.ProjectID)
 	}
-	return nil, notFound("Event, task, session, question or item of a queue", id)
+	return nil, NotFound("Event, task, session, question or item of a queue", id)
 }
 
-func (v view) because(what string, cause projections.Cause) []reason {
+func (v View) because(what string, cause projections.Cause) []reason {
 	id, err := uuid.Parse(cause.Event)
 	if err != nil {
 		return nil
@@ -142,7 +125,7 @@ func (v view) because(what string, cause projections.Cause) []reason {
 	return nil
 }
 
-func (v view) whyTask(t *projections.Task) []reason {
+func (v View) whyTask(t *projections.Task) []reason {
 	var reasons []reason
 	if t.StatusSequence > 0 {
 		reasons = append(reasons, reason{fmt.Sprintf("task %s is %s", t.ID, t.Status), t.StatusSequence})
@@ -163,7 +146,7 @@ func (v view) whyTask(t *projections.Task) []reason {
 	return reasons
 }
 
-func (v view) whySession(x *projections.Session) []reason {
+func (v View) whySession(x *projections.Session) []reason {
 	cause, what := x.Cause, string(x.Status)
 	switch {
 	case x.Ended():
@@ -179,7 +162,7 @@ func (v view) whySession(x *projections.Session) []reason {
 }
 
 // saidDone gives the event of a session's word that it is done: the last entry of that moment that may be it.
-func (v view) saidDone(x *projections.Session) (sequence uint64) {
+func (v View) saidDone(x *projections.Session) (sequence uint64) {
 	for _, e := range v.SessionTimeline(x.ID) {
 		if e.At == x.CompletedAt && e.TaskID == "" && (e.Type == "session_completed" || e.Type == "task_completed") {
 			sequence = e.Sequence
@@ -189,7 +172,7 @@ func (v view) saidDone(x *projections.Session) (sequence uint64) {
 }
 
 // chain follows the causes of an event back. It shows only what the caller may see.
-func (s *server) chain(ctx context.Context, c *call, from reason) (WhyChain, error) {
+func (s *Service) chain(ctx context.Context, c *Caller, from reason) (WhyChain, error) {
 	chain := WhyChain{What: from.what, Steps: []WhyStep{}}
 	for sequence := from.sequence; sequence > 0 && len(chain.Steps) < longestChain; {
 		event, err := s.eventAt(ctx, sequence)
@@ -214,13 +197,13 @@ func (s *server) chain(ctx context.Context, c *call, from reason) (WhyChain, err
 }
 
 // mayFollow permits an event's project. What belongs to none, such as a token, is for who reads everything.
-func (s *server) mayFollow(c *call, project string) (err error) {
-	s.Handler.View(func(state *projections.State) { err = view{state, s, c}.permit("why", project) })
-	if err == nil && project == "" && !c.readsAll() {
+func (s *Service) mayFollow(c *Caller, project string) (err error) {
+	s.Handler.View(func(state *projections.State) { err = s.At(state, c).Permit("why", project) })
+	if err == nil && project == "" && !c.ReadsAll() {
 		err = &commands.Refusal{
 			Code:    commands.CodeNotAllowed,
 			Rule:    "why",
-			Message: "This event belongs to no project, and may not be read by " + c.by.String(),
+			Message: "This event belongs to no project, and may not be read by " + c.By.String(),
 			Why:     "it is for who reads everything",
 			Next:    "ask the user",
 		}
@@ -228,7 +211,7 @@ func (s *server) mayFollow(c *call, project string) (err error) {
 	return err
 }
 
-func (s *server) eventAt(ctx context.Context, sequence uint64) (*events.Event, error) {
+func (s *Service) eventAt(ctx context.Context, sequence uint64) (*events.Event, error) {
 	var event *events.Event
 	err := s.Log.Read(ctx, sequence, sequence, func(m events.Message) (err error) {
 		event, err = events.Decode(m.Body)
@@ -240,7 +223,7 @@ func (s *server) eventAt(ctx context.Context, sequence uint64) (*events.Event, e
 	return event, err
 }
 
-func (s *server) sequenceOf(event string) (sequence uint64) {
+func (s *Service) sequenceOf(event string) (sequence uint64) {
 	if id, err := uuid.Parse(event); err == nil {
 		s.Handler.View(func(state *projections.State) { sequence, _ = state.Accepted(id) })
 	}

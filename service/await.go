@@ -1,0 +1,153 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/projections"
+)
+
+// What a caller has open ends when its credential is revoked or expires.
+var (
+	ErrRevoked = errors.New("the credential was revoked")
+	ErrExpired = errors.New("the credential has expired")
+)
+
+// Over gives the answer to a call that ended while it was open, with its credential or with the server; nil if it did
+// not.
+func (c *Caller) Over(good context.Context) error {
+	switch cause := context.Cause(good); {
+	case errors.Is(cause, ErrRevoked):
+		return NotAuthenticated("The token was revoked", "it was revoked while this call was open", true)
+	case errors.Is(cause, ErrExpired):
+		return expired(c.By.Name, c.Expires)
+	case errors.Is(cause, ErrStopping):
+		return askAgain()
+	}
+	return nil
+}
+
+// good reports whether a caller's credential still is.
+func (c *Caller) good(state *projections.State) bool {
+	switch {
+	case c.Anonymous:
+		return true
+	case c.By.Kind == commands.ActorSession:
+		x := state.Session(c.By.Name)
+		return x == nil || x.Generation == c.By.Generation
+	case c.By.Name == commands.AdminName:
+		return true
+	}
+	token := state.Token(c.By.Name)
+	return token != nil && token.Live() && token.Generation == c.By.Generation
+}
+
+// WhileGood gives a context that ends when the caller's credential is revoked or expires, or the server stops. done
+// must be called, and waits for its end.
+func (s *Service) WhileGood(ctx context.Context, c *Caller) (good context.Context, done func()) {
+	key := engine.Key{Kind: projections.KindToken, ID: c.By.Name}
+	if c.By.Kind == commands.ActorSession {
+		key.Kind = projections.KindSession
+	}
+	ctx, forget := s.UntilStop(ctx)
+	good, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	expiry := func() bool { return true }
+	if c.Expires != 0 {
+		expiry = time.AfterFunc(time.UnixMilli(c.Expires).Sub(s.Now()), func() { cancel(ErrExpired) }).Stop
+	}
+	go func() {
+		defer close(ended)
+		if s.Handler.Await(good, func(state *projections.State) bool { return !c.good(state) }, key) == nil {
+			cancel(ErrRevoked)
+		}
+	}()
+	return good, func() {
+		expiry()
+		cancel(nil)
+		<-ended
+		forget()
+	}
+}
+
+// Await waits until a condition holds, the time is over, or the credential ends; only the last is an error. The caller
+// counts as heard all the while.
+func (s *Service) Await(
+	ctx context.Context, c *Caller, wait time.Duration, holds func(*projections.State) bool, keys ...engine.Key,
+) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	good, done := s.WhileGood(ctx, c)
+	defer done()
+	for {
+		slice, end := context.WithTimeout(good, s.hearEvery())
+		err := s.Handler.Await(slice, holds, keys...)
+		end()
+		switch {
+		case err == nil:
+			return nil
+		case c.Over(good) != nil:
+			return c.Over(good)
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		if s.Leases != nil && c.By.Kind == commands.ActorSession {
+			if err := s.Leases.Heard(ctx, c.By.Name); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// hearEvery is how often a session that waits is noted as heard.
+func (s *Service) hearEvery() time.Duration {
+	if s.Leases == nil {
+		return waitLongest
+	}
+	return s.Leases.Lease() / 3
+}
+
+// CodeStopping is the code of an answer to a call that waited when the server began to stop: ask again.
+const CodeStopping = "STOPPING"
+
+// ErrStopping ends what is open when the server stops.
+var ErrStopping = errors.New("the server is stopping")
+
+func askAgain() *Problem {
+	return &Problem{
+		Kind: KindUnavailable, Code: CodeStopping, Message: "The server is stopping: ask again",
+		Why:        "a server that stops answers who waits before it ends",
+		Next:       "ask again with the same key, until the server is back",
+		RetryAfter: time.Second,
+	}
+}
+
+// UntilStop gives a context that also ends when the server stops. done must be called.
+func (s *Service) UntilStop(ctx context.Context) (until context.Context, done func()) {
+	until, cancel := context.WithCancelCause(ctx)
+	if s.Stopping.Err() != nil {
+		cancel(ErrStopping) // at once: AfterFunc runs in a goroutine of its own
+	}
+	forget := context.AfterFunc(s.Stopping, func() { cancel(ErrStopping) })
+	return until, func() {
+		forget()
+		cancel(nil)
+	}
+}
+
+const (
+	// waitLongest is how long one call may wait for something; who wants to wait longer asks again. It is less than a
+	// body may take to arrive: at that deadline net/http takes the caller for gone.
+	waitLongest = 25 * time.Second
+)
+
+// Head gives the committed sequence.
+func (s *Service) Head() (sequence uint64) {
+	s.Handler.View(func(state *projections.State) { sequence = state.Head().Sequence })
+	return sequence
+}

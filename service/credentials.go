@@ -1,0 +1,173 @@
+package service
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"hash"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/projections"
+)
+
+// Keys are the secrets that credentials are checked against.
+type Keys struct {
+	// AdminToken is the user's.
+	AdminToken []byte
+	// ServerKey is what the secrets of sessions are made from.
+	ServerKey []byte
+}
+
+const sessionTokenPrefix = "mss_"
+
+// FirstGeneration is the generation that a new session has; raising it revokes the session's token.
+const FirstGeneration = 1
+
+// SessionToken gives the secret of a session: it is made, never stored, so a retried spawn answers the same.
+func SessionToken(serverKey []byte, id string, generation int) string {
+	mac := hmac.New(sha256.New, serverKey)
+	return signSession(mac, id, strconv.Itoa(generation))
+}
+
+func signSession(mac hash.Hash, id, generation string) string {
+	// A hash never fails to write.
+	_, _ = mac.Write([]byte("maestro session\x00" + id + "\x00" + generation))
+	return sessionTokenPrefix + id + "." + generation + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// authenticator knows callers by their credentials.
+type authenticator struct {
+	admin   [sha256.Size]byte
+	macs    *sync.Pool
+	handler *engine.Handler
+	now     func() time.Time
+}
+
+func newAuthenticator(keys Keys, handler *engine.Handler, now func() time.Time) authenticator {
+	key := append([]byte(nil), keys.ServerKey...)
+	return authenticator{
+		admin: sha256.Sum256(keys.AdminToken), handler: handler, now: now,
+		macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }},
+	}
+}
+
+// UserTokenPrefix begins every token that stands for a user.
+const UserTokenPrefix = "msu_"
+
+// NamedToken gives the secret of a named token: like a session's it is made, never stored.
+func NamedToken(serverKey []byte, name string, generation int) string {
+	return signNamed(hmac.New(sha256.New, serverKey), name, strconv.Itoa(generation))
+}
+
+func signNamed(mac hash.Hash, name, generation string) string {
+	// A hash never fails to write.
+	_, _ = mac.Write([]byte("maestro token\x00" + name + "\x00" + generation))
+	return UserTokenPrefix + name + "." + generation + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// call gives who a token stands for. A well-signed token of a session that is unknown or deleted is that session, which
+// has no permissions; any other bad token is nobody.
+func (a authenticator) caller(token string) (*Caller, error) {
+	sign := signSession
+	rest, session := strings.CutPrefix(token, sessionTokenPrefix)
+	if !session {
+		sum := sha256.Sum256([]byte(token))
+		if subtle.ConstantTimeCompare(sum[:], a.admin[:]) == 1 {
+			return &Caller{By: commands.Admin(commands.AuthnToken)}, nil
+		}
+		sign = signNamed
+		rest, _ = strings.CutPrefix(token, UserTokenPrefix)
+	}
+	parts := strings.Split(rest, ".")
+	switch {
+	case len(parts) != 3 && session:
+		return nil, NotAuthenticated("The token is damaged", "a session's token has three parts", true)
+	case len(parts) != 3:
+		return nil, NotAuthenticated("The token is not one of this server's",
+			"it is neither the admin token, nor a named one, nor a session's", true)
+	}
+	mac := a.macs.Get().(hash.Hash)
+	mac.Reset()
+	good := sign(mac, parts[0], parts[1])
+	a.macs.Put(mac)
+	if subtle.ConstantTimeCompare([]byte(good), []byte(token)) != 1 {
+		return nil, NotAuthenticated("The token is not one of this server's", "its signature is wrong", true)
+	}
+	generation, err := strconv.Atoi(parts[1])
+	if err != nil {
+		return nil, NotAuthenticated("The token is damaged", "its generation is no number", true)
+	}
+	c := &Caller{}
+	if session {
+		err = a.session(c, parts[0], generation)
+	} else {
+		err = a.named(c, parts[0], generation)
+	}
+	return c, err
+}
+
+func (a authenticator) session(c *Caller, id string, generation int) error {
+	var project string
+	good := generation
+	a.handler.View(func(s *projections.State) {
+		project, c.Answers = s.SessionProject(id), s.Undelivered(id)
+		c.Root = s.Root(project)
+		if x := s.Session(id); x != nil {
+			good, c.Ended = x.Generation, x.Ended()
+		}
+	})
+	if generation != good {
+		return NotAuthenticated("The token was revoked", "the session has a newer one", true)
+	}
+	c.By = commands.SessionActor(project, id, commands.AuthnToken)
+	c.By.Generation = generation
+	return nil
+}
+
+func (a authenticator) named(c *Caller, name string, generation int) error {
+	var token *projections.Token
+	a.handler.View(func(s *projections.State) { token = s.Token(name) })
+	if token == nil || !token.Live() || token.Generation != generation {
+		return NotAuthenticated("The token was revoked", "the token '"+Printable(name)+"' is no longer valid", true)
+	}
+	if token.Expired(a.now().UnixMilli()) {
+		return expired(token.Name, token.ExpiresAt)
+	}
+	c.By, c.Expires = TokenActor(token), token.ExpiresAt
+	return nil
+}
+
+func expired(name string, at int64) *Problem {
+	return NotAuthenticated("The token has expired",
+		"the token '"+Printable(name)+"' expired at "+time.UnixMilli(at).UTC().Format(time.RFC3339), true)
+}
+
+// NotAuthenticated says that it is not known who calls. invalid says that a credential was shown, and is not valid.
+func NotAuthenticated(message, why string, invalid bool) *Problem {
+	return &Problem{
+		Kind: KindUnauthenticated, Code: "UNAUTHENTICATED", Message: message, Why: why,
+		Next: "send `Authorization: Bearer <token>`", BadCredential: invalid,
+	}
+}
+
+// TokenActor gives the actor that a named token stands for.
+func TokenActor(token *projections.Token) commands.Actor {
+	return commands.Actor{
+		Kind:       commands.ActorUser,
+		Name:       token.Name,
+		Access:     commands.Access(token.Kind),
+		Projects:   slices.Clone(token.ProjectIDs),
+		Generation: token.Generation,
+		Authn:      commands.AuthnToken,
+	}
+}
+
+// Authenticate gives who a token stands for.
+func (s *Service) Authenticate(token string) (*Caller, error) { return s.auth.caller(token) }

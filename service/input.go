@@ -1,0 +1,130 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/projections"
+)
+
+// InputFilter selects questions.
+type InputFilter struct {
+	ProjectID string `query:"projectId" doc:"of this project"`
+	SessionID string `query:"sessionId" doc:"of this session"`
+	Status    string `query:"status" doc:"open, answered, delivered or void"`
+}
+
+// InputID names a question.
+type InputID struct {
+	ID string `path:"id" doc:"the question"`
+	// Wait is how long to wait for the answer, as seconds or a duration.
+	Wait string `query:"wait" doc:"how long to wait for the answer, such as 25s; at most 25s"`
+}
+
+// mayAsk says whether the caller may see a session's questions: its own, an orchestrator those of sessions that it
+// spawned.
+func (v View) mayAsk(x *projections.Input) error {
+	if v.Caller.By.Kind != commands.ActorSession {
+		return v.Permit("input:list", x.ProjectID)
+	}
+	if x.SessionID == v.Caller.By.Name {
+		return v.Permit("whoami", x.ProjectID)
+	}
+	if err := v.Permit("input:list", x.ProjectID); err != nil {
+		return err
+	}
+	if v.spawned(x.SessionID) {
+		return nil
+	}
+	return &commands.Refusal{
+		Code:    commands.CodeNotAllowed,
+		Rule:    "input:list",
+		Message: "Session '" + v.Caller.By.Name + "' did not spawn session '" + x.SessionID + "'",
+		Why:     "an orchestrator sees the questions of sessions that it spawned",
+		Next:    "leave it to the user",
+	}
+}
+
+// spawned reports whether the calling session spawned another.
+func (v View) spawned(session string) bool {
+	x := v.SessionEver(session)
+	return x != nil && x.SpawnedBy == v.Caller.By.Name
+}
+
+// ListInputs gives the questions that the caller may see, in the order in which they were asked.
+func (v View) ListInputs(in *InputFilter) ([]projections.InputView, error) {
+	row := "input:list"
+	if v.Caller.By.Kind == commands.ActorSession && in.SessionID == v.Caller.By.Name {
+		row = "whoami"
+	}
+	projects, err := v.PermitProjects(row, in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	now := v.Service.Now().UnixMilli()
+	views := []projections.InputView{}
+	for _, p := range projects {
+		for x := range v.Inputs(p.ID) {
+			shown := v.InputView(x, now)
+			if (in.SessionID == "" || in.SessionID == x.SessionID) &&
+				(in.Status == "" || in.Status == string(shown.Status)) && v.mayAsk(x) == nil {
+				views = append(views, shown)
+			}
+		}
+	}
+	return views, nil
+}
+
+// GetInput gives a question.
+func (v View) GetInput(in *InputID) (projections.InputView, error) {
+	if err := v.Permit("whoami", ""); err != nil {
+		return projections.InputView{}, err
+	}
+	x := v.Input(in.ID)
+	if err := v.Own("input:list", x != nil && x.SessionID == v.Caller.By.Name); err != nil {
+		return projections.InputView{}, err
+	}
+	if x == nil {
+		return projections.InputView{}, NotFound("Question", in.ID)
+	}
+	return v.InputView(x, v.Service.Now().UnixMilli()), v.mayAsk(x)
+}
+
+// AwaitAnswer waits until a question is no longer open.
+func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *InputID) error {
+	wait, err := ParseWait(in.Wait)
+	if err != nil || wait == 0 {
+		return err
+	}
+	var session string
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Input(in.ID); x != nil && s.At(state, c).mayAsk(x) == nil {
+			session = x.SessionID
+		}
+	})
+	if session == "" {
+		return nil
+	}
+	if c.BeginWait != nil {
+		if err := c.BeginWait(ctx); err != nil {
+			return err
+		}
+	}
+	return s.Await(ctx, c, wait, func(state *projections.State) bool {
+		return state.InputStatus(state.Input(in.ID)) != projections.InputOpen
+	}, engine.Key{Kind: projections.KindInput, ID: in.ID}, engine.Key{Kind: projections.KindSession, ID: session})
+}
+
+// ParseWait reads how long a caller wants to wait.
+func ParseWait(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	wait, err := time.ParseDuration(text)
+	if err != nil || wait < 0 {
+		return 0, InvalidRequest("", "wait must be a duration such as 25s, not '"+Printable(text)+"'")
+	}
+	return min(wait, waitLongest), nil
+}

@@ -1,0 +1,27 @@
+package service
+
+import (
+	"encoding/json"
+	"iter"
+)
+
+// List is a list whose items are made while it is written. Its items must not change after it was made.
+type List[T any] struct{ Items iter.Seq[T] }
+
+// MarshalJSON implements json.Marshaler, for a list within a value that is not rendered in parts.
+func (l List[T]) MarshalJSON() ([]byte, error) {
+	items := []T{}
+	for item := range l.Items {
+		items = append(items, item)
+	}
+	return json.Marshal(items)
+}
+
+// Each calls yield with one item after another, until it returns false.
+func (l List[T]) Each(yield func(any) bool) {
+	for item := range l.Items {
+		if !yield(item) {
+			return
+		}
+	}
+}

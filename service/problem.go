@@ -1,0 +1,199 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/events"
+)
+
+// Kind sorts problems by what the caller can do about them. Each interface has its own form for each: HTTP a status.
+type Kind int
+
+// The kinds of problems.
+const (
+	KindInternal        Kind = iota // the server failed; its log says why
+	KindInvalid                     // a field is missing or wrong
+	KindUnauthenticated             // who calls is not known
+	KindNotAllowed                  // the caller's permissions do not cover it
+	KindNotFound                    // it never existed, or it was deleted
+	KindWrongMethod                 // what is asked for is there, but not asked for like this
+	KindConflict                    // it contradicts what is already so
+	KindTooLarge                    // more than is taken
+	KindWrongFormat                 // not JSON
+	KindRule                        // the present state forbids it
+	KindBusy                        // over a quota: later it may go
+	KindUnavailable                 // the server cannot do it now
+	KindTimeout                     // the server did not finish in time
+)
+
+// Problem is the answer no, as it goes over every wire.
+type Problem struct {
+	IsError bool `json:"error"`
+	// StatusCode is set where the domain's rules refuse, as older clients know it.
+	StatusCode int    `json:"statusCode,omitempty"`
+	Code       string `json:"code"`
+	Message    string `json:"message"`
+	Why        string `json:"why"`
+	Next       string `json:"next"`
+	Rule       string `json:"rule,omitempty"`
+	Pointer    string `json:"pointer,omitempty"`
+	Details    any    `json:"details,omitempty"`
+
+	Kind Kind `json:"-"`
+	// Domain says that the rules refuse, not the interface.
+	Domain bool `json:"-"`
+	// RetryAfter is when to try again; 0 if that is not known.
+	RetryAfter time.Duration `json:"-"`
+	// BadCredential says that a credential was shown, and is not valid.
+	BadCredential bool `json:"-"`
+}
+
+func (p *Problem) Error() string { return p.Message }
+
+// InvalidRequest is a problem with a request that the domain has no say in.
+func InvalidRequest(pointer, message string) *Problem {
+	return NewProblem(KindInvalid, string(commands.CodeInvalid), pointer, message)
+}
+
+// NewProblem gives a problem with a request.
+func NewProblem(kind Kind, code, pointer, message string) *Problem {
+	return &Problem{Kind: kind, Code: code, Message: message, Pointer: pointer}
+}
+
+// Invalid is a refusal of the domain's rules that is found before the domain finds it.
+func Invalid(pointer, format string, args ...any) *commands.Refusal {
+	return &commands.Refusal{Code: commands.CodeInvalid, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
+}
+
+// NotFound says that something is not there.
+func NotFound(kind, id string) *Problem {
+	return &Problem{
+		Kind: KindNotFound, Domain: true, Code: string(commands.CodeNotFound),
+		Message: kind + " with id '" + Printable(id) + "' not found",
+	}
+}
+
+// kindOf gives the kind of each code of refusal.
+func kindOf(code commands.Code) Kind {
+	switch code {
+	case commands.CodeInvalid:
+		return KindInvalid
+	case commands.CodeNotAllowed:
+		return KindNotAllowed
+	case commands.CodeNotFound:
+		return KindNotFound
+	case commands.CodeConflict, commands.CodeKeyReused:
+		return KindConflict
+	case commands.CodeTooLarge:
+		return KindTooLarge
+	case commands.CodeRule, commands.CodeLimit:
+		return KindRule
+	}
+	return KindInternal
+}
+
+// ProblemOf is the one place where an error becomes an answer. What nobody foresaw is logged and not shown. call says
+// what was asked for, for the log.
+func (s *Service) ProblemOf(err error, call string) *Problem {
+	var refusal *commands.Refusal
+	var unavailable *engine.UnavailableError
+	var p *Problem
+	switch {
+	case errors.Is(err, ErrStopping):
+		p = askAgain()
+	case errors.As(err, &p):
+	case errors.As(err, &refusal):
+		p = &Problem{
+			Kind: kindOf(refusal.Code), Domain: true, Code: string(refusal.Code), Message: refusal.Message,
+			Why: refusal.Why, Next: refusal.Next, Rule: refusal.Rule, Pointer: refusal.Pointer,
+		}
+	case errors.As(err, &unavailable):
+		s.Logger.Warn("a request could not be served", "call", call, "why", engine.Shortened(err.Error(), longestProblem))
+		p = &Problem{
+			Kind: KindUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
+			Why: unavailable.Why, Next: unavailable.Next, RetryAfter: time.Second,
+		}
+	case errors.Is(err, events.ErrReadOnly):
+		p = &Problem{
+			Kind: KindUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
+			Why: err.Error(), Next: engine.Advice(err), RetryAfter: time.Second,
+		}
+	case errors.Is(err, context.DeadlineExceeded):
+		p = &Problem{
+			Kind: KindTimeout, Code: "TIMEOUT", Message: "The server did not finish in time",
+			Why: "a command may have happened", Next: "try again with the same key",
+		}
+	case errors.Is(err, context.Canceled):
+		p = &Problem{Kind: KindUnavailable, Code: "CANCELLED", Message: "The caller went away"}
+	default:
+		s.Logger.Error("a request failed", "call", call, "why", engine.Shortened(err.Error(), longestProblem))
+		p = &Problem{
+			Kind: KindInternal, Code: "INTERNAL_ERROR", Message: "The server failed at this request",
+			Why: "its log says why", Next: "try again with the same key; if it fails again, report it",
+		}
+	}
+	return p.Complete()
+}
+
+// Complete fills in what every problem says.
+func (p *Problem) Complete() *Problem {
+	p.IsError = true
+	why, next := commonWords(p.Kind)
+	if p.Why == "" {
+		p.Why = why
+	}
+	if p.Next == "" {
+		p.Next = next
+	}
+	for _, text := range []*string{&p.Message, &p.Why, &p.Pointer} {
+		*text = engine.Shortened(*text, longestProblem)
+	}
+	return p
+}
+
+// longestProblem bounds each text of a problem, in bytes: some hold what the caller sent.
+const longestProblem = 2 << 10
+
+// commonWords says why and what next for problems whose message says it all.
+func commonWords(kind Kind) (why, next string) {
+	switch kind { //nolint:exhaustive // the others have words of their own
+	case KindInvalid:
+		return "a field is missing or wrong", "correct it and send it again"
+	case KindNotAllowed:
+		return "the caller's permissions do not cover it", "see GET /api/commands"
+	case KindNotFound:
+		return "it never existed, or it was deleted", "list what there is"
+	case KindConflict:
+		return "it stands against what is already so", "read the present state, then decide"
+	case KindTooLarge:
+		return "a request has at most 1 MiB, an event 768 KiB", "say less, or split it"
+	case KindRule:
+		return "the present state forbids it", "read the present state, then decide"
+	}
+	return "the request could not be served", "try again"
+}
+
+// Printable shortens foreign text for a message and takes out what a terminal would act on.
+func Printable(text string) string {
+	const most = 80
+	var b strings.Builder
+	for _, r := range text {
+		if b.Len() >= most {
+			b.WriteString("…")
+			break
+		}
+		if unicode.IsControl(r) {
+			r = utf8.RuneError
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,90 @@
+package service
+
+import (
+	"maestro/projections"
+)
+
+// ProjectID names a project.
+type ProjectID struct {
+	ID string `path:"id" doc:"the project"`
+}
+
+// PermitProject gives a project that the caller may see by a row of the table.
+func (v View) PermitProject(row, id string) (*projections.Project, error) {
+	if err := v.Permit(row, ""); err != nil {
+		return nil, err
+	}
+	p := v.Project(id)
+	if p == nil {
+		return nil, NotFound("Project", id)
+	}
+	return p, v.Permit(row, id)
+}
+
+// PermitProjects gives the projects that the caller may see by a row, or the one that it names: none if there is no such
+// project.
+func (v View) PermitProjects(row, only string) ([]*projections.Project, error) {
+	if err := v.Permit(row, ""); err != nil {
+		return nil, err
+	}
+	if only != "" {
+		p := v.Project(only)
+		if p == nil {
+			return nil, nil
+		}
+		return []*projections.Project{p}, v.Permit(row, only)
+	}
+	var seen []*projections.Project
+	for p := range v.Projects() {
+		if v.Permit(row, p.ID) == nil {
+			seen = append(seen, p)
+		}
+	}
+	return seen, nil
+}
+
+// ListProjects gives the projects that the caller may see.
+func (v View) ListProjects() ([]projections.ProjectView, error) {
+	projects, err := v.PermitProjects("project:list", "")
+	views := make([]projections.ProjectView, 0, len(projects))
+	for _, p := range projects {
+		views = append(views, p.View())
+	}
+	return views, err
+}
+
+func (v View) GetProject(in *ProjectID) (projections.ProjectView, error) {
+	p, err := v.PermitProject("project:get", in.ID)
+	if err != nil {
+		return projections.ProjectView{}, err
+	}
+	return p.View(), nil
+}
+
+// GetProjectStatus counts the tasks and sessions of a project by where they stand.
+func (v View) GetProjectStatus(in *ProjectID) (projections.ProjectStatus, error) {
+	p, err := v.PermitProject("status", in.ID)
+	if err != nil {
+		return projections.ProjectStatus{}, err
+	}
+	return v.ProjectStatus(p), nil
+}
+
+// GetProjectTree gives the tasks of a project as trees.
+func (v View) GetProjectTree(in *ProjectID) ([]projections.TaskTree, error) {
+	p, err := v.PermitProject("task:tree", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return v.TaskTrees(p.ID), nil
+}
+
+// ShowProject is what a write answers.
+func (s *Service) ShowProject(id string) (projections.ProjectView, error) {
+	var p *projections.Project
+	s.Handler.View(func(state *projections.State) { p = state.Project(id) })
+	if p == nil {
+		return projections.ProjectView{}, NotFound("Project", id)
+	}
+	return p.View(), nil
+}

@@ -1,0 +1,83 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"maestro/engine"
+)
+
+// Blobs keeps long texts and manifests by digest.
+type Blobs interface {
+	// PutBlob stores the bytes and answers their digest.
+	PutBlob(ctx context.Context, blob []byte) (digest string, err error)
+	// Blob gives the bytes behind a digest, "sha256-<64 hex>"; an error if there are none.
+	Blob(ctx context.Context, digest string) ([]byte, error)
+}
+
+// Manifests puts copies of manifests where the sessions of this machine find them.
+type Manifests interface {
+	// Place writes a session's manifest, whole or not at all.
+	Place(session string, content []byte) error
+	// Path is where it is.
+	Path(session string) string
+}
+
+// Config is what a Service is made of. Handler, Log and Keys are required.
+type Config struct {
+	Handler *engine.Handler
+	// Log is read by the audit.
+	Log   engine.Log
+	Blobs Blobs
+	// Leases are told of every session that calls; nil if nobody keeps any.
+	Leases *engine.Leases
+	// Denials records refusals that no Handler decides, and lists all; nil if nothing does.
+	Denials *engine.Denials
+	// Templates knows the workflows that Maestro comes with; nil if there are none.
+	Templates Templates
+	// Manifests gets a copy of each session's; nil if nobody looks for one.
+	Manifests Manifests
+	Keys      Keys
+	Logger    *slog.Logger
+	// Uses remembers when tokens were used; if nil, only until the end of the process.
+	Uses *TokenUses
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+	// Stopping ends when the server begins to stop: whoever waits is then told to ask again. Never, if it is nil.
+	Stopping context.Context
+	// Hostname and Platform are shown with each session, as older clients expect.
+	Hostname, Platform string
+}
+
+// Service answers what can be asked, and does what is asked for and permitted, whichever interface a call came by. Safe for
+// concurrent use.
+type Service struct {
+	Config
+
+	auth authenticator
+}
+
+// New gives a Service.
+func New(config Config) (*Service, error) {
+	switch {
+	case config.Handler == nil || config.Log == nil:
+		return nil, errors.New("service: New needs a Handler and a Log")
+	case len(config.Keys.AdminToken) == 0 || len(config.Keys.ServerKey) == 0:
+		return nil, errors.New("service: New needs an admin token and a server key")
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Stopping == nil {
+		config.Stopping = context.Background()
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.Uses == nil {
+		config.Uses = OpenTokenUses(nil, config.Logger)
+	}
+	return &Service{Config: config, auth: newAuthenticator(config.Keys, config.Handler, config.Now)}, nil
+}

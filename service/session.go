@@ -1,0 +1,217 @@
+package service
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+const (
+	// NewestEntries is how much of a timeline the answer to a write carries, so that its cost does not grow with
+	// the history.
+	NewestEntries = 100
+	// newestLooked is how far back it looks for them.
+	newestLooked = 1000
+)
+
+// SessionID names a session.
+type SessionID struct {
+	ID string `path:"id" doc:"the session"`
+}
+
+// SessionFilter selects sessions.
+type SessionFilter struct {
+	ProjectID string `query:"projectId" doc:"of this project"`
+	TaskID    string `query:"taskId" doc:"that have this task"`
+	Status    string `query:"status" doc:"with this status"`
+	Active    string `query:"active" doc:"true: all but completed"`
+	Brief     string `query:"brief" doc:"true: without timelines and events"`
+}
+
+// SessionBody shows a session as older clients know it, with more members.
+type SessionBody struct {
+	projections.SessionView
+	Hostname string                      `json:"hostname"`
+	Platform string                      `json:"platform"`
+	Events   List[SessionEvent]          `json:"events"`
+	Timeline List[projections.EntryView] `json:"timeline"`
+}
+
+// SessionEvent is an entry without words.
+type SessionEvent struct {
+	ID        string          `json:"id"`
+	Timestamp int64           `json:"timestamp"`
+	Type      string          `json:"type"`
+	Data      json.RawMessage `json:"data,omitempty"`
+	Sequence  uint64          `json:"sequence"`
+	TaskID    string          `json:"taskId,omitempty"`
+}
+
+// spawnedMetadata is the metadata that older clients find on a spawned session.
+type spawnedMetadata struct {
+	Skills      []string        `json:"skills"`
+	SpawnedBy   *string         `json:"spawnedBy"`
+	SpawnSource string          `json:"spawnSource"`
+	Role        events.Role     `json:"role"`
+	Strategy    events.Strategy `json:"strategy"`
+	Context     json.RawMessage `json:"context"`
+}
+
+// PermitSession gives a session that the caller may see by a row of the table.
+func (v View) PermitSession(row, id string) (*projections.Session, error) {
+	if err := v.Permit(row, ""); err != nil {
+		return nil, err
+	}
+	if err := v.Own(row, id == v.Caller.By.Name); err != nil {
+		return nil, err
+	}
+	x := v.Session(id)
+	if x == nil {
+		return nil, NotFound("Session", id)
+	}
+	return x, v.Permit(row, x.ProjectID)
+}
+
+// ShownSession is what is needed to show a session once the state moves again.
+type ShownSession struct {
+	session  *projections.Session
+	timeline projections.Timeline
+}
+
+// Shown gives what is needed to show a session once the state moves again.
+func (v View) Shown(x *projections.Session) ShownSession {
+	return ShownSession{x, v.SessionTimeline(x.ID)}
+}
+
+// Body shows the session with at most limit entries of either sort; all if limit is 0.
+func (x ShownSession) Body(s *Service, c *Caller, limit int) SessionBody {
+	view := x.session.View()
+	if !c.SeesEnv(x.session) {
+		view.Env = map[string]string{}
+	}
+	if x.session.Spawned {
+		view.Metadata, view.Env = s.spawnedExtras(x.session, view.Env, c.ServerURL)
+	}
+	timeline := x.timeline
+	if limit > 0 && len(timeline) > newestLooked {
+		timeline = timeline[len(timeline)-newestLooked:]
+	}
+	bare := entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare })
+	return SessionBody{
+		SessionView: view, Hostname: s.Hostname, Platform: s.Platform, Events: List[SessionEvent]{eventsOf(bare)},
+		Timeline: entriesOf(timeline, limit, func(e *projections.Entry) bool { return !e.Bare }),
+	}
+}
+
+// eventsOf shows entries without words as older clients know them.
+func eventsOf(bare List[projections.EntryView]) iter.Seq[SessionEvent] {
+	return func(yield func(SessionEvent) bool) {
+		for e := range bare.Items {
+			if string(e.Data) == "null" {
+				e.Data = nil
+			}
+			if !yield(SessionEvent{e.ID, e.Timestamp, e.Type, e.Data, e.Sequence, e.TaskID}) {
+				return
+			}
+		}
+	}
+}
+
+// spawnedExtras gives what older clients expect of a spawned session and the log need not say: its metadata, and what
+// it is told of itself beside the environment that is shown.
+func (s *Service) spawnedExtras(x *projections.Session, shown map[string]string, url string) (json.RawMessage,
+	map[string]string,
+) {
+	metadata := spawnedMetadata{
+		Skills: x.Skills, SpawnSource: "ui", Role: x.Role, Strategy: x.Strategy, Context: x.Context,
+	}
+	if metadata.Skills == nil {
+		metadata.Skills = []string{}
+	}
+	if len(metadata.Context) == 0 {
+		metadata.Context = json.RawMessage("{}")
+	}
+	if x.SpawnedBy != "" {
+		metadata.SpawnSource, metadata.SpawnedBy = "session", &x.SpawnedBy
+	}
+	env := map[string]string{
+		"MAESTRO_SESSION_ID": x.ID,
+		"MAESTRO_SERVER_URL": url,
+		"MAESTRO_STRATEGY":   string(x.Strategy),
+		"MAESTRO_PROJECT_ID": x.ProjectID,
+	}
+	if s.Manifests != nil && x.ManifestDigest != "" {
+		env["MAESTRO_MANIFEST_PATH"] = s.Manifests.Path(x.ID)
+	}
+	maps.Copy(env, shown)
+	encoded, err := json.Marshal(metadata)
+	if err != nil {
+		// Context was valid JSON when it was taken.
+		encoded = nil
+	}
+	return encoded, env
+}
+
+// ListSessions gives the sessions that the caller may see, in order of creation. The function that it returns may be called
+// when the state has moved.
+func (v View) ListSessions(in *SessionFilter) (func() List[SessionBody], error) {
+	projects, err := v.PermitProjects("session:list", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	var found []ShownSession
+	for _, p := range projects {
+		for x := range v.Sessions(p.ID) {
+			if in.matches(x) {
+				found = append(found, v.Shown(x))
+			}
+		}
+	}
+	return func() List[SessionBody] {
+		slices.SortStableFunc(found,
+			func(a, b ShownSession) int { return int(a.session.StartedAt - b.session.StartedAt) })
+		return List[SessionBody]{func(yield func(SessionBody) bool) {
+			for _, x := range found {
+				if in.Brief == "true" {
+					x.timeline = nil
+				}
+				if !yield(x.Body(v.Service, v.Caller, 0)) {
+					return
+				}
+			}
+		}}
+	}, nil
+}
+
+func (f *SessionFilter) matches(x *projections.Session) bool {
+	return (f.TaskID == "" || slices.Contains(x.TaskIDs, f.TaskID)) &&
+		(f.Status == "" || f.Status == string(x.Status)) &&
+		(f.Active != "true" || x.Status != events.SessionSaidDone)
+}
+
+func (v View) GetSession(in *SessionID) (func() SessionBody, error) {
+	x, err := v.PermitSession("session:info", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	shown := v.Shown(x)
+	return func() SessionBody { return shown.Body(v.Service, v.Caller, 0) }, nil
+}
+
+// ShowSession is what a write answers: with the newest entries only.
+func (s *Service) ShowSession(c *Caller, id string) (SessionBody, error) {
+	var shown ShownSession
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(id); x != nil {
+			shown = ShownSession{x, state.SessionTimeline(id)}
+		}
+	})
+	if shown.session == nil {
+		return SessionBody{}, NotFound("Session", id)
+	}
+	return shown.Body(s, c, NewestEntries), nil
+}

@@ -1,0 +1,135 @@
+package service
+
+import (
+	"cmp"
+	"slices"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// TaskID names a task.
+type TaskID struct {
+	ID string `path:"id" doc:"the task"`
+}
+
+// TaskFilter selects tasks.
+type TaskFilter struct {
+	ProjectID     string `query:"projectId" doc:"of this project"`
+	Status        string `query:"status" doc:"with this status"`
+	ParentID      string `query:"parentId" doc:"directly below this task; the word null: root tasks"`
+	SessionID     string `query:"sessionId" doc:"that this session has or had"`
+	SessionStatus string `query:"sessionStatus" doc:"of which this is said"`
+	Priority      string `query:"priority" doc:"with this priority"`
+	Ready         string `query:"ready" doc:"true: that can be started: todo, and all that they depend on completed"`
+	Order         string `query:"order" doc:"dependencies: each after those it depends on; else in order of creation"`
+}
+
+// PermitTask gives a task that the caller may see by a row of the table.
+func (v View) PermitTask(row, id string) (*projections.Task, error) {
+	if err := v.Permit(row, ""); err != nil {
+		return nil, err
+	}
+	if err := v.Own(row, v.OwnTask(id)); err != nil {
+		return nil, err
+	}
+	t := v.Task(id)
+	if t == nil {
+		return nil, NotFound("Task", id)
+	}
+	return t, v.Permit(row, t.ProjectID)
+}
+
+// ListTasks gives the tasks that the caller may see, in order of creation or of dependency.
+func (v View) ListTasks(in *TaskFilter) ([]projections.TaskView, error) {
+	projects, err := v.PermitProjects("task:list", in.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	found := []projections.TaskView{}
+	for _, p := range projects {
+		found = append(found, v.TaskViews(func(yield func(*projections.Task) bool) {
+			for t := range v.Tasks(p.ID) {
+				if (in.ordered() || in.matches(t)) && !yield(t) {
+					return
+				}
+			}
+		})...)
+	}
+	slices.SortStableFunc(found, func(a, b projections.TaskView) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
+	if in.ordered() { // what is left out stands between what is not
+		found = projections.InDependencyOrder(found)
+	}
+	return slices.DeleteFunc(found,
+		func(t projections.TaskView) bool { return !in.matches(v.Task(t.ID)) || !in.shows(&t) }), nil
+}
+
+func (f *TaskFilter) check() error {
+	if f.Order != "" && !f.ordered() {
+		return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, or left out", Printable(f.Order))
+	}
+	if f.Ready != "" && f.Ready != "true" {
+		return Invalid("/ready", "'%s' is not a value of ready; it is true, or left out", Printable(f.Ready))
+	}
+	return nil
+}
+
+func (f *TaskFilter) ordered() bool { return f.Order == "dependencies" }
+
+func (f *TaskFilter) matches(t *projections.Task) bool {
+	parent := t.ParentID
+	if parent == "" {
+		parent = "null"
+	}
+	return (f.Status == "" || f.Status == string(t.Status)) &&
+		(f.ParentID == "" || f.ParentID == parent) &&
+		(f.Priority == "" || f.Priority == t.Priority) &&
+		(f.SessionID == "" || slices.Contains(t.SessionIDs, f.SessionID))
+}
+
+// shows is the part that the views have to tell.
+func (f *TaskFilter) shows(t *projections.TaskView) bool {
+	return (f.SessionStatus == "" || f.SessionStatus == string(t.SessionStatus)) &&
+		(f.Ready == "" || t.Status == events.TaskTodo && len(t.UnmetDependencies) == 0)
+}
+
+func (v View) GetTask(in *TaskID) (projections.TaskView, error) {
+	t, err := v.PermitTask("task:get", in.ID)
+	if err != nil {
+		return projections.TaskView{}, err
+	}
+	return v.TaskView(t), nil
+}
+
+// ListChildren gives the tasks directly below one.
+func (v View) ListChildren(in *TaskID) ([]projections.TaskView, error) {
+	t, err := v.PermitTask("task:children", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return v.TaskViews(v.Children(t.ID)), nil
+}
+
+// GetTaskTree gives a task with everything below it.
+func (v View) GetTaskTree(in *TaskID) (projections.TaskTree, error) {
+	t, err := v.PermitTask("task:tree", in.ID)
+	if err != nil {
+		return projections.TaskTree{}, err
+	}
+	return v.TaskTree(t), nil
+}
+
+// ShowTask is what a write answers.
+func (s *Service) ShowTask(id string) (shown projections.TaskView, err error) {
+	s.Handler.View(func(state *projections.State) {
+		if t := state.Task(id); t != nil {
+			shown = state.TaskView(t)
+		} else {
+			err = NotFound("Task", id)
+		}
+	})
+	return shown, err
+}

@@ -1,0 +1,201 @@
+package service
+
+import (
+	"slices"
+	"strings"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// Templates knows the texts that prompts are written by.
+type Templates interface {
+	// Own gives the workflow that Maestro comes with for one of commands.OwnTemplates.
+	Own(id string) (text string, ok bool)
+	// Check says what is wrong with a workflow, or nil.
+	Check(text string) error
+}
+
+// Template shows a template as older clients know it, with more members.
+type Template struct {
+	ID        string      `json:"id"`
+	Name      string      `json:"name"`
+	Role      events.Role `json:"role"`
+	Content   string      `json:"content"`
+	IsDefault bool        `json:"isDefault"`
+	CreatedAt int64       `json:"createdAt"`
+	UpdatedAt int64       `json:"updatedAt"`
+	// Version counts its contents, Changed says of one of Maestro's own that it is not what Maestro comes with.
+	Version int  `json:"version"`
+	Changed bool `json:"changed,omitempty"`
+}
+
+// TemplateID names a template.
+type TemplateID struct {
+	ID string `path:"id" doc:"the template"`
+}
+
+// TemplateRole names a role whose templates are meant.
+type TemplateRole struct {
+	Role string `path:"role" doc:"worker or orchestrator"`
+}
+
+// RoleContent is the default workflow of a role.
+type RoleContent struct {
+	Role    events.Role `json:"role"`
+	Content string      `json:"content"`
+}
+
+// ownTemplate is one of Maestro's own, changed or not.
+func (s *Service) ownTemplate(state *projections.State, id string) Template {
+	body := Template{ID: id, Name: "Default Worker Template", Role: events.RoleWorker, IsDefault: true, Version: 0}
+	mode, strategy, _ := strings.Cut(id, "-")
+	if mode == "coordinate" {
+		body.Name, body.Role = "Default Orchestrator Template", events.RoleOrchestrator
+	}
+	if id != defaultTemplate(body.Role) {
+		body.Name += " (" + strategy + ")"
+	}
+	if s.Templates != nil {
+		body.Content, _ = s.Templates.Own(id)
+	}
+	if t := state.Template(id); t != nil {
+		body.CreatedAt, body.UpdatedAt, body.Version = t.CreatedAt, t.UpdatedAt, t.Version
+		if t.Name != "" {
+			body.Name = t.Name
+		}
+		if t.Content != "" {
+			body.Content, body.Changed = t.Content, true
+		}
+	}
+	return body
+}
+
+// defaultTemplate is the template of a role's default strategy.
+func defaultTemplate(role events.Role) string {
+	if role == events.RoleOrchestrator {
+		return "coordinate-default"
+	}
+	return "execute-simple"
+}
+
+// TemplateIn gives a template, or false.
+func (s *Service) TemplateIn(state *projections.State, id string) (Template, bool) {
+	if slices.Contains(commands.OwnTemplates(), id) {
+		return s.ownTemplate(state, id), true
+	}
+	t := state.Template(id)
+	if t == nil {
+		return Template{}, false
+	}
+	body := Template{
+		ID:        t.ID,
+		Name:      t.Name,
+		Role:      t.Role,
+		Content:   t.Content,
+		CreatedAt: t.CreatedAt,
+		UpdatedAt: t.UpdatedAt,
+		Version:   t.Version,
+	}
+	if body.Content == "" {
+		body.Content = s.ownTemplate(state, defaultTemplate(t.Role)).Content
+	}
+	return body, true
+}
+
+func (v View) templates() []Template {
+	bodies := []Template{}
+	for _, id := range commands.OwnTemplates() {
+		bodies = append(bodies, v.Service.ownTemplate(v.State, id))
+	}
+	for t := range v.Templates() {
+		if !slices.Contains(commands.OwnTemplates(), t.ID) {
+			body, _ := v.Service.TemplateIn(v.State, t.ID)
+			bodies = append(bodies, body)
+		}
+	}
+	return bodies
+}
+
+// ListTemplates gives the templates of prompts, Maestro's own first.
+func (v View) ListTemplates() ([]Template, error) {
+	return v.templates(), v.Permit("whoami", "")
+}
+
+// GetTemplate gives a template.
+func (v View) GetTemplate(in *TemplateID) (Template, error) {
+	if err := v.Permit("whoami", ""); err != nil {
+		return Template{}, err
+	}
+	body, ok := v.Service.TemplateIn(v.State, in.ID)
+	if !ok {
+		return Template{}, NotFound("Template", in.ID)
+	}
+	return body, nil
+}
+
+func validRole(role string) error {
+	if role != string(events.RoleWorker) && role != string(events.RoleOrchestrator) {
+		return InvalidRequest("/role", `Invalid role. Must be "worker" or "orchestrator"`)
+	}
+	return nil
+}
+
+// ListTemplatesOfRole gives the templates of a role.
+func (v View) ListTemplatesOfRole(in *TemplateRole) ([]Template, error) {
+	if err := v.Permit("whoami", ""); err != nil {
+		return nil, err
+	}
+	if err := validRole(in.Role); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(v.templates(), func(t Template) bool { return string(t.Role) != in.Role }), nil
+}
+
+// GetDefaultTemplate gives the default workflow of a role.
+func (v View) GetDefaultTemplate(in *TemplateRole) (RoleContent, error) {
+	if err := v.Permit("whoami", ""); err != nil {
+		return RoleContent{}, err
+	}
+	if err := validRole(in.Role); err != nil {
+		return RoleContent{}, err
+	}
+	role := events.Role(in.Role)
+	return RoleContent{role, v.Service.ownTemplate(v.State, defaultTemplate(role)).Content}, nil
+}
+
+// CheckTemplate refuses a workflow that no prompt could be written by.
+func (s *Service) CheckTemplate(command commands.Command) error {
+	var content *string
+	switch x := command.(type) {
+	case *commands.CreateTemplate:
+		content = &x.Content
+	case *commands.UpdateTemplate:
+		content = x.Content
+	}
+	if s.Templates == nil || content == nil || strings.TrimSpace(*content) == "" || len(*content) > events.MaxText {
+		return nil // what is wrong with it, the decision says
+	}
+	if err := s.Templates.Check(*content); err != nil {
+		return &commands.Refusal{
+			Code: commands.CodeInvalid, Pointer: "/content", Message: "The template cannot be used: " + err.Error(),
+			Why:  "a workflow has five phases, and names commands by slots only",
+			Next: "begin with one of Maestro's own: `maestro template get execute-simple`",
+		}
+	}
+	return nil
+}
+
+// KnownTemplate refuses the name of a template that is not there.
+func (s *Service) KnownTemplate(id string) (err error) {
+	if id == "" {
+		return nil
+	}
+	s.Handler.View(func(state *projections.State) {
+		if _, ok := s.TemplateIn(state, id); !ok {
+			err = NotFound("Template", id)
+		}
+	})
+	return err
+}

@@ -1,0 +1,75 @@
+package service
+
+import (
+	"strconv"
+
+	"maestro/projections"
+)
+
+// TimelineOf asks for the timeline of a session or a task.
+type TimelineOf struct {
+	ID    string `path:"id" doc:"whose"`
+	Limit string `query:"limit" doc:"only so many, the newest; with a cursor, the length of a page"`
+}
+
+// newest gives how many of the newest are asked for, 0 for all: with a cursor, limit is the length of a page.
+func (v View) newest(limit string) (int, error) {
+	if limit == "" || v.Caller.Paged {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(limit)
+	if err != nil || n < 1 {
+		return 0, InvalidRequest("", "limit must be a number above 0, not '"+Printable(limit)+"'")
+	}
+	return n, nil
+}
+
+// entries shows the newest entries that are to be kept, all if limit is 0, oldest first.
+func entriesOf(timeline projections.Timeline, limit int, keep func(*projections.Entry) bool) List[projections.EntryView] {
+	from := 0
+	if limit > 0 {
+		from = len(timeline)
+		for n := 0; from > 0 && n < limit; from-- {
+			if keep == nil || keep(timeline[from-1]) {
+				n++
+			}
+		}
+	}
+	return List[projections.EntryView]{func(yield func(projections.EntryView) bool) {
+		for _, e := range timeline[from:] {
+			if (keep == nil || keep(e)) && !yield(e.View()) {
+				return
+			}
+		}
+	}}
+}
+
+// GetSessionTimeline gives all that a session did, oldest first. The function that it returns may be called when the state
+// has moved.
+func (v View) GetSessionTimeline(in *TimelineOf) (func() List[projections.EntryView], error) {
+	limit, err := v.newest(in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	x, err := v.PermitSession("session:info", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	timeline := v.SessionTimeline(x.ID)
+	return func() List[projections.EntryView] { return entriesOf(timeline, limit, nil) }, nil
+}
+
+// GetTaskTimeline gives all that happened to a task, oldest first. The function that it returns may be called when the state
+// has moved.
+func (v View) GetTaskTimeline(in *TimelineOf) (func() List[projections.EntryView], error) {
+	limit, err := v.newest(in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	t, err := v.PermitTask("task:get", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	timeline := v.TaskTimeline(t.ID)
+	return func() List[projections.EntryView] { return entriesOf(timeline, limit, nil) }, nil
+}

@@ -1,0 +1,60 @@
+package service
+
+import (
+	"slices"
+
+	"maestro/commands"
+	"maestro/projections"
+)
+
+// View is the committed state with who looks at it.
+type View struct {
+	*projections.State
+	Service *Service
+	Caller  *Caller
+}
+
+// At gives a state as a caller sees it.
+func (s *Service) At(state *projections.State, c *Caller) View { return View{state, s, c} }
+
+// Permit answers whether the caller may use a row of the table in a project.
+func (v View) Permit(row, project string) error {
+	return commands.Permit(v.State, commands.CurrentRules(), v.Caller.By, row, project)
+}
+
+// Permit answers whether the caller may use a row of the table in a project, as things stand.
+func (s *Service) Permit(c *Caller, row, project string) (err error) {
+	s.Handler.View(func(state *projections.State) { err = s.At(state, c).Permit(row, project) })
+	return err
+}
+
+// Own refuses a session that has ended what is not its own.
+func (v View) Own(row string, own bool) error {
+	if own || !v.callerEnded() {
+		return nil
+	}
+	return AfterEnd(v.Caller.By, row)
+}
+
+func (v View) callerEnded() bool {
+	if v.Caller.By.Kind != commands.ActorSession {
+		return false
+	}
+	x := v.Session(v.Caller.By.Name)
+	return x == nil || x.Ended()
+}
+
+// OwnTask reports whether a task is one of the calling session's: given to it, or an item that it took from a queue.
+func (v View) OwnTask(id string) bool {
+	x := v.Session(v.Caller.By.Name)
+	return x != nil && (slices.Contains(x.TaskIDs, id) || v.HeldOnce(x.ID, id))
+}
+
+// AfterEnd refuses what a session may not read once it has ended.
+func AfterEnd(by commands.Actor, row string) error {
+	return &commands.Refusal{
+		Code: commands.CodeNotAllowed, Rule: row, Message: "Session '" + by.Name + "' has ended",
+		Why:  "after its end a session reads itself, its own tasks and its own questions, and nothing else",
+		Next: "spawn another session",
+	}
+}
