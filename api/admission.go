@@ -109,14 +109,30 @@ func (a *admission) wait() *overLimit {
 	return nil
 }
 
-// waits lets a call wait, or says which limit it is over.
-func (s *server) waits(ctx context.Context, c *call) error {
-	over := c.admission.wait()
+// allowance is what a call may use, for the service.
+type allowance struct {
+	server *server
+	call   *call
+}
+
+// BeginWait implements service.Allowance.
+func (a allowance) BeginWait(ctx context.Context) error {
+	over := a.call.admission.wait()
 	if over == nil {
 		return nil
 	}
 	holdBack(ctx)
-	return s.tooMuch(c.By.String(), over)
+	return a.server.tooMuch(a.call.By.String(), over)
+}
+
+// Upload implements service.Allowance.
+func (a allowance) Upload(ctx context.Context, bytes int) error {
+	over := a.call.admission.pay(demand{useUploads: float64(bytes)})
+	if over == nil {
+		return nil
+	}
+	holdBack(ctx)
+	return a.server.tooMuch(a.call.By.String(), over)
 }
 
 // enter counts the call among those in progress.

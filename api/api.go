@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,8 +50,6 @@ type server struct {
 	mux     *http.ServeMux
 	huma    huma.API
 	started time.Time
-	// placing lets one manifest at a time be put in its place.
-	placing sync.Mutex
 	// unauthenticated counts the calls of nobody; they are counted, not recorded.
 	unauthenticated atomic.Uint64
 	ledger          *ledger
@@ -164,7 +161,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	c.BeginWait = func(ctx context.Context) error { return s.waits(ctx, c) }
+	c.Allowance = allowance{s, c}
 	on := serving(r, c)
 	if body != nil && c.Ended {
 		_ = body.to.SetReadDeadline(time.Now().Add(endedBodyWithin))

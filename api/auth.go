@@ -15,10 +15,7 @@ type call struct {
 	*service.Caller
 
 	request *http.Request
-	// below is what is answered about the sessions below the one that was ended or revoked.
-	below belowBody
-	body  []byte
-	meta  metadata
+	body    []byte
 	// admission is what the call holds of its limits.
 	admission admission
 }
@@ -28,6 +25,7 @@ type callKey struct{}
 func newCall(caller *service.Caller, r *http.Request) *call {
 	caller.ServerURL = schemeOf(r) + "://" + r.Host
 	caller.Paged = r.URL.Query().Has("cursor")
+	caller.Asked, caller.Reads = nameOf(r), r.Method == http.MethodGet || r.Method == http.MethodHead
 	return &call{Caller: caller, request: r}
 }
 

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"context"
-	"errors"
 	"strings"
 
 	"maestro/commands"
@@ -75,33 +73,6 @@ type Unauthenticated struct {
 
 func (s *server) unauthenticatedCalls(v service.View) (Unauthenticated, error) {
 	return Unauthenticated{s.unauthenticated.Load(), s.started.UnixMilli()}, v.Permit("audit:denials", "")
-}
-
-// recordRefusal records what the table refused outside a Handler, such as a read, before it is answered.
-func (s *server) recordRefusal(ctx context.Context, c *call, err error) error {
-	var refusal *commands.Refusal
-	var p *service.Problem
-	switch {
-	case s.Denials == nil, c == nil, c.Anonymous && c.reads():
-		return err
-	case errors.As(err, &refusal):
-		if refusal.Code != commands.CodeNotAllowed || refusal.Recorded {
-			return err
-		}
-	case errors.As(err, &p) && p.Kind == service.KindNotAllowed:
-		refusal = &commands.Refusal{Code: commands.CodeNotAllowed, Rule: p.Rule, Message: p.Message, Why: p.Why}
-	default:
-		return err
-	}
-	command := refusal.Rule
-	if command == "" {
-		command = c.request.Method + " " + service.Printable(c.request.URL.Path)
-	}
-	if failed := s.Denials.Record(ctx, c.By, c.Root, command, refusal, s.Head()); failed != nil {
-		return failed
-	}
-	refusal.Recorded = true
-	return err
 }
 
 // can says whether an actor may use a command, and which limits it counts against.

@@ -90,7 +90,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = c.Over(r.Context())
 	}
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
-		err = s.recordRefusal(r.Context(), c, err)
+		err = s.RecordRefusal(r.Context(), c.Caller, err)
 	}
 	s.refuse(w, r, err)
 }

@@ -106,52 +106,26 @@ func notJSON(contentType string) error {
 	}
 }
 
-// metadata is what the headers of a write say.
-type metadata struct {
-	key string
-	// named says that the caller gave the key.
-	named       bool
-	occurredAt  time.Time
-	traceParent string
-	// kept says that the header named when it was said: it waited in an outbox.
-	kept bool
-}
-
-// checkKept refuses a command that was kept and is none of those that may be.
-func (m metadata) checkKept(id string) error {
-	if !m.kept || commands.MayWait(id) {
-		return nil
-	}
-	return &service.Problem{
-		Kind:    service.KindInvalid,
-		Code:    "VALIDATION_ERROR",
-		Message: service.Printable(id) + " does not take Maestro-Occurred-At",
-		Why: "only commands that may wait in an outbox carry the time at which they were said: " +
-			"reports, tracked files, the end of a session",
-		Next: "send it without Maestro-Occurred-At",
-	}
-}
-
 // metadataOf reads the headers of a write; it makes a key where there is none.
-func metadataOf(header http.Header) (metadata, error) {
-	m := metadata{key: header.Get("Idempotency-Key")}
-	if m.key == "" {
+func metadataOf(header http.Header) (service.Meta, error) {
+	m := service.Meta{Key: header.Get("Idempotency-Key")}
+	if m.Key == "" {
 		if _, given := header["Idempotency-Key"]; given {
 			return m, service.InvalidRequest("", "Idempotency-Key is empty")
 		}
-		m.key = uuid.NewString()
+		m.Key = uuid.NewString()
 	} else {
-		m.named = true
+		m.Named = true
 	}
 	if text := header.Get("Maestro-Occurred-At"); text != "" {
 		at, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil || at.UTC().Year() < 1970 || at.UTC().Year() > 9999 {
 			return m, service.InvalidRequest("", "Maestro-Occurred-At must be an RFC 3339 time, not '"+service.Printable(text)+"'")
 		}
-		m.occurredAt, m.kept = at, true
+		m.OccurredAt, m.Kept = at, true
 	}
 	if text := header.Get("Traceparent"); text != "" && isTraceParent(text) {
-		m.traceParent = text
+		m.TraceParent = text
 	}
 	return m, nil
 }
@@ -185,7 +159,7 @@ func (s *server) prepare(w http.ResponseWriter, r *http.Request, c *call) error 
 		return nil
 	}
 	var err error
-	if c.meta, err = metadataOf(r.Header); err != nil {
+	if c.Meta, err = metadataOf(r.Header); err != nil {
 		return err
 	}
 	var body bytes.Buffer

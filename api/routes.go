@@ -140,7 +140,7 @@ func write[I, T any](s *server, o op, act func(ctx context.Context, c *call, in 
 	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *I) (*answer[T], error) {
 		c := callOf(ctx)
 		if o.row != "" {
-			if err := s.permitEarly(c, o.row, int64(len(c.body))); err != nil {
+			if err := s.PermitEarly(c.Caller, o.row, int64(len(c.body))); err != nil {
 				return nil, s.problemAt(c, err)
 			}
 		}
@@ -162,7 +162,7 @@ func callOf(ctx context.Context) *call {
 
 // problemAt is an error with the sequence that it was found at.
 func (s *server) problemAt(c *call, err error) *httpProblem {
-	err = s.recordRefusal(c.request.Context(), c, err)
+	err = s.RecordRefusal(c.request.Context(), c.Caller, err)
 	p := overHTTP(s.ProblemOf(err, nameOf(c.request)))
 	p.headers["Maestro-Sequence"] = []string{sequenceText(s.Head())}
 	return p
@@ -186,29 +186,12 @@ func (c *call) decode(into any) error {
 	return nil
 }
 
-// do brings one command of a request through. A request of several gives each a suffix that depends on its body
-// alone, so that a retry is recognised.
+// do brings one command of a request through.
 func (s *server) do(
 	ctx context.Context, c *call, by commands.Actor, command commands.Command, suffix string,
 ) (engine.Answer, error) {
-	if c.Anonymous && by.Name != c.By.Name && s.Leases != nil && by.Kind == commands.ActorSession {
-		if err := s.Leases.Heard(ctx, by.Name); err != nil {
-			return engine.Answer{}, err
-		}
-	}
-	request := engine.Request{
-		By:          by,
-		Command:     command,
-		Key:         c.meta.key + suffix,
-		OccurredAt:  c.meta.occurredAt,
-		TraceParent: c.meta.traceParent,
-	}
-	if err := s.within(ctx, c, request, false); err != nil {
-		return engine.Answer{}, err
-	}
-	answer, err := s.Handler.Do(ctx, request)
-	c.admission.unused(answer, err)
-	return answer, err
+	done, err := s.Apply(ctx, c.Caller, by, command, suffix)
+	return done.Answer, err
 }
 
 // step is one of the commands that a request comes to.

@@ -70,17 +70,13 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		}
 		spawn.SpawnedBy = body.SessionID
 	}
-	if err := s.withManifest(ctx, c, spawn, false); err != nil {
-		return spawnAnswer{}, err
-	}
-	answer, err := s.do(ctx, c, c.By, spawn, "")
+	answer, err := s.Apply(ctx, c.Caller, c.By, spawn, "")
 	if err != nil {
 		return spawnAnswer{}, err
 	}
-	s.placeManifest(ctx, answer.Data)
 	spawned, ok := answer.Data.(*events.SessionSpawned)
 	if !ok {
-		return spawnAnswer{}, unexpected("session:spawn", answer)
+		return spawnAnswer{}, unexpected("session:spawn", answer.Answer)
 	}
 	session, err := s.ShowSession(c.Caller, spawned.SessionID)
 	path := ""
@@ -89,7 +85,7 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	}
 	return spawnAnswer{
 		Success: true, SessionID: spawned.SessionID, ManifestPath: path, Message: "Spawn request sent to Agents UI",
-		Token: s.tokenFor(c, "session:spawn", answer), Session: session,
+		Token: answer.Token, Session: session,
 	}, err
 }
 

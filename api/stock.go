@@ -9,14 +9,15 @@ import (
 	"maestro/projections"
 )
 
-// within holds a command against the quotas of what there is (open questions, tasks, sessions, projects) and pays for
-// what it makes; unused gives that back. A retry of what was done is let through. So is a command that is not
+// Within implements service.Allowance. It holds a command against the quotas of what there is (open questions, tasks,
+// sessions, projects) and pays for what it makes; Unused gives that back. A retry of what was done is let through. So is a command that is not
 // permitted: its refusal is decided and recorded, and a quota tells nothing about another's project.
-func (s *server) within(ctx context.Context, c *call, request engine.Request, dryRun bool) error {
+func (a allowance) Within(ctx context.Context, request engine.Request, dryRun bool) error {
+	s := a.server
 	var over *overLimit
 	s.Handler.View(func(state *projections.State) {
 		if over = s.stock(state, request); over == nil && !dryRun {
-			over = c.admission.payFor(state, request.Command)
+			over = a.call.admission.payFor(state, request.Command)
 		}
 		if over == nil {
 			return
@@ -65,7 +66,10 @@ func (a *admission) payFor(state *projections.State, command commands.Command) *
 	return over
 }
 
-// unused gives back what within paid if nothing was made: the command was refused, or is a retry.
+// Unused implements service.Allowance.
+func (a allowance) Unused(answer engine.Answer, err error) { a.call.admission.unused(answer, err) }
+
+// unused gives back what Within paid if nothing was made: the command was refused, or is a retry.
 func (a *admission) unused(answer engine.Answer, err error) {
 	if err == nil && answer.Event != nil && !answer.Retried {
 		a.made = demand{}

@@ -141,8 +141,8 @@ func (s *server) addEvent(ctx context.Context, c *call, in *service.SessionID) (
 	if err != nil {
 		return service.SessionBody{}, err
 	}
-	if c.meta.occurredAt.IsZero() {
-		c.meta.occurredAt = at
+	if c.Meta.OccurredAt.IsZero() {
+		c.Meta.OccurredAt = at
 	}
 	if _, err := s.do(ctx, c, c.By, command, ""); err != nil {
 		return service.SessionBody{}, err

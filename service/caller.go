@@ -4,10 +4,38 @@ import (
 	"context"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/projections"
 )
 
-// Caller is who asks, as the credential says and nothing else.
+// Allowance bounds what one call may use. An interface gives each call its own.
+type Allowance interface {
+	// BeginWait counts the call among those that wait, or refuses it with a Problem.
+	BeginWait(ctx context.Context) error
+	// Within holds a command against the quotas and pays for what it makes, or refuses it with a Problem.
+	Within(ctx context.Context, request engine.Request, dryRun bool) error
+	// Upload pays for bytes that are kept though no event names them yet, or refuses them with a Problem.
+	Upload(ctx context.Context, bytes int) error
+	// Unused gives back what Within took if nothing was made.
+	Unused(answer engine.Answer, err error)
+}
+
+// free is the allowance of a call that nobody bounds.
+type free struct{}
+
+func (free) BeginWait(context.Context) error                    { return nil }
+func (free) Within(context.Context, engine.Request, bool) error { return nil }
+func (free) Upload(context.Context, int) error                  { return nil }
+func (free) Unused(engine.Answer, error)                        {}
+
+func (c *Caller) allowance() Allowance {
+	if c.Allowance == nil {
+		return free{}
+	}
+	return c.Allowance
+}
+
+// Caller is who asks, as the credential says, with what its interface knows of the call. Each call has its own.
 type Caller struct {
 	By commands.Actor
 	// Anonymous says that the caller showed no credential and needs none; then a body may name the session that it is.
@@ -22,8 +50,13 @@ type Caller struct {
 	Answers []string
 	// ServerURL is how the caller reaches the server: what sessions are told that it spawns. Its interface fills it in.
 	ServerURL string
-	// BeginWait counts the call among those that wait, or refuses it; nil if nobody counts. Its interface fills it in.
-	BeginWait func(ctx context.Context) error
+	// Asked names what is asked for, as a refused read is recorded: "GET /api/tasks". Reads says that it is a read.
+	Asked string
+	Reads bool
+	// Meta is what came with the command.
+	Meta Meta
+	// Allowance bounds what the call may use; nil for no bounds.
+	Allowance Allowance
 	// Paged says that the caller takes lists in pages: then a limit is the length of a page. Its interface fills it in.
 	Paged bool
 }

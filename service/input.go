@@ -107,10 +107,8 @@ func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *InputID) error
 	if session == "" {
 		return nil
 	}
-	if c.BeginWait != nil {
-		if err := c.BeginWait(ctx); err != nil {
-			return err
-		}
+	if err := c.allowance().BeginWait(ctx); err != nil {
+		return err
 	}
 	return s.Await(ctx, c, wait, func(state *projections.State) bool {
 		return state.InputStatus(state.Input(in.ID)) != projections.InputOpen

@@ -53,6 +53,7 @@ func (v View) ListProjects() ([]projections.ProjectView, error) {
 	return views, err
 }
 
+// GetProject gives a project.
 func (v View) GetProject(in *ProjectID) (projections.ProjectView, error) {
 	p, err := v.PermitProject("project:get", in.ID)
 	if err != nil {

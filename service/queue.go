@@ -51,6 +51,7 @@ func (v View) ListQueues(in *QueueFilter) ([]projections.QueueView, error) {
 	return views, nil
 }
 
+// GetQueue gives a queue with its items.
 func (v View) GetQueue(in *QueueName) (QueueBody, error) {
 	project := in.ProjectID
 	if project == "" {

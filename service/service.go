@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"maestro/engine"
@@ -57,6 +58,8 @@ type Service struct {
 	Config
 
 	auth authenticator
+	// placing lets one manifest at a time be put in its place.
+	placing sync.Mutex
 }
 
 // New gives a Service.

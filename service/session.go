@@ -193,6 +193,7 @@ func (f *SessionFilter) matches(x *projections.Session) bool {
 		(f.Active != "true" || x.Status != events.SessionSaidDone)
 }
 
+// GetSession gives a session. The function that it returns may be called when the state has moved.
 func (v View) GetSession(in *SessionID) (func() SessionBody, error) {
 	x, err := v.PermitSession("session:info", in.ID)
 	if err != nil {

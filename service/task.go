@@ -96,6 +96,7 @@ func (f *TaskFilter) shows(t *projections.TaskView) bool {
 		(f.Ready == "" || t.Status == events.TaskTodo && len(t.UnmetDependencies) == 0)
 }
 
+// GetTask gives a task.
 func (v View) GetTask(in *TaskID) (projections.TaskView, error) {
 	t, err := v.PermitTask("task:get", in.ID)
 	if err != nil {

@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"context"
@@ -17,11 +17,11 @@ const (
 	earlyKeptFrom = 128 << 10
 )
 
-// permitEarly refuses, before the body is read, what the table refuses whatever the body says: nil if the body
+// PermitEarly refuses, before the body is read, what the table refuses whatever the body says: nil if the body
 // counts. length is the body's, below 0 if unknown.
-func (s *server) permitEarly(c *call, id string, length int64) (err error) {
+func (s *Service) PermitEarly(c *Caller, id string, length int64) (err error) {
 	most := int64(earlyFrom)
-	if !c.meta.occurredAt.IsZero() {
+	if !c.Meta.OccurredAt.IsZero() {
 		most = earlyKeptFrom
 	}
 	if length >= 0 && length <= most {
@@ -32,7 +32,7 @@ func (s *server) permitEarly(c *call, id string, length int64) (err error) {
 
 // permitAnywhere asks the part of the table that needs no project. The retry of a command that became an event is let
 // through: it gets its answer, whatever its caller may do by now.
-func (s *server) permitAnywhere(c *call, id string) (err error) {
+func (s *Service) permitAnywhere(c *Caller, id string) (err error) {
 	row, known := commands.CurrentRules().Row(id)
 	if !known || !row.Write {
 		return nil
@@ -41,11 +41,11 @@ func (s *server) permitAnywhere(c *call, id string) (err error) {
 		id = row.Alias
 	}
 	s.Handler.View(func(state *projections.State) {
-		if err = s.At(state, c.Caller).Permit(row.ID, ""); err == nil || !c.meta.named {
+		if err = s.At(state, c).Permit(row.ID, ""); err == nil || !c.Meta.Named {
 			return
 		}
 		done := func(project string) bool {
-			_, known := state.Accepted(engine.EventID(c.By, project, id, c.meta.key))
+			_, known := state.Accepted(engine.EventID(c.By, project, id, c.Meta.Key))
 			return known
 		}
 		retried := done("") || done(c.By.Project)
@@ -60,16 +60,16 @@ func (s *server) permitAnywhere(c *call, id string) (err error) {
 }
 
 // refusedEarly records a refusal that no Handler decides; that of a dry run is not recorded.
-func (s *server) refusedEarly(ctx context.Context, c *call, err error, dryRun bool) error {
+func (s *Service) refusedEarly(ctx context.Context, c *Caller, err error, dryRun bool) error {
 	if dryRun {
 		return err
 	}
-	return s.recordRefusal(ctx, c, err)
+	return s.RecordRefusal(ctx, c, err)
 }
 
 // permissionFirst answers a caller whose body cannot be read with what the table says, if it refuses the command:
 // what is wrong with the body is of no use to that caller.
-func (s *server) permissionFirst(ctx context.Context, c *call, id string, dryRun bool, wrong error) error {
+func (s *Service) permissionFirst(ctx context.Context, c *Caller, id string, dryRun bool, wrong error) error {
 	var refusal *commands.Refusal
 	if !errors.As(wrong, &refusal) || refusal.Code == commands.CodeNotFound {
 		return wrong

@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 )
 
 // generateManifest makes the manifest of a session from what the server knows; a dry run stores none.
-func (s *server) generateManifest(ctx context.Context, c *call, x *commands.SpawnSession, dryRun bool) error {
+func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.SpawnSession, dryRun bool) error {
 	from := manifest.Source{
 		Role:             x.Role,
 		Strategy:         x.Strategy,
@@ -253,7 +253,7 @@ func predecessor(state *projections.State, task string) *predecessorStory {
 // placeManifest puts a copy of a session's manifest, when it has got one, where the sessions of this machine look. It
 // is the one that counts now: a retry answers an event that others may have followed. Without it a session fetches
 // its own from the server.
-func (s *server) placeManifest(ctx context.Context, data events.Data) {
+func (s *Service) placeManifest(ctx context.Context, data events.Data) {
 	session := ""
 	switch d := data.(type) {
 	case *events.SessionSpawned:

@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"context"
@@ -9,19 +9,18 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/projections"
-	"maestro/service"
 )
 
-// belowBody is the part of an answer about the sessions below the one that a command ended or revoked.
-type belowBody struct {
+// Below is the part of an answer about the sessions below the one that a command ended or revoked.
+type Below struct {
 	// Also are those that the command was done to as well, or in a dry run would be, parents before their children.
 	Also []string
 	// Living counts those that still live and that it was not done to.
 	Living int
 }
 
-// appendTo appends the members of the answer; none if there is nothing to say.
-func (x belowBody) appendTo(b []byte) []byte {
+// AppendTo appends the members of the answer; none if there is nothing to say.
+func (x Below) AppendTo(b []byte) []byte {
 	for i, id := range x.Also {
 		separator := `","`
 		if i == 0 {
@@ -52,9 +51,9 @@ func ofTree(command commands.Command) (root string, same func(id string) command
 }
 
 // checkTree refuses ?tree=true of a command that is done to no session.
-func checkTree(command commands.Command, o commandOptions) error {
-	if root, _ := ofTree(command); o.tree && root == "" {
-		return service.InvalidRequest("", "tree is for session:kill, and for token:revoke of a session")
+func checkTree(command commands.Command, o Options) error {
+	if root, _ := ofTree(command); o.Tree && root == "" {
+		return InvalidRequest("", "tree is for session:kill, and for token:revoke of a session")
 	}
 	return nil
 }
@@ -63,7 +62,7 @@ func checkTree(command commands.Command, o commandOptions) error {
 // counts those that remain. Each is a command with an event of its own. A parent comes before its children: once it
 // has ended, or its secret is revoked, it spawns no more. The keys follow from the request's, so asking again goes on
 // where an earlier try stopped.
-func (s *server) below(ctx context.Context, request engine.Request, o commandOptions) (body belowBody, err error) {
+func (s *Service) below(ctx context.Context, request engine.Request, o Options) (body Below, err error) {
 	root, same := ofTree(request.Command)
 	if root == "" {
 		return body, nil
@@ -79,10 +78,10 @@ func (s *server) below(ctx context.Context, request engine.Request, o commandOpt
 			}
 		})
 		body.Living = len(rest)
-		if o.tree && o.dryRun {
-			return belowBody{Also: rest}, nil
+		if o.Tree && o.DryRun {
+			return Below{Also: rest}, nil
 		}
-		if !o.tree || len(rest) == 0 {
+		if !o.Tree || len(rest) == 0 {
 			return body, nil
 		}
 		for _, id := range rest {

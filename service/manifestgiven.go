@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"context"
@@ -9,16 +9,15 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
-	"maestro/service"
 	"maestro/workers/manifest"
 )
 
 // withManifest gives a command that makes a session its manifest: the one that it names, held against what else it
 // says, or one that is generated. What cannot be decided without it is left to the decision.
-func (s *server) withManifest(ctx context.Context, c *call, command commands.Command, dryRun bool) error {
+func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.Command, dryRun bool) error {
 	switch x := command.(type) {
 	case *commands.SpawnSession:
-		if s.Blobs == nil || s.Permit(c.Caller, "session:spawn", cmpOr(x.Project, c.By.Project)) != nil {
+		if s.Blobs == nil || s.Permit(c, "session:spawn", cmpOr(x.Project, c.By.Project)) != nil {
 			return nil
 		}
 		if x.ManifestDigest != "" {
@@ -27,12 +26,12 @@ func (s *server) withManifest(ctx context.Context, c *call, command commands.Com
 		return s.generateManifest(ctx, c, x, dryRun)
 	case *commands.RegisterSession:
 		if x.ManifestDigest == "" || c.By.Kind != commands.ActorUser ||
-			s.Permit(c.Caller, "session:register", x.Project) != nil {
+			s.Permit(c, "session:register", x.Project) != nil {
 			return nil
 		}
 		return s.registerWith(ctx, c, x)
 	case *commands.UpdateSession:
-		if x.ManifestDigest == nil || s.Permit(c.Caller, "session:update", "") != nil {
+		if x.ManifestDigest == nil || s.Permit(c, "session:update", "") != nil {
 			return nil
 		}
 		if err := s.issueAgain(ctx, c, x); err != nil && !s.decided(c, x) {
@@ -44,8 +43,8 @@ func (s *server) withManifest(ctx context.Context, c *call, command commands.Com
 
 // decided reports whether the decision refuses a command too, or made it once already under its key: then it says so
 // itself.
-func (s *server) decided(c *call, command commands.Command) bool {
-	answer, err := s.Handler.Try(engine.Request{By: c.By, Command: command, Key: c.meta.key})
+func (s *Service) decided(c *Caller, command commands.Command) bool {
+	answer, err := s.Handler.Try(engine.Request{By: c.By, Command: command, Key: c.Meta.Key})
 	return err != nil || answer.Retried
 }
 
@@ -57,10 +56,10 @@ func cmpOr(a, b string) string {
 }
 
 // named gives the manifest that a digest names.
-func (s *server) named(ctx context.Context, c *call, row, digest string) (*manifest.Manifest, error) {
-	if !service.IsDigest(digest) {
-		return nil, service.Invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
-			service.Printable(digest))
+func (s *Service) named(ctx context.Context, c *Caller, row, digest string) (*manifest.Manifest, error) {
+	if !IsDigest(digest) {
+		return nil, Invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
+			Printable(digest))
 	}
 	content, err := s.ReadBlob(ctx, digest)
 	if err != nil {
@@ -69,7 +68,7 @@ func (s *server) named(ctx context.Context, c *call, row, digest string) (*manif
 	m, err := manifest.Parse(content)
 	if err != nil {
 		// Its faults would quote what is none of the caller's business.
-		return nil, service.Invalid("/manifestDigest", "'%s' is not the digest of a manifest", digest)
+		return nil, Invalid("/manifestDigest", "'%s' is not the digest of a manifest", digest)
 	}
 	return m, s.ofOwnProject(c, row, m)
 }
@@ -108,7 +107,7 @@ func (x said) agree(m *manifest.Manifest) error {
 }
 
 // takeManifest fills in what the manifest says; what the command says too must be the same.
-func (s *server) takeManifest(ctx context.Context, c *call, x *commands.SpawnSession) error {
+func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.SpawnSession) error {
 	m, err := s.named(ctx, c, "session:spawn", x.ManifestDigest)
 	if err != nil {
 		return err
@@ -159,7 +158,7 @@ const defaultAgent = "claude"
 
 // ownAtMost gives the commands that are left of a role's default when an orchestrator gives them to another
 // orchestrator; nil if nothing is cut.
-func (s *server) ownAtMost(c *call, role events.Role, strategy events.Strategy) (left *[]string) {
+func (s *Service) ownAtMost(c *Caller, role events.Role, strategy events.Strategy) (left *[]string) {
 	if c.By.Kind != commands.ActorSession || role != events.RoleOrchestrator {
 		return nil
 	}
@@ -179,11 +178,11 @@ func (s *server) ownAtMost(c *call, role events.Role, strategy events.Strategy) 
 }
 
 func otherThanManifest(pointer, should string) error {
-	return service.Invalid(pointer, "the manifest says otherwise: '%s'", service.Printable(should))
+	return Invalid(pointer, "the manifest says otherwise: '%s'", Printable(should))
 }
 
 // registerWith is takeManifest for a session that nobody spawned.
-func (s *server) registerWith(ctx context.Context, c *call, x *commands.RegisterSession) error {
+func (s *Service) registerWith(ctx context.Context, c *Caller, x *commands.RegisterSession) error {
 	m, err := s.named(ctx, c, "session:register", x.ManifestDigest)
 	if err != nil {
 		return err
@@ -200,7 +199,7 @@ func (s *server) registerWith(ctx context.Context, c *call, x *commands.Register
 }
 
 // issueAgain holds a manifest that is issued again against the rights that the session was given: those are frozen.
-func (s *server) issueAgain(ctx context.Context, c *call, x *commands.UpdateSession) error {
+func (s *Service) issueAgain(ctx context.Context, c *Caller, x *commands.UpdateSession) error {
 	m, err := s.named(ctx, c, "session:update", *x.ManifestDigest)
 	if err != nil {
 		return err

@@ -1,0 +1,218 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// Asked is a command that somebody asks for.
+type Asked struct {
+	// ID is the command's id in the permission table.
+	ID string
+	// Length is the body's, below 0 if it is not known.
+	Length int64
+	// Body gives the body, a JSON object of the command's fields. It is called once the caller may send one, and Drop
+	// instead where it may not.
+	Body func() ([]byte, error)
+	Drop func()
+	Options
+}
+
+// Done is what a command came to.
+type Done struct {
+	engine.Answer
+	// Token is the secret that the command made, for its caller alone; "" if it made none.
+	Token string
+	// Below tells of the sessions below the one that the command ended or revoked.
+	Below Below
+}
+
+// Do brings a command through: it permits early, reads and parses the body, gives a session its manifest, holds the command
+// against the quotas, and waits if that is asked for. The caller's Meta comes with it. It fails with a *Problem, a
+// *commands.Refusal, or what engine.Handler.Do fails with.
+func (s *Service) Do(ctx context.Context, c *Caller, a Asked) (Done, error) {
+	if err := c.Meta.CheckKept(a.ID); err != nil {
+		return Done{}, err
+	}
+	if err := s.PermitEarly(c, a.ID, a.Length); err != nil {
+		a.Drop()
+		return Done{}, s.refusedEarly(ctx, c, err, a.DryRun)
+	}
+	body, err := a.Body()
+	if err != nil {
+		return Done{}, err
+	}
+	command, err := commands.ParseContext(ctx, a.ID, body)
+	if err != nil {
+		return Done{}, s.permissionFirst(ctx, c, a.ID, a.DryRun, err)
+	}
+	if err := s.withManifest(ctx, c, command, a.DryRun); err != nil {
+		return Done{}, err
+	}
+	if strings.HasPrefix(a.ID, "template:") && s.Permit(c, a.ID, "") == nil {
+		if err := s.CheckTemplate(command); err != nil {
+			return Done{}, err
+		}
+	}
+	if err := checkTree(command, a.Options); err != nil {
+		return Done{}, err
+	}
+	request := requestOf(c, c.By, command, "")
+	if err := c.allowance().Within(ctx, request, a.DryRun); err != nil {
+		return Done{}, err
+	}
+	return s.decide(ctx, c, request, a)
+}
+
+// decide asks the Handler, and does what follows from its answer.
+func (s *Service) decide(ctx context.Context, c *Caller, request engine.Request, a Asked) (done Done, err error) {
+	if a.DryRun {
+		done.Answer, err = s.Handler.Try(request)
+	} else {
+		done.Answer, err = s.Handler.Do(ctx, request)
+	}
+	c.allowance().Unused(done.Answer, err)
+	if err == nil {
+		done.Below, err = s.below(ctx, request, a.Options)
+	}
+	if a.DryRun {
+		return done, err
+	}
+	s.placeManifest(ctx, done.Data)
+	start, ok := request.Command.(*commands.StartItem)
+	if ok && a.Wait > 0 && err == nil && done.Event == nil {
+		if err := c.allowance().BeginWait(ctx); err != nil {
+			return Done{}, err
+		}
+		done.Answer, err = s.waitForItem(ctx, c, request, start, a.Wait)
+	}
+	if err == nil {
+		done.Token = s.tokenFor(c, a.ID, done.Answer)
+	}
+	return done, err
+}
+
+// Apply brings one command of a request through that an interface made of something else. A request of several gives each
+// a suffix that depends on its body alone, so that a retry is recognised. A spawn gets its manifest.
+func (s *Service) Apply(
+	ctx context.Context, c *Caller, by commands.Actor, command commands.Command, suffix string,
+) (Done, error) {
+	if c.Anonymous && by.Name != c.By.Name && s.Leases != nil && by.Kind == commands.ActorSession {
+		if err := s.Leases.Heard(ctx, by.Name); err != nil {
+			return Done{}, err
+		}
+	}
+	if err := s.withManifest(ctx, c, command, false); err != nil {
+		return Done{}, err
+	}
+	request := requestOf(c, by, command, suffix)
+	if err := c.allowance().Within(ctx, request, false); err != nil {
+		return Done{}, err
+	}
+	answer, err := s.Handler.Do(ctx, request)
+	c.allowance().Unused(answer, err)
+	if err != nil {
+		return Done{Answer: answer}, err
+	}
+	s.placeManifest(ctx, answer.Data)
+	return Done{Answer: answer, Token: s.tokenFor(c, command.ID(), answer)}, nil
+}
+
+func requestOf(c *Caller, by commands.Actor, command commands.Command, suffix string) engine.Request {
+	return engine.Request{
+		By:          by,
+		Command:     command,
+		Key:         c.Meta.Key + suffix,
+		OccurredAt:  c.Meta.OccurredAt,
+		TraceParent: c.Meta.TraceParent,
+	}
+}
+
+// Options are what a caller asks of a command beside its fields: to try it only, to do it to the sessions below too, to
+// wait for an item.
+type Options struct {
+	DryRun, Tree bool
+	Wait         time.Duration
+}
+
+// waitForItem asks again for an item whenever there is one; several may wait, and one gets it.
+func (s *Service) waitForItem(
+	ctx context.Context, c *Caller, request engine.Request, start *commands.StartItem, wait time.Duration,
+) (engine.Answer, error) {
+	session := start.SessionID
+	if session == "" {
+		session = c.By.Name
+	}
+	var project, queue string
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(session); x != nil {
+			project, queue = x.ProjectID, x.Queue
+		}
+	})
+	until := time.Now().Add(wait)
+	for {
+		err := s.Await(ctx, c, time.Until(until), func(state *projections.State) bool {
+			x, q := state.Session(session), state.Queue(project, queue)
+			if x == nil || q == nil || state.Gone(session) != "" || state.Holds(x) != nil {
+				return true
+			}
+			top, _ := state.Top(q)
+			return top != nil
+		}, engine.Key{
+			Kind: projections.KindQueue,
+			ID:   project + "/" + queue,
+		}, engine.Key{Kind: projections.KindSession, ID: session})
+		if err != nil {
+			return engine.Answer{}, err
+		}
+		var held bool
+		answer, err := s.Handler.Do(ctx, request)
+		s.Handler.View(func(state *projections.State) {
+			x := state.Session(session)
+			held = x != nil && state.Holds(x) != nil
+		})
+		if err != nil || answer.Event != nil || held || time.Until(until) <= 0 {
+			return answer, err
+		}
+	}
+}
+
+// tokenFor gives the secret that an answer shows. The caller of a retry is shown it only while it may use the command,
+// in the project of its event.
+func (s *Service) tokenFor(c *Caller, id string, answer engine.Answer) string {
+	token := s.tokenOf(answer.Data)
+	if token == "" || !answer.Retried {
+		return token
+	}
+	event, err := events.Decode(answer.Event)
+	if err != nil || s.Permit(c, id, event.Project) != nil {
+		return ""
+	}
+	return token
+}
+
+// tokenOf gives the secret of the session that a command made; "" if it made none. It is made from the event, so that a
+// retry answers the same.
+func (s *Service) tokenOf(data events.Data) string {
+	switch d := data.(type) {
+	case *events.SessionSpawned:
+		return SessionToken(s.Keys.ServerKey, d.SessionID, FirstGeneration)
+	case *events.SessionRegistered:
+		if d.Created != nil {
+			return SessionToken(s.Keys.ServerKey, d.SessionID, FirstGeneration)
+		}
+	case *events.TokenCreated:
+		return NamedToken(s.Keys.ServerKey, d.Name, d.Generation)
+	case *events.TokenRevoked:
+		if d.SessionID != "" {
+			return SessionToken(s.Keys.ServerKey, d.SessionID, d.Generation)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,97 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/events"
+	"maestro/workers/manifest"
+)
+
+// StoredManifest answers an upload.
+type StoredManifest struct {
+	Digest   string          `json:"digest"`
+	Role     events.Role     `json:"role"`
+	Strategy events.Strategy `json:"strategy"`
+	TaskIDs  []string        `json:"taskIds"`
+	Commands []string        `json:"allowedCommands"`
+}
+
+// MayStoreManifest asks the table, and of a user's token that it may write: a row without an event is a read to the table.
+func (s *Service) MayStoreManifest(c *Caller) error {
+	const row = "manifest:generate"
+	if err := s.Permit(c, row, ""); err != nil {
+		return err
+	}
+	if c.By.Kind == commands.ActorUser && c.By.Access != commands.AccessAdmin {
+		return &commands.Refusal{
+			Code: commands.CodeNotAllowed,
+			Rule: row,
+			Message: "Command '" + row + "' is not allowed for the " + string(c.By.Access) + " token '" + c.By.Name +
+				"'",
+			Why:  "a token of kind " + string(c.By.Access) + " writes nothing",
+			Next: "use an admin token",
+		}
+	}
+	return nil
+}
+
+// ofOwnProject lets a session name only what is of projects that it works in: who names a manifest may read it.
+func (s *Service) ofOwnProject(c *Caller, row string, m *manifest.Manifest) error {
+	if c.By.Kind != commands.ActorSession {
+		return nil
+	}
+	for _, t := range m.Tasks {
+		if err := s.Permit(c, row, t.ProjectID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// invalidManifest is the answer to a manifest that is none, with every fault.
+func invalidManifest(err error) error {
+	var invalid *manifest.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	return &Problem{
+		Kind: KindRule, Domain: true,
+		Code:    "INVALID_MANIFEST",
+		Message: invalid.Error(),
+		Why:     "each fault is in details.errors, with its place",
+		Next:    "see GET /api/manifests/schema, or `maestro manifest schema`",
+		Details: invalid,
+	}
+}
+
+// StoreManifest checks a manifest that was written by hand and keeps it, for a spawn to name.
+func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte) (StoredManifest, error) {
+	if err := s.MayStoreManifest(c); err != nil {
+		return StoredManifest{}, err
+	}
+	m, err := manifest.Parse(document)
+	if err != nil {
+		return StoredManifest{}, invalidManifest(err)
+	}
+	if err := s.ofOwnProject(c, "manifest:generate", m); err != nil {
+		return StoredManifest{}, err
+	}
+	if s.Blobs == nil {
+		return StoredManifest{}, NotFound("Blob", "store of this server")
+	}
+	canonical := m.Canonical()
+	if err := c.allowance().Upload(ctx, len(canonical)); err != nil {
+		return StoredManifest{}, err
+	}
+	digest, err := s.Blobs.PutBlob(ctx, canonical)
+	if err != nil {
+		return StoredManifest{}, &engine.UnavailableError{
+			Why: "the manifest could not be stored", Next: "try again", Err: err,
+		}
+	}
+	axes := m.Axes()
+	return StoredManifest{digest, m.Role, axes.Strategy, m.TaskIDs(), axes.Commands}, nil
+}
