@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"maestro/events"
@@ -75,6 +76,13 @@ func openManifests(t *testing.T, change func(*setup)) manifests {
 			change(c)
 		}
 	}), p}
+}
+
+// openManifestsInside is openManifests inside a bubble of synctest.
+func openManifestsInside(t *testing.T) manifests {
+	t.Helper()
+	p := &places{content: map[string]string{}}
+	return manifests{openInside(t, func(c *setup) { c.Manifests = p }), p}
 }
 
 // known gives a session as the state has it.
@@ -504,38 +512,40 @@ func (w *world) upload(token, body string, header ...string) reply {
 
 // Whoever comes last, what lies in its place is what counts.
 func TestTheManifestInItsPlaceIsTheOneThatCounts(t *testing.T) {
-	w := openManifests(t, nil)
-	project := w.project()
-	task := w.task(project)
-	body := `{"project":"` + project + `","taskIds":["` + task + `"]}`
-	id := spawned(w.do(adminToken, "session:spawn", body, "Idempotency-Key", "k"))
-	m := w.manifestOf(id)
-	var digests []string
-	for turns := range 2 {
-		m.Session.MaxTurns = turns + 1
-		digests = append(digests, w.upload(adminToken, string(m.Canonical())).is(200).text("digest"))
-	}
-	placing, release := make(chan struct{}), make(chan struct{})
-	w.places.before = func(content string) {
-		if strings.Contains(content, `"maxTurns": 1`) {
-			close(placing)
-			<-release
+	synctest.Test(t, func(t *testing.T) {
+		w := openManifestsInside(t)
+		project := w.project()
+		task := w.task(project)
+		body := `{"project":"` + project + `","taskIds":["` + task + `"]}`
+		id := spawned(w.do(adminToken, "session:spawn", body, "Idempotency-Key", "k"))
+		m := w.manifestOf(id)
+		var digests []string
+		for turns := range 2 {
+			m.Session.MaxTurns = turns + 1
+			digests = append(digests, w.upload(adminToken, string(m.Canonical())).is(200).text("digest"))
 		}
-	}
-	issue := func(digest string) reply {
-		return w.do(adminToken, "session:update", `{"sessionId":"`+id+`","manifestDigest":"`+digest+`"}`)
-	}
-	var all sync.WaitGroup
-	all.Go(func() { issue(digests[0]) })
-	<-placing
-	all.Go(func() { issue(digests[1]) })
-	for w.known(id).ManifestDigest != digests[1] {
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(20 * time.Millisecond) // the second could be placed by now
-	close(release)
-	all.Wait()
-	if w.manifestOf(id).Session.MaxTurns != 2 {
-		t.Error("an older manifest counts")
-	}
+		placing, release := make(chan struct{}), make(chan struct{})
+		w.places.before = func(content string) {
+			if strings.Contains(content, `"maxTurns": 1`) {
+				close(placing)
+				<-release
+			}
+		}
+		issue := func(digest string) reply {
+			return w.do(adminToken, "session:update", `{"sessionId":"`+id+`","manifestDigest":"`+digest+`"}`)
+		}
+		var all sync.WaitGroup
+		all.Go(func() { issue(digests[0]) })
+		<-placing
+		all.Go(func() { issue(digests[1]) })
+		synctest.Wait() // the second is issued, and waits for its turn
+		if w.known(id).ManifestDigest != digests[1] {
+			t.Error("the second is not issued")
+		}
+		close(release)
+		all.Wait()
+		if w.manifestOf(id).Session.MaxTurns != 2 {
+			t.Error("an older manifest counts")
+		}
+	})
 }

@@ -50,7 +50,8 @@ func TestUnreadAnswersHoldLittle(t *testing.T) {
 	const said, calls = 50, 100
 	message := strings.Repeat("x", 60<<10)
 	synctest.Test(t, func(t *testing.T) {
-		w := openInside(t, limits(t, "session-bytes=0", "session-answers=1000000"))
+		// Calls in parallel are not limited: the budget alone has to bound what is rendered.
+		w := openInside(t, limits(t, "session-bytes=0", "session-parallel=0", "session-answers=1000000"))
 		project := w.project()
 		task := w.task(project)
 		id, token := w.session(adminToken, project, task, `,"role":"orchestrator"`)

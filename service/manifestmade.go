@@ -270,8 +270,8 @@ func (s *Service) placeManifest(ctx context.Context, data events.Data) {
 	if s.Manifests == nil || session == "" {
 		return
 	}
-	s.placing.Lock() // what is looked up later is put there later
-	defer s.placing.Unlock()
+	s.placing <- struct{}{} // what is looked up later is put there later
+	defer func() { <-s.placing }()
 	digest := ""
 	s.Handler.View(func(state *projections.State) {
 		if x := state.Session(session); x != nil {

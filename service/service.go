@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"maestro/engine"
@@ -58,8 +57,8 @@ type Service struct {
 	Config
 
 	auth authenticator
-	// placing lets one manifest at a time be put in its place.
-	placing sync.Mutex
+	// placing holds an item while a manifest is put in its place: one at a time.
+	placing chan struct{}
 }
 
 // New gives a Service.
@@ -82,5 +81,6 @@ func New(config Config) (*Service, error) {
 	if config.Uses == nil {
 		config.Uses = OpenTokenUses(nil, config.Logger)
 	}
-	return &Service{Config: config, auth: newAuthenticator(config.Keys, config.Handler, config.Now)}, nil
+	auth := newAuthenticator(config.Keys, config.Handler, config.Now)
+	return &Service{Config: config, auth: auth, placing: make(chan struct{}, 1)}, nil
 }
