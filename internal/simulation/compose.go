@@ -39,6 +39,7 @@ func (w *world) compose(rng *rand.Rand) wish {
 		queues:    w.plan.Queues,
 		manifests: w.plan.Manifests,
 		tokens:    w.plan.Tokens,
+		templates: w.plan.Templates,
 	}
 	for _, waiting := range w.waiting {
 		f := waiting.wish.fields
@@ -105,6 +106,8 @@ type composer struct {
 	manifests bool
 	// tokens lets tokens expire, make others and be revoked.
 	tokens bool
+	// templates lets templates be made, changed and deleted.
+	templates bool
 }
 
 func (c composer) chance(percent int) bool { return c.IntN(100) < percent }
@@ -143,6 +146,9 @@ func (c composer) fresh() wish {
 	}
 	if c.manifests && c.chance(25) {
 		return c.begin()
+	}
+	if c.templates && c.chance(30) {
+		return c.ofTemplates()
 	}
 	if c.chance(4) {
 		return c.wish(admin, pick(c, []string{"template:create", "template:update", "template:update", "template:reset", "template:delete"}))

@@ -79,6 +79,25 @@ func (w *world) judgeDue(before *model, x wish) *Failure {
 	return nil
 }
 
+// judgeCrossed holds a server that has nothing under way, and has had time to gather a batch, against the sessions that
+// it heard while their loss was written: they are recovered.
+func (w *world) judgeCrossed() *Failure {
+	s := w.servers[0]
+	if s.life == nil || !s.up() || s.handler.Health() != nil || len(s.log.Held()) > 0 ||
+		s.life.troubles != s.troubles.Load() {
+		return nil
+	}
+	m := w.oracle.model()
+	for _, id := range m.sessionIDs {
+		if x := m.sessions[id]; w.crossed[id] == s.life && x.lost && !x.ended {
+			return failure(
+				"who calls is heard", "session %s was heard while its loss was written, and is lost still", id,
+			)
+		}
+	}
+	return nil
+}
+
 // judgeLoss holds the loss of a session against what its server has heard.
 func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
 	var longest time.Duration
@@ -119,6 +138,9 @@ func (w *world) settleLives() {
 	w.lives = lives
 	for _, s := range w.servers {
 		if s.life != nil && s.up() && len(s.log.Held()) == 0 {
+			if s.life.troubles != s.troubles.Load() { // what it could not do may be left until the session calls again
+				clear(w.crossed)
+			}
 			s.life.quiet, s.life.troubles = w.lived(), s.troubles.Load()
 		}
 	}
@@ -283,6 +305,9 @@ func (w *world) linger(rng *rand.Rand) *Failure {
 		time.Sleep(min(d, step))
 		synctest.Wait()
 		if f := w.judgeStep(); f != nil {
+			return f
+		}
+		if f := w.judgeCrossed(); f != nil {
 			return f
 		}
 		if rng.IntN(4) == 0 {

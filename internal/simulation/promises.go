@@ -153,6 +153,9 @@ func (w *world) judgeStep() *Failure {
 
 // judgeIdle holds a server that has nothing under way, and has had time to gather a batch, against its waiting callers.
 func (w *world) judgeIdle() *Failure {
+	if f := w.judgeCrossed(); f != nil {
+		return f
+	}
 	for _, c := range w.waiting {
 		if s := c.server; !c.lost && s.up() && s.handler.Health() == nil && len(s.log.Held()) == 0 {
 			return failure("everything ends with an answer", "%s is idle, and call %d still waits", s.name, c.number)

@@ -77,6 +77,8 @@ type Plan struct {
 	Manifests bool
 	// Tokens lets tokens expire, make others and be revoked more often than the rest.
 	Tokens bool
+	// Templates lets templates be made, changed and deleted more often than the rest.
+	Templates bool
 	// Leaps lets wall clocks leap by years; the Handlers have a clock that does not follow.
 	Leaps bool
 	// Lease and Quiet are for sessions that send heartbeats, and for those that never did.
@@ -113,6 +115,7 @@ func NewPlan(seed uint64) Plan {
 	// What came later has its own dice, so that the runs without it stay as they were.
 	p.Manifests = rand.New(rand.NewPCG(seed, 0x6d616e69)).IntN(3) == 0
 	p.Tokens = rand.New(rand.NewPCG(seed, 0x6578706972)).IntN(4) == 0
+	p.Templates = rand.New(rand.NewPCG(seed, 0x74656d70)).IntN(6) == 0
 	if later := rand.New(rand.NewPCG(seed, 0x6c656170)); later.IntN(3) == 0 {
 		p.Leaps = true
 		for range 1 + later.IntN(5) {

@@ -145,6 +145,34 @@ func (c composer) ofTemplate(f *fields, id string) {
 	}
 }
 
+// ofTemplates makes, changes and deletes templates, and asks for what is deleted.
+func (c composer) ofTemplates() wish {
+	var made, deleted []string
+	for _, id := range c.m.templateIDs {
+		switch {
+		case c.m.templates[id].deleted:
+			deleted = append(deleted, id)
+		case !contains(ownTemplates, id):
+			made = append(made, id)
+		}
+	}
+	if len(made) == 0 || c.chance(15) {
+		return wish{by: admin, id: "template:create", fields: fields{
+			Name: ptr("Mine"), Content: ptr("Do it."), Role: pick(c, []string{"worker", "orchestrator"}),
+		}}
+	}
+	w := c.wish(admin, pick(c, []string{
+		"template:update", "template:update", "template:reset", "template:delete", "template:delete",
+	}))
+	switch {
+	case len(deleted) > 0 && c.chance(30):
+		w.fields.TemplateID = pick(c, deleted)
+	case c.chance(60):
+		w.fields.TemplateID = pick(c, made)
+	}
+	return w
+}
+
 func (c composer) template() string {
 	switch {
 	case c.chance(40) && len(c.m.templateIDs) > 0:

@@ -522,6 +522,9 @@ func (w *world) finish() *Failure {
 	if f := w.askAgain(); f != nil {
 		return f
 	}
+	if f := w.abandon(); f != nil {
+		return f
+	}
 	if f := w.wait(); f != nil {
 		return f
 	}

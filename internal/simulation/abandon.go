@@ -1,0 +1,52 @@
+package simulation
+
+import (
+	"fmt"
+	"testing/synctest"
+	"time"
+
+	"maestro/internal/simlog"
+)
+
+// abandon ends a session that holds an item, and kills the process that keeps the leases before it gives the item back.
+// On a healed log the next process does, before any other end could remind it.
+func (w *world) abandon() *Failure {
+	s, m := w.servers[0], w.oracle.model()
+	holder := ""
+	for _, id := range m.sessionIDs {
+		if _, holds := m.holds(m.sessions[id]); holds && m.becameOf(id) == "" {
+			holder = id
+		}
+	}
+	if holder == "" {
+		return nil
+	}
+	w.tracef("session %s ends, and its item is not given back", holder)
+	w.keys++
+	key := fmt.Sprintf("k%d", w.keys)
+	w.submit(s, wish{by: admin, id: "session:kill", fields: fields{SessionID: holder}, key: key})
+	for range 10 { // the head is read first
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if f := w.judgeStep(); f != nil || w.oracle.model().sessions[holder].ended {
+			if f != nil {
+				return f
+			}
+			break
+		}
+		if held := s.log.Held(); len(held) > 0 {
+			w.resolve(s, held[0], simlog.OK)
+		}
+	}
+	w.tracef("%s is killed, and starts", s.name)
+	s.kill()
+	s.witness.Crash()
+	s.start(w.store, s.snapshots, w.hold)
+	if f := w.rest(12 * time.Second); f != nil { // shorter than any lease
+		return f
+	}
+	if left := w.oracle.hands.left(); len(left) > 0 {
+		return failure("3 a dead holder gives it back", "on a healed log, by a new process: %v", left)
+	}
+	return nil
+}
