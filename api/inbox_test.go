@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -228,4 +229,23 @@ func TestLateReportsInTheInbox(t *testing.T) {
 			t.Errorf("an orchestrator that did not spawn it sees %s", r.body)
 		}
 	})
+}
+
+// TestRefusedOfOneSessionAreAllListed: the inbox cuts what one session had refused, and lists all of it when the session is
+// named.
+func TestRefusedOfOneSessionAreAllListed(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	id, token := w.session(adminToken, project, w.task(project), "")
+	said := time.Now().UTC().Format(time.RFC3339Nano)
+	for i := range 30 {
+		w.do(token, "report:progress", fmt.Sprintf(`{"message":"m%d","taskIds":["none%d"]}`, i, i),
+			"Maestro-Occurred-At", said).is(404)
+	}
+	count := func(query string) int {
+		return strings.Count(string(w.send(http.MethodGet, "/api/inbox?kind=refused"+query, adminToken, "").body), `"kind":"refused"`)
+	}
+	if few, all := count(""), count("&sessionId="+id); few != 21 || all != 30 {
+		t.Errorf("%d of 30 without the session, %d with it; want 20 and one that counts the others, and 30", few, all)
+	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"maestro/commands"
@@ -69,9 +70,11 @@ func (a *admission) payFor(state *projections.State, command commands.Command) *
 // Unused implements service.Allowance.
 func (a allowance) Unused(answer engine.Answer, err error) { a.call.admission.unused(answer, err) }
 
-// unused gives back what Within paid if nothing was made: the command was refused, or is a retry.
+// unused gives back what Within paid if nothing was made: the command was refused, is a retry, or changed nothing. Any
+// other error says nothing of that: a caller who hangs up has paid, because the command may still happen.
 func (a *admission) unused(answer engine.Answer, err error) {
-	if err == nil && answer.Event != nil && !answer.Retried {
+	var refusal *commands.Refusal
+	if err == nil && answer.Event != nil && !answer.Retried || err != nil && !errors.As(err, &refusal) {
 		a.made = demand{}
 		return
 	}

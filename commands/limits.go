@@ -48,7 +48,7 @@ func Limits() []LimitGroup {
 			Title: "The inbox",
 			Intro: "These hide nothing: `maestro inbox --session` lists all that one session did, and a timeline has " +
 				"the whole texts.",
-			Limits: []Limit{LimitInboxItems, LimitInboxLate, LimitInboxText},
+			Limits: []Limit{LimitInboxItems, LimitInboxLate, LimitInboxRefused, LimitInboxAllRefused, LimitInboxText},
 		},
 		{
 			Title: "Fields of commands",
@@ -116,6 +116,14 @@ var (
 	LimitInboxLate = Limit{
 		Name: "inbox-late", Value: projections.InboxLateListed, Unit: "items", Answer: answerCut,
 		Bounds: "late reports of one session, the newest; one more item counts the others",
+	}
+	LimitInboxRefused = Limit{
+		Name: "inbox-refused", Value: 20, Unit: "items", Answer: answerCut,
+		Bounds: "kept commands of one session that were refused, the newest; one more item counts the others",
+	}
+	LimitInboxAllRefused = Limit{
+		Name: "inbox-all-refused", Value: 500, Unit: "items", Answer: answerCut,
+		Bounds: "the same of all sessions together",
 	}
 	LimitInboxText = Limit{
 		Name: "inbox-text", Value: projections.InboxText, Unit: "bytes", Answer: answerCut,

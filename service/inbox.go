@@ -1,8 +1,10 @@
 package service
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"maestro/commands"
@@ -41,20 +43,19 @@ func (v View) ListInbox(in *InboxFilter) ([]projections.InboxItem, error) {
 		all := concerns
 		concerns = func(id string) bool { return id == only && (all == nil || all(id)) }
 	}
-	items = append(items, v.refusedKept(projects, concerns)...)
+	ofOne, listed := int(commands.LimitInboxRefused.Value), int(commands.LimitInboxAllRefused.Value)
+	if in.SessionID != "" {
+		ofOne, listed = math.MaxInt, math.MaxInt
+	}
+	items = append(items, v.refusedKept(projects, concerns, ofOne, listed)...)
 	return sortedInbox(items, in.Kind, now), nil
 }
 
-const (
-	// refusedOfOne is how many refused commands of a session the inbox lists one by one, and refusedListed of all
-	// sessions.
-	refusedOfOne  = 20
-	refusedListed = 500
-)
-
-// refusedKept gives the commands that had waited in an outbox and were refused: the newest of each session, and how
-// many there are beside.
-func (v View) refusedKept(projects []*projections.Project, concerns func(string) bool) []projections.InboxItem {
+// refusedKept gives the commands that had waited in an outbox and were refused: the newest of each session, at most ofOne,
+// and most of all sessions, and how many there are beside.
+func (v View) refusedKept(
+	projects []*projections.Project, concerns func(string) bool, ofOne, most int,
+) []projections.InboxItem {
 	if v.Service.Denials == nil {
 		return nil
 	}
@@ -76,7 +77,7 @@ func (v View) refusedKept(projects []*projections.Project, concerns func(string)
 			What: v.Session(session).Name, Since: d.First,
 			Next: "maestro audit denials --actor " + session,
 		}
-		if !d.More && listed[session] < refusedOfOne && len(items) < refusedListed {
+		if !d.More && listed[session] < ofOne && len(items) < most {
 			listed[session]++
 			item.Message = d.Command + " " + quoted(d.Text) + " was kept and then refused: " + d.Message
 			items = append(items, item)
@@ -115,6 +116,6 @@ func sortedInbox(items []projections.InboxItem, kind string, now int64) []projec
 			kept = append(kept, item)
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b projections.InboxItem) int { return int(a.Since - b.Since) })
+	slices.SortStableFunc(kept, func(a, b projections.InboxItem) int { return cmp.Compare(a.Since, b.Since) })
 	return kept
 }
