@@ -123,6 +123,9 @@ const (
 	refusedBodyWithin = 5 * time.Second
 )
 
+// headerDamage says, with what is read, why that is not all that was acknowledged.
+const headerDamage = "Maestro-Damage"
+
 // commandsPath begins the path of the one route of commands.
 const commandsPath = "/api/commands/"
 
@@ -160,6 +163,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.refuse(w, r, err)
 		return
+	}
+	if r.Method == http.MethodGet {
+		if notice := s.DamageNotice(); notice != "" {
+			header[headerDamage] = []string{notice}
+		}
 	}
 	c.Allowance = allowance{s, c}
 	on := serving(r, c)

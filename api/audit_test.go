@@ -214,7 +214,7 @@ func TestAForgedEventThatWasNotPermitted(t *testing.T) {
 }
 
 func TestTheServersAudit(t *testing.T) {
-	w := open(t, nil)
+	w := open(t, func(c *setup) { c.Backup = noBackup })
 	w.history()
 	good := w.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200)
 	if faults, _ := good.at("faults").([]any); len(faults) != 0 || good.at("decided") != float64(w.log.head()) {
@@ -235,11 +235,12 @@ func TestTheServersAudit(t *testing.T) {
 		t.Errorf("with a witness: %s", got)
 	}
 	late := events.Head{Sequence: 1000, Hash: early.Hash}
-	if got := audit(late.String()); !strings.Contains(got, "the log ends at") {
+	if got := audit(late.String()); !strings.Contains(got, "the log ends here, before your head 1000:") ||
+		!strings.Contains(got, `"next":"check that it is a head of this home`) {
 		t.Errorf("a log that lost its end: %s", got)
 	}
 	early.Hash[0] ^= 1
-	if got := audit(early.String()); !strings.Contains(got, "the head kept elsewhere saw") {
+	if got := audit(early.String()); !strings.Contains(got, "your head has hash") {
 		t.Errorf("another log: %s", got)
 	}
 	for _, from := range []string{"x", "1", "0:" + early.Hash.String(), "1:zz"} {
@@ -253,11 +254,18 @@ func TestTheServersAudit(t *testing.T) {
 	w.log.mu.Lock()
 	w.log.messages[6].Body = bytes.Replace(w.log.messages[6].Body, []byte("äöü"), []byte("äöö"), 1)
 	w.log.mu.Unlock()
-	if got := audit(""); !strings.Contains(got, `"faults":[{`) || !strings.Contains(got, "the live views") {
-		t.Errorf("an altered byte: %s", got)
+	if got := audit(""); !strings.Contains(got, `"faults":[{`) || strings.Contains(got, `"rule":"views"`) ||
+		strings.Contains(got, "snapshots") {
+		t.Errorf("an altered byte, whose views cannot be compared: %s", got)
 	}
 	// From then on nothing is written.
 	w.send(http.MethodGet, "/readyz", "", "").is(503)
+	w.send(http.MethodGet, "/api/audit/export", adminToken, "").refused(503, "LOG_DAMAGED", "")
+	w.send(http.MethodGet, "/api/backup", adminToken, "").refused(503, "LOG_DAMAGED", "")
+	if notice := w.send(http.MethodGet, "/api/status", adminToken, "").header.Get("Maestro-Damage"); !strings.Contains(
+		notice, "the log is damaged at event") {
+		t.Errorf("a reader of a damaged log is told %q", notice)
+	}
 	refused := w.do(adminToken, "project:create", `{"name":"After the damage"}`).is(503)
 	if next, _ := refused.at("next").(string); !strings.Contains(next, "maestro salvage") {
 		t.Errorf("a refused write says what to do next: %q", next)
@@ -271,7 +279,7 @@ func TestBackup(t *testing.T) {
 	if string(r.body) != w.head().String() || r.header.Get("Content-Type") != "application/x-tar" {
 		t.Errorf("a backup: %s", r.body)
 	}
-	open(t, nil).send(http.MethodGet, "/api/backup", adminToken, "").refused(404, "NOT_FOUND", "")
+	open(t, nil).send(http.MethodGet, "/api/backup", adminToken, "").refused(503, "READ_ONLY", "")
 }
 
 // TestALineHoldsEveryBody: also one that is no JSON, or has a line break, leaves the server byte for byte.

@@ -14,6 +14,8 @@ func (s *server) backupRoutes() {
 	s.mux.HandleFunc("GET /api/backup", s.open(s.backup))
 }
 
+const backupRefused = "No backup was made"
+
 // backup streams an archive of everything up to the present head. It holds every secret that agents ever wrote, so it
 // is the admin's alone.
 func (s *server) backup(w http.ResponseWriter, r *http.Request) {
@@ -31,12 +33,21 @@ func (s *server) backup(w http.ResponseWriter, r *http.Request) {
 			Kind:    service.KindNotAllowed,
 			Code:    string(commands.CodeNotAllowed),
 			Message: "A backup is not allowed for " + c.By.String(),
-			Why:     "it holds everything",
-			Next:    "use the admin token",
-			Rule:    "audit:export",
+			Why: "the home's key signs it for whoever restores it, and it also holds the long texts that no event names: " +
+				"only the admin token may make one",
+			Next: "use the admin token; `maestro audit export` writes the log, which this token may read",
+			Rule: "audit:export",
 		}
 	case s.Backup == nil:
-		err = service.NotFound("Backup", "of this server")
+		err = &service.Problem{
+			Kind:    service.KindUnavailable,
+			Code:    "READ_ONLY",
+			Message: "A read-only server makes no backup",
+			Why:     "the server was started with --read-only, and writes and signs nothing",
+			Next:    "stop it, start it without --read-only, and make the backup then",
+		}
+	default:
+		err = s.WholeLog(r.Context(), backupRefused)
 	}
 	if err != nil {
 		s.fail(w, r, err)
@@ -47,6 +58,7 @@ func (s *server) backup(w http.ResponseWriter, r *http.Request) {
 	header["Maestro-Sequence"] = []string{sequenceText(head.Sequence)}
 	out := &counter{to: w}
 	if err := s.Backup(r.Context(), out, head); err != nil {
+		err = s.NotWhole(r.Context(), backupRefused, err)
 		s.breakOff(w, r, out.written > 0, err)
 	}
 }

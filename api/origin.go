@@ -40,7 +40,7 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Probl
 	}
 	if s.origins[strings.ToLower(origin)] {
 		header.Set("Access-Control-Allow-Origin", origin)
-		header.Set("Access-Control-Expose-Headers", "Maestro-Sequence, Maestro-Retried, Retry-After")
+		header.Set("Access-Control-Expose-Headers", "Maestro-Sequence, Maestro-Retried, Maestro-Damage, Retry-After")
 		header.Add("Vary", "Origin")
 		return nil
 	}

@@ -61,6 +61,10 @@ func permitUser(s *projections.State, by Actor, row Row, project string) error {
 		return nil
 	case by.Access == AccessReadOnly && !isHouse(row.ID) && (project == "" || slices.Contains(by.Projects, project)):
 		return nil
+	case isHouse(row.ID):
+		return notAllowed(row.ID, "it reads the whole server, and a read-only token reads its own projects",
+			"use an admin or auditor token",
+			"Command '%s' is not allowed for the token '%s'", row.ID, by.Name)
 	}
 	return notAllowed(row.ID, "a read-only token reads its own projects", "use a token of that project", "Command '%s' is not allowed for the token '%s' here", row.ID, by.Name)
 }

@@ -116,9 +116,11 @@ func (v *Verifier) judge(m events.Message) bool {
 	v.texts.add(m.Sequence, event.Data)
 	for _, seen := range v.witnesses {
 		if seen.Sequence == m.Sequence && seen.Hash != v.verdict.Head.Hash {
-			v.disagrees(
-				seen, m.Sequence, "%s saw hash %s here, and the log has %s", seen.By, seen.Hash, v.verdict.Head.Hash,
-			)
+			what := "%s saw hash %s here, and the log has %s"
+			if seen.Brought {
+				what = "%s has hash %s here, and the log has %s"
+			}
+			v.disagrees(seen, m.Sequence, what, seen.By, seen.Hash, v.verdict.Head.Hash)
 		}
 	}
 	return true
@@ -130,6 +132,10 @@ func (v *Verifier) disagrees(seen Witnessed, sequence uint64, format string, arg
 	v.Fault(sequence, FaultWitness, format, args...)
 	if !seen.Brought {
 		v.damage(sequence, format, args...)
+		return
+	}
+	if last := len(v.verdict.Faults) - 1; v.verdict.Faults[last].Sequence == sequence {
+		v.verdict.Faults[last].Next = nextBrought
 	}
 }
 
@@ -207,7 +213,11 @@ func sameData(a, b events.Data) bool {
 func (v *Verifier) Verdict() (Verdict, error) {
 	v.verdict.Witnesses, v.verdict.Texts = len(v.witnesses), len(v.texts.list)
 	for _, seen := range v.witnesses {
-		if seen.Sequence > v.verdict.Head.Sequence {
+		switch last := v.verdict.Head.Sequence; {
+		case seen.Sequence <= last:
+		case seen.Brought:
+			v.disagrees(seen, last, "the log ends here, before %s %s", seen.By, seen.Head)
+		default:
 			v.disagrees(seen, v.verdict.Head.Sequence+1, "the log ends at %d, and %s saw %s", v.verdict.Head.Sequence,
 				seen.By, seen.Head)
 		}

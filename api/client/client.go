@@ -28,6 +28,7 @@ const (
 	HeaderVersion    = "Maestro-Client"
 	HeaderAnswers    = "Maestro-Answers"
 	HeaderNext       = "Maestro-Next"
+	HeaderDamage     = "Maestro-Damage"
 )
 
 // maxAnswer bounds what is read of an answer that is not a stream.
@@ -40,6 +41,7 @@ type Client struct {
 	version string
 	http    *http.Client
 	answers func(questions []string)
+	damage  func(notice string)
 	// patience is how long it waits in all for a server that says "too many calls".
 	patience time.Duration
 }
@@ -64,6 +66,10 @@ func WithTransport(transport http.RoundTripper) Option {
 // WithAnswers calls told whenever an answer of the server says that questions of the calling session have answers
 // which it was not yet shown. It may be called from several goroutines.
 func WithAnswers(told func(questions []string)) Option { return func(c *Client) { c.answers = told } }
+
+// WithDamage calls told whenever the server says that what it shows is not all that was acknowledged, and why. It may
+// be called from several goroutines.
+func WithDamage(told func(notice string)) Option { return func(c *Client) { c.damage = told } }
 
 // New makes a Client for the server at baseURL ("http://127.0.0.1:3000"). token may be empty.
 func New(baseURL, token string, opts ...Option) *Client {
@@ -368,6 +374,9 @@ func (c *Client) once(req *http.Request) (*http.Response, error) {
 	if err == nil {
 		if ids := resp.Header.Get(HeaderAnswers); ids != "" && c.answers != nil {
 			c.answers(strings.Split(ids, ","))
+		}
+		if notice := resp.Header.Get(HeaderDamage); notice != "" && c.damage != nil {
+			c.damage(notice)
 		}
 		return resp, nil
 	}

@@ -46,7 +46,7 @@ func (a *app) auditExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export [FILE]", Short: "Write the log without its long texts, one line an event; of one project, the bodies of others stay out", Args: takes("[FILE]"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			log, done, err := a.exported(ctx, project)
+			log, done, err := a.exported(ctx, project, 0)
 			if err != nil {
 				return err
 			}
@@ -91,8 +91,8 @@ func (a *app) showExport(log io.Reader) error {
 	}
 }
 
-// exported reads the log from the server.
-func (a *app) exported(ctx context.Context, project string) (log io.Reader, done func(), err error) {
+// exported reads the log from the server, to an event if that is not 0: else the whole log, which a damaged one has not.
+func (a *app) exported(ctx context.Context, project string, to uint64) (log io.Reader, done func(), err error) {
 	c, err := a.connect(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -100,6 +100,9 @@ func (a *app) exported(ctx context.Context, project string) (log io.Reader, done
 	query := url.Values{}
 	if project != "" {
 		query.Set("project", project)
+	}
+	if to > 0 {
+		query.Set("to", strconv.FormatUint(to, 10))
 	}
 	stream, err := c.Stream(ctx, "/api/audit/export", query)
 	if err != nil {
@@ -231,7 +234,7 @@ func checkSigner(signer string) error {
 func verifyBackup(in io.Reader, from *events.Head, signer string) (fileVerdict, error) {
 	verifier, kept := engine.NewVerifier(), map[string]bool{}
 	if from != nil {
-		verifier.Witness(engine.Witnessed{Head: *from, By: "the head kept elsewhere"})
+		verifier.Witness(engine.Witnessed{Head: *from, By: "your head", Brought: true})
 	}
 	contents, err := bus.ReadBackup(in, bus.BackupVisitor{
 		Message: func(m events.Message) error {

@@ -30,7 +30,11 @@ func (a *app) connect(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, a.withWaiting(err)
 	}
-	c := client.New(address, token, client.WithVersion(version()), client.WithAnswers(func(questions []string) { a.answers = questions }))
+	c := client.New(
+		address, token, client.WithVersion(version()),
+		client.WithAnswers(func(questions []string) { a.answers = questions }),
+		client.WithDamage(func(notice string) { a.damage = notice }),
+	)
 	if err := a.deliverFirst(ctx, c); err != nil {
 		c.Close()
 		return nil, err

@@ -20,7 +20,7 @@ func (a *app) judge(ctx context.Context, file string) error {
 	if file != "" {
 		log, done, err = a.open(file)
 	} else {
-		log, done, err = a.exported(ctx, "")
+		log, done, err = a.exported(ctx, "", 0)
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -103,7 +104,7 @@ func (a *app) replay(ctx context.Context, file string, o replayOptions) error {
 	if file != "" {
 		log, done, err = a.open(file)
 	} else {
-		log, done, err = a.exported(ctx, "")
+		log, done, err = a.exported(ctx, "", math.MaxUint64) // also of a damaged log
 	}
 	if err != nil {
 		return err

@@ -31,6 +31,8 @@ type app struct {
 	// answers are the session's questions whose answers it was not yet shown, as the server said last. A run makes one
 	// call at a time.
 	answers []string
+	// damage is why the server does not show all that was acknowledged, as it said last; else "".
+	damage string
 	// broken is the first error of a write to stdout.
 	broken error
 	// wall is the machine's wall clock.
@@ -72,6 +74,7 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 		err = nil
 	}
 	a.showAnswers(ctx)
+	a.showDamage(err)
 	if err == nil {
 		err = a.broken
 	}
@@ -79,6 +82,20 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 		a.complain(err)
 	}
 	return exitCode(err)
+}
+
+// showDamage warns of a damaged log whoever reads from it, unless the error says so already.
+func (a *app) showDamage(err error) {
+	if a.damage == "" {
+		return
+	}
+	if err != nil {
+		switch explain(err).code {
+		case "LOG_DAMAGED", "AUDIT_FAILED", "UNAVAILABLE":
+			return
+		}
+	}
+	a.say("maestro: The server is read-only: %s.\n", a.damage)
 }
 
 // errDone ends a command that has answered already.

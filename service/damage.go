@@ -1,0 +1,91 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"maestro/engine"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// Damage gives why the log that can be read is not all that was acknowledged, or nil. A server that was asked to be
+// read-only, or whose disk is full, has the whole log.
+func (s *Service) Damage() error {
+	if err := s.Handler.Health(); errors.Is(err, events.ErrReadOnly) && !engine.Asked(err) {
+		return err
+	}
+	return nil
+}
+
+// DamageNotice tells a reader in one sentence that the views are not what was acknowledged; "" if they are.
+func (s *Service) DamageNotice() string {
+	err := s.Damage()
+	var damage *events.DamageError
+	var newer *events.NewerError
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &newer):
+		return fmt.Sprintf(
+			"event %d was written by a newer maestro. You see the state at event %d", newer.Sequence, s.Head(),
+		)
+	case errors.As(err, &damage):
+		return fmt.Sprintf("the log is damaged at event %d. You see the state at event %d", damage.Sequence, s.Head())
+	}
+	return err.Error()
+}
+
+// WholeLog fails when a copy of the log would lack what was acknowledged. doing says what is not done, such as "No
+// backup was made".
+func (s *Service) WholeLog(ctx context.Context, doing string) error {
+	if err := s.Damage(); err != nil {
+		return s.notWhole(ctx, doing, err)
+	}
+	return nil
+}
+
+// NotWhole is the problem with a copy of the log that met damage on the way; other errors stay as they are.
+func (s *Service) NotWhole(ctx context.Context, doing string, err error) error {
+	var damage *events.DamageError
+	if !errors.As(err, &damage) {
+		return err
+	}
+	s.Handler.StopWrites(err)
+	return s.notWhole(ctx, doing, err)
+}
+
+func (s *Service) notWhole(ctx context.Context, doing string, damage error) *Problem {
+	p := &Problem{
+		Kind:    KindUnavailable,
+		Code:    "LOG_DAMAGED",
+		Message: doing + ": the log cannot be read whole",
+		Why:     damage.Error(),
+		Next:    engine.Advice(damage),
+	}
+	var at *events.DamageError
+	if !errors.As(damage, &at) {
+		return p
+	}
+	p.Message = fmt.Sprintf("%s: the log can be read to event %d, and event %d was acknowledged",
+		doing, at.Sequence-1, s.acknowledged(ctx, at.Sequence))
+	if newer := (*events.NewerError)(nil); !errors.As(damage, &newer) {
+		p.Why = fmt.Sprintf("event %d: %s", at.Sequence, at.Why)
+	}
+	return p
+}
+
+// acknowledged gives the last sequence that anything remembers; it is not before that of the damage.
+func (s *Service) acknowledged(ctx context.Context, damaged uint64) uint64 {
+	last := damaged
+	s.Handler.View(func(state *projections.State) { last = max(last, state.Head().Sequence) })
+	witnesses, err := s.Handler.Witnesses(ctx)
+	if err != nil {
+		s.Logger.Warn("the witnesses of the log cannot be read", "why", err)
+	}
+	for _, seen := range witnesses {
+		last = max(last, seen.Sequence)
+	}
+	return last
+}
