@@ -33,8 +33,8 @@ func (s *server) backup(w http.ResponseWriter, r *http.Request) {
 			Kind:    service.KindNotAllowed,
 			Code:    string(commands.CodeNotAllowed),
 			Message: "A backup is not allowed for " + c.By.String(),
-			Why: "the home's key signs it for whoever restores it, and it also holds the long texts that no event names: " +
-				"only the admin token may make one",
+			Why: "the home's key signs it for whoever restores it, and it also holds the long texts that no event " +
+				"names: only the admin token may make one",
 			Next: "use the admin token; `maestro audit export` writes the log, which this token may read",
 			Rule: "audit:export",
 		}

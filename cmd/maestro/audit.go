@@ -91,7 +91,8 @@ func (a *app) showExport(log io.Reader) error {
 	}
 }
 
-// exported reads the log from the server, to an event if that is not 0: else the whole log, which a damaged one has not.
+// exported reads the log from the server: to an event, or with 0 the whole log, which the server of a damaged one
+// refuses.
 func (a *app) exported(ctx context.Context, project string, to uint64) (log io.Reader, done func(), err error) {
 	c, err := a.connect(ctx)
 	if err != nil {
