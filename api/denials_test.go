@@ -261,6 +261,15 @@ func TestWhoMayWhat(t *testing.T) {
 		"?command=whoami":                     400,
 		"?actor=nobody&command=whoami":        404,
 		"?actor=/users/nobody&command=whoami": 404,
+
+		"?actor=admin&command=task:complete&target=task_nope":             404,
+		"?actor=admin&command=task:get&target=task_nope":                  404,
+		"?actor=admin&command=queue:push&target=nope&project=" + project:  404,
+		"?actor=admin&command=project:update&target=" + task:              400,
+		"?actor=admin&command=token:revoke&target=" + "eye":               200,
+		"?actor=admin&command=template:update&target=coordinate-default":  200,
+		"?actor=admin&command=session:spawn&target=" + task:               200,
+		"?actor=admin&command=queue:create&target=new&project=" + project: 200,
 	} {
 		w.send(http.MethodGet, "/api/audit/can"+query, adminToken, "").is(status)
 	}

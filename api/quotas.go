@@ -88,8 +88,11 @@ func (l *Limits) Set(text string) error {
 	}
 	q, ok := quotaNamed(name)
 	if !ok {
-		return fmt.Errorf("there is no limit called %q; did you mean %q? `maestro audit limits` shows them all", name,
-			nearestQuota(name))
+		meant := ""
+		if near := nearestQuota(name); near != "" {
+			meant = fmt.Sprintf("; did you mean %q?", near)
+		}
+		return fmt.Errorf("there is no limit called %q%s", name, meant)
 	}
 	number, burst, both := strings.Cut(value, "/")
 	was := q
@@ -118,9 +121,10 @@ func (l *Limits) Set(text string) error {
 }
 
 func positive(text string) (float64, error) {
+	const most = 1 << 50
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || n < 0 || n > 1<<50 || n != n {
-		return 0, fmt.Errorf("%q is not a number from 0 up", text)
+	if err != nil || n < 0 || n > most || n != n {
+		return 0, fmt.Errorf("must be a number from 0 to %d, not %q", most, text)
 	}
 	return n, nil
 }
@@ -142,11 +146,15 @@ func quotaNamed(name string) (Quota, bool) {
 	return quotas[i], true
 }
 
-// nearestQuota gives the name that takes the fewest edits to reach.
+// nearestQuota gives the name that takes the fewest edits to reach; "" if that is another word.
 func nearestQuota(name string) string {
-	return slices.MinFunc(quotas, func(a, b Quota) int {
+	nearest := slices.MinFunc(quotas, func(a, b Quota) int {
 		return edits(name, a.Name) - edits(name, b.Name)
 	}).Name
+	if edits(name, nearest) > len(name)/3 {
+		return ""
+	}
+	return nearest
 }
 
 // edits counts the characters to insert, remove or replace that make one text the other (Levenshtein's distance).

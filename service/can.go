@@ -70,20 +70,27 @@ func (v View) GetCan(in *CanQuery) (Can, commands.Actor, error) {
 	if project == "" {
 		project = by.Project
 	}
+	target, err := v.target(in.Command, in.Target, project)
+	if err != nil {
+		return Can{}, commands.Actor{}, err
+	}
 	err = commands.PermitAt(v.State, table, commands.Call{By: by, Project: project, At: v.Service.Now()}, row.ID)
 	if err == nil && row.Write {
-		err = v.decides(by, row.ID, in.Target, project)
+		err = v.decides(by, row.ID, target, project)
 	}
 	var refusal *commands.Refusal
 	switch {
 	case err == nil:
-		body.Allowed, body.Why = true, "the row names "+row.Who.String()
+		body.Allowed, body.Why = true, allowedTo(row)
 	case !errors.As(err, &refusal):
 		return Can{}, commands.Actor{}, err
 	case refusal.Code == commands.CodeNotAllowed:
 		body.Why, body.Next = refusal.Message+": "+refusal.Why, refusal.Next
+	case refusal.Code == commands.CodeInvalid: // a question names no further fields
+		body.Allowed, body.Why = true, allowedTo(row)
+		body.Else = "only the permission was checked; with no other fields the command is refused: " + refusal.Message
 	default:
-		body.Allowed, body.Why, body.Else = true, "the row names "+row.Who.String(), refusal.Message
+		body.Allowed, body.Why, body.Else = true, allowedTo(row), refusal.Message
 	}
 	return body, by, nil
 }
@@ -138,29 +145,72 @@ func (v View) projectOf(id string) string {
 	return ""
 }
 
-// decides asks the decision of a command about a target, with nothing else filled in.
-func (v View) decides(by commands.Actor, id, target, project string) error {
-	fields := map[string]any{}
+func allowedTo(row commands.Row) string { return "the table allows it to: " + row.Who.String() }
+
+// canTarget is what a command would be about.
+type canTarget struct {
+	kind string // "task", "session"; "" if nothing is named
+	id   string
+	// fields are those by which commands name such a thing; each command has at most one of them.
+	fields []string
+}
+
+// target says what an id names. What a queue is called says nothing, so only commands about queues take a name of one.
+func (v View) target(command, id, project string) (canTarget, error) {
+	noun, _, _ := strings.Cut(command, ":")
 	switch {
-	case target == "":
-	case v.TaskProject(target) != "" && strings.Contains(id, "report:"):
-		fields["taskIds"] = []string{target}
-	case v.TaskProject(target) != "":
-		fields["taskId"] = target
-	case v.SessionProject(target) != "":
-		fields["sessionId"] = target
-	case v.Input(target) != nil:
-		fields["inputId"] = target
-	case v.ProjectExisted(target):
-		fields["projectId"] = target
-	default:
-		fields["queue"] = target
+	case id == "":
+		return canTarget{}, nil
+	case v.TaskProject(id) != "":
+		return canTarget{"task", id, []string{"taskId", "taskIds", "parentId"}}, nil
+	case v.SessionProject(id) != "":
+		return canTarget{"session", id, []string{"sessionId"}}, nil
+	case v.Input(id) != nil:
+		return canTarget{"question", id, []string{"inputId"}}, nil
+	case v.ProjectExisted(id):
+		return canTarget{"project", id, []string{"projectId", "project"}}, nil
+	case noun == "token" && v.Token(id) != nil:
+		return canTarget{"token", id, []string{"name"}}, nil
+	case noun == "template" && v.isTemplate(id):
+		return canTarget{"template", id, []string{"templateId"}}, nil
+	case noun == "queue" && (project == "" || command == "queue:create" || v.Queue(project, id) != nil):
+		return canTarget{"queue", id, []string{"queue"}}, nil
 	}
-	body, err := json.Marshal(fields)
-	if err != nil {
-		return err
+	return canTarget{}, NotFound("Target", id)
+}
+
+func (v View) isTemplate(id string) bool {
+	if v.TemplateEver(id) || v.Service.Templates == nil {
+		return v.TemplateEver(id)
 	}
-	command, err := commands.Parse(id, body)
+	_, own := v.Service.Templates.Own(id)
+	return own
+}
+
+// command gives the command about a target, with nothing else filled in.
+func (t canTarget) command(id string) (commands.Command, error) {
+	if t.kind == "" {
+		return commands.Parse(id, []byte("{}"))
+	}
+	for _, field := range t.fields {
+		var value any = t.id
+		if field == "taskIds" {
+			value = []string{t.id}
+		}
+		body, err := json.Marshal(map[string]any{field: value})
+		if err != nil {
+			return nil, err
+		}
+		if command, err := commands.Parse(id, body); err == nil {
+			return command, nil
+		}
+	}
+	return nil, InvalidRequest("", id+" is not about a "+t.kind)
+}
+
+// decides asks the decision of a command about a target.
+func (v View) decides(by commands.Actor, id string, target canTarget, project string) error {
+	command, err := target.command(id)
 	if err != nil {
 		return err
 	}

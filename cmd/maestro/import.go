@@ -35,6 +35,7 @@ imported twice unchanged makes nothing new: the commands' keys follow from the p
 	})
 	projectFlag(cmd, &o.project)
 	cmd.Flags().StringVar(&o.name, "name", "", "make a project of this name for the tasks; empty: the plan's own name")
+	annotate(cmd, "name", emptyMeans, "the plan's own name")
 	a.keyFlag(cmd, &o.key)
 	return cmd
 }

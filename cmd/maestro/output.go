@@ -110,9 +110,7 @@ const choices = "choices"
 // choice is complete for a flag that takes only these words: with another one a list would be empty, and say nothing.
 func choice(cmd *cobra.Command, flag string, words ...string) {
 	complete(cmd, flag, words...)
-	if err := cmd.Flags().SetAnnotation(flag, choices, words); err != nil {
-		panic(err) // the flag is not there: a mistake in the program
-	}
+	annotate(cmd, flag, choices, words...)
 }
 
 // list answers a command that lists: as JSON, as lines of JSON, or as a table with a line for each item.

@@ -33,7 +33,7 @@ func (o *queueFlags) add(cmd *cobra.Command) {
 	o.addHand(cmd)
 	cmd.Flags().StringVar(&o.queue, "queue", "", "the queue's name, for who names no session")
 	projectFlag(cmd, &o.project)
-	cmd.MarkFlagsMutuallyExclusive("session", "queue")
+	exclude(cmd, "session", "queue")
 }
 
 // addHand is add for what is done by hand: that is a session's, and each has one queue.

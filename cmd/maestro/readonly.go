@@ -93,7 +93,7 @@ func (a *app) serveReadOnly(ctx context.Context, dir string, o serveOptions) (er
 	address := addressOf(listener.Addr())
 	a.listening(address, dir, handler.Health(), trusted.Status(), logger)
 	if !a.json {
-		a.print("Commands find it with: export MAESTRO_API_URL=%s\n", address)
+		a.print("To use it: export MAESTRO_API_URL=%s\n", address)
 	}
 	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, stop, logger)
 }

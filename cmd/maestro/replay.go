@@ -37,7 +37,7 @@ the project (or of all), or with --at the board as it was then. Each line has it
 	cmd.Flags().StringVar(&o.task, "task", "", "the story of this task")
 	cmd.Flags().StringVar(&o.project, "project", "", "only this project; else MAESTRO_PROJECT_ID, else all")
 	cmd.Flags().StringVar(&o.at, "at", "", "a sequence, or an RFC 3339 time")
-	cmd.MarkFlagsMutuallyExclusive("session", "task")
+	exclude(cmd, "session", "task")
 	a.listFlags(cmd)
 	return cmd
 }

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // app is one run of the command line: its streams, its environment, and what all commands share.
@@ -166,9 +165,7 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 	root.SetErr(a.stderr)
 	root.PersistentFlags().BoolVar(&a.json, "json", a.json, "answer as JSON")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkFlags(cmd) }
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.serveCommand(), a.projectCommand(), a.taskCommand(), a.sessionCommand(), a.reportCommand(), a.queueCommand(),
 		a.inboxCommand(), a.inputCommand(), a.sinceCommand(), a.whyCommand(), a.tokenCommand(), a.statusCommand(),
@@ -211,6 +208,12 @@ func takes(names ...string) cobra.PositionalArgs {
 			required++
 		}
 	}
+	next := func(name string) string {
+		if strings.HasPrefix(name, "[") {
+			return "leave it out, or give it a value"
+		}
+		return "give it a value"
+	}
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < required:
@@ -222,7 +225,7 @@ func takes(names ...string) cobra.PositionalArgs {
 		}
 		for i, arg := range args {
 			if name := strings.Trim(names[i], "[]"); arg == "" && slices.Contains(naming, name) {
-				return &ranError{usage("%s is empty", name).withNext("leave it out if it may be, or give it a value")}
+				return &ranError{usage("%s is empty", name).withNext("%s", next(names[i]))}
 			}
 		}
 		return nil
@@ -243,35 +246,4 @@ func at(args []string, i int) string {
 		return args[i]
 	}
 	return ""
-}
-
-// neverEmpty are the flags that say what is meant. Given nothing, as by an unset variable in a script, they mean
-// something else than left out: `report complete --task "$TASK"` would complete the session.
-var neverEmpty = []string{
-	"actor", "allowed-commands", "at", "check", "command", "from-head", "home", "key", "kind", "listen", "option", "parent", "project",
-	"manifest", "output", "queue", "session", "status", "task",
-}
-
-// checkFlags refuses what no command takes.
-func checkFlags(cmd *cobra.Command) error {
-	for _, name := range neverEmpty {
-		flag := cmd.Flags().Lookup(name)
-		if flag == nil || !flag.Changed {
-			continue
-		}
-		empty := strings.TrimSpace(flag.Value.String()) == ""
-		if values, ok := flag.Value.(interface{ GetSlice() []string }); ok {
-			empty = len(ids(values.GetSlice())) == 0
-		}
-		if empty {
-			return &ranError{usage("--%s is empty", name).withNext("leave the flag out, or give it a value")}
-		}
-	}
-	var unknown error
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if words := flag.Annotations[choices]; words != nil && !slices.Contains(words, flag.Value.String()) && unknown == nil {
-			unknown = &ranError{usage("--%s %q is unknown", flag.Name, flag.Value).withNext("it is one of: %s", strings.Join(words, ", "))}
-		}
-	})
-	return unknown
 }

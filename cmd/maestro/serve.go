@@ -88,7 +88,8 @@ func (o *serveOptions) setLimits() error {
 	for _, text := range o.limitTexts {
 		if err := o.limits.Set(text); err != nil {
 			return usage("--limit: %s", err).withNext(
-				"write NAME=VALUE, or NAME=RATE/BURST for a rate, such as --limit session-commands=500/5000")
+				"write NAME=VALUE, or NAME=RATE/BURST for a rate, such as --limit session-commands=500/5000; " +
+					"`maestro audit limits` lists the names")
 		}
 	}
 	return nil

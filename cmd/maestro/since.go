@@ -46,7 +46,12 @@ an argument since you asked last from this home (about this project, if one is n
 			if err := a.unlessEmpty(ctx, since.Events, map[string]string{"projects": project}); err != nil {
 				return err
 			}
-			a.result(since, func() { a.showSince(since) })
+			a.result(since, func() {
+				if asked, err := strconv.ParseUint(from, 10, 64); err == nil && asked > since.To {
+					a.print("The log ends at %d, before %d\n", since.To, asked)
+				}
+				a.showSince(since)
+			})
 			if remembered && a.broken == nil {
 				a.rememberAsked(project, since.To)
 			}
@@ -112,11 +117,14 @@ func (a *app) rememberAsked(project string, sequence uint64) {
 	_ = h.Tell(project, sequence)
 }
 
-// ofItself takes a thing's id out of words that stand behind it.
+// ofItself shortens words about a thing that stand behind its id.
 func ofItself(words, id string) string {
-	before := []string{" task ", " session ", " on ", " in queue ", " to queue ", " queue "}
-	pairs := make([]string, 0, 2*len(before)+2)
-	for _, word := range before {
+	left := []string{" task ", " session ", " on ", " in queue ", " to queue ", " queue "}
+	pairs := []string{
+		" the secret of session " + id, " its secret", " to session " + id, " to it", " from session " + id, " from it",
+		" of queue " + id, " of the queue", " worker " + id, " worker", " orchestrator " + id, " orchestrator",
+	}
+	for _, word := range left {
 		pairs = append(pairs, word+id, "")
 	}
 	return strings.NewReplacer(append(pairs, " "+id, " it")...).Replace(words)

@@ -85,7 +85,7 @@ func (a *app) taskList() *cobra.Command {
 	choice(cmd, "says", "working", "needs_input", "blocked", "completed", "failed")
 	choice(cmd, "priority", "low", "medium", "high", "critical")
 	choice(cmd, "order", "dependencies")
-	cmd.MarkFlagsMutuallyExclusive("mine", "session")
+	exclude(cmd, "mine", "session")
 	a.listFlags(cmd)
 	return cmd
 }

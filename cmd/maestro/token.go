@@ -88,7 +88,7 @@ func expiry(text string, now time.Time, body *commands.CreateToken) error {
 		in = min(time.Duration(n), 100_000) * 24 * time.Hour
 	}
 	if err == nil && in < time.Millisecond {
-		return usage("--expires %s is not in the future: name a duration of at least 1ms", text)
+		return usage("--expires %s is not in the future", text).withNext("name a time in the future, such as 24h")
 	}
 	if err == nil {
 		body.ExpiresIn = in.Milliseconds()
@@ -166,7 +166,10 @@ to revoke those too.
 Sessions that the token spawned go on; the command says how many there are.`,
 		RunE: running(func(ctx context.Context, args []string) error {
 			body.Name = at(args, 0)
-			if (body.Name == "") == (body.SessionID == "") {
+			switch {
+			case body.Name != "" && body.SessionID != "":
+				return usage("Name a token or --session, not both").withNext("leave one of them out")
+			case body.Name == "" && body.SessionID == "":
 				return usage("Name a token or a session").
 					withNext("name one of them: `maestro token revoke NAME`, or --session ID")
 			}
