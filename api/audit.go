@@ -201,7 +201,7 @@ func (s *server) verify(r *http.Request) (engine.Verdict, error) {
 	}
 	var image *projections.Image
 	s.Handler.View(func(state *projections.State) { image = state.Image() })
-	verdict, damage, err := verifyLog(r.Context(), s.Log, s.Blobs, image, witnesses)
+	verdict, damage, err := verifyLog(r.Context(), s.Log, s.Blobs, image, witnesses, s.Handler.Health())
 	if damage != nil {
 		s.Handler.StopWrites(damage)
 	}
@@ -212,9 +212,10 @@ func (s *server) verify(r *http.Request) (engine.Verdict, error) {
 var errJudged = errors.New("nothing behind this can be judged")
 
 // verifyLog judges a log, and the long texts that it names, up to where an image of the live state was taken.
-// It gives what shows that the log is damaged, if anything does.
+// health is why the server takes no writes, if so. It gives what shows that the log is damaged, if anything does.
 func verifyLog(
 	ctx context.Context, log engine.Log, texts engine.Texts, image *projections.Image, witnesses []engine.Witnessed,
+	health error,
 ) (verdict engine.Verdict, damage, err error) {
 	verifier := engine.NewVerifier()
 	for _, seen := range witnesses {
@@ -241,6 +242,7 @@ func verifyLog(
 			return engine.Verdict{}, nil, err
 		}
 	}
+	tellShortened(verifier, until.Sequence, witnesses, health)
 	if verifier.Damage() == nil { // else the views are of more than the log that is left
 		if err := compareViews(verifier, image); err != nil {
 			return engine.Verdict{}, nil, err
@@ -253,6 +255,21 @@ func verifyLog(
 	}
 	verdict, err = verifier.Verdict()
 	return verdict, verifier.Damage(), err
+}
+
+// tellShortened notes that the server knows of events behind the last one that can be read, where no witness tells so:
+// the note of a clean stop remembers where the log ended, and no hash.
+func tellShortened(verifier *engine.Verifier, last uint64, witnesses []engine.Witnessed, health error) {
+	var known *events.DamageError
+	if !errors.As(health, &known) || known.Sequence <= last {
+		return
+	}
+	for _, seen := range witnesses {
+		if seen.Sequence > last {
+			return
+		}
+	}
+	verifier.Fault(known.Sequence, engine.FaultWitness, "%s", known.Why)
 }
 
 // compareViews holds the rebuilt views against the live ones, byte for byte.

@@ -2,8 +2,11 @@ package bus
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
+
+	"maestro/events"
 )
 
 // End is what the files of a store tell about the end of its log, besides the events themselves.
@@ -46,4 +49,18 @@ func (r *ReadOnly) End() End {
 	})
 	end.Known = !torn && at == len(r.log.blocks)-1 && r.log.blocks[at].size == last.Size
 	return end
+}
+
+// Shortened gives *events.DamageError when the files have less of the log than the last clean stop noted, nil if
+// nothing tells so.
+func (r *ReadOnly) Shortened() error {
+	end := r.End()
+	if !end.Cut {
+		return nil
+	}
+	why := fmt.Sprintf("the log ends at %d, and the note of the last clean stop saw more", r.log.last)
+	if end.Known {
+		why = fmt.Sprintf("the log ends at %d, and the note of the last clean stop saw %d", r.log.last, end.Sequence)
+	}
+	return &events.DamageError{Sequence: r.log.last + 1, Why: why}
 }

@@ -119,7 +119,7 @@ func explain(err error) explained {
 	case errors.As(err, &kind):
 		return explained{
 			code: "HOME", message: kind.Path + " is " + kind.Is, why: "in a home it must be " + kind.Want,
-			next: "move it away and start again",
+			next: kind.Next(),
 		}
 	case errors.As(err, &unreachable):
 		return explained{

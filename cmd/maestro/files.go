@@ -12,6 +12,7 @@ import (
 
 	"maestro/api/export"
 	"maestro/bus"
+	"maestro/internal/files"
 )
 
 // open opens a file that a command was told to read; - is stdin.
@@ -25,17 +26,32 @@ func (a *app) open(file string) (io.Reader, func(), error) {
 		info, err = f.Stat()
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, &failure{
-			status: http.StatusNotFound, code: "NOT_FOUND", message: fmt.Sprintf("There is no file %s", file), err: err,
-			why: "no such file or directory", next: "check the name; it counts from " + workingDirectory(),
-		}
 	case err != nil:
-		return nil, nil, unreadable(file, err)
+		return nil, nil, notOpened(file, err)
 	case info.IsDir():
 		return nil, nil, errors.Join(unreadable(file, errors.New("it is a directory")), f.Close())
 	}
 	return f, func() { _ = f.Close() }, nil
+}
+
+// checkNamed fails unless a file is there, is a regular one and can be read. It never waits, as open does for a pipe.
+func checkNamed(file string) error {
+	f, err := files.OpenNamed(file)
+	if err != nil {
+		return notOpened(file, err)
+	}
+	return f.Close()
+}
+
+// notOpened is about a file that could not be opened.
+func notOpened(file string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return unreadable(file, err)
+	}
+	return &failure{
+		status: http.StatusNotFound, code: "NOT_FOUND", message: fmt.Sprintf("There is no file %s", file), err: err,
+		why: "no such file or directory", next: "check the name; it counts from " + workingDirectory(),
+	}
 }
 
 func workingDirectory() string {
@@ -58,7 +74,10 @@ func unreadable(file string, err error) error {
 func bare(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
+	var irregular *files.IrregularError
 	switch {
+	case errors.As(err, &irregular):
+		return errors.New("it " + irregular.Why)
 	case errors.As(err, &path):
 		return path.Err
 	case errors.As(err, &link):

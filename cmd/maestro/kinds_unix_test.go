@@ -30,6 +30,7 @@ func TestOtherKindsInAHome(t *testing.T) {
 	}
 	list := []string{"task", "list"}
 	both := [][]string{serve, restore}
+	directories := map[string]bool{"store": true, "store/jetstream": true, "snapshots": true, "sessions": true}
 	for name, commands := range map[string][][]string{
 		"lock":               {serve, restore, readOnly},
 		"admin.token":        {serve, restore, readOnly},
@@ -39,6 +40,7 @@ func TestOtherKindsInAHome(t *testing.T) {
 		"uses":               both,
 		"beats":              both,
 		"store":              both,
+		"store/jetstream":    both,
 		"snapshots":          both,
 		"sessions":           both,
 		"store/lock":         both,
@@ -48,9 +50,19 @@ func TestOtherKindsInAHome(t *testing.T) {
 		for kind, put := range map[string]func(path string) error{
 			"directory":  func(path string) error { return os.Mkdir(path, 0o700) },
 			"named pipe": func(path string) error { return unix.Mkfifo(path, 0o600) },
+			"plain file": func(path string) error { return os.WriteFile(path, nil, 0o600) },
 		} {
-			if kind == "directory" && (name == "store" || name == "snapshots" || name == "sessions") {
+			want := "plain file"
+			if directories[name] {
+				want = "directory"
+			}
+			if kind == want {
 				continue
+			}
+			next := "move it away and start again"
+			if name == "store" || name == "store/jetstream" {
+				next = "`maestro salvage --to NEWHOME` makes a new home of the backups; " +
+					"or move it away, and restore one"
 			}
 			dir := t.TempDir()
 			path := filepath.Join(dir, name)
@@ -61,11 +73,27 @@ func TestOtherKindsInAHome(t *testing.T) {
 				got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, args...)
 				told := regexp.MustCompile("^maestro: " + regexp.QuoteMeta(path) + " is a " + kind + "\n" +
 					"  why:  in a home it must be a [^\n]+\n" +
-					"  next: move it away and start again\n$").MatchString(got.stderr)
+					"  next: " + regexp.QuoteMeta(next) + "\n$").MatchString(got.stderr)
 				if got.code != exitFailed || !told {
 					t.Errorf("%s is a %s, %v: %+v", name, kind, args, got)
 				}
 			}
 		}
+	}
+}
+
+// A salvage reads the files of --with twice, so they must be regular ones; it does not wait for a pipe's other end.
+func TestSalvageWaitsForNoPipe(t *testing.T) {
+	dir := t.TempDir()
+	pipe, damaged := filepath.Join(dir, "pipe"), filepath.Join(dir, "home")
+	if err := errors.Join(os.Mkdir(damaged, 0o700), unix.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	got := runHere(t, nil, "salvage", "--home", damaged, "--to", filepath.Join(dir, "new"), "--with", pipe)
+	want := "maestro: The file " + pipe + " cannot be read\n" +
+		"  why:  it is not a regular file\n" +
+		"  next: name a file that you may read\n"
+	if got.code != exitInvalid || got.stderr != want {
+		t.Errorf("%+v", got)
 	}
 }

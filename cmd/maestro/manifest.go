@@ -111,7 +111,7 @@ func (a *app) giveManifest(m *manifest.Manifest, output string) error {
 	}
 	content := m.Canonical()
 	if err := writeWhole(output, content); err != nil {
-		return &failure{status: http.StatusInternalServerError, code: "FILE", message: "The manifest cannot be written: " + err.Error(), err: err}
+		return err
 	}
 	a.result(struct {
 		File   string `json:"file"`
@@ -124,11 +124,11 @@ func (a *app) giveManifest(m *manifest.Manifest, output string) error {
 // writeWhole writes a file whole or not at all, for this user alone.
 func writeWhole(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+		return notWritten(path, err)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
 	if err != nil {
-		return err
+		return notWritten(path, err)
 	}
 	_, err = f.Write(content)
 	if err == nil {
@@ -138,7 +138,7 @@ func writeWhole(path string, content []byte) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(notWritten(path, err), os.Remove(f.Name()))
 	}
 	return nil
 }
@@ -348,7 +348,7 @@ func (a *app) manifestMigrate() *cobra.Command {
 			}
 			if output != "-" && (changed || output != args[0]) {
 				if err := writeWhole(output, migrated); err != nil {
-					return &failure{status: http.StatusInternalServerError, code: "FILE", message: "The manifest cannot be written: " + err.Error(), err: err}
+					return err
 				}
 			}
 			if output == "-" {

@@ -55,6 +55,7 @@ func (a *app) serveReadOnly(ctx context.Context, dir string, o serveOptions) (er
 		Snapshots: seenSnapshots{bus.ReadSnapshots(reading.Snapshots())},
 		Witness:   seenHead{reading.Head(), logger},
 		Denials:   denials,
+		Damage:    store.Shortened(),
 		Now:       trusted.Now,
 		Follow:    trusted.Follow,
 		After:     time.After,

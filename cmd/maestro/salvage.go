@@ -85,11 +85,9 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 		}
 	}
 	for _, file := range o.with {
-		_, done, err := a.open(file)
-		if err != nil {
+		if err := checkNamed(file); err != nil {
 			return err
 		}
-		done()
 	}
 	options := salvage.Options{Home: damaged, To: o.to, With: o.with, Now: time.Now()}
 	key, err := damaged.BackupSigner()

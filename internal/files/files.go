@@ -22,6 +22,22 @@ func Open(root *os.Root, name string, flag int) (*os.File, error) {
 	return open(root, name, flag, fs.FileMode.IsRegular, "is not a regular file")
 }
 
+// OpenNamed opens a regular file that the user named, for reading. It follows links.
+func OpenNamed(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &IrregularError{Name: path, Why: "is not a regular file"}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // OpenDir opens a directory, to list or sync it.
 func OpenDir(root *os.Root, name string) (*os.File, error) {
 	return open(root, name, os.O_RDONLY, fs.FileMode.IsDir, "is not a directory")

@@ -15,11 +15,21 @@ type KindError struct {
 	Path string
 	// Is says what is there, Want what should be.
 	Is, Want string
-	err      error
+	// Log says that the log is in what should be there: without it a server would begin an empty one.
+	Log bool
+	err error
 }
 
 func (e *KindError) Error() string {
-	return fmt.Sprintf("%s is %s; it must be %s; move it away and start again", e.Path, e.Is, e.Want)
+	return fmt.Sprintf("%s is %s; it must be %s; %s", e.Path, e.Is, e.Want, e.Next())
+}
+
+// Next says what to do.
+func (e *KindError) Next() string {
+	if e.Log {
+		return "`maestro salvage --to NEWHOME` makes a new home of the backups; or move it away, and restore one"
+	}
+	return "move it away and start again"
 }
 
 func (e *KindError) Unwrap() error { return e.err }
@@ -78,7 +88,8 @@ func (h *Home) checkKind(name, want string) error {
 		return nil //nolint:nilerr // who opens it says what is wrong
 	}
 	if is := kindOf(info.Mode()); is != want {
-		return &KindError{Path: path, Is: is, Want: want}
+		inLog := want == directory && (name == storeDir || filepath.Dir(name) == storeDir)
+		return &KindError{Path: path, Is: is, Want: want, Log: inLog}
 	}
 	return nil
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 
 	"maestro/api/export"
 	"maestro/bus"
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // source is where events come from, in the order of their sequences.
@@ -129,7 +129,7 @@ func (f file) blobs(wanted func(digest string) bool, found func(content []byte) 
 }
 
 func (f file) with(read func(*bufio.Reader) error) error {
-	in, err := os.Open(f.path)
+	in, err := files.OpenNamed(f.path)
 	if err != nil {
 		return err
 	}

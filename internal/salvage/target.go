@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"maestro/internal/files"
 )
 
 // What Home refuses before it begins.
@@ -71,18 +73,14 @@ func resolve(path string) (string, error) {
 
 // readable fails when a file that the user named is not there or cannot be read.
 func readable(path string) error {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, err := files.OpenNamed(path)
+	var irregular *files.IrregularError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s", ErrNoFile, path)
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: %s is not a plain file", ErrNoFile, path)
-	}
-	if err != nil {
-		return err
-	}
-	f, err := os.Open(path)
-	if err != nil {
+	case errors.As(err, &irregular):
+		return fmt.Errorf("%w: %w", ErrNoFile, err)
+	case err != nil:
 		return err
 	}
 	return f.Close()

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"maestro/api/client"
+	"maestro/bus"
+)
+
+// The note of the last clean stop remembers where the log ended. When nothing else does, a server that is asked to
+// write nothing says so too, and so does its audit.
+func TestReadOnlyKnowsWhereTheLogEnded(t *testing.T) {
+	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
+	create := func(name string) {
+		_, err := s.client.Do(t.Context(), "project:create", map[string]any{"name": name}, client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.start("--backup-every", "off")
+	create("One")
+	s.stop()
+	block := filepath.Join(s.home, "store", "jetstream", "$G", "streams", bus.StreamName, "msgs", "1.blk")
+	earlier, err := os.ReadFile(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.start("--backup-every", "off")
+	create("Two")
+	s.stop()
+	// The end of the log is gone, between two records, and every witness but the note.
+	err = errors.Join(
+		os.Truncate(block, int64(len(earlier))),
+		os.Remove(filepath.Join(s.home, "head")),
+		os.RemoveAll(filepath.Join(s.home, "snapshots")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.start("--read-only")
+	if _, err := s.out.ReadString('\n'); err != nil { // how commands find it
+		t.Fatal(err)
+	}
+	status, body := s.ready()
+	if status != http.StatusServiceUnavailable || !strings.Contains(body, "last clean stop") ||
+		!strings.Contains(body, "maestro salvage") {
+		t.Errorf("readyz says %d %s", status, body)
+	}
+	got := runHere(t, map[string]string{"MAESTRO_HOME": s.home, "MAESTRO_API_URL": s.address}, "audit", "verify")
+	if got.code != exitFailed || !strings.Contains(got.stderr, "the last clean stop saw 2") {
+		t.Errorf("the audit says %+v", got)
+	}
+}
