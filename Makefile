@@ -75,6 +75,7 @@ fuzz: ## fuzz the decoders, a minute each
 	$(GO) test ./workers/manifest -run '^$$' -fuzz '^FuzzSchema$$' -fuzztime 1m
 	$(GO) test ./workers/manifest -run '^$$' -fuzz '^FuzzSyntax$$' -fuzztime 1m
 	$(GO) test ./workers/prompt -run '^$$' -fuzz '^FuzzOutline$$' -fuzztime 1m
+	$(GO) test ./workers/outbox -run '^$$' -fuzz '^FuzzNames$$' -fuzztime 1m
 
 .PHONY: sim
 sim: ## a short simulation: the real Handler on a log that fails in every way; SEEDS=300

@@ -71,9 +71,14 @@ func (d *delivery) all(ctx context.Context) {
 		}
 	}
 	defer func() { d.warned, d.busy = warned, busy }()
-	sessions, err := outbox.Sessions(d.home.Root())
-	warn("", "the outboxes of the home cannot all be read", err)
+	sessions, err := outbox.Sessions(ctx, d.home.Root())
+	if ctx.Err() == nil {
+		warn("", "the outboxes of the home cannot all be read", err)
+	}
 	for _, session := range sessions {
+		if ctx.Err() != nil {
+			return
+		}
 		var generation int // of the secret that proves the entries
 		box, err := outbox.Open(d.home.Root(), session, func() (secret string) {
 			secret, generation = d.secretOf(session)
@@ -88,7 +93,7 @@ func (d *delivery) all(ctx context.Context) {
 			patience = busyPatience
 		}
 		within, cancel := context.WithTimeout(ctx, patience)
-		delivered, err := box.Deliver(within,
+		delivered, err := box.Deliver(within, patience,
 			func(ctx context.Context, e outbox.Entry) error { return d.one(ctx, session, generation, e) },
 			func(ctx context.Context, u outbox.Unproven) error { return d.reject(ctx, session, u) },
 		)
@@ -113,12 +118,15 @@ func (d *delivery) all(ctx context.Context) {
 		}
 	}
 	d.rounds++
-	warn("", "entries that were set aside cannot all be counted", d.lookAside())
+	err = d.lookAside(ctx)
+	if ctx.Err() == nil {
+		warn("", "entries that were set aside cannot all be counted", err)
+	}
 }
 
 // lookAside logs entries that were set aside since the last look, also by a session's own command.
-func (d *delivery) lookAside() error {
-	quarantined, err := outbox.SetAside(d.home.Root())
+func (d *delivery) lookAside(ctx context.Context) error {
+	quarantined, err := outbox.SetAside(ctx, d.home.Root())
 	for session, n := range quarantined {
 		if n > d.quarantined[session] {
 			d.logger.Error(

@@ -32,7 +32,7 @@ func (a *app) inboxCommand() *cobra.Command {
 			if err := a.unlessEmpty(ctx, len(items), named); err != nil {
 				return err
 			}
-			a.showSetAside()
+			a.showSetAside(ctx)
 			if a.json || a.format == "jsonl" || len(items) == 0 {
 				list(a, items, "Nothing needs you", nil)
 				return nil

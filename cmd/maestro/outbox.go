@@ -256,12 +256,10 @@ func (a *app) deliverFirst(ctx context.Context, c *client.Client) error {
 		return nil
 	}
 	defer done()
-	patient, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	// Each entry has its own time; patient is for the wait until another process is done.
-	d, err := box.Deliver(patient,
-		func(_ context.Context, e outbox.Entry) error { return a.deliver(ctx, c, e) },
-		func(context.Context, outbox.Unproven) error { return a.known(ctx, c) },
+	// Each entry has its own time; patience is for the wait until another process is done.
+	d, err := box.Deliver(ctx, patience,
+		func(ctx context.Context, e outbox.Entry) error { return a.deliver(ctx, c, e) },
+		func(ctx context.Context, _ outbox.Unproven) error { return a.known(ctx, c) },
 	)
 	const most = 10
 	for i, damaged := range d.Damaged {
@@ -279,7 +277,7 @@ func (a *app) deliverFirst(ctx context.Context, c *client.Client) error {
 
 // showSetAside tells whoever looks for what needs a person of entries that were not delivered. The home may not be this
 // process's to read; then it has nothing to tell.
-func (a *app) showSetAside() {
+func (a *app) showSetAside(ctx context.Context) {
 	path, err := home.Path(a.getenv)
 	if err != nil {
 		return
@@ -289,7 +287,7 @@ func (a *app) showSetAside() {
 		return
 	}
 	defer func() { _ = h.Close() }()
-	aside, err := outbox.SetAside(h.Root())
+	aside, err := outbox.SetAside(ctx, h.Root())
 	if err != nil {
 		a.say("maestro: it cannot be seen whether kept commands were set aside: %s\n", err)
 	}

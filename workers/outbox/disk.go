@@ -34,7 +34,8 @@ type Disk interface {
 	SetAside(name string) (moved string, err error)
 	// Sync makes durable under which names the files are.
 	Sync() error
-	// Lock waits until nobody else has the lock of that name. It is free again after unlock, or however the process ends.
+	// Lock waits until nobody else has the lock of that name, or ctx ends. It takes a free lock also when ctx has
+	// ended. The lock is free again after unlock, or however the process ends.
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 }
 

@@ -438,7 +438,7 @@ func (p *proc) drain() bool {
 	if waiting, err := p.outbox.Waiting(); err != nil || waiting == 0 {
 		return err == nil
 	}
-	d, err := p.outbox.Deliver(p.patience(), func(_ context.Context, e Entry) error {
+	d, err := p.outbox.Deliver(p.patience(), time.Minute, func(_ context.Context, e Entry) error {
 		p.w.sending++
 		defer func() { p.w.sending-- }()
 		if p.w.sending > 1 {

@@ -64,7 +64,7 @@ func TestObstacles(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if aside, err := SetAside(root); err != nil || aside["s"] < 2 {
+				if aside, err := SetAside(t.Context(), root); err != nil || aside["s"] < 2 {
 					t.Errorf("set aside are %v, %v", aside, err)
 				}
 				if left, err := os.ReadDir(filepath.Join(dir, "outbox", "other")); err != nil || len(left) > 0 {
@@ -87,7 +87,7 @@ func TestOutboxesThatAreNoDirectories(t *testing.T) {
 			if err := put(filepath.Join(dir, "outbox")); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Sessions(root); err == nil {
+			if _, err := Sessions(t.Context(), root); err == nil {
 				t.Error("no error")
 			}
 			outboxes := filepath.Join(dir, "outbox")
@@ -95,10 +95,10 @@ func TestOutboxesThatAreNoDirectories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sessions, err := Sessions(root); err != nil || !slices.Equal(sessions, []string{"s"}) {
+			if sessions, err := Sessions(t.Context(), root); err != nil || !slices.Equal(sessions, []string{"s"}) {
 				t.Errorf("%v, %v", sessions, err)
 			}
-			if _, err := SetAside(root); err == nil {
+			if _, err := SetAside(t.Context(), root); err == nil {
 				t.Error("no error")
 			}
 			if removed, err := RemoveEmpty(t.Context(), root); err != nil || removed != 0 {
@@ -128,7 +128,7 @@ func TestEmptyOutboxesAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	if sessions, err := Sessions(root); err != nil || !slices.Equal(sessions, []string{"waits"}) {
+	if sessions, err := Sessions(t.Context(), root); err != nil || !slices.Equal(sessions, []string{"waits"}) {
 		t.Errorf("something waits for %v, %v", sessions, err)
 	}
 	removed, err := RemoveEmpty(t.Context(), root)
@@ -178,7 +178,7 @@ func TestKeepingWhileEmptyOutboxesAreRemoved(t *testing.T) {
 			ended = true // and once more
 		default:
 		}
-		_, err := opened(t, root, "s").Deliver(t.Context(), func(_ context.Context, e Entry) error {
+		_, err := opened(t, root, "s").Deliver(t.Context(), time.Minute, func(_ context.Context, e Entry) error {
 			sent = append(sent, e.Key)
 			return nil
 		}, rejectNone(t))
@@ -209,7 +209,7 @@ func TestALockThatIsHeld(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
 	var busy *BusyError
-	if _, err := opened(t, root, "s").Deliver(ctx, nil, nil); !errors.As(err, &busy) {
+	if _, err := opened(t, root, "s").Deliver(ctx, time.Minute, nil, nil); !errors.As(err, &busy) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -148,18 +148,17 @@ func (p position) file() string {
 	return fmt.Sprintf("%0*d-%s%s", numberDigits, p.number, p.digest, entryEnding)
 }
 
-// parsePosition reads a file's name; any other file than an entry is none.
+// parsePosition reads the name of an entry. It accepts only names that [position.file] returns: an entry is read, set
+// aside and removed under that name, so any other spelling of a position would never leave the directory.
 func parsePosition(file string) (position, bool) {
-	number, rest, ok := strings.Cut(file, "-")
-	digest, ended := strings.CutSuffix(rest, entryEnding)
-	if !ok || !ended || len(number) < numberDigits || len(digest) != hex.EncodedLen(sha256.Size) {
-		return position{}, false
-	}
-	if _, err := hex.DecodeString(digest); err != nil {
+	number, rest, _ := strings.Cut(file, "-")
+	digest, _ := strings.CutSuffix(rest, entryEnding)
+	if sum, err := hex.DecodeString(digest); err != nil || len(sum) != sha256.Size {
 		return position{}, false
 	}
 	n, err := strconv.ParseUint(number, 10, 64)
-	return position{n, digest}, err == nil
+	p := position{n, digest}
+	return p, err == nil && p.file() == file
 }
 
 // waiting lists the entries in their order.
@@ -261,6 +260,9 @@ func (o *Outbox) write(content []byte) error {
 // room refuses an entry that the limits leave no room for.
 func (o *Outbox) room(positions []position, length int) error {
 	full := &FullError{Waiting: len(positions)}
+	if full.Waiting >= o.entries {
+		positions = positions[:o.entries] // a directory may hold any number of files
+	}
 	for _, p := range positions {
 		size, err := o.disk.Size(p.file())
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // one that is not there was delivered meanwhile
@@ -292,24 +294,37 @@ type Reject func(ctx context.Context, u Unproven) error
 
 // Deliver sends what waits, oldest first, and removes what was answered. It sends no entry without the proof of the
 // session's secret, and none whose command may not wait: these it sets aside, after reject was told. It ends when
-// nothing waits, or with the error of the first send or reject that failed; then that entry and all behind it wait on.
-// While another process delivers it waits for that one, and fails with a *BusyError when ctx ends first.
-func (o *Outbox) Deliver(ctx context.Context, send Send, reject Reject) (Delivery, error) {
+// nothing waits, when ctx ends, or with the error of the first send or reject that failed; then that entry and all
+// behind it wait on. It waits at most patience for another process that delivers, and then fails with a *BusyError.
+func (o *Outbox) Deliver(ctx context.Context, patience time.Duration, send Send, reject Reject) (Delivery, error) {
 	var d Delivery
-	unlock, err := o.disk.Lock(ctx, deliverLock)
+	unlock, err := o.lock(ctx, patience, deliverLock)
 	if err != nil {
-		if ctx.Err() != nil {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 			err = &BusyError{Err: err}
 		}
 		return d, fmt.Errorf("lock the outbox: %w", err)
 	}
 	defer unlock()
 	left := false // whether any entry has left
+	missing := map[position]bool{}
 	for {
-		positions, err := o.settled(ctx)
+		positions, err := o.settled(ctx, patience)
+		before := missing
+		missing = map[position]bool{}
 		for i := 0; err == nil && i < len(positions); i++ {
-			if err = o.deliver(ctx, positions[i], send, reject, &d); err == nil {
+			at := positions[i]
+			if err = ctx.Err(); err != nil {
+				break
+			}
+			switch err = o.deliver(ctx, at, send, reject, &d); {
+			case err == nil:
 				left = true
+			case !errors.Is(err, errMissing):
+			case before[at]:
+				err = fmt.Errorf("read the outbox: the directory lists %s, but there is no such file", at.file())
+			default: // somebody took it away by hand
+				missing[at], err = true, nil
 			}
 		}
 		if err == nil && len(positions) > 0 {
@@ -323,9 +338,16 @@ func (o *Outbox) Deliver(ctx context.Context, send Send, reject Reject) (Deliver
 	}
 }
 
+// lock waits at most patience for a lock. It takes one that is free also when ctx has ended.
+func (o *Outbox) lock(ctx context.Context, patience time.Duration, name string) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return o.disk.Lock(ctx, name)
+}
+
 // settled lists the entries that are not about to be taken back by a Keep that fails.
-func (o *Outbox) settled(ctx context.Context) ([]position, error) {
-	unlock, err := o.disk.Lock(ctx, keepingLock)
+func (o *Outbox) settled(ctx context.Context, patience time.Duration) ([]position, error) {
+	unlock, err := o.lock(ctx, patience, keepingLock)
 	if err != nil {
 		return nil, fmt.Errorf("lock the outbox: %w", err)
 	}
@@ -333,7 +355,10 @@ func (o *Outbox) settled(ctx context.Context) ([]position, error) {
 	return o.waiting()
 }
 
-// deliver sends the entry at a position and removes it.
+// errMissing: an entry that was listed has no file.
+var errMissing = errors.New("the entry is missing")
+
+// deliver sends the entry at a position and removes it. It fails with errMissing if there is no such file.
 func (o *Outbox) deliver(ctx context.Context, at position, send Send, reject Reject, d *Delivery) error {
 	entry, err := o.read(at)
 	if err == nil {
@@ -347,7 +372,7 @@ func (o *Outbox) deliver(ctx context.Context, at position, send Send, reject Rej
 	var damage damageError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // somebody took it away by hand
+		return errMissing
 	case errors.As(err, &damage):
 		moved, err := o.disk.SetAside(at.file())
 		if err != nil {

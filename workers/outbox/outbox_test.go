@@ -61,7 +61,7 @@ func keep(t *testing.T, o *Outbox, key string) {
 // keys delivers everything and gives the keys in the order in which they came.
 func keys(t *testing.T, o *Outbox) (keys []string, d Delivery) {
 	t.Helper()
-	d, err := o.Deliver(t.Context(), func(_ context.Context, e Entry) error {
+	d, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, e Entry) error {
 		keys = append(keys, e.Key)
 		return nil
 	}, rejectNone(t))
@@ -78,7 +78,7 @@ func TestOutbox(t *testing.T) {
 	if waiting, err := o.Waiting(); err != nil || waiting != 0 {
 		t.Errorf("in a home without an outbox: %d, %v", waiting, err)
 	}
-	if sessions, err := Sessions(root); err != nil || sessions != nil {
+	if sessions, err := Sessions(t.Context(), root); err != nil || sessions != nil {
 		t.Errorf("%v, %v", sessions, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "outbox")); !errors.Is(err, fs.ErrNotExist) {
@@ -97,10 +97,12 @@ func TestOutbox(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "outbox", "not a session"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if sessions, err := Sessions(root); err != nil || !slices.Equal(sessions, []string{"other", "sess_1"}) {
+	sessions, err := Sessions(t.Context(), root)
+	if err != nil || !slices.Equal(sessions, []string{"other", "sess_1"}) {
 		t.Errorf("%v, %v", sessions, err)
 	}
-	err := filepath.WalkDir(filepath.Join(dir, "outbox", "sess_1"), func(path string, entry fs.DirEntry, err error) error {
+	box := filepath.Join(dir, "outbox", "sess_1")
+	err = filepath.WalkDir(box, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -117,7 +119,7 @@ func TestOutbox(t *testing.T) {
 	// The third has to wait, and all behind it.
 	later := errors.New("later")
 	var sent []string
-	d, err := o.Deliver(t.Context(), func(_ context.Context, e Entry) error {
+	d, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, e Entry) error {
 		sent = append(sent, e.Key)
 		if len(sent) == 3 {
 			return later
@@ -141,7 +143,7 @@ func TestEntryComesBackAsItWas(t *testing.T) {
 	o := opened(t, home(t, t.TempDir()), "s")
 	want := entry("k")
 	keep(t, o, "k")
-	_, err := o.Deliver(t.Context(), func(_ context.Context, got Entry) error {
+	_, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, got Entry) error {
 		if got.Command != want.Command || string(got.Body) != string(want.Body) || got.Key != want.Key || !got.OccurredAt.Equal(want.OccurredAt) {
 			t.Errorf("got %+v", got)
 		}
@@ -262,7 +264,7 @@ func TestOneDelivers(t *testing.T) {
 	root := home(t, t.TempDir())
 	o := opened(t, root, "s")
 	keep(t, o, "1")
-	d, err := o.Deliver(t.Context(), func(_ context.Context, e Entry) error {
+	d, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, e Entry) error {
 		if e.Key != "1" {
 			return nil
 		}
@@ -271,7 +273,8 @@ func TestOneDelivers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var busy *BusyError
-		if _, err := other.Deliver(ctx, nil, nil); !errors.As(err, &busy) || !errors.Is(err, context.Canceled) {
+		_, err := other.Deliver(ctx, time.Minute, nil, nil)
+		if !errors.As(err, &busy) || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		return nil
@@ -380,7 +383,7 @@ func deliverInto(t *testing.T, o *Outbox, file string, heard io.Writer) Delivery
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	d, err := o.Deliver(t.Context(), func(_ context.Context, e Entry) error {
+	d, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, e Entry) error {
 		_, err := f.WriteString(e.Key + "\n")
 		fmt.Fprintln(heard, e.Key)
 		return err

@@ -66,12 +66,9 @@ var plants = []struct {
 		[]edit{
 			{
 				logic,
-				"			if err = o.deliver(ctx, positions[i], send, reject, &d); err == nil {\n" +
-					"				left = true\n			}\n",
-				"			failed := o.deliver(ctx, positions[i], send, reject, &d)\n" +
-					"			left = left || failed == nil\n" +
-					"			if i == len(positions)-1 {\n				err = failed\n" +
-					"			}\n",
+				"			case !errors.Is(err, errMissing):\n",
+				"			case !errors.Is(err, errMissing):\n" +
+					"				if i < len(positions)-1 {\n					err = nil\n				}\n",
 			},
 		},
 	},
@@ -103,7 +100,7 @@ var plants = []struct {
 	{
 		"what is about to be taken back is delivered",
 		"not kept, and was done",
-		[]edit{{logic, "positions, err := o.settled(ctx)", "positions, err := o.waiting()"}},
+		[]edit{{logic, "positions, err := o.settled(ctx, patience)", "positions, err := o.waiting()"}},
 	},
 	{
 		"the checksum is not looked at",
@@ -134,7 +131,7 @@ var plants = []struct {
 	{
 		"two may deliver",
 		"two deliver",
-		[]edit{{logic, "unlock, err := o.disk.Lock(ctx, deliverLock)", "unlock, err := func() {}, error(nil)"}},
+		[]edit{{logic, "unlock, err := o.lock(ctx, patience, deliverLock)", "unlock, err := func() {}, error(nil)"}},
 	},
 	{
 		"two may keep",

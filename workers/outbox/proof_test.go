@@ -39,7 +39,7 @@ func plantedFile(t *testing.T, dir, name string, content []byte) string {
 // delivered gives the keys that were sent and those that were rejected.
 func delivered(t *testing.T, o *Outbox) (sent, rejected []string, d Delivery) {
 	t.Helper()
-	d, err := o.Deliver(t.Context(), func(_ context.Context, e Entry) error {
+	d, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, e Entry) error {
 		sent = append(sent, e.Key)
 		return nil
 	}, func(_ context.Context, u Unproven) error {
@@ -92,7 +92,7 @@ func TestProofOnEveryDelivery(t *testing.T) {
 			t.Fatalf("%+v: sent %v, rejected %v, %+v", e, sent, rejected, d)
 		}
 	}
-	aside, err := SetAside(root)
+	aside, err := SetAside(t.Context(), root)
 	if err != nil || aside["s"] == 0 {
 		t.Errorf("%v, %v", aside, err)
 	}
@@ -117,14 +117,15 @@ func TestTooManyEntriesHideNothing(t *testing.T) {
 	for i := range most + 1 {
 		plantedIn(t, filepath.Join(dir, "outbox", "a", damagedDir), uint64(i+1), entry("k"))
 	}
-	if aside, err := setAside(root, most); aside["a"] != most || err != nil {
+	if aside, err := setAside(t.Context(), root, most); aside["a"] != most || err != nil {
 		t.Errorf("set aside are %v, %v", aside, err)
 	}
 	// What is no directory cannot be counted, and the error names the session.
 	if err := os.WriteFile(filepath.Join(dir, "outbox", "b", damagedDir), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if aside, err := SetAside(root); aside["a"] != most+1 || err == nil || !strings.Contains(err.Error(), "outbox/b/") {
+	aside, err := SetAside(t.Context(), root)
+	if aside["a"] != most+1 || err == nil || !strings.Contains(err.Error(), "outbox/b/") {
 		t.Errorf("set aside are %v, %v", aside, err)
 	}
 }
@@ -144,7 +145,7 @@ func TestWithoutTheSecret(t *testing.T) {
 		secret = now
 		// It waits for as long as its sender cannot tell.
 		later := errors.New("later")
-		_, err := o.Deliver(t.Context(), nil, func(context.Context, Unproven) error { return later })
+		_, err := o.Deliver(t.Context(), time.Minute, nil, func(context.Context, Unproven) error { return later })
 		if waiting, _ := o.Waiting(); !errors.Is(err, later) || waiting != 1 {
 			t.Errorf("%q: %d wait, %v", now, waiting, err)
 		}
@@ -243,7 +244,7 @@ func TestDirectoriesOfOthers(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// The server that looks through all of them opens each, and is told.
-	if sessions, err := Sessions(root); err != nil || !slices.Equal(sessions, []string{"good", "linked"}) {
+	if sessions, err := Sessions(t.Context(), root); err != nil || !slices.Equal(sessions, []string{"good", "linked"}) {
 		t.Errorf("%v, %v", sessions, err)
 	}
 	if os.Geteuid() != 0 {

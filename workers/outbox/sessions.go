@@ -18,8 +18,8 @@ const listed = 1000
 
 // Sessions lists the sessions of a home for which something waits, by id. Next to an error it gives those that it
 // found.
-func Sessions(home *os.Root) (sessions []string, err error) {
-	err = eachOutbox(home, func(name string) error {
+func Sessions(ctx context.Context, home *os.Root) (sessions []string, err error) {
+	err = eachOutbox(ctx, home, func(name string) error {
 		o, err := Open(home, name, noSecret)
 		if err != nil {
 			sessions = append(sessions, name) // who opens it is told why it cannot be read
@@ -38,11 +38,13 @@ func Sessions(home *os.Root) (sessions []string, err error) {
 // SetAside counts the entries of each session of a home that Deliver moved to damaged/; no session without any is in
 // it. Of very many it counts the first. Next to an error it gives what it could count, and the error names each session
 // whose entries it could not count.
-func SetAside(home *os.Root) (map[string]int, error) { return setAside(home, maxNames) }
+func SetAside(ctx context.Context, home *os.Root) (map[string]int, error) {
+	return setAside(ctx, home, maxNames)
+}
 
-func setAside(home *os.Root, most int) (map[string]int, error) {
+func setAside(ctx context.Context, home *os.Root, most int) (map[string]int, error) {
 	aside := map[string]int{}
-	err := eachOutbox(home, func(session string) error {
+	err := eachOutbox(ctx, home, func(session string) error {
 		d := directory{home: home, dir: path.Join(outboxes, session, damagedDir)}
 		if err := d.own(); err != nil {
 			return err
@@ -61,10 +63,10 @@ func setAside(home *os.Root, most int) (map[string]int, error) {
 // RemoveEmpty removes the outboxes of a home in which nothing waits and nothing was set aside, and counts them. It
 // leaves those that somebody uses.
 func RemoveEmpty(ctx context.Context, home *os.Root) (removed int, err error) {
-	err = eachOutbox(home, func(session string) error {
+	err = eachOutbox(ctx, home, func(session string) error {
 		d := directory{home: home, dir: path.Join(outboxes, session)}
-		if ctx.Err() != nil || d.own() != nil || !d.empty() {
-			return ctx.Err()
+		if d.own() != nil || !d.empty() {
+			return nil
 		}
 		gone, err := d.removeEmpty()
 		if gone {
@@ -112,8 +114,9 @@ func (d directory) removeEmpty() (gone bool, err error) {
 	return err == nil, err
 }
 
-// eachOutbox calls f with the name of each session's directory, in no order. It joins the errors of the first few.
-func eachOutbox(home *os.Root, f func(session string) error) error {
+// eachOutbox calls f with the name of each session's directory, in no order, until ctx ends. It joins the errors of the
+// first few.
+func eachOutbox(ctx context.Context, home *os.Root, f func(session string) error) error {
 	dir, err := files.OpenDir(home, outboxes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -126,6 +129,9 @@ func eachOutbox(home *os.Root, f func(session string) error) error {
 	for {
 		names, err := dir.Readdirnames(listed)
 		for _, name := range names {
+			if err := ctx.Err(); err != nil {
+				return errors.Join(append(failed, fmt.Errorf("list the outboxes: %w", err))...)
+			}
 			if !validSession(name) {
 				continue // not ours
 			}
