@@ -56,6 +56,8 @@ type connection struct {
 	busy   bool
 	idle   time.Time
 	once   sync.Once
+	// head is the head that is being read. Reads come one at a time.
+	head head
 }
 
 type connectionKey struct{}
@@ -65,6 +67,8 @@ type connectionKey struct{}
 func (l *Listener) Configure(server *http.Server) {
 	server.Protocols = new(http.Protocols)
 	server.Protocols.SetHTTP1(true)
+	server.MaxHeaderBytes = MaxHead
+	server.ConnState = newHead
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, connectionKey{}, c)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"maestro/commands"
@@ -185,6 +186,7 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 	}
 	f.events++
 	at := e.Time.UnixMilli()
+	what := shortWords(e.Data.Describe())
 	note := func(things map[string]*SinceThing, id, was string) {
 		if id == "" {
 			return
@@ -195,7 +197,7 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 			things[id] = thing
 		}
 		thing.Events++
-		thing.Last, thing.Sequence, thing.At = e.Data.Describe(), sequence, at
+		thing.Last, thing.Sequence, thing.At = what, sequence, at
 	}
 	_, session, _ := projections.SessionOfSource(e.Source)
 	note(f.sessions, session, "")
@@ -240,6 +242,16 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 	case events.AggregateQueue:
 		note(f.queues, id, "")
 	}
+}
+
+// longestWords bounds what is told of the last event of a thing, in bytes: an event may name a thousand tasks.
+const longestWords = 500
+
+func shortWords(text string) string {
+	if len(text) <= longestWords {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestWords], "") + "…"
 }
 
 // stand fills in where the things stand now; what was deleted is left with its last event.

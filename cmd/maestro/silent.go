@@ -20,14 +20,16 @@ type silent struct {
 
 type connKey struct{}
 
-// watch makes a server tell of its connections.
+// watch makes a server tell of its connections, beside who watches them already.
 func (s *silent) watch(server *http.Server) {
 	s.conns = map[net.Conn]struct{}{}
 	others := server.ConnContext
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(others(ctx, c), connKey{}, c)
 	}
+	watching := server.ConnState
 	server.ConnState = func(c net.Conn, state http.ConnState) {
+		watching(c, state)
 		switch state {
 		case http.StateNew:
 			s.note(c, true)
