@@ -214,6 +214,26 @@ func TestHeadFileIsNeverAheadOfTheBlocks(t *testing.T) {
 	}
 }
 
+// When the blocks were taken away, nothing makes firm what they held, and only the head file shows that it was
+// acknowledged.
+func TestHeadFileIsWrittenWhenTheBlocksAreGone(t *testing.T) {
+	b := mustOpen(t, t.TempDir(), Interval)
+	head := filled(t, b, 25)
+	path := filepath.Join(t.TempDir(), "head.json")
+	h := b.HeadFile(path)
+	away := filepath.Join(t.TempDir(), "away")
+	if err := os.Rename(b.watch.dir, away); err != nil {
+		t.Fatal(err)
+	}
+	h.Record(head)
+	if err := errors.Join(h.Close(), os.Rename(away, b.watch.dir)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := LoadHeadFile(path); err != nil || got != head {
+		t.Fatalf("loaded %v, %v, expected %v", got, err, head)
+	}
+}
+
 func TestSnapshots(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 const headFilePeriod = 100 * time.Millisecond
 
 // HeadFile is a witness of the log's head, kept outside the log: a log that ends before it, or differs there, was cut or
-// replaced. It is never ahead of what is durable.
+// replaced. It is ahead of what is durable only when the store's files were taken away.
 type HeadFile struct {
 	path   string
 	firm   func() error // makes durable what is acknowledged
@@ -44,7 +44,7 @@ type HeadFile struct {
 func (b *Bus) HeadFile(path string, allowed ...func() error) *HeadFile {
 	h := &HeadFile{
 		path:    path,
-		firm:    b.Firm,
+		firm:    b.firmOrLost,
 		allowed: allowed,
 		logger:  b.options.Logger,
 		wake:    make(chan struct{}, 1),
@@ -66,6 +66,16 @@ func (b *Bus) Firm() error {
 		b.doubtful.Store(true)
 	}
 	return b.failed(context.Background(), err)
+}
+
+// firmOrLost is Firm, and lets the witness be written when the store's files are no longer the server's: what they lack
+// was acknowledged, and only the witness shows that.
+func (b *Bus) firmOrLost() error {
+	err := b.Firm()
+	if err != nil && errors.Is(b.Here(), events.ErrReadOnly) {
+		return nil
+	}
+	return err
 }
 
 // Record notes the head after a commit. It does not wait for the disk.

@@ -51,17 +51,24 @@ func (h guardedLog) because(fault error) error {
 
 // homeHere fails with events.ErrReadOnly when the home was moved, deleted or replaced.
 func (h guardedLog) homeHere() error {
-	for _, guarded := range []interface{ Here() error }{h.lock, h.store} {
-		var gone *home.GoneError
-		if err := guarded.Here(); errors.As(err, &gone) {
-			return &events.StoppedError{
-				Why: gone.Error(),
-				Next: "stop this server; put the home back where it was, or name its new place with MAESTRO_HOME; " +
-					"then start a server there",
-			}
-		}
+	return cmp.Or(h.lockHere(), whetherGone(h.store.Here()))
+}
+
+// lockHere fails with events.ErrReadOnly when the home's directory or its lock was moved, deleted or replaced. It does
+// not look at the store: the head file of a home whose store was taken away must show what the store held.
+func (h guardedLog) lockHere() error { return whetherGone(h.lock.Here()) }
+
+// whetherGone passes over errors that do not show that something is gone.
+func whetherGone(err error) error {
+	var gone *home.GoneError
+	if !errors.As(err, &gone) {
+		return nil
 	}
-	return nil
+	return &events.StoppedError{
+		Why: gone.Error(),
+		Next: "stop this server; put the home back where it was, or name its new place with MAESTRO_HOME; " +
+			"then start a server there",
+	}
 }
 
 // PutBlob implements commands.Blobs.

@@ -268,6 +268,53 @@ func TestStoreTakenFromUnderTheServer(t *testing.T) {
 	}
 }
 
+// What is acknowledged while a copy takes the place of the store, or of a file in it, is lost from the store. The next
+// start knows that from the head file.
+func TestStoreReplacedUnderTheServer(t *testing.T) {
+	log := filepath.Join("store", "jetstream", "$G", "streams", bus.StreamName, "msgs")
+	for _, part := range []string{"store", filepath.Join("store", "jetstream"), log, filepath.Join(log, "1.blk")} {
+		for _, durability := range []string{"always", "interval"} {
+			t.Run(filepath.Base(part)+" "+durability, func(t *testing.T) {
+				s := &inside{t: t, home: filepath.Join(t.TempDir(), "home"), mayFail: true}
+				s.start("--durability", durability)
+				s.do("project:create", map[string]any{"name": "P"})
+				path := filepath.Join(s.home, part)
+				if err := replaceByCopy(path, filepath.Join(s.home, "away")); err != nil {
+					t.Fatal(err)
+				}
+				acked := 0
+				for ; ; acked++ {
+					_, err := s.client.Do(t.Context(), "project:create", map[string]any{"name": "Q"}, client.Options{})
+					if err != nil {
+						break
+					}
+				}
+				s.stop()
+				s.start()
+				if acked > 0 && !strings.Contains(s.banner, "READ-ONLY") {
+					t.Errorf("%d writes are lost, and the server starts with %q", acked, s.banner)
+				}
+			})
+		}
+	}
+}
+
+// replaceByCopy moves a directory or a file away and puts a copy in its place.
+func replaceByCopy(path, away string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return replace(path, away)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(away, content, info.Mode()), os.Rename(away, path))
+}
+
 // pictureIfThere gives the picture of a part of a home, an empty one of what is not there.
 func pictureIfThere(t *testing.T, dir, part string) map[string]string {
 	t.Helper()

@@ -249,7 +249,7 @@ func openHandler(
 	if err != nil {
 		return nil, nil, err
 	}
-	head := log.HeadFile(lock.Through(lock.Head()), log.here)
+	head := log.HeadFile(lock.Through(lock.Head()), log.lockHere)
 	handler, err := engine.Open(ctx, engine.Config{
 		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Witness: witness{head, lock.Head()}, Announcer: log,
 		Denials: denials, Damage: log.Damage(),
