@@ -3,11 +3,13 @@ package bus
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -29,10 +31,12 @@ type BackupContents struct {
 	Format  int
 	Created time.Time
 	Head    events.Head
-	// Signer made it, "" if it has no signature: then it was made by an older version. Unsealed says why the signature
-	// does not hold, if it does not.
+	// Signer made it; "" if it has no signature, or one that does not cover it. Unsealed says why the signature does not
+	// hold, if it does not: a *MissingTextsError if it covers more long texts than are there.
 	Signer   string
 	Unsealed error
+	// Signed says that it has a signature, whether it holds or not.
+	Signed bool
 	// Lost are the long texts that were lost where it was made, and those in the archive that are damaged.
 	Lost []LostBlob
 }
@@ -83,7 +87,7 @@ func (b *backupReading) read() (BackupContents, error) {
 		return contents, damaged(backupLogName, err)
 	}
 	if entry.Name != backupLogName {
-		return contents, damaged(entry.Name, fmt.Errorf("expected %s", backupLogName))
+		return contents, damaged(entry.Name, ErrRepacked)
 	}
 	if err := b.readLog(); err != nil {
 		return contents, err
@@ -103,7 +107,12 @@ func (b *backupReading) read() (BackupContents, error) {
 	contents.Lost = b.bad
 	switch {
 	case b.seal != nil:
-		contents.Signer, contents.Unsealed = b.seal.Key, b.seal.check(b.manifest, b.blobs)
+		contents.Signed = true
+		contents.Unsealed = b.seal.check(b.manifest, b.blobs)
+		var less *MissingTextsError
+		if contents.Unsealed == nil || errors.As(contents.Unsealed, &less) {
+			contents.Signer = b.seal.Key
+		}
 		contents.Lost = append(contents.Lost, b.seal.Lost...)
 	case b.manifest.Format > 1:
 		contents.Unsealed = errors.New("the signature is missing")
@@ -115,6 +124,14 @@ func (b *backupReading) readManifest() error {
 	entry, err := b.archive.Next()
 	if err != nil {
 		return damaged(backupManifestName, err)
+	}
+	if first := entry.Name; path.Clean(first) == "." {
+		if entry, err = b.archive.Next(); err != nil {
+			return damaged(first, err)
+		}
+	}
+	if entry.Name != backupManifestName && ofBackup(entry.Name) {
+		return damaged(entry.Name, ErrRepacked)
 	}
 	if entry.Name != backupManifestName {
 		err = fmt.Errorf("the first entry is not %s", backupManifestName)
@@ -132,11 +149,31 @@ func (b *backupReading) readManifest() error {
 	return nil
 }
 
+// ErrRepacked: somebody has unpacked a backup and packed it again, in another way than it was.
+var ErrRepacked = errors.New("its entries are in another order, or have other names, than in a backup")
+
+// ofBackup reports whether a file of this name comes out of a backup.
+func ofBackup(name string) bool {
+	name = path.Clean(name)
+	return slices.Contains([]string{backupManifestName, backupLogName, backupSealName}, name) ||
+		strings.HasPrefix(name+"/", backupBlobPrefix)
+}
+
+// prevHash gives the hash that an event says it follows. No text in an event can look like it: there, quotes are
+// escaped.
+func prevHash(body []byte) (hash events.Hash, found bool) {
+	_, rest, found := bytes.Cut(body, []byte(`"prevhash":"`))
+	digits, _, ended := bytes.Cut(rest, []byte(`"`))
+	hash, err := events.ParseHash(string(digits))
+	return hash, found && ended && err == nil
+}
+
 // readLog yields the lines, and verifies them against the head.
 func (b *backupReading) readLog() error {
 	lines := bufio.NewScanner(b.archive)
 	lines.Buffer(make([]byte, 64<<10), maxLogLine)
 	var at events.Head
+	changed := "" // where the chain breaks first
 	for lines.Scan() {
 		m, err := parseLogLine(lines.Bytes())
 		if err != nil {
@@ -147,6 +184,10 @@ func (b *backupReading) readLog() error {
 		}
 		if !strings.HasPrefix(m.Subject, events.SubjectPrefix) {
 			return damaged(backupLogName, fmt.Errorf("sequence %d has the subject %q", m.Sequence, m.Subject))
+		}
+		if said, found := prevHash(m.Body); found && said != at.Hash && changed == "" {
+			changed = fmt.Sprintf("event %d was changed: its hash is %s, and event %d follows %s",
+				at.Sequence, at.Hash, m.Sequence, said)
 		}
 		at = events.Head{Sequence: m.Sequence, Hash: events.Next(at.Hash, events.BodyHash(m.Body))}
 		if b.visit.Message == nil {
@@ -162,10 +203,12 @@ func (b *backupReading) readLog() error {
 	switch head := b.manifest.Head; {
 	case at.Sequence != head.Sequence:
 		return damaged(backupLogName, fmt.Errorf("it ends at event %d, and the backup's head is %s", at.Sequence, head))
+	case at != head && changed != "":
+		return damaged(backupLogName, errors.New(changed))
 	case at != head:
 		return damaged(backupLogName, fmt.Errorf(
-			"the log was changed: at event %d its hash is %s, and the backup's head has %s",
-			at.Sequence, at.Hash, head.Hash,
+			"the last event, %d, was changed, or the head in %s was: the event's hash is %s, and the head has %s",
+			at.Sequence, backupManifestName, at.Hash, head.Hash,
 		))
 	}
 	return nil
@@ -174,6 +217,8 @@ func (b *backupReading) readLog() error {
 func (b *backupReading) readEntry(entry *tar.Header) error {
 	digest, isBlob := strings.CutPrefix(entry.Name, backupBlobPrefix)
 	switch {
+	case (b.seal != nil || entry.Typeflag != tar.TypeReg) && ofBackup(entry.Name):
+		return damaged(entry.Name, ErrRepacked)
 	case b.seal != nil, entry.Typeflag != tar.TypeReg:
 		return damaged(entry.Name, errors.New("a backup has no such entry"))
 	case entry.Name == backupSealName && b.manifest.Format > 1:

@@ -76,7 +76,20 @@ func (s *BackupSeal) sign(key ed25519.PrivateKey) error {
 	return nil
 }
 
-// check says why the seal does not fit what the archive holds.
+// MissingTextsError says that a backup lacks long texts that its signature covers, and that the signature fits all that
+// it holds. Whoever brings the texts, which their digests prove, has what was signed.
+type MissingTextsError struct {
+	// Digests are the texts that are missing, Signed is how many the signature covers.
+	Digests []string
+	Signed  int
+}
+
+func (e *MissingTextsError) Error() string {
+	return fmt.Sprintf("the signature covers %d long texts; the backup holds %d of them", e.Signed,
+		e.Signed-len(e.Digests))
+}
+
+// check says why the seal does not fit what the archive holds: a *MissingTextsError if it only holds less.
 func (s BackupSeal) check(manifest backupManifest, blobs []string) error {
 	key, err := ParseSigner(s.Key)
 	if err != nil {
@@ -89,12 +102,39 @@ func (s BackupSeal) check(manifest backupManifest, blobs []string) error {
 	slices.Sort(blobs)
 	switch {
 	case !ed25519.Verify(key, content, s.Signature):
-		return errors.New("the signature is wrong: what it signs was changed")
+		return errors.New("the signature does not cover this file: what it signs was changed")
 	case s.Head != manifest.Head || s.Format != manifest.Format || !s.Created.Equal(manifest.Created):
-		return fmt.Errorf("it signs head %s of %s, and the backup says %s of %s",
+		return fmt.Errorf(
+			"the signature does not cover this file: it signs head %s of %s, and the backup says %s of %s",
 			s.Head, s.Created.Format(time.RFC3339), manifest.Head, manifest.Created.Format(time.RFC3339))
-	case !slices.Equal(s.Blobs, blobs):
-		return fmt.Errorf("it signs %d long texts, and the backup holds %d, or others", len(s.Blobs), len(blobs))
+	}
+	return s.checkTexts(blobs)
+}
+
+// checkTexts compares the texts that the archive holds, in order, with those that are signed.
+func (s BackupSeal) checkTexts(blobs []string) error {
+	if len(slices.Compact(slices.Clone(blobs))) != len(blobs) {
+		return errors.New("the backup holds a long text twice")
+	}
+	missing := &MissingTextsError{Signed: len(s.Blobs)}
+	left := make(map[string]bool, len(blobs))
+	for _, digest := range blobs {
+		left[digest] = true
+	}
+	for _, digest := range s.Blobs {
+		if !IsDigest(digest) {
+			return fmt.Errorf("the signature covers %q, which is no digest of a long text", digest)
+		}
+		if !left[digest] {
+			missing.Digests = append(missing.Digests, digest)
+		}
+		delete(left, digest)
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("the backup holds long texts that the signature does not cover: %d", len(left))
+	}
+	if len(missing.Digests) > 0 {
+		return missing
 	}
 	return nil
 }

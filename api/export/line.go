@@ -35,6 +35,22 @@ func (l Line) Body() []byte {
 	return l.Event
 }
 
+// Differs says how a line's hash is not that of its event, "" if it is. What cannot be read has no hash to compare.
+func (l Line) Differs() string {
+	event, err := events.Decode(l.Body())
+	if l.Withheld() || err != nil {
+		return ""
+	}
+	return differs(l, events.Next(event.PrevHash, events.BodyHash(l.Body())))
+}
+
+func differs(l Line, comes events.Hash) string {
+	if comes == l.Hash {
+		return ""
+	}
+	return fmt.Sprintf("the line says hash %s, and its message comes to %s", l.Hash, comes)
+}
+
 // Append appends the line of a message, with its line break. hash is the chain's behind it.
 func Append(b []byte, m events.Message, hash events.Hash) []byte {
 	b = appendHead(b, m.Sequence, hash)

@@ -22,6 +22,13 @@ func (e *DamageError) Error() string { return "the export cannot be used: " + e.
 // Read yields the messages of an export of the whole log, in order and without a gap. It does not judge them. A line without
 // its body is an error: an export of one project is not the log.
 func Read(r io.Reader, yield func(events.Message) error) error {
+	return ReadLines(r, func(l Line) error {
+		return yield(events.Message{Sequence: l.Sequence, Subject: l.Subject, Body: l.Body()})
+	})
+}
+
+// ReadLines is Read for who also wants the hash that each line has. See [Line.Differs].
+func ReadLines(r io.Reader, yield func(Line) error) error {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	next := uint64(1)
 	for {
@@ -41,7 +48,7 @@ func Read(r io.Reader, yield func(events.Message) error) error {
 			case l.Sequence != next:
 				return &DamageError{fmt.Sprintf("it has event %d where event %d should be", l.Sequence, next), false}
 			}
-			if err := yield(events.Message{Sequence: l.Sequence, Subject: l.Subject, Body: l.Body()}); err != nil {
+			if err := yield(l); err != nil {
 				return err
 			}
 			next++

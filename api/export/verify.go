@@ -89,8 +89,8 @@ func (v *verifier) line(text []byte) bool {
 	if joined && prev != v.head.Hash {
 		v.rules.Fault(l.Sequence, engine.FaultChain, "it follows hash %s, and the message before it has %s", prev, v.head.Hash)
 	}
-	if next := events.Next(prev, body); next != l.Hash {
-		v.rules.Fault(l.Sequence, engine.FaultChain, "the line says hash %s, and its message comes to %s", l.Hash, next)
+	if what := differs(l, events.Next(prev, body)); what != "" {
+		v.rules.Fault(l.Sequence, engine.FaultChain, "%s", what)
 	}
 	v.head = events.Head{Sequence: l.Sequence, Hash: l.Hash}
 	v.judge(l)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,10 +210,22 @@ func (a *app) verifyFile(file string, from *events.Head, signer string) (fileVer
 		return fileVerdict{Verdict: verdict}, err
 	}
 	verdict, err := verifyBackup(log, from, signer)
-	return verdict, notWhole(file, err)
+	return verdict, notVerified(file, err)
 }
 
 // exportIsUnsigned refuses --signer for an export.
+// notVerified says what is wrong with a backup. One that is damaged has failed its audit, as an export has in which a
+// line cannot be read; what is no backup was named by mistake.
+func notVerified(file string, err error) error {
+	var backup *bus.BackupError
+	var own *failure
+	err = notWhole(file, err)
+	if errors.As(err, &own) && errors.As(err, &backup) && !backup.Foreign {
+		own.status, own.code = http.StatusInternalServerError, "AUDIT_FAILED"
+	}
+	return err
+}
+
 func exportIsUnsigned() error {
 	return usage("--signer is about a backup, and the file is an export").
 		withWhy("an export has no signature").
@@ -250,7 +263,7 @@ func verifyBackup(in io.Reader, from *events.Head, signer string) (fileVerdict, 
 	if err != nil {
 		return fileVerdict{}, err
 	}
-	loseTexts(verifier, kept, contents.Lost)
+	loseTexts(verifier, kept, contents)
 	judgeSignature(verifier, contents, signer, "--signer")
 	verdict, err := verifier.Verdict()
 	verdict.TextsChecked = true
@@ -265,7 +278,7 @@ func verifyBackup(in io.Reader, from *events.Head, signer string) (fileVerdict, 
 func judgeSignature(verifier *engine.Verifier, contents bus.BackupContents, signer, expects string) {
 	at := contents.Head.Sequence
 	switch {
-	case contents.Unsealed != nil:
+	case contents.Unsealed != nil && missingTexts(contents) == nil: // what is missing, loseTexts tells
 		verifier.Fault(at, engine.FaultSignature, "%s", contents.Unsealed)
 	case signer == "" || contents.Signer == signer:
 	case contents.Signer == "":
@@ -283,10 +296,19 @@ func faultLine(fault engine.Fault) string {
 	return fmt.Sprintf("event %d: %s: %s", fault.Sequence, fault.Rule, fault.What)
 }
 
-// loseTexts records as faults what the events name and a file does not hold.
-func loseTexts(verifier *engine.Verifier, kept map[string]bool, lost []bus.LostBlob) {
-	why := map[string]string{}
-	for _, l := range lost {
+// missingTexts gives the digests that a backup's signature covers and the backup lacks.
+func missingTexts(contents bus.BackupContents) []string {
+	var missing *bus.MissingTextsError
+	if errors.As(contents.Unsealed, &missing) {
+		return missing.Digests
+	}
+	return nil
+}
+
+// loseTexts records as faults what the events name, or a backup's signature covers, and nobody has brought.
+func loseTexts(verifier *engine.Verifier, kept map[string]bool, contents bus.BackupContents) {
+	why, told := map[string]string{}, map[string]bool{}
+	for _, l := range contents.Lost {
 		why[l.Digest] = l.Why
 	}
 	for _, named := range verifier.Texts() {
@@ -297,7 +319,15 @@ func loseTexts(verifier *engine.Verifier, kept map[string]bool, lost []bus.LostB
 		if said := why[named.Digest]; said != "" {
 			text.Why = said
 		}
+		told[named.Digest] = true
 		verifier.LoseText(text)
+	}
+	for _, digest := range missingTexts(contents) {
+		if !kept[digest] && !told[digest] {
+			verifier.Fault(contents.Head.Sequence, engine.FaultText,
+				"%s, which the backup's signature covers and no event names, is lost: %s",
+				digest, cmp.Or(why[digest], "the file does not hold it"))
+		}
 	}
 }
 

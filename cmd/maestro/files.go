@@ -116,6 +116,10 @@ func notWhole(file string, err error) error {
 		if errors.Is(backup.Err, io.EOF) {
 			f.why = "it is empty"
 		}
+	case errors.As(err, &backup) && errors.Is(backup.Err, bus.ErrRepacked):
+		f.message = fmt.Sprintf("The backup %s was unpacked and packed again", file)
+		f.why = fmt.Sprintf("%s; %s is not where it should be", backup.Err, backup.Entry)
+		f.next = "use the file as `maestro backup` wrote it"
 	case errors.As(err, &backup):
 		f.message, f.why = fmt.Sprintf("The backup %s is damaged", file), backup.Err.Error()
 		if errors.Is(backup.Err, io.ErrUnexpectedEOF) {

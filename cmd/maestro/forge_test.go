@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -29,9 +30,13 @@ import (
 //	forge unsigned IN OUT   as an older version made it, without a signature
 //	forge stripped IN OUT   without the signature that it should have
 //	forge head IN OUT       with another hash in the head that it says
+//	forge event IN OUT      with another text in an event, "Other" for "First", and the head and the signature as they were
+//	forge lacking IN OUT    without one of its long texts
+//	forge extra IN OUT      with a long text more
+//	forge repacked IN OUT   with the same entries in another order
 func forgeCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
-		ts.Fatalf("usage: forge complete|texts|unsigned|stripped|head IN OUT")
+		ts.Fatalf("usage: forge complete|texts|unsigned|stripped|head|event|lacking|extra|repacked IN OUT")
 	}
 	archive := []byte(ts.ReadFile(args[1]))
 	var forged []byte
@@ -39,7 +44,7 @@ func forgeCmd(ts *testscript.TestScript, neg bool, args []string) {
 	switch args[0] {
 	case "complete", "texts":
 		forged, err = rewritten(archive, args[0] == "complete", filepath.Join(ts.MkAbs("."), "forging"))
-	case "unsigned", "stripped", "head":
+	case "unsigned", "stripped", "head", "event", "lacking", "extra", "repacked":
 		forged, err = edited(archive, args[0])
 	}
 	ts.Check(err)
@@ -110,39 +115,73 @@ func edited(archive []byte, how string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	zip := gzip.NewWriter(&out)
-	from, to := tar.NewReader(compressed), tar.NewWriter(zip)
+	var entries []*tar.Header
+	contents := map[*tar.Header][]byte{}
+	from := tar.NewReader(compressed)
 	for {
 		entry, err := from.Next()
 		if errors.Is(err, io.EOF) {
-			err := errors.Join(to.Close(), zip.Close())
-			return out.Bytes(), err
+			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		content, err := io.ReadAll(from)
-		if err != nil {
-			return nil, err
-		}
-		if entry.Name == "signature.json" && how != "head" {
-			continue
-		}
-		if entry.Name == "backup.json" && how == "unsigned" {
-			content = []byte(strings.Replace(string(content), `"format":2`, `"format":1`, 1))
-		}
-		if entry.Name == "backup.json" && how == "head" {
-			content = regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAll(content, []byte(strings.Repeat("0", 64)))
-		}
-		entry.Size = int64(len(content))
-		if err := to.WriteHeader(entry); err != nil {
-			return nil, err
-		}
-		if _, err := to.Write(content); err != nil {
+		entries = append(entries, entry)
+		if contents[entry], err = io.ReadAll(from); err != nil {
 			return nil, err
 		}
 	}
+	return packed(forgedEntries(entries, contents, how), contents)
+}
+
+// forgedEntries gives the entries of a forged backup, whose contents it changes.
+func forgedEntries(entries []*tar.Header, contents map[*tar.Header][]byte, how string) (forged []*tar.Header) {
+	dropped := false
+	for _, entry := range entries {
+		content := string(contents[entry])
+		isText := strings.HasPrefix(entry.Name, "blobs/")
+		switch {
+		case entry.Name == "signature.json" && (how == "unsigned" || how == "stripped"):
+			continue
+		case entry.Name == "backup.json" && how == "unsigned":
+			content = strings.Replace(content, `"format":2`, `"format":1`, 1)
+		case entry.Name == "backup.json" && how == "head":
+			content = regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllString(content, strings.Repeat("0", 64))
+		case entry.Name == "log.ndjson" && how == "event":
+			content = strings.Replace(content, "First", "Other", 1)
+		case isText && how == "lacking" && !dropped:
+			dropped = true
+			continue
+		case entry.Name == "signature.json" && how == "extra":
+			text := []byte("nobody signed this")
+			more := &tar.Header{Name: "blobs/" + bus.Digest(text), Mode: 0o600, Typeflag: tar.TypeReg}
+			contents[more] = text
+			forged = append(forged, more)
+		}
+		contents[entry] = []byte(content)
+		forged = append(forged, entry)
+	}
+	if how == "repacked" {
+		slices.Reverse(forged)
+	}
+	return forged
+}
+
+func packed(entries []*tar.Header, contents map[*tar.Header][]byte) ([]byte, error) {
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	to := tar.NewWriter(zip)
+	for _, entry := range entries {
+		entry.Size = int64(len(contents[entry]))
+		if err := to.WriteHeader(entry); err != nil {
+			return nil, err
+		}
+		if _, err := to.Write(contents[entry]); err != nil {
+			return nil, err
+		}
+	}
+	err := errors.Join(to.Close(), zip.Close())
+	return out.Bytes(), err
 }
 
 // loseTextsCmd removes the long texts' blocks, as a damaged disk would.

@@ -31,6 +31,7 @@ func (a *app) serveReadOnly(ctx context.Context, dir string, o serveOptions) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, reading.Release()) }()
+	warnOfRestore(reading.Home, logger)
 	secrets, err := readSecrets(reading, o.auth == "off", logger)
 	if err != nil {
 		return err

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"slices"
@@ -25,6 +27,8 @@ import (
 
 type restoreOptions struct {
 	home, head, signer, blobsFrom string
+	// ownHome is the home without --home.
+	ownHome string
 	acceptFaults                  bool
 }
 
@@ -41,12 +45,11 @@ behind.
 An export has no signature, so a home that has a key takes one with --accept-faults only: compare it with --head. It
 holds no long texts either: take them from a backup with --texts-from, or go without them with --accept-faults.`,
 		RunE: running(func(ctx context.Context, args []string) error {
-			if o.home == "" {
-				var err error
-				if o.home, err = home.Path(a.getenv); err != nil {
-					return err
-				}
+			var err error
+			if o.ownHome, err = home.Path(a.getenv); err != nil && o.home == "" {
+				return err
 			}
+			o.home = cmp.Or(o.home, o.ownHome)
 			return a.restore(ctx, args[0], o)
 		}),
 	}
@@ -99,11 +102,9 @@ func (a *app) restore(ctx context.Context, file string, o restoreOptions) (err e
 		return exportIsUnsigned()
 	}
 	if o.blobsFrom != "" { // before anything is made
-		_, done, err := a.open(o.blobsFrom)
-		if err != nil {
+		if err := a.holdsTexts(o.blobsFrom); err != nil {
 			return err
 		}
-		done()
 	}
 	_, statErr := os.Lstat(o.home)
 	lock, err := holdHome(o.home)
@@ -145,6 +146,23 @@ func (a *app) restore(ctx context.Context, file string, o restoreOptions) (err e
 		return err
 	}
 	a.result(result, func() { r.say(result) })
+	return nil
+}
+
+// holdsTexts fails when long texts cannot come from a file.
+func (a *app) holdsTexts(file string) error {
+	in, done, err := a.open(file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	exported, err := isExport(bufio.NewReader(in))
+	switch {
+	case err != nil:
+		return unreadable(file, err)
+	case exported:
+		return usage("%s is an export, which holds no long texts", file).withNext("name a backup with --texts-from")
+	}
 	return nil
 }
 
@@ -218,7 +236,7 @@ func (r *restoring) expectSigner(lock *home.Lock) error {
 func (r *restoring) fill(in *bufio.Reader) error {
 	var err error
 	if r.isExport {
-		err = export.Read(in, r.message)
+		err = export.ReadLines(in, r.line)
 	} else {
 		r.contents, err = bus.ReadBackup(in, bus.BackupVisitor{Message: r.message, Blob: r.text})
 	}
@@ -231,12 +249,20 @@ func (r *restoring) fill(in *bufio.Reader) error {
 	if err := r.textsFrom(); err != nil {
 		return err
 	}
-	loseTexts(r.verifier, r.kept, r.contents.Lost)
+	loseTexts(r.verifier, r.kept, r.contents)
 	r.checkSigner()
 	if r.verdict, err = r.verifier.Verdict(); err != nil {
 		return err
 	}
 	return r.accept()
+}
+
+// line takes a line of an export, whose hash must be that of its message.
+func (r *restoring) line(l export.Line) error {
+	if what := l.Differs(); what != "" {
+		r.verifier.Fault(l.Sequence, engine.FaultChain, "%s", what)
+	}
+	return r.message(events.Message{Sequence: l.Sequence, Subject: l.Subject, Body: l.Body()})
 }
 
 func (r *restoring) message(m events.Message) error {
@@ -273,6 +299,9 @@ func (r *restoring) textsFrom() error {
 	for _, named := range r.verifier.Texts() {
 		wanted[named.Digest] = !r.kept[named.Digest]
 	}
+	for _, digest := range missingTexts(r.contents) {
+		wanted[digest] = !r.kept[digest]
+	}
 	_, err = bus.ReadBackup(bufio.NewReader(in), bus.BackupVisitor{Blob: func(digest string, content []byte) error {
 		if !wanted[digest] {
 			return nil
@@ -306,11 +335,12 @@ func (r *restoring) accept() error {
 	}
 	next := "use another backup; or restore it all the same with --accept-faults, which notes the faults in the home"
 	if !r.judging {
-		next = "use another backup; the log cannot be served as it is, so --accept-faults does not help"
+		next = "use another file; the log cannot be served as it is, so --accept-faults does not help"
 	}
 	switch rules := rulesOf(r.verdict.Faults); {
-	case r.isExport && slices.Equal(rules, []engine.FaultRule{engine.FaultText}):
-		next = "name a backup that has the texts with --texts-from; or go without them with --accept-faults"
+	case slices.Equal(rules, []engine.FaultRule{engine.FaultText}):
+		next = "take the texts from a backup that has them: `" + r.command("--texts-from BACKUP") +
+			"`; or go without them with --accept-faults"
 	case r.isExport && slices.Equal(rules, []engine.FaultRule{engine.FaultSignature}):
 		next = "restore a backup that this home made; or restore the export with --accept-faults if you trust it, " +
 			"and with --head if you kept a head"
@@ -322,6 +352,23 @@ func (r *restoring) accept() error {
 		why: strings.TrimRight(why.String(), "\n"), next: next,
 		details: map[string]any{"faults": r.verdict.Faults, "head": r.verdict.Head},
 	}
+}
+
+// command gives the command line of this restore, with another flag.
+func (r *restoring) command(flag string) string {
+	line := "maestro restore " + quoted(r.file)
+	if r.options.home != r.options.ownHome {
+		line += " --home " + quoted(r.options.home)
+	}
+	return line + " " + flag
+}
+
+// startCommand gives the command that serves a home.
+func startCommand(dir, own string) string {
+	if dir == own {
+		return "maestro serve"
+	}
+	return "MAESTRO_HOME=" + quoted(dir) + " maestro serve"
 }
 
 // rulesOf gives the rules that faults break, each once.
@@ -342,6 +389,25 @@ func headDiffers(file, why string) error {
 	}
 }
 
+// warnOfRestore logs that a home was restored in spite of faults.
+func warnOfRestore(h *home.Home, logger *slog.Logger) {
+	note, err := h.RestoreNote()
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	var told restored
+	if err == nil {
+		err = json.Unmarshal(note, &told)
+	}
+	switch {
+	case err != nil:
+		logger.Warn("restored.json cannot be read: it says how this home was restored", "why", err)
+	case told.Accepted && len(told.Faults) > 0:
+		logger.Warn("this home was restored in spite of faults", "from", told.From, "faults", len(told.Faults),
+			"first", faultLine(told.Faults[0]), "next", "see restored.json in the home, and `maestro audit verify`")
+	}
+}
+
 // say tells what was restored, and what could not be checked.
 func (r *restoring) say(result restored) {
 	a := r.app
@@ -353,8 +419,14 @@ func (r *restoring) say(result restored) {
 	case r.isExport:
 		a.print("An export has no signature, and does not say where the log ended: " +
 			"compare with --head if you kept one\n")
+	case !r.contents.Signed:
+		a.print("The backup has no signature; nothing proves who made it\n")
 	case result.Signer == "":
-		a.print("The backup has no signature: an older version made it, and nothing says who\n")
+		a.print("The signature does not cover this file; nothing proves who made it\n")
+	case r.signer != "" && result.Signer != r.signer:
+		a.print("Another key signed the backup: %s\n", result.Signer)
+	case slices.ContainsFunc(missingTexts(r.contents), func(digest string) bool { return !r.kept[digest] }):
+		a.print("The signer is %s; the signature covers long texts that are not here\n", result.Signer)
 	case r.signer == "":
 		a.print("The signature is valid. The signer is %s; check it with --signer\n", result.Signer)
 	case result.Signer == r.own:
@@ -363,6 +435,7 @@ func (r *restoring) say(result restored) {
 	if r.own == "" {
 		a.print("The home gets a new token and a new key: the secrets of its sessions are no longer valid\n")
 	}
+	a.print("Start it with `%s`\n", startCommand(result.Home, r.options.ownHome))
 }
 
 // isExport looks at the first bytes: an export is lines of JSON, a backup is compressed.

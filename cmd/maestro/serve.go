@@ -158,6 +158,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
+	warnOfRestore(lock.Home, logger)
 	trusted := clock.New(a.wall, clock.Boot)
 	store, err := bus.Open(ctx, bus.Options{
 		Dir: lock.Store(), Durability: durability, Witnessed: witnessed(lock.Home), Logger: logger,

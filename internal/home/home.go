@@ -204,6 +204,9 @@ func (h *Home) sync() error {
 // NoteRestore keeps what a restore came to, for whoever asks later where the log comes from.
 func (l *Lock) NoteRestore(note []byte) error { return l.write(restoredFile, note) }
 
+// RestoreNote gives what NoteRestore kept; fs.ErrNotExist if the home was not restored.
+func (h *Home) RestoreNote() ([]byte, error) { return h.read(restoredFile, maxNote) }
+
 // Discard removes a home that holds nothing but its lock, after its Release.
 func (l *Lock) Discard() error {
 	if err := l.remove(lockFile); err != nil {
