@@ -31,8 +31,8 @@ type BackupContents struct {
 	Format  int
 	Created time.Time
 	Head    events.Head
-	// Signer made it; "" if it has no signature, or one that does not cover it. Unsealed says why the signature does not
-	// hold, if it does not: a *MissingTextsError if it covers more long texts than are there.
+	// Signer made it; "" if it has no signature, or one that does not cover it. Unsealed says why the signature does
+	// not hold, if it does not: a *MissingTextsError if it covers more long texts than are there.
 	Signer   string
 	Unsealed error
 	// Signed says that it has a signature, whether it holds or not.

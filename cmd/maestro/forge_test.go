@@ -30,7 +30,7 @@ import (
 //	forge unsigned IN OUT   as an older version made it, without a signature
 //	forge stripped IN OUT   without the signature that it should have
 //	forge head IN OUT       with another hash in the head that it says
-//	forge event IN OUT      with another text in an event, "Other" for "First", and the head and the signature as they were
+//	forge event IN OUT      with "Other" for "First" in an event, and the head and the signature as they were
 //	forge lacking IN OUT    without one of its long texts
 //	forge extra IN OUT      with a long text more
 //	forge repacked IN OUT   with the same entries in another order

@@ -28,8 +28,8 @@ import (
 type restoreOptions struct {
 	home, head, signer, blobsFrom string
 	// ownHome is the home without --home.
-	ownHome string
-	acceptFaults                  bool
+	ownHome      string
+	acceptFaults bool
 }
 
 func (a *app) restoreCommand() *cobra.Command {
