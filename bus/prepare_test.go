@@ -256,6 +256,9 @@ func TestDamageWhileRunningStopsWrites(t *testing.T) {
 			if !errors.Is(err, events.ErrReadOnly) {
 				t.Fatalf("read: %v", err)
 			}
+			if b.Damage() == nil {
+				t.Fatal("the damage is not kept")
+			}
 			if err := <-told; !errors.Is(err, events.ErrReadOnly) {
 				t.Fatalf("told: %v", err)
 			}

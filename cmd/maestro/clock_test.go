@@ -136,10 +136,29 @@ func (s *inside) ready() (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
+// longestWait is how long a test waits for what does not come, before it fails.
+const longestWait = 30 * time.Second
+
+// unready asks /readyz until the server is not ready any more, and gives what it says then.
+func (s *inside) unready() string {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), longestWait)
+	defer cancel()
+	for ctx.Err() == nil {
+		if status, said := s.ready(); status != http.StatusOK {
+			return said
+		}
+	}
+	s.t.Fatalf("the server is still ready after %s", longestWait)
+	return ""
+}
+
 // until waits for one event after another behind a sequence until the answer holds a text.
 func (s *inside) until(path string, sequence uint64, text string) {
 	s.t.Helper()
-	for {
+	ctx, cancel := context.WithTimeout(s.t.Context(), longestWait)
+	defer cancel()
+	for ctx.Err() == nil {
 		got, due := s.get(path, sequence)
 		switch {
 		case due:
@@ -149,6 +168,7 @@ func (s *inside) until(path string, sequence uint64, text string) {
 			sequence++
 		}
 	}
+	s.t.Fatalf("%s does not say %s after %s", path, text, longestWait)
 }
 
 func (s *inside) do(id string, body any) (data map[string]any, at time.Time) {
@@ -200,12 +220,16 @@ func TestWallClockThatLeaps(t *testing.T) {
 
 	s.ahead.Store(0)
 	s.start()
-	if line, err := s.out.ReadString('\n'); err != nil || !strings.Contains(line, "CLOCK") ||
-		!strings.Contains(line, "30.0 years behind") {
-		t.Errorf("the server says %q of its clock, %v", line, err)
-	}
+	printed := make(chan string, 1)
+	go func() { // the server answers nobody before this is read
+		line, _ := s.out.ReadString('\n')
+		printed <- line
+	}()
 	if _, ready := s.ready(); !strings.Contains(ready, "behind the newest event") {
-		t.Errorf("readyz says %s", ready)
+		t.Fatalf("readyz says %s", ready)
+	}
+	if line := <-printed; !strings.Contains(line, "CLOCK") || !strings.Contains(line, "30.0 years behind") {
+		t.Errorf("the server says %q of its clock", line)
 	}
 	timedOut()
 }

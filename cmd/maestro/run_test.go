@@ -34,9 +34,26 @@ func runHere(t *testing.T, env map[string]string, args ...string) ran {
 	for name, value := range env {
 		variables = append(variables, name+"="+value)
 	}
-	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), args, variables, strings.NewReader("from stdin"), &stdout, &stderr)
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var stderr bytes.Buffer
+	stdout := ending{end: end}
+	code := run(ctx, args, variables, strings.NewReader("from stdin"), &stdout, &stderr)
 	return ran{code, stdout.String(), stderr.String()}
+}
+
+// ending keeps what a run prints, and ends a server that listens: a test that expects it to refuse to start fails then,
+// and does not wait for it.
+type ending struct {
+	bytes.Buffer
+	end context.CancelFunc
+}
+
+func (e *ending) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("listening on")) {
+		e.end()
+	}
+	return e.Buffer.Write(b)
 }
 
 // answering is a server that answers everything alike and keeps what it was asked.
