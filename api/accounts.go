@@ -252,6 +252,19 @@ func (l *ledger) beginOf(by class, a *account, r resource, n int64) *overLimit {
 	return l.beginBelow(a, r, n, math.Floor(l.quotas[ofServer][r].Value/reserve))
 }
 
+// beginShared is beginOf for what the server has of bodies. A caller's share, which has begun n already, takes no more
+// than it leaves to others: however many take what they can, the next one gets some.
+func (l *ledger) beginShared(by class, share *account, n int64) *overLimit {
+	if by == ofAdmin {
+		return l.begin(l.server, useBodies, n)
+	}
+	share.mu.Lock()
+	own := share.used[useBodies-rates]
+	share.mu.Unlock()
+	left := math.Floor(l.quotas[ofServer][useBodies].Value / reserve)
+	return l.beginBelow(l.server, useBodies, n, left+float64(own))
+}
+
 // beginBelow is begin that leaves some of the quota to others.
 func (l *ledger) beginBelow(a *account, r resource, n int64, left float64) *overLimit {
 	q := l.quotas[a.class][r]

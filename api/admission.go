@@ -31,7 +31,11 @@ func (s *server) admit(c *call, r *http.Request) error {
 	a := &c.admission
 	a.ledger = s.ledger
 	a.credential = s.ledger.hold(classOf(c.By), accountName(c.By))
-	if c.By.Kind == commands.ActorSession && c.By.Project != "" && !c.Ended {
+	switch {
+	case c.By.Kind != commands.ActorSession || c.By.Project == "":
+	case c.Ended: // all of a project that have ended take nothing of those that have not
+		a.project = s.ledger.hold(ofProject, "ended "+c.Root)
+	default:
 		a.project = s.ledger.hold(ofProject, c.Root)
 	}
 	a.counted = s.countedAs(r)

@@ -121,6 +121,10 @@ const (
 	endedBodyWithin = 5 * time.Second
 	// refusedBodyWithin is how long the rest of a body is read that is not wanted.
 	refusedBodyWithin = 5 * time.Second
+	// bodyPace is how many bytes a second a body must bring while it counts against the budgets, and stallWithin is how
+	// far it may fall behind.
+	bodyPace    = 64 << 10
+	stallWithin = 5 * time.Second
 )
 
 // headerDamage says, with what is read, why that is not all that was acknowledged.
@@ -134,9 +138,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body *stoppingBody
 	if r.ContentLength != 0 {
 		// A body that does not come must not hold the connection. Tests' recorders know no deadlines.
-		to := http.NewResponseController(w)
-		_ = to.SetReadDeadline(time.Now().Add(bodyWithin))
-		body = &stoppingBody{ReadCloser: r.Body, server: s, to: to}
+		body = &stoppingBody{ReadCloser: r.Body, server: s, to: http.NewResponseController(w)}
+		body.within(bodyWithin)
 		r.Body = body
 	}
 	header := w.Header()
@@ -172,7 +175,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.Allowance = allowance{s, c}
 	on := serving(r, c)
 	if body != nil && c.Ended {
-		_ = body.to.SetReadDeadline(time.Now().Add(endedBodyWithin))
+		body.within(endedBodyWithin)
 	}
 	if err := s.admit(c, r); err != nil {
 		holdBack(r.Context())

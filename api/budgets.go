@@ -8,15 +8,8 @@ const freeBody = 16 << 10
 // and of the server. What was not announced is paid for as it comes.
 func (a *admission) bring(n int64) *overLimit {
 	counted := max(a.brought+n-freeBody, 0) - max(a.brought-freeBody, 0)
-	accounts := a.counting()
-	for i, account := range accounts {
-		if counted == 0 {
-			break
-		}
-		if over := a.ledger.beginOf(a.credential.class, account, useBodies, counted); over != nil {
-			for _, begun := range accounts[:i] {
-				a.ledger.end(begun, useBodies, counted)
-			}
+	if counted > 0 {
+		if over := a.beginBody(counted); over != nil {
 			return over
 		}
 	}
@@ -25,6 +18,26 @@ func (a *admission) bring(n int64) *overLimit {
 		a.ledger.charge(a.credential, useBytes, float64(unpaid))
 		if a.project != nil {
 			a.ledger.charge(a.project, useBytes, float64(unpaid))
+		}
+	}
+	return nil
+}
+
+// beginBody counts bytes of a body in all accounts, or in none.
+func (a *admission) beginBody(n int64) *overLimit {
+	accounts := a.counting()
+	for i, account := range accounts {
+		var over *overLimit
+		if account == a.ledger.server {
+			over = a.ledger.beginShared(a.credential.class, accounts[i-1], n)
+		} else {
+			over = a.ledger.begin(account, useBodies, n)
+		}
+		if over != nil {
+			for _, begun := range accounts[:i] {
+				a.ledger.end(begun, useBodies, n)
+			}
+			return over
 		}
 	}
 	return nil

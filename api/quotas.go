@@ -69,7 +69,7 @@ var quotas = []Quota{
 	{"server-waits", 4096, 0, "calls that wait for something"},
 	{"server-streams", 8, 0, "reads of the whole log in progress"},
 	{"server-answers", 512 << 20, 0, "bytes of answers that nobody has read yet"},
-	{"server-bodies", 256 << 20, 0, "bytes of requests in progress"},
+	{"server-bodies", 256 << 20, 0, "bytes of requests in progress; no project uses more of them than are left"},
 }
 
 // Quotas gives the quotas with their defaults, in the order in which they are documented.

@@ -13,9 +13,12 @@ import (
 // TestBodiesInProgressAreLimited: what uploads hold is bounded for each session, project and for the server, whether
 // they say their length or not; short commands of others get in all the while, and so do the admin's uploads.
 func TestBodiesInProgressAreLimited(t *testing.T) {
-	for _, limit := range []string{"session-bodies", "project-bodies", "server-bodies"} {
+	for limit, most := range map[string]string{
+		"session-bodies": "200000", "project-bodies": "200000",
+		"server-bodies": "400000", // a quarter of it is the admins', and one project gets half of the rest
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := openInside(t, limits(t, limit+"=200000"))
+			w := openInside(t, limits(t, limit+"="+most))
 			project := w.project()
 			_, hostile := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
 			_, honest := w.session(adminToken, project, w.task(project), "")

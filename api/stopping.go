@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"maestro/service"
@@ -19,6 +21,38 @@ type stoppingBody struct {
 	whole func()
 	// bring counts what has come, and may refuse the rest; nil if it is not counted.
 	bring func(n int64) error
+	// brought is how much has come. All of it must be there at latest; once more has come than is free, the next of it
+	// must at next.
+	brought      int64
+	latest, next time.Time
+}
+
+// within bounds from now on how long the body may take.
+func (b *stoppingBody) within(d time.Duration) {
+	b.latest = time.Now().Add(d)
+	_ = b.to.SetReadDeadline(b.latest)
+}
+
+// keepPace moves the time by which more of the body has to come.
+func (b *stoppingBody) keepPace(n int64) {
+	if b.brought += n; b.brought <= freeBody {
+		return
+	}
+	stall := time.Now().Add(stallWithin)
+	if b.next.IsZero() {
+		b.next = stall
+	}
+	if b.next = b.next.Add(time.Duration(n) * time.Second / bodyPace); b.next.After(stall) {
+		b.next = stall
+	}
+	if b.next.Before(b.latest) {
+		_ = b.to.SetReadDeadline(b.next)
+	} else {
+		_ = b.to.SetReadDeadline(b.latest)
+	}
+	if b.server.Stopping.Err() != nil { // the deadline that this set was just replaced
+		_ = b.to.SetReadDeadline(time.Unix(1, 0))
+	}
 }
 
 // Read implements io.Reader.
@@ -33,6 +67,7 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 			b.unwanted()
 			return 0, over
 		}
+		b.keepPace(int64(n))
 	}
 	if err != nil {
 		b.forget()
@@ -40,10 +75,19 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 			b.whole()
 		}
 		if err != io.EOF && b.server.Stopping.Err() != nil {
-			err = service.ErrStopping
+			return n, service.ErrStopping
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) && b.bring != nil {
+			err = errTooSlow
 		}
 	}
 	return n, err
+}
+
+var errTooSlow = &service.Problem{
+	Kind: service.KindInvalid, Code: "VALIDATION_ERROR", Message: "The body is cut: it came too slowly",
+	Why:  "a body has 30 s, and a long one must bring 64 KiB each second",
+	Next: "send it again with the same key",
 }
 
 // unwanted says that the rest is read for its sender's sake only: it gets little time.
