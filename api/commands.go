@@ -1,8 +1,10 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"maestro/service"
@@ -17,7 +19,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 	var answer service.Done
 	var err error
 	if r.URL.RawQuery != "" {
-		o, err = optionsOf(r.URL.Query())
+		o, err = optionsOf(r.URL.RawQuery)
 	}
 	if err == nil {
 		answer, err = s.doCommand(r, c, id, o)
@@ -56,18 +58,40 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 	s.write(w, b)
 }
 
-func optionsOf(query url.Values) (o service.Options, err error) {
-	for name, option := range map[string]*bool{"dryRun": &o.DryRun, "tree": &o.Tree} {
-		switch text := query.Get(name); text {
-		case "true":
-			*option = true
-		case "", "false":
+// optionsOf reads the query of a command. It refuses what it does not know: a dry run that is spelt wrong must not be done.
+func optionsOf(raw string) (o service.Options, err error) {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return o, service.InvalidRequest("", "the query cannot be read: "+service.Printable(err.Error()))
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		values := query[name]
+		if len(values) != 1 {
+			return o, service.InvalidRequest("", service.Printable(name)+" is there more than once in the query")
+		}
+		switch name {
+		case "dryRun":
+			o.DryRun, err = isTrue(name, values[0])
+		case "tree":
+			o.Tree, err = isTrue(name, values[0])
+		case "wait":
+			o.Wait, err = service.ParseWait(values[0])
 		default:
-			return o, service.InvalidRequest("", name+" is true or false, not '"+service.Printable(text)+"'")
+			err = service.InvalidRequest("", "a command takes no option '"+service.Printable(name)+
+				"' in its query; it takes dryRun, tree and wait")
+		}
+		if err != nil {
+			return o, err
 		}
 	}
-	o.Wait, err = service.ParseWait(query.Get("wait"))
-	return o, err
+	return o, nil
+}
+
+func isTrue(name, text string) (bool, error) {
+	if text != "true" && text != "false" {
+		return false, service.InvalidRequest("", name+" is true or false, not '"+service.Printable(text)+"'")
+	}
+	return text == "true", nil
 }
 
 // doCommand checks what only HTTP knows, and does the rest through the service.

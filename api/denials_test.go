@@ -220,7 +220,7 @@ func TestWhoMayWhat(t *testing.T) {
 		allowed                bool
 		why                    string
 	}{
-		{"admin", "task:delete", task, true, "the row names user"},
+		{"admin", "task:delete", task, true, "the table allows it to: user"},
 		{"admin", "report:progress", task, false, "it is for"},
 		{worker, "task:complete", task, false, "it is for: orchestrator, user"},
 		{worker, "report:progress", task, true, ""},

@@ -149,3 +149,20 @@ func TestWhoSeesAnEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEndedSessionReadsNothingByRetries: the older routes of writes show what is so now, so an ended session does not
+// get their answers again.
+func TestAnEndedSessionReadsNothingByRetries(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	id, token := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
+	body := `{"projectId":"` + project + `","title":"old"}`
+	made := w.send(http.MethodPost, "/api/tasks", token, body, "Idempotency-Key", "k").is(201)
+	w.send(http.MethodPost, "/api/tasks", token, body, "Idempotency-Key", "k").is(201)
+	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
+	w.do(adminToken, "task:update", `{"taskId":"`+made.text("id")+`","title":"new"}`).is(200)
+	r := w.send(http.MethodPost, "/api/tasks", token, body, "Idempotency-Key", "k").is(403)
+	if strings.Contains(string(r.body), "new") {
+		t.Errorf("an ended session reads what is so now: %s", r.body)
+	}
+}

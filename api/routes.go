@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -139,6 +140,9 @@ func readThen[I, T any](s *server, o op, see func(v service.View, in *I) (func()
 func write[I, T any](s *server, o op, act func(ctx context.Context, c *call, in *I) (T, error)) {
 	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *I) (*answer[T], error) {
 		c := callOf(ctx)
+		if c.Ended { // a retry would show what is so now
+			return nil, s.problemAt(c, service.AfterEnd(c.By, cmp.Or(o.row, "status")))
+		}
 		if o.row != "" {
 			if err := s.PermitEarly(c.Caller, o.row, int64(len(c.body))); err != nil {
 				return nil, s.problemAt(c, err)

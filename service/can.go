@@ -3,6 +3,7 @@ package service
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -180,11 +181,7 @@ func (v View) target(command, id, project string) (canTarget, error) {
 }
 
 func (v View) isTemplate(id string) bool {
-	if v.TemplateEver(id) || v.Service.Templates == nil {
-		return v.TemplateEver(id)
-	}
-	_, own := v.Service.Templates.Own(id)
-	return own
+	return v.TemplateEver(id) || slices.Contains(commands.OwnTemplates(), id)
 }
 
 // command gives the command about a target, with nothing else filled in.
@@ -201,8 +198,13 @@ func (t canTarget) command(id string) (commands.Command, error) {
 		if err != nil {
 			return nil, err
 		}
-		if command, err := commands.Parse(id, body); err == nil {
+		command, err := commands.Parse(id, body)
+		var refusal *commands.Refusal
+		switch {
+		case err == nil:
 			return command, nil
+		case errors.As(err, &refusal) && refusal.Code == commands.CodeNotFound: // it cannot be asked for yet
+			return nil, err
 		}
 	}
 	return nil, InvalidRequest("", id+" is not about a "+t.kind)
