@@ -135,8 +135,8 @@ func tooMuchLate(limit Limit, session, format string, args ...any) *Refusal {
 
 // mayReportOn lets a worker report on its session's tasks, what is below them, tasks it created, and queue items that it
 // holds or held; an orchestrator on its project's.
-func mayReportOn(s *projections.State, session *projections.Session, within func(task string) bool, id,
-	rule string,
+func mayReportOn(
+	s *projections.State, session *projections.Session, within func(task string) bool, id, rule string,
 ) error {
 	t := s.Task(id)
 	if t == nil {
@@ -147,8 +147,7 @@ func mayReportOn(s *projections.State, session *projections.Session, within func
 			"Session '%s' may not report on task '%s'", session.ID, id)
 	}
 	if session.Role == events.RoleOrchestrator || t.CreatedBy == session.Source() || within(id) ||
-		s.HeldOnce(session.ID,
-			id) {
+		s.HeldOnce(session.ID, id) {
 		return nil
 	}
 	return notAllowed(rule, "a worker reports on its own tasks, on what is below them, on tasks that it created, and on queue items that it holds or held",

@@ -80,7 +80,7 @@ type hearing struct {
 // NewLeases makes leases that all begin now; Run keeps them.
 func NewLeases(config LeasesConfig) (*Leases, error) {
 	if config.Handler == nil || config.Elapsed == nil || config.After == nil {
-		return nil, errors.New("commands: Leases need a Handler and a clock")
+		return nil, errors.New("engine: Leases need a Handler and a clock")
 	}
 	if config.Lease == 0 {
 		config.Lease = DefaultLease

@@ -77,6 +77,6 @@ type StoredDenial struct {
 	Actor string
 	// Slot is of [A-Za-z0-9-].
 	Slot string
-	// Body is the record, as commands.Denial in JSON.
+	// Body is the record, as engine.Denial in JSON.
 	Body []byte
 }

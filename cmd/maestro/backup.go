@@ -106,6 +106,10 @@ func holdHome(dir string) (*home.Lock, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	lock, err := h.Lock()
+	if err == nil {
+		return lock, nil
+	}
+	err = errors.Join(err, h.Close())
 	var held *home.HeldError
 	if errors.As(err, &held) {
 		return nil, &failure{
@@ -114,5 +118,5 @@ func holdHome(dir string) (*home.Lock, error) {
 			details: map[string]any{"pid": held.PID, "address": held.Address},
 		}
 	}
-	return lock, err
+	return nil, err
 }

@@ -71,7 +71,7 @@ func whetherGone(err error) error {
 	}
 }
 
-// PutBlob implements commands.Blobs.
+// PutBlob implements engine.Blobs.
 func (h guardedLog) PutBlob(ctx context.Context, blob []byte) (digest string, err error) {
 	if err := h.here(); err != nil {
 		return "", err

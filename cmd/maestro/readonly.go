@@ -155,7 +155,7 @@ func readSecrets(reading *home.Reading, authOff bool, logger *slog.Logger) (home
 // forgetful is a store of refusals that shows those there are, and keeps no others.
 type forgetful struct{ *bus.ReadOnly }
 
-// StoreDenials implements commands.DenialStore: who is refused by a read-only server must still hear so.
+// StoreDenials implements engine.DenialStore: who is refused by a read-only server must still hear so.
 func (forgetful) StoreDenials(context.Context, []engine.StoredDenial) error { return nil }
 
 // seenSnapshots shows the Handler the snapshots there are.

@@ -112,10 +112,11 @@ func (a *app) restore(ctx context.Context, file string, o restoreOptions) (err e
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, lock.Release())
 		if err != nil && errors.Is(statErr, fs.ErrNotExist) {
 			err = errors.Join(err, lock.Discard())
+			return
 		}
+		err = errors.Join(err, lock.Release())
 	}()
 	if err := mustBeEmpty(lock, o.home); err != nil {
 		return err

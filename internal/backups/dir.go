@@ -156,9 +156,10 @@ func (d Dir) create(
 	if err != nil {
 		return made, err
 	}
+	written := f.Name()
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
+			err = errors.Join(err, os.Remove(written))
 		}
 	}()
 	var size int64
@@ -174,13 +175,17 @@ func (d Dir) create(
 	}
 	name := d.nameOf(head, at, partial)
 	path := filepath.Join(d.path, name)
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := os.Rename(written, path); err != nil {
 		return made, err
 	}
+	written = path
 	made, _ = parse(name)
 	made.Path, made.Bytes = path, size
-	return made, files.SyncDir(d.path)
+	return made, syncDir(d.path)
 }
+
+// syncDir makes the names in a directory durable; tests replace it.
+var syncDir = files.SyncDir
 
 // prune removes backups that are not needed: it keeps the one just made, the newest good ones up to keep, and as many
 // partial ones, so that those never push out a whole one. Backups that a wrong clock dated in the future count as the

@@ -3,6 +3,7 @@ package backups
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // machine is one on which a server runs now and then. Its time is synctest's.
@@ -408,5 +410,21 @@ func TestFilesOfAHome(t *testing.T) {
 		if err != nil || !slices.Equal(files, want) {
 			t.Errorf("%q: %v, %v", key, files, err)
 		}
+	}
+}
+
+// A backup whose name cannot be made durable is not there, and the error says why and nothing else.
+func TestABackupThatIsNotDurable(t *testing.T) {
+	cause := errors.New("the disk is gone")
+	syncDir = func(string) error { return cause }
+	t.Cleanup(func() { syncDir = files.SyncDir })
+	d := At("", t.TempDir(), "ed25519:"+strings.Repeat("0123456789abcdef", 4))
+	_, err := d.create(events.Head{Sequence: 1}, time.Unix(1, 0), func(*os.File) (bool, error) { return false, nil })
+	if !errors.Is(err, cause) || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	left, err := os.ReadDir(d.Path())
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

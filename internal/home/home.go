@@ -207,10 +207,19 @@ func (l *Lock) NoteRestore(note []byte) error { return l.write(restoredFile, not
 // RestoreNote gives what NoteRestore kept; fs.ErrNotExist if the home was not restored.
 func (h *Home) RestoreNote() ([]byte, error) { return h.read(restoredFile, maxNote) }
 
-// Discard removes a home that holds nothing but its lock, after its Release.
+// Discard releases the home, and removes it if it holds nothing but its lock. The lock's file goes first, while it is
+// held: a process that waits for it then locks no file that others do not see.
 func (l *Lock) Discard() error {
-	if err := l.remove(lockFile); err != nil {
-		return err
+	mine, err := l.isLock(l.file)
+	if mine {
+		err = l.remove(lockFile)
 	}
-	return errors.Join(l.Close(), os.Remove(l.dir))
+	if err = errors.Join(err, l.Release()); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	err = os.Remove(l.dir)
+	if _, missing := l.root.Lstat(lockFile); missing == nil {
+		err = nil // another process has the home now
+	}
+	return errors.Join(err, l.Close())
 }

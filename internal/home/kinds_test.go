@@ -33,6 +33,12 @@ func TestCheckKinds(t *testing.T) {
 		}
 	}
 	h := made(t)
+	if err := os.MkdirAll(filepath.Join(h.Dir(), ".store", "lock.new"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.CheckKinds(); err != nil {
+		t.Errorf("a directory where no file is written gives %v", err)
+	}
 	if err := os.Mkdir(filepath.Join(h.Dir(), ".server.json.new"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package home
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -55,22 +56,21 @@ const (
 // Lock takes the home for this process until Release, or until the process ends however it ends. It fails with *HeldError
 // when another has it.
 func (h *Home) Lock() (*Lock, error) {
-	f, err := files.OpenOrCreate(h.root, lockFile, os.O_RDWR)
-	if err != nil {
-		return nil, fmt.Errorf("lock the home: %w", h.explained(lockFile, err))
-	}
-	err = lockExclusive(f)
+	f, err := h.lock(files.OpenOrCreate, os.O_RDWR, lockExclusive)
 	for try := 1; errors.Is(err, errHeld) && try < lockTries; try++ {
-		time.Sleep(lockPause)
-		err = lockExclusive(f)
-	}
-	if err == nil {
-		err = writePID(f)
+		_ = f.Close()
+		pause(lockPause)
+		f, err = h.lock(files.OpenOrCreate, os.O_RDWR, lockExclusive)
 	}
 	switch {
 	case errors.Is(err, errHeld):
 		return nil, errors.Join(h.holder(f), f.Close())
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("lock the home %s: another process has just removed it; try again: %w", h.dir, err)
 	case err != nil:
+		return nil, err
+	}
+	if err := writePID(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, err), f.Close())
 	}
 	held, err := h.root.Open(".")
@@ -78,6 +78,48 @@ func (h *Home) Lock() (*Lock, error) {
 		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, err), f.Close())
 	}
 	return &Lock{Home: h, file: f, held: held}, nil
+}
+
+// pause waits between two tries; tests replace it.
+var pause = time.Sleep
+
+// lock opens the file of the lock and tries once to lock it. With errHeld the file is open. Discard may remove the file
+// after it was opened. A lock on a file without the name keeps nobody out, so the file that has the name is locked.
+func (h *Home) lock(
+	open func(root *os.Root, name string, flag int) (*os.File, error), flag int, lock func(*os.File) error,
+) (*os.File, error) {
+	for range lockTries {
+		f, err := open(h.root, lockFile, flag)
+		if err != nil {
+			return nil, fmt.Errorf("lock the home: %w", h.explained(lockFile, err))
+		}
+		if err = lock(f); errors.Is(err, errHeld) {
+			return f, err
+		}
+		if err == nil {
+			var named bool
+			if named, err = h.isLock(f); named {
+				return f, nil
+			}
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("lock the home %s: %w", h.dir, err)
+		}
+	}
+	return nil, fmt.Errorf("lock the home %s: another process replaces its lock file all the time", h.dir)
+}
+
+// isLock reports whether the file of the lock is this one.
+func (h *Home) isLock(f *os.File) (bool, error) {
+	mine, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := h.root.Lstat(lockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(mine, now), err
 }
 
 // holder says who has the lock.

@@ -2,7 +2,6 @@ package home
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
@@ -18,18 +17,14 @@ type Reading struct {
 
 // LockForReading keeps servers out until Release. It fails with *HeldError when one has the home.
 func (h *Home) LockForReading() (*Reading, error) {
-	f, err := files.Open(h.root, lockFile, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, err := h.lock(files.Open, os.O_RDONLY, lockShared)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return &Reading{Home: h}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lock the home: %w", h.explained(lockFile, err))
-	}
-	switch err := lockShared(f); {
 	case errors.Is(err, errHeld):
 		return nil, errors.Join(h.holder(f), f.Close())
 	case err != nil:
-		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, err), f.Close())
+		return nil, err
 	}
 	return &Reading{Home: h, file: f}, nil
 }

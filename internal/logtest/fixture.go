@@ -1,4 +1,4 @@
-// Package logtest is the one conformance suite for commands.Log: the embedded server, a cluster and the simulated log all
+// Package logtest is the one conformance suite for engine.Log: the embedded server, a cluster and the simulated log all
 // run it. A log is accepted when every trap passes or its Fixture says why the trap cannot occur there.
 package logtest
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Run holds an implementation to what commands.Log says. Open gives a fresh, empty log for each trap.
+// Run holds an implementation to what engine.Log says. Open gives a fresh, empty log for each trap.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	t.Helper()
 	for _, trap := range traps() {

@@ -13,7 +13,7 @@ import (
 	"maestro/events"
 )
 
-// Snapshots keeps encoded states in memory. It satisfies commands.Snapshots.
+// Snapshots keeps encoded states in memory. It satisfies engine.Snapshots.
 type Snapshots struct {
 	mu      sync.Mutex
 	kept    map[uint64]events.Snapshot
@@ -30,7 +30,7 @@ func NewSnapshots(saved func(events.Snapshot)) *Snapshots {
 	return &Snapshots{kept: map[uint64]events.Snapshot{}, damaged: map[uint64]bool{}, saved: saved}
 }
 
-// List implements commands.Snapshots.
+// List implements engine.Snapshots.
 func (s *Snapshots) List(context.Context) ([]uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *Snapshots) List(context.Context) ([]uint64, error) {
 	return sequences, nil
 }
 
-// Load implements commands.Snapshots.
+// Load implements engine.Snapshots.
 func (s *Snapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *Snapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, e
 	return snapshot, nil
 }
 
-// Save implements commands.Snapshots.
+// Save implements engine.Snapshots.
 func (s *Snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
 	s.mu.Lock()
 	broken := s.broken
@@ -105,7 +105,7 @@ func (s *Snapshots) Put(sequence uint64, snapshot events.Snapshot) {
 	s.kept[sequence] = snapshot
 }
 
-// Witness remembers a head in memory, and behind that on disk. It satisfies commands.Witness.
+// Witness remembers a head in memory, and behind that on disk. It satisfies engine.Witness.
 type Witness struct {
 	mu       sync.Mutex
 	newest   events.Head
@@ -117,7 +117,7 @@ type Witness struct {
 // NewWitness gives a witness that has seen nothing; recorded is told of each head, and may be nil.
 func NewWitness(recorded func(events.Head)) *Witness { return &Witness{recorded: recorded} }
 
-// Load implements commands.Witness: it gives what is on disk.
+// Load implements engine.Witness: it gives what is on disk.
 func (w *Witness) Load(context.Context) (events.Head, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,7 +134,7 @@ func (w *Witness) Damage() {
 	w.disk, w.damaged = events.Head{}, true
 }
 
-// Record implements commands.Witness.
+// Record implements engine.Witness.
 func (w *Witness) Record(head events.Head) {
 	w.mu.Lock()
 	w.newest = head
@@ -158,7 +158,7 @@ func (w *Witness) Crash() {
 	w.newest = w.disk
 }
 
-// Blobs keeps texts in memory. It satisfies commands.Blobs.
+// Blobs keeps texts in memory. It satisfies engine.Blobs.
 type Blobs struct {
 	mu   sync.Mutex
 	kept map[string][]byte
@@ -167,7 +167,7 @@ type Blobs struct {
 // NewBlobs gives an empty store of blobs.
 func NewBlobs() *Blobs { return &Blobs{kept: map[string][]byte{}} }
 
-// PutBlob implements commands.Blobs.
+// PutBlob implements engine.Blobs.
 func (b *Blobs) PutBlob(_ context.Context, blob []byte) (string, error) {
 	sum := sha256.Sum256(blob)
 	digest := "sha256-" + hex.EncodeToString(sum[:])

@@ -1,5 +1,5 @@
-// Package simlog is a log in memory that fails on command. It satisfies commands.Log and keeps apart what a reader may see (the
-// cache) and what survives a crash (the disk).
+// Package simlog is a log in memory that fails on command. It satisfies engine.Log and keeps apart what a reader may
+// see (the cache) and what survives a crash (the disk).
 //
 // A [Store] is the log itself, a [Log] one process's connection to it. Every operation of a Log is an [Op]; its
 // [Outcome] is chosen by whoever holds it: a simulation holds each operation and resolves it later (see [Log.Hold]), a test of one

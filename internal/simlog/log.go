@@ -16,7 +16,7 @@ var (
 	errDead   = errors.New("the process is dead")
 )
 
-// Log is a process's connection to a Store. It satisfies commands.Log and is safe for concurrent use.
+// Log is a process's connection to a Store. It satisfies engine.Log and is safe for concurrent use.
 type Log struct {
 	store *Store
 
@@ -153,7 +153,7 @@ func (l *Log) do(ctx context.Context, op *Op) result {
 	}
 }
 
-// Append implements commands.Log.
+// Append implements engine.Log.
 func (l *Log) Append(ctx context.Context, after uint64, messages []events.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -161,13 +161,13 @@ func (l *Log) Append(ctx context.Context, after uint64, messages []events.Messag
 	return l.do(ctx, &Op{Kind: Append, After: after, Messages: slices.Clone(messages)}).err
 }
 
-// Sync implements commands.Log.
+// Sync implements engine.Log.
 func (l *Log) Sync(ctx context.Context) (uint64, error) {
 	r := l.do(ctx, &Op{Kind: Sync})
 	return r.head, r.err
 }
 
-// Read implements commands.Log.
+// Read implements engine.Log.
 func (l *Log) Read(ctx context.Context, from, to uint64, yield func(events.Message) error) error {
 	if from > to {
 		return nil

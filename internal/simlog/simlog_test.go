@@ -18,7 +18,7 @@ var (
 	_ engine.Blobs     = (*simlog.Blobs)(nil)
 )
 
-// TestConformance holds the simulated log to what commands.Log says, as every other log is.
+// TestConformance holds the simulated log to what engine.Log says, as every other log is.
 func TestConformance(t *testing.T) { logtest.Run(t, fixture) }
 
 func fixture(*testing.T) logtest.Fixture {

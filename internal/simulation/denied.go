@@ -52,7 +52,7 @@ func denialBounds(seed uint64) engine.DenialBounds {
 	return bounds
 }
 
-// StoreDenials implements commands.DenialStore.
+// StoreDenials implements engine.DenialStore.
 func (d *denied) StoreDenials(_ context.Context, records []engine.StoredDenial) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +72,7 @@ func (d *denied) StoreDenials(_ context.Context, records []engine.StoredDenial) 
 	return nil
 }
 
-// LoadDenials implements commands.DenialStore.
+// LoadDenials implements engine.DenialStore.
 func (d *denied) LoadDenials(_ context.Context, yield func(engine.StoredDenial) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

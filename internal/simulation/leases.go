@@ -152,14 +152,14 @@ type beats struct {
 	sessions []string
 }
 
-// Load implements commands.Beats.
+// Load implements engine.Beats.
 func (b *beats) Load() ([]string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.sessions), nil
 }
 
-// Add implements commands.Beats.
+// Add implements engine.Beats.
 func (b *beats) Add(session string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -167,7 +167,7 @@ func (b *beats) Add(session string) error {
 	return nil
 }
 
-// Keep implements commands.Beats.
+// Keep implements engine.Beats.
 func (b *beats) Keep(sessions []string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

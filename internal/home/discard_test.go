@@ -1,0 +1,115 @@
+//go:build unix
+
+package home
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// whileWaiting does something while a Lock waits for the first time.
+func whileWaiting(t *testing.T, do func()) {
+	waits := 0
+	pause = func(time.Duration) {
+		if waits++; waits == 1 {
+			do()
+		}
+	}
+	t.Cleanup(func() { pause = time.Sleep })
+}
+
+// A process that waits for a home which is discarded meanwhile does not hold it: another may make it anew.
+func TestAHomeThatIsDiscarded(t *testing.T) {
+	h := made(t)
+	lock := locked(t, h)
+	waiting, err := Open(h.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = waiting.Close() })
+	whileWaiting(t, func() {
+		if err := lock.Discard(); err != nil {
+			t.Errorf("discard: %v", err)
+		}
+	})
+	if _, err := waiting.Lock(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it holds a home that is gone: %v", err)
+	}
+	again, err := Create(h.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = again.Close() })
+	_ = locked(t, again)
+}
+
+// A lock whose file was replaced is that of the file that is there now: only one process gets it.
+func TestALockFileThatIsReplaced(t *testing.T) {
+	h := made(t)
+	lock := locked(t, h)
+	other, err := Open(h.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close() })
+	whileWaiting(t, func() {
+		if err := errors.Join(os.Remove(filepath.Join(h.Dir(), lockFile)), lock.Release()); err != nil {
+			t.Error(err)
+		}
+	})
+	_ = locked(t, other)
+	var held *HeldError
+	if second, err := h.Lock(); !errors.As(err, &held) {
+		t.Errorf("two hold the home: %v, %v", second, err)
+	}
+	if reading, err := h.LockForReading(); !errors.As(err, &held) {
+		t.Errorf("it is read while it is held: %v, %v", reading, err)
+	}
+}
+
+// A lock on a file that lost its name between open and lock is taken again, on the file that has it.
+func TestALockWithoutItsName(t *testing.T) {
+	h := made(t)
+	_ = locked(t, h).Release()
+	opened := 0
+	open := func(root *os.Root, name string, flag int) (*os.File, error) {
+		f, err := root.OpenFile(name, flag|os.O_CREATE, 0o600)
+		if opened++; opened == 1 {
+			err = errors.Join(err, root.Remove(name))
+		}
+		return f, err
+	}
+	f, err := h.lock(open, os.O_RDWR, lockExclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	if named, err := h.isLock(f); err != nil || !named || opened != 2 {
+		t.Errorf("after %d tries: %v, %v", opened, named, err)
+	}
+}
+
+// A home that another process has taken meanwhile stays, and what is in it is no error of the one who discards it.
+func TestADiscardedHomeThatIsTaken(t *testing.T) {
+	h := made(t)
+	lock := locked(t, h)
+	if err := os.Remove(filepath.Join(h.Dir(), lockFile)); err != nil { // as Discard begins
+		t.Fatal(err)
+	}
+	other, err := Open(h.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close() })
+	_ = locked(t, other)
+	if err := lock.Discard(); err != nil {
+		t.Errorf("got %v", err)
+	}
+	if !other.Running() {
+		t.Error("the home is no longer held")
+	}
+}
