@@ -180,5 +180,9 @@ func LoadHeadFile(path string) (events.Head, error) {
 		return events.Head{}, fmt.Errorf("the head file %s is damaged: it must hold a sequence and a hash and nothing else; "+
 			"check the log with `maestro audit verify`, then delete the file", path)
 	}
+	if *head.Sequence > maxSequence {
+		return events.Head{}, fmt.Errorf("the head file %s is damaged: no log is as long as %d; "+
+			"check the log with `maestro audit verify`, then delete the file", path, *head.Sequence)
+	}
 	return events.Head{Sequence: *head.Sequence, Hash: *head.Hash}, nil
 }

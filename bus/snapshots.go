@@ -91,14 +91,21 @@ func (s *Snapshots) Save(snapshot events.Snapshot) error {
 
 // Load gives the snapshot at the sequence, or events.ErrNoSnapshot with the reason.
 func (s *Snapshots) Load(sequence uint64) (events.Snapshot, error) {
+	snapshot, err := s.Read(sequence)
+	if err == nil && snapshot.Sequence != sequence {
+		return events.Snapshot{}, fmt.Errorf("%w at %d: the file is damaged: its content is of sequence %d",
+			events.ErrNoSnapshot, sequence, snapshot.Sequence)
+	}
+	return snapshot, err
+}
+
+// Read is Load of whatever the file holds that has the name of this sequence: the snapshot may be of another one.
+func (s *Snapshots) Read(sequence uint64) (events.Snapshot, error) {
 	content, err := readFile(s.path(sequence))
 	if err != nil {
 		return events.Snapshot{}, fmt.Errorf("%w at %d: %w", events.ErrNoSnapshot, sequence, err)
 	}
 	snapshot, err := decodeSnapshot(content)
-	if err == nil && snapshot.Sequence != sequence {
-		err = fmt.Errorf("its content is of sequence %d", snapshot.Sequence)
-	}
 	if err != nil {
 		return events.Snapshot{}, fmt.Errorf("%w at %d: the file is damaged: %w", events.ErrNoSnapshot, sequence, err)
 	}

@@ -31,8 +31,12 @@ func (r *ReadOnly) End() End {
 		return end
 	}
 	noted := note.Streams[StreamName]
-	if noted.Last > 0 { // every append since would have removed the note
-		return End{Sequence: max(end.Sequence, noted.Last), Known: true, Cut: r.log.last < noted.Last}
+	if noted.Last > maxSequence {
+		return end
+	}
+	if noted.Last > 0 { // every append since would have removed the note, unless the store was changed by hand
+		known := end.Sequence <= noted.Last
+		return End{Sequence: max(end.Sequence, noted.Last), Known: known, Cut: r.log.last < noted.Last}
 	}
 	if len(noted.Blocks) == 0 {
 		return end

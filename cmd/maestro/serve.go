@@ -484,10 +484,16 @@ func witnessed(h *home.Home) uint64 {
 		return seen.Sequence
 	}
 	sequences, err := bus.ListSnapshots(h.Snapshots())
-	if err != nil || len(sequences) == 0 {
+	if err != nil {
 		return 0
 	}
-	return sequences[0]
+	for _, sequence := range sequences {
+		// A name alone could say anything.
+		if snapshot, err := bus.ReadSnapshots(h.Snapshots()).Read(sequence); err == nil {
+			return snapshot.Sequence
+		}
+	}
+	return 0
 }
 
 // witness is the head file.

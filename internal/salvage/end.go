@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"maestro/bus"
 	"maestro/engine"
@@ -16,8 +17,9 @@ type end struct {
 	// sequence is the highest that a witness saw, by names the witness.
 	sequence uint64
 	by       string
-	// known says that one of the witnesses saw the last event, not only one on the way.
-	known bool
+	// noted is the last sequence that the note of the last clean stop names, 0 without a note. Only the note knows that
+	// nothing followed: the head file is up to a tenth of a second behind, and the others are further.
+	noted uint64
 	// snapshots saw events too, if they are of this log.
 	snapshots []events.Snapshot
 }
@@ -39,15 +41,16 @@ func (s *salvage) findEnd() {
 		s.note("there is no head file")
 	default:
 		s.report.Acknowledged = head
-		s.end.known = true
 		s.end.saw(head.Sequence, "the head file")
 		s.verifier.Witness(engine.Witnessed{Head: head, By: "the head file"})
 	}
 	if s.store != nil {
 		stored := s.store.End()
 		s.end.saw(stored.Sequence, "the store")
-		s.end.known = s.end.known || stored.Known
-		if stored.Cut && !s.end.known {
+		if stored.Known {
+			s.end.noted = stored.Sequence
+		}
+		if stored.Cut && !stored.Known {
 			s.note("the store has less of the log than its last clean stop noted")
 		}
 	}
@@ -63,18 +66,42 @@ func (s *salvage) readSnapshots() {
 		}
 		return
 	}
+	var names []uint64
 	for _, sequence := range sequences {
-		snapshot, err := bus.ReadSnapshots(dir).Load(sequence)
+		path := filepath.Join(dir, fmt.Sprintf("%d.snapshot", sequence))
+		snapshot, err := bus.ReadSnapshots(dir).Read(sequence)
 		if err != nil {
-			// Its name tells how far the log was, and nothing tells of which log.
-			s.note("the snapshot %s cannot be read", filepath.Join(dir, fmt.Sprintf("%d.snapshot", sequence)))
-			if s.end.by == "" || sequence > s.end.sequence {
-				s.end.saw(sequence, "the name of a snapshot")
-			}
+			s.note("the snapshot %s cannot be read", path)
+			names = append(names, sequence)
 			continue
+		}
+		if snapshot.Sequence != sequence {
+			s.note("the snapshot %s is of sequence %d", path, snapshot.Sequence)
 		}
 		snapshot.State = nil
 		s.end.snapshots = append(s.end.snapshots, snapshot)
+	}
+	s.believeNames(names)
+}
+
+// nearName is how far behind everything else that was seen the name of a snapshot is believed.
+const nearName = 1 << 20
+
+// believeNames counts the names of snapshots that cannot be read, highest first: they tell how far the log was, and
+// nothing tells of which log, nor who gave the name. A note of a clean stop knows better.
+func (s *salvage) believeNames(names []uint64) {
+	if s.end.noted > 0 {
+		return
+	}
+	seen, _ := s.seen()
+	for _, sequence := range slices.Backward(names) {
+		if sequence > seen+nearName {
+			s.note("nothing else tells that the log was as far as the name of the snapshot %d says, so that is ignored",
+				sequence)
+			return
+		}
+		s.end.saw(sequence, "the name of a snapshot")
+		seen, _ = s.seen()
 	}
 }
 
@@ -91,18 +118,26 @@ func (s *salvage) compare(head events.Head) {
 	}
 }
 
-// seen gives the highest sequence that the log is known to have had.
-func (s *salvage) seen() uint64 {
+// seen gives the highest sequence that the log is known to have had, and what tells. Before the first event is there,
+// a snapshot of any log counts.
+func (s *salvage) seen() (sequence uint64, by string) {
+	seen := s.end
 	for _, snapshot := range s.end.snapshots {
 		if s.genesis == (events.Hash{}) || snapshot.Genesis == s.genesis {
-			s.end.saw(snapshot.Sequence, "a snapshot")
+			seen.saw(snapshot.Sequence, "a snapshot")
 		}
 	}
-	return s.end.sequence
+	return seen.sequence, seen.by
+}
+
+// endIsKnown reports whether nothing followed what was seen.
+func (s *salvage) endIsKnown() bool {
+	seen, _ := s.seen()
+	return s.end.noted > 0 && seen <= s.end.noted
 }
 
 // settleEnd says in the report what is known about the log's end.
-func (s *salvage) settleEnd(head events.Head) {
-	s.report.End, s.report.EndBy = max(s.seen(), head.Sequence), s.end.by
-	s.report.EndUnknown = !s.end.known
+func (s *salvage) settleEnd() {
+	s.report.End, s.report.EndBy = s.seen()
+	s.report.EndUnknown = !s.endIsKnown()
 }

@@ -22,9 +22,11 @@ type Report struct {
 	// End is the highest sequence that the log is known to have had, and EndBy is what tells.
 	End   uint64 `json:"end"`
 	EndBy string `json:"endBy,omitempty"`
-	// EndUnknown says that nothing tells where the log ended: events behind End may be lost that nobody can count.
+	// EndUnknown says that nothing tells where the log ended, as only the note of a clean stop does: events behind End
+	// may be lost that nobody can count.
 	EndUnknown bool `json:"endUnknown,omitempty"`
-	// Filled counts the events that came from other files, by file.
+	// Filled counts the events that came from other files, by file; Unused says why others were not used, or not to
+	// their end.
 	Filled map[string]uint64 `json:"filled"`
 	// Missing are the sequences that no source has.
 	Missing []Range `json:"missing"`
@@ -71,7 +73,8 @@ func (r *Report) Lost() string {
 	}
 	if r.EndUnknown {
 		fmt.Fprintf(&b, "events behind %d: it is not known whether there were any: "+
-			"neither a head file nor the note of a clean stop tells where the log ended\n", r.End)
+			"the server did not end with a clean stop, whose note tells where the log ended; "+
+			"the head file is written every tenth of a second\n", r.End)
 	}
 	for _, lost := range r.LostTexts {
 		fmt.Fprintf(&b, "%s\n", lost)
@@ -82,11 +85,11 @@ func (r *Report) Lost() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// miss notes that a sequence has no event.
-func (r *Report) miss(sequence uint64) {
-	if last := len(r.Missing) - 1; last >= 0 && r.Missing[last].To+1 == sequence {
-		r.Missing[last].To = sequence
+// miss notes that sequences have no event.
+func (r *Report) miss(from, to uint64) {
+	if last := len(r.Missing) - 1; last >= 0 && r.Missing[last].To+1 == from {
+		r.Missing[last].To = to
 		return
 	}
-	r.Missing = append(r.Missing, Range{sequence, sequence})
+	r.Missing = append(r.Missing, Range{from, to})
 }

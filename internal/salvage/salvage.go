@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -180,12 +181,13 @@ func (s *salvage) fill(b *bus.Builder, dir string) error {
 		}
 		s.compare(b.Head())
 	}
-	if s.intact.err != nil {
-		return s.intact.err
+	if err := errors.Join(s.ctx.Err(), s.intact.err); err != nil {
+		return err
 	}
 	if err := s.behind(b.Head(), dir); err != nil {
 		return err
 	}
+	s.noteSources()
 	if err := s.texts(b); err != nil {
 		return err
 	}
@@ -204,7 +206,7 @@ func (s *salvage) next(head events.Head) (events.Message, bool) {
 	if follows(s.intact, sequence, head.Hash) {
 		return s.intact.at, true
 	}
-	if s.intact.done && s.end.known && sequence > s.seen() {
+	if seen, _ := s.seen(); s.intact.done && s.endIsKnown() && sequence > seen {
 		return events.Message{}, false // nothing is missing
 	}
 	for i := 0; ; i++ {
@@ -215,6 +217,7 @@ func (s *salvage) next(head events.Head) (events.Message, bool) {
 		other.seek(sequence)
 		if follows(other, sequence, head.Hash) {
 			s.report.Filled[other.name]++
+			s.end.saw(sequence, other.name)
 			return other.at, true
 		}
 	}
@@ -231,10 +234,10 @@ func follows(s *source, sequence uint64, prev events.Hash) bool {
 
 // openNext opens one more of the files; false when there are no more.
 func (s *salvage) openNext() bool {
-	for s.opened < len(s.files) {
+	for s.opened < len(s.files) && s.ctx.Err() == nil {
 		f := s.files[s.opened]
 		s.opened++
-		other, head, err := f.open(s.options.Signer)
+		other, head, err := f.open(s.ctx, s.options.Signer)
 		if err != nil {
 			s.report.Unused[f.path] = err.Error()
 			continue
@@ -256,8 +259,8 @@ func (s *salvage) closeSources() {
 
 // behind writes what can be read behind the gap, and lists what cannot.
 func (s *salvage) behind(head events.Head, dir string) error {
-	last := s.seen()
-	s.settleEnd(head)
+	last, _ := s.seen()
+	s.settleEnd()
 	if head.Sequence >= last {
 		return nil
 	}
@@ -267,14 +270,16 @@ func (s *salvage) behind(head events.Head, dir string) error {
 	}
 	out := bufio.NewWriter(f)
 	err = s.writeBehind(out, head.Sequence+1, last)
-	if err = errors.Join(err, out.Flush(), f.Close()); err == nil && s.report.Behind == 0 {
-		err = os.Remove(f.Name())
-	} else {
-		s.report.BehindFile = behindFile
-		s.note("events behind a gap were not appended: what was decided there rests on what is missing. Tokens that were " +
-			"revoked and sessions that were killed there are live again in the new home: revoke and kill them again")
+	if err = errors.Join(err, out.Flush(), f.Close()); err != nil {
+		return err
 	}
-	return err
+	if s.report.Behind == 0 {
+		return os.Remove(f.Name())
+	}
+	s.report.BehindFile = behindFile
+	s.note("events behind a gap were not appended: what was decided there rests on what is missing. Tokens that were " +
+		"revoked and sessions that were killed there are live again in the new home: revoke and kill them again")
+	return nil
 }
 
 func (s *salvage) writeBehind(out *bufio.Writer, from, to uint64) error {
@@ -282,9 +287,14 @@ func (s *salvage) writeBehind(out *bufio.Writer, from, to uint64) error {
 	var line []byte
 	var before events.Head // the last that was written
 	for sequence := from; sequence <= to; sequence++ {
+		if err := errors.Join(s.ctx.Err(), s.intact.err); err != nil {
+			return err
+		}
 		m, ok := s.any(sequence, before)
 		if !ok {
-			s.report.miss(sequence)
+			next := min(s.nextThere(sequence+1), to+1)
+			s.report.miss(sequence, next-1)
+			sequence = next - 1
 			continue
 		}
 		var hash events.Hash
@@ -321,6 +331,28 @@ func (s *salvage) any(sequence uint64, before events.Head) (events.Message, bool
 		}
 	}
 	return events.Message{}, false
+}
+
+// nextThere gives the lowest sequence from this one on that a source has, whether it fits or not: what comes before it
+// is nowhere. No number that a file merely names is counted up to.
+func (s *salvage) nextThere(sequence uint64) uint64 {
+	next := uint64(math.MaxUint64)
+	for _, source := range append([]*source{s.intact}, s.others...) {
+		if source.seek(sequence); !source.done {
+			next = min(next, source.at.Sequence)
+		}
+	}
+	return next
+}
+
+// noteSources says which files could be read to some place only.
+func (s *salvage) noteSources() {
+	for _, other := range s.others {
+		if other.err != nil {
+			s.report.Unused[other.name] = fmt.Sprintf("it can be read up to event %d only: %s",
+				other.at.Sequence, other.err)
+		}
+	}
 }
 
 // leads reports whether a file has the event that the store's next one follows.

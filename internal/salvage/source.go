@@ -2,6 +2,7 @@ package salvage
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -71,13 +72,13 @@ type file struct {
 }
 
 // open opens the file as a source of events. It gives the head of a backup.
-func (f file) open(signer string) (*source, events.Head, error) {
-	exported, head, err := f.check(signer)
+func (f file) open(ctx context.Context, signer string) (*source, events.Head, error) {
+	exported, head, err := f.check(ctx, signer)
 	if err != nil {
 		return nil, head, err
 	}
 	return newSource(f.path, func(yield func(events.Message) error) error {
-		return f.with(func(in *bufio.Reader) error {
+		return f.with(ctx, func(in *bufio.Reader) error {
 			if exported {
 				return export.Read(in, yield)
 			}
@@ -88,8 +89,8 @@ func (f file) open(signer string) (*source, events.Head, error) {
 }
 
 // check reads the whole file once: a backup's signature is at its end.
-func (f file) check(signer string) (exported bool, head events.Head, err error) {
-	err = f.with(func(in *bufio.Reader) error {
+func (f file) check(ctx context.Context, signer string) (exported bool, head events.Head, err error) {
+	err = f.with(ctx, func(in *bufio.Reader) error {
 		first, err := in.Peek(1)
 		if err != nil {
 			return err
@@ -113,8 +114,8 @@ func (f file) check(signer string) (exported bool, head events.Head, err error) 
 }
 
 // blobs calls found for every long text in the file that is wanted.
-func (f file) blobs(wanted func(digest string) bool, found func(content []byte) error) error {
-	return f.with(func(in *bufio.Reader) error {
+func (f file) blobs(ctx context.Context, wanted func(digest string) bool, found func(content []byte) error) error {
+	return f.with(ctx, func(in *bufio.Reader) error {
 		if first, err := in.Peek(1); err != nil || first[0] == '{' {
 			return err // an export has none
 		}
@@ -128,15 +129,29 @@ func (f file) blobs(wanted func(digest string) bool, found func(content []byte) 
 	})
 }
 
-func (f file) with(read func(*bufio.Reader) error) error {
+// with opens the file; reading fails once ctx ends.
+func (f file) with(ctx context.Context, read func(*bufio.Reader) error) error {
 	in, err := files.OpenNamed(f.path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	err = read(bufio.NewReaderSize(in, 256<<10))
+	err = read(bufio.NewReaderSize(untilDone{ctx, in}, 256<<10))
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%s is empty or cut", f.path)
 	}
 	return err
+}
+
+// untilDone is a reader that fails when its context ends.
+type untilDone struct {
+	ctx context.Context //nolint:containedctx // it lives for one file
+	in  io.Reader
+}
+
+func (r untilDone) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.in.Read(p)
 }

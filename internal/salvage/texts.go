@@ -1,6 +1,8 @@
 package salvage
 
 import (
+	"errors"
+
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
@@ -22,13 +24,20 @@ func (s *salvage) texts(b *bus.Builder) error {
 		if len(missing) == 0 {
 			break
 		}
-		err := f.blobs(func(digest string) bool { return missing[digest] }, func(content []byte) error {
+		var unwritten error
+		err := f.blobs(s.ctx, func(digest string) bool { return missing[digest] }, func(content []byte) error {
 			// Its content proves it, whoever made the file.
+			if unwritten = b.Blob(content); unwritten != nil {
+				return unwritten
+			}
 			digest := bus.Digest(content)
 			delete(missing, digest)
 			s.kept[digest] = true
-			return b.Blob(content)
+			return nil
 		})
+		if err := errors.Join(unwritten, s.ctx.Err()); err != nil { // no fault of the file
+			return err
+		}
 		if err != nil && s.report.Unused[f.path] == "" {
 			s.report.Unused[f.path] = err.Error()
 		}
