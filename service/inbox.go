@@ -79,7 +79,7 @@ func (v View) refusedKept(
 		}
 		if !d.More && listed[session] < ofOne && len(items) < most {
 			listed[session]++
-			item.Message = d.Command + " " + quoted(d.Text) + " was kept and then refused: " + d.Message
+			item.Message = d.Command + " was kept and then refused: " + d.Message + quoted(d.Text)
 			items = append(items, item)
 			continue
 		}
@@ -104,7 +104,7 @@ func quoted(text string) string {
 	if text == "" {
 		return ""
 	}
-	return "“" + text + "”"
+	return ": “" + text + "”"
 }
 
 // sortedInbox gives the items of a kind, longest wait first.

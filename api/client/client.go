@@ -41,6 +41,7 @@ type Client struct {
 	version string
 	http    *http.Client
 	answers func(questions []string)
+	waiting func(limit string, after time.Duration)
 	damage  func(notice string)
 	// patience is how long it waits in all for a server that says "too many calls".
 	patience time.Duration
@@ -70,6 +71,12 @@ func WithAnswers(told func(questions []string)) Option { return func(c *Client) 
 // WithDamage calls told whenever the server says that what it shows is not all that was acknowledged, and why. It may
 // be called from several goroutines.
 func WithDamage(told func(notice string)) Option { return func(c *Client) { c.damage = told } }
+
+// WithWaiting calls told before a call waits because the server answered 429: for which limit, "" if the server does
+// not say, and for how long. It may be called from several goroutines.
+func WithWaiting(told func(limit string, after time.Duration)) Option {
+	return func(c *Client) { c.waiting = told }
+}
 
 // New makes a Client for the server at baseURL ("http://127.0.0.1:3000"). token may be empty.
 func New(baseURL, token string, opts ...Option) *Client {
@@ -354,6 +361,7 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 		if err != nil || seconds < 1 || after > patience || req.Body != nil && req.GetBody == nil {
 			return resp, nil
 		}
+		c.tellWaiting(resp, after)
 		_ = resp.Body.Close()
 		patience -= after
 		select {
@@ -367,6 +375,22 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 			}
 		}
 	}
+}
+
+// tellWaiting tells which limit an answer 429 names.
+func (c *Client) tellWaiting(resp *http.Response, after time.Duration) {
+	if c.waiting == nil {
+		return
+	}
+	var said struct {
+		Details struct {
+			Limit string `json:"limit"`
+		} `json:"details"`
+	}
+	if body, err := readAll(resp); err != nil || json.Unmarshal(body, &said) != nil {
+		said.Details.Limit = ""
+	}
+	c.waiting(said.Details.Limit, after)
 }
 
 func (c *Client) once(req *http.Request) (*http.Response, error) {

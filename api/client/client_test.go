@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
 		if b.retryAfter != "" {
 			header.Set("Retry-After", b.retryAfter)
 		}
-		text := `{"error":true,"code":"RATE_LIMITED","message":"too many"}`
+		text := `{"error":true,"code":"RATE_LIMITED","message":"too many","details":{"limit":"session-commands"}}`
 		return &http.Response{StatusCode: 429, Header: header, Body: io.NopCloser(strings.NewReader(text))}, nil
 	}
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"sequence":7,"event":null}`))}, nil
@@ -77,6 +78,24 @@ func TestTooManyCallsAreTriedAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWaitingIsTold: who waits is told for which limit and how long, before it waits.
+func TestWaitingIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var told []string
+		c := client.New("http://x", "t", client.WithTransport(&busy{times: 2, retryAfter: "5"}),
+			client.WithWaiting(func(limit string, after time.Duration) {
+				told = append(told, limit+" "+after.String()+" at "+time.Since(began).String())
+			}))
+		if _, err := c.Get(t.Context(), "/api/projects", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"session-commands 5s at 0s", "session-commands 5s at 5s"}; !slices.Equal(told, want) {
+			t.Errorf("it is told %q, want %q", told, want)
+		}
+	})
 }
 
 // TestWhoWaitsForTheServerCanBeEnded ends the waiting with its context.

@@ -42,6 +42,15 @@ func (a *app) connect(ctx context.Context) (*client.Client, error) {
 	return c, nil
 }
 
+// sayWaiting says why nothing happens for a while.
+func (a *app) sayWaiting(limit string, after time.Duration) {
+	reached := "The server is busy"
+	if limit != "" {
+		reached = "Limit " + limit + " reached"
+	}
+	a.say("maestro: %s; trying again in %d s\n", reached, int(after.Seconds()))
+}
+
 // find gives the server's address and the credential, "" if there is none.
 func (a *app) find() (address, token string, err error) {
 	address = a.getenv("MAESTRO_API_URL")

@@ -32,6 +32,8 @@ type delivery struct {
 	quarantined map[string]int
 	// busy are the sessions whose outbox another process had locked during the whole of the last try.
 	busy map[string]bool
+	// refused counts the commands of this look that were delivered and refused.
+	refused int
 	// warned is why something could not be read at the last look, so that the log says it once.
 	warned map[string]string
 	rounds int
@@ -92,6 +94,7 @@ func (d *delivery) all(ctx context.Context) {
 		if d.busy[session] {
 			patience = busyPatience
 		}
+		d.refused = 0
 		within, cancel := context.WithTimeout(ctx, patience)
 		delivered, err := box.Deliver(within, patience,
 			func(ctx context.Context, e outbox.Entry) error { return d.one(ctx, session, generation, e) },
@@ -99,7 +102,8 @@ func (d *delivery) all(ctx context.Context) {
 		)
 		cancel()
 		if delivered.Delivered > 0 {
-			d.logger.Info("delivered kept commands", "session", session, "count", delivered.Delivered)
+			d.logger.Info("delivered kept commands", "session", session, "count", delivered.Delivered-d.refused,
+				"refused", d.refused)
 		}
 		for _, damaged := range delivered.Damaged {
 			d.logger.Error("a kept command is damaged and was set aside", "session", session, "file", damaged.File, "why", damaged.Why)
@@ -165,6 +169,7 @@ func (d *delivery) one(ctx context.Context, session string, generation int, e ou
 	}
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
+		d.refused++
 		d.logger.Warn(
 			"a kept command was refused", "session", session, "command", engine.Shortened(e.Command, longestLogged),
 			"key", engine.Shortened(e.Key, longestLogged), "why",
@@ -189,15 +194,32 @@ func (d *delivery) reject(ctx context.Context, session string, u outbox.Unproven
 	by := d.actor(session, commands.AuthnNone)
 	var root string
 	d.handler.View(func(s *projections.State) { root = s.Root(by.Project) })
-	return d.denials.RecordKept(
-		ctx,
-		engine.Request{By: by, Command: command, Key: u.Entry.Key, OccurredAt: u.Entry.OccurredAt},
-		root,
-		&commands.Refusal{
-			Code:    commands.CodeNotAllowed,
-			Message: "A kept command was not delivered in the name of session '" + session + "'",
-			Why:     u.Why,
-			Next:    "ask the session whether it said this; the entry is in outbox/" + session + "/damaged of the home",
-		},
-	)
+	file := "outbox/" + session + "/damaged of the home"
+	said := &commands.Refusal{
+		Code:    commands.CodeNotAllowed,
+		Message: "It has no proof that session '" + session + "' said it",
+		Why:     u.Why,
+		Next:    "ask the session whether it said this; the entry is in " + file,
+	}
+	if d.revoked(session, u.Entry) {
+		said.Message = "It was signed with the session's old secret; the session must report it again"
+		said.Why = "that secret was revoked"
+		said.Next = "have the session report it again with its new secret; the entry is in " + file
+	}
+	request := engine.Request{By: by, Command: command, Key: u.Entry.Key, OccurredAt: u.Entry.OccurredAt}
+	return d.denials.RecordKept(ctx, request, root, said)
+}
+
+// oldSecrets bounds how many revoked secrets of a session are tried on an entry, the newest first.
+const oldSecrets = 20
+
+// revoked reports whether an entry was kept with an earlier secret of its session.
+func (d *delivery) revoked(session string, e outbox.Entry) bool {
+	_, now := d.secretOf(session)
+	for generation := now - 1; generation >= max(service.FirstGeneration, now-oldSecrets); generation-- {
+		if e.ProvenBy(service.SessionToken(d.key, session, generation)) {
+			return true
+		}
+	}
+	return false
 }

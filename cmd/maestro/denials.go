@@ -93,8 +93,15 @@ func (a *app) showDenial(d engine.Denial) {
 	if d.Count > 1 {
 		about += fmt.Sprintf(", ×%d", d.Count)
 	}
-	a.print("%s  %s  %s  %s, at event %d\n", instant(d.Last), who(d.Actor), d.Code, about, d.Sequence)
-	for _, text := range []string{d.Text, d.Message} {
+	if d.Sequence > 0 {
+		about += fmt.Sprintf(", at event %d", d.Sequence)
+	}
+	a.print("%s  %s  %s  %s\n", instant(d.Last), who(d.Actor), d.Code, about)
+	texts := []string{d.Text, d.Message}
+	if d.Kept {
+		texts = append(texts, d.Why)
+	}
+	for _, text := range texts {
 		if text != "" {
 			a.print("    %s\n", clip(text, lineWidth-len("    ")))
 		}

@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"maps"
 	"net/url"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"maestro/internal/home"
 	"maestro/projections"
+	"maestro/workers/outbox"
 )
 
 func (a *app) inboxCommand() *cobra.Command {
@@ -32,9 +37,15 @@ func (a *app) inboxCommand() *cobra.Command {
 			if err := a.unlessEmpty(ctx, len(items), named); err != nil {
 				return err
 			}
-			a.showSetAside(ctx)
+			if kind == "" || kind == string(inboxSetAside) {
+				items = append(items, a.setAside(ctx, project, session)...)
+			}
 			if a.json || a.format == "jsonl" || len(items) == 0 {
-				list(a, items, "Nothing needs you", nil)
+				none := "Nothing needs you"
+				if kind != "" {
+					none = "Nothing of this kind needs you"
+				}
+				list(a, items, none, nil)
 				return nil
 			}
 			a.showInbox(items)
@@ -44,9 +55,54 @@ func (a *app) inboxCommand() *cobra.Command {
 	projectFlag(cmd, &project)
 	cmd.Flags().StringVar(&session, "session", "", "only this session's, and all of them; else they are bounded")
 	cmd.Flags().StringVar(&kind, "kind", "", "only this kind")
-	choice(cmd, "kind", "question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost", "late", "refused")
+	choice(cmd, "kind", "question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost",
+		"late", "refused", string(inboxSetAside))
 	a.listFlags(cmd)
 	return cmd
+}
+
+// inboxSetAside is the kind of what only this machine knows of: kept commands that are not delivered.
+const inboxSetAside projections.InboxKind = "set-aside"
+
+// setAside gives the sessions whose kept commands were set aside. The home may not be this process's to read; then it
+// has nothing to tell.
+func (a *app) setAside(ctx context.Context, project, session string) []projections.InboxItem {
+	path, err := home.Path(a.getenv)
+	if err != nil {
+		return nil
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = h.Close() }()
+	aside, err := outbox.SetAside(ctx, h.Root())
+	if err != nil {
+		a.say("maestro: it cannot be seen whether kept commands were set aside: %s\n", err)
+	}
+	var items []projections.InboxItem
+	for _, id := range slices.Sorted(maps.Keys(aside)) {
+		var of projections.SessionView
+		known := a.get(ctx, pathTo("sessions", id), nil, &of) == nil
+		if session != "" && session != id || project != "" && known && of.ProjectID != project {
+			continue
+		}
+		dir := filepath.Join("outbox", id, "damaged")
+		item := projections.InboxItem{
+			Kind:      inboxSetAside,
+			ProjectID: of.ProjectID,
+			SessionID: id,
+			What:      of.Name,
+			Message:   many(aside[id], "kept command") + " set aside and not delivered",
+			Next:      "read what is in " + filepath.Join(path, dir) + ", and remove it",
+		}
+		if info, err := h.Root().Stat(dir); err == nil {
+			item.Since = info.ModTime().UnixMilli()
+			item.Waited = max(0, a.wall().UnixMilli()-item.Since)
+		}
+		items = append(items, item)
+	}
+	return items
 }
 
 // showInbox prints each thing in two or three lines: what it is, in whose words, and what to do.
@@ -57,8 +113,12 @@ func (a *app) showInbox(items []projections.InboxItem) {
 			about = item.Queue
 		}
 		a.print("%-11s  %s  %s  (waits %s)\n", item.Kind, about, clip(item.What, 40), waited(item.Waited))
-		if item.Message != "" {
-			a.print("             %s\n", clip(item.Message, lineWidth-len("unconfirmed  ")))
+		lines := 1
+		if item.Kind == projections.InboxRefused {
+			lines = 3 // nothing else says why
+		}
+		for _, line := range wrapped(item.Message, lineWidth-len("unconfirmed  "), lines) {
+			a.print("             %s\n", line)
 		}
 		if len(item.Options) > 0 {
 			a.print("             options: %s\n", oneLine(strings.Join(item.Options, " · ")))

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/http"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -270,31 +267,17 @@ func (a *app) deliverFirst(ctx context.Context, c *client.Client) error {
 		a.say("maestro: a kept command is damaged and will not be delivered: %s\n  it is now in outbox/%s/%s of the home\n", damaged.Why, a.sessionID(), damaged.File)
 	}
 	if d.Delivered > 0 && !a.json {
-		a.say("maestro: delivered %s\n", many(d.Delivered, "kept command"))
+		a.say("maestro: %s\n", deliveredWords(d.Delivered, a.refused))
 	}
 	return a.afterDelivery(err)
 }
 
-// showSetAside tells whoever looks for what needs a person of entries that were not delivered. The home may not be this
-// process's to read; then it has nothing to tell.
-func (a *app) showSetAside(ctx context.Context) {
-	path, err := home.Path(a.getenv)
-	if err != nil {
-		return
+// deliveredWords says what became of the kept commands that the server answered.
+func deliveredWords(answered, refused int) string {
+	if refused == 0 {
+		return "delivered " + many(answered, "kept command")
 	}
-	h, err := home.Open(path)
-	if err != nil {
-		return
-	}
-	defer func() { _ = h.Close() }()
-	aside, err := outbox.SetAside(ctx, h.Root())
-	if err != nil {
-		a.say("maestro: it cannot be seen whether kept commands were set aside: %s\n", err)
-	}
-	for _, session := range slices.Sorted(maps.Keys(aside)) {
-		a.say("maestro: session %s: %s set aside and not delivered: read what is in %s, and remove it\n",
-			session, many(aside[session], "kept command"), filepath.Join(path, "outbox", session, "damaged"))
-	}
+	return fmt.Sprintf("of %s, %d delivered and %d refused", many(answered, "kept command"), answered-refused, refused)
 }
 
 // known fails unless the server takes this process's secret. With a secret that was revoked, an entry that a newer one
@@ -315,6 +298,7 @@ func (a *app) deliver(ctx context.Context, c *client.Client, e outbox.Entry) err
 	if !errors.As(err, &said) || !forGood(said) {
 		return err
 	}
+	a.refused++
 	a.say("maestro: a kept command was refused: %s of %s, key %s: %s\n", e.Command, e.OccurredAt.UTC().Format(time.RFC3339), e.Key, said.Message)
 	if said.Why != "" {
 		a.say("  why:  %s\n", said.Why)

@@ -215,10 +215,15 @@ func TestForgedIsNotSent(t *testing.T) {
 		}
 	}
 	s.always(http.StatusOK, "[]")
-	if got := runHere(t, s.env, "inbox"); !strings.Contains(
-		got.stderr, "session s: 2 kept commands set aside and not delivered",
-	) {
-		t.Errorf("the inbox does not show it: %s", got.stderr)
+	for _, args := range [][]string{{"inbox"}, {"inbox", "--json"}, {"inbox", "--kind", "set-aside"}} {
+		if got := runHere(t, s.env, args...); !strings.Contains(
+			got.stdout, "2 kept commands set aside and not delivered",
+		) || strings.Contains(got.stdout, "Nothing") || got.stderr != "" {
+			t.Errorf("%q does not show it: %+v", args, got)
+		}
+	}
+	if got := runHere(t, s.env, "inbox", "--kind", "quarantined"); got.stdout != "Nothing of this kind needs you\n" {
+		t.Errorf("of another kind: %+v", got)
 	}
 }
 

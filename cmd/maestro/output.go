@@ -267,6 +267,29 @@ func clip(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
+// wrapped breaks a text between words into lines of a width; the last of so many lines is cut. No text is no line.
+func wrapped(text string, width, lines int) []string {
+	var out []string
+	line := ""
+	words := strings.Fields(text)
+	for i, word := range words {
+		longer := strings.TrimSpace(line + " " + word)
+		switch {
+		case len(out) == lines-1:
+			return append(out, clip(strings.TrimSpace(line+" "+strings.Join(words[i:], " ")), width))
+		case line != "" && utf8.RuneCountInString(longer) > width:
+			out = append(out, line)
+			line = word
+		default:
+			line = longer
+		}
+	}
+	if line == "" {
+		return out
+	}
+	return append(out, clip(line, width))
+}
+
 // instant shows milliseconds since 1970.
 func instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 

@@ -40,6 +40,8 @@ type app struct {
 	// waits.
 	delivered bool
 	backlog   error
+	// refused counts the kept commands that the server refused in this run.
+	refused int
 }
 
 // run is the whole program but for the process around it. It gives the exit code.

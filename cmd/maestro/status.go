@@ -28,7 +28,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if err := a.get(ctx, pathTo("projects", id, "status"), nil, &s); err != nil {
 				return err
 			}
-			a.showSetAside(ctx)
+			s.Inbox += len(a.setAside(ctx, id, ""))
 			if a.json {
 				a.result(s, nil)
 				return nil

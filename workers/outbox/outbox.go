@@ -70,6 +70,10 @@ func (e Entry) proven(secret string) bool {
 	return secret != "" && hmac.Equal([]byte(e.Proof), []byte(e.prove(secret)))
 }
 
+// ProvenBy reports whether the entry was kept with this secret. What an entry says must not be believed for that when
+// the secret was revoked.
+func (e Entry) ProvenBy(secret string) bool { return e.proven(secret) }
+
 // FullError says that the outbox takes no more, and that nothing was kept. Match it with errors.As.
 type FullError struct {
 	// Waiting and Bytes are what it holds.
