@@ -20,8 +20,8 @@ import (
 )
 
 type salvageOptions struct {
-	home, to, backupDir string
-	with                []string
+	home, to, backupDir, signer string
+	with                        []string
 }
 
 func (a *app) salvageCommand() *cobra.Command {
@@ -54,6 +54,8 @@ listed, or it is not known where the log ended. 6: --to is not empty, or is insi
 	f.StringVar(&o.home, "home", "", "the damaged home; else MAESTRO_HOME, else ~/.maestro")
 	f.StringVar(&o.to, "to", "", "the new home, which must not exist or be empty")
 	f.StringArrayVar(&o.with, "with", nil, "a backup or an export to fill gaps from; may be repeated")
+	f.StringVar(&o.signer, "signer", "",
+		"where server.key is lost: who signed the home's automatic backups, as `maestro backup` showed it")
 	f.StringVar(&o.backupDir, "backup-dir", "", "where the automatic backups are; else the home's name and -backups")
 	return cmd
 }
@@ -90,9 +92,8 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 		}
 	}
 	options := salvage.Options{Home: damaged, To: o.to, With: o.with, Now: time.Now()}
-	key, err := damaged.BackupSigner()
-	if err == nil {
-		options.Signer = bus.SignerName(key)
+	if options.Signer, err = signerOf(damaged, o.signer); err != nil {
+		return err
 	}
 	dir := backups.At(damaged.Dir(), o.backupDir, options.Signer)
 	options.BackupDir = dir.Path()
@@ -130,6 +131,26 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 	}
 	a.result(report, func() { a.showSalvage(report) })
 	return nil
+}
+
+// signerOf names the key that signed a home's backups: the home's own, or where that is lost the one that the user
+// named. It is "" if there is neither.
+func signerOf(damaged *home.Home, named string) (string, error) {
+	if named != "" {
+		if _, err := bus.ParseSigner(named); err != nil {
+			return "", usage("--signer: %s", err)
+		}
+	}
+	key, err := damaged.BackupSigner()
+	if err != nil { // the key is lost, and with it what it would say
+		return named, nil //nolint:nilerr // the report says which backups were not used
+	}
+	own := bus.SignerName(key)
+	if named != "" && named != own {
+		return "", usage("--signer is %s, and the home's key is %s", named, own).
+			withNext("leave --signer out; name a backup that another key signed with --with")
+	}
+	return own, nil
 }
 
 // lacking says in a few words why a report is not whole.

@@ -31,7 +31,8 @@ type Options struct {
 	// are.
 	Backups   []string
 	BackupDir string
-	// Signer names the home's key, "" if that is lost.
+	// Signer names the home's key: its own, or the one that the user says it had. "" if neither is known; then none of
+	// Backups is believed.
 	Signer string
 	// Now is when it happens.
 	Now time.Time
@@ -54,7 +55,7 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 	}
 	s := &salvage{
 		ctx: ctx, options: o, verifier: engine.NewVerifier(), judging: true,
-		kept: map[string]bool{}, why: map[string]string{},
+		kept: map[string]bool{}, why: map[string]string{}, foreign: map[string]bool{},
 		report: &Report{
 			From: o.Home.Dir(), To: o.To, At: o.Now.UTC(), Filled: map[string]uint64{}, Unused: map[string]string{},
 			Missing: []Range{}, LostTexts: []engine.LostText{}, Damage: []bus.Fault{}, Faults: []engine.Fault{},
@@ -95,6 +96,8 @@ type salvage struct {
 	intact *source   // the damaged store's events
 	others []*source // the files', once they are needed
 	opened int       // how many of the files were
+	// foreign are the signers that were noted; see noteForeign.
+	foreign map[string]bool
 
 	end     end
 	genesis events.Hash
@@ -240,6 +243,7 @@ func (s *salvage) openNext() bool {
 		other, head, err := f.open(s.ctx, s.options.Signer)
 		if err != nil {
 			s.report.Unused[f.path] = err.Error()
+			s.noteForeign(f.path, err)
 			continue
 		}
 		s.end.saw(head.Sequence, f.path)
@@ -247,6 +251,16 @@ func (s *salvage) openNext() bool {
 		return true
 	}
 	return false
+}
+
+// noteForeign says once for each signer how to use the backups of a home whose key is lost.
+func (s *salvage) noteForeign(path string, err error) {
+	var foreign *foreignError
+	if !errors.As(err, &foreign) || s.foreign[foreign.signer] {
+		return
+	}
+	s.foreign[foreign.signer] = true
+	s.note("%s was not used: %s", path, err)
 }
 
 func (s *salvage) closeSources() {

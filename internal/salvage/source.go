@@ -88,6 +88,20 @@ func (f file) open(ctx context.Context, signer string) (*source, events.Head, er
 	}), head, nil
 }
 
+// foreignError says that nobody can tell whose a backup is: the home's key is lost, and the user named no signer.
+type foreignError struct {
+	// signer is "" for a backup of an earlier version, which has no signature.
+	signer string
+}
+
+func (e *foreignError) Error() string {
+	if e.signer == "" {
+		return "the home's key is lost, and the backup has no signature: name it with --with if it is this home's"
+	}
+	return fmt.Sprintf("the home's key is lost, and %s signed it: add --signer %[1]s if that is this home's key",
+		e.signer)
+}
+
 // check reads the whole file once: a backup's signature is at its end.
 func (f file) check(ctx context.Context, signer string) (exported bool, head events.Head, err error) {
 	err = f.with(ctx, func(in *bufio.Reader) error {
@@ -102,9 +116,12 @@ func (f file) check(ctx context.Context, signer string) (exported bool, head eve
 		switch {
 		case err != nil:
 			return err
-		case contents.Unsealed != nil && !f.trusted:
+		case f.trusted:
+		case contents.Unsealed != nil:
 			return contents.Unsealed
-		case contents.Signer != signer && !f.trusted:
+		case signer == "":
+			return &foreignError{contents.Signer}
+		case contents.Signer != signer:
 			return fmt.Errorf("%q signed it, and this home's key is %s", contents.Signer, signer)
 		}
 		head = contents.Head
