@@ -193,6 +193,15 @@ func (s *server) verify(r *http.Request) (engine.Verdict, error) {
 	}
 	// The witnesses first: none of them is then ahead of what is judged.
 	witnesses, err := s.Handler.Witnesses(r.Context())
+	if errors.Is(err, events.ErrReadOnly) {
+		return engine.Verdict{}, &service.Problem{
+			Kind:    service.KindUnavailable,
+			Code:    "UNAVAILABLE",
+			Message: "The log cannot be audited",
+			Why:     err.Error(),
+			Next:    engine.Advice(err),
+		}
+	}
 	if err != nil {
 		return engine.Verdict{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/projections"
 	"maestro/service"
 	"maestro/workers/manifest"
@@ -106,7 +107,15 @@ func (s *server) sessionManifest(w http.ResponseWriter, r *http.Request) {
 	}
 	var content []byte
 	if err == nil {
-		content, err = s.ReadBlob(r.Context(), digest)
+		if content, err = s.ReadBlob(r.Context(), digest); err != nil {
+			err = &service.Problem{
+				Kind:    service.KindInternal,
+				Code:    "TEXT_LOST",
+				Message: "The manifest's text is lost",
+				Why:     "the log names " + digest + ", and the server cannot read it",
+				Next:    engine.FaultText.Next(),
+			}
+		}
 	}
 	if err != nil {
 		s.fail(w, r, err)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -98,6 +100,37 @@ func (a *app) readInput(file string, limit int64) ([]byte, error) {
 		return nil, unreadable(file, err)
 	}
 	return content, nil
+}
+
+// mustBeExport refuses a file that is no export by its first byte. what names the command that reads exports only.
+func mustBeExport(file string, in *bufio.Reader, what string) error {
+	if _, err := in.Peek(1); errors.Is(err, io.EOF) { // of an empty log
+		return nil
+	}
+	exported, err := isExport(in)
+	if err != nil {
+		return unreadable(file, err)
+	}
+	if exported {
+		return nil
+	}
+	if first, err := in.Peek(2); err == nil && bytes.Equal(first, []byte{0x1f, 0x8b}) { // gzip
+		return &failure{
+			status: http.StatusUnprocessableEntity, code: "FILE", message: file + " is a backup, or another archive",
+			why: what + " reads exports only",
+			next: "make a home of it with `maestro restore " + quoted(file) +
+				" --home DIR`, and ask the server of that home",
+		}
+	}
+	return notAnExport(file, errors.New("it does not begin as an export does"))
+}
+
+func notAnExport(file string, err error) error {
+	return &failure{
+		status: http.StatusUnprocessableEntity, code: "FILE", err: err,
+		message: "The file " + file + " is not an export", why: err.Error(),
+		next: "name a file that `maestro audit export` wrote",
+	}
 }
 
 // notWhole says what is wrong with a backup or an export; other errors stay as they are.

@@ -26,14 +26,16 @@ func (a *app) judge(ctx context.Context, file string) error {
 		return err
 	}
 	defer done()
-	verdict, err := oracle.Read(bufio.NewReader(log))
+	in := bufio.NewReader(log)
+	if file != "" {
+		if err := mustBeExport(file, in, "the oracle"); err != nil {
+			return err
+		}
+	}
+	verdict, err := oracle.Read(in)
 	switch {
 	case err != nil && file != "":
-		return &failure{
-			status: http.StatusUnprocessableEntity, code: "FILE", err: err,
-			message: "The file " + file + " is not an export",
-			next:    "the oracle reads what `maestro audit export` writes; see also `maestro audit verify FILE`",
-		}
+		return notAnExport(file, err)
 	case err != nil:
 		return cutShort(err)
 	}

@@ -110,8 +110,14 @@ func (a *app) replay(ctx context.Context, file string, o replayOptions) error {
 		return err
 	}
 	defer done()
+	in := bufio.NewReader(log)
+	if file != "" {
+		if err := mustBeExport(file, in, "`maestro audit replay`"); err != nil {
+			return err
+		}
+	}
 	r := &replayed{options: o, until: until, state: projections.New(), last: map[string]told{}}
-	err = r.fold(log)
+	err = r.fold(in)
 	var own *failure
 	switch {
 	case err == nil, errors.As(err, &own):
@@ -156,7 +162,11 @@ func (r *replayed) fold(log io.Reader) error {
 	for lines.Scan() {
 		line, err := export.ReadLine(lines.Bytes())
 		if err != nil {
-			return &failure{status: http.StatusBadRequest, code: "FILE", message: "This is not an export: " + err.Error(), err: err}
+			return &failure{
+				status: http.StatusUnprocessableEntity, code: "FILE", err: err,
+				message: fmt.Sprintf("The export cannot be read behind event %d", r.state.Head().Sequence),
+				why:     err.Error(), next: "name a file as `maestro audit export` wrote it",
+			}
 		}
 		if line.Withheld() {
 			return usage("The export holds only a part of the log: event %d has no body", line.Sequence).

@@ -252,7 +252,8 @@ func openHandler(
 	}
 	head := log.HeadFile(lock.Through(lock.Head()), log.lockHere)
 	handler, err := engine.Open(ctx, engine.Config{
-		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Witness: witness{head, lock.Head()}, Announcer: log,
+		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Announcer: log,
+		Witness: witness{head, lock.Head(), log.homeHere},
 		Denials: denials, Damage: log.Damage(),
 		Now: trusted.Now, Follow: trusted.Follow, After: time.After, Logger: logger,
 	})
@@ -500,10 +501,15 @@ func witnessed(h *home.Home) uint64 {
 type witness struct {
 	*bus.HeadFile
 	path string
+	// here fails when the home, and the head file with it, is no longer where it was.
+	here func() error
 }
 
 // Load keeps a head file that cannot be read beside the new one: it may be what shows that the log was cut.
 func (w witness) Load(context.Context) (events.Head, error) {
+	if err := w.here(); err != nil {
+		return events.Head{}, err
+	}
 	head, err := bus.LoadHeadFile(w.path)
 	if err != nil {
 		err = errors.Join(err, os.Rename(w.path, w.path+".damaged"))
