@@ -148,8 +148,8 @@ func run(t *testing.T, binary string) caught {
 		}
 	}
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && c.by == "" {
-		c.by = "(the process ended: " + firstPanic(out) + ")"
+	if why := firstPanic(out); errors.As(err, &exit) && c.by == "" && !strings.Contains(why, "test timed out") {
+		c.by = "(the process ended: " + why + ")"
 	}
 	return c
 }
