@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"maestro/commands"
@@ -17,14 +18,10 @@ func (a allowance) Within(ctx context.Context, request engine.Request, dryRun bo
 	s := a.server
 	var over *overLimit
 	s.Handler.View(func(state *projections.State) {
-		if over = s.stock(state, request); over == nil && !dryRun {
+		if over = s.Limits.stock(state, request); over == nil && !dryRun {
 			over = a.call.admission.payFor(state, request.Command)
 		}
-		if over == nil {
-			return
-		}
-		table, project := commands.CurrentRules(), request.Project(state)
-		if commands.Permit(state, table, request.By, request.Command.ID(), project) != nil || request.Known(state) {
+		if over != nil && unbounded(state, request) {
 			over = nil
 		}
 	})
@@ -42,6 +39,24 @@ func (a allowance) Within(ctx context.Context, request engine.Request, dryRun bo
 	answer.Next = "nothing has happened: end what is no longer needed, or let the user raise the limit with " +
 		"`serve --limit " + over.quota.Name + "=N`"
 	return answer
+}
+
+// unbounded reports whether a request is decided whatever the quotas say: it is refused or a retry.
+func unbounded(state *projections.State, request engine.Request) bool {
+	table, project := commands.CurrentRules(), request.Project(state)
+	return commands.Permit(state, table, request.By, request.Command.ID(), project) != nil || request.Known(state)
+}
+
+// CheckStock holds a request that comes without a call, such as a kept command, against the quotas of what there is.
+// Its error says which quota the request is over; the request may be within it later.
+func (l *Limits) CheckStock(state *projections.State, request engine.Request) error {
+	over := l.stock(state, request)
+	if over == nil || unbounded(state, request) {
+		return nil
+	}
+	q := over.quota
+	return fmt.Errorf("there are too many %s: the limit %s is %s; answer or end some, or raise it with "+
+		"`serve --limit %s=N`", q.About, q.Name, q, q.Name)
 }
 
 // payFor pays for what a command makes.
@@ -95,12 +110,12 @@ const whenLess = time.Minute
 
 // stock gives the quota of what there is that a command is over. A project's quotas count what its root and all
 // projects below that have together, so creating projects makes no more room.
-func (s *server) stock(state *projections.State, request engine.Request) *overLimit {
+func (l *Limits) stock(state *projections.State, request engine.Request) *overLimit {
 	if _, creates := request.Command.(*commands.CreateProject); creates {
 		if request.By.Kind != commands.ActorSession {
 			return nil
 		}
-		return s.over("project-projects", len(state.Made(state.Root(request.By.Project)).Projects))
+		return l.over("project-projects", len(state.Made(state.Root(request.By.Project)).Projects))
 	}
 	p := state.Project(request.Project(state))
 	if p == nil {
@@ -109,24 +124,24 @@ func (s *server) stock(state *projections.State, request engine.Request) *overLi
 	switch c := request.Command.(type) {
 	case *commands.CreateTask:
 		tasks, _ := together(state, p.Root)
-		return s.over("project-tasks", tasks)
+		return l.over("project-tasks", tasks)
 	case *commands.SpawnSession:
-		return s.room(state, p.Root)
+		return l.room(state, p.Root)
 	case *commands.RegisterSession:
 		if state.Session(c.SessionID) == nil && request.By.Kind != commands.ActorSession {
-			return s.room(state, p.Root)
+			return l.room(state, p.Root)
 		}
 	case *commands.Report:
 		if c.Asks() {
-			return s.questions(state, p.Root, request.By)
+			return l.questions(state, p.Root, request.By)
 		}
 	}
 	return nil
 }
 
 // over gives a quota if one more is too many.
-func (s *server) over(name string, have int) *overLimit {
-	if q := s.Limits.quota(name); q.Value > 0 && float64(have+1) > q.Value {
+func (l *Limits) over(name string, have int) *overLimit {
+	if q := l.quota(name); q.Value > 0 && float64(have+1) > q.Value {
 		return &overLimit{ofProject, q, whenLess}
 	}
 	return nil
@@ -147,7 +162,7 @@ func family(state *projections.State, root string) []string {
 }
 
 // questions gives the quota of open questions that one more is over.
-func (s *server) questions(state *projections.State, root string, by commands.Actor) *overLimit {
+func (l *Limits) questions(state *projections.State, root string, by commands.Actor) *overLimit {
 	all, own := 0, 0
 	for _, project := range family(state, root) {
 		for x := range state.Unanswered(project) {
@@ -157,15 +172,15 @@ func (s *server) questions(state *projections.State, root string, by commands.Ac
 			}
 		}
 	}
-	if over := s.over("session-questions", own); over != nil {
+	if over := l.over("session-questions", own); over != nil {
 		return over
 	}
-	return s.over("project-questions", all)
+	return l.over("project-questions", all)
 }
 
 // room gives the quota of sessions if there are as many as there may be. It counts only where there may be too many.
-func (s *server) room(state *projections.State, root string) *overLimit {
-	q := s.Limits.quota("project-sessions")
+func (l *Limits) room(state *projections.State, root string) *overLimit {
+	q := l.quota("project-sessions")
 	if _, sessions := together(state, root); q.Value == 0 || float64(sessions) < q.Value {
 		return nil
 	}
@@ -177,5 +192,5 @@ func (s *server) room(state *projections.State, root string) *overLimit {
 			}
 		}
 	}
-	return s.over("project-sessions", alive)
+	return l.over("project-sessions", alive)
 }

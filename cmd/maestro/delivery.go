@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"maestro/api"
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/internal/home"
@@ -26,6 +27,7 @@ type delivery struct {
 	home    *home.Home
 	handler *engine.Handler
 	denials *engine.Denials
+	limits  api.Limits
 	key     []byte // that the secrets of sessions are made from
 	logger  *slog.Logger
 	// quarantined is how many entries each session's outbox had set aside at the last look.
@@ -159,13 +161,18 @@ func (d *delivery) actor(session, authn string) (by commands.Actor) {
 }
 
 // one brings a kept command through in its session's name. nil is an answer for good, also a refusal, which is
-// recorded.
+// recorded. The rates do not bound it, for what waited comes at once; what there may be of anything does, and the
+// command waits until there is less.
 func (d *delivery) one(ctx context.Context, session string, generation int, e outbox.Entry) error {
 	command, err := commands.Parse(e.Command, e.Body)
 	if err == nil {
 		by := d.actor(session, commands.AuthnToken)
 		by.Generation = generation
-		_, err = d.handler.Do(ctx, engine.Request{By: by, Command: command, Key: e.Key, OccurredAt: e.OccurredAt})
+		request := engine.Request{By: by, Command: command, Key: e.Key, OccurredAt: e.OccurredAt}
+		d.handler.View(func(s *projections.State) { err = d.limits.CheckStock(s, request) })
+		if err == nil {
+			_, err = d.handler.Do(ctx, request)
+		}
 	}
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {

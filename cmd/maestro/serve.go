@@ -221,7 +221,14 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	kept := &delivery{home: lock.Home, handler: handler, denials: denials, key: secrets.ServerKey, logger: logger}
+	kept := &delivery{
+		home:    lock.Home,
+		handler: handler,
+		denials: denials,
+		limits:  o.limits,
+		key:     secrets.ServerKey,
+		logger:  logger,
+	}
 	defer beside(ctx, kept.run)()
 	defer beside(ctx, care.run)()
 	defer beside(ctx, func(ctx context.Context) { store.KeepChecked(ctx, trusted.Now, time.After) })()
