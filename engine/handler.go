@@ -50,6 +50,8 @@ type Config struct {
 	Blobs     Blobs
 	Snapshots Snapshots
 	Witness   Witness
+	// Seen is a head that something else than the Witness and the Snapshots remembers; zero if nothing does.
+	Seen      Witnessed
 	Announcer Announcer
 	// Damage is what is known to be wrong with the log before it is read: then it opens read-only. Nil if nothing is.
 	Damage error

@@ -33,6 +33,9 @@ func load(ctx context.Context, config Config, logger *slog.Logger) (loaded, erro
 		opened.damage = l.checkWitness(ctx)
 	}
 	if opened.damage == nil {
+		opened.damage = l.compare(ctx, config.Seen.By, config.Seen.Head)
+	}
+	if opened.damage == nil {
 		opened.state, opened.damage = l.fromSnapshot(ctx)
 		opened.from = opened.state.Head()
 	}
@@ -58,10 +61,10 @@ type loading struct {
 	head   uint64
 }
 
-// hashAt gives the chain's hash behind a message of the log.
-func (l *loading) hashAt(ctx context.Context, sequence uint64) (events.Hash, error) {
+// HashAt gives the chain's hash behind a message of the log.
+func HashAt(ctx context.Context, log Log, sequence uint64) (events.Hash, error) {
 	var hash events.Hash
-	err := l.Log.Read(ctx, sequence, sequence, func(m events.Message) error {
+	err := log.Read(ctx, sequence, sequence, func(m events.Message) error {
 		event, err := events.Decode(m.Body)
 		if err != nil {
 			return &events.DamageError{Sequence: m.Sequence, Why: err.Error()}
@@ -96,7 +99,7 @@ func (l *loading) compare(ctx context.Context, witness string, seen events.Head)
 			Why:      fmt.Sprintf("the log ends at %d, and %s saw it at %s", l.head, witness, seen),
 		}
 	}
-	hash, err := l.hashAt(ctx, seen.Sequence)
+	hash, err := HashAt(ctx, l.Log, seen.Sequence)
 	if err != nil {
 		return err
 	}
@@ -141,7 +144,7 @@ func (l *loading) trySnapshot(ctx context.Context, sequence uint64) (*projection
 		return nil, nil
 	}
 	if l.head > 0 {
-		genesis, err := l.hashAt(ctx, 1)
+		genesis, err := HashAt(ctx, l.Log, 1)
 		if err != nil {
 			return nil, err
 		}

@@ -160,8 +160,12 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	warnOfRestore(lock.Home, logger)
 	trusted := clock.New(a.wall, clock.Boot)
+	backup, err := backupSeen(ctx, lock.Home, o.backups.dir, secrets, logger)
+	if err != nil {
+		return err
+	}
 	store, err := bus.Open(ctx, bus.Options{
-		Dir: lock.Store(), Durability: durability, Witnessed: witnessed(lock.Home), Logger: logger,
+		Dir: lock.Store(), Durability: durability, Witnessed: max(witnessed(lock.Home), backup.Sequence), Logger: logger,
 	})
 	if err != nil {
 		return err
@@ -176,7 +180,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer denials.Close()
-	handler, closeHandler, err := openHandler(ctx, lock, log, denials, trusted, logger)
+	handler, closeHandler, err := openHandler(ctx, lock, log, backup, denials, trusted, logger)
 	if err != nil {
 		return err
 	}
@@ -250,8 +254,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 
 // openHandler opens the one writer of the log, with its witness and its snapshots.
 func openHandler(
-	ctx context.Context, lock *home.Lock, log guardedLog, denials *engine.Denials, trusted *clock.Clock,
-	logger *slog.Logger,
+	ctx context.Context, lock *home.Lock, log guardedLog, seen engine.Witnessed, denials *engine.Denials,
+	trusted *clock.Clock, logger *slog.Logger,
 ) (*engine.Handler, func() error, error) {
 	pictures, err := bus.OpenSnapshots(lock.Through(lock.Snapshots()))
 	if err != nil {
@@ -261,7 +265,7 @@ func openHandler(
 	handler, err := engine.Open(ctx, engine.Config{
 		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Announcer: log,
 		Witness: witness{head, lock.Head(), log.homeHere},
-		Denials: denials, Damage: log.Damage(),
+		Denials: denials, Damage: log.Damage(), Seen: seen,
 		Now: trusted.Now, Follow: trusted.Follow, After: time.After, Logger: logger,
 	})
 	if err != nil {
@@ -482,26 +486,6 @@ func (s snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
 		return err
 	}
 	return errors.Join(s.dir.Save(snapshot), s.dir.Prune())
-}
-
-// witnessed gives the highest sequence that the home remembers outside the store: whatever is damaged up to there was
-// acknowledged.
-func witnessed(h *home.Home) uint64 {
-	seen, err := bus.LoadHeadFile(h.Head())
-	if err == nil {
-		return seen.Sequence
-	}
-	sequences, err := bus.ListSnapshots(h.Snapshots())
-	if err != nil {
-		return 0
-	}
-	for _, sequence := range sequences {
-		// A name alone could say anything.
-		if snapshot, err := bus.ReadSnapshots(h.Snapshots()).Read(sequence); err == nil {
-			return snapshot.Sequence
-		}
-	}
-	return 0
 }
 
 // witness is the head file.

@@ -81,7 +81,15 @@ func newUpkeep(
 			return writeBackup(ctx, log, f, bus.BackupOptions{Head: head, Created: at, Key: secrets.BackupKey()})
 		},
 		Check: func(ctx context.Context, made backups.Made) error {
-			return checkBackup(ctx, made.Path, signer)
+			_, err := headOfBackup(ctx, made.Path, signer)
+			return err
+		},
+		Holds: func(ctx context.Context, made backups.Made) (bool, error) {
+			if made.Sequence > head().Sequence {
+				return false, nil
+			}
+			hash, err := engine.HashAt(ctx, log, made.Sequence)
+			return made.Of(events.Head{Sequence: made.Sequence, Hash: hash}), err
 		},
 		Estimate: func() int64 {
 			size, _ := files.TreeSize(lock.Store()) // what cannot be seen is not counted
@@ -101,34 +109,34 @@ func writeBackup(ctx context.Context, log *bus.Bus, f *os.File, o bus.BackupOpti
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return false, err
 	}
-	if err := readWhole(ctx, f, seal.Key); err != nil {
+	if _, err := readWhole(ctx, f, seal.Key); err != nil {
 		return false, fmt.Errorf("read the backup back: %w", err)
 	}
 	return len(seal.Lost) > 0, nil
 }
 
-// checkBackup reads a backup and fails if it is damaged, or if another key signed it.
-func checkBackup(ctx context.Context, path, signer string) error {
+// headOfBackup reads a backup and gives its head. It fails if the backup is damaged, or if another key signed it.
+func headOfBackup(ctx context.Context, path, signer string) (head events.Head, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return head, err
 	}
-	return errors.Join(readWhole(ctx, f, signer), f.Close())
+	head, err = readWhole(ctx, f, signer)
+	return head, errors.Join(err, f.Close())
 }
 
-func readWhole(ctx context.Context, in io.Reader, signer string) error {
+func readWhole(ctx context.Context, in io.Reader, signer string) (events.Head, error) {
 	contents, err := bus.ReadBackup(untilDone{ctx, in}, bus.BackupVisitor{})
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		err = ctx.Err()
 	case err != nil:
-		return err
 	case contents.Unsealed != nil:
-		return contents.Unsealed
+		err = contents.Unsealed
 	case contents.Signer != signer:
-		return fmt.Errorf("%s signed it, not %s", cmp.Or(contents.Signer, "nobody"), signer)
+		err = fmt.Errorf("%s signed it, not %s", cmp.Or(contents.Signer, "nobody"), signer)
 	}
-	return nil
+	return contents.Head, err
 }
 
 // untilDone is a reader that ends with its context.

@@ -67,8 +67,8 @@ type Made struct {
 	Bytes   int64
 }
 
-// of reports whether the backup is of this head.
-func (m Made) of(head events.Head) bool {
+// Of reports whether the backup is of this head.
+func (m Made) Of(head events.Head) bool {
 	return m.Sequence == head.Sequence && m.Hash == head.Hash.String()[:8]
 }
 
@@ -190,7 +190,8 @@ var syncDir = files.SyncDir
 // prune removes backups that are not needed: it keeps the one just made, the newest good ones up to keep, and as many
 // partial ones, so that those never push out a whole one. Backups that a wrong clock dated in the future count as the
 // oldest. A backup that check refuses pushes out none, and stays, for it may be all there is of what it holds: those
-// are the bad ones. An error of a context that ended stops the work before anything is removed.
+// are the bad ones. One whose head the log does not hold, which check answers with errElsewhere, stays too: it holds
+// events that no other backup may have. An error of a context that ended stops the work before anything is removed.
 func (d Dir) prune(just Made, keep int, now time.Time, check func(Made) error) (bad []Made, err error) {
 	list, err := d.List()
 	if err != nil {
@@ -203,6 +204,7 @@ func (d Dir) prune(just Made, keep int, now time.Time, check func(Made) error) (
 		switch err := check(made); {
 		case isCanceled(err):
 			return nil, err
+		case errors.Is(err, errElsewhere):
 		case err != nil:
 			bad = append(bad, made)
 		case kept[made.Partial] >= keep:

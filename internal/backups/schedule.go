@@ -38,6 +38,8 @@ type Config struct {
 	Write func(ctx context.Context, f *os.File, head events.Head, at time.Time) (partial bool, err error)
 	// Check reads a backup and fails if it is damaged, or if the home's key did not sign it.
 	Check func(ctx context.Context, made Made) error
+	// Holds reports whether the log as it is now holds a backup's head. After a restore of an older backup it may not.
+	Holds func(ctx context.Context, made Made) (bool, error)
 	// Estimate gives the room that a first backup may need; later ones are measured by the one before.
 	Estimate func() int64
 	// Free gives the room on the disk of a directory; false if that is not known.
@@ -120,7 +122,7 @@ func (s *Schedule) once(ctx context.Context) (due time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if head.Sequence == 0 || last.of(head) { // there is nothing new to keep
+	if head.Sequence == 0 || last.Of(head) { // there is nothing new to keep
 		s.setProblem(s.lacking(last))
 		return 0, nil
 	}
@@ -148,9 +150,17 @@ func (s *Schedule) once(ctx context.Context) (due time.Duration, err error) {
 	return s.Every, nil
 }
 
+// errElsewhere says that a backup holds events that the log does not hold.
+var errElsewhere = errors.New("the log does not hold the backup's head")
+
 // prune removes what is not needed once a new backup is there, and notes what cannot be read.
 func (s *Schedule) prune(ctx context.Context, made Made, now time.Time) error {
-	bad, err := s.Dir.prune(made, s.Keep, now, func(old Made) error { return s.Check(ctx, old) })
+	bad, err := s.Dir.prune(made, s.Keep, now, func(old Made) error {
+		if holds, err := s.Holds(ctx, old); err != nil || !holds {
+			return errors.Join(errElsewhere, err)
+		}
+		return s.Check(ctx, old)
+	})
 	if isCanceled(err) {
 		return err
 	}

@@ -32,6 +32,7 @@ type machine struct {
 	size    int
 	skew    time.Duration // of the wall clock
 	made    int
+	other   map[string]bool // backups of events that the log does not hold
 }
 
 const (
@@ -71,6 +72,9 @@ func (m *machine) schedule() *Schedule {
 				err = errors.New("cut")
 			}
 			return err
+		},
+		Holds: func(_ context.Context, made Made) (bool, error) {
+			return !m.other[made.Path], nil
 		},
 		Estimate: func() int64 { return 500 },
 		Free: func(string) (uint64, bool) {
@@ -373,6 +377,28 @@ func TestDamagedBackupsPushOutNoGoodOne(t *testing.T) {
 }
 
 // The backup just made stays, also when others have later times that a clock may still have.
+// After a restore of an older backup, the backups of what came behind it are all there is of those events.
+func TestBackupsOfEventsThatTheLogDoesNotHoldStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		m.on(3*24*time.Hour + 30*time.Minute)
+		m.other = map[string]bool{}
+		for _, made := range m.list()[:2] {
+			m.other[made.Path] = true
+		}
+		s := m.on(20 * 24 * time.Hour)
+		list := m.list()
+		if len(list) != 9 || s.Problem() != "" {
+			t.Errorf("kept are %+v, with the problem %q; expected the two, and seven more", list, s.Problem())
+		}
+		for path := range m.other {
+			if !slices.ContainsFunc(list, func(made Made) bool { return made.Path == path }) {
+				t.Errorf("%s was removed", path)
+			}
+		}
+	})
+}
+
 func TestTheBackupJustMadeStays(t *testing.T) {
 	dir := At(t.TempDir(), "", signer)
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"maestro/internal/files"
 )
@@ -21,6 +22,7 @@ const (
 	headFile       = "head"
 	snapshotsDir   = "snapshots"
 	restoredFile   = "restored.json"
+	salvagedFile   = "salvage.json"
 )
 
 // Home is an open home directory.
@@ -206,6 +208,16 @@ func (l *Lock) NoteRestore(note []byte) error { return l.write(restoredFile, not
 
 // RestoreNote gives what NoteRestore kept; fs.ErrNotExist if the home was not restored.
 func (h *Home) RestoreNote() ([]byte, error) { return h.read(restoredFile, maxNote) }
+
+// MadeAt gives when a restore or a salvage made the home; the zero time if neither did.
+func (h *Home) MadeAt() (at time.Time) {
+	for _, note := range []string{restoredFile, salvagedFile} {
+		if info, err := os.Stat(filepath.Join(h.dir, note)); err == nil && info.ModTime().After(at) {
+			at = info.ModTime()
+		}
+	}
+	return at
+}
 
 // Discard releases the home, and removes it if it holds nothing but its lock. The lock's file goes first, while it is
 // held: a process that waits for it then locks no file that others do not see.
