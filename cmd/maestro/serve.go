@@ -165,7 +165,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	store, err := bus.Open(ctx, bus.Options{
-		Dir: lock.Store(), Durability: durability, Witnessed: max(witnessed(lock.Home), backup.Sequence), Logger: logger,
+		Dir: lock.Store(), Durability: durability, Logger: logger,
+		Witnessed: max(witnessed(lock.Home), backup.Sequence),
 	})
 	if err != nil {
 		return err

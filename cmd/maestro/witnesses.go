@@ -61,7 +61,7 @@ func backupSeen(
 		}
 		logger.Warn("the home has no head file that can be read; an automatic backup says how far the log was",
 			"file", made.Path, "head", head.Sequence,
-			"next", "if the server is read-only now, run `maestro salvage`; if the log is shorter because you want it so, "+
+			"next", "if the server is read-only now, run `maestro salvage`; if you want the log to be shorter, "+
 				"move the backup elsewhere and start the server again")
 		return engine.Witnessed{Head: head, By: "the automatic backup " + made.Path}, nil
 	}
