@@ -232,10 +232,12 @@ func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.storeTexts(ctx, r); err != nil {
+	long, err := h.cutTexts(r)
+	if err != nil {
 		return nil, err
 	}
-	return &pending{Request: r, ctx: ctx, source: r.By.Source(), hash: hash, done: make(chan result, 1)}, nil
+	p := &pending{Request: r, ctx: ctx, source: r.By.Source(), hash: hash, done: make(chan result, 1)}
+	return p, h.storeTexts(ctx, p, long)
 }
 
 // validRequest checks what comes with a command.
@@ -262,30 +264,40 @@ func hashOf(command commands.Command) (events.RequestHash, error) {
 	return events.RequestHash(sum[:len(events.RequestHash{})]), nil
 }
 
-// storeTexts moves texts that are too long for an event to the blobs: but not for a caller who may not use the command
-// at all. The writer permits again, on the state that counts.
-func (h *Handler) storeTexts(ctx context.Context, r Request) error {
+// cutTexts leaves of texts that are too long for an event their beginnings and digests, and gives them.
+func (h *Handler) cutTexts(r Request) (long []string, err error) {
 	texts, blobs := commands.TextsOf(r.Command)
 	for field, text := range texts {
 		if text == nil || len(*text) <= events.MaxText {
 			continue
 		}
 		if err := h.longText(field, *text); err != nil {
-			return err
+			return nil, err
 		}
-		if err := h.permitted(r); err != nil {
-			return err
-		}
-		digest, err := h.config.Blobs.PutBlob(ctx, []byte(*text))
-		if err != nil {
+		long = append(long, *text)
+		setBlob(blobs, field, "sha256-"+events.BodyHash([]byte(*text)).String())
+		*text = preview(*text)
+	}
+	return long, nil
+}
+
+// storeTexts puts the long texts of a command into the blobs, unless it is refused by what is known already. The writer
+// decides again, on the state that counts.
+func (h *Handler) storeTexts(ctx context.Context, p *pending, long []string) error {
+	if len(long) == 0 {
+		return nil
+	}
+	if err := h.foreseen(p); err != nil {
+		return err
+	}
+	for _, text := range long {
+		if _, err := h.config.Blobs.PutBlob(ctx, []byte(text)); err != nil {
 			return &UnavailableError{
 				Why:  "the long text could not be stored",
 				Next: "try again with the same key",
 				Err:  err,
 			}
 		}
-		setBlob(blobs, field, digest)
-		*text = preview(*text)
 	}
 	return nil
 }
@@ -312,8 +324,8 @@ func setBlob(blobs *events.Blobs, field, digest string) {
 	(*blobs)[field] = digest
 }
 
-// permitted answers early, from the committed state; where that may be behind the log, only the writer can say.
-func (h *Handler) permitted(r Request) (err error) {
+// foreseen refuses early, from the committed state; where that may be behind the log, only the writer can say.
+func (h *Handler) foreseen(p *pending) error {
 	h.mu.RLock()
 	damage, doubt := h.damage, h.doubt
 	h.mu.RUnlock()
@@ -323,14 +335,13 @@ func (h *Handler) permitted(r Request) (err error) {
 	case doubt != nil || h.config.Shared:
 		return nil
 	}
-	h.View(func(s *projections.State) {
-		project := commands.ProjectOf(s, r.Command, r.By)
-		// A retry gets the answer that it had, whatever its caller may do by now.
-		if _, known := s.Accepted(EventID(r.By, project, r.Command.ID(), r.Key)); !known {
-			err = commands.Permit(s, commands.CurrentRules(), r.By, r.Command.ID(), project)
-		}
-	})
-	return err
+	// A retry gets the answer that it had, whatever its caller may do by now.
+	_, _, err := h.tryCommitted(p)
+	var refusal *commands.Refusal
+	if errors.As(err, &refusal) {
+		return err
+	}
+	return nil
 }
 
 // preview gives the beginning of a text, cut between characters.

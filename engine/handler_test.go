@@ -975,6 +975,11 @@ func TestRefusedTextsAreNotStored(t *testing.T) {
 	if len(blobs.blobs) != 0 {
 		t.Error("a refused command's text was stored")
 	}
+	// A command that its caller may use, and that is refused for what it asks.
+	_, err := w.do("admin", "task:create", `{"title":"T","parentId":"task_none","description":"`+long+`"}`)
+	if code(err) == "" || len(blobs.blobs) != 0 {
+		t.Errorf("%v, and %d texts were stored", err, len(blobs.blobs))
+	}
 	w.must("admin", "project:create", `{"name":"N","description":"`+long+`"}`)
 	if len(blobs.blobs) != 1 {
 		t.Error("a permitted command's text was not stored")

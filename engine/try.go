@@ -32,7 +32,7 @@ func (h *Handler) tryOn(r Request) (answer Answer, err error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := h.tryTexts(r); err != nil {
+	if _, err := h.cutTexts(r); err != nil {
 		return Answer{}, err
 	}
 	p := &pending{Request: r, source: r.By.Source(), hash: hash}
@@ -53,22 +53,6 @@ func (h *Handler) tryCommitted(p *pending) (answer Answer, retryOf uint64, err e
 	}
 	answer, err = h.try(h.committed, p, project)
 	return answer, 0, err
-}
-
-// tryTexts does to long texts what storeTexts does, and stores nothing.
-func (h *Handler) tryTexts(r Request) error {
-	texts, blobs := commands.TextsOf(r.Command)
-	for field, text := range texts {
-		if text == nil || len(*text) <= events.MaxText {
-			continue
-		}
-		if err := h.longText(field, *text); err != nil {
-			return err
-		}
-		setBlob(blobs, field, "sha256-"+events.BodyHash([]byte(*text)).String())
-		*text = preview(*text)
-	}
-	return nil
 }
 
 func (h *Handler) try(s *projections.State, p *pending, project string) (Answer, error) {
