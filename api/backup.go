@@ -26,6 +26,9 @@ func (s *server) backup(w http.ResponseWriter, r *http.Request) {
 		head = state.Head()
 		err = s.At(state, c.Caller).Permit("audit:export", "")
 	})
+	if err == nil && c.By.Access == commands.AccessAdmin {
+		err = s.WholeLog(r.Context(), backupRefused)
+	}
 	switch {
 	case err != nil:
 	case c.By.Access != commands.AccessAdmin:
@@ -46,8 +49,6 @@ func (s *server) backup(w http.ResponseWriter, r *http.Request) {
 			Why:     "the server was started with --read-only, and writes and signs nothing",
 			Next:    "stop it, start it without --read-only, and make the backup then",
 		}
-	default:
-		err = s.WholeLog(r.Context(), backupRefused)
 	}
 	if err != nil {
 		s.fail(w, r, err)
