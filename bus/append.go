@@ -46,6 +46,7 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 		return err
 	}
 	if err := b.room.check(); err != nil {
+		b.lacksRoom.Store(true)
 		return err
 	}
 	incomplete, err := b.writer.append(ctx, after, messages)

@@ -41,11 +41,13 @@ type Bus struct {
 	// doubtful is set by an append whose outcome is unknown and cleared by one that is acknowledged. A reopen alone proves
 	// little: while the disk is full, nats-server starts, and fails at the first write.
 	doubtful atomic.Bool
-	blocks   blockSyncer
-	watch    blockWatch
-	room     room
-	onDisk   liveLog
-	texts    liveBlobs
+	// lacksRoom is set by an append that was refused for want of room, and cleared once a Sync finds some.
+	lacksRoom atomic.Bool
+	blocks    blockSyncer
+	watch     blockWatch
+	room      room
+	onDisk    liveLog
+	texts     liveBlobs
 
 	// files is set instead of a server when the store is damaged, or was to be opened read-only. It is set once, while
 	// open is held for writing; who needs it to stay as it is holds open for reading.

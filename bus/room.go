@@ -36,8 +36,22 @@ func (r *room) check() error {
 	return r.err
 }
 
+// Room says events.ErrFull while the log's disk has too little room for writes.
+func (b *Bus) Room() error { return b.room.look() }
+
+// Reserve is the room in bytes that a log needs on its disk before it takes writes.
+const Reserve = reserve
+
 // FreeBytes gives the room that this user may still fill on the disk of a directory; false where that is not known.
 func FreeBytes(dir string) (uint64, bool) { return freeBytes(dir) }
+
+// again is check that looks now.
+func (r *room) again() error {
+	r.mu.Lock()
+	r.looked = time.Time{}
+	r.mu.Unlock()
+	return r.check()
+}
 
 // look is check without what it found a moment ago.
 func (r *room) look() error {
@@ -50,7 +64,7 @@ func (r *room) look() error {
 func (r *room) now() error {
 	if free, ok := freeBytes(r.dir); ok && free < reserve {
 		return fmt.Errorf(
-			"%w: %d MiB are left on the disk of %s, %d are needed; make room, then the server goes on by itself",
+			"%w: %d MiB are left on the disk of %s, %d are needed",
 			events.ErrFull, free>>20, r.dir, reserve>>20,
 		)
 	}

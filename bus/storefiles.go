@@ -76,7 +76,7 @@ func probe(dir string) error {
 // full names the errors that room on the disk would cure.
 func full(err error) error {
 	if isFull(err) {
-		return fmt.Errorf("%w: make room, then the server goes on by itself: %w", events.ErrFull, err)
+		return fmt.Errorf("%w: %w", events.ErrFull, err)
 	}
 	return err
 }

@@ -27,6 +27,12 @@ func (b *Bus) Sync(ctx context.Context) (uint64, error) {
 	if b.embedded == nil {
 		return b.lockedHead(ctx)
 	}
+	if b.lacksRoom.Load() { // an append was refused: it would be again
+		if err := b.room.again(); err != nil {
+			return 0, err
+		}
+		b.lacksRoom.Store(false)
+	}
 	if !b.doubtful.Load() {
 		head, err := b.lockedHead(ctx)
 		if err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {

@@ -176,16 +176,15 @@ func Advice(err error) string {
 	return nextSalvage
 }
 
+// nextFull is for a command: one whose outcome is not known must be repeated with its key.
+const nextFull = "make room on the server's disk, then repeat the command, with its key if it had one"
+
 func unavailable(err error) error {
 	switch {
 	case errors.Is(err, events.ErrReadOnly):
 		return &UnavailableError{Why: "the server is read-only: " + err.Error(), Next: Advice(err), Err: err}
 	case errors.Is(err, events.ErrFull):
-		return &UnavailableError{
-			Why:  "the server cannot write: " + err.Error(),
-			Next: "make room on its disk, then try again with the same key",
-			Err:  err,
-		}
+		return &UnavailableError{Why: err.Error(), Next: nextFull, Err: err}
 	}
 	return &UnavailableError{
 		Why:  "the server could not write: " + err.Error(),

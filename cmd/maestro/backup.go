@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -98,6 +100,7 @@ func lostTexts(lost []bus.LostBlob) string {
 
 // holdHome makes the home if there is none, and takes it.
 func holdHome(dir string) (*home.Lock, error) {
+	_, before := os.Lstat(dir)
 	h, err := home.Create(dir)
 	if err != nil {
 		return nil, err
@@ -117,6 +120,9 @@ func holdHome(dir string) (*home.Lock, error) {
 			why: "one home has one server", next: "stop the other, or choose another home with MAESTRO_HOME",
 			details: map[string]any{"pid": held.PID, "address": held.Address},
 		}
+	}
+	if errors.Is(before, fs.ErrNotExist) {
+		_ = os.Remove(dir) // it could not even be locked; what another process put there stays
 	}
 	return nil, err
 }

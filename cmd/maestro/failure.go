@@ -64,6 +64,7 @@ func exitCode(err error) int {
 	var own *failure
 	var said *client.Error
 	var unreachable *client.ConnectionError
+	var problem *home.Problem
 	switch {
 	case err == nil:
 		return exitDone
@@ -71,6 +72,8 @@ func exitCode(err error) int {
 		return exitCode(own.err)
 	case errors.As(err, &own):
 		return exitOf(own.status)
+	case errors.As(err, &problem) && problem.NoHome:
+		return exitInvalid
 	case errors.As(err, &unreachable):
 		return exitNoConnection
 	case errors.As(err, &said):
@@ -109,6 +112,7 @@ func explain(err error) explained {
 	var unreachable *client.ConnectionError
 	var busy *outbox.BusyError
 	var kind *home.KindError
+	var problem *home.Problem
 	switch {
 	case errors.As(err, &own):
 		e := explained{code: own.code, message: own.message, why: own.why, next: own.next, details: own.details}
@@ -121,6 +125,12 @@ func explain(err error) explained {
 			code: "HOME", message: kind.Path + " is " + kind.Is, why: "in a home it must be " + kind.Want,
 			next: kind.Next(),
 		}
+	case errors.As(err, &problem):
+		code := "HOME"
+		if problem.NoHome {
+			code = "NO_HOME"
+		}
+		return explained{code: code, message: problem.What, why: problem.Why, next: problem.Next}
 	case errors.As(err, &unreachable):
 		return explained{
 			code: "NO_CONNECTION", message: "There is no answer from " + unreachable.URL, why: unreachable.Err.Error(),

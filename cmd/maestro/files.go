@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"maestro/api/export"
 	"maestro/bus"
@@ -260,10 +261,35 @@ func diskFull(dir string, err error, next string) error {
 	}
 }
 
-func whyFull(dir string, err error) string {
-	why := bare(err)
-	if free, known := bus.FreeBytes(dir); known && why == err { //nolint:errorlint // it is no other error's path
-		return fmt.Sprintf("%d KiB are free, and that is too little", free>>10)
+// isReadOnly reports whether an error is about a disk that cannot be written to.
+func isReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
+
+// onReadOnly says that the disk of a home cannot be written to.
+func onReadOnly(dir string, err error, next string) error {
+	return &failure{
+		status: http.StatusInternalServerError, code: "READ_ONLY_DISK",
+		message: "The disk of the home " + dir + " cannot be written to",
+		why:     "it is mounted read-only", next: next, err: err,
 	}
-	return why.Error()
+}
+
+func whyFull(dir string, err error) string {
+	if free, known := bus.FreeBytes(existing(dir)); known && free < bus.Reserve {
+		return fmt.Sprintf("%d KiB are free on it, and %d are needed", free>>10, bus.Reserve>>10)
+	}
+	var reason syscall.Errno
+	if errors.As(err, &reason) {
+		return reason.Error()
+	}
+	return bare(err).Error()
+}
+
+// existing gives the part of a path that is there.
+func existing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
 }

@@ -109,7 +109,7 @@ func (a *app) restore(ctx context.Context, file string, o restoreOptions) (err e
 	_, statErr := os.Lstat(o.home)
 	lock, err := holdHome(o.home)
 	if err != nil {
-		return err
+		return restoreFailed(o.home, err)
 	}
 	defer func() {
 		if err != nil && errors.Is(statErr, fs.ErrNotExist) {
@@ -183,13 +183,20 @@ func mustBeEmpty(lock *home.Lock, dir string) error {
 // restoreFailed is about a home that could not be made, whatever the file is worth.
 func restoreFailed(dir string, err error) error {
 	var own *failure
+	var problem *home.Problem
+	var kind *home.KindError
 	switch {
 	case errors.As(err, &own):
 		return own
+	case isReadOnly(err):
+		return onReadOnly(dir, err, "name another with --home, or make the disk writable")
+	case errors.As(err, &problem), errors.As(err, &kind):
+		return err
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
 	case bus.IsFull(err):
-		return diskFull(dir, err, "make room on that disk, and run it again; nothing was left behind")
+		return diskFull(dir, err, "make room on that disk and run it again, or name another home with --home; "+
+			"nothing was left behind")
 	}
 	return &failure{
 		status: http.StatusInternalServerError, code: "RESTORE_FAILED",

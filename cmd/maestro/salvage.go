@@ -1,19 +1,24 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/export"
 	"maestro/bus"
+	"maestro/events"
 	"maestro/internal/backups"
 	"maestro/internal/home"
 	"maestro/internal/salvage"
@@ -90,6 +95,14 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 		if err := checkNamed(file); err != nil {
 			return err
 		}
+		if err := a.checkSource(file); err != nil {
+			return err
+		}
+	}
+	if o.backupDir != "" {
+		if err := isDirectory(o.backupDir, "--backup-dir"); err != nil {
+			return err
+		}
 	}
 	options := salvage.Options{Home: damaged, To: o.to, With: o.with, Now: time.Now()}
 	if options.Signer, err = signerOf(damaged, o.signer); err != nil {
@@ -99,6 +112,9 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 	options.BackupDir = dir.Path()
 	if options.Backups, err = dir.Files(); err != nil {
 		return err
+	}
+	if free, known := bus.FreeBytes(existing(o.to)); known && free < bus.Reserve {
+		return noRoom(o.to)
 	}
 	report, err := salvage.Home(ctx, options)
 	switch {
@@ -113,17 +129,14 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 			next: "correct --with, or leave it out",
 		}
 	case err != nil:
-		return &failure{
-			status: http.StatusUnprocessableEntity, code: "SALVAGE_FAILED", err: err,
-			message: "The home could not be salvaged; nothing was made",
-		}
+		return notSalvaged(options.To, err)
 	}
 	if !report.Whole() {
 		return &failure{
 			status: http.StatusInternalServerError, code: "SALVAGE_PARTIAL",
 			message: fmt.Sprintf("Salvaged %s into %s, head %s; %s",
 				many(int(report.Head.Sequence), "event"), report.To, report.Head, lacking(report)),
-			why: strings.Join(append([]string{report.Lost()}, report.Notes...), "\n"),
+			why: strings.Join(slices.Concat([]string{report.Lost()}, report.Notes, unused(report)), "\n"),
 			next: "name further backups or exports with --with and another --to; or go on with MAESTRO_HOME=" +
 				report.To,
 			details: map[string]any{"report": report},
@@ -153,6 +166,100 @@ func signerOf(damaged *home.Home, named string) (string, error) {
 	return own, nil
 }
 
+// checkSource refuses a file that is neither a backup nor an export, before anything is made.
+func (a *app) checkSource(file string) error {
+	in, done, err := a.open(file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	reader := bufio.NewReader(in)
+	exported, err := isExport(reader)
+	if err != nil {
+		return unreadable(file, err)
+	}
+	enough := errors.New("it begins as it must")
+	first := func(events.Message) error { return enough }
+	if exported {
+		err = export.Read(reader, first)
+	} else {
+		_, err = bus.ReadBackup(reader, bus.BackupVisitor{Message: first})
+	}
+	var backup *bus.BackupError
+	if errors.Is(err, enough) || errors.As(err, &backup) && !backup.Foreign { // a damaged one may have long texts
+		return nil
+	}
+	return notWhole(file, err)
+}
+
+// isDirectory refuses a flag's value that is not there, or is no directory.
+func isDirectory(path, flag string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &failure{
+			status: http.StatusNotFound, code: "NOT_FOUND", message: "There is no directory " + path, err: err,
+			why: flag + " names it", next: "correct " + flag + ", or leave it out",
+		}
+	case err != nil:
+		return unreadable(path, err)
+	case !info.IsDir():
+		return usage("%s is not a directory", path).withWhy("%s names it", flag).
+			withNext("correct %s, or leave it out", flag)
+	}
+	return nil
+}
+
+// notSalvaged says why no new home could be made.
+func notSalvaged(to string, err error) error {
+	path, absErr := filepath.Abs(to)
+	if absErr != nil {
+		path = to
+	}
+	switch {
+	case bus.IsFull(err):
+		return noRoom(path)
+	case isReadOnly(err):
+		return &failure{
+			status: http.StatusInternalServerError, code: "READ_ONLY_DISK",
+			message: "The new home " + path + " cannot be made", why: "its disk is mounted read-only",
+			next: "name a directory on another disk with --to", err: err,
+		}
+	}
+	return &failure{
+		status: http.StatusInternalServerError, code: "SALVAGE_FAILED", err: err,
+		message: "The home could not be salvaged; nothing was made",
+		next:    "look at the reason, and run it again; --to names another place for the new home",
+	}
+}
+
+func noRoom(to string) error {
+	path, err := filepath.Abs(to)
+	if err != nil {
+		path = to
+	}
+	f := &failure{
+		status: http.StatusInsufficientStorage, code: "DISK_FULL",
+		message: "There is no room for the new home " + path,
+		next:    "make room, or name a directory on another disk with --to; nothing was left behind",
+	}
+	if free, known := bus.FreeBytes(existing(path)); known {
+		f.why = fmt.Sprintf("%d KiB are free on its disk, and %d are needed", free>>10, bus.Reserve>>10)
+		if free >= bus.Reserve {
+			f.why = fmt.Sprintf("%d KiB are free on its disk, and the home needs more", free>>10)
+		}
+	}
+	return f
+}
+
+// unused has a line for each backup or export that could not be used.
+func unused(report *salvage.Report) (lines []string) {
+	for _, from := range slices.Sorted(maps.Keys(report.Unused)) {
+		lines = append(lines, "not used: "+from+": "+report.Unused[from])
+	}
+	return lines
+}
+
 // lacking says in a few words why a report is not whole.
 func lacking(report *salvage.Report) string {
 	known := *report
@@ -168,15 +275,22 @@ func (a *app) showSalvage(report *salvage.Report) {
 		many(int(report.Head.Sequence), "event"), report.To, report.Head)
 	a.field("Texts", many(report.Texts, "long text"))
 	a.field("Refusals", many(report.Refusals, "recorded refusal"))
-	a.field("Damage", many(len(report.Damage), "damaged place")+" in the old store")
+	damage := many(len(report.Damage), "damaged place")
+	if report.UnreadTexts > 0 {
+		damage += " and " + many(report.UnreadTexts, "unreadable long text")
+	}
+	a.field("Damage", damage+" in the old store")
 	for _, from := range slices.Sorted(maps.Keys(report.Filled)) {
 		a.field(
 			"Filled",
 			many(int(report.Filled[from]), "event")+" from "+from, //nolint:gosec // as many as there are events
 		)
 	}
-	for _, from := range slices.Sorted(maps.Keys(report.Unused)) {
-		a.field("Unused", from+": "+report.Unused[from])
+	for _, from := range slices.Sorted(maps.Keys(report.FilledTexts)) {
+		a.field("Filled", many(report.FilledTexts[from], "long text")+" from "+from)
+	}
+	for _, line := range unused(report) {
+		a.field("Unused", strings.TrimPrefix(line, "not used: "))
 	}
 	for _, note := range report.Notes {
 		a.field("Note", note)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -33,7 +34,9 @@ import (
 //	harm                       flips a bit in the middle of the log of the home, whose server must be stopped
 //	warns CODE                 waits until /readyz says that the server is ready, with this warning
 //	json PATH [VALUE]          expects a value in the last output, which is JSON: data.0.id; without VALUE only that it is there
+//	disk ...                   mounts, fills and freezes small disks where [mount] says that it can; see diskCmd
 func TestScripts(t *testing.T) {
+	mounts := canMount(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -48,7 +51,13 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": serverCmd, "exits": exitsCmd, "grab": grabCmd, "become": becomeCmd, "user": userCmd, "json": jsonCmd,
 			"heartbeat": heartbeatCmd, "until": untilCmd, "forge": forgeCmd, "losetexts": loseTextsCmd, "long": longCmd,
-			"warns": warnsCmd, "harm": harmCmd,
+			"warns": warnsCmd, "harm": harmCmd, "disk": diskCmd,
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "mount" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			return mounts, nil
 		},
 	})
 }

@@ -9,8 +9,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -97,16 +100,25 @@ func (o *serveOptions) setLimits() error {
 
 // check refuses options that cannot be, or that would open the server to others without saying so.
 func (o serveOptions) check() error {
-	host, _, err := net.SplitHostPort(o.listen)
+	host, port, err := net.SplitHostPort(o.listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
 	switch {
 	case err != nil:
-		return usage("--listen must be HOST:PORT, such as 127.0.0.1:3000, not %q", o.listen)
+		return usage("--listen must be HOST:PORT, such as 127.0.0.1:3000, not %q", o.listen).
+			withNext("write an address and a port from 0 to 65535; port 0 takes a free one")
 	case o.auth != "on" && o.auth != "off":
 		return usage("--auth is on or off, not %q", o.auth)
 	case o.logFormat != "text" && o.logFormat != "json":
 		return usage("--log-format is text or json, not %q", o.logFormat)
 	case o.lease < shortestLease || o.lease > longestLease:
 		return usage("--lease is from %s to %s, not %s", shortestLease, longestLease, o.lease)
+	}
+	if err := o.checkNames(); err != nil {
+		return err
+	}
+	switch {
 	case isLoopback(host):
 		return nil
 	case o.auth == "off":
@@ -116,6 +128,25 @@ func (o serveOptions) check() error {
 		return usage("--listen %s is not on loopback", o.listen).
 			withWhy("there is no TLS, so tokens could be overheard on the way").
 			withNext("put a TLS proxy before a loopback address, or say --insecure-bind")
+	}
+	return nil
+}
+
+// checkNames refuses origins and hosts that no request can have, and a place for backups that is no directory.
+func (o serveOptions) checkNames() error {
+	for _, origin := range o.origins {
+		parsed, err := url.Parse(origin)
+		if err != nil || parsed.Scheme == "" || parsed.Host == "" || origin != parsed.Scheme+"://"+parsed.Host {
+			return usage("--allow-origin must be SCHEME://HOST, such as https://example.org, not %q", origin)
+		}
+	}
+	for _, host := range o.hosts {
+		if host == "" || strings.ContainsAny(host, "/ \t") {
+			return usage("--allow-host must be a name, such as maestro.example.org, not %q", host)
+		}
+	}
+	if info, err := os.Stat(o.backups.dir); err == nil && o.backups.dir != "" && !info.IsDir() {
+		return usage("--backup-dir must be a directory, and %s is a file", o.backups.dir)
 	}
 	return nil
 }
@@ -151,7 +182,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	if o.readOnly {
 		return a.serveReadOnly(ctx, dir, o)
 	}
-	defer func() { err = notServed(dir, err) }()
+	existed := hasLog(dir)
+	defer func() { err = notServed(dir, existed, err) }()
 	logger := newLogger(a.stderr, o.logFormat)
 	lock, secrets, err := openHome(dir, o.newKey, logger)
 	if err != nil {
@@ -250,7 +282,16 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 			"next", "start the server without --auth off")
 	}
 	a.listening(address, dir, handler.Health(), trusted.Status(), logger)
+	warnOfRoom(log.Room(), logger)
 	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, stop, logger)
+}
+
+// warnOfRoom says at the start that nothing can be written yet.
+func warnOfRoom(err error, logger *slog.Logger) {
+	if err != nil {
+		logger.Warn("there is too little room: the server can be read, and takes no writes",
+			"why", err, "next", engine.Advice(err))
+	}
 }
 
 // openHandler opens the one writer of the log, with its witness and its snapshots.
@@ -351,14 +392,30 @@ func serveUntil(
 	return nil
 }
 
+// hasLog reports whether a home has a log already.
+func hasLog(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "store", "jetstream"))
+	return err == nil
+}
+
 // notServed explains why a home could not be served; other errors stay as they are.
-func notServed(dir string, err error) error {
+func notServed(dir string, existed bool, err error) error {
 	var own *failure
-	if errors.As(err, &own) || !bus.IsFull(err) {
+	switch {
+	case err == nil || errors.As(err, &own):
 		return err
+	case bus.IsFull(err) && existed:
+		return diskFull(dir, err, "make room on that disk, and start the server again; "+
+			"until then `maestro serve --read-only` shows what there is")
+	case bus.IsFull(err):
+		return diskFull(dir, err, "make room on that disk, and start the server again; "+
+			"or name another home with MAESTRO_HOME")
+	case isReadOnly(err) && existed:
+		return onReadOnly(dir, err, "look at it with `maestro serve --read-only`, or make its disk writable")
+	case isReadOnly(err):
+		return onReadOnly(dir, err, "name another home with MAESTRO_HOME, or make the disk writable")
 	}
-	return diskFull(dir, err, "make room on that disk, and start the server again; "+
-		"until then `maestro serve --read-only` shows what there is")
+	return err
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {

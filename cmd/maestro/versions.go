@@ -26,6 +26,9 @@ func tooNew(dir string, err error) error {
 	switch {
 	case errors.As(err, &home):
 		next := "install maestro " + home.Wrote.Maestro + " or newer" + onlyRead
+		if home.Wrote.Maestro == home.Known.Maestro { // two builds without a version of their own
+			next = "install the build that wrote it, or a newer one" + onlyRead
+		}
 		return newerFailure(home.Error(), next, err)
 	case errors.As(err, &log):
 		message := fmt.Sprintf("the home %s was written by a newer maestro: at event %d there is %s",
@@ -38,6 +41,6 @@ func tooNew(dir string, err error) error {
 func newerFailure(message, next string, err error) error {
 	return &failure{
 		status: http.StatusConflict, code: "NEWER_HOME", message: message, err: err,
-		why: "what this version does not understand, it could only damage", next: next,
+		why: "this version could damage data that it does not understand", next: next,
 	}
 }

@@ -52,7 +52,7 @@ func Path(getenv func(string) string) (string, error) {
 func Open(dir string) (*Home, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open the home: %w", err)
+		return nil, notOpened(dir, err)
 	}
 	h := &Home{dir: dir, root: root}
 	if err := h.check(); err != nil {
@@ -64,7 +64,13 @@ func Open(dir string) (*Home, error) {
 // Create opens a home, and makes it first when there is none.
 func Create(dir string) (*Home, error) {
 	if err := makeDurably(dir); err != nil {
-		return nil, fmt.Errorf("make the home: %w", err)
+		if file := fileAbove(dir); file != "" {
+			return nil, notHome(dir, file+" is not a directory", err)
+		}
+		return nil, &Problem{
+			What: "The home " + dir + " cannot be made", Why: reason(err).Error(),
+			Next: "name another directory with MAESTRO_HOME or --home", err: err,
+		}
 	}
 	return Open(dir)
 }
@@ -99,13 +105,23 @@ func (h *Home) check() error {
 	if err != nil {
 		return fmt.Errorf("look at the home: %w", err)
 	}
-	if err := owned(info); err != nil {
-		return fmt.Errorf("the home %s %w; choose another with MAESTRO_HOME", h.dir, err)
+	strange, open := owned(info), shared(info)
+	switch {
+	case strange == nil && !open:
+		return nil
+	case !h.holdsHome() && strange != nil:
+		return notHome(h.dir, "it has neither a log nor secrets, and it "+strange.Error(), nil)
+	case !h.holdsHome() && !h.empty(): // its mode must not be changed: others rely on it
+		return notHome(h.dir, "it has neither a log nor secrets, and it is open to others", nil)
+	case strange != nil:
+		return &Problem{
+			What: fmt.Sprintf("The home %s %s", h.dir, strange), Next: "name your own with MAESTRO_HOME or --home",
+		}
 	}
-	if shared(info) {
-		return fmt.Errorf("the home %s is open to others (mode %04o) and holds secrets; run: chmod 700 %s", h.dir, info.Mode().Perm(), h.dir)
+	return &Problem{
+		What: fmt.Sprintf("The home %s is open to others (mode %04o)", h.dir, info.Mode().Perm()),
+		Why:  "it holds secrets", Next: "run: chmod 700 " + h.dir,
 	}
-	return nil
 }
 
 // Dir is the directory itself.
@@ -127,7 +143,7 @@ func (h *Home) Snapshots() string { return filepath.Join(h.dir, snapshotsDir) }
 func (h *Home) secret(name string) ([]byte, error) {
 	f, err := files.Open(h.root, name, os.O_RDONLY)
 	if err != nil {
-		return nil, fmt.Errorf("read the home's %s: %w", name, h.explained(name, err))
+		return nil, h.notRead(name, err)
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
@@ -136,14 +152,20 @@ func (h *Home) secret(name string) ([]byte, error) {
 	}
 	path := filepath.Join(h.dir, name)
 	if err := owned(info); err != nil {
-		return nil, fmt.Errorf("the file %s %w; delete it, and the server makes a new one at its next start", path, err)
+		return nil, &Problem{
+			What: fmt.Sprintf("The file %s %s", path, err),
+			Next: "delete it, and the server makes a new one at its next start",
+		}
 	}
 	if shared(info) {
-		return nil, fmt.Errorf("the file %s is open to others (mode %04o) and is a secret; run: chmod 600 %s", path, info.Mode().Perm(), path)
+		return nil, &Problem{
+			What: fmt.Sprintf("The file %s is open to others (mode %04o)", path, info.Mode().Perm()),
+			Why:  "it is a secret", Next: "run: chmod 600 " + path,
+		}
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxNote))
 	if err != nil {
-		return nil, fmt.Errorf("read the home's %s: %w", name, err)
+		return nil, h.notRead(name, err)
 	}
 	return content, nil
 }
@@ -159,9 +181,14 @@ const (
 func (h *Home) read(name string, most int64) ([]byte, error) {
 	content, err := files.Read(h.root, name, most)
 	if err != nil {
-		return nil, fmt.Errorf("read the home's %s: %w", name, h.explained(name, err))
+		return nil, h.notRead(name, err)
 	}
 	return content, nil
+}
+
+// notRead says which file cannot be read.
+func (h *Home) notRead(name string, err error) error {
+	return fmt.Errorf("read %s: %w", filepath.Join(h.dir, name), reason(h.explained(name, err)))
 }
 
 // temporaryOf names the file that becomes another once it is written.
@@ -172,7 +199,7 @@ func (h *Home) write(name string, content []byte) error {
 	temporary := temporaryOf(name)
 	f, err := files.Create(h.root, temporary)
 	if err != nil {
-		return fmt.Errorf("write the home's %s: %w", name, err)
+		return fmt.Errorf("write %s: %w", filepath.Join(h.dir, name), reason(err))
 	}
 	_, err = f.Write(content)
 	if err == nil {
@@ -182,14 +209,15 @@ func (h *Home) write(name string, content []byte) error {
 		err = h.root.Rename(temporary, name)
 	}
 	if err != nil {
-		return fmt.Errorf("write the home's %s: %w", name, errors.Join(err, h.root.Remove(temporary)))
+		_ = h.root.Remove(temporary) // what is left of it is replaced by the next
+		return fmt.Errorf("write %s: %w", filepath.Join(h.dir, name), reason(err))
 	}
 	return h.sync()
 }
 
 func (h *Home) remove(name string) error {
 	if err := h.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the home's %s: %w", name, err)
+		return fmt.Errorf("remove %s: %w", filepath.Join(h.dir, name), reason(err))
 	}
 	return nil
 }

@@ -71,7 +71,10 @@ func (h *Home) Lock() (*Lock, error) {
 		return nil, err
 	}
 	if err := writePID(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, err), f.Close())
+		if h.onlyLocked() { // a new home on a full disk leaves nothing; the file goes while it is held
+			_ = h.remove(lockFile)
+		}
+		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, reason(err)), f.Close())
 	}
 	held, err := h.root.Open(".")
 	if err != nil {
@@ -91,7 +94,7 @@ func (h *Home) lock(
 	for range lockTries {
 		f, err := open(h.root, lockFile, flag)
 		if err != nil {
-			return nil, fmt.Errorf("lock the home: %w", h.explained(lockFile, err))
+			return nil, fmt.Errorf("lock the home %s: %w", h.dir, reason(h.explained(lockFile, err)))
 		}
 		if err = lock(f); errors.Is(err, errHeld) {
 			return f, err

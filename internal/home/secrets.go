@@ -36,7 +36,10 @@ func (h *Home) AdminToken() (string, error) {
 	}
 	token := strings.TrimSpace(string(content))
 	if !strings.HasPrefix(token, UserPrefix) || len(token) < len(UserPrefix)+secretBytes {
-		return "", fmt.Errorf("the file %s holds no token; delete it, and the server makes a new one at its next start", filepath.Join(h.dir, adminTokenFile))
+		return "", &Problem{
+			What: fmt.Sprintf("The file %s holds no token", filepath.Join(h.dir, adminTokenFile)),
+			Next: "delete it, and the server makes a new one at its next start",
+		}
 	}
 	return token, nil
 }
@@ -119,8 +122,10 @@ func (h *Home) serverKey() ([]byte, error) {
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(content)))
 	if err != nil || len(key) != secretBytes {
-		return nil, fmt.Errorf("the file %s holds no key; restore it, or delete it and start once with --new-key: "+
-			"then every session needs a new secret", filepath.Join(h.dir, serverKeyFile))
+		return nil, &Problem{
+			What: fmt.Sprintf("The file %s holds no key", filepath.Join(h.dir, serverKeyFile)),
+			Next: "restore it, or delete it and start once with --new-key: then every session needs a new secret",
+		}
 	}
 	return key, nil
 }

@@ -22,7 +22,10 @@ func (h *Home) Server() (Server, error) {
 	}
 	var server Server
 	if err := json.Unmarshal(content, &server); err != nil || server.Address == "" {
-		return Server{}, fmt.Errorf("the file %s names no server; delete it, or set MAESTRO_API_URL", filepath.Join(h.dir, serverFile))
+		return Server{}, &Problem{
+			What: fmt.Sprintf("The file %s names no server", filepath.Join(h.dir, serverFile)),
+			Next: "delete it, or set MAESTRO_API_URL",
+		}
 	}
 	return server, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 )
 
 // versionFile says what last wrote the home.
@@ -37,8 +38,11 @@ func (h *Home) Version() (Version, error) {
 	}
 	var v Version // fields that came later are ignored
 	if err := json.Unmarshal(content, &v); err != nil {
-		return Version{}, fmt.Errorf("the file %s cannot be read: %w; if no newer maestro wrote this home, delete it",
-			filepath.Join(h.dir, versionFile), err)
+		path := filepath.Join(h.dir, versionFile)
+		return Version{}, &Problem{
+			What: "The file " + path + " does not say what wrote the home", Why: "it is damaged, or not Maestro's",
+			Next: "if no newer maestro wrote this home, run: rm " + path, err: err,
+		}
 	}
 	return v, nil
 }
@@ -63,18 +67,27 @@ type NewerError struct {
 }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf(
-		"the home %s was written by a newer maestro, version %s "+
-			"(home format %d, rules %d, snapshot format %d; this one knows up to %d, %d, %d)",
-		e.Dir,
-		e.Wrote.Maestro,
-		e.Wrote.Home,
-		e.Wrote.Rules,
-		e.Wrote.Snapshot,
-		e.Known.Home,
-		e.Known.Rules,
-		e.Known.Snapshot,
-	)
+	return fmt.Sprintf("the home %s was written by a newer maestro, version %s: it has %s",
+		e.Dir, e.Wrote.Maestro, e.Needs())
+}
+
+// Needs lists what the home has and is not known here.
+func (e *NewerError) Needs() string {
+	var parts []string
+	for _, part := range []struct {
+		name         string
+		wrote, known int
+	}{
+		{"home format", e.Wrote.Home, e.Known.Home},
+		{"rules", e.Wrote.Rules, e.Known.Rules},
+		{"snapshot format", e.Wrote.Snapshot, e.Known.Snapshot},
+	} {
+		if part.wrote > part.known {
+			parts = append(parts,
+				fmt.Sprintf("%s %d, and this maestro knows up to %d", part.name, part.wrote, part.known))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Check fails with *NewerError when what last wrote the home knew more than is known here. It writes nothing.

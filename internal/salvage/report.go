@@ -36,11 +36,15 @@ type Report struct {
 	// Texts counts the long texts in the new home, LostTexts are those that the events name and no source has.
 	Texts     int               `json:"texts"`
 	LostTexts []engine.LostText `json:"lostTexts"`
-	Refusals  int               `json:"refusals"`
-	Damage    []bus.Fault       `json:"damage"`
-	Faults    []engine.Fault    `json:"faults"`
-	Unused    map[string]string `json:"unused"`
-	Notes     []string          `json:"notes"`
+	// UnreadTexts counts the named long texts that the old store does not have; FilledTexts those that came from other
+	// files, by file.
+	UnreadTexts int               `json:"unreadTexts"`
+	FilledTexts map[string]int    `json:"filledTexts"`
+	Refusals    int               `json:"refusals"`
+	Damage      []bus.Fault       `json:"damage"`
+	Faults      []engine.Fault    `json:"faults"`
+	Unused      map[string]string `json:"unused"`
+	Notes       []string          `json:"notes"`
 }
 
 // Range is a row of sequences, both ends included.

@@ -58,7 +58,8 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 		kept: map[string]bool{}, why: map[string]string{}, foreign: map[string]bool{},
 		report: &Report{
 			From: o.Home.Dir(), To: o.To, At: o.Now.UTC(), Filled: map[string]uint64{}, Unused: map[string]string{},
-			Missing: []Range{}, LostTexts: []engine.LostText{}, Damage: []bus.Fault{}, Faults: []engine.Fault{},
+			FilledTexts: map[string]int{},
+			Missing:     []Range{}, LostTexts: []engine.LostText{}, Damage: []bus.Fault{}, Faults: []engine.Fault{},
 			Notes: []string{},
 		},
 	}

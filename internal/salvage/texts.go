@@ -20,6 +20,7 @@ func (s *salvage) texts(b *bus.Builder) error {
 			missing[text.Digest] = true
 		}
 	}
+	s.report.UnreadTexts = len(missing)
 	for _, f := range s.files {
 		if len(missing) == 0 {
 			break
@@ -33,6 +34,7 @@ func (s *salvage) texts(b *bus.Builder) error {
 			digest := bus.Digest(content)
 			delete(missing, digest)
 			s.kept[digest] = true
+			s.report.FilledTexts[f.path]++
 			return nil
 		})
 		if err := errors.Join(unwritten, s.ctx.Err()); err != nil { // no fault of the file

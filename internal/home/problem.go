@@ -1,0 +1,92 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Problem says what is wrong with a home or one of its files, why, and what to do. Match it with errors.As.
+type Problem struct {
+	What, Why, Next string
+	// NoHome says that the path leads to something that is no home and cannot become one.
+	NoHome bool
+	err    error
+}
+
+func (p *Problem) Error() string {
+	text := p.What
+	if p.Why != "" {
+		text += ": " + p.Why
+	}
+	if p.Next != "" {
+		text += "; " + p.Next
+	}
+	return text
+}
+
+func (p *Problem) Unwrap() error { return p.err }
+
+const nameAnother = "name a home, or a directory that does not exist yet, with MAESTRO_HOME or --home"
+
+// notHome says of a path that it leads to no home.
+func notHome(dir, why string, err error) *Problem {
+	return &Problem{What: dir + " is not a Maestro home", Why: why, Next: nameAnother, NoHome: true, err: err}
+}
+
+// reason takes the operation and the path away from an error; what it wraps can still be matched.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// notOpened explains why a home could not be opened. What is not there stays fs.ErrNotExist.
+func notOpened(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("open the home %s: %w", dir, reason(err))
+	}
+	if file := fileAbove(dir); file != "" {
+		return notHome(dir, file+" is not a directory", err)
+	}
+	return &Problem{
+		What: "The home " + dir + " cannot be opened", Why: reason(err).Error(), Next: nameAnother, err: err,
+	}
+}
+
+// fileAbove gives the part of a path that is there and is no directory, "" if there is none.
+func fileAbove(path string) string {
+	for ; ; path = filepath.Dir(path) {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return path
+		} else if err == nil || path == filepath.Dir(path) {
+			return ""
+		}
+	}
+}
+
+// holdsHome reports whether a directory has what makes a home: secrets, or a log.
+func (h *Home) holdsHome() bool {
+	for _, name := range []string{adminTokenFile, serverKeyFile, filepath.Join(storeDir, "jetstream")} {
+		if _, err := h.root.Lstat(name); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// onlyLocked reports whether the directory has nothing in it but the lock.
+func (h *Home) onlyLocked() bool {
+	entries, err := fs.ReadDir(h.root.FS(), ".")
+	return err == nil && len(entries) == 1 && entries[0].Name() == lockFile
+}
+
+// empty reports whether the directory has nothing in it.
+func (h *Home) empty() bool {
+	entries, err := fs.ReadDir(h.root.FS(), ".")
+	return err == nil && len(entries) == 0
+}
