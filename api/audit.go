@@ -114,7 +114,7 @@ func (s *server) exportRange(r *http.Request) (exportRange, error) {
 				Code:    "NOT_FOUND",
 				Message: "Project with id '" + service.Printable(wanted.project) + "' not found",
 				Why:     "it never existed",
-				Next:    "list what there is",
+				Next:    "list what exists with `maestro project list`",
 			}
 		}
 	})

@@ -123,7 +123,7 @@ func TestTheInbox(t *testing.T) {
 				`"sessionId":"ID","waited":540000}`, any(items[0]))
 		like(t, "blocked", `{"kind":"blocked","message":"no key","what":"blocked","waited":480000}`, any(items[1]))
 		like(t, "quarantined", `{"kind":"quarantined","what":"poison","queue":"q"}`, any(items[4]))
-		if !strings.Contains(items[9]["message"].(string), "report:error “kept” was kept and then refused") {
+		if !strings.Contains(items[9]["message"].(string), "report:error was kept and then refused: ") {
 			t.Errorf("refused: %v", items[9])
 		}
 		time.Sleep(time.Hour)

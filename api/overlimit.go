@@ -33,7 +33,7 @@ func (s *server) tooMuch(who string, over *overLimit) *service.Problem {
 	p := &service.Problem{
 		Kind: service.KindBusy, Code: "RATE_LIMITED", Message: tooMany(who, over.quota.Name),
 		Why:        "the limit " + over.quota.Name + " is " + over.quota.String() + ": " + over.quota.About,
-		Next:       "nothing has happened: send it again in " + strconv.Itoa(seconds) + " s",
+		Next:       "Nothing was done. Try again in " + strconv.Itoa(seconds) + " s",
 		Details:    limitDetails{over.quota.Name, over.quota.Value, over.quota.Burst, seconds},
 		RetryAfter: time.Duration(seconds) * time.Second,
 	}

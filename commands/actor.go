@@ -117,5 +117,5 @@ func ActorOf(e *events.Event) (Actor, error) {
 	if e.Source == "/system" {
 		return Actor{Kind: ActorSystem, Authn: e.Authn}, nil
 	}
-	return Actor{}, fmt.Errorf("event %s has the source %q, which is nobody", e.ID, e.Source)
+	return Actor{}, fmt.Errorf("event %s has the source %q, an unknown actor", e.ID, e.Source)
 }

@@ -72,8 +72,8 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 		}
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Question '" + asked.ID + "' has its answer already: " + Printable(asked.Answer),
-			Next:    "tell the session otherwise",
+			Message: "Question '" + asked.ID + "' was already answered: " + Printable(asked.Answer),
+			Next:    "tell the session, if the answer has changed",
 		}
 	case projections.InputVoid:
 		return nil, &Refusal{Code: CodeConflict, Message: "Question '" + asked.ID + "' needs no answer: its session has ended", Next: "see `maestro inbox`"}

@@ -167,7 +167,7 @@ func (t *Table) MayList(who Letters, id string) string {
 	case row.Who&(agents|U) == 0:
 		return "it belongs to runners and the system"
 	case row.Write:
-		return "it is a write of others (" + row.Who.String() + ")"
+		return "only " + row.Who.String() + " may use it"
 	case strings.HasPrefix(id, "project:"):
 		return "project commands are an orchestrator's"
 	case strings.HasPrefix(id, "queue:"):

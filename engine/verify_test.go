@@ -312,7 +312,7 @@ func TestVerifyCatches(t *testing.T) {
 		}, "would be refused"},
 		{"rules that nobody knows", report, func(e *events.Event) { e.Rules = "7" }, `rules "7"`},
 		{"no rules", report, func(e *events.Event) { e.Rules = "" }, `rules ""`},
-		{"nobody's source", report, func(e *events.Event) { e.Source = "/somebody" }, "which is nobody"},
+		{"nobody's source", report, func(e *events.Event) { e.Source = "/somebody" }, "an unknown actor"},
 		{"a runner that reports", report, func(e *events.Event) { e.Source = "/runners/r" }, "not permitted"},
 		{"the system that reports", report, func(e *events.Event) { e.Source = "/system" }, "not permitted"},
 		{"time going back", report, func(e *events.Event) { e.Time = e.Time.Add(-time.Hour) }, "before that of the event before it"},

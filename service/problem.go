@@ -77,8 +77,28 @@ func Invalid(pointer, format string, args ...any) *commands.Refusal {
 func NotFound(kind, id string) *Problem {
 	return &Problem{
 		Kind: KindNotFound, Domain: true, Code: string(commands.CodeNotFound),
-		Message: kind + " with id '" + Printable(id) + "' not found",
+		Message: kind + " with id '" + Printable(id) + "' not found", Next: listOf(kind),
 	}
+}
+
+// listOf says how to see what there is of a kind; "" if nothing lists it.
+func listOf(kind string) string {
+	command, ok := map[string]string{
+		"Project":  "project list",
+		"Task":     "task list",
+		"Session":  "session list",
+		"Queue":    "queue list",
+		"Question": "input list",
+		"Template": "template list",
+		"Token":    "token list",
+		"Command":  "commands",
+		"Actor":    "session list` and `maestro token list",
+		"Target":   "task list` and `maestro session list",
+	}[kind]
+	if !ok {
+		return ""
+	}
+	return "list what exists with `maestro " + command + "`"
 }
 
 // kindOf gives the kind of each code of refusal.
@@ -170,7 +190,8 @@ func commonWords(kind Kind) (why, next string) {
 	case KindNotAllowed:
 		return "the caller's permissions do not cover it", "see GET /api/commands"
 	case KindNotFound:
-		return "it never existed, or it was deleted", "list what there is"
+		return "it never existed, or it was deleted",
+			"check it with `maestro project list`, `maestro task list` or `maestro session list`"
 	case KindConflict:
 		return "it stands against what is already so", "read the present state, then decide"
 	case KindTooLarge:

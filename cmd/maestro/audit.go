@@ -375,7 +375,7 @@ func (a *app) showVerdict(v fileVerdict, file string) error {
 		}
 		return &failure{
 			status: http.StatusInternalServerError, code: "AUDIT_FAILED",
-			message: fmt.Sprintf("The log is not what it should be: %s in %s%s",
+			message: fmt.Sprintf("%s in %s%s",
 				many(len(v.Faults), "fault"), many(int(v.Events), "event"), unjudged(v.Verdict)),
 			why:     strings.TrimRight(why.String(), "\n"),
 			next:    strings.Join(next, "\n"),

@@ -141,7 +141,7 @@ func serverOf(h *home.Home, running bool) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return defaultAddress, nil
 	case err == nil && !running:
-		return "", &client.ConnectionError{URL: server.Address, Err: errors.New("the server of the home " + h.Dir() + " ended without saying so")}
+		return "", &client.ConnectionError{URL: server.Address, Err: errors.New("the server of the home " + h.Dir() + " stopped unexpectedly")}
 	}
 	return server.Address, err
 }

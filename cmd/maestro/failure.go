@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 
 	"maestro/api/client"
 	"maestro/internal/home"
@@ -133,7 +136,7 @@ func explain(err error) explained {
 		return explained{code: code, message: problem.What, why: problem.Why, next: problem.Next}
 	case errors.As(err, &unreachable):
 		return explained{
-			code: "NO_CONNECTION", message: "There is no answer from " + unreachable.URL, why: unreachable.Err.Error(),
+			code: "NO_CONNECTION", message: "There is no answer from " + unreachable.URL, why: whyUnreached(unreachable.Err),
 			next: "start the server with `maestro serve`, or set MAESTRO_API_URL to where it listens",
 		}
 	case errors.As(err, &said):
@@ -162,6 +165,23 @@ func explain(err error) explained {
 		return explained{code: "FILE", message: err.Error()}
 	}
 	return explained{code: "FAILED", message: err.Error()}
+}
+
+// whyUnreached says why nobody answered, without the words of the network's calls.
+func whyUnreached(err error) string {
+	var timeout net.Error
+	var name *net.DNSError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there"
+	case errors.As(err, &name):
+		return "there is no host " + name.Name
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed before the answer came"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "the time for a connection was over"
+	}
+	return err.Error()
 }
 
 func (e *explained) detail(name, value string) {

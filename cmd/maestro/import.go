@@ -232,14 +232,17 @@ func (a *app) showImport(i importing) {
 		}
 		a.table(rows)
 		earlier := ""
-		if existed > 0 {
-			earlier = fmt.Sprintf("; %d of them had been made by an earlier import", existed)
+		switch {
+		case existed == len(i.done) && existed > 0:
+			earlier = fmt.Sprintf("; an earlier import made all %d", existed)
+		case existed > 0:
+			earlier = fmt.Sprintf("; an earlier import made %d of them", existed)
 		}
 		switch {
 		case i.absent:
 			a.print("Dry run: would make a project and %s in it\n", many(len(i.done), "task"))
 		case i.dryRun:
-			a.print("Dry run: would make %s in project %s; %d are made\n", many(len(i.done)-existed, "task"), i.project, existed)
+			a.print("Dry run: would make %s in project %s; %d exist already\n", many(len(i.done)-existed, "task"), i.project, existed)
 		default:
 			a.print("%s in project %s%s\n", many(len(i.done), "task"), i.project, earlier)
 		}

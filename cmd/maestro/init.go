@@ -15,11 +15,11 @@ import (
 )
 
 func (a *app) workerCommand() *cobra.Command {
-	return group("worker", "A worker's beginning", a.initCommand(events.RoleWorker))
+	return group("worker", "Start a worker", a.initCommand(events.RoleWorker))
 }
 
 func (a *app) orchestratorCommand() *cobra.Command {
-	return group("orchestrator", "An orchestrator's beginning", a.initCommand(events.RoleOrchestrator))
+	return group("orchestrator", "Start an orchestrator", a.initCommand(events.RoleOrchestrator))
 }
 
 // initOptions are the flags of init.

@@ -21,7 +21,7 @@ import (
 )
 
 func (a *app) manifestCommand() *cobra.Command {
-	return group("manifest", "Manifests: what a session is, in one file (document 003)",
+	return group("manifest", "Manifests: what a session is, in one file",
 		a.manifestGenerate(), a.manifestValidate(), a.manifestMigrate(), a.manifestShow(), a.manifestSchema())
 }
 

@@ -59,7 +59,7 @@ func (a *app) tell(ctx context.Context, id string, body any, key string, wrote f
 		return notKept(err, failed)
 	}
 	a.result(kept{true, waiting, key}, func() {
-		a.print("%s kept, %d waiting: %s; they go out in order with the session's next command\n", id, waiting, whyNotNow(err))
+		a.print("%s kept, %d waiting: %s. It is sent with your next command, in order\n", id, waiting, whyNotNow(err))
 	})
 	return nil
 }

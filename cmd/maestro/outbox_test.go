@@ -67,7 +67,7 @@ func TestKeptGoesFirst(t *testing.T) {
 		s := newSaying(t)
 		s.always(status, saysNo)
 		got := runHere(t, s.env, "report", "progress", "one")
-		if got.code != exitDone || got.stdout != "report:progress kept, 1 waiting: no to that; they go out in order with the session's next command\n" {
+		if got.code != exitDone || got.stdout != "report:progress kept, 1 waiting: no to that. It is sent with your next command, in order\n" {
 			t.Errorf("%d: %+v", status, got)
 		}
 		key := s.keys[0]

@@ -135,7 +135,7 @@ func (a *app) replay(ctx context.Context, file string, o replayOptions) error {
 	if kind, id := r.wanted(); id != "" && !r.found {
 		return &failure{
 			status: http.StatusNotFound, code: "NOT_FOUND", message: kind + " with id '" + id + "' not found",
-			why: "the log does not speak of it" + prefixed(" up to ", o.at),
+			why: "the log has no event about it" + prefixed(" up to ", o.at),
 		}
 	}
 	list(a, r.story, "Nothing had happened yet", func(t told) []string {

@@ -27,7 +27,7 @@ type templateShown struct {
 }
 
 func (a *app) templateCommand() *cobra.Command {
-	return group("template", "Templates: the workflows that prompts are written by",
+	return group("template", "Templates: the workflows that prompts are made from",
 		a.templateList(), a.templateGet(), a.templateCreate(), a.templateUpdate(), a.templateReset(), a.templateDelete())
 }
 

@@ -47,7 +47,7 @@ func (o *backupOptions) interval() (time.Duration, error) {
 	}
 	every, err := time.ParseDuration(o.every)
 	if err != nil || every < time.Second {
-		return 0, usage("--backup-every is a duration of a second or more, such as 24h, or off; not %q", o.every)
+		return 0, usage("--backup-every must be a duration of a second or more, such as 24h, or off; not %q", o.every)
 	}
 	if o.keep < 1 {
 		return 0, usage("--backup-keep is 1 or more, not %d", o.keep)

@@ -104,7 +104,7 @@ func (a *app) homeServer() string {
 // positive refuses a length of time that was given and is none.
 func positive(cmd *cobra.Command, flag string, value time.Duration) error {
 	if cmd.Flags().Changed(flag) && value <= 0 {
-		return usage("--%s must be longer than nothing, such as 10m, not %s", flag, value).withNext("leave it out for no limit")
+		return usage("--%s must be more than 0, such as 10m, not %s", flag, value).withNext("leave it out for no limit")
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (s *Schedule) setProblem(problem string) {
 // Run makes backups when they are due, until ctx ends. One that fails is reported and tried again.
 func (s *Schedule) Run(ctx context.Context) {
 	if err := s.Dir.clean(); err != nil {
-		s.Logger.Warn("what an earlier backup left half made cannot be removed", "dir", s.Dir.path, "why", err)
+		s.Logger.Warn("cannot remove an unfinished backup", "dir", s.Dir.path, "why", err)
 	}
 	wait := min(firstLook, s.Every)
 	for {

@@ -88,7 +88,7 @@ func TestFaults(t *testing.T) {
 		{"agent", session(`"agent":"cursor"`), []string{`/session/agent: must be "claude", "codex", "gemini" or "auto", or one that is configured, not "cursor"`}},
 		{"commands", session(`"allowedCommands":["task:get","task:fly","session:spawn","audit:verify","queue:list","orchestrator:init","session:lost","task list"]`), []string{
 			`/session/allowedCommands/1: "task:fly" cannot be allowed: there is no such command`,
-			`/session/allowedCommands/2: "session:spawn" cannot be allowed to a session in the column of worker: it is a write of others (orchestrator, user); leave it out`,
+			`/session/allowedCommands/2: "session:spawn" cannot be allowed to a session in the column of worker: only orchestrator, user may use it; leave it out`,
 			"/session/allowedCommands/3: ", "/session/allowedCommands/4: ", "/session/allowedCommands/5: ", "/session/allowedCommands/6: ",
 			`/session/allowedCommands/7: must be a command id`,
 		}},
