@@ -27,6 +27,9 @@ type blockWatch struct {
 	at, end      int64
 	before, last uint64
 
+	// finished says how the log's blocks but the newest looked when they were checked or finished.
+	finished map[int]blockNote
+
 	sides []*sideWatch
 }
 
@@ -61,6 +64,10 @@ func (w *blockWatch) hold(e *embedded, head uint64) error {
 	w.known, w.before, w.last = known, head, head
 	if len(known) == 0 {
 		return nil
+	}
+	w.finished = map[int]blockNote{}
+	for _, index := range known[:len(known)-1] {
+		w.finish(index)
 	}
 	if w.block, err = openFile(w.path()); err != nil {
 		return err
@@ -104,7 +111,7 @@ func (w *blockWatch) release() {
 	for _, side := range w.sides {
 		side.release()
 	}
-	w.held, w.known, w.sides = nil, nil, nil
+	w.held, w.known, w.sides, w.finished = nil, nil, nil, nil
 }
 
 func (w *blockWatch) closeBlock() {
@@ -185,6 +192,33 @@ func (w *blockWatch) check(acked uint64) error {
 	return nil
 }
 
+// finish takes note of a block that nothing is written to any more.
+func (w *blockWatch) finish(index int) {
+	info, err := os.Stat(filepath.Join(w.dir, blockName(index)))
+	if err != nil {
+		return // places tells
+	}
+	if w.finished == nil {
+		w.finished = map[int]blockNote{}
+	}
+	w.finished[index] = blockNote{Index: index, Size: info.Size(), Time: info.ModTime()}
+}
+
+// changed gives the finished blocks of the log whose size or time is not what it was: somebody else wrote to them.
+func (w *blockWatch) changed() (paths []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for index, was := range w.finished {
+		path := filepath.Join(w.dir, blockName(index))
+		info, err := os.Stat(path)
+		if err != nil || info.Size() != was.Size || !info.ModTime().Equal(was.Time) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
 // checkSides looks at the streams beside the log, and gives what is wrong by stream, once for each.
 func (w *blockWatch) checkSides() map[string]error {
 	w.mu.Lock()
@@ -247,6 +281,9 @@ func (w *blockWatch) next() (known bool, err error) {
 		return false, nil //nolint:nilerr // as in read
 	}
 	w.closeBlock()
+	if len(w.known) > 0 {
+		w.finish(w.known[len(w.known)-1])
+	}
 	w.block, w.known = block, append(w.known, there[i])
 	return true, nil
 }
@@ -270,6 +307,17 @@ func (b *Bus) Here() error {
 	}
 	defer b.open.RUnlock()
 	return b.here()
+}
+
+// untouched reports whether the log's finished blocks look as they did when they were checked; it logs those that do
+// not.
+func (b *Bus) untouched() bool {
+	changed := b.watch.changed()
+	for _, path := range changed {
+		b.options.Logger.Error("a finished block was changed while the server was running; every block is checked next",
+			"file", path)
+	}
+	return len(changed) == 0
 }
 
 // lost says, at the stop, that files are gone which should be there, if so. A store that was moved as a whole has

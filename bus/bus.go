@@ -232,7 +232,7 @@ func (b *Bus) Close() error {
 	if b.closed {
 		return nil
 	}
-	lost := b.lost()
+	lost, untouched := b.lost(), b.untouched()
 	b.watch.release()
 	b.closed = true
 	if b.writer != nil {
@@ -249,7 +249,7 @@ func (b *Bus) Close() error {
 			closeConn(nc)
 		}
 	}
-	return errors.Join(lost, b.closeFiles(), b.embedded.close(b.damage.Load() == nil, b.acked.Load()))
+	return errors.Join(lost, b.closeFiles(), b.embedded.close(b.damage.Load() == nil, untouched, b.acked.Load()))
 }
 
 // closeConn closes a connection and waits until its goroutines were told.

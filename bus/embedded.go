@@ -153,8 +153,9 @@ func (e *embedded) stop() {
 
 // close stops the server. whole says that nothing is known to be damaged: then the next start need not read every
 // block.
+// untouched says that the log's finished blocks look as they did when they were checked.
 // last is the log's last sequence.
-func (e *embedded) close(whole bool, last uint64) error {
+func (e *embedded) close(whole, untouched bool, last uint64) error {
 	started := e.started
 	e.stop()
 	here := e.held.here() == nil
@@ -167,7 +168,7 @@ func (e *embedded) close(whole bool, last uint64) error {
 		// What is noted as whole must be what a power cut leaves.
 		err := syncTree(e.storeDir())
 		if err == nil {
-			err = noteStore(e.dir).ending(last).save(e.dir)
+			err = noteStore(e.dir).unless(untouched).ending(last).save(e.dir)
 		}
 		if err != nil {
 			e.logger.Warn("the clean stop could not be noted; the next start checks every block", "why", err)

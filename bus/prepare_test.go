@@ -102,6 +102,46 @@ func TestAFlippedBitAfterAKillCostsOneEvent(t *testing.T) {
 	}
 }
 
+// A clean stop does not vouch for a finished block that was changed while the server ran, also one that was finished in
+// that run.
+func TestACleanStopVouchesForNoChangedBlock(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "store")
+		b := mustOpen(t, dir, Interval)
+		messages := make([]events.Message, 6)
+		for i := range messages {
+			messages[i] = events.Message{
+				Subject: events.Subject("p", "task", "t"),
+				Body:    bytes.Repeat([]byte("x"), 700_000),
+			}
+		}
+		for head := range uint64(4) {
+			if err := errors.Join(b.Append(t.Context(), head*6, messages), b.Here()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if again {
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if !loadNote(dir).vouches(dir, StreamName) {
+				t.Error("a clean stop does not vouch for blocks that nobody changed")
+			}
+			b = mustOpen(t, dir, Interval)
+		}
+		if err := os.Truncate(blockPath(dir, 1), 1_000_000); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if b = openWitnessed(t, dir, Interval, 24); b.Damage() == nil {
+			t.Errorf("opened again: %t: the next start finds no damage", again)
+		}
+	}
+}
+
 // TestDamageWhileStoppedIsSeenBeforeTheServer: after a clean stop too, in any block.
 func TestDamageWhileStoppedIsSeenBeforeTheServer(t *testing.T) {
 	t.Parallel()

@@ -53,6 +53,15 @@ func (n *storeNote) ending(last uint64) *storeNote {
 	return n
 }
 
+// unless makes the note vouch for the log's blocks no more if they are not as they were checked.
+func (n *storeNote) unless(untouched bool) *storeNote {
+	if noted, found := n.Streams[StreamName]; found && !untouched {
+		noted.Index = ""
+		n.Streams[StreamName] = noted
+	}
+	return n
+}
+
 func noteStream(dir, stream string) (streamNote, bool) {
 	messages := filepath.Join(streamPath(dir, stream), "msgs")
 	layout, err := layoutOf(dir, stream)
