@@ -29,7 +29,10 @@ var quotas = []Quota{
 	{"session-reads", 50, 2000, "reads of one session; each 16 KiB of an answer counts as one more"},
 	{"session-spawns", 1, 200, "sessions that one session spawns"},
 	{"session-creates", 0.1, 50, "projects that one session creates"},
-	{"session-uploads", 16 << 10, 64 << 20, "bytes of the manifests that one session uploads"},
+	{
+		"session-uploads", 16 << 10, 64 << 20,
+		"bytes of the manifests that one session uploads, or that its spawns make",
+	},
 	{"session-parallel", 8, 0, "calls of one session in progress"},
 	{"session-waits", 16, 0, "calls of one session that wait for something"},
 	{"session-streams", 1, 0, "reads of the whole log (exports, audits, `since`) of one session in progress"},
@@ -52,7 +55,10 @@ var quotas = []Quota{
 	{"project-reads", 1000, 20_000, "reads of all sessions of one project"},
 	{"project-spawns", 10, 1000, "sessions that all sessions of one project spawn"},
 	{"project-creates", 0.5, 100, "projects that all sessions of one project create"},
-	{"project-uploads", 128 << 10, 512 << 20, "bytes of the manifests that all sessions of one project upload"},
+	{
+		"project-uploads", 128 << 10, 512 << 20,
+		"bytes of the manifests that all sessions of one project upload, or that their spawns make",
+	},
 	{"project-waits", 1024, 0, "calls of all sessions of one project that wait for something"},
 	{"project-bodies", 96 << 20, 0, "bytes of requests of all sessions of one project in progress"},
 	{"project-questions", 1000, 0, "open questions of one project"},

@@ -332,3 +332,25 @@ func TestAllRefusalsAreListed(t *testing.T) {
 		}
 	})
 }
+
+// TestManifestsOfSpawnsAreLimited: what a spawn makes the server keep counts as if the spawner had uploaded it.
+func TestManifestsOfSpawnsAreLimited(t *testing.T) {
+	for _, limit := range []string{"session-uploads", "project-uploads"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := openInside(t, limits(t, limit+"=1/100"))
+			project := w.project()
+			task := w.task(project)
+			_, boss := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+			spawn := func(token string) reply {
+				return w.do(token, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`)
+			}
+			spawn(boss).is(200)
+			before := len(w.blobs.blobs)
+			spawn(boss).limited(limit)
+			if len(w.blobs.blobs) != before {
+				t.Error("the manifest of a spawn over the limit was kept")
+			}
+			spawn(adminToken).is(200)
+		})
+	}
+}

@@ -66,11 +66,15 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 		}
 		return invalidManifest(err)
 	}
-	x.Generated = manifest.Digest(m.Canonical())
+	canonical := m.Canonical()
+	x.Generated = manifest.Digest(canonical)
 	if dryRun {
 		return nil
 	}
-	if _, err := s.Blobs.PutBlob(ctx, m.Canonical()); err != nil {
+	if err := c.allowance().Upload(ctx, len(canonical)); err != nil {
+		return err
+	}
+	if _, err := s.Blobs.PutBlob(ctx, canonical); err != nil {
 		return &engine.UnavailableError{
 			Why:  "the manifest could not be stored",
 			Next: "try again with the same key",
