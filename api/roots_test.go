@@ -61,7 +61,7 @@ func TestCreatedProjectsDrawOnTheirRoot(t *testing.T) {
 		{"project-reads=0.001/3", read, false, "RATE_LIMITED"},
 		{"project-spawns=0.001/4", spawn, true, "RATE_LIMITED"},
 		{"project-creates=0.001/4", create, true, "RATE_LIMITED"},
-		{"project-uploads=0.001/2", upload, true, "RATE_LIMITED"},
+		{"project-uploads=0.001/1900", upload, true, "RATE_LIMITED"},
 		{"project-projects=4", create, true, "QUOTA_EXCEEDED"},
 		{"project-tasks=6", task, false, "QUOTA_EXCEEDED"},
 		{"project-sessions=5", spawn, true, "QUOTA_EXCEEDED"},
