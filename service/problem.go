@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 	"unicode"
@@ -136,7 +137,12 @@ func (s *Service) ProblemOf(err error, call string) *Problem {
 			Why: refusal.Why, Next: refusal.Next, Rule: refusal.Rule, Pointer: refusal.Pointer,
 		}
 	case errors.As(err, &unavailable):
-		s.Logger.Warn("a request could not be served", "call", call, "why", engine.Shortened(err.Error(), longestProblem))
+		level := slog.LevelWarn
+		if errors.Is(err, events.ErrReadOnly) || errors.Is(err, events.ErrFull) { // who found it has logged it once
+			level = slog.LevelDebug
+		}
+		s.Logger.Log(context.Background(), level, "a request could not be served",
+			"call", call, "why", engine.Shortened(err.Error(), longestProblem))
 		p = &Problem{
 			Kind: KindUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
 			Why: unavailable.Why, Next: unavailable.Next, RetryAfter: time.Second,
