@@ -211,6 +211,9 @@ func keyOf(path, stream, prefix string, index int, content []byte) (key int, fou
 		return 0, false
 	}
 	samples, budget := newRecordParser(stream, prefix, index).samples(content), maxTried
+	if len(samples) == 0 {
+		return 0, false
+	}
 	tried := map[int]bool{index: true}
 	for distance := range nearKeys {
 		for _, other := range there {

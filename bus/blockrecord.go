@@ -192,6 +192,8 @@ func (p *recordParser) scan(content []byte, found func(at int, r blockRecord), l
 			at += r.length
 			continue
 		}
+		// This checksum and that of the record behind it cost as much as those of the places that next looks at.
+		budget -= 2 * max(claimed(content[at:]), recordHead)
 		next := p.next(content, at, &budget)
 		lost(at, next, err)
 		at = next

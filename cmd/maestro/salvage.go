@@ -85,7 +85,12 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 		return err
 	}
 	defer func() { _ = damaged.Close() }()
-	if damaged.Running() {
+	reading, err := damaged.LockForReading()
+	var held *home.HeldError
+	switch { // whatever else is in the place of the lock, nobody holds it
+	case err == nil:
+		defer func() { _ = reading.Release() }()
+	case errors.As(err, &held):
 		return &failure{
 			status: http.StatusConflict, code: "CONFLICT", message: "A server holds the home " + o.home,
 			why: "what is being written cannot be salvaged", next: "stop the server first",

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,10 +17,12 @@ import (
 var ofTheLog = []string{storeDir, headFile, snapshotsDir, lockFile, serverFile, restoredFile}
 
 // CopyRest copies into dir all that a home holds beside its log: the secrets, what sessions kept, their manifests.
-// Only this user can read the copies. It does not make them durable.
-func (h *Home) CopyRest(dir string) error {
-	err := fs.WalkDir(h.root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || path == "." {
+// Only this user can read the copies. It does not make them durable. What cannot be read, and what a server would
+// refuse to start with, is left out; the lines say what and why.
+func (h *Home) CopyRest(dir string) (left []string, err error) {
+	leave := func(path, why string) { left = append(left, fmt.Sprintf("%s was not copied: %s", path, why)) }
+	err = fs.WalkDir(h.root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if path == "." {
 			return err
 		}
 		top, _, _ := strings.Cut(path, "/")
@@ -31,24 +34,84 @@ func (h *Home) CopyRest(dir string) error {
 				return fs.SkipDir
 			}
 			return nil
-		case entry.IsDir():
-			return os.MkdirAll(filepath.Join(dir, path), 0o700)
-		case !entry.Type().IsRegular():
+		case err != nil:
+			leave(path, err.Error())
 			return nil
 		}
-		return h.copyFile(path, filepath.Join(dir, path))
+		want, known := kindNamed(path)
+		if is := kindOf(entry.Type()); known && is != want || !entry.IsDir() && is != plainFile {
+			leave(path, "it is "+is)
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if entry.IsDir() {
+			return os.MkdirAll(filepath.Join(dir, path), 0o700)
+		}
+		from, err := files.Open(h.root, path, os.O_RDONLY)
+		if err != nil {
+			leave(path, err.Error())
+			return nil
+		}
+		defer func() { _ = from.Close() }()
+		return files.Copy(from, filepath.Join(dir, path))
 	})
 	if err != nil {
-		return fmt.Errorf("copy the home: %w", err)
+		return left, fmt.Errorf("copy the home: %w", err)
 	}
-	return nil
+	refused, err := dropRefused(dir)
+	for path, why := range refused {
+		leave(path, strings.ReplaceAll(why.Error(), dir, h.dir))
+	}
+	slices.Sort(left)
+	return left, err
 }
 
-func (h *Home) copyFile(name, to string) error {
-	from, err := files.Open(h.root, name, os.O_RDONLY)
+func kindNamed(path string) (want string, known bool) {
+	for _, kind := range kinds {
+		if kind.name == path {
+			return kind.want, true
+		}
+	}
+	return "", false
+}
+
+// dropRefused removes the files of a home that a server would not start with: it makes them anew, but for its key.
+func dropRefused(dir string) (map[string]error, error) {
+	h, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = h.Close() }()
+	refused := map[string]error{}
+	for name, read := range map[string]func() error{
+		serverKeyFile:  func() error { _, err := h.serverKey(); return err },
+		adminTokenFile: func() error { _, err := h.AdminToken(); return err },
+		versionFile:    func() error { _, err := h.Version(); return err },
+	} {
+		if why := read(); why != nil && !errors.Is(why, fs.ErrNotExist) {
+			refused[name] = why
+			if err := h.remove(name); err != nil {
+				return refused, err
+			}
+		}
+	}
+	return refused, nil
+}
+
+// CheckKey fails with *KeyError when the home lacks the key that its sessions' secrets were made with, or has another.
+func (h *Home) CheckKey() error {
+	wrote, err := h.Version()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = from.Close() }()
-	return files.Copy(from, to)
+	key, err := h.serverKey()
+	switch file := filepath.Join(h.dir, serverKeyFile); {
+	case errors.Is(err, fs.ErrNotExist):
+		return &KeyError{File: file}
+	case err == nil && wrote.Key != "" && wrote.Key != Fingerprint(key):
+		return &KeyError{File: file, Another: true}
+	}
+	return err
 }

@@ -38,13 +38,15 @@ type Report struct {
 	LostTexts []engine.LostText `json:"lostTexts"`
 	// UnreadTexts counts the named long texts that the old store does not have; FilledTexts those that came from other
 	// files, by file.
-	UnreadTexts int               `json:"unreadTexts"`
-	FilledTexts map[string]int    `json:"filledTexts"`
-	Refusals    int               `json:"refusals"`
-	Damage      []bus.Fault       `json:"damage"`
-	Faults      []engine.Fault    `json:"faults"`
-	Unused      map[string]string `json:"unused"`
-	Notes       []string          `json:"notes"`
+	UnreadTexts int            `json:"unreadTexts"`
+	FilledTexts map[string]int `json:"filledTexts"`
+	Refusals    int            `json:"refusals"`
+	// Key says why the tokens of sessions do not work in the new home, "" if they do.
+	Key    string            `json:"key,omitempty"`
+	Damage []bus.Fault       `json:"damage"`
+	Faults []engine.Fault    `json:"faults"`
+	Unused map[string]string `json:"unused"`
+	Notes  []string          `json:"notes"`
 }
 
 // Range is a row of sequences, both ends included.
@@ -61,9 +63,10 @@ func (r Range) String() string {
 }
 
 // Whole reports whether everything that was acknowledged is in the new home: its events, in order, and their long
-// texts.
+// texts, and the key without which no server starts there.
 func (r *Report) Whole() bool {
-	return !r.EndUnknown && len(r.Missing) == 0 && r.Behind == 0 && len(r.LostTexts) == 0 && len(r.Faults) == 0
+	return r.Key == "" && !r.EndUnknown && len(r.Missing) == 0 && r.Behind == 0 &&
+		len(r.LostTexts) == 0 && len(r.Faults) == 0
 }
 
 // Lost has a line for everything that is not in the new log.
@@ -79,6 +82,10 @@ func (r *Report) Lost() string {
 		fmt.Fprintf(&b, "events behind %d: it is not known whether there were any: "+
 			"the server did not end with a clean stop, whose note tells where the log ended; "+
 			"the head file is written every tenth of a second\n", r.End)
+	}
+	if r.Key != "" {
+		fmt.Fprintf(&b, "%s: put the right one into the new home; or start once with --new-key, then "+
+			"spawn the sessions and make the tokens again\n", r.Key)
 	}
 	for _, lost := range r.LostTexts {
 		fmt.Fprintf(&b, "%s\n", lost)

@@ -153,7 +153,7 @@ func (s *salvage) build() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.options.Home.CopyRest(temporary); err != nil {
+	if err := s.copyRest(temporary); err != nil {
 		return err
 	}
 	content, err := json.MarshalIndent(s.report, "", "  ")
@@ -164,6 +164,30 @@ func (s *salvage) build() (err error) {
 		return err
 	}
 	return bus.PutInPlace(temporary, to)
+}
+
+// copyRest copies what the home holds beside its log, and says what of it is not in the new home.
+func (s *salvage) copyRest(dir string) error {
+	left, err := s.options.Home.CopyRest(dir)
+	s.report.Notes = append(s.report.Notes, left...)
+	if err != nil {
+		return err
+	}
+	h, err := home.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = h.Close() }()
+	err = h.CheckKey()
+	var key *home.KeyError
+	if !errors.As(err, &key) {
+		return err
+	}
+	s.report.Key = "server.key is missing"
+	if key.Another {
+		s.report.Key = "server.key is not the one that the secrets of sessions and tokens were made with"
+	}
+	return nil
 }
 
 // fill puts everything into the new store: events while the chain holds, all readable long texts, the refusals.

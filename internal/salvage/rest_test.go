@@ -1,0 +1,74 @@
+package salvage
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"maestro/internal/home"
+)
+
+// TestSalvageMakesAHomeThatStarts: what a server would refuse is not copied but named, and a lost key makes the new
+// home less than whole.
+func TestSalvageMakesAHomeThatStarts(t *testing.T) {
+	original := shared(t)
+	junk := func(path string) error { return os.WriteFile(path, []byte("junk"), 0o600) }
+	for _, c := range []struct {
+		name, file string
+		harm       func(path string) error
+		key        bool // it is lost
+	}{
+		{"no key", "server.key", os.Remove, true},
+		{"a directory for a key", "server.key", asDir, true},
+		{"junk for a key", "server.key", junk, true},
+		{"a directory for a version", "version", asDir, false},
+		{"junk for a version", "version", junk, false},
+		{"junk for a token", "admin.token", junk, false},
+		{"a link for a token", "admin.token", asLink, false},
+		{"a file for the sessions", "sessions", func(path string) error {
+			return errors.Join(os.RemoveAll(path), junk(path))
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := original.copied(t)
+			l.sameTimes(t, original.dir)
+			if err := c.harm(filepath.Join(l.dir, c.file)); err != nil {
+				t.Fatal(err)
+			}
+			report := l.salvage(t, nil)
+			if report.Whole() == c.key || c.key != strings.Contains(report.Lost(), "--new-key") {
+				t.Errorf("whole %t, key %q, lost %q", report.Whole(), report.Key, report.Lost())
+			}
+			if c.name != "no key" && !strings.Contains(strings.Join(report.Notes, "\n"), c.file+" was not copied") {
+				t.Errorf("nothing names it: %q", report.Notes)
+			}
+			h, err := home.Open(report.To)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = h.Close() }()
+			lock, err := h.Lock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = lock.Release() }()
+			secrets := lock.Secrets
+			if c.key {
+				secrets = lock.NewSecrets
+			}
+			if _, err := secrets(); errors.Join(h.CheckKinds(), err) != nil {
+				t.Errorf("a server does not start there: %v", errors.Join(h.CheckKinds(), err))
+			}
+		})
+	}
+}
+
+func asDir(path string) error {
+	return errors.Join(os.RemoveAll(path), os.Mkdir(path, 0o700))
+}
+
+func asLink(path string) error {
+	return errors.Join(os.RemoveAll(path), os.Symlink("nowhere", path))
+}
