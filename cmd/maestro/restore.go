@@ -326,6 +326,10 @@ func (r *restoring) checkSigner() {
 	}
 	if !r.isExport {
 		judgeSignature(r.verifier, r.contents, r.signer, expects)
+		if r.signer == "" && r.contents.Signer == "" && r.contents.Unsealed == nil {
+			r.verifier.Fault(r.store.Head().Sequence, engine.FaultSignature,
+				"the backup has no signature: a version before signatures made it, or somebody removed it")
+		}
 	} else if r.own != "" {
 		r.verifier.Fault(r.store.Head().Sequence, engine.FaultSignature,
 			"an export has no signature; this home expects %s", r.own)
