@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"maestro/bus"
 	"maestro/internal/home"
 )
 
@@ -71,4 +72,35 @@ func asDir(path string) error {
 
 func asLink(path string) error {
 	return errors.Join(os.RemoveAll(path), os.Symlink("nowhere", path))
+}
+
+// TestSalvageNamesStrayBlocks: a block that was renamed or moved is named for what it is, and so is a file that is not
+// known.
+func TestSalvageNamesStrayBlocks(t *testing.T) {
+	const stream = "store/jetstream/$G/streams/" + bus.StreamName
+	for from, to := range map[string]string{
+		stream + "/msgs/2.blk": "store/2.blk",
+		stream + "/msgs/1.blk": stream + "/msgs/1.blk.bak",
+		stream + "/msgs":       stream + "/__msgs__",
+		stream:                 stream + "-old",
+	} {
+		t.Run(filepath.Base(to), func(t *testing.T) {
+			l := shared(t).copied(t)
+			junk := filepath.Join(l.dir, "store", "notes.txt")
+			if err := errors.Join(os.Rename(filepath.Join(l.dir, from), filepath.Join(l.dir, to)),
+				os.WriteFile(junk, []byte("junk"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			report := l.salvage(t, nil)
+			notes := strings.Join(report.Notes, "\n")
+			if report.Whole() || !strings.Contains(notes, filepath.Join(l.dir, to)) ||
+				!strings.Contains(notes, "of MAESTRO in the wrong place") ||
+				!strings.Contains(notes, junk+" is not known") {
+				t.Errorf("whole %t, notes %s", report.Whole(), notes)
+			}
+		})
+	}
+	if report := shared(t).copied(t).salvage(t, nil); strings.Contains(strings.Join(report.Notes, "\n"), "not read") {
+		t.Errorf("a store as it must be has strays: %q", report.Notes)
+	}
 }

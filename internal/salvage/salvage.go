@@ -124,6 +124,12 @@ func (s *salvage) openStore() error {
 	}
 	s.store = store
 	s.report.Damage = append(s.report.Damage, store.Faults()...)
+	strays, err := bus.Strays(s.ctx, s.options.Home.Store())
+	s.report.Notes = append(s.report.Notes, strays...)
+	if err != nil {
+		s.store = nil
+		return errors.Join(err, store.Close())
+	}
 	return nil
 }
 

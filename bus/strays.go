@@ -1,0 +1,131 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// maxStray is how long a file may be that is taken for a block; the server's are much shorter.
+const maxStray = 64 << 20
+
+// ordinary are the names of files that hold no records.
+var ordinary = []string{
+	lockName, cleanName, checkedName, rebuildsName, metaName, metaSumName, indexName, "o.dat",
+}
+
+// Strays looks below a store's directory for plain files that are not where a store has one: blocks that were renamed
+// or moved, whose own records tell what they are, and files that are not known. A line each says what it is. The caller
+// keeps the store locked.
+func Strays(ctx context.Context, dir string) (lines []string, err error) {
+	paths, lines, err := strayFiles(ctx, dir)
+	if err != nil {
+		return lines, err
+	}
+	numbers := strayNumbers(paths)
+	for _, path := range paths {
+		if err := ctx.Err(); err != nil {
+			return lines, err
+		}
+		stream, key, ok := strayOf(path, numbers)
+		if !ok {
+			lines = append(lines, path+" is not known, and was not read")
+			continue
+		}
+		place := filepath.Join(streamPath("store", stream), "msgs", blockName(key))
+		lines = append(lines, fmt.Sprintf("%s is block %d of %s in the wrong place, and was not read: copy the home, "+
+			"put it at %s in the copy, and salvage that", path, key, stream, place))
+	}
+	slices.Sort(lines)
+	return lines, nil
+}
+
+// strayFiles lists the plain files below a store that are none of its blocks and none of the other files that the
+// server and Maestro keep there.
+func strayFiles(ctx context.Context, dir string) (paths, unknown []string, err error) {
+	blocks := map[string]bool{}
+	for _, s := range storedStreams {
+		layout, _ := layoutOf(dir, s.name) // what cannot be read is a fault of the store
+		for _, index := range layout.blocks {
+			blocks[filepath.Join(streamPath(dir, s.name), "msgs", blockName(index))] = true
+		}
+	}
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			unknown = append(unknown, path+" cannot be read: "+err.Error())
+		case entry.Type().IsRegular() && !blocks[path] && !slices.Contains(ordinary, entry.Name()):
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths, unknown, err
+}
+
+var digits = regexp.MustCompile(`\d{1,9}`)
+
+// strayNumbers are the numbers under which the server may have written the files: those in their names first, and as
+// many as there are files, and more.
+func strayNumbers(paths []string) []int {
+	var numbers []int
+	for _, path := range paths {
+		if n, err := strconv.Atoi(digits.FindString(filepath.Base(path))); err == nil && n <= math.MaxInt32 {
+			numbers = append(numbers, n)
+		}
+	}
+	for n := range 2*len(paths) + 4*nearKeys {
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// strayOf finds of which stream a file holds records, and under which number the server wrote them.
+func strayOf(path string, numbers []int) (stream string, key int, ok bool) {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > maxStray {
+		return "", 0, false
+	}
+	content, err := readInto(nil, path)
+	if err != nil || errors.Is(refuseForm(content), errors.ErrUnsupported) {
+		return "", 0, false
+	}
+	own, err := strconv.Atoi(digits.FindString(filepath.Base(path)))
+	if err == nil {
+		numbers = append([]int{own}, numbers...)
+	}
+	for _, s := range storedStreams {
+		if key, found := keyAmong(numbers, s.name, s.prefix, content); found {
+			return s.name, key, true
+		}
+	}
+	return "", 0, false
+}
+
+// keyAmong finds the number under which the server wrote a block; see keyOf.
+func keyAmong(numbers []int, stream, prefix string, content []byte) (key int, found bool) {
+	samples, budget := newRecordParser(stream, prefix, 0).samples(content), maxTried
+	tried := map[int]bool{}
+	for _, number := range numbers {
+		if tried[number] || budget < 0 || len(samples) == 0 {
+			continue
+		}
+		tried[number] = true
+		parser := newRecordParser(stream, prefix, number)
+		for _, sample := range samples {
+			budget -= len(sample)
+			if _, err := parser.parse(sample); err == nil {
+				return number, true
+			}
+		}
+	}
+	return 0, false
+}
