@@ -33,7 +33,7 @@ func (a *app) connect(ctx context.Context) (*client.Client, error) {
 	c := client.New(
 		address, token, client.WithVersion(version()),
 		client.WithAnswers(func(questions []string) { a.answers = questions }),
-		client.WithDamage(func(notice string) { a.damage = notice }),
+		client.WithDamage(func(notice string) { a.damage = notice }), client.WithWaiting(a.sayWaiting),
 	)
 	if err := a.deliverFirst(ctx, c); err != nil {
 		c.Close()

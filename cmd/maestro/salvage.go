@@ -60,7 +60,7 @@ listed, or it is not known where the log ended. 6: --to is not empty, or is insi
 	f.StringVar(&o.to, "to", "", "the new home, which must not exist or be empty")
 	f.StringArrayVar(&o.with, "with", nil, "a backup or an export to fill gaps from; may be repeated")
 	f.StringVar(&o.signer, "signer", "",
-		"where server.key is lost: who signed the home's automatic backups, as `maestro backup` showed it")
+		"where server.key is lost: who signed the home's automatic backups, as 'maestro backup' showed it")
 	f.StringVar(&o.backupDir, "backup-dir", "", "where the automatic backups are; else the home's name and -backups")
 	return cmd
 }
