@@ -281,8 +281,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		logger.Warn("AUTH OFF: every program on this machine is taken for the user, or for the session that it names",
 			"next", "start the server without --auth off")
 	}
-	a.listening(address, dir, handler.Health(), trusted.Status(), logger)
 	warnOfRoom(log.Room(), logger)
+	a.listening(address, dir, handler.Health(), trusted.Status(), logger)
 	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, stop, logger)
 }
 

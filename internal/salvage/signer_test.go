@@ -37,7 +37,10 @@ func TestSalvageWithoutTheKey(t *testing.T) {
 			}
 			backup := l.files["whole.tar.gz"]
 			report := l.salvage(t, func(o *Options) { o.Signer, o.Backups = c.signer, []string{backup} })
-			if report.Whole() != c.whole {
+			if report.Key == "" || report.Whole() {
+				t.Errorf("the report does not say that the key is lost: %s", report.Lost())
+			}
+			if report.Key = ""; report.Whole() != c.whole { // all else
 				t.Errorf("whole is %t: %s", report.Whole(), report.Lost())
 			}
 			if _, unused := report.Unused[backup]; unused == c.whole {
