@@ -358,7 +358,13 @@ func TestLimitsAreShown(t *testing.T) {
 		r := w.send(http.MethodGet, "/api/audit/can?actor="+id+"&command=report:progress", adminToken, "").is(200)
 		var can service.Can
 		r.into(&can)
-		want := service.CanLimit{Name: "session-commands", Limit: "10 a second, 20 at once", Value: 10, Burst: 20, Left: 15}
+		want := service.CanLimit{
+			Name:  "session-commands",
+			Limit: "10 a second, 20 at once",
+			Value: 10,
+			Burst: 20,
+			Left:  15,
+		}
 		if len(can.Limits) == 0 || can.Limits[0] != want {
 			t.Errorf("the limits are %+v", can.Limits)
 		}

@@ -34,8 +34,8 @@ type Config struct {
 	// AllowOrigins are the origins, beside the server's own, whose pages may call it: "https://host:port".
 	AllowOrigins []string
 	Version      string
-	// Clock says how the server's clock stands to the machine's wall clock, and lets the operator confirm that; nil if nothing
-	// does.
+	// Clock says how the server's clock stands to the machine's wall clock, and lets the operator confirm that; nil if
+	// nothing does.
 	Clock Clock
 	// Ready says why refusals or long texts cannot be written now, or nil; nil if nothing knows.
 	Ready func() error
@@ -234,8 +234,11 @@ func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 	allowed := s.methods(r)
 	if len(allowed) == 0 {
 		s.fail(w, r, &service.Problem{
-			Kind: service.KindNotFound, Code: "NOT_FOUND", Message: "There is nothing at " + service.Printable(r.URL.Path),
-			Why: "no route has this path", Next: "check the path against the documentation",
+			Kind:    service.KindNotFound,
+			Code:    "NOT_FOUND",
+			Message: "There is nothing at " + service.Printable(r.URL.Path),
+			Why:     "no route has this path",
+			Next:    "check the path against the documentation",
 		})
 		return
 	}

@@ -17,7 +17,11 @@ func (s *server) blob(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	var err error
 	if !service.IsDigest(digest) {
-		err = service.Invalid("/digest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", service.Printable(digest))
+		err = service.Invalid(
+			"/digest",
+			"'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
+			service.Printable(digest),
+		)
 	} else {
 		s.Handler.View(func(state *projections.State) { err = s.At(state, c.Caller).MayReadBlob(digest) })
 	}

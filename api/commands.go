@@ -58,7 +58,8 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 	s.write(w, b)
 }
 
-// optionsOf reads the query of a command. It refuses what it does not know: a dry run that is spelt wrong must not be done.
+// optionsOf reads the query of a command. It refuses what it does not know: a dry run that is spelt wrong must not be
+// done.
 func optionsOf(raw string) (o service.Options, err error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {

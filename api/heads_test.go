@@ -33,7 +33,12 @@ func TestHeadsAreBounded(t *testing.T) {
 		honest := dial()
 		in := bufio.NewReader(honest)
 		body := strings.Repeat("\n", 500)
-		post := fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%s\r\n%s", len(body), strings.Repeat("X: y\r\n", 60), body)
+		post := fmt.Sprintf(
+			"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%s\r\n%s",
+			len(body),
+			strings.Repeat("X: y\r\n", 60),
+			body,
+		)
 		for range 5 {
 			if got := status(honest, in, post); got != 200 {
 				t.Fatalf("an honest call got %d", got)

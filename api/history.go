@@ -16,14 +16,18 @@ func (s *server) whyRoutes() {
 		summary: "Why something is as it is: the chain of causes back to a person or a deadline",
 	}
 	o.method = http.MethodGet
-	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *service.WhyQuery) (*answer[service.Why], error) {
-		c := callOf(ctx)
-		body, sequence, err := s.Why(ctx, c.Caller, in.ID)
-		if err != nil {
-			return nil, s.problemAt(c, err)
-		}
-		return &answer[service.Why]{ContentType: s.jsonType[0], Sequence: sequence, Body: body}, nil
-	})
+	huma.Register(
+		s.huma,
+		s.operation(o),
+		func(ctx context.Context, in *service.WhyQuery) (*answer[service.Why], error) {
+			c := callOf(ctx)
+			body, sequence, err := s.Why(ctx, c.Caller, in.ID)
+			if err != nil {
+				return nil, s.problemAt(c, err)
+			}
+			return &answer[service.Why]{ContentType: s.jsonType[0], Sequence: sequence, Body: body}, nil
+		},
+	)
 }
 
 func (s *server) sinceRoutes() {
@@ -33,12 +37,16 @@ func (s *server) sinceRoutes() {
 		summary: "What changed since a sequence or a time, by what needs a person",
 	}
 	o.method = http.MethodGet
-	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *service.SinceQuery) (*answer[service.Since], error) {
-		c := callOf(ctx)
-		body, err := s.Since(ctx, c.Caller, in)
-		if err != nil {
-			return nil, s.problemAt(c, err)
-		}
-		return &answer[service.Since]{ContentType: s.jsonType[0], Sequence: body.To, Body: body}, nil
-	})
+	huma.Register(
+		s.huma,
+		s.operation(o),
+		func(ctx context.Context, in *service.SinceQuery) (*answer[service.Since], error) {
+			c := callOf(ctx)
+			body, err := s.Since(ctx, c.Caller, in)
+			if err != nil {
+				return nil, s.problemAt(c, err)
+			}
+			return &answer[service.Since]{ContentType: s.jsonType[0], Sequence: body.To, Body: body}, nil
+		},
+	)
 }

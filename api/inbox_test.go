@@ -231,8 +231,8 @@ func TestLateReportsInTheInbox(t *testing.T) {
 	})
 }
 
-// TestRefusedOfOneSessionAreAllListed: the inbox cuts what one session had refused, and lists all of it when the session is
-// named.
+// TestRefusedOfOneSessionAreAllListed: the inbox cuts what one session had refused, and lists all of it when the
+// session is named.
 func TestRefusedOfOneSessionAreAllListed(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -243,7 +243,10 @@ func TestRefusedOfOneSessionAreAllListed(t *testing.T) {
 			"Maestro-Occurred-At", said).is(404)
 	}
 	count := func(query string) int {
-		return strings.Count(string(w.send(http.MethodGet, "/api/inbox?kind=refused"+query, adminToken, "").body), `"kind":"refused"`)
+		return strings.Count(
+			string(w.send(http.MethodGet, "/api/inbox?kind=refused"+query, adminToken, "").body),
+			`"kind":"refused"`,
+		)
 	}
 	if few, all := count(""), count("&sessionId="+id); few != 21 || all != 30 {
 		t.Errorf("%d of 30 without the session, %d with it; want 20 and one that counts the others, and 30", few, all)

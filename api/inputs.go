@@ -13,5 +13,9 @@ func (s *server) inputRoutes() {
 		name:    "input-get",
 		summary: "A question, after its answer if that is waited for",
 	}, s.AwaitAnswer, service.View.GetInput)
-	read(s, op{path: "/api/inbox", name: "inbox", summary: "All that needs a person, longest wait first"}, service.View.ListInbox)
+	read(
+		s,
+		op{path: "/api/inbox", name: "inbox", summary: "All that needs a person, longest wait first"},
+		service.View.ListInbox,
+	)
 }

@@ -120,7 +120,10 @@ func metadataOf(header http.Header) (service.Meta, error) {
 	if text := header.Get("Maestro-Occurred-At"); text != "" {
 		at, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil || at.UTC().Year() < 1970 || at.UTC().Year() > 9999 {
-			return m, service.InvalidRequest("", "Maestro-Occurred-At must be an RFC 3339 time, not '"+service.Printable(text)+"'")
+			return m, service.InvalidRequest(
+				"",
+				"Maestro-Occurred-At must be an RFC 3339 time, not '"+service.Printable(text)+"'",
+			)
 		}
 		m.OccurredAt, m.Kept = at, true
 	}

@@ -125,7 +125,10 @@ func pageLimit(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > pageMost {
 		most := strconv.Itoa(pageMost)
-		return 0, service.InvalidRequest("", "limit must be a number from 1 to "+most+", not '"+service.Printable(text)+"'")
+		return 0, service.InvalidRequest(
+			"",
+			"limit must be a number from 1 to "+most+", not '"+service.Printable(text)+"'",
+		)
 	}
 	return n, nil
 }

@@ -39,7 +39,11 @@ func (s *server) queueRoutes() {
 		name:    "queue-names",
 		summary: "The queues that the caller may see, in order of creation",
 	}, service.View.ListQueues)
-	read(s, op{path: "/api/queues/{name}", name: "queue-list", summary: "A queue with its items"}, service.View.GetQueue)
+	read(
+		s,
+		op{path: "/api/queues/{name}", name: "queue-list", summary: "A queue with its items"},
+		service.View.GetQueue,
+	)
 	read(s, op{
 		path:    "/api/sessions/{id}/queue",
 		name:    "session-queue",

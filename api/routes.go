@@ -23,9 +23,18 @@ func newHuma(mux *http.ServeMux, version string) huma.API {
 	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	// A lazy list is documented as the list that it is.
-	schemas.RegisterTypeAlias(reflect.TypeFor[service.List[service.SessionBody]](), reflect.TypeFor[[]service.SessionBody]())
-	schemas.RegisterTypeAlias(reflect.TypeFor[service.List[service.SessionEvent]](), reflect.TypeFor[[]service.SessionEvent]())
-	schemas.RegisterTypeAlias(reflect.TypeFor[service.List[projections.EntryView]](), reflect.TypeFor[[]projections.EntryView]())
+	schemas.RegisterTypeAlias(
+		reflect.TypeFor[service.List[service.SessionBody]](),
+		reflect.TypeFor[[]service.SessionBody](),
+	)
+	schemas.RegisterTypeAlias(
+		reflect.TypeFor[service.List[service.SessionEvent]](),
+		reflect.TypeFor[[]service.SessionEvent](),
+	)
+	schemas.RegisterTypeAlias(
+		reflect.TypeFor[service.List[projections.EntryView]](),
+		reflect.TypeFor[[]projections.EntryView](),
+	)
 	return humago.New(mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI:    "3.1.0",

@@ -100,7 +100,12 @@ func (c *call) decodeSpawn(body *spawnRequest) error {
 	}
 	var tasks []string
 	if loose.ProjectID != "" && json.Unmarshal(loose.TaskIDs, &tasks) != nil {
-		return service.NewProblem(service.KindInvalid, "invalid_task_ids", "/taskIds", "taskIds must be a non-empty array")
+		return service.NewProblem(
+			service.KindInvalid,
+			"invalid_task_ids",
+			"/taskIds",
+			"taskIds must be a non-empty array",
+		)
 	}
 	return c.decode(body)
 }
@@ -139,7 +144,12 @@ func checkSpawnIn(state *projections.State, body spawnRequest) error {
 		return missing("parent_session_not_found", "/sessionId", "Parent session", body.SessionID)
 	}
 	if body.Role != events.RoleWorker && body.Role != events.RoleOrchestrator {
-		return service.NewProblem(service.KindInvalid, "invalid_role", "/role", `role must be "worker" or "orchestrator"`)
+		return service.NewProblem(
+			service.KindInvalid,
+			"invalid_role",
+			"/role",
+			`role must be "worker" or "orchestrator"`,
+		)
 	}
 	for _, id := range body.TaskIDs {
 		if state.Task(id) == nil {

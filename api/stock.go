@@ -12,8 +12,9 @@ import (
 )
 
 // Within implements service.Allowance. It holds a command against the quotas of what there is (open questions, tasks,
-// sessions, projects) and pays for what it makes; Unused gives that back. A retry of what was done is let through. So is a command that is not
-// permitted: its refusal is decided and recorded, and a quota tells nothing about another's project.
+// sessions, projects) and pays for what it makes; Unused gives that back. A retry of what was done is let through. So
+// is a command that is not permitted: its refusal is decided and recorded, and a quota tells nothing about another's
+// project.
 func (a allowance) Within(ctx context.Context, request engine.Request, dryRun bool) error {
 	s := a.server
 	var over *overLimit

@@ -45,8 +45,14 @@ func TestWhoWaitsIsToldOfAStop(t *testing.T) {
 		}
 		// Whoever comes now does not wait any more.
 		token := w.queueSession(project, "q")
-		at(t, later(func() reply { return w.do(token, "queue:start?wait=25s", `{}`) })).refused(503, service.CodeStopping,
-			"")
+		at(
+			t,
+			later(func() reply { return w.do(token, "queue:start?wait=25s", `{}`) }),
+		).refused(
+			503,
+			service.CodeStopping,
+			"",
+		)
 		w.send(http.MethodGet, "/api/audit/export", adminToken, "").refused(503, service.CodeStopping, "")
 		w.do(token, "report:progress", `{"message":"done before the end"}`).is(200)
 	})

@@ -54,7 +54,11 @@ func (s *server) taskRoutes() {
 		name:    "task-children",
 		summary: "The tasks directly below one",
 	}, service.View.ListChildren)
-	read(s, op{path: "/api/tasks/{id}/tree", name: "task-tree", summary: "A task with everything below it"}, service.View.GetTaskTree)
+	read(
+		s,
+		op{path: "/api/tasks/{id}/tree", name: "task-tree", summary: "A task with everything below it"},
+		service.View.GetTaskTree,
+	)
 	write(s, op{
 		method:  http.MethodPost,
 		path:    "/api/tasks",

@@ -48,7 +48,10 @@ func (s *server) open(serve http.HandlerFunc) http.HandlerFunc {
 
 // readAfter is read for a view that may be waited for.
 func readAfter[I, T any](
-	s *server, o op, before func(ctx context.Context, c *service.Caller, in *I) error, see func(v service.View, in *I) (T, error),
+	s *server,
+	o op,
+	before func(ctx context.Context, c *service.Caller, in *I) error,
+	see func(v service.View, in *I) (T, error),
 ) {
 	o.method = http.MethodGet
 	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *I) (*answer[T], error) {

@@ -183,7 +183,8 @@ func (b *Bus) compare(ctx context.Context, head uint64) error {
 	}
 	if head < sequence {
 		return &events.DamageError{
-			Sequence: head + 1, Why: fmt.Sprintf("the log on disk ends here, and it was acknowledged up to %d", sequence),
+			Sequence: head + 1,
+			Why:      fmt.Sprintf("the log on disk ends here, and it was acknowledged up to %d", sequence),
 		}
 	}
 	stream, err := b.js.Stream(ctx, StreamName)

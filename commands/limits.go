@@ -60,10 +60,16 @@ func Limits() []LimitGroup {
 		},
 		{
 			Title: "Tasks, sessions and queues",
-			Intro: "These bound what one command can cost the writer, which decides one command after another. They hold for " +
-				"what is new: an older log keeps what it has.",
+			Intro: "These bound what one command can cost the writer, which decides one command after another. " +
+				"They hold for what is new: an older log keeps what it has.",
 			Limits: []Limit{
-				LimitTaskDepth, LimitDependents, LimitGraph, LimitDeleted, LimitTaskSessions, LimitSessionTasks, LimitTaskQueues,
+				LimitTaskDepth,
+				LimitDependents,
+				LimitGraph,
+				LimitDeleted,
+				LimitTaskSessions,
+				LimitSessionTasks,
+				LimitTaskQueues,
 				LimitTreeDepth,
 			},
 		},
@@ -236,7 +242,10 @@ func (l Limit) exceeded(pointer, what string, have int64) *Refusal {
 		number = "has more"
 	}
 	return &Refusal{
-		Code: code, Pointer: pointer, Message: fmt.Sprintf("%s has at most %d %s (limit %s); this %s", what, l.Value, l.Unit, l.Name, number),
-		Why: l.Name + " bounds " + l.Bounds, Next: "ask for less; docs/limits.md lists all limits",
+		Code:    code,
+		Pointer: pointer,
+		Message: fmt.Sprintf("%s has at most %d %s (limit %s); this %s", what, l.Value, l.Unit, l.Name, number),
+		Why:     l.Name + " bounds " + l.Bounds,
+		Next:    "ask for less; docs/limits.md lists all limits",
 	}
 }

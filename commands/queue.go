@@ -142,16 +142,24 @@ func (x *CreateQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 		if q.SessionID == "" && q.TrustReports == x.TrustReports && q.MaxAttempts == most {
 			return nil, nil
 		}
-		return nil, &Refusal{Code: CodeConflict, Message: "Queue '" + x.Queue + "' exists already, and is not what is asked for", Next: "choose another name"}
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "Queue '" + x.Queue + "' exists already, and is not what is asked for",
+			Next:    "choose another name",
+		}
 	}
 	if s.SessionProject(x.Queue) != "" {
-		return nil, &Refusal{Code: CodeConflict, Message: "'" + x.Queue + "' is the id of a session, whose own queue has that name", Next: "choose another name"}
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "'" + x.Queue + "' is the id of a session, whose own queue has that name",
+			Next:    "choose another name",
+		}
 	}
 	return &events.QueueCreated{Queue: x.Queue, TrustReports: x.TrustReports, MaxAttempts: most}, nil
 }
 
-// find gives the queue that a caller means, and the session that pulls from it; the session is nil when a user names the
-// queue alone.
+// find gives the queue that a caller means, and the session that pulls from it; the session is nil when a user names
+// the queue alone.
 func (x OfQueue) find(s *projections.State, c Call, rule string) (*projections.Queue, *projections.Session, error) {
 	if c.By.Kind == ActorUser && x.SessionID == "" {
 		if err := ValidID("/queue", x.Queue); err != nil {
@@ -175,8 +183,14 @@ func (x OfQueue) find(s *projections.State, c Call, rule string) (*projections.Q
 	case session.Queue == "" || q == nil:
 		return nil, nil, notFound("Queue", session.ID)
 	case x.Queue != "" && x.Queue != q.Name:
-		return nil, nil, notAllowed(rule, "a session pulls from the queue that it was spawned with", "its queue is "+q.Name,
-			"Session '%s' may not use queue '%s'", session.ID, Printable(x.Queue))
+		return nil, nil, notAllowed(
+			rule,
+			"a session pulls from the queue that it was spawned with",
+			"its queue is "+q.Name,
+			"Session '%s' may not use queue '%s'",
+			session.ID,
+			Printable(x.Queue),
+		)
 	}
 	return q, session, nil
 }
@@ -199,8 +213,10 @@ func (x *PushItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	}
 	if item := s.Item(q.ProjectID, q.Name, t.ID); item != nil {
 		return nil, &Refusal{
-			Code: CodeConflict, Message: "Task " + t.ID + " already in queue", Why: "it is " + string(item.Status) + " there",
-			Next: "a quarantined, failed or skipped one is queued again with `maestro queue requeue " + t.ID + "`",
+			Code:    CodeConflict,
+			Message: "Task " + t.ID + " already in queue",
+			Why:     "it is " + string(item.Status) + " there",
+			Next:    "a quarantined, failed or skipped one is queued again with `maestro queue requeue " + t.ID + "`",
 		}
 	}
 	if err := graphOf(s, c).queues(t.ID); err != nil {
@@ -244,11 +260,16 @@ func inHand(s *projections.State, session *projections.Session, task string) (*p
 		return item, nil
 	case item != nil:
 		return nil, &Refusal{
-			Code: CodeConflict, Message: "Session '" + session.ID + "' holds task " + item.TaskID + ", not " + Printable(task),
-			Next: "complete, fail or skip the item that it holds",
+			Code:    CodeConflict,
+			Message: "Session '" + session.ID + "' holds task " + item.TaskID + ", not " + Printable(task),
+			Next:    "complete, fail or skip the item that it holds",
 		}
 	case session.Hand == nil || task != "" && task != session.Hand.TaskID:
-		return nil, &Refusal{Code: CodeConflict, Message: `No item currently being processed. Run "start" first.`, Next: "maestro queue start"}
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: `No item currently being processed. Run "start" first.`,
+			Next:    "maestro queue start",
+		}
 	}
 	last := s.Item(session.ProjectID, session.Hand.Queue, session.Hand.TaskID)
 	if last.SessionID == session.ID && last.Status != events.ItemQueued {
@@ -262,8 +283,10 @@ func inHand(s *projections.State, session *projections.Session, task string) (*p
 		why = "it was queued again since"
 	}
 	return nil, &Refusal{
-		Code: CodeConflict, Message: "Session '" + session.ID + "' no longer holds task " + last.TaskID + ": " + whoHas(last),
-		Why: why, Next: "leave that task, and take the next with `maestro queue start`",
+		Code:    CodeConflict,
+		Message: "Session '" + session.ID + "' no longer holds task " + last.TaskID + ": " + whoHas(last),
+		Why:     why,
+		Next:    "leave that task, and take the next with `maestro queue start`",
 	}
 }
 
@@ -324,7 +347,12 @@ func (x *FailItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := validReason(x.Reason); err != nil {
 		return nil, err
 	}
-	return &events.QueueItemFailed{Queue: item.Queue, TaskID: item.TaskID, SessionID: item.SessionID, Reason: x.Reason}, nil
+	return &events.QueueItemFailed{
+		Queue:     item.Queue,
+		TaskID:    item.TaskID,
+		SessionID: item.SessionID,
+		Reason:    x.Reason,
+	}, nil
 }
 
 // Decide implements Command.
@@ -334,12 +362,20 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	if session != nil {
-		if held := s.Holds(session); held != nil || x.TaskID != "" && session.Hand != nil && session.Hand.TaskID == x.TaskID {
+		if held := s.Holds(
+			session,
+		); held != nil ||
+			x.TaskID != "" && session.Hand != nil && session.Hand.TaskID == x.TaskID {
 			item, err := inHand(s, session, x.TaskID)
 			if err != nil {
 				return nil, err
 			}
-			return &events.QueueItemSkipped{Queue: item.Queue, TaskID: item.TaskID, SessionID: session.ID, Held: true}, nil
+			return &events.QueueItemSkipped{
+				Queue:     item.Queue,
+				TaskID:    item.TaskID,
+				SessionID: session.ID,
+				Held:      true,
+			}, nil
 		}
 		if session.Ended() {
 			return nil, ended(x.ID(), session)
@@ -348,7 +384,11 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	top, _ := s.Top(q)
 	switch {
 	case top == nil:
-		return nil, &Refusal{Code: CodeConflict, Message: "No items left in queue to skip", Next: "see `maestro queue list`"}
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "No items left in queue to skip",
+			Next:    "see `maestro queue list`",
+		}
 	case x.TaskID != "" && x.TaskID != top.TaskID:
 		return nil, &Refusal{
 			Code:    CodeConflict,
@@ -391,8 +431,10 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 	case events.ItemProcessing, events.ItemCompleted:
 	}
 	return nil, &Refusal{
-		Code: CodeConflict, Message: "Task " + item.TaskID + " is " + string(item.Status) + " in queue " + item.Queue,
-		Why: "quarantined, failed and skipped items are queued again", Next: "see `maestro queue list --queue " + item.Queue + "`",
+		Code:    CodeConflict,
+		Message: "Task " + item.TaskID + " is " + string(item.Status) + " in queue " + item.Queue,
+		Why:     "quarantined, failed and skipped items are queued again",
+		Next:    "see `maestro queue list --queue " + item.Queue + "`",
 	}
 }
 
@@ -408,8 +450,8 @@ func itemOf(s *projections.State, project, queue, task string) (*projections.Ite
 	return item, nil
 }
 
-// abandoned gives an item that is in the hand of a session that can hold nothing any more, and what became of that session;
-// no item if it is not in such a hand.
+// abandoned gives an item that is in the hand of a session that can hold nothing any more, and what became of that
+// session; no item if it is not in such a hand.
 func abandoned(s *projections.State, project, queue, task string) (item *projections.Item, reason string, err error) {
 	if item, err = itemOf(s, project, queue, task); err != nil {
 		return nil, "", err
@@ -433,9 +475,21 @@ func (x *ReturnItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	if q := s.Queue(c.Project, x.Queue); item.Attempts >= q.MaxAttempts {
-		return nil, forbidden("quarantine it", "Task %s was started %d times, and no more than %d are allowed", x.TaskID, item.Attempts, q.MaxAttempts)
+		return nil, forbidden(
+			"quarantine it",
+			"Task %s was started %d times, and no more than %d are allowed",
+			x.TaskID,
+			item.Attempts,
+			q.MaxAttempts,
+		)
 	}
-	return &events.QueueItemReturned{Queue: item.Queue, TaskID: item.TaskID, SessionID: item.SessionID, Attempt: item.Attempts, Reason: reason}, nil
+	return &events.QueueItemReturned{
+		Queue:     item.Queue,
+		TaskID:    item.TaskID,
+		SessionID: item.SessionID,
+		Attempt:   item.Attempts,
+		Reason:    reason,
+	}, nil
 }
 
 // Decide implements Command.
@@ -445,7 +499,19 @@ func (x *QuarantineItem) Decide(s *projections.State, c Call) (events.Data, erro
 		return nil, err
 	}
 	if q := s.Queue(c.Project, x.Queue); item.Attempts < q.MaxAttempts {
-		return nil, forbidden("give it back", "Task %s was started %d times, and %d are allowed", x.TaskID, item.Attempts, q.MaxAttempts)
+		return nil, forbidden(
+			"give it back",
+			"Task %s was started %d times, and %d are allowed",
+			x.TaskID,
+			item.Attempts,
+			q.MaxAttempts,
+		)
 	}
-	return &events.QueueItemQuarantined{Queue: item.Queue, TaskID: item.TaskID, SessionID: item.SessionID, Attempt: item.Attempts, Reason: reason}, nil
+	return &events.QueueItemQuarantined{
+		Queue:     item.Queue,
+		TaskID:    item.TaskID,
+		SessionID: item.SessionID,
+		Attempt:   item.Attempts,
+		Reason:    reason,
+	}, nil
 }

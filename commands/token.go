@@ -18,7 +18,7 @@ type CreateToken struct {
 	Name       string           `json:"name" doc:"its name; what it does has the source /users/<name>"`
 	Kind       events.TokenKind `json:"kind" doc:"admin, auditor or read-only"`
 	ProjectIDs []string         `json:"projectIds,omitempty" doc:"of a read-only token: the projects that it reads"`
-	ExpiresIn  int64            `json:"expiresIn,omitempty" doc:"how long it is valid, in milliseconds from its creation"`
+	ExpiresIn  int64            `json:"expiresIn,omitempty" doc:"how long it is valid, in milliseconds"`
 	ExpiresAt  int64            `json:"expiresAt,omitempty" doc:"or when, in milliseconds since 1970; never if absent"`
 }
 
@@ -77,7 +77,11 @@ func (x *CreateToken) Decide(s *projections.State, c Call) (events.Data, error) 
 	generation := 1
 	before := s.Token(x.Name)
 	if x.Name == AdminName || before != nil && before.Live() && !before.Expired(c.At.UnixMilli()) {
-		return nil, &Refusal{Code: CodeConflict, Message: "There is a token '" + x.Name + "' already", Next: "choose another name, or revoke it first"}
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "There is a token '" + x.Name + "' already",
+			Next:    "choose another name, or revoke it first",
+		}
 	}
 	if before != nil {
 		generation = before.Generation + 1
@@ -146,7 +150,11 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, err
 	}
 	if x.Name == AdminName {
-		return nil, forbidden("stop the server, delete admin.token from its home, and start it again", "The token '%s' is the home's own and cannot be revoked", AdminName)
+		return nil, forbidden(
+			"stop the server, delete admin.token from its home, and start it again",
+			"The token '%s' is the home's own and cannot be revoked",
+			AdminName,
+		)
 	}
 	token := s.Token(x.Name)
 	if token == nil {

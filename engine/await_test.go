@@ -229,7 +229,14 @@ func TestAwaitTogether(t *testing.T) {
 			t.Context(), func(s *projections.State) bool { return s.Gone(w.ids["v"]) != "" },
 			Key{projections.KindSession, w.ids["v"]},
 		)
-		if _, err := other.Do(t.Context(), Request{By: commands.Admin(commands.AuthnToken), Command: &commands.KillSession{SessionID: w.ids["v"]}, Key: "theirs"}); err != nil {
+		if _, err := other.Do(
+			t.Context(),
+			Request{
+				By:      commands.Admin(commands.AuthnToken),
+				Command: &commands.KillSession{SessionID: w.ids["v"]},
+				Key:     "theirs",
+			},
+		); err != nil {
 			t.Fatal(err)
 		}
 		w.must("o", "session:note", `{"message":"m"}`) // meets the other's event

@@ -185,11 +185,24 @@ func TestRefusalsAreStoredBeforeTheyAreAnswered(t *testing.T) {
 		}
 		records := w.store.records(t)
 		want := Denial{
-			ID: "denial_0", Number: 1, Actor: w.actor("w").Source(), Authn: commands.AuthnToken,
-			Command: "task:complete", Project: w.ids["p"],
-			Target: json.RawMessage(w.fillIn(`{"taskId":"{t1}"}`)), Code: commands.CodeNotAllowed, Rule: "task:complete", Rules: commands.RulesVersion,
-			Message: "Command 'task:complete' is not allowed for worker (simple strategy)", Why: "it is for: orchestrator, user",
-			Sequence: at, First: w.now().UnixMilli(), Last: w.now().UnixMilli(), Count: 1,
+			ID:      "denial_0",
+			Number:  1,
+			Actor:   w.actor("w").Source(),
+			Authn:   commands.AuthnToken,
+			Command: "task:complete",
+			Project: w.ids["p"],
+			Target: json.RawMessage(
+				w.fillIn(`{"taskId":"{t1}"}`),
+			),
+			Code:     commands.CodeNotAllowed,
+			Rule:     "task:complete",
+			Rules:    commands.RulesVersion,
+			Message:  "Command 'task:complete' is not allowed for worker (simple strategy)",
+			Why:      "it is for: orchestrator, user",
+			Sequence: at,
+			First:    w.now().UnixMilli(),
+			Last:     w.now().UnixMilli(),
+			Count:    1,
 		}
 		if fmt.Sprintf("%+v", records[0]) != fmt.Sprintf("%+v", want) {
 			t.Errorf("recorded:\n%+v\nwant\n%+v", records[0], want)
@@ -250,7 +263,9 @@ func TestRefusalsOfOneActorAreLimited(t *testing.T) {
 		t.Fatalf("%d records", len(records))
 	}
 	more := records[denialsAMinute]
-	if !more.More || more.Count != 200-denialsAMinute || more.Command != "" || more.Target != nil || more.Actor != w.actor("w").Source() || more.ID != "denial_60" {
+	if !more.More || more.Count != 200-denialsAMinute || more.Command != "" || more.Target != nil ||
+		more.Actor != w.actor("w").Source() ||
+		more.ID != "denial_60" {
 		t.Errorf("%+v", more)
 	}
 	if records[7].Count != 2 || records[8].Count != 1 {
@@ -279,11 +294,26 @@ func TestRefusalsAreARing(t *testing.T) {
 		if n%denialsAMinute == 0 {
 			now = now.Add(time.Minute)
 		}
-		if err := d.Record(t.Context(), by, "task:list", "p", &commands.Refusal{Code: commands.CodeNotAllowed, Message: fmt.Sprint("no ", n)}, 7); err != nil {
+		if err := d.Record(
+			t.Context(),
+			by,
+			"task:list",
+			"p",
+			&commands.Refusal{Code: commands.CodeNotAllowed, Message: fmt.Sprint("no ", n)},
+			7,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
-	quiet, loud := commands.SessionActor("p", "quiet", commands.AuthnToken), commands.SessionActor("p", "loud", commands.AuthnToken)
+	quiet, loud := commands.SessionActor(
+		"p",
+		"quiet",
+		commands.AuthnToken,
+	), commands.SessionActor(
+		"p",
+		"loud",
+		commands.AuthnToken,
+	)
 	refuse(d, quiet, 0)
 	const many = denialsKept + 5*denialsOfOne
 	for n := range many {
@@ -298,7 +328,9 @@ func TestRefusalsAreARing(t *testing.T) {
 		if n := len(of[quiet.Source()]); n != 1 {
 			t.Errorf("%s: %d of the quiet one", when, n)
 		}
-		if list := of[loud.Source()]; len(list) != denialsOfOne || list[0].Message != fmt.Sprint("no ", many-denialsOfOne) || list[denialsOfOne-1].Message != fmt.Sprint("no ", many-1) {
+		if list := of[loud.Source()]; len(list) != denialsOfOne ||
+			list[0].Message != fmt.Sprint("no ", many-denialsOfOne) ||
+			list[denialsOfOne-1].Message != fmt.Sprint("no ", many-1) {
 			t.Errorf("%s: %d of the loud one, from %q", when, len(list), list[0].Message)
 		}
 	}
@@ -316,18 +348,25 @@ func TestRefusalsAreARing(t *testing.T) {
 	now = now.Add(time.Minute)
 	refuse(d, loud, many+1)
 	list := d.List(func(x *Denial) bool { return x.Actor == loud.Source() })
-	if last := list[len(list)-1]; len(list) != denialsOfOne || last.ID != fmt.Sprint("denial_", many) || list[0].Message != fmt.Sprint("no ", many-denialsOfOne+1) {
+	if last := list[len(list)-1]; len(list) != denialsOfOne || last.ID != fmt.Sprint("denial_", many) ||
+		list[0].Message != fmt.Sprint("no ", many-denialsOfOne+1) {
 		t.Errorf("%d after one more, from %q, the last is %s", len(list), list[0].Message, last.ID)
 	}
 }
 
-// What waited in an outbox is recorded with its words and its key, each on its own: its caller was told that it is kept.
+// What waited in an outbox is recorded with its words and its key, each on its own: its caller was told that it is
+// kept.
 func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 	w := newDenyingWorld(t)
 	said := w.now().Add(-time.Hour)
 	keep := func(key string, c commands.Command) {
 		t.Helper()
-		if _, err := w.h.Do(t.Context(), Request{By: w.actor("w"), Command: c, Key: key, OccurredAt: said}); code(err) == "" {
+		if _, err := w.h.Do(
+			t.Context(),
+			Request{By: w.actor("w"), Command: c, Key: key, OccurredAt: said},
+		); code(
+			err,
+		) == "" {
 			t.Fatalf("not refused: %v", err)
 		}
 	}
@@ -348,7 +387,10 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 		t.Fatalf("%d records", len(records))
 	}
 	for i, record := range records[:3] {
-		if !record.Kept || record.Text != "the words" || record.Key != fmt.Sprint("k", i) || record.OccurredAt != said.UnixMilli() || record.Count != 1 || record.ID != fmt.Sprint("kept_", i) {
+		if !record.Kept || record.Text != "the words" || record.Key != fmt.Sprint("k", i) ||
+			record.OccurredAt != said.UnixMilli() ||
+			record.Count != 1 ||
+			record.ID != fmt.Sprint("kept_", i) {
 			t.Errorf("%+v", record)
 		}
 	}
@@ -361,7 +403,8 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 	if n := len(records[5].Key); n > commands.MaxKey+len("…") || !records[5].Cut {
 		t.Errorf("a key of %d bytes", n)
 	}
-	if last := records[6]; last.Kept || last.Text != "" || last.Key != "" || last.OccurredAt != 0 || last.ID != "denial_0" {
+	if last := records[6]; last.Kept || last.Text != "" || last.Key != "" || last.OccurredAt != 0 ||
+		last.ID != "denial_0" {
 		t.Errorf("%+v", last)
 	}
 	for i := range denialsAMinute + 1 {
@@ -369,7 +412,10 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 	}
 	before := len(w.store.records(t))
 	keep("k3", report()) // like the one above, which was not kept, and beyond what is recorded one by one
-	if records := w.store.records(t); len(records) != before+1 || records[before].Key != "k3" || records[before].Count != 1 {
+	if records := w.store.records(
+		t,
+	); len(records) != before+1 || records[before].Key != "k3" ||
+		records[before].Count != 1 {
 		t.Errorf("kept, among those that were not: %+v", records[before:])
 	}
 	w.reopen()
@@ -383,7 +429,9 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 		keep(fmt.Sprint("many", i), report())
 	}
 	records = w.store.records(t)[before:]
-	if last := records[len(records)-1]; len(records) != denialsAMinute+1 || !last.More || !last.Kept || last.Count != 2*denialsAMinute || records[0].More {
+	if last := records[len(records)-1]; len(records) != denialsAMinute+1 || !last.More || !last.Kept ||
+		last.Count != 2*denialsAMinute ||
+		records[0].More {
 		t.Errorf("%d records, the last is %+v", len(records), last)
 	}
 }
@@ -408,7 +456,17 @@ func TestRefusalsThatCannotBeRecorded(t *testing.T) {
 	if _, err := w.withKey("o", "task:reopen", `{"taskId":"{t1}"}`, ""); code(err) != "" {
 		t.Errorf("without a key: %v", err)
 	}
-	if err := w.d.Record(t.Context(), w.actor("w"), "task:list", "p", &commands.Refusal{Code: commands.CodeNotAllowed, Message: "no"}, 1); !errors.Is(err, broken) {
+	if err := w.d.Record(
+		t.Context(),
+		w.actor("w"),
+		"task:list",
+		"p",
+		&commands.Refusal{Code: commands.CodeNotAllowed, Message: "no"},
+		1,
+	); !errors.Is(
+		err,
+		broken,
+	) {
 		t.Errorf("of a read: %v", err)
 	}
 	if _, err := w.do("o", "session:note", `{"message":"m"}`); err != nil {
@@ -442,7 +500,13 @@ func TestRefusalsAfterARestart(t *testing.T) {
 		t.Errorf("%+v", list[len(list)-1])
 	}
 	w.store.onLoad = func() error { return errors.New("the wire is cut") }
-	if _, err := OpenDenials(t.Context(), w.store, w.now, nil); err == nil || !strings.Contains(err.Error(), "the wire is cut") {
+	if _, err := OpenDenials(
+		t.Context(),
+		w.store,
+		w.now,
+		nil,
+	); err == nil ||
+		!strings.Contains(err.Error(), "the wire is cut") {
 		t.Errorf("records that cannot be read: %v", err)
 	}
 }
@@ -527,7 +591,9 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 			if !errors.As(err, &refusal) || refusal.Code != c.code || !refusal.Recorded {
 				t.Fatalf("%v", err)
 			}
-			if len(records) != 1 || records[0].Code != c.code || records[0].Command != c.when[1] || records[0].Message != refusal.Message || records[0].Sequence != w.log.head() {
+			if len(records) != 1 || records[0].Code != c.code || records[0].Command != c.when[1] ||
+				records[0].Message != refusal.Message ||
+				records[0].Sequence != w.log.head() {
 				t.Errorf("%+v", records)
 			}
 		})
@@ -539,7 +605,10 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 			_, errs := w.together(3, func(i int) (Answer, error) {
 				return w.withKey("w", "session:note", fmt.Sprintf(`{"message":"%d"}`, i/2), fmt.Sprint("k", min(i, 1)))
 			})
-			if records := w.store.records(t); code(errs[2]) != commands.CodeKeyReused || len(records) != 1 || records[0].Code != commands.CodeKeyReused {
+			if records := w.store.records(
+				t,
+			); code(errs[2]) != commands.CodeKeyReused || len(records) != 1 ||
+				records[0].Code != commands.CodeKeyReused {
 				t.Errorf("%v, %+v", errs, records)
 			}
 		})
@@ -552,9 +621,21 @@ func TestRefusalsSayWhatTheyStandOn(t *testing.T) {
 		w := newDenyingWorld(t)
 		defer w.close()
 		head := w.log.head()
-		steps := []step{{"w", "session:note", `{"message":"m"}`}, {"w", "session:note", `{"message":"m"}`}, kill("w"), {"w", "session:note", `{"message":"m"}`}, {"v", "session:note", `{"message":"m"}`}}
-		_, errs := w.together(len(steps), func(i int) (Answer, error) { return w.withKey(steps[i][0], steps[i][1], steps[i][2], fmt.Sprint(i)) })
-		if records := w.store.records(t); code(errs[3]) != commands.CodeNotAllowed || len(records) != 1 || records[0].Sequence != head+3 {
+		steps := []step{
+			{"w", "session:note", `{"message":"m"}`},
+			{"w", "session:note", `{"message":"m"}`},
+			kill("w"),
+			{"w", "session:note", `{"message":"m"}`},
+			{"v", "session:note", `{"message":"m"}`},
+		}
+		_, errs := w.together(
+			len(steps),
+			func(i int) (Answer, error) { return w.withKey(steps[i][0], steps[i][1], steps[i][2], fmt.Sprint(i)) },
+		)
+		if records := w.store.records(
+			t,
+		); code(errs[3]) != commands.CodeNotAllowed || len(records) != 1 ||
+			records[0].Sequence != head+3 {
 			t.Errorf("%v, %+v", errs, records)
 		}
 	})
@@ -570,7 +651,11 @@ func TestWhatIsNotRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.h.Try(Request{By: w.actor("w"), Command: &commands.CompleteTask{TaskID: w.ids["t1"]}, Key: "k"}); code(err) != commands.CodeNotAllowed {
+	if _, err := w.h.Try(
+		Request{By: w.actor("w"), Command: &commands.CompleteTask{TaskID: w.ids["t1"]}, Key: "k"},
+	); code(
+		err,
+	) != commands.CodeNotAllowed {
 		t.Errorf("tried: %v", err)
 	}
 	w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrFull })
@@ -600,7 +685,17 @@ func TestCloseOfDenials(t *testing.T) {
 		go func() { w.d.Close(); w.d.Close(); close(closed) }()
 		synctest.Wait()
 		var unavailable *UnavailableError
-		if err := w.d.Record(t.Context(), w.actor("w"), "task:list", "p", &commands.Refusal{Message: "late"}, 1); !errors.As(err, &unavailable) {
+		if err := w.d.Record(
+			t.Context(),
+			w.actor("w"),
+			"task:list",
+			"p",
+			&commands.Refusal{Message: "late"},
+			1,
+		); !errors.As(
+			err,
+			&unavailable,
+		) {
 			t.Errorf("after Close: %v", err)
 		}
 		if _, err := w.do("w", "task:complete", `{"taskId":"{t1}"}`); !errors.As(err, &unavailable) {
@@ -629,7 +724,14 @@ func TestManyRefusals(t *testing.T) {
 	for caller := range callers {
 		all.Go(func() {
 			for i := range each {
-				_, err := w.h.Do(context.Background(), Request{By: by[caller%4], Command: &commands.CompleteTask{TaskID: fmt.Sprint("none-", i%5)}, Key: fmt.Sprint(caller, ".", i)})
+				_, err := w.h.Do(
+					context.Background(),
+					Request{
+						By:      by[caller%4],
+						Command: &commands.CompleteTask{TaskID: fmt.Sprint("none-", i%5)},
+						Key:     fmt.Sprint(caller, ".", i),
+					},
+				)
 				if code(err) != commands.CodeNotAllowed {
 					t.Errorf("%v", err)
 				}

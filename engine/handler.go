@@ -383,8 +383,10 @@ func retryAnswer(p *pending, message events.Message) (Answer, error) {
 	}
 	if event.RequestHash != p.hash {
 		return Answer{}, &commands.Refusal{
-			Code: commands.CodeKeyReused, Message: "The key '" + commands.Printable(p.Key) + "' was used for another " + p.Command.ID() + " command",
-			Why: "one key is one command; it became event " + event.ID.String(), Next: "use a new key",
+			Code:    commands.CodeKeyReused,
+			Message: "The key '" + commands.Printable(p.Key) + "' was used for another " + p.Command.ID() + " command",
+			Why:     "one key is one command; it became event " + event.ID.String(),
+			Next:    "use a new key",
 		}
 	}
 	return Answer{Sequence: message.Sequence, Event: message.Body, Data: event.Data, Retried: true}, nil

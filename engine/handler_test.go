@@ -303,7 +303,10 @@ func TestConflict(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.Do(t.Context(), Request{By: commands.Admin(commands.AuthnToken), Command: command, Key: "theirs"}); err != nil {
+		if _, err := other.Do(
+			t.Context(),
+			Request{By: commands.Admin(commands.AuthnToken), Command: command, Key: "theirs"},
+		); err != nil {
 			t.Fatal(err)
 		}
 		// Decided on the old state it would be an event; on the new one it is already so.

@@ -257,7 +257,12 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 		at = last
 	}
 	call := commands.Call{
-		By: p.By, Project: project, At: at, ID: id, Rules: commands.RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
+		By:         p.By,
+		Project:    project,
+		At:         at,
+		ID:         id,
+		Rules:      commands.RulesVersion,
+		OccurredAt: occurredAt(p.OccurredAt, at),
 	}
 	if err := commands.PermitAt(h.overlay, commands.CurrentRules(), call, p.Command.ID()); err != nil {
 		return result{err: err}
@@ -327,8 +332,16 @@ func occurredAt(said, at time.Time) time.Time {
 
 func envelope(s *projections.State, p *pending, c commands.Call, data events.Data) *events.Event {
 	event := &events.Event{
-		ID: c.ID, Source: p.source, Time: c.At, Project: projectOf(c, data), TraceParent: p.TraceParent, PrevHash: s.Head().Hash,
-		RequestHash: p.hash, Rules: commands.RulesVersion, Authn: c.By.Authn, Data: data,
+		ID:          c.ID,
+		Source:      p.source,
+		Time:        c.At,
+		Project:     projectOf(c, data),
+		TraceParent: p.TraceParent,
+		PrevHash:    s.Head().Hash,
+		RequestHash: p.hash,
+		Rules:       commands.RulesVersion,
+		Authn:       c.By.Authn,
+		Data:        data,
 	}
 	event.OccurredAt = c.OccurredAt
 	cause := commands.CauseOf(s, c.By, c.Rules, data)

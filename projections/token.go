@@ -116,8 +116,14 @@ func (s *State) tokenCreated(f fact, d *events.TokenCreated) error {
 		earlier = before.makers()
 	}
 	after := &Token{
-		Name: d.Name, Kind: d.Kind, ProjectIDs: d.ProjectIDs, Generation: d.Generation, CreatedAt: f.at, CreatedBy: f.Source,
-		ExpiresAt: d.ExpiresAt, Earlier: earlier,
+		Name:       d.Name,
+		Kind:       d.Kind,
+		ProjectIDs: d.ProjectIDs,
+		Generation: d.Generation,
+		CreatedAt:  f.at,
+		CreatedBy:  f.Source,
+		ExpiresAt:  d.ExpiresAt,
+		Earlier:    earlier,
 	}
 	if name, user := strings.CutPrefix(f.Source, usersPrefix); user {
 		if maker := s.Token(name); maker != nil {

@@ -33,9 +33,9 @@ type Done struct {
 	Below Below
 }
 
-// Do brings a command through: it permits early, reads and parses the body, gives a session its manifest, holds the command
-// against the quotas, and waits if that is asked for. The caller's Meta comes with it. It fails with a *Problem, a
-// *commands.Refusal, or what engine.Handler.Do fails with.
+// Do brings a command through: it permits early, reads and parses the body, gives a session its manifest, holds the
+// command against the quotas, and waits if that is asked for. The caller's Meta comes with it. It fails with a
+// *Problem, a *commands.Refusal, or what engine.Handler.Do fails with.
 func (s *Service) Do(ctx context.Context, c *Caller, a Asked) (Done, error) {
 	if err := c.Meta.CheckKept(a.ID); err != nil {
 		return Done{}, err
@@ -98,8 +98,8 @@ func (s *Service) decide(ctx context.Context, c *Caller, request engine.Request,
 	return done, err
 }
 
-// Apply brings one command of a request through that an interface made of something else. A request of several gives each
-// a suffix that depends on its body alone, so that a retry is recognised. A spawn gets its manifest.
+// Apply brings one command of a request through that an interface made of something else. A request of several gives
+// each a suffix that depends on its body alone, so that a retry is recognised. A spawn gets its manifest.
 func (s *Service) Apply(
 	ctx context.Context, c *Caller, by commands.Actor, command commands.Command, suffix string,
 ) (Done, error) {

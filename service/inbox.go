@@ -51,8 +51,8 @@ func (v View) ListInbox(in *InboxFilter) ([]projections.InboxItem, error) {
 	return sortedInbox(items, in.Kind, now), nil
 }
 
-// refusedKept gives the commands that had waited in an outbox and were refused: the newest of each session, at most ofOne,
-// and most of all sessions, and how many there are beside.
+// refusedKept gives the commands that had waited in an outbox and were refused: the newest of each session, at most
+// ofOne, and most of all sessions, and how many there are beside.
 func (v View) refusedKept(
 	projects []*projections.Project, concerns func(string) bool, ofOne, most int,
 ) []projections.InboxItem {

@@ -19,7 +19,8 @@ type StoredManifest struct {
 	Commands []string        `json:"allowedCommands"`
 }
 
-// MayStoreManifest asks the table, and of a user's token that it may write: a row without an event is a read to the table.
+// MayStoreManifest asks the table, and of a user's token that it may write: a row without an event is a read to the
+// table.
 func (s *Service) MayStoreManifest(c *Caller) error {
 	const row = "manifest:generate"
 	if err := s.Permit(c, row, ""); err != nil {

@@ -21,8 +21,8 @@ func (v View) PermitProject(row, id string) (*projections.Project, error) {
 	return p, v.Permit(row, id)
 }
 
-// PermitProjects gives the projects that the caller may see by a row, or the one that it names: none if there is no such
-// project.
+// PermitProjects gives the projects that the caller may see by a row, or the one that it names: none if there is no
+// such project.
 func (v View) PermitProjects(row, only string) ([]*projections.Project, error) {
 	if err := v.Permit(row, ""); err != nil {
 		return nil, err

@@ -51,8 +51,8 @@ type Config struct {
 	Hostname, Platform string
 }
 
-// Service answers what can be asked, and does what is asked for and permitted, whichever interface a call came by. Safe for
-// concurrent use.
+// Service answers what can be asked, and does what is asked for and permitted, whichever interface a call came by. Safe
+// for concurrent use.
 type Service struct {
 	Config
 

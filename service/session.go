@@ -156,8 +156,8 @@ func (s *Service) spawnedExtras(x *projections.Session, shown map[string]string,
 	return encoded, env
 }
 
-// ListSessions gives the sessions that the caller may see, in order of creation. The function that it returns may be called
-// when the state has moved.
+// ListSessions gives the sessions that the caller may see, in order of creation. The function that it returns may be
+// called when the state has moved.
 func (v View) ListSessions(in *SessionFilter) (func() List[SessionBody], error) {
 	projects, err := v.PermitProjects("session:list", in.ProjectID)
 	if err != nil {

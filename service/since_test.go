@@ -17,7 +17,10 @@ func TestSinceCostsWhatAnEventNames(t *testing.T) {
 			d.TaskIDs = append(d.TaskIDs, fmt.Sprintf("task_%010d", i))
 		}
 		f := &changed{
-			all: true, tasks: map[string]*SinceThing{}, sessions: map[string]*SinceThing{}, queues: map[string]*SinceThing{},
+			all:      true,
+			tasks:    map[string]*SinceThing{},
+			sessions: map[string]*SinceThing{},
+			queues:   map[string]*SinceThing{},
 		}
 		e := &events.Event{Time: time.Unix(0, 0), Source: "/projects/p/sessions/s", Data: d}
 		f.add(1, e) // makes the things, which cost once

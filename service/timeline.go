@@ -25,7 +25,11 @@ func (v View) newest(limit string) (int, error) {
 }
 
 // entries shows the newest entries that are to be kept, all if limit is 0, oldest first.
-func entriesOf(timeline projections.Timeline, limit int, keep func(*projections.Entry) bool) List[projections.EntryView] {
+func entriesOf(
+	timeline projections.Timeline,
+	limit int,
+	keep func(*projections.Entry) bool,
+) List[projections.EntryView] {
 	from := 0
 	if limit > 0 {
 		from = len(timeline)
@@ -44,8 +48,8 @@ func entriesOf(timeline projections.Timeline, limit int, keep func(*projections.
 	}}
 }
 
-// GetSessionTimeline gives all that a session did, oldest first. The function that it returns may be called when the state
-// has moved.
+// GetSessionTimeline gives all that a session did, oldest first. The function that it returns may be called when the
+// state has moved.
 func (v View) GetSessionTimeline(in *TimelineOf) (func() List[projections.EntryView], error) {
 	limit, err := v.newest(in.Limit)
 	if err != nil {
@@ -59,8 +63,8 @@ func (v View) GetSessionTimeline(in *TimelineOf) (func() List[projections.EntryV
 	return func() List[projections.EntryView] { return entriesOf(timeline, limit, nil) }, nil
 }
 
-// GetTaskTimeline gives all that happened to a task, oldest first. The function that it returns may be called when the state
-// has moved.
+// GetTaskTimeline gives all that happened to a task, oldest first. The function that it returns may be called when the
+// state has moved.
 func (v View) GetTaskTimeline(in *TimelineOf) (func() List[projections.EntryView], error) {
 	limit, err := v.newest(in.Limit)
 	if err != nil {

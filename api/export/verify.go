@@ -14,8 +14,9 @@ import (
 const maxLine = 2*events.MaxBody + 4<<10
 
 // VerifyExport judges an export: every line against the chain, every event against the rules of its time on the state
-// before it, and the whole against a head that was kept elsewhere, if from is not nil. Bodies that were withheld cannot be
-// judged, nor what comes after them; the chain still is. The error is the reader's; what is wrong with the export are faults.
+// before it, and the whole against a head that was kept elsewhere, if from is not nil. Bodies that were withheld cannot
+// be judged, nor what comes after them; the chain still is. The error is the reader's; what is wrong with the export
+// are faults.
 func VerifyExport(r io.Reader, from *events.Head) (engine.Verdict, error) {
 	v := &verifier{rules: engine.NewVerifier(), judging: true, from: from}
 	lines := bufio.NewReaderSize(r, 64<<10)
@@ -87,7 +88,13 @@ func (v *verifier) line(text []byte) bool {
 		return false
 	}
 	if joined && prev != v.head.Hash {
-		v.rules.Fault(l.Sequence, engine.FaultChain, "it follows hash %s, and the message before it has %s", prev, v.head.Hash)
+		v.rules.Fault(
+			l.Sequence,
+			engine.FaultChain,
+			"it follows hash %s, and the message before it has %s",
+			prev,
+			v.head.Hash,
+		)
 	}
 	if what := differs(l, events.Next(prev, body)); what != "" {
 		v.rules.Fault(l.Sequence, engine.FaultChain, "%s", what)
@@ -97,7 +104,13 @@ func (v *verifier) line(text []byte) bool {
 	if v.from != nil && v.from.Sequence == l.Sequence {
 		v.seen = true
 		if v.from.Hash != l.Hash {
-			v.rules.Fault(l.Sequence, engine.FaultWitness, "the witness saw hash %s here, and the export has %s", v.from.Hash, l.Hash)
+			v.rules.Fault(
+				l.Sequence,
+				engine.FaultWitness,
+				"the witness saw hash %s here, and the export has %s",
+				v.from.Hash,
+				l.Hash,
+			)
 		}
 	}
 	return true
@@ -110,7 +123,12 @@ func (v *verifier) follows(l Line) bool {
 	}
 	switch {
 	case v.lines == 1:
-		v.rules.Fault(1, engine.FaultMissing, "the export begins at sequence %d: what led there is missing, so its decisions cannot be judged", l.Sequence)
+		v.rules.Fault(
+			1,
+			engine.FaultMissing,
+			"the export begins at sequence %d: what led there is missing, so its decisions cannot be judged",
+			l.Sequence,
+		)
 	case l.Sequence > v.head.Sequence:
 		v.rules.Fault(v.head.Sequence+1, engine.FaultMissing, "missing: line %d is sequence %d", v.lines, l.Sequence)
 	default:
@@ -152,7 +170,13 @@ func (v *verifier) skip(text []byte) {
 
 func (v *verifier) verdict() (engine.Verdict, error) {
 	if v.from != nil && v.from.Sequence > 0 && !v.seen {
-		v.rules.Fault(v.head.Sequence+1, engine.FaultWitness, "the export ends at %d, and the witness saw %s", v.head.Sequence, v.from)
+		v.rules.Fault(
+			v.head.Sequence+1,
+			engine.FaultWitness,
+			"the export ends at %d, and the witness saw %s",
+			v.head.Sequence,
+			v.from,
+		)
 	}
 	verdict, err := v.rules.Verdict()
 	verdict.Head, verdict.Events, verdict.Withheld = v.head, v.lines, v.withheld

@@ -56,7 +56,13 @@ func (a *app) find() (address, token string, err error) {
 	address = a.getenv("MAESTRO_API_URL")
 	if address != "" {
 		if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return "", "", usage("MAESTRO_API_URL is not an address: %q", address).withNext("set it to something like %s", defaultAddress)
+			return "", "", usage(
+				"MAESTRO_API_URL is not an address: %q",
+				address,
+			).withNext(
+				"set it to something like %s",
+				defaultAddress,
+			)
 		}
 	}
 	if token, err = a.ownToken(); err != nil {
@@ -79,7 +85,8 @@ func (a *app) ownToken() (string, error) {
 		return token, nil
 	}
 	f := &failure{
-		status: http.StatusForbidden, code: "NOT_ALLOWED",
+		status:  http.StatusForbidden,
+		code:    "NOT_ALLOWED",
 		message: "This process is session '" + session + "', and MAESTRO_TOKEN does not hold the session's secret",
 		why:     "a process that names a session acts as that session or not at all, and never with the user's token",
 		next:    "pass on the environment that `maestro session spawn` gave; who is not an agent unsets MAESTRO_SESSION_ID",
@@ -137,11 +144,17 @@ func serverOf(h *home.Home, running bool) (string, error) {
 	server, err := h.Server()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && running:
-		return "", &client.ConnectionError{URL: "the home " + h.Dir(), Err: errors.New("its server is starting or stopping")}
+		return "", &client.ConnectionError{
+			URL: "the home " + h.Dir(),
+			Err: errors.New("its server is starting or stopping"),
+		}
 	case errors.Is(err, fs.ErrNotExist):
 		return defaultAddress, nil
 	case err == nil && !running:
-		return "", &client.ConnectionError{URL: server.Address, Err: errors.New("the server of the home " + h.Dir() + " stopped unexpectedly")}
+		return "", &client.ConnectionError{
+			URL: server.Address,
+			Err: errors.New("the server of the home " + h.Dir() + " stopped unexpectedly"),
+		}
 	}
 	return server.Address, err
 }
@@ -186,8 +199,8 @@ func (a *app) isSession() bool {
 	return a.getenv("MAESTRO_SESSION_ID") != "" || strings.HasPrefix(a.getenv("MAESTRO_TOKEN"), sessionPrefix)
 }
 
-// project gives the project that is meant: the one named, the environment's, or for a user the only one there is. A session
-// that names none means its own, which the server knows.
+// project gives the project that is meant: the one named, the environment's, or for a user the only one there is. A
+// session that names none means its own, which the server knows.
 func (a *app) project(ctx context.Context, named string) (string, error) {
 	if named != "" {
 		return named, nil
@@ -209,8 +222,8 @@ func (a *app) project(ctx context.Context, named string) (string, error) {
 		withNext("name one with --project or MAESTRO_PROJECT_ID; see `maestro project list`")
 }
 
-// unlessEmpty tells a list of n that is empty from one about things that there are not: "nothing needs you" must not come of a
-// typo. about gives the ids of those that were named, by the routes where they stand.
+// unlessEmpty tells a list of n that is empty from one about things that there are not: "nothing needs you" must not
+// come of a typo. about gives the ids of those that were named, by the routes where they stand.
 func (a *app) unlessEmpty(ctx context.Context, n int, about map[string]string) error {
 	if n > 0 || a.isSession() {
 		return nil

@@ -29,8 +29,8 @@ const (
 	exitTimedOut     = 7
 )
 
-// failure is what the command line itself refuses or fails at. Its status is HTTP's, so that it says in the same way what
-// the server would; 0 leaves that to the error behind it.
+// failure is what the command line itself refuses or fails at. Its status is HTTP's, so that it says in the same way
+// what the server would; 0 leaves that to the error behind it.
 type failure struct {
 	status  int
 	code    string
@@ -95,7 +95,10 @@ func exitOf(status int) int {
 		return exitNotFound
 	case http.StatusConflict:
 		return exitConflict
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+	case http.StatusBadRequest,
+		http.StatusRequestEntityTooLarge,
+		http.StatusUnsupportedMediaType,
+		http.StatusUnprocessableEntity:
 		return exitInvalid
 	case http.StatusGatewayTimeout:
 		return exitTimedOut
@@ -136,11 +139,19 @@ func explain(err error) explained {
 		return explained{code: code, message: problem.What, why: problem.Why, next: problem.Next}
 	case errors.As(err, &unreachable):
 		return explained{
-			code: "NO_CONNECTION", message: "There is no answer from " + unreachable.URL, why: whyUnreached(unreachable.Err),
-			next: "start the server with `maestro serve`, or set MAESTRO_API_URL to where it listens",
+			code:    "NO_CONNECTION",
+			message: "There is no answer from " + unreachable.URL,
+			why:     whyUnreached(unreachable.Err),
+			next:    "start the server with `maestro serve`, or set MAESTRO_API_URL to where it listens",
 		}
 	case errors.As(err, &said):
-		e := explained{code: said.Code, message: said.Message, why: said.Why, next: said.Next, details: map[string]any{}}
+		e := explained{
+			code:    said.Code,
+			message: said.Message,
+			why:     said.Why,
+			next:    said.Next,
+			details: map[string]any{},
+		}
 		if len(said.Details) > 0 && json.Unmarshal(said.Details, &e.details) != nil {
 			e.details["details"] = said.Details
 		}
@@ -158,9 +169,17 @@ func explain(err error) explained {
 			next:    "try again; if this lasts, see what that process waits for",
 		}
 	case errors.Is(err, context.DeadlineExceeded):
-		return explained{code: "TIMED_OUT", message: "The server did not answer in time", next: "try again; a command that is repeated with the same --key happens once"}
+		return explained{
+			code:    "TIMED_OUT",
+			message: "The server did not answer in time",
+			next:    "try again; a command that is repeated with the same --key happens once",
+		}
 	case errors.Is(err, context.Canceled):
-		return explained{code: "INTERRUPTED", message: "Interrupted", next: "try again; a command that is repeated with the same --key happens once"}
+		return explained{
+			code:    "INTERRUPTED",
+			message: "Interrupted",
+			next:    "try again; a command that is repeated with the same --key happens once",
+		}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist):
 		return explained{code: "FILE", message: err.Error()}
 	}

@@ -20,7 +20,9 @@ import (
 func (a *app) taskImport() *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Make the tasks of a plan, a YAML file; - is stdin", Args: takes("FILE"),
+		Use:   "import FILE",
+		Short: "Make the tasks of a plan, a YAML file; - is stdin",
+		Args:  takes("FILE"),
 		Long: `Make the tasks of a plan, a YAML file that lists them with their parents and dependencies under ids of its own.
 
 The whole plan is checked before anything is made. An import that was interrupted is simply run again, and a plan that is
@@ -28,7 +30,9 @@ imported twice unchanged makes nothing new: the commands' keys follow from the p
 	}
 	cmd.RunE = running(func(ctx context.Context, args []string) error {
 		if cmd.Flags().Changed("name") && o.project != "" {
-			return usage("--project and --name exclude each other: one names a project that there is, the other a new one")
+			return usage(
+				"--project and --name exclude each other: one names a project that there is, the other a new one",
+			)
 		}
 		o.newProject = cmd.Flags().Changed("name")
 		return a.importPlan(ctx, args[0], o)
@@ -154,8 +158,8 @@ func (i *importing) makeProject(ctx context.Context, p *plan.Plan, name string) 
 	return err
 }
 
-// tryTask asks whether a task would be made, or is. Parents and dependencies that are not there yet are left out: the plan was
-// checked for those. A project that is not there yet refuses nothing.
+// tryTask asks whether a task would be made, or is. Parents and dependencies that are not there yet are left out: the
+// plan was checked for those. A project that is not there yet refuses nothing.
 func (i *importing) tryTask(ctx context.Context, t plan.Task) error {
 	task := imported{LocalID: t.ID, Title: t.Title}
 	if !i.absent {
@@ -174,9 +178,18 @@ func (i *importing) tryTask(ctx context.Context, t plan.Task) error {
 // taskOf gives the command that makes a task, with those of its parent and its dependencies that are there.
 func (i *importing) taskOf(t plan.Task) *commands.CreateTask {
 	body := &commands.CreateTask{
-		In: commands.In{Project: i.project}, Title: t.Title, Description: t.Description, AcceptanceCriteria: t.AcceptanceCriteria,
-		Priority: t.Priority, ParentID: i.ids[t.Parent], InitialPrompt: t.InitialPrompt, SkillIDs: t.Skills, Model: t.Model,
-		Metadata: t.Metadata,
+		In: commands.In{
+			Project: i.project,
+		},
+		Title:              t.Title,
+		Description:        t.Description,
+		AcceptanceCriteria: t.AcceptanceCriteria,
+		Priority:           t.Priority,
+		ParentID:           i.ids[t.Parent],
+		InitialPrompt:      t.InitialPrompt,
+		SkillIDs:           t.Skills,
+		Model:              t.Model,
+		Metadata:           t.Metadata,
 	}
 	for _, dependency := range t.Dependencies {
 		if id := i.ids[dependency]; id != "" {
@@ -206,9 +219,16 @@ func (i *importing) interrupted(err error, t plan.Task, of int) error {
 		}
 	}
 	return &failure{
-		code: e.code, err: err, details: e.details, why: e.why,
+		code:    e.code,
+		err:     err,
+		details: e.details,
+		why:     e.why,
 		message: fmt.Sprintf("Task %q (line %d) could not be made: %s", t.ID, t.Line, e.message),
-		next:    fmt.Sprintf("%d of %s are made; run the import again, it goes on from there", len(i.done), many(of, "task")),
+		next: fmt.Sprintf(
+			"%d of %s are made; run the import again, it goes on from there",
+			len(i.done),
+			many(of, "task"),
+		),
 	}
 }
 
@@ -242,7 +262,12 @@ func (a *app) showImport(i importing) {
 		case i.absent:
 			a.print("Dry run: would make a project and %s in it\n", many(len(i.done), "task"))
 		case i.dryRun:
-			a.print("Dry run: would make %s in project %s; %d exist already\n", many(len(i.done)-existed, "task"), i.project, existed)
+			a.print(
+				"Dry run: would make %s in project %s; %d exist already\n",
+				many(len(i.done)-existed, "task"),
+				i.project,
+				existed,
+			)
 		default:
 			a.print("%s in project %s%s\n", many(len(i.done), "task"), i.project, earlier)
 		}

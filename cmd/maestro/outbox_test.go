@@ -67,13 +67,15 @@ func TestKeptGoesFirst(t *testing.T) {
 		s := newSaying(t)
 		s.always(status, saysNo)
 		got := runHere(t, s.env, "report", "progress", "one")
-		if got.code != exitDone || got.stdout != "report:progress kept, 1 waiting: no to that. It is sent with your next command, in order\n" {
+		if got.code != exitDone ||
+			got.stdout != "report:progress kept, 1 waiting: no to that. It is sent with your next command, in order\n" {
 			t.Errorf("%d: %+v", status, got)
 		}
 		key := s.keys[0]
 		// The server is still so: the next is not even tried.
 		got = runHere(t, s.env, "report", "progress", "two", "--key", "k2")
-		if got.code != exitDone || !strings.Contains(got.stdout, "kept, 2 waiting: no to that") || !slices.Equal(s.asked, []string{report("one"), report("one")}) {
+		if got.code != exitDone || !strings.Contains(got.stdout, "kept, 2 waiting: no to that") ||
+			!slices.Equal(s.asked, []string{report("one"), report("one")}) {
 			t.Errorf("%d: %+v, asked %q", status, got, s.asked)
 		}
 		s.always(http.StatusOK, taken)
@@ -81,7 +83,8 @@ func TestKeptGoesFirst(t *testing.T) {
 		if got.code != exitDone || got.stderr != "maestro: delivered 2 kept commands\n" {
 			t.Errorf("%d: %+v", status, got)
 		}
-		if !slices.Equal(s.asked, []string{report("one"), report("two"), report("three")}) || !slices.Equal(s.keys, []string{key, "k2", "k3"}) ||
+		if !slices.Equal(s.asked, []string{report("one"), report("two"), report("three")}) ||
+			!slices.Equal(s.keys, []string{key, "k2", "k3"}) ||
 			!slices.Equal(s.said, []bool{true, true, false}) {
 			t.Errorf("%d: asked %q with %q, %v", status, s.asked, s.keys, s.said)
 		}
@@ -130,7 +133,8 @@ func TestAnswerToKept(t *testing.T) {
 			t.Errorf("%d: %+v, asked %q", test.status, got, s.asked)
 		}
 		refused := test.status >= 400 && !test.waits
-		if refused != strings.Contains(got.stderr, "a kept command was refused: report:progress of") || refused != strings.Contains(got.stderr, "why:  because") {
+		if refused != strings.Contains(got.stderr, "a kept command was refused: report:progress of") ||
+			refused != strings.Contains(got.stderr, "why:  because") {
 			t.Errorf("%d: %s", test.status, got.stderr)
 		}
 		s.always(http.StatusOK, taken)
@@ -162,7 +166,14 @@ func TestNotKept(t *testing.T) {
 	}
 	// A session without a place to keep anything.
 	s.env["MAESTRO_TOKEN"], s.env["MAESTRO_HOME"], s.env["HOME"] = "mss_s.1.x", "", ""
-	if got := runHere(t, s.env, "report", "progress", "one"); got.code != exitFailed || !strings.Contains(got.stderr, "NOT kept") || !strings.Contains(got.stderr, "set MAESTRO_HOME") {
+	if got := runHere(
+		t,
+		s.env,
+		"report",
+		"progress",
+		"one",
+	); got.code != exitFailed || !strings.Contains(got.stderr, "NOT kept") ||
+		!strings.Contains(got.stderr, "set MAESTRO_HOME") {
 		t.Errorf("without a home: %+v", got)
 	}
 }

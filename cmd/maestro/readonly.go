@@ -116,8 +116,12 @@ func readHome(dir string) (*home.Reading, error) {
 	var held *home.HeldError
 	if errors.As(err, &held) {
 		err = &failure{
-			status: http.StatusConflict, code: "CONFLICT", message: held.Error(), err: err,
-			why: "a server that writes to the home would change it under its reader", next: "ask that server, or stop it first",
+			status:  http.StatusConflict,
+			code:    "CONFLICT",
+			message: held.Error(),
+			err:     err,
+			why:     "a server that writes to the home would change it under its reader",
+			next:    "ask that server, or stop it first",
 			details: map[string]any{"pid": held.PID, "address": held.Address},
 		}
 	}

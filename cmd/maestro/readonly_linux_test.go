@@ -172,7 +172,12 @@ func TestReadOnly(t *testing.T) {
 			}
 		}
 	}
-	if err := again.Post(t.Context(), "/api/sessions/"+session["sessionId"].(string)+"/heartbeat", nil, nil); err != nil {
+	if err := again.Post(
+		t.Context(),
+		"/api/sessions/"+session["sessionId"].(string)+"/heartbeat",
+		nil,
+		nil,
+	); err != nil {
 		t.Errorf("a heartbeat came to %v", err)
 	}
 	var refused *client.Error

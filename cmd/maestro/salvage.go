@@ -78,7 +78,10 @@ func (a *app) salvage(ctx context.Context, o salvageOptions) error {
 	damaged, err := home.Open(o.home)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &failure{
-			status: http.StatusNotFound, code: "NOT_FOUND", message: "There is no home " + o.home, next: "name it with --home",
+			status:  http.StatusNotFound,
+			code:    "NOT_FOUND",
+			message: "There is no home " + o.home,
+			next:    "name it with --home",
 		}
 	}
 	if err != nil {

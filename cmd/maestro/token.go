@@ -17,7 +17,13 @@ import (
 )
 
 func (a *app) tokenCommand() *cobra.Command {
-	return group("token", "Tokens for people and programs, and the secrets of sessions", a.tokenCreate(), a.tokenList(), a.tokenRevoke())
+	return group(
+		"token",
+		"Tokens for people and programs, and the secrets of sessions",
+		a.tokenCreate(),
+		a.tokenList(),
+		a.tokenRevoke(),
+	)
 }
 
 // newToken is what the making of a secret answers as JSON.
@@ -33,7 +39,9 @@ func (a *app) tokenCreate() *cobra.Command {
 	var expires string
 	var quiet bool
 	cmd := &cobra.Command{
-		Use: "create", Short: "Make a named token, and print its secret", Args: takes(),
+		Use:   "create",
+		Short: "Make a named token, and print its secret",
+		Args:  takes(),
 		Long: `Make a named token. An admin may do what you may, an auditor reads everything and writes nothing, a read-only one reads
 the projects that it names.
 
@@ -158,8 +166,10 @@ func (a *app) tokenRevoke() *cobra.Command {
 	var key string
 	var tree bool
 	cmd := &cobra.Command{
-		Use: "revoke [NAME]", Short: "Revoke a token and those that it made, or a session's secret", Args: takes("[NAME]"),
-		Long: `Revoke a named token, and with it the tokens that it made and those that these made, or a session's secret.
+		Use:   "revoke [NAME]",
+		Short: "Revoke a token and those that it made, or a session's secret",
+		Args:  takes("[NAME]"),
+		Long: `Revoke a named token and all tokens that it made, directly or not; or revoke a session's secret.
 Their open calls end. With --keep-children the tokens that it made stay valid; revoke it again without --keep-children
 to revoke those too.
 
@@ -191,7 +201,12 @@ Sessions that the token spawned go on; the command says how many there are.`,
 		}),
 	}
 	treeFlag(cmd, &tree, "of a session: revoke")
-	cmd.Flags().StringVar(&body.SessionID, "session", "", "the session whose secret it is; it gets another one, which is printed")
+	cmd.Flags().StringVar(
+		&body.SessionID,
+		"session",
+		"",
+		"the session whose secret it is; it gets another one, which is printed",
+	)
 	cmd.Flags().BoolVar(&body.KeepChildren, "keep-children", false, "leave the tokens that it made valid")
 	a.keyFlag(cmd, &key)
 	return cmd

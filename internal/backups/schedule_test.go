@@ -51,7 +51,9 @@ func newMachine(t *testing.T) *machine {
 
 func (m *machine) schedule() *Schedule {
 	return New(Config{
-		Dir: m.dir, Every: 24 * time.Hour, Keep: 7,
+		Dir:   m.dir,
+		Every: 24 * time.Hour,
+		Keep:  7,
 		Head: func() (events.Head, error) {
 			defer m.lock()()
 			return m.head, m.health
@@ -81,7 +83,9 @@ func (m *machine) schedule() *Schedule {
 			defer m.lock()()
 			return m.free, true
 		},
-		Now: func() time.Time { return time.Now().Add(m.skew) }, After: time.After, Logger: slog.New(slog.DiscardHandler),
+		Now:    func() time.Time { return time.Now().Add(m.skew) },
+		After:  time.After,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 }
 

@@ -16,7 +16,8 @@ import (
 // Check is one figure held against its goal.
 type Check struct {
 	Name string `json:"name"`
-	// Value is a ratio to the baseline of the same run: of times where Bound is "at most", of rates where it is "at least".
+	// Value is a ratio to the baseline of the same run: of times where Bound is "at most", of rates where it is "at
+	// least".
 	Value float64 `json:"value"`
 	Goal  float64 `json:"goal"`
 	Bound string  `json:"bound"`
@@ -37,7 +38,9 @@ type Options struct {
 	// Binary is the maestro to time as a command line; "" leaves that out.
 	Binary string
 	// API makes the server's HTTP handler over a Handler, and the header that authenticates a session.
-	API func(h *engine.Handler, b *bus.Bus, project, session string) (handler http.Handler, authorization string, err error)
+	API func(
+		h *engine.Handler, b *bus.Bus, project, session string,
+	) (handler http.Handler, authorization string, err error)
 	// Progress gets a line for each check when it is done.
 	Progress io.Writer
 }
@@ -71,7 +74,8 @@ func (c Check) verdict() string {
 // sample measures once and gives a figure.
 type sample func() (float64, error)
 
-// turns lets the product and its baselines take turns, the first turn uncounted, and gives their figures, a row for each.
+// turns lets the product and its baselines take turns, the first turn uncounted, and gives their figures, a row for
+// each.
 func turns(rounds int, each ...sample) ([][]float64, error) {
 	figures := make([][]float64, len(each))
 	for round := range rounds + 1 {

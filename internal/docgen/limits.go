@@ -23,7 +23,10 @@ var fileLimits = commands.LimitGroup{
 		inPlan("plan-depth", plan.MaxDepth, "levels", "levels of tasks in a plan"),
 		inPlan("plan-faults", plan.MaxFaults, "faults", "faults that are reported; reading ends there"),
 		{
-			Name: "manifest-bytes", Value: manifest.MaxSize, Unit: "bytes", Bounds: "a manifest, on the route of manifests too",
+			Name:   "manifest-bytes",
+			Value:  manifest.MaxSize,
+			Unit:   "bytes",
+			Bounds: "a manifest, on the route of manifests too",
 			Answer: "exit 5; 413 `TOO_LARGE`",
 		},
 		{
@@ -40,9 +43,11 @@ func inPlan(name string, value int64, unit, bounds string) commands.Limit {
 func limitsPage() string {
 	var b strings.Builder
 	b.WriteString("# Limits\n\n" + notice)
-	b.WriteString(`Every limit has a name, which a refusal states together with the number. No limit below is meant to be met by an honest
-fleet: each bounds what one caller can cost everybody else.
-`)
+	b.WriteString(
+		`Every limit has a name, which a refusal states together with the number. An honest fleet meets none of them:
+each bounds what one caller can cost everybody else.
+`,
+	)
 	for _, group := range append(commands.Limits(), fileLimits) {
 		fmt.Fprintf(&b, "\n## %s\n\n", group.Title)
 		if group.Intro != "" {

@@ -18,8 +18,15 @@ const (
 
 // maxEntries are the longest lists, by the name of the payload's field.
 var maxEntries = map[string]int{
-	"dependencies": 200, "acceptanceCriteria": 1000, "skillIds": 1000, "agentIds": 1000, "skills": 1000, "taskIds": 1000,
-	"projectIds": 1000, "options": 20, "descendants": 5000,
+	"dependencies":       200,
+	"acceptanceCriteria": 1000,
+	"skillIds":           1000,
+	"agentIds":           1000,
+	"skills":             1000,
+	"taskIds":            1000,
+	"projectIds":         1000,
+	"options":            20,
+	"descendants":        5000,
 }
 
 // hasLimits reports whether the event was decided by rules that have limits.

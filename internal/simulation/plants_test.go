@@ -127,7 +127,7 @@ var plants = []plant{
 	{"a commit notes its timeline entries twice", []edit{{"projections/state.go", "	s.under.loose = s.loose\n", "	before := len(s.under.entries)\n	s.under.loose = s.loose\n	s.under.entries = append(s.entries[:len(s.entries):len(s.entries)], s.entries[before:]...)\n"}}},
 	{"an event is skipped in catching up", []edit{{writer, "h.config.Log.Read(ctx, ground+1, head, func", "h.config.Log.Read(ctx, ground+1, max(head, 1)-1, func"}}},
 	{"a commit forgets the sessions that it changed", []edit{{"projections/state.go", "	clear(s.accepted)\n	for _, layer := range s.layers {\n		layer.settle()\n", "	clear(s.accepted)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n		layer.settle()\n"}}},
-	{"prevhash of the first message", []edit{{writer, "PrevHash: s.Head().Hash,", "PrevHash: s.Genesis(),"}}},
+	{"prevhash of the first message", []edit{{writer, "PrevHash:    s.Head().Hash,", "PrevHash: s.Genesis(),"}}},
 	{"the chain leaves out what came before", []edit{{"projections/state.go", "Hash: events.Next(e.PrevHash, body)}", "Hash: events.Next(s.genesis, body)}"}}},
 	{"the fold reads the clock", []edit{{"projections/state.go", "at: e.Time.UnixMilli()}", "at: time.Now().UnixMilli()}"}}},
 	{"event time follows a clock that goes back", []edit{{writer, "at.Before(last) {", "at.Before(last) && false {"}}},
