@@ -25,7 +25,7 @@ type callKey struct{}
 func newCall(caller *service.Caller, r *http.Request) *call {
 	caller.ServerURL = schemeOf(r) + "://" + r.Host
 	caller.Paged = r.URL.Query().Has("cursor")
-	caller.Asked, caller.Reads = nameOf(r), r.Method == http.MethodGet || r.Method == http.MethodHead
+	caller.Operation, caller.Reads = nameOf(r), r.Method == http.MethodGet || r.Method == http.MethodHead
 	return &call{Caller: caller, request: r}
 }
 

@@ -106,7 +106,7 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o service.Option
 	}
 	buffer := s.buffers.get()
 	defer s.buffers.put(buffer)
-	return s.Do(r.Context(), c.Caller, service.Asked{
+	return s.Do(r.Context(), c.Caller, service.Call{
 		ID:      id,
 		Length:  r.ContentLength,
 		Options: o,

@@ -20,17 +20,17 @@ type Allowance interface {
 	Unused(answer engine.Answer, err error)
 }
 
-// free is the allowance of a call that nobody bounds.
-type free struct{}
+// unbounded is the allowance of a call that nobody bounds.
+type unbounded struct{}
 
-func (free) BeginWait(context.Context) error                    { return nil }
-func (free) Within(context.Context, engine.Request, bool) error { return nil }
-func (free) Upload(context.Context, int) error                  { return nil }
-func (free) Unused(engine.Answer, error)                        {}
+func (unbounded) BeginWait(context.Context) error                    { return nil }
+func (unbounded) Within(context.Context, engine.Request, bool) error { return nil }
+func (unbounded) Upload(context.Context, int) error                  { return nil }
+func (unbounded) Unused(engine.Answer, error)                        {}
 
 func (c *Caller) allowance() Allowance {
 	if c.Allowance == nil {
-		return free{}
+		return unbounded{}
 	}
 	return c.Allowance
 }
@@ -50,9 +50,9 @@ type Caller struct {
 	Answers []string
 	// ServerURL is how the caller reaches the server: what sessions are told that it spawns. Its interface fills it in.
 	ServerURL string
-	// Asked names what is asked for, as a refused read is recorded: "GET /api/tasks". Reads says that it is a read.
-	Asked string
-	Reads bool
+	// Operation names what is asked for, as a refused read is recorded: "GET /api/tasks". Reads says that it is a read.
+	Operation string
+	Reads     bool
 	// Meta is what came with the command.
 	Meta Meta
 	// Allowance bounds what the call may use; nil for no bounds.

@@ -11,8 +11,8 @@ import (
 	"maestro/projections"
 )
 
-// Asked is a command that somebody asks for.
-type Asked struct {
+// Call is a command as an interface hands it over: its body is not read yet.
+type Call struct {
 	// ID is the command's id in the permission table.
 	ID string
 	// Length is the body's, below 0 if it is not known.
@@ -36,7 +36,7 @@ type Done struct {
 // Do brings a command through: it permits early, reads and parses the body, gives a session its manifest, holds the
 // command against the quotas, and waits if that is asked for. The caller's Meta comes with it. It fails with a
 // *Problem, a *commands.Refusal, or what engine.Handler.Do fails with.
-func (s *Service) Do(ctx context.Context, c *Caller, a Asked) (Done, error) {
+func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 	if err := c.Meta.CheckKept(a.ID); err != nil {
 		return Done{}, err
 	}
@@ -63,15 +63,23 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Asked) (Done, error) {
 	if err := checkTree(command, a.Options); err != nil {
 		return Done{}, err
 	}
-	request := requestOf(c, c.By, command, "")
+	return s.decide(ctx, c, c.By, command, "", a)
+}
+
+// decide holds a command against the quotas, asks the Handler, and does what follows from its answer.
+func (s *Service) decide(
+	ctx context.Context, c *Caller, by commands.Actor, command commands.Command, suffix string, a Call,
+) (done Done, err error) {
+	request := engine.Request{
+		By:          by,
+		Command:     command,
+		Key:         c.Meta.Key + suffix,
+		OccurredAt:  c.Meta.OccurredAt,
+		TraceParent: c.Meta.TraceParent,
+	}
 	if err := c.allowance().Within(ctx, request, a.DryRun); err != nil {
 		return Done{}, err
 	}
-	return s.decide(ctx, c, request, a)
-}
-
-// decide asks the Handler, and does what follows from its answer.
-func (s *Service) decide(ctx context.Context, c *Caller, request engine.Request, a Asked) (done Done, err error) {
 	if a.DryRun {
 		done.Answer, err = s.Handler.Try(request)
 	} else {
@@ -111,27 +119,7 @@ func (s *Service) Apply(
 	if err := s.withManifest(ctx, c, command, false); err != nil {
 		return Done{}, err
 	}
-	request := requestOf(c, by, command, suffix)
-	if err := c.allowance().Within(ctx, request, false); err != nil {
-		return Done{}, err
-	}
-	answer, err := s.Handler.Do(ctx, request)
-	c.allowance().Unused(answer, err)
-	if err != nil {
-		return Done{Answer: answer}, err
-	}
-	s.placeManifest(ctx, answer.Data)
-	return Done{Answer: answer, Token: s.tokenFor(c, command.ID(), answer)}, nil
-}
-
-func requestOf(c *Caller, by commands.Actor, command commands.Command, suffix string) engine.Request {
-	return engine.Request{
-		By:          by,
-		Command:     command,
-		Key:         c.Meta.Key + suffix,
-		OccurredAt:  c.Meta.OccurredAt,
-		TraceParent: c.Meta.TraceParent,
-	}
+	return s.decide(ctx, c, by, command, suffix, Call{ID: command.ID()})
 }
 
 // Options are what a caller asks of a command beside its fields: to try it only, to do it to the sessions below too, to

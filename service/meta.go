@@ -9,7 +9,7 @@ import (
 // Meta is what comes with a command beside its fields.
 type Meta struct {
 	Key string
-	// named says that the caller gave the key.
+	// Named says that the caller gave the key.
 	Named       bool
 	OccurredAt  time.Time
 	TraceParent string

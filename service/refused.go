@@ -25,7 +25,7 @@ func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error
 	}
 	command := refusal.Rule
 	if command == "" {
-		command = c.Asked
+		command = c.Operation
 	}
 	if failed := s.Denials.Record(ctx, c.By, c.Root, command, refusal, s.Head()); failed != nil {
 		return failed
