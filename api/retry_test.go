@@ -138,7 +138,7 @@ func TestARequestIsDecidedAsItWasAuthenticated(t *testing.T) {
 				w.do(adminToken, "token:revoke", `{"name":"ci"}`).is(200)
 				w.token("ci", made)
 				before := w.last().ID
-				finish().refused(403, "NOT_ALLOWED", "is not valid")
+				finish().refused(401, "UNAUTHENTICATED", "The token was revoked")
 				if w.last().ID != before {
 					t.Error("it was decided as the new token")
 				}
@@ -152,7 +152,7 @@ func TestARequestIsDecidedAsItWasAuthenticated(t *testing.T) {
 			id, old := w.session(adminToken, project, w.task(project), "")
 			finish := w.slow(old, "report:progress", `{"message":"m"}`)
 			next := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`).is(200).text("token")
-			finish().refused(403, "NOT_ALLOWED", "was revoked")
+			finish().refused(401, "UNAUTHENTICATED", "The token was revoked")
 			w.do(next, "report:progress", `{"message":"m"}`).is(200)
 		})
 	})

@@ -21,13 +21,17 @@ var (
 func (c *Caller) Over(good context.Context) error {
 	switch cause := context.Cause(good); {
 	case errors.Is(cause, ErrRevoked):
-		return NotAuthenticated("The token was revoked", "it was revoked while this call was open", true)
+		return revokedMeanwhile()
 	case errors.Is(cause, ErrExpired):
 		return expired(c.By.Name, c.Expires)
 	case errors.Is(cause, ErrStopping):
 		return askAgain()
 	}
 	return nil
+}
+
+func revokedMeanwhile() *Problem {
+	return NotAuthenticated("The token was revoked", "it was revoked while this call was open", true)
 }
 
 // good reports whether a caller's credential still is.

@@ -86,6 +86,9 @@ func (s *Service) decide(
 		done.Answer, err = s.Handler.Do(ctx, request)
 	}
 	c.allowance().Unused(done.Answer, err)
+	if s.revokedSince(c, err) {
+		return Done{}, revokedMeanwhile()
+	}
 	if err == nil {
 		done.Below, err = s.below(ctx, request, a.Options)
 	}

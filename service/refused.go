@@ -5,12 +5,17 @@ import (
 	"errors"
 
 	"maestro/commands"
+	"maestro/projections"
 )
 
-// RecordRefusal records what the table refused outside a Handler, such as a read, before it is answered.
+// RecordRefusal records what the table refused outside a Handler, such as a read, before it is answered. It gives the
+// error to answer with: who is refused because its credential was revoked since the call began hears that.
 func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error {
 	var refusal *commands.Refusal
 	var p *Problem
+	if s.revokedSince(c, err) {
+		return revokedMeanwhile()
+	}
 	switch {
 	case s.Denials == nil, c == nil, c.Anonymous && c.Reads:
 		return err
@@ -32,4 +37,15 @@ func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error
 	}
 	refusal.Recorded = true
 	return err
+}
+
+// revokedSince reports whether the table refused a caller whose credential was revoked after it was taken.
+func (s *Service) revokedSince(c *Caller, err error) bool {
+	var refusal *commands.Refusal
+	if c == nil || !errors.As(err, &refusal) || refusal.Code != commands.CodeNotAllowed {
+		return false
+	}
+	good := true
+	s.Handler.View(func(state *projections.State) { good = c.good(state) })
+	return !good
 }
