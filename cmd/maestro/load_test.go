@@ -47,8 +47,8 @@ type load struct {
 	once    sync.Once
 
 	mu       sync.Mutex
-	idle     []time.Duration
-	attacked []time.Duration
+	idle     latencies
+	attacked latencies
 	answers  map[string]map[int]int // of the hostile sessions, by attack and status
 	sessions map[string]loadSession // by task
 }
@@ -83,8 +83,15 @@ func TestHostileSessionsStopNobody(t *testing.T) {
 	for i, w := range workers {
 		all.Go(func() { l.work(working, w, rand.New(rand.NewPCG(1, uint64(i)))) })
 	}
-	// The idle figure is taken before the attack, for as long as it lasts, up to a minute.
-	l.pass(min(*loadFor, time.Minute))
+	file, err := os.Create(filepath.Join(t.TempDir(), "probe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	all.Go(func() { l.probe(working, file) })
+	// The idle figure is taken before and after the attack, so that a disk that changes meanwhile is in it too.
+	idle := min(*loadFor, time.Minute)
+	l.pass(idle)
 	l.hostile.Store(true)
 	attacking, stopAttack := context.WithCancel(t.Context())
 	defer stopAttack()
@@ -101,6 +108,8 @@ func TestHostileSessionsStopNobody(t *testing.T) {
 		attacks.Go(func() { l.attack(attacking, attacker) })
 	}
 	attacks.Wait()
+	l.hostile.Store(false)
+	l.pass(idle)
 	stopWork()
 	all.Wait()
 	l.judgeLoad(admin)
@@ -112,6 +121,18 @@ func (l *load) pass(d time.Duration) {
 	case <-time.After(d):
 	case <-l.t.Context().Done():
 	}
+}
+
+// latencies are how long things took in one part of the test: honest calls, and beside them one write and fsync of a
+// file on the same disk. A p99 of the disk alone that differs between the parts makes the ratio meaningless.
+type latencies struct {
+	calls, syncs []time.Duration
+}
+
+func (l latencies) String() string {
+	return fmt.Sprintf("%d honest calls: p50 %s, p99 %s, longest %s; one fsync alone: p50 %s, p99 %s, longest %s",
+		len(l.calls), quantile(l.calls, 0.5), p99(l.calls), quantile(l.calls, 1),
+		quantile(l.syncs, 0.5), p99(l.syncs), quantile(l.syncs, 1))
 }
 
 // loadSession is a session with its secret and its task.
@@ -162,11 +183,42 @@ func (l *load) work(ctx context.Context, w reporter, random *rand.Rand) {
 func (l *load) took(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.hostile.Load() {
-		l.idle = append(l.idle, d)
-		return
+	now := l.now()
+	now.calls = append(now.calls, d)
+}
+
+// now gives what is measured at present; mu is held.
+func (l *load) now() *latencies {
+	if l.hostile.Load() {
+		return &l.attacked
 	}
-	l.attacked = append(l.attacked, d)
+	return &l.idle
+}
+
+// probe measures what one durable write of the size of an event costs on this disk, without a server.
+func (l *load) probe(ctx context.Context, file *os.File) {
+	event := make([]byte, 450)
+	for {
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return
+		}
+		began := time.Now()
+		if _, err := file.Write(event); err != nil {
+			l.t.Errorf("the probe of the disk: %v", err)
+			return
+		}
+		if err := file.Sync(); err != nil {
+			l.t.Errorf("the probe of the disk: %v", err)
+			return
+		}
+		took := time.Since(began)
+		l.mu.Lock()
+		now := l.now()
+		now.syncs = append(now.syncs, took)
+		l.mu.Unlock()
+	}
 }
 
 // attack does all that one session can, until ctx ends.
@@ -373,13 +425,10 @@ func (h *attacker) questions(ctx context.Context) {
 // judgeLoad prints the figures, and holds them against what must be.
 func (l *load) judgeLoad(admin *client.Client) {
 	l.t.Helper()
-	idle, attacked := p99(l.idle), p99(l.attacked)
 	memory := l.peak()
-	ratio := float64(attacked) / float64(idle)
-	for name, calls := range map[string][]time.Duration{"idle": l.idle, "under attack": l.attacked} {
-		l.t.Logf("%d honest calls, %s: p50 %s, p99 %s, longest %s",
-			len(calls), name, quantile(calls, 0.5), p99(calls), quantile(calls, 1))
-	}
+	ratio := float64(p99(l.attacked.calls)) / float64(p99(l.idle.calls))
+	l.t.Log("idle:", l.idle)
+	l.t.Log("under attack:", l.attacked)
 	l.t.Logf("the p99 under attack is %.2f times the idle one", ratio)
 	l.t.Logf("the server's peak resident memory: %d MiB", memory>>20)
 	refused := 0
