@@ -412,5 +412,12 @@ var plants = []plant{
 		"		loser := s.heap[0].actors[0]\n		of := plainDenial\n		if len(loser.records[keptDenial]) > len(loser.records[plainDenial]) {\n			of = keptDenial\n		}\n",
 		"		oldest := s.all.Front().Value.(*denialRecord)\n		loser, of := oldest.actor, oldest.sort()\n",
 	}}},
+	{"a project that a session made has a share of the records of its own", []edit{{
+		shares, "	if root == \"\" || !session {\n		root = project\n",
+		"	if true || !session {\n		root = project\n",
+	}}},
+	{"a project goes back to the one of its maker, and no further", []edit{{
+		"projections/root.go", "		return s.Root(of)\n", "		return of\n",
+	}}},
 	{"the places of records that gave way are not used again", []edit{{denials, "	d.free = append(d.free, d.shares.makeRoom(a, sort)...)\n", "	d.shares.makeRoom(a, sort)\n"}}},
 }

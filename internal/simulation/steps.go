@@ -79,6 +79,8 @@ type Plan struct {
 	Tokens bool
 	// Templates lets templates be made, changed and deleted more often than the rest.
 	Templates bool
+	// Gossip lets sessions in projects that sessions made be refused more often than there are records.
+	Gossip bool
 	// Leaps lets wall clocks leap by years; the Handlers have a clock that does not follow.
 	Leaps bool
 	// Lease and Quiet are for sessions that send heartbeats, and for those that never did.
@@ -116,6 +118,9 @@ func NewPlan(seed uint64) Plan {
 	p.Manifests = rand.New(rand.NewPCG(seed, 0x6d616e69)).IntN(3) == 0
 	p.Tokens = rand.New(rand.NewPCG(seed, 0x6578706972)).IntN(4) == 0
 	p.Templates = rand.New(rand.NewPCG(seed, 0x74656d70)).IntN(6) == 0
+	if p.Gossip = fewDenials(seed) && rand.New(rand.NewPCG(seed, 0x676f73736970)).IntN(3) == 0; p.Gossip {
+		p.Furnished = true
+	}
 	if later := rand.New(rand.NewPCG(seed, 0x6c656170)); later.IntN(3) == 0 {
 		p.Leaps = true
 		for range 1 + later.IntN(5) {

@@ -120,6 +120,11 @@ func (w *world) run() *Failure {
 			return f
 		}
 	}
+	if w.plan.Gossip {
+		if f := w.gossip(rand.New(rand.NewPCG(w.plan.Seed, 0x676f7373))); f != nil {
+			return f
+		}
+	}
 	for _, s := range w.servers {
 		s.log.Hold(w.hold)
 	}
@@ -133,12 +138,7 @@ func (w *world) run() *Failure {
 
 // furnish gives the run something to work with: projects, tasks, and a session of every sort.
 func (w *world) furnish() *Failure {
-	ask := func(by caller, id string, f fields) *Failure {
-		w.keys++
-		w.submit(w.servers[0], wish{by: by, id: id, fields: f, key: fmt.Sprintf("k%d", w.keys)})
-		synctest.Wait()
-		return w.judgeStep()
-	}
+	ask := w.ask
 	m := func() *model { return w.oracle.model() }
 	tasks := func(n ...int) *[]string {
 		var ids []string
@@ -225,6 +225,19 @@ func (w *world) furnish() *Failure {
 		}
 	}
 	return nil
+}
+
+// ask has the first server do a command, and judges what came of it.
+func (w *world) ask(by caller, id string, f fields) *Failure {
+	w.submit(w.servers[0], wish{by: by, id: id, fields: f, key: w.key()})
+	synctest.Wait()
+	return w.judgeStep()
+}
+
+// key makes a key that nobody has used.
+func (w *world) key() string {
+	w.keys++
+	return fmt.Sprintf("k%d", w.keys)
 }
 
 // hold says which operations wait for the driver.
