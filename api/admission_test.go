@@ -14,7 +14,7 @@ import (
 
 	"maestro/api"
 	"maestro/commands"
-	"maestro/service"
+	"maestro/service/wire"
 )
 
 // limits changes the limits of a server.
@@ -356,9 +356,9 @@ func TestLimitsAreShown(t *testing.T) {
 		w.do(token, "report:progress", note).limited("session-commands")
 		time.Sleep(500 * time.Millisecond)
 		r := w.send(http.MethodGet, "/api/audit/can?actor="+id+"&command=report:progress", adminToken, "").is(200)
-		var can service.Can
+		var can wire.Can
 		r.into(&can)
-		want := service.CanLimit{
+		want := wire.CanLimit{
 			Name:  "session-commands",
 			Limit: "10 a second, 20 at once",
 			Value: 10,
@@ -368,7 +368,7 @@ func TestLimitsAreShown(t *testing.T) {
 		if len(can.Limits) == 0 || can.Limits[0] != want {
 			t.Errorf("the limits are %+v", can.Limits)
 		}
-		var all []api.LimitView
+		var all []wire.LimitView
 		w.send(http.MethodGet, "/api/audit/limits", adminToken, "").is(200).into(&all)
 		for _, limit := range all {
 			want := uint64(0)

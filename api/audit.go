@@ -13,6 +13,7 @@ import (
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // flushEvery is how many bytes of an export are gathered before they are sent.
@@ -174,10 +175,7 @@ func (s *server) auditTexts(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.show(w, r, struct {
-		Named int               `json:"named"`
-		Lost  []engine.LostText `json:"lost"`
-	}{len(named), lost})
+	s.show(w, r, wire.Texts{Named: len(named), Lost: lost})
 }
 
 func (s *server) verify(r *http.Request) (engine.Verdict, error) {

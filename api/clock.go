@@ -2,41 +2,19 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"maestro/commands"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // Clock is what the server tells the time by.
 type Clock interface {
 	// Status says how it stands.
-	Status() ClockStatus
+	Status() wire.ClockStatus
 	// Confirm takes the machine's wall clock to be right from now on, and reports whether it was in doubt.
-	Confirm() (now ClockStatus, changed bool)
-}
-
-// ClockStatus is how the time of events and the machine's wall clock stand to each other.
-type ClockStatus struct {
-	// Time is what the next event gets, Wall what the machine's wall clock shows.
-	Time time.Time `json:"time"`
-	Wall time.Time `json:"wall"`
-	// Jumped says that the wall clock moved too far, by MovedMs, and is not followed.
-	Jumped  bool  `json:"jumped"`
-	MovedMs int64 `json:"movedMs"`
-	// AheadMs is how far the time of events is ahead of a wall clock that is followed.
-	AheadMs int64 `json:"aheadMs"`
-	// Warning says what is wrong, Next what to do; "" if nothing is.
-	Warning string `json:"warning,omitempty"`
-	Next    string `json:"next,omitempty"`
-}
-
-// confirmedClock is the answer to a confirmation.
-type confirmedClock struct {
-	ClockStatus
-	// Changed is false when the clock was not in doubt.
-	Changed bool `json:"changed"`
+	Confirm() (now wire.ClockStatus, changed bool)
 }
 
 func (s *server) clockRoutes() {
@@ -78,7 +56,7 @@ func (s *server) confirmClock(w http.ResponseWriter, r *http.Request) {
 	if changed {
 		s.Logger.Warn("the wall clock was confirmed; events follow it again", "by", c.By.String(), "time", status.Time)
 	}
-	s.show(w, r, confirmedClock{status, changed})
+	s.show(w, r, wire.ConfirmedClock{ClockStatus: status, Changed: changed})
 }
 
 // Warning is what an operator should know of a server that works.

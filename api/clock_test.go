@@ -6,22 +6,22 @@ import (
 	"testing"
 	"time"
 
-	"maestro/api"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // setClock is a server's clock whose wall clock was set by a test.
 type setClock struct{ jumped bool }
 
-func (c *setClock) Status() api.ClockStatus {
-	s := api.ClockStatus{Time: time.Now(), Wall: time.Now(), Jumped: c.jumped}
+func (c *setClock) Status() wire.ClockStatus {
+	s := wire.ClockStatus{Time: time.Now(), Wall: time.Now(), Jumped: c.jumped}
 	if c.jumped {
 		s.Warning, s.Next = "the wall clock moved by 30 years", "confirm it"
 	}
 	return s
 }
 
-func (c *setClock) Confirm() (api.ClockStatus, bool) {
+func (c *setClock) Confirm() (wire.ClockStatus, bool) {
 	was := c.jumped
 	c.jumped = false
 	return c.Status(), was

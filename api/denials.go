@@ -6,15 +6,8 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/service"
+	"maestro/service/wire"
 )
-
-type denialFilter struct {
-	Cursor  string `query:"cursor" doc:"where the page begins: what the page before gave"`
-	Actor   string `query:"actor" doc:"of this actor: a source, a session's id or a token's name"`
-	Project string `query:"project" doc:"in this project"`
-	Command string `query:"command" doc:"of this command"`
-	Limit   string `query:"limit" doc:"only so many, the newest; with a cursor, the length of a page"`
-}
 
 func (s *server) denialRoutes() {
 	read(s, op{
@@ -33,7 +26,7 @@ func (s *server) denialRoutes() {
 	}, s.can)
 }
 
-func (s *server) listDenials(v service.View, in *denialFilter) (pageOf[engine.Denial], error) {
+func (s *server) listDenials(v service.View, in *wire.DenialFilter) (pageOf[engine.Denial], error) {
 	page := pageOf[engine.Denial]{items: []engine.Denial{}}
 	if err := v.Permit("audit:denials", in.Project); err != nil {
 		return page, err
@@ -65,18 +58,13 @@ func (s *server) listDenials(v service.View, in *denialFilter) (pageOf[engine.De
 	return page, nil
 }
 
-// Unauthenticated counts the calls of nobody since the server started.
-type Unauthenticated struct {
-	Count uint64 `json:"count"`
-	Since int64  `json:"since"`
-}
-
-func (s *server) unauthenticatedCalls(v service.View) (Unauthenticated, error) {
-	return Unauthenticated{s.unauthenticated.Load(), s.started.UnixMilli()}, v.Permit("audit:denials", "")
+func (s *server) unauthenticatedCalls(v service.View) (wire.Unauthenticated, error) {
+	count := wire.Unauthenticated{Count: s.unauthenticated.Load(), Since: s.started.UnixMilli()}
+	return count, v.Permit("audit:denials", "")
 }
 
 // can says whether an actor may use a command, and which limits it counts against.
-func (s *server) can(v service.View, in *service.CanQuery) (service.Can, error) {
+func (s *server) can(v service.View, in *wire.CanQuery) (wire.Can, error) {
 	body, by, err := v.GetCan(in)
 	if row, ok := commands.CurrentRules().Row(body.Row.ID); ok && body.Allowed {
 		body.Limits = s.limitsOf(v, by, row)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"maestro/service"
+	"maestro/service/wire"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -19,13 +19,13 @@ func (s *server) whyRoutes() {
 	huma.Register(
 		s.huma,
 		s.operation(o),
-		func(ctx context.Context, in *service.WhyQuery) (*answer[service.Why], error) {
+		func(ctx context.Context, in *wire.WhyQuery) (*answer[wire.Why], error) {
 			c := callOf(ctx)
 			body, sequence, err := s.Why(ctx, c.Caller, in.ID)
 			if err != nil {
 				return nil, s.problemAt(c, err)
 			}
-			return &answer[service.Why]{ContentType: s.jsonType[0], Sequence: sequence, Body: body}, nil
+			return &answer[wire.Why]{ContentType: s.jsonType[0], Sequence: sequence, Body: body}, nil
 		},
 	)
 }
@@ -40,13 +40,13 @@ func (s *server) sinceRoutes() {
 	huma.Register(
 		s.huma,
 		s.operation(o),
-		func(ctx context.Context, in *service.SinceQuery) (*answer[service.Since], error) {
+		func(ctx context.Context, in *wire.SinceQuery) (*answer[wire.Since], error) {
 			c := callOf(ctx)
 			body, err := s.Since(ctx, c.Caller, in)
 			if err != nil {
 				return nil, s.problemAt(c, err)
 			}
-			return &answer[service.Since]{ContentType: s.jsonType[0], Sequence: body.To, Body: body}, nil
+			return &answer[wire.Since]{ContentType: s.jsonType[0], Sequence: body.To, Body: body}, nil
 		},
 	)
 }

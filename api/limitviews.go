@@ -3,10 +3,11 @@ package api
 import (
 	"maestro/commands"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // limitsOf gives the limits that a command of an actor counts against.
-func (s *server) limitsOf(v service.View, by commands.Actor, row commands.Row) []service.CanLimit {
+func (s *server) limitsOf(v service.View, by commands.Actor, row commands.Row) []wire.CanLimit {
 	used := []resource{useReads}
 	if row.Write {
 		used = []resource{useCommands}
@@ -19,7 +20,7 @@ func (s *server) limitsOf(v service.View, by commands.Actor, row commands.Row) [
 	case "manifest:generate":
 		used = append(used, useUploads)
 	}
-	limits := []service.CanLimit{}
+	limits := []wire.CanLimit{}
 	add := func(c class, name string, r resource) {
 		q := s.ledger.quotas[c][r]
 		if q.Value == 0 {
@@ -27,7 +28,7 @@ func (s *server) limitsOf(v service.View, by commands.Actor, row commands.Row) [
 		}
 		account := s.ledger.hold(c, name)
 		defer s.ledger.letGo(account)
-		limits = append(limits, service.CanLimit{
+		limits = append(limits, wire.CanLimit{
 			Name: q.Name, Limit: q.String(), Value: q.Value, Burst: q.Burst, Left: int64(s.ledger.left(account, r)),
 		})
 	}
@@ -43,25 +44,14 @@ func (s *server) limitsOf(v service.View, by commands.Actor, row commands.Row) [
 	return limits
 }
 
-// LimitView shows a limit as it counts.
-type LimitView struct {
-	Name  string  `json:"name"`
-	Limit string  `json:"limit"`
-	Value float64 `json:"value"`
-	Burst float64 `json:"burst,omitempty"`
-	// Refused counts the calls that were over it since the server started.
-	Refused uint64 `json:"refused"`
-	About   string `json:"about"`
-}
-
-func (s *server) listLimits(v service.View) ([]LimitView, error) {
+func (s *server) listLimits(v service.View) ([]wire.LimitView, error) {
 	if err := v.Permit("audit:denials", ""); err != nil {
 		return nil, err
 	}
-	views := make([]LimitView, 0, len(quotas))
+	views := make([]wire.LimitView, 0, len(quotas))
 	for _, q := range quotas {
 		q = s.Limits.quota(q.Name)
-		views = append(views, LimitView{
+		views = append(views, wire.LimitView{
 			Name: q.Name, Limit: q.String(), Value: q.Value, Burst: q.Burst,
 			Refused: s.ledger.refusals(q.Name), About: q.About,
 		})

@@ -9,6 +9,7 @@ import (
 	"maestro/engine"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
 
@@ -33,16 +34,16 @@ func (s *server) storeManifest(w http.ResponseWriter, r *http.Request, c *call) 
 	s.show(w, r, stored)
 }
 
-func (s *server) takeManifest(r *http.Request, c *call) (service.StoredManifest, error) {
+func (s *server) takeManifest(r *http.Request, c *call) (wire.StoredManifest, error) {
 	if err := s.MayStoreManifest(c.Caller); err != nil {
-		return service.StoredManifest{}, err
+		return wire.StoredManifest{}, err
 	}
 	if contentType := r.Header.Get("Content-Type"); !isJSON(contentType) {
-		return service.StoredManifest{}, notJSON(contentType)
+		return wire.StoredManifest{}, notJSON(contentType)
 	}
 	document, err := readManifest(r)
 	if err != nil {
-		return service.StoredManifest{}, err
+		return wire.StoredManifest{}, err
 	}
 	return s.StoreManifest(r.Context(), c.Caller, document)
 }

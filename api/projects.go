@@ -8,6 +8,7 @@ import (
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // projectFields is the body of older clients' POST and PUT.
@@ -77,7 +78,7 @@ func (s *server) createProject(ctx context.Context, c *call, _ *struct{}) (proje
 	return s.ShowProject(created.ProjectID)
 }
 
-func (s *server) updateProject(ctx context.Context, c *call, in *service.ProjectID) (projections.ProjectView, error) {
+func (s *server) updateProject(ctx context.Context, c *call, in *wire.ProjectID) (projections.ProjectView, error) {
 	var body projectFields
 	if err := c.decode(&body); err != nil {
 		return projections.ProjectView{}, err
@@ -94,7 +95,7 @@ func (s *server) updateProject(ctx context.Context, c *call, in *service.Project
 	return s.ShowProject(in.ID)
 }
 
-func (s *server) deleteProject(ctx context.Context, c *call, in *service.ProjectID) (deleted, error) {
+func (s *server) deleteProject(ctx context.Context, c *call, in *wire.ProjectID) (deleted, error) {
 	_, err := s.do(ctx, c, c.By, &commands.DeleteProject{ProjectID: in.ID}, "")
 	return deleted{Success: true, ID: in.ID}, err
 }

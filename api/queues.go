@@ -6,27 +6,8 @@ import (
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
-
-// sessionQueue shows a session's queue as older clients know it, with more members.
-type sessionQueue struct {
-	Queue sessionQueueBody       `json:"queue"`
-	Stats projections.QueueStats `json:"stats"`
-}
-
-type sessionQueueBody struct {
-	SessionID    string                 `json:"sessionId"`
-	Strategy     events.Strategy        `json:"strategy"`
-	Items        []projections.ItemView `json:"items"`
-	CurrentIndex int                    `json:"currentIndex"`
-	CreatedAt    int64                  `json:"createdAt"`
-	UpdatedAt    int64                  `json:"updatedAt"`
-	Name         string                 `json:"name"`
-	TrustReports bool                   `json:"trustReports"`
-	MaxAttempts  int                    `json:"maxAttempts"`
-	Ready        int                    `json:"ready"`
-	Waiting      int                    `json:"waiting"`
-}
 
 type queueItems struct {
 	Items []projections.ItemView `json:"items"`
@@ -95,13 +76,13 @@ func (s *server) queueRoutes() {
 	}, s.pushItem)
 }
 
-func getSessionQueue(v service.View, in *service.SessionID) (sessionQueue, error) {
+func getSessionQueue(v service.View, in *wire.SessionID) (wire.SessionQueue, error) {
 	x, q, err := v.SessionQueue("queue:list", in.ID)
 	if err != nil {
-		return sessionQueue{}, err
+		return wire.SessionQueue{}, err
 	}
 	shown := v.QueueView(q)
-	body := sessionQueueBody{
+	body := wire.SessionQueueBody{
 		SessionID:    x.ID,
 		Strategy:     x.Strategy,
 		Items:        v.ItemViews(q),
@@ -119,10 +100,10 @@ func getSessionQueue(v service.View, in *service.SessionID) (sessionQueue, error
 			body.CurrentIndex = i
 		}
 	}
-	return sessionQueue{body, q.Stats}, nil
+	return wire.SessionQueue{Queue: body, Stats: q.Stats}, nil
 }
 
-func getSessionQueueItems(v service.View, in *service.SessionID) (queueItems, error) {
+func getSessionQueueItems(v service.View, in *wire.SessionID) (queueItems, error) {
 	_, q, err := v.SessionQueue("queue:list", in.ID)
 	if err != nil {
 		return queueItems{}, err

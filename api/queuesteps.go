@@ -10,6 +10,7 @@ import (
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // queueStep is what older clients get for a step of a queue.
@@ -89,7 +90,7 @@ func (s *server) itemsOf(session, task string) (item, next *projections.ItemView
 	return item, next
 }
 
-func (s *server) startItem(ctx context.Context, c *call, in *service.SessionID) (queueStarted, error) {
+func (s *server) startItem(ctx context.Context, c *call, in *wire.SessionID) (queueStarted, error) {
 	answer, err := s.queueCommand(ctx, c, in.ID, &commands.StartItem{OfQueue: ofQueueSession(in.ID)})
 	if err != nil {
 		return queueStarted{}, err
@@ -131,7 +132,7 @@ func (s *server) step(session, task, verb string) (item *projections.ItemView, s
 	return item, step
 }
 
-func (s *server) completeItem(ctx context.Context, c *call, in *service.SessionID) (queueStep, error) {
+func (s *server) completeItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
 	answer, err := s.queueCommand(ctx, c, in.ID, &commands.CompleteItem{OfQueue: ofQueueSession(in.ID)})
 	if err != nil {
 		return queueStep{}, err
@@ -145,7 +146,7 @@ func (s *server) completeItem(ctx context.Context, c *call, in *service.SessionI
 	return step, nil
 }
 
-func (s *server) failItem(ctx context.Context, c *call, in *service.SessionID) (queueStep, error) {
+func (s *server) failItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
 	var body failReason
 	if err := c.decode(&body); err != nil {
 		return queueStep{}, err
@@ -166,7 +167,7 @@ func (s *server) failItem(ctx context.Context, c *call, in *service.SessionID) (
 	return step, nil
 }
 
-func (s *server) skipItem(ctx context.Context, c *call, in *service.SessionID) (queueStep, error) {
+func (s *server) skipItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
 	answer, err := s.queueCommand(ctx, c, in.ID, &commands.SkipItem{OfQueue: ofQueueSession(in.ID)})
 	if err != nil {
 		return queueStep{}, err
@@ -180,7 +181,7 @@ func (s *server) skipItem(ctx context.Context, c *call, in *service.SessionID) (
 	return step, nil
 }
 
-func (s *server) pushItem(ctx context.Context, c *call, in *service.SessionID) (queuePushed, error) {
+func (s *server) pushItem(ctx context.Context, c *call, in *wire.SessionID) (queuePushed, error) {
 	var body pushedTask
 	if err := c.decode(&body); err != nil {
 		return queuePushed{}, err

@@ -10,13 +10,14 @@ import (
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // TestInPartsIsTheSame: what is rendered in parts is, byte for byte, what the whole would be.
 func TestInPartsIsTheSame(t *testing.T) {
 	long := "<&>\u2028" + strings.Repeat("x", 50_000)
 	entry := projections.EntryView{ID: "evt_1", Message: long, Data: json.RawMessage(`{"a":1}`)}
-	event := service.SessionEvent{ID: "evt_2", Type: "file_modified", Data: json.RawMessage(`{}`)}
+	event := wire.SessionEvent{ID: "evt_2", Type: "file_modified", Data: json.RawMessage(`{}`)}
 	view := projections.SessionView{
 		ID: "s", Env: map[string]string{"A": "<b>"}, Status: events.SessionRunning, TaskIDs: []string{},
 	}
@@ -24,20 +25,20 @@ func TestInPartsIsTheSame(t *testing.T) {
 		projections.SessionView
 		Hostname string                  `json:"hostname"`
 		Platform string                  `json:"platform"`
-		Events   []service.SessionEvent  `json:"events"`
+		Events   []wire.SessionEvent     `json:"events"`
 		Timeline []projections.EntryView `json:"timeline"`
 	}
-	lazily := func(entries []projections.EntryView, events []service.SessionEvent) service.SessionBody {
+	lazily := func(entries []projections.EntryView, events []wire.SessionEvent) service.SessionBody {
 		said := service.List[projections.EntryView]{Items: slices.Values(entries)}
 		return service.SessionBody{
 			SessionView: view, Hostname: "h", Platform: "p",
-			Events: service.List[service.SessionEvent]{Items: slices.Values(events)}, Timeline: said,
+			Events: service.List[wire.SessionEvent]{Items: slices.Values(events)}, Timeline: said,
 		}
 	}
 	many := slices.Repeat([]projections.EntryView{entry}, 20)
-	two := []service.SessionEvent{event, event}
+	two := []wire.SessionEvent{event, event}
 	full := plain{view, "h", "p", two, many}
-	empty := plain{view, "h", "p", []service.SessionEvent{}, []projections.EntryView{}}
+	empty := plain{view, "h", "p", []wire.SessionEvent{}, []projections.EntryView{}}
 	task := projections.TaskView{ID: "t", Title: "<&>", Description: long}
 	leaf := projections.TaskTree{TaskView: task, Children: []projections.TaskTree{}, Below: 7}
 	tree := projections.TaskTree{TaskView: task, Children: slices.Repeat([]projections.TaskTree{leaf}, 9)}

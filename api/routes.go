@@ -16,6 +16,7 @@ import (
 	"maestro/engine"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // newHuma gives the part of the API that documents itself: it routes through the mux and shows no page of its own.
@@ -28,8 +29,8 @@ func newHuma(mux *http.ServeMux, version string) huma.API {
 		reflect.TypeFor[[]service.SessionBody](),
 	)
 	schemas.RegisterTypeAlias(
-		reflect.TypeFor[service.List[service.SessionEvent]](),
-		reflect.TypeFor[[]service.SessionEvent](),
+		reflect.TypeFor[service.List[wire.SessionEvent]](),
+		reflect.TypeFor[[]wire.SessionEvent](),
 	)
 	schemas.RegisterTypeAlias(
 		reflect.TypeFor[service.List[projections.EntryView]](),

@@ -8,6 +8,7 @@ import (
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // sessionPatch is the body of older clients' PATCH.
@@ -22,7 +23,7 @@ type sessionPatch struct {
 
 // patchSession translates a PATCH: fields, then what is appended to the timeline, then the status, which may be an
 // end.
-func (s *server) patchSession(ctx context.Context, c *call, in *service.SessionID) (service.SessionBody, error) {
+func (s *server) patchSession(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
 	var body sessionPatch
 	if err := c.decode(&body); err != nil {
 		return service.SessionBody{}, err

@@ -9,6 +9,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 type sessionTaskID struct {
@@ -140,7 +141,7 @@ func roleOf(metadata json.RawMessage) (events.Role, error) {
 	return says.Role, nil
 }
 
-func (s *server) deleteSession(ctx context.Context, c *call, in *service.SessionID) (deleted, error) {
+func (s *server) deleteSession(ctx context.Context, c *call, in *wire.SessionID) (deleted, error) {
 	_, err := s.do(ctx, c, c.By, &commands.DeleteSession{SessionID: in.ID}, "")
 	return deleted{Success: true, ID: in.ID}, err
 }

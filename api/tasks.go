@@ -11,6 +11,7 @@ import (
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // newTask is the body of older clients' POST, with what a task has today.
@@ -115,7 +116,7 @@ func (s *server) createTask(ctx context.Context, c *call, _ *struct{}) (projecti
 
 // patchTask translates a PATCH: what the user or an orchestrator changes, the sessions of the task, and what an agent
 // says.
-func (s *server) patchTask(ctx context.Context, c *call, in *service.TaskID) (projections.TaskView, error) {
+func (s *server) patchTask(ctx context.Context, c *call, in *wire.TaskID) (projections.TaskView, error) {
 	var body taskPatch
 	if err := c.decode(&body); err != nil {
 		return projections.TaskView{}, err
@@ -220,7 +221,7 @@ func reportOf(task string, says *events.TaskSessionStatus) (commands.Command, er
 		service.Printable(string(*says)))
 }
 
-func (s *server) deleteTask(ctx context.Context, c *call, in *service.TaskID) (deleted, error) {
+func (s *server) deleteTask(ctx context.Context, c *call, in *wire.TaskID) (deleted, error) {
 	_, err := s.do(ctx, c, c.By, &commands.DeleteTask{TaskID: in.ID}, "")
 	return deleted{Success: true, ID: in.ID}, err
 }

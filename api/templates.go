@@ -9,6 +9,7 @@ import (
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // newTemplate is the body of older clients' POST and PUT.
@@ -66,7 +67,7 @@ func (s *server) templateRoutes() {
 	}, s.deleteTemplate)
 }
 
-func (s *server) showTemplate(id string) (body service.Template, err error) {
+func (s *server) showTemplate(id string) (body wire.Template, err error) {
 	s.Handler.View(func(state *projections.State) {
 		var ok bool
 		if body, ok = s.TemplateIn(state, id); !ok {
@@ -76,10 +77,10 @@ func (s *server) showTemplate(id string) (body service.Template, err error) {
 	return body, err
 }
 
-func (s *server) createTemplate(ctx context.Context, c *call, _ *struct{}) (service.Template, error) {
+func (s *server) createTemplate(ctx context.Context, c *call, _ *struct{}) (wire.Template, error) {
 	var body newTemplate
 	if err := c.decode(&body); err != nil {
-		return service.Template{}, err
+		return wire.Template{}, err
 	}
 	create := new(commands.CreateTemplate)
 	if body.Name != nil {
@@ -93,11 +94,11 @@ func (s *server) createTemplate(ctx context.Context, c *call, _ *struct{}) (serv
 	}
 	answer, err := s.doTemplate(ctx, c, "template:create", create)
 	if err != nil {
-		return service.Template{}, err
+		return wire.Template{}, err
 	}
 	created, ok := answer.Data.(*events.TemplateCreated)
 	if !ok {
-		return service.Template{}, unexpected("template:create", answer)
+		return wire.Template{}, unexpected("template:create", answer)
 	}
 	return s.showTemplate(created.TemplateID)
 }
@@ -112,26 +113,26 @@ func (s *server) doTemplate(ctx context.Context, c *call, row string, command co
 	return s.do(ctx, c, c.By, command, "")
 }
 
-func (s *server) updateTemplate(ctx context.Context, c *call, in *service.TemplateID) (service.Template, error) {
+func (s *server) updateTemplate(ctx context.Context, c *call, in *wire.TemplateID) (wire.Template, error) {
 	var body newTemplate
 	if err := c.decode(&body); err != nil {
-		return service.Template{}, err
+		return wire.Template{}, err
 	}
 	update := &commands.UpdateTemplate{TemplateID: in.ID, Name: body.Name, Content: body.Content}
 	if _, err := s.doTemplate(ctx, c, "template:update", update); err != nil {
-		return service.Template{}, err
+		return wire.Template{}, err
 	}
 	return s.showTemplate(in.ID)
 }
 
-func (s *server) resetTemplate(ctx context.Context, c *call, in *service.TemplateID) (service.Template, error) {
+func (s *server) resetTemplate(ctx context.Context, c *call, in *wire.TemplateID) (wire.Template, error) {
 	if _, err := s.do(ctx, c, c.By, &commands.ResetTemplate{TemplateID: in.ID}, ""); err != nil {
-		return service.Template{}, err
+		return wire.Template{}, err
 	}
 	return s.showTemplate(in.ID)
 }
 
-func (s *server) deleteTemplate(ctx context.Context, c *call, in *service.TemplateID) (deleted, error) {
+func (s *server) deleteTemplate(ctx context.Context, c *call, in *wire.TemplateID) (deleted, error) {
 	_, err := s.do(ctx, c, c.By, &commands.DeleteTemplate{TemplateID: in.ID}, "")
 	return deleted{Success: true, ID: in.ID}, err
 }

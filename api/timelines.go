@@ -9,6 +9,7 @@ import (
 	"maestro/commands"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // newEvent is the body of older clients' POST …/events.
@@ -117,7 +118,7 @@ func (e newEvent) command(session string) (commands.Command, time.Time, error) {
 	return &commands.NoteSession{SessionID: session, Type: e.Type, Data: data}, time.Time{}, nil
 }
 
-func (s *server) addEntry(ctx context.Context, c *call, in *service.SessionID) (service.SessionBody, error) {
+func (s *server) addEntry(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
 	var body newEntry
 	if err := c.decode(&body); err != nil {
 		return service.SessionBody{}, err
@@ -132,7 +133,7 @@ func (s *server) addEntry(ctx context.Context, c *call, in *service.SessionID) (
 	return s.ShowSession(c.Caller, in.ID)
 }
 
-func (s *server) addEvent(ctx context.Context, c *call, in *service.SessionID) (service.SessionBody, error) {
+func (s *server) addEvent(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
 	var body newEvent
 	if err := c.decode(&body); err != nil {
 		return service.SessionBody{}, err
@@ -150,7 +151,7 @@ func (s *server) addEvent(ctx context.Context, c *call, in *service.SessionID) (
 	return s.ShowSession(c.Caller, in.ID)
 }
 
-func (s *server) addTaskEntry(ctx context.Context, c *call, in *service.TaskID) (taskEntryAnswer, error) {
+func (s *server) addTaskEntry(ctx context.Context, c *call, in *wire.TaskID) (taskEntryAnswer, error) {
 	body := newTaskEntry{Type: "progress"}
 	if err := c.decode(&body); err != nil {
 		return taskEntryAnswer{}, err

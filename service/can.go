@@ -11,58 +11,26 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
-// CanQuery asks whether an actor may use a command.
-type CanQuery struct {
-	Actor   string `query:"actor" doc:"a session's id, a token's name, or admin, system, runner"`
-	Command string `query:"command" doc:"a command's id"`
-	Target  string `query:"target" doc:"what it would be about: a task, a session, a question, a project, a queue"`
-	Project string `query:"project" doc:"the project, where the target names none"`
-}
-
-// Can says whether an actor may use a command, and why.
-type Can struct {
-	Allowed bool   `json:"allowed"`
-	Actor   string `json:"actor"`
-	Command string `json:"command"`
-	Target  string `json:"target,omitempty"`
-	// Row is the table's: who the command is for, and what its decision rests on.
-	Row  CanRow `json:"row"`
-	Why  string `json:"why"`
-	Next string `json:"next,omitempty"`
-	// Else is what stands in the way beside permission, such as a field that is missing.
-	Else string `json:"else,omitempty"`
-	// Limits are those that the command counts against for the actor.
-	Limits []CanLimit `json:"limits,omitempty"`
-}
-
-// CanRow is a row of the permission table.
-type CanRow struct {
-	ID    string `json:"id"`
-	Who   string `json:"who"`
-	Write bool   `json:"write"`
-	Rule  string `json:"rule"`
-	Rules string `json:"rules"`
-}
-
 // GetCan answers as the table and the decision would, and changes nothing. It gives the actor that it is about.
-func (v View) GetCan(in *CanQuery) (Can, commands.Actor, error) {
+func (v View) GetCan(in *wire.CanQuery) (wire.Can, commands.Actor, error) {
 	if err := v.Permit("audit:can", ""); err != nil {
-		return Can{}, commands.Actor{}, err
+		return wire.Can{}, commands.Actor{}, err
 	}
 	table := commands.CurrentRules()
 	row, ok := table.Row(in.Command)
 	if !ok {
-		return Can{}, commands.Actor{}, NotFound("Command", in.Command)
+		return wire.Can{}, commands.Actor{}, NotFound("Command", in.Command)
 	}
 	by, err := v.actorNamed(in.Actor)
 	if err != nil {
-		return Can{}, commands.Actor{}, err
+		return wire.Can{}, commands.Actor{}, err
 	}
-	body := Can{
+	body := wire.Can{
 		Actor: by.String(), Command: row.ID, Target: in.Target,
-		Row: CanRow{ID: row.ID, Who: row.Who.String(), Write: row.Write, Rule: row.Rule, Rules: table.Version},
+		Row: wire.CanRow{ID: row.ID, Who: row.Who.String(), Write: row.Write, Rule: row.Rule, Rules: table.Version},
 	}
 	project := in.Project
 	if project == "" {
@@ -73,7 +41,7 @@ func (v View) GetCan(in *CanQuery) (Can, commands.Actor, error) {
 	}
 	target, err := v.target(in.Command, in.Target, project)
 	if err != nil {
-		return Can{}, commands.Actor{}, err
+		return wire.Can{}, commands.Actor{}, err
 	}
 	err = commands.PermitAt(v.State, table, commands.Call{By: by, Project: project, At: v.Service.Now()}, row.ID)
 	if err == nil && row.Write {
@@ -84,7 +52,7 @@ func (v View) GetCan(in *CanQuery) (Can, commands.Actor, error) {
 	case err == nil:
 		body.Allowed, body.Why = true, allowedTo(row)
 	case !errors.As(err, &refusal):
-		return Can{}, commands.Actor{}, err
+		return wire.Can{}, commands.Actor{}, err
 	case refusal.Code == commands.CodeNotAllowed:
 		body.Why, body.Next = refusal.Message+": "+refusal.Why, refusal.Next
 	case refusal.Code == commands.CodeInvalid: // a question names no further fields
@@ -228,14 +196,4 @@ func (v View) decides(by commands.Actor, id string, target canTarget, project st
 	}
 	_, err = command.Decide(v.State, call)
 	return err
-}
-
-// CanLimit is a limit that a command counts against, as it stands.
-type CanLimit struct {
-	Name  string  `json:"name"`
-	Limit string  `json:"limit"`
-	Value float64 `json:"value"`
-	Burst float64 `json:"burst,omitempty"`
-	// Left is how much of it is left now.
-	Left int64 `json:"left"`
 }

@@ -10,17 +10,11 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
-// InboxFilter selects what needs a person.
-type InboxFilter struct {
-	ProjectID string `query:"projectId" doc:"of this project"`
-	SessionID string `query:"sessionId" doc:"all that this session did; without it, a session's items are bounded"`
-	Kind      string `query:"kind" doc:"only this kind"`
-}
-
 // ListInbox gives all that needs a person, longest wait first.
-func (v View) ListInbox(in *InboxFilter) ([]projections.InboxItem, error) {
+func (v View) ListInbox(in *wire.InboxFilter) ([]projections.InboxItem, error) {
 	projects, err := v.PermitProjects("inbox", in.ProjectID)
 	if err != nil {
 		return nil, err

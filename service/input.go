@@ -7,21 +7,8 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/projections"
+	"maestro/service/wire"
 )
-
-// InputFilter selects questions.
-type InputFilter struct {
-	ProjectID string `query:"projectId" doc:"of this project"`
-	SessionID string `query:"sessionId" doc:"of this session"`
-	Status    string `query:"status" doc:"open, answered, delivered or void"`
-}
-
-// InputID names a question.
-type InputID struct {
-	ID string `path:"id" doc:"the question"`
-	// Wait is how long to wait for the answer, as seconds or a duration.
-	Wait string `query:"wait" doc:"how long to wait for the answer, such as 25s; at most 25s"`
-}
 
 // mayAsk says whether the caller may see a session's questions: its own, an orchestrator those of sessions that it
 // spawned.
@@ -54,7 +41,7 @@ func (v View) spawned(session string) bool {
 }
 
 // ListInputs gives the questions that the caller may see, in the order in which they were asked.
-func (v View) ListInputs(in *InputFilter) ([]projections.InputView, error) {
+func (v View) ListInputs(in *wire.InputFilter) ([]projections.InputView, error) {
 	row := "input:list"
 	if v.Caller.By.Kind == commands.ActorSession && in.SessionID == v.Caller.By.Name {
 		row = "whoami"
@@ -78,7 +65,7 @@ func (v View) ListInputs(in *InputFilter) ([]projections.InputView, error) {
 }
 
 // GetInput gives a question.
-func (v View) GetInput(in *InputID) (projections.InputView, error) {
+func (v View) GetInput(in *wire.InputID) (projections.InputView, error) {
 	if err := v.Permit("whoami", ""); err != nil {
 		return projections.InputView{}, err
 	}
@@ -93,7 +80,7 @@ func (v View) GetInput(in *InputID) (projections.InputView, error) {
 }
 
 // AwaitAnswer waits until a question is no longer open.
-func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *InputID) error {
+func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *wire.InputID) error {
 	wait, err := ParseWait(in.Wait)
 	if err != nil || wait == 0 {
 		return err

@@ -6,18 +6,9 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
-	"maestro/events"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
-
-// StoredManifest answers an upload.
-type StoredManifest struct {
-	Digest   string          `json:"digest"`
-	Role     events.Role     `json:"role"`
-	Strategy events.Strategy `json:"strategy"`
-	TaskIDs  []string        `json:"taskIds"`
-	Commands []string        `json:"allowedCommands"`
-}
 
 // MayStoreManifest asks the table, and of a user's token that it may write: a row without an event is a read to the
 // table.
@@ -69,30 +60,36 @@ func invalidManifest(err error) error {
 }
 
 // StoreManifest checks a manifest that was written by hand and keeps it, for a spawn to name.
-func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte) (StoredManifest, error) {
+func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte) (wire.StoredManifest, error) {
 	if err := s.MayStoreManifest(c); err != nil {
-		return StoredManifest{}, err
+		return wire.StoredManifest{}, err
 	}
 	m, err := manifest.Parse(document)
 	if err != nil {
-		return StoredManifest{}, invalidManifest(err)
+		return wire.StoredManifest{}, invalidManifest(err)
 	}
 	if err := s.ofOwnProject(c, "manifest:generate", m); err != nil {
-		return StoredManifest{}, err
+		return wire.StoredManifest{}, err
 	}
 	if s.Blobs == nil {
-		return StoredManifest{}, NotFound("Blob", "store of this server")
+		return wire.StoredManifest{}, NotFound("Blob", "store of this server")
 	}
 	canonical := m.Canonical()
 	if err := c.allowance().Upload(ctx, len(canonical)); err != nil {
-		return StoredManifest{}, err
+		return wire.StoredManifest{}, err
 	}
 	digest, err := s.Blobs.PutBlob(ctx, canonical)
 	if err != nil {
-		return StoredManifest{}, &engine.UnavailableError{
+		return wire.StoredManifest{}, &engine.UnavailableError{
 			Why: "the manifest could not be stored", Next: "try again", Err: err,
 		}
 	}
 	axes := m.Axes()
-	return StoredManifest{digest, m.Role, axes.Strategy, m.TaskIDs(), axes.Commands}, nil
+	return wire.StoredManifest{
+		Digest:   digest,
+		Role:     m.Role,
+		Strategy: axes.Strategy,
+		TaskIDs:  m.TaskIDs(),
+		Commands: axes.Commands,
+	}, nil
 }

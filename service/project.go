@@ -2,12 +2,8 @@ package service
 
 import (
 	"maestro/projections"
+	"maestro/service/wire"
 )
-
-// ProjectID names a project.
-type ProjectID struct {
-	ID string `path:"id" doc:"the project"`
-}
 
 // PermitProject gives a project that the caller may see by a row of the table.
 func (v View) PermitProject(row, id string) (*projections.Project, error) {
@@ -54,7 +50,7 @@ func (v View) ListProjects() ([]projections.ProjectView, error) {
 }
 
 // GetProject gives a project.
-func (v View) GetProject(in *ProjectID) (projections.ProjectView, error) {
+func (v View) GetProject(in *wire.ProjectID) (projections.ProjectView, error) {
 	p, err := v.PermitProject("project:get", in.ID)
 	if err != nil {
 		return projections.ProjectView{}, err
@@ -63,7 +59,7 @@ func (v View) GetProject(in *ProjectID) (projections.ProjectView, error) {
 }
 
 // GetProjectStatus counts the tasks and sessions of a project by where they stand.
-func (v View) GetProjectStatus(in *ProjectID) (projections.ProjectStatus, error) {
+func (v View) GetProjectStatus(in *wire.ProjectID) (projections.ProjectStatus, error) {
 	p, err := v.PermitProject("status", in.ID)
 	if err != nil {
 		return projections.ProjectStatus{}, err
@@ -72,7 +68,7 @@ func (v View) GetProjectStatus(in *ProjectID) (projections.ProjectStatus, error)
 }
 
 // GetProjectTree gives the tasks of a project as trees.
-func (v View) GetProjectTree(in *ProjectID) ([]projections.TaskTree, error) {
+func (v View) GetProjectTree(in *wire.ProjectID) ([]projections.TaskTree, error) {
 	p, err := v.PermitProject("task:tree", in.ID)
 	if err != nil {
 		return nil, err

@@ -3,41 +3,11 @@ package service
 import (
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
-// QueueFilter selects queues.
-type QueueFilter struct {
-	ProjectID string `query:"projectId" doc:"of this project"`
-}
-
-// QueueName names a queue, and selects its items.
-type QueueName struct {
-	Name      string `path:"name" doc:"the queue"`
-	ProjectID string `query:"projectId" doc:"its project; a session's own if absent"`
-	Status    string `query:"status" doc:"only items with this status"`
-}
-
-// QueueBody shows a queue with its items.
-type QueueBody struct {
-	projections.QueueView
-	Items []projections.ItemView `json:"items"`
-}
-
-// QueueTop is the next item, also while another is in hand.
-type QueueTop struct {
-	HasMore bool                  `json:"hasMore"`
-	Item    *projections.ItemView `json:"item"`
-	Message string                `json:"message,omitempty"`
-	// Held is the item that the session has in hand.
-	Held *projections.ItemView `json:"held,omitempty"`
-	// PassedOver counts the items before it that wait for something, Waiting all that do.
-	PassedOver int    `json:"passedOver"`
-	Waiting    int    `json:"waiting"`
-	Queue      string `json:"queue"`
-}
-
 // ListQueues gives the queues that the caller may see, in order of creation.
-func (v View) ListQueues(in *QueueFilter) ([]projections.QueueView, error) {
+func (v View) ListQueues(in *wire.QueueFilter) ([]projections.QueueView, error) {
 	projects, err := v.PermitProjects("queue:status", in.ProjectID)
 	if err != nil {
 		return nil, err
@@ -52,19 +22,19 @@ func (v View) ListQueues(in *QueueFilter) ([]projections.QueueView, error) {
 }
 
 // GetQueue gives a queue with its items.
-func (v View) GetQueue(in *QueueName) (QueueBody, error) {
+func (v View) GetQueue(in *wire.QueueName) (wire.QueueBody, error) {
 	project := in.ProjectID
 	if project == "" {
 		project = v.Caller.By.Project
 	}
 	if err := v.Permit("queue:list", project); err != nil {
-		return QueueBody{}, err
+		return wire.QueueBody{}, err
 	}
 	q := v.Queue(project, in.Name)
 	if q == nil {
-		return QueueBody{}, NotFound("Queue", in.Name)
+		return wire.QueueBody{}, NotFound("Queue", in.Name)
 	}
-	body := QueueBody{v.QueueView(q), []projections.ItemView{}}
+	body := wire.QueueBody{QueueView: v.QueueView(q), Items: []projections.ItemView{}}
 	for _, item := range v.ItemViews(q) {
 		if in.Status == "" || in.Status == string(item.Status) {
 			body.Items = append(body.Items, item)
@@ -103,12 +73,12 @@ func otherStrategy(session string) error {
 const QueueEmpty = "Queue is empty - all tasks processed"
 
 // GetQueueTop gives the next item of the queue that a session pulls from.
-func (v View) GetQueueTop(in *SessionID) (QueueTop, error) {
+func (v View) GetQueueTop(in *wire.SessionID) (wire.QueueTop, error) {
 	x, q, err := v.SessionQueue("queue:top", in.ID)
 	if err != nil {
-		return QueueTop{}, err
+		return wire.QueueTop{}, err
 	}
-	top := QueueTop{Queue: q.Name, Waiting: v.QueueView(q).Waiting}
+	top := wire.QueueTop{Queue: q.Name, Waiting: v.QueueView(q).Waiting}
 	if held := v.Holds(x); held != nil {
 		top.Held = new(v.ItemView(q, held))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 const (
@@ -18,37 +19,13 @@ const (
 	newestLooked = 1000
 )
 
-// SessionID names a session.
-type SessionID struct {
-	ID string `path:"id" doc:"the session"`
-}
-
-// SessionFilter selects sessions.
-type SessionFilter struct {
-	ProjectID string `query:"projectId" doc:"of this project"`
-	TaskID    string `query:"taskId" doc:"that have this task"`
-	Status    string `query:"status" doc:"with this status"`
-	Active    string `query:"active" doc:"true: all but completed"`
-	Brief     string `query:"brief" doc:"true: without timelines and events"`
-}
-
 // SessionBody shows a session as older clients know it, with more members.
 type SessionBody struct {
 	projections.SessionView
 	Hostname string                      `json:"hostname"`
 	Platform string                      `json:"platform"`
-	Events   List[SessionEvent]          `json:"events"`
+	Events   List[wire.SessionEvent]     `json:"events"`
 	Timeline List[projections.EntryView] `json:"timeline"`
-}
-
-// SessionEvent is an entry without words.
-type SessionEvent struct {
-	ID        string          `json:"id"`
-	Timestamp int64           `json:"timestamp"`
-	Type      string          `json:"type"`
-	Data      json.RawMessage `json:"data,omitempty"`
-	Sequence  uint64          `json:"sequence"`
-	TaskID    string          `json:"taskId,omitempty"`
 }
 
 // spawnedMetadata is the metadata that older clients find on a spawned session.
@@ -102,19 +79,22 @@ func (x ShownSession) Body(s *Service, c *Caller, limit int) SessionBody {
 	}
 	bare := entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare })
 	return SessionBody{
-		SessionView: view, Hostname: s.Hostname, Platform: s.Platform, Events: List[SessionEvent]{eventsOf(bare)},
+		SessionView: view, Hostname: s.Hostname, Platform: s.Platform, Events: List[wire.SessionEvent]{eventsOf(bare)},
 		Timeline: entriesOf(timeline, limit, func(e *projections.Entry) bool { return !e.Bare }),
 	}
 }
 
 // eventsOf shows entries without words as older clients know them.
-func eventsOf(bare List[projections.EntryView]) iter.Seq[SessionEvent] {
-	return func(yield func(SessionEvent) bool) {
+func eventsOf(bare List[projections.EntryView]) iter.Seq[wire.SessionEvent] {
+	return func(yield func(wire.SessionEvent) bool) {
 		for e := range bare.Items {
 			if string(e.Data) == "null" {
 				e.Data = nil
 			}
-			if !yield(SessionEvent{e.ID, e.Timestamp, e.Type, e.Data, e.Sequence, e.TaskID}) {
+			event := wire.SessionEvent{
+				ID: e.ID, Timestamp: e.Timestamp, Type: e.Type, Data: e.Data, Sequence: e.Sequence, TaskID: e.TaskID,
+			}
+			if !yield(event) {
 				return
 			}
 		}
@@ -158,7 +138,7 @@ func (s *Service) spawnedExtras(x *projections.Session, shown map[string]string,
 
 // ListSessions gives the sessions that the caller may see, in order of creation. The function that it returns may be
 // called when the state has moved.
-func (v View) ListSessions(in *SessionFilter) (func() List[SessionBody], error) {
+func (v View) ListSessions(in *wire.SessionFilter) (func() List[SessionBody], error) {
 	projects, err := v.PermitProjects("session:list", in.ProjectID)
 	if err != nil {
 		return nil, err
@@ -166,7 +146,7 @@ func (v View) ListSessions(in *SessionFilter) (func() List[SessionBody], error) 
 	var found []ShownSession
 	for _, p := range projects {
 		for x := range v.Sessions(p.ID) {
-			if in.matches(x) {
+			if sessionMatches(in, x) {
 				found = append(found, v.Shown(x))
 			}
 		}
@@ -187,14 +167,14 @@ func (v View) ListSessions(in *SessionFilter) (func() List[SessionBody], error) 
 	}, nil
 }
 
-func (f *SessionFilter) matches(x *projections.Session) bool {
+func sessionMatches(f *wire.SessionFilter, x *projections.Session) bool {
 	return (f.TaskID == "" || slices.Contains(x.TaskIDs, f.TaskID)) &&
 		(f.Status == "" || f.Status == string(x.Status)) &&
 		(f.Active != "true" || x.Status != events.SessionSaidDone)
 }
 
 // GetSession gives a session. The function that it returns may be called when the state has moved.
-func (v View) GetSession(in *SessionID) (func() SessionBody, error) {
+func (v View) GetSession(in *wire.SessionID) (func() SessionBody, error) {
 	x, err := v.PermitSession("session:info", in.ID)
 	if err != nil {
 		return nil, err

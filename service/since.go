@@ -13,44 +13,8 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 )
-
-// SinceQuery asks what changed.
-type SinceQuery struct {
-	From      string `query:"from" doc:"a sequence, or an RFC 3339 time; the beginning if absent"`
-	ProjectID string `query:"projectId" doc:"only this project"`
-}
-
-// Since tells what changed, by what needs a person.
-type Since struct {
-	From   uint64 `json:"from"`
-	To     uint64 `json:"to"`
-	Events int    `json:"events"`
-	// Inbox is all that needs a person; New of it came up since.
-	Inbox []projections.InboxItem `json:"inbox"`
-	New   int                     `json:"new"`
-	// Tasks, Sessions and Queues are those that something happened to, what happened last first.
-	Tasks    []SinceThing `json:"tasks"`
-	Sessions []SinceThing `json:"sessions"`
-	Queues   []SinceThing `json:"queues"`
-	// Refused counts the refusals that were recorded since.
-	Refused int `json:"refused"`
-}
-
-// SinceThing is something that events happened to.
-type SinceThing struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	// Was and Is are where a task or a session stood and stands, Says what is said of a task.
-	Was  string `json:"was,omitempty"`
-	Is   string `json:"is,omitempty"`
-	Says string `json:"says,omitempty"`
-	// Events counts what happened to it, Last is the newest in words.
-	Events   int    `json:"events"`
-	Last     string `json:"last"`
-	Sequence uint64 `json:"sequence"`
-	At       int64  `json:"at"`
-}
 
 // changed gathers what the events of a stretch of the log happened to.
 type changed struct {
@@ -58,11 +22,11 @@ type changed struct {
 	seen                    map[string]bool
 	all                     bool
 	events                  int
-	tasks, sessions, queues map[string]*SinceThing
+	tasks, sessions, queues map[string]*wire.SinceThing
 }
 
 // Since tells what changed since a sequence or a time, by what needs a person. Its work grows with the log.
-func (s *Service) Since(ctx context.Context, c *Caller, in *SinceQuery) (Since, error) {
+func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wire.Since, error) {
 	var seen map[string]bool
 	var to uint64
 	var err error
@@ -76,18 +40,18 @@ func (s *Service) Since(ctx context.Context, c *Caller, in *SinceQuery) (Since, 
 		}
 	})
 	if err != nil {
-		return Since{}, err
+		return wire.Since{}, err
 	}
 	from, at, err := s.sequenceSince(ctx, in.From, to)
 	if err != nil {
-		return Since{}, err
+		return wire.Since{}, err
 	}
 	found := &changed{
 		seen:     seen,
 		all:      c.ReadsAll() && in.ProjectID == "",
-		tasks:    map[string]*SinceThing{},
-		sessions: map[string]*SinceThing{},
-		queues:   map[string]*SinceThing{},
+		tasks:    map[string]*wire.SinceThing{},
+		sessions: map[string]*wire.SinceThing{},
+		queues:   map[string]*wire.SinceThing{},
 	}
 	var decoder events.Decoder
 	if from < to {
@@ -100,12 +64,12 @@ func (s *Service) Since(ctx context.Context, c *Caller, in *SinceQuery) (Since, 
 		})
 	}
 	if err != nil {
-		return Since{}, err
+		return wire.Since{}, err
 	}
-	body := Since{From: from, To: to, Events: found.events}
+	body := wire.Since{From: from, To: to, Events: found.events}
 	s.Handler.View(func(state *projections.State) {
 		v := s.At(state, c)
-		body.Inbox, err = v.ListInbox(&InboxFilter{ProjectID: in.ProjectID})
+		body.Inbox, err = v.ListInbox(&wire.InboxFilter{ProjectID: in.ProjectID})
 		if commands.Permit(state, commands.CurrentRules(), c.By, "inbox", in.ProjectID) != nil {
 			body.Inbox, err = []projections.InboxItem{}, nil
 		}
@@ -187,13 +151,13 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 	f.events++
 	at := e.Time.UnixMilli()
 	what := shortWords(e.Data.Describe())
-	note := func(things map[string]*SinceThing, id, was string) {
+	note := func(things map[string]*wire.SinceThing, id, was string) {
 		if id == "" {
 			return
 		}
 		thing := things[id]
 		if thing == nil {
-			thing = &SinceThing{ID: id, Was: was}
+			thing = &wire.SinceThing{ID: id, Was: was}
 			things[id] = thing
 		}
 		thing.Events++
@@ -272,11 +236,11 @@ func (f *changed) stand(v View) {
 	}
 }
 
-func newestFirst(things map[string]*SinceThing) []SinceThing {
-	list := make([]SinceThing, 0, len(things))
+func newestFirst(things map[string]*wire.SinceThing) []wire.SinceThing {
+	list := make([]wire.SinceThing, 0, len(things))
 	for _, id := range slices.Sorted(maps.Keys(things)) {
 		list = append(list, *things[id])
 	}
-	slices.SortStableFunc(list, func(a, b SinceThing) int { return cmp.Compare(b.Sequence, a.Sequence) })
+	slices.SortStableFunc(list, func(a, b wire.SinceThing) int { return cmp.Compare(b.Sequence, a.Sequence) })
 	return list
 }

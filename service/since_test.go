@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/service/wire"
 )
 
 // TestSinceCostsWhatAnEventNames: an event that names a thousand tasks is put into words once, not once for each.
@@ -18,9 +19,9 @@ func TestSinceCostsWhatAnEventNames(t *testing.T) {
 		}
 		f := &changed{
 			all:      true,
-			tasks:    map[string]*SinceThing{},
-			sessions: map[string]*SinceThing{},
-			queues:   map[string]*SinceThing{},
+			tasks:    map[string]*wire.SinceThing{},
+			sessions: map[string]*wire.SinceThing{},
+			queues:   map[string]*wire.SinceThing{},
 		}
 		e := &events.Event{Time: time.Unix(0, 0), Source: "/projects/p/sessions/s", Data: d}
 		f.add(1, e) // makes the things, which cost once

@@ -6,24 +6,8 @@ import (
 
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 )
-
-// TaskID names a task.
-type TaskID struct {
-	ID string `path:"id" doc:"the task"`
-}
-
-// TaskFilter selects tasks.
-type TaskFilter struct {
-	ProjectID     string `query:"projectId" doc:"of this project"`
-	Status        string `query:"status" doc:"with this status"`
-	ParentID      string `query:"parentId" doc:"directly below this task; the word null: root tasks"`
-	SessionID     string `query:"sessionId" doc:"that this session has or had"`
-	SessionStatus string `query:"sessionStatus" doc:"of which this is said"`
-	Priority      string `query:"priority" doc:"with this priority"`
-	Ready         string `query:"ready" doc:"true: that can be started: todo, and all that they depend on completed"`
-	Order         string `query:"order" doc:"dependencies: each after those it depends on; else in order of creation"`
-}
 
 // PermitTask gives a task that the caller may see by a row of the table.
 func (v View) PermitTask(row, id string) (*projections.Task, error) {
@@ -41,34 +25,34 @@ func (v View) PermitTask(row, id string) (*projections.Task, error) {
 }
 
 // ListTasks gives the tasks that the caller may see, in order of creation or of dependency.
-func (v View) ListTasks(in *TaskFilter) ([]projections.TaskView, error) {
+func (v View) ListTasks(in *wire.TaskFilter) ([]projections.TaskView, error) {
 	projects, err := v.PermitProjects("task:list", in.ProjectID)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.check(); err != nil {
+	if err := checkTasks(in); err != nil {
 		return nil, err
 	}
 	found := []projections.TaskView{}
 	for _, p := range projects {
 		found = append(found, v.TaskViews(func(yield func(*projections.Task) bool) {
 			for t := range v.Tasks(p.ID) {
-				if (in.ordered() || in.matches(t)) && !yield(t) {
+				if (byDependency(in) || taskMatches(in, t)) && !yield(t) {
 					return
 				}
 			}
 		})...)
 	}
 	slices.SortStableFunc(found, func(a, b projections.TaskView) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
-	if in.ordered() { // what is left out stands between what is not
+	if byDependency(in) { // what is left out stands between what is not
 		found = projections.InDependencyOrder(found)
 	}
 	return slices.DeleteFunc(found,
-		func(t projections.TaskView) bool { return !in.matches(v.Task(t.ID)) || !in.shows(&t) }), nil
+		func(t projections.TaskView) bool { return !taskMatches(in, v.Task(t.ID)) || !taskShown(in, &t) }), nil
 }
 
-func (f *TaskFilter) check() error {
-	if f.Order != "" && !f.ordered() {
+func checkTasks(f *wire.TaskFilter) error {
+	if f.Order != "" && !byDependency(f) {
 		return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, or left out", Printable(f.Order))
 	}
 	if f.Ready != "" && f.Ready != "true" {
@@ -77,9 +61,9 @@ func (f *TaskFilter) check() error {
 	return nil
 }
 
-func (f *TaskFilter) ordered() bool { return f.Order == "dependencies" }
+func byDependency(f *wire.TaskFilter) bool { return f.Order == "dependencies" }
 
-func (f *TaskFilter) matches(t *projections.Task) bool {
+func taskMatches(f *wire.TaskFilter, t *projections.Task) bool {
 	parent := t.ParentID
 	if parent == "" {
 		parent = "null"
@@ -91,13 +75,13 @@ func (f *TaskFilter) matches(t *projections.Task) bool {
 }
 
 // shows is the part that the views have to tell.
-func (f *TaskFilter) shows(t *projections.TaskView) bool {
+func taskShown(f *wire.TaskFilter, t *projections.TaskView) bool {
 	return (f.SessionStatus == "" || f.SessionStatus == string(t.SessionStatus)) &&
 		(f.Ready == "" || t.Status == events.TaskTodo && len(t.UnmetDependencies) == 0)
 }
 
 // GetTask gives a task.
-func (v View) GetTask(in *TaskID) (projections.TaskView, error) {
+func (v View) GetTask(in *wire.TaskID) (projections.TaskView, error) {
 	t, err := v.PermitTask("task:get", in.ID)
 	if err != nil {
 		return projections.TaskView{}, err
@@ -106,7 +90,7 @@ func (v View) GetTask(in *TaskID) (projections.TaskView, error) {
 }
 
 // ListChildren gives the tasks directly below one.
-func (v View) ListChildren(in *TaskID) ([]projections.TaskView, error) {
+func (v View) ListChildren(in *wire.TaskID) ([]projections.TaskView, error) {
 	t, err := v.PermitTask("task:children", in.ID)
 	if err != nil {
 		return nil, err
@@ -115,7 +99,7 @@ func (v View) ListChildren(in *TaskID) ([]projections.TaskView, error) {
 }
 
 // GetTaskTree gives a task with everything below it.
-func (v View) GetTaskTree(in *TaskID) (projections.TaskTree, error) {
+func (v View) GetTaskTree(in *wire.TaskID) (projections.TaskTree, error) {
 	t, err := v.PermitTask("task:tree", in.ID)
 	if err != nil {
 		return projections.TaskTree{}, err

@@ -7,6 +7,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // Templates knows the texts that prompts are written by.
@@ -17,39 +18,9 @@ type Templates interface {
 	Check(text string) error
 }
 
-// Template shows a template as older clients know it, with more members.
-type Template struct {
-	ID        string      `json:"id"`
-	Name      string      `json:"name"`
-	Role      events.Role `json:"role"`
-	Content   string      `json:"content"`
-	IsDefault bool        `json:"isDefault"`
-	CreatedAt int64       `json:"createdAt"`
-	UpdatedAt int64       `json:"updatedAt"`
-	// Version counts its contents, Changed says of one of Maestro's own that it is not what Maestro comes with.
-	Version int  `json:"version"`
-	Changed bool `json:"changed,omitempty"`
-}
-
-// TemplateID names a template.
-type TemplateID struct {
-	ID string `path:"id" doc:"the template"`
-}
-
-// TemplateRole names a role whose templates are meant.
-type TemplateRole struct {
-	Role string `path:"role" doc:"worker or orchestrator"`
-}
-
-// RoleContent is the default workflow of a role.
-type RoleContent struct {
-	Role    events.Role `json:"role"`
-	Content string      `json:"content"`
-}
-
 // ownTemplate is one of Maestro's own, changed or not.
-func (s *Service) ownTemplate(state *projections.State, id string) Template {
-	body := Template{ID: id, Name: "Default Worker Template", Role: events.RoleWorker, IsDefault: true, Version: 0}
+func (s *Service) ownTemplate(state *projections.State, id string) wire.Template {
+	body := wire.Template{ID: id, Name: "Default Worker Template", Role: events.RoleWorker, IsDefault: true, Version: 0}
 	mode, strategy, _ := strings.Cut(id, "-")
 	if mode == "coordinate" {
 		body.Name, body.Role = "Default Orchestrator Template", events.RoleOrchestrator
@@ -81,15 +52,15 @@ func defaultTemplate(role events.Role) string {
 }
 
 // TemplateIn gives a template, or false.
-func (s *Service) TemplateIn(state *projections.State, id string) (Template, bool) {
+func (s *Service) TemplateIn(state *projections.State, id string) (wire.Template, bool) {
 	if slices.Contains(commands.OwnTemplates(), id) {
 		return s.ownTemplate(state, id), true
 	}
 	t := state.Template(id)
 	if t == nil {
-		return Template{}, false
+		return wire.Template{}, false
 	}
-	body := Template{
+	body := wire.Template{
 		ID:        t.ID,
 		Name:      t.Name,
 		Role:      t.Role,
@@ -104,8 +75,8 @@ func (s *Service) TemplateIn(state *projections.State, id string) (Template, boo
 	return body, true
 }
 
-func (v View) templates() []Template {
-	bodies := []Template{}
+func (v View) templates() []wire.Template {
+	bodies := []wire.Template{}
 	for _, id := range commands.OwnTemplates() {
 		bodies = append(bodies, v.Service.ownTemplate(v.State, id))
 	}
@@ -119,18 +90,18 @@ func (v View) templates() []Template {
 }
 
 // ListTemplates gives the templates of prompts, Maestro's own first.
-func (v View) ListTemplates() ([]Template, error) {
+func (v View) ListTemplates() ([]wire.Template, error) {
 	return v.templates(), v.Permit("whoami", "")
 }
 
 // GetTemplate gives a template.
-func (v View) GetTemplate(in *TemplateID) (Template, error) {
+func (v View) GetTemplate(in *wire.TemplateID) (wire.Template, error) {
 	if err := v.Permit("whoami", ""); err != nil {
-		return Template{}, err
+		return wire.Template{}, err
 	}
 	body, ok := v.Service.TemplateIn(v.State, in.ID)
 	if !ok {
-		return Template{}, NotFound("Template", in.ID)
+		return wire.Template{}, NotFound("Template", in.ID)
 	}
 	return body, nil
 }
@@ -143,26 +114,26 @@ func validRole(role string) error {
 }
 
 // ListTemplatesOfRole gives the templates of a role.
-func (v View) ListTemplatesOfRole(in *TemplateRole) ([]Template, error) {
+func (v View) ListTemplatesOfRole(in *wire.TemplateRole) ([]wire.Template, error) {
 	if err := v.Permit("whoami", ""); err != nil {
 		return nil, err
 	}
 	if err := validRole(in.Role); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(v.templates(), func(t Template) bool { return string(t.Role) != in.Role }), nil
+	return slices.DeleteFunc(v.templates(), func(t wire.Template) bool { return string(t.Role) != in.Role }), nil
 }
 
 // GetDefaultTemplate gives the default workflow of a role.
-func (v View) GetDefaultTemplate(in *TemplateRole) (RoleContent, error) {
+func (v View) GetDefaultTemplate(in *wire.TemplateRole) (wire.RoleContent, error) {
 	if err := v.Permit("whoami", ""); err != nil {
-		return RoleContent{}, err
+		return wire.RoleContent{}, err
 	}
 	if err := validRole(in.Role); err != nil {
-		return RoleContent{}, err
+		return wire.RoleContent{}, err
 	}
 	role := events.Role(in.Role)
-	return RoleContent{role, v.Service.ownTemplate(v.State, defaultTemplate(role)).Content}, nil
+	return wire.RoleContent{Role: role, Content: v.Service.ownTemplate(v.State, defaultTemplate(role)).Content}, nil
 }
 
 // CheckTemplate refuses a workflow that no prompt could be written by.

@@ -4,13 +4,8 @@ import (
 	"strconv"
 
 	"maestro/projections"
+	"maestro/service/wire"
 )
-
-// TimelineOf asks for the timeline of a session or a task.
-type TimelineOf struct {
-	ID    string `path:"id" doc:"whose"`
-	Limit string `query:"limit" doc:"only so many, the newest; with a cursor, the length of a page"`
-}
 
 // newest gives how many of the newest are asked for, 0 for all: with a cursor, limit is the length of a page.
 func (v View) newest(limit string) (int, error) {
@@ -50,7 +45,7 @@ func entriesOf(
 
 // GetSessionTimeline gives all that a session did, oldest first. The function that it returns may be called when the
 // state has moved.
-func (v View) GetSessionTimeline(in *TimelineOf) (func() List[projections.EntryView], error) {
+func (v View) GetSessionTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
 	limit, err := v.newest(in.Limit)
 	if err != nil {
 		return nil, err
@@ -65,7 +60,7 @@ func (v View) GetSessionTimeline(in *TimelineOf) (func() List[projections.EntryV
 
 // GetTaskTimeline gives all that happened to a task, oldest first. The function that it returns may be called when the
 // state has moved.
-func (v View) GetTaskTimeline(in *TimelineOf) (func() List[projections.EntryView], error) {
+func (v View) GetTaskTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
 	limit, err := v.newest(in.Limit)
 	if err != nil {
 		return nil, err

@@ -13,38 +13,8 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 )
-
-// WhyQuery asks why something is as it is.
-type WhyQuery struct {
-	ID string `path:"id" doc:"the id or sequence of an event, the id of a task, session or question, or <queue>/<task>"`
-}
-
-// Why tells why something is as it is: for each thing that is so, the chain of causes back to a person or a deadline.
-type Why struct {
-	ID     string     `json:"id"`
-	Chains []WhyChain `json:"chains"`
-}
-
-// WhyChain leads from what is so to what began it.
-type WhyChain struct {
-	// What is so.
-	What string `json:"what"`
-	// Steps are the events, the newest first.
-	Steps []WhyStep `json:"steps"`
-	// Root says who or what began it.
-	Root string `json:"root"`
-}
-
-// WhyStep is an event of a chain of causes.
-type WhyStep struct {
-	Sequence uint64 `json:"sequence"`
-	ID       string `json:"id"`
-	Time     int64  `json:"time"`
-	Source   string `json:"source"`
-	Type     string `json:"type"`
-	What     string `json:"what"`
-}
 
 // longestChain bounds how far back causes are followed; orchestrators that spawn orchestrators do not go deeper.
 const longestChain = 1000
@@ -56,7 +26,7 @@ type reason struct {
 }
 
 // Why gives the chains of causes that led to what is so, and the sequence at which it was answered.
-func (s *Service) Why(ctx context.Context, c *Caller, id string) (body Why, sequence uint64, err error) {
+func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why, sequence uint64, err error) {
 	var reasons []reason
 	s.Handler.View(func(state *projections.State) {
 		sequence = state.Head().Sequence
@@ -65,7 +35,7 @@ func (s *Service) Why(ctx context.Context, c *Caller, id string) (body Why, sequ
 	if err != nil {
 		return body, sequence, err
 	}
-	body = Why{ID: id, Chains: []WhyChain{}}
+	body = wire.Why{ID: id, Chains: []wire.WhyChain{}}
 	for _, reason := range reasons {
 		chain, err := s.chain(ctx, c, reason)
 		if err != nil {
@@ -172,8 +142,8 @@ func (v View) saidDone(x *projections.Session) (sequence uint64) {
 }
 
 // chain follows the causes of an event back. It shows only what the caller may see.
-func (s *Service) chain(ctx context.Context, c *Caller, from reason) (WhyChain, error) {
-	chain := WhyChain{What: from.what, Steps: []WhyStep{}}
+func (s *Service) chain(ctx context.Context, c *Caller, from reason) (wire.WhyChain, error) {
+	chain := wire.WhyChain{What: from.what, Steps: []wire.WhyStep{}}
 	for sequence := from.sequence; sequence > 0 && len(chain.Steps) < longestChain; {
 		event, err := s.eventAt(ctx, sequence)
 		if err != nil {
@@ -186,7 +156,7 @@ func (s *Service) chain(ctx context.Context, c *Caller, from reason) (WhyChain, 
 			chain.Root = "something in another project"
 			return chain, nil
 		}
-		chain.Steps = append(chain.Steps, WhyStep{
+		chain.Steps = append(chain.Steps, wire.WhyStep{
 			Sequence: sequence, ID: event.ID.String(), Time: event.Time.UnixMilli(), Source: event.Source,
 			Type: event.Data.EventType(), What: event.Data.Describe(),
 		})

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"maestro/api"
 	"maestro/internal/clock"
+	"maestro/service/wire"
 )
 
 // clockLook is how often a running server looks whether the wall clock was set.
@@ -22,7 +22,7 @@ func (a *app) clockShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show", Short: "Show the time of events beside the machine's wall clock", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			var status api.ClockStatus
+			var status wire.ClockStatus
 			if err := a.get(ctx, "/api/clock", nil, &status); err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ time, for good. Check the machine's clock first, then confirm it. The server's l
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
 			var answer struct {
-				api.ClockStatus
+				wire.ClockStatus
 				Changed bool `json:"changed"`
 			}
 			if err := c.Post(ctx, "/api/clock/confirm", nil, &answer); err != nil {
@@ -65,7 +65,7 @@ time, for good. Check the machine's clock first, then confirm it. The server's l
 	}
 }
 
-func (a *app) printClock(s api.ClockStatus) {
+func (a *app) printClock(s wire.ClockStatus) {
 	a.print("  Events     %s\n", s.Time.UTC().Format(time.RFC3339))
 	a.print("  Wall       %s\n", s.Wall.UTC().Format(time.RFC3339))
 	if s.Warning != "" {
@@ -77,17 +77,17 @@ func (a *app) printClock(s api.ClockStatus) {
 type wallClock struct{ *clock.Clock }
 
 // Status implements api.Clock.
-func (c wallClock) Status() api.ClockStatus { return clockStatus(c.Clock.Status()) }
+func (c wallClock) Status() wire.ClockStatus { return clockStatus(c.Clock.Status()) }
 
 // Confirm implements api.Clock.
-func (c wallClock) Confirm() (api.ClockStatus, bool) {
+func (c wallClock) Confirm() (wire.ClockStatus, bool) {
 	_, changed := c.Clock.Confirm()
 	return c.Status(), changed
 }
 
-func clockStatus(s clock.Status) api.ClockStatus {
+func clockStatus(s clock.Status) wire.ClockStatus {
 	what, next := s.Explain()
-	return api.ClockStatus{
+	return wire.ClockStatus{
 		Time: s.Now, Wall: s.Wall, Jumped: s.Jumped, MovedMs: s.Moved.Milliseconds(), AheadMs: s.Ahead().Milliseconds(),
 		Warning: what, Next: next,
 	}

@@ -9,10 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"maestro/api"
 	"maestro/commands"
 	"maestro/engine"
-	"maestro/service"
+	"maestro/service/wire"
 )
 
 func (a *app) auditDenials() *cobra.Command {
@@ -70,7 +69,7 @@ func (a *app) auditDenials() *cobra.Command {
 
 // showNobodies says how many calls were nobody's, if any were: they are counted, not recorded.
 func (a *app) showNobodies(ctx context.Context) error {
-	var nobody api.Unauthenticated
+	var nobody wire.Unauthenticated
 	if err := a.get(ctx, "/api/audit/unauthenticated", nil, &nobody); err != nil || nobody.Count == 0 {
 		return err
 	}
@@ -112,11 +111,11 @@ func (a *app) auditLimits() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "limits", Short: "List the limits of the running server, and how many calls each has refused", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			var limits []api.LimitView
+			var limits []wire.LimitView
 			if err := a.get(ctx, "/api/audit/limits", nil, &limits); err != nil {
 				return err
 			}
-			list(a, limits, "There are no limits", func(l api.LimitView) []string {
+			list(a, limits, "There are no limits", func(l wire.LimitView) []string {
 				return []string{l.Name, l.Limit, fmt.Sprintf("%d refused", l.Refused), l.About}
 			})
 			return nil
@@ -141,7 +140,7 @@ be about.`,
 			if project != "" {
 				query.Set("project", project)
 			}
-			var can service.Can
+			var can wire.Can
 			if err := a.get(ctx, "/api/audit/can", query, &can); err != nil {
 				return err
 			}

@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"maestro/api"
 	"maestro/api/client"
+	"maestro/service/wire"
 )
 
 var (
@@ -436,7 +436,7 @@ func (l *load) judgeLoad(admin *client.Client) {
 		l.t.Logf("%-30s %v", name, l.answers[name])
 		refused += l.answers[name][http.StatusTooManyRequests]
 	}
-	var limits []api.LimitView
+	var limits []wire.LimitView
 	if _, err := admin.Get(l.t.Context(), "/api/audit/limits", nil, &limits); err != nil {
 		l.t.Fatal(err)
 	}

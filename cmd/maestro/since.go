@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/internal/home"
-	"maestro/service"
+	"maestro/service/wire"
 )
 
 // untold is how far back a first `since` looks.
@@ -39,7 +39,7 @@ an argument since you asked last from this home (about this project, if one is n
 			if project != "" {
 				query.Set("projectId", project)
 			}
-			var since service.Since
+			var since wire.Since
 			if err := a.get(ctx, "/api/since", query, &since); err != nil {
 				return err
 			}
@@ -130,7 +130,7 @@ func ofItself(words, id string) string {
 	return strings.NewReplacer(append(pairs, " "+id, " it")...).Replace(words)
 }
 
-func (a *app) showSince(since service.Since) {
+func (a *app) showSince(since wire.Since) {
 	if since.Events == 0 {
 		a.print("Nothing happened since %d\n", since.From)
 	} else {
@@ -142,7 +142,7 @@ func (a *app) showSince(since service.Since) {
 	}
 	for _, group := range []struct {
 		name   string
-		things []service.SinceThing
+		things []wire.SinceThing
 	}{{"Tasks", since.Tasks}, {"Sessions", since.Sessions}, {"Queues", since.Queues}} {
 		if len(group.things) == 0 {
 			continue

@@ -13,7 +13,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
-	"maestro/service"
+	"maestro/service/wire"
 )
 
 func (a *app) tokenCommand() *cobra.Command {
@@ -116,7 +116,7 @@ func expiry(text string, now time.Time, body *commands.CreateToken) error {
 }
 
 // tokenState says what has become of a token, and until when it is valid.
-func tokenState(t service.TokenView) string {
+func tokenState(t wire.TokenView) string {
 	switch {
 	case t.RevokedAt != nil:
 		return "revoked " + instant(*t.RevokedAt)
@@ -129,7 +129,7 @@ func tokenState(t service.TokenView) string {
 }
 
 // tokenUse says when a token was used last, and from where.
-func tokenUse(t service.TokenView) string {
+func tokenUse(t wire.TokenView) string {
 	if t.LastUsedAt == nil {
 		return "not used"
 	}
@@ -144,11 +144,11 @@ func (a *app) tokenList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the named tokens; never a secret", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			var tokens []service.TokenView
+			var tokens []wire.TokenView
 			if err := a.get(ctx, "/api/tokens", nil, &tokens); err != nil {
 				return err
 			}
-			list(a, tokens, "There are no named tokens", func(t service.TokenView) []string {
+			list(a, tokens, "There are no named tokens", func(t wire.TokenView) []string {
 				return []string{
 					t.Name, string(t.Kind), tokenState(t), "made by " + who(t.CreatedBy), tokenUse(t),
 					strings.Join(t.ProjectIDs, ", "),

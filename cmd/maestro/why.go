@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"maestro/service"
+	"maestro/service/wire"
 
 	"github.com/spf13/cobra"
 )
@@ -18,7 +18,7 @@ func (a *app) whyCommand() *cobra.Command {
 sequence. Each line has the event's sequence, its time, who and what; the one below led to it. What has the same causes
 stands above one chain.`,
 		RunE: running(func(ctx context.Context, args []string) error {
-			var why service.Why
+			var why wire.Why
 			if err := a.get(ctx, pathTo("why", args[0]), nil, &why); err != nil {
 				return err
 			}
@@ -31,14 +31,14 @@ stands above one chain.`,
 // whyTold is what is so because of one chain of events.
 type whyTold struct {
 	lines []string
-	service.WhyChain
+	wire.WhyChain
 }
 
 // merged puts what goes back to the same events above one chain, the longest of them.
-func merged(chains []service.WhyChain) []*whyTold {
+func merged(chains []wire.WhyChain) []*whyTold {
 	var told []*whyTold
 	longest := slices.Clone(chains)
-	slices.SortStableFunc(longest, func(x, y service.WhyChain) int { return len(y.Steps) - len(x.Steps) })
+	slices.SortStableFunc(longest, func(x, y wire.WhyChain) int { return len(y.Steps) - len(x.Steps) })
 	for _, chain := range longest {
 		i := slices.IndexFunc(told, func(other *whyTold) bool { return len(chain.Steps) > 0 && other.has(chain.Steps[0].Sequence) })
 		if i < 0 {
@@ -62,10 +62,10 @@ func merged(chains []service.WhyChain) []*whyTold {
 }
 
 func (t *whyTold) has(sequence uint64) bool {
-	return slices.ContainsFunc(t.Steps, func(s service.WhyStep) bool { return s.Sequence == sequence })
+	return slices.ContainsFunc(t.Steps, func(s wire.WhyStep) bool { return s.Sequence == sequence })
 }
 
-func (a *app) showWhy(why service.Why) {
+func (a *app) showWhy(why wire.Why) {
 	if len(why.Chains) == 0 {
 		a.print("%s: nothing has happened to it\n", why.ID)
 	}

@@ -1,0 +1,15 @@
+package wire
+
+// InputFilter selects questions.
+type InputFilter struct {
+	ProjectID string `query:"projectId" doc:"of this project"`
+	SessionID string `query:"sessionId" doc:"of this session"`
+	Status    string `query:"status" doc:"open, answered, delivered or void"`
+}
+
+// InputID names a question.
+type InputID struct {
+	ID string `path:"id" doc:"the question"`
+	// Wait is how long to wait for the answer, as seconds or a duration.
+	Wait string `query:"wait" doc:"how long to wait for the answer, such as 25s; at most 25s"`
+}

@@ -1,0 +1,58 @@
+package wire
+
+import (
+	"maestro/events"
+	"maestro/projections"
+)
+
+// QueueFilter selects queues.
+type QueueFilter struct {
+	ProjectID string `query:"projectId" doc:"of this project"`
+}
+
+// QueueName names a queue, and selects its items.
+type QueueName struct {
+	Name      string `path:"name" doc:"the queue"`
+	ProjectID string `query:"projectId" doc:"its project; a session's own if absent"`
+	Status    string `query:"status" doc:"only items with this status"`
+}
+
+// QueueBody shows a queue with its items.
+type QueueBody struct {
+	projections.QueueView
+	Items []projections.ItemView `json:"items"`
+}
+
+// QueueTop is the next item, also while another is in hand.
+type QueueTop struct {
+	HasMore bool                  `json:"hasMore"`
+	Item    *projections.ItemView `json:"item"`
+	Message string                `json:"message,omitempty"`
+	// Held is the item that the session has in hand.
+	Held *projections.ItemView `json:"held,omitempty"`
+	// PassedOver counts the items before it that wait for something, Waiting all that do.
+	PassedOver int    `json:"passedOver"`
+	Waiting    int    `json:"waiting"`
+	Queue      string `json:"queue"`
+}
+
+// SessionQueue shows a session's queue as older clients know it, with more members.
+type SessionQueue struct {
+	Queue SessionQueueBody       `json:"queue"`
+	Stats projections.QueueStats `json:"stats"`
+}
+
+// SessionQueueBody is the queue that a session pulls from, with its items.
+type SessionQueueBody struct {
+	SessionID    string                 `json:"sessionId"`
+	Strategy     events.Strategy        `json:"strategy"`
+	Items        []projections.ItemView `json:"items"`
+	CurrentIndex int                    `json:"currentIndex"`
+	CreatedAt    int64                  `json:"createdAt"`
+	UpdatedAt    int64                  `json:"updatedAt"`
+	Name         string                 `json:"name"`
+	TrustReports bool                   `json:"trustReports"`
+	MaxAttempts  int                    `json:"maxAttempts"`
+	Ready        int                    `json:"ready"`
+	Waiting      int                    `json:"waiting"`
+}

@@ -1,0 +1,29 @@
+package wire
+
+import (
+	"encoding/json"
+)
+
+// SessionID names a session.
+type SessionID struct {
+	ID string `path:"id" doc:"the session"`
+}
+
+// SessionFilter selects sessions.
+type SessionFilter struct {
+	ProjectID string `query:"projectId" doc:"of this project"`
+	TaskID    string `query:"taskId" doc:"that have this task"`
+	Status    string `query:"status" doc:"with this status"`
+	Active    string `query:"active" doc:"true: all but completed"`
+	Brief     string `query:"brief" doc:"true: without timelines and events"`
+}
+
+// SessionEvent is an entry without words.
+type SessionEvent struct {
+	ID        string          `json:"id"`
+	Timestamp int64           `json:"timestamp"`
+	Type      string          `json:"type"`
+	Data      json.RawMessage `json:"data,omitempty"`
+	Sequence  uint64          `json:"sequence"`
+	TaskID    string          `json:"taskId,omitempty"`
+}

@@ -1,0 +1,18 @@
+package wire
+
+// TaskID names a task.
+type TaskID struct {
+	ID string `path:"id" doc:"the task"`
+}
+
+// TaskFilter selects tasks.
+type TaskFilter struct {
+	ProjectID     string `query:"projectId" doc:"of this project"`
+	Status        string `query:"status" doc:"with this status"`
+	ParentID      string `query:"parentId" doc:"directly below this task; the word null: root tasks"`
+	SessionID     string `query:"sessionId" doc:"that this session has or had"`
+	SessionStatus string `query:"sessionStatus" doc:"of which this is said"`
+	Priority      string `query:"priority" doc:"with this priority"`
+	Ready         string `query:"ready" doc:"true: that can be started: todo, and all that they depend on completed"`
+	Order         string `query:"order" doc:"dependencies: each after those it depends on; else in order of creation"`
+}

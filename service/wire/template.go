@@ -1,0 +1,35 @@
+package wire
+
+import (
+	"maestro/events"
+)
+
+// Template shows a template as older clients know it, with more members.
+type Template struct {
+	ID        string      `json:"id"`
+	Name      string      `json:"name"`
+	Role      events.Role `json:"role"`
+	Content   string      `json:"content"`
+	IsDefault bool        `json:"isDefault"`
+	CreatedAt int64       `json:"createdAt"`
+	UpdatedAt int64       `json:"updatedAt"`
+	// Version counts its contents, Changed says of one of Maestro's own that it is not what Maestro comes with.
+	Version int  `json:"version"`
+	Changed bool `json:"changed,omitempty"`
+}
+
+// TemplateID names a template.
+type TemplateID struct {
+	ID string `path:"id" doc:"the template"`
+}
+
+// TemplateRole names a role whose templates are meant.
+type TemplateRole struct {
+	Role string `path:"role" doc:"worker or orchestrator"`
+}
+
+// RoleContent is the default workflow of a role.
+type RoleContent struct {
+	Role    events.Role `json:"role"`
+	Content string      `json:"content"`
+}

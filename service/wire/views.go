@@ -1,0 +1,33 @@
+package wire
+
+import (
+	"maestro/engine"
+	"maestro/projections"
+)
+
+// The views of the state, and what the engine records and judges, are declared where they are made. Here are their
+// names on the wire.
+type (
+	Project       = projections.ProjectView
+	ProjectStatus = projections.ProjectStatus
+	Task          = projections.TaskView
+	TaskTree      = projections.TaskTree
+	Progress      = projections.Progress
+	Entry         = projections.EntryView
+	Session       = projections.SessionView
+	Queue         = projections.QueueView
+	QueueStats    = projections.QueueStats
+	Item          = projections.ItemView
+	Input         = projections.InputView
+	InboxItem     = projections.InboxItem
+	Denial        = engine.Denial
+	Verdict       = engine.Verdict
+	Fault         = engine.Fault
+	LostText      = engine.LostText
+)
+
+// Texts says which of the long texts that the log names cannot be read.
+type Texts struct {
+	Named int        `json:"named"`
+	Lost  []LostText `json:"lost"`
+}

@@ -1,0 +1,32 @@
+package wire
+
+// WhyQuery asks why something is as it is.
+type WhyQuery struct {
+	ID string `path:"id" doc:"the id or sequence of an event, the id of a task, session or question, or <queue>/<task>"`
+}
+
+// Why tells why something is as it is: for each thing that is so, the chain of causes back to a person or a deadline.
+type Why struct {
+	ID     string     `json:"id"`
+	Chains []WhyChain `json:"chains"`
+}
+
+// WhyChain leads from what is so to what began it.
+type WhyChain struct {
+	// What is so.
+	What string `json:"what"`
+	// Steps are the events, the newest first.
+	Steps []WhyStep `json:"steps"`
+	// Root says who or what began it.
+	Root string `json:"root"`
+}
+
+// WhyStep is an event of a chain of causes.
+type WhyStep struct {
+	Sequence uint64 `json:"sequence"`
+	ID       string `json:"id"`
+	Time     int64  `json:"time"`
+	Source   string `json:"source"`
+	Type     string `json:"type"`
+	What     string `json:"what"`
+}
