@@ -36,7 +36,7 @@ type Listener struct {
 func Bound(listener net.Listener, limits *Limits) *Listener {
 	return &Listener{
 		Listener:    listener,
-		total:       int(limits.quota("server-connections").Value),
+		total:       int(limits.quota(connectionsQuota).Value),
 		each:        int(limits.quota("address-connections").Value),
 		open:        map[*connection]struct{}{},
 		from:        map[netip.Addr]int{},
@@ -78,6 +78,9 @@ func (l *Listener) Configure(server *http.Server) {
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
+		if isOutOfFiles(err) {
+			l.closeOne() // net/http tries again after a moment
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -121,6 +124,16 @@ func (l *Listener) add(c *connection) bool {
 		_ = tooMany.Close()
 	}
 	return true
+}
+
+// closeOne makes room where the system has no more files for connections.
+func (l *Listener) closeOne() {
+	l.mu.Lock()
+	least := l.leastDue(func(*connection) bool { return true })
+	l.mu.Unlock()
+	if least != nil {
+		_ = least.Close()
+	}
 }
 
 // Close implements net.Conn.

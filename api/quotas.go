@@ -119,10 +119,7 @@ func (l *Limits) Set(text string) error {
 	case was.Burst != 0: // as long a burst as by default
 		q.Burst = max(was.Burst*q.Value/was.Value, 1)
 	}
-	if l.set == nil {
-		l.set = map[string]Quota{}
-	}
-	l.set[name] = q
+	l.store(q)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -155,7 +156,7 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 		return nil, err
 	}
 	strict := newScanner(ctx, body)
-	strict.fields = fieldsOf(command)
+	strict.fields, strict.counts = fieldsOf(command), countsOfTypes[reflect.TypeOf(command).Elem()]
 	if strict.scan(); strict.stop != nil {
 		return nil, strict.stop
 	}

@@ -35,6 +35,32 @@ func checkFree(pointer, what string, raw json.RawMessage) error {
 // fieldsOf gives the names that a command's body may have.
 func fieldsOf(command Command) []string { return appendFields(nil, reflect.TypeOf(command).Elem()) }
 
+// absences says what it means that an optional number of a command is absent.
+var absences = map[string]string{
+	"expiresIn":   "a token that never expires",
+	"expiresAt":   "a token that never expires",
+	"maxAttempts": "the default, 3",
+	"maxTurns":    "any number of turns",
+	"timeout":     "a session that never times out",
+}
+
+// countsOfTypes holds the optional numbers of each command, each with what its absence means.
+var countsOfTypes = func() map[reflect.Type]map[string]string {
+	types := make(map[reflect.Type]map[string]string, len(registry))
+	for _, create := range registry {
+		t := reflect.TypeOf(create()).Elem()
+		types[t] = map[string]string{}
+		for _, field := range reflect.VisibleFields(t) {
+			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if number := field.Type.Kind() == reflect.Int || field.Type.Kind() == reflect.Int64; number &&
+				options == "omitempty" {
+				types[t][name] = absences[name]
+			}
+		}
+	}
+	return types
+}()
+
 func appendFields(names []string, t reflect.Type) []string {
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -64,6 +90,8 @@ type bodyScanner struct {
 	i   int
 	// fields are the names that the body itself may have; nil if any.
 	fields []string
+	// counts are those of them that are optional numbers, each with what its absence means.
+	counts map[string]string
 	// lax lets other names through, unless they differ from one of these in their case alone.
 	lax bool
 	// what and root name the document in refusals.
@@ -241,8 +269,13 @@ func (s *bodyScanner) object(pointer string) bool {
 			return false
 		}
 		s.i++
+		s.space()
+		from := s.i
 		if !s.value(at) {
 			return false
+		}
+		if top {
+			s.count(at, string(name), s.b[from:s.i])
 		}
 		s.space()
 		switch s.next() {
@@ -255,6 +288,15 @@ func (s *bodyScanner) object(pointer string) bool {
 		default:
 			return false
 		}
+	}
+}
+
+// count refuses an optional number below 1. 0 would be taken for a number that is absent, and mean "never" or "no
+// limit".
+func (s *bodyScanner) count(pointer, name string, value []byte) {
+	absent, known := s.counts[name]
+	if known && (string(value) == "0" || len(value) > 0 && value[0] == '-') {
+		s.faulty(pointer, "%s must be at least 1, not %s; leave it out for %s", name, Printable(string(value)), absent)
 	}
 }
 

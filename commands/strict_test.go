@@ -2,6 +2,7 @@ package commands
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -45,4 +46,40 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, id string, body []byte) {
 		_, _ = Parse(id, body)
 	})
+}
+
+// TestAnOptionalNumberIsNeverSilentlyNone: 0 and negative numbers are refused wherever a number may be absent, and the
+// refusal says what absence means. 0 would count as absent: a token that never expires.
+func TestAnOptionalNumberIsNeverSilentlyNone(t *testing.T) {
+	checked := map[string]bool{}
+	for _, id := range IDs() {
+		command := registry[id]()
+		for name, absent := range countsOfTypes[reflect.TypeOf(command).Elem()] {
+			checked[id+" "+name] = true
+			if absent == "" {
+				t.Errorf("%s: nothing says what it means that %s is absent", id, name)
+			}
+			for _, value := range []string{"0", " 0 ", "-0", "-1", "-9223372036854775808"} {
+				_, err := Parse(id, []byte(`{"`+name+`":`+value+`}`))
+				var refusal *Refusal
+				if !errors.As(err, &refusal) || refusal.Code != CodeInvalid || refusal.Pointer != "/"+name ||
+					!strings.Contains(refusal.Message, absent) {
+					t.Errorf("%s with %s %s: %v", id, name, value, err)
+				}
+			}
+			for _, body := range []string{`{}`, `{"` + name + `":1}`, `{"` + name + `":null}`} {
+				if _, err := Parse(id, []byte(body)); err != nil {
+					t.Errorf("%s %s: %v", id, body, err)
+				}
+			}
+		}
+	}
+	for _, known := range []string{
+		"token:create expiresIn", "token:create expiresAt", "session:spawn timeout", "session:spawn maxTurns",
+		"queue:create maxAttempts",
+	} {
+		if !checked[known] {
+			t.Errorf("%s is not checked", known)
+		}
+	}
 }

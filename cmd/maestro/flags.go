@@ -107,7 +107,7 @@ func flagError(cmd *cobra.Command, err error) error {
 func wanted(err *pflag.InvalidValueError) string {
 	switch err.GetFlag().Value.Type() {
 	case "duration":
-		return "a duration such as 90s, 10m or 720h"
+		return "a duration in hours, minutes or seconds, such as 720h, 10m or 90s"
 	case "int", "int32", "int64":
 		return "a whole number"
 	case "uint", "uint32", "uint64":

@@ -49,6 +49,10 @@ you alone. Give it to a session with "maestro session spawn --manifest FILE".
 			list := ids(o.allowed)
 			o.from.AllowedCommands = &list
 		}
+		err := cmp.Or(positive(cmd, "timeout", o.timeout), atLeastOne(cmd, "max-turns", o.from.MaxTurns))
+		if err != nil {
+			return err
+		}
 		return a.generate(ctx, o)
 	})
 	f := cmd.Flags()

@@ -95,6 +95,10 @@ func (o *serveOptions) setLimits() error {
 					"`maestro audit limits` lists the names")
 		}
 	}
+	if err := o.limits.FitOpenFiles(openFiles()); err != nil {
+		return usage("The server cannot start: %s", err).withNext("raise the limit of open files, such as with " +
+			"`ulimit -n 8192`, or leave --limit server-connections out")
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ func (a *app) sessionSpawn() *cobra.Command {
 			"its own.\n\n" + `What is printed can be given to a shell: eval "$(maestro session spawn --task-ids ID)"`,
 	}
 	cmd.RunE = running(func(ctx context.Context, _ []string) error {
-		err := positive(cmd, "timeout", timeout)
+		err := cmp.Or(positive(cmd, "timeout", timeout), atLeastOne(cmd, "max-turns", body.MaxTurns))
 		if err != nil {
 			return err
 		}

@@ -109,6 +109,14 @@ func positive(cmd *cobra.Command, flag string, value time.Duration) error {
 	return nil
 }
 
+// atLeastOne refuses a number that was given and is below 1: 0 would count as a flag that was left out.
+func atLeastOne(cmd *cobra.Command, flag string, value int) error {
+	if cmd.Flags().Changed(flag) && value < 1 {
+		return usage("--%s must be 1 or more, not %d", flag, value).withNext("leave it out for the default")
+	}
+	return nil
+}
+
 // timeoutOfWait checks --timeout, which says nothing without --wait.
 func timeoutOfWait(cmd *cobra.Command, wait bool, timeout time.Duration) error {
 	if cmd.Flags().Changed("timeout") && !wait {

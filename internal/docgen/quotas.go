@@ -38,6 +38,14 @@ fast the disk fills: by at most 128 KiB a second, or 10.5 GiB a day, for all ses
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", q.Name, rate, most, q.About)
 	}
+	b.WriteString(`
+Each connection takes an open file of the process, and so does each block of the store. At the start the server reads
+the limit of open files (` + "`ulimit -n`" + `) and keeps a reserve for the store: half of the limit, but at most 1,024
+files. Where less than the default of ` + "`server-connections`" + ` is left, it lowers that default;
+` + "`maestro audit limits`" + ` shows the value that counts and why. It refuses to start with a
+` + "`--limit server-connections=`" + ` that is above what is left, with 0 where there is a limit, and with fewer than
+128 open files.
+`)
 	fmt.Fprintf(&b, `
 ## Answers
 
