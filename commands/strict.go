@@ -291,12 +291,11 @@ func (s *bodyScanner) object(pointer string) bool {
 	}
 }
 
-// count refuses an optional number below 1. 0 would be taken for a number that is absent, and mean "never" or "no
-// limit".
+// count refuses an optional number of 0: it would be taken for a number that is absent, and mean "never" or "no limit".
+// Decisions refuse those below.
 func (s *bodyScanner) count(pointer, name string, value []byte) {
-	absent, known := s.counts[name]
-	if known && (string(value) == "0" || len(value) > 0 && value[0] == '-') {
-		s.faulty(pointer, "%s must be at least 1, not %s; leave it out for %s", name, Printable(string(value)), absent)
+	if absent, known := s.counts[name]; known && (string(value) == "0" || string(value) == "-0") {
+		s.faulty(pointer, "%s must be at least 1, not 0; leave it out for %s", name, absent)
 	}
 }
 

@@ -48,8 +48,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestAnOptionalNumberIsNeverSilentlyNone: 0 and negative numbers are refused wherever a number may be absent, and the
-// refusal says what absence means. 0 would count as absent: a token that never expires.
+// TestAnOptionalNumberIsNeverSilentlyNone: 0 is refused wherever a number may be absent, and the refusal says what
+// absence means. 0 would count as absent: a token that never expires.
 func TestAnOptionalNumberIsNeverSilentlyNone(t *testing.T) {
 	checked := map[string]bool{}
 	for _, id := range IDs() {
@@ -59,7 +59,7 @@ func TestAnOptionalNumberIsNeverSilentlyNone(t *testing.T) {
 			if absent == "" {
 				t.Errorf("%s: nothing says what it means that %s is absent", id, name)
 			}
-			for _, value := range []string{"0", " 0 ", "-0", "-1", "-9223372036854775808"} {
+			for _, value := range []string{"0", " 0 ", "-0"} {
 				_, err := Parse(id, []byte(`{"`+name+`":`+value+`}`))
 				var refusal *Refusal
 				if !errors.As(err, &refusal) || refusal.Code != CodeInvalid || refusal.Pointer != "/"+name ||
