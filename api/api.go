@@ -89,14 +89,20 @@ func setOf(words []string) map[string]bool {
 	return set
 }
 
-// routes registers every route; each line is a file.
+// routes registers every route.
 func (s *server) routes() {
+	s.nativeRoutes()
+	s.compatRoutes()
+	s.mux.HandleFunc("/", s.unknown)
+}
+
+// nativeRoutes registers the routes of our own clients; each line is a file.
+func (s *server) nativeRoutes() {
 	s.healthRoutes()
 	s.whoamiRoutes()
 	s.projectRoutes()
 	s.taskRoutes()
 	s.sessionRoutes()
-	s.spawnRoutes()
 	s.manifestRoutes()
 	s.templateRoutes()
 	s.heartbeatRoutes()
@@ -111,7 +117,6 @@ func (s *server) routes() {
 	s.denialRoutes()
 	s.backupRoutes()
 	s.clockRoutes()
-	s.mux.HandleFunc("/", s.unknown)
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"maestro/api/export"
+	"maestro/api/route"
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
@@ -20,10 +21,10 @@ import (
 const flushEvery = 64 << 10
 
 func (s *server) auditRoutes() {
-	read(s, op{
-		path:    "/api/audit/head",
-		name:    "audit-head",
-		summary: "The log's head: sequence and hash, to be kept elsewhere",
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/audit/head",
+		Name:    "audit-head",
+		Summary: "The log's head: sequence and hash, to be kept elsewhere",
 	}, auditHead)
 	s.mux.HandleFunc("GET /api/audit/export", s.open(s.auditExport))
 	s.mux.HandleFunc("GET /api/audit/verify", s.open(s.auditVerify))

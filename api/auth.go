@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"maestro/api/compat"
 	"maestro/commands"
 	"maestro/projections"
 	"maestro/service"
@@ -59,13 +60,8 @@ func (s *server) identify(r *http.Request) (*call, error) {
 // session, elsewhere the user.
 func (s *server) anonymous(r *http.Request) *call {
 	c := newCall(&service.Caller{By: commands.Admin(commands.AuthnNone), Anonymous: true}, r)
-	rest, ok := strings.CutPrefix(r.URL.Path, "/api/sessions/")
-	if !ok {
-		return c
-	}
-	id, below, _ := strings.Cut(rest, "/")
-	below, _, _ = strings.Cut(below, "/")
-	if below != "queue" && below != "timeline" && below != "events" {
+	id := compat.SessionOf(r.URL.Path)
+	if id == "" {
 		return c
 	}
 	// A session that never was, or was deleted, is left to the route, which says so.
@@ -78,46 +74,7 @@ func (s *server) anonymous(r *http.Request) *call {
 	return c
 }
 
-func (s *server) projectOfSession(id string) (project string) {
-	s.Handler.View(func(state *projections.State) { project = state.SessionProject(id) })
-	return project
-}
-
 func fromLoopback(remote string) bool {
 	host, _, err := net.SplitHostPort(remote)
 	return err == nil && isLoopback(host)
-}
-
-// as gives the actor that a body says it speaks for: it must be the caller, unless the caller showed no credential.
-// source is "session", "user" or "", as older clients say it.
-func (c *call) as(s *server, source, session string) (commands.Actor, error) {
-	switch {
-	case c.Anonymous && source == "session" && session == "":
-		return commands.Actor{}, service.InvalidRequest("/sessionId", "sessionId is required")
-	case c.Anonymous && source == "session":
-		return commands.SessionActor(s.projectOfSession(session), session, commands.AuthnNone), nil
-	case c.Anonymous:
-		return c.By, nil
-	case c.By.Kind == commands.ActorSession:
-		if (source != "" && source != "session") || (session != "" && session != c.By.Name) {
-			return commands.Actor{}, c.otherIdentity(session)
-		}
-	case source == "session" || source == "" && session != "":
-		return commands.Actor{}, c.otherIdentity(session)
-	}
-	return c.By, nil
-}
-
-func (c *call) otherIdentity(session string) error {
-	named := "the user"
-	if session != "" {
-		named = "session " + service.Printable(session)
-	}
-	return &service.Problem{
-		Kind:    service.KindNotAllowed,
-		Code:    string(commands.CodeNotAllowed),
-		Message: "The body speaks for " + named + ", and the credential is that of " + c.By.String(),
-		Why:     "who acts is known from the credential alone",
-		Next:    "use the credential of " + named + ", or leave updateSource and sessionId out",
-	}
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"strings"
 
+	"maestro/api/route"
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/service"
@@ -10,19 +11,19 @@ import (
 )
 
 func (s *server) denialRoutes() {
-	read(s, op{
-		path: "/api/audit/denials", name: "audit-denials", summary: "The recorded refusals, oldest first",
+	route.Read(s.mount(), route.Route{
+		Path: "/api/audit/denials", Name: "audit-denials", Summary: "The recorded refusals, oldest first",
 	}, s.listDenials)
-	read(s, op{
-		path: "/api/audit/unauthenticated", name: "audit-unauthenticated",
-		summary: "How many calls came without a valid credential",
-	}, bare(s.unauthenticatedCalls))
-	read(s, op{
-		path: "/api/audit/limits", name: "audit-limits",
-		summary: "The limits that count, and how many calls each has refused",
-	}, bare(s.listLimits))
-	read(s, op{
-		path: "/api/audit/can", name: "audit-can", summary: "Whether an actor may use a command, and why",
+	route.Read(s.mount(), route.Route{
+		Path: "/api/audit/unauthenticated", Name: "audit-unauthenticated",
+		Summary: "How many calls came without a valid credential",
+	}, route.Bare(s.unauthenticatedCalls))
+	route.Read(s.mount(), route.Route{
+		Path: "/api/audit/limits", Name: "audit-limits",
+		Summary: "The limits that count, and how many calls each has refused",
+	}, route.Bare(s.listLimits))
+	route.Read(s.mount(), route.Route{
+		Path: "/api/audit/can", Name: "audit-can", Summary: "Whether an actor may use a command, and why",
 	}, s.can)
 }
 

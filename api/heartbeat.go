@@ -17,7 +17,7 @@ func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	id := r.PathValue("id")
 	if c.By.Kind != commands.ActorSession || c.By.Name != id {
-		s.fail(w, r, c.otherIdentity(id))
+		s.fail(w, r, c.OtherIdentity(id))
 		return
 	}
 	var refused error

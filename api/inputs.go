@@ -1,21 +1,24 @@
 package api
 
-import "maestro/service"
+import (
+	"maestro/api/route"
+	"maestro/service"
+)
 
 func (s *server) inputRoutes() {
-	read(s, op{
-		path:    "/api/inputs",
-		name:    "input-list",
-		summary: "The questions that the caller may see, in the order in which they were asked",
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/inputs",
+		Name:    "input-list",
+		Summary: "The questions that the caller may see, in the order in which they were asked",
 	}, service.View.ListInputs)
-	readAfter(s, op{
-		path:    "/api/inputs/{id}",
-		name:    "input-get",
-		summary: "A question, after its answer if that is waited for",
+	route.ReadAfter(s.mount(), route.Route{
+		Path:    "/api/inputs/{id}",
+		Name:    "input-get",
+		Summary: "A question, after its answer if that is waited for",
 	}, s.AwaitAnswer, service.View.GetInput)
-	read(
-		s,
-		op{path: "/api/inbox", name: "inbox", summary: "All that needs a person, longest wait first"},
-		service.View.ListInbox,
-	)
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/inbox",
+		Name:    "inbox",
+		Summary: "All that needs a person, longest wait first",
+	}, service.View.ListInbox)
 }

@@ -36,3 +36,17 @@ func TestEveryRouteDocumentsItself(t *testing.T) {
 		}
 	}
 }
+
+// Our own clients write through POST /api/commands/<id>: a documented route that writes is one of older clients.
+func TestNativeRoutesOnlyRead(t *testing.T) {
+	s := &server{mux: http.NewServeMux()}
+	s.huma = newHuma(s.mux, "test")
+	s.nativeRoutes()
+	for path, item := range s.huma.OpenAPI().Paths {
+		for _, operation := range []*huma.Operation{item.Post, item.Put, item.Patch, item.Delete} {
+			if operation != nil {
+				t.Errorf("%s %s: a route of older clients belongs into api/compat", operation.Method, path)
+			}
+		}
+	}
+}

@@ -42,6 +42,19 @@ var inPages = map[string]bool{
 	"/api/audit/denials":          true,
 }
 
+// pageParam documents the parameter that asks for the next page; nil for a route whose list comes whole.
+func pageParam(path string) *huma.Param {
+	if !inPages[path] {
+		return nil
+	}
+	return &huma.Param{
+		Name:        "cursor",
+		In:          "query",
+		Description: "what " + headerNext + " of the page before held",
+		Schema:      &huma.Schema{Type: huma.TypeString},
+	}
+}
+
 // place is where an item stands in its list: lists are in order of a number that never changes, or that alone.
 type place struct {
 	id    string

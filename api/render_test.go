@@ -55,7 +55,7 @@ func TestInPartsIsTheSame(t *testing.T) {
 		"bytes":          {json.RawMessage(`{"x":1}`), json.RawMessage(`{"x":1}`)},
 		"a value":        {entry, entry},
 		"a pointer":      {&entry, &entry},
-		"within another": {spawnAnswer{Session: lazily([]projections.EntryView{{ID: "e"}}, nil)}, nil},
+		"within another": {struct{ Session service.SessionBody }{lazily([]projections.EntryView{{ID: "e"}}, nil)}, nil},
 	} {
 		var want, got bytes.Buffer
 		plainly := json.NewEncoder(&want)

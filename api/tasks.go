@@ -1,232 +1,29 @@
 package api
 
 import (
-	"context"
-	"fmt"
-	"net/http"
-	"slices"
-
-	"maestro/commands"
-	"maestro/engine"
-	"maestro/events"
-	"maestro/projections"
+	"maestro/api/route"
 	"maestro/service"
-	"maestro/service/wire"
 )
 
-// newTask is the body of older clients' POST, with what a task has today.
-type newTask struct {
-	ProjectID          string   `json:"projectId"`
-	Title              string   `json:"title"`
-	Description        string   `json:"description,omitempty"`
-	Priority           string   `json:"priority,omitempty"`
-	ParentID           string   `json:"parentId,omitempty"`
-	InitialPrompt      string   `json:"initialPrompt,omitempty"`
-	SkillIDs           []string `json:"skillIds,omitempty"`
-	Model              string   `json:"model,omitempty"`
-	Dependencies       []string `json:"dependencies,omitempty"`
-	AcceptanceCriteria []string `json:"acceptanceCriteria,omitempty"`
-}
-
-// taskPatch is the body of older clients' PATCH.
-type taskPatch struct {
-	Title         *string                   `json:"title,omitempty"`
-	Description   *string                   `json:"description,omitempty"`
-	Status        *events.TaskStatus        `json:"status,omitempty"`
-	Priority      *string                   `json:"priority,omitempty"`
-	SessionStatus *events.TaskSessionStatus `json:"sessionStatus,omitempty"`
-	SessionIDs    *[]string                 `json:"sessionIds,omitempty"`
-	SkillIDs      *[]string                 `json:"skillIds,omitempty"`
-	AgentIDs      *[]string                 `json:"agentIds,omitempty"`
-	Model         *string                   `json:"model,omitempty"`
-	UpdateSource  string                    `json:"updateSource,omitempty"`
-	SessionID     string                    `json:"sessionId,omitempty"`
-}
-
 func (s *server) taskRoutes() {
-	read(s, op{
-		path:    "/api/tasks",
-		name:    "task-list",
-		summary: "The tasks that the caller may see, in order of creation",
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/tasks",
+		Name:    "task-list",
+		Summary: "The tasks that the caller may see, in order of creation",
 	}, service.View.ListTasks)
-	read(s, op{path: "/api/tasks/{id}", name: "task-get", summary: "A task"}, service.View.GetTask)
-	read(s, op{
-		path:    "/api/tasks/{id}/children",
-		name:    "task-children",
-		summary: "The tasks directly below one",
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/tasks/{id}",
+		Name:    "task-get",
+		Summary: "A task",
+	}, service.View.GetTask)
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/tasks/{id}/children",
+		Name:    "task-children",
+		Summary: "The tasks directly below one",
 	}, service.View.ListChildren)
-	read(
-		s,
-		op{path: "/api/tasks/{id}/tree", name: "task-tree", summary: "A task with everything below it"},
-		service.View.GetTaskTree,
-	)
-	write(s, op{
-		method:  http.MethodPost,
-		path:    "/api/tasks",
-		name:    "task-create",
-		summary: "Make a task",
-		status:  http.StatusCreated,
-		body:    newTask{},
-		row:     "task:create",
-	}, s.createTask)
-	write(s, op{
-		method:  http.MethodPatch,
-		path:    "/api/tasks/{id}",
-		name:    "task-update",
-		summary: "Give fields of a task new values",
-		body:    taskPatch{},
-	}, s.patchTask)
-	write(s, op{
-		method:  http.MethodDelete,
-		path:    "/api/tasks/{id}",
-		name:    "task-delete",
-		summary: "Delete a task; those below it stay",
-	}, s.deleteTask)
-}
-
-func (s *server) createTask(ctx context.Context, c *call, _ *struct{}) (projections.TaskView, error) {
-	var body newTask
-	if err := c.decode(&body); err != nil {
-		return projections.TaskView{}, err
-	}
-	if body.ProjectID == "" {
-		return projections.TaskView{}, service.Invalid("/projectId", "Project ID is required")
-	}
-	answer, err := s.do(ctx, c, c.By, &commands.CreateTask{
-		In:                 commands.In{Project: body.ProjectID},
-		Title:              body.Title,
-		Description:        body.Description,
-		Priority:           body.Priority,
-		ParentID:           body.ParentID,
-		InitialPrompt:      body.InitialPrompt,
-		SkillIDs:           body.SkillIDs,
-		Model:              body.Model,
-		Dependencies:       body.Dependencies,
-		AcceptanceCriteria: body.AcceptanceCriteria,
-	}, "")
-	if err != nil {
-		return projections.TaskView{}, err
-	}
-	created, ok := answer.Data.(*events.TaskCreated)
-	if !ok {
-		return projections.TaskView{}, unexpected("task:create", answer)
-	}
-	return s.ShowTask(created.TaskID)
-}
-
-// patchTask translates a PATCH: what the user or an orchestrator changes, the sessions of the task, and what an agent
-// says.
-func (s *server) patchTask(ctx context.Context, c *call, in *wire.TaskID) (projections.TaskView, error) {
-	var body taskPatch
-	if err := c.decode(&body); err != nil {
-		return projections.TaskView{}, err
-	}
-	by, err := c.as(s, body.UpdateSource, body.SessionID)
-	if err != nil {
-		return projections.TaskView{}, err
-	}
-	steps, project, err := s.patchSteps(by, in.ID, body)
-	if err != nil {
-		return projections.TaskView{}, err
-	}
-	if len(steps) == 0 {
-		// A session that says nothing changes nothing, but must be one that may look.
-		s.Handler.View(func(state *projections.State) {
-			_, err = s.At(state, &service.Caller{By: by}).PermitTask("task:get", in.ID)
-		})
-	} else {
-		err = s.doAll(ctx, c, by, project, steps)
-	}
-	if err != nil {
-		return projections.TaskView{}, err
-	}
-	return s.ShowTask(in.ID)
-}
-
-// patchSteps gives the commands of a PATCH. Their keys depend on the body alone.
-func (s *server) patchSteps(by commands.Actor, id string, body taskPatch) (steps []step, project string, err error) {
-	report, err := reportOf(id, body.SessionStatus)
-	if err != nil {
-		return nil, "", err
-	}
-	if body.UpdateSource == "session" {
-		if report != nil {
-			steps = append(steps, step{report, ""})
-		}
-		return steps, "", nil
-	}
-	update := &commands.UpdateTask{
-		TaskID: id, Title: body.Title, Description: body.Description, Status: body.Status, Priority: body.Priority,
-		SkillIDs: body.SkillIDs, AgentIDs: body.AgentIDs, Model: body.Model,
-	}
-	changes := body.Title != nil || body.Description != nil || body.Status != nil || body.Priority != nil ||
-		body.SkillIDs != nil || body.AgentIDs != nil || body.Model != nil
-	if changes && report != nil {
-		steps = append(steps, step{update, "/1"}, step{report, "/2"})
-	} else if report != nil {
-		steps = append(steps, step{report, ""})
-	} else if changes || body.SessionIDs == nil {
-		steps = append(steps, step{update, ""})
-	}
-	if body.SessionIDs == nil {
-		return steps, "", nil
-	}
-	links, project, err := s.linkSteps(by, id, *body.SessionIDs)
-	return append(steps, links...), project, err
-}
-
-// linkSteps makes the sessions of a task those that a body lists.
-func (s *server) linkSteps(
-	by commands.Actor, task string, sessions []string,
-) (steps []step, project string, err error) {
-	var t *projections.Task
-	s.Handler.View(func(state *projections.State) {
-		project = state.TaskProject(task)
-		if t = state.Task(task); t == nil {
-			err = service.NotFound("Task", task)
-			return
-		}
-		err = commands.Permit(state, commands.CurrentRules(), by, "session:link", project)
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	for _, id := range sessions {
-		if !slices.Contains(t.SessionIDs, id) {
-			steps = append(steps, step{&commands.LinkTask{SessionID: id, TaskID: task}, "/link/" + id})
-		}
-	}
-	for _, id := range t.SessionIDs {
-		if !slices.Contains(sessions, id) {
-			steps = append(steps, step{&commands.UnlinkTask{SessionID: id, TaskID: task}, "/unlink/" + id})
-		}
-	}
-	return steps, project, nil
-}
-
-// reportOf gives the report without words that moves a task's sessionStatus.
-func reportOf(task string, says *events.TaskSessionStatus) (commands.Command, error) {
-	if says == nil {
-		return nil, nil
-	}
-	for _, kind := range []events.ReportKind{
-		events.ReportProgress, events.ReportComplete, events.ReportBlocked, events.ReportError, events.ReportNeedsInput,
-	} {
-		if kind.SessionStatus() == *says {
-			return &commands.Report{Kind: kind, TaskIDs: []string{task}}, nil
-		}
-	}
-	return nil, service.Invalid("/sessionStatus",
-		"'%s' is not something an agent says; it is working, needs_input, blocked, completed or failed",
-		service.Printable(string(*says)))
-}
-
-func (s *server) deleteTask(ctx context.Context, c *call, in *wire.TaskID) (deleted, error) {
-	_, err := s.do(ctx, c, c.By, &commands.DeleteTask{TaskID: in.ID}, "")
-	return deleted{Success: true, ID: in.ID}, err
-}
-
-// unexpected is an answer that a command cannot give.
-func unexpected(id string, answer engine.Answer) error {
-	return fmt.Errorf("%s came to %T at sequence %d", id, answer.Data, answer.Sequence)
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/tasks/{id}/tree",
+		Name:    "task-tree",
+		Summary: "A task with everything below it",
+	}, service.View.GetTaskTree)
 }

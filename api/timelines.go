@@ -1,185 +1,19 @@
 package api
 
 import (
-	"context"
-	"encoding/json"
-	"net/http"
-	"time"
-
-	"maestro/commands"
-	"maestro/projections"
+	"maestro/api/route"
 	"maestro/service"
-	"maestro/service/wire"
 )
 
-// newEvent is the body of older clients' POST …/events.
-type newEvent struct {
-	Type string          `json:"type"`
-	Data json.RawMessage `json:"data,omitempty"`
-}
-
-// newEntry is the body of older clients' POST …/timeline.
-type newEntry struct {
-	Type     string          `json:"type,omitempty"`
-	Message  string          `json:"message"`
-	TaskID   string          `json:"taskId,omitempty"`
-	Metadata json.RawMessage `json:"metadata,omitempty"`
-}
-
-// newTaskEntry is the body of older clients' POST /api/tasks/:id/timeline.
-type newTaskEntry struct {
-	Type      string `json:"type,omitempty"`
-	Message   string `json:"message"`
-	SessionID string `json:"sessionId"`
-}
-
-type taskEntryAnswer struct {
-	Success   bool   `json:"success"`
-	TaskID    string `json:"taskId"`
-	SessionID string `json:"sessionId"`
-	Message   string `json:"message"`
-	Type      string `json:"type"`
-}
-
 func (s *server) timelineRoutes() {
-	readThen(s, op{
-		path:    "/api/sessions/{id}/timeline",
-		name:    "session-timeline",
-		summary: "All that a session did, oldest first",
+	route.ReadThen(s.mount(), route.Route{
+		Path:    "/api/sessions/{id}/timeline",
+		Name:    "session-timeline",
+		Summary: "All that a session did, oldest first",
 	}, service.View.GetSessionTimeline)
-	readThen(s, op{
-		path:    "/api/tasks/{id}/timeline",
-		name:    "task-timeline",
-		summary: "All that happened to a task, oldest first",
+	route.ReadThen(s.mount(), route.Route{
+		Path:    "/api/tasks/{id}/timeline",
+		Name:    "task-timeline",
+		Summary: "All that happened to a task, oldest first",
 	}, service.View.GetTaskTimeline)
-	write(s, op{
-		method:  http.MethodPost,
-		path:    "/api/sessions/{id}/timeline",
-		name:    "session-timeline-add",
-		summary: "Put an entry on a session's timeline",
-		body:    newEntry{},
-		row:     "session:note",
-	}, s.addEntry)
-	write(s, op{
-		method:  http.MethodPost,
-		path:    "/api/sessions/{id}/events",
-		name:    "session-event-add",
-		summary: "Put an entry without words on a session's timeline",
-		body:    newEvent{},
-	}, s.addEvent)
-	write(s, op{
-		method:  http.MethodPost,
-		path:    "/api/tasks/{id}/timeline",
-		name:    "task-timeline-add",
-		summary: "Put an entry about a task on a session's timeline",
-		body:    newTaskEntry{},
-		row:     "session:note",
-	}, s.addTaskEntry)
-}
-
-// command gives the note that an entry is.
-func (e newEntry) command(session string) (commands.Command, error) {
-	if e.Message == "" {
-		return nil, service.InvalidRequest("/message", "message is required")
-	}
-	return &commands.NoteSession{
-		SessionID: session,
-		Type:      e.Type,
-		Message:   e.Message,
-		TaskID:    e.TaskID,
-		Data:      given(e.Metadata),
-	}, nil
-}
-
-// command gives what an event is: a file that was changed, or a note without words. A file's event may say when it
-// was.
-func (e newEvent) command(session string) (commands.Command, time.Time, error) {
-	if e.Type == "" {
-		return nil, time.Time{}, service.InvalidRequest("/type", "type is required")
-	}
-	if e.Type == "file_modified" {
-		var file struct {
-			File      string `json:"file"`
-			Timestamp string `json:"timestamp"`
-		}
-		// Whatever else the data is, it is noted as it came.
-		if err := json.Unmarshal(e.Data, &file); err == nil && file.File != "" {
-			at, err := time.Parse(time.RFC3339Nano, file.Timestamp)
-			if err != nil || at.UTC().Year() < 1970 || at.UTC().Year() > 9999 {
-				at = time.Time{}
-			}
-			return &commands.TrackFile{SessionID: session, File: file.File}, at, nil
-		}
-	}
-	data := e.Data
-	if len(data) == 0 {
-		data = json.RawMessage("null")
-	}
-	return &commands.NoteSession{SessionID: session, Type: e.Type, Data: data}, time.Time{}, nil
-}
-
-func (s *server) addEntry(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
-	var body newEntry
-	if err := c.decode(&body); err != nil {
-		return service.SessionBody{}, err
-	}
-	note, err := body.command(in.ID)
-	if err != nil {
-		return service.SessionBody{}, err
-	}
-	if _, err := s.do(ctx, c, c.By, note, ""); err != nil {
-		return service.SessionBody{}, err
-	}
-	return s.ShowSession(c.Caller, in.ID)
-}
-
-func (s *server) addEvent(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
-	var body newEvent
-	if err := c.decode(&body); err != nil {
-		return service.SessionBody{}, err
-	}
-	command, at, err := body.command(in.ID)
-	if err != nil {
-		return service.SessionBody{}, err
-	}
-	if c.Meta.OccurredAt.IsZero() {
-		c.Meta.OccurredAt = at
-	}
-	if _, err := s.do(ctx, c, c.By, command, ""); err != nil {
-		return service.SessionBody{}, err
-	}
-	return s.ShowSession(c.Caller, in.ID)
-}
-
-func (s *server) addTaskEntry(ctx context.Context, c *call, in *wire.TaskID) (taskEntryAnswer, error) {
-	body := newTaskEntry{Type: "progress"}
-	if err := c.decode(&body); err != nil {
-		return taskEntryAnswer{}, err
-	}
-	switch {
-	case body.Message == "":
-		return taskEntryAnswer{}, service.InvalidRequest("/message", "message is required")
-	case body.SessionID == "":
-		return taskEntryAnswer{}, service.InvalidRequest("/sessionId", "sessionId is required")
-	case body.Type == "":
-		body.Type = "progress"
-	}
-	var err error
-	s.Handler.View(func(state *projections.State) {
-		_, err = s.At(state, c.Caller).PermitTask("session:note", in.ID)
-	})
-	if err != nil {
-		return taskEntryAnswer{}, err
-	}
-	note := &commands.NoteSession{SessionID: body.SessionID, Type: body.Type, Message: body.Message, TaskID: in.ID}
-	if _, err := s.do(ctx, c, c.By, note, ""); err != nil {
-		return taskEntryAnswer{}, err
-	}
-	return taskEntryAnswer{
-		Success:   true,
-		TaskID:    in.ID,
-		SessionID: body.SessionID,
-		Message:   body.Message,
-		Type:      body.Type,
-	}, nil
 }

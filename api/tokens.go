@@ -1,11 +1,14 @@
 package api
 
-import "maestro/service"
+import (
+	"maestro/api/route"
+	"maestro/service"
+)
 
 func (s *server) tokenRoutes() {
-	read(s, op{
-		path:    "/api/tokens",
-		name:    "token-list",
-		summary: "The named tokens, also those that were revoked; never a secret",
-	}, bare(service.View.ListTokens))
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/tokens",
+		Name:    "token-list",
+		Summary: "The named tokens, also those that were revoked; never a secret",
+	}, route.Bare(service.View.ListTokens))
 }

@@ -6,11 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"maestro/commands"
-	"maestro/projections"
-	"maestro/service"
 )
 
 // headerAnswers names, to a session, its questions whose answers it was not yet shown.
@@ -44,30 +40,4 @@ func (s *server) open(serve http.HandlerFunc) http.HandlerFunc {
 		})()
 		serve(w, r.WithContext(good))
 	}
-}
-
-// readAfter is read for a view that may be waited for.
-func readAfter[I, T any](
-	s *server,
-	o op,
-	before func(ctx context.Context, c *service.Caller, in *I) error,
-	see func(v service.View, in *I) (T, error),
-) {
-	o.method = http.MethodGet
-	huma.Register(s.huma, s.operation(o), func(ctx context.Context, in *I) (*answer[T], error) {
-		c := callOf(ctx)
-		if err := before(ctx, c.Caller, in); err != nil {
-			return nil, s.problemAt(c, err)
-		}
-		out := &answer[T]{ContentType: s.jsonType[0]}
-		var err error
-		s.Handler.View(func(state *projections.State) {
-			out.Sequence = state.Head().Sequence
-			out.Body, err = see(s.At(state, c.Caller), in)
-		})
-		if err != nil {
-			return nil, s.problemAt(c, err)
-		}
-		return out, nil
-	})
 }

@@ -1,12 +1,19 @@
 package api
 
-import "maestro/service"
+import (
+	"maestro/api/route"
+	"maestro/service"
+)
 
 func (s *server) whoamiRoutes() {
-	read(s, op{path: "/api/whoami", name: "whoami", summary: "Who the caller is"}, bare(service.View.GetWhoami))
-	read(
-		s,
-		op{path: "/api/commands", name: "commands", summary: "What the caller may do"},
-		bare(service.View.GetAllowedCommands),
-	)
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/whoami",
+		Name:    "whoami",
+		Summary: "Who the caller is",
+	}, route.Bare(service.View.GetWhoami))
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/commands",
+		Name:    "commands",
+		Summary: "What the caller may do",
+	}, route.Bare(service.View.GetAllowedCommands))
 }

@@ -72,3 +72,18 @@ func (c *Caller) ReadsAll() bool {
 func (c *Caller) SeesEnv(x *projections.Session) bool {
 	return c.ReadsAll() || c.By.Kind == commands.ActorSession && c.By.Name == x.ID
 }
+
+// OtherIdentity refuses a call that speaks for a session, or "" for the user, that is not its caller.
+func (c *Caller) OtherIdentity(session string) error {
+	named := "the user"
+	if session != "" {
+		named = "session " + Printable(session)
+	}
+	return &Problem{
+		Kind:    KindNotAllowed,
+		Code:    string(commands.CodeNotAllowed),
+		Message: "The body speaks for " + named + ", and the credential is that of " + c.By.String(),
+		Why:     "who acts is known from the credential alone",
+		Next:    "use the credential of " + named + ", or leave updateSource and sessionId out",
+	}
+}

@@ -75,13 +75,3 @@ func (v View) GetProjectTree(in *wire.ProjectID) ([]projections.TaskTree, error)
 	}
 	return v.TaskTrees(p.ID), nil
 }
-
-// ShowProject is what a write answers.
-func (s *Service) ShowProject(id string) (projections.ProjectView, error) {
-	var p *projections.Project
-	s.Handler.View(func(state *projections.State) { p = state.Project(id) })
-	if p == nil {
-		return projections.ProjectView{}, NotFound("Project", id)
-	}
-	return p.View(), nil
-}

@@ -65,6 +65,34 @@ func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Q
 	return x, q, nil
 }
 
+// GetSessionQueue gives the queue that a session pulls from, with its items.
+func (v View) GetSessionQueue(in *wire.SessionID) (wire.SessionQueue, error) {
+	x, q, err := v.SessionQueue("queue:list", in.ID)
+	if err != nil {
+		return wire.SessionQueue{}, err
+	}
+	shown := v.QueueView(q)
+	body := wire.SessionQueueBody{
+		SessionID:    x.ID,
+		Strategy:     x.Strategy,
+		Items:        v.ItemViews(q),
+		CurrentIndex: -1,
+		CreatedAt:    q.CreatedAt,
+		UpdatedAt:    q.UpdatedAt,
+		Name:         q.Name,
+		TrustReports: q.TrustReports,
+		MaxAttempts:  q.MaxAttempts,
+		Ready:        shown.Ready,
+		Waiting:      shown.Waiting,
+	}
+	for i, item := range body.Items {
+		if item.Status == events.ItemProcessing && item.SessionID == x.ID {
+			body.CurrentIndex = i
+		}
+	}
+	return wire.SessionQueue{Queue: body, Stats: q.Stats}, nil
+}
+
 func otherStrategy(session string) error {
 	return Invalid("", "Session %s does not use queue strategy", session)
 }

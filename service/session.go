@@ -11,13 +11,8 @@ import (
 	"maestro/service/wire"
 )
 
-const (
-	// NewestEntries is how much of a timeline the answer to a write carries, so that its cost does not grow with
-	// the history.
-	NewestEntries = 100
-	// newestLooked is how far back it looks for them.
-	newestLooked = 1000
-)
+// newestLooked is how far back the newest entries of a timeline are looked for.
+const newestLooked = 1000
 
 // SessionBody shows a session as older clients know it, with more members.
 type SessionBody struct {
@@ -181,18 +176,4 @@ func (v View) GetSession(in *wire.SessionID) (func() SessionBody, error) {
 	}
 	shown := v.Shown(x)
 	return func() SessionBody { return shown.Body(v.Service, v.Caller, 0) }, nil
-}
-
-// ShowSession is what a write answers: with the newest entries only.
-func (s *Service) ShowSession(c *Caller, id string) (SessionBody, error) {
-	var shown ShownSession
-	s.Handler.View(func(state *projections.State) {
-		if x := state.Session(id); x != nil {
-			shown = ShownSession{x, state.SessionTimeline(id)}
-		}
-	})
-	if shown.session == nil {
-		return SessionBody{}, NotFound("Session", id)
-	}
-	return shown.Body(s, c, NewestEntries), nil
 }

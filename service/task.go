@@ -106,15 +106,3 @@ func (v View) GetTaskTree(in *wire.TaskID) (projections.TaskTree, error) {
 	}
 	return v.TaskTree(t), nil
 }
-
-// ShowTask is what a write answers.
-func (s *Service) ShowTask(id string) (shown projections.TaskView, err error) {
-	s.Handler.View(func(state *projections.State) {
-		if t := state.Task(id); t != nil {
-			shown = state.TaskView(t)
-		} else {
-			err = NotFound("Task", id)
-		}
-	})
-	return shown, err
-}

@@ -1,4 +1,4 @@
-package api
+package compat
 
 import (
 	"context"
@@ -47,14 +47,14 @@ type pushedTask struct {
 }
 
 // ofSessionQueue checks what older clients are told before anything else about a session's queue.
-func (s *server) ofSessionQueue(c *call, row, id string) (err error) {
+func (s *compat) ofSessionQueue(c *call, row, id string) (err error) {
 	s.Handler.View(func(state *projections.State) { _, _, err = s.At(state, c.Caller).SessionQueue(row, id) })
 	return err
 }
 
 // queueCommand brings a command on a session's queue through. That the state forbids a step is a 400 to older
 // clients.
-func (s *server) queueCommand(
+func (s *compat) queueCommand(
 	ctx context.Context, c *call, session string, command commands.Command,
 ) (engine.Answer, error) {
 	if err := s.ofSessionQueue(c, command.ID(), session); err != nil {
@@ -73,7 +73,7 @@ func (s *server) queueCommand(
 func ofQueueSession(id string) commands.OfQueue { return commands.OfQueue{SessionID: id} }
 
 // itemsOf shows an item and the next one of a session's queue.
-func (s *server) itemsOf(session, task string) (item, next *projections.ItemView) {
+func (s *compat) itemsOf(session, task string) (item, next *projections.ItemView) {
 	s.Handler.View(func(state *projections.State) {
 		x := state.Session(session)
 		if x == nil {
@@ -90,7 +90,7 @@ func (s *server) itemsOf(session, task string) (item, next *projections.ItemView
 	return item, next
 }
 
-func (s *server) startItem(ctx context.Context, c *call, in *wire.SessionID) (queueStarted, error) {
+func (s *compat) startItem(ctx context.Context, c *call, in *wire.SessionID) (queueStarted, error) {
 	answer, err := s.queueCommand(ctx, c, in.ID, &commands.StartItem{OfQueue: ofQueueSession(in.ID)})
 	if err != nil {
 		return queueStarted{}, err
@@ -118,7 +118,7 @@ func (s *server) startItem(ctx context.Context, c *call, in *wire.SessionID) (qu
 }
 
 // step tells older clients of an item that is finished and of the next one.
-func (s *server) step(session, task, verb string) (item *projections.ItemView, step queueStep) {
+func (s *compat) step(session, task, verb string) (item *projections.ItemView, step queueStep) {
 	item, next := s.itemsOf(session, task)
 	step = queueStep{
 		Success:  true,
@@ -132,7 +132,7 @@ func (s *server) step(session, task, verb string) (item *projections.ItemView, s
 	return item, step
 }
 
-func (s *server) completeItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
+func (s *compat) completeItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
 	answer, err := s.queueCommand(ctx, c, in.ID, &commands.CompleteItem{OfQueue: ofQueueSession(in.ID)})
 	if err != nil {
 		return queueStep{}, err
@@ -146,9 +146,9 @@ func (s *server) completeItem(ctx context.Context, c *call, in *wire.SessionID) 
 	return step, nil
 }
 
-func (s *server) failItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
+func (s *compat) failItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
 	var body failReason
-	if err := c.decode(&body); err != nil {
+	if err := c.decode(ctx, &body); err != nil {
 		return queueStep{}, err
 	}
 	answer, err := s.queueCommand(ctx, c, in.ID, &commands.FailItem{
@@ -167,7 +167,7 @@ func (s *server) failItem(ctx context.Context, c *call, in *wire.SessionID) (que
 	return step, nil
 }
 
-func (s *server) skipItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
+func (s *compat) skipItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
 	answer, err := s.queueCommand(ctx, c, in.ID, &commands.SkipItem{OfQueue: ofQueueSession(in.ID)})
 	if err != nil {
 		return queueStep{}, err
@@ -181,9 +181,9 @@ func (s *server) skipItem(ctx context.Context, c *call, in *wire.SessionID) (que
 	return step, nil
 }
 
-func (s *server) pushItem(ctx context.Context, c *call, in *wire.SessionID) (queuePushed, error) {
+func (s *compat) pushItem(ctx context.Context, c *call, in *wire.SessionID) (queuePushed, error) {
 	var body pushedTask
-	if err := c.decode(&body); err != nil {
+	if err := c.decode(ctx, &body); err != nil {
 		return queuePushed{}, err
 	}
 	if err := s.ofSessionQueue(c, "queue:push", in.ID); err != nil {

@@ -1,4 +1,4 @@
-package api
+package compat
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"maestro/service/wire"
 )
 
-// sessionPatch is the body of older clients' PATCH.
+// sessionPatch is the body of PATCH.
 type sessionPatch struct {
 	Status   *events.SessionStatus `json:"status,omitempty"`
 	TaskIDs  *[]string             `json:"taskIds,omitempty"`
@@ -23,9 +23,9 @@ type sessionPatch struct {
 
 // patchSession translates a PATCH: fields, then what is appended to the timeline, then the status, which may be an
 // end.
-func (s *server) patchSession(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
+func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
 	var body sessionPatch
-	if err := c.decode(&body); err != nil {
+	if err := c.decode(ctx, &body); err != nil {
 		return service.SessionBody{}, err
 	}
 	steps, err := sessionSteps(in.ID, body)
@@ -45,7 +45,7 @@ func (s *server) patchSession(ctx context.Context, c *call, in *wire.SessionID) 
 	if err := s.doAll(ctx, c, c.By, project, steps); err != nil {
 		return service.SessionBody{}, err
 	}
-	return s.ShowSession(c.Caller, in.ID)
+	return s.showSession(c, in.ID)
 }
 
 // sessionSteps gives the commands of a PATCH. Their keys depend on the body alone.

@@ -1,17 +1,18 @@
-package api
+package compat
 
 import (
 	"context"
 	"encoding/json"
 	"net/http"
 
+	"maestro/api/route"
 	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
 )
 
-// spawnRequest is the body of older clients' spawn.
+// spawnRequest is the body of spawn.
 type spawnRequest struct {
 	ProjectID   string          `json:"projectId"`
 	TaskIDs     []string        `json:"taskIds"`
@@ -34,21 +35,20 @@ type spawnAnswer struct {
 	Session      service.SessionBody `json:"session"`
 }
 
-func (s *server) spawnRoutes() {
-	write(s, op{
-		method:  http.MethodPost,
-		path:    "/api/sessions/spawn",
-		name:    "session-spawn",
-		summary: "Order a session",
-		status:  http.StatusCreated,
-		body:    spawnRequest{},
-		row:     "session:spawn",
-	}, s.spawn)
+func (s *compat) spawnRoutes() {
+	write(s, op{Route: route.Route{
+		Method:  http.MethodPost,
+		Path:    "/api/sessions/spawn",
+		Name:    "session-spawn",
+		Summary: "Order a session",
+		Status:  http.StatusCreated,
+		Body:    spawnRequest{},
+	}, row: "session:spawn"}, s.spawn)
 }
 
-func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, error) {
+func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, error) {
 	body := spawnRequest{Role: events.RoleWorker, SpawnSource: "ui"}
-	if err := c.decodeSpawn(&body); err != nil {
+	if err := c.decodeSpawn(ctx, &body); err != nil {
 		return spawnAnswer{}, err
 	}
 	// Who may not spawn at all learns nothing of what exists.
@@ -66,7 +66,7 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	}
 	if body.SpawnSource == "session" {
 		if c.By.Kind == commands.ActorSession && c.By.Name != body.SessionID {
-			return spawnAnswer{}, c.otherIdentity(body.SessionID)
+			return spawnAnswer{}, c.OtherIdentity(body.SessionID)
 		}
 		spawn.SpawnedBy = body.SessionID
 	}
@@ -78,7 +78,7 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	if !ok {
 		return spawnAnswer{}, unexpected("session:spawn", answer.Answer)
 	}
-	session, err := s.ShowSession(c.Caller, spawned.SessionID)
+	session, err := s.showSession(c, spawned.SessionID)
 	path := ""
 	if s.Manifests != nil && spawned.ManifestDigest != "" {
 		path = s.Manifests.Path(spawned.SessionID)
@@ -90,12 +90,12 @@ func (s *server) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 }
 
 // decodeSpawn reads the body; that taskIds is no list has a code of its own.
-func (c *call) decodeSpawn(body *spawnRequest) error {
+func (c *call) decodeSpawn(ctx context.Context, body *spawnRequest) error {
 	var loose struct {
 		ProjectID string          `json:"projectId"`
 		TaskIDs   json.RawMessage `json:"taskIds"`
 	}
-	if err := c.decode(&loose); err != nil {
+	if err := c.decode(ctx, &loose); err != nil {
 		return err
 	}
 	var tasks []string
@@ -107,11 +107,11 @@ func (c *call) decodeSpawn(body *spawnRequest) error {
 			"taskIds must be a non-empty array",
 		)
 	}
-	return c.decode(body)
+	return c.decode(ctx, body)
 }
 
 // checkSpawn checks in the order, and answers with the codes, that older clients know.
-func (s *server) checkSpawn(body spawnRequest) error {
+func (s *compat) checkSpawn(body spawnRequest) error {
 	bad := func(code, pointer, message string) error {
 		return service.NewProblem(service.KindInvalid, code, pointer, message)
 	}

@@ -1,0 +1,188 @@
+// Package compat keeps the routes and the shapes that older clients know, and translates them: a request becomes
+// commands, and their outcome the answer that those clients expect. docs/decisions/0037 says which routes are here.
+//
+// A request may have fields that nobody knows: they are ignored. An answer to a write shows only the newest entries of
+// a timeline. Our own clients use POST /api/commands/<id> and the reads of package api instead, whose requests this
+// package does not know.
+package compat
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"maestro/api/route"
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/projections"
+	"maestro/service"
+)
+
+// Server is what these routes need of the HTTP server that they are part of.
+type Server struct {
+	route.Server
+
+	// Body gives the body of a request, nil if it has none.
+	Body func(ctx context.Context) []byte
+}
+
+// compat answers the requests of older clients.
+type compat struct {
+	*service.Service
+
+	server Server
+}
+
+// Register adds the routes of older clients to a server.
+func Register(server Server) {
+	s := &compat{server.Service, server}
+	s.projectRoutes()
+	s.taskRoutes()
+	s.sessionRoutes()
+	s.spawnRoutes()
+	s.timelineRoutes()
+	s.queueRoutes()
+	s.templateRoutes()
+}
+
+// SessionOf gives the session that a path stands for: older clients have no credential, and who calls below a session's
+// queue, timeline or events is that session. It is "" elsewhere.
+func SessionOf(path string) string {
+	rest, ok := strings.CutPrefix(path, "/api/sessions/")
+	if !ok {
+		return ""
+	}
+	id, below, _ := strings.Cut(rest, "/")
+	below, _, _ = strings.Cut(below, "/")
+	if below != "queue" && below != "timeline" && below != "events" {
+		return ""
+	}
+	return id
+}
+
+// call is a request with who it is from.
+type call struct {
+	*service.Caller
+
+	body []byte
+}
+
+// op is a route that writes.
+type op struct {
+	route.Route
+
+	// row is the row of the table that every request needs, "" if that depends on the body.
+	row string
+}
+
+// write registers a route that translates a request into commands.
+func write[I, T any](s *compat, o op, act func(ctx context.Context, c *call, in *I) (T, error)) {
+	route.Register(s.server.Server, o.Route, func(ctx context.Context, in *I) (out route.Answer[T], err error) {
+		c := &call{s.server.Caller(ctx), s.server.Body(ctx)}
+		if c.Ended { // a retry would show what is so now
+			return out, service.AfterEnd(c.By, cmp.Or(o.row, "status"))
+		}
+		if o.row != "" {
+			if err := s.PermitEarly(c.Caller, o.row, int64(len(c.body))); err != nil {
+				return out, err
+			}
+		}
+		if out.Body, err = act(ctx, c, in); err != nil {
+			return out, err
+		}
+		out.Sequence = s.Head()
+		return out, nil
+	})
+}
+
+// decode reads the body: names that it does not know are ignored; wrong types, names that are there twice and known
+// names in the wrong case are refused.
+func (c *call) decode(ctx context.Context, into any) error {
+	if len(c.body) == 0 {
+		return nil
+	}
+	if !utf8.Valid(c.body) {
+		return service.InvalidRequest("", "the body is not valid UTF-8")
+	}
+	if err := commands.CheckNames(ctx, c.body, into); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(c.body, into); err != nil {
+		return commands.ExplainJSON(err)
+	}
+	return nil
+}
+
+// as gives the actor that a body says it speaks for: it must be the caller, unless the caller showed no credential.
+// source is "session", "user" or "".
+func (s *compat) as(c *call, source, session string) (commands.Actor, error) {
+	switch {
+	case c.Anonymous && source == "session" && session == "":
+		return commands.Actor{}, service.InvalidRequest("/sessionId", "sessionId is required")
+	case c.Anonymous && source == "session":
+		var project string
+		s.Handler.View(func(state *projections.State) { project = state.SessionProject(session) })
+		return commands.SessionActor(project, session, commands.AuthnNone), nil
+	case c.Anonymous:
+		return c.By, nil
+	case c.By.Kind == commands.ActorSession:
+		if (source != "" && source != "session") || (session != "" && session != c.By.Name) {
+			return commands.Actor{}, c.OtherIdentity(session)
+		}
+	case source == "session" || source == "" && session != "":
+		return commands.Actor{}, c.OtherIdentity(session)
+	}
+	return c.By, nil
+}
+
+// do brings one command of a request through.
+func (s *compat) do(
+	ctx context.Context, c *call, by commands.Actor, command commands.Command, suffix string,
+) (engine.Answer, error) {
+	done, err := s.Apply(ctx, c.Caller, by, command, suffix)
+	return done.Answer, err
+}
+
+// step is one of the commands that a request comes to.
+type step struct {
+	command commands.Command
+	suffix  string
+}
+
+// doAll brings the commands of a request through, in order. Before the first it asks whether the table permits them
+// all.
+func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project string, steps []step) error {
+	if len(steps) > 1 {
+		var err error
+		s.Handler.View(func(state *projections.State) {
+			for _, step := range steps {
+				if err == nil {
+					err = commands.Permit(state, commands.CurrentRules(), by, step.command.ID(), project)
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, step := range steps {
+		if _, err := s.do(ctx, c, by, step.command, step.suffix); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unexpected is an answer that a command cannot give.
+func unexpected(id string, answer engine.Answer) error {
+	return fmt.Errorf("%s came to %T at sequence %d", id, answer.Data, answer.Sequence)
+}
+
+// deleted is the answer to a deletion.
+type deleted struct {
+	Success bool   `json:"success"`
+	ID      string `json:"id"`
+}

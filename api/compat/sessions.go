@@ -1,0 +1,175 @@
+package compat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"maestro/api/route"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+	"maestro/service"
+	"maestro/service/wire"
+)
+
+func (s *compat) sessionRoutes() {
+	write(s, op{Route: route.Route{
+		Method:  http.MethodPost,
+		Path:    "/api/sessions",
+		Name:    "session-create",
+		Summary: "Make a session that nobody spawned",
+		Status:  http.StatusCreated,
+		Body:    newSession{},
+	}, row: "session:register"}, s.createSession)
+	write(s, op{Route: route.Route{
+		Method:  http.MethodPatch,
+		Path:    "/api/sessions/{id}",
+		Name:    "session-update",
+		Summary: "Give fields of a session new values",
+		Body:    sessionPatch{},
+	}}, s.patchSession)
+	write(s, op{Route: route.Route{
+		Method:  http.MethodDelete,
+		Path:    "/api/sessions/{id}",
+		Name:    "session-delete",
+		Summary: "Delete a session",
+	}}, s.deleteSession)
+	write(s, op{Route: route.Route{
+		Method:  http.MethodPost,
+		Path:    "/api/sessions/{id}/tasks/{taskId}",
+		Name:    "session-link",
+		Summary: "Make a task one of a session's",
+	}}, s.linkTask)
+	write(s, op{Route: route.Route{
+		Method:  http.MethodDelete,
+		Path:    "/api/sessions/{id}/tasks/{taskId}",
+		Name:    "session-unlink",
+		Summary: "Take a task from a session",
+	}}, s.unlinkTask)
+}
+
+type sessionTaskID struct {
+	ID     string `path:"id" doc:"the session"`
+	TaskID string `path:"taskId" doc:"the task"`
+}
+
+// newSession is the body of POST.
+type newSession struct {
+	ID        string               `json:"id,omitempty"`
+	ProjectID string               `json:"projectId"`
+	TaskIDs   *[]string            `json:"taskIds"`
+	TaskID    string               `json:"taskId,omitempty"`
+	Name      string               `json:"name,omitempty"`
+	Status    events.SessionStatus `json:"status,omitempty"`
+	Strategy  events.Strategy      `json:"strategy,omitempty"`
+	Env       map[string]string    `json:"env,omitempty"`
+	Metadata  json.RawMessage      `json:"metadata,omitempty"`
+	AgentID   string               `json:"agentId,omitempty"`
+}
+
+func (s *compat) createSession(ctx context.Context, c *call, _ *struct{}) (service.SessionBody, error) {
+	var body newSession
+	if err := c.decode(ctx, &body); err != nil {
+		return service.SessionBody{}, err
+	}
+	if body.TaskIDs == nil && body.TaskID == "" {
+		return service.SessionBody{}, service.InvalidRequest("/taskIds", "taskIds is required")
+	}
+	if body.ProjectID == "" {
+		return service.SessionBody{}, service.InvalidRequest("/projectId", "Project ID is required")
+	}
+	register := &commands.RegisterSession{
+		In:        commands.In{Project: body.ProjectID},
+		SessionID: body.ID,
+		Create:    true,
+		Name:      body.Name,
+		Strategy:  body.Strategy,
+		Status:    body.Status,
+		Env:       body.Env,
+		Metadata:  given(body.Metadata),
+		AgentID:   body.AgentID,
+	}
+	if body.TaskIDs != nil {
+		register.TaskIDs = *body.TaskIDs
+	} else {
+		register.TaskIDs = []string{body.TaskID}
+	}
+	if register.Status == "" {
+		register.Status = events.SessionIdle
+	}
+	var err error
+	if register.Role, err = roleOf(register.Metadata); err != nil {
+		return service.SessionBody{}, err
+	}
+	answer, err := s.do(ctx, c, c.By, register, "")
+	if err != nil {
+		return service.SessionBody{}, err
+	}
+	created, ok := answer.Data.(*events.SessionRegistered)
+	if !ok {
+		return service.SessionBody{}, unexpected("session:register", answer)
+	}
+	return s.showSession(c, created.SessionID)
+}
+
+// given gives a value that a body has, nil for null.
+func given(raw json.RawMessage) json.RawMessage {
+	if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
+		return nil
+	}
+	return raw
+}
+
+// roleOf gives the role that older clients put into the metadata.
+func roleOf(metadata json.RawMessage) (events.Role, error) {
+	if len(metadata) == 0 {
+		return "", nil
+	}
+	var says struct {
+		Role events.Role `json:"role"`
+	}
+	if err := json.Unmarshal(metadata, &says); err != nil {
+		return "", service.Invalid("/metadata", "metadata must be an object, and its role a text")
+	}
+	return says.Role, nil
+}
+
+func (s *compat) deleteSession(ctx context.Context, c *call, in *wire.SessionID) (deleted, error) {
+	_, err := s.do(ctx, c, c.By, &commands.DeleteSession{SessionID: in.ID}, "")
+	return deleted{Success: true, ID: in.ID}, err
+}
+
+func (s *compat) linkTask(ctx context.Context, c *call, in *sessionTaskID) (service.SessionBody, error) {
+	if _, err := s.do(ctx, c, c.By, &commands.LinkTask{SessionID: in.ID, TaskID: in.TaskID}, ""); err != nil {
+		return service.SessionBody{}, err
+	}
+	return s.showSession(c, in.ID)
+}
+
+func (s *compat) unlinkTask(ctx context.Context, c *call, in *sessionTaskID) (service.SessionBody, error) {
+	if _, err := s.do(ctx, c, c.By, &commands.UnlinkTask{SessionID: in.ID, TaskID: in.TaskID}, ""); err != nil {
+		return service.SessionBody{}, err
+	}
+	return s.showSession(c, in.ID)
+}
+
+// newestEntries is how much of a timeline the answer to a write carries, so that its cost does not grow with the
+// history.
+const newestEntries = 100
+
+// showSession is what a write answers: with the newest entries only.
+func (s *compat) showSession(c *call, id string) (service.SessionBody, error) {
+	var shown service.ShownSession
+	var found bool
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(id); x != nil {
+			shown, found = s.At(state, c.Caller).Shown(x), true
+		}
+	})
+	if !found {
+		return service.SessionBody{}, service.NotFound("Session", id)
+	}
+	return shown.Body(s.Service, c.Caller, newestEntries), nil
+}

@@ -1,0 +1,175 @@
+package compat
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"maestro/api/route"
+	"maestro/commands"
+	"maestro/projections"
+	"maestro/service"
+	"maestro/service/wire"
+)
+
+func (s *compat) timelineRoutes() {
+	write(s, op{Route: route.Route{
+		Method:  http.MethodPost,
+		Path:    "/api/sessions/{id}/timeline",
+		Name:    "session-timeline-add",
+		Summary: "Put an entry on a session's timeline",
+		Body:    newEntry{},
+	}, row: "session:note"}, s.addEntry)
+	write(s, op{Route: route.Route{
+		Method:  http.MethodPost,
+		Path:    "/api/sessions/{id}/events",
+		Name:    "session-event-add",
+		Summary: "Put an entry without words on a session's timeline",
+		Body:    newEvent{},
+	}}, s.addEvent)
+	write(s, op{Route: route.Route{
+		Method:  http.MethodPost,
+		Path:    "/api/tasks/{id}/timeline",
+		Name:    "task-timeline-add",
+		Summary: "Put an entry about a task on a session's timeline",
+		Body:    newTaskEntry{},
+	}, row: "session:note"}, s.addTaskEntry)
+}
+
+// newEvent is the body of POST …/events.
+type newEvent struct {
+	Type string          `json:"type"`
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+// newEntry is the body of POST …/timeline.
+type newEntry struct {
+	Type     string          `json:"type,omitempty"`
+	Message  string          `json:"message"`
+	TaskID   string          `json:"taskId,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// newTaskEntry is the body of POST /api/tasks/:id/timeline.
+type newTaskEntry struct {
+	Type      string `json:"type,omitempty"`
+	Message   string `json:"message"`
+	SessionID string `json:"sessionId"`
+}
+
+type taskEntryAnswer struct {
+	Success   bool   `json:"success"`
+	TaskID    string `json:"taskId"`
+	SessionID string `json:"sessionId"`
+	Message   string `json:"message"`
+	Type      string `json:"type"`
+}
+
+// command gives the note that an entry is.
+func (e newEntry) command(session string) (commands.Command, error) {
+	if e.Message == "" {
+		return nil, service.InvalidRequest("/message", "message is required")
+	}
+	return &commands.NoteSession{
+		SessionID: session,
+		Type:      e.Type,
+		Message:   e.Message,
+		TaskID:    e.TaskID,
+		Data:      given(e.Metadata),
+	}, nil
+}
+
+// command gives what an event is: a file that was changed, or a note without words. A file's event may say when it
+
+// was.
+func (e newEvent) command(session string) (commands.Command, time.Time, error) {
+	if e.Type == "" {
+		return nil, time.Time{}, service.InvalidRequest("/type", "type is required")
+	}
+	if e.Type == "file_modified" {
+		var file struct {
+			File      string `json:"file"`
+			Timestamp string `json:"timestamp"`
+		}
+		// Whatever else the data is, it is noted as it came.
+		if err := json.Unmarshal(e.Data, &file); err == nil && file.File != "" {
+			at, err := time.Parse(time.RFC3339Nano, file.Timestamp)
+			if err != nil || at.UTC().Year() < 1970 || at.UTC().Year() > 9999 {
+				at = time.Time{}
+			}
+			return &commands.TrackFile{SessionID: session, File: file.File}, at, nil
+		}
+	}
+	data := e.Data
+	if len(data) == 0 {
+		data = json.RawMessage("null")
+	}
+	return &commands.NoteSession{SessionID: session, Type: e.Type, Data: data}, time.Time{}, nil
+}
+
+func (s *compat) addEntry(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
+	var body newEntry
+	if err := c.decode(ctx, &body); err != nil {
+		return service.SessionBody{}, err
+	}
+	note, err := body.command(in.ID)
+	if err != nil {
+		return service.SessionBody{}, err
+	}
+	if _, err := s.do(ctx, c, c.By, note, ""); err != nil {
+		return service.SessionBody{}, err
+	}
+	return s.showSession(c, in.ID)
+}
+
+func (s *compat) addEvent(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
+	var body newEvent
+	if err := c.decode(ctx, &body); err != nil {
+		return service.SessionBody{}, err
+	}
+	command, at, err := body.command(in.ID)
+	if err != nil {
+		return service.SessionBody{}, err
+	}
+	if c.Meta.OccurredAt.IsZero() {
+		c.Meta.OccurredAt = at
+	}
+	if _, err := s.do(ctx, c, c.By, command, ""); err != nil {
+		return service.SessionBody{}, err
+	}
+	return s.showSession(c, in.ID)
+}
+
+func (s *compat) addTaskEntry(ctx context.Context, c *call, in *wire.TaskID) (taskEntryAnswer, error) {
+	body := newTaskEntry{Type: "progress"}
+	if err := c.decode(ctx, &body); err != nil {
+		return taskEntryAnswer{}, err
+	}
+	switch {
+	case body.Message == "":
+		return taskEntryAnswer{}, service.InvalidRequest("/message", "message is required")
+	case body.SessionID == "":
+		return taskEntryAnswer{}, service.InvalidRequest("/sessionId", "sessionId is required")
+	case body.Type == "":
+		body.Type = "progress"
+	}
+	var err error
+	s.Handler.View(func(state *projections.State) {
+		_, err = s.At(state, c.Caller).PermitTask("session:note", in.ID)
+	})
+	if err != nil {
+		return taskEntryAnswer{}, err
+	}
+	note := &commands.NoteSession{SessionID: body.SessionID, Type: body.Type, Message: body.Message, TaskID: in.ID}
+	if _, err := s.do(ctx, c, c.By, note, ""); err != nil {
+		return taskEntryAnswer{}, err
+	}
+	return taskEntryAnswer{
+		Success:   true,
+		TaskID:    in.ID,
+		SessionID: body.SessionID,
+		Message:   body.Message,
+		Type:      body.Type,
+	}, nil
+}

@@ -1,0 +1,140 @@
+// Package route registers routes that document themselves: it makes the entry of each in the OpenAPI document, and
+// sends with every answer the sequence that it was read at. It knows no request and no answer by name.
+package route
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"maestro/projections"
+	"maestro/service"
+)
+
+// ContentType is that of every answer.
+const ContentType = "application/json; charset=utf-8"
+
+// Server is what routes need of the HTTP server that they are part of.
+type Server struct {
+	Service *service.Service
+	API     huma.API
+	// Caller gives who asks.
+	Caller func(ctx context.Context) *service.Caller
+	// Problem gives an error as HTTP answers it.
+	Problem func(ctx context.Context, err error) error
+	// Page documents the parameter that asks for the next page of a route's list; nil for a route without pages.
+	Page func(path string) *huma.Param
+}
+
+// Route says what a route is.
+type Route struct {
+	Method, Path, Name, Summary string
+	// Status is that of success; 200 if 0.
+	Status int
+	// Body is an example of the request's body, for the documentation; nil if it takes none.
+	Body any
+}
+
+// Answer is what every route answers.
+type Answer[T any] struct {
+	ContentType string `header:"Content-Type"`
+	Sequence    uint64 `header:"Maestro-Sequence"`
+	Body        T
+}
+
+// Register adds a route to the server.
+func Register[I, T any](s Server, r Route, answer func(ctx context.Context, in *I) (Answer[T], error)) {
+	huma.Register(s.API, s.operation(r), func(ctx context.Context, in *I) (*Answer[T], error) {
+		out, err := answer(ctx, in)
+		if err != nil {
+			return nil, s.Problem(ctx, err)
+		}
+		out.ContentType = ContentType
+		return &out, nil
+	})
+}
+
+func (s Server) operation(r Route) huma.Operation {
+	operation := huma.Operation{
+		OperationID:        r.Name,
+		Method:             r.Method,
+		Path:               r.Path,
+		Summary:            r.Summary,
+		DefaultStatus:      r.Status,
+		SkipValidateParams: true,
+	}
+	if r.Method == http.MethodGet {
+		operation.Parameters = []*huma.Param{{
+			Name:        "minSeq",
+			In:          "query",
+			Description: "wait until the views have reached this sequence",
+			Schema:      &huma.Schema{Type: huma.TypeInteger},
+		}}
+		if page := s.Page(r.Path); page != nil {
+			operation.Parameters = append(operation.Parameters, page)
+		}
+	}
+	if r.Body != nil {
+		schema := s.API.OpenAPI().Components.Schemas.Schema(reflect.TypeOf(r.Body), true, r.Name+"-body")
+		content := map[string]*huma.MediaType{"application/json": {Schema: schema}}
+		operation.RequestBody = &huma.RequestBody{Content: content}
+	}
+	return operation
+}
+
+// Bare is a view that asks for nothing.
+func Bare[T any](see func(v service.View) (T, error)) func(v service.View, _ *struct{}) (T, error) {
+	return func(v service.View, _ *struct{}) (T, error) { return see(v) }
+}
+
+// Read registers a route that shows a view. see runs while the state stands still, and must not keep it.
+func Read[I, T any](s Server, r Route, see func(v service.View, in *I) (T, error)) {
+	ReadThen(s, r, func(v service.View, in *I) (func() T, error) {
+		seen, err := see(v, in)
+		return func() T { return seen }, err
+	})
+}
+
+// ReadThen is Read for a long view: what see returns is called when the state moves again, to work on values that do
+// not.
+func ReadThen[I, T any](s Server, r Route, see func(v service.View, in *I) (func() T, error)) {
+	r.Method = http.MethodGet
+	Register(s, r, func(ctx context.Context, in *I) (Answer[T], error) {
+		var out Answer[T]
+		var finish func() T
+		var err error
+		s.Service.Handler.View(func(state *projections.State) {
+			out.Sequence = state.Head().Sequence
+			finish, err = see(s.Service.At(state, s.Caller(ctx)), in)
+		})
+		if err == nil {
+			out.Body = finish()
+		}
+		return out, err
+	})
+}
+
+// ReadAfter is Read for a view that may be waited for.
+func ReadAfter[I, T any](
+	s Server,
+	r Route,
+	before func(ctx context.Context, c *service.Caller, in *I) error,
+	see func(v service.View, in *I) (T, error),
+) {
+	r.Method = http.MethodGet
+	Register(s, r, func(ctx context.Context, in *I) (Answer[T], error) {
+		c := s.Caller(ctx)
+		var out Answer[T]
+		if err := before(ctx, c, in); err != nil {
+			return out, err
+		}
+		var err error
+		s.Service.Handler.View(func(state *projections.State) {
+			out.Sequence = state.Head().Sequence
+			out.Body, err = see(s.Service.At(state, c), in)
+		})
+		return out, err
+	})
+}
