@@ -51,6 +51,12 @@ func Limits() []LimitGroup {
 			Limits: []Limit{LimitInboxItems, LimitInboxLate, LimitInboxRefused, LimitInboxAllRefused, LimitInboxText},
 		},
 		{
+			Title: "Tasks and sessions in answers",
+			Intro: "These hide nothing either: `maestro task get` shows the whole statements of a task, and a timeline " +
+				"everything that happened.",
+			Limits: []Limit{LimitListedText, LimitUnlinked},
+		},
+		{
 			Title: "Fields of commands",
 			Intro: "The server checks these before it decides a command. They hold on every route.", Limits: []Limit{
 				LimitID, LimitTitle, LimitName, LimitType, LimitPath, LimitText, LimitLongText, LimitEntries, LimitIDs,
@@ -134,6 +140,18 @@ var (
 	LimitInboxText = Limit{
 		Name: "inbox-text", Value: projections.InboxText, Unit: "bytes", Answer: answerCut,
 		Bounds: "the message of an item; one that is longer has `cut`",
+	}
+)
+
+// Limits of what an answer shows of tasks and sessions.
+var (
+	LimitListedText = Limit{
+		Name: "listed-text", Value: projections.ListedText, Unit: "bytes", Answer: answerCut,
+		Bounds: "a result or a reason of a task in a list; one that is longer has `cut`",
+	}
+	LimitUnlinked = Limit{
+		Name: "unlinked", Value: projections.MaxUnlinked, Unit: "tasks", Answer: answerCut,
+		Bounds: "the tasks that were taken from a session and that it shows, the newest",
 	}
 )
 

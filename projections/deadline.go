@@ -43,7 +43,7 @@ func (s *State) sessionLost(f fact, d *events.SessionLost) error {
 		x.LostAt = f.at
 		x.Losses++
 	})
-	s.note(f, Entry{Type: "session_lost", SessionID: d.SessionID, Message: fmt.Sprintf("Session lost: it was last heard %d s before", (f.at-d.LastHeard)/1000)})
+	s.note(f, Entry{Type: "session_lost", SessionID: d.SessionID, What: fmt.Sprintf("Session lost: it was last heard %d s before", (f.at-d.LastHeard)/1000)})
 	return nil
 }
 
@@ -52,7 +52,7 @@ func (s *State) sessionRecovered(f fact, d *events.SessionRecovered) error {
 		return missing("session", d.SessionID)
 	}
 	s.changeSession(d.SessionID, func(x *Session) { x.LostAt = 0 })
-	s.note(f, Entry{Type: "session_recovered", SessionID: d.SessionID, Message: "Session heard again"})
+	s.note(f, Entry{Type: "session_recovered", SessionID: d.SessionID, What: "Session heard again"})
 	return nil
 }
 
@@ -64,6 +64,6 @@ func (s *State) sessionTimedOut(f fact, d *events.SessionTimedOut) error {
 		x.EndReason = "timed out"
 		x.Status, x.EndedAt, x.CompletedAt, x.LastActivity = events.SessionEndFailed, f.at, f.at, f.at
 	})
-	s.note(f, Entry{Type: "session_failed", SessionID: d.SessionID, Message: "Session failed: timed out"})
+	s.note(f, Entry{Type: "session_failed", SessionID: d.SessionID, What: "Session failed", Message: "timed out"})
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the version of what Encode writes. A snapshot of another format is not used.
-const Format = 6
+const Format = 7
 
 // header is the first part of an encoded state: everything but the two long lists.
 type header struct {
@@ -119,7 +119,7 @@ func appendEntry(b []byte, e *Entry, seen map[string]uint64) []byte {
 	b = binary.AppendVarint(b, e.At)
 	b = binary.AppendVarint(b, e.OccurredAt)
 	b = binary.AppendUvarint(b, flags)
-	for _, s := range []string{e.Type, e.Source, e.SessionID, e.TaskID, e.AboutTask, e.Blob} {
+	for _, s := range []string{e.Type, e.Source, e.SessionID, e.TaskID, e.AboutTask, e.What, e.Blob} {
 		number, ok := seen[s]
 		if ok {
 			b = binary.AppendUvarint(b, number)
@@ -342,7 +342,7 @@ func (r *reader) entry(seen *[]string) *Entry {
 	e := &Entry{Sequence: r.uvarint(), Index: int(r.uvarint()), At: r.varint(), OccurredAt: r.varint()}
 	flags := r.uvarint()
 	e.Bare, e.Late = flags&1 != 0, flags&2 != 0
-	for _, field := range []*string{&e.Type, &e.Source, &e.SessionID, &e.TaskID, &e.AboutTask, &e.Blob} {
+	for _, field := range []*string{&e.Type, &e.Source, &e.SessionID, &e.TaskID, &e.AboutTask, &e.What, &e.Blob} {
 		number := r.uvarint()
 		if number == 0 {
 			*seen = append(*seen, string(r.take(r.uvarint())))

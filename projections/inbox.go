@@ -136,7 +136,10 @@ func (b *inbox) task(t *Task) {
 	default:
 		return
 	}
-	item.Message = b.TaskTimeline(t.ID).wordsAt(said.Sequence)
+	if item.Kind == InboxUnconfirmed && t.Result != nil && t.Result.By == SessionSource(t.ProjectID, session) {
+		said.Sequence = t.Result.Sequence // a queue's completion has no words of its own
+	}
+	item.Message = b.TaskTimeline(t.ID).at(said.Sequence).Text()
 	b.add(session, item)
 }
 
@@ -150,15 +153,15 @@ func wordOf(t *Task, session string) Said {
 	return Said{}
 }
 
-// wordsAt gives what an event put on the timeline, in its last entry.
-func (t Timeline) wordsAt(sequence uint64) string {
+// at gives the last entry that an event put on the timeline, an empty one if it put none there.
+func (t Timeline) at(sequence uint64) *Entry {
 	behind, _ := slices.BinarySearchFunc(t, sequence+1, func(e *Entry, sequence uint64) int {
 		return cmp.Compare(e.Sequence, sequence)
 	})
 	if behind == 0 || t[behind-1].Sequence != sequence {
-		return ""
+		return &Entry{}
 	}
-	return t[behind-1].Message
+	return t[behind-1]
 }
 
 func (b *inbox) session(x *Session) {

@@ -260,7 +260,7 @@ func TestInboxFindsWords(t *testing.T) {
 		if sequence%2 == 1 {
 			want = ""
 		}
-		if got := timeline.wordsAt(sequence); got != want {
+		if got := timeline.at(sequence).Message; got != want {
 			t.Errorf("at %d stands %q, expected %q", sequence, got, want)
 		}
 	}

@@ -93,12 +93,16 @@ func (item *InboxItem) count() {
 
 // cut leaves the beginning of a long message, to a whole character.
 func (item *InboxItem) cut() {
-	if len(item.Message) <= InboxText {
-		return
+	item.Message, item.Cut = beginning(item.Message, InboxText)
+}
+
+// beginning gives at most so many bytes of a text, to a whole character, and whether there is more.
+func beginning(text string, most int) (string, bool) {
+	if len(text) <= most {
+		return text, false
 	}
-	end := InboxText
-	for end > 0 && !utf8.RuneStart(item.Message[end]) {
-		end--
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
 	}
-	item.Message, item.Cut = item.Message[:end]+"…", true
+	return text[:most] + "…", true
 }

@@ -116,7 +116,7 @@ func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
 	})
 	s.unanswered.put(x.ProjectID, omit(s.unanswered.get(x.ProjectID), x.ID))
 	s.undelivered.put(x.SessionID, append(slices.Clip(s.undelivered.get(x.SessionID)), x.ID))
-	s.note(f, Entry{Type: "input_answered", SessionID: x.SessionID, Message: "Answered: " + d.Answer})
+	s.note(f, Entry{Type: "input_answered", SessionID: x.SessionID, What: "Answered", Message: d.Answer})
 	return nil
 }
 

@@ -396,7 +396,7 @@ func (s *State) push(f fact, key, task string) {
 	s.changes = append(s.changes, Change{KindQueueItem, id, (*Item)(nil), item})
 	s.enter(key, id, item)
 	s.lineUp(key, item)
-	s.note(f, Entry{Type: "task_queued", TaskID: task, Message: "Queued in " + q.Name})
+	s.note(f, Entry{Type: "task_queued", TaskID: task, What: "Queued in " + q.Name})
 }
 
 // enter makes a new item known to its queue and to its task.
@@ -483,8 +483,8 @@ func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
 			t.moveTo(f, events.TaskInProgress)
 		}
 	})
-	s.say(f, d.TaskID, d.SessionID, events.SaysWorking)
-	s.note(f, Entry{Type: "task_started", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Started from queue " + d.Queue})
+	s.say(f, d.TaskID, d.SessionID, events.SaysWorking, "")
+	s.note(f, Entry{Type: "task_started", SessionID: d.SessionID, TaskID: d.TaskID, What: "Started from queue " + d.Queue})
 	return nil
 }
 
@@ -504,7 +504,7 @@ func (s *State) finish(f fact, item *Item, session string, status events.QueueIt
 	if says == "" {
 		s.unsay(f, item.TaskID, session)
 	} else {
-		s.say(f, item.TaskID, session, says)
+		s.say(f, item.TaskID, session, says, "")
 	}
 }
 
@@ -514,7 +514,7 @@ func (s *State) itemCompleted(f fact, d *events.QueueItemCompleted) error {
 		return err
 	}
 	s.finish(f, item, d.SessionID, events.ItemCompleted, events.SaysCompleted, "")
-	s.note(f, Entry{Type: "task_completed", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Completed in queue " + d.Queue})
+	s.note(f, Entry{Type: "task_completed", SessionID: d.SessionID, TaskID: d.TaskID, What: "Completed in queue " + d.Queue})
 	return nil
 }
 
@@ -524,7 +524,7 @@ func (s *State) itemFailed(f fact, d *events.QueueItemFailed) error {
 		return err
 	}
 	s.finish(f, item, d.SessionID, events.ItemFailed, events.SaysFailed, d.Reason)
-	s.note(f, Entry{Type: "task_failed", SessionID: d.SessionID, TaskID: d.TaskID, Message: withReason("Failed in queue "+d.Queue, d.Reason)})
+	s.note(f, Entry{Type: "task_failed", SessionID: d.SessionID, TaskID: d.TaskID, What: "Failed in queue " + d.Queue, Message: d.Reason})
 	return nil
 }
 
@@ -544,7 +544,7 @@ func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
 			i.Status, i.SessionID, i.CompletedAt, i.Cause = events.ItemSkipped, d.SessionID, f.at, f.cause()
 		})
 	}
-	s.note(f, Entry{Type: "task_skipped", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Skipped in queue " + d.Queue})
+	s.note(f, Entry{Type: "task_skipped", SessionID: d.SessionID, TaskID: d.TaskID, What: "Skipped in queue " + d.Queue})
 	return nil
 }
 
@@ -563,7 +563,7 @@ func (s *State) itemRequeued(f fact, d *events.QueueItemRequeued) error {
 		i.Status, i.Place, i.Attempts, i.Cause = events.ItemQueued, place, 0, f.cause()
 		i.StartedAt, i.CompletedAt, i.FailReason = 0, 0, ""
 	})
-	s.note(f, Entry{Type: "task_queued", TaskID: d.TaskID, Message: "Queued again in " + d.Queue})
+	s.note(f, Entry{Type: "task_queued", TaskID: d.TaskID, What: "Queued again in " + d.Queue})
 	return nil
 }
 
@@ -581,7 +581,7 @@ func (s *State) itemReturned(f fact, d *events.QueueItemReturned) error {
 	}
 	s.letGo(d.SessionID)
 	s.unsay(f, d.TaskID, d.SessionID)
-	s.note(f, Entry{Type: "task_returned", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Back to the front of queue " + d.Queue + ": its session is " + d.Reason})
+	s.note(f, Entry{Type: "task_returned", SessionID: d.SessionID, TaskID: d.TaskID, What: "Back to the front of queue " + d.Queue + ": its session is " + d.Reason})
 	return nil
 }
 
@@ -593,7 +593,7 @@ func (s *State) itemQuarantined(f fact, d *events.QueueItemQuarantined) error {
 	s.finish(f, item, d.SessionID, events.ItemQuarantined, "", "its session is "+d.Reason)
 	s.note(f, Entry{
 		Type: "task_quarantined", SessionID: d.SessionID, TaskID: d.TaskID,
-		Message: fmt.Sprintf("Quarantined in queue %s after %d starts: its last session is %s", d.Queue, d.Attempt, d.Reason),
+		What: fmt.Sprintf("Quarantined in queue %s after %d starts: its last session is %s", d.Queue, d.Attempt, d.Reason),
 	})
 	return nil
 }
@@ -611,11 +611,4 @@ func (s *State) drop(f fact, item *Item) {
 	s.changeItem(f, item, func(i *Item) {
 		i.Status, i.CompletedAt, i.FailReason, i.Cause = events.ItemSkipped, f.at, "its task was deleted", f.cause()
 	})
-}
-
-func withReason(message, reason string) string {
-	if reason == "" {
-		return message
-	}
-	return message + ": " + reason
 }

@@ -18,7 +18,7 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 	says := d.Kind.SessionStatus()
 	for _, id := range d.TaskIDs {
 		if !d.Late {
-			s.say(f, id, d.SessionID, says)
+			s.say(f, id, d.SessionID, says, d.Message)
 		}
 		s.noteReport(f, d, id)
 	}

@@ -16,6 +16,8 @@ type Session struct {
 	Status       events.SessionStatus
 	LastActivity int64
 	CompletedAt  int64
+	// DoneSequence is the event with which it last said that it is done; 0 until it does.
+	DoneSequence uint64
 	EndedAt      int64
 	// LostAt is when it was marked lost, 0 while it is heard; Losses counts how often it was.
 	LostAt int64
@@ -37,6 +39,8 @@ type SessionFields struct {
 	Role      events.Role
 	Strategy  events.Strategy
 	TaskIDs   []string
+	// Unlinked are the tasks that were taken from it and not given back, the newest [MaxUnlinked] of them, oldest first.
+	Unlinked []Unlinked `json:",omitempty"`
 	// Permissions are nil when they are unknown: then the session may do nothing.
 	Permissions *events.Permissions
 	// SpawnedBy is the session that ordered it, "" if a user did.
@@ -63,6 +67,18 @@ type SessionFields struct {
 	EndReason string
 	// Queue is the queue that it pulls from, "" if it has none.
 	Queue string
+}
+
+// MaxUnlinked bounds what a session keeps of the tasks that were taken from it.
+const MaxUnlinked = 100
+
+// Unlinked is a task that was taken from a session.
+type Unlinked struct {
+	TaskID string `json:"taskId"`
+	// By is the source of the event that took it.
+	By       string `json:"by"`
+	At       int64  `json:"at"`
+	Sequence uint64 `json:"sequence"`
 }
 
 // Source gives the source of the events that the session causes.
@@ -193,7 +209,7 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 		s.timed = append(s.timed, x.ID)
 	}
 	s.changeProject(x.ProjectID, func(p *Project) { p.Sessions++ })
-	s.note(f, Entry{Type: "session_started", SessionID: x.ID, Message: "Session created"})
+	s.note(f, Entry{Type: "session_started", SessionID: x.ID, What: "Session created"})
 	starts := make(map[string]bool, len(started))
 	for _, id := range started {
 		starts[id] = true
@@ -205,7 +221,7 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 				t.moveTo(f, events.TaskInProgress)
 			}
 		})
-		s.note(f, Entry{Type: "task_started", SessionID: x.ID, TaskID: id, Message: "Started working on task"})
+		s.note(f, Entry{Type: "task_started", SessionID: x.ID, TaskID: id, What: "Started working on task"})
 	}
 	return nil
 }
@@ -270,7 +286,10 @@ func (s *State) sessionUpdated(f fact, d *events.SessionUpdated) error {
 		set(&fields.Name, d.Name)
 		set(&x.Status, d.Status)
 		set(&fields.AgentID, d.AgentID)
-		set(&fields.TaskIDs, d.TaskIDs)
+		if d.TaskIDs != nil {
+			fields.TaskIDs = *d.TaskIDs
+			fields.Unlinked = unlinkedWithout(fields.Unlinked, *d.TaskIDs...)
+		}
 		set(&fields.ManifestDigest, d.ManifestDigest)
 		if d.Env != nil {
 			env := maps.Clone(x.Env)
@@ -297,13 +316,13 @@ func (s *State) sessionCompleted(f fact, d *events.SessionCompleted) error {
 		return missing("session", d.SessionID)
 	}
 	s.completeSession(f, d.SessionID)
-	s.note(f, Entry{Type: "session_completed", SessionID: d.SessionID, Message: "Session completed"})
+	s.note(f, Entry{Type: "session_completed", SessionID: d.SessionID, What: "Session completed"})
 	return nil
 }
 
 func (s *State) completeSession(f fact, id string) {
 	s.changeSession(id, func(x *Session) {
-		x.Status, x.CompletedAt, x.LastActivity = events.SessionSaidDone, f.at, f.at
+		x.Status, x.CompletedAt, x.DoneSequence, x.LastActivity = events.SessionSaidDone, f.at, f.sequence, f.at
 	})
 }
 
@@ -315,8 +334,9 @@ func (s *State) sessionKilled(f fact, d *events.SessionKilled) error {
 		x.EndReason = d.Reason
 		x.Status, x.EndedAt, x.CompletedAt, x.LastActivity = d.Status, f.at, f.at, f.at
 	})
-	message := withReason("Session "+string(d.Status), d.Reason)
-	s.note(f, Entry{Type: "session_" + string(d.Status), SessionID: d.SessionID, Message: message})
+	s.note(f, Entry{
+		Type: "session_" + string(d.Status), SessionID: d.SessionID, What: "Session " + string(d.Status), Message: d.Reason,
+	})
 	return nil
 }
 
@@ -346,7 +366,19 @@ func (s *State) sessionNoted(f fact, d *events.SessionNoted) error {
 		e.AboutTask = d.TaskID
 	}
 	s.note(f, e)
+	if e.TaskID != "" && d.Type == reportType(events.ReportComplete) && d.Message != "" {
+		s.resultFromNote(f, d)
+	}
 	return nil
+}
+
+// resultFromNote takes the words of an older client's report: it moves the session's status first, without words, and
+// notes them after that. A session that does not say that the task is completed gives it no result.
+func (s *State) resultFromNote(f fact, d *events.SessionNoted) {
+	said := wordOf(s.Task(d.TaskID), d.SessionID)
+	if said.Status == events.SaysCompleted {
+		s.changeTask(d.TaskID, func(t *Task) { t.Result = f.statement() })
+	}
 }
 
 func (s *State) sessionTaskLinked(f fact, d *events.SessionTaskLinked) error {
@@ -361,10 +393,11 @@ func (s *State) sessionTaskLinked(f fact, d *events.SessionTaskLinked) error {
 		if !slices.Contains(x.TaskIDs, d.TaskID) {
 			fields := x.ownFields()
 			fields.TaskIDs = append(slices.Clip(fields.TaskIDs), d.TaskID)
+			fields.Unlinked = unlinkedWithout(fields.Unlinked, d.TaskID)
 		}
 	})
 	s.changeTask(d.TaskID, func(t *Task) { t.addSession(d.SessionID); t.UpdatedAt = f.at })
-	s.note(f, Entry{Type: "task_started", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Added task to session"})
+	s.note(f, Entry{Type: "task_started", SessionID: d.SessionID, TaskID: d.TaskID, What: "Added task to session"})
 	return nil
 }
 
@@ -379,10 +412,24 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 		return slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
 	}
 	s.changeSession(d.SessionID, func(x *Session) {
-		x.ownFields().TaskIDs = leave(x.TaskIDs, d.TaskID)
+		fields := x.ownFields()
+		fields.TaskIDs = leave(x.TaskIDs, d.TaskID)
+		unlinked := append(unlinkedWithout(x.Unlinked, d.TaskID), Unlinked{d.TaskID, f.Source, f.at, f.sequence})
+		fields.Unlinked = unlinked[max(0, len(unlinked)-MaxUnlinked):]
 		x.LastActivity = f.at
 	})
 	s.changeTask(d.TaskID, func(t *Task) { t.SessionIDs, t.UpdatedAt = leave(t.SessionIDs, d.SessionID), f.at })
-	s.note(f, Entry{Type: "task_completed", SessionID: d.SessionID, TaskID: d.TaskID, Message: "Removed task from session"})
+	s.note(f, Entry{Type: TypeUnlinked, SessionID: d.SessionID, TaskID: d.TaskID, What: "Removed task from session"})
 	return nil
+}
+
+// unlinkedWithout gives a list of its own without these tasks, nil if it is empty.
+func unlinkedWithout(list []Unlinked, tasks ...string) []Unlinked {
+	var rest []Unlinked
+	for _, u := range list {
+		if !slices.Contains(tasks, u.TaskID) {
+			rest = append(rest, u)
+		}
+	}
+	return rest
 }

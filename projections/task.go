@@ -19,6 +19,10 @@ type Task struct {
 	// StatusSequence is the event that last moved Status, StatusAt its time; 0 until one does.
 	StatusSequence uint64
 	StatusAt       int64
+	// StatusReason is why it was last moved, nil if nobody said so.
+	StatusReason *Statement `json:",omitempty"`
+	// Result is what was said when it was last said to be completed, nil if nothing was; reopening it clears it.
+	Result *Statement `json:",omitempty"`
 	// Says holds what each of its sessions last said of it, oldest first.
 	Says []Said
 	// SessionIDs are the sessions that have or had it.
@@ -48,6 +52,8 @@ type TaskFields struct {
 	Blobs     events.Blobs
 	CreatedAt int64
 	CreatedBy string
+	// CreatedSequence is the event that made it.
+	CreatedSequence uint64
 }
 
 // Said is what one session says of a task, and since when.
@@ -240,6 +246,7 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 // moveTo moves the status; the first move to in_progress and to completed is remembered for good.
 func (t *Task) moveTo(f fact, status events.TaskStatus) {
 	t.Status, t.UpdatedAt, t.StatusSequence, t.StatusAt = status, f.at, f.sequence, f.at
+	t.StatusReason = nil
 	if status == events.TaskInProgress && t.StartedAt == 0 {
 		t.StartedAt = f.at
 	}
@@ -254,8 +261,8 @@ func (t *Task) addSession(id string) {
 	}
 }
 
-// say puts a session's word on a task last, in place of its former one.
-func (s *State) say(f fact, task, session string, status events.TaskSessionStatus) {
+// say puts a session's word on a task last, in place of its former one. A completion's words are the task's result.
+func (s *State) say(f fact, task, session string, status events.TaskSessionStatus, words string) {
 	first := true
 	s.changeTask(task, func(t *Task) {
 		says := make([]Said, 0, len(t.Says)+1)
@@ -267,6 +274,9 @@ func (s *State) say(f fact, task, session string, status events.TaskSessionStatu
 			says = append(says, said)
 		}
 		t.Says, t.UpdatedAt = append(says, Said{session, status, f.at, f.sequence}), f.at
+		if status == events.SaysCompleted && words != "" {
+			t.Result = f.statement()
+		}
 	})
 	if first {
 		s.spokeOf.put(session, append(s.spokeOf.get(session), task))
@@ -295,7 +305,7 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 		ID: d.TaskID, ProjectID: f.Project, ParentID: d.ParentID, Title: d.Title, Description: d.Description,
 		AcceptanceCriteria: d.AcceptanceCriteria, Priority: d.Priority, Dependencies: d.Dependencies,
 		InitialPrompt: d.InitialPrompt, SkillIDs: d.SkillIDs, Model: d.Model, Metadata: d.Metadata, Blobs: d.Blobs,
-		CreatedAt: f.at, CreatedBy: f.Source,
+		CreatedAt: f.at, CreatedBy: f.Source, CreatedSequence: f.sequence,
 	}}
 	s.changes = append(s.changes, Change{KindTask, t.ID, (*Task)(nil), t})
 	s.tasks.put(t.ID, t)
@@ -340,7 +350,7 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 		s.dependOn(d.TaskID, without(*d.Dependencies, before.Dependencies))
 	}
 	if fields := updatedFields(d); fields != "" {
-		s.note(f, Entry{Type: "task_updated", TaskID: d.TaskID, Message: fields})
+		s.note(f, Entry{Type: "task_updated", TaskID: d.TaskID, What: fields})
 	}
 	if d.Status != nil {
 		s.noteStatus(f, d.TaskID, d.Status.To, "")
@@ -355,7 +365,11 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 	}
 	s.changeTask(d.TaskID, func(t *Task) {
 		t.moveTo(f, d.To)
+		if d.Reason != "" {
+			t.StatusReason = f.statement()
+		}
 		if d.To == events.TaskInProgress {
+			t.Result = nil
 			t.Says = slices.DeleteFunc(slices.Clone(t.Says), func(said Said) bool { return said.Status == events.SaysCompleted })
 		}
 	})
@@ -368,8 +382,10 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 
 // noteStatus shows a move of a task's status on the task, and on the session of the orchestrator that made it.
 func (s *State) noteStatus(f fact, task string, to events.TaskStatus, reason string) {
-	message := withReason("Status changed to "+string(to), reason)
-	s.note(f, Entry{Type: "task_status_changed", TaskID: task, SessionID: f.author(), Message: message})
+	s.note(f, Entry{
+		Type: "task_status_changed", TaskID: task, SessionID: f.author(),
+		What: "Status changed to " + string(to), Message: reason,
+	})
 }
 
 func (s *State) taskDeleted(f fact, d *events.TaskDeleted) error {

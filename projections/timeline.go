@@ -22,7 +22,10 @@ type Entry struct {
 	SessionID, TaskID string
 	// AboutTask is a task that it speaks of without standing on that task's timeline.
 	AboutTask string
-	Message   string
+	// What says what happened, "" where only somebody's words stand. Nothing reads it for meaning.
+	What string
+	// Message is what somebody said: a report's text, a reason, an answer, a note.
+	Message string
 	// Blob is the digest of the whole message, if Message is only its beginning.
 	Blob string
 	Data json.RawMessage
@@ -32,6 +35,20 @@ type Entry struct {
 	Late bool
 }
 
+// TypeUnlinked is the type of the entry that shows a task being taken from a session.
+const TypeUnlinked = "task_unlinked"
+
+// Statement points to words that somebody said: the entry of an event on a timeline has them. Immutable.
+type Statement struct {
+	Sequence uint64
+	At       int64
+	// By is the source of the event.
+	By string
+}
+
+// statement points to the words of the event itself.
+func (f fact) statement() *Statement { return &Statement{f.sequence, f.at, f.Source} }
+
 // ID names an entry within its log.
 func (e *Entry) ID() string {
 	id := "evt_" + strconv.FormatUint(e.Sequence, 10)
@@ -39,6 +56,14 @@ func (e *Entry) ID() string {
 		id += "_" + strconv.Itoa(e.Index)
 	}
 	return id
+}
+
+// Text gives the entry in words: what happened, and what was said.
+func (e *Entry) Text() string {
+	if e.What == "" || e.Message == "" {
+		return e.What + e.Message
+	}
+	return e.What + ": " + e.Message
 }
 
 // Timeline is a list of entries, oldest first. As a value it is a length: later entries may lie behind it in the same

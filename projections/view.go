@@ -54,6 +54,11 @@ type TaskView struct {
 	// SessionStatus is what is said of it, absent until something is; SaidBy says by which session.
 	SessionStatus      events.TaskSessionStatus `json:"sessionStatus,omitempty"`
 	SaidBy             string                   `json:"saidBy,omitempty"`
+	// Result is what was said when it was last said to be completed.
+	Result *StatementView `json:"result,omitempty"`
+	// StatusReason says why its status was last moved, SessionReason why SaidBy says that it is blocked, failed or asks.
+	StatusReason       *StatementView           `json:"statusReason,omitempty"`
+	SessionReason      *StatementView           `json:"sessionReason,omitempty"`
 	Says               []Said                   `json:"says,omitempty"`
 	Model              string                   `json:"model,omitempty"`
 	AcceptanceCriteria []string                 `json:"acceptanceCriteria"`
@@ -68,6 +73,21 @@ type TaskView struct {
 	Progress *Progress `json:"progress,omitempty"`
 }
 
+// ListedText is how much of a statement a list of tasks shows, in bytes.
+const ListedText = events.PreviewText
+
+// StatementView shows words that somebody said.
+type StatementView struct {
+	Text string `json:"text"`
+	// Cut says that Text is only the beginning of what the event holds, as in a list.
+	Cut bool `json:"cut,omitempty"`
+	// Blob is the digest of the whole text, if Text is only its beginning.
+	Blob     string `json:"blob,omitempty"`
+	By       string `json:"by"`
+	At       int64  `json:"at"`
+	Sequence uint64 `json:"sequence"`
+}
+
 // TaskInQueue shows a task's place in a queue.
 type TaskInQueue struct {
 	Queue     string                 `json:"queue"`
@@ -77,13 +97,23 @@ type TaskInQueue struct {
 
 // TaskView shows a task of the state.
 func (s *State) TaskView(t *Task) TaskView {
-	v := s.viewAlone(t)
+	v := s.viewWhole(t)
 	v.Progress = s.Progress(t)
 	return v
 }
 
-// viewAlone shows a task without what lies below it.
+// viewAlone shows a task for a list: without what lies below it, and with the beginning of long statements.
 func (s *State) viewAlone(t *Task) TaskView {
+	v := s.viewWhole(t)
+	for _, said := range []*StatementView{v.Result, v.StatusReason, v.SessionReason} {
+		if said != nil {
+			said.Text, said.Cut = beginning(said.Text, ListedText)
+		}
+	}
+	return v
+}
+
+func (s *State) viewWhole(t *Task) TaskView {
 	says, by := s.SessionStatus(t)
 	return TaskView{
 		ID: t.ID, ProjectID: t.ProjectID, ParentID: orNull(t.ParentID), Title: t.Title, Description: t.Description,
@@ -93,7 +123,35 @@ func (s *State) viewAlone(t *Task) TaskView {
 		SessionStatus: says, SaidBy: by, Says: t.Says, Model: t.Model, AcceptanceCriteria: list(t.AcceptanceCriteria),
 		UnmetDependencies: s.UnmetDependencies(t), ActiveSessionID: s.ActiveSession(t), CreatedBy: t.CreatedBy,
 		Queues: s.inQueues(t.ID), Metadata: t.Metadata, Blobs: t.Blobs,
+		Result: s.Result(t), StatusReason: s.statementOn(t, t.StatusReason), SessionReason: s.sessionReason(t, says, by),
 	}
+}
+
+// Result gives what was said when a task was last said to be completed, or nil.
+func (s *State) Result(t *Task) *StatementView { return s.statementOn(t, t.Result) }
+
+// statementOn reads words on the timeline of a task.
+func (s *State) statementOn(t *Task, said *Statement) *StatementView {
+	if said == nil {
+		return nil
+	}
+	e := s.TaskTimeline(t.ID).at(said.Sequence)
+	return &StatementView{Text: e.Message, Blob: e.Blob, By: said.By, At: said.At, Sequence: said.Sequence}
+}
+
+// sessionReason gives why a session says of a task that it cannot go on, nil if it gave no reason.
+func (s *State) sessionReason(t *Task, says events.TaskSessionStatus, session string) *StatementView {
+	switch says {
+	case events.SaysBlocked, events.SaysFailed, events.SaysNeedsInput:
+	default:
+		return nil
+	}
+	said := wordOf(t, session)
+	e := s.TaskTimeline(t.ID).at(said.Sequence)
+	if e.Message == "" {
+		return nil
+	}
+	return &StatementView{Text: e.Message, Blob: e.Blob, By: e.Source, At: said.At, Sequence: said.Sequence}
 }
 
 func (s *State) inQueues(task string) []TaskInQueue {
@@ -125,7 +183,7 @@ type EntryView struct {
 // View shows the entry. What a client gave with words is its metadata, without words its data.
 func (e *Entry) View() EntryView {
 	v := EntryView{
-		ID: e.ID(), Sequence: e.Sequence, Type: e.Type, Timestamp: e.At, OccurredAt: e.OccurredAt, Message: e.Message,
+		ID: e.ID(), Sequence: e.Sequence, Type: e.Type, Timestamp: e.At, OccurredAt: e.OccurredAt, Message: e.Text(),
 		TaskID: e.TaskID, SessionID: e.SessionID, Source: e.Source, Blob: e.Blob, Late: e.Late,
 	}
 	if v.TaskID == "" {
@@ -160,6 +218,7 @@ type SessionView struct {
 	ID           string               `json:"id"`
 	ProjectID    string               `json:"projectId"`
 	TaskIDs      []string             `json:"taskIds"`
+	Unlinked     []Unlinked           `json:"unlinked,omitempty"`
 	Name         string               `json:"name"`
 	Role         events.Role          `json:"role"`
 	Env          map[string]string    `json:"env"`
@@ -200,7 +259,7 @@ func (x *Session) View() SessionView {
 	}
 	return SessionView{
 		LostAt: orNull(x.LostAt), Deadline: orNull(x.Deadline), Queue: x.Queue, Item: item,
-		ID: x.ID, ProjectID: x.ProjectID, TaskIDs: list(x.TaskIDs), Name: x.Name, Role: x.Role, Env: env, Strategy: x.Strategy,
+		ID: x.ID, ProjectID: x.ProjectID, TaskIDs: list(x.TaskIDs), Unlinked: x.Unlinked, Name: x.Name, Role: x.Role, Env: env, Strategy: x.Strategy,
 		Status: x.Status, StartedAt: x.StartedAt, LastActivity: x.LastActivity, CompletedAt: orNull(x.CompletedAt),
 		EndedAt: orNull(x.EndedAt), EndReason: x.EndReason, SpawnedBy: x.SpawnedBy, CreatedBy: x.CreatedBy,
 		Permissions: x.Permissions, Model: x.Model,

@@ -765,8 +765,8 @@ func lines(timeline Timeline) []string {
 		if e.AboutTask != "" {
 			line += " about " + e.AboutTask
 		}
-		if e.Message != "" {
-			line += ": " + e.Message
+		if e.Text() != "" {
+			line += ": " + e.Text()
 		}
 		if e.Data != nil {
 			line += " " + string(e.Data)
@@ -818,7 +818,7 @@ func TestTimelines(t *testing.T) {
 		{"a note", then(by(worker, &events.SessionNoted{SessionID: "w", Type: "milestone", Message: "m", TaskID: "t1", Data: json.RawMessage(`{"a":1}`)})), "w", []string{`evt_6 milestone w/t1: m {"a":1}`}, "t1", []string{`evt_6 milestone w/t1: m {"a":1}`}},
 		{"a bare note about a task elsewhere", then(by(worker, &events.SessionNoted{SessionID: "w", Type: "n", TaskID: "other", Data: json.RawMessage(`{}`)})), "w", []string{`evt_6 n w/ about other {} bare`}, "t1", []string{"evt_4_1 task_started w/t1: Started working on task"}},
 		{"linked", then(task("t3"), by(admin, &events.SessionTaskLinked{SessionID: "w", TaskID: "t3"})), "w", []string{"evt_7 task_started w/t3: Added task to session"}, "t3", []string{"evt_7 task_started w/t3: Added task to session"}},
-		{"unlinked", then(by(admin, &events.SessionTaskUnlinked{SessionID: "w", TaskID: "t1"})), "w", []string{"evt_6 task_completed w/t1: Removed task from session"}, "t1", []string{"evt_6 task_completed w/t1: Removed task from session"}},
+		{"unlinked", then(by(admin, &events.SessionTaskUnlinked{SessionID: "w", TaskID: "t1"})), "w", []string{"evt_6 task_unlinked w/t1: Removed task from session"}, "t1", []string{"evt_6 task_unlinked w/t1: Removed task from session"}},
 		{"completed", then(by(worker, &events.SessionCompleted{SessionID: "w"})), "w", []string{"evt_6 session_completed w/: Session completed"}, "t1", []string{"evt_4_1 task_started w/t1: Started working on task"}},
 		{"killed", then(by(admin, &events.SessionKilled{SessionID: "w", Status: events.SessionEndFailed, Reason: "r"})), "w", []string{"evt_6 session_failed w/: Session failed: r"}, "t1", []string{"evt_4_1 task_started w/t1: Started working on task"}},
 		{"lost", then(by("/system", &events.SessionLost{SessionID: "w", LastHeard: at(6) - 61_999, Lease: 60_000})), "w", []string{"evt_6 session_lost w/: Session lost: it was last heard 61 s before"}, "t1", []string{"evt_4_1 task_started w/t1: Started working on task"}},

@@ -175,17 +175,15 @@ func taskSource(state *projections.State, t *projections.Task) manifest.TaskSour
 		CreatedAt:          t.CreatedAt,
 		Metadata:           t.Metadata,
 		Status:             t.Status,
-		Result:             resultOf(state, t.ID),
+		Result:             resultOf(state, t),
 		InitialPrompt:      t.InitialPrompt,
 	}
 }
 
 // resultOf gives what was said when a task was last said to be completed.
-func resultOf(state *projections.State, task string) string {
-	for _, e := range slices.Backward(state.TaskTimeline(task)) {
-		if e.Type == "task_completed" {
-			return e.Message
-		}
+func resultOf(state *projections.State, t *projections.Task) string {
+	if result := state.Result(t); result != nil {
+		return result.Text
 	}
 	return ""
 }
@@ -245,7 +243,7 @@ func predecessor(state *projections.State, task string) *predecessorStory {
 			EndReason: x.EndReason,
 			Last:      []string{},
 		}
-		said := func(e *projections.Entry) bool { return e.Message != "" && !e.Bare }
+		said := func(e *projections.Entry) bool { return e.Text() != "" && !e.Bare }
 		for _, e := range state.SessionTimeline(id).Views(predecessorEntries, said) {
 			story.Last = append(story.Last, e.Type+": "+e.Message)
 		}

@@ -99,8 +99,8 @@ func (v View) whyTask(t *projections.Task) []reason {
 	var reasons []reason
 	if t.StatusSequence > 0 {
 		reasons = append(reasons, reason{fmt.Sprintf("task %s is %s", t.ID, t.Status), t.StatusSequence})
-	} else if entries := v.TaskTimeline(t.ID); len(entries) > 0 {
-		reasons = append(reasons, reason{fmt.Sprintf("task %s is %s", t.ID, t.Status), entries[0].Sequence})
+	} else {
+		reasons = append(reasons, reason{fmt.Sprintf("task %s is %s", t.ID, t.Status), t.CreatedSequence})
 	}
 	says, by := v.SessionStatus(t)
 	for _, said := range t.Says {
@@ -124,21 +124,9 @@ func (v View) whySession(x *projections.Session) []reason {
 	case x.Lost():
 		cause, what = x.Gone, "lost"
 	case x.Status == events.SessionSaidDone:
-		if sequence := v.saidDone(x); sequence > 0 {
-			return []reason{{fmt.Sprintf("session %s is completed", x.ID), sequence}}
-		}
+		return []reason{{fmt.Sprintf("session %s is completed", x.ID), x.DoneSequence}}
 	}
 	return v.because(fmt.Sprintf("session %s is %s", x.ID, what), cause)
-}
-
-// saidDone gives the event of a session's word that it is done: the last entry of that moment that may be it.
-func (v View) saidDone(x *projections.Session) (sequence uint64) {
-	for _, e := range v.SessionTimeline(x.ID) {
-		if e.At == x.CompletedAt && e.TaskID == "" && (e.Type == "session_completed" || e.Type == "task_completed") {
-			sequence = e.Sequence
-		}
-	}
-	return sequence
 }
 
 // chain follows the causes of an event back. It shows only what the caller may see.

@@ -136,9 +136,13 @@ func (a *app) taskGet() *cobra.Command {
 
 func (a *app) showTask(t projections.TaskView) {
 	a.print("%s  %s\n", t.ID, oneLine(t.Title))
-	a.field("Status", string(t.Status))
+	a.field("Status", string(t.Status)+statement(t.StatusReason))
 	for _, said := range t.Says {
-		a.field("Says", string(said.Status)+", by "+said.SessionID+" at "+instant(said.At))
+		reason := ""
+		if said.SessionID == t.SaidBy {
+			reason = statement(t.SessionReason)
+		}
+		a.field("Says", string(said.Status)+", by "+said.SessionID+" at "+instant(said.At)+reason)
 	}
 	a.field("Below", progress(t.Progress))
 	a.field("Priority", t.Priority)
@@ -158,6 +162,17 @@ func (a *app) showTask(t projections.TaskView) {
 		a.block("Acceptance criteria", "- "+strings.Join(t.AcceptanceCriteria, "\n- "))
 	}
 	a.block("Prompt", t.InitialPrompt)
+	if t.Result != nil {
+		a.block("Result, by "+who(t.Result.By)+" at "+instant(t.Result.At), t.Result.Text)
+	}
+}
+
+// statement puts what was said behind what it explains.
+func statement(said *projections.StatementView) string {
+	if said == nil {
+		return ""
+	}
+	return prefixed(": ", said.Text)
 }
 
 // field prints a named value, if there is one.
