@@ -2,7 +2,9 @@ package projections
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"maestro/events"
 )
@@ -91,6 +93,29 @@ func TestStatements(t *testing.T) {
 			}
 			match(t, read.TaskView(read.Task("t1")), c.want)
 		})
+	}
+}
+
+// A list shows the beginning of what was said; the task by itself shows all of it.
+func TestListsShowTheBeginningOfStatements(t *testing.T) {
+	long := strings.Repeat("ä", ListedText)
+	s := stateOf(
+		t, project(), task("t1"), spawn("w", "t1"), spawn("w2", "t1"),
+		report(worker, "w", events.ReportComplete, long, "t1"), report(second, "w2", events.ReportBlocked, long, "t1"),
+		by(admin, &events.TaskStatusChanged{TaskID: "t1", To: events.TaskBlocked, Reason: long}),
+	)
+	statements := func(v TaskView) []*StatementView {
+		return []*StatementView{v.Result, v.StatusReason, v.SessionReason}
+	}
+	for i, said := range statements(s.TaskView(s.Task("t1"))) {
+		if said == nil || said.Text != long || said.Cut {
+			t.Errorf("statement %d of the task: %+v", i, said)
+		}
+	}
+	for i, said := range statements(s.TaskViews(s.Tasks("p"))[0]) {
+		if said == nil || len(said.Text) != ListedText+len("…") || !said.Cut || !utf8.ValidString(said.Text) {
+			t.Errorf("statement %d in a list: %+v", i, said)
+		}
 	}
 }
 

@@ -52,19 +52,19 @@ type TaskView struct {
 	AgentIDs      []string          `json:"agentIds"`
 	Dependencies  []string          `json:"dependencies"`
 	// SessionStatus is what is said of it, absent until something is; SaidBy says by which session.
-	SessionStatus      events.TaskSessionStatus `json:"sessionStatus,omitempty"`
-	SaidBy             string                   `json:"saidBy,omitempty"`
+	SessionStatus events.TaskSessionStatus `json:"sessionStatus,omitempty"`
+	SaidBy        string                   `json:"saidBy,omitempty"`
 	// Result is what was said when it was last said to be completed.
 	Result *StatementView `json:"result,omitempty"`
 	// StatusReason says why its status was last moved, SessionReason why SaidBy says that it is blocked, failed or asks.
-	StatusReason       *StatementView           `json:"statusReason,omitempty"`
-	SessionReason      *StatementView           `json:"sessionReason,omitempty"`
-	Says               []Said                   `json:"says,omitempty"`
-	Model              string                   `json:"model,omitempty"`
-	AcceptanceCriteria []string                 `json:"acceptanceCriteria"`
-	UnmetDependencies  []string                 `json:"unmetDependencies,omitempty"`
-	ActiveSessionID    string                   `json:"activeSessionId,omitempty"`
-	CreatedBy          string                   `json:"createdBy"`
+	StatusReason       *StatementView `json:"statusReason,omitempty"`
+	SessionReason      *StatementView `json:"sessionReason,omitempty"`
+	Says               []Said         `json:"says,omitempty"`
+	Model              string         `json:"model,omitempty"`
+	AcceptanceCriteria []string       `json:"acceptanceCriteria"`
+	UnmetDependencies  []string       `json:"unmetDependencies,omitempty"`
+	ActiveSessionID    string         `json:"activeSessionId,omitempty"`
+	CreatedBy          string         `json:"createdBy"`
 	// Queues are the queues that it stands in, by name.
 	Queues   []TaskInQueue   `json:"queues,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
