@@ -52,8 +52,8 @@ func Limits() []LimitGroup {
 		},
 		{
 			Title: "Tasks and sessions in answers",
-			Intro: "These hide nothing either: `maestro task get` shows the whole statements of a task, and a timeline " +
-				"everything that happened.",
+			Intro: "These hide nothing either: `maestro task get` shows the whole statements of a task, and a " +
+				"timeline everything that happened.",
 			Limits: []Limit{LimitListedText, LimitUnlinked},
 		},
 		{

@@ -43,7 +43,8 @@ func (s *State) sessionLost(f fact, d *events.SessionLost) error {
 		x.LostAt = f.at
 		x.Losses++
 	})
-	s.note(f, Entry{Type: "session_lost", SessionID: d.SessionID, What: fmt.Sprintf("Session lost: it was last heard %d s before", (f.at-d.LastHeard)/1000)})
+	what := fmt.Sprintf("Session lost: it was last heard %d s before", (f.at-d.LastHeard)/1000)
+	s.note(f, Entry{Type: "session_lost", SessionID: d.SessionID, What: what})
 	return nil
 }
 

@@ -484,7 +484,8 @@ func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
 		}
 	})
 	s.say(f, d.TaskID, d.SessionID, events.SaysWorking, "")
-	s.note(f, Entry{Type: "task_started", SessionID: d.SessionID, TaskID: d.TaskID, What: "Started from queue " + d.Queue})
+	what := "Started from queue " + d.Queue
+	s.note(f, Entry{Type: "task_started", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
 	return nil
 }
 
@@ -514,7 +515,8 @@ func (s *State) itemCompleted(f fact, d *events.QueueItemCompleted) error {
 		return err
 	}
 	s.finish(f, item, d.SessionID, events.ItemCompleted, events.SaysCompleted, "")
-	s.note(f, Entry{Type: "task_completed", SessionID: d.SessionID, TaskID: d.TaskID, What: "Completed in queue " + d.Queue})
+	what := "Completed in queue " + d.Queue
+	s.note(f, Entry{Type: "task_completed", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
 	return nil
 }
 
@@ -524,7 +526,8 @@ func (s *State) itemFailed(f fact, d *events.QueueItemFailed) error {
 		return err
 	}
 	s.finish(f, item, d.SessionID, events.ItemFailed, events.SaysFailed, d.Reason)
-	s.note(f, Entry{Type: "task_failed", SessionID: d.SessionID, TaskID: d.TaskID, What: "Failed in queue " + d.Queue, Message: d.Reason})
+	what := "Failed in queue " + d.Queue
+	s.note(f, Entry{Type: "task_failed", SessionID: d.SessionID, TaskID: d.TaskID, What: what, Message: d.Reason})
 	return nil
 }
 
@@ -544,7 +547,8 @@ func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
 			i.Status, i.SessionID, i.CompletedAt, i.Cause = events.ItemSkipped, d.SessionID, f.at, f.cause()
 		})
 	}
-	s.note(f, Entry{Type: "task_skipped", SessionID: d.SessionID, TaskID: d.TaskID, What: "Skipped in queue " + d.Queue})
+	what := "Skipped in queue " + d.Queue
+	s.note(f, Entry{Type: "task_skipped", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
 	return nil
 }
 
@@ -579,9 +583,10 @@ func (s *State) itemReturned(f fact, d *events.QueueItemReturned) error {
 	if s.Task(d.TaskID) == nil {
 		s.drop(f, s.Item(f.Project, d.Queue, d.TaskID))
 	}
+	what := "Back to the front of queue " + d.Queue + ": its session is " + d.Reason
 	s.letGo(d.SessionID)
 	s.unsay(f, d.TaskID, d.SessionID)
-	s.note(f, Entry{Type: "task_returned", SessionID: d.SessionID, TaskID: d.TaskID, What: "Back to the front of queue " + d.Queue + ": its session is " + d.Reason})
+	s.note(f, Entry{Type: "task_returned", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
 	return nil
 }
 
@@ -593,7 +598,9 @@ func (s *State) itemQuarantined(f fact, d *events.QueueItemQuarantined) error {
 	s.finish(f, item, d.SessionID, events.ItemQuarantined, "", "its session is "+d.Reason)
 	s.note(f, Entry{
 		Type: "task_quarantined", SessionID: d.SessionID, TaskID: d.TaskID,
-		What: fmt.Sprintf("Quarantined in queue %s after %d starts: its last session is %s", d.Queue, d.Attempt, d.Reason),
+		What: fmt.Sprintf(
+			"Quarantined in queue %s after %d starts: its last session is %s", d.Queue, d.Attempt, d.Reason,
+		),
 	})
 	return nil
 }

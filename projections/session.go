@@ -39,7 +39,7 @@ type SessionFields struct {
 	Role      events.Role
 	Strategy  events.Strategy
 	TaskIDs   []string
-	// Unlinked are the tasks that were taken from it and not given back, the newest [MaxUnlinked] of them, oldest first.
+	// Unlinked are the tasks that were taken from it and not given back: the newest [MaxUnlinked], oldest first.
 	Unlinked []Unlinked `json:",omitempty"`
 	// Permissions are nil when they are unknown: then the session may do nothing.
 	Permissions *events.Permissions
@@ -335,7 +335,8 @@ func (s *State) sessionKilled(f fact, d *events.SessionKilled) error {
 		x.Status, x.EndedAt, x.CompletedAt, x.LastActivity = d.Status, f.at, f.at, f.at
 	})
 	s.note(f, Entry{
-		Type: "session_" + string(d.Status), SessionID: d.SessionID, What: "Session " + string(d.Status), Message: d.Reason,
+		Type: "session_" + string(d.Status), SessionID: d.SessionID,
+		What: "Session " + string(d.Status), Message: d.Reason,
 	})
 	return nil
 }

@@ -38,9 +38,9 @@ func TestStatements(t *testing.T) {
 	}{
 		{"nothing is said", begun(), want{"result": "", "statusReason": "", "sessionReason": ""}},
 		{"said to be completed", begun(done), want{"result": said("All green", worker, 6), "sessionReason": ""}},
-		{"said twice: the last counts", begun(done, report(second, "w2", events.ReportComplete, "Still green", "t1")), want{
-			"result": said("Still green", second, 7),
-		}},
+		{"said twice: the last counts", begun(
+			done, report(second, "w2", events.ReportComplete, "Still green", "t1"),
+		), want{"result": said("Still green", second, 7)}},
 		{"without words", begun(report(worker, "w", events.ReportComplete, "", "t1")), want{"result": ""}},
 		{"without words, after some", begun(done, report(second, "w2", events.ReportComplete, "", "t1")), want{
 			"result": said("All green", worker, 6),
@@ -55,9 +55,9 @@ func TestStatements(t *testing.T) {
 		{"a late report changes no field", begun(late), want{"result": ""}},
 		{"unlinked", begun(by(admin, &events.SessionTaskUnlinked{SessionID: "w", TaskID: "t1"})), want{"result": ""}},
 		{"completed in a queue: its line is no result", queue(finished("x", "x", "t1")), want{"result": ""}},
-		{"completed in a queue after words", queue(report(x, "x", events.ReportComplete, "Pushed", "t1"), finished("x", "x", "t1")), want{
-			"result": said("Pushed", x, 8),
-		}},
+		{"completed in a queue after words", queue(
+			report(x, "x", events.ReportComplete, "Pushed", "t1"), finished("x", "x", "t1"),
+		), want{"result": said("Pushed", x, 8)}},
 		{"another's note is no result", begun(done, note(second, "w2", "task_completed", "forged")), want{
 			"result": said("All green", worker, 6),
 		}},
@@ -68,7 +68,9 @@ func TestStatements(t *testing.T) {
 			report(worker, "w", events.ReportComplete, "", "t1"), note(worker, "w", "task_completed", "All green"),
 		), want{"result": said("All green", worker, 7)}},
 
-		{"blocked by its status", begun(move(events.TaskBlocked, "no budget")), want{"statusReason": said("no budget", admin, 6)}},
+		{"blocked by its status", begun(move(events.TaskBlocked, "no budget")), want{
+			"statusReason": said("no budget", admin, 6),
+		}},
 		{"moved on without a reason", begun(move(events.TaskBlocked, "no budget"), move(events.TaskTodo, "")), want{
 			"statusReason": "",
 		}},
@@ -81,7 +83,8 @@ func TestStatements(t *testing.T) {
 		{"failed in a queue", queue(failed("x", "x", "t1", "red")), want{"sessionReason": said("red", x, 8)}},
 		{"failed in a queue without a reason", queue(failed("x", "x", "t1", "")), want{"sessionReason": ""}},
 		{"working again", begun(
-			report(worker, "w", events.ReportError, "red", "t1"), report(worker, "w", events.ReportProgress, "on it", "t1"),
+			report(worker, "w", events.ReportError, "red", "t1"),
+			report(worker, "w", events.ReportProgress, "on it", "t1"),
 		), want{"sessionReason": ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,7 +135,9 @@ func TestUnlinked(t *testing.T) {
 		story []given
 		want  want
 	}{
-		{"two", begun(unlink("t1"), unlink("t2")), want{"unlinked": "[" + unlinked("t1", 5) + "," + unlinked("t2", 6) + "]"}},
+		{"two", begun(unlink("t1"), unlink("t2")), want{
+			"unlinked": "[" + unlinked("t1", 5) + "," + unlinked("t2", 6) + "]",
+		}},
 		{"once, however often", begun(unlink("t1"), unlink("t2"), unlink("t1")), want{
 			"unlinked": "[" + unlinked("t2", 6) + "," + unlinked("t1", 7) + "]",
 		}},
@@ -148,7 +153,8 @@ func TestUnlinked(t *testing.T) {
 		story = append(story, task(fmt.Sprint("n", i)), unlink(fmt.Sprint("n", i)))
 	}
 	kept := stateOf(t, story...).Session("w").Unlinked
-	if len(kept) != MaxUnlinked || kept[0].TaskID != "n2" || kept[len(kept)-1].TaskID != fmt.Sprint("n", MaxUnlinked+1) {
+	newest := fmt.Sprint("n", MaxUnlinked+1)
+	if len(kept) != MaxUnlinked || kept[0].TaskID != "n2" || kept[len(kept)-1].TaskID != newest {
 		t.Errorf("%d are kept, from %+v to %+v", len(kept), kept[0], kept[len(kept)-1])
 	}
 }

@@ -56,8 +56,9 @@ type TaskView struct {
 	SaidBy        string                   `json:"saidBy,omitempty"`
 	// Result is what was said when it was last said to be completed.
 	Result *StatementView `json:"result,omitempty"`
-	// StatusReason says why its status was last moved, SessionReason why SaidBy says that it is blocked, failed or asks.
-	StatusReason       *StatementView `json:"statusReason,omitempty"`
+	// StatusReason says why its status was last moved.
+	StatusReason *StatementView `json:"statusReason,omitempty"`
+	// SessionReason says why SaidBy says that it is blocked or has failed, or what it asks.
 	SessionReason      *StatementView `json:"sessionReason,omitempty"`
 	Says               []Said         `json:"says,omitempty"`
 	Model              string         `json:"model,omitempty"`
@@ -123,7 +124,8 @@ func (s *State) viewWhole(t *Task) TaskView {
 		SessionStatus: says, SaidBy: by, Says: t.Says, Model: t.Model, AcceptanceCriteria: list(t.AcceptanceCriteria),
 		UnmetDependencies: s.UnmetDependencies(t), ActiveSessionID: s.ActiveSession(t), CreatedBy: t.CreatedBy,
 		Queues: s.inQueues(t.ID), Metadata: t.Metadata, Blobs: t.Blobs,
-		Result: s.Result(t), StatusReason: s.statementOn(t, t.StatusReason), SessionReason: s.sessionReason(t, says, by),
+		Result: s.Result(t), StatusReason: s.statementOn(t, t.StatusReason),
+		SessionReason: s.sessionReason(t, says, by),
 	}
 }
 
@@ -258,12 +260,33 @@ func (x *Session) View() SessionView {
 		item = x.Hand.TaskID
 	}
 	return SessionView{
-		LostAt: orNull(x.LostAt), Deadline: orNull(x.Deadline), Queue: x.Queue, Item: item,
-		ID: x.ID, ProjectID: x.ProjectID, TaskIDs: list(x.TaskIDs), Unlinked: x.Unlinked, Name: x.Name, Role: x.Role, Env: env, Strategy: x.Strategy,
-		Status: x.Status, StartedAt: x.StartedAt, LastActivity: x.LastActivity, CompletedAt: orNull(x.CompletedAt),
-		EndedAt: orNull(x.EndedAt), EndReason: x.EndReason, SpawnedBy: x.SpawnedBy, CreatedBy: x.CreatedBy,
-		Permissions: x.Permissions, Model: x.Model,
-		Agent: x.Agent, AgentID: x.AgentID, Skills: x.Skills, ManifestDigest: x.ManifestDigest, Metadata: x.Metadata,
+		LostAt:         orNull(x.LostAt),
+		Deadline:       orNull(x.Deadline),
+		Queue:          x.Queue,
+		Item:           item,
+		Unlinked:       x.Unlinked,
+		ID:             x.ID,
+		ProjectID:      x.ProjectID,
+		TaskIDs:        list(x.TaskIDs),
+		Name:           x.Name,
+		Role:           x.Role,
+		Env:            env,
+		Strategy:       x.Strategy,
+		Status:         x.Status,
+		StartedAt:      x.StartedAt,
+		LastActivity:   x.LastActivity,
+		CompletedAt:    orNull(x.CompletedAt),
+		EndedAt:        orNull(x.EndedAt),
+		EndReason:      x.EndReason,
+		SpawnedBy:      x.SpawnedBy,
+		CreatedBy:      x.CreatedBy,
+		Permissions:    x.Permissions,
+		Model:          x.Model,
+		Agent:          x.Agent,
+		AgentID:        x.AgentID,
+		Skills:         x.Skills,
+		ManifestDigest: x.ManifestDigest,
+		Metadata:       x.Metadata,
 	}
 }
 
