@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -77,8 +78,8 @@ func (r *layoutReader) list(path string) (entries []fs.DirEntry, found bool, err
 		return nil, false, ignoreMissing(err)
 	}
 	info, err := os.Stat(whole)
-	if errors.Is(err, fs.ErrNotExist) {
-		r.fault(path, "it is a symbolic link to nothing")
+	if err != nil && isLink(whole) {
+		r.fault(path, deadLink)
 		return nil, false, nil
 	}
 	if err != nil {
@@ -149,9 +150,14 @@ func (r *layoutReader) inMessages(entry fs.DirEntry) error {
 	return nil
 }
 
-// mustBeFile makes anything else a fault; what is gone meanwhile is none.
+// mustBeFile makes anything else a fault; what is gone meanwhile is none. A link to a file is one.
 func (r *layoutReader) mustBeFile(path string) error {
-	info, err := os.Stat(filepath.Join(r.dir, path))
+	whole := filepath.Join(r.dir, path)
+	info, err := os.Stat(whole)
+	if err != nil && isLink(whole) {
+		r.fault(path, deadLink)
+		return nil
+	}
 	if err != nil {
 		return ignoreMissing(err)
 	}
@@ -159,6 +165,14 @@ func (r *layoutReader) mustBeFile(path string) error {
 		r.fault(path, "it is "+kindOf(info.Mode())+", and must be a file")
 	}
 	return nil
+}
+
+// deadLink is what is wrong with a symbolic link that leads to nothing, or to itself.
+const deadLink = "it is a symbolic link to nothing"
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 func kindOf(mode fs.FileMode) string {
@@ -204,32 +218,46 @@ const (
 )
 
 // keyOf finds the number under which the server wrote a block of which nothing can be read under the number in its
-// name: the checksums cover that number. It tries those of the other files in the directory, and those near them.
+// name. It tries those of the other files in the directory, and those near them.
 func keyOf(path, stream, prefix string, index int, content []byte) (key int, found bool) {
 	there, err := blockFiles(filepath.Dir(path))
 	if err != nil {
 		return 0, false
 	}
-	samples, budget := newRecordParser(stream, prefix, index).samples(content), maxTried
-	if len(samples) == 0 {
-		return 0, false
-	}
-	tried := map[int]bool{index: true}
-	for distance := range nearKeys {
-		for _, other := range there {
-			for _, key := range []int{other - distance, other + distance} {
-				if key < 0 || tried[key] || budget < 0 {
-					continue
-				}
-				tried[key] = true
-				parser := newRecordParser(stream, prefix, key)
-				for _, sample := range samples {
-					budget -= len(sample)
-					if _, err := parser.parse(sample); err == nil {
-						return key, true
+	return keyAmong(func(yield func(int) bool) {
+		for distance := range nearKeys {
+			for _, other := range there {
+				for _, key := range []int{other - distance, other + distance} {
+					if key != index && !yield(key) {
+						return
 					}
 				}
 			}
+		}
+	}, stream, prefix, content)
+}
+
+// keyAmong finds the number under which the server wrote a block: the checksums cover it.
+func keyAmong(numbers iter.Seq[int], stream, prefix string, content []byte) (key int, found bool) {
+	samples, budget := newRecordParser(stream, prefix, 0).samples(content), maxTried
+	if len(samples) == 0 {
+		return 0, false
+	}
+	tried := map[int]bool{}
+	for number := range numbers {
+		if number < 0 || tried[number] {
+			continue
+		}
+		tried[number] = true
+		parser := newRecordParser(stream, prefix, number)
+		for _, sample := range samples {
+			budget -= len(sample)
+			if _, err := parser.parse(sample); err == nil {
+				return number, true
+			}
+		}
+		if budget < 0 {
+			break
 		}
 	}
 	return 0, false

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"slices"
 	"strconv"
 
@@ -64,7 +65,7 @@ var (
 // recordParser reads the records of one block. It is for one goroutine.
 type recordParser struct {
 	prefix []byte // begins every subject of the stream
-	sum    *highwayhash.Digest64
+	sum    hash.Hash64
 	buf    [recordSum]byte
 }
 

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -67,13 +66,12 @@ func (w *sideWatch) check() error {
 	case newest < w.index:
 		return lostPlace(w.path())
 	}
-	there, err := os.Stat(w.path())
-	held, heldErr := w.block.Stat()
-	if errors.Is(err, fs.ErrNotExist) || err == nil && heldErr == nil && !os.SameFile(there, held) {
-		return lostPlace(w.path())
+	held, err := w.block.Stat()
+	if err != nil {
+		return nil //nolint:nilerr // as above
 	}
-	if err != nil || heldErr != nil {
-		return nil
+	if leadsElsewhere(w.path(), held) {
+		return lostPlace(w.path())
 	}
 	if held.Size() < w.end {
 		return w.damage(held.Size(), "it was cut while this server was using it")

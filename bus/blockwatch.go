@@ -133,29 +133,50 @@ func (w *blockWatch) placesLocked() error {
 		return nil
 	}
 	for _, held := range w.held {
-		if info, err := os.Stat(held.path); errors.Is(err, fs.ErrNotExist) ||
-			err == nil && !os.SameFile(info, held.info) {
+		if leadsElsewhere(held.path, held.info) {
 			return lostPlace(held.path)
 		}
 	}
-	there, err := blockFiles(w.dir)
+	entries, err := os.ReadDir(w.dir)
 	if err != nil {
 		return nil //nolint:nilerr // it cannot be told now
 	}
-	for _, index := range w.known {
-		if _, found := slices.BinarySearch(there, index); !found {
+	files := make(map[int]bool, len(entries))
+	for _, entry := range entries {
+		if index, isBlock := blockIndex(entry.Name()); isBlock {
+			files[index] = entry.Type().IsRegular() || leadsToFile(filepath.Join(w.dir, entry.Name()))
+		}
+	}
+	for _, index := range w.known { // the server would wait for ever at a pipe
+		if !files[index] {
 			return lostPlace(filepath.Join(w.dir, blockName(index)))
 		}
 	}
 	if w.block == nil {
 		return nil
 	}
-	info, err := os.Stat(w.path())
-	held, heldErr := w.block.Stat()
-	if errors.Is(err, fs.ErrNotExist) || err == nil && heldErr == nil && !os.SameFile(info, held) {
+	if held, err := w.block.Stat(); err == nil && leadsElsewhere(w.path(), held) {
 		return lostPlace(w.path())
 	}
 	return nil
+}
+
+// leadsElsewhere reports whether a path leads to nothing, or to something else than it did. What cannot be told is no.
+func leadsElsewhere(path string, held fs.FileInfo) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || isLink(path)
+	}
+	return !os.SameFile(info, held)
+}
+
+// leadsToFile reports whether a path leads to a plain file. What cannot be told is yes.
+func leadsToFile(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) && !isLink(path)
+	}
+	return info.Mode().IsRegular()
 }
 
 func lostPlace(path string) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 
 // headFilePeriod is how far the head file may be behind while the log grows.
 const headFilePeriod = 100 * time.Millisecond
+
+// headFileLook is how often it is compared with what was written.
+const headFileLook = time.Second
 
 // HeadFile is a witness of the log's head, kept outside the log: a log that ends before it, or differs there, was cut or
 // replaced. It is ahead of what is durable only when the store's files were taken away.
@@ -36,7 +40,8 @@ type HeadFile struct {
 
 	// Owned by run until stopped is closed.
 	written events.Head
-	err     error // of the last write
+	err     error       // of the last write
+	holds   events.Head // what the file must hold; zero if that is not known
 }
 
 // HeadFile keeps the witness at path from now on. What is there already stays until the first Record. A write happens
@@ -50,6 +55,9 @@ func (b *Bus) HeadFile(path string, allowed ...func() error) *HeadFile {
 		wake:    make(chan struct{}, 1),
 		stop:    make(chan struct{}),
 		stopped: make(chan struct{}),
+	}
+	if head, err := LoadHeadFile(path); err == nil { // else whoever opens the log says why
+		h.holds = head
 	}
 	go h.run()
 	return h
@@ -101,10 +109,16 @@ func (h *HeadFile) run() {
 	defer close(h.stopped)
 	timer := time.NewTimer(headFilePeriod)
 	defer timer.Stop()
+	look := time.NewTicker(headFileLook)
+	defer look.Stop()
 	for {
 		select {
 		case <-h.wake:
+		case <-look.C:
+			h.look()
+			continue
 		case <-h.stop:
+			h.look()
 			h.flush()
 			return
 		}
@@ -113,8 +127,35 @@ func (h *HeadFile) run() {
 		select {
 		case <-timer.C:
 		case <-h.stop:
+			h.look()
 			h.flush()
 			return
+		}
+	}
+}
+
+// look writes the file again if somebody else deleted or changed it: the next start would have no witness, or a wrong
+// one.
+func (h *HeadFile) look() {
+	if h.holds.Sequence == 0 {
+		return
+	}
+	there, err := LoadHeadFile(h.path)
+	if err == nil && there == h.holds {
+		return
+	}
+	h.logger.Warn("the head file was deleted or changed while the server was running; it is written again",
+		"path", h.path)
+	if info, err := os.Lstat(h.path); err == nil && !info.Mode().IsRegular() {
+		err = os.Rename(h.path, h.path+".damaged")
+		if err != nil {
+			h.logger.Error("what is in the head file's place cannot be moved away", "path", h.path, "error", err)
+		}
+	}
+	if err := h.write(h.holds); err != nil {
+		h.logger.Error("the head file was not written again", "path", h.path, "error", err)
+		if errors.Is(err, events.ErrReadOnly) { // for good
+			h.holds = events.Head{}
 		}
 	}
 }
@@ -128,7 +169,7 @@ func (h *HeadFile) flush() {
 		return
 	}
 	if h.err = h.write(head); h.err == nil {
-		h.written = head
+		h.written, h.holds = head, head
 		return
 	}
 	if errors.Is(h.err, events.ErrReadOnly) { // for good

@@ -44,16 +44,23 @@ func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNot
 		vouched := note.vouches(e.dir, stored.name)
 		if vouched && stored.name != DeniedStream {
 			fit, err := e.lastBlockFits(ctx, stored.name, stored.prefix, witnessed)
-			if err != nil {
-				return prepared{}, err
+			if ctx.Err() != nil {
+				return prepared{}, ctx.Err()
 			}
-			if fit {
+			if err == nil && fit { // else the whole scan says why
 				continue
 			}
 		}
 		scanned, err := scanStream(ctx, e.dir, stored.name, stored.prefix, nil)
-		if err != nil {
+		if scanned == nil {
 			return prepared{}, fmt.Errorf("check the store: %w", err)
+		}
+		if err != nil { // the server must not have what cannot be read
+			p.damage = scanned.unreadable(err)
+			p.faults = append(scanned.faults, Fault{
+				Stream: stored.name, File: streamPath("", stored.name), Why: err.Error(),
+			})
+			return p, nil
 		}
 		if stored.name == StreamName {
 			if err := e.judgeLog(&p, scanned, witnessed); err != nil || p.damage != nil {
@@ -115,6 +122,14 @@ func (e *embedded) lastBlockFits(ctx context.Context, stream, prefix string, wit
 		}
 	}
 	return len(b.places) > 0 && b.places[len(b.places)-1].sequence >= witnessed, nil
+}
+
+// unreadable is the damage of a stream that could not be read to its end.
+func (s *scannedStream) unreadable(why error) error {
+	if s.name == StreamName {
+		return &events.DamageError{Sequence: s.last + 1, Why: why.Error()}
+	}
+	return fmt.Errorf("%w: %s cannot be read: %w", events.ErrReadOnly, s.name, why)
 }
 
 // judgeLog says whether the log is damaged, and cuts a torn end off.

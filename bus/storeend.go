@@ -55,9 +55,17 @@ func (r *ReadOnly) End() End {
 	return end
 }
 
-// Shortened gives *events.DamageError when the files have less of the log than the last clean stop noted, nil if
-// nothing tells so.
-func (r *ReadOnly) Shortened() error {
+// Damage says why a server would not write to the store: what is damaged in its log, or that the log ends before
+// witnessed, which is known to have been acknowledged, or before what the last clean stop noted. It is nil for a whole
+// log, and for one whose last append was torn.
+func (r *ReadOnly) Damage(witnessed uint64, durability Durability) error {
+	if _, damage := r.log.judge(witnessed, durability); damage != nil {
+		return damage
+	}
+	return r.shortened()
+}
+
+func (r *ReadOnly) shortened() error {
 	end := r.End()
 	if !end.Cut {
 		return nil

@@ -19,6 +19,7 @@ const maxStray = 64 << 20
 // ordinary are the names of files that hold no records.
 var ordinary = []string{
 	lockName, cleanName, checkedName, rebuildsName, metaName, metaSumName, indexName, "o.dat",
+	"key.id", // of the home
 }
 
 // Strays looks below a store's directory for plain files that are not where a store has one: blocks that were renamed
@@ -103,29 +104,9 @@ func strayOf(path string, numbers []int) (stream string, key int, ok bool) {
 		numbers = append([]int{own}, numbers...)
 	}
 	for _, s := range storedStreams {
-		if key, found := keyAmong(numbers, s.name, s.prefix, content); found {
+		if key, found := keyAmong(slices.Values(numbers), s.name, s.prefix, content); found {
 			return s.name, key, true
 		}
 	}
 	return "", 0, false
-}
-
-// keyAmong finds the number under which the server wrote a block; see keyOf.
-func keyAmong(numbers []int, stream, prefix string, content []byte) (key int, found bool) {
-	samples, budget := newRecordParser(stream, prefix, 0).samples(content), maxTried
-	tried := map[int]bool{}
-	for _, number := range numbers {
-		if tried[number] || budget < 0 || len(samples) == 0 {
-			continue
-		}
-		tried[number] = true
-		parser := newRecordParser(stream, prefix, number)
-		for _, sample := range samples {
-			budget -= len(sample)
-			if _, err := parser.parse(sample); err == nil {
-				return number, true
-			}
-		}
-	}
-	return 0, false
 }

@@ -143,10 +143,12 @@ func (h *Handler) setDoubt(err error) {
 	h.doubt = err
 }
 
+// setDamage makes the Handler read-only. The first reason stays, but damage counts more than the wish to be read-only:
+// only damage says that the views are not what was acknowledged.
 func (h *Handler) setDamage(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.damage != nil {
+	if h.damage != nil && (Asked(err) || !Asked(h.damage)) {
 		return
 	}
 	h.damage = err

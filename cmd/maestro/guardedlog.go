@@ -123,7 +123,7 @@ func claim(lock *home.Lock, handler *engine.Handler, secrets home.Secrets) error
 	}
 	wrote := knownVersions()
 	wrote.Key = home.Fingerprint(secrets.ServerKey)
-	return lock.Wrote(wrote)
+	return errors.Join(lock.MarkKey(wrote.Key), lock.Wrote(wrote))
 }
 
 // openHome takes the home for a server, and reads its secrets. A home that a newer maestro wrote is left as it is;

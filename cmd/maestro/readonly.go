@@ -24,7 +24,9 @@ import (
 // serveReadOnly serves a home and writes nothing, anywhere: for a home on a read-only mount or a full disk, a damaged
 // one, and one of a newer maestro as far as it can be read. Nothing becomes due, and refusals are recorded in memory
 // only.
-func (a *app) serveReadOnly(ctx context.Context, dir string, o serveOptions) (err error) {
+func (a *app) serveReadOnly(
+	ctx context.Context, dir string, durability bus.Durability, o serveOptions,
+) (err error) {
 	logger := newLogger(a.stderr, o.logFormat)
 	reading, err := readHome(dir)
 	if err != nil {
@@ -56,7 +58,7 @@ func (a *app) serveReadOnly(ctx context.Context, dir string, o serveOptions) (er
 		Snapshots: seenSnapshots{bus.ReadSnapshots(reading.Snapshots())},
 		Witness:   seenHead{reading.Head(), logger},
 		Denials:   denials,
-		Damage:    store.Shortened(),
+		Damage:    store.Damage(witnessed(reading.Home), durability),
 		Now:       trusted.Now,
 		Follow:    trusted.Follow,
 		After:     time.After,

@@ -184,7 +184,10 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	if o.readOnly {
-		return a.serveReadOnly(ctx, dir, o)
+		return a.serveReadOnly(ctx, dir, durability, o)
+	}
+	if err := o.backups.checkPlace(dir); err != nil {
+		return err
 	}
 	existed := hasLog(dir)
 	defer func() { err = notServed(dir, existed, err) }()
@@ -238,6 +241,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	uses := service.OpenTokenUses(lock.Uses(), logger)
+	files := &homeFiles{here: log.homeHere, logger: logger}
 	care := newUpkeep(backupEvery, o.backups, lock, store, handler, trusted, secrets, logger)
 	served, err := service.New(service.Config{
 		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
@@ -249,7 +253,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	reach, err := api.New(api.Config{
-		Service: served, Warnings: care.warnings, Ready: log.Ready,
+		Service: served, Ready: log.Ready,
+		Warnings: func() []api.Warning { return append(care.warnings(), files.warnings()...) },
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
 			_, err := log.Backup(
 				ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()},
@@ -281,6 +286,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, lock.Withdraw()) }()
+	files.keep(lock)
+	defer beside(ctx, files.run(time.Tick(homeFilesEvery)))()
 	if o.auth == "off" {
 		logger.Warn("AUTH OFF: every program on this machine is taken for the user, or for the session that it names",
 			"next", "start the server without --auth off")

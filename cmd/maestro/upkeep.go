@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -53,6 +54,22 @@ func (o *backupOptions) interval() (time.Duration, error) {
 		return 0, usage("--backup-keep is 1 or more, not %d", o.keep)
 	}
 	return every, nil
+}
+
+// checkPlace refuses a directory of backups that lies in the home.
+func (o *backupOptions) checkPlace(dir string) error {
+	if o.dir == "" && o.every == backupsOff {
+		return nil
+	}
+	place := backups.At(dir, o.dir, "").Path()
+	// The store and the snapshots may be links to another disk.
+	err := backups.CheckPlace(place, dir, filepath.Join(dir, "store"), filepath.Join(dir, "store", "jetstream"),
+		filepath.Join(dir, "snapshots"))
+	if err != nil {
+		return usage("Automatic backups cannot go to %s", place).withWhy("%s", err).
+			withNext("name a directory outside the home with --backup-dir, on another disk if there is one")
+	}
+	return nil
 }
 
 // upkeep is what a server does for its log beside the commands: it makes backups, and looks after the long texts.

@@ -42,6 +42,21 @@ func keyOf(signer string) string {
 	return ""
 }
 
+// CheckPlace fails when backups would lie in what they are backups of: in the home, or in a directory of it that is
+// elsewhere by way of a link.
+func CheckPlace(dir string, home ...string) error {
+	path, err := files.Resolve(dir)
+	if err != nil {
+		return nil //nolint:nilerr // nothing can be written there; the schedule says why
+	}
+	for _, part := range home {
+		if files.Within(path, part) {
+			return fmt.Errorf("%s is inside %s: whatever damages or deletes that takes the backups too", dir, part)
+		}
+	}
+	return nil
+}
+
 // Path is the directory itself.
 func (d Dir) Path() string { return d.path }
 

@@ -110,7 +110,7 @@ func (h *Home) CheckKey() error {
 	switch file := filepath.Join(h.dir, serverKeyFile); {
 	case errors.Is(err, fs.ErrNotExist):
 		return &KeyError{File: file}
-	case err == nil && wrote.Key != "" && wrote.Key != Fingerprint(key):
+	case err == nil && h.isForeign(key, wrote):
 		return &KeyError{File: file, Another: true}
 	}
 	return err

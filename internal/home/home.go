@@ -192,7 +192,9 @@ func (h *Home) notRead(name string, err error) error {
 }
 
 // temporaryOf names the file that becomes another once it is written.
-func temporaryOf(name string) string { return "." + name + ".new" }
+func temporaryOf(name string) string {
+	return filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".new")
+}
 
 // write puts content in place, durably and whole or not at all; only this user can read it.
 func (h *Home) write(name string, content []byte) error {
@@ -212,7 +214,7 @@ func (h *Home) write(name string, content []byte) error {
 		_ = h.root.Remove(temporary) // what is left of it is replaced by the next
 		return fmt.Errorf("write %s: %w", filepath.Join(h.dir, name), reason(err))
 	}
-	return h.sync()
+	return h.sync(filepath.Dir(name))
 }
 
 func (h *Home) remove(name string) error {
@@ -222,9 +224,9 @@ func (h *Home) remove(name string) error {
 	return nil
 }
 
-// sync makes the names in the home durable.
-func (h *Home) sync() error {
-	dir, err := h.root.Open(".")
+// sync makes the names in a directory of the home durable.
+func (h *Home) sync(name string) error {
+	dir, err := h.root.Open(name)
 	if err != nil {
 		return fmt.Errorf("sync the home: %w", err)
 	}

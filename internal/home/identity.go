@@ -72,7 +72,10 @@ func (i Identity) Here() error { return same(i.path, i.info) }
 
 func same(path string, held fs.FileInfo) error {
 	now, err := os.Stat(path)
+	link, _ := os.Lstat(path)
 	switch {
+	case err != nil && link != nil && link.Mode()&fs.ModeSymlink != 0: // to nothing, or to itself
+		return &GoneError{Path: path, Replaced: true}
 	case errors.Is(err, fs.ErrNotExist):
 		return &GoneError{Path: path}
 	case err != nil:

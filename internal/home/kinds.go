@@ -54,6 +54,7 @@ var kinds = []struct{ name, want string }{
 	{filepath.Join(storeDir, "lock"), plainFile},
 	{filepath.Join(storeDir, "clean.json"), plainFile},
 	{filepath.Join(storeDir, "checked.json"), plainFile},
+	{keyMarkFile, plainFile},
 	{filepath.Join(storeDir, "jetstream"), directory},
 	{snapshotsDir, directory},
 	{sessionsDir, directory},

@@ -55,10 +55,42 @@ func (l *Lock) Secrets() (Secrets, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && l.hadKey(wrote):
 		return Secrets{}, &KeyError{File: filepath.Join(l.dir, serverKeyFile)}
-	case err == nil && wrote.Key != "" && wrote.Key != Fingerprint(key):
+	case err == nil && l.isForeign(key, wrote):
 		return Secrets{}, &KeyError{File: filepath.Join(l.dir, serverKeyFile), Another: true}
 	}
 	return l.NewSecrets()
+}
+
+// keyMarkFile holds the fingerprint of the server's key beside the log: the secrets of the sessions in the log were
+// made with that key. It tells when the file of the version is lost.
+var keyMarkFile = filepath.Join(storeDir, "key.id")
+
+// keyMark reads the fingerprint beside the log, "" if there is none.
+func (h *Home) keyMark() string {
+	content, err := h.read(keyMarkFile, maxNote)
+	if err != nil {
+		return "" // what last wrote the home says it too
+	}
+	return strings.TrimSpace(string(content))
+}
+
+// MarkKey notes beside the log which key the secrets of its sessions are made with. It writes nothing when that is
+// noted already.
+func (l *Lock) MarkKey(fingerprint string) error {
+	if l.keyMark() == fingerprint {
+		return nil
+	}
+	return l.write(keyMarkFile, []byte(fingerprint+"\n"))
+}
+
+// isForeign reports whether anything in the home tells that a key is not the one that its secrets were made with.
+func (h *Home) isForeign(key []byte, wrote Version) bool {
+	for _, known := range []string{wrote.Key, h.keyMark()} {
+		if known != "" && known != Fingerprint(key) {
+			return true
+		}
+	}
+	return false
 }
 
 // hadKey reports whether a server with a key has run on the home's log: a home that was just restored has a log and no
@@ -68,7 +100,7 @@ func (l *Lock) hadKey(wrote Version) bool {
 		return false
 	}
 	_, err := l.root.Lstat(adminTokenFile)
-	return wrote.Key != "" || err == nil
+	return wrote.Key != "" || err == nil || l.keyMark() != ""
 }
 
 // KeyError says that a home lacks the key that its sessions' secrets were made with. Match it with errors.As.

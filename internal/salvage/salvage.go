@@ -186,6 +186,11 @@ func (s *salvage) copyRest(dir string) error {
 	defer func() { _ = h.Close() }()
 	err = h.CheckKey()
 	var key *home.KeyError
+	if err == nil { // the damaged home has a mark beside its log too
+		if whole := s.options.Home.CheckKey(); errors.As(whole, &key) {
+			err = whole
+		}
+	}
 	if !errors.As(err, &key) {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"maestro/internal/files"
 )
@@ -21,21 +20,15 @@ var (
 // target gives where the new home comes to be, with all symbolic links resolved. It must be vacant, and outside the
 // damaged home, which is only read.
 func target(to, damaged string) (string, error) {
-	path, err := resolve(to)
+	path, err := files.Resolve(to)
 	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrTarget, err)
+	}
+	if _, err := os.Stat(damaged); err != nil {
 		return "", err
 	}
-	home, err := os.Stat(damaged)
-	if err != nil {
-		return "", err
-	}
-	for above := path; ; above = filepath.Dir(above) {
-		if info, err := os.Stat(above); err == nil && os.SameFile(info, home) {
-			return "", fmt.Errorf("%w: %s is inside the damaged home %s, which stays as it is", ErrTarget, to, damaged)
-		}
-		if above == filepath.Dir(above) {
-			break
-		}
+	if files.Within(path, damaged) {
+		return "", fmt.Errorf("%w: %s is inside the damaged home %s, which stays as it is", ErrTarget, to, damaged)
 	}
 	entries, err := os.ReadDir(path)
 	switch {
@@ -47,28 +40,6 @@ func target(to, damaged string) (string, error) {
 		return "", fmt.Errorf("%w: %s is not empty", ErrTarget, to)
 	}
 	return path, nil
-}
-
-// resolve follows the symbolic links of the part of a path that exists.
-func resolve(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	rest := ""
-	for {
-		real, err := filepath.EvalSymlinks(path)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
-			return "", fmt.Errorf("%w: %w", ErrTarget, err)
-		}
-		if _, err := os.Lstat(path); err == nil {
-			return "", fmt.Errorf("%w: %s is a symbolic link to nothing", ErrTarget, path)
-		}
-		path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest)
-	}
 }
 
 // readable fails when a file that the user named is not there or cannot be read.

@@ -1,0 +1,91 @@
+//go:build unix
+
+package bus
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"maestro/events"
+)
+
+// otherKinds are what may be in the place of a file or a directory.
+var otherKinds = map[string]func(path string) error{
+	"a link to itself":   func(path string) error { return os.Symlink(path, path) },
+	"a link to nothing":  func(path string) error { return os.Symlink("nowhere", path) },
+	"a named pipe":       func(path string) error { return unix.Mkfifo(path, 0o600) },
+	"a directory":        func(path string) error { return os.MkdirAll(filepath.Join(path, "full"), 0o700) },
+	"a compressed block": func(path string) error { return os.WriteFile(path, []byte("cmp"), 0o600) },
+}
+
+// TestOtherKindsInTheStore: the log opens to be read only when something else is in the place of one of its files or
+// directories, and the other streams are made again. Every start succeeds.
+func TestOtherKindsInTheStore(t *testing.T) {
+	dir, log, blobs, _ := filledStore(t)
+	for kind, put := range otherKinds {
+		for _, name := range []string{"msgs/1.blk", "msgs/2.blk", "msgs/index.db", "meta.inf", "meta.sum", "msgs", ""} {
+			if kind == "a directory" && (name == "msgs" || name == "") {
+				continue
+			}
+			for _, stream := range []string{StreamName, BlobStream} {
+				t.Run(kind+" for "+name+" in "+stream, func(t *testing.T) {
+					image := filepath.Join(t.TempDir(), "store")
+					copyStore(t, dir, image)
+					path := filepath.Join(streamPath(image, stream), name)
+					must(t, os.RemoveAll(path), put(path))
+					b, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
+					if err != nil {
+						t.Fatalf("the store does not open: %v", err)
+					}
+					content := kind == "a compressed block" && !strings.HasSuffix(name, ".blk")
+					readOnly := errors.Is(b.Damage(), events.ErrReadOnly)
+					if !content && readOnly != (stream == StreamName || kind == "a compressed block") {
+						t.Errorf("damage: %v", b.Damage())
+					}
+					if got, err := b.Blobs(t.Context()); err != nil || stream == StreamName && len(got) != len(blobs) {
+						t.Errorf("%d blobs, expected %d, %v", len(got), len(blobs), err)
+					}
+					must(t, b.Close())
+					lost := stream == StreamName && !strings.HasPrefix(name, "meta") && name != "msgs/index.db"
+					left := len(readable(t, image))
+					if !lost && left != len(log) || strings.HasSuffix(name, ".blk") && left == 0 {
+						t.Errorf("%d of %d messages can be read", left, len(log))
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestOtherKindsWhileRunning: what takes the place of a block is seen before the server opens it, which would wait for
+// ever at a pipe.
+func TestOtherKindsWhileRunning(t *testing.T) {
+	dir, _, _, _ := filledStore(t)
+	for kind, put := range otherKinds {
+		if kind == "a compressed block" {
+			continue // the daily check reads it
+		}
+		for _, name := range []string{"1.blk", "3.blk", ""} {
+			t.Run(kind+" for "+name, func(t *testing.T) {
+				image := filepath.Join(t.TempDir(), "store")
+				copyStore(t, dir, image)
+				b, err := Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
+				must(t, err)
+				defer func() { _ = b.Close() }() // it says that something is gone
+				must(t, b.Here())
+				messages := b.embedded.messagesDir(StreamName)
+				path := filepath.Join(messages, name)
+				must(t, os.Rename(path, messages+".away"))
+				must(t, put(path))
+				if err := b.Here(); !errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), path) {
+					t.Errorf("not noticed: %v", err)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Resolve follows the symbolic links of the part of a path that exists.
+func Resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	rest := ""
+	for {
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
+			return "", err
+		}
+		if _, err := os.Lstat(path); err == nil {
+			return "", fmt.Errorf("%s is a symbolic link to nothing", path)
+		}
+		path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest)
+	}
+}
+
+// Within reports whether a resolved path is a directory or lies below it, by whatever name. It is false when there is
+// no such directory.
+func Within(path, dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	for above := path; ; above = filepath.Dir(above) {
+		if there, err := os.Stat(above); err == nil && os.SameFile(there, info) {
+			return true
+		}
+		if above == filepath.Dir(above) {
+			return false
+		}
+	}
+}

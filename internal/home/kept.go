@@ -1,0 +1,197 @@
+package home
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Kept are the files of a home that its running server knows the content of and needs at its next start. What is
+// deleted or changed is written back, but for the admin's token: deleting it is how one gets a new one.
+type Kept struct {
+	lock *Lock
+
+	mu    sync.Mutex
+	files []*keptFile
+	found []Loss
+}
+
+type keptFile struct {
+	name    string
+	content []byte
+}
+
+// Loss is a file or directory of the home that is not as the running server knows it.
+type Loss struct {
+	// Path names it, What says what is wrong with it.
+	Path, What string
+	// Restored says that it is as it was again.
+	Restored bool
+	// Next says what to do.
+	Next string
+}
+
+func (l Loss) String() string { return l.Path + " " + l.What }
+
+// Keep takes note of the home's files as they are now. What is not there, or cannot be read, is not kept.
+func (l *Lock) Keep() *Kept {
+	k := &Kept{lock: l}
+	for _, name := range []string{serverKeyFile, adminTokenFile, versionFile, keyMarkFile, serverFile} {
+		if content, err := l.read(name, maxNote); err == nil {
+			k.files = append(k.files, &keptFile{name: name, content: content})
+		}
+	}
+	return k
+}
+
+// Found gives what the last Look found and could not mend.
+func (k *Kept) Found() []Loss {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.found
+}
+
+// Look compares the home with what it was, and mends what it can. It gives what it mended, and what it cannot mend and
+// the last Look did not find.
+func (k *Kept) Look() (news []Loss) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before := k.found
+	k.found = nil
+	for _, f := range k.files {
+		if loss, lost := k.lookAt(f); loss.Restored {
+			news = append(news, loss)
+		} else if lost {
+			k.found = append(k.found, loss)
+		}
+	}
+	if loss, lost := k.lookAtSnapshots(); lost {
+		news = append(news, loss)
+	}
+	for _, kind := range kinds {
+		var wrong *KindError
+		if errors.As(k.lock.checkKind(kind.name, kind.want), &wrong) && !k.keeps(kind.name) {
+			k.found = append(k.found, Loss{Path: wrong.Path, What: "is " + wrong.Is + " now", Next: wrong.Next()})
+		}
+	}
+	for _, loss := range k.found {
+		if !slices.Contains(before, loss) {
+			news = append(news, loss)
+		}
+	}
+	return news
+}
+
+func (k *Kept) keeps(name string) bool {
+	return slices.ContainsFunc(k.files, func(f *keptFile) bool { return f.name == name })
+}
+
+// lookAtSnapshots makes the directory again, so that the next snapshot can be saved.
+func (k *Kept) lookAtSnapshots() (loss Loss, lost bool) {
+	if _, err := k.lock.root.Lstat(snapshotsDir); !errors.Is(err, fs.ErrNotExist) {
+		return loss, false
+	}
+	if k.lock.root.Mkdir(snapshotsDir, 0o700) != nil {
+		return loss, false // who saves a snapshot says why
+	}
+	return Loss{
+		Path: filepath.Join(k.lock.dir, snapshotsDir), What: "was deleted while the server was running", Restored: true,
+		Next: "nothing: the stop saves a snapshot; after a crash the next start reads the whole log",
+	}, true
+}
+
+// lookAt compares one file, and writes it back.
+func (k *Kept) lookAt(f *keptFile) (loss Loss, lost bool) {
+	content, err := k.read(f.name)
+	if err == nil && bytes.Equal(content, f.content) {
+		return loss, false
+	}
+	loss = Loss{Path: filepath.Join(k.lock.dir, f.name), What: whatHappened(err)}
+	open := sharedAlone(k.lock.Home, f)
+	if f.name == adminTokenFile && !open {
+		loss.Next = "restart the server: its next start makes a new token, and the old one is no longer valid then"
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			loss.Next = "put the old token back; or delete the file and restart the server, which makes a new one"
+		}
+		return loss, true
+	}
+	aside := ""
+	if !open && !errors.Is(err, fs.ErrNotExist) {
+		if aside, err = k.setAside(f.name); err != nil {
+			loss.Next = fmt.Sprintf("move it away: the server cannot (%s)", reason(err))
+			return loss, true
+		}
+	}
+	if err := k.lock.write(f.name, f.content); err != nil {
+		loss.Next = fmt.Sprintf("make it possible to write to the home: %s", err)
+		return loss, true
+	}
+	loss.Restored = true
+	switch {
+	case open:
+		loss.Next = "others on this machine may have read it"
+	case aside != "":
+		loss.Next = "what was there is " + aside + " now: look at it, then delete it"
+	}
+	switch f.name {
+	case adminTokenFile:
+		loss.Next += "; to replace the token, delete the file and restart the server"
+	case serverKeyFile:
+		loss.Next = strings.TrimPrefix(loss.Next+"; to replace the key, stop the server, delete the file, "+
+			"and start with --new-key", "; ")
+	}
+	return loss, true
+}
+
+// sharedAlone reports whether a file is what it was, but for its mode.
+func sharedAlone(h *Home, f *keptFile) bool {
+	content, err := h.read(f.name, maxNote)
+	return err == nil && bytes.Equal(content, f.content)
+}
+
+// read gives the content of a file; of a secret that is open to others, an error.
+func (k *Kept) read(name string) ([]byte, error) {
+	if name == serverKeyFile || name == adminTokenFile {
+		return k.lock.secret(name)
+	}
+	return k.lock.read(name, maxNote)
+}
+
+func whatHappened(err error) string {
+	var problem *Problem
+	var kind *KindError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "was deleted while the server was running"
+	case errors.As(err, &kind):
+		return "is " + kind.Is + " now, and was a plain file"
+	case errors.As(err, &problem):
+		return "is not as it was: " + problem.What
+	case err != nil:
+		return "cannot be read any more: " + reason(err).Error()
+	}
+	return "was changed while the server was running"
+}
+
+// changedSuffix is what the name of a file gets that is set aside.
+const changedSuffix = ".changed"
+
+// maxAside bounds how many are set aside of one file. The last place is used again and again.
+const maxAside = 9
+
+// setAside gives what is in the place of a file another name, and says which.
+func (k *Kept) setAside(name string) (path string, err error) {
+	aside := name + changedSuffix
+	for n := 2; n <= maxAside; n++ {
+		if _, err := k.lock.root.Lstat(aside); err != nil {
+			break
+		}
+		aside = fmt.Sprintf("%s%s-%d", name, changedSuffix, n)
+	}
+	return filepath.Join(k.lock.dir, aside), k.lock.root.Rename(name, aside)
+}

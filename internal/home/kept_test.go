@@ -1,0 +1,166 @@
+package home
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// served gives a home as a running server has it.
+func served(t *testing.T) (*Lock, Secrets) {
+	t.Helper()
+	lock := locked(t, made(t))
+	secrets, err := lock.Secrets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := Fingerprint(secrets.ServerKey)
+	err = errors.Join(
+		os.MkdirAll(filepath.Join(lock.Store(), "jetstream"), 0o700), os.Mkdir(lock.Snapshots(), 0o700),
+		lock.MarkKey(mark), lock.Wrote(Version{Maestro: "v1", Key: mark}),
+		lock.Announce(Server{Address: "http://127.0.0.1:1", PID: 1}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lock, secrets
+}
+
+// What the next start needs is written back, and what was in its place is kept; the admin's token is not written back,
+// because deleting it is how one gets a new one.
+func TestFilesThatARunningServerKnowsAreKept(t *testing.T) {
+	for what, change := range map[string]func(path string) error{
+		"deleted": os.Remove,
+		"changed": func(path string) error { return os.WriteFile(path, []byte("other\n"), 0o600) },
+		"a directory": func(path string) error {
+			return errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "full"), 0o700))
+		},
+		"a link to itself": func(path string) error { return errors.Join(os.Remove(path), os.Symlink(path, path)) },
+		"open to others":   func(path string) error { return os.Chmod(path, 0o644) },
+	} {
+		for _, name := range []string{serverKeyFile, versionFile, keyMarkFile, serverFile, adminTokenFile} {
+			t.Run(what+" "+name, func(t *testing.T) {
+				lock, _ := served(t)
+				path := filepath.Join(lock.Dir(), name)
+				before, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept := lock.Keep()
+				if news := kept.Look(); len(news) != 0 {
+					t.Fatalf("before anything happened: %v", news)
+				}
+				if err := change(path); err != nil {
+					t.Fatal(err)
+				}
+				secret := name == serverKeyFile || name == adminTokenFile
+				if what == "open to others" && !secret {
+					return // they are no secrets
+				}
+				news := kept.Look()
+				if len(news) != 1 || news[0].Path != path || news[0].What == "" || news[0].Next == "" && secret {
+					t.Fatalf("found %+v", news)
+				}
+				if again := kept.Look(); len(again) != 0 {
+					t.Errorf("found again: %+v", again)
+				}
+				if name == adminTokenFile && what != "open to others" {
+					if news[0].Restored || len(kept.Found()) != 1 {
+						t.Errorf("the token is %+v, found %+v", news[0], kept.Found())
+					}
+					return
+				}
+				info, err := os.Lstat(path)
+				if err != nil || info.Mode() != 0o600 || !news[0].Restored || len(kept.Found()) != 0 {
+					t.Errorf("%v, %v, %+v, found %+v", info, err, news[0], kept.Found())
+				}
+				if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+					t.Errorf("it holds %q, %v", after, err)
+				}
+				_, err = os.Lstat(path + changedSuffix)
+				if aside := err == nil; aside != (what != "deleted" && what != "open to others") {
+					t.Errorf("set aside: %t", aside)
+				}
+				if err := lock.CheckKinds(); err != nil {
+					t.Errorf("the next start does not take it: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// What is set aside is not written over, however often a file is changed.
+func TestWhatIsSetAsideIsKept(t *testing.T) {
+	lock, _ := served(t)
+	kept := lock.Keep()
+	path := filepath.Join(lock.Dir(), serverKeyFile)
+	for _, content := range []string{"first", "second"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if news := kept.Look(); len(news) != 1 || !news[0].Restored {
+			t.Fatalf("%+v", news)
+		}
+	}
+	for aside, want := range map[string]string{changedSuffix: "first", changedSuffix + "-2": "second"} {
+		if got, err := os.ReadFile(path + aside); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", aside, got, err)
+		}
+	}
+}
+
+// A directory that is gone is made again, and another kind in its place is named.
+func TestDirectoriesOfARunningServer(t *testing.T) {
+	lock, _ := served(t)
+	kept := lock.Keep()
+	if err := os.Remove(lock.Snapshots()); err != nil {
+		t.Fatal(err)
+	}
+	news := kept.Look()
+	if info, err := os.Stat(lock.Snapshots()); err != nil || !info.IsDir() || len(news) != 1 || !news[0].Restored {
+		t.Errorf("%v, %+v", err, news)
+	}
+	err := errors.Join(os.Remove(lock.Snapshots()), os.WriteFile(lock.Snapshots(), nil, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	news = kept.Look()
+	if found := kept.Found(); len(news) != 1 || len(found) != 1 || found[0].Path != lock.Snapshots() ||
+		!strings.Contains(found[0].Next, "move it away") {
+		t.Errorf("%+v, %+v", news, found)
+	}
+	if again := kept.Look(); len(again) != 0 || len(kept.Found()) != 1 {
+		t.Errorf("%+v, %+v", again, kept.Found())
+	}
+}
+
+// A home that has lost its version file still knows its key, by the mark beside the log.
+func TestForeignKeyWithoutAVersion(t *testing.T) {
+	lock, secrets := served(t)
+	if err := os.Remove(filepath.Join(lock.Dir(), versionFile)); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := lock.Secrets(); err != nil || string(again.ServerKey) != string(secrets.ServerKey) {
+		t.Errorf("its own key: %v", err)
+	}
+	path := filepath.Join(lock.Dir(), serverKeyFile)
+	if err := os.WriteFile(path, []byte(strings.Repeat("ab", secretBytes)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var wrong *KeyError
+	if _, err := lock.Secrets(); !errors.As(err, &wrong) || !wrong.Another {
+		t.Errorf("another key: %v", err)
+	}
+	if err := lock.CheckKey(); !errors.As(err, &wrong) || !wrong.Another {
+		t.Errorf("another key, a salvage: %v", err)
+	}
+	// Without the token too, only the mark tells that there was a key.
+	if err := errors.Join(os.Remove(path), os.Remove(filepath.Join(lock.Dir(), adminTokenFile))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.Secrets(); !errors.As(err, &wrong) || wrong.Another {
+		t.Errorf("no key: %v", err)
+	}
+}
