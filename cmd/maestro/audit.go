@@ -19,6 +19,7 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/home"
 )
 
 func (a *app) auditCommand() *cobra.Command {
@@ -190,6 +191,65 @@ type fileVerdict struct {
 	engine.Verdict
 	// Signer is "" if a backup has no signature, nil for what is no backup.
 	Signer *string `json:"signer,omitempty"`
+	// SignedBy says whose key that is; "" for what is no backup.
+	SignedBy signedBy `json:"signedBy,omitempty"`
+}
+
+// signedBy says whose key signed a backup.
+type signedBy string
+
+const (
+	signedByNobody signedBy = "nobody"
+	// signedByNamed: --signer named it.
+	signedByNamed   signedBy = "named"
+	signedByHome    signedBy = "this-home"
+	signedByUnknown signedBy = "unknown"
+)
+
+// whoSigned compares a backup's signer with the one that was named, and with the home's own key.
+func (a *app) whoSigned(signer, named string) signedBy {
+	switch {
+	case signer == "":
+		return signedByNobody
+	case signer == named:
+		return signedByNamed
+	case signer == a.ownSigner():
+		return signedByHome
+	}
+	return signedByUnknown
+}
+
+// ownSigner names the key of the home, "" if there is no home or it has no key.
+func (a *app) ownSigner() string {
+	dir, err := home.Path(a.getenv)
+	if err != nil {
+		return ""
+	}
+	h, err := home.Open(dir)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = h.Close() }()
+	key, err := h.BackupSigner()
+	if err != nil {
+		return ""
+	}
+	return bus.SignerName(key)
+}
+
+// showSigner says who signed a backup, and what that is worth.
+func (a *app) showSigner(signer string, by signedBy) {
+	switch by {
+	case signedByNobody:
+		a.field("Signer", "nobody: the backup has no signature, so nothing shows who made it")
+	case signedByNamed:
+		a.field("Signer", signer+", as --signer says")
+	case signedByHome:
+		a.field("Signer", signer+", the key of this home")
+	case signedByUnknown:
+		a.field("Signer", signer+", a key that this home does not know: anybody can make one. "+
+			"Compare it with the signer that you kept, and add --signer")
+	}
 }
 
 func (a *app) verifyFile(file string, from *events.Head, signer string) (fileVerdict, error) {
@@ -210,10 +270,12 @@ func (a *app) verifyFile(file string, from *events.Head, signer string) (fileVer
 		return fileVerdict{Verdict: verdict}, err
 	}
 	verdict, err := verifyBackup(log, from, signer)
+	if err == nil {
+		verdict.SignedBy = a.whoSigned(*verdict.Signer, signer)
+	}
 	return verdict, notVerified(file, err)
 }
 
-// exportIsUnsigned refuses --signer for an export.
 // notVerified says what is wrong with a backup. One that is damaged has failed its audit, as an export has in which a
 // line cannot be read; what is no backup was named by mistake.
 func notVerified(file string, err error) error {
@@ -226,6 +288,7 @@ func notVerified(file string, err error) error {
 	return err
 }
 
+// exportIsUnsigned refuses --signer for an export.
 func exportIsUnsigned() error {
 	return usage("--signer is about a backup, and the file is an export").
 		withWhy("an export has no signature").
@@ -270,7 +333,7 @@ func verifyBackup(in io.Reader, from *events.Head, signer string) (fileVerdict, 
 	for i, fault := range verdict.Faults {
 		verdict.Faults[i].Next = fault.Rule.NextForFile()
 	}
-	return fileVerdict{verdict, &contents.Signer}, err
+	return fileVerdict{Verdict: verdict, Signer: &contents.Signer}, err
 }
 
 // judgeSignature records as a fault what is wrong with a backup's signature. Who expects a signer, such as "this home",
@@ -392,12 +455,8 @@ func (a *app) showVerdict(v fileVerdict, file string) error {
 			a.print("Good: %s, the chain fits, %d decisions made again with the same result\n", many(int(v.Events), "event"), v.Decided)
 		}
 		a.field("Head", v.Head.String())
-		switch {
-		case v.Signer == nil:
-		case *v.Signer == "":
-			a.field("Signer", "nobody: the backup has no signature, so nothing shows who made it")
-		default:
-			a.field("Signer", *v.Signer)
+		if v.Signer != nil {
+			a.showSigner(*v.Signer, v.SignedBy)
 		}
 		if v.Witnesses > 0 {
 			a.field("Witnesses", many(v.Witnesses, "head")+" remembered outside the log, and the log has them all")

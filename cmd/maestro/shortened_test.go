@@ -56,3 +56,52 @@ func TestReadOnlyKnowsWhereTheLogEnded(t *testing.T) {
 		t.Errorf("the audit says %+v", got)
 	}
 }
+
+// Damage that no snapshot shows is named by a server that was asked to write nothing as by any other: in /readyz, to
+// readers, and when a backup is asked for.
+func TestReadOnlyNamesDamageBehindASnapshot(t *testing.T) {
+	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
+	s.start("--backup-every", "off")
+	for _, name := range []string{"One", "Two", "Three"} {
+		_, err := s.client.Do(t.Context(), "project:create", map[string]any{"name": name}, client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.stop() // which saves a snapshot
+	block := filepath.Join(s.home, "store", "jetstream", "$G", "streams", bus.StreamName, "msgs", "1.blk")
+	content, err := os.ReadFile(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/2] ^= 1
+	if err := os.WriteFile(block, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := map[string][2]string{}
+	for _, how := range []string{"--read-only", "--backup-every=off"} {
+		s.start(how)
+		if how == "--read-only" {
+			if _, err := s.out.ReadString('\n'); err != nil { // how commands find it
+				t.Fatal(err)
+			}
+		}
+		env := map[string]string{"MAESTRO_HOME": s.home, "MAESTRO_API_URL": s.address}
+		status, body := s.ready()
+		if status != http.StatusServiceUnavailable || !strings.Contains(body, "maestro salvage") {
+			t.Errorf("%s: readyz says %d %s", how, status, body)
+		}
+		if got := runHere(t, env, "project", "list"); !strings.Contains(got.stderr, "the log is damaged at event 2") {
+			t.Errorf("%s: readers are told %q", how, got.stderr)
+		}
+		backup := runHere(t, env, "backup", filepath.Join(t.TempDir(), "b.tar.gz"))
+		if backup.code == exitDone || !strings.Contains(backup.stderr, "maestro salvage") {
+			t.Errorf("%s: backup says %+v", how, backup)
+		}
+		said[how] = [2]string{body, backup.stderr}
+		s.stop()
+	}
+	if said["--read-only"] != said["--backup-every=off"] {
+		t.Errorf("asked to write nothing, it says\n%s\nelse\n%s", said["--read-only"], said["--backup-every=off"])
+	}
+}

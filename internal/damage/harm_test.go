@@ -39,6 +39,7 @@ var structural = []struct {
 	{"a stray directory of the server", strayDirectory, 3},
 	{"a plain file for a directory", fileForDirectory, 2},
 	{"the head file and the last block", loseEnd, 2},
+	{"another kind of file", anotherKind, 4},
 }
 
 // harm does one random harm to a home, and says of which kind it is and what it did.
@@ -133,6 +134,29 @@ func fileForDirectory(random *rand.Rand, dir string) (string, error) {
 	}
 	return strings.TrimPrefix(path, dir+"/"),
 		errors.Join(os.RemoveAll(path), os.WriteFile(path, []byte("no directory"), 0o600))
+}
+
+// anotherKind puts something else into the place of a file.
+func anotherKind(random *rand.Rand, dir string) (string, error) {
+	files, err := filesOf(dir, []string{
+		streamsDir + "/*/msgs/*.blk", streamsDir + "/*/msgs/*.blk", streamsDir + "/*/msgs/index.db",
+		streamsDir + "/*/meta.*", "head", "snapshots/*.snapshot",
+	})
+	if err != nil || len(files) == 0 {
+		return "no file", err
+	}
+	path := files[random.IntN(len(files))]
+	kinds := []struct {
+		name string
+		put  func() error
+	}{
+		{"a link to itself", func() error { return os.Symlink(path, path) }},
+		{"a link to nothing", func() error { return os.Symlink(path+".none", path) }},
+		{"a directory", func() error { return os.MkdirAll(filepath.Join(path, "full"), 0o700) }},
+		{"a named pipe", func() error { return namedPipe(path) }},
+	}
+	kind := kinds[random.IntN(len(kinds))]
+	return strings.TrimPrefix(path, dir+"/") + ": " + kind.name, errors.Join(os.Remove(path), kind.put())
 }
 
 func loseEnd(_ *rand.Rand, dir string) (string, error) {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"maestro/api"
+)
+
+// A server whose home loses a file that the next start needs writes it back, or says in /readyz what is missing.
+func TestAServerKeepsTheFilesOfItsHome(t *testing.T) {
+	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
+	s.start("--backup-every", "off")
+	s.do("project:create", map[string]any{"name": "P"})
+	names := []string{"server.key", "version", "server.json", "head", filepath.Join("store", "key.id")}
+	before := map[string]string{}
+	for _, name := range names {
+		path := filepath.Join(s.home, name)
+		content, err := os.ReadFile(path)
+		for errors.Is(err, os.ErrNotExist) { // the head file comes a little later
+			s.ready()
+			content, err = os.ReadFile(path)
+		}
+		before[name] = string(content)
+		if err := errors.Join(err, os.Remove(path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token := filepath.Join(s.home, "admin.token")
+	if err := os.Rename(token, token+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		path := filepath.Join(s.home, name)
+		content, err := os.ReadFile(path)
+		for errors.Is(err, os.ErrNotExist) {
+			s.ready()
+			content, err = os.ReadFile(path)
+		}
+		if info, statErr := os.Lstat(path); err != nil || statErr != nil || string(content) != before[name] ||
+			info.Mode() != 0o600 {
+			t.Errorf("%s is %v with %q, %v", name, info, content, err)
+		}
+	}
+	if warnings := s.warnings(1); warnings[0].Code != "HOME" || !strings.Contains(warnings[0].Message, token) ||
+		!strings.Contains(warnings[0].Next, "restart the server") {
+		t.Errorf("readyz warns of %+v", warnings)
+	}
+	if err := os.Rename(token+".away", token); err != nil {
+		t.Fatal(err)
+	}
+	s.warnings(0)
+	s.stop()
+	if _, err := os.Lstat(filepath.Join(s.home, "server.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a stopped server says where it listens: %v", err)
+	}
+	s.start("--backup-every", "off")
+	if strings.Contains(s.banner, "READ-ONLY") {
+		t.Errorf("it starts with %q", s.banner)
+	}
+}
+
+// warnings waits until /readyz has so many.
+func (s *inside) warnings(n int) []api.Warning {
+	s.t.Helper()
+	for {
+		var said struct{ Warnings []api.Warning }
+		_, body := s.ready()
+		if err := json.Unmarshal([]byte(body), &said); err != nil {
+			s.t.Fatal(err, body)
+		}
+		if len(said.Warnings) == n {
+			return said.Warnings
+		}
+	}
+}
