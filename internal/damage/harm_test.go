@@ -109,7 +109,10 @@ func renameBlock(random *rand.Rand, dir string) (string, error) {
 		return "no block", err
 	}
 	from := blocks[random.IntN(len(blocks))]
-	to := filepath.Join(messages, fmt.Sprintf("%d.blk", 1+random.IntN(9)))
+	to := from
+	for to == from {
+		to = filepath.Join(messages, fmt.Sprintf("%d.blk", 1+random.IntN(9)))
+	}
 	what := fmt.Sprintf("%s: renamed to %s", strings.TrimPrefix(from, dir+"/"), filepath.Base(to))
 	if _, err := os.Stat(to); err != nil {
 		return what, os.Rename(from, to)
