@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/service"
 )
 
@@ -241,7 +242,7 @@ func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, &service.Problem{
 			Kind:    service.KindNotFound,
 			Code:    "NOT_FOUND",
-			Message: "There is nothing at " + service.Printable(r.URL.Path),
+			Message: "There is nothing at " + safetext.Printable(r.URL.Path),
 			Why:     "no route has this path",
 			Next:    "check the path against the documentation",
 		})
@@ -250,7 +251,7 @@ func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	s.fail(w, r, &service.Problem{
 		Kind: service.KindWrongMethod, Code: "METHOD_NOT_ALLOWED",
-		Message: service.Printable(r.URL.Path) + " does not take " + service.Printable(r.Method),
+		Message: safetext.Printable(r.URL.Path) + " does not take " + safetext.Printable(r.Method),
 		Why:     "it takes " + strings.Join(allowed, ", "), Next: "use one of those methods",
 	})
 }

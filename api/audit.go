@@ -12,6 +12,7 @@ import (
 	"maestro/api/route"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service"
 	"maestro/service/wire"
@@ -114,7 +115,7 @@ func (s *server) exportRange(r *http.Request) (exportRange, error) {
 			err = &service.Problem{
 				Kind:    service.KindNotFound,
 				Code:    "NOT_FOUND",
-				Message: "Project with id '" + service.Printable(wanted.project) + "' not found",
+				Message: "Project with id '" + safetext.Printable(wanted.project) + "' not found",
 				Why:     "it never existed",
 				Next:    "list what exists with `maestro project list`",
 			}
@@ -130,7 +131,7 @@ func (s *server) exportRange(r *http.Request) (exportRange, error) {
 		}
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil || n == 0 {
-			return wanted, service.InvalidRequest("", name+" must be a sequence, not '"+service.Printable(text)+"'")
+			return wanted, service.InvalidRequest("", name+" must be a sequence, not '"+safetext.Printable(text)+"'")
 		}
 		if name == "to" {
 			n, wanted.part = min(n, wanted.to), true
@@ -305,7 +306,7 @@ func parseHead(text string) (*events.Head, error) {
 	number, digits, _ := strings.Cut(text, ":")
 	sequence, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || sequence == 0 {
-		return nil, service.InvalidRequest("", "from must be SEQUENCE:HASH, not '"+service.Printable(text)+"'")
+		return nil, service.InvalidRequest("", "from must be SEQUENCE:HASH, not '"+safetext.Printable(text)+"'")
 	}
 	hash, err := events.ParseHash(digits)
 	if err != nil {

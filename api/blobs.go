@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service"
 )
@@ -20,7 +21,7 @@ func (s *server) blob(w http.ResponseWriter, r *http.Request) {
 		err = service.Invalid(
 			"/digest",
 			"'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
-			service.Printable(digest),
+			safetext.Printable(digest),
 		)
 	} else {
 		s.Handler.View(func(state *projections.State) { err = s.At(state, c.Caller).MayReadBlob(digest) })

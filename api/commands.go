@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"maestro/internal/safetext"
 	"maestro/service"
 )
 
@@ -63,12 +64,12 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 func optionsOf(raw string) (o service.Options, err error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return o, service.InvalidRequest("", "the query cannot be read: "+service.Printable(err.Error()))
+		return o, service.InvalidRequest("", "the query cannot be read: "+safetext.Printable(err.Error()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		values := query[name]
 		if len(values) != 1 {
-			return o, service.InvalidRequest("", service.Printable(name)+" is there more than once in the query")
+			return o, service.InvalidRequest("", safetext.Printable(name)+" is there more than once in the query")
 		}
 		switch name {
 		case "dryRun":
@@ -78,7 +79,7 @@ func optionsOf(raw string) (o service.Options, err error) {
 		case "wait":
 			o.Wait, err = service.ParseWait(values[0])
 		default:
-			err = service.InvalidRequest("", "a command takes no option '"+service.Printable(name)+
+			err = service.InvalidRequest("", "a command takes no option '"+safetext.Printable(name)+
 				"' in its query; it takes dryRun, tree and wait")
 		}
 		if err != nil {
@@ -90,7 +91,7 @@ func optionsOf(raw string) (o service.Options, err error) {
 
 func isTrue(name, text string) (bool, error) {
 	if text != "true" && text != "false" {
-		return false, service.InvalidRequest("", name+" is true or false, not '"+service.Printable(text)+"'")
+		return false, service.InvalidRequest("", name+" is true or false, not '"+safetext.Printable(text)+"'")
 	}
 	return text == "true", nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"maestro/internal/safetext"
 	"maestro/service"
 )
 
@@ -81,7 +82,7 @@ func overHTTP(problem *service.Problem) *httpProblem {
 }
 
 // nameOf names a request in the log.
-func nameOf(r *http.Request) string { return r.Method + " " + service.Printable(r.URL.Path) }
+func nameOf(r *http.Request) string { return r.Method + " " + safetext.Printable(r.URL.Path) }
 
 // fail answers an authenticated caller with an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {

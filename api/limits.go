@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"maestro/commands"
+	"maestro/internal/safetext"
 	"maestro/service"
 )
 
@@ -96,7 +97,7 @@ func isJSON(contentType string) bool {
 }
 
 func notJSON(contentType string) error {
-	message := "The Content-Type must be application/json, not '" + service.Printable(contentType) + "'"
+	message := "The Content-Type must be application/json, not '" + safetext.Printable(contentType) + "'"
 	if contentType == "" {
 		message = "The Content-Type must be application/json, and there is none"
 	}
@@ -122,7 +123,7 @@ func metadataOf(header http.Header) (service.Meta, error) {
 		if err != nil || at.UTC().Year() < 1970 || at.UTC().Year() > 9999 {
 			return m, service.InvalidRequest(
 				"",
-				"Maestro-Occurred-At must be an RFC 3339 time, not '"+service.Printable(text)+"'",
+				"Maestro-Occurred-At must be an RFC 3339 time, not '"+safetext.Printable(text)+"'",
 			)
 		}
 		m.OccurredAt, m.Kept = at, true
@@ -184,7 +185,7 @@ func (s *server) waitFor(ctx context.Context, c *call, minSeq string) error {
 	}
 	sequence, err := strconv.ParseUint(minSeq, 10, 64)
 	if err != nil {
-		return service.InvalidRequest("", "minSeq must be a sequence, not '"+service.Printable(minSeq)+"'")
+		return service.InvalidRequest("", "minSeq must be a sequence, not '"+safetext.Printable(minSeq)+"'")
 	}
 	if s.Head() >= sequence {
 		return nil

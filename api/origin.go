@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"maestro/internal/safetext"
 	"maestro/service"
 )
 
@@ -19,7 +20,7 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Probl
 		return &service.Problem{
 			Kind:    service.KindNotAllowed,
 			Code:    "HOST_NOT_ALLOWED",
-			Message: "This server is not called '" + service.Printable(r.Host) + "'",
+			Message: "This server is not called '" + safetext.Printable(r.Host) + "'",
 			Why:     "the Host header names neither this machine's loopback nor a name that the server was given",
 			Next:    "call it by the address that it listens on",
 		}
@@ -51,7 +52,7 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Probl
 	return &service.Problem{
 		Kind:    service.KindNotAllowed,
 		Code:    "ORIGIN_NOT_ALLOWED",
-		Message: "Pages of '" + service.Printable(origin) + "' may not call this server",
+		Message: "Pages of '" + safetext.Printable(origin) + "' may not call this server",
 		Why:     "the Origin header names neither the server itself nor an origin that was allowed",
 		Next:    "start the server with --allow-origin",
 	}
@@ -69,7 +70,7 @@ func (s *server) checkSite(r *http.Request) *service.Problem {
 		Kind:    service.KindNotAllowed,
 		Code:    "SITE_NOT_ALLOWED",
 		Message: "Pages of other sites may not call this server",
-		Why:     "it runs with --auth off, and Sec-Fetch-Site is '" + service.Printable(site) + "'",
+		Why:     "it runs with --auth off, and Sec-Fetch-Site is '" + safetext.Printable(site) + "'",
 		Next:    "call it from its own page or from a program; for another page, start the server with --allow-origin",
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service"
 )
@@ -140,7 +141,7 @@ func pageLimit(text string) (int, error) {
 		most := strconv.Itoa(pageMost)
 		return 0, service.InvalidRequest(
 			"",
-			"limit must be a number from 1 to "+most+", not '"+service.Printable(text)+"'",
+			"limit must be a number from 1 to "+most+", not '"+safetext.Printable(text)+"'",
 		)
 	}
 	return n, nil
@@ -171,7 +172,7 @@ func parseCursor(text string) (*cursor, error) {
 			return &cursor{place{parts[2], order}, position}, nil
 		}
 	}
-	return nil, service.InvalidRequest("", "cursor must be what "+headerNext+" held, not '"+service.Printable(text)+"'")
+	return nil, service.InvalidRequest("", "cursor must be what "+headerNext+" held, not '"+safetext.Printable(text)+"'")
 }
 
 // cut gives the items behind a cursor, and the cursor of the page behind them. The item of the cursor may be gone

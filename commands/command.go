@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -143,7 +144,7 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 	case !known:
 		return nil, &Refusal{
 			Code:    CodeNotFound,
-			Message: "There is no command '" + Printable(id) + "'",
+			Message: "There is no command '" + safetext.Printable(id) + "'",
 			Next:    "see `maestro commands`",
 		}
 	case !row.Write:
@@ -199,9 +200,9 @@ func ExplainJSON(err error) *Refusal {
 	}
 	// encoding/json has no type for a field that it does not know, only these words.
 	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return invalid("", "there is no field %s here", Printable(quoted))
+		return invalid("", "there is no field %s here", safetext.Printable(quoted))
 	}
-	return invalid("", "%s", Printable(err.Error()))
+	return invalid("", "%s", safetext.Printable(err.Error()))
 }
 
 func jsonType(kind string) string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -72,7 +73,7 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 		}
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Question '" + asked.ID + "' was already answered: " + Printable(asked.Answer),
+			Message: "Question '" + asked.ID + "' was already answered: " + safetext.Printable(asked.Answer),
 			Next:    "tell the session, if the answer has changed",
 		}
 	case projections.InputVoid:
@@ -89,7 +90,7 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, err
 	}
 	if len(asked.Options) > 0 && !x.Other && !slices.Contains(asked.Options, x.Answer) {
-		refusal := invalid("/answer", "'%s' is none of the options", Printable(x.Answer))
+		refusal := invalid("/answer", "'%s' is none of the options", safetext.Printable(x.Answer))
 		refusal.Why, refusal.Next = "the session asked for one of: "+strings.Join(asked.Options, ", "), "choose one of them, or say that it is to be taken all the same (--other)"
 		return nil, refusal
 	}
@@ -129,7 +130,7 @@ func validOptions(options []string) error {
 			return err
 		}
 		if slices.Contains(options[:i], option) {
-			return invalid("/options", "the option '%s' is listed twice", Printable(option))
+			return invalid("/options", "the option '%s' is listed twice", safetext.Printable(option))
 		}
 	}
 	return nil

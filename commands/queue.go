@@ -2,6 +2,7 @@ package commands
 
 import (
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -189,7 +190,7 @@ func (x OfQueue) find(s *projections.State, c Call, rule string) (*projections.Q
 			"its queue is "+q.Name,
 			"Session '%s' may not use queue '%s'",
 			session.ID,
-			Printable(x.Queue),
+			safetext.Printable(x.Queue),
 		)
 	}
 	return q, session, nil
@@ -261,7 +262,7 @@ func inHand(s *projections.State, session *projections.Session, task string) (*p
 	case item != nil:
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Session '" + session.ID + "' holds task " + item.TaskID + ", not " + Printable(task),
+			Message: "Session '" + session.ID + "' holds task " + item.TaskID + ", not " + safetext.Printable(task),
 			Next:    "complete, fail or skip the item that it holds",
 		}
 	case session.Hand == nil || task != "" && task != session.Hand.TaskID:
@@ -392,7 +393,7 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	case x.TaskID != "" && x.TaskID != top.TaskID:
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "The next item is task " + top.TaskID + ", not " + Printable(x.TaskID),
+			Message: "The next item is task " + top.TaskID + ", not " + safetext.Printable(x.TaskID),
 			Next:    "see `maestro queue list`",
 		}
 	}
@@ -443,7 +444,7 @@ func itemOf(s *projections.State, project, queue, task string) (*projections.Ite
 	if item == nil {
 		return nil, &Refusal{
 			Code:    CodeNotFound,
-			Message: "Task '" + Printable(task) + "' is not in queue '" + Printable(queue) + "'",
+			Message: "Task '" + safetext.Printable(task) + "' is not in queue '" + safetext.Printable(queue) + "'",
 			Next:    "see `maestro queue list`",
 		}
 	}

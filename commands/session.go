@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -188,7 +189,7 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 		status,
 	) {
 		return nil, invalid(
-			"/status", "a new session is running, idle, working or spawning, not '%s'", Printable(string(status)),
+			"/status", "a new session is running, idle, working or spawning, not '%s'", safetext.Printable(string(status)),
 		)
 	}
 	name := x.Name
@@ -269,7 +270,7 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 		return nil, invalid(
 			"/status",
 			"this sets idle or working; register, complete or kill the session for another status, not '%s'",
-			Printable(string(*x.Status)),
+			safetext.Printable(string(*x.Status)),
 		)
 	}
 	if x.Status != nil && session.Ended() {
@@ -342,7 +343,7 @@ func session(s *projections.State, c Call, in In, id string) (*projections.Sessi
 	}
 	if in.Project != "" && in.Project != x.ProjectID {
 		return nil, invalid(
-			"/project", "session '%s' is in project '%s', not in '%s'", id, x.ProjectID, Printable(in.Project),
+			"/project", "session '%s' is in project '%s', not in '%s'", id, x.ProjectID, safetext.Printable(in.Project),
 		)
 	}
 	return x, nil
@@ -436,7 +437,7 @@ func permissionsOf(role events.Role, strategy events.Strategy, list *[]string) (
 	for i, id := range *list {
 		if why := current.MayList(who, id); why != "" {
 			refusal := invalid(
-				"/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)", Printable(id),
+				"/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)", safetext.Printable(id),
 				role, strategy,
 			)
 			refusal.Why = why
@@ -468,7 +469,7 @@ func validEnv(env map[string]string) error {
 	}
 	for name, value := range env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return invalid("/env", "'%s' is not a variable's name", Printable(name))
+			return invalid("/env", "'%s' is not a variable's name", safetext.Printable(name))
 		}
 		if err := ValidText("/env", value); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -149,7 +150,7 @@ func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (st
 	switch {
 	case c.By.Kind == ActorSession && x.SpawnedBy != "" && x.SpawnedBy != c.By.Name:
 		return "", notAllowed(x.ID(), "a session spawns for itself only", "leave spawnedBy out",
-			"Session '%s' may not spawn for session '%s'", c.By.Name, Printable(x.SpawnedBy))
+			"Session '%s' may not spawn for session '%s'", c.By.Name, safetext.Printable(x.SpawnedBy))
 	case c.By.Kind == ActorSession:
 		return c.By.Name, nil
 	case x.SpawnedBy == "":
@@ -269,7 +270,7 @@ func validDigest(digest string) error {
 		return nil
 	}
 	return invalid(
-		"/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", Printable(digest),
+		"/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", safetext.Printable(digest),
 	)
 }
 

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"maestro/internal/safetext"
 )
 
 // CheckNames refuses a JSON body that is above a limit of docs/limits.md, before anything else reads it. The
@@ -142,12 +144,12 @@ func (s *bodyScanner) exceeds(l Limit, pointer string) bool {
 // unknown judges a name that is none of fields.
 func (s *bodyScanner) unknown(pointer, name string) {
 	if !s.lax {
-		s.faulty(pointer, "there is no field %q here", Printable(name))
+		s.faulty(pointer, "there is no field %q here", safetext.Printable(name))
 		return
 	}
 	for _, field := range s.fields {
 		if strings.EqualFold(field, name) {
-			s.faulty(pointer, "there is no field %q here; write %q", Printable(name), field)
+			s.faulty(pointer, "there is no field %q here; write %q", safetext.Printable(name), field)
 		}
 	}
 }
@@ -257,13 +259,13 @@ func (s *bodyScanner) object(pointer string) bool {
 		}
 		at := pointer
 		if top {
-			at = "/" + Printable(string(name))
+			at = "/" + safetext.Printable(string(name))
 			if s.steps += len(s.fields); !slices.Contains(s.fields, string(name)) {
 				s.unknown(at, string(name))
 			}
 		}
 		if s.repeats(first, &many, name) {
-			s.faulty(at, "the field %q is there twice", Printable(string(name)))
+			s.faulty(at, "the field %q is there twice", safetext.Printable(string(name)))
 		}
 		if s.space(); s.next() != ':' {
 			return false

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -307,7 +308,7 @@ func mayMoveTo(by Actor, to events.TaskStatus) error {
 	}
 	return invalid(
 		"/status", "'%s' is not a task status; it is todo, in_progress, completed, cancelled or blocked",
-		Printable(string(to)),
+		safetext.Printable(string(to)),
 	)
 }
 
@@ -322,7 +323,7 @@ func task(s *projections.State, c Call, in In, id string) (*projections.Task, er
 	}
 	if in.Project != "" && in.Project != t.ProjectID {
 		return nil, invalid(
-			"/project", "task '%s' is in project '%s', not in '%s'", id, t.ProjectID, Printable(in.Project),
+			"/project", "task '%s' is in project '%s', not in '%s'", id, t.ProjectID, safetext.Printable(in.Project),
 		)
 	}
 	return t, nil
@@ -363,7 +364,7 @@ func (f taskFields) valid() error {
 	}
 	if f.priority != nil && !slices.Contains([]string{"low", "medium", "high", "critical"}, *f.priority) {
 		return invalid(
-			"/priority", "'%s' is not a priority; it is low, medium, high or critical", Printable(*f.priority),
+			"/priority", "'%s' is not a priority; it is low, medium, high or critical", safetext.Printable(*f.priority),
 		)
 	}
 	for pointer, ids := range map[string]*[]string{"/skillIds": f.skills, "/agentIds": f.agents} {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -60,7 +61,7 @@ func (x *CreateToken) Decide(s *projections.State, c Call) (events.Data, error) 
 			return nil, invalid("/projectIds", "only a read-only token is for certain projects")
 		}
 	default:
-		return nil, invalid("/kind", "kind must be admin, auditor or read-only, not '%s'", Printable(string(x.Kind)))
+		return nil, invalid("/kind", "kind must be admin, auditor or read-only, not '%s'", safetext.Printable(string(x.Kind)))
 	}
 	if err := validIDs("/projectIds", x.ProjectIDs); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -37,7 +38,7 @@ func ValidID(pointer, id string) error {
 	for _, r := range id {
 		if r != '_' && r != '-' && (r > 'z' || !unicode.IsLetter(r) && !unicode.IsDigit(r)) {
 			return &Refusal{
-				Code: CodeInvalid, Pointer: pointer, Message: "'" + Printable(id) + "' is not an id",
+				Code: CodeInvalid, Pointer: pointer, Message: "'" + safetext.Printable(id) + "' is not an id",
 				Why: "ids hold letters, digits, '_' and '-' only",
 			}
 		}
@@ -98,23 +99,6 @@ func nameOf(pointer string) string {
 		return "the body"
 	}
 	return strings.TrimPrefix(pointer, "/")
-}
-
-// Printable shortens foreign text for a message and takes out what a terminal would act on.
-func Printable(text string) string {
-	const most = 80
-	var b strings.Builder
-	for _, r := range text {
-		if b.Len() >= most {
-			b.WriteString("…")
-			break
-		}
-		if unicode.IsControl(r) || r == utf8.RuneError {
-			r = '�'
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 func unique(ids []string) []string {

@@ -6,12 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 )
 
 const (
@@ -80,7 +78,7 @@ type targets struct {
 func (x *targets) bound() (cut bool) {
 	short := func(id string) string {
 		cut = cut || len(id) > denialID
-		return Shortened(id, denialID)
+		return safetext.Shorten(id, denialID)
 	}
 	if len(x.TaskIDs) > denialTargets {
 		x.TaskIDs, cut = x.TaskIDs[:denialTargets], true
@@ -144,7 +142,7 @@ func otherRoot(by commands.Actor, root string) string {
 func (x *Denial) bound() {
 	if len(x.Actor) > denialActor {
 		sum := sha256.Sum256([]byte(x.Actor))
-		x.Actor = fmt.Sprintf("%s…%x", Shortened(x.Actor, denialActor/2), sum[:8])
+		x.Actor = fmt.Sprintf("%s…%x", safetext.Shorten(x.Actor, denialActor/2), sum[:8])
 		x.Cut = true
 	}
 	for _, field := range []struct {
@@ -165,7 +163,7 @@ func (x *Denial) bound() {
 		if len(*field.text) > field.most {
 			x.Cut = true
 		}
-		*field.text = Shortened(*field.text, field.most)
+		*field.text = safetext.Shorten(*field.text, field.most)
 	}
 	if len(x.Target) > denialTarget {
 		x.Target, x.Cut = nil, true
@@ -198,26 +196,3 @@ func (x *Denial) kind() [sha256.Size]byte {
 		),
 	)
 }
-
-// Shortened cuts a text behind most bytes, at a rune's end, and replaces control characters but newlines and tabs.
-func Shortened(text string, most int) string {
-	if len(text) > most { // no more of it is looked at than is kept
-		text = text[:most+1]
-	} else if utf8.ValidString(text) && strings.IndexFunc(text, isControl) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if isControl(r) {
-			r = utf8.RuneError
-		}
-		if b.Len()+utf8.RuneLen(r) > most {
-			b.WriteString("…")
-			break
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-func isControl(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }

@@ -14,6 +14,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -95,8 +96,8 @@ func (d *Denials) load(ctx context.Context) error {
 		r := &denialRecord{place: place{stored.Actor, stored.Slot}}
 		if err := json.Unmarshal(stored.Body, &r.Denial); err != nil {
 			d.logger.Warn(
-				"the record of a refusal cannot be read", "actor", Shortened(stored.Actor, denialActor), "slot",
-				Shortened(stored.Slot, denialName), "why", err,
+				"the record of a refusal cannot be read", "actor", safetext.Shorten(stored.Actor, denialActor), "slot",
+				safetext.Shorten(stored.Slot, denialName), "why", err,
 			)
 			return nil
 		}

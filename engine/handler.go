@@ -12,6 +12,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -384,7 +385,7 @@ func retryAnswer(p *pending, message events.Message) (Answer, error) {
 	if event.RequestHash != p.hash {
 		return Answer{}, &commands.Refusal{
 			Code:    commands.CodeKeyReused,
-			Message: "The key '" + commands.Printable(p.Key) + "' was used for another " + p.Command.ID() + " command",
+			Message: "The key '" + safetext.Printable(p.Key) + "' was used for another " + p.Command.ID() + " command",
 			Why:     "one key is one command; it became event " + event.ID.String(),
 			Next:    "use a new key",
 		}

@@ -5,6 +5,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -77,7 +78,7 @@ func (c *Caller) SeesEnv(x *projections.Session) bool {
 func (c *Caller) OtherIdentity(session string) error {
 	named := "the user"
 	if session != "" {
-		named = "session " + Printable(session)
+		named = "session " + safetext.Printable(session)
 	}
 	return &Problem{
 		Kind:    KindNotAllowed,

@@ -14,6 +14,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -135,7 +136,7 @@ func (a authenticator) named(c *Caller, name string, generation int) error {
 	var token *projections.Token
 	a.handler.View(func(s *projections.State) { token = s.Token(name) })
 	if token == nil || !token.Live() || token.Generation != generation {
-		return NotAuthenticated("The token was revoked", "the token '"+Printable(name)+"' is no longer valid", true)
+		return NotAuthenticated("The token was revoked", "the token '"+safetext.Printable(name)+"' is no longer valid", true)
 	}
 	if token.Expired(a.now().UnixMilli()) {
 		return expired(token.Name, token.ExpiresAt)
@@ -146,7 +147,7 @@ func (a authenticator) named(c *Caller, name string, generation int) error {
 
 func expired(name string, at int64) *Problem {
 	return NotAuthenticated("The token has expired",
-		"the token '"+Printable(name)+"' expired at "+time.UnixMilli(at).UTC().Format(time.RFC3339), true)
+		"the token '"+safetext.Printable(name)+"' expired at "+time.UnixMilli(at).UTC().Format(time.RFC3339), true)
 }
 
 // NotAuthenticated says that it is not known who calls. invalid says that a credential was shown, and is not valid.

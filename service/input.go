@@ -6,6 +6,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -109,7 +110,7 @@ func ParseWait(text string) (time.Duration, error) {
 	}
 	wait, err := time.ParseDuration(text)
 	if err != nil || wait < 0 {
-		return 0, InvalidRequest("", "wait must be a duration such as 25s, not '"+Printable(text)+"'")
+		return 0, InvalidRequest("", "wait must be a duration such as 25s, not '"+safetext.Printable(text)+"'")
 	}
 	return min(wait, waitLongest), nil
 }

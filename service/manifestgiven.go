@@ -8,6 +8,7 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/workers/manifest"
 )
@@ -59,7 +60,7 @@ func cmpOr(a, b string) string {
 func (s *Service) named(ctx context.Context, c *Caller, row, digest string) (*manifest.Manifest, error) {
 	if !IsDigest(digest) {
 		return nil, Invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
-			Printable(digest))
+			safetext.Printable(digest))
 	}
 	content, err := s.ReadBlob(ctx, digest)
 	if err != nil {
@@ -178,7 +179,7 @@ func (s *Service) ownAtMost(c *Caller, role events.Role, strategy events.Strateg
 }
 
 func otherThanManifest(pointer, should string) error {
-	return Invalid(pointer, "the manifest says otherwise: '%s'", Printable(should))
+	return Invalid(pointer, "the manifest says otherwise: '%s'", safetext.Printable(should))
 }
 
 // registerWith is takeManifest for a session that nobody spawned.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/internal/safetext"
 )
 
 // Meta is what comes with a command beside its fields.
@@ -25,7 +26,7 @@ func (m Meta) CheckKept(id string) error {
 	return &Problem{
 		Kind:    KindInvalid,
 		Code:    "VALIDATION_ERROR",
-		Message: Printable(id) + " does not take Maestro-Occurred-At",
+		Message: safetext.Printable(id) + " does not take Maestro-Occurred-At",
 		Why: "only commands that may wait in an outbox carry the time at which they were said: " +
 			"reports, tracked files, the end of a session",
 		Next: "send it without Maestro-Occurred-At",

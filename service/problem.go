@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/safetext"
 )
 
 // Kind sorts problems by what the caller can do about them. Each interface has its own form for each: HTTP a status.
@@ -78,7 +76,7 @@ func Invalid(pointer, format string, args ...any) *commands.Refusal {
 func NotFound(kind, id string) *Problem {
 	return &Problem{
 		Kind: KindNotFound, Domain: true, Code: string(commands.CodeNotFound),
-		Message: kind + " with id '" + Printable(id) + "' not found", Next: listOf(kind),
+		Message: kind + " with id '" + safetext.Printable(id) + "' not found", Next: listOf(kind),
 	}
 }
 
@@ -142,7 +140,7 @@ func (s *Service) ProblemOf(err error, call string) *Problem {
 			level = slog.LevelDebug
 		}
 		s.Logger.Log(context.Background(), level, "a request could not be served",
-			"call", call, "why", engine.Shortened(err.Error(), longestProblem))
+			"call", call, "why", safetext.Shorten(err.Error(), longestProblem))
 		p = &Problem{
 			Kind: KindUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
 			Why: unavailable.Why, Next: unavailable.Next, RetryAfter: time.Second,
@@ -160,7 +158,7 @@ func (s *Service) ProblemOf(err error, call string) *Problem {
 	case errors.Is(err, context.Canceled):
 		p = &Problem{Kind: KindUnavailable, Code: "CANCELLED", Message: "The caller went away"}
 	default:
-		s.Logger.Error("a request failed", "call", call, "why", engine.Shortened(err.Error(), longestProblem))
+		s.Logger.Error("a request failed", "call", call, "why", safetext.Shorten(err.Error(), longestProblem))
 		p = &Problem{
 			Kind: KindInternal, Code: "INTERNAL_ERROR", Message: "The server failed at this request",
 			Why: "its log says why", Next: "try again with the same key; if it fails again, report it",
@@ -180,7 +178,7 @@ func (p *Problem) Complete() *Problem {
 		p.Next = next
 	}
 	for _, text := range []*string{&p.Message, &p.Why, &p.Pointer} {
-		*text = engine.Shortened(*text, longestProblem)
+		*text = safetext.Shorten(*text, longestProblem)
 	}
 	return p
 }
@@ -206,21 +204,4 @@ func commonWords(kind Kind) (why, next string) {
 		return "the present state forbids it", "read the present state, then decide"
 	}
 	return "the request could not be served", "try again"
-}
-
-// Printable shortens foreign text for a message and takes out what a terminal would act on.
-func Printable(text string) string {
-	const most = 80
-	var b strings.Builder
-	for _, r := range text {
-		if b.Len() >= most {
-			b.WriteString("…")
-			break
-		}
-		if unicode.IsControl(r) {
-			r = utf8.RuneError
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

@@ -12,6 +12,7 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -106,7 +107,7 @@ func (s *Service) sequenceSince(ctx context.Context, text string, head uint64) (
 	moment, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return 0, 0, InvalidRequest("",
-			"from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+Printable(text)+"'")
+			"from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+safetext.Printable(text)+"'")
 	}
 	// Times never go back along the log, so the place is found by halving.
 	low, high := uint64(0), head

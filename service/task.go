@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -53,10 +54,10 @@ func (v View) ListTasks(in *wire.TaskFilter) ([]projections.TaskView, error) {
 
 func checkTasks(f *wire.TaskFilter) error {
 	if f.Order != "" && !byDependency(f) {
-		return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, or left out", Printable(f.Order))
+		return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, or left out", safetext.Printable(f.Order))
 	}
 	if f.Ready != "" && f.Ready != "true" {
-		return Invalid("/ready", "'%s' is not a value of ready; it is true, or left out", Printable(f.Ready))
+		return Invalid("/ready", "'%s' is not a value of ready; it is true, or left out", safetext.Printable(f.Ready))
 	}
 	return nil
 }

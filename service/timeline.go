@@ -3,6 +3,7 @@ package service
 import (
 	"strconv"
 
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -14,7 +15,7 @@ func (v View) newest(limit string) (int, error) {
 	}
 	n, err := strconv.Atoi(limit)
 	if err != nil || n < 1 {
-		return 0, InvalidRequest("", "limit must be a number above 0, not '"+Printable(limit)+"'")
+		return 0, InvalidRequest("", "limit must be a number above 0, not '"+safetext.Printable(limit)+"'")
 	}
 	return n, nil
 }

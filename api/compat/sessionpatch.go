@@ -6,6 +6,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service"
 	"maestro/service/wire"
@@ -112,5 +113,5 @@ func statusCommand(id string, status *events.SessionStatus) (commands.Command, e
 	return nil, service.Invalid("/status",
 		"'%s' is not a status that a session can be brought to; "+
 			"it is idle, working, running, completed, failed or stopped",
-		service.Printable(string(*status)))
+		safetext.Printable(string(*status)))
 }

@@ -8,6 +8,7 @@ import (
 	"maestro/api/route"
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service"
 )
@@ -138,7 +139,7 @@ func (s *compat) checkSpawn(body spawnRequest) error {
 
 func checkSpawnIn(state *projections.State, body spawnRequest) error {
 	missing := func(code, pointer, kind, id string) *service.Problem {
-		return service.NewProblem(service.KindNotFound, code, pointer, kind+" `"+service.Printable(id)+"` not found")
+		return service.NewProblem(service.KindNotFound, code, pointer, kind+" `"+safetext.Printable(id)+"` not found")
 	}
 	if body.SpawnSource == "session" && state.Session(body.SessionID) == nil {
 		return missing("parent_session_not_found", "/sessionId", "Parent session", body.SessionID)

@@ -8,6 +8,7 @@ import (
 	"maestro/api/route"
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service"
 	"maestro/service/wire"
@@ -201,7 +202,7 @@ func reportOf(task string, says *events.TaskSessionStatus) (commands.Command, er
 	}
 	return nil, service.Invalid("/sessionStatus",
 		"'%s' is not something an agent says; it is working, needs_input, blocked, completed or failed",
-		service.Printable(string(*says)))
+		safetext.Printable(string(*says)))
 }
 
 func (s *compat) deleteTask(ctx context.Context, c *call, in *wire.TaskID) (deleted, error) {

@@ -20,6 +20,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/home"
+	"maestro/internal/safetext"
 )
 
 func (a *app) auditCommand() *cobra.Command {
@@ -81,7 +82,7 @@ func (a *app) showExport(log io.Reader) error {
 	lines := bufio.NewReader(log)
 	for {
 		line, err := lines.ReadBytes('\n')
-		a.write(escaped(line))
+		a.write(safetext.EscapeJSON(line))
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/commands"
+	"maestro/internal/safetext"
 )
 
 // permissions is the object of document 000.
@@ -47,7 +48,7 @@ func (a *app) bare(p permissions) error {
 	if err != nil {
 		return err
 	}
-	a.write(append(escaped(text), '\n'))
+	a.write(append(safetext.EscapeJSON(text), '\n'))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/internal/home"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service"
 	"maestro/workers/outbox"
@@ -178,9 +179,9 @@ func (d *delivery) one(ctx context.Context, session string, generation int, e ou
 	if errors.As(err, &refusal) {
 		d.refused++
 		d.logger.Warn(
-			"a kept command was refused", "session", session, "command", engine.Shortened(e.Command, longestLogged),
-			"key", engine.Shortened(e.Key, longestLogged), "why",
-			engine.Shortened(refusal.Message, longestLogged),
+			"a kept command was refused", "session", session, "command", safetext.Shorten(e.Command, longestLogged),
+			"key", safetext.Shorten(e.Key, longestLogged), "why",
+			safetext.Shorten(refusal.Message, longestLogged),
 		)
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -102,7 +103,7 @@ func (a *app) showDenial(d engine.Denial) {
 	}
 	for _, text := range texts {
 		if text != "" {
-			a.print("    %s\n", clip(text, lineWidth-len("    ")))
+			a.print("    %s\n", safetext.Clip(text, lineWidth-len("    ")))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/internal/plan"
+	"maestro/internal/safetext"
 )
 
 func (a *app) taskImport() *cobra.Command {
@@ -245,7 +246,7 @@ func (a *app) showImport(i importing) {
 		existed := 0
 		rows := make([][]string, len(i.done))
 		for n, t := range i.done {
-			rows[n] = []string{t.LocalID, "->", cmp.Or(t.ID, "new"), clip(t.Title, 80)}
+			rows[n] = []string{t.LocalID, "->", cmp.Or(t.ID, "new"), safetext.Clip(t.Title, 80)}
 			if t.Existed {
 				existed++
 			}

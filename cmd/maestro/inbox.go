@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/internal/home"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/workers/outbox"
 )
@@ -112,7 +113,7 @@ func (a *app) showInbox(items []projections.InboxItem) {
 		if about == "" {
 			about = item.Queue
 		}
-		a.print("%-11s  %s  %s  (waits %s)\n", item.Kind, about, clip(item.What, 40), waited(item.Waited))
+		a.print("%-11s  %s  %s  (waits %s)\n", item.Kind, about, safetext.Clip(item.What, 40), waited(item.Waited))
 		lines := 1
 		if item.Kind == projections.InboxRefused {
 			lines = 3 // nothing else says why
@@ -121,7 +122,7 @@ func (a *app) showInbox(items []projections.InboxItem) {
 			a.print("             %s\n", line)
 		}
 		if len(item.Options) > 0 {
-			a.print("             options: %s\n", oneLine(strings.Join(item.Options, " · ")))
+			a.print("             options: %s\n", safetext.OneLine(strings.Join(item.Options, " · ")))
 		}
 		a.print("             → %s\n", item.Next)
 	}

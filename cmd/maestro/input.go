@@ -11,6 +11,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -173,7 +174,7 @@ func (a *app) showAnswers(ctx context.Context) {
 		if _, err := c.Get(ctx, pathTo("inputs", id), nil, &question); err != nil || question.Status != projections.InputAnswered {
 			continue
 		}
-		a.say("maestro: your question %s “%s” is answered: %s\n", id, clip(question.Question, 100), question.Answer)
+		a.say("maestro: your question %s “%s” is answered: %s\n", id, safetext.Clip(question.Question, 100), question.Answer)
 		// It is shown again if this does not arrive: better twice than not at all.
 		_ = shown(ctx, c, id)
 	}

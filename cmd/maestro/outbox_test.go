@@ -220,7 +220,10 @@ func TestForgedIsNotSent(t *testing.T) {
 	) {
 		t.Errorf("it was sent: %q", s.asked)
 	}
-	for _, want := range []string{`"task:complete", key "forged": this command does not wait`, "there is no proof that the session said it", "outbox/s/damaged/000000000002-"} {
+	for _, want := range []string{
+		"'task:complete', key 'forged': this command does not wait", "there is no proof that the session said it",
+		"outbox/s/damaged/000000000002-",
+	} {
 		if !strings.Contains(got.stderr, want) {
 			t.Errorf("stderr lacks %q: %s", want, got.stderr)
 		}

@@ -9,21 +9,21 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"maestro/internal/safetext"
 
 	"github.com/spf13/cobra"
 )
 
 // print writes text for people to stdout. What others wrote cannot act on the terminal.
 func (a *app) print(format string, args ...any) {
-	a.write([]byte(harmless(fmt.Sprintf(format, args...))))
+	a.write([]byte(safetext.Harmless(fmt.Sprintf(format, args...))))
 }
 
 // say writes text for people to stderr.
 func (a *app) say(format string, args ...any) {
-	_, _ = io.WriteString(a.stderr, harmless(fmt.Sprintf(format, args...))) // there is nowhere left to complain
+	_, _ = io.WriteString(a.stderr, safetext.Harmless(fmt.Sprintf(format, args...))) // there is nowhere left to complain
 }
 
 // write writes text that nobody else wrote, or that was made harmless.
@@ -36,7 +36,7 @@ func (a *app) write(b []byte) {
 // raw writes what others wrote as it is, for who redirects it into a file; to a terminal it is made harmless.
 func (a *app) raw(text []byte) {
 	if a.terminal() {
-		text = []byte(harmless(string(text)))
+		text = []byte(safetext.Harmless(string(text)))
 	}
 	a.write(text)
 }
@@ -76,7 +76,7 @@ func (a *app) encode(value any) []byte {
 		}
 		return nil
 	}
-	return escaped(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return safetext.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
 // listFlags gives a command that lists its -o.
@@ -170,7 +170,7 @@ func fitted(rows [][]string) [][]string {
 			left -= width
 		}
 		if last := len(row) - 1; last >= 0 {
-			row[last] = clip(row[last], max(left, lastAtLeast))
+			row[last] = safetext.Clip(row[last], max(left, lastAtLeast))
 		}
 	}
 	return rows
@@ -182,7 +182,7 @@ func (a *app) table(rows [][]string) {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
-			row[i] = oneLine(cell)
+			row[i] = safetext.OneLine(cell)
 		}
 		_, _ = io.WriteString(w, strings.Join(row, "\t")+"\n") // a Builder takes everything
 	}
@@ -190,81 +190,6 @@ func (a *app) table(rows [][]string) {
 	for line := range strings.Lines(b.String()) {
 		a.print("%s\n", strings.TrimRight(line, " \n"))
 	}
-}
-
-// harmless takes out of a text what a terminal would act on, or what would show it in another order than it is written.
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || !acts(r) {
-			return r
-		}
-		return utf8.RuneError
-	}, text)
-}
-
-// acts reports whether a character does something else than show itself: it controls the terminal or the order of the
-// text, or it is not seen at all, so that a reader and a program that copies the text do not read the same.
-func acts(r rune) bool {
-	switch {
-	case unicode.IsControl(r), r == utf8.RuneError, unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
-		return true // Cf has the marks of direction, zero-width characters and tags
-	}
-	return unicode.Is(unseen, r)
-}
-
-// unseen are characters without width that Unicode does not call format characters, and those that pick a variant of
-// the character before them, of which any number may follow each other. Emoji are written with U+FE0F.
-var unseen = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{Lo: 0x034f, Hi: 0x034f, Stride: 1},
-		{Lo: 0x115f, Hi: 0x1160, Stride: 1},
-		{Lo: 0x17b4, Hi: 0x17b5, Stride: 1},
-		{Lo: 0x180b, Hi: 0x180f, Stride: 1},
-		{Lo: 0x2065, Hi: 0x2065, Stride: 1},
-		{Lo: 0x3164, Hi: 0x3164, Stride: 1},
-		{Lo: 0xfe00, Hi: 0xfe0e, Stride: 1},
-		{Lo: 0xffa0, Hi: 0xffa0, Stride: 1},
-		{Lo: 0xfff0, Hi: 0xfff8, Stride: 1},
-	},
-	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
-}
-
-// escaped writes in JSON with \u what a terminal would act on: the value stays what it is.
-func escaped(text []byte) []byte {
-	unsafe := func(r rune) bool { return r != '\n' && r != utf8.RuneError && acts(r) }
-	if !bytes.ContainsFunc(text, unsafe) {
-		return text
-	}
-	var b bytes.Buffer
-	for _, r := range string(text) {
-		if unsafe(r) {
-			for _, unit := range utf16.AppendRune(nil, r) {
-				fmt.Fprintf(&b, `\u%04x`, unit)
-			}
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.Bytes()
-}
-
-// oneLine makes foreign text fit a line.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r == '\r' {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
-// clip shortens a text to fit a line of a list.
-func clip(text string, most int) string {
-	text = oneLine(text)
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
 }
 
 // wrapped breaks a text between words into lines of a width; the last of so many lines is cut. No text is no line.
@@ -276,7 +201,7 @@ func wrapped(text string, width, lines int) []string {
 		longer := strings.TrimSpace(line + " " + word)
 		switch {
 		case len(out) == lines-1:
-			return append(out, clip(strings.TrimSpace(line+" "+strings.Join(words[i:], " ")), width))
+			return append(out, safetext.Clip(strings.TrimSpace(line+" "+strings.Join(words[i:], " ")), width))
 		case line != "" && utf8.RuneCountInString(longer) > width:
 			out = append(out, line)
 			line = word
@@ -287,7 +212,7 @@ func wrapped(text string, width, lines int) []string {
 	if line == "" {
 		return out
 	}
-	return append(out, clip(line, width))
+	return append(out, safetext.Clip(line, width))
 }
 
 // instant shows milliseconds since 1970.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/commands"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -23,7 +24,7 @@ func (a *app) projectList() *cobra.Command {
 				return err
 			}
 			list(a, projects, "There is no project yet; make one with `maestro project create NAME`", func(p projections.ProjectView) []string {
-				return []string{p.ID, clip(p.Name, 60), many(p.Tasks, "task"), many(p.Sessions, "session")}
+				return []string{p.ID, safetext.Clip(p.Name, 60), many(p.Tasks, "task"), many(p.Sessions, "session")}
 			})
 			return nil
 		}),
@@ -48,7 +49,7 @@ func (a *app) projectGet() *cobra.Command {
 				return err
 			}
 			a.result(p, func() {
-				a.print("%s  %s\n", p.ID, oneLine(p.Name))
+				a.print("%s  %s\n", p.ID, safetext.OneLine(p.Name))
 				a.field("Directory", p.WorkingDir)
 				a.field("Holds", many(p.Tasks, "task")+", "+many(p.Sessions, "session"))
 				a.field("Created", instant(p.CreatedAt)+" by "+who(p.CreatedBy))

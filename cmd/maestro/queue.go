@@ -15,6 +15,7 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -117,13 +118,13 @@ func (a *app) queueTop() *cobra.Command {
 			}
 			a.result(top, func() {
 				if top.Held != nil {
-					a.print("In hand: %s  %s\n", top.Held.TaskID, oneLine(top.Held.Title))
+					a.print("In hand: %s  %s\n", top.Held.TaskID, safetext.OneLine(top.Held.Title))
 				}
 				if top.Item == nil {
 					a.print("%s%s\n", top.Message, waitingWords(top.Waiting))
 					return
 				}
-				a.print("Next: %s  %s%s\n", top.Item.TaskID, oneLine(top.Item.Title), passedWords(top.PassedOver))
+				a.print("Next: %s  %s%s\n", top.Item.TaskID, safetext.OneLine(top.Item.Title), passedWords(top.PassedOver))
 			})
 			return nil
 		}),
@@ -306,9 +307,9 @@ func (a *app) showStart(ctx context.Context, answer client.Answer, o queueFlags,
 		case shown.Empty:
 			a.print("The queue has nothing to start%s\n", waitingWords(shown.Waiting))
 		case shown.Held:
-			a.print("You already hold: %s  %s\n", shown.Item.TaskID, oneLine(shown.Item.Title))
+			a.print("You already hold: %s  %s\n", shown.Item.TaskID, safetext.OneLine(shown.Item.Title))
 		default:
-			a.print("Started %s  %s%s%s\n", shown.Item.TaskID, oneLine(shown.Item.Title), attemptWords(shown.Item.Attempts), passedWords(started.PassedOver))
+			a.print("Started %s  %s%s%s\n", shown.Item.TaskID, safetext.OneLine(shown.Item.Title), attemptWords(shown.Item.Attempts), passedWords(started.PassedOver))
 		}
 	})
 	return nil
@@ -419,7 +420,7 @@ func (a *app) queueList() *cobra.Command {
 				if i.Status == events.ItemQueued { // whoever had it has it no longer
 					holder = ""
 				}
-				return []string{i.TaskID, string(i.Status), holder, clip(i.Title, 40), aboutItem(i)}
+				return []string{i.TaskID, string(i.Status), holder, safetext.Clip(i.Title, 40), aboutItem(i)}
 			})
 			return nil
 		}),

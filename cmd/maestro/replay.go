@@ -15,6 +15,7 @@ import (
 
 	"maestro/api/export"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -246,7 +247,7 @@ func (a *app) showBoard(r *replayed) error {
 		}
 		a.print("As it was at event %d, %s\n", data.Head.Sequence, data.Time)
 		for _, b := range data.Boards {
-			a.print("\n%s  %s\n", b.Project.ID, oneLine(b.Project.Name))
+			a.print("\n%s  %s\n", b.Project.ID, safetext.OneLine(b.Project.Name))
 			a.drawTrees(b.Tasks, func(t projections.TaskView) string {
 				last := r.last[t.ID]
 				return fmt.Sprintf("%s  (%d  %s  %s)", treeLine(t), last.Sequence, last.Time, last.Who)

@@ -224,20 +224,10 @@ func TestUnwrittenOutputIsAnError(t *testing.T) {
 	}
 }
 
-func TestHarmless(t *testing.T) {
+// JSON is printed so that a terminal acts on none of it, with the same values.
+func TestJSONIsHarmless(t *testing.T) {
 	const nasty = "a\x1b[31m\u009b31m\x7f\r\u202ex\u2066y\u2028z\x00\tb\nc\xff"
-	const want = "a\ufffd[31m\ufffd31m\ufffd\ufffd\ufffdx\ufffdy\ufffdz\ufffd\tb\nc\ufffd"
-	if got := harmless(nasty); got != want {
-		t.Errorf("got %q, expected %q", got, want)
-	}
-	// What is not seen: tags, zero-width characters, fillers, variants.
 	const hidden = "a\U000e0041\u200b\u200d\u2060\ufeff\u00ad\u180e\u3164\ufe01\U000e0101b"
-	if got := harmless(hidden); got != "a"+strings.Repeat("\ufffd", 10)+"b" {
-		t.Errorf("got %q", got)
-	}
-	if got := harmless("héé 漢字 ☺️ 👍"); got != "héé 漢字 ☺️ 👍" {
-		t.Errorf("got %q", got)
-	}
 	a := &app{}
 	var seen string
 	if text := a.encode(hidden); json.Unmarshal(text, &seen) != nil || seen != hidden ||
@@ -251,9 +241,6 @@ func TestHarmless(t *testing.T) {
 	var back string
 	if err := json.Unmarshal(text, &back); err != nil || back != strings.ToValidUTF8(nasty, "\ufffd") {
 		t.Errorf("JSON says something else: %q, %v", back, err)
-	}
-	if got := clip("ééé\nééé", 5); got != "ééé …" {
-		t.Errorf("got %q", got)
 	}
 }
 

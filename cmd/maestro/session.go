@@ -9,6 +9,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/workers/manifest"
 )
@@ -45,7 +46,7 @@ func (a *app) sessionList() *cobra.Command {
 				return err
 			}
 			list(a, sessions, "There are no such sessions", func(x projections.SessionView) []string {
-				return []string{x.ID, standing(x), string(x.Role), string(x.Strategy), many(len(x.TaskIDs), "task"), clip(x.Name, 60)}
+				return []string{x.ID, standing(x), string(x.Role), string(x.Strategy), many(len(x.TaskIDs), "task"), safetext.Clip(x.Name, 60)}
 			})
 			return nil
 		}),
@@ -111,7 +112,7 @@ func (a *app) session(named string) (string, error) {
 }
 
 func (a *app) showSession(x projections.SessionView) {
-	a.print("%s  %s\n", x.ID, oneLine(x.Name))
+	a.print("%s  %s\n", x.ID, safetext.OneLine(x.Name))
 	a.field("Status", standing(x)+prefixed(": ", x.EndReason))
 	a.field("Role", string(x.Role)+", strategy "+string(x.Strategy))
 	a.field("Project", x.ProjectID)

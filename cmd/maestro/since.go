@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/internal/home"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -157,7 +158,7 @@ func (a *app) showSince(since wire.Since) {
 			if thing.Says != "" {
 				stands += ", says " + thing.Says
 			}
-			rows = append(rows, []string{" ", thing.ID, clip(thing.Name, 20), stands, fmt.Sprintf("×%d", thing.Events), ofItself(thing.Last, thing.ID)})
+			rows = append(rows, []string{" ", thing.ID, safetext.Clip(thing.Name, 20), stands, fmt.Sprintf("×%d", thing.Events), ofItself(thing.Last, thing.ID)})
 		}
 		a.table(fitted(rows))
 	}

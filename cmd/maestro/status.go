@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -50,7 +51,7 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 func (a *app) showStatus(s projections.ProjectStatus, tasks []projections.TaskView) {
-	a.print("%s  %s\n", s.Project.ID, oneLine(s.Project.Name))
+	a.print("%s  %s\n", s.Project.ID, safetext.OneLine(s.Project.Name))
 	a.field("Tasks", counts(s.Tasks, events.TaskTodo, events.TaskInProgress, events.TaskBlocked, events.TaskCompleted, events.TaskCancelled))
 	a.field("Said", counts(s.Says, events.SaysWorking, events.SaysNeedsInput, events.SaysBlocked, events.SaysFailed, events.SaysCompleted))
 	a.field("Sessions", counts(s.Sessions, events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking,
@@ -67,7 +68,7 @@ func (a *app) showStatus(s projections.ProjectStatus, tasks []projections.TaskVi
 		if t.SessionStatus == "" {
 			continue
 		}
-		row := []string{" ", t.ID, string(t.Status), says(t.SessionStatus), t.SaidBy, clip(t.Title, 80)}
+		row := []string{" ", t.ID, string(t.Status), says(t.SessionStatus), t.SaidBy, safetext.Clip(t.Title, 80)}
 		if slices.Contains(s.Unconfirmed, t.ID) {
 			unconfirmed = append(unconfirmed, row)
 		} else {

@@ -11,6 +11,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -21,7 +22,7 @@ func (a *app) taskCommand() *cobra.Command {
 }
 
 func taskRow(t projections.TaskView) []string {
-	return []string{t.ID, string(t.Status), says(t.SessionStatus), t.Priority, clip(t.Title, 80), progress(t.Progress)}
+	return []string{t.ID, string(t.Status), says(t.SessionStatus), t.Priority, safetext.Clip(t.Title, 80), progress(t.Progress)}
 }
 
 // says shows what is said of a task, as opposed to where it stands.
@@ -135,7 +136,7 @@ func (a *app) taskGet() *cobra.Command {
 }
 
 func (a *app) showTask(t projections.TaskView) {
-	a.print("%s  %s\n", t.ID, oneLine(t.Title))
+	a.print("%s  %s\n", t.ID, safetext.OneLine(t.Title))
 	a.field("Status", string(t.Status)+statement(t.StatusReason))
 	for _, said := range t.Says {
 		reason := ""
@@ -178,7 +179,7 @@ func statement(said *projections.StatementView) string {
 // field prints a named value, if there is one.
 func (a *app) field(name, value string) {
 	if value != "" {
-		a.print("  %-10s %s\n", name, oneLine(value))
+		a.print("  %-10s %s\n", name, safetext.OneLine(value))
 	}
 }
 
@@ -200,7 +201,7 @@ func (a *app) timeline(entries []projections.EntryView) {
 		if e.OccurredAt != 0 {
 			said = " (said at " + instant(e.OccurredAt) + ")"
 		}
-		a.print("  %d  %s  %s  %s%s%s\n", e.Sequence, instant(e.Timestamp), who(e.Source), e.Type, prefixed(": ", oneLine(words)), said)
+		a.print("  %d  %s  %s  %s%s%s\n", e.Sequence, instant(e.Timestamp), who(e.Source), e.Type, prefixed(": ", safetext.OneLine(words)), said)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/workers/manifest"
 	"maestro/workers/prompt"
 )
@@ -47,7 +48,7 @@ func (a *app) templateList() *cobra.Command {
 				case t.IsDefault:
 					about = "Maestro's own"
 				}
-				return []string{t.ID, string(t.Role), clip(t.Name, 60), about}
+				return []string{t.ID, string(t.Role), safetext.Clip(t.Name, 60), about}
 			})
 			return nil
 		}),

@@ -7,6 +7,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/internal/safetext"
 )
 
 func (a *app) trackFileCommand() *cobra.Command {
@@ -17,7 +18,7 @@ func (a *app) trackFileCommand() *cobra.Command {
 		RunE: running(func(ctx context.Context, args []string) error {
 			body.File = args[0]
 			return a.tell(ctx, "track-file", &body, key, func(answer client.Answer) {
-				a.wrote(answer, "", "Tracked %s", oneLine(args[0]))
+				a.wrote(answer, "", "Tracked %s", safetext.OneLine(args[0]))
 			})
 		}),
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -69,7 +70,7 @@ func progress(p *projections.Progress) string {
 // treeLine shows a task in a tree: the authoritative status in brackets, behind it what is said, and of a parent how far it
 // has come.
 func treeLine(t projections.TaskView) string {
-	line := t.ID + "  " + clip(t.Title, 100) + "  [" + string(t.Status) + "]" + prefixed("  ", says(t.SessionStatus)) + prefixed("  ", progress(t.Progress))
+	line := t.ID + "  " + safetext.Clip(t.Title, 100) + "  [" + string(t.Status) + "]" + prefixed("  ", says(t.SessionStatus)) + prefixed("  ", progress(t.Progress))
 	if len(t.UnmetDependencies) > 0 {
 		line += "  waits for " + many(len(t.UnmetDependencies), "task")
 	}
@@ -79,7 +80,7 @@ func treeLine(t projections.TaskView) string {
 // drawTrees draws trees with a line for each task.
 func (a *app) drawTrees(trees []projections.TaskTree, line func(projections.TaskView) string) {
 	for _, tree := range trees {
-		a.print("%s\n", oneLine(line(tree.TaskView)))
+		a.print("%s\n", safetext.OneLine(line(tree.TaskView)))
 		a.drawBelow(tree, "", line)
 	}
 }
@@ -93,7 +94,7 @@ func (a *app) drawBelow(tree projections.TaskTree, indent string, line func(proj
 		if i == len(tree.Children)-1 {
 			branch, below = "└─ ", "   "
 		}
-		a.print("%s%s%s\n", indent, branch, oneLine(line(child.TaskView)))
+		a.print("%s%s%s\n", indent, branch, safetext.OneLine(line(child.TaskView)))
 		a.drawBelow(child, indent+below, line)
 	}
 }

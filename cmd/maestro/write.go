@@ -10,6 +10,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/events"
+	"maestro/internal/safetext"
 )
 
 // written is what a write answers as JSON. Event is null when it was already so.
@@ -183,6 +184,6 @@ func (a *app) wroteNew(answer client.Answer, quiet bool, kind, name string) erro
 		a.print("%s\n", id)
 		return nil
 	}
-	a.wrote(answer, id, "Created %s %s: %s", kind, id, oneLine(name))
+	a.wrote(answer, id, "Created %s %s: %s", kind, id, safetext.OneLine(name))
 	return nil
 }

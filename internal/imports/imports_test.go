@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,31 +16,54 @@ import (
 
 const module = "maestro/"
 
-// table says for each package of ours what it may import of ours. A package that ends in "/…" stands for all below it. One
-// that is not here may import anything but the binary and api/compat.
-var table = []struct {
+// row is a row of the table "The packages" of docs/architecture.md: what a package may import of ours. A package that
+// ends in "/…" stands for all below it.
+type row struct {
 	pkg string
 	may []string
-}{
-	{"events", nil},
-	{"projections", []string{"events"}},
-	{"commands", []string{"events", "projections"}},
-	{"engine", []string{"events", "projections", "commands"}},
-	{"bus", []string{"events", "internal/files"}},
-	{"api/client", []string{"service/wire"}},
-	{"api/export", []string{"engine", "commands", "projections", "events"}},
-	{"service", []string{"service/wire", "engine", "commands", "projections", "events", "workers/manifest"}},
-	{"service/wire", []string{"engine", "commands", "projections", "events"}},
-	{"api/route", []string{"service", "projections"}},
-	{"api/compat", []string{"api/route", "service", "service/wire", "engine", "commands", "projections", "events"}},
-	{"api", []string{
-		"service", "service/wire", "engine", "commands", "projections", "events", "workers/manifest", "api/export",
-		"api/route", "api/compat",
-	}},
-	{"workers/…", []string{"events", "commands", "api/client", "workers/…", "internal/files"}},
-	{"internal/files", nil},
-	{"examples", nil},
-	{"internal/oracle", nil},
+	// any says that it may import anything but the binary and what everywhere forbids.
+	any bool
+}
+
+// everywhere may be imported by all.
+var everywhere = []string{"internal/safetext"}
+
+// only names packages that nobody but the listed may import, whatever the table says.
+var only = map[string][]string{"api/compat": {"api"}}
+
+// table reads the table of the documentation: it is the one place that says who may import whom.
+func table(t *testing.T) []row {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "| package | what it is | imports of ours |\n|---|---|---|\n")
+	if !found {
+		t.Fatal("docs/architecture.md has no table of the packages")
+	}
+	var rows []row
+	for line := range strings.Lines(after) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 3 {
+			break
+		}
+		r := row{pkg: strings.Trim(strings.TrimSpace(cells[0]), "`")}
+		switch imports := strings.TrimSpace(cells[2]); imports {
+		case "all", "as needed":
+			r.any = true
+		case "none":
+		default:
+			for name := range strings.SplitSeq(imports, ", ") {
+				if !strings.HasPrefix(name, "`") {
+					t.Fatalf("%s: %q is no name of a package", r.pkg, name)
+				}
+				r.may = append(r.may, strings.Trim(name, "`"))
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows
 }
 
 // pure are the packages that touch no network, no file, no clock and no randomness themselves. engine is given its Log
@@ -63,15 +87,19 @@ func matches(path, pattern string) bool {
 	return path == pattern
 }
 
-func faults(packages []pkg) []string {
+func faults(rows []row, packages []pkg) []string {
 	var found []string
 	for _, p := range packages {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		for _, imported := range p.Imports {
-			if ours, ok := strings.CutPrefix(imported, module); ok && !mayImport(name, ours) {
+			if ours, ok := strings.CutPrefix(imported, module); ok && !mayImport(rows, name, ours) {
 				found = append(found, fmt.Sprintf("%s imports %s", name, ours))
 			}
-			if slices.Contains(pure, name) && slices.ContainsFunc(impure, func(root string) bool { return within(imported, root) }) {
+			if within(name, "service") && within(imported, "net/http") {
+				found = append(found, fmt.Sprintf("%s imports %s, and it does not know HTTP", name, imported))
+			}
+			if slices.Contains(pure, name) &&
+				slices.ContainsFunc(impure, func(root string) bool { return within(imported, root) }) {
 				found = append(found, fmt.Sprintf("%s imports %s, and it is pure", name, imported))
 			}
 		}
@@ -79,16 +107,22 @@ func faults(packages []pkg) []string {
 	return found
 }
 
-func mayImport(name, ours string) bool {
-	if within(ours, "cmd") || ours == "api/compat" && name != "api" {
+func mayImport(rows []row, name, ours string) bool {
+	if within(ours, "cmd") {
 		return false
 	}
-	for _, row := range table {
-		if matches(name, row.pkg) {
-			return slices.ContainsFunc(row.may, func(pattern string) bool { return matches(ours, pattern) })
+	if by, restricted := only[ours]; restricted && !slices.Contains(by, name) {
+		return false
+	}
+	if slices.Contains(everywhere, ours) {
+		return true
+	}
+	for _, r := range rows { // a longer name comes before the pattern that it is below
+		if matches(name, r.pkg) {
+			return r.any || slices.ContainsFunc(r.may, func(pattern string) bool { return matches(ours, pattern) })
 		}
 	}
-	return true
+	return false
 }
 
 // list reads the imports of every file that is no test, whatever system it is for. It reads the files itself, so that the Go
@@ -142,13 +176,27 @@ func list(t *testing.T) []pkg {
 }
 
 func TestImports(t *testing.T) {
-	packages := list(t)
+	packages, rows := list(t), table(t)
+	for _, p := range packages {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if !slices.ContainsFunc(rows, func(r row) bool { return matches(name, r.pkg) }) {
+			t.Errorf("docs/architecture.md says nothing of package %s", name)
+		}
+	}
+	for _, r := range rows {
+		if !slices.ContainsFunc(
+			packages,
+			func(p pkg) bool { return matches(strings.TrimPrefix(p.ImportPath, module), r.pkg) },
+		) {
+			t.Errorf("docs/architecture.md names %s, which is no package", r.pkg)
+		}
+	}
 	for _, name := range append([]string{"bus", "api", "cmd/maestro"}, pure...) {
 		if !slices.ContainsFunc(packages, func(p pkg) bool { return p.ImportPath == module+name }) {
 			t.Errorf("there is no package %s: the table guards nothing", name)
 		}
 	}
-	for _, fault := range faults(packages) {
+	for _, fault := range faults(rows, packages) {
 		t.Error(fault)
 	}
 }
@@ -161,6 +209,8 @@ func TestFaultsAreSeen(t *testing.T) {
 		{"maestro/bus", []string{"maestro/commands", "net"}},
 		{"maestro/api/client", []string{"maestro/commands"}},
 		{"maestro/api", []string{"maestro/bus"}},
+		{"maestro/service", []string{"net/http"}},
+		{"maestro/unknown", []string{"maestro/events"}},
 		{"maestro/api/compat", []string{"maestro/api"}},
 		{"maestro/internal/demo", []string{"maestro/api/compat"}},
 		{"maestro/workers/runner", []string{"maestro/projections", "maestro/workers/manifest"}},
@@ -175,12 +225,14 @@ func TestFaultsAreSeen(t *testing.T) {
 		"bus imports commands",
 		"api/client imports commands",
 		"api imports bus",
+		"service imports net/http, and it does not know HTTP",
+		"unknown imports events",
 		"api/compat imports api",
 		"internal/demo imports api/compat",
 		"workers/runner imports projections",
 		"internal/demo imports cmd/maestro",
 	}
-	if got := faults(wrong); !slices.Equal(got, want) {
+	if got := faults(table(t), wrong); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

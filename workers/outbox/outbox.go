@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/internal/safetext"
 )
 
 const (
@@ -195,7 +196,7 @@ func (o *Outbox) Keep(ctx context.Context, e Entry) (waiting int, err error) {
 	secret := o.secret()
 	e.Proof = e.prove(secret)
 	if why := e.refused(secret); why != "" {
-		return 0, fmt.Errorf("%s cannot wait in the outbox: %s", printable(e.Command), why)
+		return 0, fmt.Errorf("'%s' cannot wait in the outbox: %s", safetext.Printable(e.Command), why)
 	}
 	content, err := encode(e)
 	if err != nil {
@@ -370,7 +371,8 @@ func (o *Outbox) deliver(ctx context.Context, at position, send Send, reject Rej
 			if err := reject(ctx, Unproven{Entry: entry, Why: why}); err != nil {
 				return err
 			}
-			err = damageError{fmt.Sprintf("%s, key %s: %s", printable(entry.Command), printable(entry.Key), why)}
+			command, key := safetext.Printable(entry.Command), safetext.Printable(entry.Key)
+			err = damageError{fmt.Sprintf("'%s', key '%s': %s", command, key, why)}
 		}
 	}
 	var damage damageError
@@ -451,15 +453,6 @@ func (e Entry) refused(secret string) string {
 		return "there is no proof that the session said it: another process wrote it, or the session's secret was revoked since"
 	}
 	return ""
-}
-
-// printable quotes a text that somebody else may have written, and cuts it.
-func printable(text string) string {
-	const most = 100
-	if len(text) > most {
-		text = text[:most] + "…"
-	}
-	return strconv.QuoteToASCII(text)
 }
 
 func (e Entry) check() error {

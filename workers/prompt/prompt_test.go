@@ -566,23 +566,6 @@ func TestTextsArrive(t *testing.T) {
 	}
 }
 
-func TestVisible(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain ü 漢 👩‍👩‍👧\t\n":    "plain ü 漢 👩‍👩‍👧\t\n",
-		"\x1b[31m\x00\x7f\u0085": "[U+001B][31m[U+0000][U+007F][U+0085]",
-		"a\r\nb\rc\r":            "a\nb\nc\n",
-		"\xff\xfeok\xc3":         "[0xFF][0xFE]ok[0xC3]",
-		"\u202eabc\u2069\u200f":  "[U+202E]abc[U+2069][U+200F]",
-		"\u2028\ufeff\ufffe":     "[U+2028][U+FEFF][U+FFFE]",
-		"\U000e0041\U0010ffff":   "[U+E0041][U+10FFFF]",
-		"\ufffd":                 "\ufffd",
-	} {
-		if got := visible(text); got != want {
-			t.Errorf("%q becomes %q, expected %q", text, got, want)
-		}
-	}
-}
-
 // TestSize: the prompts of a large manifest grow with it and no faster, and what is long says so.
 func TestSize(t *testing.T) {
 	m := full(events.RoleWorker, events.StrategyTree)

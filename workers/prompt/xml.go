@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"maestro/internal/safetext"
 )
 
 // longText is how many characters a text may have before its element says that it is long. It is kept whole all the same.
@@ -51,7 +52,7 @@ func (w *xmlWriter) tag(n name, attrs []attr) {
 		w.b.WriteByte(' ')
 		w.b.WriteString(string(a.name))
 		w.b.WriteString(`="`)
-		w.b.WriteString(attributeEscapes.Replace(visible(a.value)))
+		w.b.WriteString(attributeEscapes.Replace(safetext.Spell(a.value)))
 		w.b.WriteByte('"')
 	}
 }
@@ -84,7 +85,7 @@ func (w *xmlWriter) text(n name, text string, attrs ...attr) {
 	}
 	w.tag(n, attrs)
 	w.b.WriteByte('>')
-	w.b.WriteString(textEscapes.Replace(visible(text)))
+	w.b.WriteString(textEscapes.Replace(safetext.Spell(text)))
 	w.b.WriteString("</" + string(n) + ">\n")
 }
 
@@ -100,7 +101,7 @@ func (w *xmlWriter) lines(n name, lines []string, attrs ...attr) {
 	w.start(n, attrs...)
 	for _, line := range lines {
 		w.indent()
-		w.b.WriteString(textEscapes.Replace(visible(line)))
+		w.b.WriteString(textEscapes.Replace(safetext.Spell(line)))
 		w.b.WriteByte('\n')
 	}
 	w.end()
@@ -186,45 +187,5 @@ var (
 	attributeEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#xA;", "\t", "&#x9;")
 )
 
-// visible gives a text in which nothing is hidden and nothing acts: what XML cannot hold, and what would show the text in
-// another order than it is written or not at all, stands there by its number, as [U+202E]; a byte that is no UTF-8 as
-// [0xFF]. The ends of lines are as XML reads them.
-func visible(text string) string {
-	if !strings.ContainsFunc(text, hides) {
-		return text
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, "[0x%02X]", text[i])
-		case r == '\r':
-			if !strings.HasPrefix(text[i+1:], "\n") {
-				b.WriteByte('\n')
-			}
-		case r != utf8.RuneError && hides(r):
-			fmt.Fprintf(&b, "[U+%04X]", r)
-		default:
-			b.WriteRune(r)
-		}
-		i += size
-	}
-	return b.String()
-}
-
-// hides reports whether a character may not stand in a prompt as it is. U+FFFD is looked at: it may be a byte that is no UTF-8.
-func hides(r rune) bool {
-	switch {
-	case r == '\n', r == '\t':
-		return false
-	case unicode.IsControl(r), r == utf8.RuneError, r&0xfffe == 0xfffe:
-		return true
-	case unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029', r == '\ufeff':
-		return true
-	}
-	return r >= 0xe0000 && r <= 0xe007f // tags: letters that nobody sees
-}
-
 // oneLine gives a text as one line in which nothing is hidden.
-func oneLine(text string) string { return strings.Join(strings.Fields(visible(text)), " ") }
+func oneLine(text string) string { return strings.Join(strings.Fields(safetext.Spell(text)), " ") }

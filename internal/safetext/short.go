@@ -1,0 +1,66 @@
+package safetext
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Printable gives foreign text for a message: one line of about 80 bytes, with U+FFFD for each character that acts.
+func Printable(text string) string {
+	const most = 80
+	var b strings.Builder
+	for _, r := range text {
+		if b.Len() >= most {
+			b.WriteString("…")
+			break
+		}
+		if Acts(r) {
+			r = utf8.RuneError
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Shorten cuts a text behind most bytes, at a rune's end, and replaces control characters but newlines and tabs.
+func Shorten(text string, most int) string {
+	if len(text) > most { // no more of it is looked at than is kept
+		text = text[:most+1]
+	} else if utf8.ValidString(text) && strings.IndexFunc(text, controls) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if controls(r) {
+			r = utf8.RuneError
+		}
+		if b.Len()+utf8.RuneLen(r) > most {
+			b.WriteString("…")
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func controls(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+// OneLine writes a space for each end of a line and each tab.
+func OneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// Clip shortens a text to at most so many characters on one line.
+func Clip(text string, most int) string {
+	text = OneLine(text)
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
