@@ -139,6 +139,22 @@ func (a allowance) Upload(ctx context.Context, bytes int) error {
 	return a.server.tooMuch(a.call.By.String(), over)
 }
 
+// Worked implements service.Allowance.
+func (a allowance) Worked(steps int) { a.call.admission.worked(steps) }
+
+// worked charges the caller and its project for work, as for more commands. What was done is done: the next command
+// waits until it is paid.
+func (a *admission) worked(steps int) {
+	n := float64(steps / StepsPerCommand)
+	if n == 0 {
+		return
+	}
+	a.ledger.charge(a.credential, useCommands, n)
+	if a.project != nil {
+		a.ledger.charge(a.project, useCommands, n)
+	}
+}
+
 // enter counts the call among those in progress.
 func (a *admission) enter(ctx context.Context) *overLimit {
 	if a.counted == useParallel {

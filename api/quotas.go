@@ -22,9 +22,16 @@ type Quota struct {
 // bytesPerUnit is how much of an answer counts as one more read.
 const bytesPerUnit = 16 << 10
 
+// StepsPerCommand is how many steps of work count as one more command: look-ups of a decision and of the fold of its
+// event, and the making of a manifest. What is below it comes with the command.
+const StepsPerCommand = 1000
+
 // quotas are the defaults. An honest fleet meets none of them.
 var quotas = []Quota{
-	{"session-commands", 200, 2000, "commands of one session"},
+	{
+		"session-commands", 200, 2000,
+		"commands of one session; each 1,000 steps of work of one command count as one more",
+	},
 	{"session-bytes", 128 << 10, 8 << 20, "bytes of the requests of one session"},
 	{"session-reads", 50, 2000, "reads of one session; each 16 KiB of an answer counts as one more"},
 	{"session-spawns", 1, 200, "sessions that one session spawns"},
@@ -50,7 +57,7 @@ var quotas = []Quota{
 	{"admin-streams", 4, 0, "reads of the whole log of one admin token in progress"},
 	{"admin-answers", 256 << 20, 0, "bytes of answers that one admin token has not read"},
 	{"admin-bodies", 128 << 20, 0, "bytes of requests of one admin token in progress"},
-	{"project-commands", 5000, 60_000, "commands of all sessions of one project"},
+	{"project-commands", 5000, 60_000, "commands of all sessions of one project, with their work"},
 	{"project-bytes", 4 << 20, 128 << 20, "bytes of the requests of all sessions of one project"},
 	{"project-reads", 1000, 20_000, "reads of all sessions of one project"},
 	{"project-spawns", 10, 1000, "sessions that all sessions of one project spawn"},

@@ -82,6 +82,16 @@ type Request struct {
 	OccurredAt time.Time
 	// TraceParent is the caller's W3C trace context; may be empty.
 	TraceParent string
+	// Worked is told how many steps the decision and the fold of its event took, whatever they came to; nil if nobody
+	// wants to know. The writer calls it: it must not block.
+	Worked func(steps int)
+}
+
+// worked tells how much work a request was.
+func (r Request) worked(steps uint64) {
+	if r.Worked != nil {
+		r.Worked(int(steps)) //nolint:gosec // a decision has far fewer steps
+	}
 }
 
 // Answer is what a command came to.
@@ -113,6 +123,8 @@ type Handler struct {
 
 	// overlay, decoder and stored are the writer's own.
 	overlay *projections.State
+	// steps counts what the overlay has looked up.
+	steps   *uint64
 	decoder events.Decoder
 	stored  events.Event
 	// touched is what the batch in hand changes that somebody may wait for.
@@ -155,6 +167,7 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 	}
 	h.committed, h.damage = opened.state, opened.damage
 	h.overlay = h.committed.Overlay()
+	h.steps = h.overlay.CountReads()
 	h.follow()
 	if h.damage == nil && config.Witness != nil && h.committed.Head().Sequence > 0 {
 		config.Witness.Record(h.committed.Head())
@@ -398,6 +411,16 @@ func (h *Handler) View(see func(*projections.State)) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	see(h.committed)
+}
+
+// Measure is View that counts what see looks up: steps of work, the same on every machine.
+func (h *Handler) Measure(see func(*projections.State)) (steps int) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	view := h.committed.Overlay() // it has a counter of its own
+	reads := view.CountReads()
+	see(view)
+	return int(*reads) //nolint:gosec // a view is looked at far fewer times
 }
 
 // WaitFor returns when the committed state has reached a sequence, or with ctx's error.

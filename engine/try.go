@@ -47,11 +47,14 @@ func (h *Handler) tryOn(r Request) (answer Answer, err error) {
 func (h *Handler) tryCommitted(p *pending) (answer Answer, retryOf uint64, err error) {
 	h.trials.RLock()
 	defer h.trials.RUnlock()
-	project := commands.ProjectOf(h.committed, p.Command, p.By)
-	if sequence, known := h.committed.Accepted(EventID(p.By, project, p.Command.ID(), p.Key)); known {
+	view := h.committed.Overlay() // it has a counter of its own
+	steps := view.CountReads()
+	defer func() { p.worked(*steps) }()
+	project := commands.ProjectOf(view, p.Command, p.By)
+	if sequence, known := view.Accepted(EventID(p.By, project, p.Command.ID(), p.Key)); known {
 		return Answer{}, sequence, nil
 	}
-	answer, err = h.try(h.committed, p, project)
+	answer, err = h.try(view, p, project)
 	return answer, 0, err
 }
 

@@ -23,6 +23,8 @@ type result struct {
 	retryOf uint64
 	// at is the sequence that it was decided on.
 	at uint64
+	// steps is how much work it was.
+	steps uint64
 }
 
 // queue holds the commands that wait for the writer, in order of arrival.

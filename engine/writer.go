@@ -233,8 +233,9 @@ func (h *Handler) decideAll(batch []*pending) *decided {
 			d.results = append(d.results, result{err: err})
 			continue
 		}
+		before := *h.steps
 		r := h.decideOne(d, p)
-		r.at = h.overlay.Head().Sequence
+		r.at, r.steps = h.overlay.Head().Sequence, *h.steps-before
 		d.results = append(d.results, r)
 	}
 	return d
@@ -407,6 +408,7 @@ func (h *Handler) settle(d *decided) {
 
 // answer sets a caller free; one that is refused only once the refusal is recorded, for which the writer does not wait.
 func (h *Handler) answer(p *pending, r result) {
+	p.worked(r.steps)
 	var refusal *commands.Refusal
 	if h.config.Denials == nil || !errors.As(r.err, &refusal) {
 		p.done <- r

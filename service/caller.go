@@ -19,6 +19,9 @@ type Allowance interface {
 	Upload(ctx context.Context, bytes int) error
 	// Unused gives back what Within took if nothing was made.
 	Unused(answer engine.Answer, err error)
+	// Worked charges for work that was done: steps of deciding, folding or reading, whatever they came to. It must not
+	// block, and is called after the call has ended if its caller left early.
+	Worked(steps int)
 }
 
 // unbounded is the allowance of a call that nobody bounds.
@@ -28,6 +31,7 @@ func (unbounded) BeginWait(context.Context) error                    { return ni
 func (unbounded) Within(context.Context, engine.Request, bool) error { return nil }
 func (unbounded) Upload(context.Context, int) error                  { return nil }
 func (unbounded) Unused(engine.Answer, error)                        {}
+func (unbounded) Worked(int)                                         {}
 
 func (c *Caller) allowance() Allowance {
 	if c.Allowance == nil {

@@ -76,6 +76,7 @@ func (s *Service) decide(
 		Key:         c.Meta.Key + suffix,
 		OccurredAt:  c.Meta.OccurredAt,
 		TraceParent: c.Meta.TraceParent,
+		Worked:      c.allowance().Worked,
 	}
 	if err := c.allowance().Within(ctx, request, a.DryRun); err != nil {
 		return Done{}, err

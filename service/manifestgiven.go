@@ -45,7 +45,12 @@ func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.
 // decided reports whether the decision refuses a command too, or made it once already under its key: then it says so
 // itself.
 func (s *Service) decided(c *Caller, command commands.Command) bool {
-	answer, err := s.Handler.Try(engine.Request{By: c.By, Command: command, Key: c.Meta.Key})
+	answer, err := s.Handler.Try(engine.Request{
+		By:      c.By,
+		Command: command,
+		Key:     c.Meta.Key,
+		Worked:  c.allowance().Worked,
+	})
 	return err != nil || answer.Retried
 }
 
@@ -66,6 +71,7 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string) (*ma
 	if err != nil {
 		return nil, err
 	}
+	c.allowance().Worked(len(content) / bytesPerStep)
 	m, err := manifest.Parse(content)
 	if err != nil {
 		// Its faults would quote what is none of the caller's business.

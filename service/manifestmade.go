@@ -34,9 +34,10 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 	}
 	known := true
 	var long []longText
-	s.Handler.View(func(state *projections.State) {
+	steps := s.Handler.Measure(func(state *projections.State) {
 		known = sourceOf(state, &from, cmpOr(x.Project, c.By.Project), x, &long)
 	})
+	c.allowance().Worked(steps)
 	if !known {
 		return nil
 	}
@@ -67,6 +68,7 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 		return invalidManifest(err)
 	}
 	canonical := m.Canonical()
+	c.allowance().Worked(len(canonical) / bytesPerStep)
 	x.Generated = manifest.Digest(canonical)
 	if dryRun {
 		return nil
@@ -83,6 +85,9 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 	}
 	return nil
 }
+
+// bytesPerStep is how many bytes of a manifest are read or written for about as much as one look-up costs.
+const bytesPerStep = 32
 
 // mostBelow is how many tasks below its own are looked up for a session; its manifest tells of no more.
 const mostBelow = 100
@@ -106,10 +111,13 @@ func sourceOf(
 		from.WorkingDirectory = p.WorkingDir
 	}
 	tasks := unique(x.TaskIDs)
-	around := map[string]bool{}
+	told := make(map[string]bool, len(tasks)) // those of the session, and those around them
+	for _, id := range tasks {
+		told[id] = true
+	}
 	add := func(t *projections.Task) {
-		if t != nil && !around[t.ID] && !slices.Contains(tasks, t.ID) {
-			around[t.ID] = true
+		if t != nil && !told[t.ID] {
+			told[t.ID] = true
 			from.Around = append(from.Around, taskSource(state, t))
 		}
 	}
@@ -141,7 +149,7 @@ func sourceOf(
 			if below == mostBelow {
 				break
 			}
-			if !around[child.ID] && !slices.Contains(tasks, child.ID) {
+			if !told[child.ID] {
 				below++
 				add(child)
 			}
@@ -153,9 +161,10 @@ func sourceOf(
 
 // unique gives ids once each, as the decision does; never nil.
 func unique(ids []string) []string {
-	once := make([]string, 0, len(ids))
+	once, seen := make([]string, 0, len(ids)), make(map[string]bool, len(ids))
 	for _, id := range ids {
-		if !slices.Contains(once, id) {
+		if !seen[id] {
+			seen[id] = true
 			once = append(once, id)
 		}
 	}
