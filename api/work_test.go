@@ -61,11 +61,11 @@ func TestCallsAreChargedByTheirWork(t *testing.T) {
 		}{
 			"an honest spawn": {"session:spawn", `{"taskIds":` + small + `}`, http.StatusOK, 1, 1},
 			"its dry run":     {"session:spawn?dryRun=true", `{"taskIds":` + small + `}`, http.StatusOK, 1, 1},
-			"a large spawn":   {"session:spawn", `{"taskIds":` + large + `}`, http.StatusOK, 150, 50},
-			"its dry run too": {"session:spawn?dryRun=true", `{"taskIds":` + large + `}`, http.StatusOK, 150, 50},
+			"a large spawn":   {"session:spawn", `{"taskIds":` + large + `}`, http.StatusOK, 120, 70},
+			"its dry run too": {"session:spawn?dryRun=true", `{"taskIds":` + large + `}`, http.StatusOK, 120, 70},
 			"a refused dry run": {
 				"session:spawn?dryRun=true", `{"strict":true,"taskIds":` + large + `}`, http.StatusUnprocessableEntity,
-				150, 50,
+				120, 70,
 			},
 		} {
 			id, token := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
