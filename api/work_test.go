@@ -77,7 +77,9 @@ func TestCallsAreChargedByTheirWork(t *testing.T) {
 			for _, limit := range []string{"session-commands", "project-commands"} {
 				cost := before[limit] - after[limit]
 				if cost < calls*c.least || cost > calls*c.most {
-					t.Errorf("%s: %d calls cost %d of %s, want %d to %d each", name, calls, cost, limit, c.least, c.most)
+					t.Errorf(
+						"%s: %d calls cost %d of %s, want %d to %d each", name, calls, cost, limit, c.least, c.most,
+					)
 				}
 			}
 		}
