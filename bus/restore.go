@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // maxRestoreBytes and maxBatch bound one append.
@@ -18,6 +19,17 @@ const maxRestoreBytes = 2 << 20
 // bulkTimeout is how long one write may take while a store is filled: nobody waits for it alone, and what fills it
 // keeps the disk busy.
 const bulkTimeout = 5 * time.Minute
+
+const scratchPurpose = "restore"
+
+// RemoveUnbuilt removes what a Build in dir left that was killed, and says what. The caller sees to it that nobody else
+// makes a store there.
+func RemoveUnbuilt(dir string) (removed []string, err error) {
+	return files.RemoveLeftovers(dir, scratchPurpose)
+}
+
+// Unbuilt lists what RemoveUnbuilt would remove.
+func Unbuilt(dir string) ([]string, error) { return files.Leftovers(dir, scratchPurpose) }
 
 // Build makes a store in dir, which must not exist or be empty, out of what fill puts into it. It gives the head of the
 // log. When fill or anything else fails, nothing is left behind.
@@ -41,14 +53,16 @@ func build(ctx context.Context, dir string, fill func(*Builder) error) (head eve
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return head, full(err)
 	}
-	temporary, err := os.MkdirTemp(parent, "."+filepath.Base(dir)+".restore-*")
+	scratch, err := files.NewScratch(dir, scratchPurpose)
 	if err != nil {
 		return head, full(err)
 	}
+	temporary := scratch.Path
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(temporary))
 		}
+		err = errors.Join(err, scratch.Release())
 	}()
 	// Nothing is promised before the rename, and everything is synced before it.
 	b, err := Open(ctx, Options{Dir: temporary, Durability: Interval, Timeout: bulkTimeout})

@@ -121,6 +121,13 @@ func (a *app) restore(ctx context.Context, file string, o restoreOptions) (err e
 	if err := mustBeEmpty(lock, o.home); err != nil {
 		return err
 	}
+	left, err := bus.RemoveUnbuilt(lock.Store()) // whoever restores has the lock
+	if err != nil {
+		return restoreFailed(o.home, err)
+	}
+	for _, dir := range left {
+		a.say("Removed %s, which a restore left that was killed\n", dir)
+	}
 	r := &restoring{
 		app: a, options: o, file: file, verifier: engine.NewVerifier(), kept: map[string]bool{}, witness: witness,
 		judging: true, isExport: exported,

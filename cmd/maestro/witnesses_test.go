@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"maestro/bus"
+	"maestro/internal/home"
 )
 
 // backedUp gives a home with a stopped server whose log has two events, and the automatic backups of it behind each.
@@ -92,5 +93,67 @@ func TestBackupsTellHowFarTheLogWas(t *testing.T) {
 				t.Errorf("the server starts with %q", s.banner)
 			}
 		})
+	}
+}
+
+// The name of a snapshot says nothing: only what can be read in one is a witness.
+func TestNamesOfSnapshotsAreNoWitnesses(t *testing.T) {
+	dir := used(t)
+	h, err := home.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	if got := witnessed(h); got != 1 {
+		t.Fatalf("the head file saw %d", got)
+	}
+	if err := os.Remove(h.Head()); err != nil {
+		t.Fatal(err)
+	}
+	if got := witnessed(h); got != 1 {
+		t.Fatalf("the snapshot saw %d", got)
+	}
+	content, err := os.ReadFile(filepath.Join(h.Snapshots(), "1.snapshot"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{
+		"9999.snapshot":                 content, // under another name
+		"18446744073709551615.snapshot": []byte("junk"),
+		"5000.snapshot":                 nil,
+	} {
+		if err := os.WriteFile(filepath.Join(h.Snapshots(), name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := witnessed(h); got != 1 {
+		t.Errorf("with junk beside it, the snapshot saw %d", got)
+	}
+	s := &inside{t: t, home: dir}
+	s.start("--backup-every", "off")
+	if strings.Contains(s.banner, "READ-ONLY") {
+		t.Errorf("the server starts with %q", s.banner)
+	}
+}
+
+// No salvage begins while a server has the home, even one that does not have its store open.
+func TestASalvageLocksTheDamagedHome(t *testing.T) {
+	dir := used(t)
+	h, err := home.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	lock, err := h.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "new")
+	got := runHere(t, nil, "salvage", "--home", dir, "--to", to)
+	if got.code != exitConflict || !strings.Contains(got.stderr, "A server holds the home") {
+		t.Errorf("while a server has it: %+v", got)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
 	}
 }

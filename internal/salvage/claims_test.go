@@ -237,7 +237,7 @@ func TestSalvageReturnsTheErrorOfTheNewStore(t *testing.T) {
 	path := l.files["whole.tar.gz"]
 	s := &salvage{
 		ctx: t.Context(), verifier: engine.NewVerifier(), kept: map[string]bool{}, why: map[string]string{},
-		report: &Report{Unused: map[string]string{}}, files: []file{{path, true}},
+		report: &Report{Unused: map[string]string{}}, sources: []file{{path, true}},
 	}
 	f, err := os.Open(path)
 	if err != nil {

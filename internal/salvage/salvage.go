@@ -16,6 +16,7 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/files"
 	"maestro/internal/home"
 )
 
@@ -64,10 +65,10 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 		},
 	}
 	for _, path := range o.With {
-		s.files = append(s.files, file{path, true})
+		s.sources = append(s.sources, file{path, true})
 	}
 	for _, path := range o.Backups {
-		s.files = append(s.files, file{path, false})
+		s.sources = append(s.sources, file{path, false})
 	}
 	if len(o.Backups) == 0 && o.BackupDir != "" {
 		s.note("no automatic backups in %s", o.BackupDir)
@@ -90,7 +91,7 @@ type salvage struct {
 	options  Options
 	report   *Report
 	store    *bus.ReadOnly // nil if there is none
-	files    []file
+	sources  []file
 	verifier *engine.Verifier
 	judging  bool
 
@@ -143,14 +144,23 @@ func (s *salvage) build() (err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	temporary, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".salvage-*") // 0700
+	left, err := files.RemoveLeftovers(to, "salvage")
+	if err != nil {
+		s.note("what an earlier salvage left cannot be removed: %s", err)
+	}
+	for _, dir := range left {
+		s.note("removed %s, which a salvage left that was killed", dir)
+	}
+	scratch, err := files.NewScratch(to, "salvage")
 	if err != nil {
 		return err
 	}
+	temporary := scratch.Path
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(temporary))
 		}
+		err = errors.Join(err, scratch.Release())
 	}()
 	s.findEnd()
 	s.report.Head, err = bus.Build(s.ctx, filepath.Join(temporary, "store"), func(b *bus.Builder) error {
@@ -273,8 +283,8 @@ func follows(s *source, sequence uint64, prev events.Hash) bool {
 
 // openNext opens one more of the files; false when there are no more.
 func (s *salvage) openNext() bool {
-	for s.opened < len(s.files) && s.ctx.Err() == nil {
-		f := s.files[s.opened]
+	for s.opened < len(s.sources) && s.ctx.Err() == nil {
+		f := s.sources[s.opened]
 		s.opened++
 		other, head, err := f.open(s.ctx, s.options.Signer)
 		if err != nil {

@@ -21,7 +21,7 @@ func (s *salvage) texts(b *bus.Builder) error {
 		}
 	}
 	s.report.UnreadTexts = len(missing)
-	for _, f := range s.files {
+	for _, f := range s.sources {
 		if len(missing) == 0 {
 			break
 		}

@@ -1,0 +1,97 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// Scratch is a new directory beside the place that it will take. It is locked while its process lives, so that another
+// can tell it from what a killed process left.
+type Scratch struct {
+	// Path is where it is.
+	Path string
+	lock *os.File // nil where directories cannot be locked
+}
+
+// NewScratch makes one for a path, which is called ".NAME.PURPOSE-<digits>", with mode 0700.
+func NewScratch(path, purpose string) (*Scratch, error) {
+	for {
+		made, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+"."+purpose+"-*")
+		if err != nil {
+			return nil, err
+		}
+		lock, err := lockDir(made)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return &Scratch{Path: made}, nil
+		}
+		if err == nil && holds(lock, made) {
+			return &Scratch{made, lock}, nil
+		}
+		if err == nil { // somebody took it for a leftover
+			_ = lock.Close()
+			continue
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errHeld) {
+			return nil, errors.Join(err, os.Remove(made))
+		}
+	}
+}
+
+// Release gives the directory up; it stays where it is.
+func (s *Scratch) Release() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
+}
+
+// Leftovers lists the directories of NewScratch for a path that no process holds.
+func Leftovers(path, purpose string) (left []string, err error) {
+	return eachLeftover(path, purpose, func(string) error { return nil })
+}
+
+// RemoveLeftovers removes them, and says which. A process that was killed left them.
+func RemoveLeftovers(path, purpose string) (removed []string, err error) {
+	return eachLeftover(path, purpose, os.RemoveAll)
+}
+
+// eachLeftover calls do for each of them, while it is locked.
+func eachLeftover(path, purpose string, do func(dir string) error) (done []string, err error) {
+	parent := filepath.Dir(path)
+	entries, err := os.ReadDir(parent)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	name := regexp.MustCompile(`^\.` + regexp.QuoteMeta(filepath.Base(path)) + `\.` + purpose + `-\d+$`)
+	var failed error
+	for _, entry := range entries {
+		if !entry.IsDir() || !name.MatchString(entry.Name()) {
+			continue
+		}
+		dir := filepath.Join(parent, entry.Name())
+		lock, err := lockDir(dir)
+		if err != nil {
+			continue // it is in use, or not this user's
+		}
+		if err := do(dir); err != nil {
+			failed = errors.Join(failed, err)
+		} else {
+			done = append(done, dir)
+		}
+		_ = lock.Close()
+	}
+	return done, failed
+}
+
+// holds reports whether an open directory is the one that has the path.
+func holds(dir *os.File, path string) bool {
+	held, err := dir.Stat()
+	now, nowErr := os.Lstat(path)
+	return err == nil && nowErr == nil && os.SameFile(held, now)
+}
+
+// errHeld: another process has locked the directory.
+var errHeld = errors.New("another process holds it")
