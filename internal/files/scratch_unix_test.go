@@ -20,7 +20,9 @@ func TestLeftoversOfAKilledProcess(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(killed.Path, "server.key"), []byte("secret"), 0o600))
 	must(t, killed.Release()) // as the end of a process does
 	var others []string
-	for _, name := range []string{".ho[m]e.salvage-", ".ho[m]e.salvage-1x", ".ho[m]e.restore-1", ".home.salvage-1", "salvage-1"} {
+	for _, name := range []string{
+		".ho[m]e.salvage-", ".ho[m]e.salvage-1x", ".ho[m]e.restore-1", ".home.salvage-1", "salvage-1",
+	} {
 		others = append(others, filepath.Join(dir, name))
 		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 	}
