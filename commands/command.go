@@ -72,58 +72,8 @@ type noTexts struct{}
 
 func (noTexts) texts() (map[string]*string, *events.Blobs) { return nil, nil }
 
-// registry makes an empty command for each id that may become an event.
-var registry = map[string]func() Command{
-	"project:create":     func() Command { return new(CreateProject) },
-	"project:update":     func() Command { return new(UpdateProject) },
-	"project:delete":     func() Command { return new(DeleteProject) },
-	"task:create":        func() Command { return new(CreateTask) },
-	"task:update":        func() Command { return new(UpdateTask) },
-	"task:complete":      func() Command { return new(CompleteTask) },
-	"task:block":         func() Command { return new(BlockTask) },
-	"task:reopen":        func() Command { return new(ReopenTask) },
-	"task:delete":        func() Command { return new(DeleteTask) },
-	"session:spawn":      func() Command { return new(SpawnSession) },
-	"session:register":   func() Command { return new(RegisterSession) },
-	"worker:init":        func() Command { return &InitSession{Role: events.RoleWorker} },
-	"orchestrator:init":  func() Command { return &InitSession{Role: events.RoleOrchestrator} },
-	"session:complete":   func() Command { return new(CompleteSession) },
-	"session:kill":       func() Command { return new(KillSession) },
-	"session:update":     func() Command { return new(UpdateSession) },
-	"session:delete":     func() Command { return new(DeleteSession) },
-	"session:note":       func() Command { return new(NoteSession) },
-	"session:link":       func() Command { return new(LinkTask) },
-	"session:unlink":     func() Command { return new(UnlinkTask) },
-	"track-file":         func() Command { return new(TrackFile) },
-	"session:lost":       func() Command { return new(LoseSession) },
-	"session:recovered":  func() Command { return new(RecoverSession) },
-	"session:timed-out":  func() Command { return new(TimeOutSession) },
-	"queue:create":       func() Command { return new(CreateQueue) },
-	"queue:push":         func() Command { return new(PushItem) },
-	"queue:start":        func() Command { return new(StartItem) },
-	"queue:complete":     func() Command { return new(CompleteItem) },
-	"queue:fail":         func() Command { return new(FailItem) },
-	"queue:skip":         func() Command { return new(SkipItem) },
-	"queue:requeue":      func() Command { return new(RequeueItem) },
-	"queue:return":       func() Command { return new(ReturnItem) },
-	"queue:quarantine":   func() Command { return new(QuarantineItem) },
-	"input:answer":       func() Command { return new(AnswerInput) },
-	"input:received":     func() Command { return new(ReceiveInput) },
-	"token:create":       func() Command { return new(CreateToken) },
-	"token:revoke":       func() Command { return new(RevokeToken) },
-	"template:create":    func() Command { return new(CreateTemplate) },
-	"template:update":    func() Command { return new(UpdateTemplate) },
-	"template:reset":     func() Command { return new(ResetTemplate) },
-	"template:delete":    func() Command { return new(DeleteTemplate) },
-	"report:progress":    func() Command { return &Report{Kind: events.ReportProgress} },
-	"report:complete":    func() Command { return &Report{Kind: events.ReportComplete} },
-	"report:blocked":     func() Command { return &Report{Kind: events.ReportBlocked} },
-	"report:error":       func() Command { return &Report{Kind: events.ReportError} },
-	"report:needs-input": func() Command { return &Report{Kind: events.ReportNeedsInput} },
-}
-
 // IDs gives the id of every command that may become an event, sorted.
-func IDs() []string { return slices.Sorted(maps.Keys(registry)) }
+func IDs() []string { return slices.Sorted(maps.Keys(makers)) }
 
 // Parse reads a command from the body that its one route takes: a JSON object of its fields. It refuses unknown fields,
 // wrong types, anything behind the object, invalid UTF-8, and more than the limits of a body. Its work grows with the
@@ -135,11 +85,6 @@ func Parse(id string, body []byte) (Command, error) {
 // ParseContext is Parse for a caller who may leave: it ends with ctx.
 func ParseContext(ctx context.Context, id string, body []byte) (Command, error) {
 	row, known := current.Row(id)
-	name := id
-	if known && row.Alias != "" {
-		name = row.Alias
-	}
-	create, ok := registry[name]
 	switch {
 	case !known:
 		return nil, &Refusal{
@@ -149,10 +94,10 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 		}
 	case !row.Write:
 		return nil, &Refusal{Code: CodeNotFound, Message: "'" + id + "' is a read, not a command", Next: "use its GET route"}
-	case !ok:
+	case row.makes == nil:
 		return nil, &Refusal{Code: CodeNotFound, Message: "Command '" + id + "' is not available in this version"}
 	}
-	command := create()
+	command := row.makes.empty()
 	if err := ValidText("", string(body)); err != nil {
 		return nil, err
 	}

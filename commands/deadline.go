@@ -66,6 +66,11 @@ func (x *LoseSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	return &events.SessionLost{SessionID: session.ID, LastHeard: c.At.UnixMilli() - x.SilentFor, Lease: x.Lease}, nil
 }
 
+func (x *LoseSession) from(e *events.Event, d *events.SessionLost) bool {
+	*x = LoseSession{SessionID: d.SessionID, SilentFor: e.Time.UnixMilli() - d.LastHeard, Lease: d.Lease}
+	return true
+}
+
 // Decide implements Command.
 func (x *RecoverSession) Decide(s *projections.State, c Call) (events.Data, error) {
 	session, err := session(s, c, In{}, x.SessionID)
@@ -73,6 +78,11 @@ func (x *RecoverSession) Decide(s *projections.State, c Call) (events.Data, erro
 		return nil, err
 	}
 	return &events.SessionRecovered{SessionID: session.ID}, nil
+}
+
+func (x *RecoverSession) from(_ *events.Event, d *events.SessionRecovered) bool {
+	*x = RecoverSession{SessionID: d.SessionID}
+	return true
 }
 
 // Decide implements Command.
@@ -85,4 +95,9 @@ func (x *TimeOutSession) Decide(s *projections.State, c Call) (events.Data, erro
 		return nil, forbidden("wait until its time is over", "Session '%s' has time left", session.ID)
 	}
 	return &events.SessionTimedOut{SessionID: session.ID, Deadline: session.Deadline}, nil
+}
+
+func (x *TimeOutSession) from(_ *events.Event, d *events.SessionTimedOut) bool {
+	*x = TimeOutSession{SessionID: d.SessionID}
+	return true
 }

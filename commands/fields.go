@@ -42,9 +42,9 @@ type fieldOf struct {
 
 // fieldsOfTypes holds the bounded fields of each command.
 var fieldsOfTypes = func() map[reflect.Type][]fieldOf {
-	types := make(map[reflect.Type][]fieldOf, len(registry))
-	for id, create := range registry {
-		t := reflect.TypeOf(create()).Elem()
+	types := make(map[reflect.Type][]fieldOf, len(makers))
+	for id, maker := range makers {
+		t := reflect.TypeOf(maker.empty()).Elem()
 		types[t] = boundedFields(id, t)
 	}
 	return types

@@ -46,3 +46,8 @@ func (x *TrackFile) Decide(s *projections.State, c Call) (events.Data, error) {
 	}
 	return &events.SessionFileTracked{SessionID: session.ID, File: x.File, TaskID: x.TaskID}, nil
 }
+
+func (x *TrackFile) from(e *events.Event, d *events.SessionFileTracked) bool {
+	*x = TrackFile{In: inProject(e), SessionID: d.SessionID, File: d.File, TaskID: d.TaskID}
+	return true
+}

@@ -58,3 +58,12 @@ func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	return &events.SessionRegistered{SessionID: session.ID, ManifestDigest: x.ManifestDigest, Role: x.Role}, nil
 }
+
+// begins makes what sessions of a role begin with.
+func begins(role events.Role) *maker { return ofKind(&InitSession{Role: role}, (*InitSession).from) }
+
+func (x *InitSession) from(e *events.Event, d *events.SessionRegistered) bool {
+	began := d.Created == nil && d.ManifestDigest != "" && d.Role == x.Role
+	*x = InitSession{In: inProject(e), Role: d.Role, SessionID: d.SessionID, ManifestDigest: d.ManifestDigest}
+	return began
+}

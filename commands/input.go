@@ -98,6 +98,11 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 	return &events.InputAnswered{InputID: asked.ID, SessionID: asked.SessionID, Answer: x.Answer, Other: other}, nil
 }
 
+func (x *AnswerInput) from(_ *events.Event, d *events.InputAnswered) bool {
+	*x = AnswerInput{InputID: d.InputID, Answer: d.Answer, Other: d.Other}
+	return true
+}
+
 // Decide implements Command.
 func (x *ReceiveInput) Decide(s *projections.State, c Call) (events.Data, error) {
 	asked, err := input(s, x.InputID)
@@ -115,6 +120,11 @@ func (x *ReceiveInput) Decide(s *projections.State, c Call) (events.Data, error)
 	case projections.InputOpen, projections.InputVoid:
 	}
 	return nil, forbidden("wait for it with `maestro input wait "+asked.ID+"`", "Question '%s' has no answer yet", asked.ID)
+}
+
+func (x *ReceiveInput) from(_ *events.Event, d *events.InputDelivered) bool {
+	*x = ReceiveInput{InputID: d.InputID}
+	return true
 }
 
 // validOptions checks the answers that a question offers.

@@ -59,6 +59,11 @@ func (x *LinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	return &events.SessionTaskLinked{SessionID: session.ID, TaskID: x.TaskID}, nil
 }
 
+func (x *LinkTask) from(e *events.Event, d *events.SessionTaskLinked) bool {
+	*x = LinkTask{In: inProject(e), SessionID: d.SessionID, TaskID: d.TaskID}
+	return true
+}
+
 // Decide implements Command.
 func (x *UnlinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	session, err := session(s, c, x.In, x.SessionID)
@@ -75,4 +80,9 @@ func (x *UnlinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, nil
 	}
 	return &events.SessionTaskUnlinked{SessionID: session.ID, TaskID: x.TaskID}, nil
+}
+
+func (x *UnlinkTask) from(e *events.Event, d *events.SessionTaskUnlinked) bool {
+	*x = UnlinkTask{In: inProject(e), SessionID: d.SessionID, TaskID: d.TaskID}
+	return true
 }

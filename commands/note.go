@@ -60,3 +60,16 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	return &events.SessionNoted{SessionID: session.ID, Type: kind, Message: x.Message, TaskID: x.TaskID, Data: x.Data, Blobs: x.blobs}, nil
 }
+
+func (x *NoteSession) from(e *events.Event, d *events.SessionNoted) bool {
+	*x = NoteSession{
+		In:        inProject(e),
+		SessionID: d.SessionID,
+		Type:      d.Type,
+		Message:   d.Message,
+		TaskID:    d.TaskID,
+		Data:      d.Data,
+		blobs:     d.Blobs,
+	}
+	return true
+}

@@ -68,6 +68,11 @@ func (x *CreateProject) Decide(s *projections.State, c Call) (events.Data, error
 	}, nil
 }
 
+func (x *CreateProject) from(_ *events.Event, d *events.ProjectCreated) bool {
+	*x = CreateProject{Name: d.Name, WorkingDir: d.WorkingDir, Description: d.Description, blobs: d.Blobs}
+	return true
+}
+
 // Decide implements Command.
 func (x *UpdateProject) Decide(s *projections.State, _ Call) (events.Data, error) {
 	if _, err := project(s, "/projectId", x.ProjectID); err != nil {
@@ -87,6 +92,17 @@ func (x *UpdateProject) Decide(s *projections.State, _ Call) (events.Data, error
 	return &events.ProjectUpdated{ProjectID: x.ProjectID, Name: name, WorkingDir: x.WorkingDir, Description: x.Description, Blobs: x.blobs}, nil
 }
 
+func (x *UpdateProject) from(_ *events.Event, d *events.ProjectUpdated) bool {
+	*x = UpdateProject{
+		ProjectID:   d.ProjectID,
+		Name:        d.Name,
+		WorkingDir:  d.WorkingDir,
+		Description: d.Description,
+		blobs:       d.Blobs,
+	}
+	return true
+}
+
 // Decide implements Command.
 func (x *DeleteProject) Decide(s *projections.State, c Call) (events.Data, error) {
 	p, err := project(s, "/projectId", x.ProjectID)
@@ -104,6 +120,11 @@ func (x *DeleteProject) Decide(s *projections.State, c Call) (events.Data, error
 		return nil, forbidden("delete its sessions first", "Cannot delete project with existing sessions")
 	}
 	return &events.ProjectDeleted{ProjectID: p.ID}, nil
+}
+
+func (x *DeleteProject) from(_ *events.Event, d *events.ProjectDeleted) bool {
+	*x = DeleteProject{ProjectID: d.ProjectID}
+	return true
 }
 
 func validProject(name, workingDir, description *string) error {

@@ -159,6 +159,11 @@ func (x *CreateQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 	return &events.QueueCreated{Queue: x.Queue, TrustReports: x.TrustReports, MaxAttempts: most}, nil
 }
 
+func (x *CreateQueue) from(e *events.Event, d *events.QueueCreated) bool {
+	*x = CreateQueue{In: inProject(e), Queue: d.Queue, TrustReports: d.TrustReports, MaxAttempts: d.MaxAttempts}
+	return true
+}
+
 // find gives the queue that a caller means, and the session that pulls from it; the session is nil when a user names
 // the queue alone.
 func (x OfQueue) find(s *projections.State, c Call, rule string) (*projections.Queue, *projections.Session, error) {
@@ -226,6 +231,11 @@ func (x *PushItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	return &events.QueueItemPushed{Queue: q.Name, TaskID: t.ID}, nil
 }
 
+func (x *PushItem) from(e *events.Event, d *events.QueueItemPushed) bool {
+	*x = PushItem{OfQueue: queueOf(e, d.Queue, ""), TaskID: d.TaskID}
+	return true
+}
+
 // Decide implements Command.
 func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	q, session, err := x.find(s, c, x.ID())
@@ -251,6 +261,11 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	return &events.QueueItemStarted{
 		Queue: q.Name, TaskID: top.TaskID, SessionID: session.ID, Attempt: top.Attempts + 1, PassedOver: passedOver,
 	}, nil
+}
+
+func (x *StartItem) from(e *events.Event, d *events.QueueItemStarted) bool {
+	*x = StartItem{OfQueue: queueOf(e, d.Queue, d.SessionID)}
+	return true
 }
 
 // inHand gives the item that a session holds, or the refusal that says who has what it held.
@@ -336,6 +351,11 @@ func (x *CompleteItem) Decide(s *projections.State, c Call) (events.Data, error)
 	return &events.QueueItemCompleted{Queue: item.Queue, TaskID: item.TaskID, SessionID: item.SessionID}, nil
 }
 
+func (x *CompleteItem) from(e *events.Event, d *events.QueueItemCompleted) bool {
+	*x = CompleteItem{OfQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID}
+	return true
+}
+
 // Decide implements Command.
 func (x *FailItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	if x.saidAlready(s, c, x.TaskID, events.ItemFailed) {
@@ -354,6 +374,11 @@ func (x *FailItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		SessionID: item.SessionID,
 		Reason:    x.Reason,
 	}, nil
+}
+
+func (x *FailItem) from(e *events.Event, d *events.QueueItemFailed) bool {
+	*x = FailItem{OfQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID, Reason: d.Reason}
+	return true
 }
 
 // Decide implements Command.
@@ -404,6 +429,14 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	return skipped, nil
 }
 
+func (x *SkipItem) from(e *events.Event, d *events.QueueItemSkipped) bool {
+	*x = SkipItem{OfQueue: queueOf(e, d.Queue, d.SessionID)}
+	if d.Held {
+		x.TaskID = d.TaskID
+	}
+	return true
+}
+
 // Decide implements Command.
 func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := ValidID("/taskId", x.TaskID); err != nil {
@@ -437,6 +470,11 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 		Why:     "quarantined, failed and skipped items are queued again",
 		Next:    "see `maestro queue list --queue " + item.Queue + "`",
 	}
+}
+
+func (x *RequeueItem) from(e *events.Event, d *events.QueueItemRequeued) bool {
+	*x = RequeueItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
+	return true
 }
 
 func itemOf(s *projections.State, project, queue, task string) (*projections.Item, error) {
@@ -493,6 +531,11 @@ func (x *ReturnItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	}, nil
 }
 
+func (x *ReturnItem) from(e *events.Event, d *events.QueueItemReturned) bool {
+	*x = ReturnItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
+	return true
+}
+
 // Decide implements Command.
 func (x *QuarantineItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	item, reason, err := abandoned(s, c.Project, x.Queue, x.TaskID)
@@ -515,4 +558,18 @@ func (x *QuarantineItem) Decide(s *projections.State, c Call) (events.Data, erro
 		Attempt:   item.Attempts,
 		Reason:    reason,
 	}, nil
+}
+
+func (x *QuarantineItem) from(e *events.Event, d *events.QueueItemQuarantined) bool {
+	*x = QuarantineItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
+	return true
+}
+
+// queueOf gives how a command on a queue names it: a user by name, or by the session that it acts for.
+func queueOf(e *events.Event, queue, session string) OfQueue {
+	named := OfQueue{In: inProject(e), SessionID: session}
+	if session == "" {
+		named.Queue = queue
+	}
+	return named
 }

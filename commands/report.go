@@ -96,6 +96,22 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 	return reported, nil
 }
 
+// reports makes reports of a kind.
+func reports(kind events.ReportKind) *maker { return ofKind(&Report{Kind: kind}, (*Report).from) }
+
+func (x *Report) from(e *events.Event, d *events.SessionReported) bool {
+	same := d.Kind == x.Kind
+	*x = Report{
+		In:      inProject(e),
+		Kind:    d.Kind,
+		Message: d.Message,
+		TaskIDs: d.TaskIDs,
+		Options: d.Options,
+		blobs:   d.Blobs,
+	}
+	return same
+}
+
 // mayReportLate lets a session that has ended deliver what it kept before its end: the report says when it was said,
 // which is neither before the session was created nor after its end, and a session delivers a limited number of reports
 // and of bytes. When something was said is the session's own word, so the limits are what holds.

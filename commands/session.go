@@ -150,6 +150,29 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 	return &events.SessionRegistered{SessionID: id}, nil
 }
 
+func (x *RegisterSession) from(e *events.Event, d *events.SessionRegistered) bool {
+	if c := d.Created; c != nil {
+		*x = RegisterSession{
+			In:             inProject(e),
+			SessionID:      d.SessionID,
+			Create:         true,
+			Name:           c.Name,
+			Role:           c.Role,
+			Strategy:       c.Strategy,
+			Status:         c.Status,
+			TaskIDs:        c.TaskIDs,
+			Allowed:        listOfPermissions(c.Permissions),
+			Env:            c.Env,
+			Metadata:       c.Metadata,
+			AgentID:        c.AgentID,
+			ManifestDigest: d.ManifestDigest,
+		}
+		return true
+	}
+	*x = RegisterSession{In: inProject(e), SessionID: d.SessionID}
+	return d.ManifestDigest == "" // else it began with its manifest
+}
+
 // differs reports whether other rights are asked for than a known session has.
 func (x *RegisterSession) differs(known *projections.Session) bool {
 	strategy, err := ResolveStrategy(known.Role, x.Strategy)
@@ -229,6 +252,11 @@ func (x *CompleteSession) Decide(s *projections.State, c Call) (events.Data, err
 	return &events.SessionCompleted{SessionID: session.ID}, nil
 }
 
+func (x *CompleteSession) from(e *events.Event, d *events.SessionCompleted) bool {
+	*x = CompleteSession{In: inProject(e), SessionID: d.SessionID}
+	return true
+}
+
 // Decide implements Command.
 //
 // Who may end an orchestrator may also end the sessions below it, which nobody else but the user would end.
@@ -253,6 +281,16 @@ func (x *KillSession) Decide(s *projections.State, c Call) (events.Data, error) 
 		status = events.SessionEndFailed
 	}
 	return &events.SessionKilled{SessionID: session.ID, Reason: x.Reason, Status: status}, nil
+}
+
+func (x *KillSession) from(e *events.Event, d *events.SessionKilled) bool {
+	*x = KillSession{
+		In:        inProject(e),
+		SessionID: d.SessionID,
+		Reason:    d.Reason,
+		Failed:    d.Status == events.SessionEndFailed,
+	}
+	return true
 }
 
 // Decide implements Command.
@@ -304,6 +342,20 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 	}, nil
 }
 
+func (x *UpdateSession) from(e *events.Event, d *events.SessionUpdated) bool {
+	*x = UpdateSession{
+		In:             inProject(e),
+		SessionID:      d.SessionID,
+		Name:           d.Name,
+		Status:         d.Status,
+		AgentID:        d.AgentID,
+		TaskIDs:        d.TaskIDs,
+		Env:            d.Env,
+		ManifestDigest: d.ManifestDigest,
+	}
+	return true
+}
+
 // fits holds what the session would have to the limits.
 func (x *UpdateSession) fits(s *projections.State, c Call, session *projections.Session) error {
 	if x.TaskIDs != nil {
@@ -327,6 +379,11 @@ func (x *DeleteSession) Decide(s *projections.State, c Call) (events.Data, error
 		return nil, err
 	}
 	return &events.SessionDeleted{SessionID: session.ID}, nil
+}
+
+func (x *DeleteSession) from(e *events.Event, d *events.SessionDeleted) bool {
+	*x = DeleteSession{In: inProject(e), SessionID: d.SessionID}
+	return true
 }
 
 // session gives the session that a caller means, in the project it means.

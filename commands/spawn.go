@@ -108,6 +108,30 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	return spawned, nil
 }
 
+func (x *SpawnSession) from(e *events.Event, d *events.SessionSpawned) bool {
+	*x = SpawnSession{
+		In:             inProject(e),
+		Queue:          d.Queue,
+		Timeout:        d.Timeout,
+		Name:           d.Name,
+		Role:           d.Role,
+		Strategy:       d.Strategy,
+		TaskIDs:        d.TaskIDs,
+		Allowed:        listOfPermissions(d.Permissions),
+		Strict:         d.Strict,
+		Model:          d.Model,
+		Agent:          d.Agent,
+		Skills:         d.Skills,
+		Context:        d.Context,
+		ManifestDigest: d.ManifestDigest,
+		SpawnedBy:      d.SpawnedBy,
+	}
+	if d.Queue == d.SessionID {
+		x.Queue = ""
+	}
+	return true
+}
+
 // queue gives a session with the queue strategy the queue that it pulls from, and pushes its tasks there.
 func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind sessionKind, spawned *events.SessionSpawned) error {
 	switch {

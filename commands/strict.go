@@ -48,9 +48,9 @@ var absences = map[string]string{
 
 // countsOfTypes holds the optional numbers of each command, each with what its absence means.
 var countsOfTypes = func() map[reflect.Type]map[string]string {
-	types := make(map[reflect.Type]map[string]string, len(registry))
-	for _, create := range registry {
-		t := reflect.TypeOf(create()).Elem()
+	types := make(map[reflect.Type]map[string]string, len(makers))
+	for _, maker := range makers {
+		t := reflect.TypeOf(maker.empty()).Elem()
 		types[t] = map[string]string{}
 		for _, field := range reflect.VisibleFields(t) {
 			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")

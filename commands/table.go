@@ -35,14 +35,18 @@ type Row struct {
 	Who Letters
 	// Core commands are a session's whatever its explicit list says.
 	Core bool
-	// Write marks what may become an event; the others are reads.
+	// Write marks what may become an event; the others are reads. It follows from Events.
 	Write bool
-	// Events names the types it may become, without "maestro." and version.
+	// Events names the type that it may become, without "maestro." and version. It follows from what makes the command,
+	// if that is there.
 	Events string
 	// Alias is the row that this id is another name for.
 	Alias string
 	// Rule says what the decision rests on, for people.
 	Rule string
+
+	// makes is nil for a read, an alias in rows1, and a command that is not there yet.
+	makes *maker
 }
 
 // RulesVersion is the version of the table and of Decide that new events carry.
@@ -201,9 +205,17 @@ var (
 )
 
 func newTable(version string, rows []Row) *Table {
-	t := &Table{Version: version, rows: rows, index: make(map[string]int, len(rows))}
-	for i, row := range rows {
+	t := &Table{Version: version, rows: slices.Clone(rows), index: make(map[string]int, len(rows))}
+	for i := range t.rows {
+		row := &t.rows[i]
 		t.index[row.ID] = i
+		if row.Alias != "" {
+			row.makes = makers[row.Alias]
+		}
+		if row.makes != nil {
+			row.Events = strings.TrimSuffix(strings.TrimPrefix(row.makes.event, "maestro."), ".v1")
+		}
+		row.Write = row.Events != ""
 	}
 	return t
 }

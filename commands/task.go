@@ -182,6 +182,24 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	}, nil
 }
 
+func (x *CreateTask) from(e *events.Event, d *events.TaskCreated) bool {
+	*x = CreateTask{
+		In:                 inProject(e),
+		Title:              d.Title,
+		Description:        d.Description,
+		AcceptanceCriteria: d.AcceptanceCriteria,
+		Priority:           d.Priority,
+		ParentID:           d.ParentID,
+		Dependencies:       d.Dependencies,
+		InitialPrompt:      d.InitialPrompt,
+		SkillIDs:           d.SkillIDs,
+		Model:              d.Model,
+		Metadata:           d.Metadata,
+		blobs:              d.Blobs,
+	}
+	return true
+}
+
 // Decide implements Command.
 func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	t, err := task(s, c, x.In, x.TaskID)
@@ -231,6 +249,27 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	return update, nil
 }
 
+func (x *UpdateTask) from(e *events.Event, d *events.TaskUpdated) bool {
+	*x = UpdateTask{
+		In:                 inProject(e),
+		TaskID:             d.TaskID,
+		Title:              d.Title,
+		Description:        d.Description,
+		AcceptanceCriteria: d.AcceptanceCriteria,
+		Priority:           d.Priority,
+		Dependencies:       d.Dependencies,
+		SkillIDs:           d.SkillIDs,
+		AgentIDs:           d.AgentIDs,
+		Model:              d.Model,
+		Metadata:           d.Metadata,
+		blobs:              d.Blobs,
+	}
+	if d.Status != nil {
+		x.Status = &d.Status.To
+	}
+	return true
+}
+
 func (x *UpdateTask) onlyStatus() bool {
 	return x.Title == nil && x.Description == nil && x.AcceptanceCriteria == nil && x.Priority == nil && x.Dependencies == nil &&
 		x.SkillIDs == nil && x.AgentIDs == nil && x.Model == nil && x.Metadata == nil
@@ -241,9 +280,19 @@ func (x *CompleteTask) Decide(s *projections.State, c Call) (events.Data, error)
 	return moveTask(s, c, x.In, x.TaskID, events.TaskCompleted, "")
 }
 
+func (x *CompleteTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
+	*x = CompleteTask{In: inProject(e), TaskID: d.TaskID}
+	return d.To == events.TaskCompleted
+}
+
 // Decide implements Command.
 func (x *BlockTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	return moveTask(s, c, x.In, x.TaskID, events.TaskBlocked, x.Reason)
+}
+
+func (x *BlockTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
+	*x = BlockTask{In: inProject(e), TaskID: d.TaskID, Reason: d.Reason}
+	return d.To == events.TaskBlocked
 }
 
 // Decide implements Command.
@@ -260,6 +309,11 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	return &events.TaskStatusChanged{TaskID: t.ID, From: t.Status, To: events.TaskInProgress, Reason: x.Reason}, nil
+}
+
+func (x *ReopenTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
+	*x = ReopenTask{In: inProject(e), TaskID: d.TaskID, Reason: d.Reason}
+	return d.To == events.TaskInProgress
 }
 
 // Decide implements Command.
@@ -279,6 +333,11 @@ func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		}
 	}
 	return deleted, nil
+}
+
+func (x *DeleteTask) from(e *events.Event, d *events.TaskDeleted) bool {
+	*x = DeleteTask{In: inProject(e), TaskID: d.TaskID, Recursive: d.Recursive}
+	return true
 }
 
 func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStatus, reason string) (events.Data, error) {

@@ -73,6 +73,11 @@ func (x *CreateTemplate) Decide(s *projections.State, c Call) (events.Data, erro
 	return &events.TemplateCreated{TemplateID: newID("tmpl", c, s.TemplateEver), Name: x.Name, Role: x.Role, Content: x.Content}, nil
 }
 
+func (x *CreateTemplate) from(_ *events.Event, d *events.TemplateCreated) bool {
+	*x = CreateTemplate{Name: d.Name, Role: d.Role, Content: d.Content}
+	return true
+}
+
 func validTemplate(name, content *string) error {
 	if name != nil {
 		if strings.TrimSpace(*name) == "" {
@@ -119,6 +124,11 @@ func (x *UpdateTemplate) Decide(s *projections.State, _ Call) (events.Data, erro
 	return &events.TemplateUpdated{TemplateID: x.TemplateID, Name: x.Name, Content: x.Content}, nil
 }
 
+func (x *UpdateTemplate) from(_ *events.Event, d *events.TemplateUpdated) bool {
+	*x = UpdateTemplate{TemplateID: d.TemplateID, Name: d.Name, Content: d.Content}
+	return true
+}
+
 // Decide implements Command.
 func (x *ResetTemplate) Decide(s *projections.State, _ Call) (events.Data, error) {
 	if err := template(s, x.TemplateID); err != nil {
@@ -130,6 +140,11 @@ func (x *ResetTemplate) Decide(s *projections.State, _ Call) (events.Data, error
 	return &events.TemplateReset{TemplateID: x.TemplateID}, nil
 }
 
+func (x *ResetTemplate) from(_ *events.Event, d *events.TemplateReset) bool {
+	*x = ResetTemplate{TemplateID: d.TemplateID}
+	return true
+}
+
 // Decide implements Command.
 func (x *DeleteTemplate) Decide(s *projections.State, _ Call) (events.Data, error) {
 	if err := template(s, x.TemplateID); err != nil {
@@ -139,4 +154,9 @@ func (x *DeleteTemplate) Decide(s *projections.State, _ Call) (events.Data, erro
 		return nil, forbidden("reset it with `maestro template reset "+x.TemplateID+"`", "Template '%s' is Maestro's own and cannot be deleted", x.TemplateID)
 	}
 	return &events.TemplateDeleted{TemplateID: x.TemplateID}, nil
+}
+
+func (x *DeleteTemplate) from(_ *events.Event, d *events.TemplateDeleted) bool {
+	*x = DeleteTemplate{TemplateID: d.TemplateID}
+	return true
 }

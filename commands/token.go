@@ -92,6 +92,11 @@ func (x *CreateToken) Decide(s *projections.State, c Call) (events.Data, error) 
 	}, nil
 }
 
+func (x *CreateToken) from(_ *events.Event, d *events.TokenCreated) bool {
+	*x = CreateToken{Name: d.Name, Kind: d.Kind, ProjectIDs: d.ProjectIDs, ExpiresAt: d.ExpiresAt}
+	return true
+}
+
 // latestExpiry is the last millisecond of the year 9999: later times have no RFC 3339 form.
 const latestExpiry = 253402300799999
 
@@ -181,4 +186,10 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 		revoked.Children = children
 	}
 	return revoked, nil
+}
+
+func (x *RevokeToken) from(_ *events.Event, d *events.TokenRevoked) bool {
+	keep := d.SessionID == "" && len(d.Children) == 0
+	*x = RevokeToken{Name: d.Name, SessionID: d.SessionID, KeepChildren: keep}
+	return true
 }
