@@ -306,7 +306,9 @@ func TestVerifyCatches(t *testing.T) {
 		}, "would be refused"},
 		{"a task started that was not to be", spawned, func(e *events.Event) { e.Data.(*events.SessionSpawned).Started = nil }, "would become another event"},
 		{"another status before", statusChanged, func(e *events.Event) { e.Data.(*events.TaskStatusChanged).From = events.TaskTodo }, "would become another event"},
-		{"a status nobody can set so", statusChanged, func(e *events.Event) { e.Data.(*events.TaskStatusChanged).To = events.TaskCancelled }, "no command becomes this"},
+		{"a status nobody can set so", statusChanged, func(e *events.Event) {
+			e.Data.(*events.TaskStatusChanged).To = events.TaskCancelled
+		}, "no command becomes this"},
 		{"what changes nothing", statusChanged, func(e *events.Event) {
 			e.Data = &events.TaskStatusChanged{TaskID: w.ids["t3"], From: events.TaskInProgress, To: events.TaskInProgress}
 		}, "would be refused"},
