@@ -131,6 +131,10 @@ type Handler struct {
 	touched     map[Key]struct{}
 	touchedLast Key
 
+	feed feed
+	// replays holds an item for each follower that reads history.
+	replays chan struct{}
+
 	queue queue
 	stop  context.CancelFunc
 	done  sync.WaitGroup
@@ -159,6 +163,8 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 		logger: config.Logger,
 		imaged: make(chan *projections.Image, 1),
 		gone:   make(chan struct{}, 1),
+
+		replays: make(chan struct{}, replaysMost),
 	}
 	h.queue.wake = make(chan struct{}, 1)
 	opened, err := load(ctx, config, h.logger)
@@ -225,16 +231,7 @@ func (h *Handler) refresh(ctx context.Context) error {
 	if !h.config.Shared {
 		return nil
 	}
-	p := &pending{ctx: ctx, done: make(chan result, 1)}
-	if !h.queue.add(p) {
-		return errClosing()
-	}
-	select {
-	case r := <-p.done:
-		return r.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return h.barrier(ctx)
 }
 
 // prepare does all that needs no state, in the caller's goroutine.

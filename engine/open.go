@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"maestro/events"
@@ -36,7 +37,7 @@ func load(ctx context.Context, config Config, logger *slog.Logger) (loaded, erro
 		opened.damage = l.compare(ctx, config.Seen.By, config.Seen.Head)
 	}
 	if opened.damage == nil {
-		opened.state, opened.damage = l.fromSnapshot(ctx)
+		opened.state, opened.damage = l.snapshotBefore(ctx, math.MaxUint64)
 		opened.from = opened.state.Head()
 	}
 	if err := fold(ctx, config.Log, opened.state, head); err != nil {
@@ -112,9 +113,9 @@ func (l *loading) compare(ctx context.Context, witness string, seen events.Head)
 	return nil
 }
 
-// fromSnapshot gives the newest state that the log agrees with, or the empty one. A snapshot of this log that the log
-// contradicts is a witness against it; one of another log, or a damaged one, is left alone.
-func (l *loading) fromSnapshot(ctx context.Context) (*projections.State, error) {
+// snapshotBefore gives the newest state up to a sequence that the log agrees with, or the empty one. A snapshot of this
+// log that the log contradicts is a witness against it; one of another log, or a damaged one, is left alone.
+func (l *loading) snapshotBefore(ctx context.Context, most uint64) (*projections.State, error) {
 	if l.Snapshots == nil {
 		return projections.New(), nil
 	}
@@ -124,6 +125,9 @@ func (l *loading) fromSnapshot(ctx context.Context) (*projections.State, error) 
 		return projections.New(), nil
 	}
 	for _, sequence := range sequences {
+		if sequence > most {
+			continue
+		}
 		state, err := l.trySnapshot(ctx, sequence)
 		if err != nil {
 			return projections.New(), err

@@ -91,8 +91,7 @@ func (h *Handler) commit(ctx context.Context, batch []*pending) int {
 			h.settle(d)
 			return d.taken
 		}
-		h.overlay.Drop()
-		h.untouch()
+		h.dropBatch()
 		switch {
 		case errors.Is(err, events.ErrReadOnly):
 			h.setDamage(err)
@@ -303,11 +302,12 @@ func (h *Handler) apply(d *decided, p *pending, c commands.Call, data events.Dat
 	}
 	kind, id := data.Aggregate()
 	sequence := h.overlay.Head().Sequence + 1
-	changes, err := h.overlay.Apply(sequence, stored, events.BodyHash(body))
+	hash := events.BodyHash(body)
+	changes, err := h.overlay.Apply(sequence, stored, hash)
 	if err != nil {
 		return events.Message{}, err
 	}
-	h.touch(stored.Data, changes)
+	h.note(sequence, body, hash, stored, changes)
 	return events.Message{Sequence: sequence, Subject: events.Subject(stored.Project, kind, id), Body: body}, nil
 }
 
@@ -425,8 +425,10 @@ func (h *Handler) answer(p *pending, r result) {
 	})
 }
 
-// wakeWaiting lets WaitFor look again, and Await where something was touched; mu is held.
+// wakeWaiting lets those who follow the log have the commit, WaitFor look again, and Await where something was touched;
+// mu is held.
 func (h *Handler) wakeWaiting() {
+	h.feed.publish()
 	h.wakeTouched()
 	if h.moved != nil {
 		close(h.moved)
@@ -449,69 +451,4 @@ func (h *Handler) afterCommit(before uint64, messages []events.Message) {
 		default:
 		}
 	}
-}
-
-// catchUp makes the log firm, reads what it holds beyond the state, and applies that. Until it succeeds the Handler is
-// in doubt and answers nothing.
-func (h *Handler) catchUp(ctx context.Context) error {
-	head, err := h.config.Log.Sync(ctx)
-	if errors.Is(err, events.ErrReadOnly) {
-		h.setDamage(err)
-		return err
-	}
-	if err != nil {
-		h.setDoubt(err)
-		return err
-	}
-	ground := h.committed.Head().Sequence
-	if head < ground {
-		damage := &events.DamageError{
-			Sequence: head + 1,
-			Why:      "the log ends here, and it was acknowledged up to " + h.committed.Head().String(),
-		}
-		h.setDamage(damage)
-		return damage
-	}
-	var read []events.Message
-	h.overlay.Drop()
-	h.untouch()
-	err = h.config.Log.Read(ctx, ground+1, head, func(m events.Message) error {
-		event, err := h.decoder.Decode(m.Body)
-		if err != nil {
-			return undecodable(m.Sequence, err)
-		}
-		if err := newerRules(m.Sequence, event); err != nil {
-			return err
-		}
-		changes, err := h.overlay.Apply(m.Sequence, event, events.BodyHash(m.Body))
-		if err != nil {
-			return err
-		}
-		h.touch(event.Data, changes)
-		read = append(read, m)
-		return nil
-	})
-	if err != nil {
-		h.overlay.Drop()
-		h.untouch()
-		if errors.Is(err, events.ErrReadOnly) {
-			h.setDamage(err)
-		} else {
-			h.setDoubt(err)
-		}
-		return err
-	}
-	h.lockState()
-	h.overlay.Commit()
-	if h.doubt != nil {
-		h.logger.Info("the log takes writes again", "head", h.committed.Head().Sequence)
-		h.doubt = nil
-	}
-	h.wakeWaiting()
-	h.unlockState()
-	if len(read) > 0 {
-		h.follow()
-		h.afterCommit(ground, read)
-	}
-	return nil
 }

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"maestro/events"
+)
+
+// catchUp makes the log firm, reads what it holds beyond the state, and applies that. Until it succeeds the Handler is
+// in doubt and answers nothing.
+func (h *Handler) catchUp(ctx context.Context) error {
+	head, err := h.config.Log.Sync(ctx)
+	if errors.Is(err, events.ErrReadOnly) {
+		h.setDamage(err)
+		return err
+	}
+	if err != nil {
+		h.setDoubt(err)
+		return err
+	}
+	ground := h.committed.Head().Sequence
+	if head < ground {
+		damage := &events.DamageError{
+			Sequence: head + 1,
+			Why:      "the log ends here, and it was acknowledged up to " + h.committed.Head().String(),
+		}
+		h.setDamage(damage)
+		return damage
+	}
+	var read []events.Message
+	h.dropBatch()
+	err = h.config.Log.Read(ctx, ground+1, head, func(m events.Message) error {
+		event, err := h.decoder.Decode(m.Body)
+		if err != nil {
+			return undecodable(m.Sequence, err)
+		}
+		if err := newerRules(m.Sequence, event); err != nil {
+			return err
+		}
+		hash := events.BodyHash(m.Body)
+		changes, err := h.overlay.Apply(m.Sequence, event, hash)
+		if err != nil {
+			return err
+		}
+		h.note(m.Sequence, m.Body, hash, event, changes)
+		read = append(read, m)
+		return nil
+	})
+	if err != nil {
+		h.dropBatch()
+		if errors.Is(err, events.ErrReadOnly) {
+			h.setDamage(err)
+		} else {
+			h.setDoubt(err)
+		}
+		return err
+	}
+	h.lockState()
+	h.overlay.Commit()
+	if h.doubt != nil {
+		h.logger.Info("the log takes writes again", "head", h.committed.Head().Sequence)
+		h.doubt = nil
+	}
+	h.wakeWaiting()
+	h.unlockState()
+	if len(read) > 0 {
+		h.follow()
+		h.afterCommit(ground, read)
+	}
+	return nil
+}
+
+// dropBatch forgets what was decided or read and not committed.
+func (h *Handler) dropBatch() {
+	h.overlay.Drop()
+	h.untouch()
+	h.feed.forget()
+}

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"maestro/projections"
+)
+
+// followMost is how many commits a follower is given at once.
+const followMost = 64
+
+// BehindError says that a follower is so far behind that the commits it comes to next are no longer kept.
+type BehindError struct {
+	// Next is the sequence that it comes to, First the oldest that is kept.
+	Next, First uint64
+}
+
+func (e *BehindError) Error() string {
+	return fmt.Sprintf("event %d is no longer kept for those who follow the log; the oldest is %d", e.Next, e.First)
+}
+
+// ErrReplays says that as many followers read history as may at once.
+var ErrReplays = errors.New("too many followers read the history of the log at once")
+
+// Follower gets every commit from a sequence on, in order, once. What is no longer kept it reads from the log, and folds
+// it again; then it goes on with what is committed. It is for one goroutine.
+type Follower struct {
+	handler *Handler
+	next    uint64
+	// replay reads history; nil once the follower has caught up with what is kept.
+	replay *replay
+	given  []Commit
+	closed bool
+}
+
+// Follow begins to follow the log. see gets the committed state, as in View, and gives the sequence behind which the
+// follower begins. Close must be called. It fails with ErrReplays, with what Log.Read fails with, or with ctx's error.
+func (h *Handler) Follow(ctx context.Context, see func(*projections.State) (after uint64, err error)) (*Follower, error) {
+	h.mu.Lock()
+	h.feed.followers++
+	h.feed.unfollowed = 0
+	h.feed.on.Store(true)
+	h.mu.Unlock()
+	f := &Follower{handler: h}
+	if err := f.begin(ctx, see); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *Follower) begin(ctx context.Context, see func(*projections.State) (uint64, error)) error {
+	h := f.handler
+	// The batch in hand may have begun before its commits were kept.
+	if err := h.barrier(ctx); errors.As(err, new(*UnavailableError)) {
+		h.logger.Debug("a follower begins while the log takes no writes", "why", err)
+	} else if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.feed.begin(h.committed.Head().Sequence)
+	h.mu.Unlock()
+	var after, first uint64
+	var err error
+	h.View(func(s *projections.State) {
+		after, err = see(s)
+		first = h.feed.first
+	})
+	if err != nil {
+		return err
+	}
+	f.next = after + 1
+	if f.next < first {
+		f.replay, err = h.openReplay(ctx, after)
+	}
+	return err
+}
+
+// Next gives the commits behind those that it gave before: it waits until there are some. What it gives is valid until
+// the next call. It fails with *BehindError when the follower was too slow, or with ctx's error.
+func (f *Follower) Next(ctx context.Context) ([]Commit, error) {
+	clear(f.given)
+	f.given = f.given[:0]
+	for {
+		head, err := f.kept()
+		if err != nil {
+			return nil, err
+		}
+		if f.replay != nil {
+			if f.given, err = f.replay.read(ctx, f.given, min(head, f.next+followMost-1)); err != nil {
+				return nil, err
+			}
+		}
+		if n := len(f.given); n > 0 {
+			f.next = f.given[n-1].Sequence + 1
+			return f.given, nil
+		}
+		if err := f.handler.WaitFor(ctx, f.next); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// kept takes the commits that are kept, and gives the committed sequence.
+func (f *Follower) kept() (head uint64, err error) {
+	h := f.handler
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	head = h.committed.Head().Sequence
+	switch {
+	case f.next >= h.feed.first:
+		f.endReplay()
+		f.given = h.feed.appendFrom(f.given, f.next, followMost)
+	case f.replay == nil:
+		err = &BehindError{Next: f.next, First: h.feed.first}
+	}
+	return head, err
+}
+
+func (f *Follower) endReplay() {
+	if f.replay != nil {
+		<-f.handler.replays
+		f.replay = nil
+	}
+}
+
+// Close ends the following. It may be called twice.
+func (f *Follower) Close() {
+	if f.closed {
+		return
+	}
+	f.closed = true
+	f.endReplay()
+	f.given = nil
+	f.handler.mu.Lock()
+	f.handler.feed.followers--
+	f.handler.mu.Unlock()
+}
+
+// barrier returns when the writer has ended the batch in hand.
+func (h *Handler) barrier(ctx context.Context) error {
+	p := &pending{ctx: ctx, done: make(chan result, 1)}
+	if !h.queue.add(p) {
+		return errClosing()
+	}
+	select {
+	case r := <-p.done:
+		return r.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// replaysMost is how many followers may read history at once: each holds a state of its own.
+const replaysMost = 4
+
+// replay gives the commits of the past again, by folding the log.
+type replay struct {
+	log     Log
+	state   *projections.State
+	decoder events.Decoder
+}
+
+// openReplay folds the log up to a sequence, from the nearest snapshot before it. Who has one gives a place of
+// Handler.replays back.
+func (h *Handler) openReplay(ctx context.Context, after uint64) (*replay, error) {
+	select {
+	case h.replays <- struct{}{}:
+	default:
+		return nil, ErrReplays
+	}
+	state, err := h.stateAt(ctx, after)
+	if err != nil {
+		<-h.replays
+		return nil, err
+	}
+	return &replay{log: h.config.Log, state: state}, nil
+}
+
+// stateAt gives the state behind a sequence that was committed.
+func (h *Handler) stateAt(ctx context.Context, sequence uint64) (*projections.State, error) {
+	var head uint64
+	h.View(func(s *projections.State) { head = s.Head().Sequence })
+	if sequence > head {
+		return nil, fmt.Errorf("sequence %d is not committed; the head is %d", sequence, head)
+	}
+	state, err := (&loading{Config: h.config, logger: h.logger, head: head}).snapshotBefore(ctx, sequence)
+	if err != nil {
+		return nil, err
+	}
+	return state, fold(ctx, h.config.Log, state, sequence)
+}
+
+// read appends the commits behind the last one, up to a sequence that was committed.
+func (r *replay) read(ctx context.Context, commits []Commit, to uint64) ([]Commit, error) {
+	from := r.state.Head().Sequence + 1
+	if from > to {
+		return commits, nil
+	}
+	err := r.log.Read(ctx, from, to, func(m events.Message) error {
+		event, err := r.decoder.Decode(m.Body)
+		if err != nil {
+			return undecodable(m.Sequence, err)
+		}
+		hash := events.BodyHash(m.Body)
+		changes, err := r.state.Apply(m.Sequence, event, hash)
+		if err != nil {
+			return err
+		}
+		commits = append(commits, Commit{
+			Sequence: m.Sequence,
+			Body:     hash,
+			Event:    event,
+			Changes:  slices.Clone(changes),
+			size:     len(m.Body),
+		})
+		return nil
+	})
+	return commits, err
+}
