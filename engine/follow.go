@@ -37,7 +37,9 @@ type Follower struct {
 
 // Follow begins to follow the log. see gets the committed state, as in View, and gives the sequence behind which the
 // follower begins. Close must be called. It fails with ErrReplays, with what Log.Read fails with, or with ctx's error.
-func (h *Handler) Follow(ctx context.Context, see func(*projections.State) (after uint64, err error)) (*Follower, error) {
+func (h *Handler) Follow(
+	ctx context.Context, see func(*projections.State) (after uint64, err error),
+) (*Follower, error) {
 	h.mu.Lock()
 	h.feed.followers++
 	h.feed.unfollowed = 0

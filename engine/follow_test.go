@@ -18,12 +18,17 @@ import (
 // follow begins to follow a world's log behind a sequence.
 func (w *world) follow(after uint64) *Follower {
 	w.t.Helper()
-	f, err := w.h.Follow(context.Background(), func(*projections.State) (uint64, error) { return after, nil })
+	f, err := w.h.Follow(context.Background(), behind(after))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(f.Close)
 	return f
+}
+
+// behind lets a follower begin behind a sequence.
+func behind(sequence uint64) func(*projections.State) (uint64, error) {
+	return func(*projections.State) (uint64, error) { return sequence, nil }
 }
 
 func (w *world) headNow() (head uint64) {
@@ -96,8 +101,13 @@ func sameFrames(t *testing.T, name string, got, want []string) {
 // the seam between what is read from the log and what is committed meanwhile.
 func TestFollowersGetEveryCommitOnce(t *testing.T) {
 	w := newWorld(t)
-	begun := w.headNow()
 	report := benchReport(w)
+	for i := range 300 { // what nobody follows
+		if err := report(fmt.Sprint("before ", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begun := w.headNow()
 	const writers, each = 4, 150
 	end := begun + writers*each
 	var writing, following sync.WaitGroup
@@ -120,9 +130,9 @@ func TestFollowersGetEveryCommitOnce(t *testing.T) {
 	results := make(chan heard, 100)
 	begin := func(name string, after uint64) {
 		following.Go(func() {
-			f, err := w.h.Follow(context.Background(), func(*projections.State) (uint64, error) { return after, nil })
+			f, err := w.h.Follow(context.Background(), behind(after))
 			for errors.Is(err, ErrReplays) {
-				f, err = w.h.Follow(context.Background(), func(*projections.State) (uint64, error) { return after, nil })
+				f, err = w.h.Follow(context.Background(), behind(after))
 			}
 			if err != nil {
 				t.Error(err)
@@ -136,8 +146,9 @@ func TestFollowersGetEveryCommitOnce(t *testing.T) {
 			results <- heard{name, after, all}
 		})
 	}
-	begin("from the beginning", 0)
-	begin("from where it began", begun)
+	for i := range 4 {
+		begin(fmt.Sprint("from the beginning ", i), uint64(i))
+	}
 	for i := range 8 {
 		for written.Load() < int64(i*writers*each/10) {
 			if err := w.h.WaitFor(context.Background(), w.headNow()); err != nil {
@@ -158,7 +169,7 @@ func TestFollowersGetEveryCommitOnce(t *testing.T) {
 		n++
 		sameFrames(t, r.name, r.all, want[r.after:])
 	}
-	if n != 26 {
+	if n != 28 {
 		t.Errorf("%d followers", n)
 	}
 }
@@ -171,7 +182,8 @@ func TestFollowersGetWhatOthersWrite(t *testing.T) {
 	beside := open(t, Config{Log: w.log, Now: w.now, Shared: true})
 	report := &commands.Report{Kind: events.ReportProgress, Message: "beside"}
 	for i := range 3 {
-		if _, err := beside.Do(context.Background(), Request{By: w.actor("w"), Command: report, Key: fmt.Sprint("b", i)}); err != nil {
+		request := Request{By: w.actor("w"), Command: report, Key: fmt.Sprint("b", i)}
+		if _, err := beside.Do(context.Background(), request); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -367,7 +379,7 @@ func TestFollowersReadHistoryFromASnapshot(t *testing.T) {
 	for range replaysMost {
 		w.follow(1)
 	}
-	if _, err := w.h.Follow(context.Background(), func(*projections.State) (uint64, error) { return 1, nil }); !errors.Is(err, ErrReplays) {
+	if _, err := w.h.Follow(context.Background(), behind(1)); !errors.Is(err, ErrReplays) {
 		t.Errorf("%v", err)
 	}
 }
