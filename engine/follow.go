@@ -24,8 +24,8 @@ func (e *BehindError) Error() string {
 // ErrReplays says that as many followers read history as may at once.
 var ErrReplays = errors.New("too many followers read the history of the log at once")
 
-// Follower gets every commit from a sequence on, in order, once. What is no longer kept it reads from the log, and folds
-// it again; then it goes on with what is committed. It is for one goroutine.
+// Follower gets every commit from a sequence on, in order, once. What is no longer kept it reads from the log and folds
+// again; then it goes on with what is committed. It is for one goroutine.
 type Follower struct {
 	handler *Handler
 	next    uint64
