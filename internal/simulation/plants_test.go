@@ -3,6 +3,7 @@ package simulation
 const (
 	writer  = "engine/writer.go"
 	handler = "engine/handler.go"
+	catchUp = "engine/catchup.go"
 	opens   = "engine/open.go"
 	rules   = "commands/rules1.go"
 	permit  = "commands/permit.go"
@@ -66,8 +67,8 @@ var plants = []plant{
 	return failed
 `}}},
 	{"the overlay is kept after a failure", []edit{
-		{writer, "		h.overlay.Drop()\n		h.untouch()\n		switch {\n", "		h.untouch()\n		switch {\n"},
-		{writer, "	var read []events.Message\n	h.overlay.Drop()\n", "	var read []events.Message\n"},
+		{writer, "		h.dropBatch()\n		switch {\n", "		h.untouch()\n		h.feed.forget()\n		switch {\n"},
+		{catchUp, "	var read []events.Message\n	h.dropBatch()\n", "	var read []events.Message\n"},
 	}},
 	{"an event is answered before it is committed", answerEarly("r.answer.Event != nil && !r.answer.Retried")},
 	{"a recognised retry is answered before its event is committed", answerEarly("r.answer.Retried")},
@@ -95,17 +96,17 @@ var plants = []plant{
 		}
 `)},
 	{"a full disk is taken for success", afterAppend("		if errors.Is(err, events.ErrFull) {\n			err = nil\n		}\n")},
-	{"doubt never ends", []edit{{writer, "		h.doubt = nil\n", ""}}},
+	{"doubt never ends", []edit{{catchUp, "		h.doubt = nil\n", ""}}},
 	{"the rest of a batch is forgotten", []edit{{writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n", "	for _, p := range batch[:1] {\n		p.done <- result{err: err}\n	}\n"}}},
 	{"what a batch does not hold is forgotten", []edit{{writer, "			return d.taken\n", "			return len(batch)\n"}}},
 	{"who waits for a sequence is not woken by a commit", []edit{{writer, "		h.overlay.Commit()\n		h.wakeWaiting()\n", "		h.overlay.Commit()\n"}}},
 	{"who waits for a sequence is not woken by catching up", []edit{{
-		writer,
+		catchUp,
 		"	h.wakeWaiting()\n	h.unlockState()\n	if len(read)", "	h.unlockState()\n	if len(read)",
 	}}},
 
 	{"who waits for a queue is not woken when its item's dependency is completed", []edit{{"engine/await.go", "			h.wakeReady(key.ID)\n", ""}}},
-	{"who waits for something is not woken by what another server wrote", []edit{{writer, "		h.touch(event.Data, changes)\n", "		_ = changes\n"}}},
+	{"who waits for something is not woken by what another server wrote", []edit{{catchUp, "		h.note(m.Sequence, m.Body, hash, event, changes)\n", "		_, _ = hash, changes\n"}}},
 	{"who waits for an answer is not woken when its session ends", []edit{{"engine/await.go", "	case *events.SessionKilled:\n		h.touchSession(d.SessionID)\n", ""}}},
 
 	// Retries.
@@ -123,9 +124,9 @@ var plants = []plant{
 	{"a retry is answered with the event before", []edit{{writer, "return result{retryOf: sequence}", "return result{retryOf: max(sequence, 2) - 1}"}}},
 
 	// The fold, the chain and time.
-	{"an event is applied twice in catching up", []edit{{writer, "h.config.Log.Read(ctx, ground+1, head, func", "h.config.Log.Read(ctx, max(ground, 1), head, func"}}},
+	{"an event is applied twice in catching up", []edit{{catchUp, "h.config.Log.Read(ctx, ground+1, head, func", "h.config.Log.Read(ctx, max(ground, 1), head, func"}}},
 	{"a commit notes its timeline entries twice", []edit{{"projections/state.go", "	s.under.loose = s.loose\n", "	before := len(s.under.entries)\n	s.under.loose = s.loose\n	s.under.entries = append(s.entries[:len(s.entries):len(s.entries)], s.entries[before:]...)\n"}}},
-	{"an event is skipped in catching up", []edit{{writer, "h.config.Log.Read(ctx, ground+1, head, func", "h.config.Log.Read(ctx, ground+1, max(head, 1)-1, func"}}},
+	{"an event is skipped in catching up", []edit{{catchUp, "h.config.Log.Read(ctx, ground+1, head, func", "h.config.Log.Read(ctx, ground+1, max(head, 1)-1, func"}}},
 	{"a commit forgets the sessions that it changed", []edit{{"projections/state.go", "	clear(s.accepted)\n	for _, layer := range s.layers {\n		layer.settle()\n", "	clear(s.accepted)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n		layer.settle()\n"}}},
 	{"prevhash of the first message", []edit{{writer, "PrevHash:    s.Head().Hash,", "PrevHash: s.Genesis(),"}}},
 	{"the chain leaves out what came before", []edit{{"projections/state.go", "Hash: events.Next(e.PrevHash, body)}", "Hash: events.Next(s.genesis, body)}"}}},
@@ -367,7 +368,7 @@ var plants = []plant{
 	{"who calls while its loss is written stays lost", []edit{{leases, "			err = l.recover(ctx, d.session) //", "			err = nil //"}}},
 	{"who is silent is never lost", []edit{{leases, "if silent, lease := l.silence(x.ID); silent >= lease {", "if silent, lease := l.silence(x.ID); silent >= 1000*lease {"}}},
 	{"who is done and holds an item is let go", []edit{{deadlines, "(x.Status != events.SessionSaidDone || s.Holds(x) != nil)", "x.Status != events.SessionSaidDone"}}},
-	{"who keeps the leases reads nothing that others wrote", []edit{{handler, "	if !h.config.Shared {\n		return nil\n	}\n	p := &pending", "	if true {\n		return nil\n	}\n	p := &pending"}}},
+	{"who keeps the leases reads nothing that others wrote", []edit{{handler, "	if !h.config.Shared {\n		return nil\n	}\n	return h.barrier(ctx)", "	if true {\n		return nil\n	}\n	return h.barrier(ctx)"}}},
 	{"a session is timed out a minute early", []edit{
 		{deadlines, "c.At.UnixMilli() < session.Deadline {", "c.At.UnixMilli() < session.Deadline-60_000 {"}, {leases, "		if passed >= over && now >= x.Deadline {\n", "		if now >= x.Deadline-60_000 {\n"},
 	}},
