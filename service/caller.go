@@ -74,8 +74,10 @@ func (c *Caller) ReadsAll() bool {
 
 // SeesEnv reports whether the caller sees a session's environment, which may hold secrets: the user (an admin's token
 // or an auditor's, who reads the whole log), and the session itself.
-func (c *Caller) SeesEnv(x *projections.Session) bool {
-	return c.ReadsAll() || c.By.Kind == commands.ActorSession && c.By.Name == x.ID
+func (c *Caller) SeesEnv(x *projections.Session) bool { return c.seesEnvOf(x.ID) }
+
+func (c *Caller) seesEnvOf(session string) bool {
+	return c.ReadsAll() || c.By.Kind == commands.ActorSession && c.By.Name == session
 }
 
 // OtherIdentity refuses a call that speaks for a session, or "" for the user, that is not its caller.

@@ -1,0 +1,161 @@
+package service
+
+import (
+	"slices"
+
+	"maestro/engine"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// WatchFilter selects what a watch gives; all that the caller may see if it is empty.
+type WatchFilter struct {
+	// Project leaves what happens in this project.
+	Project string `query:"project" doc:"only this project"`
+	// Session leaves what this session did, and what changed it, its timeline, its questions or the items it holds.
+	Session string `query:"session" doc:"only this session"`
+	// Kinds leaves changes of these kinds, and no event without any.
+	Kinds []projections.Kind `query:"kinds" doc:"only changes of these kinds"`
+}
+
+// sight decides what of each commit a caller sees, on one state.
+type sight struct {
+	View
+
+	filter WatchFilter
+	// seen remembers which projects the caller may watch.
+	seen map[string]bool
+}
+
+func newSight(v View, filter WatchFilter) *sight { return &sight{v, filter, map[string]bool{}} }
+
+// sees reports whether the caller may watch a project. What belongs to none, such as a token, is for who reads
+// everything.
+func (s *sight) sees(project string) bool {
+	if project == "" {
+		return s.Caller.ReadsAll()
+	}
+	sees, known := s.seen[project]
+	if !known {
+		sees = s.Permit("watch", project) == nil
+		s.seen[project] = sees
+	}
+	return sees
+}
+
+// frame gives what the caller sees of a commit, false if that is nothing.
+func (s *sight) frame(c *engine.Commit) (Frame, bool) {
+	frame := Frame{Position: positionOf(c.Sequence, c.Body)}
+	if s.sees(c.Event.Project) {
+		frame.Event = s.eventWithoutEnv(c.Event)
+	}
+	if s.filter.Session != "" && !s.about(c) {
+		return frame, false
+	}
+	for _, change := range c.Changes {
+		project, every := s.projectOf(change)
+		if !every && !s.sees(project) || s.filter.Project != "" && project != s.filter.Project ||
+			len(s.filter.Kinds) > 0 && !slices.Contains(s.filter.Kinds, change.Kind) {
+			continue
+		}
+		frame.Changes = append(frame.Changes, s.withoutEnv(change))
+	}
+	passes := frame.Event != nil && len(s.filter.Kinds) == 0 &&
+		(s.filter.Project == "" || c.Event.Project == s.filter.Project)
+	return frame, passes || len(frame.Changes) > 0
+}
+
+// projectOf gives the project of what changed, "" for none; every says that everybody may see it.
+func (s *sight) projectOf(change projections.Change) (project string, every bool) {
+	switch x := change.After.(type) {
+	case *projections.Project:
+		return x.ID, false
+	case *projections.Task:
+		return x.ProjectID, false
+	case *projections.Session:
+		return x.ProjectID, false
+	case *projections.Queue:
+		return x.ProjectID, false
+	case *projections.Item:
+		return x.ProjectID, false
+	case *projections.Input:
+		return x.ProjectID, false
+	case *projections.Entry:
+		if change.Kind == projections.KindTaskTimeline {
+			return s.TaskProject(x.TaskID), false
+		}
+		return s.SessionProject(x.SessionID), false
+	case *projections.Template:
+		return "", true
+	}
+	return "", false // a token
+}
+
+// about reports whether a commit has to do with the session of the filter.
+func (s *sight) about(c *engine.Commit) bool {
+	if _, session, ok := projections.SessionOfSource(c.Event.Source); ok && session == s.filter.Session {
+		return true
+	}
+	return slices.ContainsFunc(c.Changes, func(change projections.Change) bool {
+		for _, value := range []any{change.Before, change.After} {
+			switch x := value.(type) {
+			case *projections.Session:
+				if x != nil && x.ID == s.filter.Session {
+					return true
+				}
+			case *projections.Item:
+				if x != nil && x.SessionID == s.filter.Session {
+					return true
+				}
+			case *projections.Input:
+				if x != nil && x.SessionID == s.filter.Session {
+					return true
+				}
+			case *projections.Entry:
+				if x.SessionID == s.filter.Session {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// withoutEnv hides a session's environment from who may not see it.
+func (s *sight) withoutEnv(change projections.Change) projections.Change {
+	hide := func(value any) any {
+		x, ok := value.(*projections.Session)
+		if !ok || x == nil || len(x.Env) == 0 || s.Caller.SeesEnv(x) {
+			return value
+		}
+		hidden, fields := *x, *x.SessionFields
+		fields.Env = nil
+		hidden.SessionFields = &fields
+		return &hidden
+	}
+	change.Before, change.After = hide(change.Before), hide(change.After)
+	return change
+}
+
+// eventWithoutEnv does the same for an event.
+func (s *sight) eventWithoutEnv(e *events.Event) *events.Event {
+	hidden := *e
+	switch d := e.Data.(type) {
+	case *events.SessionRegistered:
+		if d.Created == nil || len(d.Created.Env) == 0 || s.Caller.seesEnvOf(d.SessionID) {
+			return e
+		}
+		data, created := *d, *d.Created
+		created.Env = nil
+		data.Created, hidden.Data = &created, &data
+	case *events.SessionUpdated:
+		if len(d.Env) == 0 || s.Caller.seesEnvOf(d.SessionID) {
+			return e
+		}
+		data := *d
+		data.Env, hidden.Data = nil, &data
+	default:
+		return e
+	}
+	return &hidden
+}

@@ -1,0 +1,207 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// Frame is a committed event, with what it changed, as a caller may see it. Its values are immutable.
+type Frame struct {
+	// Position is the place behind it: a watch goes on from there.
+	Position
+	// Event is nil where the caller may see what it changed, and not the event: it belongs to another project.
+	Event *events.Event
+	// Changes are in order, and of the things that the caller may see and its filter asks for.
+	Changes []projections.Change
+}
+
+// Watch gives a caller one frame after another. It is for one goroutine.
+type Watch struct {
+	service  *Service
+	caller   *Caller
+	filter   WatchFilter
+	follower *engine.Follower
+	good     context.Context
+	done     func()
+
+	at     Position
+	frames []Frame
+}
+
+// Watch begins to give what was committed behind a position: what is history already, and then what is committed as it
+// is, without gap and without duplicate. It ends with the caller's credential. Close must be called.
+//
+// It fails with a *RestartError when the log has no such position, with a *Problem, or with a *commands.Refusal.
+func (s *Service) Watch(ctx context.Context, c *Caller, after Position, filter WatchFilter) (*Watch, error) {
+	if err := s.mayWatch(c, filter); err != nil {
+		return nil, err
+	}
+	if err := s.checkPosition(ctx, after); err != nil {
+		return nil, err
+	}
+	w, err := s.watch(ctx, c, filter, func(*projections.State) (uint64, error) { return after.Sequence, nil })
+	if err == nil {
+		w.at = after
+	}
+	return w, err
+}
+
+// WatchNow shows the committed state, and begins to give what is committed behind it: a snapshot, and what changes it.
+// see must not keep the state. The watch's Position is that of the snapshot.
+func (s *Service) WatchNow(
+	ctx context.Context, c *Caller, filter WatchFilter, see func(View) error,
+) (*Watch, error) {
+	if err := s.mayWatch(c, filter); err != nil {
+		return nil, err
+	}
+	var head uint64
+	w, err := s.watch(ctx, c, filter, func(state *projections.State) (uint64, error) {
+		head = state.Head().Sequence
+		return head, see(s.At(state, c))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if w.at, err = s.positionAt(ctx, head); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (s *Service) watch(
+	ctx context.Context, c *Caller, filter WatchFilter, see func(*projections.State) (uint64, error),
+) (*Watch, error) {
+	follower, err := s.Handler.Follow(ctx, see)
+	if errors.Is(err, engine.ErrReplays) {
+		return nil, &Problem{
+			Kind: KindBusy, Code: "TOO_MANY_REQUESTS", Message: "Too many watches read the history at once",
+			Why: err.Error(), Next: "wait, or start from a snapshot", RetryAfter: time.Second,
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := &Watch{service: s, caller: c, filter: filter, follower: follower}
+	w.good, w.done = s.WhileGood(ctx, c)
+	return w, nil
+}
+
+// mayWatch refuses a caller who may not watch at all, or not the project of its filter.
+func (s *Service) mayWatch(c *Caller, filter WatchFilter) (err error) {
+	s.Handler.View(func(state *projections.State) { err = s.At(state, c).permitWatch(filter.Project) })
+	return err
+}
+
+func (v View) permitWatch(project string) error {
+	if err := v.Permit("watch", ""); err != nil {
+		return err
+	}
+	if v.callerEnded() {
+		return AfterEnd(v.Caller.By, "watch")
+	}
+	if project == "" {
+		return nil
+	}
+	if !v.ProjectExisted(project) {
+		return NotFound("Project", project)
+	}
+	return v.Permit("watch", project)
+}
+
+// Position gives the place up to which everything was given: also behind what the filter left out.
+func (w *Watch) Position() Position { return w.at }
+
+// Next gives the next frame, and waits until there is one. It fails with a *RestartError when the reader was too slow,
+// with a *Problem or *commands.Refusal when the caller may not watch any more, or with the error of ctx: then Next may
+// be called again.
+func (w *Watch) Next(ctx context.Context) (Frame, error) {
+	for len(w.frames) == 0 {
+		if err := w.read(ctx); err != nil {
+			return Frame{}, err
+		}
+	}
+	frame := w.frames[0]
+	w.frames[0] = Frame{}
+	w.frames = w.frames[1:]
+	w.at = frame.Position
+	return frame, nil
+}
+
+// read takes the next commits, and leaves of them what the caller may see and asked for.
+func (w *Watch) read(ctx context.Context) error {
+	commits, err := w.wait(ctx)
+	if err != nil {
+		return err
+	}
+	w.frames = w.frames[:0]
+	w.service.Handler.View(func(state *projections.State) {
+		v := w.service.At(state, w.caller)
+		if err = v.permitWatch(""); err != nil {
+			return
+		}
+		look := newSight(v, w.filter)
+		for i := range commits {
+			if frame, ok := look.frame(&commits[i]); ok {
+				w.frames = append(w.frames, frame)
+			}
+		}
+	})
+	if w.service.revokedSince(w.caller, err) {
+		return revokedMeanwhile()
+	}
+	if last := len(commits) - 1; err == nil && len(w.frames) == 0 {
+		w.at = positionOf(commits[last].Sequence, commits[last].Body)
+	}
+	return err
+}
+
+// wait gives the next commits. A session that waits counts as heard.
+func (w *Watch) wait(ctx context.Context) ([]engine.Commit, error) {
+	for {
+		if over := w.caller.Over(w.good); over != nil {
+			return nil, over
+		}
+		commits, err := w.waitOnce(ctx)
+		var behind *engine.BehindError
+		switch {
+		case err == nil:
+			return commits, nil
+		case errors.As(err, &behind):
+			return nil, &RestartError{w.at, "the reader was too slow: " + behind.Error()}
+		case w.caller.Over(w.good) != nil:
+			return nil, w.caller.Over(w.good)
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case w.good.Err() != nil:
+			return nil, w.good.Err()
+		case !errors.Is(err, context.DeadlineExceeded):
+			return nil, err
+		}
+		if w.service.Leases != nil && w.caller.By.Kind == commands.ActorSession {
+			if err := w.service.Leases.Heard(ctx, w.caller.By.Name); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// waitOnce waits until there are commits, the credential ends, or a session is to be noted as heard again.
+func (w *Watch) waitOnce(ctx context.Context) ([]engine.Commit, error) {
+	waiting, cancel := context.WithTimeout(ctx, w.service.hearEvery())
+	defer cancel()
+	defer context.AfterFunc(w.good, cancel)()
+	return w.follower.Next(waiting)
+}
+
+// Close ends the watch. It may be called twice.
+func (w *Watch) Close() {
+	w.follower.Close()
+	w.done()
+}
