@@ -177,7 +177,8 @@ func (s *server) auditTexts(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.show(w, r, wire.Texts{Named: len(named), Lost: lost})
+	listed := min(len(lost), pageUsual)
+	s.show(w, r, wire.Texts{Named: len(named), Lost: lost[:listed], LostMore: len(lost) - listed})
 }
 
 func (s *server) verify(r *http.Request) (engine.Verdict, error) {

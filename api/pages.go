@@ -36,6 +36,7 @@ const (
 var inPages = map[string]bool{
 	"/api/sessions/{id}/timeline": true,
 	"/api/tasks/{id}/timeline":    true,
+	"/api/projects/{id}/tree":     true,
 	"/api/inputs":                 true,
 	"/api/inbox":                  true,
 	"/api/queues":                 true,
@@ -68,6 +69,8 @@ func placeOf(item any) (place, bool) {
 	case projections.ProjectView:
 		return place{x.ID, x.CreatedAt}, true
 	case projections.TaskView:
+		return place{x.ID, x.CreatedAt}, true
+	case projections.TaskTree:
 		return place{x.ID, x.CreatedAt}, true
 	case service.SessionBody:
 		return place{x.ID, x.StartedAt}, true

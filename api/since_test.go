@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,7 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
+	"maestro/service/wire"
 )
 
 // countingLog counts the messages that are read.
@@ -132,6 +136,81 @@ func TestSince(t *testing.T) {
 			10, 4, 0, 0)
 		if log.read > 10+11 {
 			t.Errorf("the last ten of %d events took %d readings", head, log.read)
+		}
+	})
+}
+
+// TestSinceCountsWhatItLeavesOut: an item that stands for more counts as many new things, and the lists are bounded.
+func TestSinceCountsWhatItLeavesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		project := w.project()
+		const all, early, late = wire.SinceListed + 5, 60, 50
+		var tasks []string
+		for range all {
+			tasks = append(tasks, w.task(project))
+		}
+		_, token := w.session(adminToken, project, tasks[0], `,"role":"orchestrator"`)
+		blocked := func(ids []string) {
+			list, err := json.Marshal(ids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.do(token, "report:blocked", `{"message":"m","taskIds":`+string(list)+`}`).is(200)
+		}
+		blocked(tasks[:early])
+		time.Sleep(time.Hour)
+		before := w.log.head()
+		blocked(tasks[early : early+late])
+		since := func(from uint64) (body wire.Since) {
+			t.Helper()
+			r := w.send(http.MethodGet, fmt.Sprint("/api/since?from=", from), adminToken, "").is(200)
+			if err := json.Unmarshal(r.body, &body); err != nil {
+				t.Fatal(err)
+			}
+			return body
+		}
+		if body := since(before); body.New != late {
+			t.Errorf("%d are new, and %d came up", body.New, late)
+		}
+		body := since(0)
+		if body.New != early+late {
+			t.Errorf("%d are new from the beginning, and %d came up", body.New, early+late)
+		}
+		if len(body.Tasks) != wire.SinceListed || body.TasksMore != all-wire.SinceListed {
+			t.Errorf("%d tasks are listed and %d counted, of %d", len(body.Tasks), body.TasksMore, all)
+		}
+		if body.SessionsMore != 0 || body.QueuesMore != 0 || body.InboxMore != 0 {
+			t.Errorf("it counts what it lists: %+v", body)
+		}
+	})
+}
+
+// TestALongInboxIsCutInSince: the things in items that are left out are counted, and those that are new.
+func TestALongInboxIsCutInSince(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		project := w.project()
+		const all = wire.SinceListed + 5
+		for i := range all {
+			id := fmt.Sprint("s", i)
+			w.do(adminToken, "session:register", `{"project":"`+project+`","sessionId":"`+id+`"}`).is(200)
+			lose := &commands.LoseSession{SessionID: id, SilentFor: 60_000, Lease: 60_000}
+			request := engine.Request{By: commands.System(), Command: lose, Key: id}
+			if _, err := w.handler.Do(t.Context(), request); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var body wire.Since
+		r := w.send(http.MethodGet, "/api/since", adminToken, "").is(200)
+		if err := json.Unmarshal(r.body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if len(body.Inbox) != wire.SinceListed || body.InboxMore != 5 || body.New != all {
+			t.Errorf("%d items are listed, %d counted, %d new", len(body.Inbox), body.InboxMore, body.New)
+		}
+		if len(body.Sessions) != wire.SinceListed || body.SessionsMore != 5 {
+			t.Errorf("%d sessions are listed, %d counted", len(body.Sessions), body.SessionsMore)
 		}
 	})
 }

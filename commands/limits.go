@@ -77,6 +77,10 @@ func Limits() []LimitGroup {
 				LimitSessionTasks,
 				LimitTaskQueues,
 				LimitTreeDepth,
+				LimitTreeTasks,
+				LimitItemsListed,
+				LimitStatusListed,
+				LimitWhySteps,
 			},
 		},
 	}
@@ -247,6 +251,25 @@ var (
 	LimitTreeDepth = Limit{
 		Name: "tree-depth", Value: projections.MaxTreeDepth, Unit: "levels", Answer: answerCut,
 		Bounds: "levels that one read of a tree shows; a task at the end says how many are below it (`below`)",
+	}
+	LimitTreeTasks = Limit{
+		Name: "tree-tasks", Value: projections.MaxTreeTasks, Unit: "tasks", Answer: answerCut,
+		Bounds: "tasks below the roots that one read of trees shows; a task says how many are below it and not shown " +
+			"(`below`)",
+	}
+	LimitItemsListed = Limit{
+		Name: "queue-items", Value: projections.ItemsListed, Unit: "items", Answer: answerCut,
+		Bounds: "items of a queue that one read lists; it leaves out those that are done with first, and says " +
+			"how many (`itemsMore`)",
+	}
+	LimitWhySteps = Limit{
+		Name: "why-steps", Value: 1000, Unit: "events", Answer: answerCut,
+		Bounds: "one chain of causes; its root names where it goes on",
+	}
+	LimitStatusListed = Limit{
+		Name: "status-listed", Value: projections.StatusListed, Unit: "entries", Answer: answerCut,
+		Bounds: "each list of a project's status: unconfirmed tasks, lost sessions, queues; a number beside it " +
+			"counts the others",
 	}
 )
 

@@ -36,6 +36,8 @@ type Verdict struct {
 	// Witnesses counts the heads remembered outside the log that it was held against.
 	Witnesses int     `json:"witnesses"`
 	Faults    []Fault `json:"faults"`
+	// FaultsMore counts the faults beyond the first 100.
+	FaultsMore int `json:"faultsMore,omitempty"`
 	// Views is the SHA-256 of the rebuilt state.
 	Views events.Hash `json:"views"`
 	// Texts counts the long texts that the log names. Where they were at hand, TextsChecked says that each was compared
@@ -63,6 +65,8 @@ func (v *Verifier) State() *projections.State { return v.state }
 func (v *Verifier) Fault(sequence uint64, rule FaultRule, format string, args ...any) {
 	if len(v.verdict.Faults) < maxFaults {
 		v.verdict.Faults = append(v.verdict.Faults, Fault{sequence, rule, fmt.Sprintf(format, args...), rule.Next()})
+	} else {
+		v.verdict.FaultsMore++
 	}
 	if rule.Breaks() && rule != FaultWitness { // what a witness shows depends on whose it is; see disagrees
 		v.damage(sequence, format, args...)

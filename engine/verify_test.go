@@ -437,8 +437,9 @@ func TestVerifySubjectAndAuthn(t *testing.T) {
 	for range 3 * maxFaults {
 		v.Fault(1, FaultChain, "again")
 	}
-	if verdict, err := v.Verdict(); err != nil || len(verdict.Faults) != maxFaults {
-		t.Errorf("%d faults, %v", len(verdict.Faults), err)
+	if verdict, err := v.Verdict(); err != nil || len(verdict.Faults) != maxFaults ||
+		verdict.FaultsMore != 2*maxFaults {
+		t.Errorf("%d faults and %d more, %v", len(verdict.Faults), verdict.FaultsMore, err)
 	}
 }
 

@@ -47,6 +47,33 @@ type InboxItem struct {
 	Waited int64 `json:"waited"`
 	// Next is what to do about it.
 	Next string `json:"next"`
+
+	// since are the times since when the items wait that it stands for.
+	since []int64
+}
+
+// StandsFor lets the item stand for n more that wait since a time.
+func (item *InboxItem) StandsFor(n int, since int64) {
+	item.More += n
+	for range n {
+		item.since = append(item.since, since)
+	}
+}
+
+// Things counts what needs a person: the item itself, or what it stands for.
+func (item *InboxItem) Things() int { return max(1, item.More) }
+
+// NewThings counts those that wait since a time, or since later.
+func (item *InboxItem) NewThings(at int64) (n int) {
+	if item.More == 0 && item.Since >= at {
+		return 1
+	}
+	for _, since := range item.since {
+		if since >= at {
+			n++
+		}
+	}
+	return n
 }
 
 // inbox gathers what needs a person.

@@ -59,7 +59,7 @@ func bounded(items []InboxItem) []InboxItem {
 			more[of] = at
 			kept = append(kept, item.others())
 		}
-		kept[at].count()
+		kept[at].count(item.Since)
 	}
 	return kept
 }
@@ -83,8 +83,8 @@ func (item *InboxItem) others() InboxItem {
 	return rest
 }
 
-func (item *InboxItem) count() {
-	item.More++
+func (item *InboxItem) count(since int64) {
+	item.StandsFor(1, since)
 	item.Message = strconv.Itoa(item.More) + " more of this kind"
 	if item.Kind == InboxLate {
 		item.Message = strconv.Itoa(item.More) + " earlier late reports"

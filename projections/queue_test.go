@@ -434,3 +434,35 @@ func TestQueueLine(t *testing.T) {
 		t.Errorf("too little happens: %+v", n)
 	}
 }
+
+// TestItemsOfAQueueAreBounded: an answer leaves out what is done with first, and counts it.
+func TestItemsOfAQueueAreBounded(t *testing.T) {
+	s := New()
+	q := &Queue{ProjectID: "p", Name: "q", MaxAttempts: 3}
+	s.openQueue(q)
+	key := queueKey("p", "q")
+	statuses := []events.QueueItemStatus{events.ItemCompleted, events.ItemQuarantined, events.ItemSkipped}
+	for i := range ItemsListed + len(statuses) {
+		id := fmt.Sprint("t", i)
+		item := &Item{
+			ProjectID: "p",
+			Queue:     "q",
+			TaskID:    id,
+			Status:    events.ItemQueued,
+			Place:     uint64(i) | notReturned,
+		}
+		if i < len(statuses) {
+			item.Status = statuses[i]
+		}
+		s.enter(key, itemKey("p", "q", id), item)
+	}
+	views, more := s.ItemViews(q, nil)
+	if len(views) != ItemsListed || more != 3 || views[0].TaskID != "t1" || views[1].TaskID != "t3" {
+		t.Errorf("%d are listed and %d counted; the first are %s and %s", len(views), more, views[0].TaskID,
+			views[1].TaskID)
+	}
+	views, more = s.ItemViews(q, func(item *Item) bool { return item.Status == events.ItemSkipped })
+	if len(views) != 1 || more != 0 || views[0].TaskID != "t2" {
+		t.Errorf("those that were skipped are %+v, and %d more", views, more)
+	}
+}

@@ -1,6 +1,10 @@
 package projections
 
-import "maestro/events"
+import (
+	"slices"
+
+	"maestro/events"
+)
 
 // QueueView shows a queue without its items.
 type QueueView struct {
@@ -63,14 +67,34 @@ func (s *State) ItemView(q *Queue, i *Item) ItemView {
 	return view
 }
 
-// ItemViews shows the items of a queue, those that were pushed first before the others.
-func (s *State) ItemViews(q *Queue) []ItemView {
+// done reports whether nothing is left to do about the item.
+func (i *Item) done() bool {
+	return i.Status == events.ItemCompleted || i.Status == events.ItemFailed || i.Status == events.ItemSkipped
+}
+
+// ItemsListed is how many items of a queue one answer lists at most.
+const ItemsListed = 10_000
+
+// ItemViews shows the items of a queue that are to be kept, all if keep is nil, those that were pushed first before the
+// others. Of more than [ItemsListed] it leaves out those that are done with, the first first, and then the last; more
+// counts them.
+func (s *State) ItemViews(q *Queue, keep func(*Item) bool) (views []ItemView, more int) {
 	items := s.Items(q)
-	views := make([]ItemView, 0, len(items))
-	for _, item := range items {
-		views = append(views, s.ItemView(q, item))
+	if keep != nil {
+		items = slices.DeleteFunc(items, func(item *Item) bool { return !keep(item) })
 	}
-	return views
+	more = max(0, len(items)-ItemsListed)
+	left := more
+	views = make([]ItemView, 0, len(items)-more)
+	for _, item := range items {
+		switch {
+		case left > 0 && item.done():
+			left--
+		case len(views) < ItemsListed:
+			views = append(views, s.ItemView(q, item))
+		}
+	}
+	return views, more
 }
 
 // InputView shows a question.

@@ -136,7 +136,7 @@ func show(t testing.TB, s *State) string {
 	now := s.At().Add(time.Hour).UnixMilli()
 	for p := range s.Projects() {
 		out.Projects = append(out.Projects, s.ProjectStatus(p))
-		out.Trees = append(out.Trees, s.TaskTrees(p.ID))
+		out.Trees = append(out.Trees, s.TaskTrees(p.ID, MaxTreeTasks))
 		out.Tasks = append(out.Tasks, s.TaskViews(s.Tasks(p.ID))...)
 		for x := range s.Sessions(p.ID) {
 			out.Sessions = append(out.Sessions, x.View())
@@ -191,11 +191,16 @@ type shownQueue struct {
 	WaitingLine []string
 }
 
+func shownItems(s *State, q *Queue) []ItemView {
+	items, _ := s.ItemViews(q, nil)
+	return items
+}
+
 func showQueue(s *State, q *Queue) shownQueue {
 	key := queueKey(q.ProjectID, q.Name)
 	top, passedOver := s.Top(q)
 	shown := shownQueue{
-		QueueView: s.QueueView(q), Items: s.ItemViews(q), PassedOver: passedOver,
+		QueueView: s.QueueView(q), Items: shownItems(s, q), PassedOver: passedOver,
 		ReadyLine: inLine(s.ready.get(key)), WaitingLine: inLine(s.waiting.get(key)),
 	}
 	if top != nil {

@@ -11,37 +11,51 @@ import (
 // has two.
 const MaxTreeDepth = 1000
 
+// MaxTreeTasks is how many tasks below their roots the trees of one answer show.
+const MaxTreeTasks = 20_000
+
 // TaskTree shows a task with everything below it.
 type TaskTree struct {
 	TaskView
 	Children []TaskTree `json:"children"`
-	// Below counts the tasks below it that are not shown, because the tree ends at [MaxTreeDepth].
+	// Below counts the tasks below it that are not shown, because the tree ends at [MaxTreeDepth] or [MaxTreeTasks].
 	Below int `json:"below,omitempty"`
 }
 
-// TaskTrees shows a project's tasks as trees, roots in order of creation. A task whose parent was deleted is a root.
-func (s *State) TaskTrees(project string) []TaskTree {
+// TaskTrees shows a project's tasks as trees, roots in order of creation, with so many tasks below them at most. A task
+// whose parent was deleted is a root.
+func (s *State) TaskTrees(project string, most int) []TaskTree {
 	trees := []TaskTree{}
 	for t := range s.Tasks(project) {
 		if t.ParentID == "" || s.Task(t.ParentID) == nil {
-			trees = append(trees, s.TaskTree(t))
+			trees = append(trees, s.treeTo(t, MaxTreeDepth, &most))
 		}
 	}
 	return trees
 }
 
-// TaskTree shows a task with everything below it, down to [MaxTreeDepth] levels.
-func (s *State) TaskTree(t *Task) TaskTree { return s.treeTo(t, MaxTreeDepth) }
+// TaskTree shows a task with everything below it, down to [MaxTreeDepth] levels and with [MaxTreeTasks] tasks.
+func (s *State) TaskTree(t *Task) TaskTree {
+	most := MaxTreeTasks
+	return s.treeTo(t, MaxTreeDepth, &most)
+}
 
-// treeTo shows so many levels of a tree.
-func (s *State) treeTo(t *Task, levels int) TaskTree {
+// treeTo shows so many levels of a tree, with at most so many tasks below its root; it takes them from most.
+func (s *State) treeTo(t *Task, levels int, most *int) TaskTree {
 	tree := TaskTree{TaskView: s.viewAlone(t), Children: []TaskTree{}}
 	if levels == 1 {
 		tree.Below, tree.Progress = len(s.Descendants(t.ID, 0)), s.Progress(t)
 		return tree
 	}
-	for child := range s.Children(t.ID) {
-		below := s.treeTo(child, levels-1)
+	children := slices.Collect(s.Children(t.ID))
+	shown := min(len(children), *most)
+	*most -= shown
+	for i, child := range children {
+		if i >= shown {
+			tree.Below += 1 + len(s.Descendants(child.ID, 0))
+			continue
+		}
+		below := s.treeTo(child, levels-1, most)
 		tree.Children = append(tree.Children, below)
 		if tree.Progress == nil {
 			tree.Progress = &Progress{}
@@ -51,6 +65,9 @@ func (s *State) treeTo(t *Task, levels int) TaskTree {
 		} else {
 			tree.Progress.count(child.Status, below.SessionStatus)
 		}
+	}
+	if tree.Below > 0 {
+		tree.Progress = s.Progress(t)
 	}
 	return tree
 }

@@ -56,7 +56,7 @@ func TestProgress(t *testing.T) {
 					enter(tree.Children)
 				}
 			}
-			enter(s.TaskTrees("p"))
+			enter(s.TaskTrees("p", MaxTreeTasks))
 			for id, want := range c.want {
 				if got := s.TaskView(s.Task(id)).Progress; got == nil || *got != want {
 					t.Errorf("%s: %+v, want %+v", id, got, want)
@@ -128,7 +128,7 @@ func TestOrderTrees(t *testing.T) {
 		{"something deleted is no obstacle", []given{task("t1"), below("t2", "", "t1"), by(admin, &events.TaskDeleted{TaskID: "t1"})}, "t2()"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			trees := stateOf(t, append([]given{project()}, c.story...)...).TaskTrees("p")
+			trees := stateOf(t, append([]given{project()}, c.story...)...).TaskTrees("p", MaxTreeTasks)
 			OrderTrees(trees)
 			var draw func(trees []TaskTree) string
 			draw = func(trees []TaskTree) string {
@@ -153,7 +153,7 @@ func TestDeepTrees(t *testing.T) {
 	for i := 1; i <= depth; i++ {
 		apply(t, s, below(fmt.Sprint("t", i), fmt.Sprint("t", i-1)))
 	}
-	trees := s.TaskTrees("p")
+	trees := s.TaskTrees("p", MaxTreeTasks)
 	OrderTrees(trees)
 	levels := 0
 	for level := trees; len(level) == 1; level = level[0].Children {

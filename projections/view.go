@@ -89,6 +89,15 @@ type StatementView struct {
 	Sequence uint64 `json:"sequence"`
 }
 
+// Unconfirmed reports whether an agent says that the task is done, and nobody has confirmed it.
+func (t *TaskView) Unconfirmed() bool {
+	return unconfirmed(t.SessionStatus, t.Status)
+}
+
+func unconfirmed(says events.TaskSessionStatus, status events.TaskStatus) bool {
+	return says == events.SaysCompleted && status != events.TaskCompleted && status != events.TaskCancelled
+}
+
 // TaskInQueue shows a task's place in a queue.
 type TaskInQueue struct {
 	Queue     string                 `json:"queue"`
@@ -290,17 +299,24 @@ func (x *Session) View() SessionView {
 	}
 }
 
+// StatusListed is how long each list of a project's status is at most.
+const StatusListed = 100
+
 // ProjectStatus counts a project's tasks and sessions by where they stand.
 type ProjectStatus struct {
 	Project ProjectView                      `json:"project"`
 	Tasks   map[events.TaskStatus]int        `json:"tasks"`
 	Says    map[events.TaskSessionStatus]int `json:"says"`
-	// Unconfirmed are the tasks that an agent says are done and nobody has confirmed.
-	Unconfirmed []string                     `json:"unconfirmed"`
-	Sessions    map[events.SessionStatus]int `json:"sessions"`
+	// Unconfirmed are the tasks that an agent says are done and nobody has confirmed, the first [StatusListed] of them;
+	// UnconfirmedMore counts the others. So it is with the other lists.
+	Unconfirmed     []string                     `json:"unconfirmed"`
+	UnconfirmedMore int                          `json:"unconfirmedMore,omitempty"`
+	Sessions        map[events.SessionStatus]int `json:"sessions"`
 	// Lost are the sessions that nothing is heard of.
-	Lost   []string    `json:"lost"`
-	Queues []QueueView `json:"queues"`
+	Lost       []string    `json:"lost"`
+	LostMore   int         `json:"lostMore,omitempty"`
+	Queues     []QueueView `json:"queues"`
+	QueuesMore int         `json:"queuesMore,omitempty"`
 	// Inbox counts what needs a person.
 	Inbox int `json:"inbox"`
 }
@@ -318,18 +334,30 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 		if says != "" {
 			status.Says[says]++
 		}
-		if says == events.SaysCompleted && t.Status != events.TaskCompleted && t.Status != events.TaskCancelled {
-			status.Unconfirmed = append(status.Unconfirmed, t.ID)
+		if unconfirmed(says, t.Status) {
+			if len(status.Unconfirmed) < StatusListed {
+				status.Unconfirmed = append(status.Unconfirmed, t.ID)
+			} else {
+				status.UnconfirmedMore++
+			}
 		}
 	}
 	for x := range s.Sessions(p.ID) {
 		status.Sessions[x.Status]++
-		if x.Lost() && !x.Ended() {
+		switch {
+		case !x.Lost() || x.Ended():
+		case len(status.Lost) < StatusListed:
 			status.Lost = append(status.Lost, x.ID)
+		default:
+			status.LostMore++
 		}
 	}
 	for q := range s.Queues(p.ID) {
-		status.Queues = append(status.Queues, s.QueueView(q))
+		if len(status.Queues) < StatusListed {
+			status.Queues = append(status.Queues, s.QueueView(q))
+		} else {
+			status.QueuesMore++
+		}
 	}
 	return status
 }

@@ -3,6 +3,7 @@ package projections
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -185,7 +186,7 @@ func TestTaskTree(t *testing.T) {
 			}
 			return strings.TrimSpace(text)
 		}
-		return draw(s.TaskTrees("p"))
+		return draw(s.TaskTrees("p", MaxTreeTasks))
 	}
 	if got, want := shape(s), "t1(t2(t3()) t5()) t4()"; got != want {
 		t.Errorf("tree %s, want %s", got, want)
@@ -508,7 +509,7 @@ func TestItemView(t *testing.T) {
 		t.Run("where reports are trusted: "+c.name, func(t *testing.T) {
 			s := stateOf(t, c.story...)
 			q := s.Queue("p", "a")
-			if got := s.ItemViews(q)[0].Waits; got != c.waits {
+			if got := shownItems(s, q)[0].Waits; got != c.waits {
 				t.Errorf("it says %q, want %q", got, c.waits)
 			}
 			if top, _ := s.Top(q); (top != nil) != (c.waits == "") {
@@ -543,7 +544,7 @@ func TestTop(t *testing.T) {
 			s := stateOf(t, c.story...)
 			q := s.Queue("p", "w")
 			var items []string
-			for _, view := range s.ItemViews(q) {
+			for _, view := range shownItems(s, q) {
 				items = append(items, view.TaskID)
 			}
 			equalLists(t, "items", items, c.items...)
@@ -754,6 +755,73 @@ func TestProjectStatus(t *testing.T) {
 	match(t, s.ProjectStatus(s.Project("p")), want{"lost": `["w"]`, "inbox": "2"})
 	if status := s.ProjectStatus(s.Project("p")); len(status.Queues) != 1 || status.Queues[0] != s.QueueView(s.Queue("p", "w")) {
 		t.Errorf("its queues are %+v", status.Queues)
+	}
+}
+
+// TestProjectStatusIsBounded: a status names so many, and counts the others.
+func TestProjectStatusIsBounded(t *testing.T) {
+	const all = StatusListed + 3
+	story := []given{project()}
+	for i := range all {
+		n := strconv.Itoa(i)
+		story = append(story, task("t"+n), pulls("s"+n, "s"+n, "t"+n), lost("s"+n))
+		says := report("/projects/p/sessions/w"+n, "w"+n, events.ReportComplete, "m", "t"+n)
+		story = append(story, spawn("w"+n, "t"+n), says)
+	}
+	s := stateOf(t, story...)
+	status := s.ProjectStatus(s.Project("p"))
+	for name, got := range map[string][2]int{
+		"unconfirmed": {len(status.Unconfirmed), status.UnconfirmedMore},
+		"lost":        {len(status.Lost), status.LostMore},
+		"queues":      {len(status.Queues), status.QueuesMore},
+	} {
+		if got != [2]int{StatusListed, 3} {
+			t.Errorf("%s: %d are listed and %d counted", name, got[0], got[1])
+		}
+	}
+}
+
+// TestTreesAreBounded: trees show so many tasks below their roots, and count the others where they leave them out.
+func TestTreesAreBounded(t *testing.T) {
+	story := []given{project()}
+	for _, id := range []string{"a", "b", "c"} {
+		story = append(story, task(id))
+	}
+	below := func(parent string, ids ...string) {
+		for _, id := range ids {
+			story = append(story, by(admin, &events.TaskCreated{TaskID: id, ParentID: parent, Title: id}))
+		}
+	}
+	below("a", "a1", "a2")
+	below("a1", "a11", "a12")
+	below("b", "b1")
+	s := stateOf(t, story...)
+	for most, want := range map[int]string{
+		0: "a+4 b+1 c", 1: "a+1(a1+2) b+1 c", 2: "a(a1+2 a2) b+1 c", 3: "a(a1+1(a11) a2) b+1 c",
+		4: "a(a1(a11 a12) a2) b+1 c", 5: "a(a1(a11 a12) a2) b(b1) c",
+	} {
+		var draw func(trees []TaskTree) string
+		draw = func(trees []TaskTree) string {
+			var drawn []string
+			for _, tree := range trees {
+				text := tree.ID
+				if tree.Below > 0 {
+					text += "+" + strconv.Itoa(tree.Below)
+				}
+				if len(tree.Children) > 0 {
+					text += "(" + draw(tree.Children) + ")"
+				}
+				drawn = append(drawn, text)
+			}
+			return strings.Join(drawn, " ")
+		}
+		trees := s.TaskTrees("p", most)
+		if got := draw(trees); got != want {
+			t.Errorf("with %d: %s, want %s", most, got, want)
+		}
+		if p := trees[0].Progress; p == nil || p.Total != 3 {
+			t.Errorf("with %d the progress is %+v", most, p)
+		}
 	}
 }
 

@@ -58,7 +58,6 @@ func (v View) refusedKept(
 		seen[p.ID] = true
 	}
 	listed, more := map[string]int{}, map[string]*projections.InboxItem{}
-	left := map[string]int{}
 	var items []projections.InboxItem
 	denials := v.Service.Denials.List(func(d *engine.Denial) bool {
 		project, session, ok := projections.SessionOfSource(d.Actor)
@@ -77,17 +76,16 @@ func (v View) refusedKept(
 			items = append(items, item)
 			continue
 		}
-		left[session] += d.Count
 		if more[session] == nil {
 			item.EntryID = ""
 			more[session] = &item
 		}
+		more[session].StandsFor(d.Count, d.Last)
 		more[session].Since = d.First
 	}
 	slices.Reverse(items)
 	for _, session := range slices.Sorted(maps.Keys(more)) {
 		item := more[session]
-		item.More = left[session]
 		item.Message = fmt.Sprintf("%d more kept commands were refused", item.More)
 		items = append(items, *item)
 	}

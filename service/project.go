@@ -73,5 +73,5 @@ func (v View) GetProjectTree(in *wire.ProjectID) ([]projections.TaskTree, error)
 	if err != nil {
 		return nil, err
 	}
-	return v.TaskTrees(p.ID), nil
+	return v.TaskTrees(p.ID, projections.MaxTreeTasks), nil
 }

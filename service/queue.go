@@ -34,13 +34,10 @@ func (v View) GetQueue(in *wire.QueueName) (wire.QueueBody, error) {
 	if q == nil {
 		return wire.QueueBody{}, NotFound("Queue", in.Name)
 	}
-	body := wire.QueueBody{QueueView: v.QueueView(q), Items: []projections.ItemView{}}
-	for _, item := range v.ItemViews(q) {
-		if in.Status == "" || in.Status == string(item.Status) {
-			body.Items = append(body.Items, item)
-		}
-	}
-	return body, nil
+	items, more := v.ItemViews(q, func(item *projections.Item) bool {
+		return in.Status == "" || in.Status == string(item.Status)
+	})
+	return wire.QueueBody{QueueView: v.QueueView(q), Items: items, ItemsMore: more}, nil
 }
 
 // SessionQueue gives a session with the queue that it pulls from. Its answers come in the order that older clients
@@ -72,10 +69,12 @@ func (v View) GetSessionQueue(in *wire.SessionID) (wire.SessionQueue, error) {
 		return wire.SessionQueue{}, err
 	}
 	shown := v.QueueView(q)
+	items, more := v.ItemViews(q, nil)
 	body := wire.SessionQueueBody{
 		SessionID:    x.ID,
 		Strategy:     x.Strategy,
-		Items:        v.ItemViews(q),
+		Items:        items,
+		ItemsMore:    more,
 		CurrentIndex: -1,
 		CreatedAt:    q.CreatedAt,
 		UpdatedAt:    q.UpdatedAt,

@@ -76,19 +76,23 @@ func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 		}
 		found.stand(v)
 	})
-	for _, item := range body.Inbox {
-		if item.Since >= at {
-			body.New++
+	for i := range body.Inbox {
+		item := &body.Inbox[i]
+		body.New += item.NewThings(at)
+		if i >= wire.SinceListed {
+			body.InboxMore += item.Things()
 		}
 	}
+	body.Inbox = body.Inbox[:min(len(body.Inbox), wire.SinceListed)]
 	if s.Denials != nil {
 		body.Refused = s.Denials.Count(func(d *engine.Denial) bool {
 			return d.Last >= at &&
 				(seen[d.Project] || found.all)
 		})
 	}
-	body.Tasks, body.Sessions, body.Queues = newestFirst(found.tasks), newestFirst(found.sessions),
-		newestFirst(found.queues)
+	body.Tasks, body.TasksMore = newestFirst(found.tasks)
+	body.Sessions, body.SessionsMore = newestFirst(found.sessions)
+	body.Queues, body.QueuesMore = newestFirst(found.queues)
 	return body, err
 }
 
@@ -237,11 +241,13 @@ func (f *changed) stand(v View) {
 	}
 }
 
-func newestFirst(things map[string]*wire.SinceThing) []wire.SinceThing {
+// newestFirst lists the things that something happened to last, and counts the others.
+func newestFirst(things map[string]*wire.SinceThing) (listed []wire.SinceThing, more int) {
 	list := make([]wire.SinceThing, 0, len(things))
 	for _, id := range slices.Sorted(maps.Keys(things)) {
 		list = append(list, *things[id])
 	}
 	slices.SortStableFunc(list, func(a, b wire.SinceThing) int { return cmp.Compare(b.Sequence, a.Sequence) })
-	return list
+	more = max(0, len(list)-wire.SinceListed)
+	return slices.Clip(list[:len(list)-more]), more
 }

@@ -16,9 +16,6 @@ import (
 	"maestro/service/wire"
 )
 
-// longestChain bounds how far back causes are followed; orchestrators that spawn orchestrators do not go deeper.
-const longestChain = 1000
-
 // reason is a thing that is so, and the event that made it so.
 type reason struct {
 	what     string
@@ -132,7 +129,12 @@ func (v View) whySession(x *projections.Session) []reason {
 // chain follows the causes of an event back. It shows only what the caller may see.
 func (s *Service) chain(ctx context.Context, c *Caller, from reason) (wire.WhyChain, error) {
 	chain := wire.WhyChain{What: from.what, Steps: []wire.WhyStep{}}
-	for sequence := from.sequence; sequence > 0 && len(chain.Steps) < longestChain; {
+	for sequence := from.sequence; sequence > 0; {
+		if len(chain.Steps) == int(commands.LimitWhySteps.Value) {
+			chain.Root = "what led to event " + strconv.FormatUint(chain.Steps[len(chain.Steps)-1].Sequence, 10) +
+				": the chain is longer"
+			return chain, nil
+		}
 		event, err := s.eventAt(ctx, sequence)
 		if err != nil {
 			return chain, err

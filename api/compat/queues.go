@@ -50,8 +50,9 @@ func (s *compat) queueRoutes() {
 }
 
 type queueItems struct {
-	Items []projections.ItemView `json:"items"`
-	Stats projections.QueueStats `json:"stats"`
+	Items     []projections.ItemView `json:"items"`
+	ItemsMore int                    `json:"itemsMore,omitempty"`
+	Stats     projections.QueueStats `json:"stats"`
 }
 
 func getSessionQueueItems(v service.View, in *wire.SessionID) (queueItems, error) {
@@ -59,5 +60,6 @@ func getSessionQueueItems(v service.View, in *wire.SessionID) (queueItems, error
 	if err != nil {
 		return queueItems{}, err
 	}
-	return queueItems{v.ItemViews(q), q.Stats}, nil
+	items, more := v.ItemViews(q, nil)
+	return queueItems{items, more, q.Stats}, nil
 }

@@ -440,7 +440,7 @@ func (a *app) showVerdict(v fileVerdict, file string) error {
 		return &failure{
 			status: http.StatusInternalServerError, code: "AUDIT_FAILED",
 			message: fmt.Sprintf("%s in %s%s",
-				many(len(v.Faults), "fault"), many(int(v.Events), "event"), unjudged(v.Verdict)),
+				many(len(v.Faults)+v.FaultsMore, "fault"), many(int(v.Events), "event"), unjudged(v.Verdict)),
 			why:     strings.TrimRight(why.String(), "\n"),
 			next:    strings.Join(next, "\n"),
 			details: map[string]any{"verdict": v},

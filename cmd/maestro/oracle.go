@@ -10,6 +10,7 @@ import (
 
 	"maestro/engine"
 	"maestro/internal/oracle"
+	"maestro/service/wire"
 )
 
 // judge lets the oracle judge a log, the server's or that of an export. It shares no code with what decides.
@@ -68,10 +69,7 @@ func (a *app) judge(ctx context.Context, file string) error {
 
 // checkTexts has the server hold its long texts against their digests: an export, which the oracle reads, has none.
 func (a *app) checkTexts(ctx context.Context) error {
-	var found struct {
-		Named int               `json:"named"`
-		Lost  []engine.LostText `json:"lost"`
-	}
+	var found wire.Texts
 	if err := a.get(ctx, "/api/audit/texts", nil, &found); err != nil || len(found.Lost) == 0 {
 		return err
 	}
@@ -79,14 +77,18 @@ func (a *app) checkTexts(ctx context.Context) error {
 	for _, lost := range found.Lost {
 		fmt.Fprintf(&why, "%s\n", lost)
 	}
+	if found.LostMore > 0 {
+		fmt.Fprintf(&why, "and %d more\n", found.LostMore)
+	}
 	return &failure{
 		status: http.StatusInternalServerError,
 		code:   "AUDIT_FAILED",
 		message: fmt.Sprintf(
-			"%s of %d that the log names cannot be read", many(len(found.Lost), "long text"), found.Named,
+			"%s of %d that the log names cannot be read", many(len(found.Lost)+found.LostMore, "long text"),
+			found.Named,
 		),
 		why:     strings.TrimRight(why.String(), "\n"),
 		next:    engine.FaultText.Next(),
-		details: map[string]any{"lost": found.Lost},
+		details: map[string]any{"lost": found.Lost, "lostMore": found.LostMore},
 	}
 }

@@ -72,9 +72,10 @@ func whichQueue() error {
 
 // queueShown is a queue with its items, however it was asked for.
 type queueShown struct {
-	Name  string                 `json:"name"`
-	Items []projections.ItemView `json:"items"`
-	Stats projections.QueueStats `json:"stats"`
+	Name      string                 `json:"name"`
+	Items     []projections.ItemView `json:"items"`
+	ItemsMore int                    `json:"itemsMore"`
+	Stats     projections.QueueStats `json:"stats"`
 }
 
 // queueOf reads the queue that is meant.
@@ -422,6 +423,10 @@ func (a *app) queueList() *cobra.Command {
 				}
 				return []string{i.TaskID, string(i.Status), holder, safetext.Clip(i.Title, 40), aboutItem(i)}
 			})
+			if queue.ItemsMore > 0 {
+				a.say("maestro: the queue has %s more, mostly done with, that are not listed\n",
+					many(queue.ItemsMore, "item"))
+			}
 			return nil
 		}),
 	}

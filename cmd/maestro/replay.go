@@ -231,7 +231,7 @@ func (a *app) showBoard(r *replayed) error {
 	}{Head: r.state.Head(), Time: instant(r.state.At().UnixMilli()), Boards: []board{}}
 	for p := range r.state.Projects() {
 		if r.options.project == "" || r.options.project == p.ID {
-			data.Boards = append(data.Boards, board{p.View(), r.state.TaskTrees(p.ID)})
+			data.Boards = append(data.Boards, board{p.View(), r.state.TaskTrees(p.ID, math.MaxInt)})
 		}
 	}
 	if r.options.project != "" && len(data.Boards) == 0 {

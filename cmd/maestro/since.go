@@ -138,13 +138,25 @@ func (a *app) showSince(since wire.Since) {
 		a.print("%s since %d, up to %d\n", many(since.Events, "event"), since.From, since.To)
 	}
 	if len(since.Inbox) > 0 {
-		a.print("\nNeeds you (%d, %d new):\n", len(since.Inbox), since.New)
+		things := since.InboxMore
+		for i := range since.Inbox {
+			things += since.Inbox[i].Things()
+		}
+		a.print("\nNeeds you (%d, %d new):\n", things, since.New)
 		a.showInbox(since.Inbox)
+		if since.InboxMore > 0 {
+			a.print("and %d more: see `maestro inbox`\n", since.InboxMore)
+		}
 	}
 	for _, group := range []struct {
 		name   string
 		things []wire.SinceThing
-	}{{"Tasks", since.Tasks}, {"Sessions", since.Sessions}, {"Queues", since.Queues}} {
+		more   int
+	}{
+		{"Tasks", since.Tasks, since.TasksMore},
+		{"Sessions", since.Sessions, since.SessionsMore},
+		{"Queues", since.Queues, since.QueuesMore},
+	} {
 		if len(group.things) == 0 {
 			continue
 		}
@@ -161,6 +173,9 @@ func (a *app) showSince(since wire.Since) {
 			rows = append(rows, []string{" ", thing.ID, safetext.Clip(thing.Name, 20), stands, fmt.Sprintf("×%d", thing.Events), ofItself(thing.Last, thing.ID)})
 		}
 		a.table(fitted(rows))
+		if group.more > 0 {
+			a.print("  and %d more; name a later sequence or time, or --project\n", group.more)
+		}
 	}
 	if since.Refused > 0 {
 		a.print("\n%s recorded: see `maestro audit denials`\n", many(since.Refused, "refusal"))

@@ -56,9 +56,16 @@ func (a *app) showStatus(s projections.ProjectStatus, tasks []projections.TaskVi
 	a.field("Said", counts(s.Says, events.SaysWorking, events.SaysNeedsInput, events.SaysBlocked, events.SaysFailed, events.SaysCompleted))
 	a.field("Sessions", counts(s.Sessions, events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking,
 		events.SessionSaidDone, events.SessionStopped, events.SessionEndFailed))
-	a.field("Lost", strings.Join(s.Lost, ", "))
+	lost := strings.Join(s.Lost, ", ")
+	if s.LostMore > 0 {
+		lost += fmt.Sprintf(" and %d more: see `maestro inbox --kind lost`", s.LostMore)
+	}
+	a.field("Lost", lost)
 	for _, q := range s.Queues {
 		a.field("Queue", q.Name+" "+statsWords(q.Stats, q.Waiting))
+	}
+	if s.QueuesMore > 0 {
+		a.field("Queue", fmt.Sprintf("and %d more: see `maestro queue list`", s.QueuesMore))
 	}
 	if s.Inbox > 0 {
 		a.field("Needs you", many(s.Inbox, "thing")+": see `maestro inbox`")
@@ -69,7 +76,7 @@ func (a *app) showStatus(s projections.ProjectStatus, tasks []projections.TaskVi
 			continue
 		}
 		row := []string{" ", t.ID, string(t.Status), says(t.SessionStatus), t.SaidBy, safetext.Clip(t.Title, 80)}
-		if slices.Contains(s.Unconfirmed, t.ID) {
+		if t.Unconfirmed() {
 			unconfirmed = append(unconfirmed, row)
 		} else {
 			said = append(said, row)

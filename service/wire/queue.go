@@ -17,10 +17,11 @@ type QueueName struct {
 	Status    string `query:"status" doc:"only items with this status"`
 }
 
-// QueueBody shows a queue with its items.
+// QueueBody shows a queue with its items, at most [projections.ItemsListed] of them; ItemsMore counts the others.
 type QueueBody struct {
 	projections.QueueView
-	Items []projections.ItemView `json:"items"`
+	Items     []projections.ItemView `json:"items"`
+	ItemsMore int                    `json:"itemsMore,omitempty"`
 }
 
 // QueueTop is the next item, also while another is in hand.
@@ -47,6 +48,7 @@ type SessionQueueBody struct {
 	SessionID    string                 `json:"sessionId"`
 	Strategy     events.Strategy        `json:"strategy"`
 	Items        []projections.ItemView `json:"items"`
+	ItemsMore    int                    `json:"itemsMore,omitempty"`
 	CurrentIndex int                    `json:"currentIndex"`
 	CreatedAt    int64                  `json:"createdAt"`
 	UpdatedAt    int64                  `json:"updatedAt"`

@@ -10,18 +10,27 @@ type SinceQuery struct {
 	ProjectID string `query:"projectId" doc:"only this project"`
 }
 
+// SinceListed is how long each list of [Since] is at most.
+const SinceListed = 1000
+
 // Since tells what changed, by what needs a person.
 type Since struct {
 	From   uint64 `json:"from"`
 	To     uint64 `json:"to"`
 	Events int    `json:"events"`
-	// Inbox is all that needs a person; New of it came up since.
-	Inbox []projections.InboxItem `json:"inbox"`
-	New   int                     `json:"new"`
-	// Tasks, Sessions and Queues are those that something happened to, what happened last first.
-	Tasks    []SinceThing `json:"tasks"`
-	Sessions []SinceThing `json:"sessions"`
-	Queues   []SinceThing `json:"queues"`
+	// Inbox is what needs a person, the longest wait first, at most [SinceListed] items. InboxMore counts the things
+	// that are in none of them; New counts the things that came up since, in the items or not.
+	Inbox     []projections.InboxItem `json:"inbox"`
+	InboxMore int                     `json:"inboxMore,omitempty"`
+	New       int                     `json:"new"`
+	// Tasks, Sessions and Queues are those that something happened to, what happened last first: the first
+	// [SinceListed] of each. The numbers beside them count the others.
+	Tasks        []SinceThing `json:"tasks"`
+	TasksMore    int          `json:"tasksMore,omitempty"`
+	Sessions     []SinceThing `json:"sessions"`
+	SessionsMore int          `json:"sessionsMore,omitempty"`
+	Queues       []SinceThing `json:"queues"`
+	QueuesMore   int          `json:"queuesMore,omitempty"`
 	// Refused counts the refusals that were recorded since.
 	Refused int `json:"refused"`
 }

@@ -26,8 +26,9 @@ type (
 	LostText      = engine.LostText
 )
 
-// Texts says which of the long texts that the log names cannot be read.
+// Texts says which of the long texts that the log names cannot be read: the first 1,000, and how many more.
 type Texts struct {
-	Named int        `json:"named"`
-	Lost  []LostText `json:"lost"`
+	Named    int        `json:"named"`
+	Lost     []LostText `json:"lost"`
+	LostMore int        `json:"lostMore,omitempty"`
 }

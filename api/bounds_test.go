@@ -1,0 +1,152 @@
+package api
+
+import (
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"maestro/commands"
+	"maestro/service/wire"
+)
+
+// What bounds the lists of answers, beside a limit of docs/limits.md, which is named by itself.
+const (
+	// byFew is bounded by the program: one entry for each of a few kinds or names that it knows.
+	byFew = "few"
+	// byWhole is what older clients know whole: it is rendered in parts, and counts against what nobody has read.
+	byWhole = "whole"
+)
+
+// bounds says of each list in an answer what bounds it: one of the words above, the name of a limit, or the name of the
+// member beside it, with a +, that counts what is left out.
+var bounds = map[string]string{
+	"AllowedCommands.allowedCommands": byFew,
+	"AllowedCommands.hiddenCommands":  byFew,
+	"Can.limits":                      byFew,
+	"InboxItem.options":               "options",
+	"InputView.options":               "options",
+	"InputView.taskIds":               "ids",
+	"Permissions.commands":            byFew,
+	"ProjectStatus.lost":              "+lostMore",
+	"ProjectStatus.queues":            "+queuesMore",
+	"ProjectStatus.unconfirmed":       "+unconfirmedMore",
+	"QueueBody.items":                 "+itemsMore",
+	"QueueItems.items":                "+itemsMore",
+	"SessionBody.events":              byWhole,
+	"SessionBody.skills":              "entries",
+	"SessionBody.taskIds":             "session-tasks",
+	"SessionBody.unlinked":            "unlinked",
+	"SessionBody.timeline":            byWhole,
+	"SessionQueueBody.items":          "+itemsMore",
+	"Since.inbox":                     "+inboxMore",
+	"Since.queues":                    "+queuesMore",
+	"Since.sessions":                  "+sessionsMore",
+	"Since.tasks":                     "+tasksMore",
+	"TaskTree.acceptanceCriteria":     "entries",
+	"TaskTree.agentIds":               "entries",
+	"TaskTree.children":               "+below",
+	"TaskTree.dependencies":           "dependencies",
+	"TaskTree.queues":                 "task-queues",
+	"TaskTree.says":                   "task-sessions",
+	"TaskTree.sessionIds":             "task-sessions",
+	"TaskTree.skillIds":               "entries",
+	"TaskTree.unmetDependencies":      "dependencies",
+	"TaskView.acceptanceCriteria":     "entries",
+	"TaskView.agentIds":               "entries",
+	"TaskView.dependencies":           "dependencies",
+	"TaskView.queues":                 "task-queues",
+	"TaskView.says":                   "task-sessions",
+	"TaskView.sessionIds":             "task-sessions",
+	"TaskView.skillIds":               "entries",
+	"TaskView.unmetDependencies":      "dependencies",
+	"Texts.lost":                      "+lostMore",
+	"TokenView.projectIds":            "ids",
+	"Verdict.faults":                  "+faultsMore",
+	"Why.chains":                      "task-queues",
+	"WhyChain.steps":                  "why-steps",
+}
+
+// wholeLists are the routes whose lists older clients know whole, and come in pages if that is asked for, and the one
+// whose list the program knows.
+var wholeLists = []string{
+	"/api/projects", "/api/sessions", "/api/tasks", "/api/tasks/{id}/children", "/api/templates",
+	"/api/templates/role/{role}", "/api/audit/limits",
+}
+
+// TestEveryListOfAnAnswerIsBounded goes over the shapes of all answers. A new list has to say what bounds it.
+func TestEveryListOfAnAnswerIsBounded(t *testing.T) {
+	s := &server{mux: http.NewServeMux()}
+	s.huma = newHuma(s.mux, "test")
+	s.routes()
+	document := s.huma.OpenAPI()
+	limits := map[string]bool{}
+	for _, group := range commands.Limits() {
+		for _, limit := range group.Limits {
+			limits[limit.Name] = true
+		}
+	}
+	lists := map[string]*huma.Schema{} // the shape that each list is a member of
+	seen := map[*huma.Schema]bool{}
+	var walk func(name string, schema *huma.Schema)
+	walk = func(name string, schema *huma.Schema) {
+		if schema.Ref != "" {
+			name = schema.Ref[strings.LastIndex(schema.Ref, "/")+1:]
+			schema = document.Components.Schemas.SchemaFromRef(schema.Ref)
+		}
+		if seen[schema] {
+			return
+		}
+		seen[schema] = true
+		for member, of := range schema.Properties {
+			if of.Type == huma.TypeArray || of.Items != nil {
+				lists[name+"."+member] = schema
+			}
+			walk(name+"."+member, of)
+		}
+		if schema.Items != nil {
+			walk(name, schema.Items)
+		}
+		if of, ok := schema.AdditionalProperties.(*huma.Schema); ok {
+			walk(name, of)
+		}
+	}
+	for path, item := range document.Paths {
+		for _, operation := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+			if operation == nil {
+				continue
+			}
+			for status, response := range operation.Responses {
+				if media := response.Content["application/json"]; media != nil && strings.HasPrefix(status, "2") {
+					walk(operation.Method+" "+path, media.Schema)
+					if media.Schema.Items != nil && !inPages[path] && !slices.Contains(wholeLists, path) {
+						t.Errorf("%s %s answers a whole list", operation.Method, path)
+					}
+				}
+			}
+		}
+	}
+	// These routes answer without the document of the API.
+	for _, shape := range []any{wire.Verdict{}, wire.Texts{}, wire.Can{}} {
+		walk("", document.Components.Schemas.Schema(reflect.TypeOf(shape), true, ""))
+	}
+	for _, list := range slices.Sorted(maps.Keys(lists)) {
+		bound, counted := strings.CutPrefix(bounds[list], "+")
+		known := limits[bound] || slices.Contains([]string{byFew, byWhole}, bound)
+		if counted {
+			known = lists[list].Properties[bound] != nil
+		}
+		if !known {
+			t.Errorf("%s: nothing bounds it: %q", list, bounds[list])
+		}
+	}
+	for list := range bounds {
+		if lists[list] == nil {
+			t.Errorf("no answer has %s", list)
+		}
+	}
+}
