@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -139,6 +140,36 @@ func TestWhoSeesAnEnvironment(t *testing.T) {
 	for _, who := range []string{"admin", "auditor", "itself", "the other"} {
 		if shown[who] == 0 {
 			t.Errorf("%s does not see the environment", who)
+		}
+	}
+	// Nor do the reads that take a query, or one event.
+	paths := []string{
+		"/api/audit/export?project=" + project, "/api/audit/denials?project=" + project,
+		"/api/since?from=0&projectId=" + project, "/api/inbox?projectId=" + project,
+		"/api/sessions?projectId=" + project,
+		"/api/sessions?brief=true&projectId=" + project, "/api/projects/" + project + "/status",
+	}
+	for sequence := range w.log.head() {
+		paths = append(paths, fmt.Sprint("/api/why/", sequence+1))
+	}
+	w.do(adminToken, "session:update", `{"sessionId":"`+child+`","env":{"`+secret+`=":"x"}}`).is(400)
+	for who, token := range tokens {
+		for _, path := range paths {
+			mine := strings.HasPrefix(path, "/api/sessions") && (who == "itself" || who == "the other")
+			r := w.send(http.MethodGet, path, token, "")
+			if who != "admin" && who != "auditor" && !mine && strings.Contains(string(r.body), secret) {
+				t.Errorf("%s reads the environment at %s: %s", who, path, r.body)
+			}
+		}
+		// A dry run shows what its caller gave, and nothing that others gave before.
+		for _, command := range []string{"session:update", "session:register", "session:kill", "session:complete"} {
+			for _, fields := range []string{``, `,"env":{"OTHER":"x"}`} {
+				body := `{"sessionId":"` + child + `"` + fields + `}`
+				r := w.send(http.MethodPost, "/api/commands/"+command+"?dryRun=true", token, body)
+				if strings.Contains(string(r.body), secret) {
+					t.Errorf("%s reads the environment in a dry run of %s: %s", who, command, r.body)
+				}
+			}
 		}
 	}
 	// Nor does the answer to a write show it.

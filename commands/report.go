@@ -112,6 +112,9 @@ func (x *Report) from(e *events.Event, d *events.SessionReported) bool {
 	return same
 }
 
+// nextAfterEnd is what a session does whose end it learns from a refusal: a worker may not spawn another.
+const nextAfterEnd = "stop; the user or the session that spawned this one decides what comes next"
+
 // mayReportLate lets a session that has ended deliver what it kept before its end: the report says when it was said,
 // which is neither before the session was created nor after its end, and a session delivers a limited number of reports
 // and of bytes. When something was said is the session's own word, so the limits are what holds.
@@ -121,7 +124,7 @@ func mayReportLate(session *projections.Session, reported *events.SessionReporte
 	case c.OccurredAt.IsZero():
 		return notAllowed(rule,
 			"after its end a session delivers only reports that it kept before, each with Maestro-Occurred-At",
-			"spawn another session",
+			nextAfterEnd,
 			"Session '%s' has ended (%s)", session.ID, session.Status)
 	case c.OccurredAt.UnixMilli() < session.StartedAt:
 		return notAllowed(rule,
@@ -130,7 +133,7 @@ func mayReportLate(session *projections.Session, reported *events.SessionReporte
 			"compare the clock of its machine with the server's",
 			"Session '%s' did not exist when this was said", session.ID)
 	case c.OccurredAt.UnixMilli() > session.EndedAt:
-		return notAllowed(rule, "the report was kept after the end", "spawn another session",
+		return notAllowed(rule, "the report was kept after the end", nextAfterEnd,
 			"Session '%s' had ended (%s) when this was said", session.ID, session.Status)
 	case int64(session.LateReports) >= LimitLateReports.Value:
 		return tooMuchLate(LimitLateReports, session.ID, "has delivered %d reports after its end", session.LateReports)

@@ -81,6 +81,7 @@ func (x *CreateToken) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "There is a token '" + x.Name + "' already",
+			Why:     "two valid tokens never have the same name",
 			Next:    "choose another name, or revoke it first",
 		}
 	}

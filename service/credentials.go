@@ -136,7 +136,8 @@ func (a authenticator) named(c *Caller, name string, generation int) error {
 	var token *projections.Token
 	a.handler.View(func(s *projections.State) { token = s.Token(name) })
 	if token == nil || !token.Live() || token.Generation != generation {
-		return NotAuthenticated("The token was revoked", "the token '"+safetext.Printable(name)+"' is no longer valid", true)
+		return NotAuthenticated("The token '"+safetext.Printable(name)+"' was revoked",
+			"a token that was revoked stays so, and one made later with its name has another secret", true)
 	}
 	if token.Expired(a.now().UnixMilli()) {
 		return expired(token.Name, token.ExpiresAt)

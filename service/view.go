@@ -55,6 +55,6 @@ func AfterEnd(by commands.Actor, row string) error {
 	return &commands.Refusal{
 		Code: commands.CodeNotAllowed, Rule: row, Message: "Session '" + by.Name + "' has ended",
 		Why:  "after its end a session reads itself, its own tasks and its own questions, and nothing else",
-		Next: "spawn another session",
+		Next: "stop; the user or the session that spawned this one decides what comes next",
 	}
 }
