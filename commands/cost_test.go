@@ -84,6 +84,36 @@ func (g *ground) chain(prefix string, n int) string {
 	return last
 }
 
+// queue makes a queue with tasks in it.
+func (g *ground) queue(name string, trust bool, tasks ...string) {
+	g.t.Helper()
+	g.apply(&events.QueueCreated{Queue: name, MaxAttempts: 3, TrustReports: trust})
+	for _, id := range tasks {
+		g.apply(&events.QueueItemPushed{Queue: name, TaskID: id})
+	}
+}
+
+// await lets n items wait for a task: "wait0" and so on, as many as may depend on it, in queues "0" and so on.
+func (g *ground) await(task string, n int) {
+	g.t.Helper()
+	g.task(task, "")
+	most := int(LimitDependents.Value)
+	for _, id := range many("wait", min(most, n+1)) {
+		g.task(id, "", task)
+	}
+	for i := 0; i <= n; i += most {
+		g.queue(fmt.Sprint(i/most), false, many("wait", min(most, n-i))...)
+	}
+}
+
+// oneMore pushes the next of the items that await pushed.
+func (g *ground) oneMore(n int) Command {
+	most := int(LimitDependents.Value)
+	return &PushItem{
+		OfQueue: OfQueue{In: In{"p"}, Queue: fmt.Sprint(n / most)}, TaskID: fmt.Sprint("wait", n%most),
+	}
+}
+
 var aWorker = SessionActor("p", "w", AuthnToken)
 
 // costs are the documented limits on what a decision meets in the state: a state and a command with n of what the
@@ -174,6 +204,30 @@ var costs = []struct {
 		}
 		g.apply(&events.QueueCreated{Queue: "last", MaxAttempts: 3})
 		return Admin(AuthnToken), &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "last"}, TaskID: "x"}
+	}},
+	{"items that wait for a task", LimitAwaited, func(g *ground, n int) (Actor, Command) {
+		g.await("x", n-1)
+		return Admin(AuthnToken), g.oneMore(n - 1)
+	}},
+	{"items in queues that trust reports", LimitTrusted, func(g *ground, n int) (Actor, Command) {
+		g.queue("trusting", true, g.tasks("t", n-1)...)
+		g.task("x", "")
+		return Admin(AuthnToken), &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "trusting"}, TaskID: "x"}
+	}},
+	{"items that a deletion takes", LimitDeletedItems, func(g *ground, n int) (Actor, Command) {
+		g.task("x", "")
+		for _, id := range many("t", n/2) {
+			g.task(id, "x")
+			g.task("after "+id, "", id)
+		}
+		g.queue("q", false, many("t", n/2)...)
+		for _, id := range many("t", n-n/2-n%2) {
+			g.apply(&events.QueueItemPushed{Queue: "q", TaskID: "after " + id})
+		}
+		if n%2 > 0 { // one more
+			g.queue("r", false, "t0")
+		}
+		return Admin(AuthnToken), &DeleteTask{TaskID: "x", Recursive: true}
 	}},
 	{"tasks of a new session", LimitIDs, func(g *ground, n int) (Actor, Command) {
 		return Admin(AuthnToken), &SpawnSession{In: In{"p"}, TaskIDs: g.tasks("t", n)}

@@ -66,6 +66,9 @@ func (g graph) dependencies(project, id, parent string, before, wanted []string)
 		if n := g.s.DependentCount(dependency); n >= g.most(LimitDependents) {
 			return LimitDependents.exceeded("/dependencies", "task '"+dependency+"'", int64(n)+1)
 		}
+		if n := g.s.Awaited(dependency) + g.s.Open(id); n > g.most(LimitAwaited) {
+			return LimitAwaited.exceeded("/dependencies", "what waits for task '"+dependency+"'", int64(n))
+		}
 		fresh = append(fresh, dependency)
 	}
 	if id == "" {
@@ -117,6 +120,51 @@ func (g graph) speaks(session string, t *projections.Task) error {
 func (g graph) queues(task string) error {
 	if n := g.s.QueueCount(task); n >= g.most(LimitTaskQueues) {
 		return LimitTaskQueues.exceeded("/taskId", "task '"+task+"'", int64(n)+1)
+	}
+	return nil
+}
+
+// enters refuses tasks that come into a queue, if too many items would wait for one task, or stand in queues that trust
+// reports; q is nil for the own queue of a new session.
+func (g graph) enters(pointer string, q *projections.Queue, tasks ...string) error {
+	if !g.bounded || len(tasks) == 0 {
+		return nil
+	}
+	if q != nil && q.TrustReports {
+		if n := g.s.Trusted(q.ProjectID) + len(tasks); n > g.most(LimitTrusted) {
+			return LimitTrusted.exceeded(pointer, "project '"+q.ProjectID+"'", int64(n))
+		}
+	}
+	more := map[string]int{}
+	for _, id := range tasks {
+		for _, dependency := range unique(g.s.Task(id).Dependencies) {
+			more[dependency]++
+			if n := g.s.Awaited(dependency) + more[dependency]; n > g.most(LimitAwaited) {
+				return LimitAwaited.exceeded(pointer, "what waits for task '"+dependency+"'", int64(n))
+			}
+		}
+	}
+	return nil
+}
+
+// deletes refuses tasks that go together if too much hangs on them.
+func (g graph) deletes(tasks []string) error {
+	if !g.bounded {
+		return nil
+	}
+	items, steps := 0, 0
+	for _, id := range tasks {
+		items += g.s.Open(id) + g.s.Awaited(id)
+		steps += len(g.s.Task(id).Dependencies) + g.s.DependentCount(id)
+		limit, have := LimitDeletedItems, items
+		if steps > g.most(LimitGraph) {
+			limit, have = LimitGraph, steps
+		}
+		if have > g.most(limit) {
+			refusal := limit.exceeded("/recursive", "what hangs on the tasks", 0)
+			refusal.Next = "delete what is below it first, branch by branch"
+			return refusal
+		}
 	}
 	return nil
 }

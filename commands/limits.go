@@ -76,6 +76,9 @@ func Limits() []LimitGroup {
 				LimitTaskSessions,
 				LimitSessionTasks,
 				LimitTaskQueues,
+				LimitAwaited,
+				LimitTrusted,
+				LimitDeletedItems,
 				LimitTreeDepth,
 				LimitTreeTasks,
 				LimitItemsListed,
@@ -230,7 +233,8 @@ var (
 	}
 	LimitGraph = Limit{
 		Name: "graph-steps", Value: 50_000, Unit: "dependencies", Answer: answerLimit,
-		Bounds: "dependencies that one command follows: to find a cycle, or what the tasks of a new session wait for",
+		Bounds: "dependencies that one command follows: to find a cycle, what the tasks of a new session wait for, or both " +
+			"ways from the tasks that a recursive deletion takes",
 	}
 	LimitDeleted = Limit{
 		Name: "deleted-tasks", Value: 5000, Unit: "tasks below it", Answer: answerLimit,
@@ -247,6 +251,19 @@ var (
 	LimitTaskQueues = Limit{
 		Name: "task-queues", Value: 1000, Unit: "queues", Answer: answerLimit,
 		Bounds: "queues that one task is in",
+	}
+	LimitAwaited = Limit{
+		Name: "awaited-items", Value: 5000, Unit: "items", Answer: answerLimit,
+		Bounds: "items, queued or in hand, of the tasks that depend on one task",
+	}
+	LimitTrusted = Limit{
+		Name: "trusted-items", Value: projections.MaxTrusted, Unit: "items", Answer: answerLimit,
+		Bounds: "items, queued or in hand, in the queues of one project that trust reports",
+	}
+	LimitDeletedItems = Limit{
+		Name: "deleted-items", Value: 10_000, Unit: "items", Answer: answerLimit,
+		Bounds: "items, queued or in hand, of the tasks that one recursive deletion takes, and of those that depend " +
+			"on them",
 	}
 	LimitTreeDepth = Limit{
 		Name: "tree-depth", Value: projections.MaxTreeDepth, Unit: "levels", Answer: answerCut,

@@ -225,7 +225,11 @@ func (x *PushItem) Decide(s *projections.State, c Call) (events.Data, error) {
 			Next:    "a quarantined, failed or skipped one is queued again with `maestro queue requeue " + t.ID + "`",
 		}
 	}
-	if err := graphOf(s, c).queues(t.ID); err != nil {
+	g := graphOf(s, c)
+	if err := g.queues(t.ID); err != nil {
+		return nil, err
+	}
+	if err := g.enters("/taskId", q, t.ID); err != nil {
 		return nil, err
 	}
 	return &events.QueueItemPushed{Queue: q.Name, TaskID: t.ID}, nil
@@ -459,6 +463,9 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	switch item.Status {
 	case events.ItemQuarantined, events.ItemFailed, events.ItemSkipped:
+		if err := graphOf(s, c).enters("/taskId", s.Queue(c.Project, item.Queue), item.TaskID); err != nil {
+			return nil, err
+		}
 		return &events.QueueItemRequeued{Queue: item.Queue, TaskID: item.TaskID}, nil
 	case events.ItemQueued:
 		return nil, nil

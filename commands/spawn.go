@@ -166,7 +166,7 @@ func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind 
 			spawned.Queued = append(spawned.Queued, id)
 		}
 	}
-	return nil
+	return g.enters("/taskIds", s.Queue(project, spawned.Queue), spawned.Queued...)
 }
 
 // spawner gives the session that the new one is spawned by: a session's own, or the one of the project that a user names.

@@ -331,6 +331,9 @@ func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
 			refusal.Next = "delete what is below it first, branch by branch"
 			return nil, refusal
 		}
+		if err := g.deletes(append([]string{t.ID}, deleted.Descendants...)); err != nil {
+			return nil, err
+		}
 	}
 	return deleted, nil
 }

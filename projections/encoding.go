@@ -249,13 +249,12 @@ func (s *State) restoreQueues(h *header) error {
 		key, id := queueKey(item.ProjectID, item.Queue), itemKey(item.ProjectID, item.Queue, item.TaskID)
 		s.enter(key, id, item)
 		switch item.Status {
-		case events.ItemQueued:
-			s.lineUp(key, item)
 		case events.ItemProcessing:
 			s.inHand = s.inHand.with(item.Started, id)
-		case events.ItemCompleted, events.ItemFailed, events.ItemSkipped, events.ItemQuarantined:
+		case events.ItemQueued, events.ItemCompleted, events.ItemFailed, events.ItemSkipped, events.ItemQuarantined:
 		}
 	}
+	s.settle()
 	return nil
 }
 

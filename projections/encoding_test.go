@@ -119,6 +119,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	}
 	bare := &Entry{Sequence: 3, At: -1}
 	s.entries = append(s.entries, bare)
+	s.settle()
 
 	b := encode(t, s)
 	read, err := Decode([]byte(b))

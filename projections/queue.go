@@ -205,38 +205,24 @@ func (s *State) satisfied(id string, trust bool) bool {
 	if !trust || d.Deleted {
 		return false
 	}
-	says, _ := s.SessionStatus(d)
-	return says == events.SaysCompleted
-}
-
-func (s *State) mayStart(q *Queue, task string) bool {
-	t := s.Task(task)
-	if t == nil || t.Status != events.TaskTodo && t.Status != events.TaskInProgress {
-		return false
-	}
-	for _, id := range t.Dependencies {
-		if !s.satisfied(id, q.TrustReports) {
-			return false
-		}
-	}
-	return true
+	return s.saidDone(d)
 }
 
 // lineUp puts a queued item into the line that it belongs to, ready or waiting, and takes it from the other.
-func (s *State) lineUp(key string, item *Item) {
-	s.lineUpAs(key, item, s.mayStart(s.queues.get(key), item.TaskID))
-}
-
-func (s *State) lineUpAs(key string, item *Item, mayStart bool) {
+func (s *State) lineUp(key string, item *Item, mayStart bool) {
 	to, from := &s.waiting, &s.ready
 	if mayStart {
 		to, from = &s.ready, &s.waiting
 	}
-	if here := to.get(key); !here.has(item.Place) {
-		to.put(key, here.with(item.Place, item.TaskID))
+	here := to.get(key)
+	if here.has(item.Place) {
+		return
 	}
+	to.put(key, here.with(item.Place, item.TaskID))
+	s.work(lineCost)
 	if there := from.get(key); there.has(item.Place) {
 		from.put(key, there.without(item.Place))
+		s.work(lineCost)
 	}
 }
 
@@ -244,55 +230,45 @@ func (s *State) leaveLine(key string, place uint64) {
 	for _, lines := range []*table[line]{&s.ready, &s.waiting} {
 		if here := lines.get(key); here.has(place) {
 			lines.put(key, here.without(place))
+			s.work(lineCost)
 		}
-	}
-}
-
-// recheck looks again whether the items of a task may be started: at its dependencies once, however many queues it is
-// in.
-func (s *State) recheck(task string) {
-	var known [2]struct{ asked, may bool } // without and with trust in reports
-	for _, key := range s.itemsOf.get(task) {
-		item := s.items.get(key)
-		if item.Status != events.ItemQueued {
-			continue
-		}
-		queue := queueKey(item.ProjectID, item.Queue)
-		q := s.queues.get(queue)
-		answer := &known[0]
-		if q.TrustReports {
-			answer = &known[1]
-		}
-		if !answer.asked {
-			answer.asked, answer.may = true, s.mayStart(q, task)
-		}
-		s.lineUpAs(queue, item, answer.may)
-	}
-}
-
-// recheckDependents looks again at the items that may wait for a task.
-func (s *State) recheckDependents(task string) {
-	for _, id := range s.dependents.get(task) {
-		s.recheck(id)
 	}
 }
 
 // dependOn remembers who waits for a task, once however often it names it.
 func (s *State) dependOn(task string, dependencies []string) {
-	seen := make(map[string]bool, len(dependencies))
-	for _, id := range dependencies {
-		if !seen[id] {
-			seen[id] = true
-			s.dependents.put(id, append(s.dependents.get(id), task))
+	for id := range once(dependencies) {
+		s.dependents.put(id, append(s.dependents.get(id), task))
+	}
+	s.await(dependencies, s.open.get(task))
+}
+
+// once gives each id once, in order.
+func once(ids []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if len(ids) == 1 { // most tasks wait for one, or for none
+			yield(ids[0])
+			return
+		}
+		seen := make(map[string]bool, len(ids))
+		for _, id := range ids {
+			if seen[id] {
+				continue
+			}
+			if seen[id] = true; !yield(id) {
+				return
+			}
 		}
 	}
 }
 
 // dependNoMore forgets a task where it waits no longer.
 func (s *State) dependNoMore(task string, before, after []string) {
-	for _, id := range without(before, after) {
+	gone := without(before, after)
+	for id := range once(gone) {
 		s.dependents.put(id, omit(s.dependents.get(id), task))
 	}
+	s.await(gone, -s.open.get(task))
 }
 
 // without gives those ids that are not among others.
@@ -338,7 +314,10 @@ func (s *State) changeItem(f fact, before *Item, edit func(*Item)) {
 		q.UpdatedAt = f.at
 	})
 	if after.Status == events.ItemQueued {
-		s.lineUp(key, &after)
+		s.unsettled.queued = append(s.unsettled.queued, id)
+	}
+	if was, is := isOpen(before.Status), isOpen(after.Status); was != is {
+		s.opens(&after, 2*index(is)-1)
 	}
 	if before.Status == events.ItemProcessing {
 		s.inHand = s.inHand.without(before.Started)
@@ -376,7 +355,7 @@ func (s *State) addQueue(q *Queue) {
 	s.queues.put(queueKey(q.ProjectID, q.Name), q)
 	s.queueNames.put(q.ProjectID, append(s.queueNames.get(q.ProjectID), q.Name))
 	if q.TrustReports {
-		s.trusting++
+		s.trusting = append(s.trusting, queueKey(q.ProjectID, q.Name))
 	}
 }
 
@@ -395,7 +374,6 @@ func (s *State) push(f fact, key, task string) {
 	id := itemKey(q.ProjectID, q.Name, task)
 	s.changes = append(s.changes, Change{KindQueueItem, id, (*Item)(nil), item})
 	s.enter(key, id, item)
-	s.lineUp(key, item)
 	s.note(f, Entry{Type: "task_queued", TaskID: task, What: "Queued in " + q.Name})
 }
 
@@ -406,6 +384,12 @@ func (s *State) enter(key, id string, item *Item) {
 	keys := s.itemsOf.get(item.TaskID)
 	at, _ := slices.BinarySearch(keys, id)
 	s.itemsOf.put(item.TaskID, slices.Insert(slices.Clone(keys), at, id))
+	if item.Status == events.ItemQueued {
+		s.unsettled.queued = append(s.unsettled.queued, id)
+	}
+	if isOpen(item.Status) {
+		s.opens(item, 1)
+	}
 }
 
 func (s *State) queueCreated(f fact, d *events.QueueCreated) error {

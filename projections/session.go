@@ -138,14 +138,10 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 	edit(&after)
 	s.changes = append(s.changes, Change{KindSession, id, before, &after})
 	s.sessions.put(id, &after)
-	if s.trusting > 0 && before.Ended() != after.Ended() {
-		seen := map[string]bool{}
+	if len(s.trusting) > 0 && before.Ended() != after.Ended() {
 		for _, task := range s.spokeOf.get(id) {
-			for _, dependent := range s.dependents.get(task) {
-				if !seen[dependent] {
-					seen[dependent] = true
-					s.recheck(dependent)
-				}
+			if s.awaited.get(task) > 0 {
+				s.unsettled.spoken = append(s.unsettled.spoken, task)
 			}
 		}
 	}

@@ -33,6 +33,9 @@ type State struct {
 	ready       table[line]     // by queue: what may be started
 	waiting     table[line]     // by queue: what waits for something
 	dependents  table[[]string] // by task: the tasks that may wait for it
+	open        table[int]      // by task: its items that are queued or in hand
+	awaited     table[int]      // by task: such items of the tasks that depend on it
+	trusted     table[int]      // by project: such items in queues that trust reports
 	spokeOf     table[[]string] // by session: the tasks that it said something of
 	inputs      table[*Input]
 	inputIDs    table[[]string] // by project, in the order in which they were asked
@@ -45,7 +48,9 @@ type State struct {
 	taskTimelines    table[Timeline]
 	late             table[Timeline] // by project: reports that came after their session's end
 
-	changes []Change
+	changes   []Change
+	unsettled unsettled
+	reads     *uint64 // counts work, if somebody counts it
 
 	layers []layer // every table of the above
 	loose
@@ -59,8 +64,8 @@ type loose struct {
 
 	ids         []uuid.UUID
 	projectIDs  []string
-	inHand      line // of all queues, by the sequence of the start
-	trusting    int  // queues that trust reports
+	inHand      line     // of all queues, by the sequence of the start
+	trusting    []string // queues that trust reports
 	tokenNames  []string
 	templateIDs []string
 	timed       []string // sessions with a deadline, in order of creation
@@ -86,7 +91,8 @@ func build(under *State) *State {
 	s.layers = []layer{
 		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.sessions, &s.sessionIDs, &s.spawned, &s.queues,
 		&s.queueNames, &s.items, &s.itemTasks,
-		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,
+		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
+		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,
 		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.late,
 	}
 	for i, layer := range s.layers {
@@ -120,14 +126,25 @@ func (s *State) Drop() {
 	s.loose = s.under.loose
 }
 
-// CountReads counts from now on how often the state looks something up: a measure of work that is the same on every
-// machine. A state that counts must not be read by two goroutines at once.
+// CountReads counts from now on how often the state looks something up, and what it changes in lines: a measure of
+// work that is the same on every machine. A state that counts must not be read by two goroutines at once.
 func (s *State) CountReads() (reads *uint64) {
 	reads = new(uint64)
+	s.reads = reads
 	for _, layer := range s.layers {
 		layer.count(reads)
 	}
 	return reads
+}
+
+// lineCost is how many look-ups a change of a line costs about.
+const lineCost = 10
+
+// work counts work that is no look-up.
+func (s *State) work(n uint64) {
+	if s.reads != nil {
+		*s.reads += n
+	}
 }
 
 // Head gives the sequence of the last event applied and the chain's hash behind it.
@@ -176,6 +193,7 @@ func (s *State) Apply(sequence uint64, e *events.Event, body events.Hash) ([]Cha
 		return nil, &events.DamageError{Sequence: sequence, Why: err.Error()}
 	}
 	s.heard(e)
+	s.settle()
 	s.head = events.Head{Sequence: sequence, Hash: events.Next(e.PrevHash, body)}
 	if sequence == 1 {
 		s.genesis = s.head.Hash

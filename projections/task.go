@@ -234,13 +234,22 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	s.tasks.put(id, &after)
 	gone := before.Deleted != after.Deleted
 	if gone || before.Status != after.Status || before.TaskFields != after.TaskFields {
-		s.recheck(id)
+		s.unsettled.moved = append(s.unsettled.moved, id)
 	}
 	// Only these moves satisfy a dependency, or no longer do.
 	completed := (before.Status == events.TaskCompleted) != (after.Status == events.TaskCompleted)
-	if completed || gone || s.trusting > 0 && !slices.Equal(before.Says, after.Says) {
-		s.recheckDependents(id)
+	switch {
+	case completed || gone:
+		s.unsettled.met = append(s.unsettled.met, id)
+	case len(s.trusting) > 0 && !slices.Equal(before.Says, after.Says) && s.saidDone(before) != s.saidDone(&after):
+		s.unsettled.spoken = append(s.unsettled.spoken, id)
 	}
+}
+
+// saidDone reports whether the word that counts on a task is that it is done.
+func (s *State) saidDone(t *Task) bool {
+	says, _ := s.SessionStatus(t)
+	return says == events.SaysCompleted
 }
 
 // moveTo moves the status; the first move to in_progress and to completed is remembered for good.
@@ -314,7 +323,7 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 		s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
 	}
 	s.dependOn(t.ID, t.Dependencies)
-	s.recheckDependents(t.ID) // a task that was not there kept nobody waiting
+	s.unsettled.met = append(s.unsettled.met, t.ID) // a task that was not there kept nobody waiting
 	s.changeProject(f.Project, func(p *Project) { p.Tasks++ })
 	s.note(f, Entry{Type: "task_created", TaskID: t.ID, SessionID: f.author(), Message: t.Title})
 	return nil
