@@ -1,0 +1,220 @@
+package commands
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// stepsForEach bounds the work of a fold for each item that it moves, and stepsToLook for each task that it looks at
+// and leaves.
+const (
+	stepsForEach = 30
+	stepsToLook  = 6
+)
+
+// folded applies an event and gives its work.
+func (g *ground) folded(data events.Data) int {
+	g.t.Helper()
+	steps := g.s.CountReads()
+	g.apply(data)
+	return int(*steps)
+}
+
+func completed(task string) events.Data {
+	return &events.TaskStatusChanged{TaskID: task, From: events.TaskTodo, To: events.TaskCompleted}
+}
+
+func (g *ground) readyIn(queue string) int {
+	return g.s.QueueView(g.s.Queue("p", queue)).Ready
+}
+
+// worst are the events that cost the fold most, as the limits allow them: what they cost at most, and the items that
+// are ready in the queue "0" after it and before it.
+var worst = []struct {
+	name          string
+	make          func(g *ground) (event events.Data, most int)
+	ready, before int
+}{
+	{"a task that as many items wait for as may, and each for others", func(g *ground) (events.Data, int) {
+		others := g.tasks("d", int(LimitDependencies.Value)-1)
+		for _, id := range others {
+			g.apply(completed(id))
+		}
+		items := int(LimitAwaited.Value)
+		g.await("x", items)
+		for _, id := range many("wait", int(LimitDependents.Value)) {
+			all := append(others[:len(others):len(others)], "x")
+			g.apply(&events.TaskUpdated{TaskID: id, Dependencies: &all})
+		}
+		return completed("x"), items * stepsForEach
+	}, 1000, 0},
+	{"a task that many wait for who wait for another too", func(g *ground) (events.Data, int) {
+		items := int(LimitAwaited.Value)
+		g.await("x", items)
+		g.task("y", "")
+		both := []string{"x", "y"}
+		for _, id := range many("wait", int(LimitDependents.Value)) {
+			g.apply(&events.TaskUpdated{TaskID: id, Dependencies: &both})
+		}
+		return completed("x"), items * stepsToLook
+	}, 0, 0},
+	{"a task that nobody in a queue waits for", func(g *ground) (events.Data, int) {
+		g.task("x", "")
+		for _, id := range many("t", int(LimitDependents.Value)) {
+			g.task(id, "", "x")
+		}
+		g.queue("0", false)
+		return completed("x"), 50
+	}, 0, 0},
+	{"a report on some tasks that the same items wait for", func(g *ground) (events.Data, int) {
+		hubs, dependents := g.tasks("hub", 10), int(LimitDependents.Value)
+		for _, id := range many("t", dependents) {
+			g.task(id, "", hubs...)
+		}
+		g.queue("0", true, many("t", dependents)...)
+		g.session("w", events.RoleOrchestrator, "hub0")
+		report := &events.SessionReported{
+			SessionID: "w", Kind: events.ReportComplete, Message: "done", TaskIDs: hubs,
+		}
+		return report, len(hubs)*(dependents+30) + dependents*stepsForEach
+	}, 1000, 0},
+	{"a report on many tasks that the same items wait for", func(g *ground) (events.Data, int) {
+		const dependents = 900
+		hubs := g.tasks("hub", int(LimitDependencies.Value))
+		for _, id := range many("t", dependents) {
+			g.task(id, "", hubs...)
+		}
+		g.queue("0", true, many("t", dependents)...)
+		g.session("w", events.RoleOrchestrator, "hub0")
+		report := &events.SessionReported{
+			SessionID: "w", Kind: events.ReportComplete, Message: "done", TaskIDs: hubs,
+		}
+		return report, len(hubs)*30 + dependents*stepsForEach
+	}, 900, 0},
+	{"the end of a session on whose word most tasks wait", func(g *ground) (events.Data, int) {
+		const hubs, dependents = 100, 500
+		for _, hub := range many("hub", hubs) {
+			g.task(hub, "")
+		}
+		for _, id := range many("t", dependents) {
+			g.task(id, "", many("hub", hubs)...)
+		}
+		g.queue("0", true, many("t", dependents)...)
+		g.session("a", events.RoleOrchestrator, "hub0")
+		g.session("b", events.RoleOrchestrator, "hub0")
+		said := func(session string, kind events.ReportKind) {
+			g.apply(&events.SessionReported{
+				SessionID: session, Kind: kind, Message: "m", TaskIDs: many("hub", hubs),
+			})
+		}
+		said("a", events.ReportComplete)
+		said("b", events.ReportProgress) // which is newer, as long as it lives
+		return &events.SessionKilled{SessionID: "b", Status: events.SessionStopped},
+			hubs*stepsToLook + dependents*stepsForEach
+	}, 500, 0},
+	{"a deletion of as many tasks in queues as may be", func(g *ground) (events.Data, int) {
+		tasks := many("t", int(LimitDeleted.Value))
+		g.task("x", "")
+		for _, id := range tasks {
+			g.task(id, "x")
+		}
+		g.queue("0", false, tasks...)
+		g.queue("1", false, tasks...)
+		return &events.TaskDeleted{TaskID: "x", Recursive: true, Descendants: tasks},
+			int(LimitDeletedItems.Value) * stepsForEach
+	}, 0, 5000},
+}
+
+// One event costs the fold at most what the limits allow to wait for it: each task is looked at once, and an item
+// whose readiness is what it was stays where it is.
+func TestTheWorstFolds(t *testing.T) {
+	for _, c := range worst {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGround(t)
+			event, most := c.make(g)
+			if n := g.readyIn("0"); n != c.before {
+				t.Fatalf("%d items are ready before it, want %d", n, c.before)
+			}
+			steps := g.folded(event)
+			t.Logf("%d steps, at most %d", steps, most)
+			if steps > most {
+				t.Errorf("%d steps, and at most %d are allowed", steps, most)
+			}
+			if n := g.readyIn("0"); n != c.ready {
+				t.Errorf("%d items are ready, want %d", n, c.ready)
+			}
+			again, err := projections.Decode(encodedState(t, g.s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for q := range g.s.Queues("p") {
+				if got, want := again.QueueView(q), g.s.QueueView(q); got != want {
+					t.Errorf("from a snapshot: %+v, and live %+v", got, want)
+				}
+			}
+		})
+	}
+}
+
+func encodedState(t *testing.T, s *projections.State) []byte {
+	t.Helper()
+	encoded, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded
+}
+
+// Every way into a queue, and every new dependency of what stands in one, is held to the limits of what waits.
+func TestEveryWayToWaitIsBounded(t *testing.T) {
+	const tasks = 500
+	last := fmt.Sprint("t", tasks-1)
+	for _, full := range []bool{false, true} {
+		g := newGround(t)
+		g.task("x", "")
+		for _, id := range many("t", tasks) {
+			g.task(id, "", "x")
+		}
+		for i := range int(LimitAwaited.Value) / tasks {
+			g.queue(fmt.Sprint(i), false, many("t", tasks)...)
+		}
+		g.apply(&events.QueueItemSkipped{Queue: "0", TaskID: last})
+		g.task("other", "")
+		g.queue("o", false, "other")
+		if g.queue("more", false); full {
+			g.apply(&events.QueueItemPushed{Queue: "more", TaskID: last})
+		}
+		for name, command := range map[string]Command{
+			"push":    &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "o"}, TaskID: last},
+			"requeue": &RequeueItem{TaskID: last, Queue: "0"},
+			"spawn": &SpawnSession{
+				In: In{"p"}, TaskIDs: []string{last}, Strategy: events.StrategyQueue, Queue: "o",
+			},
+			"spawn with its own queue": &SpawnSession{
+				In: In{"p"}, TaskIDs: []string{last}, Strategy: events.StrategyQueue,
+			},
+			"dependencies": &UpdateTask{TaskID: "other", Dependencies: &[]string{"x"}},
+		} {
+			call := Call{
+				By: Admin(AuthnToken), Project: "p", At: time.Unix(2, 0), ID: uuid.New(), Rules: RulesVersion,
+			}
+			_, err := Decide(g.s, command, call)
+			if !full && err != nil {
+				t.Errorf("%s, below the limit: %v", name, err)
+			}
+			if full {
+				isAbove(t, name, err, LimitAwaited)
+			}
+			call.Rules = secondRules
+			if _, err := Decide(g.s, command, call); err != nil {
+				t.Errorf("%s by rules 2: %v", name, err)
+			}
+		}
+	}
+}
