@@ -142,7 +142,6 @@ func TestTheWorstFolds(t *testing.T) {
 				t.Fatalf("%d items are ready before it, want %d", n, c.before)
 			}
 			steps := g.folded(event)
-			t.Logf("%d steps, at most %d", steps, most)
 			if steps > most {
 				t.Errorf("%d steps, and at most %d are allowed", steps, most)
 			}

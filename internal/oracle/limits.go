@@ -14,6 +14,11 @@ const (
 	maxEnv        = 200
 	maxTaskDepth  = 100
 	maxDependents = 1000
+
+	maxAwaited      = 5000   // items, queued or in hand, of the tasks that depend on one
+	maxTrusted      = 10_000 // such items in the queues of a project that trust reports
+	maxDeletedItems = 10_000 // such items of what a recursive deletion takes, and of what depends on it
+	maxFollowed     = 50_000 // dependencies of what a recursive deletion takes, both ways
 )
 
 // maxEntries are the longest lists, by the name of the payload's field.
@@ -127,17 +132,115 @@ func (c *trial) awaited(t *task, dependencies []string) {
 	}
 	for _, id := range dependencies {
 		if d := c.tasks[id]; d != nil && (t == nil || !slices.Contains(t.dependencies, id)) &&
-			d.dependents >= maxDependents {
-			c.fault(ruleLimit, "%d tasks depend on %s already, which is all that may", d.dependents, id)
+			len(d.dependents) >= maxDependents {
+			c.fault(ruleLimit, "%d tasks depend on %s already, which is all that may", len(d.dependents), id)
+		}
+	}
+	if t == nil {
+		return
+	}
+	for _, id := range dependencies {
+		if d := c.tasks[id]; d != nil && d.dependents[t.id] == nil && t.open() > 0 &&
+			d.awaited()+t.open() > maxAwaited {
+			c.fault(ruleLimit, "more than %d items would wait for task %s", maxAwaited, id)
 		}
 	}
 }
 
-// depend moves the count of who depends on what.
-func (j *Judge) depend(dependencies []string, by int) {
-	for _, id := range dependencies {
-		if d := j.tasks[id]; d != nil {
-			d.dependents += by
+// enters judges how many items wait, and stand in queues that trust reports, when tasks come into a queue.
+func (c *trial) enters(q *queue, tasks []string) {
+	if !c.hasLimits() || len(tasks) == 0 {
+		return
+	}
+	if q != nil && q.trust {
+		n := len(tasks)
+		for key, other := range c.queues {
+			if key.project == c.event.Project && other.trust {
+				n += other.open()
+			}
+		}
+		if n > maxTrusted {
+			c.fault(ruleLimit, "%d items would stand in queues that trust reports, and at most %d may", n, maxTrusted)
+		}
+	}
+	more := map[*task]int{}
+	for _, id := range tasks {
+		t := c.tasks[id]
+		if t == nil {
+			continue
+		}
+		for _, dependency := range t.dependencies {
+			d := c.tasks[dependency]
+			if d == nil {
+				continue
+			}
+			if more[d]++; more[d] == 1 {
+				more[d] += d.awaited()
+			}
+			if more[d] == maxAwaited+1 {
+				c.fault(ruleLimit, "more than %d items would wait for task %s", maxAwaited, d.id)
+			}
+		}
+	}
+}
+
+// takes judges how much hangs on the tasks that a deletion takes.
+func (c *trial) takes(tasks []string) {
+	if !c.hasLimits() {
+		return
+	}
+	items, followed := 0, 0
+	for _, id := range tasks {
+		if t := c.tasks[id]; t != nil {
+			items += t.open() + t.awaited()
+			followed += len(t.dependencies) + len(t.dependents)
+		}
+	}
+	if items > maxDeletedItems || followed > maxFollowed {
+		c.fault(ruleLimit, "%d items and %d dependencies hang on what it takes, and at most %d and %d may", items,
+			followed, maxDeletedItems, maxFollowed)
+	}
+}
+
+// open counts the items that are queued or in hand.
+func (q *queue) open() (n int) {
+	for _, i := range q.items {
+		if i.open() {
+			n++
+		}
+	}
+	return n
+}
+
+func (i *item) open() bool { return i.state == queued || i.state == processing }
+
+// open counts the items of the task that are queued or in hand.
+func (t *task) open() (n int) {
+	for _, i := range t.items {
+		if i.open() {
+			n++
+		}
+	}
+	return n
+}
+
+// awaited counts such items of the tasks that depend on it.
+func (t *task) awaited() (n int) {
+	for _, other := range t.dependents {
+		n += other.open()
+	}
+	return n
+}
+
+// depend remembers what a task depends on, or forgets it.
+func (j *Judge) depend(t *task, on bool) {
+	for _, id := range t.dependencies {
+		switch d := j.tasks[id]; {
+		case d == nil:
+		case on:
+			d.dependents[t.id] = t
+		default:
+			delete(d.dependents, t.id)
 		}
 	}
 }

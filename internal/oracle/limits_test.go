@@ -31,6 +31,31 @@ func (s *story) chain(prefix string, n int, options ...option) {
 	}
 }
 
+// await puts tasks that wait for task "a", or for nothing if the queues trust reports, into each of some queues, and
+// makes a queue "more" and a task "alone", which is queued elsewhere.
+func (s *story) await(queues, tasks int, trust bool) {
+	dependencies := `["a"]`
+	if trust {
+		dependencies = "[]"
+	}
+	for i := range tasks {
+		s.add(admin, "task.created", fmt.Sprintf(`{"taskId":"w%d","title":"X","dependencies":%s}`, i, dependencies))
+	}
+	create := func(name string, trust bool) {
+		s.add(admin, "queue.created", fmt.Sprintf(`{"queue":"%s","maxAttempts":3,"trustReports":%t}`, name, trust))
+	}
+	for q := range queues {
+		create(fmt.Sprint("q", q), trust)
+		for i := range tasks {
+			s.add(admin, "queue.item_pushed", fmt.Sprintf(`{"queue":"q%d","taskId":"w%d"}`, q, i))
+		}
+	}
+	s.add(admin, "task.created", `{"taskId":"alone","title":"X"}`)
+	create("more", trust)
+	create("elsewhere", false)
+	s.add(admin, "queue.item_pushed", `{"queue":"elsewhere","taskId":"alone"}`)
+}
+
 // object gives a JSON object with n names.
 func object(n int) string {
 	names := make([]string, n)
@@ -63,6 +88,27 @@ var overLimit = []struct {
 			s.add(admin, "task.created", fmt.Sprintf(`{"taskId":"w%d","title":"X","dependencies":["a"]}`, i))
 		}
 	}, "task.created", `{"taskId":"x","title":"X","dependencies":["a"]}`},
+	{
+		"one item too many that waits for a task", func(s *story) { s.await(10, 500, false) }, "queue.item_pushed",
+		`{"queue":"more","taskId":"w0"}`,
+	},
+	{
+		"a task with items that waits for what too many wait for", func(s *story) { s.await(10, 500, false) },
+		"task.updated", `{"taskId":"alone","dependencies":["a"]}`,
+	},
+	{
+		"an item too many in queues that trust reports", func(s *story) { s.await(10, 1000, true) }, "queue.item_pushed",
+		`{"queue":"more","taskId":"alone"}`,
+	},
+	{"a deletion with too many items", func(s *story) {
+		s.add(admin, "task.created", `{"taskId":"top","title":"X"}`)
+		s.add(admin, "task.created", `{"taskId":"below","title":"X","parentId":"top"}`)
+		s.await(10, 500, false)
+		for i := range 500 {
+			s.add(admin, "task.updated", fmt.Sprintf(`{"taskId":"w%d","dependencies":["top","below"]}`, i))
+		}
+		s.add(admin, "queue.item_pushed", `{"queue":"more","taskId":"below"}`)
+	}, "task.deleted", `{"taskId":"top","recursive":true,"descendants":["below"]}`},
 	{"too many criteria", nothing, "task.created", `{"taskId":"x","title":"X","acceptanceCriteria":` + ids("c", 1001) +
 		`}`},
 	{"long metadata", nothing, "task.created", `{"taskId":"x","title":"X","metadata":{"a":"` + strings.Repeat("x",

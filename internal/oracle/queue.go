@@ -55,11 +55,14 @@ func (q *queue) of(task string) *item {
 }
 
 // push puts a new item at the end, in the place of the task's old one if it had one.
-func (q *queue) push(task string) {
+func (j *Judge) push(q *queue, task string) {
 	q.pushes++
 	i := &item{queue: q, task: task, state: queued, place: q.pushes}
 	q.items[task] = i
 	q.back = append(q.back, i)
+	if t := j.tasks[task]; t != nil {
+		t.items = append(t.items, i)
+	}
 }
 
 // giveBack puts an item at the front, among those that stand there in the order of pushes.
@@ -176,14 +179,16 @@ func (f *itemPushed) commands() []string       { return []string{"queue:push"} }
 
 func (f *itemPushed) judge(c *trial) {
 	c.aTask(f.TaskID)
-	if i := c.aQueue(f.Queue).of(f.TaskID); i != nil {
+	q := c.aQueue(f.Queue)
+	if i := q.of(f.TaskID); i != nil {
 		c.fault(ruleQueue, "task %s stands in queue %s already (%s)", f.TaskID, f.Queue, i.state)
 	}
+	c.enters(q, []string{f.TaskID})
 }
 
 func (f *itemPushed) fold(c *trial) {
 	if q := c.queues[queueKey{c.event.Project, f.Queue}]; q != nil && q.of(f.TaskID) == nil {
-		q.push(f.TaskID)
+		c.push(q, f.TaskID)
 	}
 }
 
@@ -395,7 +400,8 @@ func (f *itemRequeued) commands() []string       { return []string{"queue:requeu
 
 func (f *itemRequeued) judge(c *trial) {
 	c.aTask(f.TaskID)
-	_, i := c.anItem(f.Queue, f.TaskID)
+	q, i := c.anItem(f.Queue, f.TaskID)
+	c.enters(q, []string{f.TaskID})
 	if i != nil && i.state != quarantined && i.state != itemBroken && i.state != skipped {
 		c.fault(ruleRequeue, "the item is %s, not quarantined, failed or skipped", i.state)
 	}
@@ -404,7 +410,7 @@ func (f *itemRequeued) judge(c *trial) {
 func (f *itemRequeued) fold(c *trial) {
 	if i := c.itemOf(f.Queue, f.TaskID); i != nil {
 		c.release(i, skipped)
-		i.queue.push(f.TaskID)
+		c.push(i.queue, f.TaskID)
 	}
 }
 

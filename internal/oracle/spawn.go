@@ -147,6 +147,7 @@ func (f *sessionSpawned) queues(c *trial) {
 	if !slices.Equal(f.Queued, want) {
 		c.fault(ruleSpawn, "it pushes %q, and its tasks that do not stand there yet are %q", f.Queued, want)
 	}
+	c.enters(q, f.Queued)
 }
 
 func (f *sessionSpawned) fold(c *trial) {
@@ -166,6 +167,6 @@ func (f *sessionSpawned) fold(c *trial) {
 		c.queues[s.queue] = q
 	}
 	for _, id := range f.Queued {
-		q.push(id)
+		c.push(q, id)
 	}
 }

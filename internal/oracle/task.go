@@ -22,8 +22,10 @@ type task struct {
 	status       string
 	deleted      bool
 	dependencies []string
-	// dependents counts the tasks, deleted ones too, that depend on it.
-	dependents int
+	// dependents are the tasks, deleted ones too, that depend on it, by their ids.
+	dependents map[string]*task
+	// items are all that it ever had in queues.
+	items []*item
 	// words are what sessions say about it, by session: the sessionStatus of each.
 	words map[string]word
 }
@@ -143,12 +145,20 @@ func (f *taskCreated) judge(c *trial) {
 }
 
 func (f *taskCreated) fold(c *trial) {
-	t := &task{id: f.TaskID, project: c.event.Project, parent: f.ParentID, status: todo, dependencies: f.Dependencies, words: map[string]word{}}
+	t := &task{
+		id:           f.TaskID,
+		project:      c.event.Project,
+		parent:       f.ParentID,
+		status:       todo,
+		dependencies: f.Dependencies,
+		dependents:   map[string]*task{},
+		words:        map[string]word{},
+	}
 	if c.by.kind == bySession {
 		t.creator = c.by.id
 	}
 	c.tasks[f.TaskID] = t
-	c.depend(f.Dependencies, 1)
+	c.depend(t, true)
 }
 
 type move struct {
@@ -204,9 +214,9 @@ func (f *taskUpdated) fold(c *trial) {
 		return
 	}
 	if f.Dependencies != nil {
-		c.depend(t.dependencies, -1)
+		c.depend(t, false)
 		t.dependencies = *f.Dependencies
-		c.depend(t.dependencies, 1)
+		c.depend(t, true)
 	}
 	if f.Status != nil {
 		t.move(f.Status.To)
@@ -317,6 +327,7 @@ func (f *taskDeleted) judge(c *trial) {
 	}
 	if f.Recursive {
 		f.complete(c, gone)
+		c.takes(append([]string{f.TaskID}, f.Descendants...))
 	}
 }
 
