@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
@@ -48,6 +49,14 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 		b = append(b, '"')
 	}
 	b = answer.Below.AppendTo(b)
+	if answer.Start != nil {
+		start, err := json.Marshal(answer.Start)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		b = append(append(b, `,"start":`...), start...)
+	}
 	b = append(b, '}', '\n')
 	header := w.Header()
 	header["Content-Type"] = s.jsonType

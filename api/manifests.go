@@ -22,6 +22,26 @@ const (
 func (s *server) manifestRoutes() {
 	s.mux.HandleFunc("GET /api/manifests/schema", s.manifestSchema)
 	s.mux.HandleFunc("GET /api/sessions/{id}/manifest", s.sessionManifest)
+	s.mux.HandleFunc("POST /api/manifests/generate", s.generateManifest)
+}
+
+// generateManifest makes a manifest and keeps nothing.
+func (s *server) generateManifest(w http.ResponseWriter, r *http.Request) {
+	c := callOf(r.Context())
+	var in wire.NewManifest
+	err := commands.ReadBody(r.Context(), c.body, &in)
+	var m *manifest.Manifest
+	if err == nil {
+		m, err = s.GenerateManifest(r.Context(), c.Caller, &in)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	header := w.Header()
+	header["Content-Type"] = s.jsonType
+	header["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	s.raw(w, r, m.Canonical())
 }
 
 // storeManifest is POST /api/manifests.

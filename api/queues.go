@@ -25,5 +25,10 @@ func (s *server) queueRoutes() {
 		Path:    "/api/sessions/{id}/queue/top",
 		Name:    "queue-top",
 		Summary: "The next item that may be started",
+	}, service.View.GetSessionQueueTop)
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/queues/{name}/top",
+		Name:    "queue-next",
+		Summary: "The next item of a queue that may be started",
 	}, service.View.GetQueueTop)
 }

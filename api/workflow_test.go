@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +13,6 @@ import (
 	"maestro/api/export"
 	"maestro/commands"
 	"maestro/engine"
-	"maestro/events"
 	"maestro/service"
 )
 
@@ -238,13 +236,12 @@ func TestTheClient(t *testing.T) {
 	if err != nil || !answer.Retried {
 		t.Errorf("%+v %v", answer, err)
 	}
-	var projects []struct{ Name string }
-	sequence, err := c.Get(t.Context(), "/api/projects", nil, &projects)
-	if err != nil || sequence != 1 || len(projects) != 1 || projects[0].Name != "A" {
-		t.Errorf("%d %v %v", sequence, projects, err)
+	projects, err := c.Projects(t.Context())
+	if err != nil || len(projects) != 1 || projects[0].Name != "A" {
+		t.Errorf("%v %v", projects, err)
 	}
 	var said *client.Error
-	if _, err := c.Get(t.Context(), "/api/projects/none", nil, nil); !asError(err, &said) || said.Status != 404 ||
+	if _, err := c.Project(t.Context(), "none"); !asError(err, &said) || said.Status != 404 ||
 		said.Code != "NOT_FOUND" || said.Next == "" {
 		t.Errorf("%#v", err)
 	}
@@ -254,7 +251,7 @@ func TestTheClient(t *testing.T) {
 	nobody := client.New("http://127.0.0.1:1", "")
 	defer nobody.Close()
 	var away *client.ConnectionError
-	if _, err := nobody.Get(t.Context(), "/api/projects", nil, nil); !asError(err, &away) {
+	if _, err := nobody.Projects(t.Context()); !asError(err, &away) {
 		t.Errorf("%#v", err)
 	}
 	foreign := httptest.NewServer(http.NotFoundHandler())
@@ -265,7 +262,7 @@ func TestTheClient(t *testing.T) {
 		said.Code != "HTTP_ERROR" {
 		t.Errorf("%#v", err)
 	}
-	stream, err := c.Stream(t.Context(), "/api/audit/export", nil)
+	stream, err := c.Export(t.Context(), "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,12 +271,11 @@ func TestTheClient(t *testing.T) {
 		t.Errorf("a streamed export: %+v %v", verdict, err)
 	}
 	_ = stream.Close()
-	if _, err := c.Stream(t.Context(), "/api/audit/export", url.Values{"from": {"x"}}); !asError(err, &said) ||
-		said.Status != 400 || said.Error() == "" {
+	if _, err := c.Export(t.Context(), "proj_none", 0); !asError(err, &said) ||
+		said.Status != 404 || said.Error() == "" {
 		t.Errorf("%#v", err)
 	}
-	var head events.Head
-	if _, err := c.Get(t.Context(), "/api/audit/head", nil, &head); err != nil || head.Sequence != 1 ||
+	if head, err := c.Head(t.Context()); err != nil || head.Sequence != 1 ||
 		head.Hash.IsZero() {
 		t.Errorf("%v %v", head, err)
 	}

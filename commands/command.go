@@ -98,35 +98,40 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 		return nil, &Refusal{Code: CodeNotFound, Message: "Command '" + id + "' is not available in this version"}
 	}
 	command := row.makes.empty()
-	if err := ValidText("", string(body)); err != nil {
-		return nil, err
-	}
-	strict := newScanner(ctx, body)
-	strict.fields, strict.counts = fieldsOf(command), countsOfTypes[reflect.TypeOf(command).Elem()]
-	if strict.scan(); strict.stop != nil {
-		return nil, strict.stop
-	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(command); err != nil {
-		return nil, ExplainJSON(err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, invalid("", "the body holds more than one JSON object")
-	}
-	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) > 0 && text[0] != '{' {
-		return nil, invalid("", "the body must be a JSON object")
-	}
-	if strict.fault != nil {
-		return nil, strict.fault
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ReadBody(ctx, body, command); err != nil {
 		return nil, err
 	}
 	if report, ok := command.(*Report); ok && row.Alias != "" && len(report.TaskIDs) == 0 {
 		return nil, invalid("/taskIds", "a task report names its task")
 	}
 	return command, nil
+}
+
+// ReadBody reads a JSON object of a struct's fields, as strictly as ParseContext.
+func ReadBody(ctx context.Context, body []byte, into any) error {
+	if err := ValidText("", string(body)); err != nil {
+		return err
+	}
+	strict := newScanner(ctx, body)
+	strict.fields, strict.counts = fieldsOf(into), countsOfTypes[reflect.TypeOf(into).Elem()]
+	if strict.scan(); strict.stop != nil {
+		return strict.stop
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return ExplainJSON(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return invalid("", "the body holds more than one JSON object")
+	}
+	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) > 0 && text[0] != '{' {
+		return invalid("", "the body must be a JSON object")
+	}
+	if strict.fault != nil {
+		return strict.fault
+	}
+	return ctx.Err()
 }
 
 // ExplainJSON turns what encoding/json says of a body into words for the caller.

@@ -35,7 +35,7 @@ func checkFree(pointer, what string, raw json.RawMessage) error {
 }
 
 // fieldsOf gives the names that a command's body may have.
-func fieldsOf(command Command) []string { return appendFields(nil, reflect.TypeOf(command).Elem()) }
+func fieldsOf(command any) []string { return appendFields(nil, reflect.TypeOf(command).Elem()) }
 
 // absences says what it means that an optional number of a command is absent.
 var absences = map[string]string{

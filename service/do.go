@@ -9,6 +9,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // Call is a command as an interface hands it over: its body is not read yet.
@@ -31,6 +32,8 @@ type Done struct {
 	Token string
 	// Below tells of the sessions below the one that the command ended or revoked.
 	Below Below
+	// Start is what queue:start gave; nil for any other command.
+	Start *wire.Start
 }
 
 // Do brings a command through: it permits early, reads and parses the body, gives a session its manifest, holds the
@@ -106,6 +109,9 @@ func (s *Service) decide(
 	}
 	if err == nil {
 		done.Token = s.tokenFor(c, a.ID, done.Answer)
+	}
+	if err == nil && ok {
+		done.Start = s.startOf(c, start, done.Answer)
 	}
 	return done, err
 }

@@ -15,46 +15,23 @@ import (
 
 // generateManifest makes the manifest of a session from what the server knows; a dry run stores none.
 func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.SpawnSession, dryRun bool) error {
-	from := manifest.Source{
-		Role:             x.Role,
-		Strategy:         x.Strategy,
-		Skills:           x.Skills,
-		Model:            x.Model,
-		PermissionMode:   manifest.PermissionMode(x.PermissionMode),
-		ThinkingMode:     x.ThinkingMode,
-		MaxTurns:         x.MaxTurns,
-		Timeout:          x.Timeout,
-		WorkingDirectory: x.WorkingDirectory,
-		Agent:            x.Agent,
-		AllowedCommands:  x.Allowed,
-		TemplateID:       x.TemplateID,
-	}
+	from := sourceFor(x)
 	if left := s.ownAtMost(c, x.Role, x.Strategy); left != nil && x.Allowed == nil {
 		from.AllowedCommands = left // as the decision cuts it
 	}
 	known := true
 	var long []longText
 	steps := s.Handler.Measure(func(state *projections.State) {
-		known = sourceOf(state, &from, cmpOr(x.Project, c.By.Project), x, &long)
+		if known = sourceOf(state, &from, cmpOr(x.Project, c.By.Project), x.TaskIDs, &long); known {
+			from.Custom = custom(state, unique(x.TaskIDs), x.Context)
+		}
 	})
 	c.allowance().Worked(steps)
 	if !known {
 		return nil
 	}
-	for _, l := range long {
-		text, err := s.ReadBlob(ctx, l.digest)
-		if err != nil {
-			return &engine.UnavailableError{
-				Why:  "the " + l.field + " of task '" + from.Tasks[l.task].ID + "' could not be read",
-				Next: "try again with the same key",
-				Err:  err,
-			}
-		}
-		if l.field == "description" {
-			from.Tasks[l.task].Description = string(text)
-		} else {
-			from.Tasks[l.task].InitialPrompt = string(text)
-		}
+	if err := s.readWhole(ctx, &from, long); err != nil {
+		return err
 	}
 	if err := s.KnownTemplate(x.TemplateID); err != nil && !s.decided(c, x) {
 		return err
@@ -89,6 +66,24 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 // bytesPerStep is how many bytes of a manifest are read or written for about as much as one look-up costs.
 const bytesPerStep = 32
 
+// sourceFor takes over what a spawn says of its manifest.
+func sourceFor(x *commands.SpawnSession) manifest.Source {
+	return manifest.Source{
+		Role:             x.Role,
+		Strategy:         x.Strategy,
+		Skills:           x.Skills,
+		Model:            x.Model,
+		PermissionMode:   manifest.PermissionMode(x.PermissionMode),
+		ThinkingMode:     x.ThinkingMode,
+		MaxTurns:         x.MaxTurns,
+		Timeout:          x.Timeout,
+		WorkingDirectory: x.WorkingDirectory,
+		Agent:            x.Agent,
+		AllowedCommands:  x.Allowed,
+		TemplateID:       x.TemplateID,
+	}
+}
+
 // mostBelow is how many tasks below its own are looked up for a session; its manifest tells of no more.
 const mostBelow = 100
 
@@ -98,10 +93,30 @@ type longText struct {
 	field, digest string
 }
 
+// readWhole reads the texts that are elsewhere.
+func (s *Service) readWhole(ctx context.Context, from *manifest.Source, long []longText) error {
+	for _, l := range long {
+		text, err := s.ReadBlob(ctx, l.digest)
+		if err != nil {
+			return &engine.UnavailableError{
+				Why:  "the " + l.field + " of task '" + from.Tasks[l.task].ID + "' could not be read",
+				Next: "try again with the same key",
+				Err:  err,
+			}
+		}
+		if l.field == "description" {
+			from.Tasks[l.task].Description = string(text)
+		} else {
+			from.Tasks[l.task].InitialPrompt = string(text)
+		}
+	}
+	return nil
+}
+
 // sourceOf gathers what a manifest tells of tasks, and which of its texts are elsewhere; false when a task is not
 // there.
 func sourceOf(
-	state *projections.State, from *manifest.Source, project string, x *commands.SpawnSession, long *[]longText,
+	state *projections.State, from *manifest.Source, project string, ids []string, long *[]longText,
 ) bool {
 	p := state.Project(project)
 	if p == nil {
@@ -110,7 +125,7 @@ func sourceOf(
 	if from.WorkingDirectory == "" {
 		from.WorkingDirectory = p.WorkingDir
 	}
-	tasks := unique(x.TaskIDs)
+	tasks := unique(ids)
 	told := make(map[string]bool, len(tasks)) // those of the session, and those around them
 	for _, id := range tasks {
 		told[id] = true
@@ -155,7 +170,6 @@ func sourceOf(
 			}
 		}
 	}
-	from.Custom = custom(state, tasks, x.Context)
 	return true
 }
 

@@ -68,10 +68,12 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (projections.ProjectStatus, e
 }
 
 // GetProjectTree gives the tasks of a project as trees.
-func (v View) GetProjectTree(in *wire.ProjectID) ([]projections.TaskTree, error) {
+func (v View) GetProjectTree(in *wire.TreeOf) ([]projections.TaskTree, error) {
 	p, err := v.PermitProject("task:tree", in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return v.TaskTrees(p.ID, projections.MaxTreeTasks), nil
+	trees := v.TaskTrees(p.ID, projections.MaxTreeTasks)
+	err = orderTrees(trees, in.Order)
+	return trees, err
 }

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"cmp"
+
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service/wire"
@@ -21,18 +23,25 @@ func (v View) ListQueues(in *wire.QueueFilter) ([]projections.QueueView, error) 
 	return views, nil
 }
 
+// permitQueue gives a queue that the caller may see by a row of the table; a session's own project is meant if none is
+// named.
+func (v View) permitQueue(row, project, name string) (*projections.Queue, error) {
+	project = cmp.Or(project, v.Caller.By.Project)
+	if err := v.Permit(row, project); err != nil {
+		return nil, err
+	}
+	q := v.Queue(project, name)
+	if q == nil {
+		return nil, NotFound("Queue", name)
+	}
+	return q, nil
+}
+
 // GetQueue gives a queue with its items.
 func (v View) GetQueue(in *wire.QueueName) (wire.QueueBody, error) {
-	project := in.ProjectID
-	if project == "" {
-		project = v.Caller.By.Project
-	}
-	if err := v.Permit("queue:list", project); err != nil {
+	q, err := v.permitQueue("queue:list", in.ProjectID, in.Name)
+	if err != nil {
 		return wire.QueueBody{}, err
-	}
-	q := v.Queue(project, in.Name)
-	if q == nil {
-		return wire.QueueBody{}, NotFound("Queue", in.Name)
 	}
 	items, more := v.ItemViews(q, func(item *projections.Item) bool {
 		return in.Status == "" || in.Status == string(item.Status)
@@ -99,25 +108,39 @@ func otherStrategy(session string) error {
 // QueueEmpty is what older clients are told of a queue without items.
 const QueueEmpty = "Queue is empty - all tasks processed"
 
-// GetQueueTop gives the next item of the queue that a session pulls from.
-func (v View) GetQueueTop(in *wire.SessionID) (wire.QueueTop, error) {
+// GetSessionQueueTop gives the next item of the queue that a session pulls from, and the one that it holds.
+func (v View) GetSessionQueueTop(in *wire.SessionID) (wire.QueueTop, error) {
 	x, q, err := v.SessionQueue("queue:top", in.ID)
 	if err != nil {
 		return wire.QueueTop{}, err
 	}
-	top := wire.QueueTop{Queue: q.Name, Waiting: v.QueueView(q).Waiting}
+	top := v.topOf(q)
 	if held := v.Holds(x); held != nil {
 		top.Held = new(v.ItemView(q, held))
 	}
+	return top, nil
+}
+
+// GetQueueTop gives the next item of a queue.
+func (v View) GetQueueTop(in *wire.QueueOf) (wire.QueueTop, error) {
+	q, err := v.permitQueue("queue:top", in.ProjectID, in.Name)
+	if err != nil {
+		return wire.QueueTop{}, err
+	}
+	return v.topOf(q), nil
+}
+
+func (v View) topOf(q *projections.Queue) wire.QueueTop {
+	top := wire.QueueTop{Queue: q.Name, Waiting: v.QueueView(q).Waiting}
 	item, passedOver := v.Top(q)
 	top.PassedOver = passedOver
-	if item != nil {
+	switch {
+	case item != nil:
 		top.Item, top.HasMore = new(v.ItemView(q, item)), true
-		return top, nil
-	}
-	top.Message = QueueEmpty
-	if q.Stats.Queued > 0 {
+	case q.Stats.Queued > 0:
 		top.Message = "Nothing can be started now: what is queued waits for something"
+	default:
+		top.Message = QueueEmpty
 	}
-	return top, nil
+	return top
 }

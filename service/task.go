@@ -54,7 +54,7 @@ func (v View) ListTasks(in *wire.TaskFilter) ([]projections.TaskView, error) {
 
 func checkTasks(f *wire.TaskFilter) error {
 	if f.Order != "" && !byDependency(f) {
-		return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, or left out", safetext.Printable(f.Order))
+		return unknownOrder(f.Order)
 	}
 	if f.Ready != "" && f.Ready != "true" {
 		return Invalid("/ready", "'%s' is not a value of ready; it is true, or left out", safetext.Printable(f.Ready))
@@ -62,7 +62,15 @@ func checkTasks(f *wire.TaskFilter) error {
 	return nil
 }
 
-func byDependency(f *wire.TaskFilter) bool { return f.Order == "dependencies" }
+func byDependency(f *wire.TaskFilter) bool { return f.Order == inDependencyOrder }
+
+// inDependencyOrder names the order in which each task follows those that it depends on.
+const inDependencyOrder = "dependencies"
+
+func unknownOrder(order string) error {
+	return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, or left out",
+		safetext.Printable(order))
+}
 
 func taskMatches(f *wire.TaskFilter, t *projections.Task) bool {
 	parent := t.ParentID
@@ -100,10 +108,24 @@ func (v View) ListChildren(in *wire.TaskID) ([]projections.TaskView, error) {
 }
 
 // GetTaskTree gives a task with everything below it.
-func (v View) GetTaskTree(in *wire.TaskID) (projections.TaskTree, error) {
+func (v View) GetTaskTree(in *wire.TreeOf) (projections.TaskTree, error) {
 	t, err := v.PermitTask("task:tree", in.ID)
 	if err != nil {
 		return projections.TaskTree{}, err
 	}
-	return v.TaskTree(t), nil
+	tree := []projections.TaskTree{v.TaskTree(t)}
+	err = orderTrees(tree, in.Order)
+	return tree[0], err
+}
+
+// orderTrees puts the tasks of trees in an order: "" is that of creation.
+func orderTrees(trees []projections.TaskTree, order string) error {
+	switch order {
+	case "":
+	case inDependencyOrder:
+		projections.OrderTrees(trees)
+	default:
+		return unknownOrder(order)
+	}
+	return nil
 }

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"maestro/service/wire"
+
 	"github.com/google/uuid"
 )
 
@@ -45,6 +47,8 @@ type Client struct {
 	damage  func(notice string)
 	// patience is how long it waits in all for a server that says "too many calls".
 	patience time.Duration
+	// within is how long an answer may take that is not waited for on purpose; 0 for ever.
+	within time.Duration
 }
 
 // defaultPatience is long enough for who met a limit by accident.
@@ -58,6 +62,10 @@ func WithVersion(version string) Option { return func(c *Client) { c.version = v
 
 // WithPatience sets how long a call waits in all when the server answers 429; 0 gives that answer at once.
 func WithPatience(patience time.Duration) Option { return func(c *Client) { c.patience = patience } }
+
+// WithTimeout sets how long an answer may take, beside what it is asked to wait: then the call fails with
+// [context.DeadlineExceeded]. A stream and an audit take as long as they take. 0, the default, waits for ever.
+func WithTimeout(within time.Duration) Option { return func(c *Client) { c.within = within } }
 
 // WithTransport replaces how the Client reaches the server, such as through a socket.
 func WithTransport(transport http.RoundTripper) Option {
@@ -157,6 +165,8 @@ type Answer struct {
 	// not.
 	Also        []string
 	LivingBelow int
+	// Start is what queue:start gave; nil for another command, a dry run or an older server.
+	Start *wire.Start
 	// Retried says that an earlier try with the same key had made the event.
 	Retried bool
 }
@@ -200,6 +210,8 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 			return Answer{}, fmt.Errorf("the body of %s: %w", commandID, err)
 		}
 	}
+	ctx, cancel := c.patiently(ctx, o.Wait)
+	defer cancel()
 	req, err := c.request(ctx, http.MethodPost, "/api/commands/"+url.PathEscape(commandID), o.query(), bytes.NewReader(text))
 	if err != nil {
 		return Answer{}, err
@@ -225,6 +237,7 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 		Token    string          `json:"token"`
 		Also     []string        `json:"also"`
 		Living   int             `json:"livingBelow"`
+		Start    *wire.Start     `json:"start"`
 	}
 	if err := json.Unmarshal(answer, &said); err != nil {
 		return Answer{}, notOurs(resp, err)
@@ -234,34 +247,51 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 	}
 	return Answer{
 		Sequence: said.Sequence, Event: said.Event, Token: said.Token, Also: said.Also, LivingBelow: said.Living,
+		Start:   said.Start,
 		Retried: resp.Header.Get(HeaderRetried) == "true",
 	}, nil
 }
 
-// Get reads a view into out, which may be nil, and gives the sequence that it was made at. A list that comes in
-// pages is read to its end, and the sequence is that of the first page. It fails as Do does.
-func (c *Client) Get(ctx context.Context, path string, query url.Values, out any) (sequence uint64, err error) {
+// patiently gives a call the time that an answer may take, beside what it is asked to wait.
+func (c *Client) patiently(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	if c.within <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, c.within+wait)
+}
+
+// get reads a view into out. A list that comes in pages is read to its end.
+func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
 	req, err := c.request(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	resp, answer, err := c.answer(req)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if out != nil && resp.Header.Get(HeaderNext) != "" {
+	if resp.Header.Get(HeaderNext) != "" {
 		if answer, err = c.pages(ctx, path, query, resp, answer); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	if out != nil {
-		if err := json.Unmarshal(answer, out); err != nil {
-			return 0, notOurs(resp, err)
-		}
+	return decoded(resp, answer, out)
+}
+
+// decode sends the request and reads the answer into out.
+func (c *Client) decode(req *http.Request, out any) error {
+	resp, answer, err := c.answer(req)
+	if err != nil {
+		return err
 	}
-	// A view without a sequence, such as /health, has 0.
-	sequence, _ = strconv.ParseUint(resp.Header.Get(HeaderSequence), 10, 64)
-	return sequence, nil
+	return decoded(resp, answer, out)
+}
+
+func decoded(resp *http.Response, answer []byte, out any) error {
+	if err := json.Unmarshal(answer, out); err != nil {
+		return notOurs(resp, err)
+	}
+	return nil
 }
 
 // pages reads the pages behind the first and gives the list that they are together.
@@ -299,25 +329,8 @@ func (c *Client) pages(
 	return list, nil
 }
 
-// Post sends a JSON document as it is and reads the answer into out, which may be nil. It fails as Do does.
-func (c *Client) Post(ctx context.Context, path string, document []byte, out any) error {
-	req, err := c.request(ctx, http.MethodPost, path, nil, bytes.NewReader(document))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, answer, err := c.answer(req)
-	if err != nil || out == nil {
-		return err
-	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return notOurs(resp, err)
-	}
-	return nil
-}
-
-// Stream reads a long body as it comes; the caller closes it. It fails as Do does; what breaks later, its Read says.
-func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
+// stream reads a long body as it comes; the caller closes it. It fails as Do does; what breaks later, its Read says.
+func (c *Client) stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
 	req, err := c.request(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
 		return nil, err

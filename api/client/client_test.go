@@ -3,9 +3,9 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"maestro/api/client"
+	"maestro/service/wire"
 )
 
 // busy answers 429 some times, and then 200.
@@ -89,7 +90,7 @@ func TestWaitingIsTold(t *testing.T) {
 			client.WithWaiting(func(limit string, after time.Duration) {
 				told = append(told, limit+" "+after.String()+" at "+time.Since(began).String())
 			}))
-		if _, err := c.Get(t.Context(), "/api/projects", nil, nil); err != nil {
+		if _, err := c.Whoami(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if want := []string{"session-commands 5s at 0s", "session-commands 5s at 5s"}; !slices.Equal(told, want) {
@@ -104,7 +105,7 @@ func TestWhoWaitsForTheServerCanBeEnded(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		c := client.New("http://x", "t", client.WithTransport(&busy{times: 1, retryAfter: "10"}))
-		if _, err := c.Get(ctx, "/api/projects", nil, nil); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Whoami(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("it fails with %v", err)
 		}
 	})
@@ -121,7 +122,7 @@ func (b *book) RoundTrip(r *http.Request) (*http.Response, error) {
 	from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
 	header, text := http.Header{}, []string{}
 	for i := from; i < min(from+b.page, b.numbers); i++ {
-		text = append(text, strconv.Itoa(i))
+		text = append(text, fmt.Sprintf(`{"number":%d}`, i))
 	}
 	if from+b.page < b.numbers {
 		header.Set(client.HeaderNext, strconv.Itoa(from+b.page))
@@ -133,17 +134,18 @@ func (b *book) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestListsAreReadToTheirEnd puts pages together.
 func TestListsAreReadToTheirEnd(t *testing.T) {
 	for _, b := range []book{{0, 3, nil}, {1, 3, nil}, {3, 3, nil}, {4, 3, nil}, {10, 3, nil}, {10, 1, nil}} {
-		var numbers []int
-		query := url.Values{"limit": {"3"}}
 		c := client.New("http://x", "t", client.WithTransport(&b))
-		if _, err := c.Get(t.Context(), "/api/inputs", query, &numbers); err != nil {
+		denials, err := c.Denials(t.Context(), wire.DenialFilter{Limit: "3"})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if len(numbers) != b.numbers || b.numbers > 0 && numbers[b.numbers-1] != b.numbers-1 {
-			t.Errorf("of %d numbers, %d to a page, it reads %v", b.numbers, b.page, numbers)
+		if len(denials) != b.numbers || b.numbers > 0 && denials[b.numbers-1].Number != uint64(b.numbers-1) {
+			t.Errorf("of %d numbers, %d to a page, it reads %v", b.numbers, b.page, denials)
 		}
-		if query.Has("cursor") {
-			t.Error("the caller's query was changed")
+		for _, asked := range b.asked {
+			if !strings.Contains(asked, "limit=3") {
+				t.Errorf("a page was asked for with %q", asked)
+			}
 		}
 	}
 }

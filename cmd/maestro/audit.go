@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/api/export"
 	"maestro/bus"
 	"maestro/engine"
@@ -34,8 +34,8 @@ func (a *app) auditHead() *cobra.Command {
 	return &cobra.Command{
 		Use: "head", Short: "Show the log's head, to be kept elsewhere as a witness", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			var head events.Head
-			if err := a.get(ctx, "/api/audit/head", nil, &head); err != nil {
+			head, err := look(ctx, a, (*client.Client).Head)
+			if err != nil {
 				return err
 			}
 			a.result(head, func() { a.print("%s\n", head) })
@@ -101,19 +101,11 @@ func (a *app) exported(ctx context.Context, project string, to uint64) (log io.R
 	if err != nil {
 		return nil, nil, err
 	}
-	query := url.Values{}
-	if project != "" {
-		query.Set("project", project)
-	}
-	if to > 0 {
-		query.Set("to", strconv.FormatUint(to, 10))
-	}
-	stream, err := c.Stream(ctx, "/api/audit/export", query)
+	stream, err := c.Export(ctx, project, to)
 	if err != nil {
-		c.Close()
 		return nil, nil, err
 	}
-	return stream, func() { _ = stream.Close(); c.Close() }, nil
+	return stream, func() { _ = stream.Close() }, nil
 }
 
 func cutShort(err error) error {
@@ -157,7 +149,7 @@ func (a *app) auditVerify() *cobra.Command {
 			if file != "" {
 				verdict, err = a.verifyFile(file, from, signer)
 			} else {
-				verdict.Verdict, err = a.verifyServer(ctx, witness)
+				verdict.Verdict, err = ask(ctx, a, (*client.Client).Verify, witness)
 			}
 			if err != nil {
 				return err
@@ -393,22 +385,6 @@ func loseTexts(verifier *engine.Verifier, kept map[string]bool, contents bus.Bac
 				digest, cmp.Or(why[digest], "the file does not hold it"))
 		}
 	}
-}
-
-// verifyServer has the server judge its log, which may take as long as it takes.
-func (a *app) verifyServer(ctx context.Context, witness string) (engine.Verdict, error) {
-	c, err := a.connect(ctx)
-	if err != nil {
-		return engine.Verdict{}, err
-	}
-	defer c.Close()
-	query := url.Values{}
-	if witness != "" {
-		query.Set("from", witness)
-	}
-	var verdict engine.Verdict
-	_, err = c.Get(ctx, "/api/audit/verify", query, &verdict)
-	return verdict, err
 }
 
 // unjudged says which events an audit did not judge, because of a fault before them.

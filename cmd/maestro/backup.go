@@ -33,8 +33,7 @@ A long text that is lost does not stop the backup of the rest: the file is writt
 			if err != nil {
 				return err
 			}
-			defer c.Close()
-			archive, err := c.Stream(ctx, "/api/backup", nil)
+			archive, err := c.Backup(ctx)
 			if err != nil {
 				return err
 			}

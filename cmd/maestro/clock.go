@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/internal/clock"
 	"maestro/service/wire"
 )
@@ -22,8 +23,8 @@ func (a *app) clockShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show", Short: "Show the time of events beside the machine's wall clock", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			var status wire.ClockStatus
-			if err := a.get(ctx, "/api/clock", nil, &status); err != nil {
+			status, err := look(ctx, a, (*client.Client).Clock)
+			if err != nil {
 				return err
 			}
 			a.result(status, func() { a.printClock(status) })
@@ -38,18 +39,8 @@ func (a *app) clockConfirm() *cobra.Command {
 		Long: `A server does not follow a wall clock that moves by more than an hour while it runs: every later event would get a wrong
 time, for good. Check the machine's clock first, then confirm it. The server's log records who did.`,
 		RunE: running(func(ctx context.Context, _ []string) error {
-			c, err := a.connect(ctx)
+			answer, err := look(ctx, a, (*client.Client).ConfirmClock)
 			if err != nil {
-				return err
-			}
-			defer c.Close()
-			ctx, cancel := context.WithTimeout(ctx, patience)
-			defer cancel()
-			var answer struct {
-				wire.ClockStatus
-				Changed bool `json:"changed"`
-			}
-			if err := c.Post(ctx, "/api/clock/confirm", nil, &answer); err != nil {
 				return err
 			}
 			a.result(answer, func() {

@@ -9,24 +9,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
 	"maestro/internal/safetext"
+	"maestro/service/wire"
 )
-
-// permissions is the object of document 000.
-type permissions struct {
-	Role            string   `json:"role"`
-	Strategy        string   `json:"strategy"`
-	AllowedCommands []string `json:"allowedCommands"`
-	HiddenCommands  []string `json:"hiddenCommands"`
-}
 
 func (a *app) commandsCommand() *cobra.Command {
 	var check string
 	cmd := &cobra.Command{Use: "commands", Short: "List the commands that you may use", Args: takes()}
 	cmd.RunE = running(func(ctx context.Context, _ []string) error {
-		var p permissions
-		if err := a.get(ctx, "/api/commands", nil, &p); err != nil {
+		p, err := look(ctx, a, (*client.Client).AllowedCommands)
+		if err != nil {
 			return err
 		}
 		if cmd.Flags().Changed("check") {
@@ -43,7 +37,7 @@ func (a *app) commandsCommand() *cobra.Command {
 }
 
 // bare writes the object of document 000 as that shows it.
-func (a *app) bare(p permissions) error {
+func (a *app) bare(p wire.AllowedCommands) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
@@ -53,7 +47,7 @@ func (a *app) bare(p permissions) error {
 }
 
 // listCommands prints the layout of document 000.
-func (a *app) listCommands(p permissions) {
+func (a *app) listCommands(p wire.AllowedCommands) {
 	a.print("Session Role: %s\n", p.Role)
 	if p.Strategy != "" {
 		a.print("Strategy: %s\n", p.Strategy)
@@ -123,7 +117,7 @@ func usageOf(root *cobra.Command, id string) string {
 }
 
 // checkCommand says whether a command is allowed, in the words of document 000.
-func (a *app) checkCommand(p permissions, id string) error {
+func (a *app) checkCommand(p wire.AllowedCommands, id string) error {
 	canonical := id
 	row, known := commands.CurrentRules().Row(id)
 	if known && row.Alias != "" {

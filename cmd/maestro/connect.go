@@ -1,19 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"maestro/api/client"
 	"maestro/internal/home"
-	"maestro/projections"
 )
 
 const (
@@ -24,14 +22,17 @@ const (
 	patience = time.Minute
 )
 
-// connect makes the client of the server that is found. What waits of a session goes out first.
+// connect gives the client of the server that is found, one for the whole run. What waits of a session goes out first.
 func (a *app) connect(ctx context.Context) (*client.Client, error) {
+	if a.client != nil {
+		return a.client, nil
+	}
 	address, token, err := a.find()
 	if err != nil {
 		return nil, a.withWaiting(err)
 	}
 	c := client.New(
-		address, token, client.WithVersion(version()),
+		address, token, client.WithVersion(version()), client.WithTimeout(patience),
 		client.WithAnswers(func(questions []string) { a.answers = questions }),
 		client.WithDamage(func(notice string) { a.damage = notice }), client.WithWaiting(a.sayWaiting),
 	)
@@ -39,6 +40,7 @@ func (a *app) connect(ctx context.Context) (*client.Client, error) {
 		c.Close()
 		return nil, err
 	}
+	a.client = c
 	return c, nil
 }
 
@@ -159,17 +161,21 @@ func serverOf(h *home.Home, running bool) (string, error) {
 	return server.Address, err
 }
 
-// get reads a view.
-func (a *app) get(ctx context.Context, path string, query url.Values, into any) error {
+// look reads a view that takes no parameters.
+func look[T any](ctx context.Context, a *app, view func(*client.Client, context.Context) (T, error)) (T, error) {
 	c, err := a.connect(ctx)
 	if err != nil {
-		return err
+		var none T
+		return none, err
 	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	_, err = c.Get(ctx, path, query, into)
-	return err
+	return view(c, ctx)
+}
+
+// ask reads a view of something: an id, or a filter.
+func ask[Q, T any](
+	ctx context.Context, a *app, view func(*client.Client, context.Context, Q) (T, error), of Q,
+) (T, error) {
+	return look(ctx, a, func(c *client.Client, ctx context.Context) (T, error) { return view(c, ctx, of) })
 }
 
 // send asks for a command, in one call.
@@ -183,9 +189,6 @@ func (a *app) sendWith(ctx context.Context, id string, body any, o client.Option
 	if err != nil {
 		return client.Answer{}, err
 	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	o.DryRun = a.dryRun
 	answer, err := c.Do(ctx, id, body, o)
 	if err == nil && a.dryRun {
@@ -208,8 +211,8 @@ func (a *app) project(ctx context.Context, named string) (string, error) {
 	if id := a.getenv("MAESTRO_PROJECT_ID"); id != "" || a.isSession() {
 		return id, nil
 	}
-	var projects []projections.ProjectView
-	if err := a.get(ctx, "/api/projects", nil, &projects); err != nil {
+	projects, err := look(ctx, a, (*client.Client).Projects)
+	if err != nil {
 		return "", err
 	}
 	switch len(projects) {
@@ -222,29 +225,38 @@ func (a *app) project(ctx context.Context, named string) (string, error) {
 		withNext("name one with --project or MAESTRO_PROJECT_ID; see `maestro project list`")
 }
 
+// named are the things that a list was asked about; "" for none.
+type named struct{ project, session, task string }
+
 // unlessEmpty tells a list of n that is empty from one about things that there are not: "nothing needs you" must not
-// come of a typo. about gives the ids of those that were named, by the routes where they stand.
-func (a *app) unlessEmpty(ctx context.Context, n int, about map[string]string) error {
+// come of a typo.
+func (a *app) unlessEmpty(ctx context.Context, n int, about named) error {
 	if n > 0 || a.isSession() {
 		return nil
 	}
-	for _, route := range slices.Sorted(maps.Keys(about)) {
-		if about[route] == "" {
-			continue
+	known := func(id string, read func(id string) error) error {
+		if id == "" {
+			return nil
 		}
-		if err := a.get(ctx, pathTo(route, about[route]), nil, nil); exitCode(err) == exitNotFound {
+		if err := read(id); exitCode(err) == exitNotFound {
 			return err
 		}
+		return nil
 	}
-	return nil
-}
-
-// pathTo joins parts of a route; ids may hold anything.
-func pathTo(parts ...string) string {
-	for i, part := range parts {
-		parts[i] = url.PathEscape(part)
-	}
-	return "/api/" + strings.Join(parts, "/")
+	return cmp.Or(
+		known(about.project, func(id string) error {
+			_, err := ask(ctx, a, (*client.Client).Project, id)
+			return err
+		}),
+		known(about.session, func(id string) error {
+			_, err := ask(ctx, a, (*client.Client).Session, id)
+			return err
+		}),
+		known(about.task, func(id string) error {
+			_, err := ask(ctx, a, (*client.Client).Task, id)
+			return err
+		}),
+	)
 }
 
 // knownProject is project for a route that names it: a session without MAESTRO_PROJECT_ID asks which its own is.
@@ -253,8 +265,8 @@ func (a *app) knownProject(ctx context.Context, named string) (string, error) {
 	if err != nil || id != "" {
 		return id, err
 	}
-	var me identity
-	if err := a.get(ctx, "/api/whoami", nil, &me); err != nil {
+	me, err := look(ctx, a, (*client.Client).Whoami)
+	if err != nil {
 		return "", err
 	}
 	if me.Project == "" {

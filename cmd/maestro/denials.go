@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
-	"maestro/engine"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
@@ -22,30 +21,26 @@ func (a *app) auditDenials() *cobra.Command {
 	cmd = &cobra.Command{
 		Use: "denials", Short: "List the recorded refusals, newest last", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			query := url.Values{}
-			for name, value := range map[string]string{"actor": actor, "command": command, "project": project} {
-				if value != "" {
-					query.Set(name, value)
-				}
-			}
+			filter := wire.DenialFilter{Actor: actor, Command: command, Project: project}
 			if cmd.Flags().Changed("limit") {
 				if limit < 1 {
 					return usage("--limit must be 1 or more, not %d", limit)
 				}
-				query.Set("limit", strconv.Itoa(limit))
+				filter.Limit = strconv.Itoa(limit)
 			}
 			if _, known := commands.CurrentRules().Row(command); command != "" && !known {
 				return usage("There is no command %q", command).withNext("name an id such as task:complete; docs/permissions.md lists them")
 			}
-			var denials []engine.Denial
-			if err := a.get(ctx, "/api/audit/denials", query, &denials); err != nil {
+			denials, err := ask(ctx, a, (*client.Client).Denials, filter)
+			if err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, len(denials), map[string]string{"projects": project}); err != nil {
+			if err := a.unlessEmpty(ctx, len(denials), named{project: project}); err != nil {
 				return err
 			}
 			if len(denials) == 0 && actor != "" { // an actor that there is not was refused nothing either
-				if err := a.get(ctx, "/api/audit/can", url.Values{"actor": {actor}, "command": {"whoami"}}, nil); exitCode(err) == exitNotFound {
+				_, err := ask(ctx, a, (*client.Client).Can, wire.CanQuery{Actor: actor, Command: "whoami"})
+				if exitCode(err) == exitNotFound {
 					return err
 				}
 			}
@@ -70,8 +65,8 @@ func (a *app) auditDenials() *cobra.Command {
 
 // showNobodies says how many calls were nobody's, if any were: they are counted, not recorded.
 func (a *app) showNobodies(ctx context.Context) error {
-	var nobody wire.Unauthenticated
-	if err := a.get(ctx, "/api/audit/unauthenticated", nil, &nobody); err != nil || nobody.Count == 0 {
+	nobody, err := look(ctx, a, (*client.Client).Unauthenticated)
+	if err != nil || nobody.Count == 0 {
 		return err
 	}
 	a.print(
@@ -82,7 +77,7 @@ func (a *app) showNobodies(ctx context.Context) error {
 }
 
 // showDenial prints a refusal in two lines: who asked for what, and what they were told.
-func (a *app) showDenial(d engine.Denial) {
+func (a *app) showDenial(d wire.Denial) {
 	about := d.Command
 	if d.Kept {
 		about += ", which had been kept"
@@ -112,8 +107,8 @@ func (a *app) auditLimits() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "limits", Short: "List the limits of the running server, and how many calls each has refused", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			var limits []wire.LimitView
-			if err := a.get(ctx, "/api/audit/limits", nil, &limits); err != nil {
+			limits, err := look(ctx, a, (*client.Client).Limits)
+			if err != nil {
 				return err
 			}
 			list(a, limits, "There are no limits", func(l wire.LimitView) []string {
@@ -134,15 +129,9 @@ func (a *app) auditCan() *cobra.Command {
 admin, system or runner. COMMAND is an id such as task:complete. TARGET is the task, session, question, project or queue that it would
 be about.`,
 		RunE: running(func(ctx context.Context, args []string) error {
-			query := url.Values{"actor": {args[0]}, "command": {args[1]}}
-			if target := at(args, 2); target != "" {
-				query.Set("target", target)
-			}
-			if project != "" {
-				query.Set("project", project)
-			}
-			var can wire.Can
-			if err := a.get(ctx, "/api/audit/can", query, &can); err != nil {
+			query := wire.CanQuery{Actor: args[0], Command: args[1], Target: at(args, 2), Project: project}
+			can, err := ask(ctx, a, (*client.Client).Can, query)
+			if err != nil {
 				return err
 			}
 			a.result(can, func() {

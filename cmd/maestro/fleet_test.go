@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,7 +19,7 @@ import (
 	"maestro/api/export"
 	"maestro/events"
 	"maestro/internal/oracle"
-	"maestro/projections"
+	"maestro/service/wire"
 )
 
 var (
@@ -202,10 +201,8 @@ func (f *fleet) judgeQueue() {
 	f.t.Helper()
 	admin := f.admin()
 	f.judge(0)
-	var queue struct {
-		Items []projections.ItemView `json:"items"`
-	}
-	if _, err := admin.Get(f.t.Context(), "/api/queues/work", url.Values{"projectId": {f.project}}, &queue); err != nil {
+	queue, err := admin.Queue(f.t.Context(), wire.QueueName{Name: "work", ProjectID: f.project})
+	if err != nil {
 		f.t.Fatal(err)
 	}
 	for _, item := range queue.Items {
@@ -262,7 +259,7 @@ func (f *fleet) judgeQueue() {
 
 func (k *killed) export(admin *client.Client) string {
 	k.t.Helper()
-	body, err := admin.Stream(k.t.Context(), "/api/audit/export", url.Values{})
+	body, err := admin.Export(k.t.Context(), "", 0)
 	if err != nil {
 		k.t.Fatal(err)
 	}

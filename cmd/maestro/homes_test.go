@@ -231,7 +231,7 @@ func TestHomeThatIsNotWhereItWas(t *testing.T) {
 			if !errors.As(err, &refused) || refused.Status != 503 || !strings.Contains(refused.Why, "moved") {
 				t.Errorf("a write came to %v", err)
 			}
-			_, err = s.client.Get(t.Context(), "/api/audit/verify", nil, nil)
+			_, err = s.client.Verify(t.Context(), "")
 			if errors.As(err, &refused); refused.Status != 503 || refused.Message != "The log cannot be audited" ||
 				!strings.Contains(refused.Why, "moved") || !strings.Contains(refused.Next, "MAESTRO_HOME") {
 				t.Errorf("an audit came to %+v, %v", refused, err)

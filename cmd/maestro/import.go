@@ -78,7 +78,6 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	if err != nil {
 		return err
 	}
-	defer c.Close()
 	i := importing{client: c, keys: keysOf(content, o.key), ids: map[string]string{}, dryRun: a.dryRun}
 	if o.newProject {
 		err = i.makeProject(ctx, p, o.name)
@@ -140,8 +139,6 @@ func keysOf(content []byte, key string) string {
 }
 
 func (i *importing) do(ctx context.Context, command string, body any, key string) (string, client.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	answer, err := i.client.Do(ctx, command, body, client.Options{Key: i.keys + ":" + key, DryRun: i.dryRun})
 	if err != nil {
 		return "", answer, err

@@ -3,16 +3,17 @@ package main
 import (
 	"context"
 	"maps"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/internal/home"
 	"maestro/internal/safetext"
 	"maestro/projections"
+	"maestro/service/wire"
 	"maestro/workers/outbox"
 )
 
@@ -24,18 +25,12 @@ func (a *app) inboxCommand() *cobra.Command {
 			if project == "" {
 				project = a.getenv("MAESTRO_PROJECT_ID")
 			}
-			query := url.Values{}
-			for name, value := range map[string]string{"projectId": project, "sessionId": session, "kind": kind} {
-				if value != "" {
-					query.Set(name, value)
-				}
-			}
-			var items []projections.InboxItem
-			if err := a.get(ctx, "/api/inbox", query, &items); err != nil {
+			filter := wire.InboxFilter{ProjectID: project, SessionID: session, Kind: kind}
+			items, err := ask(ctx, a, (*client.Client).Inbox, filter)
+			if err != nil {
 				return err
 			}
-			named := map[string]string{"projects": project, "sessions": session}
-			if err := a.unlessEmpty(ctx, len(items), named); err != nil {
+			if err := a.unlessEmpty(ctx, len(items), named{project: project, session: session}); err != nil {
 				return err
 			}
 			if kind == "" || kind == string(inboxSetAside) {
@@ -67,7 +62,7 @@ const inboxSetAside projections.InboxKind = "set-aside"
 
 // setAside gives the sessions whose kept commands were set aside. The home may not be this process's to read; then it
 // has nothing to tell.
-func (a *app) setAside(ctx context.Context, project, session string) []projections.InboxItem {
+func (a *app) setAside(ctx context.Context, project, session string) []wire.InboxItem {
 	path, err := home.Path(a.getenv)
 	if err != nil {
 		return nil
@@ -81,15 +76,15 @@ func (a *app) setAside(ctx context.Context, project, session string) []projectio
 	if err != nil {
 		a.say("maestro: it cannot be seen whether kept commands were set aside: %s\n", err)
 	}
-	var items []projections.InboxItem
+	var items []wire.InboxItem
 	for _, id := range slices.Sorted(maps.Keys(aside)) {
-		var of projections.SessionView
-		known := a.get(ctx, pathTo("sessions", id), nil, &of) == nil
+		of, err := ask(ctx, a, (*client.Client).Session, id)
+		known := err == nil
 		if session != "" && session != id || project != "" && known && of.ProjectID != project {
 			continue
 		}
 		dir := filepath.Join("outbox", id, "damaged")
-		item := projections.InboxItem{
+		item := wire.InboxItem{
 			Kind:      inboxSetAside,
 			ProjectID: of.ProjectID,
 			SessionID: id,
@@ -107,7 +102,7 @@ func (a *app) setAside(ctx context.Context, project, session string) []projectio
 }
 
 // showInbox prints each thing in two or three lines: what it is, in whose words, and what to do.
-func (a *app) showInbox(items []projections.InboxItem) {
+func (a *app) showInbox(items []wire.InboxItem) {
 	for _, item := range items {
 		about := strings.TrimSpace(item.TaskID + " " + item.SessionID)
 		if about == "" {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/home"
-	"maestro/projections"
 	"maestro/workers/manifest"
 	"maestro/workers/prompt"
 )
@@ -93,8 +93,7 @@ type prompts struct {
 // prompts renders what a session's agent is told.
 func (a *app) prompts(ctx context.Context, m *manifest.Manifest, id string) (prompts, error) {
 	about := prompt.Session{ID: id, ProjectID: a.getenv("MAESTRO_PROJECT_ID")}
-	var x projections.SessionView
-	switch err := a.get(ctx, pathTo("sessions", id), nil, &x); {
+	switch x, err := ask(ctx, a, (*client.Client).Session, id); {
 	case err == nil:
 		about.Name, about.ProjectID, about.Queue, about.SpawnedBy = x.Name, x.ProjectID, x.Queue, x.SpawnedBy
 	case exitCode(err) != exitNotAllowed: // a list may leave out session:info
@@ -198,17 +197,8 @@ func (a *app) upload(ctx context.Context, file string, role events.Role) (*manif
 	if role != "" && m.Role != role {
 		return nil, usage("The manifest is for role %s", m.Role).withNext("use it with that role")
 	}
-	c, err := a.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	var stored struct {
-		Digest string `json:"digest"`
-	}
-	return m, c.Post(ctx, "/api/manifests", m.Canonical(), &stored)
+	_, err = ask(ctx, a, (*client.Client).StoreManifest, m.Canonical())
+	return m, err
 }
 
 // placeManifest puts a copy of a session's manifest into this home, and gives where it is; "" when there is none.

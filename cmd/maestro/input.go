@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"maestro/commands"
 	"maestro/internal/safetext"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 func (a *app) inputCommand() *cobra.Command {
@@ -24,23 +24,18 @@ func (a *app) inputList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List questions", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			query := url.Values{}
 			if project == "" {
 				project = a.getenv("MAESTRO_PROJECT_ID")
 			}
-			for name, value := range map[string]string{"projectId": project, "sessionId": session, "status": status} {
-				if value != "" {
-					query.Set(name, value)
-				}
-			}
-			var questions []projections.InputView
-			if err := a.get(ctx, "/api/inputs", query, &questions); err != nil {
+			filter := wire.InputFilter{ProjectID: project, SessionID: session, Status: status}
+			questions, err := ask(ctx, a, (*client.Client).Inputs, filter)
+			if err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, len(questions), map[string]string{"projects": project, "sessions": session}); err != nil {
+			if err := a.unlessEmpty(ctx, len(questions), named{project: project, session: session}); err != nil {
 				return err
 			}
-			listFitted(a, questions, "There are no such questions", func(x projections.InputView) []string {
+			listFitted(a, questions, "There are no such questions", func(x wire.Input) []string {
 				verb := "waited "
 				if x.Status == projections.InputOpen {
 					verb = "waits "
@@ -86,7 +81,6 @@ func (a *app) inputWait() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer c.Close()
 			question, err := a.awaitAnswer(ctx, c, args[0], timeout)
 			if err != nil {
 				return err
@@ -99,9 +93,11 @@ func (a *app) inputWait() *cobra.Command {
 }
 
 // awaitAnswer waits for the answer to a question.
-func (a *app) awaitAnswer(ctx context.Context, c *client.Client, id string, timeout time.Duration) (question projections.InputView, err error) {
-	over, err := a.inSlices(ctx, c, timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
-		_, err := c.Get(ctx, pathTo("inputs", id), url.Values{"wait": {slice.String()}}, &question)
+func (a *app) awaitAnswer(
+	ctx context.Context, c *client.Client, id string, timeout time.Duration,
+) (question wire.Input, err error) {
+	over, err := a.inSlices(ctx, c, timeout, func(slice time.Duration) (done bool, err error) {
+		question, err = c.AwaitInput(ctx, id, slice)
 		return question.Status != projections.InputOpen, err
 	})
 	switch {
@@ -125,14 +121,12 @@ func (a *app) awaitAnswer(ctx context.Context, c *client.Client, id string, time
 }
 
 // received prints an answer to the session that asked, and lets the server know that it was shown.
-func (a *app) received(ctx context.Context, c *client.Client, question projections.InputView) error {
+func (a *app) received(ctx context.Context, c *client.Client, question wire.Input) error {
 	defer a.forget(question.ID)
 	a.result(question, func() { a.print("%s\n", question.Answer) })
 	if a.broken != nil || question.Status != projections.InputAnswered || question.SessionID != a.sessionID() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	return shown(ctx, c, question.ID)
 }
 
@@ -168,10 +162,9 @@ func (a *app) showAnswers(ctx context.Context) {
 	if err != nil {
 		return // the next command tries again
 	}
-	defer c.Close()
 	for _, id := range a.answers {
-		var question projections.InputView
-		if _, err := c.Get(ctx, pathTo("inputs", id), nil, &question); err != nil || question.Status != projections.InputAnswered {
+		question, err := c.Input(ctx, id)
+		if err != nil || question.Status != projections.InputAnswered {
 			continue
 		}
 		a.say("maestro: your question %s “%s” is answered: %s\n", id, safetext.Clip(question.Question, 100), question.Answer)

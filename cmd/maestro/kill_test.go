@@ -257,7 +257,8 @@ func (k *killed) judge(round int) {
 func (k *killed) verdicts(admin *client.Client) (verdict, rebuilt engine.Verdict, at map[string][]uint64) {
 	k.t.Helper()
 	for {
-		if _, err := admin.Get(k.t.Context(), "/api/audit/verify", nil, &verdict); err != nil {
+		var err error
+		if verdict, err = admin.Verify(k.t.Context(), ""); err != nil {
 			k.t.Fatal(err)
 		}
 		if rebuilt, at = k.rebuild(admin); rebuilt.Head.Sequence == verdict.Head.Sequence {

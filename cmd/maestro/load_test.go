@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"maestro/api/client"
-	"maestro/service/wire"
 )
 
 var (
@@ -164,7 +163,7 @@ func (l *load) work(ctx context.Context, w reporter, random *rand.Rand) {
 		what := "a report"
 		if n%4 == 3 {
 			what = "reading a task"
-			_, err = w.client.Get(ctx, "/api/tasks/"+w.task, nil, nil)
+			_, err = w.client.Task(ctx, w.task)
 		} else {
 			body := map[string]any{"message": fmt.Sprint("step ", n), "taskIds": []string{w.task}}
 			_, err = w.client.Do(ctx, "report:progress", body, client.Options{})
@@ -436,8 +435,8 @@ func (l *load) judgeLoad(admin *client.Client) {
 		l.t.Logf("%-30s %v", name, l.answers[name])
 		refused += l.answers[name][http.StatusTooManyRequests]
 	}
-	var limits []wire.LimitView
-	if _, err := admin.Get(l.t.Context(), "/api/audit/limits", nil, &limits); err != nil {
+	limits, err := admin.Limits(l.t.Context())
+	if err != nil {
 		l.t.Fatal(err)
 	}
 	for _, limit := range limits {

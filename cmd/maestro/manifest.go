@@ -7,16 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"maestro/projections"
+	"maestro/api/client"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
 
@@ -25,20 +24,20 @@ func (a *app) manifestCommand() *cobra.Command {
 		a.manifestGenerate(), a.manifestValidate(), a.manifestMigrate(), a.manifestShow(), a.manifestSchema())
 }
 
-// generating are the flags of what a manifest is made of; a spawn takes most of them too.
+// generating are the flags of what a manifest is made of.
 type generating struct {
-	from               manifest.Source
-	project, output    string
-	tasks, skills      []string
-	allowed            []string
-	timeout            time.Duration
-	contextFile, apiAt string
+	wire.NewManifest
+	tasks, skills, allowed     []string
+	timeout                    time.Duration
+	contextFile, apiAt, output string
 }
 
 func (a *app) manifestGenerate() *cobra.Command {
 	var o generating
 	cmd := &cobra.Command{
-		Use: "generate", Short: "Make a manifest from the server's tasks", Args: takes(),
+		Use:   "generate",
+		Short: "Make a manifest from the server's tasks",
+		Args:  takes(),
 		Long: `Make a manifest from the server's tasks. Without --output it is printed; with it, it is written whole or not at all, readable by
 you alone. Give it to a session with "maestro session spawn --manifest FILE".
 
@@ -47,29 +46,39 @@ you alone. Give it to a session with "maestro session spawn --manifest FILE".
 	cmd.RunE = running(func(ctx context.Context, _ []string) error {
 		if cmd.Flags().Changed("allowed-commands") {
 			list := ids(o.allowed)
-			o.from.AllowedCommands = &list
+			o.Allowed = &list
 		}
-		err := cmp.Or(positive(cmd, "timeout", o.timeout), atLeastOne(cmd, "max-turns", o.from.MaxTurns))
+		err := cmp.Or(positive(cmd, "timeout", o.timeout), atLeastOne(cmd, "max-turns", o.MaxTurns))
 		if err != nil {
 			return err
 		}
 		return a.generate(ctx, o)
 	})
 	f := cmd.Flags()
-	f.StringVar((*string)(&o.from.Role), "role", "", "worker (default) or orchestrator")
-	f.StringVar((*string)(&o.from.Strategy), "strategy", "", "worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag")
-	f.StringVar(&o.project, "project-id", "", "the project; else MAESTRO_PROJECT_ID")
+	f.StringVar((*string)(&o.Role), "role", "", "worker (default) or orchestrator")
+	f.StringVar(
+		(*string)(&o.Strategy),
+		"strategy",
+		"",
+		"worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag",
+	)
+	f.StringVar(&o.Project, "project-id", "", "the project; else MAESTRO_PROJECT_ID")
 	f.StringSliceVar(&o.tasks, "task-ids", nil, "the tasks, with commas; the first is the primary one")
-	f.StringVar(&o.from.Model, "model", "", "sonnet (default), opus, haiku or a full name")
-	f.StringVar((*string)(&o.from.PermissionMode), "permission-mode", "", "acceptEdits (default), interactive or readOnly")
-	f.StringVar(&o.from.ThinkingMode, "thinking-mode", "", "auto (default), interleaved or disabled")
-	f.IntVar(&o.from.MaxTurns, "max-turns", 0, "turns after which the agent ends")
+	f.StringVar(&o.Model, "model", "", "sonnet (default), opus, haiku or a full name")
+	f.StringVar(&o.PermissionMode, "permission-mode", "", "acceptEdits (default), interactive or readOnly")
+	f.StringVar(&o.ThinkingMode, "thinking-mode", "", "auto (default), interleaved or disabled")
+	f.IntVar(&o.MaxTurns, "max-turns", 0, "turns after which the agent ends")
 	f.DurationVar(&o.timeout, "timeout", 0, "how long the session may take, such as 30m")
-	f.StringVar(&o.from.WorkingDirectory, "working-directory", "", "where the agent works; the project's if absent")
-	f.StringVar(&o.from.Agent, "agent", "", "claude (default), codex or gemini")
+	f.StringVar(&o.WorkingDirectory, "working-directory", "", "where the agent works; the project's if absent")
+	f.StringVar(&o.Agent, "agent", "", "claude (default), codex or gemini")
 	f.StringSliceVar(&o.skills, "skills", nil, "skills to load, with commas")
-	f.StringSliceVar(&o.allowed, "allowed-commands", nil, "exactly these commands and the core ones, with commas; else by role and strategy")
-	f.StringVar(&o.from.TemplateID, "template", "", "template of the prompt")
+	f.StringSliceVar(
+		&o.allowed,
+		"allowed-commands",
+		nil,
+		"exactly these commands and the core ones, with commas; else by role and strategy",
+	)
+	f.StringVar(&o.TemplateID, "template", "", "template of the prompt")
 	f.StringVar(&o.contextFile, "context", "", "a JSON file with what else the agent should know")
 	f.StringVar(&o.apiAt, "api-url", "", "the server's address; else MAESTRO_API_URL")
 	f.StringVar(&o.output, "output", "", "where to write it; else, or with -, it is printed")
@@ -82,21 +91,22 @@ you alone. Give it to a session with "maestro session spawn --manifest FILE".
 }
 
 func (a *app) generate(ctx context.Context, o generating) error {
-	// It asks the server for nothing but reads, so that the manifest alone can say that it is not for this session.
-	if err := a.guard("manifest:generate"); err != nil {
-		return err
-	}
 	if o.apiAt != "" {
 		a.env["MAESTRO_API_URL"] = o.apiAt
 	}
-	o.from.Skills, o.from.Timeout = ids(o.skills), o.timeout.Milliseconds()
-	if err := a.readContext(o.contextFile, &o.from); err != nil {
+	o.TaskIDs, o.Skills, o.Timeout = ids(o.tasks), ids(o.skills), o.timeout.Milliseconds()
+	if o.Project == "" && len(o.TaskIDs) == 0 {
+		o.Project = a.getenv("MAESTRO_PROJECT_ID")
+	}
+	var err error
+	if o.Context, err = a.readContext(o.contextFile); err != nil {
 		return err
 	}
-	if err := a.gather(ctx, &o); err != nil {
-		return err
+	content, err := ask(ctx, a, (*client.Client).GenerateManifest, o.NewManifest)
+	if err != nil {
+		return manifestRefused("the manifest", err)
 	}
-	m, err := manifest.Generate(o.from)
+	m, err := manifest.Parse(content)
 	if err != nil {
 		return manifestFailure("the manifest", err)
 	}
@@ -147,28 +157,23 @@ func writeWhole(path string, content []byte) error {
 	return nil
 }
 
-// readContext reads what else the agent should know.
-func (a *app) readContext(file string, into *manifest.Source) error {
+// readContext reads what else the agent should know, and checks it before the server is asked.
+func (a *app) readContext(file string) (json.RawMessage, error) {
 	if file == "" {
-		return nil
+		return nil, nil
 	}
 	content, err := a.readFile(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !json.Valid(content) {
-		return usage("The context file %s is no JSON", file).
+		return nil, usage("The context file %s is no JSON", file).
 			withNext("it is an object with any of codebaseContext, relatedTasks, projectStandards and custom; see `maestro manifest schema`")
 	}
-	// It is held against the schema as the part of a manifest that it becomes.
-	const before = `{"manifestVersion":"1.0","role":"worker","strategy":"queue","tasks":[],"session":{"model":"sonnet","permissionMode":"acceptEdits"},"context":`
-	m, err := manifest.Parse(slices.Concat([]byte(before), content, []byte("}")))
-	if err != nil {
-		return manifestFailure("the context file "+file, err)
+	if _, err := manifest.ParseContext(content); err != nil {
+		return nil, manifestFailure("the context file "+file, err)
 	}
-	given := m.Context
-	into.CodebaseContext, into.ProjectStandards, into.Related, into.Custom = given.CodebaseContext, given.ProjectStandards, given.RelatedTasks, given.Custom
-	return nil
+	return content, nil
 }
 
 // readFile reads a file, or with "-" stdin, up to the size of a manifest.
@@ -185,91 +190,14 @@ func (a *app) readFile(file string) ([]byte, error) {
 	return content, nil
 }
 
-// gather fetches the tasks, and those around them.
-func (a *app) gather(ctx context.Context, o *generating) error {
-	seen := map[string]bool{}
-	fetch := func(id string) (projections.TaskView, error) {
-		var t projections.TaskView
-		seen[id] = true
-		return t, a.get(ctx, pathTo("tasks", id), nil, &t)
+// manifestRefused says every fault of a manifest that the server found.
+func manifestRefused(what string, err error) error {
+	var said *client.Error
+	invalid := new(manifest.InvalidError)
+	if !errors.As(err, &said) || said.Code != "INVALID_MANIFEST" || json.Unmarshal(said.Details, invalid) != nil {
+		return err
 	}
-	var around []string
-	project := o.project
-	for _, id := range ids(o.tasks) {
-		t, err := fetch(id)
-		if err != nil {
-			return err
-		}
-		if project == "" {
-			project = t.ProjectID
-		}
-		o.from.Tasks = append(o.from.Tasks, sourceOf(t, ""))
-		around = append(around, t.Dependencies...)
-		if t.ParentID != nil {
-			around = append(around, *t.ParentID)
-		}
-	}
-	if project == "" {
-		project = a.getenv("MAESTRO_PROJECT_ID")
-	}
-	var all []projections.TaskView
-	if len(o.from.Tasks) > 0 {
-		if err := a.get(ctx, "/api/tasks", url.Values{"projectId": {project}}, &all); err != nil && exitCode(err) != exitNotAllowed {
-			return err
-		}
-	}
-	for _, t := range all {
-		below := t.ParentID != nil && slices.Contains(ids(o.tasks), *t.ParentID)
-		if !seen[t.ID] && (below || slices.ContainsFunc(t.Dependencies, func(id string) bool { return slices.Contains(ids(o.tasks), id) })) {
-			around = append(around, t.ID)
-		}
-	}
-	for _, id := range around {
-		if seen[id] {
-			continue
-		}
-		t, err := fetch(id)
-		if exitCode(err) == exitNotFound { // a dependency may have been deleted
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		o.from.Around = append(o.from.Around, sourceOf(t, a.resultOf(ctx, id)))
-	}
-	if o.from.WorkingDirectory == "" && project != "" {
-		var p projections.ProjectView
-		if err := a.get(ctx, pathTo("projects", project), nil, &p); err != nil && exitCode(err) != exitNotAllowed {
-			return err
-		}
-		o.from.WorkingDirectory = p.WorkingDir
-	}
-	return nil
-}
-
-// resultOf gives what was said when a task was last said to be completed, "" if that cannot be read.
-func (a *app) resultOf(ctx context.Context, task string) string {
-	var entries []projections.EntryView
-	if err := a.get(ctx, pathTo("tasks", task, "timeline"), nil, &entries); err != nil {
-		return ""
-	}
-	for _, e := range slices.Backward(entries) {
-		if e.Type == "task_completed" {
-			return e.Message
-		}
-	}
-	return ""
-}
-
-func sourceOf(t projections.TaskView, result string) manifest.TaskSource {
-	source := manifest.TaskSource{
-		ID: t.ID, Title: t.Title, Description: t.Description, AcceptanceCriteria: t.AcceptanceCriteria, Dependencies: t.Dependencies,
-		Priority: t.Priority, ProjectID: t.ProjectID, CreatedAt: t.CreatedAt, Metadata: t.Metadata, Status: t.Status, Result: result, InitialPrompt: t.InitialPrompt,
-	}
-	if t.ParentID != nil {
-		source.ParentID = *t.ParentID
-	}
-	return source
+	return manifestFailure(what, invalid)
 }
 
 // manifestFailure says every fault of a manifest.
@@ -294,8 +222,16 @@ func manifestFailure(file string, err error) error {
 		details["more"] = invalid.More
 	}
 	return &failure{
-		status: http.StatusUnprocessableEntity, code: "INVALID_MANIFEST", message: "Invalid manifest: " + file + b.String(),
-		why: many(len(invalid.Faults)+invalid.More, "fault"), next: "see `maestro manifest schema`", details: details, err: err,
+		status:  http.StatusUnprocessableEntity,
+		code:    "INVALID_MANIFEST",
+		message: "Invalid manifest: " + file + b.String(),
+		why: many(
+			len(invalid.Faults)+invalid.More,
+			"fault",
+		),
+		next:    "see `maestro manifest schema`",
+		details: details,
+		err:     err,
 	}
 }
 
@@ -314,7 +250,9 @@ func (a *app) readManifest(file string) (*manifest.Manifest, error) {
 
 func (a *app) manifestValidate() *cobra.Command {
 	return &cobra.Command{
-		Use: "validate FILE", Short: "Check a manifest, and say everything that is wrong with it", Args: takes("FILE"),
+		Use:   "validate FILE",
+		Short: "Check a manifest, and say everything that is wrong with it",
+		Args:  takes("FILE"),
 		RunE: running(func(_ context.Context, args []string) error {
 			m, err := a.readManifest(args[0])
 			if err != nil {
@@ -379,7 +317,9 @@ func (a *app) manifestMigrate() *cobra.Command {
 func (a *app) manifestShow() *cobra.Command {
 	var session, output string
 	cmd := &cobra.Command{
-		Use: "show [FILE]", Short: "Show a manifest: a file, a session's, or this session's own", Args: takes("[FILE]"),
+		Use:   "show [FILE]",
+		Short: "Show a manifest: a file, a session's, or this session's own",
+		Args:  takes("[FILE]"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			m, err := a.someManifest(ctx, at(args, 0), session)
 			if err != nil {
@@ -411,8 +351,8 @@ func (a *app) someManifest(ctx context.Context, file, session string) (*manifest
 
 // manifestOf fetches the manifest that the server gave a session.
 func (a *app) manifestOf(ctx context.Context, session string) (*manifest.Manifest, error) {
-	var content json.RawMessage
-	if err := a.get(ctx, pathTo("sessions", session, "manifest"), nil, &content); err != nil {
+	content, err := ask(ctx, a, (*client.Client).SessionManifest, session)
+	if err != nil {
 		return nil, err
 	}
 	m, err := manifest.Parse(content)

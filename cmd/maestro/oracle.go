@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"strings"
 
+	"maestro/api/client"
 	"maestro/engine"
 	"maestro/internal/oracle"
-	"maestro/service/wire"
 )
 
 // judge lets the oracle judge a log, the server's or that of an export. It shares no code with what decides.
@@ -69,8 +69,8 @@ func (a *app) judge(ctx context.Context, file string) error {
 
 // checkTexts has the server hold its long texts against their digests: an export, which the oracle reads, has none.
 func (a *app) checkTexts(ctx context.Context) error {
-	var found wire.Texts
-	if err := a.get(ctx, "/api/audit/texts", nil, &found); err != nil || len(found.Lost) == 0 {
+	found, err := look(ctx, a, (*client.Client).Texts)
+	if err != nil || len(found.Lost) == 0 {
 		return err
 	}
 	var why strings.Builder

@@ -79,12 +79,9 @@ func (a *app) sendBehind(ctx context.Context, id string, body any, key string) (
 	if err != nil {
 		return client.Answer{}, err
 	}
-	defer c.Close()
 	if a.backlog != nil {
 		return client.Answer{}, a.backlog
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	return c.Do(ctx, id, body, client.Options{Key: key})
 }
 
@@ -283,16 +280,12 @@ func deliveredWords(answered, refused int) string {
 // known fails unless the server takes this process's secret. With a secret that was revoked, an entry that a newer one
 // proves looks forged.
 func (a *app) known(ctx context.Context, c *client.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	_, err := c.Get(ctx, "/api/whoami", nil, nil)
+	_, err := c.Whoami(ctx)
 	return err
 }
 
 // deliver sends one command that waited. It returns nil once the server has answered for good.
 func (a *app) deliver(ctx context.Context, c *client.Client, e outbox.Entry) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	_, err := c.Do(ctx, e.Command, e.Body, client.Options{Key: e.Key, OccurredAt: e.OccurredAt})
 	var said *client.Error
 	if !errors.As(err, &said) || !forGood(said) {

@@ -5,9 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
 	"maestro/internal/safetext"
-	"maestro/projections"
+	"maestro/service/wire"
 )
 
 func (a *app) projectCommand() *cobra.Command {
@@ -19,13 +20,23 @@ func (a *app) projectList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the projects", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			var projects []projections.ProjectView
-			if err := a.get(ctx, "/api/projects", nil, &projects); err != nil {
+			projects, err := look(ctx, a, (*client.Client).Projects)
+			if err != nil {
 				return err
 			}
-			list(a, projects, "There is no project yet; make one with `maestro project create NAME`", func(p projections.ProjectView) []string {
-				return []string{p.ID, safetext.Clip(p.Name, 60), many(p.Tasks, "task"), many(p.Sessions, "session")}
-			})
+			list(
+				a,
+				projects,
+				"There is no project yet; make one with `maestro project create NAME`",
+				func(p wire.Project) []string {
+					return []string{
+						p.ID,
+						safetext.Clip(p.Name, 60),
+						many(p.Tasks, "task"),
+						many(p.Sessions, "session"),
+					}
+				},
+			)
 			return nil
 		}),
 	}
@@ -44,8 +55,8 @@ func (a *app) projectGet() *cobra.Command {
 			if id == "" {
 				return usage("Name a project").withNext("name it: `maestro project get ID`")
 			}
-			var p projections.ProjectView
-			if err := a.get(ctx, pathTo("projects", id), nil, &p); err != nil {
+			p, err := ask(ctx, a, (*client.Client).Project, id)
+			if err != nil {
 				return err
 			}
 			a.result(p, func() {
@@ -107,7 +118,15 @@ func (a *app) projectDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete ID", Short: "Delete a project that holds nothing", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			return a.change(ctx, "project:delete", &commands.DeleteProject{ProjectID: args[0]}, key, args[0], "Deleted project %s", args[0])
+			return a.change(
+				ctx,
+				"project:delete",
+				&commands.DeleteProject{ProjectID: args[0]},
+				key,
+				args[0],
+				"Deleted project %s",
+				args[0],
+			)
 		}),
 	}
 	a.keyFlag(cmd, &key)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -16,13 +15,24 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/safetext"
-	"maestro/projections"
+	"maestro/service/wire"
 )
 
 func (a *app) queueCommand() *cobra.Command {
-	return group("queue", "Queues: tasks that sessions pull, one at a time",
-		a.queueTop(), a.queueStart(), a.queueComplete(), a.queueFail(), a.queueSkip(), a.queueList(), a.queueStatus(), a.queuePush(),
-		a.queueCreate(), a.queueRequeue())
+	return group(
+		"queue",
+		"Queues: tasks that sessions pull, one at a time",
+		a.queueTop(),
+		a.queueStart(),
+		a.queueComplete(),
+		a.queueFail(),
+		a.queueSkip(),
+		a.queueList(),
+		a.queueStatus(),
+		a.queuePush(),
+		a.queueCreate(),
+		a.queueRequeue(),
+	)
 }
 
 // queueFlags say whose queue is meant: a session's own needs none.
@@ -72,14 +82,13 @@ func whichQueue() error {
 
 // queueShown is a queue with its items, however it was asked for.
 type queueShown struct {
-	Name      string                 `json:"name"`
-	Items     []projections.ItemView `json:"items"`
-	ItemsMore int                    `json:"itemsMore"`
-	Stats     projections.QueueStats `json:"stats"`
+	name  string
+	items []wire.Item
+	more  int
 }
 
 // queueOf reads the queue that is meant.
-func (a *app) queueOf(ctx context.Context, o queueFlags) (queueShown, error) {
+func (a *app) queueOf(ctx context.Context, o queueFlags, status string) (queueShown, error) {
 	if o.queue == "" {
 		id := o.session
 		if id == "" {
@@ -88,24 +97,15 @@ func (a *app) queueOf(ctx context.Context, o queueFlags) (queueShown, error) {
 		if id == "" {
 			return queueShown{}, whichQueue()
 		}
-		var shown struct {
-			Queue queueShown             `json:"queue"`
-			Stats projections.QueueStats `json:"stats"`
-		}
-		err := a.get(ctx, pathTo("sessions", id, "queue"), nil, &shown)
-		shown.Queue.Stats = shown.Stats
-		return shown.Queue, err
+		shown, err := ask(ctx, a, (*client.Client).SessionQueue, id)
+		return queueShown{shown.Queue.Name, shown.Queue.Items, shown.Queue.ItemsMore}, err
 	}
 	project, err := a.project(ctx, o.project)
 	if err != nil {
 		return queueShown{}, err
 	}
-	query := url.Values{}
-	if project != "" {
-		query.Set("projectId", project)
-	}
-	var shown queueShown
-	return shown, a.get(ctx, pathTo("queues", o.queue), query, &shown)
+	shown, err := ask(ctx, a, (*client.Client).Queue, wire.QueueName{Name: o.queue, ProjectID: project, Status: status})
+	return queueShown{shown.Name, shown.Items, shown.ItemsMore}, err
 }
 
 func (a *app) queueTop() *cobra.Command {
@@ -125,7 +125,12 @@ func (a *app) queueTop() *cobra.Command {
 					a.print("%s%s\n", top.Message, waitingWords(top.Waiting))
 					return
 				}
-				a.print("Next: %s  %s%s\n", top.Item.TaskID, safetext.OneLine(top.Item.Title), passedWords(top.PassedOver))
+				a.print(
+					"Next: %s  %s%s\n",
+					top.Item.TaskID,
+					safetext.OneLine(top.Item.Title),
+					passedWords(top.PassedOver),
+				)
 			})
 			return nil
 		}),
@@ -134,46 +139,23 @@ func (a *app) queueTop() *cobra.Command {
 	return cmd
 }
 
-// queueTop is the next item of a queue, and what a session has in hand.
-type queueTop struct {
-	HasMore    bool                  `json:"hasMore"`
-	Item       *projections.ItemView `json:"item"`
-	Message    string                `json:"message,omitempty"`
-	Held       *projections.ItemView `json:"held,omitempty"`
-	PassedOver int                   `json:"passedOver"`
-	Waiting    int                   `json:"waiting"`
-	Queue      string                `json:"queue"`
-}
-
-func (a *app) topOf(ctx context.Context, o queueFlags) (top queueTop, err error) {
+// topOf gives the next item of the queue that is meant.
+func (a *app) topOf(ctx context.Context, o queueFlags) (wire.QueueTop, error) {
 	id := o.session
 	if id == "" {
 		id = a.sessionID()
 	}
 	if id != "" && o.queue == "" {
-		return top, a.get(ctx, pathTo("sessions", id, "queue", "top"), nil, &top)
+		return ask(ctx, a, (*client.Client).SessionQueueTop, id)
 	}
-	queue, err := a.queueOf(ctx, o)
-	top.Queue = queue.Name
-	var next *projections.ItemView
-	for i, item := range queue.Items {
-		switch {
-		case item.Status != events.ItemQueued:
-		case item.Waits != "":
-			top.Waiting++
-		case next == nil || item.Returned && !next.Returned: // what was given back stands at the front
-			next, top.PassedOver = &queue.Items[i], top.Waiting
-		}
+	if o.queue == "" {
+		return wire.QueueTop{}, whichQueue()
 	}
-	top.Item, top.HasMore = next, next != nil
-	switch {
-	case next != nil:
-	case top.Waiting > 0:
-		top.Message = "Nothing can be started now: what is queued waits for something"
-	default:
-		top.Message = "Queue is empty - all tasks processed"
+	project, err := a.project(ctx, o.project)
+	if err != nil {
+		return wire.QueueTop{}, err
 	}
-	return top, err
+	return ask(ctx, a, (*client.Client).QueueTop, wire.QueueOf{Name: o.queue, ProjectID: project})
 }
 
 func waitingWords(n int) string {
@@ -193,9 +175,9 @@ func passedWords(n int) string {
 // startedItem is what `queue start` answers as JSON.
 type startedItem struct {
 	written
-	Item  *projections.ItemView `json:"item"`
-	Empty bool                  `json:"empty"`
-	Held  bool                  `json:"held,omitempty"`
+	Item  *wire.Item `json:"item"`
+	Empty bool       `json:"empty"`
+	Held  bool       `json:"held,omitempty"`
 	// Waiting counts queued items that wait for something.
 	Waiting int    `json:"waiting"`
 	Queue   string `json:"queue,omitempty"`
@@ -208,7 +190,9 @@ func (a *app) queueStart() *cobra.Command {
 	var timeout time.Duration
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
-		Use: "start", Short: "Claim the next item, or show the one you hold", Args: takes(),
+		Use:   "start",
+		Short: "Claim the next item, or show the one you hold",
+		Args:  takes(),
 		Long: `Take the next item in hand: its task moves to in_progress and says working. Asked again while one is in hand, it gives
 the same one. An item whose task waits for others is passed over. An empty queue is no error: exit 0, and no item.
 
@@ -225,7 +209,7 @@ With --wait it waits until there is an item, for as long as --timeout says (exit
 			if err != nil {
 				return err
 			}
-			return a.showStart(ctx, answer, o, wait)
+			return a.showStart(answer)
 		}),
 	}
 	o.addHand(cmd)
@@ -236,7 +220,13 @@ With --wait it waits until there is an item, for as long as --timeout says (exit
 }
 
 // start asks for an item, for as long as it may wait.
-func (a *app) start(ctx context.Context, body *commands.StartItem, key string, wait bool, timeout time.Duration) (answer client.Answer, err error) {
+func (a *app) start(
+	ctx context.Context,
+	body *commands.StartItem,
+	key string,
+	wait bool,
+	timeout time.Duration,
+) (answer client.Answer, err error) {
 	if !wait || a.dryRun {
 		return a.send(ctx, "queue:start", body, key)
 	}
@@ -244,65 +234,50 @@ func (a *app) start(ctx context.Context, body *commands.StartItem, key string, w
 	if err != nil {
 		return client.Answer{}, err
 	}
-	defer c.Close()
-	over, err := a.inSlices(ctx, c, timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
+	over, err := a.inSlices(ctx, c, timeout, func(slice time.Duration) (bool, error) {
 		answer, err = c.Do(ctx, "queue:start", body, client.Options{Key: key, Wait: slice})
-		if err != nil || answer.Event != nil {
-			return true, err
-		}
-		held, err := a.inHand(ctx, c, body.SessionID)
-		return held != nil, err
+		return answer.Event != nil || startOf(answer).Item != nil, err
 	})
 	if err == nil && over {
 		err = &failure{
-			status: http.StatusGatewayTimeout, code: "TIMED_OUT", message: "There was no item within " + timeout.String(),
-			next: "ask again; see `maestro queue list` for what the queued items wait for",
+			status:  http.StatusGatewayTimeout,
+			code:    "TIMED_OUT",
+			message: "There was no item within " + timeout.String(),
+			next:    "ask again; see `maestro queue list` for what the queued items wait for",
 		}
 	}
 	return answer, err
 }
 
-// inHand gives what the session has in hand, nil for nothing.
-func (a *app) inHand(ctx context.Context, c *client.Client, session string) (*projections.ItemView, error) {
-	if session == "" {
-		session = a.sessionID()
+// startOf gives what a start came to. A server that does not say so yet tells at least which task an event is about.
+func startOf(answer client.Answer) wire.Start {
+	if answer.Start != nil {
+		return *answer.Start
 	}
-	var top struct {
-		Held *projections.ItemView `json:"held"`
+	data, err := dataOf(answer)
+	if started, ok := data.(*events.QueueItemStarted); err == nil && ok {
+		return wire.Start{Queue: started.Queue, Item: &wire.Item{
+			TaskID: started.TaskID, Status: events.ItemProcessing, Queue: started.Queue,
+			SessionID: started.SessionID, Attempts: started.Attempt,
+		}}
 	}
-	_, err := c.Get(ctx, pathTo("sessions", session, "queue", "top"), nil, &top)
-	return top.Held, err
+	return wire.Start{}
 }
 
-func (a *app) showStart(ctx context.Context, answer client.Answer, o queueFlags, waited bool) error {
+func (a *app) showStart(answer client.Answer) error {
 	data, err := dataOf(answer)
 	if err != nil {
 		return err
 	}
-	shown := startedItem{written: writtenOf(answer, "")}
-	started, fresh := data.(*events.QueueItemStarted)
-	queue, err := a.queueOf(ctx, queueFlags{session: o.session})
-	if err != nil && exitCode(err) != exitNotAllowed {
-		return err
+	start := startOf(answer)
+	shown := startedItem{
+		written: writtenOf(answer, ""), Item: start.Item, Empty: start.Item == nil, Held: start.Held,
+		Waiting: start.Waiting, Queue: start.Queue,
 	}
-	session := o.session
-	if session == "" {
-		session = a.sessionID()
+	passedOver := 0
+	if started, ok := data.(*events.QueueItemStarted); ok {
+		passedOver = started.PassedOver
 	}
-	shown.Queue = queue.Name
-	for i, item := range queue.Items {
-		if item.SessionID == session && item.Status == events.ItemProcessing {
-			shown.Item, shown.Held = &queue.Items[i], !fresh
-		}
-		if item.Waits != "" {
-			shown.Waiting++
-		}
-	}
-	if fresh && shown.Item == nil { // a session that may start need not be allowed to list
-		shown.Item = &projections.ItemView{TaskID: started.TaskID, Status: events.ItemProcessing, Queue: started.Queue, SessionID: started.SessionID, Attempts: started.Attempt}
-		shown.Queue = started.Queue
-	}
-	shown.Empty = shown.Item == nil
 	a.result(shown, func() {
 		switch {
 		case shown.Empty:
@@ -310,7 +285,13 @@ func (a *app) showStart(ctx context.Context, answer client.Answer, o queueFlags,
 		case shown.Held:
 			a.print("You already hold: %s  %s\n", shown.Item.TaskID, safetext.OneLine(shown.Item.Title))
 		default:
-			a.print("Started %s  %s%s%s\n", shown.Item.TaskID, safetext.OneLine(shown.Item.Title), attemptWords(shown.Item.Attempts), passedWords(started.PassedOver))
+			a.print(
+				"Started %s  %s%s%s\n",
+				shown.Item.TaskID,
+				safetext.OneLine(shown.Item.Title),
+				attemptWords(shown.Item.Attempts),
+				passedWords(passedOver),
+			)
 		}
 	})
 	return nil
@@ -324,7 +305,10 @@ func attemptWords(attempt int) string {
 }
 
 // queueStep makes a command that finishes the item in hand.
-func (a *app) queueStep(use, short, id, done string, body func(commands.OfQueue, string, []string) any) *cobra.Command {
+func (a *app) queueStep(
+	use, short, id, done string,
+	body func(commands.OfQueue, string, []string) any,
+) *cobra.Command {
 	var o queueFlags
 	var key, task string
 	verb, arguments, _ := strings.Cut(use, " ")
@@ -402,12 +386,12 @@ func (a *app) queueList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the items of a queue, in order", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			queue, err := a.queueOf(ctx, o)
+			queue, err := a.queueOf(ctx, o, status)
 			if err != nil {
 				return err
 			}
-			items := []projections.ItemView{}
-			for _, item := range queue.Items {
+			items := []wire.Item{}
+			for _, item := range queue.items {
 				if status == "" || status == string(item.Status) {
 					items = append(items, item)
 				}
@@ -416,16 +400,16 @@ func (a *app) queueList() *cobra.Command {
 			if status == "" {
 				none = "The queue is empty"
 			}
-			listFitted(a, items, none, func(i projections.ItemView) []string {
+			listFitted(a, items, none, func(i wire.Item) []string {
 				holder := i.SessionID
 				if i.Status == events.ItemQueued { // whoever had it has it no longer
 					holder = ""
 				}
 				return []string{i.TaskID, string(i.Status), holder, safetext.Clip(i.Title, 40), aboutItem(i)}
 			})
-			if queue.ItemsMore > 0 {
+			if queue.more > 0 {
 				a.say("maestro: the queue has %s more, mostly done with, that are not listed\n",
-					many(queue.ItemsMore, "item"))
+					many(queue.more, "item"))
 			}
 			return nil
 		}),
@@ -438,7 +422,7 @@ func (a *app) queueList() *cobra.Command {
 }
 
 // aboutItem says what is particular about an item.
-func aboutItem(i projections.ItemView) string {
+func aboutItem(i wire.Item) string {
 	words := i.FailReason
 	add := func(more string) {
 		if words != "" && more != "" {
@@ -464,19 +448,18 @@ func (a *app) queueStatus() *cobra.Command {
 			if project == "" {
 				project = a.getenv("MAESTRO_PROJECT_ID")
 			}
-			query := url.Values{}
-			if project != "" {
-				query.Set("projectId", project)
-			}
-			var queues []projections.QueueView
-			if err := a.get(ctx, "/api/queues", query, &queues); err != nil {
+			queues, err := ask(ctx, a, (*client.Client).Queues, wire.QueueFilter{ProjectID: project})
+			if err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, len(queues), map[string]string{"projects": project}); err != nil {
+			if err := a.unlessEmpty(ctx, len(queues), named{project: project}); err != nil {
 				return err
 			}
-			several := slices.ContainsFunc(queues, func(q projections.QueueView) bool { return q.ProjectID != queues[0].ProjectID })
-			list(a, queues, "There are no queues", func(q projections.QueueView) []string {
+			several := slices.ContainsFunc(
+				queues,
+				func(q wire.Queue) bool { return q.ProjectID != queues[0].ProjectID },
+			)
+			list(a, queues, "There are no queues", func(q wire.Queue) []string {
 				trust := ""
 				if q.TrustReports {
 					trust = "trusts reports"
@@ -495,9 +478,14 @@ func (a *app) queueStatus() *cobra.Command {
 	return cmd
 }
 
-func statsWords(n projections.QueueStats, waiting int) string {
+func statsWords(n wire.QueueStats, waiting int) string {
 	words := counts(map[string]int{
-		"queued": n.Queued, "processing": n.Processing, "completed": n.Completed, "failed": n.Failed, "skipped": n.Skipped, "quarantined": n.Quarantined,
+		"queued":      n.Queued,
+		"processing":  n.Processing,
+		"completed":   n.Completed,
+		"failed":      n.Failed,
+		"skipped":     n.Skipped,
+		"quarantined": n.Quarantined,
 	}, "queued", "processing", "completed", "failed", "skipped", "quarantined")
 	if waiting > 0 {
 		words += fmt.Sprintf(" (%d of the queued wait)", waiting)
@@ -538,7 +526,9 @@ func (a *app) queueCreate() *cobra.Command {
 	var body commands.CreateQueue
 	var key string
 	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Make a queue that sessions pull from: spawn them with --strategy queue --queue NAME", Args: takes("NAME"),
+		Use:   "create NAME",
+		Short: "Make a queue that sessions pull from: spawn them with --strategy queue --queue NAME",
+		Args:  takes("NAME"),
 		RunE: running(func(ctx context.Context, args []string) error {
 			if body.MaxAttempts < 1 {
 				return usage("--max-attempts must be 1 or more, not %d", body.MaxAttempts)
@@ -552,8 +542,10 @@ func (a *app) queueCreate() *cobra.Command {
 		}),
 	}
 	projectFlag(cmd, &body.Project)
-	cmd.Flags().BoolVar(&body.TrustReports, "trust-reports", false, "a dependency is also satisfied when an agent says that its task is completed")
-	cmd.Flags().IntVar(&body.MaxAttempts, "max-attempts", events.DefaultMaxAttempts, "starts of an item before it is quarantined")
+	cmd.Flags().BoolVar(&body.TrustReports, "trust-reports", false,
+		"a dependency is also satisfied when an agent says that its task is completed")
+	cmd.Flags().IntVar(&body.MaxAttempts, "max-attempts", events.DefaultMaxAttempts,
+		"starts of an item before it is quarantined")
 	a.keyFlag(cmd, &key)
 	return cmd
 }

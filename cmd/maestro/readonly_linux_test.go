@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"maestro/api/client"
+	"maestro/service/wire"
 )
 
 // nobody is the user that reads a home where nothing can be mounted.
@@ -172,16 +173,11 @@ func TestReadOnly(t *testing.T) {
 			}
 		}
 	}
-	if err := again.Post(
-		t.Context(),
-		"/api/sessions/"+session["sessionId"].(string)+"/heartbeat",
-		nil,
-		nil,
-	); err != nil {
+	if err := again.Heartbeat(t.Context(), session["sessionId"].(string)); err != nil {
 		t.Errorf("a heartbeat came to %v", err)
 	}
 	var refused *client.Error
-	_, err = again.Get(t.Context(), "/api/audit/denials", nil, nil)
+	_, err = again.Denials(t.Context(), wire.DenialFilter{})
 	if !errors.As(err, &refused) || refused.Status != 403 {
 		t.Errorf("a refused read came to %v", err)
 	}

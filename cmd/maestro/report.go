@@ -112,7 +112,6 @@ func (a *app) askAndWait(ctx context.Context, id string, body *commands.Report, 
 	if err != nil {
 		return err
 	}
-	defer c.Close()
 	question, err := a.awaitAnswer(ctx, c, reported.InputID, timeout)
 	if err != nil {
 		return err

@@ -10,11 +10,15 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"maestro/api/client"
+
 	"github.com/spf13/cobra"
 )
 
 // app is one run of the command line: its streams, its environment, and what all commands share.
 type app struct {
+	// client speaks to the server; nil before it was found.
+	client *client.Client
 	// moved is where the server answers that was started again at another address while something was waited for; else
 	// "".
 	moved  string
@@ -75,6 +79,9 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 		err = nil
 	}
 	a.showAnswers(ctx)
+	if a.client != nil {
+		a.client.Close()
+	}
 	a.showDamage(err)
 	if err == nil {
 		err = a.broken

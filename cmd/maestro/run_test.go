@@ -91,6 +91,35 @@ func TestReportIsOneCall(t *testing.T) {
 	}
 }
 
+// TestWhatOneCallAnswers: what the server answers is printed, and nothing is read beside it.
+func TestWhatOneCallAnswers(t *testing.T) {
+	const started = `{"sequence":7,"event":null,"start":{"item":{"taskId":"t","title":"The title",` +
+		`"status":"processing","queue":"q","attempts":1},"held":true,"waiting":2,"queue":"q"}}`
+	const empty = `{"sequence":7,"event":null,"start":{"item":null,"waiting":2,"queue":"q"}}`
+	const top = `{"hasMore":true,"item":{"taskId":"t","title":"The title"},"passedOver":0,"waiting":1,"queue":"q"}`
+	const made = `{"manifestVersion":"1.0","role":"worker","strategy":"queue","tasks":[],` +
+		`"session":{"model":"sonnet","permissionMode":"acceptEdits"}}`
+	tests := []struct{ command, answer, asks, prints string }{
+		{"queue start --key k", started, "POST /api/commands/queue:start key=k", "You already hold: t  The title\n"},
+		{"queue start --wait --key k", started, "POST /api/commands/queue:start key=k", "You already hold: t"},
+		{"queue start --key k", empty, "POST /api/commands/queue:start key=k", "nothing to start (2 items waiting)"},
+		{"queue top --queue q", top, "GET /api/queues/q/top?projectId=p key=", "Next: t  The title\n"},
+		{"queue top", top, "GET /api/sessions/s/queue/top key=", "Next: t  The title\n"},
+		{"task tree --order dependencies", "[]", "GET /api/projects/p/tree?order=dependencies key=", "no tasks"},
+		{"manifest generate --task-ids t", made, "POST /api/manifests/generate key=", `"strategy": "queue"`},
+	}
+	for _, test := range tests {
+		env, asked := answering(t, http.StatusOK, test.answer)
+		got := runHere(t, env, strings.Fields(test.command)...)
+		if got.code != exitDone || !strings.Contains(got.stdout, test.prints) {
+			t.Errorf("%s: %+v", test.command, got)
+		}
+		if len(*asked) != 1 || !strings.HasPrefix((*asked)[0], test.asks+" ") {
+			t.Errorf("%s asked\n%s\nexpected\n%s", test.command, strings.Join(*asked, "\n"), test.asks)
+		}
+	}
+}
+
 // Every status of the server has its exit code, and --json its form.
 func TestStatusBecomesExitCode(t *testing.T) {
 	tests := map[int]int{

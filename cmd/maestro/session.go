@@ -2,15 +2,15 @@ package main
 
 import (
 	"context"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/safetext"
-	"maestro/projections"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
 
@@ -26,26 +26,21 @@ func (a *app) sessionList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List sessions", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			query := url.Values{"brief": {"true"}}
 			if project == "" {
 				project = a.getenv("MAESTRO_PROJECT_ID")
 			}
-			for name, value := range map[string]string{"projectId": project, "status": status, "taskId": task} {
-				if value != "" {
-					query.Set(name, value)
-				}
-			}
+			filter := wire.SessionFilter{ProjectID: project, Status: status, TaskID: task, Brief: "true"}
 			if active {
-				query.Set("active", "true")
+				filter.Active = "true"
 			}
-			var sessions []projections.SessionView
-			if err := a.get(ctx, "/api/sessions", query, &sessions); err != nil {
+			sessions, err := ask(ctx, a, (*client.Client).Sessions, filter)
+			if err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, len(sessions), map[string]string{"projects": project, "tasks": task}); err != nil {
+			if err := a.unlessEmpty(ctx, len(sessions), named{project: project, task: task}); err != nil {
 				return err
 			}
-			list(a, sessions, "There are no such sessions", func(x projections.SessionView) []string {
+			list(a, sessions, "There are no such sessions", func(x wire.Session) []string {
 				return []string{x.ID, standing(x), string(x.Role), string(x.Strategy), many(len(x.TaskIDs), "task"), safetext.Clip(x.Name, 60)}
 			})
 			return nil
@@ -61,7 +56,7 @@ func (a *app) sessionList() *cobra.Command {
 }
 
 // standing says where a session stands, and if nothing is heard of it.
-func standing(x projections.SessionView) string {
+func standing(x wire.Session) string {
 	if x.LostAt != nil && x.EndedAt == nil {
 		return string(x.Status) + ", lost"
 	}
@@ -78,19 +73,19 @@ func (a *app) sessionInfo() *cobra.Command {
 				return err
 			}
 			shown := struct {
-				projections.SessionView
-				Timeline []projections.EntryView `json:"timeline,omitempty"`
+				wire.Session
+				Timeline []wire.Entry `json:"timeline,omitempty"`
 			}{}
-			if err := a.get(ctx, pathTo("sessions", id), nil, &shown.SessionView); err != nil {
+			if shown.Session, err = ask(ctx, a, (*client.Client).Session, id); err != nil {
 				return err
 			}
 			if timeline {
-				if err := a.get(ctx, pathTo("sessions", id, "timeline"), nil, &shown.Timeline); err != nil {
+				if shown.Timeline, err = ask(ctx, a, (*client.Client).SessionTimeline, id); err != nil {
 					return err
 				}
 			}
 			a.result(shown, func() {
-				a.showSession(shown.SessionView)
+				a.showSession(shown.Session)
 				a.timeline(shown.Timeline)
 			})
 			return nil
@@ -111,7 +106,7 @@ func (a *app) session(named string) (string, error) {
 	return named, nil
 }
 
-func (a *app) showSession(x projections.SessionView) {
+func (a *app) showSession(x wire.Session) {
 	a.print("%s  %s\n", x.ID, safetext.OneLine(x.Name))
 	a.field("Status", standing(x)+prefixed(": ", x.EndReason))
 	a.field("Role", string(x.Role)+", strategy "+string(x.Strategy))

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/internal/home"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
@@ -36,15 +36,11 @@ an argument since you asked last from this home (about this project, if one is n
 			case len(args) == 0:
 				from = a.lastAsked(project)
 			}
-			query := url.Values{"from": {from}}
-			if project != "" {
-				query.Set("projectId", project)
-			}
-			var since wire.Since
-			if err := a.get(ctx, "/api/since", query, &since); err != nil {
+			since, err := ask(ctx, a, (*client.Client).Since, wire.SinceQuery{From: from, ProjectID: project})
+			if err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, since.Events, map[string]string{"projects": project}); err != nil {
+			if err := a.unlessEmpty(ctx, since.Events, named{project: project}); err != nil {
 				return err
 			}
 			a.result(since, func() {

@@ -3,15 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/events"
 	"maestro/internal/safetext"
-	"maestro/projections"
+	"maestro/service/wire"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -25,8 +25,8 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var s projections.ProjectStatus
-			if err := a.get(ctx, pathTo("projects", id, "status"), nil, &s); err != nil {
+			s, err := ask(ctx, a, (*client.Client).ProjectStatus, id)
+			if err != nil {
 				return err
 			}
 			s.Inbox += len(a.setAside(ctx, id, ""))
@@ -34,10 +34,10 @@ func (a *app) statusCommand() *cobra.Command {
 				a.result(s, nil)
 				return nil
 			}
-			var tasks []projections.TaskView
+			var tasks []wire.Task
 			if len(s.Says) > 0 {
 				// A session may lack task:list; then the counts are all there is to show.
-				err := a.get(ctx, "/api/tasks", url.Values{"projectId": {id}}, &tasks)
+				tasks, err = ask(ctx, a, (*client.Client).Tasks, wire.TaskFilter{ProjectID: id})
 				if err != nil && exitCode(err) != exitNotAllowed {
 					return err
 				}
@@ -50,7 +50,7 @@ func (a *app) statusCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) showStatus(s projections.ProjectStatus, tasks []projections.TaskView) {
+func (a *app) showStatus(s wire.ProjectStatus, tasks []wire.Task) {
 	a.print("%s  %s\n", s.Project.ID, safetext.OneLine(s.Project.Name))
 	a.field("Tasks", counts(s.Tasks, events.TaskTodo, events.TaskInProgress, events.TaskBlocked, events.TaskCompleted, events.TaskCancelled))
 	a.field("Said", counts(s.Says, events.SaysWorking, events.SaysNeedsInput, events.SaysBlocked, events.SaysFailed, events.SaysCompleted))

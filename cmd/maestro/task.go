@@ -3,16 +3,17 @@ package main
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 func (a *app) taskCommand() *cobra.Command {
@@ -21,7 +22,7 @@ func (a *app) taskCommand() *cobra.Command {
 		a.taskBlock(), a.taskReopen(), a.taskDelete(), a.taskImport(), a.taskReport())
 }
 
-func taskRow(t projections.TaskView) []string {
+func taskRow(t wire.Task) []string {
 	return []string{t.ID, string(t.Status), says(t.SessionStatus), t.Priority, safetext.Clip(t.Title, 80), progress(t.Progress)}
 }
 
@@ -44,28 +45,21 @@ func (a *app) taskList() *cobra.Command {
 					return usage("--mine is for a session, and MAESTRO_SESSION_ID names none").withNext("name one with --session")
 				}
 			}
-			query := url.Values{}
-			if ready {
-				query.Set("ready", "true")
-			}
-			for name, value := range map[string]string{
-				"status": status, "parentId": parent, "sessionId": session, "sessionStatus": said, "priority": priority, "order": order,
-			} {
-				if value != "" {
-					query.Set(name, value)
-				}
-			}
 			if project == "" {
 				project = a.getenv("MAESTRO_PROJECT_ID")
 			}
-			if project != "" {
-				query.Set("projectId", project)
+			filter := wire.TaskFilter{
+				ProjectID: project, Status: status, ParentID: parent, SessionID: session, SessionStatus: said,
+				Priority: priority, Order: order,
 			}
-			var tasks []projections.TaskView
-			if err := a.get(ctx, "/api/tasks", query, &tasks); err != nil {
+			if ready {
+				filter.Ready = "true"
+			}
+			tasks, err := ask(ctx, a, (*client.Client).Tasks, filter)
+			if err != nil {
 				return err
 			}
-			if err := a.unlessEmpty(ctx, len(tasks), map[string]string{"projects": project, "sessions": session}); err != nil {
+			if err := a.unlessEmpty(ctx, len(tasks), named{project: project, session: session}); err != nil {
 				return err
 			}
 			list(a, tasks, "There are no such tasks", taskRow)
@@ -95,8 +89,8 @@ func (a *app) taskChildren() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "children ID", Short: "List the tasks directly below a task", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			var tasks []projections.TaskView
-			if err := a.get(ctx, pathTo("tasks", args[0], "children"), nil, &tasks); err != nil {
+			tasks, err := ask(ctx, a, (*client.Client).Children, args[0])
+			if err != nil {
 				return err
 			}
 			list(a, tasks, "There are no tasks below it", taskRow)
@@ -112,20 +106,21 @@ func (a *app) taskGet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "get ID", Short: "Show a task", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			shown := struct {
-				projections.TaskView
-				Timeline []projections.EntryView `json:"timeline,omitempty"`
-			}{}
-			if err := a.get(ctx, pathTo("tasks", args[0]), nil, &shown.TaskView); err != nil {
+			var shown struct {
+				wire.Task
+				Timeline []wire.Entry `json:"timeline,omitempty"`
+			}
+			var err error
+			if shown.Task, err = ask(ctx, a, (*client.Client).Task, args[0]); err != nil {
 				return err
 			}
 			if timeline {
-				if err := a.get(ctx, pathTo("tasks", args[0], "timeline"), nil, &shown.Timeline); err != nil {
+				if shown.Timeline, err = ask(ctx, a, (*client.Client).TaskTimeline, args[0]); err != nil {
 					return err
 				}
 			}
 			a.result(shown, func() {
-				a.showTask(shown.TaskView)
+				a.showTask(shown.Task)
 				a.timeline(shown.Timeline)
 			})
 			return nil
@@ -135,7 +130,7 @@ func (a *app) taskGet() *cobra.Command {
 	return cmd
 }
 
-func (a *app) showTask(t projections.TaskView) {
+func (a *app) showTask(t wire.Task) {
 	a.print("%s  %s\n", t.ID, safetext.OneLine(t.Title))
 	a.field("Status", string(t.Status)+statement(t.StatusReason))
 	for _, said := range t.Says {
@@ -191,7 +186,7 @@ func (a *app) block(name, text string) {
 }
 
 // timeline prints entries of a timeline.
-func (a *app) timeline(entries []projections.EntryView) {
+func (a *app) timeline(entries []wire.Entry) {
 	for _, e := range entries {
 		words := e.Message
 		if words == "" {
@@ -388,8 +383,7 @@ func (a *app) taskDelete() *cobra.Command {
 // refuseParent keeps a task with tasks below it from being deleted alone. One that is gone already is left to the server,
 // which knows whether this is a retry.
 func (a *app) refuseParent(ctx context.Context, id string) error {
-	var children []projections.TaskView
-	err := a.get(ctx, pathTo("tasks", id, "children"), nil, &children)
+	children, err := ask(ctx, a, (*client.Client).Children, id)
 	if exitCode(err) == exitNotFound {
 		return nil
 	}

@@ -7,25 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
-	"maestro/events"
 	"maestro/internal/safetext"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 	"maestro/workers/prompt"
 )
-
-// templateShown is a template as the server shows it.
-type templateShown struct {
-	ID        string      `json:"id"`
-	Name      string      `json:"name"`
-	Role      events.Role `json:"role"`
-	Content   string      `json:"content"`
-	IsDefault bool        `json:"isDefault"`
-	CreatedAt int64       `json:"createdAt"`
-	UpdatedAt int64       `json:"updatedAt"`
-	Version   int         `json:"version"`
-	Changed   bool        `json:"changed,omitempty"`
-}
 
 func (a *app) templateCommand() *cobra.Command {
 	return group("template", "Templates: the workflows that prompts are made from",
@@ -36,11 +24,11 @@ func (a *app) templateList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the templates, Maestro's own first", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			var templates []templateShown
-			if err := a.get(ctx, "/api/templates", nil, &templates); err != nil {
+			templates, err := look(ctx, a, (*client.Client).Templates)
+			if err != nil {
 				return err
 			}
-			list(a, templates, "There are no templates", func(t templateShown) []string {
+			list(a, templates, "There are no templates", func(t wire.Template) []string {
 				about := ""
 				switch {
 				case t.IsDefault && t.Changed:
@@ -61,8 +49,8 @@ func (a *app) templateGet() *cobra.Command {
 	return &cobra.Command{
 		Use: "get ID", Short: "Print a template's workflow", Args: takes("ID"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			var t templateShown
-			if err := a.get(ctx, pathTo("templates", args[0]), nil, &t); err != nil {
+			t, err := ask(ctx, a, (*client.Client).Template, args[0])
+			if err != nil {
 				return err
 			}
 			a.result(t, func() { a.print("%s\n", strings.TrimRight(t.Content, "\n")) })
@@ -172,8 +160,7 @@ func (a *app) templatesOf(ctx context.Context, m *manifest.Manifest) (prompt.Tem
 		if id == "" {
 			continue
 		}
-		var t templateShown
-		switch err := a.get(ctx, pathTo("templates", id), nil, &t); {
+		switch t, err := ask(ctx, a, (*client.Client).Template, id); {
 		case err == nil:
 			stored[id] = t.Content
 		case exitCode(err) != exitNotFound:

@@ -144,8 +144,8 @@ func (a *app) tokenList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the named tokens; never a secret", Args: takes(),
 		RunE: running(func(ctx context.Context, _ []string) error {
-			var tokens []wire.TokenView
-			if err := a.get(ctx, "/api/tokens", nil, &tokens); err != nil {
+			tokens, err := look(ctx, a, (*client.Client).Tokens)
+			if err != nil {
 				return err
 			}
 			list(a, tokens, "There are no named tokens", func(t wire.TokenView) []string {
@@ -218,9 +218,6 @@ func (a *app) madeBy(ctx context.Context, name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	answer, err := c.Do(ctx, "token:revoke", commands.RevokeToken{Name: name}, client.Options{DryRun: true})
 	if err != nil {
 		return nil, err
@@ -256,8 +253,8 @@ func (a *app) revokedToken(ctx context.Context, answer client.Answer, body comma
 				strings.Join(kept, ", "), name)
 		}
 	}
-	var sessions []projections.SessionView
-	if err := a.get(ctx, "/api/sessions", nil, &sessions); err != nil {
+	sessions, err := ask(ctx, a, (*client.Client).Sessions, wire.SessionFilter{Brief: "true"})
+	if err != nil {
 		a.say("maestro: the sessions that it spawned cannot be seen: %s\n", err)
 		return nil
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"maestro/api/client"
+	"maestro/service/wire"
+
 	"github.com/spf13/cobra"
 
 	"maestro/internal/safetext"
-	"maestro/projections"
 )
 
 func (a *app) taskTree() *cobra.Command {
@@ -15,12 +17,9 @@ func (a *app) taskTree() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tree [ID]", Short: "Draw the tasks of a project, or those below a task", Args: takes("[ID]"),
 		RunE: running(func(ctx context.Context, args []string) error {
-			trees, err := a.trees(ctx, at(args, 0), project)
+			trees, err := a.trees(ctx, at(args, 0), project, order)
 			if err != nil {
 				return err
-			}
-			if order != "" {
-				projections.OrderTrees(trees)
 			}
 			a.result(trees, func() {
 				if len(trees) == 0 {
@@ -37,21 +36,20 @@ func (a *app) taskTree() *cobra.Command {
 	return cmd
 }
 
-func (a *app) trees(ctx context.Context, task, project string) ([]projections.TaskTree, error) {
+func (a *app) trees(ctx context.Context, task, project, order string) ([]wire.TaskTree, error) {
 	if task != "" {
-		tree := make([]projections.TaskTree, 1)
-		return tree, a.get(ctx, pathTo("tasks", task, "tree"), nil, &tree[0])
+		tree, err := ask(ctx, a, (*client.Client).TaskTree, wire.TreeOf{ID: task, Order: order})
+		return []wire.TaskTree{tree}, err
 	}
 	project, err := a.knownProject(ctx, project)
 	if err != nil {
 		return nil, err
 	}
-	var trees []projections.TaskTree
-	return trees, a.get(ctx, pathTo("projects", project, "tree"), nil, &trees)
+	return ask(ctx, a, (*client.Client).ProjectTree, wire.TreeOf{ID: project, Order: order})
 }
 
 // progress sums up what lies below a task.
-func progress(p *projections.Progress) string {
+func progress(p *wire.Progress) string {
 	if p == nil {
 		return ""
 	}
@@ -69,7 +67,7 @@ func progress(p *projections.Progress) string {
 
 // treeLine shows a task in a tree: the authoritative status in brackets, behind it what is said, and of a parent how far it
 // has come.
-func treeLine(t projections.TaskView) string {
+func treeLine(t wire.Task) string {
 	line := t.ID + "  " + safetext.Clip(t.Title, 100) + "  [" + string(t.Status) + "]" + prefixed("  ", says(t.SessionStatus)) + prefixed("  ", progress(t.Progress))
 	if len(t.UnmetDependencies) > 0 {
 		line += "  waits for " + many(len(t.UnmetDependencies), "task")
@@ -78,14 +76,14 @@ func treeLine(t projections.TaskView) string {
 }
 
 // drawTrees draws trees with a line for each task.
-func (a *app) drawTrees(trees []projections.TaskTree, line func(projections.TaskView) string) {
+func (a *app) drawTrees(trees []wire.TaskTree, line func(wire.Task) string) {
 	for _, tree := range trees {
 		a.print("%s\n", safetext.OneLine(line(tree.TaskView)))
 		a.drawBelow(tree, "", line)
 	}
 }
 
-func (a *app) drawBelow(tree projections.TaskTree, indent string, line func(projections.TaskView) string) {
+func (a *app) drawBelow(tree wire.TaskTree, indent string, line func(wire.Task) string) {
 	if tree.Below > 0 {
 		a.print("%s└─ … %s below, see `maestro task tree %s`\n", indent, many(tree.Below, "task"), tree.ID)
 	}

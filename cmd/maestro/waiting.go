@@ -29,7 +29,7 @@ const (
 // and tells whether the time was over before.
 func (a *app) inSlices(
 	ctx context.Context, c *client.Client, timeout time.Duration,
-	ask func(ctx context.Context, slice time.Duration) (bool, error),
+	ask func(slice time.Duration) (bool, error),
 ) (over bool, err error) {
 	began := time.Now()
 	reached := began
@@ -45,10 +45,8 @@ func (a *app) inSlices(
 				return true, err
 			}
 		}
-		call, cancel := context.WithTimeout(ctx, slice+patience)
 		var done bool
-		done, err = ask(call, slice)
-		cancel()
+		done, err = ask(slice)
 		switch {
 		case err == nil && done:
 			return false, nil

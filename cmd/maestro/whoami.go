@@ -5,20 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
+	"maestro/service/wire"
 	"maestro/workers/prompt"
 )
 
-// identity is what the server knows of who asks.
+// identity is what the server knows of who asks, and where it is.
 type identity struct {
-	Actor    string `json:"actor"`
-	Kind     string `json:"kind"`
-	Role     string `json:"role"`
-	Strategy string `json:"strategy,omitempty"`
-	Project  string `json:"project,omitempty"`
-	Session  string `json:"session,omitempty"`
-	Access   string `json:"access,omitempty"`
-	Authn    string `json:"authn"`
-	Server   string `json:"server"`
+	wire.Whoami
+	Server string `json:"server"`
 }
 
 func (a *app) whoamiCommand() *cobra.Command {
@@ -34,7 +29,7 @@ With --prompt: what an agent is told of it, which is a session's system prompt (
 				return err
 			}
 			me := identity{Server: address}
-			if err := a.get(ctx, "/api/whoami", nil, &me); err != nil {
+			if me.Whoami, err = look(ctx, a, (*client.Client).Whoami); err != nil {
 				return err
 			}
 			if asPrompt {
@@ -50,7 +45,7 @@ With --prompt: what an agent is told of it, which is a session's system prompt (
 				a.print("%s %s\n", me.Kind, me.Actor)
 				a.field("Role", me.Role+prefixed(", strategy ", me.Strategy))
 				a.field("Project", me.Project)
-				a.field("Access", me.Access)
+				a.field("Access", string(me.Access))
 				a.field("Known by", me.Authn)
 				a.field("Server", me.Server)
 				if brief != "" {
@@ -66,8 +61,8 @@ With --prompt: what an agent is told of it, which is a session's system prompt (
 
 // brief gives the list of commands of document 000.
 func (a *app) brief(ctx context.Context) (string, error) {
-	var p permissions
-	if err := a.get(ctx, "/api/commands", nil, &p); err != nil {
+	p, err := look(ctx, a, (*client.Client).AllowedCommands)
+	if err != nil {
 		return "", err
 	}
 	return prompt.Brief(p.Role, p.Strategy, p.AllowedCommands), nil

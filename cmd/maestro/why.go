@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"maestro/api/client"
 	"maestro/service/wire"
 
 	"github.com/spf13/cobra"
@@ -18,8 +19,8 @@ func (a *app) whyCommand() *cobra.Command {
 sequence. Each line has the event's sequence, its time, who and what; the one below led to it. What has the same causes
 stands above one chain.`,
 		RunE: running(func(ctx context.Context, args []string) error {
-			var why wire.Why
-			if err := a.get(ctx, pathTo("why", args[0]), nil, &why); err != nil {
+			why, err := ask(ctx, a, (*client.Client).Why, args[0])
+			if err != nil {
 				return err
 			}
 			a.result(why, func() { a.showWhy(why) })

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"encoding/json"
+
 	"maestro/events"
 )
 
@@ -11,4 +13,26 @@ type StoredManifest struct {
 	Strategy events.Strategy `json:"strategy"`
 	TaskIDs  []string        `json:"taskIds"`
 	Commands []string        `json:"allowedCommands"`
+}
+
+// NewManifest says what a manifest is to be made of. Its fields have the names of a spawn's, and their defaults.
+type NewManifest struct {
+	Role     events.Role     `json:"role,omitempty"`
+	Strategy events.Strategy `json:"strategy,omitempty"`
+	// Project is that of the first task if absent.
+	Project          string    `json:"project,omitempty"`
+	TaskIDs          []string  `json:"taskIds,omitempty"`
+	Allowed          *[]string `json:"allowedCommands,omitempty"`
+	Model            string    `json:"model,omitempty"`
+	Agent            string    `json:"agent,omitempty"`
+	Skills           []string  `json:"skills,omitempty"`
+	PermissionMode   string    `json:"permissionMode,omitempty"`
+	ThinkingMode     string    `json:"thinkingMode,omitempty"`
+	MaxTurns         int       `json:"maxTurns,omitempty"`
+	WorkingDirectory string    `json:"workingDirectory,omitempty"`
+	TemplateID       string    `json:"templateId,omitempty"`
+	// Timeout is in milliseconds.
+	Timeout int64 `json:"timeout,omitempty"`
+	// Context has the form of a manifest's context: codebaseContext, relatedTasks, projectStandards and custom.
+	Context json.RawMessage `json:"context,omitempty"`
 }

@@ -58,3 +58,20 @@ type SessionQueueBody struct {
 	Ready        int                    `json:"ready"`
 	Waiting      int                    `json:"waiting"`
 }
+
+// QueueOf names a queue.
+type QueueOf struct {
+	Name      string `path:"name" doc:"the queue"`
+	ProjectID string `query:"projectId" doc:"its project; a session's own if absent"`
+}
+
+// Start is what queue:start answers beside its event: the item that the session has now.
+type Start struct {
+	// Item is nil if there was none to start.
+	Item *projections.ItemView `json:"item"`
+	// Held says that the session had it before.
+	Held bool `json:"held,omitempty"`
+	// Waiting counts the queued items that wait for something.
+	Waiting int    `json:"waiting"`
+	Queue   string `json:"queue"`
+}

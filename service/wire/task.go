@@ -16,3 +16,9 @@ type TaskFilter struct {
 	Ready         string `query:"ready" doc:"true: that can be started: todo, and all that they depend on completed"`
 	Order         string `query:"order" doc:"dependencies: each after those it depends on; else in order of creation"`
 }
+
+// TreeOf asks for the tasks of a project, or for those below a task.
+type TreeOf struct {
+	ID    string `path:"id" doc:"the project, or the task"`
+	Order string `query:"order" doc:"dependencies: each after those next to it that it depends on"`
+}

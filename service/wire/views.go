@@ -2,12 +2,14 @@ package wire
 
 import (
 	"maestro/engine"
+	"maestro/events"
 	"maestro/projections"
 )
 
 // The views of the state, and what the engine records and judges, are declared where they are made. Here are their
 // names on the wire.
 type (
+	Head          = events.Head
 	Project       = projections.ProjectView
 	ProjectStatus = projections.ProjectStatus
 	Task          = projections.TaskView

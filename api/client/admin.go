@@ -1,0 +1,22 @@
+package client
+
+import (
+	"context"
+
+	"maestro/service/wire"
+)
+
+// Tokens lists the named tokens; never a secret.
+func (c *Client) Tokens(ctx context.Context) ([]wire.TokenView, error) {
+	return read[[]wire.TokenView](ctx, c, "/api/tokens", nil)
+}
+
+// Clock says how the time of events and the machine's wall clock stand to each other.
+func (c *Client) Clock(ctx context.Context) (wire.ClockStatus, error) {
+	return read[wire.ClockStatus](ctx, c, "/api/clock", nil)
+}
+
+// ConfirmClock takes the server's wall clock to be right from now on.
+func (c *Client) ConfirmClock(ctx context.Context) (wire.ConfirmedClock, error) {
+	return post[wire.ConfirmedClock](ctx, c, "/api/clock/confirm", nil)
+}

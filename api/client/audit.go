@@ -1,0 +1,68 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"strconv"
+
+	"maestro/service/wire"
+)
+
+// Head gives the log's head.
+func (c *Client) Head(ctx context.Context) (wire.Head, error) {
+	return read[wire.Head](ctx, c, "/api/audit/head", nil)
+}
+
+// Verify has the server judge its whole log, which takes as long as it takes. from is SEQUENCE:HASH of a head that was
+// kept elsewhere, or "".
+func (c *Client) Verify(ctx context.Context, from string) (verdict wire.Verdict, err error) {
+	query := url.Values{}
+	if from != "" {
+		query.Set("from", from)
+	}
+	return verdict, c.get(ctx, "/api/audit/verify", query, &verdict)
+}
+
+// Texts has the server compare its long texts with their digests.
+func (c *Client) Texts(ctx context.Context) (wire.Texts, error) {
+	return read[wire.Texts](ctx, c, "/api/audit/texts", nil)
+}
+
+// Export streams the log, a line an event: with a project, without the bodies of other projects' events; up to the
+// event to, or with 0 the whole log, which the server of a damaged one refuses. The caller closes it.
+func (c *Client) Export(ctx context.Context, project string, to uint64) (io.ReadCloser, error) {
+	query := url.Values{}
+	if project != "" {
+		query.Set("project", project)
+	}
+	if to > 0 {
+		query.Set("to", strconv.FormatUint(to, 10))
+	}
+	return c.stream(ctx, "/api/audit/export", query)
+}
+
+// Backup streams the log with its long texts. The caller closes it.
+func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) {
+	return c.stream(ctx, "/api/backup", nil)
+}
+
+// Denials lists the recorded refusals, oldest first.
+func (c *Client) Denials(ctx context.Context, filter wire.DenialFilter) ([]wire.Denial, error) {
+	return read[[]wire.Denial](ctx, c, "/api/audit/denials", queryOf(filter))
+}
+
+// Unauthenticated counts the calls without a valid credential.
+func (c *Client) Unauthenticated(ctx context.Context) (wire.Unauthenticated, error) {
+	return read[wire.Unauthenticated](ctx, c, "/api/audit/unauthenticated", nil)
+}
+
+// Limits lists the limits that count.
+func (c *Client) Limits(ctx context.Context) ([]wire.LimitView, error) {
+	return read[[]wire.LimitView](ctx, c, "/api/audit/limits", nil)
+}
+
+// Can says whether an actor may use a command.
+func (c *Client) Can(ctx context.Context, query wire.CanQuery) (wire.Can, error) {
+	return read[wire.Can](ctx, c, "/api/audit/can", queryOf(query))
+}

@@ -1,0 +1,41 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"maestro/service/wire"
+)
+
+// Inputs lists the questions that the caller may see, in the order in which they were asked.
+func (c *Client) Inputs(ctx context.Context, filter wire.InputFilter) ([]wire.Input, error) {
+	return read[[]wire.Input](ctx, c, "/api/inputs", queryOf(filter))
+}
+
+// Input gives a question.
+func (c *Client) Input(ctx context.Context, id string) (wire.Input, error) {
+	return read[wire.Input](ctx, c, pathTo("inputs", id), nil)
+}
+
+// AwaitInput gives a question once it has an answer, or after a while; the server bounds how long.
+func (c *Client) AwaitInput(ctx context.Context, id string, wait time.Duration) (question wire.Input, err error) {
+	ctx, cancel := c.patiently(ctx, wait)
+	defer cancel()
+	return question, c.get(ctx, pathTo("inputs", id), url.Values{"wait": {wait.String()}}, &question)
+}
+
+// Inbox lists all that needs a person, longest wait first.
+func (c *Client) Inbox(ctx context.Context, filter wire.InboxFilter) ([]wire.InboxItem, error) {
+	return read[[]wire.InboxItem](ctx, c, "/api/inbox", queryOf(filter))
+}
+
+// Since tells what changed.
+func (c *Client) Since(ctx context.Context, query wire.SinceQuery) (wire.Since, error) {
+	return read[wire.Since](ctx, c, "/api/since", queryOf(query))
+}
+
+// Why tells why something is as it is.
+func (c *Client) Why(ctx context.Context, id string) (wire.Why, error) {
+	return read[wire.Why](ctx, c, pathTo("why", id), nil)
+}

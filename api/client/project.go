@@ -1,0 +1,27 @@
+package client
+
+import (
+	"context"
+
+	"maestro/service/wire"
+)
+
+// Projects lists the projects that the caller may see.
+func (c *Client) Projects(ctx context.Context) ([]wire.Project, error) {
+	return read[[]wire.Project](ctx, c, "/api/projects", nil)
+}
+
+// Project gives a project.
+func (c *Client) Project(ctx context.Context, id string) (wire.Project, error) {
+	return read[wire.Project](ctx, c, pathTo("projects", id), nil)
+}
+
+// ProjectStatus counts the tasks and sessions of a project by where they stand.
+func (c *Client) ProjectStatus(ctx context.Context, id string) (wire.ProjectStatus, error) {
+	return read[wire.ProjectStatus](ctx, c, pathTo("projects", id, "status"), nil)
+}
+
+// ProjectTree gives the tasks of a project as trees.
+func (c *Client) ProjectTree(ctx context.Context, of wire.TreeOf) ([]wire.TaskTree, error) {
+	return read[[]wire.TaskTree](ctx, c, pathTo("projects", of.ID, "tree"), queryOf(of))
+}

@@ -1,0 +1,50 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+)
+
+// read reads a view. A list that comes in pages is read to its end. It fails as Do does.
+func read[T any](ctx context.Context, c *Client, path string, query url.Values) (view T, err error) {
+	ctx, cancel := c.patiently(ctx, 0)
+	defer cancel()
+	return view, c.get(ctx, path, query, &view)
+}
+
+// post sends a JSON document as it is and reads the answer. It fails as Do does.
+func post[T any](ctx context.Context, c *Client, path string, document []byte) (answer T, err error) {
+	ctx, cancel := c.patiently(ctx, 0)
+	defer cancel()
+	req, err := c.request(ctx, http.MethodPost, path, nil, bytes.NewReader(document))
+	if err != nil {
+		return answer, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return answer, c.decode(req, &answer)
+}
+
+// pathTo joins parts of a route; ids may hold anything.
+func pathTo(parts ...string) string {
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	return "/api/" + strings.Join(parts, "/")
+}
+
+// queryOf gives the parameters that the fields of a shape name by their `query` tags; empty ones are left out.
+func queryOf(shape any) url.Values {
+	query := url.Values{}
+	fields := reflect.ValueOf(shape)
+	for i := range fields.NumField() {
+		name, value := fields.Type().Field(i).Tag.Get("query"), fields.Field(i).String()
+		if name != "" && value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
+}

@@ -1,0 +1,51 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"maestro/service/wire"
+)
+
+// Sessions lists the sessions that the caller may see.
+func (c *Client) Sessions(ctx context.Context, filter wire.SessionFilter) ([]wire.Session, error) {
+	return read[[]wire.Session](ctx, c, "/api/sessions", queryOf(filter))
+}
+
+// Session gives a session.
+func (c *Client) Session(ctx context.Context, id string) (wire.Session, error) {
+	return read[wire.Session](ctx, c, pathTo("sessions", id), nil)
+}
+
+// SessionTimeline lists all that a session did, oldest first.
+func (c *Client) SessionTimeline(ctx context.Context, id string) ([]wire.Entry, error) {
+	return read[[]wire.Entry](ctx, c, pathTo("sessions", id, "timeline"), nil)
+}
+
+// SessionManifest gives the manifest that a session was given, byte for byte.
+func (c *Client) SessionManifest(ctx context.Context, id string) (json.RawMessage, error) {
+	return read[json.RawMessage](ctx, c, pathTo("sessions", id, "manifest"), nil)
+}
+
+// Whoami says who the caller is to the server.
+func (c *Client) Whoami(ctx context.Context) (wire.Whoami, error) {
+	return read[wire.Whoami](ctx, c, "/api/whoami", nil)
+}
+
+// AllowedCommands lists what the caller may do.
+func (c *Client) AllowedCommands(ctx context.Context) (wire.AllowedCommands, error) {
+	return read[wire.AllowedCommands](ctx, c, "/api/commands", nil)
+}
+
+// Heartbeat says that a session is there; only its own secret may.
+func (c *Client) Heartbeat(ctx context.Context, session string) error {
+	ctx, cancel := c.patiently(ctx, 0)
+	defer cancel()
+	req, err := c.request(ctx, http.MethodPost, pathTo("sessions", session, "heartbeat"), nil, nil)
+	if err != nil {
+		return err
+	}
+	_, _, err = c.answer(req)
+	return err
+}

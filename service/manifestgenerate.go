@@ -1,0 +1,81 @@
+package service
+
+import (
+	"context"
+
+	"maestro/commands"
+	"maestro/projections"
+	"maestro/service/wire"
+	"maestro/workers/manifest"
+)
+
+// GenerateManifest makes a manifest of tasks as a spawn would, and keeps nothing.
+func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewManifest) (*manifest.Manifest, error) {
+	from := sourceFor(&commands.SpawnSession{
+		Role:             in.Role,
+		Strategy:         in.Strategy,
+		Allowed:          in.Allowed,
+		Model:            in.Model,
+		Agent:            in.Agent,
+		Skills:           in.Skills,
+		PermissionMode:   in.PermissionMode,
+		ThinkingMode:     in.ThinkingMode,
+		MaxTurns:         in.MaxTurns,
+		WorkingDirectory: in.WorkingDirectory,
+		TemplateID:       in.TemplateID,
+		Timeout:          in.Timeout,
+	})
+	if len(in.Context) > 0 {
+		given, err := manifest.ParseContext(in.Context)
+		if err != nil {
+			return nil, invalidManifest(err)
+		}
+		from.CodebaseContext, from.ProjectStandards = given.CodebaseContext, given.ProjectStandards
+		from.Related, from.Custom = given.RelatedTasks, given.Custom
+	}
+	var long []longText
+	var err error
+	steps := s.Handler.Measure(func(state *projections.State) {
+		var project string
+		if project, err = s.At(state, c).permitGenerate(in); err == nil && project != "" {
+			sourceOf(state, &from, project, in.TaskIDs, &long)
+		}
+	})
+	c.allowance().Worked(steps)
+	if err == nil {
+		err = s.readWhole(ctx, &from, long)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := manifest.Generate(from)
+	if err != nil {
+		return nil, invalidManifest(err)
+	}
+	c.allowance().Worked(len(m.Canonical()) / bytesPerStep)
+	return m, nil
+}
+
+// permitGenerate asks the table for the project and for each task, and gives the project: the one that is named, else
+// that of the first task, else the caller's own; "" if there is none.
+func (v View) permitGenerate(in *wire.NewManifest) (project string, err error) {
+	const row = "manifest:generate"
+	if err := v.Permit(row, ""); err != nil {
+		return "", err
+	}
+	project = in.Project
+	for _, id := range in.TaskIDs {
+		t, err := v.PermitTask("task:get", id)
+		if err != nil {
+			return "", err
+		}
+		project = cmpOr(project, t.ProjectID)
+	}
+	if project = cmpOr(project, v.Caller.By.Project); project == "" {
+		return "", nil
+	}
+	if v.Project(project) == nil {
+		return "", NotFound("Project", project)
+	}
+	return project, v.Permit(row, project)
+}

@@ -1,0 +1,37 @@
+package service
+
+import (
+	"cmp"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/events"
+	"maestro/projections"
+	"maestro/service/wire"
+)
+
+// startOf tells who asked for an item which one it has now, so that nobody reads the queue for it. A retry is told only
+// while its caller may use the command.
+func (s *Service) startOf(c *Caller, start *commands.StartItem, answer engine.Answer) (told *wire.Start) {
+	s.Handler.View(func(state *projections.State) {
+		x := state.Session(cmp.Or(start.SessionID, c.By.Name))
+		if x == nil || answer.Retried && s.At(state, c).Permit(start.ID(), x.ProjectID) != nil {
+			return
+		}
+		q := state.Queue(x.ProjectID, x.Queue)
+		if q == nil {
+			return
+		}
+		told = &wire.Start{Queue: q.Name, Waiting: state.QueueView(q).Waiting}
+		item := state.Holds(x)
+		if event, ok := answer.Data.(*events.QueueItemStarted); ok {
+			item = state.Item(x.ProjectID, event.Queue, event.TaskID)
+		} else {
+			told.Held = item != nil
+		}
+		if item != nil {
+			told.Item = new(state.ItemView(q, item))
+		}
+	})
+	return told
+}
