@@ -97,6 +97,7 @@ func (f *Follower) Next(ctx context.Context) ([]Commit, error) {
 		}
 		if n := len(f.given); n > 0 {
 			f.next = f.given[n-1].Sequence + 1
+			f.leaveHistory()
 			return f.given, nil
 		}
 		if err := f.handler.WaitFor(ctx, f.next); err != nil {
@@ -112,13 +113,23 @@ func (f *Follower) kept() (head uint64, err error) {
 	defer h.mu.RUnlock()
 	head = h.committed.Head().Sequence
 	switch {
-	case f.next >= h.feed.first:
-		f.endReplay()
-		f.given = h.feed.appendFrom(f.given, f.next, followMost)
-	case f.replay == nil:
+	case f.replay != nil: // history comes first
+	case f.next < h.feed.first:
 		err = &BehindError{Next: f.next, First: h.feed.first}
+	default:
+		f.given = h.feed.appendFrom(f.given, f.next, followMost)
 	}
 	return head, err
+}
+
+// leaveHistory ends the replay once what comes next is kept.
+func (f *Follower) leaveHistory() {
+	h := f.handler
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if f.next >= h.feed.first {
+		f.endReplay()
+	}
 }
 
 func (f *Follower) endReplay() {

@@ -368,11 +368,6 @@ func TestFollowersReadHistoryFromASnapshot(t *testing.T) {
 	if read := log.read.Load(); read > 110 {
 		t.Errorf("%d messages were read for 50, 50 behind a snapshot", read)
 	}
-	waits, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := f.Next(waits); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
 	if f.replay != nil || len(w.h.replays) != 0 {
 		t.Error("the history is held on to")
 	}

@@ -42,7 +42,8 @@ func ParsePosition(text string) (Position, error) {
 		_, err = hex.DecodeString(body)
 	}
 	if err != nil || cut && (len(body) != hashDigits || strings.ToLower(body) != body || sequence == 0) {
-		return Position{}, InvalidRequest("", "a position is <sequence>.<8 hexadecimal digits>, not '"+safetext.Printable(text)+"'")
+		return Position{}, InvalidRequest("",
+			"a position is <sequence>.<8 hexadecimal digits>, not '"+safetext.Printable(text)+"'")
 	}
 	return Position{sequence, body}, nil
 }

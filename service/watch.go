@@ -30,8 +30,10 @@ type Watch struct {
 	good     context.Context
 	done     func()
 
-	at     Position
+	at Position
+	// frames were read and not given yet; behind is the place up to which was read.
 	frames []Frame
+	behind Position
 }
 
 // Watch begins to give what was committed behind a position: what is history already, and then what is committed as it
@@ -131,6 +133,9 @@ func (w *Watch) Next(ctx context.Context) (Frame, error) {
 	w.frames[0] = Frame{}
 	w.frames = w.frames[1:]
 	w.at = frame.Position
+	if len(w.frames) == 0 {
+		w.at = w.behind
+	}
 	return frame, nil
 }
 
@@ -156,10 +161,15 @@ func (w *Watch) read(ctx context.Context) error {
 	if w.service.revokedSince(w.caller, err) {
 		return revokedMeanwhile()
 	}
-	if last := len(commits) - 1; err == nil && len(w.frames) == 0 {
-		w.at = positionOf(commits[last].Sequence, commits[last].Body)
+	if err != nil {
+		return err
 	}
-	return err
+	last := &commits[len(commits)-1]
+	w.behind = positionOf(last.Sequence, last.Body)
+	if len(w.frames) == 0 {
+		w.at = w.behind
+	}
+	return nil
 }
 
 // wait gives the next commits. A session that waits counts as heard.
