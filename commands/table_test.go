@@ -94,11 +94,8 @@ func TestRowsHoldTogether(t *testing.T) {
 		}
 	}
 	for _, entry := range events.Catalogue() {
-		for id := range strings.SplitSeq(entry.Commands, ", ") {
-			row, ok := table.Row(id)
-			if !ok || "maestro."+row.Events+".v1" != entry.Type {
-				t.Errorf("%s comes from %s, which becomes %s", entry.Type, id, row.Events)
-			}
+		if len(makersOf[entry.Type]) == 0 {
+			t.Errorf("no command becomes a %s", entry.Type)
 		}
 	}
 	table.Rows()[0].ID = "changed"

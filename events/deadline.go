@@ -20,6 +20,12 @@ type SessionTimedOut struct {
 	Deadline  int64  `json:"deadline" doc:"when its time was over, in milliseconds since 1970"`
 }
 
+var deadlineEvents = []Entry{
+	entry[SessionLost]("A session sent nothing for as long as its lease."),
+	entry[SessionRecovered]("A lost session sent something again."),
+	entry[SessionTimedOut]("A session had its time, and ended as failed."),
+}
+
 // EventType implements Data.
 func (*SessionLost) EventType() string { return "maestro.session.lost.v1" }
 

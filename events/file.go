@@ -7,6 +7,10 @@ type SessionFileTracked struct {
 	TaskID    string `json:"taskId,omitempty" doc:"the task it was for"`
 }
 
+var fileEvents = []Entry{
+	entry[SessionFileTracked]("An agent changed a file."),
+}
+
 // EventType implements Data.
 func (*SessionFileTracked) EventType() string { return "maestro.session.file_tracked.v1" }
 

@@ -14,6 +14,11 @@ type InputDelivered struct {
 	SessionID string `json:"sessionId" doc:"the session that asked"`
 }
 
+var inputEvents = []Entry{
+	entry[InputAnswered]("A question of a session has its answer."),
+	entry[InputDelivered]("The answer was shown to the session that asked."),
+}
+
 // EventType implements Data.
 func (*InputAnswered) EventType() string { return "maestro.input.answered.v1" }
 

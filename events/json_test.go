@@ -54,7 +54,7 @@ func TestReportByHand(t *testing.T) {
 		}
 		for _, kind := range kinds {
 			for _, tasks := range [][]string{nil, {}, {"task_1"}, {"task_1", text, "task_3"}} {
-				for _, blobs := range []Blobs{nil, {}, aBlob("message")} {
+				for _, blobs := range []Blobs{nil, {}, {"message": digest}} {
 					for flags := range 4 {
 						report := &SessionReported{
 							SessionID: "sess_1", Kind: kind, Message: text, TaskIDs: tasks, Blobs: blobs,

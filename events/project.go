@@ -25,6 +25,12 @@ type ProjectDeleted struct {
 	ProjectID string `json:"projectId" doc:"the project"`
 }
 
+var projectEvents = []Entry{
+	entry[ProjectCreated]("A project exists from now on."),
+	entry[ProjectUpdated]("Fields of a project have new values."),
+	entry[ProjectDeleted]("A project is gone from the views."),
+}
+
 // EventType implements Data.
 func (*ProjectCreated) EventType() string { return "maestro.project.created.v1" }
 

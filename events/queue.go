@@ -87,6 +87,18 @@ type QueueItemQuarantined struct {
 	Reason    string `json:"reason" doc:"what became of its last holder: lost, stopped, failed or deleted"`
 }
 
+var queueEvents = []Entry{
+	entry[QueueCreated]("Sessions of a project may pull from a queue of this name."),
+	entry[QueueItemPushed]("A task was added at the end of a queue."),
+	entry[QueueItemStarted]("A session holds an item; its task is in progress and says working."),
+	entry[QueueItemCompleted]("The holder says that its item is done."),
+	entry[QueueItemFailed]("The holder says that its item failed."),
+	entry[QueueItemSkipped]("An item is passed by."),
+	entry[QueueItemRequeued]("An item went back to the end of its queue, with no attempts."),
+	entry[QueueItemReturned]("An item's holder ended or was lost; the item went back to the front."),
+	entry[QueueItemQuarantined]("An item was started too often without an end, and waits for a person."),
+}
+
 // EventType implements Data.
 func (*QueueCreated) EventType() string { return "maestro.queue.created.v1" }
 

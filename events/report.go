@@ -56,6 +56,10 @@ type SessionReported struct {
 	Blobs            Blobs      `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
 }
 
+var reportEvents = []Entry{
+	entry[SessionReported]("An agent said how its work goes; sessionStatus of the named tasks follows."),
+}
+
 // EventType implements Data.
 func (*SessionReported) EventType() string { return "maestro.session.reported.v1" }
 

@@ -142,6 +142,18 @@ type SessionTaskUnlinked struct {
 	TaskID    string `json:"taskId" doc:"the task"`
 }
 
+var sessionEvents = []Entry{
+	entry[SessionSpawned]("A session was ordered, its permissions frozen, its tasks started."),
+	entry[SessionRegistered]("A session reported for work."),
+	entry[SessionUpdated]("Fields of a session have new values."),
+	entry[SessionCompleted]("A session said that it is done."),
+	entry[SessionKilled]("A session was ended."),
+	entry[SessionDeleted]("A session is gone from the views."),
+	entry[SessionNoted]("An entry for a timeline that moves no status."),
+	entry[SessionTaskLinked]("A task became one of a session's."),
+	entry[SessionTaskUnlinked]("A task ceased to be one of a session's."),
+}
+
 // EventType implements Data.
 func (*SessionSpawned) EventType() string { return "maestro.session.spawned.v1" }
 

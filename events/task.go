@@ -71,6 +71,13 @@ type TaskDeleted struct {
 	Descendants []string `json:"descendants,omitempty" doc:"which they were, parents first"`
 }
 
+var taskEvents = []Entry{
+	entry[TaskCreated]("A task exists from now on, with status todo."),
+	entry[TaskUpdated]("Fields of a task, and perhaps its status, have new values."),
+	entry[TaskStatusChanged]("A user or an orchestrator moved a task's status."),
+	entry[TaskDeleted]("A task is gone from the views."),
+}
+
 // EventType implements Data.
 func (*TaskCreated) EventType() string { return "maestro.task.created.v1" }
 

@@ -27,6 +27,13 @@ type TemplateDeleted struct {
 	TemplateID string `json:"templateId" doc:"the template"`
 }
 
+var templateEvents = []Entry{
+	entry[TemplateCreated]("A text that prompts are written by exists from now on."),
+	entry[TemplateUpdated]("Fields of a template have new values."),
+	entry[TemplateReset]("A template's workflow is Maestro's own again."),
+	entry[TemplateDeleted]("A template is gone from the views."),
+}
+
 // EventType implements Data.
 func (*TemplateCreated) EventType() string { return "maestro.template.created.v1" }
 

@@ -34,6 +34,11 @@ type TokenRevoked struct {
 	Children []string `json:"children,omitempty" doc:"the tokens that it made, directly or not, and that end with it"`
 }
 
+var tokenEvents = []Entry{
+	entry[TokenCreated]("A named token is valid from now on."),
+	entry[TokenRevoked]("A named token, or a session's secret, is no longer valid."),
+}
+
 // EventType implements Data.
 func (*TokenCreated) EventType() string { return "maestro.token.created.v1" }
 

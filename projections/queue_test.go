@@ -360,7 +360,7 @@ func stir(r *rand.Rand, s *State) given {
 		kind := []events.ReportKind{events.ReportProgress, events.ReportComplete, events.ReportComplete, events.ReportBlocked}[r.IntN(4)]
 		return report(SessionSource("p", id), id, kind, "m", one(about)).late(x != nil && x.Ended())
 	}
-	g, _ := likely(r, s)
+	g, _ := likely(r, s, nil)
 	return g
 }
 

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -262,163 +263,9 @@ var (
 	poolTemplates = []string{"execute-simple", "mine", "yours"} // the first is Maestro's own
 )
 
-// anything makes up an event, which may well contradict the state.
-func anything(r *rand.Rand) given {
-	pick := func(from []string) string { return from[r.IntN(len(from))] }
-	some := func(from []string) []string {
-		var chosen []string
-		for _, id := range from {
-			if r.IntN(3) == 0 {
-				chosen = append(chosen, id)
-			}
-		}
-		return chosen
-	}
-	p, t, x := pick(poolProjects), pick(poolTasks), pick(poolSessions)
-	text := fmt.Sprintf("text %d ✓", r.IntN(1000))
-	maybe := func() *string {
-		if r.IntN(2) == 0 {
-			return nil
-		}
-		return new(text)
-	}
-	says := []events.ReportKind{events.ReportProgress, events.ReportComplete, events.ReportBlocked, events.ReportError, events.ReportNeedsInput}
-	statuses := []events.TaskStatus{events.TaskTodo, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled, events.TaskBlocked}
-	status := statuses[r.IntN(len(statuses))]
-	var data events.Data
-	q, i, n := pick(poolQueues), pick(poolInputs), 1+r.IntN(3)
-	switch r.IntN(42) {
-	case 0:
-		data = &events.ProjectCreated{ProjectID: p, Name: text}
-	case 1:
-		data = &events.ProjectUpdated{ProjectID: p, Name: maybe(), Description: maybe(), Blobs: events.Blobs{"description": text}}
-	case 2:
-		if r.IntN(10) == 0 {
-			data = &events.ProjectDeleted{ProjectID: p}
-			break
-		}
-		fallthrough
-	case 3, 4:
-		parent := ""
-		if r.IntN(2) == 0 {
-			parent = pick(poolTasks)
-		}
-		data = &events.TaskCreated{TaskID: t, Title: text, Priority: "low", ParentID: parent, Dependencies: some(poolTasks), Metadata: json.RawMessage(`{"a": [1]}`)}
-	case 5:
-		update := &events.TaskUpdated{TaskID: t, Title: maybe(), Description: maybe(), SkillIDs: new(some(poolTasks))}
-		if r.IntN(2) == 0 {
-			update.Dependencies = new(some(poolTasks))
-		}
-		if r.IntN(2) == 0 {
-			update.Status = &events.StatusChange{From: events.TaskTodo, To: status}
-		}
-		data = update
-	case 6, 7:
-		data = &events.TaskStatusChanged{TaskID: t, From: events.TaskTodo, To: status, Reason: text}
-	case 8:
-		if r.IntN(4) == 0 {
-			data = &events.TaskDeleted{TaskID: t, Recursive: true, Descendants: some(poolTasks)}
-			break
-		}
-		fallthrough
-	case 9, 10:
-		spawned := &events.SessionSpawned{SessionID: x, Name: text, Role: events.RoleWorker, Strategy: events.StrategySimple, TaskIDs: some(poolTasks), Started: some(poolTasks), Context: json.RawMessage(`{ }`)}
-		if r.IntN(3) > 0 {
-			spawned.Strategy, spawned.Queue, spawned.Queued = events.StrategyQueue, []string{x, q}[r.IntN(2)], some(poolTasks)
-		}
-		if r.IntN(2) == 0 {
-			spawned.Timeout = int64(n) * 60_000
-		}
-		data = spawned
-	case 11:
-		data = &events.SessionRegistered{SessionID: x}
-		if n%2 == 0 {
-			data = &events.SessionRegistered{SessionID: x, ManifestDigest: "sha256-" + text, Role: events.RoleWorker}
-		}
-	case 12:
-		data = &events.SessionRegistered{SessionID: x, Created: &events.SessionCreated{Name: text, Role: events.RoleOrchestrator, Strategy: events.StrategyDefault, Status: events.SessionIdle, TaskIDs: some(poolTasks)}, ManifestDigest: "sha256-" + text}
-	case 13:
-		data = &events.SessionUpdated{SessionID: x, Name: maybe(), ManifestDigest: maybe(), TaskIDs: new(some(poolTasks)), Env: map[string]string{"A": text}}
-	case 14:
-		data = &events.SessionCompleted{SessionID: x}
-	case 15:
-		data = &events.SessionKilled{SessionID: x, Reason: text, Status: events.SessionStopped}
-	case 16:
-		if r.IntN(4) == 0 {
-			data = &events.SessionDeleted{SessionID: x}
-			break
-		}
-		fallthrough
-	case 17, 18, 19:
-		reported := &events.SessionReported{SessionID: x, Kind: says[r.IntN(len(says))], Message: text, TaskIDs: some(poolTasks), SessionCompleted: r.IntN(8) == 0, Late: r.IntN(8) == 0}
-		if reported.Kind == events.ReportNeedsInput {
-			reported.InputID, reported.Options = i, some([]string{"yes", "no"})
-		}
-		data = reported
-	case 20:
-		data = &events.SessionNoted{SessionID: x, Type: "note", Message: text, TaskID: t, Data: json.RawMessage(`{"n": 1}`)}
-	case 21:
-		data = &events.SessionFileTracked{SessionID: x, File: text, TaskID: t}
-	case 22:
-		data = &events.SessionTaskLinked{SessionID: x, TaskID: t}
-	case 23:
-		data = &events.SessionTaskUnlinked{SessionID: x, TaskID: t}
-	case 24:
-		data = &events.SessionLost{SessionID: x, LastHeard: epoch.UnixMilli(), Lease: 60_000}
-	case 25:
-		data = &events.SessionRecovered{SessionID: x}
-	case 26:
-		data = &events.SessionTimedOut{SessionID: x, Deadline: epoch.UnixMilli()}
-	case 27:
-		data = &events.QueueCreated{Queue: q, TrustReports: r.IntN(2) == 0, MaxAttempts: n}
-	case 28, 29:
-		data = &events.QueueItemPushed{Queue: q, TaskID: t}
-	case 30:
-		data = &events.QueueItemStarted{Queue: q, TaskID: t, SessionID: x, Attempt: n}
-	case 31:
-		data = &events.QueueItemCompleted{Queue: q, TaskID: t, SessionID: x}
-	case 32:
-		data = &events.QueueItemFailed{Queue: q, TaskID: t, SessionID: x, Reason: text}
-	case 33:
-		data = &events.QueueItemSkipped{Queue: q, TaskID: t, SessionID: x, Held: r.IntN(2) == 0}
-	case 34:
-		data = &events.QueueItemRequeued{Queue: q, TaskID: t}
-	case 35:
-		data = &events.QueueItemReturned{Queue: q, TaskID: t, SessionID: x, Attempt: n, Reason: "lost"}
-	case 36:
-		data = &events.QueueItemQuarantined{Queue: q, TaskID: t, SessionID: x, Attempt: n, Reason: "lost"}
-	case 37:
-		data = &events.InputAnswered{InputID: i, SessionID: x, Answer: text}
-	case 38:
-		data = &events.InputDelivered{InputID: i, SessionID: x}
-	case 39:
-		if name := pick(poolTokens); r.IntN(2) == 0 {
-			data = &events.TokenCreated{Name: name, Kind: events.TokenReadOnly, ProjectIDs: some(poolProjects), Generation: n}
-		} else {
-			data = &events.TokenRevoked{Name: name, Generation: n}
-		}
-	case 40:
-		data = &events.TemplateCreated{TemplateID: pick(poolTemplates), Name: text, Role: events.RoleWorker, Content: text}
-	case 41:
-		switch id := pick(poolTemplates); r.IntN(6) {
-		case 0:
-			data = &events.TemplateDeleted{TemplateID: id}
-		case 1, 2:
-			data = &events.TemplateReset{TemplateID: id}
-		default:
-			data = &events.TemplateUpdated{TemplateID: id, Name: maybe(), Content: maybe()}
-		}
-	}
-	g := given{by: pick([]string{admin, worker, orch, "/runners/r", "/system"}), data: data, project: p}
-	if r.IntN(4) == 0 {
-		g.said = epoch.Add(-time.Hour)
-	}
-	return g
-}
-
 // likely gives something of queues, questions, tokens or deadlines that a writer of ours might append to this state: chance
-// alone seldom has the holder of an item finish it.
-func likely(r *rand.Rand, s *State) (given, bool) {
+// alone seldom has the holder of an item finish it. It favours the types that a story has few of.
+func likely(r *rand.Rand, s *State, have map[string]int) (given, bool) {
 	found := map[string][]given{}
 	add := func(project, source string, data events.Data) {
 		found[data.EventType()] = append(found[data.EventType()], given{by: source, data: data, project: project})
@@ -444,6 +291,10 @@ func likely(r *rand.Rand, s *State) (given, bool) {
 		return given{}, false
 	}
 	types := slices.Sorted(maps.Keys(found)) // a type first, or the many pushes leave room for nothing else
+	if r.IntN(2) == 0 {                      // one of those that the story has the least of
+		slices.SortStableFunc(types, func(a, b string) int { return cmp.Compare(have[a], have[b]) })
+		types = types[:(len(types)+3)/4]
+	}
 	these := found[types[r.IntN(len(types))]]
 	return these[r.IntN(len(these))], true
 }
@@ -455,7 +306,9 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 		}
 		me := x.Source()
 		if x.Lost() {
-			add(p, "/system", &events.SessionRecovered{SessionID: x.ID})
+			if s.Holds(x) == nil || r.IntN(4) == 0 { // else what it holds would seldom be given back
+				add(p, "/system", &events.SessionRecovered{SessionID: x.ID})
+			}
 		} else {
 			add(p, "/system", &events.SessionLost{SessionID: x.ID, LastHeard: x.LastActivity, Lease: 60_000})
 		}
@@ -470,6 +323,9 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 		}
 		add(p, admin, &events.TokenRevoked{SessionID: x.ID, Generation: x.Generation + 1})
 		if item := s.Holds(x); item != nil {
+			if item.Attempts > 1 || r.IntN(2) == 0 {
+				continue // or items would seldom be given back, and quarantined
+			}
 			add(p, me, &events.QueueItemCompleted{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID})
 			add(p, me, &events.QueueItemFailed{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID, Reason: "broken"})
 			add(p, me, &events.QueueItemSkipped{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID, Held: true})
@@ -538,14 +394,16 @@ func randomStory(t testing.TB, seed uint64, n int) []given {
 	for _, g := range story {
 		apply(t, s, g)
 	}
+	have := map[string]int{} // by type
 	for misses := 0; len(story) < n && misses < 200; misses++ {
 		g := anything(r)
 		if r.IntN(2) == 0 {
-			if might, ok := likely(r, s); ok {
+			if might, ok := likely(r, s, have); ok {
 				g = might
 			}
 		}
 		if try(t, s, g) {
+			have[g.data.EventType()]++
 			story = append(story, g)
 			misses = 0
 		}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"maestro/commands"
 	"maestro/events"
 )
 
@@ -62,7 +63,8 @@ type only gains optional fields.
 	}
 	b.WriteString("\n## Types\n\n| type | from the command | what happened |\n|---|---|---|\n")
 	for _, entry := range events.Catalogue() {
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", entry.Type, anchor(entry.Type), ids(entry.Commands), entry.Doc)
+		from := commandsOf(entry.Type)
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", entry.Type, anchor(entry.Type), from, entry.Doc)
 	}
 	for _, entry := range events.Catalogue() {
 		fmt.Fprintf(&b, "\n### %s\n\n%s Schema `%s`.\n\n| field | type | | meaning |\n|---|---|---|---|\n", entry.Type, entry.Doc, events.Schema(entry.Type))
@@ -74,8 +76,15 @@ type only gains optional fields.
 // anchor gives the name by which GitHub links to a heading.
 func anchor(heading string) string { return strings.ReplaceAll(heading, ".", "") }
 
-func ids(list string) string {
-	return "`" + strings.ReplaceAll(list, ", ", "`, `") + "`"
+// commandsOf names the commands that become an event of a type, in the table's order.
+func commandsOf(eventType string) string {
+	var ids []string
+	for _, row := range commands.CurrentRules().Rows() {
+		if row.Alias == "" && "maestro."+row.Events+".v1" == eventType {
+			ids = append(ids, "`"+row.ID+"`")
+		}
+	}
+	return strings.Join(ids, ", ")
 }
 
 func fields(b *strings.Builder, prefix string, t reflect.Type) {
