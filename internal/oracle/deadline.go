@@ -20,7 +20,8 @@ func (f *sessionLost) judge(c *trial) {
 
 func (f *sessionLost) fold(c *trial) {
 	if s := c.sessions[f.SessionID]; s != nil {
-		s.lost = true
+		s.lost, s.gone = true, c.event.ID
+		s.losses++
 	}
 }
 

@@ -3,9 +3,12 @@ package oracle
 import "slices"
 
 type question struct {
-	session             string
+	project, session    string
 	options             []string
+	answer              string
 	answered, delivered bool
+	// asked and replied are the ids of the events that opened and that answered it.
+	asked, replied string
 }
 
 // aQuestion gives the question that the event is about, and says so if there is none, or if another session asked it.
@@ -47,7 +50,7 @@ func (f *inputAnswered) judge(c *trial) {
 
 func (f *inputAnswered) fold(c *trial) {
 	if q := c.questions[f.InputID]; q != nil {
-		q.answered = true
+		q.answered, q.answer, q.replied = true, f.Answer, c.event.ID
 	}
 }
 

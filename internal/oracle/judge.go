@@ -55,6 +55,13 @@ type Judge struct {
 	questions map[string]*question
 	tokens    map[string]*token
 	templates map[string]*template
+	order     order
+}
+
+// order are the ids of what there ever was, as it came to be.
+type order struct {
+	projects, tasks, sessions, questions, templates []string
+	queues                                          []queueKey
 }
 
 // New makes a Judge that has seen nothing; its first line is sequence 1.
@@ -159,6 +166,7 @@ func (j *Judge) event(l line, e *event) {
 	c.limits(e.Data)
 	what.judge(c)
 	what.fold(c)
+	c.heard(what)
 	j.verdict.Judged++
 }
 

@@ -7,19 +7,20 @@ import (
 
 // system is the part of the table that needs no state: the system writes what a passed deadline asks for, and nobody else does.
 func (c *trial) system(what fact) {
-	if ofSystem(what) != (c.by.kind == bySystem) {
+	if ofSystem(what.commands()) != (c.by.kind == bySystem) {
 		c.fault(ruleSystem, "%s is from %s; what a passed deadline asks for is the system's, and nothing else is", c.event.Type, c.event.Source)
 	}
 }
 
 // permitted asks the table whether this actor may do this, and whether it is known, alive and in its own project.
 func (c *trial) permitted(what fact) {
-	switch c.by.kind {
-	case byUser:
-		c.user(what)
-	case bySession:
-		c.session(what)
-	case byRunner:
+	switch {
+	case ofSystem(what.commands()): // [trial.system] says all there is to say of who wrote it
+	case c.by.kind == byUser:
+		c.user(what.commands())
+	case c.by.kind == bySession:
+		c.session(what.commands())
+	case c.by.kind == byRunner:
 		c.fault(rulePermitted, "a runner does not write %s", c.event.Type)
 	}
 	c.projectLives(what)
@@ -28,22 +29,22 @@ func (c *trial) permitted(what fact) {
 // thirdOn reports whether the event was decided by the third version of the rules or a later one.
 func (c *trial) thirdOn() bool { return c.event.Rules != "1" && c.event.Rules != "2" }
 
-func (c *trial) user(what fact) {
+func (c *trial) user(commands []string) {
 	t := c.tokens[c.by.id]
 	if c.by.id != "admin" && (!t.good(c.at()) || t.kind != "admin") {
 		c.fault(ruleUser, "there is no live admin token %q", c.by.id)
 	}
-	if !slices.ContainsFunc(what.commands(), func(id string) bool { return mayUse(id, "U") }) && !ofSystem(what) {
-		c.fault(rulePermitted, "%s is not the user's", strings.Join(what.commands(), ", "))
+	if !slices.ContainsFunc(commands, func(id string) bool { return mayUse(id, "U") }) {
+		c.fault(rulePermitted, "%s is not the user's", strings.Join(commands, ", "))
 	}
 }
 
-// ofSystem reports whether the event is one of the system's; [trial.system] says all there is to say of who wrote it.
-func ofSystem(what fact) bool {
-	return slices.ContainsFunc(what.commands(), func(id string) bool { return mayUse(id, "S") })
+// ofSystem reports whether commands are the system's.
+func ofSystem(commands []string) bool {
+	return slices.ContainsFunc(commands, func(id string) bool { return mayUse(id, "S") })
 }
 
-func (c *trial) session(what fact) {
+func (c *trial) session(commands []string) {
 	s := c.sessions[c.by.id]
 	if s == nil {
 		c.fault(rulePermitted, "there is no session %q, and a session whose permissions are unknown may do nothing", c.by.id)
@@ -52,23 +53,20 @@ func (c *trial) session(what fact) {
 	if s.project != c.by.project {
 		c.fault(ruleScope, "session %s is of project %q, not of %q", s.id, s.project, c.by.project)
 	}
-	if s.ended != "" && c.event.Type != typeReported {
+	if s.ended != "" && !strings.HasPrefix(commands[0], "report:") {
 		c.fault(ruleEnded, "session %s had ended (%s)", s.id, s.ended)
 	}
-	c.listed(s, what)
-	if _, isNew := what.(*projectCreated); !isNew {
+	c.listed(s, commands)
+	if commands[0] != "project:create" {
 		c.scope(s)
 	}
 }
 
 // listed judges the command against the table and the session's frozen list.
-func (c *trial) listed(s *session, what fact) {
-	if ofSystem(what) {
-		return
-	}
+func (c *trial) listed(s *session, commands []string) {
 	ok := func(id string) bool { return mayUse(id, s.letter) && s.commands[id] }
-	if !slices.ContainsFunc(what.commands(), ok) {
-		c.fault(rulePermitted, "session %s (%s, %s) may not use %s", s.id, s.role, s.strategy, strings.Join(what.commands(), ", "))
+	if !slices.ContainsFunc(commands, ok) {
+		c.fault(rulePermitted, "session %s (%s, %s) may not use %s", s.id, s.role, s.strategy, strings.Join(commands, ", "))
 	}
 }
 

@@ -5,6 +5,8 @@ import "strings"
 type project struct {
 	// creator is the session that created it; "" for a user.
 	creator string
+	// by is the source of the event that created it.
+	by      string
 	deleted bool
 }
 
@@ -26,11 +28,12 @@ func (f *projectCreated) judge(c *trial) {
 }
 
 func (f *projectCreated) fold(c *trial) {
-	p := &project{}
+	p := &project{by: c.event.Source}
 	if c.by.kind == bySession {
 		p.creator = c.by.id
 	}
 	c.projects[f.ProjectID] = p
+	c.order.projects = append(c.order.projects, f.ProjectID)
 }
 
 type projectUpdated struct {

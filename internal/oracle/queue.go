@@ -22,6 +22,8 @@ const (
 type queueKey struct{ project, name string }
 
 type queue struct {
+	// session is the one whose own it is, "" for a named one.
+	session     string
 	maxAttempts int
 	trust       bool
 	items       map[string]*item
@@ -36,10 +38,16 @@ type item struct {
 	task  string
 	state string
 	// place is when it was pushed, or queued again.
-	place    int
+	place int
+	// returned: it was given back to the front.
+	returned bool
 	attempts int
-	// holder is in whose hand it is, while it is processing.
+	// holder is in whose hand it is, while it is processing; afterwards who had it last, or who skipped it.
 	holder string
+	// holders are all who ever had it.
+	holders []string
+	// cause is the id of the event that brought it where it is.
+	cause string
 }
 
 func newQueue(maxAttempts int, trust bool) *queue {
@@ -55,19 +63,26 @@ func (q *queue) of(task string) *item {
 }
 
 // push puts a new item at the end, in the place of the task's old one if it had one.
-func (j *Judge) push(q *queue, task string) {
-	q.pushes++
-	i := &item{queue: q, task: task, state: queued, place: q.pushes}
+func (j *Judge) push(q *queue, task, cause string) {
+	i := &item{queue: q, task: task, cause: cause}
 	q.items[task] = i
-	q.back = append(q.back, i)
+	i.queueUp()
 	if t := j.tasks[task]; t != nil {
 		t.items = append(t.items, i)
 	}
 }
 
+// queueUp puts an item at the end.
+func (i *item) queueUp() {
+	i.queue.pushes++
+	i.state, i.place, i.returned, i.attempts = queued, i.queue.pushes, false, 0
+	i.queue.back = append(i.queue.back, i)
+}
+
 // giveBack puts an item at the front, among those that stand there in the order of pushes.
 func (i *item) giveBack() {
 	i.leaves(queued)
+	i.returned = true
 	at, _ := slices.BinarySearchFunc(i.queue.front, i, func(a, b *item) int { return a.place - b.place })
 	i.queue.front = slices.Insert(i.queue.front, at, i)
 }
@@ -104,21 +119,28 @@ func (j *Judge) first(q *queue) (*item, int) {
 }
 
 // skipQueued skips what waits in line of a deleted task; what is in somebody's hand stays there.
-func (j *Judge) skipQueued(task string) {
+func (j *Judge) skipQueued(task, cause string) {
 	for _, q := range j.queues {
 		if i := q.of(task); i != nil && i.state == queued {
 			i.leaves(skipped)
+			i.cause = cause
 		}
 	}
 }
 
 // release takes an item out of its holder's hand, or out of the line.
-func (j *Judge) release(i *item, state string) {
+func (j *Judge) release(i *item, state, cause string) {
 	if s := j.sessions[i.holder]; s != nil && s.holds == i {
 		s.holds = nil
 	}
-	i.holder = ""
 	i.leaves(state)
+	i.cause = cause
+}
+
+// addQueue puts a queue in place.
+func (j *Judge) addQueue(key queueKey, q *queue) {
+	j.queues[key] = q
+	j.order.queues = append(j.order.queues, key)
 }
 
 // aQueue gives the queue that the event is about, and says so if there is none.
@@ -165,7 +187,7 @@ func (f *queueCreated) judge(c *trial) {
 
 func (f *queueCreated) fold(c *trial) {
 	if key := (queueKey{c.event.Project, f.Queue}); c.queues[key] == nil {
-		c.queues[key] = newQueue(f.MaxAttempts, f.TrustReports)
+		c.addQueue(key, newQueue(f.MaxAttempts, f.TrustReports))
 	}
 }
 
@@ -188,7 +210,7 @@ func (f *itemPushed) judge(c *trial) {
 
 func (f *itemPushed) fold(c *trial) {
 	if q := c.queues[queueKey{c.event.Project, f.Queue}]; q != nil && q.of(f.TaskID) == nil {
-		c.push(q, f.TaskID)
+		c.push(q, f.TaskID, c.event.ID)
 	}
 }
 
@@ -236,7 +258,7 @@ func (f *itemStarted) judge(c *trial) {
 }
 
 func inHandOf(i *item) string {
-	if i.holder == "" {
+	if i.state != processing || i.holder == "" {
 		return ""
 	}
 	return ", in the hand of session " + i.holder
@@ -296,11 +318,14 @@ func (f *itemStarted) fold(c *trial) {
 	if i == nil {
 		return
 	}
-	c.release(i, processing)
+	c.release(i, processing, c.event.ID)
 	i.holder = f.SessionID
 	i.attempts++
+	if !slices.Contains(i.holders, f.SessionID) {
+		i.holders = append(i.holders, f.SessionID)
+	}
 	if s := c.sessions[f.SessionID]; s != nil {
-		s.holds = i
+		s.holds, s.last = i, f.TaskID
 		s.held[f.TaskID] = true
 	}
 }
@@ -315,8 +340,8 @@ func (c *trial) holds(queue, task, sessionID string) {
 
 // laysDown ends an item, if the session held it.
 func (c *trial) laysDown(queue, task, sessionID, state string) {
-	if i := c.itemOf(queue, task); i != nil && i.holder == sessionID {
-		c.release(i, state)
+	if i := c.itemOf(queue, task); i != nil && i.state == processing && i.holder == sessionID {
+		c.release(i, state, c.event.ID)
 	}
 }
 
@@ -387,6 +412,7 @@ func (f *itemSkipped) fold(c *trial) {
 		c.laysDown(f.Queue, f.TaskID, f.SessionID, skipped)
 	} else if i := c.itemOf(f.Queue, f.TaskID); i != nil && i.state == queued {
 		i.leaves(skipped)
+		i.holder, i.cause = f.SessionID, c.event.ID
 	}
 }
 
@@ -409,8 +435,8 @@ func (f *itemRequeued) judge(c *trial) {
 
 func (f *itemRequeued) fold(c *trial) {
 	if i := c.itemOf(f.Queue, f.TaskID); i != nil {
-		c.release(i, skipped)
-		c.push(i.queue, f.TaskID)
+		c.release(i, skipped, c.event.ID)
+		i.queueUp()
 	}
 }
 
@@ -460,7 +486,7 @@ func (s *session) fates() []string {
 func (f *gone) fold(c *trial, state string) {
 	c.tasks[f.TaskID].unsay(f.SessionID)
 	if i := c.itemOf(f.Queue, f.TaskID); i != nil {
-		c.release(i, state)
+		c.release(i, state, c.event.ID)
 	}
 }
 
@@ -476,7 +502,12 @@ func (f *itemReturned) judge(c *trial) {
 
 func (f *itemReturned) fold(c *trial) {
 	f.gone.fold(c, processing)
-	if i := c.itemOf(f.Queue, f.TaskID); i != nil {
+	i := c.itemOf(f.Queue, f.TaskID)
+	switch {
+	case i == nil:
+	case c.standing(f.TaskID) == "deleted": // nobody could start it any more
+		i.leaves(skipped)
+	default:
 		i.giveBack()
 	}
 }

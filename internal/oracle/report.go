@@ -150,7 +150,16 @@ func (f *sessionReported) fold(c *trial) {
 		c.tasks[id].say(s.id, says[f.Kind], c.sequence)
 	}
 	s.saidDone = s.saidDone || f.SessionCompleted
+	if f.Kind == "complete" && len(f.TaskIDs) == 0 {
+		s.status = completed
+	}
 	if f.InputID != "" {
-		c.questions[f.InputID] = &question{session: s.id, options: f.Options}
+		c.questions[f.InputID] = &question{
+			project: c.event.Project,
+			session: s.id,
+			options: f.Options,
+			asked:   c.event.ID,
+		}
+		c.order.questions = append(c.order.questions, f.InputID)
 	}
 }

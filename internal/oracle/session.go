@@ -7,6 +7,14 @@ import (
 	"time"
 )
 
+// What a session is shown as, beside completed and how it ended.
+const (
+	spawning = "spawning"
+	running  = "running"
+	idle     = "idle"
+	working  = "working"
+)
+
 // How a session ended.
 const (
 	endStopped = "stopped"
@@ -21,6 +29,8 @@ type session struct {
 	commands  map[string]bool
 	tasks     []string
 	spawnedBy string
+	// status is what it is shown as.
+	status string
 	// saidDone: it said that it is done, which is no end.
 	saidDone bool
 	// ended is how it ended, "" as long as it has not; endedBefore how it had ended when it was deleted.
@@ -30,13 +40,18 @@ type session struct {
 	late      int
 	lateBytes int
 	lost      bool
+	losses    int
 	// born and timeout make its deadline, if timeout is not 0.
 	born    time.Time
 	timeout time.Duration
-	// queue is what it pulls from; holds the item in its hand, held the tasks of all items that ever were.
+	// queue is what it pulls from; holds the item in its hand, last the one that was there last, held the tasks of all
+	// items that ever were.
 	queue queueKey
 	holds *item
+	last  string
 	held  map[string]bool
+	// made and gone are the ids of the events that made it, and that ended it or marked it as lost.
+	made, gone string
 	// manifest is the digest of the one that it was given last, "" without any.
 	manifest string
 	// generation is which of its secrets is good.
@@ -48,7 +63,21 @@ func (s *session) end(c *trial, how string) {
 	if s.ended == "" {
 		s.endedAt = c.event.Time
 	}
-	s.ended = how
+	if how != endDeleted {
+		s.status = how
+	}
+	s.ended, s.gone = how, c.event.ID
+}
+
+// heard makes a session that speaks a running one, unless it says itself what it is.
+func (c *trial) heard(what fact) {
+	s := c.sessions[c.by.id]
+	if c.by.kind != bySession || s == nil || s.ended == endDeleted || s.status != spawning && s.status != idle {
+		return
+	}
+	if f, ok := what.(*sessionUpdated); !ok || f.Status == nil {
+		s.status = running
+	}
 }
 
 type permissions struct {
@@ -98,7 +127,9 @@ func (c *trial) newSession(id, role, strategy string, p permissions, tasks []str
 	s := &session{
 		id: id, project: c.event.Project, role: role, strategy: strategy, letter: letterOf(role, strategy),
 		commands: map[string]bool{}, tasks: tasks, born: c.event.Time, held: map[string]bool{}, generation: 1,
+		made: c.event.ID,
 	}
+	c.order.sessions = append(c.order.sessions, id)
 	for _, command := range p.Commands {
 		s.commands[command] = true
 	}
@@ -107,16 +138,19 @@ func (c *trial) newSession(id, role, strategy string, p permissions, tasks []str
 }
 
 type sessionRegistered struct {
-	SessionID string `json:"sessionId"`
-	Created   *struct {
-		Role        string      `json:"role"`
-		Strategy    string      `json:"strategy"`
-		Status      string      `json:"status"`
-		TaskIDs     []string    `json:"taskIds"`
-		Permissions permissions `json:"permissions"`
-	} `json:"created"`
-	Manifest string `json:"manifestDigest"`
-	Role     string `json:"role"`
+	SessionID string   `json:"sessionId"`
+	Created   *created `json:"created"`
+	Manifest  string   `json:"manifestDigest"`
+	Role      string   `json:"role"`
+}
+
+// created is what the registration of a new session says of it.
+type created struct {
+	Role        string      `json:"role"`
+	Strategy    string      `json:"strategy"`
+	Status      string      `json:"status"`
+	TaskIDs     []string    `json:"taskIds"`
+	Permissions permissions `json:"permissions"`
 }
 
 func (f *sessionRegistered) about() (kind, id string) { return "session", f.SessionID }
@@ -177,10 +211,14 @@ func (c *trial) aDigest(digest string) {
 
 func (f *sessionRegistered) fold(c *trial) {
 	if f.Created == nil {
+		if s := c.sessions[f.SessionID]; s != nil {
+			s.status = running
+		}
 		return
 	}
 	s := c.newSession(f.SessionID, f.Created.Role, f.Created.Strategy, f.Created.Permissions, f.Created.TaskIDs)
 	s.manifest = f.Manifest
+	s.status = cmp.Or(f.Created.Status, running)
 	switch f.Created.Status {
 	case endStopped, endFailed:
 		s.end(c, f.Created.Status)
@@ -209,7 +247,7 @@ func (f *sessionUpdated) judge(c *trial) {
 	if f.Status == nil {
 		return
 	}
-	if *f.Status != "idle" && *f.Status != "working" {
+	if *f.Status != idle && *f.Status != working {
 		c.fault(ruleSession, "an update makes a session idle or working, not %s", *f.Status)
 	}
 	if s != nil && s.ended != "" && s.ended != endDeleted {
@@ -224,6 +262,9 @@ func (f *sessionUpdated) fold(c *trial) {
 	}
 	if f.TaskIDs != nil {
 		s.tasks = *f.TaskIDs
+	}
+	if f.Status != nil {
+		s.status = *f.Status
 	}
 	if f.Manifest != nil {
 		s.manifest = *f.Manifest
@@ -244,7 +285,7 @@ func (f *sessionCompleted) judge(c *trial) {
 
 func (f *sessionCompleted) fold(c *trial) {
 	if s := c.sessions[f.SessionID]; s != nil {
-		s.saidDone = true
+		s.saidDone, s.status = true, completed
 	}
 }
 

@@ -152,7 +152,7 @@ func (f *sessionSpawned) queues(c *trial) {
 
 func (f *sessionSpawned) fold(c *trial) {
 	s := c.newSession(f.SessionID, f.Role, f.Strategy, f.Permissions, f.TaskIDs)
-	s.spawnedBy, s.manifest = f.SpawnedBy, f.Manifest
+	s.spawnedBy, s.manifest, s.status = f.SpawnedBy, f.Manifest, spawning
 	s.timeout = time.Duration(f.Timeout) * time.Millisecond
 	for _, id := range f.Started {
 		c.tasks[id].move(inProgress)
@@ -164,9 +164,10 @@ func (f *sessionSpawned) fold(c *trial) {
 	q := c.queues[s.queue]
 	if q == nil {
 		q = newQueue(defaultAttempts, false)
-		c.queues[s.queue] = q
+		q.session = f.SessionID
+		c.addQueue(s.queue, q)
 	}
 	for _, id := range f.Queued {
-		c.push(q, id)
+		c.push(q, id, c.event.ID)
 	}
 }

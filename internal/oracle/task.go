@@ -18,7 +18,9 @@ const (
 type task struct {
 	id, project, parent string
 	// creator is the session that created it; "" for a user.
-	creator      string
+	creator string
+	// by is the source of the event that created it.
+	by           string
 	status       string
 	deleted      bool
 	dependencies []string
@@ -149,6 +151,7 @@ func (f *taskCreated) fold(c *trial) {
 		id:           f.TaskID,
 		project:      c.event.Project,
 		parent:       f.ParentID,
+		by:           c.event.Source,
 		status:       todo,
 		dependencies: f.Dependencies,
 		dependents:   map[string]*task{},
@@ -158,6 +161,7 @@ func (f *taskCreated) fold(c *trial) {
 		t.creator = c.by.id
 	}
 	c.tasks[f.TaskID] = t
+	c.order.tasks = append(c.order.tasks, f.TaskID)
 	c.depend(t, true)
 }
 
@@ -346,6 +350,6 @@ func (f *taskDeleted) fold(c *trial) {
 		if t := c.tasks[id]; t != nil {
 			t.deleted = true
 		}
-		c.skipQueued(id)
+		c.skipQueued(id, c.event.ID)
 	}
 }

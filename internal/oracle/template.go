@@ -12,6 +12,8 @@ var ownTemplates = []string{
 }
 
 type template struct {
+	name, role, content string
+	version             int
 	// changed says that its content is not the one that Maestro comes with.
 	changed bool
 	deleted bool
@@ -55,7 +57,10 @@ func (f *templateCreated) judge(c *trial) {
 	c.templateTexts(&f.Name, &f.Content)
 }
 
-func (f *templateCreated) fold(c *trial) { c.templates[f.TemplateID] = &template{changed: true} }
+func (f *templateCreated) fold(c *trial) {
+	c.templates[f.TemplateID] = &template{name: f.Name, role: f.Role, content: f.Content, version: 1, changed: true}
+	c.order.templates = append(c.order.templates, f.TemplateID)
+}
 
 type templateUpdated struct {
 	TemplateID string  `json:"templateId"`
@@ -79,8 +84,15 @@ func (f *templateUpdated) fold(c *trial) {
 	if t == nil {
 		t = &template{}
 		c.templates[f.TemplateID] = t
+		c.order.templates = append(c.order.templates, f.TemplateID)
 	}
-	t.changed = t.changed || f.Content != nil
+	if f.Name != nil {
+		t.name = *f.Name
+	}
+	if f.Content != nil {
+		t.content, t.changed = *f.Content, true
+		t.version++
+	}
 }
 
 type templateReset struct {
@@ -100,7 +112,8 @@ func (f *templateReset) judge(c *trial) {
 
 func (f *templateReset) fold(c *trial) {
 	if t := c.templates[f.TemplateID]; t != nil {
-		t.changed = false
+		t.content, t.changed = "", false
+		t.version++
 	}
 }
 

@@ -14,7 +14,7 @@ func (w *world) abandon() *Failure {
 	s, m := w.servers[0], w.oracle.model()
 	holder := ""
 	for _, id := range m.sessionIDs {
-		if _, holds := m.holds(m.sessions[id]); holds && m.becameOf(id) == "" {
+		if x := m.sessions[id]; x.Holds != "" && x.Fate == "" {
 			holder = id
 		}
 	}
@@ -28,7 +28,7 @@ func (w *world) abandon() *Failure {
 	for range 10 { // the head is read first
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		if f := w.judgeStep(); f != nil || w.oracle.model().sessions[holder].ended {
+		if f := w.judgeStep(); f != nil || w.oracle.model().sessions[holder].Ended {
 			if f != nil {
 				return f
 			}

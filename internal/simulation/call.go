@@ -59,7 +59,7 @@ func (w *world) submit(s *server, x wish) *call {
 	c.earliest, c.latest = s.now().UnixMilli(), s.now().UnixMilli()
 	handler, leases := s.handler, s.leases
 	if known := w.oracle.model().sessions[x.by.name]; x.by.kind != "session" ||
-		known.project != x.by.project || known.generation != x.by.generation {
+		known.Project != x.by.project || known.Generation != x.by.generation {
 		leases = nil // no credential is good for that
 	}
 	if leases != nil {
@@ -80,16 +80,15 @@ func (w *world) submit(s *server, x wish) *call {
 	return c
 }
 
-// known gives the last sequence that anybody outside can have heard of.
+// known gives the last sequence that anybody outside can ever have heard of.
 func (w *world) known() uint64 {
-	var known uint64
 	for at := range w.acked {
-		known = max(known, at)
+		w.heard = max(w.heard, at)
 	}
 	for _, s := range w.servers {
-		known = max(known, s.head)
+		w.heard = max(w.heard, s.head)
 	}
-	return known
+	return w.heard
 }
 
 // loseCalls says that a server's calls get no answer any more.

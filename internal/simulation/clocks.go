@@ -104,7 +104,7 @@ func (w *world) outlive() *Failure {
 	}
 	m := w.oracle.model()
 	for _, id := range m.sessionIDs {
-		if x := m.sessions[id]; x.deadline > 0 && !x.ended && !x.deleted {
+		if x := m.sessions[id]; x.Deadline > 0 && !x.Ended && !x.Deleted {
 			return failure("3 a deadline comes once", "session %s has had its time by any clock, and goes on", id)
 		}
 	}

@@ -1,16 +1,19 @@
 package simulation
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
+	documents "maestro/internal/oracle"
 	"maestro/projections"
 )
 
-// compare holds what the product's fold shows against the model, as far as queues, questions, tokens, templates and statuses go.
+// compare holds what the product's fold shows against what the oracle makes of the log, as far as queues, questions,
+// tokens, templates and statuses go.
 func (m *model) compare(s *projections.State) error {
-	for _, check := range []func(*projections.State) error{m.compareQueues, m.compareSessions, m.compareInputs, m.compareTemplates} {
+	for _, check := range []func(*projections.State) error{
+		m.compareQueues, m.compareSessions, m.compareTasks, m.compareInputs, m.compareTokens, m.compareTemplates,
+	} {
 		if err := check(s); err != nil {
 			return err
 		}
@@ -22,12 +25,12 @@ func (m *model) compareQueues(s *projections.State) error {
 	inHand := map[string]string{}
 	for _, key := range m.queueIDs {
 		q := m.queues[key]
-		shown := s.Queue(q.project, q.name)
-		if shown == nil || shown.SessionID != q.session || shown.TrustReports != q.trusts || shown.MaxAttempts != q.most {
+		shown := s.Queue(q.Project, q.Name)
+		if shown == nil || shown.SessionID != q.Session || shown.TrustReports != q.TrustReports || shown.MaxAttempts != q.MaxAttempts {
 			return fmt.Errorf("queue %s is shown as %+v, expected %+v", key, shown, q)
 		}
-		if err := m.compareItems(s, q, shown, inHand); err != nil {
-			return err
+		if err := compareItems(s, q, shown, inHand); err != nil {
+			return fmt.Errorf("queue %s: %w", key, err)
 		}
 	}
 	held := 0
@@ -43,34 +46,35 @@ func (m *model) compareQueues(s *projections.State) error {
 	return nil
 }
 
-func (m *model) compareItems(s *projections.State, q queue, shown *projections.Queue, inHand map[string]string) error {
-	items, expected := s.Items(shown), slices.Clone(q.items)
-	slices.SortFunc(expected, func(a, b item) int { return cmp.Compare(a.place, b.place) })
+func compareItems(s *projections.State, q documents.Queue, shown *projections.Queue, inHand map[string]string) error {
+	items := s.Items(shown)
 	counts := map[string]int{}
-	for n, i := range expected {
-		counts[i.status]++
-		if i.status == "processing" {
-			inHand[i.holder] = i.task
+	for n, i := range q.Items {
+		counts[i.Status]++
+		if i.Status == "processing" {
+			inHand[i.Holder] = i.Task
 		}
 		if n >= len(items) {
-			return fmt.Errorf("%s is not shown in queue %s", i.task, q.key())
+			return fmt.Errorf("%s is not shown", i.Task)
 		}
 		is := items[n]
-		if is.TaskID != i.task || string(is.Status) != i.status || is.SessionID != i.holder || is.Attempts != i.attempts ||
-			i.status == "queued" && is.Returned() != i.returned || !slices.Equal(is.Holders, i.holders) {
-			return fmt.Errorf("place %d of queue %s is shown as %+v, expected %+v", n, q.key(), is, i)
+		if is.TaskID != i.Task || string(is.Status) != i.Status || is.SessionID != i.Holder || is.Attempts != i.Attempts ||
+			i.Status == "queued" && is.Returned() != i.Returned || !slices.Equal(is.Holders, i.Holders) {
+			return fmt.Errorf("place %d is shown as %+v, expected %+v", n, is, i)
 		}
 	}
 	n := shown.Stats
-	if n.Total != len(expected) || n.Queued != counts["queued"] || n.Processing != counts["processing"] || n.Completed != counts["completed"] ||
+	if n.Total != len(q.Items) || n.Queued != counts["queued"] || n.Processing != counts["processing"] || n.Completed != counts["completed"] ||
 		n.Failed != counts["failed"] || n.Skipped != counts["skipped"] || n.Quarantined != counts["quarantined"] {
-		return fmt.Errorf("queue %s is counted as %+v, expected %v", q.key(), n, counts)
+		return fmt.Errorf("it is counted as %+v, expected %v", n, counts)
 	}
+	next := ""
 	top, passed := s.Top(shown)
-	first, expectedPassed, ready := m.top(q)
-	switch {
-	case ready != (top != nil), ready && (top.TaskID != first.task || passed != expectedPassed):
-		return fmt.Errorf("the next item of queue %s is shown as %+v (%d passed over), expected %+v (%d)", q.key(), top, passed, first, expectedPassed)
+	if top != nil {
+		next = top.TaskID
+	}
+	if next != q.Next || top != nil && passed != q.PassedOver {
+		return fmt.Errorf("its next item is shown as %+v (%d passed over), expected %q (%d)", top, passed, q.Next, q.PassedOver)
 	}
 	return nil
 }
@@ -89,12 +93,15 @@ func (m *model) compareSessions(s *projections.State) error {
 		if i := s.Holds(shown); i != nil {
 			holds = i.TaskID
 		}
-		held, _ := m.holds(x)
-		if string(shown.Status) != x.status || shown.Lost() != x.lost || shown.Ended() != x.ended || shown.Deadline != x.deadline ||
-			shown.Generation != x.generation || shown.Queue != x.queue || shown.ManifestDigest != x.manifest || holds != held.task || s.Gone(id) != m.becameOf(id) {
+		if string(shown.Status) != x.Status || shown.Lost() != x.Lost || shown.Ended() != x.Ended || shown.Deadline != x.Deadline ||
+			shown.Generation != x.Generation || shown.Queue != x.Queue || shown.ManifestDigest != x.Manifest || holds != x.Holds || s.Gone(id) != x.Fate {
 			return fmt.Errorf("session %s is shown as %+v (holds %q), expected %+v", id, shown, holds, x)
 		}
 	}
+	return nil
+}
+
+func (m *model) compareTasks(s *projections.State) error {
 	for _, id := range m.taskIDs {
 		t, live := m.liveTask(id)
 		shown := s.Task(id)
@@ -104,8 +111,8 @@ func (m *model) compareSessions(s *projections.State) error {
 		if !live {
 			continue
 		}
-		if says, _ := s.SessionStatus(shown); string(shown.Status) != t.status || string(says) != m.saidOf(t) {
-			return fmt.Errorf("task %s is shown as %s and said %q, expected %s and %q", id, shown.Status, says, t.status, m.saidOf(t))
+		if says, _ := s.SessionStatus(shown); string(shown.Status) != t.Status || string(says) != t.Says {
+			return fmt.Errorf("task %s is shown as %s and said %q, expected %s and %q", id, shown.Status, says, t.Status, t.Says)
 		}
 	}
 	return nil
@@ -114,20 +121,12 @@ func (m *model) compareSessions(s *projections.State) error {
 func (m *model) compareInputs(s *projections.State) error {
 	undelivered := map[string]int{}
 	for _, id := range m.inputIDs {
-		q := m.inputs[id]
-		status := "void"
-		switch {
-		case q.delivered:
-			status = "delivered"
-		case q.answered:
-			status = "answered"
-			undelivered[q.session]++
-		case m.open(q):
-			status = "open"
+		q, shown := m.inputs[id], s.Input(id)
+		if q.Status == "answered" {
+			undelivered[q.Session]++
 		}
-		shown := s.Input(id)
-		if shown == nil || string(s.InputStatus(shown)) != status || shown.Answer != q.answer || shown.SessionID != q.session {
-			return fmt.Errorf("question %s is shown as %+v, expected %s: %+v", id, shown, status, q)
+		if shown == nil || string(s.InputStatus(shown)) != q.Status || shown.Answer != q.Answer || shown.SessionID != q.Session {
+			return fmt.Errorf("question %s is shown as %+v, expected %+v", id, shown, q)
 		}
 	}
 	for session, n := range undelivered {
@@ -135,12 +134,43 @@ func (m *model) compareInputs(s *projections.State) error {
 			return fmt.Errorf("the answers %v are shown as waiting for session %s, expected %d", shown, session, n)
 		}
 	}
+	return nil
+}
+
+func (m *model) compareTokens(s *projections.State) error {
 	for name, t := range m.tokens {
 		shown := s.Token(name)
-		if shown == nil || shown.Live() != t.live || string(shown.Kind) != t.kind || shown.Generation != t.generation ||
-			shown.ExpiresAt != t.expires {
+		if shown == nil || shown.Live() != t.Live || string(shown.Kind) != t.Kind || shown.Generation != t.Generation ||
+			shown.ExpiresAt != t.ExpiresAt {
 			return fmt.Errorf("token %s is shown as %+v, expected %+v", name, shown, t)
 		}
+	}
+	return nil
+}
+
+func (m *model) compareTemplates(s *projections.State) error {
+	var shown []string
+	for t := range s.Templates() {
+		shown = append(shown, t.ID)
+	}
+	for _, id := range m.templateIDs {
+		t, is := m.templates[id], s.Template(id)
+		if t.Deleted {
+			if is != nil {
+				return fmt.Errorf("the deleted template %s is shown as %+v", id, is)
+			}
+			continue
+		}
+		if len(shown) == 0 || shown[0] != id {
+			return fmt.Errorf("next in the list of templates are %q, expected %s", shown, id)
+		}
+		shown = shown[1:]
+		if is == nil || is.Name != t.Name || string(is.Role) != t.Role || is.Content != t.Content || is.Version != t.Version {
+			return fmt.Errorf("template %s is shown as %+v, expected %+v", id, is, t)
+		}
+	}
+	if len(shown) > 0 {
+		return fmt.Errorf("the templates %q are shown, and are none", shown)
 	}
 	return nil
 }

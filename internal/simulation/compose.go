@@ -74,7 +74,7 @@ func (w *world) compose(rng *rand.Rand) wish {
 	}
 	x.key = fmt.Sprintf("k%d", w.keys)
 	x.occurred = c.occurred(x)
-	if x.fields.Message != "" && !x.occurred.IsZero() && !c.m.permitted(x, c.m.at) && c.chance(40) {
+	if x.fields.Message != "" && !x.occurred.IsZero() && !w.oracle.now().Permits(x.asks(c.m.at)) && c.chance(40) {
 		x.fields.Message = longMessage() // the record of its refusal keeps the words
 	}
 	return x
@@ -82,10 +82,10 @@ func (w *world) compose(rng *rand.Rand) wish {
 
 // occurred gives when a wish was said, if it waited in an outbox: around the life of a session that has ended.
 func (c composer) occurred(w wish) time.Time {
-	if x := c.m.sessions[w.by.name]; w.by.kind == "session" && x.ended && c.chance(75) {
+	if x := c.m.sessions[w.by.name]; w.by.kind == "session" && x.Ended && c.chance(75) {
 		return time.UnixMilli(pick(c, []int64{
-			x.startedAt - 1, x.startedAt, (x.startedAt + x.endedAt) / 2, x.endedAt, x.endedAt, x.endedAt + 1,
-			x.endedAt + 60_000,
+			x.StartedAt - 1, x.StartedAt, (x.StartedAt + x.EndedAt) / 2, x.EndedAt, x.EndedAt, x.EndedAt + 1,
+			x.EndedAt + 60_000,
 		})).UTC()
 	}
 	if c.chance(5) {
@@ -118,13 +118,13 @@ func pick[T any](c composer, list []T) T { return list[c.IntN(len(list))] }
 func (c composer) fresh() wish {
 	live := 0
 	for _, t := range c.m.tasks {
-		if !t.deleted {
+		if !t.Deleted {
 			live++
 		}
 	}
 	working := 0
 	for _, x := range c.m.sessions {
-		if !x.deleted && !x.ended {
+		if !x.Deleted && !x.Ended {
 			working++
 		}
 	}
@@ -158,7 +158,7 @@ func (c composer) fresh() wish {
 	if c.queues && c.chance(60) {
 		id = pick(c, queueing)
 		if x, ok := c.worker(); ok && by.kind == "session" && c.chance(60) {
-			by = caller{kind: "session", name: x, project: c.m.sessions[x].project}
+			by = caller{kind: "session", name: x, project: c.m.sessions[x].Project}
 		}
 	}
 	if by.kind == "system" && c.chance(85) {
@@ -168,7 +168,7 @@ func (c composer) fresh() wish {
 		id = pick(c, []string{"session:kill", "session:delete", "task:update", "task:update"}) // what other decisions rest on
 	}
 	if x, ok := c.m.liveSession(by.name); ok && by.kind == "session" && c.chance(75) {
-		for n := 0; !x.allowed[id]; n++ {
+		for n := 0; !x.Commands[id]; n++ {
 			id = pick(c, vocabulary)
 			if c.queues && n < 5 {
 				id = pick(c, queueing)
@@ -201,7 +201,7 @@ func (c composer) caller() caller {
 	if len(c.busySessions) > 0 && c.chance(25) {
 		id = pick(c, c.busySessions)
 	}
-	by := caller{kind: "session", name: id, project: c.m.sessions[id].project}
+	by := caller{kind: "session", name: id, project: c.m.sessions[id].Project}
 	if c.chance(3) {
 		by.project = c.project()
 	}
@@ -253,13 +253,13 @@ func (c composer) relative(by caller) (string, bool) {
 func (c composer) taskOf(by caller) string {
 	id := c.task()
 	for range 3 {
-		if by.kind != "session" || c.m.tasks[id].project == by.project && !c.m.tasks[id].deleted {
+		if by.kind != "session" || c.m.tasks[id].Project == by.project && !c.m.tasks[id].Deleted {
 			break
 		}
 		id = c.task()
 	}
-	if x, ok := c.m.sessions[by.name]; ok && len(x.tasks) > 0 && c.chance(50) {
-		return pick(c, x.tasks)
+	if x, ok := c.m.sessions[by.name]; ok && len(x.Tasks) > 0 && c.chance(50) {
+		return pick(c, x.Tasks)
 	}
 	return id
 }
@@ -400,7 +400,7 @@ func (c composer) updateTask(f *fields, by caller) {
 		f.Status = ptr(pick(c, []string{"todo", "in_progress", "completed", "cancelled", "blocked", "done"}))
 	}
 	if c.chance(30) {
-		f.Dependencies = &[]string{c.taskOf(caller{kind: "session", project: c.m.tasks[f.TaskID].project})}
+		f.Dependencies = &[]string{c.taskOf(caller{kind: "session", project: c.m.tasks[f.TaskID].Project})}
 	}
 }
 
@@ -452,7 +452,7 @@ func (c composer) newSession(f *fields, by caller) {
 
 func (c composer) spawn(f *fields, by caller) {
 	c.newSession(f, by)
-	own := c.m.sessions[by.name].allowed
+	own := c.m.sessions[by.name].Commands
 	if f.Role != "orchestrator" && own["session:spawn"] && !own["since"] && c.chance(40) {
 		f.Allowed = &lists[12] // more than the spawner may use itself
 	}
@@ -470,14 +470,14 @@ func (c composer) spawn(f *fields, by caller) {
 		f.Project = c.project()
 		if f.TaskIDs != nil && c.chance(85) {
 			if t, ok := c.m.tasks[(*f.TaskIDs)[0]]; ok {
-				f.Project = t.project
+				f.Project = t.Project
 			}
 		}
 	}
 	if c.chance(20) {
 		f.SpawnedBy = c.session()
 		if x, ok := c.m.sessions[f.SpawnedBy]; ok && by.kind != "session" && c.chance(60) && f.TaskIDs == nil {
-			f.Project = x.project
+			f.Project = x.Project
 		}
 	}
 }

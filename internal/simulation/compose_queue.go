@@ -6,7 +6,7 @@ package simulation
 func (c composer) worker() (string, bool) {
 	var workers []string
 	for _, id := range c.m.sessionIDs {
-		if x, live := c.m.liveSession(id); live && !x.ended && x.strategy == "queue" {
+		if x, live := c.m.liveSession(id); live && !x.Ended && x.Strategy == "queue" {
 			workers = append(workers, id)
 		}
 	}
@@ -18,79 +18,78 @@ func (c composer) worker() (string, bool) {
 
 // next draws what a client would do that knows how its queue or its question stands, whether it still may or not.
 func (c composer) next() (wish, bool) {
-	as := func(id string) caller { return caller{kind: "session", name: id, project: c.m.sessions[id].project} }
+	as := func(id string) caller { return caller{kind: "session", name: id, project: c.m.sessions[id].Project} }
 	var wishes []wish
 	add := func(by caller, id string, f fields) { wishes = append(wishes, wish{by: by, id: id, fields: f}) }
 	workers := 0
 	for _, id := range c.m.sessionIDs {
 		x := c.m.sessions[id]
-		if !x.ended && x.allowed["report:needs-input"] && len(c.m.inputIDs) < 5 && c.chance(40) {
+		if !x.Ended && x.Commands["report:needs-input"] && len(c.m.inputIDs) < 5 && c.chance(40) {
 			f := fields{Message: "Red or green?"}
 			if c.chance(60) {
 				f.Options = []string{"red", "green"}
 			}
 			add(as(id), "report:needs-input", f)
 		}
-		if x.queue == "" {
+		if x.Queue == "" {
 			continue
 		}
-		q := c.m.queues[queueID(x.project, x.queue)]
-		_, _, ready := c.m.top(q)
-		last, _ := c.m.itemOf(x.project, x.hand.queue, x.hand.task)
-		if x.hand.held && contains(c.busySessions, id) || last.status == "processing" && last.holder != id {
+		q := c.m.queues[queueID(x.Project, x.Queue)]
+		last := c.m.itemOf(x.Project, x.Queue, x.Last)
+		if x.Holds != "" && contains(c.busySessions, id) || last.Status == "processing" && last.Holder != id {
 			for range 3 { // it may end before it is asked, or another has it by now
-				add(as(id), pick(c, []string{"queue:complete", "queue:fail"}), fields{TaskID: pick(c, []string{"", x.hand.task})})
+				add(as(id), pick(c, []string{"queue:complete", "queue:fail"}), fields{TaskID: pick(c, []string{"", x.Last})})
 			}
 		}
 		switch {
-		case x.hand.held, x.hand.task != "" && c.chance(30): // or it did hold it
-			add(as(id), pick(c, []string{"queue:complete", "queue:complete", "queue:fail", "queue:skip"}), fields{TaskID: pick(c, []string{"", x.hand.task})})
+		case x.Holds != "", x.Last != "" && c.chance(30): // or it did hold it
+			add(as(id), pick(c, []string{"queue:complete", "queue:complete", "queue:fail", "queue:skip"}), fields{TaskID: pick(c, []string{"", x.Last})})
 			add(as(id), "queue:start", fields{})
-			add(as(id), pick(c, []string{"report:progress", "report:complete"}), fields{Message: "Done", TaskIDs: &[]string{x.hand.task}})
+			add(as(id), pick(c, []string{"report:progress", "report:complete"}), fields{Message: "Done", TaskIDs: &[]string{x.Last}})
 			if c.chance(30) {
 				add(admin, pick(c, []string{"session:kill", "session:kill", "session:delete"}), fields{SessionID: id})
 			}
-		case !x.ended && ready:
+		case !x.Ended && q.Next != "":
 			add(as(id), "queue:start", fields{})
 			add(as(id), "queue:start", fields{})
-		case !x.ended && c.chance(50):
-			add(as(id), "queue:push", fields{TaskID: c.taskOf(caller{kind: "session", project: x.project})})
+		case !x.Ended && c.chance(50):
+			add(as(id), "queue:push", fields{TaskID: c.taskOf(caller{kind: "session", project: x.Project})})
 		}
-		if !x.ended {
+		if !x.Ended {
 			workers++
 		}
 	}
 	for _, id := range c.m.inputIDs {
 		switch q := c.m.inputs[id]; {
-		case q.delivered:
-		case q.answered:
-			add(as(q.session), "input:received", fields{InputID: id})
-		case c.m.open(q):
+		case q.Status == "delivered":
+		case q.Status == "answered":
+			add(as(q.Session), "input:received", fields{InputID: id})
+		case q.Status == "open":
 			f := fields{InputID: id, Answer: "red"}
-			if len(q.options) > 0 && c.chance(70) {
-				f.Answer = pick(c, q.options)
+			if len(q.Options) > 0 && c.chance(70) {
+				f.Answer = pick(c, q.Options)
 			}
 			by := admin
-			if spawner := c.m.sessions[q.session].spawnedBy; spawner != "" && c.chance(60) {
+			if spawner := c.m.sessions[q.Session].SpawnedBy; spawner != "" && c.chance(60) {
 				by = as(spawner)
 			}
 			add(by, "input:answer", f)
 		}
 	}
 	for _, key := range c.m.queueIDs {
-		for _, i := range c.m.queues[key].items {
-			if q := c.m.queues[key]; q.trusts && i.status == "queued" {
-				for _, dependency := range c.m.tasks[i.task].dependencies {
-					wishes = append(wishes, c.words(q.project, dependency)...)
+		for _, i := range c.m.queues[key].Items {
+			if q := c.m.queues[key]; q.TrustReports && i.Status == "queued" {
+				for _, dependency := range c.m.tasks[i.Task].Dependencies {
+					wishes = append(wishes, c.words(q.Project, dependency)...)
 				}
 			}
-			if (i.status == "quarantined" || i.status == "failed") && c.chance(30) {
-				add(admin, "queue:requeue", fields{TaskID: i.task, Queue: c.m.queues[key].name})
+			if (i.Status == "quarantined" || i.Status == "failed") && c.chance(30) {
+				add(admin, "queue:requeue", fields{TaskID: i.Task, Queue: c.m.queues[key].Name})
 			}
 		}
-		if q := c.m.queues[key]; q.session == "" && workers < 3 {
-			if _, live := c.m.liveProject(q.project); live {
-				f := fields{Project: q.project, Strategy: "queue", Queue: q.name, TaskIDs: &[]string{c.taskOf(caller{kind: "session", project: q.project})}}
+		if q := c.m.queues[key]; q.Session == "" && workers < 3 {
+			if _, live := c.m.liveProject(q.Project); live {
+				f := fields{Project: q.Project, Strategy: "queue", Queue: q.Name, TaskIDs: &[]string{c.taskOf(caller{kind: "session", project: q.Project})}}
 				add(admin, "session:spawn", f)
 				add(admin, "session:spawn", f)
 			}
@@ -108,13 +107,13 @@ func (c composer) words(project, task string) []wish {
 	var wishes []wish
 	for _, id := range c.m.sessionIDs {
 		x := c.m.sessions[id]
-		if x.project == project && !x.ended && (x.role == "orchestrator" || contains(x.tasks, task)) && c.chance(30) {
+		if x.Project == project && !x.Ended && (x.Role == "orchestrator" || contains(x.Tasks, task)) && c.chance(30) {
 			by := caller{kind: "session", name: id, project: project}
 			wishes = append(wishes, wish{by: by, id: pick(c, []string{"report:complete", "report:progress"}), fields: fields{TaskIDs: &[]string{task}}})
 		}
 	}
-	if says := c.m.tasks[task].says; len(says) > 1 {
-		wishes = append(wishes, wish{by: admin, id: "session:kill", fields: fields{SessionID: says[len(says)-1].session}})
+	if says := c.m.tasks[task].Words; len(says) > 1 {
+		wishes = append(wishes, wish{by: admin, id: "session:kill", fields: fields{SessionID: says[len(says)-1].Session}})
 	}
 	return wishes
 }
@@ -123,7 +122,7 @@ func (c composer) queueName() string {
 	if len(c.m.queueIDs) == 0 || c.chance(10) {
 		return pick(c, []string{"line", "other", "no such", "a b"})
 	}
-	return c.m.queues[pick(c, c.m.queueIDs)].name
+	return c.m.queues[pick(c, c.m.queueIDs)].Name
 }
 
 func (c composer) createQueue(f *fields, by caller) {
@@ -160,19 +159,19 @@ func (c composer) ofQueue(f *fields, by caller, id string) {
 	default:
 		f.Queue = c.queueName()
 		if q, ok := c.m.queues[pick(c, append(c.m.queueIDs, ""))]; ok {
-			f.Queue, f.Project = q.name, q.project
+			f.Queue, f.Project = q.Name, q.Project
 		}
 	}
 	x := c.m.sessions[session]
 	switch {
 	case id == "queue:push":
 		f.TaskID = c.taskOf(by)
-		if project := f.Project + x.project; project != "" && c.m.tasks[f.TaskID].project != project {
+		if project := f.Project + x.Project; project != "" && c.m.tasks[f.TaskID].Project != project {
 			f.TaskID = c.taskOf(caller{kind: "session", project: project})
 		}
 	case id == "queue:start":
-	case x.hand.task != "" && c.chance(40):
-		f.TaskID = x.hand.task
+	case x.Last != "" && c.chance(40):
+		f.TaskID = x.Last
 	case c.chance(15):
 		f.TaskID = c.task()
 	}
@@ -187,10 +186,10 @@ func (c composer) ofItem(f *fields, id string) {
 	var suits, others []place
 	for _, key := range c.m.queueIDs {
 		q := c.m.queues[key]
-		for _, i := range q.items {
-			here := place{q.project, q.name, i.task}
-			gone := i.status == "processing" && c.m.becameOf(i.holder) != ""
-			over := i.status == "failed" || i.status == "skipped" || i.status == "quarantined"
+		for _, i := range q.Items {
+			here := place{q.Project, q.Name, i.Task}
+			gone := i.Status == "processing" && c.m.sessions[i.Holder].Fate != ""
+			over := i.Status == "failed" || i.Status == "skipped" || i.Status == "quarantined"
 			if id == "queue:requeue" && over || id != "queue:requeue" && gone {
 				suits = append(suits, here)
 			} else {
@@ -214,7 +213,7 @@ func (c composer) ofInput(f *fields, by caller, id string) {
 	var suits []string
 	for _, input := range c.m.inputIDs {
 		q := c.m.inputs[input]
-		if id == "input:answer" && c.m.open(q) || id == "input:received" && q.session == by.name && q.answered && !q.delivered {
+		if id == "input:answer" && q.Status == "open" || id == "input:received" && q.Session == by.name && q.Status == "answered" {
 			suits = append(suits, input)
 		}
 	}
@@ -230,7 +229,7 @@ func (c composer) ofInput(f *fields, by caller, id string) {
 		return
 	}
 	f.Answer, f.Other = pick(c, []string{"red", "yes", "no", "blue", " "}), c.chance(15)
-	if options := c.m.inputs[f.InputID].options; len(options) > 0 && c.chance(60) {
+	if options := c.m.inputs[f.InputID].Options; len(options) > 0 && c.chance(60) {
 		f.Answer = pick(c, options)
 	}
 }

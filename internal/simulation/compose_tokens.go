@@ -12,15 +12,15 @@ func (c composer) ofMakers() wish {
 	for _, name := range tokenNames {
 		t, known := c.m.tokens[name]
 		switch {
-		case !known || t.kind != "admin":
-		case t.good(c.m.at) && t.expires > 0:
+		case !known || t.Kind != "admin":
+		case c.m.good(name) && t.ExpiresAt > 0:
 			brief = append(brief, name)
-		case t.good(c.m.at):
+		case c.m.good(name):
 			named = append(named, name)
 		default:
 			over = append(over, name)
 		}
-		if len(c.m.madeBy(name)) > 0 {
+		if len(c.m.tokens[name].Made) > 0 {
 			makers = append(makers, name)
 		}
 	}
@@ -50,7 +50,7 @@ func (c composer) ofMakers() wish {
 func (c composer) makeToken(by caller) wish {
 	var free []string
 	for _, name := range tokenNames {
-		if !c.m.tokens[name].good(c.m.at) {
+		if !c.m.good(name) {
 			free = append(free, name)
 		}
 	}

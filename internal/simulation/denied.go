@@ -7,7 +7,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"maestro/commands"
@@ -133,20 +132,6 @@ func (w *world) records(yield func(s *server, epoch int, record denial)) {
 		}
 		s.denied.mu.Unlock()
 	}
-}
-
-// rootOf gives who shares the bound with others: the project that a session's project goes back to, through the
-// sessions that created the ones between, or "" for all that are no sessions.
-func (m *model) rootOf(actor string) string {
-	rest, ok := strings.CutPrefix(actor, "/projects/")
-	project, _, _ := strings.Cut(rest, "/sessions/")
-	if !ok {
-		return ""
-	}
-	if p, known := m.projects[project]; known && strings.HasPrefix(p.createdBy, "/projects/") {
-		return m.rootOf(p.createdBy)
-	}
-	return project
 }
 
 // judgeRecord holds a refusal that was answered against what is recorded of its caller.

@@ -6,6 +6,17 @@ import (
 	"strings"
 )
 
+// told is the part of an event's data that the promises speak of.
+type told struct {
+	SessionID string `json:"sessionId"`
+	TaskID    string `json:"taskId"`
+	Queue     string `json:"queue"`
+	Late      bool   `json:"late"`
+	Held      bool   `json:"held"`
+	LastHeard int64  `json:"lastheard"`
+	Lease     int64  `json:"lease"`
+}
+
 // hands follows who holds what, who has ended and who is lost, from the events alone: what promise 3 speaks of.
 type hands struct {
 	holder map[string]string // by item
@@ -20,7 +31,7 @@ func newHands() *hands {
 
 // follow holds an event against promise 3.
 func (h *hands) follow(sequence uint64, e envelope) *Failure {
-	var d made
+	var d told
 	_ = json.Unmarshal(e.Data, &d) // members that have another type elsewhere are of no interest here
 	item := queueID(e.Project, d.Queue) + "/" + d.TaskID
 	kind := strings.TrimSuffix(strings.TrimPrefix(e.Type, "maestro."), ".v1")

@@ -71,9 +71,9 @@ func (w *world) judgeDue(before *model, x wish) *Failure {
 	case "session:recovered":
 		delete(w.crossed, session)
 	case "queue:return", "queue:quarantine":
-		i, _ := before.itemOf(x.fields.Project, x.fields.Queue, x.fields.TaskID)
-		if heard := w.crossed[i.holder]; heard != nil && heard == s.life && before.becameOf(i.holder) == "lost" && heard.troubles == s.troubles.Load() {
-			return failure("3 who is heard keeps its item", "session %s was heard while its loss was written, and its item %s was taken from it", i.holder, i.task)
+		i := before.itemOf(x.fields.Project, x.fields.Queue, x.fields.TaskID)
+		if heard := w.crossed[i.Holder]; heard != nil && heard == s.life && before.sessions[i.Holder].Fate == "lost" && heard.troubles == s.troubles.Load() {
+			return failure("3 who is heard keeps its item", "session %s was heard while its loss was written, and its item %s was taken from it", i.Holder, i.Task)
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (w *world) judgeCrossed() *Failure {
 	}
 	m := w.oracle.model()
 	for _, id := range m.sessionIDs {
-		if x := m.sessions[id]; w.crossed[id] == s.life && x.lost && !x.ended {
+		if x := m.sessions[id]; w.crossed[id] == s.life && x.Lost && !x.Ended {
 			return failure(
 				"who calls is heard", "session %s was heard while its loss was written, and is lost still", id,
 			)
@@ -236,8 +236,9 @@ func (w *world) judgeBeats() *Failure {
 
 // wasThere reports whether the session was not lost at some moment since its heartbeat.
 func (w *world) wasThere(b *beat) bool {
-	for _, m := range w.oracle.models[b.lo:] {
-		if x, live := m.liveSession(b.session); !live || x.ended || !x.lost {
+	for at := b.lo; at <= w.oracle.head(); at++ {
+		m := w.oracle.ground(at).model()
+		if x, live := m.liveSession(b.session); !live || x.Ended || !x.Lost {
 			return true
 		}
 	}
@@ -262,7 +263,7 @@ func (w *world) rescue(rng *rand.Rand) {
 	for _, op := range s.log.Held() {
 		for _, m := range op.Messages {
 			var e envelope
-			var d made
+			var d told
 			if json.Unmarshal(m.Body, &e) != nil || e.Type != "maestro.session.lost.v1" || json.Unmarshal(e.Data, &d) != nil || rng.IntN(2) == 0 {
 				continue
 			}
@@ -277,7 +278,7 @@ func (w *world) some(rng *rand.Rand, percent int) []string {
 	m := w.oracle.model()
 	var drawn []string
 	for _, id := range m.sessionIDs {
-		if x, live := m.liveSession(id); live && !x.ended && rng.IntN(100) < percent {
+		if x, live := m.liveSession(id); live && !x.Ended && rng.IntN(100) < percent {
 			drawn = append(drawn, id)
 		}
 	}
@@ -342,14 +343,14 @@ func (w *world) wait() *Failure {
 	m := w.oracle.model()
 	for _, id := range m.sessionIDs {
 		switch x := m.sessions[id]; {
-		case m.mayBeLost(x):
+		case x.MayBeLost:
 			return failure("3 who is silent is lost", "nothing was heard of session %s for longer than its lease", id)
-		case x.deadline > 0 && !x.ended && x.deadline < w.servers[0].now().UnixMilli() && !w.plan.Leaps:
+		case x.Deadline > 0 && !x.Ended && x.Deadline < w.servers[0].now().UnixMilli() && !w.plan.Leaps:
 			return failure("3 a deadline comes once", "session %s has had its time, and goes on", id)
 		}
 	}
 	for _, id := range m.sessionIDs {
-		if x := m.sessions[id]; x.lost && !x.ended {
+		if x := m.sessions[id]; x.Lost && !x.Ended {
 			w.tracef("heartbeat of %s", id)
 			w.beat(id)
 			break

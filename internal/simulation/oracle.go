@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"maestro/events"
@@ -13,20 +14,22 @@ import (
 	"maestro/projections"
 )
 
-// oracle follows what is on disk and knows, for every place of it, what must be true there. What is on disk never changes, so
-// it looks at each event once.
+// oracle follows what is on disk and knows, for every place of it, what must be true there. What is on disk never
+// changes, so it looks at each event once. What was allowed, and what a command must come to, internal/oracle says.
 type oracle struct {
 	wishes []wish            // everything submitted
 	byWish map[string][]wish // by the id that its event had when it was submitted
 
 	messages []events.Message
-	models   []*model      // behind each sequence; models[0] is the empty log's
-	chain    []events.Hash // behind each sequence
-	byID     map[string]uint64
-	hashes   []string // the request hash of each event; hashes[0] is unused
-	at       string   // time of the last event
-	starts   map[string][]uint64
-	hands    *hands
+	// grounds are what a call may still rest on: those behind each sequence from the first one on.
+	first   uint64
+	grounds []*ground
+	chain   []events.Hash // behind each sequence
+	byID    map[string]uint64
+	hashes  []string // the request hash of each event; hashes[0] is unused
+	at      string   // time of the last event
+	starts  map[string][]uint64
+	hands   *hands
 	// due judges what the server's Leases brought about, on the state before it.
 	due func(before *model, w wish) *Failure
 
@@ -35,13 +38,42 @@ type oracle struct {
 	encoded map[uint64]events.Hash
 }
 
-func newOracle(blobs *simlog.Blobs) *oracle {
-	o := &oracle{
-		byWish: map[string][]wish{}, models: []*model{newModel()}, chain: []events.Hash{{}}, byID: map[string]uint64{},
-		hashes: []string{""}, blobs: blobs, state: projections.New(),
+// ground is how things stand behind a sequence: for the judge, and for clients.
+type ground struct {
+	*documents.Judge
+	seen *model
+}
+
+func (g *ground) model() *model {
+	if g.seen == nil {
+		g.seen = viewed(g.State())
 	}
-	o.encoded, o.starts, o.hands = map[uint64]events.Hash{}, map[string][]uint64{}, newHands()
-	return o
+	return g.seen
+}
+
+func newOracle(blobs *simlog.Blobs) *oracle {
+	return &oracle{
+		byWish:  map[string][]wish{},
+		grounds: []*ground{{Judge: documents.New()}},
+		chain:   []events.Hash{{}},
+		byID:    map[string]uint64{},
+		hashes:  []string{""},
+		blobs:   blobs,
+		state:   projections.New(),
+		encoded: map[uint64]events.Hash{},
+		starts:  map[string][]uint64{},
+		hands:   newHands(),
+	}
+}
+
+// ground gives how things stood behind a sequence, one that was not forgotten.
+func (o *oracle) ground(sequence uint64) *ground { return o.grounds[sequence-o.first] }
+
+// forget drops the grounds before a sequence: nothing can rest on them any more.
+func (o *oracle) forget(before uint64) {
+	if before > o.first {
+		o.grounds, o.first = slices.Clone(o.grounds[before-o.first:]), before
+	}
 }
 
 // encodedAt gives the hash of the encoded state behind a sequence.
@@ -73,11 +105,13 @@ func encode(s *projections.State) events.Hash {
 
 func (o *oracle) head() uint64 { return uint64(len(o.messages)) }
 
-func (o *oracle) model() *model { return o.models[len(o.models)-1] }
+func (o *oracle) now() *ground { return o.grounds[len(o.grounds)-1] }
+
+func (o *oracle) model() *model { return o.now().model() }
 
 // submitted takes note of a wish that may become an event from now on.
 func (o *oracle) submitted(w wish) {
-	id := w.eventID(o.model())
+	id := w.eventID(o.now().Project(w.asks(0)))
 	o.byWish[id] = append(o.byWish[id], w)
 	o.wishes = append(o.wishes, w)
 }
@@ -110,13 +144,8 @@ func milliseconds(text string) int64 {
 	return at.UnixMilli()
 }
 
-// cause gives the event as the cause of others.
-func (e envelope) cause() cause {
-	if e.Correlation != "" {
-		return cause{e.ID, e.Correlation}
-	}
-	return cause{e.ID, e.ID}
-}
+// causes gives what the event says led to it, and what began that.
+func (e envelope) causes() [2]string { return [2]string{e.Causation, e.Correlation} }
 
 var eventTypes = map[string]string{
 	"project:create": "project.created", "project:update": "project.updated", "project:delete": "project.deleted",
@@ -139,8 +168,7 @@ var eventTypes = map[string]string{
 
 // follow judges an event that has come to be on disk.
 func (o *oracle) follow(m events.Message) *Failure {
-	before := o.model()
-	sequence := o.head() + 1
+	before, sequence := o.now(), o.head()+1
 	var e envelope
 	if err := json.Unmarshal(m.Body, &e); err != nil {
 		return failure("1 the log", "sequence %d is not JSON: %v", sequence, err)
@@ -164,23 +192,28 @@ func (o *oracle) follow(m events.Message) *Failure {
 	if e.Type != "maestro."+eventTypes[w.id]+".v1" {
 		return failure("2 only what is permitted", "sequence %d: %s became %s", sequence, w.id, e.Type)
 	}
-	if v := before.judge(w, e.at()); v != becomesEvent {
-		return failure("2 only what is permitted", "sequence %d is an event, and must be %q: %s", sequence, v, w)
+	command := w.asks(e.at())
+	if answer := before.Ask(command); !answer.Event {
+		return failure("2 only what is permitted", "sequence %d is an event, and must be %s: %s", sequence, answer, w)
 	}
-	if is, expected := (cause{e.Causation, e.Correlation}), before.causeOf(w); is != expected || e.Rules != "3" {
-		return failure("causes are told", "sequence %d (rules %s) has the cause %v, expected %v: %s", sequence, e.Rules, is, expected, w)
+	if is, must := e.causes(), causesOf(before, command); is != must || e.Rules != "3" {
+		return failure("causes are told", "sequence %d (rules %s) has the causes %q, expected %q: %s", sequence, e.Rules, is, must, w)
 	}
-	after, err := before.next(w, e)
-	if err != nil {
-		return failure("2 only what is permitted", "sequence %d: %v: %s", sequence, err, w)
+	if wrong := before.Tells(command, m.Body); wrong != "" {
+		return failure("2 only what is permitted", "sequence %d: %s: %s", sequence, wrong, w)
+	}
+	after, f := o.judged(before, m)
+	if f != nil {
+		return f
 	}
 	if w.due {
-		if f := o.due(before, w); f != nil {
+		if f := o.due(before.model(), w); f != nil {
 			return f
 		}
 	}
 	if w.id == "queue:start" {
-		key := queueID(e.Project, after.sessions[before.target(w)].queue) + "/" + after.sessions[before.target(w)].hand.task
+		x := after.model().sessions[before.model().target(w)]
+		key := queueID(e.Project, x.Queue) + "/" + x.Last
 		o.starts[key] = append(o.starts[key], sequence)
 	}
 	for field, digest := range textsOf(e.Data) {
@@ -188,21 +221,50 @@ func (o *oracle) follow(m events.Message) *Failure {
 			return failure("1 acknowledged is never lost", "sequence %d: the text of %s, %s, is not among the blobs", sequence, field, digest)
 		}
 	}
-	body := sha256.Sum256(m.Body)
-	link := sha256.Sum256(append(append([]byte{}, o.chain[sequence-1][:]...), body[:]...))
 	o.messages = append(o.messages, m)
-	o.models = append(o.models, after)
-	o.chain = append(o.chain, link)
+	o.grounds = append(o.grounds, after)
+	o.chain = append(o.chain, link(o.chain[sequence-1], m))
 	o.byID[e.ID] = sequence
 	o.hashes = append(o.hashes, e.RequestHash)
 	o.at = e.Time
 	if err := apply(o.state, m); err != nil {
 		return failure("4 every view is the fold", "sequence %d cannot be folded: %v", sequence, err)
 	}
-	if err := after.compare(o.state); err != nil {
+	if err := after.model().compare(o.state); err != nil {
 		return failure("what is shown is what happened", "behind sequence %d, %v: %s", sequence, err, w)
 	}
 	return nil
+}
+
+// judged lets the oracle look at an event, and gives the ground behind it.
+func (o *oracle) judged(before *ground, m events.Message) (*ground, *Failure) {
+	after := &ground{Judge: before.Clone()}
+	line, err := json.Marshal(map[string]any{
+		// JSON would be written anew
+		"sequence": m.Sequence, "hash": link(o.chain[m.Sequence-1], m), "subject": m.Subject, "raw": m.Body,
+	})
+	if err == nil {
+		err = after.Line(line)
+	}
+	if err != nil {
+		return nil, failure("the oracle agrees", "sequence %d: %v", m.Sequence, err)
+	}
+	if v := after.Verdict(); len(v.Faults) > 0 {
+		return nil, failure("the oracle agrees", "sequence %d breaks the rule %s: %s", m.Sequence, v.Faults[0].Rule, v.Faults[0].What)
+	}
+	return after, nil
+}
+
+// link gives the chain's hash behind an event, written a second time here.
+func link(prev events.Hash, m events.Message) events.Hash {
+	body := sha256.Sum256(m.Body)
+	return sha256.Sum256(append(append([]byte{}, prev[:]...), body[:]...))
+}
+
+// causesOf gives what must stand as the cause of the event that a command becomes, and as the first of that chain.
+func causesOf(before *ground, command documents.Command) [2]string {
+	cause, first := before.Cause(command)
+	return [2]string{cause, first}
 }
 
 // textsOf gives the digests of the texts that an event left to the blobs.
@@ -226,33 +288,41 @@ func apply(s *projections.State, m events.Message) error {
 }
 
 // wishOf gives the wish that an event came from: the one whose id, recomputed, and whose request hash it has.
-func (o *oracle) wishOf(before *model, e envelope) (wish, bool) {
+func (o *oracle) wishOf(before *ground, e envelope) (wish, bool) {
 	// Its project may be another by now than when it was submitted: the one of a session that has come to be since.
 	for _, wishes := range [][]wish{o.byWish[e.ID], o.wishes} {
 		for _, w := range wishes {
-			if w.by.source() == e.Source && w.eventID(before) == e.ID && w.hash() == e.RequestHash &&
+			if w.by.source() == e.Source && w.eventID(before.Project(w.asks(0))) == e.ID && w.hash() == e.RequestHash &&
 				w.said(e.at()) == e.said() {
 				return w, true
 			}
 		}
 	}
-	var d made
+	var d told
 	if e.Source != "/system" || json.Unmarshal(e.Data, &d) != nil {
 		return wish{}, false
 	}
 	return o.dueWish(before, e, d)
 }
 
-// expect gives what a wish must come to on the ground of a sequence at a time; for an event that is there already, where it is.
-func (o *oracle) expect(ground uint64, w wish, at int64) (v verdict, retryOf uint64) {
-	m := o.models[ground]
-	if at, ok := o.byID[w.eventID(m)]; ok && at <= ground {
-		if o.hashes[at] == w.hash() {
-			return becomesEvent, at
-		}
-		return keyReused, 0
+// eventOf gives where a wish's event is, 0 if nowhere; another says that what is there was asked with its key.
+func (o *oracle) eventOf(w wish) (at uint64, another bool) {
+	at = o.byID[w.eventID(o.now().Project(w.asks(0)))]
+	return at, at > 0 && o.hashes[at] != w.hash()
+}
+
+// keyReused is the code of a command whose key was used for another.
+const keyReused = "KEY_REUSED"
+
+// expect gives what a wish must come to on the ground of a sequence, at a time.
+func (o *oracle) expect(ground uint64, w wish, at int64) documents.Answer {
+	switch event, another := o.eventOf(w); {
+	case event == 0 || event > ground:
+		return o.ground(ground).Ask(w.asks(at))
+	case another:
+		return documents.Answer{Codes: []string{keyReused}}
 	}
-	return m.judge(w, max(at, m.at)), 0 // time never goes back, whatever the clock says
+	return documents.Answer{Event: true}
 }
 
 // refold folds everything from nothing, once more.
@@ -265,28 +335,6 @@ func (o *oracle) refold() *Failure {
 	}
 	if encode(s) != o.encodedAt(o.head()) {
 		return failure("4 every view is the fold", "folded again from nothing, the log gives another state")
-	}
-	return nil
-}
-
-// judgeDocuments holds the whole log against the documents, as `maestro audit verify --oracle` does.
-func (o *oracle) judgeDocuments() *Failure {
-	judge := documents.New()
-	for i, m := range o.messages {
-		line, err := json.Marshal(map[string]any{
-			// JSON would be written anew
-			"sequence": m.Sequence, "hash": o.chain[i+1], "subject": m.Subject, "raw": m.Body,
-		})
-		if err == nil {
-			err = judge.Line(line)
-		}
-		if err != nil {
-			return failure("the oracle agrees", "sequence %d: %v", m.Sequence, err)
-		}
-	}
-	if v := judge.Verdict(); len(v.Faults) > 0 {
-		return failure("the oracle agrees", "sequence %d breaks the rule %s: %s", v.Faults[0].Sequence,
-			v.Faults[0].Rule, v.Faults[0].What)
 	}
 	return nil
 }

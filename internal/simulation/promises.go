@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"testing/synctest"
 	"time"
 
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/events"
+	documents "maestro/internal/oracle"
 	"maestro/projections"
 )
 
@@ -23,8 +25,8 @@ func (w *world) judgeEvent(c *call) *Failure {
 	if !bytes.Equal(o.messages[at-1].Body, c.answer.Event) {
 		return failure("1 acknowledged is never lost", "call %d was answered with event %d, and the log has another there:\n%s\n%s", c.number, at, c.answer.Event, o.messages[at-1].Body)
 	}
-	if v, retryOf := o.expect(at, c.wish, c.latest); v != becomesEvent || retryOf != at {
-		return failure("6 one command, one event", "call %d was answered with event %d, and its own is %d (%s)", c.number, at, retryOf, v)
+	if own, another := o.eventOf(c.wish); own != at || another {
+		return failure("6 one command, one event", "call %d was answered with event %d, and its own is %d (another's: %t)", c.number, at, own, another)
 	}
 	w.acked[at] = c.answer.Event
 	return nil
@@ -39,32 +41,31 @@ func (w *world) judgeAlready(c *call) *Failure {
 	if ground < c.lo {
 		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, and %d had been shown before", c.number, ground, c.lo)
 	}
-	v := verdict("")
-	for _, at := range w.oracle.models[ground].moments(c) {
-		if v, _ = w.oracle.expect(ground, c.wish, at); v == alreadySo {
-			break
+	var must documents.Answer
+	for _, at := range w.oracle.ground(ground).model().moments(c) {
+		if must = w.oracle.expect(ground, c.wish, at); must.Already {
+			return nil
 		}
 	}
-	if v != alreadySo {
-		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, where it must be %q: %s", c.number, ground, v, c.wish)
-	}
-	return nil
+	return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, where it must be %s: %s", c.number, ground, must, c.wish)
 }
 
 // judgeRefusal looks for a ground, among those that the server may have stood on, where this refusal is right.
 func (w *world) judgeRefusal(c *call, refusal *commands.Refusal) *Failure {
 	hi := w.oracle.head()
-	expected := map[verdict]bool{}
+	var expected []string
 	for ground := c.lo; ground <= hi; ground++ {
-		for _, at := range w.oracle.models[ground].moments(c) {
-			v, _ := w.oracle.expect(ground, c.wish, at)
-			if v == verdict(refusal.Code) {
+		for _, at := range w.oracle.ground(ground).model().moments(c) {
+			must := w.oracle.expect(ground, c.wish, at)
+			if slices.Contains(must.Codes, string(refusal.Code)) {
 				return nil
 			}
-			expected[v] = true
+			if !slices.Contains(expected, must.String()) {
+				expected = append(expected, must.String())
+			}
 		}
 	}
-	return failure("2 and 6, a refusal stands on firm ground", "call %d was refused with %s (%s); on the ground %d to %d it must be %v: %s",
+	return failure("2 and 6, a refusal stands on firm ground", "call %d was refused with %s (%s); on the ground %d to %d it must be %q: %s",
 		c.number, refusal.Code, refusal.Message, c.lo, hi, expected, c.wish)
 }
 
@@ -148,7 +149,25 @@ func (w *world) judgeStep() *Failure {
 	}
 	w.stepped = time.Now()
 	w.settleLives()
+	w.forget()
 	return nil
+}
+
+// forget drops the grounds that no answer may rest on any more.
+func (w *world) forget() {
+	floor := w.known()
+	for _, s := range w.servers {
+		if !s.down() {
+			floor = min(floor, max(s.head, s.from))
+		}
+	}
+	for _, c := range w.waiting {
+		floor = min(floor, c.lo)
+	}
+	for _, b := range w.beats {
+		floor = min(floor, b.lo)
+	}
+	w.oracle.forget(floor)
 }
 
 // judgeIdle holds a server that has nothing under way, and has had time to gather a batch, against its waiting callers.

@@ -43,6 +43,7 @@ type server struct {
 	closing  chan struct{}
 	// troubles counts the operations that failed, conflicts those in a row that were conflicts.
 	troubles, conflicts atomic.Int64
+	from                uint64 // what was on disk when it started, all of which it has read once it is up
 	head                uint64 // of the view, when it was last looked at
 	seen                bool   // the view was looked at
 	followed            atomic.Uint64
@@ -76,7 +77,7 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	s.log.Watch(s.took)
 	s.troubles.Store(0)
 	s.conflicts.Store(0)
-	s.head, s.seen = 0, false
+	s.from, s.head, s.seen = s.w.oracle.head(), 0, false
 	s.opening = make(chan opened, 1)
 	s.setClockUp()
 	config := engine.Config{

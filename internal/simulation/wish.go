@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"maestro/commands"
+	documents "maestro/internal/oracle"
 )
 
 // caller is an actor as the simulation knows it.
@@ -156,6 +156,20 @@ func (w wish) body() []byte {
 // command makes the product's command of it, from its JSON as a client sends it.
 func (w wish) command() (commands.Command, error) { return commands.Parse(w.id, w.body()) }
 
+// asks gives it as the oracle is asked of it, if it is decided at a time.
+func (w wish) asks(at int64) documents.Command {
+	access := map[string]string{"admin": "admin", "auditor": "auditor", "reader": "read-only"}[w.by.kind]
+	return documents.Command{
+		ID:         w.id,
+		Body:       w.body(),
+		Source:     w.by.source(),
+		Access:     access,
+		Generation: w.by.generation,
+		At:         time.UnixMilli(at),
+		Said:       w.occurred,
+	}
+}
+
 // hash gives the request hash: half the SHA-256 of the command's JSON.
 func (w wish) hash() string {
 	command, err := w.command()
@@ -170,10 +184,10 @@ func (w wish) hash() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// eventID gives the id of the event that it becomes, from the definition: UUIDv5(actor, project, command, key).
+// eventID gives the id of the event that it becomes in a project, from the definition: UUIDv5(actor, project, command, key).
 // The source of a named token says, from the second on, which of its name's it is.
-func (w wish) eventID(m *model) string {
-	source, project := w.by.source(), m.projectOf(w)
+func (w wish) eventID(project string) string {
+	source := w.by.source()
 	if w.by.user() && w.by.generation > 1 {
 		source = fmt.Sprintf("%s#%d", source, w.by.generation)
 	}
@@ -184,23 +198,6 @@ func (w wish) eventID(m *model) string {
 // meaning tells wishes apart: who, what, with which body and key.
 func (w wish) meaning() string {
 	return fmt.Sprint(w.by.source(), "#", w.by.generation, " ", w.id, " ", w.hash(), " ", w.key)
-}
-
-// neverMade is the generation of a secret that nobody could have.
-const neverMade = -1
-
-// showing gives a caller with the secret that is good now, unless it is known which one it shows.
-func (m *model) showing(c caller) caller {
-	if c.generation != 0 || c == admin {
-		return c
-	}
-	switch {
-	case c.user():
-		c.generation = cmp.Or(m.tokens[c.name].generation, neverMade)
-	case c.kind == "session":
-		c.generation = cmp.Or(m.sessions[c.name].generation, neverMade)
-	}
-	return c
 }
 
 func (w wish) String() string {

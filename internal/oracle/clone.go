@@ -1,0 +1,75 @@
+package oracle
+
+import (
+	"maps"
+	"slices"
+)
+
+// Clone gives a Judge that has seen the same lines. What either is told from then on, the other does not know.
+func (j *Judge) Clone() *Judge {
+	c := *j
+	c.verdict.Faults = slices.Clone(j.verdict.Faults)
+	c.roots = maps.Clone(j.roots)
+	c.projects = copied(j.projects, func(*project) {})
+	c.tasks = copied(j.tasks, func(t *task) { t.words = maps.Clone(t.words) })
+	c.sessions = copied(j.sessions, func(s *session) { s.held = maps.Clone(s.held) })
+	c.questions = copied(j.questions, func(*question) {})
+	c.tokens = copied(j.tokens, func(*token) {}) // whoever made one is remembered as it was then
+	c.templates = copied(j.templates, func(*template) {})
+	moved := map[*item]*item{}
+	c.queues = copied(j.queues, func(q *queue) { q.move(moved) })
+	for _, s := range c.sessions {
+		s.holds = moved[s.holds]
+	}
+	for _, t := range c.tasks {
+		dependents := make(map[string]*task, len(t.dependents))
+		for id := range t.dependents {
+			dependents[id] = c.tasks[id]
+		}
+		t.dependents, t.items = dependents, others(t.items, moved)
+	}
+	c.order = j.order.clone()
+	return &c
+}
+
+// copied copies a map and what it holds, and has each copy made independent.
+func copied[K comparable, V any](from map[K]*V, apart func(*V)) map[K]*V {
+	to := make(map[K]*V, len(from))
+	for key, value := range from {
+		it := *value
+		apart(&it)
+		to[key] = &it
+	}
+	return to
+}
+
+// move gives the copy of a queue items of its own, and notes which became which.
+func (q *queue) move(moved map[*item]*item) {
+	items := make(map[string]*item, len(q.items))
+	for task, i := range q.items {
+		it := *i
+		it.queue, it.holders = q, slices.Clip(i.holders)
+		items[task], moved[i] = &it, &it
+	}
+	q.items, q.front, q.back = items, others(q.front, moved), others(q.back, moved)
+}
+
+// others gives what items became.
+func others(items []*item, moved map[*item]*item) []*item {
+	became := make([]*item, len(items))
+	for n, i := range items {
+		became[n] = moved[i]
+	}
+	return became
+}
+
+func (o order) clone() order {
+	return order{
+		projects:  slices.Clip(o.projects),
+		tasks:     slices.Clip(o.tasks),
+		sessions:  slices.Clip(o.sessions),
+		questions: slices.Clip(o.questions),
+		templates: slices.Clip(o.templates),
+		queues:    slices.Clip(o.queues),
+	}
+}

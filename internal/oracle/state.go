@@ -1,0 +1,246 @@
+package oracle
+
+import (
+	"cmp"
+	"slices"
+)
+
+// State is what the documents make of the log that a Judge has seen: all that there ever was, in order of creation.
+type State struct {
+	Projects  []Project
+	Tasks     []Task
+	Sessions  []Session
+	Queues    []Queue
+	Questions []Question
+	Tokens    []Token
+	Templates []Template
+	// At is the time of the newest event, in milliseconds since 1970.
+	At int64
+}
+
+// Project is one that was created. CreatedBy is the source of who did.
+type Project struct {
+	ID, CreatedBy string
+	Deleted       bool
+}
+
+// Task is one that was created. Says is what is said of it, Words are who says what, the newest last.
+type Task struct {
+	ID, Project, Parent, CreatedBy, Status, Says string
+	Deleted                                      bool
+	Dependencies                                 []string
+	Words                                        []Word
+}
+
+// Word is what a session says of a task.
+type Word struct{ Session, Says string }
+
+// Session is one that was made. Fate is what became of it if it can hold nothing any more. Queue is the name of the one
+// it pulls from, Holds the task of the item in its hand, Last that of the item that was there last. Times are
+// milliseconds since 1970.
+type Session struct {
+	ID, Project, Role, Strategy, SpawnedBy, Status string
+	Commands                                       map[string]bool
+	Tasks                                          []string
+	Ended, Deleted, Lost, MayBeLost                bool
+	Fate, Queue, Holds, Last, Manifest             string
+	StartedAt, EndedAt, Deadline                   int64
+	Losses, Generation                             int
+}
+
+// Queue is one that was created, or a session's own. Next is the task of the item that may be started next, behind
+// PassedOver others; "" if none may.
+type Queue struct {
+	Project, Name, Session string
+	TrustReports           bool
+	MaxAttempts            int
+	Items                  []Item
+	Next                   string
+	PassedOver             int
+}
+
+// Item is a task's place in a queue; they are in the order of their last push.
+type Item struct {
+	Task, Status, Holder string
+	Holders              []string
+	Attempts             int
+	Returned             bool
+}
+
+// Question is one that a session asked. Its status is open, answered, delivered or void.
+type Question struct {
+	ID, Project, Session, Status, Answer string
+	Options                              []string
+}
+
+// Token is a named one. Made are the live tokens that it made, or that those made.
+type Token struct {
+	Name, Kind string
+	Live       bool
+	Generation int
+	ExpiresAt  int64
+	Made       []string
+}
+
+// Template is one that was made, or one of Maestro's own that was changed.
+type Template struct {
+	ID, Name, Role, Content string
+	Version                 int
+	Deleted                 bool
+}
+
+// State gives what is so, behind the last line.
+func (j *Judge) State() *State {
+	s := &State{At: j.lastTime.UnixMilli()}
+	for _, id := range j.order.projects {
+		p := j.projects[id]
+		s.Projects = append(s.Projects, Project{ID: id, CreatedBy: p.by, Deleted: p.deleted})
+	}
+	for _, id := range j.order.tasks {
+		s.Tasks = append(s.Tasks, j.taskState(j.tasks[id]))
+	}
+	for _, id := range j.order.sessions {
+		s.Sessions = append(s.Sessions, j.sessionState(j.sessions[id]))
+	}
+	for _, key := range j.order.queues {
+		s.Queues = append(s.Queues, j.queueState(key))
+	}
+	for _, id := range j.order.questions {
+		q := j.questions[id]
+		s.Questions = append(s.Questions, Question{
+			ID:      id,
+			Project: q.project,
+			Session: q.session,
+			Status:  j.standingOf(q),
+			Answer:  q.answer,
+			Options: q.options,
+		})
+	}
+	for name, t := range j.tokens {
+		s.Tokens = append(s.Tokens, Token{
+			Name:       name,
+			Kind:       t.kind,
+			Live:       t.live,
+			Generation: t.generation,
+			ExpiresAt:  t.expires,
+			Made:       j.made(name),
+		})
+	}
+	slices.SortFunc(s.Tokens, func(a, b Token) int { return cmp.Compare(a.Name, b.Name) })
+	for _, id := range j.order.templates {
+		t := j.templates[id]
+		s.Templates = append(s.Templates, Template{
+			ID:      id,
+			Name:    t.name,
+			Role:    t.role,
+			Content: t.content,
+			Version: t.version,
+			Deleted: t.deleted,
+		})
+	}
+	return s
+}
+
+func (j *Judge) taskState(t *task) Task {
+	state := Task{
+		ID:           t.id,
+		Project:      t.project,
+		Parent:       t.parent,
+		CreatedBy:    t.by,
+		Status:       t.status,
+		Says:         j.shown(t),
+		Deleted:      t.deleted,
+		Dependencies: t.dependencies,
+	}
+	for id, w := range t.words {
+		state.Words = append(state.Words, Word{id, w.says})
+	}
+	slices.SortFunc(state.Words, func(a, b Word) int {
+		return cmp.Compare(t.words[a.Session].at, t.words[b.Session].at)
+	})
+	return state
+}
+
+func (j *Judge) sessionState(s *session) Session {
+	state := Session{
+		ID:         s.id,
+		Project:    s.project,
+		Role:       s.role,
+		Strategy:   s.strategy,
+		SpawnedBy:  s.spawnedBy,
+		Status:     s.status,
+		Commands:   s.commands,
+		Tasks:      s.tasks,
+		Ended:      s.ended != "",
+		Deleted:    s.ended == endDeleted,
+		Lost:       s.lost,
+		MayBeLost:  s.mayBeLost(),
+		Fate:       j.fate(s.id),
+		Queue:      s.queue.name,
+		Last:       s.last,
+		Manifest:   s.manifest,
+		StartedAt:  s.born.UnixMilli(),
+		EndedAt:    s.endedAt.UnixMilli(),
+		Deadline:   s.deadline(),
+		Losses:     s.losses,
+		Generation: s.generation,
+	}
+	if s.holds != nil {
+		state.Holds = s.holds.task
+	}
+	return state
+}
+
+func (j *Judge) queueState(key queueKey) Queue {
+	q := j.queues[key]
+	state := Queue{
+		Project:      key.project,
+		Name:         key.name,
+		Session:      q.session,
+		TrustReports: q.trust,
+		MaxAttempts:  q.maxAttempts,
+	}
+	for _, i := range q.items {
+		state.Items = append(state.Items, Item{
+			Task:     i.task,
+			Status:   i.state,
+			Holder:   i.holder,
+			Holders:  i.holders,
+			Attempts: i.attempts,
+			Returned: i.returned,
+		})
+	}
+	slices.SortFunc(state.Items, func(a, b Item) int { return cmp.Compare(q.items[a.Task].place, q.items[b.Task].place) })
+	if first, before := j.first(q); first != nil {
+		state.Next, state.PassedOver = first.task, before
+	}
+	return state
+}
+
+func (j *Judge) standingOf(q *question) string {
+	switch {
+	case q.delivered:
+		return "delivered"
+	case q.answered:
+		return "answered"
+	case j.sessions[q.session].ended == "":
+		return "open"
+	}
+	return "void"
+}
+
+// Row is one of the contract's permission table. Who are the letters of those who may use it.
+type Row struct {
+	ID, Who      string
+	Writes, Core bool
+}
+
+// Table gives the contract's table, in its order.
+func Table() []Row {
+	rows := make([]Row, 0, len(table))
+	for _, r := range table {
+		core := slices.Contains(coreList("W"), r.id) || slices.Contains(coreList("O"), r.id)
+		rows = append(rows, Row{ID: r.id, Who: r.who, Writes: r.write, Core: core})
+	}
+	return rows
+}
