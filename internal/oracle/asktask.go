@@ -1,15 +1,16 @@
 package oracle
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
 
+var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
 // isID reports whether a text has the form of an id.
 func isID(id string) bool {
-	return id != "" && len(id) <= 128 && strings.IndexFunc(id, func(r rune) bool {
-		return !(r == '_' || r == '-' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
-	}) < 0
+	return idForm.MatchString(id)
 }
 
 // unique gives a list without what stands in it twice.

@@ -14,7 +14,13 @@ func (f *sessionLost) judge(c *trial) {
 		c.fault(ruleLease, "session %s was lost before", s.id)
 	}
 	if f.Lease <= 0 || f.LastHeard+f.Lease > c.event.Time.UnixMilli() {
-		c.fault(ruleLease, "it was heard at %d with a lease of %d ms, which was not over at %d", f.LastHeard, f.Lease, c.event.Time.UnixMilli())
+		c.fault(
+			ruleLease,
+			"it was heard at %d with a lease of %d ms, which was not over at %d",
+			f.LastHeard,
+			f.Lease,
+			c.event.Time.UnixMilli(),
+		)
 	}
 }
 

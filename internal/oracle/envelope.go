@@ -112,7 +112,11 @@ func (c *trial) envelope(l line, what fact) {
 	wrong("datacontenttype", e.DataContentType, "application/json")
 	wrong("dataschema", e.DataSchema, "urn:maestro:schema:"+e.Type)
 	wrong("subject", e.Subject, kind+"/"+id)
-	wrong("subject in the stream", l.Subject, "maestro.ev."+streamToken(e.Project)+"."+streamToken(kind)+"."+streamToken(id))
+	wrong(
+		"subject in the stream",
+		l.Subject,
+		"maestro.ev."+streamToken(e.Project)+"."+streamToken(kind)+"."+streamToken(id),
+	)
 	if c.by.kind == "" {
 		c.fault(ruleEnvelope, "its source %q is none of a session, a user, a runner and the system", e.Source)
 	}

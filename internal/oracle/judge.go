@@ -80,8 +80,8 @@ func New() *Judge {
 	}
 }
 
-// Read judges a whole export. The error is about reading it (the verdict then holds what was judged until there); what is
-// wrong with the log are faults.
+// Read judges a whole export. The error is about reading it (the verdict then holds what was judged until there); what
+// is wrong with the log are faults.
 func Read(r io.Reader) (Verdict, error) {
 	j := New()
 	lines := bufio.NewScanner(r)
@@ -97,8 +97,8 @@ func Read(r io.Reader) (Verdict, error) {
 	return j.Verdict(), nil
 }
 
-// Line judges one line of an export, without its line break or with it. An error means that the line cannot be read, nor
-// anything behind it: every later call gives the same error.
+// Line judges one line of an export, without its line break or with it. An error means that the line cannot be read,
+// nor anything behind it: every later call gives the same error.
 func (j *Judge) Line(text []byte) error {
 	if j.broken != nil {
 		return j.broken
@@ -172,7 +172,10 @@ func (j *Judge) event(l line, e *event) {
 
 func (j *Judge) fault(sequence uint64, rule, format string, args ...any) {
 	if len(j.verdict.Faults) < MaxFaults {
-		j.verdict.Faults = append(j.verdict.Faults, Fault{Sequence: sequence, Rule: rule, What: fmt.Sprintf(format, args...)})
+		j.verdict.Faults = append(
+			j.verdict.Faults,
+			Fault{Sequence: sequence, Rule: rule, What: fmt.Sprintf(format, args...)},
+		)
 	}
 }
 

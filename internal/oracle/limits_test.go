@@ -97,7 +97,9 @@ var overLimit = []struct {
 		"task.updated", `{"taskId":"alone","dependencies":["a"]}`,
 	},
 	{
-		"an item too many in queues that trust reports", func(s *story) { s.await(10, 1000, true) }, "queue.item_pushed",
+		"an item too many in queues that trust reports",
+		func(s *story) { s.await(10, 1000, true) },
+		"queue.item_pushed",
 		`{"queue":"more","taskId":"alone"}`,
 	},
 	{"a deletion with too many items", func(s *story) {

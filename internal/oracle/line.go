@@ -67,7 +67,9 @@ func readLine(text []byte) (line, error) {
 		}
 	}
 	if bodies != 1 || (l.PrevHash == nil) != (l.BodyHash == nil) || l.Sequence == 0 || l.Hash == nil {
-		return line{}, errors.New("it is no line of an export: it needs a sequence, a hash, and either an event or prevhash and bodyhash")
+		return line{}, errors.New(
+			"it is no line of an export: it needs a sequence, a hash, and either an event or prevhash and bodyhash",
+		)
 	}
 	return l, nil
 }

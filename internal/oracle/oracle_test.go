@@ -54,12 +54,21 @@ func TestGoodStory(t *testing.T) {
 func tellWork(s *story) {
 	s.add(work, "session.registered", `{"sessionId":"work"}`)
 	s.report(work, "progress", `,"taskIds":["b","d"]`)
-	s.add(work, "task.created", `{"taskId":"own","title":"Found on the way","priority":"low","parentId":"a","dependencies":["d"]}`)
+	s.add(
+		work,
+		"task.created",
+		`{"taskId":"own","title":"Found on the way","priority":"low","parentId":"a","dependencies":["d"]}`,
+	)
 	s.report(work, "blocked", `,"taskIds":["own"]`)
 	s.report(work, "error", "")
 	s.report(work, "needs-input", `,"taskIds":["b"],"inputId":"i1","options":["yes","no"]`)
 	asked := s.last
-	s.add(orch, "input.answered", `{"inputId":"i1","sessionId":"work","answer":"perhaps","other":true}`, s.because(asked))
+	s.add(
+		orch,
+		"input.answered",
+		`{"inputId":"i1","sessionId":"work","answer":"perhaps","other":true}`,
+		s.because(asked),
+	)
 	s.add(work, "input.delivered", `{"inputId":"i1","sessionId":"work"}`, s.because(s.last))
 	s.report(work, "needs-input", `,"inputId":"i2","options":["yes","no"]`)
 	s.add(admin, "input.answered", `{"inputId":"i2","sessionId":"work","answer":"no"}`, s.because(s.last))
@@ -77,17 +86,35 @@ func tellOrchestrator(s *story) {
 	s.status(orch, "b", "in_progress", "completed")
 	s.status(orch, "b", "completed", "in_progress")
 	s.status(orch, "b", "in_progress", "blocked")
-	s.add(orch, "task.updated", `{"taskId":"b","title":"B","status":{"from":"blocked","to":"in_progress"},"dependencies":["free"]}`)
+	s.add(
+		orch,
+		"task.updated",
+		`{"taskId":"b","title":"B","status":{"from":"blocked","to":"in_progress"},"dependencies":["free"]}`,
+	)
 	s.add(admin, "task.updated", `{"taskId":"own","status":{"from":"todo","to":"cancelled"}}`)
 	s.add(orch, "session.updated", `{"sessionId":"work","status":"working","taskIds":["b","own"]}`)
 	s.report(orch, "progress", `,"taskIds":["f"]`)
 	s.add(orch, "project.created", `{"projectId":"p3","name":"Three"}`, with("partitionkey", "p3"))
 	s.add(orch, "task.created", `{"taskId":"t3","title":"In three","priority":"low"}`, with("partitionkey", "p3"))
-	s.add(orch, "session.spawned", `{"sessionId":"far","name":"far","role":"worker","strategy":"tree","taskIds":["t3"],"started":["t3"],`+
-		`"spawnedBy":"orch",`+only("T", "task:tree", "report:progress", "session:list")+`}`, with("partitionkey", "p3"))
-	s.add("/projects/p3/sessions/far", "session.reported", `{"sessionId":"far","kind":"progress","taskIds":["t3"]}`, with("partitionkey", "p3"))
-	s.add(orch, "session.spawned", `{"sessionId":"orch2","name":"o","role":"orchestrator","strategy":"dag","spawnedBy":"orch",`+
-		only("O", "task:create", "session:kill", "session:spawn")+`}`)
+	s.add(
+		orch,
+		"session.spawned",
+		`{"sessionId":"far","name":"far","role":"worker","strategy":"tree","taskIds":["t3"],"started":["t3"],`+
+			`"spawnedBy":"orch",`+only("T", "task:tree", "report:progress", "session:list")+`}`,
+		with("partitionkey", "p3"),
+	)
+	s.add(
+		"/projects/p3/sessions/far",
+		"session.reported",
+		`{"sessionId":"far","kind":"progress","taskIds":["t3"]}`,
+		with("partitionkey", "p3"),
+	)
+	s.add(
+		orch,
+		"session.spawned",
+		`{"sessionId":"orch2","name":"o","role":"orchestrator","strategy":"dag","spawnedBy":"orch",`+
+			only("O", "task:create", "session:kill", "session:spawn")+`}`,
+	)
 	// by the user, for the orchestrator
 	s.spawn("for", `"role":"worker","strategy":"simple","spawnedBy":"orch",`+only("W", "since", "report:progress"))
 	s.add(orch, "session.killed", `{"sessionId":"for","status":"failed"}`)
@@ -103,13 +130,29 @@ func tellOrchestrator(s *story) {
 
 // tellManifests: sessions begin with what they were given last, each as what it is.
 func tellManifests(s *story) {
-	first, second := `"manifestDigest":"sha256-`+strings.Repeat("1", 64)+`"`, `"manifestDigest":"sha256-`+strings.Repeat("2", 64)+`"`
+	first, second := `"manifestDigest":"sha256-`+strings.Repeat(
+		"1",
+		64,
+	)+`"`, `"manifestDigest":"sha256-`+strings.Repeat(
+		"2",
+		64,
+	)+`"`
 	s.spawn("m1", `"role":"orchestrator","strategy":"dag",`+first+`,`+byDefault("O"))
 	s.add(source("m1"), "session.registered", `{"sessionId":"m1","role":"orchestrator",`+first+`}`)
-	s.add(source("m1"), "session.spawned", `{"sessionId":"m2","name":"m2","role":"worker","strategy":"tree","spawnedBy":"m1",`+first+`,`+byDefault("T")+`}`)
+	s.add(
+		source("m1"),
+		"session.spawned",
+		`{"sessionId":"m2","name":"m2","role":"worker","strategy":"tree","spawnedBy":"m1",`+first+`,`+byDefault(
+			"T",
+		)+`}`,
+	)
 	s.add(source("m1"), "session.updated", `{"sessionId":"m2",`+second+`}`)
 	s.add(source("m2"), "session.registered", `{"sessionId":"m2","role":"worker",`+second+`}`)
-	s.add(admin, "session.registered", `{"sessionId":"m3","created":{"role":"worker","strategy":"simple","status":"idle",`+only("W")+`},`+first+`}`)
+	s.add(
+		admin,
+		"session.registered",
+		`{"sessionId":"m3","created":{"role":"worker","strategy":"simple","status":"idle",`+only("W")+`},`+first+`}`,
+	)
 	s.add(source("m3"), "session.registered", `{"sessionId":"m3","role":"worker",`+first+`}`)
 	s.add(admin, "session.updated", `{"sessionId":"work",`+second+`}`)
 	for _, id := range []string{"m1", "m2", "m3"} {
@@ -129,7 +172,11 @@ func tellQueue(s *story) {
 	s.start(pull, "pull", "f", 1, 1)
 	s.item(pull, "skipped", "pull", "f", "pull", `,"held":true`)
 	s.status(admin, "b", "in_progress", "completed")
-	s.add(admin, "queue.item_started", `{"queue":"pull","taskId":"c","sessionId":"pull","attempt":1}`) // by hand, for the session
+	s.add(
+		admin,
+		"queue.item_started",
+		`{"queue":"pull","taskId":"c","sessionId":"pull","attempt":1}`,
+	) // by hand, for the session
 }
 
 // tellNamedQueue: many sessions pull from one queue that trusts reports; the lost and the ended give back.
@@ -140,7 +187,12 @@ func tellNamedQueue(s *story) {
 		s.add(admin, "queue.item_pushed", `{"queue":"pool","taskId":"`+id+`"}`)
 	}
 	s.task("q4", `,"dependencies":["q3"]`)
-	s.spawn("h1", `"role":"worker","strategy":"queue","queue":"pool","taskIds":["q2","q4"],"queued":["q4"],"unmetDependencies":["q3"],`+byDefault("Q"))
+	s.spawn(
+		"h1",
+		`"role":"worker","strategy":"queue","queue":"pool","taskIds":["q2","q4"],"queued":["q4"],"unmetDependencies":["q3"],`+byDefault(
+			"Q",
+		),
+	)
 	s.puller("h2", "pool").puller("h3", "pool")
 	s.start(source("h1"), "pool", "q1", 1, 0).start(source("h2"), "pool", "q2", 1, 0)
 	s.lose("h2").item(system, "returned", "pool", "q2", "h2", `,"attempt":1,"reason":"lost"`)
@@ -181,8 +233,12 @@ func tellEnds(s *story) {
 	s.item(system, "returned", "pull", "c", "pull", `,"attempt":1,"reason":"failed"`)
 	s.late(pull, 10*time.Second, "complete", `,"taskIds":["c"]`)
 	s.late(pull, 10*time.Second, "needs-input", ``)
-	s.add(admin, "session.registered", `{"sessionId":"hand","created":{"name":"hand","role":"worker","strategy":"simple","status":"running",`+
-		`"taskIds":["free"],`+byDefault("W")+`}}`)
+	s.add(
+		admin,
+		"session.registered",
+		`{"sessionId":"hand","created":{"name":"hand","role":"worker","strategy":"simple","status":"running",`+
+			`"taskIds":["free"],`+byDefault("W")+`}}`,
+	)
 	s.add(admin, "session.task_linked", `{"sessionId":"hand","taskId":"d"}`)
 	s.add(admin, "session.task_unlinked", `{"sessionId":"hand","taskId":"d"}`)
 	s.add(source("hand"), "session.completed", `{"sessionId":"hand"}`)
@@ -252,7 +308,8 @@ func TestWithheldBodiesEndTheJudgement(t *testing.T) {
 	for _, f := range s.verdict().Faults {
 		found = append(found, f.Rule)
 	}
-	if !slices.Equal(found, []string{ruleSystem, ruleChain, ruleChain}) && !slices.Equal(found, []string{ruleSystem, ruleChain}) {
+	if !slices.Equal(found, []string{ruleSystem, ruleChain, ruleChain}) &&
+		!slices.Equal(found, []string{ruleSystem, ruleChain}) {
 		t.Errorf("%q", found)
 	}
 }
@@ -300,7 +357,8 @@ func TestTableAgreesWithItself(t *testing.T) {
 			}
 		}
 		for _, r := range table {
-			if mayUse(r.id, letter) && !strings.HasPrefix(r.id, "task:report:") && !slices.Contains(defaultList(letter), r.id) {
+			if mayUse(r.id, letter) && !strings.HasPrefix(r.id, "task:report:") &&
+				!slices.Contains(defaultList(letter), r.id) {
 				t.Errorf("the row of %s names %s, and its list lacks it", r.id, letter)
 			}
 		}

@@ -5,10 +5,16 @@ import (
 	"strings"
 )
 
-// system is the part of the table that needs no state: the system writes what a passed deadline asks for, and nobody else does.
+// system is the part of the table that needs no state: the system writes what a passed deadline asks for, and nobody
+// else does.
 func (c *trial) system(what fact) {
 	if ofSystem(what.commands()) != (c.by.kind == bySystem) {
-		c.fault(ruleSystem, "%s is from %s; what a passed deadline asks for is the system's, and nothing else is", c.event.Type, c.event.Source)
+		c.fault(
+			ruleSystem,
+			"%s is from %s; what a passed deadline asks for is the system's, and nothing else is",
+			c.event.Type,
+			c.event.Source,
+		)
 	}
 }
 
@@ -47,7 +53,11 @@ func ofSystem(commands []string) bool {
 func (c *trial) session(commands []string) {
 	s := c.sessions[c.by.id]
 	if s == nil {
-		c.fault(rulePermitted, "there is no session %q, and a session whose permissions are unknown may do nothing", c.by.id)
+		c.fault(
+			rulePermitted,
+			"there is no session %q, and a session whose permissions are unknown may do nothing",
+			c.by.id,
+		)
 		return
 	}
 	if s.project != c.by.project {
@@ -66,7 +76,14 @@ func (c *trial) session(commands []string) {
 func (c *trial) listed(s *session, commands []string) {
 	ok := func(id string) bool { return mayUse(id, s.letter) && s.commands[id] }
 	if !slices.ContainsFunc(commands, ok) {
-		c.fault(rulePermitted, "session %s (%s, %s) may not use %s", s.id, s.role, s.strategy, strings.Join(commands, ", "))
+		c.fault(
+			rulePermitted,
+			"session %s (%s, %s) may not use %s",
+			s.id,
+			s.role,
+			s.strategy,
+			strings.Join(commands, ", "),
+		)
 	}
 }
 
@@ -86,7 +103,13 @@ func (c *trial) scope(s *session) {
 // late report of a deleted session, and the item that it still held.
 func (c *trial) projectLives(what fact) {
 	switch f := what.(type) {
-	case *projectCreated, *tokenCreated, *tokenRevoked, *templateCreated, *templateUpdated, *templateReset, *templateDeleted:
+	case *projectCreated,
+		*tokenCreated,
+		*tokenRevoked,
+		*templateCreated,
+		*templateUpdated,
+		*templateReset,
+		*templateDeleted:
 		return
 	case *sessionReported:
 		if f.Late {

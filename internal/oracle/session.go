@@ -110,7 +110,13 @@ func (c *trial) may(role, strategy string, p permissions) {
 	seen := map[string]bool{}
 	for _, id := range p.Commands {
 		if !allowed(id) || seen[id] {
-			c.fault(rulePermissions, "its list has %s, which is not for a %s with the strategy %s, or stands there twice", id, role, strategy)
+			c.fault(
+				rulePermissions,
+				"its list has %s, which is not for a %s with the strategy %s, or stands there twice",
+				id,
+				role,
+				strategy,
+			)
 		}
 		seen[id] = true
 	}
@@ -155,7 +161,8 @@ type created struct {
 
 func (f *sessionRegistered) about() (kind, id string) { return "session", f.SessionID }
 
-// begins reports whether a session begins with its manifest; otherwise it reports for work without a word of it, or is made.
+// begins reports whether a session begins with its manifest; otherwise it reports for work without a word of it, or is
+// made.
 func (f *sessionRegistered) begins() bool {
 	return f.Created == nil && (f.Manifest != "" || f.Role != "")
 }

@@ -78,7 +78,8 @@ func (f *sessionSpawned) gives(c *trial, s *session) {
 	}
 }
 
-// starts judges which tasks it moved: those that were todo; with the queue strategy none, because there the start of an item does.
+// starts judges which tasks it moved: those that were todo; with the queue strategy none, because there the start of an
+// item does.
 func (f *sessionSpawned) starts(c *trial) {
 	for i, id := range f.Started {
 		t := c.tasks[id]
@@ -125,7 +126,8 @@ func (f *sessionSpawned) unmet(c *trial) {
 
 func (f *sessionSpawned) ownQueue() bool { return f.Queue == f.SessionID }
 
-// queues judges its queue: its own or one that there is, and its tasks pushed there in order, but those that stand there.
+// queues judges its queue: its own or one that there is, and its tasks pushed there in order, but those that stand
+// there.
 func (f *sessionSpawned) queues(c *trial) {
 	// Sessions were given no queues by the first rules.
 	if f.Strategy != "queue" || c.event.Rules == "1" {

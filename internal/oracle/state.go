@@ -210,7 +210,10 @@ func (j *Judge) queueState(key queueKey) Queue {
 			Returned: i.returned,
 		})
 	}
-	slices.SortFunc(state.Items, func(a, b Item) int { return cmp.Compare(q.items[a.Task].place, q.items[b.Task].place) })
+	slices.SortFunc(
+		state.Items,
+		func(a, b Item) int { return cmp.Compare(q.items[a.Task].place, q.items[b.Task].place) },
+	)
 	if first, before := j.first(q); first != nil {
 		state.Next, state.PassedOver = first.task, before
 	}

@@ -25,7 +25,8 @@ const (
 // instant is the form of times in events.
 const instant = "2006-01-02T15:04:05.000Z"
 
-// story writes a log by hand: well-formed events, chained, one line each. It says nothing of whether they are permitted.
+// story writes a log by hand: well-formed events, chained, one line each. It says nothing of whether they are
+// permitted.
 type story struct {
 	t     *testing.T
 	lines []map[string]any
@@ -232,8 +233,8 @@ func (s *story) puller(id, queue string) *story {
 	return s.spawn(id, `"role":"worker","strategy":"queue","queue":"`+queue+`",`+byDefault("Q"))
 }
 
-// base is where the plants begin: an orchestrator with task a, its worker with task b, and a session that pulls e, f, c and g from
-// its own queue, of which c waits for b. Task d is below b.
+// base is where the plants begin: an orchestrator with task a, its worker with task b, and a session that pulls e, f, c
+// and g from its own queue, of which c waits for b. Task d is below b.
 func base(t *testing.T) *story {
 	t.Helper()
 	s := newStory(t)
@@ -243,8 +244,12 @@ func base(t *testing.T) *story {
 	s.task("e", "").task("f", "").task("g", "").task("free", "")
 	s.add(admin, "task.created", `{"taskId":"other","title":"Other","priority":"low"}`, with("partitionkey", "p2"))
 	s.spawn("orch", `"role":"orchestrator","strategy":"default","taskIds":["a"],"started":["a"],`+byDefault("O"))
-	s.add(orch, "session.spawned", `{"sessionId":"work","name":"w","role":"worker","strategy":"simple","taskIds":["b"],"started":["b"],`+
-		`"spawnedBy":"orch",`+byDefault("W")+`}`)
+	s.add(
+		orch,
+		"session.spawned",
+		`{"sessionId":"work","name":"w","role":"worker","strategy":"simple","taskIds":["b"],"started":["b"],`+
+			`"spawnedBy":"orch",`+byDefault("W")+`}`,
+	)
 	s.spawn("pull", `"role":"worker","strategy":"queue","taskIds":["c","e","f","g"],"unmetDependencies":["b"],`+
 		`"queue":"pull","queued":["c","e","f","g"],"timeout":3600000,`+byDefault("Q"))
 	return s
@@ -254,14 +259,28 @@ func base(t *testing.T) *story {
 func (s *story) start(source, queue, task string, attempt, over int) *story {
 	s.t.Helper()
 	id := source[strings.LastIndexByte(source, '/')+1:]
-	return s.add(source, "queue.item_started",
-		fmt.Sprintf(`{"queue":%q,"taskId":%q,"sessionId":%q,"attempt":%d,"passedOver":%d}`, queue, task, id, attempt, over))
+	return s.add(
+		source,
+		"queue.item_started",
+		fmt.Sprintf(
+			`{"queue":%q,"taskId":%q,"sessionId":%q,"attempt":%d,"passedOver":%d}`,
+			queue,
+			task,
+			id,
+			attempt,
+			over,
+		),
+	)
 }
 
 // item is any other event of a queue's item.
 func (s *story) item(source, what, queue, task, session, more string) *story {
 	s.t.Helper()
-	return s.add(source, "queue.item_"+what, fmt.Sprintf(`{"queue":%q,"taskId":%q,"sessionId":%q%s}`, queue, task, session, more))
+	return s.add(
+		source,
+		"queue.item_"+what,
+		fmt.Sprintf(`{"queue":%q,"taskId":%q,"sessionId":%q%s}`, queue, task, session, more),
+	)
 }
 
 func (s *story) report(source, kind, more string, options ...option) *story {
@@ -303,7 +322,11 @@ func (s *story) kill(session string) *story {
 func (s *story) lose(session string) *story {
 	s.t.Helper()
 	s.wait(time.Minute)
-	return s.add(system, "session.lost", fmt.Sprintf(`{"sessionId":%q,"lastheard":%d,"lease":60000}`, session, s.milli(time.Minute)))
+	return s.add(
+		system,
+		"session.lost",
+		fmt.Sprintf(`{"sessionId":%q,"lastheard":%d,"lease":60000}`, session, s.milli(time.Minute)),
+	)
 }
 
 func source(session string) string { return "/projects/p1/sessions/" + session }

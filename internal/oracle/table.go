@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// row is one command: an id, who may use it, and whether it writes. The letters are the contract's: W worker, Q worker with
-// the queue strategy, T with the tree strategy, O orchestrator, U user, R runner, S system.
+// row is one command: an id, who may use it, and whether it writes. The letters are the contract's: W worker, Q worker
+// with the queue strategy, T with the tree strategy, O orchestrator, U user, R runner, S system.
 type row struct {
 	id    string
 	who   string
@@ -123,18 +123,62 @@ func mayUse(command, letter string) bool {
 // The lists of document 000.
 var (
 	worker000 = []string{
-		"whoami", "status", "commands", "report:progress", "report:complete", "report:blocked", "report:error", "report:needs-input",
-		"task:list", "task:get", "task:create", "task:children", "session:info", "session:register", "session:complete",
-		"track-file", "worker:init",
+		"whoami",
+		"status",
+		"commands",
+		"report:progress",
+		"report:complete",
+		"report:blocked",
+		"report:error",
+		"report:needs-input",
+		"task:list",
+		"task:get",
+		"task:create",
+		"task:children",
+		"session:info",
+		"session:register",
+		"session:complete",
+		"track-file",
+		"worker:init",
 	}
 	queue000 = []string{
-		"queue:top", "queue:start", "queue:complete", "queue:fail", "queue:skip", "queue:list", "queue:status", "queue:push",
+		"queue:top",
+		"queue:start",
+		"queue:complete",
+		"queue:fail",
+		"queue:skip",
+		"queue:list",
+		"queue:status",
+		"queue:push",
 	}
 	orchestrator000 = []string{
-		"whoami", "status", "commands", "report:progress", "report:complete", "report:blocked", "report:error", "report:needs-input",
-		"task:list", "task:get", "task:create", "task:update", "task:complete", "task:block", "task:children", "task:tree",
-		"session:list", "session:info", "session:spawn", "session:register", "session:complete",
-		"project:list", "project:get", "project:create", "project:delete", "track-file", "orchestrator:init",
+		"whoami",
+		"status",
+		"commands",
+		"report:progress",
+		"report:complete",
+		"report:blocked",
+		"report:error",
+		"report:needs-input",
+		"task:list",
+		"task:get",
+		"task:create",
+		"task:update",
+		"task:complete",
+		"task:block",
+		"task:children",
+		"task:tree",
+		"session:list",
+		"session:info",
+		"session:spawn",
+		"session:register",
+		"session:complete",
+		"project:list",
+		"project:get",
+		"project:create",
+		"project:delete",
+		"track-file",
+		"orchestrator:init",
 	}
 	core000 = []string{"whoami", "status", "commands", "session:register", "session:complete", "track-file"}
 )
@@ -173,18 +217,20 @@ func coreList(letter string) []string {
 }
 
 // mayList reports whether an explicit list may hold the command: a write only if its row names the role; a read also
-// otherwise, but project commands are an orchestrator's, queue commands need the queue strategy, the audit is the user's.
+// otherwise, but project commands are an orchestrator's, queue commands need the queue strategy, the audit is the
+// user's.
 func mayList(command, letter string) bool {
 	r, known := rowOf[command]
 	if !known {
 		return false
 	}
-	owned := strings.HasPrefix(command, "project:") || strings.HasPrefix(command, "queue:") || strings.HasPrefix(command, "audit:")
+	owned := strings.HasPrefix(command, "project:") || strings.HasPrefix(command, "queue:") ||
+		strings.HasPrefix(command, "audit:")
 	return mayUse(command, letter) || !r.write && !owned
 }
 
-// letterOf gives the letter of a role and strategy; "" if they do not go together (documents 002 and 003). An orchestrator's
-// simple means default.
+// letterOf gives the letter of a role and strategy; "" if they do not go together (documents 002 and 003). An
+// orchestrator's simple means default.
 func letterOf(role, strategy string) string {
 	switch role + " " + strategy {
 	case "worker simple":

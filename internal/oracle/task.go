@@ -67,8 +67,8 @@ func (j *Judge) shown(t *task) string {
 	return all.says
 }
 
-// satisfied reports whether a dependency is: its task is completed, or, where reports are trusted, said to be. A deleted task
-// stays what it was, and nobody's word counts for it.
+// satisfied reports whether a dependency is: its task is completed, or, where reports are trusted, said to be. A
+// deleted task stays what it was, and nobody's word counts for it.
 func (j *Judge) satisfied(dependency string, trust bool) bool {
 	t := j.tasks[dependency]
 	if t == nil {

@@ -5,10 +5,15 @@ import (
 	"strings"
 )
 
-// ownTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy (document 002): they are
-// there without an event, and stay.
+// ownTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy (document 002):
+// they are there without an event, and stay.
 var ownTemplates = []string{
-	"execute-simple", "execute-queue", "execute-tree", "coordinate-default", "coordinate-intelligent-batching", "coordinate-dag",
+	"execute-simple",
+	"execute-queue",
+	"execute-tree",
+	"coordinate-default",
+	"coordinate-intelligent-batching",
+	"coordinate-dag",
 }
 
 type template struct {

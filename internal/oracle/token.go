@@ -44,7 +44,12 @@ func (f *tokenCreated) judge(c *trial) {
 		c.fault(ruleToken, "%q is no kind of token", f.Kind)
 	}
 	if (f.Kind == "read-only") != (len(f.ProjectIDs) > 0) {
-		c.fault(ruleToken, "a token of kind %s has %d projects; read-only ones have some, others none", f.Kind, len(f.ProjectIDs))
+		c.fault(
+			ruleToken,
+			"a token of kind %s has %d projects; read-only ones have some, others none",
+			f.Kind,
+			len(f.ProjectIDs),
+		)
 	}
 	generation := 1
 	if t := c.tokens[f.Name]; t != nil {
@@ -115,7 +120,12 @@ func (f *tokenRevoked) judge(c *trial) {
 	}
 	// Whether it names the secret that was good or the one that will be, the documents leave open.
 	if f.Generation != t.generation && f.Generation != t.generation+1 {
-		c.fault(ruleToken, "it says generation %d, and the secret so far was of generation %d", f.Generation, t.generation)
+		c.fault(
+			ruleToken,
+			"it says generation %d, and the secret so far was of generation %d",
+			f.Generation,
+			t.generation,
+		)
 	}
 	f.children(c)
 }
@@ -154,7 +164,12 @@ func (f *tokenRevoked) ofSession(c *trial) {
 		return
 	}
 	if f.Generation != s.generation+1 {
-		c.fault(ruleToken, "it says generation %d, and the secret so far was of generation %d", f.Generation, s.generation)
+		c.fault(
+			ruleToken,
+			"it says generation %d, and the secret so far was of generation %d",
+			f.Generation,
+			s.generation,
+		)
 	}
 }
 

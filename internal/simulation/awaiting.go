@@ -16,7 +16,8 @@ type awaited struct {
 	keys  []engine.Key
 }
 
-// awaitable gives all that the state lets callers wait for: an item that may be started, an answer, the end of a session.
+// awaitable gives all that the state lets callers wait for: an item that may be started, an answer, the end of a
+// session.
 func awaitable(s *projections.State) map[string]awaited {
 	all := map[string]awaited{}
 	for p := range s.Projects() {
@@ -47,7 +48,8 @@ func awaitable(s *projections.State) map[string]awaited {
 	return all
 }
 
-// judgeWaiters expects who waits for something on a server to be woken when it has come, and lets somebody wait for all that has not.
+// judgeWaiters expects who waits for something on a server to be woken when it has come, and lets somebody wait for all
+// that has not.
 func (s *server) judgeWaiters() *Failure {
 	var came, comes map[string]awaited
 	s.handler.View(func(state *projections.State) {
@@ -66,7 +68,12 @@ func (s *server) judgeWaiters() *Failure {
 			select {
 			case <-waits:
 			default:
-				return failure("who waits for something is woken", "on %s, %s has come, and who waits for it was not woken", s.name, what)
+				return failure(
+					"who waits for something is woken",
+					"on %s, %s has come, and who waits for it was not woken",
+					s.name,
+					what,
+				)
 			}
 		}
 		if is {

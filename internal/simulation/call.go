@@ -17,8 +17,8 @@ type call struct {
 	wish   wish
 	server *server
 	cancel context.CancelFunc
-	// lo is the last sequence that any server had acknowledged or shown when the call was made: no answer may rest on less. doubt says that the server was in
-	// doubt then, troubles how many operations had failed.
+	// lo is the last sequence that any server had acknowledged or shown when the call was made: no answer may rest on
+	// less. doubt says that the server was in doubt then, troubles how many operations had failed.
 	lo uint64
 	// earliest and latest are what its server's clock may have shown when it was decided, in milliseconds.
 	earliest, latest int64
@@ -42,8 +42,16 @@ func (w *world) submit(s *server, x wish) *call {
 	x.by = w.oracle.model().showing(x.by)
 	ctx, cancelCall := context.WithCancel(simlog.CallerOf(context.Background(), len(w.calls)+1))
 	c := &call{
-		number: len(w.calls) + 1, wish: x, server: s, cancel: cancelCall, lo: w.known(), doubt: s.handler.Health() != nil,
-		troubles: s.troubles.Load(), ended: make(chan struct{}),
+		number: len(
+			w.calls,
+		) + 1,
+		wish:     x,
+		server:   s,
+		cancel:   cancelCall,
+		lo:       w.known(),
+		doubt:    s.handler.Health() != nil,
+		troubles: s.troubles.Load(),
+		ended:    make(chan struct{}),
 	}
 	w.calls = append(w.calls, c)
 	w.waiting = append(w.waiting, c)
@@ -180,7 +188,13 @@ func (w *world) judgeCall(c *call) *Failure {
 		c.final = true
 		return w.judgeEvent(c)
 	case c.unheard && errors.As(c.err, &refusal):
-		return failure("who calls is heard", "call %d: that session %s was heard was refused: %v", c.number, c.wish.by.name, c.err)
+		return failure(
+			"who calls is heard",
+			"call %d: that session %s was heard was refused: %v",
+			c.number,
+			c.wish.by.name,
+			c.err,
+		)
 	case errors.As(c.err, &refusal):
 		w.tracef("  call %d: refused: %s: %s", c.number, refusal.Code, refusal.Message)
 		c.final = true
@@ -190,7 +204,9 @@ func (w *world) judgeCall(c *call) *Failure {
 		return w.judgeRefusal(c, refusal)
 	case errors.As(c.err, &unavailable):
 		w.tracef("  call %d: unavailable: %s", c.number, unavailable.Why)
-		if !c.doubt && c.server.troubles.Load() == c.troubles && c.server.closing == nil && c.server.up() && c.server.conflicts.Load() < 9 && !c.cancelled {
+		if !c.doubt && c.server.troubles.Load() == c.troubles && c.server.closing == nil && c.server.up() &&
+			c.server.conflicts.Load() < 9 &&
+			!c.cancelled {
 			return failure("a healthy log answers", "call %d got %q, and nothing had failed", c.number, unavailable.Why)
 		}
 		return nil

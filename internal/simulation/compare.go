@@ -26,7 +26,8 @@ func (m *model) compareQueues(s *projections.State) error {
 	for _, key := range m.queueIDs {
 		q := m.queues[key]
 		shown := s.Queue(q.Project, q.Name)
-		if shown == nil || shown.SessionID != q.Session || shown.TrustReports != q.TrustReports || shown.MaxAttempts != q.MaxAttempts {
+		if shown == nil || shown.SessionID != q.Session || shown.TrustReports != q.TrustReports ||
+			shown.MaxAttempts != q.MaxAttempts {
 			return fmt.Errorf("queue %s is shown as %+v, expected %+v", key, shown, q)
 		}
 		if err := compareItems(s, q, shown, inHand); err != nil {
@@ -37,7 +38,12 @@ func (m *model) compareQueues(s *projections.State) error {
 	for i := range s.Held() {
 		held++
 		if inHand[i.SessionID] != i.TaskID {
-			return fmt.Errorf("task %s is shown in the hand of %s, which holds %q", i.TaskID, i.SessionID, inHand[i.SessionID])
+			return fmt.Errorf(
+				"task %s is shown in the hand of %s, which holds %q",
+				i.TaskID,
+				i.SessionID,
+				inHand[i.SessionID],
+			)
 		}
 	}
 	if held != len(inHand) {
@@ -58,14 +64,19 @@ func compareItems(s *projections.State, q documents.Queue, shown *projections.Qu
 			return fmt.Errorf("%s is not shown", i.Task)
 		}
 		is := items[n]
-		if is.TaskID != i.Task || string(is.Status) != i.Status || is.SessionID != i.Holder || is.Attempts != i.Attempts ||
-			i.Status == "queued" && is.Returned() != i.Returned || !slices.Equal(is.Holders, i.Holders) {
+		if is.TaskID != i.Task || string(is.Status) != i.Status || is.SessionID != i.Holder ||
+			is.Attempts != i.Attempts ||
+			i.Status == "queued" && is.Returned() != i.Returned ||
+			!slices.Equal(is.Holders, i.Holders) {
 			return fmt.Errorf("place %d is shown as %+v, expected %+v", n, is, i)
 		}
 	}
 	n := shown.Stats
-	if n.Total != len(q.Items) || n.Queued != counts["queued"] || n.Processing != counts["processing"] || n.Completed != counts["completed"] ||
-		n.Failed != counts["failed"] || n.Skipped != counts["skipped"] || n.Quarantined != counts["quarantined"] {
+	if n.Total != len(q.Items) || n.Queued != counts["queued"] || n.Processing != counts["processing"] ||
+		n.Completed != counts["completed"] ||
+		n.Failed != counts["failed"] ||
+		n.Skipped != counts["skipped"] ||
+		n.Quarantined != counts["quarantined"] {
 		return fmt.Errorf("it is counted as %+v, expected %v", n, counts)
 	}
 	next := ""
@@ -74,7 +85,13 @@ func compareItems(s *projections.State, q documents.Queue, shown *projections.Qu
 		next = top.TaskID
 	}
 	if next != q.Next || top != nil && passed != q.PassedOver {
-		return fmt.Errorf("its next item is shown as %+v (%d passed over), expected %q (%d)", top, passed, q.Next, q.PassedOver)
+		return fmt.Errorf(
+			"its next item is shown as %+v (%d passed over), expected %q (%d)",
+			top,
+			passed,
+			q.Next,
+			q.PassedOver,
+		)
 	}
 	return nil
 }
@@ -94,7 +111,10 @@ func (m *model) compareSessions(s *projections.State) error {
 			holds = i.TaskID
 		}
 		if string(shown.Status) != x.Status || shown.Lost() != x.Lost || shown.Ended() != x.Ended || shown.Deadline != x.Deadline ||
-			shown.Generation != x.Generation || shown.Queue != x.Queue || shown.ManifestDigest != x.Manifest || holds != x.Holds || s.Gone(id) != x.Fate {
+			shown.Generation != x.Generation || shown.Queue != x.Queue ||
+			shown.ManifestDigest != x.Manifest ||
+			holds != x.Holds ||
+			s.Gone(id) != x.Fate {
 			return fmt.Errorf("session %s is shown as %+v (holds %q), expected %+v", id, shown, holds, x)
 		}
 	}
@@ -112,7 +132,14 @@ func (m *model) compareTasks(s *projections.State) error {
 			continue
 		}
 		if says, _ := s.SessionStatus(shown); string(shown.Status) != t.Status || string(says) != t.Says {
-			return fmt.Errorf("task %s is shown as %s and said %q, expected %s and %q", id, shown.Status, says, t.Status, t.Says)
+			return fmt.Errorf(
+				"task %s is shown as %s and said %q, expected %s and %q",
+				id,
+				shown.Status,
+				says,
+				t.Status,
+				t.Says,
+			)
 		}
 	}
 	return nil
@@ -125,7 +152,8 @@ func (m *model) compareInputs(s *projections.State) error {
 		if q.Status == "answered" {
 			undelivered[q.Session]++
 		}
-		if shown == nil || string(s.InputStatus(shown)) != q.Status || shown.Answer != q.Answer || shown.SessionID != q.Session {
+		if shown == nil || string(s.InputStatus(shown)) != q.Status || shown.Answer != q.Answer ||
+			shown.SessionID != q.Session {
 			return fmt.Errorf("question %s is shown as %+v, expected %+v", id, shown, q)
 		}
 	}
@@ -165,7 +193,8 @@ func (m *model) compareTemplates(s *projections.State) error {
 			return fmt.Errorf("next in the list of templates are %q, expected %s", shown, id)
 		}
 		shown = shown[1:]
-		if is == nil || is.Name != t.Name || string(is.Role) != t.Role || is.Content != t.Content || is.Version != t.Version {
+		if is == nil || is.Name != t.Name || string(is.Role) != t.Role || is.Content != t.Content ||
+			is.Version != t.Version {
 			return fmt.Errorf("template %s is shown as %+v, expected %+v", id, is, t)
 		}
 	}

@@ -12,26 +12,93 @@ import (
 
 // vocabulary are the commands that may become an event in this version, but the beginnings.
 var vocabulary = []string{
-	"project:create", "project:update", "project:delete", "task:create", "task:update", "task:complete", "task:block", "task:reopen",
-	"task:delete", "session:spawn", "session:register", "session:complete", "session:kill", "session:update", "session:delete",
-	"session:note", "session:link", "session:unlink", "track-file", "report:progress", "report:complete", "report:blocked",
-	"report:error", "report:needs-input", "queue:create", "queue:push", "queue:start", "queue:complete", "queue:fail", "queue:skip",
-	"queue:requeue", "queue:return", "queue:quarantine", "input:answer", "input:received", "token:create", "token:revoke",
-	"template:create", "template:update", "template:reset", "template:delete", "session:lost", "session:recovered", "session:timed-out",
+	"project:create",
+	"project:update",
+	"project:delete",
+	"task:create",
+	"task:update",
+	"task:complete",
+	"task:block",
+	"task:reopen",
+	"task:delete",
+	"session:spawn",
+	"session:register",
+	"session:complete",
+	"session:kill",
+	"session:update",
+	"session:delete",
+	"session:note",
+	"session:link",
+	"session:unlink",
+	"track-file",
+	"report:progress",
+	"report:complete",
+	"report:blocked",
+	"report:error",
+	"report:needs-input",
+	"queue:create",
+	"queue:push",
+	"queue:start",
+	"queue:complete",
+	"queue:fail",
+	"queue:skip",
+	"queue:requeue",
+	"queue:return",
+	"queue:quarantine",
+	"input:answer",
+	"input:received",
+	"token:create",
+	"token:revoke",
+	"template:create",
+	"template:update",
+	"template:reset",
+	"template:delete",
+	"session:lost",
+	"session:recovered",
+	"session:timed-out",
 }
 
 // queueing are those that queues, questions, tokens and time are about; ofTime those of the system.
 var (
 	queueing = []string{
-		"queue:push", "queue:push", "queue:start", "queue:start", "queue:start", "queue:start", "queue:complete", "queue:complete", "queue:fail", "queue:skip",
-		"queue:requeue", "session:kill", "session:kill", "session:delete", "report:needs-input", "report:needs-input", "input:answer", "input:answer",
-		"input:received", "token:create", "token:revoke", "report:complete", "task:complete", "session:spawn", "queue:create",
+		"queue:push",
+		"queue:push",
+		"queue:start",
+		"queue:start",
+		"queue:start",
+		"queue:start",
+		"queue:complete",
+		"queue:complete",
+		"queue:fail",
+		"queue:skip",
+		"queue:requeue",
+		"session:kill",
+		"session:kill",
+		"session:delete",
+		"report:needs-input",
+		"report:needs-input",
+		"input:answer",
+		"input:answer",
+		"input:received",
+		"token:create",
+		"token:revoke",
+		"report:complete",
+		"task:complete",
+		"session:spawn",
+		"queue:create",
 	}
-	ofTime = []string{"queue:return", "queue:return", "queue:quarantine", "session:lost", "session:recovered", "session:timed-out"}
+	ofTime = []string{
+		"queue:return",
+		"queue:return",
+		"queue:quarantine",
+		"session:lost",
+		"session:recovered",
+		"session:timed-out",
+	}
 )
 
-// compose makes up what a client asks next: something new, an earlier wish again, or an earlier key with another body or by
-// another caller.
+// compose makes up what a client asks next: something new, an earlier wish again, or an earlier key with another body
+// or by another caller.
 func (w *world) compose(rng *rand.Rand) wish {
 	c := composer{
 		Rand:      rng,
@@ -132,7 +199,11 @@ func (c composer) fresh() wish {
 	case len(c.m.projectIDs) == 0, len(c.m.projectIDs) == 1 && c.chance(10):
 		return wish{by: admin, id: "project:create", fields: fields{Name: ptr("Alpha")}}
 	case live < 3 && c.chance(60):
-		return wish{by: admin, id: "task:create", fields: fields{Project: pick(c, c.m.projectIDs), Title: ptr("A task")}}
+		return wish{
+			by:     admin,
+			id:     "task:create",
+			fields: fields{Project: pick(c, c.m.projectIDs), Title: ptr("A task")},
+		}
 	case working < 4 && live > 0 && c.chance(60):
 		return c.wish(admin, "session:spawn")
 	}
@@ -151,7 +222,13 @@ func (c composer) fresh() wish {
 		return c.ofTemplates()
 	}
 	if c.chance(4) {
-		return c.wish(admin, pick(c, []string{"template:create", "template:update", "template:update", "template:reset", "template:delete"}))
+		return c.wish(
+			admin,
+			pick(
+				c,
+				[]string{"template:create", "template:update", "template:update", "template:reset", "template:delete"},
+			),
+		)
 	}
 	by := c.caller()
 	id := pick(c, vocabulary)
@@ -165,7 +242,10 @@ func (c composer) fresh() wish {
 		id = pick(c, ofTime)
 	}
 	if by.kind == "admin" && c.chance(15) {
-		id = pick(c, []string{"session:kill", "session:delete", "task:update", "task:update"}) // what other decisions rest on
+		id = pick(
+			c,
+			[]string{"session:kill", "session:delete", "task:update", "task:update"},
+		) // what other decisions rest on
 	}
 	if x, ok := c.m.liveSession(by.name); ok && by.kind == "session" && c.chance(75) {
 		for n := 0; !x.Commands[id]; n++ {
@@ -265,7 +345,9 @@ func (c composer) taskOf(by caller) string {
 }
 
 func (c composer) title() *string {
-	return ptr(pick(c, []string{"Write it", "Test it", "Ship it", "", strings.Repeat("x", 201), "Wöchentlich <&> \"quoted\""}))
+	return ptr(
+		pick(c, []string{"Write it", "Test it", "Ship it", "", strings.Repeat("x", 201), "Wöchentlich <&> \"quoted\""}),
+	)
 }
 
 func (c composer) message() string {
@@ -357,7 +439,13 @@ func (c composer) wish(by caller, id string) wish {
 	case "session:lost", "session:recovered", "session:timed-out":
 		f.Project, f.SessionID = "", c.session()
 		if id == "session:lost" {
-			f.SilentFor, f.Lease = pick(c, []int64{0, 59_999, 60_000, 61_234}), pick(c, []int64{60_000, 60_000, 60_000, 0, -1})
+			f.SilentFor, f.Lease = pick(
+				c,
+				[]int64{0, 59_999, 60_000, 61_234},
+			), pick(
+				c,
+				[]int64{60_000, 60_000, 60_000, 0, -1},
+			)
 		}
 	default:
 		if f.Message = c.message(); id == "report:needs-input" && c.chance(50) || c.chance(2) {
@@ -401,104 +489,5 @@ func (c composer) updateTask(f *fields, by caller) {
 	}
 	if c.chance(30) {
 		f.Dependencies = &[]string{c.taskOf(caller{kind: "session", project: c.m.tasks[f.TaskID].Project})}
-	}
-}
-
-// lists are explicit allowedCommands, good ones and bad ones.
-var lists = [][]string{
-	{},
-	{"whoami", "task:get", "report:progress"},
-	{"report:progress", "report:complete", "task:create", "task:tree"},
-	{"session:list", "task:get"},
-	{"task:complete", "report:progress"},
-	{"session:spawn", "session:kill", "report:progress"},
-	{"queue:start", "report:progress"},
-	{"audit:head"},
-	{"no:such"},
-	{"project:delete", "project:create"},
-	{"session:lost"},
-	{"task:update", "task:create", "session:spawn"},
-	{"since", "inbox", "report:progress"},
-	{"session:spawn", "task:complete"},
-}
-
-func (c composer) newSession(f *fields, by caller) {
-	f.Role = pick(c, []string{"", "worker", "orchestrator", "orchestrator", "reviewer"})
-	if f.Role == "reviewer" && c.chance(70) {
-		f.Role = "orchestrator"
-	}
-	switch {
-	case c.chance(5):
-		f.Strategy = "whim"
-	case f.Role == "orchestrator":
-		f.Strategy = pick(c, []string{"", "simple", "default", "dag", "intelligent-batching"})
-	default:
-		f.Strategy = pick(c, []string{"", "simple", "queue", "tree"})
-	}
-	if c.chance(25) {
-		list := pick(c, lists)
-		f.Allowed = &list
-	}
-	if c.chance(85) {
-		f.TaskIDs = &[]string{c.taskOf(by)}
-		if c.chance(30) {
-			*f.TaskIDs = append(*f.TaskIDs, c.taskOf(by))
-		}
-	}
-	if c.manifests && c.chance(70) {
-		f.Manifest = c.manifest()
-	}
-}
-
-func (c composer) spawn(f *fields, by caller) {
-	c.newSession(f, by)
-	own := c.m.sessions[by.name].Commands
-	if f.Role != "orchestrator" && own["session:spawn"] && !own["since"] && c.chance(40) {
-		f.Allowed = &lists[12] // more than the spawner may use itself
-	}
-	f.Strict = c.chance(15)
-	if c.queues && f.Role != "orchestrator" && c.chance(50) {
-		f.Strategy, f.Allowed = "queue", nil
-	}
-	if f.Strategy == "queue" && c.chance(50) || c.chance(3) {
-		f.Queue = c.queueName()
-	}
-	if c.chance(15) {
-		f.Timeout = pick(c, []int64{20_000, 100_000, 4 * 60 * 60 * 1000, -1})
-	}
-	if by.kind != "session" {
-		f.Project = c.project()
-		if f.TaskIDs != nil && c.chance(85) {
-			if t, ok := c.m.tasks[(*f.TaskIDs)[0]]; ok {
-				f.Project = t.Project
-			}
-		}
-	}
-	if c.chance(20) {
-		f.SpawnedBy = c.session()
-		if x, ok := c.m.sessions[f.SpawnedBy]; ok && by.kind != "session" && c.chance(60) && f.TaskIDs == nil {
-			f.Project = x.Project
-		}
-	}
-}
-
-func (c composer) register(f *fields, by caller) {
-	if by.kind == "session" && c.chance(75) {
-		return
-	}
-	switch {
-	case c.chance(40):
-		f.SessionID = c.session()
-	case c.chance(50):
-		// An id that a client chose belongs to one project, so that a command on it always means the same.
-		f.Project = c.project()
-		f.SessionID = "own_" + f.Project
-	}
-	if c.chance(50) {
-		c.newSession(f, by)
-		f.Create = c.chance(30)
-		if f.Project == "" {
-			f.Project = c.project()
-		}
 	}
 }

@@ -38,14 +38,26 @@ func (c composer) next() (wish, bool) {
 		last := c.m.itemOf(x.Project, x.Queue, x.Last)
 		if x.Holds != "" && contains(c.busySessions, id) || last.Status == "processing" && last.Holder != id {
 			for range 3 { // it may end before it is asked, or another has it by now
-				add(as(id), pick(c, []string{"queue:complete", "queue:fail"}), fields{TaskID: pick(c, []string{"", x.Last})})
+				add(
+					as(id),
+					pick(c, []string{"queue:complete", "queue:fail"}),
+					fields{TaskID: pick(c, []string{"", x.Last})},
+				)
 			}
 		}
 		switch {
 		case x.Holds != "", x.Last != "" && c.chance(30): // or it did hold it
-			add(as(id), pick(c, []string{"queue:complete", "queue:complete", "queue:fail", "queue:skip"}), fields{TaskID: pick(c, []string{"", x.Last})})
+			add(
+				as(id),
+				pick(c, []string{"queue:complete", "queue:complete", "queue:fail", "queue:skip"}),
+				fields{TaskID: pick(c, []string{"", x.Last})},
+			)
 			add(as(id), "queue:start", fields{})
-			add(as(id), pick(c, []string{"report:progress", "report:complete"}), fields{Message: "Done", TaskIDs: &[]string{x.Last}})
+			add(
+				as(id),
+				pick(c, []string{"report:progress", "report:complete"}),
+				fields{Message: "Done", TaskIDs: &[]string{x.Last}},
+			)
 			if c.chance(30) {
 				add(admin, pick(c, []string{"session:kill", "session:kill", "session:delete"}), fields{SessionID: id})
 			}
@@ -60,11 +72,10 @@ func (c composer) next() (wish, bool) {
 		}
 	}
 	for _, id := range c.m.inputIDs {
-		switch q := c.m.inputs[id]; {
-		case q.Status == "delivered":
-		case q.Status == "answered":
+		switch q := c.m.inputs[id]; q.Status {
+		case "answered":
 			add(as(q.Session), "input:received", fields{InputID: id})
-		case q.Status == "open":
+		case "open":
 			f := fields{InputID: id, Answer: "red"}
 			if len(q.Options) > 0 && c.chance(70) {
 				f.Answer = pick(c, q.Options)
@@ -89,7 +100,12 @@ func (c composer) next() (wish, bool) {
 		}
 		if q := c.m.queues[key]; q.Session == "" && workers < 3 {
 			if _, live := c.m.liveProject(q.Project); live {
-				f := fields{Project: q.Project, Strategy: "queue", Queue: q.Name, TaskIDs: &[]string{c.taskOf(caller{kind: "session", project: q.Project})}}
+				f := fields{
+					Project:  q.Project,
+					Strategy: "queue",
+					Queue:    q.Name,
+					TaskIDs:  &[]string{c.taskOf(caller{kind: "session", project: q.Project})},
+				}
 				add(admin, "session:spawn", f)
 				add(admin, "session:spawn", f)
 			}
@@ -101,19 +117,29 @@ func (c composer) next() (wish, bool) {
 	return pick(c, wishes), true
 }
 
-// words are what sessions would say of a task that others wait for, where their word is trusted; and the end of the last one that
-// spoke, whose word then counts less than that of another.
+// words are what sessions would say of a task that others wait for, where their word is trusted; and the end of the
+// last one that spoke, whose word then counts less than that of another.
 func (c composer) words(project, task string) []wish {
 	var wishes []wish
 	for _, id := range c.m.sessionIDs {
 		x := c.m.sessions[id]
 		if x.Project == project && !x.Ended && (x.Role == "orchestrator" || contains(x.Tasks, task)) && c.chance(30) {
 			by := caller{kind: "session", name: id, project: project}
-			wishes = append(wishes, wish{by: by, id: pick(c, []string{"report:complete", "report:progress"}), fields: fields{TaskIDs: &[]string{task}}})
+			wishes = append(
+				wishes,
+				wish{
+					by:     by,
+					id:     pick(c, []string{"report:complete", "report:progress"}),
+					fields: fields{TaskIDs: &[]string{task}},
+				},
+			)
 		}
 	}
 	if says := c.m.tasks[task].Words; len(says) > 1 {
-		wishes = append(wishes, wish{by: admin, id: "session:kill", fields: fields{SessionID: says[len(says)-1].Session}})
+		wishes = append(
+			wishes,
+			wish{by: admin, id: "session:kill", fields: fields{SessionID: says[len(says)-1].Session}},
+		)
 	}
 	return wishes
 }
@@ -213,7 +239,8 @@ func (c composer) ofInput(f *fields, by caller, id string) {
 	var suits []string
 	for _, input := range c.m.inputIDs {
 		q := c.m.inputs[input]
-		if id == "input:answer" && q.Status == "open" || id == "input:received" && q.Session == by.name && q.Status == "answered" {
+		if id == "input:answer" && q.Status == "open" ||
+			id == "input:received" && q.Session == by.name && q.Status == "answered" {
 			suits = append(suits, input)
 		}
 	}

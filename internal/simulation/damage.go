@@ -11,8 +11,8 @@ import (
 	"maestro/events"
 )
 
-// damage cuts the power, harms the log where a witness or the chain must show it, and opens it: the server must name the
-// place and acknowledge nothing. Then the log is restored.
+// damage cuts the power, harms the log where a witness or the chain must show it, and opens it: the server must name
+// the place and acknowledge nothing. Then the log is restored.
 func (w *world) damage(rng *rand.Rand) *Failure {
 	if rng.IntN(2) == 0 {
 		for _, s := range w.servers {
@@ -75,7 +75,12 @@ func (w *world) harm(s *server, rng *rand.Rand) (first, last uint64, ok bool) {
 		return at, at + 1, true
 	case 1:
 		w.store.Replace(at, rewritten(w.oracle.messages[at-1].Body))
-		w.tracef("  event %d of %d is rewritten, its link to the one before it fits; the witness saw %d", at, head, seen.Sequence)
+		w.tracef(
+			"  event %d of %d is rewritten, its link to the one before it fits; the witness saw %d",
+			at,
+			head,
+			seen.Sequence,
+		)
 		return at, at + 1, true
 	case 2:
 		w.store.Lose(at)
@@ -121,7 +126,13 @@ func (w *world) judgeDamaged(s *server, rng *rand.Rand, first, last uint64) *Fai
 		return failure("5 damage is shown", "the log is damaged at %d, and the server says %v", first, err)
 	}
 	if found.Sequence < first || found.Sequence > last {
-		return failure("5 damage is shown", "the log is damaged at %d, and the server names %d: %v", first, found.Sequence, found)
+		return failure(
+			"5 damage is shown",
+			"the log is damaged at %d, and the server names %d: %v",
+			first,
+			found.Sequence,
+			found,
+		)
 	}
 	w.tracef("  %s says: %v", s.name, found)
 	for range 3 {
@@ -136,7 +147,13 @@ func (w *world) judgeDamaged(s *server, rng *rand.Rand, first, last uint64) *Fai
 		}
 		var unavailable *engine.UnavailableError
 		if !errors.As(c.err, &unavailable) {
-			return failure("5 damage is shown", "call %d to a damaged log was answered: %v %v", c.number, c.answer.Sequence, c.err)
+			return failure(
+				"5 damage is shown",
+				"call %d to a damaged log was answered: %v %v",
+				c.number,
+				c.answer.Sequence,
+				c.err,
+			)
 		}
 	}
 	return nil

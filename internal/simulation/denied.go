@@ -145,12 +145,20 @@ func (w *world) judgeRecord(c *call, refusal *commands.Refusal) *Failure {
 		}
 		same := r.Command == c.wish.id && r.Code == string(refusal.Code)
 		if kept := !c.wish.occurred.IsZero(); kept {
-			same = same && r.Kept && r.Key == c.wish.key && (r.Text != "" || c.wish.fields.Message == "" && c.wish.fields.File == "")
+			same = same && r.Kept && r.Key == c.wish.key &&
+				(r.Text != "" || c.wish.fields.Message == "" && c.wish.fields.File == "")
 		}
 		found = found || same || r.More
 	})
 	if !found && !w.mayGiveWay(actor) {
-		return failure("2 every refusal is recorded", "call %d was refused, and no record of %s says so: %s %s", c.number, actor, c.wish.id, refusal.Code)
+		return failure(
+			"2 every refusal is recorded",
+			"call %d was refused, and no record of %s says so: %s %s",
+			c.number,
+			actor,
+			c.wish.id,
+			refusal.Code,
+		)
 	}
 	if f := w.judgeShares(c); f != nil {
 		return f

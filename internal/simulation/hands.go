@@ -26,7 +26,12 @@ type hands struct {
 }
 
 func newHands() *hands {
-	return &hands{holder: map[string]string{}, hand: map[string]string{}, lost: map[string]bool{}, ended: map[string]bool{}}
+	return &hands{
+		holder: map[string]string{},
+		hand:   map[string]string{},
+		lost:   map[string]bool{},
+		ended:  map[string]bool{},
+	}
 }
 
 // follow holds an event against promise 3.
@@ -36,38 +41,93 @@ func (h *hands) follow(sequence uint64, e envelope) *Failure {
 	item := queueID(e.Project, d.Queue) + "/" + d.TaskID
 	kind := strings.TrimSuffix(strings.TrimPrefix(e.Type, "maestro."), ".v1")
 	if _, by, ok := strings.Cut(e.Source, "/sessions/"); ok && h.ended[by] && (kind != "session.reported" || !d.Late) {
-		return failure("3 after its end a session only reports, late", "sequence %d is %s of session %s, which has ended", sequence, e.Type, by)
+		return failure(
+			"3 after its end a session only reports, late",
+			"sequence %d is %s of session %s, which has ended",
+			sequence,
+			e.Type,
+			by,
+		)
 	}
 	gone := h.ended[d.SessionID] || h.lost[d.SessionID]
 	switch kind {
 	case "queue.item_started":
 		switch {
 		case h.holder[item] != "":
-			return failure("3 one holder an item", "sequence %d puts %s into the hand of %s, and %s holds it", sequence, item, d.SessionID, h.holder[item])
+			return failure(
+				"3 one holder an item",
+				"sequence %d puts %s into the hand of %s, and %s holds it",
+				sequence,
+				item,
+				d.SessionID,
+				h.holder[item],
+			)
 		case h.hand[d.SessionID] != "":
-			return failure("3 a session holds one item", "sequence %d puts %s into the hand of %s, which holds %s", sequence, item, d.SessionID, h.hand[d.SessionID])
+			return failure(
+				"3 a session holds one item",
+				"sequence %d puts %s into the hand of %s, which holds %s",
+				sequence,
+				item,
+				d.SessionID,
+				h.hand[d.SessionID],
+			)
 		case gone:
-			return failure("3 a dead holder gives it back", "sequence %d puts %s into the hand of %s, which is gone", sequence, item, d.SessionID)
+			return failure(
+				"3 a dead holder gives it back",
+				"sequence %d puts %s into the hand of %s, which is gone",
+				sequence,
+				item,
+				d.SessionID,
+			)
 		}
 		h.holder[item], h.hand[d.SessionID] = d.SessionID, item
-	case "queue.item_completed", "queue.item_failed", "queue.item_returned", "queue.item_quarantined", "queue.item_skipped":
+	case "queue.item_completed",
+		"queue.item_failed",
+		"queue.item_returned",
+		"queue.item_quarantined",
+		"queue.item_skipped":
 		if kind == "queue.item_skipped" && !d.Held {
 			if h.holder[item] != "" {
-				return failure("3 one holder an item", "sequence %d skips %s, which %s holds", sequence, item, h.holder[item])
+				return failure(
+					"3 one holder an item",
+					"sequence %d skips %s, which %s holds",
+					sequence,
+					item,
+					h.holder[item],
+				)
 			}
 			break
 		}
 		if h.holder[item] != d.SessionID || h.hand[d.SessionID] != item {
-			return failure("3 one holder an item", "sequence %d is %s of %s by %s, and %q holds it", sequence, e.Type, item, d.SessionID, h.holder[item])
+			return failure(
+				"3 one holder an item",
+				"sequence %d is %s of %s by %s, and %q holds it",
+				sequence,
+				e.Type,
+				item,
+				d.SessionID,
+				h.holder[item],
+			)
 		}
 		if back := kind == "queue.item_returned" || kind == "queue.item_quarantined"; back && !gone {
-			return failure("3 a living holder keeps it", "sequence %d takes %s from %s, which is there", sequence, item, d.SessionID)
+			return failure(
+				"3 a living holder keeps it",
+				"sequence %d takes %s from %s, which is there",
+				sequence,
+				item,
+				d.SessionID,
+			)
 		}
 		delete(h.holder, item)
 		delete(h.hand, d.SessionID)
 	case "session.lost":
 		if h.lost[d.SessionID] || h.ended[d.SessionID] {
-			return failure("3 a deadline comes once", "sequence %d loses %s, which is gone already", sequence, d.SessionID)
+			return failure(
+				"3 a deadline comes once",
+				"sequence %d loses %s, which is gone already",
+				sequence,
+				d.SessionID,
+			)
 		}
 		h.lost[d.SessionID] = true
 	case "session.recovered":

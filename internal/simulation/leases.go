@@ -13,12 +13,13 @@ import (
 	"maestro/engine"
 )
 
-// life is what one process that keeps leases heard. Its times are those that have passed in the run: a process that stood still, or whose
-// machine slept, has not lived through that.
+// life is what one process that keeps leases heard. Its times are those that have passed in the run: a process that
+// stood still, or whose machine slept, has not lived through that.
 type life struct {
 	began, ended time.Duration
 	dead         bool
-	// quiet is when the process last had nothing under way: whatever of it comes to the log later, it asked for after that.
+	// quiet is when the process last had nothing under way: whatever of it comes to the log later, it asked for after
+	// that.
 	quiet time.Duration
 	heard map[string][]time.Duration
 	// troubles counts its operations that failed, until quiet.
@@ -35,7 +36,8 @@ func (l *life) hear(session string, at time.Duration) {
 
 func (l *life) end(at time.Duration) { l.ended, l.dead = at, true }
 
-// longestSilence gives the longest time in which the process did not hear a session, among those that it may just now have acted on.
+// longestSilence gives the longest time in which the process did not hear a session, among those that it may just now
+// have acted on.
 func (l *life) longestSilence(session string, born, now time.Duration) time.Duration {
 	if l.dead {
 		now = l.ended
@@ -72,8 +74,14 @@ func (w *world) judgeDue(before *model, x wish) *Failure {
 		delete(w.crossed, session)
 	case "queue:return", "queue:quarantine":
 		i := before.itemOf(x.fields.Project, x.fields.Queue, x.fields.TaskID)
-		if heard := w.crossed[i.Holder]; heard != nil && heard == s.life && before.sessions[i.Holder].Fate == "lost" && heard.troubles == s.troubles.Load() {
-			return failure("3 who is heard keeps its item", "session %s was heard while its loss was written, and its item %s was taken from it", i.Holder, i.Task)
+		if heard := w.crossed[i.Holder]; heard != nil && heard == s.life && before.sessions[i.Holder].Fate == "lost" &&
+			heard.troubles == s.troubles.Load() {
+			return failure(
+				"3 who is heard keeps its item",
+				"session %s was heard while its loss was written, and its item %s was taken from it",
+				i.Holder,
+				i.Task,
+			)
 		}
 	}
 	return nil
@@ -105,20 +113,34 @@ func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
 		longest = max(longest, l.longestSilence(session, w.born[session], w.lived()))
 	}
 	if longest < lease-time.Millisecond {
-		return failure("3 who is heard is not lost", "session %s was marked lost after its lease of %s, and was silent for %s", session, lease, longest)
+		return failure(
+			"3 who is heard is not lost",
+			"session %s was marked lost after its lease of %s, and was silent for %s",
+			session,
+			lease,
+			longest,
+		)
 	}
 	beaten, beats := w.beaten[session]
 	life := w.servers[0].life
-	late := life == nil || beaten >= life.quiet || w.lived()-beaten < lease // it may have been asked for before the first heartbeat
+	late := life == nil || beaten >= life.quiet ||
+		w.lived()-beaten < lease // it may have been asked for before the first heartbeat
 	switch {
 	case lease == w.plan.Lease && beats, lease == w.plan.Quiet && (!beats || late):
 	default:
-		return failure("3 who is heard is not lost", "session %s (heartbeats: %t) was marked lost after a lease of %s", session, beats, lease)
+		return failure(
+			"3 who is heard is not lost",
+			"session %s (heartbeats: %t) was marked lost after a lease of %s",
+			session,
+			beats,
+			lease,
+		)
 	}
 	return nil
 }
 
-// settleLives takes note of when the servers have nothing under way, and forgets lives of which nothing can come any more.
+// settleLives takes note of when the servers have nothing under way, and forgets lives of which nothing can come any
+// more.
 func (w *world) settleLives() {
 	firm, cached := w.store.Heads()
 	if w.store.Late() > 0 || firm != cached {
@@ -264,7 +286,9 @@ func (w *world) rescue(rng *rand.Rand) {
 		for _, m := range op.Messages {
 			var e envelope
 			var d told
-			if json.Unmarshal(m.Body, &e) != nil || e.Type != "maestro.session.lost.v1" || json.Unmarshal(e.Data, &d) != nil || rng.IntN(2) == 0 {
+			if json.Unmarshal(m.Body, &e) != nil || e.Type != "maestro.session.lost.v1" ||
+				json.Unmarshal(e.Data, &d) != nil ||
+				rng.IntN(2) == 0 {
 				continue
 			}
 			w.tracef("heartbeat of %s, while its loss is written", d.SessionID)
@@ -328,8 +352,8 @@ func (w *world) linger(rng *rand.Rand) *Failure {
 	return nil
 }
 
-// wait lets time pass on a healed log until nothing more is due: what a dead session holds is given back, who is silent is lost, and
-// who has had its time is ended.
+// wait lets time pass on a healed log until nothing more is due: what a dead session holds is given back, who is silent
+// is lost, and who has had its time is ended.
 func (w *world) wait() *Failure {
 	if f := w.rest(30 * time.Second); f != nil {
 		return f

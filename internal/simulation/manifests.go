@@ -7,13 +7,6 @@ import (
 // beginnings are the commands with which a session begins with its manifest.
 var beginnings = []string{"worker:init", "orchestrator:init"}
 
-func (f fields) manifest() string {
-	if f.Manifest == nil {
-		return ""
-	}
-	return *f.Manifest
-}
-
 // begin is what a run with manifests asks now and then: a session that begins, or one whose manifest is issued again.
 func (c composer) begin() wish {
 	by := c.caller()
@@ -47,7 +40,23 @@ func (c composer) waiting() (string, bool) {
 // manifest gives a digest, good or bad.
 func (c composer) manifest() *string {
 	good := func(digit string) string { return "sha256-" + strings.Repeat(digit, 64) }
-	return ptr(pick(c, []string{good("1"), good("1"), good("2"), good("2"), good("3"), good("a"), "", "sha256-1", good("A"), "sha512-" + good("1")[7:]}))
+	return ptr(
+		pick(
+			c,
+			[]string{
+				good("1"),
+				good("1"),
+				good("2"),
+				good("2"),
+				good("3"),
+				good("a"),
+				"",
+				"sha256-1",
+				good("A"),
+				"sha512-" + good("1")[7:],
+			},
+		),
+	)
 }
 
 // manifestOf gives a session's digest, mostly, or another.

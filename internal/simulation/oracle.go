@@ -148,22 +148,52 @@ func milliseconds(text string) int64 {
 func (e envelope) causes() [2]string { return [2]string{e.Causation, e.Correlation} }
 
 var eventTypes = map[string]string{
-	"project:create": "project.created", "project:update": "project.updated", "project:delete": "project.deleted",
-	"task:create": "task.created", "task:update": "task.updated", "task:complete": "task.status_changed",
-	"task:block": "task.status_changed", "task:reopen": "task.status_changed", "task:delete": "task.deleted",
-	"session:spawn": "session.spawned", "session:register": "session.registered", "session:complete": "session.completed",
-	"session:kill": "session.killed", "session:update": "session.updated", "session:delete": "session.deleted",
-	"session:note": "session.noted", "session:link": "session.task_linked", "session:unlink": "session.task_unlinked",
-	"track-file": "session.file_tracked", "report:progress": "session.reported", "report:complete": "session.reported",
-	"report:blocked": "session.reported", "report:error": "session.reported", "report:needs-input": "session.reported",
-	"session:lost": "session.lost", "session:recovered": "session.recovered", "session:timed-out": "session.timed_out",
-	"queue:create": "queue.created", "queue:push": "queue.item_pushed", "queue:start": "queue.item_started",
-	"queue:complete": "queue.item_completed", "queue:fail": "queue.item_failed", "queue:skip": "queue.item_skipped",
-	"queue:requeue": "queue.item_requeued", "queue:return": "queue.item_returned", "queue:quarantine": "queue.item_quarantined",
-	"worker:init": "session.registered", "orchestrator:init": "session.registered",
-	"input:answer": "input.answered", "input:received": "input.delivered", "token:create": "token.created", "token:revoke": "token.revoked",
-	"template:create": "template.created", "template:update": "template.updated", "template:reset": "template.reset",
-	"template:delete": "template.deleted",
+	"project:create":     "project.created",
+	"project:update":     "project.updated",
+	"project:delete":     "project.deleted",
+	"task:create":        "task.created",
+	"task:update":        "task.updated",
+	"task:complete":      "task.status_changed",
+	"task:block":         "task.status_changed",
+	"task:reopen":        "task.status_changed",
+	"task:delete":        "task.deleted",
+	"session:spawn":      "session.spawned",
+	"session:register":   "session.registered",
+	"session:complete":   "session.completed",
+	"session:kill":       "session.killed",
+	"session:update":     "session.updated",
+	"session:delete":     "session.deleted",
+	"session:note":       "session.noted",
+	"session:link":       "session.task_linked",
+	"session:unlink":     "session.task_unlinked",
+	"track-file":         "session.file_tracked",
+	"report:progress":    "session.reported",
+	"report:complete":    "session.reported",
+	"report:blocked":     "session.reported",
+	"report:error":       "session.reported",
+	"report:needs-input": "session.reported",
+	"session:lost":       "session.lost",
+	"session:recovered":  "session.recovered",
+	"session:timed-out":  "session.timed_out",
+	"queue:create":       "queue.created",
+	"queue:push":         "queue.item_pushed",
+	"queue:start":        "queue.item_started",
+	"queue:complete":     "queue.item_completed",
+	"queue:fail":         "queue.item_failed",
+	"queue:skip":         "queue.item_skipped",
+	"queue:requeue":      "queue.item_requeued",
+	"queue:return":       "queue.item_returned",
+	"queue:quarantine":   "queue.item_quarantined",
+	"worker:init":        "session.registered",
+	"orchestrator:init":  "session.registered",
+	"input:answer":       "input.answered",
+	"input:received":     "input.delivered",
+	"token:create":       "token.created",
+	"token:revoke":       "token.revoked",
+	"template:create":    "template.created",
+	"template:update":    "template.updated",
+	"template:reset":     "template.reset",
+	"template:delete":    "template.deleted",
 }
 
 // follow judges an event that has come to be on disk.
@@ -187,7 +217,13 @@ func (o *oracle) follow(m events.Message) *Failure {
 	}
 	w, ok := o.wishOf(before, e)
 	if !ok {
-		return failure("6 one command, one event", "sequence %d (%s from %s) is the event of no command that was submitted", sequence, e.Type, e.Source)
+		return failure(
+			"6 one command, one event",
+			"sequence %d (%s from %s) is the event of no command that was submitted",
+			sequence,
+			e.Type,
+			e.Source,
+		)
 	}
 	if e.Type != "maestro."+eventTypes[w.id]+".v1" {
 		return failure("2 only what is permitted", "sequence %d: %s became %s", sequence, w.id, e.Type)
@@ -197,7 +233,15 @@ func (o *oracle) follow(m events.Message) *Failure {
 		return failure("2 only what is permitted", "sequence %d is an event, and must be %s: %s", sequence, answer, w)
 	}
 	if is, must := e.causes(), causesOf(before, command); is != must || e.Rules != "3" {
-		return failure("causes are told", "sequence %d (rules %s) has the causes %q, expected %q: %s", sequence, e.Rules, is, must, w)
+		return failure(
+			"causes are told",
+			"sequence %d (rules %s) has the causes %q, expected %q: %s",
+			sequence,
+			e.Rules,
+			is,
+			must,
+			w,
+		)
 	}
 	if wrong := before.Tells(command, m.Body); wrong != "" {
 		return failure("2 only what is permitted", "sequence %d: %s: %s", sequence, wrong, w)
@@ -218,7 +262,13 @@ func (o *oracle) follow(m events.Message) *Failure {
 	}
 	for field, digest := range textsOf(e.Data) {
 		if string(o.blobs.Blob(digest)) != w.fields.Message {
-			return failure("1 acknowledged is never lost", "sequence %d: the text of %s, %s, is not among the blobs", sequence, field, digest)
+			return failure(
+				"1 acknowledged is never lost",
+				"sequence %d: the text of %s, %s, is not among the blobs",
+				sequence,
+				field,
+				digest,
+			)
 		}
 	}
 	o.messages = append(o.messages, m)
@@ -250,7 +300,13 @@ func (o *oracle) judged(before *ground, m events.Message) (*ground, *Failure) {
 		return nil, failure("the oracle agrees", "sequence %d: %v", m.Sequence, err)
 	}
 	if v := after.Verdict(); len(v.Faults) > 0 {
-		return nil, failure("the oracle agrees", "sequence %d breaks the rule %s: %s", m.Sequence, v.Faults[0].Rule, v.Faults[0].What)
+		return nil, failure(
+			"the oracle agrees",
+			"sequence %d breaks the rule %s: %s",
+			m.Sequence,
+			v.Faults[0].Rule,
+			v.Faults[0].What,
+		)
 	}
 	return after, nil
 }

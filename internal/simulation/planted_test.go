@@ -18,7 +18,11 @@ import (
 )
 
 var (
-	planted    = flag.Bool("planted", false, "let TestPlanted build the product with each planted bug and see it caught")
+	planted = flag.Bool(
+		"planted",
+		false,
+		"let TestPlanted build the product with each planted bug and see it caught",
+	)
 	plantNamed = flag.String("plant", "", "only the plants whose name matches this regular expression")
 	plantSeeds = flag.Int("plantseeds", 2000, "how many seeds a planted bug may survive")
 )
@@ -61,7 +65,8 @@ func TestPlanted(t *testing.T) {
 	t.Logf("\n| planted bug | seeds until caught | by promise |\n|---|---|---|\n%s", table.String())
 }
 
-// TestPlantsHaveTheirPlace looks whether each bug could still be planted: the long test must not find that out years later.
+// TestPlantsHaveTheirPlace looks whether each bug could still be planted: the long test must not find that out years
+// later.
 func TestPlantsHaveTheirPlace(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -114,7 +119,18 @@ func build(t *testing.T, root string, p plant) string {
 	if err := os.WriteFile(list, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", list, "-o", binary, "./internal/simulation")
+	build := exec.CommandContext(
+		t.Context(),
+		"go",
+		"test",
+		"-c",
+		"-vet=off",
+		"-overlay",
+		list,
+		"-o",
+		binary,
+		"./internal/simulation",
+	)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
@@ -134,7 +150,17 @@ func run(t *testing.T, binary string) caught {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	command := exec.CommandContext(ctx, binary, "-test.run", "^TestSimulation$", "-quick", "-seeds", fmt.Sprint(*plantSeeds), "-test.timeout", "4m")
+	command := exec.CommandContext(
+		ctx,
+		binary,
+		"-test.run",
+		"^TestSimulation$",
+		"-quick",
+		"-seeds",
+		fmt.Sprint(*plantSeeds),
+		"-test.timeout",
+		"4m",
+	)
 	out, err := command.CombinedOutput()
 	var c caught
 	lines := bufio.NewScanner(bytes.NewReader(out))

@@ -20,13 +20,33 @@ func (w *world) judgeEvent(c *call) *Failure {
 	o := w.oracle
 	at := c.answer.Sequence
 	if at == 0 || at > o.head() {
-		return failure("1 acknowledged is never lost", "call %d was answered with event %d, and only %d are on disk", c.number, at, o.head())
+		return failure(
+			"1 acknowledged is never lost",
+			"call %d was answered with event %d, and only %d are on disk",
+			c.number,
+			at,
+			o.head(),
+		)
 	}
 	if !bytes.Equal(o.messages[at-1].Body, c.answer.Event) {
-		return failure("1 acknowledged is never lost", "call %d was answered with event %d, and the log has another there:\n%s\n%s", c.number, at, c.answer.Event, o.messages[at-1].Body)
+		return failure(
+			"1 acknowledged is never lost",
+			"call %d was answered with event %d, and the log has another there:\n%s\n%s",
+			c.number,
+			at,
+			c.answer.Event,
+			o.messages[at-1].Body,
+		)
 	}
 	if own, another := o.eventOf(c.wish); own != at || another {
-		return failure("6 one command, one event", "call %d was answered with event %d, and its own is %d (another's: %t)", c.number, at, own, another)
+		return failure(
+			"6 one command, one event",
+			"call %d was answered with event %d, and its own is %d (another's: %t)",
+			c.number,
+			at,
+			own,
+			another,
+		)
 	}
 	w.acked[at] = c.answer.Event
 	return nil
@@ -36,10 +56,22 @@ func (w *world) judgeEvent(c *call) *Failure {
 func (w *world) judgeAlready(c *call) *Failure {
 	ground := c.answer.Sequence
 	if ground > w.oracle.head() {
-		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, and only %d are on disk", c.number, ground, w.oracle.head())
+		return failure(
+			"6 no answer before its ground is firm",
+			"call %d was told \"already so\" at %d, and only %d are on disk",
+			c.number,
+			ground,
+			w.oracle.head(),
+		)
 	}
 	if ground < c.lo {
-		return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, and %d had been shown before", c.number, ground, c.lo)
+		return failure(
+			"6 no answer before its ground is firm",
+			"call %d was told \"already so\" at %d, and %d had been shown before",
+			c.number,
+			ground,
+			c.lo,
+		)
 	}
 	var must documents.Answer
 	for _, at := range w.oracle.ground(ground).model().moments(c) {
@@ -47,7 +79,14 @@ func (w *world) judgeAlready(c *call) *Failure {
 			return nil
 		}
 	}
-	return failure("6 no answer before its ground is firm", "call %d was told \"already so\" at %d, where it must be %s: %s", c.number, ground, must, c.wish)
+	return failure(
+		"6 no answer before its ground is firm",
+		"call %d was told \"already so\" at %d, where it must be %s: %s",
+		c.number,
+		ground,
+		must,
+		c.wish,
+	)
 }
 
 // judgeRefusal looks for a ground, among those that the server may have stood on, where this refusal is right.
@@ -65,8 +104,17 @@ func (w *world) judgeRefusal(c *call, refusal *commands.Refusal) *Failure {
 			}
 		}
 	}
-	return failure("2 and 6, a refusal stands on firm ground", "call %d was refused with %s (%s); on the ground %d to %d it must be %q: %s",
-		c.number, refusal.Code, refusal.Message, c.lo, hi, expected, c.wish)
+	return failure(
+		"2 and 6, a refusal stands on firm ground",
+		"call %d was refused with %s (%s); on the ground %d to %d it must be %q: %s",
+		c.number,
+		refusal.Code,
+		refusal.Message,
+		c.lo,
+		hi,
+		expected,
+		c.wish,
+	)
 }
 
 // judgeView holds what a server shows against promises 4 and 5.
@@ -84,18 +132,42 @@ func (w *world) judgeView(s *server) *Failure {
 		moved = moved || head.Sequence != s.head
 		switch {
 		case head.Sequence > w.oracle.head():
-			f = failure("nobody sees what is not firm", "%s shows %d, and only %d are on disk", s.name, head.Sequence, w.oracle.head())
+			f = failure(
+				"nobody sees what is not firm",
+				"%s shows %d, and only %d are on disk",
+				s.name,
+				head.Sequence,
+				w.oracle.head(),
+			)
 		case head.Sequence < s.head:
 			f = failure("nobody sees what is not firm", "%s shows %d after it showed %d", s.name, head.Sequence, s.head)
 		case head.Hash != w.oracle.chain[head.Sequence]:
-			f = failure("5 the chain", "%s shows the hash %s at %d, the chain is at %s", s.name, head.Hash, head.Sequence, w.oracle.chain[head.Sequence])
+			f = failure(
+				"5 the chain",
+				"%s shows the hash %s at %d, the chain is at %s",
+				s.name,
+				head.Hash,
+				head.Sequence,
+				w.oracle.chain[head.Sequence],
+			)
 		case (head.Sequence != s.head || !s.seen) && encode(state) != w.oracle.encodedAt(head.Sequence):
-			f = failure("4 every view is the fold", "%s shows another state at %d than the fold from nothing", s.name, head.Sequence)
+			f = failure(
+				"4 every view is the fold",
+				"%s shows another state at %d than the fold from nothing",
+				s.name,
+				head.Sequence,
+			)
 		}
 		s.head, s.seen = head.Sequence, true
 	})
 	if f == nil && s.followed.Load() != s.head {
-		f = failure("who waits for a sequence is woken", "%s shows %d, and who waits for it was woken at %d", s.name, s.head, s.followed.Load())
+		f = failure(
+			"who waits for a sequence is woken",
+			"%s shows %d, and who waits for it was woken at %d",
+			s.name,
+			s.head,
+			s.followed.Load(),
+		)
 	}
 	if f == nil && moved && s.closing == nil {
 		f = s.judgeWaiters()
@@ -207,7 +279,14 @@ func (w *world) announced(committed []events.Message) {
 	firm := w.store.Firm()
 	for _, m := range committed {
 		if m.Sequence == 0 || m.Sequence > uint64(len(firm)) || !bytes.Equal(firm[m.Sequence-1].Body, m.Body) {
-			w.fail(failure("nobody sees what is not firm", "event %d was announced, and %d are on disk", m.Sequence, len(firm)))
+			w.fail(
+				failure(
+					"nobody sees what is not firm",
+					"event %d was announced, and %d are on disk",
+					m.Sequence,
+					len(firm),
+				),
+			)
 		}
 	}
 }
@@ -224,7 +303,9 @@ func (w *world) headRecorded(head events.Head) {
 func (w *world) snapshotSaved(s events.Snapshot) {
 	firm := w.store.Firm()
 	if s.Sequence > uint64(len(firm)) || chainOf(firm[:s.Sequence]) != s.Hash {
-		w.fail(failure("5 witnesses tell the truth", "a snapshot was saved at %s, and %d are on disk", s.Head, len(firm)))
+		w.fail(
+			failure("5 witnesses tell the truth", "a snapshot was saved at %s, and %d are on disk", s.Head, len(firm)),
+		)
 		return
 	}
 	state := projections.New()
@@ -238,7 +319,9 @@ func (w *world) snapshotSaved(s events.Snapshot) {
 		w.fail(failure("4 every view is the fold", "the snapshot at %d holds another state than the fold", s.Sequence))
 	}
 	if stored, err := projections.Decode(s.State); err != nil || encode(stored) != events.BodyHash(s.State) {
-		w.fail(failure("4 every view is the fold", "the snapshot at %d, decoded, is another state (%v)", s.Sequence, err))
+		w.fail(
+			failure("4 every view is the fold", "the snapshot at %d, decoded, is another state (%v)", s.Sequence, err),
+		)
 	}
 }
 

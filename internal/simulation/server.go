@@ -116,7 +116,13 @@ func (s *server) keepLeases() {
 		return
 	}
 	leases, err := engine.NewLeases(engine.LeasesConfig{
-		Handler: s.handler, Elapsed: s.elapsed, Boot: s.boot, After: time.After, Beats: s.beats, Lease: s.w.plan.Lease, Quiet: s.w.plan.Quiet,
+		Handler: s.handler,
+		Elapsed: s.elapsed,
+		Boot:    s.boot,
+		After:   time.After,
+		Beats:   s.beats,
+		Lease:   s.w.plan.Lease,
+		Quiet:   s.w.plan.Quiet,
 	})
 	if err != nil {
 		panic(err)
@@ -223,7 +229,8 @@ func (s *server) kill() []*simlog.Op {
 	return appends
 }
 
-// harmed gives the snapshots that the server starts with: as they are, or none, old ones, damaged ones, or another log's.
+// harmed gives the snapshots that the server starts with: as they are, or none, old ones, damaged ones, or another
+// log's.
 func (s *server) harmed(rng *rand.Rand) (*simlog.Snapshots, string) {
 	sequences, _ := s.snapshots.List(context.Background())
 	if len(sequences) == 0 && rng.IntN(2) == 0 {
@@ -283,9 +290,19 @@ func foreignSnapshot(sequence uint64) events.Snapshot {
 	for n := range sequence {
 		id := fmt.Sprintf("proj_foreign%d", n)
 		e := &events.Event{
-			ID: events.ID("/users/other", "", "project:create", id), Source: "/users/other", Project: id, PrevHash: s.Head().Hash,
-			Time: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), Rules: "1", Authn: "token",
-			Data: &events.ProjectCreated{ProjectID: id, Name: "Foreign"},
+			ID: events.ID(
+				"/users/other",
+				"",
+				"project:create",
+				id,
+			),
+			Source:   "/users/other",
+			Project:  id,
+			PrevHash: s.Head().Hash,
+			Time:     time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC),
+			Rules:    "1",
+			Authn:    "token",
+			Data:     &events.ProjectCreated{ProjectID: id, Name: "Foreign"},
 		}
 		body, err := e.Append(nil)
 		if err != nil {

@@ -2,8 +2,8 @@ package simulation
 
 import "testing"
 
-// Shrink leaves steps out of a plan that breaks a promise, as long as it still breaks the same one, and gives the shortest
-// plan that it found. It runs at most runs times.
+// Shrink leaves steps out of a plan that breaks a promise, as long as it still breaks the same one, and gives the
+// shortest plan that it found. It runs at most runs times.
 func Shrink(t *testing.T, plan Plan, runs int) (Plan, Result) {
 	t.Helper()
 	result := Run(t, plan)

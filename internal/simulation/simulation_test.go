@@ -67,14 +67,23 @@ func TestTables(t *testing.T) {
 	if len(rows) != len(documents.Table()) {
 		t.Errorf("the table has %d rows, expected %d", len(rows), len(documents.Table()))
 	}
-	letters := map[rune]commands.Letters{'W': commands.W, 'Q': commands.Q, 'T': commands.T, 'O': commands.O, 'U': commands.U, 'R': commands.R, 'S': commands.S}
+	letters := map[rune]commands.Letters{
+		'W': commands.W,
+		'Q': commands.Q,
+		'T': commands.T,
+		'O': commands.O,
+		'U': commands.U,
+		'R': commands.R,
+		'S': commands.S,
+	}
 	for n, expected := range documents.Table() {
 		var who commands.Letters
 		for _, letter := range expected.Who {
 			who |= letters[letter]
 		}
 		row := rows[n]
-		if row.ID != expected.ID || row.Who != who || row.Write != expected.Writes || row.Core != expected.Core || (row.Alias != "") != isAlias(row.ID) {
+		if row.ID != expected.ID || row.Who != who || row.Write != expected.Writes || row.Core != expected.Core ||
+			(row.Alias != "") != isAlias(row.ID) {
 			t.Errorf("the table says %+v, expected %+v", row, expected)
 		}
 	}
@@ -104,6 +113,16 @@ func report(t *testing.T, plan Plan, result Result) {
 		return
 	}
 	short, shortest := Shrink(t, plan, 2000)
-	t.Errorf("seed %d breaks a promise: %v\n%s\n\nshortened from %d steps to %d (servers: %d, everything held: %t, a snapshot every %d):\n%s",
-		plan.Seed, result.Failure, again, len(plan.Steps), len(short.Steps), plan.Servers, plan.HoldAll, plan.SnapshotEvery, shortest.Trace)
+	t.Errorf(
+		"seed %d breaks a promise: %v\n%s\n\nshortened from %d steps to %d (servers: %d, everything held: %t, a snapshot every %d):\n%s",
+		plan.Seed,
+		result.Failure,
+		again,
+		len(plan.Steps),
+		len(short.Steps),
+		plan.Servers,
+		plan.HoldAll,
+		plan.SnapshotEvery,
+		shortest.Trace,
+	)
 }

@@ -41,14 +41,57 @@ const (
 )
 
 var kindNames = [...]string{
-	"submit", "burst", "flood", "resolve", "cancel", "advance", "skew", "land", "crash", "power cut", "stop", "start", "fill", "room", "flush", "snapshot", "damage",
-	"heartbeat", "linger", "sleep", "pause", "deny", "record", "leap", "confirm",
+	"submit",
+	"burst",
+	"flood",
+	"resolve",
+	"cancel",
+	"advance",
+	"skew",
+	"land",
+	"crash",
+	"power cut",
+	"stop",
+	"start",
+	"fill",
+	"room",
+	"flush",
+	"snapshot",
+	"damage",
+	"heartbeat",
+	"linger",
+	"sleep",
+	"pause",
+	"deny",
+	"record",
+	"leap",
+	"confirm",
 }
 
 // weights say how often each kind of step comes.
 var weights = [...]int{
-	submit: 360, burst: 30, resolve: 400, cancel: 10, advance: 25, skew: 10, land: 25, crash: 6, powerCut: 5, stop: 3, start: 120, fill: 3, room: 80,
-	flush: 25, snapshot: 8, damage: 7, heartbeat: 25, linger: 14, sleep: 5, pause: 5, deny: 4, record: 40,
+	submit:    360,
+	burst:     30,
+	resolve:   400,
+	cancel:    10,
+	advance:   25,
+	skew:      10,
+	land:      25,
+	crash:     6,
+	powerCut:  5,
+	stop:      3,
+	start:     120,
+	fill:      3,
+	room:      80,
+	flush:     25,
+	snapshot:  8,
+	damage:    7,
+	heartbeat: 25,
+	linger:    14,
+	sleep:     5,
+	pause:     5,
+	deny:      4,
+	record:    40,
 }
 
 // Step is one move of the driver. What exactly it does follows from Seed and from how things stand, so that a list of
@@ -91,7 +134,13 @@ type Plan struct {
 // NewPlan draws a plan from a seed.
 func NewPlan(seed uint64) Plan {
 	rng := rand.New(rand.NewPCG(seed, 0x6d616573))
-	p := Plan{Seed: seed, Servers: 1 + rng.IntN(2), HoldAll: rng.IntN(2) == 0, SnapshotEvery: uint64(3 + rng.IntN(10)), Furnished: rng.IntN(4) > 0}
+	p := Plan{
+		Seed:          seed,
+		Servers:       1 + rng.IntN(2),
+		HoldAll:       rng.IntN(2) == 0,
+		SnapshotEvery: uint64(3 + rng.IntN(10)),
+		Furnished:     rng.IntN(4) > 0,
+	}
 	p.Queues = rng.IntN(2) == 0
 	p.Lease, p.Quiet = 19_987*time.Millisecond, 100_003*time.Millisecond
 	if rng.IntN(4) == 0 {

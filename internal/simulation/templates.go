@@ -24,7 +24,19 @@ func (c composer) ofTemplate(f *fields, id string) {
 		f.Name = ptr(pick(c, []string{"Mine", "Ours", "Prüfen ✓", " ", strings.Repeat("n", 201)}))
 	}
 	if c.chance(80) {
-		f.Content = ptr(pick(c, []string{"Do it.", "Work,\nthen report <&>.", "Later, perhaps.", "", strings.Repeat("c", events.MaxText), strings.Repeat("c", events.MaxText+1)}))
+		f.Content = ptr(
+			pick(
+				c,
+				[]string{
+					"Do it.",
+					"Work,\nthen report <&>.",
+					"Later, perhaps.",
+					"",
+					strings.Repeat("c", events.MaxText),
+					strings.Repeat("c", events.MaxText+1),
+				},
+			),
+		)
 	}
 }
 

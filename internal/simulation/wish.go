@@ -112,19 +112,6 @@ type fields struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-func (f fields) tasks() []string {
-	if f.TaskIDs == nil {
-		return nil
-	}
-	var kept []string
-	for _, id := range *f.TaskIDs {
-		if !contains(kept, id) {
-			kept = append(kept, id)
-		}
-	}
-	return kept
-}
-
 // wish is a command as a client means it.
 type wish struct {
 	// due says that no client asked for it: the server's Leases did.
@@ -184,7 +171,8 @@ func (w wish) hash() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// eventID gives the id of the event that it becomes in a project, from the definition: UUIDv5(actor, project, command, key).
+// eventID gives the id of the event that it becomes in a project, from the definition: UUIDv5(actor, project, command,
+// key).
 // The source of a named token says, from the second on, which of its name's it is.
 func (w wish) eventID(project string) string {
 	source := w.by.source()

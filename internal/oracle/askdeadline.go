@@ -1,0 +1,47 @@
+package oracle
+
+func (a *asked) loseSession() fact {
+	s := a.liveSession()
+	switch {
+	case s == nil:
+		return nil
+	case !s.mayBeLost():
+		return a.so()
+	}
+	return &sessionLost{SessionID: s.id, LastHeard: a.at() - a.f.SilentFor, Lease: a.f.Lease}
+}
+
+// mayBeLost reports whether silence of a session matters: one that said it is done, and holds nothing, may be silent.
+func (s *session) mayBeLost() bool {
+	return s.ended == "" && !s.lost && (s.status != completed || s.holds != nil)
+}
+
+func (a *asked) recoverSession() fact {
+	s := a.liveSession()
+	switch {
+	case s == nil:
+		return nil
+	case !s.lost || s.ended != "":
+		return a.so()
+	}
+	return &sessionRecovered{SessionID: s.id}
+}
+
+func (a *asked) timeOutSession() fact {
+	s := a.liveSession()
+	switch {
+	case s == nil:
+		return nil
+	case s.ended != "":
+		return a.so()
+	}
+	return &sessionTimedOut{SessionID: s.id, Deadline: s.deadline()}
+}
+
+// deadline is when the session's time is over, in milliseconds since 1970; 0 if never.
+func (s *session) deadline() int64 {
+	if s.timeout == 0 {
+		return 0
+	}
+	return s.born.Add(s.timeout).UnixMilli()
+}

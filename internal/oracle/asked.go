@@ -1,0 +1,233 @@
+package oracle
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// asked is a command before the judge: a trial of the event that it would become.
+type asked struct {
+	*trial
+	Command
+	f fields
+	// fresh is the id of what it would make.
+	fresh   string
+	codes   []string
+	already bool
+}
+
+// fields are those of all commands.
+type fields struct {
+	Project      string    `json:"project"`
+	ProjectID    string    `json:"projectId"`
+	Name         *string   `json:"name"`
+	Title        *string   `json:"title"`
+	ParentID     string    `json:"parentId"`
+	Dependencies *[]string `json:"dependencies"`
+	TaskID       string    `json:"taskId"`
+	SessionID    string    `json:"sessionId"`
+	Status       *string   `json:"status"`
+	Message      string    `json:"message"`
+	TaskIDs      *[]string `json:"taskIds"`
+	Role         string    `json:"role"`
+	Strategy     string    `json:"strategy"`
+	Allowed      *[]string `json:"allowedCommands"`
+	Strict       bool      `json:"strict"`
+	Create       bool      `json:"create"`
+	Recursive    bool      `json:"recursive"`
+	Failed       bool      `json:"failed"`
+	SpawnedBy    string    `json:"spawnedBy"`
+	File         string    `json:"file"`
+	Queue        string    `json:"queue"`
+	TrustReports bool      `json:"trustReports"`
+	MaxAttempts  int       `json:"maxAttempts"`
+	Timeout      int64     `json:"timeout"`
+	Options      []string  `json:"options"`
+	InputID      string    `json:"inputId"`
+	Answer       string    `json:"answer"`
+	Other        bool      `json:"other"`
+	Kind         string    `json:"kind"`
+	ProjectIDs   []string  `json:"projectIds"`
+	ExpiresIn    int64     `json:"expiresIn"`
+	ExpiresAt    int64     `json:"expiresAt"`
+	KeepChildren bool      `json:"keepChildren"`
+	SilentFor    int64     `json:"silentFor"`
+	Lease        int64     `json:"lease"`
+	Manifest     *string   `json:"manifestDigest"`
+	TemplateID   string    `json:"templateId"`
+	Content      *string   `json:"content"`
+}
+
+// asks are the commands that may become an event, each with the event that it would be; nil if there is none, because
+// the command is refused or changes nothing.
+var asks = map[string]func(*asked) fact{
+	"project:create":     (*asked).createProject,
+	"project:update":     (*asked).updateProject,
+	"project:delete":     (*asked).deleteProject,
+	"task:create":        (*asked).createTask,
+	"task:update":        (*asked).updateTask,
+	"task:complete":      (*asked).moveTask,
+	"task:block":         (*asked).moveTask,
+	"task:reopen":        (*asked).moveTask,
+	"task:delete":        (*asked).deleteTask,
+	"session:spawn":      (*asked).spawn,
+	"session:register":   (*asked).register,
+	"worker:init":        (*asked).begin,
+	"orchestrator:init":  (*asked).begin,
+	"session:complete":   (*asked).completeSession,
+	"session:kill":       (*asked).killSession,
+	"session:update":     (*asked).updateSession,
+	"session:delete":     (*asked).deleteSession,
+	"session:note":       (*asked).noteSession,
+	"session:link":       (*asked).linkTask,
+	"session:unlink":     (*asked).unlinkTask,
+	"track-file":         (*asked).trackFile,
+	"report:progress":    (*asked).report,
+	"report:complete":    (*asked).report,
+	"report:blocked":     (*asked).report,
+	"report:error":       (*asked).report,
+	"report:needs-input": (*asked).report,
+	"queue:create":       (*asked).createQueue,
+	"queue:push":         (*asked).pushItem,
+	"queue:start":        (*asked).startItem,
+	"queue:complete":     (*asked).endItem,
+	"queue:fail":         (*asked).endItem,
+	"queue:skip":         (*asked).skipItem,
+	"queue:requeue":      (*asked).requeueItem,
+	"queue:return":       (*asked).takeBack,
+	"queue:quarantine":   (*asked).takeBack,
+	"input:answer":       (*asked).answerInput,
+	"input:received":     (*asked).receiveInput,
+	"token:create":       (*asked).createToken,
+	"token:revoke":       (*asked).revokeToken,
+	"template:create":    (*asked).createTemplate,
+	"template:update":    (*asked).updateTemplate,
+	"template:reset":     (*asked).resetTemplate,
+	"template:delete":    (*asked).deleteTemplate,
+	"session:lost":       (*asked).loseSession,
+	"session:recovered":  (*asked).recoverSession,
+	"session:timed-out":  (*asked).timeOutSession,
+}
+
+func (j *Judge) asked(command Command, fresh string) *asked {
+	apart := *j
+	apart.verdict = Verdict{}
+	if command.At.Before(j.lastTime) {
+		command.At = j.lastTime
+	}
+	if !command.Said.IsZero() && command.Said.After(command.At) {
+		command.Said = command.At
+	}
+	a := &asked{Command: command, fresh: fresh}
+	a.trial = &trial{
+		Judge:    &apart,
+		sequence: j.chain.sequence + 1,
+		by:       parseSource(command.Source),
+		event: &event{
+			Source: command.Source, Time: command.At.Truncate(time.Millisecond), OccurredAt: command.Said, Rules: "3",
+		},
+	}
+	if err := json.Unmarshal(command.Body, &a.f); err != nil {
+		a.refuse(codeInvalid)
+	}
+	a.event.Project = a.project()
+	return a
+}
+
+// propose gives the event that the command would be, judged; nil if it would be none. Who may not ask at all is told
+// nothing else.
+func (a *asked) propose() fact {
+	if a.refused() {
+		return nil
+	}
+	if a.permit(); a.refused() {
+		return nil
+	}
+	event := asks[a.ID](a)
+	if event == nil || a.already {
+		return nil
+	}
+	if event.judge(a.trial); a.refused() {
+		return nil
+	}
+	return event
+}
+
+func (a *asked) refuse(code string) { a.codes = append(a.codes, code) }
+
+func (a *asked) refused() bool { return len(a.codes) > 0 || len(a.verdict.Faults) > 0 }
+
+// so says that the command changes nothing.
+func (a *asked) so() fact {
+	a.already = true
+	return nil
+}
+
+// no refuses the command.
+func (a *asked) no(code string) fact {
+	a.refuse(code)
+	return nil
+}
+
+// project gives the project that the command acts in: its target's, or the one it names, or its caller's.
+func (a *asked) project() string {
+	noun, verb, _ := strings.Cut(a.ID, ":")
+	switch {
+	case a.ID == "project:create", noun == "token" && a.f.SessionID == "", noun == "template":
+		return ""
+	case noun == "project":
+		return a.f.ProjectID
+	case a.ID == "queue:requeue", noun == "task" && verb != "create":
+		if t := a.tasks[a.f.TaskID]; t != nil {
+			return t.project
+		}
+	case noun == "input":
+		if q := a.questions[a.f.InputID]; q != nil {
+			return q.project
+		}
+	case a.ID == "session:spawn",
+		noun == "task",
+		a.ID == "queue:create",
+		a.ID == "queue:return",
+		a.ID == "queue:quarantine":
+	default:
+		if s := a.sessions[a.f.SessionID]; s != nil {
+			return s.project
+		}
+	}
+	if a.f.Project != "" {
+		return a.f.Project
+	}
+	return a.by.project
+}
+
+// permit asks the table, and whether the credential is good.
+func (a *asked) permit() {
+	ids := []string{a.ID}
+	switch a.by.kind {
+	case byUser:
+		t := a.tokens[a.by.id]
+		if a.Access != "admin" || a.by.id != "admin" && (t == nil || t.generation != a.Generation) {
+			a.refuse(codeAllowed)
+		}
+		a.user(ids)
+	case bySession:
+		s := a.sessions[a.by.id]
+		if s == nil || s.ended == endDeleted || s.generation != a.Generation {
+			a.refuse(codeAllowed)
+			return
+		}
+		if p := a.projects[a.event.Project]; a.event.Project != "" && a.event.Project != s.project &&
+			(p == nil || p.deleted) {
+			a.refuse(codeAllowed)
+		}
+		a.session(ids)
+	case byRunner:
+		a.refuse(codeAllowed)
+	case bySystem:
+		if !mayUse(a.ID, "S") {
+			a.refuse(codeAllowed)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package oracle
+
+import (
+	"slices"
+	"strings"
+)
+
+func (a *asked) question() *question {
+	q := a.questions[a.f.InputID]
+	switch {
+	case !isID(a.f.InputID):
+		a.refuse(codeInvalid)
+	case q == nil:
+		a.refuse(codeFound)
+	}
+	return q
+}
+
+func (a *asked) answerInput() fact {
+	q := a.question()
+	if a.refused() {
+		return nil
+	}
+	s := a.sessions[q.session]
+	switch a.spawner(s); {
+	case a.by.kind == bySession && s.ended == endDeleted:
+		return a.no(codeAllowed)
+	case a.refused():
+		return nil
+	case q.answered && q.answer == a.f.Answer:
+		return a.so()
+	case q.answered || s.ended != "":
+		return a.no(codeConflict)
+	case strings.TrimSpace(a.f.Answer) == "":
+		return a.no(codeInvalid)
+	}
+	other := a.f.Other && !slices.Contains(q.options, a.f.Answer)
+	return &inputAnswered{InputID: a.f.InputID, SessionID: q.session, Answer: a.f.Answer, Other: other}
+}
+
+func (a *asked) receiveInput() fact {
+	q := a.question()
+	switch {
+	case a.refused():
+		return nil
+	case q.session != a.by.id:
+		return a.no(codeAllowed)
+	case q.delivered:
+		return a.so()
+	}
+	return &inputDelivered{InputID: a.f.InputID, SessionID: q.session}
+}

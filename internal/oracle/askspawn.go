@@ -1,0 +1,100 @@
+package oracle
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// maxTimeout is the longest that a session may have, in milliseconds.
+const maxTimeout = 365 * 24 * 60 * 60 * 1000
+
+// kind gives the role and the strategy of a new session.
+func (a *asked) kind() (role, strategy string) {
+	role = cmp.Or(a.f.Role, "worker")
+	return role, strategyOf(role, a.f.Strategy)
+}
+
+// strategyOf gives the strategy that is asked for of a role: simple if none is, which an orchestrator calls default.
+func strategyOf(role, asked string) string {
+	asked = cmp.Or(asked, "simple")
+	if role == "orchestrator" && asked == "simple" {
+		return "default"
+	}
+	return asked
+}
+
+// given gives what a new session may do: what is asked for and the core commands, or the list of its role.
+func (a *asked) given(role, strategy string) permissions {
+	letter := letterOf(role, strategy)
+	if a.f.Allowed == nil {
+		return permissions{Commands: defaultList(letter)}
+	}
+	list := slices.Concat(coreList(letter), *a.f.Allowed)
+	return permissions{Commands: unique(&list), Explicit: true}
+}
+
+func (a *asked) spawn() fact {
+	if !a.liveProject(a.event.Project) {
+		return nil
+	}
+	f := &sessionSpawned{
+		SessionID: a.fresh,
+		TaskIDs:   unique(a.f.TaskIDs),
+		Strict:    a.f.Strict,
+		SpawnedBy: a.f.SpawnedBy,
+		Timeout:   a.f.Timeout,
+		Manifest:  a.manifest(),
+	}
+	f.Role, f.Strategy = a.kind()
+	a.tasksOf(a.event.Project, f.TaskIDs)
+	if len(f.TaskIDs) == 0 && f.Strategy != "queue" || a.f.Timeout > maxTimeout {
+		a.refuse(codeInvalid)
+	}
+	f.Permissions = a.given(f.Role, f.Strategy)
+	if a.by.kind == bySession {
+		f.SpawnedBy = cmp.Or(f.SpawnedBy, a.by.id)
+		if own := a.sessions[a.by.id].commands; f.Role == "orchestrator" && a.f.Allowed == nil {
+			all := len(f.Permissions.Commands)
+			f.Permissions.Commands = slices.DeleteFunc(f.Permissions.Commands, func(id string) bool { return !own[id] })
+			f.Permissions.Explicit = len(f.Permissions.Commands) < all
+		}
+	}
+	a.work(f)
+	return f
+}
+
+// work says what a spawn does with the tasks: which it starts, which it queues, and what they wait for.
+func (a *asked) work(f *sessionSpawned) {
+	q := a.queues[queueKey{a.event.Project, a.f.Queue}]
+	switch {
+	case a.f.Queue == "":
+	case f.Strategy != "queue" || !isID(a.f.Queue):
+		a.refuse(codeInvalid)
+	case q == nil:
+		a.refuse(codeFound)
+	case q.session != "" && a.fate(q.session) == "":
+		a.refuse(codeConflict)
+	}
+	if f.Strategy == "queue" {
+		f.Queue = cmp.Or(a.f.Queue, a.fresh)
+	}
+	open := map[string]bool{}
+	for _, id := range f.TaskIDs {
+		t := a.tasks[id]
+		switch {
+		case t == nil:
+			continue
+		case f.Strategy != "queue" && t.status == todo:
+			f.Started = append(f.Started, id)
+		case f.Strategy == "queue" && q.of(id) == nil:
+			f.Queued = append(f.Queued, id)
+		}
+		for _, dependency := range t.dependencies {
+			if !slices.Contains(f.TaskIDs, dependency) && !a.satisfied(dependency, false) {
+				open[dependency] = true
+			}
+		}
+	}
+	f.Unmet = slices.Sorted(maps.Keys(open))
+}
