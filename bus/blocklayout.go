@@ -21,6 +21,8 @@ const (
 	oldMessagesName = "__msgs__"
 	indexName       = "index.db"
 	keyName         = "meta.key"
+	// consumersName is a directory; without it the server leaves the stream out.
+	consumersName = "obs"
 )
 
 // streamLayout is what the directory of a stream holds.
@@ -119,6 +121,9 @@ func (r *layoutReader) inStream(entry fs.DirEntry) error {
 		r.fault(path, "the stream seems to be encrypted, and Maestro's streams are not")
 	case metaName, metaSumName:
 		return r.mustBeFile(path)
+	case consumersName:
+		_, _, err := r.list(path)
+		return err
 	}
 	return nil
 }

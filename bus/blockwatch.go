@@ -147,8 +147,13 @@ func (w *blockWatch) placesLocked() error {
 			files[index] = entry.Type().IsRegular() || leadsToFile(filepath.Join(w.dir, entry.Name()))
 		}
 	}
-	for _, index := range w.known { // the server would wait for ever at a pipe
-		if !files[index] {
+	for _, index := range w.known {
+		if _, found := files[index]; !found {
+			return lostPlace(filepath.Join(w.dir, blockName(index)))
+		}
+	}
+	for index, isFile := range files { // the server would wait for ever at a pipe, or write the next block into it
+		if !isFile {
 			return lostPlace(filepath.Join(w.dir, blockName(index)))
 		}
 	}

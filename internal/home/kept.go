@@ -73,6 +73,10 @@ func (k *Kept) Look() (news []Loss) {
 	if loss, lost := k.lookAtSnapshots(); lost {
 		news = append(news, loss)
 	}
+	var problem *Problem
+	if err := k.lock.check(); errors.As(err, &problem) { // the next start would refuse the home
+		k.found = append(k.found, Loss{Path: k.lock.dir, What: "is not as it must be: " + problem.What, Next: problem.Next})
+	}
 	for _, kind := range kinds {
 		var wrong *KindError
 		if errors.As(k.lock.checkKind(kind.name, kind.want), &wrong) && !k.keeps(kind.name) {

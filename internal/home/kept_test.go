@@ -134,6 +134,12 @@ func TestDirectoriesOfARunningServer(t *testing.T) {
 	if again := kept.Look(); len(again) != 0 || len(kept.Found()) != 1 {
 		t.Errorf("%+v, %+v", again, kept.Found())
 	}
+	if err := os.Chmod(lock.Dir(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if news := kept.Look(); len(news) != 1 || !strings.Contains(news[0].Next, "chmod 700 "+lock.Dir()) {
+		t.Errorf("open to others: %+v", news)
+	}
 }
 
 // A home that has lost its version file still knows its key, by the mark beside the log.
