@@ -75,7 +75,8 @@ func (k *Kept) Look() (news []Loss) {
 	}
 	var problem *Problem
 	if err := k.lock.check(); errors.As(err, &problem) { // the next start would refuse the home
-		k.found = append(k.found, Loss{Path: k.lock.dir, What: "is not as it must be: " + problem.What, Next: problem.Next})
+		what := "is not as it must be: " + problem.What
+		k.found = append(k.found, Loss{Path: k.lock.dir, What: what, Next: problem.Next})
 	}
 	for _, kind := range kinds {
 		var wrong *KindError
