@@ -57,11 +57,11 @@ lint: $(GOLANGCI_LINT)-$(GOLANGCI) ## the linters of .golangci.yml
 
 .PHONY: generate
 generate: ## write docs/events.md, docs/limits.md and docs/permissions.md from the code
-	$(GO) run ./internal/docgen
+	$(GO) run ./internal/tools/docgen
 
 .PHONY: check-generated
 check-generated: ## fail when a generated file is not what the code says
-	$(GO) run ./internal/docgen -check
+	$(GO) run ./internal/tools/docgen -check
 
 .PHONY: golden
 golden: ## write the golden files anew; look at the difference before you commit it
@@ -80,13 +80,13 @@ fuzz: ## fuzz the decoders, a minute each
 
 .PHONY: sim
 sim: ## a short simulation: the real Handler on a log that fails in every way; SEEDS=300
-	$(GO) test ./internal/simulation -count 1 -run '^TestSimulation$$' -timeout 10m -seeds $(SEEDS)
+	$(GO) test ./internal/testing/simulation -count 1 -run '^TestSimulation$$' -timeout 10m -seeds $(SEEDS)
 
 .PHONY: soak
 soak: ## a long simulation from a seed that nobody has run, then the real binary: kill -9, a fleet, a server away, hostile sessions; SOAK_SEEDS=100000
-	$(GO) test ./internal/simulation -count 1 -run '^TestSimulation$$' -timeout 0 -from $$(date +%s)00000 -seeds $(SOAK_SEEDS)
+	$(GO) test ./internal/testing/simulation -count 1 -run '^TestSimulation$$' -timeout 0 -from $$(date +%s)00000 -seeds $(SOAK_SEEDS)
 	$(GO) test ./projections -count 1 -run '^TestQueueLine$$' -timeout 1h -stories 1000
-	$(GO) test ./internal/damage -count 1 -timeout 0 -from $$(date +%s) -faults 250
+	$(GO) test ./internal/testing/damage -count 1 -timeout 0 -from $$(date +%s) -faults 250
 	$(GO) test ./cmd/maestro -count 1 -run '^TestKilledServerLosesNothing$$' -v -kill-rounds 20
 	$(GO) test ./cmd/maestro -count 1 -run '^TestFleetFinishesItsQueue$$' -timeout 1h -v -queue-rounds 10 -queue-items 1000
 	$(GO) test ./cmd/maestro -count 1 -run '^TestServerAwayLosesNoReport$$' -v -away 30s
@@ -94,7 +94,7 @@ soak: ## a long simulation from a seed that nobody has run, then the real binary
 
 .PHONY: planted
 planted: ## build the product with each planted bug, and see the simulation catch it
-	$(GO) test ./internal/simulation ./workers/outbox -count 1 -run '^TestPlanted$$' -timeout 0 -v -planted
+	$(GO) test ./internal/testing/simulation ./workers/outbox -count 1 -run '^TestPlanted$$' -timeout 0 -v -planted
 
 .PHONY: bench
 bench: build ## measure: the pure packages by themselves, then the product against what it stands on

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"maestro/events"
-	"maestro/internal/rawbench"
+	"maestro/internal/measure/rawbench"
 )
 
 func benchBus(b *testing.B, d Durability) *Bus {

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"maestro/events"
-	"maestro/internal/logtest"
+	"maestro/internal/testing/logtest"
 )
 
 // startCluster runs three servers in this process, with routes on the loopback.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"testing"
 
-	"maestro/internal/logtest"
+	"maestro/internal/testing/logtest"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }

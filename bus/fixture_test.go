@@ -15,7 +15,7 @@ import (
 
 	"maestro/engine"
 	"maestro/events"
-	"maestro/internal/logtest"
+	"maestro/internal/testing/logtest"
 )
 
 var _ engine.Log = (*Bus)(nil)

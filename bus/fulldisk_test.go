@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"maestro/internal/logtest"
+	"maestro/internal/testing/logtest"
 )
 
 func TestFullDisk(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"maestro/events"
-	"maestro/internal/logtest"
+	"maestro/internal/testing/logtest"
 )
 
 // fill appends n messages of a size and gives the head.

@@ -16,7 +16,7 @@ import (
 	"maestro/api/client"
 	"maestro/bus"
 	"maestro/engine"
-	"maestro/internal/benchmark"
+	"maestro/internal/measure/benchmark"
 	"maestro/service"
 )
 

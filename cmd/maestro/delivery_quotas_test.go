@@ -18,7 +18,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/home"
-	"maestro/internal/simlog"
+	"maestro/internal/testing/simlog"
 	"maestro/projections"
 	"maestro/workers/outbox"
 )

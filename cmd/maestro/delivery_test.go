@@ -19,7 +19,7 @@ import (
 
 	"maestro/engine"
 	"maestro/internal/home"
-	"maestro/internal/simlog"
+	"maestro/internal/testing/simlog"
 )
 
 // What one session's process does to its outbox neither delays the others for longer than a moment, nor fills the log.

@@ -107,7 +107,7 @@ func asked(id string) bool { return contains(vocabulary, id) || contains(beginni
 
 func report(t *testing.T, plan Plan, result Result) {
 	t.Helper()
-	again := fmt.Sprintf("run it again with: go test ./internal/simulation -run TestSeed -seed %d", plan.Seed)
+	again := fmt.Sprintf("run it again with: go test ./internal/testing/simulation -run TestSeed -seed %d", plan.Seed)
 	if *quick {
 		t.Errorf("seed %d breaks a promise: %v\n%s", plan.Seed, result.Failure, again)
 		return

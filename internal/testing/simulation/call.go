@@ -8,7 +8,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
-	"maestro/internal/simlog"
+	"maestro/internal/testing/simlog"
 )
 
 // call is one try of a wish at one server.

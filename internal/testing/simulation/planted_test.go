@@ -43,7 +43,7 @@ func TestPlanted(t *testing.T) {
 		t.Log("not asked for: run it with -planted")
 		return
 	}
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestPlanted(t *testing.T) {
 // TestPlantsHaveTheirPlace looks whether each bug could still be planted: the long test must not find that out years
 // later.
 func TestPlantsHaveTheirPlace(t *testing.T) {
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func build(t *testing.T, root string, p plant) string {
 		list,
 		"-o",
 		binary,
-		"./internal/simulation",
+		"./internal/testing/simulation",
 	)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {

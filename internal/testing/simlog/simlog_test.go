@@ -7,8 +7,8 @@ import (
 
 	"maestro/engine"
 	"maestro/events"
-	"maestro/internal/logtest"
-	"maestro/internal/simlog"
+	"maestro/internal/testing/logtest"
+	"maestro/internal/testing/simlog"
 )
 
 var (

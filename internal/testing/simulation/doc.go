@@ -1,4 +1,4 @@
-// Package simulation runs the real engine.Handler and projections.State on a simulated log (internal/simlog), lets
+// Package simulation runs the real engine.Handler and projections.State on a simulated log (internal/testing/simlog), lets
 // everything go wrong that can, in an order that a seed decides, and holds what it sees against the promises of the
 // architecture after every step.
 //

@@ -19,7 +19,7 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 	declared := map[string]bool{}
 	var comments []struct{ at, name string }
 	files := token.NewFileSet()
-	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../../..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
 		}

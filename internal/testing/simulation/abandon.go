@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/internal/simlog"
+	"maestro/internal/testing/simlog"
 )
 
 // abandon ends a session that holds an item, and kills the process that keeps the leases before it gives the item back.

@@ -4,7 +4,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/internal/simlog"
+	"maestro/internal/testing/simlog"
 )
 
 // finish heals everything and expects every wish to come to its end.

@@ -14,7 +14,7 @@ import (
 )
 
 func TestPagesAreCurrent(t *testing.T) {
-	if err := run("../..", true); err != nil {
+	if err := run("../../..", true); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/internal/simlog"
+	"maestro/internal/testing/simlog"
 )
 
 // hold says which operations wait for the driver.

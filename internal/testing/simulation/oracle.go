@@ -10,7 +10,7 @@ import (
 
 	"maestro/events"
 	documents "maestro/internal/oracle"
-	"maestro/internal/simlog"
+	"maestro/internal/testing/simlog"
 	"maestro/projections"
 )
 

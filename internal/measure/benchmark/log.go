@@ -7,7 +7,7 @@ import (
 
 	"maestro/bus"
 	"maestro/engine"
-	"maestro/internal/rawbench"
+	"maestro/internal/measure/rawbench"
 	"maestro/projections"
 )
 

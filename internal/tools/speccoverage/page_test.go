@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-const root = "../.."
+const root = "../../.."
 
 var (
 	quoted   = regexp.MustCompile("`([^`]+)`")
@@ -129,20 +129,20 @@ func TestPageIsTrue(t *testing.T) {
 
 func TestFaultsAreSeen(t *testing.T) {
 	for row, want := range map[string]string{
-		"| a | `internal/speccoverage.TestFaultsAreSeen` |":              "",
-		"| a | `internal/speccoverage.TestFaultsAreSeen/a case of it` |": "",
-		"| a | `tree.txtar`, and `maestro task tree` in it |":            "",
-		"| a | decided otherwise: contract.md, HTTP |":                   "",
-		"| a | later: the rest |":                                        "",
-		"no row":                                                         "",
-		"| a | `internal/speccoverage.TestNone` |":                       "there is no TestNone",
-		"| a | `internal/speccoverage.TestPageIsTrue/no" + " case` |":    "there is no case",
-		"| a | `internal/none.TestNone` |":                               "there are no tests in",
-		"| a | `none.txtar` |":                                           "no such file",
-		"| a | `maestro task tree` |":                                    "names nothing",
-		"| a | |":                                                        "names nothing",
-		"| a | decided otherwise: somewhere |":                           "where it was decided",
-		"| a | `tree.txtar` | c |":                                       "3 cells",
+		"| a | `internal/tools/speccoverage.TestFaultsAreSeen` |":              "",
+		"| a | `internal/tools/speccoverage.TestFaultsAreSeen/a case of it` |": "",
+		"| a | `tree.txtar`, and `maestro task tree` in it |":                  "",
+		"| a | decided otherwise: contract.md, HTTP |":                         "",
+		"| a | later: the rest |":                                              "",
+		"no row":                                                               "",
+		"| a | `internal/tools/speccoverage.TestNone` |":                       "there is no TestNone",
+		"| a | `internal/tools/speccoverage.TestPageIsTrue/no" + " case` |":    "there is no case",
+		"| a | `internal/none.TestNone` |":                                     "there are no tests in",
+		"| a | `none.txtar` |":                                                 "no such file",
+		"| a | `maestro task tree` |":                                          "names nothing",
+		"| a | |":                                                              "names nothing",
+		"| a | decided otherwise: somewhere |":                                 "where it was decided",
+		"| a | `tree.txtar` | c |":                                             "3 cells",
 	} {
 		found, _, _, _, _ := faults("| asked | shown by |\n|---|---|\n" + row)
 		if got := strings.Join(found, "; "); (got == "") != (want == "") || !strings.Contains(got, want) {

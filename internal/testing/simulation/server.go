@@ -11,7 +11,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/clock"
-	"maestro/internal/simlog"
+	"maestro/internal/testing/simlog"
 	"maestro/projections"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/internal/simlog"
+	"maestro/internal/testing/simlog"
 )
 
 // world is one run: a log, its servers, their clients, and what is expected of them.
