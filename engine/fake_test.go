@@ -19,7 +19,7 @@ import (
 	"maestro/projections"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(whole{m}) }
 
 // fakeLog is a Log in memory that does to the Handler what a test tells it to.
 type fakeLog struct {
