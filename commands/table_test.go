@@ -1,9 +1,6 @@
 package commands
 
 import (
-	"bufio"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,63 +8,7 @@ import (
 	"maestro/events"
 )
 
-// letters draws a set of columns as contract.md does.
-func letters(who Letters) string {
-	text := ""
-	for i, letter := range "WQTOURS" {
-		if who&(1<<i) != 0 {
-			text += string(letter)
-		}
-	}
-	return text
-}
-
-// transcript reads the table that was written by hand.
-func transcript(t *testing.T) []string {
-	t.Helper()
-	file, err := os.Open("testdata/permissions.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var rows []string
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if line := lines.Text(); !strings.HasPrefix(line, "#") {
-			rows = append(rows, strings.Join(strings.Fields(line), " "))
-		}
-	}
-	return rows
-}
-
-// The code's table is the contract's: every row in both directions, in the same order.
-func TestTableIsTheContract(t *testing.T) {
-	var rows []string
-	for _, row := range CurrentRules().Rows() {
-		core, becomes := ".", "-"
-		if row.Core {
-			core = "core"
-		}
-		if row.Write {
-			becomes = row.Events
-		}
-		rows = append(rows, fmt.Sprintf("%s %s %s %s", row.ID, letters(row.Who), core, becomes))
-	}
-	want := transcript(t)
-	for _, row := range rows {
-		if !slices.Contains(want, row) {
-			t.Errorf("only in the code:     %s", row)
-		}
-	}
-	for _, row := range want {
-		if !slices.Contains(rows, row) {
-			t.Errorf("only in the contract: %s", row)
-		}
-	}
-	if !t.Failed() && !slices.Equal(rows, want) {
-		t.Error("the rows stand in another order, or twice")
-	}
-}
-
+// That the rows are the contract's, in its order, the oracle's own table shows: internal/simulation, TestTables.
 func TestRowsHoldTogether(t *testing.T) {
 	table := CurrentRules()
 	seen := map[string]bool{}
