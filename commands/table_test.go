@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// That the rows are the contract's, in its order, the oracle's own table shows: internal/simulation, TestTables.
+// That the rows are the contract's, in its order, the oracle's own table shows: internal/testing/simulation, TestTables.
 func TestRowsHoldTogether(t *testing.T) {
 	table := CurrentRules()
 	seen := map[string]bool{}
