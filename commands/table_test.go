@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// That the rows are the contract's, in its order, the oracle's own table shows: internal/testing/simulation, TestTables.
+// TestTables in internal/testing/simulation holds the rows and their order against the oracle's own table.
 func TestRowsHoldTogether(t *testing.T) {
 	table := CurrentRules()
 	seen := map[string]bool{}
