@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"maestro/internal/files"
 )
 
 // staging is where nats-server gathers an atomic batch before it commits it. The server creates a small store on disk for
@@ -78,7 +80,7 @@ func sweepUnlocked(root string) {
 	for _, path := range left {
 		info, err := os.Lstat(path)
 		sum := strings.TrimPrefix(filepath.Base(path), stagingOf(oldStagingPrefix))
-		if err == nil && info.IsDir() && ownedByUs(info) && !inUse[sum] {
+		if err == nil && info.IsDir() && files.Owned(info) == nil && !inUse[sum] {
 			_ = os.RemoveAll(path)
 		}
 	}
@@ -95,10 +97,10 @@ func sweep(root, prefix, ours string) {
 			continue
 		}
 		path := filepath.Join(root, entry.Name())
-		if info, err := os.Lstat(path); err != nil || !info.IsDir() || !ownedByUs(info) {
+		if info, err := os.Lstat(path); err != nil || !info.IsDir() || files.Owned(info) != nil {
 			continue
 		}
-		if dir, err := lockDirectory(path, false); err == nil {
+		if dir, err := files.LockDir(path, false); err == nil {
 			_ = os.RemoveAll(path)
 			_ = dir.Close()
 		}
@@ -111,7 +113,7 @@ func (s *staging) occupy() bool {
 		if !private(s.dir) {
 			return false
 		}
-		lock, err := lockDirectory(s.dir, true)
+		lock, err := files.LockDir(s.dir, true)
 		if err != nil {
 			return false
 		}
@@ -143,7 +145,7 @@ func private(path string) bool {
 		return false
 	}
 	info, err := os.Lstat(path)
-	return err == nil && info.IsDir() && info.Mode().Perm() == 0o700 && ownedByUs(info)
+	return err == nil && info.IsDir() && info.Mode().Perm() == 0o700 && files.Owned(info) == nil
 }
 
 // distrust sends later batches to the disk, from the next reopen on.

@@ -5,7 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"maestro/internal/files"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,28 +23,6 @@ func memoryRoots() []string {
 	return roots
 }
 
-// lockDirectory opens a directory and locks it; without wait it fails when somebody else has.
-func lockDirectory(path string, wait bool) (*os.File, error) {
-	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, err
-	}
-	how := unix.LOCK_EX
-	if !wait {
-		how |= unix.LOCK_NB
-	}
-	if err := unix.Flock(int(dir.Fd()), how); err != nil {
-		_ = dir.Close()
-		return nil, err
-	}
-	return dir, nil
-}
-
-func ownedByUs(info os.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Getuid()
-}
-
 // storesInUse gives the sums of all directories in which a process of this user has a file open. It fails when it
 // cannot see the files of one.
 func storesInUse() (map[string]bool, error) {
@@ -54,7 +33,7 @@ func storesInUse() (map[string]bool, error) {
 	inUse := map[string]bool{}
 	for _, process := range processes {
 		info, err := os.Stat(process)
-		if err != nil || !ownedByUs(info) {
+		if err != nil || files.Owned(info) != nil {
 			continue // it ended, or is another user's, who cannot enter the directories
 		}
 		files, err := os.ReadDir(filepath.Join(process, "fd"))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // syncTree makes every file and directory under dir durable. A missing dir is an empty one; files that go meanwhile are
@@ -22,6 +23,14 @@ func syncTree(dir string) error {
 		}
 		return ignoreMissing(syncPath(path))
 	})
+}
+
+// writeAtomically puts content at path, durably and whole or not at all. Only this user can read it.
+func writeAtomically(path string, content ...[]byte) error {
+	if err := files.WritePath(path, content...); err != nil {
+		return fmt.Errorf("write %s: %w", path, full(err))
+	}
+	return full(syncPath(filepath.Dir(path)))
 }
 
 // syncPath makes one file's content, or one directory's names, durable.

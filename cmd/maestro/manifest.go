@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
+	"maestro/internal/files"
 	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
@@ -140,19 +141,8 @@ func writeWhole(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return notWritten(path, err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
-	if err != nil {
+	if err := files.WritePath(path, content); err != nil {
 		return notWritten(path, err)
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(notWritten(path, err), os.Remove(f.Name()))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func SyncDir(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return errors.Join(SyncNames(dir), dir.Close())
 }
 
 // Copy writes all that is left of a file into a new one that only this user can read. It does not make it durable.

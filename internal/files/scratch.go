@@ -23,7 +23,7 @@ func NewScratch(path, purpose string) (*Scratch, error) {
 		if err != nil {
 			return nil, err
 		}
-		lock, err := lockDir(made)
+		lock, err := LockDir(made, false)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return &Scratch{Path: made}, nil
 		}
@@ -34,7 +34,7 @@ func NewScratch(path, purpose string) (*Scratch, error) {
 			_ = lock.Close()
 			continue
 		}
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errHeld) {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrHeld) {
 			return nil, errors.Join(err, os.Remove(made))
 		}
 	}
@@ -72,7 +72,7 @@ func eachLeftover(path, purpose string, do func(dir string) error) (done []strin
 			continue
 		}
 		dir := filepath.Join(parent, entry.Name())
-		lock, err := lockDir(dir)
+		lock, err := LockDir(dir, false)
 		if err != nil {
 			continue // it is in use, or not this user's
 		}
@@ -92,6 +92,3 @@ func holds(dir *os.File, path string) bool {
 	now, nowErr := os.Lstat(path)
 	return err == nil && nowErr == nil && os.SameFile(held, now)
 }
-
-// errHeld: another process has locked the directory.
-var errHeld = errors.New("another process holds it")

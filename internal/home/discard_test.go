@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"maestro/internal/files"
 )
 
 // whileWaiting does something while a Lock waits for the first time.
@@ -83,7 +85,7 @@ func TestALockWithoutItsName(t *testing.T) {
 		}
 		return f, err
 	}
-	f, err := h.lock(open, os.O_RDWR, lockExclusive)
+	f, err := h.lock(open, os.O_RDWR, files.Lock)
 	if err != nil {
 		t.Fatal(err)
 	}

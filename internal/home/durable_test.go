@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"maestro/internal/files"
 )
 
 // TestNewHomeIsDurable: every directory that got a new name in it is synced behind that, so a power cut does not take
@@ -20,9 +22,9 @@ func TestNewHomeIsDurable(t *testing.T) {
 		for _, entry := range entries {
 			synced = append(synced, filepath.Join(dir.Name(), entry.Name()))
 		}
-		return syncDir(dir)
+		return files.SyncNames(dir)
 	}
-	defer func() { syncDirectory = syncDir }()
+	defer func() { syncDirectory = files.SyncNames }()
 	dir := filepath.Join(top, "a", "b", "home")
 	h, err := Create(dir)
 	if err != nil {

@@ -95,7 +95,7 @@ func makeDurably(dir string) error {
 }
 
 // syncDirectory makes the names in a directory durable; tests replace it.
-var syncDirectory = syncDir
+var syncDirectory = files.SyncNames
 
 // Close ends the use of the home. A Lock that was taken from it stays.
 func (h *Home) Close() error { return h.root.Close() }
@@ -105,7 +105,7 @@ func (h *Home) check() error {
 	if err != nil {
 		return fmt.Errorf("look at the home: %w", err)
 	}
-	strange, open := owned(info), shared(info)
+	strange, open := files.Owned(info), files.Shared(info)
 	switch {
 	case strange == nil && !open:
 		return nil
@@ -151,13 +151,13 @@ func (h *Home) secret(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read the home's %s: %w", name, err)
 	}
 	path := filepath.Join(h.dir, name)
-	if err := owned(info); err != nil {
+	if err := files.Owned(info); err != nil {
 		return nil, &Problem{
 			What: fmt.Sprintf("The file %s %s", path, err),
 			Next: "delete it, and the server makes a new one at its next start",
 		}
 	}
-	if shared(info) {
+	if files.Shared(info) {
 		return nil, &Problem{
 			What: fmt.Sprintf("The file %s is open to others (mode %04o)", path, info.Mode().Perm()),
 			Why:  "it is a secret", Next: "run: chmod 600 " + path,
@@ -198,20 +198,7 @@ func temporaryOf(name string) string {
 
 // write puts content in place, durably and whole or not at all; only this user can read it.
 func (h *Home) write(name string, content []byte) error {
-	temporary := temporaryOf(name)
-	f, err := files.Create(h.root, temporary)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Join(h.dir, name), reason(err))
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = h.root.Rename(temporary, name)
-	}
-	if err != nil {
-		_ = h.root.Remove(temporary) // what is left of it is replaced by the next
+	if err := files.Write(h.root, temporaryOf(name), name, content); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(h.dir, name), reason(err))
 	}
 	return h.sync(filepath.Dir(name))
@@ -230,7 +217,7 @@ func (h *Home) sync(name string) error {
 	if err != nil {
 		return fmt.Errorf("sync the home: %w", err)
 	}
-	return errors.Join(syncDir(dir), dir.Close())
+	return errors.Join(files.SyncNames(dir), dir.Close())
 }
 
 // NoteRestore keeps what a restore came to, for whoever asks later where the log comes from.

@@ -56,14 +56,14 @@ const (
 // Lock takes the home for this process until Release, or until the process ends however it ends. It fails with *HeldError
 // when another has it.
 func (h *Home) Lock() (*Lock, error) {
-	f, err := h.lock(files.OpenOrCreate, os.O_RDWR, lockExclusive)
-	for try := 1; errors.Is(err, errHeld) && try < lockTries; try++ {
+	f, err := h.lock(files.OpenOrCreate, os.O_RDWR, files.Lock)
+	for try := 1; errors.Is(err, files.ErrHeld) && try < lockTries; try++ {
 		_ = f.Close()
 		pause(lockPause)
-		f, err = h.lock(files.OpenOrCreate, os.O_RDWR, lockExclusive)
+		f, err = h.lock(files.OpenOrCreate, os.O_RDWR, files.Lock)
 	}
 	switch {
-	case errors.Is(err, errHeld):
+	case errors.Is(err, files.ErrHeld):
 		return nil, errors.Join(h.holder(f), f.Close())
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("lock the home %s: another process has just removed it; try again: %w", h.dir, err)
@@ -86,7 +86,7 @@ func (h *Home) Lock() (*Lock, error) {
 // pause waits between two tries; tests replace it.
 var pause = time.Sleep
 
-// lock opens the file of the lock and tries once to lock it. With errHeld the file is open. Discard may remove the file
+// lock opens the file of the lock and tries once to lock it. With files.ErrHeld the file is open. Discard may remove the file
 // after it was opened. A lock on a file without the name keeps nobody out, so the file that has the name is locked.
 func (h *Home) lock(
 	open func(root *os.Root, name string, flag int) (*os.File, error), flag int, lock func(*os.File) error,
@@ -96,8 +96,11 @@ func (h *Home) lock(
 		if err != nil {
 			return nil, fmt.Errorf("lock the home %s: %w", h.dir, reason(h.explained(lockFile, err)))
 		}
-		if err = lock(f); errors.Is(err, errHeld) {
+		if err = lock(f); errors.Is(err, files.ErrHeld) {
 			return f, err
+		}
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = nil // one server a home is up to the user here
 		}
 		if err == nil {
 			var named bool
@@ -128,7 +131,7 @@ func (h *Home) isLock(f *os.File) (bool, error) {
 // holder says who has the lock.
 func (h *Home) holder(f *os.File) *HeldError {
 	held := &HeldError{Dir: h.dir}
-	if lockShared(f) == nil { // so nobody has it for himself; f is closed next
+	if files.LockShared(f) == nil { // so nobody has it for himself; f is closed next
 		held.Read = true
 		return held
 	}
@@ -166,5 +169,6 @@ func (h *Home) Running() bool {
 		return false
 	}
 	defer func() { _ = f.Close() }()
-	return errors.Is(lockShared(f), errHeld)
+	err = files.LockShared(f)
+	return errors.Is(err, files.ErrHeld) || errors.Is(err, errors.ErrUnsupported)
 }

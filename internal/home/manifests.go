@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
+
+	"maestro/internal/files"
 )
 
 // sessionsDir holds a directory for each session of this machine (document 003, "Manifest Location").
@@ -35,19 +36,8 @@ func (h *Home) PlaceManifest(session string, content []byte) error {
 	}
 	// A name of its own: the server and a command may write the same manifest at once.
 	temporary, name := path.Join(dir, "."+manifestFile+"."+rand.Text()), path.Join(dir, manifestFile)
-	f, err := h.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := files.Write(h.root, temporary, name, content); err != nil {
 		return fmt.Errorf("write a manifest: %w", err)
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = h.root.Rename(temporary, name)
-	}
-	if err != nil {
-		return fmt.Errorf("write a manifest: %w", errors.Join(err, h.root.Remove(temporary)))
 	}
 	return nil
 }

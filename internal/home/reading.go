@@ -17,11 +17,11 @@ type Reading struct {
 
 // LockForReading keeps servers out until Release. It fails with *HeldError when one has the home.
 func (h *Home) LockForReading() (*Reading, error) {
-	f, err := h.lock(files.Open, os.O_RDONLY, lockShared)
+	f, err := h.lock(files.Open, os.O_RDONLY, files.LockShared)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Reading{Home: h}, nil
-	case errors.Is(err, errHeld):
+	case errors.Is(err, files.ErrHeld):
 		return nil, errors.Join(h.holder(f), f.Close())
 	case err != nil:
 		return nil, err

@@ -100,7 +100,7 @@ func (d directory) own() error {
 		case !info.IsDir():
 			return fmt.Errorf("%s of the home is not a directory; move it away", dir)
 		}
-		if err := owned(info); err != nil {
+		if err := files.Owned(info); err != nil {
 			return fmt.Errorf("%s of the home %w; move it away", dir, err)
 		}
 	}
@@ -232,7 +232,7 @@ func (d directory) Sync() error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(syncDir(f), f.Close()); err != nil {
+		if err := errors.Join(files.SyncNames(f), f.Close()); err != nil {
 			return err
 		}
 	}
@@ -241,9 +241,6 @@ func (d directory) Sync() error {
 
 // lockPause is how long a process waits before it looks again whether a lock is free.
 const lockPause = 5 * time.Millisecond
-
-// errHeld: somebody else has the lock.
-var errHeld = errors.New("held")
 
 // Lock implements Disk.
 func (d directory) Lock(ctx context.Context, name string) (unlock func(), err error) {
@@ -255,7 +252,7 @@ func (d directory) Lock(ctx context.Context, name string) (unlock func(), err er
 		if err = d.lock(name, f); err == nil {
 			return func() { _ = f.Close() }, nil // the lock goes with the file
 		}
-		if err = errors.Join(ignoring(err, errHeld), f.Close()); err != nil {
+		if err = errors.Join(ignoring(err, files.ErrHeld), f.Close()); err != nil {
 			return nil, err
 		}
 		select {
@@ -266,10 +263,12 @@ func (d directory) Lock(ctx context.Context, name string) (unlock func(), err er
 	}
 }
 
-// lock locks the open file of a name. It fails with errHeld also when the name is no longer that of the file:
+// lock locks the open file of a name. It fails with files.ErrHeld also when the name is no longer that of the file:
 // RemoveEmpty removed it in between, and whoever comes next locks another.
 func (d directory) lock(name string, f *os.File) error {
-	if err := lockExclusive(f); err != nil {
+	if err := files.Lock(f); errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("an outbox needs locks that this system does not have: %w", err)
+	} else if err != nil {
 		return err
 	}
 	held, err := f.Stat()
@@ -277,7 +276,7 @@ func (d directory) lock(name string, f *os.File) error {
 		return err
 	}
 	if now, err := d.home.Lstat(d.at(name)); err != nil || !os.SameFile(held, now) {
-		return errHeld
+		return files.ErrHeld
 	}
 	return nil
 }

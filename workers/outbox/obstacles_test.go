@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"maestro/internal/files"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -226,7 +228,7 @@ func TestALockThatWasRemoved(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "outbox", "s", keepingLock)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.lock(keepingLock, f); !errors.Is(err, errHeld) {
+	if err := d.lock(keepingLock, f); !errors.Is(err, files.ErrHeld) {
 		t.Errorf("got %v", err)
 	}
 	unlock, err := d.Lock(t.Context(), keepingLock)

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package files
-
-const nonBlocking = 0

@@ -1,0 +1,73 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// nonBlocking keeps the opening of a pipe from waiting for the process at its other end.
+const nonBlocking = unix.O_NONBLOCK
+
+// Lock takes an open file or directory for this process alone, until it is closed or the process ends however it ends.
+// It fails at once with ErrHeld if another has it, and with errors.ErrUnsupported where the system has no such locks.
+func Lock(f *os.File) error { return lock(f, unix.LOCK_EX) }
+
+// LockShared is Lock with others that share it.
+func LockShared(f *os.File) error { return lock(f, unix.LOCK_SH) }
+
+func lock(f *os.File, how int) error {
+	for {
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return ErrHeld
+		}
+		return err
+	}
+}
+
+// LockDir opens a directory of this user and takes it, as Lock does; it follows no link. With wait it waits until whoever
+// has it is done.
+func LockDir(path string, wait bool) (*os.File, error) {
+	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := dir.Stat()
+	if err == nil {
+		err = Owned(info)
+	}
+	if err == nil && wait {
+		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX)
+	} else if err == nil {
+		err = Lock(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// Owned says whose a file is when it is not this user's.
+func Owned(info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if ok && int64(stat.Uid) != int64(os.Geteuid()) {
+		return fmt.Errorf("belongs to user %d, and this is user %d", stat.Uid, os.Geteuid())
+	}
+	return nil
+}
+
+// Shared reports whether anybody but its user may do anything with a file.
+func Shared(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
+
+// SyncNames makes the names in an open directory durable.
+func SyncNames(dir *os.File) error { return dir.Sync() }

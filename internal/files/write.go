@@ -1,0 +1,43 @@
+package files
+
+import (
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Write puts content in the place of any file of the name: whole or not at all, for this user alone. It is written
+// under a temporary name first, in the place of any file that has it. The content is durable; the name is once the
+// directory is synced.
+func Write(root *os.Root, temporary, name string, content ...[]byte) error {
+	f, err := Create(root, temporary)
+	if err != nil {
+		return err
+	}
+	for _, part := range content {
+		if err == nil {
+			_, err = f.Write(part)
+		}
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = root.Rename(temporary, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(temporary))
+	}
+	return nil
+}
+
+// WritePath is Write for a path outside any root, with a temporary name that nothing else has.
+func WritePath(path string, content ...[]byte) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(path)
+	return errors.Join(Write(root, "."+name+"-"+rand.Text(), name, content...), root.Close())
+}
