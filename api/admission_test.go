@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/api"
 	"maestro/commands"
+	"maestro/service"
 	"maestro/service/wire"
 )
 
@@ -24,9 +24,9 @@ func limits(t *testing.T, texts ...string) func(*setup) {
 	return func(c *setup) { c.Limits = *l }
 }
 
-func limitsOf(t *testing.T, texts ...string) *api.Limits {
+func limitsOf(t *testing.T, texts ...string) *service.Limits {
 	t.Helper()
-	var l api.Limits
+	var l service.Limits
 	for _, text := range texts {
 		if err := l.Set(text); err != nil {
 			t.Fatal(err)
@@ -388,7 +388,7 @@ func TestLimitsThatAreNone(t *testing.T) {
 		"", "session-commands", "nothing=1", "session-commands=", "session-commands=-1", "session-commands=x",
 		"session-commands=NaN", "session-commands=1/", "session-waits=1/2", "session-waits=Inf",
 	} {
-		if err := new(api.Limits).Set(text); err == nil {
+		if err := new(service.Limits).Set(text); err == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}

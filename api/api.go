@@ -28,8 +28,6 @@ type Config struct {
 	Backup func(ctx context.Context, w io.Writer, head events.Head) error
 	// AuthOff lets loopback callers without a credential in, as the user or as the session that they name.
 	AuthOff bool
-	// Limits bound what each caller may use; the defaults if it is zero.
-	Limits Limits
 	// AllowedHosts are names, beside the loopback ones, that the server is called by; with or without a port.
 	AllowedHosts []string
 	// AllowOrigins are the origins, beside the server's own, whose pages may call it: "https://host:port".
@@ -53,8 +51,6 @@ type server struct {
 	started time.Time
 	// unauthenticated counts the calls of nobody; they are counted, not recorded.
 	unauthenticated atomic.Uint64
-	ledger          *ledger
-	limited         limitedLog
 	buffers         bufferPool
 	// Values of headers that stand on every answer, so that they need not be made for each.
 	noStore, noSniff, jsonType []string
@@ -76,7 +72,6 @@ func New(config Config) (http.Handler, error) {
 		noSniff:  []string{"nosniff"},
 		jsonType: []string{"application/json; charset=utf-8"},
 	}
-	s.ledger = newLedger(&s.Limits)
 	s.huma = newHuma(s.mux, config.Version)
 	s.routes()
 	return s, nil
@@ -167,7 +162,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.unauthenticated.Add(1)
 		if over := s.admitNobody(r); over != nil {
-			holdBack(r.Context())
+			service.HoldBack(r.Context())
 			err = over
 		}
 		s.refuse(w, r, err)
@@ -178,21 +173,20 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			header[headerDamage] = []string{notice}
 		}
 	}
-	c.Allowance = allowance{s, c}
 	on := serving(r, c)
 	if body != nil && c.Ended {
 		body.within(endedBodyWithin)
 	}
 	if err := s.admit(c, r); err != nil {
-		holdBack(r.Context())
+		service.HoldBack(r.Context())
 		s.fail(w, r, err)
 		return
 	}
-	defer c.admission.leave()
+	defer c.admission.Leave()
 	if body == nil || c.reads() {
 		on.begin()
 	} else {
-		body.whole, body.bring = on.begin, func(n int64) error { return s.brings(c, n) }
+		body.whole, body.bring = on.begin, c.admission.Bring
 	}
 	defer on.end()
 	if err := s.heard(r.Context(), header, c); err != nil {

@@ -18,7 +18,7 @@ type call struct {
 	request *http.Request
 	body    []byte
 	// admission is what the call holds of its limits.
-	admission admission
+	admission *service.Admission
 }
 
 type callKey struct{}

@@ -2,11 +2,15 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
 	"sync"
+	"syscall"
 	"time"
+
+	"maestro/service"
 )
 
 const (
@@ -33,11 +37,11 @@ type Listener struct {
 }
 
 // Bound gives the listener with the limits for connections.
-func Bound(listener net.Listener, limits *Limits) *Listener {
+func Bound(listener net.Listener, limits *service.Limits) *Listener {
 	return &Listener{
 		Listener:    listener,
-		total:       int(limits.quota(connectionsQuota).Value),
-		each:        int(limits.quota("address-connections").Value),
+		total:       int(limits.Quota(service.ConnectionsQuota).Value),
+		each:        int(limits.Quota("address-connections").Value),
 		open:        map[*connection]struct{}{},
 		from:        map[netip.Addr]int{},
 		credentials: map[string]int{},
@@ -91,7 +95,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if remote, err := netip.ParseAddrPort(accepted.RemoteAddr().String()); err == nil {
 			c.address = remote.Addr().Unmap()
 		}
-		c.holder = holder{credential: "address " + c.address.String(), project: "nobody", class: ofAddress}
+		c.holder = holder{credential: "address " + c.address.String(), project: "nobody", class: service.OfAddress}
 		if l.add(c) {
 			return c, nil
 		}
@@ -171,4 +175,9 @@ func (c *connection) Write(b []byte) (n int, err error) {
 			return n, err
 		}
 	}
+}
+
+// isOutOfFiles reports whether a call failed because the process, or the system, has too many files open.
+func isOutOfFiles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

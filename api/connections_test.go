@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"maestro/api"
+	"maestro/service"
 )
 
 // pipes is a listener whose connections are made in memory, so that their deadlines are synctest's.
@@ -32,7 +33,7 @@ func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // serve starts a server as `maestro serve` does, and gives a way to dial it.
-func serve(t *testing.T, handler http.Handler, limits *api.Limits) (dial func() net.Conn) {
+func serve(t *testing.T, handler http.Handler, limits *service.Limits) (dial func() net.Conn) {
 	p := &pipes{make(chan net.Conn), make(chan struct{})}
 	listener := api.Bound(p, limits)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
@@ -65,7 +66,7 @@ func TestWhoDoesNotReadIsCut(t *testing.T) {
 			began := time.Now()
 			_, _ = w.Write(make([]byte, length))
 			ended <- time.Since(began)
-		}), &api.Limits{})
+		}), &service.Limits{})
 		ask(t, dial())
 		if took := <-ended; took > 31*time.Second {
 			t.Errorf("an answer that nobody reads is held for %s", took)
@@ -96,7 +97,7 @@ func TestWhoDoesNotReadIsCut(t *testing.T) {
 // out, and no call is cut.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l api.Limits
+		var l service.Limits
 		if err := l.Set("server-connections=3"); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +138,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 // TestOneProtocol: HTTP/2 without TLS would let one connection carry any number of calls.
 func TestOneProtocol(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dial := serve(t, http.NotFoundHandler(), &api.Limits{})
+		dial := serve(t, http.NotFoundHandler(), &service.Limits{})
 		c := dial()
 		go func() { _, _ = io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") }()
 		answer := make([]byte, 12)

@@ -1,32 +1,38 @@
 package api
 
 import (
+	"net"
 	"net/http"
+
+	"maestro/service"
 )
 
-// countedAs gives what a call is counted as while it is in progress. The route decides, so no query makes a call into
-// one that there may be more of.
-func (s *server) countedAs(r *http.Request) resource {
-	route := s.routeOf(r)
-	if longReads[route] {
-		return useStreams
-	}
-	return useParallel
+// admit lets a call in, or says which limit it is over. Who is let in must leave.
+func (s *server) admit(c *call, r *http.Request) (err error) {
+	c.admission, err = s.Admit(r.Context(), c.Caller, s.demandOf(r))
+	return err
 }
 
-// demand is how much of each rate a request uses.
-type demand [rates]float64
-
-func demandOf(r *http.Request) (d demand) {
+// demandOf gives what a request uses. The route decides what it is counted as, so no query makes a call into one that
+// there may be more of.
+func (s *server) demandOf(r *http.Request) service.Demand {
+	d := service.Demand{ReadsLog: longReads[s.routeOf(r)]}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		d[useReads] = 1
 		return d
 	}
-	d[useCommands] = 1
-	d[useBytes] = float64(r.ContentLength)
+	d.Writes, d.Bytes = true, r.ContentLength
 	if r.ContentLength < 0 { // it says so only by ending
-		d[useBytes] = maxRequest
+		d.Bytes = maxRequest
 	}
 	return d
+}
+
+// admitNobody lets the call of nobody through to its refusal, unless there are too many.
+func (s *server) admitNobody(r *http.Request) error {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	return s.AdmitNobody(host)
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"maestro/api/route"
-	"maestro/commands"
 	"maestro/engine"
 	"maestro/service"
 	"maestro/service/wire"
@@ -21,10 +20,10 @@ func (s *server) denialRoutes() {
 	route.Read(s.mount(), route.Route{
 		Path: "/api/audit/limits", Name: "audit-limits",
 		Summary: "The limits that count, and how many calls each has refused",
-	}, route.Bare(s.listLimits))
+	}, route.Bare(service.View.ListLimits))
 	route.Read(s.mount(), route.Route{
 		Path: "/api/audit/can", Name: "audit-can", Summary: "Whether an actor may use a command, and why",
-	}, s.can)
+	}, service.View.GetCan)
 }
 
 func (s *server) listDenials(v service.View, in *wire.DenialFilter) (pageOf[engine.Denial], error) {
@@ -62,13 +61,4 @@ func (s *server) listDenials(v service.View, in *wire.DenialFilter) (pageOf[engi
 func (s *server) unauthenticatedCalls(v service.View) (wire.Unauthenticated, error) {
 	count := wire.Unauthenticated{Count: s.unauthenticated.Load(), Since: s.started.UnixMilli()}
 	return count, v.Permit("audit:denials", "")
-}
-
-// can says whether an actor may use a command, and which limits it counts against.
-func (s *server) can(v service.View, in *wire.CanQuery) (wire.Can, error) {
-	body, by, err := v.GetCan(in)
-	if row, ok := commands.CurrentRules().Row(body.Row.ID); ok && body.Allowed {
-		body.Limits = s.limitsOf(v, by, row)
-	}
-	return body, err
 }

@@ -3,6 +3,8 @@ package api
 import (
 	"net/http"
 	"time"
+
+	"maestro/service"
 )
 
 // A newcomer always gets a connection: it could be the admin's, and the listener cannot know before it has read the
@@ -15,16 +17,16 @@ const rooms = 8
 // of a session's project.
 type holder struct {
 	credential, project string
-	class               class
+	class               service.Class
 	// ended says that it is a session that has ended.
 	ended bool
 }
 
 // holderOf gives the holder of the connection of a call.
 func holderOf(c *call) holder {
-	h := holder{credential: accountName(c.By), class: classOf(c.By), ended: c.Ended}
+	h := holder{credential: service.AccountName(c.By), class: service.ClassOf(c.By), ended: c.Ended}
 	h.project = h.credential
-	if h.class == ofSession && c.By.Project != "" {
+	if h.class == service.OfSession && c.By.Project != "" {
 		h.project = "project " + c.Root
 	}
 	return h
@@ -59,13 +61,13 @@ func (l *Listener) leastDue(among func(*connection) bool) (least *connection) {
 		switch {
 		case !c.busy && c.holder.ended:
 			return 0
-		case c.busy && c.holder.class == ofSession && crowded:
+		case c.busy && c.holder.class == service.OfSession && crowded:
 			return 1
 		case !c.busy:
 			return 2
-		case c.holder.class == ofSession:
+		case c.holder.class == service.OfSession:
 			return 3
-		case c.holder.class == ofReader:
+		case c.holder.class == service.OfReader:
 			return 4
 		}
 		return 5
@@ -95,7 +97,7 @@ func (l *Listener) before(c, other *connection, order func(*connection) int) boo
 // share is how much more than others a holder has. Of sessions, many connections of one count as much as many sessions
 // of one project.
 func (l *Listener) share(h holder) int {
-	if h.class != ofSession {
+	if h.class != service.OfSession {
 		return l.credentials[h.credential]
 	}
 	return l.credentials[h.credential] * l.projects[h.project]

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"maestro/api"
+	"maestro/service"
 )
 
 // TestHeadsAreBounded: a head with many lines is refused before net/http keeps them; bodies with as many lines, and one
@@ -20,7 +20,7 @@ func TestHeadsAreBounded(t *testing.T) {
 		dial := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			heads++
 			_, _ = io.Copy(io.Discard, r.Body)
-		}), &api.Limits{})
+		}), &service.Limits{})
 		status := func(c io.ReadWriter, in *bufio.Reader, request string) int {
 			t.Helper()
 			go func() { _, _ = io.WriteString(c, request) }() // the rest of one that is refused is not read

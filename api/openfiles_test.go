@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"maestro/service"
 )
 
 // TestConnectionsFitTheOpenFiles: the quota of connections never takes all files that the process may have open, and a
@@ -35,7 +37,7 @@ func TestConnectionsFitTheOpenFiles(t *testing.T) {
 		{"server-connections=0", 0, 0, ""},
 		{"server-connections=10000", 1 << 20, 10_000, ""},
 	} {
-		var l Limits
+		var l service.Limits
 		if c.set != "" {
 			if err := l.Set(c.set); err != nil {
 				t.Fatal(err)
@@ -49,7 +51,7 @@ func TestConnectionsFitTheOpenFiles(t *testing.T) {
 			}
 			continue
 		}
-		q := l.quota(connectionsQuota)
+		q := l.Quota(service.ConnectionsQuota)
 		if err != nil || q.Value != c.most {
 			t.Errorf("%s: %v connections, %v; want %v", name, q.Value, err, c.most)
 		}
@@ -96,7 +98,7 @@ func (f *fullAfter) Addr() net.Addr { return &net.TCPAddr{} }
 // connection gives way, and the next one is accepted.
 func TestNoFilesLeftMakesRoom(t *testing.T) {
 	full := &fullAfter{make(chan net.Conn, 3), 2, make(chan struct{})}
-	listener := Bound(full, &Limits{})
+	listener := Bound(full, &service.Limits{})
 	var ours []net.Conn
 	for range 3 {
 		mine, theirs := net.Pipe()

@@ -194,7 +194,7 @@ func (w *response) begin() {
 // end finishes the answer, and charges its reader for its length.
 func (w *response) end() {
 	w.begin()
-	w.call.admission.sent(w.sent)
+	w.call.admission.Sent(w.sent)
 }
 
 // marshal is how huma writes what a route answers.
@@ -227,7 +227,7 @@ func (w *response) render(v any) error {
 	if err := w.hold(held); err != nil {
 		return err
 	}
-	defer func() { w.call.admission.free(held) }()
+	defer func() { w.call.admission.Free(held) }()
 	e := newEncoder(func(b []byte) error {
 		if more := int64(cap(b)) - held; more > 0 {
 			if err := w.hold(more); err != nil {
@@ -249,15 +249,15 @@ func (w *response) render(v any) error {
 
 // hold counts bytes of the answer. A change that was made is answered whatever there is room for.
 func (w *response) hold(n int64) error {
-	over := w.call.admission.render(n)
+	over := w.call.admission.Render(n)
 	switch {
 	case over == nil:
 		return nil
 	case w.begun || w.request.Method != http.MethodGet:
-		w.call.admission.renderAnyway(n)
+		w.call.admission.RenderAnyway(n)
 		return nil
 	}
-	return w.server.tooMuch(w.call.By.String(), over)
+	return over
 }
 
 // memoryOf estimates what a view takes while it is written, beside the texts that it shares with the state.
@@ -299,7 +299,7 @@ func (s *server) raw(w http.ResponseWriter, r *http.Request, body []byte) {
 		s.fail(w, r, err)
 		return
 	}
-	defer out.call.admission.free(int64(len(body)))
+	defer out.call.admission.Free(int64(len(body)))
 	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	s.write(w, body)
 }

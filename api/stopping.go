@@ -35,7 +35,7 @@ func (b *stoppingBody) within(d time.Duration) {
 
 // keepPace moves the time by which more of the body has to come.
 func (b *stoppingBody) keepPace(n int64) {
-	if b.brought += n; b.brought <= freeBody {
+	if b.brought += n; b.brought <= service.FreeBody {
 		return
 	}
 	stall := time.Now().Add(stallWithin)

@@ -1,44 +1,10 @@
 package service
 
 import (
-	"context"
-
 	"maestro/commands"
-	"maestro/engine"
 	"maestro/internal/safetext"
 	"maestro/projections"
 )
-
-// Allowance bounds what one call may use. An interface gives each call its own.
-type Allowance interface {
-	// BeginWait counts the call among those that wait, or refuses it with a Problem.
-	BeginWait(ctx context.Context) error
-	// Within holds a command against the quotas and pays for what it makes, or refuses it with a Problem.
-	Within(ctx context.Context, request engine.Request, dryRun bool) error
-	// Upload pays for bytes that are kept though no event names them yet, or refuses them with a Problem.
-	Upload(ctx context.Context, bytes int) error
-	// Unused gives back what Within took if nothing was made.
-	Unused(answer engine.Answer, err error)
-	// Worked charges for work that was done: steps of deciding, folding or reading, whatever they came to. It must not
-	// block, and is called after the call has ended if its caller left early.
-	Worked(steps int)
-}
-
-// unbounded is the allowance of a call that nobody bounds.
-type unbounded struct{}
-
-func (unbounded) BeginWait(context.Context) error                    { return nil }
-func (unbounded) Within(context.Context, engine.Request, bool) error { return nil }
-func (unbounded) Upload(context.Context, int) error                  { return nil }
-func (unbounded) Unused(engine.Answer, error)                        {}
-func (unbounded) Worked(int)                                         {}
-
-func (c *Caller) allowance() Allowance {
-	if c.Allowance == nil {
-		return unbounded{}
-	}
-	return c.Allowance
-}
 
 // Caller is who asks, as the credential says, with what its interface knows of the call. Each call has its own.
 type Caller struct {
@@ -60,10 +26,11 @@ type Caller struct {
 	Reads     bool
 	// Meta is what came with the command.
 	Meta Meta
-	// Allowance bounds what the call may use; nil for no bounds.
-	Allowance Allowance
 	// Paged says that the caller takes lists in pages: then a limit is the length of a page. Its interface fills it in.
 	Paged bool
+
+	// admission is what the call holds of its limits; nil until it is let in.
+	admission *Admission
 }
 
 // ReadsAll reports whether the caller may read what belongs to no project.

@@ -14,19 +14,19 @@ import (
 	"maestro/service/wire"
 )
 
-// GetCan answers as the table and the decision would, and changes nothing. It gives the actor that it is about.
-func (v View) GetCan(in *wire.CanQuery) (wire.Can, commands.Actor, error) {
+// GetCan answers as the table and the decision would, and changes nothing.
+func (v View) GetCan(in *wire.CanQuery) (wire.Can, error) {
 	if err := v.Permit("audit:can", ""); err != nil {
-		return wire.Can{}, commands.Actor{}, err
+		return wire.Can{}, err
 	}
 	table := commands.CurrentRules()
 	row, ok := table.Row(in.Command)
 	if !ok {
-		return wire.Can{}, commands.Actor{}, NotFound("Command", in.Command)
+		return wire.Can{}, NotFound("Command", in.Command)
 	}
 	by, err := v.actorNamed(in.Actor)
 	if err != nil {
-		return wire.Can{}, commands.Actor{}, err
+		return wire.Can{}, err
 	}
 	body := wire.Can{
 		Actor: by.String(), Command: row.ID, Target: in.Target,
@@ -41,7 +41,7 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, commands.Actor, error) {
 	}
 	target, err := v.target(in.Command, in.Target, project)
 	if err != nil {
-		return wire.Can{}, commands.Actor{}, err
+		return wire.Can{}, err
 	}
 	err = commands.PermitAt(v.State, table, commands.Call{By: by, Project: project, At: v.Service.Now()}, row.ID)
 	if err == nil && row.Write {
@@ -52,7 +52,7 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, commands.Actor, error) {
 	case err == nil:
 		body.Allowed, body.Why = true, allowedTo(row)
 	case !errors.As(err, &refusal):
-		return wire.Can{}, commands.Actor{}, err
+		return wire.Can{}, err
 	case refusal.Code == commands.CodeNotAllowed:
 		body.Why, body.Next = refusal.Message+": "+refusal.Why, refusal.Next
 	case refusal.Code == commands.CodeInvalid: // a question names no further fields
@@ -61,7 +61,10 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, commands.Actor, error) {
 	default:
 		body.Allowed, body.Why, body.Else = true, allowedTo(row), refusal.Message
 	}
-	return body, by, nil
+	if body.Allowed {
+		body.Limits = v.limitsOf(by, row)
+	}
+	return body, nil
 }
 
 // actorNamed gives the actor that an auditor means.

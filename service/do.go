@@ -40,6 +40,11 @@ type Done struct {
 // command against the quotas, and waits if that is asked for. The caller's Meta comes with it. It fails with a
 // *Problem, a *commands.Refusal, or what engine.Handler.Do fails with.
 func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
+	leave, err := s.admitted(ctx, c, Demand{Writes: true, Bytes: max(a.Length, 0)})
+	if err != nil {
+		return Done{}, err
+	}
+	defer leave()
 	if err := c.Meta.CheckKept(a.ID); err != nil {
 		return Done{}, err
 	}
@@ -79,9 +84,9 @@ func (s *Service) decide(
 		Key:         c.Meta.Key + suffix,
 		OccurredAt:  c.Meta.OccurredAt,
 		TraceParent: c.Meta.TraceParent,
-		Worked:      c.allowance().Worked,
+		Worked:      c.admission.worked,
 	}
-	if err := c.allowance().Within(ctx, request, a.DryRun); err != nil {
+	if err := s.within(ctx, c, request, a.DryRun); err != nil {
 		return Done{}, err
 	}
 	if a.DryRun {
@@ -89,7 +94,7 @@ func (s *Service) decide(
 	} else {
 		done.Answer, err = s.Handler.Do(ctx, request)
 	}
-	c.allowance().Unused(done.Answer, err)
+	c.admission.unused(done.Answer, err)
 	if s.revokedSince(c, err) {
 		return Done{}, revokedMeanwhile()
 	}
@@ -102,7 +107,7 @@ func (s *Service) decide(
 	s.placeManifest(ctx, done.Data)
 	start, ok := request.Command.(*commands.StartItem)
 	if ok && a.Wait > 0 && err == nil && done.Event == nil {
-		if err := c.allowance().BeginWait(ctx); err != nil {
+		if err := s.beginWait(ctx, c); err != nil {
 			return Done{}, err
 		}
 		done.Answer, err = s.waitForItem(ctx, c, request, start, a.Wait)
@@ -121,6 +126,11 @@ func (s *Service) decide(
 func (s *Service) Apply(
 	ctx context.Context, c *Caller, by commands.Actor, command commands.Command, suffix string,
 ) (Done, error) {
+	leave, err := s.admitted(ctx, c, Demand{Writes: true})
+	if err != nil {
+		return Done{}, err
+	}
+	defer leave()
 	if c.Anonymous && by.Name != c.By.Name && s.Leases != nil && by.Kind == commands.ActorSession {
 		if err := s.Leases.Heard(ctx, by.Name); err != nil {
 			return Done{}, err

@@ -95,7 +95,12 @@ func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *wire.InputID) 
 	if session == "" {
 		return nil
 	}
-	if err := c.allowance().BeginWait(ctx); err != nil {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := s.beginWait(ctx, c); err != nil {
 		return err
 	}
 	return s.Await(ctx, c, wait, func(state *projections.State) bool {

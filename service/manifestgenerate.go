@@ -41,7 +41,7 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 			sourceOf(state, &from, project, in.TaskIDs, &long)
 		}
 	})
-	c.allowance().Worked(steps)
+	c.worked(steps)
 	if err == nil {
 		err = s.readWhole(ctx, &from, long)
 	}
@@ -52,7 +52,7 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 	if err != nil {
 		return nil, invalidManifest(err)
 	}
-	c.allowance().Worked(len(m.Canonical()) / bytesPerStep)
+	c.worked(len(m.Canonical()) / bytesPerStep)
 	return m, nil
 }
 

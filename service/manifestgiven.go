@@ -49,7 +49,7 @@ func (s *Service) decided(c *Caller, command commands.Command) bool {
 		By:      c.By,
 		Command: command,
 		Key:     c.Meta.Key,
-		Worked:  c.allowance().Worked,
+		Worked:  c.worked,
 	})
 	return err != nil || answer.Retried
 }
@@ -71,7 +71,7 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string) (*ma
 	if err != nil {
 		return nil, err
 	}
-	c.allowance().Worked(len(content) / bytesPerStep)
+	c.worked(len(content) / bytesPerStep)
 	m, err := manifest.Parse(content)
 	if err != nil {
 		// Its faults would quote what is none of the caller's business.

@@ -26,7 +26,7 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 			from.Custom = custom(state, unique(x.TaskIDs), x.Context)
 		}
 	})
-	c.allowance().Worked(steps)
+	c.worked(steps)
 	if !known {
 		return nil
 	}
@@ -45,12 +45,12 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 		return invalidManifest(err)
 	}
 	canonical := m.Canonical()
-	c.allowance().Worked(len(canonical) / bytesPerStep)
+	c.worked(len(canonical) / bytesPerStep)
 	x.Generated = manifest.Digest(canonical)
 	if dryRun {
 		return nil
 	}
-	if err := c.allowance().Upload(ctx, len(canonical)); err != nil {
+	if err := s.upload(ctx, c, len(canonical)); err != nil {
 		return err
 	}
 	if _, err := s.Blobs.PutBlob(ctx, canonical); err != nil {

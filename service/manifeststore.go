@@ -64,6 +64,11 @@ func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte)
 	if err := s.MayStoreManifest(c); err != nil {
 		return wire.StoredManifest{}, err
 	}
+	leave, err := s.admitted(ctx, c, Demand{Writes: true, Bytes: int64(len(document))})
+	if err != nil {
+		return wire.StoredManifest{}, err
+	}
+	defer leave()
 	m, err := manifest.Parse(document)
 	if err != nil {
 		return wire.StoredManifest{}, invalidManifest(err)
@@ -75,7 +80,7 @@ func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte)
 		return wire.StoredManifest{}, NotFound("Blob", "store of this server")
 	}
 	canonical := m.Canonical()
-	if err := c.allowance().Upload(ctx, len(canonical)); err != nil {
+	if err := s.upload(ctx, c, len(canonical)); err != nil {
 		return wire.StoredManifest{}, err
 	}
 	digest, err := s.Blobs.PutBlob(ctx, canonical)

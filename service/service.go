@@ -39,8 +39,10 @@ type Config struct {
 	Templates Templates
 	// Manifests gets a copy of each session's; nil if nobody looks for one.
 	Manifests Manifests
-	Keys      Keys
-	Logger    *slog.Logger
+	// Limits bound what each caller may use; the defaults if it is zero.
+	Limits Limits
+	Keys   Keys
+	Logger *slog.Logger
 	// Uses remembers when tokens were used; if nil, only until the end of the process.
 	Uses *TokenUses
 	// Now is the clock; time.Now if nil.
@@ -56,7 +58,9 @@ type Config struct {
 type Service struct {
 	Config
 
-	auth authenticator
+	auth    authenticator
+	ledger  *ledger
+	limited limitedLog
 	// placing holds an item while a manifest is put in its place: one at a time.
 	placing chan struct{}
 }
@@ -82,5 +86,10 @@ func New(config Config) (*Service, error) {
 		config.Uses = OpenTokenUses(nil, config.Logger)
 	}
 	auth := newAuthenticator(config.Keys, config.Handler, config.Now)
-	return &Service{Config: config, auth: auth, placing: make(chan struct{}, 1)}, nil
+	return &Service{
+		Config:  config,
+		auth:    auth,
+		ledger:  newLedger(&config.Limits),
+		placing: make(chan struct{}, 1),
+	}, nil
 }

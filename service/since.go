@@ -28,9 +28,13 @@ type changed struct {
 
 // Since tells what changed since a sequence or a time, by what needs a person. Its work grows with the log.
 func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wire.Since, error) {
+	leave, err := s.admitted(ctx, c, Demand{ReadsLog: true})
+	if err != nil {
+		return wire.Since{}, err
+	}
+	defer leave()
 	var seen map[string]bool
 	var to uint64
-	var err error
 	s.Handler.View(func(state *projections.State) {
 		to = state.Head().Sequence
 		var projects []*projections.Project

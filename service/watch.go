@@ -29,6 +29,7 @@ type Watch struct {
 	follower *engine.Follower
 	good     context.Context
 	done     func()
+	leave    func()
 
 	at Position
 	// frames were read and not given yet; behind is the place up to which was read.
@@ -80,7 +81,18 @@ func (s *Service) WatchNow(
 func (s *Service) watch(
 	ctx context.Context, c *Caller, filter WatchFilter, see func(*projections.State) (uint64, error),
 ) (*Watch, error) {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.beginWait(ctx, c); err != nil {
+		leave()
+		return nil, err
+	}
 	follower, err := s.Handler.Follow(ctx, see)
+	if err != nil {
+		leave()
+	}
 	if errors.Is(err, engine.ErrReplays) {
 		return nil, &Problem{
 			Kind: KindBusy, Code: "TOO_MANY_REQUESTS", Message: "Too many watches read the history at once",
@@ -90,7 +102,7 @@ func (s *Service) watch(
 	if err != nil {
 		return nil, err
 	}
-	w := &Watch{service: s, caller: c, filter: filter, follower: follower}
+	w := &Watch{service: s, caller: c, filter: filter, follower: follower, leave: leave}
 	w.good, w.done = s.WhileGood(ctx, c)
 	return w, nil
 }
@@ -214,4 +226,6 @@ func (w *Watch) waitOnce(ctx context.Context) ([]engine.Commit, error) {
 func (w *Watch) Close() {
 	w.follower.Close()
 	w.done()
+	w.leave()
+	w.leave = func() {}
 }

@@ -85,19 +85,20 @@ func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
 // benchAPI makes the server's whole HTTP stack over a handler.
 func benchAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, string, error) {
 	keys := service.Keys{AdminToken: []byte("bench"), ServerKey: []byte("bench")}
-	var limits api.Limits
+	var limits service.Limits
 	for _, name := range []string{"session-commands", "session-bytes", "session-parallel", "project-commands", "project-bytes"} {
 		if err := limits.Set(name + "=0"); err != nil { // it measures what one session never does
 			return nil, "", err
 		}
 	}
 	served, err := service.New(service.Config{
-		Handler: h, Log: b, Blobs: b, Keys: keys, Hostname: hostname(), Platform: runtime.GOOS,
+		Handler: h, Log: b, Blobs: b, Keys: keys, Limits: limits, Hostname: hostname(),
+		Platform: runtime.GOOS,
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	handler, err := api.New(api.Config{Service: served, Version: version(), Limits: limits})
+	handler, err := api.New(api.Config{Service: served, Version: version()})
 	return handler, "Bearer " + service.SessionToken(keys.ServerKey, session, service.FirstGeneration), err
 }
 

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"maestro/api"
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/internal/home"
@@ -28,7 +27,7 @@ type delivery struct {
 	home    *home.Home
 	handler *engine.Handler
 	denials *engine.Denials
-	limits  api.Limits
+	limits  service.Limits
 	key     []byte // that the secrets of sessions are made from
 	logger  *slog.Logger
 	// quarantined is how many entries each session's outbox had set aside at the last look.

@@ -13,13 +13,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"maestro/api"
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/home"
 	"maestro/internal/testing/simlog"
 	"maestro/projections"
+	"maestro/service"
 	"maestro/workers/outbox"
 )
 
@@ -81,7 +81,7 @@ func deliverQuestions(t *testing.T, h *home.Home, limit string) {
 		ask(fmt.Sprint("question ", i))
 	}
 	for _, step := range []struct{ limit, open int }{{2, 2}, {2, 2}, {3, 3}, {0, 4}} {
-		d.limits = api.Limits{}
+		d.limits = service.Limits{}
 		if err := d.limits.Set(fmt.Sprintf("%s=%d", limit, step.limit)); err != nil {
 			t.Fatal(err)
 		}

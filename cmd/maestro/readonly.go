@@ -79,7 +79,7 @@ func (a *app) serveReadOnly(
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	served, err := service.New(service.Config{
-		Handler: handler, Log: store, Blobs: store, Denials: denials, Templates: ownTemplates{},
+		Handler: handler, Log: store, Blobs: store, Denials: denials, Templates: ownTemplates{}, Limits: o.limits,
 		Keys:     service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
 		Stopping: stopping, Logger: logger, Now: trusted.Now, Hostname: hostname(), Platform: runtime.GOOS,
 	})
@@ -89,7 +89,7 @@ func (a *app) serveReadOnly(
 	reach, err := api.New(api.Config{
 		Service: served,
 		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
-		Limits: o.limits, Version: version(), Clock: wallClock{trusted},
+		Version: version(), Clock: wallClock{trusted},
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -48,7 +48,7 @@ type serveOptions struct {
 	insecure, newKey, readOnly          bool
 	lease                               time.Duration
 	limitTexts                          []string
-	limits                              api.Limits
+	limits                              service.Limits
 	backups                             backupOptions
 }
 
@@ -245,7 +245,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	care := newUpkeep(backupEvery, o.backups, lock, store, handler, trusted, secrets, logger)
 	served, err := service.New(service.Config{
 		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
-		Manifests: manifests{lock.Home}, Templates: ownTemplates{}, Uses: uses,
+		Manifests: manifests{lock.Home}, Templates: ownTemplates{}, Uses: uses, Limits: o.limits,
 		Keys:     service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
 		Stopping: stopping, Logger: logger, Now: trusted.Now, Hostname: hostname(), Platform: runtime.GOOS,
 	})
@@ -261,7 +261,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 			)
 			return err
 		},
-		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins, Limits: o.limits,
+		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
 		Version: version(), Clock: wallClock{trusted},
 	})
 	if err != nil {

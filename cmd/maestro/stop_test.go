@@ -22,6 +22,7 @@ import (
 
 	"maestro/api"
 	"maestro/api/client"
+	"maestro/service"
 )
 
 const waiters = 50
@@ -45,7 +46,7 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, nil))
 	ended := make(chan error, 1)
-	go func() { ended <- serveUntil(ctx, api.Bound(listener, &api.Limits{}), handler, stop, logger) }()
+	go func() { ended <- serveUntil(ctx, api.Bound(listener, &service.Limits{}), handler, stop, logger) }()
 
 	for _, said := range []string{"", "GET / HT", "POST /x HTTP/1.1\r\nHost: x\r\n"} {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"maestro/api"
+	"maestro/service"
 )
 
 // quotasSection lists what each caller may use, with the defaults.
@@ -27,7 +28,7 @@ user or a token creates is its own root. A spawn or a project that is refused is
 
 A command, or a dry run of one, also counts by its work, so that a few large ones cost as much as many small ones. A
 step of work is a look-up that a decision or the fold of its event makes, or 32 bytes of a manifest that is read or
-made; each ` + grouped(api.StepsPerCommand) + ` of them count as one more command. They are charged afterwards,
+made; each ` + grouped(service.StepsPerCommand) + ` of them count as one more command. They are charged afterwards,
 whatever came of the command: an account may go into debt, and its next command then gets 429. A spawn with 20 tasks
 has far fewer.
 
@@ -37,7 +38,7 @@ fast the disk fills: by at most 128 KiB a second, or 10.5 GiB a day, for all ses
 | quota | a second | at once | bounds |
 |---|---|---|---|
 `)
-	for _, q := range api.Quotas() {
+	for _, q := range service.Quotas() {
 		rate, most := "", grouped(int64(q.Value))
 		if q.Burst > 0 {
 			rate, most = most, grouped(int64(q.Burst))

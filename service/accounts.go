@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"context"
@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// The classes of callers that quotas are for.
-type class int
+// Class sorts accounts by the quotas that they have.
+type Class int
 
+// The classes of callers; the others are the service's own.
 const (
-	ofSession class = iota
-	ofReader
-	ofAdmin
+	OfSession Class = iota
+	OfReader
+	OfAdmin
 	ofProject
-	ofAddress
+	OfAddress
 	ofServer
 	classes
 )
@@ -54,7 +55,7 @@ var resourceNames = [resources]string{
 
 // account is what one credential, project or address uses. It holds numbers only.
 type account struct {
-	class class
+	class Class
 	mu    sync.Mutex
 	// paid is, for each rate, until when what was used is paid for: a bucket whose time has passed is full.
 	paid [rates]time.Duration
@@ -103,7 +104,7 @@ func newLedger(limits *Limits) *ledger {
 	for c := range classes {
 		l.shared[c] = &account{class: c}
 		for r := range resources {
-			l.quotas[c][r] = limits.quota(classNames[c] + "-" + resourceNames[r])
+			l.quotas[c][r] = limits.Quota(classNames[c] + "-" + resourceNames[r])
 		}
 	}
 	return l
@@ -112,7 +113,7 @@ func newLedger(limits *Limits) *ledger {
 func (l *ledger) now() time.Duration { return time.Since(l.began) }
 
 // hold gives an account that stays until it is let go.
-func (l *ledger) hold(c class, name string) *account {
+func (l *ledger) hold(c Class, name string) *account {
 	key := classNames[c] + " " + name
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +176,7 @@ func (a *account) idle(now time.Duration) bool {
 
 // overLimit is what a call is refused for. It is made by the ledger and put into words by the server.
 type overLimit struct {
-	class class
+	class Class
 	quota Quota
 	// after is when to try again.
 	after time.Duration
@@ -245,8 +246,8 @@ func (l *ledger) begin(a *account, r resource, n int64) *overLimit { return l.be
 const reserve = 4
 
 // beginOf is begin for a caller of a class: of what the server has, the reserve is left to admins.
-func (l *ledger) beginOf(by class, a *account, r resource, n int64) *overLimit {
-	if a.class != ofServer || by == ofAdmin {
+func (l *ledger) beginOf(by Class, a *account, r resource, n int64) *overLimit {
+	if a.class != ofServer || by == OfAdmin {
 		return l.beginBelow(a, r, n, 0)
 	}
 	return l.beginBelow(a, r, n, math.Floor(l.quotas[ofServer][r].Value/reserve))
@@ -254,8 +255,8 @@ func (l *ledger) beginOf(by class, a *account, r resource, n int64) *overLimit {
 
 // beginShared is beginOf for what the server has of bodies. A caller's share, which has begun n already, takes no more
 // than it leaves to others: however many take what they can, the next one gets some.
-func (l *ledger) beginShared(by class, share *account, n int64) *overLimit {
-	if by == ofAdmin {
+func (l *ledger) beginShared(by Class, share *account, n int64) *overLimit {
+	if by == OfAdmin {
 		return l.begin(l.server, useBodies, n)
 	}
 	share.mu.Lock()

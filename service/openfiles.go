@@ -1,10 +1,8 @@
-package api
+package service
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"syscall"
 )
 
 // A connection takes an open file of the process, and so does each block of the store. The connections leave a reserve,
@@ -15,8 +13,8 @@ const (
 	fewestFiles = 128
 	// reserveMost is the largest reserve. A smaller limit of open files is halved.
 	reserveMost = 1024
-	// connectionsQuota is the name of the quota that the limit of open files bounds.
-	connectionsQuota = "server-connections"
+	// ConnectionsQuota is the name of the quota that the limit of open files bounds.
+	ConnectionsQuota = "server-connections"
 )
 
 // FitOpenFiles holds the quota of connections to the number of files that the process may have open: half of them, or
@@ -31,15 +29,15 @@ func (l *Limits) FitOpenFiles(files uint64) error {
 			files, fewestFiles)
 	}
 	most := float64(files - min(files/2, reserveMost))
-	q, set := l.set[connectionsQuota]
+	q, set := l.set[ConnectionsQuota]
 	switch {
 	case set && (q.Value == 0 || q.Value > most):
 		return fmt.Errorf("%s=%s cannot work: the process may have %d files open (ulimit -n), which leaves room for "+
-			"%s connections", connectionsQuota, plain(q.Value), files, plain(most))
+			"%s connections", ConnectionsQuota, plain(q.Value), files, plain(most))
 	case set:
 		return nil
 	}
-	if q, _ = quotaNamed(connectionsQuota); q.Value <= most {
+	if q, _ = quotaNamed(ConnectionsQuota); q.Value <= most {
 		return nil
 	}
 	q.Value = most
@@ -54,9 +52,4 @@ func (l *Limits) store(q Quota) {
 		l.set = map[string]Quota{}
 	}
 	l.set[q.Name] = q
-}
-
-// isOutOfFiles reports whether a call failed because the process, or the system, has too many files open.
-func isOutOfFiles(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

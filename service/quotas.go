@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"fmt"
@@ -139,8 +139,8 @@ func positive(text string) (float64, error) {
 	return n, nil
 }
 
-// quota gives a quota as it counts.
-func (l *Limits) quota(name string) Quota {
+// Quota gives a quota as it counts.
+func (l *Limits) Quota(name string) Quota {
 	if q, ok := l.set[name]; ok {
 		return q
 	}

@@ -1,13 +1,20 @@
-package api
+package service
 
-// freeBody is how much of each body counts for nothing, so that a short command gets in whatever others send. The limit
+// FreeBody is how much of each body counts for nothing, so that a short command gets in whatever others send. The limit
 // of connections bounds it.
-const freeBody = 16 << 10
+const FreeBody = 16 << 10
 
-// bring counts bytes of a body that have come, until the call ends: against the budgets of the caller, of its project
-// and of the server. What was not announced is paid for as it comes.
-func (a *admission) bring(n int64) *overLimit {
-	counted := max(a.brought+n-freeBody, 0) - max(a.brought-freeBody, 0)
+// Bring counts bytes of a body that have come, until the call ends: against the budgets of the caller, of its project
+// and of the server. What was not announced is paid for as it comes. It may refuse them with a Problem.
+func (a *Admission) Bring(n int64) error {
+	if over := a.bring(n); over != nil {
+		return a.service.tooMuch(a.who.String(), over)
+	}
+	return nil
+}
+
+func (a *Admission) bring(n int64) *overLimit {
+	counted := max(a.brought+n-FreeBody, 0) - max(a.brought-FreeBody, 0)
 	if counted > 0 {
 		if over := a.beginBody(counted); over != nil {
 			return over
@@ -24,7 +31,7 @@ func (a *admission) bring(n int64) *overLimit {
 }
 
 // beginBody counts bytes of a body in all accounts, or in none.
-func (a *admission) beginBody(n int64) *overLimit {
+func (a *Admission) beginBody(n int64) *overLimit {
 	accounts := a.counting()
 	for i, account := range accounts {
 		var over *overLimit
@@ -43,16 +50,16 @@ func (a *admission) beginBody(n int64) *overLimit {
 	return nil
 }
 
-// brings is bring, with the answer to who is over a limit.
-func (s *server) brings(c *call, n int64) error {
-	if over := c.admission.bring(n); over != nil {
-		return s.tooMuch(c.By.String(), over)
+// Render counts bytes of an answer that the caller has not read yet, against its own budget and the server's. It may
+// refuse them with a Problem.
+func (a *Admission) Render(n int64) error {
+	if over := a.render(n); over != nil {
+		return a.service.tooMuch(a.who.String(), over)
 	}
 	return nil
 }
 
-// render counts bytes of an answer that the caller has not read yet, against its own budget and the server's.
-func (a *admission) render(n int64) *overLimit {
+func (a *Admission) render(n int64) *overLimit {
 	for i, account := range []*account{a.credential, a.ledger.server} {
 		if over := a.ledger.beginOf(a.credential.class, account, useAnswers, n); over != nil {
 			if i > 0 {
@@ -65,22 +72,22 @@ func (a *admission) render(n int64) *overLimit {
 	return nil
 }
 
-// renderAnyway is render for what is written already, or must be answered.
-func (a *admission) renderAnyway(n int64) {
+// RenderAnyway is Render for what is written already, or must be answered.
+func (a *Admission) RenderAnyway(n int64) {
 	a.answered += n
 	a.ledger.add(a.credential, useAnswers, n)
 	a.ledger.add(a.ledger.server, useAnswers, n)
 }
 
-// free ends the count of rendered bytes.
-func (a *admission) free(n int64) {
+// Free ends the count of rendered bytes.
+func (a *Admission) Free(n int64) {
 	a.answered -= n
 	a.ledger.end(a.credential, useAnswers, n)
 	a.ledger.end(a.ledger.server, useAnswers, n)
 }
 
-// sent charges a reader for a long answer.
-func (a *admission) sent(n int64) {
+// Sent charges a reader for a long answer.
+func (a *Admission) Sent(n int64) {
 	if units := float64(n / bytesPerUnit); units > 0 {
 		a.ledger.charge(a.credential, useReads, units)
 	}

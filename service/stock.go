@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"context"
@@ -11,16 +11,14 @@ import (
 	"maestro/projections"
 )
 
-// Within implements service.Allowance. It holds a command against the quotas of what there is (open questions, tasks,
-// sessions, projects) and pays for what it makes; Unused gives that back. A retry of what was done is let through. So
-// is a command that is not permitted: its refusal is decided and recorded, and a quota tells nothing about another's
-// project.
-func (a allowance) Within(ctx context.Context, request engine.Request, dryRun bool) error {
-	s := a.server
+// within holds a command against the quotas of what there is (open questions, tasks, sessions, projects) and pays for
+// what it makes; unused gives that back. A retry of what was done is let through. So is a command that is not
+// permitted: its refusal is decided and recorded, and a quota tells nothing about another's project.
+func (s *Service) within(ctx context.Context, c *Caller, request engine.Request, dryRun bool) error {
 	var over *overLimit
 	s.Handler.View(func(state *projections.State) {
 		if over = s.Limits.stock(state, request); over == nil && !dryRun {
-			over = a.call.admission.payFor(state, request.Command)
+			over = c.admission.payFor(state, request.Command)
 		}
 		if over != nil && unbounded(state, request) {
 			over = nil
@@ -29,8 +27,8 @@ func (a allowance) Within(ctx context.Context, request engine.Request, dryRun bo
 	if over == nil {
 		return nil
 	}
-	if classOf(request.By) != ofAdmin {
-		holdBack(ctx)
+	if ClassOf(request.By) != OfAdmin {
+		HoldBack(ctx)
 	}
 	answer := s.tooMuch(request.By.String(), over)
 	if over.quota.Burst != 0 {
@@ -61,7 +59,7 @@ func (l *Limits) CheckStock(state *projections.State, request engine.Request) er
 }
 
 // payFor pays for what a command makes.
-func (a *admission) payFor(state *projections.State, command commands.Command) *overLimit {
+func (a *Admission) payFor(state *projections.State, command commands.Command) *overLimit {
 	var d demand
 	switch x := command.(type) {
 	case *commands.SpawnSession:
@@ -83,12 +81,9 @@ func (a *admission) payFor(state *projections.State, command commands.Command) *
 	return over
 }
 
-// Unused implements service.Allowance.
-func (a allowance) Unused(answer engine.Answer, err error) { a.call.admission.unused(answer, err) }
-
-// unused gives back what Within paid if nothing was made: the command was refused, is a retry, or changed nothing. Any
+// unused gives back what within paid if nothing was made: the command was refused, is a retry, or changed nothing. Any
 // other error says nothing of that: a caller who hangs up has paid, because the command may still happen.
-func (a *admission) unused(answer engine.Answer, err error) {
+func (a *Admission) unused(answer engine.Answer, err error) {
 	var refusal *commands.Refusal
 	if err == nil && answer.Event != nil && !answer.Retried || err != nil && !errors.As(err, &refusal) {
 		a.made = demand{}
@@ -142,7 +137,7 @@ func (l *Limits) stock(state *projections.State, request engine.Request) *overLi
 
 // over gives a quota if one more is too many.
 func (l *Limits) over(name string, have int) *overLimit {
-	if q := l.quota(name); q.Value > 0 && float64(have+1) > q.Value {
+	if q := l.Quota(name); q.Value > 0 && float64(have+1) > q.Value {
 		return &overLimit{ofProject, q, whenLess}
 	}
 	return nil
@@ -181,7 +176,7 @@ func (l *Limits) questions(state *projections.State, root string, by commands.Ac
 
 // room gives the quota of sessions if there are as many as there may be. It counts only where there may be too many.
 func (l *Limits) room(state *projections.State, root string) *overLimit {
-	q := l.quota("project-sessions")
+	q := l.Quota("project-sessions")
 	if _, sessions := together(state, root); q.Value == 0 || float64(sessions) < q.Value {
 		return nil
 	}

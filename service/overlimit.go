@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"maestro/service"
 )
 
 // heldBack is how long the answer to a call over a limit is held back. Without that, who calls again at once would
@@ -16,7 +14,8 @@ import (
 // listener may close to make room.
 const heldBack = time.Second
 
-func holdBack(ctx context.Context) {
+// HoldBack waits before a call over a limit is answered.
+func HoldBack(ctx context.Context) {
 	timer := time.NewTimer(heldBack)
 	defer timer.Stop()
 	select {
@@ -26,12 +25,12 @@ func holdBack(ctx context.Context) {
 }
 
 // tooMuch is the answer to who is over a limit.
-func (s *server) tooMuch(who string, over *overLimit) *service.Problem {
+func (s *Service) tooMuch(who string, over *overLimit) *Problem {
 	s.limited.note(s, who, over.quota.Name)
 	s.ledger.refuse(over.quota.Name)
 	seconds := max(1, int(math.Ceil(over.after.Seconds())))
-	p := &service.Problem{
-		Kind: service.KindBusy, Code: "RATE_LIMITED", Message: tooMany(who, over.quota.Name),
+	p := &Problem{
+		Kind: KindBusy, Code: "RATE_LIMITED", Message: tooMany(who, over.quota.Name),
 		Why:        "the limit " + over.quota.Name + " is " + over.quota.String() + ": " + over.quota.About,
 		Next:       "Nothing was done. Try again in " + strconv.Itoa(seconds) + " s",
 		Details:    limitDetails{over.quota.Name, over.quota.Value, over.quota.Burst, seconds},
@@ -82,7 +81,7 @@ type limitedLog struct {
 	skipped int
 }
 
-func (l *limitedLog) note(s *server, who, limit string) {
+func (l *limitedLog) note(s *Service, who, limit string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.skipped++

@@ -1,13 +1,12 @@
-package api
+package service
 
 import (
 	"maestro/commands"
-	"maestro/service"
 	"maestro/service/wire"
 )
 
 // limitsOf gives the limits that a command of an actor counts against.
-func (s *server) limitsOf(v service.View, by commands.Actor, row commands.Row) []wire.CanLimit {
+func (v View) limitsOf(by commands.Actor, row commands.Row) []wire.CanLimit {
 	used := []resource{useReads}
 	if row.Write {
 		used = []resource{useCommands}
@@ -20,23 +19,24 @@ func (s *server) limitsOf(v service.View, by commands.Actor, row commands.Row) [
 	case "manifest:generate":
 		used = append(used, useUploads)
 	}
+	ledger := v.Service.ledger
 	limits := []wire.CanLimit{}
-	add := func(c class, name string, r resource) {
-		q := s.ledger.quotas[c][r]
+	add := func(c Class, name string, r resource) {
+		q := ledger.quotas[c][r]
 		if q.Value == 0 {
 			return
 		}
-		account := s.ledger.hold(c, name)
-		defer s.ledger.letGo(account)
+		account := ledger.hold(c, name)
+		defer ledger.letGo(account)
 		limits = append(limits, wire.CanLimit{
-			Name: q.Name, Limit: q.String(), Value: q.Value, Burst: q.Burst, Left: int64(s.ledger.left(account, r)),
+			Name: q.Name, Limit: q.String(), Value: q.Value, Burst: q.Burst, Left: int64(ledger.left(account, r)),
 		})
 	}
 	if by.Kind == commands.ActorSystem {
 		return limits
 	}
 	for _, r := range append(used, useParallel) {
-		add(classOf(by), accountName(by), r)
+		add(ClassOf(by), AccountName(by), r)
 		if by.Kind == commands.ActorSession && by.Project != "" {
 			add(ofProject, v.Root(by.Project), r)
 		}
@@ -44,16 +44,17 @@ func (s *server) limitsOf(v service.View, by commands.Actor, row commands.Row) [
 	return limits
 }
 
-func (s *server) listLimits(v service.View) ([]wire.LimitView, error) {
+// ListLimits gives the limits that count, and how many calls each has refused.
+func (v View) ListLimits() ([]wire.LimitView, error) {
 	if err := v.Permit("audit:denials", ""); err != nil {
 		return nil, err
 	}
 	views := make([]wire.LimitView, 0, len(quotas))
 	for _, q := range quotas {
-		q = s.Limits.quota(q.Name)
+		q = v.Service.Limits.Quota(q.Name)
 		views = append(views, wire.LimitView{
 			Name: q.Name, Limit: q.String(), Value: q.Value, Burst: q.Burst,
-			Refused: s.ledger.refusals(q.Name), About: q.About,
+			Refused: v.Service.ledger.refusals(q.Name), About: q.About,
 		})
 	}
 	return views, nil

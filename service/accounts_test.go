@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func TestMemoryPerCredentialIsBounded(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		const callers = 200_000
 		for i := range callers {
-			c := class(random.IntN(int(ofServer)))
+			c := Class(random.IntN(int(ofServer)))
 			a := l.hold(c, fmt.Sprint(i))
 			_ = l.take(a, resource(random.IntN(int(rates))), float64(random.IntN(1000)))
 			l.charge(a, useReads, 1e9)
@@ -59,8 +59,8 @@ func TestNoRateIsExceeded(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			l := newLedger(&Limits{})
 			q := Quota{Name: "q", Value: 1 + float64(random.IntN(100)), Burst: 1 + float64(random.IntN(100))}
-			l.quotas[ofSession][useCommands] = q
-			a := l.hold(ofSession, "a")
+			l.quotas[OfSession][useCommands] = q
+			a := l.hold(OfSession, "a")
 			given, began := 0.0, time.Now()
 			for range 2000 {
 				n := 1 + float64(random.IntN(int(q.Burst)))

@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func TestWhoHangsUpHasPaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := newLedger(&limits)
-		a := &admission{ledger: l, credential: l.hold(ofSession, "s")}
+		a := &Admission{ledger: l, credential: l.hold(OfSession, "s")}
 		if over := a.pay(demand{useSpawns: 1}); over != nil {
 			t.Fatal(over)
 		}

@@ -1,0 +1,148 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// bounded opens a world with limits.
+func bounded(t *testing.T, limits ...string) *world {
+	t.Helper()
+	w := newWorld(t)
+	for _, text := range limits {
+		if err := w.Limits.Set(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.ledger = newLedger(&w.Limits)
+	return w
+}
+
+// busy gives the limit that an error is about, "" if it is about none.
+func busy(err error) string {
+	var p *Problem
+	if !errors.As(err, &p) || p.Kind != KindBusy || p.RetryAfter == 0 {
+		return ""
+	}
+	for _, q := range Quotas() {
+		if strings.Contains(p.Why, "the limit "+q.Name+" ") {
+			return q.Name
+		}
+	}
+	return ""
+}
+
+// Quotas hold for every interface: who calls the service without HTTP is over the same limits.
+func TestQuotasHoldWithoutHTTP(t *testing.T) {
+	for _, c := range []struct {
+		limit string
+		call  func(s *stage) error
+	}{
+		{"session-commands=0.001/1", func(s *stage) error {
+			_, err := s.try(s.worker, "report:progress", `{"message":"m"}`, fmt.Sprint(s.Head()))
+			return err
+		}},
+		{"session-bytes=0.001/10", func(s *stage) error {
+			_, err := s.try(s.worker, "report:progress", `{"message":"m"}`, fmt.Sprint(s.Head()))
+			return err
+		}},
+		{"session-spawns=0.001/1", func(s *stage) error {
+			_, err := s.try(s.lead, "session:spawn", `{"taskIds":["`+s.task+`"]}`, fmt.Sprint(s.Head()))
+			return err
+		}},
+		{"session-creates=0.001/1", func(s *stage) error {
+			_, err := s.try(s.lead, "project:create", `{"name":"P"}`, fmt.Sprint(s.Head()))
+			return err
+		}},
+		{"session-questions=1", func(s *stage) error {
+			_, err := s.try(s.worker, "report:needs-input", `{"message":"?"}`, fmt.Sprint(s.Head()))
+			return err
+		}},
+		{"project-tasks=3", func(s *stage) error {
+			_, err := s.try(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`, fmt.Sprint(s.Head()))
+			return err
+		}},
+		{"session-waits=1", func(s *stage) error {
+			caller := *s.lead // each call has its own
+			watch, err := s.Watch(context.Background(), &caller, Position{}, WatchFilter{})
+			if err == nil {
+				s.Cleanup(watch.Close)
+			}
+			return err
+		}},
+	} {
+		name, _, _ := strings.Cut(c.limit, "=")
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				if err := s.Limits.Set(c.limit); err != nil {
+					t.Fatal(err)
+				}
+				s.ledger = newLedger(&s.Limits)
+				var err error
+				calls := 0
+				for err == nil && calls < 5 {
+					err = c.call(s)
+					calls++
+				}
+				if busy(err) != name || calls < 2 {
+					t.Errorf("call %d: %v", calls, err)
+				}
+				before := s.Head()
+				if err := c.call(s); busy(err) != name || s.Head() != before {
+					t.Errorf("the next call: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// An interface that admits a call counts it once, and what it brings and reads against the same accounts.
+func TestACallIsAdmittedOnce(t *testing.T) {
+	w := bounded(t, "admin-parallel=1", "admin-bodies=100000", "admin-answers=100000")
+	c := w.admin()
+	a, err := w.Admit(t.Context(), c, Demand{Writes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Meta = Meta{Key: "k"}
+	body := `{"name":"Alpha"}`
+	_, err = w.Do(t.Context(), c, Call{
+		ID:     "project:create",
+		Length: int64(len(body)),
+		Body:   func() ([]byte, error) { return []byte(body), nil },
+		Drop:   func() {},
+	})
+	if err != nil {
+		t.Errorf("the call that was admitted: %v", err)
+	}
+	if err := a.Bring(90_000); err != nil {
+		t.Error(err)
+	}
+	if err := a.Bring(90_000); busy(err) != "admin-bodies" {
+		t.Errorf("too long a body: %v", err)
+	}
+	if err := a.Render(90_000); err != nil {
+		t.Error(err)
+	}
+	if err := a.Render(90_000); busy(err) != "admin-answers" {
+		t.Errorf("too long an answer: %v", err)
+	}
+	a.Free(90_000)
+	a.Leave()
+	for r, n := range a.credential.used {
+		if n != 0 {
+			t.Errorf("%d of %s are in use after the call", n, resourceNames[int(rates)+r])
+		}
+	}
+	if n := a.credential.holders; n != 0 {
+		t.Errorf("%d calls hold the account", n)
+	}
+	if err := w.AdmitNobody("192.0.2.1"); err != nil {
+		t.Error(err)
+	}
+}
