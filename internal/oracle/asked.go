@@ -59,57 +59,6 @@ type fields struct {
 	Content      *string   `json:"content"`
 }
 
-// asks are the commands that may become an event, each with the event that it would be; nil if there is none, because
-// the command is refused or changes nothing.
-var asks = map[string]func(*asked) fact{
-	"project:create":     (*asked).createProject,
-	"project:update":     (*asked).updateProject,
-	"project:delete":     (*asked).deleteProject,
-	"task:create":        (*asked).createTask,
-	"task:update":        (*asked).updateTask,
-	"task:complete":      (*asked).moveTask,
-	"task:block":         (*asked).moveTask,
-	"task:reopen":        (*asked).moveTask,
-	"task:delete":        (*asked).deleteTask,
-	"session:spawn":      (*asked).spawn,
-	"session:register":   (*asked).register,
-	"worker:init":        (*asked).begin,
-	"orchestrator:init":  (*asked).begin,
-	"session:complete":   (*asked).completeSession,
-	"session:kill":       (*asked).killSession,
-	"session:update":     (*asked).updateSession,
-	"session:delete":     (*asked).deleteSession,
-	"session:note":       (*asked).noteSession,
-	"session:link":       (*asked).linkTask,
-	"session:unlink":     (*asked).unlinkTask,
-	"track-file":         (*asked).trackFile,
-	"report:progress":    (*asked).report,
-	"report:complete":    (*asked).report,
-	"report:blocked":     (*asked).report,
-	"report:error":       (*asked).report,
-	"report:needs-input": (*asked).report,
-	"queue:create":       (*asked).createQueue,
-	"queue:push":         (*asked).pushItem,
-	"queue:start":        (*asked).startItem,
-	"queue:complete":     (*asked).endItem,
-	"queue:fail":         (*asked).endItem,
-	"queue:skip":         (*asked).skipItem,
-	"queue:requeue":      (*asked).requeueItem,
-	"queue:return":       (*asked).takeBack,
-	"queue:quarantine":   (*asked).takeBack,
-	"input:answer":       (*asked).answerInput,
-	"input:received":     (*asked).receiveInput,
-	"token:create":       (*asked).createToken,
-	"token:revoke":       (*asked).revokeToken,
-	"template:create":    (*asked).createTemplate,
-	"template:update":    (*asked).updateTemplate,
-	"template:reset":     (*asked).resetTemplate,
-	"template:delete":    (*asked).deleteTemplate,
-	"session:lost":       (*asked).loseSession,
-	"session:recovered":  (*asked).recoverSession,
-	"session:timed-out":  (*asked).timeOutSession,
-}
-
 func (j *Judge) asked(command Command, fresh string) *asked {
 	apart := *j
 	apart.verdict = Verdict{}

@@ -1,0 +1,145 @@
+package imports
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// contributing has the recipes, each below its heading.
+const contributing = "../../../CONTRIBUTING.md"
+
+// step is a Go file that a recipe names.
+var step = regexp.MustCompile("`([a-z][\\w/<>.-]*\\.go)`")
+
+// example is something that was made by a recipe: what it is called, and the noun of its files.
+type example struct {
+	noun  string
+	names []string
+}
+
+// recipes are those of CONTRIBUTING.md that say which files name a new thing. most is how many of them may be sources.
+var recipes = []struct {
+	heading  string
+	most     int
+	examples []example
+}{
+	{"## A new command on existing events", 6, []example{
+		{"queue", []string{`"queue:requeue"`, "RequeueItem"}},
+		{"task", []string{`"task:reopen"`, "ReopenTask"}},
+		{"input", []string{`"input:answer"`, "AnswerInput"}},
+		{"template", []string{`"template:reset"`, "ResetTemplate"}},
+	}},
+	{"## A new event", 5, []example{
+		{"project", []string{`"maestro.project.updated.v1"`, "ProjectUpdated"}},
+		{"queue", []string{`"maestro.queue.item_requeued.v1"`, "QueueItemRequeued"}},
+		{"template", []string{`"maestro.template.reset.v1"`, "TemplateReset"}},
+		{"template", []string{`"maestro.template.deleted.v1"`, "TemplateDeleted"}},
+	}},
+}
+
+// The recipes of CONTRIBUTING.md are true of what is there: the sources that name a command or an event are those of
+// the recipe and no others, and each test that the recipe names has it. The judges and the routes of older clients may
+// name it in more files: what else they have to say of it differs.
+func TestRecipesAreTrue(t *testing.T) {
+	page, err := os.ReadFile(contributing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := goFiles(t)
+	for _, recipe := range recipes {
+		_, section, found := strings.Cut(string(page), recipe.heading+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		steps := step.FindAllStringSubmatch(section, -1)
+		sources := 0
+		for _, step := range steps {
+			if !strings.HasSuffix(step[1], "_test.go") {
+				sources++
+			}
+		}
+		if !found || sources == 0 || sources > recipe.most {
+			t.Errorf("%s: %d sources, at most %d", recipe.heading, sources, recipe.most)
+		}
+		for _, e := range recipe.examples {
+			want := map[string]bool{}
+			for _, step := range steps {
+				want[strings.ReplaceAll(step[1], "<noun>", e.noun)] = true
+			}
+			have := naming(files, e.names)
+			for path := range want {
+				if !have[path] {
+					t.Errorf("%s: %s does not name %s", recipe.heading, path, e.names[0])
+				}
+			}
+			for _, path := range slices.Sorted(maps.Keys(have)) {
+				if !want[path] && isSource(path) {
+					t.Errorf("%s: it does not say that %s names %s", recipe.heading, path, e.names[0])
+				}
+			}
+		}
+	}
+}
+
+// isSource reports whether a file is one that a recipe must name: no test, no judge, no route of older clients.
+func isSource(path string) bool {
+	for _, other := range []string{"internal/oracle/", "internal/testing/", "internal/measure/", "api/compat/"} {
+		if strings.HasPrefix(path, other) {
+			return false
+		}
+	}
+	return !strings.HasSuffix(path, "_test.go")
+}
+
+// goFiles gives the content of all our Go files, by path.
+func goFiles(t *testing.T) map[string]string {
+	t.Helper()
+	root := filepath.Dir(contributing)
+	files := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name := entry.Name(); path != root && (strings.HasPrefix(name, ".") || name == "testdata") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		path, err = filepath.Rel(root, path)
+		files[filepath.ToSlash(path)] = string(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// naming gives the files that have one of these names: a text as it is, or a word.
+func naming(files map[string]string, names []string) map[string]bool {
+	found := map[string]bool{}
+	for _, name := range names {
+		named := regexp.MustCompile(`\b` + name + `\b`)
+		if strings.HasPrefix(name, `"`) {
+			named = regexp.MustCompile(regexp.QuoteMeta(name))
+		}
+		for path, content := range files {
+			if strings.Contains(content, name) && named.MatchString(content) {
+				found[path] = true
+			}
+		}
+	}
+	return found
+}
