@@ -3,8 +3,9 @@ package commands
 import "maestro/events"
 
 const (
+	asProgress = "as report:progress"
 	reads      = "reads"
-	ownAlive   = "the session is its own and alive"
+	alive      = "the session is its own and alive"
 	itsSpawned = "a session that it spawned"
 	atMost     = "an orchestrator gives a worker its default set, beyond that only what it may use itself; " +
 		"another orchestrator at most its own set"
@@ -25,18 +26,18 @@ var rows1 = []Row{
 	{ID: "status", Who: agents | U | R | S, Core: true, Rule: reads},
 	{ID: "commands", Who: agents | U | R | S, Core: true, Rule: reads},
 
-	{ID: "session:register", Who: agents | U, Core: true, makes: of((*RegisterSession).from), Rule: ownAlive},
-	{ID: "session:complete", Who: agents | U, Core: true, makes: of((*CompleteSession).from), Rule: ownAlive},
-	{ID: "track-file", Who: agents | U, Core: true, makes: of((*TrackFile).from), Rule: ownAlive},
+	{ID: "session:register", Who: agents | U, Core: true, makes: of((*RegisterSession).from), Rule: alive},
+	{ID: "session:complete", Who: agents | U, Core: true, Waits: true, makes: of((*CompleteSession).from), Rule: alive},
+	{ID: "track-file", Who: agents | U, Core: true, Waits: true, makes: of((*TrackFile).from), Rule: alive},
 	{ID: "worker:init", Who: workers, Core: true, makes: begins(events.RoleWorker), Rule: manifestKnown},
 	{ID: "orchestrator:init", Who: O, Core: true, makes: begins(events.RoleOrchestrator), Rule: manifestKnown},
 
-	{ID: "report:progress", Who: agents, makes: reports(events.ReportProgress), Rule: ownTasks},
-	{ID: "report:blocked", Who: agents, makes: reports(events.ReportBlocked), Rule: "as report:progress"},
-	{ID: "report:error", Who: agents, makes: reports(events.ReportError), Rule: "as report:progress"},
-	{ID: "report:needs-input", Who: agents, makes: reports(events.ReportNeedsInput), Rule: "as report:progress"},
-	{ID: "report:complete", Who: agents, makes: reports(events.ReportComplete), Rule: completes},
-	{ID: "task:report:progress", Who: agents, Alias: "report:progress", Rule: "as report:progress"},
+	{ID: "report:progress", Who: agents, Waits: true, makes: reports(events.ReportProgress), Rule: ownTasks},
+	{ID: "report:blocked", Who: agents, Waits: true, makes: reports(events.ReportBlocked), Rule: asProgress},
+	{ID: "report:error", Who: agents, Waits: true, makes: reports(events.ReportError), Rule: asProgress},
+	{ID: "report:needs-input", Who: agents, Waits: true, makes: reports(events.ReportNeedsInput), Rule: asProgress},
+	{ID: "report:complete", Who: agents, Waits: true, makes: reports(events.ReportComplete), Rule: completes},
+	{ID: "task:report:progress", Who: agents, Alias: "report:progress", Rule: asProgress},
 	{ID: "task:report:blocked", Who: agents, Alias: "report:blocked", Rule: "as report:blocked"},
 	{ID: "task:report:error", Who: agents, Alias: "report:error", Rule: "as report:error"},
 	{ID: "task:report:needs-input", Who: agents, Alias: "report:needs-input", Rule: "as report:needs-input"},

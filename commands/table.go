@@ -40,6 +40,8 @@ type Row struct {
 	// Events names the type that it may become, without "maestro." and version. It follows from what makes the command,
 	// if that is there.
 	Events string
+	// Waits marks what nobody waits for the answer of: a session that does not reach the server keeps it in an outbox.
+	Waits bool
 	// Alias is the row that this id is another name for.
 	Alias string
 	// Rule says what the decision rests on, for people.
@@ -97,6 +99,13 @@ func (t *Table) Row(id string) (Row, bool) {
 		return Row{}, false
 	}
 	return t.rows[i], true
+}
+
+// MayWait reports whether a command of this id may be kept in an outbox and delivered later. Only these commands carry
+// the time at which they were said.
+func MayWait(id string) bool {
+	row, _ := current.Row(id)
+	return row.Waits
 }
 
 // Letter gives the column of a role and strategy.
@@ -209,8 +218,8 @@ func newTable(version string, rows []Row) *Table {
 	for i := range t.rows {
 		row := &t.rows[i]
 		t.index[row.ID] = i
-		if row.Alias != "" {
-			row.makes = makers[row.Alias]
+		if target, ok := t.Row(row.Alias); ok { // which comes before it
+			row.makes, row.Waits = target.makes, target.Waits
 		}
 		if row.makes != nil {
 			row.Events = strings.TrimSuffix(strings.TrimPrefix(row.makes.event, "maestro."), ".v1")
