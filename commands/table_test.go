@@ -1,14 +1,61 @@
 package commands
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"maestro/events"
+	"maestro/internal/oracle"
 )
 
-// TestTables in internal/testing/simulation holds the rows and their order against the oracle's own table.
+// letters draws a set of columns as contract.md does.
+func letters(who Letters) string {
+	text := ""
+	for i, letter := range "WQTOURS" {
+		if who&(1<<i) != 0 {
+			text += string(letter)
+		}
+	}
+	return text
+}
+
+// transcript gives the table that was written by hand, from the contract: the oracle's.
+func transcript() []string {
+	var rows []string
+	for _, row := range oracle.Table() {
+		rows = append(rows, cells(row.ID, row.Who, row.Core, row.Event))
+	}
+	return rows
+}
+
+func cells(id, who string, core bool, event string) string {
+	return fmt.Sprintf("%s %s core: %t becomes: %q", id, who, core, event)
+}
+
+// The code's table is the contract's: every row in both directions, in the same order.
+func TestTableIsTheContract(t *testing.T) {
+	var rows []string
+	for _, row := range CurrentRules().Rows() {
+		rows = append(rows, cells(row.ID, letters(row.Who), row.Core, row.Events))
+	}
+	want := transcript()
+	for _, row := range rows {
+		if !slices.Contains(want, row) {
+			t.Errorf("only in the code:     %s", row)
+		}
+	}
+	for _, row := range want {
+		if !slices.Contains(rows, row) {
+			t.Errorf("only in the contract: %s", row)
+		}
+	}
+	if !t.Failed() && !slices.Equal(rows, want) {
+		t.Error("the rows stand in another order, or twice")
+	}
+}
+
 func TestRowsHoldTogether(t *testing.T) {
 	table := CurrentRules()
 	seen := map[string]bool{}

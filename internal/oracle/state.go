@@ -232,10 +232,11 @@ func (j *Judge) standingOf(q *question) string {
 	return "void"
 }
 
-// Row is one of the contract's permission table. Who are the letters of those who may use it.
+// Row is one of the contract's permission table. Who are the letters of those who may use it, Event is the type that it
+// becomes, without the first and last part of its name; "" for a read.
 type Row struct {
-	ID, Who      string
-	Writes, Core bool
+	ID, Who, Event string
+	Core           bool
 }
 
 // Table gives the contract's table, in its order.
@@ -243,7 +244,7 @@ func Table() []Row {
 	rows := make([]Row, 0, len(table))
 	for _, r := range table {
 		core := slices.Contains(coreList("W"), r.id) || slices.Contains(coreList("O"), r.id)
-		rows = append(rows, Row{ID: r.id, Who: r.who, Writes: r.write, Core: core})
+		rows = append(rows, Row{ID: r.id, Who: r.who, Event: r.event, Core: core})
 	}
 	return rows
 }

@@ -147,54 +147,14 @@ func milliseconds(text string) int64 {
 // causes gives what the event says led to it, and what began that.
 func (e envelope) causes() [2]string { return [2]string{e.Causation, e.Correlation} }
 
-var eventTypes = map[string]string{
-	"project:create":     "project.created",
-	"project:update":     "project.updated",
-	"project:delete":     "project.deleted",
-	"task:create":        "task.created",
-	"task:update":        "task.updated",
-	"task:complete":      "task.status_changed",
-	"task:block":         "task.status_changed",
-	"task:reopen":        "task.status_changed",
-	"task:delete":        "task.deleted",
-	"session:spawn":      "session.spawned",
-	"session:register":   "session.registered",
-	"session:complete":   "session.completed",
-	"session:kill":       "session.killed",
-	"session:update":     "session.updated",
-	"session:delete":     "session.deleted",
-	"session:note":       "session.noted",
-	"session:link":       "session.task_linked",
-	"session:unlink":     "session.task_unlinked",
-	"track-file":         "session.file_tracked",
-	"report:progress":    "session.reported",
-	"report:complete":    "session.reported",
-	"report:blocked":     "session.reported",
-	"report:error":       "session.reported",
-	"report:needs-input": "session.reported",
-	"session:lost":       "session.lost",
-	"session:recovered":  "session.recovered",
-	"session:timed-out":  "session.timed_out",
-	"queue:create":       "queue.created",
-	"queue:push":         "queue.item_pushed",
-	"queue:start":        "queue.item_started",
-	"queue:complete":     "queue.item_completed",
-	"queue:fail":         "queue.item_failed",
-	"queue:skip":         "queue.item_skipped",
-	"queue:requeue":      "queue.item_requeued",
-	"queue:return":       "queue.item_returned",
-	"queue:quarantine":   "queue.item_quarantined",
-	"worker:init":        "session.registered",
-	"orchestrator:init":  "session.registered",
-	"input:answer":       "input.answered",
-	"input:received":     "input.delivered",
-	"token:create":       "token.created",
-	"token:revoke":       "token.revoked",
-	"template:create":    "template.created",
-	"template:update":    "template.updated",
-	"template:reset":     "template.reset",
-	"template:delete":    "template.deleted",
-}
+// eventTypes are what each command becomes.
+var eventTypes = func() map[string]string {
+	types := map[string]string{}
+	for _, row := range documents.Table() {
+		types[row.ID] = "maestro." + row.Event + ".v1"
+	}
+	return types
+}()
 
 // follow judges an event that has come to be on disk.
 func (o *oracle) follow(m events.Message) *Failure {
@@ -225,7 +185,7 @@ func (o *oracle) follow(m events.Message) *Failure {
 			e.Source,
 		)
 	}
-	if e.Type != "maestro."+eventTypes[w.id]+".v1" {
+	if e.Type != eventTypes[w.id] {
 		return failure("2 only what is permitted", "sequence %d: %s became %s", sequence, w.id, e.Type)
 	}
 	command := w.asks(e.at())
