@@ -294,7 +294,7 @@ func tableRow(id string) oracle.Row {
 var absent = func() []string {
 	var ids []string
 	for _, row := range oracle.Table() {
-		if row.Writes && !slices.ContainsFunc(writes, func(tested write) bool { return tested.id == row.ID }) {
+		if row.Event != "" && !slices.ContainsFunc(writes, func(tested write) bool { return tested.id == row.ID }) {
 			ids = append(ids, row.ID)
 		}
 	}

@@ -47,5 +47,8 @@ func (a *asked) deleteProject() fact {
 	if !a.liveProject(a.f.ProjectID) {
 		return nil
 	}
+	if a.by.kind == bySession && a.projects[a.f.ProjectID].creator != a.by.id {
+		return a.no(codeAllowed)
+	}
 	return &projectDeleted{ProjectID: a.f.ProjectID}
 }

@@ -84,9 +84,9 @@ func (f *sessionReported) kept(c *trial, s *session) {
 	case said.After(s.endedAt):
 		c.fault(ruleLate, "it was said at %s, and session %s had ended at %s", stamp(said), s.id, stamp(s.endedAt))
 	case s.late >= maxLate:
-		c.fault(ruleLate, "session %s had delivered %d reports after its end", s.id, s.late)
+		c.fault(ruleLimit, "session %s had delivered %d reports after its end", s.id, s.late)
 	case s.lateBytes+f.size() > maxLateBytes:
-		c.fault(ruleLate, "session %s had delivered %d bytes of reports after its end, and this one has %d", s.id,
+		c.fault(ruleLimit, "session %s had delivered %d bytes of reports after its end, and this one has %d", s.id,
 			s.lateBytes, f.size())
 	}
 }

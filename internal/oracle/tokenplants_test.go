@@ -1,0 +1,154 @@
+package oracle
+
+import (
+	"fmt"
+)
+
+func questionPlants() []plant {
+	asked := func(s *story) { s.report(work, "needs-input", `,"inputId":"i","options":["yes","no"]`) }
+	answer := func(s *story, text string) {
+		s.add(admin, "input.answered", `{"inputId":"i","sessionId":"work","answer":"`+text+`"}`)
+	}
+	answered := func(s *story) { asked(s); answer(s, "yes") }
+	received := func(s *story) { s.add(work, "input.delivered", `{"inputId":"i","sessionId":"work"}`) }
+	return []plant{
+		{"a question twice", broken(ruleQuestion), asked, asked},
+		{"an answer that is no option", broken(ruleQuestion), asked, func(s *story) { answer(s, "perhaps") }},
+		{"answered twice", broken(ruleQuestion), answered, func(s *story) { answer(s, "no") }},
+		{"an answer to another", broken(ruleQuestion), asked, func(s *story) {
+			s.add(admin, "input.answered", `{"inputId":"i","sessionId":"orch","answer":"yes"}`)
+		}},
+		{"delivered before it is answered", broken(ruleQuestion), asked, received},
+		{"delivered twice", broken(ruleQuestion), func(s *story) { answered(s); received(s) }, received},
+		{"delivered to another", broken(ruleQuestion), answered, func(s *story) {
+			s.add(orch, "input.delivered", `{"inputId":"i","sessionId":"orch"}`)
+		}},
+		{"delivered in another's name", broken(ruleOwn), answered, func(s *story) {
+			s.add(orch, "input.delivered", `{"inputId":"i","sessionId":"work"}`)
+		}},
+	}
+}
+
+func tokenPlants() []plant {
+	made := func(s *story) { s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":1}`) }
+	admins := func(name string, before func(s *story), short, data string) plant {
+		return plant{name, broken(ruleToken), before, func(s *story) { s.add(admin, short, data) }}
+	}
+	return []plant{
+		admins("another admin", nothing, "token.created", `{"name":"admin","kind":"admin","generation":1}`),
+		admins("a token twice", made, "token.created", `{"name":"eve","kind":"admin","generation":2}`),
+		admins("a kind of token that is none", nothing, "token.created", `{"name":"eve","kind":"root","generation":1}`),
+		admins("it reads nothing", nothing, "token.created", `{"name":"eve","kind":"read-only","generation":1}`),
+		admins("an admin of a project", nothing, "token.created", `{"name":"eve","kind":"admin","projectIds":["p1"],"generation":1}`),
+		admins("a first generation that is the second", nothing, "token.created", `{"name":"eve","kind":"admin","generation":2}`),
+		admins("the same secret again", func(s *story) { made(s); s.add(admin, "token.revoked", `{"name":"eve","generation":2}`) },
+			"token.created", `{"name":"eve","kind":"admin","generation":1}`),
+		admins("no token is revoked", nothing, "token.revoked", `{"name":"eve","generation":1}`),
+		admins("a token is revoked twice", func(s *story) { made(s); s.add(admin, "token.revoked", `{"name":"eve","generation":2}`) },
+			"token.revoked", `{"name":"eve","generation":3}`),
+		admins("a token is revoked again with what it did not make", func(s *story) {
+			made(s)
+			s.add(admin, "token.revoked", `{"name":"eve","generation":1}`)
+		}, "token.revoked", `{"name":"eve","generation":1,"children":["none"]}`),
+		admins("its secret jumps", made, "token.revoked", `{"name":"eve","generation":3}`),
+		{"a session's secret stays good", broken(ruleToken), nothing, func(s *story) {
+			s.add(admin, "token.revoked", `{"sessionId":"work","generation":1}`, with("partitionkey", "p1"))
+		}},
+		{"a session's secret jumps", broken(ruleToken), func(s *story) {
+			s.add(admin, "token.revoked", `{"sessionId":"work","generation":2}`, with("partitionkey", "p1"))
+		}, func(s *story) {
+			s.add(admin, "token.revoked", `{"sessionId":"work","generation":4}`, with("partitionkey", "p1"))
+		}},
+		{"it revokes nothing", broken(ruleToken), nothing, func(s *story) { s.add(admin, "token.revoked", `{"generation":1}`, with("subject", "token/")) }},
+	}
+}
+
+// childPlants: what becomes of the tokens that a revoked one made. eve made fay, and fay made gus.
+func childPlants() []plant {
+	create := func(s *story, maker, name string, generation int) {
+		data := fmt.Sprintf(`{"name":%q,"kind":"admin","generation":%d}`, name, generation)
+		s.add("/users/"+maker, "token.created", data)
+	}
+	revoke := func(s *story, by, name string, generation int, children string) {
+		s.add("/users/"+by, "token.revoked", fmt.Sprintf(`{"name":%q,"generation":%d%s}`, name, generation, children))
+	}
+	line := func(s *story) {
+		create(s, "admin", "eve", 1)
+		create(s, "eve", "fay", 1)
+		create(s, "fay", "gus", 1)
+		create(s, "admin", "hal", 1)
+	}
+	revoked := func(name, by, children string) plant {
+		return plant{name, broken(ruleToken), line, func(s *story) { revoke(s, by, "eve", 1, children) }}
+	}
+	return []plant{
+		revoked("a token keeps what it made", "eve", ""),
+		revoked("what a token made keeps itself", "fay", ""),
+		revoked("what a token's own made keeps itself", "gus", ""),
+		revoked("only what a token made itself is revoked", "admin", `,"children":["fay"]`),
+		revoked("only what is two below a token is revoked", "admin", `,"children":["gus"]`),
+		revoked("what it did not make is revoked too", "admin", `,"children":["fay","gus","hal"]`),
+		revoked("what it made is revoked twice", "admin", `,"children":["fay","gus","fay"]`),
+		revoked("it is among what it made", "admin", `,"children":["eve","fay","gus"]`),
+		{"a revoked token keeps what it made alive", broken(ruleToken), func(s *story) {
+			line(s)
+			create(s, "eve", "ida", 1)
+			revoke(s, "hal", "fay", 1, "")
+		}, func(s *story) { revoke(s, "admin", "eve", 1, `,"children":["ida"]`) }},
+		{"what a revoked token made keeps it alive", broken(ruleToken), func(s *story) {
+			line(s)
+			revoke(s, "hal", "fay", 1, "")
+		}, func(s *story) { revoke(s, "gus", "eve", 1, "") }},
+		{"what an earlier token of the name made stays valid", broken(ruleToken), func(s *story) {
+			line(s)
+			revoke(s, "hal", "eve", 1, "")
+			create(s, "admin", "eve", 2)
+			create(s, "eve", "ida", 1)
+		}, func(s *story) { revoke(s, "admin", "eve", 2, `,"children":["ida"]`) }},
+		{"what was revoked before is revoked again", broken(ruleToken), func(s *story) {
+			line(s)
+			revoke(s, "hal", "gus", 1, "")
+		}, func(s *story) { revoke(s, "admin", "eve", 1, `,"children":["fay","gus"]`) }},
+		{"a session's secret has children", broken(ruleToken), line, func(s *story) {
+			data := `{"sessionId":"work","generation":2,"children":["fay"]}`
+			s.add(admin, "token.revoked", data, with("partitionkey", "p1"))
+		}},
+	}
+}
+
+func templatePlants() []plant {
+	made := func(s *story) {
+		s.add(admin, "template.created", `{"templateId":"mine","name":"Mine","role":"worker","content":"Do it."}`)
+	}
+	gone := func(s *story) { made(s); s.add(admin, "template.deleted", `{"templateId":"mine"}`) }
+	admins := func(name, rule string, before func(s *story), short, data string) plant {
+		return plant{name, broken(rule), before, func(s *story) { s.add(admin, short, data) }}
+	}
+	sessions := func(name string, before func(s *story), by, short, data string) plant {
+		return plant{name, broken(rulePermitted, ruleScope), before, func(s *story) { s.add(by, short, data) }}
+	}
+	return []plant{
+		sessions("a worker makes a template", nothing, work, "template.created", `{"templateId":"x","name":"X","role":"worker","content":"x"}`),
+		sessions("an orchestrator changes a template", made, orch, "template.updated", `{"templateId":"mine","content":"x"}`),
+		sessions("an orchestrator changes its own workflow", nothing, orch, "template.updated", `{"templateId":"coordinate-default","content":"x"}`),
+		sessions("an orchestrator resets a template", made, orch, "template.reset", `{"templateId":"mine"}`),
+		sessions("a worker deletes a template", made, work, "template.deleted", `{"templateId":"mine"}`),
+		admins("a template twice", ruleExists, made, "template.created", `{"templateId":"mine","name":"M","role":"worker","content":"x"}`),
+		admins("a deleted template again", ruleExists, gone, "template.created", `{"templateId":"mine","name":"M","role":"worker","content":"x"}`),
+		admins("Maestro's own is made", ruleExists, nothing, "template.created", `{"templateId":"execute-simple","name":"M","role":"worker","content":"x"}`),
+		admins("a template for nobody", ruleTemplate, nothing, "template.created", `{"templateId":"x","name":"X","role":"user","content":"x"}`),
+		admins("a template without a name", ruleTemplate, nothing, "template.created", `{"templateId":"x","name":" ","role":"worker","content":"x"}`),
+		admins("a template without a content", ruleTemplate, nothing, "template.created", `{"templateId":"x","name":"X","role":"worker"}`),
+		admins("no template is changed", ruleExists, nothing, "template.updated", `{"templateId":"none","content":"x"}`),
+		admins("a deleted template is changed", ruleExists, gone, "template.updated", `{"templateId":"mine","content":"x"}`),
+		admins("a template is changed in nothing", ruleTemplate, made, "template.updated", `{"templateId":"mine"}`),
+		admins("a template's name is taken away", ruleTemplate, made, "template.updated", `{"templateId":"mine","name":""}`),
+		admins("no template is reset", ruleExists, nothing, "template.reset", `{"templateId":"none"}`),
+		admins("what nobody changed is reset", ruleTemplate, nothing, "template.reset", `{"templateId":"execute-simple"}`),
+		admins("a template is reset twice", ruleTemplate, func(s *story) { made(s); s.add(admin, "template.reset", `{"templateId":"mine"}`) },
+			"template.reset", `{"templateId":"mine"}`),
+		admins("no template is deleted", ruleExists, nothing, "template.deleted", `{"templateId":"none"}`),
+		admins("a template is deleted twice", ruleExists, gone, "template.deleted", `{"templateId":"mine"}`),
+		admins("Maestro's own is deleted", ruleTemplate, nothing, "template.deleted", `{"templateId":"execute-simple"}`),
+	}
+}
