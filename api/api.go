@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/service"
 )
@@ -23,9 +21,6 @@ type Config struct {
 	Service *service.Service
 	// Warnings give what /readyz says beside that the server is ready; nil if there are none.
 	Warnings func() []Warning
-	// Backup writes a signed archive of everything up to a head; nil if there is none to be had. Long texts that
-	// are lost are named in it.
-	Backup func(ctx context.Context, w io.Writer, head events.Head) error
 	// AuthOff lets loopback callers without a credential in, as the user or as the session that they name.
 	AuthOff bool
 	// AllowedHosts are names, beside the loopback ones, that the server is called by; with or without a port.
@@ -33,9 +28,6 @@ type Config struct {
 	// AllowOrigins are the origins, beside the server's own, whose pages may call it: "https://host:port".
 	AllowOrigins []string
 	Version      string
-	// Clock says how the server's clock stands to the machine's wall clock, and lets the operator confirm that; nil if
-	// nothing does.
-	Clock Clock
 	// Ready says why refusals or long texts cannot be written now, or nil; nil if nothing knows.
 	Ready func() error
 }

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"strings"
-
 	"maestro/api/route"
 	"maestro/engine"
 	"maestro/service"
@@ -28,7 +26,7 @@ func (s *server) denialRoutes() {
 
 func (s *server) listDenials(v service.View, in *wire.DenialFilter) (pageOf[engine.Denial], error) {
 	page := pageOf[engine.Denial]{items: []engine.Denial{}}
-	if err := v.Permit("audit:denials", in.Project); err != nil {
+	if err := v.Permit("audit:denials", in.Project); err != nil { // before what is wrong with the parameters
 		return page, err
 	}
 	limit, err := pageLimit(in.Limit)
@@ -36,26 +34,19 @@ func (s *server) listDenials(v service.View, in *wire.DenialFilter) (pageOf[engi
 		return page, err
 	}
 	after, err := parseCursor(in.Cursor)
-	if err != nil || v.Service.Denials == nil {
+	if err != nil {
 		return page, err
-	}
-	wanted := func(d *engine.Denial) bool {
-		named := in.Actor == "" || in.Actor == d.Actor || strings.HasSuffix(d.Actor, "/"+in.Actor)
-		return named && (in.Project == "" || in.Project == d.Project) && (in.Command == "" || in.Command == d.Command)
-	}
-	if in.Limit != "" && !v.Caller.Paged {
-		page.items = v.Service.Denials.Newest(limit, wanted)
-		return page, nil
 	}
 	var behind uint64
 	if after != nil {
 		behind = uint64(max(after.order, 0))
 	}
-	items, more := v.Service.Denials.Page(behind, limit, wanted)
+	newest := in.Limit != "" && !v.Caller.Paged
+	items, more, err := v.ListDenials(in, behind, limit, newest)
 	if page.items = items; more {
 		page.next = cursor{place: place{order: int64(items[limit-1].Number)}}.String()
 	}
-	return page, nil
+	return page, err
 }
 
 func (s *server) unauthenticatedCalls(v service.View) (wire.Unauthenticated, error) {

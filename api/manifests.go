@@ -6,8 +6,6 @@ import (
 	"net/http"
 
 	"maestro/commands"
-	"maestro/engine"
-	"maestro/projections"
 	"maestro/service"
 	"maestro/service/wire"
 	"maestro/workers/manifest"
@@ -107,37 +105,7 @@ func (s *server) manifestSchema(w http.ResponseWriter, _ *http.Request) {
 
 // sessionManifest gives the manifest that a session was given.
 func (s *server) sessionManifest(w http.ResponseWriter, r *http.Request) {
-	c := callOf(r.Context())
-	id := r.PathValue("id")
-	var digest string
-	var err error
-	s.Handler.View(func(state *projections.State) {
-		v := s.At(state, c.Caller)
-		var x *projections.Session
-		if c.By.Kind == commands.ActorSession && id == c.By.Name {
-			x, err = v.PermitSession("whoami", id) // its own, whatever its list says
-		} else {
-			x, err = v.PermitSession("session:info", id)
-		}
-		if err == nil {
-			digest = x.ManifestDigest
-		}
-	})
-	if err == nil && digest == "" {
-		err = service.NotFound("Manifest of session", id)
-	}
-	var content []byte
-	if err == nil {
-		if content, err = s.ReadBlob(r.Context(), digest); err != nil {
-			err = &service.Problem{
-				Kind:    service.KindInternal,
-				Code:    "TEXT_LOST",
-				Message: "The manifest's text is lost",
-				Why:     "the log names " + digest + ", and the server cannot read it",
-				Next:    engine.FaultText.Next(),
-			}
-		}
-	}
+	content, digest, err := s.SessionManifest(r.Context(), callOf(r.Context()).Caller, r.PathValue("id"))
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -8,6 +8,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -18,9 +19,9 @@ func IsDigest(digest string) bool {
 	return ok && err == nil && strings.ToLower(digest) == digest
 }
 
-// MayReadBlob lets who reads the whole log read every blob, and others what is named in projects that they may
+// mayReadBlob lets who reads the whole log read every blob, and others what is named in projects that they may
 // read: by a project, a task, a session's manifest, or an entry of a timeline.
-func (v View) MayReadBlob(digest string) error {
+func (v View) mayReadBlob(digest string) error {
 	if v.Caller.By.Kind == commands.ActorUser && v.Permit("audit:export", "") == nil {
 		return nil
 	}
@@ -60,8 +61,22 @@ func (v View) namesBlob(p *projections.Project, digest string) bool {
 	return false
 }
 
-// ReadBlob gives the bytes behind a digest, or a Problem of KindNotFound. It checks no permission.
-func (s *Service) ReadBlob(ctx context.Context, digest string) ([]byte, error) {
+// GetBlob gives a long text. A digest is no key: a caller gets what something names that it may read.
+func (s *Service) GetBlob(ctx context.Context, c *Caller, digest string) (content []byte, err error) {
+	if !IsDigest(digest) {
+		return nil, Invalid(
+			"/digest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", safetext.Printable(digest),
+		)
+	}
+	s.Handler.View(func(state *projections.State) { err = s.At(state, c).mayReadBlob(digest) })
+	if err != nil {
+		return nil, err
+	}
+	return s.readBlob(ctx, digest)
+}
+
+// readBlob gives the bytes behind a digest, or a Problem of KindNotFound. It checks no permission.
+func (s *Service) readBlob(ctx context.Context, digest string) ([]byte, error) {
 	if s.Blobs == nil {
 		return nil, NotFound("Blob", digest)
 	}

@@ -67,7 +67,7 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string) (*ma
 		return nil, Invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
 			safetext.Printable(digest))
 	}
-	content, err := s.ReadBlob(ctx, digest)
+	content, err := s.readBlob(ctx, digest)
 	if err != nil {
 		return nil, err
 	}

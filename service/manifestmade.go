@@ -96,7 +96,7 @@ type longText struct {
 // readWhole reads the texts that are elsewhere.
 func (s *Service) readWhole(ctx context.Context, from *manifest.Source, long []longText) error {
 	for _, l := range long {
-		text, err := s.ReadBlob(ctx, l.digest)
+		text, err := s.readBlob(ctx, l.digest)
 		if err != nil {
 			return &engine.UnavailableError{
 				Why:  "the " + l.field + " of task '" + from.Tasks[l.task].ID + "' could not be read",
@@ -306,7 +306,7 @@ func (s *Service) placeManifest(ctx context.Context, data events.Data) {
 	if digest == "" {
 		return
 	}
-	content, err := s.ReadBlob(ctx, digest)
+	content, err := s.readBlob(ctx, digest)
 	if err == nil {
 		err = s.Manifests.Place(session, content)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/projections"
 	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
@@ -97,4 +98,38 @@ func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte)
 		TaskIDs:  m.TaskIDs(),
 		Commands: axes.Commands,
 	}, nil
+}
+
+// SessionManifest gives the manifest that a session was given, and its digest.
+func (s *Service) SessionManifest(
+	ctx context.Context, c *Caller, id string,
+) (content []byte, digest string, err error) {
+	s.Handler.View(func(state *projections.State) {
+		v := s.At(state, c)
+		var x *projections.Session
+		if c.By.Kind == commands.ActorSession && id == c.By.Name {
+			x, err = v.PermitSession("whoami", id) // its own, whatever its list says
+		} else {
+			x, err = v.PermitSession("session:info", id)
+		}
+		if err == nil {
+			digest = x.ManifestDigest
+		}
+	})
+	if err == nil && digest == "" {
+		err = NotFound("Manifest of session", id)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if content, err = s.readBlob(ctx, digest); err != nil {
+		return nil, "", &Problem{
+			Kind:    KindInternal,
+			Code:    "TEXT_LOST",
+			Message: "The manifest's text is lost",
+			Why:     "the log names " + digest + ", and the server cannot read it",
+			Next:    engine.FaultText.Next(),
+		}
+	}
+	return content, digest, nil
 }

@@ -3,10 +3,12 @@ package service
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"time"
 
 	"maestro/engine"
+	"maestro/events"
 )
 
 // Blobs keeps long texts and manifests by digest.
@@ -45,6 +47,12 @@ type Config struct {
 	Logger *slog.Logger
 	// Uses remembers when tokens were used; if nil, only until the end of the process.
 	Uses *TokenUses
+	// Backup writes a signed archive of everything up to a head; nil if there is none to be had. Long texts that are
+	// lost are named in it.
+	Backup func(ctx context.Context, w io.Writer, head events.Head) error
+	// Clock says how the server's clock stands to the machine's wall clock, and lets the operator confirm that; nil if
+	// nothing does.
+	Clock Clock
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 	// Stopping ends when the server begins to stop: whoever waits is then told to ask again. Never, if it is nil.

@@ -67,10 +67,10 @@ func (a *app) printClock(s wire.ClockStatus) {
 // wallClock shows the server's clock to the API.
 type wallClock struct{ *clock.Clock }
 
-// Status implements api.Clock.
+// Status implements service.Clock.
 func (c wallClock) Status() wire.ClockStatus { return clockStatus(c.Clock.Status()) }
 
-// Confirm implements api.Clock.
+// Confirm implements service.Clock.
 func (c wallClock) Confirm() (wire.ClockStatus, bool) {
 	_, changed := c.Clock.Confirm()
 	return c.Status(), changed

@@ -81,7 +81,7 @@ func (a *app) serveReadOnly(
 	served, err := service.New(service.Config{
 		Handler: handler, Log: store, Blobs: store, Denials: denials, Templates: ownTemplates{}, Limits: o.limits,
 		Keys:     service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
-		Stopping: stopping, Logger: logger, Now: trusted.Now, Hostname: hostname(), Platform: runtime.GOOS,
+		Stopping: stopping, Logger: logger, Now: trusted.Now, Clock: wallClock{trusted}, Hostname: hostname(), Platform: runtime.GOOS,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -89,7 +89,7 @@ func (a *app) serveReadOnly(
 	reach, err := api.New(api.Config{
 		Service: served,
 		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
-		Version: version(), Clock: wallClock{trusted},
+		Version: version(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -246,8 +246,14 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	served, err := service.New(service.Config{
 		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
 		Manifests: manifests{lock.Home}, Templates: ownTemplates{}, Uses: uses, Limits: o.limits,
+		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
+			_, err := log.Backup(
+				ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()},
+			)
+			return err
+		},
 		Keys:     service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
-		Stopping: stopping, Logger: logger, Now: trusted.Now, Hostname: hostname(), Platform: runtime.GOOS,
+		Stopping: stopping, Logger: logger, Now: trusted.Now, Clock: wallClock{trusted}, Hostname: hostname(), Platform: runtime.GOOS,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -255,14 +261,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	reach, err := api.New(api.Config{
 		Service: served, Ready: log.Ready,
 		Warnings: func() []api.Warning { return append(care.warnings(), files.warnings()...) },
-		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
-			_, err := log.Backup(
-				ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()},
-			)
-			return err
-		},
-		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
-		Version: version(), Clock: wallClock{trusted},
+		AuthOff:  o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
+		Version: version(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -1,0 +1,60 @@
+package service
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"maestro/engine"
+	"maestro/events"
+	"maestro/internal/safetext"
+	"maestro/projections"
+	"maestro/service/wire"
+)
+
+// GetAuditHead gives the log's head, to be kept elsewhere.
+func (v View) GetAuditHead() (events.Head, error) { return v.Head(), v.Permit("audit:head", "") }
+
+// CheckTexts holds every long text that the log names against its digest.
+func (s *Service) CheckTexts(ctx context.Context, c *Caller) (wire.Texts, error) {
+	var to uint64
+	var err error
+	s.Handler.View(func(state *projections.State) {
+		to = state.Head().Sequence
+		err = s.At(state, c).Permit("audit:verify", "")
+	})
+	if err == nil && s.Blobs == nil {
+		err = NotFound("Texts", "of this server")
+	}
+	if err != nil {
+		return wire.Texts{}, err
+	}
+	leave, err := s.admitted(ctx, c, Demand{ReadsLog: true})
+	if err != nil {
+		return wire.Texts{}, err
+	}
+	defer leave()
+	named, err := engine.NamedTexts(ctx, s.Log, to)
+	if err != nil {
+		return wire.Texts{}, err
+	}
+	lost, err := engine.LostTexts(ctx, s.Blobs, named)
+	return wire.Texts{Named: len(named), Lost: lost}, err
+}
+
+// parseHead reads SEQ:HASH; nil for "".
+func parseHead(text string) (*events.Head, error) {
+	if text == "" {
+		return nil, nil
+	}
+	number, digits, _ := strings.Cut(text, ":")
+	sequence, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || sequence == 0 {
+		return nil, InvalidRequest("", "from must be SEQUENCE:HASH, not '"+safetext.Printable(text)+"'")
+	}
+	hash, err := events.ParseHash(digits)
+	if err != nil {
+		return nil, InvalidRequest("", "from must be SEQUENCE:HASH: "+err.Error())
+	}
+	return &events.Head{Sequence: sequence, Hash: hash}, nil
+}

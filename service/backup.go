@@ -1,0 +1,55 @@
+package service
+
+import (
+	"context"
+	"io"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+const backupRefused = "No backup was made"
+
+// MayBackup gives the head up to which a backup is made, if the caller may make one now. A backup holds every secret
+// that agents ever wrote, so it is the admin's alone.
+func (s *Service) MayBackup(ctx context.Context, c *Caller) (head events.Head, err error) {
+	s.Handler.View(func(state *projections.State) {
+		head = state.Head()
+		err = s.At(state, c).Permit("audit:export", "")
+	})
+	if err == nil && c.By.Access == commands.AccessAdmin {
+		err = s.WholeLog(ctx, backupRefused)
+	}
+	switch {
+	case err != nil:
+		return head, err
+	case c.By.Access != commands.AccessAdmin:
+		return head, &Problem{
+			Kind:    KindNotAllowed,
+			Code:    string(commands.CodeNotAllowed),
+			Message: "A backup is not allowed for " + c.By.String(),
+			Why: "the home's key signs it for whoever restores it, and it also holds the long texts that no event " +
+				"names: only the admin token may make one",
+			Next: "use the admin token; `maestro audit export` writes the log, which this token may read",
+			Rule: "audit:export",
+		}
+	case s.Backup == nil:
+		return head, &Problem{
+			Kind:    KindUnavailable,
+			Code:    "READ_ONLY",
+			Message: "A read-only server makes no backup",
+			Why:     "the server was started with --read-only, and writes and signs nothing",
+			Next:    "stop it, start it without --read-only, and make the backup then",
+		}
+	}
+	return head, nil
+}
+
+// WriteBackup writes the backup that MayBackup allowed.
+func (s *Service) WriteBackup(ctx context.Context, w io.Writer, head events.Head) error {
+	if err := s.Backup(ctx, w, head); err != nil {
+		return s.NotWhole(ctx, backupRefused, err)
+	}
+	return nil
+}

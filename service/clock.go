@@ -1,0 +1,45 @@
+package service
+
+import (
+	"maestro/commands"
+	"maestro/service/wire"
+)
+
+// Clock is what the server tells the time by.
+type Clock interface {
+	// Status says how it stands.
+	Status() wire.ClockStatus
+	// Confirm takes the machine's wall clock to be right from now on, and reports whether it was in doubt.
+	Confirm() (now wire.ClockStatus, changed bool)
+}
+
+// ClockStatus says how the server's clock stands to the machine's wall clock. Everybody may ask.
+func (s *Service) ClockStatus() (wire.ClockStatus, error) {
+	if s.Clock == nil {
+		return wire.ClockStatus{}, NotFound("Clock", "of this server")
+	}
+	return s.Clock.Status(), nil
+}
+
+// ConfirmClock is the operator's: it is no event, since it says nothing of the project's work and the times of the
+// events after it show it. The server's log records it.
+func (s *Service) ConfirmClock(c *Caller) (wire.ConfirmedClock, error) {
+	err := s.Permit(c, "token:revoke", "")
+	switch {
+	case err != nil || c.By.Kind != commands.ActorUser:
+		return wire.ConfirmedClock{}, &Problem{
+			Kind:    KindNotAllowed,
+			Code:    string(commands.CodeNotAllowed),
+			Message: "Confirming the clock is not allowed for " + c.By.String(),
+			Why:     "every later event is stamped by it",
+			Next:    "use the admin token",
+		}
+	case s.Clock == nil:
+		return wire.ConfirmedClock{}, NotFound("Clock", "of this server")
+	}
+	status, changed := s.Clock.Confirm()
+	if changed {
+		s.Logger.Warn("the wall clock was confirmed; events follow it again", "by", c.By.String(), "time", status.Time)
+	}
+	return wire.ConfirmedClock{ClockStatus: status, Changed: changed}, nil
+}

@@ -1,0 +1,100 @@
+package service
+
+import (
+	"context"
+	"strconv"
+
+	"maestro/events"
+	"maestro/internal/safetext"
+	"maestro/projections"
+)
+
+const exportRefused = "No export was made"
+
+// ExportQuery says what an export covers; the whole log if it is zero.
+type ExportQuery struct {
+	// Project withholds the bodies of others.
+	Project string
+	// From and To are sequences; "" for the first and the last.
+	From, To string
+}
+
+// Export is a part of the log that a caller may read.
+type Export struct {
+	service *Service
+	project string
+	// From and To are the first and the last sequence; From is behind To where there is nothing.
+	From, To uint64
+}
+
+// Exported is a message of an export.
+type Exported struct {
+	events.Message
+	// Hash is the chain's behind the message, PrevHash the one before it, Digest the body's. Hash and PrevHash are zero
+	// where the message cannot be read.
+	Hash, PrevHash, Digest events.Hash
+	// Withheld says that the body belongs to another project: only its hash is for the caller.
+	Withheld bool
+}
+
+// Export opens an export. It fails where the export would stand for the whole log, and the log cannot be read whole.
+func (s *Service) Export(ctx context.Context, c *Caller, in ExportQuery) (*Export, error) {
+	e := &Export{service: s, project: in.Project, From: 1}
+	var err error
+	s.Handler.View(func(state *projections.State) {
+		e.To = state.Head().Sequence
+		err = s.At(state, c).Permit("audit:export", "")
+		if err == nil && in.Project != "" && !state.ProjectExisted(in.Project) {
+			err = &Problem{
+				Kind:    KindNotFound,
+				Code:    "NOT_FOUND",
+				Message: "Project with id '" + safetext.Printable(in.Project) + "' not found",
+				Why:     "it never existed",
+				Next:    "list what exists with `maestro project list`",
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if in.From != "" {
+		if e.From, err = sequenceNamed("from", in.From); err != nil {
+			return nil, err
+		}
+	}
+	if in.To == "" {
+		return e, s.WholeLog(ctx, exportRefused)
+	}
+	to, err := sequenceNamed("to", in.To)
+	e.To = min(to, e.To)
+	return e, err
+}
+
+func sequenceNamed(name, text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n == 0 {
+		return 0, InvalidRequest("", name+" must be a sequence, not '"+safetext.Printable(text)+"'")
+	}
+	return n, nil
+}
+
+// Read yields the messages of the export in order. A message that cannot be read is exported as it is: an audit is there
+// to show it.
+func (e *Export) Read(ctx context.Context, yield func(Exported) error) error {
+	if e.From > e.To {
+		return nil
+	}
+	var decoder events.Decoder
+	err := e.service.Log.Read(ctx, e.From, e.To, func(m events.Message) error {
+		line := Exported{Message: m, Digest: events.BodyHash(m.Body)}
+		if event, err := decoder.Decode(m.Body); err == nil {
+			line.PrevHash, line.Hash = event.PrevHash, events.Next(event.PrevHash, line.Digest)
+			line.Withheld = e.project != "" && event.Project != e.project
+		}
+		return yield(line)
+	})
+	if err != nil {
+		return e.service.NotWhole(ctx, exportRefused, err)
+	}
+	return nil
+}
