@@ -7,7 +7,6 @@ import (
 
 	"maestro/api/compat"
 	"maestro/commands"
-	"maestro/projections"
 	"maestro/service"
 )
 
@@ -59,19 +58,7 @@ func (s *server) identify(r *http.Request) (*call, error) {
 // anonymous judges a caller without a credential by the path: below a session's queue, timeline or events it is that
 // session, elsewhere the user.
 func (s *server) anonymous(r *http.Request) *call {
-	c := newCall(&service.Caller{By: commands.Admin(commands.AuthnNone), Anonymous: true}, r)
-	id := compat.SessionOf(r.URL.Path)
-	if id == "" {
-		return c
-	}
-	// A session that never was, or was deleted, is left to the route, which says so.
-	s.Handler.View(func(state *projections.State) {
-		if x := state.Session(id); x != nil {
-			c.By = commands.SessionActor(x.ProjectID, id, commands.AuthnNone)
-			c.Root = state.Root(x.ProjectID)
-		}
-	})
-	return c
+	return newCall(s.Anonymous(compat.SessionOf(r.URL.Path)), r)
 }
 
 func fromLoopback(remote string) bool {

@@ -33,7 +33,7 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 
 // readyz says whether the server takes writes, and if not, why; and what else an operator should know.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
-	err := s.Handler.Health()
+	err := s.Health()
 	if err == nil && s.Ready != nil {
 		err = s.Ready()
 	}

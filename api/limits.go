@@ -22,8 +22,6 @@ import (
 const (
 	// maxDrained is how much of a body that is too long is read and thrown away, so that its sender reads the answer.
 	maxDrained = 32 << 20
-	// waitAtMost bounds how long a read waits for the sequence that it asks for.
-	waitAtMost = 5 * time.Second
 )
 
 // maxRequest is the longest body that a command or an older route takes.
@@ -177,8 +175,7 @@ func (s *server) prepare(w http.ResponseWriter, r *http.Request, c *call) error 
 	return nil
 }
 
-// waitFor waits until the views have reached the sequence that a reader asks for, or until the reader's credential
-// ends.
+// waitFor waits until the views have reached the sequence that a reader asks for.
 func (s *server) waitFor(ctx context.Context, c *call, minSeq string) error {
 	if minSeq == "" {
 		return nil
@@ -187,27 +184,5 @@ func (s *server) waitFor(ctx context.Context, c *call, minSeq string) error {
 	if err != nil {
 		return service.InvalidRequest("", "minSeq must be a sequence, not '"+safetext.Printable(minSeq)+"'")
 	}
-	if s.Head() >= sequence {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, waitAtMost)
-	defer cancel()
-	good, done := s.WhileGood(ctx, c.Caller)
-	defer done()
-	err = s.Handler.WaitFor(good, sequence)
-	switch over := c.Over(good); {
-	case over != nil:
-		return over
-	case !errors.Is(err, context.DeadlineExceeded):
-		return err
-	}
-	head := s.Head()
-	return &service.Problem{
-		Kind:    service.KindTimeout,
-		Code:    "TIMEOUT",
-		Message: "Sequence " + minSeq + " was not reached in 5 s; the head is " + strconv.FormatUint(head, 10),
-		Why:     "the views have not come that far",
-		Next:    "ask again, or for a lower sequence",
-		Details: map[string]uint64{"head": head},
-	}
+	return s.AwaitSequence(ctx, c.Caller, sequence)
 }

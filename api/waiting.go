@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"maestro/commands"
 )
 
 // headerAnswers names, to a session, its questions whose answers it was not yet shown.
@@ -14,16 +12,10 @@ const headerAnswers = "Maestro-Answers"
 
 // heard notes that a session calls, whatever it asks for, and tells it of answers that wait for it.
 func (s *server) heard(ctx context.Context, header http.Header, c *call) error {
-	if c.By.Kind != commands.ActorSession {
-		return nil
-	}
 	if len(c.Answers) > 0 {
 		header.Set(headerAnswers, strings.Join(c.Answers, ","))
 	}
-	if s.Leases == nil || c.Anonymous && c.reads() {
-		return nil
-	}
-	return s.Leases.Heard(ctx, c.By.Name)
+	return s.Heard(ctx, c.Caller)
 }
 
 // lastWords is how long a client may take, once the server stops, to read what a stream sent it.

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"maestro/commands"
@@ -154,4 +155,45 @@ const (
 func (s *Service) Head() (sequence uint64) {
 	s.Handler.View(func(state *projections.State) { sequence = state.Head().Sequence })
 	return sequence
+}
+
+// waitAtMost bounds how long a read waits for the sequence that it asks for.
+const waitAtMost = 5 * time.Second
+
+// AwaitSequence waits until the views have reached a sequence, or until the caller's credential ends. It fails with a
+// Problem of KindTimeout after 5 s.
+func (s *Service) AwaitSequence(ctx context.Context, c *Caller, sequence uint64) error {
+	if s.Head() >= sequence {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, waitAtMost)
+	defer cancel()
+	good, done := s.WhileGood(ctx, c)
+	defer done()
+	err := s.Handler.WaitFor(good, sequence)
+	switch over := c.Over(good); {
+	case over != nil:
+		return over
+	case !errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	head := s.Head()
+	return &Problem{
+		Kind: KindTimeout,
+		Code: "TIMEOUT",
+		Message: "Sequence " + strconv.FormatUint(sequence, 10) + " was not reached in 5 s; the head is " +
+			strconv.FormatUint(head, 10),
+		Why:     "the views have not come that far",
+		Next:    "ask again, or for a lower sequence",
+		Details: map[string]uint64{"head": head},
+	}
+}
+
+// Heard notes that a session calls, whatever it asks for. A read of a caller without a credential notes nothing:
+// whoever makes a browser ask could send it.
+func (s *Service) Heard(ctx context.Context, c *Caller) error {
+	if c.By.Kind != commands.ActorSession || s.Leases == nil || c.Anonymous && c.Reads {
+		return nil
+	}
+	return s.Leases.Heard(ctx, c.By.Name)
 }

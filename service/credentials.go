@@ -173,3 +173,19 @@ func TokenActor(token *projections.Token) commands.Actor {
 
 // Authenticate gives who a token stands for.
 func (s *Service) Authenticate(token string) (*Caller, error) { return s.auth.caller(token) }
+
+// Anonymous gives the caller who showed no credential: a session that its interface knows otherwise, else the user. A
+// session that never was, or was deleted, is left to what is asked for, which says so.
+func (s *Service) Anonymous(session string) *Caller {
+	c := &Caller{By: commands.Admin(commands.AuthnNone), Anonymous: true}
+	s.Handler.View(func(state *projections.State) {
+		if x := state.Session(session); x != nil {
+			c.By = commands.SessionActor(x.ProjectID, session, commands.AuthnNone)
+			c.Root = state.Root(x.ProjectID)
+		}
+	})
+	return c
+}
+
+// Health says why the server takes no writes, or nil.
+func (s *Service) Health() error { return s.Handler.Health() }
