@@ -78,8 +78,8 @@ func sequenceNamed(name, text string) (uint64, error) {
 	return n, nil
 }
 
-// Read yields the messages of the export in order. A message that cannot be read is exported as it is: an audit is there
-// to show it.
+// Read yields the messages of the export in order. A message that cannot be read is exported as it is: an audit is
+// there to show it.
 func (e *Export) Read(ctx context.Context, yield func(Exported) error) error {
 	if e.From > e.To {
 		return nil

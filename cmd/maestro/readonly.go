@@ -81,7 +81,8 @@ func (a *app) serveReadOnly(
 	served, err := service.New(service.Config{
 		Handler: handler, Log: store, Blobs: store, Denials: denials, Templates: ownTemplates{}, Limits: o.limits,
 		Keys:     service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
-		Stopping: stopping, Logger: logger, Now: trusted.Now, Clock: wallClock{trusted}, Hostname: hostname(), Platform: runtime.GOOS,
+		Stopping: stopping, Logger: logger, Now: trusted.Now, Clock: wallClock{trusted},
+		Hostname: hostname(), Platform: runtime.GOOS,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

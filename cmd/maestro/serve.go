@@ -253,7 +253,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 			return err
 		},
 		Keys:     service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
-		Stopping: stopping, Logger: logger, Now: trusted.Now, Clock: wallClock{trusted}, Hostname: hostname(), Platform: runtime.GOOS,
+		Stopping: stopping, Logger: logger, Now: trusted.Now, Clock: wallClock{trusted},
+		Hostname: hostname(), Platform: runtime.GOOS,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
