@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -22,6 +23,7 @@ import (
 
 	"maestro/api"
 	"maestro/api/client"
+	"maestro/internal/home"
 	"maestro/service"
 )
 
@@ -104,7 +106,7 @@ func TestWaitersComeBack(t *testing.T) {
 		task, _ := k.made(admin, "task:create", map[string]any{"project": project, "title": fmt.Sprint("Item ", i)})
 		tasks = append(tasks, task["taskId"].(string))
 	}
-	// The waiters reach the server through a proxy that the home names, so that it is known when they wait.
+	// The waiters reach the server through a proxy that their home names, so that it is known when they wait.
 	target, err := url.Parse(k.address)
 	if err != nil {
 		t.Fatal(err)
@@ -121,16 +123,27 @@ func TestWaitersComeBack(t *testing.T) {
 		ErrorLog: log.New(io.Discard, "", 0),
 	})
 	defer proxy.Close()
-	announced := fmt.Appendf(nil, `{"address":%q,"pid":1}`, proxy.URL)
-	if err := os.WriteFile(filepath.Join(k.home, "server.json"), announced, 0o600); err != nil {
+	front, err := home.Create(filepath.Join(t.TempDir(), "front"))
+	if err != nil {
 		t.Fatal(err)
 	}
+	held, err := front.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(held.Release(), front.Close()) })
+	announce := func(address string) {
+		if err := held.Announce(home.Server{Address: address, PID: os.Getpid()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	announce(proxy.URL)
 	got := make(chan ran, waiters)
 	for range waiters {
 		spawn := map[string]any{"project": project, "strategy": "queue", "queue": "work"}
 		session, answer := k.made(admin, "session:spawn", spawn)
 		env := map[string]string{
-			"MAESTRO_HOME": k.home, "MAESTRO_API_URL": proxy.URL, "MAESTRO_SESSION_ID": session["sessionId"].(string),
+			"MAESTRO_HOME": front.Dir(), "MAESTRO_API_URL": proxy.URL, "MAESTRO_SESSION_ID": session["sessionId"].(string),
 			"MAESTRO_TOKEN": answer.Token, "MAESTRO_PROJECT_ID": project,
 		}
 		go func() { got <- runHere(t, env, "queue", "start", "--wait", "--timeout", "10m") }()
@@ -149,6 +162,7 @@ func TestWaitersComeBack(t *testing.T) {
 	}
 	k.address = ""
 	k.start()
+	announce(k.address)
 	admin = k.admin()
 	for _, task := range tasks {
 		k.made(admin, "queue:push", map[string]any{"project": project, "queue": "work", "taskId": task})
