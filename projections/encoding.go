@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the version of what Encode writes. A snapshot of another format is not used.
-const Format = 7
+const Format = 8
 
 // header is the first part of an encoded state: everything but the two long lists.
 type header struct {
@@ -114,12 +114,15 @@ func appendEntry(b []byte, e *Entry, seen map[string]uint64) []byte {
 	if e.Late {
 		flags |= 2
 	}
+	if e.Apart {
+		flags |= 4
+	}
 	b = binary.AppendUvarint(b, e.Sequence)
 	b = binary.AppendUvarint(b, uint64(e.Index))
 	b = binary.AppendVarint(b, e.At)
 	b = binary.AppendVarint(b, e.OccurredAt)
 	b = binary.AppendUvarint(b, flags)
-	for _, s := range []string{e.Type, e.Source, e.SessionID, e.TaskID, e.AboutTask, e.What, e.Blob} {
+	for _, s := range []string{e.Type, e.Source, e.SessionID, e.TaskID, e.What, e.Blob} {
 		number, ok := seen[s]
 		if ok {
 			b = binary.AppendUvarint(b, number)
@@ -340,8 +343,8 @@ func (r *reader) varint() int64 {
 func (r *reader) entry(seen *[]string) *Entry {
 	e := &Entry{Sequence: r.uvarint(), Index: int(r.uvarint()), At: r.varint(), OccurredAt: r.varint()}
 	flags := r.uvarint()
-	e.Bare, e.Late = flags&1 != 0, flags&2 != 0
-	for _, field := range []*string{&e.Type, &e.Source, &e.SessionID, &e.TaskID, &e.AboutTask, &e.What, &e.Blob} {
+	e.Bare, e.Late, e.Apart = flags&1 != 0, flags&2 != 0, flags&4 != 0
+	for _, field := range []*string{&e.Type, &e.Source, &e.SessionID, &e.TaskID, &e.What, &e.Blob} {
 		number := r.uvarint()
 		if number == 0 {
 			*seen = append(*seen, string(r.take(r.uvarint())))

@@ -108,11 +108,13 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	s.head, s.genesis, s.at = events.Head{Sequence: 2, Hash: events.Hash{9}}, events.Hash{8}, time.Date(2026, 3, 1, 12, 0, 0, 5e6, time.UTC)
 	for i := range 4 {
 		e := filled[Entry](t, &n)
-		e.Bare, e.Late = i&1 != 0, i&2 != 0
+		e.Bare, e.Late, e.Apart = i&1 != 0, i&2 != 0, i == 3
 		e.Type = "same"
 		s.entries = append(s.entries, e)
 		s.sessionTimelines.put(e.SessionID, Timeline{e})
-		s.taskTimelines.put(e.TaskID, Timeline{e})
+		if !e.Apart {
+			s.taskTimelines.put(e.TaskID, Timeline{e})
+		}
 		if e.Late {
 			s.late.put("", append(s.late.get(""), e)) // the session that fill makes up is nobody's
 		}

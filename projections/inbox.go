@@ -163,8 +163,9 @@ func (b *inbox) task(t *Task) {
 	default:
 		return
 	}
-	if item.Kind == InboxUnconfirmed && t.Result != nil && t.Result.By == SessionSource(t.ProjectID, session) {
-		said.Sequence = t.Result.Sequence // a queue's completion has no words of its own
+	result := t.Result()
+	if item.Kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
+		said.Sequence = result.Sequence // a queue's completion has no words of its own
 	}
 	item.Message = b.TaskTimeline(t.ID).at(said.Sequence).Text()
 	b.add(session, item)

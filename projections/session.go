@@ -16,8 +16,6 @@ type Session struct {
 	Status       events.SessionStatus
 	LastActivity int64
 	CompletedAt  int64
-	// DoneSequence is the event with which it last said that it is done; 0 until it does.
-	DoneSequence uint64
 	EndedAt      int64
 	// LostAt is when it was marked lost, 0 while it is heard; Losses counts how often it was.
 	LostAt int64
@@ -61,7 +59,9 @@ type SessionFields struct {
 	Generation int
 	// Cause is the event that made it, Gone the one that ended it, or that marked it lost.
 	Cause, Gone Cause
-	StartedAt   int64
+	// DoneSequence is the event with which it last said that it is done; 0 until it does.
+	DoneSequence uint64
+	StartedAt    int64
 	// Deadline is when it is ended as failed, 0 for never.
 	Deadline  int64
 	EndReason string
@@ -318,7 +318,8 @@ func (s *State) sessionCompleted(f fact, d *events.SessionCompleted) error {
 
 func (s *State) completeSession(f fact, id string) {
 	s.changeSession(id, func(x *Session) {
-		x.Status, x.CompletedAt, x.DoneSequence, x.LastActivity = events.SessionSaidDone, f.at, f.sequence, f.at
+		x.ownFields().DoneSequence = f.sequence
+		x.Status, x.CompletedAt, x.LastActivity = events.SessionSaidDone, f.at, f.at
 	})
 }
 
@@ -357,13 +358,10 @@ func (s *State) sessionNoted(f fact, d *events.SessionNoted) error {
 		return missing("session", d.SessionID)
 	}
 	e := Entry{Type: d.Type, SessionID: d.SessionID, Message: d.Message, Blob: d.Blobs["message"], Data: d.Data, Bare: d.Message == ""}
-	if t := s.Task(d.TaskID); t != nil && t.ProjectID == f.Project {
-		e.TaskID = d.TaskID
-	} else {
-		e.AboutTask = d.TaskID
-	}
+	t := s.Task(d.TaskID)
+	e.TaskID, e.Apart = d.TaskID, d.TaskID != "" && (t == nil || t.ProjectID != f.Project)
 	s.note(f, e)
-	if e.TaskID != "" && d.Type == reportType(events.ReportComplete) && d.Message != "" {
+	if e.TaskID != "" && !e.Apart && d.Type == reportType(events.ReportComplete) && d.Message != "" {
 		s.resultFromNote(f, d)
 	}
 	return nil
@@ -374,7 +372,7 @@ func (s *State) sessionNoted(f fact, d *events.SessionNoted) error {
 func (s *State) resultFromNote(f fact, d *events.SessionNoted) {
 	said := wordOf(s.Task(d.TaskID), d.SessionID)
 	if said.Status == events.SaysCompleted {
-		s.changeTask(d.TaskID, func(t *Task) { t.Result = f.statement() })
+		s.changeTask(d.TaskID, func(t *Task) { t.state(t.StatusReason(), f.statement()) })
 	}
 }
 

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -118,6 +119,19 @@ func TestListsShowTheBeginningOfStatements(t *testing.T) {
 	for i, said := range statements(s.TaskViews(s.Tasks("p"))[0]) {
 		if said == nil || len(said.Text) != ListedText+len("…") || !said.Cut || !utf8.ValidString(said.Text) {
 			t.Errorf("statement %d in a list: %+v", i, said)
+		}
+	}
+}
+
+// An event makes an entry, and a version of its task and of its session. A million of them must fit.
+func TestValuesStaySmall(t *testing.T) {
+	for typ, most := range map[reflect.Type]uintptr{
+		reflect.TypeFor[Entry]():   176,
+		reflect.TypeFor[Task]():    128,
+		reflect.TypeFor[Session](): 96,
+	} {
+		if typ.Size() > most {
+			t.Errorf("a %s has %d bytes, at most %d: put what seldom moves behind a pointer", typ, typ.Size(), most)
 		}
 	}
 }

@@ -19,10 +19,8 @@ type Task struct {
 	// StatusSequence is the event that last moved Status, StatusAt its time; 0 until one does.
 	StatusSequence uint64
 	StatusAt       int64
-	// StatusReason is why it was last moved, nil if nobody said so.
-	StatusReason *Statement `json:",omitempty"`
-	// Result is what was said when it was last said to be completed, nil if nothing was; reopening it clears it.
-	Result *Statement `json:",omitempty"`
+	// Stated is nil as long as nothing is.
+	Stated *Stated `json:",omitempty"`
 	// Says holds what each of its sessions last said of it, oldest first.
 	Says []Said
 	// SessionIDs are the sessions that have or had it.
@@ -54,6 +52,39 @@ type TaskFields struct {
 	CreatedBy string
 	// CreatedSequence is the event that made it.
 	CreatedSequence uint64
+}
+
+// Stated is what was said of a task and stays true of it. Immutable.
+type Stated struct {
+	// Reason is why its status was last moved, nil if nobody said so.
+	Reason *Statement `json:",omitempty"`
+	// Result is what was said when it was last said to be completed, nil if nothing was; reopening it clears it.
+	Result *Statement `json:",omitempty"`
+}
+
+// StatusReason gives why the task's status was last moved, nil if nobody said so.
+func (t *Task) StatusReason() *Statement {
+	if t.Stated == nil {
+		return nil
+	}
+	return t.Stated.Reason
+}
+
+// Result gives what was said when the task was last said to be completed, or nil.
+func (t *Task) Result() *Statement {
+	if t.Stated == nil {
+		return nil
+	}
+	return t.Stated.Result
+}
+
+// state puts statements on the task.
+func (t *Task) state(reason, result *Statement) {
+	if reason == nil && result == nil {
+		t.Stated = nil
+	} else {
+		t.Stated = &Stated{reason, result}
+	}
 }
 
 // Said is what one session says of a task, and since when.
@@ -255,7 +286,7 @@ func (s *State) saidDone(t *Task) bool {
 // moveTo moves the status; the first move to in_progress and to completed is remembered for good.
 func (t *Task) moveTo(f fact, status events.TaskStatus) {
 	t.Status, t.UpdatedAt, t.StatusSequence, t.StatusAt = status, f.at, f.sequence, f.at
-	t.StatusReason = nil
+	t.state(nil, t.Result())
 	if status == events.TaskInProgress && t.StartedAt == 0 {
 		t.StartedAt = f.at
 	}
@@ -284,7 +315,7 @@ func (s *State) say(f fact, task, session string, status events.TaskSessionStatu
 		}
 		t.Says, t.UpdatedAt = append(says, Said{session, status, f.at, f.sequence}), f.at
 		if status == events.SaysCompleted && words != "" {
-			t.Result = f.statement()
+			t.state(t.StatusReason(), f.statement())
 		}
 	})
 	if first {
@@ -375,16 +406,16 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 	s.changeTask(d.TaskID, func(t *Task) {
 		t.moveTo(f, d.To)
 		if d.Reason != "" {
-			t.StatusReason = f.statement()
+			t.state(f.statement(), t.Result())
 		}
 		if d.To == events.TaskInProgress {
-			t.Result = nil
+			t.state(t.StatusReason(), nil)
 			t.Says = slices.DeleteFunc(slices.Clone(t.Says), func(said Said) bool { return said.Status == events.SaysCompleted })
 		}
 	})
 	s.noteStatus(f, d.TaskID, d.To, d.Reason)
 	if session := s.ActiveSession(t); d.To == events.TaskInProgress && session != "" && session != f.author() {
-		s.note(f, Entry{Type: "task_reopened", SessionID: session, AboutTask: d.TaskID, Message: d.Reason})
+		s.note(f, Entry{Type: "task_reopened", SessionID: session, TaskID: d.TaskID, Apart: true, Message: d.Reason})
 	}
 	return nil
 }

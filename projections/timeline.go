@@ -18,10 +18,8 @@ type Entry struct {
 	// Type is progress, task_completed, task_blocked, error, needs_input, task_status_changed, session_started, …
 	Type   string
 	Source string
-	// SessionID and TaskID say on whose timelines it stands; "" for none.
+	// SessionID and TaskID say on whose timelines it stands, unless it is Apart; "" for none.
 	SessionID, TaskID string
-	// AboutTask is a task that it speaks of without standing on that task's timeline.
-	AboutTask string
 	// What says what happened, "" where only somebody's words stand. Nothing reads it for meaning.
 	What string
 	// Message is what somebody said: a report's text, a reason, an answer, a note.
@@ -31,6 +29,8 @@ type Entry struct {
 	Data json.RawMessage
 	// Bare marks an entry without words, such as a tracked file: older clients read it as an event, not in the timeline.
 	Bare bool
+	// Apart marks an entry that names a task without standing on that task's timeline.
+	Apart bool
 	// Late marks a report that came after the session's end.
 	Late bool
 }
@@ -90,7 +90,7 @@ func (s *State) note(f fact, e Entry) {
 	if e.SessionID != "" {
 		s.changes = append(s.changes, Change{KindSessionTimeline, e.SessionID, nil, &e})
 	}
-	if e.TaskID != "" {
+	if e.TaskID != "" && !e.Apart {
 		s.changes = append(s.changes, Change{KindTaskTimeline, e.TaskID, nil, &e})
 	}
 }
@@ -100,7 +100,7 @@ func (s *State) place(e *Entry) {
 	if e.SessionID != "" {
 		s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), e))
 	}
-	if e.TaskID != "" {
+	if e.TaskID != "" && !e.Apart {
 		s.taskTimelines.put(e.TaskID, append(s.taskTimelines.get(e.TaskID), e))
 	}
 	if e.Late {

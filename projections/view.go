@@ -133,13 +133,13 @@ func (s *State) viewWhole(t *Task) TaskView {
 		SessionStatus: says, SaidBy: by, Says: t.Says, Model: t.Model, AcceptanceCriteria: list(t.AcceptanceCriteria),
 		UnmetDependencies: s.UnmetDependencies(t), ActiveSessionID: s.ActiveSession(t), CreatedBy: t.CreatedBy,
 		Queues: s.inQueues(t.ID), Metadata: t.Metadata, Blobs: t.Blobs,
-		Result: s.Result(t), StatusReason: s.statementOn(t, t.StatusReason),
+		Result: s.Result(t), StatusReason: s.statementOn(t, t.StatusReason()),
 		SessionReason: s.sessionReason(t, says, by),
 	}
 }
 
 // Result gives what was said when a task was last said to be completed, or nil.
-func (s *State) Result(t *Task) *StatementView { return s.statementOn(t, t.Result) }
+func (s *State) Result(t *Task) *StatementView { return s.statementOn(t, t.Result()) }
 
 // statementOn reads words on the timeline of a task.
 func (s *State) statementOn(t *Task, said *Statement) *StatementView {
@@ -196,9 +196,6 @@ func (e *Entry) View() EntryView {
 	v := EntryView{
 		ID: e.ID(), Sequence: e.Sequence, Type: e.Type, Timestamp: e.At, OccurredAt: e.OccurredAt, Message: e.Text(),
 		TaskID: e.TaskID, SessionID: e.SessionID, Source: e.Source, Blob: e.Blob, Late: e.Late,
-	}
-	if v.TaskID == "" {
-		v.TaskID = e.AboutTask
 	}
 	if e.Bare {
 		v.Data = e.Data

@@ -830,8 +830,8 @@ func lines(timeline Timeline) []string {
 	var drawn []string
 	for _, e := range timeline {
 		line := fmt.Sprintf("%s %s %s/%s", e.ID(), e.Type, e.SessionID, e.TaskID)
-		if e.AboutTask != "" {
-			line += " about " + e.AboutTask
+		if e.Apart {
+			line = fmt.Sprintf("%s %s %s/ about %s", e.ID(), e.Type, e.SessionID, e.TaskID)
 		}
 		if e.Text() != "" {
 			line += ": " + e.Text()
@@ -929,7 +929,15 @@ func TestTimelines(t *testing.T) {
 
 func TestTimelineViews(t *testing.T) {
 	timeline := Timeline{
-		{Sequence: 1, Type: "a", Message: "one", Data: json.RawMessage(`1`), AboutTask: "t", Blob: "sha256-1"},
+		{
+			Sequence: 1,
+			Type:     "a",
+			Message:  "one",
+			Data:     json.RawMessage(`1`),
+			TaskID:   "t",
+			Apart:    true,
+			Blob:     "sha256-1",
+		},
 		{Sequence: 2, Type: "b", Data: json.RawMessage(`2`), Bare: true},
 		{Sequence: 3, Type: "a", Message: "three", TaskID: "u"},
 	}
