@@ -263,3 +263,18 @@ func TestLettersAsWords(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Contract, CLI: reports, track-file and session complete are kept without a connection; what has an answer that
+// matters is not.
+func TestMayWait(t *testing.T) {
+	for _, row := range CurrentRules().Rows() {
+		report := strings.HasPrefix(strings.TrimPrefix(row.ID, "task:"), "report:")
+		want := report || row.ID == "track-file" || row.ID == "session:complete"
+		if got := MayWait(row.ID); got != want {
+			t.Errorf("%s may wait: %t", row.ID, got)
+		}
+	}
+	if MayWait("") || MayWait("none") {
+		t.Error("what is no command may wait")
+	}
+}
