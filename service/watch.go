@@ -117,9 +117,6 @@ func (v View) permitWatch(project string) error {
 	if err := v.Permit("watch", ""); err != nil {
 		return err
 	}
-	if v.callerEnded() {
-		return AfterEnd(v.Caller.By, "watch")
-	}
 	if project == "" {
 		return nil
 	}

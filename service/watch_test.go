@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"maestro/commands"
 	"maestro/events"
@@ -363,8 +365,8 @@ func TestWatchWithholdsTheEventOfAnotherProject(t *testing.T) {
 	}
 }
 
-// Who may not watch is refused, and a watch ends with what its caller may do.
-func TestWatchEndsWithTheCredential(t *testing.T) {
+// Who may not watch is refused.
+func TestWhoMayNotWatch(t *testing.T) {
 	s := newStage(t)
 	var refusal *commands.Refusal
 	if _, err := s.Watch(t.Context(), s.worker, Position{}, WatchFilter{}); !errors.As(err, &refusal) {
@@ -379,35 +381,66 @@ func TestWatchEndsWithTheCredential(t *testing.T) {
 	if !errors.As(err, &problem) || problem.Kind != KindNotFound {
 		t.Errorf("no project: %v", err)
 	}
-	stops, stop := context.WithCancel(t.Context())
-	defer stop()
-	s.Stopping = stops
-	revoked := make(chan error)
-	for _, c := range []*Caller{s.readAlpha, s.lead, s.admin()} {
-		watch := s.watching(c, Position{Sequence: s.Head()}, WatchFilter{Session: "sess_none"})
-		go func() {
-			_, err := watch.Next(context.Background())
-			revoked <- err
-		}()
-		switch c {
-		case s.readAlpha:
-			s.do(s.admin(), "token:revoke", `{"name":"alpha"}`)
-			if err := <-revoked; !errors.As(err, &problem) || problem.Kind != KindUnauthenticated {
-				t.Errorf("a token that was revoked: %v", err)
-			}
-		case s.lead:
-			s.do(s.admin(), "session:kill", `{"sessionId":"`+s.leadName+`"}`)
-			if err := <-revoked; !errors.As(err, &refusal) {
-				t.Errorf("a session that has ended: %v", err)
-			}
-		default:
-			stop()
-			if err := <-revoked; !errors.As(err, &problem) || problem.Code != CodeStopping {
-				t.Errorf("a server that stops: %v", err)
-			}
+	s.do(s.admin(), "session:kill", `{"sessionId":"`+s.leadName+`"}`)
+	if _, err := s.Watch(t.Context(), s.lead, Position{}, WatchFilter{}); !errors.As(err, &refusal) {
+		t.Errorf("a session that has ended: %v", err)
+	}
+}
+
+// A watch ends at once with its credential, its session or the server, also while it waits.
+func TestWatchEndsWithTheCredential(t *testing.T) {
+	refused := func(err error) bool { return errors.As(err, new(*commands.Refusal)) }
+	problem := func(code string) func(error) bool {
+		return func(err error) bool {
+			var p *Problem
+			return errors.As(err, &p) && p.Code == code
 		}
-		watch.Close()
-		watch.Close()
+	}
+	for name, c := range map[string]struct {
+		caller func(s *stage) *Caller
+		end    func(s *stage, stop func())
+		after  time.Duration
+		want   func(error) bool
+	}{
+		"a token that is revoked": {
+			func(s *stage) *Caller { return s.readAlpha },
+			func(s *stage, _ func()) { s.do(s.admin(), "token:revoke", `{"name":"alpha"}`) },
+			0, problem("UNAUTHENTICATED"),
+		},
+		"a token that expires": {
+			func(s *stage) *Caller { return s.token(`{"name":"short","kind":"auditor","expiresIn":1000}`) },
+			func(*stage, func()) {}, time.Second, problem("UNAUTHENTICATED"),
+		},
+		"a session that ends": {
+			func(s *stage) *Caller { return s.lead },
+			func(s *stage, _ func()) { s.do(s.admin(), "session:kill", `{"sessionId":"`+s.leadName+`"}`) },
+			0, refused,
+		},
+		"a server that stops": {
+			func(s *stage) *Caller { return s.admin() },
+			func(_ *stage, stop func()) { stop() },
+			0, problem(CodeStopping),
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			stopping, stop := context.WithCancel(t.Context())
+			defer stop()
+			s.Stopping = stopping
+			watch := s.watching(c.caller(s), Position{Sequence: s.Head()}, WatchFilter{Session: "sess_none"})
+			began, ended := time.Now(), make(chan error)
+			go func() {
+				_, err := watch.Next(context.Background())
+				ended <- err
+			}()
+			synctest.Wait()
+			c.end(s, stop)
+			if err := <-ended; !c.want(err) || time.Since(began) != c.after {
+				t.Errorf("%s: %v, after %s", name, err, time.Since(began))
+			}
+			watch.Close()
+			watch.Close()
+		})
 	}
 }
 
