@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -19,6 +20,23 @@ func goldenPath(eventType string) string {
 	return filepath.Join("testdata", "golden", eventType+".json")
 }
 
+// TestMain writes the golden files, if it is told to, before any test reads them.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *update {
+		for _, data := range samples {
+			body, err := sampleEvent(data).Append(nil)
+			if err == nil {
+				err = os.WriteFile(goldenPath(data.EventType()), append(body, '\n'), 0o644)
+			}
+			if err != nil {
+				panic(fmt.Sprintf("write the golden file of %s: %v", data.EventType(), err))
+			}
+		}
+	}
+	os.Exit(m.Run())
+}
+
 // TestGolden holds every type to the bytes that logs already hold. A golden file of a published type changes only by what an
 // optional field adds.
 func TestGolden(t *testing.T) {
@@ -28,11 +46,6 @@ func TestGolden(t *testing.T) {
 			body, err := event.Append(nil)
 			if err != nil {
 				t.Fatal(err)
-			}
-			if *update {
-				if err := os.WriteFile(goldenPath(data.EventType()), append(body, '\n'), 0o644); err != nil {
-					t.Fatal(err)
-				}
 			}
 			golden := readGolden(t, goldenPath(data.EventType()))
 			if !bytes.Equal(body, golden) {
