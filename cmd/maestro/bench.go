@@ -16,6 +16,8 @@ import (
 	"maestro/api/client"
 	"maestro/bus"
 	"maestro/engine"
+	"maestro/internal/cli"
+	"maestro/internal/failure"
 	"maestro/internal/measure/benchmark"
 	"maestro/service"
 )
@@ -25,22 +27,22 @@ type benchOptions struct {
 	rounds int
 }
 
-func (a *app) benchCommand() *cobra.Command {
+func benchCommand(a *cli.Run) *cobra.Command {
 	var o benchOptions
 	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure this machine: the product against the layers below it, in turns", Args: takes(),
+		Use: "bench", Short: "Measure this machine: the product against the layers below it, in turns", Args: cli.Takes(),
 		Long: `Measure the product against what JetStream, net/http and the system do without it: in the same run, on the same disk, in
 turns. Every figure is a ratio; it exits with 1 when one misses its goal.`,
-		RunE: running(func(ctx context.Context, _ []string) error { return a.bench(ctx, o) }),
+		RunE: cli.Running(func(ctx context.Context, _ []string) error { return bench(ctx, a, o) }),
 	}
 	cmd.Flags().StringVar(&o.dir, "dir", "", "a directory on the disk to measure; the current one if absent")
 	cmd.Flags().IntVar(&o.rounds, "rounds", 5, "how often product and baseline take turns")
 	return cmd
 }
 
-func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
+func bench(ctx context.Context, a *cli.Run, o benchOptions) (err error) {
 	if o.rounds < 1 || o.rounds > 1000 {
-		return usage("--rounds is a number from 1 to 1000, not %d", o.rounds)
+		return failure.Usage("--rounds is a number from 1 to 1000, not %d", o.rounds)
 	}
 	if o.dir == "" {
 		o.dir = "."
@@ -57,16 +59,16 @@ func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	progress := a.stdout
-	if a.json {
-		progress = a.stderr
+	progress := a.Stdout
+	if a.JSON {
+		progress = a.Stderr
 	}
 	checks, err := benchmark.Run(ctx, benchmark.Options{Dir: dir, Rounds: o.rounds, Binary: binary, API: benchAPI, Progress: progress})
 	if err != nil {
 		return err
 	}
-	if a.json {
-		a.writeJSON(struct {
+	if a.JSON {
+		a.WriteJSON(struct {
 			Checks []benchmark.Check `json:"checks"`
 		}{checks})
 	}
@@ -98,7 +100,7 @@ func benchAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, s
 	if err != nil {
 		return nil, "", err
 	}
-	handler, err := api.New(api.Config{Service: served, Version: version()})
+	handler, err := api.New(api.Config{Service: served, Version: cli.Version()})
 	return handler, "Bearer " + service.SessionToken(keys.ServerKey, session, service.FirstGeneration), err
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"maestro/api/client"
+	"maestro/internal/cli"
 	"maestro/internal/clock"
 )
 
@@ -39,15 +40,16 @@ type inside struct {
 func (s *inside) start(args ...string) {
 	s.t.Helper()
 	out, printed := io.Pipe()
-	a := &app{
-		env:    map[string]string{"MAESTRO_HOME": s.home},
-		stdin:  strings.NewReader(""),
-		stdout: printed,
-		stderr: io.Discard,
-		wall:   func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
+	a := &cli.Run{
+		Env:    map[string]string{"MAESTRO_HOME": s.home},
+		Stdin:  strings.NewReader(""),
+		Stdout: printed,
+		Stderr: io.Discard,
+		More:   server,
+		Wall:   func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
 	}
 	ctx, cancel := context.WithCancel(s.t.Context())
-	root := a.root()
+	root := a.Root()
 	root.SetArgs(append([]string{"serve", "--listen", "127.0.0.1:0", "--lease", "1s"}, args...))
 	done := make(chan error, 1)
 	go func() {

@@ -1,7 +1,5 @@
-// Command maestro coordinates fleets of AI coding agents: it is the server, and the command line that people and agents use.
+// Command maestro coordinates fleets of AI coding agents: it is the server, and the command line for people and agents.
 //
-// main is a few lines over run, which takes its streams and its environment and gives the exit code. A noun is a file, and
-// a command in it is options, flags, and a function that runs them; root.go puts them together. connect.go finds the server
-// and the credential, failure.go turns every error into words and an exit code, and output.go is the only place that writes.
-// serve.go wires the server.
+// The command line is internal/cli. Here is what only the binary has: serve.go wires the server, readonly.go one that
+// writes nothing, upkeep.go its backups, delivery.go what sessions kept, and bench.go measures it.
 package main

@@ -13,6 +13,8 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/cli"
+	"maestro/internal/failure"
 	"maestro/internal/home"
 )
 
@@ -132,7 +134,7 @@ func openHome(dir string, newKey bool, logger *slog.Logger) (*home.Lock, home.Se
 	if err := checkVersions(dir); err != nil {
 		return nil, home.Secrets{}, err
 	}
-	lock, err := holdHome(dir)
+	lock, err := cli.HoldHome(dir)
 	if err != nil {
 		return nil, home.Secrets{}, err
 	}
@@ -181,10 +183,10 @@ func secretsOf(lock *home.Lock, replace bool) (home.Secrets, error) {
 	secrets, err := lock.Secrets()
 	var missing *home.KeyError
 	if errors.As(err, &missing) {
-		return secrets, &failure{
-			status: http.StatusConflict, code: "NO_KEY", message: missing.Error(), err: err,
-			why: "with another key, the secrets of this home's sessions and named tokens are no longer valid",
-			next: fmt.Sprintf("put the key back into %s; or start once with --new-key: "+
+		return secrets, &failure.Error{
+			Status: http.StatusConflict, Code: "NO_KEY", Message: missing.Error(), Err: err,
+			Why: "with another key, the secrets of this home's sessions and named tokens are no longer valid",
+			Next: fmt.Sprintf("put the key back into %s; or start once with --new-key: "+
 				"then spawn its sessions and make its named tokens again", missing.File),
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"maestro/api/client"
 	"maestro/bus"
 	"maestro/events"
+	"maestro/internal/cli"
 	"maestro/internal/home"
 )
 
@@ -116,7 +117,7 @@ func TestHomeOfANewerMaestro(t *testing.T) {
 		}
 		before := picture(t, dir)
 		got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, "serve", "--listen", "127.0.0.1:0")
-		if got.code != exitConflict {
+		if got.code != cli.ExitConflict {
 			t.Errorf("%s: %+v", what, got)
 		}
 		for _, said := range []string{what, "v9", "--read-only"} {
@@ -178,7 +179,7 @@ func TestLogOfANewerMaestro(t *testing.T) {
 		newerEvent(t, dir, change)
 		before := picture(t, dir, "store", "lock")
 		got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, "serve", "--listen", "127.0.0.1:0")
-		if got.code != exitConflict || !strings.Contains(got.stderr, what) ||
+		if got.code != cli.ExitConflict || !strings.Contains(got.stderr, what) ||
 			!strings.Contains(got.stderr, "newer maestro") {
 			t.Errorf("%s: %+v", what, got)
 		}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"testing"
 
+	"maestro/internal/cli"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -74,7 +76,7 @@ func TestOtherKindsInAHome(t *testing.T) {
 				told := regexp.MustCompile("^maestro: " + regexp.QuoteMeta(path) + " is a " + kind + "\n" +
 					"  why:  in a home it must be a [^\n]+\n" +
 					"  next: " + regexp.QuoteMeta(next) + "\n$").MatchString(got.stderr)
-				if got.code != exitFailed || !told {
+				if got.code != cli.ExitFailed || !told {
 					t.Errorf("%s is a %s, %v: %+v", name, kind, args, got)
 				}
 			}
@@ -93,7 +95,7 @@ func TestSalvageWaitsForNoPipe(t *testing.T) {
 	want := "maestro: The file " + pipe + " cannot be read\n" +
 		"  why:  it is not a regular file\n" +
 		"  next: name a file that you may read\n"
-	if got.code != exitInvalid || got.stderr != want {
+	if got.code != cli.ExitInvalid || got.stderr != want {
 		t.Errorf("%+v", got)
 	}
 }

@@ -2,9 +2,14 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"maestro/internal/cli"
+
+	"github.com/spf13/cobra"
 )
 
 func main() {
@@ -14,6 +19,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+}
+
+// server makes the commands that are the server, and that measure it.
+var server = []func(*cli.Run) *cobra.Command{serveCommand, benchCommand}
+
+// run is the whole program but for the process around it. It gives the exit code.
+func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return cli.Main(ctx, args, env, stdin, stdout, stderr, server...)
 }
 
 // endings are the signals that ask the process to clean up and end. A hang-up that the caller ignores, as nohup does,

@@ -34,7 +34,7 @@ func existingCommands(t *testing.T, where, text string) {
 	t.Helper()
 	for _, found := range namedCommand.FindAllStringSubmatch(text, -1) {
 		words := strings.Fields(found[1])
-		cmd, rest, err := (&app{}).root().Find(words)
+		cmd, rest, err := root().Find(words)
 		if err != nil || !cmd.Runnable() && cmd.HasSubCommands() {
 			t.Errorf("%s names `maestro %s`, which does not exist: %v", where, found[1], err)
 			continue

@@ -16,7 +16,9 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/cli"
 	"maestro/internal/clock"
+	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/service"
 )
@@ -24,16 +26,16 @@ import (
 // serveReadOnly serves a home and writes nothing, anywhere: for a home on a read-only mount or a full disk, a damaged
 // one, and one of a newer maestro as far as it can be read. Nothing becomes due, and refusals are recorded in memory
 // only.
-func (a *app) serveReadOnly(
-	ctx context.Context, dir string, durability bus.Durability, o serveOptions,
+func serveReadOnly(
+	ctx context.Context, a *cli.Run, dir string, durability bus.Durability, o serveOptions,
 ) (err error) {
-	logger := newLogger(a.stderr, o.logFormat)
+	logger := newLogger(a.Stderr, o.logFormat)
 	reading, err := readHome(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, reading.Release()) }()
-	warnOfRestore(reading.Home, logger)
+	cli.WarnOfRestore(reading.Home, logger)
 	secrets, err := readSecrets(reading, o.auth == "off", logger)
 	if err != nil {
 		return err
@@ -46,7 +48,7 @@ func (a *app) serveReadOnly(
 	for _, fault := range store.Faults() {
 		logger.Warn("the store is damaged", "fault", fault.String())
 	}
-	trusted := clock.New(a.wall, clock.Boot)
+	trusted := clock.New(a.Wall, clock.Boot)
 	denials, err := engine.OpenDenials(ctx, forgetful{store}, trusted.Now, logger)
 	if err != nil {
 		return err
@@ -90,15 +92,15 @@ func (a *app) serveReadOnly(
 	reach, err := api.New(api.Config{
 		Service: served,
 		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
-		Version: version(),
+		Version: cli.Version(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	address := addressOf(listener.Addr())
-	a.listening(address, dir, handler.Health(), trusted.Status(), logger)
-	if !a.json {
-		a.print("To use it: export MAESTRO_API_URL=%s\n", address)
+	listening(a, address, dir, handler.Health(), trusted.Status(), logger)
+	if !a.JSON {
+		a.Print("To use it: export MAESTRO_API_URL=%s\n", address)
 	}
 	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, stop, logger)
 }
@@ -107,9 +109,9 @@ func (a *app) serveReadOnly(
 func readHome(dir string) (*home.Reading, error) {
 	h, err := home.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &failure{
-			status: http.StatusNotFound, code: "NOT_FOUND", message: "There is no home at " + dir, err: err,
-			why: "with --read-only none is made", next: "name one with MAESTRO_HOME",
+		return nil, &failure.Error{
+			Status: http.StatusNotFound, Code: "NOT_FOUND", Message: "There is no home at " + dir, Err: err,
+			Why: "with --read-only none is made", Next: "name one with MAESTRO_HOME",
 		}
 	}
 	if err != nil {
@@ -118,14 +120,14 @@ func readHome(dir string) (*home.Reading, error) {
 	reading, err := h.LockForReading()
 	var held *home.HeldError
 	if errors.As(err, &held) {
-		err = &failure{
-			status:  http.StatusConflict,
-			code:    "CONFLICT",
-			message: held.Error(),
-			err:     err,
-			why:     "a server that writes to the home would change it under its reader",
-			next:    "ask that server, or stop it first",
-			details: map[string]any{"pid": held.PID, "address": held.Address},
+		err = &failure.Error{
+			Status:  http.StatusConflict,
+			Code:    "CONFLICT",
+			Message: held.Error(),
+			Err:     err,
+			Why:     "a server that writes to the home would change it under its reader",
+			Next:    "ask that server, or stop it first",
+			Details: map[string]any{"pid": held.PID, "address": held.Address},
 		}
 	}
 	if err != nil {
@@ -143,10 +145,10 @@ func readSecrets(reading *home.Reading, authOff bool, logger *slog.Logger) (home
 	case !errors.Is(err, fs.ErrNotExist):
 		return secrets, err
 	case secrets.AdminToken == "" && !authOff:
-		return secrets, &failure{
-			status: http.StatusConflict, code: "NO_TOKEN", message: "The home has no admin.token", err: err,
-			why:  "with --read-only none is made, and nobody could read anything",
-			next: "put the token back, or add --auth off, which lets everybody on this machine read",
+		return secrets, &failure.Error{
+			Status: http.StatusConflict, Code: "NO_TOKEN", Message: "The home has no admin.token", Err: err,
+			Why:  "with --read-only none is made, and nobody could read anything",
+			Next: "put the token back, or add --auth off, which lets everybody on this machine read",
 		}
 	}
 	logger.Warn("a secret is missing in the home, and none is made; callers who need it are not known here", "why", err)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"maestro/api/client"
+	"maestro/internal/cli"
 	"maestro/service/wire"
 )
 
@@ -99,7 +100,7 @@ func TestReadOnly(t *testing.T) {
 		t.Error("a worker completed a task")
 	}
 	beside := map[string]string{"MAESTRO_HOME": k.home}
-	if got := runHere(t, beside, "serve", "--read-only", "--listen", "127.0.0.1:0"); got.code != exitConflict {
+	if got := runHere(t, beside, "serve", "--read-only", "--listen", "127.0.0.1:0"); got.code != cli.ExitConflict {
 		t.Errorf("beside a server that writes: %+v", got)
 	}
 	// The worst a home can be left in: killed, with a head file that is damaged, and its staging in memory.
@@ -148,7 +149,7 @@ func TestReadOnly(t *testing.T) {
 		{"audit", "denials"},
 		{"session", "info", session["sessionId"].(string)},
 	} {
-		if got := runHere(t, env, args...); got.code != exitDone {
+		if got := runHere(t, env, args...); got.code != cli.ExitDone {
 			t.Errorf("%v: %+v\n%s", args, got, stderr.String())
 		}
 	}

@@ -309,8 +309,7 @@ func TestEveryCommandHasAScript(t *testing.T) {
 		}
 		scripts.Write(text)
 	}
-	a := &app{}
-	for _, cmd := range a.root().Commands() {
+	for _, cmd := range root().Commands() {
 		verbs := cmd.Commands()
 		if len(verbs) == 0 {
 			verbs = append(verbs, cmd)

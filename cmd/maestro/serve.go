@@ -23,7 +23,9 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/cli"
 	"maestro/internal/clock"
+	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/service"
 	"maestro/workers/prompt"
@@ -52,11 +54,11 @@ type serveOptions struct {
 	backups                             backupOptions
 }
 
-func (a *app) serveCommand() *cobra.Command {
+func serveCommand(a *cli.Run) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Run the server until it is told to stop", Args: takes(),
-		RunE: running(func(ctx context.Context, _ []string) error { return a.serve(ctx, o) }),
+		Use: "serve", Short: "Run the server until it is told to stop", Args: cli.Takes(),
+		RunE: cli.Running(func(ctx context.Context, _ []string) error { return serve(ctx, a, o) }),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address; port 0 takes a free one")
@@ -80,9 +82,9 @@ func (a *app) serveCommand() *cobra.Command {
 			"(docs/limits.md lists them)",
 	)
 	o.backups.flags(f)
-	complete(cmd, "auth", "on", "off")
-	complete(cmd, "durability", "always", "interval")
-	complete(cmd, "log-format", "text", "json")
+	cli.Complete(cmd, "auth", "on", "off")
+	cli.Complete(cmd, "durability", "always", "interval")
+	cli.Complete(cmd, "log-format", "text", "json")
 	return cmd
 }
 
@@ -90,13 +92,13 @@ func (a *app) serveCommand() *cobra.Command {
 func (o *serveOptions) setLimits() error {
 	for _, text := range o.limitTexts {
 		if err := o.limits.Set(text); err != nil {
-			return usage("--limit: %s", err).withNext(
+			return failure.Usage("--limit: %s", err).WithNext(
 				"write NAME=VALUE, or NAME=RATE/BURST for a rate, such as --limit session-commands=500/5000; " +
 					"`maestro audit limits` lists the names")
 		}
 	}
 	if err := o.limits.FitOpenFiles(openFiles()); err != nil {
-		return usage("The server cannot start: %s", err).withNext("raise the limit of open files, such as with " +
+		return failure.Usage("The server cannot start: %s", err).WithNext("raise the limit of open files, such as with " +
 			"`ulimit -n 8192`, or leave --limit server-connections out")
 	}
 	return nil
@@ -110,14 +112,14 @@ func (o serveOptions) check() error {
 	}
 	switch {
 	case err != nil:
-		return usage("--listen must be HOST:PORT, such as 127.0.0.1:3000, not %q", o.listen).
-			withNext("write an address and a port from 0 to 65535; port 0 takes a free one")
+		return failure.Usage("--listen must be HOST:PORT, such as 127.0.0.1:3000, not %q", o.listen).
+			WithNext("write an address and a port from 0 to 65535; port 0 takes a free one")
 	case o.auth != "on" && o.auth != "off":
-		return usage("--auth is on or off, not %q", o.auth)
+		return failure.Usage("--auth is on or off, not %q", o.auth)
 	case o.logFormat != "text" && o.logFormat != "json":
-		return usage("--log-format is text or json, not %q", o.logFormat)
+		return failure.Usage("--log-format is text or json, not %q", o.logFormat)
 	case o.lease < shortestLease || o.lease > longestLease:
-		return usage("--lease is from %s to %s, not %s", shortestLease, longestLease, o.lease)
+		return failure.Usage("--lease is from %s to %s, not %s", shortestLease, longestLease, o.lease)
 	}
 	if err := o.checkNames(); err != nil {
 		return err
@@ -126,12 +128,12 @@ func (o serveOptions) check() error {
 	case isLoopback(host):
 		return nil
 	case o.auth == "off":
-		return usage("--auth off is for loopback only, and --listen %s is not", o.listen).
-			withWhy("everybody who reaches the address would be the user")
+		return failure.Usage("--auth off is for loopback only, and --listen %s is not", o.listen).
+			WithWhy("everybody who reaches the address would be the user")
 	case !o.insecure:
-		return usage("--listen %s is not on loopback", o.listen).
-			withWhy("there is no TLS, so tokens could be overheard on the way").
-			withNext("put a TLS proxy before a loopback address, or say --insecure-bind")
+		return failure.Usage("--listen %s is not on loopback", o.listen).
+			WithWhy("there is no TLS, so tokens could be overheard on the way").
+			WithNext("put a TLS proxy before a loopback address, or say --insecure-bind")
 	}
 	return nil
 }
@@ -141,16 +143,16 @@ func (o serveOptions) checkNames() error {
 	for _, origin := range o.origins {
 		parsed, err := url.Parse(origin)
 		if err != nil || parsed.Scheme == "" || parsed.Host == "" || origin != parsed.Scheme+"://"+parsed.Host {
-			return usage("--allow-origin must be SCHEME://HOST, such as https://example.org, not %q", origin)
+			return failure.Usage("--allow-origin must be SCHEME://HOST, such as https://example.org, not %q", origin)
 		}
 	}
 	for _, host := range o.hosts {
 		if host == "" || strings.ContainsAny(host, "/ \t") {
-			return usage("--allow-host must be a name, such as maestro.example.org, not %q", host)
+			return failure.Usage("--allow-host must be a name, such as maestro.example.org, not %q", host)
 		}
 	}
 	if info, err := os.Stat(o.backups.dir); err == nil && o.backups.dir != "" && !info.IsDir() {
-		return usage("--backup-dir must be a directory, and %s is a file", o.backups.dir)
+		return failure.Usage("--backup-dir must be a directory, and %s is a file", o.backups.dir)
 	}
 	return nil
 }
@@ -164,7 +166,7 @@ func isLoopback(host string) bool {
 }
 
 // serve wires the server: home, log, handler, API, listener. It stops in the opposite order.
-func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
+func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -177,28 +179,28 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	durability, err := bus.ParseDurability(o.durability)
 	if err != nil {
-		return usage("%s", err)
+		return failure.Usage("%s", err)
 	}
-	dir, err := home.Path(a.getenv)
+	dir, err := home.Path(a.Getenv)
 	if err != nil {
 		return err
 	}
 	if o.readOnly {
-		return a.serveReadOnly(ctx, dir, durability, o)
+		return serveReadOnly(ctx, a, dir, durability, o)
 	}
 	if err := o.backups.checkPlace(dir); err != nil {
 		return err
 	}
 	existed := hasLog(dir)
 	defer func() { err = notServed(dir, existed, err) }()
-	logger := newLogger(a.stderr, o.logFormat)
+	logger := newLogger(a.Stderr, o.logFormat)
 	lock, secrets, err := openHome(dir, o.newKey, logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	warnOfRestore(lock.Home, logger)
-	trusted := clock.New(a.wall, clock.Boot)
+	cli.WarnOfRestore(lock.Home, logger)
+	trusted := clock.New(a.Wall, clock.Boot)
 	backup, err := backupSeen(ctx, lock.Home, o.backups.dir, secrets, logger)
 	if err != nil {
 		return err
@@ -263,7 +265,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		Service: served, Ready: log.Ready,
 		Warnings: func() []api.Warning { return append(care.warnings(), files.warnings()...) },
 		AuthOff:  o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
-		Version: version(),
+		Version: cli.Version(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -294,7 +296,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 			"next", "start the server without --auth off")
 	}
 	warnOfRoom(log.Room(), logger)
-	a.listening(address, dir, handler.Health(), trusted.Status(), logger)
+	listening(a, address, dir, handler.Health(), trusted.Status(), logger)
 	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, stop, logger)
 }
 
@@ -412,20 +414,20 @@ func hasLog(dir string) bool {
 
 // notServed explains why a home could not be served; other errors stay as they are.
 func notServed(dir string, existed bool, err error) error {
-	var own *failure
+	var own *failure.Error
 	switch {
 	case err == nil || errors.As(err, &own):
 		return err
 	case bus.IsFull(err) && existed:
-		return diskFull(dir, err, "make room on that disk, and start the server again; "+
+		return cli.DiskFull(dir, err, "make room on that disk, and start the server again; "+
 			"until then `maestro serve --read-only` shows what there is")
 	case bus.IsFull(err):
-		return diskFull(dir, err, "make room on that disk, and start the server again; "+
+		return cli.DiskFull(dir, err, "make room on that disk, and start the server again; "+
 			"or name another home with MAESTRO_HOME")
-	case isReadOnly(err) && existed:
-		return onReadOnly(dir, err, "look at it with `maestro serve --read-only`, or make its disk writable")
-	case isReadOnly(err):
-		return onReadOnly(dir, err, "name another home with MAESTRO_HOME, or make the disk writable")
+	case cli.IsReadOnly(err) && existed:
+		return cli.OnReadOnly(dir, err, "look at it with `maestro serve --read-only`, or make its disk writable")
+	case cli.IsReadOnly(err):
+		return cli.OnReadOnly(dir, err, "name another home with MAESTRO_HOME, or make the disk writable")
 	}
 	return err
 }
@@ -433,9 +435,9 @@ func notServed(dir string, existed bool, err error) error {
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, &failure{
-			status: http.StatusInternalServerError, code: "LISTEN", message: "The server cannot listen on " + address, err: err,
-			next: "stop what listens there, or choose another address with --listen; port 0 takes a free one",
+		return nil, &failure.Error{
+			Status: http.StatusInternalServerError, Code: "LISTEN", Message: "The server cannot listen on " + address, Err: err,
+			Next: "stop what listens there, or choose another address with --listen; port 0 takes a free one",
 		}
 	}
 	return listener, nil
@@ -485,7 +487,7 @@ func hostname() string {
 }
 
 // listening says where the server is, once it can be reached.
-func (a *app) listening(address, dir string, damage error, times clock.Status, logger *slog.Logger) {
+func listening(a *cli.Run, address, dir string, damage error, times clock.Status, logger *slog.Logger) {
 	data := struct {
 		Version  string `json:"version"`
 		Address  string `json:"address"`
@@ -493,7 +495,7 @@ func (a *app) listening(address, dir string, damage error, times clock.Status, l
 		PID      int    `json:"pid"`
 		ReadOnly string `json:"readOnly,omitempty"`
 		Clock    string `json:"clock,omitempty"`
-	}{Version: version(), Address: address, Home: dir, PID: os.Getpid()}
+	}{Version: cli.Version(), Address: address, Home: dir, PID: os.Getpid()}
 	readOnly := ""
 	if damage != nil {
 		data.ReadOnly = damage.Error()
@@ -507,10 +509,10 @@ func (a *app) listening(address, dir string, damage error, times clock.Status, l
 	}
 	var next string
 	data.Clock, next = times.Explain()
-	a.result(data, func() {
-		a.print("maestro %s listening on %s (home %s)%s\n", data.Version, address, dir, readOnly)
+	a.Result(data, func() {
+		a.Print("maestro %s listening on %s (home %s)%s\n", data.Version, address, dir, readOnly)
 		if data.Clock != "" {
-			a.print("CLOCK: %s\n       %s\n", data.Clock, next)
+			a.Print("CLOCK: %s\n       %s\n", data.Clock, next)
 		}
 	})
 }

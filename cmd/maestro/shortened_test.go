@@ -10,6 +10,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/bus"
+	"maestro/internal/cli"
 )
 
 // The note of the last clean stop remembers where the log ended. When nothing else does, a server that is asked to
@@ -52,7 +53,7 @@ func TestReadOnlyKnowsWhereTheLogEnded(t *testing.T) {
 		t.Errorf("readyz says %d %s", status, body)
 	}
 	got := runHere(t, map[string]string{"MAESTRO_HOME": s.home, "MAESTRO_API_URL": s.address}, "audit", "verify")
-	if got.code != exitFailed || !strings.Contains(got.stderr, "the last clean stop saw 2") {
+	if got.code != cli.ExitFailed || !strings.Contains(got.stderr, "the last clean stop saw 2") {
 		t.Errorf("the audit says %+v", got)
 	}
 }
@@ -95,7 +96,7 @@ func TestReadOnlyNamesDamageBehindASnapshot(t *testing.T) {
 			t.Errorf("%s: readers are told %q", how, got.stderr)
 		}
 		backup := runHere(t, env, "backup", filepath.Join(t.TempDir(), "b.tar.gz"))
-		if backup.code == exitDone || !strings.Contains(backup.stderr, "maestro salvage") {
+		if backup.code == cli.ExitDone || !strings.Contains(backup.stderr, "maestro salvage") {
 			t.Errorf("%s: backup says %+v", how, backup)
 		}
 		said[how] = [2]string{body, backup.stderr}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"maestro/internal/cli"
 )
 
 // halfway is a real `maestro backup FILE` whose server has sent half of the backup. wrap is put before the program.
@@ -71,7 +73,7 @@ func TestSignalsLeaveNothingBehind(t *testing.T) {
 			if err := h.process.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.process.Wait(); h.process.ProcessState.ExitCode() != exitFailed || len(h.files()) > 0 {
+			if err := h.process.Wait(); h.process.ProcessState.ExitCode() != cli.ExitFailed || len(h.files()) > 0 {
 				t.Errorf("it ended with %v and left %v\n%s", err, h.files(), h.stderr.String())
 			}
 		})

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 
+	"maestro/internal/cli"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -18,7 +20,7 @@ func init() {
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(exitInvalid)
+			os.Exit(cli.ExitInvalid)
 		}
 		os.Args = append(os.Args[:1], os.Args[2:]...)
 		main()

@@ -24,6 +24,7 @@ import (
 	"maestro/api"
 	"maestro/api/client"
 	"maestro/internal/home"
+	"maestro/internal/cli"
 	"maestro/service"
 )
 
@@ -168,7 +169,7 @@ func TestWaitersComeBack(t *testing.T) {
 		k.made(admin, "queue:push", map[string]any{"project": project, "queue": "work", "taskId": task})
 	}
 	for range waiters {
-		if r := <-got; r.code != exitDone || !strings.HasPrefix(r.stdout, "Started task_") {
+		if r := <-got; r.code != cli.ExitDone || !strings.HasPrefix(r.stdout, "Started task_") {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -19,7 +19,9 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/backups"
+	"maestro/internal/cli"
 	"maestro/internal/clock"
+	"maestro/internal/failure"
 	"maestro/internal/files"
 	"maestro/internal/home"
 	"maestro/projections"
@@ -48,10 +50,10 @@ func (o *backupOptions) interval() (time.Duration, error) {
 	}
 	every, err := time.ParseDuration(o.every)
 	if err != nil || every < time.Second {
-		return 0, usage("--backup-every must be a duration of a second or more, such as 24h, or off; not %q", o.every)
+		return 0, failure.Usage("--backup-every must be a duration of a second or more, such as 24h, or off; not %q", o.every)
 	}
 	if o.keep < 1 {
-		return 0, usage("--backup-keep is 1 or more, not %d", o.keep)
+		return 0, failure.Usage("--backup-keep is 1 or more, not %d", o.keep)
 	}
 	return every, nil
 }
@@ -66,8 +68,8 @@ func (o *backupOptions) checkPlace(dir string) error {
 	err := backups.CheckPlace(place, dir, filepath.Join(dir, "store"), filepath.Join(dir, "store", "jetstream"),
 		filepath.Join(dir, "snapshots"))
 	if err != nil {
-		return usage("Automatic backups cannot go to %s", place).withWhy("%s", err).
-			withNext("name a directory outside the home with --backup-dir, on another disk if there is one")
+		return failure.Usage("Automatic backups cannot go to %s", place).WithWhy("%s", err).
+			WithNext("name a directory outside the home with --backup-dir, on another disk if there is one")
 	}
 	return nil
 }
@@ -192,7 +194,7 @@ func (u *upkeep) warnings() []api.Warning {
 	if lost := u.texts.lostTexts(); len(lost) > 0 {
 		all = append(all, api.Warning{
 			Code: "TEXTS",
-			Message: many(len(lost), "long text") + " that the log names cannot be read, the first: " +
+			Message: cli.Many(len(lost), "long text") + " that the log names cannot be read, the first: " +
 				lost[0].String(),
 			Next: engine.FaultText.Next(),
 		})

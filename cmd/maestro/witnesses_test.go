@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"maestro/bus"
+	"maestro/internal/cli"
 	"maestro/internal/home"
 )
 
@@ -150,7 +151,7 @@ func TestASalvageLocksTheDamagedHome(t *testing.T) {
 	}
 	to := filepath.Join(t.TempDir(), "new")
 	got := runHere(t, nil, "salvage", "--home", dir, "--to", to)
-	if got.code != exitConflict || !strings.Contains(got.stderr, "A server holds the home") {
+	if got.code != cli.ExitConflict || !strings.Contains(got.stderr, "A server holds the home") {
 		t.Errorf("while a server has it: %+v", got)
 	}
 	if err := lock.Release(); err != nil {

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/bus"
+	"maestro/engine"
+	"maestro/events"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+)
+
+func (a *Run) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "backup FILE", Short: "Write the log and its texts into a new file, and no secrets", Args: Takes("FILE"),
+		Long: `Write the log and the long texts beside it into a new file, signed by the home's key, and read it back. The user's token and
+the server's key stay where they are: a home that is made of the backup gets its own, so sessions of the old one must be spawned again to go on.
+
+A long text that is lost does not stop the backup of the rest: the file is written, the text is named, and the exit code is 1.`,
+		RunE: Running(func(ctx context.Context, args []string) error {
+			if err := absent(args[0]); err != nil {
+				return err
+			}
+			c, err := a.connect(ctx)
+			if err != nil {
+				return err
+			}
+			archive, err := c.Backup(ctx)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = archive.Close() }()
+			size, err := writeNew(ctx, args[0], archive)
+			if err != nil {
+				return err
+			}
+			return a.wroteBackup(args[0], size)
+		}),
+	}
+}
+
+// wroteBackup reads back what was written, and says what it holds.
+func (a *Run) wroteBackup(file string, size int64) error {
+	in, done, err := a.open(file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	contents, err := bus.ReadBackup(bufio.NewReader(in), bus.BackupVisitor{})
+	if err == nil {
+		err = contents.Unsealed
+	}
+	if err != nil {
+		return &failure.Error{
+			Status: http.StatusInternalServerError, Code: "BACKUP_FAILED", Err: err,
+			Message: "The file " + file + " was written and cannot be read back", Next: "delete it, check the disk, and run it again",
+		}
+	}
+	data := struct {
+		File   string         `json:"file"`
+		Bytes  int64          `json:"bytes"`
+		Head   events.Head    `json:"head"`
+		Signer string         `json:"signer"`
+		Lost   []bus.LostBlob `json:"lost"`
+	}{file, size, contents.Head, contents.Signer, append([]bus.LostBlob{}, contents.Lost...)}
+	if len(contents.Lost) > 0 {
+		return &failure.Error{
+			Status: http.StatusInternalServerError, Code: "BACKUP_PARTIAL",
+			Message: fmt.Sprintf(
+				"Wrote %s, which lacks %s that the log names", file, Many(len(contents.Lost), "long text"),
+			),
+			Why: lostTexts(contents.Lost), Next: engine.FaultText.Next(), Details: map[string]any{"backup": data},
+		}
+	}
+	a.Result(data, func() {
+		a.Print("Wrote %s, %d bytes\n", file, size)
+		a.field("Head", contents.Head.String())
+		a.field("Signer", contents.Signer)
+	})
+	return nil
+}
+
+// lostTexts has a line for each.
+func lostTexts(lost []bus.LostBlob) string {
+	var text strings.Builder
+	for _, l := range lost {
+		fmt.Fprintf(&text, "event %d: %s\n", l.Sequence, l.Why)
+	}
+	return strings.TrimRight(text.String(), "\n")
+}
+
+// holdHome makes the home if there is none, and takes it.
+func HoldHome(dir string) (*home.Lock, error) {
+	_, before := os.Lstat(dir)
+	h, err := home.Create(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.CheckKinds(); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	lock, err := h.Lock()
+	if err == nil {
+		return lock, nil
+	}
+	err = errors.Join(err, h.Close())
+	var held *home.HeldError
+	if errors.As(err, &held) {
+		return nil, &failure.Error{
+			Status: http.StatusConflict, Code: "CONFLICT", Message: held.Error(), Err: err,
+			Why: "one home has one server", Next: "stop the other, or choose another home with MAESTRO_HOME",
+			Details: map[string]any{"pid": held.PID, "address": held.Address},
+		}
+	}
+	if errors.Is(before, fs.ErrNotExist) {
+		_ = os.Remove(dir) // it could not even be locked; what another process put there stays
+	}
+	return nil, err
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/internal/failure"
+	"maestro/internal/safetext"
+	"maestro/service/wire"
+)
+
+func (a *Run) commandsCommand() *cobra.Command {
+	var check string
+	cmd := &cobra.Command{Use: "commands", Short: "List the commands that you may use", Args: Takes()}
+	cmd.RunE = Running(func(ctx context.Context, _ []string) error {
+		p, err := look(ctx, a, (*client.Client).AllowedCommands)
+		if err != nil {
+			return err
+		}
+		if cmd.Flags().Changed("check") {
+			return a.checkCommand(p, check)
+		}
+		if a.JSON {
+			return a.bare(p)
+		}
+		a.listCommands(p)
+		return nil
+	})
+	cmd.Flags().StringVar(&check, "check", "", "say whether this command id is allowed, such as task:create; exit code 0 or 4")
+	return cmd
+}
+
+// bare writes the object of document 000 as that shows it.
+func (a *Run) bare(p wire.AllowedCommands) error {
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	a.write(append(safetext.EscapeJSON(text), '\n'))
+	return nil
+}
+
+// listCommands prints the layout of document 000.
+func (a *Run) listCommands(p wire.AllowedCommands) {
+	a.Print("Session Role: %s\n", p.Role)
+	if p.Strategy != "" {
+		a.Print("Strategy: %s\n", p.Strategy)
+	}
+	a.Print("\nAvailable Commands:\n")
+	root := a.Root()
+	names, groups := grouped(slices.DeleteFunc(slices.Clone(p.AllowedCommands), func(id string) bool { return !runs(root, id) }))
+	for _, name := range names {
+		a.Print("\n  %s:\n", name)
+		for _, id := range groups[name] {
+			a.Print("    - maestro %s\n", usageOf(root, id))
+		}
+	}
+}
+
+// runs reports whether this binary has the command: the table is ahead of it.
+func runs(root *cobra.Command, id string) bool {
+	words := strings.Split(id, ":")
+	cmd, rest, err := root.Find(words)
+	return err == nil && len(rest) == 0 && cmd.CommandPath() == "maestro "+strings.Join(words, " ")
+}
+
+// grouped puts command ids under their parents in the order in which they come; those without one under Core, or if they are
+// none of the core commands under Overview.
+func grouped(list []string) (names []string, groups map[string][]string) {
+	groups = map[string][]string{}
+	for _, id := range list {
+		name := "Overview"
+		if parent, _, ok := strings.Cut(id, ":"); ok {
+			name = strings.ToUpper(parent[:1]) + parent[1:]
+		} else if row, ok := commands.CurrentRules().Row(id); ok && row.Core {
+			name = "Core"
+		}
+		if groups[name] == nil {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], id)
+	}
+	return names, groups
+}
+
+// usageOf gives the command line of a command id, with the arguments that it must have, in the words of document 000.
+func usageOf(root *cobra.Command, id string) string {
+	line := strings.ReplaceAll(id, ":", " ")
+	switch id {
+	case "session:spawn":
+		return line + " --task-ids <ids>"
+	case "token:create":
+		return line + " --name <name> --kind <kind>"
+	case "token:revoke":
+		return line + " <name>"
+	}
+	cmd, _, err := root.Find(strings.Split(id, ":"))
+	if err != nil {
+		return line
+	}
+	for _, argument := range strings.Fields(cmd.Use)[1:] {
+		switch {
+		case strings.HasPrefix(argument, "["):
+		case argument == "TASK":
+			line += " <taskId>"
+		default:
+			line += " <" + strings.ToLower(argument) + ">"
+		}
+	}
+	return line
+}
+
+// checkCommand says whether a command is allowed, in the words of document 000.
+func (a *Run) checkCommand(p wire.AllowedCommands, id string) error {
+	canonical := id
+	row, known := commands.CurrentRules().Row(id)
+	if known && row.Alias != "" {
+		canonical = row.Alias
+	}
+	who := p.Role
+	if p.Strategy != "" {
+		who += " (" + p.Strategy + " strategy)"
+	}
+	if slices.Contains(p.AllowedCommands, canonical) {
+		if a.JSON {
+			a.WriteJSON(checked{Command: id, Allowed: true, Role: p.Role, Strategy: p.Strategy})
+			return nil
+		}
+		a.Print("Command '%s' is allowed for %s\n", id, who)
+		return nil
+	}
+	refusal := &failure.Error{
+		Status: http.StatusForbidden, Code: "NOT_ALLOWED", Message: "Command '" + id + "' is NOT ALLOWED for " + who,
+		Next: `Run "maestro commands" to see available commands.`,
+	}
+	switch {
+	case !known:
+		refusal.Why = "there is no such command"
+	default:
+		refusal.Why = "it is allowed to: " + row.Who.String()
+	}
+	if a.JSON {
+		a.WriteJSON(checked{Command: id, Role: p.Role, Strategy: p.Strategy, Why: refusal.Why})
+	} else {
+		a.Print("%s\n\n%s\n", refusal.Message, refusal.Next)
+	}
+	refusal.Shown = true
+	return refusal
+}
+
+// checked is the answer of commands --check as JSON.
+type checked struct {
+	Command  string `json:"command"`
+	Allowed  bool   `json:"allowed"`
+	Role     string `json:"role"`
+	Strategy string `json:"strategy"`
+	Why      string `json:"why,omitempty"`
+}

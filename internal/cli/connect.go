@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+)
+
+const (
+	defaultAddress = "http://127.0.0.1:3000"
+	// sessionPrefix begins every token that stands for a session.
+	sessionPrefix = "mss_"
+	// patience is how long an answer may take.
+	patience = time.Minute
+)
+
+// connect gives the client of the server that is found, one for the whole run. What waits of a session goes out first.
+func (a *Run) connect(ctx context.Context) (*client.Client, error) {
+	if a.client != nil {
+		return a.client, nil
+	}
+	address, token, err := a.find()
+	if err != nil {
+		return nil, a.withWaiting(err)
+	}
+	c := client.New(
+		address, token, client.WithVersion(Version()), client.WithTimeout(patience),
+		client.WithAnswers(func(questions []string) { a.answers = questions }),
+		client.WithDamage(func(notice string) { a.damage = notice }), client.WithWaiting(a.sayWaiting),
+	)
+	if err := a.deliverFirst(ctx, c); err != nil {
+		c.Close()
+		return nil, err
+	}
+	a.client = c
+	return c, nil
+}
+
+// sayWaiting says why nothing happens for a while.
+func (a *Run) sayWaiting(limit string, after time.Duration) {
+	reached := "The server is busy"
+	if limit != "" {
+		reached = "Limit " + limit + " reached"
+	}
+	a.say("maestro: %s; trying again in %d s\n", reached, int(after.Seconds()))
+}
+
+// find gives the server's address and the credential, "" if there is none.
+func (a *Run) find() (address, token string, err error) {
+	address = a.Getenv("MAESTRO_API_URL")
+	if address != "" {
+		if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return "", "", failure.Usage(
+				"MAESTRO_API_URL is not an address: %q",
+				address,
+			).WithNext(
+				"set it to something like %s",
+				defaultAddress,
+			)
+		}
+	}
+	if token, err = a.ownToken(); err != nil {
+		return "", "", err
+	}
+	if address != "" && a.moved != "" {
+		address = a.moved
+	}
+	if address != "" && token != "" {
+		return address, token, nil
+	}
+	return a.atHome(address, token)
+}
+
+// ownToken gives the credential that the environment holds, "" if it is the home's that counts. A process that names a
+// session never gets the user's.
+func (a *Run) ownToken() (string, error) {
+	token, session := a.Getenv("MAESTRO_TOKEN"), a.Getenv("MAESTRO_SESSION_ID")
+	if session == "" || strings.HasPrefix(token, "mss_"+session+".") {
+		return token, nil
+	}
+	f := &failure.Error{
+		Status:  http.StatusForbidden,
+		Code:    "NOT_ALLOWED",
+		Message: "This process is session '" + session + "', and MAESTRO_TOKEN does not hold the session's secret",
+		Why:     "a process that names a session acts as that session or not at all, and never with the user's token",
+		Next:    "pass on the environment that `maestro session spawn` gave; who is not an agent unsets MAESTRO_SESSION_ID",
+	}
+	switch {
+	case strings.HasPrefix(token, home.UserPrefix):
+		f.Message = "This process is session '" + session + "', and MAESTRO_TOKEN holds a user's token"
+	case strings.HasPrefix(token, "mss_"):
+		f.Message = "This process is session '" + session + "', and MAESTRO_TOKEN holds another session's secret"
+	case token != "": // the server knows whose it is, if anybody's
+		return token, nil
+	}
+	return "", f
+}
+
+// atHome fills in what the environment left open: where the home's server listens, and the user's token.
+func (a *Run) atHome(address, token string) (string, string, error) {
+	path, err := home.Path(a.Getenv)
+	if err != nil {
+		return orDefault(address), token, nil
+	}
+	h, err := home.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return orDefault(address), token, nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { _ = h.Close() }()
+	running := h.Running()
+	named := address != ""
+	if !named {
+		if address, err = serverOf(h, running); err != nil {
+			return "", "", err
+		}
+	}
+	// The user's token goes to the home's own server, or where the user said: never to whoever else listens on a port.
+	if token == "" && (named || running) {
+		token, err = h.AdminToken()
+		if errors.Is(err, fs.ErrNotExist) {
+			return address, "", nil
+		}
+	}
+	return address, token, err
+}
+
+func orDefault(address string) string {
+	if address == "" {
+		return defaultAddress
+	}
+	return address
+}
+
+func serverOf(h *home.Home, running bool) (string, error) {
+	server, err := h.Server()
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && running:
+		return "", &client.ConnectionError{
+			URL: "the home " + h.Dir(),
+			Err: errors.New("its server is starting or stopping"),
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		return defaultAddress, nil
+	case err == nil && !running:
+		return "", &client.ConnectionError{
+			URL: server.Address,
+			Err: errors.New("the server of the home " + h.Dir() + " stopped unexpectedly"),
+		}
+	}
+	return server.Address, err
+}
+
+// look reads a view that takes no parameters.
+func look[T any](ctx context.Context, a *Run, view func(*client.Client, context.Context) (T, error)) (T, error) {
+	c, err := a.connect(ctx)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return view(c, ctx)
+}
+
+// ask reads a view of something: an id, or a filter.
+func ask[Q, T any](
+	ctx context.Context, a *Run, view func(*client.Client, context.Context, Q) (T, error), of Q,
+) (T, error) {
+	return look(ctx, a, func(c *client.Client, ctx context.Context) (T, error) { return view(c, ctx, of) })
+}
+
+// send asks for a command, in one call.
+func (a *Run) send(ctx context.Context, id string, body any, key string) (client.Answer, error) {
+	return a.sendWith(ctx, id, body, client.Options{Key: key})
+}
+
+// sendWith is send with further options.
+func (a *Run) sendWith(ctx context.Context, id string, body any, o client.Options) (client.Answer, error) {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return client.Answer{}, err
+	}
+	o.DryRun = a.dryRun
+	answer, err := c.Do(ctx, id, body, o)
+	if err == nil && a.dryRun {
+		return answer, a.wouldHappen(answer)
+	}
+	return answer, err
+}
+
+// isSession reports whether this process is a session's.
+func (a *Run) isSession() bool {
+	return a.Getenv("MAESTRO_SESSION_ID") != "" || strings.HasPrefix(a.Getenv("MAESTRO_TOKEN"), sessionPrefix)
+}
+
+// project gives the project that is meant: the one named, the environment's, or for a user the only one there is. A
+// session that names none means its own, which the server knows.
+func (a *Run) project(ctx context.Context, named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	if id := a.Getenv("MAESTRO_PROJECT_ID"); id != "" || a.isSession() {
+		return id, nil
+	}
+	projects, err := look(ctx, a, (*client.Client).Projects)
+	if err != nil {
+		return "", err
+	}
+	switch len(projects) {
+	case 1:
+		return projects[0].ID, nil
+	case 0:
+		return "", failure.Usage("There is no project yet").WithNext("make one with `maestro project create NAME`")
+	}
+	return "", failure.Usage("Name a project: there are %d", len(projects)).
+		WithNext("name one with --project or MAESTRO_PROJECT_ID; see `maestro project list`")
+}
+
+// named are the things that a list was asked about; "" for none.
+type named struct{ project, session, task string }
+
+// unlessEmpty tells a list of n that is empty from one about things that there are not: "nothing needs you" must not
+// come of a typo.
+func (a *Run) unlessEmpty(ctx context.Context, n int, about named) error {
+	if n > 0 || a.isSession() {
+		return nil
+	}
+	known := func(id string, read func(id string) error) error {
+		if id == "" {
+			return nil
+		}
+		if err := read(id); exitCode(err) == ExitNotFound {
+			return err
+		}
+		return nil
+	}
+	return cmp.Or(
+		known(about.project, func(id string) error {
+			_, err := ask(ctx, a, (*client.Client).Project, id)
+			return err
+		}),
+		known(about.session, func(id string) error {
+			_, err := ask(ctx, a, (*client.Client).Session, id)
+			return err
+		}),
+		known(about.task, func(id string) error {
+			_, err := ask(ctx, a, (*client.Client).Task, id)
+			return err
+		}),
+	)
+}
+
+// knownProject is project for a route that names it: a session without MAESTRO_PROJECT_ID asks which its own is.
+func (a *Run) knownProject(ctx context.Context, named string) (string, error) {
+	id, err := a.project(ctx, named)
+	if err != nil || id != "" {
+		return id, err
+	}
+	me, err := look(ctx, a, (*client.Client).Whoami)
+	if err != nil {
+		return "", err
+	}
+	if me.Project == "" {
+		return "", failure.Usage("Name a project").WithNext("name one with --project or MAESTRO_PROJECT_ID")
+	}
+	return me.Project, nil
+}

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+	"maestro/workers/outbox"
+)
+
+// The exit codes, which scripts and agents act on.
+const (
+	ExitDone         = 0
+	ExitFailed       = 1
+	ExitNotFound     = 2
+	ExitNoConnection = 3
+	ExitNotAllowed   = 4
+	ExitInvalid      = 5
+	ExitConflict     = 6
+	ExitTimedOut     = 7
+)
+
+// exitCode is the one place where errors become exit codes.
+func exitCode(err error) int {
+	var own *failure.Error
+	var said *client.Error
+	var unreachable *client.ConnectionError
+	var problem *home.Problem
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &own) && own.Status == 0:
+		return exitCode(own.Err)
+	case errors.As(err, &own):
+		return exitOf(own.Status)
+	case errors.As(err, &problem) && problem.NoHome:
+		return ExitInvalid
+	case errors.As(err, &unreachable):
+		return ExitNoConnection
+	case errors.As(err, &said):
+		return exitOf(said.Status)
+	case errors.Is(err, context.DeadlineExceeded):
+		return ExitTimedOut
+	}
+	return ExitFailed
+}
+
+func exitOf(status int) int {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return ExitNotAllowed
+	case http.StatusNotFound:
+		return ExitNotFound
+	case http.StatusConflict:
+		return ExitConflict
+	case http.StatusBadRequest,
+		http.StatusRequestEntityTooLarge,
+		http.StatusUnsupportedMediaType,
+		http.StatusUnprocessableEntity:
+		return ExitInvalid
+	case http.StatusGatewayTimeout:
+		return ExitTimedOut
+	}
+	return ExitFailed
+}
+
+// explained is an error as it is shown: what, why, and what to do next.
+type explained struct {
+	code, message, why, next string
+	details                  map[string]any
+}
+
+func explain(err error) explained {
+	var own *failure.Error
+	var said *client.Error
+	var unreachable *client.ConnectionError
+	var busy *outbox.BusyError
+	var kind *home.KindError
+	var problem *home.Problem
+	switch {
+	case errors.As(err, &own):
+		e := explained{code: own.Code, message: own.Message, why: own.Why, next: own.Next, details: own.Details}
+		if e.why == "" && own.Err != nil {
+			e.why = own.Err.Error()
+		}
+		return e
+	case errors.As(err, &kind):
+		return explained{
+			code: "HOME", message: kind.Path + " is " + kind.Is, why: "in a home it must be " + kind.Want,
+			next: kind.Next(),
+		}
+	case errors.As(err, &problem):
+		code := "HOME"
+		if problem.NoHome {
+			code = "NO_HOME"
+		}
+		return explained{code: code, message: problem.What, why: problem.Why, next: problem.Next}
+	case errors.As(err, &unreachable):
+		return explained{
+			code:    "NO_CONNECTION",
+			message: "There is no answer from " + unreachable.URL,
+			why:     whyUnreached(unreachable.Err),
+			next:    "start the server with `maestro serve`, or set MAESTRO_API_URL to where it listens",
+		}
+	case errors.As(err, &said):
+		e := explained{
+			code:    said.Code,
+			message: said.Message,
+			why:     said.Why,
+			next:    said.Next,
+			details: map[string]any{},
+		}
+		if len(said.Details) > 0 && json.Unmarshal(said.Details, &e.details) != nil {
+			e.details["details"] = said.Details
+		}
+		if said.Status == http.StatusUnauthorized {
+			e.next = "check MAESTRO_TOKEN; without it, the user's token of the home counts (MAESTRO_HOME)"
+		}
+		e.next = strings.ReplaceAll(e.next, "GET /api/commands", "`maestro commands`")
+		e.detail("rule", said.Rule)
+		e.detail("pointer", said.Pointer)
+		return e
+	case errors.As(err, &busy) && !errors.Is(err, context.Canceled):
+		return explained{
+			code:    "BUSY",
+			message: "Another process of the session is delivering what was kept",
+			next:    "try again; if this lasts, see what that process waits for",
+		}
+	case errors.Is(err, context.DeadlineExceeded):
+		return explained{
+			code:    "TIMED_OUT",
+			message: "The server did not answer in time",
+			next:    "try again; a command that is repeated with the same --key happens once",
+		}
+	case errors.Is(err, context.Canceled):
+		return explained{
+			code:    "INTERRUPTED",
+			message: "Interrupted",
+			next:    "try again; a command that is repeated with the same --key happens once",
+		}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist):
+		return explained{code: "FILE", message: err.Error()}
+	}
+	return explained{code: "FAILED", message: err.Error()}
+}
+
+// whyUnreached says why nobody answered, without the words of the network's calls.
+func whyUnreached(err error) string {
+	var timeout net.Error
+	var name *net.DNSError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there"
+	case errors.As(err, &name):
+		return "there is no host " + name.Name
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed before the answer came"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "the time for a connection was over"
+	}
+	return err.Error()
+}
+
+func (e *explained) detail(name, value string) {
+	if value == "" {
+		return
+	}
+	if e.details == nil {
+		e.details = map[string]any{}
+	}
+	e.details[name] = value
+}
+
+// complain shows an error: as JSON on stdout if that was asked for, else in words on stderr.
+func (a *Run) complain(err error) {
+	var own *failure.Error
+	if errors.As(err, &own) && own.Shown {
+		return
+	}
+	e := explain(err)
+	if !a.JSON {
+		a.say("maestro: %s\n", e.message)
+		if pointer, ok := e.details["pointer"].(string); ok && pointer != "" {
+			a.say("  at:   %s\n", pointer)
+		}
+		for _, part := range [][2]string{{"why:  ", e.why}, {"next: ", e.next}} {
+			if part[1] != "" {
+				a.say("  %s%s\n", part[0], strings.ReplaceAll(part[1], "\n", "\n        "))
+			}
+		}
+		return
+	}
+	e.detail("why", e.why)
+	a.WriteJSON(struct {
+		Success    bool           `json:"success"`
+		Error      string         `json:"error"`
+		Message    string         `json:"message"`
+		Details    map[string]any `json:"details,omitempty"`
+		Suggestion string         `json:"suggestion,omitempty"`
+	}{false, e.code, e.message, e.details, e.next})
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"maestro/internal/failure"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// mayBeEmpty are the flags whose empty value means something: a field without a value, or the plan's own name. Any
+// other flag with an empty value is refused: it comes from an unset variable in a script, and means something else than
+// no flag. `token create --expires "$TTL"` would make a token that never expires.
+var mayBeEmpty = []string{
+	"agent", "agent-id", "criteria", "data", "depends-on", "description", "env", "metadata", "model", "prompt",
+	"reason", "skills", "task-ids", "working-dir",
+}
+
+// checkFlags refuses what no command takes.
+func checkFlags(cmd *cobra.Command) error {
+	var refused error
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if refused == nil {
+			refused = checkFlag(cmd, flag)
+		}
+	})
+	return refused
+}
+
+func checkFlag(cmd *cobra.Command, flag *pflag.Flag) error {
+	if isEmpty(flag) && !slices.Contains(mayBeEmpty, flag.Name) && flag.Annotations[emptyMeans] == nil {
+		return &ranError{failure.Usage("--%s is empty", flag.Name).WithNext("leave the flag out, or give it a value")}
+	}
+	if words := flag.Annotations[choices]; words != nil && !slices.Contains(words, flag.Value.String()) {
+		refused := failure.Usage("--%s %q is unknown", flag.Name, flag.Value)
+		return &ranError{refused.WithNext("it is one of: %s", strings.Join(words, ", "))}
+	}
+	for _, group := range flag.Annotations[oneOf] {
+		for name := range strings.FieldsSeq(group) {
+			if name != flag.Name && cmd.Flags().Changed(name) {
+				refused := failure.Usage("--%s and --%s exclude each other", flag.Name, name)
+				return &ranError{refused.WithNext("leave one of them out")}
+			}
+		}
+	}
+	return nil
+}
+
+// emptyMeans is the annotation of a flag of one command whose empty value means something.
+const emptyMeans = "empty"
+
+// oneOf is the annotation of flags of which a command takes one; each value names the flags of a group.
+const oneOf = "one-of"
+
+// exclude refuses more than one of these flags at once.
+func exclude(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		annotate(cmd, name, oneOf, strings.Join(names, " "))
+	}
+}
+
+func annotate(cmd *cobra.Command, flag, annotation string, words ...string) {
+	if err := cmd.Flags().SetAnnotation(flag, annotation, words); err != nil {
+		panic(err) // the flag is not there: a mistake in the program
+	}
+}
+
+func isEmpty(flag *pflag.Flag) bool {
+	if values, ok := flag.Value.(pflag.SliceValue); ok {
+		return len(ids(values.GetSlice())) == 0
+	}
+	return strings.TrimSpace(flag.Value.String()) == ""
+}
+
+// flagError says in plain words why the flags cannot be read.
+func flagError(cmd *cobra.Command, err error) error {
+	see := "see `" + cmd.CommandPath() + " --help`"
+	var unknown *pflag.NotExistError
+	var noValue *pflag.ValueRequiredError
+	var wrong *pflag.InvalidValueError
+	var syntax *pflag.InvalidSyntaxError
+	switch {
+	case errors.As(err, &wrong):
+		name := "--" + wrong.GetFlag().Name
+		return &ranError{failure.Usage("%s must be %s, not %q", name, wanted(wrong), wrong.GetValue()).WithNext("%s", see)}
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		given := "-" + unknown.GetSpecifiedShortnames()
+		refused := failure.Usage("There is no flag %s", given)
+		if _, err := strconv.ParseFloat(given, 64); err == nil {
+			return &ranError{refused.WithNext("put -- before an argument that begins with a dash, or %s", see)}
+		}
+		return &ranError{refused.WithNext("%s", see)}
+	case errors.As(err, &unknown):
+		return &ranError{failure.Usage("There is no flag --%s", unknown.GetSpecifiedName()).WithNext("%s", see)}
+	case errors.As(err, &noValue):
+		return &ranError{failure.Usage("--%s needs a value", noValue.GetFlag().Name).WithNext("%s", see)}
+	case errors.As(err, &syntax):
+		return &ranError{failure.Usage("%s is not a flag", syntax.GetSpecifiedFlag()).WithNext("%s", see)}
+	}
+	return fmt.Errorf("%w; %s", err, see)
+}
+
+// wanted says what a flag takes.
+func wanted(err *pflag.InvalidValueError) string {
+	switch err.GetFlag().Value.Type() {
+	case "duration":
+		return "a duration in hours, minutes or seconds, such as 720h, 10m or 90s"
+	case "int", "int32", "int64":
+		return "a whole number"
+	case "uint", "uint32", "uint64":
+		return "a whole number from 0 up"
+	case "float64":
+		return "a number"
+	case "bool":
+		return "true or false"
+	case "stringToString":
+		return "NAME=VALUE"
+	}
+	return "a value that it takes"
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/internal/home"
+	"maestro/internal/safetext"
+	"maestro/projections"
+	"maestro/service/wire"
+	"maestro/workers/outbox"
+)
+
+func (a *Run) inboxCommand() *cobra.Command {
+	var project, session, kind string
+	cmd := &cobra.Command{
+		Use: "inbox", Short: "Show all that needs a person, longest wait first", Args: Takes(),
+		RunE: Running(func(ctx context.Context, _ []string) error {
+			if project == "" {
+				project = a.Getenv("MAESTRO_PROJECT_ID")
+			}
+			filter := wire.InboxFilter{ProjectID: project, SessionID: session, Kind: kind}
+			items, err := ask(ctx, a, (*client.Client).Inbox, filter)
+			if err != nil {
+				return err
+			}
+			if err := a.unlessEmpty(ctx, len(items), named{project: project, session: session}); err != nil {
+				return err
+			}
+			if kind == "" || kind == string(inboxSetAside) {
+				items = append(items, a.setAside(ctx, project, session)...)
+			}
+			if a.JSON || a.format == "jsonl" || len(items) == 0 {
+				none := "Nothing needs you"
+				if kind != "" {
+					none = "Nothing of this kind needs you"
+				}
+				list(a, items, none, nil)
+				return nil
+			}
+			a.showInbox(items)
+			return nil
+		}),
+	}
+	projectFlag(cmd, &project)
+	cmd.Flags().StringVar(&session, "session", "", "only this session's, and all of them; else they are bounded")
+	cmd.Flags().StringVar(&kind, "kind", "", "only this kind")
+	choice(cmd, "kind", "question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost",
+		"late", "refused", string(inboxSetAside))
+	a.listFlags(cmd)
+	return cmd
+}
+
+// inboxSetAside is the kind of what only this machine knows of: kept commands that are not delivered.
+const inboxSetAside projections.InboxKind = "set-aside"
+
+// setAside gives the sessions whose kept commands were set aside. The home may not be this process's to read; then it
+// has nothing to tell.
+func (a *Run) setAside(ctx context.Context, project, session string) []wire.InboxItem {
+	path, err := home.Path(a.Getenv)
+	if err != nil {
+		return nil
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = h.Close() }()
+	aside, err := outbox.SetAside(ctx, h.Root())
+	if err != nil {
+		a.say("maestro: it cannot be seen whether kept commands were set aside: %s\n", err)
+	}
+	var items []wire.InboxItem
+	for _, id := range slices.Sorted(maps.Keys(aside)) {
+		of, err := ask(ctx, a, (*client.Client).Session, id)
+		known := err == nil
+		if session != "" && session != id || project != "" && known && of.ProjectID != project {
+			continue
+		}
+		dir := filepath.Join("outbox", id, "damaged")
+		item := wire.InboxItem{
+			Kind:      inboxSetAside,
+			ProjectID: of.ProjectID,
+			SessionID: id,
+			What:      of.Name,
+			Message:   Many(aside[id], "kept command") + " set aside and not delivered",
+			Next:      "read what is in " + filepath.Join(path, dir) + ", and remove it",
+		}
+		if info, err := h.Root().Stat(dir); err == nil {
+			item.Since = info.ModTime().UnixMilli()
+			item.Waited = max(0, a.Wall().UnixMilli()-item.Since)
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// showInbox prints each thing in two or three lines: what it is, in whose words, and what to do.
+func (a *Run) showInbox(items []wire.InboxItem) {
+	for _, item := range items {
+		about := strings.TrimSpace(item.TaskID + " " + item.SessionID)
+		if about == "" {
+			about = item.Queue
+		}
+		a.Print("%-11s  %s  %s  (waits %s)\n", item.Kind, about, safetext.Clip(item.What, 40), waited(item.Waited))
+		lines := 1
+		if item.Kind == projections.InboxRefused {
+			lines = 3 // nothing else says why
+		}
+		for _, line := range wrapped(item.Message, lineWidth-len("unconfirmed  "), lines) {
+			a.Print("             %s\n", line)
+		}
+		if len(item.Options) > 0 {
+			a.Print("             options: %s\n", safetext.OneLine(strings.Join(item.Options, " · ")))
+		}
+		a.Print("             → %s\n", item.Next)
+	}
+}

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+	"maestro/workers/manifest"
+	"maestro/workers/prompt"
+)
+
+func (a *Run) workerCommand() *cobra.Command {
+	return group("worker", "Start a worker", a.initCommand(events.RoleWorker))
+}
+
+func (a *Run) orchestratorCommand() *cobra.Command {
+	return group("orchestrator", "Start an orchestrator", a.initCommand(events.RoleOrchestrator))
+}
+
+// initOptions are the flags of init.
+type initOptions struct {
+	file, part, session, key string
+}
+
+func (a *Run) initCommand(role events.Role) *cobra.Command {
+	var o initOptions
+	cmd := &cobra.Command{
+		Use: "init", Short: "Check this session's manifest, report for work, and print the prompts for its agent", Args: Takes(),
+		Long: `Check this session's manifest and that it is the one that was recorded, report for work, and print what the agent is to be told:
+the system prompt, then the task prompt (document 002). With --json both are members of the answer.
+
+A user with a manifest that was written by hand makes a session of it: the manifest is checked, stored, and from then on as any other;
+what is printed is the session's environment.`,
+		RunE: Running(func(ctx context.Context, _ []string) error { return a.init(ctx, role, o) }),
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.file, "manifest", "", "the manifest; else MAESTRO_MANIFEST_PATH, else the home's, else the server's")
+	f.StringVar(&o.part, "print", "both", "system, task, or both")
+	f.StringVar(&o.session, "session", "", "of a user: the id of the session that is made; a new one if absent")
+	a.keyFlag(cmd, &o.key)
+	Complete(cmd, "print", "system", "task", "both")
+	return cmd
+}
+
+func (a *Run) init(ctx context.Context, role events.Role, o initOptions) error {
+	if o.part != "system" && o.part != "task" && o.part != "both" {
+		return failure.Usage("--print is system, task or both, not %q", o.part)
+	}
+	if !a.isSession() {
+		return a.initByUser(ctx, role, o)
+	}
+	id := a.sessionID()
+	if o.session != "" && o.session != id {
+		return failure.Usage("This process is session %s, not %s", id, o.session).WithNext("leave --session out")
+	}
+	m, err := a.ownManifest(ctx, o.file, id)
+	if err != nil {
+		return err
+	}
+	answer, err := a.send(ctx, string(role)+":init", &commands.InitSession{ManifestDigest: manifest.Digest(m.Canonical())}, o.key)
+	if err != nil {
+		return err
+	}
+	told, err := a.prompts(ctx, m, id)
+	if err != nil {
+		return err
+	}
+	a.Result(struct {
+		written
+		prompts
+	}{writtenOf(answer, id), told}, func() {
+		if o.part != "task" {
+			a.raw([]byte(told.System))
+		}
+		if o.part != "system" {
+			a.raw([]byte(told.Task))
+		}
+	})
+	return nil
+}
+
+// prompts are what an agent is told.
+type prompts struct {
+	System string `json:"systemPrompt"`
+	Task   string `json:"taskPrompt"`
+}
+
+// prompts renders what a session's agent is told.
+func (a *Run) prompts(ctx context.Context, m *manifest.Manifest, id string) (prompts, error) {
+	about := prompt.Session{ID: id, ProjectID: a.Getenv("MAESTRO_PROJECT_ID")}
+	switch x, err := ask(ctx, a, (*client.Client).Session, id); {
+	case err == nil:
+		about.Name, about.ProjectID, about.Queue, about.SpawnedBy = x.Name, x.ProjectID, x.Queue, x.SpawnedBy
+	case exitCode(err) != ExitNotAllowed: // a list may leave out session:info
+		return prompts{}, err
+	}
+	templates, err := a.templatesOf(ctx, m)
+	if err != nil {
+		return prompts{}, err
+	}
+	renderer := prompt.Renderer{Templates: templates}
+	system, err := renderer.System(m, about)
+	if err != nil {
+		return prompts{}, err
+	}
+	task, err := renderer.Task(m, about)
+	return prompts{string(system), string(task)}, err
+}
+
+// ownManifest reads this session's manifest where it is: as named, where the environment says, in the home, or the server's.
+func (a *Run) ownManifest(ctx context.Context, file, session string) (*manifest.Manifest, error) {
+	if file == "" {
+		file = a.manifestFile(session)
+	}
+	if file != "" {
+		return a.readManifest(file)
+	}
+	return a.manifestOf(ctx, session)
+}
+
+// manifestFile gives where the copy of a session's manifest is on this machine, or "" when there is none: the server has it too.
+func (a *Run) manifestFile(session string) string {
+	files := []string{a.Getenv("MAESTRO_MANIFEST_PATH")}
+	if path, err := home.Path(a.Getenv); err == nil {
+		if h, err := home.Open(path); err == nil {
+			files = append(files, h.ManifestPath(session))
+			_ = h.Close()
+		}
+	}
+	for _, file := range files {
+		// Another process can put a pipe there, which would never end.
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return file
+		}
+	}
+	return ""
+}
+
+// guard refuses, in the server's words, what this session's manifest forbids. The server decides all that reaches it, and records
+// what it refuses; this is for what does not reach it. Where no manifest can be read it lets everything through.
+func (a *Run) guard(id string) error {
+	if !a.isSession() {
+		return nil
+	}
+	file := a.manifestFile(a.sessionID())
+	if file == "" {
+		return nil
+	}
+	m, err := a.readManifest(file)
+	if err != nil {
+		return nil
+	}
+	axes := m.Axes()
+	return refusedHere(commands.PermitListed(commands.CurrentRules(), m.Role, axes.Strategy, axes.Commands, id))
+}
+
+// initByUser makes a session of a manifest that was written by hand.
+func (a *Run) initByUser(ctx context.Context, role events.Role, o initOptions) error {
+	if o.file == "" {
+		return failure.Usage("No session: MAESTRO_SESSION_ID is not set").
+			WithNext("set the environment that `maestro session spawn` printed, or name a manifest with --manifest FILE")
+	}
+	m, err := a.upload(ctx, o.file, role)
+	if err != nil {
+		return err
+	}
+	body := &commands.RegisterSession{SessionID: o.session, Create: true, ManifestDigest: manifest.Digest(m.Canonical())}
+	if body.Project, err = a.projectOfManifest(ctx, m, ""); err != nil {
+		return err
+	}
+	answer, err := a.send(ctx, "session:register", body, o.key)
+	if err != nil {
+		return err
+	}
+	return a.spawned(ctx, answer, false)
+}
+
+// projectOfManifest gives the project of a session that is made of a manifest: the one that is named, or that of its tasks.
+func (a *Run) projectOfManifest(ctx context.Context, m *manifest.Manifest, named string) (string, error) {
+	if named == "" && len(m.Tasks) > 0 {
+		return m.Tasks[0].ProjectID, nil
+	}
+	return a.project(ctx, named)
+}
+
+// upload checks a manifest file and lets the server keep it; its digest names it from then on.
+func (a *Run) upload(ctx context.Context, file string, role events.Role) (*manifest.Manifest, error) {
+	m, err := a.readManifest(file)
+	if err != nil {
+		return nil, err
+	}
+	if role != "" && m.Role != role {
+		return nil, failure.Usage("The manifest is for role %s", m.Role).WithNext("use it with that role")
+	}
+	_, err = ask(ctx, a, (*client.Client).StoreManifest, m.Canonical())
+	return m, err
+}
+
+// placeManifest puts a copy of a session's manifest into this home, and gives where it is; "" when there is none.
+func (a *Run) placeManifest(ctx context.Context, session string) string {
+	m, err := a.manifestOf(ctx, session)
+	if err != nil {
+		return ""
+	}
+	path, err := home.Path(a.Getenv)
+	if err != nil {
+		return ""
+	}
+	h, err := home.Create(path)
+	if err != nil {
+		a.say("maestro: the manifest is not put into the home: %s\n", err)
+		return ""
+	}
+	defer func() { _ = h.Close() }()
+	if err := h.PlaceManifest(session, m.Canonical()); err != nil {
+		a.say("maestro: the manifest is not put into the home: %s\n", err)
+		return ""
+	}
+	return h.ManifestPath(session)
+}

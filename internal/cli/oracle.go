@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"maestro/api/client"
+	"maestro/engine"
+	"maestro/internal/failure"
+	"maestro/internal/oracle"
+)
+
+// judge lets the oracle judge a log, the server's or that of an export. It shares no code with what decides.
+func (a *Run) judge(ctx context.Context, file string) error {
+	var log io.Reader
+	var done func()
+	var err error
+	if file != "" {
+		log, done, err = a.open(file)
+	} else {
+		log, done, err = a.exported(ctx, "", 0)
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	in := bufio.NewReader(log)
+	if file != "" {
+		if err := mustBeExport(file, in, "the oracle"); err != nil {
+			return err
+		}
+	}
+	verdict, err := oracle.Read(in)
+	switch {
+	case err != nil && file != "":
+		return notAnExport(file, err)
+	case err != nil:
+		return cutShort(err)
+	}
+	if len(verdict.Faults) > 0 {
+		var why strings.Builder
+		for _, fault := range verdict.Faults {
+			fmt.Fprintf(&why, "event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
+		}
+		return &failure.Error{
+			Status: http.StatusInternalServerError, Code: "AUDIT_FAILED",
+			Message: fmt.Sprintf("The log is against the documents: %s in %s", Many(len(verdict.Faults), "fault"), Many(int(verdict.Events), "event")),
+			Why:     strings.TrimRight(why.String(), "\n"),
+			Next:    "compare with a backup or an older export, and run `maestro audit verify`",
+			Details: map[string]any{"verdict": verdict},
+		}
+	}
+	if file == "" {
+		if err := a.checkTexts(ctx); err != nil {
+			return err
+		}
+	}
+	a.Result(verdict, func() {
+		a.Print("Good: %s, %d of them judged by the documents alone, no fault\n", Many(int(verdict.Events), "event"), verdict.Judged)
+		if verdict.Withheld > 0 {
+			a.field("Withheld", Many(int(verdict.Withheld), "event")+" without bodies: their chain was checked, and not what they say")
+		}
+	})
+	return nil
+}
+
+// checkTexts has the server hold its long texts against their digests: an export, which the oracle reads, has none.
+func (a *Run) checkTexts(ctx context.Context) error {
+	found, err := look(ctx, a, (*client.Client).Texts)
+	if err != nil || len(found.Lost) == 0 {
+		return err
+	}
+	var why strings.Builder
+	for _, lost := range found.Lost {
+		fmt.Fprintf(&why, "%s\n", lost)
+	}
+	if found.LostMore > 0 {
+		fmt.Fprintf(&why, "and %d more\n", found.LostMore)
+	}
+	return &failure.Error{
+		Status: http.StatusInternalServerError,
+		Code:   "AUDIT_FAILED",
+		Message: fmt.Sprintf(
+			"%s of %d that the log names cannot be read", Many(len(found.Lost)+found.LostMore, "long text"),
+			found.Named,
+		),
+		Why:     strings.TrimRight(why.String(), "\n"),
+		Next:    engine.FaultText.Next(),
+		Details: map[string]any{"lost": found.Lost, "lostMore": found.LostMore},
+	}
+}

@@ -1,0 +1,367 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+	"maestro/workers/outbox"
+)
+
+// kept is what a command that waits answers as JSON.
+type kept struct {
+	Kept    bool   `json:"kept"`
+	Waiting int    `json:"waiting"`
+	Key     string `json:"key"`
+}
+
+// tell sends a command whose answer nobody waits for: a report, a file, the end of a session. Wrote answers it when the server
+// has it; when a session does not reach the server, the command is kept, and goes out with the session's next one.
+func (a *Run) tell(ctx context.Context, id string, body any, key string, wrote func(client.Answer)) error {
+	said := time.Now()
+	if key == "" {
+		key = uuid.NewString() // the same now and later: an answer that is lost does not do it twice
+	}
+	if a.dryRun {
+		_, err := a.send(ctx, id, body, key)
+		return err
+	}
+	answer, err := a.sendBehind(ctx, id, body, key)
+	if err == nil {
+		wrote(answer)
+		return nil
+	}
+	if !a.isSession() || !notNow(err) {
+		return err
+	}
+	if err := a.guard(id); err != nil {
+		return err
+	}
+	text, failed := json.Marshal(body)
+	if failed != nil {
+		return fmt.Errorf("the body of %s: %w", id, failed)
+	}
+	if err := worthKeeping(id, text, key); err != nil {
+		return err
+	}
+	waiting, failed := a.keep(ctx, outbox.Entry{Command: id, Body: text, Key: key, OccurredAt: said})
+	if failed != nil {
+		return notKept(err, failed)
+	}
+	a.Result(kept{true, waiting, key}, func() {
+		a.Print("%s kept, %d waiting: %s. It is sent with your next command, in order\n", id, waiting, whyNotNow(err))
+	})
+	return nil
+}
+
+// whyNotNow gives the words of what stood in the way, without how many wait.
+func whyNotNow(err error) string {
+	var own *failure.Error
+	if errors.As(err, &own) && own.Err != nil {
+		err = own.Err
+	}
+	return explain(err).message
+}
+
+// sendBehind is send for a command that must not overtake those that wait.
+func (a *Run) sendBehind(ctx context.Context, id string, body any, key string) (client.Answer, error) {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return client.Answer{}, err
+	}
+	if a.backlog != nil {
+		return client.Answer{}, a.backlog
+	}
+	return c.Do(ctx, id, body, client.Options{Key: key})
+}
+
+// notNow reports whether a later try may bring what this one did not.
+func notNow(err error) bool {
+	var said *client.Error
+	var backlog *backlogError
+	switch {
+	case errors.As(err, &backlog):
+		return true
+	case errors.As(err, &said):
+		return said.Status == http.StatusBadGateway || said.Status == http.StatusServiceUnavailable || said.Status == http.StatusGatewayTimeout
+	}
+	return unreached(err)
+}
+
+// unreached reports whether there was no answer at all.
+func unreached(err error) bool {
+	var connection *client.ConnectionError
+	return errors.As(err, &connection) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// backlogError says that commands which were kept earlier are not through, so that this one is kept behind them.
+type backlogError struct{ err error }
+
+func (e *backlogError) Error() string {
+	return "what was kept earlier is not through: " + e.err.Error()
+}
+
+func (e *backlogError) Unwrap() error { return e.err }
+
+// worthKeeping refuses what the server would: nobody would be there to be told.
+func worthKeeping(id string, body []byte, key string) error {
+	const maxKey = 200
+	command, err := commands.Parse(id, body)
+	if err != nil {
+		return refusedHere(err)
+	}
+	switch {
+	case len(key) > maxKey:
+		return failure.Usage("--key has at most %d characters, this has %d", maxKey, len(key))
+	case len(body) > outbox.MaxBody:
+		return failure.Usage("The command is too long: it has at most 1 MiB").WithNext("say less, or split it")
+	}
+	switch c := command.(type) {
+	case *commands.Report:
+		if c.Message == "" && len(c.TaskIDs) == 0 {
+			return failure.Usage("message is required")
+		}
+		if strings.ContainsRune(c.Message, 0) {
+			return failure.Usage("message contains a NUL character")
+		}
+		for i, task := range c.TaskIDs {
+			if err := commands.ValidID(fmt.Sprintf("/taskIds/%d", i), task); err != nil {
+				return refusedHere(err)
+			}
+		}
+	case *commands.TrackFile:
+		if c.File == "" {
+			return failure.Usage("file is required")
+		}
+	}
+	return nil
+}
+
+// refusedHere gives a refusal the form that it has when the server says it.
+func refusedHere(err error) error {
+	var refusal *commands.Refusal
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	status := http.StatusBadRequest
+	if refusal.Code == commands.CodeNotAllowed {
+		status = http.StatusForbidden
+	}
+	return &client.Error{
+		Status: status, Code: string(refusal.Code), Message: refusal.Message, Why: refusal.Why, Next: refusal.Next,
+		Rule: refusal.Rule, Pointer: refusal.Pointer,
+	}
+}
+
+// keep puts a command into the session's outbox, and makes the home for it on a machine that has none.
+func (a *Run) keep(ctx context.Context, e outbox.Entry) (waiting int, err error) {
+	box, done, err := a.outbox(home.Create)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return box.Keep(ctx, e)
+}
+
+func notKept(missed, failed error) error {
+	f := &failure.Error{
+		Status: http.StatusInternalServerError, Code: "NOT_KEPT", Err: failed,
+		Message: whyNotNow(missed) + ", and the command was NOT kept",
+		Why:     failed.Error(), Next: "say it again once the server answers: start it with `maestro serve`, or set MAESTRO_API_URL",
+	}
+	var full *outbox.FullError
+	switch {
+	case errors.As(failed, &full) && full.Err != nil:
+		f.Next = "make room on the disk of MAESTRO_HOME, then say it again"
+	case errors.As(failed, &full):
+		f.Next = "start the server with `maestro serve`: the session's next command delivers what waits; then say it again"
+		f.Details = map[string]any{"waiting": full.Waiting, "bytes": full.Bytes}
+	}
+	return f
+}
+
+// outbox gives the session's, in the home that open finds or makes.
+func (a *Run) outbox(open func(dir string) (*home.Home, error)) (box *outbox.Outbox, done func(), err error) {
+	path, err := home.Path(a.Getenv)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { _ = h.Close() }
+	if box, err = outbox.Open(h.Root(), a.sessionID(), func() string { return a.Getenv("MAESTRO_TOKEN") }); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return box, done, nil
+}
+
+// sessionID gives the session that this process is one of.
+func (a *Run) sessionID() string {
+	if id := a.Getenv("MAESTRO_SESSION_ID"); id != "" {
+		return id
+	}
+	id, _, _ := strings.Cut(strings.TrimPrefix(a.Getenv("MAESTRO_TOKEN"), sessionPrefix), ".")
+	return id
+}
+
+// waiting gives the session's outbox if anything waits in it, else nil. It costs the reading of a directory.
+func (a *Run) waiting() (box *outbox.Outbox, n int, done func()) {
+	box, done, err := a.outbox(home.Open)
+	if err == nil {
+		if n, err = box.Waiting(); err == nil && n > 0 {
+			return box, n, done
+		}
+		done()
+	}
+	// Where there is no home, or none that an agent may enter, it has kept nothing.
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		a.say("maestro: it cannot be seen whether commands of this session wait: %s\n", err)
+	}
+	return nil, 0, nil
+}
+
+// deliverFirst sends what waits of this session, once a run; a dry run leaves it where it is. It fails when the server cannot be reached; when the server
+// answers and cannot take it now, it notes that in a.backlog and lets reads go on.
+func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
+	if a.delivered || a.dryRun || !a.isSession() {
+		return nil
+	}
+	a.delivered = true
+	if !strings.HasPrefix(a.Getenv("MAESTRO_TOKEN"), sessionPrefix+a.sessionID()+".") {
+		return nil // only who has the session's secret can tell which entries are its own
+	}
+	box, _, done := a.waiting()
+	if box == nil {
+		return nil
+	}
+	defer done()
+	// Each entry has its own time; patience is for the wait until another process is done.
+	d, err := box.Deliver(ctx, patience,
+		func(ctx context.Context, e outbox.Entry) error { return a.deliver(ctx, c, e) },
+		func(ctx context.Context, _ outbox.Unproven) error { return a.known(ctx, c) },
+	)
+	const most = 10
+	for i, damaged := range d.Damaged {
+		if i == most {
+			a.say("maestro: %d more are in outbox/%s/damaged of the home\n", len(d.Damaged)-most, a.sessionID())
+			break
+		}
+		a.say("maestro: a kept command is damaged and will not be delivered: %s\n  it is now in outbox/%s/%s of the home\n", damaged.Why, a.sessionID(), damaged.File)
+	}
+	if d.Delivered > 0 && !a.JSON {
+		a.say("maestro: %s\n", deliveredWords(d.Delivered, a.refused))
+	}
+	return a.afterDelivery(err)
+}
+
+// deliveredWords says what became of the kept commands that the server answered.
+func deliveredWords(answered, refused int) string {
+	if refused == 0 {
+		return "delivered " + Many(answered, "kept command")
+	}
+	return fmt.Sprintf("of %s, %d delivered and %d refused", Many(answered, "kept command"), answered-refused, refused)
+}
+
+// known fails unless the server takes this process's secret. With a secret that was revoked, an entry that a newer one
+// proves looks forged.
+func (a *Run) known(ctx context.Context, c *client.Client) error {
+	_, err := c.Whoami(ctx)
+	return err
+}
+
+// deliver sends one command that waited. It returns nil once the server has answered for good.
+func (a *Run) deliver(ctx context.Context, c *client.Client, e outbox.Entry) error {
+	_, err := c.Do(ctx, e.Command, e.Body, client.Options{Key: e.Key, OccurredAt: e.OccurredAt})
+	var said *client.Error
+	if !errors.As(err, &said) || !forGood(said) {
+		return err
+	}
+	a.refused++
+	a.say("maestro: a kept command was refused: %s of %s, key %s: %s\n", e.Command, e.OccurredAt.UTC().Format(time.RFC3339), e.Key, said.Message)
+	if said.Why != "" {
+		a.say("  why:  %s\n", said.Why)
+	}
+	return nil
+}
+
+// forGood reports whether the server would say the same again. What does not come from a server of ours says nothing.
+func forGood(said *client.Error) bool {
+	switch said.Status {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	}
+	return said.Status >= 400 && said.Status < 500 && said.Code != "HTTP_ERROR"
+}
+
+// afterDelivery says what it means for the command of this run that not all was delivered.
+func (a *Run) afterDelivery(err error) error {
+	var said *client.Error
+	var busy *outbox.BusyError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &busy), errors.Is(err, context.Canceled):
+		return a.withWaiting(err)
+	case errors.As(err, &said):
+		_, n, done := a.waiting()
+		if done != nil {
+			done()
+		}
+		a.say("maestro: %s: the server does not accept them now: %s\n", stillWaiting(n), said.Message)
+		if said.Status != http.StatusUnauthorized { // what this run sends itself gets the same answer, and is not kept
+			a.backlog = &backlogError{err}
+		}
+		return nil
+	case unreached(err):
+		return a.withWaiting(err)
+	}
+	// It is the disk. That the server hears the session counts for more than the order.
+	a.say("maestro: kept commands could not be delivered: %s\n", err)
+	return nil
+}
+
+// stillWaiting says how many commands were kept earlier.
+func stillWaiting(n int) string {
+	if n == 1 {
+		return "1 earlier command is still waiting"
+	}
+	return fmt.Sprintf("%d earlier commands are still waiting", n)
+}
+
+// withWaiting says with a connection that failed that the command was not kept, and how many wait from earlier.
+func (a *Run) withWaiting(err error) error {
+	if !a.isSession() || !unreached(err) {
+		return err
+	}
+	_, n, done := a.waiting()
+	if done == nil {
+		return err
+	}
+	done()
+	f := &failure.Error{Err: err, Details: map[string]any{"waiting": n}}
+	var connection *client.ConnectionError
+	var busy *outbox.BusyError
+	if !errors.As(err, &connection) && !errors.As(err, &busy) {
+		f.Err = &client.ConnectionError{URL: "the server", Err: err}
+	}
+	e := explain(f.Err)
+	f.Code, f.Why, f.Next = e.code, e.why, e.next
+	f.Message = fmt.Sprintf("%s. This command was not kept; %s", e.message, stillWaiting(n))
+	return f
+}

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"maestro/internal/safetext"
+
+	"github.com/spf13/cobra"
+)
+
+// print writes text for people to stdout. What others wrote cannot act on the terminal.
+func (a *Run) Print(format string, args ...any) {
+	a.write([]byte(safetext.Harmless(fmt.Sprintf(format, args...))))
+}
+
+// say writes text for people to stderr.
+func (a *Run) say(format string, args ...any) {
+	_, _ = io.WriteString(a.Stderr, safetext.Harmless(fmt.Sprintf(format, args...))) // there is nowhere left to complain
+}
+
+// write writes text that nobody else wrote, or that was made harmless.
+func (a *Run) write(b []byte) {
+	if _, err := a.Stdout.Write(b); err != nil && a.broken == nil {
+		a.broken = fmt.Errorf("write to stdout: %w", err)
+	}
+}
+
+// raw writes what others wrote as it is, for who redirects it into a file; to a terminal it is made harmless.
+func (a *Run) raw(text []byte) {
+	if a.terminal() {
+		text = []byte(safetext.Harmless(string(text)))
+	}
+	a.write(text)
+}
+
+// terminal reports whether a person sees what is written to stdout.
+func (a *Run) terminal() bool {
+	f, ok := a.Stdout.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&fs.ModeCharDevice != 0
+}
+
+// result answers a command: data if JSON was asked for, else what text prints.
+func (a *Run) Result(data any, text func()) {
+	if !a.JSON {
+		text()
+		return
+	}
+	a.WriteJSON(struct {
+		Success bool `json:"success"`
+		Data    any  `json:"data"`
+	}{true, data})
+}
+
+// writeJSON writes a value as one line.
+func (a *Run) WriteJSON(value any) { a.write(append(a.encode(value), '\n')) }
+
+func (a *Run) encode(value any) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		if a.broken == nil {
+			a.broken = fmt.Errorf("write as JSON: %w", err)
+		}
+		return nil
+	}
+	return safetext.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// listFlags gives a command that lists its -o.
+func (a *Run) listFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&a.format, "output", "o", "", "text, json, or jsonl: an object a line")
+	Complete(cmd, "output", "text", "json", "jsonl")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		switch a.format {
+		case "", "json", "jsonl":
+			a.JSON = a.JSON || a.format != ""
+			return nil
+		case "text":
+			a.JSON = false
+			return nil
+		}
+		return fmt.Errorf("-o %q is unknown; it is text, json or jsonl", a.format)
+	}
+}
+
+// complete lets the shell offer the words that a flag takes.
+func Complete(cmd *cobra.Command, flag string, words ...string) {
+	fixed := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc(flag, fixed); err != nil {
+		panic(err) // the flag is not there: a mistake in the program
+	}
+}
+
+// choices is the annotation of a flag that takes certain words only; checkFlags looks at it.
+const choices = "choices"
+
+// choice is complete for a flag that takes only these words: with another one a list would be empty, and say nothing.
+func choice(cmd *cobra.Command, flag string, words ...string) {
+	Complete(cmd, flag, words...)
+	annotate(cmd, flag, choices, words...)
+}
+
+// list answers a command that lists: as JSON, as lines of JSON, or as a table with a line for each item.
+func list[T any](a *Run, items []T, none string, row func(T) []string) {
+	listed(a, items, none, row, a.table)
+}
+
+// listFitted is list for items with a text in the last column, of which no more is shown than fits the line.
+func listFitted[T any](a *Run, items []T, none string, row func(T) []string) {
+	listed(a, items, none, row, func(rows [][]string) { a.table(fitted(rows)) })
+}
+
+func listed[T any](a *Run, items []T, none string, row func(T) []string, show func(rows [][]string)) {
+	if a.format == "jsonl" {
+		for _, item := range items {
+			a.WriteJSON(item)
+		}
+		return
+	}
+	if items == nil {
+		items = []T{}
+	}
+	a.Result(items, func() {
+		if len(items) == 0 {
+			a.Print("%s\n", none)
+			return
+		}
+		rows := make([][]string, len(items))
+		for i, item := range items {
+			rows[i] = row(item)
+		}
+		show(rows)
+	})
+}
+
+const (
+	// lineWidth is how wide a table may be: a terminal that nobody has widened, and some more.
+	lineWidth = 100
+	// lastAtLeast is what the last cell of a row gets of it, however wide the others are.
+	lastAtLeast = 12
+)
+
+// fitted shortens the last cells of rows so that each row fits a line.
+func fitted(rows [][]string) [][]string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row[:max(0, len(row)-1)] {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell)+2)
+		}
+	}
+	for _, row := range rows {
+		left := lineWidth
+		for _, width := range widths[:max(0, len(row)-1)] {
+			left -= width
+		}
+		if last := len(row) - 1; last >= 0 {
+			row[last] = safetext.Clip(row[last], max(left, lastAtLeast))
+		}
+	}
+	return rows
+}
+
+// table prints rows in columns.
+func (a *Run) table(rows [][]string) {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = safetext.OneLine(cell)
+		}
+		_, _ = io.WriteString(w, strings.Join(row, "\t")+"\n") // a Builder takes everything
+	}
+	_ = w.Flush()
+	for line := range strings.Lines(b.String()) {
+		a.Print("%s\n", strings.TrimRight(line, " \n"))
+	}
+}
+
+// wrapped breaks a text between words into lines of a width; the last of so many lines is cut. No text is no line.
+func wrapped(text string, width, lines int) []string {
+	var out []string
+	line := ""
+	words := strings.Fields(text)
+	for i, word := range words {
+		longer := strings.TrimSpace(line + " " + word)
+		switch {
+		case len(out) == lines-1:
+			return append(out, safetext.Clip(strings.TrimSpace(line+" "+strings.Join(words[i:], " ")), width))
+		case line != "" && utf8.RuneCountInString(longer) > width:
+			out = append(out, line)
+			line = word
+		default:
+			line = longer
+		}
+	}
+	if line == "" {
+		return out
+	}
+	return append(out, safetext.Clip(line, width))
+}
+
+// instant shows milliseconds since 1970.
+func instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// many writes "1 task", "2 tasks".
+func Many(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/export"
+	"maestro/events"
+	"maestro/internal/failure"
+	"maestro/internal/safetext"
+	"maestro/projections"
+)
+
+type replayOptions struct {
+	session, task, project, at string
+}
+
+func (a *Run) auditReplay() *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay [FILE]",
+		Short: "Fold the log again: the story of a session, a task or a project, or the board as it was at a moment", Args: Takes("[FILE]"),
+		Long: `Fold the log again, the server's or that of an export.
+
+With --session or --task: everything that was said and decided about it, up to --at if that is given. Otherwise the story of
+the project (or of all), or with --at the board as it was then. Each line has its event's sequence, its time, who and what.`,
+		RunE: Running(func(ctx context.Context, args []string) error { return a.replay(ctx, at(args, 0), o) }),
+	}
+	cmd.Flags().StringVar(&o.session, "session", "", "the story of this session")
+	cmd.Flags().StringVar(&o.task, "task", "", "the story of this task")
+	cmd.Flags().StringVar(&o.project, "project", "", "only this project; else MAESTRO_PROJECT_ID, else all")
+	cmd.Flags().StringVar(&o.at, "at", "", "a sequence, or an RFC 3339 time")
+	exclude(cmd, "session", "task")
+	a.listFlags(cmd)
+	return cmd
+}
+
+// moment is where a replay ends.
+type moment struct {
+	sequence uint64
+	time     time.Time
+}
+
+func parseMoment(text string) (moment, error) {
+	if text == "" {
+		return moment{}, nil
+	}
+	if sequence, err := strconv.ParseUint(text, 10, 64); err == nil && sequence > 0 {
+		return moment{sequence: sequence}, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return moment{}, failure.Usage("--at must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not %q", text)
+	}
+	return moment{time: at}, nil
+}
+
+func (m moment) before(sequence uint64, at time.Time) bool {
+	return m.sequence > 0 && sequence > m.sequence || !m.time.IsZero() && at.After(m.time)
+}
+
+// told is a line of a replay.
+type told struct {
+	Sequence uint64 `json:"sequence"`
+	Time     string `json:"time"`
+	Who      string `json:"who"`
+	Source   string `json:"source"`
+	Type     string `json:"type"`
+	Project  string `json:"project,omitempty"`
+	What     string `json:"what"`
+	// SaidAt is when it was said, if it waited in an outbox.
+	SaidAt string `json:"saidAt,omitempty"`
+}
+
+// replayed is a log on its way through the fold.
+type replayed struct {
+	options replayOptions
+	until   moment
+	state   *projections.State
+	story   []told
+	// last tells what moved each task last.
+	last map[string]told
+	// found says that the session or the task that was asked for exists.
+	found bool
+}
+
+func (a *Run) replay(ctx context.Context, file string, o replayOptions) error {
+	until, err := parseMoment(o.at)
+	if err != nil {
+		return err
+	}
+	if o.project == "" && o.session == "" && o.task == "" {
+		o.project = a.Getenv("MAESTRO_PROJECT_ID")
+	}
+	var log io.Reader
+	var done func()
+	if file != "" {
+		log, done, err = a.open(file)
+	} else {
+		log, done, err = a.exported(ctx, "", math.MaxUint64) // also of a damaged log
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	in := bufio.NewReader(log)
+	if file != "" {
+		if err := mustBeExport(file, in, "`maestro audit replay`"); err != nil {
+			return err
+		}
+	}
+	r := &replayed{options: o, until: until, state: projections.New(), last: map[string]told{}}
+	err = r.fold(in)
+	var own *failure.Error
+	switch {
+	case err == nil, errors.As(err, &own):
+	case file != "":
+		err = unreadable(file, err)
+	default:
+		err = cutShort(err)
+	}
+	if err != nil {
+		return err
+	}
+	if o.at != "" && o.session == "" && o.task == "" {
+		return a.showBoard(r)
+	}
+	if kind, id := r.wanted(); id != "" && !r.found {
+		return &failure.Error{
+			Status: http.StatusNotFound, Code: "NOT_FOUND", Message: kind + " with id '" + id + "' not found",
+			Why: "the log has no event about it" + prefixed(" up to ", o.at),
+		}
+	}
+	list(a, r.story, "Nothing had happened yet", func(t told) []string {
+		return []string{strconv.FormatUint(t.Sequence, 10), t.Time, t.Who, t.What}
+	})
+	return nil
+}
+
+func (r *replayed) wanted() (kind, id string) {
+	switch {
+	case r.options.session != "":
+		return "Session", r.options.session
+	case r.options.task != "":
+		return "Task", r.options.task
+	}
+	return "Project", r.options.project
+}
+
+func (r *replayed) fold(log io.Reader) error {
+	lines := bufio.NewScanner(log)
+	lines.Buffer(make([]byte, 64<<10), 2*events.MaxBody+4<<10)
+	var decoder events.Decoder
+	var event events.Event
+	for lines.Scan() {
+		line, err := export.ReadLine(lines.Bytes())
+		if err != nil {
+			return &failure.Error{
+				Status: http.StatusUnprocessableEntity, Code: "FILE", Err: err,
+				Message: fmt.Sprintf("The export cannot be read behind event %d", r.state.Head().Sequence),
+				Why:     err.Error(), Next: "name a file as `maestro audit export` wrote it",
+			}
+		}
+		if line.Withheld() {
+			return failure.Usage("The export holds only a part of the log: event %d has no body", line.Sequence).
+				WithNext("replay a whole export, or let the server's log be read: leave the file out")
+		}
+		if err := decoder.DecodeInto(line.Body(), &event); err != nil {
+			return fmt.Errorf("event %d: %w", line.Sequence, err)
+		}
+		if r.until.before(line.Sequence, event.Time) {
+			return nil
+		}
+		changes, err := r.state.Apply(line.Sequence, &event, events.BodyHash(line.Body()))
+		if err != nil {
+			return err
+		}
+		r.tell(line.Sequence, &event, changes)
+	}
+	return lines.Err()
+}
+
+// tell keeps the event if the story is about it.
+func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.Change) {
+	t := told{
+		Sequence: sequence, Time: instant(e.Time.UnixMilli()), Who: who(e.Source), Source: e.Source, Type: e.Data.EventType(),
+		Project: e.Project, What: e.Data.Describe(),
+	}
+	if !e.OccurredAt.IsZero() {
+		t.SaidAt = instant(e.OccurredAt.UnixMilli())
+		t.What += " (said at " + t.SaidAt + ")"
+	}
+	about := r.options.session == "" && r.options.task == "" && (r.options.project == "" || r.options.project == e.Project)
+	for _, change := range changes {
+		if change.Kind == projections.KindTask {
+			r.last[change.ID] = t
+		}
+		switch change.Kind {
+		case projections.KindSession, projections.KindSessionTimeline:
+			about = about || change.ID == r.options.session
+		case projections.KindTask, projections.KindTaskTimeline:
+			about = about || change.ID == r.options.task
+		case projections.KindProject, projections.KindQueue, projections.KindQueueItem, projections.KindInput, projections.KindToken, projections.KindTemplate:
+		}
+	}
+	if about {
+		r.found = true
+		r.story = append(r.story, t)
+	}
+}
+
+// board is how a project stood at a moment.
+type board struct {
+	Project projections.ProjectView `json:"project"`
+	Tasks   []projections.TaskTree  `json:"tasks"`
+}
+
+func (a *Run) showBoard(r *replayed) error {
+	data := struct {
+		Head   events.Head `json:"head"`
+		Time   string      `json:"time"`
+		Boards []board     `json:"projects"`
+	}{Head: r.state.Head(), Time: instant(r.state.At().UnixMilli()), Boards: []board{}}
+	for p := range r.state.Projects() {
+		if r.options.project == "" || r.options.project == p.ID {
+			data.Boards = append(data.Boards, board{p.View(), r.state.TaskTrees(p.ID, math.MaxInt)})
+		}
+	}
+	if r.options.project != "" && len(data.Boards) == 0 {
+		return &failure.Error{
+			Status: http.StatusNotFound, Code: "NOT_FOUND", Message: "Project with id '" + r.options.project + "' not found",
+			Why: "it did not exist at " + r.options.at,
+		}
+	}
+	a.Result(data, func() {
+		if data.Head.Sequence == 0 {
+			a.Print("Nothing had happened yet\n")
+			return
+		}
+		a.Print("As it was at event %d, %s\n", data.Head.Sequence, data.Time)
+		for _, b := range data.Boards {
+			a.Print("\n%s  %s\n", b.Project.ID, safetext.OneLine(b.Project.Name))
+			a.drawTrees(b.Tasks, func(t projections.TaskView) string {
+				last := r.last[t.ID]
+				return fmt.Sprintf("%s  (%d  %s  %s)", treeLine(t), last.Sequence, last.Time, last.Who)
+			})
+		}
+	})
+	return nil
+}

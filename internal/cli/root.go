@@ -1,0 +1,271 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+
+	"github.com/spf13/cobra"
+)
+
+// Run is one run of the command line: its streams, its environment, and what all commands share.
+type Run struct {
+	// client speaks to the server; nil before it was found.
+	client *client.Client
+	// moved is where the server answers that was started again at another address while something was waited for; else
+	// "".
+	moved string
+	// Env is the environment, Stdin what is read for -.
+	Env   map[string]string
+	Stdin io.Reader
+	// Stdout and Stderr are where it answers.
+	Stdout io.Writer
+	Stderr io.Writer
+	// JSON is --json; format is -o, of commands that list.
+	JSON   bool
+	format string
+	// dryRun is --dry-run of a write.
+	dryRun bool
+	// answers are the session's questions whose answers it was not yet shown, as the server said last. A run makes one
+	// call at a time.
+	answers []string
+	// damage is why the server does not show all that was acknowledged, as it said last; else "".
+	damage string
+	// broken is the first error of a write to stdout.
+	broken error
+	// Wall is the machine's wall clock.
+	Wall func() time.Time
+	// delivered says that this run has seen to the outbox, and held what the server said when it could not take what
+	// waits.
+	delivered bool
+	backlog   error
+	// More makes the commands that need the server.
+	More []func(*Run) *cobra.Command
+	// refused counts the kept commands that the server refused in this run.
+	refused int
+}
+
+// Main is the whole program but for the process around it, and the commands that more makes. It gives the exit code.
+func Main(
+	ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer,
+	more ...func(*Run) *cobra.Command,
+) int {
+	a := &Run{
+		Env:    environment(env),
+		Stdin:  stdin,
+		Stdout: stdout,
+		Stderr: stderr,
+		JSON:   asksForJSON(args),
+		Wall:   time.Now,
+		More:   more,
+	}
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			err := failure.Usage("Argument %d is not valid UTF-8: %q", i+1, arg)
+			a.complain(err)
+			return exitCode(err)
+		}
+	}
+	root := a.Root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var ran *ranError
+	switch {
+	case errors.As(err, &ran):
+		err = ran.err
+	case err != nil:
+		err = failure.Usage("%s", err) // cobra's own words are about the arguments
+	}
+	if errors.Is(err, errDone) {
+		err = nil
+	}
+	a.showAnswers(ctx)
+	if a.client != nil {
+		a.client.Close()
+	}
+	a.showDamage(err)
+	if err == nil {
+		err = a.broken
+	}
+	if err != nil {
+		a.complain(err)
+	}
+	return exitCode(err)
+}
+
+// showDamage warns of a damaged log whoever reads from it, unless the error says so already.
+func (a *Run) showDamage(err error) {
+	if a.damage == "" {
+		return
+	}
+	if err != nil {
+		switch explain(err).code {
+		case "LOG_DAMAGED", "AUDIT_FAILED", "UNAVAILABLE":
+			return
+		}
+	}
+	a.say("maestro: The server is read-only: %s.\n", a.damage)
+}
+
+// errDone ends a command that has answered already.
+var errDone = errors.New("done")
+
+// ranError marks what a command's function failed with, as opposed to what cobra says of the arguments.
+type ranError struct{ err error }
+
+func (e *ranError) Error() string { return e.err.Error() }
+
+func environment(variables []string) map[string]string {
+	env := make(map[string]string, len(variables))
+	for _, variable := range variables {
+		if name, value, ok := strings.Cut(variable, "="); ok {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// asksForJSON looks before anything is parsed, so that a wrong flag is answered in the form that was asked for.
+func asksForJSON(args []string) bool {
+	for i, arg := range args {
+		switch arg {
+		case "--":
+			return false
+		case "--json", "-ojson", "-o=json", "--output=json", "-ojsonl", "-o=jsonl", "--output=jsonl":
+			return true
+		case "-o", "--output":
+			if i+1 < len(args) && (args[i+1] == "json" || args[i+1] == "jsonl") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (a *Run) Getenv(name string) string { return a.Env[name] }
+
+// Root gives the whole tree of commands.
+func (a *Run) Root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "maestro",
+		Short: "Coordinate fleets of AI coding agents",
+		Long: `Maestro coordinates fleets of AI coding agents: tasks, the sessions that work on them, and a log of everything that
+was said and decided.
+
+Start a server with "maestro serve"; everything else talks to it.
+
+Environment:
+  MAESTRO_API_URL        the server's address; else the one of the home, else http://127.0.0.1:3000
+  MAESTRO_TOKEN          who asks; else the home's own user
+  MAESTRO_SESSION_ID     the session that asks; then only MAESTRO_TOKEN counts
+  MAESTRO_PROJECT_ID     the project that is meant when none is named
+  MAESTRO_MANIFEST_PATH  the session's manifest; else the copy in the home, else the server's
+  MAESTRO_HOME           the home; else ~/.maestro
+
+While the server is away, a session's reports are kept in the home, and go out in order with its next command, or when the
+home's server is back. An answer to a session's question comes on stderr with its next command.
+
+Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usage or invalid, 6 conflict, 7 timed out.`,
+		Args:          Takes(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	root.PersistentFlags().BoolVar(&a.JSON, "json", a.JSON, "answer as JSON")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkFlags(cmd) }
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(
+		a.projectCommand(), a.taskCommand(), a.sessionCommand(), a.reportCommand(), a.queueCommand(),
+		a.inboxCommand(), a.inputCommand(), a.sinceCommand(), a.whyCommand(), a.tokenCommand(), a.statusCommand(),
+		a.manifestCommand(), a.templateCommand(), a.workerCommand(), a.orchestratorCommand(),
+		a.whoamiCommand(), a.commandsCommand(), a.trackFileCommand(), a.auditCommand(), a.backupCommand(), a.restoreCommand(),
+		a.salvageCommand(),
+		a.clockCommand(), a.demoCommand(), a.versionCommand(),
+	)
+	for _, command := range a.More {
+		root.AddCommand(command(a))
+	}
+	return root
+}
+
+// group is a noun: its verbs do the work.
+func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(verbs...)
+	return cmd
+}
+
+// running makes a function a command's.
+func Running(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := f(cmd.Context(), args); err != nil {
+			return &ranError{err}
+		}
+		return nil
+	}
+}
+
+// naming are the arguments that name something, and are never empty: an unset variable is not a wish to leave them out.
+var naming = []string{"ID", "TASK", "SEQUENCE|TIME", "ACTOR", "COMMAND", "TARGET", "FILE"}
+
+// takes names the arguments of a command; those in brackets may be left out.
+func Takes(names ...string) cobra.PositionalArgs {
+	required := 0
+	for _, name := range names {
+		if !strings.HasPrefix(name, "[") {
+			required++
+		}
+	}
+	next := func(name string) string {
+		if strings.HasPrefix(name, "[") {
+			return "leave it out, or give it a value"
+		}
+		return "give it a value"
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < required:
+			return fmt.Errorf("`%s` needs %s; see `%[1]s --help`", cmd.CommandPath(), names[len(args)])
+		case len(args) > len(names) && cmd.HasSubCommands():
+			return unknownVerb(cmd, args[0])
+		case len(args) > len(names):
+			return fmt.Errorf("unexpected argument %q: put quotes around a text with spaces; see `%s --help`", args[len(names)], cmd.CommandPath())
+		}
+		for i, arg := range args {
+			if name := strings.Trim(names[i], "[]"); arg == "" && slices.Contains(naming, name) {
+				return &ranError{failure.Usage("%s is empty", name).WithNext("%s", next(names[i]))}
+			}
+		}
+		return nil
+	}
+}
+
+func unknownVerb(cmd *cobra.Command, verb string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	if meant := cmd.SuggestionsFor(verb); len(meant) > 0 {
+		return fmt.Errorf("there is no command `%s %s`; did you mean `%[1]s %[3]s`?", cmd.CommandPath(), verb, meant[0])
+	}
+	return fmt.Errorf("there is no command `%s %s`; see `%[1]s --help`", cmd.CommandPath(), verb)
+}
+
+// at gives an argument, or "" when it was left out.
+func at(args []string, i int) string {
+	if i < len(args) {
+		return args[i]
+	}
+	return ""
+}

@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+)
+
+// ran is what a run in this process came to.
+type ran struct {
+	code           int
+	stdout, stderr string
+}
+
+func runHere(t *testing.T, env map[string]string, args ...string) ran {
+	t.Helper()
+	variables := []string{"HOME=" + t.TempDir()}
+	for name, value := range env {
+		variables = append(variables, name+"="+value)
+	}
+	var stdout, stderr bytes.Buffer
+	code := Main(t.Context(), args, variables, strings.NewReader("from stdin"), &stdout, &stderr)
+	return ran{code, stdout.String(), stderr.String()}
+}
+
+// answering is a server that answers everything alike and keeps what it was asked.
+func answering(t *testing.T, status int, body string) (env map[string]string, asked *[]string) {
+	t.Helper()
+	asked = &[]string{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		*asked = append(*asked, fmt.Sprintf("%s %s key=%s auth=%s %s", r.Method, r.URL, r.Header.Get("Idempotency-Key"), r.Header.Get("Authorization"), text))
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(server.Close)
+	return map[string]string{"MAESTRO_API_URL": server.URL, "MAESTRO_TOKEN": "mss_s.1.x", "MAESTRO_SESSION_ID": "s", "MAESTRO_PROJECT_ID": "p"}, asked
+}
+
+func TestReportIsOneCall(t *testing.T) {
+	const event = `{"sequence":7,"event":null}`
+	tests := map[string][]string{
+		`POST /api/commands/report:progress key=k auth=Bearer mss_s.1.x {"message":"hello","taskIds":["a","b"]}`: {"report", "progress", "hello", "--task", "a, b", "--key", "k"},
+		`POST /api/commands/report:complete key=k auth=Bearer mss_s.1.x {"message":"from stdin"}`:                {"report", "complete", "-", "--key", "k"},
+		`POST /api/commands/task:report:error key=k auth=Bearer mss_s.1.x {"message":"m","taskIds":["t"]}`:       {"task", "report", "error", "t", "m", "--key", "k"},
+		`POST /api/commands/track-file key=k auth=Bearer mss_s.1.x {"file":"a.go","taskId":"t"}`:                 {"track-file", "a.go", "--task", "t", "--key", "k"},
+		`POST /api/commands/session:complete key=k auth=Bearer mss_s.1.x {}`:                                     {"session", "complete", "--key", "k"},
+		`POST /api/commands/task:create key=k auth=Bearer mss_s.1.x {"project":"p","title":"T"}`:                 {"task", "create", "T", "--key", "k"},
+	}
+	for want, args := range tests {
+		env, asked := answering(t, http.StatusOK, event)
+		if got := runHere(t, env, args...); got.code != ExitDone {
+			t.Errorf("%v: %+v", args, got)
+		}
+		if len(*asked) != 1 || (*asked)[0] != want {
+			t.Errorf("%v asked\n%s\nexpected\n%s", args, strings.Join(*asked, "\n"), want)
+		}
+	}
+}
+
+// TestWhatOneCallAnswers: what the server answers is printed, and nothing is read beside it.
+func TestWhatOneCallAnswers(t *testing.T) {
+	const started = `{"sequence":7,"event":null,"start":{"item":{"taskId":"t","title":"The title",` +
+		`"status":"processing","queue":"q","attempts":1},"held":true,"waiting":2,"queue":"q"}}`
+	const empty = `{"sequence":7,"event":null,"start":{"item":null,"waiting":2,"queue":"q"}}`
+	const top = `{"hasMore":true,"item":{"taskId":"t","title":"The title"},"passedOver":0,"waiting":1,"queue":"q"}`
+	const made = `{"manifestVersion":"1.0","role":"worker","strategy":"queue","tasks":[],` +
+		`"session":{"model":"sonnet","permissionMode":"acceptEdits"}}`
+	tests := []struct{ command, answer, asks, prints string }{
+		{"queue start --key k", started, "POST /api/commands/queue:start key=k", "You already hold: t  The title\n"},
+		{"queue start --wait --key k", started, "POST /api/commands/queue:start key=k", "You already hold: t"},
+		{"queue start --key k", empty, "POST /api/commands/queue:start key=k", "nothing to start (2 items waiting)"},
+		{"queue top --queue q", top, "GET /api/queues/q/top?projectId=p key=", "Next: t  The title\n"},
+		{"queue top", top, "GET /api/sessions/s/queue/top key=", "Next: t  The title\n"},
+		{"task tree --order dependencies", "[]", "GET /api/projects/p/tree?order=dependencies key=", "no tasks"},
+		{"manifest generate --task-ids t", made, "POST /api/manifests/generate key=", `"strategy": "queue"`},
+	}
+	for _, test := range tests {
+		env, asked := answering(t, http.StatusOK, test.answer)
+		got := runHere(t, env, strings.Fields(test.command)...)
+		if got.code != ExitDone || !strings.Contains(got.stdout, test.prints) {
+			t.Errorf("%s: %+v", test.command, got)
+		}
+		if len(*asked) != 1 || !strings.HasPrefix((*asked)[0], test.asks+" ") {
+			t.Errorf("%s asked\n%s\nexpected\n%s", test.command, strings.Join(*asked, "\n"), test.asks)
+		}
+	}
+}
+
+// Every status of the server has its exit code, and --json its form.
+func TestStatusBecomesExitCode(t *testing.T) {
+	tests := map[int]int{
+		200: ExitDone, 400: ExitInvalid, 401: ExitNotAllowed, 403: ExitNotAllowed, 404: ExitNotFound, 405: ExitFailed, 409: ExitConflict,
+		413: ExitInvalid, 415: ExitInvalid, 422: ExitInvalid, 429: ExitFailed, 500: ExitFailed, 503: ExitFailed, 504: ExitTimedOut,
+	}
+	for status, want := range tests {
+		body := `{"error":true,"code":"CODE","message":"message","why":"why","next":"next","rule":"row","pointer":"/field"}`
+		if status == http.StatusOK {
+			body = `{"sequence":1,"event":null}`
+		}
+		env, _ := answering(t, status, body)
+		if got := runHere(t, env, "session", "note", "hello"); got.code != want {
+			t.Errorf("%d: exit %d, expected %d", status, got.code, want)
+		}
+		got := runHere(t, env, "session", "note", "hello", "--json")
+		if got.code != want || got.stderr != "" {
+			t.Errorf("%d: %+v", status, got)
+		}
+		var answer struct {
+			Success        bool
+			Error, Message string
+			Details        map[string]string
+			Suggestion     string
+			Data           json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil || answer.Success != (status == http.StatusOK) {
+			t.Errorf("%d: %s, %v", status, got.stdout, err)
+		}
+		if status != http.StatusOK && (answer.Error != "CODE" || answer.Message != "message" || answer.Details["why"] != "why" ||
+			answer.Details["rule"] != "row" || answer.Details["pointer"] != "/field" || answer.Suggestion == "") {
+			t.Errorf("%d: %s", status, got.stdout)
+		}
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	tests := []struct {
+		err  error
+		want int
+	}{
+		{nil, ExitDone},
+		{errors.New("anything"), ExitFailed},
+		{failure.Usage("nonsense"), ExitInvalid},
+		{fmt.Errorf("so: %w", &client.ConnectionError{Err: io.EOF}), ExitNoConnection},
+		{fmt.Errorf("so: %w", context.DeadlineExceeded), ExitTimedOut},
+		{context.Canceled, ExitFailed},
+		{&failure.Error{Err: &client.ConnectionError{Err: io.EOF}}, ExitNoConnection},
+		{&failure.Error{Status: http.StatusConflict, Err: &client.ConnectionError{Err: io.EOF}}, ExitConflict},
+	}
+	for _, test := range tests {
+		if got := exitCode(test.err); got != test.want {
+			t.Errorf("%v: exit %d, expected %d", test.err, got, test.want)
+		}
+	}
+}
+
+// A server that is not ours must not be believed.
+func TestStrangeServer(t *testing.T) {
+	for _, body := range []string{"", "<html>", `[]`, `"text"`, `{"sequence":-1}`, `{"sequence":1,"event":{"specversion":"0.3"}}`} {
+		env, _ := answering(t, http.StatusOK, body)
+		if got := runHere(t, env, "task", "create", "T"); got.code != ExitFailed || got.stderr == "" {
+			t.Errorf("%q: %+v", body, got)
+		}
+	}
+	env, _ := answering(t, http.StatusTeapot, "<html>short and stout")
+	if got := runHere(t, env, "task", "list"); got.code != ExitFailed || !strings.Contains(got.stderr, "418") {
+		t.Errorf("%+v", got)
+	}
+	env, _ = answering(t, http.StatusFound, "")
+	if got := runHere(t, env, "task", "list"); got.code != ExitFailed {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The user's token goes to the server of its home and to an address that the user named, never elsewhere.
+func TestUserTokenStaysHome(t *testing.T) {
+	_, asked := answering(t, http.StatusOK, "[]")
+	env, _ := answering(t, http.StatusOK, "[]")
+	dir := filepath.Join(t.TempDir(), "home")
+	h, err := home.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	lock, err := h.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets, err := lock.Secrets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Announce(home.Server{Address: env["MAESTRO_API_URL"], PID: os.Getpid()}); err != nil {
+		t.Fatal(err)
+	}
+	a := &Run{Env: map[string]string{"MAESTRO_HOME": dir}}
+	if address, token, err := a.find(); err != nil || address != env["MAESTRO_API_URL"] || token != secrets.AdminToken {
+		t.Errorf("while it runs: %s, %v", address, err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if address, token, err := a.find(); exitCode(err) != ExitNoConnection || token != "" {
+		t.Errorf("after it died: %s, %q, %v", address, token, err)
+	}
+	if err := lock.Withdraw(); err != nil {
+		t.Fatal(err)
+	}
+	if address, token, err := a.find(); err != nil || address != defaultAddress || token != "" {
+		t.Errorf("after it stopped: %s, %q, %v", address, token, err)
+	}
+	a.Env["MAESTRO_API_URL"] = "http://named:1"
+	if address, token, err := a.find(); err != nil || address != "http://named:1" || token != secrets.AdminToken {
+		t.Errorf("at an address that was named: %s, %v", address, err)
+	}
+	if len(*asked) != 0 {
+		t.Error(*asked)
+	}
+}
+
+// brokenPipe takes nothing.
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("no room") }
+
+func TestUnwrittenOutputIsAnError(t *testing.T) {
+	var stderr bytes.Buffer
+	if code := Main(t.Context(), []string{"version"}, nil, strings.NewReader(""), brokenPipe{}, &stderr); code != ExitFailed {
+		t.Errorf("exit %d, %s", code, stderr.String())
+	}
+}
+
+// JSON is printed so that a terminal acts on none of it, with the same values.
+func TestJSONIsHarmless(t *testing.T) {
+	const nasty = "a\x1b[31m\u009b31m\x7f\r\u202ex\u2066y\u2028z\x00\tb\nc\xff"
+	const hidden = "a\U000e0041\u200b\u200d\u2060\ufeff\u00ad\u180e\u3164\ufe01\U000e0101b"
+	a := &Run{}
+	var seen string
+	if text := a.encode(hidden); json.Unmarshal(text, &seen) != nil || seen != hidden ||
+		strings.ContainsAny(string(text), hidden[1:len(hidden)-1]) {
+		t.Errorf("JSON of what is not seen is %q, which is %q", text, seen)
+	}
+	text := a.encode(nasty)
+	if bytes.ContainsAny(text, "\x1b\u009b\x7f\u202e\u2066\u2028\x00") {
+		t.Errorf("JSON holds what a terminal acts on: %q", text)
+	}
+	var back string
+	if err := json.Unmarshal(text, &back); err != nil || back != strings.ToValidUTF8(nasty, "\ufffd") {
+		t.Errorf("JSON says something else: %q, %v", back, err)
+	}
+}
+
+// onTerminal is a stdout that a person reads.
+type onTerminal struct{ bytes.Buffer }
+
+func (*onTerminal) Stat() (fs.FileInfo, error) { return os.Stat(os.DevNull) }
+
+// To a terminal an export is written with escapes, which are the same values; into a file exactly as it is.
+func TestExportToATerminal(t *testing.T) {
+	const line = `{"message":"a` + "\u009b31m\x7f\u202e\U000e0041" + `b"}` + "\n"
+	env, _ := answering(t, http.StatusOK, line+line)
+	if got := runHere(t, env, "audit", "export"); got.stdout != line+line {
+		t.Errorf("redirected: %q", got.stdout)
+	}
+	var variables []string
+	for name, value := range env {
+		variables = append(variables, name+"="+value)
+	}
+	var stdout onTerminal
+	code := Main(t.Context(), []string{"audit", "export"}, variables, strings.NewReader(""), &stdout, io.Discard)
+	text := stdout.String()
+	if code != ExitDone || strings.ContainsAny(text, "\u009b\x7f\u202e\U000e0041") || strings.Count(text, "\n") != 2 {
+		t.Errorf("%d, %q", code, text)
+	}
+	var said, meant struct{ Message string }
+	if err := json.Unmarshal([]byte(strings.SplitAfter(text, "\n")[0]), &said); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(line), &meant); err != nil || said != meant {
+		t.Errorf("%q is not %q", said, meant)
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for value, want := range map[string]string{
+		"": "''", "plain-1_2.3/x:4": "plain-1_2.3/x:4", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'", "`x`": "'`x`'", "a\nb": "'a\nb'",
+	} {
+		if got := quoted(value); got != want {
+			t.Errorf("%q: got %s, expected %s", value, got, want)
+		}
+	}
+}
+
+func TestAsksForJSON(t *testing.T) {
+	for line, want := range map[string]bool{
+		"task list": false, "task list --json": true, "task create -- --json": false, "task list -o jsonl": true, "task list -o": false,
+		"task list --output=json": true, "task list -o text": false,
+	} {
+		if got := asksForJSON(strings.Fields(line)); got != want {
+			t.Errorf("%q: got %t", line, got)
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/export"
+	"maestro/bus"
+	"maestro/events"
+	"maestro/internal/backups"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+	"maestro/internal/salvage"
+)
+
+type salvageOptions struct {
+	home, to, backupDir, signer string
+	with                        []string
+}
+
+func (a *Run) salvageCommand() *cobra.Command {
+	var o salvageOptions
+	cmd := &cobra.Command{
+		Use:   "salvage [HOME]",
+		Short: "Make a new home out of a damaged one, with all that can be read",
+		Args:  Takes("[HOME]"),
+		Long: `Make a new home out of a damaged one, whose server must be stopped. The damaged home is only read.
+
+The new log takes one event after the other, from the damaged store or, where that has none, from backups and exports:
+those named by --with, and the home's automatic backups. The hashes of the chain prove which event belongs where. Where
+no source has the next event, the new log ends, and what can be read behind the gap goes into salvaged-events.ndjson in
+the new home. Secrets and what sessions kept are copied, so running sessions keep their tokens. salvage.json in the new
+home says what was recovered and what is missing.
+
+Exit code 0: everything that was acknowledged is in the new home. 1: the new home is there, and what it lacks is
+listed, or it is not known where the log ended. 6: --to is not empty, or is inside the damaged home.`,
+		RunE: Running(func(ctx context.Context, args []string) error {
+			if dir := at(args, 0); dir != "" {
+				if o.home != "" {
+					return failure.Usage("the home is named twice: %s and %s", dir, o.home)
+				}
+				o.home = dir
+			}
+			return a.salvage(ctx, o)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.home, "home", "", "the damaged home; else MAESTRO_HOME, else ~/.maestro")
+	f.StringVar(&o.to, "to", "", "the new home, which must not exist or be empty")
+	f.StringArrayVar(&o.with, "with", nil, "a backup or an export to fill gaps from; may be repeated")
+	f.StringVar(&o.signer, "signer", "",
+		"where server.key is lost: who signed the home's automatic backups, as 'maestro backup' showed it")
+	f.StringVar(&o.backupDir, "backup-dir", "", "where the automatic backups are; else the home's name and -backups")
+	return cmd
+}
+
+func (a *Run) salvage(ctx context.Context, o salvageOptions) error {
+	if o.to == "" {
+		return failure.Usage("--to is missing").WithNext("name the new home: maestro salvage --to NEWHOME")
+	}
+	if o.home == "" {
+		var err error
+		if o.home, err = home.Path(a.Getenv); err != nil {
+			return err
+		}
+	}
+	damaged, err := home.Open(o.home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &failure.Error{
+			Status:  http.StatusNotFound,
+			Code:    "NOT_FOUND",
+			Message: "There is no home " + o.home,
+			Next:    "name it with --home",
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = damaged.Close() }()
+	reading, err := damaged.LockForReading()
+	var held *home.HeldError
+	switch { // whatever else is in the place of the lock, nobody holds it
+	case err == nil:
+		defer func() { _ = reading.Release() }()
+	case errors.As(err, &held):
+		return &failure.Error{
+			Status: http.StatusConflict, Code: "CONFLICT", Message: "A server holds the home " + o.home,
+			Why: "what is being written cannot be salvaged", Next: "stop the server first",
+		}
+	}
+	for _, file := range o.with {
+		if err := checkNamed(file); err != nil {
+			return err
+		}
+		if err := a.checkSource(file); err != nil {
+			return err
+		}
+	}
+	if o.backupDir != "" {
+		if err := isDirectory(o.backupDir, "--backup-dir"); err != nil {
+			return err
+		}
+	}
+	options := salvage.Options{Home: damaged, To: o.to, With: o.with, Now: time.Now()}
+	if options.Signer, err = signerOf(damaged, o.signer); err != nil {
+		return err
+	}
+	dir := backups.At(damaged.Dir(), o.backupDir, options.Signer)
+	options.BackupDir = dir.Path()
+	if options.Backups, err = dir.Files(); err != nil {
+		return err
+	}
+	if free, known := bus.FreeBytes(existing(o.to)); known && free < bus.Reserve {
+		return noRoom(o.to)
+	}
+	report, err := salvage.Home(ctx, options)
+	switch {
+	case errors.Is(err, salvage.ErrTarget):
+		return &failure.Error{
+			Status: http.StatusConflict, Code: "CONFLICT", Message: "Nothing was salvaged", Why: err.Error(),
+			Next: "choose another directory with --to",
+		}
+	case errors.Is(err, salvage.ErrNoFile):
+		return &failure.Error{
+			Status: http.StatusNotFound, Code: "NOT_FOUND", Message: "Nothing was salvaged", Why: err.Error(),
+			Next: "correct --with, or leave it out",
+		}
+	case err != nil:
+		return notSalvaged(options.To, err)
+	}
+	if !report.Whole() {
+		return &failure.Error{
+			Status: http.StatusInternalServerError, Code: "SALVAGE_PARTIAL",
+			Message: fmt.Sprintf("Salvaged %s into %s, head %s; %s",
+				Many(int(report.Head.Sequence), "event"), report.To, report.Head, lacking(report)),
+			Why: strings.Join(slices.Concat([]string{report.Lost()}, report.Notes, unused(report)), "\n"),
+			Next: "name further backups or exports with --with and another --to; or go on with MAESTRO_HOME=" +
+				report.To,
+			Details: map[string]any{"report": report},
+		}
+	}
+	a.Result(report, func() { a.showSalvage(report) })
+	return nil
+}
+
+// signerOf names the key that signed a home's backups: the home's own, or where that is lost the one that the user
+// named. It is "" if there is neither.
+func signerOf(damaged *home.Home, named string) (string, error) {
+	if named != "" {
+		if _, err := bus.ParseSigner(named); err != nil {
+			return "", failure.Usage("--signer: %s", err)
+		}
+	}
+	key, err := damaged.BackupSigner()
+	if err != nil { // the key is lost, and with it what it would say
+		return named, nil //nolint:nilerr // the report says which backups were not used
+	}
+	own := bus.SignerName(key)
+	if named != "" && named != own {
+		return "", failure.Usage("--signer is %s, and the home's key is %s", named, own).
+			WithNext("leave --signer out; name a backup that another key signed with --with")
+	}
+	return own, nil
+}
+
+// checkSource refuses a file that is neither a backup nor an export, before anything is made.
+func (a *Run) checkSource(file string) error {
+	in, done, err := a.open(file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	reader := bufio.NewReader(in)
+	exported, err := isExport(reader)
+	if err != nil {
+		return unreadable(file, err)
+	}
+	enough := errors.New("it begins as it must")
+	first := func(events.Message) error { return enough }
+	if exported {
+		err = export.Read(reader, first)
+	} else {
+		_, err = bus.ReadBackup(reader, bus.BackupVisitor{Message: first})
+	}
+	var backup *bus.BackupError
+	if errors.Is(err, enough) || errors.As(err, &backup) && !backup.Foreign { // a damaged one may have long texts
+		return nil
+	}
+	return notWhole(file, err)
+}
+
+// isDirectory refuses a flag's value that is not there, or is no directory.
+func isDirectory(path, flag string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &failure.Error{
+			Status: http.StatusNotFound, Code: "NOT_FOUND", Message: "There is no directory " + path, Err: err,
+			Why: flag + " names it", Next: "correct " + flag + ", or leave it out",
+		}
+	case err != nil:
+		return unreadable(path, err)
+	case !info.IsDir():
+		return failure.Usage("%s is not a directory", path).WithWhy("%s names it", flag).
+			WithNext("correct %s, or leave it out", flag)
+	}
+	return nil
+}
+
+// notSalvaged says why no new home could be made.
+func notSalvaged(to string, err error) error {
+	path, absErr := filepath.Abs(to)
+	if absErr != nil {
+		path = to
+	}
+	switch {
+	case bus.IsFull(err):
+		return noRoom(path)
+	case IsReadOnly(err):
+		return &failure.Error{
+			Status: http.StatusInternalServerError, Code: "READ_ONLY_DISK",
+			Message: "The new home " + path + " cannot be made", Why: "its disk is mounted read-only",
+			Next: "name a directory on another disk with --to", Err: err,
+		}
+	}
+	return &failure.Error{
+		Status: http.StatusInternalServerError, Code: "SALVAGE_FAILED", Err: err,
+		Message: "The home could not be salvaged; nothing was made",
+		Next:    "look at the reason, and run it again; --to names another place for the new home",
+	}
+}
+
+func noRoom(to string) error {
+	path, err := filepath.Abs(to)
+	if err != nil {
+		path = to
+	}
+	f := &failure.Error{
+		Status: http.StatusInsufficientStorage, Code: "DISK_FULL",
+		Message: "There is no room for the new home " + path,
+		Next:    "make room, or name a directory on another disk with --to; nothing was left behind",
+	}
+	if free, known := bus.FreeBytes(existing(path)); known {
+		f.Why = fmt.Sprintf("%d KiB are free on its disk, and %d are needed", free>>10, bus.Reserve>>10)
+		if free >= bus.Reserve {
+			f.Why = fmt.Sprintf("%d KiB are free on its disk, and the home needs more", free>>10)
+		}
+	}
+	return f
+}
+
+// unused has a line for each backup or export that could not be used.
+func unused(report *salvage.Report) (lines []string) {
+	for _, from := range slices.Sorted(maps.Keys(report.Unused)) {
+		lines = append(lines, "not used: "+from+": "+report.Unused[from])
+	}
+	return lines
+}
+
+// lacking says in a few words why a report is not whole.
+func lacking(report *salvage.Report) string {
+	known := *report
+	known.EndUnknown = false
+	if known.Whole() {
+		return "whether this is all that was acknowledged is not known"
+	}
+	return "not everything is there"
+}
+
+func (a *Run) showSalvage(report *salvage.Report) {
+	a.Print("Salvaged %s into %s, head %s: everything that was acknowledged is there\n",
+		Many(int(report.Head.Sequence), "event"), report.To, report.Head)
+	a.field("Texts", Many(report.Texts, "long text"))
+	a.field("Refusals", Many(report.Refusals, "recorded refusal"))
+	damage := Many(len(report.Damage), "damaged place")
+	if report.UnreadTexts > 0 {
+		damage += " and " + Many(report.UnreadTexts, "unreadable long text")
+	}
+	a.field("Damage", damage+" in the old store")
+	for _, from := range slices.Sorted(maps.Keys(report.Filled)) {
+		a.field(
+			"Filled",
+			Many(int(report.Filled[from]), "event")+" from "+from, //nolint:gosec // as many as there are events
+		)
+	}
+	for _, from := range slices.Sorted(maps.Keys(report.FilledTexts)) {
+		a.field("Filled", Many(report.FilledTexts[from], "long text")+" from "+from)
+	}
+	for _, line := range unused(report) {
+		a.field("Unused", strings.TrimPrefix(line, "not used: "))
+	}
+	for _, note := range report.Notes {
+		a.field("Note", note)
+	}
+	a.Print("Start the server with MAESTRO_HOME=%s\n", report.To)
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+	"maestro/internal/safetext"
+	"maestro/service/wire"
+)
+
+// untold is how far back a first `since` looks.
+const untold = 24 * time.Hour
+
+func (a *Run) sinceCommand() *cobra.Command {
+	var project string
+	cmd := &cobra.Command{
+		Use: "since [SEQUENCE|TIME]", Short: "Show what changed, what needs you first; without an argument since you asked last", Args: Takes("[SEQUENCE|TIME]"),
+		Long: `Show what changed since a sequence of the log, a time (2026-02-02T10:00:00Z, 2026-02-02) or a while ago (2h, 3d); without
+an argument since you asked last from this home (about this project, if one is named), and the first time since yesterday.`,
+		RunE: Running(func(ctx context.Context, args []string) error {
+			if project == "" {
+				project = a.Getenv("MAESTRO_PROJECT_ID")
+			}
+			remembered := len(args) == 0 && !a.isSession()
+			from, err := beginning(at(args, 0))
+			switch {
+			case err != nil:
+				return err
+			case len(args) == 0:
+				from = a.lastAsked(project)
+			}
+			since, err := ask(ctx, a, (*client.Client).Since, wire.SinceQuery{From: from, ProjectID: project})
+			if err != nil {
+				return err
+			}
+			if err := a.unlessEmpty(ctx, since.Events, named{project: project}); err != nil {
+				return err
+			}
+			a.Result(since, func() {
+				if asked, err := strconv.ParseUint(from, 10, 64); err == nil && asked > since.To {
+					a.Print("The log ends at %d, before %d\n", since.To, asked)
+				}
+				a.showSince(since)
+			})
+			if remembered && a.broken == nil {
+				a.rememberAsked(project, since.To)
+			}
+			return nil
+		}),
+	}
+	projectFlag(cmd, &project)
+	return cmd
+}
+
+// beginning gives the server's form of a sequence, a time or a while ago; what it does not know, the server is left to refuse.
+func beginning(text string) (string, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.Format(time.RFC3339), nil
+	}
+	if _, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return text, nil
+	}
+	ago, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); err != nil && ok {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16)
+		ago = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil {
+		return text, nil
+	}
+	if ago < 0 {
+		return "", failure.Usage("%s is in the future", text).WithNext("say how long ago, such as 2h")
+	}
+	return time.Now().Add(-ago).UTC().Format(time.RFC3339Nano), nil
+}
+
+// lastAsked gives the sequence up to which this home's user was told of a project, or of all, or yesterday.
+func (a *Run) lastAsked(project string) string {
+	yesterday := time.Now().Add(-untold).UTC().Format(time.RFC3339)
+	path, err := home.Path(a.Getenv)
+	if err != nil || a.isSession() {
+		return yesterday
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return yesterday
+	}
+	defer func() { _ = h.Close() }()
+	if sequence, err := h.Told(project); err == nil {
+		return strconv.FormatUint(sequence, 10)
+	}
+	return yesterday
+}
+
+// rememberAsked notes what the user was told. That it cannot be noted only means that it is told again.
+func (a *Run) rememberAsked(project string, sequence uint64) {
+	path, err := home.Path(a.Getenv)
+	if err != nil {
+		return
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return
+	}
+	defer func() { _ = h.Close() }()
+	_ = h.Tell(project, sequence)
+}
+
+// ofItself shortens words about a thing that stand behind its id.
+func ofItself(words, id string) string {
+	left := []string{" task ", " session ", " on ", " in queue ", " to queue ", " queue "}
+	pairs := []string{
+		" the secret of session " + id, " its secret", " to session " + id, " to it", " from session " + id, " from it",
+		" of queue " + id, " of the queue", " worker " + id, " worker", " orchestrator " + id, " orchestrator",
+	}
+	for _, word := range left {
+		pairs = append(pairs, word+id, "")
+	}
+	return strings.NewReplacer(append(pairs, " "+id, " it")...).Replace(words)
+}
+
+func (a *Run) showSince(since wire.Since) {
+	if since.Events == 0 {
+		a.Print("Nothing happened since %d\n", since.From)
+	} else {
+		a.Print("%s since %d, up to %d\n", Many(since.Events, "event"), since.From, since.To)
+	}
+	if len(since.Inbox) > 0 {
+		things := since.InboxMore
+		for i := range since.Inbox {
+			things += since.Inbox[i].Things()
+		}
+		a.Print("\nNeeds you (%d, %d new):\n", things, since.New)
+		a.showInbox(since.Inbox)
+		if since.InboxMore > 0 {
+			a.Print("and %d more: see `maestro inbox`\n", since.InboxMore)
+		}
+	}
+	for _, group := range []struct {
+		name   string
+		things []wire.SinceThing
+		more   int
+	}{
+		{"Tasks", since.Tasks, since.TasksMore},
+		{"Sessions", since.Sessions, since.SessionsMore},
+		{"Queues", since.Queues, since.QueuesMore},
+	} {
+		if len(group.things) == 0 {
+			continue
+		}
+		a.Print("\n%s:\n", group.name)
+		rows := make([][]string, 0, len(group.things))
+		for _, thing := range group.things {
+			stands := thing.Is
+			if thing.Was != "" && thing.Was != thing.Is {
+				stands = thing.Was + " → " + thing.Is
+			}
+			if thing.Says != "" {
+				stands += ", says " + thing.Says
+			}
+			rows = append(rows, []string{" ", thing.ID, safetext.Clip(thing.Name, 20), stands, fmt.Sprintf("×%d", thing.Events), ofItself(thing.Last, thing.ID)})
+		}
+		a.table(fitted(rows))
+		if group.more > 0 {
+			a.Print("  and %d more; name a later sequence or time, or --project\n", group.more)
+		}
+	}
+	if since.Refused > 0 {
+		a.Print("\n%s recorded: see `maestro audit denials`\n", Many(since.Refused, "refusal"))
+	}
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/events"
+	"maestro/internal/safetext"
+	"maestro/service/wire"
+)
+
+func (a *Run) statusCommand() *cobra.Command {
+	var project string
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the project's status: what is decided, what sessions report, and what nobody has confirmed",
+		Args:  Takes(),
+		RunE: Running(func(ctx context.Context, _ []string) error {
+			id, err := a.knownProject(ctx, project)
+			if err != nil {
+				return err
+			}
+			s, err := ask(ctx, a, (*client.Client).ProjectStatus, id)
+			if err != nil {
+				return err
+			}
+			s.Inbox += len(a.setAside(ctx, id, ""))
+			if a.JSON {
+				a.Result(s, nil)
+				return nil
+			}
+			var tasks []wire.Task
+			if len(s.Says) > 0 {
+				// A session may lack task:list; then the counts are all there is to show.
+				tasks, err = ask(ctx, a, (*client.Client).Tasks, wire.TaskFilter{ProjectID: id})
+				if err != nil && exitCode(err) != ExitNotAllowed {
+					return err
+				}
+			}
+			a.showStatus(s, tasks)
+			return nil
+		}),
+	}
+	projectFlag(cmd, &project)
+	return cmd
+}
+
+func (a *Run) showStatus(s wire.ProjectStatus, tasks []wire.Task) {
+	a.Print("%s  %s\n", s.Project.ID, safetext.OneLine(s.Project.Name))
+	a.field("Tasks", counts(s.Tasks, events.TaskTodo, events.TaskInProgress, events.TaskBlocked, events.TaskCompleted, events.TaskCancelled))
+	a.field("Said", counts(s.Says, events.SaysWorking, events.SaysNeedsInput, events.SaysBlocked, events.SaysFailed, events.SaysCompleted))
+	a.field("Sessions", counts(s.Sessions, events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking,
+		events.SessionSaidDone, events.SessionStopped, events.SessionEndFailed))
+	lost := strings.Join(s.Lost, ", ")
+	if s.LostMore > 0 {
+		lost += fmt.Sprintf(" and %d more: see `maestro inbox --kind lost`", s.LostMore)
+	}
+	a.field("Lost", lost)
+	for _, q := range s.Queues {
+		a.field("Queue", q.Name+" "+statsWords(q.Stats, q.Waiting))
+	}
+	if s.QueuesMore > 0 {
+		a.field("Queue", fmt.Sprintf("and %d more: see `maestro queue list`", s.QueuesMore))
+	}
+	if s.Inbox > 0 {
+		a.field("Needs you", Many(s.Inbox, "thing")+": see `maestro inbox`")
+	}
+	var said, unconfirmed [][]string
+	for _, t := range tasks {
+		if t.SessionStatus == "" {
+			continue
+		}
+		row := []string{" ", t.ID, string(t.Status), says(t.SessionStatus), t.SaidBy, safetext.Clip(t.Title, 80)}
+		if t.Unconfirmed() {
+			unconfirmed = append(unconfirmed, row)
+		} else {
+			said = append(said, row)
+		}
+	}
+	if len(said) > 0 {
+		a.Print("\nWho says what:\n")
+		a.table(said)
+	}
+	if len(unconfirmed) > 0 {
+		a.Print("\nReported as done, and not confirmed yet (`maestro task complete ID`, or `task reopen ID`):\n")
+		a.table(unconfirmed)
+	}
+}
+
+// counts writes "12: 5 todo, 7 completed" with the words in the given order, and what is not among them last.
+func counts[K ~string](numbers map[K]int, order ...K) string {
+	for word := range numbers {
+		if !slices.Contains(order, word) {
+			order = append(order, word)
+		}
+	}
+	total := 0
+	var parts []string
+	for _, word := range order {
+		if n := numbers[word]; n > 0 {
+			total += n
+			parts = append(parts, fmt.Sprintf("%d %s", n, word))
+		}
+	}
+	if total == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d: %s", total, strings.Join(parts, ", "))
+}

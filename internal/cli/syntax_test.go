@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/workers/manifest"
+	"maestro/workers/prompt"
+)
+
+var (
+	quotedWord  = regexp.MustCompile(`"[^"]*"|\S+`)
+	placeholder = regexp.MustCompile(`<([^>]*)>`)
+	mayBeLeft   = regexp.MustCompile(` \[[^]]*\]…?`)
+	ofSyntax    = strings.NewReplacer("[", "", "]", "", "…", "")
+)
+
+// accepts reports whether this binary takes a command line as far as that can be seen without running it.
+func accepts(line string) error {
+	line = placeholder.ReplaceAllStringFunc(line, func(name string) string {
+		switch name {
+		case "<duration>":
+			return "5m"
+		case "<number>":
+			return "3"
+		}
+		return "x"
+	})
+	words := quotedWord.FindAllString(line, -1)
+	if len(words) < 2 || words[0] != "maestro" {
+		return errors.New("it is no command line of maestro's")
+	}
+	for i, word := range words {
+		words[i] = strings.Trim(word, `"`)
+		if word[0] != '"' {
+			words[i], _, _ = strings.Cut(word, "|") // one of several
+		}
+	}
+	root := (&Run{}).Root()
+	cmd, rest, err := root.Find(words[1:])
+	if err != nil {
+		return err
+	}
+	if !cmd.Runnable() || cmd.HasSubCommands() {
+		return errors.New("it is a group of commands, not one")
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err
+	}
+	for _, check := range []func() error{
+		func() error { return cmd.ValidateArgs(cmd.Flags().Args()) }, cmd.ValidateRequiredFlags, cmd.ValidateFlagGroups,
+		func() error { return checkFlags(cmd) },
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestAcceptsSeesFaults(t *testing.T) {
+	for _, line := range []string{
+		"maestro", "task get x", "maestro task", "maestro task frobnicate x", "maestro task get", "maestro task get x y", "maestro task get x --nope",
+		"maestro queue start --wait --timeout soon", "maestro session list --status nope", "maestro queue top --session s --queue q",
+		`maestro report progress two words`, `maestro report progress "x" --task ""`,
+	} {
+		if accepts(line) == nil {
+			t.Errorf("%s is accepted", line)
+		}
+	}
+}
+
+// TestSyntax: the syntax of every command id is what this binary takes, with everything that may be left out and without, and
+// every id of the permission table that the binary has a command for has one.
+func TestSyntax(t *testing.T) {
+	root := (&Run{}).Root()
+	for _, row := range commands.CurrentRules().Rows() {
+		syntax, description, ok := prompt.Syntax(row.ID)
+		if has := runs(root, row.ID); ok != has {
+			t.Errorf("%s: this binary has it: %t; it has a syntax: %t (workers/prompt/syntax.go)", row.ID, has, ok)
+		}
+		if !ok {
+			continue
+		}
+		if !strings.HasPrefix(syntax, "maestro "+strings.ReplaceAll(row.ID, ":", " ")) || description == "" {
+			t.Errorf("%s is called with %q: %q", row.ID, syntax, description)
+		}
+		for _, line := range []string{ofSyntax.Replace(syntax), mayBeLeft.ReplaceAllString(syntax, "")} {
+			if err := accepts(line); err != nil {
+				t.Errorf("%s: %s: %v", row.ID, line, err)
+			}
+		}
+	}
+}
+
+// TestWorkflowsAreExecutable: every command line in a workflow is one that this binary takes.
+func TestWorkflowsAreExecutable(t *testing.T) {
+	backquoted := regexp.MustCompile("`([^`]+)`")
+	for role, strategies := range map[events.Role][]events.Strategy{
+		events.RoleWorker:       {events.StrategySimple, events.StrategyQueue, events.StrategyTree},
+		events.RoleOrchestrator: {events.StrategyDefault, events.StrategyBatching, events.StrategyDAG},
+	} {
+		for _, strategy := range strategies {
+			for _, allowed := range []*[]string{nil, {"task:children", "task:get", "report:complete"}} {
+				m := &manifest.Manifest{Role: role, Strategy: strategy, Tasks: []manifest.Task{{ID: "t"}}}
+				m.Session.AllowedCommands = allowed
+				system, err := prompt.System(m, prompt.Session{Queue: "q"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var said struct {
+					Instruction string   `xml:"identity>instruction"`
+					Phases      []string `xml:"workflow>phase"`
+				}
+				if err := xml.Unmarshal(bytes.TrimSpace(system), &said); err != nil {
+					t.Fatal(err)
+				}
+				lines := backquoted.FindAllStringSubmatch(strings.Join(slices.Concat([]string{said.Instruction}, said.Phases), "\n"), -1)
+				if len(lines) < 2 {
+					t.Errorf("%s %s names %d commands", role, strategy, len(lines))
+				}
+				for _, line := range lines {
+					if err := accepts(line[1]); err != nil {
+						t.Errorf("%s %s: %s: %v", role, strategy, line[1], err)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+	"maestro/service"
+)
+
+const (
+	// waitSlice is how long one call waits; the next goes on from there.
+	waitSlice = 25 * time.Second
+	// betweenTries is the pause before a server that is away is asked again.
+	betweenTries = 500 * time.Millisecond
+	// awayLongest is how long a server may be away while somebody waits without a limit.
+	awayLongest = 15 * time.Minute
+)
+
+// inSlices asks for something that is waited for, again and again for as long as timeout says, 0 for ever; each call
+// waits on the server, but for the first. A server that stops or goes away, as for a restart, is waited for too, also
+// at another address if it is the home's; without a timeout not longer than awayLongest. It ends when ask says so,
+// and tells whether the time was over before.
+func (a *Run) inSlices(
+	ctx context.Context, c *client.Client, timeout time.Duration,
+	ask func(slice time.Duration) (bool, error),
+) (over bool, err error) {
+	began := time.Now()
+	reached := began
+	ofHome := a.homeServer() == c.Base()
+	for asked := false; ; asked = true {
+		slice := time.Duration(0)
+		if asked {
+			slice = waitSlice
+			if timeout > 0 {
+				slice = min(slice, timeout-time.Since(began))
+			}
+			if slice <= 0 {
+				return true, err
+			}
+		}
+		var done bool
+		done, err = ask(slice)
+		switch {
+		case err == nil && done:
+			return false, nil
+		case err == nil:
+			reached = time.Now()
+			continue
+		case ctx.Err() != nil, !stopping(err) && (!asked || !serverAway(err)),
+			timeout == 0 && time.Since(reached) > awayLongest:
+			return false, err
+		}
+		select {
+		case <-time.After(betweenTries):
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+		if address := a.homeServer(); ofHome && address != "" {
+			c.Move(address)
+			a.moved = address
+		}
+	}
+}
+
+// stopping reports whether the server said that it stops, and to ask again.
+func stopping(err error) bool {
+	var said *client.Error
+	return errors.As(err, &said) && said.Code == service.CodeStopping
+}
+
+// serverAway reports whether no server answered, or a proxy for it.
+func serverAway(err error) bool {
+	var said *client.Error
+	return unreached(err) || stopping(err) || errors.As(err, &said) && said.Status == http.StatusBadGateway
+}
+
+// homeServer gives the address of the home's server while it runs, else "".
+func (a *Run) homeServer() string {
+	path, err := home.Path(a.Getenv)
+	if err != nil {
+		return ""
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = h.Close() }()
+	server, err := h.Server()
+	if err != nil || !h.Running() {
+		return ""
+	}
+	return strings.TrimRight(server.Address, "/")
+}
+
+// positive refuses a length of time that was given and is none.
+func positive(cmd *cobra.Command, flag string, value time.Duration) error {
+	if cmd.Flags().Changed(flag) && value <= 0 {
+		return failure.Usage("--%s must be more than 0, such as 10m, not %s", flag, value).WithNext("leave it out for no limit")
+	}
+	return nil
+}
+
+// atLeastOne refuses a number that was given and is below 1: 0 would count as a flag that was left out.
+func atLeastOne(cmd *cobra.Command, flag string, value int) error {
+	if cmd.Flags().Changed(flag) && value < 1 {
+		return failure.Usage("--%s must be 1 or more, not %d", flag, value).WithNext("leave it out for the default")
+	}
+	return nil
+}
+
+// timeoutOfWait checks --timeout, which says nothing without --wait.
+func timeoutOfWait(cmd *cobra.Command, wait bool, timeout time.Duration) error {
+	if cmd.Flags().Changed("timeout") && !wait {
+		return failure.Usage("--timeout is how long to wait, and nothing is waited for").WithNext("add --wait, or leave --timeout out")
+	}
+	return positive(cmd, "timeout", timeout)
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// Who waits for an answer is not told of a server that is started again; who asks a server that is not there is.
+func TestWaitsThroughARestart(t *testing.T) {
+	const question = `{"id":"q","sessionId":"s","question":"Which?","status":"open"}`
+	tests := []struct {
+		name string
+		// says are the answers of the server, call by call; "" breaks the connection.
+		says   []string
+		code   int
+		stdout string
+	}{
+		{"at once", []string{answeredTo(question)}, ExitDone, "left\n"},
+		{"a restart", []string{question, "", "", answeredTo(question)}, ExitDone, "left\n"},
+		{"nobody there", []string{"", answeredTo(question)}, ExitNoConnection, ""},
+	}
+	for _, test := range tests {
+		var calls atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				_, _ = io.WriteString(w, `{"sequence":1,"event":null}`)
+				return
+			}
+			n := int(calls.Add(1)) - 1
+			if n >= len(test.says) || test.says[n] == "" {
+				panic(http.ErrAbortHandler)
+			}
+			_, _ = io.WriteString(w, test.says[n])
+		}))
+		env := map[string]string{"MAESTRO_API_URL": server.URL, "MAESTRO_TOKEN": "mss_s.1.x", "MAESTRO_SESSION_ID": "s"}
+		got := runHere(t, env, "input", "wait", "q")
+		server.Close()
+		if got.code != test.code || got.stdout != test.stdout {
+			t.Errorf("%s: %+v", test.name, got)
+		}
+		if test.code == ExitNoConnection && !strings.Contains(got.stderr, "maestro input wait q") {
+			t.Errorf("%s: nothing says how to go on: %s", test.name, got.stderr)
+		}
+	}
+}
+
+func answeredTo(question string) string {
+	return strings.Replace(question, `"status":"open"`, `"status":"answered","answer":"left"`, 1)
+}
+
+// The answer to each question is said to have been shown under a key of its own: one for all would be another command's.
+func TestEachAnswerIsShownUnderItsOwnKey(t *testing.T) {
+	var shown []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Maestro-Answers", "a,b")
+		switch {
+		case r.Method == http.MethodPost:
+			shown = append(shown, r.Header.Get("Idempotency-Key"))
+			_, _ = io.WriteString(w, `{"sequence":1,"event":null}`)
+		case strings.HasPrefix(r.URL.Path, "/api/inputs/"):
+			_, _ = io.WriteString(w, `{"id":"`+r.URL.Path[len("/api/inputs/"):]+`","sessionId":"s","question":"Which?","status":"answered","answer":"left"}`)
+		default:
+			_, _ = io.WriteString(w, `{}`)
+		}
+	}))
+	defer server.Close()
+	env := map[string]string{"MAESTRO_API_URL": server.URL, "MAESTRO_TOKEN": "mss_s.1.x", "MAESTRO_SESSION_ID": "s"}
+	got := runHere(t, env, "whoami")
+	if got.code != ExitDone || strings.Count(got.stderr, "is answered: left") != 2 || len(shown) != 2 || shown[0] == shown[1] {
+		t.Errorf("%+v; keys %q", got, shown)
+	}
+}

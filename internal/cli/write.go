@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/events"
+	"maestro/internal/failure"
+	"maestro/internal/safetext"
+)
+
+// written is what a write answers as JSON. Event is null when it was already so.
+type written struct {
+	ID       string          `json:"id,omitempty"`
+	Sequence uint64          `json:"sequence"`
+	Event    json.RawMessage `json:"event"`
+	Retried  bool            `json:"retried,omitempty"`
+	// Also and LivingBelow are about the sessions below the one that was ended or revoked.
+	Also        []string `json:"also,omitempty"`
+	LivingBelow int      `json:"livingBelow,omitempty"`
+}
+
+func writtenOf(answer client.Answer, id string) written {
+	return written{
+		ID: id, Sequence: answer.Sequence, Event: answer.Event, Retried: answer.Retried, Also: answer.Also,
+		LivingBelow: answer.LivingBelow,
+	}
+}
+
+// below says what became of the sessions below the one that was ended or revoked; verb is "end", done "Ended".
+func (a *Run) below(answer client.Answer, verb, done, command string) {
+	if len(answer.Also) > 0 {
+		a.Print("%s %s below it too: %s\n", done, Many(len(answer.Also), "session"), strings.Join(answer.Also, ", "))
+	}
+	if answer.LivingBelow > 0 {
+		a.Print("It has %s below it; to %s those too, run `%s`\n", Many(answer.LivingBelow, "living session"), verb,
+			command)
+	}
+}
+
+// wouldHappen answers --dry-run: with the event that would be appended, or that an earlier try has appended. Nothing else is to
+// be said.
+func (a *Run) wouldHappen(answer client.Answer) error {
+	data, err := dataOf(answer)
+	if err != nil {
+		return err
+	}
+	a.Result(struct {
+		DryRun   bool            `json:"dryRun"`
+		Sequence uint64          `json:"sequence"`
+		Event    json.RawMessage `json:"event"`
+		Retried  bool            `json:"retried,omitempty"`
+		Also     []string        `json:"also,omitempty"`
+		Below    int             `json:"livingBelow,omitempty"`
+	}{true, answer.Sequence, answer.Event, answer.Retried, answer.Also, answer.LivingBelow}, func() {
+		switch {
+		case data == nil:
+			a.Print("Dry run: nothing to do, the command would change nothing\n")
+		case answer.Retried:
+			a.Print(
+				"Dry run: nothing to do, an earlier try with this key has appended %s: %s\n", data.EventType(),
+				data.Describe(),
+			)
+		default:
+			a.Print("Dry run: would append %s: %s\n", data.EventType(), data.Describe())
+		}
+		if len(answer.Also) > 0 {
+			a.Print("Dry run: would do the same to %s below it: %s\n", Many(len(answer.Also), "session"),
+				strings.Join(answer.Also, ", "))
+		}
+		if answer.LivingBelow > 0 {
+			a.Print("Dry run: %s below it would go on\n", Many(answer.LivingBelow, "living session"))
+		}
+	})
+	return errDone
+}
+
+// dataOf gives the payload of the event that a command became, nil for "already so".
+func dataOf(answer client.Answer) (events.Data, error) {
+	if answer.Event == nil {
+		return nil, nil
+	}
+	event, err := events.Decode(answer.Event)
+	if err != nil {
+		return nil, fmt.Errorf("the server's answer cannot be read: %w", err)
+	}
+	return event.Data, nil
+}
+
+// made gives the id of the thing that a command made.
+func made(answer client.Answer) (string, error) {
+	data, err := dataOf(answer)
+	if err != nil || data == nil {
+		return "", err
+	}
+	_, id := data.Aggregate()
+	return id, nil
+}
+
+// change asks for a command about what has this id, and answers with the words.
+func (a *Run) change(ctx context.Context, command string, body any, key, id, words string, args ...any) error {
+	answer, err := a.send(ctx, command, body, key)
+	if err != nil {
+		return err
+	}
+	a.wrote(answer, id, words, args...)
+	return nil
+}
+
+// wrote answers a write: with the words, or with those for a command that changed nothing.
+func (a *Run) wrote(answer client.Answer, id, words string, args ...any) {
+	a.Result(writtenOf(answer, id), func() {
+		switch {
+		case answer.Event == nil:
+			a.Print("Nothing to do: the command would change nothing\n")
+		case answer.Retried:
+			a.Print(words+" (by an earlier try with this key)\n", args...)
+		default:
+			a.Print(words+"\n", args...)
+		}
+	})
+}
+
+// keyFlag gives a write its --key and its --dry-run.
+func (a *Run) keyFlag(cmd *cobra.Command, key *string) {
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "say what would happen, or why it would be refused; nothing does")
+	cmd.Flags().StringVar(key, "key", "", "makes a retry recognisable: repeated with the same key, it is the same command")
+}
+
+func treeFlag(cmd *cobra.Command, tree *bool, verb string) {
+	cmd.Flags().BoolVar(tree, "tree", false, verb+" the living sessions below it too: those that it spawned, and so on")
+}
+
+func projectFlag(cmd *cobra.Command, project *string) {
+	cmd.Flags().StringVar(project, "project", "", "the project; else MAESTRO_PROJECT_ID")
+}
+
+func quietFlag(cmd *cobra.Command, quiet *bool) {
+	cmd.Flags().BoolVarP(quiet, "quiet", "q", false, "print the id only")
+}
+
+// given gives the value of a flag if it was used, else nil.
+func given[T any](cmd *cobra.Command, flag string, value T) *T {
+	if !cmd.Flags().Changed(flag) {
+		return nil
+	}
+	return &value
+}
+
+// object reads a flag that holds a JSON object.
+func object(flag, text string) (json.RawMessage, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &fields); err != nil || fields == nil {
+		return nil, failure.Usage("--%s must be a JSON object, such as '{\"epic\":\"sign-in\"}'", flag)
+	}
+	return json.RawMessage(text), nil
+}
+
+// ids cleans a list of ids that was given with commas.
+func ids(list []string) []string {
+	var kept []string
+	for _, id := range list {
+		if id = strings.TrimSpace(id); id != "" {
+			kept = append(kept, id)
+		}
+	}
+	return kept
+}
+
+// wroteNew answers a command that made something with a name; quiet prints the id only.
+func (a *Run) wroteNew(answer client.Answer, quiet bool, kind, name string) error {
+	id, err := made(answer)
+	if err != nil {
+		return err
+	}
+	if quiet && !a.JSON {
+		a.Print("%s\n", id)
+		return nil
+	}
+	a.wrote(answer, id, "Created %s %s: %s", kind, id, safetext.OneLine(name))
+	return nil
+}
