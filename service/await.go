@@ -9,6 +9,7 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // What a caller has open ends when its credential is revoked or expires.
@@ -118,7 +119,7 @@ func (s *Service) hearEvery() time.Duration {
 }
 
 // CodeStopping is the code of an answer to a call that waited when the server began to stop: ask again.
-const CodeStopping = "STOPPING"
+const CodeStopping = wire.CodeStopping
 
 // ErrStopping ends what is open when the server stops.
 var ErrStopping = errors.New("the server is stopping")

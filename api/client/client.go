@@ -16,9 +16,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"maestro/service/wire"
-
 	"github.com/google/uuid"
+
+	"maestro/service/wire"
 )
 
 // Headers that the server and its clients exchange.

@@ -41,12 +41,11 @@ func (s *inside) start(args ...string) {
 	s.t.Helper()
 	out, printed := io.Pipe()
 	a := &cli.Run{
-		Env:    map[string]string{"MAESTRO_HOME": s.home},
-		Stdin:  strings.NewReader(""),
-		Stdout: printed,
-		Stderr: io.Discard,
-		More:   server,
-		Wall:   func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
+		Env:     map[string]string{"MAESTRO_HOME": s.home},
+		Stdin:   strings.NewReader(""),
+		Printer: cli.Printer{Stdout: printed, Stderr: io.Discard},
+		More:    more,
+		Wall:    func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
 	}
 	ctx, cancel := context.WithCancel(s.t.Context())
 	root := a.Root()

@@ -13,7 +13,7 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
-	"maestro/internal/cli"
+	"maestro/internal/cli/offline"
 	"maestro/internal/failure"
 	"maestro/internal/home"
 )
@@ -134,7 +134,7 @@ func openHome(dir string, newKey bool, logger *slog.Logger) (*home.Lock, home.Se
 	if err := checkVersions(dir); err != nil {
 		return nil, home.Secrets{}, err
 	}
-	lock, err := cli.HoldHome(dir)
+	lock, err := offline.HoldHome(dir)
 	if err != nil {
 		return nil, home.Secrets{}, err
 	}

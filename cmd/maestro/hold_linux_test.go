@@ -6,21 +6,21 @@ import (
 	"path/filepath"
 	"testing"
 
-	"maestro/internal/cli"
+	"maestro/internal/cli/offline"
 	"maestro/internal/home"
 )
 
 // A home that another process holds is closed again.
 func TestAHeldHomeIsClosed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
-	lock, err := cli.HoldHome(dir)
+	lock, err := offline.HoldHome(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = errors.Join(lock.Release(), lock.Close()) })
 	before := openIn(t, dir)
 	var held *home.HeldError
-	if _, err := cli.HoldHome(dir); !errors.As(err, &held) {
+	if _, err := offline.HoldHome(dir); !errors.As(err, &held) {
 		t.Fatalf("got %v", err)
 	}
 	if after := openIn(t, dir); after != before {

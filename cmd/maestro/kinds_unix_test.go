@@ -11,9 +11,9 @@ import (
 	"slices"
 	"testing"
 
-	"maestro/internal/cli"
-
 	"golang.org/x/sys/unix"
+
+	"maestro/internal/cli"
 )
 
 // A directory or a pipe where a home has a file is named, with what to do: by a server that starts, which waits for

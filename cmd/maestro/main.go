@@ -7,9 +7,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"maestro/internal/cli"
-
 	"github.com/spf13/cobra"
+
+	"maestro/internal/cli"
+	"maestro/internal/cli/offline"
 )
 
 func main() {
@@ -21,12 +22,14 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 
-// server makes the commands that are the server, and that measure it.
-var server = []func(*cli.Run) *cobra.Command{serveCommand, benchCommand}
+// more makes the commands that are the server, that measure it, and that read its files.
+var more = []func(*cli.Run) *cobra.Command{
+	serveCommand, benchCommand, offline.NewAudit, offline.NewBackup, offline.NewRestore, offline.NewSalvage,
+}
 
 // run is the whole program but for the process around it. It gives the exit code.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return cli.Main(ctx, args, env, stdin, stdout, stderr, server...)
+	return cli.Main(ctx, args, env, stdin, stdout, stderr, more...)
 }
 
 // endings are the signals that ask the process to clean up and end. A hang-up that the caller ignores, as nohup does,

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"maestro/engine"
-
 	"github.com/spf13/pflag"
+
+	"maestro/engine"
 )
 
 var namedCommand = regexp.MustCompile("`maestro ([^`]+)`")

@@ -17,6 +17,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/cli"
+	"maestro/internal/cli/offline"
 	"maestro/internal/clock"
 	"maestro/internal/failure"
 	"maestro/internal/home"
@@ -35,7 +36,7 @@ func serveReadOnly(
 		return err
 	}
 	defer func() { err = errors.Join(err, reading.Release()) }()
-	cli.WarnOfRestore(reading.Home, logger)
+	offline.WarnOfRestore(reading.Home, logger)
 	secrets, err := readSecrets(reading, o.auth == "off", logger)
 	if err != nil {
 		return err

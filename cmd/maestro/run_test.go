@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"maestro/internal/cli"
-
 	"github.com/spf13/cobra"
 	"go.uber.org/goleak"
+
+	"maestro/internal/cli"
 )
 
 // ran is what a run in this process came to.
@@ -52,7 +52,7 @@ func (e *ending) Write(b []byte) (int, error) {
 }
 
 // root gives the whole tree of commands.
-func root() *cobra.Command { return (&cli.Run{More: server}).Root() }
+func root() *cobra.Command { return (&cli.Run{More: more}).Root() }
 
 // A server in this process stops when it is told to, and leaves nothing running.
 func TestServeStops(t *testing.T) {

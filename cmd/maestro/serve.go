@@ -24,6 +24,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/cli"
+	"maestro/internal/cli/offline"
 	"maestro/internal/clock"
 	"maestro/internal/failure"
 	"maestro/internal/home"
@@ -199,7 +200,7 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	cli.WarnOfRestore(lock.Home, logger)
+	offline.WarnOfRestore(lock.Home, logger)
 	trusted := clock.New(a.Wall, clock.Boot)
 	backup, err := backupSeen(ctx, lock.Home, o.backups.dir, secrets, logger)
 	if err != nil {
@@ -419,15 +420,15 @@ func notServed(dir string, existed bool, err error) error {
 	case err == nil || errors.As(err, &own):
 		return err
 	case bus.IsFull(err) && existed:
-		return cli.DiskFull(dir, err, "make room on that disk, and start the server again; "+
+		return offline.DiskFull(dir, err, "make room on that disk, and start the server again; "+
 			"until then `maestro serve --read-only` shows what there is")
 	case bus.IsFull(err):
-		return cli.DiskFull(dir, err, "make room on that disk, and start the server again; "+
+		return offline.DiskFull(dir, err, "make room on that disk, and start the server again; "+
 			"or name another home with MAESTRO_HOME")
-	case cli.IsReadOnly(err) && existed:
-		return cli.OnReadOnly(dir, err, "look at it with `maestro serve --read-only`, or make its disk writable")
-	case cli.IsReadOnly(err):
-		return cli.OnReadOnly(dir, err, "name another home with MAESTRO_HOME, or make the disk writable")
+	case offline.IsReadOnly(err) && existed:
+		return offline.OnReadOnly(dir, err, "look at it with `maestro serve --read-only`, or make its disk writable")
+	case offline.IsReadOnly(err):
+		return offline.OnReadOnly(dir, err, "name another home with MAESTRO_HOME, or make the disk writable")
 	}
 	return err
 }

@@ -5,9 +5,9 @@ import (
 	"os"
 	"strconv"
 
-	"maestro/internal/cli"
-
 	"golang.org/x/sys/unix"
+
+	"maestro/internal/cli"
 )
 
 // The program smalldisk is maestro where no file becomes longer than its first argument says, in bytes: a write behind

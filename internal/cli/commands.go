@@ -16,29 +16,40 @@ import (
 	"maestro/service/wire"
 )
 
-func (a *Run) commandsCommand() *cobra.Command {
-	var check string
+// allowed is `maestro commands`.
+type allowed struct {
+	*Run
+	cmd   *cobra.Command
+	check string
+}
+
+func newCommands(a *Run) *cobra.Command {
+	c := &allowed{Run: a}
 	cmd := &cobra.Command{Use: "commands", Short: "List the commands that you may use", Args: Takes()}
-	cmd.RunE = Running(func(ctx context.Context, _ []string) error {
-		p, err := look(ctx, a, (*client.Client).AllowedCommands)
-		if err != nil {
-			return err
-		}
-		if cmd.Flags().Changed("check") {
-			return a.checkCommand(p, check)
-		}
-		if a.JSON {
-			return a.bare(p)
-		}
-		a.listCommands(p)
-		return nil
-	})
-	cmd.Flags().StringVar(&check, "check", "", "say whether this command id is allowed, such as task:create; exit code 0 or 4")
+	cmd.RunE = Running(c.run)
+	c.cmd = cmd
+	cmd.Flags().StringVar(&c.check, "check", "",
+		"say whether this command id is allowed, such as task:create; exit code 0 or 4")
 	return cmd
 }
 
-// bare writes the object of document 000 as that shows it.
-func (a *Run) bare(p wire.AllowedCommands) error {
+func (c *allowed) run(ctx context.Context, _ []string) error {
+	p, err := Look(ctx, c.Run, (*client.Client).AllowedCommands)
+	if err != nil {
+		return err
+	}
+	if c.cmd.Flags().Changed("check") {
+		return checkCommand(c.Run, p, c.check)
+	}
+	if c.JSON {
+		return writeBare(c.Run, p)
+	}
+	listCommands(c.Run, p)
+	return nil
+}
+
+// writeBare writes the object of document 000 as that shows it.
+func writeBare(a *Run, p wire.AllowedCommands) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
@@ -48,14 +59,16 @@ func (a *Run) bare(p wire.AllowedCommands) error {
 }
 
 // listCommands prints the layout of document 000.
-func (a *Run) listCommands(p wire.AllowedCommands) {
+func listCommands(a *Run, p wire.AllowedCommands) {
 	a.Print("Session Role: %s\n", p.Role)
 	if p.Strategy != "" {
 		a.Print("Strategy: %s\n", p.Strategy)
 	}
 	a.Print("\nAvailable Commands:\n")
 	root := a.Root()
-	names, groups := grouped(slices.DeleteFunc(slices.Clone(p.AllowedCommands), func(id string) bool { return !runs(root, id) }))
+	names, groups := grouped(
+		slices.DeleteFunc(slices.Clone(p.AllowedCommands), func(id string) bool { return !Runs(root, id) }),
+	)
 	for _, name := range names {
 		a.Print("\n  %s:\n", name)
 		for _, id := range groups[name] {
@@ -64,8 +77,8 @@ func (a *Run) listCommands(p wire.AllowedCommands) {
 	}
 }
 
-// runs reports whether this binary has the command: the table is ahead of it.
-func runs(root *cobra.Command, id string) bool {
+// Runs reports whether this binary has the command: the table is ahead of it.
+func Runs(root *cobra.Command, id string) bool {
 	words := strings.Split(id, ":")
 	cmd, rest, err := root.Find(words)
 	return err == nil && len(rest) == 0 && cmd.CommandPath() == "maestro "+strings.Join(words, " ")
@@ -118,7 +131,7 @@ func usageOf(root *cobra.Command, id string) string {
 }
 
 // checkCommand says whether a command is allowed, in the words of document 000.
-func (a *Run) checkCommand(p wire.AllowedCommands, id string) error {
+func checkCommand(a *Run, p wire.AllowedCommands, id string) error {
 	canonical := id
 	row, known := commands.CurrentRules().Row(id)
 	if known && row.Alias != "" {

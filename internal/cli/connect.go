@@ -23,8 +23,8 @@ const (
 	patience = time.Minute
 )
 
-// connect gives the client of the server that is found, one for the whole run. What waits of a session goes out first.
-func (a *Run) connect(ctx context.Context) (*client.Client, error) {
+// Connect gives the client of the server that is found, one for the whole run. What waits of a session goes out first.
+func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 	if a.client != nil {
 		return a.client, nil
 	}
@@ -51,7 +51,7 @@ func (a *Run) sayWaiting(limit string, after time.Duration) {
 	if limit != "" {
 		reached = "Limit " + limit + " reached"
 	}
-	a.say("maestro: %s; trying again in %d s\n", reached, int(after.Seconds()))
+	a.Say("maestro: %s; trying again in %d s\n", reached, int(after.Seconds()))
 }
 
 // find gives the server's address and the credential, "" if there is none.
@@ -162,9 +162,9 @@ func serverOf(h *home.Home, running bool) (string, error) {
 	return server.Address, err
 }
 
-// look reads a view that takes no parameters.
-func look[T any](ctx context.Context, a *Run, view func(*client.Client, context.Context) (T, error)) (T, error) {
-	c, err := a.connect(ctx)
+// Look reads a view that takes no parameters.
+func Look[T any](ctx context.Context, a *Run, view func(*client.Client, context.Context) (T, error)) (T, error) {
+	c, err := a.Connect(ctx)
 	if err != nil {
 		var none T
 		return none, err
@@ -172,11 +172,11 @@ func look[T any](ctx context.Context, a *Run, view func(*client.Client, context.
 	return view(c, ctx)
 }
 
-// ask reads a view of something: an id, or a filter.
-func ask[Q, T any](
+// Ask reads a view of something: an id, or a filter.
+func Ask[Q, T any](
 	ctx context.Context, a *Run, view func(*client.Client, context.Context, Q) (T, error), of Q,
 ) (T, error) {
-	return look(ctx, a, func(c *client.Client, ctx context.Context) (T, error) { return view(c, ctx, of) })
+	return Look(ctx, a, func(c *client.Client, ctx context.Context) (T, error) { return view(c, ctx, of) })
 }
 
 // send asks for a command, in one call.
@@ -186,7 +186,7 @@ func (a *Run) send(ctx context.Context, id string, body any, key string) (client
 
 // sendWith is send with further options.
 func (a *Run) sendWith(ctx context.Context, id string, body any, o client.Options) (client.Answer, error) {
-	c, err := a.connect(ctx)
+	c, err := a.Connect(ctx)
 	if err != nil {
 		return client.Answer{}, err
 	}
@@ -212,7 +212,7 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 	if id := a.Getenv("MAESTRO_PROJECT_ID"); id != "" || a.isSession() {
 		return id, nil
 	}
-	projects, err := look(ctx, a, (*client.Client).Projects)
+	projects, err := Look(ctx, a, (*client.Client).Projects)
 	if err != nil {
 		return "", err
 	}
@@ -246,15 +246,15 @@ func (a *Run) unlessEmpty(ctx context.Context, n int, about named) error {
 	}
 	return cmp.Or(
 		known(about.project, func(id string) error {
-			_, err := ask(ctx, a, (*client.Client).Project, id)
+			_, err := Ask(ctx, a, (*client.Client).Project, id)
 			return err
 		}),
 		known(about.session, func(id string) error {
-			_, err := ask(ctx, a, (*client.Client).Session, id)
+			_, err := Ask(ctx, a, (*client.Client).Session, id)
 			return err
 		}),
 		known(about.task, func(id string) error {
-			_, err := ask(ctx, a, (*client.Client).Task, id)
+			_, err := Ask(ctx, a, (*client.Client).Task, id)
 			return err
 		}),
 	)
@@ -266,7 +266,7 @@ func (a *Run) knownProject(ctx context.Context, named string) (string, error) {
 	if err != nil || id != "" {
 		return id, err
 	}
-	me, err := look(ctx, a, (*client.Client).Whoami)
+	me, err := Look(ctx, a, (*client.Client).Whoami)
 	if err != nil {
 		return "", err
 	}

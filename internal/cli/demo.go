@@ -10,20 +10,32 @@ import (
 	"maestro/internal/demo"
 )
 
-func (a *Run) demoCommand() *cobra.Command {
-	var agent string
+// demonstration is `maestro demo`.
+type demonstration struct {
+	*Run
+	agent string
+}
+
+func newDemo(a *Run) *cobra.Command {
+	c := &demonstration{Run: a}
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Show the main job in a temporary home: a plan, four agents, a server that is killed", Args: Takes(),
-		RunE: Running(func(ctx context.Context, _ []string) error { return a.demo(ctx, agent) }),
+		Use:   "demo",
+		Short: "Show the main job in a temporary home: a plan, four agents, a server that is killed",
+		Args:  Takes(),
+		RunE:  Running(c.run),
 	}
-	cmd.Flags().StringVar(&agent, "agent", "", "play one of its agents")
+	cmd.Flags().StringVar(&c.agent, "agent", "", "play one of its agents")
 	if err := cmd.Flags().MarkHidden("agent"); err != nil {
 		panic(err) // the flag is defined a line above
 	}
 	return cmd
 }
 
-func (a *Run) demo(ctx context.Context, agent string) error {
+func (c *demonstration) run(ctx context.Context, _ []string) error {
+	return runDemo(ctx, c.Run, c.agent)
+}
+
+func runDemo(ctx context.Context, a *Run, agent string) error {
 	binary, err := os.Executable()
 	if err != nil {
 		return err

@@ -181,26 +181,26 @@ func (e *explained) detail(name, value string) {
 }
 
 // complain shows an error: as JSON on stdout if that was asked for, else in words on stderr.
-func (a *Run) complain(err error) {
+func (p *Printer) complain(err error) {
 	var own *failure.Error
 	if errors.As(err, &own) && own.Shown {
 		return
 	}
 	e := explain(err)
-	if !a.JSON {
-		a.say("maestro: %s\n", e.message)
+	if !p.JSON {
+		p.Say("maestro: %s\n", e.message)
 		if pointer, ok := e.details["pointer"].(string); ok && pointer != "" {
-			a.say("  at:   %s\n", pointer)
+			p.Say("  at:   %s\n", pointer)
 		}
 		for _, part := range [][2]string{{"why:  ", e.why}, {"next: ", e.next}} {
 			if part[1] != "" {
-				a.say("  %s%s\n", part[0], strings.ReplaceAll(part[1], "\n", "\n        "))
+				p.Say("  %s%s\n", part[0], strings.ReplaceAll(part[1], "\n", "\n        "))
 			}
 		}
 		return
 	}
 	e.detail("why", e.why)
-	a.WriteJSON(struct {
+	p.WriteJSON(struct {
 		Success    bool           `json:"success"`
 		Error      string         `json:"error"`
 		Message    string         `json:"message"`

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"maestro/internal/failure"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"maestro/internal/failure"
 )
 
 // mayBeEmpty are the flags whose empty value means something: a field without a value, or the plan's own name. Any
@@ -21,8 +21,8 @@ var mayBeEmpty = []string{
 	"reason", "skills", "task-ids", "working-dir",
 }
 
-// checkFlags refuses what no command takes.
-func checkFlags(cmd *cobra.Command) error {
+// CheckFlags refuses what no command takes.
+func CheckFlags(cmd *cobra.Command) error {
 	var refused error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if refused == nil {
@@ -57,8 +57,8 @@ const emptyMeans = "empty"
 // oneOf is the annotation of flags of which a command takes one; each value names the flags of a group.
 const oneOf = "one-of"
 
-// exclude refuses more than one of these flags at once.
-func exclude(cmd *cobra.Command, names ...string) {
+// Exclude refuses more than one of these flags at once.
+func Exclude(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
 		annotate(cmd, name, oneOf, strings.Join(names, " "))
 	}
@@ -87,7 +87,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &wrong):
 		name := "--" + wrong.GetFlag().Name
-		return &ranError{failure.Usage("%s must be %s, not %q", name, wanted(wrong), wrong.GetValue()).WithNext("%s", see)}
+		return &ranError{
+			failure.Usage("%s must be %s, not %q", name, wanted(wrong), wrong.GetValue()).WithNext("%s", see),
+		}
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
 		given := "-" + unknown.GetSpecifiedShortnames()
 		refused := failure.Usage("There is no flag %s", given)

@@ -19,8 +19,15 @@ import (
 	"maestro/internal/safetext"
 )
 
-func (a *Run) taskImport() *cobra.Command {
-	var o importOptions
+// taskImport is `maestro task import`.
+type taskImport struct {
+	*Run
+	cmd *cobra.Command
+	o   importOptions
+}
+
+func newTaskImport(a *Run) *cobra.Command {
+	c := &taskImport{Run: a}
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Make the tasks of a plan, a YAML file; - is stdin",
@@ -30,20 +37,24 @@ func (a *Run) taskImport() *cobra.Command {
 The whole plan is checked before anything is made. An import that was interrupted is simply run again, and a plan that is
 imported twice unchanged makes nothing new: the commands' keys follow from the plan. (--key makes it another import.)`,
 	}
-	cmd.RunE = Running(func(ctx context.Context, args []string) error {
-		if cmd.Flags().Changed("name") && o.project != "" {
-			return failure.Usage(
-				"--project and --name exclude each other: one names a project that there is, the other a new one",
-			)
-		}
-		o.newProject = cmd.Flags().Changed("name")
-		return a.importPlan(ctx, args[0], o)
-	})
-	projectFlag(cmd, &o.project)
-	cmd.Flags().StringVar(&o.name, "name", "", "make a project of this name for the tasks; empty: the plan's own name")
+	cmd.RunE = Running(c.run)
+	c.cmd = cmd
+	projectFlag(cmd, &c.o.project)
+	cmd.Flags().StringVar(&c.o.name, "name", "",
+		"make a project of this name for the tasks; empty: the plan's own name")
 	annotate(cmd, "name", emptyMeans, "the plan's own name")
-	a.keyFlag(cmd, &o.key)
+	a.keyFlag(cmd, &c.o.key)
 	return cmd
+}
+
+func (c *taskImport) run(ctx context.Context, args []string) error {
+	if c.cmd.Flags().Changed("name") && c.o.project != "" {
+		return failure.Usage(
+			"--project and --name exclude each other: one names a project that there is, the other a new one",
+		)
+	}
+	c.o.newProject = c.cmd.Flags().Changed("name")
+	return importPlan(ctx, c.Run, args[0], c.o)
 }
 
 type importOptions struct {
@@ -61,8 +72,8 @@ type imported struct {
 	Existed bool `json:"existed,omitempty"`
 }
 
-func (a *Run) importPlan(ctx context.Context, file string, o importOptions) error {
-	content, err := a.readInput(file, plan.MaxBytes)
+func importPlan(ctx context.Context, a *Run, file string, o importOptions) error {
+	content, err := readInput(a, file, plan.MaxBytes)
 	if err != nil {
 		return err
 	}
@@ -75,7 +86,7 @@ func (a *Run) importPlan(ctx context.Context, file string, o importOptions) erro
 			return failure.Usage("The plan has no name for its project").WithNext("give one: --name NAME")
 		}
 	}
-	c, err := a.connect(ctx)
+	c, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,7 +108,7 @@ func (a *Run) importPlan(ctx context.Context, file string, o importOptions) erro
 			return i.interrupted(err, t, len(p.Tasks))
 		}
 	}
-	a.showImport(i)
+	showImport(a, i)
 	return nil
 }
 
@@ -231,7 +242,7 @@ func (i *importing) interrupted(err error, t plan.Task, of int) error {
 	}
 }
 
-func (a *Run) showImport(i importing) {
+func showImport(a *Run, i importing) {
 	data := struct {
 		DryRun  bool       `json:"dryRun,omitempty"`
 		Project string     `json:"project"`

@@ -12,57 +12,64 @@ import (
 	"maestro/api/client"
 	"maestro/internal/home"
 	"maestro/internal/safetext"
-	"maestro/projections"
 	"maestro/service/wire"
 	"maestro/workers/outbox"
 )
 
-func (a *Run) inboxCommand() *cobra.Command {
-	var project, session, kind string
+// inbox is `maestro inbox`.
+type inbox struct {
+	*Run
+	project, session, kind string
+}
+
+func newInbox(a *Run) *cobra.Command {
+	c := &inbox{Run: a}
 	cmd := &cobra.Command{
 		Use: "inbox", Short: "Show all that needs a person, longest wait first", Args: Takes(),
-		RunE: Running(func(ctx context.Context, _ []string) error {
-			if project == "" {
-				project = a.Getenv("MAESTRO_PROJECT_ID")
-			}
-			filter := wire.InboxFilter{ProjectID: project, SessionID: session, Kind: kind}
-			items, err := ask(ctx, a, (*client.Client).Inbox, filter)
-			if err != nil {
-				return err
-			}
-			if err := a.unlessEmpty(ctx, len(items), named{project: project, session: session}); err != nil {
-				return err
-			}
-			if kind == "" || kind == string(inboxSetAside) {
-				items = append(items, a.setAside(ctx, project, session)...)
-			}
-			if a.JSON || a.format == "jsonl" || len(items) == 0 {
-				none := "Nothing needs you"
-				if kind != "" {
-					none = "Nothing of this kind needs you"
-				}
-				list(a, items, none, nil)
-				return nil
-			}
-			a.showInbox(items)
-			return nil
-		}),
+		RunE: Running(c.run),
 	}
-	projectFlag(cmd, &project)
-	cmd.Flags().StringVar(&session, "session", "", "only this session's, and all of them; else they are bounded")
-	cmd.Flags().StringVar(&kind, "kind", "", "only this kind")
+	projectFlag(cmd, &c.project)
+	cmd.Flags().StringVar(&c.session, "session", "", "only this session's, and all of them; else they are bounded")
+	cmd.Flags().StringVar(&c.kind, "kind", "", "only this kind")
 	choice(cmd, "kind", "question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost",
 		"late", "refused", string(inboxSetAside))
-	a.listFlags(cmd)
+	a.ListFlags(cmd)
 	return cmd
 }
 
+func (c *inbox) run(ctx context.Context, _ []string) error {
+	if c.project == "" {
+		c.project = c.Getenv("MAESTRO_PROJECT_ID")
+	}
+	filter := wire.InboxFilter{ProjectID: c.project, SessionID: c.session, Kind: c.kind}
+	items, err := Ask(ctx, c.Run, (*client.Client).Inbox, filter)
+	if err != nil {
+		return err
+	}
+	if err := c.unlessEmpty(ctx, len(items), named{project: c.project, session: c.session}); err != nil {
+		return err
+	}
+	if c.kind == "" || c.kind == string(inboxSetAside) {
+		items = append(items, setAside(ctx, c.Run, c.project, c.session)...)
+	}
+	if c.JSON || c.format == "jsonl" || len(items) == 0 {
+		none := "Nothing needs you"
+		if c.kind != "" {
+			none = "Nothing of this kind needs you"
+		}
+		List(c.Run, items, none, nil)
+		return nil
+	}
+	showInbox(c.Run, items)
+	return nil
+}
+
 // inboxSetAside is the kind of what only this machine knows of: kept commands that are not delivered.
-const inboxSetAside projections.InboxKind = "set-aside"
+const inboxSetAside wire.InboxKind = "set-aside"
 
 // setAside gives the sessions whose kept commands were set aside. The home may not be this process's to read; then it
 // has nothing to tell.
-func (a *Run) setAside(ctx context.Context, project, session string) []wire.InboxItem {
+func setAside(ctx context.Context, a *Run, project, session string) []wire.InboxItem {
 	path, err := home.Path(a.Getenv)
 	if err != nil {
 		return nil
@@ -74,11 +81,11 @@ func (a *Run) setAside(ctx context.Context, project, session string) []wire.Inbo
 	defer func() { _ = h.Close() }()
 	aside, err := outbox.SetAside(ctx, h.Root())
 	if err != nil {
-		a.say("maestro: it cannot be seen whether kept commands were set aside: %s\n", err)
+		a.Say("maestro: it cannot be seen whether kept commands were set aside: %s\n", err)
 	}
 	var items []wire.InboxItem
 	for _, id := range slices.Sorted(maps.Keys(aside)) {
-		of, err := ask(ctx, a, (*client.Client).Session, id)
+		of, err := Ask(ctx, a, (*client.Client).Session, id)
 		known := err == nil
 		if session != "" && session != id || project != "" && known && of.ProjectID != project {
 			continue
@@ -102,7 +109,7 @@ func (a *Run) setAside(ctx context.Context, project, session string) []wire.Inbo
 }
 
 // showInbox prints each thing in two or three lines: what it is, in whose words, and what to do.
-func (a *Run) showInbox(items []wire.InboxItem) {
+func showInbox(a *Run, items []wire.InboxItem) {
 	for _, item := range items {
 		about := strings.TrimSpace(item.TaskID + " " + item.SessionID)
 		if about == "" {
@@ -110,7 +117,7 @@ func (a *Run) showInbox(items []wire.InboxItem) {
 		}
 		a.Print("%-11s  %s  %s  (waits %s)\n", item.Kind, about, safetext.Clip(item.What, 40), waited(item.Waited))
 		lines := 1
-		if item.Kind == projections.InboxRefused {
+		if item.Kind == wire.InboxRefused {
 			lines = 3 // nothing else says why
 		}
 		for _, line := range wrapped(item.Message, lineWidth-len("unconfirmed  "), lines) {

@@ -15,12 +15,12 @@ import (
 	"maestro/workers/prompt"
 )
 
-func (a *Run) workerCommand() *cobra.Command {
-	return group("worker", "Start a worker", a.initCommand(events.RoleWorker))
+func newWorker(a *Run) *cobra.Command {
+	return group("worker", "Start a worker", newInit(a, events.RoleWorker))
 }
 
-func (a *Run) orchestratorCommand() *cobra.Command {
-	return group("orchestrator", "Start an orchestrator", a.initCommand(events.RoleOrchestrator))
+func newOrchestrator(a *Run) *cobra.Command {
+	return group("orchestrator", "Start an orchestrator", newInit(a, events.RoleOrchestrator))
 }
 
 // initOptions are the flags of init.
@@ -28,19 +28,26 @@ type initOptions struct {
 	file, part, session, key string
 }
 
-func (a *Run) initCommand(role events.Role) *cobra.Command {
+func newInit(a *Run, role events.Role) *cobra.Command {
 	var o initOptions
 	cmd := &cobra.Command{
-		Use: "init", Short: "Check this session's manifest, report for work, and print the prompts for its agent", Args: Takes(),
+		Use:   "init",
+		Short: "Check this session's manifest, report for work, and print the prompts for its agent",
+		Args:  Takes(),
 		Long: `Check this session's manifest and that it is the one that was recorded, report for work, and print what the agent is to be told:
 the system prompt, then the task prompt (document 002). With --json both are members of the answer.
 
 A user with a manifest that was written by hand makes a session of it: the manifest is checked, stored, and from then on as any other;
 what is printed is the session's environment.`,
-		RunE: Running(func(ctx context.Context, _ []string) error { return a.init(ctx, role, o) }),
+		RunE: Running(func(ctx context.Context, _ []string) error { return initSession(ctx, a, role, o) }),
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.file, "manifest", "", "the manifest; else MAESTRO_MANIFEST_PATH, else the home's, else the server's")
+	f.StringVar(
+		&o.file,
+		"manifest",
+		"",
+		"the manifest; else MAESTRO_MANIFEST_PATH, else the home's, else the server's",
+	)
 	f.StringVar(&o.part, "print", "both", "system, task, or both")
 	f.StringVar(&o.session, "session", "", "of a user: the id of the session that is made; a new one if absent")
 	a.keyFlag(cmd, &o.key)
@@ -48,26 +55,31 @@ what is printed is the session's environment.`,
 	return cmd
 }
 
-func (a *Run) init(ctx context.Context, role events.Role, o initOptions) error {
+func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) error {
 	if o.part != "system" && o.part != "task" && o.part != "both" {
 		return failure.Usage("--print is system, task or both, not %q", o.part)
 	}
 	if !a.isSession() {
-		return a.initByUser(ctx, role, o)
+		return initByUser(ctx, a, role, o)
 	}
 	id := a.sessionID()
 	if o.session != "" && o.session != id {
 		return failure.Usage("This process is session %s, not %s", id, o.session).WithNext("leave --session out")
 	}
-	m, err := a.ownManifest(ctx, o.file, id)
+	m, err := ownManifest(ctx, a, o.file, id)
 	if err != nil {
 		return err
 	}
-	answer, err := a.send(ctx, string(role)+":init", &commands.InitSession{ManifestDigest: manifest.Digest(m.Canonical())}, o.key)
+	answer, err := a.send(
+		ctx,
+		string(role)+":init",
+		&commands.InitSession{ManifestDigest: manifest.Digest(m.Canonical())},
+		o.key,
+	)
 	if err != nil {
 		return err
 	}
-	told, err := a.prompts(ctx, m, id)
+	told, err := promptsFor(ctx, a, m, id)
 	if err != nil {
 		return err
 	}
@@ -91,16 +103,16 @@ type prompts struct {
 	Task   string `json:"taskPrompt"`
 }
 
-// prompts renders what a session's agent is told.
-func (a *Run) prompts(ctx context.Context, m *manifest.Manifest, id string) (prompts, error) {
+// promptsFor renders what a session's agent is told.
+func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (prompts, error) {
 	about := prompt.Session{ID: id, ProjectID: a.Getenv("MAESTRO_PROJECT_ID")}
-	switch x, err := ask(ctx, a, (*client.Client).Session, id); {
+	switch x, err := Ask(ctx, a, (*client.Client).Session, id); {
 	case err == nil:
 		about.Name, about.ProjectID, about.Queue, about.SpawnedBy = x.Name, x.ProjectID, x.Queue, x.SpawnedBy
 	case exitCode(err) != ExitNotAllowed: // a list may leave out session:info
 		return prompts{}, err
 	}
-	templates, err := a.templatesOf(ctx, m)
+	templates, err := templatesOf(ctx, a, m)
 	if err != nil {
 		return prompts{}, err
 	}
@@ -114,18 +126,18 @@ func (a *Run) prompts(ctx context.Context, m *manifest.Manifest, id string) (pro
 }
 
 // ownManifest reads this session's manifest where it is: as named, where the environment says, in the home, or the server's.
-func (a *Run) ownManifest(ctx context.Context, file, session string) (*manifest.Manifest, error) {
+func ownManifest(ctx context.Context, a *Run, file, session string) (*manifest.Manifest, error) {
 	if file == "" {
-		file = a.manifestFile(session)
+		file = manifestFile(a, session)
 	}
 	if file != "" {
-		return a.readManifest(file)
+		return readManifest(a, file)
 	}
-	return a.manifestOf(ctx, session)
+	return manifestOf(ctx, a, session)
 }
 
 // manifestFile gives where the copy of a session's manifest is on this machine, or "" when there is none: the server has it too.
-func (a *Run) manifestFile(session string) string {
+func manifestFile(a *Run, session string) string {
 	files := []string{a.Getenv("MAESTRO_MANIFEST_PATH")}
 	if path, err := home.Path(a.Getenv); err == nil {
 		if h, err := home.Open(path); err == nil {
@@ -142,17 +154,17 @@ func (a *Run) manifestFile(session string) string {
 	return ""
 }
 
-// guard refuses, in the server's words, what this session's manifest forbids. The server decides all that reaches it, and records
+// guardHere refuses, in the server's words, what this session's manifest forbids. The server decides all that reaches it, and records
 // what it refuses; this is for what does not reach it. Where no manifest can be read it lets everything through.
-func (a *Run) guard(id string) error {
+func guardHere(a *Run, id string) error {
 	if !a.isSession() {
 		return nil
 	}
-	file := a.manifestFile(a.sessionID())
+	file := manifestFile(a, a.sessionID())
 	if file == "" {
 		return nil
 	}
-	m, err := a.readManifest(file)
+	m, err := readManifest(a, file)
 	if err != nil {
 		return nil
 	}
@@ -161,50 +173,54 @@ func (a *Run) guard(id string) error {
 }
 
 // initByUser makes a session of a manifest that was written by hand.
-func (a *Run) initByUser(ctx context.Context, role events.Role, o initOptions) error {
+func initByUser(ctx context.Context, a *Run, role events.Role, o initOptions) error {
 	if o.file == "" {
 		return failure.Usage("No session: MAESTRO_SESSION_ID is not set").
 			WithNext("set the environment that `maestro session spawn` printed, or name a manifest with --manifest FILE")
 	}
-	m, err := a.upload(ctx, o.file, role)
+	m, err := uploadManifest(ctx, a, o.file, role)
 	if err != nil {
 		return err
 	}
-	body := &commands.RegisterSession{SessionID: o.session, Create: true, ManifestDigest: manifest.Digest(m.Canonical())}
-	if body.Project, err = a.projectOfManifest(ctx, m, ""); err != nil {
+	body := &commands.RegisterSession{
+		SessionID:      o.session,
+		Create:         true,
+		ManifestDigest: manifest.Digest(m.Canonical()),
+	}
+	if body.Project, err = projectOfManifest(ctx, a, m, ""); err != nil {
 		return err
 	}
 	answer, err := a.send(ctx, "session:register", body, o.key)
 	if err != nil {
 		return err
 	}
-	return a.spawned(ctx, answer, false)
+	return showSpawned(ctx, a, answer, false)
 }
 
 // projectOfManifest gives the project of a session that is made of a manifest: the one that is named, or that of its tasks.
-func (a *Run) projectOfManifest(ctx context.Context, m *manifest.Manifest, named string) (string, error) {
+func projectOfManifest(ctx context.Context, a *Run, m *manifest.Manifest, named string) (string, error) {
 	if named == "" && len(m.Tasks) > 0 {
 		return m.Tasks[0].ProjectID, nil
 	}
 	return a.project(ctx, named)
 }
 
-// upload checks a manifest file and lets the server keep it; its digest names it from then on.
-func (a *Run) upload(ctx context.Context, file string, role events.Role) (*manifest.Manifest, error) {
-	m, err := a.readManifest(file)
+// uploadManifest checks a manifest file and lets the server keep it; its digest names it from then on.
+func uploadManifest(ctx context.Context, a *Run, file string, role events.Role) (*manifest.Manifest, error) {
+	m, err := readManifest(a, file)
 	if err != nil {
 		return nil, err
 	}
 	if role != "" && m.Role != role {
 		return nil, failure.Usage("The manifest is for role %s", m.Role).WithNext("use it with that role")
 	}
-	_, err = ask(ctx, a, (*client.Client).StoreManifest, m.Canonical())
+	_, err = Ask(ctx, a, (*client.Client).StoreManifest, m.Canonical())
 	return m, err
 }
 
 // placeManifest puts a copy of a session's manifest into this home, and gives where it is; "" when there is none.
-func (a *Run) placeManifest(ctx context.Context, session string) string {
-	m, err := a.manifestOf(ctx, session)
+func placeManifest(ctx context.Context, a *Run, session string) string {
+	m, err := manifestOf(ctx, a, session)
 	if err != nil {
 		return ""
 	}
@@ -214,12 +230,12 @@ func (a *Run) placeManifest(ctx context.Context, session string) string {
 	}
 	h, err := home.Create(path)
 	if err != nil {
-		a.say("maestro: the manifest is not put into the home: %s\n", err)
+		a.Say("maestro: the manifest is not put into the home: %s\n", err)
 		return ""
 	}
 	defer func() { _ = h.Close() }()
 	if err := h.PlaceManifest(session, m.Canonical()); err != nil {
-		a.say("maestro: the manifest is not put into the home: %s\n", err)
+		a.Say("maestro: the manifest is not put into the home: %s\n", err)
 		return ""
 	}
 	return h.ManifestPath(session)

@@ -12,106 +12,150 @@ import (
 	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
-	"maestro/projections"
 	"maestro/service/wire"
 )
 
-func (a *Run) inputCommand() *cobra.Command {
-	return group("input", "Questions of sessions, and their answers", a.inputList(), a.inputAnswer(), a.inputWait())
+func newInput(a *Run) *cobra.Command {
+	return group(
+		"input",
+		"Questions of sessions, and their answers",
+		newInputList(a),
+		newInputAnswer(a),
+		newInputWait(a),
+	)
 }
 
-func (a *Run) inputList() *cobra.Command {
-	var project, session, status string
+// inputList is `maestro input list`.
+type inputList struct {
+	*Run
+	project, session, status string
+}
+
+func newInputList(a *Run) *cobra.Command {
+	c := &inputList{Run: a}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List questions", Args: Takes(),
-		RunE: Running(func(ctx context.Context, _ []string) error {
-			if project == "" {
-				project = a.Getenv("MAESTRO_PROJECT_ID")
-			}
-			filter := wire.InputFilter{ProjectID: project, SessionID: session, Status: status}
-			questions, err := ask(ctx, a, (*client.Client).Inputs, filter)
-			if err != nil {
-				return err
-			}
-			if err := a.unlessEmpty(ctx, len(questions), named{project: project, session: session}); err != nil {
-				return err
-			}
-			listFitted(a, questions, "There are no such questions", func(x wire.Input) []string {
-				verb := "waited "
-				if x.Status == projections.InputOpen {
-					verb = "waits "
-				}
-				return []string{x.ID, string(x.Status), x.SessionID, verb + waited(x.Waited), x.Question + prefixed(" → ", x.Answer)}
-			})
-			return nil
-		}),
+		RunE: Running(c.run),
 	}
-	projectFlag(cmd, &project)
-	cmd.Flags().StringVar(&session, "session", "", "only those of this session")
-	cmd.Flags().StringVar(&status, "status", "", "only those with this status")
+	projectFlag(cmd, &c.project)
+	cmd.Flags().StringVar(&c.session, "session", "", "only those of this session")
+	cmd.Flags().StringVar(&c.status, "status", "", "only those with this status")
 	choice(cmd, "status", "open", "answered", "delivered", "void")
-	a.listFlags(cmd)
+	a.ListFlags(cmd)
 	return cmd
 }
 
-func (a *Run) inputAnswer() *cobra.Command {
-	var body commands.AnswerInput
-	var key string
+func (c *inputList) run(ctx context.Context, _ []string) error {
+	if c.project == "" {
+		c.project = c.Getenv("MAESTRO_PROJECT_ID")
+	}
+	filter := wire.InputFilter{ProjectID: c.project, SessionID: c.session, Status: c.status}
+	questions, err := Ask(ctx, c.Run, (*client.Client).Inputs, filter)
+	if err != nil {
+		return err
+	}
+	if err := c.unlessEmpty(ctx, len(questions), named{project: c.project, session: c.session}); err != nil {
+		return err
+	}
+	listFitted(c.Run, questions, "There are no such questions", func(x wire.Input) []string {
+		verb := "waited "
+		if x.Status == wire.InputOpen {
+			verb = "waits "
+		}
+		return []string{
+			x.ID,
+			string(x.Status),
+			x.SessionID,
+			verb + waited(x.Waited),
+			x.Question + Prefixed(" → ", x.Answer),
+		}
+	})
+	return nil
+}
+
+// inputAnswer is `maestro input answer`.
+type inputAnswer struct {
+	*Run
+	body commands.AnswerInput
+	key  string
+}
+
+func newInputAnswer(a *Run) *cobra.Command {
+	c := &inputAnswer{Run: a}
 	cmd := &cobra.Command{
 		Use: "answer ID ANSWER", Short: "Answer a question", Args: Takes("ID", "ANSWER"),
-		RunE: Running(func(ctx context.Context, args []string) error {
-			body.InputID, body.Answer = args[0], args[1]
-			return a.change(ctx, "input:answer", &body, key, body.InputID, "Answered %s", body.InputID)
-		}),
+		RunE: Running(c.run),
 	}
-	cmd.Flags().BoolVar(&body.Other, "other", false, "take the answer although it is none of the options")
-	a.keyFlag(cmd, &key)
+	cmd.Flags().BoolVar(&c.body.Other, "other", false, "take the answer although it is none of the options")
+	a.keyFlag(cmd, &c.key)
 	return cmd
 }
 
-func (a *Run) inputWait() *cobra.Command {
-	var timeout time.Duration
-	var cmd *cobra.Command
-	cmd = &cobra.Command{
+func (c *inputAnswer) run(ctx context.Context, args []string) error {
+	c.body.InputID, c.body.Answer = args[0], args[1]
+	return c.change(ctx, "input:answer", &c.body, c.key, c.body.InputID, "Answered %s", c.body.InputID)
+}
+
+// inputWait is `maestro input wait`.
+type inputWait struct {
+	*Run
+	cmd     *cobra.Command
+	timeout time.Duration
+}
+
+func newInputWait(a *Run) *cobra.Command {
+	c := &inputWait{Run: a}
+	cmd := &cobra.Command{
 		Use: "wait ID", Short: "Wait for the answer to a question of this session, and print it", Args: Takes("ID"),
-		RunE: Running(func(ctx context.Context, args []string) error {
-			if err := positive(cmd, "timeout", timeout); err != nil {
-				return err
-			}
-			c, err := a.connect(ctx)
-			if err != nil {
-				return err
-			}
-			question, err := a.awaitAnswer(ctx, c, args[0], timeout)
-			if err != nil {
-				return err
-			}
-			return a.received(ctx, c, question)
-		}),
+		RunE: Running(c.run),
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
+	c.cmd = cmd
+	cmd.Flags().DurationVar(&c.timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
 	return cmd
+}
+
+func (c *inputWait) run(ctx context.Context, args []string) error {
+	if err := positive(c.cmd, "timeout", c.timeout); err != nil {
+		return err
+	}
+	server, err := c.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	question, err := awaitAnswer(ctx, c.Run, server, args[0], c.timeout)
+	if err != nil {
+		return err
+	}
+	return showReceived(ctx, c.Run, server, question)
 }
 
 // awaitAnswer waits for the answer to a question.
-func (a *Run) awaitAnswer(
-	ctx context.Context, c *client.Client, id string, timeout time.Duration,
+func awaitAnswer(
+	ctx context.Context, a *Run, c *client.Client, id string, timeout time.Duration,
 ) (question wire.Input, err error) {
-	over, err := a.inSlices(ctx, c, timeout, func(slice time.Duration) (done bool, err error) {
+	over, err := inSlices(ctx, a, c, timeout, func(slice time.Duration) (done bool, err error) {
 		question, err = c.AwaitInput(ctx, id, slice)
-		return question.Status != projections.InputOpen, err
+		return question.Status != wire.InputOpen, err
 	})
 	switch {
 	case unreached(err):
-		return question, &failure.Error{Err: err, Code: explain(err).code, Message: explain(err).message, Next: "wait on with `maestro input wait " + id + "` once the server answers"}
+		return question, &failure.Error{
+			Err:     err,
+			Code:    explain(err).code,
+			Message: explain(err).message,
+			Next:    "wait on with `maestro input wait " + id + "` once the server answers",
+		}
 	case err != nil:
 		return question, err
 	case over:
 		return question, &failure.Error{
-			Status: http.StatusGatewayTimeout, Code: "TIMED_OUT", Message: "There was no answer within " + timeout.String(),
-			Why: "question " + id + " is still open", Next: "wait on with `maestro input wait " + id + "`, or go on: the answer comes with a later command",
+			Status:  http.StatusGatewayTimeout,
+			Code:    "TIMED_OUT",
+			Message: "There was no answer within " + timeout.String(),
+			Why:     "question " + id + " is still open",
+			Next:    "wait on with `maestro input wait " + id + "`, or go on: the answer comes with a later command",
 		}
-	case question.Status == projections.InputVoid:
+	case question.Status == wire.InputVoid:
 		return question, &failure.Error{
 			Status: http.StatusConflict, Code: "CONFLICT", Message: "Question " + id + " will have no answer",
 			Why:  "its session has ended",
@@ -121,11 +165,11 @@ func (a *Run) awaitAnswer(
 	return question, nil
 }
 
-// received prints an answer to the session that asked, and lets the server know that it was shown.
-func (a *Run) received(ctx context.Context, c *client.Client, question wire.Input) error {
+// showReceived prints an answer to the session that asked, and lets the server know that it was shown.
+func showReceived(ctx context.Context, a *Run, c *client.Client, question wire.Input) error {
 	defer a.forget(question.ID)
 	a.Result(question, func() { a.Print("%s\n", question.Answer) })
-	if a.broken != nil || question.Status != projections.InputAnswered || question.SessionID != a.sessionID() {
+	if a.broken != nil || question.Status != wire.InputAnswered || question.SessionID != a.sessionID() {
 		return nil
 	}
 	return shown(ctx, c, question.ID)
@@ -159,16 +203,21 @@ func (a *Run) showAnswers(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answersWithin)
 	defer cancel()
-	c, err := a.connect(ctx)
+	c, err := a.Connect(ctx)
 	if err != nil {
 		return // the next command tries again
 	}
 	for _, id := range a.answers {
 		question, err := c.Input(ctx, id)
-		if err != nil || question.Status != projections.InputAnswered {
+		if err != nil || question.Status != wire.InputAnswered {
 			continue
 		}
-		a.say("maestro: your question %s “%s” is answered: %s\n", id, safetext.Clip(question.Question, 100), question.Answer)
+		a.Say(
+			"maestro: your question %s “%s” is answered: %s\n",
+			id,
+			safetext.Clip(question.Question, 100),
+			question.Answer,
+		)
 		// It is shown again if this does not arrive: better twice than not at all.
 		_ = shown(ctx, c, id)
 	}

@@ -26,9 +26,9 @@ type kept struct {
 	Key     string `json:"key"`
 }
 
-// tell sends a command whose answer nobody waits for: a report, a file, the end of a session. Wrote answers it when the server
+// tellOrKeep sends a command whose answer nobody waits for: a report, a file, the end of a session. Wrote answers it when the server
 // has it; when a session does not reach the server, the command is kept, and goes out with the session's next one.
-func (a *Run) tell(ctx context.Context, id string, body any, key string, wrote func(client.Answer)) error {
+func tellOrKeep(ctx context.Context, a *Run, id string, body any, key string, wrote func(client.Answer)) error {
 	said := time.Now()
 	if key == "" {
 		key = uuid.NewString() // the same now and later: an answer that is lost does not do it twice
@@ -37,7 +37,7 @@ func (a *Run) tell(ctx context.Context, id string, body any, key string, wrote f
 		_, err := a.send(ctx, id, body, key)
 		return err
 	}
-	answer, err := a.sendBehind(ctx, id, body, key)
+	answer, err := sendBehind(ctx, a, id, body, key)
 	if err == nil {
 		wrote(answer)
 		return nil
@@ -45,7 +45,7 @@ func (a *Run) tell(ctx context.Context, id string, body any, key string, wrote f
 	if !a.isSession() || !notNow(err) {
 		return err
 	}
-	if err := a.guard(id); err != nil {
+	if err := guardHere(a, id); err != nil {
 		return err
 	}
 	text, failed := json.Marshal(body)
@@ -55,7 +55,7 @@ func (a *Run) tell(ctx context.Context, id string, body any, key string, wrote f
 	if err := worthKeeping(id, text, key); err != nil {
 		return err
 	}
-	waiting, failed := a.keep(ctx, outbox.Entry{Command: id, Body: text, Key: key, OccurredAt: said})
+	waiting, failed := keepCommand(ctx, a, outbox.Entry{Command: id, Body: text, Key: key, OccurredAt: said})
 	if failed != nil {
 		return notKept(err, failed)
 	}
@@ -75,8 +75,8 @@ func whyNotNow(err error) string {
 }
 
 // sendBehind is send for a command that must not overtake those that wait.
-func (a *Run) sendBehind(ctx context.Context, id string, body any, key string) (client.Answer, error) {
-	c, err := a.connect(ctx)
+func sendBehind(ctx context.Context, a *Run, id string, body any, key string) (client.Answer, error) {
+	c, err := a.Connect(ctx)
 	if err != nil {
 		return client.Answer{}, err
 	}
@@ -94,7 +94,8 @@ func notNow(err error) bool {
 	case errors.As(err, &backlog):
 		return true
 	case errors.As(err, &said):
-		return said.Status == http.StatusBadGateway || said.Status == http.StatusServiceUnavailable || said.Status == http.StatusGatewayTimeout
+		return said.Status == http.StatusBadGateway || said.Status == http.StatusServiceUnavailable ||
+			said.Status == http.StatusGatewayTimeout
 	}
 	return unreached(err)
 }
@@ -164,9 +165,9 @@ func refusedHere(err error) error {
 	}
 }
 
-// keep puts a command into the session's outbox, and makes the home for it on a machine that has none.
-func (a *Run) keep(ctx context.Context, e outbox.Entry) (waiting int, err error) {
-	box, done, err := a.outbox(home.Create)
+// keepCommand puts a command into the session's outbox, and makes the home for it on a machine that has none.
+func keepCommand(ctx context.Context, a *Run, e outbox.Entry) (waiting int, err error) {
+	box, done, err := openOutbox(a, home.Create)
 	if err != nil {
 		return 0, err
 	}
@@ -178,9 +179,12 @@ func (a *Run) keep(ctx context.Context, e outbox.Entry) (waiting int, err error)
 
 func notKept(missed, failed error) error {
 	f := &failure.Error{
-		Status: http.StatusInternalServerError, Code: "NOT_KEPT", Err: failed,
+		Status:  http.StatusInternalServerError,
+		Code:    "NOT_KEPT",
+		Err:     failed,
 		Message: whyNotNow(missed) + ", and the command was NOT kept",
-		Why:     failed.Error(), Next: "say it again once the server answers: start it with `maestro serve`, or set MAESTRO_API_URL",
+		Why:     failed.Error(),
+		Next:    "say it again once the server answers: start it with `maestro serve`, or set MAESTRO_API_URL",
 	}
 	var full *outbox.FullError
 	switch {
@@ -193,8 +197,8 @@ func notKept(missed, failed error) error {
 	return f
 }
 
-// outbox gives the session's, in the home that open finds or makes.
-func (a *Run) outbox(open func(dir string) (*home.Home, error)) (box *outbox.Outbox, done func(), err error) {
+// openOutbox gives the session's, in the home that open finds or makes.
+func openOutbox(a *Run, open func(dir string) (*home.Home, error)) (box *outbox.Outbox, done func(), err error) {
 	path, err := home.Path(a.Getenv)
 	if err != nil {
 		return nil, nil, err
@@ -204,7 +208,11 @@ func (a *Run) outbox(open func(dir string) (*home.Home, error)) (box *outbox.Out
 		return nil, nil, err
 	}
 	done = func() { _ = h.Close() }
-	if box, err = outbox.Open(h.Root(), a.sessionID(), func() string { return a.Getenv("MAESTRO_TOKEN") }); err != nil {
+	if box, err = outbox.Open(
+		h.Root(),
+		a.sessionID(),
+		func() string { return a.Getenv("MAESTRO_TOKEN") },
+	); err != nil {
 		done()
 		return nil, nil, err
 	}
@@ -220,9 +228,9 @@ func (a *Run) sessionID() string {
 	return id
 }
 
-// waiting gives the session's outbox if anything waits in it, else nil. It costs the reading of a directory.
-func (a *Run) waiting() (box *outbox.Outbox, n int, done func()) {
-	box, done, err := a.outbox(home.Open)
+// waitingCommands gives the session's outbox if anything waits in it, else nil. It costs the reading of a directory.
+func waitingCommands(a *Run) (box *outbox.Outbox, n int, done func()) {
+	box, done, err := openOutbox(a, home.Open)
 	if err == nil {
 		if n, err = box.Waiting(); err == nil && n > 0 {
 			return box, n, done
@@ -231,7 +239,7 @@ func (a *Run) waiting() (box *outbox.Outbox, n int, done func()) {
 	}
 	// Where there is no home, or none that an agent may enter, it has kept nothing.
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-		a.say("maestro: it cannot be seen whether commands of this session wait: %s\n", err)
+		a.Say("maestro: it cannot be seen whether commands of this session wait: %s\n", err)
 	}
 	return nil, 0, nil
 }
@@ -246,28 +254,33 @@ func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 	if !strings.HasPrefix(a.Getenv("MAESTRO_TOKEN"), sessionPrefix+a.sessionID()+".") {
 		return nil // only who has the session's secret can tell which entries are its own
 	}
-	box, _, done := a.waiting()
+	box, _, done := waitingCommands(a)
 	if box == nil {
 		return nil
 	}
 	defer done()
 	// Each entry has its own time; patience is for the wait until another process is done.
 	d, err := box.Deliver(ctx, patience,
-		func(ctx context.Context, e outbox.Entry) error { return a.deliver(ctx, c, e) },
-		func(ctx context.Context, _ outbox.Unproven) error { return a.known(ctx, c) },
+		func(ctx context.Context, e outbox.Entry) error { return deliverKept(ctx, a, c, e) },
+		func(ctx context.Context, _ outbox.Unproven) error { return knownToServer(ctx, a, c) },
 	)
 	const most = 10
 	for i, damaged := range d.Damaged {
 		if i == most {
-			a.say("maestro: %d more are in outbox/%s/damaged of the home\n", len(d.Damaged)-most, a.sessionID())
+			a.Say("maestro: %d more are in outbox/%s/damaged of the home\n", len(d.Damaged)-most, a.sessionID())
 			break
 		}
-		a.say("maestro: a kept command is damaged and will not be delivered: %s\n  it is now in outbox/%s/%s of the home\n", damaged.Why, a.sessionID(), damaged.File)
+		a.Say(
+			"maestro: a kept command is damaged and will not be delivered: %s\n  it is now in outbox/%s/%s of the home\n",
+			damaged.Why,
+			a.sessionID(),
+			damaged.File,
+		)
 	}
 	if d.Delivered > 0 && !a.JSON {
-		a.say("maestro: %s\n", deliveredWords(d.Delivered, a.refused))
+		a.Say("maestro: %s\n", deliveredWords(d.Delivered, a.refused))
 	}
-	return a.afterDelivery(err)
+	return afterDelivery(a, err)
 }
 
 // deliveredWords says what became of the kept commands that the server answered.
@@ -275,27 +288,38 @@ func deliveredWords(answered, refused int) string {
 	if refused == 0 {
 		return "delivered " + Many(answered, "kept command")
 	}
-	return fmt.Sprintf("of %s, %d delivered and %d refused", Many(answered, "kept command"), answered-refused, refused)
+	return fmt.Sprintf(
+		"of %s, %d delivered and %d refused",
+		Many(answered, "kept command"),
+		answered-refused,
+		refused,
+	)
 }
 
-// known fails unless the server takes this process's secret. With a secret that was revoked, an entry that a newer one
+// knownToServer fails unless the server takes this process's secret. With a secret that was revoked, an entry that a newer one
 // proves looks forged.
-func (a *Run) known(ctx context.Context, c *client.Client) error {
+func knownToServer(ctx context.Context, a *Run, c *client.Client) error {
 	_, err := c.Whoami(ctx)
 	return err
 }
 
-// deliver sends one command that waited. It returns nil once the server has answered for good.
-func (a *Run) deliver(ctx context.Context, c *client.Client, e outbox.Entry) error {
+// deliverKept sends one command that waited. It returns nil once the server has answered for good.
+func deliverKept(ctx context.Context, a *Run, c *client.Client, e outbox.Entry) error {
 	_, err := c.Do(ctx, e.Command, e.Body, client.Options{Key: e.Key, OccurredAt: e.OccurredAt})
 	var said *client.Error
 	if !errors.As(err, &said) || !forGood(said) {
 		return err
 	}
 	a.refused++
-	a.say("maestro: a kept command was refused: %s of %s, key %s: %s\n", e.Command, e.OccurredAt.UTC().Format(time.RFC3339), e.Key, said.Message)
+	a.Say(
+		"maestro: a kept command was refused: %s of %s, key %s: %s\n",
+		e.Command,
+		e.OccurredAt.UTC().Format(time.RFC3339),
+		e.Key,
+		said.Message,
+	)
 	if said.Why != "" {
-		a.say("  why:  %s\n", said.Why)
+		a.Say("  why:  %s\n", said.Why)
 	}
 	return nil
 }
@@ -310,7 +334,7 @@ func forGood(said *client.Error) bool {
 }
 
 // afterDelivery says what it means for the command of this run that not all was delivered.
-func (a *Run) afterDelivery(err error) error {
+func afterDelivery(a *Run, err error) error {
 	var said *client.Error
 	var busy *outbox.BusyError
 	switch {
@@ -319,11 +343,11 @@ func (a *Run) afterDelivery(err error) error {
 	case errors.As(err, &busy), errors.Is(err, context.Canceled):
 		return a.withWaiting(err)
 	case errors.As(err, &said):
-		_, n, done := a.waiting()
+		_, n, done := waitingCommands(a)
 		if done != nil {
 			done()
 		}
-		a.say("maestro: %s: the server does not accept them now: %s\n", stillWaiting(n), said.Message)
+		a.Say("maestro: %s: the server does not accept them now: %s\n", stillWaiting(n), said.Message)
 		if said.Status != http.StatusUnauthorized { // what this run sends itself gets the same answer, and is not kept
 			a.backlog = &backlogError{err}
 		}
@@ -332,7 +356,7 @@ func (a *Run) afterDelivery(err error) error {
 		return a.withWaiting(err)
 	}
 	// It is the disk. That the server hears the session counts for more than the order.
-	a.say("maestro: kept commands could not be delivered: %s\n", err)
+	a.Say("maestro: kept commands could not be delivered: %s\n", err)
 	return nil
 }
 
@@ -349,7 +373,7 @@ func (a *Run) withWaiting(err error) error {
 	if !a.isSession() || !unreached(err) {
 		return err
 	}
-	_, n, done := a.waiting()
+	_, n, done := waitingCommands(a)
 	if done == nil {
 		return err
 	}

@@ -42,7 +42,9 @@ func newSaying(t *testing.T) *saying {
 	}))
 	t.Cleanup(server.Close)
 	s.env = map[string]string{
-		"MAESTRO_API_URL": server.URL, "MAESTRO_TOKEN": "mss_s.1.x", "MAESTRO_HOME": filepath.Join(t.TempDir(), "home"),
+		"MAESTRO_API_URL": server.URL,
+		"MAESTRO_TOKEN":   "mss_s.1.x",
+		"MAESTRO_HOME":    filepath.Join(t.TempDir(), "home"),
 	}
 	return s
 }

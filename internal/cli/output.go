@@ -11,39 +11,53 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"maestro/internal/safetext"
-
 	"github.com/spf13/cobra"
+
+	"maestro/internal/safetext"
 )
 
-// print writes text for people to stdout. What others wrote cannot act on the terminal.
-func (a *Run) Print(format string, args ...any) {
-	a.write([]byte(safetext.Harmless(fmt.Sprintf(format, args...))))
+// Printer answers: in words, or as JSON.
+type Printer struct {
+	// Stdout and Stderr are where it answers.
+	Stdout, Stderr io.Writer
+	// JSON is --json; format is -o, of commands that list.
+	JSON   bool
+	format string
+	// broken is the first error of a write to stdout.
+	broken error
 }
 
-// say writes text for people to stderr.
-func (a *Run) say(format string, args ...any) {
-	_, _ = io.WriteString(a.Stderr, safetext.Harmless(fmt.Sprintf(format, args...))) // there is nowhere left to complain
+// Print writes text for people to stdout. What others wrote cannot act on the terminal.
+func (p *Printer) Print(format string, args ...any) {
+	p.write([]byte(safetext.Harmless(fmt.Sprintf(format, args...))))
+}
+
+// Say writes text for people to stderr.
+func (p *Printer) Say(format string, args ...any) {
+	_, _ = io.WriteString(
+		p.Stderr,
+		safetext.Harmless(fmt.Sprintf(format, args...)),
+	) // there is nowhere left to complain
 }
 
 // write writes text that nobody else wrote, or that was made harmless.
-func (a *Run) write(b []byte) {
-	if _, err := a.Stdout.Write(b); err != nil && a.broken == nil {
-		a.broken = fmt.Errorf("write to stdout: %w", err)
+func (p *Printer) write(b []byte) {
+	if _, err := p.Stdout.Write(b); err != nil && p.broken == nil {
+		p.broken = fmt.Errorf("write to stdout: %w", err)
 	}
 }
 
 // raw writes what others wrote as it is, for who redirects it into a file; to a terminal it is made harmless.
-func (a *Run) raw(text []byte) {
-	if a.terminal() {
+func (p *Printer) raw(text []byte) {
+	if p.terminal() {
 		text = []byte(safetext.Harmless(string(text)))
 	}
-	a.write(text)
+	p.write(text)
 }
 
 // terminal reports whether a person sees what is written to stdout.
-func (a *Run) terminal() bool {
-	f, ok := a.Stdout.(interface{ Stat() (fs.FileInfo, error) })
+func (p *Printer) terminal() bool {
+	f, ok := p.Stdout.(interface{ Stat() (fs.FileInfo, error) })
 	if !ok {
 		return false
 	}
@@ -51,52 +65,52 @@ func (a *Run) terminal() bool {
 	return err == nil && info.Mode()&fs.ModeCharDevice != 0
 }
 
-// result answers a command: data if JSON was asked for, else what text prints.
-func (a *Run) Result(data any, text func()) {
-	if !a.JSON {
+// Result answers a command: data if JSON was asked for, else what text prints.
+func (p *Printer) Result(data any, text func()) {
+	if !p.JSON {
 		text()
 		return
 	}
-	a.WriteJSON(struct {
+	p.WriteJSON(struct {
 		Success bool `json:"success"`
 		Data    any  `json:"data"`
 	}{true, data})
 }
 
-// writeJSON writes a value as one line.
-func (a *Run) WriteJSON(value any) { a.write(append(a.encode(value), '\n')) }
+// WriteJSON writes a value as one line.
+func (p *Printer) WriteJSON(value any) { p.write(append(p.encode(value), '\n')) }
 
-func (a *Run) encode(value any) []byte {
+func (p *Printer) encode(value any) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		if a.broken == nil {
-			a.broken = fmt.Errorf("write as JSON: %w", err)
+		if p.broken == nil {
+			p.broken = fmt.Errorf("write as JSON: %w", err)
 		}
 		return nil
 	}
 	return safetext.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// listFlags gives a command that lists its -o.
-func (a *Run) listFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&a.format, "output", "o", "", "text, json, or jsonl: an object a line")
+// ListFlags gives a command that lists its -o.
+func (p *Printer) ListFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&p.format, "output", "o", "", "text, json, or jsonl: an object a line")
 	Complete(cmd, "output", "text", "json", "jsonl")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		switch a.format {
+		switch p.format {
 		case "", "json", "jsonl":
-			a.JSON = a.JSON || a.format != ""
+			p.JSON = p.JSON || p.format != ""
 			return nil
 		case "text":
-			a.JSON = false
+			p.JSON = false
 			return nil
 		}
-		return fmt.Errorf("-o %q is unknown; it is text, json or jsonl", a.format)
+		return fmt.Errorf("-o %q is unknown; it is text, json or jsonl", p.format)
 	}
 }
 
-// complete lets the shell offer the words that a flag takes.
+// Complete lets the shell offer the words that a flag takes.
 func Complete(cmd *cobra.Command, flag string, words ...string) {
 	fixed := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	if err := cmd.RegisterFlagCompletionFunc(flag, fixed); err != nil {
@@ -113,8 +127,8 @@ func choice(cmd *cobra.Command, flag string, words ...string) {
 	annotate(cmd, flag, choices, words...)
 }
 
-// list answers a command that lists: as JSON, as lines of JSON, or as a table with a line for each item.
-func list[T any](a *Run, items []T, none string, row func(T) []string) {
+// List answers a command that lists: as JSON, as lines of JSON, or as a table with a line for each item.
+func List[T any](a *Run, items []T, none string, row func(T) []string) {
 	listed(a, items, none, row, a.table)
 }
 
@@ -177,7 +191,7 @@ func fitted(rows [][]string) [][]string {
 }
 
 // table prints rows in columns.
-func (a *Run) table(rows [][]string) {
+func (p *Printer) table(rows [][]string) {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
@@ -188,7 +202,7 @@ func (a *Run) table(rows [][]string) {
 	}
 	_ = w.Flush()
 	for line := range strings.Lines(b.String()) {
-		a.Print("%s\n", strings.TrimRight(line, " \n"))
+		p.Print("%s\n", strings.TrimRight(line, " \n"))
 	}
 }
 
@@ -215,10 +229,10 @@ func wrapped(text string, width, lines int) []string {
 	return append(out, safetext.Clip(line, width))
 }
 
-// instant shows milliseconds since 1970.
-func instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+// Instant shows milliseconds since 1970.
+func Instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// many writes "1 task", "2 tasks".
+// Many writes "1 task", "2 tasks".
 func Many(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

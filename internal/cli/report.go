@@ -34,46 +34,76 @@ func reportKinds() []reportKind {
 	}
 }
 
-func (a *Run) reportCommand() *cobra.Command {
+func newReport(a *Run) *cobra.Command {
 	cmd := group("report", "Say how the work goes: an agent's word, which decides nothing")
 	for _, kind := range reportKinds() {
-		var key string
-		var tasks []string
-		var asking asking
-		var verb *cobra.Command
-		verb = &cobra.Command{
-			Use: kind.name + " " + kind.argument, Short: kind.short, Args: Takes(kind.argument),
-			RunE: Running(func(ctx context.Context, args []string) error {
-				if err := asking.check(verb); err != nil {
-					return err
-				}
-				return a.report(ctx, "report:"+kind.name, kind, args[0], ids(tasks), key, asking)
-			}),
-		}
-		verb.Flags().StringSliceVar(&tasks, "task", nil, "ids of the tasks that it is about, with commas; else the session as a whole")
-		a.keyFlag(verb, &key)
-		if kind.name == string(events.ReportNeedsInput) {
-			asking.add(verb)
-		}
-		cmd.AddCommand(verb)
+		cmd.AddCommand(newReporting(a, kind))
 	}
 	return cmd
 }
 
-// report sends a report, in one call, or keeps it. The session, its project and its permissions are the server's to know.
-func (a *Run) report(ctx context.Context, id string, kind reportKind, message string, tasks []string, key string, asking asking) error {
+// reporting is `maestro report KIND`, or `maestro task report KIND`.
+type reporting struct {
+	*Run
+	cmd    *cobra.Command
+	kind   reportKind
+	id     string
+	key    string
+	tasks  []string
+	asking asking
+}
+
+func newReporting(a *Run, kind reportKind) *cobra.Command {
+	c := &reporting{Run: a, kind: kind, id: "report:" + kind.name}
+	cmd := c.command(kind.argument)
+	cmd.RunE = Running(func(ctx context.Context, args []string) error { return c.send(ctx, args[0]) })
+	cmd.Flags().StringSliceVar(&c.tasks, "task", nil,
+		"ids of the tasks that it is about, with commas; else the session as a whole")
+	return cmd
+}
+
+// newTaskReporting makes the same for one task.
+func newTaskReporting(a *Run, kind reportKind) *cobra.Command {
+	c := &reporting{Run: a, kind: kind, id: "task:report:" + kind.name}
+	cmd := c.command("TASK", "MESSAGE")
+	cmd.RunE = Running(func(ctx context.Context, args []string) error {
+		c.tasks = args[:1]
+		return c.send(ctx, args[1])
+	})
+	return cmd
+}
+
+func (c *reporting) command(arguments ...string) *cobra.Command {
+	c.cmd = &cobra.Command{
+		Use: c.kind.name + " " + strings.Join(arguments, " "), Short: c.kind.short, Args: Takes(arguments...),
+	}
+	c.keyFlag(c.cmd, &c.key)
+	if c.kind.name == string(events.ReportNeedsInput) {
+		c.asking.add(c.cmd)
+	}
+	return c.cmd
+}
+
+// send sends a report, in one call, or keeps it. The session, its project and its permissions are the server's to know.
+func (c *reporting) send(ctx context.Context, message string) error {
+	if err := c.asking.check(c.cmd); err != nil {
+		return err
+	}
 	if message == "-" {
-		text, err := io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
+		text, err := io.ReadAll(io.LimitReader(c.Stdin, 1<<20))
 		if err != nil {
 			return fmt.Errorf("read the message: %w", err)
 		}
 		message = strings.TrimRight(string(text), "\n")
 	}
-	body := &commands.Report{Message: message, TaskIDs: tasks, Options: asking.options}
-	if asking.wait {
-		return a.askAndWait(ctx, id, body, key, asking.timeout)
+	tasks := ids(c.tasks)
+	body := &commands.Report{Message: message, TaskIDs: tasks, Options: c.asking.options}
+	if c.asking.wait {
+		return askAndWait(ctx, c.Run, c.id, body, c.key, c.asking.timeout)
 	}
-	return a.tell(ctx, id, body, key, func(answer client.Answer) { a.reported(answer, kind, tasks) })
+	return tellOrKeep(ctx, c.Run, c.id, body, c.key, func(answer client.Answer) {
+		showReported(c.Run, answer, c.kind, tasks)
+	})
 }
 
 // asking are the flags of a question.
@@ -93,7 +123,14 @@ func (o *asking) add(cmd *cobra.Command) {
 func (o *asking) check(cmd *cobra.Command) error { return timeoutOfWait(cmd, o.wait, o.timeout) }
 
 // askAndWait asks and prints the answer. A question that nobody hears is not kept: its answer is waited for.
-func (a *Run) askAndWait(ctx context.Context, id string, body *commands.Report, key string, timeout time.Duration) error {
+func askAndWait(
+	ctx context.Context,
+	a *Run,
+	id string,
+	body *commands.Report,
+	key string,
+	timeout time.Duration,
+) error {
 	answer, err := a.send(ctx, id, body, key)
 	if err != nil {
 		return err
@@ -105,22 +142,24 @@ func (a *Run) askAndWait(ctx context.Context, id string, body *commands.Report, 
 	reported, ok := data.(*events.SessionReported)
 	if !ok || reported.InputID == "" {
 		return &failure.Error{
-			Status: http.StatusConflict, Code: "CONFLICT", Message: "The question came after the session's end, so there will be no answer",
-			Next: "see `maestro session info`",
+			Status:  http.StatusConflict,
+			Code:    "CONFLICT",
+			Message: "The question came after the session's end, so there will be no answer",
+			Next:    "see `maestro session info`",
 		}
 	}
-	c, err := a.connect(ctx)
+	c, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	question, err := a.awaitAnswer(ctx, c, reported.InputID, timeout)
+	question, err := awaitAnswer(ctx, a, c, reported.InputID, timeout)
 	if err != nil {
 		return err
 	}
-	return a.received(ctx, c, question)
+	return showReceived(ctx, a, c, question)
 }
 
-func (a *Run) reported(answer client.Answer, kind reportKind, tasks []string) {
+func showReported(a *Run, answer client.Answer, kind reportKind, tasks []string) {
 	on := ""
 	switch {
 	case len(tasks) > 0:

@@ -10,10 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"maestro/api/client"
 	"maestro/internal/failure"
-
-	"github.com/spf13/cobra"
 )
 
 // Run is one run of the command line: its streams, its environment, and what all commands share.
@@ -26,12 +26,7 @@ type Run struct {
 	// Env is the environment, Stdin what is read for -.
 	Env   map[string]string
 	Stdin io.Reader
-	// Stdout and Stderr are where it answers.
-	Stdout io.Writer
-	Stderr io.Writer
-	// JSON is --json; format is -o, of commands that list.
-	JSON   bool
-	format string
+	Printer
 	// dryRun is --dry-run of a write.
 	dryRun bool
 	// answers are the session's questions whose answers it was not yet shown, as the server said last. A run makes one
@@ -39,8 +34,6 @@ type Run struct {
 	answers []string
 	// damage is why the server does not show all that was acknowledged, as it said last; else "".
 	damage string
-	// broken is the first error of a write to stdout.
-	broken error
 	// Wall is the machine's wall clock.
 	Wall func() time.Time
 	// delivered says that this run has seen to the outbox, and held what the server said when it could not take what
@@ -59,13 +52,11 @@ func Main(
 	more ...func(*Run) *cobra.Command,
 ) int {
 	a := &Run{
-		Env:    environment(env),
-		Stdin:  stdin,
-		Stdout: stdout,
-		Stderr: stderr,
-		JSON:   asksForJSON(args),
-		Wall:   time.Now,
-		More:   more,
+		Env:     environment(env),
+		Stdin:   stdin,
+		Printer: Printer{Stdout: stdout, Stderr: stderr, JSON: asksForJSON(args)},
+		Wall:    time.Now,
+		More:    more,
 	}
 	for i, arg := range args {
 		if !utf8.ValidString(arg) {
@@ -112,7 +103,7 @@ func (a *Run) showDamage(err error) {
 			return
 		}
 	}
-	a.say("maestro: The server is read-only: %s.\n", a.damage)
+	a.Say("maestro: The server is read-only: %s.\n", a.damage)
 }
 
 // errDone ends a command that has answered already.
@@ -183,15 +174,14 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.PersistentFlags().BoolVar(&a.JSON, "json", a.JSON, "answer as JSON")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkFlags(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return CheckFlags(cmd) }
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		a.projectCommand(), a.taskCommand(), a.sessionCommand(), a.reportCommand(), a.queueCommand(),
-		a.inboxCommand(), a.inputCommand(), a.sinceCommand(), a.whyCommand(), a.tokenCommand(), a.statusCommand(),
-		a.manifestCommand(), a.templateCommand(), a.workerCommand(), a.orchestratorCommand(),
-		a.whoamiCommand(), a.commandsCommand(), a.trackFileCommand(), a.auditCommand(), a.backupCommand(), a.restoreCommand(),
-		a.salvageCommand(),
-		a.clockCommand(), a.demoCommand(), a.versionCommand(),
+		newProject(a), newTask(a), newSession(a), newReport(a), newQueue(a),
+		newInbox(a), newInput(a), newSince(a), newWhy(a), newToken(a), newStatus(a),
+		newManifest(a), newTemplate(a), newWorker(a), newOrchestrator(a),
+		newWhoami(a), newCommands(a), newTrackFile(a),
+		newClock(a), newDemo(a), newVersion(a),
 	)
 	for _, command := range a.More {
 		root.AddCommand(command(a))
@@ -209,7 +199,7 @@ func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// running makes a function a command's.
+// Running makes a function a command's.
 func Running(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := f(cmd.Context(), args); err != nil {
@@ -222,7 +212,7 @@ func Running(f func(ctx context.Context, args []string) error) func(*cobra.Comma
 // naming are the arguments that name something, and are never empty: an unset variable is not a wish to leave them out.
 var naming = []string{"ID", "TASK", "SEQUENCE|TIME", "ACTOR", "COMMAND", "TARGET", "FILE"}
 
-// takes names the arguments of a command; those in brackets may be left out.
+// Takes names the arguments of a command; those in brackets may be left out.
 func Takes(names ...string) cobra.PositionalArgs {
 	required := 0
 	for _, name := range names {
@@ -243,7 +233,11 @@ func Takes(names ...string) cobra.PositionalArgs {
 		case len(args) > len(names) && cmd.HasSubCommands():
 			return unknownVerb(cmd, args[0])
 		case len(args) > len(names):
-			return fmt.Errorf("unexpected argument %q: put quotes around a text with spaces; see `%s --help`", args[len(names)], cmd.CommandPath())
+			return fmt.Errorf(
+				"unexpected argument %q: put quotes around a text with spaces; see `%s --help`",
+				args[len(names)],
+				cmd.CommandPath(),
+			)
 		}
 		for i, arg := range args {
 			if name := strings.Trim(names[i], "[]"); arg == "" && slices.Contains(naming, name) {
@@ -257,13 +251,18 @@ func Takes(names ...string) cobra.PositionalArgs {
 func unknownVerb(cmd *cobra.Command, verb string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	if meant := cmd.SuggestionsFor(verb); len(meant) > 0 {
-		return fmt.Errorf("there is no command `%s %s`; did you mean `%[1]s %[3]s`?", cmd.CommandPath(), verb, meant[0])
+		return fmt.Errorf(
+			"there is no command `%s %s`; did you mean `%[1]s %[3]s`?",
+			cmd.CommandPath(),
+			verb,
+			meant[0],
+		)
 	}
 	return fmt.Errorf("there is no command `%s %s`; see `%[1]s --help`", cmd.CommandPath(), verb)
 }
 
-// at gives an argument, or "" when it was left out.
-func at(args []string, i int) string {
+// At gives an argument, or "" when it was left out.
+func At(args []string, i int) string {
 	if i < len(args) {
 		return args[i]
 	}

@@ -18,6 +18,8 @@ import (
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+
+	"github.com/spf13/cobra"
 )
 
 // ran is what a run in this process came to.
@@ -26,6 +28,9 @@ type ran struct {
 	stdout, stderr string
 }
 
+// audit makes the verbs of audit that ask a server.
+func audit(r *Run) *cobra.Command { return NewAudit(r) }
+
 func runHere(t *testing.T, env map[string]string, args ...string) ran {
 	t.Helper()
 	variables := []string{"HOME=" + t.TempDir()}
@@ -33,7 +38,7 @@ func runHere(t *testing.T, env map[string]string, args ...string) ran {
 		variables = append(variables, name+"="+value)
 	}
 	var stdout, stderr bytes.Buffer
-	code := Main(t.Context(), args, variables, strings.NewReader("from stdin"), &stdout, &stderr)
+	code := Main(t.Context(), args, variables, strings.NewReader("from stdin"), &stdout, &stderr, audit)
 	return ran{code, stdout.String(), stderr.String()}
 }
 
@@ -43,23 +48,78 @@ func answering(t *testing.T, status int, body string) (env map[string]string, as
 	asked = &[]string{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
-		*asked = append(*asked, fmt.Sprintf("%s %s key=%s auth=%s %s", r.Method, r.URL, r.Header.Get("Idempotency-Key"), r.Header.Get("Authorization"), text))
+		*asked = append(
+			*asked,
+			fmt.Sprintf(
+				"%s %s key=%s auth=%s %s",
+				r.Method,
+				r.URL,
+				r.Header.Get("Idempotency-Key"),
+				r.Header.Get("Authorization"),
+				text,
+			),
+		)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return map[string]string{"MAESTRO_API_URL": server.URL, "MAESTRO_TOKEN": "mss_s.1.x", "MAESTRO_SESSION_ID": "s", "MAESTRO_PROJECT_ID": "p"}, asked
+	return map[string]string{
+		"MAESTRO_API_URL":    server.URL,
+		"MAESTRO_TOKEN":      "mss_s.1.x",
+		"MAESTRO_SESSION_ID": "s",
+		"MAESTRO_PROJECT_ID": "p",
+	}, asked
 }
 
 func TestReportIsOneCall(t *testing.T) {
 	const event = `{"sequence":7,"event":null}`
 	tests := map[string][]string{
-		`POST /api/commands/report:progress key=k auth=Bearer mss_s.1.x {"message":"hello","taskIds":["a","b"]}`: {"report", "progress", "hello", "--task", "a, b", "--key", "k"},
-		`POST /api/commands/report:complete key=k auth=Bearer mss_s.1.x {"message":"from stdin"}`:                {"report", "complete", "-", "--key", "k"},
-		`POST /api/commands/task:report:error key=k auth=Bearer mss_s.1.x {"message":"m","taskIds":["t"]}`:       {"task", "report", "error", "t", "m", "--key", "k"},
-		`POST /api/commands/track-file key=k auth=Bearer mss_s.1.x {"file":"a.go","taskId":"t"}`:                 {"track-file", "a.go", "--task", "t", "--key", "k"},
-		`POST /api/commands/session:complete key=k auth=Bearer mss_s.1.x {}`:                                     {"session", "complete", "--key", "k"},
-		`POST /api/commands/task:create key=k auth=Bearer mss_s.1.x {"project":"p","title":"T"}`:                 {"task", "create", "T", "--key", "k"},
+		`POST /api/commands/report:progress key=k auth=Bearer mss_s.1.x {"message":"hello","taskIds":["a","b"]}`: {
+			"report",
+			"progress",
+			"hello",
+			"--task",
+			"a, b",
+			"--key",
+			"k",
+		},
+		`POST /api/commands/report:complete key=k auth=Bearer mss_s.1.x {"message":"from stdin"}`: {
+			"report",
+			"complete",
+			"-",
+			"--key",
+			"k",
+		},
+		`POST /api/commands/task:report:error key=k auth=Bearer mss_s.1.x {"message":"m","taskIds":["t"]}`: {
+			"task",
+			"report",
+			"error",
+			"t",
+			"m",
+			"--key",
+			"k",
+		},
+		`POST /api/commands/track-file key=k auth=Bearer mss_s.1.x {"file":"a.go","taskId":"t"}`: {
+			"track-file",
+			"a.go",
+			"--task",
+			"t",
+			"--key",
+			"k",
+		},
+		`POST /api/commands/session:complete key=k auth=Bearer mss_s.1.x {}`: {
+			"session",
+			"complete",
+			"--key",
+			"k",
+		},
+		`POST /api/commands/task:create key=k auth=Bearer mss_s.1.x {"project":"p","title":"T"}`: {
+			"task",
+			"create",
+			"T",
+			"--key",
+			"k",
+		},
 	}
 	for want, args := range tests {
 		env, asked := answering(t, http.StatusOK, event)
@@ -104,8 +164,20 @@ func TestWhatOneCallAnswers(t *testing.T) {
 // Every status of the server has its exit code, and --json its form.
 func TestStatusBecomesExitCode(t *testing.T) {
 	tests := map[int]int{
-		200: ExitDone, 400: ExitInvalid, 401: ExitNotAllowed, 403: ExitNotAllowed, 404: ExitNotFound, 405: ExitFailed, 409: ExitConflict,
-		413: ExitInvalid, 415: ExitInvalid, 422: ExitInvalid, 429: ExitFailed, 500: ExitFailed, 503: ExitFailed, 504: ExitTimedOut,
+		200: ExitDone,
+		400: ExitInvalid,
+		401: ExitNotAllowed,
+		403: ExitNotAllowed,
+		404: ExitNotFound,
+		405: ExitFailed,
+		409: ExitConflict,
+		413: ExitInvalid,
+		415: ExitInvalid,
+		422: ExitInvalid,
+		429: ExitFailed,
+		500: ExitFailed,
+		503: ExitFailed,
+		504: ExitTimedOut,
 	}
 	for status, want := range tests {
 		body := `{"error":true,"code":"CODE","message":"message","why":"why","next":"next","rule":"row","pointer":"/field"}`
@@ -127,11 +199,16 @@ func TestStatusBecomesExitCode(t *testing.T) {
 			Suggestion     string
 			Data           json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil || answer.Success != (status == http.StatusOK) {
+		if err := json.Unmarshal(
+			[]byte(got.stdout),
+			&answer,
+		); err != nil ||
+			answer.Success != (status == http.StatusOK) {
 			t.Errorf("%d: %s, %v", status, got.stdout, err)
 		}
-		if status != http.StatusOK && (answer.Error != "CODE" || answer.Message != "message" || answer.Details["why"] != "why" ||
-			answer.Details["rule"] != "row" || answer.Details["pointer"] != "/field" || answer.Suggestion == "") {
+		if status != http.StatusOK &&
+			(answer.Error != "CODE" || answer.Message != "message" || answer.Details["why"] != "why" ||
+				answer.Details["rule"] != "row" || answer.Details["pointer"] != "/field" || answer.Suggestion == "") {
 			t.Errorf("%d: %s", status, got.stdout)
 		}
 	}
@@ -198,7 +275,8 @@ func TestUserTokenStaysHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &Run{Env: map[string]string{"MAESTRO_HOME": dir}}
-	if address, token, err := a.find(); err != nil || address != env["MAESTRO_API_URL"] || token != secrets.AdminToken {
+	if address, token, err := a.find(); err != nil || address != env["MAESTRO_API_URL"] ||
+		token != secrets.AdminToken {
 		t.Errorf("while it runs: %s, %v", address, err)
 	}
 	if err := lock.Release(); err != nil {
@@ -229,7 +307,14 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("no room") }
 
 func TestUnwrittenOutputIsAnError(t *testing.T) {
 	var stderr bytes.Buffer
-	if code := Main(t.Context(), []string{"version"}, nil, strings.NewReader(""), brokenPipe{}, &stderr); code != ExitFailed {
+	if code := Main(
+		t.Context(),
+		[]string{"version"},
+		nil,
+		strings.NewReader(""),
+		brokenPipe{},
+		&stderr,
+	); code != ExitFailed {
 		t.Errorf("exit %d, %s", code, stderr.String())
 	}
 }
@@ -271,7 +356,7 @@ func TestExportToATerminal(t *testing.T) {
 		variables = append(variables, name+"="+value)
 	}
 	var stdout onTerminal
-	code := Main(t.Context(), []string{"audit", "export"}, variables, strings.NewReader(""), &stdout, io.Discard)
+	code := Main(t.Context(), []string{"audit", "export"}, variables, strings.NewReader(""), &stdout, io.Discard, audit)
 	text := stdout.String()
 	if code != ExitDone || strings.ContainsAny(text, "\u009b\x7f\u202e\U000e0041") || strings.Count(text, "\n") != 2 {
 		t.Errorf("%d, %q", code, text)
@@ -289,7 +374,7 @@ func TestQuoted(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "''", "plain-1_2.3/x:4": "plain-1_2.3/x:4", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'", "`x`": "'`x`'", "a\nb": "'a\nb'",
 	} {
-		if got := quoted(value); got != want {
+		if got := Quoted(value); got != want {
 			t.Errorf("%q: got %s, expected %s", value, got, want)
 		}
 	}

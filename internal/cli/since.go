@@ -19,45 +19,55 @@ import (
 // untold is how far back a first `since` looks.
 const untold = 24 * time.Hour
 
-func (a *Run) sinceCommand() *cobra.Command {
-	var project string
+// since is `maestro since`.
+type since struct {
+	*Run
+	project string
+}
+
+func newSince(a *Run) *cobra.Command {
+	c := &since{Run: a}
 	cmd := &cobra.Command{
-		Use: "since [SEQUENCE|TIME]", Short: "Show what changed, what needs you first; without an argument since you asked last", Args: Takes("[SEQUENCE|TIME]"),
+		Use:   "since [SEQUENCE|TIME]",
+		Short: "Show what changed, what needs you first; without an argument since you asked last",
+		Args:  Takes("[SEQUENCE|TIME]"),
 		Long: `Show what changed since a sequence of the log, a time (2026-02-02T10:00:00Z, 2026-02-02) or a while ago (2h, 3d); without
 an argument since you asked last from this home (about this project, if one is named), and the first time since yesterday.`,
-		RunE: Running(func(ctx context.Context, args []string) error {
-			if project == "" {
-				project = a.Getenv("MAESTRO_PROJECT_ID")
-			}
-			remembered := len(args) == 0 && !a.isSession()
-			from, err := beginning(at(args, 0))
-			switch {
-			case err != nil:
-				return err
-			case len(args) == 0:
-				from = a.lastAsked(project)
-			}
-			since, err := ask(ctx, a, (*client.Client).Since, wire.SinceQuery{From: from, ProjectID: project})
-			if err != nil {
-				return err
-			}
-			if err := a.unlessEmpty(ctx, since.Events, named{project: project}); err != nil {
-				return err
-			}
-			a.Result(since, func() {
-				if asked, err := strconv.ParseUint(from, 10, 64); err == nil && asked > since.To {
-					a.Print("The log ends at %d, before %d\n", since.To, asked)
-				}
-				a.showSince(since)
-			})
-			if remembered && a.broken == nil {
-				a.rememberAsked(project, since.To)
-			}
-			return nil
-		}),
+		RunE: Running(c.run),
 	}
-	projectFlag(cmd, &project)
+	projectFlag(cmd, &c.project)
 	return cmd
+}
+
+func (c *since) run(ctx context.Context, args []string) error {
+	if c.project == "" {
+		c.project = c.Getenv("MAESTRO_PROJECT_ID")
+	}
+	remembered := len(args) == 0 && !c.isSession()
+	from, err := beginning(At(args, 0))
+	switch {
+	case err != nil:
+		return err
+	case len(args) == 0:
+		from = lastAsked(c.Run, c.project)
+	}
+	since, err := Ask(ctx, c.Run, (*client.Client).Since, wire.SinceQuery{From: from, ProjectID: c.project})
+	if err != nil {
+		return err
+	}
+	if err := c.unlessEmpty(ctx, since.Events, named{project: c.project}); err != nil {
+		return err
+	}
+	c.Result(since, func() {
+		if asked, err := strconv.ParseUint(from, 10, 64); err == nil && asked > since.To {
+			c.Print("The log ends at %d, before %d\n", since.To, asked)
+		}
+		showSince(c.Run, since)
+	})
+	if remembered && c.broken == nil {
+		rememberAsked(c.Run, c.project, since.To)
+	}
+	return nil
 }
 
 // beginning gives the server's form of a sequence, a time or a while ago; what it does not know, the server is left to refuse.
@@ -84,7 +94,7 @@ func beginning(text string) (string, error) {
 }
 
 // lastAsked gives the sequence up to which this home's user was told of a project, or of all, or yesterday.
-func (a *Run) lastAsked(project string) string {
+func lastAsked(a *Run, project string) string {
 	yesterday := time.Now().Add(-untold).UTC().Format(time.RFC3339)
 	path, err := home.Path(a.Getenv)
 	if err != nil || a.isSession() {
@@ -102,7 +112,7 @@ func (a *Run) lastAsked(project string) string {
 }
 
 // rememberAsked notes what the user was told. That it cannot be noted only means that it is told again.
-func (a *Run) rememberAsked(project string, sequence uint64) {
+func rememberAsked(a *Run, project string, sequence uint64) {
 	path, err := home.Path(a.Getenv)
 	if err != nil {
 		return
@@ -119,8 +129,18 @@ func (a *Run) rememberAsked(project string, sequence uint64) {
 func ofItself(words, id string) string {
 	left := []string{" task ", " session ", " on ", " in queue ", " to queue ", " queue "}
 	pairs := []string{
-		" the secret of session " + id, " its secret", " to session " + id, " to it", " from session " + id, " from it",
-		" of queue " + id, " of the queue", " worker " + id, " worker", " orchestrator " + id, " orchestrator",
+		" the secret of session " + id,
+		" its secret",
+		" to session " + id,
+		" to it",
+		" from session " + id,
+		" from it",
+		" of queue " + id,
+		" of the queue",
+		" worker " + id,
+		" worker",
+		" orchestrator " + id,
+		" orchestrator",
 	}
 	for _, word := range left {
 		pairs = append(pairs, word+id, "")
@@ -128,7 +148,7 @@ func ofItself(words, id string) string {
 	return strings.NewReplacer(append(pairs, " "+id, " it")...).Replace(words)
 }
 
-func (a *Run) showSince(since wire.Since) {
+func showSince(a *Run, since wire.Since) {
 	if since.Events == 0 {
 		a.Print("Nothing happened since %d\n", since.From)
 	} else {
@@ -140,7 +160,7 @@ func (a *Run) showSince(since wire.Since) {
 			things += since.Inbox[i].Things()
 		}
 		a.Print("\nNeeds you (%d, %d new):\n", things, since.New)
-		a.showInbox(since.Inbox)
+		showInbox(a, since.Inbox)
 		if since.InboxMore > 0 {
 			a.Print("and %d more: see `maestro inbox`\n", since.InboxMore)
 		}
@@ -167,7 +187,17 @@ func (a *Run) showSince(since wire.Since) {
 			if thing.Says != "" {
 				stands += ", says " + thing.Says
 			}
-			rows = append(rows, []string{" ", thing.ID, safetext.Clip(thing.Name, 20), stands, fmt.Sprintf("×%d", thing.Events), ofItself(thing.Last, thing.ID)})
+			rows = append(
+				rows,
+				[]string{
+					" ",
+					thing.ID,
+					safetext.Clip(thing.Name, 20),
+					stands,
+					fmt.Sprintf("×%d", thing.Events),
+					ofItself(thing.Last, thing.ID),
+				},
+			)
 		}
 		a.table(fitted(rows))
 		if group.more > 0 {

@@ -14,61 +14,92 @@ import (
 	"maestro/service/wire"
 )
 
-func (a *Run) statusCommand() *cobra.Command {
-	var project string
+// status is `maestro status`.
+type status struct {
+	*Run
+	project string
+}
+
+func newStatus(a *Run) *cobra.Command {
+	c := &status{Run: a}
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the project's status: what is decided, what sessions report, and what nobody has confirmed",
 		Args:  Takes(),
-		RunE: Running(func(ctx context.Context, _ []string) error {
-			id, err := a.knownProject(ctx, project)
-			if err != nil {
-				return err
-			}
-			s, err := ask(ctx, a, (*client.Client).ProjectStatus, id)
-			if err != nil {
-				return err
-			}
-			s.Inbox += len(a.setAside(ctx, id, ""))
-			if a.JSON {
-				a.Result(s, nil)
-				return nil
-			}
-			var tasks []wire.Task
-			if len(s.Says) > 0 {
-				// A session may lack task:list; then the counts are all there is to show.
-				tasks, err = ask(ctx, a, (*client.Client).Tasks, wire.TaskFilter{ProjectID: id})
-				if err != nil && exitCode(err) != ExitNotAllowed {
-					return err
-				}
-			}
-			a.showStatus(s, tasks)
-			return nil
-		}),
+		RunE:  Running(c.run),
 	}
-	projectFlag(cmd, &project)
+	projectFlag(cmd, &c.project)
 	return cmd
 }
 
-func (a *Run) showStatus(s wire.ProjectStatus, tasks []wire.Task) {
+func (c *status) run(ctx context.Context, _ []string) error {
+	id, err := c.knownProject(ctx, c.project)
+	if err != nil {
+		return err
+	}
+	s, err := Ask(ctx, c.Run, (*client.Client).ProjectStatus, id)
+	if err != nil {
+		return err
+	}
+	s.Inbox += len(setAside(ctx, c.Run, id, ""))
+	if c.JSON {
+		c.Result(s, nil)
+		return nil
+	}
+	var tasks []wire.Task
+	if len(s.Says) > 0 {
+		// A session may lack task:list; then the counts are all there is to show.
+		tasks, err = Ask(ctx, c.Run, (*client.Client).Tasks, wire.TaskFilter{ProjectID: id})
+		if err != nil && exitCode(err) != ExitNotAllowed {
+			return err
+		}
+	}
+	showStatus(c.Run, s, tasks)
+	return nil
+}
+
+func showStatus(a *Run, s wire.ProjectStatus, tasks []wire.Task) {
 	a.Print("%s  %s\n", s.Project.ID, safetext.OneLine(s.Project.Name))
-	a.field("Tasks", counts(s.Tasks, events.TaskTodo, events.TaskInProgress, events.TaskBlocked, events.TaskCompleted, events.TaskCancelled))
-	a.field("Said", counts(s.Says, events.SaysWorking, events.SaysNeedsInput, events.SaysBlocked, events.SaysFailed, events.SaysCompleted))
-	a.field("Sessions", counts(s.Sessions, events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking,
-		events.SessionSaidDone, events.SessionStopped, events.SessionEndFailed))
+	a.Field(
+		"Tasks",
+		counts(
+			s.Tasks,
+			events.TaskTodo,
+			events.TaskInProgress,
+			events.TaskBlocked,
+			events.TaskCompleted,
+			events.TaskCancelled,
+		),
+	)
+	a.Field(
+		"Said",
+		counts(
+			s.Says,
+			events.SaysWorking,
+			events.SaysNeedsInput,
+			events.SaysBlocked,
+			events.SaysFailed,
+			events.SaysCompleted,
+		),
+	)
+	a.Field(
+		"Sessions",
+		counts(s.Sessions, events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking,
+			events.SessionSaidDone, events.SessionStopped, events.SessionEndFailed),
+	)
 	lost := strings.Join(s.Lost, ", ")
 	if s.LostMore > 0 {
 		lost += fmt.Sprintf(" and %d more: see `maestro inbox --kind lost`", s.LostMore)
 	}
-	a.field("Lost", lost)
+	a.Field("Lost", lost)
 	for _, q := range s.Queues {
-		a.field("Queue", q.Name+" "+statsWords(q.Stats, q.Waiting))
+		a.Field("Queue", q.Name+" "+statsWords(q.Stats, q.Waiting))
 	}
 	if s.QueuesMore > 0 {
-		a.field("Queue", fmt.Sprintf("and %d more: see `maestro queue list`", s.QueuesMore))
+		a.Field("Queue", fmt.Sprintf("and %d more: see `maestro queue list`", s.QueuesMore))
 	}
 	if s.Inbox > 0 {
-		a.field("Needs you", Many(s.Inbox, "thing")+": see `maestro inbox`")
+		a.Field("Needs you", Many(s.Inbox, "thing")+": see `maestro inbox`")
 	}
 	var said, unconfirmed [][]string
 	for _, t := range tasks {

@@ -16,131 +16,214 @@ import (
 	"maestro/workers/prompt"
 )
 
-func (a *Run) templateCommand() *cobra.Command {
-	return group("template", "Templates: the workflows that prompts are made from",
-		a.templateList(), a.templateGet(), a.templateCreate(), a.templateUpdate(), a.templateReset(), a.templateDelete())
+func newTemplate(a *Run) *cobra.Command {
+	return group(
+		"template",
+		"Templates: the workflows that prompts are made from",
+		newTemplateList(
+			a,
+		),
+		newTemplateGet(a),
+		newTemplateCreate(a),
+		newTemplateUpdate(a),
+		newTemplateReset(a),
+		newTemplateDelete(a),
+	)
 }
 
-func (a *Run) templateList() *cobra.Command {
+// templateList is `maestro template list`.
+type templateList struct {
+	*Run
+}
+
+func newTemplateList(a *Run) *cobra.Command {
+	c := &templateList{Run: a}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the templates, Maestro's own first", Args: Takes(),
-		RunE: Running(func(ctx context.Context, _ []string) error {
-			templates, err := look(ctx, a, (*client.Client).Templates)
-			if err != nil {
-				return err
-			}
-			list(a, templates, "There are no templates", func(t wire.Template) []string {
-				about := ""
-				switch {
-				case t.IsDefault && t.Changed:
-					about = "Maestro's own, changed"
-				case t.IsDefault:
-					about = "Maestro's own"
-				}
-				return []string{t.ID, string(t.Role), safetext.Clip(t.Name, 60), about}
-			})
-			return nil
-		}),
+		RunE: Running(c.run),
 	}
-	a.listFlags(cmd)
+	a.ListFlags(cmd)
 	return cmd
 }
 
-func (a *Run) templateGet() *cobra.Command {
+func (c *templateList) run(ctx context.Context, _ []string) error {
+	templates, err := Look(ctx, c.Run, (*client.Client).Templates)
+	if err != nil {
+		return err
+	}
+	List(c.Run, templates, "There are no templates", func(t wire.Template) []string {
+		about := ""
+		switch {
+		case t.IsDefault && t.Changed:
+			about = "Maestro's own, changed"
+		case t.IsDefault:
+			about = "Maestro's own"
+		}
+		return []string{t.ID, string(t.Role), safetext.Clip(t.Name, 60), about}
+	})
+	return nil
+}
+
+// templateGet is `maestro template get`.
+type templateGet struct {
+	*Run
+}
+
+func newTemplateGet(a *Run) *cobra.Command {
+	c := &templateGet{Run: a}
 	return &cobra.Command{
 		Use: "get ID", Short: "Print a template's workflow", Args: Takes("ID"),
-		RunE: Running(func(ctx context.Context, args []string) error {
-			t, err := ask(ctx, a, (*client.Client).Template, args[0])
-			if err != nil {
-				return err
-			}
-			a.Result(t, func() { a.Print("%s\n", strings.TrimRight(t.Content, "\n")) })
-			return nil
-		}),
+		RunE: Running(c.run),
 	}
 }
 
+func (c *templateGet) run(ctx context.Context, args []string) error {
+	t, err := Ask(ctx, c.Run, (*client.Client).Template, args[0])
+	if err != nil {
+		return err
+	}
+	c.Result(t, func() { c.Print("%s\n", strings.TrimRight(t.Content, "\n")) })
+	return nil
+}
+
 // templateText reads a workflow from a file, - for stdin, and checks it before anybody is asked.
-func (a *Run) templateText(file string) (string, error) {
-	content, err := a.readFile(file)
+func templateText(a *Run, file string) (string, error) {
+	content, err := readFile(a, file)
 	if err != nil {
 		return "", err
 	}
 	if err := prompt.CheckTemplate(string(content)); err != nil {
-		return "", failure.Usage("The template cannot be used: %s", err).WithNext("begin with one of Maestro's own: `maestro template get execute-simple`")
+		return "", failure.Usage("The template cannot be used: %s", err).
+			WithNext("begin with one of Maestro's own: `maestro template get execute-simple`")
 	}
 	return string(content), nil
 }
 
-func (a *Run) templateCreate() *cobra.Command {
-	var body commands.CreateTemplate
-	var key string
-	var quiet bool
+// templateCreate is `maestro template create`.
+type templateCreate struct {
+	*Run
+	body  commands.CreateTemplate
+	key   string
+	quiet bool
+}
+
+func newTemplateCreate(a *Run) *cobra.Command {
+	c := &templateCreate{Run: a}
 	cmd := &cobra.Command{
-		Use: "create NAME FILE", Short: "Make a template of a file, - for stdin; name it at a spawn with --template", Args: Takes("NAME", "FILE"),
-		RunE: Running(func(ctx context.Context, args []string) error {
-			var err error
-			body.Name = args[0]
-			if body.Content, err = a.templateText(args[1]); err != nil {
-				return err
-			}
-			answer, err := a.send(ctx, "template:create", &body, key)
-			if err != nil {
-				return err
-			}
-			return a.wroteNew(answer, quiet, "template", body.Name)
-		}),
+		Use:   "create NAME FILE",
+		Short: "Make a template of a file, - for stdin; name it at a spawn with --template",
+		Args:  Takes("NAME", "FILE"),
+		RunE:  Running(c.run),
 	}
-	cmd.Flags().StringVar((*string)(&body.Role), "role", "worker", "worker or orchestrator")
+	cmd.Flags().StringVar((*string)(&c.body.Role), "role", "worker", "worker or orchestrator")
 	Complete(cmd, "role", "worker", "orchestrator")
-	a.keyFlag(cmd, &key)
-	quietFlag(cmd, &quiet)
+	a.keyFlag(cmd, &c.key)
+	quietFlag(cmd, &c.quiet)
 	return cmd
 }
 
-func (a *Run) templateUpdate() *cobra.Command {
-	var body commands.UpdateTemplate
-	var key, name, file string
-	cmd := &cobra.Command{Use: "update ID", Short: "Give a template another name or workflow; Maestro's own too", Args: Takes("ID")}
-	cmd.RunE = Running(func(ctx context.Context, args []string) error {
-		body.TemplateID, body.Name = args[0], given(cmd, "name", name)
-		if file != "" {
-			text, err := a.templateText(file)
-			if err != nil {
-				return err
-			}
-			body.Content = &text
+func (c *templateCreate) run(ctx context.Context, args []string) error {
+	var err error
+	c.body.Name = args[0]
+	if c.body.Content, err = templateText(c.Run, args[1]); err != nil {
+		return err
+	}
+	answer, err := c.send(ctx, "template:create", &c.body, c.key)
+	if err != nil {
+		return err
+	}
+	return c.wroteNew(answer, c.quiet, "template", c.body.Name)
+}
+
+// templateUpdate is `maestro template update`.
+type templateUpdate struct {
+	*Run
+	cmd             *cobra.Command
+	body            commands.UpdateTemplate
+	key, name, file string
+}
+
+func newTemplateUpdate(a *Run) *cobra.Command {
+	c := &templateUpdate{Run: a}
+	cmd := &cobra.Command{
+		Use:   "update ID",
+		Short: "Give a template another name or workflow; Maestro's own too",
+		Args:  Takes("ID"),
+	}
+	cmd.RunE = Running(c.run)
+	c.cmd = cmd
+	cmd.Flags().StringVar(&c.name, "name", "", "new name")
+	cmd.Flags().StringVar(&c.file, "file", "", "a file with the new workflow, - for stdin")
+	a.keyFlag(cmd, &c.key)
+	return cmd
+}
+
+func (c *templateUpdate) run(ctx context.Context, args []string) error {
+	c.body.TemplateID, c.body.Name = args[0], given(c.cmd, "name", c.name)
+	if c.file != "" {
+		text, err := templateText(c.Run, c.file)
+		if err != nil {
+			return err
 		}
-		return a.change(ctx, "template:update", &body, key, args[0], "Updated template %s", args[0])
-	})
-	cmd.Flags().StringVar(&name, "name", "", "new name")
-	cmd.Flags().StringVar(&file, "file", "", "a file with the new workflow, - for stdin")
-	a.keyFlag(cmd, &key)
-	return cmd
+		c.body.Content = &text
+	}
+	return c.change(ctx, "template:update", &c.body, c.key, args[0], "Updated template %s", args[0])
 }
 
-func (a *Run) templateReset() *cobra.Command {
-	var key string
+// templateReset is `maestro template reset`.
+type templateReset struct {
+	*Run
+	key string
+}
+
+func newTemplateReset(a *Run) *cobra.Command {
+	c := &templateReset{Run: a}
 	cmd := &cobra.Command{
 		Use: "reset ID", Short: "Give a template the workflow that Maestro comes with", Args: Takes("ID"),
-		RunE: Running(func(ctx context.Context, args []string) error {
-			return a.change(ctx, "template:reset", &commands.ResetTemplate{TemplateID: args[0]}, key, args[0], "Reset template %s", args[0])
-		}),
+		RunE: Running(c.run),
 	}
-	a.keyFlag(cmd, &key)
+	a.keyFlag(cmd, &c.key)
 	return cmd
 }
 
-func (a *Run) templateDelete() *cobra.Command {
-	var key string
+func (c *templateReset) run(ctx context.Context, args []string) error {
+	return c.change(
+		ctx,
+		"template:reset",
+		&commands.ResetTemplate{TemplateID: args[0]},
+		c.key,
+		args[0],
+		"Reset template %s",
+		args[0],
+	)
+}
+
+// templateDelete is `maestro template delete`.
+type templateDelete struct {
+	*Run
+	key string
+}
+
+func newTemplateDelete(a *Run) *cobra.Command {
+	c := &templateDelete{Run: a}
 	cmd := &cobra.Command{
 		Use: "delete ID", Short: "Delete a template; Maestro's own stay", Args: Takes("ID"),
-		RunE: Running(func(ctx context.Context, args []string) error {
-			return a.change(ctx, "template:delete", &commands.DeleteTemplate{TemplateID: args[0]}, key, args[0], "Deleted template %s", args[0])
-		}),
+		RunE: Running(c.run),
 	}
-	a.keyFlag(cmd, &key)
+	a.keyFlag(cmd, &c.key)
 	return cmd
+}
+
+func (c *templateDelete) run(ctx context.Context, args []string) error {
+	return c.change(
+		ctx,
+		"template:delete",
+		&commands.DeleteTemplate{TemplateID: args[0]},
+		c.key,
+		args[0],
+		"Deleted template %s",
+		args[0],
+	)
 }
 
 // storedTemplates are the workflows that a prompt is written by, as the server has them.
@@ -154,23 +237,25 @@ func (t storedTemplates) Template(id string) (string, bool) {
 
 // templatesOf fetches the workflow that a manifest's prompt is written by: the one that it names, or that of its mode and
 // strategy. One that is not there is left to the renderer, which says so.
-func (a *Run) templatesOf(ctx context.Context, m *manifest.Manifest) (prompt.Templates, error) {
+func templatesOf(ctx context.Context, a *Run, m *manifest.Manifest) (prompt.Templates, error) {
 	axes := m.Axes()
 	stored := storedTemplates{}
 	for _, id := range []string{m.TemplateID, string(axes.Mode) + "-" + string(axes.Strategy)} {
 		if id == "" {
 			continue
 		}
-		switch t, err := ask(ctx, a, (*client.Client).Template, id); {
+		switch t, err := Ask(ctx, a, (*client.Client).Template, id); {
 		case err == nil:
 			stored[id] = t.Content
 		case exitCode(err) != ExitNotFound:
 			return nil, err
 		default:
 			return nil, &failure.Error{
-				Status: http.StatusNotFound, Code: "NOT_FOUND", Message: "Template with id '" + id + "' not found",
-				Why:  "the session's manifest names it, and it was deleted since",
-				Next: "let a user issue the manifest again without it, with `maestro session update SESSION --manifest FILE`, and begin again",
+				Status:  http.StatusNotFound,
+				Code:    "NOT_FOUND",
+				Message: "Template with id '" + id + "' not found",
+				Why:     "the session's manifest names it, and it was deleted since",
+				Next:    "let a user issue the manifest again without it, with `maestro session update SESSION --manifest FILE`, and begin again",
 			}
 		}
 	}

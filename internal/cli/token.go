@@ -13,32 +13,37 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
-	"maestro/projections"
 	"maestro/service/wire"
 )
 
-func (a *Run) tokenCommand() *cobra.Command {
+func newToken(a *Run) *cobra.Command {
 	return group(
 		"token",
 		"Tokens for people and programs, and the secrets of sessions",
-		a.tokenCreate(),
-		a.tokenList(),
-		a.tokenRevoke(),
+		newTokenCreate(a),
+		newTokenList(a),
+		newTokenRevoke(a),
 	)
 }
 
-// newToken is what the making of a secret answers as JSON.
-type newToken struct {
+// tokenMade is what the making of a secret answers as JSON.
+type tokenMade struct {
 	written
 	Token string `json:"token,omitempty"`
 }
 
-func (a *Run) tokenCreate() *cobra.Command {
-	var body commands.CreateToken
-	var key string
-	var projects []string
-	var expires string
-	var quiet bool
+// tokenCreate is `maestro token create`.
+type tokenCreate struct {
+	*Run
+	body     commands.CreateToken
+	key      string
+	projects []string
+	expires  string
+	quiet    bool
+}
+
+func newTokenCreate(a *Run) *cobra.Command {
+	c := &tokenCreate{Run: a}
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Make a named token, and print its secret",
@@ -51,38 +56,40 @@ no later.
 
 The secret is not stored: asked again with the same --key, it is printed again.
 With --quiet it is all that is printed.`,
-		RunE: Running(func(ctx context.Context, _ []string) error {
-			body.ProjectIDs = ids(projects)
-			if err := expiry(expires, a.Wall(), &body); err != nil {
-				return err
-			}
-			answer, err := a.send(ctx, "token:create", &body, key)
-			if err != nil {
-				return err
-			}
-			if quiet && !a.JSON {
-				a.Print("%s\n", answer.Token)
-				return nil
-			}
-			a.Result(newToken{writtenOf(answer, body.Name), answer.Token}, func() {
-				a.Print(
-					"Created the %s token %s; its secret, which is not stored:\n%s\n", body.Kind, body.Name,
-					answer.Token,
-				)
-			})
-			return nil
-		}),
+		RunE: Running(c.run),
 	}
 	f := cmd.Flags()
-	f.StringVar(&body.Name, "name", "", "its name; what it does is recorded as of /users/<name>")
-	f.StringVar((*string)(&body.Kind), "kind", "", "admin, auditor or read-only")
-	f.StringSliceVar(&projects, "project", nil, "of a read-only token: the projects that it reads, with commas")
-	f.StringVar(&expires, "expires", "",
+	f.StringVar(&c.body.Name, "name", "", "its name; what it does is recorded as of /users/<name>")
+	f.StringVar((*string)(&c.body.Kind), "kind", "", "admin, auditor or read-only")
+	f.StringSliceVar(&c.projects, "project", nil, "of a read-only token: the projects that it reads, with commas")
+	f.StringVar(&c.expires, "expires", "",
 		"when it expires: after a duration such as 24h or 30d, or at an RFC 3339 time; never if absent")
 	Complete(cmd, "kind", string(events.TokenAdmin), string(events.TokenAuditor), string(events.TokenReadOnly))
-	a.keyFlag(cmd, &key)
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print the secret only")
+	a.keyFlag(cmd, &c.key)
+	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "print the secret only")
 	return cmd
+}
+
+func (c *tokenCreate) run(ctx context.Context, _ []string) error {
+	c.body.ProjectIDs = ids(c.projects)
+	if err := expiry(c.expires, c.Wall(), &c.body); err != nil {
+		return err
+	}
+	answer, err := c.send(ctx, "token:create", &c.body, c.key)
+	if err != nil {
+		return err
+	}
+	if c.quiet && !c.JSON {
+		c.Print("%s\n", answer.Token)
+		return nil
+	}
+	c.Result(tokenMade{writtenOf(answer, c.body.Name), answer.Token}, func() {
+		c.Print(
+			"Created the %s token %s; its secret, which is not stored:\n%s\n", c.body.Kind, c.body.Name,
+			answer.Token,
+		)
+	})
+	return nil
 }
 
 // expiry reads --expires. The server counts a duration from the time of the event.
@@ -97,7 +104,8 @@ func expiry(text string, now time.Time, body *commands.CreateToken) error {
 		in = min(time.Duration(n), 100_000) * 24 * time.Hour
 	}
 	if err == nil && in < time.Millisecond {
-		return failure.Usage("--expires %s is not in the future", text).WithNext("name a time in the future, such as 24h")
+		return failure.Usage("--expires %s is not in the future", text).
+			WithNext("name a time in the future, such as 24h")
 	}
 	if err == nil {
 		body.ExpiresIn = in.Milliseconds()
@@ -120,11 +128,11 @@ func expiry(text string, now time.Time, body *commands.CreateToken) error {
 func tokenState(t wire.TokenView) string {
 	switch {
 	case t.RevokedAt != nil:
-		return "revoked " + instant(*t.RevokedAt)
+		return "revoked " + Instant(*t.RevokedAt)
 	case t.Expired:
-		return "expired " + instant(*t.ExpiresAt)
+		return "expired " + Instant(*t.ExpiresAt)
 	case t.ExpiresAt != nil:
-		return "valid until " + instant(*t.ExpiresAt)
+		return "valid until " + Instant(*t.ExpiresAt)
 	}
 	return "valid"
 }
@@ -138,34 +146,48 @@ func tokenUse(t wire.TokenView) string {
 	if t.LastUsedFrom != nil {
 		from = *t.LastUsedFrom
 	}
-	return "used " + instant(*t.LastUsedAt) + prefixed(" from ", from)
+	return "used " + Instant(*t.LastUsedAt) + Prefixed(" from ", from)
 }
 
-func (a *Run) tokenList() *cobra.Command {
+// tokenList is `maestro token list`.
+type tokenList struct {
+	*Run
+}
+
+func newTokenList(a *Run) *cobra.Command {
+	c := &tokenList{Run: a}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the named tokens; never a secret", Args: Takes(),
-		RunE: Running(func(ctx context.Context, _ []string) error {
-			tokens, err := look(ctx, a, (*client.Client).Tokens)
-			if err != nil {
-				return err
-			}
-			list(a, tokens, "There are no named tokens", func(t wire.TokenView) []string {
-				return []string{
-					t.Name, string(t.Kind), tokenState(t), "made by " + who(t.CreatedBy), tokenUse(t),
-					strings.Join(t.ProjectIDs, ", "),
-				}
-			})
-			return nil
-		}),
+		RunE: Running(c.run),
 	}
-	a.listFlags(cmd)
+	a.ListFlags(cmd)
 	return cmd
 }
 
-func (a *Run) tokenRevoke() *cobra.Command {
-	var body commands.RevokeToken
-	var key string
-	var tree bool
+func (c *tokenList) run(ctx context.Context, _ []string) error {
+	tokens, err := Look(ctx, c.Run, (*client.Client).Tokens)
+	if err != nil {
+		return err
+	}
+	List(c.Run, tokens, "There are no named tokens", func(t wire.TokenView) []string {
+		return []string{
+			t.Name, string(t.Kind), tokenState(t), "made by " + Who(t.CreatedBy), tokenUse(t),
+			strings.Join(t.ProjectIDs, ", "),
+		}
+	})
+	return nil
+}
+
+// tokenRevoke is `maestro token revoke`.
+type tokenRevoke struct {
+	*Run
+	body commands.RevokeToken
+	key  string
+	tree bool
+}
+
+func newTokenRevoke(a *Run) *cobra.Command {
+	c := &tokenRevoke{Run: a}
 	cmd := &cobra.Command{
 		Use:   "revoke [NAME]",
 		Short: "Revoke a token and those that it made, or a session's secret",
@@ -175,47 +197,49 @@ Their open calls end. With --keep-children the tokens that it made stay valid; r
 to revoke those too.
 
 Sessions that the token spawned go on; the command says how many there are.`,
-		RunE: Running(func(ctx context.Context, args []string) error {
-			body.Name = at(args, 0)
-			switch {
-			case body.Name != "" && body.SessionID != "":
-				return failure.Usage("Name a token or --session, not both").WithNext("leave one of them out")
-			case body.Name == "" && body.SessionID == "":
-				return failure.Usage("Name a token or a session").
-					WithNext("name one of them: `maestro token revoke NAME`, or --session ID")
-			}
-			if tree && body.SessionID == "" {
-				return failure.Usage("--tree is for a session: a token has none below it")
-			}
-			answer, err := a.sendWith(ctx, "token:revoke", &body, client.Options{Key: key, Tree: tree})
-			if err != nil {
-				return err
-			}
-			if body.SessionID == "" {
-				return a.revokedToken(ctx, answer, body)
-			}
-			a.Result(newToken{writtenOf(answer, body.SessionID), answer.Token}, func() {
-				a.Print("Revoked the secret of session %s; its new one:\n%s\n", body.SessionID, answer.Token)
-				a.below(answer, "revoke", "Revoked", "maestro token revoke --session "+body.SessionID+" --tree")
-			})
-			return nil
-		}),
+		RunE: Running(c.run),
 	}
-	treeFlag(cmd, &tree, "of a session: revoke")
+	treeFlag(cmd, &c.tree, "of a session: revoke")
 	cmd.Flags().StringVar(
-		&body.SessionID,
+		&c.body.SessionID,
 		"session",
 		"",
 		"the session whose secret it is; it gets another one, which is printed",
 	)
-	cmd.Flags().BoolVar(&body.KeepChildren, "keep-children", false, "leave the tokens that it made valid")
-	a.keyFlag(cmd, &key)
+	cmd.Flags().BoolVar(&c.body.KeepChildren, "keep-children", false, "leave the tokens that it made valid")
+	a.keyFlag(cmd, &c.key)
 	return cmd
 }
 
+func (c *tokenRevoke) run(ctx context.Context, args []string) error {
+	c.body.Name = At(args, 0)
+	switch {
+	case c.body.Name != "" && c.body.SessionID != "":
+		return failure.Usage("Name a token or --session, not both").WithNext("leave one of them out")
+	case c.body.Name == "" && c.body.SessionID == "":
+		return failure.Usage("Name a token or a session").
+			WithNext("name one of them: `maestro token revoke NAME`, or --session ID")
+	}
+	if c.tree && c.body.SessionID == "" {
+		return failure.Usage("--tree is for a session: a token has none below it")
+	}
+	answer, err := c.sendWith(ctx, "token:revoke", &c.body, client.Options{Key: c.key, Tree: c.tree})
+	if err != nil {
+		return err
+	}
+	if c.body.SessionID == "" {
+		return showRevoked(ctx, c.Run, answer, c.body)
+	}
+	c.Result(tokenMade{writtenOf(answer, c.body.SessionID), answer.Token}, func() {
+		c.Print("Revoked the secret of session %s; its new one:\n%s\n", c.body.SessionID, answer.Token)
+		tellBelow(c.Run, answer, "revoke", "Revoked", "maestro token revoke --session "+c.body.SessionID+" --tree")
+	})
+	return nil
+}
+
 // madeBy gives the valid tokens that a token made, directly or not: those that would be revoked with it.
-func (a *Run) madeBy(ctx context.Context, name string) ([]string, error) {
-	c, err := a.connect(ctx)
+func madeBy(ctx context.Context, a *Run, name string) ([]string, error) {
+	c, err := a.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -230,8 +254,8 @@ func (a *Run) madeBy(ctx context.Context, name string) ([]string, error) {
 	return nil, err
 }
 
-// revokedToken says what a revocation ended, and which sessions go on.
-func (a *Run) revokedToken(ctx context.Context, answer client.Answer, body commands.RevokeToken) error {
+// showRevoked says what a revocation ended, and which sessions go on.
+func showRevoked(ctx context.Context, a *Run, answer client.Answer, body commands.RevokeToken) error {
 	name := body.Name
 	var revoked events.TokenRevoked
 	if data, err := dataOf(answer); err == nil && data != nil {
@@ -239,29 +263,29 @@ func (a *Run) revokedToken(ctx context.Context, answer client.Answer, body comma
 			revoked = *d
 		}
 	}
-	a.wrote(answer, name, "Revoked the token %s%s", name, prefixed(", and those that it made: ",
+	a.wrote(answer, name, "Revoked the token %s%s", name, Prefixed(", and those that it made: ",
 		strings.Join(revoked.Children, ", ")))
 	if a.JSON || a.dryRun {
 		return nil
 	}
 	if body.KeepChildren {
-		kept, err := a.madeBy(ctx, name)
+		kept, err := madeBy(ctx, a, name)
 		if err != nil {
-			a.say("maestro: the tokens that it made cannot be seen: %s\n", err)
+			a.Say("maestro: the tokens that it made cannot be seen: %s\n", err)
 		}
 		if len(kept) > 0 {
 			a.Print("The tokens that it made stay valid: %s; to revoke them, run `maestro token revoke %s`\n",
 				strings.Join(kept, ", "), name)
 		}
 	}
-	sessions, err := ask(ctx, a, (*client.Client).Sessions, wire.SessionFilter{Brief: "true"})
+	sessions, err := Ask(ctx, a, (*client.Client).Sessions, wire.SessionFilter{Brief: "true"})
 	if err != nil {
-		a.say("maestro: the sessions that it spawned cannot be seen: %s\n", err)
+		a.Say("maestro: the sessions that it spawned cannot be seen: %s\n", err)
 		return nil
 	}
-	makers := []string{projections.UserSource(name)}
+	makers := []string{wire.UserSource(name)}
 	for _, child := range revoked.Children {
-		makers = append(makers, projections.UserSource(child))
+		makers = append(makers, wire.UserSource(child))
 	}
 	running := 0
 	for _, s := range sessions {

@@ -10,20 +10,28 @@ import (
 	"maestro/internal/safetext"
 )
 
-func (a *Run) trackFileCommand() *cobra.Command {
-	var body commands.TrackFile
-	var key string
+// trackFile is `maestro track-file`.
+type trackFile struct {
+	*Run
+	body commands.TrackFile
+	key  string
+}
+
+func newTrackFile(a *Run) *cobra.Command {
+	c := &trackFile{Run: a}
 	cmd := &cobra.Command{
 		Use: "track-file PATH", Short: "Record that a file was changed", Args: Takes("PATH"),
-		RunE: Running(func(ctx context.Context, args []string) error {
-			body.File = args[0]
-			return a.tell(ctx, "track-file", &body, key, func(answer client.Answer) {
-				a.wrote(answer, "", "Tracked %s", safetext.OneLine(args[0]))
-			})
-		}),
+		RunE: Running(c.run),
 	}
-	cmd.Flags().StringVar(&body.TaskID, "task", "", "the task that it was for")
-	cmd.Flags().StringVar(&body.SessionID, "session", "", "the session that changed it; its own if absent")
-	a.keyFlag(cmd, &key)
+	cmd.Flags().StringVar(&c.body.TaskID, "task", "", "the task that it was for")
+	cmd.Flags().StringVar(&c.body.SessionID, "session", "", "the session that changed it; its own if absent")
+	a.keyFlag(cmd, &c.key)
 	return cmd
+}
+
+func (c *trackFile) run(ctx context.Context, args []string) error {
+	c.body.File = args[0]
+	return tellOrKeep(ctx, c.Run, "track-file", &c.body, c.key, func(answer client.Answer) {
+		c.wrote(answer, "", "Tracked %s", safetext.OneLine(args[0]))
+	})
 }

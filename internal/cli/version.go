@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is the version that the build was stamped with.
+// Version is the version that the build was stamped with.
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
@@ -15,7 +15,7 @@ func Version() string {
 	return "devel"
 }
 
-func (a *Run) versionCommand() *cobra.Command {
+func newVersion(a *Run) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Show the version", Args: Takes(),
 		RunE: func(*cobra.Command, []string) error {

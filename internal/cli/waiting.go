@@ -12,7 +12,7 @@ import (
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/home"
-	"maestro/service"
+	"maestro/service/wire"
 )
 
 const (
@@ -26,10 +26,10 @@ const (
 
 // inSlices asks for something that is waited for, again and again for as long as timeout says, 0 for ever; each call
 // waits on the server, but for the first. A server that stops or goes away, as for a restart, is waited for too, also
-// at another address if it is the home's; without a timeout not longer than awayLongest. It ends when ask says so,
+// At another address if it is the home's; without a timeout not longer than awayLongest. It ends when ask says so,
 // and tells whether the time was over before.
-func (a *Run) inSlices(
-	ctx context.Context, c *client.Client, timeout time.Duration,
+func inSlices(
+	ctx context.Context, a *Run, c *client.Client, timeout time.Duration,
 	ask func(slice time.Duration) (bool, error),
 ) (over bool, err error) {
 	began := time.Now()
@@ -73,7 +73,7 @@ func (a *Run) inSlices(
 // stopping reports whether the server said that it stops, and to ask again.
 func stopping(err error) bool {
 	var said *client.Error
-	return errors.As(err, &said) && said.Code == service.CodeStopping
+	return errors.As(err, &said) && said.Code == wire.CodeStopping
 }
 
 // serverAway reports whether no server answered, or a proxy for it.
@@ -103,7 +103,8 @@ func (a *Run) homeServer() string {
 // positive refuses a length of time that was given and is none.
 func positive(cmd *cobra.Command, flag string, value time.Duration) error {
 	if cmd.Flags().Changed(flag) && value <= 0 {
-		return failure.Usage("--%s must be more than 0, such as 10m, not %s", flag, value).WithNext("leave it out for no limit")
+		return failure.Usage("--%s must be more than 0, such as 10m, not %s", flag, value).
+			WithNext("leave it out for no limit")
 	}
 	return nil
 }
@@ -119,7 +120,8 @@ func atLeastOne(cmd *cobra.Command, flag string, value int) error {
 // timeoutOfWait checks --timeout, which says nothing without --wait.
 func timeoutOfWait(cmd *cobra.Command, wait bool, timeout time.Duration) error {
 	if cmd.Flags().Changed("timeout") && !wait {
-		return failure.Usage("--timeout is how long to wait, and nothing is waited for").WithNext("add --wait, or leave --timeout out")
+		return failure.Usage("--timeout is how long to wait, and nothing is waited for").
+			WithNext("add --wait, or leave --timeout out")
 	}
 	return positive(cmd, "timeout", timeout)
 }

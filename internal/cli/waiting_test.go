@@ -36,7 +36,11 @@ func TestWaitsThroughARestart(t *testing.T) {
 			}
 			_, _ = io.WriteString(w, test.says[n])
 		}))
-		env := map[string]string{"MAESTRO_API_URL": server.URL, "MAESTRO_TOKEN": "mss_s.1.x", "MAESTRO_SESSION_ID": "s"}
+		env := map[string]string{
+			"MAESTRO_API_URL":    server.URL,
+			"MAESTRO_TOKEN":      "mss_s.1.x",
+			"MAESTRO_SESSION_ID": "s",
+		}
 		got := runHere(t, env, "input", "wait", "q")
 		server.Close()
 		if got.code != test.code || got.stdout != test.stdout {
@@ -62,7 +66,10 @@ func TestEachAnswerIsShownUnderItsOwnKey(t *testing.T) {
 			shown = append(shown, r.Header.Get("Idempotency-Key"))
 			_, _ = io.WriteString(w, `{"sequence":1,"event":null}`)
 		case strings.HasPrefix(r.URL.Path, "/api/inputs/"):
-			_, _ = io.WriteString(w, `{"id":"`+r.URL.Path[len("/api/inputs/"):]+`","sessionId":"s","question":"Which?","status":"answered","answer":"left"}`)
+			_, _ = io.WriteString(
+				w,
+				`{"id":"`+r.URL.Path[len("/api/inputs/"):]+`","sessionId":"s","question":"Which?","status":"answered","answer":"left"}`,
+			)
 		default:
 			_, _ = io.WriteString(w, `{}`)
 		}
@@ -70,7 +77,8 @@ func TestEachAnswerIsShownUnderItsOwnKey(t *testing.T) {
 	defer server.Close()
 	env := map[string]string{"MAESTRO_API_URL": server.URL, "MAESTRO_TOKEN": "mss_s.1.x", "MAESTRO_SESSION_ID": "s"}
 	got := runHere(t, env, "whoami")
-	if got.code != ExitDone || strings.Count(got.stderr, "is answered: left") != 2 || len(shown) != 2 || shown[0] == shown[1] {
+	if got.code != ExitDone || strings.Count(got.stderr, "is answered: left") != 2 || len(shown) != 2 ||
+		shown[0] == shown[1] {
 		t.Errorf("%+v; keys %q", got, shown)
 	}
 }

@@ -16,52 +16,60 @@ type identity struct {
 	Server string `json:"server"`
 }
 
-func (a *Run) whoamiCommand() *cobra.Command {
-	var asPrompt bool
+// whoami is `maestro whoami`.
+type whoami struct {
+	*Run
+	asPrompt bool
+}
+
+func newWhoami(a *Run) *cobra.Command {
+	c := &whoami{Run: a}
 	cmd := &cobra.Command{
 		Use: "whoami", Short: "Show who you are to the server", Args: Takes(),
 		Long: `Show who you are to the server; a session also sees the commands that it may use.
 
 With --prompt: what an agent is told of it, which is a session's system prompt (document 002), and the list of commands for a user.`,
-		RunE: Running(func(ctx context.Context, _ []string) error {
-			address, _, err := a.find()
-			if err != nil {
-				return err
-			}
-			me := identity{Server: address}
-			if me.Whoami, err = look(ctx, a, (*client.Client).Whoami); err != nil {
-				return err
-			}
-			if asPrompt {
-				return a.whoamiPrompt(ctx, me)
-			}
-			brief := ""
-			if me.Session != "" && !a.JSON {
-				if brief, err = a.brief(ctx); err != nil {
-					return err
-				}
-			}
-			a.Result(me, func() {
-				a.Print("%s %s\n", me.Kind, me.Actor)
-				a.field("Role", me.Role+prefixed(", strategy ", me.Strategy))
-				a.field("Project", me.Project)
-				a.field("Access", string(me.Access))
-				a.field("Known by", me.Authn)
-				a.field("Server", me.Server)
-				if brief != "" {
-					a.Print("\n%s", brief)
-				}
-			})
-			return nil
-		}),
+		RunE: Running(c.run),
 	}
-	cmd.Flags().BoolVar(&asPrompt, "prompt", false, "what an agent is told of it")
+	cmd.Flags().BoolVar(&c.asPrompt, "prompt", false, "what an agent is told of it")
 	return cmd
 }
 
-// brief gives the list of commands of document 000.
-func (a *Run) brief(ctx context.Context) (string, error) {
-	p, err := look(ctx, a, (*client.Client).AllowedCommands)
+func (c *whoami) run(ctx context.Context, _ []string) error {
+	address, _, err := c.find()
+	if err != nil {
+		return err
+	}
+	me := identity{Server: address}
+	if me.Whoami, err = Look(ctx, c.Run, (*client.Client).Whoami); err != nil {
+		return err
+	}
+	if c.asPrompt {
+		return whoamiPrompt(ctx, c.Run, me)
+	}
+	brief := ""
+	if me.Session != "" && !c.JSON {
+		if brief, err = commandsBrief(ctx, c.Run); err != nil {
+			return err
+		}
+	}
+	c.Result(me, func() {
+		c.Print("%s %s\n", me.Kind, me.Actor)
+		c.Field("Role", me.Role+Prefixed(", strategy ", me.Strategy))
+		c.Field("Project", me.Project)
+		c.Field("Access", string(me.Access))
+		c.Field("Known by", me.Authn)
+		c.Field("Server", me.Server)
+		if brief != "" {
+			c.Print("\n%s", brief)
+		}
+	})
+	return nil
+}
+
+// commandsBrief gives the list of commands of document 000.
+func commandsBrief(ctx context.Context, a *Run) (string, error) {
+	p, err := Look(ctx, a, (*client.Client).AllowedCommands)
 	if err != nil {
 		return "", err
 	}
@@ -69,23 +77,23 @@ func (a *Run) brief(ctx context.Context) (string, error) {
 }
 
 // whoamiPrompt prints what an agent is told: of a session, by the manifest that the server gave it.
-func (a *Run) whoamiPrompt(ctx context.Context, me identity) error {
+func whoamiPrompt(ctx context.Context, a *Run, me identity) error {
 	shown := struct {
 		identity
 		Prompt string `json:"prompt"`
 	}{identity: me}
 	if me.Session == "" {
-		brief, err := a.brief(ctx)
+		brief, err := commandsBrief(ctx, a)
 		if err != nil {
 			return err
 		}
 		shown.Prompt = brief
 	} else {
-		m, err := a.manifestOf(ctx, me.Session)
+		m, err := manifestOf(ctx, a, me.Session)
 		if err != nil {
 			return err
 		}
-		told, err := a.prompts(ctx, m, me.Session)
+		told, err := promptsFor(ctx, a, m, me.Session)
 		if err != nil {
 			return err
 		}

@@ -6,27 +6,37 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"maestro/api/client"
 	"maestro/service/wire"
-
-	"github.com/spf13/cobra"
 )
 
-func (a *Run) whyCommand() *cobra.Command {
+// why is `maestro why`.
+type why struct {
+	*Run
+}
+
+func newWhy(a *Run) *cobra.Command {
+	c := &why{Run: a}
 	return &cobra.Command{
-		Use: "why ID", Short: "Say why something is as it is: the chain of causes back to a person or a deadline", Args: Takes("ID"),
+		Use:   "why ID",
+		Short: "Say why something is as it is: the chain of causes back to a person or a deadline",
+		Args:  Takes("ID"),
 		Long: `Say why something is as it is. ID is a task, a session, a question, a queue's item as QUEUE/TASK, or an event by its id or its
 sequence. Each line has the event's sequence, its time, who and what; the one below led to it. What has the same causes
 stands above one chain.`,
-		RunE: Running(func(ctx context.Context, args []string) error {
-			why, err := ask(ctx, a, (*client.Client).Why, args[0])
-			if err != nil {
-				return err
-			}
-			a.Result(why, func() { a.showWhy(why) })
-			return nil
-		}),
+		RunE: Running(c.run),
 	}
+}
+
+func (c *why) run(ctx context.Context, args []string) error {
+	why, err := Ask(ctx, c.Run, (*client.Client).Why, args[0])
+	if err != nil {
+		return err
+	}
+	c.Result(why, func() { showWhy(c.Run, why) })
+	return nil
 }
 
 // whyTold is what is so because of one chain of events.
@@ -41,7 +51,10 @@ func merged(chains []wire.WhyChain) []*whyTold {
 	longest := slices.Clone(chains)
 	slices.SortStableFunc(longest, func(x, y wire.WhyChain) int { return len(y.Steps) - len(x.Steps) })
 	for _, chain := range longest {
-		i := slices.IndexFunc(told, func(other *whyTold) bool { return len(chain.Steps) > 0 && other.has(chain.Steps[0].Sequence) })
+		i := slices.IndexFunc(
+			told,
+			func(other *whyTold) bool { return len(chain.Steps) > 0 && other.has(chain.Steps[0].Sequence) },
+		)
 		if i < 0 {
 			told = append(told, &whyTold{WhyChain: chain})
 		}
@@ -66,7 +79,7 @@ func (t *whyTold) has(sequence uint64) bool {
 	return slices.ContainsFunc(t.Steps, func(s wire.WhyStep) bool { return s.Sequence == sequence })
 }
 
-func (a *Run) showWhy(why wire.Why) {
+func showWhy(a *Run, why wire.Why) {
 	if len(why.Chains) == 0 {
 		a.Print("%s: nothing has happened to it\n", why.ID)
 	}
@@ -77,7 +90,7 @@ func (a *Run) showWhy(why wire.Why) {
 		a.Print("%s, because\n", strings.Join(told.lines, "\n"))
 		rows := make([][]string, len(told.Steps))
 		for i, step := range told.Steps {
-			rows[i] = []string{fmt.Sprintf("  %6d", step.Sequence), instant(step.Time), who(step.Source), step.What}
+			rows[i] = []string{fmt.Sprintf("  %6d", step.Sequence), Instant(step.Time), Who(step.Source), step.What}
 		}
 		a.table(rows)
 		a.Print("  which goes back to %s\n", told.Root)

@@ -32,8 +32,8 @@ func writtenOf(answer client.Answer, id string) written {
 	}
 }
 
-// below says what became of the sessions below the one that was ended or revoked; verb is "end", done "Ended".
-func (a *Run) below(answer client.Answer, verb, done, command string) {
+// tellBelow says what became of the sessions below the one that was ended or revoked; verb is "end", done "Ended".
+func tellBelow(a *Run, answer client.Answer, verb, done, command string) {
 	if len(answer.Also) > 0 {
 		a.Print("%s %s below it too: %s\n", done, Many(len(answer.Also), "session"), strings.Join(answer.Also, ", "))
 	}
@@ -128,12 +128,15 @@ func (a *Run) wrote(answer client.Answer, id, words string, args ...any) {
 
 // keyFlag gives a write its --key and its --dry-run.
 func (a *Run) keyFlag(cmd *cobra.Command, key *string) {
-	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "say what would happen, or why it would be refused; nothing does")
-	cmd.Flags().StringVar(key, "key", "", "makes a retry recognisable: repeated with the same key, it is the same command")
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false,
+		"say what would happen, or why it would be refused; nothing does")
+	cmd.Flags().StringVar(key, "key", "",
+		"makes a retry recognisable: repeated with the same key, it is the same command")
 }
 
 func treeFlag(cmd *cobra.Command, tree *bool, verb string) {
-	cmd.Flags().BoolVar(tree, "tree", false, verb+" the living sessions below it too: those that it spawned, and so on")
+	cmd.Flags().
+		BoolVar(tree, "tree", false, verb+" the living sessions below it too: those that it spawned, and so on")
 }
 
 func projectFlag(cmd *cobra.Command, project *string) {

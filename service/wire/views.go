@@ -26,7 +26,28 @@ type (
 	Verdict       = engine.Verdict
 	Fault         = engine.Fault
 	LostText      = engine.LostText
+	Statement     = projections.StatementView
+	InboxKind     = projections.InboxKind
 )
+
+// What a question and an item of the inbox may be, as far as clients tell them apart.
+const (
+	InputOpen     = projections.InputOpen
+	InputAnswered = projections.InputAnswered
+	InputVoid     = projections.InputVoid
+	InboxRefused  = projections.InboxRefused
+)
+
+// CodeStopping is the code of an answer that tells the caller to ask again: the server is being stopped.
+const CodeStopping = "STOPPING"
+
+// SessionOfSource gives the project and the session that a source of events names; false if it names no session.
+func SessionOfSource(source string) (project, session string, ok bool) {
+	return projections.SessionOfSource(source)
+}
+
+// UserSource gives the source of a user's events.
+func UserSource(name string) string { return projections.UserSource(name) }
 
 // Texts says which of the long texts that the log names cannot be read: the first 1,000, and how many more.
 type Texts struct {

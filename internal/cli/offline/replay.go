@@ -1,4 +1,4 @@
-package cli
+package offline
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 
 	"maestro/api/export"
 	"maestro/events"
+	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/projections"
@@ -24,24 +25,35 @@ type replayOptions struct {
 	session, task, project, at string
 }
 
-func (a *Run) auditReplay() *cobra.Command {
-	var o replayOptions
+// auditReplay is `maestro audit replay`.
+type auditReplay struct {
+	*cli.Run
+	o replayOptions
+}
+
+func newAuditReplay(a *cli.Run) *cobra.Command {
+	c := &auditReplay{Run: a}
 	cmd := &cobra.Command{
 		Use:   "replay [FILE]",
-		Short: "Fold the log again: the story of a session, a task or a project, or the board as it was at a moment", Args: Takes("[FILE]"),
+		Short: "Fold the log again: the story of a session, a task or a project, or the board as it was at a moment",
+		Args:  cli.Takes("[FILE]"),
 		Long: `Fold the log again, the server's or that of an export.
 
 With --session or --task: everything that was said and decided about it, up to --at if that is given. Otherwise the story of
 the project (or of all), or with --at the board as it was then. Each line has its event's sequence, its time, who and what.`,
-		RunE: Running(func(ctx context.Context, args []string) error { return a.replay(ctx, at(args, 0), o) }),
+		RunE: cli.Running(c.run),
 	}
-	cmd.Flags().StringVar(&o.session, "session", "", "the story of this session")
-	cmd.Flags().StringVar(&o.task, "task", "", "the story of this task")
-	cmd.Flags().StringVar(&o.project, "project", "", "only this project; else MAESTRO_PROJECT_ID, else all")
-	cmd.Flags().StringVar(&o.at, "at", "", "a sequence, or an RFC 3339 time")
-	exclude(cmd, "session", "task")
-	a.listFlags(cmd)
+	cmd.Flags().StringVar(&c.o.session, "session", "", "the story of this session")
+	cmd.Flags().StringVar(&c.o.task, "task", "", "the story of this task")
+	cmd.Flags().StringVar(&c.o.project, "project", "", "only this project; else MAESTRO_PROJECT_ID, else all")
+	cmd.Flags().StringVar(&c.o.at, "at", "", "a sequence, or an RFC 3339 time")
+	cli.Exclude(cmd, "session", "task")
+	a.ListFlags(cmd)
 	return cmd
+}
+
+func (c *auditReplay) run(ctx context.Context, args []string) error {
+	return replayLog(ctx, c.Run, cli.At(args, 0), c.o)
 }
 
 // moment is where a replay ends.
@@ -59,7 +71,10 @@ func parseMoment(text string) (moment, error) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return moment{}, failure.Usage("--at must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not %q", text)
+		return moment{}, failure.Usage(
+			"--at must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not %q",
+			text,
+		)
 	}
 	return moment{time: at}, nil
 }
@@ -93,7 +108,7 @@ type replayed struct {
 	found bool
 }
 
-func (a *Run) replay(ctx context.Context, file string, o replayOptions) error {
+func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) error {
 	until, err := parseMoment(o.at)
 	if err != nil {
 		return err
@@ -104,9 +119,9 @@ func (a *Run) replay(ctx context.Context, file string, o replayOptions) error {
 	var log io.Reader
 	var done func()
 	if file != "" {
-		log, done, err = a.open(file)
+		log, done, err = cli.OpenFile(a, file)
 	} else {
-		log, done, err = a.exported(ctx, "", math.MaxUint64) // also of a damaged log
+		log, done, err = cli.ExportedLog(ctx, a, "", math.MaxUint64) // also of a damaged log
 	}
 	if err != nil {
 		return err
@@ -124,23 +139,23 @@ func (a *Run) replay(ctx context.Context, file string, o replayOptions) error {
 	switch {
 	case err == nil, errors.As(err, &own):
 	case file != "":
-		err = unreadable(file, err)
+		err = cli.Unreadable(file, err)
 	default:
-		err = cutShort(err)
+		err = cli.CutShort(err)
 	}
 	if err != nil {
 		return err
 	}
 	if o.at != "" && o.session == "" && o.task == "" {
-		return a.showBoard(r)
+		return showBoard(a, r)
 	}
 	if kind, id := r.wanted(); id != "" && !r.found {
 		return &failure.Error{
 			Status: http.StatusNotFound, Code: "NOT_FOUND", Message: kind + " with id '" + id + "' not found",
-			Why: "the log has no event about it" + prefixed(" up to ", o.at),
+			Why: "the log has no event about it" + cli.Prefixed(" up to ", o.at),
 		}
 	}
-	list(a, r.story, "Nothing had happened yet", func(t told) []string {
+	cli.List(a, r.story, "Nothing had happened yet", func(t told) []string {
 		return []string{strconv.FormatUint(t.Sequence, 10), t.Time, t.Who, t.What}
 	})
 	return nil
@@ -192,14 +207,20 @@ func (r *replayed) fold(log io.Reader) error {
 // tell keeps the event if the story is about it.
 func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.Change) {
 	t := told{
-		Sequence: sequence, Time: instant(e.Time.UnixMilli()), Who: who(e.Source), Source: e.Source, Type: e.Data.EventType(),
-		Project: e.Project, What: e.Data.Describe(),
+		Sequence: sequence,
+		Time:     cli.Instant(e.Time.UnixMilli()),
+		Who:      cli.Who(e.Source),
+		Source:   e.Source,
+		Type:     e.Data.EventType(),
+		Project:  e.Project,
+		What:     e.Data.Describe(),
 	}
 	if !e.OccurredAt.IsZero() {
-		t.SaidAt = instant(e.OccurredAt.UnixMilli())
+		t.SaidAt = cli.Instant(e.OccurredAt.UnixMilli())
 		t.What += " (said at " + t.SaidAt + ")"
 	}
-	about := r.options.session == "" && r.options.task == "" && (r.options.project == "" || r.options.project == e.Project)
+	about := r.options.session == "" && r.options.task == "" &&
+		(r.options.project == "" || r.options.project == e.Project)
 	for _, change := range changes {
 		if change.Kind == projections.KindTask {
 			r.last[change.ID] = t
@@ -209,7 +230,12 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 			about = about || change.ID == r.options.session
 		case projections.KindTask, projections.KindTaskTimeline:
 			about = about || change.ID == r.options.task
-		case projections.KindProject, projections.KindQueue, projections.KindQueueItem, projections.KindInput, projections.KindToken, projections.KindTemplate:
+		case projections.KindProject,
+			projections.KindQueue,
+			projections.KindQueueItem,
+			projections.KindInput,
+			projections.KindToken,
+			projections.KindTemplate:
 		}
 	}
 	if about {
@@ -224,12 +250,12 @@ type board struct {
 	Tasks   []projections.TaskTree  `json:"tasks"`
 }
 
-func (a *Run) showBoard(r *replayed) error {
+func showBoard(a *cli.Run, r *replayed) error {
 	data := struct {
 		Head   events.Head `json:"head"`
 		Time   string      `json:"time"`
 		Boards []board     `json:"projects"`
-	}{Head: r.state.Head(), Time: instant(r.state.At().UnixMilli()), Boards: []board{}}
+	}{Head: r.state.Head(), Time: cli.Instant(r.state.At().UnixMilli()), Boards: []board{}}
 	for p := range r.state.Projects() {
 		if r.options.project == "" || r.options.project == p.ID {
 			data.Boards = append(data.Boards, board{p.View(), r.state.TaskTrees(p.ID, math.MaxInt)})
@@ -237,8 +263,10 @@ func (a *Run) showBoard(r *replayed) error {
 	}
 	if r.options.project != "" && len(data.Boards) == 0 {
 		return &failure.Error{
-			Status: http.StatusNotFound, Code: "NOT_FOUND", Message: "Project with id '" + r.options.project + "' not found",
-			Why: "it did not exist at " + r.options.at,
+			Status:  http.StatusNotFound,
+			Code:    "NOT_FOUND",
+			Message: "Project with id '" + r.options.project + "' not found",
+			Why:     "it did not exist at " + r.options.at,
 		}
 	}
 	a.Result(data, func() {
@@ -249,9 +277,9 @@ func (a *Run) showBoard(r *replayed) error {
 		a.Print("As it was at event %d, %s\n", data.Head.Sequence, data.Time)
 		for _, b := range data.Boards {
 			a.Print("\n%s  %s\n", b.Project.ID, safetext.OneLine(b.Project.Name))
-			a.drawTrees(b.Tasks, func(t projections.TaskView) string {
+			cli.DrawTrees(a, b.Tasks, func(t projections.TaskView) string {
 				last := r.last[t.ID]
-				return fmt.Sprintf("%s  (%d  %s  %s)", treeLine(t), last.Sequence, last.Time, last.Who)
+				return fmt.Sprintf("%s  (%d  %s  %s)", cli.TreeLine(t), last.Sequence, last.Time, last.Who)
 			})
 		}
 	})

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/cli"
 	"maestro/workers/manifest"
 	"maestro/workers/prompt"
 )
@@ -43,8 +44,8 @@ func accepts(line string) error {
 			words[i], _, _ = strings.Cut(word, "|") // one of several
 		}
 	}
-	root := (&Run{}).Root()
-	cmd, rest, err := root.Find(words[1:])
+	tree := root()
+	cmd, rest, err := tree.Find(words[1:])
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func accepts(line string) error {
 	}
 	for _, check := range []func() error{
 		func() error { return cmd.ValidateArgs(cmd.Flags().Args()) }, cmd.ValidateRequiredFlags, cmd.ValidateFlagGroups,
-		func() error { return checkFlags(cmd) },
+		func() error { return cli.CheckFlags(cmd) },
 	} {
 		if err := check(); err != nil {
 			return err
@@ -80,10 +81,10 @@ func TestAcceptsSeesFaults(t *testing.T) {
 // TestSyntax: the syntax of every command id is what this binary takes, with everything that may be left out and without, and
 // every id of the permission table that the binary has a command for has one.
 func TestSyntax(t *testing.T) {
-	root := (&Run{}).Root()
+	tree := root()
 	for _, row := range commands.CurrentRules().Rows() {
 		syntax, description, ok := prompt.Syntax(row.ID)
-		if has := runs(root, row.ID); ok != has {
+		if has := cli.Runs(tree, row.ID); ok != has {
 			t.Errorf("%s: this binary has it: %t; it has a syntax: %t (workers/prompt/syntax.go)", row.ID, has, ok)
 		}
 		if !ok {

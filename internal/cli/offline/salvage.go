@@ -1,4 +1,4 @@
-package cli
+package offline
 
 import (
 	"bufio"
@@ -20,6 +20,7 @@ import (
 	"maestro/bus"
 	"maestro/events"
 	"maestro/internal/backups"
+	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/internal/salvage"
@@ -30,12 +31,18 @@ type salvageOptions struct {
 	with                        []string
 }
 
-func (a *Run) salvageCommand() *cobra.Command {
-	var o salvageOptions
+// salvaging is `maestro salvage`.
+type salvaging struct {
+	*cli.Run
+	o salvageOptions
+}
+
+func NewSalvage(a *cli.Run) *cobra.Command {
+	c := &salvaging{Run: a}
 	cmd := &cobra.Command{
 		Use:   "salvage [HOME]",
 		Short: "Make a new home out of a damaged one, with all that can be read",
-		Args:  Takes("[HOME]"),
+		Args:  cli.Takes("[HOME]"),
 		Long: `Make a new home out of a damaged one, whose server must be stopped. The damaged home is only read.
 
 The new log takes one event after the other, from the damaged store or, where that has none, from backups and exports:
@@ -46,27 +53,29 @@ home says what was recovered and what is missing.
 
 Exit code 0: everything that was acknowledged is in the new home. 1: the new home is there, and what it lacks is
 listed, or it is not known where the log ended. 6: --to is not empty, or is inside the damaged home.`,
-		RunE: Running(func(ctx context.Context, args []string) error {
-			if dir := at(args, 0); dir != "" {
-				if o.home != "" {
-					return failure.Usage("the home is named twice: %s and %s", dir, o.home)
-				}
-				o.home = dir
-			}
-			return a.salvage(ctx, o)
-		}),
+		RunE: cli.Running(c.run),
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.home, "home", "", "the damaged home; else MAESTRO_HOME, else ~/.maestro")
-	f.StringVar(&o.to, "to", "", "the new home, which must not exist or be empty")
-	f.StringArrayVar(&o.with, "with", nil, "a backup or an export to fill gaps from; may be repeated")
-	f.StringVar(&o.signer, "signer", "",
+	f.StringVar(&c.o.home, "home", "", "the damaged home; else MAESTRO_HOME, else ~/.maestro")
+	f.StringVar(&c.o.to, "to", "", "the new home, which must not exist or be empty")
+	f.StringArrayVar(&c.o.with, "with", nil, "a backup or an export to fill gaps from; may be repeated")
+	f.StringVar(&c.o.signer, "signer", "",
 		"where server.key is lost: who signed the home's automatic backups, as 'maestro backup' showed it")
-	f.StringVar(&o.backupDir, "backup-dir", "", "where the automatic backups are; else the home's name and -backups")
+	f.StringVar(&c.o.backupDir, "backup-dir", "", "where the automatic backups are; else the home's name and -backups")
 	return cmd
 }
 
-func (a *Run) salvage(ctx context.Context, o salvageOptions) error {
+func (c *salvaging) run(ctx context.Context, args []string) error {
+	if dir := cli.At(args, 0); dir != "" {
+		if c.o.home != "" {
+			return failure.Usage("the home is named twice: %s and %s", dir, c.o.home)
+		}
+		c.o.home = dir
+	}
+	return salvageHome(ctx, c.Run, c.o)
+}
+
+func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	if o.to == "" {
 		return failure.Usage("--to is missing").WithNext("name the new home: maestro salvage --to NEWHOME")
 	}
@@ -101,10 +110,10 @@ func (a *Run) salvage(ctx context.Context, o salvageOptions) error {
 		}
 	}
 	for _, file := range o.with {
-		if err := checkNamed(file); err != nil {
+		if err := cli.CheckNamed(file); err != nil {
 			return err
 		}
-		if err := a.checkSource(file); err != nil {
+		if err := checkSource(a, file); err != nil {
 			return err
 		}
 	}
@@ -144,14 +153,14 @@ func (a *Run) salvage(ctx context.Context, o salvageOptions) error {
 		return &failure.Error{
 			Status: http.StatusInternalServerError, Code: "SALVAGE_PARTIAL",
 			Message: fmt.Sprintf("Salvaged %s into %s, head %s; %s",
-				Many(int(report.Head.Sequence), "event"), report.To, report.Head, lacking(report)),
+				cli.Many(int(report.Head.Sequence), "event"), report.To, report.Head, lacking(report)),
 			Why: strings.Join(slices.Concat([]string{report.Lost()}, report.Notes, unused(report)), "\n"),
 			Next: "name further backups or exports with --with and another --to; or go on with MAESTRO_HOME=" +
 				report.To,
 			Details: map[string]any{"report": report},
 		}
 	}
-	a.Result(report, func() { a.showSalvage(report) })
+	a.Result(report, func() { showSalvage(a, report) })
 	return nil
 }
 
@@ -176,8 +185,8 @@ func signerOf(damaged *home.Home, named string) (string, error) {
 }
 
 // checkSource refuses a file that is neither a backup nor an export, before anything is made.
-func (a *Run) checkSource(file string) error {
-	in, done, err := a.open(file)
+func checkSource(a *cli.Run, file string) error {
+	in, done, err := cli.OpenFile(a, file)
 	if err != nil {
 		return err
 	}
@@ -185,7 +194,7 @@ func (a *Run) checkSource(file string) error {
 	reader := bufio.NewReader(in)
 	exported, err := isExport(reader)
 	if err != nil {
-		return unreadable(file, err)
+		return cli.Unreadable(file, err)
 	}
 	enough := errors.New("it begins as it must")
 	first := func(events.Message) error { return enough }
@@ -211,7 +220,7 @@ func isDirectory(path, flag string) error {
 			Why: flag + " names it", Next: "correct " + flag + ", or leave it out",
 		}
 	case err != nil:
-		return unreadable(path, err)
+		return cli.Unreadable(path, err)
 	case !info.IsDir():
 		return failure.Usage("%s is not a directory", path).WithWhy("%s names it", flag).
 			WithNext("correct %s, or leave it out", flag)
@@ -279,30 +288,30 @@ func lacking(report *salvage.Report) string {
 	return "not everything is there"
 }
 
-func (a *Run) showSalvage(report *salvage.Report) {
+func showSalvage(a *cli.Run, report *salvage.Report) {
 	a.Print("Salvaged %s into %s, head %s: everything that was acknowledged is there\n",
-		Many(int(report.Head.Sequence), "event"), report.To, report.Head)
-	a.field("Texts", Many(report.Texts, "long text"))
-	a.field("Refusals", Many(report.Refusals, "recorded refusal"))
-	damage := Many(len(report.Damage), "damaged place")
+		cli.Many(int(report.Head.Sequence), "event"), report.To, report.Head)
+	a.Field("Texts", cli.Many(report.Texts, "long text"))
+	a.Field("Refusals", cli.Many(report.Refusals, "recorded refusal"))
+	damage := cli.Many(len(report.Damage), "damaged place")
 	if report.UnreadTexts > 0 {
-		damage += " and " + Many(report.UnreadTexts, "unreadable long text")
+		damage += " and " + cli.Many(report.UnreadTexts, "unreadable long text")
 	}
-	a.field("Damage", damage+" in the old store")
+	a.Field("Damage", damage+" in the old store")
 	for _, from := range slices.Sorted(maps.Keys(report.Filled)) {
-		a.field(
+		a.Field(
 			"Filled",
-			Many(int(report.Filled[from]), "event")+" from "+from, //nolint:gosec // as many as there are events
+			cli.Many(int(report.Filled[from]), "event")+" from "+from, //nolint:gosec // as many as there are events
 		)
 	}
 	for _, from := range slices.Sorted(maps.Keys(report.FilledTexts)) {
-		a.field("Filled", Many(report.FilledTexts[from], "long text")+" from "+from)
+		a.Field("Filled", cli.Many(report.FilledTexts[from], "long text")+" from "+from)
 	}
 	for _, line := range unused(report) {
-		a.field("Unused", strings.TrimPrefix(line, "not used: "))
+		a.Field("Unused", strings.TrimPrefix(line, "not used: "))
 	}
 	for _, note := range report.Notes {
-		a.field("Note", note)
+		a.Field("Note", note)
 	}
 	a.Print("Start the server with MAESTRO_HOME=%s\n", report.To)
 }

@@ -1,4 +1,4 @@
-package cli
+package offline
 
 import (
 	"bufio"
@@ -15,42 +15,53 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/home"
 )
 
-func (a *Run) backupCommand() *cobra.Command {
+// backup is `maestro backup`.
+type backup struct {
+	*cli.Run
+}
+
+func NewBackup(a *cli.Run) *cobra.Command {
+	c := &backup{Run: a}
 	return &cobra.Command{
-		Use: "backup FILE", Short: "Write the log and its texts into a new file, and no secrets", Args: Takes("FILE"),
+		Use:   "backup FILE",
+		Short: "Write the log and its texts into a new file, and no secrets",
+		Args:  cli.Takes("FILE"),
 		Long: `Write the log and the long texts beside it into a new file, signed by the home's key, and read it back. The user's token and
 the server's key stay where they are: a home that is made of the backup gets its own, so sessions of the old one must be spawned again to go on.
 
 A long text that is lost does not stop the backup of the rest: the file is written, the text is named, and the exit code is 1.`,
-		RunE: Running(func(ctx context.Context, args []string) error {
-			if err := absent(args[0]); err != nil {
-				return err
-			}
-			c, err := a.connect(ctx)
-			if err != nil {
-				return err
-			}
-			archive, err := c.Backup(ctx)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = archive.Close() }()
-			size, err := writeNew(ctx, args[0], archive)
-			if err != nil {
-				return err
-			}
-			return a.wroteBackup(args[0], size)
-		}),
+		RunE: cli.Running(c.run),
 	}
 }
 
+func (c *backup) run(ctx context.Context, args []string) error {
+	if err := cli.Absent(args[0]); err != nil {
+		return err
+	}
+	server, err := c.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	archive, err := server.Backup(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = archive.Close() }()
+	size, err := cli.WriteNew(ctx, args[0], archive)
+	if err != nil {
+		return err
+	}
+	return wroteBackup(c.Run, args[0], size)
+}
+
 // wroteBackup reads back what was written, and says what it holds.
-func (a *Run) wroteBackup(file string, size int64) error {
-	in, done, err := a.open(file)
+func wroteBackup(a *cli.Run, file string, size int64) error {
+	in, done, err := cli.OpenFile(a, file)
 	if err != nil {
 		return err
 	}
@@ -61,8 +72,11 @@ func (a *Run) wroteBackup(file string, size int64) error {
 	}
 	if err != nil {
 		return &failure.Error{
-			Status: http.StatusInternalServerError, Code: "BACKUP_FAILED", Err: err,
-			Message: "The file " + file + " was written and cannot be read back", Next: "delete it, check the disk, and run it again",
+			Status:  http.StatusInternalServerError,
+			Code:    "BACKUP_FAILED",
+			Err:     err,
+			Message: "The file " + file + " was written and cannot be read back",
+			Next:    "delete it, check the disk, and run it again",
 		}
 	}
 	data := struct {
@@ -76,15 +90,15 @@ func (a *Run) wroteBackup(file string, size int64) error {
 		return &failure.Error{
 			Status: http.StatusInternalServerError, Code: "BACKUP_PARTIAL",
 			Message: fmt.Sprintf(
-				"Wrote %s, which lacks %s that the log names", file, Many(len(contents.Lost), "long text"),
+				"Wrote %s, which lacks %s that the log names", file, cli.Many(len(contents.Lost), "long text"),
 			),
 			Why: lostTexts(contents.Lost), Next: engine.FaultText.Next(), Details: map[string]any{"backup": data},
 		}
 	}
 	a.Result(data, func() {
 		a.Print("Wrote %s, %d bytes\n", file, size)
-		a.field("Head", contents.Head.String())
-		a.field("Signer", contents.Signer)
+		a.Field("Head", contents.Head.String())
+		a.Field("Signer", contents.Signer)
 	})
 	return nil
 }
@@ -98,7 +112,7 @@ func lostTexts(lost []bus.LostBlob) string {
 	return strings.TrimRight(text.String(), "\n")
 }
 
-// holdHome makes the home if there is none, and takes it.
+// HoldHome makes the home if there is none, and takes it.
 func HoldHome(dir string) (*home.Lock, error) {
 	_, before := os.Lstat(dir)
 	h, err := home.Create(dir)

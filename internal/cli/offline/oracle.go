@@ -1,4 +1,4 @@
-package cli
+package offline
 
 import (
 	"bufio"
@@ -10,19 +10,20 @@ import (
 
 	"maestro/api/client"
 	"maestro/engine"
+	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/oracle"
 )
 
-// judge lets the oracle judge a log, the server's or that of an export. It shares no code with what decides.
-func (a *Run) judge(ctx context.Context, file string) error {
+// judgeLog lets the oracle judge a log, the server's or that of an export. It shares no code with what decides.
+func judgeLog(ctx context.Context, a *cli.Run, file string) error {
 	var log io.Reader
 	var done func()
 	var err error
 	if file != "" {
-		log, done, err = a.open(file)
+		log, done, err = cli.OpenFile(a, file)
 	} else {
-		log, done, err = a.exported(ctx, "", 0)
+		log, done, err = cli.ExportedLog(ctx, a, "", 0)
 	}
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func (a *Run) judge(ctx context.Context, file string) error {
 	case err != nil && file != "":
 		return notAnExport(file, err)
 	case err != nil:
-		return cutShort(err)
+		return cli.CutShort(err)
 	}
 	if len(verdict.Faults) > 0 {
 		var why strings.Builder
@@ -47,30 +48,45 @@ func (a *Run) judge(ctx context.Context, file string) error {
 			fmt.Fprintf(&why, "event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
 		}
 		return &failure.Error{
-			Status: http.StatusInternalServerError, Code: "AUDIT_FAILED",
-			Message: fmt.Sprintf("The log is against the documents: %s in %s", Many(len(verdict.Faults), "fault"), Many(int(verdict.Events), "event")),
+			Status: http.StatusInternalServerError,
+			Code:   "AUDIT_FAILED",
+			Message: fmt.Sprintf(
+				"The log is against the documents: %s in %s",
+				cli.Many(len(verdict.Faults), "fault"),
+				cli.Many(int(verdict.Events), "event"),
+			),
 			Why:     strings.TrimRight(why.String(), "\n"),
 			Next:    "compare with a backup or an older export, and run `maestro audit verify`",
 			Details: map[string]any{"verdict": verdict},
 		}
 	}
 	if file == "" {
-		if err := a.checkTexts(ctx); err != nil {
+		if err := checkTexts(ctx, a); err != nil {
 			return err
 		}
 	}
 	a.Result(verdict, func() {
-		a.Print("Good: %s, %d of them judged by the documents alone, no fault\n", Many(int(verdict.Events), "event"), verdict.Judged)
+		a.Print(
+			"Good: %s, %d of them judged by the documents alone, no fault\n",
+			cli.Many(int(verdict.Events), "event"),
+			verdict.Judged,
+		)
 		if verdict.Withheld > 0 {
-			a.field("Withheld", Many(int(verdict.Withheld), "event")+" without bodies: their chain was checked, and not what they say")
+			a.Field(
+				"Withheld",
+				cli.Many(
+					int(verdict.Withheld),
+					"event",
+				)+" without bodies: their chain was checked, and not what they say",
+			)
 		}
 	})
 	return nil
 }
 
 // checkTexts has the server hold its long texts against their digests: an export, which the oracle reads, has none.
-func (a *Run) checkTexts(ctx context.Context) error {
-	found, err := look(ctx, a, (*client.Client).Texts)
+func checkTexts(ctx context.Context, a *cli.Run) error {
+	found, err := cli.Look(ctx, a, (*client.Client).Texts)
 	if err != nil || len(found.Lost) == 0 {
 		return err
 	}
@@ -85,7 +101,7 @@ func (a *Run) checkTexts(ctx context.Context) error {
 		Status: http.StatusInternalServerError,
 		Code:   "AUDIT_FAILED",
 		Message: fmt.Sprintf(
-			"%s of %d that the log names cannot be read", Many(len(found.Lost)+found.LostMore, "long text"),
+			"%s of %d that the log names cannot be read", cli.Many(len(found.Lost)+found.LostMore, "long text"),
 			found.Named,
 		),
 		Why:     strings.TrimRight(why.String(), "\n"),

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/service/wire"
+	"maestro/workers/manifest"
+)
+
+// generating are the flags of what a manifest is made of.
+type generating struct {
+	wire.NewManifest
+	tasks, skills, allowed     []string
+	timeout                    time.Duration
+	contextFile, apiAt, output string
+}
+
+// manifestGenerate is `maestro manifest generate`.
+type manifestGenerate struct {
+	*Run
+	cmd *cobra.Command
+	o   generating
+}
+
+func newManifestGenerate(a *Run) *cobra.Command {
+	c := &manifestGenerate{Run: a}
+	cmd := &cobra.Command{
+		Use:   "generate",
+		Short: "Make a manifest from the server's tasks",
+		Args:  Takes(),
+		Long: `Make a manifest from the server's tasks. Without --output it is printed; with it, it is written whole or not at all, readable by
+you alone. Give it to a session with "maestro session spawn --manifest FILE".
+
+--context names a JSON file with any of codebaseContext, relatedTasks, projectStandards and custom.`,
+	}
+	cmd.RunE = Running(c.run)
+	c.cmd = cmd
+	f := cmd.Flags()
+	f.StringVar((*string)(&c.o.Role), "role", "", "worker (default) or orchestrator")
+	f.StringVar(
+		(*string)(&c.o.Strategy),
+		"strategy",
+		"",
+		"worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag",
+	)
+	f.StringVar(&c.o.Project, "project-id", "", "the project; else MAESTRO_PROJECT_ID")
+	f.StringSliceVar(&c.o.tasks, "task-ids", nil, "the tasks, with commas; the first is the primary one")
+	f.StringVar(&c.o.Model, "model", "", "sonnet (default), opus, haiku or a full name")
+	f.StringVar(&c.o.PermissionMode, "permission-mode", "", "acceptEdits (default), interactive or readOnly")
+	f.StringVar(&c.o.ThinkingMode, "thinking-mode", "", "auto (default), interleaved or disabled")
+	f.IntVar(&c.o.MaxTurns, "max-turns", 0, "turns after which the agent ends")
+	f.DurationVar(&c.o.timeout, "timeout", 0, "how long the session may take, such as 30m")
+	f.StringVar(&c.o.WorkingDirectory, "working-directory", "", "where the agent works; the project's if absent")
+	f.StringVar(&c.o.Agent, "agent", "", "claude (default), codex or gemini")
+	f.StringSliceVar(&c.o.skills, "skills", nil, "skills to load, with commas")
+	f.StringSliceVar(
+		&c.o.allowed,
+		"allowed-commands",
+		nil,
+		"exactly these commands and the core ones, with commas; else by role and strategy",
+	)
+	f.StringVar(&c.o.TemplateID, "template", "", "template of the prompt")
+	f.StringVar(&c.o.contextFile, "context", "", "a JSON file with what else the agent should know")
+	f.StringVar(&c.o.apiAt, "api-url", "", "the server's address; else MAESTRO_API_URL")
+	f.StringVar(&c.o.output, "output", "", "where to write it; else, or with -, it is printed")
+	Complete(cmd, "role", "worker", "orchestrator")
+	Complete(cmd, "strategy", "simple", "queue", "tree", "default", "intelligent-batching", "dag")
+	Complete(cmd, "permission-mode", "acceptEdits", "interactive", "readOnly")
+	Complete(cmd, "thinking-mode", "auto", "interleaved", "disabled")
+	Complete(cmd, "agent", "claude", "codex", "gemini")
+	return cmd
+}
+
+func (c *manifestGenerate) run(ctx context.Context, _ []string) error {
+	if c.cmd.Flags().Changed("allowed-commands") {
+		list := ids(c.o.allowed)
+		c.o.Allowed = &list
+	}
+	err := cmp.Or(positive(c.cmd, "timeout", c.o.timeout), atLeastOne(c.cmd, "max-turns", c.o.MaxTurns))
+	if err != nil {
+		return err
+	}
+	return generateManifest(ctx, c.Run, c.o)
+}
+
+func generateManifest(ctx context.Context, a *Run, o generating) error {
+	if o.apiAt != "" {
+		a.Env["MAESTRO_API_URL"] = o.apiAt
+	}
+	o.TaskIDs, o.Skills, o.Timeout = ids(o.tasks), ids(o.skills), o.timeout.Milliseconds()
+	if o.Project == "" && len(o.TaskIDs) == 0 {
+		o.Project = a.Getenv("MAESTRO_PROJECT_ID")
+	}
+	var err error
+	if o.Context, err = readContext(a, o.contextFile); err != nil {
+		return err
+	}
+	content, err := Ask(ctx, a, (*client.Client).GenerateManifest, o.NewManifest)
+	if err != nil {
+		return manifestRefused("the manifest", err)
+	}
+	m, err := manifest.Parse(content)
+	if err != nil {
+		return manifestFailure("the manifest", err)
+	}
+	return giveManifest(a, m, o.output)
+}
+
+// giveManifest writes a manifest to a file, or prints it; "-" is stdout, whatever form was asked for.
+func giveManifest(a *Run, m *manifest.Manifest, output string) error {
+	if output == "" || output == "-" {
+		if a.JSON && output == "" {
+			a.Result(json.RawMessage(m.Canonical()), nil)
+			return nil
+		}
+		a.raw(m.Canonical())
+		return nil
+	}
+	content := m.Canonical()
+	if err := writeWhole(output, content); err != nil {
+		return err
+	}
+	a.Result(struct {
+		File   string `json:"file"`
+		Bytes  int    `json:"bytes"`
+		Digest string `json:"digest"`
+	}{output, len(content), manifest.Digest(content)}, func() { a.Print("Wrote %s, %d bytes, %s\n", output, len(content), manifest.Digest(content)) })
+	return nil
+}
+
+// readContext reads what else the agent should know, and checks it before the server is asked.
+func readContext(a *Run, file string) (json.RawMessage, error) {
+	if file == "" {
+		return nil, nil
+	}
+	content, err := readFile(a, file)
+	if err != nil {
+		return nil, err
+	}
+	if !json.Valid(content) {
+		return nil, failure.Usage("The context file %s is no JSON", file).
+			WithNext("it is an object with any of codebaseContext, relatedTasks, projectStandards and custom; see `maestro manifest schema`")
+	}
+	if _, err := manifest.ParseContext(content); err != nil {
+		return nil, manifestFailure("the context file "+file, err)
+	}
+	return content, nil
+}
+
+// manifestRefused says every fault of a manifest that the server found.
+func manifestRefused(what string, err error) error {
+	var said *client.Error
+	invalid := new(manifest.InvalidError)
+	if !errors.As(err, &said) || said.Code != "INVALID_MANIFEST" || json.Unmarshal(said.Details, invalid) != nil {
+		return err
+	}
+	return manifestFailure(what, invalid)
+}

@@ -1,0 +1,138 @@
+package offline
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"maestro/api/export"
+	"maestro/bus"
+	"maestro/internal/cli"
+	"maestro/internal/failure"
+)
+
+// mustBeExport refuses a file that is no export by its first byte. what names the command that reads exports only.
+func mustBeExport(file string, in *bufio.Reader, what string) error {
+	if _, err := in.Peek(1); errors.Is(err, io.EOF) { // of an empty log
+		return nil
+	}
+	exported, err := isExport(in)
+	if err != nil {
+		return cli.Unreadable(file, err)
+	}
+	if exported {
+		return nil
+	}
+	if first, err := in.Peek(2); err == nil && bytes.Equal(first, []byte{0x1f, 0x8b}) { // gzip
+		return &failure.Error{
+			Status: http.StatusUnprocessableEntity, Code: "FILE", Message: file + " is a backup, or another archive",
+			Why: what + " reads exports only",
+			Next: "make a home of it with `maestro restore " + cli.Quoted(file) +
+				" --home DIR`, and ask the server of that home",
+		}
+	}
+	return notAnExport(file, errors.New("it does not begin as an export does"))
+}
+
+func notAnExport(file string, err error) error {
+	return &failure.Error{
+		Status: http.StatusUnprocessableEntity, Code: "FILE", Err: err,
+		Message: "The file " + file + " is not an export", Why: err.Error(),
+		Next: "name a file that `maestro audit export` wrote",
+	}
+}
+
+// notWhole says what is wrong with a backup or an export; other errors stay as they are.
+func notWhole(file string, err error) error {
+	var backup *bus.BackupError
+	var exported *export.DamageError
+	f := &failure.Error{
+		Status: http.StatusUnprocessableEntity,
+		Code:   "FILE",
+		Err:    err,
+		Next:   "use another backup or export",
+	}
+	switch {
+	case errors.As(err, &backup) && backup.Foreign:
+		f.Message = fmt.Sprintf("The file %s is neither a backup nor an export", file)
+		f.Next = "name a file that `maestro backup` or `maestro audit export` wrote"
+		f.Why = fmt.Sprintf("it begins neither as an archive nor as a line of JSON (%s)", backup.Err)
+		if backup.Entry != "" {
+			f.Why = fmt.Sprintf("it is an archive of something else: %s", backup.Err)
+		}
+		if errors.Is(backup.Err, io.EOF) {
+			f.Why = "it is empty"
+		}
+	case errors.As(err, &backup) && errors.Is(backup.Err, bus.ErrRepacked):
+		f.Message = fmt.Sprintf("The backup %s was unpacked and packed again", file)
+		f.Why = fmt.Sprintf("%s; %s is not where it should be", backup.Err, backup.Entry)
+		f.Next = "use the file as `maestro backup` wrote it"
+	case errors.As(err, &backup):
+		f.Message, f.Why = fmt.Sprintf("The backup %s is damaged", file), backup.Err.Error()
+		if errors.Is(backup.Err, io.ErrUnexpectedEOF) {
+			f.Why = "it is cut short"
+		}
+		if backup.Entry != "" {
+			f.Why = backup.Entry + ": " + f.Why
+		}
+	case errors.As(err, &exported):
+		f.Message, f.Why = fmt.Sprintf("The export %s cannot be used", file), exported.Why
+		if exported.Part {
+			f.Next = "export the whole log: `maestro audit export FILE` without --project"
+		}
+	default:
+		return err
+	}
+	return f
+}
+
+// DiskFull says that the disk of a home has no room.
+func DiskFull(dir string, err error, next string) error {
+	return &failure.Error{
+		Status:  http.StatusInsufficientStorage,
+		Code:    "DISK_FULL",
+		Message: "The disk of the home " + dir + " is full",
+		Why:     whyFull(dir, err),
+		Next:    next,
+		Err:     err,
+	}
+}
+
+// IsReadOnly reports whether an error is about a disk that cannot be written to.
+func IsReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
+
+// OnReadOnly says that the disk of a home cannot be written to.
+func OnReadOnly(dir string, err error, next string) error {
+	return &failure.Error{
+		Status: http.StatusInternalServerError, Code: "READ_ONLY_DISK",
+		Message: "The disk of the home " + dir + " cannot be written to",
+		Why:     "it is mounted read-only", Next: next, Err: err,
+	}
+}
+
+func whyFull(dir string, err error) string {
+	if free, known := bus.FreeBytes(existing(dir)); known && free < bus.Reserve {
+		return fmt.Sprintf("%d KiB are free on it, and %d are needed", free>>10, bus.Reserve>>10)
+	}
+	var reason syscall.Errno
+	if errors.As(err, &reason) {
+		return reason.Error()
+	}
+	return cli.Bare(err).Error()
+}
+
+// existing gives the part of a path that is there.
+func existing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}

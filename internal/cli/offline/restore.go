@@ -1,0 +1,257 @@
+package offline
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/bus"
+	"maestro/engine"
+	"maestro/events"
+	"maestro/internal/cli"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+)
+
+type restoreOptions struct {
+	home, head, signer, blobsFrom string
+	// ownHome is the home without --home.
+	ownHome      string
+	acceptFaults bool
+}
+
+// restore is `maestro restore`.
+type restore struct {
+	*cli.Run
+	o restoreOptions
+}
+
+func NewRestore(a *cli.Run) *cobra.Command {
+	c := &restore{Run: a}
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Make a new home from a backup or an export; no server may hold it",
+		Args:  cli.Takes("FILE"),
+		Long: `Make a new home from a backup, or from an export of the whole log. Every event is decided again, every
+long text is compared with its digest, and the signature is checked. A file with a fault is refused, and nothing is left
+behind.
+
+An export has no signature, so a home that has a key takes one with --accept-faults only: compare it with --head. It
+holds no long texts either: take them from a backup with --texts-from, or go without them with --accept-faults.`,
+		RunE: cli.Running(c.run),
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.o.home, "home", "", "the home; else MAESTRO_HOME, else ~/.maestro")
+	f.StringVar(
+		&c.o.head, "head", "", "SEQUENCE:HASH, a head that was kept elsewhere: the restored log must pass through it",
+	)
+	f.StringVar(&c.o.signer, "signer", "",
+		"who must have signed the backup, as 'maestro backup' prints it; else the home's own key, if it has one")
+	f.StringVar(&c.o.blobsFrom, "texts-from", "", "another backup, to take missing long texts from")
+	f.BoolVar(
+		&c.o.acceptFaults, "accept-faults", false,
+		"restore in spite of faults, and note them in the home's restored.json",
+	)
+	return cmd
+}
+
+func (c *restore) run(ctx context.Context, args []string) error {
+	var err error
+	if c.o.ownHome, err = home.Path(c.Getenv); err != nil && c.o.home == "" {
+		return err
+	}
+	c.o.home = cmp.Or(c.o.home, c.o.ownHome)
+	return restoreHome(ctx, c.Run, args[0], c.o)
+}
+
+// restored is what a restore came to; it stays in the home.
+type restored struct {
+	Home     string         `json:"home"`
+	From     string         `json:"from"`
+	At       time.Time      `json:"at"`
+	Head     events.Head    `json:"head"`
+	Created  time.Time      `json:"created,omitzero"`
+	Signer   string         `json:"signer,omitempty"`
+	Accepted bool           `json:"acceptedFaults"`
+	Faults   []engine.Fault `json:"faults"`
+}
+
+func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions) (err error) {
+	witness, err := parseHead(o.head, "--head")
+	if err != nil {
+		return err
+	}
+	if err := checkSigner(o.signer); err != nil {
+		return err
+	}
+	in, done, err := cli.OpenFile(a, file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	archive := bufio.NewReader(in)
+	exported, err := isExport(archive)
+	switch {
+	case err != nil:
+		return cli.Unreadable(file, err)
+	case exported && o.signer != "":
+		return exportIsUnsigned()
+	}
+	if o.blobsFrom != "" { // before anything is made
+		if err := holdsTexts(a, o.blobsFrom); err != nil {
+			return err
+		}
+	}
+	_, statErr := os.Lstat(o.home)
+	lock, err := HoldHome(o.home)
+	if err != nil {
+		return restoreFailed(o.home, err)
+	}
+	defer func() {
+		if err != nil && errors.Is(statErr, fs.ErrNotExist) {
+			err = errors.Join(err, lock.Discard())
+			return
+		}
+		err = errors.Join(err, lock.Release())
+	}()
+	if err := mustBeEmpty(lock, o.home); err != nil {
+		return err
+	}
+	left, err := bus.RemoveUnbuilt(lock.Store()) // whoever restores has the lock
+	if err != nil {
+		return restoreFailed(o.home, err)
+	}
+	for _, dir := range left {
+		a.Say("Removed %s, which a restore left that was killed\n", dir)
+	}
+	r := &restoring{
+		Run: a, options: o, file: file, verifier: engine.NewVerifier(), kept: map[string]bool{}, witness: witness,
+		judging: true, isExport: exported,
+	}
+	if err := r.expectSigner(lock); err != nil {
+		return err
+	}
+	head, err := bus.Build(ctx, lock.Store(), func(store *bus.Builder) error {
+		r.store = store
+		return r.fill(archive)
+	})
+	if err != nil {
+		return restoreFailed(o.home, err)
+	}
+	result := restored{
+		Home:     o.home,
+		From:     file,
+		At:       time.Now().UTC(),
+		Head:     head,
+		Created:  r.contents.Created,
+		Signer:   r.contents.Signer,
+		Accepted: len(r.verdict.Faults) > 0,
+		Faults:   r.verdict.Faults,
+	}
+	note, err := json.MarshalIndent(result, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := lock.NoteRestore(append(note, '\n')); err != nil {
+		return err
+	}
+	a.Result(result, func() { r.say(result) })
+	return nil
+}
+
+// holdsTexts fails when long texts cannot come from a file.
+func holdsTexts(a *cli.Run, file string) error {
+	in, done, err := cli.OpenFile(a, file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	exported, err := isExport(bufio.NewReader(in))
+	switch {
+	case err != nil:
+		return cli.Unreadable(file, err)
+	case exported:
+		return failure.Usage("%s is an export, which holds no long texts", file).
+			WithNext("name a backup with --texts-from")
+	}
+	return nil
+}
+
+// mustBeEmpty refuses a home that has a log.
+func mustBeEmpty(lock *home.Lock, dir string) error {
+	for _, path := range []string{lock.Store(), lock.Head(), lock.Snapshots()} {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return &failure.Error{
+				Status:  http.StatusConflict,
+				Code:    "CONFLICT",
+				Message: "The home " + dir + " is not empty: it has " + path,
+				Why:     "a log is restored into an empty home, so that nothing is lost",
+				Next:    "choose another with --home, or move this one away",
+			}
+		}
+	}
+	return nil
+}
+
+// restoreFailed is about a home that could not be made, whatever the file is worth.
+func restoreFailed(dir string, err error) error {
+	var own *failure.Error
+	var problem *home.Problem
+	var kind *home.KindError
+	switch {
+	case errors.As(err, &own):
+		return own
+	case IsReadOnly(err):
+		return OnReadOnly(dir, err, "name another with --home, or make the disk writable")
+	case errors.As(err, &problem), errors.As(err, &kind):
+		return err
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case bus.IsFull(err):
+		return DiskFull(dir, err, "make room on that disk and run it again, or name another home with --home; "+
+			"nothing was left behind")
+	}
+	return &failure.Error{
+		Status: http.StatusInternalServerError, Code: "RESTORE_FAILED",
+		Message: "The home " + dir + " could not be made",
+		Next:    "nothing was left behind; look at the reason, and run it again", Err: err,
+	}
+}
+
+// WarnOfRestore logs that a home was restored in spite of faults.
+func WarnOfRestore(h *home.Home, logger *slog.Logger) {
+	note, err := h.RestoreNote()
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	var told restored
+	if err == nil {
+		err = json.Unmarshal(note, &told)
+	}
+	switch {
+	case err != nil:
+		logger.Warn("restored.json cannot be read: it says how this home was restored", "why", err)
+	case told.Accepted && len(told.Faults) > 0:
+		logger.Warn("this home was restored in spite of faults", "from", told.From, "faults", len(told.Faults),
+			"first", faultLine(told.Faults[0]), "next", "see restored.json in the home, and `maestro audit verify`")
+	}
+}
+
+// isExport looks at the first bytes: an export is lines of JSON, a backup is compressed.
+func isExport(in *bufio.Reader) (bool, error) {
+	first, err := in.Peek(1)
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return err == nil && first[0] == '{', err
+}

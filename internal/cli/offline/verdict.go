@@ -1,0 +1,396 @@
+package offline
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/api/export"
+	"maestro/bus"
+	"maestro/engine"
+	"maestro/events"
+	"maestro/internal/cli"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+)
+
+// fileVerdict is about a server's log, or about a file and, of a backup, who signed it.
+type fileVerdict struct {
+	engine.Verdict
+	// Signer is "" if a backup has no signature, nil for what is no backup.
+	Signer *string `json:"signer,omitempty"`
+	// SignedBy says whose key that is; "" for what is no backup.
+	SignedBy signedBy `json:"signedBy,omitempty"`
+}
+
+// signedBy says whose key signed a backup.
+type signedBy string
+
+// whoSigned compares a backup's signer with the one that was named, and with the home's own key.
+func whoSigned(a *cli.Run, signer, named string) signedBy {
+	switch {
+	case signer == "":
+		return signedByNobody
+	case signer == named:
+		return signedByNamed
+	case signer == ownSigner(a):
+		return signedByHome
+	}
+	return signedByUnknown
+}
+
+// ownSigner names the key of the home, "" if there is no home or it has no key.
+func ownSigner(a *cli.Run) string {
+	dir, err := home.Path(a.Getenv)
+	if err != nil {
+		return ""
+	}
+	h, err := home.Open(dir)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = h.Close() }()
+	key, err := h.BackupSigner()
+	if err != nil {
+		return ""
+	}
+	return bus.SignerName(key)
+}
+
+// showSigner says who signed a backup, and what that is worth.
+func showSigner(a *cli.Run, signer string, by signedBy) {
+	switch by {
+	case signedByNobody:
+		a.Field("Signer", "nobody: the backup has no signature, so nothing shows who made it")
+	case signedByNamed:
+		a.Field("Signer", signer+", as --signer says")
+	case signedByHome:
+		a.Field("Signer", signer+", the key of this home")
+	case signedByUnknown:
+		a.Field("Signer", signer+", a key that this home does not know: anybody can make one. "+
+			"Compare it with the signer that you kept, and add --signer")
+	}
+}
+
+func verifyFile(a *cli.Run, file string, from *events.Head, signer string) (fileVerdict, error) {
+	in, done, err := cli.OpenFile(a, file)
+	if err != nil {
+		return fileVerdict{}, err
+	}
+	defer done()
+	log := bufio.NewReader(in)
+	exported, err := isExport(log)
+	switch {
+	case err != nil:
+		return fileVerdict{}, cli.Unreadable(file, err)
+	case exported && signer != "":
+		return fileVerdict{}, exportIsUnsigned()
+	case exported:
+		verdict, err := export.VerifyExport(log, from)
+		return fileVerdict{Verdict: verdict}, err
+	}
+	verdict, err := verifyBackup(log, from, signer)
+	if err == nil {
+		verdict.SignedBy = whoSigned(a, *verdict.Signer, signer)
+	}
+	return verdict, notVerified(file, err)
+}
+
+// notVerified says what is wrong with a backup. One that is damaged has failed its audit, as an export has in which a
+// line cannot be read; what is no backup was named by mistake.
+func notVerified(file string, err error) error {
+	var backup *bus.BackupError
+	var own *failure.Error
+	err = notWhole(file, err)
+	if errors.As(err, &own) && errors.As(err, &backup) && !backup.Foreign {
+		own.Status, own.Code = http.StatusInternalServerError, "AUDIT_FAILED"
+	}
+	return err
+}
+
+// exportIsUnsigned refuses --signer for an export.
+func exportIsUnsigned() error {
+	return failure.Usage("--signer is about a backup, and the file is an export").
+		WithWhy("an export has no signature").
+		WithNext("leave --signer out and compare with a head that you kept, or name a backup")
+}
+
+// checkSigner refuses a --signer that is none.
+func checkSigner(signer string) error {
+	if signer == "" {
+		return nil
+	}
+	if _, err := bus.ParseSigner(signer); err != nil {
+		return failure.Usage("--signer: %s", err)
+	}
+	return nil
+}
+
+// verifyBackup judges a backup: its log, the long texts in it, and its signature: the signer's, or whoever made it if
+// none is named.
+func verifyBackup(in io.Reader, from *events.Head, signer string) (fileVerdict, error) {
+	verifier, kept := engine.NewVerifier(), map[string]bool{}
+	if from != nil {
+		verifier.Witness(engine.Witnessed{Head: *from, By: "your head", Brought: true})
+	}
+	contents, err := bus.ReadBackup(in, bus.BackupVisitor{
+		Message: func(m events.Message) error {
+			verifier.Event(m)
+			return nil
+		},
+		Blob: func(digest string, _ []byte) error {
+			kept[digest] = true
+			return nil
+		},
+	})
+	if err != nil {
+		return fileVerdict{}, err
+	}
+	loseTexts(verifier, kept, contents)
+	judgeSignature(verifier, contents, signer, "--signer")
+	verdict, err := verifier.Verdict()
+	verdict.TextsChecked = true
+	for i, fault := range verdict.Faults {
+		verdict.Faults[i].Next = fault.Rule.NextForFile()
+	}
+	return fileVerdict{Verdict: verdict, Signer: &contents.Signer}, err
+}
+
+// judgeSignature records as a fault what is wrong with a backup's signature. Who expects a signer, such as "this home",
+// is not satisfied with a backup without a signature either: whoever removes one also changes the format to 1.
+func judgeSignature(verifier *engine.Verifier, contents bus.BackupContents, signer, expects string) {
+	at := contents.Head.Sequence
+	switch {
+	case contents.Unsealed != nil && missingTexts(contents) == nil: // what is missing, loseTexts tells
+		verifier.Fault(at, engine.FaultSignature, "%s", contents.Unsealed)
+	case signer == "" || contents.Signer == signer:
+	case contents.Signer == "":
+		verifier.Fault(at, engine.FaultSignature, "the backup has no signature; %s expects %s", expects, signer)
+	default:
+		verifier.Fault(at, engine.FaultSignature, "signed by %s; %s expects %s", contents.Signer, expects, signer)
+	}
+}
+
+// faultLine shows a fault in a line. A signature is about a whole file, other faults are about an event.
+func faultLine(fault engine.Fault) string {
+	if fault.Rule == engine.FaultSignature {
+		return fmt.Sprintf("signature: %s", fault.What)
+	}
+	return fmt.Sprintf("event %d: %s: %s", fault.Sequence, fault.Rule, fault.What)
+}
+
+// missingTexts gives the digests that a backup's signature covers and the backup lacks.
+func missingTexts(contents bus.BackupContents) []string {
+	var missing *bus.MissingTextsError
+	if errors.As(contents.Unsealed, &missing) {
+		return missing.Digests
+	}
+	return nil
+}
+
+// loseTexts records as faults what the events name, or a backup's signature covers, and nobody has brought.
+func loseTexts(verifier *engine.Verifier, kept map[string]bool, contents bus.BackupContents) {
+	why, told := map[string]string{}, map[string]bool{}
+	for _, l := range contents.Lost {
+		why[l.Digest] = l.Why
+	}
+	for _, named := range verifier.Texts() {
+		if kept[named.Digest] {
+			continue
+		}
+		text := engine.LostText{NamedText: named, Why: "the file does not hold it"}
+		if said := why[named.Digest]; said != "" {
+			text.Why = said
+		}
+		told[named.Digest] = true
+		verifier.LoseText(text)
+	}
+	for _, digest := range missingTexts(contents) {
+		if !kept[digest] && !told[digest] {
+			verifier.Fault(contents.Head.Sequence, engine.FaultText,
+				"%s, which the backup's signature covers and no event names, is lost: %s",
+				digest, cmp.Or(why[digest], "the file does not hold it"))
+		}
+	}
+}
+
+// unjudged says which events an audit did not judge, because of a fault before them.
+func unjudged(v engine.Verdict) string {
+	switch v.FirstUnjudged {
+	case 0:
+		return ""
+	case v.LastUnjudged:
+		return fmt.Sprintf("; event %d was not judged", v.LastUnjudged)
+	}
+	return fmt.Sprintf("; events %d to %d were not judged", v.FirstUnjudged, v.LastUnjudged)
+}
+
+// showVerdict shows what an audit found in a file, or in the server's log if that is "".
+func showVerdict(a *cli.Run, v fileVerdict, file string) error {
+	if len(v.Faults) > 0 {
+		var why strings.Builder
+		var next []string
+		for _, fault := range v.Faults {
+			why.WriteString(faultLine(fault) + "\n")
+			step := fault.Next
+			if file != "" {
+				step = strings.ReplaceAll(step, "FILE", file)
+			}
+			if !slices.Contains(next, step) {
+				next = append(next, step)
+			}
+		}
+		return &failure.Error{
+			Status: http.StatusInternalServerError, Code: "AUDIT_FAILED",
+			Message: fmt.Sprintf("%s in %s%s",
+				cli.Many(len(v.Faults)+v.FaultsMore, "fault"), cli.Many(int(v.Events), "event"), unjudged(v.Verdict)),
+			Why:     strings.TrimRight(why.String(), "\n"),
+			Next:    strings.Join(next, "\n"),
+			Details: map[string]any{"verdict": v},
+		}
+	}
+	a.Result(v, func() {
+		switch {
+		case v.Events == 0:
+			a.Print("Empty: there is nothing to judge\n")
+		case v.Decided < v.Events:
+			a.Print(
+				"The chain fits: %s, %d decisions made again with the same result, the others not judged\n",
+				cli.Many(int(v.Events), "event"),
+				v.Decided,
+			)
+		default:
+			a.Print(
+				"Good: %s, the chain fits, %d decisions made again with the same result\n",
+				cli.Many(int(v.Events), "event"),
+				v.Decided,
+			)
+		}
+		a.Field("Head", v.Head.String())
+		if v.Signer != nil {
+			showSigner(a, *v.Signer, v.SignedBy)
+		}
+		if v.Witnesses > 0 {
+			a.Field(
+				"Witnesses",
+				cli.Many(v.Witnesses, "head")+" remembered outside the log, and the log has them all",
+			)
+		}
+		switch {
+		case v.Texts > 0 && v.TextsChecked:
+			a.Field("Texts", cli.Many(v.Texts, "long text")+" that the log names, all there and unchanged")
+		case v.Texts > 0:
+			a.Field(
+				"Texts",
+				cli.Many(v.Texts, "long text")+" that the log names, which an export does not hold: not checked",
+			)
+		}
+		if !v.Views.IsZero() {
+			a.Field("Views", v.Views.String())
+		}
+		if v.Withheld > 0 {
+			a.Field(
+				"Withheld",
+				cli.Many(
+					int(v.Withheld),
+					"event",
+				)+" without bodies: their chain was checked, decisions from there on were not",
+			)
+		}
+		if v.Unauthenticated > 0 {
+			a.Field("Unproved", cli.Many(int(v.Unauthenticated), "event")+" came without a credential (--auth off)")
+		}
+	})
+	return nil
+}
+
+// NewAudit makes the noun audit, with the verbs that read files.
+func NewAudit(a *cli.Run) *cobra.Command {
+	return cli.NewAudit(a, newAuditVerify(a), newAuditReplay(a))
+}
+
+// auditVerify is `maestro audit verify`.
+type auditVerify struct {
+	*cli.Run
+	witness, signer string
+	byOracle        bool
+}
+
+func newAuditVerify(a *cli.Run) *cobra.Command {
+	c := &auditVerify{Run: a}
+	cmd := &cobra.Command{
+		Use:   "verify [FILE]",
+		Short: "Check the chain and the long texts, and decide every event again: of the server's log, an export or a backup",
+		Args:  cli.Takes("[FILE]"),
+		RunE:  cli.Running(c.run),
+	}
+	cmd.Flags().BoolVar(&c.byOracle, "oracle", false,
+		"judge by the documents alone, with code that shares nothing with what decides")
+	cmd.Flags().StringVar(&c.signer, "signer", "", "who must have signed the backup, as 'maestro backup' prints it")
+	cmd.Flags().StringVar(&c.witness, "from-head", "",
+		"SEQUENCE:HASH, a head that was kept elsewhere: the log must pass through it")
+	return cmd
+}
+
+func (c *auditVerify) run(ctx context.Context, args []string) error {
+	from, err := parseHead(c.witness, "--from-head")
+	if err != nil {
+		return err
+	}
+	file := cli.At(args, 0)
+	switch {
+	case c.byOracle && (c.witness != "" || c.signer != ""):
+		return failure.Usage("--oracle judges by the documents alone and takes neither --from-head nor --signer")
+	case c.byOracle:
+		return judgeLog(ctx, c.Run, file)
+	case c.signer != "" && file == "":
+		return failure.Usage("--signer is about a backup, and no file is named")
+	}
+	if err := checkSigner(c.signer); err != nil {
+		return err
+	}
+	var verdict fileVerdict
+	if file != "" {
+		verdict, err = verifyFile(c.Run, file, from, c.signer)
+	} else {
+		verdict.Verdict, err = cli.Ask(ctx, c.Run, (*client.Client).Verify, c.witness)
+	}
+	if err != nil {
+		return err
+	}
+	return showVerdict(c.Run, verdict, file)
+}
+
+// parseHead reads what a flag says; nil for "".
+func parseHead(text, flag string) (*events.Head, error) {
+	if text == "" {
+		return nil, nil
+	}
+	number, digits, _ := strings.Cut(text, ":")
+	sequence, err := strconv.ParseUint(number, 10, 64)
+	if err == nil {
+		var hash events.Hash
+		if hash, err = events.ParseHash(digits); err == nil {
+			return &events.Head{Sequence: sequence, Hash: hash}, nil
+		}
+	}
+	return nil, failure.Usage("%s must be SEQUENCE:HASH, as `maestro audit head` prints it", flag).WithWhy("%s", err)
+}
+
+const (
+	signedByNobody signedBy = "nobody"
+	// signedByNamed: --signer named it.
+	signedByNamed   signedBy = "named"
+	signedByHome    signedBy = "this-home"
+	signedByUnknown signedBy = "unknown"
+)

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/events"
+	"maestro/internal/safetext"
+	"maestro/service/wire"
+)
+
+// queueShown is a queue with its items, however it was asked for.
+type queueShown struct {
+	name  string
+	items []wire.Item
+	more  int
+}
+
+// queueOf reads the queue that is meant.
+func queueOf(ctx context.Context, a *Run, o queueFlags, status string) (queueShown, error) {
+	if o.queue == "" {
+		id := o.session
+		if id == "" {
+			id = a.sessionID()
+		}
+		if id == "" {
+			return queueShown{}, whichQueue()
+		}
+		shown, err := Ask(ctx, a, (*client.Client).SessionQueue, id)
+		return queueShown{shown.Queue.Name, shown.Queue.Items, shown.Queue.ItemsMore}, err
+	}
+	project, err := a.project(ctx, o.project)
+	if err != nil {
+		return queueShown{}, err
+	}
+	shown, err := Ask(ctx, a, (*client.Client).Queue, wire.QueueName{Name: o.queue, ProjectID: project, Status: status})
+	return queueShown{shown.Name, shown.Items, shown.ItemsMore}, err
+}
+
+// queueTop is `maestro queue top`.
+type queueTop struct {
+	*Run
+	o queueFlags
+}
+
+func newQueueTop(a *Run) *cobra.Command {
+	c := &queueTop{Run: a}
+	cmd := &cobra.Command{
+		Use: "top", Short: "Show the next item and the one a session holds", Args: Takes(),
+		RunE: Running(c.run),
+	}
+	c.o.add(cmd)
+	return cmd
+}
+
+func (c *queueTop) run(ctx context.Context, _ []string) error {
+	top, err := queueTopOf(ctx, c.Run, c.o)
+	if err != nil {
+		return err
+	}
+	c.Result(top, func() {
+		if top.Held != nil {
+			c.Print("In hand: %s  %s\n", top.Held.TaskID, safetext.OneLine(top.Held.Title))
+		}
+		if top.Item == nil {
+			c.Print("%s%s\n", top.Message, waitingWords(top.Waiting))
+			return
+		}
+		c.Print(
+			"Next: %s  %s%s\n",
+			top.Item.TaskID,
+			safetext.OneLine(top.Item.Title),
+			passedWords(top.PassedOver),
+		)
+	})
+	return nil
+}
+
+// queueTopOf gives the next item of the queue that is meant.
+func queueTopOf(ctx context.Context, a *Run, o queueFlags) (wire.QueueTop, error) {
+	id := o.session
+	if id == "" {
+		id = a.sessionID()
+	}
+	if id != "" && o.queue == "" {
+		return Ask(ctx, a, (*client.Client).SessionQueueTop, id)
+	}
+	if o.queue == "" {
+		return wire.QueueTop{}, whichQueue()
+	}
+	project, err := a.project(ctx, o.project)
+	if err != nil {
+		return wire.QueueTop{}, err
+	}
+	return Ask(ctx, a, (*client.Client).QueueTop, wire.QueueOf{Name: o.queue, ProjectID: project})
+}
+
+func waitingWords(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s waiting)", Many(n, "item"))
+}
+
+func passedWords(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s before it passed over: see `maestro queue list`)", Many(n, "item"))
+}
+
+// queueList is `maestro queue list`.
+type queueList struct {
+	*Run
+	o      queueFlags
+	status string
+}
+
+func newQueueList(a *Run) *cobra.Command {
+	c := &queueList{Run: a}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the items of a queue, in order", Args: Takes(),
+		RunE: Running(c.run),
+	}
+	c.o.add(cmd)
+	cmd.Flags().StringVar(&c.status, "status", "", "only those with this status")
+	choice(cmd, "status", "queued", "processing", "completed", "failed", "skipped", "quarantined")
+	a.ListFlags(cmd)
+	return cmd
+}
+
+func (c *queueList) run(ctx context.Context, _ []string) error {
+	queue, err := queueOf(ctx, c.Run, c.o, c.status)
+	if err != nil {
+		return err
+	}
+	items := []wire.Item{}
+	for _, item := range queue.items {
+		if c.status == "" || c.status == string(item.Status) {
+			items = append(items, item)
+		}
+	}
+	none := "There are no such items"
+	if c.status == "" {
+		none = "The queue is empty"
+	}
+	listFitted(c.Run, items, none, func(i wire.Item) []string {
+		holder := i.SessionID
+		if i.Status == events.ItemQueued { // whoever had it has it no longer
+			holder = ""
+		}
+		return []string{i.TaskID, string(i.Status), holder, safetext.Clip(i.Title, 40), aboutItem(i)}
+	})
+	if queue.more > 0 {
+		c.Say("maestro: the queue has %s more, mostly done with, that are not listed\n",
+			Many(queue.more, "item"))
+	}
+	return nil
+}
+
+// aboutItem says what is particular about an item.
+func aboutItem(i wire.Item) string {
+	words := i.FailReason
+	add := func(more string) {
+		if words != "" && more != "" {
+			words += "; "
+		}
+		words += more
+	}
+	if i.Returned {
+		add("given back")
+	}
+	if i.Attempts > 1 {
+		add(fmt.Sprintf("attempt %d", i.Attempts))
+	}
+	add(i.Waits)
+	return words
+}
+
+// queueStatus is `maestro queue status`.
+type queueStatus struct {
+	*Run
+	project string
+}
+
+func newQueueStatus(a *Run) *cobra.Command {
+	c := &queueStatus{Run: a}
+	cmd := &cobra.Command{
+		Use: "status", Short: "Count the items of each queue by status", Args: Takes(),
+		RunE: Running(c.run),
+	}
+	projectFlag(cmd, &c.project)
+	a.ListFlags(cmd)
+	return cmd
+}
+
+func (c *queueStatus) run(ctx context.Context, _ []string) error {
+	if c.project == "" {
+		c.project = c.Getenv("MAESTRO_PROJECT_ID")
+	}
+	queues, err := Ask(ctx, c.Run, (*client.Client).Queues, wire.QueueFilter{ProjectID: c.project})
+	if err != nil {
+		return err
+	}
+	if err := c.unlessEmpty(ctx, len(queues), named{project: c.project}); err != nil {
+		return err
+	}
+	several := slices.ContainsFunc(
+		queues,
+		func(q wire.Queue) bool { return q.ProjectID != queues[0].ProjectID },
+	)
+	List(c.Run, queues, "There are no queues", func(q wire.Queue) []string {
+		trust := ""
+		if q.TrustReports {
+			trust = "trusts reports"
+		}
+		row := []string{q.Name, statsWords(q.Stats, q.Waiting), trust}
+		if several { // a name is the only one in its project
+			row = append([]string{q.ProjectID}, row...)
+		}
+		return row
+	})
+	return nil
+}
+
+func statsWords(n wire.QueueStats, waiting int) string {
+	words := counts(map[string]int{
+		"queued":      n.Queued,
+		"processing":  n.Processing,
+		"completed":   n.Completed,
+		"failed":      n.Failed,
+		"skipped":     n.Skipped,
+		"quarantined": n.Quarantined,
+	}, "queued", "processing", "completed", "failed", "skipped", "quarantined")
+	if waiting > 0 {
+		words += fmt.Sprintf(" (%d of the queued wait)", waiting)
+	}
+	return words
+}

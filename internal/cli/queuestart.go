@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/failure"
+	"maestro/internal/safetext"
+	"maestro/service/wire"
+)
+
+// startedItem is what `queue start` answers as JSON.
+type startedItem struct {
+	written
+	Item  *wire.Item `json:"item"`
+	Empty bool       `json:"empty"`
+	Held  bool       `json:"held,omitempty"`
+	// Waiting counts queued items that wait for something.
+	Waiting int    `json:"waiting"`
+	Queue   string `json:"queue,omitempty"`
+}
+
+// queueStart is `maestro queue start`.
+type queueStart struct {
+	*Run
+	cmd     *cobra.Command
+	o       queueFlags
+	key     string
+	wait    bool
+	timeout time.Duration
+}
+
+func newQueueStart(a *Run) *cobra.Command {
+	c := &queueStart{Run: a}
+	cmd := &cobra.Command{
+		Use:   "start",
+		Short: "Claim the next item, or show the one you hold",
+		Args:  Takes(),
+		Long: `Take the next item in hand: its task moves to in_progress and says working. Asked again while one is in hand, it gives
+the same one. An item whose task waits for others is passed over. An empty queue is no error: exit 0, and no item.
+
+With --wait it waits until there is an item, for as long as --timeout says (exit 7).`,
+		RunE: Running(c.run),
+	}
+	c.cmd = cmd
+	c.o.addSession(cmd)
+	cmd.Flags().BoolVar(&c.wait, "wait", false, "wait until there is an item")
+	cmd.Flags().DurationVar(&c.timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
+	a.keyFlag(cmd, &c.key)
+	return cmd
+}
+
+func (c *queueStart) run(ctx context.Context, _ []string) error {
+	if err := timeoutOfWait(c.cmd, c.wait, c.timeout); err != nil {
+		return err
+	}
+	named, err := holderNamed(c.Run, c.o)
+	if err != nil {
+		return err
+	}
+	answer, err := startItem(ctx, c.Run, &commands.StartItem{OfQueue: named}, c.key, c.wait, c.timeout)
+	if err != nil {
+		return err
+	}
+	return showStart(c.Run, answer)
+}
+
+// startItem asks for an item, for as long as it may wait.
+func startItem(
+	ctx context.Context, a *Run,
+	body *commands.StartItem,
+	key string,
+	wait bool,
+	timeout time.Duration,
+) (answer client.Answer, err error) {
+	if !wait || a.dryRun {
+		return a.send(ctx, "queue:start", body, key)
+	}
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return client.Answer{}, err
+	}
+	over, err := inSlices(ctx, a, c, timeout, func(slice time.Duration) (bool, error) {
+		answer, err = c.Do(ctx, "queue:start", body, client.Options{Key: key, Wait: slice})
+		return answer.Event != nil || startOf(answer).Item != nil, err
+	})
+	if err == nil && over {
+		err = &failure.Error{
+			Status:  http.StatusGatewayTimeout,
+			Code:    "TIMED_OUT",
+			Message: "There was no item within " + timeout.String(),
+			Next:    "ask again; see `maestro queue list` for what the queued items wait for",
+		}
+	}
+	return answer, err
+}
+
+// startOf gives what a start came to. A server that does not say so yet tells at least which task an event is about.
+func startOf(answer client.Answer) wire.Start {
+	if answer.Start != nil {
+		return *answer.Start
+	}
+	data, err := dataOf(answer)
+	if started, ok := data.(*events.QueueItemStarted); err == nil && ok {
+		return wire.Start{Queue: started.Queue, Item: &wire.Item{
+			TaskID: started.TaskID, Status: events.ItemProcessing, Queue: started.Queue,
+			SessionID: started.SessionID, Attempts: started.Attempt,
+		}}
+	}
+	return wire.Start{}
+}
+
+func showStart(a *Run, answer client.Answer) error {
+	data, err := dataOf(answer)
+	if err != nil {
+		return err
+	}
+	start := startOf(answer)
+	shown := startedItem{
+		written: writtenOf(answer, ""), Item: start.Item, Empty: start.Item == nil, Held: start.Held,
+		Waiting: start.Waiting, Queue: start.Queue,
+	}
+	passedOver := 0
+	if started, ok := data.(*events.QueueItemStarted); ok {
+		passedOver = started.PassedOver
+	}
+	a.Result(shown, func() {
+		switch {
+		case shown.Empty:
+			a.Print("The queue has nothing to start%s\n", waitingWords(shown.Waiting))
+		case shown.Held:
+			a.Print("You already hold: %s  %s\n", shown.Item.TaskID, safetext.OneLine(shown.Item.Title))
+		default:
+			a.Print(
+				"Started %s  %s%s%s\n",
+				shown.Item.TaskID,
+				safetext.OneLine(shown.Item.Title),
+				attemptWords(shown.Item.Attempts),
+				passedWords(passedOver),
+			)
+		}
+	})
+	return nil
+}
+
+func attemptWords(attempt int) string {
+	if attempt < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (attempt %d)", attempt)
+}

@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/events"
+	"maestro/internal/failure"
+	"maestro/internal/safetext"
+	"maestro/service/wire"
+)
+
+func taskRow(t wire.Task) []string {
+	return []string{
+		t.ID,
+		string(t.Status),
+		says(t.SessionStatus),
+		t.Priority,
+		safetext.Clip(t.Title, 80),
+		progress(t.Progress),
+	}
+}
+
+// says shows what is said of a task, as opposed to where it stands.
+func says(status events.TaskSessionStatus) string {
+	if status == "" {
+		return ""
+	}
+	return "says " + string(status)
+}
+
+// taskList is `maestro task list`.
+type taskList struct {
+	*Run
+	project, status, parent, session, said, priority, order string
+	ready, mine                                             bool
+}
+
+func newTaskList(a *Run) *cobra.Command {
+	c := &taskList{Run: a}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List tasks with their status and what sessions report of them", Args: Takes(),
+		RunE: Running(c.run),
+	}
+	projectFlag(cmd, &c.project)
+	cmd.Flags().StringVar(&c.status, "status", "",
+		"only those with this status: todo, in_progress, completed, cancelled, blocked")
+	cmd.Flags().StringVar(&c.parent, "parent", "", "only those directly below this task; null: the roots")
+	cmd.Flags().StringVar(&c.session, "session", "", "only those of this session")
+	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those of the session that asks")
+	cmd.Flags().StringVar(&c.said, "says", "",
+		"only those of which an agent says so: working, needs_input, blocked, completed, failed")
+	cmd.Flags().StringVar(&c.priority, "priority", "", "only those with this priority: low, medium, high, critical")
+	cmd.Flags().BoolVar(&c.ready, "ready", false,
+		"only those that can be started: todo, and all that they depend on completed")
+	cmd.Flags().StringVar(&c.order, "order", "", "dependencies: each task after those that it depends on")
+	choice(cmd, "status", "todo", "in_progress", "completed", "cancelled", "blocked")
+	choice(cmd, "says", "working", "needs_input", "blocked", "completed", "failed")
+	choice(cmd, "priority", "low", "medium", "high", "critical")
+	choice(cmd, "order", "dependencies")
+	Exclude(cmd, "mine", "session")
+	a.ListFlags(cmd)
+	return cmd
+}
+
+func (c *taskList) run(ctx context.Context, _ []string) error {
+	if c.mine {
+		if c.session = c.Getenv("MAESTRO_SESSION_ID"); c.session == "" {
+			return failure.Usage("--mine is for a session, and MAESTRO_SESSION_ID names none").
+				WithNext("name one with --session")
+		}
+	}
+	if c.project == "" {
+		c.project = c.Getenv("MAESTRO_PROJECT_ID")
+	}
+	filter := wire.TaskFilter{
+		ProjectID: c.project, Status: c.status, ParentID: c.parent, SessionID: c.session, SessionStatus: c.said,
+		Priority: c.priority, Order: c.order,
+	}
+	if c.ready {
+		filter.Ready = "true"
+	}
+	tasks, err := Ask(ctx, c.Run, (*client.Client).Tasks, filter)
+	if err != nil {
+		return err
+	}
+	if err := c.unlessEmpty(ctx, len(tasks), named{project: c.project, session: c.session}); err != nil {
+		return err
+	}
+	List(c.Run, tasks, "There are no such tasks", taskRow)
+	return nil
+}
+
+// taskChildren is `maestro task children`.
+type taskChildren struct {
+	*Run
+}
+
+func newTaskChildren(a *Run) *cobra.Command {
+	c := &taskChildren{Run: a}
+	cmd := &cobra.Command{
+		Use: "children ID", Short: "List the tasks directly below a task", Args: Takes("ID"),
+		RunE: Running(c.run),
+	}
+	a.ListFlags(cmd)
+	return cmd
+}
+
+func (c *taskChildren) run(ctx context.Context, args []string) error {
+	tasks, err := Ask(ctx, c.Run, (*client.Client).Children, args[0])
+	if err != nil {
+		return err
+	}
+	List(c.Run, tasks, "There are no tasks below it", taskRow)
+	return nil
+}
+
+// taskGet is `maestro task get`.
+type taskGet struct {
+	*Run
+	timeline bool
+}
+
+func newTaskGet(a *Run) *cobra.Command {
+	c := &taskGet{Run: a}
+	cmd := &cobra.Command{
+		Use: "get ID", Short: "Show a task", Args: Takes("ID"),
+		RunE: Running(c.run),
+	}
+	cmd.Flags().BoolVar(&c.timeline, "timeline", false, "with its timeline")
+	return cmd
+}
+
+func (c *taskGet) run(ctx context.Context, args []string) error {
+	var shown struct {
+		wire.Task
+		Timeline []wire.Entry `json:"timeline,omitempty"`
+	}
+	var err error
+	if shown.Task, err = Ask(ctx, c.Run, (*client.Client).Task, args[0]); err != nil {
+		return err
+	}
+	if c.timeline {
+		if shown.Timeline, err = Ask(ctx, c.Run, (*client.Client).TaskTimeline, args[0]); err != nil {
+			return err
+		}
+	}
+	c.Result(shown, func() {
+		showTask(c.Run, shown.Task)
+		c.Run.timeline(shown.Timeline)
+	})
+	return nil
+}
+
+func showTask(a *Run, t wire.Task) {
+	a.Print("%s  %s\n", t.ID, safetext.OneLine(t.Title))
+	a.Field("Status", string(t.Status)+statement(t.StatusReason))
+	for _, said := range t.Says {
+		reason := ""
+		if said.SessionID == t.SaidBy {
+			reason = statement(t.SessionReason)
+		}
+		a.Field("Says", string(said.Status)+", by "+said.SessionID+" at "+Instant(said.At)+reason)
+	}
+	a.Field("Below", progress(t.Progress))
+	a.Field("Priority", t.Priority)
+	a.Field("Project", t.ProjectID)
+	if t.ParentID != nil {
+		a.Field("Parent", *t.ParentID)
+	}
+	a.Field("Waits for", strings.Join(t.Dependencies, ", "))
+	a.Field("Unmet", strings.Join(t.UnmetDependencies, ", "))
+	a.Field("Sessions", strings.Join(t.SessionIDs, ", "))
+	a.Field("Skills", strings.Join(t.SkillIDs, ", "))
+	a.Field("Model", t.Model)
+	a.Field("Metadata", string(t.Metadata))
+	a.Field("Created", Instant(t.CreatedAt)+" by "+Who(t.CreatedBy))
+	a.block("Description", t.Description)
+	if len(t.AcceptanceCriteria) > 0 {
+		a.block("Acceptance criteria", "- "+strings.Join(t.AcceptanceCriteria, "\n- "))
+	}
+	a.block("Prompt", t.InitialPrompt)
+	if t.Result != nil {
+		a.block("Result, by "+Who(t.Result.By)+" at "+Instant(t.Result.At), t.Result.Text)
+	}
+}
+
+// statement puts what was said behind what it explains.
+func statement(said *wire.Statement) string {
+	if said == nil {
+		return ""
+	}
+	return Prefixed(": ", said.Text)
+}
+
+// Field prints a named value, if there is one.
+func (p *Printer) Field(name, value string) {
+	if value != "" {
+		p.Print("  %-10s %s\n", name, safetext.OneLine(value))
+	}
+}
+
+// block prints a named text of several lines, if there is one.
+func (p *Printer) block(name, text string) {
+	if text != "" {
+		p.Print("  %s:\n    %s\n", name, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    "))
+	}
+}
+
+// timeline prints entries of a timeline.
+func (p *Printer) timeline(entries []wire.Entry) {
+	for _, e := range entries {
+		words := e.Message
+		if words == "" {
+			words = string(e.Data)
+		}
+		said := ""
+		if e.OccurredAt != 0 {
+			said = " (said at " + Instant(e.OccurredAt) + ")"
+		}
+		p.Print(
+			"  %d  %s  %s  %s%s%s\n",
+			e.Sequence,
+			Instant(e.Timestamp),
+			Who(e.Source),
+			e.Type,
+			Prefixed(": ", safetext.OneLine(words)),
+			said,
+		)
+	}
+}
+
+// Prefixed puts something before a text, if there is one.
+func Prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// Who names the source of an event in short: the session's id, or the user's name.
+func Who(source string) string {
+	if _, session, ok := wire.SessionOfSource(source); ok {
+		return session
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(source, "/"), "users/")
+}
+
+func newTaskReport(a *Run) *cobra.Command {
+	cmd := group("report", "Say how work on one task goes, as `maestro report KIND --task ID`")
+	for _, kind := range reportKinds() {
+		cmd.AddCommand(newTaskReporting(a, kind))
+	}
+	return cmd
+}
