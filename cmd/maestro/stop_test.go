@@ -23,8 +23,8 @@ import (
 
 	"maestro/api"
 	"maestro/api/client"
-	"maestro/internal/home"
 	"maestro/internal/cli"
+	"maestro/internal/home"
 	"maestro/service"
 )
 

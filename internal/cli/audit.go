@@ -116,6 +116,7 @@ func ExportedLog(ctx context.Context, a *Run, project string, to uint64) (log io
 	return stream, func() { _ = stream.Close() }, nil
 }
 
+// CutShort is about an answer that ends before it is complete.
 func CutShort(err error) error {
 	return &failure.Error{
 		Status: http.StatusInternalServerError, Code: "CUT", Message: "What the server sent is cut short", Err: err,

@@ -141,6 +141,7 @@ func asksForJSON(args []string) bool {
 	return false
 }
 
+// Getenv gives a variable of the environment, "" if it is not set.
 func (a *Run) Getenv(name string) string { return a.Env[name] }
 
 // Root gives the whole tree of commands.

@@ -6,9 +6,10 @@ import (
 	"maestro/projections"
 )
 
-// The views of the state, and what the engine records and judges, are declared where they are made. Here are their
-// names on the wire.
 type (
+	// The views of the state, and what the engine records and judges, are declared where they are made. Here are their
+	// names on the wire.
+
 	Head          = events.Head
 	Project       = projections.ProjectView
 	ProjectStatus = projections.ProjectStatus

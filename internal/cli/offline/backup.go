@@ -25,6 +25,7 @@ type backup struct {
 	*cli.Run
 }
 
+// NewBackup makes `maestro backup`.
 func NewBackup(a *cli.Run) *cobra.Command {
 	c := &backup{Run: a}
 	return &cobra.Command{

@@ -36,6 +36,7 @@ type restore struct {
 	o restoreOptions
 }
 
+// NewRestore makes `maestro restore`.
 func NewRestore(a *cli.Run) *cobra.Command {
 	c := &restore{Run: a}
 	cmd := &cobra.Command{

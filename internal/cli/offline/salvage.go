@@ -37,6 +37,7 @@ type salvaging struct {
 	o salvageOptions
 }
 
+// NewSalvage makes `maestro salvage`.
 func NewSalvage(a *cli.Run) *cobra.Command {
 	c := &salvaging{Run: a}
 	cmd := &cobra.Command{
