@@ -83,6 +83,7 @@ func Limits() []LimitGroup {
 				LimitTreeTasks,
 				LimitItemsListed,
 				LimitStatusListed,
+				LimitWaitsNamed,
 				LimitWhySteps,
 			},
 		},
@@ -278,6 +279,10 @@ var (
 		Name: "queue-items", Value: projections.ItemsListed, Unit: "items", Answer: answerCut,
 		Bounds: "items of a queue that one read lists; it leaves out those that are done with first, and says " +
 			"how many (`itemsMore`)",
+	}
+	LimitWaitsNamed = Limit{
+		Name: "waits-named", Value: projections.WaitsNamed, Unit: "dependencies", Answer: answerCut,
+		Bounds: "unmet dependencies that an item of a queue, or of the inbox, names; it counts the others",
 	}
 	LimitWhySteps = Limit{
 		Name: "why-steps", Value: 1000, Unit: "events", Answer: answerCut,

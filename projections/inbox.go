@@ -82,26 +82,39 @@ type inbox struct {
 	project string
 	// concerns says whether a session is the reader's; nil for a reader whom everything concerns.
 	concerns func(session string) bool
-	items    []InboxItem
+	found    []found
+}
+
+// found is an item before its words are built: many may be found, and few are shown.
+type found struct {
+	crowd
+	since int64
+	// tell builds the item but for what is known here.
+	tell func() InboxItem
 }
 
 // Inbox gives what needs a person in a project, longest wait first. concerns narrows it to what certain sessions did;
 // nil for everything. Of what one session or queue does, it lists a limited number of items.
 func (s *State) Inbox(project string, concerns func(session string) bool) []InboxItem {
-	return bounded(s.inbox(project, concerns))
+	return s.findInbox(project, concerns).bounded()
 }
 
 // InboxOf gives all that one session did and that needs a person, longest wait first.
 func (s *State) InboxOf(session string) []InboxItem {
-	items := s.inbox(s.SessionProject(session), func(id string) bool { return id == session })
-	for i := range items {
-		items[i].cut()
+	b := s.findInbox(s.SessionProject(session), func(id string) bool { return id == session })
+	items := make([]InboxItem, 0, len(b.found))
+	for _, f := range b.found {
+		items = append(items, b.item(f))
 	}
 	return items
 }
 
-func (s *State) inbox(project string, concerns func(session string) bool) []InboxItem {
-	b := &inbox{State: s, project: project, concerns: concerns, items: []InboxItem{}}
+// InboxCount counts what needs a person in a project.
+func (s *State) InboxCount(project string) int { return len(s.findInbox(project, nil).found) }
+
+// findInbox finds what needs a person, longest wait first.
+func (s *State) findInbox(project string, concerns func(session string) bool) *inbox {
+	b := &inbox{State: s, project: project, concerns: concerns}
 	for x := range s.Unanswered(project) {
 		b.question(x)
 	}
@@ -121,23 +134,36 @@ func (s *State) inbox(project string, concerns func(session string) bool) []Inbo
 	for _, e := range s.late.get(project) {
 		b.late(e)
 	}
-	slices.SortStableFunc(b.items, longestWait)
-	return b.items
+	slices.SortStableFunc(b.found, func(x, y found) int { return cmp.Compare(x.since, y.since) })
+	return b
 }
 
-func (b *inbox) add(session string, item InboxItem) {
+// item builds an item with the beginning of its message.
+func (b *inbox) item(f found) InboxItem {
+	item := f.tell()
+	item.Kind, item.ProjectID, item.Since = f.kind, b.project, f.since
+	item.cut()
+	return item
+}
+
+// add finds an item of a queue, "" for none, that a session did.
+func (b *inbox) add(kind InboxKind, session, queue string, since int64, tell func() InboxItem) {
 	if b.concerns != nil && !b.concerns(session) {
 		return
 	}
-	item.ProjectID = b.project
-	b.items = append(b.items, item)
+	of := crowd{kind: kind, session: session}
+	if queue != "" {
+		of = crowd{kind: kind, queue: queue}
+	}
+	b.found = append(b.found, found{of, since, tell})
 }
 
 func (b *inbox) question(x *Input) {
-	next := "maestro input answer " + x.ID + ` "…"`
-	b.add(x.SessionID, InboxItem{
-		Kind: InboxQuestion, SessionID: x.SessionID, TaskID: first(x.TaskIDs), InputID: x.ID, What: b.nameOf(x.SessionID),
-		Message: x.Question, Options: x.Options, Since: x.AskedAt, Next: next,
+	b.add(InboxQuestion, x.SessionID, "", x.AskedAt, func() InboxItem {
+		return InboxItem{
+			SessionID: x.SessionID, TaskID: first(x.TaskIDs), InputID: x.ID, What: b.nameOf(x.SessionID),
+			Message: x.Question, Options: x.Options, Next: "maestro input answer " + x.ID + ` "…"`,
+		}
 	})
 }
 
@@ -146,29 +172,44 @@ func (b *inbox) task(t *Task) {
 		return
 	}
 	says, session := b.SessionStatus(t)
-	said := wordOf(t, session)
-	item := InboxItem{TaskID: t.ID, SessionID: session, What: t.Title, Since: said.At}
+	kind, since := InboxBlocked, wordOf(t, session).At
 	switch {
-	case says == events.SaysBlocked && b.Gone(session) == "":
-		item.Kind, item.Next = InboxBlocked, "clear the way, then tell "+session
 	case says == events.SaysBlocked:
-		item.Kind, item.Next = InboxBlocked, "clear the way, then spawn a session for it: "+session+" is "+b.Gone(session)
 	case t.Status == events.TaskBlocked:
-		item.Kind, item.Since, item.Next = InboxBlocked, t.StatusAt, "maestro task reopen "+t.ID
-		said.Sequence = t.StatusSequence
+		since = t.StatusAt
 	case says == events.SaysFailed:
-		item.Kind, item.Next = InboxFailed, "maestro why "+t.ID
+		kind = InboxFailed
 	case says == events.SaysCompleted:
-		item.Kind, item.Next = InboxUnconfirmed, "maestro task complete "+t.ID+", or maestro task reopen "+t.ID
+		kind = InboxUnconfirmed
 	default:
 		return
 	}
+	b.add(kind, session, "", since, func() InboxItem { return b.tellTask(t, kind, says, session) })
+}
+
+func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus, session string) InboxItem {
+	item := InboxItem{TaskID: t.ID, SessionID: session, What: t.Title}
+	said := wordOf(t, session)
+	gone := b.Gone(session)
+	switch {
+	case says == events.SaysBlocked && gone == "":
+		item.Next = "clear the way, then tell " + session
+	case says == events.SaysBlocked:
+		item.Next = "clear the way, then spawn a session for it: " + session + " is " + gone
+	case kind == InboxBlocked:
+		item.Next = "maestro task reopen " + t.ID
+		said.Sequence = t.StatusSequence
+	case kind == InboxFailed:
+		item.Next = "maestro why " + t.ID
+	default:
+		item.Next = "maestro task complete " + t.ID + ", or maestro task reopen " + t.ID
+	}
 	result := t.Result()
-	if item.Kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
+	if kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
 		said.Sequence = result.Sequence // a queue's completion has no words of its own
 	}
 	item.Message = b.TaskTimeline(t.ID).at(said.Sequence).Text()
-	b.add(session, item)
+	return item
 }
 
 // wordOf gives what a session says of a task.
@@ -193,17 +234,22 @@ func (t Timeline) at(sequence uint64) *Entry {
 }
 
 func (b *inbox) session(x *Session) {
-	item := InboxItem{SessionID: x.ID, TaskID: first(x.TaskIDs), What: x.Name, Next: "maestro why " + x.ID}
 	switch {
 	case x.Lost() && !x.Ended():
-		item.Kind, item.Since, item.Message = InboxLost, x.LostAt, "nothing is heard of it"
-		item.Next = "maestro session kill " + x.ID + ", or wait until it is heard again"
+		b.add(InboxLost, x.ID, "", x.LostAt, func() InboxItem {
+			return InboxItem{
+				SessionID: x.ID, TaskID: first(x.TaskIDs), What: x.Name, Message: "nothing is heard of it",
+				Next: "maestro session kill " + x.ID + ", or wait until it is heard again",
+			}
+		})
 	case x.Status == events.SessionEndFailed && b.leftOver(x):
-		item.Kind, item.Since, item.Message = InboxFailed, x.EndedAt, x.EndReason
-	default:
-		return
+		b.add(InboxFailed, x.ID, "", x.EndedAt, func() InboxItem {
+			return InboxItem{
+				SessionID: x.ID, TaskID: first(x.TaskIDs), What: x.Name, Message: x.EndReason,
+				Next: "maestro why " + x.ID,
+			}
+		})
 	}
-	b.add(x.ID, item)
 }
 
 // leftOver reports whether a session left a task behind that nobody works on.
@@ -220,18 +266,22 @@ func (b *inbox) queue(q *Queue, served bool) {
 			if item.Status != events.ItemQuarantined || b.done(item.TaskID) {
 				continue
 			}
-			b.add(item.SessionID, InboxItem{
-				Kind: InboxQuarantined, TaskID: item.TaskID, SessionID: item.SessionID, Queue: q.Name, What: b.titleOf(item.TaskID),
-				Message: item.FailReason, Since: item.CompletedAt, Next: "maestro queue requeue " + item.TaskID + " --queue " + q.Name,
+			b.add(InboxQuarantined, item.SessionID, q.Name, item.CompletedAt, func() InboxItem {
+				return InboxItem{
+					TaskID: item.TaskID, SessionID: item.SessionID, Queue: q.Name, What: b.titleOf(item.TaskID),
+					Message: item.FailReason, Next: "maestro queue requeue " + item.TaskID + " --queue " + q.Name,
+				}
 			})
 		}
 	}
 	key := queueKey(q.ProjectID, q.Name)
 	b.waiting.get(key).walk(func(task string) bool {
 		if item := b.Item(q.ProjectID, q.Name, task); !b.done(task) && b.Stuck(q, item) {
-			b.add(q.SessionID, InboxItem{
-				Kind: InboxStuck, TaskID: task, Queue: q.Name, What: b.titleOf(task), Message: b.WaitsFor(q, item), Since: item.AddedAt,
-				Next: "maestro task update " + task + " --depends-on …",
+			b.add(InboxStuck, q.SessionID, q.Name, item.AddedAt, func() InboxItem {
+				return InboxItem{
+					TaskID: task, Queue: q.Name, What: b.titleOf(task), Message: b.WaitsFor(q, item),
+					Next: "maestro task update " + task + " --depends-on …",
+				}
 			})
 		}
 		return true
@@ -251,10 +301,12 @@ func (b *inbox) stranded(q *Queue, gone string) {
 		if x := b.SessionEver(q.SessionID); x != nil {
 			since = max(since, cmp.Or(x.EndedAt, x.LostAt))
 		}
-		b.add(q.SessionID, InboxItem{
-			Kind: InboxStranded, SessionID: q.SessionID, Queue: q.Name, What: b.nameOf(q.SessionID),
-			Message: "items wait in its queue, and it is " + gone, Since: since,
-			Next: "maestro session spawn --strategy queue --queue " + q.Name,
+		b.add(InboxStranded, q.SessionID, q.Name, since, func() InboxItem {
+			return InboxItem{
+				SessionID: q.SessionID, Queue: q.Name, What: b.nameOf(q.SessionID),
+				Message: "items wait in its queue, and it is " + gone,
+				Next:    "maestro session spawn --strategy queue --queue " + q.Name,
+			}
 		})
 		return
 	}
@@ -264,9 +316,11 @@ func (b *inbox) late(e *Entry) {
 	if b.Session(e.SessionID) == nil || e.TaskID != "" && b.done(e.TaskID) {
 		return
 	}
-	b.add(e.SessionID, InboxItem{
-		Kind: InboxLate, TaskID: e.TaskID, SessionID: e.SessionID, EntryID: e.ID(), What: b.nameOf(e.SessionID),
-		Message: e.Message, Since: e.At, Next: "maestro why " + e.SessionID,
+	b.add(InboxLate, e.SessionID, "", e.At, func() InboxItem {
+		return InboxItem{
+			TaskID: e.TaskID, SessionID: e.SessionID, EntryID: e.ID(), What: b.nameOf(e.SessionID),
+			Message: e.Message, Next: "maestro why " + e.SessionID,
+		}
 	})
 }
 

@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"cmp"
 	"strconv"
 	"unicode/utf8"
 
@@ -18,48 +17,42 @@ const (
 	InboxText = events.PreviewText
 )
 
-func longestWait(x, y InboxItem) int { return cmp.Compare(x.Since, y.Since) }
-
 // crowd is what shares a bound: the items of a kind that one session or one queue adds.
 type crowd struct {
 	kind           InboxKind
 	session, queue string
 }
 
-func (item *InboxItem) crowd() crowd {
-	if item.Queue != "" {
-		return crowd{kind: item.Kind, queue: item.Queue}
-	}
-	return crowd{kind: item.Kind, session: item.SessionID}
-}
-
 // bounded lists what each crowd may list, and puts one item in the place of the others: where their first one stands.
-func bounded(items []InboxItem) []InboxItem {
+// Only what is listed gets words.
+func (b *inbox) bounded() []InboxItem {
 	size, seen, more := map[crowd]int{}, map[crowd]int{}, map[crowd]int{}
-	for i := range items {
-		size[items[i].crowd()]++
+	for i := range b.found {
+		size[b.found[i].crowd]++
 	}
-	kept := make([]InboxItem, 0, len(items))
-	for _, item := range items {
-		of := item.crowd()
-		place := seen[of]
-		seen[of]++
+	kept := []InboxItem{}
+	for _, f := range b.found {
+		place := seen[f.crowd]
+		seen[f.crowd]++
 		listed := place < InboxListed
-		if item.Kind == InboxLate {
-			listed = place >= size[of]-InboxLateListed
+		if f.kind == InboxLate {
+			listed = place >= size[f.crowd]-InboxLateListed
 		}
 		if listed {
-			item.cut()
-			kept = append(kept, item)
+			kept = append(kept, b.item(f))
 			continue
 		}
-		at, counted := more[of]
+		at, counted := more[f.crowd]
 		if !counted {
 			at = len(kept)
-			more[of] = at
+			more[f.crowd] = at
+			item := b.item(f)
 			kept = append(kept, item.others())
 		}
-		kept[at].count(item.Since)
+		kept[at].StandsFor(1, f.since)
+	}
+	for _, at := range more {
+		kept[at].sayHowMany()
 	}
 	return kept
 }
@@ -83,8 +76,7 @@ func (item *InboxItem) others() InboxItem {
 	return rest
 }
 
-func (item *InboxItem) count(since int64) {
-	item.StandsFor(1, since)
+func (item *InboxItem) sayHowMany() {
 	item.Message = strconv.Itoa(item.More) + " more of this kind"
 	if item.Kind == InboxLate {
 		item.Message = strconv.Itoa(item.More) + " earlier late reports"

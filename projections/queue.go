@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 
 	"maestro/events"
 )
@@ -156,7 +158,11 @@ func (s *State) Held() iter.Seq[*Item] {
 	}
 }
 
-// WaitsFor says what keeps a queued item from being started, "" if nothing does.
+// WaitsNamed is how many of the dependencies that an item waits for are named; the others are counted.
+const WaitsNamed = 5
+
+// WaitsFor says what keeps a queued item from being started, "" if nothing does. It names first what will not come by
+// itself.
 func (s *State) WaitsFor(q *Queue, item *Item) string {
 	t := s.Task(item.TaskID)
 	if t == nil {
@@ -165,26 +171,34 @@ func (s *State) WaitsFor(q *Queue, item *Item) string {
 	if t.Status != events.TaskTodo && t.Status != events.TaskInProgress {
 		return "its task is " + string(t.Status)
 	}
-	waits := ""
+	var named, open []string
+	unmet := 0
 	for _, id := range t.Dependencies {
 		if s.satisfied(id, q.TrustReports) {
 			continue
 		}
-		if waits != "" {
-			waits += ", "
-		}
-		waits += id
+		unmet++
 		switch d := s.tasks.get(id); {
+		case !d.Deleted && d.Status != events.TaskCancelled:
+			if len(open) < WaitsNamed {
+				open = append(open, id)
+			}
+		case len(named) == WaitsNamed:
 		case d.Deleted:
-			waits += " (deleted)"
-		case d.Status == events.TaskCancelled:
-			waits += " (cancelled)"
+			named = append(named, id+" (deleted)")
+		default:
+			named = append(named, id+" (cancelled)")
 		}
 	}
-	if waits != "" {
-		return "waits for " + waits
+	if unmet == 0 {
+		return ""
 	}
-	return ""
+	named = append(named, open[:min(len(open), WaitsNamed-len(named))]...)
+	text := "waits for " + strings.Join(named, ", ")
+	if more := unmet - len(named); more > 0 {
+		text += " and " + strconv.Itoa(more) + " more"
+	}
+	return text
 }
 
 // Stuck reports whether a queued item waits for what will not come by itself: a dependency that was deleted or cancelled.

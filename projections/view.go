@@ -323,7 +323,7 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 	status := ProjectStatus{
 		Project: p.View(), Tasks: map[events.TaskStatus]int{}, Says: map[events.TaskSessionStatus]int{},
 		Unconfirmed: []string{}, Sessions: map[events.SessionStatus]int{}, Lost: []string{}, Queues: []QueueView{},
-		Inbox: len(s.inbox(p.ID, nil)),
+		Inbox: s.InboxCount(p.ID),
 	}
 	for t := range s.Tasks(p.ID) {
 		status.Tasks[t.Status]++

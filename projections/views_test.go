@@ -457,7 +457,7 @@ func TestItemView(t *testing.T) {
 		}},
 		{"waits for two", then(), "t2", want{"waits": `"waits for t1, t3"`}},
 		{"one of them is cancelled", then(moved("t1", events.TaskCancelled)), "t2", want{"waits": `"waits for t1 (cancelled), t3"`}},
-		{"one of them is deleted", then(deleted("t3")), "t2", want{"waits": `"waits for t1, t3 (deleted)"`}},
+		{"one of them is deleted", then(deleted("t3")), "t2", want{"waits": `"waits for t3 (deleted), t1"`}},
 		{"one that was completed before it was deleted is met", then(moved("t3", events.TaskCompleted), deleted("t3")), "t2", want{"waits": `"waits for t1"`}},
 		{"both are completed", then(moved("t1", events.TaskCompleted), moved("t3", events.TaskCompleted)), "t2", want{"waits": ""}},
 		{"a report alone does not count", then(moved("t3", events.TaskCompleted), report(worker, "w", events.ReportComplete, "m", "t1")), "t2", want{"waits": `"waits for t1"`}},

@@ -1,0 +1,75 @@
+package projections
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"maestro/events"
+)
+
+// crowdedQueue is a queue w of items that wait for the same tasks; the last of those is cancelled.
+func crowdedQueue(t *testing.T, items, dependencies int) *State {
+	t.Helper()
+	story := []given{project(), by(admin, &events.QueueCreated{Queue: "w", MaxAttempts: 3})}
+	var hubs []string
+	for i := range dependencies {
+		hubs = append(hubs, fmt.Sprintf("hub%03d", i))
+		story = append(story, task(hubs[i]))
+	}
+	for i := range items {
+		id := fmt.Sprintf("item%04d", i)
+		story = append(story, needs(id, hubs...), by(admin, &events.QueueItemPushed{Queue: "w", TaskID: id}))
+	}
+	return stateOf(t, append(story, moved(hubs[dependencies-1], events.TaskCancelled))...)
+}
+
+// stepsOf counts the look-ups of a read.
+func stepsOf(s *State, see func(*State)) int {
+	view := s.Overlay()
+	reads := view.CountReads()
+	see(view)
+	return int(*reads) //nolint:gosec // a test reads little
+}
+
+// TestWhatAnItemWaitsForIsBounded: a few dependencies are named, first those that will not come, and the others are
+// counted; naming them costs the same however many there are.
+func TestWhatAnItemWaitsForIsBounded(t *testing.T) {
+	for dependencies, want := range map[int]string{
+		1: "waits for hub000 (cancelled)",
+		WaitsNamed: fmt.Sprintf("waits for hub%03d (cancelled), hub000, hub001, hub002, hub003",
+			WaitsNamed-1),
+		200: "waits for hub199 (cancelled), hub000, hub001, hub002, hub003 and 195 more",
+	} {
+		s := crowdedQueue(t, 1, dependencies)
+		q := s.Queue("p", "w")
+		item := s.Items(q)[0]
+		if got := s.WaitsFor(q, item); got != want {
+			t.Errorf("of %d dependencies: %q, want %q", dependencies, got, want)
+		}
+		const most = 20
+		if allocs := testing.AllocsPerRun(10, func() { s.WaitsFor(q, item) }); allocs > most {
+			t.Errorf("%d dependencies take %v allocations, more than %d", dependencies, allocs, most)
+		}
+	}
+}
+
+// TestAnInboxTellsOnlyWhatItLists: what is behind the cut is found and counted, and gets no words.
+func TestAnInboxTellsOnlyWhatItLists(t *testing.T) {
+	const items, dependencies = 1000, 20
+	s := crowdedQueue(t, items, dependencies)
+	// To find an item that is stuck takes a look at each of its dependencies.
+	const find = items * (2*dependencies + 10)
+	const tell = (InboxListed + 1) * (4*dependencies + 10)
+	count := 0
+	if steps := stepsOf(s, func(s *State) { count = s.InboxCount("p") }); steps > find || count != items {
+		t.Errorf("to count %d of %d takes %d steps, more than %d", count, items, steps, find)
+	}
+	var listed []InboxItem
+	if steps := stepsOf(s, func(s *State) { listed = s.Inbox("p", nil) }); steps > find+tell {
+		t.Errorf("to list %d of %d takes %d steps, more than %d", len(listed), items, steps, find+tell)
+	}
+	if len(listed) != InboxListed+1 || !strings.HasPrefix(listed[0].Message, "waits for hub019 (cancelled), hub000") {
+		t.Errorf("%d are listed, the first with %q", len(listed), listed[0].Message)
+	}
+}
