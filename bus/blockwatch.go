@@ -16,7 +16,8 @@ import (
 // blocks hold what was acknowledged into them. The server itself notices neither: it writes on into a block that
 // was deleted or moved, and leaves a hole in one that was cut.
 type blockWatch struct {
-	dir string // of the log's blocks
+	store string
+	dir   string // of the log's blocks
 
 	mu    sync.Mutex
 	held  []*heldStore // the directories; none while nothing is watched
@@ -38,7 +39,7 @@ func (w *blockWatch) hold(e *embedded, head uint64) error {
 	w.release()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.dir = e.messagesDir(StreamName)
+	w.store, w.dir = e.dir, e.messagesDir(StreamName)
 	paths := []string{e.storeDir()}
 	for _, s := range storedStreams {
 		paths = append(paths, e.messagesDir(s.name))
@@ -135,6 +136,11 @@ func (w *blockWatch) placesLocked() error {
 	for _, held := range w.held {
 		if leadsElsewhere(held.path, held.info) {
 			return lostPlace(held.path)
+		}
+	}
+	for _, stored := range storedStreams {
+		for _, path := range otherRemade(w.store, stored.name) {
+			return lostPlace(path)
 		}
 	}
 	entries, err := os.ReadDir(w.dir)

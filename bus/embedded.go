@@ -146,9 +146,15 @@ func (e *embedded) stop() {
 	s := e.server
 	e.server = nil
 	e.mu.Unlock()
-	if s != nil {
-		stop(s)
+	if s == nil {
+		return
 	}
+	if e.held.here() == nil {
+		if err := e.clearRemade(); err != nil {
+			e.logger.Warn("the store holds what is no file in the place of a file", "why", err)
+		}
+	}
+	stop(s)
 }
 
 // close stops the server. whole says that nothing is known to be damaged: then the next start need not read every

@@ -32,6 +32,9 @@ type prepared struct {
 // prepare checks the store and makes it fit to be opened by the server. witnessed is the highest sequence that is
 // known to have been acknowledged.
 func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNote) (prepared, error) {
+	if err := e.clearRemade(); err != nil {
+		return prepared{}, err
+	}
 	if err := e.repairMeta(ctx); err != nil {
 		return prepared{}, err
 	}

@@ -100,7 +100,11 @@ func newUpkeep(
 			return writeBackup(ctx, log, f, bus.BackupOptions{Head: head, Created: at, Key: secrets.BackupKey()})
 		},
 		Check: func(ctx context.Context, made backups.Made) error {
-			_, err := headOfBackup(ctx, made.Path, signer)
+			held, err := headOfBackup(ctx, made.Path, signer)
+			if err == nil && !made.Of(held) {
+				err = fmt.Errorf("it holds the log to event %d, and its name says %d: it is a copy of another", held.Sequence,
+					made.Sequence)
+			}
 			return err
 		},
 		Holds: func(ctx context.Context, made backups.Made) (bool, error) {

@@ -1,0 +1,48 @@
+package bus
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// remade lists, in the directory of a stream, the files that a start makes again. The server opens them to write when
+// it stops: at a named pipe it would wait for ever.
+var remade = []string{filepath.Join("msgs", indexName), metaName, metaSumName}
+
+// otherRemade gives those files of a stream in whose place something else is.
+func otherRemade(dir, stream string) (paths []string) {
+	for _, name := range remade {
+		path := filepath.Join(streamPath(dir, stream), name)
+		if _, err := os.Lstat(path); err == nil && !leadsToFile(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// clearRemade takes away what is in the place of a file that is made again. A directory that is not empty is set aside.
+func (e *embedded) clearRemade() error {
+	for _, stored := range storedStreams {
+		for _, path := range otherRemade(e.dir, stored.name) {
+			err := os.Remove(path)
+			switch {
+			case err == nil:
+				e.logger.Warn("what was in the place of a file of the store was removed; the file is made again", "path", path)
+			case errors.Is(err, fs.ErrNotExist):
+			default:
+				aside, err := e.newAside("other")
+				if err != nil {
+					return err
+				}
+				if err := os.Rename(path, filepath.Join(aside, filepath.Base(path))); err != nil {
+					return full(err)
+				}
+				e.logger.Warn("what was in the place of a file of the store was set aside; the file is made again",
+					"path", path, "aside", aside)
+			}
+		}
+	}
+	return nil
+}
