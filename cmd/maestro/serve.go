@@ -28,6 +28,7 @@ import (
 	"maestro/internal/clock"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/projections"
 	"maestro/service"
 	"maestro/workers/prompt"
 )
@@ -338,8 +339,22 @@ func openHandler(
 			}
 		}
 		handler.Close()
+		sayAcknowledged(handler, logger)
 		return head.Close()
 	}, nil
+}
+
+// sayAcknowledged names the head of a log that the server could no longer write to: what comes to be in its place, such
+// as a copy, may lack events.
+func sayAcknowledged(handler *engine.Handler, logger *slog.Logger) {
+	health := handler.Health()
+	if health == nil {
+		return
+	}
+	var head events.Head
+	handler.View(func(state *projections.State) { head = state.Head() })
+	logger.Error("writes had stopped", "why", health, "acknowledged", head.String(),
+		"next", "check the log after the next start: `maestro audit verify --from-head "+head.String()+"`")
 }
 
 // keepLeases starts what time brings about; stop ends it and waits for it.
