@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,6 +36,25 @@ type inside struct {
 	address  string
 	stop     func()
 	sequence uint64 // of the last command's event
+	said     shared // on stderr
+}
+
+// shared is a buffer that several goroutines write.
+type shared struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }
 
 // start starts the server and waits until it listens.
@@ -43,7 +64,7 @@ func (s *inside) start(args ...string) {
 	a := &cli.Run{
 		Env:     map[string]string{"MAESTRO_HOME": s.home},
 		Stdin:   strings.NewReader(""),
-		Printer: cli.Printer{Stdout: printed, Stderr: io.Discard},
+		Printer: cli.Printer{Stdout: printed, Stderr: &s.said},
 		More:    more,
 		Wall:    func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
 	}

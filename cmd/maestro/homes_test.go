@@ -238,6 +238,10 @@ func TestHomeThatIsNotWhereItWas(t *testing.T) {
 				t.Errorf("an audit came to %+v, %v", refused, err)
 			}
 			s.stop()
+			if said := s.said.String(); !strings.Contains(said, "audit verify --from-head 1:") ||
+				strings.Contains(said, "a finished block was changed") {
+				t.Errorf("it does not say what was acknowledged: %s", said)
+			}
 			unchanged(t, before, pictureIfThere(t, s.home, test.left))
 		})
 	}
