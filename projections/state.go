@@ -50,7 +50,7 @@ type State struct {
 
 	changes   []Change
 	unsettled unsettled
-	reads     *uint64 // counts work, if somebody counts it
+	meter     *meter // counts work, if somebody counts it
 
 	layers []layer // every table of the above
 	loose
@@ -88,13 +88,7 @@ func (s *State) Overlay() *State {
 
 func build(under *State) *State {
 	s := &State{under: under, accepted: make(map[uuid.UUID]uint64)}
-	s.layers = []layer{
-		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.sessions, &s.sessionIDs, &s.spawned, &s.queues,
-		&s.queueNames, &s.items, &s.itemTasks,
-		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
-		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,
-		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.late,
-	}
+	s.layers = s.tables()
 	for i, layer := range s.layers {
 		if under == nil {
 			layer.open(nil)
@@ -103,6 +97,17 @@ func build(under *State) *State {
 		}
 	}
 	return s
+}
+
+// tables gives every table of the state.
+func (s *State) tables() []layer {
+	return []layer{
+		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.sessions, &s.sessionIDs, &s.spawned, &s.queues,
+		&s.queueNames, &s.items, &s.itemTasks,
+		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
+		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,
+		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.late,
+	}
 }
 
 // Commit moves everything the overlay holds into the state under it and leaves the overlay empty, ready for more.
@@ -124,27 +129,6 @@ func (s *State) Drop() {
 		layer.drop()
 	}
 	s.loose = s.under.loose
-}
-
-// CountReads counts from now on how often the state looks something up, and what it changes in lines: a measure of
-// work that is the same on every machine. A state that counts must not be read by two goroutines at once.
-func (s *State) CountReads() (reads *uint64) {
-	reads = new(uint64)
-	s.reads = reads
-	for _, layer := range s.layers {
-		layer.count(reads)
-	}
-	return reads
-}
-
-// lineCost is how many look-ups a change of a line costs about.
-const lineCost = 10
-
-// work counts work that is no look-up.
-func (s *State) work(n uint64) {
-	if s.reads != nil {
-		*s.reads += n
-	}
 }
 
 // Head gives the sequence of the last event applied and the chain's hash behind it.

@@ -4,8 +4,8 @@ package projections
 type table[V any] struct {
 	under *table[V]
 	rows  map[string]V
-	// reads counts the look-ups, if somebody counts them.
-	reads *uint64
+	// meter counts the look-ups, if somebody counts them.
+	meter *meter
 }
 
 // layer is a table of any values, as a state's overlay handles it.
@@ -15,8 +15,8 @@ type layer interface {
 	// settle moves an overlay's rows down into the table under it, drop forgets them.
 	settle()
 	drop()
-	// count adds each look-up to a counter.
-	count(reads *uint64)
+	// count adds each look-up to a meter.
+	count(m *meter)
 }
 
 func (t *table[V]) open(under layer) {
@@ -26,11 +26,11 @@ func (t *table[V]) open(under layer) {
 	}
 }
 
-func (t *table[V]) count(reads *uint64) { t.reads = reads }
+func (t *table[V]) count(m *meter) { t.meter = m }
 
 func (t *table[V]) get(id string) V {
-	if t.reads != nil {
-		*t.reads++
+	if t.meter != nil {
+		t.meter.add(1)
 	}
 	value, ok := t.rows[id]
 	if !ok && t.under != nil {

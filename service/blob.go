@@ -68,8 +68,7 @@ func (s *Service) GetBlob(ctx context.Context, c *Caller, digest string) (conten
 			"/digest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", safetext.Printable(digest),
 		)
 	}
-	s.Handler.View(func(state *projections.State) { err = s.At(state, c).mayReadBlob(digest) })
-	if err != nil {
+	if err := s.Look(ctx, c, func(v View) error { return v.mayReadBlob(digest) }); err != nil {
 		return nil, err
 	}
 	return s.readBlob(ctx, digest)

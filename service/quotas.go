@@ -33,7 +33,10 @@ var quotas = []Quota{
 		"commands of one session; each 1,000 steps of work of one command count as one more",
 	},
 	{"session-bytes", 128 << 10, 8 << 20, "bytes of the requests of one session"},
-	{"session-reads", 50, 2000, "reads of one session; each 16 KiB of an answer counts as one more"},
+	{
+		"session-reads", 50, 2000,
+		"reads of one session; each 16 KiB of an answer, and each 1,000 steps of work, counts as one more",
+	},
 	{"session-spawns", 1, 200, "sessions that one session spawns"},
 	{"session-creates", 0.1, 50, "projects that one session creates"},
 	{
@@ -46,7 +49,10 @@ var quotas = []Quota{
 	{"session-answers", 16 << 20, 0, "bytes of answers that one session has not read"},
 	{"session-bodies", 20 << 20, 0, "bytes of requests of one session in progress"},
 	{"session-questions", 20, 0, "open questions of one session"},
-	{"reader-reads", 200, 8000, "reads of one auditor or read-only token; each 16 KiB of an answer counts as one more"},
+	{
+		"reader-reads", 200, 8000,
+		"reads of one auditor or read-only token; each 16 KiB of an answer, and each 1,000 steps of work, counts as one more",
+	},
 	{"reader-parallel", 32, 0, "calls of one such token in progress"},
 	{"reader-waits", 32, 0, "calls of one such token that wait for something"},
 	{"reader-streams", 2, 0, "reads of the whole log of one such token in progress"},
@@ -59,7 +65,7 @@ var quotas = []Quota{
 	{"admin-bodies", 128 << 20, 0, "bytes of requests of one admin token in progress"},
 	{"project-commands", 5000, 60_000, "commands of all sessions of one project, with their work"},
 	{"project-bytes", 4 << 20, 128 << 20, "bytes of the requests of all sessions of one project"},
-	{"project-reads", 1000, 20_000, "reads of all sessions of one project"},
+	{"project-reads", 1000, 20_000, "reads of all sessions of one project, with their work"},
 	{"project-spawns", 10, 1000, "sessions that all sessions of one project spawn"},
 	{"project-creates", 0.5, 100, "projects that all sessions of one project create"},
 	{

@@ -9,7 +9,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"maestro/projections"
 	"maestro/service"
 )
 
@@ -104,10 +103,10 @@ func ReadThen[I, T any](s Server, r Route, see func(v service.View, in *I) (func
 	Register(s, r, func(ctx context.Context, in *I) (Answer[T], error) {
 		var out Answer[T]
 		var finish func() T
-		var err error
-		s.Service.Handler.View(func(state *projections.State) {
-			out.Sequence = state.Head().Sequence
-			finish, err = see(s.Service.At(state, s.Caller(ctx)), in)
+		err := s.Service.Look(ctx, s.Caller(ctx), func(v service.View) (err error) {
+			out.Sequence = v.Head().Sequence
+			finish, err = see(v, in)
+			return err
 		})
 		if err == nil {
 			out.Body = finish()
@@ -130,10 +129,10 @@ func ReadAfter[I, T any](
 		if err := before(ctx, c, in); err != nil {
 			return out, err
 		}
-		var err error
-		s.Service.Handler.View(func(state *projections.State) {
-			out.Sequence = state.Head().Sequence
-			out.Body, err = see(s.Service.At(state, c), in)
+		err := s.Service.Look(ctx, c, func(v service.View) (err error) {
+			out.Sequence = v.Head().Sequence
+			out.Body, err = see(v, in)
+			return err
 		})
 		return out, err
 	})
