@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -114,6 +115,28 @@ func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
 	return b.findBlob(ctx, digest)
+}
+
+// BlobSize gives how many bytes the content has, as its description says. It fails as Blob does.
+func (b *Bus) BlobSize(ctx context.Context, digest string) (int64, error) {
+	files, release, err := b.useFiles()
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	if files != nil {
+		return files.blobSize(digest)
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
+	defer cancel()
+	info, err := b.blobs.GetInfo(ctx, digest)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return 0, fmt.Errorf("%w: %s", events.ErrNoBlob, digest)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the description of the blob %s: %w", digest, err)
+	}
+	return int64(min(info.Size, math.MaxInt64)), nil
 }
 
 // findBlob reads a blob from the files of an embedded server as far as it can, and asks the server for the rest.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -101,6 +102,15 @@ func (r *ReadOnly) adopt(ctx context.Context) (adopted []string, err error) {
 // may be damaged.
 func (r *ReadOnly) Blobs(context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(r.blobs.metas)), nil
+}
+
+// blobSize gives how many bytes the content has, as its description says.
+func (r *ReadOnly) blobSize(digest string) (int64, error) {
+	meta, found := r.blobs.metas[digest]
+	if !found {
+		return 0, fmt.Errorf("%w: %s", ErrNoBlob, digest)
+	}
+	return int64(min(meta.Size, math.MaxInt64)), nil
 }
 
 // Blob gives the content that has the digest, verified, or ErrNoBlob. Damaged content gives ErrBlobDamaged.

@@ -42,13 +42,10 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 		}
 	})
 	c.worked(steps)
-	if err == nil {
-		err = s.readWhole(ctx, &from, long)
-	}
 	if err != nil {
 		return nil, err
 	}
-	m, err := manifest.Generate(from)
+	m, err := s.render(ctx, c, &from, long)
 	if err != nil {
 		return nil, invalidManifest(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"maestro/commands"
@@ -30,18 +31,15 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 	if !known {
 		return nil
 	}
-	if err := s.readWhole(ctx, &from, long); err != nil {
-		return err
-	}
 	if err := s.KnownTemplate(x.TemplateID); err != nil && !s.decided(c, x) {
 		return err
 	}
-	m, err := manifest.Generate(from)
-	if err != nil {
-		// What the decision refuses too, it says in the words that clients know.
-		if s.decided(c, x) {
-			return nil
-		}
+	m, err := s.render(ctx, c, &from, long)
+	var invalid *manifest.InvalidError
+	switch {
+	case errors.As(err, &invalid) && s.decided(c, x):
+		return nil // what the decision refuses too, it says in the words that clients know
+	case err != nil:
 		return invalidManifest(err)
 	}
 	canonical := m.Canonical()
@@ -87,32 +85,6 @@ func sourceFor(x *commands.SpawnSession) manifest.Source {
 // mostBelow is how many tasks below its own are looked up for a session; its manifest tells of no more.
 const mostBelow = 100
 
-// longText is a text of one of the session's own tasks that is too long for the state: a blob holds it whole.
-type longText struct {
-	task          int // its place
-	field, digest string
-}
-
-// readWhole reads the texts that are elsewhere.
-func (s *Service) readWhole(ctx context.Context, from *manifest.Source, long []longText) error {
-	for _, l := range long {
-		text, err := s.readBlob(ctx, l.digest)
-		if err != nil {
-			return &engine.UnavailableError{
-				Why:  "the " + l.field + " of task '" + from.Tasks[l.task].ID + "' could not be read",
-				Next: "try again with the same key",
-				Err:  err,
-			}
-		}
-		if l.field == "description" {
-			from.Tasks[l.task].Description = string(text)
-		} else {
-			from.Tasks[l.task].InitialPrompt = string(text)
-		}
-	}
-	return nil
-}
-
 // sourceOf gathers what a manifest tells of tasks, and which of its texts are elsewhere; false when a task is not
 // there.
 func sourceOf(
@@ -142,6 +114,9 @@ func sourceOf(
 			return false
 		}
 		for _, field := range []string{"description", "initialPrompt"} {
+			if field == "initialPrompt" && len(from.Tasks) > 0 {
+				break // only that of the primary task is told
+			}
 			if digest := t.Blobs[field]; digest != "" {
 				*long = append(*long, longText{len(from.Tasks), field, digest})
 			}

@@ -71,6 +71,8 @@ type Service struct {
 	limited limitedLog
 	// placing holds an item while a manifest is put in its place: one at a time.
 	placing chan struct{}
+	// rendering holds an item for each manifest that is being made.
+	rendering chan struct{}
 }
 
 // New gives a Service.
@@ -95,9 +97,10 @@ func New(config Config) (*Service, error) {
 	}
 	auth := newAuthenticator(config.Keys, config.Handler, config.Now)
 	return &Service{
-		Config:  config,
-		auth:    auth,
-		ledger:  newLedger(&config.Limits),
-		placing: make(chan struct{}, 1),
+		Config:    config,
+		auth:      auth,
+		ledger:    newLedger(&config.Limits),
+		placing:   make(chan struct{}, 1),
+		rendering: make(chan struct{}, rendered),
 	}, nil
 }

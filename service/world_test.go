@@ -68,7 +68,18 @@ func newWorld(t *testing.T) *world { return worldOn(t, &memoryLog{}) }
 // worldOn opens a log; another world may have it open, as one that was killed and is not gone yet.
 func worldOn(t *testing.T, log *memoryLog) *world {
 	t.Helper()
-	handler, err := engine.Open(t.Context(), engine.Config{Log: log, Now: time.Now, After: time.After})
+	return worldWith(t, log, nil)
+}
+
+// worldWith opens a log whose long texts are in blobs.
+func worldWith(t *testing.T, log *memoryLog, blobs Blobs) *world {
+	t.Helper()
+	handler, err := engine.Open(t.Context(), engine.Config{
+		Log:   log,
+		Blobs: blobs,
+		Now:   time.Now,
+		After: time.After,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +87,7 @@ func worldOn(t *testing.T, log *memoryLog) *world {
 	s, err := New(Config{
 		Handler: handler,
 		Log:     log,
+		Blobs:   blobs,
 		Keys:    Keys{AdminToken: []byte("admin token"), ServerKey: []byte("0123456789abcdef0123456789abcdef")},
 	})
 	if err != nil {

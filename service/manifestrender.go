@@ -1,0 +1,104 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"maestro/engine"
+	"maestro/workers/manifest"
+)
+
+// rendered is how many manifests are read and rendered at once; the others wait. One takes some times 16 MiB.
+const rendered = 2
+
+// blobSizes is what a store of blobs may answer without reading them.
+type blobSizes interface {
+	BlobSize(ctx context.Context, digest string) (int64, error)
+}
+
+// longText is a text of one of the session's own tasks that is too long for the state: a blob holds it whole.
+type longText struct {
+	task          int // its place
+	field, digest string
+}
+
+// of gives the text as the source holds it.
+func (l longText) of(from *manifest.Source) *string {
+	if l.field == "description" {
+		return &from.Tasks[l.task].Description
+	}
+	return &from.Tasks[l.task].InitialPrompt
+}
+
+// render reads the texts that are elsewhere and makes the manifest. It fails with a *manifest.InvalidError before it
+// reads anything, if the texts are too long for one. The caller is charged for what was read, and for what was rendered
+// of a manifest that is refused then.
+func (s *Service) render(
+	ctx context.Context, c *Caller, from *manifest.Source, long []longText,
+) (*manifest.Manifest, error) {
+	if err := s.fits(ctx, from, long); err != nil {
+		return nil, err
+	}
+	select {
+	case s.rendering <- struct{}{}:
+		defer func() { <-s.rendering }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if err := s.readWhole(ctx, c, from, long); err != nil {
+		return nil, err
+	}
+	m, err := manifest.Generate(*from)
+	if err != nil {
+		c.worked(from.Least() / bytesPerStep)
+	}
+	return m, err
+}
+
+// fits refuses texts that are together too long for a manifest, as far as their lengths are known unread.
+func (s *Service) fits(ctx context.Context, from *manifest.Source, long []longText) error {
+	least := from.Least()
+	if err := manifest.TooLong(least); err != nil {
+		return err
+	}
+	sizes, known := s.Blobs.(blobSizes)
+	if !known {
+		return nil
+	}
+	for _, l := range long {
+		if l.field != "description" {
+			continue
+		}
+		size, err := sizes.BlobSize(ctx, l.digest)
+		if err != nil {
+			return nil //nolint:nilerr // reading it says what is wrong
+		}
+		least += int(size) - len(*l.of(from)) // in place of its beginning
+		if err := manifest.TooLong(least); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readWhole reads the texts that are elsewhere, until they are too long for a manifest.
+func (s *Service) readWhole(ctx context.Context, c *Caller, from *manifest.Source, long []longText) error {
+	read := 0
+	defer func() { c.worked(read / bytesPerStep) }()
+	for _, l := range long {
+		text, err := s.readBlob(ctx, l.digest)
+		if err != nil {
+			return &engine.UnavailableError{
+				Why:  fmt.Sprintf("the %s of task '%s' could not be read", l.field, from.Tasks[l.task].ID),
+				Next: "try again with the same key",
+				Err:  err,
+			}
+		}
+		read += len(text)
+		*l.of(from) = string(text)
+		if err := manifest.TooLong(read); l.field == "description" && err != nil {
+			return err
+		}
+	}
+	return nil
+}

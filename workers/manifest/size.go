@@ -1,0 +1,28 @@
+package manifest
+
+import "fmt"
+
+// Least sums up the bytes of the texts that Generate would write. The manifest is no shorter.
+func (from *Source) Least() int {
+	n := 0
+	for _, task := range from.Tasks {
+		n += len(task.Title) + len(task.Description) + len(task.Metadata)
+		for _, criterion := range task.AcceptanceCriteria {
+			n += len(criterion)
+		}
+	}
+	for _, task := range related(*from) {
+		n += len(task.Title) + len(task.Description) + len(task.Summary)
+	}
+	return n
+}
+
+// TooLong gives the *InvalidError of a manifest whose texts have so many bytes, nil if it may have them.
+func TooLong(texts int) error {
+	if texts <= MaxSize {
+		return nil
+	}
+	return whole(fmt.Sprintf(
+		"the texts of its tasks have %d bytes or more; a manifest has at most %d (16 MiB)", texts, MaxSize,
+	))
+}
