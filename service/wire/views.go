@@ -6,10 +6,9 @@ import (
 	"maestro/projections"
 )
 
+// Views: what is shown of the state, and what the engine records and judges, under its names on the wire. Each is
+// declared where it is made.
 type (
-	// The views of the state, and what the engine records and judges, are declared where they are made. Here are their
-	// names on the wire.
-
 	Head          = events.Head
 	Project       = projections.ProjectView
 	ProjectStatus = projections.ProjectStatus
