@@ -221,7 +221,7 @@ func TestAMessageMarkedAsDeletedIsAFault(t *testing.T) {
 		deleted: []uint64{2},
 	}}}
 	s.settle(true)
-	if _, damage := s.judge(3, Always); damage == nil {
+	if _, damage := s.judge(witnesses{witnessed: 3}); damage == nil {
 		t.Errorf("faults: %v", s.faults)
 	}
 }

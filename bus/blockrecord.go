@@ -50,6 +50,7 @@ type blockRecord struct {
 	kind     recordKind
 	length   int
 	sequence uint64
+	time     int64 // Unix nanoseconds
 	subject  []byte
 	header   []byte
 	body     []byte
@@ -121,6 +122,7 @@ func (p *recordParser) parse(content []byte) (blockRecord, error) {
 		return r, errRecordSum
 	}
 	r.sequence = little.Uint64(content[4:])
+	r.time = int64(little.Uint64(content[12:])) //nolint:gosec // as the server wrote it
 	switch {
 	case r.sequence&tombstoneBit != 0:
 		r.kind = tombstoneRecord

@@ -102,6 +102,8 @@ type scannedBlock struct {
 
 // scannedStream is what all blocks of a stream hold.
 type scannedStream struct {
+	// dir is where its blocks are.
+	dir    string
 	name   string
 	blocks []scannedBlock
 	places []place // by sequence, each once, without what was deleted
@@ -169,7 +171,7 @@ func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord
 			blocks[i].key, blocks[i].empty = indices[i], true
 		}
 	}
-	s := &scannedStream{name: stream, blocks: blocks, faults: layout.faults}
+	s := &scannedStream{dir: messages, name: stream, blocks: blocks, faults: layout.faults}
 	s.settle(stream == StreamName)
 	return s, errors.Join(append(failed, err)...)
 }

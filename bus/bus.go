@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 }
 
 func (b *Bus) openEmbedded(ctx context.Context) error {
-	checked, err := b.embedded.prepare(ctx, b.options.Witnessed, loadNote(b.embedded.dir))
+	checked, err := b.embedded.prepare(ctx, b.options.witnesses(), loadNote(b.embedded.dir))
 	if err != nil {
 		return err
 	}

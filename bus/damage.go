@@ -60,7 +60,7 @@ func openBusReadOnly(ctx context.Context, o Options) (*Bus, error) {
 	b := &Bus{options: o}
 	b.files.Store(files)
 	damage := errOpenedReadOnly
-	if _, found := files.log.judge(o.Witnessed, o.Durability); found != nil {
+	if _, found := files.log.judge(o.witnesses()); found != nil {
 		damage = found
 	}
 	b.damage.Store(&damage)

@@ -50,6 +50,9 @@ type Options struct {
 	// is shorter, or damaged up to there, is damaged; what is torn behind it is an append that nobody was told of.
 	// Only Open needs it.
 	Witnessed uint64
+	// HeadFile is the sequence in the head file, 0 if there is none that can be read. The head file is about a second
+	// behind at most: only with it is a hole that lazy syncs may have left told from damage.
+	HeadFile uint64
 	// ReadOnly opens the store without a server and writes nothing; see Bus.Damage.
 	ReadOnly bool
 	// Replicas of the streams that Connect creates; 0 means 1. Open ignores it.

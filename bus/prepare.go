@@ -29,9 +29,8 @@ type prepared struct {
 	blobsCut bool
 }
 
-// prepare checks the store and makes it fit to be opened by the server. witnessed is the highest sequence that is
-// known to have been acknowledged.
-func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNote) (prepared, error) {
+// prepare checks the store and makes it fit to be opened by the server.
+func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote) (prepared, error) {
 	if err := e.clearRemade(); err != nil {
 		return prepared{}, err
 	}
@@ -39,14 +38,14 @@ func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNot
 		return prepared{}, err
 	}
 	if note != nil {
-		witnessed = max(witnessed, note.Streams[StreamName].Last)
+		seen.witnessed = max(seen.witnessed, note.Streams[StreamName].Last)
 	}
 	var p prepared
 	for _, stored := range storedStreams {
 		// The refusals are always read: they are few, and the server reads them all when it is asked for them.
 		vouched := note.vouches(e.dir, stored.name)
 		if vouched && stored.name != DeniedStream {
-			fit, err := e.lastBlockFits(ctx, stored.name, stored.prefix, witnessed)
+			fit, err := e.lastBlockFits(ctx, stored.name, stored.prefix, seen.witnessed)
 			if ctx.Err() != nil {
 				return prepared{}, ctx.Err()
 			}
@@ -66,7 +65,7 @@ func (e *embedded) prepare(ctx context.Context, witnessed uint64, note *storeNot
 			return p, nil
 		}
 		if stored.name == StreamName {
-			if err := e.judgeLog(&p, scanned, witnessed); err != nil || p.damage != nil {
+			if err := e.judgeLog(&p, scanned, seen); err != nil || p.damage != nil {
 				return p, err
 			}
 		} else if lasting := sideDamage(scanned); len(lasting) > 0 {
@@ -136,8 +135,8 @@ func (s *scannedStream) unreadable(why error) error {
 }
 
 // judgeLog says whether the log is damaged, and cuts a torn end off.
-func (e *embedded) judgeLog(p *prepared, log *scannedStream, witnessed uint64) error {
-	torn, damage := log.judge(witnessed, e.durability)
+func (e *embedded) judgeLog(p *prepared, log *scannedStream, seen witnesses) error {
+	torn, damage := log.judge(seen)
 	if damage != nil {
 		p.damage, p.faults = damage, log.faults
 		return nil
@@ -153,43 +152,6 @@ func (e *embedded) judgeLog(p *prepared, log *scannedStream, witnessed uint64) e
 		}
 	}
 	return e.cutAt(log, *torn)
-}
-
-// judge tells damage from what a killed server or a power cut leaves of an append that was not acknowledged. It gives
-// the first place where that is torn.
-func (s *scannedStream) judge(witnessed uint64, durability Durability) (torn *Fault, damage error) {
-	for i := range s.faults {
-		f := &s.faults[i]
-		lost := f.From
-		if lost == 0 && f.Length > 0 {
-			lost = s.last + 1
-		}
-		unacknowledged := lost > witnessed && (f.Tail || f.Length > 0 && durability == Interval || s.oneAppend(*f))
-		if lost == 0 {
-			return nil, s.damageError(s.last+1, *f)
-		}
-		if !unacknowledged {
-			return nil, s.damageError(lost, *f)
-		}
-		if torn == nil {
-			torn = f
-		}
-	}
-	if s.last < witnessed {
-		return nil, &events.DamageError{
-			Sequence: s.last + 1,
-			Why:      fmt.Sprintf("the log ends at %d, and %d was acknowledged", s.last, witnessed),
-		}
-	}
-	return torn, nil
-}
-
-func (s *scannedStream) damageError(sequence uint64, f Fault) error {
-	why := f.String()
-	if more := len(s.faults) - 1; more > 0 {
-		why += fmt.Sprintf(", and %d more", more)
-	}
-	return &events.DamageError{Sequence: sequence, Why: why}
 }
 
 // warnOfLoss says what a stream of blobs or refusals lost that leaves nothing to make again.

@@ -22,7 +22,7 @@ func blockPath(dir string, index int) string {
 func openWitnessed(t *testing.T, dir string, d Durability, witnessed uint64) *Bus {
 	t.Helper()
 	b, err := Open(t.Context(), Options{
-		Dir: dir, Durability: d, Witnessed: witnessed, Logger: testLogger(t), Timeout: patience,
+		Dir: dir, Durability: d, Witnessed: witnessed, HeadFile: witnessed, Logger: testLogger(t), Timeout: patience,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -75,6 +75,23 @@ func ListSnapshots(dir string) ([]uint64, error) {
 	return sequences, nil
 }
 
+// ReadGenesis gives the hash behind the first event of the log in a store, whose snapshots carry it too; false if that
+// event cannot be read.
+func ReadGenesis(dir string) (events.Hash, bool) {
+	messages := filepath.Join(streamPath(dir, StreamName), "msgs")
+	blocks, err := blockFiles(messages)
+	if err != nil || len(blocks) == 0 {
+		return events.Hash{}, false
+	}
+	reader := &placeReader{dir: messages, stream: StreamName, prefix: events.SubjectPrefix}
+	defer reader.close()
+	first, err := reader.read(place{sequence: 1, block: int32(blocks[0])}) //nolint:gosec // a block's number
+	if err != nil {
+		return events.Hash{}, false
+	}
+	return events.Next(events.Hash{}, events.BodyHash(first.body)), true
+}
+
 // Save keeps the snapshot durably.
 func (s *Snapshots) Save(snapshot events.Snapshot) error {
 	state := s2.Encode(nil, snapshot.State)

@@ -56,10 +56,10 @@ func (r *ReadOnly) End() End {
 }
 
 // Damage says why a server would not write to the store: what is damaged in its log, or that the log ends before
-// witnessed, which is known to have been acknowledged, or before what the last clean stop noted. It is nil for a whole
-// log, and for one whose last append was torn.
-func (r *ReadOnly) Damage(witnessed uint64, durability Durability) error {
-	if _, damage := r.log.judge(witnessed, durability); damage != nil {
+// what is known to have been acknowledged, or before what the last clean stop noted. It is nil for a whole log, and for
+// one whose last append was torn. Of the options Witnessed, HeadFile and Durability are used.
+func (r *ReadOnly) Damage(o Options) error {
+	if _, damage := r.log.judge(o.witnesses()); damage != nil {
 		return damage
 	}
 	return r.shortened()

@@ -104,7 +104,7 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 		b.options.Logger.Warn("the store is read as the system remembers it, not from the disk", "why", err)
 	}
 	b.onDisk.forget()
-	checked, err := b.embedded.prepare(ctx, b.acked.Load(), noteStore(b.embedded.dir).unless(untouched))
+	checked, err := b.embedded.prepare(ctx, b.ownWitnesses(), noteStore(b.embedded.dir).unless(untouched))
 	if err != nil {
 		b.doubtful.Store(true)
 		return 0, fmt.Errorf("reopen the log: %w", err)

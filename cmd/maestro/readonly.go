@@ -61,11 +61,13 @@ func serveReadOnly(
 		Snapshots: seenSnapshots{bus.ReadSnapshots(reading.Snapshots())},
 		Witness:   seenHead{reading.Head(), logger},
 		Denials:   denials,
-		Damage:    store.Damage(witnessed(reading.Home), durability),
-		Now:       trusted.Now,
-		Follow:    trusted.Follow,
-		After:     time.After,
-		Logger:    logger,
+		Damage: store.Damage(bus.Options{
+			Witnessed: witnessed(reading.Home), HeadFile: headSeen(reading.Home), Durability: durability,
+		}),
+		Now:    trusted.Now,
+		Follow: trusted.Follow,
+		After:  time.After,
+		Logger: logger,
 	})
 	if err != nil {
 		return err

@@ -209,7 +209,7 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	}
 	store, err := bus.Open(ctx, bus.Options{
 		Dir: lock.Store(), Durability: durability, Logger: logger,
-		Witnessed: max(witnessed(lock.Home), backup.Sequence),
+		Witnessed: max(witnessed(lock.Home), backup.Sequence), HeadFile: headSeen(lock.Home),
 	})
 	if err != nil {
 		return err

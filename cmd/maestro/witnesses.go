@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 
 	"maestro/bus"
 	"maestro/engine"
@@ -13,43 +15,53 @@ import (
 	"maestro/internal/home"
 )
 
-// witnessed gives the highest sequence that the head file, or else a snapshot, remembers: whatever is damaged up to
-// there was acknowledged.
-func witnessed(h *home.Home) uint64 {
+// headSeen gives the sequence in the head file, 0 if there is none that can be read.
+func headSeen(h *home.Home) uint64 {
 	seen, err := bus.LoadHeadFile(h.Head())
-	if err == nil && seen.Sequence > 0 {
-		return seen.Sequence
-	}
-	sequences, err := bus.ListSnapshots(h.Snapshots())
 	if err != nil {
 		return 0
 	}
-	for _, sequence := range sequences {
-		// A name alone could say anything.
-		if snapshot, err := bus.ReadSnapshots(h.Snapshots()).Read(sequence); err == nil {
-			return snapshot.Sequence
-		}
-	}
-	return 0
+	return seen.Sequence
 }
 
-// backupSeen asks the newest of the home's automatic backups how far the log was, if the home has no head file that
-// can be read. Backups from before a restore or a salvage made the home are no witnesses: the log may be shorter then.
+// witnessed gives the highest sequence that the head file or a snapshot of this log remembers: whatever is damaged up
+// to there was acknowledged. The head file may be an old one.
+func witnessed(h *home.Home) uint64 {
+	seen := headSeen(h)
+	sequences, err := bus.ListSnapshots(h.Snapshots())
+	if err != nil {
+		return seen
+	}
+	genesis, known := bus.ReadGenesis(h.Store())
+	for _, sequence := range sequences {
+		// A name alone could say anything.
+		snapshot, err := bus.ReadSnapshots(h.Snapshots()).Read(sequence)
+		if err != nil || known && snapshot.Genesis != genesis {
+			continue
+		}
+		if seen = max(seen, snapshot.Sequence); snapshot.Sequence == sequence {
+			break // the others are older
+		}
+	}
+	return seen
+}
+
+// backupSeen asks the home's automatic backups whether the log was further than the head file and the snapshots say:
+// the head file may be lost, or all of the home may be an old copy. Those whose names say more are read, the furthest
+// first. Backups from before a restore or a salvage made the home are no witnesses: the log may be shorter then.
 func backupSeen(
 	ctx context.Context, h *home.Home, dir string, secrets home.Secrets, logger *slog.Logger,
 ) (engine.Witnessed, error) {
-	if seen, err := bus.LoadHeadFile(h.Head()); err == nil && seen.Sequence > 0 {
-		return engine.Witnessed{}, nil
-	}
 	signer := bus.SignerName(secrets.BackupSigner())
 	list, err := backups.At(h.Dir(), dir, signer).List()
 	if err != nil {
 		logger.Warn("the automatic backups cannot be listed, so they are no witnesses", "why", err)
 	}
-	since := h.MadeAt()
+	slices.SortStableFunc(list, func(a, b backups.Made) int { return cmp.Compare(b.Sequence, a.Sequence) })
+	since, known := h.MadeAt(), witnessed(h)
 	for _, made := range list {
-		if !made.Time.After(since) {
-			break
+		if !made.Time.After(since) || made.Sequence <= known {
+			continue
 		}
 		head, err := headOfBackup(ctx, made.Path, signer)
 		if ctx.Err() != nil {
@@ -59,13 +71,18 @@ func backupSeen(
 			logger.Warn("an automatic backup cannot be read, so it is no witness", "file", made.Path, "why", err)
 			continue
 		}
-		logger.Warn("the home has no head file that can be read; an automatic backup says how far the log was",
-			"file", made.Path, "head", head.Sequence,
+		if head.Sequence <= known {
+			continue
+		}
+		logger.Warn("an automatic backup saw more of the log than the head file and the snapshots",
+			"file", made.Path, "head", head.Sequence, "known", known,
 			"next", "if the server is read-only now, run `maestro salvage`; if you want the log to be shorter, "+
 				"move the backup elsewhere and start the server again")
 		return engine.Witnessed{Head: head, By: "the automatic backup " + made.Path}, nil
 	}
-	warnOfNoWitness(h, logger)
+	if headSeen(h) == 0 {
+		warnOfNoWitness(h, logger)
+	}
 	return engine.Witnessed{}, nil
 }
 

@@ -158,3 +158,65 @@ func TestASalvageLocksTheDamagedHome(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// An old head file hides no better witness: a newer snapshot of the log, and the automatic backup that has the most of
+// it, whatever its name says about the time. A snapshot of another log is none.
+func TestTheFurthestWitnessCounts(t *testing.T) {
+	dir, backups, made := backedUp(t)
+	h, err := home.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	saw, err := bus.LoadHeadFile(h.Head())
+	if err != nil || saw.Sequence != 2 {
+		t.Fatalf("the head file saw %s, %v", saw, err)
+	}
+	before := func(h *home.Home) {
+		t.Helper()
+		if err := os.WriteFile(h.Head(), []byte(`{"sequence":1,"hash":"`+saw.Hash.String()+`"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before(h)
+	if got := witnessed(h); got != 2 {
+		t.Errorf("an old head file and a newer snapshot saw %d", got)
+	}
+	content, err := os.ReadFile(filepath.Join(h.Snapshots(), "2.snapshot"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := strings.Replace(string(content), `"sequence":2`, `"sequence":7`, 1)
+	genesis, found := bus.ReadGenesis(h.Store())
+	foreign = strings.Replace(foreign, genesis.String(), strings.Repeat("0", 64), 1)
+	if err := os.WriteFile(filepath.Join(h.Snapshots(), "7.snapshot"), []byte(foreign), 0o600); err != nil || !found {
+		t.Fatal(err, found)
+	}
+	if got := witnessed(h); got != 2 {
+		t.Errorf("with a snapshot of another log, %d was seen", got)
+	}
+	// The first backup has the name of a much later time.
+	name := filepath.Base(made[0])
+	parts := strings.SplitN(name, "-", 4)
+	parts[2] = "20561122T000000Z"
+	if err := os.Rename(made[0], filepath.Join(backups, strings.Join(parts, "-"))); err != nil {
+		t.Fatal(err)
+	}
+	// All of the home but its backups is an older copy.
+	block := filepath.Join(dir, "store", "jetstream", "$G", "streams", bus.StreamName, "msgs", "1.blk")
+	stored, err := os.ReadFile(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := int64(stored[0]) + int64(stored[1])<<8 // each record begins with its length
+	if err := os.Truncate(block, first); err != nil {
+		t.Fatal(err)
+	}
+	forget(t, dir)
+	before(h)
+	s := &inside{t: t, home: dir}
+	s.start("--backup-every", "off", "--backup-dir", backups)
+	if !strings.Contains(s.banner, "READ-ONLY") {
+		t.Errorf("the server starts with %q", s.banner)
+	}
+}

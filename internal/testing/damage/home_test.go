@@ -60,7 +60,7 @@ func open(ctx context.Context, dir string) (*server, error) {
 		logger.Warn("the head file cannot be read", "why", err)
 	}
 	b, err := bus.Open(ctx, bus.Options{
-		Dir: h.Store(), Durability: bus.Interval, Witnessed: seen.Sequence,
+		Dir: h.Store(), Durability: bus.Interval, Witnessed: seen.Sequence, HeadFile: seen.Sequence,
 		Logger: logger,
 	})
 	if err != nil {

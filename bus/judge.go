@@ -1,0 +1,106 @@
+package bus
+
+import (
+	"fmt"
+	"time"
+
+	"maestro/events"
+)
+
+// lazyWindow is how much of the log's end lazy syncs can leave with holes: they are a second apart, and wait for a
+// busy disk.
+const lazyWindow = 5 * time.Second
+
+// witnesses is what is known about the end of a log from outside its blocks.
+type witnesses struct {
+	// witnessed is the highest sequence that is known to have been acknowledged.
+	witnessed uint64
+	// headFile is the sequence in the head file, 0 without one.
+	headFile   uint64
+	durability Durability
+}
+
+func (o Options) witnesses() witnesses {
+	return witnesses{max(o.Witnessed, o.HeadFile), o.HeadFile, o.Durability}
+}
+
+// judge tells damage from what a killed server or a power cut leaves of an append that was not acknowledged. It gives
+// the first place where that is torn.
+func (s *scannedStream) judge(seen witnesses) (torn *Fault, damage error) {
+	for i := range s.faults {
+		f := &s.faults[i]
+		lost := f.From
+		if lost == 0 && f.Length > 0 {
+			lost = s.behind(*f)
+		}
+		if lost == 0 {
+			return nil, s.damageError(s.last+1, *f)
+		}
+		if lost <= seen.witnessed || !f.Tail && !s.oneAppend(*f) && !s.leftByLazySyncs(*f, seen) {
+			return nil, s.damageError(lost, *f)
+		}
+		if torn == nil {
+			torn = f
+		}
+	}
+	if s.last < seen.witnessed {
+		return nil, &events.DamageError{
+			Sequence: s.last + 1,
+			Why:      fmt.Sprintf("the log ends at %d, and %d was acknowledged", s.last, seen.witnessed),
+		}
+	}
+	return torn, nil
+}
+
+// behind gives the first sequence that can be read behind a fault, or the next one of the log.
+func (s *scannedStream) behind(f Fault) uint64 {
+	if !f.Tail {
+		for _, p := range s.places {
+			if !s.isBehind(f, p) {
+				return p.sequence
+			}
+		}
+	}
+	return s.last + 1
+}
+
+// leftByLazySyncs reports whether a hole can be what a power cut leaves where syncs are lazy. They cost about a second
+// of the log, never a part of a finished block. All that the head file had not seen must be that young: else it is not
+// the last one that was written, and tells nothing.
+func (s *scannedStream) leftByLazySyncs(f Fault, seen witnesses) bool {
+	if f.Length == 0 || seen.durability != Interval || seen.headFile == 0 || len(s.places) == 0 {
+		return false
+	}
+	newest := s.places[len(s.places)-1]
+	if s.keyOf(f) != s.keys[int(newest.block)] {
+		return false
+	}
+	reader := &placeReader{dir: s.dir, stream: s.name, prefix: events.SubjectPrefix, keys: s.keys}
+	defer reader.close()
+	end, err := reader.read(newest)
+	if err != nil {
+		return false
+	}
+	limit := end.time - lazyWindow.Nanoseconds()
+	for i, _ := s.at(seen.headFile + 1); i < len(s.places); i++ {
+		record, err := reader.read(s.places[i])
+		if err != nil || record.time < limit {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *scannedStream) damageError(sequence uint64, f Fault) error {
+	why := f.String()
+	if more := len(s.faults) - 1; more > 0 {
+		why += fmt.Sprintf(", and %d more", more)
+	}
+	return &events.DamageError{Sequence: sequence, Why: why}
+}
+
+// ownWitnesses is what a server that runs knows of its log: no head file knows better.
+func (b *Bus) ownWitnesses() witnesses {
+	acked := b.acked.Load()
+	return witnesses{acked, acked, b.options.Durability}
+}
