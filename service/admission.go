@@ -217,12 +217,15 @@ func (a *Admission) enter(ctx context.Context) *overLimit {
 }
 
 // begin counts the call in all accounts that a resource counts against, or in none.
-func (a *Admission) begin(r resource) *overLimit {
+func (a *Admission) begin(r resource) *overLimit { return a.beginAll(r, 1) }
+
+// beginAll counts n of a resource in all accounts that it counts against, or in none.
+func (a *Admission) beginAll(r resource, n int64) *overLimit {
 	accounts := a.counting()
 	for i, account := range accounts {
-		if over := a.ledger.beginOf(a.credential.class, account, r, 1); over != nil {
+		if over := a.ledger.beginOf(a.credential.class, account, r, n); over != nil {
 			for _, begun := range accounts[:i] {
-				a.ledger.end(begun, r, 1)
+				a.ledger.end(begun, r, n)
 			}
 			return over
 		}

@@ -34,7 +34,7 @@ func (s *Service) CheckTexts(ctx context.Context, c *Caller) (wire.Texts, error)
 		return wire.Texts{}, err
 	}
 	defer leave()
-	named, err := engine.NamedTexts(ctx, s.Log, to)
+	named, err := engine.NamedTexts(ctx, s.logFor(c), to)
 	if err != nil {
 		return wire.Texts{}, err
 	}

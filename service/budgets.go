@@ -50,8 +50,8 @@ func (a *Admission) beginBody(n int64) *overLimit {
 	return nil
 }
 
-// Render counts bytes of an answer that the caller has not read yet, against its own budget and the server's. It may
-// refuse them with a Problem.
+// Render counts bytes of an answer that the caller has not read yet, against its own budget, its project's and the
+// server's. It may refuse them with a Problem.
 func (a *Admission) Render(n int64) error {
 	if over := a.render(n); over != nil {
 		return a.service.tooMuch(a.who.String(), over)
@@ -60,30 +60,27 @@ func (a *Admission) Render(n int64) error {
 }
 
 func (a *Admission) render(n int64) *overLimit {
-	for i, account := range []*account{a.credential, a.ledger.server} {
-		if over := a.ledger.beginOf(a.credential.class, account, useAnswers, n); over != nil {
-			if i > 0 {
-				a.ledger.end(a.credential, useAnswers, n)
-			}
-			return over
-		}
+	over := a.beginAll(useAnswers, n)
+	if over == nil {
+		a.answered += n
 	}
-	a.answered += n
-	return nil
+	return over
 }
 
 // RenderAnyway is Render for what is written already, or must be answered.
 func (a *Admission) RenderAnyway(n int64) {
 	a.answered += n
-	a.ledger.add(a.credential, useAnswers, n)
-	a.ledger.add(a.ledger.server, useAnswers, n)
+	for _, account := range a.counting() {
+		a.ledger.add(account, useAnswers, n)
+	}
 }
 
 // Free ends the count of rendered bytes.
 func (a *Admission) Free(n int64) {
 	a.answered -= n
-	a.ledger.end(a.credential, useAnswers, n)
-	a.ledger.end(a.ledger.server, useAnswers, n)
+	for _, account := range a.counting() {
+		a.ledger.end(account, useAnswers, n)
+	}
 }
 
 // Sent charges a reader for a long answer.

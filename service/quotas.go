@@ -26,6 +26,13 @@ const bytesPerUnit = 16 << 10
 // event, and the making of a manifest. What is below it comes with the command.
 const StepsPerCommand = 1000
 
+// EventsPerRead is how many events, read one after another, count as one more read. FoundPerRead is the same for events
+// that are looked up one by one.
+const (
+	EventsPerRead = 200
+	FoundPerRead  = 20
+)
+
 // quotas are the defaults. An honest fleet meets none of them.
 var quotas = []Quota{
 	{
@@ -35,7 +42,8 @@ var quotas = []Quota{
 	{"session-bytes", 128 << 10, 8 << 20, "bytes of the requests of one session"},
 	{
 		"session-reads", 50, 2000,
-		"reads of one session; each 16 KiB of an answer, and each 1,000 steps of work, counts as one more",
+		"reads of one session; each 16 KiB of an answer, each 1,000 steps of work, and each 200 events that `since` or an " +
+			"audit reads, counts as one more",
 	},
 	{"session-spawns", 1, 200, "sessions that one session spawns"},
 	{"session-creates", 0.1, 50, "projects that one session creates"},
@@ -50,8 +58,15 @@ var quotas = []Quota{
 	{"session-bodies", 20 << 20, 0, "bytes of requests of one session in progress"},
 	{"session-questions", 20, 0, "open questions of one session"},
 	{
+		"reader-commands", 50, 500,
+		"commands of one auditor or read-only token, which are tried or refused, and the manifests that it generates; " +
+			"each 1,000 steps of work count as one more",
+	},
+	{"reader-bytes", 128 << 10, 8 << 20, "bytes of the requests of one such token"},
+	{
 		"reader-reads", 200, 8000,
-		"reads of one auditor or read-only token; each 16 KiB of an answer, and each 1,000 steps of work, counts as one more",
+		"reads of one auditor or read-only token; each 16 KiB of an answer, each 1,000 steps of work, and each " +
+			"200 events that `since` or an audit reads, counts as one more",
 	},
 	{"reader-parallel", 32, 0, "calls of one such token in progress"},
 	{"reader-waits", 32, 0, "calls of one such token that wait for something"},
@@ -73,6 +88,8 @@ var quotas = []Quota{
 		"bytes of the manifests that all sessions of one project upload, or that their spawns make",
 	},
 	{"project-waits", 1024, 0, "calls of all sessions of one project that wait for something"},
+	{"project-streams", 2, 0, "reads of the whole log of all sessions of one project in progress"},
+	{"project-answers", 128 << 20, 0, "bytes of answers that the sessions of one project have not read"},
 	{"project-bodies", 96 << 20, 0, "bytes of requests of all sessions of one project in progress"},
 	{"project-questions", 1000, 0, "open questions of one project"},
 	{"project-tasks", 100_000, 0, "tasks of one project"},

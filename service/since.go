@@ -60,7 +60,7 @@ func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	}
 	var decoder events.Decoder
 	if from < to {
-		err = s.Log.Read(ctx, from+1, to, func(m events.Message) error {
+		err = s.logFor(c).Read(ctx, from+1, to, func(m events.Message) error {
 			event, err := decoder.Decode(m.Body)
 			if err == nil {
 				found.add(m.Sequence, event)

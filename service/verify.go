@@ -44,7 +44,7 @@ func (s *Service) Verify(ctx context.Context, c *Caller, from string) (engine.Ve
 	}
 	var image *projections.Image
 	s.Handler.View(func(state *projections.State) { image = state.Image() })
-	verdict, damage, err := verifyLog(ctx, s.Log, s.Blobs, image, witnesses, s.Handler.Health())
+	verdict, damage, err := verifyLog(ctx, s.logFor(c), s.Blobs, image, witnesses, s.Handler.Health())
 	if damage != nil {
 		s.Handler.StopWrites(damage)
 	}
