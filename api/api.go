@@ -202,6 +202,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+	c.Page = func() (service.PageOf, error) { return pageAsked(r) } // r knows its route by then
 	out := &response{ResponseWriter: w, server: s, request: r, call: c}
 	s.route(out, r)
 	out.end()

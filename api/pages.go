@@ -105,6 +105,14 @@ func (w *response) page(v any) (any, error) {
 		w.next(next)
 		return items, nil
 	}
+	switch v := v.(type) {
+	case service.TaskPage:
+		w.next(endOf(v.Next))
+		return v, nil
+	case service.TreePage:
+		w.next(endOf(v.Next))
+		return v, nil
+	}
 	list, ok := v.(listed)
 	if r := reflect.ValueOf(v); !ok && r.Kind() == reflect.Slice && !r.IsNil() {
 		list, ok = slice{r}, true
@@ -126,6 +134,32 @@ func (w *response) page(v any) (any, error) {
 	items, next := cut(list, cursor, limit)
 	w.next(next)
 	return items, nil
+}
+
+// pageAsked reads which part of a list a request asks for.
+func pageAsked(r *http.Request) (service.PageOf, error) {
+	query := r.URL.Query()
+	_, path, _ := strings.Cut(r.Pattern, " ")
+	if !inPages[path] && !query.Has("cursor") && !query.Has("limit") {
+		return service.PageOf{}, nil
+	}
+	limit, err := pageLimit(query.Get("limit"))
+	if err != nil {
+		return service.PageOf{}, err
+	}
+	after, err := parseCursor(query.Get("cursor"))
+	if after == nil || err != nil {
+		return service.PageOf{Limit: limit}, err
+	}
+	return service.PageOf{Limit: limit, After: after.id, Position: after.position}, nil
+}
+
+// endOf gives the cursor of the page behind one that was cut by the service.
+func endOf(end *service.PageEnd) string {
+	if end == nil {
+		return ""
+	}
+	return cursor{place{end.ID, end.Order}, end.Position}.String()
 }
 
 func (w *response) next(cursor string) {

@@ -21,7 +21,7 @@ func (s *server) projectRoutes() {
 		Name:    "project-status",
 		Summary: "A project's tasks and sessions, counted by where they stand",
 	}, service.View.GetProjectStatus)
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/projects/{id}/tree",
 		Name:    "project-tree",
 		Summary: "A project's tasks as trees",

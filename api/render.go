@@ -240,7 +240,7 @@ func (w *response) render(v any) error {
 		}
 		return nil
 	})
-	if err := e.value(v); err != nil {
+	if err := service.Unbroken(func() error { return e.value(v) }); err != nil {
 		return err
 	}
 	e.buffer.WriteByte('\n')
@@ -263,6 +263,10 @@ func (w *response) hold(n int64) error {
 // memoryOf estimates what a view takes while it is written, beside the texts that it shares with the state.
 func memoryOf(v any) int64 {
 	switch v := v.(type) {
+	case service.TaskPage:
+		return v.Held
+	case service.TreePage:
+		return v.Held
 	case []any: // a page
 		total := int64(len(v)) * itemSize
 		for _, item := range v {

@@ -6,7 +6,7 @@ import (
 )
 
 func (s *server) taskRoutes() {
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/tasks",
 		Name:    "task-list",
 		Summary: "The tasks that the caller may see, in order of creation",
@@ -16,12 +16,12 @@ func (s *server) taskRoutes() {
 		Name:    "task-get",
 		Summary: "A task",
 	}, service.View.GetTask)
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/tasks/{id}/children",
 		Name:    "task-children",
 		Summary: "The tasks directly below one",
 	}, service.View.ListChildren)
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/tasks/{id}/tree",
 		Name:    "task-tree",
 		Summary: "A task with everything below it",

@@ -48,5 +48,13 @@ func (s *State) work(n uint64) {
 	}
 }
 
+// Steps gives how many steps were counted so far, 0 if nobody counts.
+func (s *State) Steps() uint64 {
+	if s.meter == nil {
+		return 0
+	}
+	return s.meter.steps
+}
+
 // Worked counts steps that who reads the state takes beside the state's own, such as the items that a filter skips.
 func (s *State) Worked(steps int) { s.work(uint64(max(steps, 0))) }

@@ -77,9 +77,9 @@ func TestInDependencyOrder(t *testing.T) {
 	s := stateOf(t, project(), task("t1"), task("t2"), task("t3"), task("t4"), task("t5"),
 		by(admin, &events.TaskUpdated{TaskID: "t1", Dependencies: &[]string{"t3"}}),
 		by(admin, &events.TaskUpdated{TaskID: "t3", Dependencies: &[]string{"t2", "t4"}}))
-	var some []TaskView
+	var some []*Task
 	for _, id := range []string{"t1", "t2", "t3", "t5"} {
-		some = append(some, s.TaskView(s.Task(id)))
+		some = append(some, s.Task(id))
 	}
 	var got []string
 	for _, v := range InDependencyOrder(some) {
@@ -91,7 +91,7 @@ func TestInDependencyOrder(t *testing.T) {
 	}
 }
 
-func TestOrderTrees(t *testing.T) {
+func TestOrderBranches(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		story []given
@@ -128,8 +128,10 @@ func TestOrderTrees(t *testing.T) {
 		{"something deleted is no obstacle", []given{task("t1"), below("t2", "", "t1"), by(admin, &events.TaskDeleted{TaskID: "t1"})}, "t2()"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			trees := stateOf(t, append([]given{project()}, c.story...)...).TaskTrees("p", MaxTreeTasks)
-			OrderTrees(trees)
+			s := stateOf(t, append([]given{project()}, c.story...)...)
+			branches := s.Branches("p", 0, 0, MaxTreeTasks)
+			OrderBranches(branches)
+			trees := s.Trees(branches)
 			var draw func(trees []TaskTree) string
 			draw = func(trees []TaskTree) string {
 				text := ""
@@ -153,8 +155,9 @@ func TestDeepTrees(t *testing.T) {
 	for i := 1; i <= depth; i++ {
 		apply(t, s, below(fmt.Sprint("t", i), fmt.Sprint("t", i-1)))
 	}
-	trees := s.TaskTrees("p", MaxTreeTasks)
-	OrderTrees(trees)
+	branches := s.Branches("p", 0, 0, MaxTreeTasks)
+	OrderBranches(branches)
+	trees := s.Trees(branches)
 	levels := 0
 	for level := trees; len(level) == 1; level = level[0].Children {
 		if levels < depth && (level[0].Progress == nil || *level[0].Progress != Progress{Total: 1}) {
@@ -177,5 +180,31 @@ func TestDeepTrees(t *testing.T) {
 		if (v.Progress == nil) != (v.ID == fmt.Sprint("t", depth)) {
 			t.Fatalf("%s: %+v", v.ID, v.Progress)
 		}
+	}
+}
+
+// What a dependency costs depends little on how deep the tasks stand.
+func TestOrderBranchesInDeepTrees(t *testing.T) {
+	const depth, hubs, waiting = 300, 20, 30
+	s := stateOf(t, project(), task("a0"), task("b0"))
+	for i := 1; i < depth; i++ {
+		apply(t, s, below(fmt.Sprint("a", i), fmt.Sprint("a", i-1)))
+		apply(t, s, below(fmt.Sprint("b", i), fmt.Sprint("b", i-1)))
+	}
+	var awaited []string
+	for i := range hubs {
+		awaited = append(awaited, fmt.Sprint("hub", i))
+		apply(t, s, below(awaited[i], fmt.Sprint("b", depth-1)))
+	}
+	for i := range waiting {
+		apply(t, s, below(fmt.Sprint("w", i), fmt.Sprint("a", depth-1), awaited...))
+	}
+	branches := s.Branches("p", 0, 0, MaxTreeTasks)
+	reads := orderBranches(branches)
+	if branches[0].Task.ID != "b0" {
+		t.Error("what is waited for does not come first")
+	}
+	if most := hubs * waiting * 40; reads > most {
+		t.Errorf("%d places looked at for %d dependencies, want %d at most", reads, hubs*waiting, most)
 	}
 }

@@ -362,13 +362,21 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 // TaskViews shows tasks.
 func (s *State) TaskViews(tasks iter.Seq[*Task]) []TaskView {
 	views := []TaskView{}
-	known := map[string]*Progress{}
+	known := ProgressKnown{}
 	for t := range tasks {
-		v := s.viewAlone(t)
-		v.Progress = s.progress(t, known)
-		views = append(views, v)
+		views = append(views, s.ListedTask(t, known))
 	}
 	return views
+}
+
+// ListedTask shows a task of a list, with what is known already of the progress of others.
+func (s *State) ListedTask(t *Task, known ProgressKnown) TaskView {
+	v := s.viewAlone(t)
+	var sum Progress
+	if s.sumBelow(t.ID, &sum, known) {
+		v.Progress = &sum
+	}
+	return v
 }
 
 func orNull[T comparable](value T) *T {

@@ -28,6 +28,8 @@ type Caller struct {
 	Meta Meta
 	// Paged says that the caller takes lists in pages: then a limit is the length of a page. Its interface fills it in.
 	Paged bool
+	// Page says which part of a list is asked for; nil for all of it. Its interface fills it in.
+	Page func() (PageOf, error)
 
 	// admission is what the call holds of its limits; nil until it is let in.
 	admission *Admission

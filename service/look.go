@@ -14,12 +14,46 @@ const StepsPerRead = 1000
 // Look shows a caller the state, which see must not keep, and charges the caller for the steps that it takes. It ends
 // once ctx does, and refuses what takes more steps than one read may.
 func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) error {
-	steps, err := s.Handler.Read(ctx, func(state *projections.State) error { return see(s.At(state, c)) })
+	steps, err := s.Handler.Read(ctx, func(state *projections.State) error {
+		v := s.At(state, c)
+		v.again = s.again(ctx, c)
+		return see(v)
+	})
 	c.looked(steps)
 	if errors.Is(err, engine.ErrReadTooLong) {
 		return tooMuchToRead()
 	}
 	return err
+}
+
+// again gives a function that looks at the state for a part of an answer, while that is written.
+func (s *Service) again(ctx context.Context, c *Caller) func(see func(View)) {
+	return func(see func(View)) {
+		err := s.Look(ctx, c, func(v View) error {
+			see(v)
+			return nil
+		})
+		if err != nil {
+			panic(brokenOff{err})
+		}
+	}
+}
+
+// brokenOff carries the reason for which an answer ends out of the middle of it.
+type brokenOff struct{ why error }
+
+// Unbroken calls make, which may make a part of an answer, and gives the reason if that cannot be made.
+func Unbroken(make func() error) (err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			it, ours := broken.(brokenOff)
+			if !ours {
+				panic(broken)
+			}
+			err = it.why
+		}
+	}()
+	return make()
 }
 
 func tooMuchToRead() error {

@@ -66,14 +66,3 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (projections.ProjectStatus, e
 	}
 	return v.ProjectStatus(p), nil
 }
-
-// GetProjectTree gives the tasks of a project as trees.
-func (v View) GetProjectTree(in *wire.TreeOf) ([]projections.TaskTree, error) {
-	p, err := v.PermitProject("task:tree", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	trees := v.TaskTrees(p.ID, projections.MaxTreeTasks)
-	err = orderTrees(trees, in.Order)
-	return trees, err
-}

@@ -1,10 +1,8 @@
 package service
 
 import (
-	"cmp"
 	"slices"
 
-	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
@@ -25,8 +23,9 @@ func (v View) PermitTask(row, id string) (*projections.Task, error) {
 	return t, v.Permit(row, t.ProjectID)
 }
 
-// ListTasks gives the tasks that the caller may see, in order of creation or of dependency.
-func (v View) ListTasks(in *wire.TaskFilter) ([]projections.TaskView, error) {
+// ListTasks gives the tasks that the caller may see, in order of creation or of dependency. The function that it
+// returns may be called when the state has moved.
+func (v View) ListTasks(in *wire.TaskFilter) (func() (TaskPage, error), error) {
 	projects, err := v.PermitProjects("task:list", in.ProjectID)
 	if err != nil {
 		return nil, err
@@ -34,22 +33,22 @@ func (v View) ListTasks(in *wire.TaskFilter) ([]projections.TaskView, error) {
 	if err := checkTasks(in); err != nil {
 		return nil, err
 	}
-	found := []projections.TaskView{}
-	for _, p := range projects {
-		found = append(found, v.TaskViews(func(yield func(*projections.Task) bool) {
-			for t := range v.Tasks(p.ID) {
-				if (byDependency(in) || taskMatches(in, t)) && !yield(t) {
-					return
-				}
-			}
-		})...)
+	asked, err := v.Caller.page()
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(found, func(a, b projections.TaskView) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
-	if byDependency(in) { // what is left out stands between what is not
-		found = projections.InDependencyOrder(found)
+	ids := make([]string, len(projects))
+	for i, p := range projects {
+		ids[i] = p.ID
 	}
-	return slices.DeleteFunc(found,
-		func(t projections.TaskView) bool { return !taskMatches(in, v.Task(t.ID)) || !taskShown(in, &t) }), nil
+	if byDependency(in) {
+		return v.tasksByDependency(in, ids, asked)
+	}
+	after, err := v.createdAt(asked.After)
+	if err != nil {
+		return nil, err
+	}
+	return v.taskPage(v.TasksAfter(ids, after), asked, func(t *projections.Task) bool { return v.taskMatches(in, t) })
 }
 
 func checkTasks(f *wire.TaskFilter) error {
@@ -72,21 +71,29 @@ func unknownOrder(order string) error {
 		safetext.Printable(order))
 }
 
-func taskMatches(f *wire.TaskFilter, t *projections.Task) bool {
+// taskMatches answers from the task, and from the little beside it that a filter asks for: no view is made of what is
+// left out.
+func (v View) taskMatches(f *wire.TaskFilter, t *projections.Task) bool {
 	parent := t.ParentID
 	if parent == "" {
 		parent = "null"
 	}
-	return (f.Status == "" || f.Status == string(t.Status)) &&
-		(f.ParentID == "" || f.ParentID == parent) &&
-		(f.Priority == "" || f.Priority == t.Priority) &&
-		(f.SessionID == "" || slices.Contains(t.SessionIDs, f.SessionID))
-}
-
-// shows is the part that the views have to tell.
-func taskShown(f *wire.TaskFilter, t *projections.TaskView) bool {
-	return (f.SessionStatus == "" || f.SessionStatus == string(t.SessionStatus)) &&
-		(f.Ready == "" || t.Status == events.TaskTodo && len(t.UnmetDependencies) == 0)
+	if f.Status != "" && f.Status != string(t.Status) || f.ParentID != "" && f.ParentID != parent ||
+		f.Priority != "" && f.Priority != t.Priority {
+		return false
+	}
+	if f.SessionID != "" {
+		v.Worked(len(t.SessionIDs) / namesPerStep)
+		if !slices.Contains(t.SessionIDs, f.SessionID) {
+			return false
+		}
+	}
+	if f.SessionStatus != "" {
+		if says, _ := v.SessionStatus(t); f.SessionStatus != string(says) {
+			return false
+		}
+	}
+	return f.Ready == "" || v.Startable(t)
 }
 
 // GetTask gives a task.
@@ -99,33 +106,18 @@ func (v View) GetTask(in *wire.TaskID) (projections.TaskView, error) {
 }
 
 // ListChildren gives the tasks directly below one.
-func (v View) ListChildren(in *wire.TaskID) ([]projections.TaskView, error) {
+func (v View) ListChildren(in *wire.TaskID) (func() (TaskPage, error), error) {
 	t, err := v.PermitTask("task:children", in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return v.TaskViews(v.Children(t.ID)), nil
-}
-
-// GetTaskTree gives a task with everything below it.
-func (v View) GetTaskTree(in *wire.TreeOf) (projections.TaskTree, error) {
-	t, err := v.PermitTask("task:tree", in.ID)
+	asked, err := v.Caller.page()
 	if err != nil {
-		return projections.TaskTree{}, err
+		return nil, err
 	}
-	tree := []projections.TaskTree{v.TaskTree(t)}
-	err = orderTrees(tree, in.Order)
-	return tree[0], err
-}
-
-// orderTrees puts the tasks of trees in an order: "" is that of creation.
-func orderTrees(trees []projections.TaskTree, order string) error {
-	switch order {
-	case "":
-	case inDependencyOrder:
-		projections.OrderTrees(trees)
-	default:
-		return unknownOrder(order)
+	after, err := v.createdAt(asked.After)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return v.taskPage(v.ChildrenAfter(t.ID, after), asked, func(*projections.Task) bool { return true })
 }

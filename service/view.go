@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"slices"
 
 	"maestro/commands"
@@ -12,10 +13,14 @@ type View struct {
 	*projections.State
 	Service *Service
 	Caller  *Caller
+	// again looks at the state once more, when it may have moved. It panics with brokenOff if that fails.
+	again func(see func(View))
 }
 
 // At gives a state as a caller sees it.
-func (s *Service) At(state *projections.State, c *Caller) View { return View{state, s, c} }
+func (s *Service) At(state *projections.State, c *Caller) View {
+	return View{State: state, Service: s, Caller: c, again: s.again(context.Background(), c)}
+}
 
 // Permit answers whether the caller may use a row of the table in a project.
 func (v View) Permit(row, project string) error {

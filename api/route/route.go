@@ -115,6 +115,27 @@ func ReadThen[I, T any](s Server, r Route, see func(v service.View, in *I) (func
 	})
 }
 
+// ReadParts is ReadThen for an answer of which parts are made while it is written.
+func ReadParts[I, T any](s Server, r Route, see func(v service.View, in *I) (func() (T, error), error)) {
+	r.Method = http.MethodGet
+	Register(s, r, func(ctx context.Context, in *I) (Answer[T], error) {
+		var out Answer[T]
+		var finish func() (T, error)
+		err := s.Service.Look(ctx, s.Caller(ctx), func(v service.View) (err error) {
+			out.Sequence = v.Head().Sequence
+			finish, err = see(v, in)
+			return err
+		})
+		if err == nil {
+			err = service.Unbroken(func() (err error) {
+				out.Body, err = finish()
+				return err
+			})
+		}
+		return out, err
+	})
+}
+
 // ReadAfter is Read for a view that may be waited for.
 func ReadAfter[I, T any](
 	s Server,

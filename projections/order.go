@@ -1,0 +1,155 @@
+package projections
+
+import (
+	"cmp"
+	"slices"
+)
+
+// InDependencyOrder puts tasks in an order in which each comes after those of them that it depends on, directly or
+// not, and otherwise as they were.
+func InDependencyOrder(tasks []*Task) []*Task {
+	at := make(map[string]int, len(tasks))
+	for i, t := range tasks {
+		at[t.ID] = i
+	}
+	ranks := ranksOf(len(tasks), func(i int, first func(int)) {
+		for _, id := range tasks[i].Dependencies {
+			if j, there := at[id]; there {
+				first(j)
+			}
+		}
+	})
+	ordered := make([]*Task, len(tasks))
+	for i, rank := range ranks {
+		ordered[rank] = tasks[i]
+	}
+	return ordered
+}
+
+// ranksOf gives each of n things a place after all that it needs.
+func ranksOf(n int, needs func(i int, first func(int))) []int {
+	ranks, seen, next := make([]int, n), make([]bool, n), 0
+	var visit func(i int)
+	visit = func(i int) {
+		if seen[i] {
+			return
+		}
+		seen[i] = true
+		needs(i, visit)
+		ranks[i] = next
+		next++
+	}
+	for i := range n {
+		visit(i)
+	}
+	return ranks
+}
+
+// OrderBranches puts the tasks on each level of branches in an order in which each comes after those of which it, or
+// anything below it, depends on something; otherwise as they were, also where branches wait for each other. It costs
+// what they hold and depend on, times the logarithm of their depth.
+func OrderBranches(branches []*Branch) { orderBranches(branches) }
+
+// orderBranches is OrderBranches that gives how many places were looked at on the way up from tasks.
+func orderBranches(branches []*Branch) (reads int) {
+	f := forest{places: []place{{}}, at: map[string]int{}}
+	for _, b := range branches {
+		f.enter(b, 0)
+	}
+	ranks := ranksOf(len(f.places), f.needs)
+	var order func(branches []*Branch)
+	order = func(branches []*Branch) {
+		for _, b := range branches {
+			order(b.Children)
+		}
+		slices.SortStableFunc(branches, func(a, b *Branch) int {
+			return cmp.Compare(ranks[f.at[a.Task.ID]], ranks[f.at[b.Task.ID]])
+		})
+	}
+	order(branches)
+	return f.reads
+}
+
+// forest numbers the tasks of branches, parents before children; 0 stands above the roots.
+type forest struct {
+	places []place
+	at     map[string]int
+	// reads counts the places that were looked at.
+	reads int
+}
+
+// place is where a task stands. jump is a place further up: from place to place along them, a walk up takes few steps.
+type place struct {
+	branch             *Branch
+	above, jump, depth int
+}
+
+func (f *forest) enter(b *Branch, above int) {
+	i, up := len(f.places), f.places[above]
+	jump := above
+	if at := f.places[up.jump]; up.depth-at.depth == at.depth-f.places[at.jump].depth {
+		jump = at.jump
+	}
+	f.places = append(f.places, place{b, above, jump, up.depth + 1})
+	f.at[b.Task.ID] = i
+	for _, child := range b.Children {
+		f.enter(child, i)
+	}
+}
+
+// needs calls first with what comes before a task.
+func (f *forest) needs(i int, first func(int)) {
+	b := f.places[i].branch
+	if b == nil { // it stands above the roots, which are visited in their turn
+		return
+	}
+	for _, id := range b.Task.Dependencies {
+		if dependency, there := f.at[id]; there {
+			if branch := f.branchOf(dependency, i); branch != 0 { // all of it has to come first
+				first(branch)
+			}
+		}
+	}
+	for _, child := range b.Children {
+		first(f.at[child.Task.ID])
+	}
+}
+
+// branchOf gives the uppermost task that one is, or is below of, and another is not; 0 when the other is below the one.
+func (f *forest) branchOf(one, other int) int {
+	other = f.up(other, f.places[one].depth)
+	if one == other {
+		return 0
+	}
+	branch := f.up(one, f.places[other].depth+1)
+	if f.places[one].depth > f.places[other].depth {
+		if f.places[branch].above == other {
+			return branch
+		}
+		branch = f.places[branch].above
+	} else {
+		branch = one
+	}
+	for f.places[branch].above != f.places[other].above {
+		f.reads++
+		if a, b := f.places[branch].jump, f.places[other].jump; a != b {
+			branch, other = a, b
+		} else {
+			branch, other = f.places[branch].above, f.places[other].above
+		}
+	}
+	return branch
+}
+
+// up gives the task at a depth that one is or is below of; one itself if it stands no deeper.
+func (f *forest) up(one, depth int) int {
+	for f.places[one].depth > depth {
+		f.reads++
+		if jump := f.places[one].jump; f.places[jump].depth >= depth {
+			one = jump
+		} else {
+			one = f.places[one].above
+		}
+	}
+	return one
+}
