@@ -67,7 +67,7 @@ var bounds = map[string]string{
 	"Texts.lost":                      "+lostMore",
 	"TokenView.projectIds":            "ids",
 	"Verdict.faults":                  "+faultsMore",
-	"Why.chains":                      "task-queues",
+	"Why.chains":                      "+chainsMore",
 	"WhyChain.steps":                  "why-steps",
 }
 

@@ -85,6 +85,8 @@ func Limits() []LimitGroup {
 				LimitStatusListed,
 				LimitWaitsNamed,
 				LimitWhySteps,
+				LimitWhyEvents,
+				LimitWhyQueues,
 			},
 		},
 	}
@@ -287,6 +289,15 @@ var (
 	LimitWhySteps = Limit{
 		Name: "why-steps", Value: 1000, Unit: "events", Answer: answerCut,
 		Bounds: "one chain of causes; its root names where it goes on",
+	}
+	LimitWhyEvents = Limit{
+		Name: "why-events", Value: 2000, Unit: "events", Answer: answerCut,
+		Bounds: "all chains of causes of one answer together; a root names where its chain goes on",
+	}
+	LimitWhyQueues = Limit{
+		Name: "why-queues", Value: 20, Unit: "queues", Answer: answerCut,
+		Bounds: "queues of a task that `why` tells of, first those where it is started, quarantined or queued; it " +
+			"counts the others (`chainsMore`)",
 	}
 	LimitStatusListed = Limit{
 		Name: "status-listed", Value: projections.StatusListed, Unit: "entries", Answer: answerCut,

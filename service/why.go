@@ -1,9 +1,11 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,16 +27,19 @@ type reason struct {
 // Why gives the chains of causes that led to what is so, and the sequence at which it was answered.
 func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why, sequence uint64, err error) {
 	var reasons []reason
-	s.Handler.View(func(state *projections.State) {
-		sequence = state.Head().Sequence
-		reasons, err = s.At(state, c).reasons(id)
+	body = wire.Why{ID: id, Chains: []wire.WhyChain{}}
+	err = s.Look(ctx, c, func(v View) (err error) {
+		sequence = v.Head().Sequence
+		reasons, body.ChainsMore, err = v.reasons(id)
+		return err
 	})
 	if err != nil {
 		return body, sequence, err
 	}
-	body = wire.Why{ID: id, Chains: []wire.WhyChain{}}
+	told := &causes{Service: s, caller: c, left: int(commands.LimitWhyEvents.Value), known: map[uint64]*events.Event{}}
+	defer func() { c.looked(len(told.known) * StepsPerRead / FoundPerRead) }()
 	for _, reason := range reasons {
-		chain, err := s.chain(ctx, c, reason)
+		chain, err := told.chain(ctx, reason)
 		if err != nil {
 			return body, sequence, err
 		}
@@ -43,11 +48,31 @@ func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why,
 	return body, sequence, nil
 }
 
-// reasons gives what there is to explain about an id.
-func (v View) reasons(id string) ([]reason, error) {
+// causes follows chains of causes for one answer.
+type causes struct {
+	*Service
+	caller *Caller
+	// left is how many steps the answer may still have, of all its chains together.
+	left int
+	// known are the events that were read: chains often end in the same ones.
+	known map[uint64]*events.Event
+}
+
+// reasons gives what there is to explain about an id; more counts what is left out.
+func (v View) reasons(id string) (reasons []reason, more int, err error) {
 	if err := v.Permit("why", ""); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	if t := v.Task(id); t != nil {
+		reasons, more = v.whyTask(t)
+		return reasons, more, v.Permit("why", t.ProjectID)
+	}
+	reasons, err = v.reasonsOf(id)
+	return reasons, 0, err
+}
+
+// reasonsOf is reasons for what is no task.
+func (v View) reasonsOf(id string) ([]reason, error) {
 	if sequence, err := strconv.ParseUint(id, 10, 64); err == nil {
 		if sequence == 0 || sequence > v.Head().Sequence {
 			return nil, NotFound("Event", id)
@@ -58,9 +83,6 @@ func (v View) reasons(id string) ([]reason, error) {
 		if sequence, ok := v.Accepted(event); ok {
 			return []reason{{"event " + id, sequence}}, nil
 		}
-	}
-	if t := v.Task(id); t != nil {
-		return v.whyTask(t), v.Permit("why", t.ProjectID)
 	}
 	if x := v.Session(id); x != nil {
 		return v.whySession(x), v.Permit("why", x.ProjectID)
@@ -92,8 +114,9 @@ func (v View) because(what string, cause projections.Cause) []reason {
 	return nil
 }
 
-func (v View) whyTask(t *projections.Task) []reason {
-	var reasons []reason
+// whyTask explains a task: where it stands, what is said of it, and its items, first those that are in a hand or
+// queued. more counts the items that are left out.
+func (v View) whyTask(t *projections.Task) (reasons []reason, more int) {
 	if t.StatusSequence > 0 {
 		reasons = append(reasons, reason{fmt.Sprintf("task %s is %s", t.ID, t.Status), t.StatusSequence})
 	} else {
@@ -106,11 +129,24 @@ func (v View) whyTask(t *projections.Task) []reason {
 				reason{fmt.Sprintf("task %s is said to be %s, by %s", t.ID, says, by), said.Sequence})
 		}
 	}
-	for _, item := range v.QueuesOf(t.ID) {
+	items := v.QueuesOf(t.ID)
+	slices.SortStableFunc(items, func(a, b *projections.Item) int {
+		return cmp.Compare(whyRank(a.Status), whyRank(b.Status))
+	})
+	listed := min(len(items), int(commands.LimitWhyQueues.Value))
+	for _, item := range items[:listed] {
 		reasons = append(reasons,
 			v.because(fmt.Sprintf("task %s is %s in queue %s", t.ID, item.Status, item.Queue), item.Cause)...)
 	}
-	return reasons
+	return reasons, len(items) - listed
+}
+
+// whyRank orders the items of a task by how likely somebody asks about them.
+func whyRank(status events.QueueItemStatus) int {
+	return slices.Index([]events.QueueItemStatus{
+		events.ItemProcessing, events.ItemQuarantined, events.ItemQueued, events.ItemFailed, events.ItemSkipped,
+		events.ItemCompleted,
+	}, status)
 }
 
 func (v View) whySession(x *projections.Session) []reason {
@@ -127,19 +163,19 @@ func (v View) whySession(x *projections.Session) []reason {
 }
 
 // chain follows the causes of an event back. It shows only what the caller may see.
-func (s *Service) chain(ctx context.Context, c *Caller, from reason) (wire.WhyChain, error) {
+func (w *causes) chain(ctx context.Context, from reason) (wire.WhyChain, error) {
 	chain := wire.WhyChain{What: from.what, Steps: []wire.WhyStep{}}
 	for sequence := from.sequence; sequence > 0; {
-		if len(chain.Steps) == int(commands.LimitWhySteps.Value) {
-			chain.Root = "what led to event " + strconv.FormatUint(chain.Steps[len(chain.Steps)-1].Sequence, 10) +
-				": the chain is longer"
+		if w.left == 0 || len(chain.Steps) == int(commands.LimitWhySteps.Value) {
+			chain.Root = whereItGoesOn(chain.Steps, sequence)
 			return chain, nil
 		}
-		event, err := s.eventAt(ctx, sequence)
+		w.left--
+		event, err := w.eventAt(ctx, sequence)
 		if err != nil {
 			return chain, err
 		}
-		if err := s.mayFollow(c, event.Project); err != nil {
+		if err := w.mayFollow(w.caller, event.Project); err != nil {
 			if len(chain.Steps) == 0 {
 				return chain, err
 			}
@@ -151,9 +187,28 @@ func (s *Service) chain(ctx context.Context, c *Caller, from reason) (wire.WhyCh
 			Type: event.Data.EventType(), What: event.Data.Describe(),
 		})
 		chain.Root = rootOf(event)
-		sequence = s.sequenceOf(event.CausationID)
+		sequence = w.sequenceOf(event.CausationID)
 	}
 	return chain, nil
+}
+
+// whereItGoesOn is the root of a chain that is cut before a sequence.
+func whereItGoesOn(steps []wire.WhyStep, next uint64) string {
+	if len(steps) == 0 {
+		return "event " + strconv.FormatUint(next, 10) + ": the answer is too long to tell more"
+	}
+	return "what led to event " + strconv.FormatUint(steps[len(steps)-1].Sequence, 10) + ": the chain is longer"
+}
+
+func (w *causes) eventAt(ctx context.Context, sequence uint64) (*events.Event, error) {
+	if event, ok := w.known[sequence]; ok {
+		return event, nil
+	}
+	event, err := w.Service.eventAt(ctx, sequence)
+	if err == nil {
+		w.known[sequence] = event
+	}
+	return event, err
 }
 
 // mayFollow permits an event's project. What belongs to none, such as a token, is for who reads everything.

@@ -95,4 +95,7 @@ func showWhy(a *Run, why wire.Why) {
 		a.table(rows)
 		a.Print("  which goes back to %s\n", told.Root)
 	}
+	if why.ChainsMore > 0 {
+		a.Print("\nIt is in %d more queues: see `maestro why QUEUE/%s`\n", why.ChainsMore, why.ID)
+	}
 }

@@ -9,6 +9,8 @@ type WhyQuery struct {
 type Why struct {
 	ID     string     `json:"id"`
 	Chains []WhyChain `json:"chains"`
+	// ChainsMore counts the queues of a task that no chain tells of.
+	ChainsMore int `json:"chainsMore,omitempty"`
 }
 
 // WhyChain leads from what is so to what began it.

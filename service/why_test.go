@@ -1,0 +1,76 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"maestro/commands"
+	"maestro/events"
+)
+
+// TestWhyOfATaskInManyQueuesIsBounded: it tells of a few queues, first of those where something goes on, counts the
+// others, reads each event once, and is charged for that.
+func TestWhyOfATaskInManyQueuesIsBounded(t *testing.T) {
+	s := newStage(t)
+	log := &leavingLog{memoryLog: s.log}
+	s.Service.Log = log
+	told := int(commands.LimitWhyQueues.Value)
+	queues := 3 * told
+	for i := range queues {
+		queue := fmt.Sprintf(`"project":"%s","queue":"q%03d"`, s.alpha, i)
+		s.do(s.admin(), "queue:create", `{`+queue+`}`)
+		s.do(s.admin(), "queue:push", `{`+queue+`,"taskId":"`+s.task+`"}`)
+	}
+	last := fmt.Sprintf("q%03d", queues-1)
+	puller := s.caller(s.do(s.admin(), "session:spawn",
+		`{"project":"`+s.alpha+`","strategy":"queue","queue":"`+last+`","taskIds":["`+s.task+`"]}`).Token)
+	s.do(puller, "queue:start", `{}`)
+
+	caller := *s.readAlpha
+	a, err := s.Admit(t.Context(), &caller, Demand{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Leave()
+	before := s.ledger.left(a.credential, useReads)
+	log.read = 0
+	why, _, err := s.Why(t.Context(), &caller, s.task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const alone = 2 // where the task stands, and what is said of it
+	if len(why.Chains) != told+alone || why.ChainsMore != queues-told {
+		t.Errorf("of %d queues it tells %d and counts %d", queues, len(why.Chains)-alone, why.ChainsMore)
+	}
+	if first := why.Chains[alone].What; !strings.HasSuffix(first, "is processing in queue "+last) {
+		t.Errorf("the first queue is that %s", first)
+	}
+	if most := told + 6; log.read > most {
+		t.Errorf("it reads %d events, more than %d", log.read, most)
+	}
+	if paid := before - s.ledger.left(a.credential, useReads); paid < float64(log.read/FoundPerRead)-0.5 {
+		t.Errorf("%d events cost %.1f reads", log.read, paid)
+	}
+}
+
+// TestTheChainsOfAnAnswerAreBoundedTogether: what is cut says where it goes on.
+func TestTheChainsOfAnAnswerAreBoundedTogether(t *testing.T) {
+	s := newStage(t)
+	s.do(s.worker, "report:progress", `{"message":"m"}`) // its session was spawned by one that was spawned
+	said := s.Head()
+	told := &causes{Service: s.Service, caller: s.admin(), left: 2, known: map[uint64]*events.Event{}}
+	for _, steps := range []int{2, 0} {
+		chain, err := told.chain(t.Context(), reason{"it is so", said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("event %d: the answer is too long to tell more", said)
+		if steps > 0 {
+			want = "the chain is longer"
+		}
+		if len(chain.Steps) != steps || !strings.HasSuffix(chain.Root, want) {
+			t.Errorf("it has %d steps, want %d, and goes back to %q", len(chain.Steps), steps, chain.Root)
+		}
+	}
+}
