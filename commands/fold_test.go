@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -118,6 +119,17 @@ var worst = []struct {
 		return &events.SessionKilled{SessionID: "b", Status: events.SessionStopped},
 			hubs*stepsToLook + dependents*stepsForEach
 	}, 500, 0},
+	{"a report on many tasks that as many sessions spoke of as may", func(g *ground) (events.Data, int) {
+		const tasks = 100
+		hubs := g.tasks("hub", tasks)
+		g.queue("0", true)
+		for _, id := range append(many("s", int(LimitTaskSessions.Value)-1), "w") {
+			g.session(id, events.RoleOrchestrator)
+			g.apply(&events.SessionReported{SessionID: id, Kind: events.ReportProgress, TaskIDs: hubs})
+		}
+		return &events.SessionReported{SessionID: "s0", Kind: events.ReportComplete, TaskIDs: hubs},
+			tasks * (int(LimitTaskSessions.Value)/16 + 250)
+	}, 0, 0},
 	{"a deletion of as many tasks in queues as may be", func(g *ground) (events.Data, int) {
 		tasks := many("t", int(LimitDeleted.Value))
 		g.task("x", "")
@@ -158,6 +170,89 @@ func TestTheWorstFolds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What an event copies inside a value counts as work, however few look-ups it needs.
+func TestCopiesInsideValuesAreWork(t *testing.T) {
+	const n = 600
+	for _, c := range []struct {
+		name string
+		make func(g *ground) events.Data
+	}{
+		{"the sessions of a task", func(g *ground) events.Data {
+			for _, id := range many("s", n) {
+				g.session(id, events.RoleOrchestrator, "x")
+			}
+			g.session("w", events.RoleOrchestrator)
+			return &events.SessionTaskLinked{SessionID: "w", TaskID: "x"}
+		}},
+		{"the tasks of a session", func(g *ground) events.Data {
+			g.session("w", events.RoleOrchestrator, g.tasks("t", n)...)
+			return &events.SessionTaskLinked{SessionID: "w", TaskID: "x"}
+		}},
+		{"the sessions of a task that one leaves", func(g *ground) events.Data {
+			for _, id := range many("s", n) {
+				g.session(id, events.RoleOrchestrator, "x")
+			}
+			return &events.SessionTaskUnlinked{SessionID: "s0", TaskID: "x"}
+		}},
+		{"the dependents of a task", func(g *ground) events.Data {
+			for _, id := range many("t", n) {
+				g.task(id, "", "x")
+			}
+			return &events.TaskUpdated{TaskID: "t0", Dependencies: &[]string{}}
+		}},
+		{"the queues of a task", func(g *ground) events.Data {
+			for _, id := range many("q", n) {
+				g.queue(id, false, "x")
+			}
+			g.queue("w", false)
+			return &events.QueueItemPushed{Queue: "w", TaskID: "x"}
+		}},
+		{"the holders of an item", func(g *ground) events.Data {
+			g.queue("q", false, "x")
+			for i, id := range append(many("s", n), "w") {
+				g.session(id, events.RoleOrchestrator)
+				if i == n {
+					break
+				}
+				g.apply(&events.QueueItemStarted{Queue: "q", TaskID: "x", SessionID: id, Attempt: 1})
+				g.apply(&events.QueueItemReturned{Queue: "q", TaskID: "x", SessionID: id, Reason: "lost"})
+			}
+			return &events.QueueItemStarted{Queue: "q", TaskID: "x", SessionID: "w", Attempt: 1}
+		}},
+		{"the words on a task that is reopened", func(g *ground) events.Data {
+			for _, id := range many("s", n) {
+				g.session(id, events.RoleOrchestrator)
+				g.apply(&events.SessionReported{SessionID: id, Kind: events.ReportComplete, TaskIDs: []string{"x"}})
+			}
+			return &events.TaskStatusChanged{TaskID: "x", From: events.TaskTodo, To: events.TaskInProgress}
+		}},
+	} {
+		g := newGround(t)
+		g.task("x", "")
+		if steps := g.folded(c.make(g)); steps < n || steps > 10*n {
+			t.Errorf("%s: %d steps for %d entries", c.name, steps, n)
+		}
+	}
+}
+
+// A report copies little of what others said of its tasks.
+func TestAReportCopiesLittleOfOtherWords(t *testing.T) {
+	const tasks, most = 100, 12 << 10
+	g := newGround(t)
+	hubs := g.tasks("hub", tasks)
+	for _, id := range many("s", int(LimitTaskSessions.Value)) {
+		g.session(id, events.RoleOrchestrator)
+		g.apply(&events.SessionReported{SessionID: id, Kind: events.ReportProgress, TaskIDs: hubs})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g.apply(&events.SessionReported{SessionID: "s5", Kind: events.ReportProgress, TaskIDs: hubs})
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / tasks; n > most {
+		t.Errorf("%d bytes for each task, at most %d are allowed", n, most)
 	}
 }
 

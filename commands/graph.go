@@ -109,11 +109,11 @@ func (g graph) joins(session string, tasks []string) error {
 
 // speaks refuses one session more that reports on a task.
 func (g graph) speaks(session string, t *projections.Task) error {
-	if len(t.Says) < g.most(LimitTaskSessions) || slices.ContainsFunc(t.Says,
-		func(said projections.Said) bool { return said.SessionID == session }) {
+	n := t.Speakers()
+	if n < g.most(LimitTaskSessions) || t.SaidBy(session).SessionID != "" {
 		return nil
 	}
-	return LimitTaskSessions.exceeded("/taskIds", "task '"+t.ID+"'", int64(len(t.Says))+1)
+	return LimitTaskSessions.exceeded("/taskIds", "task '"+t.ID+"'", int64(n)+1)
 }
 
 // queues refuses one queue more for a task.

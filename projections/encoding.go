@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the version of what Encode writes. A snapshot of another format is not used.
-const Format = 8
+const Format = 9
 
 // header is the first part of an encoded state: everything but the two long lists.
 type header struct {
@@ -201,8 +201,10 @@ func (s *State) restore(h *header) error {
 			s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
 		}
 		s.dependOn(t.ID, t.Dependencies)
-		for _, said := range t.Says {
-			s.spokeOf.put(said.SessionID, append(s.spokeOf.get(said.SessionID), t.ID))
+		for part := range t.parts() {
+			for _, said := range part {
+				s.speaksOf(said.SessionID, t)
+			}
 		}
 	}
 	for _, x := range h.Sessions {

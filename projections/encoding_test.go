@@ -80,8 +80,8 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	s.timed = []string{session.ID}
 	for _, task := range []*Task{parent, x, y} {
 		s.dependOn(task.ID, task.Dependencies)
-		for _, said := range task.Says {
-			s.spokeOf.put(said.SessionID, []string{task.ID})
+		for _, said := range task.AllSays() {
+			s.speaksOf(said.SessionID, task)
 		}
 	}
 	q, item, done := filled[Queue](t, &n), filled[Item](t, &n), filled[Item](t, &n)

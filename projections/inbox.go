@@ -172,7 +172,7 @@ func (b *inbox) task(t *Task) {
 		return
 	}
 	says, session := b.SessionStatus(t)
-	kind, since := InboxBlocked, wordOf(t, session).At
+	kind, since := InboxBlocked, t.SaidBy(session).At
 	switch {
 	case says == events.SaysBlocked:
 	case t.Status == events.TaskBlocked:
@@ -189,7 +189,7 @@ func (b *inbox) task(t *Task) {
 
 func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus, session string) InboxItem {
 	item := InboxItem{TaskID: t.ID, SessionID: session, What: t.Title}
-	said := wordOf(t, session)
+	said := t.SaidBy(session)
 	gone := b.Gone(session)
 	switch {
 	case says == events.SaysBlocked && gone == "":
@@ -210,16 +210,6 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	}
 	item.Message = b.TaskTimeline(t.ID).at(said.Sequence).Text()
 	return item
-}
-
-// wordOf gives what a session says of a task.
-func wordOf(t *Task, session string) Said {
-	for _, said := range t.Says {
-		if said.SessionID == session {
-			return said
-		}
-	}
-	return Said{}
 }
 
 // at gives the last entry that an event put on the timeline, an empty one if it put none there.

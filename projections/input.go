@@ -114,8 +114,10 @@ func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
 		x.Answer, x.AnsweredBy, x.AnsweredAt, x.Answered = d.Answer, f.Source, f.at, f.cause()
 		x.AnsweredSequence = f.sequence
 	})
-	s.unanswered.put(x.ProjectID, omit(s.unanswered.get(x.ProjectID), x.ID))
-	s.undelivered.put(x.SessionID, append(slices.Clip(s.undelivered.get(x.SessionID)), x.ID))
+	s.unanswered.put(x.ProjectID, s.omit(s.unanswered.get(x.ProjectID), x.ID))
+	undelivered := s.undelivered.get(x.SessionID)
+	s.work(uint64(len(undelivered)))
+	s.undelivered.put(x.SessionID, append(slices.Clip(undelivered), x.ID))
 	s.note(f, Entry{Type: "input_answered", SessionID: x.SessionID, What: "Answered", Message: d.Answer})
 	return nil
 }
@@ -129,12 +131,13 @@ func (s *State) inputDelivered(f fact, d *events.InputDelivered) error {
 		return fmt.Errorf("it delivers the answer to the question %q, which is %s", x.ID, s.InputStatus(x))
 	}
 	s.changeInput(d.InputID, func(x *Input) { x.DeliveredAt = f.at })
-	s.undelivered.put(x.SessionID, omit(s.undelivered.get(x.SessionID), x.ID))
+	s.undelivered.put(x.SessionID, s.omit(s.undelivered.get(x.SessionID), x.ID))
 	return nil
 }
 
 // omit gives the ids without one; the list that it was given stays as it is.
-func omit(ids []string, id string) []string {
+func (s *State) omit(ids []string, id string) []string {
+	s.work(uint64(len(ids)))
 	rest := slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
 	if len(rest) == 0 {
 		return nil // as where there never was one

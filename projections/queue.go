@@ -132,7 +132,9 @@ func (s *State) Holds(x *Session) *Item {
 // HeldOnce reports whether a session holds, or ever held, an item of this task.
 func (s *State) HeldOnce(session, task string) bool {
 	for _, key := range s.itemsOf.get(task) {
-		if item := s.items.get(key); slices.Contains(item.Holders, session) {
+		item := s.items.get(key)
+		s.lookedThrough(len(item.Holders))
+		if slices.Contains(item.Holders, session) {
 			return true
 		}
 	}
@@ -280,7 +282,7 @@ func once(ids []string) iter.Seq[string] {
 func (s *State) dependNoMore(task string, before, after []string) {
 	gone := without(before, after)
 	for id := range once(gone) {
-		s.dependents.put(id, omit(s.dependents.get(id), task))
+		s.dependents.put(id, s.omit(s.dependents.get(id), task))
 	}
 	s.await(gone, -s.open.get(task))
 }
@@ -396,6 +398,7 @@ func (s *State) enter(key, id string, item *Item) {
 	s.items.put(id, item)
 	s.itemTasks.put(key, append(s.itemTasks.get(key), item.TaskID))
 	keys := s.itemsOf.get(item.TaskID)
+	s.work(uint64(len(keys)))
 	at, _ := slices.BinarySearch(keys, id)
 	s.itemsOf.put(item.TaskID, slices.Insert(slices.Clone(keys), at, id))
 	if item.Status == events.ItemQueued {
@@ -469,13 +472,14 @@ func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
 	s.changeItem(f, item, func(i *Item) {
 		i.Status, i.SessionID, i.Attempts, i.StartedAt, i.CompletedAt = events.ItemProcessing, d.SessionID, d.Attempt, f.at, 0
 		i.Cause, i.Started = f.cause(), f.sequence
+		s.work(uint64(len(i.Holders)))
 		if !slices.Contains(i.Holders, d.SessionID) {
 			i.Holders = append(slices.Clip(i.Holders), d.SessionID)
 		}
 	})
 	s.changeSession(d.SessionID, func(x *Session) { x.Hand = &Hand{d.Queue, d.TaskID, true} })
 	s.changeTask(d.TaskID, func(t *Task) {
-		t.addSession(d.SessionID)
+		s.addSession(t, d.SessionID)
 		t.UpdatedAt = f.at
 		if t.Status == events.TaskTodo {
 			t.moveTo(f, events.TaskInProgress)

@@ -23,7 +23,7 @@ const (
 // goldenDigest is the SHA-256 of what the golden log's state encodes to. It changes only with [Format], or when the story
 // goes on.
 const (
-	goldenFormat = 8
+	goldenFormat = 9
 	goldenDigest = "983f785356f246273988aa006777a275e09570142de12b8ea5ae34402908ddf1"
 )
 

@@ -44,7 +44,7 @@ func (s *State) countMade(before, after *Project) {
 		m.Projects = append(slices.Clip(m.Projects), after.ID)
 		before = &Project{}
 	case after.Deleted:
-		m.Projects = omit(m.Projects, after.ID)
+		m.Projects = s.omit(m.Projects, after.ID)
 		after = &Project{}
 	}
 	m.Tasks += after.Tasks - before.Tasks

@@ -139,11 +139,12 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 	s.changes = append(s.changes, Change{KindSession, id, before, &after})
 	s.sessions.put(id, &after)
 	if len(s.trusting) > 0 && before.Ended() != after.Ended() {
-		for _, task := range s.spokeOf.get(id) {
+		s.spokeOf.get(id).walk(func(task string) bool {
 			if s.awaited.get(task) > 0 {
 				s.unsettled.spoken = append(s.unsettled.spoken, task)
 			}
-		}
+			return true
+		})
 	}
 }
 
@@ -212,7 +213,7 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 	}
 	for _, id := range x.TaskIDs {
 		s.changeTask(id, func(t *Task) {
-			t.addSession(x.ID)
+			s.addSession(t, x.ID)
 			if starts[id] {
 				t.moveTo(f, events.TaskInProgress)
 			}
@@ -300,7 +301,7 @@ func (s *State) sessionUpdated(f fact, d *events.SessionUpdated) error {
 	if d.TaskIDs != nil {
 		for _, id := range *d.TaskIDs {
 			if s.Task(id) != nil {
-				s.changeTask(id, func(t *Task) { t.addSession(d.SessionID) })
+				s.changeTask(id, func(t *Task) { s.addSession(t, d.SessionID) })
 			}
 		}
 	}
@@ -370,7 +371,7 @@ func (s *State) sessionNoted(f fact, d *events.SessionNoted) error {
 // resultFromNote takes the words of an older client's report: it moves the session's status first, without words, and
 // notes them after that. A session that does not say that the task is completed gives it no result.
 func (s *State) resultFromNote(f fact, d *events.SessionNoted) {
-	said := wordOf(s.Task(d.TaskID), d.SessionID)
+	said := s.Task(d.TaskID).SaidBy(d.SessionID)
 	if said.Status == events.SaysCompleted {
 		s.changeTask(d.TaskID, func(t *Task) { t.state(t.StatusReason(), f.statement()) })
 	}
@@ -385,13 +386,14 @@ func (s *State) sessionTaskLinked(f fact, d *events.SessionTaskLinked) error {
 	}
 	s.changeSession(d.SessionID, func(x *Session) {
 		x.LastActivity = f.at
+		s.work(uint64(len(x.TaskIDs)))
 		if !slices.Contains(x.TaskIDs, d.TaskID) {
 			fields := x.ownFields()
 			fields.TaskIDs = append(slices.Clip(fields.TaskIDs), d.TaskID)
 			fields.Unlinked = unlinkedWithout(fields.Unlinked, d.TaskID)
 		}
 	})
-	s.changeTask(d.TaskID, func(t *Task) { t.addSession(d.SessionID); t.UpdatedAt = f.at })
+	s.changeTask(d.TaskID, func(t *Task) { s.addSession(t, d.SessionID); t.UpdatedAt = f.at })
 	s.note(f, Entry{Type: "task_started", SessionID: d.SessionID, TaskID: d.TaskID, What: "Added task to session"})
 	return nil
 }
@@ -404,6 +406,7 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 		return missing("task", d.TaskID)
 	}
 	leave := func(ids []string, id string) []string {
+		s.work(uint64(len(ids)))
 		return slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
 	}
 	s.changeSession(d.SessionID, func(x *Session) {

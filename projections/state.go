@@ -36,7 +36,7 @@ type State struct {
 	open        table[int]      // by task: its items that are queued or in hand
 	awaited     table[int]      // by task: such items of the tasks that depend on it
 	trusted     table[int]      // by project: such items in queues that trust reports
-	spokeOf     table[[]string] // by session: the tasks that it said something of
+	spokeOf     table[line]     // by session: the tasks that its word is on, by the events that made them
 	inputs      table[*Input]
 	inputIDs    table[[]string] // by project, in the order in which they were asked
 	unanswered  table[[]string] // by project, in the order in which they were asked

@@ -23,7 +23,8 @@ type Task struct {
 	StatusAt       int64
 	// Stated is nil as long as nothing is.
 	Stated *Stated `json:",omitempty"`
-	// Says holds what each of its sessions last said of it, oldest first.
+	// Says holds what its sessions last said of it, oldest first: of many only the newest, and Stated the others.
+	// AllSays gives them together.
 	Says []Said
 	// SessionIDs are the sessions that have or had it.
 	SessionIDs  []string
@@ -62,6 +63,8 @@ type Stated struct {
 	Reason *Statement `json:",omitempty"`
 	// Result is what was said when it was last said to be completed, nil if nothing was; reopening it clears it.
 	Result *Statement `json:",omitempty"`
+	// Earlier are words of its sessions that are older than those in Says, nil unless there are many.
+	Earlier *Earlier `json:",omitempty"`
 }
 
 // StatusReason gives why the task's status was last moved, nil if nobody said so.
@@ -82,10 +85,12 @@ func (t *Task) Result() *Statement {
 
 // state puts statements on the task.
 func (t *Task) state(reason, result *Statement) {
-	if reason == nil && result == nil {
-		t.Stated = nil
-	} else {
-		t.Stated = &Stated{reason, result}
+	t.stated(Stated{reason, result, t.earlier()})
+}
+
+func (t *Task) stated(s Stated) {
+	if t.Stated = nil; s != (Stated{}) {
+		t.Stated = &s
 	}
 }
 
@@ -322,16 +327,14 @@ func (s *State) Dependents(task string) []*Task {
 // SessionStatus gives what is said of a task and by which session: the newest word of a session that has not ended, or, if
 // all have, the newest of all; "" when nobody said anything.
 func (s *State) SessionStatus(t *Task) (says events.TaskSessionStatus, session string) {
-	for _, said := range slices.Backward(t.Says) {
-		if owner := s.Session(said.SessionID); owner != nil && !owner.Ended() {
-			return said.Status, said.SessionID
-		}
+	counts := t.newest(func(said Said) bool {
+		owner := s.Session(said.SessionID)
+		return owner != nil && !owner.Ended()
+	})
+	if counts.SessionID == "" {
+		counts = t.newest(func(Said) bool { return true })
 	}
-	if len(t.Says) == 0 {
-		return "", ""
-	}
-	last := t.Says[len(t.Says)-1]
-	return last.Status, last.SessionID
+	return counts.Status, counts.SessionID
 }
 
 // DependentCount counts the tasks that depend on one, deleted ones too.
@@ -362,7 +365,8 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	switch {
 	case completed || gone:
 		s.unsettled.met = append(s.unsettled.met, id)
-	case len(s.trusting) > 0 && !slices.Equal(before.Says, after.Says) && s.saidDone(before) != s.saidDone(&after):
+	case len(s.trusting) > 0 && !before.saysTheSame(&after) && s.awaited.get(id) > 0 &&
+		s.saidDone(before) != s.saidDone(&after):
 		s.unsettled.spoken = append(s.unsettled.spoken, id)
 	}
 }
@@ -385,7 +389,8 @@ func (t *Task) moveTo(f fact, status events.TaskStatus) {
 	}
 }
 
-func (t *Task) addSession(id string) {
+func (s *State) addSession(t *Task, id string) {
+	s.work(uint64(len(t.SessionIDs)))
 	if !slices.Contains(t.SessionIDs, id) {
 		t.SessionIDs = append(slices.Clip(t.SessionIDs), id)
 	}
@@ -393,32 +398,39 @@ func (t *Task) addSession(id string) {
 
 // say puts a session's word on a task last, in place of its former one. A completion's words are the task's result.
 func (s *State) say(f fact, task, session string, status events.TaskSessionStatus, words string) {
-	first := true
 	s.changeTask(task, func(t *Task) {
-		says := make([]Said, 0, len(t.Says)+1)
-		for _, said := range t.Says {
-			if said.SessionID == session {
-				first = false
-				continue
-			}
-			says = append(says, said)
-		}
-		t.Says, t.UpdatedAt = append(says, Said{session, status, f.at, f.sequence}), f.at
+		s.lookedThrough(t.Speakers())
+		s.work(uint64(t.addSaid(Said{session, status, f.at, f.sequence})))
+		t.UpdatedAt = f.at
 		if status == events.SaysCompleted && words != "" {
 			t.state(t.StatusReason(), f.statement())
 		}
 	})
-	if first {
-		s.spokeOf.put(session, append(s.spokeOf.get(session), task))
+	s.speaksOf(session, s.tasks.get(task))
+}
+
+// lookedThrough counts the work of looking through a list, whose entries lie side by side.
+func (s *State) lookedThrough(n int) { s.work(uint64(n / 16)) }
+
+// speaksOf remembers that a session's word is on a task.
+func (s *State) speaksOf(session string, t *Task) {
+	if of := s.spokeOf.get(session); !of.has(t.CreatedSequence) {
+		s.spokeOf.put(session, of.with(t.CreatedSequence, t.ID))
+		s.work(lineCost)
 	}
 }
 
 // unsay takes back what a session said of a task.
 func (s *State) unsay(f fact, task, session string) {
 	s.changeTask(task, func(t *Task) {
-		t.Says = slices.DeleteFunc(slices.Clone(t.Says), func(said Said) bool { return said.SessionID == session })
+		s.lookedThrough(t.Speakers())
+		s.work(uint64(t.dropSaid(session)))
 		t.UpdatedAt = f.at
 	})
+	if of, at := s.spokeOf.get(session), s.tasks.get(task).CreatedSequence; of.has(at) {
+		s.spokeOf.put(session, of.without(at))
+		s.work(lineCost)
+	}
 }
 
 func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
@@ -500,7 +512,7 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 		}
 		if d.To == events.TaskInProgress {
 			t.state(t.StatusReason(), nil)
-			t.Says = slices.DeleteFunc(slices.Clone(t.Says), func(said Said) bool { return said.Status == events.SaysCompleted })
+			s.work(uint64(t.keepSays(func(said Said) bool { return said.Status != events.SaysCompleted })))
 		}
 	})
 	s.noteStatus(f, d.TaskID, d.To, d.Reason)

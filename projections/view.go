@@ -130,7 +130,7 @@ func (s *State) viewWhole(t *Task) TaskView {
 		Status: t.Status, Priority: t.Priority, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 		StartedAt: orNull(t.StartedAt), CompletedAt: orNull(t.CompletedAt), InitialPrompt: t.InitialPrompt,
 		SessionIDs: list(t.SessionIDs), SkillIDs: list(t.SkillIDs), AgentIDs: list(t.AgentIDs), Dependencies: list(t.Dependencies),
-		SessionStatus: says, SaidBy: by, Says: t.Says, Model: t.Model, AcceptanceCriteria: list(t.AcceptanceCriteria),
+		SessionStatus: says, SaidBy: by, Says: t.AllSays(), Model: t.Model, AcceptanceCriteria: list(t.AcceptanceCriteria),
 		UnmetDependencies: s.UnmetDependencies(t), ActiveSessionID: s.ActiveSession(t), CreatedBy: t.CreatedBy,
 		Queues: s.inQueues(t.ID), Metadata: t.Metadata, Blobs: t.Blobs,
 		Result: s.Result(t), StatusReason: s.statementOn(t, t.StatusReason()),
@@ -157,7 +157,7 @@ func (s *State) sessionReason(t *Task, says events.TaskSessionStatus, session st
 	default:
 		return nil
 	}
-	said := wordOf(t, session)
+	said := t.SaidBy(session)
 	e := s.TaskTimeline(t.ID).at(said.Sequence)
 	if e.Message == "" {
 		return nil

@@ -123,11 +123,9 @@ func (v View) whyTask(t *projections.Task) (reasons []reason, more int) {
 		reasons = append(reasons, reason{fmt.Sprintf("task %s is %s", t.ID, t.Status), t.CreatedSequence})
 	}
 	says, by := v.SessionStatus(t)
-	for _, said := range t.Says {
-		if said.SessionID == by {
-			reasons = append(reasons,
-				reason{fmt.Sprintf("task %s is said to be %s, by %s", t.ID, says, by), said.Sequence})
-		}
+	if said := t.SaidBy(by); by != "" {
+		reasons = append(reasons,
+			reason{fmt.Sprintf("task %s is said to be %s, by %s", t.ID, says, by), said.Sequence})
 	}
 	items := v.QueuesOf(t.ID)
 	slices.SortStableFunc(items, func(a, b *projections.Item) int {
