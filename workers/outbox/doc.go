@@ -16,6 +16,8 @@
 //	                  │
 //	                  └── Deliver: it cannot be read, has no proof, or may not wait ──▶ damaged/
 //
+// A file that has another name than an entry goes to damaged/ as well, once nothing waits.
+//
 // Whoever can write to the directory can put a file there. So Keep proves each entry with the session's secret, and
 // Deliver sends nothing without that proof, and no command but those that may wait ([commands.MayWait]). An entry of
 // another session, or one that was kept before the secret was revoked, has no proof. An old entry that is put back is

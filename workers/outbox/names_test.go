@@ -71,10 +71,11 @@ func FuzzNames(f *testing.F) {
 		if filepath.Base(file) != name || os.WriteFile(file, content, 0o600) != nil {
 			return // no name of a file
 		}
-		listed, err := o.Waiting()
+		entries, strays, err := o.list()
 		if err != nil {
 			t.Fatal(err)
 		}
+		listed := len(entries) + len(strays)
 		o.disk = &counted{Disk: o.disk, t: t}
 		sent, _, d := delivered(t, o)
 		if !slices.Equal(sent, []string{"kept"}) || d.Delivered+len(d.Damaged) != listed {
@@ -85,6 +86,35 @@ func FuzzNames(f *testing.F) {
 		}
 		keep(t, o, "next")
 	})
+}
+
+// A file with a name that no entry has is set aside and told, also where nothing waits; what an outbox makes stays.
+func TestFilesWithOtherNamesAreSetAside(t *testing.T) {
+	dir := t.TempDir()
+	root := home(t, dir)
+	o := opened(t, root, "s")
+	keep(t, o, "kept")
+	keys(t, o)
+	box := filepath.Join(dir, "outbox", "s")
+	strays := []string{"000000000002-x.json", "note.txt", "new~", "1.json"}
+	for _, name := range append(strays, writtenFile) {
+		plantedFile(t, box, name, []byte("{}"))
+	}
+	if sessions, err := Sessions(t.Context(), root); err != nil || !slices.Equal(sessions, []string{"s"}) {
+		t.Errorf("something is to be done for %v, %v", sessions, err)
+	}
+	if _, d := keys(t, o); len(d.Damaged) != len(strays) {
+		t.Errorf("told of %+v", d.Damaged)
+	}
+	if aside, err := SetAside(t.Context(), root); err != nil || aside["s"] != len(strays) {
+		t.Errorf("set aside are %v, %v", aside, err)
+	}
+	if _, err := os.Lstat(filepath.Join(box, writtenFile)); err != nil {
+		t.Error(err)
+	}
+	if sessions, err := Sessions(t.Context(), root); err != nil || len(sessions) > 0 {
+		t.Errorf("something is left to be done for %v, %v", sessions, err)
+	}
 }
 
 // lost is a Disk that lists entries that it does not have.

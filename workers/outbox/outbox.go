@@ -103,7 +103,8 @@ func (e *BusyError) Error() string { return "another process of the session is d
 
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// Damaged is an entry that is not delivered and was moved away: it cannot be read, has no proof, or may not wait.
+// Damaged is an entry that is not delivered and was moved away: it cannot be read, has no proof, or may not wait; or a
+// file with another name than an entry has.
 type Damaged struct {
 	// File is where it is now, below the session's outbox.
 	File string
@@ -168,20 +169,28 @@ func parsePosition(file string) (position, bool) {
 
 // waiting lists the entries in their order.
 func (o *Outbox) waiting() ([]position, error) {
+	positions, _, err := o.list()
+	return positions, err
+}
+
+// list gives the entries in their order, and the names of files that no outbox makes.
+func (o *Outbox) list() (positions []position, strays []string, err error) {
 	names, err := o.disk.Names()
 	if err != nil {
-		return nil, fmt.Errorf("list the outbox: %w", err)
+		return nil, nil, fmt.Errorf("list the outbox: %w", err)
 	}
-	positions := make([]position, 0, len(names))
+	positions = make([]position, 0, len(names))
 	for _, name := range names {
 		if p, ok := parsePosition(name); ok {
 			positions = append(positions, p)
+		} else if name != damagedDir && !slices.Contains(besideEntries, name) {
+			strays = append(strays, name)
 		}
 	}
 	slices.SortFunc(positions, func(a, b position) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.digest, b.digest))
 	})
-	return positions, nil
+	return positions, strays, nil
 }
 
 // Waiting counts the entries. It reads one directory, makes nothing and waits for nobody.
@@ -314,7 +323,7 @@ func (o *Outbox) Deliver(ctx context.Context, patience time.Duration, send Send,
 	left := false // whether any entry has left
 	missing := map[position]bool{}
 	for {
-		positions, err := o.settled(ctx, patience)
+		positions, strays, err := o.settled(ctx, patience)
 		before := missing
 		missing = map[position]bool{}
 		for i := 0; err == nil && i < len(positions); i++ {
@@ -335,6 +344,9 @@ func (o *Outbox) Deliver(ctx context.Context, patience time.Duration, send Send,
 		if err == nil && len(positions) > 0 {
 			continue // others may have kept more meanwhile
 		}
+		if err == nil && len(strays) > 0 {
+			left, err = true, o.setAside(strays, &d)
+		}
 		if left {
 			// One sync for all: what comes back with a crash before it has its key, and is done once.
 			err = errors.Join(err, o.disk.Sync())
@@ -350,14 +362,32 @@ func (o *Outbox) lock(ctx context.Context, patience time.Duration, name string) 
 	return o.disk.Lock(ctx, name)
 }
 
-// settled lists the entries that are not about to be taken back by a Keep that fails.
-func (o *Outbox) settled(ctx context.Context, patience time.Duration) ([]position, error) {
+// settled lists the entries that are not about to be taken back by a Keep that fails, and the strays.
+func (o *Outbox) settled(ctx context.Context, patience time.Duration) ([]position, []string, error) {
 	unlock, err := o.lock(ctx, patience, keepingLock)
 	if err != nil {
-		return nil, fmt.Errorf("lock the outbox: %w", err)
+		return nil, nil, fmt.Errorf("lock the outbox: %w", err)
 	}
 	defer unlock()
-	return o.waiting()
+	return o.list()
+}
+
+// setAside moves files away whose names no entry has: a command in one of them would never be delivered, and nobody
+// would know.
+func (o *Outbox) setAside(strays []string, d *Delivery) error {
+	for _, name := range strays {
+		moved, err := o.disk.SetAside(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // somebody took it away
+		case err != nil:
+			return fmt.Errorf("move away a file of the outbox that is no entry: %w", err)
+		default:
+			why := "its name is not that of an entry, so it was never delivered"
+			damaged := Damaged{File: damagedDir + "/" + moved, Why: why}
+			d.Damaged = append(d.Damaged, damaged)
+		}
+	}
+	return nil
 }
 
 // errMissing: an entry that was listed has no file.

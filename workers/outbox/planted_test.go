@@ -100,7 +100,7 @@ var plants = []struct {
 	{
 		"what is about to be taken back is delivered",
 		"not kept, and was done",
-		[]edit{{logic, "positions, err := o.settled(ctx, patience)", "positions, err := o.waiting()"}},
+		[]edit{{logic, "positions, strays, err := o.settled(ctx, patience)", "positions, strays, err := o.list()"}},
 	},
 	{
 		"the checksum is not looked at",
@@ -126,7 +126,7 @@ var plants = []struct {
 	{
 		"nobody is told of damage",
 		"nobody was told",
-		[]edit{{logic, "		d.Damaged = append(d.Damaged, Damaged{", "		_ = append(d.Damaged, Damaged{"}},
+		[]edit{{logic, "		d.Damaged = append(d.Damaged, Damaged{File: damagedDir + \"/\" + moved, Why: damage.why})", "		_ = moved"}},
 	},
 	{
 		"two may deliver",

@@ -16,7 +16,8 @@ import (
 // listed is how many names of a directory are read at a time.
 const listed = 1000
 
-// Sessions lists the sessions of a home for which something waits, by id. Next to an error it gives those that it
+// Sessions lists the sessions of a home for which something waits, or whose outbox holds a file that Deliver moves away, by id.
+// Next to an error it gives those that it
 // found.
 func Sessions(ctx context.Context, home *os.Root) (sessions []string, err error) {
 	err = eachOutbox(ctx, home, func(name string) error {
@@ -25,8 +26,8 @@ func Sessions(ctx context.Context, home *os.Root) (sessions []string, err error)
 			sessions = append(sessions, name) // who opens it is told why it cannot be read
 			return nil
 		}
-		waiting, err := o.Waiting()
-		if err != nil || waiting > 0 {
+		waiting, strays, err := o.list()
+		if err != nil || len(waiting)+len(strays) > 0 {
 			sessions = append(sessions, name)
 		}
 		return nil
