@@ -73,7 +73,7 @@ func (e *embedded) newAside(what string) (string, error) {
 
 // setAsideBlocks copies the blocks of the log from a torn place on.
 func (e *embedded) setAsideBlocks(log *scannedStream, torn Fault) (string, error) {
-	aside, err := e.newAside("tail")
+	aside, err := e.newAside(tailAside)
 	if err != nil {
 		return "", err
 	}

@@ -55,6 +55,7 @@ func (s *salvage) findEnd() {
 		}
 	}
 	s.readSnapshots()
+	s.settleEarlier()
 }
 
 func (s *salvage) readSnapshots() {

@@ -33,6 +33,15 @@ type Report struct {
 	// Behind counts the readable events behind the first gap, which stand in the file BehindFile of the new home.
 	Behind     uint64 `json:"behind"`
 	BehindFile string `json:"behindFile,omitempty"`
+	// Tail counts the events of ends of the log that starts had cut off as unfinished appends, and that are not in the
+	// new log; they stand in the file TailFile of the new home.
+	Tail     uint64 `json:"tail,omitempty"`
+	TailFile string `json:"tailFile,omitempty"`
+	// Unread says what may hold acknowledged events and could not be read.
+	Unread []string `json:"unread,omitempty"`
+	// Earlier is the report of the salvage that made the damaged home, if that lacked events and others were written
+	// since.
+	Earlier *Report `json:"earlier,omitempty"`
 	// Texts counts the long texts in the new home, LostTexts are those that the events name and no source has.
 	Texts     int               `json:"texts"`
 	LostTexts []engine.LostText `json:"lostTexts"`
@@ -65,8 +74,8 @@ func (r Range) String() string {
 // Whole reports whether everything that was acknowledged is in the new home: its events, in order, and their long
 // texts, and the key without which no server starts there.
 func (r *Report) Whole() bool {
-	return r.Key == "" && !r.EndUnknown && len(r.Missing) == 0 && r.Behind == 0 &&
-		len(r.LostTexts) == 0 && len(r.Faults) == 0
+	return r.Key == "" && !r.EndUnknown && len(r.Missing) == 0 && r.Behind == 0 && r.Tail == 0 &&
+		len(r.Unread) == 0 && len(r.LostTexts) == 0 && len(r.Faults) == 0 && (r.Earlier == nil || !r.Earlier.lacks())
 }
 
 // Lost has a line for everything that is not in the new log.
@@ -77,6 +86,12 @@ func (r *Report) Lost() string {
 	}
 	if r.Behind > 0 {
 		fmt.Fprintf(&b, "events behind a gap, kept in %s: %d\n", r.BehindFile, r.Behind)
+	}
+	if r.Tail > 0 {
+		fmt.Fprintf(&b, "events that a start cut off as an unfinished append, kept in %s: %d\n", r.TailFile, r.Tail)
+	}
+	for _, unread := range r.Unread {
+		fmt.Fprintf(&b, "not read: %s\n", unread)
 	}
 	if r.EndUnknown {
 		fmt.Fprintf(&b, "events behind %d: it is not known whether there were any: "+
@@ -93,7 +108,20 @@ func (r *Report) Lost() string {
 	for _, fault := range r.Faults {
 		fmt.Fprintf(&b, "event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
 	}
+	if r.Earlier != nil && r.Earlier.lacks() {
+		fmt.Fprintf(&b, "lost before: the home came from a salvage of %s at %s, which lacked:\n", r.Earlier.From,
+			r.Earlier.At.Format(time.RFC3339))
+		for line := range strings.Lines(r.Earlier.Lost()) {
+			fmt.Fprintf(&b, "  %s\n", strings.TrimRight(line, "\n"))
+		}
+	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// lacks reports whether events are known to be missing. The texts that a log names can always be looked for again.
+func (r *Report) lacks() bool {
+	return len(r.Missing) > 0 || r.Behind > 0 || r.Tail > 0 || len(r.Unread) > 0 ||
+		r.Earlier != nil && r.Earlier.lacks()
 }
 
 // miss notes that sequences have no event.

@@ -41,7 +41,8 @@ type Options struct {
 
 const (
 	reportFile = "salvage.json"
-	behindFile = "salvaged-events.ndjson"
+	behindFile = "salvaged-events"
+	tailFile   = "salvaged-tail"
 )
 
 // Home makes a new home out of a damaged one. The damaged one stays as it is. An error leaves nothing behind.
@@ -73,11 +74,15 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 	if len(o.Backups) == 0 && o.BackupDir != "" {
 		s.note("no automatic backups in %s", o.BackupDir)
 	}
+	s.readEarlier()
 	if err := s.openStore(); err != nil {
 		return nil, err
 	}
 	if s.store != nil {
 		defer func() { err = errors.Join(err, s.store.Close()) }()
+	}
+	if err := s.openTails(); err != nil {
+		return nil, err
 	}
 	defer s.closeSources()
 	if err := s.build(); err != nil {
@@ -100,6 +105,9 @@ type salvage struct {
 	opened int       // how many of the files were
 	// foreign are the signers that were noted; see noteForeign.
 	foreign map[string]bool
+	earlier *Report // of the salvage that made the damaged home, nil if none did
+	// tails are ends of the log that starts cut off.
+	tails []*tail
 
 	end     end
 	genesis events.Hash
@@ -229,11 +237,15 @@ func (s *salvage) fill(b *bus.Builder, dir string) error {
 			return err
 		}
 		s.compare(b.Head())
+		s.found(m)
 	}
 	if err := errors.Join(s.ctx.Err(), s.intact.err); err != nil {
 		return err
 	}
 	if err := s.behind(b.Head(), dir); err != nil {
+		return err
+	}
+	if err := s.keepTails(dir); err != nil {
 		return err
 	}
 	s.noteSources()
@@ -254,6 +266,13 @@ func (s *salvage) next(head events.Head) (events.Message, bool) {
 	s.intact.seek(sequence)
 	if follows(s.intact, sequence, head.Hash) {
 		return s.intact.at, true
+	}
+	for _, cut := range s.tails {
+		cut.source.seek(sequence)
+		if follows(cut.source, sequence, head.Hash) {
+			s.report.Filled[cut.source.name]++
+			return cut.source.at, true
+		}
 	}
 	if seen, _ := s.seen(); s.intact.done && s.endIsKnown() && sequence > seen {
 		return events.Message{}, false // nothing is missing
@@ -315,6 +334,9 @@ func (s *salvage) closeSources() {
 			other.stop()
 		}
 	}
+	for _, cut := range s.tails {
+		cut.close()
+	}
 }
 
 // behind writes what can be read behind the gap, and lists what cannot.
@@ -324,7 +346,8 @@ func (s *salvage) behind(head events.Head, dir string) error {
 	if head.Sequence >= last {
 		return nil
 	}
-	f, err := os.OpenFile(filepath.Join(dir, behindFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	name := s.fileName(behindFile)
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -336,7 +359,7 @@ func (s *salvage) behind(head events.Head, dir string) error {
 	if s.report.Behind == 0 {
 		return os.Remove(f.Name())
 	}
-	s.report.BehindFile = behindFile
+	s.report.BehindFile = name
 	s.note("events behind a gap were not appended: what was decided there rests on what is missing. Tokens that were " +
 		"revoked and sessions that were killed there are live again in the new home: revoke and kill them again")
 	return nil
@@ -372,6 +395,7 @@ func (s *salvage) writeBehind(out *bufio.Writer, from, to uint64) error {
 		if _, err := out.Write(line); err != nil {
 			return err
 		}
+		s.found(m)
 		s.report.Behind++
 	}
 	return s.ctx.Err()
@@ -383,6 +407,11 @@ func (s *salvage) any(sequence uint64, before events.Head) (events.Message, bool
 	s.intact.seek(sequence)
 	if !s.intact.done && s.intact.at.Sequence == sequence {
 		return s.intact.at, true
+	}
+	for _, cut := range s.tails {
+		if cut.source.seek(sequence); !cut.source.done && cut.source.at.Sequence == sequence {
+			return cut.source.at, true
+		}
 	}
 	for _, other := range s.others {
 		other.seek(sequence)
@@ -397,7 +426,11 @@ func (s *salvage) any(sequence uint64, before events.Head) (events.Message, bool
 // is nowhere. No number that a file merely names is counted up to.
 func (s *salvage) nextThere(sequence uint64) uint64 {
 	next := uint64(math.MaxUint64)
-	for _, source := range append([]*source{s.intact}, s.others...) {
+	sources := append([]*source{s.intact}, s.others...)
+	for _, cut := range s.tails {
+		sources = append(sources, cut.source)
+	}
+	for _, source := range sources {
 		if source.seek(sequence); !source.done {
 			next = min(next, source.at.Sequence)
 		}

@@ -1,0 +1,49 @@
+package bus
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// tailAside is what the directories are called that hold the end of a log, cut off as an unfinished append.
+const tailAside = "tail"
+
+// asidePattern is what follows asideInfix: the time, what it is, and a number where a second has several.
+var asidePattern = regexp.MustCompile(`^\d{8}T\d{6}Z(?:-([a-z_]+))?(?:-\d+)?$`)
+
+// asides gives the directories beside a store that hold what was set aside of it, oldest first: a stream by its name in
+// small letters, or the log's end.
+func asides(dir, what string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	var found []string
+	for _, entry := range entries {
+		rest, isAside := strings.CutPrefix(entry.Name(), filepath.Base(dir)+asideInfix)
+		parts := asidePattern.FindStringSubmatch(rest)
+		if isAside && parts != nil && parts[1] == what && entry.IsDir() {
+			found = append(found, filepath.Join(filepath.Dir(dir), entry.Name()))
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// Tails gives the directories beside a store that hold ends of its log which starts cut off as unfinished appends.
+// OpenReadOnly reads one.
+func Tails(dir string) ([]string, error) { return asides(dir, tailAside) }
+
+// remadeName marks a directory whose stream was made again from it, wholly.
+const remadeName = "remade"
+
+// isRemade reports whether a stream was made again from what was set aside.
+func isRemade(aside string) bool {
+	_, err := os.Lstat(filepath.Join(aside, remadeName))
+	return !errors.Is(err, fs.ErrNotExist)
+}
