@@ -62,6 +62,7 @@ type Beats interface {
 type Leases struct {
 	config LeasesConfig
 	every  time.Duration
+	pulse  pulse
 
 	mu    sync.Mutex
 	heard map[string]hearing
@@ -97,6 +98,7 @@ func NewLeases(config LeasesConfig) (*Leases, error) {
 	l := &Leases{
 		config: config, heard: map[string]hearing{}, deadlines: map[string]time.Duration{},
 		every: min(max(config.Lease/looksPerLease, lookAtMost), lookAtLeast),
+		pulse: pulse{elapsed: config.Elapsed},
 	}
 	l.since = config.Elapsed()
 	l.looked = l.since
@@ -176,6 +178,11 @@ func (l *Leases) recover(ctx context.Context, session string) error {
 
 // Run keeps the leases until ctx ends.
 func (l *Leases) Run(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	var beating sync.WaitGroup
+	beating.Go(func() { l.pulse.run(ctx, l.every, l.config.After) })
+	defer beating.Wait()
+	defer stop()
 	for ctx.Err() == nil {
 		l.look(ctx)
 		select {
@@ -226,19 +233,37 @@ type due struct {
 	session string
 }
 
-// paused reports whether this look follows a pause of the process: then all leases begin anew.
+// paused reports whether this look follows a pause of the process: then all leases begin anew. Where the process ran
+// and the server was held up, they go on instead, from where they stood.
 func (l *Leases) paused() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.config.Elapsed()
-	pause := now - l.looked
+	pause, before := now-l.looked, l.looked
 	l.looked = now
+	missed, beating := l.pulse.missed()
 	if pause <= pauseAfter*l.every {
+		return false
+	}
+	if beating && missed <= pauseAfter*l.every {
+		l.config.Logger.Warn("the server was held up; the time counts for no lease", "held", pause)
+		l.holdUp(before, pause)
 		return false
 	}
 	l.config.Logger.Info("woke from a pause; all leases begin anew", "pause", pause)
 	l.since = now
 	return true
+}
+
+// holdUp takes time in which the server heard nobody from the silence of those who were heard before; mu is held.
+func (l *Leases) holdUp(before, held time.Duration) {
+	l.since += held
+	for session, h := range l.heard {
+		if h.at <= before {
+			h.at += held
+			l.heard[session] = h
+		}
+	}
 }
 
 // silence is how long a session was not heard when this look began, and how long it may be. What passes during the look

@@ -796,3 +796,32 @@ func TestLeasesRun(t *testing.T) {
 		running.Wait()
 	})
 }
+
+// A server that was held up while its process ran is no machine that slept: who was silent before goes on being
+// silent, and the time counts for nobody's lease.
+func TestHeldUpServerIsNoPause(t *testing.T) {
+	w := newLeaseWorld(t, named)
+	w.l.look(t.Context())
+	w.beat(all...)
+	w.run(30 * time.Second)
+	w.beat("w")
+	w.l.pulse.beat()
+	for range 24 { // two minutes in which the process runs, and nobody looks
+		w.jump(w.l.every)
+		w.l.pulse.beat()
+	}
+	at := w.log.head()
+	w.l.look(t.Context())
+	if happened := w.happened(at); len(happened) != 0 {
+		t.Errorf("the time in which the server was held up counts: %v", happened)
+	}
+	w.run(35 * time.Second)
+	happened := strings.Join(w.happened(at), ", ")
+	if !strings.Contains(happened, "session.lost k") || strings.Contains(happened, "session.lost w") {
+		t.Errorf("%s; want the loss of who was silent for 30 s before, and not of who had just been heard", happened)
+	}
+	w.run(30 * time.Second)
+	if happened := strings.Join(w.happened(at), ", "); !strings.Contains(happened, "session.lost w") {
+		t.Errorf("%s; want the loss of who is silent", happened)
+	}
+}

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// pulse tells a server that is held up by its own work from a process that stood still: it beats beside the looks at
+// the leases, and needs no lock that a command or a read can hold. A process that stood still has missed beats.
+type pulse struct {
+	elapsed func() time.Duration
+
+	mu sync.Mutex
+	// last is the last beat, gap the longest time without one since somebody asked.
+	last, gap time.Duration
+	beating   bool
+}
+
+// run beats until ctx ends.
+func (p *pulse) run(ctx context.Context, every time.Duration, after func(time.Duration) <-chan time.Time) {
+	for ctx.Err() == nil {
+		p.beat()
+		select {
+		case <-after(every):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (p *pulse) beat() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.elapsed()
+	if p.beating {
+		p.gap = max(p.gap, now-p.last)
+	}
+	p.last, p.beating = now, true
+}
+
+// missed gives the longest time without a beat since it was asked last; false if nothing beats.
+func (p *pulse) missed() (gap time.Duration, beating bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	gap, beating = max(p.gap, p.elapsed()-p.last), p.beating
+	p.gap = 0
+	return gap, beating
+}
