@@ -189,6 +189,7 @@ func (s *State) restore(h *header) error {
 		p.Root = s.rootFor(p.CreatedBy, p.ID) // its creator's project comes before it
 		s.projects.put(p.ID, p)
 		s.countMade(nil, p)
+		s.referProject(p)
 		s.projectIDs = append(s.projectIDs, p.ID)
 	}
 	for _, t := range h.Tasks {
@@ -201,6 +202,7 @@ func (s *State) restore(h *header) error {
 			s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
 		}
 		s.dependOn(t.ID, t.Dependencies)
+		s.referTask(t)
 		for part := range t.parts() {
 			for _, said := range part {
 				s.speaksOf(said.SessionID, t)
@@ -213,6 +215,7 @@ func (s *State) restore(h *header) error {
 		}
 		s.sessions.put(x.ID, x)
 		s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
+		s.referSession(x)
 		if x.SpawnedBy != "" {
 			s.spawned.put(x.SpawnedBy, append(s.spawned.get(x.SpawnedBy), x.ID))
 		}

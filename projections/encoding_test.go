@@ -78,8 +78,11 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	s.sessionIDs.put(p.ID, []string{session.ID})
 	s.spawned.put(session.SpawnedBy, []string{session.ID})
 	s.timed = []string{session.ID}
+	s.referProject(p)
+	s.referSession(session)
 	for _, task := range []*Task{parent, x, y} {
 		s.dependOn(task.ID, task.Dependencies)
+		s.referTask(task)
 		for _, said := range task.AllSays() {
 			s.speaksOf(said.SessionID, task)
 		}
@@ -112,7 +115,9 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 		e.Type = "same"
 		s.entries = append(s.entries, e)
 		s.sessionTimelines.put(e.SessionID, Timeline{e})
+		s.refer(e.Blob, BlobRef{KindSessionTimeline, e.SessionID})
 		if !e.Apart {
+			s.refer(e.Blob, BlobRef{KindTaskTimeline, e.TaskID})
 			s.taskTimelines.put(e.TaskID, Timeline{e})
 		}
 		if e.Late {

@@ -46,7 +46,8 @@ type State struct {
 
 	sessionTimelines table[Timeline]
 	taskTimelines    table[Timeline]
-	late             table[Timeline] // by project: reports that came after their session's end
+	late             table[Timeline]  // by project: reports that came after their session's end
+	blobRefs         table[[]BlobRef] // by digest
 
 	changes   []Change
 	unsettled unsettled
@@ -106,7 +107,7 @@ func (s *State) tables() []layer {
 		&s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,
-		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.late,
+		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.late, &s.blobRefs,
 	}
 }
 
@@ -178,6 +179,7 @@ func (s *State) Apply(sequence uint64, e *events.Event, body events.Hash) ([]Cha
 	}
 	s.heard(e)
 	s.settle()
+	s.referFrom(s.changes)
 	s.head = events.Head{Sequence: sequence, Hash: events.Next(e.PrevHash, body)}
 	if sequence == 1 {
 		s.genesis = s.head.Hash

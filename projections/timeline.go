@@ -99,9 +99,11 @@ func (s *State) note(f fact, e Entry) {
 func (s *State) place(e *Entry) {
 	if e.SessionID != "" {
 		s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), e))
+		s.refer(e.Blob, BlobRef{KindSessionTimeline, e.SessionID})
 	}
 	if e.TaskID != "" && !e.Apart {
 		s.taskTimelines.put(e.TaskID, append(s.taskTimelines.get(e.TaskID), e))
+		s.refer(e.Blob, BlobRef{KindTaskTimeline, e.TaskID})
 	}
 	if e.Late {
 		project := s.SessionProject(e.SessionID)

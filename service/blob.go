@@ -28,37 +28,45 @@ func (v View) mayReadBlob(digest string) error {
 	if err := v.Permit("whoami", ""); err != nil {
 		return err
 	}
-	for p := range v.Projects() {
-		if v.Permit("status", p.ID) == nil && v.namesBlob(p, digest) {
+	seen := map[string]bool{} // by project
+	for _, ref := range v.BlobRefs(digest) {
+		project, row, named := v.refers(ref, digest)
+		sees, known := seen[project]
+		if !known {
+			sees = v.Project(project) != nil && v.Permit("status", project) == nil
+			seen[project] = sees
+		}
+		if named && sees && (row == "" || v.Permit(row, project) == nil) {
 			return nil
 		}
 	}
 	return NotFound("Blob", digest)
 }
 
-func (v View) namesBlob(p *projections.Project, digest string) bool {
-	names := func(blobs map[string]string) bool { return slices.Contains(slices.Collect(maps.Values(blobs)), digest) }
-	inTimeline := func(timeline projections.Timeline) bool {
-		return slices.ContainsFunc(timeline, func(e *projections.Entry) bool { return e.Blob == digest })
-	}
-	if v.Permit("project:get", p.ID) == nil && names(p.Blobs) {
-		return true
-	}
-	if v.Permit("task:get", p.ID) == nil {
-		for t := range v.Tasks(p.ID) {
-			if names(t.Blobs) || inTimeline(v.TaskTimeline(t.ID)) {
-				return true
+// refers gives the project of what names a blob, and the row that lets a caller read it, "" for what is the caller's
+// own. named is false if it is gone, or names the blob no more.
+func (v View) refers(ref projections.BlobRef, digest string) (project, row string, named bool) {
+	switch ref.Kind {
+	case projections.KindProject:
+		if p := v.Project(ref.ID); p != nil {
+			return p.ID, "project:get", slices.Contains(slices.Collect(maps.Values(p.Blobs)), digest)
+		}
+	case projections.KindTask, projections.KindTaskTimeline:
+		if t := v.Task(ref.ID); t != nil {
+			inField := slices.Contains(slices.Collect(maps.Values(t.Blobs)), digest)
+			return t.ProjectID, "task:get", inField || ref.Kind == projections.KindTaskTimeline
+		}
+	case projections.KindSession, projections.KindSessionTimeline:
+		if x := v.Session(ref.ID); x != nil {
+			row = "session:info"
+			if v.Caller.By.Kind == commands.ActorSession && x.ID == v.Caller.By.Name {
+				row = ""
 			}
+			return x.ProjectID, row, ref.Kind == projections.KindSessionTimeline || x.ManifestDigest == digest
 		}
+	default:
 	}
-	for x := range v.Sessions(p.ID) {
-		own := v.Caller.By.Kind == commands.ActorSession && x.ID == v.Caller.By.Name
-		if (own || v.Permit("session:info", p.ID) == nil) &&
-			(x.ManifestDigest == digest || inTimeline(v.SessionTimeline(x.ID))) {
-			return true
-		}
-	}
-	return false
+	return "", "", false
 }
 
 // GetBlob gives a long text. A digest is no key: a caller gets what something names that it may read.

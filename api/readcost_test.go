@@ -1,0 +1,119 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// whole are the routes whose answer, or whose work, is as long as what they tell of, and why that is bounded.
+var whole = map[string]string{
+	"/api/audit/can":                 "answers of one actor",
+	"/api/audit/export":              "streams the log; *-streams",
+	"/api/audit/head":                "no list",
+	"/api/audit/limits":              "the limits",
+	"/api/audit/texts":               "streams; *-streams",
+	"/api/audit/unauthenticated":     "no list",
+	"/api/audit/verify":              "reads the log; *-streams",
+	"/api/backup":                    "streams the log; *-streams",
+	"/api/clock":                     "no list",
+	"/api/commands":                  "the commands",
+	"/api/inbox":                     "what needs a person; each kind is bounded",
+	"/api/manifests/schema":          "a document",
+	"/api/queues":                    "queues",
+	"/api/queues/{name}":             "items of a queue",
+	"/api/queues/{name}/top":         "items of a queue",
+	"/api/sessions/{id}":             "older clients get its timeline with it",
+	"/api/sessions/{id}/manifest":    "a document",
+	"/api/sessions/{id}/queue":       "items of a queue",
+	"/api/sessions/{id}/queue/items": "items of a queue",
+	"/api/sessions/{id}/queue/top":   "items of a queue",
+	"/api/since":                     "reads the log; *-streams",
+	"/api/templates":                 "templates",
+	"/api/templates/default/{role}":  "a document",
+	"/api/templates/role/{role}":     "templates",
+	"/api/templates/{id}":            "a document",
+	"/api/tokens":                    "tokens",
+	"/api/tasks/{id}/tree":           "a tree, 20,000 tasks at most",
+	"/api/whoami":                    "no list",
+	"/api/why/{id...}":               "a chain of causes",
+}
+
+// costs are the queries of each other route whose answers stay as long as they are, whatever there is.
+var costs = map[string][]string{
+	"/api/audit/denials":        {"limit=1"},
+	"/api/blobs/{digest}":       {""},
+	"/api/inputs":               {"limit=1"},
+	"/api/inputs/{id}":          {""},
+	"/api/projects":             {"limit=1"},
+	"/api/projects/{id}":        {""},
+	"/api/projects/{id}/status": {""},
+	"/api/projects/{id}/tree":   {"limit=1"},
+	"/api/sessions": {
+		"limit=1&brief=true", "limit=1&brief=true&status=failed", "limit=1&brief=true&active=true",
+		"limit=1&brief=true&taskId=none", "limit=1&brief=true&projectId={project}",
+	},
+	"/api/sessions/{id}/timeline": {"limit=1"},
+	"/api/tasks": {
+		"limit=1", "limit=1&projectId={project}", "limit=1&status=completed", "limit=1&parentId=none",
+		"limit=1&parentId=null", "limit=1&sessionId=none", "limit=1&sessionStatus=failed", "limit=1&priority=none",
+		"limit=1&ready=true", "limit=1&order=dependencies", "limit=1&order=dependencies&sessionStatus=failed",
+	},
+	"/api/tasks/{id}":          {""},
+	"/api/tasks/{id}/children": {"limit=1"},
+	"/api/tasks/{id}/timeline": {"limit=1"},
+}
+
+// A read whose answer stays as long as it is makes nothing of what is not in it. A new route is in one of the tables.
+func TestReadsMakeOnlyWhatTheyShow(t *testing.T) {
+	const few, more = 20, 220
+	w := openInside(t, nil)
+	project, flat := w.project(), w.project()
+	parent := w.task(project)
+	session, token := w.session(adminToken, project, parent, ``)
+	question := w.ask(token, "How?", ``)
+	grow := func(n int) {
+		for i := range n {
+			w.do(adminToken, "task:create", `{"project":"`+project+`","title":"T","parentId":"`+parent+`"}`).is(200)
+			w.do(token, "report:progress", fmt.Sprintf(`{"message":"m%d"}`, i)).is(200)
+			w.do(token, "session:note", `{"message":"m","taskId":"`+parent+`"}`).is(200)
+			w.task(flat)
+			w.project()
+			w.session(adminToken, project, parent, ``)
+		}
+	}
+	names := strings.NewReplacer("{digest}", "sha256-"+strings.Repeat("0", 64), "{project}", project)
+	var paths []string
+	for _, route := range w.readRoutes() {
+		queries, measured := costs[route]
+		if measured == (whole[route] != "") {
+			t.Errorf("%s is in none of the tables, or in both", route)
+		}
+		for _, query := range queries {
+			path := strings.ReplaceAll(route, "{id}", map[string]string{
+				"tasks": parent, "sessions": session, "projects": flat, "inputs": question,
+			}[strings.Split(route, "/")[2]])
+			paths = append(paths, names.Replace(path+"?"+query))
+		}
+	}
+	measure := func() map[string]float64 {
+		made := map[string]float64{}
+		for _, path := range paths {
+			made[path] = testing.AllocsPerRun(3, func() {
+				if r := w.send(http.MethodGet, path, adminToken, ""); r.status != 200 && r.status != 404 {
+					t.Fatalf("%s: %d %s", path, r.status, r.body)
+				}
+			})
+		}
+		return made
+	}
+	grow(few)
+	before := measure()
+	grow(more)
+	for path, made := range measure() {
+		if grown := made - before[path]; grown > more/4 {
+			t.Errorf("%s allocates %.0f more for %d more of everything", path, grown, more)
+		}
+	}
+}

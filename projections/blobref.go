@@ -1,0 +1,64 @@
+package projections
+
+import (
+	"maps"
+	"slices"
+)
+
+// BlobRef says what names a blob: a project or a task in one of its fields, a session as its manifest, or an entry of
+// a session's or a task's timeline.
+type BlobRef struct {
+	Kind Kind
+	ID   string
+}
+
+// BlobRefs gives what names a blob, or named it once: what changes stays in the list.
+func (s *State) BlobRefs(digest string) []BlobRef { return s.blobRefs.get(digest) }
+
+// newestRefs is how far back in a blob's list what names it is looked for: who repeats itself is there.
+const newestRefs = 8
+
+// refer notes that something names a blob.
+func (s *State) refer(digest string, ref BlobRef) {
+	if digest == "" {
+		return
+	}
+	refs := s.blobRefs.get(digest)
+	if !slices.Contains(refs[max(0, len(refs)-newestRefs):], ref) {
+		s.blobRefs.put(digest, append(refs, ref))
+	}
+}
+
+// referFrom notes the blobs that changed values name; entries are noted as they are placed.
+func (s *State) referFrom(changes []Change) {
+	for i := range changes {
+		switch after := changes[i].After.(type) {
+		case *Project:
+			if before, _ := changes[i].Before.(*Project); before == nil || !maps.Equal(before.Blobs, after.Blobs) {
+				s.referProject(after)
+			}
+		case *Task:
+			if before, _ := changes[i].Before.(*Task); before == nil || before.TaskFields != after.TaskFields {
+				s.referTask(after)
+			}
+		case *Session:
+			if before, _ := changes[i].Before.(*Session); before == nil || before.ManifestDigest != after.ManifestDigest {
+				s.referSession(after)
+			}
+		}
+	}
+}
+
+func (s *State) referProject(p *Project) {
+	for _, digest := range p.Blobs {
+		s.refer(digest, BlobRef{KindProject, p.ID})
+	}
+}
+
+func (s *State) referTask(t *Task) {
+	for _, digest := range t.Blobs {
+		s.refer(digest, BlobRef{KindTask, t.ID})
+	}
+}
+
+func (s *State) referSession(x *Session) { s.refer(x.ManifestDigest, BlobRef{KindSession, x.ID}) }
