@@ -228,17 +228,17 @@ func (i *importing) interrupted(err error, t plan.Task, of int) error {
 			Message: fmt.Sprintf("Task %q (line %d) would not be made: %s", t.ID, t.Line, e.message),
 		}
 	}
+	next := fmt.Sprintf("%d of %s are made", len(i.done), Many(of, "task"))
+	if e.next != "" { // running it again alone may meet the same refusal
+		next += "; " + e.next
+	}
 	return &failure.Error{
 		Code:    e.code,
 		Err:     err,
 		Details: e.details,
 		Why:     e.why,
 		Message: fmt.Sprintf("Task %q (line %d) could not be made: %s", t.ID, t.Line, e.message),
-		Next: fmt.Sprintf(
-			"%d of %s are made; run the import again, it goes on from there",
-			len(i.done),
-			Many(of, "task"),
-		),
+		Next:    next + "; then run the import again with the same file, it goes on from there",
 	}
 }
 

@@ -49,6 +49,20 @@ func TestPlansAreBounded(t *testing.T) {
 			"levels of parents", "tasks:\n- {id: t-1, title: T}\n" + parents(MaxDepth),
 			"line 102: a plan has at most 100 levels of tasks",
 		},
+		{
+			"dependents", "tasks:\n- {id: x, title: X}\n" +
+				lines(MaxDependents+2, "- {id: t%d, title: T, dependencies: [x]}"),
+			fmt.Sprintf("line %d: at most 1000 tasks depend on one task, and more depend on \"x\"", MaxDependents+3),
+		},
+		{
+			"an entry of a list", oneTask + "  acceptanceCriteria:\n  - a\n  - " + strings.Repeat("x", 64<<10+1) + "\n",
+			"line 6: the text has 65537 bytes; an entry of a list has at most 65536",
+		},
+		{
+			"a task", "tasks:\n- {id: a, title: A}\n- id: b\n  title: B\n  description: " +
+				strings.Repeat("x", 600<<10) + "\n  initialPrompt: " + strings.Repeat("<", 100<<10) + "\n",
+			"line 3: the task has 1",
+		},
 		{"an alias", oneTask + "  metadata: {a: &x [1], b: *x}\n", "a plan uses no aliases"},
 		{"a merge", oneTask + "  metadata: {<<: {a: 1}}\n", "line 4: a plan uses no aliases"},
 		{"a key twice", oneTask + "  metadata: {a: 1, a: 2}\n", `the key "a" is there twice`},

@@ -26,7 +26,11 @@ func (p *parser) link() {
 			p.fault(r.line, r.pointer, "there is no task %q to be its parent", r.to)
 		}
 	}
+	dependents := map[string]int{}
 	for _, r := range p.dependencies {
+		if dependents[r.to]++; dependents[r.to] == MaxDependents+1 {
+			p.fault(r.line, r.pointer, "at most %d tasks depend on one task, and more depend on %q", MaxDependents, r.to)
+		}
 		before, known := index[r.to]
 		if !known {
 			p.fault(r.line, r.pointer, "there is no task %q to depend on", r.to)

@@ -166,6 +166,9 @@ func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
 	if whole {
 		p.complete(&t, pointer)
 	}
+	if n := t.size(); n > MaxTask {
+		p.fault(node.Line, pointer, "the task has %d bytes as JSON; the server takes at most %d", n, MaxTask)
+	}
 	p.plan.Tasks[index] = t
 	if below != nil {
 		if t.ID == "" && whole {
@@ -289,7 +292,13 @@ func (p *parser) line(node *yaml.Node, pointer string, most int) string {
 
 func (p *parser) texts(node *yaml.Node, pointer string) []string {
 	var texts []string
-	p.list(node, pointer, func(item *yaml.Node, at string) { texts = append(texts, p.text(item, at)) })
+	p.list(node, pointer, func(item *yaml.Node, at string) {
+		text := p.text(item, at)
+		if len(text) > MaxText {
+			p.fault(item.Line, at, "the text has %d bytes; an entry of a list has at most %d", len(text), MaxText)
+		}
+		texts = append(texts, text)
+	})
 	if len(texts) > maxList {
 		p.fault(node.Line, pointer, "at most %d entries, these are %d", maxList, len(texts))
 	}

@@ -34,6 +34,32 @@ type Task struct {
 	Line int
 }
 
+// size gives at most how many bytes the body of the request has that makes the task. It does not count what is surely
+// below [MaxTask].
+func (t *Task) size() int {
+	const (
+		each   = 110     // an id with its quotes and comma
+		beside = 2 << 10 // names of fields
+		widest = 6       // bytes of JSON for one byte of a text
+	)
+	texts := [][]string{{t.Title, t.Description, t.Priority, t.InitialPrompt, t.Model}, t.AcceptanceCriteria, t.Skills}
+	n := beside + each*(len(t.Dependencies)+len(t.AcceptanceCriteria)+len(t.Skills)+1) + len(t.Metadata)
+	short := n
+	for _, list := range texts {
+		for _, text := range list {
+			short += widest * len(text)
+		}
+	}
+	if short <= MaxTask {
+		return 0
+	}
+	encoded, err := json.Marshal(texts)
+	if err != nil {
+		return 0 // texts have JSON
+	}
+	return beside + each*(len(t.Dependencies)+1) + len(t.Metadata) + len(encoded)
+}
+
 // Fault is one thing that is wrong with a plan.
 type Fault struct {
 	Line int `json:"line"`
@@ -82,6 +108,11 @@ const (
 	MaxDependencies = 50_000
 	// MaxDepth is how many levels of tasks a plan has, whether tasks stand in each other or name their parents.
 	MaxDepth = 100
+	// MaxDependents is how many tasks depend on one: the server takes no more.
+	MaxDependents = 1000
+	// MaxTask is how many bytes a task has as the body of a request, MaxText how many an entry of a list of texts.
+	MaxTask = 1 << 20
+	MaxText = 64 << 10
 	// MaxFaults is how many faults are reported; reading ends there.
 	MaxFaults = 200
 )

@@ -126,7 +126,11 @@ var plants = []struct {
 	{
 		"nobody is told of damage",
 		"nobody was told",
-		[]edit{{logic, "		d.Damaged = append(d.Damaged, Damaged{File: damagedDir + \"/\" + moved, Why: damage.why})", "		_ = moved"}},
+		[]edit{{
+			logic,
+			"		d.Damaged = append(d.Damaged, Damaged{File: damagedDir + \"/\" + moved, Why: damage.why})",
+			"		_ = moved",
+		}},
 	},
 	{
 		"two may deliver",

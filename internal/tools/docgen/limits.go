@@ -21,6 +21,9 @@ var fileLimits = commands.LimitGroup{
 		inPlan("plan-dependencies", plan.MaxDependencies, "dependencies",
 			"all tasks of a plan; one task has the limit `dependencies`"),
 		inPlan("plan-depth", plan.MaxDepth, "levels", "levels of tasks in a plan"),
+		inPlan("plan-dependents", plan.MaxDependents, "dependents", "tasks of a plan that depend on one"),
+		inPlan("plan-task", plan.MaxTask, "bytes", "one task of a plan as JSON"),
+		inPlan("plan-text", plan.MaxText, "bytes", "an entry of a list of texts in a plan"),
 		inPlan("plan-faults", plan.MaxFaults, "faults", "faults that are reported; reading ends there"),
 		{
 			Name:   "manifest-bytes",

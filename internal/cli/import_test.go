@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/failure"
+	"maestro/internal/plan"
+)
+
+// What the server bounds of each task, a plan bounds before anything is made.
+func TestPlansHaveTheLimitsOfTheServer(t *testing.T) {
+	for name, c := range map[string]struct{ plan, server int64 }{
+		"dependents": {plan.MaxDependents, commands.LimitDependents.Value},
+		"levels":     {plan.MaxDepth, commands.LimitTaskDepth.Value},
+		"a task":     {plan.MaxTask, commands.MaxRequest},
+		"a text":     {plan.MaxText, events.MaxText},
+	} {
+		if c.plan > c.server {
+			t.Errorf("%s: a plan may have %d, the server takes %d", name, c.plan, c.server)
+		}
+	}
+}
+
+// An import that stops half way says what lifts the refusal, and how it goes on.
+func TestAnInterruptedImportSaysHowToGoOn(t *testing.T) {
+	i := importing{done: make([]imported, 3)}
+	err := i.interrupted(&client.Error{
+		Status: http.StatusTooManyRequests, Code: "QUOTA_EXCEEDED", Message: "There are too many tasks",
+		Next: "let the user raise the limit",
+	}, plan.Task{ID: "d", Line: 9}, 5)
+	var told *failure.Error
+	if !errors.As(err, &told) || !strings.Contains(told.Message, "line 9") ||
+		told.Next != "3 of 5 tasks are made; let the user raise the limit; then run the import again with the same "+
+			"file, it goes on from there" {
+		t.Errorf("got %+v", told)
+	}
+}
