@@ -1,8 +1,13 @@
 package api
 
 import (
+	"context"
+	"net/http"
+
 	"maestro/api/route"
+	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 func (s *server) inputRoutes() {
@@ -16,9 +21,13 @@ func (s *server) inputRoutes() {
 		Name:    "input-get",
 		Summary: "A question, after its answer if that is waited for",
 	}, s.AwaitAnswer, service.View.GetInput)
-	route.Read(s.mount(), route.Route{
+	route.Register(s.mount(), route.Route{
+		Method:  http.MethodGet,
 		Path:    "/api/inbox",
 		Name:    "inbox",
 		Summary: "All that needs a person, longest wait first",
-	}, service.View.ListInbox)
+	}, func(ctx context.Context, in *wire.InboxFilter) (out route.Answer[[]projections.InboxItem], err error) {
+		out.Body, out.Sequence, err = s.ListInbox(ctx, callOf(ctx).Caller, in)
+		return out, err
+	})
 }

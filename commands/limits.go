@@ -84,6 +84,7 @@ func Limits() []LimitGroup {
 				LimitItemsListed,
 				LimitStatusListed,
 				LimitWaitsNamed,
+				LimitWaitsLooked,
 				LimitWhySteps,
 				LimitWhyEvents,
 				LimitWhyQueues,
@@ -285,6 +286,11 @@ var (
 	LimitWaitsNamed = Limit{
 		Name: "waits-named", Value: projections.WaitsNamed, Unit: "dependencies", Answer: answerCut,
 		Bounds: "unmet dependencies that an item of a queue, or of the inbox, names; it counts the others",
+	}
+	LimitWaitsLooked = Limit{
+		Name: "waits-looked", Value: projections.WaitsLooked, Unit: "dependencies", Answer: answerCut,
+		Bounds: "dependencies of waiting items that one list of a queue, or the inbox of a project, looks at; an item of a " +
+			"queue then says how many it has, and the inbox how many items it did not look at (`unread`)",
 	}
 	LimitWhySteps = Limit{
 		Name: "why-steps", Value: 1000, Unit: "events", Answer: answerCut,

@@ -69,7 +69,9 @@ type Config struct {
 	Shared bool
 	// SnapshotEvery is the number of events between snapshots; 50,000 if 0.
 	SnapshotEvery uint64
-	Logger        *slog.Logger
+	// ReadMost is how many steps one look at the state may take; [ReadMost] if 0.
+	ReadMost uint64
+	Logger   *slog.Logger
 }
 
 // Request is a command with all that comes with it.
@@ -154,6 +156,9 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 	}
 	if config.SnapshotEvery == 0 {
 		config.SnapshotEvery = 50_000
+	}
+	if config.ReadMost == 0 {
+		config.ReadMost = ReadMost
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)

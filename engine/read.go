@@ -32,7 +32,7 @@ func (h *Handler) Read(ctx context.Context, see func(*projections.State) error) 
 		if err := ctx.Err(); err != nil {
 			panic(endedRead{err})
 		}
-		if steps > ReadMost {
+		if steps > h.config.ReadMost {
 			panic(endedRead{ErrReadTooLong})
 		}
 	})

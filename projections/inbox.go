@@ -3,6 +3,7 @@ package projections
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"maestro/events"
 )
@@ -22,6 +23,7 @@ const (
 	InboxLost        InboxKind = "lost"        // nothing is heard of a session
 	InboxLate        InboxKind = "late"        // a report came after its session's end
 	InboxRefused     InboxKind = "refused"     // a kept command was refused
+	InboxUnread      InboxKind = "unread"      // a project has too much for one look
 )
 
 // InboxItem is one thing that needs a person.
@@ -83,6 +85,8 @@ type inbox struct {
 	// concerns says whether a session is the reader's; nil for a reader whom everything concerns.
 	concerns func(session string) bool
 	found    []found
+	// left is at how many more dependencies it looks.
+	left int
 }
 
 // found is an item before its words are built: many may be found, and few are shown.
@@ -114,7 +118,7 @@ func (s *State) InboxCount(project string) int { return len(s.findInbox(project,
 
 // findInbox finds what needs a person, longest wait first.
 func (s *State) findInbox(project string, concerns func(session string) bool) *inbox {
-	b := &inbox{State: s, project: project, concerns: concerns}
+	b := &inbox{State: s, project: project, concerns: concerns, left: WaitsLooked}
 	for x := range s.Unanswered(project) {
 		b.question(x)
 	}
@@ -264,9 +268,28 @@ func (b *inbox) queue(q *Queue, served bool) {
 			})
 		}
 	}
-	key := queueKey(q.ProjectID, q.Name)
-	b.waiting.get(key).walk(func(task string) bool {
-		if item := b.Item(q.ProjectID, q.Name, task); !b.done(task) && b.Stuck(q, item) {
+	b.stuck(q)
+	if gone := b.Gone(q.SessionID); q.SessionID != "" && gone != "" && q.Stats.Queued > 0 && !served {
+		b.stranded(q, gone)
+	}
+}
+
+// stuck adds what waits in a queue for what will not come. One item counts those that wait for more than is looked at.
+func (b *inbox) stuck(q *Queue) {
+	unseen, since := 0, int64(0)
+	b.waiting.get(queueKey(q.ProjectID, q.Name)).walk(func(task string) bool {
+		t, item := b.Task(task), b.Item(q.ProjectID, q.Name, task)
+		switch {
+		case t == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled:
+		case len(t.Dependencies) > b.left:
+			if unseen++; unseen == 1 || item.AddedAt < since {
+				since = item.AddedAt
+			}
+		default:
+			b.left -= len(t.Dependencies)
+			if !b.Stuck(q, item) {
+				break
+			}
 			b.add(InboxStuck, q.SessionID, q.Name, item.AddedAt, func() InboxItem {
 				return InboxItem{
 					TaskID: task, Queue: q.Name, What: b.titleOf(task), Message: b.WaitsFor(q, item),
@@ -276,8 +299,25 @@ func (b *inbox) queue(q *Queue, served bool) {
 		}
 		return true
 	})
-	if gone := b.Gone(q.SessionID); q.SessionID != "" && gone != "" && q.Stats.Queued > 0 && !served {
-		b.stranded(q, gone)
+	if unseen == 0 {
+		return
+	}
+	b.add(InboxUnread, q.SessionID, q.Name, since, func() InboxItem {
+		return InboxItem{
+			Queue: q.Name, What: q.Name,
+			Message: "of " + strconv.Itoa(unseen) + " items that wait, nobody looked whether what they wait for will come: " +
+				"the queues wait for too much",
+			Next: "maestro queue list --project " + q.ProjectID + " --queue " + q.Name,
+		}
+	})
+}
+
+// UnreadInbox stands for the inbox of a project that has too much for one look.
+func UnreadInbox(p *Project) InboxItem {
+	return InboxItem{
+		Kind: InboxUnread, ProjectID: p.ID, What: p.Name, Since: p.UpdatedAt,
+		Message: "what needs you in this project takes more work than one read may",
+		Next:    "maestro task list --project " + p.ID,
 	}
 }
 

@@ -163,6 +163,9 @@ func (s *State) Held() iter.Seq[*Item] {
 // WaitsNamed is how many of the dependencies that an item waits for are named; the others are counted.
 const WaitsNamed = 5
 
+// WaitsLooked is at how many dependencies one list of items looks to say what they wait for.
+const WaitsLooked = 100_000
+
 // WaitsFor says what keeps a queued item from being started, "" if nothing does. It names first what will not come by
 // itself.
 func (s *State) WaitsFor(q *Queue, item *Item) string {

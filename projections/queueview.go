@@ -2,6 +2,7 @@ package projections
 
 import (
 	"slices"
+	"strconv"
 
 	"maestro/events"
 )
@@ -53,6 +54,15 @@ func (s *State) QueueView(q *Queue) QueueView {
 
 // ItemView shows an item of a queue.
 func (s *State) ItemView(q *Queue, i *Item) ItemView {
+	view := s.viewOfItem(i)
+	if i.Status == events.ItemQueued {
+		view.Waits = s.WaitsFor(q, i)
+	}
+	return view
+}
+
+// viewOfItem shows an item, but not what it waits for.
+func (s *State) viewOfItem(i *Item) ItemView {
 	view := ItemView{
 		TaskID: i.TaskID, Status: i.Status, AddedAt: i.AddedAt, StartedAt: i.StartedAt, CompletedAt: i.CompletedAt,
 		FailReason: i.FailReason, Queue: i.Queue, SessionID: i.SessionID, Attempts: i.Attempts,
@@ -61,10 +71,22 @@ func (s *State) ItemView(q *Queue, i *Item) ItemView {
 	if t := s.tasks.get(i.TaskID); t != nil {
 		view.Title = t.Title
 	}
-	if i.Status == events.ItemQueued {
-		view.Waits = s.WaitsFor(q, i)
-	}
 	return view
+}
+
+// waitsWithin is WaitsFor for one of many items. It looks at no more dependencies than are left, and then says only how
+// many there are.
+func (s *State) waitsWithin(left *int, q *Queue, i *Item) string {
+	if s.ready.get(queueKey(q.ProjectID, q.Name)).has(i.Place) {
+		return ""
+	}
+	if t := s.Task(i.TaskID); t != nil {
+		if len(t.Dependencies) > *left {
+			return "waits for some of its " + strconv.Itoa(len(t.Dependencies)) + " dependencies"
+		}
+		*left -= len(t.Dependencies)
+	}
+	return s.WaitsFor(q, i)
 }
 
 // done reports whether nothing is left to do about the item.
@@ -84,14 +106,18 @@ func (s *State) ItemViews(q *Queue, keep func(*Item) bool) (views []ItemView, mo
 		items = slices.DeleteFunc(items, func(item *Item) bool { return !keep(item) })
 	}
 	more = max(0, len(items)-ItemsListed)
-	left := more
+	left, looks := more, WaitsLooked
 	views = make([]ItemView, 0, len(items)-more)
 	for _, item := range items {
 		switch {
 		case left > 0 && item.done():
 			left--
 		case len(views) < ItemsListed:
-			views = append(views, s.ItemView(q, item))
+			view := s.viewOfItem(item)
+			if item.Status == events.ItemQueued {
+				view.Waits = s.waitsWithin(&looks, q, item)
+			}
+			views = append(views, view)
 		}
 	}
 	return views, more

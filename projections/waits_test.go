@@ -73,3 +73,38 @@ func TestAnInboxTellsOnlyWhatItLists(t *testing.T) {
 		t.Errorf("%d are listed, the first with %q", len(listed), listed[0].Message)
 	}
 }
+
+// TestListsLookAtFewDependencies: however much the items of a queue wait for, a list of them and the inbox look at a
+// bounded number of dependencies, and say what they did not look at.
+func TestListsLookAtFewDependencies(t *testing.T) {
+	const items, dependencies, looked = 600, 200, WaitsLooked / 200
+	s := crowdedQueue(t, items, dependencies)
+	q := s.Queue("p", "w")
+	var views []ItemView
+	const most = 3*WaitsLooked + 20*items
+	if steps := stepsOf(s, func(s *State) { views, _ = s.ItemViews(q, nil) }); steps > most {
+		t.Errorf("to list the items takes %d steps, more than %d", steps, most)
+	}
+	if waits := views[looked-1].Waits; !strings.HasPrefix(waits, "waits for hub199 (cancelled)") {
+		t.Errorf("the last item that is looked at %s", waits)
+	}
+	if waits := views[looked].Waits; waits != "waits for some of its 200 dependencies" {
+		t.Errorf("the item behind it %s", waits)
+	}
+	var inbox []InboxItem
+	if steps := stepsOf(s, func(s *State) { inbox = s.Inbox("p", nil) }); steps > most {
+		t.Errorf("the inbox takes %d steps, more than %d", steps, most)
+	}
+	unread := 0
+	for _, item := range inbox {
+		if item.Kind == InboxUnread {
+			unread++
+			if !strings.HasPrefix(item.Message, "of 100 items that wait") || item.Queue != "w" {
+				t.Errorf("what is not looked at: %+v", item)
+			}
+		}
+	}
+	if unread != 1 || len(inbox) != InboxListed+2 {
+		t.Errorf("%d items, %d of them say what is not looked at", len(inbox), unread)
+	}
+}

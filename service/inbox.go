@@ -2,6 +2,8 @@ package service
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -13,36 +15,72 @@ import (
 	"maestro/service/wire"
 )
 
-// ListInbox gives all that needs a person, longest wait first.
-func (v View) ListInbox(in *wire.InboxFilter) ([]projections.InboxItem, error) {
-	projects, err := v.PermitProjects("inbox", in.ProjectID)
+// ListInbox gives all that needs a person, longest wait first, and the sequence at which it began to look. It takes a
+// look at each project by itself, so that none is too large because of the others; one that is too large alone hides
+// no other.
+func (s *Service) ListInbox(
+	ctx context.Context, c *Caller, in *wire.InboxFilter,
+) (items []projections.InboxItem, sequence uint64, err error) {
+	var projects []*projections.Project
+	err = s.Look(ctx, c, func(v View) (err error) {
+		sequence = v.Head().Sequence
+		projects, err = v.PermitProjects("inbox", in.ProjectID)
+		return err
+	})
 	if err != nil {
-		return nil, err
+		return nil, sequence, err
 	}
-	var concerns func(string) bool
-	if v.Caller.By.Kind == commands.ActorSession {
-		concerns = v.spawned
-	}
-	now := v.Service.Now().UnixMilli()
-	items := []projections.InboxItem{}
 	for _, p := range projects {
+		var found []projections.InboxItem
+		err := s.Look(ctx, c, func(v View) error {
+			found = v.inboxOf(p, in.SessionID)
+			return nil
+		})
+		var tooLarge *Problem
 		switch {
-		case in.SessionID == "":
-			items = append(items, v.Inbox(p.ID, concerns)...)
-		case v.SessionProject(in.SessionID) == p.ID && (concerns == nil || concerns(in.SessionID)):
-			items = append(items, v.InboxOf(in.SessionID)...)
+		case errors.As(err, &tooLarge):
+			items = append(items, projections.UnreadInbox(p))
+		case err != nil:
+			return nil, sequence, err
 		}
+		items = append(items, found...)
 	}
-	if only := in.SessionID; only != "" {
-		all := concerns
-		concerns = func(id string) bool { return id == only && (all == nil || all(id)) }
+	err = s.Look(ctx, c, func(v View) error {
+		items = append(items, v.refusedIn(projects, in.SessionID)...)
+		return nil
+	})
+	return sortedInbox(items, in.Kind, s.Now().UnixMilli()), sequence, err
+}
+
+// concerns says which sessions' items the caller sees; nil for all.
+func (v View) concerns() func(session string) bool {
+	if v.Caller.By.Kind == commands.ActorSession {
+		return v.spawned
 	}
-	ofOne, listed := int(commands.LimitInboxRefused.Value), int(commands.LimitInboxAllRefused.Value)
-	if in.SessionID != "" {
-		ofOne, listed = math.MaxInt, math.MaxInt
+	return nil
+}
+
+// inboxOf gives what needs a person in a project, of one session only if it is named.
+func (v View) inboxOf(p *projections.Project, only string) []projections.InboxItem {
+	concerns := v.concerns()
+	switch {
+	case only == "":
+		return v.Inbox(p.ID, concerns)
+	case v.SessionProject(only) == p.ID && (concerns == nil || concerns(only)):
+		return v.InboxOf(only)
 	}
-	items = append(items, v.refusedKept(projects, concerns, ofOne, listed)...)
-	return sortedInbox(items, in.Kind, now), nil
+	return nil
+}
+
+// refusedIn gives the kept commands of projects that were refused, of one session only if it is named: then all.
+func (v View) refusedIn(projects []*projections.Project, only string) []projections.InboxItem {
+	concerns := v.concerns()
+	if only == "" {
+		return v.refusedKept(projects, concerns, int(commands.LimitInboxRefused.Value),
+			int(commands.LimitInboxAllRefused.Value))
+	}
+	own := func(id string) bool { return id == only && (concerns == nil || concerns(id)) }
+	return v.refusedKept(projects, own, math.MaxInt, math.MaxInt)
 }
 
 // refusedKept gives the commands that had waited in an outbox and were refused: the newest of each session, at most

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"maestro/commands"
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/safetext"
@@ -72,14 +71,19 @@ func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 		return wire.Since{}, err
 	}
 	body := wire.Since{From: from, To: to, Events: found.events}
-	s.Handler.View(func(state *projections.State) {
-		v := s.At(state, c)
-		body.Inbox, err = v.ListInbox(&wire.InboxFilter{ProjectID: in.ProjectID})
-		if commands.Permit(state, commands.CurrentRules(), c.By, "inbox", in.ProjectID) != nil {
-			body.Inbox, err = []projections.InboxItem{}, nil
+	body.Inbox = []projections.InboxItem{}
+	if s.Permit(c, "inbox", in.ProjectID) == nil {
+		if body.Inbox, _, err = s.ListInbox(ctx, c, &wire.InboxFilter{ProjectID: in.ProjectID}); err != nil {
+			return wire.Since{}, err
 		}
+	}
+	err = s.Look(ctx, c, func(v View) error {
 		found.stand(v)
+		return nil
 	})
+	if err != nil {
+		return wire.Since{}, err
+	}
 	for i := range body.Inbox {
 		item := &body.Inbox[i]
 		body.New += item.NewThings(at)

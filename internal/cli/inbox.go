@@ -32,7 +32,7 @@ func newInbox(a *Run) *cobra.Command {
 	cmd.Flags().StringVar(&c.session, "session", "", "only this session's, and all of them; else they are bounded")
 	cmd.Flags().StringVar(&c.kind, "kind", "", "only this kind")
 	choice(cmd, "kind", "question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost",
-		"late", "refused", string(inboxSetAside))
+		"late", "refused", "unread", string(inboxSetAside))
 	a.ListFlags(cmd)
 	return cmd
 }

@@ -1,0 +1,57 @@
+package service
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"maestro/engine"
+	"maestro/projections"
+	"maestro/service/wire"
+)
+
+// TestALargeProjectHidesNoOther: an inbox looks at each project by itself, says which one is too large, and shows the
+// others.
+func TestALargeProjectHidesNoOther(t *testing.T) {
+	log := &memoryLog{}
+	w := worldOn(t, log)
+	projects := map[string]string{}
+	for name, tasks := range map[string]int{"small": 10, "also": 10, "large": 3000} {
+		id := w.make(w.admin(), "project:create", `{"name":"`+name+`"}`)
+		projects[id] = name
+		for range tasks {
+			task := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, id))
+			if tasks == 10 {
+				w.do(w.admin(), "task:block", fmt.Sprintf(`{"taskId":%q,"reason":"r"}`, task))
+			}
+		}
+	}
+	handler, err := engine.Open(t.Context(), engine.Config{Log: log, Now: time.Now, After: time.After, ReadMost: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(handler.Close)
+	w.Service.Handler = handler
+	items, _, err := w.ListInbox(t.Context(), w.admin(), &wire.InboxFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]int{}
+	for _, item := range items {
+		shown[projects[item.ProjectID]+" "+string(item.Kind)]++
+	}
+	want := map[string]int{
+		"small " + string(projections.InboxBlocked): 10,
+		"also " + string(projections.InboxBlocked):  10,
+		"large " + string(projections.InboxUnread):  1,
+	}
+	if fmt.Sprint(shown) != fmt.Sprint(want) {
+		t.Errorf("it shows %v, want %v", shown, want)
+	}
+	for id, name := range projects {
+		items, _, err := w.ListInbox(t.Context(), w.admin(), &wire.InboxFilter{ProjectID: id})
+		if err != nil || (items[0].Kind == projections.InboxUnread) != (name == "large") {
+			t.Errorf("%s alone: %v %v", name, items, err)
+		}
+	}
+}
