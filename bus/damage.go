@@ -3,11 +3,6 @@ package bus
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-
-	"maestro/events"
 )
 
 // Damage says why the store can only be read, or nil: it was damaged when it was opened, or damage was found since,
@@ -73,6 +68,9 @@ func (b *Bus) openDamaged(ctx context.Context, checked prepared) error {
 	if err != nil {
 		return err
 	}
+	if err := files.readAsides(ctx); err != nil {
+		return errors.Join(err, files.Close())
+	}
 	b.files.Store(files)
 	if len(checked.faults) > 1 { // whoever serves the log reports the first
 		for _, f := range checked.faults {
@@ -107,29 +105,6 @@ func (b *Bus) closeFiles() error {
 	return files.Close()
 }
 
-// rebuildSideStreams puts back what can be read of the streams that were set aside.
-func (b *Bus) rebuildSideStreams(ctx context.Context) error {
-	pending, err := pendingRebuilds(b.embedded.dir)
-	if err != nil || len(pending) == 0 {
-		return err
-	}
-	for stream, names := range pending {
-		for _, name := range names {
-			if err := b.rebuildSide(ctx, stream, filepath.Join(filepath.Dir(b.embedded.dir), name)); err != nil {
-				return fmt.Errorf("make the stream %s again from %s: %w", stream, name, err)
-			}
-		}
-	}
-	if err := b.Firm(); err != nil {
-		return full(err)
-	}
-	if err := errors.Join(syncTree(b.embedded.storeDir()), os.Remove(filepath.Join(b.embedded.dir,
-		rebuildsName))); err != nil {
-		return full(err)
-	}
-	return syncPath(b.embedded.dir)
-}
-
 // adoptBlobs describes again the blobs whose description was cut off with the end of their stream.
 func (b *Bus) adoptBlobs(ctx context.Context) error {
 	files, err := openFiles(ctx, b.embedded.dir, nil)
@@ -148,38 +123,4 @@ func (b *Bus) adoptBlobs(ctx context.Context) error {
 		err = errors.Join(err, readErr)
 	}
 	return err
-}
-
-func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
-	files, err := openFiles(ctx, aside, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = files.Close() }()
-	if files.failed != nil { // the next start may be able to read it
-		return files.failed
-	}
-	if stream == DeniedStream {
-		return files.LoadDenials(ctx, func(d events.StoredDenial) error {
-			return b.storeDenials(ctx, []events.StoredDenial{d}, bulkTimeout)
-		})
-	}
-	digests, err := files.Blobs(ctx)
-	if err != nil {
-		return err
-	}
-	for _, digest := range digests {
-		content, err := files.Blob(ctx, digest)
-		if errors.Is(err, ErrBlobDamaged) {
-			b.options.Logger.Error("a long text is lost; restore it from a backup", "blob", digest, "why", err)
-			continue
-		}
-		if err == nil {
-			_, err = b.putBlob(ctx, content, bulkTimeout)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -217,8 +217,8 @@ func (e *embedded) cutAt(log *scannedStream, torn Fault) error {
 // put back once the server runs; a start that is interrupted goes on from there.
 func (e *embedded) setSideStreamsAside(p *prepared) error {
 	pending, err := pendingRebuilds(e.dir)
-	if err != nil {
-		return err
+	if err != nil { // every directory that has no mark counts, listed or not
+		pending = map[string][]string{}
 	}
 	for _, stream := range p.rebuild {
 		path := streamPath(e.dir, stream)

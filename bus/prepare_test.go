@@ -508,6 +508,9 @@ func TestDamagedSideStreamsAreMadeAgain(t *testing.T) {
 			if err != nil || len(aside) != 1 {
 				t.Fatalf("set aside: %v, %v", aside, err)
 			}
+			if !isRemade(aside[0]) {
+				t.Fatal("the rebuilding is not marked")
+			}
 			if _, err := os.Stat(filepath.Join(image, rebuildsName)); !errors.Is(err, os.ErrNotExist) {
 				t.Fatalf("the rebuilding is not finished: %v", err)
 			}

@@ -29,6 +29,8 @@ type ReadOnly struct {
 	failed error
 	// adopted are the blobs that have lost their description.
 	adopted []string
+	// asides are what was set aside of the streams beside the log.
+	asides []*ReadOnly
 
 	mu     sync.RWMutex
 	closed bool
@@ -52,7 +54,14 @@ func OpenReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openFiles(ctx, dir, lock)
+	r, err := openFiles(ctx, dir, lock)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.readAsides(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store read-only: %w", err), r.Close())
+	}
+	return r, nil
 }
 
 // openFiles reads the store in dir, whose lock the caller holds, or gives here.
@@ -208,6 +217,9 @@ func (r *ReadOnly) reader(s *scannedStream, prefix string) (*placeReader, error)
 func (r *ReadOnly) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for _, aside := range r.asides {
+		_ = aside.Close() // it holds no lock
+	}
 	if r.closed || r.lock == nil {
 		r.closed = true
 		return nil

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -98,10 +99,15 @@ func (r *ReadOnly) adopt(ctx context.Context) (adopted []string, err error) {
 	return adopted, nil
 }
 
-// Blobs lists the digests of all blobs that have a description, in order. Blob can still fail for one: its content
-// may be damaged.
+// Blobs lists the digests of all blobs that have a description, in order, also in what was set aside. Blob can still
+// fail for one: its content may be damaged.
 func (r *ReadOnly) Blobs(context.Context) ([]string, error) {
-	return slices.Sorted(maps.Keys(r.blobs.metas)), nil
+	digests := slices.Collect(maps.Keys(r.blobs.metas))
+	for _, aside := range r.asides {
+		digests = slices.AppendSeq(digests, maps.Keys(aside.blobs.metas))
+	}
+	slices.Sort(digests)
+	return slices.Compact(digests), nil
 }
 
 // blobSize gives how many bytes the content has, as its description says.
@@ -115,6 +121,20 @@ func (r *ReadOnly) blobSize(digest string) (int64, error) {
 
 // Blob gives the content that has the digest, verified, or ErrNoBlob. Damaged content gives ErrBlobDamaged.
 func (r *ReadOnly) Blob(ctx context.Context, digest string) ([]byte, error) {
+	content, err := r.ownBlob(ctx, digest)
+	for i := 0; err != nil && ctx.Err() == nil && i < len(r.asides); i++ {
+		other, otherErr := r.asides[i].ownBlob(ctx, digest)
+		if otherErr == nil {
+			return other, nil
+		}
+		if errors.Is(err, ErrNoBlob) {
+			err = otherErr
+		}
+	}
+	return content, err
+}
+
+func (r *ReadOnly) ownBlob(ctx context.Context, digest string) ([]byte, error) {
 	if !IsDigest(digest) {
 		return nil, fmt.Errorf("%w: %q is not a digest", ErrNoBlob, digest)
 	}
@@ -164,8 +184,34 @@ func (r *ReadOnly) StoreDenials(context.Context, []events.StoredDenial) error {
 }
 
 // LoadDenials yields the recorded refusals that can be read, in the order in which they were stored, the newest of
-// each slot.
+// each slot. Those that were set aside, and not put back so far, come first.
 func (r *ReadOnly) LoadDenials(ctx context.Context, yield func(events.StoredDenial) error) error {
+	if len(r.asides) == 0 {
+		return r.ownDenials(ctx, yield)
+	}
+	var all []events.StoredDenial
+	newest := map[slot]int{}
+	for _, files := range append(slices.Clone(r.asides), r) {
+		if err := files.ownDenials(ctx, func(d events.StoredDenial) error {
+			newest[slot{d.Actor, d.Slot}] = len(all)
+			all = append(all, d)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	for i, d := range all {
+		if newest[slot{d.Actor, d.Slot}] != i {
+			continue
+		}
+		if err := yield(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *ReadOnly) ownDenials(ctx context.Context, yield func(events.StoredDenial) error) error {
 	reader, err := r.reader(r.denied, events.DeniedPrefix)
 	if err != nil {
 		return err

@@ -22,27 +22,42 @@ func otherRemade(dir, stream string) (paths []string) {
 	return paths
 }
 
-// clearRemade takes away what is in the place of a file that is made again. A directory that is not empty is set aside.
+// clearRemade takes away what is in the place of a file that is made again.
 func (e *embedded) clearRemade() error {
+	var paths []string
 	for _, stored := range storedStreams {
-		for _, path := range otherRemade(e.dir, stored.name) {
-			err := os.Remove(path)
-			switch {
-			case err == nil:
-				e.logger.Warn("what was in the place of a file of the store was removed; the file is made again", "path", path)
-			case errors.Is(err, fs.ErrNotExist):
-			default:
-				aside, err := e.newAside("other")
-				if err != nil {
-					return err
-				}
-				if err := os.Rename(path, filepath.Join(aside, filepath.Base(path))); err != nil {
-					return full(err)
-				}
-				e.logger.Warn("what was in the place of a file of the store was set aside; the file is made again",
-					"path", path, "aside", aside)
-			}
+		paths = append(paths, otherRemade(e.dir, stored.name)...)
+	}
+	list := filepath.Join(e.dir, rebuildsName)
+	if _, err := os.Lstat(list); err == nil && !leadsToFile(list) {
+		paths = append(paths, list)
+	}
+	for _, path := range paths {
+		if err := e.takeAway(path); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// takeAway removes what is in the place of a file. A directory that is not empty is set aside.
+func (e *embedded) takeAway(path string) error {
+	err := os.Remove(path)
+	switch {
+	case err == nil:
+		e.logger.Warn("what was in the place of a file of the store was removed; the file is made again", "path", path)
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	aside, err := e.newAside("other")
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(path, filepath.Join(aside, filepath.Base(path))); err != nil {
+		return full(err)
+	}
+	e.logger.Warn("what was in the place of a file of the store was set aside; the file is made again",
+		"path", path, "aside", aside)
 	return nil
 }

@@ -40,6 +40,8 @@ var structural = []struct {
 	{"a plain file for a directory", fileForDirectory, 2},
 	{"the head file and the last block", loseEnd, 2},
 	{"another kind of file", anotherKind, 4},
+	{"the head file and a bit of the first block", loseHeadAndBit, 2},
+	{"an interrupted rebuild", interruptRebuild, 2},
 }
 
 // harm does one random harm to a home, and says of which kind it is and what it did.
@@ -160,6 +162,32 @@ func anotherKind(random *rand.Rand, dir string) (string, error) {
 	}
 	kind := kinds[random.IntN(len(kinds))]
 	return strings.TrimPrefix(path, dir+"/") + ": " + kind.name, errors.Join(os.Remove(path), kind.put())
+}
+
+func loseHeadAndBit(random *rand.Rand, dir string) (string, error) {
+	path := filepath.Join(dir, streamsDir, "MAESTRO", "msgs", "1.blk")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "no block", nil //nolint:nilerr // an earlier harm took it
+	}
+	at := random.IntN(len(content) / 2)
+	content[at] ^= 1 << random.IntN(8)
+	return fmt.Sprintf("a bit flipped at %d of %d", at, len(content)),
+		errors.Join(os.WriteFile(path, content, 0o600), os.RemoveAll(filepath.Join(dir, "head")))
+}
+
+// interruptRebuild leaves what a server that is killed leaves after it set a stream aside, with or without its list.
+func interruptRebuild(random *rand.Rand, dir string) (string, error) {
+	stream := []string{"OBJ_MAESTRO_BLOBS", "MAESTRO_DENIED"}[random.IntN(2)]
+	name := "store.damaged-20260102T030405Z-" + strings.ToLower(stream)
+	to := filepath.Join(dir, name, strings.TrimPrefix(streamsDir, "store/"), stream)
+	err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o700), os.Rename(filepath.Join(dir, streamsDir, stream), to))
+	lists := []string{fmt.Sprintf("{%q:[%q]}", stream, name), "junk", ""}
+	list := lists[random.IntN(len(lists))]
+	if list != "" {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, "store", "rebuild.json"), []byte(list), 0o600))
+	}
+	return stream + ", the list is " + list, err
 }
 
 func loseEnd(_ *rand.Rand, dir string) (string, error) {

@@ -1,0 +1,200 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"maestro/events"
+)
+
+// sideStreams are the streams beside the log, which are made again from what was set aside of them.
+var sideStreams = []string{BlobStream, DeniedStream}
+
+// awaited gives, by stream, the directories from which it must still be filled: all that were set aside and have no
+// mark, whatever the list says. missing are the names on the list of directories that are not there.
+func awaited(dir string) (paths map[string][]string, missing map[string][]string, err error) {
+	paths, missing = map[string][]string{}, map[string][]string{}
+	listed, listErr := pendingRebuilds(dir)
+	if listErr != nil {
+		listed = nil // all that it can name is beside the store
+	}
+	for _, stream := range sideStreams {
+		found, err := asides(dir, strings.ToLower(stream))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, name := range listed[stream] {
+			if !slices.Contains(found, filepath.Join(filepath.Dir(dir), name)) {
+				missing[stream] = append(missing[stream], name)
+			}
+		}
+		if found = slices.DeleteFunc(found, isRemade); len(found) > 0 {
+			paths[stream] = found
+		}
+	}
+	return paths, missing, nil
+}
+
+// rebuildSideStreams puts back what can be read of the streams that were set aside. A directory that cannot be read
+// wholly is tried again at the next start.
+func (b *Bus) rebuildSideStreams(ctx context.Context) error {
+	paths, missing, err := awaited(b.embedded.dir)
+	if err != nil {
+		return err
+	}
+	for stream, names := range missing {
+		for _, name := range names {
+			b.options.Logger.Error("a stream was set aside to be made again, and the directory is gone",
+				"stream", stream, "directory", name,
+				"next", "put the directory back and restart the server; else see `maestro audit verify` for lost "+
+					"texts, and restore them with `maestro salvage --with BACKUP`")
+		}
+	}
+	list := filepath.Join(b.embedded.dir, rebuildsName)
+	if _, err := os.Lstat(list); len(paths) == 0 && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var done []string
+	for stream, asides := range paths {
+		for _, aside := range asides {
+			err := b.rebuildSide(ctx, stream, aside)
+			var unread *unreadAsideError
+			if errors.As(err, &unread) {
+				b.options.Logger.Error("a part of a stream that was set aside cannot be read; the rest is put back",
+					"stream", stream, "aside", aside, "why", err,
+					"next", "make it readable and restart the server, or delete the directory")
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("make the stream %s again from %s: %w", stream, aside, err)
+			}
+			done = append(done, aside)
+		}
+	}
+	if err := b.Firm(); err != nil {
+		return full(err)
+	}
+	if err := syncTree(b.embedded.storeDir()); err != nil {
+		return full(err)
+	}
+	for _, aside := range done {
+		if err := writeAtomically(filepath.Join(aside, remadeName)); err != nil {
+			return err
+		}
+	}
+	if err := ignoreMissing(os.Remove(list)); err != nil {
+		return full(err)
+	}
+	return syncPath(b.embedded.dir)
+}
+
+// unreadAsideError says what of a directory cannot be read.
+type unreadAsideError struct{ err error }
+
+func (e *unreadAsideError) Error() string { return e.err.Error() }
+func (e *unreadAsideError) Unwrap() error { return e.err }
+
+func unreadAside(files *ReadOnly) error {
+	if files.failed == nil {
+		return nil
+	}
+	return &unreadAsideError{files.failed}
+}
+
+// slot is where one refusal is kept.
+type slot struct{ actor, slot string }
+
+// rebuildSide puts back what can be read of one directory.
+func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
+	files, err := openFiles(ctx, aside, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = files.Close() }()
+	if stream == DeniedStream {
+		newer := map[slot]bool{}
+		if err := b.LoadDenials(ctx, func(d events.StoredDenial) error {
+			newer[slot{d.Actor, d.Slot}] = true
+			return nil
+		}); err != nil {
+			return err
+		}
+		err := files.LoadDenials(ctx, func(d events.StoredDenial) error {
+			if newer[slot{d.Actor, d.Slot}] {
+				return nil
+			}
+			return b.storeDenials(ctx, []events.StoredDenial{d}, bulkTimeout)
+		})
+		return errors.Join(err, unreadAside(files))
+	}
+	digests, err := files.Blobs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, digest := range digests {
+		content, err := files.Blob(ctx, digest)
+		if errors.Is(err, ErrBlobDamaged) {
+			b.options.Logger.Error("a long text is lost; restore it from a backup", "blob", digest, "why", err)
+			continue
+		}
+		if err == nil {
+			_, err = b.putBlob(ctx, content, bulkTimeout)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return unreadAside(files)
+}
+
+// readAsides opens what was set aside of the streams beside the log: texts prove themselves, so those there count too.
+func (r *ReadOnly) readAsides(ctx context.Context) error {
+	_, missing, err := awaited(r.dir)
+	if err != nil {
+		return err
+	}
+	for stream, names := range missing {
+		for _, name := range names {
+			r.faults = append(r.faults, Fault{
+				Stream: stream,
+				File:   rebuildsName,
+				Why:    "the stream was set aside to " + name + " to be made again, and that directory is gone",
+			})
+		}
+	}
+	for _, stream := range sideStreams {
+		paths, err := asides(r.dir, strings.ToLower(stream))
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			remade := isRemade(path)
+			if remade && stream == DeniedStream {
+				continue // refusals that gave way to newer ones would come back
+			}
+			files, err := openFiles(ctx, path, nil)
+			if err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				r.faults = append(r.faults, Fault{Stream: stream, File: filepath.Base(path), Why: err.Error()})
+				continue
+			}
+			r.asides = append(r.asides, files)
+			if !remade {
+				r.faults = append(r.faults, Fault{
+					Stream: stream,
+					File:   filepath.Base(path),
+					Why:    "the stream was set aside, and was not made again wholly so far; it is read from here too",
+				})
+			}
+		}
+	}
+	return nil
+}
