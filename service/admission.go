@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"maestro/commands"
+	"maestro/projections"
 )
 
 // Admission stands before permission: it decides nothing and records no refusal, and nothing of it is in the log.
@@ -50,15 +51,7 @@ func (d Demand) rates() (used demand) {
 // Admit lets a call in, or refuses it with a Problem of KindBusy. Who is let in must leave. An interface admits each
 // call before it reads what is asked for; Do and all that waits admit a call that was not.
 func (s *Service) Admit(ctx context.Context, c *Caller, d Demand) (*Admission, error) {
-	a := &Admission{service: s, ledger: s.ledger, who: c.By}
-	a.credential = s.ledger.hold(ClassOf(c.By), AccountName(c.By))
-	switch {
-	case c.By.Kind != commands.ActorSession || c.By.Project == "":
-	case c.Ended: // all of a project that have ended take nothing of those that have not
-		a.project = s.ledger.hold(ofProject, "ended "+c.Root)
-	default:
-		a.project = s.ledger.hold(ofProject, c.Root)
-	}
+	a := s.accountsOf(c.By, c.Root, c.Ended)
 	a.counted = useParallel
 	if d.ReadsLog && !c.Ended { // who has ended may not read the log, so it takes no place of who does
 		a.counted = useStreams
@@ -75,6 +68,36 @@ func (s *Service) Admit(ctx context.Context, c *Caller, d Demand) (*Admission, e
 	}
 	c.admission = a
 	return a, nil
+}
+
+// accountsOf gives an admission with the accounts of a caller and of the root of its project. letGo must be called.
+func (s *Service) accountsOf(by commands.Actor, root string, ended bool) *Admission {
+	a := &Admission{service: s, ledger: s.ledger, who: by}
+	a.credential = s.ledger.hold(ClassOf(by), AccountName(by))
+	switch {
+	case by.Kind != commands.ActorSession || by.Project == "":
+	case ended: // all of a project that have ended take nothing of those that have not
+		a.project = s.ledger.hold(ofProject, "ended "+root)
+	default:
+		a.project = s.ledger.hold(ofProject, root)
+	}
+	return a
+}
+
+// ChargeWork gives what charges a caller for the work of a command that came without a call, such as one that it kept.
+func (s *Service) ChargeWork(by commands.Actor) (worked func(steps int)) {
+	root, ended := "", true
+	s.Handler.View(func(state *projections.State) {
+		root = state.Root(by.Project)
+		if x := state.Session(by.Name); x != nil {
+			ended = x.Ended()
+		}
+	})
+	return func(steps int) {
+		a := s.accountsOf(by, root, ended)
+		defer a.letGo()
+		a.worked(steps)
+	}
 }
 
 // admitted is Admit for a call that its interface did not admit. leave must be called.

@@ -30,6 +30,8 @@ type delivery struct {
 	limits  service.Limits
 	key     []byte // that the secrets of sessions are made from
 	logger  *slog.Logger
+	// charge gives what charges a session for the work of what is delivered; nil if nobody does.
+	charge func(by commands.Actor) (worked func(steps int))
 	// quarantined is how many entries each session's outbox had set aside at the last look.
 	quarantined map[string]int
 	// busy are the sessions whose outbox another process had locked during the whole of the last try.
@@ -161,14 +163,17 @@ func (d *delivery) actor(session, authn string) (by commands.Actor) {
 }
 
 // one brings a kept command through in its session's name. nil is an answer for good, also a refusal, which is
-// recorded. The rates do not bound it, for what waited comes at once; what there may be of anything does, and the
-// command waits until there is less.
+// recorded. The rates do not bound it, for what waited comes at once, but its work is charged to what the session does
+// next. What there may be of anything bounds it, and the command waits until there is less.
 func (d *delivery) one(ctx context.Context, session string, generation int, e outbox.Entry) error {
 	command, err := commands.Parse(e.Command, e.Body)
 	if err == nil {
 		by := d.actor(session, commands.AuthnToken)
 		by.Generation = generation
 		request := engine.Request{By: by, Command: command, Key: e.Key, OccurredAt: e.OccurredAt}
+		if d.charge != nil {
+			request.Worked = d.charge(by)
+		}
 		d.handler.View(func(s *projections.State) { err = d.limits.CheckStock(s, request) })
 		if err == nil {
 			_, err = d.handler.Do(ctx, request)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +59,13 @@ func deliverQuestions(t *testing.T, h *home.Home, limit string) {
 
 	var log bytes.Buffer
 	d := &delivery{home: h, handler: handler, key: []byte("key"), logger: slog.New(slog.NewTextHandler(&log, nil))}
+	var charged atomic.Int64
+	d.charge = func(by commands.Actor) func(int) {
+		if by.Name != "s" || by.Project != project {
+			t.Errorf("%+v is charged", by)
+		}
+		return func(steps int) { charged.Add(int64(steps)) }
+	}
 	box, err := outbox.Open(h.Root(), "s", func() string {
 		secret, _ := d.secretOf("s")
 		return secret
@@ -95,6 +103,9 @@ func deliverQuestions(t *testing.T, h *home.Home, limit string) {
 		waiting, err := box.Waiting()
 		if err != nil || open != step.open || waiting != 4-step.open {
 			t.Errorf("with the limit %d: %d open, %d waiting, %v", step.limit, open, waiting, err)
+		}
+		if charged := charged.Load(); charged < int64(4*step.open) { // each is decided and folded
+			t.Errorf("%d steps are charged for %d questions", charged, step.open)
 		}
 		if step.limit == 2 && strings.Count(log.String(), "the limit "+limit+" is 2") != 1 {
 			t.Errorf("the log:\n%s", &log)

@@ -279,6 +279,7 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		limits:  o.limits,
 		key:     secrets.ServerKey,
 		logger:  logger,
+		charge:  served.ChargeWork,
 	}
 	defer beside(ctx, kept.run)()
 	defer beside(ctx, care.run)()
