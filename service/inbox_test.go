@@ -31,7 +31,7 @@ func TestALargeProjectHidesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(handler.Close)
-	w.Service.Handler = handler
+	w.Handler = handler
 	items, _, err := w.ListInbox(t.Context(), w.admin(), &wire.InboxFilter{})
 	if err != nil {
 		t.Fatal(err)

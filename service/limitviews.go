@@ -17,7 +17,7 @@ func (v View) limitsOf(by commands.Actor, row commands.Row) []wire.CanLimit {
 	case "project:create":
 		used = append(used, useCreates)
 	case "manifest:generate":
-		used = append(used, useUploads)
+		used = []resource{useCommands, useUploads} // a read to the table, and a call with a body
 	}
 	ledger := v.Service.ledger
 	limits := []wire.CanLimit{}

@@ -16,14 +16,20 @@ import (
 // permitted: its refusal is decided and recorded, and a quota tells nothing about another's project.
 func (s *Service) within(ctx context.Context, c *Caller, request engine.Request, dryRun bool) error {
 	var over *overLimit
-	s.Handler.View(func(state *projections.State) {
+	count := func(state *projections.State) {
 		if over = s.Limits.stock(state, request); over == nil && !dryRun {
 			over = c.admission.payFor(state, request.Command)
 		}
 		if over != nil && unbounded(state, request) {
 			over = nil
 		}
-	})
+	}
+	switch request.Command.(type) {
+	case *commands.SpawnSession, *commands.RegisterSession: // it may look at all sessions that ever were
+		c.worked(s.Handler.Measure(count))
+	default:
+		s.Handler.View(count)
+	}
 	if over == nil {
 		return nil
 	}

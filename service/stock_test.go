@@ -1,42 +1,34 @@
 package service
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"testing"
-
-	"maestro/commands"
-	"maestro/engine"
 )
 
-// TestWhoHangsUpHasPaid: what may still happen is not given back, what certainly did not is.
-func TestWhoHangsUpHasPaid(t *testing.T) {
-	refusal := &commands.Refusal{Code: commands.CodeRule, Message: "no"}
-	for what, test := range map[string]struct {
-		answer engine.Answer
-		err    error
-		left   float64
-	}{
-		"made":                    {engine.Answer{Event: []byte("{}")}, nil, 0},
-		"a retry":                 {engine.Answer{Event: []byte("{}"), Retried: true}, nil, 1},
-		"already so":              {engine.Answer{}, nil, 1},
-		"refused":                 {engine.Answer{}, refusal, 1},
-		"the caller went away":    {engine.Answer{}, context.Canceled, 0},
-		"the log takes no writes": {engine.Answer{}, &engine.UnavailableError{Err: errors.New("full")}, 0},
-	} {
-		var limits Limits
-		if err := limits.Set("session-spawns=0.000001/1"); err != nil {
-			t.Fatal(err)
-		}
-		l := newLedger(&limits)
-		a := &Admission{ledger: l, credential: l.hold(OfSession, "s")}
-		if over := a.pay(demand{useSpawns: 1}); over != nil {
-			t.Fatal(over)
-		}
-		a.made = demand{useSpawns: 1}
-		a.unused(test.answer, test.err)
-		if left := float64(int(l.left(a.credential, useSpawns))); left != test.left {
-			t.Errorf("%s: %v spawns are left, want %v", what, left, test.left)
-		}
+// TestCountingSessionsIsCharged: where a spawn counts the sessions that there were, that is part of its work.
+func TestCountingSessionsIsCharged(t *testing.T) {
+	s := newStage(t)
+	if err := s.Limits.Set("project-sessions=10"); err != nil {
+		t.Fatal(err)
+	}
+	const ended = 2 * StepsPerCommand
+	for i := range ended {
+		s.do(s.admin(), "session:register", fmt.Sprintf(`{"project":%q,"sessionId":"s%d"}`, s.alpha, i))
+		s.do(s.admin(), "session:kill", fmt.Sprintf(`{"sessionId":"s%d"}`, i))
+	}
+	s.ledger.quotas[OfSession][useCommands] = Quota{Name: "session-commands", Value: 0.001, Burst: 100}
+	account := s.ledger.hold(OfSession, AccountName(s.lead.By))
+	defer s.ledger.letGo(account)
+	before := s.ledger.left(account, useCommands)
+	caller := *s.lead
+	caller.Meta = Meta{Key: "k"}
+	body := `{"taskIds":["` + s.task + `"]}`
+	call := Call{ID: "session:spawn", Body: func() ([]byte, error) { return []byte(body), nil }, Drop: func() {}}
+	call.DryRun = true
+	if _, err := s.Do(t.Context(), &caller, call); err != nil {
+		t.Fatal(err)
+	}
+	if paid := before - s.ledger.left(account, useCommands); paid < 2 {
+		t.Errorf("a spawn that counts %d sessions paid for %.1f commands", ended, paid)
 	}
 }
