@@ -34,6 +34,8 @@ type Admission struct {
 	answered, brought int64
 	// paidBytes are those that it paid for before its body came.
 	paidBytes int64
+	// looked are the steps of reading that are not charged yet: less than one read.
+	looked int
 }
 
 // demand is how much of each rate a call uses.

@@ -71,8 +71,13 @@ func tooMuchToRead() error {
 // read waits until it is paid.
 func (c *Caller) looked(steps int) {
 	a := c.admission
-	n := float64(steps / StepsPerRead)
-	if a == nil || n == 0 {
+	if a == nil {
+		return
+	}
+	a.looked += steps
+	n := float64(a.looked / StepsPerRead)
+	a.looked %= StepsPerRead
+	if n == 0 {
 		return
 	}
 	a.ledger.charge(a.credential, useReads, n)

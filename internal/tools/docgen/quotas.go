@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"maestro/api"
+	"maestro/engine"
 	"maestro/service"
 )
 
@@ -31,6 +32,11 @@ step of work is a look-up that a decision or the fold of its event makes, or 32 
 made; each ` + grouped(service.StepsPerCommand) + ` of them count as one more command. They are charged afterwards,
 whatever came of the command: an account may go into debt, and its next command then gets 429. A spawn with 20 tasks
 has far fewer.
+
+A read counts by its work in the same way: each ` + grouped(service.StepsPerRead) + ` look-ups in the state, and steps of a scan, count as one more
+read. A page of a list costs what it shows; a filter that few items pass costs a scan of what it skips. A read that takes more
+than ` + grouped(engine.ReadMost) + ` steps at one time gets 413 READ_TOO_LARGE: ask for a page (` + "`?limit=`" + `), one project, or a part
+of the tree.
 
 The server never removes an uploaded manifest, even if no event names it. The ` + "`…-uploads`" + ` quotas bound how
 fast the disk fills: by at most 128 KiB a second, or 10.5 GiB a day, for all sessions of a root.

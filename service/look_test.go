@@ -1,0 +1,194 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"maestro/engine"
+	"maestro/projections"
+	"maestro/service/wire"
+)
+
+// listed gives the ids of the tasks of one page, and where the next goes on.
+func (w *world) listed(c *Caller, in *wire.TaskFilter, asked PageOf) (ids []string, next *PageEnd) {
+	w.Helper()
+	caller := *c
+	caller.Page = func() (PageOf, error) { return asked, nil }
+	var finish func() (TaskPage, error)
+	if err := w.Look(w.Context(), &caller, func(v View) (err error) {
+		finish, err = v.ListTasks(in)
+		return err
+	}); err != nil {
+		w.Fatal(err)
+	}
+	page, err := finish()
+	if err != nil {
+		w.Fatal(err)
+	}
+	for task := range page.Items {
+		ids = append(ids, task.ID)
+	}
+	return ids, page.Next
+}
+
+// Page after page is the whole list, in either order and with any filter, over the tasks of several projects.
+func TestPagesOfTasksAreTheList(t *testing.T) {
+	w := newWorld(t)
+	projects := []string{
+		w.make(w.admin(), "project:create", `{"name":"P"}`), w.make(w.admin(), "project:create", `{"name":"Q"}`),
+	}
+	var made []string
+	for i := range 30 {
+		fields := `,"priority":"` + []string{"low", "high"}[i%3/2] + `"`
+		if i > 4 {
+			fields += `,"dependencies":["` + made[i-2-2*(i%2)] + `"]`
+		}
+		made = append(made, w.make(w.admin(), "task:create", `{"project":"`+projects[i%2]+`","title":"T"`+fields+`}`))
+	}
+	w.do(w.admin(), "task:update", `{"taskId":"`+made[0]+`","dependencies":["`+made[8]+`"]}`)
+	w.do(w.admin(), "task:delete", `{"taskId":"`+made[29]+`"}`)
+	for _, in := range []wire.TaskFilter{
+		{}, {ProjectID: projects[1]}, {Priority: "high"}, {Ready: "true"}, {ParentID: "null", Order: "dependencies"},
+		{Order: "dependencies"}, {Order: "dependencies", Priority: "high", ProjectID: projects[0]},
+	} {
+		whole, _ := w.listed(w.admin(), &in, PageOf{})
+		if in == (wire.TaskFilter{}) && !slices.Equal(whole, made[:29]) {
+			t.Errorf("%v, want %v", whole, made[:29])
+		}
+		for limit := 1; limit < 8; limit++ {
+			var all []string
+			asked := PageOf{Limit: limit}
+			for pages := 0; ; pages++ {
+				ids, next := w.listed(w.admin(), &in, asked)
+				if all = append(all, ids...); next == nil {
+					break
+				}
+				if asked.After, asked.Position = next.ID, next.Position; len(ids) != limit || pages > 30 {
+					t.Fatalf("%+v: a page of %d has %d tasks and a next one", in, limit, len(ids))
+				}
+			}
+			if len(whole) == 0 || !slices.Equal(all, whole) {
+				t.Errorf("%+v in pages of %d: %v, want %v", in, limit, all, whole)
+			}
+		}
+	}
+}
+
+// A page of a filter that finds little ends before it is full, and the next one goes on.
+func TestASparsePageEndsEarly(t *testing.T) {
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	var last string
+	for range 10 {
+		last = w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+	}
+	after, pages, found := "", 0, false
+	for ; !found && pages < 20; pages++ {
+		if err := w.Look(t.Context(), w.admin(), func(v View) error {
+			at, err := v.createdAt(after)
+			if err != nil {
+				return err
+			}
+			finish, err := v.taskPage(v.TasksAfter([]string{project}, at), PageOf{Limit: 1},
+				func(t *projections.Task) bool {
+					v.Worked(scanMost / 2)
+					return t.ID == last
+				})
+			if err != nil {
+				return err
+			}
+			page, err := finish()
+			if page.Next != nil {
+				after = page.Next.ID
+			}
+			found = page.Held > 0
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !found || pages < 4 || pages > 6 {
+		t.Errorf("found after %d pages: %v", pages, found)
+	}
+}
+
+// What a read looks at is charged to the session and to its project, and small reads cost no more than one.
+func TestReadsAreChargedByTheirWork(t *testing.T) {
+	const tasks = 3000
+	w := bounded(t, "session-reads=0.001/1000", "project-reads=0.001/1000")
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	for range tasks {
+		w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+	}
+	done := w.do(w.admin(), "session:spawn", `{"project":"`+project+`","taskIds":["`+
+		w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)+`"]}`)
+	c := w.caller(done.Token)
+	a, err := w.Admit(t.Context(), c, Demand{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Leave()
+	cost := func(see func()) (session, root int) {
+		left := [2]float64{w.ledger.left(a.credential, useReads), w.ledger.left(a.project, useReads)}
+		see()
+		return int(left[0] - w.ledger.left(a.credential, useReads) + .5),
+			int(left[1] - w.ledger.left(a.project, useReads) + .5)
+	}
+	for name, x := range map[string]struct {
+		in   wire.TaskFilter
+		want int
+	}{
+		"a page of one":       {wire.TaskFilter{ProjectID: project}, 0},
+		"what nothing is":     {wire.TaskFilter{ProjectID: project, SessionStatus: "failed"}, tasks / StepsPerRead},
+		"order by dependency": {wire.TaskFilter{ProjectID: project, Order: "dependencies"}, 2 * tasks / StepsPerRead},
+	} {
+		session, root := cost(func() { w.listed(c, &x.in, PageOf{Limit: 1}) })
+		if session != x.want || root != x.want {
+			t.Errorf("%s costs the session %d and its project %d more reads, want %d", name, session, root, x.want)
+		}
+	}
+}
+
+// An answer that is made in parts ends with its caller, and nobody makes what comes after.
+func TestAnAnswerEndsWithItsCaller(t *testing.T) {
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	for i := range 2*tasksAtOnce + 1 {
+		w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T%d"}`, project, i))
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	var finish func() (TaskPage, error)
+	if err := w.Look(ctx, w.admin(), func(v View) (err error) {
+		finish, err = v.ListTasks(&wire.TaskFilter{})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	err = Unbroken(func() error {
+		for range page.Items {
+			if shown++; shown == 10 {
+				leave()
+			}
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || shown != tasksAtOnce {
+		t.Errorf("%d tasks were shown: %v", shown, err)
+	}
+	var p *Problem
+	err = w.Look(t.Context(), w.admin(), func(v View) error {
+		v.Worked(engine.ReadMost + 1)
+		return nil
+	})
+	if !errors.As(err, &p) || p.Kind != KindTooLarge || p.Next == "" {
+		t.Errorf("too long a read is answered with %v", err)
+	}
+}
