@@ -55,10 +55,9 @@ func (v View) ListInputs(in *wire.InputFilter) ([]projections.InputView, error) 
 	views := []projections.InputView{}
 	for _, p := range projects {
 		for x := range v.Inputs(p.ID) {
-			shown := v.InputView(x, now)
 			if (in.SessionID == "" || in.SessionID == x.SessionID) &&
-				(in.Status == "" || in.Status == string(shown.Status)) && v.mayAsk(x) == nil {
-				views = append(views, shown)
+				(in.Status == "" || in.Status == string(v.InputStatus(x))) && v.mayAsk(x) == nil {
+				views = append(views, v.InputView(x, now))
 			}
 		}
 	}

@@ -51,8 +51,13 @@ func TestPagesOfTasksAreTheList(t *testing.T) {
 	w.do(w.admin(), "task:update", `{"taskId":"`+made[0]+`","dependencies":["`+made[8]+`"]}`)
 	w.do(w.admin(), "task:delete", `{"taskId":"`+made[29]+`"}`)
 	for _, in := range []wire.TaskFilter{
-		{}, {ProjectID: projects[1]}, {Priority: "high"}, {Ready: "true"}, {ParentID: "null", Order: "dependencies"},
-		{Order: "dependencies"}, {Order: "dependencies", Priority: "high", ProjectID: projects[0]},
+		{},
+		{ProjectID: projects[1]},
+		{Priority: "high"},
+		{Ready: "true"},
+		{ParentID: "null", Order: "dependencies"},
+		{Order: "dependencies"},
+		{Order: "dependencies", Priority: "high", ProjectID: projects[0]},
 	} {
 		whole, _ := w.listed(w.admin(), &in, PageOf{})
 		if in == (wire.TaskFilter{}) && !slices.Equal(whole, made[:29]) {
