@@ -116,7 +116,8 @@ func (e *embedded) copyDamaged(faults []Fault) (string, error) {
 		e.logger.Warn("there is too little room for a copy of the damaged store", "needed", size, "free", free)
 		return "", nil
 	}
-	aside, err := e.newAside("")
+	// A name of its own until it is whole: what a server that is killed leaves half copied is removed at the next start.
+	aside, err := e.newAside(copyingAside)
 	if err != nil {
 		return "", err
 	}
@@ -136,7 +137,28 @@ func (e *embedded) copyDamaged(faults []Fault) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("copy the damaged store: %w", full(errors.Join(err, os.RemoveAll(aside))))
 	}
-	return aside, nil
+	whole, err := e.newAside("")
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(aside))
+	}
+	if err := errors.Join(os.Remove(whole), os.Rename(aside, whole), syncPath(filepath.Dir(whole))); err != nil {
+		return "", fmt.Errorf("copy the damaged store: %w", full(err))
+	}
+	return whole, nil
+}
+
+// copyingAside is what a copy of a damaged store is called that is not whole.
+const copyingAside = "copying"
+
+// removeHalfCopies removes the copies of a damaged store that a server left which was killed.
+func (e *embedded) removeHalfCopies() {
+	left, err := asides(e.dir, copyingAside)
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	if err != nil {
+		e.logger.Warn("half a copy of a damaged store cannot be removed", "why", err)
+	}
 }
 
 // globEscape makes a path match itself.

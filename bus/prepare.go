@@ -31,6 +31,7 @@ type prepared struct {
 
 // prepare checks the store and makes it fit to be opened by the server.
 func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote) (prepared, error) {
+	e.removeHalfCopies()
 	if err := e.clearRemade(); err != nil {
 		return prepared{}, err
 	}

@@ -95,8 +95,14 @@ func TestAFlippedBitAfterAKillCostsOneEvent(t *testing.T) {
 		t.Fatalf("copies: %v, %v", copies, err)
 	}
 	sameMessages(t, readable(t, copies[0]), before)
+	// A server that was killed while it copied leaves half a copy, which the next start removes.
+	half := image + asideInfix + "20260102T030405Z-copying"
+	must(t, os.MkdirAll(filepath.Join(half, "jetstream"), 0o700))
 	flip(t, blockPath(image, 2), func(size int64) int64 { return size / 2 })
 	_ = openWitnessed(t, image, Always, uint64(len(log)))
+	if _, err := os.Stat(half); err == nil {
+		t.Error("half a copy is left")
+	}
 	if copies, err = filepath.Glob(image + asideInfix + "*"); err != nil || len(copies) != 2 {
 		t.Fatalf("copies of two damages: %v, %v", copies, err)
 	}

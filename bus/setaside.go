@@ -39,6 +39,12 @@ func asides(dir, what string) ([]string, error) {
 // OpenReadOnly reads one.
 func Tails(dir string) ([]string, error) { return asides(dir, tailAside) }
 
+// HoldsLog reports whether a directory looks like a store with a log.
+func HoldsLog(dir string) bool {
+	info, err := os.Stat(streamPath(dir, StreamName))
+	return err == nil && info.IsDir()
+}
+
 // remadeName marks a directory whose stream was made again from it, wholly.
 const remadeName = "remade"
 

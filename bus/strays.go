@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -30,7 +31,16 @@ func Strays(ctx context.Context, dir string) (lines []string, err error) {
 	if err != nil {
 		return lines, err
 	}
-	numbers := strayNumbers(paths)
+	foreign, err := foreignBlocks(ctx, dir)
+	if err != nil {
+		return lines, err
+	}
+	numbers := strayNumbers(append(slices.Clone(paths), slices.Sorted(maps.Keys(foreign))...))
+	for path, home := range foreign {
+		if stream, key, ok := strayOf(path, numbers); ok && stream != home {
+			lines = append(lines, wrongPlace(path, stream, key))
+		}
+	}
 	for _, path := range paths {
 		if err := ctx.Err(); err != nil {
 			return lines, err
@@ -40,12 +50,40 @@ func Strays(ctx context.Context, dir string) (lines []string, err error) {
 			lines = append(lines, path+" is not known, and was not read")
 			continue
 		}
-		place := filepath.Join(streamPath("store", stream), "msgs", blockName(key))
-		lines = append(lines, fmt.Sprintf("%s is block %d of %s in the wrong place, and was not read: copy the home, "+
-			"put it at %s in the copy, and salvage that", path, key, stream, place))
+		lines = append(lines, wrongPlace(path, stream, key))
 	}
 	slices.Sort(lines)
 	return lines, nil
+}
+
+func wrongPlace(path, stream string, key int) string {
+	place := filepath.Join(streamPath("store", stream), "msgs", blockName(key))
+	return fmt.Sprintf("%s is block %d of %s in the wrong place, and was not read: copy the home, "+
+		"put it at %s in the copy, and salvage that", path, key, stream, place)
+}
+
+// foreignBlocks gives the blocks in which no record of their stream can be read, with that stream: they may be
+// another's.
+func foreignBlocks(ctx context.Context, dir string) (map[string]string, error) {
+	foreign := map[string]string{}
+	for _, s := range storedStreams {
+		layout, _ := layoutOf(dir, s.name) // what cannot be read is a fault of the store
+		for _, index := range layout.blocks {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			path := filepath.Join(streamPath(dir, s.name), "msgs", blockName(index))
+			content, err := readInto(nil, path)
+			if err != nil || newRecordParser(s.name, s.prefix, index).readsAny(content) {
+				continue
+			}
+			b, _, err := scanBlock(dir, path, s.name, s.prefix, index, nil, nil)
+			if err == nil && b.empty && b.size > 0 {
+				foreign[path] = s.name
+			}
+		}
+	}
+	return foreign, nil
 }
 
 // strayFiles lists the plain files below a store that are none of its blocks and none of the other files that the

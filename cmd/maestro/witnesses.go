@@ -53,7 +53,12 @@ func backupSeen(
 	ctx context.Context, h *home.Home, dir string, secrets home.Secrets, logger *slog.Logger,
 ) (engine.Witnessed, error) {
 	signer := bus.SignerName(secrets.BackupSigner())
-	list, err := backups.At(h.Dir(), dir, signer).List()
+	place := backups.At(h.Dir(), dir, signer)
+	for _, path := range place.Others() {
+		logger.Warn("a file that has the name of an automatic backup is no plain file, so it is no witness", "file", path,
+			"next", "put the backup itself in its place")
+	}
+	list, err := place.List()
 	if err != nil {
 		logger.Warn("the automatic backups cannot be listed, so they are no witnesses", "why", err)
 	}

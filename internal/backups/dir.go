@@ -143,6 +143,19 @@ func (d Dir) list(wanted func(Made) bool) ([]Made, error) {
 	return list, nil
 }
 
+// Others gives the paths that have the name of a backup of the home, and are no plain files, such as symbolic links:
+// they are never read.
+func (d Dir) Others() (paths []string) {
+	entries, _ := os.ReadDir(d.path) // List says why not
+	for _, entry := range entries {
+		made, ok := parse(entry.Name())
+		if ok && !entry.Type().IsRegular() && (d.key == "" || made.Key == "" || made.Key == d.key) {
+			paths = append(paths, filepath.Join(d.path, entry.Name()))
+		}
+	}
+	return paths
+}
+
 // Files gives the paths of the backups that may be the home's, newest first: those with its key, and those of earlier
 // versions, whose names have none. A home that has lost its key gets all of them. Their signatures say whose they are.
 func (d Dir) Files() ([]string, error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"maestro/bus"
+	"maestro/internal/backups"
 	"maestro/internal/home"
 )
 
@@ -78,11 +79,13 @@ func asLink(path string) error {
 // known.
 func TestSalvageNamesStrayBlocks(t *testing.T) {
 	const stream = "store/jetstream/$G/streams/" + bus.StreamName
-	for from, to := range map[string]string{
-		stream + "/msgs/2.blk": "store/2.blk",
-		stream + "/msgs/1.blk": stream + "/msgs/1.blk.bak",
-		stream + "/msgs":       stream + "/__msgs__",
-		stream:                 stream + "-old",
+	const texts = "store/jetstream/$G/streams/" + bus.BlobStream
+	for to, from := range map[string]string{
+		"store/2.blk":              stream + "/msgs/2.blk",
+		stream + "/msgs/1.blk.bak": stream + "/msgs/1.blk",
+		stream + "/__msgs__":       stream + "/msgs",
+		stream + "-old":            stream,
+		texts + "/msgs/9.blk":      stream + "/msgs/2.blk", // in the directory of another stream
 	} {
 		t.Run(filepath.Base(to), func(t *testing.T) {
 			l := shared(t).copied(t)
@@ -102,5 +105,24 @@ func TestSalvageNamesStrayBlocks(t *testing.T) {
 	}
 	if report := shared(t).copied(t).salvage(t, nil); strings.Contains(strings.Join(report.Notes, "\n"), "not read") {
 		t.Errorf("a store as it must be has strays: %q", report.Notes)
+	}
+}
+
+// TestSalvageNamesWhatItPassesOver: a store under another name, and a link that has the name of a backup.
+func TestSalvageNamesWhatItPassesOver(t *testing.T) {
+	l := shared(t).copied(t)
+	renamed := filepath.Join(l.dir, "store2")
+	if err := os.Rename(filepath.Join(l.dir, "store"), renamed); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "maestro-0123456789abcdef-20260102T030405Z-1-01234567.tar.gz")
+	if err := os.Symlink(l.files["whole.tar.gz"], link); err != nil {
+		t.Fatal(err)
+	}
+	others := backups.At(l.dir, filepath.Dir(link), "").Others()
+	report := l.salvage(t, func(o *Options) { o.Others = others })
+	if report.Whole() || !strings.Contains(strings.Join(report.Notes, "\n"), renamed+" holds a log") ||
+		report.Unused[link] == "" {
+		t.Errorf("whole %t, notes %q, unused %q", report.Whole(), report.Notes, report.Unused)
 	}
 }

@@ -32,6 +32,8 @@ type Options struct {
 	// are.
 	Backups   []string
 	BackupDir string
+	// Others have the names of backups and are no plain files: the report says that they were not used.
+	Others []string
 	// Signer names the home's key: its own, or the one that the user says it had. "" if neither is known; then none of
 	// Backups is believed.
 	Signer string
@@ -74,6 +76,10 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 	if len(o.Backups) == 0 && o.BackupDir != "" {
 		s.note("no automatic backups in %s", o.BackupDir)
 	}
+	for _, path := range o.Others {
+		s.report.Unused[path] = "it is no plain file: name the backup itself with --with"
+	}
+	s.noteOtherStores()
 	s.readEarlier()
 	if err := s.openStore(); err != nil {
 		return nil, err

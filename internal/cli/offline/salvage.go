@@ -132,6 +132,7 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	if options.Backups, err = dir.Files(); err != nil {
 		return err
 	}
+	options.Others = dir.Others()
 	if free, known := bus.FreeBytes(existing(o.to)); known && free < bus.Reserve {
 		return noRoom(o.to)
 	}

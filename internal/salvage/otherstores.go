@@ -1,0 +1,28 @@
+package salvage
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"maestro/bus"
+)
+
+// noteOtherStores names the directories of the home that hold a log and are not where the store is, such as a store
+// that was renamed.
+func (s *salvage) noteOtherStores() {
+	store := s.options.Home.Store()
+	entries, err := os.ReadDir(s.options.Home.Dir())
+	if err != nil {
+		s.unread(s.options.Home.Dir(), err)
+		return
+	}
+	for _, entry := range entries {
+		path := filepath.Join(s.options.Home.Dir(), entry.Name())
+		if path == store || strings.HasPrefix(path, store+".") || !bus.HoldsLog(path) {
+			continue
+		}
+		s.note("%s holds a log, and was not read: copy the home, rename it to %s in the copy, and salvage that", path,
+			filepath.Base(store))
+	}
+}
