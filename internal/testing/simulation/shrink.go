@@ -11,10 +11,16 @@ func Shrink(t *testing.T, plan Plan, runs int) (Plan, Result) {
 		return plan, result
 	}
 	promise := result.Failure.Promise
-	bare := plan
-	bare.Furnished = false
-	if r := Run(t, bare); r.Failure != nil && r.Failure.Promise == promise {
-		plan, result = bare, r
+	for _, leave := range []func(*Plan){
+		func(p *Plan) { p.Fan = false },
+		func(p *Plan) { p.Gossip = false },
+		func(p *Plan) { p.Furnished = p.Gossip }, // gossip is about what the run is furnished with
+	} {
+		bare := plan
+		leave(&bare)
+		if r := Run(t, bare); r.Failure != nil && r.Failure.Promise == promise {
+			plan, result = bare, r
+		}
 	}
 	for size := max(len(plan.Steps)/2, 1); ; size = max(size/2, 1) {
 		shorter := false

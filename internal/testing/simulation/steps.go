@@ -124,6 +124,8 @@ type Plan struct {
 	Templates bool
 	// Gossip lets sessions in projects that sessions made be refused more often than there are records.
 	Gossip bool
+	// Fan lets items of a queue wait for tasks that are reported on, and deleted, several at once.
+	Fan bool
 	// Leaps lets wall clocks leap by years; the Handlers have a clock that does not follow.
 	Leaps bool
 	// Lease and Quiet are for sessions that send heartbeats, and for those that never did.
@@ -170,6 +172,7 @@ func NewPlan(seed uint64) Plan {
 	if p.Gossip = fewDenials(seed) && rand.New(rand.NewPCG(seed, 0x676f73736970)).IntN(3) == 0; p.Gossip {
 		p.Furnished = true
 	}
+	p.Fan = rand.New(rand.NewPCG(seed, 0x66616e)).IntN(8) == 0
 	if later := rand.New(rand.NewPCG(seed, 0x6c656170)); later.IntN(3) == 0 {
 		p.Leaps = true
 		for range 1 + later.IntN(5) {

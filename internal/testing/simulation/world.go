@@ -135,6 +135,11 @@ func (w *world) run() *Failure {
 			return f
 		}
 	}
+	if w.plan.Fan {
+		if f := w.fan(rand.New(rand.NewPCG(w.plan.Seed, 0x66616e6f7574))); f != nil {
+			return f
+		}
+	}
 	for _, s := range w.servers {
 		s.log.Hold(w.hold)
 	}
