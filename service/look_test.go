@@ -155,6 +155,16 @@ func TestReadsAreChargedByTheirWork(t *testing.T) {
 			t.Errorf("%s costs the session %d and its project %d more reads, want %d", name, session, root, x.want)
 		}
 	}
+	a.looked = 0
+	if session, _ := cost(func() {
+		for range 5 {
+			if err := w.Look(t.Context(), c, func(v View) error { v.Worked(600); return nil }); err != nil {
+				t.Error(err)
+			}
+		}
+	}); session != 3 {
+		t.Errorf("five parts of 600 steps cost %d reads, want 3", session)
+	}
 }
 
 // An answer that is made in parts ends with its caller, and nobody makes what comes after.

@@ -94,7 +94,7 @@ func (s *compat) createTask(ctx context.Context, c *call, _ *struct{}) (projecti
 	if !ok {
 		return projections.TaskView{}, unexpected("task:create", answer)
 	}
-	return s.showTask(created.TaskID)
+	return s.showTask(ctx, c, created.TaskID)
 }
 
 // patchTask translates a PATCH: what the user or an orchestrator changes, the sessions of the task, and what an agent
@@ -124,7 +124,7 @@ func (s *compat) patchTask(ctx context.Context, c *call, in *wire.TaskID) (proje
 	if err != nil {
 		return projections.TaskView{}, err
 	}
-	return s.showTask(in.ID)
+	return s.showTask(ctx, c, in.ID)
 }
 
 // patchSteps gives the commands of a PATCH. Their keys depend on the body alone.
@@ -211,13 +211,15 @@ func (s *compat) deleteTask(ctx context.Context, c *call, in *wire.TaskID) (dele
 }
 
 // showTask is what a write answers.
-func (s *compat) showTask(id string) (shown projections.TaskView, err error) {
-	s.Handler.View(func(state *projections.State) {
-		if t := state.Task(id); t != nil {
-			shown = state.TaskView(t)
-		} else {
-			err = service.NotFound("Task", id)
+func (s *compat) showTask(ctx context.Context, c *call, id string) (shown projections.TaskView, err error) {
+	// What is done is answered, also to who has left.
+	err = s.Look(context.WithoutCancel(ctx), c.Caller, func(v service.View) error {
+		t := v.Task(id)
+		if t == nil {
+			return service.NotFound("Task", id)
 		}
+		shown = v.TaskView(t)
+		return nil
 	})
 	return shown, err
 }
