@@ -52,11 +52,11 @@ func TestTheServerGetsNoStreamThatItWouldClear(t *testing.T) {
 		"an index of an older server": {harm: func(s string) error {
 			return os.WriteFile(filepath.Join(s, "msgs", "1.idx"), nil, 0o600)
 		}},
-		"an index that is a directory": {harm: func(s string) error {
+		"an index that is a directory": {harmless: true, harm: func(s string) error {
 			return errors.Join(ignoreMissing(os.Remove(filepath.Join(s, "msgs", indexName))),
 				os.MkdirAll(filepath.Join(s, "msgs", indexName, "x"), 0o700))
 		}},
-		"a configuration that is a directory": {harm: func(s string) error {
+		"a configuration that is a directory": {harmless: true, harm: func(s string) error {
 			meta := filepath.Join(s, metaName)
 			return errors.Join(os.Remove(meta), os.MkdirAll(filepath.Join(meta, "x"), 0o700))
 		}},

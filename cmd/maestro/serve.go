@@ -331,6 +331,7 @@ func openHandler(
 		return nil, nil, errors.Join(err, head.Close())
 	}
 	log.OnDamage(func(fault error) { handler.StopWrites(log.because(fault)) })
+	began := handler.Health()
 	return handler, func() error {
 		if handler.Health() == nil {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
@@ -340,12 +341,14 @@ func openHandler(
 			}
 		}
 		handler.Close()
-		sayAcknowledged(handler, logger)
+		if began == nil {
+			sayAcknowledged(handler, logger)
+		}
 		return head.Close()
 	}, nil
 }
 
-// sayAcknowledged names the head of a log that the server could no longer write to: what comes to be in its place, such
+// sayAcknowledged names the head of a log that the server stopped writing to: what comes to be in its place, such
 // as a copy, may lack events.
 func sayAcknowledged(handler *engine.Handler, logger *slog.Logger) {
 	health := handler.Health()
