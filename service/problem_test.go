@@ -1,0 +1,22 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"testing"
+)
+
+// A caller that net/http takes for gone may still wait for its answer while the server stops: it is told to ask again.
+func TestACallIsAskedAgainAfterAStop(t *testing.T) {
+	s := newStage(t)
+	stopping, stop := context.WithCancel(t.Context())
+	s.Stopping = stopping
+	cancelled := fmt.Errorf("append: %w", context.Canceled)
+	if p := s.ProblemOf(cancelled, "queue:start"); p.Code != "CANCELLED" || p.Kind != KindUnavailable {
+		t.Errorf("%+v", p)
+	}
+	stop()
+	if p := s.ProblemOf(cancelled, "queue:start"); p.Code != CodeStopping || p.RetryAfter == 0 {
+		t.Errorf("%+v", p)
+	}
+}
