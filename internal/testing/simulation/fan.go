@@ -59,4 +59,4 @@ func (w *world) fan(rng *rand.Rand) *Failure {
 	return f
 }
 
-func last(ids []string) string { return ids[len(ids)-1] }
+func last[T any](of []T) T { return of[len(of)-1] }

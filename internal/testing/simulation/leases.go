@@ -278,23 +278,31 @@ func (w *world) heartbeat(rng *rand.Rand) {
 
 // rescue lets sessions be heard whose loss is being written.
 func (w *world) rescue(rng *rand.Rand) {
-	s := w.servers[0]
-	if !s.up() {
+	if !w.servers[0].up() {
 		return
 	}
-	for _, op := range s.log.Held() {
+	for _, id := range w.beingLost() {
+		if rng.IntN(2) > 0 {
+			w.tracef("heartbeat of %s, while its loss is written", id)
+			w.beat(id)
+		}
+	}
+}
+
+// beingLost gives the sessions whose loss is being written.
+func (w *world) beingLost() []string {
+	var ids []string
+	for _, op := range w.servers[0].log.Held() {
 		for _, m := range op.Messages {
 			var e envelope
 			var d told
-			if json.Unmarshal(m.Body, &e) != nil || e.Type != "maestro.session.lost.v1" ||
-				json.Unmarshal(e.Data, &d) != nil ||
-				rng.IntN(2) == 0 {
-				continue
+			if json.Unmarshal(m.Body, &e) == nil && e.Type == "maestro.session.lost.v1" &&
+				json.Unmarshal(e.Data, &d) == nil {
+				ids = append(ids, d.SessionID)
 			}
-			w.tracef("heartbeat of %s, while its loss is written", d.SessionID)
-			w.beat(d.SessionID)
 		}
 	}
+	return ids
 }
 
 // some draws sessions that have not ended.
@@ -361,7 +369,7 @@ func (w *world) wait() *Failure {
 	if left := w.oracle.hands.left(); len(left) > 0 {
 		return failure("3 a dead holder gives it back", "on a healed log, half a minute later: %v", left)
 	}
-	if f := w.rest(w.plan.Quiet + 30*time.Second); f != nil {
+	if f := w.silence(w.plan.Quiet + 30*time.Second); f != nil {
 		return f
 	}
 	m := w.oracle.model()
@@ -373,12 +381,14 @@ func (w *world) wait() *Failure {
 			return failure("3 a deadline comes once", "session %s has had its time, and goes on", id)
 		}
 	}
-	for _, id := range m.sessionIDs {
-		if x := m.sessions[id]; x.Lost && !x.Ended {
-			w.tracef("heartbeat of %s", id)
-			w.beat(id)
-			break
-		}
+	lost := slices.DeleteFunc(slices.Clone(m.sessionIDs), func(id string) bool {
+		x, live := m.liveSession(id)
+		return !live || !x.Lost || x.Ended
+	})
+	if len(lost) > 0 {
+		w.part(last(lost))
+		w.tracef("heartbeat of %s", lost[0])
+		w.beat(lost[0])
 	}
 	if f := w.rest(12 * time.Second); f != nil {
 		return f
@@ -399,12 +409,37 @@ func (w *world) wait() *Failure {
 
 // rest lets time pass, and all that is under way go well.
 func (w *world) rest(d time.Duration) *Failure {
+	return w.pass(d, func() {})
+}
+
+// silence is rest, in which the user deletes the first session whose loss is written meanwhile.
+func (w *world) silence(d time.Duration) *Failure {
+	parted := false
+	return w.pass(d, func() {
+		if ids := w.beingLost(); len(ids) > 0 && !parted {
+			parted = true
+			w.part(ids[0])
+		}
+	})
+}
+
+func (w *world) pass(d time.Duration, now func()) *Failure {
 	w.tracef("%s pass", d)
 	for ; d > 0; d -= 3 * time.Second {
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		now()
 		if f := w.drain(); f != nil {
 			return f
 		}
 	}
 	return nil
+}
+
+// part lets the user delete a session that is heard before its deletion is written.
+func (w *world) part(id string) {
+	w.submit(w.servers[0], wish{by: admin, id: "session:delete", fields: fields{SessionID: id}, key: w.key()})
+	synctest.Wait()
+	w.tracef("heartbeat of %s, while it is deleted", id)
+	w.beat(id)
 }
