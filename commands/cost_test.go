@@ -114,6 +114,25 @@ func (g *ground) oneMore(n int) Command {
 	}
 }
 
+// words lets sessions say n words of tasks, at most 500 of each: of "said0" and so on. If ended, all these sessions
+// have ended.
+func (g *ground) words(n int, ended bool) (tasks []string) {
+	const most = 500
+	count := max(1, n/most)
+	tasks = g.tasks("said", count)
+	for i := 0; n > 0; i, n = i+1, n-count {
+		speaker := fmt.Sprint("speaker", i)
+		g.session(speaker, events.RoleOrchestrator)
+		g.apply(&events.SessionReported{
+			SessionID: speaker, Kind: events.ReportComplete, TaskIDs: tasks[:min(n, count)],
+		})
+		if ended {
+			g.apply(&events.SessionKilled{SessionID: speaker, Status: events.SessionStopped})
+		}
+	}
+	return tasks
+}
+
 var aWorker = SessionActor("p", "w", AuthnToken)
 
 // costs are the documented limits on what a decision meets in the state: a state and a command with n of what the
@@ -228,6 +247,16 @@ var costs = []struct {
 			g.queue("r", false, "t0")
 		}
 		return Admin(AuthnToken), &DeleteTask{TaskID: "x", Recursive: true}
+	}},
+	{"words on the tasks of a report", LimitReportWords, func(g *ground, n int) (Actor, Command) {
+		tasks := g.words(n, false)
+		g.session("w", events.RoleOrchestrator)
+		return aWorker, &Report{Kind: events.ReportProgress, Message: "m", TaskIDs: tasks}
+	}},
+	{"words on what an item waits for that is pushed", LimitReportWords, func(g *ground, n int) (Actor, Command) {
+		g.task("x", "", g.words(n, false)...)
+		g.queue("trusting", true)
+		return Admin(AuthnToken), &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "trusting"}, TaskID: "x"}
 	}},
 	{"tasks of a new session", LimitIDs, func(g *ground, n int) (Actor, Command) {
 		return Admin(AuthnToken), &SpawnSession{In: In{"p"}, TaskIDs: g.tasks("t", n)}

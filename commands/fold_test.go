@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"testing"
 	"time"
@@ -13,10 +14,11 @@ import (
 )
 
 // stepsForEach bounds the work of a fold for each item that it moves, and stepsToLook for each task that it looks at
-// and leaves.
+// and leaves; stepsForWord for each word that a session said.
 const (
 	stepsForEach = 30
 	stepsToLook  = 6
+	stepsForWord = 2
 )
 
 // folded applies an event and gives its work.
@@ -120,7 +122,7 @@ var worst = []struct {
 			hubs*stepsToLook + dependents*stepsForEach
 	}, 500, 0},
 	{"a report on many tasks that as many sessions spoke of as may", func(g *ground) (events.Data, int) {
-		const tasks = 100
+		tasks := int(LimitReportWords.Value / LimitTaskSessions.Value)
 		hubs := g.tasks("hub", tasks)
 		g.queue("0", true)
 		for _, id := range append(many("s", int(LimitTaskSessions.Value)-1), "w") {
@@ -130,6 +132,24 @@ var worst = []struct {
 		return &events.SessionReported{SessionID: "s0", Kind: events.ReportComplete, TaskIDs: hubs},
 			tasks * (int(LimitTaskSessions.Value)/16 + 250)
 	}, 0, 0},
+	{"a report on tasks of which as many words were said as may, by sessions that have ended", func(
+		g *ground,
+	) (events.Data, int) {
+		g.queue("0", true)
+		words := int(LimitReportWords.Value)
+		hubs := g.words(words, true)
+		g.task("x", "", hubs...)
+		g.apply(&events.QueueItemPushed{Queue: "0", TaskID: "x"})
+		g.session("w", events.RoleOrchestrator)
+		return &events.SessionReported{SessionID: "w", Kind: events.ReportBlocked, TaskIDs: hubs},
+			words*stepsForWord + len(hubs)*250
+	}, 0, 1},
+	{"a push of an item for which ended sessions said as many words as may be", func(g *ground) (events.Data, int) {
+		g.queue("0", true)
+		words := int(LimitReportWords.Value)
+		g.task("x", "", g.words(words, true)...)
+		return &events.QueueItemPushed{Queue: "0", TaskID: "x"}, words * stepsForWord
+	}, 1, 0},
 	{"a deletion of as many tasks in queues as may be", func(g *ground) (events.Data, int) {
 		tasks := many("t", int(LimitDeleted.Value))
 		g.task("x", "")
@@ -311,4 +331,60 @@ func TestEveryWayToWaitIsBounded(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Every event that looks at what sessions say of tasks is held to the same limit.
+func TestEveryWayToMeetWordsIsBounded(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		g := newGround(t)
+		said := g.words(int(LimitReportWords.Value), false)
+		if full {
+			g.session("talker", events.RoleOrchestrator)
+			g.apply(&events.SessionReported{SessionID: "talker", Kind: events.ReportProgress, TaskIDs: said[:1]})
+		}
+		g.session("w", events.RoleOrchestrator)
+		g.task("x", "", said...)
+		g.task("other", "")
+		g.task("loose", "")
+		g.queue("o", false, "other")
+		g.queue("0", true)
+		g.queue("1", true, "x")
+		g.queue("2", false)
+		g.apply(&events.QueueItemSkipped{Queue: "1", TaskID: "x"})
+		commands := map[string]Command{
+			"report":       &Report{Kind: events.ReportBlocked, Message: "m", TaskIDs: said},
+			"push":         &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "0"}, TaskID: "x"},
+			"requeue":      &RequeueItem{TaskID: "x", Queue: "1"},
+			"spawn":        &SpawnSession{In: In{"p"}, TaskIDs: []string{"x"}, Strategy: "queue", Queue: "0"},
+			"dependencies": &UpdateTask{TaskID: "other", Dependencies: &said},
+		}
+		unbounded := map[string]Command{
+			"push where reports are not trusted": &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "2"}, TaskID: "x"},
+			"dependencies of a task in no queue": &UpdateTask{TaskID: "loose", Dependencies: &said},
+		}
+		for name, command := range allOf(commands, unbounded) {
+			call := Call{By: Admin(AuthnToken), Project: "p", At: time.Unix(2, 0), ID: uuid.New(), Rules: RulesVersion}
+			if name == "report" {
+				call.By = aWorker
+			}
+			_, err := Decide(g.s, command, call)
+			if full && commands[name] != nil {
+				isAbove(t, name, err, LimitReportWords)
+			} else if err != nil {
+				t.Errorf("%s (above the limit: %t): %v", name, full, err)
+			}
+			call.Rules = secondRules
+			if _, err := Decide(g.s, command, call); err != nil {
+				t.Errorf("%s by rules 2: %v", name, err)
+			}
+		}
+	}
+}
+
+func allOf(groups ...map[string]Command) map[string]Command {
+	all := map[string]Command{}
+	for _, group := range groups {
+		maps.Copy(all, group)
+	}
+	return all
 }

@@ -47,6 +47,7 @@ func (g graph) dependencies(project, id, parent string, before, wanted []string)
 		had[dependency] = true
 	}
 	var fresh []string
+	words := 0
 	for _, dependency := range wanted {
 		d := g.s.Task(dependency)
 		switch {
@@ -66,8 +67,12 @@ func (g graph) dependencies(project, id, parent string, before, wanted []string)
 		if n := g.s.DependentCount(dependency); n >= g.most(LimitDependents) {
 			return LimitDependents.exceeded("/dependencies", "task '"+dependency+"'", int64(n)+1)
 		}
-		if n := g.s.Awaited(dependency) + g.s.Open(id); n > g.most(LimitAwaited) {
+		open := g.s.Open(id)
+		if n := g.s.Awaited(dependency) + open; n > g.most(LimitAwaited) {
 			return LimitAwaited.exceeded("/dependencies", "what waits for task '"+dependency+"'", int64(n))
+		}
+		if words += d.Speakers(); open > 0 && words > g.most(LimitReportWords) {
+			return LimitReportWords.exceeded("/dependencies", "what is said of the new dependencies", int64(words))
 		}
 		fresh = append(fresh, dependency)
 	}
@@ -136,12 +141,32 @@ func (g graph) enters(pointer string, q *projections.Queue, tasks ...string) err
 		}
 	}
 	more := map[string]int{}
+	var awaited []string
 	for _, id := range tasks {
 		for _, dependency := range unique(g.s.Task(id).Dependencies) {
-			more[dependency]++
+			if more[dependency]++; more[dependency] == 1 {
+				awaited = append(awaited, dependency)
+			}
 			if n := g.s.Awaited(dependency) + more[dependency]; n > g.most(LimitAwaited) {
 				return LimitAwaited.exceeded(pointer, "what waits for task '"+dependency+"'", int64(n))
 			}
+		}
+	}
+	if q != nil && q.TrustReports {
+		return g.words(pointer, "what is said of the tasks that it waits for", awaited)
+	}
+	return nil
+}
+
+// words refuses what would look at too many words of sessions on tasks.
+func (g graph) words(pointer, what string, tasks []string) error {
+	words := 0
+	for _, id := range tasks {
+		if t := g.s.Task(id); t != nil {
+			words += t.Speakers()
+		}
+		if words > g.most(LimitReportWords) {
+			return LimitReportWords.exceeded(pointer, what, int64(words))
 		}
 	}
 	return nil

@@ -79,6 +79,7 @@ func Limits() []LimitGroup {
 				LimitAwaited,
 				LimitTrusted,
 				LimitDeletedItems,
+				LimitReportWords,
 				LimitTreeDepth,
 				LimitTreeTasks,
 				LimitItemsListed,
@@ -268,6 +269,11 @@ var (
 		Name: "deleted-items", Value: 10_000, Unit: "items", Answer: answerLimit,
 		Bounds: "items, queued or in hand, of the tasks that one recursive deletion takes, and of those that depend " +
 			"on them",
+	}
+	LimitReportWords = Limit{
+		Name: "report-words", Value: 50_000, Unit: "words", Answer: answerLimit,
+		Bounds: "what sessions say of the tasks that one report names, that a queued task newly depends on, or that " +
+			"tasks depend on which come into a queue that trusts reports; each session counts once for each task",
 	}
 	LimitTreeDepth = Limit{
 		Name: "tree-depth", Value: projections.MaxTreeDepth, Unit: "levels", Answer: answerCut,

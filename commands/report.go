@@ -69,6 +69,11 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 			return nil, err
 		}
 	}
+	if !late {
+		if err := g.words("/taskIds", "what is said of the tasks of a report", tasks); err != nil {
+			return nil, err
+		}
+	}
 	reported := &events.SessionReported{
 		SessionID: session.ID, Kind: x.Kind, Message: x.Message, TaskIDs: tasks, Late: late, Blobs: x.blobs, Options: x.Options,
 		SessionCompleted: x.Kind == events.ReportComplete && len(tasks) == 0 && !late,

@@ -19,6 +19,7 @@ const (
 	maxTrusted      = 10_000 // such items in the queues of a project that trust reports
 	maxDeletedItems = 10_000 // such items of what a recursive deletion takes, and of what depends on it
 	maxFollowed     = 50_000 // dependencies of what a recursive deletion takes, both ways
+	maxWords        = 50_000 // what sessions say of the tasks that an event looks at
 )
 
 // maxEntries are the longest lists, by the name of the payload's field.
@@ -145,6 +146,24 @@ func (c *trial) awaited(t *task, dependencies []string) {
 			c.fault(ruleLimit, "more than %d items would wait for task %s", maxAwaited, id)
 		}
 	}
+	if t.open() > 0 {
+		c.spoken(slices.DeleteFunc(slices.Clone(dependencies), func(id string) bool {
+			return slices.Contains(t.dependencies, id)
+		}))
+	}
+}
+
+// spoken judges how much sessions say of tasks.
+func (c *trial) spoken(tasks []string) {
+	words := 0
+	for _, id := range tasks {
+		if t := c.tasks[id]; t != nil && !t.deleted {
+			words += len(t.words)
+		}
+	}
+	if c.hasLimits() && words > maxWords {
+		c.fault(ruleLimit, "it looks at %d words of sessions, and at most %d may be", words, maxWords)
+	}
 }
 
 // enters judges how many items wait, and stand in queues that trust reports, when tasks come into a queue.
@@ -163,6 +182,7 @@ func (c *trial) enters(q *queue, tasks []string) {
 			c.fault(ruleLimit, "%d items would stand in queues that trust reports, and at most %d may", n, maxTrusted)
 		}
 	}
+	var dependencies []string
 	more := map[*task]int{}
 	for _, id := range tasks {
 		t := c.tasks[id]
@@ -176,11 +196,15 @@ func (c *trial) enters(q *queue, tasks []string) {
 			}
 			if more[d]++; more[d] == 1 {
 				more[d] += d.awaited()
+				dependencies = append(dependencies, d.id)
 			}
 			if more[d] == maxAwaited+1 {
 				c.fault(ruleLimit, "more than %d items would wait for task %s", maxAwaited, d.id)
 			}
 		}
+	}
+	if q != nil && q.trust {
+		c.spoken(dependencies)
 	}
 }
 

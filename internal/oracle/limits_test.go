@@ -56,6 +56,21 @@ func (s *story) await(queues, tasks int, trust bool) {
 	s.add(admin, "queue.item_pushed", `{"queue":"elsewhere","taskId":"alone"}`)
 }
 
+// words lets sessions say n words of 200 tasks, and makes a task "waits" that depends on them and one "queued" that is
+// in a queue.
+func (s *story) words(n int) {
+	s.tasks("said", 200)
+	for i := 0; n > 0; i, n = i+1, n-200 {
+		id := fmt.Sprint("speaker", i)
+		s.spawn(id, `"role":"orchestrator","strategy":"dag",`+byDefault("O"))
+		s.report(source(id), "progress", `,"taskIds":`+ids("said", min(n, 200)))
+	}
+	s.add(admin, "task.created", `{"taskId":"waits","title":"X","dependencies":`+ids("said", 200)+`}`)
+	s.add(admin, "task.created", `{"taskId":"queued","title":"X"}`)
+	s.add(admin, "queue.created", `{"queue":"trusting","maxAttempts":3,"trustReports":true}`)
+	s.add(admin, "queue.item_pushed", `{"queue":"trusting","taskId":"queued"}`)
+}
+
 // object gives a JSON object with n names.
 func object(n int) string {
 	names := make([]string, n)
@@ -111,6 +126,14 @@ var overLimit = []struct {
 		}
 		s.add(admin, "queue.item_pushed", `{"queue":"more","taskId":"below"}`)
 	}, "task.deleted", `{"taskId":"top","recursive":true,"descendants":["below"]}`},
+	{
+		"an item that waits for tasks of which too much is said", func(s *story) { s.words(50_001) },
+		"queue.item_pushed", `{"queue":"trusting","taskId":"waits"}`,
+	},
+	{
+		"a task with items that waits for tasks of which too much is said", func(s *story) { s.words(50_001) },
+		"task.updated", `{"taskId":"queued","dependencies":` + ids("said", 200) + `}`,
+	},
 	{"too many criteria", nothing, "task.created", `{"taskId":"x","title":"X","acceptanceCriteria":` + ids("c", 1001) +
 		`}`},
 	{"long metadata", nothing, "task.created", `{"taskId":"x","title":"X","metadata":{"a":"` + strings.Repeat("x",
@@ -130,6 +153,25 @@ func limitPlants() []plant {
 		)
 	}
 	return list
+}
+
+// A report on tasks of which sessions say too much breaks the limit; one less is no fault, nor were any by older rules.
+func TestWordsOfAReportAreBounded(t *testing.T) {
+	s := base(t)
+	s.words(49_800)
+	s.report(orch, "progress", `,"taskIds":`+ids("said", 200)) // of 49,800
+	s.report(orch, "progress", `,"taskIds":`+ids("said", 200)) // of 50,000, its own too
+	s.add(admin, "queue.item_pushed", `{"queue":"trusting","taskId":"waits"}`)
+	s.add(admin, "task.updated", `{"taskId":"queued","dependencies":`+ids("said", 200)+`}`)
+	s.spawn("late", `"role":"orchestrator","strategy":"dag",`+byDefault("O"))
+	s.report(source("late"), "progress", `,"taskIds":["said0"]`)
+	noFault(t, s)
+	s.report(orch, "progress", `,"taskIds":`+ids("said", 200), with("rules", "2"))
+	noFault(t, s)
+	s.report(orch, "progress", `,"taskIds":`+ids("said", 200))
+	if found := s.verdict().Faults; len(found) != 1 || found[0].Rule != ruleLimit {
+		t.Errorf("found %v", found)
+	}
 }
 
 // What the rules before the limits let through is no fault.

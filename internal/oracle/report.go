@@ -36,6 +36,9 @@ func (f *sessionReported) judge(c *trial) {
 			f.task(c, s, id)
 		}
 	}
+	if !f.Late {
+		c.spoken(f.TaskIDs)
+	}
 	f.asks(c)
 }
 
