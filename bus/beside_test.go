@@ -204,6 +204,26 @@ func TestHeadFile(t *testing.T) {
 	}
 }
 
+// What somebody else writes in the place of the head file is kept, and the head is written again.
+func TestAChangedHeadFileIsKept(t *testing.T) {
+	b := mustOpen(t, t.TempDir(), Always)
+	head := filled(t, b, 3)
+	path := filepath.Join(t.TempDir(), "head")
+	first := b.HeadFile(path)
+	first.Record(head)
+	must(t, first.Close())
+	for _, junk := range []string{"junk", `{"sequence":1,"hash":"` + head.Hash.String() + `"}`} {
+		h := b.HeadFile(path)
+		must(t, os.WriteFile(path, []byte(junk), 0o600), h.Close())
+		if got, err := LoadHeadFile(path); err != nil || got != head {
+			t.Errorf("the head file holds %v, %v", got, err)
+		}
+		if kept, err := os.ReadFile(path + DamagedSuffix); err != nil || string(kept) != junk {
+			t.Errorf("kept is %q, %v; expected %q", kept, err, junk)
+		}
+	}
+}
+
 func TestHeadFileIsNeverAheadOfTheBlocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "head.json")
 	h := &HeadFile{path: path, newest: events.Head{Sequence: 9}, wake: make(chan struct{}, 1), logger: testLogger(t)}

@@ -21,6 +21,9 @@ const headFilePeriod = 100 * time.Millisecond
 // headFileLook is how often it is compared with what was written.
 const headFileLook = time.Second
 
+// DamagedSuffix is what the name of a head file gets that is kept because it cannot be read, or was changed.
+const DamagedSuffix = ".damaged"
+
 // HeadFile is a witness of the log's head, kept outside the log: a log that ends before it, or differs there, was cut or
 // replaced. It is ahead of what is durable only when the store's files were taken away.
 type HeadFile struct {
@@ -144,19 +147,31 @@ func (h *HeadFile) look() {
 	if err == nil && there == h.holds {
 		return
 	}
-	h.logger.Warn("the head file was deleted or changed while the server was running; it is written again",
-		"path", h.path)
-	if info, err := os.Lstat(h.path); err == nil && !info.Mode().IsRegular() {
-		err = os.Rename(h.path, h.path+".damaged")
-		if err != nil {
-			h.logger.Error("what is in the head file's place cannot be moved away", "path", h.path, "error", err)
-		}
+	if err := h.mayWrite(); err != nil {
+		h.notWrittenAgain(err)
+		return
+	}
+	aside := h.path + DamagedSuffix
+	switch err := os.Rename(h.path, aside); {
+	case err == nil:
+		h.logger.Warn("the head file was changed while the server was running; it is written again", "path", h.path,
+			"next", "what was there is "+aside+" now: look at it, then delete it")
+	case errors.Is(err, fs.ErrNotExist):
+		h.logger.Warn("the head file was deleted while the server was running; it is written again", "path", h.path,
+			"next", "nothing")
+	default:
+		h.logger.Error("what is in the head file's place cannot be moved away", "path", h.path, "error", err,
+			"next", "move it away")
 	}
 	if err := h.write(h.holds); err != nil {
-		h.logger.Error("the head file was not written again", "path", h.path, "error", err)
-		if errors.Is(err, events.ErrReadOnly) { // for good
-			h.holds = events.Head{}
-		}
+		h.notWrittenAgain(err)
+	}
+}
+
+func (h *HeadFile) notWrittenAgain(err error) {
+	h.logger.Error("the head file was not written again", "path", h.path, "error", err)
+	if errors.Is(err, events.ErrReadOnly) { // for good
+		h.holds = events.Head{}
 	}
 }
 
@@ -183,13 +198,18 @@ func (h *HeadFile) flush() {
 	}
 }
 
-func (h *HeadFile) write(head events.Head) error {
+// mayWrite fails when nothing may be written, or what was acknowledged cannot be made durable.
+func (h *HeadFile) mayWrite() error {
 	for _, allowed := range h.allowed {
 		if err := allowed(); err != nil {
 			return err
 		}
 	}
-	if err := h.firm(); err != nil {
+	return h.firm()
+}
+
+func (h *HeadFile) write(head events.Head) error {
+	if err := h.mayWrite(); err != nil {
 		return err
 	}
 	content, err := json.Marshal(head)
@@ -215,15 +235,17 @@ func LoadHeadFile(path string) (events.Head, error) {
 	d := json.NewDecoder(bytes.NewReader(content))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&head); err != nil {
-		return events.Head{}, fmt.Errorf("the head file %s is damaged: %w; check the log with `maestro audit verify`, then delete the file", path, err)
+		return events.Head{}, fmt.Errorf("the head file %s is damaged: %w", path, err)
 	}
 	if head.Sequence == nil || head.Hash == nil || d.More() {
-		return events.Head{}, fmt.Errorf("the head file %s is damaged: it must hold a sequence and a hash and nothing else; "+
-			"check the log with `maestro audit verify`, then delete the file", path)
+		return events.Head{}, fmt.Errorf(
+			"the head file %s is damaged: it must hold a sequence and a hash and nothing else", path,
+		)
 	}
 	if *head.Sequence > maxSequence {
-		return events.Head{}, fmt.Errorf("the head file %s is damaged: no log is as long as %d; "+
-			"check the log with `maestro audit verify`, then delete the file", path, *head.Sequence)
+		return events.Head{}, fmt.Errorf(
+			"the head file %s is damaged: no log is as long as %d", path, *head.Sequence,
+		)
 	}
 	return events.Head{Sequence: *head.Sequence, Hash: *head.Hash}, nil
 }

@@ -83,7 +83,7 @@ func (l *loading) checkWitness(ctx context.Context) error {
 	}
 	seen, err := l.Witness.Load(ctx)
 	if err != nil {
-		l.logger.Warn("the head file cannot be read, so it is no witness", "why", err)
+		l.logger.Warn("the head file cannot be read, so it is no witness", "why", err, "next", nextUnread)
 		return nil
 	}
 	return l.compare(ctx, "the head file", seen)

@@ -143,6 +143,15 @@ func (v *Verifier) disagrees(seen Witnessed, sequence uint64, format string, arg
 	}
 }
 
+// unread records a witness that cannot be read: the log may have been longer.
+func (v *Verifier) unread(seen Witnessed, last uint64) {
+	v.Fault(last, FaultWitness, "%s cannot be read, so it does not show whether the log was longer: %s", seen.By,
+		seen.Unread)
+	if n := len(v.verdict.Faults); v.verdict.FaultsMore == 0 {
+		v.verdict.Faults[n-1].Next = nextUnread
+	}
+}
+
 // damage keeps the first fault that shows that the log is not what it was, whatever the rules say.
 func (v *Verifier) damage(sequence uint64, format string, args ...any) {
 	if v.damaged == nil {
@@ -215,9 +224,14 @@ func sameData(a, b events.Data) bool {
 
 // Verdict closes the audit.
 func (v *Verifier) Verdict() (Verdict, error) {
-	v.verdict.Witnesses, v.verdict.Texts = len(v.witnesses), len(v.texts.list)
+	v.verdict.Texts = len(v.texts.list)
 	for _, seen := range v.witnesses {
+		if seen.Unread == nil {
+			v.verdict.Witnesses++
+		}
 		switch last := v.verdict.Head.Sequence; {
+		case seen.Unread != nil:
+			v.unread(seen, last)
 		case seen.Sequence <= last:
 		case seen.Brought:
 			v.disagrees(seen, last, "the log ends here, before %s %s", seen.By, seen.Head)

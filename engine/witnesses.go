@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"maestro/events"
 )
@@ -13,20 +14,33 @@ type Witnessed struct {
 	By string
 	// Brought says that the caller of an audit brought it: it proves nothing to the server.
 	Brought bool
+	// Unread says why the head could not be read, if so; the Head is zero then.
+	Unread error
 }
 
-// Witnesses gives the heads that the head file and the snapshots remember, for an audit to hold the log against.
-// Snapshots that cannot be read, or are of another log, are no witnesses.
+// nextUnread is what to do about a head file that cannot be read.
+const nextUnread = "compare the log with a head that you kept, with `maestro audit verify --from-head SEQ:HASH`; " +
+	"then delete the file, or move it away"
+
+// Witnesses gives the heads that the head file, the snapshots and whoever started the server remember, for an audit to
+// hold the log against.
+// Snapshots that cannot be read, or are of another log, are no witnesses. It fails with events.ErrReadOnly when the
+// home is gone.
 func (h *Handler) Witnesses(ctx context.Context) ([]Witnessed, error) {
 	var seen []Witnessed
 	if h.config.Witness != nil {
 		head, err := h.config.Witness.Load(ctx)
-		if err != nil {
+		switch {
+		case errors.Is(err, events.ErrReadOnly):
 			return nil, err
-		}
-		if head.Sequence > 0 {
+		case err != nil:
+			seen = append(seen, Witnessed{By: "the head file", Unread: err})
+		case head.Sequence > 0:
 			seen = append(seen, Witnessed{Head: head, By: "the head file"})
 		}
+	}
+	if h.config.Seen.Sequence > 0 {
+		seen = append(seen, h.config.Seen)
 	}
 	if h.config.Snapshots == nil {
 		return seen, nil

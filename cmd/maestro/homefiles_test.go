@@ -64,17 +64,51 @@ func TestAServerKeepsTheFilesOfItsHome(t *testing.T) {
 	}
 }
 
+// A directory of backups that becomes a link into the home while the server runs gets none any more, and /readyz says
+// what to do.
+func TestBackupsDoNotGoIntoTheHomeByALink(t *testing.T) {
+	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
+	backups, sessions := filepath.Join(t.TempDir(), "backups"), filepath.Join(s.home, "sessions")
+	s.start("--backup-every", "1s", "--backup-dir", backups)
+	err := errors.Join(os.RemoveAll(backups), os.MkdirAll(sessions, 0o700), os.Symlink(sessions, backups))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.do("project:create", map[string]any{"name": "P"})
+	for made := 0; made == 0 && len(s.warned()) == 0; { // a backup, or a warning
+		entries, err := os.ReadDir(sessions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = len(entries)
+	}
+	if warnings := s.warned(); len(warnings) != 1 || warnings[0].Code != "BACKUP" ||
+		!strings.Contains(warnings[0].Message, backups+" is inside "+s.home) ||
+		!strings.Contains(warnings[0].Message, "start the server with another --backup-dir") {
+		t.Errorf("readyz warns of %+v", warnings)
+	}
+	if entries, err := os.ReadDir(sessions); err != nil || len(entries) > 0 {
+		t.Errorf("in the home are %v, %v", entries, err)
+	}
+}
+
 // warnings waits until /readyz has so many.
 func (s *inside) warnings(n int) []api.Warning {
 	s.t.Helper()
 	for {
-		var said struct{ Warnings []api.Warning }
-		_, body := s.ready()
-		if err := json.Unmarshal([]byte(body), &said); err != nil {
-			s.t.Fatal(err, body)
-		}
-		if len(said.Warnings) == n {
-			return said.Warnings
+		if warned := s.warned(); len(warned) == n {
+			return warned
 		}
 	}
+}
+
+// warned gives what /readyz warns of.
+func (s *inside) warned() []api.Warning {
+	s.t.Helper()
+	var said struct{ Warnings []api.Warning }
+	_, body := s.ready()
+	if err := json.Unmarshal([]byte(body), &said); err != nil {
+		s.t.Fatal(err, body)
+	}
+	return said.Warnings
 }

@@ -41,6 +41,10 @@ func serveReadOnly(
 	if err != nil {
 		return err
 	}
+	backup, err := backupSeen(ctx, reading.Home, o.backups.dir, logger)
+	if err != nil {
+		return err
+	}
 	store, err := bus.OpenReadOnly(ctx, bus.Options{Dir: reading.Store()})
 	if err != nil {
 		return err
@@ -59,11 +63,13 @@ func serveReadOnly(
 		Log:       store,
 		Blobs:     store,
 		Snapshots: seenSnapshots{bus.ReadSnapshots(reading.Snapshots())},
-		Witness:   seenHead{reading.Head(), logger},
+		Witness:   seenHead{reading.Head()},
 		Denials:   denials,
 		Damage: store.Damage(bus.Options{
-			Witnessed: witnessed(reading.Home), HeadFile: headSeen(reading.Home), Durability: durability,
+			Witnessed: max(witnessed(reading.Home), backup.Sequence), HeadFile: headSeen(reading.Home),
+			Durability: durability,
 		}),
+		Seen:   backup,
 		Now:    trusted.Now,
 		Follow: trusted.Follow,
 		After:  time.After,
@@ -191,18 +197,9 @@ func (seenSnapshots) Save(context.Context, events.Snapshot) error {
 }
 
 // seenHead is the head file as it is; one that cannot be read is no witness, and stays where it is.
-type seenHead struct {
-	path   string
-	logger *slog.Logger
-}
+type seenHead struct{ path string }
 
-func (h seenHead) Load(context.Context) (events.Head, error) {
-	head, err := bus.LoadHeadFile(h.path)
-	if err != nil {
-		h.logger.Warn("the head file is no witness", "why", err)
-	}
-	return head, nil
-}
+func (h seenHead) Load(context.Context) (events.Head, error) { return bus.LoadHeadFile(h.path) }
 
 // Record does nothing: the head does not move.
 func (seenHead) Record(events.Head) {}

@@ -203,7 +203,7 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	offline.WarnOfRestore(lock.Home, logger)
 	trusted := clock.New(a.Wall, clock.Boot)
-	backup, err := backupSeen(ctx, lock.Home, o.backups.dir, secrets, logger)
+	backup, err := backupSeen(ctx, lock.Home, o.backups.dir, logger)
 	if err != nil {
 		return err
 	}
@@ -594,8 +594,12 @@ func (w witness) Load(context.Context) (events.Head, error) {
 		return events.Head{}, err
 	}
 	head, err := bus.LoadHeadFile(w.path)
-	if err != nil {
-		err = errors.Join(err, os.Rename(w.path, w.path+".damaged"))
+	if err == nil {
+		return head, nil
 	}
-	return head, err
+	aside := w.path + bus.DamagedSuffix
+	if moveErr := os.Rename(w.path, aside); moveErr != nil {
+		return head, errors.Join(err, moveErr)
+	}
+	return head, fmt.Errorf("%w; it is %s now", err, aside)
 }

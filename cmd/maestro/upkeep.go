@@ -64,14 +64,21 @@ func (o *backupOptions) checkPlace(dir string) error {
 		return nil
 	}
 	place := backups.At(dir, o.dir, "").Path()
-	// The store and the snapshots may be links to another disk.
-	err := backups.CheckPlace(place, dir, filepath.Join(dir, "store"), filepath.Join(dir, "store", "jetstream"),
-		filepath.Join(dir, "snapshots"))
-	if err != nil {
+	if err := backups.CheckPlace(place, placesOf(dir)...); err != nil {
 		return failure.Usage("Automatic backups cannot go to %s", place).WithWhy("%s", err).
 			WithNext("name a directory outside the home with --backup-dir, on another disk if there is one")
 	}
 	return nil
+}
+
+// placesOf gives the directories that a home is in: the store and the snapshots may be links to another disk.
+func placesOf(home string) []string {
+	return []string{
+		home,
+		filepath.Join(home, "store"),
+		filepath.Join(home, "store", "jetstream"),
+		filepath.Join(home, "snapshots"),
+	}
 }
 
 // upkeep is what a server does for its log beside the commands: it makes backups, and looks after the long texts.
@@ -94,7 +101,7 @@ func newUpkeep(
 	}
 	signer := bus.SignerName(secrets.BackupSigner())
 	u.backups = backups.New(backups.Config{
-		Dir: backups.At(lock.Dir(), o.dir, signer), Every: every, Keep: o.keep,
+		Dir: backups.At(lock.Dir(), o.dir, signer), Of: placesOf(lock.Dir()), Every: every, Keep: o.keep,
 		Head: func() (events.Head, error) { return head(), handler.Health() },
 		Write: func(ctx context.Context, f *os.File, head events.Head, at time.Time) (bool, error) {
 			return writeBackup(ctx, log, f, bus.BackupOptions{Head: head, Created: at, Key: secrets.BackupKey()})

@@ -50,9 +50,15 @@ func witnessed(h *home.Home) uint64 {
 // the head file may be lost, or all of the home may be an old copy. Those whose names say more are read, the furthest
 // first. Backups from before a restore or a salvage made the home are no witnesses: the log may be shorter then.
 func backupSeen(
-	ctx context.Context, h *home.Home, dir string, secrets home.Secrets, logger *slog.Logger,
+	ctx context.Context, h *home.Home, dir string, logger *slog.Logger,
 ) (engine.Witnessed, error) {
-	signer := bus.SignerName(secrets.BackupSigner())
+	signer := ""
+	if key, err := h.BackupSigner(); err == nil {
+		signer = bus.SignerName(key)
+	} else { // who must have the key says why it is missing
+		logger.Warn("it is not known which automatic backups are the home's, so none of them is a witness", "why", err,
+			"next", "put server.key back")
+	}
 	place := backups.At(h.Dir(), dir, signer)
 	for _, path := range place.Others() {
 		logger.Warn("a file that has the name of an automatic backup is no plain file, so it is no witness", "file", path,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,9 @@ import (
 
 	"maestro/bus"
 	"maestro/internal/cli"
+	"maestro/internal/files"
 	"maestro/internal/home"
+	"maestro/internal/salvage"
 )
 
 // backedUp gives a home with a stopped server whose log has two events, and the automatic backups of it behind each.
@@ -89,12 +92,38 @@ func TestBackupsTellHowFarTheLogWas(t *testing.T) {
 			if err := test.change(s.home); err != nil {
 				t.Fatal(err)
 			}
+			if what != "no store" {
+				readsThat(t, s, backups, test.readOnly)
+			}
 			s.start("--backup-every", "off", "--backup-dir", backups)
 			if strings.Contains(s.banner, "READ-ONLY") != test.readOnly {
 				t.Errorf("the server starts with %q", s.banner)
 			}
 		})
 	}
+}
+
+// readsThat starts a server that is asked to write nothing. It must know from the backups whether the log is shorter
+// than it was, say so, and leave the home as it is.
+func readsThat(t *testing.T, s *inside, backups string, shorter bool) {
+	t.Helper()
+	before := picture(t, s.home)
+	s.start("--read-only", "--backup-dir", backups)
+	if _, err := s.out.ReadString('\n'); err != nil { // how commands find it
+		t.Fatal(err)
+	}
+	status, body := s.ready()
+	told := status == http.StatusServiceUnavailable && strings.Contains(body, "the log ends at 1, and 2 was acknowledged")
+	if told != shorter {
+		t.Errorf("with --read-only, readyz says %d %s", status, body)
+	}
+	env := map[string]string{"MAESTRO_HOME": s.home, "MAESTRO_API_URL": s.address}
+	got := runHere(t, env, "audit", "verify")
+	if named := got.code == cli.ExitFailed && strings.Contains(got.stderr, "the automatic backup "); named != shorter {
+		t.Errorf("with --read-only, the audit says %+v", got)
+	}
+	s.stop()
+	unchanged(t, before, picture(t, s.home))
 }
 
 // The name of a snapshot says nothing: only what can be read in one is a witness.
@@ -137,8 +166,9 @@ func TestNamesOfSnapshotsAreNoWitnesses(t *testing.T) {
 	}
 }
 
-// No salvage begins while a server has the home, even one that does not have its store open.
-func TestASalvageLocksTheDamagedHome(t *testing.T) {
+// No salvage begins while a server has the home, even one that does not have its store open, or while another salvage
+// makes the same new home.
+func TestASalvageLocksItsHomes(t *testing.T) {
 	dir := used(t)
 	h, err := home.Open(dir)
 	if err != nil {
@@ -156,6 +186,24 @@ func TestASalvageLocksTheDamagedHome(t *testing.T) {
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
+	}
+	running, err := files.NewScratch(to, salvage.ScratchPurpose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = runHere(t, nil, "salvage", "--home", dir, "--to", to)
+	if got.code != cli.ExitConflict || !strings.Contains(got.stderr, "wait until that salvage ends") {
+		t.Errorf("while another salvages to the same place: %+v", got)
+	}
+	if err := errors.Join(running.Release(), os.Remove(running.Path)); err != nil {
+		t.Fatal(err)
+	}
+	if got := runHere(t, nil, "salvage", "--home", dir, "--to", to); got.code != cli.ExitDone {
+		t.Errorf("the first: %+v", got)
+	}
+	got = runHere(t, nil, "salvage", "--home", dir, "--to", to)
+	if got.code != cli.ExitConflict || !strings.Contains(got.stderr, "choose another directory") {
+		t.Errorf("the second: %+v", got)
 	}
 }
 

@@ -29,6 +29,8 @@ const (
 // Config is what a schedule is made of.
 type Config struct {
 	Dir Dir
+	// Of are the directories that are backed up. No backup is made inside one of them; see CheckPlace.
+	Of []string
 	// Every is how long after a backup the next is due, Keep how many are kept.
 	Every time.Duration
 	Keep  int
@@ -109,6 +111,9 @@ func (s *Schedule) once(ctx context.Context) (due time.Duration, err error) {
 	head, err := s.Head()
 	if err != nil {
 		return 0, err
+	}
+	if err := CheckPlace(s.Dir.path, s.Of...); err != nil { // it may have become a link since the start
+		return 0, fmt.Errorf("%w; move it away, or start the server with another --backup-dir", err)
 	}
 	list, err := s.Dir.List()
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 
 // machine is one on which a server runs now and then. Its time is synctest's.
 type machine struct {
-	t *testing.T
+	t    *testing.T
+	home string
 
 	mu      sync.Mutex // guards what the server and the test both touch
 	dir     Dir
@@ -46,12 +47,14 @@ func (m *machine) lock() (unlock func()) {
 }
 
 func newMachine(t *testing.T) *machine {
-	return &machine{t: t, dir: At(filepath.Join(t.TempDir(), "home"), "", signer), free: 1 << 40, size: 1000}
+	home := filepath.Join(t.TempDir(), "home")
+	return &machine{t: t, home: home, dir: At(home, "", signer), free: 1 << 40, size: 1000}
 }
 
 func (m *machine) schedule() *Schedule {
 	return New(Config{
 		Dir:   m.dir,
+		Of:    []string{m.home},
 		Every: 24 * time.Hour,
 		Keep:  7,
 		Head: func() (events.Head, error) {
@@ -191,6 +194,17 @@ func TestAFailedBackupIsReportedAndTriedAgain(t *testing.T) {
 		},
 		"room":    {func(m *machine) { m.free = reserve }, func(m *machine) { m.free = 1 << 40 }, "256 MiB are free"},
 		"damaged": {func(m *machine) { m.health = events.ErrReadOnly }, func(m *machine) { m.health = nil }, "read-only"},
+		"link into the home": {func(m *machine) {
+			err := errors.Join(os.MkdirAll(filepath.Join(m.home, "in"), 0o700),
+				os.Symlink(filepath.Join(m.home, "in"), m.dir.path))
+			if err != nil {
+				m.t.Fatal(err)
+			}
+		}, func(m *machine) {
+			if err := os.Remove(m.dir.path); err != nil {
+				m.t.Fatal(err)
+			}
+		}, "start the server with another --backup-dir"},
 		"directory": {func(m *machine) {
 			if err := os.WriteFile(m.dir.path, nil, 0o600); err != nil {
 				m.t.Fatal(err)

@@ -48,6 +48,21 @@ func (s *Scratch) Release() error {
 	return s.lock.Close()
 }
 
+// InUse lists the directories of NewScratch for a path that other processes hold.
+func InUse(path, purpose string) (used []string, err error) {
+	dirs, err := scratches(path, purpose)
+	for _, dir := range dirs {
+		lock, err := LockDir(dir, false)
+		switch {
+		case errors.Is(err, ErrHeld):
+			used = append(used, dir)
+		case err == nil:
+			_ = lock.Close()
+		}
+	}
+	return used, err
+}
+
 // Leftovers lists the directories of NewScratch for a path that no process holds.
 func Leftovers(path, purpose string) (left []string, err error) {
 	return eachLeftover(path, purpose, func(string) error { return nil })
@@ -60,18 +75,12 @@ func RemoveLeftovers(path, purpose string) (removed []string, err error) {
 
 // eachLeftover calls do for each of them, while it is locked.
 func eachLeftover(path, purpose string, do func(dir string) error) (done []string, err error) {
-	parent := filepath.Dir(path)
-	entries, err := os.ReadDir(parent)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	dirs, err := scratches(path, purpose)
+	if err != nil {
 		return nil, err
 	}
-	name := regexp.MustCompile(`^\.` + regexp.QuoteMeta(filepath.Base(path)) + `\.` + purpose + `-\d+$`)
 	var failed error
-	for _, entry := range entries {
-		if !entry.IsDir() || !name.MatchString(entry.Name()) {
-			continue
-		}
-		dir := filepath.Join(parent, entry.Name())
+	for _, dir := range dirs {
 		lock, err := LockDir(dir, false)
 		if err != nil {
 			continue // it is in use, or not this user's
@@ -84,6 +93,22 @@ func eachLeftover(path, purpose string, do func(dir string) error) (done []strin
 		_ = lock.Close()
 	}
 	return done, failed
+}
+
+// scratches lists the directories that have a name of NewScratch for a path.
+func scratches(path, purpose string) (dirs []string, err error) {
+	parent := filepath.Dir(path)
+	entries, err := os.ReadDir(parent)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	name := regexp.MustCompile(`^\.` + regexp.QuoteMeta(filepath.Base(path)) + `\.` + purpose + `-\d+$`)
+	for _, entry := range entries {
+		if entry.IsDir() && name.MatchString(entry.Name()) {
+			dirs = append(dirs, filepath.Join(parent, entry.Name()))
+		}
+	}
+	return dirs, nil
 }
 
 // holds reports whether an open directory is the one that has the path.

@@ -1,14 +1,17 @@
 package salvage
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"maestro/bus"
+	"maestro/internal/files"
 	"maestro/internal/home"
 )
 
@@ -234,6 +237,53 @@ func TestSalvageRefusesBeforeItBegins(t *testing.T) {
 	if real, err := filepath.EvalSymlinks(filepath.Join(elsewhere, "real")); err != nil || report.To != real {
 		t.Errorf("made in %s, expected %s, %v", report.To, real, err)
 	}
+}
+
+// TestTwoSalvagesToOnePlace: the second says so before it begins; one that began at the same time, and comes too late,
+// says so at its end. What the first made stays.
+func TestTwoSalvagesToOnePlace(t *testing.T) {
+	l := shared(t)
+	damaged, err := home.Open(l.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = damaged.Close() }()
+	parent := t.TempDir()
+	options := Options{Home: damaged, To: filepath.Join(parent, "new"), Signer: l.signer, Now: time.Now()}
+	running, err := files.NewScratch(options.To, ScratchPurpose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Home(t.Context(), options); !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), running.Path) {
+		t.Errorf("while the first runs: %v", err)
+	}
+	if err := errors.Join(running.Release(), os.Remove(running.Path)); err != nil {
+		t.Fatal(err)
+	}
+	theirs := filepath.Join(options.To, "head")
+	first := &meanwhile{Context: t.Context(), do: func() error {
+		return errors.Join(os.Mkdir(options.To, 0o700), os.WriteFile(theirs, nil, 0o600))
+	}}
+	if _, err := Home(first, options); !errors.Is(err, ErrTarget) || first.err != nil {
+		t.Errorf("after the first was quicker: %v, %v", err, first.err)
+	}
+	entries, err := os.ReadDir(parent)
+	if _, there := os.Stat(theirs); err != nil || there != nil || len(entries) != 1 {
+		t.Errorf("left are %v, %v, %v", entries, err, there)
+	}
+}
+
+// meanwhile is a context that does something when it is first asked.
+type meanwhile struct {
+	context.Context
+	once sync.Once
+	do   func() error
+	err  error
+}
+
+func (m *meanwhile) Err() error {
+	m.once.Do(func() { m.err = m.do() })
+	return m.Context.Err()
 }
 
 // TestSalvageSaysThatThereAreNoBackups: who looks for one learns where it was looked for.

@@ -2,6 +2,7 @@ package salvage
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,10 +48,16 @@ const (
 	tailFile   = "salvaged-tail"
 )
 
+// ScratchPurpose is in the name of the directory beside the new home in which it is built; see files.Leftovers.
+const ScratchPurpose = "salvage"
+
 // Home makes a new home out of a damaged one. The damaged one stays as it is. An error leaves nothing behind.
 func Home(ctx context.Context, o Options) (_ *Report, err error) {
 	if o.To, err = target(o.To, o.Home.Dir()); err != nil {
 		return nil, err
+	}
+	if other, err := files.InUse(o.To, ScratchPurpose); err == nil && len(other) > 0 {
+		return nil, fmt.Errorf("%w: it builds %s", ErrRunning, other[0])
 	}
 	for _, path := range o.With {
 		if err := readable(path); err != nil {
@@ -158,14 +165,14 @@ func (s *salvage) build() (err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	left, err := files.RemoveLeftovers(to, "salvage")
+	left, err := files.RemoveLeftovers(to, ScratchPurpose)
 	if err != nil {
 		s.note("what an earlier salvage left cannot be removed: %s", err)
 	}
 	for _, dir := range left {
 		s.note("removed %s, which a salvage left that was killed", dir)
 	}
-	scratch, err := files.NewScratch(to, "salvage")
+	scratch, err := files.NewScratch(to, ScratchPurpose)
 	if err != nil {
 		return err
 	}
@@ -193,7 +200,11 @@ func (s *salvage) build() (err error) {
 	if err := os.WriteFile(filepath.Join(temporary, reportFile), append(content, '\n'), 0o600); err != nil {
 		return err
 	}
-	return bus.PutInPlace(temporary, to)
+	if err := bus.PutInPlace(temporary, to); err != nil {
+		_, taken := target(to, s.options.Home.Dir()) // who came first says why
+		return cmp.Or(taken, err)
+	}
+	return nil
 }
 
 // copyRest copies what the home holds beside its log, and says what of it is not in the new home.

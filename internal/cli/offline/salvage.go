@@ -53,7 +53,8 @@ the new home. Secrets and what sessions kept are copied, so running sessions kee
 home says what was recovered and what is missing.
 
 Exit code 0: everything that was acknowledged is in the new home. 1: the new home is there, and what it lacks is
-listed, or it is not known where the log ended. 6: --to is not empty, or is inside the damaged home.`,
+listed, or it is not known where the log ended. 6: --to is not empty, is inside the damaged home, or another salvage makes
+a home there.`,
 		RunE: cli.Running(c.run),
 	}
 	f := cmd.Flags()
@@ -138,6 +139,11 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	}
 	report, err := salvage.Home(ctx, options)
 	switch {
+	case errors.Is(err, salvage.ErrRunning):
+		return &failure.Error{
+			Status: http.StatusConflict, Code: "CONFLICT", Message: "Nothing was salvaged", Why: err.Error(),
+			Next: "wait until that salvage ends, and read its report; or choose another directory with --to",
+		}
 	case errors.Is(err, salvage.ErrTarget):
 		return &failure.Error{
 			Status: http.StatusConflict, Code: "CONFLICT", Message: "Nothing was salvaged", Why: err.Error(),
