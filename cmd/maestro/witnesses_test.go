@@ -113,7 +113,8 @@ func readsThat(t *testing.T, s *inside, backups string, shorter bool) {
 		t.Fatal(err)
 	}
 	status, body := s.ready()
-	told := status == http.StatusServiceUnavailable && strings.Contains(body, "the log ends at 1, and 2 was acknowledged")
+	told := status == http.StatusServiceUnavailable &&
+		strings.Contains(body, "the log ends at 1, and 2 was acknowledged")
 	if told != shorter {
 		t.Errorf("with --read-only, readyz says %d %s", status, body)
 	}

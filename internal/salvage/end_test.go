@@ -254,7 +254,8 @@ func TestTwoSalvagesToOnePlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Home(t.Context(), options); !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), running.Path) {
+	_, err = Home(t.Context(), options)
+	if !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), running.Path) {
 		t.Errorf("while the first runs: %v", err)
 	}
 	if err := errors.Join(running.Release(), os.Remove(running.Path)); err != nil {

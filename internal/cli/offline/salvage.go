@@ -53,8 +53,8 @@ the new home. Secrets and what sessions kept are copied, so running sessions kee
 home says what was recovered and what is missing.
 
 Exit code 0: everything that was acknowledged is in the new home. 1: the new home is there, and what it lacks is
-listed, or it is not known where the log ended. 6: --to is not empty, is inside the damaged home, or another salvage makes
-a home there.`,
+listed, or it is not known where the log ended. 6: --to is not empty, or is inside the damaged home, or another salvage
+makes a home there.`,
 		RunE: cli.Running(c.run),
 	}
 	f := cmd.Flags()
