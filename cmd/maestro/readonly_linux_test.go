@@ -143,7 +143,6 @@ func TestReadOnly(t *testing.T) {
 		{"project", "list"},
 		{"task", "get", task["taskId"].(string)},
 		{"status"},
-		{"audit", "verify"},
 		{"audit", "verify", "--oracle"},
 		{"audit", "replay", "--task", task["taskId"].(string)},
 		{"audit", "denials"},
@@ -152,6 +151,11 @@ func TestReadOnly(t *testing.T) {
 		if got := runHere(t, env, args...); got.code != cli.ExitDone {
 			t.Errorf("%v: %+v\n%s", args, got, stderr.String())
 		}
+	}
+	got := runHere(t, env, "audit", "verify")
+	if got.code != cli.ExitFailed || !strings.Contains(got.stderr, "1 fault in ") ||
+		!strings.Contains(got.stderr, "the head file "+filepath.Join(at, "head")+" is damaged") {
+		t.Errorf("the audit says %+v", got)
 	}
 	timeline := "/api/sessions/" + session["sessionId"].(string) + "/timeline"
 	if text, _ := r.get(timeline, 0); !strings.Contains(text, long[:1000]) {
