@@ -56,7 +56,7 @@ lint: $(GOLANGCI_LINT)-$(GOLANGCI) ## the linters of .golangci.yml
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: generate
-generate: ## write docs/events.md, docs/limits.md and docs/permissions.md from the code
+generate: ## write docs/events.md, docs/limits.md, docs/permissions.md and workers/prompt/syntax_gen.go from the code
 	$(GO) run ./internal/tools/docgen
 
 .PHONY: check-generated

@@ -57,7 +57,7 @@ func TextsOf(command Command) (map[string]*string, *events.Blobs) { return comma
 
 // In is the project that a command's caller names; a session that names none means its own.
 type In struct {
-	Project string `json:"project,omitempty" doc:"the project it acts in; a session's own if absent"`
+	Project string `json:"project,omitempty" doc:"the project; a session's own if absent"`
 }
 
 func (in In) projectOr(by Actor) string {

@@ -9,9 +9,9 @@ import (
 type TrackFile struct {
 	noTexts
 	In
-	SessionID string `json:"sessionId,omitempty" doc:"the session; its own if absent"`
-	File      string `json:"file" doc:"path as the agent gives it"`
-	TaskID    string `json:"taskId,omitempty" doc:"the task it was for"`
+	SessionID string `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; your own if absent"`
+	File      string `json:"file" arg:"path" doc:"the path of the file, as the agent gives it"`
+	TaskID    string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task that the file was changed for"`
 }
 
 // ID implements Command.

@@ -12,9 +12,9 @@ import (
 // AnswerInput answers a question. Contract, "Needs input".
 type AnswerInput struct {
 	noTexts
-	InputID string `json:"inputId" doc:"the question"`
-	Answer  string `json:"answer" doc:"the answer; one of the options if there are any"`
-	Other   bool   `json:"other,omitempty" doc:"take the answer although it is none of the options"`
+	InputID string `json:"inputId" arg:"questionId" doc:"the question"`
+	Answer  string `json:"answer" doc:"the answer: one of the options, if there are any"`
+	Other   bool   `json:"other,omitempty" doc:"accept an answer that is not one of the options"`
 }
 
 // ReceiveInput says that the answer was shown to the session that asked. The CLI and the hook send it.

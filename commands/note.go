@@ -10,11 +10,11 @@ import (
 // NoteSession puts an entry on a session's timeline that moves no status. Compat: POST …/timeline and …/events.
 type NoteSession struct {
 	In
-	SessionID string          `json:"sessionId,omitempty" doc:"the session; its own if absent"`
-	Type      string          `json:"type,omitempty" doc:"kind of entry; progress if absent"`
-	Message   string          `json:"message,omitempty" doc:"in words; or else data"`
-	TaskID    string          `json:"taskId,omitempty" doc:"the task it is about"`
-	Data      json.RawMessage `json:"data,omitempty" doc:"free"`
+	SessionID string          `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; your own if absent"`
+	Type      string          `json:"type,omitempty" doc:"kind of entry, such as milestone; progress if absent"`
+	Message   string          `json:"message,omitempty" doc:"the text of the entry; required without data"`
+	TaskID    string          `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task that the entry is about"`
+	Data      json.RawMessage `json:"data,omitempty" doc:"more about it"`
 
 	blobs events.Blobs
 }

@@ -9,9 +9,9 @@ import (
 
 // CreateProject makes a project. Compat: POST /api/projects.
 type CreateProject struct {
-	Name        string `json:"name" doc:"as people call it"`
-	WorkingDir  string `json:"workingDir,omitempty" doc:"where its code is"`
-	Description string `json:"description,omitempty" doc:"what it is for"`
+	Name        string `json:"name" doc:"the name that people use"`
+	WorkingDir  string `json:"workingDir,omitempty" flag:"<path>" doc:"the directory of its code"`
+	Description string `json:"description,omitempty" flag:"\"<text>\"" doc:"what the project is for"`
 
 	blobs events.Blobs
 }
@@ -19,9 +19,9 @@ type CreateProject struct {
 // UpdateProject gives fields of a project new values. Compat: PUT /api/projects/:id.
 type UpdateProject struct {
 	ProjectID   string  `json:"projectId" doc:"the project"`
-	Name        *string `json:"name,omitempty" doc:"new name"`
-	WorkingDir  *string `json:"workingDir,omitempty" doc:"new working directory"`
-	Description *string `json:"description,omitempty" doc:"new description"`
+	Name        *string `json:"name,omitempty" flag:"\"<name>\"" doc:"new name"`
+	WorkingDir  *string `json:"workingDir,omitempty" flag:"<path>" doc:"new directory of its code"`
+	Description *string `json:"description,omitempty" flag:"\"<text>\"" doc:"new description"`
 
 	blobs events.Blobs
 }

@@ -10,16 +10,16 @@ import (
 type CreateQueue struct {
 	noTexts
 	In
-	Queue        string `json:"queue" doc:"its name, the only one of the project"`
-	TrustReports bool   `json:"trustReports,omitempty" doc:"a dependency is also satisfied by sessionStatus completed"`
-	MaxAttempts  int    `json:"maxAttempts,omitempty" doc:"starts of an item before it is quarantined; 3 if absent"`
+	Queue        string `json:"queue" arg:"name" doc:"the name of the queue, unique in its project"`
+	TrustReports bool   `json:"trustReports,omitempty" doc:"treat a task as done when its agent reports it as completed"`
+	MaxAttempts  int    `json:"maxAttempts,omitempty" doc:"how often an item is started before it is quarantined; 3 if absent"`
 }
 
 // OfQueue is what commands on a queue name: the session whose queue it is, or the queue.
 type OfQueue struct {
 	In
-	SessionID string `json:"sessionId,omitempty" doc:"the session; its own if absent"`
-	Queue     string `json:"queue,omitempty" doc:"the queue, for a user who names no session"`
+	SessionID string `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; your own if absent"`
+	Queue     string `json:"queue,omitempty" doc:"the queue, if you are a user and name no session"`
 }
 
 // PushItem puts a task at the end of a queue. Document 000.
@@ -39,29 +39,29 @@ type StartItem struct {
 type CompleteItem struct {
 	noTexts
 	OfQueue
-	TaskID string `json:"taskId,omitempty" doc:"the item; if absent, the one that the session holds"`
+	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item, refused if the session holds another; the held item if absent"`
 }
 
 // FailItem says that the item in hand failed. Document 000.
 type FailItem struct {
 	noTexts
 	OfQueue
-	TaskID string `json:"taskId,omitempty" doc:"the item; if absent, the one that the session holds"`
-	Reason string `json:"reason,omitempty" doc:"why"`
+	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item, refused if the session holds another; the held item if absent"`
+	Reason string `json:"reason,omitempty" doc:"why it failed"`
 }
 
 // SkipItem passes by the item in hand, or with nothing in hand the next eligible one. Document 000.
 type SkipItem struct {
 	noTexts
 	OfQueue
-	TaskID string `json:"taskId,omitempty" doc:"the item; if absent, the one that the session holds, or the next one"`
+	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item, refused if the session holds another; the held or next item if absent"`
 }
 
 // RequeueItem puts a quarantined, failed or skipped item at the end again, with no attempts.
 type RequeueItem struct {
 	noTexts
 	In
-	Queue  string `json:"queue,omitempty" doc:"the queue; may be absent when the task is in one only"`
+	Queue  string `json:"queue,omitempty" doc:"the queue; required when the task is in several"`
 	TaskID string `json:"taskId" doc:"the task"`
 }
 

@@ -15,9 +15,9 @@ type Report struct {
 	In
 	// Kind comes from the command's id.
 	Kind    events.ReportKind `json:"-"`
-	Message string            `json:"message,omitempty" doc:"in the agent's words; required without taskIds"`
-	TaskIDs []string          `json:"taskIds,omitempty" doc:"the tasks it is about; absent: the session as a whole"`
-	Options []string          `json:"options,omitempty" doc:"needs-input: the answers to choose from"`
+	Message string            `json:"message,omitempty" arg:"summary|reason|description|question" doc:"the agent's words; required without taskIds"`
+	TaskIDs []string          `json:"taskIds,omitempty" arg:"taskId" flag:"task <taskIds>" doc:"the tasks that it is about; the session as a whole if absent"`
+	Options []string          `json:"options,omitempty" flag:"option \"<answer>\"…" doc:"an answer to choose from"`
 
 	blobs events.Blobs
 }

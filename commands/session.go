@@ -18,27 +18,27 @@ import (
 type RegisterSession struct {
 	noTexts
 	In
-	SessionID string `json:"sessionId,omitempty" doc:"the session; its own if absent, a new one if a user gives none"`
+	SessionID string `json:"sessionId,omitempty" doc:"the session; your own if absent, and a new one for a user"`
 	// Create refuses a session that is already known.
-	Create   bool                 `json:"create,omitempty" doc:"refuse if the session is known"`
-	Name     string               `json:"name,omitempty" doc:"of a new one"`
-	Role     events.Role          `json:"role,omitempty" doc:"of a new one: worker (default) or orchestrator"`
-	Strategy events.Strategy      `json:"strategy,omitempty" doc:"of a new one: simple by default"`
-	Status   events.SessionStatus `json:"status,omitempty" doc:"of a new one: running (default), idle, working or spawning"`
-	TaskIDs  []string             `json:"taskIds,omitempty" doc:"of a new one"`
-	Allowed  *[]string            `json:"allowedCommands,omitempty" doc:"of a new one: exactly these and the core commands; absent: by role and strategy"`
-	Env      map[string]string    `json:"env,omitempty" doc:"of a new one"`
-	Metadata json.RawMessage      `json:"metadata,omitempty" doc:"of a new one, free"`
-	AgentID  string               `json:"agentId,omitempty" doc:"of a new one"`
+	Create   bool                 `json:"create,omitempty" doc:"refuse a session that exists"`
+	Name     string               `json:"name,omitempty" flag:"\"<name>\"" doc:"name of a new session"`
+	Role     events.Role          `json:"role,omitempty" doc:"role of a new session: worker (default) or orchestrator"`
+	Strategy events.Strategy      `json:"strategy,omitempty" doc:"strategy of a new session; simple if absent"`
+	Status   events.SessionStatus `json:"status,omitempty" doc:"status of a new session: running (default), idle, working or spawning"`
+	TaskIDs  []string             `json:"taskIds,omitempty" doc:"tasks of a new session"`
+	Allowed  *[]string            `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"all that a new session may use beside the core commands; by role and strategy if absent"`
+	Env      map[string]string    `json:"env,omitempty" doc:"environment of a new session"`
+	Metadata json.RawMessage      `json:"metadata,omitempty" doc:"metadata of a new session"`
+	AgentID  string               `json:"agentId,omitempty" doc:"agent of a new session"`
 	// ManifestDigest is of a manifest that was stored before.
-	ManifestDigest string `json:"manifestDigest,omitempty" doc:"of a new one: digest of its manifest in the blobs"`
+	ManifestDigest string `json:"manifestDigest,omitempty" doc:"digest of the stored manifest of a new session"`
 }
 
 // CompleteSession is a session's word that it is done. Document 000.
 type CompleteSession struct {
 	noTexts
 	In
-	SessionID string `json:"sessionId,omitempty" doc:"the session; its own if absent"`
+	SessionID string `json:"sessionId,omitempty" doc:"the session; your own if absent"`
 }
 
 // KillSession ends a session.
@@ -46,8 +46,8 @@ type KillSession struct {
 	noTexts
 	In
 	SessionID string `json:"sessionId" doc:"the session"`
-	Reason    string `json:"reason,omitempty" doc:"why"`
-	Failed    bool   `json:"failed,omitempty" doc:"it ends as failed, not as stopped"`
+	Reason    string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"why it ends"`
+	Failed    bool   `json:"failed,omitempty" doc:"end it as failed, not as stopped"`
 }
 
 // UpdateSession gives fields of a session new values. Compat: PATCH /api/sessions/:id.
@@ -55,13 +55,13 @@ type UpdateSession struct {
 	noTexts
 	In
 	SessionID string                `json:"sessionId" doc:"the session"`
-	Name      *string               `json:"name,omitempty" doc:"new name"`
-	Status    *events.SessionStatus `json:"status,omitempty" doc:"idle or working"`
+	Name      *string               `json:"name,omitempty" flag:"\"<name>\"" doc:"new name"`
+	Status    *events.SessionStatus `json:"status,omitempty" flag:"idle|working" doc:"new status: idle or working"`
 	AgentID   *string               `json:"agentId,omitempty" doc:"new agent"`
-	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"new tasks, all of them"`
-	Env       map[string]string     `json:"env,omitempty" doc:"merged into its environment"`
+	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"its tasks from now on"`
+	Env       map[string]string     `json:"env,omitempty" doc:"variables to add to its environment"`
 	// ManifestDigest issues its manifest again; that it gives the same rights is checked where the manifest is read.
-	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of the manifest that counts from now on"`
+	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of its manifest from now on"`
 }
 
 // DeleteSession takes a session out of the views.

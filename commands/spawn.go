@@ -20,28 +20,28 @@ const longestTimeout = 365 * 24 * 60 * 60 * 1000
 type SpawnSession struct {
 	noTexts
 	In
-	Name           string          `json:"name,omitempty" doc:"as people call it"`
+	Name           string          `json:"name,omitempty" flag:"\"<name>\"" doc:"the name that people use"`
 	Role           events.Role     `json:"role,omitempty" doc:"worker (default) or orchestrator"`
 	Strategy       events.Strategy `json:"strategy,omitempty" doc:"worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag"`
-	TaskIDs        []string        `json:"taskIds,omitempty" doc:"its tasks; none only with the queue strategy"`
-	Allowed        *[]string       `json:"allowedCommands,omitempty" doc:"exactly these and the core commands; absent: by role and strategy"`
+	TaskIDs        []string        `json:"taskIds,omitempty" doc:"its tasks, the primary one first; may be absent with the queue strategy"`
+	Allowed        *[]string       `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"all that it may use beside the core commands; by role and strategy if absent"`
 	Strict         bool            `json:"strict,omitempty" doc:"refuse while dependencies of its tasks are not completed"`
-	Model          string          `json:"model,omitempty" doc:"sonnet, opus, haiku or a full name"`
+	Model          string          `json:"model,omitempty" doc:"sonnet, opus, haiku or the full name of a model"`
 	Agent          string          `json:"agent,omitempty" doc:"claude (default), codex, gemini or a configured one"`
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
-	Context        json.RawMessage `json:"context,omitempty" doc:"free"`
-	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of a manifest that was stored before; absent: one is generated"`
+	Context        json.RawMessage `json:"context,omitempty" doc:"what else the agent should know"`
+	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of a stored manifest; one is generated if absent"`
 	// What follows goes into the generated manifest.
-	PermissionMode   string `json:"permissionMode,omitempty" doc:"acceptEdits (default), interactive or readOnly"`
-	ThinkingMode     string `json:"thinkingMode,omitempty" doc:"auto (default), interleaved or disabled"`
-	MaxTurns         int    `json:"maxTurns,omitempty" doc:"turns after which the agent ends"`
-	WorkingDirectory string `json:"workingDirectory,omitempty" doc:"where the agent works; the project's if absent"`
-	TemplateID       string `json:"templateId,omitempty" doc:"template of its prompt"`
+	PermissionMode   string `json:"permissionMode,omitempty" flag:"acceptEdits|interactive|readOnly" doc:"what the agent may do without asking; acceptEdits if absent"`
+	ThinkingMode     string `json:"thinkingMode,omitempty" flag:"auto|interleaved|disabled" doc:"how the model thinks; auto if absent"`
+	MaxTurns         int    `json:"maxTurns,omitempty" doc:"the number of turns after which the agent ends"`
+	WorkingDirectory string `json:"workingDirectory,omitempty" flag:"<path>" doc:"the directory in which the agent works; the project's if absent"`
+	TemplateID       string `json:"templateId,omitempty" flag:"template <templateId>" doc:"the template of its prompt"`
 	// Generated is the digest of the manifest that was generated for it. It is no part of what was asked: a retry may generate another.
 	Generated string `json:"-"`
-	Queue     string `json:"queue,omitempty" doc:"queue strategy: a queue of the project that it pulls from; absent: its own"`
-	Timeout   int64  `json:"timeout,omitempty" doc:"milliseconds after which it is ended as failed"`
-	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for: a session's own, or one that a user names"`
+	Queue     string `json:"queue,omitempty" doc:"with the queue strategy: the queue that it pulls from; its own if absent"`
+	Timeout   int64  `json:"timeout,omitempty" doc:"end it as failed after this time, in milliseconds"`
+	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
 }
 
 // ID implements Command.

@@ -14,15 +14,15 @@ import (
 type CreateTask struct {
 	In
 	Title              string          `json:"title" doc:"1 to 200 characters"`
-	Description        string          `json:"description,omitempty" doc:"what is to be done"`
-	AcceptanceCriteria []string        `json:"acceptanceCriteria,omitempty" doc:"what must be true when it is done"`
-	Priority           string          `json:"priority,omitempty" doc:"low, medium (default), high or critical"`
-	ParentID           string          `json:"parentId,omitempty" doc:"the task above it; absent, empty or null: a root task"`
-	Dependencies       []string        `json:"dependencies,omitempty" doc:"tasks that must be completed first"`
-	InitialPrompt      string          `json:"initialPrompt,omitempty" doc:"what to tell the agent first"`
-	SkillIDs           []string        `json:"skillIds,omitempty" doc:"skills that the work needs"`
-	Model              string          `json:"model,omitempty" doc:"model that should do it"`
-	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"free"`
+	Description        string          `json:"description,omitempty" flag:"\"<text>\"" doc:"what to do"`
+	AcceptanceCriteria []string        `json:"acceptanceCriteria,omitempty" flag:"criteria \"<text>\"…" doc:"what must be true when the task is done"`
+	Priority           string          `json:"priority,omitempty" flag:"low|medium|high|critical" doc:"its priority; medium if absent"`
+	ParentID           string          `json:"parentId,omitempty" flag:"parent <taskId>" doc:"the parent task; a root task if absent or null"`
+	Dependencies       []string        `json:"dependencies,omitempty" flag:"depends-on <taskIds>" doc:"tasks that must be completed first"`
+	InitialPrompt      string          `json:"initialPrompt,omitempty" flag:"prompt \"<text>\"" doc:"what to tell the agent first"`
+	SkillIDs           []string        `json:"skillIds,omitempty" flag:"skills <skills>" doc:"skills that the work needs"`
+	Model              string          `json:"model,omitempty" doc:"the model for the work: sonnet, opus, haiku or a full name"`
+	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"what your own tools store with it"`
 
 	blobs events.Blobs
 }
@@ -31,16 +31,16 @@ type CreateTask struct {
 type UpdateTask struct {
 	In
 	TaskID             string             `json:"taskId" doc:"the task"`
-	Title              *string            `json:"title,omitempty" doc:"new title"`
-	Description        *string            `json:"description,omitempty" doc:"new description"`
-	AcceptanceCriteria *[]string          `json:"acceptanceCriteria,omitempty" doc:"new criteria, all of them"`
-	Priority           *string            `json:"priority,omitempty" doc:"new priority"`
-	Dependencies       *[]string          `json:"dependencies,omitempty" doc:"new dependencies, all of them"`
-	SkillIDs           *[]string          `json:"skillIds,omitempty" doc:"new skills, all of them"`
-	AgentIDs           *[]string          `json:"agentIds,omitempty" doc:"new agents, all of them"`
-	Model              *string            `json:"model,omitempty" doc:"new model"`
-	Metadata           json.RawMessage    `json:"metadata,omitempty" doc:"new metadata, whole"`
-	Status             *events.TaskStatus `json:"status,omitempty" doc:"new status; cancelled is the user's alone"`
+	Title              *string            `json:"title,omitempty" flag:"\"<text>\"" doc:"new title"`
+	Description        *string            `json:"description,omitempty" flag:"\"<text>\"" doc:"new description"`
+	AcceptanceCriteria *[]string          `json:"acceptanceCriteria,omitempty" flag:"criteria \"<text>\"…" doc:"what must be true when the task is done, in place of the old criteria"`
+	Priority           *string            `json:"priority,omitempty" flag:"low|medium|high|critical" doc:"new priority"`
+	Dependencies       *[]string          `json:"dependencies,omitempty" flag:"depends-on <taskIds>" doc:"tasks that must be completed first, in place of the old ones"`
+	SkillIDs           *[]string          `json:"skillIds,omitempty" flag:"skills <skills>" doc:"skills that the work needs, in place of the old ones"`
+	AgentIDs           *[]string          `json:"agentIds,omitempty" doc:"its agents, in place of the old ones"`
+	Model              *string            `json:"model,omitempty" doc:"the model for the work: sonnet, opus, haiku or a full name"`
+	Metadata           json.RawMessage    `json:"metadata,omitempty" doc:"what your own tools store with it, in place of the old"`
+	Status             *events.TaskStatus `json:"status,omitempty" flag:"todo|in_progress|completed|blocked" doc:"new status; a user may also set cancelled"`
 
 	blobs events.Blobs
 }
@@ -57,7 +57,7 @@ type BlockTask struct {
 	noTexts
 	In
 	TaskID string `json:"taskId" doc:"the task"`
-	Reason string `json:"reason,omitempty" doc:"why"`
+	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"why it is blocked"`
 }
 
 // ReopenTask sends a task that is completed, blocked or said to be done back to in_progress.
@@ -65,7 +65,7 @@ type ReopenTask struct {
 	noTexts
 	In
 	TaskID string `json:"taskId" doc:"the task"`
-	Reason string `json:"reason,omitempty" doc:"what is still missing"`
+	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"what is still missing; its session is told"`
 }
 
 // DeleteTask takes a task out of the views, with recursive everything below it too.
@@ -73,7 +73,7 @@ type DeleteTask struct {
 	noTexts
 	In
 	TaskID    string `json:"taskId" doc:"the task"`
-	Recursive bool   `json:"recursive,omitempty" doc:"with everything below it"`
+	Recursive bool   `json:"recursive,omitempty" doc:"delete everything below it too"`
 }
 
 // ID implements Command.

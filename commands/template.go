@@ -17,8 +17,8 @@ func OwnTemplates() []string {
 // CreateTemplate makes a text that prompts are written by. Contract, "templateId, skills"; compat: POST /api/templates.
 type CreateTemplate struct {
 	noTexts
-	Name    string      `json:"name" doc:"as people call it"`
-	Role    events.Role `json:"role" doc:"worker or orchestrator"`
+	Name    string      `json:"name" doc:"the name that people use"`
+	Role    events.Role `json:"role" doc:"the role that it is for: worker or orchestrator"`
 	Content string      `json:"content" doc:"the workflow, with slots"`
 }
 
@@ -26,7 +26,7 @@ type CreateTemplate struct {
 type UpdateTemplate struct {
 	noTexts
 	TemplateID string  `json:"templateId" doc:"the template"`
-	Name       *string `json:"name,omitempty" doc:"new name"`
+	Name       *string `json:"name,omitempty" flag:"\"<name>\"" doc:"new name"`
 	Content    *string `json:"content,omitempty" doc:"new workflow"`
 }
 

@@ -16,11 +16,11 @@ const AdminName = "admin"
 // CreateToken makes a named token. Its secret is made from the server's key: the answer holds it, the log does not.
 type CreateToken struct {
 	noTexts
-	Name       string           `json:"name" doc:"its name; what it does has the source /users/<name>"`
-	Kind       events.TokenKind `json:"kind" doc:"admin, auditor or read-only"`
-	ProjectIDs []string         `json:"projectIds,omitempty" doc:"of a read-only token: the projects that it reads"`
-	ExpiresIn  int64            `json:"expiresIn,omitempty" doc:"how long it is valid, in milliseconds"`
-	ExpiresAt  int64            `json:"expiresAt,omitempty" doc:"or when, in milliseconds since 1970; never if absent"`
+	Name       string           `json:"name" doc:"its name; events that it causes have the source /users/<name>"`
+	Kind       events.TokenKind `json:"kind" doc:"what it may do: admin, auditor or read-only"`
+	ProjectIDs []string         `json:"projectIds,omitempty" flag:"project <projectIds>" doc:"the projects that a read-only token reads"`
+	ExpiresIn  int64            `json:"expiresIn,omitempty" doc:"how long it is valid, in milliseconds; for ever if absent"`
+	ExpiresAt  int64            `json:"expiresAt,omitempty" doc:"or when it expires, in milliseconds since 1970"`
 }
 
 // RevokeToken ends a named token and the tokens that it made, or a session's secret: the session gets another one. Of a
@@ -28,10 +28,10 @@ type CreateToken struct {
 type RevokeToken struct {
 	noTexts
 	Name      string `json:"name,omitempty" doc:"the named token"`
-	SessionID string `json:"sessionId,omitempty" doc:"or the session whose secret it is"`
+	SessionID string `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session whose secret is replaced, instead of a token"`
 	// KeepChildren leaves the tokens that it made as they are. Neither the token itself nor one that it made
 	// may ask for it.
-	KeepChildren bool `json:"keepChildren,omitempty" doc:"of a named token: leave the tokens that it made valid"`
+	KeepChildren bool `json:"keepChildren,omitempty" doc:"leave the tokens that it made valid"`
 }
 
 // ID implements Command.

@@ -30,7 +30,7 @@ type benchOptions struct {
 func benchCommand(a *cli.Run) *cobra.Command {
 	var o benchOptions
 	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure this machine: the product against the layers below it, in turns", Args: cli.Takes(),
+		Use: "bench", Short: "Measure this machine: the product against the layers below it, in turns", Args: cli.Takes,
 		Long: `Measure the product against what JetStream, net/http and the system do without it: in the same run, on the same disk, in
 turns. Every figure is a ratio; it exits with 1 when one misses its goal.`,
 		RunE: cli.Running(func(ctx context.Context, _ []string) error { return bench(ctx, a, o) }),

@@ -59,7 +59,7 @@ type serveOptions struct {
 func serveCommand(a *cli.Run) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Run the server until it is told to stop", Args: cli.Takes(),
+		Use: "serve", Short: "Run the server until it is told to stop", Args: cli.Takes,
 		RunE: cli.Running(func(ctx context.Context, _ []string) error { return serve(ctx, a, o) }),
 	}
 	f := cmd.Flags()

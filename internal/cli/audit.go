@@ -27,10 +27,10 @@ type auditHead struct {
 
 func newAuditHead(a *Run) *cobra.Command {
 	c := &auditHead{Run: a}
-	return &cobra.Command{
-		Use: "head", Short: "Show the log's head, to be kept elsewhere as a witness", Args: Takes(),
+	return Tell(&cobra.Command{
+		Use: "head", Short: "Show the log's head, which you can keep elsewhere as a witness", Args: Takes,
 		RunE: Running(c.run),
-	}
+	}, "audit:head")
 }
 
 func (c *auditHead) run(ctx context.Context, _ []string) error {
@@ -51,13 +51,14 @@ type auditExport struct {
 func newAuditExport(a *Run) *cobra.Command {
 	c := &auditExport{Run: a}
 	cmd := &cobra.Command{
-		Use:   "export [FILE]",
-		Short: "Write the log without its long texts, one line an event; of one project, the bodies of others stay out",
-		Args:  Takes("[FILE]"),
+		Use:   "export [<file>]",
+		Short: "Write the log without its long texts, one line an event",
+		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	cmd.Flags().StringVar(&c.project, "project", "", "only this project's events; the chain still verifies")
-	return cmd
+	cmd.Flags().StringVar(&c.project, "project", "", "only this project's events, without the bodies of others; the chain still verifies")
+	ValueName(cmd, "project", "<projectId>")
+	return Tell(cmd, "audit:export", "project")
 }
 
 func (c *auditExport) run(ctx context.Context, args []string) error {

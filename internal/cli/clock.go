@@ -27,7 +27,7 @@ type clockShow struct {
 func newClockShow(a *Run) *cobra.Command {
 	c := &clockShow{Run: a}
 	return &cobra.Command{
-		Use: "show", Short: "Show the time of events beside the machine's wall clock", Args: Takes(),
+		Use: "show", Short: "Show the time of events beside the machine's wall clock", Args: Takes,
 		RunE: Running(c.run),
 	}
 }
@@ -51,7 +51,7 @@ func newClockConfirm(a *Run) *cobra.Command {
 	return &cobra.Command{
 		Use:   "confirm",
 		Short: "Confirm the machine's wall clock after it was set, so that events follow it again",
-		Args:  Takes(),
+		Args:  Takes,
 		Long: `A server does not follow a wall clock that moves by more than an hour while it runs: every later event would get a wrong
 time, for good. Check the machine's clock first, then confirm it. The server's log records who did.`,
 		RunE: Running(c.run),

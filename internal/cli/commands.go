@@ -25,12 +25,13 @@ type allowed struct {
 
 func newCommands(a *Run) *cobra.Command {
 	c := &allowed{Run: a}
-	cmd := &cobra.Command{Use: "commands", Short: "List the commands that you may use", Args: Takes()}
+	cmd := &cobra.Command{Use: "commands", Short: "List the commands that you may use, or check one", Args: Takes}
 	cmd.RunE = Running(c.run)
 	c.cmd = cmd
 	cmd.Flags().StringVar(&c.check, "check", "",
 		"say whether this command id is allowed, such as task:create; exit code 0 or 4")
-	return cmd
+	ValueName(cmd, "check", "<commandId>")
+	return Tell(cmd, "commands", "check")
 }
 
 func (c *allowed) run(ctx context.Context, _ []string) error {
@@ -103,28 +104,26 @@ func grouped(list []string) (names []string, groups map[string][]string) {
 	return names, groups
 }
 
-// usageOf gives the command line of a command id, with the arguments that it must have, in the words of document 000.
+// usageOf gives the command line of a command id, with what it must have, in the words of document 000: the id of the
+// noun itself is <id>, and nothing stands in quotes.
 func usageOf(root *cobra.Command, id string) string {
 	line := strings.ReplaceAll(id, ":", " ")
-	switch id {
-	case "session:spawn":
-		return line + " --task-ids <ids>"
-	case "token:create":
-		return line + " --name <name> --kind <kind>"
-	case "token:revoke":
-		return line + " <name>"
-	}
 	cmd, _, err := root.Find(strings.Split(id, ":"))
 	if err != nil {
 		return line
 	}
-	for _, argument := range strings.Fields(cmd.Use)[1:] {
+	for _, p := range placeholders(cmd.Use) {
 		switch {
-		case strings.HasPrefix(argument, "["):
-		case argument == "TASK":
-			line += " <taskId>"
+		case p.optional:
+		case p.name == cmd.Parent().Name()+"Id":
+			line += " <id>"
 		default:
-			line += " <" + strings.ToLower(argument) + ">"
+			line += " <" + p.name + ">"
+		}
+	}
+	for told := range strings.SplitSeq(cmd.Annotations[toldFlags], ",") {
+		if flag, required := strings.CutSuffix(told, "!"); required {
+			line += " " + flagSyntax(cmd, flag)
 		}
 	}
 	return line

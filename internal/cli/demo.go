@@ -21,7 +21,7 @@ func newDemo(a *Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the main job in a temporary home: a plan, four agents, a server that is killed",
-		Args:  Takes(),
+		Args:  Takes,
 		RunE:  Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.agent, "agent", "", "play one of its agents")

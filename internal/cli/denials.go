@@ -26,7 +26,7 @@ type auditDenials struct {
 func newAuditDenials(a *Run) *cobra.Command {
 	c := &auditDenials{Run: a}
 	cmd := &cobra.Command{
-		Use: "denials", Short: "List the recorded refusals, newest last", Args: Takes(),
+		Use: "denials", Short: "List the recorded refusals, newest last", Args: Takes,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
@@ -36,7 +36,10 @@ func newAuditDenials(a *Run) *cobra.Command {
 	f.StringVar(&c.project, "project", "", "only in this project")
 	f.IntVar(&c.limit, "limit", 0, "at most so many, the newest")
 	a.ListFlags(cmd)
-	return cmd
+	ValueName(cmd, "actor", "<actor>")
+	ValueName(cmd, "command", "<commandId>")
+	ValueName(cmd, "project", "<projectId>")
+	return Tell(cmd, "audit:denials", "actor", "command", "limit")
 }
 
 func (c *auditDenials) run(ctx context.Context, _ []string) error {
@@ -124,7 +127,7 @@ func newAuditLimits(a *Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limits",
 		Short: "List the limits of the running server, and how many calls each has refused",
-		Args:  Takes(),
+		Args:  Takes,
 		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
@@ -151,16 +154,17 @@ type auditCan struct {
 func newAuditCan(a *Run) *cobra.Command {
 	c := &auditCan{Run: a}
 	cmd := &cobra.Command{
-		Use:   "can ACTOR COMMAND [TARGET]",
+		Use:   "can <actor> <commandId> [<target>]",
 		Short: "Say whether an actor may use a command, and by which row of the table",
-		Args:  Takes("ACTOR", "COMMAND", "[TARGET]"),
-		Long: `Say whether an actor may use a command, and by which row of the table: exit 0, or 4 if not. ACTOR is a session's id, a token's name, or
-admin, system or runner. COMMAND is an id such as task:complete. TARGET is the task, session, question, project or queue that it would
-be about.`,
+		Args:  Takes,
+		Long: `Say whether an actor may use a command, and by which row of the table: exit 0, or 4 if not. The actor is a session's id, a token's
+name, or admin, system or runner; the command id is one such as task:complete; the target is the task, session, question, project
+or queue that the command would be about.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.project, "project", "", "the project, where the target names none")
-	return cmd
+	ValueName(cmd, "project", "<projectId>")
+	return Tell(cmd, "audit:can")
 }
 
 func (c *auditCan) run(ctx context.Context, args []string) error {

@@ -29,9 +29,9 @@ type taskImport struct {
 func newTaskImport(a *Run) *cobra.Command {
 	c := &taskImport{Run: a}
 	cmd := &cobra.Command{
-		Use:   "import FILE",
+		Use:   "import <file>",
 		Short: "Make the tasks of a plan, a YAML file; - is stdin",
-		Args:  Takes("FILE"),
+		Args:  Takes,
 		Long: `Make the tasks of a plan, a YAML file that lists them with their parents and dependencies under ids of its own.
 
 The whole plan is checked before anything is made. An import that was interrupted is simply run again, and a plan that is

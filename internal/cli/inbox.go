@@ -25,7 +25,7 @@ type inbox struct {
 func newInbox(a *Run) *cobra.Command {
 	c := &inbox{Run: a}
 	cmd := &cobra.Command{
-		Use: "inbox", Short: "Show all that needs a person, longest wait first", Args: Takes(),
+		Use: "inbox", Short: "Show everything that needs you, longest wait first", Args: Takes,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
@@ -34,7 +34,8 @@ func newInbox(a *Run) *cobra.Command {
 	choice(cmd, "kind", "question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost",
 		"late", "refused", "unread", string(inboxSetAside))
 	a.ListFlags(cmd)
-	return cmd
+	ValueName(cmd, "session", "<sessionId>")
+	return Tell(cmd, "inbox")
 }
 
 func (c *inbox) run(ctx context.Context, _ []string) error {

@@ -32,8 +32,8 @@ func newInit(a *Run, role events.Role) *cobra.Command {
 	var o initOptions
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Check this session's manifest, report for work, and print the prompts for its agent",
-		Args:  Takes(),
+		Short: "Check the session's manifest, report for work and print the prompts; already done when an agent starts",
+		Args:  Takes,
 		Long: `Check this session's manifest and that it is the one that was recorded, report for work, and print what the agent is to be told:
 the system prompt, then the task prompt (document 002). With --json both are members of the answer.
 
@@ -52,7 +52,7 @@ what is printed is the session's environment.`,
 	f.StringVar(&o.session, "session", "", "of a user: the id of the session that is made; a new one if absent")
 	a.keyFlag(cmd, &o.key)
 	Complete(cmd, "print", "system", "task", "both")
-	return cmd
+	return Tell(cmd, string(role)+":init")
 }
 
 func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) error {

@@ -34,15 +34,16 @@ type inputList struct {
 func newInputList(a *Run) *cobra.Command {
 	c := &inputList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List questions", Args: Takes(),
+		Use: "list", Short: "List the questions of sessions", Args: Takes,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	cmd.Flags().StringVar(&c.session, "session", "", "only those of this session")
+	ValueName(cmd, "session", "<sessionId>")
 	cmd.Flags().StringVar(&c.status, "status", "", "only those with this status")
 	choice(cmd, "status", "open", "answered", "delivered", "void")
 	a.ListFlags(cmd)
-	return cmd
+	return Tell(cmd, "input:list", "status", "session")
 }
 
 func (c *inputList) run(ctx context.Context, _ []string) error {
@@ -73,27 +74,9 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// inputAnswer is `maestro input answer`.
-type inputAnswer struct {
-	*Run
-	body commands.AnswerInput
-	key  string
-}
-
 func newInputAnswer(a *Run) *cobra.Command {
-	c := &inputAnswer{Run: a}
-	cmd := &cobra.Command{
-		Use: "answer ID ANSWER", Short: "Answer a question", Args: Takes("ID", "ANSWER"),
-		RunE: Running(c.run),
-	}
-	cmd.Flags().BoolVar(&c.body.Other, "other", false, "take the answer although it is none of the options")
-	a.keyFlag(cmd, &c.key)
-	return cmd
-}
-
-func (c *inputAnswer) run(ctx context.Context, args []string) error {
-	c.body.InputID, c.body.Answer = args[0], args[1]
-	return c.change(ctx, "input:answer", &c.body, c.key, c.body.InputID, "Answered %s", c.body.InputID)
+	return newChange(a, &commands.AnswerInput{}, `answer <questionId> "<answer>"`,
+		"Answer a question; --other accepts an answer that is not one of its options", "Answered %[1]s", "other")
 }
 
 // inputWait is `maestro input wait`.
@@ -106,7 +89,7 @@ type inputWait struct {
 func newInputWait(a *Run) *cobra.Command {
 	c := &inputWait{Run: a}
 	cmd := &cobra.Command{
-		Use: "wait ID", Short: "Wait for the answer to a question of this session, and print it", Args: Takes("ID"),
+		Use: "wait <questionId>", Short: "Wait for the answer to a question of this session, and print it", Args: Takes,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd

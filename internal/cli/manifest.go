@@ -26,9 +26,9 @@ type manifestValidate struct {
 func newManifestValidate(a *Run) *cobra.Command {
 	c := &manifestValidate{Run: a}
 	return &cobra.Command{
-		Use:   "validate FILE",
+		Use:   "validate <file>",
 		Short: "Check a manifest, and say everything that is wrong with it",
-		Args:  Takes("FILE"),
+		Args:  Takes,
 		RunE:  Running(c.run),
 	}
 }
@@ -59,7 +59,7 @@ type manifestMigrate struct {
 func newManifestMigrate(a *Run) *cobra.Command {
 	c := &manifestMigrate{Run: a}
 	cmd := &cobra.Command{
-		Use: "migrate FILE", Short: "Write an older manifest as today's", Args: Takes("FILE"),
+		Use: "migrate <file>", Short: "Write an older manifest as today's", Args: Takes,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.output, "output", "", "where to write it, - for stdout; else in place")
@@ -109,9 +109,9 @@ type manifestShow struct {
 func newManifestShow(a *Run) *cobra.Command {
 	c := &manifestShow{Run: a}
 	cmd := &cobra.Command{
-		Use:   "show [FILE]",
+		Use:   "show [<file>]",
 		Short: "Show a manifest: a file, a session's, or this session's own",
-		Args:  Takes("[FILE]"),
+		Args:  Takes,
 		RunE:  Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.session, "session", "", "the session whose manifest it is")
@@ -168,7 +168,7 @@ type manifestSchema struct {
 func newManifestSchema(a *Run) *cobra.Command {
 	c := &manifestSchema{Run: a}
 	return &cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of manifests", Args: Takes(),
+		Use: "schema", Short: "Print the JSON Schema of manifests", Args: Takes,
 		RunE: Running(c.run),
 	}
 }

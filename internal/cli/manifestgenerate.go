@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
+	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/service/wire"
 	"maestro/workers/manifest"
@@ -18,8 +19,6 @@ import (
 // generating are the flags of what a manifest is made of.
 type generating struct {
 	wire.NewManifest
-	tasks, skills, allowed     []string
-	timeout                    time.Duration
 	contextFile, apiAt, output string
 }
 
@@ -34,57 +33,33 @@ func newManifestGenerate(a *Run) *cobra.Command {
 	c := &manifestGenerate{Run: a}
 	cmd := &cobra.Command{
 		Use:   "generate",
-		Short: "Make a manifest from the server's tasks",
-		Args:  Takes(),
-		Long: `Make a manifest from the server's tasks. Without --output it is printed; with it, it is written whole or not at all, readable by
+		Short: "Generate a manifest, which you can change and give to session spawn --manifest",
+		Args:  Takes,
+		Long: `Generate a manifest from the server's tasks. Without --output it is printed; with it, it is written whole or not at all, readable by
 you alone. Give it to a session with "maestro session spawn --manifest FILE".
 
 --context names a JSON file with any of codebaseContext, relatedTasks, projectStandards and custom.`,
 	}
 	cmd.RunE = Running(c.run)
 	c.cmd = cmd
+	bindAs(cmd, &c.o.NewManifest, &commands.SpawnSession{})
 	f := cmd.Flags()
-	f.StringVar((*string)(&c.o.Role), "role", "", "worker (default) or orchestrator")
-	f.StringVar(
-		(*string)(&c.o.Strategy),
-		"strategy",
-		"",
-		"worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag",
-	)
-	f.StringVar(&c.o.Project, "project-id", "", "the project; else MAESTRO_PROJECT_ID")
-	f.StringSliceVar(&c.o.tasks, "task-ids", nil, "the tasks, with commas; the first is the primary one")
-	f.StringVar(&c.o.Model, "model", "", "sonnet (default), opus, haiku or a full name")
-	f.StringVar(&c.o.PermissionMode, "permission-mode", "", "acceptEdits (default), interactive or readOnly")
-	f.StringVar(&c.o.ThinkingMode, "thinking-mode", "", "auto (default), interleaved or disabled")
-	f.IntVar(&c.o.MaxTurns, "max-turns", 0, "turns after which the agent ends")
-	f.DurationVar(&c.o.timeout, "timeout", 0, "how long the session may take, such as 30m")
-	f.StringVar(&c.o.WorkingDirectory, "working-directory", "", "where the agent works; the project's if absent")
-	f.StringVar(&c.o.Agent, "agent", "", "claude (default), codex or gemini")
-	f.StringSliceVar(&c.o.skills, "skills", nil, "skills to load, with commas")
-	f.StringSliceVar(
-		&c.o.allowed,
-		"allowed-commands",
-		nil,
-		"exactly these commands and the core ones, with commas; else by role and strategy",
-	)
-	f.StringVar(&c.o.TemplateID, "template", "", "template of the prompt")
+	f.StringVar(&c.o.Project, "project-id", "", "the project; that of the tasks, else MAESTRO_PROJECT_ID if absent")
 	f.StringVar(&c.o.contextFile, "context", "", "a JSON file with what else the agent should know")
-	f.StringVar(&c.o.apiAt, "api-url", "", "the server's address; else MAESTRO_API_URL")
-	f.StringVar(&c.o.output, "output", "", "where to write it; else, or with -, it is printed")
-	Complete(cmd, "role", "worker", "orchestrator")
-	Complete(cmd, "strategy", "simple", "queue", "tree", "default", "intelligent-batching", "dag")
-	Complete(cmd, "permission-mode", "acceptEdits", "interactive", "readOnly")
-	Complete(cmd, "thinking-mode", "auto", "interleaved", "disabled")
-	Complete(cmd, "agent", "claude", "codex", "gemini")
-	return cmd
+	f.StringVar(&c.o.apiAt, "api-url", "", "the server's address; MAESTRO_API_URL if absent")
+	f.StringVar(&c.o.output, "output", "", "where to write it; printed if absent or -")
+	ValueName(cmd, "project-id", "<projectId>")
+	ValueName(cmd, "context", "<file>")
+	ValueName(cmd, "api-url", "<url>")
+	ValueName(cmd, "output", "<file>")
+	return Tell(cmd, "manifest:generate", "task-ids!", "role", "strategy", "output")
 }
 
 func (c *manifestGenerate) run(ctx context.Context, _ []string) error {
-	if c.cmd.Flags().Changed("allowed-commands") {
-		list := ids(c.o.allowed)
-		c.o.Allowed = &list
-	}
-	err := cmp.Or(positive(c.cmd, "timeout", c.o.timeout), atLeastOne(c.cmd, "max-turns", c.o.MaxTurns))
+	err := cmp.Or(
+		positive(c.cmd, "timeout", time.Duration(c.o.Timeout)*time.Millisecond),
+		atLeastOne(c.cmd, "max-turns", c.o.MaxTurns),
+	)
 	if err != nil {
 		return err
 	}
@@ -95,7 +70,6 @@ func generateManifest(ctx context.Context, a *Run, o generating) error {
 	if o.apiAt != "" {
 		a.Env["MAESTRO_API_URL"] = o.apiAt
 	}
-	o.TaskIDs, o.Skills, o.Timeout = ids(o.tasks), ids(o.skills), o.timeout.Milliseconds()
 	if o.Project == "" && len(o.TaskIDs) == 0 {
 		o.Project = a.Getenv("MAESTRO_PROJECT_ID")
 	}

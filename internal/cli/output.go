@@ -125,6 +125,7 @@ const choices = "choices"
 func choice(cmd *cobra.Command, flag string, words ...string) {
 	Complete(cmd, flag, words...)
 	annotate(cmd, flag, choices, words...)
+	ValueName(cmd, flag, strings.Join(words, "|"))
 }
 
 // List answers a command that lists: as JSON, as lines of JSON, or as a table with a line for each item.

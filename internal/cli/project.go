@@ -25,11 +25,11 @@ type projectList struct {
 func newProjectList(a *Run) *cobra.Command {
 	c := &projectList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the projects", Args: Takes(),
+		Use: "list", Short: "List the projects that you may see", Args: Takes,
 		RunE: Running(c.run),
 	}
 	a.ListFlags(cmd)
-	return cmd
+	return Tell(cmd, "project:list")
 }
 
 func (c *projectList) run(ctx context.Context, _ []string) error {
@@ -60,10 +60,10 @@ type projectGet struct {
 
 func newProjectGet(a *Run) *cobra.Command {
 	c := &projectGet{Run: a}
-	return &cobra.Command{
-		Use: "get [ID]", Short: "Show a project", Args: Takes("[ID]"),
+	return Tell(&cobra.Command{
+		Use: "get [<projectId>]", Short: "Show a project, your own if none is named", Args: Takes,
 		RunE: Running(c.run),
-	}
+	}, "project:get")
 }
 
 func (c *projectGet) run(ctx context.Context, args []string) error {
@@ -91,26 +91,25 @@ func (c *projectGet) run(ctx context.Context, args []string) error {
 // projectCreate is `maestro project create`.
 type projectCreate struct {
 	*Run
-	body  commands.CreateProject
-	key   string
-	quiet bool
+	fields *fields
+	body   commands.CreateProject
+	key    string
+	quiet  bool
 }
 
 func newProjectCreate(a *Run) *cobra.Command {
 	c := &projectCreate{Run: a}
-	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Make a project", Args: Takes("NAME"),
-		RunE: Running(c.run),
-	}
-	cmd.Flags().StringVar(&c.body.Description, "description", "", "what it is for")
-	cmd.Flags().StringVar(&c.body.WorkingDir, "working-dir", "", "where its code is")
+	cmd := &cobra.Command{Use: `create "<name>"`, Short: "Create a project", Args: Takes, RunE: Running(c.run)}
+	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
 	quietFlag(cmd, &c.quiet)
-	return cmd
+	return Tell(cmd, "project:create", "description", "working-dir")
 }
 
 func (c *projectCreate) run(ctx context.Context, args []string) error {
-	c.body.Name = args[0]
+	if err := c.fields.set(args); err != nil {
+		return err
+	}
 	answer, err := c.send(ctx, "project:create", &c.body, c.key)
 	if err != nil {
 		return err
@@ -118,60 +117,12 @@ func (c *projectCreate) run(ctx context.Context, args []string) error {
 	return c.wroteNew(answer, c.quiet, "project", c.body.Name)
 }
 
-// projectUpdate is `maestro project update`.
-type projectUpdate struct {
-	*Run
-	cmd                                *cobra.Command
-	name, description, workingDir, key string
-}
-
 func newProjectUpdate(a *Run) *cobra.Command {
-	c := &projectUpdate{Run: a}
-	cmd := &cobra.Command{Use: "update ID", Short: "Give fields of a project new values", Args: Takes("ID")}
-	cmd.RunE = Running(c.run)
-	c.cmd = cmd
-	cmd.Flags().StringVar(&c.name, "name", "", "new name")
-	cmd.Flags().StringVar(&c.description, "description", "", "new description")
-	cmd.Flags().StringVar(&c.workingDir, "working-dir", "", "new working directory")
-	a.keyFlag(cmd, &c.key)
-	return cmd
-}
-
-func (c *projectUpdate) run(ctx context.Context, args []string) error {
-	body := commands.UpdateProject{
-		ProjectID: args[0], Name: given(c.cmd, "name", c.name), WorkingDir: given(c.cmd, "working-dir", c.workingDir),
-		Description: given(c.cmd, "description", c.description),
-	}
-	if body.Name == nil && body.WorkingDir == nil && body.Description == nil {
-		return failure.Usage("There is nothing to update").WithNext("use --name, --description or --working-dir")
-	}
-	return c.change(ctx, "project:update", &body, c.key, args[0], "Updated project %s", args[0])
-}
-
-// projectDelete is `maestro project delete`.
-type projectDelete struct {
-	*Run
-	key string
+	return newUpdate(a, &commands.UpdateProject{}, "update <projectId>", "Change fields of a project",
+		"Updated project %[1]s", "name", "description", "working-dir")
 }
 
 func newProjectDelete(a *Run) *cobra.Command {
-	c := &projectDelete{Run: a}
-	cmd := &cobra.Command{
-		Use: "delete ID", Short: "Delete a project that holds nothing", Args: Takes("ID"),
-		RunE: Running(c.run),
-	}
-	a.keyFlag(cmd, &c.key)
-	return cmd
-}
-
-func (c *projectDelete) run(ctx context.Context, args []string) error {
-	return c.change(
-		ctx,
-		"project:delete",
-		&commands.DeleteProject{ProjectID: args[0]},
-		c.key,
-		args[0],
-		"Deleted project %s",
-		args[0],
-	)
+	return newChange(a, &commands.DeleteProject{}, "delete <projectId>", "Delete an empty project",
+		"Deleted project %[1]s")
 }

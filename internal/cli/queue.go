@@ -13,27 +13,30 @@ import (
 // queuePush is `maestro queue push`.
 type queuePush struct {
 	*Run
-	o   queueFlags
-	key string
+	fields *fields
+	body   commands.PushItem
+	key    string
 }
 
 func newQueuePush(a *Run) *cobra.Command {
 	c := &queuePush{Run: a}
 	cmd := &cobra.Command{
-		Use: "push TASK", Short: "Put a task at the end of a queue", Args: Takes("TASK"),
+		Use: "push <taskId>", Short: "Put a task at the end of a queue", Args: Takes,
 		RunE: Running(c.run),
 	}
-	c.o.add(cmd)
+	c.fields = bindQueue(cmd, &c.body, &c.body.OfQueue)
 	a.keyFlag(cmd, &c.key)
-	return cmd
+	return Tell(cmd, "queue:push")
 }
 
 func (c *queuePush) run(ctx context.Context, args []string) error {
-	named, err := queueNamed(ctx, c.Run, c.o)
-	if err != nil {
+	if err := c.fields.set(args); err != nil {
 		return err
 	}
-	answer, err := c.send(ctx, "queue:push", &commands.PushItem{OfQueue: named, TaskID: args[0]}, c.key)
+	if err := nameQueue(ctx, c.Run, &c.body.OfQueue); err != nil {
+		return err
+	}
+	answer, err := c.send(ctx, "queue:push", &c.body, c.key)
 	if err != nil {
 		return err
 	}
@@ -50,60 +53,44 @@ func (c *queuePush) run(ctx context.Context, args []string) error {
 // queueCreate is `maestro queue create`.
 type queueCreate struct {
 	*Run
-	body commands.CreateQueue
-	key  string
+	fields *fields
+	body   commands.CreateQueue
+	key    string
 }
 
 func newQueueCreate(a *Run) *cobra.Command {
-	c := &queueCreate{Run: a}
+	c := &queueCreate{Run: a, body: commands.CreateQueue{MaxAttempts: events.DefaultMaxAttempts}}
 	cmd := &cobra.Command{
-		Use:   "create NAME",
-		Short: "Make a queue that sessions pull from: spawn them with --strategy queue --queue NAME",
-		Args:  Takes("NAME"),
-		RunE:  Running(c.run),
+		Use:   "create <name>",
+		Short: "Create a queue that sessions pull from",
+		Args:  Takes,
+		Long: "Create a queue that sessions pull from: spawn them with " +
+			"`maestro session spawn --strategy queue --queue <name>`.",
+		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.body.Project)
-	cmd.Flags().BoolVar(&c.body.TrustReports, "trust-reports", false,
-		"a dependency is also satisfied when an agent says that its task is completed")
-	cmd.Flags().IntVar(&c.body.MaxAttempts, "max-attempts", events.DefaultMaxAttempts,
-		"starts of an item before it is quarantined")
+	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
-	return cmd
+	return Tell(cmd, "queue:create", "trust-reports", "max-attempts")
 }
 
 func (c *queueCreate) run(ctx context.Context, args []string) error {
 	if c.body.MaxAttempts < 1 {
 		return failure.Usage("--max-attempts must be 1 or more, not %d", c.body.MaxAttempts)
 	}
-	var err error
-	c.body.Queue = args[0]
+	err := c.fields.set(args)
+	if err != nil {
+		return err
+	}
 	if c.body.Project, err = c.project(ctx, c.body.Project); err != nil {
 		return err
 	}
 	return c.change(ctx, "queue:create", &c.body, c.key, c.body.Queue, "Created queue %s", c.body.Queue)
 }
 
-// queueRequeue is `maestro queue requeue`.
-type queueRequeue struct {
-	*Run
-	body commands.RequeueItem
-	key  string
-}
-
 func newQueueRequeue(a *Run) *cobra.Command {
-	c := &queueRequeue{Run: a}
-	cmd := &cobra.Command{
-		Use: "requeue TASK", Short: "Put a quarantined, failed or skipped item at the end again", Args: Takes("TASK"),
-		RunE: Running(c.run),
-	}
-	cmd.Flags().StringVar(&c.body.Queue, "queue", "", "the queue; needed when the task is in several")
-	a.keyFlag(cmd, &c.key)
-	return cmd
-}
-
-func (c *queueRequeue) run(ctx context.Context, args []string) error {
-	c.body.TaskID = args[0]
-	return c.change(ctx, "queue:requeue", &c.body, c.key, args[0], "Queued %s again", args[0])
+	return newChange(a, &commands.RequeueItem{}, "requeue <taskId>",
+		"Put a quarantined, failed or skipped item at the end again", "Queued %[1]s again", "queue")
 }
 
 func newQueue(a *Run) *cobra.Command {
@@ -123,44 +110,38 @@ func newQueue(a *Run) *cobra.Command {
 	)
 }
 
-// queueFlags say whose queue is meant: a session's own needs none.
-type queueFlags struct {
-	session, queue, project string
-}
-
-func (o *queueFlags) add(cmd *cobra.Command) {
-	o.addSession(cmd)
-	cmd.Flags().StringVar(&o.queue, "queue", "", "the queue's name, for who names no session")
-	projectFlag(cmd, &o.project)
+// bindQueue is bind for a command about a queue: a session's own needs no name.
+func bindQueue(cmd *cobra.Command, body any, of *commands.OfQueue) *fields {
+	f := bind(cmd, body)
+	projectFlag(cmd, &of.Project)
 	Exclude(cmd, "session", "queue")
+	return f
 }
 
-// addSession is add for what is done by hand: that is a session's, and each has one queue.
-func (o *queueFlags) addSession(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.session, "session", "", "the session; else MAESTRO_SESSION_ID")
-}
+// queueFlags declares the flags that say which queue a query is about.
+func queueFlags(cmd *cobra.Command, of *commands.OfQueue) { bindQueue(cmd, of, of) }
 
-// queueNamed names the queue to the server.
-func queueNamed(ctx context.Context, a *Run, o queueFlags) (commands.OfQueue, error) {
-	named := commands.OfQueue{SessionID: o.session, Queue: o.queue}
-	if a.isSession() || o.session != "" {
-		return named, nil
+// nameQueue sees to it that a queue is named to the server.
+func nameQueue(ctx context.Context, a *Run, of *commands.OfQueue) error {
+	if a.isSession() || of.SessionID != "" {
+		of.Project = ""
+		return nil
 	}
-	if o.queue == "" {
-		return named, whichQueue()
+	if of.Queue == "" {
+		return whichQueue()
 	}
 	var err error
-	named.Project, err = a.project(ctx, o.project)
-	return named, err
+	of.Project, err = a.project(ctx, of.Project)
+	return err
 }
 
-// holderNamed names to the server the session in whose hand an item is or comes.
-func holderNamed(a *Run, o queueFlags) (commands.OfQueue, error) {
-	if !a.isSession() && o.session == "" {
-		return commands.OfQueue{}, failure.Usage("Name a session").WithWhy("only a session can hold an item").
+// nameHolder sees to it that the session is named to the server that holds an item or gets it.
+func nameHolder(a *Run, of *commands.OfQueue) error {
+	if !a.isSession() && of.SessionID == "" {
+		return failure.Usage("Name a session").WithWhy("only a session can hold an item").
 			WithNext("name it with --session; see `maestro session list --active`")
 	}
-	return commands.OfQueue{SessionID: o.session}, nil
+	return nil
 }
 
 func whichQueue() error {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
+	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
@@ -21,9 +22,9 @@ type queueShown struct {
 }
 
 // queueOf reads the queue that is meant.
-func queueOf(ctx context.Context, a *Run, o queueFlags, status string) (queueShown, error) {
-	if o.queue == "" {
-		id := o.session
+func queueOf(ctx context.Context, a *Run, o commands.OfQueue, status string) (queueShown, error) {
+	if o.Queue == "" {
+		id := o.SessionID
 		if id == "" {
 			id = a.sessionID()
 		}
@@ -33,28 +34,28 @@ func queueOf(ctx context.Context, a *Run, o queueFlags, status string) (queueSho
 		shown, err := Ask(ctx, a, (*client.Client).SessionQueue, id)
 		return queueShown{shown.Queue.Name, shown.Queue.Items, shown.Queue.ItemsMore}, err
 	}
-	project, err := a.project(ctx, o.project)
+	project, err := a.project(ctx, o.Project)
 	if err != nil {
 		return queueShown{}, err
 	}
-	shown, err := Ask(ctx, a, (*client.Client).Queue, wire.QueueName{Name: o.queue, ProjectID: project, Status: status})
+	shown, err := Ask(ctx, a, (*client.Client).Queue, wire.QueueName{Name: o.Queue, ProjectID: project, Status: status})
 	return queueShown{shown.Name, shown.Items, shown.ItemsMore}, err
 }
 
 // queueTop is `maestro queue top`.
 type queueTop struct {
 	*Run
-	o queueFlags
+	o commands.OfQueue
 }
 
 func newQueueTop(a *Run) *cobra.Command {
 	c := &queueTop{Run: a}
 	cmd := &cobra.Command{
-		Use: "top", Short: "Show the next item and the one a session holds", Args: Takes(),
+		Use: "top", Short: "Show the next item and the one you hold", Args: Takes,
 		RunE: Running(c.run),
 	}
-	c.o.add(cmd)
-	return cmd
+	queueFlags(cmd, &c.o)
+	return Tell(cmd, "queue:top")
 }
 
 func (c *queueTop) run(ctx context.Context, _ []string) error {
@@ -81,22 +82,22 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 }
 
 // queueTopOf gives the next item of the queue that is meant.
-func queueTopOf(ctx context.Context, a *Run, o queueFlags) (wire.QueueTop, error) {
-	id := o.session
+func queueTopOf(ctx context.Context, a *Run, o commands.OfQueue) (wire.QueueTop, error) {
+	id := o.SessionID
 	if id == "" {
 		id = a.sessionID()
 	}
-	if id != "" && o.queue == "" {
+	if id != "" && o.Queue == "" {
 		return Ask(ctx, a, (*client.Client).SessionQueueTop, id)
 	}
-	if o.queue == "" {
+	if o.Queue == "" {
 		return wire.QueueTop{}, whichQueue()
 	}
-	project, err := a.project(ctx, o.project)
+	project, err := a.project(ctx, o.Project)
 	if err != nil {
 		return wire.QueueTop{}, err
 	}
-	return Ask(ctx, a, (*client.Client).QueueTop, wire.QueueOf{Name: o.queue, ProjectID: project})
+	return Ask(ctx, a, (*client.Client).QueueTop, wire.QueueOf{Name: o.Queue, ProjectID: project})
 }
 
 func waitingWords(n int) string {
@@ -116,21 +117,21 @@ func passedWords(n int) string {
 // queueList is `maestro queue list`.
 type queueList struct {
 	*Run
-	o      queueFlags
+	o      commands.OfQueue
 	status string
 }
 
 func newQueueList(a *Run) *cobra.Command {
 	c := &queueList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the items of a queue, in order", Args: Takes(),
+		Use: "list", Short: "List the items of a queue in order, and what they wait for", Args: Takes,
 		RunE: Running(c.run),
 	}
-	c.o.add(cmd)
+	queueFlags(cmd, &c.o)
 	cmd.Flags().StringVar(&c.status, "status", "", "only those with this status")
 	choice(cmd, "status", "queued", "processing", "completed", "failed", "skipped", "quarantined")
 	a.ListFlags(cmd)
-	return cmd
+	return Tell(cmd, "queue:list", "status")
 }
 
 func (c *queueList) run(ctx context.Context, _ []string) error {
@@ -190,12 +191,12 @@ type queueStatus struct {
 func newQueueStatus(a *Run) *cobra.Command {
 	c := &queueStatus{Run: a}
 	cmd := &cobra.Command{
-		Use: "status", Short: "Count the items of each queue by status", Args: Takes(),
+		Use: "status", Short: "Count the items of each queue by status", Args: Takes,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	a.ListFlags(cmd)
-	return cmd
+	return Tell(cmd, "queue:status")
 }
 
 func (c *queueStatus) run(ctx context.Context, _ []string) error {

@@ -31,7 +31,7 @@ type startedItem struct {
 type queueStart struct {
 	*Run
 	cmd     *cobra.Command
-	o       queueFlags
+	body    commands.StartItem
 	key     string
 	wait    bool
 	timeout time.Duration
@@ -41,31 +41,30 @@ func newQueueStart(a *Run) *cobra.Command {
 	c := &queueStart{Run: a}
 	cmd := &cobra.Command{
 		Use:   "start",
-		Short: "Claim the next item, or show the one you hold",
-		Args:  Takes(),
-		Long: `Take the next item in hand: its task moves to in_progress and says working. Asked again while one is in hand, it gives
-the same one. An item whose task waits for others is passed over. An empty queue is no error: exit 0, and no item.
+		Short: "Claim the next item, or show the one you hold; --wait waits until there is one",
+		Args:  Takes,
+		Long: `Claim the next item: its task moves to in_progress and says working. While you hold an item, the command shows that
+one. An item whose task waits for others is passed over. An empty queue is no error: exit 0, and no item.
 
-With --wait it waits until there is an item, for as long as --timeout says (exit 7).`,
+With --wait the command waits until there is an item, for as long as --timeout says (exit 7).`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
-	c.o.addSession(cmd)
+	bind(cmd, &c.body)
 	cmd.Flags().BoolVar(&c.wait, "wait", false, "wait until there is an item")
 	cmd.Flags().DurationVar(&c.timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
 	a.keyFlag(cmd, &c.key)
-	return cmd
+	return Tell(cmd, "queue:start", "wait timeout")
 }
 
 func (c *queueStart) run(ctx context.Context, _ []string) error {
 	if err := timeoutOfWait(c.cmd, c.wait, c.timeout); err != nil {
 		return err
 	}
-	named, err := holderNamed(c.Run, c.o)
-	if err != nil {
+	if err := nameHolder(c.Run, &c.body.OfQueue); err != nil {
 		return err
 	}
-	answer, err := startItem(ctx, c.Run, &commands.StartItem{OfQueue: named}, c.key, c.wait, c.timeout)
+	answer, err := startItem(ctx, c.Run, &c.body, c.key, c.wait, c.timeout)
 	if err != nil {
 		return err
 	}

@@ -13,44 +13,46 @@ import (
 // queueStep is a command that finishes an item.
 type queueStep struct {
 	*Run
-	o         queueFlags
-	key, task string
-	// id is the command's, done says that it was done, and body makes it.
-	id, done string
-	body     func(of commands.OfQueue, task string, args []string) any
+	fields *fields
+	body   commands.Command
+	of     *commands.OfQueue
+	key    string
+	// task is the one that was named, done says what became of it.
+	task *string
+	done string
 	// ofHolder says that only a session does it, with the item that it holds.
 	ofHolder bool
 }
 
 // command makes the command line of a step. A step of a holder names no queue.
-func (c *queueStep) command(cmd *cobra.Command) *cobra.Command {
-	cmd.RunE = Running(c.run)
+func (c *queueStep) command(cmd *cobra.Command, told ...string) *cobra.Command {
+	cmd.RunE, cmd.Args = Running(c.run), Takes
 	if c.ofHolder {
-		c.o.addSession(cmd)
+		c.fields = bind(cmd, c.body)
 	} else {
-		c.o.add(cmd)
+		c.fields = bindQueue(cmd, c.body, c.of)
 	}
-	cmd.Flags().StringVar(&c.task, "task", "", "the item; refused if the session holds another one")
 	c.keyFlag(cmd, &c.key)
-	return cmd
+	return Tell(cmd, c.body.ID(), told...)
 }
 
 func (c *queueStep) run(ctx context.Context, args []string) error {
-	var of commands.OfQueue
-	var err error
-	if c.ofHolder {
-		of, err = holderNamed(c.Run, c.o)
-	} else {
-		of, err = queueNamed(ctx, c.Run, c.o)
+	err := c.fields.set(args)
+	switch {
+	case err != nil:
+	case c.ofHolder:
+		err = nameHolder(c.Run, c.of)
+	default:
+		err = nameQueue(ctx, c.Run, c.of)
 	}
 	if err != nil {
 		return err
 	}
-	answer, err := c.send(ctx, c.id, c.body(of, c.task, args), c.key)
+	answer, err := c.send(ctx, c.body.ID(), c.body, c.key)
 	if err != nil {
 		return err
 	}
-	about := cmp.Or(taskOf(answer.Event), c.task)
+	about := cmp.Or(taskOf(answer.Event), *c.task)
 	c.wrote(answer, about, "%s %s", c.done, about)
 	return nil
 }
@@ -69,28 +71,21 @@ func taskOf(event json.RawMessage) string {
 }
 
 func newQueueComplete(a *Run) *cobra.Command {
-	c := &queueStep{Run: a, id: "queue:complete", done: "Completed", ofHolder: true}
-	c.body = func(of commands.OfQueue, task string, _ []string) any {
-		return &commands.CompleteItem{OfQueue: of, TaskID: task}
-	}
-	return c.command(&cobra.Command{Use: "complete", Short: "Complete the item you hold", Args: Takes()})
+	body := &commands.CompleteItem{}
+	c := &queueStep{Run: a, body: body, of: &body.OfQueue, task: &body.TaskID, done: "Completed", ofHolder: true}
+	return c.command(&cobra.Command{Use: "complete", Short: "Complete the item you hold"}, "task")
 }
 
 func newQueueFail(a *Run) *cobra.Command {
-	c := &queueStep{Run: a, id: "queue:fail", done: "Failed", ofHolder: true}
-	c.body = func(of commands.OfQueue, task string, args []string) any {
-		return &commands.FailItem{OfQueue: of, TaskID: task, Reason: At(args, 0)}
-	}
-	return c.command(&cobra.Command{Use: "fail [REASON]", Short: "Fail the item you hold", Args: Takes("[REASON]")})
+	body := &commands.FailItem{}
+	c := &queueStep{Run: a, body: body, of: &body.OfQueue, task: &body.TaskID, done: "Failed", ofHolder: true}
+	return c.command(&cobra.Command{Use: `fail ["<reason>"]`, Short: "Fail the item you hold"}, "task")
 }
 
 // newQueueSkip: a user who names a queue skips its next item, and needs no session for that.
 func newQueueSkip(a *Run) *cobra.Command {
-	c := &queueStep{Run: a, id: "queue:skip", done: "Skipped"}
-	c.body = func(of commands.OfQueue, task string, _ []string) any {
-		return &commands.SkipItem{OfQueue: of, TaskID: task}
-	}
-	return c.command(
-		&cobra.Command{Use: "skip", Short: "Skip the item you hold, or the next one if you hold none", Args: Takes()},
-	)
+	body := &commands.SkipItem{}
+	c := &queueStep{Run: a, body: body, of: &body.OfQueue, task: &body.TaskID, done: "Skipped"}
+	cmd := &cobra.Command{Use: "skip", Short: "Skip the item you hold, or the next one if you hold none"}
+	return c.command(cmd, "task")
 }

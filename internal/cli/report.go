@@ -18,19 +18,35 @@ import (
 
 // reportKind is one of the five things that an agent reports.
 type reportKind struct {
-	name     string
-	argument string
-	short    string
-	says     events.TaskSessionStatus
+	kind events.ReportKind
+	// argument is what its message is, short what it does, and ofTask what it does for one task.
+	argument, short, ofTask string
+	says                    events.TaskSessionStatus
 }
 
 func reportKinds() []reportKind {
 	return []reportKind{
-		{"progress", "MESSAGE", "Say how the work goes", events.SaysWorking},
-		{"complete", "SUMMARY", "Say that it is done; without --task the session is done too", events.SaysCompleted},
-		{"blocked", "REASON", "Say what blocks you", events.SaysBlocked},
-		{"error", "DESCRIPTION", "Say what failed", events.SaysFailed},
-		{"needs-input", "QUESTION", "Ask the user", events.SaysNeedsInput},
+		{
+			events.ReportProgress, `"<message>"`, "Report progress; with --task the tasks say working",
+			"Report task progress", events.SaysWorking,
+		},
+		{
+			events.ReportComplete, `"<summary>"`,
+			"Report that the tasks are done; without --task your session is done too",
+			"Report that a task is done", events.SaysCompleted,
+		},
+		{
+			events.ReportBlocked, `"<reason>"`, "Report what blocks you; with --task the tasks say blocked",
+			"Report what blocks a task", events.SaysBlocked,
+		},
+		{
+			events.ReportError, `"<description>"`, "Report what failed; with --task the tasks say failed",
+			"Report that a task failed", events.SaysFailed,
+		},
+		{
+			events.ReportNeedsInput, `"<question>"`, "Ask a question; --wait waits for the answer and prints it",
+			"Ask a question about a task", events.SaysNeedsInput,
+		},
 	}
 }
 
@@ -46,77 +62,72 @@ func newReport(a *Run) *cobra.Command {
 type reporting struct {
 	*Run
 	cmd    *cobra.Command
+	fields *fields
+	body   commands.Report
 	kind   reportKind
 	id     string
 	key    string
-	tasks  []string
 	asking asking
 }
 
 func newReporting(a *Run, kind reportKind) *cobra.Command {
-	c := &reporting{Run: a, kind: kind, id: "report:" + kind.name}
-	cmd := c.command(kind.argument)
-	cmd.RunE = Running(func(ctx context.Context, args []string) error { return c.send(ctx, args[0]) })
-	cmd.Flags().StringSliceVar(&c.tasks, "task", nil,
-		"ids of the tasks that it is about, with commas; else the session as a whole")
-	return cmd
+	c := &reporting{Run: a, kind: kind, id: "report:" + string(kind.kind)}
+	return c.command(kind.argument, kind.short, "task")
 }
 
 // newTaskReporting makes the same for one task.
 func newTaskReporting(a *Run, kind reportKind) *cobra.Command {
-	c := &reporting{Run: a, kind: kind, id: "task:report:" + kind.name}
-	cmd := c.command("TASK", "MESSAGE")
-	cmd.RunE = Running(func(ctx context.Context, args []string) error {
-		c.tasks = args[:1]
-		return c.send(ctx, args[1])
-	})
-	return cmd
+	c := &reporting{Run: a, kind: kind, id: "task:report:" + string(kind.kind)}
+	return c.command("<taskId> "+kind.argument, kind.ofTask)
 }
 
-func (c *reporting) command(arguments ...string) *cobra.Command {
+func (c *reporting) command(arguments, short string, told ...string) *cobra.Command {
+	c.body.Kind = c.kind.kind
 	c.cmd = &cobra.Command{
-		Use: c.kind.name + " " + strings.Join(arguments, " "), Short: c.kind.short, Args: Takes(arguments...),
+		Use: string(c.kind.kind) + " " + arguments, Short: short, Args: Takes,
+		RunE: Running(c.send),
 	}
+	c.fields = bind(c.cmd, &c.body)
 	c.keyFlag(c.cmd, &c.key)
-	if c.kind.name == string(events.ReportNeedsInput) {
+	if c.kind.kind == events.ReportNeedsInput {
 		c.asking.add(c.cmd)
+		told = append([]string{"option", "wait timeout"}, told...)
 	}
-	return c.cmd
+	return Tell(c.cmd, c.id, told...)
 }
 
 // send sends a report, in one call, or keeps it. The session, its project and its permissions are the server's to know.
-func (c *reporting) send(ctx context.Context, message string) error {
+func (c *reporting) send(ctx context.Context, args []string) error {
 	if err := c.asking.check(c.cmd); err != nil {
 		return err
 	}
-	if message == "-" {
+	if err := c.fields.set(args); err != nil {
+		return err
+	}
+	if c.body.Message == "-" {
 		text, err := io.ReadAll(io.LimitReader(c.Stdin, 1<<20))
 		if err != nil {
 			return fmt.Errorf("read the message: %w", err)
 		}
-		message = strings.TrimRight(string(text), "\n")
+		c.body.Message = strings.TrimRight(string(text), "\n")
 	}
-	tasks := ids(c.tasks)
-	body := &commands.Report{Message: message, TaskIDs: tasks, Options: c.asking.options}
 	if c.asking.wait {
-		return askAndWait(ctx, c.Run, c.id, body, c.key, c.asking.timeout)
+		return askAndWait(ctx, c.Run, c.id, &c.body, c.key, c.asking.timeout)
 	}
-	return tellOrKeep(ctx, c.Run, c.id, body, c.key, func(answer client.Answer) {
-		showReported(c.Run, answer, c.kind, tasks)
+	return tellOrKeep(ctx, c.Run, c.id, &c.body, c.key, func(answer client.Answer) {
+		showReported(c.Run, answer, c.kind, c.body.TaskIDs)
 	})
 }
 
 // asking are the flags of a question.
 type asking struct {
-	options []string
 	wait    bool
 	timeout time.Duration
 }
 
 func (o *asking) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.options, "option", nil, "an answer to choose from; may be repeated")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait for the answer, and print it")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "with --wait: how long, such as 10m; for ever if absent")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
 }
 
 // check refuses a time to wait where nothing is waited for. Only a question has the flag.
@@ -174,5 +185,5 @@ func showReported(a *Run, answer client.Answer, kind reportKind, tasks []string)
 			on += "; the question is " + reported.InputID + ", and its answer comes with a later command"
 		}
 	}
-	a.wrote(answer, "", "Reported %s%s", kind.name, on)
+	a.wrote(answer, "", "Reported %s%s", kind.kind, on)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -166,7 +165,7 @@ While the server is away, a session's reports are kept in the home, and go out i
 home's server is back. An answer to a session's question comes on stderr with its next command.
 
 Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usage or invalid, 6 conflict, 7 timed out.`,
-		Args:          Takes(),
+		Args:          Takes,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -193,7 +192,7 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 // group is a noun: its verbs do the work.
 func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: Takes(),
+		Use: use, Short: short, Args: Takes,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(verbs...)
@@ -210,43 +209,35 @@ func Running(f func(ctx context.Context, args []string) error) func(*cobra.Comma
 	}
 }
 
-// naming are the arguments that name something, and are never empty: an unset variable is not a wish to leave them out.
-var naming = []string{"ID", "TASK", "SEQUENCE|TIME", "ACTOR", "COMMAND", "TARGET", "FILE"}
-
-// Takes names the arguments of a command; those in brackets may be left out.
-func Takes(names ...string) cobra.PositionalArgs {
-	required := 0
-	for _, name := range names {
-		if !strings.HasPrefix(name, "[") {
-			required++
+// Takes holds a command line to the arguments of its Use line.
+func Takes(cmd *cobra.Command, args []string) error {
+	named := placeholders(cmd.Use)
+	for i, p := range named {
+		if i >= len(args) && !p.optional {
+			return fmt.Errorf("`%s` needs %s; see `%[1]s --help`", cmd.CommandPath(), p.written)
 		}
 	}
-	next := func(name string) string {
-		if strings.HasPrefix(name, "[") {
-			return "leave it out, or give it a value"
-		}
-		return "give it a value"
+	switch {
+	case len(args) > len(named) && cmd.HasSubCommands():
+		return unknownVerb(cmd, args[0])
+	case len(args) > len(named):
+		return fmt.Errorf(
+			"unexpected argument %q: put quotes around a text with spaces; see `%s --help`",
+			args[len(named)],
+			cmd.CommandPath(),
+		)
 	}
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < required:
-			return fmt.Errorf("`%s` needs %s; see `%[1]s --help`", cmd.CommandPath(), names[len(args)])
-		case len(args) > len(names) && cmd.HasSubCommands():
-			return unknownVerb(cmd, args[0])
-		case len(args) > len(names):
-			return fmt.Errorf(
-				"unexpected argument %q: put quotes around a text with spaces; see `%s --help`",
-				args[len(names)],
-				cmd.CommandPath(),
-			)
-		}
-		for i, arg := range args {
-			if name := strings.Trim(names[i], "[]"); arg == "" && slices.Contains(naming, name) {
-				return &ranError{failure.Usage("%s is empty", name).WithNext("%s", next(names[i]))}
+	for i, arg := range args {
+		// What names something is never empty: an unset variable is not a wish to leave it out.
+		if p := named[i]; arg == "" && !p.text {
+			next := "give it a value"
+			if p.optional {
+				next = "leave it out, or give it a value"
 			}
+			return &ranError{failure.Usage("%s is empty", p.written).WithNext("%s", next)}
 		}
-		return nil
 	}
+	return nil
 }
 
 func unknownVerb(cmd *cobra.Command, verb string) error {

@@ -8,7 +8,6 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
-	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
@@ -19,9 +18,7 @@ func newSession(a *Run) *cobra.Command {
 	return group(
 		"session",
 		"Sessions: agents at work",
-		newSessionList(
-			a,
-		),
+		newSessionList(a),
 		newSessionInfo(a),
 		newSessionSpawn(a),
 		newSessionRegister(a),
@@ -45,16 +42,17 @@ type sessionList struct {
 func newSessionList(a *Run) *cobra.Command {
 	c := &sessionList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List sessions", Args: Takes(),
+		Use: "list", Short: "List sessions", Args: Takes,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	cmd.Flags().StringVar(&c.status, "status", "", "only those with this status")
 	choice(cmd, "status", "spawning", "idle", "running", "working", "completed", "stopped", "failed")
 	cmd.Flags().StringVar(&c.task, "task", "", "only those that have this task")
-	cmd.Flags().BoolVar(&c.active, "active", false, "only those that have not ended or said that they are done")
+	ValueName(cmd, "task", "<taskId>")
+	cmd.Flags().BoolVar(&c.active, "active", false, "only those that have neither ended nor reported completion")
 	a.ListFlags(cmd)
-	return cmd
+	return Tell(cmd, "session:list", "active", "status", "task")
 }
 
 func (c *sessionList) run(ctx context.Context, _ []string) error {
@@ -102,11 +100,11 @@ type sessionInfo struct {
 func newSessionInfo(a *Run) *cobra.Command {
 	c := &sessionInfo{Run: a}
 	cmd := &cobra.Command{
-		Use: "info [ID]", Short: "Show a session, its own if none is named", Args: Takes("[ID]"),
+		Use: "info [<sessionId>]", Short: "Show a session, your own if none is named", Args: Takes,
 		RunE: Running(c.run),
 	}
-	cmd.Flags().BoolVar(&c.timeline, "timeline", false, "with its timeline")
-	return cmd
+	cmd.Flags().BoolVar(&c.timeline, "timeline", false, "show its timeline too")
+	return Tell(cmd, "session:info", "timeline")
 }
 
 func (c *sessionInfo) run(ctx context.Context, args []string) error {
@@ -174,84 +172,64 @@ func showSession(a *Run, x wire.Session) {
 // sessionNote is `maestro session note`.
 type sessionNote struct {
 	*Run
-	body      commands.NoteSession
-	data, key string
+	fields *fields
+	body   commands.NoteSession
+	key    string
 }
 
 func newSessionNote(a *Run) *cobra.Command {
 	c := &sessionNote{Run: a}
 	cmd := &cobra.Command{
-		Use:   "note MESSAGE",
-		Short: "Put an entry on a session's timeline that moves no status",
-		Args:  Takes("MESSAGE"),
+		Use:   `note "<message>"`,
+		Short: "Add an entry to a session's timeline; no status changes",
+		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	cmd.Flags().StringVar(&c.body.SessionID, "session", "", "the session; its own if absent")
-	cmd.Flags().StringVar(&c.body.Type, "type", "", "kind of entry, such as milestone; progress if absent")
-	cmd.Flags().StringVar(&c.body.TaskID, "task", "", "the task that it is about")
-	cmd.Flags().StringVar(&c.data, "data", "", "a JSON object, free")
+	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
-	return cmd
+	return Tell(cmd, "session:note", "type", "task")
 }
 
 func (c *sessionNote) run(ctx context.Context, args []string) error {
-	var err error
-	if c.body.Data, err = object("data", c.data); err != nil {
+	if err := c.fields.set(args); err != nil {
 		return err
 	}
 	if c.body.SessionID == "" && !c.isSession() {
 		return failure.Usage("Name a session").WithNext("name it with --session; see `maestro session list`")
 	}
-	c.body.Message = args[0]
 	return c.change(ctx, "session:note", &c.body, c.key, c.body.SessionID, "Noted")
 }
 
 // sessionUpdate is `maestro session update`.
 type sessionUpdate struct {
 	*Run
-	cmd                            *cobra.Command
-	name, status, agent, file, key string
-	tasks                          []string
-	env                            map[string]string
+	fields    *fields
+	body      commands.UpdateSession
+	file, key string
 }
 
 func newSessionUpdate(a *Run) *cobra.Command {
 	c := &sessionUpdate{Run: a}
-	cmd := &cobra.Command{Use: "update ID", Short: "Give fields of a session new values", Args: Takes("ID")}
-	cmd.RunE = Running(c.run)
-	c.cmd = cmd
-	f := cmd.Flags()
-	f.StringVar(&c.name, "name", "", "new name")
-	f.StringVar(&c.status, "status", "", "idle or working")
-	f.StringVar(&c.agent, "agent-id", "", "new agent")
-	f.StringSliceVar(&c.tasks, "task-ids", nil, "its tasks from now on, with commas")
-	f.StringToStringVar(&c.env, "env", nil, "NAME=VALUE, merged into its environment")
-	f.StringVar(
-		&c.file,
-		"manifest",
-		"",
-		"issue its manifest again, from this file; role, strategy and allowed commands stay as they are",
-	)
-	Complete(cmd, "status", "idle", "working")
+	cmd := &cobra.Command{
+		Use:   "update <sessionId>",
+		Short: "Change fields of a session",
+		Args:  Takes,
+		RunE:  Running(c.run),
+	}
+	c.fields = bind(cmd, &c.body)
+	cmd.Flags().StringVar(&c.file, "manifest", "",
+		"issue its manifest again from this file; role, strategy and allowed commands stay as they are")
+	ValueName(cmd, "manifest", "<file>")
 	a.keyFlag(cmd, &c.key)
-	return cmd
+	return Tell(cmd, "session:update", "name", "task-ids", "manifest")
 }
 
 func (c *sessionUpdate) run(ctx context.Context, args []string) error {
-	body := commands.UpdateSession{
-		SessionID: args[0],
-		Name:      given(c.cmd, "name", c.name),
-		Status:    given(c.cmd, "status", events.SessionStatus(c.status)),
-		AgentID:   given(c.cmd, "agent-id", c.agent),
-		TaskIDs:   given(c.cmd, "task-ids", ids(c.tasks)),
-		Env:       c.env,
+	if err := c.fields.set(args); err != nil {
+		return err
 	}
-	if body.TaskIDs != nil && *body.TaskIDs == nil {
-		*body.TaskIDs = []string{}
-	}
-	if body.Name == nil && body.Status == nil && body.AgentID == nil && body.TaskIDs == nil && body.Env == nil &&
-		c.file == "" {
-		return failure.Usage("There is nothing to update").WithNext("see `maestro session update --help`")
+	if !c.fields.given() && c.file == "" {
+		return nothingToUpdate(c.fields.cmd)
 	}
 	if c.file != "" {
 		m, err := uploadManifest(ctx, c.Run, c.file, "")
@@ -259,9 +237,9 @@ func (c *sessionUpdate) run(ctx context.Context, args []string) error {
 			return err
 		}
 		digest := manifest.Digest(m.Canonical())
-		body.ManifestDigest = &digest
+		c.body.ManifestDigest = &digest
 	}
-	answer, err := c.send(ctx, "session:update", &body, c.key)
+	answer, err := c.send(ctx, "session:update", &c.body, c.key)
 	if err != nil {
 		return err
 	}
@@ -272,88 +250,17 @@ func (c *sessionUpdate) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// sessionDelete is `maestro session delete`.
-type sessionDelete struct {
-	*Run
-	key string
-}
-
 func newSessionDelete(a *Run) *cobra.Command {
-	c := &sessionDelete{Run: a}
-	cmd := &cobra.Command{
-		Use: "delete ID", Short: "Take a session out of the views; its history stays", Args: Takes("ID"),
-		RunE: Running(c.run),
-	}
-	a.keyFlag(cmd, &c.key)
-	return cmd
-}
-
-func (c *sessionDelete) run(ctx context.Context, args []string) error {
-	return c.change(
-		ctx,
-		"session:delete",
-		&commands.DeleteSession{SessionID: args[0]},
-		c.key,
-		args[0],
-		"Deleted session %s",
-		args[0],
-	)
-}
-
-// sessionLink is `maestro session link`.
-type sessionLink struct {
-	*Run
-	key string
+	return newChange(a, &commands.DeleteSession{}, "delete <sessionId>",
+		"Remove a session from the views; its history stays", "Deleted session %[1]s")
 }
 
 func newSessionLink(a *Run) *cobra.Command {
-	c := &sessionLink{Run: a}
-	cmd := &cobra.Command{
-		Use: "link ID TASK", Short: "Make a task one of a session's", Args: Takes("ID", "TASK"),
-		RunE: Running(c.run),
-	}
-	a.keyFlag(cmd, &c.key)
-	return cmd
-}
-
-func (c *sessionLink) run(ctx context.Context, args []string) error {
-	return c.change(
-		ctx,
-		"session:link",
-		&commands.LinkTask{SessionID: args[0], TaskID: args[1]},
-		c.key,
-		args[0],
-		"Linked task %s to session %s",
-		args[1],
-		args[0],
-	)
-}
-
-// sessionUnlink is `maestro session unlink`.
-type sessionUnlink struct {
-	*Run
-	key string
+	return newChange(a, &commands.LinkTask{}, "link <sessionId> <taskId>", "Add a task to a session",
+		"Linked task %[2]s to session %[1]s")
 }
 
 func newSessionUnlink(a *Run) *cobra.Command {
-	c := &sessionUnlink{Run: a}
-	cmd := &cobra.Command{
-		Use: "unlink ID TASK", Short: "Take a task from a session", Args: Takes("ID", "TASK"),
-		RunE: Running(c.run),
-	}
-	a.keyFlag(cmd, &c.key)
-	return cmd
-}
-
-func (c *sessionUnlink) run(ctx context.Context, args []string) error {
-	return c.change(
-		ctx,
-		"session:unlink",
-		&commands.UnlinkTask{SessionID: args[0], TaskID: args[1]},
-		c.key,
-		args[0],
-		"Took task %s from session %s",
-		args[1],
-		args[0],
-	)
+	return newChange(a, &commands.UnlinkTask{}, "unlink <sessionId> <taskId>", "Remove a task from a session",
+		"Took task %[2]s from session %[1]s")
 }

@@ -12,57 +12,61 @@ import (
 // sessionComplete is `maestro session complete`.
 type sessionComplete struct {
 	*Run
-	key string
+	fields *fields
+	body   commands.CompleteSession
+	key    string
 }
 
 func newSessionComplete(a *Run) *cobra.Command {
 	c := &sessionComplete{Run: a}
 	cmd := &cobra.Command{
-		Use: "complete [ID]", Short: "Say that a session is done, its own if none is named", Args: Takes("[ID]"),
-		RunE: Running(c.run),
+		Use:   "complete [<sessionId>]",
+		Short: "Report that your session is done: the last thing that an agent does",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
+	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
-	return cmd
+	return Tell(cmd, "session:complete", ownOnly)
 }
 
 func (c *sessionComplete) run(ctx context.Context, args []string) error {
 	if _, err := sessionNamed(c.Run, At(args, 0)); err != nil {
 		return err
 	}
-	return tellOrKeep(
-		ctx, c.Run,
-		"session:complete",
-		&commands.CompleteSession{SessionID: At(args, 0)},
-		c.key,
-		func(answer client.Answer) {
-			c.wrote(answer, At(args, 0), "The session is completed")
-		},
-	)
+	if err := c.fields.set(args); err != nil {
+		return err
+	}
+	return tellOrKeep(ctx, c.Run, "session:complete", &c.body, c.key, func(answer client.Answer) {
+		c.wrote(answer, c.body.SessionID, "The session is completed")
+	})
 }
 
 // sessionKill is `maestro session kill`.
 type sessionKill struct {
 	*Run
-	body commands.KillSession
-	key  string
-	tree bool
+	fields *fields
+	body   commands.KillSession
+	key    string
+	tree   bool
 }
 
 func newSessionKill(a *Run) *cobra.Command {
 	c := &sessionKill{Run: a}
 	cmd := &cobra.Command{
-		Use: "kill ID", Short: "End a session, with --tree also those that it spawned", Args: Takes("ID"),
+		Use: "kill <sessionId>", Short: "End a session", Args: Takes,
 		RunE: Running(c.run),
 	}
 	treeFlag(cmd, &c.tree, "end")
-	cmd.Flags().StringVar(&c.body.Reason, "reason", "", "why")
-	cmd.Flags().BoolVar(&c.body.Failed, "failed", false, "it ends as failed, not as stopped")
+	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
-	return cmd
+	return Tell(cmd, "session:kill", "reason", "failed")
 }
 
 func (c *sessionKill) run(ctx context.Context, args []string) error {
-	c.body.SessionID = args[0]
+	if err := c.fields.set(args); err != nil {
+		return err
+	}
 	answer, err := c.sendWith(ctx, "session:kill", &c.body, client.Options{Key: c.key, Tree: c.tree})
 	if err != nil {
 		return err

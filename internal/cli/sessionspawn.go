@@ -18,74 +18,44 @@ import (
 // sessionSpawn is `maestro session spawn`.
 type sessionSpawn struct {
 	*Run
-	cmd                    *cobra.Command
-	body                   commands.SpawnSession
-	key                    string
-	tasks, allowed, skills []string
-	quiet                  bool
-	file                   string
-	timeout                time.Duration
+	cmd    *cobra.Command
+	fields *fields
+	body   commands.SpawnSession
+	key    string
+	quiet  bool
+	file   string
 }
 
 func newSessionSpawn(a *Run) *cobra.Command {
 	c := &sessionSpawn{Run: a}
 	cmd := &cobra.Command{
 		Use:   "spawn",
-		Short: "Order a session for tasks, and print the environment that its agent needs",
-		Args:  Takes(),
+		Short: "Order a session for tasks; --strict refuses while their dependencies are not completed",
+		Args:  Takes,
 		Long: "Order a session: its tasks move to in_progress, its permissions are frozen, and it gets a secret of " +
-			"its own.\n\n" + `What is printed can be given to a shell: eval "$(maestro session spawn --task-ids ID)"`,
+			"its own. The command prints the environment that its agent needs.\n\n" +
+			`A shell can read it: eval "$(maestro session spawn --task-ids <taskIds>)"`,
+		RunE: Running(c.run),
 	}
-	cmd.RunE = Running(c.run)
 	c.cmd = cmd
 	projectFlag(cmd, &c.body.Project)
-	f := cmd.Flags()
-	f.StringSliceVar(&c.tasks, "task-ids", nil, "its tasks, with commas; the first is the primary one")
-	f.StringVar((*string)(&c.body.Role), "role", "", "worker (default) or orchestrator")
-	f.StringVar(
-		(*string)(&c.body.Strategy), "strategy", "",
-		"worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag",
-	)
-	f.StringSliceVar(
-		&c.allowed, "allowed-commands", nil,
-		"exactly these commands and the core ones, with commas; else by role and strategy",
-	)
-	f.StringVar(&c.body.Name, "name", "", "as people call it")
-	f.StringVar(&c.body.Model, "model", "", "sonnet, opus, haiku or a full name")
-	f.StringVar(&c.body.Agent, "agent", "", "claude (default), codex, gemini or a configured one")
-	f.StringSliceVar(&c.skills, "skills", nil, "skills to load, with commas")
-	f.StringVar(&c.body.PermissionMode, "permission-mode", "", "acceptEdits (default), interactive or readOnly")
-	f.StringVar(&c.body.ThinkingMode, "thinking-mode", "", "auto (default), interleaved or disabled")
-	f.IntVar(&c.body.MaxTurns, "max-turns", 0, "turns after which the agent ends")
-	f.StringVar(&c.body.WorkingDirectory, "working-directory", "", "where the agent works; the project's if absent")
-	f.StringVar(&c.body.TemplateID, "template", "", "template of its prompt")
-	f.StringVar(
-		&c.file, "manifest", "", "a manifest that was written or generated; it says role, strategy, tasks and commands",
-	)
-	f.BoolVar(&c.body.Strict, "strict", false, "refuse while dependencies of its tasks are not completed")
-	f.StringVar(
-		&c.body.Queue, "queue", "",
-		"strategy queue: a queue of the project that it pulls from; else its own, with its tasks",
-	)
-	f.DurationVar(&c.timeout, "timeout", 0, "end it as failed after so long, such as 30m")
-	Complete(cmd, "role", "worker", "orchestrator")
-	Complete(cmd, "strategy", "simple", "queue", "tree", "default", "intelligent-batching", "dag")
-	Complete(cmd, "model", "sonnet", "opus", "haiku")
-	Complete(cmd, "agent", "claude", "codex", "gemini")
+	c.fields = bind(cmd, &c.body)
+	cmd.Flags().StringVar(&c.file, "manifest", "",
+		"a manifest that you wrote or generated; it gives role, strategy, tasks and commands")
+	ValueName(cmd, "manifest", "<file>")
 	a.keyFlag(cmd, &c.key)
 	quietFlag(cmd, &c.quiet)
-	return cmd
+	return Tell(cmd, "session:spawn", "task-ids!", "role", "strategy", "name", "agent", "model", "skills",
+		"allowed-commands", "queue", "timeout", "strict", "quiet")
 }
 
 func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
-	err := cmp.Or(positive(c.cmd, "timeout", c.timeout), atLeastOne(c.cmd, "max-turns", c.body.MaxTurns))
+	err := cmp.Or(
+		positive(c.cmd, "timeout", time.Duration(c.body.Timeout)*time.Millisecond),
+		atLeastOne(c.cmd, "max-turns", c.body.MaxTurns),
+	)
 	if err != nil {
 		return err
-	}
-	c.body.TaskIDs, c.body.Skills, c.body.Timeout = ids(c.tasks), ids(c.skills), c.timeout.Milliseconds()
-	if c.cmd.Flags().Changed("allowed-commands") {
-		list := ids(c.allowed)
-		c.body.Allowed = &list
 	}
 	if c.file != "" {
 		err = spawnWith(ctx, c.Run, c.cmd, c.file, &c.body)
@@ -213,45 +183,36 @@ func Quoted(value string) string {
 // sessionRegister is `maestro session register`.
 type sessionRegister struct {
 	*Run
-	cmd            *cobra.Command
-	body           commands.RegisterSession
-	key            string
-	tasks, allowed []string
-	quiet          bool
+	fields *fields
+	body   commands.RegisterSession
+	key    string
+	quiet  bool
 }
 
 func newSessionRegister(a *Run) *cobra.Command {
 	c := &sessionRegister{Run: a}
 	cmd := &cobra.Command{
-		Use:   "register [ID]",
-		Short: "Report for work; a user may register a session that nobody spawned",
-		Args:  Takes("[ID]"),
+		Use:   "register [<sessionId>]",
+		Short: "Report for work, already done when an agent starts; a user may register a new session",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
-	cmd.RunE = Running(c.run)
-	c.cmd = cmd
 	projectFlag(cmd, &c.body.Project)
-	f := cmd.Flags()
-	f.StringVar(&c.body.Name, "name", "", "of a new one")
-	f.StringVar((*string)(&c.body.Role), "role", "", "of a new one: worker (default) or orchestrator")
-	f.StringVar((*string)(&c.body.Strategy), "strategy", "", "of a new one")
-	f.StringSliceVar(&c.tasks, "task-ids", nil, "of a new one: its tasks, with commas")
-	f.StringSliceVar(&c.allowed, "allowed-commands", nil, "of a new one: exactly these commands and the core ones")
+	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
 	quietFlag(cmd, &c.quiet)
-	return cmd
+	return Tell(cmd, "session:register", ownOnly)
 }
 
 func (c *sessionRegister) run(ctx context.Context, args []string) error {
-	c.body.SessionID, c.body.TaskIDs = At(args, 0), ids(c.tasks)
+	if err := c.fields.set(args); err != nil {
+		return err
+	}
 	if !c.isSession() {
 		var err error
 		if c.body.Project, err = projectOfNew(ctx, c.Run, c.body.Project); err != nil {
 			return err
 		}
-	}
-	if c.cmd.Flags().Changed("allowed-commands") {
-		list := ids(c.allowed)
-		c.body.Allowed = &list
 	}
 	answer, err := c.send(ctx, "session:register", &c.body, c.key)
 	if err != nil {

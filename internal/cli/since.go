@@ -28,15 +28,15 @@ type since struct {
 func newSince(a *Run) *cobra.Command {
 	c := &since{Run: a}
 	cmd := &cobra.Command{
-		Use:   "since [SEQUENCE|TIME]",
-		Short: "Show what changed, what needs you first; without an argument since you asked last",
-		Args:  Takes("[SEQUENCE|TIME]"),
+		Use:   "since [<sequence|time>]",
+		Short: "Show what changed since a sequence, a time or a while ago such as 10m; what needs you comes first",
+		Args:  Takes,
 		Long: `Show what changed since a sequence of the log, a time (2026-02-02T10:00:00Z, 2026-02-02) or a while ago (2h, 3d); without
 an argument since you asked last from this home (about this project, if one is named), and the first time since yesterday.`,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
-	return cmd
+	return Tell(cmd, "since")
 }
 
 func (c *since) run(ctx context.Context, args []string) error {

@@ -24,12 +24,12 @@ func newStatus(a *Run) *cobra.Command {
 	c := &status{Run: a}
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show the project's status: what is decided, what sessions report, and what nobody has confirmed",
-		Args:  Takes(),
+		Short: "Show the project's status: decisions, reports of sessions, and what nobody has confirmed",
+		Args:  Takes,
 		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
-	return cmd
+	return Tell(cmd, "status")
 }
 
 func (c *status) run(ctx context.Context, _ []string) error {

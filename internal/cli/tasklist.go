@@ -42,28 +42,29 @@ type taskList struct {
 func newTaskList(a *Run) *cobra.Command {
 	c := &taskList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List tasks with their status and what sessions report of them", Args: Takes(),
+		Use: "list", Short: "List tasks with their status and what sessions report of them", Args: Takes,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	cmd.Flags().StringVar(&c.status, "status", "",
-		"only those with this status: todo, in_progress, completed, cancelled, blocked")
+		"only those with this status")
 	cmd.Flags().StringVar(&c.parent, "parent", "", "only those directly below this task; null: the roots")
 	cmd.Flags().StringVar(&c.session, "session", "", "only those of this session")
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those of the session that asks")
-	cmd.Flags().StringVar(&c.said, "says", "",
-		"only those of which an agent says so: working, needs_input, blocked, completed, failed")
-	cmd.Flags().StringVar(&c.priority, "priority", "", "only those with this priority: low, medium, high, critical")
+	cmd.Flags().StringVar(&c.said, "says", "", "only those of which an agent reports this")
+	cmd.Flags().StringVar(&c.priority, "priority", "", "only those with this priority")
 	cmd.Flags().BoolVar(&c.ready, "ready", false,
 		"only those that can be started: todo, and all that they depend on completed")
 	cmd.Flags().StringVar(&c.order, "order", "", "dependencies: each task after those that it depends on")
-	choice(cmd, "status", "todo", "in_progress", "completed", "cancelled", "blocked")
+	choice(cmd, "status", "todo", "in_progress", "completed", "blocked", "cancelled")
 	choice(cmd, "says", "working", "needs_input", "blocked", "completed", "failed")
 	choice(cmd, "priority", "low", "medium", "high", "critical")
 	choice(cmd, "order", "dependencies")
 	Exclude(cmd, "mine", "session")
 	a.ListFlags(cmd)
-	return cmd
+	ValueName(cmd, "parent", "<taskId>")
+	ValueName(cmd, "session", "<sessionId>")
+	return Tell(cmd, "task:list", "status", "parent")
 }
 
 func (c *taskList) run(ctx context.Context, _ []string) error {
@@ -102,11 +103,11 @@ type taskChildren struct {
 func newTaskChildren(a *Run) *cobra.Command {
 	c := &taskChildren{Run: a}
 	cmd := &cobra.Command{
-		Use: "children ID", Short: "List the tasks directly below a task", Args: Takes("ID"),
+		Use: "children <taskId>", Short: "List the tasks directly below a task", Args: Takes,
 		RunE: Running(c.run),
 	}
 	a.ListFlags(cmd)
-	return cmd
+	return Tell(cmd, "task:children")
 }
 
 func (c *taskChildren) run(ctx context.Context, args []string) error {
@@ -127,11 +128,11 @@ type taskGet struct {
 func newTaskGet(a *Run) *cobra.Command {
 	c := &taskGet{Run: a}
 	cmd := &cobra.Command{
-		Use: "get ID", Short: "Show a task", Args: Takes("ID"),
+		Use: "get <taskId>", Short: "Show a task; with --timeline what happened to it", Args: Takes,
 		RunE: Running(c.run),
 	}
-	cmd.Flags().BoolVar(&c.timeline, "timeline", false, "with its timeline")
-	return cmd
+	cmd.Flags().BoolVar(&c.timeline, "timeline", false, "show its timeline too")
+	return Tell(cmd, "task:get", "timeline")
 }
 
 func (c *taskGet) run(ctx context.Context, args []string) error {

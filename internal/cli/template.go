@@ -9,6 +9,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
@@ -20,9 +21,7 @@ func newTemplate(a *Run) *cobra.Command {
 	return group(
 		"template",
 		"Templates: the workflows that prompts are made from",
-		newTemplateList(
-			a,
-		),
+		newTemplateList(a),
 		newTemplateGet(a),
 		newTemplateCreate(a),
 		newTemplateUpdate(a),
@@ -39,7 +38,7 @@ type templateList struct {
 func newTemplateList(a *Run) *cobra.Command {
 	c := &templateList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the templates, Maestro's own first", Args: Takes(),
+		Use: "list", Short: "List the templates, Maestro's own first", Args: Takes,
 		RunE: Running(c.run),
 	}
 	a.ListFlags(cmd)
@@ -72,7 +71,7 @@ type templateGet struct {
 func newTemplateGet(a *Run) *cobra.Command {
 	c := &templateGet{Run: a}
 	return &cobra.Command{
-		Use: "get ID", Short: "Print a template's workflow", Args: Takes("ID"),
+		Use: "get <templateId>", Short: "Print a template's workflow", Args: Takes,
 		RunE: Running(c.run),
 	}
 }
@@ -102,29 +101,33 @@ func templateText(a *Run, file string) (string, error) {
 // templateCreate is `maestro template create`.
 type templateCreate struct {
 	*Run
-	body  commands.CreateTemplate
-	key   string
-	quiet bool
+	fields *fields
+	body   commands.CreateTemplate
+	key    string
+	quiet  bool
 }
 
 func newTemplateCreate(a *Run) *cobra.Command {
-	c := &templateCreate{Run: a}
+	c := &templateCreate{Run: a, body: commands.CreateTemplate{Role: events.RoleWorker}}
 	cmd := &cobra.Command{
-		Use:   "create NAME FILE",
-		Short: "Make a template of a file, - for stdin; name it at a spawn with --template",
-		Args:  Takes("NAME", "FILE"),
-		RunE:  Running(c.run),
+		Use:   `create "<name>" <file>`,
+		Short: "Create a template of prompts from a file, - for stdin",
+		Args:  Takes,
+		Long: "Create a template of prompts from a file, - for stdin. To use it, name it with " +
+			"`maestro session spawn --template`.",
+		RunE: Running(c.run),
 	}
-	cmd.Flags().StringVar((*string)(&c.body.Role), "role", "worker", "worker or orchestrator")
-	Complete(cmd, "role", "worker", "orchestrator")
+	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
 	quietFlag(cmd, &c.quiet)
-	return cmd
+	return Tell(cmd, "template:create", "role")
 }
 
 func (c *templateCreate) run(ctx context.Context, args []string) error {
-	var err error
-	c.body.Name = args[0]
+	err := c.fields.set(args)
+	if err != nil {
+		return err
+	}
 	if c.body.Content, err = templateText(c.Run, args[1]); err != nil {
 		return err
 	}
@@ -138,28 +141,30 @@ func (c *templateCreate) run(ctx context.Context, args []string) error {
 // templateUpdate is `maestro template update`.
 type templateUpdate struct {
 	*Run
-	cmd             *cobra.Command
-	body            commands.UpdateTemplate
-	key, name, file string
+	fields    *fields
+	body      commands.UpdateTemplate
+	key, file string
 }
 
 func newTemplateUpdate(a *Run) *cobra.Command {
 	c := &templateUpdate{Run: a}
 	cmd := &cobra.Command{
-		Use:   "update ID",
-		Short: "Give a template another name or workflow; Maestro's own too",
-		Args:  Takes("ID"),
+		Use:   "update <templateId>",
+		Short: "Change a template's name or workflow; those of Maestro too",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
-	cmd.RunE = Running(c.run)
-	c.cmd = cmd
-	cmd.Flags().StringVar(&c.name, "name", "", "new name")
+	c.fields = bind(cmd, &c.body)
 	cmd.Flags().StringVar(&c.file, "file", "", "a file with the new workflow, - for stdin")
+	ValueName(cmd, "file", "<file>")
 	a.keyFlag(cmd, &c.key)
-	return cmd
+	return Tell(cmd, "template:update", "name", "file")
 }
 
 func (c *templateUpdate) run(ctx context.Context, args []string) error {
-	c.body.TemplateID, c.body.Name = args[0], given(c.cmd, "name", c.name)
+	if err := c.fields.set(args); err != nil {
+		return err
+	}
 	if c.file != "" {
 		text, err := templateText(c.Run, c.file)
 		if err != nil {
@@ -170,60 +175,14 @@ func (c *templateUpdate) run(ctx context.Context, args []string) error {
 	return c.change(ctx, "template:update", &c.body, c.key, args[0], "Updated template %s", args[0])
 }
 
-// templateReset is `maestro template reset`.
-type templateReset struct {
-	*Run
-	key string
-}
-
 func newTemplateReset(a *Run) *cobra.Command {
-	c := &templateReset{Run: a}
-	cmd := &cobra.Command{
-		Use: "reset ID", Short: "Give a template the workflow that Maestro comes with", Args: Takes("ID"),
-		RunE: Running(c.run),
-	}
-	a.keyFlag(cmd, &c.key)
-	return cmd
-}
-
-func (c *templateReset) run(ctx context.Context, args []string) error {
-	return c.change(
-		ctx,
-		"template:reset",
-		&commands.ResetTemplate{TemplateID: args[0]},
-		c.key,
-		args[0],
-		"Reset template %s",
-		args[0],
-	)
-}
-
-// templateDelete is `maestro template delete`.
-type templateDelete struct {
-	*Run
-	key string
+	return newChange(a, &commands.ResetTemplate{}, "reset <templateId>",
+		"Give a template of Maestro its original workflow again", "Reset template %[1]s")
 }
 
 func newTemplateDelete(a *Run) *cobra.Command {
-	c := &templateDelete{Run: a}
-	cmd := &cobra.Command{
-		Use: "delete ID", Short: "Delete a template; Maestro's own stay", Args: Takes("ID"),
-		RunE: Running(c.run),
-	}
-	a.keyFlag(cmd, &c.key)
-	return cmd
-}
-
-func (c *templateDelete) run(ctx context.Context, args []string) error {
-	return c.change(
-		ctx,
-		"template:delete",
-		&commands.DeleteTemplate{TemplateID: args[0]},
-		c.key,
-		args[0],
-		"Deleted template %s",
-		args[0],
-	)
+	return newChange(a, &commands.DeleteTemplate{}, "delete <templateId>",
+		"Delete a template; those of Maestro cannot be deleted", "Deleted template %[1]s")
 }
 
 // storedTemplates are the workflows that a prompt is written by, as the server has them.

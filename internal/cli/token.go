@@ -35,19 +35,18 @@ type tokenMade struct {
 // tokenCreate is `maestro token create`.
 type tokenCreate struct {
 	*Run
-	body     commands.CreateToken
-	key      string
-	projects []string
-	expires  string
-	quiet    bool
+	body    commands.CreateToken
+	key     string
+	expires string
+	quiet   bool
 }
 
 func newTokenCreate(a *Run) *cobra.Command {
 	c := &tokenCreate{Run: a}
 	cmd := &cobra.Command{
 		Use:   "create",
-		Short: "Make a named token, and print its secret",
-		Args:  Takes(),
+		Short: "Create a named token, and print its secret",
+		Args:  Takes,
 		Long: `Make a named token. An admin may do what you may, an auditor reads everything and writes nothing, a read-only one reads
 the projects that it names.
 
@@ -58,20 +57,16 @@ The secret is not stored: asked again with the same --key, it is printed again.
 With --quiet it is all that is printed.`,
 		RunE: Running(c.run),
 	}
-	f := cmd.Flags()
-	f.StringVar(&c.body.Name, "name", "", "its name; what it does is recorded as of /users/<name>")
-	f.StringVar((*string)(&c.body.Kind), "kind", "", "admin, auditor or read-only")
-	f.StringSliceVar(&c.projects, "project", nil, "of a read-only token: the projects that it reads, with commas")
-	f.StringVar(&c.expires, "expires", "",
+	bind(cmd, &c.body)
+	cmd.Flags().StringVar(&c.expires, "expires", "",
 		"when it expires: after a duration such as 24h or 30d, or at an RFC 3339 time; never if absent")
-	Complete(cmd, "kind", string(events.TokenAdmin), string(events.TokenAuditor), string(events.TokenReadOnly))
+	ValueName(cmd, "expires", "<duration|time>")
 	a.keyFlag(cmd, &c.key)
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "print the secret only")
-	return cmd
+	return Tell(cmd, "token:create", "name!", "kind!", "project")
 }
 
 func (c *tokenCreate) run(ctx context.Context, _ []string) error {
-	c.body.ProjectIDs = ids(c.projects)
 	if err := expiry(c.expires, c.Wall(), &c.body); err != nil {
 		return err
 	}
@@ -157,11 +152,11 @@ type tokenList struct {
 func newTokenList(a *Run) *cobra.Command {
 	c := &tokenList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the named tokens; never a secret", Args: Takes(),
+		Use: "list", Short: "List the named tokens, without their secrets", Args: Takes,
 		RunE: Running(c.run),
 	}
 	a.ListFlags(cmd)
-	return cmd
+	return Tell(cmd, "token:list")
 }
 
 func (c *tokenList) run(ctx context.Context, _ []string) error {
@@ -181,17 +176,18 @@ func (c *tokenList) run(ctx context.Context, _ []string) error {
 // tokenRevoke is `maestro token revoke`.
 type tokenRevoke struct {
 	*Run
-	body commands.RevokeToken
-	key  string
-	tree bool
+	fields *fields
+	body   commands.RevokeToken
+	key    string
+	tree   bool
 }
 
 func newTokenRevoke(a *Run) *cobra.Command {
 	c := &tokenRevoke{Run: a}
 	cmd := &cobra.Command{
-		Use:   "revoke [NAME]",
-		Short: "Revoke a token and those that it made, or a session's secret",
-		Args:  Takes("[NAME]"),
+		Use:   "revoke [<name>]",
+		Short: "Revoke a token and those that it made, or replace a session's secret",
+		Args:  Takes,
 		Long: `Revoke a named token and all tokens that it made, directly or not; or revoke a session's secret.
 Their open calls end. With --keep-children the tokens that it made stay valid; revoke it again without --keep-children
 to revoke those too.
@@ -200,19 +196,15 @@ Sessions that the token spawned go on; the command says how many there are.`,
 		RunE: Running(c.run),
 	}
 	treeFlag(cmd, &c.tree, "of a session: revoke")
-	cmd.Flags().StringVar(
-		&c.body.SessionID,
-		"session",
-		"",
-		"the session whose secret it is; it gets another one, which is printed",
-	)
-	cmd.Flags().BoolVar(&c.body.KeepChildren, "keep-children", false, "leave the tokens that it made valid")
+	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
-	return cmd
+	return Tell(cmd, "token:revoke", "session", "keep-children")
 }
 
 func (c *tokenRevoke) run(ctx context.Context, args []string) error {
-	c.body.Name = At(args, 0)
+	if err := c.fields.set(args); err != nil {
+		return err
+	}
 	switch {
 	case c.body.Name != "" && c.body.SessionID != "":
 		return failure.Usage("Name a token or --session, not both").WithNext("leave one of them out")

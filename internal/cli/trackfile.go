@@ -13,24 +13,26 @@ import (
 // trackFile is `maestro track-file`.
 type trackFile struct {
 	*Run
-	body commands.TrackFile
-	key  string
+	fields *fields
+	body   commands.TrackFile
+	key    string
 }
 
 func newTrackFile(a *Run) *cobra.Command {
 	c := &trackFile{Run: a}
 	cmd := &cobra.Command{
-		Use: "track-file PATH", Short: "Record that a file was changed", Args: Takes("PATH"),
+		Use: "track-file <path>", Short: "Record that a file was changed", Args: Takes,
 		RunE: Running(c.run),
 	}
-	cmd.Flags().StringVar(&c.body.TaskID, "task", "", "the task that it was for")
-	cmd.Flags().StringVar(&c.body.SessionID, "session", "", "the session that changed it; its own if absent")
+	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
-	return cmd
+	return Tell(cmd, "track-file", "task")
 }
 
 func (c *trackFile) run(ctx context.Context, args []string) error {
-	c.body.File = args[0]
+	if err := c.fields.set(args); err != nil {
+		return err
+	}
 	return tellOrKeep(ctx, c.Run, "track-file", &c.body, c.key, func(answer client.Answer) {
 		c.wrote(answer, "", "Tracked %s", safetext.OneLine(args[0]))
 	})

@@ -20,14 +20,14 @@ type taskTree struct {
 func newTaskTree(a *Run) *cobra.Command {
 	c := &taskTree{Run: a}
 	cmd := &cobra.Command{
-		Use: "tree [ID]", Short: "Draw the tasks of a project, or those below a task", Args: Takes("[ID]"),
+		Use: "tree [<taskId>]", Short: "Draw the tasks below a task, or all tasks of the project", Args: Takes,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	cmd.Flags().StringVar(&c.order, "order", "",
 		"dependencies: each task after those next to it that it, or what is below it, depends on")
 	choice(cmd, "order", "dependencies")
-	return cmd
+	return Tell(cmd, "task:tree")
 }
 
 func (c *taskTree) run(ctx context.Context, args []string) error {

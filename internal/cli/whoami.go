@@ -25,14 +25,14 @@ type whoami struct {
 func newWhoami(a *Run) *cobra.Command {
 	c := &whoami{Run: a}
 	cmd := &cobra.Command{
-		Use: "whoami", Short: "Show who you are to the server", Args: Takes(),
+		Use: "whoami", Short: "Show who you are to the server", Args: Takes,
 		Long: `Show who you are to the server; a session also sees the commands that it may use.
 
 With --prompt: what an agent is told of it, which is a session's system prompt (document 002), and the list of commands for a user.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.asPrompt, "prompt", false, "what an agent is told of it")
-	return cmd
+	return Tell(cmd, "whoami")
 }
 
 func (c *whoami) run(ctx context.Context, _ []string) error {

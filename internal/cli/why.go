@@ -19,15 +19,15 @@ type why struct {
 
 func newWhy(a *Run) *cobra.Command {
 	c := &why{Run: a}
-	return &cobra.Command{
-		Use:   "why ID",
-		Short: "Say why something is as it is: the chain of causes back to a person or a deadline",
-		Args:  Takes("ID"),
-		Long: `Say why something is as it is. ID is a task, a session, a question, a queue's item as QUEUE/TASK, or an event by its id or its
-sequence. Each line has the event's sequence, its time, who and what; the one below led to it. What has the same causes
+	return Tell(&cobra.Command{
+		Use:   "why <id>",
+		Short: "Show why something is as it is: the chain of causes back to a person or a deadline",
+		Args:  Takes,
+		Long: `Show why something is as it is. The id is that of a task, a session, a question, a queue's item as <queue>/<taskId>, or an event, also
+by its sequence. Each line has the event's sequence, its time, who and what; the one below led to it. What has the same causes
 stands above one chain.`,
 		RunE: Running(c.run),
-	}
+	}, "why")
 }
 
 func (c *why) run(ctx context.Context, args []string) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
+	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
@@ -126,12 +127,60 @@ func (a *Run) wrote(answer client.Answer, id, words string, args ...any) {
 	})
 }
 
+// change is a command line that sends one command and says that it was done.
+type change struct {
+	*Run
+	fields *fields
+	body   commands.Command
+	key    string
+	// words say what was done; its arguments are theirs.
+	words string
+	// updates says that it gives fields new values, and is nothing without one.
+	updates bool
+}
+
+// newChange makes a command line that sends one command. The words say what was done; its arguments are theirs. told are
+// the flags that agents are shown.
+func newChange(a *Run, body commands.Command, use, short, words string, told ...string) *cobra.Command {
+	return (&change{Run: a, body: body, words: words}).command(use, short, told)
+}
+
+// newUpdate is newChange for a command that gives fields new values.
+func newUpdate(a *Run, body commands.Command, use, short, words string, told ...string) *cobra.Command {
+	return (&change{Run: a, body: body, words: words, updates: true}).command(use, short, told)
+}
+
+func (c *change) command(use, short string, told []string) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: Takes, RunE: Running(c.run)}
+	c.fields = bind(cmd, c.body)
+	c.keyFlag(cmd, &c.key)
+	return Tell(cmd, c.body.ID(), told...)
+}
+
+func (c *change) run(ctx context.Context, args []string) error {
+	if err := c.fields.set(args); err != nil {
+		return err
+	}
+	if c.updates && !c.fields.given() {
+		return nothingToUpdate(c.fields.cmd)
+	}
+	about := make([]any, len(args))
+	for i, arg := range args {
+		about[i] = safetext.OneLine(arg)
+	}
+	return c.change(ctx, c.body.ID(), c.body, c.key, args[0], c.words, about...)
+}
+
+func nothingToUpdate(cmd *cobra.Command) error {
+	return failure.Usage("There is nothing to update").WithNext("see `%s --help`", cmd.CommandPath())
+}
+
 // keyFlag gives a write its --key and its --dry-run.
 func (a *Run) keyFlag(cmd *cobra.Command, key *string) {
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false,
-		"say what would happen, or why it would be refused; nothing does")
+		"show what the command would do, or why it would be refused, without doing it")
 	cmd.Flags().StringVar(key, "key", "",
-		"makes a retry recognisable: repeated with the same key, it is the same command")
+		"idempotency key: a retry with the same key runs once")
 }
 
 func treeFlag(cmd *cobra.Command, tree *bool, verb string) {
@@ -140,31 +189,12 @@ func treeFlag(cmd *cobra.Command, tree *bool, verb string) {
 }
 
 func projectFlag(cmd *cobra.Command, project *string) {
-	cmd.Flags().StringVar(project, "project", "", "the project; else MAESTRO_PROJECT_ID")
+	cmd.Flags().StringVar(project, "project", "", "the project; MAESTRO_PROJECT_ID if absent")
+	ValueName(cmd, "project", "<projectId>")
 }
 
 func quietFlag(cmd *cobra.Command, quiet *bool) {
 	cmd.Flags().BoolVarP(quiet, "quiet", "q", false, "print the id only")
-}
-
-// given gives the value of a flag if it was used, else nil.
-func given[T any](cmd *cobra.Command, flag string, value T) *T {
-	if !cmd.Flags().Changed(flag) {
-		return nil
-	}
-	return &value
-}
-
-// object reads a flag that holds a JSON object.
-func object(flag, text string) (json.RawMessage, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &fields); err != nil || fields == nil {
-		return nil, failure.Usage("--%s must be a JSON object, such as '{\"epic\":\"sign-in\"}'", flag)
-	}
-	return json.RawMessage(text), nil
 }
 
 // ids cleans a list of ids that was given with commas.

@@ -29,9 +29,9 @@ type backup struct {
 func NewBackup(a *cli.Run) *cobra.Command {
 	c := &backup{Run: a}
 	return &cobra.Command{
-		Use:   "backup FILE",
+		Use:   "backup <file>",
 		Short: "Write the log and its texts into a new file, and no secrets",
-		Args:  cli.Takes("FILE"),
+		Args:  cli.Takes,
 		Long: `Write the log and the long texts beside it into a new file, signed by the home's key, and read it back. The user's token and
 the server's key stay where they are: a home that is made of the backup gets its own, so sessions of the old one must be spawned again to go on.
 

@@ -34,9 +34,9 @@ type auditReplay struct {
 func newAuditReplay(a *cli.Run) *cobra.Command {
 	c := &auditReplay{Run: a}
 	cmd := &cobra.Command{
-		Use:   "replay [FILE]",
-		Short: "Fold the log again: the story of a session, a task or a project, or the board as it was at a moment",
-		Args:  cli.Takes("[FILE]"),
+		Use:   "replay [<file>]",
+		Short: "Show a story, or the board as it was at a moment, by folding the log again",
+		Args:  cli.Takes,
 		Long: `Fold the log again, the server's or that of an export.
 
 With --session or --task: everything that was said and decided about it, up to --at if that is given. Otherwise the story of
@@ -49,7 +49,11 @@ the project (or of all), or with --at the board as it was then. Each line has it
 	cmd.Flags().StringVar(&c.o.at, "at", "", "a sequence, or an RFC 3339 time")
 	cli.Exclude(cmd, "session", "task")
 	a.ListFlags(cmd)
-	return cmd
+	cli.ValueName(cmd, "session", "<sessionId>")
+	cli.ValueName(cmd, "task", "<taskId>")
+	cli.ValueName(cmd, "project", "<projectId>")
+	cli.ValueName(cmd, "at", "<sequence|time>")
+	return cli.Tell(cmd, "audit:replay", "at", "task")
 }
 
 func (c *auditReplay) run(ctx context.Context, args []string) error {

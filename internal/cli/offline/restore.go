@@ -40,9 +40,9 @@ type restore struct {
 func NewRestore(a *cli.Run) *cobra.Command {
 	c := &restore{Run: a}
 	cmd := &cobra.Command{
-		Use:   "restore FILE",
+		Use:   "restore <file>",
 		Short: "Make a new home from a backup or an export; no server may hold it",
-		Args:  cli.Takes("FILE"),
+		Args:  cli.Takes,
 		Long: `Make a new home from a backup, or from an export of the whole log. Every event is decided again, every
 long text is compared with its digest, and the signature is checked. A file with a fault is refused, and nothing is left
 behind.

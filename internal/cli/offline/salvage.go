@@ -41,9 +41,9 @@ type salvaging struct {
 func NewSalvage(a *cli.Run) *cobra.Command {
 	c := &salvaging{Run: a}
 	cmd := &cobra.Command{
-		Use:   "salvage [HOME]",
+		Use:   "salvage [<home>]",
 		Short: "Make a new home out of a damaged one, with all that can be read",
-		Args:  cli.Takes("[HOME]"),
+		Args:  cli.Takes,
 		Long: `Make a new home out of a damaged one, whose server must be stopped. The damaged home is only read.
 
 The new log takes one event after the other, from the damaged store or, where that has none, from backups and exports:

@@ -329,17 +329,18 @@ type auditVerify struct {
 func newAuditVerify(a *cli.Run) *cobra.Command {
 	c := &auditVerify{Run: a}
 	cmd := &cobra.Command{
-		Use:   "verify [FILE]",
-		Short: "Check the chain and the long texts, and decide every event again: of the server's log, an export or a backup",
-		Args:  cli.Takes("[FILE]"),
+		Use:   "verify [<file>]",
+		Short: "Check the chain and the long texts of the log, an export or a backup, and decide every event again",
+		Args:  cli.Takes,
 		RunE:  cli.Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.byOracle, "oracle", false,
 		"judge by the documents alone, with code that shares nothing with what decides")
 	cmd.Flags().StringVar(&c.signer, "signer", "", "who must have signed the backup, as 'maestro backup' prints it")
 	cmd.Flags().StringVar(&c.witness, "from-head", "",
-		"SEQUENCE:HASH, a head that was kept elsewhere: the log must pass through it")
-	return cmd
+		"a head that was kept elsewhere: the log must pass through it")
+	cli.ValueName(cmd, "from-head", "<sequence:hash>")
+	return cli.Tell(cmd, "audit:verify", "from-head", "oracle")
 }
 
 func (c *auditVerify) run(ctx context.Context, args []string) error {

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"maestro/commands"
+	"maestro/events"
+)
+
+// A flag that sets a field of a command is declared by the field itself:
+//
+//	Dependencies []string `json:"dependencies,omitempty" flag:"depends-on <taskIds>" doc:"tasks that must be completed first"`
+//
+// Its name is that of the json tag in kebab-case, unless the flag tag gives another one; the rest of the flag tag is what
+// a value is called; the doc tag is its description. An argument of the command line sets the field that its
+// placeholder in Use names, by the json tag or by a word of the arg tag.
+
+// notOffered are the fields of commands that have no flag, with the reason: by name for all commands, or for one.
+var notOffered = map[string]string{
+	"project":        "a command acts in the project of its target; the others declare --project by hand",
+	"manifestDigest": "--manifest names a file, whose digest this is",
+	"content":        "a file holds it",
+
+	"report:progress.options": "only a question has options",
+	"report:blocked.options":  "only a question has options",
+	"report:error.options":    "only a question has options",
+	"report:complete.options": "only a question has options",
+
+	"task:update.agentIds": "the sessions of a task say who works on it",
+
+	"session:register.create":   "only `init --manifest` insists on a new session",
+	"session:register.status":   "older clients register sessions that are at work already",
+	"session:register.env":      "older clients store it",
+	"session:register.metadata": "older clients store it",
+	"session:register.agentId":  "older clients store it",
+	"session:spawn.context":     "a manifest says it",
+	"session:spawn.spawnedBy":   "a session spawns for itself",
+
+	"queue:start.queue":    "only a session holds an item, and it has one queue",
+	"queue:complete.queue": "only a session holds an item, and it has one queue",
+	"queue:fail.queue":     "only a session holds an item, and it has one queue",
+
+	"token:create.expiresIn": "--expires says it",
+	"token:create.expiresAt": "--expires says it",
+}
+
+// words are what the values of some fields may be, for the shell to offer; a flag tag says those of the others.
+var words = map[string][]string{
+	"agent": {"claude", "codex", "gemini"},
+	"model": {"sonnet", "opus", "haiku"},
+	"strategy": {
+		string(events.StrategySimple), string(events.StrategyQueue), string(events.StrategyTree),
+		string(events.StrategyDefault), string(events.StrategyBatching), string(events.StrategyDAG),
+	},
+}
+
+// inMilliseconds ends the description of a field that holds a length of time. Its flag takes a duration.
+const inMilliseconds = ", in milliseconds"
+
+// fields connects the fields of a command to the flags and arguments that set them.
+type fields struct {
+	cmd *cobra.Command
+	// flags are the names of the flags.
+	flags []string
+	// arguments are the fields that the arguments set, in their order; one is nil if no field has its name.
+	arguments []*field
+}
+
+// field is a field of a command as its tags describe it.
+type field struct {
+	value reflect.Value
+	// name is that in JSON, flag that of its flag, takes what a value is called, such as <taskId> or low|high.
+	name, flag, takes, doc string
+	// tagged says that it has a flag tag.
+	tagged bool
+}
+
+// bind declares a flag for each field of a command that is no argument.
+func bind(cmd *cobra.Command, body any) *fields { return bindAs(cmd, body, body) }
+
+// bindAs is bind for a struct whose fields are described by the fields of another one that have the same names.
+func bindAs(cmd *cobra.Command, body, as any) *fields {
+	f := &fields{cmd: cmd}
+	described := map[string]reflect.StructField{}
+	for _, of := range reflect.VisibleFields(reflect.TypeOf(as).Elem()) {
+		described[jsonName(of)] = of
+	}
+	places := placeholders(cmd.Use)
+	f.arguments = make([]*field, len(places))
+	v := reflect.ValueOf(body).Elem()
+	for _, of := range reflect.VisibleFields(v.Type()) {
+		name := jsonName(of)
+		if name == "" {
+			continue
+		}
+		x := fieldOf(name, described[name].Tag)
+		x.value = v.FieldByIndex(of.Index)
+		at := slices.IndexFunc(places, func(p placeholder) bool {
+			return p.name == name || slices.Contains(strings.Split(described[name].Tag.Get("arg"), "|"), p.name)
+		})
+		if at >= 0 {
+			f.arguments[at] = &x
+			if !places[at].optional || !x.tagged {
+				continue
+			}
+		}
+		if notOffered[name] == "" && notOffered[idOf(as)+"."+name] == "" {
+			x.declare(cmd)
+			f.flags = append(f.flags, x.flag)
+		}
+	}
+	return f
+}
+
+// idOf gives the id of a command; "" for what is none.
+func idOf(body any) string {
+	if command, ok := body.(commands.Command); ok {
+		return command.ID()
+	}
+	return ""
+}
+
+// jsonName gives the name of a field in JSON; "" for one that is not in it.
+func jsonName(of reflect.StructField) string {
+	name, _, _ := strings.Cut(of.Tag.Get("json"), ",")
+	if of.Anonymous || name == "-" {
+		return ""
+	}
+	return name
+}
+
+// fieldOf reads the tags of a field.
+func fieldOf(name string, tag reflect.StructTag) field {
+	x := field{name: name, flag: kebab(name), doc: tag.Get("doc")}
+	var said string
+	said, x.tagged = tag.Lookup("flag")
+	first, rest, _ := strings.Cut(said, " ")
+	switch {
+	case strings.ContainsAny(first, `<|"`):
+		x.takes = said
+	case first != "":
+		x.flag, x.takes = first, rest
+	}
+	return x
+}
+
+// kebab gives a name of JSON as that of a flag: taskIds is task-ids.
+func kebab(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('-')
+			r = unicode.ToLower(r)
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// declare gives a command line the flag of a field.
+func (x *field) declare(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	switch at := x.value.Addr().Interface().(type) {
+	case *bool:
+		flags.BoolVar(at, x.flag, *at, x.doc)
+	case *int:
+		flags.IntVar(at, x.flag, *at, x.doc)
+	case *map[string]string:
+		flags.StringToStringVar(at, x.flag, nil, x.doc+": NAME=VALUE")
+	case *int64:
+		what, found := strings.CutSuffix(x.doc, inMilliseconds)
+		if !found {
+			panic(x.name + " is a number, and its description does not end in " + inMilliseconds)
+		}
+		flags.Var((*milliseconds)(at), x.flag, what+", such as 30m")
+	default:
+		value := x.settable()
+		flags.Var(value, x.flag, x.doc+value.more())
+	}
+	offered := words[x.name]
+	if takes := x.valueName(); strings.Contains(takes, "|") {
+		offered = strings.Split(takes, "|")
+	}
+	if len(offered) > 0 {
+		Complete(cmd, x.flag, offered...)
+	}
+}
+
+// valueName is what a value of the field is called, or the words that it may be.
+func (x *field) valueName() string {
+	switch x.value.Interface().(type) {
+	case json.RawMessage:
+		return aJSONObject
+	case events.Role:
+		return string(events.RoleWorker) + "|" + string(events.RoleOrchestrator)
+	case events.TokenKind:
+		return string(events.TokenAdmin) + "|" + string(events.TokenAuditor) + "|" + string(events.TokenReadOnly)
+	}
+	if x.takes == "" {
+		return "<" + x.name + ">"
+	}
+	return x.takes
+}
+
+// set reads the arguments of a command line into the fields that they set.
+func (f *fields) set(args []string) error {
+	for i, arg := range args {
+		x := f.arguments[i]
+		if x == nil || x.tagged && slices.Contains(f.flags, x.flag) && f.cmd.Flags().Changed(x.flag) {
+			continue
+		}
+		if err := x.settable().Set(arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// given reports whether a flag of a field was used.
+func (f *fields) given() bool { return slices.ContainsFunc(f.flags, f.cmd.Flags().Changed) }

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// aJSONObject is what the value of a flag for free JSON is called.
+const aJSONObject = "<json>"
+
+// settable is the value of a flag, or of an argument, that sets a field.
+type settable interface {
+	pflag.Value
+	// more ends the description of its flag.
+	more() string
+}
+
+// settable gives what sets a field. A pointer stays nil until then.
+func (x *field) settable() settable {
+	t := x.value.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		return &jsonValue{x}
+	case t.Kind() == reflect.Slice:
+		return &listValue{field: x}
+	}
+	return &textValue{x}
+}
+
+// now gives the field's value; an invalid one for a pointer that is nil.
+func (x *field) now() reflect.Value {
+	if x.value.Kind() == reflect.Pointer {
+		return x.value.Elem()
+	}
+	return x.value
+}
+
+// put gives the field a value.
+func (x *field) put(value any) {
+	at := x.value
+	if at.Kind() == reflect.Pointer {
+		at.Set(reflect.New(at.Type().Elem()))
+		at = at.Elem()
+	}
+	at.Set(reflect.ValueOf(value).Convert(at.Type()))
+}
+
+// textValue sets a text.
+type textValue struct{ *field }
+
+func (v *textValue) String() string {
+	if v.field == nil || !v.now().IsValid() {
+		return ""
+	}
+	return v.now().String()
+}
+
+func (v *textValue) Set(text string) error { v.put(text); return nil }
+func (v *textValue) Type() string          { return v.valueName() }
+func (v *textValue) more() string          { return "" }
+
+// listValue sets a list: with commas between its items, or one item each time if the name of a value ends in an ellipsis.
+type listValue struct {
+	*field
+	used bool
+}
+
+func (v *listValue) items() []string {
+	if v.field == nil || !v.now().IsValid() {
+		return nil
+	}
+	items, _ := v.now().Interface().([]string)
+	return items
+}
+
+func (v *listValue) each() bool     { return strings.HasSuffix(v.takes, "…") }
+func (v *listValue) String() string { return strings.Join(v.items(), ",") }
+func (v *listValue) Type() string   { return v.valueName() }
+
+func (v *listValue) more() string {
+	if v.each() {
+		return "; may be repeated"
+	}
+	return ", with commas"
+}
+
+func (v *listValue) Set(text string) error {
+	items := []string{}
+	if v.used {
+		items = v.items()
+	}
+	v.used = true
+	if v.each() {
+		v.put(append(items, text))
+		return nil
+	}
+	var read []string
+	if text != "" {
+		var err error
+		if read, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
+			return err
+		}
+	}
+	v.put(append(items, ids(read)...))
+	return nil
+}
+
+// jsonValue sets free JSON, which must be an object.
+type jsonValue struct{ *field }
+
+func (v *jsonValue) String() string {
+	if v.field == nil {
+		return ""
+	}
+	return string(v.value.Bytes())
+}
+
+func (v *jsonValue) Set(text string) error {
+	if text == "" {
+		return nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		return err
+	}
+	if object == nil {
+		return errors.New("it is null")
+	}
+	v.put(json.RawMessage(text))
+	return nil
+}
+
+func (v *jsonValue) Type() string { return aJSONObject }
+func (v *jsonValue) more() string { return ": a JSON object" }
+
+// milliseconds is the value of a flag for a length of time.
+type milliseconds int64
+
+func (m *milliseconds) String() string {
+	if *m == 0 {
+		return "0"
+	}
+	return (time.Duration(*m) * time.Millisecond).String()
+}
+
+func (m *milliseconds) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	*m = milliseconds(d.Milliseconds())
+	return err
+}
+
+func (m *milliseconds) Type() string { return "duration" }

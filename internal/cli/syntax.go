@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"maestro/commands"
+)
+
+// commandID is the annotation with the command id that a command line stands for, and toldFlags the one with the flags
+// that prompts show.
+const (
+	commandID = "command-id"
+	toldFlags = "told-flags"
+)
+
+// ownOnly, in place of a flag, leaves out of prompts the arguments that may be left out: an agent means its own.
+const ownOnly = "-"
+
+// Tell says which command id a command line stands for, and which of its flags prompts show to agents, in this order.
+// Two flags in one word belong together; one that ends in ! must be there. workers/prompt/syntax_gen.go is made of it.
+func Tell(cmd *cobra.Command, id string, flags ...string) *cobra.Command {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[commandID], cmd.Annotations[toldFlags] = id, strings.Join(flags, ",")
+	return cmd
+}
+
+// ValueName says what the value of a flag is called, such as <taskId>.
+func ValueName(cmd *cobra.Command, flag, name string) {
+	f := cmd.Flags().Lookup(flag)
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		f.Value = struct {
+			namedValue
+			pflag.SliceValue
+		}{namedValue{f.Value, name}, list}
+		return
+	}
+	f.Value = namedValue{f.Value, name}
+}
+
+// namedValue is the value of a flag under a name of its own.
+type namedValue struct {
+	pflag.Value
+	name string
+}
+
+// Type implements pflag.Value.
+func (v namedValue) Type() string { return v.name }
+
+// placeholder is an argument of a command line: its name, and how Use writes it.
+type placeholder struct {
+	name, written string
+	optional      bool
+	// text says that it is free text, which stands in quotes; anything else names something, and is never empty.
+	text bool
+}
+
+// placeholders reads the arguments from a Use line: <taskId>, "<message>", and [...] around what may be left out.
+func placeholders(use string) []placeholder {
+	var found []placeholder
+	for _, word := range strings.Fields(use)[1:] {
+		bare := strings.Trim(word, "[]")
+		found = append(found, placeholder{
+			name:     strings.Trim(bare, `"<>`),
+			written:  bare,
+			optional: strings.HasPrefix(word, "["),
+			text:     strings.HasPrefix(bare, `"`),
+		})
+	}
+	return found
+}
+
+// Usage is how a command id is called, without the name of the program, and what it does.
+type Usage struct{ ID, Syntax, Description string }
+
+// Usages gives the usage of every command id that a command line stands for, in the order of the permission table.
+func Usages(root *cobra.Command) []Usage {
+	var usages []Usage
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if id := cmd.Annotations[commandID]; id != "" {
+			usages = append(usages, Usage{ID: id, Syntax: syntaxOf(cmd), Description: cmd.Short})
+		}
+		for _, verb := range cmd.Commands() {
+			visit(verb)
+		}
+	}
+	visit(root)
+	at := map[string]int{}
+	for i, row := range commands.CurrentRules().Rows() {
+		at[row.ID] = i
+	}
+	slices.SortStableFunc(usages, func(a, b Usage) int { return at[a.ID] - at[b.ID] })
+	return usages
+}
+
+// syntaxOf gives a command line with its arguments and the flags that agents are shown.
+func syntaxOf(cmd *cobra.Command) string {
+	parts := []string{strings.TrimPrefix(cmd.CommandPath(), "maestro ")}
+	told := strings.Split(cmd.Annotations[toldFlags], ",")
+	for _, p := range placeholders(cmd.Use) {
+		switch {
+		case !p.optional:
+			parts = append(parts, p.written)
+		case !slices.Contains(told, ownOnly):
+			parts = append(parts, "["+p.written+"]")
+		}
+	}
+	for _, group := range told {
+		if group == "" || group == ownOnly {
+			continue
+		}
+		group, required := strings.CutSuffix(group, "!")
+		var flags []string
+		for name := range strings.FieldsSeq(group) {
+			flags = append(flags, flagSyntax(cmd, name))
+		}
+		written, repeated := strings.CutSuffix(strings.Join(flags, " "), "…")
+		if !required {
+			written = "[" + written + "]"
+		}
+		if repeated {
+			written += "…"
+		}
+		parts = append(parts, written)
+	}
+	return strings.Join(parts, " ")
+}
+
+// flagSyntax gives a flag with what its value is called.
+func flagSyntax(cmd *cobra.Command, name string) string {
+	flag := cmd.Flags().Lookup(name)
+	if flag == nil {
+		panic("`" + cmd.CommandPath() + "` has no flag --" + name + " to tell of")
+	}
+	value := flag.Value.Type()
+	switch value {
+	case "bool":
+		return "--" + name
+	case "int":
+		value = "<number>"
+	case "duration":
+		value = "<duration>"
+	case "string", "stringSlice", "stringArray", "stringToString":
+		panic("`" + cmd.CommandPath() + " --" + name + "` does not say what its value is called")
+	}
+	return "--" + name + " " + value
+}
