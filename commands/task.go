@@ -424,7 +424,7 @@ func (f taskFields) valid() error {
 			return err
 		}
 	}
-	if f.priority != nil && !slices.Contains([]string{"low", "medium", "high", "critical"}, *f.priority) {
+	if f.priority != nil && !slices.Contains(events.Priorities(), *f.priority) {
 		return invalid(
 			"/priority", "'%s' is not a priority; it is low, medium, high or critical", safetext.Printable(*f.priority),
 		)

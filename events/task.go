@@ -18,6 +18,9 @@ const (
 	TaskBlocked    TaskStatus = "blocked"
 )
 
+// Priorities gives the priorities that a task may have, the lowest first.
+func Priorities() []string { return []string{"low", "medium", "high", "critical"} }
+
 // StatusChange is one move of a task's status.
 type StatusChange struct {
 	From TaskStatus `json:"from" doc:"status before"`

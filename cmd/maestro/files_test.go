@@ -81,7 +81,7 @@ func TestEveryReaderIsTested(t *testing.T) {
 		tested["maestro "+args[0]+" "+args[1]] = true
 	}
 	eachCommand(root(), func(cmd *cobra.Command) {
-		reads := strings.Contains(cmd.Use, "FILE")
+		reads := strings.Contains(cmd.Use, "<file>")
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			reads = reads || slices.Contains([]string{"manifest", "file", "context", "with", "texts-from"}, flag.Name)
 		})

@@ -85,7 +85,7 @@ func TestSyntax(t *testing.T) {
 	for _, row := range commands.CurrentRules().Rows() {
 		syntax, description, ok := prompt.Syntax(row.ID)
 		if has := cli.Runs(tree, row.ID); ok != has {
-			t.Errorf("%s: this binary has it: %t; it has a syntax: %t (workers/prompt/syntax.go)", row.ID, has, ok)
+			t.Errorf("%s: this binary has it: %t; it has a syntax: %t (make generate)", row.ID, has, ok)
 		}
 		if !ok {
 			continue

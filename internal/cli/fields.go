@@ -46,6 +46,9 @@ var notOffered = map[string]string{
 	"queue:complete.queue": "only a session holds an item, and it has one queue",
 	"queue:fail.queue":     "only a session holds an item, and it has one queue",
 
+	"worker:init.sessionId":       "a session starts itself",
+	"orchestrator:init.sessionId": "a session starts itself",
+
 	"token:create.expiresIn": "--expires says it",
 	"token:create.expiresAt": "--expires says it",
 }

@@ -122,6 +122,8 @@ func wanted(err *pflag.InvalidValueError) string {
 		return "true or false"
 	case "stringToString":
 		return "NAME=VALUE"
+	case aJSONObject:
+		return `a JSON object, such as '{"epic":"sign-in"}'`
 	}
 	return "a value that it takes"
 }

@@ -58,7 +58,7 @@ func newTaskList(a *Run) *cobra.Command {
 	cmd.Flags().StringVar(&c.order, "order", "", "dependencies: each task after those that it depends on")
 	choice(cmd, "status", "todo", "in_progress", "completed", "blocked", "cancelled")
 	choice(cmd, "says", "working", "needs_input", "blocked", "completed", "failed")
-	choice(cmd, "priority", "low", "medium", "high", "critical")
+	choice(cmd, "priority", events.Priorities()...)
 	choice(cmd, "order", "dependencies")
 	Exclude(cmd, "mine", "session")
 	a.ListFlags(cmd)

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"maestro/events"
 )
 
 // Parse reads and checks a plan. What is wrong comes as *InvalidError, all of it at once.
@@ -315,7 +317,7 @@ func (p *parser) id(node *yaml.Node, pointer string) string {
 
 func (p *parser) priority(node *yaml.Node, pointer string) string {
 	priority := p.text(node, pointer)
-	if priority != "" && !slices.Contains([]string{"low", "medium", "high", "critical"}, priority) {
+	if priority != "" && !slices.Contains(events.Priorities(), priority) {
 		p.fault(node.Line, pointer, "%q is not a priority; it is low, medium, high or critical", priority)
 	}
 	return priority

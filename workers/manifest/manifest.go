@@ -56,6 +56,9 @@ const (
 	ReadOnly    PermissionMode = "readOnly"
 )
 
+// ThinkingModes gives the thinking modes of document 003.
+func ThinkingModes() []string { return []string{"auto", "interleaved", "disabled"} }
+
 // Session configures the agent.
 type Session struct {
 	Model          string         `json:"model" is:"model" use:"model" doc:"sonnet, opus, haiku, or a full name of the agent's maker"`

@@ -56,7 +56,7 @@ var rules = map[string]rule{
 	},
 	"title":    {least: 1, most: 200},
 	"filled":   {least: 1},
-	"priority": {enum: []string{"low", "medium", "high", "critical"}},
+	"priority": {enum: events.Priorities()},
 	"time":     {format: "date-time", fits: regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$`), what: "a date and time with a zone, such as 2026-02-02T10:00:00Z", wrong: wrongTime},
 	"status":   {enum: enum(events.TaskTodo, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled, events.TaskBlocked)},
 
@@ -66,7 +66,7 @@ var rules = map[string]rule{
 		what: `"sonnet", "opus", "haiku" or the full name of a model`,
 	},
 	"permissionMode": {enum: enum(AcceptEdits, Interactive, ReadOnly)},
-	"thinkingMode":   {enum: []string{"auto", "interleaved", "disabled"}},
+	"thinkingMode":   {enum: ThinkingModes()},
 	"turns":          {lowest: 1, highest: math.MaxInt32},
 	"milliseconds":   {lowest: 0, highest: maxMilliseconds},
 	// Which commands there are, and which a list may hold, the permission table says.
