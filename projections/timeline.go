@@ -142,6 +142,18 @@ func SessionOfSource(source string) (project, session string, ok bool) {
 }
 
 // reportType gives the entry type that older clients know for a kind of report.
+// IsReserved reports whether entries of a type say what was decided, so that a session cannot write notes of it. What
+// its reports write, it may note too.
+func IsReserved(kind string) bool {
+	switch {
+	case kind == reportType(events.ReportComplete), kind == reportType(events.ReportBlocked):
+		return false
+	case strings.HasPrefix(kind, "session_"), strings.HasPrefix(kind, "task_"), strings.HasPrefix(kind, "input_"):
+		return true
+	}
+	return false
+}
+
 func reportType(kind events.ReportKind) string {
 	switch kind {
 	case events.ReportProgress:

@@ -48,6 +48,7 @@ type fields struct {
 	Answer       string    `json:"answer"`
 	Other        bool      `json:"other"`
 	Kind         string    `json:"kind"`
+	Type         string    `json:"type"`
 	ProjectIDs   []string  `json:"projectIds"`
 	ExpiresIn    int64     `json:"expiresIn"`
 	ExpiresAt    int64     `json:"expiresAt"`

@@ -172,9 +172,9 @@ func (a *asked) noteSession() fact {
 		return nil
 	}
 	if a.f.Message == "" {
-		return a.no(codeInvalid)
+		a.refuse(codeInvalid)
 	}
-	return &sessionNoted{SessionID: s.id}
+	return &sessionNoted{SessionID: s.id, Type: cmp.Or(a.f.Type, "progress")}
 }
 
 func (a *asked) trackFile() fact {

@@ -62,6 +62,7 @@ var codesOf = map[string][]string{
 	ruleUser:        {codeAllowed},
 	ruleSystem:      {codeAllowed},
 	ruleOwn:         {codeAllowed},
+	ruleNote:        {codeAllowed},
 	ruleScope:       {codeAllowed},
 	ruleSpawner:     {codeAllowed},
 	rulePermissions: {codeInvalid, codeAllowed},

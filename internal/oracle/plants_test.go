@@ -84,6 +84,29 @@ func (p plant) test(t *testing.T) {
 	}
 }
 
+// noteOf lets somebody note something of a type on its own timeline.
+func noteOf(source, kind string, options ...option) func(*story) {
+	return func(s *story) {
+		session := source[strings.LastIndex(source, "/")+1:]
+		if source == admin {
+			session = "work"
+		}
+		s.add(source, "session.noted", `{"sessionId":"`+session+`","type":"`+kind+`","message":"m"}`, options...)
+	}
+}
+
+// Notes of types that the system writes are no fault by older rules, or from the user; nor are those of reports.
+func TestNotesOfOtherTypesAreNoFault(t *testing.T) {
+	s := base(t)
+	for _, note := range []func(*story){
+		noteOf(work, "session_lost", with("rules", "2")), noteOf(admin, "task_status_changed"),
+		noteOf(work, "task_completed"), noteOf(work, "task_blocked"), noteOf(work, "milestone"), noteOf(work, "session"),
+	} {
+		note(s)
+	}
+	noFault(t, s)
+}
+
 func noted(s *story, options ...option) {
 	s.add(work, "session.noted", `{"sessionId":"work","type":"note"}`, options...)
 }
@@ -192,6 +215,9 @@ func actorPlants() []plant {
 		{"a session reports for another", broken(ruleOwn), nothing, func(s *story) {
 			s.add(orch, "session.reported", `{"sessionId":"work","kind":"progress"}`)
 		}},
+		{"a session notes that a status moved", broken(ruleNote), nothing, noteOf(work, "task_status_changed")},
+		{"a session notes that it was lost", broken(ruleNote), nothing, noteOf(work, "session_lost")},
+		{"a session notes an answer", broken(ruleNote), nothing, noteOf(orch, "input_answered")},
 		{"a session notes for another", broken(ruleOwn), nothing, func(s *story) {
 			s.add(work, "session.noted", `{"sessionId":"orch","type":"x"}`)
 		}},

@@ -36,6 +36,7 @@ const (
 	ruleReportTasks = "report-tasks" // which tasks a session may report on
 	ruleReport      = "report"       // a report's parts fit its kind
 	ruleLate        = "late"         // late are exactly the reports after an end, and they touch nothing
+	ruleNote        = "note"         // a session notes nothing of a type that says what was decided
 
 	// Queues.
 	ruleQueue   = "queue"             // queues are created once, and a task stands in one only once
@@ -59,7 +60,7 @@ var rules = []string{
 	ruleChain, ruleID, ruleTime, ruleType, ruleEnvelope, ruleCause,
 	rulePermitted, ruleUser, ruleSystem, ruleOwn, ruleScope, ruleSpawner, rulePermissions, ruleEnded,
 	ruleExists, ruleProject, ruleTask, ruleSession, ruleManifest, ruleSpawn, ruleLimit,
-	ruleStatus, ruleStatusOwner, ruleReportTasks, ruleReport, ruleLate,
+	ruleStatus, ruleStatusOwner, ruleReportTasks, ruleReport, ruleLate, ruleNote,
 	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleRequeue,
 	ruleLease, ruleTimeout, ruleQuestion, ruleToken, ruleTemplate,
 }

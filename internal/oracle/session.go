@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -339,6 +340,7 @@ func (f *sessionDeleted) fold(c *trial) {
 
 type sessionNoted struct {
 	SessionID string `json:"sessionId"`
+	Type      string `json:"type"`
 }
 
 func (f *sessionNoted) about() (kind, id string) { return "session", f.SessionID }
@@ -349,7 +351,21 @@ func (f *sessionNoted) judge(c *trial) {
 	// That an ended session itself speaks was said when it was asked for its permission.
 	if s := c.aSession(f.SessionID); c.by.kind != bySession {
 		c.notDeleted(s)
+	} else if c.thirdOn() && f.decided() {
+		c.fault(ruleNote, "session %s writes a note of type %q, which says what was decided", c.by.id, f.Type)
 	}
+}
+
+// decided reports whether the type is one of those that the system writes. A report writes the two others.
+func (f *sessionNoted) decided() bool {
+	noun, _, of := strings.Cut(f.Type, "_")
+	switch noun {
+	case "session", "input":
+		return of
+	case "task":
+		return of && f.Type != "task_completed" && f.Type != "task_blocked"
+	}
+	return false
 }
 
 func (f *sessionNoted) fold(*trial) {}

@@ -155,6 +155,9 @@ var plants = []plant{
 	{"a damaged log takes writes", []edit{{writer, "	if damage != nil {\n		return unavailable(damage)\n	}\n", "	_ = damage\n"}}},
 
 	// Decisions.
+	{"a session notes what only the system says", []edit{{
+		"commands/note.go", "projections.IsReserved(kind) {", "false {",
+	}}},
 	{"a report after the end is not late", []edit{{"commands/report.go", "	late := session.Ended()\n", "	late := false\n"}}},
 	{"dependencies may form a circle", []edit{{
 		"commands/graph.go", "	if found != \"\" {\n",

@@ -99,6 +99,7 @@ type fields struct {
 	Answer       string    `json:"answer,omitempty"`
 	Other        bool      `json:"other,omitempty"`
 	Kind         string    `json:"kind,omitempty"`
+	Type         string    `json:"type,omitempty"`
 	ProjectIDs   []string  `json:"projectIds,omitempty"`
 	ExpiresIn    int64     `json:"expiresIn,omitempty"`
 	ExpiresAt    int64     `json:"expiresAt,omitempty"`

@@ -1,0 +1,31 @@
+package projections
+
+import (
+	"slices"
+	"testing"
+
+	"maestro/events"
+)
+
+// What the system writes on timelines has reserved types, but for those that reports write too.
+func TestTypesThatSayWhatWasDecidedAreReserved(t *testing.T) {
+	reported := []string{"progress", "task_completed", "task_blocked", "error", "needs_input"}
+	story := goldenStory()
+	s := stateOf(t, story...)
+	for _, entry := range s.entries {
+		switch data := story[entry.Sequence-1].data.(type) {
+		case *events.SessionNoted, *events.SessionFileTracked:
+		default:
+			if reserved := IsReserved(entry.Type); reserved == slices.Contains(reported, entry.Type) {
+				t.Errorf("%T writes %q, which is reserved: %t", data, entry.Type, reserved)
+			}
+		}
+	}
+	for kind, want := range map[string]bool{
+		"": false, "milestone": false, "tasks": false, "task_": true, "session_anything": true, "input_answered": true,
+	} {
+		if is := IsReserved(kind); is != want {
+			t.Errorf("%q is reserved: %t", kind, is)
+		}
+	}
+}
