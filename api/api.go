@@ -185,6 +185,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	if err := saidOnce(r); err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	if err := s.afterEnd(r, c); err != nil {
 		s.fail(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)), err)
 		return

@@ -73,20 +73,17 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 func optionsOf(raw string) (o service.Options, err error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return o, service.InvalidRequest("", "the query cannot be read: "+safetext.Printable(err.Error()))
+		return o, unreadableQuery(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		values := query[name]
-		if len(values) != 1 {
-			return o, service.InvalidRequest("", safetext.Printable(name)+" is there more than once in the query")
-		}
+		value := query.Get(name)
 		switch name {
 		case "dryRun":
-			o.DryRun, err = isTrue(name, values[0])
+			o.DryRun, err = isTrue(name, value)
 		case "tree":
-			o.Tree, err = isTrue(name, values[0])
+			o.Tree, err = isTrue(name, value)
 		case "wait":
-			o.Wait, err = service.ParseWait(values[0])
+			o.Wait, err = service.ParseWait(value)
 		default:
 			err = service.InvalidRequest("", "a command takes no option '"+safetext.Printable(name)+
 				"' in its query; it takes dryRun, tree and wait")

@@ -126,8 +126,8 @@ func metadataOf(header http.Header) (service.Meta, error) {
 		}
 		m.OccurredAt, m.Kept = at, true
 	}
-	if text := header.Get("Traceparent"); text != "" && isTraceParent(text) {
-		m.TraceParent = text
+	if given := header["Traceparent"]; len(given) == 1 && isTraceParent(given[0]) {
+		m.TraceParent = given[0]
 	}
 	return m, nil
 }

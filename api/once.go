@@ -1,0 +1,49 @@
+package api
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"maestro/internal/safetext"
+	"maestro/service"
+)
+
+// onceHeaders are the headers that the API reads the value of, beside those of checkOrigin and identify, which refuse
+// a repeated one themselves. Traceparent is not one of them: the standard asks to ignore it.
+var onceHeaders = []string{
+	"Content-Type",
+	"Idempotency-Key",
+	"Maestro-Client",
+	"Maestro-Occurred-At",
+}
+
+// saidOnce refuses a request that says one thing twice, in a header or in its query: a proxy, a log or another server
+// may take the other value. It also refuses a query that cannot be read, of which a part would be ignored.
+func saidOnce(r *http.Request) error {
+	for _, name := range onceHeaders {
+		if len(r.Header[name]) > 1 {
+			p := service.InvalidRequest("", "The request has more than one "+name+" header")
+			p.Why, p.Next = "only one of them could count", "send the header once"
+			return p
+		}
+	}
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return unreadableQuery(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if len(query[name]) > 1 {
+			return service.InvalidRequest("", safetext.Printable(name)+" is there more than once in the query")
+		}
+	}
+	return nil
+}
+
+func unreadableQuery(err error) error {
+	return service.InvalidRequest("", "the query cannot be read: "+safetext.Printable(err.Error()))
+}
