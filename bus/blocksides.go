@@ -50,7 +50,7 @@ func (w *sideWatch) release() {
 func (w *sideWatch) check() error {
 	blocks, err := blockFiles(w.dir)
 	if err != nil {
-		return nil //nolint:nilerr // it cannot be told now
+		return ifGone(err, w.dir)
 	}
 	newest := 0
 	if len(blocks) > 0 {
@@ -59,7 +59,11 @@ func (w *sideWatch) check() error {
 	switch {
 	case newest > w.index || w.block == nil && newest > 0:
 		if err := w.follow(newest); err != nil {
-			return nil //nolint:nilerr // as above
+			path := filepath.Join(w.dir, blockName(newest))
+			if _, missing := os.Lstat(path); missing != nil {
+				return nil // it was there when the directory was listed: the next look tells
+			}
+			return ifGone(err, path)
 		}
 	case w.block == nil:
 		return nil
@@ -68,7 +72,7 @@ func (w *sideWatch) check() error {
 	}
 	held, err := w.block.Stat()
 	if err != nil {
-		return nil //nolint:nilerr // as above
+		return nil //nolint:nilerr // it cannot be told now
 	}
 	if leadsElsewhere(w.path(), held) {
 		return lostPlace(w.path())

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // blockWatch sees that the files of a running store are still those that the server writes to, and that the newest
@@ -145,20 +146,20 @@ func (w *blockWatch) placesLocked() error {
 	}
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
-		return nil //nolint:nilerr // it cannot be told now
+		return ifGone(err, w.dir)
 	}
-	files := make(map[int]bool, len(entries))
+	there := make(map[int]bool, len(entries))
 	for _, entry := range entries {
 		if index, isBlock := blockIndex(entry.Name()); isBlock {
-			files[index] = entry.Type().IsRegular() || leadsToFile(filepath.Join(w.dir, entry.Name()))
+			there[index] = entry.Type().IsRegular() || leadsToFile(filepath.Join(w.dir, entry.Name()))
 		}
 	}
 	for _, index := range w.known {
-		if _, found := files[index]; !found {
+		if _, found := there[index]; !found {
 			return lostPlace(filepath.Join(w.dir, blockName(index)))
 		}
 	}
-	for index, isFile := range files { // the server would wait for ever at a pipe, or write the next block into it
+	for index, isFile := range there { // the server would wait for ever at a pipe, or write the next block into it
 		if !isFile {
 			return lostPlace(filepath.Join(w.dir, blockName(index)))
 		}
@@ -176,7 +177,7 @@ func (w *blockWatch) placesLocked() error {
 func leadsElsewhere(path string, held fs.FileInfo) bool {
 	info, err := os.Stat(path)
 	if err != nil {
-		return errors.Is(err, fs.ErrNotExist) || isLink(path)
+		return files.Gone(err)
 	}
 	return !os.SameFile(info, held)
 }
@@ -185,9 +186,17 @@ func leadsElsewhere(path string, held fs.FileInfo) bool {
 func leadsToFile(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist) && !isLink(path)
+		return !files.Gone(err)
 	}
 	return info.Mode().IsRegular()
+}
+
+// ifGone is lostPlace when the error of a look at a path says that nothing is there, and nil when that cannot be told.
+func ifGone(err error, path string) error {
+	if files.Gone(err) || errors.Is(err, errNoFile) {
+		return lostPlace(path)
+	}
+	return nil
 }
 
 func lostPlace(path string) error {
@@ -295,7 +304,7 @@ func (w *blockWatch) read(to uint64) (known bool, err error) {
 func (w *blockWatch) next() (known bool, err error) {
 	there, err := blockFiles(w.dir)
 	if err != nil {
-		return false, nil //nolint:nilerr // as in read
+		return false, ifGone(err, w.dir)
 	}
 	i := 0
 	if len(w.known) > 0 {
@@ -306,11 +315,8 @@ func (w *blockWatch) next() (known bool, err error) {
 	}
 	path := filepath.Join(w.dir, blockName(there[i]))
 	block, err := openFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, lostPlace(path)
-	}
 	if err != nil {
-		return false, nil //nolint:nilerr // as in read
+		return false, ifGone(err, path)
 	}
 	w.closeBlock()
 	if len(w.known) > 0 {

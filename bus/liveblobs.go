@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"maestro/internal/files"
 )
 
 // liveBlobs reads the blobs of a running embedded server from the blocks of their stream. The server, which would cut a
@@ -29,7 +31,7 @@ func newLiveBlobs(dir string) liveBlobs { return liveBlobs{dir: dir, turn: make(
 func (l *liveBlobs) refresh(ctx context.Context) error {
 	messages := filepath.Join(streamPath(l.dir, BlobStream), "msgs")
 	blocks, err := blockFiles(messages)
-	if err != nil {
+	if err != nil && !files.Gone(err) {
 		return err
 	}
 	if l.places == nil {

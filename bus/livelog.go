@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
 	"sync"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // liveLog reads the log of a running embedded server from its block files. The server writes each append to them
@@ -68,6 +68,9 @@ func (l *liveLog) find(sequence uint64) (block *liveBlock, sealed bool, err erro
 // list takes in the blocks that came since.
 func (l *liveLog) list() error {
 	indices, err := blockFiles(l.dir)
+	if files.Gone(err) {
+		return nil // who reads a known block says that it is gone
+	}
 	if err != nil {
 		return err
 	}
@@ -169,7 +172,7 @@ func (b *liveBlock) read(ctx context.Context, dir string, from, to uint64,
 	yield func(events.Message) error,
 ) (next uint64, err error) {
 	f, err := openFile(filepath.Join(dir, blockName(b.index)))
-	if errors.Is(err, fs.ErrNotExist) {
+	if files.Gone(err) {
 		return from, fmt.Errorf("%w: the block is gone", errNotYet)
 	}
 	if err != nil {

@@ -66,6 +66,46 @@ func TestOtherKindsInTheStore(t *testing.T) {
 	}
 }
 
+// TestOtherKindsAboveARunningStore: what takes the place of any directory above the blocks of a stream that holds what
+// was acknowledged is seen, and named.
+func TestOtherKindsAboveARunningStore(t *testing.T) {
+	dir, log, blobs, _ := filledStore(t)
+	for kind, put := range otherKinds {
+		if kind == "a directory" {
+			continue // an empty one is like a store that was moved
+		}
+		for _, stream := range []string{StreamName, BlobStream} {
+			for _, above := range []string{"..", "../..", "../../..", "../../../.."} { // as far as jetstream
+				t.Run(kind+" at msgs/"+above+" of "+stream, func(t *testing.T) {
+					image := filepath.Join(t.TempDir(), "store")
+					copyStore(t, dir, image)
+					b, err := Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
+					must(t, err)
+					defer func() { _ = b.Close() }() // it says that something is gone
+					must(t, b.Here())
+					path := filepath.Join(b.embedded.messagesDir(stream), above)
+					must(t, os.RemoveAll(path), put(path))
+					if err := b.Here(); !errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), path) {
+						t.Errorf("not noticed: %v", err)
+					}
+					err = b.Read(t.Context(), 1, uint64(len(log)), func(events.Message) error { return nil })
+					var damage *events.DamageError
+					if stream == StreamName && !errors.As(err, &damage) {
+						t.Errorf("a read of the log: %v", err)
+					}
+					for digest := range blobs {
+						_, err := b.Blob(t.Context(), digest)
+						lost := errors.Is(err, events.ErrNoBlob) || errors.Is(err, events.ErrBadBlob)
+						if stream == BlobStream && !lost {
+							t.Errorf("a read of a long text: %v", err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestOtherKindsWhileRunning: what takes the place of a block is seen before the server opens it, which would wait for
 // ever at a pipe.
 func TestOtherKindsWhileRunning(t *testing.T) {

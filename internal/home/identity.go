@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"maestro/internal/files"
 )
 
 // GoneError says that a home that this process holds is no longer where its path leads.
@@ -72,15 +74,15 @@ func (i Identity) Here() error { return same(i.path, i.info) }
 
 func same(path string, held fs.FileInfo) error {
 	now, err := os.Stat(path)
-	link, _ := os.Lstat(path)
 	switch {
-	case err != nil && link != nil && link.Mode()&fs.ModeSymlink != 0: // to nothing, or to itself
-		return &GoneError{Path: path, Replaced: true}
-	case errors.Is(err, fs.ErrNotExist):
-		return &GoneError{Path: path}
+	case files.Gone(err):
+		_, missing := os.Lstat(path)
+		// What is there is a link to nothing or to itself, or is above the path.
+		replaced := missing == nil || !errors.Is(missing, fs.ErrNotExist)
+		return &GoneError{Path: path, Replaced: replaced}
 	case err != nil:
 		return fmt.Errorf("look at the home: %w", err)
-	case !os.SameFile(now, held):
+	case !os.SameFile(now, held), now.Mode().Type() != held.Mode().Type(): // a new file may get a freed number
 		return &GoneError{Path: path, Replaced: true}
 	}
 	return nil
