@@ -50,6 +50,9 @@ func ownCause(s *projections.State, data events.Data) (projections.Cause, bool) 
 		if x := s.Input(d.InputID); x != nil {
 			return x.Answered, true
 		}
+		if x := s.Session(d.SessionID); x != nil && x.Message(d.InputID) != nil {
+			return x.Message(d.InputID).Sent, true
+		}
 	}
 	return projections.Cause{}, false
 }

@@ -17,10 +17,10 @@ type AnswerInput struct {
 	Other   bool   `json:"other,omitempty" doc:"accept an answer that is not one of the options"`
 }
 
-// ReceiveInput says that the answer was shown to the session that asked. The CLI and the hook send it.
+// ReceiveInput says that mail was shown to its session: an answer, or a message. The CLI and the hook send it.
 type ReceiveInput struct {
 	noTexts
-	InputID string `json:"inputId" doc:"the question"`
+	InputID string `json:"inputId" doc:"the question whose answer was shown, or the message"`
 }
 
 // ID implements Command.
@@ -105,6 +105,9 @@ func (x *AnswerInput) from(_ *events.Event, d *events.InputAnswered) bool {
 
 // Decide implements Command.
 func (x *ReceiveInput) Decide(s *projections.State, c Call) (events.Data, error) {
+	if own := s.Session(c.By.Name); own != nil && c.By.Kind == ActorSession && own.Message(x.InputID) != nil {
+		return &events.InputDelivered{InputID: x.InputID, SessionID: own.ID}, nil
+	}
 	asked, err := input(s, x.InputID)
 	if err != nil {
 		return nil, err

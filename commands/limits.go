@@ -43,7 +43,7 @@ func Limits() []LimitGroup {
 			Intro:  "The server checks these while it reads a JSON body, before it decides anything.",
 			Limits: []Limit{LimitBody, LimitNames, LimitDepth, LimitValues},
 		},
-		{Title: "Sessions", Limits: []Limit{LimitLateReports, LimitLateBytes}},
+		{Title: "Sessions", Limits: []Limit{LimitLateReports, LimitLateBytes, LimitMail}},
 		{
 			Title: "The inbox",
 			Intro: "These hide nothing: `maestro inbox --session` lists all that one session did, and a timeline has " +
@@ -130,6 +130,12 @@ var (
 	}
 )
 
+// LimitMail bounds what waits for a session that runs no command.
+var LimitMail = Limit{
+	Name: "mail", Value: 100, Unit: "messages", Answer: answerLimit,
+	Bounds: "messages to one session that it was not shown yet",
+}
+
 // Limits of what one session, or one queue, adds to an inbox.
 var (
 	LimitInboxItems = Limit{
@@ -186,7 +192,7 @@ var (
 	LimitPath = Limit{Name: "path", Value: maxPath, Unit: "characters", Answer: answerInvalid, Bounds: "a path"}
 	LimitText = Limit{
 		Name: "text", Value: events.MaxText, Unit: "bytes", Answer: answerInvalid,
-		Bounds: "a reason, an answer, a template, an entry of a list of texts",
+		Bounds: "a reason, an answer, a message to a session, a template, an entry of a list of texts",
 	}
 	LimitLongText = Limit{
 		Name: "long-text", Value: MaxRequest, Unit: "bytes", Answer: answerTooLarge,

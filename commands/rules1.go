@@ -59,7 +59,10 @@ var rows1 = []Row{
 	{ID: "session:spawn", Who: O | U, makes: of((*SpawnSession).from), Rule: atMost},
 	{ID: "session:kill", Who: O | U, makes: of((*KillSession).from), Rule: "an orchestrator: " + itsSpawned +
 		", or one below it"},
-	{ID: "session:message", Who: O | U, Events: "session.messaged", Rule: "an orchestrator: " + itsSpawned},
+	{
+		ID: "session:message", Who: O | U, makes: of((*MessageSession).from),
+		Rule: "a session writes to the one that spawned it, and an orchestrator to those that it spawned",
+	},
 	{ID: "session:update", Who: O | U, makes: of((*UpdateSession).from), Rule: "an orchestrator: " + itsSpawned},
 	{ID: "session:resume", Who: O | U, Events: "session.resumed", Rule: "an orchestrator: " + itsSpawned},
 

@@ -208,7 +208,7 @@ func (l Letters) String() string {
 }
 
 var (
-	current = newTable(RulesVersion, rows1)
+	current = newTable(RulesVersion, rows3())
 	second  = newTable(secondRules, rows1)
 	first   = newTable(firstRules, rows1)
 )

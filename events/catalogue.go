@@ -32,6 +32,7 @@ var catalogue = slices.Concat(
 	projectEvents,
 	taskEvents,
 	sessionEvents,
+	messageEvents,
 	reportEvents,
 	fileEvents,
 	deadlineEvents,

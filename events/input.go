@@ -8,15 +8,15 @@ type InputAnswered struct {
 	Other     bool   `json:"other,omitempty" doc:"the answer was taken although it is none of the options"`
 }
 
-// InputDelivered: the answer was shown to the session that asked.
+// InputDelivered: mail was shown to its session: the answer to a question, or a message.
 type InputDelivered struct {
-	InputID   string `json:"inputId" doc:"the question"`
-	SessionID string `json:"sessionId" doc:"the session that asked"`
+	InputID   string `json:"inputId" doc:"the question whose answer was shown, or the message"`
+	SessionID string `json:"sessionId" doc:"the session that it was for"`
 }
 
 var inputEvents = []Entry{
 	entry[InputAnswered]("A question of a session has its answer."),
-	entry[InputDelivered]("The answer was shown to the session that asked."),
+	entry[InputDelivered]("The answer to a question, or a message, was shown to its session."),
 }
 
 // EventType implements Data.
@@ -38,7 +38,7 @@ func (d *InputAnswered) Describe() string {
 
 // Describe implements Data.
 func (d *InputDelivered) Describe() string {
-	return "received the answer to " + d.InputID
+	return "received " + d.InputID
 }
 
 func (*InputAnswered) sealed()  {}

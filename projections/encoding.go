@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the version of what Encode writes. A snapshot of another format is not used.
-const Format = 9
+const Format = 10
 
 // header is the first part of an encoded state: everything but the two long lists.
 type header struct {
@@ -267,7 +267,16 @@ func (s *State) restoreQueues(h *header) error {
 }
 
 func (s *State) restoreInputs(h *header) error {
-	var undelivered []*Input
+	type mail struct {
+		session, id string
+		sequence    uint64
+	}
+	var undelivered []mail
+	for _, x := range h.Sessions {
+		for _, m := range x.Mail {
+			undelivered = append(undelivered, mail{x.ID, m.ID, m.Sequence})
+		}
+	}
 	for _, x := range h.Inputs {
 		if x == nil {
 			return errors.New("a question is missing")
@@ -278,12 +287,12 @@ func (s *State) restoreInputs(h *header) error {
 		case x.AnsweredAt == 0:
 			s.unanswered.put(x.ProjectID, append(s.unanswered.get(x.ProjectID), x.ID))
 		case x.DeliveredAt == 0:
-			undelivered = append(undelivered, x)
+			undelivered = append(undelivered, mail{x.SessionID, x.ID, x.AnsweredSequence})
 		}
 	}
-	slices.SortStableFunc(undelivered, func(a, b *Input) int { return cmp.Compare(a.AnsweredSequence, b.AnsweredSequence) })
-	for _, x := range undelivered {
-		s.undelivered.put(x.SessionID, append(s.undelivered.get(x.SessionID), x.ID))
+	slices.SortStableFunc(undelivered, func(a, b mail) int { return cmp.Compare(a.sequence, b.sequence) })
+	for _, m := range undelivered {
+		s.undelivered.put(m.session, append(s.undelivered.get(m.session), m.id))
 	}
 	return nil
 }

@@ -66,7 +66,8 @@ func (s *State) Unanswered(project string) iter.Seq[*Input] {
 	}
 }
 
-// Undelivered gives the ids of a session's questions that were answered and not yet shown to it.
+// Undelivered gives what a session was not shown yet: the ids of its questions that were answered, and of messages, in
+// the order in which they came.
 func (s *State) Undelivered(session string) []string { return s.undelivered.get(session) }
 
 // InputStatus says where a question stands.
@@ -115,9 +116,7 @@ func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
 		x.AnsweredSequence = f.sequence
 	})
 	s.unanswered.put(x.ProjectID, s.omit(s.unanswered.get(x.ProjectID), x.ID))
-	undelivered := s.undelivered.get(x.SessionID)
-	s.work(uint64(len(undelivered)))
-	s.undelivered.put(x.SessionID, append(slices.Clip(undelivered), x.ID))
+	s.deliver(x.SessionID, x.ID)
 	s.note(f, Entry{Type: "input_answered", SessionID: x.SessionID, What: "Answered", Message: d.Answer})
 	return nil
 }
@@ -125,7 +124,7 @@ func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
 func (s *State) inputDelivered(f fact, d *events.InputDelivered) error {
 	x := s.Input(d.InputID)
 	if x == nil {
-		return missing("question", d.InputID)
+		return s.messageDelivered(d)
 	}
 	if x.AnsweredAt == 0 || x.DeliveredAt != 0 {
 		return fmt.Errorf("it delivers the answer to the question %q, which is %s", x.ID, s.InputStatus(x))

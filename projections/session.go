@@ -67,6 +67,8 @@ type SessionFields struct {
 	EndReason string
 	// Queue is the queue that it pulls from, "" if it has none.
 	Queue string
+	// Mail is what others wrote to it and it was not shown yet, oldest first.
+	Mail []Message `json:",omitempty"`
 }
 
 // MaxUnlinked bounds what a session keeps of the tasks that were taken from it.
@@ -170,7 +172,8 @@ func (s *State) heard(e *events.Event) {
 			}
 		})
 	}
-	if _, lost := e.Data.(*events.SessionLost); lost {
+	switch e.Data.(type) {
+	case *events.SessionLost, *events.SessionMessaged: // who is written to may be silent
 		return
 	}
 	if kind, id := e.Data.Aggregate(); kind == events.AggregateSession && id != author {

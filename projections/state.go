@@ -40,7 +40,7 @@ type State struct {
 	inputs      table[*Input]
 	inputIDs    table[[]string] // by project, in the order in which they were asked
 	unanswered  table[[]string] // by project, in the order in which they were asked
-	undelivered table[[]string] // by session, in the order of the answers
+	undelivered table[[]string] // by session: answers and messages, in their order
 	tokens      table[*Token]
 	templates   table[*Template]
 
@@ -220,6 +220,8 @@ func (s *State) fold(sequence uint64, e *events.Event) error {
 		return s.sessionKilled(f, d)
 	case *events.SessionDeleted:
 		return s.sessionDeleted(f, d)
+	case *events.SessionMessaged:
+		return s.sessionMessaged(f, d)
 	case *events.SessionReported:
 		return s.sessionReported(f, d)
 	case *events.SessionNoted:

@@ -45,6 +45,8 @@ type fields struct {
 	Timeout      int64     `json:"timeout"`
 	Options      []string  `json:"options"`
 	InputID      string    `json:"inputId"`
+	Text         string    `json:"text"`
+	About        string    `json:"about"`
 	Answer       string    `json:"answer"`
 	Other        bool      `json:"other"`
 	Kind         string    `json:"kind"`

@@ -39,6 +39,9 @@ func (a *asked) answerInput() fact {
 }
 
 func (a *asked) receiveInput() fact {
+	if a.sessions[a.by.id].mail[a.f.InputID] != "" {
+		return &inputDelivered{InputID: a.f.InputID, SessionID: a.by.id}
+	}
 	q := a.question()
 	switch {
 	case a.refused():

@@ -12,7 +12,7 @@ func (j *Judge) Clone() *Judge {
 	c.roots = maps.Clone(j.roots)
 	c.projects = copied(j.projects, func(*project) {})
 	c.tasks = copied(j.tasks, func(t *task) { t.words = maps.Clone(t.words) })
-	c.sessions = copied(j.sessions, func(s *session) { s.held = maps.Clone(s.held) })
+	c.sessions = copied(j.sessions, func(s *session) { s.held, s.mail = maps.Clone(s.held), maps.Clone(s.mail) })
 	c.questions = copied(j.questions, func(*question) {})
 	c.tokens = copied(j.tokens, func(*token) {}) // whoever made one is remembered as it was then
 	c.templates = copied(j.templates, func(*template) {})

@@ -64,6 +64,10 @@ func (f *inputDelivered) commands() []string       { return []string{"input:rece
 
 func (f *inputDelivered) judge(c *trial) {
 	c.own(f.SessionID)
+	if s := c.sessions[f.SessionID]; s != nil && s.mail[f.InputID] != "" {
+		c.aLiveSession(s.id)
+		return
+	}
 	q := c.aQuestion(f.InputID, f.SessionID)
 	if q == nil {
 		return
@@ -77,5 +81,8 @@ func (f *inputDelivered) judge(c *trial) {
 func (f *inputDelivered) fold(c *trial) {
 	if q := c.questions[f.InputID]; q != nil {
 		q.delivered = true
+	}
+	if s := c.sessions[f.SessionID]; s != nil {
+		delete(s.mail, f.InputID)
 	}
 }

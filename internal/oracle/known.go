@@ -18,6 +18,7 @@ var known = map[string]func() fact{
 	"maestro.session.completed.v1":      func() fact { return new(sessionCompleted) },
 	"maestro.session.killed.v1":         func() fact { return new(sessionKilled) },
 	"maestro.session.deleted.v1":        func() fact { return new(sessionDeleted) },
+	"maestro.session.messaged.v1":       func() fact { return new(sessionMessaged) },
 	typeReported:                        func() fact { return new(sessionReported) },
 	"maestro.session.noted.v1":          func() fact { return new(sessionNoted) },
 	"maestro.session.file_tracked.v1":   func() fact { return new(sessionFileTracked) },

@@ -57,6 +57,8 @@ type session struct {
 	manifest string
 	// generation is which of its secrets is good.
 	generation int
+	// mail are the messages that it was not shown yet, each with the event that brought it.
+	mail map[string]string
 }
 
 // end ends the session, as what; when it ended first counts.
@@ -100,7 +102,7 @@ func (c *trial) may(role, strategy string, p permissions) {
 	}
 	allowed := func(id string) bool { return mayList(id, letter) }
 	if !p.Explicit {
-		list := defaultList(letter)
+		list := c.defaultList(letter)
 		allowed = func(id string) bool { return slices.Contains(list, id) }
 		for _, id := range list {
 			if !slices.Contains(p.Commands, id) {
@@ -134,6 +136,7 @@ func (c *trial) newSession(id, role, strategy string, p permissions, tasks []str
 	s := &session{
 		id: id, project: c.event.Project, role: role, strategy: strategy, letter: letterOf(role, strategy),
 		commands: map[string]bool{}, tasks: tasks, born: c.event.Time, held: map[string]bool{}, generation: 1,
+		mail: map[string]string{},
 		made: c.event.ID,
 	}
 	c.order.sessions = append(c.order.sessions, id)

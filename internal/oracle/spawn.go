@@ -63,7 +63,7 @@ func (f *sessionSpawned) spawner(c *trial) {
 // gives judges that an orchestrator gives another no more than it has itself, and a worker no more than the default
 // list of its role and what it has itself; the rules said the latter from their third version on.
 func (f *sessionSpawned) gives(c *trial, s *session) {
-	own := defaultList(letterOf(f.Role, f.Strategy))
+	own := c.defaultList(letterOf(f.Role, f.Strategy))
 	switch {
 	case s == nil || f.Role != "orchestrator" && !c.thirdOn():
 		return

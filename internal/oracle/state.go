@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -46,6 +47,8 @@ type Session struct {
 	Fate, Queue, Holds, Last, Manifest             string
 	StartedAt, EndedAt, Deadline                   int64
 	Losses, Generation                             int
+	// Mail are the messages that it was not shown yet, sorted.
+	Mail []string
 }
 
 // Queue is one that was created, or a session's own. Next is the task of the item that may be started next, behind
@@ -184,6 +187,7 @@ func (j *Judge) sessionState(s *session) Session {
 		Deadline:   s.deadline(),
 		Losses:     s.losses,
 		Generation: s.generation,
+		Mail:       slices.Sorted(maps.Keys(s.mail)),
 	}
 	if s.holds != nil {
 		state.Holds = s.holds.task

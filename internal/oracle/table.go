@@ -47,7 +47,7 @@ var table = []row{
 	{"session:info", "WQTOU", ""},
 	{"session:spawn", "OU", "session.spawned"},
 	{"session:kill", "OU", "session.killed"},
-	{"session:message", "OU", "session.messaged"},
+	{"session:message", "WQTOU", "session.messaged"},
 	{"session:update", "OU", "session.updated"},
 	{"session:resume", "OU", "session.resumed"},
 	{"queue:top", "QU", ""},
@@ -133,6 +133,7 @@ var asks = map[string]func(*asked) fact{
 	"orchestrator:init":  (*asked).begin,
 	"session:complete":   (*asked).completeSession,
 	"session:kill":       (*asked).killSession,
+	"session:message":    (*asked).messageSession,
 	"session:update":     (*asked).updateSession,
 	"session:delete":     (*asked).deleteSession,
 	"session:note":       (*asked).noteSession,
@@ -236,10 +237,10 @@ var (
 
 // What the contract's table adds to document 000's lists.
 var (
-	sessionRows      = []string{"session:note", "input:received"}
+	sessionRows      = []string{"session:message", "session:note", "input:received"}
 	treeRows         = []string{"task:tree"}
 	orchestratorRows = []string{
-		"task:reopen", "session:kill", "session:message", "session:update", "session:resume", "inbox", "input:list",
+		"task:reopen", "session:kill", "session:update", "session:resume", "inbox", "input:list",
 		"input:answer", "manifest:generate", "watch", "since", "why", "events",
 	}
 )
@@ -257,6 +258,16 @@ func defaultList(letter string) []string {
 		return slices.Concat(orchestrator000, orchestratorRows, sessionRows)
 	}
 	return nil
+}
+
+// defaultList is the same for the version of the rules by which the event was decided: before the third, only an
+// orchestrator wrote messages.
+func (c *trial) defaultList(letter string) []string {
+	list := defaultList(letter)
+	if letter != "O" && !c.thirdOn() {
+		list = slices.DeleteFunc(list, func(id string) bool { return id == "session:message" })
+	}
+	return list
 }
 
 // coreList is what every session may do, whatever its list says.

@@ -138,7 +138,10 @@ func (a *asked) cause() string {
 	case "input:answer":
 		return a.questions[f.InputID].asked
 	case "input:received":
-		return a.questions[f.InputID].replied
+		if q := a.questions[f.InputID]; q != nil {
+			return q.replied
+		}
+		return a.sessions[a.by.id].mail[f.InputID]
 	}
 	s := a.sessions[f.SessionID]
 	switch {

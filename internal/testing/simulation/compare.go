@@ -157,9 +157,12 @@ func (m *model) compareInputs(s *projections.State) error {
 			return fmt.Errorf("question %s is shown as %+v, expected %+v", id, shown, q)
 		}
 	}
+	for id, x := range m.sessions {
+		undelivered[id] += len(x.Mail)
+	}
 	for session, n := range undelivered {
 		if shown := s.Undelivered(session); len(shown) != n {
-			return fmt.Errorf("the answers %v are shown as waiting for session %s, expected %d", shown, session, n)
+			return fmt.Errorf("the answers and messages %v are shown as waiting for session %s, expected %d", shown, session, n)
 		}
 	}
 	return nil

@@ -107,6 +107,7 @@ func (w *world) compose(rng *rand.Rand) wish {
 		manifests: w.plan.Manifests,
 		tokens:    w.plan.Tokens,
 		templates: w.plan.Templates,
+		messages:  w.plan.Messages,
 	}
 	for _, waiting := range w.waiting {
 		f := waiting.wish.fields
@@ -175,6 +176,8 @@ type composer struct {
 	tokens bool
 	// templates lets templates be made, changed and deleted.
 	templates bool
+	// messages lets sessions be written to.
+	messages bool
 }
 
 func (c composer) chance(percent int) bool { return c.IntN(100) < percent }
@@ -220,6 +223,9 @@ func (c composer) fresh() wish {
 	}
 	if c.templates && c.chance(30) {
 		return c.ofTemplates()
+	}
+	if c.messages && c.chance(30) {
+		return c.ofMessages()
 	}
 	if c.chance(4) {
 		return c.wish(
@@ -418,6 +424,8 @@ func (c composer) wish(by caller, id string) wish {
 	case "session:note":
 		f.SessionID, f.Message = c.target(by), c.message()
 		f.Type = pick(c, []string{"", "", "milestone", "task_blocked", "task_completed", "task_status_changed", "session_lost"})
+	case "session:message":
+		c.ofMessage(f, by)
 	case "session:link", "session:unlink":
 		f.SessionID, f.TaskID = c.session(), c.task()
 	case "track-file":

@@ -122,6 +122,8 @@ type Plan struct {
 	Tokens bool
 	// Templates lets templates be made, changed and deleted more often than the rest.
 	Templates bool
+	// Messages lets sessions be written to, which no other run does.
+	Messages bool
 	// Gossip lets sessions in projects that sessions made be refused more often than there are records.
 	Gossip bool
 	// Fan lets items of a queue wait for tasks that are reported on, and deleted, several at once.
@@ -172,6 +174,7 @@ func NewPlan(seed uint64) Plan {
 	if p.Gossip = fewDenials(seed) && rand.New(rand.NewPCG(seed, 0x676f73736970)).IntN(3) == 0; p.Gossip {
 		p.Furnished = true
 	}
+	p.Messages = rand.New(rand.NewPCG(seed, 0x6d657373)).IntN(5) == 0
 	p.Fan = rand.New(rand.NewPCG(seed, 0x66616e)).IntN(8) == 0
 	if later := rand.New(rand.NewPCG(seed, 0x6c656170)); later.IntN(3) == 0 {
 		p.Leaps = true

@@ -79,6 +79,8 @@ type fields struct {
 	SessionID    string    `json:"sessionId,omitempty"`
 	Status       *string   `json:"status,omitempty"`
 	Message      string    `json:"message,omitempty"`
+	Text         string    `json:"text,omitempty"`
+	About        string    `json:"about,omitempty"`
 	TaskIDs      *[]string `json:"taskIds,omitempty"`
 	Role         string    `json:"role,omitempty"`
 	Strategy     string    `json:"strategy,omitempty"`

@@ -1,0 +1,110 @@
+package commands
+
+import (
+	"strings"
+
+	"maestro/events"
+	"maestro/projections"
+)
+
+// MessageSession writes to a session, which is shown the text with its next command. Contract, "Who may do what".
+type MessageSession struct {
+	noTexts
+	In
+	SessionID string `json:"sessionId,omitempty" doc:"the session to write to; absent: the one that spawned the caller"`
+	Text      string `json:"text" doc:"the message"`
+	About     string `json:"about,omitempty" doc:"the task that it is about"`
+}
+
+// ID implements Command.
+func (*MessageSession) ID() string { return "session:message" }
+
+func (x *MessageSession) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+// Decide implements Command.
+func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	receiver, err := x.receiver(s, c)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case receiver.Ended():
+		return nil, x.afterEnd(receiver, c)
+	case strings.TrimSpace(x.Text) == "":
+		return nil, invalid("/text", "text is required")
+	case len(x.Text) > events.MaxText:
+		return nil, invalid("/text", "text has at most %d bytes, this has %d", events.MaxText, len(x.Text))
+	}
+	if err := ValidText("/text", x.Text); err != nil {
+		return nil, err
+	}
+	if x.About != "" {
+		if err := ValidID("/about", x.About); err != nil {
+			return nil, err
+		}
+		if t := s.Task(x.About); t == nil || t.ProjectID != receiver.ProjectID {
+			return nil, notFound("Task", x.About)
+		}
+	}
+	if waiting := int64(len(receiver.Mail)); waiting >= LimitMail.Value {
+		full := LimitMail.exceeded("/sessionId", "session '"+receiver.ID+"'", waiting+1)
+		full.Next = "wait until it runs a command: that shows it its messages"
+		return nil, full
+	}
+	id := newID("msg", c, func(id string) bool { return receiver.Message(id) != nil || s.Input(id) != nil })
+	return &events.SessionMessaged{SessionID: receiver.ID, MessageID: id, Text: x.Text, About: x.About}, nil
+}
+
+// receiver gives the session that the message is for: the caller may write to the session that spawned it, to those
+// that it spawned, and a user to any.
+func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Session, error) {
+	id := x.SessionID
+	if c.By.Kind != ActorSession {
+		return session(s, c, x.In, id)
+	}
+	caller := s.Session(c.By.Name)
+	if caller == nil {
+		return nil, notFound("Session", c.By.Name)
+	}
+	if id == "" {
+		if id = caller.SpawnedBy; id == "" {
+			return nil, notAllowed(x.ID(), "a session writes to the one that spawned it",
+				"ask the user with `maestro report needs-input`", "No session spawned session '%s'", caller.ID)
+		}
+	}
+	receiver, err := session(s, c, x.In, id)
+	if err != nil {
+		return nil, err
+	}
+	if receiver.SpawnedBy != caller.ID && caller.SpawnedBy != receiver.ID {
+		return nil, notAllowed(x.ID(), "a session writes to the one that spawned it, an orchestrator also to those that it spawned",
+			"ask the user to pass it on, with `maestro report needs-input`",
+			"Session '%s' may not write to session '%s'", caller.ID, receiver.ID)
+	}
+	return receiver, nil
+}
+
+// afterEnd refuses a message that nobody would read, and says who could be asked instead.
+func (x *MessageSession) afterEnd(receiver *projections.Session, c Call) *Refusal {
+	next := "start a successor, and give it the message: maestro session spawn"
+	if len(receiver.TaskIDs) > 0 {
+		next += " --task-ids " + strings.Join(receiver.TaskIDs[:min(len(receiver.TaskIDs), maxNamedTasks)], ",")
+	}
+	if c.By.Kind == ActorSession && receiver.SpawnedBy != c.By.Name {
+		next = "ask the user with `maestro report needs-input`"
+	}
+	return &Refusal{
+		Code: CodeConflict, Message: "Session '" + receiver.ID + "' has ended (" + string(receiver.Status) + ")",
+		Why: "nobody would read the message", Next: next,
+	}
+}
+
+// maxNamedTasks bounds how many of a session's tasks a refusal names.
+const maxNamedTasks = 10
+
+func (x *MessageSession) from(e *events.Event, d *events.SessionMessaged) bool {
+	*x = MessageSession{In: inProject(e), SessionID: d.SessionID, Text: d.Text, About: d.About}
+	return true
+}

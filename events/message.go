@@ -1,0 +1,26 @@
+package events
+
+// SessionMessaged: somebody wrote to a session, which is shown the text with its next command.
+type SessionMessaged struct {
+	SessionID string `json:"sessionId" doc:"the session that gets the message"`
+	MessageID string `json:"messageId" doc:"the message; input.delivered names it once it was shown"`
+	Text      string `json:"text" doc:"the message"`
+	About     string `json:"about,omitempty" doc:"the task that it is about"`
+}
+
+var messageEvents = []Entry{
+	entry[SessionMessaged]("Somebody wrote to a session."),
+}
+
+// EventType implements Data.
+func (*SessionMessaged) EventType() string { return "maestro.session.messaged.v1" }
+
+// Aggregate implements Data.
+func (d *SessionMessaged) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
+
+// Describe implements Data.
+func (d *SessionMessaged) Describe() string {
+	return "sent a message to session " + d.SessionID + ": " + d.Text
+}
+
+func (*SessionMessaged) sealed() {}

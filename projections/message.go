@@ -1,0 +1,82 @@
+package projections
+
+import (
+	"fmt"
+	"slices"
+
+	"maestro/events"
+)
+
+// Message is what somebody wrote to a session and the session was not shown yet. What was shown is on its timeline.
+type Message struct {
+	ID string
+	// From is the source of the event: the user, or a session.
+	From string
+	Text string
+	// About is the task that it is about, "" if none.
+	About string
+	// At is in milliseconds since 1970.
+	At int64
+	// Sequence places it among the answers that wait for the session.
+	Sequence uint64
+	// Sent is the event.
+	Sent Cause
+}
+
+// Message gives a message that the session was not shown yet, or nil.
+func (x *Session) Message(id string) *Message {
+	at := slices.IndexFunc(x.Mail, func(m Message) bool { return m.ID == id })
+	if at < 0 {
+		return nil
+	}
+	return &x.Mail[at]
+}
+
+func (s *State) sessionMessaged(f fact, d *events.SessionMessaged) error {
+	x := s.Session(d.SessionID)
+	switch {
+	case x == nil:
+		return missing("session", d.SessionID)
+	case x.Message(d.MessageID) != nil || s.Input(d.MessageID) != nil:
+		return exists("message", d.MessageID)
+	}
+	s.work(uint64(len(x.Mail)))
+	s.changeSession(d.SessionID, func(x *Session) {
+		fields := x.ownFields()
+		fields.Mail = append(slices.Clip(fields.Mail), Message{
+			ID: d.MessageID, From: f.Source, Text: d.Text, About: d.About, At: f.at, Sequence: f.sequence,
+			Sent: f.cause(),
+		})
+	})
+	s.deliver(d.SessionID, d.MessageID)
+	s.note(f, Entry{
+		Type: "message", SessionID: d.SessionID, TaskID: d.About, Apart: d.About != "", What: "Message", Message: d.Text,
+	})
+	return nil
+}
+
+// messageDelivered takes a message that was shown out of the session's mail.
+func (s *State) messageDelivered(d *events.InputDelivered) error {
+	x := s.Session(d.SessionID)
+	if x == nil || x.Message(d.InputID) == nil {
+		return fmt.Errorf("it delivers %q, which is no question and no message that waits for session %q",
+			d.InputID, d.SessionID)
+	}
+	s.work(uint64(len(x.Mail)))
+	s.changeSession(d.SessionID, func(x *Session) {
+		fields := x.ownFields()
+		fields.Mail = slices.DeleteFunc(slices.Clone(fields.Mail), func(m Message) bool { return m.ID == d.InputID })
+		if len(fields.Mail) == 0 {
+			fields.Mail = nil // as where there never was one
+		}
+	})
+	s.undelivered.put(d.SessionID, s.omit(s.undelivered.get(d.SessionID), d.InputID))
+	return nil
+}
+
+// deliver puts mail at the end of what waits for a session.
+func (s *State) deliver(session, id string) {
+	undelivered := s.undelivered.get(session)
+	s.work(uint64(len(undelivered)))
+	s.undelivered.put(session, append(slices.Clip(undelivered), id))
+}
