@@ -13,7 +13,7 @@ import (
 // a meaning of its own in one command stands there as "command.field".
 var fieldLimits = map[string]Limit{
 	"project": LimitID, "projectId": LimitID, "taskId": LimitID, "sessionId": LimitID, "parentId": LimitID,
-	"inputId":    LimitID,
+	"inputId": LimitID, "about": LimitID,
 	"templateId": LimitID, "queue": LimitID, "spawnedBy": LimitID, "manifestDigest": LimitID,
 
 	"title": LimitTitle,
@@ -23,7 +23,7 @@ var fieldLimits = map[string]Limit{
 	"type":       LimitType,
 	"workingDir": LimitPath, "workingDirectory": LimitPath, "file": LimitPath,
 
-	"reason": LimitText, "answer": LimitText, "content": LimitText,
+	"reason": LimitText, "answer": LimitText, "content": LimitText, "text": LimitText,
 	"description": LimitLongText, "initialPrompt": LimitLongText, "message": LimitLongText,
 
 	"acceptanceCriteria": LimitEntries, "skillIds": LimitEntries, "agentIds": LimitEntries, "skills": LimitEntries,

@@ -114,9 +114,9 @@ var (
 		"track-file", "orchestrator:init",
 	}
 	// byContract is what the contract's table adds to every session's list, orchestratorByContract to an orchestrator's.
-	byContract             = []string{"session:note", "input:received"}
+	byContract             = []string{"session:message", "session:note", "input:received"}
 	orchestratorByContract = []string{
-		"task:reopen", "session:kill", "session:message", "session:update", "session:resume", "inbox", "input:list", "input:answer",
+		"task:reopen", "session:kill", "session:update", "session:resume", "inbox", "input:list", "input:answer",
 		"manifest:generate", "watch", "since", "why", "events",
 	}
 )

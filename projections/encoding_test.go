@@ -106,6 +106,9 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	template := filled[Template](t, &n)
 	s.templates.put(template.ID, template)
 	s.templateIDs = []string{template.ID}
+	for _, m := range session.Mail {
+		s.undelivered.put(session.ID, append(s.undelivered.get(session.ID), m.ID))
+	}
 	s.ids = []uuid.UUID{{1}, {2}}
 	s.accepted[s.ids[0]], s.accepted[s.ids[1]] = 1, 2
 	s.head, s.genesis, s.at = events.Head{Sequence: 2, Hash: events.Hash{9}}, events.Hash{8}, time.Date(2026, 3, 1, 12, 0, 0, 5e6, time.UTC)

@@ -23,8 +23,8 @@ const (
 // goldenDigest is the SHA-256 of what the golden log's state encodes to. It changes only with [Format], or when the story
 // goes on.
 const (
-	goldenFormat = 9
-	goldenDigest = "983f785356f246273988aa006777a275e09570142de12b8ea5ae34402908ddf1"
+	goldenFormat = 10
+	goldenDigest = "1b37397a4262dde75438ef3d301d383f78c13d1aa7298d03ad7feddab1a02834"
 )
 
 // goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written from
@@ -61,7 +61,7 @@ func goldenStory() []given {
 		inQ(orch, &events.ProjectCreated{ProjectID: "q", Name: "Beta"}),
 		inQ(orch, &events.ProjectDeleted{ProjectID: "q"}),
 	}
-	return slices.Concat(story, goldenQueues(), goldenManifests(), goldenTemplates())
+	return slices.Concat(story, goldenQueues(), goldenManifests(), goldenTemplates(), goldenMessages())
 }
 
 // goldenTemplates is the part with templates: one is made, changed, given its first text again and deleted; one of Maestro's own
@@ -75,6 +75,15 @@ func goldenTemplates() []given {
 		of(&events.TemplateReset{TemplateID: "tmpl"}),
 		of(&events.TemplateCreated{TemplateID: "gone", Name: "Gone", Role: events.RoleWorker, Content: "x"}),
 		of(&events.TemplateDeleted{TemplateID: "gone"}),
+	}
+}
+
+// goldenMessages is the part with messages: one was received, one still waits.
+func goldenMessages() []given {
+	return []given{
+		by(admin, &events.SessionMessaged{SessionID: "x", MessageID: "m1", Text: "Prüfe <main> ✓", About: "t6"}),
+		by(SessionSource("p", "x"), &events.SessionMessaged{SessionID: "o", MessageID: "m2", Text: "Done?"}),
+		by(SessionSource("p", "x"), &events.InputDelivered{InputID: "m1", SessionID: "x"}),
 	}
 }
 

@@ -318,6 +318,9 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 		if id := poolInputs[r.IntN(len(poolInputs))]; s.Input(id) == nil {
 			add(p, me, &events.SessionReported{SessionID: x.ID, Kind: events.ReportNeedsInput, Message: "which?", InputID: id, Options: []string{"yes", "no"}})
 		}
+		if r.IntN(4) == 0 && len(x.Mail) < 5 {
+			add(p, admin, &events.SessionMessaged{SessionID: x.ID, MessageID: fmt.Sprint("m", s.Head().Sequence), Text: "Go on"})
+		}
 		for _, id := range s.Undelivered(x.ID) {
 			add(p, me, &events.InputDelivered{InputID: id, SessionID: x.ID})
 		}

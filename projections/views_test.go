@@ -705,6 +705,46 @@ func TestInputView(t *testing.T) {
 	equalLists(t, "a void question asks nobody", idsOf(s.Unanswered("p"), id), "i3")
 }
 
+// Messages wait for their session beside the answers, in the order in which they came, until it was shown them.
+func TestMail(t *testing.T) {
+	message := func(id, about string) given {
+		return by(admin, &events.SessionMessaged{SessionID: "w", MessageID: id, Text: "Go on with " + id, About: about})
+	}
+	s := stateOf(t, project(), task("t1"), spawn("w", "t1"), asks("w", "i1", "1"), message("m1", "t1"),
+		answered("w", "i1", "a"), message("m2", ""))
+	heard := s.Session("w").LastActivity
+	equalLists(t, "what waits", s.Undelivered("w"), "m1", "i1", "m2")
+	if heard >= at(5) {
+		t.Error("who is written to counts as heard")
+	}
+	first := s.Session("w").Message("m1")
+	if first == nil || first.From != admin || first.Text != "Go on with m1" || first.About != "t1" || first.Sequence != 5 {
+		t.Errorf("%+v", first)
+	}
+	before := s.Session("w")
+	apply(t, s, delivered("w", "m1"))
+	equalLists(t, "what still waits", s.Undelivered("w"), "i1", "m2")
+	if s.Session("w").Message("m1") != nil || before.Message("m1") == nil || before.Message("m2") == nil {
+		t.Error("the message is still there, or an older view lost it")
+	}
+	apply(t, s, delivered("w", "m2"))
+	if s.Session("w").Mail != nil {
+		t.Error("an empty mailbox differs from that of a session to which nobody ever wrote")
+	}
+	var shown []string
+	for _, e := range s.SessionTimeline("w") {
+		if e.Type == "message" {
+			shown = append(shown, e.Message)
+		}
+	}
+	equalLists(t, "on the timeline", shown, "Go on with m1", "Go on with m2")
+	for _, e := range s.TaskTimeline("t1") {
+		if e.Type == "message" {
+			t.Errorf("the task's timeline has the message: %+v", e)
+		}
+	}
+}
+
 func TestTokenView(t *testing.T) {
 	inNone := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
 	made := inNone(&events.TokenCreated{Name: "ci", Kind: events.TokenReadOnly, ProjectIDs: []string{"p"}, Generation: 1})

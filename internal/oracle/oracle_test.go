@@ -70,6 +70,10 @@ func tellWork(s *story) {
 		s.because(asked),
 	)
 	s.add(work, "input.delivered", `{"inputId":"i1","sessionId":"work"}`, s.because(s.last))
+	s.add(work, "session.messaged", `{"sessionId":"orch","messageId":"m1","text":"Which branch?","about":"b"}`)
+	s.add(orch, "session.messaged", `{"sessionId":"work","messageId":"m2","text":"main"}`)
+	s.add(work, "input.delivered", `{"inputId":"m2","sessionId":"work"}`, s.because(s.last))
+	s.add(admin, "session.messaged", `{"sessionId":"work","messageId":"m3","text":"Hurry"}`)
 	s.report(work, "needs-input", `,"inputId":"i2","options":["yes","no"]`)
 	s.add(admin, "input.answered", `{"inputId":"i2","sessionId":"work","answer":"no"}`, s.because(s.last))
 	s.report(work, "needs-input", ``)
@@ -120,7 +124,7 @@ func tellOrchestrator(s *story) {
 	s.add(orch, "session.killed", `{"sessionId":"for","status":"failed"}`)
 	s.report(source("for"), "progress", `,"late":true`, with("rules", "2"))
 	s.add(source("orch2"), "session.spawned", `{"sessionId":"low","name":"low","role":"worker","strategy":"simple",`+
-		`"spawnedBy":"orch2",`+byDefault("W")+`}`, with("rules", "2"))
+		`"spawnedBy":"orch2",`+formerDefault("W")+`}`, with("rules", "2"))
 	s.add(orch, "session.killed", `{"sessionId":"low","status":"stopped"}`)
 	s.add(orch, "session.killed", `{"sessionId":"far","status":"failed"}`, with("partitionkey", "p3"))
 	s.add(admin, "session.deleted", `{"sessionId":"far"}`, with("partitionkey", "p3"))
@@ -288,7 +292,7 @@ func (s *story) deadline(session string, timeout time.Duration) int64 {
 func TestFirstRules(t *testing.T) {
 	s := newStory(t)
 	s.add(admin, "project.created", `{"projectId":"p1","name":"Old"}`, with("rules", "1"))
-	s.spawn("old", `"role":"worker","strategy":"queue",`+byDefault("Q"), with("rules", "1"))
+	s.spawn("old", `"role":"worker","strategy":"queue",`+formerDefault("Q"), with("rules", "1"))
 	if v := s.verdict(); len(v.Faults) > 0 || v.Judged != 2 {
 		t.Errorf("%+v", v)
 	}

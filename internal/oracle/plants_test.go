@@ -34,7 +34,8 @@ func family(s *story) {
 
 func plants() []plant {
 	return slices.Concat(logPlants(), actorPlants(), permissionPlants(), thingPlants(), manifestPlants(), spawnPlants(), statusPlants(),
-		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), tokenPlants(),
+		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), messagePlants(),
+		tokenPlants(),
 		childPlants(), templatePlants(), limitPlants())
 }
 
@@ -337,7 +338,7 @@ func thingPlants() []plant {
 		admins("a task in no project", ruleExists, "task.created", `{"taskId":"x","title":"X"}`, with("partitionkey", "p9")),
 		admins("a session twice", ruleExists, "session.spawned", `{"sessionId":"work","role":"worker","strategy":"simple",`+byDefault("W")+`}`),
 		admins("a session registered twice", ruleExists, "session.registered", `{"sessionId":"work","created":{"role":"worker","strategy":"simple",`+byDefault("W")+`}}`),
-		admins("a queue by the first rules", ruleSpawn, "session.spawned", `{"sessionId":"x","role":"worker","strategy":"queue","queue":"x",`+byDefault("Q")+`}`, with("rules", "1")),
+		admins("a queue by the first rules", ruleSpawn, "session.spawned", `{"sessionId":"x","role":"worker","strategy":"queue","queue":"x",`+formerDefault("Q")+`}`, with("rules", "1")),
 		admins("a spawn for no task", ruleExists, "session.spawned", `{"sessionId":"x","role":"worker","strategy":"simple","taskIds":["x"],`+byDefault("W")+`}`),
 		admins("no task is deleted", ruleExists, "task.deleted", `{"taskId":"x"}`),
 		admins("no task is completed", ruleExists, "task.status_changed", `{"taskId":"x","from":"todo","to":"completed"}`),

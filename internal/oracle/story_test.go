@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +210,12 @@ func list(explicit bool, commands ...string) string {
 
 // byDefault are the permissions of a letter without a list of its own.
 func byDefault(letter string) string { return list(false, defaultList(letter)...) }
+
+// formerDefault is byDefault before the third version of the rules, when only an orchestrator wrote messages.
+func formerDefault(letter string) string {
+	own := slices.DeleteFunc(defaultList(letter), func(id string) bool { return id == "session:message" })
+	return list(false, own...)
+}
 
 // only are the permissions of an explicit list.
 func only(letter string, commands ...string) string {

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"strconv"
 )
 
 func questionPlants() []plant {
@@ -25,6 +26,35 @@ func questionPlants() []plant {
 		}},
 		{"delivered in another's name", broken(ruleOwn), answered, func(s *story) {
 			s.add(orch, "input.delivered", `{"inputId":"i","sessionId":"work"}`)
+		}},
+	}
+}
+
+func messagePlants() []plant {
+	write := func(source, to, id, text string) func(s *story) {
+		return func(s *story) {
+			s.add(source, "session.messaged", `{"sessionId":"`+to+`","messageId":"`+id+`","text":"`+text+`"}`)
+		}
+	}
+	received := func(s *story) { s.add(work, "input.delivered", `{"inputId":"m","sessionId":"work"}`, s.because(s.last)) }
+	sent := write(orch, "work", "m", "Go on")
+	return []plant{
+		{"a message to no session", broken(ruleExists), nothing, write(admin, "none", "m", "x")},
+		{"an empty message", broken(ruleSession), nothing, write(admin, "work", "m", " ")},
+		{"a message twice", broken(ruleExists), sent, sent},
+		{"a message to a stranger", broken(ruleSpawner), nothing, write(work, "pull", "m", "x")},
+		{"a message to an ended session", broken(ruleEnded), func(s *story) { s.kill("work") }, write(orch, "work", "m", "x")},
+		{"a message about no task", broken(ruleExists), nothing, func(s *story) {
+			s.add(orch, "session.messaged", `{"sessionId":"work","messageId":"m","text":"x","about":"none"}`)
+		}},
+		{"one message too many", broken(ruleLimit), func(s *story) {
+			for n := range maxMail {
+				write(orch, "work", "m"+strconv.Itoa(n), "x")(s)
+			}
+		}, write(orch, "work", "m", "x")},
+		{"a message is received twice", broken(ruleExists), func(s *story) { sent(s); received(s) }, received},
+		{"another receives a message", broken(ruleOwn), sent, func(s *story) {
+			s.add(orch, "input.delivered", `{"inputId":"m","sessionId":"work"}`)
 		}},
 	}
 }
