@@ -57,6 +57,7 @@ var bounds = map[string]string{
 	"TaskTree.skillIds":               "entries",
 	"TaskTree.unmetDependencies":      "dependencies",
 	"TaskView.acceptanceCriteria":     "entries",
+	"Mailbox.mail":                    "+more",
 	"TaskView.agentIds":               "entries",
 	"TaskView.dependencies":           "dependencies",
 	"TaskView.queues":                 "task-queues",

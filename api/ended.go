@@ -6,7 +6,7 @@ import (
 	"maestro/service"
 )
 
-// endedRoutes are the reads that a session keeps after its end: itself, its own tasks, its own questions. Every other
+// endedRoutes are the reads that a session keeps after its end: itself, its own tasks, its own questions and mail. Every other
 // read is refused, also one that is added later. Whose session, task or question it is, the reads themselves check,
 // with [view.own].
 var endedRoutes = map[string]bool{
@@ -15,6 +15,7 @@ var endedRoutes = map[string]bool{
 	"GET /api/sessions/{id}":          true,
 	"GET /api/sessions/{id}/timeline": true,
 	"GET /api/sessions/{id}/manifest": true,
+	"GET /api/sessions/{id}/mail":     true,
 	"GET /api/tasks/{id}":             true,
 	"GET /api/inputs":                 true,
 	"GET /api/inputs/{id}":            true,

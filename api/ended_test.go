@@ -26,7 +26,7 @@ func (w *world) readRoutes() []string {
 	return routes
 }
 
-// A session that has ended reads itself, its own task and its own questions, and nothing else: every other read is
+// A session that has ended reads itself, its own task, its own questions and mail, and nothing else: every other read is
 // refused.
 func TestWhatAnEndedSessionReads(t *testing.T) {
 	for _, end := range []string{"killed", "timed out"} {
@@ -47,6 +47,7 @@ func TestWhatAnEndedSessionReads(t *testing.T) {
 				mine := map[string]bool{
 					"/api/whoami": true, "/api/commands": true, "/api/sessions/" + me: true, "/api/sessions/" + me +
 						"/timeline": true,
+					"/api/sessions/" + me + "/mail":     true,
 					"/api/sessions/" + me + "/manifest": true, "/api/tasks/" + own: true, "/api/inputs/" +
 						question: true,
 					"/api/inputs?sessionId=" + me: true,

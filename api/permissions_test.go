@@ -50,6 +50,7 @@ var writes = withCells([]write{
 	{"task:delete", `{"taskId":"BLOCKED"}`, "", ""},
 	{"session:spawn", `{"project":"PROJECT","taskIds":["OWN"]}`, "", ""},
 	{"session:kill", `{"sessionId":"CHILD"}`, "", ""},
+	{"session:message", `{"sessionId":"LEAD","text":"t","about":"OWN"}`, "", ""},
 	{"session:update", `{"sessionId":"CHILD","name":"n"}`, "", ""},
 	{"queue:start", `{"sessionId":"PULLER"}`, "", ""},
 	{"queue:complete", `{"sessionId":"PULLER"}`, `queue:start {"sessionId":"PULLER"}`, ""},
@@ -113,6 +114,8 @@ var reads = []struct{ path, who string }{
 	{"/api/sessions?projectId=PROJECT", "OUAR"},
 	{"/api/sessions/CHILD", "WQTOUAR"},
 	{"/api/sessions/CHILD/timeline", "WQTOUAR"},
+	{"/api/sessions/CHILD/mail", "WQTOUAR"},
+	{"/api/sessions/ME/mail", "WQTOUEFZAR"},
 	{"/api/queues", "QUARXP"},
 	{"/api/queues?projectId=PROJECT", "QUAR"},
 	{"/api/queues/PULLER?projectId=PROJECT", "QUAR"},
@@ -157,17 +160,19 @@ func (w *world) stage(column rune) stage {
 	w.do(adminToken, "task:block", `{"taskId":"`+blocked+`"}`).is(200)
 	w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"shared"}`).is(200)
 	me, token := "", adminToken
+	lead, _ := w.session(adminToken, project, own, `,"role":"orchestrator"`)
+	led := `,"spawnedBy":"` + lead + `"`
 	switch column {
 	case 'W', 'Z', 'D':
-		me, token = w.session(adminToken, project, own, ``)
+		me, token = w.session(adminToken, project, own, led)
 	case 'Q':
-		me, token = w.session(adminToken, project, own, `,"strategy":"queue"`)
+		me, token = w.session(adminToken, project, own, led+`,"strategy":"queue"`)
 	case 'T':
-		me, token = w.session(adminToken, project, own, `,"strategy":"tree"`)
+		me, token = w.session(adminToken, project, own, led+`,"strategy":"tree"`)
 	case 'O':
-		me, token = w.session(adminToken, project, own, `,"role":"orchestrator"`)
+		me, token = w.session(adminToken, project, own, led+`,"role":"orchestrator"`)
 	case 'E':
-		me, token = w.session(adminToken, project, own, `,"allowedCommands":["whoami","task:get","report:progress"]`)
+		me, token = w.session(adminToken, project, own, led+`,"allowedCommands":["whoami","task:get","report:progress"]`)
 	case 'F':
 		me,
 			token = w.session(adminToken, project, own,
@@ -222,7 +227,7 @@ func (w *world) stage(column rune) stage {
 		token,
 		strings.NewReplacer("SELF", self, "PROJECT", project, "OWN", own, "BLOCKED", blocked, "ME", me, "CHILD", child,
 			"EMPTY", empty, "TEMPLATE", template, "DIGEST", w.manifestOf(me), "PULLER", puller, "SHARED", "shared",
-			"QUESTION", question, "MINE", mine),
+			"QUESTION", question, "MINE", mine, "LEAD", lead),
 	}
 }
 

@@ -54,6 +54,7 @@ var costs = map[string][]string{
 		"limit=1&brief=true", "limit=1&brief=true&status=failed", "limit=1&brief=true&active=true",
 		"limit=1&brief=true&taskId=none", "limit=1&brief=true&projectId={project}",
 	},
+	"/api/sessions/{id}/mail":     {""},
 	"/api/sessions/{id}/timeline": {"limit=1"},
 	"/api/tasks": {
 		"limit=1", "limit=1&projectId={project}", "limit=1&status=completed", "limit=1&parentId=none",

@@ -16,4 +16,9 @@ func (s *server) sessionRoutes() {
 		Name:    "session-info",
 		Summary: "A session",
 	}, service.View.GetSession)
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/sessions/{id}/mail",
+		Name:    "session-mail",
+		Summary: "What waits for a session, oldest first: answers to its questions, and messages",
+	}, service.View.GetMail)
 }

@@ -243,6 +243,32 @@ func TestSessionDecisions(t *testing.T) {
 		{"complete another", nil, step{"w", "session:complete", `{"sessionId":"{v}"}`}, "NOT_ALLOWED", "to itself only"},
 		{"after the end", nil, step{"e", "session:complete", `{}`}, "NOT_ALLOWED", "has ended"},
 		{"a user completes one that has ended", nil, step{"admin", "session:complete", `{"sessionId":"{e}"}`}, "NOT_ALLOWED", "has ended"},
+		{
+			"write to one's own", nil, step{"o", "session:message", `{"sessionId":"{w}","text":"Go on","about":"{t1}"}`},
+			"session.messaged", `"text":"Go on","about":"`,
+		},
+		{"to who spawned one", nil, step{"w", "session:message", `{"text":"Which?"}`}, "session.messaged", `"text":"Which?"`},
+		{
+			"to another's", nil, step{"o", "session:message", `{"sessionId":"{v}","text":"x"}`},
+			"NOT_ALLOWED", "may not write to session",
+		},
+		{
+			"nobody spawned it", nil, step{"v", "session:message", `{"text":"x"}`},
+			"NOT_ALLOWED", "No session spawned session",
+		},
+		{
+			"a user to any", nil, step{"admin", "session:message", `{"sessionId":"{v}","text":"x"}`},
+			"session.messaged", `"messageId":"msg_`,
+		},
+		{
+			"to one that has ended", nil, step{"admin", "session:message", `{"sessionId":"{e}","text":"x"}`},
+			"CONFLICT", "has ended (stopped) | nobody would read",
+		},
+		{"no text", nil, step{"o", "session:message", `{"sessionId":"{w}","text":" "}`}, "VALIDATION_ERROR", "/text"},
+		{
+			"about a task elsewhere", nil, step{"o", "session:message", `{"sessionId":"{w}","text":"x","about":"{u1}"}`},
+			"NOT_FOUND", "Task with id",
+		},
 		{"kill one's own", nil, step{"o", "session:kill", `{"sessionId":"{w}","reason":"r"}`}, "session.killed", `"reason":"r","status":"stopped"`},
 		{"kill another's", nil, step{"o", "session:kill", `{"sessionId":"{v}"}`}, "NOT_ALLOWED", "did not spawn"},
 		{"a worker kills nobody", nil, step{"w", "session:kill", `{"sessionId":"{w}"}`}, "NOT_ALLOWED", "session:kill"},

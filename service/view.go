@@ -59,7 +59,7 @@ func (v View) OwnTask(id string) bool {
 func AfterEnd(by commands.Actor, row string) error {
 	return &commands.Refusal{
 		Code: commands.CodeNotAllowed, Rule: row, Message: "Session '" + by.Name + "' has ended",
-		Why:  "after its end a session reads itself, its own tasks and its own questions, and nothing else",
+		Why:  "after its end a session reads itself, its own tasks, its own questions and its own mail, and nothing else",
 		Next: "stop; the user or the session that spawned this one decides what comes next",
 	}
 }

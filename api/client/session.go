@@ -49,3 +49,8 @@ func (c *Client) Heartbeat(ctx context.Context, session string) error {
 	_, _, err = c.answer(req)
 	return err
 }
+
+// Mail gives what waits for a session.
+func (c *Client) Mail(ctx context.Context, session string) (wire.Mailbox, error) {
+	return read[wire.Mailbox](ctx, c, pathTo("sessions", session, "mail"), nil)
+}

@@ -36,7 +36,9 @@ func messagePlants() []plant {
 			s.add(source, "session.messaged", `{"sessionId":"`+to+`","messageId":"`+id+`","text":"`+text+`"}`)
 		}
 	}
-	received := func(s *story) { s.add(work, "input.delivered", `{"inputId":"m","sessionId":"work"}`, s.because(s.last)) }
+	received := func(s *story) {
+		s.add(work, "input.delivered", `{"inputId":"m","sessionId":"work"}`, s.because(s.last))
+	}
 	sent := write(orch, "work", "m", "Go on")
 	return []plant{
 		{"a message to no session", broken(ruleExists), nothing, write(admin, "none", "m", "x")},

@@ -13,6 +13,7 @@ const (
 	clocks     = "internal/clock/clock.go"
 	deadlines  = "commands/deadline.go"
 	inputs     = "commands/input.go"
+	messages   = "commands/message.go"
 	causes     = "commands/cause.go"
 	denials    = "engine/denials.go"
 	denial1    = "engine/denial.go"
@@ -393,6 +394,25 @@ var plants = []plant{
 	{"an answer may be none of the options", []edit{{inputs, "if len(asked.Options) > 0 && !x.Other &&", "if false && len(asked.Options) > 0 && !x.Other &&"}}},
 	{"another session receives the answer", []edit{{inputs, "	if asked.SessionID != c.By.Name {\n", "	if false {\n"}}},
 	{"an answer is received before it is given", []edit{{inputs, "	case projections.InputAnswered:\n		return &events.InputDelivered", "	case projections.InputAnswered, projections.InputOpen, projections.InputVoid:\n		return &events.InputDelivered"}, {inputs, "	case projections.InputOpen, projections.InputVoid:\n	}\n	return nil, forbidden", "	}\n	return nil, forbidden"}}},
+
+	// Messages.
+	{"a session writes to one that it has nothing to do with", []edit{{
+		messages, "	if receiver.SpawnedBy != caller.ID && caller.SpawnedBy != receiver.ID {\n", "	if false {\n",
+	}}},
+	{"a message to a session that has ended is taken", []edit{{messages, "	case receiver.Ended():\n", "	case false:\n"}}},
+	{"another session receives a message", []edit{{
+		inputs, "if own := s.Session(c.By.Name); own != nil", "if own := s.Session(spawnerOf(s, c)); own != nil",
+	}, {
+		inputs, "// validOptions checks", "func spawnerOf(s *projections.State, c Call) string {\n	for x := range s.Sessions(c.By.Project) {\n		" +
+			"if x.Mail != nil {\n			return x.ID\n		}\n	}\n	return c.By.Name\n}\n\n// validOptions checks",
+	}}},
+	{"a message that was shown still waits", []edit{{
+		"projections/message.go", "	s.undelivered.put(d.SessionID, s.omit(s.undelivered.get(d.SessionID), d.InputID))\n", "",
+	}}},
+	{"a message is lost with the overlay's session", []edit{{
+		"projections/message.go", "		fields := x.ownFields()\n		fields.Mail = append(", "		fields := x.SessionFields\n		fields.Mail = append(",
+	}}},
+	{"the delivery of a message has no cause", []edit{{causes, "			return x.Message(d.InputID).Sent, true\n", "			return projections.Cause{}, true\n"}}},
 
 	// Manifests.
 	{"a session begins with another manifest than it was given", []edit{{begins, "	case session.ManifestDigest != x.ManifestDigest:\n", "	case false:\n"}}},
