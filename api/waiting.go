@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// headerAnswers names, to a session, its questions whose answers it was not yet shown.
-const headerAnswers = "Maestro-Answers"
+// headerMail names, to a session, the mail that it was not yet shown: its questions that were answered, and messages.
+const headerMail = "Maestro-Mail"
 
-// heard notes that a session calls, whatever it asks for, and tells it of answers that wait for it.
+// heard notes that a session calls, whatever it asks for, and tells it of the mail that waits for it.
 func (s *server) heard(ctx context.Context, header http.Header, c *call) error {
-	if len(c.Answers) > 0 {
-		header.Set(headerAnswers, strings.Join(c.Answers, ","))
+	if len(c.Mail) > 0 {
+		header.Set(headerMail, strings.Join(c.Mail, ","))
 	}
 	return s.Heard(ctx, c.Caller)
 }

@@ -356,8 +356,8 @@ func TestWaitingForAnAnswer(t *testing.T) {
 		// Every answer of the server tells its session of it, until it was shown.
 		told := func(token string, call func() reply, want string) {
 			t.Helper()
-			if got := call().header.Get("Maestro-Answers"); got != want {
-				t.Errorf("Maestro-Answers is %q, not %q", got, want)
+			if got := call().header.Get("Maestro-Mail"); got != want {
+				t.Errorf("Maestro-Mail is %q, not %q", got, want)
 			}
 		}
 		told(token, func() reply { return w.do(token, "report:progress", `{"message":"m"}`).is(200) }, question)

@@ -13,7 +13,7 @@ type MessageSession struct {
 	In
 	SessionID string `json:"sessionId,omitempty" doc:"the session to write to; absent: the one that spawned the caller"`
 	Text      string `json:"text" doc:"the message"`
-	About     string `json:"about,omitempty" doc:"the task that it is about"`
+	About     string `json:"about,omitempty" flag:"<taskId>" doc:"the task that it is about"`
 }
 
 // ID implements Command.

@@ -17,8 +17,8 @@ type Caller struct {
 	Expires int64
 	// Root is the root of a session's project: what is shared among projects is shared by their roots.
 	Root string
-	// Answers are the calling session's questions whose answers it was not yet shown.
-	Answers []string
+	// Mail is what the calling session was not yet shown: its questions that were answered, and messages.
+	Mail []string
 	// ServerURL is how the caller reaches the server: what sessions are told that it spawns. Its interface fills it in.
 	ServerURL string
 	// Operation names what is asked for, as a refused read is recorded: "GET /api/tasks". Reads says that it is a read.

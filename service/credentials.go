@@ -118,7 +118,7 @@ func (a authenticator) session(c *Caller, id string, generation int) error {
 	var project string
 	good := generation
 	a.handler.View(func(s *projections.State) {
-		project, c.Answers = s.SessionProject(id), s.Undelivered(id)
+		project, c.Mail = s.SessionProject(id), s.Undelivered(id)
 		c.Root = s.Root(project)
 		if x := s.Session(id); x != nil {
 			good, c.Ended = x.Generation, x.Ended()

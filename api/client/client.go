@@ -28,7 +28,7 @@ const (
 	HeaderSequence   = "Maestro-Sequence"
 	HeaderRetried    = "Maestro-Retried"
 	HeaderVersion    = "Maestro-Client"
-	HeaderAnswers    = "Maestro-Answers"
+	HeaderMail       = "Maestro-Mail"
 	HeaderNext       = "Maestro-Next"
 	HeaderDamage     = "Maestro-Damage"
 )
@@ -42,7 +42,7 @@ type Client struct {
 	token   string
 	version string
 	http    *http.Client
-	answers func(questions []string)
+	mail    func(ids []string)
 	waiting func(limit string, after time.Duration)
 	damage  func(notice string)
 	// patience is how long it waits in all for a server that says "too many calls".
@@ -72,9 +72,9 @@ func WithTransport(transport http.RoundTripper) Option {
 	return func(c *Client) { c.http.Transport = transport }
 }
 
-// WithAnswers calls told whenever an answer of the server says that questions of the calling session have answers
-// which it was not yet shown. It may be called from several goroutines.
-func WithAnswers(told func(questions []string)) Option { return func(c *Client) { c.answers = told } }
+// WithMail calls told whenever an answer of the server names mail that the calling session was not yet shown: answers to
+// its questions, and messages. It may be called from several goroutines.
+func WithMail(told func(ids []string)) Option { return func(c *Client) { c.mail = told } }
 
 // WithDamage calls told whenever the server says that what it shows is not all that was acknowledged, and why. It may
 // be called from several goroutines.
@@ -409,8 +409,8 @@ func (c *Client) tellWaiting(resp *http.Response, after time.Duration) {
 func (c *Client) once(req *http.Request) (*http.Response, error) {
 	resp, err := c.http.Do(req)
 	if err == nil {
-		if ids := resp.Header.Get(HeaderAnswers); ids != "" && c.answers != nil {
-			c.answers(strings.Split(ids, ","))
+		if ids := resp.Header.Get(HeaderMail); ids != "" && c.mail != nil {
+			c.mail(strings.Split(ids, ","))
 		}
 		if notice := resp.Header.Get(HeaderDamage); notice != "" && c.damage != nil {
 			c.damage(notice)

@@ -34,7 +34,7 @@ func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 	}
 	c := client.New(
 		address, token, client.WithVersion(Version()), client.WithTimeout(patience),
-		client.WithAnswers(func(questions []string) { a.answers = questions }),
+		client.WithMail(func(ids []string) { a.waiting = ids }),
 		client.WithDamage(func(notice string) { a.damage = notice }), client.WithWaiting(a.sayWaiting),
 	)
 	if err := a.deliverFirst(ctx, c); err != nil {

@@ -11,7 +11,6 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/internal/failure"
-	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -158,53 +157,19 @@ func showReceived(ctx context.Context, a *Run, c *client.Client, question wire.I
 	return shown(ctx, c, question.ID)
 }
 
-// shown lets the server know that an answer was shown.
-func shown(ctx context.Context, c *client.Client, id string) error {
-	_, err := c.Do(ctx, "input:received", &commands.ReceiveInput{InputID: id}, client.Options{Key: "received-" + id})
-	return err
-}
-
-// forget takes a question from those whose answers are still to be shown.
+// forget takes a question out of what is still to be shown.
 func (a *Run) forget(id string) {
 	var left []string
-	for _, other := range a.answers {
+	for _, other := range a.waiting {
 		if other != id {
 			left = append(left, other)
 		}
 	}
-	a.answers = left
+	a.waiting = left
 }
 
-// answersWithin bounds how long the showing of answers may hold up a command that is done.
-const answersWithin = 5 * time.Second
-
-// showAnswers shows a session, after its command, the answers to its questions that it was not shown yet. On stderr: stdout is
-// the command's.
-func (a *Run) showAnswers(ctx context.Context) {
-	if len(a.answers) == 0 || a.dryRun || !a.isSession() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answersWithin)
-	defer cancel()
-	c, err := a.Connect(ctx)
-	if err != nil {
-		return // the next command tries again
-	}
-	for _, id := range a.answers {
-		question, err := c.Input(ctx, id)
-		if err != nil || question.Status != wire.InputAnswered {
-			continue
-		}
-		a.Say(
-			"maestro: your question %s “%s” is answered: %s\n",
-			id,
-			safetext.Clip(question.Question, 100),
-			question.Answer,
-		)
-		// It is shown again if this does not arrive: better twice than not at all.
-		_ = shown(ctx, c, id)
-	}
-}
+// mailWithin bounds how long the showing of mail may hold up a command that is done.
+const mailWithin = 5 * time.Second
 
 // waited shows a length of time in words short enough for a list.
 func waited(ms int64) string {

@@ -104,12 +104,8 @@ func (c *reporting) send(ctx context.Context, args []string) error {
 	if err := c.fields.set(args); err != nil {
 		return err
 	}
-	if c.body.Message == "-" {
-		text, err := io.ReadAll(io.LimitReader(c.Stdin, 1<<20))
-		if err != nil {
-			return fmt.Errorf("read the message: %w", err)
-		}
-		c.body.Message = strings.TrimRight(string(text), "\n")
+	if err := c.textOrInput(&c.body.Message); err != nil {
+		return err
 	}
 	if c.asking.wait {
 		return askAndWait(ctx, c.Run, c.id, &c.body, c.key, c.asking.timeout)
@@ -117,6 +113,19 @@ func (c *reporting) send(ctx context.Context, args []string) error {
 	return tellOrKeep(ctx, c.Run, c.id, &c.body, c.key, func(answer client.Answer) {
 		showReported(c.Run, answer, c.kind, c.body.TaskIDs)
 	})
+}
+
+// textOrInput reads a text from stdin if it was given as "-".
+func (a *Run) textOrInput(text *string) error {
+	if *text != "-" {
+		return nil
+	}
+	read, err := io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
+	if err != nil {
+		return fmt.Errorf("read the text: %w", err)
+	}
+	*text = strings.TrimRight(string(read), "\n")
+	return nil
 }
 
 // asking are the flags of a question.

@@ -28,9 +28,8 @@ type Run struct {
 	Printer
 	// dryRun is --dry-run of a write.
 	dryRun bool
-	// answers are the session's questions whose answers it was not yet shown, as the server said last. A run makes one
-	// call at a time.
-	answers []string
+	// waiting is the mail that the session was not yet shown, as the server said last. A run makes one call at a time.
+	waiting []string
 	// damage is why the server does not show all that was acknowledged, as it said last; else "".
 	damage string
 	// Wall is the machine's wall clock.
@@ -77,7 +76,7 @@ func Main(
 	if errors.Is(err, errDone) {
 		err = nil
 	}
-	a.showAnswers(ctx)
+	a.showMail(ctx)
 	if a.client != nil {
 		a.client.Close()
 	}

@@ -24,6 +24,7 @@ func newSession(a *Run) *cobra.Command {
 		newSessionRegister(a),
 		newSessionComplete(a),
 		newSessionKill(a),
+		newSessionMessage(a),
 		newSessionNote(a),
 		newSessionUpdate(a),
 		newSessionDelete(a),

@@ -56,20 +56,18 @@ func answeredTo(question string) string {
 	return strings.Replace(question, `"status":"open"`, `"status":"answered","answer":"left"`, 1)
 }
 
-// The answer to each question is said to have been shown under a key of its own: one for all would be another command's.
-func TestEachAnswerIsShownUnderItsOwnKey(t *testing.T) {
+// Each piece of mail is said to have been shown under a key of its own: one for all would be another command's.
+func TestMailIsShownUnderItsOwnKey(t *testing.T) {
 	var shown []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Maestro-Answers", "a,b")
+		w.Header().Set("Maestro-Mail", "a,b")
 		switch {
 		case r.Method == http.MethodPost:
 			shown = append(shown, r.Header.Get("Idempotency-Key"))
 			_, _ = io.WriteString(w, `{"sequence":1,"event":null}`)
-		case strings.HasPrefix(r.URL.Path, "/api/inputs/"):
-			_, _ = io.WriteString(
-				w,
-				`{"id":"`+r.URL.Path[len("/api/inputs/"):]+`","sessionId":"s","question":"Which?","status":"answered","answer":"left"}`,
-			)
+		case r.URL.Path == "/api/sessions/s/mail":
+			_, _ = io.WriteString(w, `{"mail":[{"id":"a","kind":"answer","question":"Which?","text":"left"},`+
+				`{"id":"b","kind":"message","from":"/users/admin","text":"left"}]}`)
 		default:
 			_, _ = io.WriteString(w, `{}`)
 		}
@@ -77,8 +75,8 @@ func TestEachAnswerIsShownUnderItsOwnKey(t *testing.T) {
 	defer server.Close()
 	env := map[string]string{"MAESTRO_API_URL": server.URL, "MAESTRO_TOKEN": "mss_s.1.x", "MAESTRO_SESSION_ID": "s"}
 	got := runHere(t, env, "whoami")
-	if got.code != ExitDone || strings.Count(got.stderr, "is answered: left") != 2 || len(shown) != 2 ||
-		shown[0] == shown[1] {
+	if got.code != ExitDone || !strings.Contains(got.stderr, "“Which?” is answered: left\n") ||
+		!strings.Contains(got.stderr, "message from user admin: left\n") || len(shown) != 2 || shown[0] == shown[1] {
 		t.Errorf("%+v; keys %q", got, shown)
 	}
 }

@@ -645,13 +645,13 @@ func TestPredecessor(t *testing.T) {
 }
 
 func TestBrief(t *testing.T) {
-	got := Brief("worker", "simple", []string{"report:progress", "whoami", "no:such", "commands", "task:get", "since", "session:message"})
+	got := Brief("worker", "simple", []string{"report:progress", "whoami", "no:such", "commands", "task:get", "since", "session:resume"})
 	const want = "## Maestro Commands\n\n**Role:** worker\n**Strategy:** simple\n\n### Core\n\n" +
 		"- `maestro whoami`: Show who you are to the server\n- `maestro commands [--check <commandId>]`: List the commands that you may use, or check one\n\n" +
 		"### Report\n\n- `maestro report progress \"<message>\" [--task <taskIds>]`: Report progress; with --task the tasks say working\n\n" +
 		"### Task\n\n- `maestro task get <taskId> [--timeline]`: Show a task; with --timeline what happened to it\n\n" +
 		"### Overview\n\n- `maestro since [<sequence|time>]`: Show what changed since a sequence, a time or a while ago such as 10m; what needs you comes first\n\n"
-	hidden := len(commands.CurrentRules().Hidden([]string{"report:progress", "whoami", "commands", "task:get", "since", "session:message"}))
+	hidden := len(commands.CurrentRules().Hidden([]string{"report:progress", "whoami", "commands", "task:get", "since", "session:resume"}))
 	if want := want + fmt.Sprintf("%d commands are hidden: they are not for you.\n", hidden); got != want {
 		t.Errorf("got\n%s\nexpected\n%s", got, want)
 	}

@@ -143,6 +143,11 @@ var syntaxes = map[string]usage{
 		`session kill <sessionId> [--reason "<reason>"] [--failed]`,
 		"End a session",
 	},
+	"session:message": {
+		`session message <sessionId> "<text>" [--about <taskId>]`,
+		`Write to a session, which is shown the text with its next command; "parent" is the one ` +
+			"that spawned you",
+	},
 	"session:update": {
 		`session update <sessionId> [--name "<name>"] [--task-ids <taskIds>] [--manifest <file>]`,
 		"Change fields of a session",
