@@ -24,7 +24,7 @@ const (
 // goes on.
 const (
 	goldenFormat = 10
-	goldenDigest = "1b37397a4262dde75438ef3d301d383f78c13d1aa7298d03ad7feddab1a02834"
+	goldenDigest = "1d9fbff850db30d90a97783d783e2690fa9981b6fc0cb63ab86fbb0e59011042"
 )
 
 // goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written from

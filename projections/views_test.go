@@ -733,13 +733,13 @@ func TestMail(t *testing.T) {
 	}
 	var shown []string
 	for _, e := range s.SessionTimeline("w") {
-		if e.Type == "message" {
+		if e.Type == "session_message" {
 			shown = append(shown, e.Message)
 		}
 	}
 	equalLists(t, "on the timeline", shown, "Go on with m1", "Go on with m2")
 	for _, e := range s.TaskTimeline("t1") {
-		if e.Type == "message" {
+		if e.Type == "session_message" {
 			t.Errorf("the task's timeline has the message: %+v", e)
 		}
 	}
