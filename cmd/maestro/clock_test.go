@@ -152,7 +152,7 @@ func (s *inside) get(path string, sequence uint64) (text string, due bool) {
 // ready asks /readyz.
 func (s *inside) ready() (status int, body string) {
 	s.t.Helper()
-	answer, err := http.Get(s.address + "/readyz")
+	answer, err := (&http.Client{Timeout: longestWait}).Get(s.address + "/readyz")
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -60,7 +60,10 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the server until it is told to stop", Args: cli.Takes,
-		RunE: cli.Running(func(ctx context.Context, _ []string) error { return serve(ctx, a, o) }),
+		RunE: cli.Running(func(ctx context.Context, _ []string) error {
+			defer printing(a, o.logFormat)()
+			return serve(ctx, a, o)
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address; port 0 takes a free one")

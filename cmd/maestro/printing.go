@@ -1,0 +1,39 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os/signal"
+	"syscall"
+
+	"maestro/internal/cli"
+	"maestro/internal/lines"
+)
+
+// printing has what a server writes wait for its readers in bounded queues: one that does not read, or ended, neither
+// holds up the server nor ends it. done waits a short while for them.
+func printing(a *cli.Run, logFormat string) (done func()) {
+	signal.Ignore(syscall.SIGPIPE) // the end of a reader would end the process
+	stderr := lines.NewQueue(a.Stderr, func(dropped int) []byte {
+		var line bytes.Buffer
+		newLogger(&line, logFormat).Warn("lines of this log were dropped: nobody read them in time", "count", dropped)
+		return line.Bytes()
+	})
+	stdout := lines.NewQueue(a.Stdout, nil)
+	a.Stderr, a.Stdout = stderr, behind{stderr, stdout}
+	return func() {
+		stderr.Close()
+		stdout.Close()
+	}
+}
+
+// behind writes a line when the log's lines before it are written, or nobody reads those.
+type behind struct {
+	log *lines.Queue
+	out io.Writer
+}
+
+func (b behind) Write(line []byte) (int, error) {
+	b.log.Settle()
+	return b.out.Write(line)
+}
