@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"maestro/service"
@@ -25,6 +26,10 @@ type stoppingBody struct {
 	// must at next.
 	brought      int64
 	latest, next time.Time
+
+	mu sync.Mutex
+	// over says that all of it was read: no deadline may follow.
+	over bool
 }
 
 // within bounds from now on how long the body may take.
@@ -51,14 +56,32 @@ func (b *stoppingBody) keepPace(n int64) {
 		_ = b.to.SetReadDeadline(b.latest)
 	}
 	if b.server.Stopping.Err() != nil { // the deadline that this set was just replaced
+		b.cut()
+	}
+}
+
+// cut waits for no more of the body.
+func (b *stoppingBody) cut() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.over {
 		_ = b.to.SetReadDeadline(time.Unix(1, 0))
 	}
+}
+
+// end takes the deadline away: net/http goes on reading, to learn whether the caller is still there, and takes a deadline
+// that passes for its end.
+func (b *stoppingBody) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
+	_ = b.to.SetReadDeadline(time.Time{})
 }
 
 // Read implements io.Reader.
 func (b *stoppingBody) Read(p []byte) (int, error) {
 	if b.forget == nil {
-		b.forget = context.AfterFunc(b.server.Stopping, func() { _ = b.to.SetReadDeadline(time.Unix(1, 0)) })
+		b.forget = context.AfterFunc(b.server.Stopping, b.cut)
 	}
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 && b.bring != nil {
@@ -71,6 +94,9 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 	}
 	if err != nil {
 		b.forget()
+		if err == io.EOF {
+			b.end()
+		}
 		if err == io.EOF && b.whole != nil {
 			b.whole()
 		}
