@@ -50,12 +50,13 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 	}
 	b = answer.Below.AppendTo(b)
 	if answer.Start != nil {
-		start, err := json.Marshal(answer.Start)
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		b = append(append(b, `,"start":`...), start...)
+		b, err = appendMember(b, `,"start":`, answer.Start)
+	} else if answer.Revoked != nil {
+		b, err = appendMember(b, `,"revoked":`, answer.Revoked)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
 	}
 	b = append(b, '}', '\n')
 	header := w.Header()
@@ -66,6 +67,11 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 		header["Maestro-Retried"] = []string{"true"}
 	}
 	s.write(w, b)
+}
+
+func appendMember(b []byte, name string, value any) ([]byte, error) {
+	text, err := json.Marshal(value)
+	return append(append(b, name...), text...), err
 }
 
 // optionsOf reads the query of a command. It refuses what it does not know: a dry run that is spelt wrong must not be

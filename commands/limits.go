@@ -319,7 +319,7 @@ var (
 	}
 	LimitStatusListed = Limit{
 		Name: "status-listed", Value: projections.StatusListed, Unit: "entries", Answer: answerCut,
-		Bounds: "each list of a project's status: unconfirmed tasks, lost sessions, queues; a number beside it " +
+		Bounds: "each list of a project's status: what is said of tasks, lost sessions, queues; a number beside it " +
 			"counts the others",
 	}
 )

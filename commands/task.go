@@ -74,6 +74,8 @@ type DeleteTask struct {
 	In
 	TaskID    string `json:"taskId" doc:"the task"`
 	Recursive bool   `json:"recursive,omitempty" doc:"delete everything below it too"`
+	// Whole refuses to leave tasks below it without a parent. Only the route of older clients does without.
+	Whole bool `json:"-"`
 }
 
 // ID implements Command.
@@ -323,6 +325,11 @@ func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	deleted := &events.TaskDeleted{TaskID: t.ID, Recursive: x.Recursive}
+	if x.Whole && !x.Recursive {
+		if err := noneBelow(s, t.ID); err != nil {
+			return nil, err
+		}
+	}
 	if x.Recursive {
 		g := graphOf(s, c)
 		most := g.most(LimitDeleted)
@@ -337,6 +344,30 @@ func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	}
 	return deleted, nil
 }
+
+// noneBelow refuses a task that has tasks below it, and names the first of them.
+func noneBelow(s *projections.State, id string) error {
+	var below []string
+	for child := range s.Children(id) {
+		if len(below) == belowNamed {
+			below = append(below, "and others")
+			break
+		}
+		below = append(below, child.ID)
+	}
+	if len(below) == 0 {
+		return nil
+	}
+	return &Refusal{
+		Code:    CodeRule,
+		Message: "Task '" + id + "' has tasks below it: " + strings.Join(below, ", "),
+		Why:     "deleting it alone would leave them without a parent",
+		Next:    "delete everything with --recursive, or delete them first",
+	}
+}
+
+// belowNamed is how many tasks a refusal names.
+const belowNamed = 5
 
 func (x *DeleteTask) from(e *events.Event, d *events.TaskDeleted) bool {
 	*x = DeleteTask{In: inProject(e), TaskID: d.TaskID, Recursive: d.Recursive}

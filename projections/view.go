@@ -299,6 +299,15 @@ func (x *Session) View() SessionView {
 // StatusListed is how long each list of a project's status is at most.
 const StatusListed = 100
 
+// TaskSaid shows what an agent says of a task beside where it stands.
+type TaskSaid struct {
+	TaskID        string                   `json:"taskId"`
+	Title         string                   `json:"title"`
+	Status        events.TaskStatus        `json:"status"`
+	SessionStatus events.TaskSessionStatus `json:"sessionStatus"`
+	SaidBy        string                   `json:"saidBy"`
+}
+
 // ProjectStatus counts a project's tasks and sessions by where they stand.
 type ProjectStatus struct {
 	Project ProjectView                      `json:"project"`
@@ -306,9 +315,13 @@ type ProjectStatus struct {
 	Says    map[events.TaskSessionStatus]int `json:"says"`
 	// Unconfirmed are the tasks that an agent says are done and nobody has confirmed, the first [StatusListed] of them;
 	// UnconfirmedMore counts the others. So it is with the other lists.
-	Unconfirmed     []string                     `json:"unconfirmed"`
-	UnconfirmedMore int                          `json:"unconfirmedMore,omitempty"`
-	Sessions        map[events.SessionStatus]int `json:"sessions"`
+	Unconfirmed     []string `json:"unconfirmed"`
+	UnconfirmedMore int      `json:"unconfirmedMore,omitempty"`
+	// ToConfirm shows the tasks of Unconfirmed, and Said the other open tasks of which an agent says something.
+	ToConfirm []TaskSaid                   `json:"toConfirm"`
+	Said      []TaskSaid                   `json:"said"`
+	SaidMore  int                          `json:"saidMore,omitempty"`
+	Sessions  map[events.SessionStatus]int `json:"sessions"`
 	// Lost are the sessions that nothing is heard of.
 	Lost       []string    `json:"lost"`
 	LostMore   int         `json:"lostMore,omitempty"`
@@ -323,20 +336,25 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 	status := ProjectStatus{
 		Project: p.View(), Tasks: map[events.TaskStatus]int{}, Says: map[events.TaskSessionStatus]int{},
 		Unconfirmed: []string{}, Sessions: map[events.SessionStatus]int{}, Lost: []string{}, Queues: []QueueView{},
-		Inbox: s.InboxCount(p.ID),
+		Inbox: s.InboxCount(p.ID), ToConfirm: []TaskSaid{}, Said: []TaskSaid{},
 	}
 	for t := range s.Tasks(p.ID) {
 		status.Tasks[t.Status]++
-		says, _ := s.SessionStatus(t)
-		if says != "" {
-			status.Says[says]++
+		says, session := s.SessionStatus(t)
+		if says == "" {
+			continue
 		}
-		if unconfirmed(says, t.Status) {
-			if len(status.Unconfirmed) < StatusListed {
-				status.Unconfirmed = append(status.Unconfirmed, t.ID)
-			} else {
-				status.UnconfirmedMore++
-			}
+		status.Says[says]++
+		said := TaskSaid{t.ID, t.Title, t.Status, says, session}
+		switch open := t.Status != events.TaskCompleted && t.Status != events.TaskCancelled; {
+		case unconfirmed(says, t.Status) && len(status.Unconfirmed) < StatusListed:
+			status.Unconfirmed, status.ToConfirm = append(status.Unconfirmed, t.ID), append(status.ToConfirm, said)
+		case unconfirmed(says, t.Status):
+			status.UnconfirmedMore++
+		case open && len(status.Said) < StatusListed:
+			status.Said = append(status.Said, said)
+		case open:
+			status.SaidMore++
 		}
 	}
 	for x := range s.Sessions(p.ID) {

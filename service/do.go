@@ -34,6 +34,8 @@ type Done struct {
 	Below Below
 	// Start is what queue:start gave; nil for any other command.
 	Start *wire.Start
+	// Revoked is what a revoked token leaves behind; nil for any other command.
+	Revoked *wire.Revoked
 }
 
 // Do brings a command through: it permits early, reads and parses the body, gives a session its manifest, holds the
@@ -67,6 +69,9 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 		if err := s.CheckTemplate(command); err != nil {
 			return Done{}, err
 		}
+	}
+	if deletion, ok := command.(*commands.DeleteTask); ok {
+		deletion.Whole = true
 	}
 	if err := checkTree(command, a.Options); err != nil {
 		return Done{}, err
@@ -117,6 +122,9 @@ func (s *Service) decide(
 	}
 	if err == nil && ok {
 		done.Start = s.startOf(c, start, done.Answer)
+	}
+	if name := ofToken(request.Command); err == nil && name != "" {
+		done.Revoked = s.revokedOf(ctx, c, name, done.Data)
 	}
 	return done, err
 }

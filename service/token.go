@@ -1,6 +1,14 @@
 package service
 
-import "maestro/service/wire"
+import (
+	"context"
+	"slices"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+	"maestro/service/wire"
+)
 
 // ListTokens gives the named tokens, also those that were revoked; never a secret.
 func (v View) ListTokens() ([]wire.TokenView, error) {
@@ -17,4 +25,38 @@ func (v View) ListTokens() ([]wire.TokenView, error) {
 		views = append(views, shown)
 	}
 	return views, nil
+}
+
+// revokedOf tells what a revoked token leaves behind; nil if that is more than one read may count.
+func (s *Service) revokedOf(ctx context.Context, c *Caller, name string, data events.Data) *wire.Revoked {
+	makers := []string{projections.UserSource(name)}
+	if revoked, ok := data.(*events.TokenRevoked); ok {
+		for _, child := range revoked.Children {
+			makers = append(makers, projections.UserSource(child))
+		}
+	}
+	told := &wire.Revoked{}
+	err := s.Look(ctx, c, func(v View) error {
+		told.Kept = v.MadeBy(name)
+		for p := range v.Projects() {
+			for x := range v.Sessions(p.ID) {
+				if !x.Ended() && slices.Contains(makers, x.CreatedBy) {
+					told.Running++
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return told
+}
+
+// ofToken gives the named token that a command revokes; "" for any other command.
+func ofToken(command commands.Command) string {
+	if x, ok := command.(*commands.RevokeToken); ok {
+		return x.Name
+	}
+	return ""
 }

@@ -167,6 +167,8 @@ type Answer struct {
 	LivingBelow int
 	// Start is what queue:start gave; nil for another command, a dry run or an older server.
 	Start *wire.Start
+	// Revoked is what a revoked token leaves behind; nil for another command, a dry run or an older server.
+	Revoked *wire.Revoked
 	// Retried says that an earlier try with the same key had made the event.
 	Retried bool
 }
@@ -238,6 +240,7 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 		Also     []string        `json:"also"`
 		Living   int             `json:"livingBelow"`
 		Start    *wire.Start     `json:"start"`
+		Revoked  *wire.Revoked   `json:"revoked"`
 	}
 	if err := json.Unmarshal(answer, &said); err != nil {
 		return Answer{}, notOurs(resp, err)
@@ -248,6 +251,7 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 	return Answer{
 		Sequence: said.Sequence, Event: said.Event, Token: said.Token, Also: said.Also, LivingBelow: said.Living,
 		Start:   said.Start,
+		Revoked: said.Revoked,
 		Retried: resp.Header.Get(HeaderRetried) == "true",
 	}, nil
 }

@@ -46,19 +46,11 @@ func (c *status) run(ctx context.Context, _ []string) error {
 		c.Result(s, nil)
 		return nil
 	}
-	var tasks []wire.Task
-	if len(s.Says) > 0 {
-		// A session may lack task:list; then the counts are all there is to show.
-		tasks, err = Ask(ctx, c.Run, (*client.Client).Tasks, wire.TaskFilter{ProjectID: id})
-		if err != nil && exitCode(err) != ExitNotAllowed {
-			return err
-		}
-	}
-	showStatus(c.Run, s, tasks)
+	showStatus(c.Run, s)
 	return nil
 }
 
-func showStatus(a *Run, s wire.ProjectStatus, tasks []wire.Task) {
+func showStatus(a *Run, s wire.ProjectStatus) {
 	a.Print("%s  %s\n", s.Project.ID, safetext.OneLine(s.Project.Name))
 	a.Field(
 		"Tasks",
@@ -101,25 +93,25 @@ func showStatus(a *Run, s wire.ProjectStatus, tasks []wire.Task) {
 	if s.Inbox > 0 {
 		a.Field("Needs you", Many(s.Inbox, "thing")+": see `maestro inbox`")
 	}
-	var said, unconfirmed [][]string
-	for _, t := range tasks {
-		if t.SessionStatus == "" {
-			continue
-		}
-		row := []string{" ", t.ID, string(t.Status), says(t.SessionStatus), t.SaidBy, safetext.Clip(t.Title, 80)}
-		if t.Unconfirmed() {
-			unconfirmed = append(unconfirmed, row)
-		} else {
-			said = append(said, row)
-		}
+	showSaid(a, "Who says what", s.Said, s.SaidMore)
+	showSaid(a, "Reported as done, and not confirmed yet (`maestro task complete <taskId>`, or `task reopen <taskId>`)",
+		s.ToConfirm, s.UnconfirmedMore)
+}
+
+func showSaid(a *Run, heading string, said []wire.TaskSaid, more int) {
+	if len(said) == 0 {
+		return
 	}
-	if len(said) > 0 {
-		a.Print("\nWho says what:\n")
-		a.table(said)
+	a.Print("\n%s:\n", heading)
+	var rows [][]string
+	for _, t := range said {
+		rows = append(rows, []string{
+			" ", t.TaskID, string(t.Status), says(t.SessionStatus), t.SaidBy, safetext.Clip(t.Title, 80),
+		})
 	}
-	if len(unconfirmed) > 0 {
-		a.Print("\nReported as done, and not confirmed yet (`maestro task complete ID`, or `task reopen ID`):\n")
-		a.table(unconfirmed)
+	a.table(rows)
+	if more > 0 {
+		a.Print("  and %d more: see `maestro task list`\n", more)
 	}
 }
 

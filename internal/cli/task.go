@@ -2,15 +2,11 @@ package cli
 
 import (
 	"context"
-	"net/http"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
-	"maestro/internal/failure"
 )
 
 // taskCreate is `maestro task create`.
@@ -90,11 +86,6 @@ func (c *taskDelete) run(ctx context.Context, args []string) error {
 	if err := c.fields.set(args); err != nil {
 		return err
 	}
-	if !c.body.Recursive && !c.isSession() { // a session is refused by the rule, not by what lies below
-		if err := refuseParent(ctx, c.Run, args[0]); err != nil {
-			return err
-		}
-	}
 	answer, err := c.send(ctx, "task:delete", &c.body, c.key)
 	if err != nil {
 		return err
@@ -109,28 +100,6 @@ func (c *taskDelete) run(ctx context.Context, args []string) error {
 	}
 	c.wrote(answer, args[0], "Deleted task %s%s", args[0], below)
 	return nil
-}
-
-// refuseParent keeps a task with tasks below it from being deleted alone. One that is gone already is left to the server,
-// which knows whether this is a retry.
-func refuseParent(ctx context.Context, a *Run, id string) error {
-	children, err := Ask(ctx, a, (*client.Client).Children, id)
-	if exitCode(err) == ExitNotFound {
-		return nil
-	}
-	if err != nil || len(children) == 0 {
-		return err
-	}
-	below := make([]string, len(children))
-	for i, child := range children {
-		below[i] = child.ID
-	}
-	return &failure.Error{
-		Status: http.StatusUnprocessableEntity, Code: "BUSINESS_RULE_ERROR",
-		Message: "Task '" + id + "' has tasks below it: " + strings.Join(below, ", "),
-		Why:     "deleting it alone would leave them without a parent",
-		Next:    "delete everything with --recursive, or delete them first",
-	}
 }
 
 func newTask(a *Run) *cobra.Command {

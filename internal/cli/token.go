@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -220,7 +219,7 @@ func (c *tokenRevoke) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.body.SessionID == "" {
-		return showRevoked(ctx, c.Run, answer, c.body)
+		return showRevoked(c.Run, answer, c.body.Name)
 	}
 	c.Result(tokenMade{writtenOf(answer, c.body.SessionID), answer.Token}, func() {
 		c.Print("Revoked the secret of session %s; its new one:\n%s\n", c.body.SessionID, answer.Token)
@@ -229,69 +228,32 @@ func (c *tokenRevoke) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// madeBy gives the valid tokens that a token made, directly or not: those that would be revoked with it.
-func madeBy(ctx context.Context, a *Run, name string) ([]string, error) {
-	c, err := a.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := c.Do(ctx, "token:revoke", commands.RevokeToken{Name: name}, client.Options{DryRun: true})
-	if err != nil {
-		return nil, err
-	}
+// showRevoked says what a revocation ended, and what goes on.
+func showRevoked(a *Run, answer client.Answer, name string) error {
 	data, err := dataOf(answer)
-	if revoked, ok := data.(*events.TokenRevoked); ok {
-		return revoked.Children, nil
-	}
-	return nil, err
-}
-
-// showRevoked says what a revocation ended, and which sessions go on.
-func showRevoked(ctx context.Context, a *Run, answer client.Answer, body commands.RevokeToken) error {
-	name := body.Name
-	var revoked events.TokenRevoked
-	if data, err := dataOf(answer); err == nil && data != nil {
-		if d, ok := data.(*events.TokenRevoked); ok {
-			revoked = *d
-		}
-	}
-	a.wrote(answer, name, "Revoked the token %s%s", name, Prefixed(", and those that it made: ",
-		strings.Join(revoked.Children, ", ")))
-	if a.JSON || a.dryRun {
-		return nil
-	}
-	if body.KeepChildren {
-		kept, err := madeBy(ctx, a, name)
-		if err != nil {
-			a.Say("maestro: the tokens that it made cannot be seen: %s\n", err)
-		}
-		if len(kept) > 0 {
-			a.Print("The tokens that it made stay valid: %s; to revoke them, run `maestro token revoke %s`\n",
-				strings.Join(kept, ", "), name)
-		}
-	}
-	sessions, err := Ask(ctx, a, (*client.Client).Sessions, wire.SessionFilter{Brief: "true"})
 	if err != nil {
-		a.Say("maestro: the sessions that it spawned cannot be seen: %s\n", err)
+		return err
+	}
+	with := ""
+	if revoked, ok := data.(*events.TokenRevoked); ok {
+		with = Prefixed(", and those that it made: ", strings.Join(revoked.Children, ", "))
+	}
+	a.wrote(answer, name, "Revoked the token %s%s", name, with)
+	left := answer.Revoked
+	if a.JSON || left == nil {
 		return nil
 	}
-	makers := []string{wire.UserSource(name)}
-	for _, child := range revoked.Children {
-		makers = append(makers, wire.UserSource(child))
+	if len(left.Kept) > 0 {
+		a.Print("The tokens that it made stay valid: %s; to revoke them, run `maestro token revoke %s`\n",
+			strings.Join(left.Kept, ", "), name)
 	}
-	running := 0
-	for _, s := range sessions {
-		if slices.Contains(makers, s.CreatedBy) && s.EndedAt == nil {
-			running++
-		}
-	}
-	if running > 0 {
+	if left.Running > 0 {
 		are := "are"
-		if running == 1 {
+		if left.Running == 1 {
 			are = "is"
 		}
 		a.Print("%s that it spawned %s still running; see `maestro session list`, and end one with "+
-			"`maestro session kill ID`\n", Many(running, "session"), are)
+			"`maestro session kill <sessionId>`\n", Many(left.Running, "session"), are)
 	}
 	return nil
 }

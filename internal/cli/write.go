@@ -13,6 +13,7 @@ import (
 	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
+	"maestro/service/wire"
 )
 
 // written is what a write answers as JSON. Event is null when it was already so.
@@ -24,12 +25,14 @@ type written struct {
 	// Also and LivingBelow are about the sessions below the one that was ended or revoked.
 	Also        []string `json:"also,omitempty"`
 	LivingBelow int      `json:"livingBelow,omitempty"`
+	// Revoked is what a revoked token leaves behind.
+	Revoked *wire.Revoked `json:"revoked,omitempty"`
 }
 
 func writtenOf(answer client.Answer, id string) written {
 	return written{
 		ID: id, Sequence: answer.Sequence, Event: answer.Event, Retried: answer.Retried, Also: answer.Also,
-		LivingBelow: answer.LivingBelow,
+		LivingBelow: answer.LivingBelow, Revoked: answer.Revoked,
 	}
 }
 

@@ -13,3 +13,11 @@ type TokenView struct {
 	LastUsedAt   *int64  `json:"lastUsedAt"`
 	LastUsedFrom *string `json:"lastUsedFrom"`
 }
+
+// Revoked is what token:revoke of a named token answers beside its event.
+type Revoked struct {
+	// Kept are the valid tokens that it made, directly or not; there are some only if they were to be kept.
+	Kept []string `json:"kept,omitempty"`
+	// Running counts the sessions that it, or a token that was revoked with it, spawned and that have not ended.
+	Running int `json:"running"`
+}

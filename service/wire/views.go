@@ -13,6 +13,7 @@ type (
 	Project       = projections.ProjectView
 	ProjectStatus = projections.ProjectStatus
 	Task          = projections.TaskView
+	TaskSaid      = projections.TaskSaid
 	TaskTree      = projections.TaskTree
 	Progress      = projections.Progress
 	Entry         = projections.EntryView
