@@ -66,6 +66,20 @@ func TestQuotasHoldWithoutHTTP(t *testing.T) {
 			_, err := s.try(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`, fmt.Sprint(s.Head()))
 			return err
 		}},
+		{"session-reads=0.001/1", func(s *stage) error {
+			caller := *s.lead
+			_, _, err := s.Why(context.Background(), &caller, s.task)
+			return err
+		}},
+		{"session-reads=0.001/1", func(s *stage) error {
+			caller := *s.lead
+			_, _, err := s.SessionManifest(context.Background(), &caller, s.leadName)
+			var p *Problem
+			if errors.As(err, &p) && p.Kind == KindNotFound {
+				return nil // it has none, and was let in
+			}
+			return err
+		}},
 		{"session-waits=1", func(s *stage) error {
 			caller := *s.lead // each call has its own
 			watch, err := s.Watch(context.Background(), &caller, Position{}, WatchFilter{})

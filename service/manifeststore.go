@@ -104,6 +104,11 @@ func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte)
 func (s *Service) SessionManifest(
 	ctx context.Context, c *Caller, id string,
 ) (content []byte, digest string, err error) {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return nil, "", err
+	}
+	defer leave()
 	s.Handler.View(func(state *projections.State) {
 		v := s.At(state, c)
 		var x *projections.Session

@@ -75,23 +75,8 @@ func (x ShownSession) Body(s *Service, c *Caller, limit int) SessionBody {
 	bare := entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare })
 	return SessionBody{
 		SessionView: view, Hostname: s.Hostname, Platform: s.Platform, Events: List[wire.SessionEvent]{eventsOf(bare)},
-		Timeline: asClientsKnow(entriesOf(timeline, limit, func(e *projections.Entry) bool { return !e.Bare })),
+		Timeline: entriesOf(timeline, limit, func(e *projections.Entry) bool { return !e.Bare }),
 	}
-}
-
-// asClientsKnow shows entries with the types that older clients know: a task that was taken from a session was always
-// shown to them as completed. Nothing else shows it so.
-func asClientsKnow(entries List[projections.EntryView]) List[projections.EntryView] {
-	return List[projections.EntryView]{func(yield func(projections.EntryView) bool) {
-		for e := range entries.Items {
-			if e.Type == projections.TypeUnlinked {
-				e.Type = "task_completed"
-			}
-			if !yield(e) {
-				return
-			}
-		}
-	}}
 }
 
 // eventsOf shows entries without words as older clients know them.

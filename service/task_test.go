@@ -83,3 +83,25 @@ func TestStatusTellsWhoSaysWhat(t *testing.T) {
 		}
 	}
 }
+
+// A session's timeline tells that a task was taken from it; only the routes of older clients call that completed.
+func TestAnUnlinkedTaskIsNotCompleted(t *testing.T) {
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+	session := w.make(w.admin(), "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`)
+	w.do(w.admin(), "session:unlink", `{"sessionId":"`+session+`","taskId":"`+task+`"}`)
+	var types []string
+	err := w.Look(t.Context(), w.admin(), func(v View) error {
+		shown, err := v.GetSession(&wire.SessionID{ID: session})
+		if err == nil {
+			for entry := range shown().Timeline.Items {
+				types = append(types, entry.Type)
+			}
+		}
+		return err
+	})
+	if err != nil || len(types) == 0 || types[len(types)-1] != "task_unlinked" {
+		t.Errorf("%v, %v", types, err)
+	}
+}

@@ -26,6 +26,11 @@ type reason struct {
 
 // Why gives the chains of causes that led to what is so, and the sequence at which it was answered.
 func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why, sequence uint64, err error) {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return wire.Why{}, 0, err
+	}
+	defer leave()
 	var reasons []reason
 	body = wire.Why{ID: id, Chains: []wire.WhyChain{}}
 	err = s.Look(ctx, c, func(v View) (err error) {

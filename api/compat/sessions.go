@@ -171,5 +171,5 @@ func (s *compat) showSession(c *call, id string) (service.SessionBody, error) {
 	if !found {
 		return service.SessionBody{}, service.NotFound("Session", id)
 	}
-	return shown.Body(s.Service, c.Caller, newestEntries), nil
+	return Session(shown.Body(s.Service, c.Caller, newestEntries)), nil
 }

@@ -390,3 +390,37 @@ func TestAsksForJSON(t *testing.T) {
 		}
 	}
 }
+
+// The command line computes nothing of these answers: it asks once, and prints.
+func TestAnswersAreTheServers(t *testing.T) {
+	const deleted = `{"sequence":7,"event":null}`
+	const said = `{"project":{"id":"p","name":"P"},"says":{"blocked":1,"completed":1},` +
+		`"said":[{"taskId":"t1","title":"T","status":"in_progress","sessionStatus":"blocked","saidBy":"s1"}],"saidMore":4,` +
+		`"toConfirm":[{"taskId":"t2","title":"T","status":"in_progress","sessionStatus":"completed","saidBy":"s2"}]}`
+	const revoked = `{"sequence":7,"event":null,"revoked":{"kept":["child"],"running":2}}`
+	for _, test := range []struct {
+		args, answer, asked string
+		prints              []string
+	}{
+		{"task delete t --key k", deleted, `POST /api/commands/task:delete key=k auth=Bearer admin {"taskId":"t"}`, []string{"Nothing to do"}},
+		{"status", said, `GET /api/projects/p/status key= auth=Bearer admin `, []string{
+			"Who says what:", "t1  in_progress  says blocked  s1", "and 4 more", "not confirmed yet", "t2  in_progress  says completed  s2",
+		}},
+		{"token revoke maker --keep-children --key k", revoked, `POST /api/commands/token:revoke key=k auth=Bearer admin {"name":"maker","keepChildren":true}`, []string{
+			"stay valid: child;", "2 sessions that it spawned are still running",
+		}},
+	} {
+		env, asked := answering(t, 200, test.answer)
+		delete(env, "MAESTRO_SESSION_ID")
+		env["MAESTRO_TOKEN"] = "admin"
+		got := runHere(t, env, strings.Fields(test.args)...)
+		if got.code != 0 || strings.Join(*asked, "\n") != test.asked {
+			t.Errorf("%s: asked %q, expected %q; %+v", test.args, *asked, test.asked, got)
+		}
+		for _, want := range test.prints {
+			if !strings.Contains(got.stdout, want) {
+				t.Errorf("%s prints %q without %q", test.args, got.stdout, want)
+			}
+		}
+	}
+}
