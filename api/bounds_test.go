@@ -35,6 +35,8 @@ var bounds = map[string]string{
 	"ProjectStatus.lost":              "+lostMore",
 	"ProjectStatus.queues":            "+queuesMore",
 	"ProjectStatus.unconfirmed":       "+unconfirmedMore",
+	"ProjectStatus.toConfirm":         "+unconfirmedMore",
+	"ProjectStatus.said":              "+saidMore",
 	"QueueBody.items":                 "+itemsMore",
 	"QueueItems.items":                "+itemsMore",
 	"SessionBody.events":              byWhole,

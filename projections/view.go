@@ -317,7 +317,7 @@ type ProjectStatus struct {
 	// UnconfirmedMore counts the others. So it is with the other lists.
 	Unconfirmed     []string `json:"unconfirmed"`
 	UnconfirmedMore int      `json:"unconfirmedMore,omitempty"`
-	// ToConfirm shows the tasks of Unconfirmed, and Said the other open tasks of which an agent says something.
+	// ToConfirm shows the tasks of Unconfirmed, and Said the others of which an agent says something, open ones first.
 	ToConfirm []TaskSaid                   `json:"toConfirm"`
 	Said      []TaskSaid                   `json:"said"`
 	SaidMore  int                          `json:"saidMore,omitempty"`
@@ -338,6 +338,7 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 		Unconfirmed: []string{}, Sessions: map[events.SessionStatus]int{}, Lost: []string{}, Queues: []QueueView{},
 		Inbox: s.InboxCount(p.ID), ToConfirm: []TaskSaid{}, Said: []TaskSaid{},
 	}
+	var decided []TaskSaid // open ones come first
 	for t := range s.Tasks(p.ID) {
 		status.Tasks[t.Status]++
 		says, session := s.SessionStatus(t)
@@ -353,10 +354,15 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 			status.UnconfirmedMore++
 		case open && len(status.Said) < StatusListed:
 			status.Said = append(status.Said, said)
-		case open:
+		case !open && len(decided) < StatusListed:
+			decided = append(decided, said)
+		default:
 			status.SaidMore++
 		}
 	}
+	room := min(StatusListed-len(status.Said), len(decided))
+	status.Said = append(status.Said, decided[:room]...)
+	status.SaidMore += len(decided) - room
 	for x := range s.Sessions(p.ID) {
 		status.Sessions[x.Status]++
 		switch {

@@ -789,7 +789,8 @@ func TestProjectStatus(t *testing.T) {
 	)
 	match(t, s.ProjectStatus(s.Project("p")), want{
 		"project.id": `"p"`, "tasks": `{"completed":1,"in_progress":2}`, "says": `{"completed":2}`, "unconfirmed": `["t1"]`, "sessions": `{"failed":1,"running":1}`,
-		"lost": "[]", "queues": "[]", "inbox": "2", "said": "[]",
+		"lost": "[]", "queues": "[]", "inbox": "2",
+		"said":      `[{"taskId":"t2","title":"Title of t2","status":"completed","sessionStatus":"completed","saidBy":"w"}]`,
 		"toConfirm": `[{"taskId":"t1","title":"Title of t1","status":"in_progress","sessionStatus":"completed","saidBy":"w"}]`,
 	})
 	s = stateOf(t, project(), task("t1"), spawn("w", "t1"), report(worker, "w", events.ReportBlocked, "m", "t1"))
@@ -813,17 +814,28 @@ func TestProjectStatusIsBounded(t *testing.T) {
 		story = append(story, task("t"+n), pulls("s"+n, "s"+n, "t"+n), lost("s"+n))
 		says := report("/projects/p/sessions/w"+n, "w"+n, events.ReportComplete, "m", "t"+n)
 		story = append(story, spawn("w"+n, "t"+n), says)
+		// What agents say of these is not about their end, and the first is decided: it comes last, and is cut.
+		story = append(story, task("u"+n), spawn("v"+n, "u"+n))
+		story = append(story, report("/projects/p/sessions/v"+n, "v"+n, events.ReportBlocked, "m", "u"+n))
+		if i == 0 {
+			story = append(story, by(admin, &events.TaskStatusChanged{TaskID: "u0", To: events.TaskCompleted}))
+		}
 	}
 	s := stateOf(t, story...)
 	status := s.ProjectStatus(s.Project("p"))
 	for name, got := range map[string][2]int{
 		"unconfirmed": {len(status.Unconfirmed), status.UnconfirmedMore},
+		"to confirm":  {len(status.ToConfirm), status.UnconfirmedMore},
+		"said":        {len(status.Said), status.SaidMore},
 		"lost":        {len(status.Lost), status.LostMore},
 		"queues":      {len(status.Queues), status.QueuesMore},
 	} {
 		if got != [2]int{StatusListed, 3} {
 			t.Errorf("%s: %d are listed and %d counted", name, got[0], got[1])
 		}
+	}
+	if status.Said[0].TaskID != "u1" {
+		t.Errorf("a task that is decided comes first: %+v", status.Said[0])
 	}
 }
 
