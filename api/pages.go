@@ -70,8 +70,6 @@ func placeOf(item any) (place, bool) {
 		return place{x.ID, x.CreatedAt}, true
 	case projections.TaskView:
 		return place{x.ID, x.CreatedAt}, true
-	case projections.TaskTree:
-		return place{x.ID, x.CreatedAt}, true
 	case service.SessionBody:
 		return place{x.ID, x.StartedAt}, true
 	case projections.EntryView:

@@ -56,7 +56,7 @@ func (e *encoder) value(v any) error {
 	switch v := v.(type) {
 	case service.SessionBody:
 		return e.session(v)
-	case projections.TaskTree:
+	case service.Tree:
 		return e.tree(v)
 	case listed:
 		return e.list(v)
@@ -114,12 +114,12 @@ func (e *encoder) object(head any, names []string, members ...any) error {
 }
 
 // tree renders a task's tree task by task: there may be megabytes of it.
-func (e *encoder) tree(t projections.TaskTree) error {
-	names, members := []string{"children"}, []any{t.Children}
-	if t.Below > 0 {
-		names, members = append(names, "below"), append(members, t.Below)
+func (e *encoder) tree(t service.Tree) error {
+	names, members := []string{"children"}, []any{t.Children()}
+	if below := t.Below(); below > 0 {
+		names, members = append(names, "below"), append(members, below)
 	}
-	return e.object(t.TaskView, names, members...)
+	return e.object(t.Task(), names, members...)
 }
 
 // session renders a session entry by entry: it may have said more than there is memory for its answers.
@@ -273,14 +273,10 @@ func memoryOf(v any) int64 {
 			total += int64(reflect.TypeOf(item).Size()) + memoryOf(item)
 		}
 		return total
-	case projections.TaskTree:
-		return memoryOf(v.Children)
-	case []projections.TaskTree:
-		total := int64(cap(v)) * int64(reflect.TypeFor[projections.TaskTree]().Size())
-		for _, tree := range v {
-			total += memoryOf(tree.Children)
-		}
-		return total
+	case service.Tree:
+		return v.Held()
+	case projections.TaskView:
+		return v.Size()
 	}
 	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice {
 		return int64(r.Len()) * int64(r.Type().Elem().Size())

@@ -39,17 +39,11 @@ func TestInPartsIsTheSame(t *testing.T) {
 	two := []wire.SessionEvent{event, event}
 	full := plain{view, "h", "p", two, many}
 	empty := plain{view, "h", "p", []wire.SessionEvent{}, []projections.EntryView{}}
-	task := projections.TaskView{ID: "t", Title: "<&>", Description: long}
-	leaf := projections.TaskTree{TaskView: task, Children: []projections.TaskTree{}, Below: 7}
-	tree := projections.TaskTree{TaskView: task, Children: slices.Repeat([]projections.TaskTree{leaf}, 9)}
-	trees := []projections.TaskTree{tree, leaf, {TaskView: task, Children: []projections.TaskTree{tree}}, {}}
 	for name, c := range map[string]struct{ parts, whole any }{
 		"a session":      {lazily(many, two), full},
 		"an empty one":   {lazily(nil, nil), empty},
 		"a list":         {service.List[projections.EntryView]{Items: slices.Values(many)}, many},
 		"lists in lists": {[]service.SessionBody{lazily(many, two), lazily(nil, nil)}, []plain{full, empty}},
-		"a tree":         {tree, tree},
-		"trees":          {trees, trees},
 		"none":           {[]string(nil), []string(nil)},
 		"empty":          {[]string{}, []string{}},
 		"bytes":          {json.RawMessage(`{"x":1}`), json.RawMessage(`{"x":1}`)},

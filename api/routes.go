@@ -27,6 +27,7 @@ func newHuma(mux *http.ServeMux, version string) huma.API {
 		reflect.TypeFor[[]service.SessionBody](),
 	)
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.TaskPage](), reflect.TypeFor[[]projections.TaskView]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[service.Tree](), reflect.TypeFor[projections.TaskTree]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.TreePage](), reflect.TypeFor[[]projections.TaskTree]())
 	schemas.RegisterTypeAlias(
 		reflect.TypeFor[service.List[wire.SessionEvent]](),

@@ -11,7 +11,7 @@ func (s *server) taskRoutes() {
 		Name:    "task-list",
 		Summary: "The tasks that the caller may see, in order of creation",
 	}, service.View.ListTasks)
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/tasks/{id}",
 		Name:    "task-get",
 		Summary: "A task",

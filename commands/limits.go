@@ -54,7 +54,7 @@ func Limits() []LimitGroup {
 			Title: "Tasks and sessions in answers",
 			Intro: "These hide nothing either: `maestro task get` shows the whole statements of a task, and a " +
 				"timeline everything that happened.",
-			Limits: []Limit{LimitListedText, LimitUnlinked},
+			Limits: []Limit{LimitListedText, LimitListedSays, LimitSums, LimitUnlinked},
 		},
 		{
 			Title: "Fields of commands",
@@ -166,6 +166,16 @@ var (
 	LimitListedText = Limit{
 		Name: "listed-text", Value: projections.ListedText, Unit: "bytes", Answer: answerCut,
 		Bounds: "a result or a reason of a task in a list; one that is longer has `cut`",
+	}
+	LimitListedSays = Limit{
+		Name: "listed-says", Value: projections.ListedSays, Unit: "words", Answer: answerCut,
+		Bounds: "what the sessions of a task say, as a list or a tree shows it, the newest; " +
+			"a number beside it (`saysMore`) counts the others",
+	}
+	LimitSums = Limit{
+		Name: "progress-steps", Value: projections.SumsMost, Unit: "steps", Answer: answerCut,
+		Bounds: "work of one answer to sum up what lies below its tasks; " +
+			"a sum says how many tasks were found and not looked at (`unread`)",
 	}
 	LimitUnlinked = Limit{
 		Name: "unlinked", Value: projections.MaxUnlinked, Unit: "tasks", Answer: answerCut,

@@ -1,6 +1,6 @@
 package projections
 
-import "slices"
+import "math"
 
 // Branch is a task with what is below it, before it is shown: it holds only immutable values, so that it can be put in
 // order and shown part by part when the state has moved on.
@@ -12,60 +12,132 @@ type Branch struct {
 	Progress *Progress
 }
 
-// Branches gives a project's tasks as trees, roots in order of creation, with so many tasks below them at most. A task
+// Growth is trees of tasks on their way. [State.Grow] makes them, in as many portions as it takes.
+type Growth struct {
+	// Branches are the trees, in order of creation.
+	Branches []*Branch
+	// ids are the tasks that may be roots; roots is how many there may be, 0 for all.
+	ids   []string
+	roots int
+	// most is how many tasks below roots may still be shown.
+	most int
+	sums *Sums
+	// path leads down to where it is.
+	path []growing
+}
+
+// growing is a branch whose children are still to be found.
+type growing struct {
+	branch *Branch
+	// levels is how many levels it may have, itself too.
+	levels int
+	// rest are those of its children that are not looked at, next the first of the branches below it that is not grown.
+	rest []string
+	next int
+	// below sums up what is below it.
+	below lower
+	// hidden sums up what is below it and not shown.
+	hidden *Sum
+}
+
+// NewGrowth begins trees of a project's tasks, roots in order of creation, with so many tasks below them at most. A task
 // whose parent was deleted is a root. It begins behind the task that was made at a sequence, 0 for the beginning, and
 // ends once it has so many roots, 0 for all.
+func (s *State) NewGrowth(project string, after uint64, roots, most int, sums *Sums) *Growth {
+	ids := s.taskIDs.get(project)
+	if after > 0 {
+		ids = ids[s.behind(ids, after):]
+	}
+	return &Growth{Branches: []*Branch{}, ids: ids, roots: roots, most: most, sums: sums}
+}
+
+// GrowthOf begins the tree of one task, down to [MaxTreeDepth] levels and with [MaxTreeTasks] tasks below it.
+func (s *State) GrowthOf(t *Task, sums *Sums) *Growth {
+	g := &Growth{most: MaxTreeTasks, sums: sums}
+	g.root(s, t)
+	return g
+}
+
+// Branches gives a project's tasks as trees, as NewGrowth says, all at once.
 func (s *State) Branches(project string, after uint64, roots, most int) []*Branch {
-	branches := []*Branch{}
-	for t := range s.tasksFrom(s.taskIDs.get(project), after) {
-		if t.ParentID != "" && s.Task(t.ParentID) != nil {
-			continue
-		}
-		branches = append(branches, s.branchTo(t, MaxTreeDepth, &most))
-		if roots > 0 && len(branches) == roots {
-			break
+	g := s.NewGrowth(project, after, roots, most, NewSums(math.MaxUint64))
+	s.Grow(g, math.MaxUint64)
+	return g.Branches
+}
+
+// Grow goes on with trees until the state has counted so many steps, and reports whether they are done.
+func (s *State) Grow(g *Growth, until uint64) (done bool) {
+	for {
+		switch {
+		case s.Steps() >= until:
+			return false
+		case len(g.path) > 0:
+			s.growOn(g, until)
+		case len(g.ids) == 0 || g.roots > 0 && len(g.Branches) == g.roots:
+			return true
+		default:
+			t := s.Task(g.ids[0])
+			g.ids = g.ids[1:]
+			if t != nil && (t.ParentID == "" || s.Task(t.ParentID) == nil) {
+				g.root(s, t)
+			}
 		}
 	}
-	return branches
 }
 
-// Branch gives a task with everything below it, down to [MaxTreeDepth] levels and with [MaxTreeTasks] tasks.
-func (s *State) Branch(t *Task) *Branch {
-	most := MaxTreeTasks
-	return s.branchTo(t, MaxTreeDepth, &most)
-}
-
-// branchTo gives so many levels of a tree, with at most so many tasks below its root; it takes them from most.
-func (s *State) branchTo(t *Task, levels int, most *int) *Branch {
+func (g *Growth) root(s *State, t *Task) {
 	b := &Branch{Task: t}
-	if levels == 1 {
-		b.Below, b.Progress = len(s.Descendants(t.ID, 0)), s.Progress(t)
-		return b
-	}
-	children := slices.Collect(s.Children(t.ID))
-	shown := min(len(children), *most)
-	*most -= shown
-	for i, child := range children {
-		if i >= shown {
-			b.Below += 1 + len(s.Descendants(child.ID, 0))
-			continue
+	g.Branches = append(g.Branches, b)
+	g.path = append(g.path, growing{branch: b, levels: MaxTreeDepth, rest: s.children.get(t.ID)})
+}
+
+// growOn takes one step: it finds a child, enters one, sums up those that are not shown, or leaves a branch.
+func (s *State) growOn(g *Growth, until uint64) {
+	at := &g.path[len(g.path)-1]
+	switch b := at.branch; {
+	case len(at.rest) > 0 && at.levels > 1 && g.most > 0:
+		if child := s.Task(at.rest[0]); child != nil {
+			g.most--
+			b.Children = append(b.Children, &Branch{Task: child})
 		}
-		below := s.branchTo(child, levels-1, most)
-		b.Children = append(b.Children, below)
-		if b.Progress == nil {
-			b.Progress = &Progress{}
-		}
-		if below.Progress != nil {
-			b.Progress.add(*below.Progress)
-		} else {
-			says, _ := s.SessionStatus(child)
-			b.Progress.count(child.Status, says)
-		}
+		at.rest = at.rest[1:]
+	case at.next < len(b.Children):
+		child := b.Children[at.next]
+		at.next++
+		g.path = append(g.path, growing{branch: child, levels: at.levels - 1, rest: s.children.get(child.Task.ID)})
+	case len(at.rest) > 0:
+		at.hidden = &Sum{sums: g.sums, path: []summed{{rest: at.rest}}}
+		at.rest = nil
+	case at.hidden != nil && !s.SumOn(at.hidden, until):
+	default:
+		s.grown(g)
 	}
-	if b.Below > 0 {
-		b.Progress = s.Progress(t)
+}
+
+// grown leaves a branch that is complete.
+func (s *State) grown(g *Growth) {
+	last := len(g.path) - 1
+	it := g.path[last]
+	g.path = g.path[:last]
+	if it.hidden != nil {
+		hidden := &it.hidden.below
+		it.branch.Below = hidden.tasks + hidden.progress.Unread
+		it.below.tasks += hidden.tasks
+		it.below.progress.add(hidden.progress)
 	}
-	return b
+	if it.below.any() {
+		it.branch.Progress = &it.below.progress
+	}
+	if last == 0 {
+		return
+	}
+	above := &g.path[last-1].below
+	above.tasks += 1 + it.below.tasks
+	if it.branch.Progress != nil {
+		above.progress.add(*it.branch.Progress)
+	} else {
+		s.countLeaf(&above.progress, it.branch.Task)
+	}
 }
 
 // tree gives the branch as it is shown, with views that are still empty but for their progress, and adds them to
@@ -94,7 +166,7 @@ func (b *Branch) Tree() (tree *TaskTree, unseen []Unseen) {
 // See fills in the views of tasks of a tree.
 func (s *State) See(these []Unseen) {
 	for _, it := range these {
-		it.tree.TaskView = s.viewAlone(it.branch.Task)
+		it.tree.TaskView = s.ListedTask(it.branch.Task)
 		it.tree.Progress = it.branch.Progress
 	}
 }

@@ -1,6 +1,10 @@
 package projections
 
-import "maestro/events"
+import (
+	"math"
+
+	"maestro/events"
+)
 
 // Progress counts the leaves below a task: the tasks with nothing further below them. What was deleted does not count,
 // and a parent counts for what is below it, not for itself.
@@ -14,43 +18,16 @@ type Progress struct {
 	Blocked   int `json:"blocked"`
 	Failed    int `json:"failed"`
 	Cancelled int `json:"cancelled"`
+	// Unread counts tasks below it that were not looked at, because there is too much of them: so much is missing at
+	// least. What lies below them is not counted either.
+	Unread int `json:"unread,omitempty"`
 }
-
-// ProgressKnown remembers the progress of tasks with something below them, so that a list of tasks looks at each once.
-type ProgressKnown map[string]Progress
 
 // Progress sums up what lies below a task, nil when nothing does.
 func (s *State) Progress(t *Task) *Progress {
-	var sum Progress
-	if !s.sumBelow(t.ID, &sum, nil) {
-		return nil
-	}
-	return &sum
-}
-
-// sumBelow adds what lies below a task, and reports whether anything does.
-func (s *State) sumBelow(task string, sum *Progress, known ProgressKnown) (any bool) {
-	if below, ok := known[task]; ok {
-		sum.add(below)
-		return true
-	}
-	var below Progress
-	for _, id := range s.children.get(task) {
-		child := s.Task(id)
-		if child == nil {
-			continue
-		}
-		any = true
-		if !s.sumBelow(id, &below, known) {
-			says, _ := s.SessionStatus(child)
-			below.count(child.Status, says)
-		}
-	}
-	if any && known != nil {
-		known[task] = below
-	}
-	sum.add(below)
-	return any
+	sum := s.SumBelow(t.ID, NewSums(math.MaxUint64))
+	s.SumOn(sum, math.MaxUint64)
+	return sum.Progress()
 }
 
 func (p *Progress) add(below Progress) {
@@ -60,6 +37,16 @@ func (p *Progress) add(below Progress) {
 	p.Blocked += below.Blocked
 	p.Failed += below.Failed
 	p.Cancelled += below.Cancelled
+	p.Unread += below.Unread
+}
+
+// countLeaf adds a leaf. What is said of it is asked only where that tells something.
+func (s *State) countLeaf(p *Progress, t *Task) {
+	var says events.TaskSessionStatus
+	if t.Status != events.TaskCompleted && t.Status != events.TaskCancelled {
+		says, _ = s.SessionStatus(t)
+	}
+	p.count(t.Status, says)
 }
 
 // count adds a leaf. The authoritative status decides; what is said tells apart only what is still to be done.

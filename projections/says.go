@@ -35,6 +35,31 @@ func (t *Task) AllSays() []Said {
 	return slices.Concat(slices.Collect(t.parts())...)
 }
 
+// newestSays gives the newest words, at most so many, oldest first, and how many others there are.
+func (t *Task) newestSays(most int) (says []Said, more int) {
+	all := t.Speakers()
+	if all <= most {
+		return t.AllSays(), 0
+	}
+	says = make([]Said, 0, most)
+	take := func(part []Said) {
+		for _, said := range slices.Backward(part) {
+			if len(says) < most {
+				says = append(says, said)
+			}
+		}
+	}
+	take(t.Says)
+	for _, part := range slices.Backward(t.earlierParts()) {
+		if len(says) == most {
+			break
+		}
+		take(part)
+	}
+	slices.Reverse(says)
+	return says, all - most
+}
+
 // saysTheSame reports whether no word was said or taken away between two versions of a task.
 func (t *Task) saysTheSame(other *Task) bool {
 	return t.earlier() == other.earlier() && len(t.Says) == len(other.Says) &&

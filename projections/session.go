@@ -288,10 +288,11 @@ func (s *State) sessionUpdated(f fact, d *events.SessionUpdated) error {
 		set(&fields.AgentID, d.AgentID)
 		if d.TaskIDs != nil {
 			fields.TaskIDs = *d.TaskIDs
-			fields.Unlinked = unlinkedWithout(fields.Unlinked, *d.TaskIDs...)
+			fields.Unlinked = s.unlinkedWithout(fields.Unlinked, *d.TaskIDs...)
 		}
 		set(&fields.ManifestDigest, d.ManifestDigest)
 		if d.Env != nil {
+			s.work(uint64(len(x.Env) + len(d.Env)))
 			env := maps.Clone(x.Env)
 			if env == nil {
 				env = make(map[string]string, len(d.Env))
@@ -393,7 +394,7 @@ func (s *State) sessionTaskLinked(f fact, d *events.SessionTaskLinked) error {
 		if !slices.Contains(x.TaskIDs, d.TaskID) {
 			fields := x.ownFields()
 			fields.TaskIDs = append(slices.Clip(fields.TaskIDs), d.TaskID)
-			fields.Unlinked = unlinkedWithout(fields.Unlinked, d.TaskID)
+			fields.Unlinked = s.unlinkedWithout(fields.Unlinked, d.TaskID)
 		}
 	})
 	s.changeTask(d.TaskID, func(t *Task) { s.addSession(t, d.SessionID); t.UpdatedAt = f.at })
@@ -415,7 +416,7 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 	s.changeSession(d.SessionID, func(x *Session) {
 		fields := x.ownFields()
 		fields.TaskIDs = leave(x.TaskIDs, d.TaskID)
-		unlinked := append(unlinkedWithout(x.Unlinked, d.TaskID), Unlinked{d.TaskID, f.Source, f.at, f.sequence})
+		unlinked := append(s.unlinkedWithout(x.Unlinked, d.TaskID), Unlinked{d.TaskID, f.Source, f.at, f.sequence})
 		fields.Unlinked = unlinked[max(0, len(unlinked)-MaxUnlinked):]
 		x.LastActivity = f.at
 	})
@@ -425,10 +426,18 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 }
 
 // unlinkedWithout gives a list of its own without these tasks, nil if it is empty.
-func unlinkedWithout(list []Unlinked, tasks ...string) []Unlinked {
+func (s *State) unlinkedWithout(list []Unlinked, tasks ...string) []Unlinked {
+	if len(list) == 0 {
+		return nil
+	}
+	s.work(uint64(len(list) + len(tasks)))
+	given := make(map[string]bool, len(tasks))
+	for _, id := range tasks {
+		given[id] = true
+	}
 	var rest []Unlinked
 	for _, u := range list {
-		if !slices.Contains(tasks, u.TaskID) {
+		if !given[u.TaskID] {
 			rest = append(rest, u)
 		}
 	}

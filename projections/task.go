@@ -318,6 +318,7 @@ func (s *State) Dependents(task string) []*Task {
 			found = append(found, t)
 		}
 	}
+	s.work(uint64(len(found)))
 	slices.SortStableFunc(found, func(a, b *Task) int {
 		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
 	})

@@ -3,6 +3,8 @@ package projections
 import (
 	"encoding/json"
 	"iter"
+	"math"
+	"reflect"
 	"slices"
 
 	"maestro/events"
@@ -59,13 +61,15 @@ type TaskView struct {
 	// StatusReason says why its status was last moved.
 	StatusReason *StatementView `json:"statusReason,omitempty"`
 	// SessionReason says why SaidBy says that it is blocked or has failed, or what it asks.
-	SessionReason      *StatementView `json:"sessionReason,omitempty"`
-	Says               []Said         `json:"says,omitempty"`
-	Model              string         `json:"model,omitempty"`
-	AcceptanceCriteria []string       `json:"acceptanceCriteria"`
-	UnmetDependencies  []string       `json:"unmetDependencies,omitempty"`
-	ActiveSessionID    string         `json:"activeSessionId,omitempty"`
-	CreatedBy          string         `json:"createdBy"`
+	SessionReason *StatementView `json:"sessionReason,omitempty"`
+	// Says are the words of its sessions, oldest first; in a list the newest [ListedSays], and SaysMore counts the others.
+	Says               []Said   `json:"says,omitempty"`
+	SaysMore           int      `json:"saysMore,omitempty"`
+	Model              string   `json:"model,omitempty"`
+	AcceptanceCriteria []string `json:"acceptanceCriteria"`
+	UnmetDependencies  []string `json:"unmetDependencies,omitempty"`
+	ActiveSessionID    string   `json:"activeSessionId,omitempty"`
+	CreatedBy          string   `json:"createdBy"`
 	// Queues are the queues that it stands in, by name.
 	Queues   []TaskInQueue   `json:"queues,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
@@ -76,6 +80,9 @@ type TaskView struct {
 
 // ListedText is how much of a statement a list of tasks shows, in bytes.
 const ListedText = events.PreviewText
+
+// ListedSays is how many words of its sessions a task in a list shows.
+const ListedSays = 20
 
 // StatementView shows words that somebody said.
 type StatementView struct {
@@ -107,14 +114,24 @@ type TaskInQueue struct {
 
 // TaskView shows a task of the state.
 func (s *State) TaskView(t *Task) TaskView {
-	v := s.viewWhole(t)
+	v := s.TaskViewAlone(t)
 	v.Progress = s.Progress(t)
 	return v
 }
 
-// viewAlone shows a task for a list: without what lies below it, and with the beginning of long statements.
-func (s *State) viewAlone(t *Task) TaskView {
-	v := s.viewWhole(t)
+// TaskViewAlone shows a task without what lies below it.
+func (s *State) TaskViewAlone(t *Task) TaskView {
+	v := s.taskView(t)
+	v.Says = t.AllSays()
+	s.work(uint64(len(v.Says)))
+	return v
+}
+
+// ListedTask shows a task for a list: without what lies below it, and with the beginning of what is long.
+func (s *State) ListedTask(t *Task) TaskView {
+	v := s.taskView(t)
+	v.Says, v.SaysMore = t.newestSays(ListedSays)
+	s.work(uint64(len(v.Says)))
 	for _, said := range []*StatementView{v.Result, v.StatusReason, v.SessionReason} {
 		if said != nil {
 			said.Text, said.Cut = beginning(said.Text, ListedText)
@@ -123,14 +140,49 @@ func (s *State) viewAlone(t *Task) TaskView {
 	return v
 }
 
-func (s *State) viewWhole(t *Task) TaskView {
+// What the parts of a view take, in bytes.
+var (
+	viewSize      = sizeOf[TaskView]()
+	saidSize      = sizeOf[Said]()
+	placeSize     = sizeOf[TaskInQueue]()
+	nameSize      = sizeOf[string]()
+	statementSize = sizeOf[StatementView]()
+	progressSize  = sizeOf[Progress]()
+)
+
+func sizeOf[T any]() int64 {
+	return int64(reflect.TypeFor[T]().Size()) //nolint:gosec // some hundred bytes
+}
+
+// Size gives how much memory the view takes beside what it shares with the state, in bytes.
+func (v *TaskView) Size() int64 {
+	size := viewSize + int64(cap(v.Says))*saidSize + int64(cap(v.Queues))*placeSize +
+		int64(cap(v.UnmetDependencies))*nameSize
+	for _, said := range []*StatementView{v.Result, v.StatusReason, v.SessionReason} {
+		if said != nil {
+			size += statementSize
+		}
+	}
+	if v.Progress != nil {
+		size += progressSize
+	}
+	return size
+}
+
+// ListedSize gives about how much [TaskView.Size] of a task in a list is.
+func (s *State) ListedSize(t *Task) int64 {
+	return viewSize + statementSize + progressSize + int64(min(t.Speakers(), ListedSays))*saidSize +
+		int64(len(s.itemsOf.get(t.ID)))*placeSize
+}
+
+func (s *State) taskView(t *Task) TaskView {
 	says, by := s.SessionStatus(t)
 	return TaskView{
 		ID: t.ID, ProjectID: t.ProjectID, ParentID: orNull(t.ParentID), Title: t.Title, Description: t.Description,
 		Status: t.Status, Priority: t.Priority, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 		StartedAt: orNull(t.StartedAt), CompletedAt: orNull(t.CompletedAt), InitialPrompt: t.InitialPrompt,
 		SessionIDs: list(t.SessionIDs), SkillIDs: list(t.SkillIDs), AgentIDs: list(t.AgentIDs), Dependencies: list(t.Dependencies),
-		SessionStatus: says, SaidBy: by, Says: t.AllSays(), Model: t.Model, AcceptanceCriteria: list(t.AcceptanceCriteria),
+		SessionStatus: says, SaidBy: by, Model: t.Model, AcceptanceCriteria: list(t.AcceptanceCriteria),
 		UnmetDependencies: s.UnmetDependencies(t), ActiveSessionID: s.ActiveSession(t), CreatedBy: t.CreatedBy,
 		Queues: s.inQueues(t.ID), Metadata: t.Metadata, Blobs: t.Blobs,
 		Result: s.Result(t), StatusReason: s.statementOn(t, t.StatusReason()),
@@ -157,6 +209,7 @@ func (s *State) sessionReason(t *Task, says events.TaskSessionStatus, session st
 	default:
 		return nil
 	}
+	s.lookedThrough(t.Speakers())
 	said := t.SaidBy(session)
 	e := s.TaskTimeline(t.ID).at(said.Sequence)
 	if e.Message == "" {
@@ -166,8 +219,12 @@ func (s *State) sessionReason(t *Task, says events.TaskSessionStatus, session st
 }
 
 func (s *State) inQueues(task string) []TaskInQueue {
-	var places []TaskInQueue
-	for _, key := range s.itemsOf.get(task) {
+	keys := s.itemsOf.get(task)
+	if len(keys) == 0 {
+		return nil
+	}
+	places := make([]TaskInQueue, 0, len(keys))
+	for _, key := range keys {
 		item := s.items.get(key)
 		places = append(places, TaskInQueue{item.Queue, item.Status, item.SessionID})
 	}
@@ -386,21 +443,15 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 // TaskViews shows tasks.
 func (s *State) TaskViews(tasks iter.Seq[*Task]) []TaskView {
 	views := []TaskView{}
-	known := ProgressKnown{}
+	sums := NewSums(math.MaxUint64)
 	for t := range tasks {
-		views = append(views, s.ListedTask(t, known))
+		v := s.ListedTask(t)
+		sum := s.SumBelow(t.ID, sums)
+		s.SumOn(sum, math.MaxUint64)
+		v.Progress = sum.Progress()
+		views = append(views, v)
 	}
 	return views
-}
-
-// ListedTask shows a task of a list, with what is known already of the progress of others.
-func (s *State) ListedTask(t *Task, known ProgressKnown) TaskView {
-	v := s.viewAlone(t)
-	var sum Progress
-	if s.sumBelow(t.ID, &sum, known) {
-		v.Progress = &sum
-	}
-	return v
 }
 
 func orNull[T comparable](value T) *T {

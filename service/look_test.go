@@ -92,28 +92,29 @@ func TestASparsePageEndsEarly(t *testing.T) {
 	}
 	after, pages, found := "", 0, false
 	for ; !found && pages < 20; pages++ {
+		var finish func() (TaskPage, error)
 		if err := w.Look(t.Context(), w.admin(), func(v View) error {
 			at, err := v.createdAt(after)
 			if err != nil {
 				return err
 			}
-			finish, err := v.taskPage(v.TasksAfter([]string{project}, at), PageOf{Limit: 1},
+			finish, err = v.taskPage(v.TasksAfter([]string{project}, at), PageOf{Limit: 1},
 				func(t *projections.Task) bool {
 					v.Worked(scanMost / 2)
 					return t.ID == last
 				})
-			if err != nil {
-				return err
-			}
-			page, err := finish()
-			if page.Next != nil {
-				after = page.Next.ID
-			}
-			found = page.Held > 0
 			return err
 		}); err != nil {
 			t.Fatal(err)
 		}
+		page, err := finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page.Next != nil {
+			after = page.Next.ID
+		}
+		found = page.Held > 0
 	}
 	if !found || pages < 4 || pages > 6 {
 		t.Errorf("found after %d pages: %v", pages, found)

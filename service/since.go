@@ -77,11 +77,10 @@ func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 			return wire.Since{}, err
 		}
 	}
-	err = s.Look(ctx, c, func(v View) error {
-		found.stand(v)
-		return nil
-	})
-	if err != nil {
+	body.Tasks, body.TasksMore = newestFirst(found.tasks)
+	body.Sessions, body.SessionsMore = newestFirst(found.sessions)
+	body.Queues, body.QueuesMore = newestFirst(found.queues)
+	if err := s.stand(ctx, c, &body); err != nil {
 		return wire.Since{}, err
 	}
 	for i := range body.Inbox {
@@ -98,10 +97,7 @@ func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 				(seen[d.Project] || found.all)
 		})
 	}
-	body.Tasks, body.TasksMore = newestFirst(found.tasks)
-	body.Sessions, body.SessionsMore = newestFirst(found.sessions)
-	body.Queues, body.QueuesMore = newestFirst(found.queues)
-	return body, err
+	return body, nil
 }
 
 // sequenceSince gives the sequence behind which the story begins, and its time in milliseconds since 1970.
@@ -231,21 +227,40 @@ func shortWords(text string) string {
 	return strings.ToValidUTF8(text[:longestWords], "") + "…"
 }
 
-// stand fills in where the things stand now; what was deleted is left with its last event.
-func (f *changed) stand(v View) {
-	for id, thing := range f.tasks {
-		if t := v.Task(id); t != nil {
-			says, _ := v.SessionStatus(t)
-			thing.Name, thing.Is, thing.Says = t.Title, string(t.Status), string(says)
-		}
-	}
-	for id, thing := range f.sessions {
-		if x := v.Session(id); x != nil {
-			thing.Name, thing.Is = x.Name, string(x.Status)
-			if x.Lost() && !x.Ended() {
-				thing.Is = "lost"
+// stand fills in where the things that are listed stand now, a portion of them at a time; what was deleted is left with
+// its last event.
+func (s *Service) stand(ctx context.Context, c *Caller, body *wire.Since) error {
+	return Unbroken(func() error {
+		at, all := 0, len(body.Tasks)+len(body.Sessions)
+		View{again: s.again(ctx, c)}.portions(func(v View, until uint64) (done bool) {
+			for ; at < all && v.Steps() < until; at++ {
+				if at < len(body.Tasks) {
+					v.taskStands(&body.Tasks[at])
+				} else {
+					v.sessionStands(&body.Sessions[at-len(body.Tasks)])
+				}
 			}
-		}
+			return at == all
+		})
+		return nil
+	})
+}
+
+func (v View) taskStands(thing *wire.SinceThing) {
+	if t := v.Task(thing.ID); t != nil {
+		says, _ := v.SessionStatus(t)
+		thing.Name, thing.Is, thing.Says = t.Title, string(t.Status), string(says)
+	}
+}
+
+func (v View) sessionStands(thing *wire.SinceThing) {
+	x := v.Session(thing.ID)
+	if x == nil {
+		return
+	}
+	thing.Name, thing.Is = x.Name, string(x.Status)
+	if x.Lost() && !x.Ended() {
+		thing.Is = "lost"
 	}
 }
 

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"slices"
 
 	"maestro/internal/safetext"
@@ -96,13 +97,42 @@ func (v View) taskMatches(f *wire.TaskFilter, t *projections.Task) bool {
 	return f.Ready == "" || v.Startable(t)
 }
 
-// GetTask gives a task.
-func (v View) GetTask(in *wire.TaskID) (projections.TaskView, error) {
+// GetTask gives a task. The function that it returns is called when the state has moved.
+func (v View) GetTask(in *wire.TaskID) (func() (projections.TaskView, error), error) {
 	t, err := v.PermitTask("task:get", in.ID)
 	if err != nil {
-		return projections.TaskView{}, err
+		return nil, err
 	}
-	return v.TaskView(t), nil
+	return v.shownTask(t), nil
+}
+
+// shownTask shows a task as it is. What lies below it is summed up when the state has moved.
+func (v View) shownTask(t *projections.Task) func() (projections.TaskView, error) {
+	shown := v.TaskViewAlone(t)
+	return func() (projections.TaskView, error) {
+		shown.Progress = v.below(t.ID)
+		return shown, nil
+	}
+}
+
+// ShowTask shows a caller the task that it changed.
+func (s *Service) ShowTask(ctx context.Context, c *Caller, id string) (shown projections.TaskView, err error) {
+	var finish func() (projections.TaskView, error)
+	err = s.Look(ctx, c, func(v View) error {
+		t := v.Task(id)
+		if t == nil {
+			return NotFound("Task", id)
+		}
+		finish = v.shownTask(t)
+		return nil
+	})
+	if err == nil {
+		err = Unbroken(func() (err error) {
+			shown, err = finish()
+			return err
+		})
+	}
+	return shown, err
 }
 
 // ListChildren gives the tasks directly below one.

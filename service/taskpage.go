@@ -10,8 +10,6 @@ import (
 )
 
 const (
-	// tasksAtOnce is how many views of tasks are made while the state stands still: all others wait so long.
-	tasksAtOnce = 200
 	// scanMost is after how many steps a page ends before it is full: the next one goes on.
 	scanMost = engine.ReadMost / 4
 	// orderMost is how many dependencies one answer puts in order.
@@ -93,22 +91,16 @@ func (v View) taskPage(
 
 // shownTasks makes the views of tasks as they are written.
 func (v View) shownTasks(found []*projections.Task, next *PageEnd) TaskPage {
-	const taskSize = 1 << 10
-	held := int64(len(found))*itemSize + int64(min(len(found), tasksAtOnce))*taskSize
+	made := v.viewsOf(len(found), func(i int) *projections.Task { return found[i] })
+	held := int64(len(found))*itemSize + made.expected
 	return TaskPage{Next: next, Held: held, List: List[projections.TaskView]{
 		Items: func(yield func(projections.TaskView) bool) {
-			known := projections.ProgressKnown{}
-			for chunk := range slices.Chunk(found, tasksAtOnce) {
-				views := make([]projections.TaskView, 0, len(chunk))
-				v.again(func(v View) {
-					for _, t := range chunk {
-						views = append(views, v.ListedTask(t, known))
-					}
-				})
-				for _, view := range views {
-					if !yield(view) {
-						return
-					}
+			made := *made
+			made.sums = projections.NewSums(projections.SumsMost)
+			defer made.end()
+			for range found {
+				if !yield(made.next()) {
+					return
 				}
 			}
 		},
@@ -116,7 +108,7 @@ func (v View) shownTasks(found []*projections.Task, next *PageEnd) TaskPage {
 }
 
 // itemSize is what a list takes for an item that it points to.
-const itemSize = 16
+const itemSize = 8
 
 // tasksByDependency is ListTasks in order of dependency. What is left out stands between what is not, so all tasks are
 // put in order, on values that do not change, when the state has moved on.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"slices"
 
 	"maestro/projections"
@@ -9,7 +10,7 @@ import (
 
 // TreePage is a part of a project's trees. They are made while they are written, one after the other.
 type TreePage struct {
-	List[projections.TaskTree]
+	List[Tree]
 	// Next is where the next page goes on; nil if there is none.
 	Next *PageEnd
 	// Held is how much memory it takes beside what is written, in bytes.
@@ -18,7 +19,7 @@ type TreePage struct {
 
 // GetTaskTree gives a task with everything below it. The function that it returns may be called when the state has
 // moved.
-func (v View) GetTaskTree(in *wire.TreeOf) (func() (projections.TaskTree, error), error) {
+func (v View) GetTaskTree(in *wire.TreeOf) (func() (Tree, error), error) {
 	t, err := v.PermitTask("task:tree", in.ID)
 	if err != nil {
 		return nil, err
@@ -26,14 +27,15 @@ func (v View) GetTaskTree(in *wire.TreeOf) (func() (projections.TaskTree, error)
 	if err := checkOrder(in.Order); err != nil {
 		return nil, err
 	}
-	branch := v.Branch(t)
-	return func() (projections.TaskTree, error) {
+	growth := v.GrowthOf(t, projections.NewSums(projections.SumsMost))
+	return func() (Tree, error) {
+		branches := v.grown(growth)
 		if in.Order != "" {
-			if err := v.orderBranches([]*projections.Branch{branch}); err != nil {
-				return projections.TaskTree{}, err
+			if err := v.orderBranches(branches); err != nil {
+				return Tree{}, err
 			}
 		}
-		return v.grown(branch), nil
+		return v.shownTrees(branches)[0], nil
 	}, nil
 }
 
@@ -51,9 +53,11 @@ func (v View) GetProjectTree(in *wire.TreeOf) (func() (TreePage, error), error) 
 	if err != nil {
 		return nil, err
 	}
+	sums := projections.NewSums(projections.SumsMost)
 	if in.Order != "" {
-		branches := v.Branches(p.ID, 0, 0, projections.MaxTreeTasks)
+		growth := v.NewGrowth(p.ID, 0, 0, projections.MaxTreeTasks, sums)
 		return func() (TreePage, error) {
+			branches := v.grown(growth)
 			if err := v.orderBranches(branches); err != nil {
 				return TreePage{}, err
 			}
@@ -68,8 +72,8 @@ func (v View) GetProjectTree(in *wire.TreeOf) (func() (TreePage, error), error) 
 	if roots > 0 {
 		roots++ // one more tells whether there is a next page
 	}
-	branches := v.Branches(p.ID, after, roots, projections.MaxTreeTasks)
-	return func() (TreePage, error) { return v.treePage(branches, asked, false), nil }, nil
+	growth := v.NewGrowth(p.ID, after, roots, projections.MaxTreeTasks, sums)
+	return func() (TreePage, error) { return v.treePage(v.grown(growth), asked, false), nil }, nil
 }
 
 func checkOrder(order string) error {
@@ -115,29 +119,86 @@ func (v View) treePage(branches []*projections.Branch, asked PageOf, ordered boo
 		last := shown[len(shown)-1].Task
 		page.Next = &PageEnd{ID: last.ID, Order: last.CreatedAt, Position: from + len(shown)}
 	}
-	const branchSize, treeSize = 64, 1 << 10
-	largest := 0
-	for _, b := range branches {
-		n := b.Count()
-		largest = max(largest, n)
-		page.Held += int64(n) * branchSize
+	trees := v.shownTrees(shown)
+	page.List = List[Tree]{Items: slices.Values(trees)}
+	for _, b := range branches[:from] {
+		page.Held += int64(b.Count()) * branchSize
 	}
-	page.Held += int64(largest) * treeSize
-	page.List = List[projections.TaskTree]{Items: func(yield func(projections.TaskTree) bool) {
-		for _, b := range shown {
-			if !yield(v.grown(b)) {
+	for _, b := range branches[from+len(shown):] {
+		page.Held += int64(b.Count()) * branchSize
+	}
+	if len(trees) > 0 {
+		page.Held += trees[0].Held()
+	}
+	return page
+}
+
+// branchSize is what a branch takes, with its place in a list and its progress, in bytes.
+const branchSize = 128
+
+// grown makes trees of tasks, in portions.
+func (v View) grown(growth *projections.Growth) []*projections.Branch {
+	v.portions(func(v View, until uint64) (done bool) { return v.Grow(growth, until) })
+	return growth.Branches
+}
+
+// Tree is a task with everything below it. Its views are made while it is written, a portion at a time: first that of
+// the task, then those of each child and what is below that. So it can be written once, in that order.
+type Tree struct {
+	branch *projections.Branch
+	views  *taskViews
+}
+
+// shownTrees shows branches, which have to be written in order.
+func (v View) shownTrees(branches []*projections.Branch) []Tree {
+	var all []*projections.Branch
+	var enter func(b *projections.Branch)
+	enter = func(b *projections.Branch) {
+		all = append(all, b)
+		for _, child := range b.Children {
+			enter(child)
+		}
+	}
+	trees := make([]Tree, len(branches))
+	for i, b := range branches {
+		enter(b)
+		trees[i].branch = b
+	}
+	views := v.viewsOf(len(all), func(i int) *projections.Task { return all[i].Task })
+	views.progress = func(i int) *projections.Progress { return all[i].Progress }
+	for i := range trees {
+		trees[i].views = views
+	}
+	return trees
+}
+
+// Task makes the view of the task.
+func (t Tree) Task() projections.TaskView { return t.views.next() }
+
+// Children gives what is directly below the task.
+func (t Tree) Children() List[Tree] {
+	return List[Tree]{Items: func(yield func(Tree) bool) {
+		for _, b := range t.branch.Children {
+			if !yield(Tree{b, t.views}) {
 				return
 			}
 		}
 	}}
-	return page
 }
 
-// grown shows a branch. It takes the state for a few tasks at a time.
-func (v View) grown(b *projections.Branch) projections.TaskTree {
-	tree, unseen := b.Tree()
-	for these := range slices.Chunk(unseen, tasksAtOnce) {
-		v.again(func(v View) { v.See(these) })
+// Below counts what is below the task and not shown.
+func (t Tree) Below() int { return t.branch.Below }
+
+// Held is how much memory the tree takes beside what is written, with those that are written after it, in bytes.
+func (t Tree) Held() int64 { return int64(t.views.n)*branchSize + t.views.expected }
+
+// MarshalJSON implements json.Marshaler, for a tree that is not rendered in parts.
+func (t Tree) MarshalJSON() ([]byte, error) { return json.Marshal(t.whole()) }
+
+func (t Tree) whole() projections.TaskTree {
+	tree := projections.TaskTree{TaskView: t.Task(), Children: []projections.TaskTree{}, Below: t.Below()}
+	for child := range t.Children().Items {
+		tree.Children = append(tree.Children, child.whole())
 	}
-	return *tree
+	return tree
 }

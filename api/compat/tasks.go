@@ -211,15 +211,7 @@ func (s *compat) deleteTask(ctx context.Context, c *call, in *wire.TaskID) (dele
 }
 
 // showTask is what a write answers.
-func (s *compat) showTask(ctx context.Context, c *call, id string) (shown projections.TaskView, err error) {
+func (s *compat) showTask(ctx context.Context, c *call, id string) (projections.TaskView, error) {
 	// What is done is answered, also to who has left.
-	err = s.Look(context.WithoutCancel(ctx), c.Caller, func(v service.View) error {
-		t := v.Task(id)
-		if t == nil {
-			return service.NotFound("Task", id)
-		}
-		shown = v.TaskView(t)
-		return nil
-	})
-	return shown, err
+	return s.ShowTask(context.WithoutCancel(ctx), c.Caller, id)
 }

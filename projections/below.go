@@ -1,0 +1,127 @@
+package projections
+
+// SumsMost is how many steps one answer takes to sum up what lies below its tasks.
+const SumsMost = 2_000_000
+
+// Sums remembers what lies below tasks, so that one answer looks at each task once, and bounds how much it looks at.
+type Sums struct {
+	known map[string]lower
+	// left is how many more steps it may take.
+	left uint64
+}
+
+// NewSums gives sums that take so many steps together at most. A state that does not count steps takes none.
+func NewSums(most uint64) *Sums { return &Sums{known: map[string]lower{}, left: most} }
+
+// Size gives about how much memory the sums take, in bytes.
+func (x *Sums) Size() int64 {
+	const entrySize = 112
+	return int64(len(x.known)) * entrySize
+}
+
+// lower is what lies below a task.
+type lower struct {
+	tasks    int
+	progress Progress
+}
+
+func (b *lower) any() bool { return b.tasks > 0 || b.progress.Unread > 0 }
+
+// Sum is a sum of what lies below a task. [State.SumOn] makes it, in as many portions as it takes.
+type Sum struct {
+	sums  *Sums
+	below lower
+	// path leads down to where it is.
+	path []summed
+}
+
+// summed is a task of which so many children are still to be added.
+type summed struct {
+	// task is nil for the one whose sum it is.
+	task *Task
+	id   string
+	rest []string
+	lower
+}
+
+// SumBelow begins to sum up what lies below a task.
+func (s *State) SumBelow(task string, sums *Sums) *Sum {
+	x := &Sum{sums: sums}
+	if known, ok := sums.known[task]; ok {
+		x.below = known
+	} else if children := s.children.get(task); len(children) > 0 {
+		x.path = append(x.path, summed{id: task, rest: children})
+	}
+	return x
+}
+
+// SumOn goes on with a sum until the state has counted so many steps, and reports whether it is done.
+func (s *State) SumOn(x *Sum, until uint64) (done bool) {
+	for len(x.path) > 0 {
+		before := s.Steps()
+		if before >= until {
+			return false
+		}
+		at := &x.path[len(x.path)-1]
+		if x.sums.left == 0 {
+			at.progress.Unread += len(at.rest)
+			at.rest = nil
+		}
+		if len(at.rest) > 0 {
+			id := at.rest[0]
+			at.rest = at.rest[1:]
+			s.sumChild(x, at, id)
+		} else {
+			s.sumUp(x)
+		}
+		x.sums.left -= min(x.sums.left, s.Steps()-before)
+	}
+	return true
+}
+
+// sumChild adds a task, or enters it if there may be something below it.
+func (s *State) sumChild(x *Sum, at *summed, id string) {
+	t := s.Task(id)
+	if t == nil {
+		return
+	}
+	at.tasks++
+	if known, ok := x.sums.known[id]; ok {
+		at.tasks += known.tasks
+		at.progress.add(known.progress)
+	} else if children := s.children.get(id); len(children) > 0 {
+		x.path = append(x.path, summed{task: t, id: id, rest: children})
+	} else {
+		s.countLeaf(&at.progress, t)
+	}
+}
+
+// sumUp leaves a task whose children are all added.
+func (s *State) sumUp(x *Sum) {
+	last := len(x.path) - 1
+	it := x.path[last]
+	x.path = x.path[:last]
+	if it.any() && it.id != "" {
+		x.sums.known[it.id] = it.lower
+	}
+	if last == 0 {
+		x.below = it.lower
+		return
+	}
+	above := &x.path[last-1]
+	if !it.any() {
+		s.countLeaf(&above.progress, it.task)
+		return
+	}
+	above.tasks += it.tasks
+	above.progress.add(it.progress)
+}
+
+// Progress gives the sum once it is made, nil when nothing lies below the task.
+func (x *Sum) Progress() *Progress {
+	if !x.below.any() {
+		return nil
+	}
+	sum := x.below.progress
+	return &sum
+}

@@ -1,0 +1,124 @@
+package service
+
+import "maestro/projections"
+
+// Views of tasks are made while they are written. While a portion of them is made the state stands still, and all
+// others wait: it ends after so many tasks, steps of work, or bytes of views.
+const (
+	tasksAtOnce = 200
+	stepsAtOnce = 5000
+	bytesAtOnce = 256 << 10
+)
+
+// taskViews makes the views of a list of tasks, one after the other.
+type taskViews struct {
+	view View
+	n    int
+	task func(i int) *projections.Task
+	// progress gives what is known of what lies below a task; if it is nil, sums finds out.
+	progress func(i int) *projections.Progress
+	sums     *projections.Sums
+	sum      *projections.Sum
+	// ready are views that are made and not yet written, of the tasks before at.
+	ready []projections.TaskView
+	at    int
+	// expected is how many bytes the views of a portion take, counted what they and the sums take above that.
+	expected, counted int64
+}
+
+// viewsOf begins the views of n tasks. The state must not stand still for the caller.
+func (v View) viewsOf(n int, task func(i int) *projections.Task) *taskViews {
+	x := &taskViews{view: v, n: n, task: task}
+	v.again(func(v View) {
+		for i := 0; i < min(n, tasksAtOnce) && x.expected < bytesAtOnce; i++ {
+			x.expected += v.ListedSize(task(i))
+		}
+	})
+	return x
+}
+
+// next gives the view of the next task. It panics with brokenOff if that cannot be made.
+func (x *taskViews) next() projections.TaskView {
+	for len(x.ready) == 0 {
+		x.make()
+	}
+	view := x.ready[0]
+	x.ready = x.ready[1:]
+	return view
+}
+
+// make makes a portion, and counts what it takes.
+func (x *taskViews) make() {
+	x.ready = make([]projections.TaskView, 0, min(x.n-x.at, tasksAtOnce))
+	size := int64(0)
+	x.view.again(func(v View) {
+		for x.at < x.n && len(x.ready) < tasksAtOnce && v.Steps() < stepsAtOnce && size < bytesAtOnce {
+			t := x.task(x.at)
+			below, done := x.below(v, t)
+			if !done {
+				return
+			}
+			view := v.ListedTask(t)
+			view.Progress = below
+			size += view.Size()
+			x.ready = append(x.ready, view)
+			x.at++
+		}
+	})
+	if x.sums != nil {
+		size += x.sums.Size()
+	}
+	x.count(max(0, size-x.expected))
+}
+
+// below gives what lies below the next task, or goes on to sum it up.
+func (x *taskViews) below(v View, t *projections.Task) (sum *projections.Progress, done bool) {
+	if x.progress != nil {
+		return x.progress(x.at), true
+	}
+	if x.sum == nil {
+		x.sum = v.SumBelow(t.ID, x.sums)
+	}
+	if !v.SumOn(x.sum, stepsAtOnce) {
+		return nil, false
+	}
+	sum, x.sum = x.sum.Progress(), nil
+	return sum, true
+}
+
+// count counts bytes that are held beside what was expected; they are there already.
+func (x *taskViews) count(bytes int64) {
+	a := x.view.Caller.admission
+	if a == nil || bytes == x.counted {
+		return
+	}
+	if bytes > x.counted {
+		a.RenderAnyway(bytes - x.counted)
+	} else {
+		a.Free(x.counted - bytes)
+	}
+	x.counted = bytes
+}
+
+func (x *taskViews) end() { x.count(0) }
+
+// below sums up what lies below a task, in portions. The state must not stand still for the caller.
+func (v View) below(task string) *projections.Progress {
+	sums := projections.NewSums(projections.SumsMost)
+	var sum *projections.Sum
+	v.portions(func(v View, until uint64) (done bool) {
+		if sum == nil {
+			sum = v.SumBelow(task, sums)
+		}
+		return v.SumOn(sum, until)
+	})
+	return sum.Progress()
+}
+
+// portions looks at the state again and again, each time for so many steps, until what it is for is done. It panics
+// with brokenOff if that fails.
+func (v View) portions(work func(v View, until uint64) (done bool)) {
+	for done := false; !done; {
+		v.again(func(v View) { done = work(v, stepsAtOnce) })
+	}
+}
