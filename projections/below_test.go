@@ -26,7 +26,8 @@ func grownUp(t *testing.T, tasks, spoken int) (s *State, root *Task) {
 	ids := make([]string, tasks)
 	for i := range ids {
 		ids[i] = fmt.Sprint("t", i)
-		fields := TaskFields{ID: ids[i], ProjectID: "p", ParentID: "root", CreatedSequence: first.CreatedSequence + uint64(i) + 1}
+		fields := TaskFields{ID: ids[i], ProjectID: "p", ParentID: "root"}
+		fields.CreatedSequence = first.CreatedSequence + uint64(i) + 1
 		it := &Task{TaskFields: &fields, Status: events.TaskTodo}
 		if i < spoken {
 			it.Says = words

@@ -62,7 +62,7 @@ type TaskView struct {
 	StatusReason *StatementView `json:"statusReason,omitempty"`
 	// SessionReason says why SaidBy says that it is blocked or has failed, or what it asks.
 	SessionReason *StatementView `json:"sessionReason,omitempty"`
-	// Says are the words of its sessions, oldest first; in a list the newest [ListedSays], and SaysMore counts the others.
+	// Says are the words of its sessions, oldest first; in a list the newest [ListedSays], SaysMore counts the others.
 	Says               []Said   `json:"says,omitempty"`
 	SaysMore           int      `json:"saysMore,omitempty"`
 	Model              string   `json:"model,omitempty"`

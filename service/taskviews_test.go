@@ -88,7 +88,8 @@ func TestFatViewsAreMadeInSmallPortions(t *testing.T) {
 			for i := range made.ready {
 				holds += made.ready[i].Size()
 			}
-			if counted := made.expected + made.counted; holds > bytesAtOnce || len(made.ready) > 0 && counted > 2*bytesAtOnce {
+			counted := made.expected + made.counted
+			if holds > bytesAtOnce || len(made.ready) > 0 && counted > 2*bytesAtOnce {
 				t.Errorf("%s: a portion of %d bytes, of which %d are counted", name, holds, counted)
 			}
 		}}

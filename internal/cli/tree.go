@@ -65,7 +65,10 @@ func progress(p *wire.Progress) string {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{p.Said, "said done"}, {p.Blocked, "blocked"}, {p.Failed, "failed"}, {p.Cancelled, "cancelled"}, {p.Unread, "or more not counted"}} {
+	}{
+		{p.Said, "said done"}, {p.Blocked, "blocked"}, {p.Failed, "failed"}, {p.Cancelled, "cancelled"},
+		{p.Unread, "or more not counted"},
+	} {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %d %s", part.n, part.what)
 		}
