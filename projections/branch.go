@@ -41,8 +41,8 @@ type growing struct {
 }
 
 // NewGrowth begins trees of a project's tasks, roots in order of creation, with so many tasks below them at most. A
-// task whose parent was deleted is a root. It begins behind the task that was made at a sequence, 0 for the beginning, and
-// ends once it has so many roots, 0 for all.
+// task whose parent was deleted is a root. It begins behind the task that was made at a sequence, 0 for the beginning,
+// and ends once it has so many roots, 0 for all.
 func (s *State) NewGrowth(project string, after uint64, roots, most int, sums *Sums) *Growth {
 	ids := s.taskIDs.get(project)
 	if after > 0 {

@@ -198,8 +198,8 @@ func TestALargeRootHidesNothing(t *testing.T) {
 	var tree func() (Tree, error)
 	var trees func() (TreePage, error)
 	for name, see := range map[string]func(v View) error{
-		"tree":   func(v View) (err error) { tree, err = v.GetTaskTree(&wire.TreeOf{ID: root}); return err },
-		"trees":  func(v View) (err error) { trees, err = v.GetProjectTree(&wire.TreeOf{ID: project}); return err },
+		"tree":  func(v View) (err error) { tree, err = v.GetTaskTree(&wire.TreeOf{ID: root}); return err },
+		"trees": func(v View) (err error) { trees, err = v.GetProjectTree(&wire.TreeOf{ID: project}); return err },
 	} {
 		if err := w.Look(t.Context(), c, see); err != nil {
 			t.Errorf("%s: %v", name, err)

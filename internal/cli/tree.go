@@ -66,7 +66,10 @@ func progress(p *wire.Progress) string {
 		n    int
 		what string
 	}{
-		{p.Said, "said done"}, {p.Blocked, "blocked"}, {p.Failed, "failed"}, {p.Cancelled, "cancelled"},
+		{p.Said, "said done"},
+		{p.Blocked, "blocked"},
+		{p.Failed, "failed"},
+		{p.Cancelled, "cancelled"},
 		{p.Unread, "or more not counted"},
 	} {
 		if part.n > 0 {
