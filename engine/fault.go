@@ -22,6 +22,7 @@ const (
 	FaultWitness    FaultRule = "witness"    // the log agrees with the heads that were remembered outside it
 	FaultSubject    FaultRule = "subject"    // an event is stored under its own subject
 	FaultVersion    FaultRule = "version"    // the rules that decided it are known
+	FaultOlderRules FaultRule = "rules"      // no event was decided by older rules than one before it
 	FaultActor      FaultRule = "actor"      // its actor and its command are known
 	FaultPermitted  FaultRule = "permitted"  // its actor had the right to it
 	FaultDecision   FaultRule = "decision"   // its command, decided again, gives the same event
@@ -46,6 +47,7 @@ var nextSteps = map[FaultRule]string{
 	FaultWitness:    nextSalvage,
 	FaultSubject:    nextForged,
 	FaultVersion:    "use a newer maestro: this version does not know how the event was decided",
+	FaultOlderRules: nextForged,
 	FaultActor:      nextForged,
 	FaultPermitted:  nextForged,
 	FaultDecision:   nextForged,
@@ -58,8 +60,8 @@ var nextSteps = map[FaultRule]string{
 // FaultRules lists every rule, in the order of docs/operations.md.
 func FaultRules() []FaultRule {
 	return []FaultRule{
-		FaultMissing, FaultUnreadable, FaultChain, FaultWitness, FaultSubject, FaultVersion, FaultActor, FaultPermitted, FaultDecision,
-		FaultViews, FaultText, FaultSignature,
+		FaultMissing, FaultUnreadable, FaultChain, FaultWitness, FaultSubject, FaultVersion, FaultOlderRules,
+		FaultActor, FaultPermitted, FaultDecision, FaultViews, FaultText, FaultSignature,
 	}
 }
 
@@ -79,6 +81,7 @@ var nextForFiles = map[FaultRule]string{
 	FaultWitness:    "this file is of another log, or was made before that head; " + nextFile,
 	FaultSubject:    nextAccept,
 	FaultVersion:    nextSteps[FaultVersion],
+	FaultOlderRules: nextAccept,
 	FaultActor:      nextAccept,
 	FaultPermitted:  nextAccept,
 	FaultDecision:   nextAccept,

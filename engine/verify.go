@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"maestro/commands"
 	"maestro/events"
@@ -18,8 +19,10 @@ type Verifier struct {
 	decoder   events.Decoder
 	witnesses []Witnessed
 	texts     textsNamed
-	verdict   Verdict
-	damaged   error
+	// rules is the highest version of the rules that an event so far was decided by; 0 before the first.
+	rules   int
+	verdict Verdict
+	damaged error
 	// ended says that nothing more can be judged.
 	ended bool
 }
@@ -169,6 +172,14 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 		v.Fault(sequence, FaultVersion, "it was decided by rules %q, which this version does not know", event.Rules)
 		return
 	}
+	// A table of its own time gives the forger of an event more rights, so a log never returns to one.
+	version, _ := strconv.Atoi(event.Rules) // what is known is a number
+	if version < v.rules {
+		v.Fault(sequence, FaultOlderRules, "it names rules %d, and an event before it was decided by rules %d", version,
+			v.rules)
+		return
+	}
+	v.rules = version
 	by, err := commands.ActorOf(event)
 	if err != nil {
 		v.Fault(sequence, FaultActor, "%s", err)

@@ -206,6 +206,16 @@ func TestVerifyClean(t *testing.T) {
 // forge changes the event at an index and chains what follows anew, as the owner of the disk could.
 func forge(t testing.TB, log []events.Message, index int, edit func(e *events.Event)) []events.Message {
 	t.Helper()
+	return rewrite(t, log, func(i int, e *events.Event) {
+		if i == index {
+			edit(e)
+		}
+	})
+}
+
+// rewrite edits the events of a log, and chains it anew.
+func rewrite(t testing.TB, log []events.Message, edit func(index int, e *events.Event)) []events.Message {
+	t.Helper()
 	forged := slices.Clone(log)
 	var hash events.Hash
 	for i, m := range forged {
@@ -213,9 +223,7 @@ func forge(t testing.TB, log []events.Message, index int, edit func(e *events.Ev
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i == index {
-			edit(e)
-		}
+		edit(i, e)
 		e.PrevHash = hash
 		body, err := e.Append(nil)
 		if err != nil {
@@ -353,7 +361,14 @@ func TestVerifyCatches(t *testing.T) {
 		},
 		{"a generation left out", find(t, log, "token.created", 4), func(e *events.Event) { e.Data.(*events.TokenCreated).Generation++ }, "would become another event"},
 		{"a question without an id", asked, func(e *events.Event) { e.Data.(*events.SessionReported).InputID = "" }, "would become another event"},
-		{"rules of another time", asked, func(e *events.Event) { e.Rules = "1" }, "would become another event"},
+		{
+			"rules of another time", asked, func(e *events.Event) { e.Rules = "1" },
+			"it names rules 1, and an event before it",
+		},
+		{
+			"the rules just before", report, func(e *events.Event) { e.Rules = "2" },
+			"it names rules 2, and an event before it",
+		},
 		{"a project that does not exist", find(t, log, "task.created", 0), func(e *events.Event) { e.Project = "none" }, "would be refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -450,14 +465,15 @@ func TestVerifyOldRules(t *testing.T) {
 		t.Fatal("that is not the queue worker")
 	}
 	as := func(rules string) []events.Message {
-		log := forge(t, log, spawned, func(e *events.Event) {
+		return rewrite(t, log, func(i int, e *events.Event) {
 			e.Rules = rules
-			d := e.Data.(*events.SessionSpawned)
-			d.Queue, d.Queued = "", nil
-		})
-		return forge(t, log, asked, func(e *events.Event) {
-			e.Rules = rules
-			e.Data.(*events.SessionReported).InputID = ""
+			switch i {
+			case spawned:
+				d := e.Data.(*events.SessionSpawned)
+				d.Queue, d.Queued = "", nil
+			case asked:
+				e.Data.(*events.SessionReported).InputID = ""
+			}
 		})
 	}
 	if verdict := verify(t, as("1")); len(verdict.Faults) != 0 || verdict.Decided != uint64(len(log)) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -93,6 +94,19 @@ func (c *trial) clock() {
 		return
 	}
 	c.lastTime = c.event.Time
+}
+
+// age judges the version of the rules: later ones replace earlier ones for good.
+func (c *trial) age() {
+	version, err := strconv.Atoi(c.event.Rules)
+	if err != nil {
+		return
+	}
+	if version < c.rulesVersion {
+		c.fault(ruleOlder, "it was decided by rules %d, and an event before it by rules %d", version, c.rulesVersion)
+		return
+	}
+	c.rulesVersion = version
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -47,6 +47,8 @@ type Judge struct {
 	// roots tells for each event id where its chain of causes began.
 	roots    map[string]string
 	lastTime time.Time
+	// rulesVersion is the highest version of the rules so far that is a number.
+	rulesVersion int
 
 	projects  map[string]*project
 	tasks     map[string]*task
@@ -143,6 +145,7 @@ func (j *Judge) event(l line, e *event) {
 	c := &trial{Judge: j, sequence: l.Sequence, event: e, by: parseSource(e.Source)}
 	c.identity()
 	c.clock()
+	c.age()
 	blank := known[e.Type]
 	if blank == nil {
 		// What an unknown type changes is unknown too.

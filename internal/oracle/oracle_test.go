@@ -122,9 +122,8 @@ func tellOrchestrator(s *story) {
 	// by the user, for the orchestrator
 	s.spawn("for", `"role":"worker","strategy":"simple","spawnedBy":"orch",`+only("W", "since", "report:progress"))
 	s.add(orch, "session.killed", `{"sessionId":"for","status":"failed"}`)
-	s.report(source("for"), "progress", `,"late":true`, with("rules", "2"))
 	s.add(source("orch2"), "session.spawned", `{"sessionId":"low","name":"low","role":"worker","strategy":"simple",`+
-		`"spawnedBy":"orch2",`+formerDefault("W")+`}`, with("rules", "2"))
+		`"spawnedBy":"orch2",`+only("W")+`}`)
 	s.add(orch, "session.killed", `{"sessionId":"low","status":"stopped"}`)
 	s.add(orch, "session.killed", `{"sessionId":"far","status":"failed"}`, with("partitionkey", "p3"))
 	s.add(admin, "session.deleted", `{"sessionId":"far"}`, with("partitionkey", "p3"))
@@ -286,6 +285,20 @@ func (s *story) deadline(session string, timeout time.Duration) int64 {
 	}
 	s.t.Fatalf("no session %s", session)
 	return 0
+}
+
+// By the second rules a late report told no time, and an orchestrator gave a worker more than it had.
+func TestSecondRules(t *testing.T) {
+	s := base(t).allBy("2")
+	s.spawn("for", `"role":"worker","strategy":"simple","spawnedBy":"orch",`+only("W", "since", "report:progress"))
+	s.add(orch, "session.killed", `{"sessionId":"for","status":"failed"}`)
+	s.report(source("for"), "progress", `,"late":true`)
+	s.add(orch, "session.spawned", `{"sessionId":"orch2","name":"o","role":"orchestrator","strategy":"dag",`+
+		`"spawnedBy":"orch",`+only("O", "task:create", "session:kill", "session:spawn")+`}`)
+	s.add(source("orch2"), "session.spawned", `{"sessionId":"low","name":"low","role":"worker","strategy":"simple",`+
+		`"spawnedBy":"orch2",`+formerDefault("W")+`}`)
+	s.by("3").add(orch, "session.killed", `{"sessionId":"low","status":"stopped"}`)
+	noFault(t, s)
 }
 
 // By the first rules a session with the queue strategy was given no queue.

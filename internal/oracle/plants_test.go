@@ -98,9 +98,11 @@ func noteOf(source, kind string, options ...option) func(*story) {
 
 // Notes of types that the system writes are no fault by older rules, or from the user; nor are those of reports.
 func TestNotesOfOtherTypesAreNoFault(t *testing.T) {
-	s := base(t)
+	s := base(t).allBy("2")
+	noteOf(work, "session_lost")(s)
+	s.by("3")
 	for _, note := range []func(*story){
-		noteOf(work, "session_lost", with("rules", "2")), noteOf(admin, "task_status_changed"),
+		noteOf(admin, "task_status_changed"),
 		noteOf(work, "task_completed"), noteOf(work, "task_blocked"), noteOf(work, "milestone"), noteOf(work, "session"),
 	} {
 		note(s)
@@ -155,6 +157,10 @@ func logPlants() []plant {
 			s.add("/somebody", "session.noted", `{"sessionId":"work","type":"note"}`)
 		}},
 		{"no rules", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("rules", nil)) }},
+		{"rules older than those before", broken(ruleOlder), nothing, func(s *story) { noted(s, with("rules", "2")) }},
+		{"the first rules behind the second", broken(ruleOlder), func(s *story) { s.allBy("2") }, func(s *story) {
+			noted(s, with("rules", "1"))
+		}},
 		{"no request hash", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("requesthash", "x")) }},
 		{"known by nothing", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("authn", nil)) }},
 		{"known by rumour", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("authn", "rumour")) }},
@@ -244,8 +250,11 @@ func actorPlants() []plant {
 		{"an orchestrator kills what it did not spawn", broken(ruleSpawner), nothing, func(s *story) {
 			s.add(orch, "session.killed", `{"sessionId":"pull","status":"stopped"}`)
 		}},
-		{"an orchestrator kills what is two below it, by older rules", broken(ruleSpawner), family, func(s *story) {
-			s.add(orch, "session.killed", `{"sessionId":"low","status":"stopped"}`, with("rules", "2"))
+		{"an orchestrator kills what is two below it, by older rules", broken(ruleSpawner), func(s *story) {
+			family(s)
+			s.allBy("2")
+		}, func(s *story) {
+			s.add(orch, "session.killed", `{"sessionId":"low","status":"stopped"}`)
 		}},
 		{"an orchestrator kills what is above it", broken(ruleSpawner), family, func(s *story) {
 			s.add(source("mid"), "session.killed", `{"sessionId":"orch","status":"stopped"}`)
@@ -319,8 +328,10 @@ func permissionPlants() []plant {
 			s.spawn("small", orchestrator+only("O", "session:spawn", "inbox"))
 			s.add(source("small"), "session.spawned", `{"sessionId":"y",`+worker+`"spawnedBy":"small",`+only("W",
 				"task:get", "inbox")+`}`)
+			s.allBy("2")
 			s.add(source("small"), "session.spawned", `{"sessionId":"z",`+worker+`"spawnedBy":"small",`+only("W",
-				"since")+`}`, with("rules", "2"))
+				"since")+`}`)
+			s.by("3")
 		}, func(s *story) {
 			s.add(source("small"), "session.spawned", `{"sessionId":"x",`+worker+`"spawnedBy":"small",`+only("W",
 				"task:get", "since")+`}`)
@@ -338,7 +349,9 @@ func thingPlants() []plant {
 		admins("a task in no project", ruleExists, "task.created", `{"taskId":"x","title":"X"}`, with("partitionkey", "p9")),
 		admins("a session twice", ruleExists, "session.spawned", `{"sessionId":"work","role":"worker","strategy":"simple",`+byDefault("W")+`}`),
 		admins("a session registered twice", ruleExists, "session.registered", `{"sessionId":"work","created":{"role":"worker","strategy":"simple",`+byDefault("W")+`}}`),
-		admins("a queue by the first rules", ruleSpawn, "session.spawned", `{"sessionId":"x","role":"worker","strategy":"queue","queue":"x",`+formerDefault("Q")+`}`, with("rules", "1")),
+		{"a queue by the first rules", broken(ruleSpawn, ruleOlder), nothing, func(s *story) {
+			s.by("1").spawn("x", `"role":"worker","strategy":"queue","queue":"x",`+formerDefault("Q"))
+		}},
 		admins("a spawn for no task", ruleExists, "session.spawned", `{"sessionId":"x","role":"worker","strategy":"simple","taskIds":["x"],`+byDefault("W")+`}`),
 		admins("no task is deleted", ruleExists, "task.deleted", `{"taskId":"x"}`),
 		admins("no task is completed", ruleExists, "task.status_changed", `{"taskId":"x","from":"todo","to":"completed"}`),

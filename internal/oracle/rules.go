@@ -8,6 +8,7 @@ const (
 	ruleTime     = "time"      // time never goes back
 	ruleType     = "type"      // every type is known
 	ruleEnvelope = "envelope"  // attributes and subjects are as the documents write them, and fit the payload
+	ruleOlder    = "rules"     // no event is decided by older rules than one before it
 	ruleCause    = "causation" // causes are earlier events, chains have one beginning, a session's events have a cause
 
 	// Who may do what.
@@ -57,7 +58,7 @@ const (
 )
 
 var rules = []string{
-	ruleChain, ruleID, ruleTime, ruleType, ruleEnvelope, ruleCause,
+	ruleChain, ruleID, ruleTime, ruleType, ruleEnvelope, ruleOlder, ruleCause,
 	rulePermitted, ruleUser, ruleSystem, ruleOwn, ruleScope, ruleSpawner, rulePermissions, ruleEnded,
 	ruleExists, ruleProject, ruleTask, ruleSession, ruleManifest, ruleSpawn, ruleLimit,
 	ruleStatus, ruleStatusOwner, ruleReportTasks, ruleReport, ruleLate, ruleNote,

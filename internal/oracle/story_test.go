@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,7 +30,9 @@ const instant = "2006-01-02T15:04:05.000Z"
 // story writes a log by hand: well-formed events, chained, one line each. It says nothing of whether they are
 // permitted.
 type story struct {
-	t     *testing.T
+	t *testing.T
+	// rules is the version by which the next event is decided.
+	rules string
 	lines []map[string]any
 	// bodies are the events of the lines, byte for byte.
 	bodies [][]byte
@@ -47,7 +50,7 @@ type story struct {
 func newStory(t *testing.T) *story {
 	t.Helper()
 	return &story{
-		t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+		t: t, rules: "3", now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		roots: map[string]string{}, births: map[string]string{}, born: map[string]time.Time{},
 	}
 }
@@ -83,7 +86,7 @@ func (s *story) add(source, short, data string, options ...option) *story {
 		"subject": s.subject(short, data), "time": s.now.Format(instant),
 		"datacontenttype": "application/json", "dataschema": "urn:maestro:schema:" + eventType, "partitionkey": "p1",
 		"prevhash": hex.EncodeToString(s.head()), "requesthash": strings.Repeat("0a", 16),
-		"rules": "3", "authn": "token",
+		"rules": s.rules, "authn": "token",
 		"data": json.RawMessage(data),
 	}
 	if strings.HasPrefix(short, "token.") || strings.HasPrefix(short, "template.") {
@@ -102,6 +105,33 @@ func (s *story) add(source, short, data string, options ...option) *story {
 	}
 	s.append(e, body)
 	return s
+}
+
+// by has what follows decided by this version of the rules.
+func (s *story) by(rules string) *story { s.rules = rules; return s }
+
+// allBy rewrites the story as one of an earlier version of the rules, and goes on in it.
+func (s *story) allBy(rules string) *story {
+	s.t.Helper()
+	told := s.bodies
+	s.lines, s.bodies, s.hashes = nil, nil, nil
+	for _, body := range told {
+		var e map[string]any
+		var raw struct{ Data json.RawMessage }
+		if err := errors.Join(json.Unmarshal(body, &e), json.Unmarshal(body, &raw)); err != nil {
+			s.t.Fatal(err)
+		}
+		for _, letter := range []string{"W", "Q"} { // its sessions may do what they might then
+			raw.Data = bytes.ReplaceAll(raw.Data, []byte(byDefault(letter)), []byte(formerDefault(letter)))
+		}
+		e["rules"], e["prevhash"], e["data"] = rules, hex.EncodeToString(s.head()), raw.Data
+		written, err := json.Marshal(e)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.append(e, written)
+	}
+	return s.by(rules)
 }
 
 func (s *story) head() []byte {
