@@ -210,6 +210,9 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := keepEarlierBackups(lock, o.backups.dir, logger); err != nil {
+		return err
+	}
 	store, err := bus.Open(ctx, bus.Options{
 		Dir: lock.Store(), Durability: durability, Logger: logger,
 		Witnessed: max(witnessed(lock.Home), backup.Sequence), HeadFile: headSeen(lock.Home),

@@ -48,7 +48,7 @@ func witnessed(h *home.Home) uint64 {
 
 // backupSeen asks the home's automatic backups whether the log was further than the head file and the snapshots say:
 // the head file may be lost, or all of the home may be an old copy. Those whose names say more are read, the furthest
-// first. Backups from before a restore or a salvage made the home are no witnesses: the log may be shorter then.
+// first. Backups that were there when a restore or a salvage made the home are no witnesses: the log may be shorter.
 func backupSeen(
 	ctx context.Context, h *home.Home, dir string, logger *slog.Logger,
 ) (engine.Witnessed, error) {
@@ -69,9 +69,10 @@ func backupSeen(
 		logger.Warn("the automatic backups cannot be listed, so they are no witnesses", "why", err)
 	}
 	slices.SortStableFunc(list, func(a, b backups.Made) int { return cmp.Compare(b.Sequence, a.Sequence) })
-	since, known := h.MadeAt(), witnessed(h)
+	earlier, fresh := earlierBackups(h, dir, logger)
+	known := witnessed(h)
 	for _, made := range list {
-		if !made.Time.After(since) || made.Sequence <= known {
+		if earlier.Has(made) || made.Sequence <= known {
 			continue
 		}
 		head, err := headOfBackup(ctx, made.Path, signer)
@@ -91,21 +92,56 @@ func backupSeen(
 				"move the backup elsewhere and start the server again")
 		return engine.Witnessed{Head: head, By: "the automatic backup " + made.Path}, nil
 	}
-	if headSeen(h) == 0 {
+	if headSeen(h) == 0 && !fresh {
 		warnOfNoWitness(h, logger)
 	}
 	return engine.Witnessed{}, nil
+}
+
+// earlierBackups gives the backups from before the home was made, those in dir too if no server had it yet. It reports
+// whether that is so. A note that cannot be read excuses no backup.
+func earlierBackups(h *home.Home, dir string, logger *slog.Logger) (earlier backups.Earlier, fresh bool) {
+	note, err := h.EarlierBackups()
+	if errors.Is(err, fs.ErrNotExist) {
+		return earlier, false
+	}
+	if err == nil {
+		earlier, err = backups.ParseEarlier(note)
+	}
+	if err != nil {
+		logger.Warn("earlier-backups.json cannot be read, so backups from before this home was made are witnesses too",
+			"why", err)
+		return backups.Earlier{}, false
+	}
+	fresh, err = earlier.Serve(h.Dir(), dir)
+	if err != nil {
+		logger.Warn("the backups from before this home was made cannot be listed", "why", err)
+	}
+	return earlier, fresh
+}
+
+// keepEarlierBackups notes that a server has the home from now on: no backup made later is from before it.
+func keepEarlierBackups(lock *home.Lock, dir string, logger *slog.Logger) error {
+	earlier, fresh := earlierBackups(lock.Home, dir, logger)
+	if !fresh {
+		return nil
+	}
+	note, err := earlier.Encode()
+	if err != nil {
+		return err
+	}
+	return lock.NoteEarlierBackups(note)
 }
 
 // warnOfNoWitness says that nothing outside the store tells where the log of a used home ended.
 func warnOfNoWitness(h *home.Home, logger *slog.Logger) {
 	wrote, err := h.Version()
 	_, missing := os.Lstat(h.Head())
-	if err != nil || wrote.Maestro == "" || !errors.Is(missing, fs.ErrNotExist) || !h.MadeAt().IsZero() {
+	if err != nil || wrote.Maestro == "" || !errors.Is(missing, fs.ErrNotExist) {
 		return
 	}
 	what := "the head file of this home is missing, so the loss of the log's last events would not be noticed"
-	if _, err := os.Lstat(h.Store()); errors.Is(err, fs.ErrNotExist) {
+	if !hasLog(h.Dir()) {
 		what = "the store of this home and its head file are missing; the server begins an empty log"
 	}
 	logger.Warn(what, "next", "compare with a head that you kept, with `maestro audit verify --from-head SEQ:HASH`; "+

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -101,6 +102,86 @@ func TestBackupsTellHowFarTheLogWas(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A home that a restore or a salvage made has witnesses like any other: an older copy of it is told by the backups made
+// since, whatever the times of its files say, and the loss of its log is. Only the backups that were there when it was
+// made are none.
+func TestAHomeThatWasMadeHasWitnesses(t *testing.T) {
+	for how, remade := range map[string]func(t *testing.T, s *inside, made []string){
+		"restored": func(t *testing.T, s *inside, made []string) {
+			err := errors.Join(os.RemoveAll(filepath.Join(s.home, "store")), forgetIfThere(s.home))
+			if got := runHere(t, nil, "restore", made[0], "--home", s.home); got.code != cli.ExitDone || err != nil {
+				t.Fatalf("%+v, %v", got, err)
+			}
+		},
+		"salvaged": func(t *testing.T, s *inside, made []string) {
+			to := filepath.Join(t.TempDir(), "new")
+			got := runHere(t, nil, "salvage", "--home", s.home, "--to", to, "--backup-dir", filepath.Dir(made[0]))
+			if got.code != cli.ExitDone {
+				t.Fatalf("%+v", got)
+			}
+			s.home = to
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			dir, place, made := backedUp(t)
+			s := &inside{t: t, home: dir}
+			remade(t, s, made)
+			every := []string{"--backup-every", "1s", "--backup-dir", place}
+			s.start(every...)
+			s.stop()
+			if strings.Contains(s.banner, "READ-ONLY") || strings.Contains(s.said.String(), "head file of this home") {
+				t.Fatalf("made anew, the server starts with %q and says %s", s.banner, s.said.String())
+			}
+			older := filepath.Join(t.TempDir(), "home")
+			if err := os.CopyFS(older, os.DirFS(s.home)); err != nil {
+				t.Fatal(err)
+			}
+			s.start(every...)
+			for _, name := range []string{"P3", "P4"} {
+				s.do("project:create", map[string]any{"name": name})
+			}
+			last := fmt.Sprintf("-%d-", s.sequence)
+			for found := 0; found == 0; s.ready() {
+				files, err := filepath.Glob(filepath.Join(place, "maestro-*"+last+"*.tar.gz"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				found = len(files)
+			}
+			s.stop()
+			err := errors.Join(os.RemoveAll(s.home), os.CopyFS(s.home, os.DirFS(older)), os.Chmod(s.home, 0o700),
+				os.Chmod(filepath.Join(s.home, "admin.token"), 0o600),
+				os.Chmod(filepath.Join(s.home, "server.key"), 0o600))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.start("--backup-every", "off", "--backup-dir", place)
+			if !strings.Contains(s.banner, "READ-ONLY") {
+				t.Errorf("as an older copy, the server starts with %q", s.banner)
+			}
+			s.stop()
+			// Without backups, nothing knows where the log ended.
+			err = errors.Join(forgetIfThere(s.home), os.RemoveAll(filepath.Join(s.home, "store", "jetstream")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.start("--backup-every", "off", "--backup-dir", t.TempDir())
+			s.stop()
+			if !strings.Contains(s.said.String(), "the server begins an empty log") {
+				t.Errorf("without its log, the server says %s", s.said.String())
+			}
+		})
+	}
+}
+
+func forgetIfThere(dir string) error {
+	return errors.Join(
+		os.RemoveAll(filepath.Join(dir, "head")),
+		os.RemoveAll(filepath.Join(dir, "snapshots")),
+		os.RemoveAll(filepath.Join(dir, "store", "clean.json")),
+	)
 }
 
 // readsThat starts a server that is asked to write nothing. It must know from the backups whether the log is shorter

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"maestro/internal/files"
 )
@@ -22,7 +21,7 @@ const (
 	headFile       = "head"
 	snapshotsDir   = "snapshots"
 	restoredFile   = "restored.json"
-	salvagedFile   = "salvage.json"
+	earlierFile    = "earlier-backups.json"
 )
 
 // Home is an open home directory.
@@ -226,15 +225,12 @@ func (l *Lock) NoteRestore(note []byte) error { return l.write(restoredFile, not
 // RestoreNote gives what NoteRestore kept; fs.ErrNotExist if the home was not restored.
 func (h *Home) RestoreNote() ([]byte, error) { return h.read(restoredFile, maxNote) }
 
-// MadeAt gives when a restore or a salvage made the home; the zero time if neither did.
-func (h *Home) MadeAt() (at time.Time) {
-	for _, note := range []string{restoredFile, salvagedFile} {
-		if info, err := os.Stat(filepath.Join(h.dir, note)); err == nil && info.ModTime().After(at) {
-			at = info.ModTime()
-		}
-	}
-	return at
-}
+// NoteEarlierBackups keeps which backups were there when a restore or a salvage made the home. Only who makes the home
+// or has its lock calls it.
+func (h *Home) NoteEarlierBackups(note []byte) error { return h.write(earlierFile, note) }
+
+// EarlierBackups gives what NoteEarlierBackups kept; fs.ErrNotExist if neither made the home.
+func (h *Home) EarlierBackups() ([]byte, error) { return h.read(earlierFile, maxList) }
 
 // Discard releases the home, and removes it if it holds nothing but its lock. The lock's file goes first, while it is
 // held: a process that waits for it then locks no file that others do not see.

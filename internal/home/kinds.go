@@ -50,6 +50,7 @@ var kinds = []struct{ name, want string }{
 	{usesFile, plainFile},
 	{beatsFile, plainFile},
 	{restoredFile, plainFile},
+	{earlierFile, plainFile},
 	{storeDir, directory},
 	{filepath.Join(storeDir, "lock"), plainFile},
 	{filepath.Join(storeDir, "clean.json"), plainFile},

@@ -17,6 +17,7 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/backups"
 	"maestro/internal/files"
 	"maestro/internal/home"
 )
@@ -219,6 +220,9 @@ func (s *salvage) copyRest(dir string) error {
 		return err
 	}
 	defer func() { _ = h.Close() }()
+	if err := s.noteBackups(h); err != nil {
+		return err
+	}
 	err = h.CheckKey()
 	var key *home.KeyError
 	if err == nil { // the damaged home has a mark beside its log too
@@ -234,6 +238,23 @@ func (s *salvage) copyRest(dir string) error {
 		s.report.Key = "server.key is not the one that the secrets of sessions and tokens were made with"
 	}
 	return nil
+}
+
+// noteBackups keeps in the new home which backups are there now: its log may be shorter than theirs.
+func (s *salvage) noteBackups(h *home.Home) error {
+	places := []string{s.options.BackupDir}
+	for _, path := range s.options.With {
+		places = append(places, filepath.Dir(path))
+	}
+	earlier, err := backups.NewHome(s.options.To, places...)
+	if err != nil {
+		s.note("backups beside the new home could not be listed, so a newer one may make it read-only: %s", err)
+	}
+	note, err := earlier.Encode()
+	if err != nil {
+		return err
+	}
+	return h.NoteEarlierBackups(note)
 }
 
 // fill puts everything into the new store: events while the chain holds, all readable long texts, the refusals.

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/backups"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/home"
@@ -166,8 +168,25 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 	if err := lock.NoteRestore(append(note, '\n')); err != nil {
 		return err
 	}
+	if err := noteBackups(a, lock.Home, file); err != nil {
+		return err
+	}
 	a.Result(result, func() { r.say(result) })
 	return nil
+}
+
+// noteBackups keeps in a new home which backups are there now, beside it and beside the file it is made of: its log may
+// be shorter than theirs.
+func noteBackups(a *cli.Run, h *home.Home, file string) error {
+	earlier, err := backups.NewHome(h.Dir(), filepath.Dir(file))
+	if err != nil {
+		a.Say("The home is there, but backups could not be listed; a newer one may make it read-only: %s\n", err)
+	}
+	note, err := earlier.Encode()
+	if err != nil {
+		return err
+	}
+	return h.NoteEarlierBackups(note)
 }
 
 // holdsTexts fails when long texts cannot come from a file.
