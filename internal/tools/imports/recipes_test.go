@@ -23,13 +23,13 @@ type example struct {
 	names []string
 }
 
-// recipes are those of CONTRIBUTING.md that say which files name a new thing. most is how many of them may be sources.
+// recipes are those of CONTRIBUTING.md that say which files name a new thing. most is how many of them may be sources that somebody writes.
 var recipes = []struct {
 	heading  string
 	most     int
 	examples []example
 }{
-	{"## A new command on existing events", 6, []example{
+	{"## A new command on existing events", 5, []example{
 		{"queue", []string{`"queue:requeue"`, "RequeueItem"}},
 		{"task", []string{`"task:reopen"`, "ReopenTask"}},
 		{"input", []string{`"input:answer"`, "AnswerInput"}},
@@ -58,7 +58,7 @@ func TestRecipesAreTrue(t *testing.T) {
 		steps := step.FindAllStringSubmatch(section, -1)
 		sources := 0
 		for _, step := range steps {
-			if !strings.HasSuffix(step[1], "_test.go") {
+			if !strings.HasSuffix(step[1], "_test.go") && !strings.HasSuffix(step[1], "_gen.go") {
 				sources++
 			}
 		}
