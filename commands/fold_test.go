@@ -98,7 +98,7 @@ var worst = []struct {
 		report := &events.SessionReported{
 			SessionID: "w", Kind: events.ReportComplete, Message: "done", TaskIDs: hubs,
 		}
-		return report, len(hubs)*30 + dependents*stepsForEach
+		return report, len(hubs)*(dependents+30) + dependents*stepsForEach
 	}, 900, 0},
 	{"the end of a session on whose word most tasks wait", func(g *ground) (events.Data, int) {
 		const hubs, dependents = 100, 500
@@ -119,7 +119,7 @@ var worst = []struct {
 		said("a", events.ReportComplete)
 		said("b", events.ReportProgress) // which is newer, as long as it lives
 		return &events.SessionKilled{SessionID: "b", Status: events.SessionStopped},
-			hubs*stepsToLook + dependents*stepsForEach
+			hubs*(dependents+stepsToLook) + dependents*stepsForEach
 	}, 500, 0},
 	{"a report on many tasks that as many sessions spoke of as may", func(g *ground) (events.Data, int) {
 		tasks := int(LimitReportWords.Value / LimitTaskSessions.Value)

@@ -259,7 +259,8 @@ func (s *State) dependOn(task string, dependencies []string) {
 	for id := range once(dependencies) {
 		s.dependents.put(id, append(s.dependents.get(id), task))
 	}
-	s.await(dependencies, s.open.get(task))
+	s.countAnew(task)
+	s.await(dependencies, s.Open(task))
 }
 
 // once gives each id once, in order.
@@ -287,7 +288,8 @@ func (s *State) dependNoMore(task string, before, after []string) {
 	for id := range once(gone) {
 		s.dependents.put(id, s.omit(s.dependents.get(id), task))
 	}
-	s.await(gone, -s.open.get(task))
+	s.countAnew(task)
+	s.await(gone, -s.Open(task))
 }
 
 // without gives those ids that are not among others.

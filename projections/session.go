@@ -142,7 +142,7 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 	s.sessions.put(id, &after)
 	if len(s.trusting) > 0 && before.Ended() != after.Ended() {
 		s.spokeOf.get(id).walk(func(task string) bool {
-			if s.awaited.get(task) > 0 {
+			if s.awaited.get(task).known[1] {
 				s.unsettled.spoken = append(s.unsettled.spoken, task)
 			}
 			return true

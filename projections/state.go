@@ -33,8 +33,8 @@ type State struct {
 	ready       table[line]     // by queue: what may be started
 	waiting     table[line]     // by queue: what waits for something
 	dependents  table[[]string] // by task: the tasks that may wait for it
-	open        table[int]      // by task: its items that are queued or in hand
-	awaited     table[int]      // by task: such items of the tasks that depend on it
+	open        table[waits]    // by task: its items that are queued or in hand
+	awaited     table[awaiting] // by task: such items of the tasks that depend on it
 	trusted     table[int]      // by project: such items in queues that trust reports
 	spokeOf     table[line]     // by session: the tasks that its word is on, by the events that made them
 	inputs      table[*Input]
@@ -71,6 +71,8 @@ type loose struct {
 	templateIDs []string
 	timed       []string // sessions with a deadline, in order of creation
 	entries     []*Entry
+	// era is raised when what tasks lack is counted anew, without and with trust in reports.
+	era [2]uint32
 }
 
 // New gives the state of the empty log.
@@ -88,7 +90,7 @@ func (s *State) Overlay() *State {
 }
 
 func build(under *State) *State {
-	s := &State{under: under, accepted: make(map[uuid.UUID]uint64)}
+	s := &State{under: under, accepted: make(map[uuid.UUID]uint64), loose: loose{era: [2]uint32{1, 1}}}
 	s.layers = s.tables()
 	for i, layer := range s.layers {
 		if under == nil {

@@ -366,8 +366,7 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	switch {
 	case completed || gone:
 		s.unsettled.met = append(s.unsettled.met, id)
-	case len(s.trusting) > 0 && !before.saysTheSame(&after) && s.awaited.get(id) > 0 &&
-		s.saidDone(before) != s.saidDone(&after):
+	case len(s.trusting) > 0 && !before.saysTheSame(&after) && s.awaited.get(id).known[1]:
 		s.unsettled.spoken = append(s.unsettled.spoken, id)
 	}
 }

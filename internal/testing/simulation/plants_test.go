@@ -20,6 +20,7 @@ const (
 	shares     = "engine/denialshares.go"
 	foldQueue  = "projections/queue.go"
 	foldSettle = "projections/settle.go"
+	foldLook   = "projections/look.go"
 	begins     = "commands/init.go"
 	spawns     = "commands/spawn.go"
 	reports    = "commands/report.go"
@@ -328,20 +329,24 @@ var plants = []plant{
 	{"a holder's hand stays when its item is given back", []edit{{foldQueue, "	s.letGo(d.SessionID)\n	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"", "	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\""}}},
 	{"the last item first", []edit{{"projections/line.go", "	for n.left != nil {\n		n = n.left\n	}\n	return n.task, n.place, true", "	for n.right != nil {\n		n = n.right\n	}\n	return n.task, n.place, true"}}},
 	{"an item that is given back goes to the end", []edit{{foldQueue, "	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place &^= notReturned\n", "	var place uint64\n	s.changeQueue(queueKey(f.Project, d.Queue), func(q *Queue) {\n		q.Pushed++\n		place = q.Pushed | notReturned\n	})\n	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place = place\n"}}},
-	{"dependencies are ignored", []edit{{foldSettle, "		if !is {\n			return false\n", "		if !is && false {\n			return false\n"}}},
+	{"dependencies are ignored", []edit{{foldLook, "	return w.unmet[at] == 0\n", "	return w.unmet[at] >= 0\n"}}},
 	{"every queue trusts reports", []edit{{foldQueue, "	if !trust || d.Deleted {\n", "	if d.Deleted {\n"}}},
 	{"who waits for a task is not looked at when it is completed", []edit{{
 		"projections/task.go", "		s.unsettled.met = append(s.unsettled.met, id)\n", "",
 	}}},
 	{"of the tasks that one deletion takes, who waits for the others is not looked at", []edit{{
-		foldSettle, "	for _, task := range u.met {\n", "	for _, task := range u.met[:min(1, len(u.met))] {\n",
+		foldSettle, "l.turn(u.met, u.spoken)", "l.turn(u.met[:min(1, len(u.met))], u.spoken)",
 	}}},
 	{"of the tasks that one report is about, who waits for the others is not looked at", []edit{{
-		foldSettle, "		for _, task := range spoken {\n			l.atDependents(task)\n",
-		"		for _, task := range spoken[:min(1, len(spoken))] {\n			l.atDependents(task)\n",
+		foldSettle, "l.turn(u.met, u.spoken)", "l.turn(u.met, u.spoken[:min(1, len(u.spoken))])",
 	}}},
 	{"an item that waits for two tasks is ready when it has one", []edit{{
-		foldSettle, "			(*met)[id] = is\n", "			(*met)[id] = is\n			if is {\n				return true\n			}\n",
+		foldLook, "	return unmet\n", "	if int(unmet) < len(t.Dependencies) {\n		return 0\n	}\n	return unmet\n",
+	}}},
+	{"what a task lacks is not counted anew when it waits for others", []edit{{
+		foldQueue, "	s.countAnew(task)\n	s.await(gone, -s.Open(task))\n", "	s.await(gone, -s.Open(task))\n",
+	}, {
+		foldQueue, "	s.countAnew(task)\n	s.await(dependencies, s.Open(task))\n", "	s.await(dependencies, s.Open(task))\n",
 	}}},
 	{"who trusts a session's word is not looked at when that ends", []edit{{"projections/session.go", "if len(s.trusting) > 0 && before.Ended() != after.Ended() {", "if false {"}}},
 	{"the items of a deleted task stay queued", []edit{{"projections/task.go", "		s.dropItems(f, id)\n", ""}}},

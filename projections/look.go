@@ -1,0 +1,245 @@
+package projections
+
+import "maestro/events"
+
+// mostDependencies is how many dependencies a task has at most, to tell what counting them anew costs.
+const mostDependencies = 200
+
+// look is one look at the items that an event concerns.
+type look struct {
+	state *State
+	seen  map[string]bool
+	// counted are the dependencies that were looked at, without and with trust in reports, counts how many times they
+	// were counted.
+	counted [2]map[string]dependency
+	counts  int
+}
+
+type dependency struct {
+	met bool
+	// last is where it was counted last: a task that is named twice counts once.
+	last int
+}
+
+// turned is a task that satisfies its dependents since an event, or no longer does: by is what that adds to what each
+// of them lacks, without and with trust in reports.
+type turned struct {
+	task string
+	by   [2]int32
+}
+
+// turn counts anew what the dependents of these tasks lack, and looks at those that lack nothing since, or something
+// since: at each once, however many dependencies it has.
+func (l *look) turn(met, spoken []string) {
+	hubs, said := l.turned(met), l.turned(spoken)
+	if l.recountIsLess(said) {
+		l.state.era[1]++
+		l.addUp(hubs)
+		l.recount(said)
+		return
+	}
+	l.addUp(append(hubs, said...))
+}
+
+// addUp adds what each task lacks of these that it depends on.
+func (l *look) addUp(hubs []turned) {
+	if len(hubs) == 1 { // most events
+		for _, id := range l.state.dependents.get(hubs[0].task) {
+			l.state.work(1)
+			l.lacks(id, hubs[0].by)
+		}
+		return
+	}
+	var dependents []turned
+	at := map[string]int{}
+	for _, hub := range hubs {
+		for _, id := range l.state.dependents.get(hub.task) {
+			l.state.work(1)
+			i, known := at[id]
+			if !known {
+				i = len(dependents)
+				at[id] = i
+				dependents = append(dependents, turned{task: id})
+			}
+			for trust, by := range hub.by {
+				dependents[i].by[trust] += by
+			}
+		}
+	}
+	for _, d := range dependents {
+		l.lacks(d.task, d.by)
+	}
+}
+
+// turned gives those tasks that satisfy their dependents since, or no longer do.
+func (l *look) turned(tasks []string) (hubs []turned) {
+	for _, id := range tasks {
+		a := l.state.awaited.get(id)
+		hub := turned{task: id}
+		for trust := range a.met {
+			if !a.known[trust] {
+				continue
+			}
+			if met := l.state.satisfied(id, trust == 1); met != a.met[trust] {
+				a.met[trust] = met
+				hub.by[trust] = int32(1 - 2*index(met)) //nolint:gosec // 1 or -1
+			}
+		}
+		if hub.by != [2]int32{} {
+			l.state.awaited.put(id, a)
+			hubs = append(hubs, hub)
+		}
+	}
+	return hubs
+}
+
+// lacks adds to what a task lacks, and looks at its items if they may start since, or no longer.
+func (l *look) lacks(task string, by [2]int32) {
+	w := l.state.open.get(task)
+	if w.items == 0 {
+		return
+	}
+	changed := false
+	for trust, n := range by {
+		switch was := w.unmet[trust]; {
+		case n == 0:
+		case w.era[trust] != l.state.era[trust]:
+			changed = true
+		default:
+			w.unmet[trust] += n
+			changed = changed || (was == 0) != (w.unmet[trust] == 0)
+		}
+	}
+	l.state.open.put(task, w)
+	if changed {
+		l.at(task)
+	}
+}
+
+// recountIsLess reports whether looking at all that stands in the queues that trust reports is less work than looking
+// at the dependents of these tasks.
+func (l *look) recountIsLess(hubs []turned) bool {
+	dependents := 0
+	for _, hub := range hubs {
+		dependents += len(l.state.dependents.get(hub.task))
+	}
+	if dependents <= mostDependencies {
+		return false
+	}
+	trusted := 0
+	for project := range l.projectsOf(hubs) {
+		trusted += l.state.trusted.get(project)
+	}
+	return dependents > trusted*mostDependencies
+}
+
+func (l *look) projectsOf(hubs []turned) map[string]bool {
+	projects := map[string]bool{}
+	for _, hub := range hubs {
+		projects[l.state.TaskProject(hub.task)] = true
+	}
+	return projects
+}
+
+// recount looks at what stands in the queues of these tasks' projects that trust reports.
+func (l *look) recount(hubs []turned) {
+	projects := l.projectsOf(hubs)
+	for _, key := range l.state.trusting {
+		if !projects[l.state.queues.get(key).ProjectID] {
+			continue
+		}
+		var tasks []string // at changes the lines
+		for _, line := range []line{l.state.ready.get(key), l.state.waiting.get(key)} {
+			line.walk(func(task string) bool { tasks = append(tasks, task); return true })
+		}
+		for _, task := range tasks {
+			l.state.work(1)
+			l.at(task)
+		}
+	}
+}
+
+// at looks at a task's queued items.
+func (l *look) at(task string) {
+	if l.seen[task] {
+		return
+	}
+	if l.seen == nil {
+		l.seen = map[string]bool{}
+	}
+	l.seen[task] = true
+	if l.state.open.get(task).items == 0 {
+		return
+	}
+	var known [2]struct{ asked, may bool }
+	for _, key := range l.state.itemsOf.get(task) {
+		item := l.state.items.get(key)
+		if item.Status != events.ItemQueued {
+			continue
+		}
+		queue := queueKey(item.ProjectID, item.Queue)
+		trust := l.state.queues.get(queue).TrustReports
+		answer := &known[index(trust)]
+		if !answer.asked {
+			answer.asked, answer.may = true, l.mayStart(task, trust)
+		}
+		l.state.lineUp(queue, item, answer.may)
+	}
+}
+
+// lineUp puts an item that came into the line where it belongs.
+func (l *look) lineUp(item *Item) {
+	if item.Status != events.ItemQueued {
+		return
+	}
+	queue := queueKey(item.ProjectID, item.Queue)
+	l.state.lineUp(queue, item, l.mayStart(item.TaskID, l.state.queues.get(queue).TrustReports))
+}
+
+func (l *look) mayStart(task string, trust bool) bool {
+	t := l.state.Task(task)
+	if t == nil || t.Status != events.TaskTodo && t.Status != events.TaskInProgress {
+		return false
+	}
+	w, at := l.state.open.get(task), index(trust)
+	if w.era[at] != l.state.era[at] {
+		w.unmet[at], w.era[at] = l.unmet(t, trust), l.state.era[at]
+		l.state.open.put(task, w)
+	}
+	return w.unmet[at] == 0
+}
+
+// unmet counts the dependencies of a task that are not satisfied.
+func (l *look) unmet(t *Task, trust bool) (unmet int32) {
+	counted := &l.counted[index(trust)]
+	if *counted == nil {
+		*counted = map[string]dependency{}
+	}
+	l.counts++
+	for _, id := range t.Dependencies {
+		l.state.work(1)
+		d, known := (*counted)[id]
+		if !known {
+			d.met = l.met(id, trust)
+		}
+		if d.last == l.counts {
+			continue
+		}
+		d.last = l.counts
+		(*counted)[id] = d
+		if !d.met {
+			unmet++
+		}
+	}
+	return unmet
+}
+
+// met reports whether a task that items wait for satisfies them.
+func (l *look) met(id string, trust bool) bool {
+	a, at := l.state.awaited.get(id), index(trust)
+	if !a.known[at] {
+		a.known[at], a.met[at] = true, l.state.satisfied(id, trust)
+		l.state.awaited.put(id, a)
+	}
+	return a.met[at]
+}
