@@ -1,5 +1,10 @@
 package projections
 
+import (
+	"cmp"
+	"slices"
+)
+
 // line is an ordered set of a queue's items by their place, smallest first; or of all items in hand, by the sequence of
 // their start. It is a value: with and without give another line and share what did not change, so an overlay is dropped by
 // forgetting its line. Every operation but walk costs the logarithm of the length.
@@ -87,6 +92,68 @@ func (l line) with(place uint64, task string) line {
 }
 
 func (l line) without(place uint64) line { return line{remove(l.root, place)} }
+
+// placed is an item at its place.
+type placed struct {
+	place uint64
+	task  string
+}
+
+func (p placed) compare(other placed) int { return cmp.Compare(p.place, other.place) }
+
+// withAll puts items at places that nothing has. It changes the list.
+func (l line) withAll(items []placed) line {
+	slices.SortFunc(items, placed.compare)
+	return line{union(l.root, treapOf(slices.Compact(items)))}
+}
+
+// withoutAll takes items away. It changes the list.
+func (l line) withoutAll(items []placed) line {
+	slices.SortFunc(items, placed.compare)
+	return line{difference(l.root, slices.Compact(items))}
+}
+
+// treapOf gives the treap of items in order.
+func treapOf(items []placed) *lineNode {
+	if len(items) == 0 {
+		return nil
+	}
+	top := 0
+	for i, item := range items {
+		if priority(item.place) > priority(items[top].place) {
+			top = i
+		}
+	}
+	return newLineNode(items[top].place, items[top].task, treapOf(items[:top]), treapOf(items[top+1:]))
+}
+
+// union gives what is in either; nothing may be in both.
+func union(a, b *lineNode) *lineNode {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	case priority(a.place) < priority(b.place):
+		a, b = b, a
+	}
+	left, right := split(b, a.place)
+	return newLineNode(a.place, a.task, union(a.left, left), union(a.right, right))
+}
+
+// difference gives what is there without these items, which are in order.
+func difference(n *lineNode, gone []placed) *lineNode {
+	if n == nil || len(gone) == 0 {
+		return n
+	}
+	at, found := slices.BinarySearchFunc(gone, n.place, func(p placed, place uint64) int {
+		return cmp.Compare(p.place, place)
+	})
+	if !found {
+		return newLineNode(n.place, n.task, difference(n.left, gone[:at]), difference(n.right, gone[at:]))
+	}
+	return merge(difference(n.left, gone[:at]), difference(n.right, gone[at+1:]))
+}
 
 // split gives what is before a place and what is behind it; the place itself must not be there.
 func split(n *lineNode, place uint64) (left, right *lineNode) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -162,5 +163,41 @@ func TestLineStaysShallow(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Many items that come or leave at once give the line that they give one after another.
+func TestLineOfMany(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		var one, all line
+		var list []uint64
+		for range 20 {
+			var come, leave []placed
+			for range r.IntN(60) {
+				place := uint64(1 + r.IntN(100))
+				item := placed{place, named(place)}
+				if _, there := slices.BinarySearch(list, place); there {
+					leave = append(leave, item)
+				} else if !slices.Contains(come, item) {
+					come = append(come, item)
+				}
+			}
+			for _, item := range leave {
+				one = one.without(item.place)
+				if at, there := slices.BinarySearch(list, item.place); there {
+					list = slices.Delete(list, at, at+1)
+				}
+			}
+			for _, item := range come {
+				at, _ := slices.BinarySearch(list, item.place)
+				one, list = one.with(item.place, item.task), slices.Insert(list, at, item.place)
+			}
+			all = all.withoutAll(append(leave, leave...)).withAll(append(come, come...))
+			equalLine(t, all, list)
+			if !reflect.DeepEqual(one, all) {
+				t.Fatalf("seed %d: the treap has another shape", seed)
+			}
+		}
 	}
 }

@@ -13,6 +13,18 @@ type look struct {
 	// were counted.
 	counted [2]map[string]dependency
 	counts  int
+	// lines are those of the queues that were looked at, in this order.
+	lines   []*queueLines
+	linesOf map[string]*queueLines
+}
+
+// queueLines are a queue's, and what moves between them at the end of the look.
+type queueLines struct {
+	project, queue string
+	trust          bool
+	// were are what may be started and what waits, to what comes there, and from what leaves it.
+	were     [2]line
+	to, from [2][]placed
 }
 
 type dependency struct {
@@ -148,13 +160,12 @@ func (l *look) recount(hubs []turned) {
 		if !projects[l.state.queues.get(key).ProjectID] {
 			continue
 		}
-		var tasks []string // at changes the lines
 		for _, line := range []line{l.state.ready.get(key), l.state.waiting.get(key)} {
-			line.walk(func(task string) bool { tasks = append(tasks, task); return true })
-		}
-		for _, task := range tasks {
-			l.state.work(1)
-			l.at(task)
+			line.walk(func(task string) bool {
+				l.state.work(1)
+				l.at(task)
+				return true
+			})
 		}
 	}
 }
@@ -177,23 +188,72 @@ func (l *look) at(task string) {
 		if item.Status != events.ItemQueued {
 			continue
 		}
-		queue := queueKey(item.ProjectID, item.Queue)
-		trust := l.state.queues.get(queue).TrustReports
-		answer := &known[index(trust)]
+		queue := l.linesWith(item)
+		answer := &known[index(queue.trust)]
 		if !answer.asked {
-			answer.asked, answer.may = true, l.mayStart(task, trust)
+			answer.asked, answer.may = true, l.mayStart(task, queue.trust)
 		}
-		l.state.lineUp(queue, item, answer.may)
+		l.put(queue, item, answer.may)
 	}
 }
 
 // lineUp puts an item that came into the line where it belongs.
 func (l *look) lineUp(item *Item) {
-	if item.Status != events.ItemQueued {
+	if item.Status == events.ItemQueued {
+		queue := l.linesWith(item)
+		l.put(queue, item, l.mayStart(item.TaskID, queue.trust))
+	}
+}
+
+// linesWith gives the lines of an item's queue.
+func (l *look) linesWith(item *Item) *queueLines {
+	if n := len(l.lines); n > 0 && l.lines[n-1].project == item.ProjectID && l.lines[n-1].queue == item.Queue {
+		return l.lines[n-1]
+	}
+	key := queueKey(item.ProjectID, item.Queue)
+	l.state.work(1)
+	queue := l.linesOf[key]
+	if queue == nil {
+		queue = &queueLines{
+			project: item.ProjectID,
+			queue:   item.Queue,
+			trust:   l.state.queues.get(key).TrustReports,
+			were:    [2]line{l.state.ready.get(key), l.state.waiting.get(key)},
+		}
+		if l.linesOf == nil {
+			l.linesOf = map[string]*queueLines{}
+		}
+		l.linesOf[key] = queue
+		l.lines = append(l.lines, queue)
+	}
+	return queue
+}
+
+// put lets an item move into the line that it belongs to, ready or waiting, and out of the other.
+func (l *look) put(queue *queueLines, item *Item, mayStart bool) {
+	to := index(!mayStart)
+	if queue.were[to].has(item.Place) {
 		return
 	}
-	queue := queueKey(item.ProjectID, item.Queue)
-	l.state.lineUp(queue, item, l.mayStart(item.TaskID, l.state.queues.get(queue).TrustReports))
+	at := placed{item.Place, item.TaskID}
+	queue.to[to] = append(queue.to[to], at)
+	l.state.work(lineCost)
+	if queue.were[1-to].has(item.Place) {
+		queue.from[1-to] = append(queue.from[1-to], at)
+		l.state.work(lineCost)
+	}
+}
+
+// move moves what was put.
+func (l *look) move() {
+	for _, queue := range l.lines {
+		key := queueKey(queue.project, queue.queue)
+		for at, table := range []*table[line]{&l.state.ready, &l.state.waiting} {
+			if len(queue.to[at])+len(queue.from[at]) > 0 {
+				table.put(key, queue.were[at].withoutAll(queue.from[at]).withAll(queue.to[at]))
+			}
+		}
+	}
 }
 
 func (l *look) mayStart(task string, trust bool) bool {

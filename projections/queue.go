@@ -227,24 +227,6 @@ func (s *State) satisfied(id string, trust bool) bool {
 	return s.saidDone(d)
 }
 
-// lineUp puts a queued item into the line that it belongs to, ready or waiting, and takes it from the other.
-func (s *State) lineUp(key string, item *Item, mayStart bool) {
-	to, from := &s.waiting, &s.ready
-	if mayStart {
-		to, from = &s.ready, &s.waiting
-	}
-	here := to.get(key)
-	if here.has(item.Place) {
-		return
-	}
-	to.put(key, here.with(item.Place, item.TaskID))
-	s.work(lineCost)
-	if there := from.get(key); there.has(item.Place) {
-		from.put(key, there.without(item.Place))
-		s.work(lineCost)
-	}
-}
-
 func (s *State) leaveLine(key string, place uint64) {
 	for _, lines := range []*table[line]{&s.ready, &s.waiting} {
 		if here := lines.get(key); here.has(place) {

@@ -90,6 +90,7 @@ func (s *State) settle() {
 	for _, task := range u.moved {
 		l.at(task)
 	}
+	l.move()
 	*u = unsettled{u.queued[:0], u.opened[:0], u.moved[:0], u.met[:0], u.spoken[:0]}
 }
 

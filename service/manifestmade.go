@@ -61,8 +61,8 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 	return nil
 }
 
-// bytesPerStep is how many bytes of a manifest are read or written for about as much as one look-up costs.
-const bytesPerStep = 32
+// bytesPerStep is how many bytes of a manifest that is read or written count as one step. The writer does neither.
+const bytesPerStep = 160
 
 // sourceFor takes over what a spawn says of its manifest.
 func sourceFor(x *commands.SpawnSession) manifest.Source {

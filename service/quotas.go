@@ -23,8 +23,9 @@ type Quota struct {
 const bytesPerUnit = 16 << 10
 
 // StepsPerCommand is how many steps of work count as one more command: look-ups of a decision and of the fold of its
-// event, and the making of a manifest. What is below it comes with the command.
-const StepsPerCommand = 1000
+// event, and the making of a manifest. What is below it comes with the command. So many steps cost the writer at most
+// what a plain command costs it: BenchmarkStepPrice in engine measures some 240.
+const StepsPerCommand = 200
 
 // EventsPerRead is how many events, read one after another, count as one more read. FoundPerRead is the same for events
 // that are looked up one by one.
@@ -37,7 +38,7 @@ const (
 var quotas = []Quota{
 	{
 		"session-commands", 200, 2000,
-		"commands of one session; each 1,000 steps of work of one command count as one more",
+		"commands of one session; each 200 steps of work of one command count as one more",
 	},
 	{"session-bytes", 128 << 10, 8 << 20, "bytes of the requests of one session"},
 	{
@@ -60,7 +61,7 @@ var quotas = []Quota{
 	{
 		"reader-commands", 50, 500,
 		"commands of one auditor or read-only token, which are tried or refused, and the manifests that it generates; " +
-			"each 1,000 steps of work count as one more",
+			"each 200 steps of work count as one more",
 	},
 	{"reader-bytes", 128 << 10, 8 << 20, "bytes of the requests of one such token"},
 	{

@@ -28,7 +28,7 @@ with all projects below it, and they have one share of the recorded refusals and
 user or a token creates is its own root. A spawn or a project that is refused is not counted.
 
 A command, or a dry run of one, also counts by its work, so that a few large ones cost as much as many small ones. A
-step of work is a look-up that a decision or the fold of its event makes, or 32 bytes of a manifest that is read or
+step of work is a look-up that a decision or the fold of its event makes, or 160 bytes of a manifest that is read or
 made; each ` + grouped(service.StepsPerCommand) + ` of them count as one more command. They are charged afterwards,
 whatever came of the command: an account may go into debt, and its next command then gets 429. A spawn with 20 tasks
 has far fewer.
