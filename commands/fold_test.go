@@ -37,12 +37,12 @@ func (g *ground) readyIn(queue string) int {
 	return g.s.QueueView(g.s.Queue("p", queue)).Ready
 }
 
-// worst are the events that cost the fold most, as the limits allow them: what they cost at most, and the items that
-// are ready in the queue "0" after it and before it.
+// worst are the events that cost the fold most, as the limits allow them: what they cost at most, the items that are
+// ready in the queue "0" after it and before it, and how many dependencies or words it cannot but look at.
 var worst = []struct {
-	name          string
-	make          func(g *ground) (event events.Data, most int)
-	ready, before int
+	name                 string
+	make                 func(g *ground) (event events.Data, most int)
+	ready, before, least int
 }{
 	{"a task that as many items wait for as may, and each for others", func(g *ground) (events.Data, int) {
 		others := g.tasks("d", int(LimitDependencies.Value)-1)
@@ -56,7 +56,7 @@ var worst = []struct {
 			g.apply(&events.TaskUpdated{TaskID: id, Dependencies: &all})
 		}
 		return completed("x"), items * stepsForEach
-	}, 1000, 0},
+	}, 1000, 0, 1000},
 	{"a task that many wait for who wait for another too", func(g *ground) (events.Data, int) {
 		items := int(LimitAwaited.Value)
 		g.await("x", items)
@@ -66,7 +66,7 @@ var worst = []struct {
 			g.apply(&events.TaskUpdated{TaskID: id, Dependencies: &both})
 		}
 		return completed("x"), items * stepsToLook
-	}, 0, 0},
+	}, 0, 0, 1000},
 	{"a task that nobody in a queue waits for", func(g *ground) (events.Data, int) {
 		g.task("x", "")
 		for _, id := range many("t", int(LimitDependents.Value)) {
@@ -74,7 +74,7 @@ var worst = []struct {
 		}
 		g.queue("0", false)
 		return completed("x"), 50
-	}, 0, 0},
+	}, 0, 0, 0},
 	{"a report on some tasks that the same items wait for", func(g *ground) (events.Data, int) {
 		hubs, dependents := g.tasks("hub", 10), int(LimitDependents.Value)
 		for _, id := range many("t", dependents) {
@@ -86,7 +86,7 @@ var worst = []struct {
 			SessionID: "w", Kind: events.ReportComplete, Message: "done", TaskIDs: hubs,
 		}
 		return report, len(hubs)*(dependents+30) + dependents*stepsForEach
-	}, 1000, 0},
+	}, 1000, 0, 10000},
 	{"a report on many tasks that the same items wait for", func(g *ground) (events.Data, int) {
 		const dependents = 900
 		hubs := g.tasks("hub", int(LimitDependencies.Value))
@@ -99,7 +99,42 @@ var worst = []struct {
 			SessionID: "w", Kind: events.ReportComplete, Message: "done", TaskIDs: hubs,
 		}
 		return report, len(hubs)*(dependents+30) + dependents*stepsForEach
-	}, 900, 0},
+	}, 900, 0, 180000},
+	{"a report on a few of the many tasks that items wait for", func(g *ground) (events.Data, int) {
+		const groups = 4
+		dependents, dependencies := int(LimitDependents.Value), int(LimitDependencies.Value)
+		g.queue("0", true)
+		g.session("w", events.RoleOrchestrator)
+		var last []string
+		for i := range groups {
+			hubs := g.tasks(fmt.Sprint("hub", i, "."), dependencies)
+			last = append(last, hubs[dependencies-1])
+			g.apply(&events.SessionReported{SessionID: "w", Kind: events.ReportComplete, TaskIDs: hubs})
+			for _, id := range many(fmt.Sprint("t", i, "."), dependents) {
+				g.task(id, "", hubs...)
+				g.apply(&events.QueueItemPushed{Queue: "0", TaskID: id})
+			}
+		}
+		return &events.SessionReported{SessionID: "w", Kind: events.ReportProgress, TaskIDs: last},
+			groups * dependents * stepsForEach
+	}, 0, 4000, 4 * 1000},
+	{"the end of a session on whose word more tasks wait than are in queues", func(g *ground) (events.Data, int) {
+		const hubs, dependents, items = 100, 500, 20
+		all := g.tasks("hub", hubs)
+		for _, id := range many("t", dependents) {
+			g.task(id, "", all...)
+		}
+		g.queue("0", true, many("t", items)...)
+		g.session("b", events.RoleOrchestrator)
+		g.session("a", events.RoleOrchestrator)
+		said := func(session string, kind events.ReportKind) {
+			g.apply(&events.SessionReported{SessionID: session, Kind: kind, TaskIDs: all})
+		}
+		said("a", events.ReportComplete)
+		said("b", events.ReportProgress)
+		return &events.SessionKilled{SessionID: "b", Status: events.SessionStopped},
+			hubs*stepsToLook*2 + items*(hubs+stepsForEach)
+	}, 20, 0, 100 * 20},
 	{"the end of a session on whose word most tasks wait", func(g *ground) (events.Data, int) {
 		const hubs, dependents = 100, 500
 		for _, hub := range many("hub", hubs) {
@@ -120,7 +155,7 @@ var worst = []struct {
 		said("b", events.ReportProgress) // which is newer, as long as it lives
 		return &events.SessionKilled{SessionID: "b", Status: events.SessionStopped},
 			hubs*(dependents+stepsToLook) + dependents*stepsForEach
-	}, 500, 0},
+	}, 500, 0, 50000},
 	{"a report on many tasks that as many sessions spoke of as may", func(g *ground) (events.Data, int) {
 		tasks := int(LimitReportWords.Value / LimitTaskSessions.Value)
 		hubs := g.tasks("hub", tasks)
@@ -131,7 +166,7 @@ var worst = []struct {
 		}
 		return &events.SessionReported{SessionID: "s0", Kind: events.ReportComplete, TaskIDs: hubs},
 			tasks * (int(LimitTaskSessions.Value)/16 + 250)
-	}, 0, 0},
+	}, 0, 0, 0},
 	{"a report on tasks of which as many words were said as may, by sessions that have ended", func(
 		g *ground,
 	) (events.Data, int) {
@@ -143,13 +178,13 @@ var worst = []struct {
 		g.session("w", events.RoleOrchestrator)
 		return &events.SessionReported{SessionID: "w", Kind: events.ReportBlocked, TaskIDs: hubs},
 			words*stepsForWord + len(hubs)*250
-	}, 0, 1},
+	}, 0, 1, 50000},
 	{"a push of an item for which ended sessions said as many words as may be", func(g *ground) (events.Data, int) {
 		g.queue("0", true)
 		words := int(LimitReportWords.Value)
 		g.task("x", "", g.words(words, true)...)
 		return &events.QueueItemPushed{Queue: "0", TaskID: "x"}, words * stepsForWord
-	}, 1, 0},
+	}, 1, 0, 50000},
 	{"a deletion of as many tasks in queues as may be", func(g *ground) (events.Data, int) {
 		tasks := many("t", int(LimitDeleted.Value))
 		g.task("x", "")
@@ -160,7 +195,7 @@ var worst = []struct {
 		g.queue("1", false, tasks...)
 		return &events.TaskDeleted{TaskID: "x", Recursive: true, Descendants: tasks},
 			int(LimitDeletedItems.Value) * stepsForEach
-	}, 0, 5000},
+	}, 0, 5000, 0},
 }
 
 // One event costs the fold at most what the limits allow to wait for it: each task is looked at once, and an item
@@ -176,6 +211,9 @@ func TestTheWorstFolds(t *testing.T) {
 			steps := g.folded(event)
 			if steps > most {
 				t.Errorf("%d steps, and at most %d are allowed", steps, most)
+			}
+			if steps < c.least {
+				t.Errorf("%d steps are counted, and it looks at %d dependencies or words", steps, c.least)
 			}
 			if n := g.readyIn("0"); n != c.ready {
 				t.Errorf("%d items are ready, want %d", n, c.ready)

@@ -31,7 +31,7 @@ A command, or a dry run of one, also counts by its work, so that a few large one
 step of work is a look-up that a decision or the fold of its event makes, or 160 bytes of a manifest that is read or
 made; each ` + grouped(service.StepsPerCommand) + ` of them count as one more command. They are charged afterwards,
 whatever came of the command: an account may go into debt, and its next command then gets 429. A spawn with 20 tasks
-has far fewer.
+counts as one or two.
 
 A read counts by its work in the same way: each ` + grouped(service.StepsPerRead) + ` look-ups in the state, and steps of a scan, count as one more
 read. A page of a list costs what it shows; a filter that few items pass costs a scan of what it skips. A read that takes more
