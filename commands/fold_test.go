@@ -86,7 +86,7 @@ var worst = []struct {
 			SessionID: "w", Kind: events.ReportComplete, Message: "done", TaskIDs: hubs,
 		}
 		return report, len(hubs)*(dependents+30) + dependents*stepsForEach
-	}, 1000, 0, 10000},
+	}, 1000, 0, 10 * 1000},
 	{"a report on many tasks that the same items wait for", func(g *ground) (events.Data, int) {
 		const dependents = 900
 		hubs := g.tasks("hub", int(LimitDependencies.Value))
@@ -99,7 +99,7 @@ var worst = []struct {
 			SessionID: "w", Kind: events.ReportComplete, Message: "done", TaskIDs: hubs,
 		}
 		return report, len(hubs)*(dependents+30) + dependents*stepsForEach
-	}, 900, 0, 180000},
+	}, 900, 0, 200 * 900},
 	{"a report on a few of the many tasks that items wait for", func(g *ground) (events.Data, int) {
 		const groups = 4
 		dependents, dependencies := int(LimitDependents.Value), int(LimitDependencies.Value)
@@ -155,7 +155,7 @@ var worst = []struct {
 		said("b", events.ReportProgress) // which is newer, as long as it lives
 		return &events.SessionKilled{SessionID: "b", Status: events.SessionStopped},
 			hubs*(dependents+stepsToLook) + dependents*stepsForEach
-	}, 500, 0, 50000},
+	}, 500, 0, 50_000},
 	{"a report on many tasks that as many sessions spoke of as may", func(g *ground) (events.Data, int) {
 		tasks := int(LimitReportWords.Value / LimitTaskSessions.Value)
 		hubs := g.tasks("hub", tasks)
@@ -178,13 +178,13 @@ var worst = []struct {
 		g.session("w", events.RoleOrchestrator)
 		return &events.SessionReported{SessionID: "w", Kind: events.ReportBlocked, TaskIDs: hubs},
 			words*stepsForWord + len(hubs)*250
-	}, 0, 1, 50000},
+	}, 0, 1, 50_000 / 16},
 	{"a push of an item for which ended sessions said as many words as may be", func(g *ground) (events.Data, int) {
 		g.queue("0", true)
 		words := int(LimitReportWords.Value)
 		g.task("x", "", g.words(words, true)...)
 		return &events.QueueItemPushed{Queue: "0", TaskID: "x"}, words * stepsForWord
-	}, 1, 0, 50000},
+	}, 1, 0, 50_000},
 	{"a deletion of as many tasks in queues as may be", func(g *ground) (events.Data, int) {
 		tasks := many("t", int(LimitDeleted.Value))
 		g.task("x", "")
