@@ -25,7 +25,9 @@ func BenchmarkStepPrice(b *testing.B) {
 		return string(text)
 	}
 	task := func(needs []string) string {
-		body := fmt.Sprintf(`{"project":%q,"parentId":%q,"title":"T","dependencies":%s}`, w.ids["p"], w.ids["t1"], quoted(needs))
+		body := fmt.Sprintf(
+			`{"project":%q,"parentId":%q,"title":"T","dependencies":%s}`, w.ids["p"], w.ids["t1"], quoted(needs),
+		)
 		_, id := w.must("admin", "task:create", body).Data.Aggregate()
 		return id
 	}

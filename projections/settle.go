@@ -31,8 +31,8 @@ func isOpen(status events.QueueItemStatus) bool {
 // waits says how many items of a task are queued or in hand, and for how much they wait.
 type waits struct {
 	items int
-	// unmet counts the dependencies that are not satisfied, without and with trust in reports. A count is good if it was
-	// made in the state's era.
+	// unmet counts the dependencies that are not satisfied, without and with trust in reports. A count is valid if it
+	// was made in the state's era.
 	unmet [2]int32
 	era   [2]uint32
 }

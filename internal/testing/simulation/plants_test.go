@@ -341,12 +341,14 @@ var plants = []plant{
 		foldSettle, "l.turn(u.met, u.spoken)", "l.turn(u.met, u.spoken[:min(1, len(u.spoken))])",
 	}}},
 	{"an item that waits for two tasks is ready when it has one", []edit{{
-		foldLook, "	return unmet\n", "	if int(unmet) < len(t.Dependencies) {\n		return 0\n	}\n	return unmet\n",
+		foldLook, "	return unmet\n",
+		"	if int(unmet) < len(t.Dependencies) {\n		return 0\n	}\n	return unmet\n",
 	}}},
 	{"what a task lacks is not counted anew when it waits for others", []edit{{
 		foldQueue, "	s.countAnew(task)\n	s.await(gone, -s.Open(task))\n", "	s.await(gone, -s.Open(task))\n",
 	}, {
-		foldQueue, "	s.countAnew(task)\n	s.await(dependencies, s.Open(task))\n", "	s.await(dependencies, s.Open(task))\n",
+		foldQueue, "	s.countAnew(task)\n	s.await(dependencies, s.Open(task))\n",
+		"	s.await(dependencies, s.Open(task))\n",
 	}}},
 	{"who trusts a session's word is not looked at when that ends", []edit{{"projections/session.go", "if len(s.trusting) > 0 && before.Ended() != after.Ended() {", "if false {"}}},
 	{"the items of a deleted task stay queued", []edit{{"projections/task.go", "		s.dropItems(f, id)\n", ""}}},
