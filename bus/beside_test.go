@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -232,6 +235,52 @@ func TestHeadFileIsNeverAheadOfTheBlocks(t *testing.T) {
 	if head, err := LoadHeadFile(path); err != nil || head.Sequence != 0 || h.err == nil {
 		t.Fatalf("recorded %v, %v, although the blocks are not synced", head, err)
 	}
+}
+
+// A head file that cannot be written is named as long as that lasts, and the log says so once a minute, however often
+// it is tried.
+func TestAHeadFileThatCannotBeWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "away")
+	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
+		h := &HeadFile{
+			path:    filepath.Join(dir, "head"),
+			firm:    func() error { return nil },
+			logger:  slog.New(slog.NewTextHandler(&logged, nil)),
+			wake:    make(chan struct{}, 1),
+			stop:    make(chan struct{}),
+			stopped: make(chan struct{}),
+		}
+		go h.run()
+		said := func(what string) int { return strings.Count(logged.String(), what) }
+		for minute := range 3 {
+			h.Record(events.Head{Sequence: uint64(1 + minute)})
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if err := h.Failed(); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("it failed with %v", err)
+			}
+			if n := said("cannot be written"); n < 1 || n > minute+2 {
+				t.Errorf("after %d minutes the log says so %d times", minute+1, n)
+			}
+		}
+		must(t, os.Mkdir(dir, 0o700))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if h.Failed() != nil || said("is written again") != 1 {
+			t.Errorf("it can be written again, and failed with %v\n%s", h.Failed(), logged.String())
+		}
+		must(t, os.RemoveAll(dir)) // what is there must be written again
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if !errors.Is(h.Failed(), fs.ErrNotExist) {
+			t.Errorf("it cannot be written again, and failed with %v", h.Failed())
+		}
+		must(t, os.Mkdir(dir, 0o700))
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		must(t, h.Failed(), h.Close())
+	})
 }
 
 // When the blocks were taken away, nothing makes firm what they held, and only the head file shows that it was

@@ -18,6 +18,9 @@ import (
 // headFilePeriod is how far the head file may be behind while the log grows.
 const headFilePeriod = 100 * time.Millisecond
 
+// headFileSay is how often the log says again that it cannot be written.
+const headFileSay = time.Minute
+
 // headFileLook is how often it is compared with what was written.
 const headFileLook = time.Second
 
@@ -35,6 +38,7 @@ type HeadFile struct {
 
 	mu     sync.Mutex
 	newest events.Head
+	failed error // why the head could not be written, or written again, at the last try
 
 	wake    chan struct{}
 	stop    chan struct{}
@@ -45,6 +49,7 @@ type HeadFile struct {
 	written events.Head
 	err     error       // of the last write
 	holds   events.Head // what the file must hold; zero if that is not known
+	said    time.Time   // when the log said last that it cannot be written; zero while it can
 }
 
 // HeadFile keeps the witness at path from now on. What is there already stays until the first Record. A write happens
@@ -145,12 +150,16 @@ func (h *HeadFile) look() {
 	}
 	there, err := LoadHeadFile(h.path)
 	if err == nil && there == h.holds {
+		if h.err == nil { // else a newer head is due
+			h.note(nil)
+		}
 		return
 	}
 	if err := h.mayWrite(); err != nil {
 		h.notWrittenAgain(err)
 		return
 	}
+	var inPlace error
 	aside := h.path + DamagedSuffix
 	switch err := os.Rename(h.path, aside); {
 	case err == nil:
@@ -160,19 +169,48 @@ func (h *HeadFile) look() {
 		h.logger.Warn("the head file was deleted while the server was running; it is written again", "path", h.path,
 			"next", "nothing")
 	default:
-		h.logger.Error("what is in the head file's place cannot be moved away", "path", h.path, "error", err,
-			"next", "move it away")
+		inPlace = fmt.Errorf("move away what is in its place: %w", err)
 	}
 	if err := h.write(h.holds); err != nil {
-		h.notWrittenAgain(err)
+		h.notWrittenAgain(errors.Join(inPlace, err))
+		return
 	}
+	h.note(nil)
 }
 
 func (h *HeadFile) notWrittenAgain(err error) {
-	h.logger.Error("the head file was not written again", "path", h.path, "error", err)
+	h.note(err)
 	if errors.Is(err, events.ErrReadOnly) { // for good
 		h.holds = events.Head{}
 	}
+}
+
+// note keeps what came of a write, and logs failures now and then.
+func (h *HeadFile) note(err error) {
+	stopped := errors.Is(err, events.ErrReadOnly) // others say so
+	h.mu.Lock()
+	h.failed = err
+	if stopped {
+		h.failed = nil
+	}
+	h.mu.Unlock()
+	switch {
+	case stopped:
+		h.logger.Error("the head file is not written any more", "path", h.path, "error", err)
+	case err != nil && time.Since(h.said) >= headFileSay:
+		h.logger.Error("the head file cannot be written; it is tried again", "path", h.path, "error", err)
+		h.said = time.Now()
+	case err == nil && !h.said.IsZero():
+		h.logger.Info("the head file is written again", "path", h.path)
+		h.said = time.Time{}
+	}
+}
+
+// Failed says why the file does not hold the newest head, or nil.
+func (h *HeadFile) Failed() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.failed
 }
 
 // flush writes the newest head if it is not written yet. After a failure it is due again at once.
@@ -183,15 +221,15 @@ func (h *HeadFile) flush() {
 	if head == h.written {
 		return
 	}
-	if h.err = h.write(head); h.err == nil {
+	h.err = h.write(head)
+	h.note(h.err)
+	switch {
+	case h.err == nil:
 		h.written, h.holds = head, head
 		return
-	}
-	if errors.Is(h.err, events.ErrReadOnly) { // for good
-		h.logger.Error("the head file is not written any more", "path", h.path, "error", h.err)
+	case errors.Is(h.err, events.ErrReadOnly): // for good
 		return
 	}
-	h.logger.Error("the head file was not written; it is tried again", "path", h.path, "error", h.err)
 	select {
 	case h.wake <- struct{}{}:
 	default:

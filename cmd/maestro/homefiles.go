@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"maestro/api"
+	"maestro/bus"
 	"maestro/internal/home"
 )
 
@@ -18,7 +21,32 @@ type homeFiles struct {
 	kept atomic.Pointer[home.Kept] // nil until the server listens
 	// here fails when the home is no longer where it was; nothing is written there then.
 	here   func() error
+	head   headFailure
 	logger *slog.Logger
+}
+
+// headFailure tells why the head file cannot be written.
+type headFailure struct {
+	file *bus.HeadFile
+	path string
+}
+
+func (h headFailure) warnings() []api.Warning {
+	err := h.file.Failed()
+	if err == nil {
+		return nil
+	}
+	why := err.Error()
+	var errno syscall.Errno
+	if errors.As(err, &errno) { // else it names the path by which the server holds the home
+		why = errno.Error()
+	}
+	return []api.Warning{{
+		Code:    "HOME",
+		Message: "the head file " + h.path + " cannot be written: " + why,
+		Next: "make it possible to write it, or move away what is in its place; until then it does not show " +
+			"whether the log lost what was acknowledged since",
+	}}
 }
 
 // keep takes note of the files.
@@ -50,10 +78,11 @@ func (f *homeFiles) run(tick <-chan time.Time) func(context.Context) {
 }
 
 // warnings gives what the server could not mend.
-func (f *homeFiles) warnings() (all []api.Warning) {
+func (f *homeFiles) warnings() []api.Warning {
+	all := f.head.warnings()
 	kept := f.kept.Load()
 	if kept == nil {
-		return nil
+		return all
 	}
 	for _, loss := range kept.Found() {
 		all = append(all, api.Warning{Code: "HOME", Message: loss.String(), Next: loss.Next})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"maestro/api"
+	"maestro/bus"
 )
 
 // A server whose home loses a file that the next start needs writes it back, or says in /readyz what is missing.
@@ -90,6 +91,34 @@ func TestBackupsDoNotGoIntoTheHomeByALink(t *testing.T) {
 	if entries, err := os.ReadDir(sessions); err != nil || len(entries) > 0 {
 		t.Errorf("in the home are %v, %v", entries, err)
 	}
+}
+
+// A head file that cannot be written is named in /readyz as long as that lasts.
+func TestAHeadFileThatCannotBeWrittenIsNamed(t *testing.T) {
+	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
+	s.start("--backup-every", "off")
+	head := filepath.Join(s.home, "head")
+	s.do("project:create", map[string]any{"name": "P"})
+	for _, err := os.Lstat(head); err != nil; _, err = os.Lstat(head) { // it comes a little later
+		s.ready()
+	}
+	full := filepath.Join(head+bus.DamagedSuffix, "full") // so that what is in the place cannot be moved there
+	err := os.MkdirAll(full, 0o700)
+	for first := true; err == nil && first || errors.Is(err, os.ErrExist); first = false { // it may come in between
+		err = errors.Join(os.Remove(head), os.Mkdir(head, 0o700))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.do("project:create", map[string]any{"name": "Q"})
+	warnings := s.warnings(1)
+	if warnings[0].Code != "HOME" || !strings.Contains(warnings[0].Message, head+" cannot be written") {
+		t.Errorf("readyz warns of %+v", warnings)
+	}
+	if err := errors.Join(os.Remove(head), os.RemoveAll(head+bus.DamagedSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	s.warnings(0)
 }
 
 // warnings waits until /readyz has so many.

@@ -230,7 +230,7 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return err
 	}
 	defer denials.Close()
-	handler, closeHandler, err := openHandler(ctx, lock, log, backup, denials, trusted, logger)
+	handler, head, closeHandler, err := openHandler(ctx, lock, log, backup, denials, trusted, logger)
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	uses := service.OpenTokenUses(lock.Uses(), logger)
-	files := &homeFiles{here: log.homeHere, logger: logger}
+	files := &homeFiles{here: log.homeHere, head: headFailure{head, lock.Head()}, logger: logger}
 	care := newUpkeep(backupEvery, o.backups, lock, store, handler, trusted, secrets, logger)
 	served, err := service.New(service.Config{
 		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
@@ -321,10 +321,10 @@ func warnOfRoom(err error, logger *slog.Logger) {
 func openHandler(
 	ctx context.Context, lock *home.Lock, log guardedLog, seen engine.Witnessed, denials *engine.Denials,
 	trusted *clock.Clock, logger *slog.Logger,
-) (*engine.Handler, func() error, error) {
+) (*engine.Handler, *bus.HeadFile, func() error, error) {
 	pictures, err := bus.OpenSnapshots(lock.Through(lock.Snapshots()))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	head := log.HeadFile(lock.Through(lock.Head()), log.lockHere)
 	handler, err := engine.Open(ctx, engine.Config{
@@ -334,11 +334,11 @@ func openHandler(
 		Now: trusted.Now, Follow: trusted.Follow, After: time.After, Logger: logger,
 	})
 	if err != nil {
-		return nil, nil, errors.Join(err, head.Close())
+		return nil, nil, nil, errors.Join(err, head.Close())
 	}
 	log.OnDamage(func(fault error) { handler.StopWrites(log.because(fault)) })
 	began := handler.Health()
-	return handler, func() error {
+	return handler, head, func() error {
 		if handler.Health() == nil {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
 			defer cancel()
