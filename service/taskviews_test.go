@@ -76,30 +76,36 @@ func TestFatViewsAreMadeInSmallPortions(t *testing.T) {
 			t.Fatal(err)
 		}
 		var made *taskViews
-		portions, most, total := 0, uint64(0), uint64(0)
+		portions, most, total, held := 0, uint64(0), uint64(0), int64(0)
 		v := View{Caller: c, again: func(see func(View)) {
+			if held > 0 && (made.counted < held || made.counted > 2*held || a.answered != made.counted) {
+				t.Errorf("%s: a portion of %d bytes is counted as %d", name, held, made.counted)
+			}
 			reader, steps := state.Reader(1<<30, nil)
 			see(View{State: reader, Caller: c})
 			portions, most, total = portions+1, max(most, *steps), total+*steps
 			if made == nil {
 				return
 			}
-			holds := int64(0)
+			held = 0
 			for i := range made.ready {
-				holds += made.ready[i].Size()
+				held += made.ready[i].Size()
 			}
-			counted := made.expected + made.counted
-			if holds > bytesAtOnce || len(made.ready) > 0 && counted > 2*bytesAtOnce {
-				t.Errorf("%s: a portion of %d bytes, of which %d are counted", name, holds, counted)
+			if held > bytesAtOnce {
+				t.Errorf("%s: a portion of %d bytes", name, held)
 			}
 		}}
 		var write func() int
 		made, write = show(v)
+		made.expected = 0 // so that all of it is counted as it comes
 		if shown := write(); shown != tasks+1 {
 			t.Errorf("%s shows %d tasks", name, shown)
 		}
 		if total < tasks*words || most > stepsAtOnce+4*words || portions < int(total/(stepsAtOnce+4*words)) {
 			t.Errorf("%s: %d portions of %d steps at most, %d in all", name, portions, most, total)
+		}
+		if made.end(); a.answered != 0 || held == 0 {
+			t.Errorf("%s: %d bytes are counted at the end, after a portion of %d", name, a.answered, held)
 		}
 		a.Leave()
 	}
