@@ -103,7 +103,7 @@ func (e *embedded) copyDamaged(faults []Fault) (string, error) {
 	}
 	for _, dir := range copies {
 		var other damageNote
-		content, err := readFile(filepath.Join(dir, faultsName))
+		content, err := readFile(filepath.Join(dir, faultsName), maxNotes)
 		if err == nil && json.Unmarshal(content, &other) == nil && other.Sum == note.Sum {
 			return dir, nil
 		}

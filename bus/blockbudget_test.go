@@ -54,7 +54,7 @@ func TestABlockThatIsMadeToBeSlow(t *testing.T) {
 		counter := &counting{Hash64: parser.sum}
 		slow := &recordParser{prefix: parser.prefix, sum: counter}
 		found := 0
-		slow.scan(content, func(int, blockRecord) { found++ }, func(int, int, error) {})
+		slow.scan(content, len(content), func(int, blockRecord) { found++ }, func(int, int, error) {})
 		if most := 66*len(content) + 4*maxRecord; counter.bytes > most {
 			t.Errorf("%s: checksums of %d bytes were made, of a block of %d", name, counter.bytes, len(content))
 		}

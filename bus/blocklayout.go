@@ -3,6 +3,7 @@ package bus
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"math"
@@ -207,12 +208,38 @@ func openFile(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// readFile is os.ReadFile for plain files only.
-func readFile(path string) ([]byte, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errNoFile}
+// The longest files beside the blocks, in bytes. Whatever is longer was not written by the server.
+const (
+	maxHeadFile = 4 << 10
+	// maxMeta is for the configuration of a stream, and the list of those that wait to be filled again.
+	maxMeta = 1 << 20
+	// maxNotes is for what has a line for each block or fault, and for a stream's index.
+	maxNotes = 64 << 20
+)
+
+var errTooLong = errors.New("the file is too long")
+
+// readFile reads a plain file of at most so many bytes. Nothing of a longer one is read.
+func readFile(path string, most int64) ([]byte, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
 	}
-	return os.ReadFile(path)
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > most {
+		return nil, &fs.PathError{
+			Op: "read", Path: path, Err: fmt.Errorf("%w: it has %d bytes, at most %d", errTooLong, info.Size(), most),
+		}
+	}
+	content, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(content)) > most { // it grew meanwhile
+		err = &fs.PathError{Op: "read", Path: path, Err: errTooLong}
+	}
+	return content, err
 }
 
 // nearKeys is how far from the numbers in a directory the number of a renamed block is looked for. maxTried bounds the

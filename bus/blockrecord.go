@@ -183,12 +183,15 @@ func headerValue(header []byte, name string) string {
 }
 
 // scan calls found for every record of a block that can be read, and lost for every run of bytes between them that
-// cannot.
-func (p *recordParser) scan(content []byte, found func(at int, r blockRecord), lost func(from, to int, why error)) {
+// cannot. Only records that begin before the limit count. It gives where it stopped.
+func (p *recordParser) scan(
+	content []byte, limit int, found func(at int, r blockRecord), lost func(from, to int, why error),
+) int {
 	// Looking for the next record costs a checksum for each place that looks like one. A block made to have many of
 	// them must not take for ever.
 	budget := 64*len(content) + maxRecord
-	for at := 0; at < len(content); {
+	at := 0
+	for at < limit {
 		r, err := p.parse(content[at:])
 		if err == nil {
 			found(at, r)
@@ -198,9 +201,13 @@ func (p *recordParser) scan(content []byte, found func(at int, r blockRecord), l
 		// This checksum and that of the record behind it cost as much as those of the places that next looks at.
 		budget -= 2 * max(claimed(content[at:]), recordHead)
 		next := p.next(content, at, &budget)
+		if limit < len(content) { // what begins behind the limit is told with what follows
+			next = min(next, limit)
+		}
 		lost(at, next, err)
 		at = next
 	}
+	return at
 }
 
 // next gives where the next record that can be read begins behind the damaged one at the offset, or the block's end.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -181,17 +180,18 @@ func scanBlock(
 	dir, path, stream, prefix string, index int, buffer []byte, each eachRecord,
 ) (scannedBlock, []byte, error) {
 	b := scannedBlock{index: index, key: index}
-	content, err := readInto(buffer, path)
+	f, err := openBlock(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) { // it was compacted away meanwhile
 			return b, buffer, nil
 		}
 		return b, buffer, fmt.Errorf("read the block %s: %w", path, err)
 	}
+	defer f.close()
+	content := f.window(buffer, 0)
 	if err := refuseForm(content); err != nil {
 		return b, content, fmt.Errorf("read the block %s: %w", path, err)
 	}
-	b.size = int64(len(content))
 	file, err := filepath.Rel(dir, path)
 	if err != nil {
 		return b, content, err
@@ -209,7 +209,7 @@ func scanBlock(
 		}
 	}
 	var last []byte
-	parser.scan(content, func(at int, r blockRecord) {
+	found := func(at int64, r blockRecord) {
 		if r.kind != messageRecord {
 			if r.sequence > 0 {
 				b.deleted = append(b.deleted, r.sequence)
@@ -225,55 +225,22 @@ func scanBlock(
 		if len(b.places) == 0 {
 			b.firstBatch = headerValue(r.header, headerBatchID)
 		}
-		last = r.header
+		last = append(last[:0], r.header...)
 		b.places = append(
 			b.places,
-			place{r.sequence, int32(index), uint32(r.length), int64(at)}, //nolint:gosec // bounded by parse
+			place{r.sequence, int32(index), uint32(r.length), at}, //nolint:gosec // bounded by parse
 		)
 		if each != nil {
 			each(index, r)
 		}
-	}, func(from, to int, why error) {
+	}
+	lost := func(from, to int64, why error) {
 		b.faults = append(
 			b.faults,
-			Fault{Stream: stream, File: file, Offset: int64(from), Length: int64(to - from), Why: why.Error()},
+			Fault{Stream: stream, File: file, Offset: from, Length: to - from, Why: why.Error()},
 		)
-	})
+	}
+	content, b.size = f.scan(parser, content, found, lost)
 	b.lastBatch, b.empty = headerValue(last, headerBatchID), len(b.places) == 0
 	return b, content, nil
 }
-
-// readInto reads a file into the buffer, which it makes larger if it must.
-func readInto(buffer []byte, path string) ([]byte, error) {
-	f, err := openFile(path)
-	if err != nil {
-		return buffer, err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return buffer, err
-	}
-	size := int(info.Size())
-	if cap(buffer) < size {
-		buffer = make([]byte, size)
-	}
-	buffer = buffer[:size]
-	for n := 0; n < size; {
-		read, err := f.ReadAt(buffer[n:], int64(n))
-		if n += read; n == size || err == nil {
-			continue
-		}
-		if errors.Is(err, io.EOF) { // it was cut meanwhile
-			return buffer[:n], nil
-		}
-		// The disk cannot read this part. What it can read behind it is worth having.
-		skip := min(unreadable-n%unreadable, size-n)
-		clear(buffer[n : n+skip])
-		n += skip
-	}
-	return buffer, nil
-}
-
-// unreadable is how much is given up where the disk answers an error.
-const unreadable = 4096

@@ -259,7 +259,7 @@ func (h *HeadFile) write(head events.Head) error {
 
 // LoadHeadFile reads the witness at path: the zero Head if there is none, an error if it is damaged.
 func LoadHeadFile(path string) (events.Head, error) {
-	content, err := readFile(path)
+	content, err := readFile(path, maxHeadFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return events.Head{}, nil
 	}

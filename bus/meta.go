@@ -25,11 +25,11 @@ const (
 
 // metaFits reports whether a stream's configuration can be read, and lets the server keep the messages.
 func metaFits(path, stream string) bool {
-	config, err := readFile(filepath.Join(path, metaName))
+	config, err := readFile(filepath.Join(path, metaName), maxMeta)
 	if err != nil {
 		return false
 	}
-	sum, err := readFile(filepath.Join(path, metaSumName))
+	sum, err := readFile(filepath.Join(path, metaSumName), maxMeta)
 	if err != nil {
 		return false
 	}

@@ -191,7 +191,7 @@ func (e *storeDamage) Advice() string {
 }
 
 func loadChecked(dir string) checkedNote {
-	content, err := readFile(filepath.Join(dir, checkedName))
+	content, err := readFile(filepath.Join(dir, checkedName), maxMeta)
 	var note checkedNote
 	if err != nil || json.Unmarshal(content, &note) != nil {
 		return checkedNote{}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,19 +119,28 @@ func (s *Snapshots) Load(sequence uint64) (events.Snapshot, error) {
 
 // Read is Load of whatever the file holds that has the name of this sequence: the snapshot may be of another one.
 func (s *Snapshots) Read(sequence uint64) (events.Snapshot, error) {
-	content, err := readFile(s.path(sequence))
+	f, err := openFile(s.path(sequence))
 	if err != nil {
 		return events.Snapshot{}, fmt.Errorf("%w at %d: %w", events.ErrNoSnapshot, sequence, err)
 	}
-	snapshot, err := decodeSnapshot(content)
+	defer func() { _ = f.Close() }()
+	snapshot, err := readSnapshot(f)
 	if err != nil {
 		return events.Snapshot{}, fmt.Errorf("%w at %d: the file is damaged: %w", events.ErrNoSnapshot, sequence, err)
 	}
 	return snapshot, nil
 }
 
-func decodeSnapshot(content []byte) (events.Snapshot, error) {
-	line, state, found := bytes.Cut(content, []byte("\n"))
+// maxSnapshotHeader is the longest first line, in bytes.
+const maxSnapshotHeader = 4 << 10
+
+// readSnapshot reads a state only if the file is as long as its header says.
+func readSnapshot(f *os.File) (events.Snapshot, error) {
+	begin, err := io.ReadAll(io.LimitReader(f, maxSnapshotHeader))
+	if err != nil {
+		return events.Snapshot{}, err
+	}
+	line, _, found := bytes.Cut(begin, []byte("\n"))
 	if !found {
 		return events.Snapshot{}, errors.New("it has no header")
 	}
@@ -138,8 +148,17 @@ func decodeSnapshot(content []byte) (events.Snapshot, error) {
 	if err := json.Unmarshal(line, &header); err != nil {
 		return events.Snapshot{}, fmt.Errorf("its header cannot be read: %w", err)
 	}
-	if len(state) != header.Size {
-		return events.Snapshot{}, fmt.Errorf("it holds %d bytes of state, its header says %d", len(state), header.Size)
+	info, err := f.Stat()
+	if err != nil {
+		return events.Snapshot{}, err
+	}
+	behind := int64(len(line)) + 1
+	if size := info.Size() - behind; size != int64(header.Size) || size < 0 {
+		return events.Snapshot{}, fmt.Errorf("it holds %d bytes of state, its header says %d", size, header.Size)
+	}
+	state := make([]byte, header.Size)
+	if _, err := f.ReadAt(state, behind); err != nil && (header.Size > 0 || !errors.Is(err, io.EOF)) {
+		return events.Snapshot{}, err
 	}
 	if sum := sha256.Sum256(state); hex.EncodeToString(sum[:]) != header.SHA256 {
 		return events.Snapshot{}, errors.New("its state does not have the sum that its header says")

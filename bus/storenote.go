@@ -68,7 +68,7 @@ func noteStream(dir, stream string) (streamNote, bool) {
 	if err != nil || len(layout.faults) > 0 {
 		return streamNote{}, false
 	}
-	index, err := readFile(filepath.Join(messages, indexName))
+	index, err := readFile(filepath.Join(messages, indexName), maxNotes)
 	if err != nil {
 		return streamNote{}, false
 	}
@@ -125,7 +125,7 @@ func (n *storeNote) vouches(dir, stream string) bool {
 
 // loadNote reads what the last clean stop left; nothing if there was none, or if it cannot be read.
 func loadNote(dir string) *storeNote {
-	content, err := readFile(filepath.Join(dir, cleanName))
+	content, err := readFile(filepath.Join(dir, cleanName), maxNotes)
 	if err != nil {
 		return nil
 	}
@@ -158,7 +158,7 @@ const rebuildsName = "rebuild.json"
 // pendingRebuilds gives, by stream, the names of the directories beside the store from which it must be filled again.
 func pendingRebuilds(dir string) (map[string][]string, error) {
 	pending := map[string][]string{}
-	content, err := readFile(filepath.Join(dir, rebuildsName))
+	content, err := readFile(filepath.Join(dir, rebuildsName), maxMeta)
 	if err != nil {
 		return pending, ignoreMissing(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // maxStray is how long a file may be that is taken for a block; the server's are much shorter.
-const maxStray = 64 << 20
+const maxStray = maxWindow
 
 // ordinary are the names of files that hold no records.
 var ordinary = []string{
@@ -73,7 +73,7 @@ func foreignBlocks(ctx context.Context, dir string) (map[string]string, error) {
 				return nil, ctx.Err()
 			}
 			path := filepath.Join(streamPath(dir, s.name), "msgs", blockName(index))
-			content, err := readInto(nil, path)
+			content, err := readBlockBegin(path)
 			if err != nil || newRecordParser(s.name, s.prefix, index).readsAny(content) {
 				continue
 			}
@@ -133,7 +133,7 @@ func strayOf(path string, numbers []int) (stream string, key int, ok bool) {
 	if err != nil || info.Size() > maxStray {
 		return "", 0, false
 	}
-	content, err := readInto(nil, path)
+	content, err := readBlockBegin(path)
 	if err != nil || errors.Is(refuseForm(content), errors.ErrUnsupported) {
 		return "", 0, false
 	}

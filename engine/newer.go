@@ -30,9 +30,17 @@ func newerRules(sequence uint64, event *events.Event) error {
 
 // undecodable says why a stored event cannot be read: its type came later, or it is damaged.
 func undecodable(sequence uint64, err error) error {
+	if newer := newerType(sequence, err); newer != nil {
+		return newer
+	}
+	return &events.DamageError{Sequence: sequence, Why: err.Error()}
+}
+
+// newerType says that the type of a stored event that cannot be read came later; nil if it is not that.
+func newerType(sequence uint64, err error) error {
 	var unknown *events.UnknownTypeError
 	if errors.As(err, &unknown) {
 		return &events.NewerError{Sequence: sequence, What: err.Error()}
 	}
-	return &events.DamageError{Sequence: sequence, Why: err.Error()}
+	return nil
 }

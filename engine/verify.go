@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -23,6 +24,8 @@ type Verifier struct {
 	rules   int
 	verdict Verdict
 	damaged error
+	// newer says that a newer maestro wrote an event.
+	newer error
 	// ended says that nothing more can be judged.
 	ended bool
 }
@@ -105,6 +108,7 @@ func (v *Verifier) judge(m events.Message) bool {
 	v.verdict.Events++
 	event, err := v.decoder.Decode(m.Body)
 	if err != nil {
+		v.newer = cmp.Or(v.newer, newerType(m.Sequence, err))
 		v.Fault(m.Sequence, FaultUnreadable, "it cannot be read: %s", err)
 		return false
 	}
@@ -165,10 +169,14 @@ func (v *Verifier) damage(sequence uint64, format string, args ...any) {
 // Damage gives the first fault that is damage to the log, or nil.
 func (v *Verifier) Damage() error { return v.damaged }
 
+// Newer says which event a newer maestro wrote, or nil: no server of this version writes to such a log.
+func (v *Verifier) Newer() error { return v.newer }
+
 // decide asks again what the event's command came to.
 func (v *Verifier) decide(sequence uint64, event *events.Event) {
 	rules, ok := commands.Rules(event.Rules)
 	if !ok {
+		v.newer = cmp.Or(v.newer, newerRules(sequence, event))
 		v.Fault(sequence, FaultVersion, "it was decided by rules %q, which this version does not know", event.Rules)
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"maestro/api/client"
+	"maestro/api/export"
 	"maestro/bus"
 	"maestro/events"
 	"maestro/internal/cli"
@@ -184,6 +185,33 @@ func TestLogOfANewerMaestro(t *testing.T) {
 			t.Errorf("%s: %+v", what, got)
 		}
 		unchanged(t, before, picture(t, dir, "store", "lock"))
+		refusesNewer(t, dir)
+	}
+}
+
+// refusesNewer restores an export of a log with newer events. No flag makes a home of it that no server starts.
+func refusesNewer(t *testing.T, dir string) {
+	t.Helper()
+	var lines []byte
+	log, err := bus.OpenReadOnly(t.Context(), bus.Options{Dir: filepath.Join(dir, "store")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hash events.Hash
+	err = log.Readable(t.Context(), func(m events.Message) error {
+		hash = events.Next(hash, events.BodyHash(m.Body))
+		lines = export.Append(lines, m, hash)
+		return nil
+	})
+	file := filepath.Join(t.TempDir(), "export.ndjson")
+	if err = errors.Join(err, log.Close(), os.WriteFile(file, lines, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "new")
+	got := runHere(t, nil, "restore", file, "--home", to, "--accept-faults")
+	if _, err := os.Stat(to); got.code == cli.ExitDone || !strings.Contains(got.stderr, "use a newer maestro") ||
+		!errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("restored: %+v, %v", got, err)
 	}
 }
 

@@ -350,3 +350,60 @@ func TestTheFurthestWitnessCounts(t *testing.T) {
 		t.Errorf("the server starts with %q", s.banner)
 	}
 }
+
+// A salvage makes the new home also when the automatic backups cannot be listed, and says how to name them.
+func TestASalvageWithoutAListOfBackups(t *testing.T) {
+	dir := used(t)
+	place := dir + "-backups"
+	for what, put := range map[string]func() error{
+		"a file": func() error { return os.WriteFile(place, nil, 0o600) },
+		"a loop": func() error { return os.Symlink(place, place) },
+	} {
+		if err := errors.Join(os.RemoveAll(place), put()); err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(t.TempDir(), "new")
+		got := runHere(t, nil, "salvage", "--home", dir, "--to", to)
+		if !strings.Contains(got.stdout+got.stderr, "name them with") {
+			t.Errorf("%s: %+v", what, got)
+		}
+		if _, err := os.Stat(filepath.Join(to, "salvage.json")); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A server.key of another home is as good as none: the automatic backups are listed, with who signed them, and --signer
+// makes them used.
+func TestASalvageWithTheKeyOfAnotherHome(t *testing.T) {
+	dir, backups, made := backedUp(t)
+	foreign := filepath.Join(used(t), "server.key")
+	key, err := os.ReadFile(foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := home.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := h.BackupSigner()
+	err = errors.Join(err, h.Close(), forgetIfThere(dir), os.RemoveAll(filepath.Join(dir, "store", "jetstream")),
+		os.WriteFile(filepath.Join(dir, "server.key"), key, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	salvaged := func(args ...string) ran {
+		to := filepath.Join(t.TempDir(), "new")
+		return runHere(t, nil, append([]string{
+			"salvage", "--home", dir, "--to", to, "--backup-dir", backups,
+		}, args...)...)
+	}
+	signer := bus.SignerName(own)
+	got := salvaged()
+	if !strings.Contains(got.stderr, "add --signer "+signer) || !strings.Contains(got.stderr, filepath.Base(made[0])) {
+		t.Errorf("without --signer: %+v", got)
+	}
+	if got = salvaged("--signer", signer); !strings.Contains(got.stderr, "Salvaged 2 events") {
+		t.Errorf("with --signer: %+v", got)
+	}
+}

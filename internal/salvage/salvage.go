@@ -34,6 +34,8 @@ type Options struct {
 	// are.
 	Backups   []string
 	BackupDir string
+	// Unlisted is why BackupDir could not be listed, nil if it was.
+	Unlisted error
 	// Others have the names of backups and are no plain files: the report says that they were not used.
 	Others []string
 	// Signer names the home's key: its own, or the one that the user says it had. "" if neither is known; then none of
@@ -81,7 +83,11 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 	for _, path := range o.Backups {
 		s.sources = append(s.sources, file{path, false})
 	}
-	if len(o.Backups) == 0 && o.BackupDir != "" {
+	switch {
+	case o.Unlisted != nil:
+		s.note("no automatic backup was used, for they cannot be listed: %s; if anything is missing, name them with "+
+			"--with, or their directory with --backup-dir", o.Unlisted)
+	case len(o.Backups) == 0 && o.BackupDir != "":
 		s.note("no automatic backups in %s", o.BackupDir)
 	}
 	for _, path := range o.Others {

@@ -151,7 +151,8 @@ func (r *restoring) checkSigner() {
 
 // accept refuses a log that has faults, unless they were accepted and the log can be served with them.
 func (r *restoring) accept() error {
-	if len(r.verdict.Faults) == 0 || r.options.acceptFaults && r.judging {
+	newer := r.verifier.Newer()
+	if len(r.verdict.Faults) == 0 || r.options.acceptFaults && r.judging && newer == nil {
 		return nil
 	}
 	var why strings.Builder
@@ -163,6 +164,8 @@ func (r *restoring) accept() error {
 		next = "use another file; the log cannot be served as it is, so --accept-faults does not help"
 	}
 	switch rules := rulesOf(r.verdict.Faults); {
+	case newer != nil:
+		next = "use a newer maestro: a newer one wrote this log, and no server of this version would start with it"
 	case slices.Equal(rules, []engine.FaultRule{engine.FaultText}):
 		next = "take the texts from a backup that has them: `" + r.command("--texts-from BACKUP") +
 			"`; or go without them with --accept-faults"

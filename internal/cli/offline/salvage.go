@@ -130,9 +130,7 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	}
 	dir := backups.At(damaged.Dir(), o.backupDir, options.Signer)
 	options.BackupDir = dir.Path()
-	if options.Backups, err = dir.Files(); err != nil {
-		return err
-	}
+	options.Backups, options.Unlisted = dir.Files()
 	options.Others = dir.Others()
 	if free, known := bus.FreeBytes(existing(o.to)); known && free < bus.Reserve {
 		return noRoom(o.to)
@@ -173,7 +171,7 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 }
 
 // signerOf names the key that signed a home's backups: the home's own, or where that is lost the one that the user
-// named. It is "" if there is neither.
+// named. It is "" if there is neither. Another home's key in the place of the home's is as good as none.
 func signerOf(damaged *home.Home, named string) (string, error) {
 	if named != "" {
 		if _, err := bus.ParseSigner(named); err != nil {
@@ -181,6 +179,10 @@ func signerOf(damaged *home.Home, named string) (string, error) {
 		}
 	}
 	key, err := damaged.BackupSigner()
+	var foreign *home.KeyError
+	if errors.As(damaged.CheckKey(), &foreign) && foreign.Another { // it says nothing about this home's backups
+		return named, nil
+	}
 	if err != nil { // the key is lost, and with it what it would say
 		return named, nil //nolint:nilerr // the report says which backups were not used
 	}
