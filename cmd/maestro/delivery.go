@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"sync/atomic"
 	"time"
 
 	"maestro/commands"
@@ -32,10 +34,12 @@ type delivery struct {
 	logger  *slog.Logger
 	// charge gives what charges a session for the work of what is delivered; nil if nobody does.
 	charge func(by commands.Actor) (worked func(steps int))
+	// worked are the steps of what this session's turn delivered.
+	worked atomic.Int64
+	// rests says until when a session has no turn: its last one was more than its share of the writer.
+	rests map[string]time.Time
 	// quarantined is how many entries each session's outbox had set aside at the last look.
 	quarantined map[string]int
-	// busy are the sessions whose outbox another process had locked during the whole of the last try.
-	busy map[string]bool
 	// refused counts the commands of this look that were delivered and refused.
 	refused int
 	// warned is why something could not be read at the last look, so that the log says it once.
@@ -46,27 +50,39 @@ type delivery struct {
 const (
 	// removeEvery is how many looks there are between two removals of empty outboxes.
 	removeEvery = 12
-	// busyPatience is how long the server waits for a session whose outbox was locked the last time too: it may stay
-	// locked, and the others must not wait for it.
+	// busyPatience is how long the server waits for an outbox that is locked: it may stay so, and the others must not
+	// wait for it.
 	busyPatience = 250 * time.Millisecond
+	// turnEvery is how often a session whose outbox has more gets a turn, and turnEntries and turnSteps are what it may
+	// bring in one: as much as its quota of commands, so what was kept comes as fast as what is said now.
+	turnEvery   = 250 * time.Millisecond
+	turnEntries = 50
+	turnSteps   = turnEntries * service.StepsPerCommand
+	// turnMost is how long one turn may take.
+	turnMost = time.Second
 )
+
+// errTurnOver says that the others have their turn now.
+var errTurnOver = errors.New("the session's turn is over")
 
 // run delivers until ctx ends.
 func (d *delivery) run(ctx context.Context) {
 	for {
-		if d.handler.Health() == nil {
-			d.all(ctx)
+		next := deliverEvery
+		if d.handler.Health() == nil && d.all(ctx) {
+			next = turnEvery
 		}
 		select {
-		case <-time.After(deliverEvery):
+		case <-time.After(next):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (d *delivery) all(ctx context.Context) {
-	warned, busy := map[string]string{}, map[string]bool{}
+// all gives each session a turn, and reports whether any has more.
+func (d *delivery) all(ctx context.Context) (more bool) {
+	warned := map[string]string{}
 	warn := func(session, message string, err error) {
 		if err == nil {
 			return
@@ -76,48 +92,21 @@ func (d *delivery) all(ctx context.Context) {
 			d.logger.Warn(message, "session", session, "why", err)
 		}
 	}
-	defer func() { d.warned, d.busy = warned, busy }()
+	defer func() { d.warned = warned }()
 	sessions, err := outbox.Sessions(ctx, d.home.Root())
 	if ctx.Err() == nil {
 		warn("", "the outboxes of the home cannot all be read", err)
 	}
+	maps.DeleteFunc(d.rests, func(_ string, until time.Time) bool { return !time.Now().Before(until) })
 	for _, session := range sessions {
 		if ctx.Err() != nil {
-			return
+			return more
 		}
-		var generation int // of the secret that proves the entries
-		box, err := outbox.Open(d.home.Root(), session, func() (secret string) {
-			secret, generation = d.secretOf(session)
-			return secret
-		})
-		if err != nil {
-			warn(session, "an outbox cannot be opened", err)
+		if _, rests := d.rests[session]; rests {
+			more = true
 			continue
 		}
-		patience := deliverEvery
-		if d.busy[session] {
-			patience = busyPatience
-		}
-		d.refused = 0
-		within, cancel := context.WithTimeout(ctx, patience)
-		delivered, err := box.Deliver(within, patience,
-			func(ctx context.Context, e outbox.Entry) error { return d.one(ctx, session, generation, e) },
-			func(ctx context.Context, u outbox.Unproven) error { return d.reject(ctx, session, u) },
-		)
-		cancel()
-		if delivered.Delivered > 0 {
-			d.logger.Info("delivered kept commands", "session", session, "count", delivered.Delivered-d.refused,
-				"refused", d.refused)
-		}
-		for _, damaged := range delivered.Damaged {
-			d.logger.Error("a kept command is damaged and was set aside", "session", session, "file", damaged.File, "why", damaged.Why)
-		}
-		switch {
-		case errors.Is(err, context.DeadlineExceeded) && delivered.Delivered == 0:
-			busy[session] = true
-		case ctx.Err() == nil:
-			warn(session, "kept commands could not be delivered; trying again", err)
-		}
+		more = d.turn(ctx, session, warn) || more
 	}
 	if d.rounds%removeEvery == 0 {
 		_, err := outbox.RemoveEmpty(ctx, d.home.Root())
@@ -130,6 +119,70 @@ func (d *delivery) all(ctx context.Context) {
 	if ctx.Err() == nil {
 		warn("", "entries that were set aside cannot all be counted", err)
 	}
+	return more
+}
+
+// turn delivers a part of what a session kept, and reports whether there is more.
+func (d *delivery) turn(ctx context.Context, session string, warn func(session, message string, err error)) (more bool) {
+	var generation int // of the secret that proves the entries
+	box, err := outbox.Open(d.home.Root(), session, func() (secret string) {
+		secret, generation = d.secretOf(session)
+		return secret
+	})
+	if err != nil {
+		warn(session, "an outbox cannot be opened", err)
+		return false
+	}
+	d.refused = 0
+	d.worked.Store(0)
+	entries := 0
+	next := func() error {
+		if entries == turnEntries || d.worked.Load() >= turnSteps {
+			return errTurnOver
+		}
+		entries++
+		return nil
+	}
+	within, cancel := context.WithTimeout(ctx, turnMost)
+	defer cancel()
+	delivered, err := box.Deliver(within, busyPatience,
+		func(ctx context.Context, e outbox.Entry) error {
+			if err := next(); err != nil {
+				return err
+			}
+			return d.one(ctx, session, generation, e)
+		},
+		func(ctx context.Context, u outbox.Unproven) error {
+			if err := next(); err != nil {
+				return err
+			}
+			return d.reject(ctx, session, u)
+		},
+	)
+	if turns := d.worked.Load() / turnSteps; turns > 0 {
+		if d.rests == nil {
+			d.rests = map[string]time.Time{}
+		}
+		d.rests[session] = time.Now().Add(time.Duration(turns) * turnEvery)
+	}
+	if delivered.Delivered > 0 {
+		d.logger.Info("delivered kept commands", "session", session, "count", delivered.Delivered-d.refused,
+			"refused", d.refused)
+	}
+	for _, damaged := range delivered.Damaged {
+		d.logger.Error(
+			"a kept command is damaged and was set aside", "session", session, "file", damaged.File, "why", damaged.Why,
+		)
+	}
+	switch {
+	case errors.Is(err, errTurnOver):
+		return true
+	case errors.Is(err, context.DeadlineExceeded):
+		return entries > 0
+	case ctx.Err() == nil:
+		warn(session, "kept commands could not be delivered; trying again", err)
+	}
+	return false
 }
 
 // lookAside logs entries that were set aside since the last look, also by a session's own command.
@@ -163,16 +216,20 @@ func (d *delivery) actor(session, authn string) (by commands.Actor) {
 }
 
 // one brings a kept command through in its session's name. nil is an answer for good, also a refusal, which is
-// recorded. The rates do not bound it, for what waited comes at once, but its work is charged to what the session does
-// next. What there may be of anything bounds it, and the command waits until there is less.
+// recorded. Its work is charged to what the session does next. What there may be of anything bounds it, and the command waits until there is less.
 func (d *delivery) one(ctx context.Context, session string, generation int, e outbox.Entry) error {
 	command, err := commands.Parse(e.Command, e.Body)
 	if err == nil {
 		by := d.actor(session, commands.AuthnToken)
 		by.Generation = generation
 		request := engine.Request{By: by, Command: command, Key: e.Key, OccurredAt: e.OccurredAt}
+		charge := func(int) {}
 		if d.charge != nil {
-			request.Worked = d.charge(by)
+			charge = d.charge(by)
+		}
+		request.Worked = func(steps int) {
+			d.worked.Add(int64(steps))
+			charge(steps)
 		}
 		d.handler.View(func(s *projections.State) { err = d.limits.CheckStock(s, request) })
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,7 +65,7 @@ func TestOneOutboxDelaysNoOther(t *testing.T) {
 			d.all(context.Background())
 			took = append(took, time.Since(began))
 		}
-		if took[0] < deliverEvery || took[1] > 2*busyPatience || took[2] > 2*busyPatience {
+		if slices.Max(took) > 2*busyPatience {
 			t.Errorf("looks waited %s", took)
 		}
 		for _, want := range []string{"an outbox cannot be opened", "cannot all be counted"} {

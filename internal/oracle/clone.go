@@ -26,7 +26,7 @@ func (j *Judge) Clone() *Judge {
 		for id := range t.dependents {
 			dependents[id] = c.tasks[id]
 		}
-		t.dependents, t.items = dependents, others(t.items, moved)
+		t.dependents = dependents
 	}
 	c.order = j.order.clone()
 	return &c

@@ -207,7 +207,7 @@ func (f *itemSkipped) fold(c *trial) {
 		c.tasks[f.TaskID].unsay(f.SessionID)
 		c.laysDown(f.Queue, f.TaskID, f.SessionID, skipped)
 	} else if i := c.itemOf(f.Queue, f.TaskID); i != nil && i.state == queued {
-		i.leaves(skipped)
+		c.leaves(i, skipped)
 		i.holder, i.cause = f.SessionID, c.event.ID
 	}
 }
@@ -232,7 +232,7 @@ func (f *itemRequeued) judge(c *trial) {
 func (f *itemRequeued) fold(c *trial) {
 	if i := c.itemOf(f.Queue, f.TaskID); i != nil {
 		c.release(i, skipped, c.event.ID)
-		i.queueUp()
+		c.queueUp(i)
 	}
 }
 
@@ -309,9 +309,9 @@ func (f *itemReturned) fold(c *trial) {
 	switch {
 	case i == nil:
 	case c.standing(f.TaskID) == "deleted": // nobody could start it any more
-		i.leaves(skipped)
+		c.leaves(i, skipped)
 	default:
-		i.giveBack()
+		c.giveBack(i)
 	}
 }
 

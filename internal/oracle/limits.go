@@ -141,12 +141,12 @@ func (c *trial) awaited(t *task, dependencies []string) {
 		return
 	}
 	for _, id := range dependencies {
-		if d := c.tasks[id]; d != nil && d.dependents[t.id] == nil && t.open() > 0 &&
-			d.awaited()+t.open() > maxAwaited {
+		if d := c.tasks[id]; d != nil && d.dependents[t.id] == nil && t.open > 0 &&
+			d.awaited+t.open > maxAwaited {
 			c.fault(ruleLimit, "more than %d items would wait for task %s", maxAwaited, id)
 		}
 	}
-	if t.open() > 0 {
+	if t.open > 0 {
 		c.spoken(slices.DeleteFunc(slices.Clone(dependencies), func(id string) bool {
 			return slices.Contains(t.dependencies, id)
 		}))
@@ -175,7 +175,7 @@ func (c *trial) enters(q *queue, tasks []string) {
 		n := len(tasks)
 		for key, other := range c.queues {
 			if key.project == c.event.Project && other.trust {
-				n += other.open()
+				n += other.open
 			}
 		}
 		if n > maxTrusted {
@@ -195,7 +195,7 @@ func (c *trial) enters(q *queue, tasks []string) {
 				continue
 			}
 			if more[d]++; more[d] == 1 {
-				more[d] += d.awaited()
+				more[d] += d.awaited
 				dependencies = append(dependencies, d.id)
 			}
 			if more[d] == maxAwaited+1 {
@@ -216,7 +216,7 @@ func (c *trial) takes(tasks []string) {
 	items, followed := 0, 0
 	for _, id := range tasks {
 		if t := c.tasks[id]; t != nil {
-			items += t.open() + t.awaited()
+			items += t.open + t.awaited
 			followed += len(t.dependencies) + len(t.dependents)
 		}
 	}
@@ -226,45 +226,19 @@ func (c *trial) takes(tasks []string) {
 	}
 }
 
-// open counts the items that are queued or in hand.
-func (q *queue) open() (n int) {
-	for _, i := range q.items {
-		if i.open() {
-			n++
-		}
-	}
-	return n
-}
-
 func (i *item) open() bool { return i.state == queued || i.state == processing }
-
-// open counts the items of the task that are queued or in hand.
-func (t *task) open() (n int) {
-	for _, i := range t.items {
-		if i.open() {
-			n++
-		}
-	}
-	return n
-}
-
-// awaited counts such items of the tasks that depend on it.
-func (t *task) awaited() (n int) {
-	for _, other := range t.dependents {
-		n += other.open()
-	}
-	return n
-}
 
 // depend remembers what a task depends on, or forgets it.
 func (j *Judge) depend(t *task, on bool) {
 	for _, id := range t.dependencies {
 		switch d := j.tasks[id]; {
 		case d == nil:
-		case on:
+		case on && d.dependents[t.id] == nil:
 			d.dependents[t.id] = t
-		default:
+			d.awaited += t.open
+		case !on && d.dependents[t.id] != nil:
 			delete(d.dependents, t.id)
+			d.awaited -= t.open
 		}
 	}
 }

@@ -30,6 +30,8 @@ type queue struct {
 	front, back []*item
 	// pushes counts, so that each item has a place in the order of pushes.
 	pushes int
+	// open counts the items that are queued or in hand.
+	open int
 }
 
 type item struct {
@@ -64,36 +66,63 @@ func (q *queue) of(task string) *item {
 // push puts a new item at the end, in the place of the task's old one if it had one.
 func (j *Judge) push(q *queue, task, cause string) {
 	i := &item{queue: q, task: task, cause: cause}
-	q.items[task] = i
-	i.queueUp()
-	if t := j.tasks[task]; t != nil {
-		t.items = append(t.items, i)
+	if old := q.items[task]; old != nil && old.open() {
+		q.open--
 	}
+	q.items[task] = i
+	j.queueUp(i)
 }
 
 // queueUp puts an item at the end.
-func (i *item) queueUp() {
+func (j *Judge) queueUp(i *item) {
 	i.queue.pushes++
-	i.state, i.place, i.returned, i.attempts = queued, i.queue.pushes, false, 0
+	j.stands(i, queued)
+	i.place, i.returned, i.attempts = i.queue.pushes, false, 0
 	i.queue.back = append(i.queue.back, i)
 }
 
 // giveBack puts an item at the front, among those that stand there in the order of pushes.
-func (i *item) giveBack() {
-	i.leaves(queued)
+func (j *Judge) giveBack(i *item) {
+	j.leaves(i, queued)
 	i.returned = true
 	at, _ := slices.BinarySearchFunc(i.queue.front, i, func(a, b *item) int { return a.place - b.place })
 	i.queue.front = slices.Insert(i.queue.front, at, i)
 }
 
 // leaves takes an item out of the line, if it stands there.
-func (i *item) leaves(state string) {
+func (j *Judge) leaves(i *item, state string) {
 	here := func(other *item) bool { return other == i }
 	if i.state == queued {
 		i.queue.front = slices.DeleteFunc(i.queue.front, here)
 		i.queue.back = slices.DeleteFunc(i.queue.back, here)
 	}
+	j.stands(i, state)
+}
+
+// stands gives an item another state, and counts what is queued or in hand.
+func (j *Judge) stands(i *item, state string) {
+	was := i.open()
 	i.state = state
+	if i.open() == was {
+		return
+	}
+	by := 1
+	if was {
+		by = -1
+	}
+	i.queue.open += by
+	t := j.tasks[i.task]
+	if t == nil {
+		return
+	}
+	t.open += by
+	counted := make(map[string]bool, len(t.dependencies))
+	for _, id := range t.dependencies {
+		if d := j.tasks[id]; d != nil && d.dependents[t.id] != nil && !counted[id] {
+			counted[id] = true
+			d.awaited += by
+		}
+	}
 }
 
 // eligible reports whether an item may be started: its task is to be done, and waits for nothing.
@@ -121,7 +150,7 @@ func (j *Judge) first(q *queue) (*item, int) {
 func (j *Judge) skipQueued(task, cause string) {
 	for _, q := range j.queues {
 		if i := q.of(task); i != nil && i.state == queued {
-			i.leaves(skipped)
+			j.leaves(i, skipped)
 			i.cause = cause
 		}
 	}
@@ -132,7 +161,7 @@ func (j *Judge) release(i *item, state, cause string) {
 	if s := j.sessions[i.holder]; s != nil && s.holds == i {
 		s.holds = nil
 	}
-	i.leaves(state)
+	j.leaves(i, state)
 	i.cause = cause
 }
 

@@ -26,8 +26,8 @@ type task struct {
 	dependencies []string
 	// dependents are the tasks, deleted ones too, that depend on it, by their ids.
 	dependents map[string]*task
-	// items are all that it ever had in queues.
-	items []*item
+	// open counts its items that are queued or in hand, awaited such items of its dependents.
+	open, awaited int
 	// words are what sessions say about it, by session: the sessionStatus of each.
 	words map[string]word
 }
