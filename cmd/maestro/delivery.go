@@ -123,7 +123,9 @@ func (d *delivery) all(ctx context.Context) (more bool) {
 }
 
 // turn delivers a part of what a session kept, and reports whether there is more.
-func (d *delivery) turn(ctx context.Context, session string, warn func(session, message string, err error)) (more bool) {
+func (d *delivery) turn(
+	ctx context.Context, session string, warn func(session, message string, err error),
+) (more bool) {
 	var generation int // of the secret that proves the entries
 	box, err := outbox.Open(d.home.Root(), session, func() (secret string) {
 		secret, generation = d.secretOf(session)
@@ -216,7 +218,8 @@ func (d *delivery) actor(session, authn string) (by commands.Actor) {
 }
 
 // one brings a kept command through in its session's name. nil is an answer for good, also a refusal, which is
-// recorded. Its work is charged to what the session does next. What there may be of anything bounds it, and the command waits until there is less.
+// recorded. Its work is charged to what the session does next. What there may be of anything bounds it, and the command
+// waits until there is less.
 func (d *delivery) one(ctx context.Context, session string, generation int, e outbox.Entry) error {
 	command, err := commands.Parse(e.Command, e.Body)
 	if err == nil {
