@@ -1,25 +1,34 @@
 package engine
 
 import (
+	"container/list"
 	"context"
-	"strings"
 
 	"maestro/events"
 	"maestro/projections"
 )
 
-// Key names something that a caller may wait for a change of: a queue ("<project>/<queue>"), a question, a token or a
-// session, by the kinds of [projections.Change]. Of a session only its end, its loss and the revocation of its secret
-// count; of a queue also that what its items wait for has come.
+// Key names something that a caller may wait for a change of: a question, a token or a session, by the kinds of
+// [projections.Change]. Of a session only its end, its loss and the revocation of its secret count. A queue's item of a
+// session's id is the one that this session takes in hand.
 type Key struct {
 	Kind projections.Kind
 	ID   string
 }
 
-// waiter is one call of Await.
+// waiter is one look of Await or AwaitItem.
 type waiter struct {
 	changed chan struct{}
 	woken   bool
+	// place is its place in a line; nil if it is in none, or has got a turn.
+	place *list.Element
+}
+
+func (w *waiter) wake() {
+	if !w.woken {
+		w.woken = true
+		close(w.changed)
+	}
 }
 
 // Await returns when a condition holds on the committed state, or with ctx's error. It looks at first, and then
@@ -34,7 +43,9 @@ func (h *Handler) Await(ctx context.Context, holds func(*projections.State) bool
 		case <-w.changed:
 		case <-ctx.Done():
 		}
-		h.forget(w, keys)
+		h.mu.Lock()
+		h.unregister(w, keys)
+		h.mu.Unlock()
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -49,6 +60,12 @@ func (h *Handler) waitFor(holds func(*projections.State) bool, keys []Key) *wait
 		return nil
 	}
 	w := &waiter{changed: make(chan struct{})}
+	h.register(w, keys)
+	return w
+}
+
+// register lets a waiter be woken when one of the keys changes; mu is held.
+func (h *Handler) register(w *waiter, keys []Key) {
 	for _, key := range keys {
 		if h.waiters[key] == nil {
 			if h.waiters == nil {
@@ -58,12 +75,9 @@ func (h *Handler) waitFor(holds func(*projections.State) bool, keys []Key) *wait
 		}
 		h.waiters[key][w] = struct{}{}
 	}
-	return w
 }
 
-func (h *Handler) forget(w *waiter, keys []Key) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (h *Handler) unregister(w *waiter, keys []Key) {
 	for _, key := range keys {
 		delete(h.waiters[key], w)
 		if len(h.waiters[key]) == 0 {
@@ -94,6 +108,8 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 		}
 	}
 	switch d := data.(type) {
+	case *events.QueueItemStarted:
+		h.touchKey(Key{projections.KindQueueItem, d.SessionID})
 	case *events.SessionKilled:
 		h.touchSession(d.SessionID)
 	case *events.SessionDeleted:
@@ -134,6 +150,8 @@ func (h *Handler) wakeTouched() {
 			}
 		case projections.KindProject:
 			h.wakeReady(key.ID)
+		case projections.KindQueue:
+			h.serveQueue(key.ID)
 		default:
 		}
 	}
@@ -148,25 +166,6 @@ func (h *Handler) untouch() {
 
 func (h *Handler) wakeKey(key Key) {
 	for w := range h.waiters[key] {
-		if !w.woken {
-			w.woken = true
-			close(w.changed)
-		}
-	}
-}
-
-// wakeReady wakes who waits for a queue of a project whose tasks changed, if it has an item to start: the queue is the
-// same, and what its items wait for may have come.
-func (h *Handler) wakeReady(project string) {
-	for key := range h.waiters {
-		name, ok := strings.CutPrefix(key.ID, project+"/")
-		if !ok || key.Kind != projections.KindQueue {
-			continue
-		}
-		if q := h.committed.Queue(project, name); q != nil {
-			if top, _ := h.committed.Top(q); top != nil {
-				h.wakeKey(key)
-			}
-		}
+		w.wake()
 	}
 }

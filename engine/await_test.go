@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -20,11 +21,23 @@ type awaiting struct {
 	err      error // once it has returned
 }
 
-// await starts to wait for a condition.
+// await starts to wait for a condition; for an item of a queue, if that is the first key.
 func (w *world) await(ctx context.Context, holds func(*projections.State) bool, keys ...Key) *awaiting {
 	a := &awaiting{}
+	looks := func(s *projections.State) bool { a.looks.Add(1); return holds(s) }
 	go func() {
-		a.err = w.h.Await(ctx, func(s *projections.State) bool { a.looks.Add(1); return holds(s) }, keys...)
+		if project, queue, _ := strings.Cut(keys[0].ID, "/"); keys[0].Kind == projections.KindQueue {
+			hasNone := func(s *projections.State) bool {
+				has := looks(s)
+				return has && s.ReadyItems(s.Queue(project, queue)) == 0
+			}
+			var turn *Turn
+			if turn, a.err = w.h.AwaitItem(ctx, project, queue, hasNone, keys[1:]...); turn != nil {
+				turn.End()
+			}
+		} else {
+			a.err = w.h.Await(ctx, looks, keys...)
+		}
 		a.returned.Store(true)
 	}()
 	synctest.Wait()
@@ -35,7 +48,11 @@ func (w *world) await(ctx context.Context, holds func(*projections.State) bool, 
 func (w *world) waits() int {
 	w.h.mu.Lock()
 	defer w.h.mu.Unlock()
-	return len(w.h.waiters)
+	n := len(w.h.waiters)
+	for _, lines := range w.h.lines {
+		n += len(lines)
+	}
+	return n
 }
 
 // TestAwait: who waits is woken by what it waits for, looks once more, and leaves nothing behind; what has nothing to
@@ -179,7 +196,7 @@ func TestAwait(t *testing.T) {
 			defer cancel()
 			a := w.await(ctx, func(s *projections.State) bool { return hasTop("{k}")(w, s) }, queueOf("{k}")(w))
 			w.take(push("t4")) // it waits for t3
-			if synctest.Wait(); a.looks.Load() != 2 || a.returned.Load() {
+			if synctest.Wait(); a.looks.Load() != 1 || a.returned.Load() {
 				t.Errorf("%d looks, returned: %t", a.looks.Load(), a.returned.Load())
 			}
 			time.Sleep(time.Minute) // of the bubble's clock
@@ -250,19 +267,21 @@ func TestAwaitTogether(t *testing.T) {
 func TestAwaitUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	defer w.h.Close()
-	w.take(named)
 	const rounds = 200
 	woken := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for i := range rounds {
-		name := fmt.Sprint("t", i)
-		w.make(name, "admin", "task:create", `{"project":"{p}","title":"T"}`)
-		queue, task := w.ids["p"], w.ids[name]
+		name := fmt.Sprint("s", i)
+		w.make(name, "admin", "session:spawn", `{"project":"{p}","taskIds":["{t1}"]}`)
+		session := w.ids[name]
 		go func() {
-			woken <- w.h.Await(ctx, func(s *projections.State) bool { return s.Item(queue, "main", task) != nil }, Key{projections.KindQueue, queue + "/main"})
+			woken <- w.h.Await(
+				ctx, func(s *projections.State) bool { return s.Gone(session) != "" },
+				Key{projections.KindSession, session},
+			)
 		}()
-		w.take(pushTo(name))
+		w.take(kill(name))
 		if err := <-woken; err != nil {
 			t.Fatal(err)
 		}

@@ -118,8 +118,9 @@ type Handler struct {
 	// mu guards committed, which only the writer changes, and what follows from it.
 	mu        sync.RWMutex
 	committed *projections.State
-	moved     chan struct{} // closed when committed moves on; nil while nobody waits
+	reaches   reaches
 	waiters   map[Key]map[*waiter]struct{}
+	lines     map[string]map[string]*line // by project and queue
 	damage    error
 	doubt     error
 
@@ -423,27 +424,6 @@ func (h *Handler) Measure(see func(*projections.State)) (steps int) {
 	reads := view.CountReads()
 	see(view)
 	return int(*reads) //nolint:gosec // a view is looked at far fewer times
-}
-
-// WaitFor returns when the committed state has reached a sequence, or with ctx's error.
-func (h *Handler) WaitFor(ctx context.Context, sequence uint64) error {
-	for {
-		h.mu.Lock()
-		if h.committed.Head().Sequence >= sequence {
-			h.mu.Unlock()
-			return nil
-		}
-		if h.moved == nil {
-			h.moved = make(chan struct{})
-		}
-		moved := h.moved
-		h.mu.Unlock()
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // Health says why the log takes no writes, or nil: a *events.DamageError is for good, anything else passes.

@@ -425,15 +425,12 @@ func (h *Handler) answer(p *pending, r result) {
 	})
 }
 
-// wakeWaiting lets those who follow the log have the commit, WaitFor look again, and Await where something was touched;
-// mu is held.
+// wakeWaiting lets those who follow the log have the commit, and wakes whom it reaches of WaitFor, and of Await and
+// AwaitItem where something was touched; mu is held.
 func (h *Handler) wakeWaiting() {
 	h.feed.publish()
 	h.wakeTouched()
-	if h.moved != nil {
-		close(h.moved)
-		h.moved = nil
-	}
+	h.reaches.wake(h.committed.Head().Sequence)
 }
 
 // afterCommit tells the witness, the outside and the snapshots of a commit.

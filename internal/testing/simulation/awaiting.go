@@ -13,7 +13,21 @@ import (
 // awaited is something that callers of a server may wait for.
 type awaited struct {
 	holds func(*projections.State) bool
+	// queue is what an item is waited for of; nil where keys are.
+	queue *projections.Queue
 	keys  []engine.Key
+}
+
+// wait returns once a has come.
+func (a awaited) wait(ctx context.Context, h *engine.Handler) {
+	if a.queue == nil {
+		_ = h.Await(ctx, a.holds, a.keys...)
+		return
+	}
+	never := func(*projections.State) bool { return false }
+	if turn, err := h.AwaitItem(ctx, a.queue.ProjectID, a.queue.Name, never); err == nil {
+		turn.End()
+	}
 }
 
 // awaitable gives all that the state lets callers wait for: an item that may be started, an answer, the end of a
@@ -22,26 +36,25 @@ func awaitable(s *projections.State) map[string]awaited {
 	all := map[string]awaited{}
 	for p := range s.Projects() {
 		for q := range s.Queues(p.ID) {
-			key := engine.Key{Kind: projections.KindQueue, ID: queueID(q.ProjectID, q.Name)}
-			all["an item of queue "+key.ID] = awaited{func(s *projections.State) bool {
+			all["an item of queue "+queueID(q.ProjectID, q.Name)] = awaited{holds: func(s *projections.State) bool {
 				top, _ := s.Top(s.Queue(q.ProjectID, q.Name))
 				return top != nil
-			}, []engine.Key{key}}
+			}, queue: q}
 		}
 		for x := range s.Inputs(p.ID) {
 			keys := []engine.Key{
 				{Kind: projections.KindInput, ID: x.ID},
 				{Kind: projections.KindSession, ID: x.SessionID},
 			}
-			all["an answer to "+x.ID] = awaited{func(s *projections.State) bool {
+			all["an answer to "+x.ID] = awaited{holds: func(s *projections.State) bool {
 				return s.InputStatus(s.Input(x.ID)) != projections.InputOpen
-			}, keys}
+			}, keys: keys}
 		}
 		for x := range s.Sessions(p.ID) {
 			key := engine.Key{Kind: projections.KindSession, ID: x.ID}
 			all["what becomes of session "+x.ID] = awaited{
-				func(s *projections.State) bool { return s.Gone(x.ID) != "" },
-				[]engine.Key{key},
+				holds: func(s *projections.State) bool { return s.Gone(x.ID) != "" },
+				keys:  []engine.Key{key},
 			}
 		}
 	}
@@ -91,7 +104,7 @@ func (s *server) judgeWaiters() *Failure {
 		s.waiters[what], began = woken, true
 		go func(ctx context.Context, h *engine.Handler) {
 			defer close(woken)
-			_ = h.Await(ctx, comes[what].holds, comes[what].keys...)
+			comes[what].wait(ctx, h)
 		}(s.following, s.handler)
 	}
 	if began {
