@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 var plainRoute = regexp.MustCompile(`HandleFunc\("GET (/api/[^"]+)"`)
@@ -35,6 +37,37 @@ func ReadRoutes() ([]string, error) {
 			return nil, err
 		}
 		for _, found := range plainRoute.FindAllStringSubmatch(string(text), -1) {
+			routes = append(routes, found[1])
+		}
+	}
+	return routes, nil
+}
+
+var plainWrite = regexp.MustCompile(`HandleFunc\("((?:POST|PUT|PATCH|DELETE) /api/[^"]+)"`)
+
+// WriteRoutes gives method and path of every route below /api that takes a write, but the commands' own.
+func WriteRoutes() ([]string, error) {
+	s := &server{mux: http.NewServeMux()}
+	s.huma = newHuma(s.mux, "test")
+	s.routes()
+	routes := []string{http.MethodPost + " " + manifestsPath}
+	for path, item := range s.huma.OpenAPI().Paths {
+		for _, operation := range []*huma.Operation{item.Post, item.Put, item.Patch, item.Delete} {
+			if operation != nil {
+				routes = append(routes, operation.Method+" "+path)
+			}
+		}
+	}
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		return nil, err
+	}
+	for _, source := range sources {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			return nil, err
+		}
+		for _, found := range plainWrite.FindAllStringSubmatch(string(text), -1) {
 			routes = append(routes, found[1])
 		}
 	}

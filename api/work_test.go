@@ -24,8 +24,8 @@ func (w *world) tasksWaiting(project string, n, others int) string {
 	return quoted(ids)
 }
 
-// commandsLeft gives what an actor has left of its commands and of its project's.
-func (w *world) commandsLeft(actor string) map[string]int64 {
+// commandsLeft gives what an actor, who may use a command, has left of its commands and of its project's.
+func (w *world) commandsLeft(actor, command string) map[string]int64 {
 	w.Helper()
 	var told struct {
 		Limits []struct {
@@ -33,7 +33,7 @@ func (w *world) commandsLeft(actor string) map[string]int64 {
 			Left int64  `json:"left"`
 		} `json:"limits"`
 	}
-	w.send(http.MethodGet, "/api/audit/can?actor="+actor+"&command=session:spawn", adminToken, "").
+	w.send(http.MethodGet, "/api/audit/can?actor="+actor+"&command="+command, adminToken, "").
 		is(http.StatusOK).into(&told)
 	left := map[string]int64{}
 	for _, limit := range told.Limits {
@@ -69,11 +69,11 @@ func TestCallsAreChargedByTheirWork(t *testing.T) {
 			},
 		} {
 			id, token := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
-			before := w.commandsLeft(id)
+			before := w.commandsLeft(id, "session:spawn")
 			for range calls {
 				w.do(token, c.id, c.body).is(c.status)
 			}
-			after := w.commandsLeft(id)
+			after := w.commandsLeft(id, "session:spawn")
 			for _, limit := range []string{"session-commands", "project-commands"} {
 				cost := before[limit] - after[limit]
 				if cost < calls*c.least || cost > calls*c.most {

@@ -43,6 +43,11 @@ func Limits() []LimitGroup {
 			Intro:  "The server checks these while it reads a JSON body, before it decides anything.",
 			Limits: []Limit{LimitBody, LimitNames, LimitDepth, LimitValues},
 		},
+		{
+			Title:  "Calls",
+			Intro:  "The server checks this before it does the first of the commands, and pays for all of them.",
+			Limits: []Limit{LimitCallCommands},
+		},
 		{Title: "Sessions", Limits: []Limit{LimitLateReports, LimitLateBytes, LimitMail}},
 		{
 			Title: "The inbox",
@@ -116,6 +121,21 @@ var (
 		Bounds: "values in one JSON body, at all levels together",
 	}
 )
+
+// LimitCallCommands bounds what one call can keep the writer busy with.
+var LimitCallCommands = Limit{
+	Name: "call-commands", Value: 200, Unit: "commands", Answer: answerLimit,
+	Bounds: "commands that one call comes to: a PATCH of an older client, or `?tree=true` of a session, which counts " +
+		"those that live below; `?tree=true` of a user has no limit",
+}
+
+// CheckCall fails with a *Refusal if a call comes to more commands than one may.
+func CheckCall(n int) error {
+	if int64(n) > LimitCallCommands.Value {
+		return LimitCallCommands.exceeded("", "a call", int64(n))
+	}
+	return nil
+}
 
 // Limits of what a session adds to the log after its end.
 var (

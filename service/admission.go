@@ -28,6 +28,8 @@ type Admission struct {
 	credential, project *account
 	// made is what it paid for what its command makes.
 	made demand
+	// paid are the commands that it paid for, came those that it came to so far.
+	paid, came int
 	// counted is which of its resources the call is in.
 	counted resource
 	// answered are the bytes that it has rendered and not yet written, brought those of its body.
@@ -60,6 +62,7 @@ func (s *Service) Admit(ctx context.Context, c *Caller, d Demand) (*Admission, e
 	}
 	used := d.rates()
 	a.paidBytes = int64(used[useBytes])
+	a.paid = int(used[useCommands])
 	over := a.pay(used)
 	if over == nil {
 		over = a.enter(ctx)
@@ -275,6 +278,7 @@ func (a *Admission) Leave() {
 			a.ledger.end(account, a.counted, 1)
 		}
 	}
+	a.returnUnused()
 	if a.answered > 0 {
 		a.Free(a.answered)
 	}

@@ -84,13 +84,33 @@ func (s *Service) WhileGood(ctx context.Context, c *Caller) (good context.Contex
 func (s *Service) Await(
 	ctx context.Context, c *Caller, wait time.Duration, holds func(*projections.State) bool, keys ...engine.Key,
 ) error {
+	return s.await(ctx, c, wait, func(ctx context.Context) error { return s.Handler.Await(ctx, holds, keys...) })
+}
+
+// awaitItem is Await for the caller's turn to ask for an item of a queue. It gives nil once the waiting is over, or the
+// time. The turn must be ended.
+func (s *Service) awaitItem(
+	ctx context.Context, c *Caller, wait time.Duration, project, queue string,
+	over func(*projections.State) bool, keys ...engine.Key,
+) (turn *engine.Turn, err error) {
+	err = s.await(ctx, c, wait, func(ctx context.Context) (err error) {
+		turn, err = s.Handler.AwaitItem(ctx, project, queue, over, keys...)
+		return err
+	})
+	return turn, err
+}
+
+// await waits while the credential holds, and lets the caller count as heard. waits may be called several times.
+func (s *Service) await(
+	ctx context.Context, c *Caller, wait time.Duration, waits func(ctx context.Context) error,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	good, done := s.WhileGood(ctx, c)
 	defer done()
 	for {
 		slice, end := context.WithTimeout(good, s.hearEvery())
-		err := s.Handler.Await(slice, holds, keys...)
+		err := waits(slice)
 		end()
 		switch {
 		case err == nil:

@@ -94,17 +94,16 @@ func (s *Service) decide(
 	if err := s.within(ctx, c, request, a.DryRun); err != nil {
 		return Done{}, err
 	}
-	if a.DryRun {
-		done.Answer, err = s.Handler.Try(request)
-	} else {
-		done.Answer, err = s.Handler.Do(ctx, request)
+	if err := s.severalBelow(ctx, c, request, a.Options); err != nil {
+		return Done{}, err
 	}
+	done.Answer, err = s.bring(ctx, c, request, a.DryRun)
 	c.admission.unused(done.Answer, err)
 	if s.revokedSince(c, err) {
 		return Done{}, revokedMeanwhile()
 	}
 	if err == nil {
-		done.Below, err = s.below(ctx, request, a.Options)
+		done.Below, err = s.below(ctx, c, request, a.Options)
 	}
 	if a.DryRun {
 		return done, err
@@ -157,7 +156,8 @@ type Options struct {
 	Wait         time.Duration
 }
 
-// waitForItem asks again for an item whenever there is one; several may wait, and one gets it.
+// waitForItem asks again for an item when it is this call's turn; several may wait, and each item gives one of them its
+// turn. It asks once more when its time is over. Each time is paid for before it is waited for.
 func (s *Service) waitForItem(
 	ctx context.Context, c *Caller, request engine.Request, start *commands.StartItem, wait time.Duration,
 ) (engine.Answer, error) {
@@ -171,32 +171,38 @@ func (s *Service) waitForItem(
 			project, queue = x.ProjectID, x.Queue
 		}
 	})
+	over := func(state *projections.State) bool {
+		x := state.Session(session)
+		return x == nil || state.Queue(project, queue) == nil || state.Gone(session) != "" || state.Holds(x) != nil
+	}
 	until := time.Now().Add(wait)
 	for {
-		err := s.Await(ctx, c, time.Until(until), func(state *projections.State) bool {
-			x, q := state.Session(session), state.Queue(project, queue)
-			if x == nil || q == nil || state.Gone(session) != "" || state.Holds(x) != nil {
-				return true
-			}
-			top, _ := state.Top(q)
-			return top != nil
-		}, engine.Key{
-			Kind: projections.KindQueue,
-			ID:   project + "/" + queue,
-		}, engine.Key{Kind: projections.KindSession, ID: session})
+		if err := s.payAhead(ctx, c, 1); err != nil {
+			return engine.Answer{}, err
+		}
+		turn, err := s.awaitItem(ctx, c, time.Until(until), project, queue, over,
+			engine.Key{Kind: projections.KindSession, ID: session},
+			engine.Key{Kind: projections.KindQueueItem, ID: session})
 		if err != nil {
 			return engine.Answer{}, err
 		}
-		var held bool
-		answer, err := s.Handler.Do(ctx, request)
-		s.Handler.View(func(state *projections.State) {
-			x := state.Session(session)
-			held = x != nil && state.Holds(x) != nil
-		})
-		if err != nil || answer.Event != nil || held || time.Until(until) <= 0 {
+		answer, err := s.askInTurn(ctx, c, request, turn)
+		ended := false
+		s.Handler.View(func(state *projections.State) { ended = over(state) })
+		if err != nil || answer.Event != nil || ended || time.Until(until) <= 0 {
 			return answer, err
 		}
 	}
+}
+
+// askInTurn asks for an item, and ends the turn if there is one.
+func (s *Service) askInTurn(
+	ctx context.Context, c *Caller, request engine.Request, turn *engine.Turn,
+) (engine.Answer, error) {
+	if turn != nil {
+		defer turn.End()
+	}
+	return s.bring(ctx, c, request, false)
 }
 
 // tokenFor gives the secret that an answer shows. The caller of a retry is shown it only while it may use the command,

@@ -62,7 +62,9 @@ func checkTree(command commands.Command, o Options) error {
 // counts those that remain. Each is a command with an event of its own. A parent comes before its children: once it
 // has ended, or its secret is revoked, it spawns no more. The keys follow from the request's, so asking again goes on
 // where an earlier try stopped.
-func (s *Service) below(ctx context.Context, request engine.Request, o Options) (body Below, err error) {
+func (s *Service) below(
+	ctx context.Context, c *Caller, request engine.Request, o Options,
+) (body Below, err error) {
 	root, same := ofTree(request.Command)
 	if root == "" {
 		return body, nil
@@ -70,13 +72,13 @@ func (s *Service) below(ctx context.Context, request engine.Request, o Options) 
 	done := map[string]bool{}
 	for {
 		var rest []string
-		s.Handler.View(func(state *projections.State) {
+		c.worked(s.Handler.Measure(func(state *projections.State) {
 			for _, id := range state.LivingBelow(root) {
 				if !done[id] {
 					rest = append(rest, id)
 				}
 			}
-		})
+		}))
 		body.Living = len(rest)
 		if o.Tree && o.DryRun {
 			return Below{Also: rest}, nil
@@ -88,7 +90,7 @@ func (s *Service) below(ctx context.Context, request engine.Request, o Options) 
 			done[id] = true
 			next := request
 			next.Command, next.Key = same(id), uuid.NewSHA1(uuid.Nil, []byte(request.Key+"\x00"+id)).String()
-			answer, err := s.Handler.Do(ctx, next)
+			answer, err := s.bring(ctx, c, next, false)
 			if err != nil {
 				return body, err
 			}

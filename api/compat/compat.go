@@ -153,7 +153,7 @@ type step struct {
 }
 
 // doAll brings the commands of a request through, in order. Before the first it asks whether the table permits them
-// all.
+// all, and pays for all.
 func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project string, steps []step) error {
 	if len(steps) > 1 {
 		var err error
@@ -167,6 +167,9 @@ func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project 
 		if err != nil {
 			return err
 		}
+	}
+	if err := s.Several(ctx, c.Caller, len(steps)); err != nil {
+		return err
 	}
 	for _, step := range steps {
 		if _, err := s.do(ctx, c, by, step.command, step.suffix); err != nil {
