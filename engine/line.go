@@ -106,8 +106,8 @@ func (h *Handler) startable(project, queue string) int {
 	return h.committed.ReadyItems(q)
 }
 
-// serve gives turns to the first of a line, as many as there are items for, and forgets a line in which nobody is; mu is
-// held.
+// serve gives turns to the first of a line, as many as there are items for, and forgets a line in which nobody is; mu
+// is held.
 func (h *Handler) serve(project, queue string) {
 	l := h.lines[project][queue]
 	if l == nil {
