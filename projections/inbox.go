@@ -100,17 +100,46 @@ type found struct {
 // Inbox gives what needs a person in a project, longest wait first. concerns narrows it to what certain sessions did;
 // nil for everything. Of what one session or queue does, it lists a limited number of items.
 func (s *State) Inbox(project string, concerns func(session string) bool) []InboxItem {
-	return s.findInbox(project, concerns).bounded()
+	return s.InboxPart(project, concerns, Part{})
 }
 
-// InboxOf gives all that one session did and that needs a person, longest wait first.
-func (s *State) InboxOf(session string) []InboxItem {
+// InboxPart is Inbox of a part only: the others get no words.
+func (s *State) InboxPart(project string, concerns func(session string) bool, part Part) []InboxItem {
+	return s.findInbox(project, concerns).bounded(part)
+}
+
+// InboxOf gives all that one session did and that needs a person, longest wait first; of a part only.
+func (s *State) InboxOf(session string, part Part) []InboxItem {
 	b := s.findInbox(s.SessionProject(session), func(id string) bool { return id == session })
-	items := make([]InboxItem, 0, len(b.found))
+	items := []InboxItem{}
 	for _, f := range b.found {
-		items = append(items, b.item(f))
+		if part.has(f) {
+			items = append(items, b.item(f))
+		}
 	}
 	return items
+}
+
+// Part says which items of an inbox are wanted; all if it is zero.
+type Part struct {
+	Kind InboxKind
+	// From is since when they wait, at most; Most how many are wanted of those that wait for less, 0 for all.
+	From int64
+	Most int
+}
+
+// has reports whether an item is wanted, and counts those that wait since later than From. It is asked for one item
+// after the other.
+func (p *Part) has(f found) bool {
+	if p.Kind != "" && p.Kind != f.kind || f.since < p.From || p.Most < 0 {
+		return false
+	}
+	if p.Most > 0 && f.since > p.From {
+		if p.Most--; p.Most == 0 {
+			p.Most = -1
+		}
+	}
+	return true
 }
 
 // InboxCount counts what needs a person in a project.

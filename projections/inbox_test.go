@@ -230,7 +230,7 @@ func TestInboxIsBounded(t *testing.T) {
 			if got := s.ProjectStatus(s.Project("p")).Inbox; got != c.all {
 				t.Errorf("the project counts %d of %d", got, c.all)
 			}
-			if all := s.InboxOf("w"); len(all) != c.all || len(all[0].Message) > InboxText+len("…") {
+			if all := s.InboxOf("w", Part{}); len(all) != c.all || len(all[0].Message) > InboxText+len("…") {
 				t.Errorf("all that the session did are %d, of %d", len(all), c.all)
 			}
 		})

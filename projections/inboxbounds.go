@@ -24,8 +24,9 @@ type crowd struct {
 }
 
 // bounded lists what each crowd may list, and puts one item in the place of the others: where their first one stands.
-// Only what is listed gets words.
-func (b *inbox) bounded() []InboxItem {
+// Only what is listed, and wanted, gets words.
+func (b *inbox) bounded(part Part) []InboxItem {
+	const unwanted = -1
 	size, seen, more := map[crowd]int{}, map[crowd]int{}, map[crowd]int{}
 	for i := range b.found {
 		size[b.found[i].crowd]++
@@ -38,12 +39,17 @@ func (b *inbox) bounded() []InboxItem {
 		if f.kind == InboxLate {
 			listed = place >= size[f.crowd]-InboxLateListed
 		}
-		if listed {
+		at, counted := more[f.crowd]
+		switch {
+		case listed && part.has(f):
 			kept = append(kept, b.item(f))
 			continue
-		}
-		at, counted := more[f.crowd]
-		if !counted {
+		case listed, counted && at == unwanted:
+			continue
+		case !counted && !part.has(f):
+			more[f.crowd] = unwanted
+			continue
+		case !counted:
 			at = len(kept)
 			more[f.crowd] = at
 			item := b.item(f)
@@ -52,7 +58,9 @@ func (b *inbox) bounded() []InboxItem {
 		kept[at].StandsFor(1, f.since)
 	}
 	for _, at := range more {
-		kept[at].sayHowMany()
+		if at != unwanted {
+			kept[at].sayHowMany()
+		}
 	}
 	return kept
 }

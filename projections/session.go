@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sort"
 
 	"maestro/events"
 )
@@ -117,9 +118,16 @@ func (s *State) SessionProject(id string) string {
 }
 
 // Sessions gives a project's sessions in order of creation.
-func (s *State) Sessions(project string) iter.Seq[*Session] {
+func (s *State) Sessions(project string) iter.Seq[*Session] { return s.SessionsFrom(project, 0) }
+
+// SessionsFrom gives those of a project's sessions that were created at a time or later, in order of creation.
+func (s *State) SessionsFrom(project string, at int64) iter.Seq[*Session] {
+	ids := s.sessionIDs.get(project)
+	if at > 0 {
+		ids = ids[sort.Search(len(ids), func(i int) bool { return s.sessions.get(ids[i]).StartedAt >= at }):]
+	}
 	return func(yield func(*Session) bool) {
-		for _, id := range s.sessionIDs.get(project) {
+		for _, id := range ids {
 			if x := s.Session(id); x != nil && !yield(x) {
 				return
 			}

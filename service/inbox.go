@@ -21,6 +21,19 @@ import (
 func (s *Service) ListInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter,
 ) (items []projections.InboxItem, sequence uint64, err error) {
+	asked, err := c.page()
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.listInbox(ctx, c, in, asked)
+}
+
+// listInbox gives those items that a page needs.
+func (s *Service) listInbox(
+	ctx context.Context, c *Caller, in *wire.InboxFilter, asked PageOf,
+) (items []projections.InboxItem, sequence uint64, err error) {
+	part := asked.part()
+	wanted := projections.Part{Kind: projections.InboxKind(in.Kind), From: part.from, Most: part.left}
 	var projects []*projections.Project
 	err = s.Look(ctx, c, func(v View) (err error) {
 		sequence = v.Head().Sequence
@@ -33,7 +46,7 @@ func (s *Service) ListInbox(
 	for _, p := range projects {
 		var found []projections.InboxItem
 		err := s.Look(ctx, c, func(v View) error {
-			found = v.inboxOf(p, in.SessionID)
+			found = v.inboxOf(p, in.SessionID, wanted)
 			return nil
 		})
 		var tooLarge *Problem
@@ -61,13 +74,13 @@ func (v View) concerns() func(session string) bool {
 }
 
 // inboxOf gives what needs a person in a project, of one session only if it is named.
-func (v View) inboxOf(p *projections.Project, only string) []projections.InboxItem {
+func (v View) inboxOf(p *projections.Project, only string, part projections.Part) []projections.InboxItem {
 	concerns := v.concerns()
 	switch {
 	case only == "":
-		return v.Inbox(p.ID, concerns)
+		return v.InboxPart(p.ID, concerns, part)
 	case v.SessionProject(only) == p.ID && (concerns == nil || concerns(only)):
-		return v.InboxOf(only)
+		return v.InboxOf(only, part)
 	}
 	return nil
 }

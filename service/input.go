@@ -1,7 +1,9 @@
 package service
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"maestro/commands"
@@ -51,16 +53,25 @@ func (v View) ListInputs(in *wire.InputFilter) ([]projections.InputView, error) 
 	if err != nil {
 		return nil, err
 	}
+	asked, err := v.Caller.page()
+	if err != nil {
+		return nil, err
+	}
 	now := v.Service.Now().UnixMilli()
 	views := []projections.InputView{}
 	for _, p := range projects {
-		for x := range v.Inputs(p.ID) {
-			if (in.SessionID == "" || in.SessionID == x.SessionID) &&
-				(in.Status == "" || in.Status == string(v.InputStatus(x))) && v.mayAsk(x) == nil {
-				views = append(views, v.InputView(x, now))
+		part := asked.part()
+		for x := range v.InputsFrom(p.ID, part.from) {
+			if in.SessionID != "" && in.SessionID != x.SessionID ||
+				in.Status != "" && in.Status != string(v.InputStatus(x)) || v.mayAsk(x) != nil {
+				continue
+			}
+			if views = append(views, v.InputView(x, now)); part.full(x.AskedAt) {
+				break
 			}
 		}
 	}
+	slices.SortStableFunc(views, func(a, b projections.InputView) int { return cmp.Compare(a.AskedAt, b.AskedAt) })
 	return views, nil
 }
 

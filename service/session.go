@@ -138,11 +138,19 @@ func (v View) ListSessions(in *wire.SessionFilter) (func() List[SessionBody], er
 	if err != nil {
 		return nil, err
 	}
+	asked, err := v.Caller.page()
+	if err != nil {
+		return nil, err
+	}
 	var found []ShownSession
 	for _, p := range projects {
-		for x := range v.Sessions(p.ID) {
-			if sessionMatches(in, x) {
-				found = append(found, v.Shown(x))
+		part := asked.part()
+		for x := range v.SessionsFrom(p.ID, part.from) {
+			if !sessionMatches(in, x) {
+				continue
+			}
+			if found = append(found, v.Shown(x)); part.full(x.StartedAt) {
+				break
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	body := wire.Since{From: from, To: to, Events: found.events}
 	body.Inbox = []projections.InboxItem{}
 	if s.Permit(c, "inbox", in.ProjectID) == nil {
-		if body.Inbox, _, err = s.ListInbox(ctx, c, &wire.InboxFilter{ProjectID: in.ProjectID}); err != nil {
+		if body.Inbox, _, err = s.listInbox(ctx, c, &wire.InboxFilter{ProjectID: in.ProjectID}, PageOf{}); err != nil {
 			return wire.Since{}, err
 		}
 	}

@@ -25,6 +25,30 @@ type PageOf struct {
 	// After is the id of the item that the page follows, "" for the beginning, Position where it was in the list.
 	After    string
 	Position int
+	// From is where that item stands in the order of the list.
+	From int64
+}
+
+// part is what a list gathers for a page: from what stands beside the cursor on, and one item more than the page has.
+type part struct {
+	from int64
+	left int // how many more, behind from; 0 for all
+}
+
+func (p PageOf) part() part {
+	if p.Limit == 0 {
+		return part{from: p.From}
+	}
+	return part{p.From, p.Limit + 1}
+}
+
+// full reports whether an item that stands there is the last one that is needed.
+func (p *part) full(order int64) bool {
+	if p.left == 0 || order <= p.from {
+		return false
+	}
+	p.left--
+	return p.left == 0
 }
 
 // page gives the part of a list that is asked for.
