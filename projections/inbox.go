@@ -81,6 +81,7 @@ func (item *InboxItem) NewThings(at int64) (n int) {
 // inbox gathers what needs a person.
 type inbox struct {
 	*State
+	words   *listener
 	project string
 	// concerns says whether a session is the reader's; nil for a reader whom everything concerns.
 	concerns func(session string) bool
@@ -105,12 +106,12 @@ func (s *State) Inbox(project string, concerns func(session string) bool) []Inbo
 
 // InboxPart is Inbox of a part only: the others get no words.
 func (s *State) InboxPart(project string, concerns func(session string) bool, part Part) []InboxItem {
-	return s.findInbox(project, concerns).bounded(part)
+	return s.listen().findInbox(project, concerns).bounded(part)
 }
 
 // InboxOf gives all that one session did and that needs a person, longest wait first; of a part only.
 func (s *State) InboxOf(session string, part Part) []InboxItem {
-	b := s.findInbox(s.SessionProject(session), func(id string) bool { return id == session })
+	b := s.listen().findInbox(s.SessionProject(session), func(id string) bool { return id == session })
 	items := []InboxItem{}
 	for _, f := range b.found {
 		if part.has(f) {
@@ -143,11 +144,14 @@ func (p *Part) has(f found) bool {
 }
 
 // InboxCount counts what needs a person in a project.
-func (s *State) InboxCount(project string) int { return len(s.findInbox(project, nil).found) }
+func (s *State) InboxCount(project string) int { return s.listen().inboxCount(project) }
+
+func (l *listener) inboxCount(project string) int { return len(l.findInbox(project, nil).found) }
 
 // findInbox finds what needs a person, longest wait first.
-func (s *State) findInbox(project string, concerns func(session string) bool) *inbox {
-	b := &inbox{State: s, project: project, concerns: concerns, left: WaitsLooked}
+func (l *listener) findInbox(project string, concerns func(session string) bool) *inbox {
+	s := l.State
+	b := &inbox{State: s, words: l, project: project, concerns: concerns, left: WaitsLooked}
 	for x := range s.Unanswered(project) {
 		b.question(x)
 	}
@@ -204,7 +208,7 @@ func (b *inbox) task(t *Task) {
 	if t.Status == events.TaskCompleted || t.Status == events.TaskCancelled {
 		return
 	}
-	says, session := b.SessionStatus(t)
+	says, session := b.words.says(t)
 	kind, since := InboxBlocked, t.SaidBy(session).At
 	switch {
 	case says == events.SaysBlocked:

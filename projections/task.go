@@ -328,14 +328,46 @@ func (s *State) Dependents(task string) []*Task {
 // SessionStatus gives what is said of a task and by which session: the newest word of a session that has not ended, or, if
 // all have, the newest of all; "" when nobody said anything.
 func (s *State) SessionStatus(t *Task) (says events.TaskSessionStatus, session string) {
-	counts := t.newest(func(said Said) bool {
-		owner := s.Session(said.SessionID)
-		return owner != nil && !owner.Ended()
-	})
+	return t.saysBy(s.alive)
+}
+
+// alive reports whether there is such a session that has not ended.
+func (s *State) alive(session string) bool {
+	x := s.Session(session)
+	return x != nil && !x.Ended()
+}
+
+// saysBy is [State.SessionStatus] where it is known who is alive.
+func (t *Task) saysBy(alive func(session string) bool) (says events.TaskSessionStatus, session string) {
+	counts := t.newest(func(said Said) bool { return alive(said.SessionID) })
 	if counts.SessionID == "" {
 		counts = t.newest(func(Said) bool { return true })
 	}
 	return counts.Status, counts.SessionID
+}
+
+// listener tells what is said of many tasks, and looks up each session once.
+type listener struct {
+	*State
+	known map[string]bool
+}
+
+func (s *State) listen() *listener { return &listener{s, map[string]bool{}} }
+
+// says is [State.SessionStatus].
+func (l *listener) says(t *Task) (says events.TaskSessionStatus, session string) {
+	looked := 0
+	says, session = t.saysBy(func(session string) bool {
+		looked++
+		alive, known := l.known[session]
+		if !known {
+			alive = l.alive(session)
+			l.known[session] = alive
+		}
+		return alive
+	})
+	l.lookedThrough(looked)
+	return says, session
 }
 
 // DependentCount counts the tasks that depend on one, deleted ones too.

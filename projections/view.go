@@ -390,15 +390,16 @@ type ProjectStatus struct {
 
 // ProjectStatus shows how a project stands.
 func (s *State) ProjectStatus(p *Project) ProjectStatus {
+	words := s.listen()
 	status := ProjectStatus{
 		Project: p.View(), Tasks: map[events.TaskStatus]int{}, Says: map[events.TaskSessionStatus]int{},
 		Unconfirmed: []string{}, Sessions: map[events.SessionStatus]int{}, Lost: []string{}, Queues: []QueueView{},
-		Inbox: s.InboxCount(p.ID), ToConfirm: []TaskSaid{}, Said: []TaskSaid{},
+		Inbox: words.inboxCount(p.ID), ToConfirm: []TaskSaid{}, Said: []TaskSaid{},
 	}
 	var decided []TaskSaid // open ones come first
 	for t := range s.Tasks(p.ID) {
 		status.Tasks[t.Status]++
-		says, session := s.SessionStatus(t)
+		says, session := words.says(t)
 		if says == "" {
 			continue
 		}
