@@ -19,8 +19,13 @@ const (
 	maxTrusted      = 10_000 // such items in the queues of a project that trust reports
 	maxDeletedItems = 10_000 // such items of what a recursive deletion takes, and of what depends on it
 	maxFollowed     = 50_000 // dependencies of what a recursive deletion takes, both ways
-	maxWords        = 50_000 // what sessions say of the tasks that an event looks at
 )
+
+// maxWords is how much sessions may say of the tasks that an event looks at.
+var maxWords = 50_000
+
+// LimitWords sets that limit, for a test that can make no log with so many. It must be called before any Judge is asked.
+func LimitWords(n int) { maxWords = n }
 
 // maxEntries are the longest lists, by the name of the payload's field.
 var maxEntries = map[string]int{

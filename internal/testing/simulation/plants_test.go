@@ -157,6 +157,18 @@ var plants = []plant{
 	{"a damaged log takes writes", []edit{{writer, "	if damage != nil {\n		return unavailable(damage)\n	}\n", "	_ = damage\n"}}},
 
 	// Decisions.
+	{"sessions may say any number of words of what a report names", []edit{{
+		"commands/report.go", "g.words(", "(graph{s: s}).words(",
+	}}},
+	{"sessions may say any number of words of what a queued item waits for", []edit{{
+		"commands/graph.go", "return g.words(", "return graph{s: g.s}.words(",
+	}}},
+	{"sessions may say any number of words of what a queued task newly waits for", []edit{{
+		"commands/graph.go", "open > 0 && words > g.most", "false && words > g.most",
+	}}},
+	{"one word too many", []edit{{
+		"commands/graph.go", "		if words > g.most(LimitReportWords) {", "		if words > g.most(LimitReportWords)+1 {",
+	}}},
 	{"a session notes what only the system says", []edit{{
 		"commands/note.go", "projections.IsReserved(kind) {", "false {",
 	}}},

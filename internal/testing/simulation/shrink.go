@@ -13,6 +13,7 @@ func Shrink(t *testing.T, plan Plan, runs int) (Plan, Result) {
 	promise := result.Failure.Promise
 	for _, leave := range []func(*Plan){
 		func(p *Plan) { p.Fan = false },
+		func(p *Plan) { p.Chatter = false },
 		func(p *Plan) { p.Gossip = false },
 		func(p *Plan) { p.Furnished = p.Gossip }, // gossip is about what the run is furnished with
 	} {

@@ -128,6 +128,8 @@ type Plan struct {
 	Gossip bool
 	// Fan lets items of a queue wait for tasks that are reported on, and deleted, several at once.
 	Fan bool
+	// Chatter lets sessions say as much of some tasks as they may, and more.
+	Chatter bool
 	// Leaps lets wall clocks leap by years; the Handlers have a clock that does not follow.
 	Leaps bool
 	// Lease and Quiet are for sessions that send heartbeats, and for those that never did.
@@ -176,6 +178,7 @@ func NewPlan(seed uint64) Plan {
 	}
 	p.Messages = seed%250 >= 216 && seed%250 <= 242
 	p.Fan = rand.New(rand.NewPCG(seed, 0x66616e)).IntN(8) == 0
+	p.Chatter = seed%11 == 8
 	if later := rand.New(rand.NewPCG(seed, 0x6c656170)); later.IntN(3) == 0 {
 		p.Leaps = true
 		for range 1 + later.IntN(5) {

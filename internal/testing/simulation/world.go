@@ -140,6 +140,11 @@ func (w *world) run() *Failure {
 			return f
 		}
 	}
+	if w.plan.Chatter {
+		if f := w.chatter(); f != nil {
+			return f
+		}
+	}
 	for _, s := range w.servers {
 		s.log.Hold(w.hold)
 	}
