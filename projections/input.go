@@ -47,22 +47,23 @@ func (s *State) Input(id string) *Input { return s.inputs.get(id) }
 
 // Inputs gives a project's questions in the order in which they were asked.
 func (s *State) Inputs(project string) iter.Seq[*Input] {
-	return s.InputsFrom(project, 0)
-}
-
-// InputsFrom gives those of a project's questions that were asked at a time or later, in the same order.
-func (s *State) InputsFrom(project string, at int64) iter.Seq[*Input] {
-	ids := s.inputIDs.get(project)
-	if at > 0 {
-		ids = ids[sort.Search(len(ids), func(i int) bool { return s.inputs.get(ids[i]).AskedAt >= at }):]
-	}
 	return func(yield func(*Input) bool) {
-		for _, id := range ids {
+		for _, id := range s.inputIDs.get(project) {
 			if !yield(s.inputs.get(id)) {
 				return
 			}
 		}
 	}
+}
+
+// InputIDsFrom gives the ids of a project's questions that were asked at a time or later, in the order in which they
+// were asked.
+func (s *State) InputIDsFrom(project string, at int64) []string {
+	ids := s.inputIDs.get(project)
+	if at == 0 {
+		return ids
+	}
+	return ids[sort.Search(len(ids), func(i int) bool { return s.inputs.get(ids[i]).AskedAt >= at }):]
 }
 
 // Unanswered gives a project's questions that nobody has answered, longest wait first.

@@ -118,21 +118,24 @@ func (s *State) SessionProject(id string) string {
 }
 
 // Sessions gives a project's sessions in order of creation.
-func (s *State) Sessions(project string) iter.Seq[*Session] { return s.SessionsFrom(project, 0) }
-
-// SessionsFrom gives those of a project's sessions that were created at a time or later, in order of creation.
-func (s *State) SessionsFrom(project string, at int64) iter.Seq[*Session] {
-	ids := s.sessionIDs.get(project)
-	if at > 0 {
-		ids = ids[sort.Search(len(ids), func(i int) bool { return s.sessions.get(ids[i]).StartedAt >= at }):]
-	}
+func (s *State) Sessions(project string) iter.Seq[*Session] {
 	return func(yield func(*Session) bool) {
-		for _, id := range ids {
+		for _, id := range s.sessionIDs.get(project) {
 			if x := s.Session(id); x != nil && !yield(x) {
 				return
 			}
 		}
 	}
+}
+
+// SessionIDsFrom gives the ids of a project's sessions that were created at a time or later, deleted ones too, in order
+// of creation.
+func (s *State) SessionIDsFrom(project string, at int64) []string {
+	ids := s.sessionIDs.get(project)
+	if at == 0 {
+		return ids
+	}
+	return ids[sort.Search(len(ids), func(i int) bool { return s.sessions.get(ids[i]).StartedAt >= at }):]
 }
 
 // ownFields lets an edit change the fields of a session without changing its former versions.

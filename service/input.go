@@ -61,7 +61,8 @@ func (v View) ListInputs(in *wire.InputFilter) ([]projections.InputView, error) 
 	views := []projections.InputView{}
 	for _, p := range projects {
 		part := asked.part()
-		for x := range v.InputsFrom(p.ID, part.from) {
+		for _, id := range v.InputIDsFrom(p.ID, part.from) {
+			x := v.Input(id)
 			if in.SessionID != "" && in.SessionID != x.SessionID ||
 				in.Status != "" && in.Status != string(v.InputStatus(x)) || v.mayAsk(x) != nil {
 				continue

@@ -145,8 +145,9 @@ func (v View) ListSessions(in *wire.SessionFilter) (func() List[SessionBody], er
 	var found []ShownSession
 	for _, p := range projects {
 		part := asked.part()
-		for x := range v.SessionsFrom(p.ID, part.from) {
-			if !sessionMatches(in, x) {
+		for _, id := range v.SessionIDsFrom(p.ID, part.from) {
+			x := v.Session(id)
+			if x == nil || !sessionMatches(in, x) {
 				continue
 			}
 			if found = append(found, v.Shown(x)); part.full(x.StartedAt) {
