@@ -60,6 +60,28 @@ func TestOneProcessHoldsAStore(t *testing.T) {
 	mustOpen(t, dir, Always)
 }
 
+// A store whose lock file was deleted still has one server, and no readers beside it.
+func TestOneProcessHoldsAStoreWithoutItsLock(t *testing.T) {
+	dir := t.TempDir()
+	b := mustOpen(t, dir, Always)
+	lock := filepath.Join(dir, lockName)
+	must(t, os.Remove(lock))
+	if _, err := OpenReadOnly(t.Context(), Options{Dir: dir}); !errors.Is(err, ErrStoreInUse) {
+		t.Errorf("a reader beside the server: %v", err)
+	}
+	if _, err := Open(t.Context(), Options{Dir: dir}); !errors.Is(err, ErrStoreInUse) {
+		t.Errorf("a second server on the store: %v", err)
+	}
+	must(t, b.Close())
+	r, err := OpenReadOnly(t.Context(), Options{Dir: dir})
+	must(t, err, os.Remove(lock))
+	if _, err := Open(t.Context(), Options{Dir: dir}); !errors.Is(err, ErrStoreInUse) {
+		t.Errorf("a server beside a reader: %v", err)
+	}
+	must(t, r.Close())
+	mustOpen(t, dir, Always)
+}
+
 func TestStreamThatCannotKeepThePromisesIsRefused(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	b.watch.release() // the test takes the stream away itself

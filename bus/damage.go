@@ -64,7 +64,7 @@ func openBusReadOnly(ctx context.Context, o Options) (*Bus, error) {
 
 // openDamaged reads a damaged store without a server, and puts a copy beside it.
 func (b *Bus) openDamaged(ctx context.Context, checked prepared) error {
-	files, err := openFiles(ctx, b.embedded.dir, nil)
+	files, err := openFiles(ctx, b.embedded.dir)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (b *Bus) closeFiles() error {
 
 // adoptBlobs describes again the blobs whose description was cut off with the end of their stream.
 func (b *Bus) adoptBlobs(ctx context.Context) error {
-	files, err := openFiles(ctx, b.embedded.dir, nil)
+	files, err := openFiles(ctx, b.embedded.dir)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"maestro/internal/files"
 )
 
 // lockName is the file beside the store that one process holds.
@@ -57,6 +59,11 @@ func newEmbedded(o Options) (*embedded, error) {
 	held, err := holdStore(dir)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store directory: %w", err), lock.Close())
+	}
+	if !o.locked {
+		if err := lockDir(held.dir, files.Lock); err != nil {
+			return nil, errors.Join(err, held.close(), lock.Close())
+		}
 	}
 	e := &embedded{dir: dir, durability: o.Durability, logger: o.Logger, lock: lock, held: held}
 	e.staging = newStaging(dir)

@@ -37,6 +37,16 @@ func shareLock(f *os.File, path string) error {
 	return nil
 }
 
+// lockDir takes a store's open directory too: the lock file can be deleted under the one who holds it. Where no
+// directory can be locked, as on some network file systems, the lock file is all there is.
+func lockDir(dir *os.File, lock func(*os.File) error) error {
+	if !errors.Is(lock(dir), files.ErrHeld) {
+		return nil
+	}
+	return fmt.Errorf("%w: another process holds %s: one store has one server; stop the other, then try again",
+		ErrStoreInUse, dir.Name())
+}
+
 // locked ignores that a system has no locks: run one server on a store there.
 func locked(err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {

@@ -53,6 +53,8 @@ type Options struct {
 	// HeadFile is the sequence in the head file, 0 if there is none that can be read. The head file is about a second
 	// behind at most: only with it is a hole that lazy syncs may have left told from damage.
 	HeadFile uint64
+	// locked says that the caller holds the lock of the directory.
+	locked bool
 	// ReadOnly opens the store without a server and writes nothing; see Bus.Damage.
 	ReadOnly bool
 	// Replicas of the streams that Connect creates; 0 means 1. Open ignores it.

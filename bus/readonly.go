@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // ReadOnly is the log of a store, its blobs and its recorded refusals, read from the block files without nats-server
@@ -20,7 +21,7 @@ import (
 // Read stops at the first message that is missing. Readable goes on behind it and gives every message that is left.
 type ReadOnly struct {
 	dir    string
-	lock   *os.File // nil if the store has none
+	locks  []*os.File // nil for one that the store does not have
 	log    *scannedStream
 	blobs  blobIndex
 	denied *scannedStream
@@ -54,7 +55,13 @@ func OpenReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := openFiles(ctx, dir, lock)
+	held, unread := os.Open(dir) // a fault, as the reading of it says
+	if unread == nil {
+		if err := lockDir(held, files.LockShared); err != nil {
+			return nil, errors.Join(err, closeAll(held, lock))
+		}
+	}
+	r, err := openFiles(ctx, dir, held, lock)
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +71,9 @@ func OpenReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
 	return r, nil
 }
 
-// openFiles reads the store in dir, whose lock the caller holds, or gives here.
-func openFiles(ctx context.Context, dir string, lock *os.File) (*ReadOnly, error) {
-	r := &ReadOnly{dir: dir, lock: lock}
+// openFiles reads the store in dir, whose locks the caller holds, or gives here.
+func openFiles(ctx context.Context, dir string, locks ...*os.File) (*ReadOnly, error) {
+	r := &ReadOnly{dir: dir, locks: locks}
 	if err := r.scan(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store read-only: %w", err), r.Close())
 	}
@@ -220,12 +227,20 @@ func (r *ReadOnly) Close() error {
 	for _, aside := range r.asides {
 		_ = aside.Close() // it holds no lock
 	}
-	if r.closed || r.lock == nil {
-		r.closed = true
+	if r.closed {
 		return nil
 	}
 	r.closed = true
-	return r.lock.Close()
+	return closeAll(r.locks...)
+}
+
+func closeAll(all ...*os.File) (err error) {
+	for _, f := range all {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	return err
 }
 
 // Announce does nothing: nobody listens to a store that does not change.

@@ -112,7 +112,7 @@ type slot struct{ actor, slot string }
 
 // rebuildSide puts back what can be read of one directory.
 func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
-	files, err := openFiles(ctx, aside, nil)
+	files, err := openFiles(ctx, aside)
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (r *ReadOnly) readAsides(ctx context.Context) error {
 			if remade && stream == DeniedStream {
 				continue // refusals that gave way to newer ones would come back
 			}
-			files, err := openFiles(ctx, path, nil)
+			files, err := openFiles(ctx, path)
 			if err != nil {
 				if ctx.Err() != nil {
 					return ctx.Err()

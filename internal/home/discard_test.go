@@ -99,7 +99,8 @@ func TestALockWithoutItsName(t *testing.T) {
 func TestADiscardedHomeThatIsTaken(t *testing.T) {
 	h := made(t)
 	lock := locked(t, h)
-	if err := os.Remove(filepath.Join(h.Dir(), lockFile)); err != nil { // as Discard begins
+	// As Discard begins.
+	if err := errors.Join(os.Remove(filepath.Join(h.Dir(), lockFile)), lock.held.Close()); err != nil {
 		t.Fatal(err)
 	}
 	other, err := Open(h.Dir())
@@ -113,5 +114,57 @@ func TestADiscardedHomeThatIsTaken(t *testing.T) {
 	}
 	if !other.Running() {
 		t.Error("the home is no longer held")
+	}
+}
+
+// A home whose lock was deleted is still held: by its server, and by those who read it.
+func TestAHomeWithoutItsLockIsHeld(t *testing.T) {
+	h := made(t)
+	pause = func(time.Duration) {}
+	t.Cleanup(func() { pause = time.Sleep })
+	lock := locked(t, h)
+	if err := lock.Announce(Server{Address: "http://127.0.0.1:3000", PID: os.Getpid()}); err != nil {
+		t.Fatal(err)
+	}
+	deleted := func() {
+		if err := os.Remove(filepath.Join(h.Dir(), lockFile)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deleted()
+	var held *HeldError
+	if _, err := h.LockForReading(); !errors.As(err, &held) || held.PID != os.Getpid() || held.Read {
+		t.Errorf("it can be read: %v", err)
+	}
+	if !h.Running() {
+		t.Error("no server runs there")
+	}
+	if _, err := h.Lock(); !errors.As(err, &held) || held.Address != "http://127.0.0.1:3000" || held.Read {
+		t.Errorf("another server gets it: %v", err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	reading, err := Open(h.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := reading.LockForReading()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deleted()
+	second, err := h.LockForReading()
+	if err != nil {
+		t.Fatalf("another reader: %v", err)
+	}
+	if _, err := h.Lock(); !errors.As(err, &held) || !held.Read {
+		t.Errorf("a server gets a home that is read: %v", err)
+	}
+	if err := errors.Join(second.held.Close(), first.Release()); err != nil {
+		t.Error(err)
+	}
+	if h.Running() {
+		t.Error("nobody has it, and it is held")
 	}
 }

@@ -17,7 +17,7 @@ import (
 type Lock struct {
 	*Home
 	file *os.File
-	held *os.File // the directory
+	held *os.File // the directory, which is locked too
 }
 
 // HeldError says who holds the home. Match it with errors.As.
@@ -56,11 +56,11 @@ const (
 // Lock takes the home for this process until Release, or until the process ends however it ends. It fails with *HeldError
 // when another has it.
 func (h *Home) Lock() (*Lock, error) {
-	f, err := h.lock(files.OpenOrCreate, os.O_RDWR, files.Lock)
+	f, held, err := h.take(files.OpenOrCreate, os.O_RDWR, files.Lock)
 	for try := 1; errors.Is(err, files.ErrHeld) && try < lockTries; try++ {
 		_ = f.Close()
 		pause(lockPause)
-		f, err = h.lock(files.OpenOrCreate, os.O_RDWR, files.Lock)
+		f, held, err = h.take(files.OpenOrCreate, os.O_RDWR, files.Lock)
 	}
 	switch {
 	case errors.Is(err, files.ErrHeld):
@@ -74,17 +74,46 @@ func (h *Home) Lock() (*Lock, error) {
 		if h.onlyLocked() { // a new home on a full disk leaves nothing; the file goes while it is held
 			_ = h.remove(lockFile)
 		}
-		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, reason(err)), f.Close())
-	}
-	held, err := h.root.Open(".")
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, reason(err)), f.Close(), held.Close())
 	}
 	return &Lock{Home: h, file: f, held: held}, nil
 }
 
 // pause waits between two tries; tests replace it.
 var pause = time.Sleep
+
+// take tries once to lock the file of the lock, and the home's directory: the file can be deleted under the one who
+// holds it, and the directory cannot. With files.ErrHeld, f is what another holds, and open.
+func (h *Home) take(
+	open func(root *os.Root, name string, flag int) (*os.File, error), flag int, lock func(*os.File) error,
+) (f, dir *os.File, err error) {
+	f, err = h.lock(open, flag, lock)
+	if err != nil {
+		return f, nil, err
+	}
+	dir, err = h.takeDir(lock)
+	switch {
+	case errors.Is(err, files.ErrHeld):
+		_ = f.Close()
+		return dir, nil, err
+	case err != nil:
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, dir, nil
+}
+
+// takeDir tries once to lock the directory. With files.ErrHeld it is open. Where directories cannot be locked, as on
+// some network file systems, the file of the lock is all there is.
+func (h *Home) takeDir(lock func(*os.File) error) (*os.File, error) {
+	dir, err := h.root.Open(".")
+	if err != nil {
+		return nil, fmt.Errorf("lock the home %s: %w", h.dir, err)
+	}
+	if err := lock(dir); errors.Is(err, files.ErrHeld) {
+		return dir, err
+	}
+	return dir, nil
+}
 
 // lock opens the file of the lock and tries once to lock it. With files.ErrHeld the file is open. Discard may remove the file
 // after it was opened. A lock on a file without the name keeps nobody out, so the file that has the name is locked.
@@ -164,11 +193,15 @@ func (l *Lock) Release() error {
 
 // Running reports whether a server holds the home now.
 func (h *Home) Running() bool {
-	f, err := files.Open(h.root, lockFile, os.O_RDONLY)
-	if err != nil {
-		return false
+	if f, err := files.Open(h.root, lockFile, os.O_RDONLY); err == nil {
+		defer func() { _ = f.Close() }()
+		if err := files.LockShared(f); errors.Is(err, files.ErrHeld) || errors.Is(err, errors.ErrUnsupported) {
+			return true
+		}
 	}
-	defer func() { _ = f.Close() }()
-	err = files.LockShared(f)
-	return errors.Is(err, files.ErrHeld) || errors.Is(err, errors.ErrUnsupported)
+	dir, err := h.takeDir(files.LockShared)
+	if dir != nil {
+		_ = dir.Close()
+	}
+	return errors.Is(err, files.ErrHeld)
 }
