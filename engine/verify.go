@@ -25,7 +25,8 @@ type Verifier struct {
 	verdict Verdict
 	damaged error
 	// newer says that a newer maestro wrote an event.
-	newer error
+	newer   error
+	written []byte // a buffer
 	// ended says that nothing more can be judged.
 	ended bool
 }
@@ -117,6 +118,9 @@ func (v *Verifier) judge(m events.Message) bool {
 	}
 	if kind, id := event.Data.Aggregate(); m.Subject != "" && m.Subject != events.Subject(event.Project, kind, id) {
 		v.Fault(m.Sequence, FaultSubject, "it is stored under the subject %s", m.Subject)
+	}
+	if what := v.unlike(event, m.Body); what != "" {
+		v.Fault(m.Sequence, FaultDecision, "%s", what)
 	}
 	v.decide(m.Sequence, event)
 	if _, err := v.state.Apply(m.Sequence, event, events.BodyHash(m.Body)); err != nil {

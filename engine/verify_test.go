@@ -544,3 +544,41 @@ func TestActorsAndSources(t *testing.T) {
 		}
 	}
 }
+
+// What a server does not write is a fault also when the decision is the same: unknown fields, another zone, and
+// a time behind which no further event has one. Empty fields and another order are none.
+func TestVerifyCatchesWhatNoServerWrites(t *testing.T) {
+	log := newWorld(t).log.messages
+	at := len(log) - 1
+	last := func(from, to string) []events.Message {
+		body := bytes.Replace(log[at].Body, []byte(from), []byte(to), 1)
+		if bytes.Equal(body, log[at].Body) {
+			t.Fatalf("%s has no %s", body, from)
+		}
+		forged := slices.Clone(log)
+		forged[at].Body = body
+		return forged
+	}
+	event, err := events.Decode(log[at].Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	east := event.Time.In(time.FixedZone("", 2*60*60)).Format("2006-01-02T15:04:05.000Z07:00")
+	stored := event.Time.UTC().Format("2006-01-02T15:04:05.000Z")
+	for _, c := range []struct{ name, from, to, says string }{
+		{"a field of the event", `{"specversion"`, `{"smuggled":"x","specversion"`, `the field "smuggled"`},
+		{"a field of its data", `"data":{`, `"data":{"smuggled":{"a":1},`, `the field "data.smuggled"`},
+		{"an empty field", `"data":{`, `"data":{"former":[],`, ""},
+		{"a time of another zone", stored, east, "its time is written as"},
+		{"the end of time", stored, "9999-12-31T23:59:59.999Z", "no clock had"},
+	} {
+		verdict := verify(t, last(c.from, c.to))
+		var said []string
+		for _, fault := range verdict.Faults {
+			said = append(said, fault.What)
+		}
+		if all := strings.Join(said, "; "); c.says == "" && all != "" || !strings.Contains(all, c.says) {
+			t.Errorf("%s: found %q, want %q", c.name, all, c.says)
+		}
+	}
+}

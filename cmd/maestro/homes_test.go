@@ -192,6 +192,18 @@ func TestLogOfANewerMaestro(t *testing.T) {
 // refusesNewer restores an export of a log with newer events. No flag makes a home of it that no server starts.
 func refusesNewer(t *testing.T, dir string) {
 	t.Helper()
+	file := exportOf(t, dir, func(*events.Message) {})
+	to := filepath.Join(t.TempDir(), "new")
+	got := runHere(t, nil, "restore", file, "--home", to, "--accept-faults")
+	if _, err := os.Stat(to); got.code == cli.ExitDone || !strings.Contains(got.stderr, "use a newer maestro") ||
+		!errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("restored: %+v, %v", got, err)
+	}
+}
+
+// exportOf gives an export of a home's log, with an edit of its messages.
+func exportOf(t *testing.T, dir string, edit func(m *events.Message)) string {
+	t.Helper()
 	var lines []byte
 	log, err := bus.OpenReadOnly(t.Context(), bus.Options{Dir: filepath.Join(dir, "store")})
 	if err != nil {
@@ -200,6 +212,7 @@ func refusesNewer(t *testing.T, dir string) {
 	var hash events.Hash
 	err = log.Readable(t.Context(), func(m events.Message) error {
 		hash = events.Next(hash, events.BodyHash(m.Body))
+		edit(&m)
 		lines = export.Append(lines, m, hash)
 		return nil
 	})
@@ -207,11 +220,18 @@ func refusesNewer(t *testing.T, dir string) {
 	if err = errors.Join(err, log.Close(), os.WriteFile(file, lines, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	to := filepath.Join(t.TempDir(), "new")
-	got := runHere(t, nil, "restore", file, "--home", to, "--accept-faults")
-	if _, err := os.Stat(to); got.code == cli.ExitDone || !strings.Contains(got.stderr, "use a newer maestro") ||
-		!errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("restored: %+v, %v", got, err)
+	return file
+}
+
+// An export whose event has a subject that no stream takes is refused, and the event is named.
+func TestARestoreNamesTheEventOfABadSubject(t *testing.T) {
+	dir := used(t)
+	for _, subject := range []string{"", "maestro.ev.a b", "elsewhere"} {
+		file := exportOf(t, dir, func(m *events.Message) { m.Subject = subject })
+		got := runHere(t, nil, "restore", file, "--home", filepath.Join(t.TempDir(), "new"), "--accept-faults")
+		if got.code == cli.ExitDone || !strings.Contains(got.stderr, "event 1") {
+			t.Errorf("%q: %+v", subject, got)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -27,6 +28,7 @@ type event struct {
 	Rules           string          `json:"rules"`
 	Authn           string          `json:"authn"`
 	OccurredAt      time.Time       `json:"occurredat"`
+	TraceParent     string          `json:"traceparent"`
 	Data            json.RawMessage `json:"data"`
 }
 
@@ -144,6 +146,24 @@ func (c *trial) envelope(l line, what fact) {
 	unasked := e.Authn == "" && c.by.kind == bySystem
 	if e.Authn != "token" && e.Authn != "socket" && e.Authn != "none" && !unasked {
 		c.fault(ruleEnvelope, "its authn is %q, not token, socket or none", e.Authn)
+	}
+}
+
+// exact judges what a body has beside what it means: attributes that no document names, and times that are written in
+// another way.
+func (c *trial) exact(body []byte) {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(new(event)); err != nil {
+		c.fault(ruleEnvelope, "it has what the documents do not name: %s", err)
+	}
+	var written struct{ Time, OccurredAt string }
+	_ = json.Unmarshal(body, &written) // readEvent has read it
+	if written.Time != stamp(c.event.Time) {
+		c.fault(ruleEnvelope, "its time is written as %q, not %q", written.Time, stamp(c.event.Time))
+	}
+	if written.OccurredAt != "" && written.OccurredAt != stamp(c.event.OccurredAt) {
+		c.fault(ruleEnvelope, "its occurredat is written as %q, not %q", written.OccurredAt, stamp(c.event.OccurredAt))
 	}
 }
 

@@ -160,6 +160,7 @@ func (j *Judge) event(l line, e *event) {
 		return
 	}
 	c.envelope(l, what)
+	c.exact(l.body())
 	c.system(what)
 	if !j.judging {
 		return

@@ -161,6 +161,13 @@ func logPlants() []plant {
 		{"the first rules behind the second", broken(ruleOlder), func(s *story) { s.allBy("2") }, func(s *story) {
 			noted(s, with("rules", "1"))
 		}},
+		{"an attribute that no document names", broken(ruleEnvelope), nothing, func(s *story) {
+			noted(s, with("smuggled", "x"))
+		}},
+		{"a time of another zone", broken(ruleEnvelope), nothing, func(s *story) {
+			east := s.now.Add(time.Second).In(time.FixedZone("", 7200))
+			noted(s, with("time", east.Format("2006-01-02T15:04:05.000Z07:00")))
+		}},
 		{"no request hash", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("requesthash", "x")) }},
 		{"known by nothing", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("authn", nil)) }},
 		{"known by rumour", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("authn", "rumour")) }},

@@ -87,6 +87,9 @@ func (r *restoring) line(l export.Line) error {
 }
 
 func (r *restoring) message(m events.Message) error {
+	if !strings.HasPrefix(m.Subject, events.SubjectPrefix) || strings.ContainsAny(m.Subject, " \t\r\n") {
+		return fmt.Errorf("event %d has the subject %q, and no stream has such a one", m.Sequence, m.Subject)
+	}
 	r.judging = r.verifier.Event(m)
 	if err := r.store.Message(m); err != nil {
 		return err
