@@ -62,7 +62,12 @@ func serveCommand(a *cli.Run) *cobra.Command {
 		Use: "serve", Short: "Run the server until it is told to stop", Args: cli.Takes,
 		RunE: cli.Running(func(ctx context.Context, _ []string) error {
 			defer printing(a, o.logFormat)()
-			return serve(ctx, a, o)
+			err := serve(ctx, a, o)
+			if ctx.Err() != nil && onlyCanceled(err) {
+				a.Say("maestro: The server was told to stop before it listened.\n")
+				return nil
+			}
+			return err
 		}),
 	}
 	f := cmd.Flags()

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"maestro/internal/cli"
+)
+
+// A server that is told to stop while it starts ends as one that is told so later. Nobody has a command to repeat.
+func TestAServerThatIsToldToStopWhileItStarts(t *testing.T) {
+	home := used(t)
+	for _, args := range [][]string{{}, {"--read-only"}} {
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		var stderr bytes.Buffer
+		args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
+		code := run(ctx, args, []string{"MAESTRO_HOME=" + home}, strings.NewReader(""), io.Discard, &stderr)
+		if said := stderr.String(); code != cli.ExitDone || strings.Contains(said, "--key") ||
+			!strings.Contains(said, "told to stop before it listened") {
+			t.Errorf("%q ends with %d: %s", args, code, said)
+		}
+	}
+	missing := filepath.Join(home, "none", "none")
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var stderr bytes.Buffer
+	args := []string{"serve", "--read-only"}
+	code := run(ctx, args, []string{"MAESTRO_HOME=" + missing}, strings.NewReader(""), io.Discard, &stderr)
+	if code == cli.ExitDone {
+		t.Errorf("a home that is missing is no error then: %s", stderr.String())
+	}
+}
+
+func TestOnlyCanceled(t *testing.T) {
+	wrapped := fmt.Errorf("open: %w", context.Canceled)
+	other := errors.New("other")
+	for err, want := range map[error]bool{
+		wrapped:                                true,
+		errors.Join(wrapped, context.Canceled): true,
+		errors.Join(wrapped, other):            false,
+		fmt.Errorf("%w: %w", other, wrapped):   false,
+		other:                                  false,
+		fmt.Errorf("x: %w", errors.Join(wrapped)):     true,
+		fmt.Errorf("x: %w", context.DeadlineExceeded): false,
+	} {
+		if got := onlyCanceled(err); got != want {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+}
