@@ -6,17 +6,19 @@ const SumsMost = 2_000_000
 // Sums remembers what lies below tasks, so that one answer looks at each task once, and bounds how much it looks at.
 type Sums struct {
 	known map[string]lower
+	// alive are the sessions that were looked up.
+	alive map[string]bool
 	// left is how many more steps it may take.
 	left uint64
 }
 
 // NewSums gives sums that take so many steps together at most. A state that does not count steps takes none.
-func NewSums(most uint64) *Sums { return &Sums{known: map[string]lower{}, left: most} }
+func NewSums(most uint64) *Sums { return &Sums{map[string]lower{}, map[string]bool{}, most} }
 
 // Size gives about how much memory the sums take, in bytes.
 func (x *Sums) Size() int64 {
-	const entrySize = 112
-	return int64(len(x.known)) * entrySize
+	const entrySize, aliveSize = 112, 40
+	return int64(len(x.known))*entrySize + int64(len(x.alive))*aliveSize
 }
 
 // lower is what lies below a task.
@@ -92,7 +94,7 @@ func (s *State) sumChild(x *Sum, at *summed, id string) {
 	} else if children := s.children.get(id); len(children) > 0 {
 		x.path = append(x.path, summed{task: t, id: id, rest: children})
 	} else {
-		s.countLeaf(&at.progress, t)
+		s.countLeaf(&at.progress, t, x.sums)
 	}
 }
 
@@ -110,7 +112,7 @@ func (s *State) sumUp(x *Sum) {
 	}
 	above := &x.path[last-1]
 	if !it.any() {
-		s.countLeaf(&above.progress, it.task)
+		s.countLeaf(&above.progress, it.task, x.sums)
 		return
 	}
 	above.tasks += it.tasks

@@ -66,7 +66,7 @@ func TestSumsAreMadeInPortions(t *testing.T) {
 	if got, want := sum.Progress(), (Progress{Total: tasks, Said: spoken}); got == nil || *got != want {
 		t.Errorf("below the root: %+v, want %+v", got, want)
 	}
-	if most > portion+100 || portions < total/(portion+100) || total > SumsMost {
+	if most > portion+100 || portions < total/(portion+100) || total > 3*tasks {
 		t.Errorf("%d portions of at most %d steps, %d in all", portions, most, total)
 	}
 	again := s.SumBelow(root.ID, sums)

@@ -136,7 +136,7 @@ func (s *State) grown(g *Growth) {
 	if it.branch.Progress != nil {
 		above.progress.add(*it.branch.Progress)
 	} else {
-		s.countLeaf(&above.progress, it.branch.Task)
+		s.countLeaf(&above.progress, it.branch.Task, g.sums)
 	}
 }
 

@@ -41,10 +41,11 @@ func (p *Progress) add(below Progress) {
 }
 
 // countLeaf adds a leaf. What is said of it is asked only where that tells something.
-func (s *State) countLeaf(p *Progress, t *Task) {
+func (s *State) countLeaf(p *Progress, t *Task, sums *Sums) {
 	var says events.TaskSessionStatus
 	if t.Status != events.TaskCompleted && t.Status != events.TaskCancelled {
-		says, _ = s.SessionStatus(t)
+		words := listener{s, sums.alive}
+		says, _ = words.says(t)
 	}
 	p.count(t.Status, says)
 }

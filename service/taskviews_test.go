@@ -94,6 +94,9 @@ func TestFatViewsAreMadeInSmallPortions(t *testing.T) {
 			if held > bytesAtOnce {
 				t.Errorf("%s: a portion of %d bytes", name, held)
 			}
+			if made.sums != nil {
+				held += made.sums.Size()
+			}
 		}}
 		var write func() int
 		made, write = show(v)
@@ -203,7 +206,12 @@ func TestALargeRootHidesNothing(t *testing.T) {
 	c.Page = func() (PageOf, error) { return PageOf{Limit: 1}, nil }
 	var tree func() (Tree, error)
 	var trees func() (TreePage, error)
+	var status projections.ProjectStatus
 	for name, see := range map[string]func(v View) error{
+		"status": func(v View) (err error) {
+			status, err = v.GetProjectStatus(&wire.ProjectID{ID: project})
+			return err
+		},
 		"tree":  func(v View) (err error) { tree, err = v.GetTaskTree(&wire.TreeOf{ID: root}); return err },
 		"trees": func(v View) (err error) { trees, err = v.GetProjectTree(&wire.TreeOf{ID: project}); return err },
 	} {
@@ -231,6 +239,9 @@ func TestALargeRootHidesNothing(t *testing.T) {
 		return nil
 	})); err != nil {
 		t.Error(err)
+	}
+	if status.Says["completed"] != tasks {
+		t.Errorf("the status says %v", status.Says)
 	}
 	since, err := w.Since(t.Context(), w.admin(), &wire.SinceQuery{})
 	if err != nil || len(since.Tasks) != wire.SinceListed || since.TasksMore != tasks+1-wire.SinceListed {
