@@ -43,7 +43,7 @@ func (w *blockWatch) hold(e *embedded, head uint64) error {
 	w.store, w.dir = e.dir, e.messagesDir(StreamName)
 	paths := []string{e.storeDir()}
 	for _, s := range storedStreams {
-		paths = append(paths, e.messagesDir(s.name))
+		paths = append(paths, e.messagesDir(s.name), filepath.Join(e.streamDir(s.name), consumersName))
 	}
 	for _, path := range paths {
 		held, err := holdStore(path)

@@ -114,7 +114,9 @@ func TestOtherKindsWhileRunning(t *testing.T) {
 		if kind == "a compressed block" {
 			continue // the daily check reads it
 		}
-		for _, name := range []string{"1.blk", "3.blk", "4.blk", "", indexName, "../" + metaName, "../" + metaSumName} {
+		for _, name := range []string{
+			"1.blk", "3.blk", "4.blk", "", indexName, "../" + metaName, "../" + metaSumName, "../" + consumersName,
+		} {
 			t.Run(kind+" for "+name, func(t *testing.T) {
 				image := filepath.Join(t.TempDir(), "store")
 				copyStore(t, dir, image)

@@ -38,6 +38,10 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 	if err := e.repairMeta(ctx); err != nil {
 		return prepared{}, err
 	}
+	pending, _, err := awaited(e.dir)
+	if err != nil {
+		return prepared{}, fmt.Errorf("check the store: %w", err)
+	}
 	if note != nil {
 		seen.witnessed = max(seen.witnessed, note.Streams[StreamName].Last)
 	}
@@ -73,7 +77,7 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 			p.faults = append(p.faults, lasting...)
 			p.rebuild = append(p.rebuild, stored.name)
 		} else {
-			e.warnOfLoss(scanned, note)
+			e.warnOfLoss(scanned, note, len(pending[stored.name]) > 0)
 			p.blobsCut = p.blobsCut || stored.name == BlobStream && len(scanned.faults) > 0
 		}
 		if vouched && len(scanned.faults) == 0 {
@@ -155,11 +159,15 @@ func (e *embedded) judgeLog(p *prepared, log *scannedStream, seen witnesses) err
 	return e.cutAt(log, *torn)
 }
 
-// warnOfLoss says what a stream of blobs or refusals lost that leaves nothing to make again.
-func (e *embedded) warnOfLoss(s *scannedStream, note *storeNote) {
+// warnOfLoss says what a stream of blobs or refusals lost that leaves nothing to make again. awaited says that it must
+// still be filled from what was set aside of it.
+func (e *embedded) warnOfLoss(s *scannedStream, note *storeNote, awaited bool) {
 	for _, f := range s.faults {
 		e.logger.Warn("the end of a stream cannot be read and is cut off; see `maestro audit verify` for lost texts",
 			"stream", s.name, "where", f.String())
+	}
+	if len(s.blocks) == 0 && awaited {
+		return // what the note names was set aside by a start that was interrupted, and is put back by this one
 	}
 	for _, index := range goneBlocks(e.dir, s, note) {
 		e.logger.Warn("a block is gone; see `maestro audit verify` for lost texts", "stream", s.name, "block",

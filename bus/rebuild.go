@@ -87,6 +87,7 @@ func (b *Bus) rebuildSideStreams(ctx context.Context) error {
 		if err := writeAtomically(filepath.Join(aside, remadeName)); err != nil {
 			return err
 		}
+		b.options.Logger.Info("what can be read of a stream that was set aside is put back", "aside", aside)
 	}
 	if err := ignoreMissing(os.Remove(list)); err != nil {
 		return full(err)

@@ -92,6 +92,46 @@ func TestAnInterruptedRebuildGoesOn(t *testing.T) {
 	}
 }
 
+// TestAStartDoesNotMissWhatItPutsBack: the note of the last clean stop names blocks that an interrupted start set aside.
+// The next one puts them back, and says that and nothing else. A block that is nowhere is missed.
+func TestAStartDoesNotMissWhatItPutsBack(t *testing.T) {
+	t.Parallel()
+	dir, log, _, _ := filledStore(t)
+	const gone, back = "a block is gone", "is put back"
+	for name, c := range map[string]struct {
+		change    func(image string, asides map[string]string) error
+		says      string
+		saysNever string
+	}{
+		"set aside": {func(string, map[string]string) error { return nil }, back, gone},
+		"begun again": {func(image string, _ map[string]string) error {
+			return os.MkdirAll(filepath.Join(streamPath(image, BlobStream), "msgs"), 0o700)
+		}, back, gone},
+		"lost": {func(_ string, asides map[string]string) error {
+			return errors.Join(os.RemoveAll(asides[BlobStream]), os.RemoveAll(asides[DeniedStream]))
+		}, gone, back},
+	} {
+		t.Run(name, func(t *testing.T) {
+			image, asides := interrupted(t, dir)
+			note := &storeNote{Streams: map[string]streamNote{}}
+			for _, stream := range sideStreams {
+				note.Streams[stream] = streamNote{Blocks: []blockNote{{Index: 1}}}
+			}
+			must(t, note.save(image), c.change(image, asides))
+			var logged bytes.Buffer
+			b, err := Open(t.Context(), Options{
+				Dir: image, Witnessed: uint64(len(log)), Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+				Timeout: patience,
+			})
+			must(t, err)
+			must(t, b.Close())
+			if said := logged.String(); !strings.Contains(said, c.says) || strings.Contains(said, c.saysNever) {
+				t.Errorf("the start says %s", said)
+			}
+		})
+	}
+}
+
 // TestAStreamThatWasSetAsideAndIsGoneIsNamed by who reads the store, and by a start.
 func TestAStreamThatWasSetAsideAndIsGoneIsNamed(t *testing.T) {
 	t.Parallel()

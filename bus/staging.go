@@ -57,7 +57,7 @@ func storeSum(dir string) string {
 
 // sweepStaging removes what servers that are gone left in memory, but for the directory that is named ours.
 func sweepStaging(ours string) {
-	for _, root := range memoryRoots() {
+	for _, root := range sweptRoots() {
 		sweep(root, stagingOf(stagingPrefix), ours)
 		sweepUnlocked(root)
 	}
@@ -164,6 +164,7 @@ func (s *staging) attach(streamDir string) error {
 	if s.failed || !s.occupy() {
 		return nil
 	}
+	sweepStaging("") // a server with another environment may have staged this store's batches elsewhere
 	return os.Symlink(s.dir, link)
 }
 

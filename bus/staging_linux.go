@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"maestro/internal/files"
 
@@ -12,9 +14,26 @@ import (
 )
 
 // memoryRoots lists the directories that are memory here and survive kill -9.
-func memoryRoots() []string {
+func memoryRoots() []string { return inMemory(os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm") }
+
+// runtimeDirs is where systemd makes a directory in memory for each user who is logged in; tests replace it.
+var runtimeDirs = "/run/user"
+
+// sweptRoots lists the memoryRoots of any server of this user: one that was killed may have had a session of its own.
+func sweptRoots() []string {
+	roots := memoryRoots()
+	for _, root := range inMemory(filepath.Join(runtimeDirs, strconv.Itoa(os.Getuid()))) {
+		if !slices.Contains(roots, root) {
+			roots = append(roots, root)
+		}
+	}
+	return roots
+}
+
+// inMemory gives those of some directories that are memory.
+func inMemory(dirs ...string) []string {
 	var roots []string
-	for _, dir := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm"} {
+	for _, dir := range dirs {
 		var at unix.Statfs_t
 		if dir != "" && unix.Statfs(dir, &at) == nil && at.Type == unix.TMPFS_MAGIC {
 			roots = append(roots, dir)

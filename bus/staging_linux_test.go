@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -58,6 +59,42 @@ func TestStagingOfTheKilledIsSwept(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(memory); err != nil || len(entries) > 0 {
 		t.Errorf("servers that were stopped leave %v, %v", entries, err)
+	}
+}
+
+// A server that was killed may have run with another XDG_RUNTIME_DIR than the next one, also of the same store.
+func TestStagingElsewhereIsSwept(t *testing.T) {
+	memory, err := os.MkdirTemp("/dev/shm", "maestro-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(memory) })
+	runtimeDirs = memory
+	t.Cleanup(func() { runtimeDirs = "/run/user" })
+	own := filepath.Join(memory, strconv.Itoa(os.Getuid()))
+	session := filepath.Join(memory, "session")
+	t.Setenv("XDG_RUNTIME_DIR", session)
+	dir := t.TempDir()
+	var left []string
+	for _, root := range []string{"/dev/shm", own, session} {
+		for _, store := range []string{dir, t.TempDir()} {
+			path := filepath.Join(root, stagingOf(stagingPrefix)+storeSum(store))
+			left = append(left, filepath.Join(path, "1.blk"))
+			if err := errors.Join(os.MkdirAll(path, 0o700), os.WriteFile(left[len(left)-1], nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.RemoveAll(path) })
+		}
+	}
+	b := mustOpen(t, dir, Interval)
+	for _, path := range left {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("%s is there still: %v", path, err)
+		}
+	}
+	message := events.Message{Subject: "maestro.ev.a.b.c", Body: []byte("1")}
+	if err := b.Append(t.Context(), 0, []events.Message{message, message}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -21,10 +21,15 @@ type Kept struct {
 	found []Loss
 }
 
+// keptFile is a file whose content does not change while the server runs, or a list that the server writes.
 type keptFile struct {
-	name    string
-	content []byte
+	*noted
+	// long says that it is read only where it does not look as it did.
+	long bool
 }
+
+// maxKept is how long a file that is kept may be, in bytes.
+const maxKept = 16 << 20
 
 // Loss is a file or directory of the home that is not as the running server knows it.
 type Loss struct {
@@ -38,14 +43,20 @@ type Loss struct {
 
 func (l Loss) String() string { return l.Path + " " + l.What }
 
-// Keep takes note of the home's files as they are now. What is not there, or cannot be read, is not kept.
+// Keep takes note of the home's files as they are now. What is not there, or cannot be read, is not kept. Of the lists
+// of the server, what it loaded or wrote last is kept.
 func (l *Lock) Keep() *Kept {
 	k := &Kept{lock: l}
-	for _, name := range []string{serverKeyFile, adminTokenFile, versionFile, keyMarkFile, serverFile} {
-		if content, err := l.read(name, maxNote); err == nil {
-			k.files = append(k.files, &keptFile{name: name, content: content})
+	for _, name := range []string{
+		serverKeyFile, adminTokenFile, versionFile, keyMarkFile, serverFile, restoredFile, earlierFile,
+	} {
+		if content, err := l.read(name, maxKept); err == nil {
+			file := &noted{home: l.Home, name: name}
+			file.holds(content)
+			k.files = append(k.files, &keptFile{file, name == restoredFile || name == earlierFile})
 		}
 	}
+	k.files = append(k.files, &keptFile{l.uses, true}, &keptFile{l.beats, true})
 	return k
 }
 
@@ -93,7 +104,11 @@ func (k *Kept) Look() (news []Loss) {
 }
 
 func (k *Kept) keeps(name string) bool {
-	return slices.ContainsFunc(k.files, func(f *keptFile) bool { return f.name == name })
+	return slices.ContainsFunc(k.files, func(f *keptFile) bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.name == name && f.known
+	})
 }
 
 // lookAtSnapshots makes the directory again, so that the next snapshot can be saved.
@@ -112,8 +127,14 @@ func (k *Kept) lookAtSnapshots() (loss Loss, lost bool) {
 
 // lookAt compares one file, and writes it back.
 func (k *Kept) lookAt(f *keptFile) (loss Loss, lost bool) {
-	content, err := k.read(f.name)
-	if err == nil && bytes.Equal(content, f.content) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.known || f.long && f.same() {
+		return loss, false
+	}
+	content, err := k.read(f)
+	if err == nil && bytes.Equal(content, f.content) || errors.Is(err, fs.ErrNotExist) && len(f.content) == 0 {
+		f.holds(f.content)
 		return loss, false
 	}
 	loss = Loss{Path: filepath.Join(k.lock.dir, f.name), What: whatHappened(err)}
@@ -132,7 +153,7 @@ func (k *Kept) lookAt(f *keptFile) (loss Loss, lost bool) {
 			return loss, true
 		}
 	}
-	if err := k.lock.write(f.name, f.content); err != nil {
+	if err := f.write(f.content); err != nil {
 		loss.Next = fmt.Sprintf("make it possible to write to the home: %s", err)
 		return loss, true
 	}
@@ -160,11 +181,11 @@ func sharedAlone(h *Home, f *keptFile) bool {
 }
 
 // read gives the content of a file; of a secret that is open to others, an error.
-func (k *Kept) read(name string) ([]byte, error) {
-	if name == serverKeyFile || name == adminTokenFile {
-		return k.lock.secret(name)
+func (k *Kept) read(f *keptFile) ([]byte, error) {
+	if f.name == serverKeyFile || f.name == adminTokenFile {
+		return k.lock.secret(f.name)
 	}
-	return k.lock.read(name, maxNote)
+	return k.lock.read(f.name, maxList)
 }
 
 func whatHappened(err error) string {

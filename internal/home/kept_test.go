@@ -170,3 +170,73 @@ func TestForeignKeyWithoutAVersion(t *testing.T) {
 		t.Errorf("no key: %v", err)
 	}
 }
+
+// The notes of a restore and a salvage, and the lists that the server writes, are written back as they were last, and
+// nothing else is. The time of a note stays what it says.
+func TestNotesAndListsAreKept(t *testing.T) {
+	for what, change := range map[string]func(path string) error{
+		"deleted": os.Remove,
+		"changed": func(path string) error { return os.WriteFile(path, []byte("other\n"), 0o600) },
+		"a directory": func(path string) error {
+			return errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "full"), 0o700))
+		},
+		"a link to itself": func(path string) error { return errors.Join(os.Remove(path), os.Symlink(path, path)) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			lock, _ := served(t)
+			note := `{"at":"2020-01-02T03:04:05Z"}`
+			err := errors.Join(
+				lock.NoteRestore([]byte(note)), os.WriteFile(filepath.Join(lock.Dir(), earlierFile), []byte("{}"), 0o600),
+				lock.Uses().Save([]byte("before")), lock.Beats().Keep([]string{"sess_a"}),
+			)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := lock.Keep()
+			err = errors.Join(lock.Uses().Save([]byte(`{"t":1}`)), lock.Beats().Add("sess_b"))
+			if news := kept.Look(); err != nil || len(news) != 0 {
+				t.Fatalf("what the server itself wrote: %v, %v", news, err)
+			}
+			want := map[string]string{
+				restoredFile: note, earlierFile: "{}", usesFile: `{"t":1}`, beatsFile: "sess_a\nsess_b\n",
+			}
+			for name := range want {
+				if err := change(filepath.Join(lock.Dir(), name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if news := kept.Look(); len(news) != len(want) || len(kept.Found()) != 0 {
+				t.Errorf("found %+v, and %+v", news, kept.Found())
+			}
+			for name, want := range want {
+				if got, err := os.ReadFile(filepath.Join(lock.Dir(), name)); err != nil || string(got) != want {
+					t.Errorf("%s holds %q, %v; expected %q", name, got, err, want)
+				}
+				_, err := os.Lstat(filepath.Join(lock.Dir(), name) + changedSuffix)
+				if (err == nil) != (what != "deleted") {
+					t.Errorf("%s is set aside: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// A list that is lost is not begun anew with the line that comes next. A list that is empty is no file, and none is
+// missed.
+func TestListsThatAreLostInBetween(t *testing.T) {
+	lock, _ := served(t)
+	if err := lock.Beats().Keep([]string{"sess_a"}); err != nil {
+		t.Fatal(err)
+	}
+	kept := lock.Keep()
+	err := errors.Join(os.Remove(filepath.Join(lock.Dir(), beatsFile)), lock.Beats().Add("sess_b"))
+	if beats, loadErr := lock.Beats().Load(); err != nil || loadErr != nil || len(beats) != 2 {
+		t.Errorf("%v, %v, %v", beats, err, loadErr)
+	}
+	if err := lock.Beats().Keep(nil); err != nil {
+		t.Fatal(err)
+	}
+	if news := kept.Look(); len(news) != 0 {
+		t.Errorf("found %+v", news)
+	}
+}

@@ -18,6 +18,8 @@ type Lock struct {
 	*Home
 	file *os.File
 	held *os.File // the directory, which is locked too
+
+	uses, beats *noted
 }
 
 // HeldError says who holds the home. Match it with errors.As.
@@ -76,7 +78,13 @@ func (h *Home) Lock() (*Lock, error) {
 		}
 		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, reason(err)), f.Close(), held.Close())
 	}
-	return &Lock{Home: h, file: f, held: held}, nil
+	return &Lock{
+		Home:  h,
+		file:  f,
+		held:  held,
+		uses:  &noted{home: h, name: usesFile},
+		beats: &noted{home: h, name: beatsFile},
+	}, nil
 }
 
 // pause waits between two tries; tests replace it.
