@@ -51,15 +51,8 @@ func writeFaults(dir string, faults []Fault) error {
 
 // newAside makes an empty directory beside the store.
 func (e *embedded) newAside(what string) (string, error) {
-	name := e.dir + asideInfix + time.Now().UTC().Format("20060102T150405Z")
-	if what != "" {
-		name += "-" + strings.ToLower(what)
-	}
 	for n := 1; ; n++ {
-		path := name
-		if n > 1 {
-			path = fmt.Sprintf("%s-%d", name, n)
-		}
+		path := e.asidePath(what, n)
 		err := os.Mkdir(path, 0o700)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -71,23 +64,58 @@ func (e *embedded) newAside(what string) (string, error) {
 	}
 }
 
-// setAsideBlocks copies the blocks of the log from a torn place on.
-func (e *embedded) setAsideBlocks(log *scannedStream, torn Fault) (string, error) {
-	aside, err := e.newAside(tailAside)
+func (e *embedded) asidePath(what string, n int) string {
+	path := e.dir + asideInfix + time.Now().UTC().Format("20060102T150405Z")
+	if what != "" {
+		path += "-" + strings.ToLower(what)
+	}
+	if n > 1 {
+		path = fmt.Sprintf("%s-%d", path, n)
+	}
+	return path
+}
+
+// copyAside makes a directory beside the store that fill copies something of it into: whole, durably, or not at all. It
+// has a name of its own until it is whole, and what a killed server leaves of it is removed at the next start.
+func (e *embedded) copyAside(what string, faults []Fault, fill func(dir string) error) (string, error) {
+	making, err := e.newAside(copyingAside)
 	if err != nil {
 		return "", err
 	}
-	index, _ := blockIndex(filepath.Base(torn.File))
-	for i := range log.blocks {
-		if log.blocks[i].index < index {
+	if err = fill(making); err == nil {
+		err = errors.Join(writeFaults(making, faults), syncTree(making))
+	}
+	for n := 1; err == nil; n++ {
+		path := e.asidePath(what, n)
+		if _, taken := os.Lstat(path); taken == nil {
 			continue
 		}
-		file := filepath.Join(filepath.Dir(torn.File), blockName(log.blocks[i].index))
-		if err := copyFile(filepath.Join(e.dir, file), filepath.Join(aside, file)); err != nil {
-			return "", fmt.Errorf("set the torn end of the log aside: %w", full(err))
+		if err = os.Rename(making, path); err == nil {
+			return path, syncPath(filepath.Dir(path))
 		}
 	}
-	return aside, errors.Join(writeFaults(aside, log.faults), syncTree(aside))
+	return "", errors.Join(full(err), os.RemoveAll(making))
+}
+
+// setAsideBlocks copies the blocks of the log from a torn place on.
+func (e *embedded) setAsideBlocks(log *scannedStream, torn Fault) (string, error) {
+	index, _ := blockIndex(filepath.Base(torn.File))
+	aside, err := e.copyAside(tailAside, log.faults, func(dir string) error {
+		for i := range log.blocks {
+			if log.blocks[i].index < index {
+				continue
+			}
+			file := filepath.Join(filepath.Dir(torn.File), blockName(log.blocks[i].index))
+			if err := copyFile(filepath.Join(e.dir, file), filepath.Join(dir, file)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("set the torn end of the log aside: %w", err)
+	}
+	return aside, nil
 }
 
 // copyDamaged copies a damaged store to a directory beside it, unless there is a copy of the same damage or too
@@ -116,50 +144,29 @@ func (e *embedded) copyDamaged(faults []Fault) (string, error) {
 		e.logger.Warn("there is too little room for a copy of the damaged store", "needed", size, "free", free)
 		return "", nil
 	}
-	// A name of its own until it is whole: what a server that is killed leaves half copied is removed at the next start.
-	aside, err := e.newAside(copyingAside)
-	if err != nil {
-		return "", err
-	}
-	err = filepath.WalkDir(e.dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() || entry.Name() == lockName {
-			return ignoreMissing(err)
-		}
-		relative, err := filepath.Rel(e.dir, path)
-		if err != nil {
-			return err
-		}
-		return copyFile(path, filepath.Join(aside, relative))
+	copied, err := e.copyAside("", faults, func(dir string) error {
+		return filepath.WalkDir(e.dir, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() || entry.Name() == lockName {
+				return ignoreMissing(err)
+			}
+			relative, err := filepath.Rel(e.dir, path)
+			if err != nil {
+				return err
+			}
+			return copyFile(path, filepath.Join(dir, relative))
+		})
 	})
-	if err == nil {
-		err = errors.Join(writeFaults(aside, faults), syncTree(aside))
-	}
 	if err != nil {
-		return "", fmt.Errorf("copy the damaged store: %w", full(errors.Join(err, os.RemoveAll(aside))))
+		return "", fmt.Errorf("copy the damaged store: %w", err)
 	}
-	whole, err := e.newAside("")
-	if err != nil {
-		return "", errors.Join(err, os.RemoveAll(aside))
-	}
-	if err := errors.Join(os.Remove(whole), os.Rename(aside, whole), syncPath(filepath.Dir(whole))); err != nil {
-		return "", fmt.Errorf("copy the damaged store: %w", full(err))
-	}
-	return whole, nil
+	return copied, nil
 }
 
-// copyingAside is what a copy of a damaged store is called that is not whole.
+// copyingAside is what a copy is called that is not whole.
 const copyingAside = "copying"
 
-// removeHalfCopies removes the copies of a damaged store that a server left which was killed.
-func (e *embedded) removeHalfCopies() {
-	left, err := asides(e.dir, copyingAside)
-	for _, dir := range left {
-		err = errors.Join(err, os.RemoveAll(dir))
-	}
-	if err != nil {
-		e.logger.Warn("half a copy of a damaged store cannot be removed", "why", err)
-	}
-}
+// otherAside is what holds that was in the place of a file of the store.
+const otherAside = "other"
 
 // globEscape makes a path match itself.
 func globEscape(path string) string {

@@ -31,7 +31,7 @@ type prepared struct {
 
 // prepare checks the store and makes it fit to be opened by the server.
 func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote) (prepared, error) {
-	e.removeHalfCopies()
+	e.removeUnfinished()
 	if err := e.clearRemade(); err != nil {
 		return prepared{}, err
 	}
@@ -252,15 +252,15 @@ func (e *embedded) setSideStreamsAside(p *prepared) error {
 		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 			return full(err)
 		}
-		pending[stream] = append(pending[stream], filepath.Base(aside))
-		if err := writeRebuilds(e.dir, pending); err != nil {
-			return err
-		}
 		if err := os.Rename(path, target); err != nil {
 			return fmt.Errorf("set the damaged stream %s aside: %w", stream, err)
 		}
 		if err := errors.Join(syncPath(filepath.Dir(path)), syncPath(filepath.Dir(target))); err != nil {
 			return full(err)
+		}
+		pending[stream] = append(pending[stream], filepath.Base(aside))
+		if err := writeRebuilds(e.dir, pending); err != nil {
+			return err
 		}
 		e.logger.Error("a damaged stream is set aside and made again from what can be read of it", "stream", stream,
 			"aside", aside, "why", p.faults[0])

@@ -50,7 +50,7 @@ func (e *embedded) takeAway(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	}
-	aside, err := e.newAside("other")
+	aside, err := e.newAside(otherAside)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/s2"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 const (
@@ -30,11 +31,13 @@ const (
 // Snapshots is a directory of encoded states, a file each, written whole or not at all. A damaged one is as good as none.
 type Snapshots struct{ dir string }
 
-// OpenSnapshots keeps snapshots in dir, which it creates.
+// OpenSnapshots keeps snapshots in dir, which it creates. It removes what a killed server left of one; nobody else may
+// write there.
 func OpenSnapshots(dir string) (*Snapshots, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the directory of snapshots: %w", full(err))
 	}
+	_ = files.RemoveUnfinished(dir) // what stays costs room and nothing else
 	return &Snapshots{dir: dir}, nil
 }
 

@@ -148,11 +148,7 @@ func openHome(dir string, newKey bool, logger *slog.Logger) (*home.Lock, home.Se
 	if err != nil {
 		return nil, secrets, errors.Join(tooNew(dir, err), lock.Release())
 	}
-	if left, err := bus.Unbuilt(lock.Store()); err == nil && len(left) > 0 {
-		logger.Warn("a restore into this home was killed, and left a directory", "path", left[0],
-			"next", "if the home lacks the log, stop this server and run `maestro restore` again; it removes the "+
-				"directory. Else delete it")
-	}
+	offline.ClearLeftovers(lock, logger)
 	if errors.Is(missing, fs.ErrNotExist) && wrote.Maestro != "" {
 		logger.Warn("the admin's token was missing, and there is a new one in the home; the old one is no longer valid")
 	}

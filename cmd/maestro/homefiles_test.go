@@ -121,6 +121,24 @@ func TestAHeadFileThatCannotBeWrittenIsNamed(t *testing.T) {
 	s.warnings(0)
 }
 
+// A start names what a salvage left that was to make this home and was killed, and removes what its server left half
+// written.
+func TestAStartNamesWhatAKilledSalvageLeft(t *testing.T) {
+	s := &inside{t: t, home: used(t)}
+	left := filepath.Join(filepath.Dir(s.home), "."+filepath.Base(s.home)+".salvage-1")
+	half := filepath.Join(s.home, ".head-"+strings.Repeat("A7", 13))
+	if err := errors.Join(os.Mkdir(left, 0o700), os.WriteFile(half, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s.start("--backup-every", "off")
+	if said := s.said.String(); !strings.Contains(said, left) || !strings.Contains(said, "delete it, if this home is") {
+		t.Errorf("the start says %s", said)
+	}
+	if _, err := os.Lstat(half); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("half a head file is left: %v", err)
+	}
+}
+
 // warnings waits until /readyz has so many.
 func (s *inside) warnings(n int) []api.Warning {
 	s.t.Helper()

@@ -3,8 +3,10 @@ package files
 import (
 	"crypto/rand"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 )
 
 // Write puts content in the place of any file of the name: whole or not at all, for this user alone. It is written
@@ -40,4 +42,22 @@ func WritePath(path string, content ...[]byte) error {
 	}
 	name := filepath.Base(path)
 	return errors.Join(Write(root, "."+name+"-"+rand.Text(), name, content...), root.Close())
+}
+
+// unfinished matches the temporary names of WritePath.
+var unfinished = regexp.MustCompile(`^\..+-[A-Z2-7]{26}$`)
+
+// RemoveUnfinished removes from a directory what WritePath left there in processes that were killed. The caller sees to
+// it that nobody writes there now.
+func RemoveUnfinished(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range entries {
+		if entry.Type().IsRegular() && unfinished.MatchString(entry.Name()) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, entry.Name())))
+		}
+	}
+	return err
 }

@@ -1,0 +1,67 @@
+package bus
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"maestro/internal/files"
+)
+
+// scratch matches what a start makes in the store for itself: see probe and repairMeta.
+var scratch = regexp.MustCompile(`^\.(probe|model)-\d+$`)
+
+// removeUnfinished removes what a server that was killed left half made: copies of a damaged store or of its end,
+// directories that it was about to set something aside to, and temporary files. The store is locked.
+func (e *embedded) removeUnfinished() {
+	left, err := asides(e.dir, copyingAside)
+	listed, listErr := pendingRebuilds(e.dir)
+	err = errors.Join(err, listErr)
+	for _, what := range append([]string{otherAside}, sideStreams...) {
+		found, listErr := asides(e.dir, strings.ToLower(what))
+		err = errors.Join(err, listErr)
+		left = append(left, slices.DeleteFunc(found, func(dir string) bool {
+			return slices.Contains(listed[what], filepath.Base(dir)) || !isHollow(dir)
+		})...)
+	}
+	entries, listErr := os.ReadDir(e.dir)
+	err = errors.Join(err, listErr)
+	for _, entry := range entries {
+		if scratch.MatchString(entry.Name()) {
+			left = append(left, filepath.Join(e.dir, entry.Name()))
+		}
+	}
+	for _, path := range left {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	err = errors.Join(err, files.RemoveUnfinished(e.dir))
+	for _, stream := range storedStreams {
+		path := streamPath(e.dir, stream.name)
+		if info, statErr := os.Lstat(path); statErr == nil && info.IsDir() {
+			err = errors.Join(err, files.RemoveUnfinished(path))
+		}
+	}
+	if err != nil {
+		e.logger.Warn("what a killed server left half made cannot be removed", "why", err)
+	}
+}
+
+// isHollow reports whether a directory that something was set aside to holds nothing: the server was killed before.
+func isHollow(aside string) bool {
+	hollow := true
+	err := filepath.WalkDir(aside, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !entry.IsDir() && path != filepath.Join(aside, faultsName) {
+			hollow = false
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return hollow && err == nil
+}
