@@ -92,8 +92,8 @@ func TestAnInterruptedRebuildGoesOn(t *testing.T) {
 	}
 }
 
-// TestAStartDoesNotMissWhatItPutsBack: the note of the last clean stop names blocks that an interrupted start set aside.
-// The next one puts them back, and says that and nothing else. A block that is nowhere is missed.
+// TestAStartDoesNotMissWhatItPutsBack: the note of the last clean stop names blocks that an interrupted start set
+// aside. The next one puts them back, and says that and nothing else. A block that is nowhere is missed.
 func TestAStartDoesNotMissWhatItPutsBack(t *testing.T) {
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
