@@ -17,6 +17,10 @@ func TestBlobRefs(t *testing.T) {
 		}),
 		by(worker, &events.SessionNoted{SessionID: "w", Message: "m", TaskID: "t1", Blobs: long}),
 		by(worker, &events.SessionNoted{SessionID: "w", Message: "m", Blobs: long}),
+		by(worker, &events.SessionNoted{SessionID: "w", Message: "m", Blobs: long}), // said again
+		by(admin, &events.ProjectUpdated{
+			ProjectID: "p", Description: new("d"), Blobs: events.Blobs{"description": "sha256-p"},
+		}),
 		by(admin, &events.SessionUpdated{SessionID: "w", ManifestDigest: new("sha256-w")}))
 	for i := range 1000 {
 		apply(t, s, task(fmt.Sprint("x", i)))
@@ -30,6 +34,7 @@ func TestBlobRefs(t *testing.T) {
 			"sha256-d": {{KindTask, "t1"}},
 			"sha256-m": {{KindSessionTimeline, "w"}, {KindTaskTimeline, "t1"}},
 			"sha256-w": {{KindSession, "w"}},
+			"sha256-p": {{KindProject, "p"}},
 			"sha256-0": nil,
 		} {
 			steps := s.CountReads()
