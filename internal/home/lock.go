@@ -213,3 +213,6 @@ func (h *Home) Running() bool {
 	}
 	return errors.Is(err, files.ErrHeld)
 }
+
+// RemoveUnfinished removes from the home what its server left half written when it was killed.
+func (l *Lock) RemoveUnfinished() error { return files.RemoveUnfinished(l.dir) }

@@ -58,3 +58,12 @@ func readable(path string) error {
 	}
 	return f.Close()
 }
+
+// Leftovers lists the directories beside a home that salvages left which were to make it, and were killed.
+func Leftovers(dir string) ([]string, error) {
+	path, err := files.Resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	return files.Leftovers(path, ScratchPurpose)
+}

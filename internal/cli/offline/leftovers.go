@@ -4,7 +4,6 @@ import (
 	"log/slog"
 
 	"maestro/bus"
-	"maestro/internal/files"
 	"maestro/internal/home"
 	"maestro/internal/salvage"
 )
@@ -12,7 +11,7 @@ import (
 // ClearLeftovers removes from a home what its server left half written when it was killed, and names the directories
 // that a killed restore or salvage left, with all that they had copied.
 func ClearLeftovers(lock *home.Lock, logger *slog.Logger) {
-	if err := files.RemoveUnfinished(lock.Dir()); err != nil {
+	if err := lock.RemoveUnfinished(); err != nil {
 		logger.Warn("what a killed server left half written cannot be removed", "why", err,
 			"next", "delete it: a file with a dot and 26 capital letters and digits in its name")
 	}
@@ -22,11 +21,7 @@ func ClearLeftovers(lock *home.Lock, logger *slog.Logger) {
 			"next", "if the home lacks the log, stop this server and run `maestro restore` again; it removes the "+
 				"directory. Else delete it")
 	}
-	path, err := files.Resolve(lock.Dir())
-	if err != nil {
-		return // it was opened by that path, so it is gone now, which the server notices
-	}
-	salvaged, _ := files.Leftovers(path, salvage.ScratchPurpose)
+	salvaged, _ := salvage.Leftovers(lock.Dir())
 	for _, dir := range salvaged {
 		logger.Warn("a salvage that was to make this home was killed, and left a directory, with secrets", "path", dir,
 			"next", "delete it, if this home is the one that you want")
