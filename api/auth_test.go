@@ -36,7 +36,10 @@ func TestCredentials(t *testing.T) {
 			t.Errorf("%s: no challenge", name)
 		}
 	}
-	for _, path := range []string{"/api/whoami", "/api/projects", "/api/audit/head", "/api/nothing", "/api/whoami?token=" + adminToken} {
+	for _, path := range []string{
+		"/api/whoami", "/api/projects", "/api/audit/head", "/api/nothing",
+		"/api/whoami?token=" + adminToken,
+	} {
 		w.send(http.MethodGet, path, "", "").refused(401, "UNAUTHENTICATED", "token is required")
 	}
 	w.send(http.MethodPost, "/api/commands/project:create", "", `{"name":"x"}`).refused(401, "UNAUTHENTICATED", "")
@@ -74,7 +77,10 @@ func TestHostAndOrigin(t *testing.T) {
 	for _, host := range []string{"evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1:3000"} {
 		w.send(http.MethodGet, "/health", "", "", "Host", host).refused(403, "HOST_NOT_ALLOWED", host)
 	}
-	for _, host := range []string{"localhost", "LOCALHOST:3000", "127.0.0.1:9", "[::1]:3000", "maestro.example", "maestro.example:3000"} {
+	for _, host := range []string{
+		"localhost", "LOCALHOST:3000", "127.0.0.1:9", "[::1]:3000", "maestro.example",
+		"maestro.example:3000",
+	} {
 		w.send(http.MethodGet, "/api/whoami", adminToken, "", "Host", host).is(200)
 	}
 	before := w.log.head()

@@ -30,7 +30,8 @@ func TestADeadlineEndsWithItsBody(t *testing.T) {
 	defer stop()
 	for _, size := range []int{1, service.FreeBody - 1, 3 * service.FreeBody} {
 		at := time.Unix(1, 0)
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(strings.Repeat(" ", size)))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(strings.Repeat(" ",
+			size)))
 		w := deadlines{httptest.NewRecorder(), &at}
 		body := &stoppingBody{
 			ReadCloser: r.Body,

@@ -256,7 +256,8 @@ func TestOldSessions(t *testing.T) {
 	created := o.call("POST", "/api/sessions",
 		`{"id":"sess_own","projectId":"`+project+`","taskIds":["`+task+`"],"name":"Worker one","status":"running",`+
 			`"strategy":"simple","env":{"A":"b"},"metadata":{"role":"worker"},"agentId":"a1"}`).is(201)
-	like(t, "created", `{"id":"sess_own","projectId":"`+project+`","taskIds":["`+task+`"],"name":"Worker one","env":{"A":"b"},"strategy":"simple","status":"running",
+	like(t, "created",
+		`{"id":"sess_own","projectId":"`+project+`","taskIds":["`+task+`"],"name":"Worker one","env":{"A":"b"},"strategy":"simple","status":"running",
 	 "startedAt":"NUMBER","lastActivity":"NUMBER","completedAt":null,"hostname":"box","platform":"linux","events":[],"agentId":"a1",
 	 "timeline":[{"id":"ID","type":"session_started","timestamp":"NUMBER","message":"Session created"},
 	             {"id":"ID","type":"task_started","timestamp":"NUMBER","taskId":"`+task+`","message":"Started working on task"}],
@@ -283,7 +284,10 @@ func TestOldSessions(t *testing.T) {
 		o.domainError(r, 404, "NOT_FOUND", "Session with id 'sess_x' not found")
 	}
 
-	for query, want := range map[string]int{"": 2, "?projectId=" + project: 2, "?taskId=" + task: 2, "?taskId=none": 0, "?status=idle": 1, "?active=true": 2, "?status=none": 0, "?projectId=none": 0} {
+	for query, want := range map[string]int{
+		"": 2, "?projectId=" + project: 2, "?taskId=" + task: 2, "?taskId=none": 0,
+		"?status=idle": 1, "?active=true": 2, "?status=none": 0, "?projectId=none": 0,
+	} {
 		if got := o.call("GET", "/api/sessions"+query, "").is(200).array(); len(got) != want {
 			t.Errorf("%s lists %d sessions, expected %d", query, len(got), want)
 		}
@@ -383,7 +387,8 @@ func TestOldSpawn(t *testing.T) {
 	}
 	got := spawn("").is(201)
 	id := got.text("sessionId")
-	session := `{"id":"` + id + `","projectId":"` + project + `","taskIds":["` + task + `"],"name":"Worker for ` + task + `",
+	session := `{"id":"` + id + `","projectId":"` + project + `","taskIds":["` + task + `"],"name":"Worker for ` +
+		task + `",
 	  "env":{"MAESTRO_SESSION_ID":"` + id + `","MAESTRO_SERVER_URL":"` + o.url + `","MAESTRO_STRATEGY":"simple"},
 	  "strategy":"simple","status":"spawning","startedAt":"NUMBER","lastActivity":"NUMBER","completedAt":null,
 	  "hostname":"box","platform":"linux","events":[],
@@ -440,7 +445,10 @@ func TestWhatOldClientsDo(t *testing.T) {
 		`{"id":"sess_cli","projectId":"`+project+`","taskIds":["`+task+`"],"name":"n","status":"running",`+
 			`"strategy":"simple","metadata":{"role":"worker"}}`).is(201)
 	o.call("PATCH", "/api/sessions/sess_cli", `{"status":"running"}`).is(200)
-	for _, kind := range [][2]string{{"working", "progress"}, {"blocked", "task_blocked"}, {"needs_input", "needs_input"}, {"failed", "error"}, {"completed", "task_completed"}} {
+	for _, kind := range [][2]string{{"working", "progress"}, {"blocked", "task_blocked"}, {
+		"needs_input",
+		"needs_input",
+	}, {"failed", "error"}, {"completed", "task_completed"}} {
 		o.call("PATCH", "/api/tasks/"+task,
 			`{"sessionStatus":"`+kind[0]+`","updateSource":"session","sessionId":"sess_cli"}`).is(200)
 		o.call("POST", "/api/sessions/sess_cli/timeline",

@@ -120,7 +120,8 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 	} {
 		w.dry(adminToken, "task:create", `{"project":"`+project+`","title":"x"}`, w.views(), header...)
 	}
-	if blobs := len(w.blobs.blobs); blobs != 2 { // of what happened: the session's manifest, and two texts that are the same
+	// of what happened: the session's manifest, and two texts that are the same
+	if blobs := len(w.blobs.blobs); blobs != 2 {
 		t.Errorf("%d blobs are stored", blobs)
 	}
 	for query, status := range map[string]int{

@@ -35,7 +35,8 @@ func TestAServerThatCannotWrite(t *testing.T) {
 		t.Cleanup(handler.Close)
 		w := open(t, func(c *setup) { c.Handler, c.Log = handler, log })
 		w.send(http.MethodGet, "/readyz", "", "").is(200)
-		for _, r := range []reply{w.do(adminToken, "project:create", `{"name":"x"}`), w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"x"}`)} {
+		for _, r := range []reply{w.do(adminToken, "project:create", `{"name":"x"}`), w.send(http.MethodPost,
+			"/api/projects", adminToken, `{"name":"x"}`)} {
 			r.refused(503, "UNAVAILABLE", "no writes")
 			if r.header.Get("Retry-After") == "" {
 				t.Errorf("%s: no Retry-After", name)

@@ -493,7 +493,8 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 		}
 	}
 	// What says the same is taken.
-	same := `,"role":"worker","strategy":"simple","taskIds":["` + task + `"],"allowedCommands":["task:get"],"model":"sonnet","agent":"claude","permissionMode":"acceptEdits",
+	same := `,"role":"worker","strategy":"simple","taskIds":["` + task +
+		`"],"allowedCommands":["task:get"],"model":"sonnet","agent":"claude","permissionMode":"acceptEdits",
 		"thinkingMode":"auto","maxTurns":5,"timeout":60000,"workingDirectory":"/w","templateId":"t","skills":["s"],"project":"` + project + `"`
 	for _, fields := range []string{``, same} {
 		id := spawned(w.do(adminToken, "session:spawn", `{`+named+fields+`}`))
@@ -535,7 +536,8 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 	} {
 		body := `{"project":"` + project + `",` + fields + `"manifestDigest":"`
 		w.do(adminToken, id, body+none+`"}`).refused(404, "NOT_FOUND", none)
-		for _, bad := range []string{"x", "../../etc/passwd", "sha256-" + strings.Repeat("A", 64), "sha256-" + strings.Repeat("a", 63)} {
+		for _, bad := range []string{"x", "../../etc/passwd", "sha256-" + strings.Repeat("A", 64), "sha256-" +
+			strings.Repeat("a", 63)} {
 			if r := w.do(adminToken, id, body+bad+`"}`).refused(400, "VALIDATION_ERROR",
 				"is not a digest"); r.text("pointer") != "/manifestDigest" {
 				t.Errorf("%s: %s", id, r.body)
@@ -770,7 +772,8 @@ func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 					t.Errorf("%s: %s is told, and the server says %d %s", fields, row.ID, r.status, r.body)
 				}
 			case absent:
-			case permitted == nil: // it has no form that an agent could write, such as what the command line sends by itself
+			// it has no form that an agent could write, such as what the command line sends by itself
+			case permitted == nil:
 				if _, _, has := prompt.Syntax(row.ID); has {
 					t.Errorf("%s: %s is permitted, and not told", fields, row.ID)
 				}

@@ -172,7 +172,8 @@ func (w *world) stage(column rune) stage {
 	case 'O':
 		me, token = w.session(adminToken, project, own, led+`,"role":"orchestrator"`)
 	case 'E':
-		me, token = w.session(adminToken, project, own, led+`,"allowedCommands":["whoami","task:get","report:progress"]`)
+		me, token = w.session(adminToken, project, own,
+			led+`,"allowedCommands":["whoami","task:get","report:progress"]`)
 	case 'F':
 		me,
 			token = w.session(adminToken, project, own,
@@ -389,7 +390,8 @@ func TestASessionStaysInItsProject(t *testing.T) {
 	_, orchestrator := w.session(adminToken, mine, task, `,"role":"orchestrator"`)
 	stranger, _ := w.session(adminToken, other, foreign, ``)
 
-	for _, path := range []string{"/api/tasks/" + foreign, "/api/tasks?projectId=" + other, "/api/projects/" + other + "/status", "/api/sessions/" + stranger} {
+	for _, path := range []string{"/api/tasks/" + foreign, "/api/tasks?projectId=" + other, "/api/projects/" + other +
+		"/status", "/api/sessions/" + stranger} {
 		w.send(http.MethodGet, path, worker, "").refused(403, "NOT_ALLOWED", "")
 	}
 	for _, path := range []string{"/api/tasks/none", "/api/projects/none/status", "/api/sessions/none"} {

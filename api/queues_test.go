@@ -69,7 +69,8 @@ func TestOldQueue(t *testing.T) {
 
 	// Spawn makes the queue out of taskIds, in order, and moves no task.
 	shown := get("")
-	like(t, "queue", `{"queue":{"sessionId":"`+session+`","strategy":"queue","items":[`+queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],
+	like(t, "queue",
+		`{"queue":{"sessionId":"`+session+`","strategy":"queue","items":[`+queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],
 	  "currentIndex":-1,"createdAt":"NUMBER","updatedAt":"NUMBER"},"stats":`+stats(3, 3, 0, 0, 0, 0)+`}`, any(shown.object()))
 	exactly(t, "an item", shown.at("queue", "items").([]any)[0], "taskId status addedAt", "title queue attempts")
 	like(t, "items",
@@ -104,7 +105,8 @@ func TestOldQueue(t *testing.T) {
 	o.domainOrRouteError(post("/start", `{}`), 400, "Already processing task "+tasks[0]+". Complete or fail it first.")
 
 	done := post("/complete", "").is(200)
-	like(t, "complete", `{"success":true,"completedItem":{"taskId":"`+tasks[0]+`","status":"completed","addedAt":"NUMBER","startedAt":"NUMBER","completedAt":"NUMBER"},
+	like(t, "complete",
+		`{"success":true,"completedItem":{"taskId":"`+tasks[0]+`","status":"completed","addedAt":"NUMBER","startedAt":"NUMBER","completedAt":"NUMBER"},
 	  "nextItem":`+queued(tasks[1])+`,"hasMore":true,"message":"Completed `+tasks[0]+`. Next: `+tasks[1]+`"}`, any(done.object()))
 	exactly(t, "a step", any(done.object()), "success completedItem nextItem hasMore message", "")
 	exactly(t, "a completed item", done.at("completedItem"), "taskId status addedAt startedAt completedAt", ourItem)
@@ -116,7 +118,8 @@ func TestOldQueue(t *testing.T) {
 		t.Errorf("the second in hand: %s", get("").body)
 	}
 	failed := post("/fail", `{"reason":"r"}`).is(200)
-	like(t, "fail", `{"success":true,"failedItem":{"taskId":"`+tasks[1]+`","status":"failed","addedAt":"NUMBER","startedAt":"NUMBER","completedAt":"NUMBER","failReason":"r"},
+	like(t, "fail",
+		`{"success":true,"failedItem":{"taskId":"`+tasks[1]+`","status":"failed","addedAt":"NUMBER","startedAt":"NUMBER","completedAt":"NUMBER","failReason":"r"},
 	  "nextItem":`+queued(tasks[2])+`,"hasMore":true,"message":"Failed `+tasks[1]+`. Next: `+tasks[2]+`"}`, any(failed.object()))
 	exactly(t, "a failed item", failed.at("failedItem"), "taskId status addedAt startedAt completedAt failReason",
 		ourItem)

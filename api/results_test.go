@@ -118,7 +118,8 @@ func TestWhyASessionIsCompleted(t *testing.T) {
 		session, token := w.session(adminToken, project, w.task(project), ``)
 		w.do(token, "session:complete", `{}`).is(200)
 		at := w.log.head()
-		w.do(adminToken, "session:note", `{"sessionId":"`+session+`","type":"session_completed","message":"not me"}`).is(200)
+		w.do(adminToken, "session:note",
+			`{"sessionId":"`+session+`","type":"session_completed","message":"not me"}`).is(200)
 		answer := w.why(adminToken, session)
 		if len(answer.Chains) != 1 || answer.Chains[0].Steps[0].Sequence != at {
 			t.Errorf("event %d completed it; why says %+v", at, answer)

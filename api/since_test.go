@@ -75,7 +75,10 @@ func TestSince(t *testing.T) {
 		w.send(http.MethodGet, "/api/tasks/"+task, stranger, "").is(403)
 		head := w.log.head()
 
-		for _, from := range []string{fmt.Sprint(before), noon.Format(time.RFC3339Nano), noon.Add(-time.Minute).Format(time.RFC3339), noon.In(time.FixedZone("", 3600)).Format(time.RFC3339)} {
+		for _, from := range []string{
+			fmt.Sprint(before), noon.Format(time.RFC3339Nano),
+			noon.Add(-time.Minute).Format(time.RFC3339), noon.In(time.FixedZone("", 3600)).Format(time.RFC3339),
+		} {
 			r := since(adminToken, "from", from)
 			expect("since "+from, r, before, head, 4, 3, 2, 2)
 			// What needs a person comes first, and then what happened, the newest first.
@@ -83,7 +86,8 @@ func TestSince(t *testing.T) {
 				r.at("inbox").([]any)[1].(map[string]any)["message"]); kinds != "Before?no key" {
 				t.Errorf("the inbox: %s", r.body)
 			}
-			like(t, "tasks", `[{"id":"`+second+`","name":"T","was":"todo","is":"completed","events":1,"last":"TEXT","sequence":"NUMBER","at":"NUMBER"},
+			like(t, "tasks",
+				`[{"id":"`+second+`","name":"T","was":"todo","is":"completed","events":1,"last":"TEXT","sequence":"NUMBER","at":"NUMBER"},
 			  {"id":"`+task+`","name":"T","is":"in_progress","says":"blocked","events":1,"last":"TEXT"}]`, r.at("tasks"))
 			like(t, "sessions",
 				`[{"is":"running"},{"is":"running","events":1},{"id":"`+id+`","is":"running","events":1}]`,

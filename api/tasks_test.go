@@ -31,7 +31,8 @@ func TestTaskFilters(t *testing.T) {
 		"order=dependencies&parentId=" + parent: {first, waits},
 	} {
 		var got []string
-		for _, shown := range w.send(http.MethodGet, "/api/tasks?projectId="+project+"&"+query, adminToken, "").is(200).array() {
+		for _, shown := range w.send(http.MethodGet, "/api/tasks?projectId="+project+"&"+query, adminToken,
+			"").is(200).array() {
 			got = append(got, shown.(map[string]any)["id"].(string))
 		}
 		if strings.Join(got, " ") != strings.Join(want, " ") {

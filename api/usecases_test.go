@@ -142,7 +142,10 @@ func TestAListThatMayNotBe(t *testing.T) {
 	project := w.project()
 	task := w.task(project)
 	for _, row := range commands.CurrentRules().Rows() {
-		for fields, letter := range map[string]commands.Letters{``: commands.W, `,"strategy":"queue"`: commands.Q, `,"role":"orchestrator"`: commands.O} {
+		for fields, letter := range map[string]commands.Letters{
+			``: commands.W, `,"strategy":"queue"`: commands.Q,
+			`,"role":"orchestrator"`: commands.O,
+		} {
 			list, err := json.Marshal([]string{"whoami", row.ID})
 			if err != nil {
 				t.Fatal(err)

@@ -236,7 +236,10 @@ func TestWhyOfWhatOneMayNotSee(t *testing.T) {
 	}
 	w.send(http.MethodGet, fmt.Sprint("/api/why/", made), w.token("eye", "auditor"), "").is(200)
 	w.send(http.MethodGet, "/api/why/"+task, worker, "").refused(403, "NOT_ALLOWED", "why")
-	for _, id := range []string{"none", "0", "99999", "5e0f8b1e-0000-0000-0000-000000000000", "q/" + task, "none/none", "a/b/c"} {
+	for _, id := range []string{
+		"none", "0", "99999", "5e0f8b1e-0000-0000-0000-000000000000", "q/" + task, "none/none",
+		"a/b/c",
+	} {
 		w.send(http.MethodGet, "/api/why/"+id, adminToken, "").refused(404, "NOT_FOUND", "not found")
 	}
 	if d := w.denied("?command=why"); len(d) == 0 || d[0].Rule != "why" {

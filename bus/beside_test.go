@@ -46,7 +46,8 @@ func filled(t *testing.T, b *Bus, n int) events.Head {
 func TestOneProcessHoldsAStore(t *testing.T) {
 	dir := t.TempDir()
 	b := mustOpen(t, dir, Always)
-	if _, err := Open(t.Context(), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "another process holds") {
+	if _, err := Open(t.Context(), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(),
+		"another process holds") {
 		t.Fatalf("a second server on the store: %v", err)
 	}
 	for range 2 {
@@ -105,7 +106,8 @@ func TestStreamThatCannotKeepThePromisesIsRefused(t *testing.T) {
 			if _, err := b.js.CreateStream(t.Context(), config); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Connect(t.Context(), b.Conn(), Options{}); err == nil || !strings.Contains(err.Error(), "cannot be Maestro's log") {
+			if _, err := Connect(t.Context(), b.Conn(), Options{}); err == nil || !strings.Contains(err.Error(),
+				"cannot be Maestro's log") {
 				t.Fatalf("a bus on it: %v", err)
 			}
 		})
@@ -121,7 +123,10 @@ func TestBatchesAreStagedOnTheDiskWhereMemoryFails(t *testing.T) {
 	if err := os.RemoveAll(b.embedded.staging.dir); err != nil {
 		t.Fatal(err)
 	}
-	two := []events.Message{{Subject: "maestro.ev.a.b.c", Body: []byte("1")}, {Subject: "maestro.ev.a.b.c", Body: []byte("2")}}
+	two := []events.Message{{Subject: "maestro.ev.a.b.c", Body: []byte("1")}, {
+		Subject: "maestro.ev.a.b.c",
+		Body:    []byte("2"),
+	}}
 	if err := b.Append(t.Context(), 0, two); !errors.Is(err, events.ErrUnknown) {
 		t.Fatalf("a batch without staging: %v, expected ErrUnknown", err)
 	}
@@ -155,7 +160,10 @@ func TestAnnouncements(t *testing.T) {
 		if err := b.Conn().Flush(); err != nil {
 			t.Fatal(err)
 		}
-		b.Announce([]events.Message{{Subject: "maestro.ev.p.task.1", Body: []byte("a")}, {Subject: "maestro.ev.p.task.2", Body: []byte("b")}})
+		b.Announce([]events.Message{
+			{Subject: "maestro.ev.p.task.1", Body: []byte("a")},
+			{Subject: "maestro.ev.p.task.2", Body: []byte("b")},
+		})
 		for _, want := range []string{"maestro.live.p.task.1 a", "maestro.live.p.task.2 b"} {
 			if m := <-heard; m.Subject+" "+string(m.Data) != want {
 				t.Fatalf("heard %q %q, expected %q", m.Subject, m.Data, want)
@@ -218,7 +226,10 @@ func TestHeadFile(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Fatalf("%v, %v", info, err)
 		}
-		for _, content := range []string{"", "{}", `{"sequence":1}`, `{"sequence":1,"hash":"ab"}`, `{"sequence":1,"hash":"` + head.Hash.String() + `"`} {
+		for _, content := range []string{
+			"", "{}", `{"sequence":1}`, `{"sequence":1,"hash":"ab"}`,
+			`{"sequence":1,"hash":"` + head.Hash.String() + `"`,
+		} {
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -348,7 +359,8 @@ func TestSnapshots(t *testing.T) {
 		}
 	}
 	got, err := s.Load(70_000)
-	if err != nil || got.Sequence != 70_000 || got.Hash != (events.Hash{1}) || got.Genesis != (events.Hash{2}) || got.Format != 3 || !bytes.Equal(got.State, state) {
+	if err != nil || got.Sequence != 70_000 || got.Hash != (events.Hash{1}) || got.Genesis != (events.Hash{2}) ||
+		got.Format != 3 || !bytes.Equal(got.State, state) {
 		t.Fatalf("loaded %+v, %v", got.Head, err)
 	}
 	if err := s.Prune(); err != nil {
@@ -410,7 +422,10 @@ func TestBackupAndRestore(t *testing.T) {
 	head := filled(t, b, 1234)
 	// Not events, but kept as they are.
 	for _, body := range []string{"not\njson", "", ` {"spaces": 1} `} {
-		if err := b.Append(t.Context(), head.Sequence, []events.Message{{Subject: "maestro.ev.p.x.y", Body: []byte(body)}}); err != nil {
+		if err := b.Append(t.Context(), head.Sequence, []events.Message{{
+			Subject: "maestro.ev.p.x.y",
+			Body:    []byte(body),
+		}}); err != nil {
 			t.Fatal(err)
 		}
 		head = events.Head{Sequence: head.Sequence + 1, Hash: events.Next(head.Hash, events.BodyHash([]byte(body)))}
@@ -421,7 +436,10 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	var archive bytes.Buffer
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	if _, err := b.Backup(t.Context(), &archive, BackupOptions{Head: head, Created: time.Unix(1_700_000_000, 0), Key: key}); err != nil {
+	if _, err := b.Backup(t.Context(), &archive, BackupOptions{
+		Head: head, Created: time.Unix(1_700_000_000, 0),
+		Key: key,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	other := BackupOptions{Head: events.Head{Sequence: head.Sequence, Hash: events.Hash{1}}, Key: key}
@@ -492,7 +510,10 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, change := range [][2]string{{`{"n":500,`, `{"n":501,`}, {"blobblob", "blobBlob"}, {`"sequence":700,`, `"sequence":701,`}, {"log.ndjson", "../etc/log"}} {
+	for _, change := range [][2]string{{`{"n":500,`, `{"n":501,`}, {"blobblob", "blobBlob"}, {
+		`"sequence":700,`,
+		`"sequence":701,`,
+	}, {"log.ndjson", "../etc/log"}} {
 		altered := bytes.Replace(plain, []byte(change[0]), []byte(change[1]), 1)
 		if bytes.Equal(altered, plain) {
 			t.Fatalf("the backup has no %q", change[0])
@@ -519,7 +540,10 @@ func TestSyncBringsADeadServerBack(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	head := filled(t, b, 12)
 	b.embedded.stop()
-	if err := b.Append(t.Context(), head.Sequence, []events.Message{{Subject: "maestro.ev.p.task.1", Body: []byte("a")}}); !errors.Is(err, events.ErrUnknown) {
+	if err := b.Append(t.Context(), head.Sequence, []events.Message{{
+		Subject: "maestro.ev.p.task.1",
+		Body:    []byte("a"),
+	}}); !errors.Is(err, events.ErrUnknown) {
 		t.Fatalf("an append without a server: %v, expected ErrUnknown", err)
 	}
 	b.doubtful.Store(false) // even if nobody had appended meanwhile

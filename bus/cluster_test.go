@@ -134,7 +134,8 @@ func TestClusterConforms(t *testing.T) {
 			Stranger: func(ctx context.Context, m events.Message) error { return publish(ctx, other, m) },
 			LoseAck:  func(t *testing.T) func() { return loseAcks(t, b) },
 			StepDown: func(t *testing.T) {
-				if _, err := other.Request("$JS.API.STREAM.LEADER.STEPDOWN."+StreamName, nil, 5*time.Second); err != nil {
+				if _, err := other.Request("$JS.API.STREAM.LEADER.STEPDOWN."+StreamName, nil,
+					5*time.Second); err != nil {
 					t.Logf("step down: %v", err)
 				}
 			},

@@ -38,9 +38,14 @@ func TestDenialsKeepTheNewestOfASlot(t *testing.T) {
 		}
 	}
 	const session = "/projects/p/sessions/a.b *"
-	store(events.StoredDenial{Actor: session, Slot: "0", Body: []byte(`{"count":1}`)}, events.StoredDenial{Actor: session, Slot: "1", Body: []byte(`{"count":7}`)})
-	store(events.StoredDenial{Actor: session, Slot: "0", Body: []byte(`{"count":2}`)}, events.StoredDenial{Actor: "/users/x", Slot: "kept-0", Body: []byte(`{}`)})
-	want := fmt.Sprint(map[string]string{session + " 0": `{"count":2}`, session + " 1": `{"count":7}`, "/users/x kept-0": `{}`})
+	store(events.StoredDenial{Actor: session, Slot: "0", Body: []byte(`{"count":1}`)},
+		events.StoredDenial{Actor: session, Slot: "1", Body: []byte(`{"count":7}`)})
+	store(events.StoredDenial{Actor: session, Slot: "0", Body: []byte(`{"count":2}`)},
+		events.StoredDenial{Actor: "/users/x", Slot: "kept-0", Body: []byte(`{}`)})
+	want := fmt.Sprint(map[string]string{
+		session + " 0": `{"count":2}`, session + " 1": `{"count":7}`,
+		"/users/x kept-0": `{}`,
+	})
 	if found := fmt.Sprint(loadDenials(t, b)); found != want {
 		t.Errorf("found %s, want %s", found, want)
 	}

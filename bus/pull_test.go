@@ -32,7 +32,8 @@ func fill(t *testing.T, b *Bus, n, size int) uint64 {
 func inOrder(next *uint64) func(events.Message) error {
 	return func(m events.Message) error {
 		*next++
-		if !strings.HasPrefix(string(m.Body), fmt.Sprintf("%d ", *next)) || m.Sequence != *next || m.Subject != "maestro.ev.p.task.t" {
+		if !strings.HasPrefix(string(m.Body), fmt.Sprintf("%d ", *next)) || m.Sequence != *next ||
+			m.Subject != "maestro.ev.p.task.t" {
 			return fmt.Errorf("sequence %d came where %d was due", m.Sequence, *next)
 		}
 		return nil

@@ -38,7 +38,11 @@ func allOf(t *testing.T, log engine.Log) []events.Message {
 		t.Fatal(err)
 	}
 	var all []events.Message
-	if err := log.Read(t.Context(), 1, head, func(m events.Message) error { all = append(all, m); return nil }); err != nil {
+	if err := log.Read(t.Context(), 1, head, func(m events.Message) error {
+		all = append(all,
+			m)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return all
@@ -102,7 +106,11 @@ func fillStore(t *testing.T, b *Bus) (log []events.Message, blobs map[string][]b
 		head.Sequence += uint64(len(large))
 	}
 	blobs = map[string][]byte{}
-	for _, content := range [][]byte{{}, []byte("small"), bytes.Repeat([]byte("large"), 100_000), bytes.Repeat([]byte("maestro.ev."), 50_000)} {
+	for _, content := range [][]byte{
+		{},
+		[]byte("small"), bytes.Repeat([]byte("large"), 100_000),
+		bytes.Repeat([]byte("maestro.ev."), 50_000),
+	} {
 		digest, err := b.PutBlob(t.Context(), content)
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +143,11 @@ func fillStore(t *testing.T, b *Bus) (log []events.Message, blobs map[string][]b
 			t.Fatal(err)
 		}
 	}
-	if err := b.LoadDenials(t.Context(), func(d events.StoredDenial) error { denials = append(denials, d); return nil }); err != nil {
+	if err := b.LoadDenials(t.Context(), func(d events.StoredDenial) error {
+		denials = append(denials,
+			d)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return allOf(t, b), blobs, denials
@@ -176,7 +188,11 @@ func TestReadOnlyReadsWhatTheServerReads(t *testing.T) {
 	}
 	sameMessages(t, allOf(t, r), log)
 	var readable []events.Message
-	if err := r.Readable(t.Context(), func(m events.Message) error { readable = append(readable, m); return nil }); err != nil {
+	if err := r.Readable(t.Context(), func(m events.Message) error {
+		readable = append(readable,
+			m)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	sameMessages(t, readable, log)
@@ -283,7 +299,11 @@ func TestReadOnlyResynchronises(t *testing.T) {
 			}
 			r := mustOpenReadOnly(t, stopped)
 			var got []events.Message
-			if err := r.Readable(t.Context(), func(m events.Message) error { got = append(got, m); return nil }); err != nil {
+			if err := r.Readable(t.Context(), func(m events.Message) error {
+				got = append(got,
+					m)
+				return nil
+			}); err != nil {
 				t.Fatal(err)
 			}
 			want := slices.Delete(slices.Clone(log), hit, hit+1)
@@ -317,7 +337,10 @@ func TestReadOnlyFindsWhatIsMissing(t *testing.T) {
 		tail  bool
 		order bool
 	}{
-		"first block": {harm: func(t *testing.T, dir string) { remove(t, path(dir, "1.blk")) }, lost: func(m events.Message, b map[uint64]int) bool { return b[m.Sequence] == 1 }},
+		"first block": {
+			harm: func(t *testing.T, dir string) { remove(t, path(dir, "1.blk")) },
+			lost: func(m events.Message, b map[uint64]int) bool { return b[m.Sequence] == 1 },
+		},
 		"middle block": {
 			harm: func(t *testing.T, dir string) { remove(t, path(dir, "2.blk")) },
 			lost: func(m events.Message, b map[uint64]int) bool { return b[m.Sequence] == 2 },
@@ -368,7 +391,11 @@ func TestReadOnlyFindsWhatIsMissing(t *testing.T) {
 				}
 				want = append(want, m)
 			}
-			if err := r.Readable(t.Context(), func(m events.Message) error { got = append(got, m); return nil }); err != nil {
+			if err := r.Readable(t.Context(), func(m events.Message) error {
+				got = append(got,
+					m)
+				return nil
+			}); err != nil {
 				t.Fatal(err)
 			}
 			sameMessages(t, got, want)

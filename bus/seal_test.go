@@ -49,7 +49,10 @@ func TestASealCoversAllThatABackupSays(t *testing.T) {
 		"the key's name": func(s *BackupSeal, _ *backupManifest, _ *[]string) { s.Key = SignerName(public) },
 		"no key":         func(s *BackupSeal, _ *backupManifest, _ *[]string) { s.Key = "" },
 		"no signature":   func(s *BackupSeal, _ *backupManifest, _ *[]string) { s.Signature = nil },
-		"the signature":  func(s *BackupSeal, _ *backupManifest, _ *[]string) { s.Signature = ed25519.Sign(other, nil) },
+		"the signature": func(s *BackupSeal, _ *backupManifest, _ *[]string) {
+			s.Signature = ed25519.Sign(other,
+				nil)
+		},
 	} {
 		seal, says, blobs := whole, manifest, []string{digest}
 		alter(&seal, &says, &blobs)

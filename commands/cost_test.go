@@ -358,8 +358,11 @@ func TestDecisionsOnAnOlderLogAreBounded(t *testing.T) {
 			TaskID:       fmt.Sprint("d", length-2),
 			Dependencies: &[]string{fmt.Sprint("d", length-1)},
 		}, Limit{}},
-		"a long way without cycle": {Admin(AuthnToken), &UpdateTask{TaskID: "c0", Dependencies: &[]string{fmt.Sprint("d",
-			length-1)}}, Limit{}},
+		"a long way without cycle": {Admin(AuthnToken), &UpdateTask{
+			TaskID: "c0",
+			Dependencies: &[]string{fmt.Sprint("d",
+				length-1)},
+		}, Limit{}},
 	} {
 		reads := g.s.CountReads()
 		_, err := Decide(g.s, c.command, Call{

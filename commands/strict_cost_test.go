@@ -38,7 +38,10 @@ func TestParsingCostsWhatTheBodyIsLong(t *testing.T) {
 		"equal names":   func(n int) string { return `{"metadata":{` + strings.Repeat(`"a":1,`, n) + `"a":1}}` },
 		"unknown names": names,
 		"lists":         func(n int) string { return `{"metadata":{"a":[` + strings.Repeat(`[],`, n) + `[]]}}` },
-		"objects":       func(n int) string { return `{"metadata":{"a":[` + strings.Repeat(`{"a":1,"b":2},`, n) + `{}]}}` },
+		"objects": func(n int) string {
+			return `{"metadata":{"a":[` + strings.Repeat(`{"a":1,"b":2},`, n) +
+				`{}]}}`
+		},
 		"depth": func(n int) string {
 			return `{"metadata":` + strings.Repeat(`{"a":`, n) + `1` + strings.Repeat("}", n+1)
 		},
@@ -135,7 +138,8 @@ func TestParsingEndsWithItsCaller(t *testing.T) {
 // one object with names of its own is no fault.
 func FuzzParseSteps(f *testing.F) {
 	for _, body := range []string{
-		`{}`, `{"title":"x","metadata":{"a":[1,{"b":null}]}}`, names(20), `{"a":{"a":{"a":1,"a":2}}}`, `{"title":"\ud83d\ude00\ud800"}`,
+		`{}`, `{"title":"x","metadata":{"a":[1,{"b":null}]}}`, names(20), `{"a":{"a":{"a":1,"a":2}}}`,
+		`{"title":"\ud83d\ude00\ud800"}`,
 		`[[[[`, `{"a":"\`, `{"a":"\u`, `{"a":1e999999}`, "\x00", `{"a":tru`, `{"a" 1}`, `{:1}`, `{"title":"x"} {}`,
 	} {
 		f.Add([]byte(body))

@@ -27,7 +27,10 @@ func TestParseIsStrict(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ id, body string }{
-		{"task:create", ` { "title" : "a\ud83d\ude00\"\\b" , "metadata" : { "a" : [ 1 , { "b" : null } ] , "Title":true }, "acceptanceCriteria":[] } `},
+		{
+			"task:create",
+			` { "title" : "a\ud83d\ude00\"\\b" , "metadata" : { "a" : [ 1 , { "b" : null } ] , "Title":true }, "acceptanceCriteria":[] } `,
+		},
 		{"task:create", `{"title":"x","metadata":{"a":{"c":1},"b":{"c":2}},"parentId":null}`},
 		{"report:complete", `{}`},
 		{"session:register", `{"env":{"A":"1","B":"{"}}`},
@@ -40,7 +43,10 @@ func TestParseIsStrict(t *testing.T) {
 
 // FuzzParse: whatever a body holds, Parse answers and does not fall over.
 func FuzzParse(f *testing.F) {
-	for _, body := range []string{`{}`, `{"title":"x"}`, `{"title":"\ud83d\ude00","metadata":{"a":[{"b":1}]}}`, `null`, `[]`, `"x"`, `{"title":"\u`, strings.Repeat("[", 50)} {
+	for _, body := range []string{
+		`{}`, `{"title":"x"}`, `{"title":"\ud83d\ude00","metadata":{"a":[{"b":1}]}}`, `null`,
+		`[]`, `"x"`, `{"title":"\u`, strings.Repeat("[", 50),
+	} {
 		f.Add("task:create", []byte(body))
 	}
 	f.Fuzz(func(_ *testing.T, id string, body []byte) {

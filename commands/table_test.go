@@ -101,16 +101,22 @@ func TestRowsHoldTogether(t *testing.T) {
 // The lists of document 000, as they stand there.
 var (
 	doc000Worker = []string{
-		"whoami", "status", "commands", "report:progress", "report:complete", "report:blocked", "report:error", "report:needs-input",
-		"task:list", "task:get", "task:create", "task:children", "session:info", "session:register", "session:complete", "track-file", "worker:init",
+		"whoami", "status", "commands", "report:progress", "report:complete", "report:blocked", "report:error",
+		"report:needs-input",
+		"task:list", "task:get", "task:create", "task:children", "session:info", "session:register", "session:complete",
+		"track-file", "worker:init",
 	}
 	doc000Queue = []string{
-		"queue:top", "queue:start", "queue:complete", "queue:fail", "queue:skip", "queue:list", "queue:status", "queue:push",
+		"queue:top", "queue:start", "queue:complete", "queue:fail", "queue:skip", "queue:list", "queue:status",
+		"queue:push",
 	}
 	doc000Orchestrator = []string{
-		"whoami", "status", "commands", "report:progress", "report:complete", "report:blocked", "report:error", "report:needs-input",
-		"task:list", "task:get", "task:create", "task:update", "task:complete", "task:block", "task:children", "task:tree", "session:list",
-		"session:info", "session:spawn", "session:register", "session:complete", "project:list", "project:get", "project:create", "project:delete",
+		"whoami", "status", "commands", "report:progress", "report:complete", "report:blocked", "report:error",
+		"report:needs-input",
+		"task:list", "task:get", "task:create", "task:update", "task:complete", "task:block", "task:children",
+		"task:tree", "session:list",
+		"session:info", "session:spawn", "session:register", "session:complete", "project:list", "project:get",
+		"project:create", "project:delete",
 		"track-file", "orchestrator:init",
 	}
 	// byContract is what the contract's table adds to every session's list, orchestratorByContract to an orchestrator's.
@@ -130,8 +136,10 @@ func TestDefaultsAreDocument000(t *testing.T) {
 	}{
 		{"worker", events.RoleWorker, events.StrategySimple, slices.Concat(doc000Worker, byContract)},
 		{"queue worker", events.RoleWorker, events.StrategyQueue, slices.Concat(doc000Worker, doc000Queue, byContract)},
-		{"tree worker", events.RoleWorker, events.StrategyTree, slices.Concat(doc000Worker, []string{"task:tree"}, byContract)},
-		{"orchestrator", events.RoleOrchestrator, events.StrategyDefault, slices.Concat(doc000Orchestrator, byContract, orchestratorByContract)},
+		{"tree worker", events.RoleWorker, events.StrategyTree, slices.Concat(doc000Worker, []string{"task:tree"},
+			byContract)},
+		{"orchestrator", events.RoleOrchestrator, events.StrategyDefault, slices.Concat(doc000Orchestrator, byContract,
+			orchestratorByContract)},
 	} {
 		got := CurrentRules().Defaults(Letter(c.role, c.as))
 		for _, id := range got {
@@ -224,9 +232,11 @@ func TestEffective(t *testing.T) {
 	}{
 		{W, nil, append(slices.Clone(core), "worker:init")},
 		{O, nil, append(slices.Clone(core), "orchestrator:init")},
-		{W, []string{"task:get", "whoami", "report:progress"}, append(slices.Clone(core), "worker:init", "report:progress", "task:get")},
+		{W, []string{"task:get", "whoami", "report:progress"}, append(slices.Clone(core), "worker:init",
+			"report:progress", "task:get")},
 		{W, []string{"task:report:blocked"}, append(slices.Clone(core), "worker:init", "report:blocked")},
-		{Q, []string{"queue:fail", "queue:start"}, append(slices.Clone(core), "worker:init", "queue:start", "queue:fail")},
+		{Q, []string{"queue:fail", "queue:start"}, append(slices.Clone(core), "worker:init", "queue:start",
+			"queue:fail")},
 	} {
 		if got := CurrentRules().Effective(c.who, c.list); !slices.Equal(got, c.want) {
 			t.Errorf("%s with %q: got %q, want %q", c.who, c.list, got, c.want)
@@ -239,8 +249,10 @@ func TestHidden(t *testing.T) {
 	allowed := table.Defaults(W)
 	hidden := table.Hidden(allowed)
 	for _, id := range []string{ // document 000's example, without task:children and the like, which are allowed
-		"task:update", "task:complete", "task:block", "task:tree", "session:list", "session:spawn", "project:list", "project:get", "project:create",
-		"orchestrator:init", "queue:top", "queue:start", "queue:complete", "queue:fail", "queue:skip", "queue:list", "queue:status",
+		"task:update", "task:complete", "task:block", "task:tree", "session:list", "session:spawn", "project:list",
+		"project:get", "project:create",
+		"orchestrator:init", "queue:top", "queue:start", "queue:complete", "queue:fail", "queue:skip", "queue:list",
+		"queue:status",
 	} {
 		if !slices.Contains(hidden, id) {
 			t.Errorf("%s is not hidden", id)
@@ -253,7 +265,8 @@ func TestHidden(t *testing.T) {
 			t.Errorf("%s hidden: %t", row.ID, listed)
 		}
 	}
-	if hidden := table.Hidden(nil); hidden == nil || !slices.IsSortedFunc(hidden, func(a, b string) int { return table.index[a] - table.index[b] }) {
+	if hidden := table.Hidden(nil); hidden == nil || !slices.IsSortedFunc(hidden,
+		func(a, b string) int { return table.index[a] - table.index[b] }) {
 		t.Error("in the table's order, and a list")
 	}
 }

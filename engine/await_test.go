@@ -93,14 +93,57 @@ func TestAwait(t *testing.T) {
 	}{
 		{"a push", []step{named}, queueOf("main"), hasTop("main"), pushTo("t1"), 0},
 		{"a push into a session's own", nil, queueOf("{k}"), hasTop("{k}"), push("t1"), 0},
-		{"what comes back", []step{named, puller("a"), pushTo("t1"), starts("a"), kill("a")}, queueOf("main"), hasTop("main"), giveUp("t1"), 0},
-		{"what is queued again", []step{push("t1"), {"k", "queue:skip", `{}`}}, queueOf("{k}"), hasTop("{k}"), step{"admin", "queue:requeue", `{"taskId":"{t1}"}`}, 0},
-		{"a dependency that is completed", []step{push("t4")}, queueOf("{k}"), hasTop("{k}"), step{"o", "task:complete", `{"taskId":"{t3}"}`}, 0},
-		{"a dependency that is completed by an update", []step{push("t4")}, queueOf("{k}"), hasTop("{k}"), step{"o", "task:update", `{"taskId":"{t3}","status":"completed"}`}, 0},
-		{"a dependency that is left out", []step{push("t4")}, queueOf("{k}"), hasTop("{k}"), step{"o", "task:update", `{"taskId":"{t4}","dependencies":[]}`}, 0},
-		{"a task that is reopened", []step{push("t2"), {"o", "task:block", `{"taskId":"{t2}"}`}}, queueOf("{k}"), hasTop("{k}"), step{"o", "task:reopen", `{"taskId":"{t2}"}`}, 0},
-		{"a dependency that is said to be done, where reports are trusted", []step{trusting, pushTo("t4")}, queueOf("main"), hasTop("main"), step{"v", "report:complete", `{"message":"m","taskIds":["{t3}"]}`}, 0},
-		{"the end of who said otherwise, where reports are trusted", []step{trusting, pushTo("t4"), {"r", "report:complete", `{"message":"m","taskIds":["{t3}"]}`}, {"v", "report:progress", `{"message":"m","taskIds":["{t3}"]}`}}, queueOf("main"), hasTop("main"), kill("v"), 0},
+		{
+			"what comes back",
+			[]step{named, puller("a"), pushTo("t1"), starts("a"), kill("a")},
+			queueOf("main"),
+			hasTop("main"), giveUp("t1"), 0,
+		},
+		{
+			"what is queued again",
+			[]step{push("t1"), {"k", "queue:skip", `{}`}},
+			queueOf("{k}"), hasTop("{k}"),
+			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
+			0,
+		},
+		{"a dependency that is completed", []step{push("t4")}, queueOf("{k}"), hasTop("{k}"), step{
+			"o", "task:complete",
+			`{"taskId":"{t3}"}`,
+		}, 0},
+		{
+			"a dependency that is completed by an update",
+			[]step{push("t4")},
+			queueOf("{k}"), hasTop("{k}"),
+			step{"o", "task:update", `{"taskId":"{t3}","status":"completed"}`},
+			0,
+		},
+		{"a dependency that is left out", []step{push("t4")}, queueOf("{k}"), hasTop("{k}"), step{
+			"o", "task:update",
+			`{"taskId":"{t4}","dependencies":[]}`,
+		}, 0},
+		{
+			"a task that is reopened",
+			[]step{push("t2"), {"o", "task:block", `{"taskId":"{t2}"}`}},
+			queueOf("{k}"),
+			hasTop("{k}"),
+			step{"o", "task:reopen", `{"taskId":"{t2}"}`},
+			0,
+		},
+		{
+			"a dependency that is said to be done, where reports are trusted",
+			[]step{trusting, pushTo("t4")},
+			queueOf("main"), hasTop("main"),
+			step{"v", "report:complete", `{"message":"m","taskIds":["{t3}"]}`},
+			0,
+		},
+		{"the end of who said otherwise, where reports are trusted", []step{
+			trusting, pushTo("t4"),
+			{"r", "report:complete", `{"message":"m","taskIds":["{t3}"]}`},
+			{
+				"v", "report:progress",
+				`{"message":"m","taskIds":["{t3}"]}`,
+			},
+		}, queueOf("main"), hasTop("main"), kill("v"), 0},
 		{
 			"an answer",
 			[]step{{"w>i", "report:needs-input", `{"message":"?"}`}},
@@ -117,11 +160,24 @@ func TestAwait(t *testing.T) {
 			step{"admin", "token:revoke", `{"name":"ci"}`},
 			0,
 		},
-		{"a session's secret that is revoked", nil, session, func(w *world, s *projections.State) bool { return s.Session(w.ids["w"]).Generation == 2 }, step{"admin", "token:revoke", `{"sessionId":"{w}"}`}, 0},
+		{"a session's secret that is revoked", nil, session, func(w *world,
+			s *projections.State,
+		) bool {
+			return s.Session(w.ids["w"]).Generation == 2
+		}, step{
+			"admin", "token:revoke",
+			`{"sessionId":"{w}"}`,
+		}, 0},
 		{"a session that is killed", nil, session, gone, kill("w"), 0},
 		{"a session that is deleted", nil, session, gone, step{"admin", "session:delete", `{"sessionId":"{w}"}`}, 0},
 		{"a session that is lost", nil, session, gone, lose("w"), 0},
-		{"a session that is out of time", []step{{"admin>w", "session:spawn", `{"project":"{p}","taskIds":["{t1}"],"timeout":1000}`}, {"time", "", "2s"}}, session, gone, step{"system", "session:timed-out", `{"sessionId":"{w}"}`}, 0},
+		{"a session that is out of time", []step{{
+			"admin>w", "session:spawn",
+			`{"project":"{p}","taskIds":["{t1}"],"timeout":1000}`,
+		}, {"time", "", "2s"}}, session, gone, step{
+			"system",
+			"session:timed-out", `{"sessionId":"{w}"}`,
+		}, 0},
 		{"what holds at once", []step{push("t1")}, queueOf("{k}"), hasTop("{k}"), step{}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

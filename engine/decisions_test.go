@@ -117,21 +117,85 @@ func decide(t *testing.T, table []decision) {
 
 func TestProjectDecisions(t *testing.T) {
 	decide(t, []decision{
-		{"create", nil, step{"admin", "project:create", `{"name":" New ","workingDir":"/x","description":"d"}`}, "project.created", `"name":"New","workingDir":"/x","description":"d"`},
-		{"an orchestrator creates", nil, step{"o", "project:create", `{"name":"New"}`}, "project.created", `"name":"New"`},
+		{
+			"create", nil,
+			step{"admin", "project:create", `{"name":" New ","workingDir":"/x","description":"d"}`},
+			"project.created", `"name":"New","workingDir":"/x","description":"d"`,
+		},
+		{
+			"an orchestrator creates", nil,
+			step{"o", "project:create", `{"name":"New"}`},
+			"project.created",
+			`"name":"New"`,
+		},
 		{"a worker does not", nil, step{"w", "project:create", `{"name":"New"}`}, "NOT_ALLOWED", "project:create"},
 		{"no name", nil, step{"admin", "project:create", `{"name":" "}`}, "VALIDATION_ERROR", "/name"},
-		{"a name of two lines", nil, step{"admin", "project:create", `{"name":"a\nb"}`}, "VALIDATION_ERROR", "control character"},
-		{"a NUL", nil, step{"admin", "project:create", `{"name":"a","description":"\u0000"}`}, "VALIDATION_ERROR", "NUL"},
-		{"update", nil, step{"admin", "project:update", `{"projectId":"{p}","description":""}`}, "project.updated", `"description":""`},
-		{"update no project", nil, step{"admin", "project:update", `{"projectId":"none","name":"x"}`}, "NOT_FOUND", "'none' not found"},
-		{"update without an id", nil, step{"admin", "project:update", `{"name":"x"}`}, "VALIDATION_ERROR", "Project ID is required"},
-		{"an orchestrator updates none", nil, step{"o", "project:update", `{"projectId":"{p}","name":"x"}`}, "NOT_ALLOWED", "project:update"},
-		{"delete with tasks", nil, step{"admin", "project:delete", `{"projectId":"{p}"}`}, "BUSINESS_RULE_ERROR", "existing tasks"},
-		{"delete with sessions", []step{{"admin", "session:register", `{"project":"{q}"}`}, {"admin", "task:delete", `{"taskId":"{u1}"}`}}, step{"admin", "project:delete", `{"projectId":"{q}"}`}, "BUSINESS_RULE_ERROR", "existing sessions"},
-		{"delete an empty one", []step{{"admin", "task:delete", `{"taskId":"{u1}"}`}}, step{"admin", "project:delete", `{"projectId":"{q}"}`}, "project.deleted", `{q}`},
-		{"an orchestrator deletes one that it did not create", nil, step{"o", "project:delete", `{"projectId":"{q}"}`}, "NOT_ALLOWED", "may not touch project"},
-		{"or its own, which it did not create", nil, step{"o", "project:delete", `{"projectId":"{p}"}`}, "NOT_ALLOWED", "did not create"},
+		{
+			"a name of two lines", nil,
+			step{"admin", "project:create", `{"name":"a\nb"}`},
+			"VALIDATION_ERROR",
+			"control character",
+		},
+		{
+			"a NUL", nil,
+			step{"admin", "project:create", `{"name":"a","description":"\u0000"}`},
+			"VALIDATION_ERROR",
+			"NUL",
+		},
+		{
+			"update", nil,
+			step{"admin", "project:update", `{"projectId":"{p}","description":""}`},
+			"project.updated",
+			`"description":""`,
+		},
+		{
+			"update no project", nil,
+			step{"admin", "project:update", `{"projectId":"none","name":"x"}`},
+			"NOT_FOUND",
+			"'none' not found",
+		},
+		{
+			"update without an id", nil,
+			step{"admin", "project:update", `{"name":"x"}`},
+			"VALIDATION_ERROR",
+			"Project ID is required",
+		},
+		{
+			"an orchestrator updates none", nil,
+			step{"o", "project:update", `{"projectId":"{p}","name":"x"}`},
+			"NOT_ALLOWED", "project:update",
+		},
+		{
+			"delete with tasks", nil,
+			step{"admin", "project:delete", `{"projectId":"{p}"}`},
+			"BUSINESS_RULE_ERROR",
+			"existing tasks",
+		},
+		{
+			"delete with sessions",
+			[]step{{"admin", "session:register", `{"project":"{q}"}`}, {
+				"admin", "task:delete",
+				`{"taskId":"{u1}"}`,
+			}},
+			step{"admin", "project:delete", `{"projectId":"{q}"}`},
+			"BUSINESS_RULE_ERROR",
+			"existing sessions",
+		},
+		{"delete an empty one", []step{{"admin", "task:delete", `{"taskId":"{u1}"}`}}, step{
+			"admin", "project:delete",
+			`{"projectId":"{q}"}`,
+		}, "project.deleted", `{q}`},
+		{
+			"an orchestrator deletes one that it did not create", nil,
+			step{"o", "project:delete", `{"projectId":"{q}"}`},
+			"NOT_ALLOWED", "may not touch project",
+		},
+		{
+			"or its own, which it did not create", nil,
+			step{"o", "project:delete", `{"projectId":"{p}"}`},
+			"NOT_ALLOWED",
+			"did not create",
+		},
 	})
 	w := newWorld(t)
 	w.make("mine", "o", "project:create", `{"name":"Mine"}`)
@@ -141,7 +205,8 @@ func TestProjectDecisions(t *testing.T) {
 	}
 	w.must("admin", "task:delete", `{"taskId":"{inMine}"}`)
 	w.must("o", "project:delete", `{"projectId":"{mine}"}`)
-	if _, err := w.do("admin", "project:update", `{"projectId":"{mine}","name":"x"}`); code(err) != commands.CodeNotFound {
+	if _, err := w.do("admin", "project:update",
+		`{"projectId":"{mine}","name":"x"}`); code(err) != commands.CodeNotFound {
 		t.Errorf("updating a deleted one: %v", err)
 	}
 }
@@ -149,106 +214,466 @@ func TestProjectDecisions(t *testing.T) {
 func TestTaskDecisions(t *testing.T) {
 	long := strings.Repeat("x", 201)
 	decide(t, []decision{
-		{"a worker creates", nil, step{"w", "task:create", `{"title":" New ","parentId":"{t1}","dependencies":["{t3}","{t3}"],"metadata":{"a":1}}`}, "task.created", `"title":"New","priority":"medium","parentId":"{t1}","dependencies":["{t3}"],"metadata":{"a":1}`},
-		{"in its own project only", nil, step{"w", "task:create", `{"project":"{q}","title":"x"}`}, "NOT_ALLOWED", "may not touch project"},
+		{
+			"a worker creates", nil,
+			step{
+				"w", "task:create",
+				`{"title":" New ","parentId":"{t1}","dependencies":["{t3}","{t3}"],"metadata":{"a":1}}`,
+			},
+			"task.created",
+			`"title":"New","priority":"medium","parentId":"{t1}","dependencies":["{t3}"],"metadata":{"a":1}`,
+		},
+		{
+			"in its own project only", nil,
+			step{"w", "task:create", `{"project":"{q}","title":"x"}`},
+			"NOT_ALLOWED",
+			"may not touch project",
+		},
 		{"no title", nil, step{"w", "task:create", `{"title":"  "}`}, "VALIDATION_ERROR", "Task title is required"},
-		{"201 characters", nil, step{"w", "task:create", `{"title":"` + long + `"}`}, "VALIDATION_ERROR", "at most 200"},
-		{"no project", nil, step{"admin", "task:create", `{"title":"x"}`}, "VALIDATION_ERROR", "Project ID is required"},
-		{"no such project", nil, step{"admin", "task:create", `{"project":"none","title":"x"}`}, "NOT_FOUND", "Project with id 'none'"},
-		{"parent elsewhere", nil, step{"admin", "task:create", `{"project":"{p}","title":"x","parentId":"{u1}"}`}, "VALIDATION_ERROR", "/parentId"},
-		{"no such parent", nil, step{"w", "task:create", `{"title":"x","parentId":"none"}`}, "NOT_FOUND", "Parent task"},
-		{"parent null is a root", nil, step{"w", "task:create", `{"title":"x","parentId":null}`}, "task.created", `"title":"x"`},
-		{"no such dependency", nil, step{"w", "task:create", `{"title":"x","dependencies":["none"]}`}, "NOT_FOUND", "Task with id 'none'"},
-		{"dependency elsewhere", nil, step{"w", "task:create", `{"title":"x","dependencies":["{u1}"]}`}, "VALIDATION_ERROR", "/dependencies"},
-		{"waits for its parent", nil, step{"w", "task:create", `{"title":"x","parentId":"{t2}","dependencies":["{t1}"]}`}, "VALIDATION_ERROR", "part of"},
-		{"no such priority", nil, step{"w", "task:create", `{"title":"x","priority":"urgent"}`}, "VALIDATION_ERROR", "/priority"},
-		{"metadata that is no object", nil, step{"w", "task:create", `{"title":"x","metadata":[1]}`}, "VALIDATION_ERROR", "/metadata"},
+		{
+			"201 characters", nil,
+			step{"w", "task:create", `{"title":"` + long + `"}`},
+			"VALIDATION_ERROR",
+			"at most 200",
+		},
+		{
+			"no project", nil,
+			step{"admin", "task:create", `{"title":"x"}`},
+			"VALIDATION_ERROR",
+			"Project ID is required",
+		},
+		{
+			"no such project", nil,
+			step{"admin", "task:create", `{"project":"none","title":"x"}`},
+			"NOT_FOUND",
+			"Project with id 'none'",
+		},
+		{
+			"parent elsewhere", nil,
+			step{"admin", "task:create", `{"project":"{p}","title":"x","parentId":"{u1}"}`},
+			"VALIDATION_ERROR", "/parentId",
+		},
+		{
+			"no such parent", nil,
+			step{"w", "task:create", `{"title":"x","parentId":"none"}`},
+			"NOT_FOUND",
+			"Parent task",
+		},
+		{
+			"parent null is a root", nil,
+			step{"w", "task:create", `{"title":"x","parentId":null}`},
+			"task.created",
+			`"title":"x"`,
+		},
+		{
+			"no such dependency", nil,
+			step{"w", "task:create", `{"title":"x","dependencies":["none"]}`},
+			"NOT_FOUND",
+			"Task with id 'none'",
+		},
+		{
+			"dependency elsewhere", nil,
+			step{"w", "task:create", `{"title":"x","dependencies":["{u1}"]}`},
+			"VALIDATION_ERROR", "/dependencies",
+		},
+		{"waits for its parent", nil, step{
+			"w", "task:create",
+			`{"title":"x","parentId":"{t2}","dependencies":["{t1}"]}`,
+		}, "VALIDATION_ERROR", "part of"},
+		{
+			"no such priority", nil,
+			step{"w", "task:create", `{"title":"x","priority":"urgent"}`},
+			"VALIDATION_ERROR",
+			"/priority",
+		},
+		{
+			"metadata that is no object", nil,
+			step{"w", "task:create", `{"title":"x","metadata":[1]}`},
+			"VALIDATION_ERROR", "/metadata",
+		},
 		{"unknown field", nil, step{"w", "task:create", `{"title":"x","colour":"red"}`}, "VALIDATION_ERROR", "colour"},
 		{"wrong type", nil, step{"w", "task:create", `{"title":7}`}, "VALIDATION_ERROR", "title must be a string"},
 		{"cut", nil, step{"w", "task:create", `{"title":"x"`}, "VALIDATION_ERROR", "cut"},
 		{"two objects", nil, step{"w", "task:create", `{"title":"x"}{}`}, "VALIDATION_ERROR", "more than one"},
-		{"update", nil, step{"o", "task:update", `{"taskId":"{t1}","title":"U","status":"completed"}`}, "task.updated", `"title":"U","status":{"from":"in_progress","to":"completed"}`},
-		{"a worker updates nothing", nil, step{"w", "task:update", `{"taskId":"{t1}","title":"U"}`}, "NOT_ALLOWED", "task:update"},
-		{"cancelled is the user's", nil, step{"o", "task:update", `{"taskId":"{t1}","status":"cancelled"}`}, "NOT_ALLOWED", "only the user cancels"},
-		{"and the user's indeed", nil, step{"admin", "task:update", `{"taskId":"{t1}","status":"cancelled"}`}, "task.updated", `"to":"cancelled"`},
-		{"no such status", nil, step{"o", "task:update", `{"taskId":"{t1}","status":"done"}`}, "VALIDATION_ERROR", "'done' is not a task status"},
-		{"a status it has", nil, step{"o", "task:update", `{"taskId":"{t1}","status":"in_progress"}`}, "already so", ""},
-		{"a status it has, and more", nil, step{"o", "task:update", `{"taskId":"{t1}","status":"in_progress","model":"opus"}`}, "task.updated", `"model":"opus"}`},
-		{"an empty title", nil, step{"o", "task:update", `{"taskId":"{t1}","title":" "}`}, "VALIDATION_ERROR", "cannot be empty"},
-		{"waits for itself", nil, step{"o", "task:update", `{"taskId":"{t1}","dependencies":["{t1}"]}`}, "VALIDATION_ERROR", "itself"},
-		{"a cycle", nil, step{"o", "task:update", `{"taskId":"{t3}","dependencies":["{t4}"]}`}, "VALIDATION_ERROR", "cycle"},
-		{"a cycle over three", []step{{"o", "task:update", `{"taskId":"{t5}","dependencies":["{t4}"]}`}}, step{"o", "task:update", `{"taskId":"{t3}","dependencies":["{t5}"]}`}, "VALIDATION_ERROR", "cycle"},
-		{"no dependencies any more", nil, step{"o", "task:update", `{"taskId":"{t4}","dependencies":[]}`}, "task.updated", `"dependencies":[]`},
-		{"in another project", nil, step{"o", "task:update", `{"taskId":"{u1}","title":"U"}`}, "NOT_ALLOWED", "may not touch project"},
-		{"a project that is not the task's", nil, step{"admin", "task:update", `{"project":"{q}","taskId":"{t1}","title":"U"}`}, "VALIDATION_ERROR", "/project"},
-		{"no such task", nil, step{"o", "task:update", `{"taskId":"none","title":"U"}`}, "NOT_FOUND", "Task with id 'none'"},
+		{
+			"update", nil,
+			step{"o", "task:update", `{"taskId":"{t1}","title":"U","status":"completed"}`},
+			"task.updated",
+			`"title":"U","status":{"from":"in_progress","to":"completed"}`,
+		},
+		{
+			"a worker updates nothing", nil,
+			step{"w", "task:update", `{"taskId":"{t1}","title":"U"}`},
+			"NOT_ALLOWED",
+			"task:update",
+		},
+		{
+			"cancelled is the user's", nil,
+			step{"o", "task:update", `{"taskId":"{t1}","status":"cancelled"}`},
+			"NOT_ALLOWED", "only the user cancels",
+		},
+		{
+			"and the user's indeed", nil,
+			step{"admin", "task:update", `{"taskId":"{t1}","status":"cancelled"}`},
+			"task.updated", `"to":"cancelled"`,
+		},
+		{
+			"no such status", nil,
+			step{"o", "task:update", `{"taskId":"{t1}","status":"done"}`},
+			"VALIDATION_ERROR",
+			"'done' is not a task status",
+		},
+		{
+			"a status it has", nil,
+			step{"o", "task:update", `{"taskId":"{t1}","status":"in_progress"}`},
+			"already so",
+			"",
+		},
+		{"a status it has, and more", nil, step{
+			"o", "task:update",
+			`{"taskId":"{t1}","status":"in_progress","model":"opus"}`,
+		}, "task.updated", `"model":"opus"}`},
+		{
+			"an empty title", nil,
+			step{"o", "task:update", `{"taskId":"{t1}","title":" "}`},
+			"VALIDATION_ERROR",
+			"cannot be empty",
+		},
+		{
+			"waits for itself", nil,
+			step{"o", "task:update", `{"taskId":"{t1}","dependencies":["{t1}"]}`},
+			"VALIDATION_ERROR", "itself",
+		},
+		{
+			"a cycle", nil,
+			step{"o", "task:update", `{"taskId":"{t3}","dependencies":["{t4}"]}`},
+			"VALIDATION_ERROR",
+			"cycle",
+		},
+		{
+			"a cycle over three",
+			[]step{{"o", "task:update", `{"taskId":"{t5}","dependencies":["{t4}"]}`}},
+			step{"o", "task:update", `{"taskId":"{t3}","dependencies":["{t5}"]}`},
+			"VALIDATION_ERROR", "cycle",
+		},
+		{
+			"no dependencies any more", nil,
+			step{"o", "task:update", `{"taskId":"{t4}","dependencies":[]}`},
+			"task.updated", `"dependencies":[]`,
+		},
+		{
+			"in another project", nil,
+			step{"o", "task:update", `{"taskId":"{u1}","title":"U"}`},
+			"NOT_ALLOWED",
+			"may not touch project",
+		},
+		{"a project that is not the task's", nil, step{
+			"admin", "task:update",
+			`{"project":"{q}","taskId":"{t1}","title":"U"}`,
+		}, "VALIDATION_ERROR", "/project"},
+		{
+			"no such task", nil,
+			step{"o", "task:update", `{"taskId":"none","title":"U"}`},
+			"NOT_FOUND",
+			"Task with id 'none'",
+		},
 		{"no id", nil, step{"o", "task:complete", `{}`}, "VALIDATION_ERROR", "taskId is required"},
 		{"what is no id", nil, step{"o", "task:complete", `{"taskId":"a/b"}`}, "VALIDATION_ERROR", "is not an id"},
-		{"complete", nil, step{"o", "task:complete", `{"taskId":"{t1}"}`}, "task.status_changed", `"from":"in_progress","to":"completed"`},
-		{"a worker completes nothing", nil, step{"w", "task:complete", `{"taskId":"{t1}"}`}, "NOT_ALLOWED", "task:complete"},
-		{"complete again", []step{{"o", "task:complete", `{"taskId":"{t1}"}`}}, step{"o", "task:complete", `{"taskId":"{t1}"}`}, "already so", ""},
-		{"block", nil, step{"admin", "task:block", `{"taskId":"{t2}","reason":"r"}`}, "task.status_changed", `"from":"todo","to":"blocked","reason":"r"`},
+		{
+			"complete", nil,
+			step{"o", "task:complete", `{"taskId":"{t1}"}`},
+			"task.status_changed",
+			`"from":"in_progress","to":"completed"`,
+		},
+		{
+			"a worker completes nothing", nil,
+			step{"w", "task:complete", `{"taskId":"{t1}"}`},
+			"NOT_ALLOWED",
+			"task:complete",
+		},
+		{"complete again", []step{{"o", "task:complete", `{"taskId":"{t1}"}`}}, step{
+			"o", "task:complete",
+			`{"taskId":"{t1}"}`,
+		}, "already so", ""},
+		{
+			"block", nil,
+			step{"admin", "task:block", `{"taskId":"{t2}","reason":"r"}`},
+			"task.status_changed",
+			`"from":"todo","to":"blocked","reason":"r"`,
+		},
 		{"a worker blocks nothing", nil, step{"w", "task:block", `{"taskId":"{t1}"}`}, "NOT_ALLOWED", "task:block"},
-		{"reopen what is open", nil, step{"o", "task:reopen", `{"taskId":"{t1}"}`}, "BUSINESS_RULE_ERROR", "nobody says that it is done"},
-		{"reopen what is completed", []step{{"o", "task:complete", `{"taskId":"{t1}"}`}}, step{"o", "task:reopen", `{"taskId":"{t1}","reason":"r"}`}, "task.status_changed", `"from":"completed","to":"in_progress","reason":"r"`},
-		{"reopen what is said to be done", []step{{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`}}, step{"admin", "task:reopen", `{"taskId":"{t1}"}`}, "task.status_changed", `"from":"in_progress","to":"in_progress"`},
+		{
+			"reopen what is open", nil,
+			step{"o", "task:reopen", `{"taskId":"{t1}"}`},
+			"BUSINESS_RULE_ERROR",
+			"nobody says that it is done",
+		},
+		{
+			"reopen what is completed",
+			[]step{{"o", "task:complete", `{"taskId":"{t1}"}`}},
+			step{
+				"o", "task:reopen",
+				`{"taskId":"{t1}","reason":"r"}`,
+			},
+			"task.status_changed",
+			`"from":"completed","to":"in_progress","reason":"r"`,
+		},
+		{
+			"reopen what is said to be done",
+			[]step{{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`}},
+			step{"admin", "task:reopen", `{"taskId":"{t1}"}`},
+			"task.status_changed",
+			`"from":"in_progress","to":"in_progress"`,
+		},
 		{"delete", nil, step{"admin", "task:delete", `{"taskId":"{t1}"}`}, "task.deleted", `{"taskId":"{t1}"}`},
-		{"delete with what is below", nil, step{"admin", "task:delete", `{"taskId":"{t1}","recursive":true}`}, "task.deleted", `"recursive":true,"descendants":["{t2}"]`},
-		{"an orchestrator deletes nothing", nil, step{"o", "task:delete", `{"taskId":"{t1}"}`}, "NOT_ALLOWED", "task:delete"},
-		{"a deleted task", []step{{"admin", "task:delete", `{"taskId":"{t2}"}`}}, step{"o", "task:complete", `{"taskId":"{t2}"}`}, "NOT_FOUND", "not found"},
+		{
+			"delete with what is below", nil,
+			step{"admin", "task:delete", `{"taskId":"{t1}","recursive":true}`},
+			"task.deleted", `"recursive":true,"descendants":["{t2}"]`,
+		},
+		{
+			"an orchestrator deletes nothing", nil,
+			step{"o", "task:delete", `{"taskId":"{t1}"}`},
+			"NOT_ALLOWED",
+			"task:delete",
+		},
+		{"a deleted task", []step{{"admin", "task:delete", `{"taskId":"{t2}"}`}}, step{
+			"o", "task:complete",
+			`{"taskId":"{t2}"}`,
+		}, "NOT_FOUND", "not found"},
 	})
 }
 
 func TestSessionDecisions(t *testing.T) {
 	decide(t, []decision{
-		{"an orchestrator spawns a worker", nil, step{"o", "session:spawn", `{"taskIds":["{t2}"]}`}, "session.spawned", `"role":"worker","strategy":"simple","taskIds":["{t2}"],"started":["{t2}"]`},
-		{"a worker spawns nothing", nil, step{"w", "session:spawn", `{"taskIds":["{t2}"]}`}, "NOT_ALLOWED", "session:spawn"},
-		{"without tasks", nil, step{"o", "session:spawn", `{}`}, "VALIDATION_ERROR", "taskIds must be a non-empty array"},
-		{"a queue worker without tasks", nil, step{"o", "session:spawn", `{"strategy":"queue"}`}, "session.spawned", `"strategy":"queue"`},
-		{"a queue worker starts nothing by being spawned", nil, step{"o", "session:spawn", `{"strategy":"queue","taskIds":["{t2}"]}`}, "session.spawned", `"taskIds":["{t2}"],"permissions"`},
-		{"no such role", nil, step{"o", "session:spawn", `{"role":"boss","taskIds":["{t2}"]}`}, "VALIDATION_ERROR", "role must be"},
-		{"no such strategy", nil, step{"o", "session:spawn", `{"strategy":"dag","taskIds":["{t2}"]}`}, "VALIDATION_ERROR", "strategy must be"},
-		{"an orchestrator's queue", nil, step{"admin", "session:spawn", `{"project":"{p}","role":"orchestrator","strategy":"queue","taskIds":["{t2}"]}`}, "VALIDATION_ERROR", "orchestrator's strategy"},
-		{"simple is default for an orchestrator", nil, step{"admin", "session:spawn", `{"project":"{p}","role":"orchestrator","strategy":"simple","taskIds":["{t2}"]}`}, "session.spawned", `"strategy":"default"`},
+		{
+			"an orchestrator spawns a worker", nil,
+			step{"o", "session:spawn", `{"taskIds":["{t2}"]}`},
+			"session.spawned",
+			`"role":"worker","strategy":"simple","taskIds":["{t2}"],"started":["{t2}"]`,
+		},
+		{
+			"a worker spawns nothing", nil,
+			step{"w", "session:spawn", `{"taskIds":["{t2}"]}`},
+			"NOT_ALLOWED",
+			"session:spawn",
+		},
+		{
+			"without tasks", nil,
+			step{"o", "session:spawn", `{}`},
+			"VALIDATION_ERROR",
+			"taskIds must be a non-empty array",
+		},
+		{
+			"a queue worker without tasks", nil,
+			step{"o", "session:spawn", `{"strategy":"queue"}`},
+			"session.spawned",
+			`"strategy":"queue"`,
+		},
+		{"a queue worker starts nothing by being spawned", nil, step{
+			"o", "session:spawn",
+			`{"strategy":"queue","taskIds":["{t2}"]}`,
+		}, "session.spawned", `"taskIds":["{t2}"],"permissions"`},
+		{
+			"no such role", nil,
+			step{"o", "session:spawn", `{"role":"boss","taskIds":["{t2}"]}`},
+			"VALIDATION_ERROR",
+			"role must be",
+		},
+		{
+			"no such strategy", nil,
+			step{"o", "session:spawn", `{"strategy":"dag","taskIds":["{t2}"]}`},
+			"VALIDATION_ERROR", "strategy must be",
+		},
+		{
+			"an orchestrator's queue", nil,
+			step{
+				"admin", "session:spawn",
+				`{"project":"{p}","role":"orchestrator","strategy":"queue","taskIds":["{t2}"]}`,
+			},
+			"VALIDATION_ERROR",
+			"orchestrator's strategy",
+		},
+		{
+			"simple is default for an orchestrator", nil,
+			step{
+				"admin", "session:spawn",
+				`{"project":"{p}","role":"orchestrator","strategy":"simple","taskIds":["{t2}"]}`,
+			},
+			"session.spawned",
+			`"strategy":"default"`,
+		},
 		{"no such task", nil, step{"o", "session:spawn", `{"taskIds":["none"]}`}, "NOT_FOUND", "'none'"},
 		{"a task elsewhere", nil, step{"o", "session:spawn", `{"taskIds":["{u1}"]}`}, "VALIDATION_ERROR", "/taskIds"},
-		{"in another project", nil, step{"o", "session:spawn", `{"project":"{q}","taskIds":["{u1}"]}`}, "NOT_ALLOWED", "may not touch project"},
-		{"unmet dependencies are said", nil, step{"o", "session:spawn", `{"taskIds":["{t4}"]}`}, "session.spawned", `"unmetDependencies":["{t3}"]`},
-		{"with its dependency it waits for nobody else", nil, step{"o", "session:spawn", `{"taskIds":["{t4}","{t3}"],"strict":true}`}, "session.spawned", `"strict":true,"permissions"`},
-		{"strict refuses them", nil, step{"o", "session:spawn", `{"taskIds":["{t4}"],"strict":true}`}, "BUSINESS_RULE_ERROR", "{t3}"},
-		{"an explicit list", nil, step{"o", "session:spawn", `{"taskIds":["{t2}"],"allowedCommands":["task:get"]}`}, "session.spawned", `"commands":["whoami","status","commands","session:register","session:complete","track-file","worker:init","task:get"],"explicit":true`},
-		{"a list with another's write", nil, step{"o", "session:spawn", `{"taskIds":["{t2}"],"allowedCommands":["task:get","task:update"]}`}, "VALIDATION_ERROR", "/allowedCommands/1"},
-		{"a list with what is no command", nil, step{"o", "session:spawn", `{"taskIds":["{t2}"],"allowedCommands":["task:paint"]}`}, "VALIDATION_ERROR", "no such command"},
-		{"a deleted task satisfies nobody", []step{{"admin", "task:delete", `{"taskId":"{t3}"}`}}, step{"o", "session:spawn", `{"taskIds":["{t4}"],"strict":true}`}, "BUSINESS_RULE_ERROR", "{t3}"},
-		{"one that was completed before does", []step{{"o", "task:complete", `{"taskId":"{t3}"}`}, {"admin", "task:delete", `{"taskId":"{t3}"}`}}, step{"o", "session:spawn", `{"taskIds":["{t4}"],"strict":true}`}, "session.spawned", `"strict":true`},
-		{"a manifest that is no digest", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"manifestDigest":"../x"}`}, "VALIDATION_ERROR", "/manifestDigest"},
-		{"a manifest named by a session", nil, step{"o", "session:spawn", `{"taskIds":["{t2}"],"manifestDigest":"sha256-` + strings.Repeat("a", 64) + `"}`}, "session.spawned", `"manifestDigest":"sha256-aaaa`},
-		{"a known session registered with other rights", nil, step{"admin", "session:register", `{"sessionId":"{w}","role":"orchestrator"}`}, "CONFLICT", "is not what is asked for"},
-		{"a known session registered with a list", nil, step{"admin", "session:register", `{"sessionId":"{w}","allowedCommands":["task:list"]}`}, "CONFLICT", "is not what is asked for"},
-		{"a note on another project's task", nil, step{"w", "session:note", `{"message":"x","taskId":"{u1}"}`}, "NOT_ALLOWED", "may not touch task"},
-		{"for another session", nil, step{"o", "session:spawn", `{"taskIds":["{t2}"],"spawnedBy":"{w}"}`}, "NOT_ALLOWED", "spawns for itself only"},
-		{"a user for a session", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"spawnedBy":"{o}"}`}, "session.spawned", `"spawnedBy":"{o}"`},
-		{"a user for no session", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"spawnedBy":"none"}`}, "NOT_FOUND", "none"},
-		{"a user for a session elsewhere", nil, step{"admin", "session:spawn", `{"project":"{q}","taskIds":["{u1}"],"spawnedBy":"{o}"}`}, "VALIDATION_ERROR", "/spawnedBy"},
+		{
+			"in another project", nil,
+			step{"o", "session:spawn", `{"project":"{q}","taskIds":["{u1}"]}`},
+			"NOT_ALLOWED",
+			"may not touch project",
+		},
+		{
+			"unmet dependencies are said", nil,
+			step{"o", "session:spawn", `{"taskIds":["{t4}"]}`},
+			"session.spawned",
+			`"unmetDependencies":["{t3}"]`,
+		},
+		{"with its dependency it waits for nobody else", nil, step{
+			"o", "session:spawn",
+			`{"taskIds":["{t4}","{t3}"],"strict":true}`,
+		}, "session.spawned", `"strict":true,"permissions"`},
+		{
+			"strict refuses them", nil,
+			step{"o", "session:spawn", `{"taskIds":["{t4}"],"strict":true}`},
+			"BUSINESS_RULE_ERROR", "{t3}",
+		},
+		{
+			"an explicit list", nil,
+			step{"o", "session:spawn", `{"taskIds":["{t2}"],"allowedCommands":["task:get"]}`},
+			"session.spawned",
+			`"commands":["whoami","status","commands","session:register","session:complete","track-file","worker:init","task:get"],"explicit":true`,
+		},
+		{
+			"a list with another's write", nil,
+			step{
+				"o", "session:spawn",
+				`{"taskIds":["{t2}"],"allowedCommands":["task:get","task:update"]}`,
+			},
+			"VALIDATION_ERROR",
+			"/allowedCommands/1",
+		},
+		{"a list with what is no command", nil, step{
+			"o", "session:spawn",
+			`{"taskIds":["{t2}"],"allowedCommands":["task:paint"]}`,
+		}, "VALIDATION_ERROR", "no such command"},
+		{
+			"a deleted task satisfies nobody",
+			[]step{{"admin", "task:delete", `{"taskId":"{t3}"}`}},
+			step{"o", "session:spawn", `{"taskIds":["{t4}"],"strict":true}`},
+			"BUSINESS_RULE_ERROR", "{t3}",
+		},
+		{"one that was completed before does", []step{
+			{"o", "task:complete", `{"taskId":"{t3}"}`},
+			{"admin", "task:delete", `{"taskId":"{t3}"}`},
+		}, step{
+			"o", "session:spawn",
+			`{"taskIds":["{t4}"],"strict":true}`,
+		}, "session.spawned", `"strict":true`},
+		{"a manifest that is no digest", nil, step{
+			"admin", "session:spawn",
+			`{"project":"{p}","taskIds":["{t2}"],"manifestDigest":"../x"}`,
+		}, "VALIDATION_ERROR", "/manifestDigest"},
+		{
+			"a manifest named by a session", nil,
+			step{
+				"o", "session:spawn",
+				`{"taskIds":["{t2}"],"manifestDigest":"sha256-` + strings.Repeat("a", 64) + `"}`,
+			},
+			"session.spawned",
+			`"manifestDigest":"sha256-aaaa`,
+		},
+		{"a known session registered with other rights", nil, step{
+			"admin", "session:register",
+			`{"sessionId":"{w}","role":"orchestrator"}`,
+		}, "CONFLICT", "is not what is asked for"},
+		{"a known session registered with a list", nil, step{
+			"admin", "session:register",
+			`{"sessionId":"{w}","allowedCommands":["task:list"]}`,
+		}, "CONFLICT", "is not what is asked for"},
+		{
+			"a note on another project's task", nil,
+			step{"w", "session:note", `{"message":"x","taskId":"{u1}"}`},
+			"NOT_ALLOWED", "may not touch task",
+		},
+		{
+			"for another session", nil,
+			step{"o", "session:spawn", `{"taskIds":["{t2}"],"spawnedBy":"{w}"}`},
+			"NOT_ALLOWED", "spawns for itself only",
+		},
+		{"a user for a session", nil, step{
+			"admin", "session:spawn",
+			`{"project":"{p}","taskIds":["{t2}"],"spawnedBy":"{o}"}`,
+		}, "session.spawned", `"spawnedBy":"{o}"`},
+		{"a user for no session", nil, step{
+			"admin", "session:spawn",
+			`{"project":"{p}","taskIds":["{t2}"],"spawnedBy":"none"}`,
+		}, "NOT_FOUND", "none"},
+		{"a user for a session elsewhere", nil, step{
+			"admin", "session:spawn",
+			`{"project":"{q}","taskIds":["{u1}"],"spawnedBy":"{o}"}`,
+		}, "VALIDATION_ERROR", "/spawnedBy"},
 		{"register", nil, step{"w", "session:register", `{}`}, "session.registered", `{"sessionId":"{w}"}`},
-		{"register again", []step{{"w", "session:register", `{}`}}, step{"w", "session:register", `{}`}, "already so", ""},
-		{"register another", nil, step{"w", "session:register", `{"sessionId":"{v}"}`}, "NOT_ALLOWED", "may not act as"},
-		{"register one nobody spawned", nil, step{"w", "session:register", `{"sessionId":"mine"}`}, "NOT_ALLOWED", "only a user registers"},
-		{"a user does", nil, step{"admin", "session:register", `{"project":"{p}","sessionId":"mine","role":"orchestrator","status":"idle","env":{"A":"1"}}`}, "session.registered", `"sessionId":"mine","created":{"name":"Unnamed Session","role":"orchestrator","strategy":"default","status":"idle"`},
-		{"a known one with create", nil, step{"admin", "session:register", `{"project":"{p}","sessionId":"{w}","create":true}`}, "CONFLICT", "exists already"},
-		{"an ended status for a new one", nil, step{"admin", "session:register", `{"project":"{p}","status":"stopped"}`}, "VALIDATION_ERROR", "/status"},
-		{"a broken variable", nil, step{"admin", "session:register", `{"project":"{p}","env":{"A=B":"1"}}`}, "VALIDATION_ERROR", "/env"},
+		{
+			"register again",
+			[]step{{"w", "session:register", `{}`}},
+			step{"w", "session:register", `{}`},
+			"already so",
+			"",
+		},
+		{
+			"register another", nil,
+			step{"w", "session:register", `{"sessionId":"{v}"}`},
+			"NOT_ALLOWED",
+			"may not act as",
+		},
+		{
+			"register one nobody spawned", nil,
+			step{"w", "session:register", `{"sessionId":"mine"}`},
+			"NOT_ALLOWED",
+			"only a user registers",
+		},
+		{
+			"a user does", nil,
+			step{
+				"admin", "session:register",
+				`{"project":"{p}","sessionId":"mine","role":"orchestrator","status":"idle","env":{"A":"1"}}`,
+			},
+			"session.registered",
+			`"sessionId":"mine","created":{"name":"Unnamed Session","role":"orchestrator","strategy":"default","status":"idle"`,
+		},
+		{"a known one with create", nil, step{
+			"admin", "session:register",
+			`{"project":"{p}","sessionId":"{w}","create":true}`,
+		}, "CONFLICT", "exists already"},
+		{"an ended status for a new one", nil, step{
+			"admin", "session:register",
+			`{"project":"{p}","status":"stopped"}`,
+		}, "VALIDATION_ERROR", "/status"},
+		{
+			"a broken variable", nil,
+			step{"admin", "session:register", `{"project":"{p}","env":{"A=B":"1"}}`},
+			"VALIDATION_ERROR", "/env",
+		},
 		{"complete", nil, step{"w", "session:complete", `{}`}, "session.completed", `{w}`},
-		{"complete again", []step{{"w", "session:complete", `{}`}}, step{"w", "session:complete", `{}`}, "already so", ""},
-		{"complete another", nil, step{"w", "session:complete", `{"sessionId":"{v}"}`}, "NOT_ALLOWED", "to itself only"},
+		{
+			"complete again",
+			[]step{{"w", "session:complete", `{}`}},
+			step{"w", "session:complete", `{}`},
+			"already so",
+			"",
+		},
+		{
+			"complete another", nil,
+			step{"w", "session:complete", `{"sessionId":"{v}"}`},
+			"NOT_ALLOWED",
+			"to itself only",
+		},
 		{"after the end", nil, step{"e", "session:complete", `{}`}, "NOT_ALLOWED", "has ended"},
-		{"a user completes one that has ended", nil, step{"admin", "session:complete", `{"sessionId":"{e}"}`}, "NOT_ALLOWED", "has ended"},
+		{
+			"a user completes one that has ended", nil,
+			step{"admin", "session:complete", `{"sessionId":"{e}"}`},
+			"NOT_ALLOWED", "has ended",
+		},
 		{
 			"write to one's own", nil,
 			step{"o", "session:message", `{"sessionId":"{w}","text":"Go on","about":"{t1}"}`},
 			"session.messaged", `"text":"Go on","about":"`,
 		},
-		{"to who spawned one", nil, step{"w", "session:message", `{"text":"Which?"}`}, "session.messaged", `"text":"Which?"`},
+		{
+			"to who spawned one", nil,
+			step{"w", "session:message", `{"text":"Which?"}`},
+			"session.messaged",
+			`"text":"Which?"`,
+		},
 		{
 			"to another's", nil,
 			step{"o", "session:message", `{"sessionId":"{v}","text":"x"}`},
@@ -275,36 +700,141 @@ func TestSessionDecisions(t *testing.T) {
 			step{"o", "session:message", `{"sessionId":"{w}","text":"x","about":"{u1}"}`},
 			"NOT_FOUND", "Task with id",
 		},
-		{"kill one's own", nil, step{"o", "session:kill", `{"sessionId":"{w}","reason":"r"}`}, "session.killed", `"reason":"r","status":"stopped"`},
+		{
+			"kill one's own", nil,
+			step{"o", "session:kill", `{"sessionId":"{w}","reason":"r"}`},
+			"session.killed",
+			`"reason":"r","status":"stopped"`,
+		},
 		{"kill another's", nil, step{"o", "session:kill", `{"sessionId":"{v}"}`}, "NOT_ALLOWED", "did not spawn"},
 		{"a worker kills nobody", nil, step{"w", "session:kill", `{"sessionId":"{w}"}`}, "NOT_ALLOWED", "session:kill"},
-		{"a user kills, as failed", nil, step{"admin", "session:kill", `{"sessionId":"{v}","failed":true}`}, "session.killed", `"status":"failed"`},
+		{
+			"a user kills, as failed", nil,
+			step{"admin", "session:kill", `{"sessionId":"{v}","failed":true}`},
+			"session.killed", `"status":"failed"`,
+		},
 		{"kill one that has ended", nil, step{"admin", "session:kill", `{"sessionId":"{e}"}`}, "already so", ""},
-		{"update one's own", nil, step{"o", "session:update", `{"sessionId":"{w}","name":"N","status":"idle","taskIds":["{t2}"]}`}, "session.updated", `"name":"N","status":"idle","taskIds":["{t2}"]`},
-		{"update another's", nil, step{"o", "session:update", `{"sessionId":"{v}","name":"N"}`}, "NOT_ALLOWED", "did not spawn"},
-		{"a status that is not for updates", nil, step{"admin", "session:update", `{"sessionId":"{w}","status":"completed"}`}, "VALIDATION_ERROR", "/status"},
-		{"a status after the end", nil, step{"admin", "session:update", `{"sessionId":"{e}","status":"idle"}`}, "NOT_ALLOWED", "has ended"},
+		{
+			"update one's own", nil,
+			step{
+				"o", "session:update",
+				`{"sessionId":"{w}","name":"N","status":"idle","taskIds":["{t2}"]}`,
+			},
+			"session.updated",
+			`"name":"N","status":"idle","taskIds":["{t2}"]`,
+		},
+		{
+			"update another's", nil,
+			step{"o", "session:update", `{"sessionId":"{v}","name":"N"}`},
+			"NOT_ALLOWED",
+			"did not spawn",
+		},
+		{"a status that is not for updates", nil, step{
+			"admin", "session:update",
+			`{"sessionId":"{w}","status":"completed"}`,
+		}, "VALIDATION_ERROR", "/status"},
+		{
+			"a status after the end", nil,
+			step{"admin", "session:update", `{"sessionId":"{e}","status":"idle"}`},
+			"NOT_ALLOWED", "has ended",
+		},
 		{"delete", nil, step{"admin", "session:delete", `{"sessionId":"{w}"}`}, "session.deleted", `{w}`},
-		{"an orchestrator deletes none", nil, step{"o", "session:delete", `{"sessionId":"{w}"}`}, "NOT_ALLOWED", "session:delete"},
-		{"note", nil, step{"w", "session:note", `{"message":"m","taskId":"{t1}","data":{"a":1}}`}, "session.noted", `"type":"progress","message":"m","taskId":"{t1}","data":{"a":1}`},
+		{
+			"an orchestrator deletes none", nil,
+			step{"o", "session:delete", `{"sessionId":"{w}"}`},
+			"NOT_ALLOWED",
+			"session:delete",
+		},
+		{
+			"note", nil,
+			step{"w", "session:note", `{"message":"m","taskId":"{t1}","data":{"a":1}}`},
+			"session.noted",
+			`"type":"progress","message":"m","taskId":"{t1}","data":{"a":1}`,
+		},
 		{"a note without anything", nil, step{"w", "session:note", `{}`}, "VALIDATION_ERROR", "message is required"},
-		{"a note of what only the system says", nil, step{"w", "session:note", `{"type":"task_status_changed","message":"m"}`}, "NOT_ALLOWED", "say what was decided"},
-		{"a note of a lost session", nil, step{"o", "session:note", `{"type":"session_lost","message":"m"}`}, "NOT_ALLOWED", "may not write a note of type 'session_lost'"},
-		{"a user's note of any type", nil, step{"admin", "session:note", `{"sessionId":"{w}","type":"session_lost","message":"m"}`}, "session.noted", `"type":"session_lost"`},
-		{"a note of what a report says too", nil, step{"w", "session:note", `{"type":"task_completed","message":"m"}`}, "session.noted", `"type":"task_completed"`},
-		{"a note for another", nil, step{"o", "session:note", `{"sessionId":"{w}","message":"m"}`}, "NOT_ALLOWED", "may not act as"},
-		{"link", nil, step{"admin", "session:link", `{"sessionId":"{w}","taskId":"{t2}"}`}, "session.task_linked", `{t2}`},
+		{"a note of what only the system says", nil, step{
+			"w", "session:note",
+			`{"type":"task_status_changed","message":"m"}`,
+		}, "NOT_ALLOWED", "say what was decided"},
+		{
+			"a note of a lost session", nil,
+			step{"o", "session:note", `{"type":"session_lost","message":"m"}`},
+			"NOT_ALLOWED", "may not write a note of type 'session_lost'",
+		},
+		{"a user's note of any type", nil, step{
+			"admin", "session:note",
+			`{"sessionId":"{w}","type":"session_lost","message":"m"}`,
+		}, "session.noted", `"type":"session_lost"`},
+		{
+			"a note of what a report says too", nil,
+			step{"w", "session:note", `{"type":"task_completed","message":"m"}`},
+			"session.noted", `"type":"task_completed"`,
+		},
+		{
+			"a note for another", nil,
+			step{"o", "session:note", `{"sessionId":"{w}","message":"m"}`},
+			"NOT_ALLOWED",
+			"may not act as",
+		},
+		{
+			"link", nil,
+			step{"admin", "session:link", `{"sessionId":"{w}","taskId":"{t2}"}`},
+			"session.task_linked",
+			`{t2}`,
+		},
 		{"link again", nil, step{"admin", "session:link", `{"sessionId":"{w}","taskId":"{t1}"}`}, "already so", ""},
-		{"link a task elsewhere", nil, step{"admin", "session:link", `{"sessionId":"{w}","taskId":"{u1}"}`}, "VALIDATION_ERROR", "/taskIds"},
-		{"unlink", nil, step{"admin", "session:unlink", `{"sessionId":"{w}","taskId":"{t1}"}`}, "session.task_unlinked", `{t1}`},
-		{"unlink what is not linked", nil, step{"admin", "session:unlink", `{"sessionId":"{w}","taskId":"{t2}"}`}, "already so", ""},
-		{"unlink no task", nil, step{"admin", "session:unlink", `{"sessionId":"{w}","taskId":"none"}`}, "NOT_FOUND", "none"},
-		{"no such session", nil, step{"admin", "session:kill", `{"sessionId":"none"}`}, "NOT_FOUND", "Session with id 'none'"},
-		{"a project that is not its", nil, step{"admin", "session:kill", `{"project":"{q}","sessionId":"{w}"}`}, "VALIDATION_ERROR", "/project"},
-		{"track a file", nil, step{"w", "track-file", `{"file":"a.go","taskId":"{t1}"}`}, "session.file_tracked", `"file":"a.go","taskId":"{t1}"`},
+		{
+			"link a task elsewhere", nil,
+			step{"admin", "session:link", `{"sessionId":"{w}","taskId":"{u1}"}`},
+			"VALIDATION_ERROR", "/taskIds",
+		},
+		{
+			"unlink", nil,
+			step{"admin", "session:unlink", `{"sessionId":"{w}","taskId":"{t1}"}`},
+			"session.task_unlinked",
+			`{t1}`,
+		},
+		{
+			"unlink what is not linked", nil,
+			step{"admin", "session:unlink", `{"sessionId":"{w}","taskId":"{t2}"}`},
+			"already so", "",
+		},
+		{
+			"unlink no task", nil,
+			step{"admin", "session:unlink", `{"sessionId":"{w}","taskId":"none"}`},
+			"NOT_FOUND",
+			"none",
+		},
+		{
+			"no such session", nil,
+			step{"admin", "session:kill", `{"sessionId":"none"}`},
+			"NOT_FOUND",
+			"Session with id 'none'",
+		},
+		{
+			"a project that is not its", nil,
+			step{"admin", "session:kill", `{"project":"{q}","sessionId":"{w}"}`},
+			"VALIDATION_ERROR", "/project",
+		},
+		{
+			"track a file", nil,
+			step{"w", "track-file", `{"file":"a.go","taskId":"{t1}"}`},
+			"session.file_tracked",
+			`"file":"a.go","taskId":"{t1}"`,
+		},
 		{"no file", nil, step{"w", "track-file", `{}`}, "VALIDATION_ERROR", "file is required"},
-		{"a file of a task elsewhere", nil, step{"w", "track-file", `{"file":"a","taskId":"{u1}"}`}, "NOT_FOUND", "Task"},
-		{"a file for another", nil, step{"w", "track-file", `{"sessionId":"{v}","file":"a"}`}, "NOT_ALLOWED", "may not act as"},
+		{
+			"a file of a task elsewhere", nil,
+			step{"w", "track-file", `{"file":"a","taskId":"{u1}"}`},
+			"NOT_FOUND",
+			"Task",
+		},
+		{
+			"a file for another", nil,
+			step{"w", "track-file", `{"sessionId":"{v}","file":"a"}`},
+			"NOT_ALLOWED",
+			"may not act as",
+		},
 	})
 }
 
@@ -312,8 +842,12 @@ func TestSessionDecisions(t *testing.T) {
 func TestManifestDecisions(t *testing.T) {
 	begin := func(by, id, fields string) step { return step{by, id, `{"manifestDigest":"` + fields + `}`} }
 	some, other := someDigest+`"`, otherDigest+`"`
-	worker := step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"manifestDigest":"` + someDigest + `"}`}
-	boss := step{"admin>b", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t2}"],"manifestDigest":"` + someDigest + `"}`}
+	worker := step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"manifestDigest":"` + someDigest +
+		`"}`}
+	boss := step{
+		"admin>b", "session:spawn",
+		`{"project":"{p}","role":"orchestrator","taskIds":["{t2}"],"manifestDigest":"` + someDigest + `"}`,
+	}
 	bare := step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t2}"]}`}
 	again := step{"admin", "session:update", `{"sessionId":"{a}","manifestDigest":"` + otherDigest + `"}`}
 	update := func(by, session, digest string) step {
@@ -321,81 +855,326 @@ func TestManifestDecisions(t *testing.T) {
 	}
 	register := func(by, fields string) step { return step{by, "session:register", `{"project":"{p}",` + fields + `}`} }
 	decide(t, []decision{
-		{"begin", []step{worker}, begin("a", "worker:init", some), "session.registered", `{"sessionId":"{a}","manifestDigest":"` + someDigest + `","role":"worker"}`},
-		{"begin, and name oneself", []step{worker}, begin("a", "worker:init", some+`,"sessionId":"{a}","project":"{p}"`), "session.registered", `"role":"worker"`},
-		{"an orchestrator begins", []step{boss}, begin("b", "orchestrator:init", some), "session.registered", `{"sessionId":"{b}","manifestDigest":"` + someDigest + `","role":"orchestrator"}`},
-		{"a queue worker begins", []step{{"admin>a", "session:spawn", `{"project":"{p}","strategy":"queue","manifestDigest":"` + some + `}`}}, begin("a", "worker:init", some), "session.registered", `"role":"worker"`},
-		{"a tree worker begins", []step{{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"strategy":"tree","manifestDigest":"` + some + `}`}}, begin("a", "worker:init", some), "session.registered", `"role":"worker"`},
-		{"one with a list begins, which is core", []step{{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"allowedCommands":[],"manifestDigest":"` + some + `}`}}, begin("a", "worker:init", some), "session.registered", `"role":"worker"`},
-		{"one that is idle begins", []step{worker, {"admin", "session:update", `{"sessionId":"{a}","status":"idle"}`}}, begin("a", "worker:init", some), "session.registered", "{a}"},
-		{"one that was registered idle begins", []step{register("admin>a", `"status":"idle","manifestDigest":"`+some)}, begin("a", "worker:init", some), "session.registered", `"role":"worker"}`},
-		{"begin again", []step{worker, begin("a", "worker:init", some)}, begin("a", "worker:init", some), "already so", ""},
-		{"begin when heard already", []step{worker, {"a", "report:progress", `{"message":"m"}`}}, begin("a", "worker:init", some), "already so", ""},
-		{"begin when it is done", []step{worker, {"a", "session:complete", `{}`}}, begin("a", "worker:init", some), "already so", ""},
-		{"with another manifest", []step{worker}, begin("a", "worker:init", other), "CONFLICT", "is not the one that it was given | it has the digest " + otherDigest + ", and what was recorded is " + someDigest},
-		{"with another manifest when it runs", []step{worker, begin("a", "worker:init", some)}, begin("a", "worker:init", other), "CONFLICT", "is not the one that it was given"},
-		{"with the one before the last", []step{worker, again}, begin("a", "worker:init", some), "CONFLICT", "what was recorded is " + otherDigest},
-		{"with the last", []step{worker, again}, begin("a", "worker:init", other), "session.registered", `"manifestDigest":"` + otherDigest},
-		{"without having been given one", []step{bare}, begin("a", "worker:init", some), "BUSINESS_RULE_ERROR", "was made without a manifest"},
-		{"with one that was given later", []step{bare, again}, begin("a", "worker:init", other), "session.registered", `"manifestDigest":"` + otherDigest},
-		{"with none", []step{worker}, step{"a", "worker:init", `{}`}, "VALIDATION_ERROR", "manifestDigest is required |  | /manifestDigest"},
-		{"with what is no digest", []step{worker}, begin("a", "worker:init", `sha256-1"`), "VALIDATION_ERROR", "is not a digest"},
-		{"with a path", []step{worker}, begin("a", "worker:init", `../../etc/passwd"`), "VALIDATION_ERROR", "/manifestDigest"},
-		{"with a digest in capitals", []step{worker}, begin("a", "worker:init", `sha256-`+strings.Repeat("A", 64)+`"`), "VALIDATION_ERROR", "is not a digest"},
-		{"a worker as an orchestrator", []step{worker}, begin("a", "orchestrator:init", some), "NOT_ALLOWED", "Command 'orchestrator:init' is not allowed for worker"},
-		{"an orchestrator as a worker", []step{boss}, begin("b", "worker:init", some), "NOT_ALLOWED", "Command 'worker:init' is not allowed for orchestrator"},
-		{"a user begins no worker", []step{worker}, begin("admin", "worker:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED", "Command 'worker:init' is not allowed for a user"},
-		{"nor an orchestrator", []step{boss}, begin("admin", "orchestrator:init", some+`,"sessionId":"{b}"`), "NOT_ALLOWED", "Command 'orchestrator:init' is not allowed for a user"},
-		{"nor the system", []step{worker}, begin("system", "worker:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED", "worker:init"},
-		{"nor a runner", []step{worker}, begin("runner", "worker:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED", "worker:init"},
-		{"begin another", []step{worker}, begin("w", "worker:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED", "may not act as"},
-		{"an orchestrator begins a worker", []step{worker}, begin("o", "orchestrator:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED", "may not act as"},
-		{"begin none", nil, begin("w", "worker:init", some+`,"sessionId":"none"`), "NOT_FOUND", "Session with id 'none'"},
-		{"begin what is no id", nil, begin("w", "worker:init", some+`,"sessionId":"a/b"`), "VALIDATION_ERROR", "/sessionId"},
-		{"begin in another project", []step{worker}, begin("a", "worker:init", some+`,"sessionId":"{a}","project":"{q}"`), "VALIDATION_ERROR", "/project"},
-		{"begin oneself in another project", []step{worker}, begin("a", "worker:init", some+`,"project":"{q}"`), "NOT_ALLOWED", "may not touch project"},
-		{"begin after the end", []step{worker, {"admin", "session:kill", `{"sessionId":"{a}"}`}}, begin("a", "worker:init", some), "NOT_ALLOWED", "has ended"},
-		{"begin after being deleted", []step{worker, {"admin", "session:delete", `{"sessionId":"{a}"}`}}, begin("a", "worker:init", some), "NOT_ALLOWED", "no known permissions"},
+		{
+			"begin",
+			[]step{worker},
+			begin("a", "worker:init", some), "session.registered",
+			`{"sessionId":"{a}","manifestDigest":"` + someDigest + `","role":"worker"}`,
+		},
+		{"begin, and name oneself", []step{worker}, begin("a", "worker:init",
+			some+`,"sessionId":"{a}","project":"{p}"`), "session.registered", `"role":"worker"`},
+		{
+			"an orchestrator begins",
+			[]step{boss},
+			begin("b", "orchestrator:init", some), "session.registered",
+			`{"sessionId":"{b}","manifestDigest":"` + someDigest + `","role":"orchestrator"}`,
+		},
+		{
+			"a queue worker begins",
+			[]step{{
+				"admin>a", "session:spawn",
+				`{"project":"{p}","strategy":"queue","manifestDigest":"` + some + `}`,
+			}},
+			begin("a", "worker:init", some),
+			"session.registered", `"role":"worker"`,
+		},
+		{
+			"a tree worker begins",
+			[]step{{
+				"admin>a", "session:spawn",
+				`{"project":"{p}","taskIds":["{t2}"],"strategy":"tree","manifestDigest":"` + some + `}`,
+			}},
+			begin("a", "worker:init", some), "session.registered", `"role":"worker"`,
+		},
+		{
+			"one with a list begins, which is core",
+			[]step{{
+				"admin>a", "session:spawn",
+				`{"project":"{p}","taskIds":["{t2}"],"allowedCommands":[],"manifestDigest":"` + some + `}`,
+			}},
+			begin("a", "worker:init", some), "session.registered", `"role":"worker"`,
+		},
+		{
+			"one that is idle begins",
+			[]step{worker, {"admin", "session:update", `{"sessionId":"{a}","status":"idle"}`}},
+			begin("a", "worker:init", some), "session.registered", "{a}",
+		},
+		{
+			"one that was registered idle begins",
+			[]step{register("admin>a", `"status":"idle","manifestDigest":"`+some)},
+			begin("a", "worker:init", some), "session.registered", `"role":"worker"}`,
+		},
+		{
+			"begin again",
+			[]step{worker, begin("a", "worker:init", some)},
+			begin("a", "worker:init", some), "already so",
+			"",
+		},
+		{
+			"begin when heard already",
+			[]step{worker, {"a", "report:progress", `{"message":"m"}`}},
+			begin("a", "worker:init", some), "already so", "",
+		},
+		{
+			"begin when it is done",
+			[]step{worker, {"a", "session:complete", `{}`}},
+			begin("a", "worker:init", some),
+			"already so", "",
+		},
+		{
+			"with another manifest",
+			[]step{worker},
+			begin("a", "worker:init", other), "CONFLICT",
+			"is not the one that it was given | it has the digest " + otherDigest + ", and what was recorded is " +
+				someDigest,
+		},
+		{
+			"with another manifest when it runs",
+			[]step{worker, begin("a", "worker:init", some)},
+			begin("a", "worker:init", other), "CONFLICT", "is not the one that it was given",
+		},
+		{
+			"with the one before the last",
+			[]step{worker, again},
+			begin("a", "worker:init", some), "CONFLICT",
+			"what was recorded is " + otherDigest,
+		},
+		{
+			"with the last",
+			[]step{worker, again},
+			begin("a", "worker:init", other), "session.registered",
+			`"manifestDigest":"` + otherDigest,
+		},
+		{
+			"without having been given one",
+			[]step{bare},
+			begin("a", "worker:init", some), "BUSINESS_RULE_ERROR",
+			"was made without a manifest",
+		},
+		{
+			"with one that was given later",
+			[]step{bare, again},
+			begin("a", "worker:init", other), "session.registered",
+			`"manifestDigest":"` + otherDigest,
+		},
+		{
+			"with none",
+			[]step{worker},
+			step{"a", "worker:init", `{}`},
+			"VALIDATION_ERROR",
+			"manifestDigest is required |  | /manifestDigest",
+		},
+		{
+			"with what is no digest",
+			[]step{worker},
+			begin("a", "worker:init", `sha256-1"`), "VALIDATION_ERROR",
+			"is not a digest",
+		},
+		{
+			"with a path",
+			[]step{worker},
+			begin("a", "worker:init", `../../etc/passwd"`), "VALIDATION_ERROR",
+			"/manifestDigest",
+		},
+		{
+			"with a digest in capitals",
+			[]step{worker},
+			begin("a", "worker:init", `sha256-`+strings.Repeat("A", 64)+`"`),
+			"VALIDATION_ERROR", "is not a digest",
+		},
+		{
+			"a worker as an orchestrator",
+			[]step{worker},
+			begin("a", "orchestrator:init", some), "NOT_ALLOWED",
+			"Command 'orchestrator:init' is not allowed for worker",
+		},
+		{
+			"an orchestrator as a worker",
+			[]step{boss},
+			begin("b", "worker:init", some), "NOT_ALLOWED",
+			"Command 'worker:init' is not allowed for orchestrator",
+		},
+		{
+			"a user begins no worker",
+			[]step{worker},
+			begin("admin", "worker:init", some+`,"sessionId":"{a}"`),
+			"NOT_ALLOWED", "Command 'worker:init' is not allowed for a user",
+		},
+		{
+			"nor an orchestrator",
+			[]step{boss},
+			begin("admin", "orchestrator:init", some+`,"sessionId":"{b}"`),
+			"NOT_ALLOWED", "Command 'orchestrator:init' is not allowed for a user",
+		},
+		{
+			"nor the system",
+			[]step{worker},
+			begin("system", "worker:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED",
+			"worker:init",
+		},
+		{
+			"nor a runner",
+			[]step{worker},
+			begin("runner", "worker:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED",
+			"worker:init",
+		},
+		{
+			"begin another",
+			[]step{worker},
+			begin("w", "worker:init", some+`,"sessionId":"{a}"`), "NOT_ALLOWED",
+			"may not act as",
+		},
+		{
+			"an orchestrator begins a worker",
+			[]step{worker},
+			begin("o", "orchestrator:init", some+`,"sessionId":"{a}"`),
+			"NOT_ALLOWED", "may not act as",
+		},
+		{
+			"begin none", nil, begin("w", "worker:init", some+`,"sessionId":"none"`), "NOT_FOUND",
+			"Session with id 'none'",
+		},
+		{
+			"begin what is no id", nil, begin("w", "worker:init", some+`,"sessionId":"a/b"`), "VALIDATION_ERROR",
+			"/sessionId",
+		},
+		{"begin in another project", []step{worker}, begin("a", "worker:init",
+			some+`,"sessionId":"{a}","project":"{q}"`), "VALIDATION_ERROR", "/project"},
+		{
+			"begin oneself in another project",
+			[]step{worker},
+			begin("a", "worker:init", some+`,"project":"{q}"`),
+			"NOT_ALLOWED", "may not touch project",
+		},
+		{
+			"begin after the end",
+			[]step{worker, {"admin", "session:kill", `{"sessionId":"{a}"}`}},
+			begin("a", "worker:init", some), "NOT_ALLOWED", "has ended",
+		},
+		{
+			"begin after being deleted",
+			[]step{worker, {"admin", "session:delete", `{"sessionId":"{a}"}`}},
+			begin("a", "worker:init", some), "NOT_ALLOWED", "no known permissions",
+		},
 
-		{"spawn with one", nil, step{"o", "session:spawn", `{"taskIds":["{t2}"],"manifestDigest":"` + some + `}`}, "session.spawned", `"manifestDigest":"` + someDigest},
-		{"what a manifest is made of stays out of the event", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"permissionMode":"readOnly","thinkingMode":"auto","maxTurns":7,"workingDirectory":"/w","templateId":"x"}`}, "session.spawned", `"permissions":`},
-		{"a mode of two lines", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"permissionMode":"a\nb"}`}, "VALIDATION_ERROR", "/permissionMode"},
-		{"thinking in two lines", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"thinkingMode":"a\nb"}`}, "VALIDATION_ERROR", "/thinkingMode"},
-		{"a template of two lines", nil, step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"templateId":"a\nb"}`}, "VALIDATION_ERROR", "/templateId"},
-		{"register with one", nil, register("admin", `"sessionId":"mine","manifestDigest":"`+some), "session.registered", `},"manifestDigest":"` + someDigest + `"}`},
-		{"register with none", nil, register("admin", `"sessionId":"mine","manifestDigest":""`), "session.registered", `"input:received"]}}}`},
-		{"register with a bad one", nil, register("admin", `"sessionId":"mine","manifestDigest":"sha256-1"`), "VALIDATION_ERROR", "/manifestDigest"},
-		{"register with another kind of digest", nil, register("admin", `"manifestDigest":"md5-`+some), "VALIDATION_ERROR", "is not a digest"},
-		{"issue it again", []step{worker}, again, "session.updated", `{"sessionId":"{a}","manifestDigest":"` + otherDigest + `"}`},
+		{
+			"spawn with one", nil,
+			step{"o", "session:spawn", `{"taskIds":["{t2}"],"manifestDigest":"` + some + `}`},
+			"session.spawned", `"manifestDigest":"` + someDigest,
+		},
+		{"what a manifest is made of stays out of the event", nil, step{
+			"admin", "session:spawn",
+			`{"project":"{p}","taskIds":["{t2}"],"permissionMode":"readOnly","thinkingMode":"auto","maxTurns":7,"workingDirectory":"/w","templateId":"x"}`,
+		}, "session.spawned", `"permissions":`},
+		{"a mode of two lines", nil, step{
+			"admin", "session:spawn",
+			`{"project":"{p}","taskIds":["{t2}"],"permissionMode":"a\nb"}`,
+		}, "VALIDATION_ERROR", "/permissionMode"},
+		{"thinking in two lines", nil, step{
+			"admin", "session:spawn",
+			`{"project":"{p}","taskIds":["{t2}"],"thinkingMode":"a\nb"}`,
+		}, "VALIDATION_ERROR", "/thinkingMode"},
+		{"a template of two lines", nil, step{
+			"admin", "session:spawn",
+			`{"project":"{p}","taskIds":["{t2}"],"templateId":"a\nb"}`,
+		}, "VALIDATION_ERROR", "/templateId"},
+		{
+			"register with one", nil, register("admin", `"sessionId":"mine","manifestDigest":"`+some),
+			"session.registered", `},"manifestDigest":"` + someDigest + `"}`,
+		},
+		{
+			"register with none", nil, register("admin", `"sessionId":"mine","manifestDigest":""`), "session.registered",
+			`"input:received"]}}}`,
+		},
+		{
+			"register with a bad one", nil, register("admin", `"sessionId":"mine","manifestDigest":"sha256-1"`),
+			"VALIDATION_ERROR", "/manifestDigest",
+		},
+		{
+			"register with another kind of digest", nil, register("admin", `"manifestDigest":"md5-`+some),
+			"VALIDATION_ERROR", "is not a digest",
+		},
+		{"issue it again", []step{worker}, again, "session.updated", `{"sessionId":"{a}","manifestDigest":"` +
+			otherDigest + `"}`},
 		{"an orchestrator issues it again", nil, update("o", "w", someDigest), "session.updated", someDigest},
 		{"an orchestrator issues another's", nil, update("o", "v", someDigest), "NOT_ALLOWED", "did not spawn"},
 		{"a worker issues its own", nil, update("w", "w", someDigest), "NOT_ALLOWED", "session:update"},
 		{"issue none", nil, update("admin", "w", ""), "VALIDATION_ERROR", "manifestDigest is empty"},
-		{"issue a bad one", nil, update("admin", "w", "sha256-"+strings.Repeat("g", 64)), "VALIDATION_ERROR", "is not a digest"},
+		{
+			"issue a bad one", nil, update("admin", "w", "sha256-"+strings.Repeat("g", 64)), "VALIDATION_ERROR",
+			"is not a digest",
+		},
 		{"issue one with a break", nil, update("admin", "w", someDigest+`\n`), "VALIDATION_ERROR", "/manifestDigest"},
 	})
 }
 
 func TestReportDecisions(t *testing.T) {
 	decide(t, []decision{
-		{"on its own task", nil, step{"w", "report:progress", `{"message":"m","taskIds":["{t1}","{t1}"]}`}, "session.reported", `{"sessionId":"{w}","kind":"progress","message":"m","taskIds":["{t1}"]}`},
-		{"by the other name", nil, step{"w", "task:report:blocked", `{"message":"m","taskIds":["{t1}"]}`}, "session.reported", `"kind":"blocked"`},
-		{"by the other name, without a task", nil, step{"w", "task:report:blocked", `{"message":"m"}`}, "VALIDATION_ERROR", "names its task"},
+		{
+			"on its own task", nil,
+			step{"w", "report:progress", `{"message":"m","taskIds":["{t1}","{t1}"]}`},
+			"session.reported", `{"sessionId":"{w}","kind":"progress","message":"m","taskIds":["{t1}"]}`,
+		},
+		{
+			"by the other name", nil,
+			step{"w", "task:report:blocked", `{"message":"m","taskIds":["{t1}"]}`},
+			"session.reported", `"kind":"blocked"`,
+		},
+		{
+			"by the other name, without a task", nil,
+			step{"w", "task:report:blocked", `{"message":"m"}`},
+			"VALIDATION_ERROR", "names its task",
+		},
 		{
 			"blocked", nil,
 			step{"w", "report:blocked", `{"message":"m","taskIds":["{t1}"]}`},
 			"session.reported", `"kind":"blocked"`,
 		},
-		{"on what is below it", nil, step{"w", "report:error", `{"message":"m","taskIds":["{t2}"]}`}, "session.reported", `"kind":"error"`},
-		{"on another's task", nil, step{"w", "report:progress", `{"message":"m","taskIds":["{t1}","{t3}"]}`}, "NOT_ALLOWED", "may not report on task '{t3}'"},
-		{"an orchestrator on its project's", nil, step{"o", "report:needs-input", `{"message":"m","taskIds":["{t1}","{t5}"]}`}, "session.reported", `"kind":"needs-input"`},
-		{"on another project's", nil, step{"o", "report:progress", `{"message":"m","taskIds":["{u1}"]}`}, "NOT_ALLOWED", "own project"},
+		{
+			"on what is below it", nil,
+			step{"w", "report:error", `{"message":"m","taskIds":["{t2}"]}`},
+			"session.reported", `"kind":"error"`,
+		},
+		{
+			"on another's task", nil,
+			step{"w", "report:progress", `{"message":"m","taskIds":["{t1}","{t3}"]}`},
+			"NOT_ALLOWED", "may not report on task '{t3}'",
+		},
+		{"an orchestrator on its project's", nil, step{
+			"o", "report:needs-input",
+			`{"message":"m","taskIds":["{t1}","{t5}"]}`,
+		}, "session.reported", `"kind":"needs-input"`},
+		{
+			"on another project's", nil,
+			step{"o", "report:progress", `{"message":"m","taskIds":["{u1}"]}`},
+			"NOT_ALLOWED",
+			"own project",
+		},
 		{"on no task", nil, step{"w", "report:progress", `{"message":"m","taskIds":["none"]}`}, "NOT_FOUND", "none"},
-		{"without words, on a task", nil, step{"w", "report:progress", `{"taskIds":["{t1}"]}`}, "session.reported", `"taskIds":["{t1}"]`},
+		{
+			"without words, on a task", nil,
+			step{"w", "report:progress", `{"taskIds":["{t1}"]}`},
+			"session.reported",
+			`"taskIds":["{t1}"]`,
+		},
 		{"without words or task", nil, step{"w", "report:progress", `{}`}, "VALIDATION_ERROR", "message is required"},
-		{"complete with a task", nil, step{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`}, "session.reported", `"taskIds":["{t1}"]}`},
-		{"complete without one ends the work", nil, step{"w", "report:complete", `{"message":"m"}`}, "session.reported", `"sessionCompleted":true`},
-		{"progress without one does not", nil, step{"w", "report:progress", `{"message":"m"}`}, "session.reported", `"message":"m"}`},
+		{
+			"complete with a task", nil,
+			step{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`},
+			"session.reported", `"taskIds":["{t1}"]}`,
+		},
+		{
+			"complete without one ends the work", nil,
+			step{"w", "report:complete", `{"message":"m"}`},
+			"session.reported",
+			`"sessionCompleted":true`,
+		},
+		{
+			"progress without one does not", nil,
+			step{"w", "report:progress", `{"message":"m"}`},
+			"session.reported",
+			`"message":"m"}`,
+		},
 		{
 			"what was kept before the end is late", nil,
 			step{"e@1h", "report:complete", `{"message":"m"}`},
@@ -421,13 +1200,24 @@ func TestReportDecisions(t *testing.T) {
 			step{"e@3h", "report:complete", `{"message":"m"}`},
 			"NOT_ALLOWED", "did not exist when this was said",
 		},
-		{"a user reports nothing", nil, step{"admin", "report:progress", `{"message":"m"}`}, "NOT_ALLOWED", "report:progress"},
-		{"in another project", nil, step{"w", "report:progress", `{"project":"{q}","message":"m"}`}, "NOT_ALLOWED", "may not touch project"},
+		{
+			"a user reports nothing", nil,
+			step{"admin", "report:progress", `{"message":"m"}`},
+			"NOT_ALLOWED",
+			"report:progress",
+		},
+		{
+			"in another project", nil,
+			step{"w", "report:progress", `{"project":"{q}","message":"m"}`},
+			"NOT_ALLOWED",
+			"may not touch project",
+		},
 	})
 	w := newWorld(t)
 	w.make("own", "w", "task:create", `{"title":"found"}`)
 	w.must("w", "report:progress", `{"message":"m","taskIds":["{own}"]}`) // on what it created
-	if _, err := w.do("k", "report:progress", `{"message":"m","taskIds":["{own}"]}`); code(err) != commands.CodeNotAllowed {
+	if _, err := w.do("k", "report:progress",
+		`{"message":"m","taskIds":["{own}"]}`); code(err) != commands.CodeNotAllowed {
 		t.Errorf("on what another created: %v", err)
 	}
 }
@@ -456,48 +1246,176 @@ var (
 
 func TestQueueDecisions(t *testing.T) {
 	decide(t, []decision{
-		{"create", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"main"}`}, "queue.created", `{"queue":"main","maxAttempts":3}`},
-		{"create one that trusts", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"main","trustReports":true,"maxAttempts":1}`}, "queue.created", `{"queue":"main","trustReports":true,"maxAttempts":1}`},
-		{"create again", []step{named}, step{"admin", "queue:create", `{"project":"{p}","queue":"main","maxAttempts":3}`}, "already so", ""},
-		{"create again, otherwise", []step{named}, step{"admin", "queue:create", `{"project":"{p}","queue":"main","trustReports":true}`}, "CONFLICT", "exists already, and is not what is asked for"},
-		{"of the same name elsewhere", []step{named}, step{"admin", "queue:create", `{"project":"{q}","queue":"main"}`}, "queue.created", "main"},
-		{"of a session's name", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"{w}"}`}, "CONFLICT", "is the id of a session"},
-		{"of a session's own queue's name", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"{k}"}`}, "CONFLICT", "exists already"},
-		{"create without a name", nil, step{"admin", "queue:create", `{"project":"{p}"}`}, "VALIDATION_ERROR", "queue is required"},
-		{"create with what is no name", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"a b"}`}, "VALIDATION_ERROR", "is not an id"},
-		{"create nowhere", nil, step{"admin", "queue:create", `{"project":"none","queue":"main"}`}, "NOT_FOUND", "Project with id 'none'"},
-		{"create with too many attempts", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"main","maxAttempts":1001}`}, "VALIDATION_ERROR", "/maxAttempts"},
-		{"create with less than none", nil, step{"admin", "queue:create", `{"project":"{p}","queue":"main","maxAttempts":-1}`}, "VALIDATION_ERROR", "/maxAttempts"},
+		{
+			"create", nil,
+			step{"admin", "queue:create", `{"project":"{p}","queue":"main"}`},
+			"queue.created",
+			`{"queue":"main","maxAttempts":3}`,
+		},
+		{
+			"create one that trusts", nil,
+			step{
+				"admin", "queue:create",
+				`{"project":"{p}","queue":"main","trustReports":true,"maxAttempts":1}`,
+			},
+			"queue.created",
+			`{"queue":"main","trustReports":true,"maxAttempts":1}`,
+		},
+		{"create again", []step{named}, step{
+			"admin", "queue:create",
+			`{"project":"{p}","queue":"main","maxAttempts":3}`,
+		}, "already so", ""},
+		{
+			"create again, otherwise",
+			[]step{named},
+			step{
+				"admin", "queue:create",
+				`{"project":"{p}","queue":"main","trustReports":true}`,
+			},
+			"CONFLICT",
+			"exists already, and is not what is asked for",
+		},
+		{
+			"of the same name elsewhere",
+			[]step{named},
+			step{"admin", "queue:create", `{"project":"{q}","queue":"main"}`},
+			"queue.created", "main",
+		},
+		{
+			"of a session's name", nil,
+			step{"admin", "queue:create", `{"project":"{p}","queue":"{w}"}`},
+			"CONFLICT",
+			"is the id of a session",
+		},
+		{
+			"of a session's own queue's name", nil,
+			step{"admin", "queue:create", `{"project":"{p}","queue":"{k}"}`},
+			"CONFLICT", "exists already",
+		},
+		{
+			"create without a name", nil,
+			step{"admin", "queue:create", `{"project":"{p}"}`},
+			"VALIDATION_ERROR",
+			"queue is required",
+		},
+		{
+			"create with what is no name", nil,
+			step{"admin", "queue:create", `{"project":"{p}","queue":"a b"}`},
+			"VALIDATION_ERROR", "is not an id",
+		},
+		{
+			"create nowhere", nil,
+			step{"admin", "queue:create", `{"project":"none","queue":"main"}`},
+			"NOT_FOUND",
+			"Project with id 'none'",
+		},
+		{"create with too many attempts", nil, step{
+			"admin", "queue:create",
+			`{"project":"{p}","queue":"main","maxAttempts":1001}`,
+		}, "VALIDATION_ERROR", "/maxAttempts"},
+		{"create with less than none", nil, step{
+			"admin", "queue:create",
+			`{"project":"{p}","queue":"main","maxAttempts":-1}`,
+		}, "VALIDATION_ERROR", "/maxAttempts"},
 		{"a session creates none", nil, step{"o", "queue:create", `{"queue":"main"}`}, "NOT_ALLOWED", "queue:create"},
 
 		{"push to one's own", nil, push("t1"), "queue.item_pushed", `{"queue":"{k}","taskId":"{t1}"}`},
-		{"push by its name", nil, step{"k", "queue:push", `{"queue":"{k}","taskId":"{t1}"}`}, "queue.item_pushed", `"queue":"{k}"`},
-		{"push to another's", []step{named}, step{"k", "queue:push", `{"queue":"main","taskId":"{t1}"}`}, "NOT_ALLOWED", "may not use queue 'main' | a session pulls from the queue that it was spawned with"},
-		{"push for another session", []step{named, puller("a")}, step{"a", "queue:push", `{"sessionId":"{k}","taskId":"{t1}"}`}, "NOT_ALLOWED", "may not act as"},
-		{"a user pushes by session", nil, step{"admin", "queue:push", `{"sessionId":"{k}","taskId":"{t1}"}`}, "queue.item_pushed", `{"queue":"{k}","taskId":"{t1}"}`},
+		{
+			"push by its name", nil,
+			step{"k", "queue:push", `{"queue":"{k}","taskId":"{t1}"}`},
+			"queue.item_pushed",
+			`"queue":"{k}"`,
+		},
+		{
+			"push to another's",
+			[]step{named},
+			step{"k", "queue:push", `{"queue":"main","taskId":"{t1}"}`},
+			"NOT_ALLOWED",
+			"may not use queue 'main' | a session pulls from the queue that it was spawned with",
+		},
+		{"push for another session", []step{named, puller("a")}, step{
+			"a", "queue:push",
+			`{"sessionId":"{k}","taskId":"{t1}"}`,
+		}, "NOT_ALLOWED", "may not act as"},
+		{
+			"a user pushes by session", nil,
+			step{"admin", "queue:push", `{"sessionId":"{k}","taskId":"{t1}"}`},
+			"queue.item_pushed", `{"queue":"{k}","taskId":"{t1}"}`,
+		},
 		{"a user pushes by name", []step{named}, pushTo("t1"), "queue.item_pushed", `{"queue":"main","taskId":"{t1}"}`},
-		{"a user pushes to a session's own by its name", nil, step{"admin", "queue:push", `{"project":"{p}","queue":"{k}","taskId":"{t1}"}`}, "queue.item_pushed", `{"queue":"{k}","taskId":"{t1}"}`},
-		{"a user pushes nowhere", nil, step{"admin", "queue:push", `{"project":"{p}","taskId":"{t1}"}`}, "VALIDATION_ERROR", "names the session, or the queue"},
+		{"a user pushes to a session's own by its name", nil, step{
+			"admin", "queue:push",
+			`{"project":"{p}","queue":"{k}","taskId":"{t1}"}`,
+		}, "queue.item_pushed", `{"queue":"{k}","taskId":"{t1}"}`},
+		{
+			"a user pushes nowhere", nil,
+			step{"admin", "queue:push", `{"project":"{p}","taskId":"{t1}"}`},
+			"VALIDATION_ERROR", "names the session, or the queue",
+		},
 		{"a user pushes to no queue", nil, pushTo("t1"), "NOT_FOUND", "Queue with id 'main'"},
-		{"a user pushes by the wrong session", nil, step{"admin", "queue:push", `{"sessionId":"{w}","taskId":"{t1}"}`}, "VALIDATION_ERROR", "does not use queue strategy"},
-		{"a user pushes by session to another queue", []step{named}, step{"admin", "queue:push", `{"sessionId":"{k}","queue":"main","taskId":"{t1}"}`}, "NOT_ALLOWED", "may not use queue"},
-		{"a user pushes by session in another project", nil, step{"admin", "queue:push", `{"project":"{q}","sessionId":"{k}","taskId":"{t1}"}`}, "VALIDATION_ERROR", "/project"},
+		{
+			"a user pushes by the wrong session", nil,
+			step{"admin", "queue:push", `{"sessionId":"{w}","taskId":"{t1}"}`},
+			"VALIDATION_ERROR", "does not use queue strategy",
+		},
+		{"a user pushes by session to another queue", []step{named}, step{
+			"admin", "queue:push",
+			`{"sessionId":"{k}","queue":"main","taskId":"{t1}"}`,
+		}, "NOT_ALLOWED", "may not use queue"},
+		{"a user pushes by session in another project", nil, step{
+			"admin", "queue:push",
+			`{"project":"{q}","sessionId":"{k}","taskId":"{t1}"}`,
+		}, "VALIDATION_ERROR", "/project"},
 		{"push nothing", nil, step{"k", "queue:push", `{}`}, "VALIDATION_ERROR", "taskId is required"},
 		{"push no task", nil, step{"k", "queue:push", `{"taskId":"none"}`}, "NOT_FOUND", "Task with id 'none'"},
 		{"push a task elsewhere", nil, push("u1"), "VALIDATION_ERROR", "/taskId"},
 		{"push again", []step{push("t1")}, push("t1"), "CONFLICT", "Task {t1} already in queue | it is queued there"},
-		{"push what failed", []step{push("t1"), start, {"k", "queue:fail", `{}`}}, push("t1"), "CONFLICT", "it is failed there"},
+		{
+			"push what failed",
+			[]step{push("t1"), start, {"k", "queue:fail", `{}`}},
+			push("t1"), "CONFLICT",
+			"it is failed there",
+		},
 		{"push into two queues", []step{named, push("t1")}, pushTo("t1"), "queue.item_pushed", "main"},
-		{"a worker without a queue pushes nothing", nil, step{"w", "queue:push", `{"taskId":"{t1}"}`}, "NOT_ALLOWED", "queue:push"},
+		{
+			"a worker without a queue pushes nothing", nil,
+			step{"w", "queue:push", `{"taskId":"{t1}"}`},
+			"NOT_ALLOWED",
+			"queue:push",
+		},
 		{"nor does an orchestrator", nil, step{"o", "queue:push", `{"taskId":"{t1}"}`}, "NOT_ALLOWED", "queue:push"},
 
-		{"start", []step{push("t2"), push("t1")}, start, "queue.item_started", `{"queue":"{k}","taskId":"{t2}","sessionId":"{k}","attempt":1}`},
-		{"start from a named queue", []step{named, pushTo("t1"), puller("a")}, starts("a"), "queue.item_started", `{"queue":"main","taskId":"{t1}","sessionId":"{a}","attempt":1}`},
-		{"start what another has not", []step{named, pushTo("t1"), pushTo("t2"), puller("a"), puller("b"), starts("a")}, starts("b"), "queue.item_started", `"taskId":"{t2}","sessionId":"{b}"`},
+		{
+			"start",
+			[]step{push("t2"), push("t1")},
+			start, "queue.item_started",
+			`{"queue":"{k}","taskId":"{t2}","sessionId":"{k}","attempt":1}`,
+		},
+		{
+			"start from a named queue",
+			[]step{named, pushTo("t1"), puller("a")},
+			starts("a"), "queue.item_started",
+			`{"queue":"main","taskId":"{t1}","sessionId":"{a}","attempt":1}`,
+		},
+		{
+			"start what another has not",
+			[]step{named, pushTo("t1"), pushTo("t2"), puller("a"), puller("b"), starts("a")},
+			starts("b"), "queue.item_started", `"taskId":"{t2}","sessionId":"{b}"`,
+		},
 		{"start while holding", []step{push("t1"), push("t2"), start}, start, "already so", ""},
 		{"start when it is empty", nil, start, "already so", ""},
-		{"start when all are in hand", []step{named, pushTo("t1"), puller("a"), puller("b"), starts("a")}, starts("b"), "already so", ""},
-		{"start passes over what waits", []step{push("t4"), push("t1")}, start, "queue.item_started", `"taskId":"{t1}","sessionId":"{k}","attempt":1,"passedOver":1}`},
+		{
+			"start when all are in hand",
+			[]step{named, pushTo("t1"), puller("a"), puller("b"), starts("a")},
+			starts("b"),
+			"already so", "",
+		},
+		{
+			"start passes over what waits",
+			[]step{push("t4"), push("t1")},
+			start, "queue.item_started",
+			`"taskId":"{t1}","sessionId":"{k}","attempt":1,"passedOver":1}`,
+		},
 		{"start when all wait", []step{push("t4")}, start, "already so", ""},
 		{
 			"start what waited",
@@ -561,52 +1479,262 @@ func TestQueueDecisions(t *testing.T) {
 			"may not use queue",
 		},
 		{"a killed one starts nothing", []step{push("t1"), kill("k")}, start, "NOT_ALLOWED", "has ended"},
-		{"nor does a user for it", []step{push("t1"), kill("k")}, step{"admin", "queue:start", `{"sessionId":"{k}"}`}, "NOT_ALLOWED", "has ended"},
-		{"a lost one starts nothing", []step{push("t1"), lose("k")}, start, "CONFLICT", "is lost, and can hold no item"},
-		{"one that is heard again does", []step{push("t1"), lose("k"), hears("k")}, start, "queue.item_started", "{t1}"},
-		{"one without the strategy", nil, step{"admin", "queue:start", `{"sessionId":"{w}"}`}, "VALIDATION_ERROR", "Session {w} does not use queue strategy"},
-		{"one that nobody spawned has no queue", []step{{"admin>mine", "session:register", `{"project":"{p}","strategy":"queue"}`}}, starts("mine"), "NOT_FOUND", "Queue with id '{mine}'"},
-		{"what came back is first", []step{named, puller("a"), pushTo("t1"), pushTo("t2"), starts("a"), kill("a"), giveUp("t1"), puller("b")}, starts("b"), "queue.item_started", `"taskId":"{t1}","sessionId":"{b}","attempt":2}`},
+		{
+			"nor does a user for it",
+			[]step{push("t1"), kill("k")},
+			step{"admin", "queue:start", `{"sessionId":"{k}"}`},
+			"NOT_ALLOWED", "has ended",
+		},
+		{
+			"a lost one starts nothing",
+			[]step{push("t1"), lose("k")},
+			start, "CONFLICT",
+			"is lost, and can hold no item",
+		},
+		{
+			"one that is heard again does",
+			[]step{push("t1"), lose("k"), hears("k")},
+			start, "queue.item_started",
+			"{t1}",
+		},
+		{
+			"one without the strategy", nil,
+			step{"admin", "queue:start", `{"sessionId":"{w}"}`},
+			"VALIDATION_ERROR",
+			"Session {w} does not use queue strategy",
+		},
+		{"one that nobody spawned has no queue", []step{{
+			"admin>mine", "session:register",
+			`{"project":"{p}","strategy":"queue"}`,
+		}}, starts("mine"), "NOT_FOUND", "Queue with id '{mine}'"},
+		{
+			"what came back is first",
+			[]step{
+				named, puller("a"), pushTo("t1"), pushTo("t2"), starts("a"), kill("a"),
+				giveUp("t1"), puller("b"),
+			},
+			starts("b"), "queue.item_started",
+			`"taskId":"{t1}","sessionId":"{b}","attempt":2}`,
+		},
 
-		{"complete", []step{push("t1"), start}, step{"k", "queue:complete", `{}`}, "queue.item_completed", `{"queue":"{k}","taskId":"{t1}","sessionId":"{k}"}`},
-		{"complete by task", []step{push("t1"), start}, step{"k", "queue:complete", `{"taskId":"{t1}"}`}, "queue.item_completed", "{t1}"},
-		{"complete another task", []step{push("t1"), start}, step{"k", "queue:complete", `{"taskId":"{t2}"}`}, "CONFLICT", "holds task {t1}, not {t2}"},
+		{
+			"complete",
+			[]step{push("t1"), start},
+			step{"k", "queue:complete", `{}`},
+			"queue.item_completed",
+			`{"queue":"{k}","taskId":"{t1}","sessionId":"{k}"}`,
+		},
+		{
+			"complete by task",
+			[]step{push("t1"), start},
+			step{"k", "queue:complete", `{"taskId":"{t1}"}`},
+			"queue.item_completed", "{t1}",
+		},
+		{
+			"complete another task",
+			[]step{push("t1"), start},
+			step{"k", "queue:complete", `{"taskId":"{t2}"}`},
+			"CONFLICT", "holds task {t1}, not {t2}",
+		},
 		{"complete nothing", nil, step{"k", "queue:complete", `{}`}, "CONFLICT", "No item currently being processed"},
-		{"complete what is not in hand", []step{push("t1")}, step{"k", "queue:complete", `{"taskId":"{t1}"}`}, "CONFLICT", "No item currently being processed"},
-		{"complete again", []step{push("t1"), start, {"k", "queue:complete", `{}`}}, step{"k", "queue:complete", `{}`}, "CONFLICT", "its last one, task {t1}, is completed"},
-		{"complete again by task", []step{push("t1"), start, {"k", "queue:complete", `{}`}}, step{"k", "queue:complete", `{"taskId":"{t1}"}`}, "already so", ""},
-		{"complete what it failed", []step{push("t1"), start, {"k", "queue:fail", `{}`}}, step{"k", "queue:complete", `{"taskId":"{t1}"}`}, "CONFLICT", "its last one, task {t1}, is failed"},
-		{"a user completes for a session", []step{push("t1"), start}, step{"admin", "queue:complete", `{"sessionId":"{k}"}`}, "queue.item_completed", `"sessionId":"{k}"`},
-		{"a user completes for nobody", []step{named}, step{"admin", "queue:complete", `{"project":"{p}","queue":"main"}`}, "VALIDATION_ERROR", "sessionId is required"},
-		{"complete for another", []step{named, puller("a"), push("t1"), start}, step{"a", "queue:complete", `{"sessionId":"{k}","taskId":"{t1}"}`}, "NOT_ALLOWED", "may not act as"},
-		{"complete what another holds", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a")}, step{"b", "queue:complete", `{"taskId":"{t1}"}`}, "CONFLICT", "No item currently being processed"},
-		{"complete what came back", []step{named, puller("a"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), hears("a")}, step{"a", "queue:complete", `{}`}, "CONFLICT", "no longer holds task {t1}: it is back in the queue"},
-		{"complete what another has by now", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), hears("a")}, step{"a", "queue:complete", `{"taskId":"{t1}"}`}, "CONFLICT", "no longer holds task {t1}: session '{b}' does | its item was given back"},
-		{"complete what another has completed", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), {"b", "queue:complete", `{}`}, hears("a")}, step{"a", "queue:complete", `{}`}, "CONFLICT", "it is completed by session '{b}'"},
-		{"complete by task what another has completed", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), {"b", "queue:complete", `{}`}, hears("a")}, step{"a", "queue:complete", `{"taskId":"{t1}"}`}, "CONFLICT", "it is completed by session '{b}'"},
-		{"a lost one that still holds completes", []step{push("t1"), start, lose("k")}, step{"k", "queue:complete", `{}`}, "queue.item_completed", "{t1}"},
-		{"a killed one completes nothing", []step{push("t1"), start, kill("k")}, step{"k", "queue:complete", `{}`}, "NOT_ALLOWED", "has ended"},
+		{
+			"complete what is not in hand",
+			[]step{push("t1")},
+			step{"k", "queue:complete", `{"taskId":"{t1}"}`},
+			"CONFLICT", "No item currently being processed",
+		},
+		{
+			"complete again",
+			[]step{push("t1"), start, {"k", "queue:complete", `{}`}},
+			step{"k", "queue:complete", `{}`},
+			"CONFLICT", "its last one, task {t1}, is completed",
+		},
+		{"complete again by task", []step{push("t1"), start, {"k", "queue:complete", `{}`}}, step{
+			"k", "queue:complete",
+			`{"taskId":"{t1}"}`,
+		}, "already so", ""},
+		{"complete what it failed", []step{push("t1"), start, {"k", "queue:fail", `{}`}}, step{
+			"k", "queue:complete",
+			`{"taskId":"{t1}"}`,
+		}, "CONFLICT", "its last one, task {t1}, is failed"},
+		{"a user completes for a session", []step{push("t1"), start}, step{
+			"admin", "queue:complete",
+			`{"sessionId":"{k}"}`,
+		}, "queue.item_completed", `"sessionId":"{k}"`},
+		{"a user completes for nobody", []step{named}, step{
+			"admin", "queue:complete",
+			`{"project":"{p}","queue":"main"}`,
+		}, "VALIDATION_ERROR", "sessionId is required"},
+		{"complete for another", []step{named, puller("a"), push("t1"), start}, step{
+			"a", "queue:complete",
+			`{"sessionId":"{k}","taskId":"{t1}"}`,
+		}, "NOT_ALLOWED", "may not act as"},
+		{
+			"complete what another holds",
+			[]step{named, puller("a"), puller("b"), pushTo("t1"), starts("a")},
+			step{"b", "queue:complete", `{"taskId":"{t1}"}`},
+			"CONFLICT", "No item currently being processed",
+		},
+		{
+			"complete what came back",
+			[]step{
+				named, puller("a"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"),
+				hears("a"),
+			},
+			step{"a", "queue:complete", `{}`},
+			"CONFLICT",
+			"no longer holds task {t1}: it is back in the queue",
+		},
+		{
+			"complete what another has by now",
+			[]step{
+				named, puller("a"), puller("b"), pushTo("t1"), starts("a"),
+				lose("a"), giveUp("t1"), starts("b"), hears("a"),
+			},
+			step{"a", "queue:complete", `{"taskId":"{t1}"}`},
+			"CONFLICT", "no longer holds task {t1}: session '{b}' does | its item was given back",
+		},
+		{
+			"complete what another has completed",
+			[]step{
+				named, puller("a"), puller("b"), pushTo("t1"), starts("a"),
+				lose("a"), giveUp("t1"), starts("b"),
+				{"b", "queue:complete", `{}`},
+				hears("a"),
+			},
+			step{"a", "queue:complete", `{}`},
+			"CONFLICT", "it is completed by session '{b}'",
+		},
+		{
+			"complete by task what another has completed",
+			[]step{
+				named, puller("a"), puller("b"), pushTo("t1"),
+				starts("a"), lose("a"), giveUp("t1"), starts("b"),
+				{"b", "queue:complete", `{}`},
+				hears("a"),
+			},
+			step{"a", "queue:complete", `{"taskId":"{t1}"}`},
+			"CONFLICT", "it is completed by session '{b}'",
+		},
+		{"a lost one that still holds completes", []step{push("t1"), start, lose("k")}, step{
+			"k", "queue:complete",
+			`{}`,
+		}, "queue.item_completed", "{t1}"},
+		{
+			"a killed one completes nothing",
+			[]step{push("t1"), start, kill("k")},
+			step{"k", "queue:complete", `{}`},
+			"NOT_ALLOWED", "has ended",
+		},
 
-		{"fail", []step{push("t1"), start}, step{"k", "queue:fail", `{"reason":"r"}`}, "queue.item_failed", `{"queue":"{k}","taskId":"{t1}","sessionId":"{k}","reason":"r"}`},
-		{"fail again by task", []step{push("t1"), start, {"k", "queue:fail", `{}`}}, step{"k", "queue:fail", `{"taskId":"{t1}"}`}, "already so", ""},
+		{
+			"fail",
+			[]step{push("t1"), start},
+			step{"k", "queue:fail", `{"reason":"r"}`},
+			"queue.item_failed",
+			`{"queue":"{k}","taskId":"{t1}","sessionId":"{k}","reason":"r"}`,
+		},
+		{"fail again by task", []step{push("t1"), start, {"k", "queue:fail", `{}`}}, step{
+			"k", "queue:fail",
+			`{"taskId":"{t1}"}`,
+		}, "already so", ""},
 		{"fail nothing", nil, step{"k", "queue:fail", `{}`}, "CONFLICT", "No item currently being processed"},
-		{"fail with a NUL", []step{push("t1"), start}, step{"k", "queue:fail", `{"reason":"\u0000"}`}, "VALIDATION_ERROR", "NUL"},
-		{"fail what another has by now", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), hears("a")}, step{"a", "queue:fail", `{}`}, "CONFLICT", "session '{b}' does"},
-		{"a user fails for a session", []step{push("t1"), start}, step{"admin", "queue:fail", `{"sessionId":"{k}"}`}, "queue.item_failed", `"sessionId":"{k}"`},
-		{"a user fails for nobody", []step{named}, step{"admin", "queue:fail", `{"project":"{p}","queue":"main"}`}, "VALIDATION_ERROR", "sessionId is required"},
-		{"fail for another", []step{named, puller("a")}, step{"a", "queue:fail", `{"sessionId":"{k}"}`}, "NOT_ALLOWED", "may not act as"},
+		{
+			"fail with a NUL",
+			[]step{push("t1"), start},
+			step{"k", "queue:fail", `{"reason":"\u0000"}`},
+			"VALIDATION_ERROR", "NUL",
+		},
+		{"fail what another has by now", []step{
+			named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"),
+			giveUp("t1"), starts("b"), hears("a"),
+		}, step{"a", "queue:fail", `{}`}, "CONFLICT", "session '{b}' does"},
+		{
+			"a user fails for a session",
+			[]step{push("t1"), start},
+			step{"admin", "queue:fail", `{"sessionId":"{k}"}`},
+			"queue.item_failed", `"sessionId":"{k}"`,
+		},
+		{
+			"a user fails for nobody",
+			[]step{named},
+			step{"admin", "queue:fail", `{"project":"{p}","queue":"main"}`},
+			"VALIDATION_ERROR", "sessionId is required",
+		},
+		{
+			"fail for another",
+			[]step{named, puller("a")},
+			step{"a", "queue:fail", `{"sessionId":"{k}"}`},
+			"NOT_ALLOWED",
+			"may not act as",
+		},
 
-		{"skip what is in hand", []step{push("t1"), start}, step{"k", "queue:skip", `{}`}, "queue.item_skipped", `{"queue":"{k}","taskId":"{t1}","sessionId":"{k}","held":true}`},
-		{"skip the next", []step{push("t1"), push("t2")}, step{"k", "queue:skip", `{}`}, "queue.item_skipped", `{"queue":"{k}","taskId":"{t1}","sessionId":"{k}"}`},
-		{"skip the next that may be started", []step{push("t4"), push("t2")}, step{"k", "queue:skip", `{"taskId":"{t2}"}`}, "queue.item_skipped", `{t2}`},
-		{"skip what is not the next", []step{push("t1"), push("t2")}, step{"k", "queue:skip", `{"taskId":"{t2}"}`}, "CONFLICT", "The next item is task {t1}, not {t2}"},
-		{"skip another than what is in hand", []step{push("t1"), push("t2"), start}, step{"k", "queue:skip", `{"taskId":"{t2}"}`}, "CONFLICT", "holds task {t1}, not {t2}"},
+		{
+			"skip what is in hand",
+			[]step{push("t1"), start},
+			step{"k", "queue:skip", `{}`},
+			"queue.item_skipped",
+			`{"queue":"{k}","taskId":"{t1}","sessionId":"{k}","held":true}`,
+		},
+		{
+			"skip the next",
+			[]step{push("t1"), push("t2")},
+			step{"k", "queue:skip", `{}`},
+			"queue.item_skipped",
+			`{"queue":"{k}","taskId":"{t1}","sessionId":"{k}"}`,
+		},
+		{"skip the next that may be started", []step{push("t4"), push("t2")}, step{
+			"k", "queue:skip",
+			`{"taskId":"{t2}"}`,
+		}, "queue.item_skipped", `{t2}`},
+		{
+			"skip what is not the next",
+			[]step{push("t1"), push("t2")},
+			step{"k", "queue:skip", `{"taskId":"{t2}"}`},
+			"CONFLICT", "The next item is task {t1}, not {t2}",
+		},
+		{"skip another than what is in hand", []step{push("t1"), push("t2"), start}, step{
+			"k", "queue:skip",
+			`{"taskId":"{t2}"}`,
+		}, "CONFLICT", "holds task {t1}, not {t2}"},
 		{"skip nothing", nil, step{"k", "queue:skip", `{}`}, "CONFLICT", "No items left in queue to skip"},
-		{"skip what another has by now", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), hears("a")}, step{"a", "queue:skip", `{"taskId":"{t1}"}`}, "CONFLICT", "session '{b}' does"},
-		{"a user skips the next by name", []step{named, pushTo("t1")}, step{"admin", "queue:skip", `{"project":"{p}","queue":"main"}`}, "queue.item_skipped", `{"queue":"main","taskId":"{t1}","sessionId":""}`},
-		{"a user skips for a session", []step{push("t1"), start}, step{"admin", "queue:skip", `{"sessionId":"{k}"}`}, "queue.item_skipped", `"held":true`},
-		{"a user skips the next for one that has ended", []step{push("t1"), kill("k")}, step{"admin", "queue:skip", `{"sessionId":"{k}"}`}, "NOT_ALLOWED", "has ended"},
-		{"skip for another", []step{named, puller("a")}, step{"a", "queue:skip", `{"sessionId":"{k}"}`}, "NOT_ALLOWED", "may not act as"},
+		{
+			"skip what another has by now",
+			[]step{
+				named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"),
+				giveUp("t1"), starts("b"), hears("a"),
+			},
+			step{"a", "queue:skip", `{"taskId":"{t1}"}`},
+			"CONFLICT",
+			"session '{b}' does",
+		},
+		{
+			"a user skips the next by name",
+			[]step{named, pushTo("t1")},
+			step{
+				"admin", "queue:skip",
+				`{"project":"{p}","queue":"main"}`,
+			},
+			"queue.item_skipped",
+			`{"queue":"main","taskId":"{t1}","sessionId":""}`,
+		},
+		{
+			"a user skips for a session",
+			[]step{push("t1"), start},
+			step{"admin", "queue:skip", `{"sessionId":"{k}"}`},
+			"queue.item_skipped", `"held":true`,
+		},
+		{"a user skips the next for one that has ended", []step{push("t1"), kill("k")}, step{
+			"admin", "queue:skip",
+			`{"sessionId":"{k}"}`,
+		}, "NOT_ALLOWED", "has ended"},
+		{
+			"skip for another",
+			[]step{named, puller("a")},
+			step{"a", "queue:skip", `{"sessionId":"{k}"}`},
+			"NOT_ALLOWED",
+			"may not act as",
+		},
 
 		{
 			"requeue what failed",
@@ -672,9 +1800,32 @@ func TestQueueDecisions(t *testing.T) {
 			"Task '{t1}' is not in queue 'main'",
 		},
 		{"requeue nothing", nil, step{"admin", "queue:requeue", `{}`}, "VALIDATION_ERROR", "taskId is required"},
-		{"a session requeues nothing", []step{push("t1"), {"k", "queue:skip", `{}`}}, step{"k", "queue:requeue", `{"taskId":"{t1}"}`}, "NOT_ALLOWED", "queue:requeue"},
-		{"requeued is at the end, with no attempts", []step{push("t1"), push("t2"), start, {"k", "queue:fail", `{}`}, {"admin", "queue:requeue", `{"taskId":"{t1}"}`}, {"k", "queue:skip", `{}`}}, start, "queue.item_started", `"taskId":"{t1}","sessionId":"{k}","attempt":1}`},
-		{"complete what was queued again", []step{push("t1"), start, {"k", "queue:fail", `{}`}, {"admin", "queue:requeue", `{"taskId":"{t1}"}`}}, step{"k", "queue:complete", `{}`}, "CONFLICT", "it is back in the queue | it was queued again since"},
+		{"a session requeues nothing", []step{push("t1"), {"k", "queue:skip", `{}`}}, step{
+			"k", "queue:requeue",
+			`{"taskId":"{t1}"}`,
+		}, "NOT_ALLOWED", "queue:requeue"},
+		{
+			"requeued is at the end, with no attempts",
+			[]step{
+				push("t1"), push("t2"), start,
+				{"k", "queue:fail", `{}`},
+				{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
+				{"k", "queue:skip", `{}`},
+			},
+			start, "queue.item_started",
+			`"taskId":"{t1}","sessionId":"{k}","attempt":1}`,
+		},
+		{
+			"complete what was queued again",
+			[]step{
+				push("t1"), start,
+				{"k", "queue:fail", `{}`},
+				{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
+			},
+			step{"k", "queue:complete", `{}`},
+			"CONFLICT",
+			"it is back in the queue | it was queued again since",
+		},
 
 		{
 			"return from one that was killed",
@@ -805,40 +1956,130 @@ func TestQueueDecisions(t *testing.T) {
 // A task that a session once held in its queue is one that it may report on.
 func TestReportOnWhatWasHeld(t *testing.T) {
 	decide(t, []decision{
-		{"what it holds", []step{push("t1"), start}, step{"k", "report:progress", `{"message":"m","taskIds":["{t1}"]}`}, "session.reported", "{t1}"},
-		{"what it held", []step{push("t1"), start, {"k", "queue:complete", `{}`}}, step{"k", "report:progress", `{"message":"m","taskIds":["{t1}"]}`}, "session.reported", "{t1}"},
-		{"what is only queued", []step{push("t1")}, step{"k", "report:progress", `{"message":"m","taskIds":["{t1}"]}`}, "NOT_ALLOWED", "may not report on task"},
-		{"what another took over", []step{named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"), starts("b"), hears("a")}, step{"a", "report:progress", `{"message":"m","taskIds":["{t1}"]}`}, "session.reported", "{t1}"},
+		{
+			"what it holds",
+			[]step{push("t1"), start},
+			step{"k", "report:progress", `{"message":"m","taskIds":["{t1}"]}`},
+			"session.reported", "{t1}",
+		},
+		{"what it held", []step{push("t1"), start, {"k", "queue:complete", `{}`}}, step{
+			"k", "report:progress",
+			`{"message":"m","taskIds":["{t1}"]}`,
+		}, "session.reported", "{t1}"},
+		{
+			"what is only queued",
+			[]step{push("t1")},
+			step{"k", "report:progress", `{"message":"m","taskIds":["{t1}"]}`},
+			"NOT_ALLOWED", "may not report on task",
+		},
+		{
+			"what another took over",
+			[]step{
+				named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"),
+				giveUp("t1"), starts("b"), hears("a"),
+			},
+			step{"a", "report:progress", `{"message":"m","taskIds":["{t1}"]}`},
+			"session.reported", "{t1}",
+		},
 	})
 }
 
 func TestSpawnWithAQueue(t *testing.T) {
 	decide(t, []decision{
-		{"its own", nil, step{"o", "session:spawn", `{"strategy":"queue","taskIds":["{t2}","{t1}"]}`}, "session.spawned", `"queued":["{t2}","{t1}"]`},
-		{"a named one", []step{named}, step{"o", "session:spawn", `{"strategy":"queue","queue":"main","taskIds":["{t1}"]}`}, "session.spawned", `"queue":"main","queued":["{t1}"]`},
-		{"what is there already is not pushed again", []step{named, pushTo("t1")}, step{"o", "session:spawn", `{"strategy":"queue","queue":"main","taskIds":["{t1}","{t2}"]}`}, "session.spawned", `"queue":"main","queued":["{t2}"]`},
-		{"one that there is not", nil, step{"o", "session:spawn", `{"strategy":"queue","queue":"main"}`}, "NOT_FOUND", "Queue with id 'main'"},
-		{"a session's own while it is there", nil, step{"o", "session:spawn", `{"strategy":"queue","queue":"{k}"}`}, "CONFLICT", "is session '{k}'s own"},
-		{"and when it is gone", []step{{"admin", "session:kill", `{"sessionId":"{k}"}`}}, step{"o", "session:spawn", `{"strategy":"queue","queue":"{k}"}`}, "session.spawned", `"queue":"{k}"`},
-		{"one of another project", []step{{"admin", "queue:create", `{"project":"{q}","queue":"main"}`}}, step{"o", "session:spawn", `{"strategy":"queue","queue":"main"}`}, "NOT_FOUND", "Queue with id 'main'"},
-		{"what is no name", nil, step{"o", "session:spawn", `{"strategy":"queue","queue":"a b"}`}, "VALIDATION_ERROR", "is not an id"},
-		{"another strategy", []step{named}, step{"o", "session:spawn", `{"queue":"main","taskIds":["{t1}"]}`}, "VALIDATION_ERROR", "only a session with the queue strategy"},
-		{"a timeout", nil, step{"o", "session:spawn", `{"taskIds":["{t1}"],"timeout":5000}`}, "session.spawned", `"timeout":5000`},
-		{"a timeout of less than nothing", nil, step{"o", "session:spawn", `{"taskIds":["{t1}"],"timeout":-1}`}, "VALIDATION_ERROR", "/timeout"},
-		{"a timeout of more than a year", nil, step{"o", "session:spawn", `{"taskIds":["{t1}"],"timeout":31536000001}`}, "VALIDATION_ERROR", "/timeout"},
+		{
+			"its own", nil,
+			step{"o", "session:spawn", `{"strategy":"queue","taskIds":["{t2}","{t1}"]}`},
+			"session.spawned", `"queued":["{t2}","{t1}"]`,
+		},
+		{
+			"a named one",
+			[]step{named},
+			step{
+				"o", "session:spawn",
+				`{"strategy":"queue","queue":"main","taskIds":["{t1}"]}`,
+			},
+			"session.spawned",
+			`"queue":"main","queued":["{t1}"]`,
+		},
+		{
+			"what is there already is not pushed again",
+			[]step{named, pushTo("t1")},
+			step{
+				"o", "session:spawn",
+				`{"strategy":"queue","queue":"main","taskIds":["{t1}","{t2}"]}`,
+			},
+			"session.spawned",
+			`"queue":"main","queued":["{t2}"]`,
+		},
+		{
+			"one that there is not", nil,
+			step{"o", "session:spawn", `{"strategy":"queue","queue":"main"}`},
+			"NOT_FOUND",
+			"Queue with id 'main'",
+		},
+		{
+			"a session's own while it is there", nil,
+			step{"o", "session:spawn", `{"strategy":"queue","queue":"{k}"}`},
+			"CONFLICT", "is session '{k}'s own",
+		},
+		{"and when it is gone", []step{{"admin", "session:kill", `{"sessionId":"{k}"}`}}, step{
+			"o", "session:spawn",
+			`{"strategy":"queue","queue":"{k}"}`,
+		}, "session.spawned", `"queue":"{k}"`},
+		{
+			"one of another project",
+			[]step{{"admin", "queue:create", `{"project":"{q}","queue":"main"}`}},
+			step{"o", "session:spawn", `{"strategy":"queue","queue":"main"}`},
+			"NOT_FOUND", "Queue with id 'main'",
+		},
+		{
+			"what is no name", nil,
+			step{"o", "session:spawn", `{"strategy":"queue","queue":"a b"}`},
+			"VALIDATION_ERROR",
+			"is not an id",
+		},
+		{
+			"another strategy",
+			[]step{named},
+			step{"o", "session:spawn", `{"queue":"main","taskIds":["{t1}"]}`},
+			"VALIDATION_ERROR", "only a session with the queue strategy",
+		},
+		{
+			"a timeout", nil,
+			step{"o", "session:spawn", `{"taskIds":["{t1}"],"timeout":5000}`},
+			"session.spawned",
+			`"timeout":5000`,
+		},
+		{
+			"a timeout of less than nothing", nil,
+			step{"o", "session:spawn", `{"taskIds":["{t1}"],"timeout":-1}`},
+			"VALIDATION_ERROR", "/timeout",
+		},
+		{
+			"a timeout of more than a year", nil,
+			step{"o", "session:spawn", `{"taskIds":["{t1}"],"timeout":31536000001}`},
+			"VALIDATION_ERROR", "/timeout",
+		},
 	})
 	w := newWorld(t)
 	w.make("a", "admin", "session:spawn", `{"project":"{p}","strategy":"queue","taskIds":["{t2}"]}`)
 	w.h.View(func(s *projections.State) {
 		q := s.Queue(w.ids["p"], w.ids["a"])
-		if q == nil || q.SessionID != w.ids["a"] || q.Stats.Queued != 1 || s.Task(w.ids["t2"]).Status != events.TaskTodo {
+		if q == nil || q.SessionID != w.ids["a"] || q.Stats.Queued != 1 ||
+			s.Task(w.ids["t2"]).Status != events.TaskTodo {
 			t.Errorf("its own queue: %+v", q)
 		}
 	})
 	w.h.View(func(s *projections.State) {
 		for rules, want := range map[string]string{commands.RulesVersion: w.ids["p"], "1": ""} {
-			spawn := &commands.SpawnSession{In: commands.In{Project: w.ids["p"]}, Strategy: events.StrategyQueue, TaskIDs: []string{w.ids["t1"]}}
-			data, err := spawn.Decide(s, commands.Call{By: commands.Admin(commands.AuthnToken), Project: w.ids["p"], At: s.At(), Rules: rules})
+			spawn := &commands.SpawnSession{
+				In: commands.In{Project: w.ids["p"]}, Strategy: events.StrategyQueue,
+				TaskIDs: []string{w.ids["t1"]},
+			}
+			data, err := spawn.Decide(s, commands.Call{
+				By: commands.Admin(commands.AuthnToken), Project: w.ids["p"],
+				At: s.At(), Rules: rules,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -935,35 +2176,125 @@ func TestInputDecisions(t *testing.T) {
 			"session.reported", `"message":"m","late":true,"options":["a"]}`,
 		},
 
-		{"the user answers", []step{open}, answer("admin", "so"), "input.answered", `{"inputId":"{i}","sessionId":"{w}","answer":"so"}`},
+		{
+			"the user answers",
+			[]step{open},
+			answer("admin", "so"), "input.answered",
+			`{"inputId":"{i}","sessionId":"{w}","answer":"so"}`,
+		},
 		{"so does who spawned it", []step{open}, answer("o", "so"), "input.answered", "so"},
-		{"another orchestrator does not", []step{{"admin>o2", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t3}"]}`}, open}, answer("o2", "so"), "NOT_ALLOWED", "did not spawn session '{w}'"},
+		{
+			"another orchestrator does not",
+			[]step{{
+				"admin>o2", "session:spawn",
+				`{"project":"{p}","role":"orchestrator","taskIds":["{t3}"]}`,
+			}, open},
+			answer("o2", "so"), "NOT_ALLOWED",
+			"did not spawn session '{w}'",
+		},
 		{"nor who asked", []step{open}, answer("w", "so"), "NOT_ALLOWED", "input:answer"},
-		{"an orchestrator answers not itself", []step{{"o>i", "report:needs-input", `{"message":"m"}`}}, answer("o", "so"), "NOT_ALLOWED", "did not spawn"},
-		{"answer no question", nil, step{"admin", "input:answer", `{"inputId":"none","answer":"so"}`}, "NOT_FOUND", "Question with id 'none'"},
-		{"answer without a question", nil, step{"admin", "input:answer", `{"answer":"so"}`}, "VALIDATION_ERROR", "inputId is required"},
+		{
+			"an orchestrator answers not itself",
+			[]step{{"o>i", "report:needs-input", `{"message":"m"}`}},
+			answer("o", "so"), "NOT_ALLOWED", "did not spawn",
+		},
+		{
+			"answer no question", nil,
+			step{"admin", "input:answer", `{"inputId":"none","answer":"so"}`},
+			"NOT_FOUND",
+			"Question with id 'none'",
+		},
+		{
+			"answer without a question", nil,
+			step{"admin", "input:answer", `{"answer":"so"}`},
+			"VALIDATION_ERROR",
+			"inputId is required",
+		},
 		{"answer nothing", []step{open}, answer("admin", " "), "VALIDATION_ERROR", "answer is required"},
 		{"answer with a NUL", []step{open}, answer("admin", `\u0000`), "VALIDATION_ERROR", "NUL"},
-		{"answer too much", []step{open}, answer("admin", strings.Repeat("x", events.MaxText+1)), "VALIDATION_ERROR", "at most"},
+		{
+			"answer too much",
+			[]step{open},
+			answer("admin", strings.Repeat("x", events.MaxText+1)), "VALIDATION_ERROR",
+			"at most",
+		},
 		{"answer with an option", []step{asked}, answer("o", "b"), "input.answered", `"answer":"b"}`},
-		{"answer with none of them", []step{asked}, answer("o", "c"), "VALIDATION_ERROR", "'c' is none of the options | the session asked for one of: a, b"},
-		{"answer with none of them all the same", []step{asked}, step{"o", "input:answer", `{"inputId":"{i}","answer":"c","other":true}`}, "input.answered", `"answer":"c","other":true}`},
-		{"other, and yet an option", []step{asked}, step{"o", "input:answer", `{"inputId":"{i}","answer":"a","other":true}`}, "input.answered", `"answer":"a"}`},
+		{
+			"answer with none of them",
+			[]step{asked},
+			answer("o", "c"), "VALIDATION_ERROR",
+			"'c' is none of the options | the session asked for one of: a, b",
+		},
+		{"answer with none of them all the same", []step{asked}, step{
+			"o", "input:answer",
+			`{"inputId":"{i}","answer":"c","other":true}`,
+		}, "input.answered", `"answer":"c","other":true}`},
+		{"other, and yet an option", []step{asked}, step{
+			"o", "input:answer",
+			`{"inputId":"{i}","answer":"a","other":true}`,
+		}, "input.answered", `"answer":"a"}`},
 		{"answer again", []step{open, answer("o", "so")}, answer("admin", "so"), "already so", ""},
-		{"answer otherwise", []step{open, answer("o", "so")}, answer("admin", "no"), "CONFLICT", "was already answered: so"},
-		{"answer otherwise what was received", []step{open, answer("o", "so"), received}, answer("admin", "no"), "CONFLICT", "was already answered: so"},
-		{"answer one who has ended", []step{open, kill("w")}, answer("admin", "so"), "CONFLICT", "its session has ended"},
-		{"answer one who was deleted", []step{open, {"admin", "session:delete", `{"sessionId":"{w}"}`}}, answer("admin", "so"), "CONFLICT", "its session has ended"},
-		{"who spawned one that was deleted may not any more", []step{open, {"admin", "session:delete", `{"sessionId":"{w}"}`}}, answer("o", "so"), "NOT_ALLOWED", "did not spawn"},
-		{"answer one who is done", []step{open, {"w", "session:complete", `{}`}}, answer("admin", "so"), "input.answered", "so"},
+		{
+			"answer otherwise",
+			[]step{open, answer("o", "so")},
+			answer("admin", "no"), "CONFLICT",
+			"was already answered: so",
+		},
+		{
+			"answer otherwise what was received",
+			[]step{open, answer("o", "so"), received},
+			answer("admin", "no"),
+			"CONFLICT", "was already answered: so",
+		},
+		{
+			"answer one who has ended",
+			[]step{open, kill("w")},
+			answer("admin", "so"), "CONFLICT",
+			"its session has ended",
+		},
+		{"answer one who was deleted", []step{open, {"admin", "session:delete", `{"sessionId":"{w}"}`}}, answer("admin",
+			"so"), "CONFLICT", "its session has ended"},
+		{"who spawned one that was deleted may not any more", []step{open, {
+			"admin", "session:delete",
+			`{"sessionId":"{w}"}`,
+		}}, answer("o", "so"), "NOT_ALLOWED", "did not spawn"},
+		{
+			"answer one who is done",
+			[]step{open, {"w", "session:complete", `{}`}},
+			answer("admin", "so"),
+			"input.answered", "so",
+		},
 
-		{"receive", []step{open, answer("o", "so")}, received, "input.delivered", `{"inputId":"{i}","sessionId":"{w}"}`},
+		{
+			"receive",
+			[]step{open, answer("o", "so")},
+			received, "input.delivered",
+			`{"inputId":"{i}","sessionId":"{w}"}`,
+		},
 		{"receive again", []step{open, answer("o", "so"), received}, received, "already so", ""},
 		{"receive too early", []step{open}, received, "BUSINESS_RULE_ERROR", "has no answer yet"},
-		{"receive another's", []step{open, answer("o", "so")}, step{"v", "input:received", `{"inputId":"{i}"}`}, "NOT_ALLOWED", "is not session '{v}'s"},
-		{"receive no question", nil, step{"w", "input:received", `{"inputId":"none"}`}, "NOT_FOUND", "Question with id 'none'"},
-		{"a user receives nothing", []step{open, answer("o", "so")}, step{"admin", "input:received", `{"inputId":"{i}"}`}, "NOT_ALLOWED", "input:received"},
-		{"one that has ended receives nothing", []step{open, answer("o", "so"), kill("w")}, received, "NOT_ALLOWED", "has ended"},
+		{
+			"receive another's",
+			[]step{open, answer("o", "so")},
+			step{"v", "input:received", `{"inputId":"{i}"}`},
+			"NOT_ALLOWED", "is not session '{v}'s",
+		},
+		{
+			"receive no question", nil,
+			step{"w", "input:received", `{"inputId":"none"}`},
+			"NOT_FOUND",
+			"Question with id 'none'",
+		},
+		{"a user receives nothing", []step{open, answer("o", "so")}, step{
+			"admin", "input:received",
+			`{"inputId":"{i}"}`,
+		}, "NOT_ALLOWED", "input:received"},
+		{
+			"one that has ended receives nothing",
+			[]step{open, answer("o", "so"), kill("w")},
+			received, "NOT_ALLOWED",
+			"has ended",
+		},
 	})
 	w := newWorld(t)
 	w.must("e@1h", "report:needs-input", `{"message":"late"}`)
@@ -985,34 +2316,156 @@ func TestTemplateDecisions(t *testing.T) {
 	long := strings.Repeat("x", events.MaxText+1)
 	const required = "name, role, and content are required"
 	decide(t, []decision{
-		{"create", nil, step{"admin", "template:create", `{"name":"Mine","role":"orchestrator","content":"Do\nit."}`}, "template.created", `"name":"Mine","role":"orchestrator","content":"Do\nit."`},
-		{"without a name", nil, step{"admin", "template:create", `{"role":"worker","content":"c"}`}, "VALIDATION_ERROR", required},
-		{"without a role", nil, step{"admin", "template:create", `{"name":"n","content":"c"}`}, "VALIDATION_ERROR", required},
-		{"without a content", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":" "}`}, "VALIDATION_ERROR", required},
-		{"of another role", nil, step{"admin", "template:create", `{"name":"n","role":"reviewer","content":"c"}`}, "VALIDATION_ERROR", `Invalid role. Must be "worker" or "orchestrator"`},
-		{"of too long a content", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":"` + long + `"}`}, "VALIDATION_ERROR", "/content"},
-		{"of too long a name", nil, step{"admin", "template:create", `{"name":"` + strings.Repeat("n", commands.MaxName+1) + `","role":"worker","content":"c"}`}, "VALIDATION_ERROR", "/name"},
-		{"a name of two lines", nil, step{"admin", "template:create", `{"name":"a\nb","role":"worker","content":"c"}`}, "VALIDATION_ERROR", "control character"},
-		{"a content with a NUL", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":"\u0000"}`}, "VALIDATION_ERROR", "NUL"},
-		{"a session creates none", nil, step{"o", "template:create", `{"name":"n","role":"worker","content":"c"}`}, "NOT_ALLOWED", "template:create"},
-		{"update", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}","name":"Ours","content":"Do more."}`}, "template.updated", `{"templateId":"{x}","name":"Ours","content":"Do more."}`},
-		{"update one of Maestro's own", nil, step{"admin", "template:update", `{"templateId":"execute-queue","content":"Pull."}`}, "template.updated", `{"templateId":"execute-queue","content":"Pull."}`},
-		{"update nothing of it", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}"}`}, "VALIDATION_ERROR", "At least one of name or content is required"},
-		{"update it to no content", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}","content":" "}`}, "VALIDATION_ERROR", "/content"},
-		{"update it to no name", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}","name":""}`}, "VALIDATION_ERROR", "/name"},
-		{"update it to too much", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}","content":"` + long + `"}`}, "VALIDATION_ERROR", "/content"},
-		{"update none", nil, step{"admin", "template:update", `{"templateId":"none","content":"c"}`}, "NOT_FOUND", "Template with id 'none'"},
-		{"update a deleted one", []step{mine, {"admin", "template:delete", `{"templateId":"{x}"}`}}, step{"admin", "template:update", `{"templateId":"{x}","content":"c"}`}, "NOT_FOUND", "Template"},
+		{
+			"create", nil,
+			step{"admin", "template:create", `{"name":"Mine","role":"orchestrator","content":"Do\nit."}`},
+			"template.created", `"name":"Mine","role":"orchestrator","content":"Do\nit."`,
+		},
+		{
+			"without a name", nil,
+			step{"admin", "template:create", `{"role":"worker","content":"c"}`},
+			"VALIDATION_ERROR",
+			required,
+		},
+		{
+			"without a role", nil,
+			step{"admin", "template:create", `{"name":"n","content":"c"}`},
+			"VALIDATION_ERROR",
+			required,
+		},
+		{
+			"without a content", nil,
+			step{"admin", "template:create", `{"name":"n","role":"worker","content":" "}`},
+			"VALIDATION_ERROR", required,
+		},
+		{
+			"of another role", nil,
+			step{"admin", "template:create", `{"name":"n","role":"reviewer","content":"c"}`},
+			"VALIDATION_ERROR", `Invalid role. Must be "worker" or "orchestrator"`,
+		},
+		{"of too long a content", nil, step{"admin", "template:create", `{"name":"n","role":"worker","content":"` +
+			long + `"}`}, "VALIDATION_ERROR", "/content"},
+		{"of too long a name", nil, step{"admin", "template:create", `{"name":"` + strings.Repeat("n",
+			commands.MaxName+1) + `","role":"worker","content":"c"}`}, "VALIDATION_ERROR", "/name"},
+		{
+			"a name of two lines", nil,
+			step{"admin", "template:create", `{"name":"a\nb","role":"worker","content":"c"}`},
+			"VALIDATION_ERROR", "control character",
+		},
+		{"a content with a NUL", nil, step{
+			"admin", "template:create",
+			`{"name":"n","role":"worker","content":"\u0000"}`,
+		}, "VALIDATION_ERROR", "NUL"},
+		{
+			"a session creates none", nil,
+			step{"o", "template:create", `{"name":"n","role":"worker","content":"c"}`},
+			"NOT_ALLOWED", "template:create",
+		},
+		{
+			"update",
+			[]step{mine},
+			step{
+				"admin", "template:update",
+				`{"templateId":"{x}","name":"Ours","content":"Do more."}`,
+			},
+			"template.updated",
+			`{"templateId":"{x}","name":"Ours","content":"Do more."}`,
+		},
+		{
+			"update one of Maestro's own", nil,
+			step{
+				"admin", "template:update",
+				`{"templateId":"execute-queue","content":"Pull."}`,
+			},
+			"template.updated",
+			`{"templateId":"execute-queue","content":"Pull."}`,
+		},
+		{
+			"update nothing of it",
+			[]step{mine},
+			step{"admin", "template:update", `{"templateId":"{x}"}`},
+			"VALIDATION_ERROR", "At least one of name or content is required",
+		},
+		{"update it to no content", []step{mine}, step{
+			"admin", "template:update",
+			`{"templateId":"{x}","content":" "}`,
+		}, "VALIDATION_ERROR", "/content"},
+		{
+			"update it to no name",
+			[]step{mine},
+			step{"admin", "template:update", `{"templateId":"{x}","name":""}`},
+			"VALIDATION_ERROR", "/name",
+		},
+		{"update it to too much", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}","content":"` +
+			long + `"}`}, "VALIDATION_ERROR", "/content"},
+		{
+			"update none", nil,
+			step{"admin", "template:update", `{"templateId":"none","content":"c"}`},
+			"NOT_FOUND",
+			"Template with id 'none'",
+		},
+		{
+			"update a deleted one",
+			[]step{mine, {"admin", "template:delete", `{"templateId":"{x}"}`}},
+			step{"admin", "template:update", `{"templateId":"{x}","content":"c"}`},
+			"NOT_FOUND", "Template",
+		},
 		{"without an id", nil, step{"admin", "template:update", `{"content":"c"}`}, "VALIDATION_ERROR", "/templateId"},
-		{"an orchestrator updates none", nil, step{"o", "template:update", `{"templateId":"execute-queue","content":"c"}`}, "NOT_ALLOWED", "template:update"},
-		{"reset one of Maestro's own", []step{{"admin", "template:update", `{"templateId":"coordinate-dag","content":"c"}`}}, step{"admin", "template:reset", `{"templateId":"coordinate-dag"}`}, "template.reset", `{"templateId":"coordinate-dag"}`},
-		{"that nobody changed", nil, step{"admin", "template:reset", `{"templateId":"coordinate-dag"}`}, "already so", ""},
-		{"that has only another name", []step{{"admin", "template:update", `{"templateId":"coordinate-dag","name":"n"}`}}, step{"admin", "template:reset", `{"templateId":"coordinate-dag"}`}, "already so", ""},
-		{"reset none", nil, step{"admin", "template:reset", `{"templateId":"none"}`}, "NOT_FOUND", "Template with id 'none'"},
-		{"delete", []step{mine}, step{"admin", "template:delete", `{"templateId":"{x}"}`}, "template.deleted", `{"templateId":"{x}"}`},
-		{"delete it again", []step{mine, {"admin", "template:delete", `{"templateId":"{x}"}`}}, step{"admin", "template:delete", `{"templateId":"{x}"}`}, "NOT_FOUND", "Template"},
-		{"delete one of Maestro's own", nil, step{"admin", "template:delete", `{"templateId":"execute-simple"}`}, "BUSINESS_RULE_ERROR", "Maestro's own and cannot be deleted"},
-		{"also a changed one", []step{{"admin", "template:update", `{"templateId":"execute-simple","content":"c"}`}}, step{"admin", "template:delete", `{"templateId":"execute-simple"}`}, "BUSINESS_RULE_ERROR", "Maestro's own and cannot be deleted"},
+		{"an orchestrator updates none", nil, step{
+			"o", "template:update",
+			`{"templateId":"execute-queue","content":"c"}`,
+		}, "NOT_ALLOWED", "template:update"},
+		{"reset one of Maestro's own", []step{{
+			"admin", "template:update",
+			`{"templateId":"coordinate-dag","content":"c"}`,
+		}}, step{
+			"admin", "template:reset",
+			`{"templateId":"coordinate-dag"}`,
+		}, "template.reset", `{"templateId":"coordinate-dag"}`},
+		{
+			"that nobody changed", nil,
+			step{"admin", "template:reset", `{"templateId":"coordinate-dag"}`},
+			"already so",
+			"",
+		},
+		{"that has only another name", []step{{
+			"admin", "template:update",
+			`{"templateId":"coordinate-dag","name":"n"}`,
+		}}, step{
+			"admin", "template:reset",
+			`{"templateId":"coordinate-dag"}`,
+		}, "already so", ""},
+		{
+			"reset none", nil,
+			step{"admin", "template:reset", `{"templateId":"none"}`},
+			"NOT_FOUND",
+			"Template with id 'none'",
+		},
+		{
+			"delete",
+			[]step{mine},
+			step{"admin", "template:delete", `{"templateId":"{x}"}`},
+			"template.deleted",
+			`{"templateId":"{x}"}`,
+		},
+		{
+			"delete it again",
+			[]step{mine, {"admin", "template:delete", `{"templateId":"{x}"}`}},
+			step{"admin", "template:delete", `{"templateId":"{x}"}`},
+			"NOT_FOUND", "Template",
+		},
+		{
+			"delete one of Maestro's own", nil,
+			step{"admin", "template:delete", `{"templateId":"execute-simple"}`},
+			"BUSINESS_RULE_ERROR", "Maestro's own and cannot be deleted",
+		},
+		{
+			"also a changed one",
+			[]step{{"admin", "template:update", `{"templateId":"execute-simple","content":"c"}`}},
+			step{"admin", "template:delete", `{"templateId":"execute-simple"}`},
+			"BUSINESS_RULE_ERROR",
+			"Maestro's own and cannot be deleted",
+		},
 	})
 }
 
@@ -1026,33 +2479,116 @@ func TestTokenDecisions(t *testing.T) {
 	keep := step{"admin", "token:revoke", `{"name":"ci","keepChildren":true}`}
 	decide(t, []decision{
 		{"create", nil, create, "token.created", `{"name":"ci","kind":"admin","generation":1}`},
-		{"create one that reads", nil, step{"admin", "token:create", `{"name":"r","kind":"read-only","projectIds":["{p}","{q}","{p}"]}`}, "token.created", `"kind":"read-only","projectIds":["{p}","{q}"],"generation":1`},
-		{"that reads nothing", nil, step{"admin", "token:create", `{"name":"r","kind":"read-only"}`}, "VALIDATION_ERROR", "/projectIds"},
-		{"that reads what there is not", nil, step{"admin", "token:create", `{"name":"r","kind":"read-only","projectIds":["none"]}`}, "NOT_FOUND", "Project with id 'none'"},
-		{"an auditor of one project", nil, step{"admin", "token:create", `{"name":"r","kind":"auditor","projectIds":["{p}"]}`}, "VALIDATION_ERROR", "only a read-only token is for certain projects"},
+		{
+			"create one that reads", nil,
+			step{
+				"admin", "token:create",
+				`{"name":"r","kind":"read-only","projectIds":["{p}","{q}","{p}"]}`,
+			},
+			"token.created",
+			`"kind":"read-only","projectIds":["{p}","{q}"],"generation":1`,
+		},
+		{
+			"that reads nothing", nil,
+			step{"admin", "token:create", `{"name":"r","kind":"read-only"}`},
+			"VALIDATION_ERROR", "/projectIds",
+		},
+		{"that reads what there is not", nil, step{
+			"admin", "token:create",
+			`{"name":"r","kind":"read-only","projectIds":["none"]}`,
+		}, "NOT_FOUND", "Project with id 'none'"},
+		{
+			"an auditor of one project", nil,
+			step{
+				"admin", "token:create",
+				`{"name":"r","kind":"auditor","projectIds":["{p}"]}`,
+			},
+			"VALIDATION_ERROR",
+			"only a read-only token is for certain projects",
+		},
 		{"of no kind", nil, step{"admin", "token:create", `{"name":"r"}`}, "VALIDATION_ERROR", "/kind"},
-		{"of another kind", nil, step{"admin", "token:create", `{"name":"r","kind":"root"}`}, "VALIDATION_ERROR", "not 'root'"},
-		{"without a name", nil, step{"admin", "token:create", `{"kind":"admin"}`}, "VALIDATION_ERROR", "name is required"},
-		{"with what is no name", nil, step{"admin", "token:create", `{"name":"a/b","kind":"admin"}`}, "VALIDATION_ERROR", "is not an id"},
-		{"the home's own", nil, step{"admin", "token:create", `{"name":"admin","kind":"admin"}`}, "CONFLICT", "There is a token 'admin' already"},
+		{
+			"of another kind", nil,
+			step{"admin", "token:create", `{"name":"r","kind":"root"}`},
+			"VALIDATION_ERROR",
+			"not 'root'",
+		},
+		{
+			"without a name", nil,
+			step{"admin", "token:create", `{"kind":"admin"}`},
+			"VALIDATION_ERROR",
+			"name is required",
+		},
+		{
+			"with what is no name", nil,
+			step{"admin", "token:create", `{"name":"a/b","kind":"admin"}`},
+			"VALIDATION_ERROR", "is not an id",
+		},
+		{
+			"the home's own", nil,
+			step{"admin", "token:create", `{"name":"admin","kind":"admin"}`},
+			"CONFLICT",
+			"There is a token 'admin' already",
+		},
 		{"create again", []step{create}, create, "CONFLICT", "There is a token 'ci' already"},
-		{"a session creates none", nil, step{"o", "token:create", `{"name":"ci","kind":"admin"}`}, "NOT_ALLOWED", "token:create"},
+		{
+			"a session creates none", nil,
+			step{"o", "token:create", `{"name":"ci","kind":"admin"}`},
+			"NOT_ALLOWED",
+			"token:create",
+		},
 		{"revoke", []step{create}, revoke, "token.revoked", `{"name":"ci","generation":1}`},
 		{"revoke again", []step{create, revoke}, revoke, "already so", ""},
 		{"create what was revoked", []step{create, revoke}, create, "token.created", `"generation":2`},
 		{"and revoke that", []step{create, revoke, create}, revoke, "token.revoked", `{"name":"ci","generation":2}`},
-		{"and once more", []step{create, revoke, create, revoke}, step{"admin", "token:create", `{"name":"ci","kind":"auditor"}`}, "token.created", `"kind":"auditor","generation":3`},
-		{"revoke the home's own", nil, step{"admin", "token:revoke", `{"name":"admin"}`}, "BUSINESS_RULE_ERROR", "cannot be revoked"},
+		{"and once more", []step{create, revoke, create, revoke}, step{
+			"admin", "token:create",
+			`{"name":"ci","kind":"auditor"}`,
+		}, "token.created", `"kind":"auditor","generation":3`},
+		{
+			"revoke the home's own", nil,
+			step{"admin", "token:revoke", `{"name":"admin"}`},
+			"BUSINESS_RULE_ERROR",
+			"cannot be revoked",
+		},
 		{"revoke none", nil, revoke, "NOT_FOUND", "Token with id 'ci'"},
 		{"revoke nothing", nil, step{"admin", "token:revoke", `{}`}, "VALIDATION_ERROR", "name a token, or a session"},
-		{"revoke both", []step{create}, step{"admin", "token:revoke", `{"name":"ci","sessionId":"{w}"}`}, "VALIDATION_ERROR", "name a token, or a session"},
-		{"revoke a session's secret", nil, step{"admin", "token:revoke", `{"sessionId":"{w}"}`}, "token.revoked", `{"sessionId":"{w}","generation":2}`},
-		{"and again", []step{{"admin", "token:revoke", `{"sessionId":"{w}"}`}}, step{"admin", "token:revoke", `{"sessionId":"{w}"}`}, "token.revoked", `"generation":3`},
-		{"of one that has ended", nil, step{"admin", "token:revoke", `{"sessionId":"{e}"}`}, "token.revoked", `"generation":2`},
+		{
+			"revoke both",
+			[]step{create},
+			step{"admin", "token:revoke", `{"name":"ci","sessionId":"{w}"}`},
+			"VALIDATION_ERROR", "name a token, or a session",
+		},
+		{
+			"revoke a session's secret", nil,
+			step{"admin", "token:revoke", `{"sessionId":"{w}"}`},
+			"token.revoked",
+			`{"sessionId":"{w}","generation":2}`,
+		},
+		{"and again", []step{{"admin", "token:revoke", `{"sessionId":"{w}"}`}}, step{
+			"admin", "token:revoke",
+			`{"sessionId":"{w}"}`,
+		}, "token.revoked", `"generation":3`},
+		{
+			"of one that has ended", nil,
+			step{"admin", "token:revoke", `{"sessionId":"{e}"}`},
+			"token.revoked",
+			`"generation":2`,
+		},
 		{"of none", nil, step{"admin", "token:revoke", `{"sessionId":"none"}`}, "NOT_FOUND", "Session with id 'none'"},
-		{"an orchestrator revokes nothing", nil, step{"o", "token:revoke", `{"sessionId":"{w}"}`}, "NOT_ALLOWED", "token:revoke"},
+		{
+			"an orchestrator revokes nothing", nil,
+			step{"o", "token:revoke", `{"sessionId":"{w}"}`},
+			"NOT_ALLOWED",
+			"token:revoke",
+		},
 
-		{"who has a token does what a user may", []step{create}, step{"token:ci", "session:note", note}, "session.noted", "m"},
+		{
+			"who has a token does what a user may",
+			[]step{create},
+			step{"token:ci", "session:note", note},
+			"session.noted", "m",
+		},
 		{
 			"who has none does nothing", nil,
 			step{"token:ci", "session:note", note},
@@ -1064,13 +2600,23 @@ func TestTokenDecisions(t *testing.T) {
 			step{"token:ci", "session:note", note},
 			"NOT_ALLOWED", "The token 'ci' is not valid",
 		},
-		{"until there is one again", []step{create, revoke, create}, step{"token:ci", "session:note", note}, "session.noted", "m"},
+		{
+			"until there is one again",
+			[]step{create, revoke, create},
+			step{"token:ci", "session:note", note},
+			"session.noted", "m",
+		},
 		{
 			"a token of another kind than its bearer says", nil,
 			step{"token:auditor", "session:note", note},
 			"NOT_ALLOWED", "is not valid",
 		},
-		{"an auditor writes nothing", nil, step{"auditor", "session:note", note}, "NOT_ALLOWED", "a token of kind auditor writes nothing"},
+		{
+			"an auditor writes nothing", nil,
+			step{"auditor", "session:note", note},
+			"NOT_ALLOWED",
+			"a token of kind auditor writes nothing",
+		},
 		{
 			"create one that expires", nil,
 			step{"admin", "token:create", `{"name":"r","kind":"auditor","expiresIn":1000}`},
@@ -1234,7 +2780,13 @@ func TestTokenDecisions(t *testing.T) {
 		},
 		{"nothing was kept", []step{create, kid, keep, revoke}, revoke, "already so", ""},
 		{"keep what was kept", []step{create, kid, keep}, keep, "already so", ""},
-		{"a token revokes itself", []step{create}, step{"token:ci", "token:revoke", `{"name":"ci"}`}, "token.revoked", "ci"},
+		{
+			"a token revokes itself",
+			[]step{create},
+			step{"token:ci", "token:revoke", `{"name":"ci"}`},
+			"token.revoked",
+			"ci",
+		},
 	})
 }
 
@@ -1243,35 +2795,77 @@ func TestDeadlineDecisions(t *testing.T) {
 	timeOut := step{"system", "session:timed-out", `{"sessionId":"{a}"}`}
 	decide(t, []decision{
 		{"lose", nil, lose("w"), "session.lost", `{"sessionId":"{w}","lastheard":`},
-		{"lose too early", nil, step{"system", "session:lost", `{"sessionId":"{w}","silentFor":59999,"lease":60000}`}, "BUSINESS_RULE_ERROR", "was heard 59999 ms ago, and its lease is 60000 ms"},
-		{"lose without a lease", nil, step{"system", "session:lost", `{"sessionId":"{w}","silentFor":1}`}, "BUSINESS_RULE_ERROR", "its lease is 0 ms"},
+		{
+			"lose too early", nil,
+			step{"system", "session:lost", `{"sessionId":"{w}","silentFor":59999,"lease":60000}`},
+			"BUSINESS_RULE_ERROR", "was heard 59999 ms ago, and its lease is 60000 ms",
+		},
+		{
+			"lose without a lease", nil,
+			step{"system", "session:lost", `{"sessionId":"{w}","silentFor":1}`},
+			"BUSINESS_RULE_ERROR", "its lease is 0 ms",
+		},
 		{"lose again", []step{lose("w")}, lose("w"), "already so", ""},
 		{"lose one that was heard again", []step{lose("w"), hears("w")}, lose("w"), "session.lost", "{w}"},
 		{"lose one that has ended", nil, lose("e"), "already so", ""},
 		{"lose one that is done", []step{{"w", "session:complete", `{}`}}, lose("w"), "already so", ""},
-		{"unless it holds an item", []step{push("t1"), start, {"k", "session:complete", `{}`}}, lose("k"), "session.lost", "{k}"},
-		{"lose none", nil, step{"system", "session:lost", `{"sessionId":"none","silentFor":60000,"lease":60000}`}, "NOT_FOUND", "Session with id 'none'"},
-		{"a user loses nobody", nil, step{"admin", "session:lost", `{"sessionId":"{w}","silentFor":60000,"lease":60000}`}, "NOT_ALLOWED", "session:lost"},
+		{
+			"unless it holds an item",
+			[]step{push("t1"), start, {"k", "session:complete", `{}`}},
+			lose("k"),
+			"session.lost", "{k}",
+		},
+		{
+			"lose none", nil,
+			step{"system", "session:lost", `{"sessionId":"none","silentFor":60000,"lease":60000}`},
+			"NOT_FOUND", "Session with id 'none'",
+		},
+		{"a user loses nobody", nil, step{
+			"admin", "session:lost",
+			`{"sessionId":"{w}","silentFor":60000,"lease":60000}`,
+		}, "NOT_ALLOWED", "session:lost"},
 		{"recover", []step{lose("w")}, hears("w"), "session.recovered", `{"sessionId":"{w}"}`},
 		{"recover one that is there", nil, hears("w"), "already so", ""},
 		{"recover one that has ended", []step{lose("w"), kill("w")}, hears("w"), "already so", ""},
 		{"recover none", nil, step{"system", "session:recovered", `{"sessionId":"none"}`}, "NOT_FOUND", "Session"},
-		{"a session recovers not itself", []step{lose("w")}, step{"w", "session:recovered", `{"sessionId":"{w}"}`}, "NOT_ALLOWED", "session:recovered"},
-		{"time out", []step{timed, {"time", "", "61s"}}, timeOut, "session.timed_out", `{"sessionId":"{a}","deadline":`},
+		{
+			"a session recovers not itself",
+			[]step{lose("w")},
+			step{"w", "session:recovered", `{"sessionId":"{w}"}`},
+			"NOT_ALLOWED", "session:recovered",
+		},
+		{
+			"time out",
+			[]step{timed, {"time", "", "61s"}},
+			timeOut, "session.timed_out",
+			`{"sessionId":"{a}","deadline":`,
+		},
 		{"time out too early", []step{timed, {"time", "", "30s"}}, timeOut, "BUSINESS_RULE_ERROR", "has time left"},
-		{"time out one that has no deadline", []step{{"time", "", "9000h"}}, step{"system", "session:timed-out", `{"sessionId":"{w}"}`}, "BUSINESS_RULE_ERROR", "has time left"},
+		{"time out one that has no deadline", []step{{"time", "", "9000h"}}, step{
+			"system", "session:timed-out",
+			`{"sessionId":"{w}"}`,
+		}, "BUSINESS_RULE_ERROR", "has time left"},
 		{"time out again", []step{timed, {"time", "", "61s"}, timeOut}, timeOut, "already so", ""},
 		{"time out one that was killed", []step{timed, {"time", "", "61s"}, kill("a")}, timeOut, "already so", ""},
 		{"time out none", nil, step{"system", "session:timed-out", `{"sessionId":"none"}`}, "NOT_FOUND", "Session"},
-		{"a user times nobody out", nil, step{"admin", "session:timed-out", `{"sessionId":"{w}"}`}, "NOT_ALLOWED", "session:timed-out"},
-		{"who is timed out does nothing", []step{timed, {"time", "", "61s"}, timeOut}, step{"a", "session:note", `{"message":"m"}`}, "NOT_ALLOWED", "has ended (failed)"},
+		{
+			"a user times nobody out", nil,
+			step{"admin", "session:timed-out", `{"sessionId":"{w}"}`},
+			"NOT_ALLOWED",
+			"session:timed-out",
+		},
+		{"who is timed out does nothing", []step{timed, {"time", "", "61s"}, timeOut}, step{
+			"a", "session:note",
+			`{"message":"m"}`,
+		}, "NOT_ALLOWED", "has ended (failed)"},
 	})
 }
 
 // Permit by kinds of actor, over every row of the table.
 func TestPermit(t *testing.T) {
 	w := newWorld(t)
-	w.make("x", "admin", "session:spawn", `{"project":"{p}","taskIds":["{t3}"],"allowedCommands":["task:get","task:tree","task:report:progress"]}`)
+	w.make("x", "admin", "session:spawn",
+		`{"project":"{p}","taskIds":["{t3}"],"allowedCommands":["task:get","task:tree","task:report:progress"]}`)
 	w.h.View(func(s *projections.State) {
 		for _, row := range commands.CurrentRules().Rows() {
 			allowed := func(by string, want bool) {
@@ -1284,7 +2878,8 @@ func TestPermit(t *testing.T) {
 			allowed("admin", row.Who&commands.U != 0)
 			allowed("auditor", row.Who&commands.U != 0 && !row.Write)
 			noun, _, _ := strings.Cut(row.ID, ":")
-			allowed("reader", row.Who&commands.U != 0 && !row.Write && noun != "audit" && noun != "token" && noun != "runner")
+			allowed("reader", row.Who&commands.U != 0 && !row.Write && noun != "audit" && noun != "token" &&
+				noun != "runner")
 			allowed("w", row.Who&commands.W != 0)
 			allowed("k", row.Who&commands.Q != 0)
 			allowed("r", row.Who&commands.T != 0)
@@ -1295,7 +2890,8 @@ func TestPermit(t *testing.T) {
 			report := strings.HasPrefix(row.ID, "report:") || strings.HasPrefix(row.ID, "task:report:")
 			own := slices.Contains([]string{"whoami", "commands", "task:get", "session:info"}, row.ID)
 			allowed("e", row.Who&commands.W != 0 && (own || report))
-			explicit := row.Core && row.Who&commands.W != 0 || row.ID == "task:get" || row.ID == "task:tree" || row.ID == "report:progress" || row.ID == "task:report:progress"
+			explicit := row.Core && row.Who&commands.W != 0 || row.ID == "task:get" || row.ID == "task:tree" ||
+				row.ID == "report:progress" || row.ID == "task:report:progress"
 			allowed("x", explicit)
 		}
 		reader := w.actor("reader")
@@ -1308,7 +2904,8 @@ func TestPermit(t *testing.T) {
 		if commands.Permit(s, commands.CurrentRules(), foreign, "whoami", "") == nil {
 			t.Error("a session of another project than its own may do something")
 		}
-		if err := commands.Permit(s, commands.CurrentRules(), commands.Admin(commands.AuthnToken), "task:paint", ""); code(err) != commands.CodeNotFound {
+		if err := commands.Permit(s, commands.CurrentRules(), commands.Admin(commands.AuthnToken), "task:paint",
+			""); code(err) != commands.CodeNotFound {
 			t.Errorf("an unknown command: %v", err)
 		}
 		if commands.Permit(s, commands.CurrentRules(), commands.Actor{Kind: "ghost"}, "whoami", "") == nil {
@@ -1322,7 +2919,10 @@ func TestPermitDoubtsTheLog(t *testing.T) {
 	w := newWorld(t)
 	index := find(t, w.log.messages, "session.spawned", 1)
 	forged := forge(t, w.log.messages, index, func(e *events.Event) {
-		e.Data.(*events.SessionSpawned).Permissions.Commands = []string{"whoami", "task:update", "audit:verify", "queue:top"}
+		e.Data.(*events.SessionSpawned).Permissions.Commands = []string{
+			"whoami", "task:update", "audit:verify",
+			"queue:top",
+		}
 	})
 	state := projections.New()
 	for _, m := range forged {
@@ -1334,7 +2934,10 @@ func TestPermitDoubtsTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for id, want := range map[string]bool{"whoami": true, "task:update": false, "audit:verify": false, "queue:top": false, "task:get": false} {
+	for id, want := range map[string]bool{
+		"whoami": true, "task:update": false, "audit:verify": false,
+		"queue:top": false, "task:get": false,
+	} {
 		if got := commands.Permit(state, commands.CurrentRules(), w.actor("w"), id, w.ids["p"]) == nil; got != want {
 			t.Errorf("%s by a worker whose list was forged: %t", id, got)
 		}
@@ -1344,12 +2947,15 @@ func TestPermitDoubtsTheLog(t *testing.T) {
 // An orchestrator gives another at most its own commands.
 func TestAtMostOwn(t *testing.T) {
 	w := newWorld(t)
-	w.make("small", "admin", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn","task:complete"]}`)
-	if _, err := w.do("small", "session:spawn", `{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["task:complete","task:update"]}`); code(err) != commands.CodeNotAllowed {
+	w.make("small", "admin", "session:spawn",
+		`{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn","task:complete"]}`)
+	if _, err := w.do("small", "session:spawn",
+		`{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["task:complete","task:update"]}`); code(err) != commands.CodeNotAllowed {
 		t.Errorf("more than its own: %v", err)
 	}
 	cut := w.shown(w.must("small", "session:spawn", `{"role":"orchestrator","taskIds":["{t2}"]}`))
-	if !strings.Contains(cut, `"task:complete"`) || strings.Contains(cut, `"task:update"`) || !strings.Contains(cut, `"explicit":true`) {
+	if !strings.Contains(cut, `"task:complete"`) || strings.Contains(cut, `"task:update"`) || !strings.Contains(cut,
+		`"explicit":true`) {
 		t.Errorf("the default was not cut to its own: %s", cut)
 	}
 	worker := w.shown(w.must("small", "session:spawn", `{"taskIds":["{t5}"]}`))
@@ -1471,8 +3077,12 @@ func TestLateBytesAreLimited(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for id, says := range map[string]string{"task:paint": "no command", "task:list": "is a read", "runner:enroll": "not available"} {
-		if _, err := commands.Parse(id, []byte(`{}`)); code(err) != commands.CodeNotFound || !strings.Contains(err.Error(), says) {
+	for id, says := range map[string]string{
+		"task:paint": "no command", "task:list": "is a read",
+		"runner:enroll": "not available",
+	} {
+		if _, err := commands.Parse(id, []byte(`{}`)); code(err) != commands.CodeNotFound ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
@@ -1484,7 +3094,8 @@ func TestParseRefuses(t *testing.T) {
 		`{"taskIds":"t"}`:          "a list",
 		`{"message":"m","kind":1}`: "kind",
 	} {
-		if _, err := commands.Parse("report:progress", []byte(body)); code(err) != commands.CodeInvalid || !strings.Contains(err.Error(), says) {
+		if _, err := commands.Parse("report:progress", []byte(body)); code(err) != commands.CodeInvalid ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", body, err)
 		}
 	}
@@ -1503,7 +3114,8 @@ func TestNotFoundSaysWhereToLook(t *testing.T) {
 	} {
 		_, err := w.do("admin", c.id, c.body)
 		var refusal *commands.Refusal
-		if !errors.As(err, &refusal) || refusal.Code != commands.CodeNotFound || !strings.Contains(refusal.Next, c.next) {
+		if !errors.As(err, &refusal) || refusal.Code != commands.CodeNotFound || !strings.Contains(refusal.Next,
+			c.next) {
 			t.Errorf("%s: %v, next %q", c.id, err, refusal.Next)
 		}
 	}
@@ -1511,7 +3123,8 @@ func TestNotFoundSaysWhereToLook(t *testing.T) {
 
 func TestValidID(t *testing.T) {
 	for id, ok := range map[string]bool{
-		"a": true, "task_A-1": true, strings.Repeat("x", 128): true, "": false, strings.Repeat("x", 129): false, "a b": false, "a.b": false,
+		"a": true, "task_A-1": true, strings.Repeat("x", 128): true, "": false, strings.Repeat("x", 129): false,
+		"a b": false, "a.b": false,
 		"a/b": false, "ü": false, "a\n": false, "*": false, ">": false,
 	} {
 		if got := commands.ValidID("/id", id) == nil; got != ok {

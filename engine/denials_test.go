@@ -568,17 +568,42 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 		{"by the table", nil, step{"w", "task:complete", `{"taskId":"{t1}"}`}, "k", commands.CodeNotAllowed},
 		{"by the decision", nil, step{"o", "task:reopen", `{"taskId":"{t1}"}`}, "k", commands.CodeRule},
 		{"without a key", nil, step{"o", "task:complete", `{"taskId":"{t1}"}`}, "", commands.CodeInvalid},
-		{"with too long a key", nil, step{"o", "task:complete", `{"taskId":"{t1}"}`}, strings.Repeat("k", 201), commands.CodeInvalid},
-		{"a long text of one who may not", nil, step{"w", "project:create", `{"name":"N","description":"` + long + `"}`}, "k", commands.CodeNotAllowed},
-		{"a long text with a NUL", nil, step{"w", "report:progress", `{"message":"` + long + `\u0000"}`}, "k", commands.CodeInvalid},
-		{"more than the log takes", nil, step{"w", "task:create", `{"title":"x","acceptanceCriteria":` + many + `}`}, "k", commands.CodeTooLarge},
+		{
+			"with too long a key", nil,
+			step{"o", "task:complete", `{"taskId":"{t1}"}`},
+			strings.Repeat("k", 201),
+			commands.CodeInvalid,
+		},
+		{"a long text of one who may not", nil, step{"w", "project:create", `{"name":"N","description":"` + long +
+			`"}`}, "k", commands.CodeNotAllowed},
+		{
+			"a long text with a NUL", nil,
+			step{"w", "report:progress", `{"message":"` + long + `\u0000"}`},
+			"k",
+			commands.CodeInvalid,
+		},
+		{
+			"more than the log takes", nil,
+			step{"w", "task:create", `{"title":"x","acceptanceCriteria":` + many + `}`},
+			"k", commands.CodeTooLarge,
+		},
 		{"a key that was used", func(w *denyingWorld) {
 			if _, err := w.withKey("w", "session:note", `{"message":"a"}`, "k"); err != nil {
 				t.Fatal(err)
 			}
 		}, step{"w", "session:note", `{"message":"b"}`}, "k", commands.CodeKeyReused},
-		{"a token that is not good", nil, step{"token:gone", "task:complete", `{"taskId":"{t1}"}`}, "k", commands.CodeNotAllowed},
-		{"a session that nobody knows", nil, step{"stranger", "task:create", `{"title":"x"}`}, "k", commands.CodeNotAllowed},
+		{
+			"a token that is not good", nil,
+			step{"token:gone", "task:complete", `{"taskId":"{t1}"}`},
+			"k",
+			commands.CodeNotAllowed,
+		},
+		{
+			"a session that nobody knows", nil,
+			step{"stranger", "task:create", `{"title":"x"}`},
+			"k",
+			commands.CodeNotAllowed,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newDenyingWorld(t)
@@ -677,7 +702,8 @@ func TestCloseOfDenials(t *testing.T) {
 		answered := make(chan error, 5)
 		for i := range 5 {
 			go func() {
-				answered <- w.d.Record(context.Background(), w.actor("w"), "task:list", "p", &commands.Refusal{Message: fmt.Sprint(i)}, 1)
+				answered <- w.d.Record(context.Background(), w.actor("w"), "task:list", "p",
+					&commands.Refusal{Message: fmt.Sprint(i)}, 1)
 			}()
 		}
 		synctest.Wait()

@@ -205,7 +205,10 @@ func TestRetries(t *testing.T) {
 		}
 
 		// Another actor, another project or another command with the same key is another command.
-		for _, s := range []step{{"v", "session:note", body}, {"v", "report:progress", body}, {"o", "report:progress", body}} {
+		for _, s := range []step{{"v", "session:note", body}, {"v", "report:progress", body}, {
+			"o", "report:progress",
+			body,
+		}} {
 			if a, err := w.withKey(s[0], s[1], s[2], "k"); err != nil || a.Retried {
 				t.Errorf("%v: %t, %v", s, a.Retried, err)
 			}
@@ -391,7 +394,10 @@ func TestUnknownOutcome(t *testing.T) {
 }
 
 func TestFullDisk(t *testing.T) {
-	for name, failure := range map[string]error{"said by the append": events.ErrFull, "seen as a time-out": events.ErrUnknown} {
+	for name, failure := range map[string]error{
+		"said by the append": events.ErrFull,
+		"seen as a time-out": events.ErrUnknown,
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
@@ -478,7 +484,10 @@ func TestDamageIsForGood(t *testing.T) {
 			w.log.when(func(uint64, []events.Message, func() error) error {
 				w.log.mu.Lock()
 				defer w.log.mu.Unlock()
-				w.log.messages = append(w.log.messages, events.Message{Sequence: uint64(len(w.log.messages)) + 1, Body: []byte("{}")})
+				w.log.messages = append(w.log.messages, events.Message{
+					Sequence: uint64(len(w.log.messages)) + 1,
+					Body:     []byte("{}"),
+				})
 				return events.ErrConflict
 			})
 		},
@@ -523,7 +532,11 @@ func TestOpenAgainstWitnesses(t *testing.T) {
 		{"the head", &fakeWitness{seen: head}, nil, false, head.Sequence},
 		{"none yet", &fakeWitness{}, nil, false, head.Sequence},
 		{"one that cannot be read", &fakeWitness{err: errors.New("gone")}, nil, false, head.Sequence},
-		{"ahead of the log", &fakeWitness{seen: events.Head{Sequence: 99, Hash: other.Hash}}, []string{fmt.Sprintf("the log ends at %d", head.Sequence), "the head file", "99:" + other.Hash.String()}, true, 99},
+		{
+			"ahead of the log", &fakeWitness{seen: events.Head{Sequence: 99, Hash: other.Hash}},
+			[]string{fmt.Sprintf("the log ends at %d", head.Sequence), "the head file", "99:" + other.Hash.String()},
+			true, 99,
+		},
 		{"another hash", &fakeWitness{seen: other}, []string{"sequence 4", "the head file", other.String()}, true, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -865,7 +878,8 @@ func TestLongTextsGoToTheBlobs(t *testing.T) {
 			!json.Valid([]byte(`"`+reported.Message+`"`)) {
 			t.Errorf("%d bytes in the event, blobs %v", len(reported.Message), reported.Blobs)
 		}
-		created := w.must("w", "task:create", `{"title":"x","description":"`+long+`","initialPrompt":"`+long+`"}`).Data.(*events.TaskCreated)
+		created := w.must("w", "task:create",
+			`{"title":"x","description":"`+long+`","initialPrompt":"`+long+`"}`).Data.(*events.TaskCreated)
 		if blobs.blobs[created.Blobs["description"]] != long || blobs.blobs[created.Blobs["initialPrompt"]] != long {
 			t.Errorf("%v", created.Blobs)
 		}

@@ -337,7 +337,8 @@ func TestHeardInTheLastMoment(t *testing.T) {
 			if which == "b" {
 				w.expect("b was heard", at, "session.lost a", "queue.item_returned t1")
 			} else {
-				w.expect("a was heard", at, "session.lost a", "session.recovered a", "session.lost b", "queue.item_returned t2")
+				w.expect("a was heard", at, "session.lost a", "session.recovered a", "session.lost b",
+					"queue.item_returned t2")
 			}
 			w.audited()
 		})
@@ -387,7 +388,10 @@ func TestItemsOfTheEnded(t *testing.T) {
 
 // A crash between an end and what follows from it: who opens the log next brings it about.
 func TestCrashBetweenAnEndAndItsConsequence(t *testing.T) {
-	for name, end := range map[string]step{"killed": kill("a"), "lost": lose("a"), "deleted": {"admin", "session:delete", `{"sessionId":"{a}"}`}} {
+	for name, end := range map[string]step{"killed": kill("a"), "lost": lose("a"), "deleted": {
+		"admin",
+		"session:delete", `{"sessionId":"{a}"}`,
+	}} {
 		t.Run(name, func(t *testing.T) {
 			w := newLeaseWorld(t, named, puller("a"), pushTo("t1"), starts("a"), end)
 			w.restart()
@@ -730,7 +734,10 @@ func TestLossesHappenOnce(t *testing.T) {
 func TestNewLeases(t *testing.T) {
 	w := newWorld(t)
 	elapsed := func() time.Duration { return 0 }
-	for _, config := range []LeasesConfig{{}, {Handler: w.h}, {Handler: w.h, Elapsed: elapsed}, {Elapsed: elapsed, After: time.After}} {
+	for _, config := range []LeasesConfig{{}, {Handler: w.h}, {Handler: w.h, Elapsed: elapsed}, {
+		Elapsed: elapsed,
+		After:   time.After,
+	}} {
 		if _, err := NewLeases(config); err == nil {
 			t.Errorf("made of %+v", config)
 		}

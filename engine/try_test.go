@@ -132,11 +132,30 @@ func TestTryRefuses(t *testing.T) {
 		{"of what is not there", step{"o", "task:complete", `{"taskId":"none"}`}, "k", commands.CodeNotFound},
 		{"without a key", step{"o", "task:complete", `{"taskId":"{t1}"}`}, "", commands.CodeInvalid},
 		{"with what is no key", step{"o", "task:complete", `{"taskId":"{t1}"}`}, "a\nb", commands.CodeInvalid},
-		{"a NUL at the end of a long text", step{"w", "report:progress", `{"message":"` + long + `\u0000"}`}, "k", commands.CodeInvalid},
-		{"more than the log takes", step{"w", "task:create", `{"title":"x","acceptanceCriteria":` + many + `}`}, "k", commands.CodeTooLarge},
-		{"a token that is not good", step{"token:gone", "task:complete", `{"taskId":"{t1}"}`}, "k", commands.CodeNotAllowed},
+		{
+			"a NUL at the end of a long text",
+			step{"w", "report:progress", `{"message":"` + long + `\u0000"}`},
+			"k",
+			commands.CodeInvalid,
+		},
+		{
+			"more than the log takes",
+			step{"w", "task:create", `{"title":"x","acceptanceCriteria":` + many + `}`},
+			"k",
+			commands.CodeTooLarge,
+		},
+		{
+			"a token that is not good",
+			step{"token:gone", "task:complete", `{"taskId":"{t1}"}`},
+			"k",
+			commands.CodeNotAllowed,
+		},
 		{"a key that was used", step{"w", "session:note", `{"message":"b"}`}, "used", commands.CodeKeyReused},
-		{"a queue that there is not", step{"admin", "queue:push", `{"project":"{p}","queue":"none","taskId":"{t1}"}`}, "k", commands.CodeNotFound},
+		{
+			"a queue that there is not",
+			step{"admin", "queue:push", `{"project":"{p}","queue":"none","taskId":"{t1}"}`},
+			"k", commands.CodeNotFound,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.t = t

@@ -26,20 +26,26 @@ func everything(t testing.TB) *world {
 	long := strings.Repeat("long ", events.MaxText/5+1)
 	for _, s := range []step{
 		{"admin", "project:update", `{"projectId":"{p}","description":"` + long + `"}`},
-		{"admin", "task:create", `{"project":"{p}","title":"T","description":"` + long + `","initialPrompt":"` + long + `","dependencies":["{t1}","{t1}"],"metadata":{"a": 1}}`},
+		{"admin", "task:create", `{"project":"{p}","title":"T","description":"` + long + `","initialPrompt":"` + long +
+			`","dependencies":["{t1}","{t1}"],"metadata":{"a": 1}}`},
 		{"o", "task:update", `{"taskId":"{t1}","title":" U ","dependencies":[],"status":"blocked"}`},
 		{"o", "task:update", `{"taskId":"{t1}","title":"V"}`},
 		{"w", "session:register", `{}`},
-		{"admin", "session:register", `{"project":"{p}","sessionId":"mine","role":"orchestrator","strategy":"dag","status":"idle","env":{"A":"1"},"metadata":{},"agentId":"a","allowedCommands":["task:get"]}`},
+		{
+			"admin", "session:register",
+			`{"project":"{p}","sessionId":"mine","role":"orchestrator","strategy":"dag","status":"idle","env":{"A":"1"},"metadata":{},"agentId":"a","allowedCommands":["task:get"]}`,
+		},
 		{"admin", "session:register", `{"project":"{p}"}`},
 		{"o", "session:spawn", `{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["session:spawn"]}`},
 		{"o", "session:spawn", `{"taskIds":["{t4}"],"context":{"a":1},"skills":["s"]}`},
 		{"o", "session:spawn", `{"name":"N","strategy":"queue","strict":true,"model":"opus","agent":"codex"}`},
-		{"admin", "session:spawn", `{"project":"{p}","strategy":"queue","manifestDigest":"sha256-` + strings.Repeat("1", 64) + `"}`},
+		{"admin", "session:spawn", `{"project":"{p}","strategy":"queue","manifestDigest":"sha256-` + strings.Repeat("1",
+			64) + `"}`},
 		{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"spawnedBy":"{o}"}`},
 		{"admin>begun", "session:spawn", `{"project":"{p}","taskIds":["{t2}"],"manifestDigest":"` + someDigest + `"}`},
 		{"begun", "worker:init", `{"manifestDigest":"` + someDigest + `"}`},
-		{"admin>boss", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t2}"],"manifestDigest":"` + someDigest + `"}`},
+		{"admin>boss", "session:spawn", `{"project":"{p}","role":"orchestrator","taskIds":["{t2}"],"manifestDigest":"` +
+			someDigest + `"}`},
 		{"boss", "orchestrator:init", `{"manifestDigest":"` + someDigest + `"}`},
 		{"admin", "session:register", `{"project":"{p}","sessionId":"handmade","manifestDigest":"` + someDigest + `"}`},
 		{"admin", "session:update", `{"sessionId":"handmade","manifestDigest":"` + otherDigest + `"}`},
@@ -276,9 +282,15 @@ func TestVerifyCatches(t *testing.T) {
 		says  string
 	}{
 		{"nothing: a log that is chained anew without a change is the log", 3, func(*events.Event) {}, ""},
-		{"a worker that completes a task", statusChanged, func(e *events.Event) { e.Source = worker }, "task:complete was not permitted"},
+		{
+			"a worker that completes a task", statusChanged, func(e *events.Event) { e.Source = worker },
+			"task:complete was not permitted",
+		},
 		{"a report on another's task", report, func(e *events.Event) {
-			e.Data = &events.SessionReported{SessionID: w.ids["w"], Kind: events.ReportProgress, Message: "m", TaskIDs: []string{w.ids["t3"]}}
+			e.Data = &events.SessionReported{
+				SessionID: w.ids["w"], Kind: events.ReportProgress, Message: "m",
+				TaskIDs: []string{w.ids["t3"]},
+			}
 		}, "would be refused"},
 		{"a report in another's name", report, func(e *events.Event) {
 			e.Data = &events.SessionReported{SessionID: w.ids["v"], Kind: events.ReportProgress, Message: "m"}
@@ -288,35 +300,78 @@ func TestVerifyCatches(t *testing.T) {
 			d.Permissions.Commands = append(d.Permissions.Commands, "task:update")
 		}, "would become another event"},
 		{"permissions by a list that no one may give", spawned, func(e *events.Event) {
-			e.Data.(*events.SessionSpawned).Permissions = events.Permissions{Commands: []string{"task:update"}, Explicit: true}
+			e.Data.(*events.SessionSpawned).Permissions = events.Permissions{
+				Commands: []string{"task:update"},
+				Explicit: true,
+			}
 		}, "would be refused"},
-		{"a task started that was not to be", spawned, func(e *events.Event) { e.Data.(*events.SessionSpawned).Started = nil }, "would become another event"},
-		{"another status before", statusChanged, func(e *events.Event) { e.Data.(*events.TaskStatusChanged).From = events.TaskTodo }, "would become another event"},
+		{
+			"a task started that was not to be", spawned,
+			func(e *events.Event) { e.Data.(*events.SessionSpawned).Started = nil }, "would become another event",
+		},
+		{
+			"another status before", statusChanged,
+			func(e *events.Event) { e.Data.(*events.TaskStatusChanged).From = events.TaskTodo },
+			"would become another event",
+		},
 		{"a status nobody can set so", statusChanged, func(e *events.Event) {
 			e.Data.(*events.TaskStatusChanged).To = events.TaskCancelled
 		}, "no command becomes this"},
 		{"what changes nothing", statusChanged, func(e *events.Event) {
-			e.Data = &events.TaskStatusChanged{TaskID: w.ids["t3"], From: events.TaskInProgress, To: events.TaskInProgress}
+			e.Data = &events.TaskStatusChanged{
+				TaskID: w.ids["t3"], From: events.TaskInProgress,
+				To: events.TaskInProgress,
+			}
 		}, "would be refused"},
 		{"rules that nobody knows", report, func(e *events.Event) { e.Rules = "7" }, `rules "7"`},
 		{"no rules", report, func(e *events.Event) { e.Rules = "" }, `rules ""`},
 		{"nobody's source", report, func(e *events.Event) { e.Source = "/somebody" }, "an unknown actor"},
 		{"a runner that reports", report, func(e *events.Event) { e.Source = "/runners/r" }, "not permitted"},
 		{"the system that reports", report, func(e *events.Event) { e.Source = "/system" }, "not permitted"},
-		{"time going back", report, func(e *events.Event) { e.Time = e.Time.Add(-time.Hour) }, "before that of the event before it"},
-		{"an id again", report, func(e *events.Event) { e.ID = uuid.MustParse(idOf(t, log[0])) }, "stands at sequence 1 already"},
-		{"an id that is not of this command's", find(t, log, "task.created", 0), func(e *events.Event) { e.ID[0] ^= 1 }, "would become another event"},
-		{"a project made under another's name", 0, func(e *events.Event) { e.Project = "other" }, "would be filed under"},
-		{"a project updated under another's name", find(t, log, "project.updated", 0), func(e *events.Event) { e.Project = w.ids["q"] }, "would be filed under"},
-		{"a cause that was not", report, func(e *events.Event) { e.CausationID = idOf(t, log[0]) }, "would have another cause"},
+		{
+			"time going back", report, func(e *events.Event) { e.Time = e.Time.Add(-time.Hour) },
+			"before that of the event before it",
+		},
+		{
+			"an id again", report, func(e *events.Event) { e.ID = uuid.MustParse(idOf(t, log[0])) },
+			"stands at sequence 1 already",
+		},
+		{
+			"an id that is not of this command's", find(t, log, "task.created", 0), func(e *events.Event) { e.ID[0] ^= 1 },
+			"would become another event",
+		},
+		{
+			"a project made under another's name", 0, func(e *events.Event) { e.Project = "other" },
+			"would be filed under",
+		},
+		{
+			"a project updated under another's name", find(t, log, "project.updated", 0),
+			func(e *events.Event) { e.Project = w.ids["q"] }, "would be filed under",
+		},
+		{
+			"a cause that was not", report, func(e *events.Event) { e.CausationID = idOf(t, log[0]) },
+			"would have another cause",
+		},
 		{"no cause", report, func(e *events.Event) { e.CausationID = "" }, "would have another cause"},
-		{"another chain of causes", report, func(e *events.Event) { e.CorrelationID = idOf(t, log[0]) }, "would have another cause"},
-		{"a cause of what a person began", spawned - 1, func(e *events.Event) { e.CausationID = idOf(t, log[0]) }, "would have another cause"},
-		{"an item started by its session's cause", started, func(e *events.Event) { e.CausationID = idOf(t, log[spawned]) }, "would have another cause"},
+		{
+			"another chain of causes", report, func(e *events.Event) { e.CorrelationID = idOf(t, log[0]) },
+			"would have another cause",
+		},
+		{
+			"a cause of what a person began", spawned - 1, func(e *events.Event) { e.CausationID = idOf(t, log[0]) },
+			"would have another cause",
+		},
+		{"an item started by its session's cause", started, func(e *events.Event) {
+			e.CausationID = idOf(t,
+				log[spawned])
+		}, "would have another cause"},
 		{"an item started that is not the first", started, func(e *events.Event) {
 			e.Data.(*events.QueueItemStarted).TaskID = w.ids["x1"]
 		}, "would become another event"},
-		{"an item started once more than it was", started, func(e *events.Event) { e.Data.(*events.QueueItemStarted).Attempt = 2 }, "would become another event"},
+		{
+			"an item started once more than it was", started,
+			func(e *events.Event) { e.Data.(*events.QueueItemStarted).Attempt = 2 }, "would become another event",
+		},
 		{"an item started by who holds one", find(t, log, "queue.item_failed", 0), func(e *events.Event) {
 			e.Data = &events.QueueItemStarted{Queue: "main", TaskID: w.ids["x1"], SessionID: w.ids["a"], Attempt: 1}
 		}, "would change nothing"},
@@ -324,26 +379,51 @@ func TestVerifyCatches(t *testing.T) {
 			e.Source = projections.SessionSource(w.ids["p"], w.ids["c"])
 			e.Data.(*events.QueueItemCompleted).SessionID = w.ids["c"]
 		}, "queue:complete would be refused"},
-		{"an item returned by a user", returned, func(e *events.Event) { e.Source = "/users/admin" }, "queue:return was not permitted"},
-		{"an item returned without its cause", returned, func(e *events.Event) { e.CausationID, e.CorrelationID = "", "" }, "would have another cause"},
-		{"an item returned for another reason", returned, func(e *events.Event) { e.Data.(*events.QueueItemReturned).Reason = "stopped" }, "would become another event"},
+		{
+			"an item returned by a user", returned, func(e *events.Event) { e.Source = "/users/admin" },
+			"queue:return was not permitted",
+		},
+		{"an item returned without its cause", returned, func(e *events.Event) {
+			e.CausationID, e.CorrelationID = "",
+				""
+		}, "would have another cause"},
+		{
+			"an item returned for another reason", returned,
+			func(e *events.Event) { e.Data.(*events.QueueItemReturned).Reason = "stopped" },
+			"would become another event",
+		},
 		{"an item quarantined that may go back", returned, func(e *events.Event) {
 			d := e.Data.(*events.QueueItemReturned)
-			e.Data = &events.QueueItemQuarantined{Queue: d.Queue, TaskID: d.TaskID, SessionID: d.SessionID, Attempt: d.Attempt, Reason: d.Reason}
+			e.Data = &events.QueueItemQuarantined{
+				Queue: d.Queue, TaskID: d.TaskID, SessionID: d.SessionID,
+				Attempt: d.Attempt, Reason: d.Reason,
+			}
 		}, "would be refused"},
-		{"a session lost within its lease", lost, func(e *events.Event) { e.Data.(*events.SessionLost).LastHeard++ }, "would be refused"},
+		{
+			"a session lost within its lease", lost, func(e *events.Event) { e.Data.(*events.SessionLost).LastHeard++ },
+			"would be refused",
+		},
 		{"a session lost by an orchestrator", lost, func(e *events.Event) {
 			e.Source = projections.SessionSource(w.ids["p"], w.ids["o"])
 		}, "session:lost was not permitted"},
 		{"a session recovered that was not lost", find(t, log, "session.recovered", 0), func(e *events.Event) {
 			e.Data.(*events.SessionRecovered).SessionID = w.ids["a"]
 		}, "would change nothing"},
-		{"a session timed out too early", find(t, log, "session.timed_out", 0), func(e *events.Event) { e.Data.(*events.SessionTimedOut).Deadline-- }, "would become another event"},
+		{
+			"a session timed out too early", find(t, log, "session.timed_out", 0),
+			func(e *events.Event) { e.Data.(*events.SessionTimedOut).Deadline-- }, "would become another event",
+		},
 		{"an answer of one who may not", answered, func(e *events.Event) {
 			e.Source = projections.SessionSource(w.ids["p"], w.ids["small"])
 		}, "input:answer was not permitted"},
-		{"an answer that is none of the options", answered, func(e *events.Event) { e.Data.(*events.InputAnswered).Other = false }, "would be refused"},
-		{"an answer without the question as its cause", answered, func(e *events.Event) { e.CausationID = idOf(t, log[spawned]) }, "would have another cause"},
+		{
+			"an answer that is none of the options", answered,
+			func(e *events.Event) { e.Data.(*events.InputAnswered).Other = false }, "would be refused",
+		},
+		{"an answer without the question as its cause", answered, func(e *events.Event) {
+			e.CausationID = idOf(t,
+				log[spawned])
+		}, "would have another cause"},
 		{"an answer received by another", find(t, log, "input.delivered", 0), func(e *events.Event) {
 			e.Source = projections.SessionSource(w.ids["p"], w.ids["o"])
 		}, "input:received would be refused"},
@@ -352,15 +432,23 @@ func TestVerifyCatches(t *testing.T) {
 			"The token 'nobody' is not valid",
 		},
 		{
-			"an auditor that writes", find(t, log, "token.created", 3), func(e *events.Event) { e.Source = "/users/auditor" },
+			"an auditor that writes", find(t, log, "token.created", 3),
+			func(e *events.Event) { e.Source = "/users/auditor" },
 			"is not valid",
 		},
 		{
-			"a token that was revoked", find(t, log, "token.created", 4), func(e *events.Event) { e.Source = "/users/ci" },
+			"a token that was revoked", find(t, log, "token.created", 4),
+			func(e *events.Event) { e.Source = "/users/ci" },
 			"The token 'ci' is not valid",
 		},
-		{"a generation left out", find(t, log, "token.created", 4), func(e *events.Event) { e.Data.(*events.TokenCreated).Generation++ }, "would become another event"},
-		{"a question without an id", asked, func(e *events.Event) { e.Data.(*events.SessionReported).InputID = "" }, "would become another event"},
+		{
+			"a generation left out", find(t, log, "token.created", 4),
+			func(e *events.Event) { e.Data.(*events.TokenCreated).Generation++ }, "would become another event",
+		},
+		{
+			"a question without an id", asked, func(e *events.Event) { e.Data.(*events.SessionReported).InputID = "" },
+			"would become another event",
+		},
 		{
 			"rules of another time", asked, func(e *events.Event) { e.Rules = "1" },
 			"it names rules 1, and an event before it",
@@ -369,7 +457,10 @@ func TestVerifyCatches(t *testing.T) {
 			"the rules just before", report, func(e *events.Event) { e.Rules = "2" },
 			"it names rules 2, and an event before it",
 		},
-		{"a project that does not exist", find(t, log, "task.created", 0), func(e *events.Event) { e.Project = "none" }, "would be refused"},
+		{
+			"a project that does not exist", find(t, log, "task.created", 0), func(e *events.Event) { e.Project = "none" },
+			"would be refused",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			verdict := verify(t, forge(t, log, c.index, c.edit))
@@ -498,7 +589,8 @@ func TestCauses(t *testing.T) {
 		w.change(s)
 		ids = append(ids, idOf(t, w.log.messages[w.log.head()-1]))
 	}
-	const created, spawned, pushed, started, lost, returned, heard, again, asked, answered, received, completed = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+	const created, spawned, pushed, started, lost, returned, heard, again, asked, answered, received, completed = 0, 1,
+		2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 	for _, c := range []struct{ event, cause, first int }{
 		{created, -1, -1},
 		{spawned, -1, -1},
@@ -534,7 +626,12 @@ func TestCauses(t *testing.T) {
 
 func TestActorsAndSources(t *testing.T) {
 	for _, actor := range []commands.Actor{
-		commands.Admin(commands.AuthnToken), commands.SessionActor("p", "s", commands.AuthnSocket), {Kind: commands.ActorRunner, Name: "r", Authn: commands.AuthnToken}, {Kind: commands.ActorSystem, Authn: commands.AuthnNone},
+		commands.Admin(commands.AuthnToken), commands.SessionActor("p", "s", commands.AuthnSocket),
+		{Kind: commands.ActorRunner, Name: "r", Authn: commands.AuthnToken},
+		{
+			Kind:  commands.ActorSystem,
+			Authn: commands.AuthnNone,
+		},
 	} {
 		back, err := commands.ActorOf(&events.Event{Source: actor.Source(), Authn: actor.Authn})
 		if err != nil || back.Kind != actor.Kind || back.Name != actor.Name || back.Project != actor.Project ||

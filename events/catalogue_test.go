@@ -111,7 +111,8 @@ func TestJSONNames(t *testing.T) {
 
 func TestReportKinds(t *testing.T) {
 	for kind, says := range map[ReportKind]TaskSessionStatus{
-		"progress": "working", "complete": "completed", "blocked": "blocked", "error": "failed", "needs-input": "needs_input", "other": "",
+		"progress": "working", "complete": "completed", "blocked": "blocked", "error": "failed",
+		"needs-input": "needs_input", "other": "",
 	} {
 		if got := kind.SessionStatus(); got != says {
 			t.Errorf("a report %s says %q, want %q", kind, got, says)

@@ -16,7 +16,10 @@ func FuzzDecode(f *testing.F) {
 	for _, data := range samples {
 		f.Add(readGolden(f, goldenPath(data.EventType())))
 	}
-	bare := &Event{Source: "/system", Time: time.Unix(1, 0).UTC(), Data: &SessionReported{SessionID: "s", Kind: ReportProgress, Message: "m", TaskIDs: []string{"t"}}}
+	bare := &Event{Source: "/system", Time: time.Unix(1, 0).UTC(), Data: &SessionReported{
+		SessionID: "s",
+		Kind:      ReportProgress, Message: "m", TaskIDs: []string{"t"},
+	}}
 	body, err := bare.Append(nil)
 	if err != nil {
 		f.Fatal(err)
@@ -53,7 +56,10 @@ func bodyWith(t *testing.T, was, is string) []byte {
 func TestDecodeRefuses(t *testing.T) {
 	for _, c := range []struct{ name, was, is, says string }{
 		{"unknown type", "maestro.project.deleted.v1", "maestro.project.painted.v1", "is unknown to this version"},
-		{"newer version", "maestro.project.deleted.v1", "maestro.project.deleted.v2", `knows "maestro.project.deleted.v1"`},
+		{
+			"newer version", "maestro.project.deleted.v1", "maestro.project.deleted.v2",
+			`knows "maestro.project.deleted.v1"`,
+		},
 		{"another's type", "maestro.project.deleted.v1", "com.example.thing", "is unknown to this version"},
 		{"subject of another", `"subject":"project/proj_1"`, `"subject":"project/proj_2"`, "has subject"},
 		{"no source", `"source":"/projects/proj_1/sessions/sess_0"`, `"source":""`, "uri ref"},
@@ -66,7 +72,10 @@ func TestDecodeRefuses(t *testing.T) {
 		{"short hash", `"prevhash":"`, `"prevhash":"00`, "prevhash"},
 		{"odd request hash", `"requesthash":"01`, `"requesthash":"1`, "requesthash"},
 		{"hash that is a number", `"rules":"1"`, `"rules":1`, "not a string"},
-		{"data that is a list", `"data":{"projectId":"proj_1"}`, `"data":["proj_1"]`, "data of maestro.project.deleted.v1"},
+		{
+			"data that is a list", `"data":{"projectId":"proj_1"}`, `"data":["proj_1"]`,
+			"data of maestro.project.deleted.v1",
+		},
 		{"null data", `"data":{"projectId":"proj_1"}`, `"data":null`, ""},
 		{"no data", `,"data":{"projectId":"proj_1"}`, ``, ""},
 		{"cut", `"proj_1"}}`, `"proj_1"`, ""},
@@ -96,7 +105,8 @@ func TestUnknownTypeIsNamed(t *testing.T) {
 	} {
 		// Once in our own shape and once in another, for the two decoders.
 		for _, from := range []string{`{"specversion"`, `{ "specversion"`} {
-			body := bytes.Replace(bodyWith(t, "maestro.project.deleted.v1", is), []byte(`{"specversion"`), []byte(from), 1)
+			body := bytes.Replace(bodyWith(t, "maestro.project.deleted.v1", is), []byte(`{"specversion"`), []byte(from),
+				1)
 			_, err := Decode(body)
 			var unknown *UnknownTypeError
 			if !errors.As(err, &unknown) || unknown.Type != is || err.Error() != want {
@@ -153,7 +163,10 @@ func TestDecodeIntoLeavesNothingBehind(t *testing.T) {
 	if err := decoder.DecodeInto(full, &event); err != nil {
 		t.Fatal(err)
 	}
-	bare := &Event{Source: "/system", Time: time.Unix(1, 0).UTC(), Data: &SessionReported{SessionID: "s", Kind: ReportProgress}}
+	bare := &Event{Source: "/system", Time: time.Unix(1, 0).UTC(), Data: &SessionReported{
+		SessionID: "s",
+		Kind:      ReportProgress,
+	}}
 	body, err := bare.Append(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -86,8 +86,10 @@ func TestGoldenIsCloudEvents(t *testing.T) {
 		if err := theirs.Validate(); err != nil {
 			t.Errorf("%s: %v", data.EventType(), err)
 		}
-		if theirs.SpecVersion() != "1.0" || theirs.Type() != data.EventType() || theirs.DataSchema() != Schema(data.EventType()) {
-			t.Errorf("%s: the SDK sees version %s, type %s, schema %s", data.EventType(), theirs.SpecVersion(), theirs.Type(), theirs.DataSchema())
+		if theirs.SpecVersion() != "1.0" || theirs.Type() != data.EventType() ||
+			theirs.DataSchema() != Schema(data.EventType()) {
+			t.Errorf("%s: the SDK sees version %s, type %s, schema %s", data.EventType(), theirs.SpecVersion(),
+				theirs.Type(), theirs.DataSchema())
 		}
 		ours, err := sampleEvent(data).CloudEvent()
 		if err != nil {

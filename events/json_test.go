@@ -23,7 +23,8 @@ func standardJSON(t testing.TB, value any) []byte {
 // texts has what an encoder of strings gets wrong.
 func texts() []string {
 	list := []string{
-		"", "plain", "<b>&\"quotes\"\\</b>", "line\nline\ttab\r", "\b\f\x00\x1f\x7f", "\u2028 and \u2029", "héllo ✓ 🙂", "\ufffd",
+		"", "plain", "<b>&\"quotes\"\\</b>", "line\nline\ttab\r", "\b\f\x00\x1f\x7f", "\u2028 and \u2029", "héllo ✓ 🙂",
+		"\ufffd",
 		"\xff", "a\xc3", "\xed\xa0\x80", "ends with \xe2\x80", "\xe2\x80\xa8", strings.Repeat("long ", 1000),
 	}
 	for c := range 256 {
@@ -37,7 +38,8 @@ func FuzzAppendString(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if got, want := appendString([]byte("x"), text), append([]byte("x"), standardJSON(t, text)...); !bytes.Equal(got, want) {
+		if got, want := appendString([]byte("x"), text), append([]byte("x"), standardJSON(t,
+			text)...); !bytes.Equal(got, want) {
 			t.Fatalf("%q: got %s, want %s", text, got, want)
 		}
 	})

@@ -103,7 +103,8 @@ func FuzzID(f *testing.F) {
 
 // Ids are in logs: they must never change.
 func TestIDIsForGood(t *testing.T) {
-	if got := ID("/users/admin", "proj_1", "task:create", "k-1").String(); got != "88719546-ccae-52d8-98bd-e46bd0ac1c60" {
+	if got := ID("/users/admin", "proj_1", "task:create",
+		"k-1").String(); got != "88719546-ccae-52d8-98bd-e46bd0ac1c60" {
 		t.Errorf("got %s", got)
 	}
 }

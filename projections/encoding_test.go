@@ -63,7 +63,8 @@ func filled[T any](t *testing.T, n *int) *T {
 func TestEncodeKeepsEveryField(t *testing.T) {
 	n := 0
 	s := New()
-	p, x, y, parent, session := filled[Project](t, &n), filled[Task](t, &n), filled[Task](t, &n), filled[Task](t, &n), filled[Session](t, &n)
+	p, x, y, parent, session := filled[Project](t, &n), filled[Task](t, &n), filled[Task](t, &n), filled[Task](t, &n),
+		filled[Session](t, &n)
 	x.ProjectID, y.ProjectID, parent.ProjectID, session.ProjectID = p.ID, p.ID, p.ID, p.ID
 	p.Root = p.ID // it follows from who created the project
 	x.ParentID, y.ParentID, parent.ParentID = parent.ID, parent.ID, ""
@@ -111,7 +112,8 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	}
 	s.ids = []uuid.UUID{{1}, {2}}
 	s.accepted[s.ids[0]], s.accepted[s.ids[1]] = 1, 2
-	s.head, s.genesis, s.at = events.Head{Sequence: 2, Hash: events.Hash{9}}, events.Hash{8}, time.Date(2026, 3, 1, 12, 0, 0, 5e6, time.UTC)
+	s.head, s.genesis, s.at = events.Head{Sequence: 2, Hash: events.Hash{9}}, events.Hash{8}, time.Date(2026, 3, 1, 12,
+		0, 0, 5e6, time.UTC)
 	for i := range 4 {
 		e := filled[Entry](t, &n)
 		e.Bare, e.Late, e.Apart = i&1 != 0, i&2 != 0, i == 3
@@ -138,7 +140,17 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	}
 	if !reflect.DeepEqual(read, s) {
 		t.Errorf("read\n%+v\nwant\n%+v", read, s)
-		for _, pair := range [][2]any{{read.projects.get(p.ID), p}, {read.tasks.get(x.ID), x}, {read.sessions.get(session.ID), session}, {read.entries, s.entries}, {read.items.get(itemKey(p.ID, q.Name, item.TaskID)), item}, {read.inputs.get(open.ID), open}, {read.tokens.get(token.Name), token}, {read.templates.get(template.ID), template}} {
+		for _, pair := range [][2]any{
+			{read.projects.get(p.ID), p},
+			{read.tasks.get(x.ID), x},
+			{read.sessions.get(session.ID), session},
+			{read.entries, s.entries},
+			{read.items.get(itemKey(p.ID, q.Name,
+				item.TaskID)), item},
+			{read.inputs.get(open.ID), open},
+			{read.tokens.get(token.Name), token},
+			{read.templates.get(template.ID), template},
+		} {
 			got, _ := json.Marshal(pair[0])
 			want, _ := json.Marshal(pair[1])
 			if !bytes.Equal(got, want) {
@@ -219,14 +231,15 @@ func TestDecodeRefuses(t *testing.T) {
 	good := encode(t, stateOf(t, randomStory(t, 1, 40)...))
 	for name, b := range map[string]string{
 		"nothing": "", "no line": "{}", "no JSON": "x\n", "a list": "[]\n", "more behind it": good + "x",
-		"a project that is null":  `{"Projects":[null]}` + "\n",
-		"a task that is null":     `{"Tasks":[null]}` + "\n",
-		"a task without fields":   `{"Tasks":[{}]}` + "\n",
-		"a session that is null":  `{"Sessions":[null]}` + "\n",
-		"a session without any":   `{"Sessions":[{}]}` + "\n",
-		"a queue that is null":    `{"Queues":[null]}` + "\n",
-		"an item that is null":    `{"Items":[null]}` + "\n",
-		"an item of no queue":     `{"Queues":[{"ProjectID":"p","Name":"a"}],"Items":[{"ProjectID":"p","Queue":"b"}]}` + "\n",
+		"a project that is null": `{"Projects":[null]}` + "\n",
+		"a task that is null":    `{"Tasks":[null]}` + "\n",
+		"a task without fields":  `{"Tasks":[{}]}` + "\n",
+		"a session that is null": `{"Sessions":[null]}` + "\n",
+		"a session without any":  `{"Sessions":[{}]}` + "\n",
+		"a queue that is null":   `{"Queues":[null]}` + "\n",
+		"an item that is null":   `{"Items":[null]}` + "\n",
+		"an item of no queue": `{"Queues":[{"ProjectID":"p","Name":"a"}],"Items":[{"ProjectID":"p","Queue":"b"}]}` +
+			"\n",
 		"a question that is null": `{"Inputs":[null]}` + "\n",
 		"a token that is null":    `{"Tokens":[null]}` + "\n",
 		"a template that is null": `{"Templates":[null]}` + "\n",

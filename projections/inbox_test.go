@@ -20,7 +20,8 @@ func drawn(items []InboxItem) []string {
 		if x.InputID != "" {
 			line += fmt.Sprintf(" %s %q", x.InputID, x.Options)
 		}
-		lines = append(lines, fmt.Sprintf("%s at %d: %s: %s → %s", line, (x.Since-at(0))/1000, x.What, x.Message, x.Next))
+		lines = append(lines, fmt.Sprintf("%s at %d: %s: %s → %s", line, (x.Since-at(0))/1000, x.What, x.Message,
+			x.Next))
 	}
 	return lines
 }
@@ -28,9 +29,16 @@ func drawn(items []InboxItem) []string {
 func TestInbox(t *testing.T) {
 	then := continued(project(), task("t1"), needs("t2", "t1"), pulls("w", "w"), pulls("w2", "w2"))
 	working := continued(then(report(worker, "w", events.ReportProgress, "begun", "t1"))...)
-	queued := continued(then(by(admin, &events.QueueItemPushed{Queue: "w", TaskID: "t1"}), by(admin, &events.QueueItemPushed{Queue: "w", TaskID: "t2"}))...)
-	late := by(worker, &events.SessionReported{SessionID: "w", Kind: events.ReportError, Message: "sorry", TaskIDs: []string{"t1"}, Late: true})
-	with := by(admin, &events.SessionSpawned{SessionID: "x", Name: "X", Role: events.RoleWorker, TaskIDs: []string{"t1"}, Started: []string{"t1"}})
+	queued := continued(then(by(admin, &events.QueueItemPushed{Queue: "w", TaskID: "t1"}),
+		by(admin, &events.QueueItemPushed{Queue: "w", TaskID: "t2"}))...)
+	late := by(worker, &events.SessionReported{
+		SessionID: "w", Kind: events.ReportError, Message: "sorry",
+		TaskIDs: []string{"t1"}, Late: true,
+	})
+	with := by(admin, &events.SessionSpawned{
+		SessionID: "x", Name: "X", Role: events.RoleWorker,
+		TaskIDs: []string{"t1"}, Started: []string{"t1"},
+	})
 	fails := func(session string) given {
 		return by(admin, &events.SessionKilled{SessionID: session, Reason: "exit 1", Status: events.SessionEndFailed})
 	}
@@ -42,90 +50,162 @@ func TestInbox(t *testing.T) {
 	}{
 		{"nothing", working(), nil},
 
-		{"a question", then(asks("w", "i1", "Which?", "a", "b")), []string{`question w/ i1 ["a" "b"] at 6: Name of w: Which? → maestro input answer i1 "…"`}},
-		{"a question about a task", then(by(worker, &events.SessionReported{SessionID: "w", Kind: events.ReportNeedsInput, Message: "Which?", TaskIDs: []string{"t1"}, InputID: "i1"})), []string{
+		{
+			"a question", then(asks("w", "i1", "Which?", "a", "b")),
+			[]string{`question w/ i1 ["a" "b"] at 6: Name of w: Which? → maestro input answer i1 "…"`},
+		},
+		{"a question about a task", then(by(worker, &events.SessionReported{
+			SessionID: "w",
+			Kind:      events.ReportNeedsInput, Message: "Which?", TaskIDs: []string{"t1"}, InputID: "i1",
+		})), []string{
 			`question w/t1 i1 [] at 6: Name of w: Which? → maestro input answer i1 "…"`,
 		}},
 		{"an answered one", then(asks("w", "i1", "Which?"), answered("w", "i1", "a")), nil},
 		{"a void one", then(asks("w", "i1", "Which?"), killed("w")), nil},
 
-		{"said to be blocked", working(report(worker, "w", events.ReportBlocked, "no key", "t1"), report(worker, "w", events.ReportProgress, "on t2", "t2")), []string{
+		{"said to be blocked", working(report(worker, "w", events.ReportBlocked, "no key", "t1"), report(worker, "w",
+			events.ReportProgress, "on t2", "t2")), []string{
 			"blocked w/t1 at 7: Title of t1: no key → clear the way, then tell w",
 		}},
 		{"in the words of who said it, not in the last", then(
-			report(second, "w2", events.ReportProgress, "begun", "t1"), report(worker, "w", events.ReportBlocked, "no key", "t1"), killed("w2"),
-			by(second, &events.SessionReported{SessionID: "w2", Kind: events.ReportError, TaskIDs: []string{"t1"}, Message: "sorry", Late: true}), by(admin, &events.SessionDeleted{SessionID: "w2"}),
+			report(second, "w2", events.ReportProgress, "begun", "t1"), report(worker, "w", events.ReportBlocked,
+				"no key", "t1"), killed("w2"),
+			by(second, &events.SessionReported{
+				SessionID: "w2", Kind: events.ReportError, TaskIDs: []string{"t1"},
+				Message: "sorry", Late: true,
+			}), by(admin, &events.SessionDeleted{SessionID: "w2"}),
 		), []string{"blocked w/t1 at 7: Title of t1: no key → clear the way, then tell w"}},
-		{"said to be blocked without words", then(report(worker, "w", events.ReportProgress, "begun", "t1"), report(worker, "w", events.ReportBlocked, "", "t1")), []string{
+		{"said to be blocked without words", then(report(worker, "w", events.ReportProgress, "begun", "t1"),
+			report(worker, "w", events.ReportBlocked, "", "t1")), []string{
 			"blocked w/t1 at 7: Title of t1:  → clear the way, then tell w",
 		}},
-		{"by one that has ended", then(report(worker, "w", events.ReportBlocked, "no key", "t1"), killed("w")), []string{
-			"blocked w/t1 at 6: Title of t1: no key → clear the way, then spawn a session for it: w is stopped",
-		}},
-		{"blocked by its status", working(by(admin, &events.TaskStatusChanged{TaskID: "t1", To: events.TaskBlocked, Reason: "budget"}), report(worker, "w", events.ReportProgress, "still on", "t1")), []string{
+		{
+			"by one that has ended", then(report(worker, "w", events.ReportBlocked, "no key", "t1"), killed("w")),
+			[]string{
+				"blocked w/t1 at 6: Title of t1: no key → clear the way, then spawn a session for it: w is stopped",
+			},
+		},
+		{"blocked by its status", working(by(admin, &events.TaskStatusChanged{
+			TaskID: "t1", To: events.TaskBlocked,
+			Reason: "budget",
+		}), report(worker, "w", events.ReportProgress, "still on", "t1")), []string{
 			"blocked w/t1 at 7: Title of t1: Status changed to blocked: budget → maestro task reopen t1",
 		}},
-		{"blocked by its status, and nobody said anything", then(moved("t1", events.TaskBlocked)), []string{"blocked /t1 at 6: Title of t1: Status changed to blocked → maestro task reopen t1"}},
-		{"blocked by an update", then(by(admin, &events.TaskUpdated{TaskID: "t1", Model: new("x"), Status: &events.StatusChange{To: events.TaskBlocked}})), []string{
+		{
+			"blocked by its status, and nobody said anything", then(moved("t1", events.TaskBlocked)),
+			[]string{"blocked /t1 at 6: Title of t1: Status changed to blocked → maestro task reopen t1"},
+		},
+		{"blocked by an update", then(by(admin, &events.TaskUpdated{
+			TaskID: "t1", Model: new("x"),
+			Status: &events.StatusChange{To: events.TaskBlocked},
+		})), []string{
 			"blocked /t1 at 6: Title of t1: Status changed to blocked → maestro task reopen t1",
 		}},
 
-		{"said to have failed", working(report(worker, "w", events.ReportError, "broke", "t1")), []string{"failed w/t1 at 7: Title of t1: broke → maestro why t1"}},
-		{"failed in a queue", queued(started("w", "w", "t1", 1), failed("w", "w", "t1", "no key")), []string{"failed w/t1 at 9: Title of t1: Failed in queue w: no key → maestro why t1"}},
-		{"a session failed and left a task", then(with, fails("x")), []string{"failed x/t1 at 7: X: exit 1 → maestro why x"}},
-		{"a session failed, another has the task", then(with, by(admin, &events.SessionTaskLinked{SessionID: "w", TaskID: "t1"}), fails("x")), nil},
+		{
+			"said to have failed", working(report(worker, "w", events.ReportError, "broke", "t1")),
+			[]string{"failed w/t1 at 7: Title of t1: broke → maestro why t1"},
+		},
+		{
+			"failed in a queue", queued(started("w", "w", "t1", 1), failed("w", "w", "t1", "no key")),
+			[]string{"failed w/t1 at 9: Title of t1: Failed in queue w: no key → maestro why t1"},
+		},
+		{
+			"a session failed and left a task", then(with, fails("x")),
+			[]string{"failed x/t1 at 7: X: exit 1 → maestro why x"},
+		},
+		{"a session failed, another has the task", then(with, by(admin, &events.SessionTaskLinked{
+			SessionID: "w",
+			TaskID:    "t1",
+		}), fails("x")), nil},
 		{"a session failed, its task is completed", then(with, complete, fails("x")), nil},
 		{"a session failed without tasks", then(fails("w")), nil},
 		{"a session was stopped", then(with, killed("x")), nil},
-		{"a session was out of time", then(with, by("/system", &events.SessionTimedOut{SessionID: "x"})), []string{"failed x/t1 at 7: X: timed out → maestro why x"}},
+		{
+			"a session was out of time", then(with, by("/system", &events.SessionTimedOut{SessionID: "x"})),
+			[]string{"failed x/t1 at 7: X: timed out → maestro why x"},
+		},
 
 		{"said to be done", working(report(worker, "w", events.ReportComplete, "all of it", "t1")), []string{
 			"unconfirmed w/t1 at 7: Title of t1: all of it → maestro task complete t1, or maestro task reopen t1",
 		}},
 		{"confirmed", working(report(worker, "w", events.ReportComplete, "all of it", "t1"), complete), nil},
-		{"cancelled", working(report(worker, "w", events.ReportBlocked, "no key", "t1"), moved("t1", events.TaskCancelled)), nil},
+		{"cancelled", working(report(worker, "w", events.ReportBlocked, "no key", "t1"),
+			moved("t1", events.TaskCancelled)), nil},
 		{"done in a queue", queued(started("w", "w", "t1", 1), finished("w", "w", "t1")), []string{
 			"unconfirmed w/t1 at 9: Title of t1: Completed in queue w → maestro task complete t1, or maestro task reopen t1",
 		}},
 
-		{"quarantined", queued(started("w", "w", "t1", 3), lost("w"), quarantined("w", "w", "t1", 3), recovered("w")), []string{
-			"quarantined w/t1 in w at 10: Title of t1: its session is lost → maestro queue requeue t1 --queue w",
-		}},
-		{"quarantined, and its task completed", queued(started("w", "w", "t1", 3), quarantined("w", "w", "t1", 3), complete), nil},
-		{"quarantined, and queued again", queued(started("w", "w", "t1", 3), quarantined("w", "w", "t1", 3), requeued("w", "t1")), nil},
+		{
+			"quarantined", queued(started("w", "w", "t1", 3), lost("w"), quarantined("w", "w", "t1", 3), recovered("w")),
+			[]string{
+				"quarantined w/t1 in w at 10: Title of t1: its session is lost → maestro queue requeue t1 --queue w",
+			},
+		},
+		{"quarantined, and its task completed", queued(started("w", "w", "t1", 3), quarantined("w", "w", "t1", 3),
+			complete), nil},
+		{"quarantined, and queued again", queued(started("w", "w", "t1", 3), quarantined("w", "w", "t1", 3),
+			requeued("w", "t1")), nil},
 
-		{"stuck behind what was cancelled", queued(moved("t1", events.TaskCancelled)), []string{"stuck /t2 in w at 7: Title of t2: waits for t1 (cancelled) → maestro task update t2 --depends-on …"}},
-		{"stuck behind what was deleted", queued(deleted("t1")), []string{"stuck /t2 in w at 7: Title of t2: waits for t1 (deleted) → maestro task update t2 --depends-on …"}},
+		{
+			"stuck behind what was cancelled", queued(moved("t1", events.TaskCancelled)),
+			[]string{"stuck /t2 in w at 7: Title of t2: waits for t1 (cancelled) → maestro task update t2 --depends-on …"},
+		},
+		{
+			"stuck behind what was deleted", queued(deleted("t1")),
+			[]string{"stuck /t2 in w at 7: Title of t2: waits for t1 (deleted) → maestro task update t2 --depends-on …"},
+		},
 		{"it waits, and is not stuck", queued(moved("t1", events.TaskInProgress)), nil},
-		{"stuck, and cancelled itself", queued(moved("t1", events.TaskCancelled), moved("t2", events.TaskCancelled)), nil},
-		{"no longer stuck", queued(moved("t1", events.TaskCancelled), by(admin, &events.TaskUpdated{TaskID: "t2", Dependencies: &[]string{}})), nil},
+		{
+			"stuck, and cancelled itself", queued(moved("t1", events.TaskCancelled), moved("t2", events.TaskCancelled)),
+			nil,
+		},
+		{"no longer stuck", queued(moved("t1", events.TaskCancelled), by(admin, &events.TaskUpdated{
+			TaskID:       "t2",
+			Dependencies: &[]string{},
+		})), nil},
 
-		{"stranded", queued(killed("w")), []string{"stranded w/ in w at 8: Name of w: items wait in its queue, and it is stopped → maestro session spawn --strategy queue --queue w"}},
+		{
+			"stranded", queued(killed("w")),
+			[]string{"stranded w/ in w at 8: Name of w: items wait in its queue, and it is stopped → maestro session spawn --strategy queue --queue w"},
+		},
 		{"stranded by a loss", queued(lost("w")), []string{
 			"lost w/ at 8: Name of w: nothing is heard of it → maestro session kill w, or wait until it is heard again",
 			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is lost → maestro session spawn --strategy queue --queue w",
 		}},
-		{"pushed to one that is gone", then(killed("w"), by(admin, &events.QueueItemPushed{Queue: "w", TaskID: "t1"})), []string{
-			"stranded w/ in w at 7: Name of w: items wait in its queue, and it is stopped → maestro session spawn --strategy queue --queue w",
-		}},
+		{
+			"pushed to one that is gone", then(killed("w"), by(admin, &events.QueueItemPushed{Queue: "w", TaskID: "t1"})),
+			[]string{
+				"stranded w/ in w at 7: Name of w: items wait in its queue, and it is stopped → maestro session spawn --strategy queue --queue w",
+			},
+		},
 		{"another serves it", queued(killed("w"), pulls("x", "w")), nil},
-		{"the other is done", queued(killed("w"), pulls("x", "w"), by("/projects/p/sessions/x", &events.SessionCompleted{SessionID: "x"})), []string{
+		{"the other is done", queued(killed("w"), pulls("x", "w"), by("/projects/p/sessions/x",
+			&events.SessionCompleted{SessionID: "x"})), []string{
 			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is stopped → maestro session spawn --strategy queue --queue w",
 		}},
 		{"what is left there needs nobody", queued(killed("w"), complete, moved("t2", events.TaskCancelled)), nil},
 		{"nothing is left", then(killed("w")), nil},
-		{"a named queue has no session to lose", then(by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 3}), by(admin, &events.QueueItemPushed{Queue: "a", TaskID: "t1"})), nil},
+		{"a named queue has no session to lose", then(by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 3}),
+			by(admin, &events.QueueItemPushed{Queue: "a", TaskID: "t1"})), nil},
 
-		{"lost", then(lost("w")), []string{"lost w/ at 6: Name of w: nothing is heard of it → maestro session kill w, or wait until it is heard again"}},
+		{
+			"lost", then(lost("w")),
+			[]string{"lost w/ at 6: Name of w: nothing is heard of it → maestro session kill w, or wait until it is heard again"},
+		},
 		{"heard again", then(lost("w"), recovered("w")), nil},
 		{"lost, and killed", then(lost("w"), killed("w")), nil},
 
 		{"late", then(killed("w"), late), []string{"late w/t1 at 7: Name of w: sorry → maestro why w"}},
 		{"late, and its task is completed", then(killed("w"), late, complete), nil},
-		{"late, and its session is deleted", then(killed("w"), late, by(admin, &events.SessionDeleted{SessionID: "w"})), nil},
+		{
+			"late, and its session is deleted", then(killed("w"), late, by(admin, &events.SessionDeleted{SessionID: "w"})),
+			nil,
+		},
 
 		{"longest wait first, whatever it is", working(
-			report(worker, "w", events.ReportError, "broke", "t1"), lost("w2"), asks("w", "i1", "Which?"), killed("w2"), report(worker, "w", events.ReportError, "broke again", "t1"),
+			report(worker, "w", events.ReportError, "broke", "t1"), lost("w2"), asks("w", "i1", "Which?"), killed("w2"),
+			report(worker, "w", events.ReportError, "broke again", "t1"),
 			report(worker, "w", events.ReportBlocked, "no key", "t2"),
 		), []string{
 			`question w/ i1 [] at 9: Name of w: Which? → maestro input answer i1 "…"`,
@@ -145,8 +225,10 @@ func TestInbox(t *testing.T) {
 
 func TestInboxConcerns(t *testing.T) {
 	s := stateOf(
-		t, project(), task("t1"), needs("t2", "t1"), task("t3"), pulls("w", "w", "t3", "t2"), pulls("w2", "w2", "t1"), by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 3}),
-		asks("w", "i1", "Which?"), asks("w2", "i2", "Which?"), started("w", "w", "t3", 3), report(second, "w2", events.ReportBlocked, "no key", "t1"),
+		t, project(), task("t1"), needs("t2", "t1"), task("t3"), pulls("w", "w", "t3", "t2"), pulls("w2", "w2", "t1"),
+		by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 3}),
+		asks("w", "i1", "Which?"), asks("w2", "i2", "Which?"), started("w", "w", "t3", 3), report(second, "w2",
+			events.ReportBlocked, "no key", "t1"),
 		moved("t1", events.TaskBlocked), lost("w"), quarantined("w", "w", "t3", 3), deleted("t1"),
 	)
 	for session, want := range map[string][]string{

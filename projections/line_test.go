@@ -155,7 +155,8 @@ func TestLineStaysShallow(t *testing.T) {
 				return 1 + fresh(n.left) + fresh(n.right)
 			}
 			for what, other := range map[string]line{
-				"with one behind": l.with((n+1)|bit, "t"), "with one before": l.with(bit, "t"), "without the first": l.without(1 | bit),
+				"with one behind": l.with((n+1)|bit, "t"), "with one before": l.with(bit, "t"),
+				"without the first":  l.without(1 | bit),
 				"without the middle": l.without(n/2 | bit), "without the last": l.without(n | bit),
 			} {
 				if made := fresh(other.root); made > 3*bits.Len(n) {

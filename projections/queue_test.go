@@ -179,7 +179,8 @@ func (m *model) saysDone(t *modelTask) bool {
 
 func (m *model) eligible(q *modelQueue, item *modelItem) bool {
 	t := m.tasks[item.task]
-	if t.deleted || t.status == events.TaskCompleted || t.status == events.TaskCancelled || t.status == events.TaskBlocked {
+	if t.deleted || t.status == events.TaskCompleted || t.status == events.TaskCancelled ||
+		t.status == events.TaskBlocked {
 		return false
 	}
 	for _, id := range t.dependencies {
@@ -226,7 +227,10 @@ func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 	for name, q := range m.queues {
 		var queued []*modelItem
 		want := QueueStats{Total: len(q.items)}
-		pushed := slices.SortedFunc(slices.Values(q.items), func(a, b *modelItem) int { return cmp.Compare(a.pushed, b.pushed) })
+		pushed := slices.SortedFunc(slices.Values(q.items), func(a, b *modelItem) int {
+			return cmp.Compare(a.pushed,
+				b.pushed)
+		})
 		for _, item := range pushed {
 			*want.of(item.status)++
 			if item.status == events.ItemQueued {
@@ -272,16 +276,20 @@ func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 			gotTop = got.TaskID
 		}
 		view := s.QueueView(real)
-		if gotTop != top || gotPassed != passedOver || view.Ready != ready || view.Waiting != len(queued)-ready || view.Stats != want {
+		if gotTop != top || gotPassed != passedOver || view.Ready != ready || view.Waiting != len(queued)-ready ||
+			view.Stats != want {
 			t.Fatalf("%s: queue %s has on top %q behind %d, %d ready, %d waiting, %+v\nwant %q behind %d, %d ready, %d waiting, %+v",
-				where, name, gotTop, gotPassed, view.Ready, view.Waiting, view.Stats, top, passedOver, ready, len(queued)-ready, want)
+				where, name, gotTop, gotPassed, view.Ready, view.Waiting, view.Stats, top, passedOver, ready,
+				len(queued)-ready, want)
 		}
 		items := s.Items(real)
 		for i, item := range pushed {
 			if items[i].TaskID != item.task || items[i].Status != item.status {
-				t.Fatalf("%s: item %d of queue %s is %s, %s, want %s, %s", where, i, name, items[i].TaskID, items[i].Status, item.task, item.status)
+				t.Fatalf("%s: item %d of queue %s is %s, %s, want %s, %s", where, i, name, items[i].TaskID,
+					items[i].Status, item.task, item.status)
 			}
-			if waits := s.WaitsFor(real, items[i]); item.status == events.ItemQueued && (waits == "") != m.eligible(q, item) {
+			if waits := s.WaitsFor(real, items[i]); item.status == events.ItemQueued && (waits == "") != m.eligible(q,
+				item) {
 				t.Fatalf("%s: item %s of queue %s waits for %q", where, item.task, name, waits)
 			}
 		}
@@ -308,7 +316,10 @@ func stir(r *rand.Rand, s *State) given {
 		}
 		return &ids
 	}
-	statuses := []events.TaskStatus{events.TaskTodo, events.TaskTodo, events.TaskInProgress, events.TaskInProgress, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled, events.TaskBlocked}
+	statuses := []events.TaskStatus{
+		events.TaskTodo, events.TaskTodo, events.TaskInProgress, events.TaskInProgress,
+		events.TaskInProgress, events.TaskCompleted, events.TaskCancelled, events.TaskBlocked,
+	}
 	status := statuses[r.IntN(len(statuses))]
 	switch r.IntN(20) {
 	case 0, 1:
@@ -331,7 +342,10 @@ func stir(r *rand.Rand, s *State) given {
 	case 6, 15:
 		id := fmt.Sprintf("s%d", len(s.sessionIDs.get("p")))
 		queue := []string{id, "a", "a", "a", "a", "a", "b"}[r.IntN(7)]
-		spawned := &events.SessionSpawned{SessionID: id, Name: id, Role: events.RoleWorker, Strategy: events.StrategyQueue, Queue: queue}
+		spawned := &events.SessionSpawned{
+			SessionID: id, Name: id, Role: events.RoleWorker,
+			Strategy: events.StrategyQueue, Queue: queue,
+		}
 		if queue == id {
 			for _, task := range tasks {
 				if r.IntN(3) == 0 {
@@ -357,7 +371,10 @@ func stir(r *rand.Rand, s *State) given {
 		if r.IntN(3) > 0 {
 			about = awaited(s)
 		}
-		kind := []events.ReportKind{events.ReportProgress, events.ReportComplete, events.ReportComplete, events.ReportBlocked}[r.IntN(4)]
+		kind := []events.ReportKind{
+			events.ReportProgress, events.ReportComplete, events.ReportComplete,
+			events.ReportBlocked,
+		}[r.IntN(4)]
 		return report(SessionSource("p", id), id, kind, "m", one(about)).late(x != nil && x.Ended())
 	}
 	g, _ := likely(r, s, nil)

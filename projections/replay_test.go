@@ -30,26 +30,55 @@ const (
 // goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written from
 // it; a new type goes to its end, so that what is stored stays as it was.
 func goldenStory() []given {
-	late := by(worker, &events.SessionReported{SessionID: "w", Kind: events.ReportError, Message: "too late", TaskIDs: []string{"t1"}, Late: true})
+	late := by(worker, &events.SessionReported{
+		SessionID: "w", Kind: events.ReportError, Message: "too late",
+		TaskIDs: []string{"t1"}, Late: true,
+	})
 	late.said = time.Date(2026, 3, 1, 11, 59, 0, 0, time.UTC)
 	inQ := func(source string, data events.Data) given { return given{by: source, data: data, project: "q"} }
 	story := []given{
 		project(),
-		by(admin, &events.ProjectUpdated{ProjectID: "p", Description: new("the <first>\u2028one"), Blobs: events.Blobs{"description": "sha256-1"}}),
+		by(admin, &events.ProjectUpdated{
+			ProjectID: "p", Description: new("the <first>\u2028one"),
+			Blobs: events.Blobs{"description": "sha256-1"},
+		}),
 		task("t1"),
-		by(admin, &events.TaskCreated{TaskID: "t2", Title: "Prüfen ✓", Priority: "high", ParentID: "t1", Dependencies: []string{"t1"}, Metadata: json.RawMessage(`{"kind":"review"}`)}),
+		by(admin, &events.TaskCreated{
+			TaskID: "t2", Title: "Prüfen ✓", Priority: "high", ParentID: "t1",
+			Dependencies: []string{"t1"}, Metadata: json.RawMessage(`{"kind":"review"}`),
+		}),
 		task("t3"),
-		by(admin, &events.SessionRegistered{SessionID: "o", Created: &events.SessionCreated{Name: "O", Role: events.RoleOrchestrator, Strategy: events.StrategyDefault, Status: events.SessionRunning, Permissions: events.Permissions{Commands: []string{"whoami"}}, Env: map[string]string{"B": "2", "A": "1"}}}),
-		by(orch, &events.SessionSpawned{SessionID: "w", Name: "W", Role: events.RoleWorker, Strategy: events.StrategySimple, TaskIDs: []string{"t1", "t2"}, Started: []string{"t1", "t2"}, SpawnedBy: "o", Context: json.RawMessage(`{"n":1}`)}),
+		by(admin, &events.SessionRegistered{SessionID: "o", Created: &events.SessionCreated{
+			Name: "O",
+			Role: events.RoleOrchestrator, Strategy: events.StrategyDefault, Status: events.SessionRunning,
+			Permissions: events.Permissions{Commands: []string{"whoami"}}, Env: map[string]string{
+				"B": "2",
+				"A": "1",
+			},
+		}}),
+		by(orch, &events.SessionSpawned{
+			SessionID: "w", Name: "W", Role: events.RoleWorker,
+			Strategy: events.StrategySimple, TaskIDs: []string{"t1", "t2"}, Started: []string{"t1", "t2"},
+			SpawnedBy: "o", Context: json.RawMessage(`{"n":1}`),
+		}),
 		spawn("w2", "t1"),
 		by(worker, &events.SessionRegistered{SessionID: "w"}),
 		report(worker, "w", events.ReportProgress, "Begun", "t1", "t2"),
 		report(second, "w2", events.ReportBlocked, "Waits", "t1"),
 		by(worker, &events.SessionFileTracked{SessionID: "w", File: "a.go", TaskID: "t1"}),
-		by(worker, &events.SessionNoted{SessionID: "w", Type: "milestone", Message: "half", TaskID: "t1", Data: json.RawMessage(`{"percent":50}`)}),
+		by(worker, &events.SessionNoted{
+			SessionID: "w", Type: "milestone", Message: "half", TaskID: "t1",
+			Data: json.RawMessage(`{"percent":50}`),
+		}),
 		report(worker, "w", events.ReportComplete, "Done", "t1"),
-		by(orch, &events.TaskStatusChanged{TaskID: "t1", From: events.TaskInProgress, To: events.TaskInProgress, Reason: "not yet"}),
-		by(admin, &events.TaskUpdated{TaskID: "t2", Title: new("Prüfe"), Status: &events.StatusChange{From: events.TaskInProgress, To: events.TaskCancelled}}),
+		by(orch, &events.TaskStatusChanged{
+			TaskID: "t1", From: events.TaskInProgress, To: events.TaskInProgress,
+			Reason: "not yet",
+		}),
+		by(admin, &events.TaskUpdated{
+			TaskID: "t2", Title: new("Prüfe"),
+			Status: &events.StatusChange{From: events.TaskInProgress, To: events.TaskCancelled},
+		}),
 		by(admin, &events.SessionTaskLinked{SessionID: "w", TaskID: "t3"}),
 		by(admin, &events.SessionTaskUnlinked{SessionID: "w", TaskID: "t3"}),
 		by(admin, &events.SessionUpdated{SessionID: "w2", Name: new("Second"), Env: map[string]string{"A": "2"}}),
@@ -69,7 +98,10 @@ func goldenStory() []given {
 func goldenTemplates() []given {
 	of := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
 	return []given{
-		of(&events.TemplateCreated{TemplateID: "tmpl", Name: "Mine", Role: events.RoleOrchestrator, Content: "Prüfe <all> ✓"}),
+		of(&events.TemplateCreated{
+			TemplateID: "tmpl", Name: "Mine", Role: events.RoleOrchestrator,
+			Content: "Prüfe <all> ✓",
+		}),
 		of(&events.TemplateUpdated{TemplateID: "execute-simple", Content: new("Work, then report.")}),
 		of(&events.TemplateUpdated{TemplateID: "tmpl", Name: new("Ours")}),
 		of(&events.TemplateReset{TemplateID: "tmpl"}),
@@ -92,7 +124,13 @@ func goldenManifests() []given {
 	source := SessionSource("p", "z")
 	first, last := "sha256-"+strings.Repeat("1", 64), "sha256-"+strings.Repeat("2", 64)
 	return []given{
-		by(admin, &events.SessionRegistered{SessionID: "z", ManifestDigest: first, Created: &events.SessionCreated{Name: "Z", Role: events.RoleWorker, Strategy: events.StrategySimple, Status: events.SessionSpawning}}),
+		by(admin, &events.SessionRegistered{
+			SessionID: "z", ManifestDigest: first,
+			Created: &events.SessionCreated{
+				Name: "Z", Role: events.RoleWorker, Strategy: events.StrategySimple,
+				Status: events.SessionSpawning,
+			},
+		}),
 		by(admin, &events.SessionUpdated{SessionID: "z", ManifestDigest: new(last)}),
 		by(source, &events.SessionRegistered{SessionID: "z", ManifestDigest: last, Role: events.RoleWorker}),
 	}
@@ -103,18 +141,30 @@ func goldenManifests() []given {
 func goldenQueues() []given {
 	const x, y, system = "/projects/p/sessions/x", "/projects/p/sessions/y", "/system"
 	pulls := func(id, queue string, timeout int64, tasks ...string) given {
-		return by(admin, &events.SessionSpawned{SessionID: id, Name: id, Role: events.RoleWorker, Strategy: events.StrategyQueue, TaskIDs: tasks, Queue: queue, Queued: tasks, Timeout: timeout})
+		return by(admin, &events.SessionSpawned{
+			SessionID: id, Name: id, Role: events.RoleWorker,
+			Strategy: events.StrategyQueue, TaskIDs: tasks, Queue: queue, Queued: tasks, Timeout: timeout,
+		})
 	}
 	start := func(session, queue, task string, attempt, passedOver int) given {
-		return by(SessionSource("p", session), &events.QueueItemStarted{Queue: queue, TaskID: task, SessionID: session, Attempt: attempt, PassedOver: passedOver})
+		return by(SessionSource("p", session), &events.QueueItemStarted{
+			Queue: queue, TaskID: task, SessionID: session,
+			Attempt: attempt, PassedOver: passedOver,
+		})
 	}
 	ask := func(input string, options ...string) given {
-		return by(x, &events.SessionReported{SessionID: "x", Kind: events.ReportNeedsInput, Message: "Which key?", TaskIDs: []string{"t6"}, InputID: input, Options: options})
+		return by(x, &events.SessionReported{
+			SessionID: "x", Kind: events.ReportNeedsInput, Message: "Which key?",
+			TaskIDs: []string{"t6"}, InputID: input, Options: options,
+		})
 	}
 	token := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
 	return []given{
 		task("t4"),
-		by(admin, &events.TaskCreated{TaskID: "t5", Title: "Needs t4", Priority: "medium", Dependencies: []string{"t4"}}),
+		by(admin, &events.TaskCreated{
+			TaskID: "t5", Title: "Needs t4", Priority: "medium",
+			Dependencies: []string{"t4"},
+		}),
 		task("t6"),
 		by(admin, &events.QueueCreated{Queue: "reviews", TrustReports: true, MaxAttempts: 2}),
 		pulls("x", "x", 0, "t5", "t4", "t6"),
@@ -122,10 +172,14 @@ func goldenQueues() []given {
 		by(admin, &events.QueueItemPushed{Queue: "reviews", TaskID: "t5"}),
 		by(x, &events.QueueItemPushed{Queue: "reviews", TaskID: "t6"}),
 		start("x", "x", "t4", 1, 1),
-		by(x, &events.QueueItemCompleted{Queue: "x", TaskID: "t4", SessionID: "x"}), // and t5 is ready where that is trusted
+		// and t5 is ready where that is trusted
+		by(x, &events.QueueItemCompleted{Queue: "x", TaskID: "t4", SessionID: "x"}),
 		start("y", "reviews", "t5", 1, 0),
 		by(system, &events.SessionLost{SessionID: "y", LastHeard: epoch.UnixMilli(), Lease: 60_000}),
-		by(system, &events.QueueItemReturned{Queue: "reviews", TaskID: "t5", SessionID: "y", Attempt: 1, Reason: "lost"}),
+		by(system, &events.QueueItemReturned{
+			Queue: "reviews", TaskID: "t5", SessionID: "y", Attempt: 1,
+			Reason: "lost",
+		}),
 		by(system, &events.SessionRecovered{SessionID: "y"}),
 		start("y", "reviews", "t5", 2, 0),
 		start("x", "x", "t6", 1, 1),
@@ -140,7 +194,10 @@ func goldenQueues() []given {
 		ask("i3", "yes", "no"),
 		by(x, &events.QueueItemSkipped{Queue: "x", TaskID: "t6", SessionID: "x", Held: true}),
 		by(system, &events.SessionTimedOut{SessionID: "y", Deadline: at(32) + 3_600_000}),
-		by(system, &events.QueueItemQuarantined{Queue: "reviews", TaskID: "t5", SessionID: "y", Attempt: 2, Reason: "failed"}),
+		by(system, &events.QueueItemQuarantined{
+			Queue: "reviews", TaskID: "t5", SessionID: "y", Attempt: 2,
+			Reason: "failed",
+		}),
 		by(admin, &events.QueueItemSkipped{Queue: "reviews", TaskID: "t6"}),
 		token(&events.TokenCreated{Name: "ci", Kind: events.TokenReadOnly, ProjectIDs: []string{"p"}, Generation: 1}),
 		token(&events.TokenCreated{Name: "eyes", Kind: events.TokenAuditor, Generation: 1}),

@@ -183,8 +183,9 @@ func (s *State) heard(e *events.Event) {
 			}
 		})
 	}
-	switch e.Data.(type) {
-	case *events.SessionLost, *events.SessionMessaged: // who is written to may be silent
+	_, lost := e.Data.(*events.SessionLost)
+	_, messaged := e.Data.(*events.SessionMessaged)
+	if lost || messaged { // who is written to may be silent
 		return
 	}
 	if kind, id := e.Data.Aggregate(); kind == events.AggregateSession && id != author {

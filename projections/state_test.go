@@ -32,7 +32,8 @@ func TestReportNeverMovesAStatus(t *testing.T) {
 				if was == nil {
 					continue
 				}
-				if was.Status != is.Status || was.StartedAt != is.StartedAt || was.CompletedAt != is.CompletedAt || was.TaskFields != is.TaskFields || was.Deleted != is.Deleted {
+				if was.Status != is.Status || was.StartedAt != is.StartedAt || was.CompletedAt != is.CompletedAt ||
+					was.TaskFields != is.TaskFields || was.Deleted != is.Deleted {
 					t.Fatalf("seed %d: %+v moved %s from %+v to %+v", seed, g.data, id, *was, *is)
 				}
 			}
@@ -74,7 +75,8 @@ func TestOverlay(t *testing.T) {
 				t.Fatalf("seed %d: the overlay shows through before its commit", seed)
 			}
 			overlay.Commit()
-			if encode(t, base) != encode(t, direct) || show(t, base) != show(t, direct) || show(t, overlay) != show(t, direct) {
+			if encode(t, base) != encode(t, direct) || show(t, base) != show(t, direct) || show(t, overlay) != show(t,
+				direct) {
 				t.Fatalf("seed %d: committed and directly applied differ at %d", seed, direct.Head().Sequence)
 			}
 		}
@@ -105,7 +107,8 @@ func TestCommittedValuesMayBeKept(t *testing.T) {
 			for {
 				mu.RLock()
 				for _, id := range poolTasks {
-					all = append(all, kept{timeline: base.TaskTimeline(id)}, kept{timeline: base.SessionTimeline(poolSessions[len(all)%len(poolSessions)])})
+					all = append(all, kept{timeline: base.TaskTimeline(id)},
+						kept{timeline: base.SessionTimeline(poolSessions[len(all)%len(poolSessions)])})
 				}
 				image := base.Image()
 				mu.RUnlock()
@@ -179,14 +182,16 @@ func TestChanges(t *testing.T) {
 				case KindProject, KindTask, KindSession, KindQueue, KindQueueItem, KindInput, KindToken, KindTemplate:
 					was, known := values[k]
 					if isNil(c.Before) == known || known && was != c.Before {
-						t.Fatalf("seed %d, %s: the change of %v begins with %v, and it was %v", seed, g.data.EventType(), k, c.Before, was)
+						t.Fatalf("seed %d, %s: the change of %v begins with %v, and it was %v", seed,
+							g.data.EventType(), k, c.Before, was)
 					}
 					values[k] = c.After
 				}
 			}
 		}
 		for _, id := range poolTasks {
-			if got, ok := values[key{KindTask, id}].(*Task); ok && got != s.tasks.get(id) || !ok && s.tasks.get(id) != nil {
+			if got, ok := values[key{KindTask, id}].(*Task); ok && got != s.tasks.get(id) || !ok &&
+				s.tasks.get(id) != nil {
 				t.Fatalf("seed %d: the changes do not lead to task %s", seed, id)
 			}
 			if text(lines[key{KindTaskTimeline, id}]) != text(s.TaskTimeline(id)) {
@@ -194,7 +199,8 @@ func TestChanges(t *testing.T) {
 			}
 		}
 		for _, id := range poolSessions {
-			if got, ok := values[key{KindSession, id}].(*Session); ok && got != s.sessions.get(id) || !ok && s.sessions.get(id) != nil {
+			if got, ok := values[key{KindSession, id}].(*Session); ok && got != s.sessions.get(id) || !ok &&
+				s.sessions.get(id) != nil {
 				t.Fatalf("seed %d: the changes do not lead to session %s", seed, id)
 			}
 			if text(lines[key{KindSessionTimeline, id}]) != text(s.SessionTimeline(id)) {
@@ -202,13 +208,15 @@ func TestChanges(t *testing.T) {
 			}
 		}
 		for _, id := range poolProjects {
-			if got, ok := values[key{KindProject, id}].(*Project); ok && got != s.projects.get(id) || !ok && s.projects.get(id) != nil {
+			if got, ok := values[key{KindProject, id}].(*Project); ok && got != s.projects.get(id) || !ok &&
+				s.projects.get(id) != nil {
 				t.Fatalf("seed %d: the changes do not lead to project %s", seed, id)
 			}
 		}
 		for k, value := range values {
 			is := map[Kind]any{
-				KindQueue: s.queues.get(k.id), KindQueueItem: s.items.get(k.id), KindInput: s.inputs.get(k.id), KindToken: s.tokens.get(k.id),
+				KindQueue: s.queues.get(k.id), KindQueueItem: s.items.get(k.id), KindInput: s.inputs.get(k.id),
+				KindToken:    s.tokens.get(k.id),
 				KindTemplate: s.templates.get(k.id),
 			}[k.kind]
 			if is != nil && is != value {
@@ -257,7 +265,10 @@ func isNil(value any) bool {
 
 // What contradicts the state, or is not next in the chain, stops the fold and changes nothing.
 func TestApplyRefuses(t *testing.T) {
-	begun := []given{project(), task("t1"), spawn("w", "t1"), task("t2"), by(admin, &events.TaskDeleted{TaskID: "t2"}), spawn("x", "t1"), by(admin, &events.SessionDeleted{SessionID: "x"})}
+	begun := []given{
+		project(), task("t1"), spawn("w", "t1"), task("t2"), by(admin, &events.TaskDeleted{TaskID: "t2"}),
+		spawn("x", "t1"), by(admin, &events.SessionDeleted{SessionID: "x"}),
+	}
 	for _, c := range []struct {
 		name string
 		data events.Data
@@ -274,15 +285,24 @@ func TestApplyRefuses(t *testing.T) {
 		{"deleting no task", &events.TaskDeleted{TaskID: "none"}, `task "none"`},
 		{"a session again", &events.SessionSpawned{SessionID: "w"}, `creates the session "w"`},
 		{"a deleted session again", &events.SessionSpawned{SessionID: "x"}, `creates the session "x"`},
-		{"a session with no task", &events.SessionSpawned{SessionID: "s", TaskIDs: []string{"t1", "none"}}, `task "none"`},
+		{
+			"a session with no task", &events.SessionSpawned{SessionID: "s", TaskIDs: []string{"t1", "none"}},
+			`task "none"`,
+		},
 		{"registering no session", &events.SessionRegistered{SessionID: "none"}, `session "none"`},
-		{"a registered session again", &events.SessionRegistered{SessionID: "w", Created: &events.SessionCreated{}}, `creates the session "w"`},
+		{
+			"a registered session again", &events.SessionRegistered{SessionID: "w", Created: &events.SessionCreated{}},
+			`creates the session "w"`,
+		},
 		{"updating no session", &events.SessionUpdated{SessionID: "x"}, `session "x"`},
 		{"completing no session", &events.SessionCompleted{SessionID: "none"}, `session "none"`},
 		{"killing no session", &events.SessionKilled{SessionID: "none"}, `session "none"`},
 		{"deleting no session", &events.SessionDeleted{SessionID: "x"}, `session "x"`},
 		{"a report of no session", &events.SessionReported{SessionID: "none"}, `session "none"`},
-		{"a report on no task", &events.SessionReported{SessionID: "w", TaskIDs: []string{"t1", "none"}}, `task "none"`},
+		{
+			"a report on no task", &events.SessionReported{SessionID: "w", TaskIDs: []string{"t1", "none"}},
+			`task "none"`,
+		},
 		{"a note on no session", &events.SessionNoted{SessionID: "none"}, `session "none"`},
 		{"a file of no session", &events.SessionFileTracked{SessionID: "none"}, `session "none"`},
 		{"linking no session", &events.SessionTaskLinked{SessionID: "none", TaskID: "t1"}, `session "none"`},
@@ -293,8 +313,14 @@ func TestApplyRefuses(t *testing.T) {
 		{"hearing no session", &events.SessionRecovered{SessionID: "x"}, `session "x"`},
 		{"timing out no session", &events.SessionTimedOut{SessionID: "none"}, `session "none"`},
 		{"a session of no queue", &events.SessionSpawned{SessionID: "s", Queue: "none"}, `queue "none"`},
-		{"a session that queues no task", &events.SessionSpawned{SessionID: "s", Queue: "s", Queued: []string{"t1", "t2"}}, `task "t2"`},
-		{"a session that queues one twice", &events.SessionSpawned{SessionID: "s", Queue: "s", Queued: []string{"t1", "t1"}}, `creates the queue item "s/t1", which exists`},
+		{"a session that queues no task", &events.SessionSpawned{SessionID: "s", Queue: "s", Queued: []string{
+			"t1",
+			"t2",
+		}}, `task "t2"`},
+		{"a session that queues one twice", &events.SessionSpawned{SessionID: "s", Queue: "s", Queued: []string{
+			"t1",
+			"t1",
+		}}, `creates the queue item "s/t1", which exists`},
 		{"an answer to no question", &events.InputAnswered{InputID: "none"}, `question "none"`},
 		{"delivering to no question", &events.InputDelivered{InputID: "none"}, `delivers "none", which is no question`},
 		{"a message to no session", &events.SessionMessaged{SessionID: "none", MessageID: "m"}, `session "none"`},
@@ -318,28 +344,80 @@ func TestApplyRefuses(t *testing.T) {
 		{"a queue again", inHand, &events.QueueCreated{Queue: "w"}, `creates the queue "w"`},
 		{"pushing to no queue", inHand, &events.QueueItemPushed{Queue: "none", TaskID: "t1"}, `queue "none"`},
 		{"pushing no task", inHand, &events.QueueItemPushed{Queue: "w", TaskID: "none"}, `task "none"`},
-		{"pushing it again", inHand, &events.QueueItemPushed{Queue: "w", TaskID: "t1"}, `creates the queue item "w/t1"`},
-		{"starting no item", inHand, &events.QueueItemStarted{Queue: "w", TaskID: "t4", SessionID: "w"}, `queue item "w/t4", which does not exist`},
-		{"starting what is in hand", inHand, &events.QueueItemStarted{Queue: "w", TaskID: "t1", SessionID: "w"}, `queue item "w/t1", which is processing`},
-		{"starting by no session", inHand, &events.QueueItemStarted{Queue: "w", TaskID: "t2", SessionID: "none"}, `session "none"`},
-		{"completing what nobody holds", inHand, &events.QueueItemCompleted{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is queued"},
-		{"failing what nobody holds", inHand, &events.QueueItemFailed{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is queued"},
-		{"giving back what nobody holds", inHand, &events.QueueItemReturned{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is queued"},
-		{"putting aside what nobody holds", inHand, &events.QueueItemQuarantined{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is queued"},
-		{"skipping in hand what nobody holds", inHand, &events.QueueItemSkipped{Queue: "w", TaskID: "t2", SessionID: "w", Held: true}, "which is queued"},
-		{"skipping in the line what is in hand", inHand, &events.QueueItemSkipped{Queue: "w", TaskID: "t1", SessionID: "w"}, "which is processing"},
-		{"queueing again what is queued", inHand, &events.QueueItemRequeued{Queue: "w", TaskID: "t2"}, "which is queued"},
-		{"queueing again what is in hand", inHand, &events.QueueItemRequeued{Queue: "w", TaskID: "t1"}, "which is processing"},
-		{"skipping again", skipped("w", "w", "t2", false), &events.QueueItemSkipped{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is skipped"},
-		{"starting what was skipped", skipped("w", "w", "t2", false), &events.QueueItemStarted{Queue: "w", TaskID: "t2", SessionID: "w"}, "which is skipped"},
-		{"a queue of a session's name", by(admin, &events.QueueCreated{Queue: "s"}), &events.SessionSpawned{SessionID: "s", Queue: "s"}, `creates the queue "s"`},
-		{"queueing again, with a session", inHand, &events.SessionSpawned{SessionID: "s", Queue: "w", Queued: []string{"t4", "t2"}}, `creates the queue item "w/t2"`},
+		{
+			"pushing it again", inHand, &events.QueueItemPushed{Queue: "w", TaskID: "t1"},
+			`creates the queue item "w/t1"`,
+		},
+		{
+			"starting no item", inHand, &events.QueueItemStarted{Queue: "w", TaskID: "t4", SessionID: "w"},
+			`queue item "w/t4", which does not exist`,
+		},
+		{
+			"starting what is in hand", inHand, &events.QueueItemStarted{Queue: "w", TaskID: "t1", SessionID: "w"},
+			`queue item "w/t1", which is processing`,
+		},
+		{
+			"starting by no session", inHand, &events.QueueItemStarted{Queue: "w", TaskID: "t2", SessionID: "none"},
+			`session "none"`,
+		},
+		{
+			"completing what nobody holds", inHand, &events.QueueItemCompleted{Queue: "w", TaskID: "t2", SessionID: "w"},
+			"which is queued",
+		},
+		{
+			"failing what nobody holds", inHand, &events.QueueItemFailed{Queue: "w", TaskID: "t2", SessionID: "w"},
+			"which is queued",
+		},
+		{
+			"giving back what nobody holds", inHand, &events.QueueItemReturned{Queue: "w", TaskID: "t2", SessionID: "w"},
+			"which is queued",
+		},
+		{"putting aside what nobody holds", inHand, &events.QueueItemQuarantined{
+			Queue: "w", TaskID: "t2",
+			SessionID: "w",
+		}, "which is queued"},
+		{"skipping in hand what nobody holds", inHand, &events.QueueItemSkipped{
+			Queue: "w", TaskID: "t2",
+			SessionID: "w", Held: true,
+		}, "which is queued"},
+		{"skipping in the line what is in hand", inHand, &events.QueueItemSkipped{
+			Queue: "w", TaskID: "t1",
+			SessionID: "w",
+		}, "which is processing"},
+		{
+			"queueing again what is queued", inHand, &events.QueueItemRequeued{Queue: "w", TaskID: "t2"},
+			"which is queued",
+		},
+		{
+			"queueing again what is in hand", inHand, &events.QueueItemRequeued{Queue: "w", TaskID: "t1"},
+			"which is processing",
+		},
+		{"skipping again", skipped("w", "w", "t2", false), &events.QueueItemSkipped{
+			Queue: "w", TaskID: "t2",
+			SessionID: "w",
+		}, "which is skipped"},
+		{"starting what was skipped", skipped("w", "w", "t2", false), &events.QueueItemStarted{
+			Queue: "w", TaskID: "t2",
+			SessionID: "w",
+		}, "which is skipped"},
+		{
+			"a queue of a session's name", by(admin, &events.QueueCreated{Queue: "s"}),
+			&events.SessionSpawned{SessionID: "s", Queue: "s"}, `creates the queue "s"`,
+		},
+		{"queueing again, with a session", inHand, &events.SessionSpawned{
+			SessionID: "s", Queue: "w",
+			Queued: []string{"t4", "t2"},
+		}, `creates the queue item "w/t2"`},
 		{"a question again", asked, asked.data, `creates the question "i1"`},
-		{"delivering no answer", asked, &events.InputDelivered{InputID: "i1", SessionID: "w"}, `question "i1", which is open`},
+		{
+			"delivering no answer", asked, &events.InputDelivered{InputID: "i1", SessionID: "w"},
+			`question "i1", which is open`,
+		},
 		{"a token again", given{by: admin, data: token, project: nowhere}, token, `creates the token "ci"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			refused(t, stateOf(t, append(queued[:len(queued):len(queued)], c.after)...), by(admin, c.data).event, c.says)
+			refused(t, stateOf(t, append(queued[:len(queued):len(queued)], c.after)...), by(admin, c.data).event,
+				c.says)
 		})
 	}
 	answer := answered("w", "i1", "yes")
@@ -362,9 +440,18 @@ func TestApplyRefuses(t *testing.T) {
 		says string
 	}{
 		{"in no project", elsewhere.event, `project "none"`},
-		{"another chain", change(func(_ *State, e *events.Event) { e.PrevHash[0] ^= 1 }), "it follows an event with hash"},
-		{"an id again", change(func(s *State, e *events.Event) { e.ID, _ = s.EventID(2) }), "stands at sequence 2 already"},
-		{"before the last", change(func(s *State, e *events.Event) { e.Time = s.At().Add(-time.Millisecond) }), "is before that of the event before it"},
+		{
+			"another chain", change(func(_ *State, e *events.Event) { e.PrevHash[0] ^= 1 }),
+			"it follows an event with hash",
+		},
+		{
+			"an id again", change(func(s *State, e *events.Event) { e.ID, _ = s.EventID(2) }),
+			"stands at sequence 2 already",
+		},
+		{
+			"before the last", change(func(s *State, e *events.Event) { e.Time = s.At().Add(-time.Millisecond) }),
+			"is before that of the event before it",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, stateOf(t, begun...), c.make, c.says) })
 	}

@@ -51,7 +51,8 @@ func (g given) event(s *State) *events.Event {
 		project = ""
 	}
 	return &events.Event{
-		ID: events.ID("test", "", "", fmt.Sprint(sequence)), Source: g.by, Time: epoch.Add(time.Duration(sequence) * time.Second),
+		ID: events.ID("test", "", "", fmt.Sprint(sequence)), Source: g.by,
+		Time:       epoch.Add(time.Duration(sequence) * time.Second),
 		OccurredAt: g.said, Project: project, PrevHash: s.Head().Hash, Rules: "1", Authn: "token", Data: g.data,
 	}
 }
@@ -101,7 +102,10 @@ func task(id string) given {
 }
 
 func spawn(id string, tasks ...string) given {
-	return by(admin, &events.SessionSpawned{SessionID: id, Name: id, Role: events.RoleWorker, Strategy: events.StrategySimple, TaskIDs: tasks, Started: tasks})
+	return by(admin, &events.SessionSpawned{
+		SessionID: id, Name: id, Role: events.RoleWorker,
+		Strategy: events.StrategySimple, TaskIDs: tasks, Started: tasks,
+	})
 }
 
 func report(source, session string, kind events.ReportKind, message string, tasks ...string) given {
@@ -133,7 +137,10 @@ func show(t testing.TB, s *State) string {
 		// Deadlines are of all projects, in their order.
 		Deadlines []string
 	}
-	out := shown{Head: s.Head(), At: s.At(), Genesis: s.Genesis(), Lines: map[string][]EntryView{}, Entries: len(s.entries)}
+	out := shown{
+		Head: s.Head(), At: s.At(), Genesis: s.Genesis(), Lines: map[string][]EntryView{},
+		Entries: len(s.entries),
+	}
 	now := s.At().Add(time.Hour).UnixMilli()
 	for p := range s.Projects() {
 		out.Projects = append(out.Projects, s.ProjectStatus(p))
@@ -284,7 +291,8 @@ func likely(r *rand.Rand, s *State, have map[string]int) (given, bool) {
 		case token.Live():
 			add(nowhere, admin, &events.TokenRevoked{Name: name, Generation: token.Generation})
 		default:
-			add(nowhere, admin, &events.TokenCreated{Name: name, Kind: events.TokenAdmin, Generation: token.Generation + 1})
+			add(nowhere, admin, &events.TokenCreated{Name: name, Kind: events.TokenAdmin, Generation: token.Generation +
+				1})
 		}
 	}
 	if len(found) == 0 {
@@ -316,10 +324,16 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 			add(p, "/system", &events.SessionTimedOut{SessionID: x.ID, Deadline: x.Deadline})
 		}
 		if id := poolInputs[r.IntN(len(poolInputs))]; s.Input(id) == nil {
-			add(p, me, &events.SessionReported{SessionID: x.ID, Kind: events.ReportNeedsInput, Message: "which?", InputID: id, Options: []string{"yes", "no"}})
+			add(p, me, &events.SessionReported{
+				SessionID: x.ID, Kind: events.ReportNeedsInput, Message: "which?",
+				InputID: id, Options: []string{"yes", "no"},
+			})
 		}
 		if r.IntN(4) == 0 && len(x.Mail) < 5 {
-			add(p, admin, &events.SessionMessaged{SessionID: x.ID, MessageID: fmt.Sprint("m", s.Head().Sequence), Text: "Go on"})
+			add(p, admin, &events.SessionMessaged{
+				SessionID: x.ID, MessageID: fmt.Sprint("m", s.Head().Sequence),
+				Text: "Go on",
+			})
 		}
 		for _, id := range s.Undelivered(x.ID) {
 			add(p, me, &events.InputDelivered{InputID: id, SessionID: x.ID})
@@ -330,7 +344,10 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 				continue // or items would seldom be given back, and quarantined
 			}
 			add(p, me, &events.QueueItemCompleted{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID})
-			add(p, me, &events.QueueItemFailed{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID, Reason: "broken"})
+			add(p, me, &events.QueueItemFailed{
+				Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID,
+				Reason: "broken",
+			})
 			add(p, me, &events.QueueItemSkipped{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID, Held: true})
 			continue
 		}
@@ -339,7 +356,10 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 			continue
 		}
 		if top, passedOver := s.Top(q); top != nil {
-			add(p, me, &events.QueueItemStarted{Queue: q.Name, TaskID: top.TaskID, SessionID: x.ID, Attempt: top.Attempts + 1, PassedOver: passedOver})
+			add(p, me, &events.QueueItemStarted{
+				Queue: q.Name, TaskID: top.TaskID, SessionID: x.ID,
+				Attempt: top.Attempts + 1, PassedOver: passedOver,
+			})
 			add(p, me, &events.QueueItemSkipped{Queue: q.Name, TaskID: top.TaskID, SessionID: x.ID})
 		}
 	}
@@ -353,7 +373,10 @@ func likelyOfQueues(s *State, p string, add func(project, source string, data ev
 	}
 	for _, id := range poolSessions {
 		if s.SessionEver(id) == nil && s.Queue(p, "a") != nil {
-			add(p, admin, &events.SessionSpawned{SessionID: id, Name: id, Role: events.RoleWorker, Strategy: events.StrategyQueue, Queue: "a", Timeout: 60_000})
+			add(p, admin, &events.SessionSpawned{
+				SessionID: id, Name: id, Role: events.RoleWorker,
+				Strategy: events.StrategyQueue, Queue: "a", Timeout: 60_000,
+			})
 		}
 	}
 	for q := range s.Queues(p) {
@@ -371,9 +394,15 @@ func likelyOfQueues(s *State, p string, add func(project, source string, data ev
 				switch gone := s.Gone(item.SessionID); {
 				case gone == "":
 				case item.Attempts >= q.MaxAttempts:
-					add(p, "/system", &events.QueueItemQuarantined{Queue: q.Name, TaskID: item.TaskID, SessionID: item.SessionID, Attempt: item.Attempts, Reason: gone})
+					add(p, "/system", &events.QueueItemQuarantined{
+						Queue: q.Name, TaskID: item.TaskID,
+						SessionID: item.SessionID, Attempt: item.Attempts, Reason: gone,
+					})
 				default:
-					add(p, "/system", &events.QueueItemReturned{Queue: q.Name, TaskID: item.TaskID, SessionID: item.SessionID, Attempt: item.Attempts, Reason: gone})
+					add(p, "/system", &events.QueueItemReturned{
+						Queue: q.Name, TaskID: item.TaskID,
+						SessionID: item.SessionID, Attempt: item.Attempts, Reason: gone,
+					})
 				}
 			}
 		}
@@ -393,7 +422,10 @@ func randomStory(t testing.TB, seed uint64, n int) []given {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := New()
-	story := []given{{by: admin, data: &events.ProjectCreated{ProjectID: "p", Name: "Alpha"}}, {by: orch, data: &events.ProjectCreated{ProjectID: "q", Name: "Beta"}, project: "q"}}
+	story := []given{
+		{by: admin, data: &events.ProjectCreated{ProjectID: "p", Name: "Alpha"}},
+		{by: orch, data: &events.ProjectCreated{ProjectID: "q", Name: "Beta"}, project: "q"},
+	}
 	for _, g := range story {
 		apply(t, s, g)
 	}

@@ -15,21 +15,36 @@ func TestTemplate(t *testing.T) {
 		story []given
 		want  Template
 	}{
-		{"created", "x", []given{made}, Template{Name: "Mine", Role: events.RoleOrchestrator, Content: "do", Version: 1, CreatedAt: at(1), UpdatedAt: at(1), CreatedBy: admin}},
+		{"created", "x", []given{made}, Template{
+			Name: "Mine", Role: events.RoleOrchestrator, Content: "do", Version: 1,
+			CreatedAt: at(1), UpdatedAt: at(1), CreatedBy: admin,
+		}},
 		{
 			"a new name is no new version", "x",
 			[]given{made, of(&events.TemplateUpdated{TemplateID: "x", Name: new("Ours")})},
-			Template{Name: "Ours", Role: events.RoleOrchestrator, Content: "do", Version: 1, CreatedAt: at(1), UpdatedAt: at(2), CreatedBy: admin},
+			Template{
+				Name: "Ours", Role: events.RoleOrchestrator, Content: "do", Version: 1, CreatedAt: at(1),
+				UpdatedAt: at(2), CreatedBy: admin,
+			},
 		},
 		{
 			"a new content is one", "x",
-			[]given{made, of(&events.TemplateUpdated{TemplateID: "x", Content: new("do it")}), of(&events.TemplateUpdated{TemplateID: "x", Content: new("done")})},
-			Template{Name: "Mine", Role: events.RoleOrchestrator, Content: "done", Version: 3, CreatedAt: at(1), UpdatedAt: at(3), CreatedBy: admin},
+			[]given{
+				made, of(&events.TemplateUpdated{TemplateID: "x", Content: new("do it")}),
+				of(&events.TemplateUpdated{TemplateID: "x", Content: new("done")}),
+			},
+			Template{
+				Name: "Mine", Role: events.RoleOrchestrator, Content: "done", Version: 3, CreatedAt: at(1),
+				UpdatedAt: at(3), CreatedBy: admin,
+			},
 		},
 		{
 			"reset", "x",
 			[]given{made, of(&events.TemplateReset{TemplateID: "x"})},
-			Template{Name: "Mine", Role: events.RoleOrchestrator, Version: 2, CreatedAt: at(1), UpdatedAt: at(2), CreatedBy: admin},
+			Template{
+				Name: "Mine", Role: events.RoleOrchestrator, Version: 2, CreatedAt: at(1), UpdatedAt: at(2),
+				CreatedBy: admin,
+			},
 		},
 		{
 			"one of Maestro's own is changed", "execute-tree",
@@ -38,7 +53,10 @@ func TestTemplate(t *testing.T) {
 		},
 		{
 			"and reset, which is another version", "execute-tree",
-			[]given{of(&events.TemplateUpdated{TemplateID: "execute-tree", Name: new("T"), Content: new("climb")}), of(&events.TemplateReset{TemplateID: "execute-tree"})},
+			[]given{
+				of(&events.TemplateUpdated{TemplateID: "execute-tree", Name: new("T"), Content: new("climb")}),
+				of(&events.TemplateReset{TemplateID: "execute-tree"}),
+			},
 			Template{Name: "T", Version: 2, CreatedAt: at(1), UpdatedAt: at(2)},
 		},
 	} {
@@ -63,7 +81,8 @@ func TestTemplates(t *testing.T) {
 		of(&events.TemplateDeleted{TemplateID: "gone"}),
 		of(&events.TemplateReset{TemplateID: "b"}),
 	)
-	equalLists(t, "in the order of the first event", idsOf(s.Templates(), func(t *Template) string { return t.ID }), "b", "execute-queue", "a")
+	equalLists(t, "in the order of the first event", idsOf(s.Templates(), func(t *Template) string { return t.ID }),
+		"b", "execute-queue", "a")
 	if s.Template("gone") != nil || !s.TemplateEver("gone") || s.TemplateEver("execute-tree") {
 		t.Error("a deleted one is shown or forgotten, or one that nobody changed is there")
 	}

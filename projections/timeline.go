@@ -141,7 +141,6 @@ func SessionOfSource(source string) (project, session string, ok bool) {
 	return strings.Cut(rest, "/sessions/")
 }
 
-// reportType gives the entry type that older clients know for a kind of report.
 // IsReserved reports whether entries of a type say what was decided, so that a session cannot write notes of it. What
 // its reports write, it may note too.
 func IsReserved(kind string) bool {
@@ -154,6 +153,7 @@ func IsReserved(kind string) bool {
 	return false
 }
 
+// reportType gives the entry type that older clients know for a kind of report.
 func reportType(kind events.ReportKind) string {
 	switch kind {
 	case events.ReportProgress:

@@ -11,7 +11,10 @@ import (
 
 // below makes a task under another, which depends on further ones.
 func below(id, parent string, dependencies ...string) given {
-	return by(admin, &events.TaskCreated{TaskID: id, Title: id, Priority: "low", ParentID: parent, Dependencies: dependencies})
+	return by(admin, &events.TaskCreated{
+		TaskID: id, Title: id, Priority: "low", ParentID: parent,
+		Dependencies: dependencies,
+	})
 }
 
 func TestProgress(t *testing.T) {
@@ -19,32 +22,60 @@ func TestProgress(t *testing.T) {
 		return by(admin, &events.TaskStatusChanged{TaskID: id, To: to})
 	}
 	// t1 has the leaves t2 and t5, and t3 below it, with the leaf t4.
-	tree := []given{project(), task("t1"), below("t2", "t1"), below("t3", "t1"), below("t4", "t3"), below("t5", "t1"), task("t6")}
+	tree := []given{
+		project(), task("t1"), below("t2", "t1"), below("t3", "t1"), below("t4", "t3"), below("t5", "t1"),
+		task("t6"),
+	}
 	for _, c := range []struct {
 		name   string
 		events []given
 		want   map[string]Progress
 	}{
 		{"nothing is begun", nil, map[string]Progress{"t1": {Total: 3}, "t3": {Total: 1}}},
-		{"a leaf is done", []given{move("t4", events.TaskCompleted)}, map[string]Progress{"t1": {Total: 3, Completed: 1}, "t3": {Total: 1, Completed: 1}}},
-		{"a parent counts for what is below it alone", []given{move("t3", events.TaskCompleted)}, map[string]Progress{"t1": {Total: 3}, "t3": {Total: 1}}},
-		{"said is not done", []given{spawn("w", "t4"), report(worker, "w", events.ReportComplete, "", "t4")}, map[string]Progress{"t1": {Total: 3, Said: 1}, "t3": {Total: 1, Said: 1}}},
+		{"a leaf is done", []given{move("t4", events.TaskCompleted)}, map[string]Progress{"t1": {
+			Total:     3,
+			Completed: 1,
+		}, "t3": {Total: 1, Completed: 1}}},
+		{
+			"a parent counts for what is below it alone",
+			[]given{move("t3", events.TaskCompleted)},
+			map[string]Progress{"t1": {Total: 3}, "t3": {Total: 1}},
+		},
+		{
+			"said is not done",
+			[]given{spawn("w", "t4"), report(worker, "w", events.ReportComplete, "", "t4")},
+			map[string]Progress{"t1": {Total: 3, Said: 1}, "t3": {Total: 1, Said: 1}},
+		},
 		{
 			"said and confirmed is done",
-			[]given{spawn("w", "t4"), report(worker, "w", events.ReportComplete, "", "t4"), move("t4", events.TaskCompleted)},
+			[]given{
+				spawn("w", "t4"), report(worker, "w", events.ReportComplete, "", "t4"),
+				move("t4", events.TaskCompleted),
+			},
 			map[string]Progress{"t1": {Total: 3, Completed: 1}},
 		},
 		{
 			"blocked and failed, each leaf once",
 			[]given{
-				move("t2", events.TaskBlocked), spawn("w", "t2", "t4", "t5"), report(worker, "w", events.ReportBlocked, "", "t2", "t4"),
+				move("t2", events.TaskBlocked), spawn("w", "t2", "t4", "t5"), report(worker, "w", events.ReportBlocked,
+					"", "t2", "t4"),
 				report(worker, "w", events.ReportError, "", "t5"),
 			},
 			map[string]Progress{"t1": {Total: 3, Blocked: 2, Failed: 1}},
 		},
-		{"cancelled is not to be done", []given{move("t2", events.TaskCancelled)}, map[string]Progress{"t1": {Total: 2, Cancelled: 1}}},
-		{"deleted is out, and its parent a leaf", []given{move("t3", events.TaskCompleted), by(admin, &events.TaskDeleted{TaskID: "t4"})}, map[string]Progress{"t1": {Total: 3, Completed: 1}}},
-		{"what is below a deleted task is no longer below its parent", []given{by(admin, &events.TaskDeleted{TaskID: "t3"})}, map[string]Progress{"t1": {Total: 2}}},
+		{"cancelled is not to be done", []given{move("t2", events.TaskCancelled)}, map[string]Progress{"t1": {
+			Total:     2,
+			Cancelled: 1,
+		}}},
+		{"deleted is out, and its parent a leaf", []given{
+			move("t3", events.TaskCompleted),
+			by(admin, &events.TaskDeleted{TaskID: "t4"}),
+		}, map[string]Progress{"t1": {Total: 3, Completed: 1}}},
+		{
+			"what is below a deleted task is no longer below its parent",
+			[]given{by(admin, &events.TaskDeleted{TaskID: "t3"})},
+			map[string]Progress{"t1": {Total: 2}},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, append(tree, c.events...)...)
@@ -100,19 +131,26 @@ func TestOrderBranches(t *testing.T) {
 		{"as they were", []given{task("t1"), below("t2", "t1"), below("t3", "t1")}, "t1(t2() t3())"},
 		{
 			"siblings",
-			[]given{task("t1"), below("t2", "t1"), below("t3", "t1"), by(admin, &events.TaskUpdated{TaskID: "t2", Dependencies: &[]string{"t3"}})},
+			[]given{task("t1"), below("t2", "t1"), below("t3", "t1"), by(admin, &events.TaskUpdated{
+				TaskID:       "t2",
+				Dependencies: &[]string{"t3"},
+			})},
 			"t1(t3() t2())",
 		},
 		{
 			"what is below waits for what is below another",
-			[]given{task("t1"), below("t2", "t1"), task("t3"), below("t4", "t3"), by(admin, &events.TaskUpdated{TaskID: "t2", Dependencies: &[]string{"t4"}})},
+			[]given{
+				task("t1"), below("t2", "t1"), task("t3"), below("t4", "t3"),
+				by(admin, &events.TaskUpdated{TaskID: "t2", Dependencies: &[]string{"t4"}}),
+			},
 			"t3(t4()) t1(t2())",
 		},
 		{
 			"by way of a third",
 			[]given{
 				task("t1"), task("t2"), below("t3", "t2"), task("t4"),
-				by(admin, &events.TaskUpdated{TaskID: "t1", Dependencies: &[]string{"t3"}}), by(admin, &events.TaskUpdated{TaskID: "t3", Dependencies: &[]string{"t4"}}),
+				by(admin, &events.TaskUpdated{TaskID: "t1", Dependencies: &[]string{"t3"}}),
+				by(admin, &events.TaskUpdated{TaskID: "t3", Dependencies: &[]string{"t4"}}),
 			},
 			"t4() t2(t3()) t1()",
 		},
@@ -124,8 +162,15 @@ func TestOrderBranches(t *testing.T) {
 			},
 			"t3(t4() t5()) t1(t2())",
 		},
-		{"a task waits for the one above it", []given{task("t1"), below("t2", "t1", "t1"), below("t3", "t1")}, "t1(t2() t3())"},
-		{"something deleted is no obstacle", []given{task("t1"), below("t2", "", "t1"), by(admin, &events.TaskDeleted{TaskID: "t1"})}, "t2()"},
+		{
+			"a task waits for the one above it",
+			[]given{task("t1"), below("t2", "t1", "t1"), below("t3", "t1")},
+			"t1(t2() t3())",
+		},
+		{"something deleted is no obstacle", []given{
+			task("t1"), below("t2", "", "t1"),
+			by(admin, &events.TaskDeleted{TaskID: "t1"}),
+		}, "t2()"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, append([]given{project()}, c.story...)...)

@@ -15,7 +15,8 @@ func TestAParentIsNotDeletedAlone(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	task := func(parent string) string {
-		return w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T","parentId":%q}`, project, parent))
+		return w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T","parentId":%q}`, project,
+			parent))
 	}
 	top := task("")
 	var below []string

@@ -18,7 +18,8 @@ func TestARevocationTellsWhatGoesOn(t *testing.T) {
 	ended := w.make(child, "session:spawn", spawn)
 	w.do(child, "session:spawn", spawn)
 	w.do(w.admin(), "session:kill", `{"sessionId":"`+ended+`"}`)
-	if done, err := w.try(w.admin(), "session:kill", `{"sessionId":"`+ended+`"}`, "k"); err != nil || done.Revoked != nil {
+	if done, err := w.try(w.admin(), "session:kill", `{"sessionId":"`+ended+`"}`, "k"); err != nil ||
+		done.Revoked != nil {
 		t.Errorf("another command tells %+v, %v", done.Revoked, err)
 	}
 	for _, step := range []struct{ body, want string }{

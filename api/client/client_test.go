@@ -38,7 +38,10 @@ func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
 		text := `{"error":true,"code":"RATE_LIMITED","message":"too many","details":{"limit":"session-commands"}}`
 		return &http.Response{StatusCode: 429, Header: header, Body: io.NopCloser(strings.NewReader(text))}, nil
 	}
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"sequence":7,"event":null}`))}, nil
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(`{"sequence":7,"event":null}`)),
+	}, nil
 }
 
 // TestTooManyCallsAreTriedAgain: who is told to come back does, with the same request, and gives up in time.
@@ -60,7 +63,8 @@ func TestTooManyCallsAreTriedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				answer, err := client.New("http://x", "t", client.WithTransport(&c.busy)).Do(t.Context(), "report:progress", map[string]string{"message": "m"}, client.Options{Key: "k"})
+				answer, err := client.New("http://x", "t", client.WithTransport(&c.busy)).Do(t.Context(),
+					"report:progress", map[string]string{"message": "m"}, client.Options{Key: "k"})
 				var said *client.Error
 				switch {
 				case c.fails && (!errors.As(err, &said) || said.Status != http.StatusTooManyRequests):

@@ -19,7 +19,8 @@ import (
 	"maestro/events"
 )
 
-var away = flag.Duration("away", 0, "how long the server is away under reporting sessions; 0: until each has kept some reports")
+var away = flag.Duration("away", 0,
+	"how long the server is away under reporting sessions; 0: until each has kept some reports")
 
 const awaySessions = 16
 
@@ -32,8 +33,14 @@ func TestServerAwayLosesNoReport(t *testing.T) {
 	project, _ := k.made(k.admin(), "project:create", map[string]any{"name": "Away"})
 	said := make([]sayer, awaySessions)
 	for i := range said {
-		task, _ := k.made(k.admin(), "task:create", map[string]any{"project": project["projectId"], "title": fmt.Sprint("Task ", i)})
-		data, spawned := k.made(k.admin(), "session:spawn", map[string]any{"project": project["projectId"], "taskIds": []any{task["taskId"]}})
+		task, _ := k.made(k.admin(), "task:create", map[string]any{
+			"project": project["projectId"],
+			"title":   fmt.Sprint("Task ", i),
+		})
+		data, spawned := k.made(k.admin(), "session:spawn", map[string]any{
+			"project": project["projectId"],
+			"taskIds": []any{task["taskId"]},
+		})
 		// Half of them share the server's home, which delivers for them too.
 		box := k.home
 		if i%2 == 0 {
@@ -46,12 +53,18 @@ func TestServerAwayLosesNoReport(t *testing.T) {
 	for i := range said {
 		all.Go(func() { said[i].talk(stop) })
 	}
-	k.until("each session has reported", func() bool { return least(said, func(s *sayer) int64 { return s.said.Load() }) >= 3 })
+	k.until("each session has reported", func() bool {
+		return least(said,
+			func(s *sayer) int64 { return s.said.Load() }) >= 3
+	})
 	k.restart(func() {
 		if *away > 0 {
 			time.Sleep(*away) // the point of the flag
 		}
-		k.until("each session has kept reports", func() bool { return least(said, func(s *sayer) int64 { return s.kept.Load() }) >= 3 })
+		k.until("each session has kept reports", func() bool {
+			return least(said,
+				func(s *sayer) int64 { return s.kept.Load() }) >= 3
+		})
 	})
 	k.until("each session has delivered", func() bool {
 		return least(said, func(s *sayer) int64 { return s.said.Load() - s.kept.Load() }) >= 6
@@ -98,7 +111,8 @@ func (s *sayer) talk(stop <-chan struct{}) {
 		default:
 		}
 		cmd := exec.CommandContext(s.k.t.Context(), "maestro", "report", "progress", fmt.Sprint(n))
-		cmd.Env = append(os.Environ(), "MAESTRO_HOME="+s.home, "MAESTRO_API_URL="+s.k.address, "MAESTRO_SESSION_ID="+s.id, "MAESTRO_TOKEN="+s.token)
+		cmd.Env = append(os.Environ(), "MAESTRO_HOME="+s.home, "MAESTRO_API_URL="+s.k.address,
+			"MAESTRO_SESSION_ID="+s.id, "MAESTRO_TOKEN="+s.token)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Run(); err != nil {

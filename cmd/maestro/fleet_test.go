@@ -54,7 +54,10 @@ func TestFleetFinishesItsQueue(t *testing.T) {
 
 func runFleet(t *testing.T, random *rand.Rand) {
 	f := &fleet{items: *queueItems, killed: &killed{
-		t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}, options: []string{"--lease", "2s"},
+		t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}, options: []string{
+			"--lease",
+			"2s",
+		},
 	}}
 	f.start()
 	defer func() { _ = f.process.Process.Kill(); _ = f.process.Wait() }()
@@ -81,7 +84,10 @@ func (f *fleet) fill() {
 	admin := f.admin()
 	project, _ := f.made(admin, "project:create", map[string]any{"name": "Fleet"})
 	f.project = project["projectId"].(string)
-	f.made(admin, "queue:create", map[string]any{"project": f.project, "queue": "work", "trustReports": true, "maxAttempts": 1000})
+	f.made(admin, "queue:create", map[string]any{
+		"project": f.project, "queue": "work", "trustReports": true,
+		"maxAttempts": 1000,
+	})
 	before := ""
 	for i := range f.items {
 		body := map[string]any{"project": f.project, "title": fmt.Sprint("Item ", i)}
@@ -107,7 +113,10 @@ func (f *fleet) work(ctx context.Context, place int, random *rand.Rand) {
 // live is the life of one session.
 func (f *fleet) live(ctx context.Context, name string, random *rand.Rand) error {
 	admin := f.admin()
-	spawned, err := f.ask(admin, "session:spawn", map[string]any{"project": f.project, "strategy": "queue", "queue": "work", "name": name}, client.Options{Key: "spawn " + name})
+	spawned, err := f.ask(admin, "session:spawn", map[string]any{
+		"project": f.project, "strategy": "queue",
+		"queue": "work", "name": name,
+	}, client.Options{Key: "spawn " + name})
 	if err != nil {
 		return err
 	}
@@ -137,11 +146,13 @@ func (f *fleet) live(ctx context.Context, name string, random *rand.Rand) error 
 		if random.IntN(12) == 0 {
 			f.deaths.Add(1)
 			if random.IntN(2) == 0 {
-				_, err = f.ask(admin, "session:kill", map[string]any{"sessionId": id}, client.Options{Key: "kill " + name})
+				_, err = f.ask(admin, "session:kill", map[string]any{"sessionId": id}, client.Options{Key: "kill " +
+					name})
 			}
 			return err // or without a word: it is lost when its lease is over
 		}
-		_, err = f.ask(c, "queue:complete", map[string]any{"taskId": f.data(answer)["taskId"]}, client.Options{Key: "complete " + key})
+		_, err = f.ask(c, "queue:complete", map[string]any{"taskId": f.data(answer)["taskId"]},
+			client.Options{Key: "complete " + key})
 		var refused *client.Error
 		switch {
 		case errors.As(err, &refused) && refused.Status == http.StatusConflict:
@@ -161,7 +172,8 @@ func (f *fleet) beat(ctx context.Context, session, token string, heard chan stru
 	tick := time.NewTicker(300 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.address+"/api/sessions/"+session+"/heartbeat", http.NoBody)
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.address+"/api/sessions/"+session+"/heartbeat",
+			http.NoBody)
 		if err != nil {
 			f.t.Error(err)
 			return

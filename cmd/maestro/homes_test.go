@@ -256,7 +256,10 @@ func TestHomeThatIsNotWhereItWas(t *testing.T) {
 	}{
 		{"moved", func(dir string) error { return os.Rename(dir, dir+".moved") }, "."},
 		{"deleted", removeWhileWritten, "."},
-		{"store moved", func(dir string) error { return os.Rename(filepath.Join(dir, "store"), dir+".store") }, "store"},
+		{
+			"store moved", func(dir string) error { return os.Rename(filepath.Join(dir, "store"), dir+".store") },
+			"store",
+		},
 		{"lock deleted", func(dir string) error { return os.Remove(filepath.Join(dir, "lock")) }, ""},
 		{"replaced", func(dir string) error { return replace(dir, dir+".moved") }, "."},
 		{"linked elsewhere", func(dir string) error {

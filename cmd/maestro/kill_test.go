@@ -161,7 +161,10 @@ func (k *killed) sessions() []reporter {
 	all := make([]reporter, reporters)
 	for i := range all {
 		task, _ := made("task:create", map[string]any{"project": project["projectId"], "title": fmt.Sprint("Task ", i)})
-		_, spawned := made("session:spawn", map[string]any{"project": project["projectId"], "taskIds": []any{task["taskId"]}})
+		_, spawned := made("session:spawn", map[string]any{
+			"project": project["projectId"],
+			"taskIds": []any{task["taskId"]},
+		})
 		all[i] = reporter{client.New(k.address, spawned.Token), task["taskId"].(string)}
 	}
 	return all
@@ -196,7 +199,8 @@ func (k *killed) report(r reporter, prefix string, stop <-chan struct{}) {
 }
 
 func (k *killed) untilAnswered(r reporter, key string) (client.Answer, error) {
-	return k.ask(r.client, "report:progress", map[string]any{"message": "report " + key, "taskIds": []string{r.task}}, client.Options{Key: key})
+	return k.ask(r.client, "report:progress", map[string]any{"message": "report " + key, "taskIds": []string{r.task}},
+		client.Options{Key: key})
 }
 
 // ask asks for a command until there is an answer, always with the same key.

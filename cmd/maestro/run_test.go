@@ -63,14 +63,16 @@ func TestServeStops(t *testing.T) {
 		out, in := io.Pipe()
 		ended := make(chan int, 1)
 		go func() {
-			ended <- run(ctx, []string{"serve", "--listen", "127.0.0.1:0"}, []string{"MAESTRO_HOME=" + dir}, strings.NewReader(""), in, io.Discard)
+			ended <- run(ctx, []string{"serve", "--listen", "127.0.0.1:0"}, []string{"MAESTRO_HOME=" + dir},
+				strings.NewReader(""), in, io.Discard)
 		}()
 		line := make([]byte, 1024)
 		n, err := out.Read(line)
 		if err != nil || !strings.Contains(string(line[:n]), "listening on") {
 			t.Fatalf("%q, %v", line[:n], err)
 		}
-		if got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, "project", "create", "Shop", "--key", "once"); got.code != cli.ExitDone {
+		if got := runHere(t, map[string]string{"MAESTRO_HOME": dir}, "project", "create", "Shop", "--key",
+			"once"); got.code != cli.ExitDone {
 			t.Errorf("%+v", got)
 		}
 		stop()

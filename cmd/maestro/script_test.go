@@ -49,7 +49,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"server": serverCmd, "exits": exitsCmd, "grab": grabCmd, "become": becomeCmd, "user": userCmd, "json": jsonCmd,
+			"server": serverCmd, "exits": exitsCmd, "grab": grabCmd, "become": becomeCmd, "user": userCmd,
+			"json":      jsonCmd,
 			"heartbeat": heartbeatCmd, "until": untilCmd, "forge": forgeCmd, "losetexts": loseTextsCmd, "long": longCmd,
 			"warns": warnsCmd, "harm": harmCmd, "disk": diskCmd,
 		},
@@ -237,7 +238,10 @@ func warnsCmd(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func userCmd(ts *testscript.TestScript, _ bool, _ []string) {
-	for _, name := range []string{"SESSION_ID", "PROJECT_ID", "TOKEN", "API_URL", "SERVER_URL", "STRATEGY", "MANIFEST_PATH"} {
+	for _, name := range []string{
+		"SESSION_ID", "PROJECT_ID", "TOKEN", "API_URL", "SERVER_URL", "STRATEGY",
+		"MANIFEST_PATH",
+	} {
 		ts.Setenv("MAESTRO_"+name, "")
 	}
 }

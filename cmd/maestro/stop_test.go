@@ -144,8 +144,9 @@ func TestWaitersComeBack(t *testing.T) {
 		spawn := map[string]any{"project": project, "strategy": "queue", "queue": "work"}
 		session, answer := k.made(admin, "session:spawn", spawn)
 		env := map[string]string{
-			"MAESTRO_HOME": front.Dir(), "MAESTRO_API_URL": proxy.URL, "MAESTRO_SESSION_ID": session["sessionId"].(string),
-			"MAESTRO_TOKEN": answer.Token, "MAESTRO_PROJECT_ID": project,
+			"MAESTRO_HOME": front.Dir(), "MAESTRO_API_URL": proxy.URL,
+			"MAESTRO_SESSION_ID": session["sessionId"].(string),
+			"MAESTRO_TOKEN":      answer.Token, "MAESTRO_PROJECT_ID": project,
 		}
 		go func() { got <- runHere(t, env, "queue", "start", "--wait", "--timeout", "10m") }()
 	}

@@ -68,8 +68,10 @@ func accepts(line string) error {
 
 func TestAcceptsSeesFaults(t *testing.T) {
 	for _, line := range []string{
-		"maestro", "task get x", "maestro task", "maestro task frobnicate x", "maestro task get", "maestro task get x y", "maestro task get x --nope",
-		"maestro queue start --wait --timeout soon", "maestro session list --status nope", "maestro queue top --session s --queue q",
+		"maestro", "task get x", "maestro task", "maestro task frobnicate x", "maestro task get",
+		"maestro task get x y", "maestro task get x --nope",
+		"maestro queue start --wait --timeout soon", "maestro session list --status nope",
+		"maestro queue top --session s --queue q",
 		`maestro report progress two words`, `maestro report progress "x" --task ""`,
 	} {
 		if accepts(line) == nil {
@@ -123,7 +125,8 @@ func TestWorkflowsAreExecutable(t *testing.T) {
 				if err := xml.Unmarshal(bytes.TrimSpace(system), &said); err != nil {
 					t.Fatal(err)
 				}
-				lines := backquoted.FindAllStringSubmatch(strings.Join(slices.Concat([]string{said.Instruction}, said.Phases), "\n"), -1)
+				lines := backquoted.FindAllStringSubmatch(strings.Join(slices.Concat([]string{said.Instruction},
+					said.Phases), "\n"), -1)
 				if len(lines) < 2 {
 					t.Errorf("%s %s names %d commands", role, strategy, len(lines))
 				}

@@ -190,10 +190,14 @@ func TestAFailedBackupIsReportedAndTriedAgain(t *testing.T) {
 		says       string
 	}{
 		"write": {
-			func(m *machine) { m.fail = errors.New("the disk broke") }, func(m *machine) { m.fail = nil }, "the disk broke",
+			func(m *machine) { m.fail = errors.New("the disk broke") }, func(m *machine) { m.fail = nil },
+			"the disk broke",
 		},
-		"room":    {func(m *machine) { m.free = reserve }, func(m *machine) { m.free = 1 << 40 }, "256 MiB are free"},
-		"damaged": {func(m *machine) { m.health = events.ErrReadOnly }, func(m *machine) { m.health = nil }, "read-only"},
+		"room": {func(m *machine) { m.free = reserve }, func(m *machine) { m.free = 1 << 40 }, "256 MiB are free"},
+		"damaged": {
+			func(m *machine) { m.health = events.ErrReadOnly }, func(m *machine) { m.health = nil },
+			"read-only",
+		},
 		"link into the home": {func(m *machine) {
 			err := errors.Join(os.MkdirAll(filepath.Join(m.home, "in"), 0o700),
 				os.Symlink(filepath.Join(m.home, "in"), m.dir.path))

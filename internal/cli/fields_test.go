@@ -193,13 +193,23 @@ func TestFlagsSetFields(t *testing.T) {
 		{[]string{"x", "--new-ids", ""}, filled{Target: "x", NewIDs: &none}},
 		{[]string{"x", "--one", "a", "--one", "b", "--one", "c"}, filled{Target: "x", Each: list}},
 		{[]string{"x", "--one", "a,b"}, filled{Target: "x", Each: []string{"a,b"}}},
-		{[]string{"x", "--yes", "--count", "3", "--after", "1m30s"}, filled{Target: "x", Yes: true, Count: 3, After: 90_000}},
+		{[]string{"x", "--yes", "--count", "3", "--after", "1m30s"}, filled{
+			Target: "x", Yes: true, Count: 3,
+			After: 90_000,
+		}},
 		{[]string{"x", "--env", "A=b"}, filled{Target: "x", Env: map[string]string{"A": "b"}}},
 		{[]string{"x", "--free", `{"a":1}`}, filled{Target: "x", Free: json.RawMessage(`{"a":1}`)}},
-		{[]string{"x", "--role", "worker", "--level", "low"}, filled{Target: "x", Role: events.RoleWorker, Level: &level}},
+		{[]string{"x", "--role", "worker", "--level", "low"}, filled{
+			Target: "x", Role: events.RoleWorker,
+			Level: &level,
+		}},
 	}
 	line := func(into *filled) (*cobra.Command, *fields) {
-		cmd := &cobra.Command{Use: `verb <aim> ["<reason>"]`, Args: Takes, RunE: func(*cobra.Command, []string) error { return nil }}
+		cmd := &cobra.Command{Use: `verb <aim> ["<reason>"]`, Args: Takes, RunE: func(*cobra.Command,
+			[]string,
+		) error {
+			return nil
+		}}
 		return cmd, bind(cmd, into)
 	}
 	for _, test := range tests {
@@ -219,7 +229,13 @@ func TestFlagsSetFields(t *testing.T) {
 			t.Errorf("%q: a flag was given: %t", test.args, f.given())
 		}
 	}
-	for _, args := range [][]string{{"--free", "[1]"}, {"--free", "null"}, {"--after", "soon"}, {"--count", "x"}, {"--target", "x"}} {
+	for _, args := range [][]string{
+		{"--free", "[1]"},
+		{"--free", "null"},
+		{"--after", "soon"},
+		{"--count", "x"},
+		{"--target", "x"},
+	} {
 		var got filled
 		cmd, _ := line(&got)
 		if cmd.ParseFlags(args) == nil {
@@ -229,7 +245,10 @@ func TestFlagsSetFields(t *testing.T) {
 	var got filled
 	cmd, _ := line(&got)
 	help := cmd.Flags().FlagUsages()
-	for _, want := range []string{`--renamed "<name>"`, `--one "<text>"…`, "--task-ids <taskIds>", "--role worker|orchestrator", "end it after this time, such as 30m"} {
+	for _, want := range []string{
+		`--renamed "<name>"`, `--one "<text>"…`, "--task-ids <taskIds>",
+		"--role worker|orchestrator", "end it after this time, such as 30m",
+	} {
 		if !strings.Contains(help, want) {
 			t.Errorf("the help does not say %s:\n%s", want, help)
 		}
@@ -242,7 +261,8 @@ func TestFlagsOfferWhatTheRulesTake(t *testing.T) {
 	for id, flags := range map[string]map[string][]string{
 		"task:create": {"priority": events.Priorities()},
 		"task:update": {"priority": events.Priorities(), "status": {
-			string(events.TaskTodo), string(events.TaskInProgress), string(events.TaskCompleted), string(events.TaskBlocked),
+			string(events.TaskTodo), string(events.TaskInProgress), string(events.TaskCompleted),
+			string(events.TaskBlocked),
 		}},
 		"session:spawn": {"thinking-mode": manifest.ThinkingModes(), "permission-mode": {
 			string(manifest.AcceptEdits), string(manifest.Interactive), string(manifest.ReadOnly),

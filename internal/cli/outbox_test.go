@@ -149,7 +149,10 @@ func TestAnswerToKept(t *testing.T) {
 
 // Other failures of a report are the caller's to see, and a user is always told.
 func TestNotKept(t *testing.T) {
-	for status, want := range map[int]int{400: ExitInvalid, 401: ExitNotAllowed, 403: ExitNotAllowed, 404: ExitNotFound, 409: ExitConflict, 429: ExitFailed, 500: ExitFailed} {
+	for status, want := range map[int]int{
+		400: ExitInvalid, 401: ExitNotAllowed, 403: ExitNotAllowed, 404: ExitNotFound,
+		409: ExitConflict, 429: ExitFailed, 500: ExitFailed,
+	} {
 		s := newSaying(t)
 		s.always(status, saysNo)
 		if got := runHere(t, s.env, "report", "progress", "one"); got.code != want || got.stdout != "" {

@@ -237,7 +237,10 @@ func TestExitCode(t *testing.T) {
 
 // A server that is not ours must not be believed.
 func TestStrangeServer(t *testing.T) {
-	for _, body := range []string{"", "<html>", `[]`, `"text"`, `{"sequence":-1}`, `{"sequence":1,"event":{"specversion":"0.3"}}`} {
+	for _, body := range []string{
+		"", "<html>", `[]`, `"text"`, `{"sequence":-1}`,
+		`{"sequence":1,"event":{"specversion":"0.3"}}`,
+	} {
 		env, _ := answering(t, http.StatusOK, body)
 		if got := runHere(t, env, "task", "create", "T"); got.code != ExitFailed || got.stderr == "" {
 			t.Errorf("%q: %+v", body, got)
@@ -372,7 +375,8 @@ func TestExportToATerminal(t *testing.T) {
 
 func TestQuoted(t *testing.T) {
 	for value, want := range map[string]string{
-		"": "''", "plain-1_2.3/x:4": "plain-1_2.3/x:4", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'", "`x`": "'`x`'", "a\nb": "'a\nb'",
+		"": "''", "plain-1_2.3/x:4": "plain-1_2.3/x:4", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'",
+		"`x`": "'`x`'", "a\nb": "'a\nb'",
 	} {
 		if got := Quoted(value); got != want {
 			t.Errorf("%q: got %s, expected %s", value, got, want)
@@ -382,7 +386,8 @@ func TestQuoted(t *testing.T) {
 
 func TestAsksForJSON(t *testing.T) {
 	for line, want := range map[string]bool{
-		"task list": false, "task list --json": true, "task create -- --json": false, "task list -o jsonl": true, "task list -o": false,
+		"task list": false, "task list --json": true, "task create -- --json": false, "task list -o jsonl": true,
+		"task list -o":            false,
 		"task list --output=json": true, "task list -o text": false,
 	} {
 		if got := asksForJSON(strings.Fields(line)); got != want {
@@ -402,13 +407,21 @@ func TestAnswersAreTheServers(t *testing.T) {
 		args, answer, asked string
 		prints              []string
 	}{
-		{"task delete t --key k", deleted, `POST /api/commands/task:delete key=k auth=Bearer admin {"taskId":"t"}`, []string{"Nothing to do"}},
+		{
+			"task delete t --key k", deleted, `POST /api/commands/task:delete key=k auth=Bearer admin {"taskId":"t"}`,
+			[]string{"Nothing to do"},
+		},
 		{"status", said, `GET /api/projects/p/status key= auth=Bearer admin `, []string{
-			"Who says what:", "t1  in_progress  says blocked  s1", "and 4 more", "not confirmed yet", "t2  in_progress  says completed  s2",
+			"Who says what:", "t1  in_progress  says blocked  s1", "and 4 more", "not confirmed yet",
+			"t2  in_progress  says completed  s2",
 		}},
-		{"token revoke maker --keep-children --key k", revoked, `POST /api/commands/token:revoke key=k auth=Bearer admin {"name":"maker","keepChildren":true}`, []string{
-			"stay valid: child;", "2 sessions that it spawned are still running",
-		}},
+		{
+			"token revoke maker --keep-children --key k", revoked,
+			`POST /api/commands/token:revoke key=k auth=Bearer admin {"name":"maker","keepChildren":true}`,
+			[]string{
+				"stay valid: child;", "2 sessions that it spawned are still running",
+			},
+		},
 	} {
 		env, asked := answering(t, 200, test.answer)
 		delete(env, "MAESTRO_SESSION_ID")

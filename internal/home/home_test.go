@@ -222,7 +222,8 @@ func TestLock(t *testing.T) {
 	if err := lock.Announce(Server{Address: "http://127.0.0.1:3000", PID: os.Getpid()}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Lock(); !errors.As(err, &held) || held.PID != os.Getpid() || held.Address != "http://127.0.0.1:3000" {
+	if _, err := h.Lock(); !errors.As(err, &held) || held.PID != os.Getpid() ||
+		held.Address != "http://127.0.0.1:3000" {
 		t.Errorf("got %v", err)
 	}
 	for range 2 {

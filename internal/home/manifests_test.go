@@ -22,7 +22,8 @@ func TestPlaceManifest(t *testing.T) {
 		}
 	}
 	for path, mode := range map[string]fs.FileMode{
-		h.ManifestPath("sess_a"): 0o600, filepath.Dir(h.ManifestPath("sess_a")): 0o700, filepath.Join(h.Dir(), sessionsDir): 0o700,
+		h.ManifestPath("sess_a"): 0o600, filepath.Dir(h.ManifestPath("sess_a")): 0o700, filepath.Join(h.Dir(),
+			sessionsDir): 0o700,
 	} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)

@@ -333,14 +333,15 @@ func TestWithheldBodiesEndTheJudgement(t *testing.T) {
 
 func TestLinesThatCannotBeRead(t *testing.T) {
 	for name, text := range map[string]string{
-		"no JSON":           `{`,
-		"unknown member":    `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{},"more":1}`,
-		"no body":           `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `"}`,
-		"no hash":           `{"sequence":1,"event":{}}`,
-		"short hash":        `{"sequence":1,"hash":"00","event":{}}`,
-		"two objects":       `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{}}{}`,
-		"body is no event":  `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","raw":"AAAA"}`,
-		"half of a hash":    `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","bodyhash":"` + strings.Repeat("0", 64) + `"}`,
+		"no JSON":          `{`,
+		"unknown member":   `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{},"more":1}`,
+		"no body":          `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `"}`,
+		"no hash":          `{"sequence":1,"event":{}}`,
+		"short hash":       `{"sequence":1,"hash":"00","event":{}}`,
+		"two objects":      `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{}}{}`,
+		"body is no event": `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","raw":"AAAA"}`,
+		"half of a hash": `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","bodyhash":"` + strings.Repeat("0",
+			64) + `"}`,
 		"event with no one": `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{"prevhash":"x"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,8 @@ func family(s *story) {
 }
 
 func plants() []plant {
-	return slices.Concat(logPlants(), actorPlants(), permissionPlants(), thingPlants(), manifestPlants(), spawnPlants(), statusPlants(),
+	return slices.Concat(logPlants(), actorPlants(), permissionPlants(), thingPlants(), manifestPlants(), spawnPlants(),
+		statusPlants(),
 		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), messagePlants(),
 		tokenPlants(),
 		childPlants(), templatePlants(), limitPlants())
@@ -103,7 +104,8 @@ func TestNotesOfOtherTypesAreNoFault(t *testing.T) {
 	s.by("3")
 	for _, note := range []func(*story){
 		noteOf(admin, "task_status_changed"),
-		noteOf(work, "task_completed"), noteOf(work, "task_blocked"), noteOf(work, "milestone"), noteOf(work, "session"),
+		noteOf(work, "task_completed"), noteOf(work, "task_blocked"), noteOf(work, "milestone"),
+		noteOf(work, "session"),
 	} {
 		note(s)
 	}
@@ -128,16 +130,23 @@ func logPlants() []plant {
 		{"an event follows another", broken(ruleChain), nothing, func(s *story) {
 			noted(s, with("prevhash", strings.Repeat("ab", 32)))
 			body, prev := sha256.Sum256(s.bodies[len(s.bodies)-1]), bytes.Repeat([]byte{0xab}, 32)
-			s.tamper(func(line map[string]any) { line["hash"] = fmt.Sprintf("%x", sha256.Sum256(append(prev, body[:]...))) })
+			s.tamper(func(line map[string]any) {
+				line["hash"] = fmt.Sprintf("%x",
+					sha256.Sum256(append(prev, body[:]...)))
+			})
 		}},
 		{"a withheld body is another", broken(ruleChain), nothing, func(s *story) {
 			noted(s)
 			s.withhold(len(s.lines)).tamper(func(line map[string]any) { line["bodyhash"] = strings.Repeat("ab", 32) })
 		}},
 		{"an id stands twice", broken(ruleID), nothing, func(s *story) { noted(s, with("id", "event-3")) }},
-		{"time goes back", broken(ruleTime), nothing, func(s *story) { noted(s, with("time", "2026-03-01T11:00:00.000Z")) }},
+		{
+			"time goes back", broken(ruleTime), nothing,
+			func(s *story) { noted(s, with("time", "2026-03-01T11:00:00.000Z")) },
+		},
 		{"a newer type", broken(ruleType), nothing, func(s *story) {
-			noted(s, with("type", "maestro.session.noted.v2"), with("dataschema", "urn:maestro:schema:maestro.session.noted.v2"))
+			noted(s, with("type", "maestro.session.noted.v2"), with("dataschema",
+				"urn:maestro:schema:maestro.session.noted.v2"))
 		}},
 		{"data of another kind", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("data", []int{1})) }},
 		{"no data", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("data", nil)) }},
@@ -146,9 +155,18 @@ func logPlants() []plant {
 			s.tamper(func(line map[string]any) { line["subject"] = "maestro.ev.p1.session.work" })
 		}},
 		{"no id", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("id", "")) }},
-		{"another version of CloudEvents", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("specversion", "0.3")) }},
-		{"another content type", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("datacontenttype", "text/plain")) }},
-		{"another schema", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("dataschema", "urn:maestro:schema:x")) }},
+		{"another version of CloudEvents", broken(ruleEnvelope), nothing, func(s *story) {
+			noted(s, with("specversion",
+				"0.3"))
+		}},
+		{"another content type", broken(ruleEnvelope), nothing, func(s *story) {
+			noted(s, with("datacontenttype",
+				"text/plain"))
+		}},
+		{"another schema", broken(ruleEnvelope), nothing, func(s *story) {
+			noted(s, with("dataschema",
+				"urn:maestro:schema:x"))
+		}},
 		{"the stream's subject is another's", broken(ruleEnvelope), nothing, func(s *story) {
 			noted(s)
 			s.tamper(func(line map[string]any) { line["subject"] = "maestro.ev.p2.session.work" })
@@ -171,9 +189,18 @@ func logPlants() []plant {
 		{"no request hash", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("requesthash", "x")) }},
 		{"known by nothing", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("authn", nil)) }},
 		{"known by rumour", broken(ruleEnvelope), nothing, func(s *story) { noted(s, with("authn", "rumour")) }},
-		{"a cause that was never", broken(ruleCause), nothing, func(s *story) { noted(s, with("causationid", "event-99")) }},
-		{"its own cause", broken(ruleCause), nothing, func(s *story) { noted(s, with("id", "me"), with("causationid", "me")) }},
-		{"a chain of causes with another beginning", broken(ruleCause), nothing, func(s *story) { noted(s, with("correlationid", "event-1")) }},
+		{"a cause that was never", broken(ruleCause), nothing, func(s *story) {
+			noted(s, with("causationid",
+				"event-99"))
+		}},
+		{"its own cause", broken(ruleCause), nothing, func(s *story) {
+			noted(s, with("id", "me"), with("causationid",
+				"me"))
+		}},
+		{
+			"a chain of causes with another beginning", broken(ruleCause), nothing,
+			func(s *story) { noted(s, with("correlationid", "event-1")) },
+		},
 		{"a chain of causes without a cause", broken(ruleCause), nothing, func(s *story) {
 			s.add(admin, "task.created", `{"taskId":"x","title":"X"}`, with("correlationid", "event-1"))
 		}},
@@ -183,12 +210,22 @@ func logPlants() []plant {
 
 func actorPlants() []plant {
 	return []plant{
-		{"a worker deletes a task", broken(rulePermitted), nothing, func(s *story) { s.add(work, "task.deleted", `{"taskId":"b"}`) }},
-		{"a worker deletes a session", broken(rulePermitted), nothing, func(s *story) { s.add(work, "session.deleted", `{"sessionId":"orch"}`) }},
-		{"a worker spawns", broken(rulePermitted), nothing, func(s *story) {
-			s.add(work, "session.spawned", `{"sessionId":"x","role":"worker","strategy":"simple","spawnedBy":"work",`+byDefault("W")+`}`)
+		{"a worker deletes a task", broken(rulePermitted), nothing, func(s *story) {
+			s.add(work, "task.deleted",
+				`{"taskId":"b"}`)
 		}},
-		{"an orchestrator deletes a task", broken(rulePermitted), nothing, func(s *story) { s.add(orch, "task.deleted", `{"taskId":"a"}`) }},
+		{"a worker deletes a session", broken(rulePermitted), nothing, func(s *story) {
+			s.add(work, "session.deleted",
+				`{"sessionId":"orch"}`)
+		}},
+		{"a worker spawns", broken(rulePermitted), nothing, func(s *story) {
+			s.add(work, "session.spawned",
+				`{"sessionId":"x","role":"worker","strategy":"simple","spawnedBy":"work",`+byDefault("W")+`}`)
+		}},
+		{"an orchestrator deletes a task", broken(rulePermitted), nothing, func(s *story) {
+			s.add(orch, "task.deleted",
+				`{"taskId":"a"}`)
+		}},
 		{"a list without the command", broken(rulePermitted), func(s *story) {
 			s.spawn("quiet", `"role":"worker","strategy":"simple",`+only("W", "report:complete"))
 		}, func(s *story) { s.report(source("quiet"), "progress", "") }},
@@ -211,7 +248,10 @@ func actorPlants() []plant {
 		{"a queue session makes a queue", broken(rulePermitted), nothing, func(s *story) {
 			s.add(pull, "queue.created", `{"queue":"x","maxAttempts":3}`)
 		}},
-		{"a user whom nobody knows", broken(ruleUser), nothing, func(s *story) { s.add("/users/eve", "task.created", `{"taskId":"x","title":"X"}`) }},
+		{"a user whom nobody knows", broken(ruleUser), nothing, func(s *story) {
+			s.add("/users/eve", "task.created",
+				`{"taskId":"x","title":"X"}`)
+		}},
 		{"an auditor writes", broken(ruleUser), func(s *story) {
 			s.add(admin, "token.created", `{"name":"eve","kind":"auditor","generation":1}`)
 		}, func(s *story) { s.add("/users/eve", "task.created", `{"taskId":"x","title":"X"}`) }},
@@ -219,12 +259,17 @@ func actorPlants() []plant {
 			s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":1}`)
 			s.add(admin, "token.revoked", `{"name":"eve","generation":2}`)
 		}, func(s *story) { s.add("/users/eve", "task.created", `{"taskId":"x","title":"X"}`) }},
-		{"the system makes a task", broken(ruleSystem), nothing, func(s *story) { s.add(system, "task.created", `{"taskId":"x","title":"X"}`) }},
+		{"the system makes a task", broken(ruleSystem), nothing, func(s *story) {
+			s.add(system, "task.created",
+				`{"taskId":"x","title":"X"}`)
+		}},
 		{"a user loses a session", broken(ruleSystem), func(s *story) { s.wait(time.Hour) }, func(s *story) {
-			s.add(admin, "session.lost", fmt.Sprintf(`{"sessionId":"work","lastheard":%d,"lease":60000}`, s.milli(time.Hour)))
+			s.add(admin, "session.lost", fmt.Sprintf(`{"sessionId":"work","lastheard":%d,"lease":60000}`,
+				s.milli(time.Hour)))
 		}},
 		{"a session loses another", broken(ruleSystem), func(s *story) { s.wait(time.Hour) }, func(s *story) {
-			s.add(orch, "session.lost", fmt.Sprintf(`{"sessionId":"work","lastheard":%d,"lease":60000}`, s.milli(time.Hour)))
+			s.add(orch, "session.lost", fmt.Sprintf(`{"sessionId":"work","lastheard":%d,"lease":60000}`,
+				s.milli(time.Hour)))
 		}},
 		{"a session reports for another", broken(ruleOwn), nothing, func(s *story) {
 			s.add(orch, "session.reported", `{"sessionId":"work","kind":"progress"}`)
@@ -235,12 +280,16 @@ func actorPlants() []plant {
 		{"a session notes for another", broken(ruleOwn), nothing, func(s *story) {
 			s.add(work, "session.noted", `{"sessionId":"orch","type":"x"}`)
 		}},
-		{"a session completes another", broken(ruleOwn), nothing, func(s *story) { s.add(orch, "session.completed", `{"sessionId":"work"}`) }},
+		{"a session completes another", broken(ruleOwn), nothing, func(s *story) {
+			s.add(orch, "session.completed",
+				`{"sessionId":"work"}`)
+		}},
 		{"a session tracks a file of another", broken(ruleOwn), nothing, func(s *story) {
 			s.add(work, "session.file_tracked", `{"sessionId":"orch","file":"x"}`)
 		}},
 		{"a session pulls for another", broken(ruleOwn), func(s *story) { s.puller("pull2", "pull") }, func(s *story) {
-			s.add(source("pull2"), "queue.item_started", `{"queue":"pull","taskId":"e","sessionId":"pull","attempt":1,"passedOver":1}`)
+			s.add(source("pull2"), "queue.item_started",
+				`{"queue":"pull","taskId":"e","sessionId":"pull","attempt":1,"passedOver":1}`)
 		}},
 		{"a task in another's project", broken(ruleScope), nothing, func(s *story) {
 			s.add(work, "task.created", `{"taskId":"x","title":"X"}`, with("partitionkey", "p2"))
@@ -284,13 +333,20 @@ func actorPlants() []plant {
 		}, func(s *story) { s.add(work, "task.created", `{"taskId":"x","title":"X"}`) }},
 		{"a session that was timed out completes", broken(ruleEnded), func(s *story) {
 			s.wait(time.Hour)
-			s.add(system, "session.timed_out", fmt.Sprintf(`{"sessionId":"pull","deadline":%d}`, s.deadline("pull", time.Hour)))
+			s.add(system, "session.timed_out", fmt.Sprintf(`{"sessionId":"pull","deadline":%d}`, s.deadline("pull",
+				time.Hour)))
 		}, func(s *story) { s.add(pull, "session.completed", `{"sessionId":"pull"}`) }},
-		{"a session is killed twice", broken(ruleEnded), func(s *story) { s.kill("work") }, func(s *story) { s.kill("work") }},
+		{
+			"a session is killed twice", broken(ruleEnded), func(s *story) { s.kill("work") },
+			func(s *story) { s.kill("work") },
+		},
 		{"an ended session is made idle", broken(ruleEnded), func(s *story) { s.kill("work") }, func(s *story) {
 			s.add(admin, "session.updated", `{"sessionId":"work","status":"idle"}`)
 		}},
-		{"an ended session is lost", broken(ruleEnded), func(s *story) { s.kill("work") }, func(s *story) { s.lose("work") }},
+		{
+			"an ended session is lost", broken(ruleEnded), func(s *story) { s.kill("work") },
+			func(s *story) { s.lose("work") },
+		},
 		{"an ended session is answered", broken(ruleEnded), func(s *story) {
 			s.report(work, "needs-input", `,"inputId":"i"`).kill("work")
 		}, func(s *story) { s.add(admin, "input.answered", `{"inputId":"i","sessionId":"work","answer":"x"}`) }},
@@ -324,12 +380,15 @@ func permissionPlants() []plant {
 		spawned("a worker with an orchestrator's strategy", `"role":"worker","strategy":"dag",`+byDefault("W")),
 		spawned("an orchestrator that pulls", `"role":"orchestrator","strategy":"tree",`+byDefault("O")),
 		{"a registered session with too much", broken(rulePermissions), nothing, func(s *story) {
-			s.add(admin, "session.registered", `{"sessionId":"x","created":{"role":"worker","strategy":"simple","status":"running",`+only("W", "task:block")+`}}`)
+			s.add(admin, "session.registered",
+				`{"sessionId":"x","created":{"role":"worker","strategy":"simple","status":"running",`+only("W",
+					"task:block")+`}}`)
 		}},
 		{"an orchestrator gives more than it has", broken(rulePermissions), func(s *story) {
 			s.spawn("small", orchestrator+only("O", "session:spawn", "task:create"))
 		}, func(s *story) {
-			s.add(source("small"), "session.spawned", `{"sessionId":"x",`+orchestrator+`"spawnedBy":"small",`+only("O", "task:create", "task:update")+`}`)
+			s.add(source("small"), "session.spawned", `{"sessionId":"x",`+orchestrator+`"spawnedBy":"small",`+only("O",
+				"task:create", "task:update")+`}`)
 		}},
 		{"an orchestrator gives a worker more than either has", broken(rulePermissions), func(s *story) {
 			s.spawn("small", orchestrator+only("O", "session:spawn", "inbox"))
@@ -353,22 +412,28 @@ func thingPlants() []plant {
 	return []plant{
 		admins("a project twice", ruleExists, "project.created", `{"projectId":"p1","name":"x"}`),
 		admins("a task twice", ruleExists, "task.created", `{"taskId":"a","title":"A"}`),
-		admins("a task in no project", ruleExists, "task.created", `{"taskId":"x","title":"X"}`, with("partitionkey", "p9")),
-		admins("a session twice", ruleExists, "session.spawned", `{"sessionId":"work","role":"worker","strategy":"simple",`+byDefault("W")+`}`),
-		admins("a session registered twice", ruleExists, "session.registered", `{"sessionId":"work","created":{"role":"worker","strategy":"simple",`+byDefault("W")+`}}`),
+		admins("a task in no project", ruleExists, "task.created", `{"taskId":"x","title":"X"}`, with("partitionkey",
+			"p9")),
+		admins("a session twice", ruleExists, "session.spawned",
+			`{"sessionId":"work","role":"worker","strategy":"simple",`+byDefault("W")+`}`),
+		admins("a session registered twice", ruleExists, "session.registered",
+			`{"sessionId":"work","created":{"role":"worker","strategy":"simple",`+byDefault("W")+`}}`),
 		{"a queue by the first rules", broken(ruleSpawn, ruleOlder), nothing, func(s *story) {
 			s.by("1").spawn("x", `"role":"worker","strategy":"queue","queue":"x",`+formerDefault("Q"))
 		}},
-		admins("a spawn for no task", ruleExists, "session.spawned", `{"sessionId":"x","role":"worker","strategy":"simple","taskIds":["x"],`+byDefault("W")+`}`),
+		admins("a spawn for no task", ruleExists, "session.spawned",
+			`{"sessionId":"x","role":"worker","strategy":"simple","taskIds":["x"],`+byDefault("W")+`}`),
 		admins("no task is deleted", ruleExists, "task.deleted", `{"taskId":"x"}`),
-		admins("no task is completed", ruleExists, "task.status_changed", `{"taskId":"x","from":"todo","to":"completed"}`),
+		admins("no task is completed", ruleExists, "task.status_changed",
+			`{"taskId":"x","from":"todo","to":"completed"}`),
 		admins("no session is killed", ruleExists, "session.killed", `{"sessionId":"x","status":"stopped"}`),
 		admins("no session is linked", ruleExists, "session.task_linked", `{"sessionId":"x","taskId":"a"}`),
 		admins("no session is unlinked", ruleExists, "session.task_unlinked", `{"sessionId":"x","taskId":"a"}`),
 		admins("no queue", ruleExists, "queue.item_pushed", `{"queue":"x","taskId":"a"}`),
 		admins("no item", ruleExists, "queue.item_requeued", `{"queue":"pull","taskId":"a"}`),
 		admins("no question", ruleExists, "input.answered", `{"inputId":"x","sessionId":"work","answer":"x"}`),
-		admins("no session's secret", ruleExists, "token.revoked", `{"sessionId":"x","generation":2}`, with("partitionkey", "p1")),
+		admins("no session's secret", ruleExists, "token.revoked", `{"sessionId":"x","generation":2}`,
+			with("partitionkey", "p1")),
 		{"a session is deleted twice", broken(ruleExists), func(s *story) {
 			s.add(admin, "session.deleted", `{"sessionId":"work"}`)
 		}, func(s *story) { s.add(admin, "session.deleted", `{"sessionId":"work"}`) }},
@@ -378,38 +443,53 @@ func thingPlants() []plant {
 		{"a deleted task is reported on", broken(ruleExists), func(s *story) {
 			s.add(admin, "task.deleted", `{"taskId":"b"}`)
 		}, func(s *story) { s.report(work, "progress", `,"taskIds":["b"]`) }},
-		admins("a project without a name", ruleProject, "project.created", `{"projectId":"x","name":" "}`, with("partitionkey", "x")),
+		admins("a project without a name", ruleProject, "project.created", `{"projectId":"x","name":" "}`,
+			with("partitionkey", "x")),
 		admins("a project loses its name", ruleProject, "project.updated", `{"projectId":"p1","name":""}`),
-		admins("a project with tasks is deleted", ruleProject, "project.deleted", `{"projectId":"p2"}`, with("partitionkey", "p2")),
+		admins("a project with tasks is deleted", ruleProject, "project.deleted", `{"projectId":"p2"}`,
+			with("partitionkey", "p2")),
 		{"a project with sessions is deleted", broken(ruleProject), func(s *story) {
 			s.add(admin, "project.created", `{"projectId":"p4","name":"x"}`, with("partitionkey", "p4"))
 			s.spawn("x", `"role":"worker","strategy":"simple",`+byDefault("W"), with("partitionkey", "p4"))
 		}, func(s *story) { s.add(admin, "project.deleted", `{"projectId":"p4"}`, with("partitionkey", "p4")) }},
-		{"an orchestrator deletes an empty project that it did not create", broken(ruleScope, ruleProject), func(s *story) {
-			s.add(admin, "project.created", `{"projectId":"p4","name":"x"}`, with("partitionkey", "p4"))
-		}, func(s *story) { s.add(orch, "project.deleted", `{"projectId":"p4"}`, with("partitionkey", "p4")) }},
+		{
+			"an orchestrator deletes an empty project that it did not create", broken(ruleScope, ruleProject),
+			func(s *story) {
+				s.add(admin, "project.created", `{"projectId":"p4","name":"x"}`, with("partitionkey", "p4"))
+			}, func(s *story) { s.add(orch, "project.deleted", `{"projectId":"p4"}`, with("partitionkey", "p4")) },
+		},
 		admins("a task without a title", ruleTask, "task.created", `{"taskId":"x","title":""}`),
-		admins("a title that is too long", ruleTask, "task.created", `{"taskId":"x","title":"`+strings.Repeat("é", 201)+`"}`),
+		admins("a title that is too long", ruleTask, "task.created", `{"taskId":"x","title":"`+strings.Repeat("é",
+			201)+`"}`),
 		admins("a title becomes blank", ruleTask, "task.updated", `{"taskId":"a","title":" "}`),
-		admins("a parent in another project", ruleTask, "task.created", `{"taskId":"x","title":"X","parentId":"other"}`),
+		admins("a parent in another project", ruleTask, "task.created",
+			`{"taskId":"x","title":"X","parentId":"other"}`),
 		admins("a dependency on nothing", ruleTask, "task.created", `{"taskId":"x","title":"X","dependencies":["y"]}`),
 		admins("a new dependency on nothing", ruleTask, "task.updated", `{"taskId":"a","dependencies":["y"]}`),
 		admins("a circle of dependencies", ruleTask, "task.updated", `{"taskId":"b","dependencies":["c"]}`),
 		admins("a task waits for itself", ruleTask, "task.updated", `{"taskId":"a","dependencies":["a"]}`),
-		admins("a stranger goes with a task", ruleTask, "task.deleted", `{"taskId":"b","recursive":true,"descendants":["d","e"]}`),
+		admins("a stranger goes with a task", ruleTask, "task.deleted",
+			`{"taskId":"b","recursive":true,"descendants":["d","e"]}`),
 		admins("a child is left behind", ruleTask, "task.deleted", `{"taskId":"b","recursive":true}`),
 		admins("children go, and it is not recursive", ruleTask, "task.deleted", `{"taskId":"b","descendants":["d"]}`),
-		{"a child goes before its parent", broken(ruleTask), func(s *story) { s.task("dd", `,"parentId":"d"`) }, func(s *story) {
-			s.add(admin, "task.deleted", `{"taskId":"b","recursive":true,"descendants":["dd","d"]}`)
-		}},
+		{
+			"a child goes before its parent", broken(ruleTask), func(s *story) { s.task("dd", `,"parentId":"d"`) },
+			func(s *story) {
+				s.add(admin, "task.deleted", `{"taskId":"b","recursive":true,"descendants":["dd","d"]}`)
+			},
+		},
 		admins("a session is made running", ruleSession, "session.updated", `{"sessionId":"work","status":"running"}`),
-		admins("a killed session is completed", ruleSession, "session.killed", `{"sessionId":"work","status":"completed"}`),
+		admins("a killed session is completed", ruleSession, "session.killed",
+			`{"sessionId":"work","status":"completed"}`),
 	}
 }
 
 func statusPlants() []plant {
 	return []plant{
-		{"a status that was another", broken(ruleStatus), nothing, func(s *story) { s.status(admin, "b", "todo", "completed") }},
+		{"a status that was another", broken(ruleStatus), nothing, func(s *story) {
+			s.status(admin, "b", "todo",
+				"completed")
+		}},
 		{"an update from a status that was another", broken(ruleStatus), nothing, func(s *story) {
 			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"todo","to":"cancelled"}}`)
 		}},
@@ -419,23 +499,38 @@ func statusPlants() []plant {
 		{"a status that is none", broken(ruleStatus), nothing, func(s *story) {
 			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"done"}}`)
 		}},
-		{"no command leads there", broken(ruleStatus), nothing, func(s *story) { s.status(admin, "b", "in_progress", "todo") }},
-		{"what nobody called done is reopened", broken(ruleStatus), nothing, func(s *story) { s.status(admin, "b", "in_progress", "in_progress") }},
+		{"no command leads there", broken(ruleStatus), nothing, func(s *story) {
+			s.status(admin, "b", "in_progress",
+				"todo")
+		}},
+		{"what nobody called done is reopened", broken(ruleStatus), nothing, func(s *story) {
+			s.status(admin, "b",
+				"in_progress", "in_progress")
+		}},
 		{"reopened twice: the word is gone", broken(ruleStatus), func(s *story) {
 			s.report(work, "complete", `,"taskIds":["b"]`)
 			s.status(orch, "b", "in_progress", "in_progress")
 		}, func(s *story) { s.status(orch, "b", "in_progress", "in_progress") }},
 		{
-			"a report moves no status", broken(ruleStatus), func(s *story) { s.report(work, "complete", `,"taskIds":["b"]`) },
+			"a report moves no status", broken(ruleStatus), func(s *story) {
+				s.report(work, "complete",
+					`,"taskIds":["b"]`)
+			},
 			func(s *story) { s.status(admin, "b", "completed", "blocked") },
 		},
-		{"a worker completes a task", broken(rulePermitted, ruleStatusOwner), nothing, func(s *story) { s.status(work, "b", "in_progress", "completed") }},
+		{"a worker completes a task", broken(rulePermitted, ruleStatusOwner), nothing, func(s *story) {
+			s.status(work,
+				"b", "in_progress", "completed")
+		}},
 		{"a worker updates a status", broken(rulePermitted, ruleStatusOwner), nothing, func(s *story) {
 			s.add(work, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"blocked"}}`)
 		}},
 		{"an orchestrator cancels a task", broken(ruleStatusOwner), nothing, func(s *story) {
 			s.add(orch, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"cancelled"}}`)
 		}},
-		{"the system completes a task", broken(ruleSystem, ruleStatusOwner), nothing, func(s *story) { s.status(system, "b", "in_progress", "completed") }},
+		{"the system completes a task", broken(ruleSystem, ruleStatusOwner), nothing, func(s *story) {
+			s.status(system,
+				"b", "in_progress", "completed")
+		}},
 	}
 }

@@ -3,26 +3,44 @@ package oracle
 // linePlants are about who stands where in a queue.
 func linePlants() []plant {
 	return []plant{
-		{"a queue twice", broken(ruleQueue), nothing, func(s *story) { s.add(admin, "queue.created", `{"queue":"pull","maxAttempts":3}`) }},
-		{"a queue without attempts", broken(ruleQueue), nothing, func(s *story) { s.add(admin, "queue.created", `{"queue":"x"}`) }},
+		{"a queue twice", broken(ruleQueue), nothing, func(s *story) {
+			s.add(admin, "queue.created",
+				`{"queue":"pull","maxAttempts":3}`)
+		}},
+		{"a queue without attempts", broken(ruleQueue), nothing, func(s *story) {
+			s.add(admin, "queue.created",
+				`{"queue":"x"}`)
+		}},
 		{"a task stands there already", broken(ruleQueue), nothing, func(s *story) {
 			s.add(pull, "queue.item_pushed", `{"queue":"pull","taskId":"e"}`)
 		}},
 		{"a task that is done stands there already", broken(ruleQueue), func(s *story) {
 			s.start(pull, "pull", "e", 1, 1).item(pull, "completed", "pull", "e", "pull", "")
 		}, func(s *story) { s.add(admin, "queue.item_pushed", `{"queue":"pull","taskId":"e"}`) }},
-		{"the second before the first", broken(ruleOrder), nothing, func(s *story) { s.start(pull, "pull", "f", 1, 2) }},
+		{"the second before the first", broken(ruleOrder), nothing, func(s *story) {
+			s.start(pull, "pull", "f", 1,
+				2)
+		}},
 		{"before its dependency", broken(ruleOrder), nothing, func(s *story) { s.start(pull, "pull", "c", 1, 0) }},
 		{
-			"passed over, and its dependency is satisfied", broken(ruleOrder), func(s *story) { s.status(orch, "b", "in_progress", "completed") },
+			"passed over, and its dependency is satisfied", broken(ruleOrder), func(s *story) {
+				s.status(orch, "b",
+					"in_progress", "completed")
+			},
 			func(s *story) { s.start(pull, "pull", "e", 1, 1) },
 		},
 		{
-			"on an agent's word, and the queue trusts none", broken(ruleOrder), func(s *story) { s.report(work, "complete", `,"taskIds":["b"]`) },
+			"on an agent's word, and the queue trusts none", broken(ruleOrder), func(s *story) {
+				s.report(work,
+					"complete", `,"taskIds":["b"]`)
+			},
 			func(s *story) { s.start(pull, "pull", "c", 1, 0) },
 		},
 		{
-			"its dependency is deleted, and was not completed", broken(ruleOrder), func(s *story) { s.add(admin, "task.deleted", `{"taskId":"b"}`) },
+			"its dependency is deleted, and was not completed", broken(ruleOrder), func(s *story) {
+				s.add(admin,
+					"task.deleted", `{"taskId":"b"}`)
+			},
 			func(s *story) { s.start(pull, "pull", "c", 1, 0) },
 		},
 		{"its dependency is deleted, and was completed", broken(ruleOrder), func(s *story) {
@@ -33,14 +51,23 @@ func linePlants() []plant {
 			func(s *story) { s.start(pull, "pull", "e", 1, 1) },
 		},
 		{
-			"a completed task is started", broken(ruleOrder), func(s *story) { s.status(admin, "e", "todo", "completed") },
+			"a completed task is started", broken(ruleOrder), func(s *story) {
+				s.status(admin, "e", "todo",
+					"completed")
+			},
 			func(s *story) { s.start(pull, "pull", "e", 1, 1) },
 		},
 		{"a cancelled task is started", broken(ruleOrder), func(s *story) {
 			s.add(admin, "task.updated", `{"taskId":"e","status":{"from":"todo","to":"cancelled"}}`)
 		}, func(s *story) { s.start(pull, "pull", "e", 1, 1) }},
-		{"another than the next is skipped", broken(ruleOrder), nothing, func(s *story) { s.item(pull, "skipped", "pull", "f", "pull", "") }},
-		{"what was given back stands at the end", broken(ruleOrder), givenBack, func(s *story) { s.start(source("pull2"), "pull", "f", 1, 1) }},
+		{"another than the next is skipped", broken(ruleOrder), nothing, func(s *story) {
+			s.item(pull, "skipped",
+				"pull", "f", "pull", "")
+		}},
+		{
+			"what was given back stands at the end", broken(ruleOrder), givenBack,
+			func(s *story) { s.start(source("pull2"), "pull", "f", 1, 1) },
+		},
 		{"given back late stands behind given back early", broken(ruleOrder), func(s *story) {
 			s.puller("x", "pull").puller("y", "pull").puller("z", "pull")
 			s.start(source("x"), "pull", "e", 1, 1).start(source("y"), "pull", "f", 1, 1)
@@ -48,7 +75,8 @@ func linePlants() []plant {
 			s.kill("x").item(system, "returned", "pull", "e", "x", `,"attempt":1,"reason":"stopped"`)
 		}, func(s *story) { s.start(source("z"), "pull", "f", 2, 1) }},
 		{"queued again stands where it was", broken(ruleOrder), func(s *story) {
-			s.item(pull, "skipped", "pull", "e", "pull", "").add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"e"}`)
+			s.item(pull, "skipped", "pull", "e", "pull", "").add(admin, "queue.item_requeued",
+				`{"queue":"pull","taskId":"e"}`)
 		}, func(s *story) { s.start(pull, "pull", "e", 1, 1) }},
 		{"trusted word of one who works again", broken(ruleOrder), func(s *story) {
 			trusted(s)
@@ -72,7 +100,10 @@ func linePlants() []plant {
 		}, func(s *story) { s.start(source("x"), "pool", "e", 1, 1) }},
 		{"too few passed over", broken(rulePassed), nothing, func(s *story) { s.start(pull, "pull", "e", 1, 0) }},
 		{
-			"the deleted are not in line", broken(rulePassed), func(s *story) { s.add(admin, "task.deleted", `{"taskId":"c"}`) },
+			"the deleted are not in line", broken(rulePassed), func(s *story) {
+				s.add(admin, "task.deleted",
+					`{"taskId":"c"}`)
+			},
 			func(s *story) { s.start(pull, "pull", "e", 1, 1) },
 		},
 	}
@@ -87,7 +118,8 @@ func givenBack(s *story) {
 // trusted: in the queue pool, which trusts reports, c waits for b and e for nothing; session x pulls from it.
 func trusted(s *story) {
 	s.add(admin, "queue.created", `{"queue":"pool","trustReports":true,"maxAttempts":3}`)
-	s.add(admin, "queue.item_pushed", `{"queue":"pool","taskId":"c"}`).add(admin, "queue.item_pushed", `{"queue":"pool","taskId":"e"}`)
+	s.add(admin, "queue.item_pushed", `{"queue":"pool","taskId":"c"}`).add(admin, "queue.item_pushed",
+		`{"queue":"pool","taskId":"e"}`)
 	s.puller("x", "pool")
 }
 
@@ -95,26 +127,49 @@ func trusted(s *story) {
 func itemPlants() []plant {
 	inHand := func(s *story) { s.puller("pull2", "pull").start(pull, "pull", "e", 1, 1) }
 	pool := func(s *story) {
-		s.add(admin, "queue.created", `{"queue":"pool","maxAttempts":3}`).add(admin, "queue.item_pushed", `{"queue":"pool","taskId":"e"}`)
+		s.add(admin, "queue.created", `{"queue":"pool","maxAttempts":3}`).add(admin, "queue.item_pushed",
+			`{"queue":"pool","taskId":"e"}`)
 	}
 	return []plant{
-		{"an item in two hands", broken(ruleHolder, ruleAttempt), inHand, func(s *story) { s.start(source("pull2"), "pull", "e", 1, 1) }},
+		{"an item in two hands", broken(ruleHolder, ruleAttempt), inHand, func(s *story) {
+			s.start(source("pull2"),
+				"pull", "e", 1, 1)
+		}},
 		{"two items in one hand", broken(ruleHolder), inHand, func(s *story) { s.start(pull, "pull", "f", 1, 1) }},
 		{
-			"a skipped item is started", broken(ruleHolder), func(s *story) { s.item(pull, "skipped", "pull", "e", "pull", "") },
+			"a skipped item is started", broken(ruleHolder), func(s *story) {
+				s.item(pull, "skipped", "pull", "e",
+					"pull", "")
+			},
 			func(s *story) { s.start(pull, "pull", "e", 1, 1) },
 		},
-		{"another completes it", broken(ruleHolder), inHand, func(s *story) { s.item(source("pull2"), "completed", "pull", "e", "pull2", "") }},
-		{"another fails it", broken(ruleHolder), inHand, func(s *story) { s.item(source("pull2"), "failed", "pull", "e", "pull2", "") }},
+		{"another completes it", broken(ruleHolder), inHand, func(s *story) {
+			s.item(source("pull2"), "completed",
+				"pull", "e", "pull2", "")
+		}},
+		{"another fails it", broken(ruleHolder), inHand, func(s *story) {
+			s.item(source("pull2"), "failed", "pull", "e",
+				"pull2", "")
+		}},
 		{"another skips it", broken(ruleHolder), inHand, func(s *story) {
 			s.item(source("pull2"), "skipped", "pull", "e", "pull2", `,"held":true`)
 		}},
 		{
-			"it is completed twice", broken(ruleHolder), func(s *story) { inHand(s); s.item(pull, "completed", "pull", "e", "pull", "") },
+			"it is completed twice", broken(ruleHolder), func(s *story) {
+				inHand(s)
+				s.item(pull, "completed", "pull",
+					"e", "pull", "")
+			},
 			func(s *story) { s.item(pull, "completed", "pull", "e", "pull", "") },
 		},
-		{"nobody had it in hand", broken(ruleHolder), nothing, func(s *story) { s.item(pull, "completed", "pull", "e", "pull", "") }},
-		{"one in hand, and the next is skipped", broken(ruleHolder), inHand, func(s *story) { s.item(pull, "skipped", "pull", "f", "pull", "") }},
+		{"nobody had it in hand", broken(ruleHolder), nothing, func(s *story) {
+			s.item(pull, "completed", "pull", "e",
+				"pull", "")
+		}},
+		{"one in hand, and the next is skipped", broken(ruleHolder), inHand, func(s *story) {
+			s.item(pull, "skipped",
+				"pull", "f", "pull", "")
+		}},
 		{"what another holds is skipped as the next", broken(ruleHolder), inHand, func(s *story) {
 			s.item(source("pull2"), "skipped", "pull", "e", "pull2", "")
 		}},
@@ -127,16 +182,30 @@ func itemPlants() []plant {
 		{"a worker without a queue, by the user's hand", broken(rulePull), pool, func(s *story) {
 			s.add(admin, "queue.item_started", `{"queue":"pool","taskId":"e","sessionId":"work","attempt":1}`)
 		}},
-		{"a lost session pulls", broken(rulePull), func(s *story) { s.lose("pull") }, func(s *story) { s.start(pull, "pull", "e", 1, 1) }},
-		{"for an ended session", broken(rulePull), func(s *story) { s.kill("pull") }, func(s *story) {
-			s.add(admin, "queue.item_started", `{"queue":"pull","taskId":"e","sessionId":"pull","attempt":1,"passedOver":1}`)
+		{"a lost session pulls", broken(rulePull), func(s *story) { s.lose("pull") }, func(s *story) {
+			s.start(pull,
+				"pull", "e", 1, 1)
 		}},
-		{"an ended session pulls", broken(ruleEnded), func(s *story) { s.kill("pull") }, func(s *story) { s.start(pull, "pull", "e", 1, 1) }},
-		{"a first start that counts two", broken(ruleAttempt), nothing, func(s *story) { s.start(pull, "pull", "e", 2, 1) }},
-		{"a second start that counts one", broken(ruleAttempt), givenBack, func(s *story) { s.start(pull, "pull", "e", 1, 0) }},
+		{"for an ended session", broken(rulePull), func(s *story) { s.kill("pull") }, func(s *story) {
+			s.add(admin, "queue.item_started",
+				`{"queue":"pull","taskId":"e","sessionId":"pull","attempt":1,"passedOver":1}`)
+		}},
+		{"an ended session pulls", broken(ruleEnded), func(s *story) { s.kill("pull") }, func(s *story) {
+			s.start(pull,
+				"pull", "e", 1, 1)
+		}},
+		{"a first start that counts two", broken(ruleAttempt), nothing, func(s *story) {
+			s.start(pull, "pull", "e", 2,
+				1)
+		}},
+		{"a second start that counts one", broken(ruleAttempt), givenBack, func(s *story) {
+			s.start(pull, "pull", "e",
+				1, 0)
+		}},
 		{"an attempt from before it was queued again", broken(ruleAttempt), func(s *story) {
 			inHand(s)
-			s.item(pull, "failed", "pull", "e", "pull", "").add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"e"}`)
+			s.item(pull, "failed", "pull", "e", "pull", "").add(admin, "queue.item_requeued",
+				`{"queue":"pull","taskId":"e"}`)
 			s.add(admin, "task.deleted", `{"taskId":"f"}`).add(admin, "task.deleted", `{"taskId":"g"}`)
 		}, func(s *story) { s.start(pull, "pull", "e", 2, 1) }},
 		{"a queued item is queued again", broken(ruleRequeue), nothing, func(s *story) {
@@ -146,7 +215,11 @@ func itemPlants() []plant {
 			s.add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"e"}`)
 		}},
 		{
-			"a completed item is queued again", broken(ruleRequeue), func(s *story) { inHand(s); s.item(pull, "completed", "pull", "e", "pull", "") },
+			"a completed item is queued again", broken(ruleRequeue), func(s *story) {
+				inHand(s)
+				s.item(pull,
+					"completed", "pull", "e", "pull", "")
+			},
 			func(s *story) { s.add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"e"}`) },
 		},
 	}

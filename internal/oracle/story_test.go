@@ -175,7 +175,10 @@ func (s *story) subject(short, data string) string {
 	if err := json.Unmarshal([]byte(data), &fields); err != nil {
 		s.t.Fatalf("%s: %s", data, err)
 	}
-	member := map[string]string{"project": "projectId", "task": "taskId", "session": "sessionId", "queue": "queue", "input": "inputId", "token": "name", "template": "templateId"}[kind]
+	member := map[string]string{
+		"project": "projectId", "task": "taskId", "session": "sessionId", "queue": "queue",
+		"input": "inputId", "token": "name", "template": "templateId",
+	}[kind]
 	if fields[member] == nil && kind == "token" {
 		kind, member = "session", "sessionId"
 	}

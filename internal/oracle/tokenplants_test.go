@@ -45,7 +45,8 @@ func messagePlants() []plant {
 		{"an empty message", broken(ruleSession), nothing, write(admin, "work", "m", " ")},
 		{"a message twice", broken(ruleExists), sent, sent},
 		{"a message to a stranger", broken(ruleSpawner), nothing, write(work, "pull", "m", "x")},
-		{"a message to an ended session", broken(ruleEnded), func(s *story) { s.kill("work") }, write(orch, "work", "m", "x")},
+		{"a message to an ended session", broken(ruleEnded), func(s *story) { s.kill("work") }, write(orch, "work", "m",
+			"x")},
 		{"a message about no task", broken(ruleExists), nothing, func(s *story) {
 			s.add(orch, "session.messaged", `{"sessionId":"work","messageId":"m","text":"x","about":"none"}`)
 		}},
@@ -71,12 +72,22 @@ func tokenPlants() []plant {
 		admins("a token twice", made, "token.created", `{"name":"eve","kind":"admin","generation":2}`),
 		admins("a kind of token that is none", nothing, "token.created", `{"name":"eve","kind":"root","generation":1}`),
 		admins("it reads nothing", nothing, "token.created", `{"name":"eve","kind":"read-only","generation":1}`),
-		admins("an admin of a project", nothing, "token.created", `{"name":"eve","kind":"admin","projectIds":["p1"],"generation":1}`),
-		admins("a first generation that is the second", nothing, "token.created", `{"name":"eve","kind":"admin","generation":2}`),
-		admins("the same secret again", func(s *story) { made(s); s.add(admin, "token.revoked", `{"name":"eve","generation":2}`) },
+		admins("an admin of a project", nothing, "token.created",
+			`{"name":"eve","kind":"admin","projectIds":["p1"],"generation":1}`),
+		admins("a first generation that is the second", nothing, "token.created",
+			`{"name":"eve","kind":"admin","generation":2}`),
+		admins("the same secret again", func(s *story) {
+			made(s)
+			s.add(admin, "token.revoked",
+				`{"name":"eve","generation":2}`)
+		},
 			"token.created", `{"name":"eve","kind":"admin","generation":1}`),
 		admins("no token is revoked", nothing, "token.revoked", `{"name":"eve","generation":1}`),
-		admins("a token is revoked twice", func(s *story) { made(s); s.add(admin, "token.revoked", `{"name":"eve","generation":2}`) },
+		admins("a token is revoked twice", func(s *story) {
+			made(s)
+			s.add(admin, "token.revoked",
+				`{"name":"eve","generation":2}`)
+		},
 			"token.revoked", `{"name":"eve","generation":3}`),
 		admins("a token is revoked again with what it did not make", func(s *story) {
 			made(s)
@@ -91,7 +102,10 @@ func tokenPlants() []plant {
 		}, func(s *story) {
 			s.add(admin, "token.revoked", `{"sessionId":"work","generation":4}`, with("partitionkey", "p1"))
 		}},
-		{"it revokes nothing", broken(ruleToken), nothing, func(s *story) { s.add(admin, "token.revoked", `{"generation":1}`, with("subject", "token/")) }},
+		{"it revokes nothing", broken(ruleToken), nothing, func(s *story) {
+			s.add(admin, "token.revoked",
+				`{"generation":1}`, with("subject", "token/"))
+		}},
 	}
 }
 
@@ -160,27 +174,45 @@ func templatePlants() []plant {
 		return plant{name, broken(rulePermitted, ruleScope), before, func(s *story) { s.add(by, short, data) }}
 	}
 	return []plant{
-		sessions("a worker makes a template", nothing, work, "template.created", `{"templateId":"x","name":"X","role":"worker","content":"x"}`),
-		sessions("an orchestrator changes a template", made, orch, "template.updated", `{"templateId":"mine","content":"x"}`),
-		sessions("an orchestrator changes its own workflow", nothing, orch, "template.updated", `{"templateId":"coordinate-default","content":"x"}`),
+		sessions("a worker makes a template", nothing, work, "template.created",
+			`{"templateId":"x","name":"X","role":"worker","content":"x"}`),
+		sessions("an orchestrator changes a template", made, orch, "template.updated",
+			`{"templateId":"mine","content":"x"}`),
+		sessions("an orchestrator changes its own workflow", nothing, orch, "template.updated",
+			`{"templateId":"coordinate-default","content":"x"}`),
 		sessions("an orchestrator resets a template", made, orch, "template.reset", `{"templateId":"mine"}`),
 		sessions("a worker deletes a template", made, work, "template.deleted", `{"templateId":"mine"}`),
-		admins("a template twice", ruleExists, made, "template.created", `{"templateId":"mine","name":"M","role":"worker","content":"x"}`),
-		admins("a deleted template again", ruleExists, gone, "template.created", `{"templateId":"mine","name":"M","role":"worker","content":"x"}`),
-		admins("Maestro's own is made", ruleExists, nothing, "template.created", `{"templateId":"execute-simple","name":"M","role":"worker","content":"x"}`),
-		admins("a template for nobody", ruleTemplate, nothing, "template.created", `{"templateId":"x","name":"X","role":"user","content":"x"}`),
-		admins("a template without a name", ruleTemplate, nothing, "template.created", `{"templateId":"x","name":" ","role":"worker","content":"x"}`),
-		admins("a template without a content", ruleTemplate, nothing, "template.created", `{"templateId":"x","name":"X","role":"worker"}`),
-		admins("no template is changed", ruleExists, nothing, "template.updated", `{"templateId":"none","content":"x"}`),
-		admins("a deleted template is changed", ruleExists, gone, "template.updated", `{"templateId":"mine","content":"x"}`),
+		admins("a template twice", ruleExists, made, "template.created",
+			`{"templateId":"mine","name":"M","role":"worker","content":"x"}`),
+		admins("a deleted template again", ruleExists, gone, "template.created",
+			`{"templateId":"mine","name":"M","role":"worker","content":"x"}`),
+		admins("Maestro's own is made", ruleExists, nothing, "template.created",
+			`{"templateId":"execute-simple","name":"M","role":"worker","content":"x"}`),
+		admins("a template for nobody", ruleTemplate, nothing, "template.created",
+			`{"templateId":"x","name":"X","role":"user","content":"x"}`),
+		admins("a template without a name", ruleTemplate, nothing, "template.created",
+			`{"templateId":"x","name":" ","role":"worker","content":"x"}`),
+		admins("a template without a content", ruleTemplate, nothing, "template.created",
+			`{"templateId":"x","name":"X","role":"worker"}`),
+		admins("no template is changed", ruleExists, nothing, "template.updated",
+			`{"templateId":"none","content":"x"}`),
+		admins("a deleted template is changed", ruleExists, gone, "template.updated",
+			`{"templateId":"mine","content":"x"}`),
 		admins("a template is changed in nothing", ruleTemplate, made, "template.updated", `{"templateId":"mine"}`),
-		admins("a template's name is taken away", ruleTemplate, made, "template.updated", `{"templateId":"mine","name":""}`),
+		admins("a template's name is taken away", ruleTemplate, made, "template.updated",
+			`{"templateId":"mine","name":""}`),
 		admins("no template is reset", ruleExists, nothing, "template.reset", `{"templateId":"none"}`),
-		admins("what nobody changed is reset", ruleTemplate, nothing, "template.reset", `{"templateId":"execute-simple"}`),
-		admins("a template is reset twice", ruleTemplate, func(s *story) { made(s); s.add(admin, "template.reset", `{"templateId":"mine"}`) },
+		admins("what nobody changed is reset", ruleTemplate, nothing, "template.reset",
+			`{"templateId":"execute-simple"}`),
+		admins("a template is reset twice", ruleTemplate, func(s *story) {
+			made(s)
+			s.add(admin, "template.reset",
+				`{"templateId":"mine"}`)
+		},
 			"template.reset", `{"templateId":"mine"}`),
 		admins("no template is deleted", ruleExists, nothing, "template.deleted", `{"templateId":"none"}`),
 		admins("a template is deleted twice", ruleExists, gone, "template.deleted", `{"templateId":"mine"}`),
-		admins("Maestro's own is deleted", ruleTemplate, nothing, "template.deleted", `{"templateId":"execute-simple"}`),
+		admins("Maestro's own is deleted", ruleTemplate, nothing, "template.deleted",
+			`{"templateId":"execute-simple"}`),
 	}
 }

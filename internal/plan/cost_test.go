@@ -31,14 +31,18 @@ func TestPlansAreBounded(t *testing.T) {
 				strings.TrimSuffix(strings.ReplaceAll(lines(200, "d%d"), "\n", ","), ",")+"]"),
 			"a plan has at most 50000 dependencies",
 		},
-		{"tasks", "tasks:\n" + lines(MaxTasks+1, "- {id: t%d, title: T}"), "line 10002: a plan has at most 10000 tasks"},
+		{
+			"tasks", "tasks:\n" + lines(MaxTasks+1, "- {id: t%d, title: T}"),
+			"line 10002: a plan has at most 10000 tasks",
+		},
 		{
 			"keys", oneTask + "  metadata:\n" + lines(1001, "    k%d: 1"),
 			"line 5: an object in metadata has at most 1000 keys, this has 1001",
 		},
 		{"values", oneTask + "  metadata:\n    a:\n" + lines(20_000, "    - %d"), "metadata has at most 20000 values"},
 		{
-			"levels of metadata", oneTask + "  metadata: {a: " + strings.Repeat("[", 64) + strings.Repeat("]", 64) + "}\n",
+			"levels of metadata", oneTask + "  metadata: {a: " + strings.Repeat("[", 64) + strings.Repeat("]", 64) +
+				"}\n",
 			"line 4: metadata has at most 64 levels",
 		},
 		{
@@ -114,7 +118,8 @@ func TestParsingAPlanCostsWhatItIsLong(t *testing.T) {
 		"dependencies":  func(n int) string { return oneTask + "  dependencies:\n" + lines(n, "  - d%d") },
 		"metadata keys": func(n int) string { return oneTask + "  metadata:\n" + lines(n, "    k%d: 1") },
 		"metadata objects": func(n int) string {
-			return "tasks:\n" + lines(n/100, "- id: t%d\n  title: T\n  metadata: {"+strings.ReplaceAll(lines(100, "k%d: 1,"),
+			return "tasks:\n" + lines(n/100, "- id: t%d\n  title: T\n  metadata: {"+strings.ReplaceAll(lines(100,
+				"k%d: 1,"),
 				"\n", " ")+"}")
 		},
 		"unknown keys":     func(n int) string { return oneTask + lines(n, "  x%d: 1") },

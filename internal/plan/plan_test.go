@@ -44,7 +44,8 @@ tasks:
 		Tasks: []Task{
 			{ID: "all", Title: "All of it", Priority: "high", Line: 12},
 			{
-				ID: "build", Title: "2026", Description: "yes", AcceptanceCriteria: []string{"it works", "100"}, Parent: "all",
+				ID: "build", Title: "2026", Description: "yes", AcceptanceCriteria: []string{"it works", "100"},
+				Parent:        "all",
 				InitialPrompt: "Look around first.", Skills: []string{"go"}, Model: "haiku",
 				Metadata: []byte(`{"done":false,"points":3,"ticket":"SHOP-7"}`), Line: 16,
 			},
@@ -67,7 +68,10 @@ func TestFaults(t *testing.T) {
 		{"empty tasks", "name: x\ntasks: []\n", []string{"line 2: a plan needs tasks"}},
 		{"not YAML", "tasks:\n  - id: a\n title: b\n", []string{"line 2: this is not YAML: did not find expected key"}},
 		{"not UTF-8", "name: \xff\n", []string{"line 1: a plan is UTF-8 text, and this is not"}},
-		{"two documents", "tasks: [{id: a, title: A}]\n---\ntasks: []\n", []string{"line 2: a plan is one YAML document, and here a second one begins"}},
+		{
+			"two documents", "tasks: [{id: a, title: A}]\n---\ntasks: []\n",
+			[]string{"line 2: a plan is one YAML document, and here a second one begins"},
+		},
 		{"everything at once", `name: x
 tasks:
   - title: no id
@@ -97,30 +101,62 @@ tasks:
 			`line 15: expected a list, found a text`,
 			`line 16: expected keys and values, found a text`,
 		}},
-		{"key twice", "tasks:\n- id: a\n  title: A\n  title: B\n", []string{`line 4: "title" was given in line 3 already`}},
-		{"alias", "tasks:\n- &x\n  id: a\n  title: A\n- *x\n", []string{"line 5: expected keys and values, found an alias, and a plan uses none"}},
-		{"alias in metadata", "tasks:\n- id: a\n  title: A\n  metadata: {x: &y [1], z: *y}\n", []string{"line 4: a plan uses no aliases"}},
-		{"metadata no JSON", "tasks:\n- id: a\n  title: A\n  metadata: {x: .nan}\n", []string{"line 4: this cannot be written as a JSON object: json: unsupported value: NaN"}},
+		{
+			"key twice", "tasks:\n- id: a\n  title: A\n  title: B\n",
+			[]string{`line 4: "title" was given in line 3 already`},
+		},
+		{
+			"alias", "tasks:\n- &x\n  id: a\n  title: A\n- *x\n",
+			[]string{"line 5: expected keys and values, found an alias, and a plan uses none"},
+		},
+		{
+			"alias in metadata", "tasks:\n- id: a\n  title: A\n  metadata: {x: &y [1], z: *y}\n",
+			[]string{"line 4: a plan uses no aliases"},
+		},
+		{
+			"metadata no JSON", "tasks:\n- id: a\n  title: A\n  metadata: {x: .nan}\n",
+			[]string{"line 4: this cannot be written as a JSON object: json: unsupported value: NaN"},
+		},
 		{"meant", "tasks:\n- id: a\n  title: A\n  dependsOn: []\n  Priority: low\n", []string{
-			`line 4: there is no key "dependsOn" here; did you mean "dependencies"?`, `line 5: there is no key "Priority" here; did you mean "priority"?`,
+			`line 4: there is no key "dependsOn" here; did you mean "dependencies"?`,
+			`line 5: there is no key "Priority" here; did you mean "priority"?`,
 		}},
-		{"other parent", "tasks:\n- id: a\n  title: A\n  tasks:\n  - {id: b, title: B, parent: c}\n- {id: c, title: C}\n", []string{
-			`line 5: it stands among the tasks of "a" and names "c" as its parent`,
-		}},
+		{
+			"other parent",
+			"tasks:\n- id: a\n  title: A\n  tasks:\n  - {id: b, title: B, parent: c}\n- {id: c, title: C}\n",
+			[]string{
+				`line 5: it stands among the tasks of "a" and names "c" as its parent`,
+			},
+		},
 		{"itself", "tasks:\n- {id: a, title: A, dependencies: [a]}\n", []string{"line 2: a cycle: a waits for a"}},
 		{"parents in a circle", "tasks:\n- {id: a, title: A, parent: b}\n- {id: b, title: B, parent: a}\n", []string{
 			"line 2: a cycle: a is part of b, which is part of a",
 		}},
-		{"two circles", "tasks:\n- {id: a, title: A, dependencies: [b]}\n- {id: b, title: B, dependencies: [c]}\n- {id: c, title: C, dependencies: [a]}\n- {id: d, title: D, dependencies: [d]}\n", []string{
-			"line 2: a cycle: a waits for b, which waits for c, which waits for a", "line 5: a cycle: d waits for d",
-		}},
-		{"a parent that waits for its child", "tasks:\n- id: a\n  title: A\n  dependencies: [b]\n  tasks:\n  - {id: b, title: B}\n", []string{
-			"line 2: a cycle: a waits for b, which is part of a",
-		}},
-		{"a child that waits for its parent", "tasks:\n- id: a\n  title: A\n  tasks:\n  - id: b\n    title: B\n    tasks:\n    - id: c\n      title: C\n      dependencies: [a]\n", []string{
-			`line 10: task "c" cannot wait for "a", which it is part of`,
-		}},
-		{"too long", strings.Repeat("#", MaxBytes+1), []string{"line 1: a plan has at most 4194304 bytes, this has 4194305"}},
+		{
+			"two circles",
+			"tasks:\n- {id: a, title: A, dependencies: [b]}\n- {id: b, title: B, dependencies: [c]}\n- {id: c, title: C, dependencies: [a]}\n- {id: d, title: D, dependencies: [d]}\n",
+			[]string{
+				"line 2: a cycle: a waits for b, which waits for c, which waits for a", "line 5: a cycle: d waits for d",
+			},
+		},
+		{
+			"a parent that waits for its child",
+			"tasks:\n- id: a\n  title: A\n  dependencies: [b]\n  tasks:\n  - {id: b, title: B}\n",
+			[]string{
+				"line 2: a cycle: a waits for b, which is part of a",
+			},
+		},
+		{
+			"a child that waits for its parent",
+			"tasks:\n- id: a\n  title: A\n  tasks:\n  - id: b\n    title: B\n    tasks:\n    - id: c\n      title: C\n      dependencies: [a]\n",
+			[]string{
+				`line 10: task "c" cannot wait for "a", which it is part of`,
+			},
+		},
+		{
+			"too long", strings.Repeat("#", MaxBytes+1),
+			[]string{"line 1: a plan has at most 4194304 bytes, this has 4194305"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

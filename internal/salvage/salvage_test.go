@@ -361,7 +361,8 @@ func TestSalvage(t *testing.T) {
 		}, false, false},
 		{"blocks swapped", func(t *testing.T, l *lived) {
 			b := l.blocks(t, log)
-			if err := errors.Join(os.Rename(b[0], b[0]+".x"), os.Rename(b[1], b[0]), os.Rename(b[0]+".x", b[1])); err != nil {
+			if err := errors.Join(os.Rename(b[0], b[0]+".x"), os.Rename(b[1], b[0]), os.Rename(b[0]+".x",
+				b[1])); err != nil {
 				t.Fatal(err)
 			}
 		}, true, true},
@@ -390,7 +391,8 @@ func TestSalvage(t *testing.T) {
 				{"alone", nil, c.alone},
 				{"with an older backup", with("half.tar.gz"), c.half},
 				{"with a backup", with("whole.tar.gz"), true},
-				{"with an export and an older backup", with("whole.ndjson", "half.tar.gz"), c.half || c.name != "the texts gone"},
+				{"with an export and an older backup", with("whole.ndjson", "half.tar.gz"), c.half ||
+					c.name != "the texts gone"},
 				{"with the home's own backups", func(o *Options) {
 					o.Backups = []string{l.files["whole.tar.gz"], l.files["half.tar.gz"]}
 				}, true},

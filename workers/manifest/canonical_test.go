@@ -26,7 +26,8 @@ func sameAgain(tb testing.TB, m *Manifest) {
 // No nesting and no number of items makes the canonical form too large to be read.
 func TestCanonicalIsBounded(t *testing.T) {
 	deep := strings.Repeat("[", 400) + strings.Repeat("]", 400)
-	m, err := Parse([]byte(with(t, `"projectId":"p1"`, `"projectId":"p1","metadata":{"d":[`+strings.Repeat(deep+",", 100)+deep+`]}`)))
+	m, err := Parse([]byte(with(t, `"projectId":"p1"`, `"projectId":"p1","metadata":{"d":[`+strings.Repeat(deep+",",
+		100)+deep+`]}`)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,8 @@ func TestCanonicalIsBounded(t *testing.T) {
 		t.Errorf("%d bytes: %.800s", len(written), written)
 	}
 
-	m, err = Parse([]byte(with(t, `"projectId":"p1"`, `"projectId":"p1","dependencies":[`+strings.TrimSuffix(strings.Repeat(`"a",`, 3<<19), ",")+`]`)))
+	m, err = Parse([]byte(with(t, `"projectId":"p1"`,
+		`"projectId":"p1","dependencies":[`+strings.TrimSuffix(strings.Repeat(`"a",`, 3<<19), ",")+`]`)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,10 @@ func TestCanonicalIsBounded(t *testing.T) {
 
 // A manifest that no document gave is written so that it can be read.
 func TestCanonicalOfNoTasks(t *testing.T) {
-	m := &Manifest{ManifestVersion: Version, Role: "worker", Strategy: "queue", Session: Session{Model: "haiku", PermissionMode: ReadOnly}}
+	m := &Manifest{ManifestVersion: Version, Role: "worker", Strategy: "queue", Session: Session{
+		Model:          "haiku",
+		PermissionMode: ReadOnly,
+	}}
 	again, err := Parse(m.Canonical())
 	if err != nil || again.Tasks == nil || m.Tasks != nil {
 		t.Errorf("got %+v, %v; it has %v now", again, err, m.Tasks)

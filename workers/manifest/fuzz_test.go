@@ -67,7 +67,10 @@ func FuzzSchema(f *testing.F) {
 
 // FuzzSyntax: what the scanner takes for JSON is what encoding/json does, but for depth, repeated names and half pairs.
 func FuzzSyntax(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,-0.5e+7,"\u00e9\n",true,false,null,{}]}`, `[]`, `"\ud800"`, "1e5", " {} ", `{"a":}`, `[01]`} {
+	for _, seed := range []string{
+		`{"a":[1,-0.5e+7,"\u00e9\n",true,false,null,{}]}`, `[]`, `"\ud800"`, "1e5", " {} ",
+		`{"a":}`, `[01]`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, document []byte) {
@@ -110,7 +113,8 @@ func TestWhatIsTooLargeCostsNothing(t *testing.T) {
 
 func TestDepth(t *testing.T) {
 	nested := func(levels int) []byte {
-		return []byte(with(t, `"projectId":"p1"`, `"projectId":"p1","metadata":{"d":`+strings.Repeat("[", levels)+strings.Repeat("]", levels)+"}"))
+		return []byte(with(t, `"projectId":"p1"`, `"projectId":"p1","metadata":{"d":`+strings.Repeat("[",
+			levels)+strings.Repeat("]", levels)+"}"))
 	}
 	const outside = 4 // the manifest, its tasks, the task, its metadata
 	if m, err := Parse(nested(MaxDepth - outside)); err != nil {
@@ -119,13 +123,15 @@ func TestDepth(t *testing.T) {
 		sameAgain(t, m)
 	}
 	_, err := Parse(nested(MaxDepth - outside + 1))
-	if found := pointers(t, err); len(found) != 1 || found[0] != "" || !strings.Contains(err.Error(), "nested deeper than 512") {
+	if found := pointers(t, err); len(found) != 1 || found[0] != "" || !strings.Contains(err.Error(),
+		"nested deeper than 512") {
 		t.Errorf("%d levels: %v", MaxDepth+1, err)
 	}
 
 	// A task that was not yet in a list is one level deeper when it is.
 	legacy := func(levels int) []byte {
-		return []byte(strings.Replace(strings.Replace(string(nested(levels)), `"tasks":[{`, `"task":{`, 1), `}],"session"`, `},"session"`, 1))
+		return []byte(strings.Replace(strings.Replace(string(nested(levels)), `"tasks":[{`, `"task":{`, 1),
+			`}],"session"`, `},"session"`, 1))
 	}
 	if m, err := Parse(legacy(MaxDepth - outside)); err != nil {
 		t.Errorf("legacy, %d levels: %v", MaxDepth-1, err)
@@ -138,7 +144,8 @@ func TestDepth(t *testing.T) {
 
 	for _, c := range []string{"[", `{"a":`, `{"custom":`} {
 		deep := []byte(strings.Repeat(c, (15<<20)/len(c)))
-		for _, document := range [][]byte{deep, []byte(`{"context":{"custom":` + string(deep)), []byte(`{"unknown":` + string(deep))} {
+		for _, document := range [][]byte{deep, []byte(`{"context":{"custom":` + string(deep)), []byte(`{"unknown":` +
+			string(deep))} {
 			if used := allocated(func() { _, err = Parse(document) }); used > 4<<20 {
 				t.Errorf("%s… to the end took %d bytes", c, used)
 			}
@@ -158,16 +165,18 @@ func TestMemoryIsBounded(t *testing.T) {
 	task := strings.TrimSuffix(minimal, `}],"session":{"model":"sonnet","permissionMode":"acceptEdits"}}`)
 	rest := strings.TrimPrefix(minimal, task)
 	for name, document := range map[string][]byte{
-		"one text":                  fill(strings.Replace(minimal, "Fix login bug\"", "", 1)[:strings.Index(minimal, "Fix login bug")], "x", `"`+minimal[strings.Index(minimal, "Fix login bug")+len("Fix login bug")+1:]),
-		"wrong items":               fill(`{"skills":[`, `7,`, `]}`),
-		"empty objects":             fill(`{"tasks":[`, `{},`, `]}`),
-		"dependencies":              fill(task+`,"dependencies":[`, `"a",`, `]`+rest),
-		"circles":                   fill(task+`,"dependencies":[`, `"t1",`, `]`+rest),
-		"a free list":               fill(task+`,"metadata":{"a":[`, `1,`, `]}`+rest),
-		"free empty objects":        fill(task+`,"metadata":{"a":[`, `{"":0},`, `]}`+rest),
-		"repeated names":            fill(task+`,"metadata":{`, `"a":0,`, `}`+rest),
-		"line separators":           fill(task+`,"metadata":{"a":"`, "\u2028", `"}`+rest),
-		"line separators in a text": []byte(strings.Replace(minimal, "Fix login bug", strings.Repeat("\u2028", (15<<20)/3), 1)),
+		"one text": fill(strings.Replace(minimal, "Fix login bug\"", "", 1)[:strings.Index(minimal,
+			"Fix login bug")], "x", `"`+minimal[strings.Index(minimal, "Fix login bug")+len("Fix login bug")+1:]),
+		"wrong items":        fill(`{"skills":[`, `7,`, `]}`),
+		"empty objects":      fill(`{"tasks":[`, `{},`, `]}`),
+		"dependencies":       fill(task+`,"dependencies":[`, `"a",`, `]`+rest),
+		"circles":            fill(task+`,"dependencies":[`, `"t1",`, `]`+rest),
+		"a free list":        fill(task+`,"metadata":{"a":[`, `1,`, `]}`+rest),
+		"free empty objects": fill(task+`,"metadata":{"a":[`, `{"":0},`, `]}`+rest),
+		"repeated names":     fill(task+`,"metadata":{`, `"a":0,`, `}`+rest),
+		"line separators":    fill(task+`,"metadata":{"a":"`, "\u2028", `"}`+rest),
+		"line separators in a text": []byte(strings.Replace(minimal, "Fix login bug", strings.Repeat("\u2028",
+			(15<<20)/3), 1)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m *Manifest
@@ -179,7 +188,10 @@ func TestMemoryIsBounded(t *testing.T) {
 			if m != nil {
 				sameAgain(t, m)
 			}
-			if slices.Contains([]string{"one text", "dependencies", "a free list", "free empty objects", "line separators"}, name) != (m != nil) {
+			if slices.Contains([]string{
+				"one text", "dependencies", "a free list", "free empty objects",
+				"line separators",
+			}, name) != (m != nil) {
 				t.Errorf("got %v", err)
 			}
 		})

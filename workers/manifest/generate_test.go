@@ -17,7 +17,10 @@ import (
 // What existing clients read of a spawned session's manifest: http-api-compat.md, "Spawn".
 func TestGenerateWithDefaults(t *testing.T) {
 	m, err := Generate(Source{
-		Tasks:            []TaskSource{{ID: "task_1", Title: "Fix <it>", ProjectID: "proj_1", CreatedAt: 1770026400123, ParentID: "task_0", Dependencies: []string{"task_9"}, Priority: "high"}},
+		Tasks: []TaskSource{{
+			ID: "task_1", Title: "Fix <it>", ProjectID: "proj_1", CreatedAt: 1770026400123,
+			ParentID: "task_0", Dependencies: []string{"task_9"}, Priority: "high",
+		}},
 		WorkingDirectory: "/src",
 		TemplateID:       "tmpl_1",
 		Skills:           []string{"review"},
@@ -69,7 +72,8 @@ func TestGenerateWithDefaults(t *testing.T) {
 		t.Errorf("got\n%s\nnot\n%s", got, want)
 	}
 	const digest = "sha256-"
-	if got := Digest(m.Canonical()); !strings.HasPrefix(got, digest) || len(got) != len(digest)+64 || got != Digest([]byte(want)) {
+	if got := Digest(m.Canonical()); !strings.HasPrefix(got, digest) || len(got) != len(digest)+64 ||
+		got != Digest([]byte(want)) {
 		t.Errorf("digest %s", got)
 	}
 	sameAgain(t, m)
@@ -80,9 +84,11 @@ func TestGenerateWithEverything(t *testing.T) {
 	from := Source{
 		Role: events.RoleOrchestrator, Strategy: events.StrategySimple,
 		Tasks: []TaskSource{{
-			ID: "t1", Title: "a", Description: "b", AcceptanceCriteria: []string{"c"}, ProjectID: "p", Metadata: json.RawMessage(` { "x" : 1 } `), Status: events.TaskBlocked,
+			ID: "t1", Title: "a", Description: "b", AcceptanceCriteria: []string{"c"}, ProjectID: "p",
+			Metadata: json.RawMessage(` { "x" : 1 } `), Status: events.TaskBlocked,
 		}},
-		Model: "claude-opus-4-5", PermissionMode: Interactive, ThinkingMode: "disabled", MaxTurns: 7, Timeout: 1500, Agent: "claude",
+		Model: "claude-opus-4-5", PermissionMode: Interactive, ThinkingMode: "disabled", MaxTurns: 7, Timeout: 1500,
+		Agent:            "claude",
 		AllowedCommands:  &[]string{},
 		CodebaseContext:  &CodebaseContext{RelevantFiles: []string{"a.go"}, Commands: &DevelopmentScript{Test: "make"}},
 		ProjectStandards: &ProjectStandards{Testing: &Testing{Required: true, MinimumCoverage: &coverage}},
@@ -95,12 +101,17 @@ func TestGenerateWithEverything(t *testing.T) {
 	want := &Manifest{
 		ManifestVersion: "1.0", Role: events.RoleOrchestrator, Strategy: events.StrategyDefault,
 		Tasks: []Task{{
-			ID: "t1", Title: "a", Description: "b", AcceptanceCriteria: []string{"c"}, ProjectID: "p", CreatedAt: "1970-01-01T00:00:00.000Z", Metadata: json.RawMessage(`{"x":1}`),
+			ID: "t1", Title: "a", Description: "b", AcceptanceCriteria: []string{"c"}, ProjectID: "p",
+			CreatedAt: "1970-01-01T00:00:00.000Z", Metadata: json.RawMessage(`{"x":1}`),
 		}},
 		Session: Session{
-			Model: "claude-opus-4-5", PermissionMode: Interactive, ThinkingMode: "disabled", MaxTurns: 7, Timeout: 1500, Agent: "claude", AllowedCommands: &[]string{},
+			Model: "claude-opus-4-5", PermissionMode: Interactive, ThinkingMode: "disabled", MaxTurns: 7, Timeout: 1500,
+			Agent: "claude", AllowedCommands: &[]string{},
 		},
-		Context: &Context{CodebaseContext: from.CodebaseContext, ProjectStandards: from.ProjectStandards, Custom: from.Custom},
+		Context: &Context{
+			CodebaseContext: from.CodebaseContext, ProjectStandards: from.ProjectStandards,
+			Custom: from.Custom,
+		},
 	}
 	if !reflect.DeepEqual(m, want) {
 		t.Errorf("got %+v", m)
@@ -111,14 +122,20 @@ func TestGenerateWithEverything(t *testing.T) {
 func TestRelatedTasksAreDerived(t *testing.T) {
 	m, err := Generate(Source{
 		Tasks: []TaskSource{
-			{ID: "t1", Title: "a", ProjectID: "p", ParentID: "up", Dependencies: []string{"t2", "done", "gone", "given"}},
+			{ID: "t1", Title: "a", ProjectID: "p", ParentID: "up", Dependencies: []string{
+				"t2", "done", "gone",
+				"given",
+			}},
 			{ID: "t2", Title: "b", ProjectID: "p", ParentID: "t1", Dependencies: []string{"done", "up2"}},
 			{ID: "t3", Title: "c", ProjectID: "p", ParentID: "up2"},
 		},
 		Around: []TaskSource{
 			{ID: "t1", Title: "a", Dependencies: []string{"t2"}},
 			{ID: "later", Title: "Later", Dependencies: []string{"x", "t1", "t2"}},
-			{ID: "up", Title: "Up", Description: "All of it", Status: events.TaskInProgress, Dependencies: []string{"t1"}},
+			{
+				ID: "up", Title: "Up", Description: "All of it", Status: events.TaskInProgress,
+				Dependencies: []string{"t1"},
+			},
 			{ID: "up2", Title: "Up 2", Status: events.TaskCancelled, Result: "given up"},
 			{ID: "done", Title: "Done", Description: "Long", Status: events.TaskCompleted, Result: "made it"},
 			{ID: "other", Title: "Other", Dependencies: []string{"x"}},
@@ -151,7 +168,10 @@ func TestTheInitialPromptIsTold(t *testing.T) {
 		`{"a":1}`:               `{"a":1,"initialPrompt":"Begin with \"the\" tests."}`,
 		`{"initialPrompt":"x"}`: `{"initialPrompt":"x"}`,
 	} {
-		m, err := Generate(Source{Tasks: []TaskSource{task, {ID: "t2", Title: "b", ProjectID: "p", InitialPrompt: "not told"}}, Custom: json.RawMessage(custom)})
+		m, err := Generate(Source{Tasks: []TaskSource{task, {
+			ID: "t2", Title: "b", ProjectID: "p",
+			InitialPrompt: "not told",
+		}}, Custom: json.RawMessage(custom)})
 		if custom == "" {
 			m, err = Generate(Source{Tasks: []TaskSource{task}})
 		}
@@ -190,20 +210,44 @@ func TestGenerateRefuses(t *testing.T) {
 		from Source
 		want []string
 	}{
-		"no tasks":          {Source{}, []string{"/tasks"}},
-		"a queue without":   {Source{Strategy: events.StrategyQueue}, nil},
-		"a strategy":        {Source{Strategy: events.StrategyDAG, Tasks: []TaskSource{task}}, []string{"/strategy"}},
-		"a role":            {Source{Role: "boss", Tasks: []TaskSource{task}}, []string{"/role"}},
-		"commands":          {Source{Tasks: []TaskSource{task}, AllowedCommands: &[]string{"session:spawn"}}, []string{"/session/allowedCommands/0"}},
-		"an agent":          {Source{Tasks: []TaskSource{task}, Agent: "ours"}, []string{"/session/agent"}},
-		"a known agent":     {Source{Tasks: []TaskSource{task}, Agent: "ours", Agents: []string{"ours"}}, nil},
-		"turns":             {Source{Tasks: []TaskSource{task}, MaxTurns: -1, Timeout: -1}, []string{"/session/maxTurns", "/session/timeout"}},
-		"metadata":          {Source{Tasks: with(func(s *TaskSource) { s.Metadata = json.RawMessage("{") })}, []string{"/tasks/0/metadata"}},
-		"a list as such":    {Source{Tasks: with(func(s *TaskSource) { s.Metadata = json.RawMessage("[]") })}, []string{"/tasks/0/metadata"}},
-		"custom":            {Source{Tasks: []TaskSource{task}, Custom: json.RawMessage("")}, []string{"/context/custom"}},
-		"custom as a text":  {Source{Tasks: []TaskSource{task}, Custom: json.RawMessage(`"a"`)}, []string{"/context/custom"}},
-		"an untitled task":  {Source{Tasks: with(func(s *TaskSource) { s.Title = "" })}, []string{"/tasks/0/title", "/tasks/0/description"}},
-		"a day far away":    {Source{Tasks: with(func(s *TaskSource) { s.CreatedAt = 1 << 60 })}, []string{"/tasks/0/createdAt"}},
+		"no tasks":        {Source{}, []string{"/tasks"}},
+		"a queue without": {Source{Strategy: events.StrategyQueue}, nil},
+		"a strategy":      {Source{Strategy: events.StrategyDAG, Tasks: []TaskSource{task}}, []string{"/strategy"}},
+		"a role":          {Source{Role: "boss", Tasks: []TaskSource{task}}, []string{"/role"}},
+		"commands": {
+			Source{Tasks: []TaskSource{task}, AllowedCommands: &[]string{"session:spawn"}},
+			[]string{"/session/allowedCommands/0"},
+		},
+		"an agent":      {Source{Tasks: []TaskSource{task}, Agent: "ours"}, []string{"/session/agent"}},
+		"a known agent": {Source{Tasks: []TaskSource{task}, Agent: "ours", Agents: []string{"ours"}}, nil},
+		"turns": {
+			Source{Tasks: []TaskSource{task}, MaxTurns: -1, Timeout: -1},
+			[]string{"/session/maxTurns", "/session/timeout"},
+		},
+		"metadata": {
+			Source{Tasks: with(func(s *TaskSource) { s.Metadata = json.RawMessage("{") })},
+			[]string{"/tasks/0/metadata"},
+		},
+		"a list as such": {
+			Source{Tasks: with(func(s *TaskSource) { s.Metadata = json.RawMessage("[]") })},
+			[]string{"/tasks/0/metadata"},
+		},
+		"custom": {
+			Source{Tasks: []TaskSource{task}, Custom: json.RawMessage("")},
+			[]string{"/context/custom"},
+		},
+		"custom as a text": {
+			Source{Tasks: []TaskSource{task}, Custom: json.RawMessage(`"a"`)},
+			[]string{"/context/custom"},
+		},
+		"an untitled task": {Source{Tasks: with(func(s *TaskSource) { s.Title = "" })}, []string{
+			"/tasks/0/title",
+			"/tasks/0/description",
+		}},
+		"a day far away": {
+			Source{Tasks: with(func(s *TaskSource) { s.CreatedAt = 1 << 60 })},
+			[]string{"/tasks/0/createdAt"},
+		},
 		"text that is none": {Source{Tasks: with(func(s *TaskSource) { s.Title = "\xff" })}, nil},
 	} {
 		m, err := Generate(c.from)
@@ -217,7 +261,9 @@ func TestGenerateRefuses(t *testing.T) {
 }
 
 func TestMigrate(t *testing.T) {
-	old := strings.Replace(strings.Replace(with(t, `"role":"worker"`, `"role":"orchestrator","orchestratorStrategy":"dag"`), `"tasks":[{`, `"task":{`, 1), `}],"session"`, `},"session"`, 1)
+	old := strings.Replace(strings.Replace(with(t, `"role":"worker"`,
+		`"role":"orchestrator","orchestratorStrategy":"dag"`), `"tasks":[{`, `"task":{`, 1), `}],"session"`,
+		`},"session"`, 1)
 	migrated, changed, err := Migrate([]byte(old))
 	if err != nil || !changed {
 		t.Fatalf("changed %v, %v", changed, err)
@@ -234,7 +280,8 @@ func TestMigrate(t *testing.T) {
 	if same, changed, err := Migrate([]byte(as)); err != nil || changed || string(same) != as {
 		t.Errorf("of today: changed %v, %v", changed, err)
 	}
-	if _, _, err := Migrate([]byte(with(t, `"1.0"`, `"0.9"`))); err == nil || !strings.Contains(err.Error(), "Unsupported manifest version: 0.9") {
+	if _, _, err := Migrate([]byte(with(t, `"1.0"`, `"0.9"`))); err == nil || !strings.Contains(err.Error(),
+		"Unsupported manifest version: 0.9") {
 		t.Errorf("another version: %v", err)
 	}
 	var invalid *InvalidError
@@ -252,28 +299,53 @@ func TestAxes(t *testing.T) {
 		list     *[]string
 		want     Axes
 	}{
-		{events.RoleWorker, "", nil, Axes{Execute, events.StrategySimple, table.Defaults(commands.W), Capabilities{false, true, false, true, true}}},
-		{events.RoleWorker, events.StrategyQueue, nil, Axes{Execute, events.StrategyQueue, table.Defaults(commands.Q), Capabilities{false, true, true, true, true}}},
-		{events.RoleWorker, events.StrategyTree, nil, Axes{Execute, events.StrategyTree, table.Defaults(commands.T), Capabilities{false, true, false, true, true}}},
-		{events.RoleOrchestrator, events.StrategySimple, nil, Axes{Coordinate, events.StrategyDefault, table.Defaults(commands.O), Capabilities{true, true, false, true, true}}},
+		{events.RoleWorker, "", nil, Axes{
+			Execute, events.StrategySimple, table.Defaults(commands.W),
+			Capabilities{false, true, false, true, true},
+		}},
+		{events.RoleWorker, events.StrategyQueue, nil, Axes{
+			Execute, events.StrategyQueue, table.Defaults(commands.Q),
+			Capabilities{false, true, true, true, true},
+		}},
+		{events.RoleWorker, events.StrategyTree, nil, Axes{
+			Execute, events.StrategyTree, table.Defaults(commands.T),
+			Capabilities{false, true, false, true, true},
+		}},
+		{events.RoleOrchestrator, events.StrategySimple, nil, Axes{
+			Coordinate, events.StrategyDefault,
+			table.Defaults(commands.O),
+			Capabilities{true, true, false, true, true},
+		}},
 		{events.RoleOrchestrator, events.StrategyDAG, &[]string{"session:spawn"}, Axes{
 			Coordinate, events.StrategyDAG,
-			[]string{"whoami", "status", "commands", "session:register", "session:complete", "track-file", "orchestrator:init", "session:spawn"},
+			[]string{
+				"whoami", "status", "commands", "session:register", "session:complete", "track-file",
+				"orchestrator:init", "session:spawn",
+			},
 			Capabilities{true, false, false, false, false},
 		}},
 		{events.RoleWorker, "", &[]string{}, Axes{
 			Execute, events.StrategySimple,
-			[]string{"whoami", "status", "commands", "session:register", "session:complete", "track-file", "worker:init"},
+			[]string{
+				"whoami", "status", "commands", "session:register", "session:complete", "track-file",
+				"worker:init",
+			},
 			Capabilities{},
 		}},
 		{events.RoleWorker, "", &[]string{"task:report:progress", "session:spawn", "task:get"}, Axes{
 			Execute, events.StrategySimple,
-			[]string{"whoami", "status", "commands", "session:register", "session:complete", "track-file", "worker:init", "report:progress", "task:get"},
+			[]string{
+				"whoami", "status", "commands", "session:register", "session:complete", "track-file",
+				"worker:init", "report:progress", "task:get",
+			},
 			Capabilities{false, false, false, true, true},
 		}},
 		{events.RoleWorker, events.StrategyDAG, &[]string{"queue:start"}, Axes{
 			Execute, events.StrategySimple,
-			[]string{"whoami", "status", "commands", "session:register", "session:complete", "track-file", "worker:init"},
+			[]string{
+				"whoami", "status", "commands", "session:register", "session:complete", "track-file",
+				"worker:init",
+			},
 			Capabilities{},
 		}},
 	} {

@@ -54,7 +54,8 @@ func corpus(tb testing.TB) []corpusCase {
 			if expand.Pointer != "/tasks/0/description" {
 				tb.Fatalf("%s: expands %s", c.ID, expand.Pointer)
 			}
-			whole.(map[string]any)["tasks"].([]any)[0].(map[string]any)["description"] = strings.Repeat(expand.Unit, expand.Count)
+			whole.(map[string]any)["tasks"].([]any)[0].(map[string]any)["description"] = strings.Repeat(expand.Unit,
+				expand.Count)
 			if c.document, err = json.Marshal(whole); err != nil {
 				tb.Fatal(err)
 			}

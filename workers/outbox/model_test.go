@@ -37,7 +37,8 @@ func TestModel(t *testing.T) {
 	}
 	t.Logf("%+v", sum)
 	if *seeds >= 1000 && slices.Contains([]int{
-		sum.kept, sum.direct, sum.delivered, sum.again, sum.refused, sum.lost, sum.killed, sum.cuts, sum.damaged, sum.full, sum.failed, sum.gaveUp,
+		sum.kept, sum.direct, sum.delivered, sum.again, sum.refused, sum.lost, sum.killed, sum.cuts, sum.damaged,
+		sum.full, sum.failed, sum.gaveUp,
 		sum.forged, sum.replayed,
 	}, 0) {
 		t.Error("something never happened, so nothing is known of it")
@@ -45,7 +46,10 @@ func TestModel(t *testing.T) {
 }
 
 // counts says what happened in the histories.
-type counts struct{ kept, direct, delivered, again, refused, lost, killed, cuts, damaged, full, failed, gaveUp, most, forged, replayed int }
+type counts struct {
+	kept, direct, delivered, again, refused, lost, killed, cuts, damaged, full, failed, gaveUp, most,
+	forged, replayed int
+}
 
 func (c *counts) add(o counts) {
 	c.kept, c.direct, c.delivered, c.again = c.kept+o.kept, c.direct+o.direct, c.delivered+o.delivered, c.again+o.again
@@ -93,8 +97,9 @@ type world struct {
 func newWorld(seed uint64) *world {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	w := &world{
-		rng: rng, event: make(chan *proc), all: map[string]*said{}, effects: map[string]int{}, told: map[string]bool{}, planted: map[string]bool{},
-		limit: maxEntries,
+		rng: rng, event: make(chan *proc), all: map[string]*said{}, effects: map[string]int{}, told: map[string]bool{},
+		planted: map[string]bool{},
+		limit:   maxEntries,
 	}
 	if rng.IntN(10) == 0 {
 		w.limit = 1 + rng.IntN(4)
@@ -309,7 +314,8 @@ func (w *world) judge() {
 			w.breaks("it was not kept, and was done: %s", key)
 		}
 		for _, before := range w.all {
-			if before.done > 0 && before.done < x.begun && order[before.entry.Key] > order[key] && order[key] > 0 && !before.corrupted {
+			if before.done > 0 && before.done < x.begun && order[before.entry.Key] > order[key] && order[key] > 0 &&
+				!before.corrupted {
 				w.breaks("it is out of order: %s before %s", key, before.entry.Key)
 			}
 		}
@@ -489,7 +495,8 @@ func (p *proc) reach(e Entry) error {
 		return nil
 	}
 	x := w.all[e.Key]
-	if x == nil || e.Command != x.entry.Command || !bytes.Equal(e.Body, x.entry.Body) || !e.OccurredAt.Equal(x.entry.OccurredAt) {
+	if x == nil || e.Command != x.entry.Command || !bytes.Equal(e.Body, x.entry.Body) ||
+		!e.OccurredAt.Equal(x.entry.OccurredAt) {
 		w.breaks("it was changed on the way: %+v", e)
 		return nil
 	}

@@ -130,7 +130,10 @@ func TestEmptyOutboxesAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	if sessions, err := Sessions(t.Context(), root); err != nil || !slices.Equal(sessions, []string{"litter", "waits"}) {
+	if sessions, err := Sessions(t.Context(), root); err != nil || !slices.Equal(sessions, []string{
+		"litter",
+		"waits",
+	}) {
 		t.Errorf("something waits for %v, %v", sessions, err)
 	}
 	removed, err := RemoveEmpty(t.Context(), root)

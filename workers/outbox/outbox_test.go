@@ -48,7 +48,10 @@ func rejectNone(t *testing.T) Reject {
 }
 
 func entry(key string) Entry {
-	return Entry{Command: "report:progress", Body: json.RawMessage(`{"message":"a \u003c b"}`), Key: key, OccurredAt: time.Unix(1, 2).UTC()}
+	return Entry{
+		Command: "report:progress", Body: json.RawMessage(`{"message":"a \u003c b"}`), Key: key,
+		OccurredAt: time.Unix(1, 2).UTC(),
+	}
 }
 
 func keep(t *testing.T, o *Outbox, key string) {
@@ -144,7 +147,8 @@ func TestEntryComesBackAsItWas(t *testing.T) {
 	want := entry("k")
 	keep(t, o, "k")
 	_, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, got Entry) error {
-		if got.Command != want.Command || string(got.Body) != string(want.Body) || got.Key != want.Key || !got.OccurredAt.Equal(want.OccurredAt) {
+		if got.Command != want.Command || string(got.Body) != string(want.Body) || got.Key != want.Key ||
+			!got.OccurredAt.Equal(want.OccurredAt) {
 			t.Errorf("got %+v", got)
 		}
 		return nil
@@ -157,7 +161,10 @@ func TestEntryComesBackAsItWas(t *testing.T) {
 		{Command: "report:progress", Key: "k"},
 		{Command: "report:progress", OccurredAt: time.Unix(1, 0)},
 		{Command: "report:progress", Key: "k", Body: json.RawMessage("{"), OccurredAt: time.Unix(1, 0)},
-		{Command: "report:progress", Key: "k", Body: json.RawMessage(`"` + strings.Repeat("x", MaxBody) + `"`), OccurredAt: time.Unix(1, 0)},
+		{
+			Command: "report:progress", Key: "k", Body: json.RawMessage(`"` + strings.Repeat("x", MaxBody) + `"`),
+			OccurredAt: time.Unix(1, 0),
+		},
 	} {
 		if _, err := o.Keep(t.Context(), bad); err == nil {
 			t.Errorf("%+v was kept", bad)
@@ -254,7 +261,8 @@ func TestFull(t *testing.T) {
 	if got, _ := keys(t, o); !slices.Equal(got, []string{"1", "2", "3"}) {
 		t.Errorf("got %v", got)
 	}
-	if err := roomless(fmt.Errorf("so: %w", syscall.ENOSPC)); !errors.As(err, &full) || !errors.Is(err, syscall.ENOSPC) {
+	if err := roomless(fmt.Errorf("so: %w", syscall.ENOSPC)); !errors.As(err, &full) || !errors.Is(err,
+		syscall.ENOSPC) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -25,11 +25,23 @@ var plants = []struct {
 	name, breaks string
 	edits        []edit
 }{
-	{"an entry is removed before it is sent", "lost", []edit{{logic, "	if err := send(ctx, entry); err != nil {\n", "	if err := o.disk.Remove(at.file()); err != nil {\n		return err\n	}\n	if err := send(ctx, entry); err != nil {\n"}}},
-	{"no answer is taken for an answer", "lost", []edit{{logic, "	if err := send(ctx, entry); err != nil {\n		return err\n	}\n", "	_ = send(ctx, entry)\n"}}},
+	{"an entry is removed before it is sent", "lost", []edit{{
+		logic, "	if err := send(ctx, entry); err != nil {\n",
+		"	if err := o.disk.Remove(at.file()); err != nil {\n		return err\n	}\n	if err := send(ctx, entry); err != nil {\n",
+	}}},
+	{
+		"no answer is taken for an answer", "lost",
+		[]edit{{
+			logic, "	if err := send(ctx, entry); err != nil {\n		return err\n	}\n",
+			"	_ = send(ctx, entry)\n",
+		}},
+	},
 	{"the order is that of the names as text", "order", []edit{
 		{logic, "	numberDigits = 12\n", "	numberDigits = 1\n"},
-		{logic, "cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.digest, b.digest))", "cmp.Or(strings.Compare(a.file(), b.file()), cmp.Compare(0, 0))"},
+		{
+			logic, "cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.digest, b.digest))",
+			"cmp.Or(strings.Compare(a.file(), b.file()), cmp.Compare(0, 0))",
+		},
 	}},
 	{
 		"the order is that of the directory",
@@ -89,8 +101,14 @@ var plants = []struct {
 		},
 	},
 	{"an entry is written in its place", "called damaged", []edit{
-		{logic, "	err := o.write(content)\n	if err == nil {\n		err = o.disk.Rename(writtenFile, file)\n	}\n", "	err := o.write(file, content)\n"},
-		{logic, "func (o *Outbox) write(content []byte) error {\n	f, err := o.disk.Create(writtenFile)\n", "func (o *Outbox) write(file string, content []byte) error {\n	f, err := o.disk.Create(file)\n"},
+		{
+			logic,
+			"	err := o.write(content)\n	if err == nil {\n		err = o.disk.Rename(writtenFile, file)\n	}\n", "	err := o.write(file, content)\n",
+		},
+		{
+			logic, "func (o *Outbox) write(content []byte) error {\n	f, err := o.disk.Create(writtenFile)\n",
+			"func (o *Outbox) write(file string, content []byte) error {\n	f, err := o.disk.Create(file)\n",
+		},
 	}},
 	{
 		"what could not be made durable stays",

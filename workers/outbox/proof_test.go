@@ -158,7 +158,10 @@ func TestWithoutTheSecret(t *testing.T) {
 		t.Error("it was kept without a secret to prove it")
 	}
 	secret = "first"
-	if _, err := o.Keep(t.Context(), Entry{Command: "task:create", Body: json.RawMessage("{}"), Key: "k", OccurredAt: time.Unix(1, 0)}); err == nil {
+	if _, err := o.Keep(t.Context(), Entry{
+		Command: "task:create", Body: json.RawMessage("{}"), Key: "k",
+		OccurredAt: time.Unix(1, 0),
+	}); err == nil {
 		t.Error("a command that may not wait was kept")
 	}
 }
@@ -220,7 +223,8 @@ func TestFilesThatLie(t *testing.T) {
 	}
 	keep(t, o, "k")
 	// A lock that is a link would lock, or make, another file: the link is set aside.
-	if err := errors.Join(os.Remove(filepath.Join(box, deliverLock)), os.Symlink("../../server.key", filepath.Join(box, deliverLock))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(box, deliverLock)), os.Symlink("../../server.key", filepath.Join(box,
+		deliverLock))); err != nil {
 		t.Fatal(err)
 	}
 	if sent, _, _ := delivered(t, o); !slices.Equal(sent, []string{"k"}) {

@@ -23,7 +23,8 @@ func TestReadOnly(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s", system)
 			}
-			if reads := mode == manifest.ReadOnly; strings.Contains(workflow, "You may change nothing") != reads || strings.Contains(workflow, "track-file") == reads {
+			if reads := mode == manifest.ReadOnly; strings.Contains(workflow, "You may change nothing") != reads ||
+				strings.Contains(workflow, "track-file") == reads {
 				t.Errorf("%s, %s: %s", kind.name, mode, workflow)
 			}
 			if !bytes.Contains(system, []byte("<workflow>")) {

@@ -16,7 +16,8 @@ func (s stored) Template(id string) (string, bool) {
 
 // in gives a template with steps in its first phase.
 func in(steps string) string {
-	return "[analyze]\n- Look.\n" + steps + "\n[plan]\n- Plan.\n[execute_or_delegate]\n- Do.\n[report]\n- Say.\n[complete]\n- End.\n"
+	return "[analyze]\n- Look.\n" + steps +
+		"\n[plan]\n- Plan.\n[execute_or_delegate]\n- Do.\n[report]\n- Say.\n[complete]\n- End.\n"
 }
 
 func TestBuiltInTemplates(t *testing.T) {
@@ -53,9 +54,11 @@ func TestCheckTemplate(t *testing.T) {
 		in("- a } b"):                       `line 3: "a } b" has a bracket that opens or closes nothing`,
 		in("- ?@nosuch b"):                  `line 3: "@nosuch" is unknown; there are @several, @tasks, @children, @queue, @skills, @predecessor, @read-only, @interactive`,
 		in("- !no:such b"):                  `line 3: "no:such" is no command id`,
-		strings.Replace(in(""), "- Plan.", "- {{task:get X}}\n- ?@several x", 1): "[plan] has no step that is never left out",
-		strings.Replace(in(""), "[report]", "[repört]", 1):                       "line 8: [repört] stands here; the headings are, in this order, analyze, plan, execute_or_delegate, report, complete",
-		in("- ok {{task:get X}} [[ ?task:tree and {{task:tree}}]] {{queue}}."):   "",
+		strings.Replace(in(""), "- Plan.", "- {{task:get X}}\n- ?@several x",
+			1): "[plan] has no step that is never left out",
+		strings.Replace(in(""), "[report]", "[repört]",
+			1): "line 8: [repört] stands here; the headings are, in this order, analyze, plan, execute_or_delegate, report, complete",
+		in("- ok {{task:get X}} [[ ?task:tree and {{task:tree}}]] {{queue}}."): "",
 	} {
 		got := ""
 		if err := CheckTemplate(text); err != nil {
@@ -95,7 +98,8 @@ func TestSlots(t *testing.T) {
 	if !bytes.Contains(system, []byte(want)) {
 		t.Errorf("%s", system)
 	}
-	if _, err := (Renderer{stored{"execute-simple": "[plan]"}}).System(full("worker", ""), session); err == nil || !strings.HasPrefix(err.Error(), `template "execute-simple": line 1`) {
+	if _, err := (Renderer{stored{"execute-simple": "[plan]"}}).System(full("worker", ""), session); err == nil ||
+		!strings.HasPrefix(err.Error(), `template "execute-simple": line 1`) {
 		t.Errorf("a stored template does not take the place of Maestro's: %v", err)
 	}
 }

@@ -1,5 +1,8 @@
 package simulation
 
+// correspondence is what runs with messages ask for beside the vocabulary.
+var correspondence = []string{"session:message"}
+
 // ofMessages writes to sessions, mostly along the line of who spawned whom, and receives what was written.
 func (c composer) ofMessages() wish {
 	if id, message, ok := c.mail(); ok && c.chance(40) {
@@ -9,7 +12,7 @@ func (c composer) ofMessages() wish {
 		}
 		return wish{by: by, id: "input:received", fields: fields{InputID: message}}
 	}
-	return c.wish(c.caller(), "session:message")
+	return c.wish(c.caller(), correspondence[0])
 }
 
 // ofMessage draws whom a caller writes to, and what.

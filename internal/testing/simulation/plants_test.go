@@ -39,8 +39,14 @@ func beforeAppend(text string) []edit {
 // answerEarly answers the results for which a condition on r holds before their ground is committed.
 func answerEarly(condition string) []edit {
 	return append([]edit{
-		{writer, "		h.answer(d.batch[i], d.results[i])\n", "		if len(d.batch[i].done) == 0 {\n			h.answer(d.batch[i], d.results[i])\n		}\n"},
-		{writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n", "	for _, p := range batch {\n		select {\n		case p.done <- result{err: err}:\n		default:\n		}\n	}\n"},
+		{
+			writer, "		h.answer(d.batch[i], d.results[i])\n",
+			"		if len(d.batch[i].done) == 0 {\n			h.answer(d.batch[i], d.results[i])\n		}\n",
+		},
+		{
+			writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n",
+			"	for _, p := range batch {\n		select {\n		case p.done <- result{err: err}:\n		default:\n		}\n	}\n",
+		},
 	}, beforeAppend("		for i, r := range d.results {\n			if "+condition+
 		" {\n				select {\n				case d.batch[i].done <- r:\n				default:\n				}\n			}\n		}\n")...)
 }
@@ -53,70 +59,142 @@ func row(id, who, to string) edit {
 // plants are the bugs that the simulation must find.
 var plants = []plant{
 	// The writer and the log.
-	{"a refused batch is sent again on the new head, undecided", afterAppend(`		for errors.Is(err, events.ErrConflict) {
+	{
+		"a refused batch is sent again on the new head, undecided",
+		afterAppend(`		for errors.Is(err, events.ErrConflict) {
 			head, failed := h.config.Log.Sync(ctx)
 			if failed != nil {
 				break
 			}
 			err = h.config.Log.Append(ctx, head, d.messages)
 		}
-`)},
-	{"guards in a pipeline: on after one was refused", []edit{{writer, "	return h.config.Log.Append(ctx, d.ground, d.messages)\n", `	var failed error
+`),
+	},
+	{
+		"guards in a pipeline: on after one was refused",
+		[]edit{{writer, "	return h.config.Log.Append(ctx, d.ground, d.messages)\n", `	var failed error
 	for i := range d.messages {
 		if err := h.config.Log.Append(ctx, d.ground+uint64(i), d.messages[i:i+1]); err != nil {
 			failed = err
 		}
 	}
 	return failed
-`}}},
+`}},
+	},
 	{"the overlay is kept after a failure", []edit{
-		{writer, "		h.dropBatch()\n		switch {\n", "		h.untouch()\n		h.feed.forget()\n		switch {\n"},
+		{
+			writer, "		h.dropBatch()\n		switch {\n",
+			"		h.untouch()\n		h.feed.forget()\n		switch {\n",
+		},
 		{catchUp, "	var read []events.Message\n	h.dropBatch()\n", "	var read []events.Message\n"},
 	}},
 	{"an event is answered before it is committed", answerEarly("r.answer.Event != nil && !r.answer.Retried")},
 	{"a recognised retry is answered before its event is committed", answerEarly("r.answer.Retried")},
 	{"a refusal is answered before its ground is committed", answerEarly("r.err != nil")},
-	{"\"already so\" is answered before its ground is committed", answerEarly("r.err == nil && r.answer.Event == nil && r.retryOf == 0")},
-	{"events are announced before they are committed", beforeAppend("		if h.config.Announcer != nil {\n			h.config.Announcer.Announce(d.messages)\n		}\n")},
-	{"the head file is told before the commit", beforeAppend("		if h.config.Witness != nil {\n			h.config.Witness.Record(h.overlay.Head())\n		}\n")},
+	{
+		"\"already so\" is answered before its ground is committed",
+		answerEarly("r.err == nil && r.answer.Event == nil && r.retryOf == 0"),
+	},
+	{
+		"events are announced before they are committed",
+		beforeAppend("		if h.config.Announcer != nil {\n			h.config.Announcer.Announce(d.messages)\n		}\n"),
+	},
+	{
+		"the head file is told before the commit",
+		beforeAppend("		if h.config.Witness != nil {\n			h.config.Witness.Record(h.overlay.Head())\n		}\n"),
+	},
 	{"a batch is decided on the state before it", []edit{
 		{writer, "commands.Decide(h.overlay, p.Command, call)", "commands.Decide(h.committed, p.Command, call)"},
 	}},
 	{
 		"a batch is permitted on the state before it",
-		[]edit{{writer, "PermitAt(h.overlay, commands.CurrentRules(),", "PermitAt(h.committed, commands.CurrentRules(),"}},
+		[]edit{{
+			writer, "PermitAt(h.overlay, commands.CurrentRules(),",
+			"PermitAt(h.committed, commands.CurrentRules(),",
+		}},
 	},
-	{"a refusal rests on less than another server acknowledged", []edit{{writer, "if !h.config.Shared ||", "if true ||"}}},
-	{"the view moves before the commit", beforeAppend("		h.mu.Lock()\n		h.overlay.Commit()\n		h.mu.Unlock()\n")},
-	{"an unknown outcome is taken for success", afterAppend("		if errors.Is(err, events.ErrUnknown) {\n			err = nil\n		}\n")},
+	{"a refusal rests on less than another server acknowledged", []edit{{
+		writer, "if !h.config.Shared ||",
+		"if true ||",
+	}}},
+	{
+		"the view moves before the commit",
+		beforeAppend("		h.mu.Lock()\n		h.overlay.Commit()\n		h.mu.Unlock()\n"),
+	},
+	{
+		"an unknown outcome is taken for success",
+		afterAppend("		if errors.Is(err, events.ErrUnknown) {\n			err = nil\n		}\n"),
+	},
 	{"an unknown outcome is taken for failure", afterAppend(`		if errors.Is(err, events.ErrUnknown) {
 			h.overlay.Drop()
 			return refuseAll(batch, &commands.Refusal{Code: commands.CodeRule, Message: "it could not be stored"})
 		}
 `)},
-	{"what is found in the log is acknowledged without a sync", afterAppend(`		if errors.Is(err, events.ErrUnknown) && h.config.Log.Read(ctx, d.ground+1, d.ground+uint64(len(d.messages)), func(events.Message) error { return nil }) == nil {
+	{
+		"what is found in the log is acknowledged without a sync",
+		afterAppend(`		if errors.Is(err, events.ErrUnknown) && h.config.Log.Read(ctx, d.ground+1, d.ground+uint64(len(d.messages)), func(events.Message) error { return nil }) == nil {
 			err = nil
 		}
-`)},
-	{"a full disk is taken for success", afterAppend("		if errors.Is(err, events.ErrFull) {\n			err = nil\n		}\n")},
+`),
+	},
+	{
+		"a full disk is taken for success",
+		afterAppend("		if errors.Is(err, events.ErrFull) {\n			err = nil\n		}\n"),
+	},
 	{"doubt never ends", []edit{{catchUp, "		h.doubt = nil\n", ""}}},
-	{"the rest of a batch is forgotten", []edit{{writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n", "	for _, p := range batch[:1] {\n		p.done <- result{err: err}\n	}\n"}}},
-	{"what a batch does not hold is forgotten", []edit{{writer, "			return d.taken\n", "			return len(batch)\n"}}},
-	{"who waits for a sequence is not woken by a commit", []edit{{writer, "		h.overlay.Commit()\n		h.wakeWaiting()\n", "		h.overlay.Commit()\n"}}},
+	{
+		"the rest of a batch is forgotten",
+		[]edit{{
+			writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n",
+			"	for _, p := range batch[:1] {\n		p.done <- result{err: err}\n	}\n",
+		}},
+	},
+	{"what a batch does not hold is forgotten", []edit{{
+		writer, "			return d.taken\n",
+		"			return len(batch)\n",
+	}}},
+	{
+		"who waits for a sequence is not woken by a commit",
+		[]edit{{writer, "		h.overlay.Commit()\n		h.wakeWaiting()\n", "		h.overlay.Commit()\n"}},
+	},
 	{"who waits for a sequence is not woken by catching up", []edit{{
 		catchUp,
 		"	h.wakeWaiting()\n	h.unlockState()\n	if len(read)", "	h.unlockState()\n	if len(read)",
 	}}},
 
-	{"who waits for a queue is not woken when its item's dependency is completed", []edit{{"engine/await.go", "			h.wakeReady(key.ID)\n", ""}}},
-	{"who waits for something is not woken by what another server wrote", []edit{{catchUp, "		h.note(m.Sequence, m.Body, hash, event, changes)\n", "		_, _ = hash, changes\n"}}},
-	{"who waits for an answer is not woken when its session ends", []edit{{"engine/await.go", "	case *events.SessionKilled:\n		h.touchSession(d.SessionID)\n", ""}}},
+	{
+		"who waits for a queue is not woken when its item's dependency is completed",
+		[]edit{{"engine/await.go", "			h.wakeReady(key.ID)\n", ""}},
+	},
+	{
+		"who waits for something is not woken by what another server wrote",
+		[]edit{{
+			catchUp, "		h.note(m.Sequence, m.Body, hash, event, changes)\n",
+			"		_, _ = hash, changes\n",
+		}},
+	},
+	{
+		"who waits for an answer is not woken when its session ends",
+		[]edit{{"engine/await.go", "	case *events.SessionKilled:\n		h.touchSession(d.SessionID)\n", ""}},
+	},
 
 	// Retries.
-	{"a retry is not recognised", []edit{{writer, "if sequence, ok := h.overlay.Accepted(id); ok {", "if sequence, ok := h.overlay.Accepted(id); ok && false {"}}},
-	{"a retry in the same batch is not recognised", []edit{{writer, "if sequence, ok := h.overlay.Accepted(id); ok {", "if sequence, ok := h.committed.Accepted(id); ok {"}}},
-	{"the overlay's ids are lost at the commit", []edit{{"projections/state.go", "		s.under.accepted[id] = sequence\n", "		_, _ = id, sequence\n"}}},
-	{"a key with another body is taken for a retry", []edit{{handler, "if event.RequestHash != p.hash {", "if false {"}}},
+	{"a retry is not recognised", []edit{{
+		writer, "if sequence, ok := h.overlay.Accepted(id); ok {",
+		"if sequence, ok := h.overlay.Accepted(id); ok && false {",
+	}}},
+	{"a retry in the same batch is not recognised", []edit{{
+		writer, "if sequence, ok := h.overlay.Accepted(id); ok {",
+		"if sequence, ok := h.committed.Accepted(id); ok {",
+	}}},
+	{"the overlay's ids are lost at the commit", []edit{{
+		"projections/state.go",
+		"		s.under.accepted[id] = sequence\n", "		_, _ = id, sequence\n",
+	}}},
+	{"a key with another body is taken for a retry", []edit{{
+		handler, "if event.RequestHash != p.hash {",
+		"if false {",
+	}}},
 	{"a key belongs to nobody", []edit{{
 		writer, "id := EventID(p.By, project, p.Command.ID(), p.Key)",
 		"id := events.ID(\"\", project, p.Command.ID(), p.Key)",
@@ -124,37 +202,98 @@ var plants = []plant{
 	{"a later token of a reused name uses the keys of the earlier one", []edit{{
 		"engine/known.go", "by.Generation > 1 {", "by.Generation > 1000 {",
 	}}},
-	{"a retry is answered with the event before", []edit{{writer, "return result{retryOf: sequence}", "return result{retryOf: max(sequence, 2) - 1}"}}},
+	{"a retry is answered with the event before", []edit{{
+		writer, "return result{retryOf: sequence}",
+		"return result{retryOf: max(sequence, 2) - 1}",
+	}}},
 
 	// The fold, the chain and time.
-	{"an event is applied twice in catching up", []edit{{catchUp, "h.config.Log.Read(ctx, ground+1, head, func", "h.config.Log.Read(ctx, max(ground, 1), head, func"}}},
-	{"a commit notes its timeline entries twice", []edit{{"projections/state.go", "	s.under.loose = s.loose\n", "	before := len(s.under.entries)\n	s.under.loose = s.loose\n	s.under.entries = append(s.entries[:len(s.entries):len(s.entries)], s.entries[before:]...)\n"}}},
-	{"an event is skipped in catching up", []edit{{catchUp, "h.config.Log.Read(ctx, ground+1, head, func", "h.config.Log.Read(ctx, ground+1, max(head, 1)-1, func"}}},
-	{"a commit forgets the sessions that it changed", []edit{{"projections/state.go", "	clear(s.accepted)\n	for _, layer := range s.layers {\n		layer.settle()\n", "	clear(s.accepted)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n		layer.settle()\n"}}},
+	{"an event is applied twice in catching up", []edit{{
+		catchUp, "h.config.Log.Read(ctx, ground+1, head, func",
+		"h.config.Log.Read(ctx, max(ground, 1), head, func",
+	}}},
+	{"a commit notes its timeline entries twice", []edit{{
+		"projections/state.go", "	s.under.loose = s.loose\n",
+		"	before := len(s.under.entries)\n	s.under.loose = s.loose\n	s.under.entries = append(s.entries[:len(s.entries):len(s.entries)], s.entries[before:]...)\n",
+	}}},
+	{"an event is skipped in catching up", []edit{{
+		catchUp, "h.config.Log.Read(ctx, ground+1, head, func",
+		"h.config.Log.Read(ctx, ground+1, max(head, 1)-1, func",
+	}}},
+	{"a commit forgets the sessions that it changed", []edit{{
+		"projections/state.go",
+		"	clear(s.accepted)\n	for _, layer := range s.layers {\n		layer.settle()\n", "	clear(s.accepted)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n		layer.settle()\n",
+	}}},
 	{"prevhash of the first message", []edit{{writer, "PrevHash:    s.Head().Hash,", "PrevHash: s.Genesis(),"}}},
-	{"the chain leaves out what came before", []edit{{"projections/state.go", "Hash: events.Next(e.PrevHash, body)}", "Hash: events.Next(s.genesis, body)}"}}},
-	{"the fold reads the clock", []edit{{"projections/state.go", "at: e.Time.UnixMilli()}", "at: time.Now().UnixMilli()}"}}},
+	{"the chain leaves out what came before", []edit{{
+		"projections/state.go", "Hash: events.Next(e.PrevHash, body)}",
+		"Hash: events.Next(s.genesis, body)}",
+	}}},
+	{"the fold reads the clock", []edit{{
+		"projections/state.go", "at: e.Time.UnixMilli()}",
+		"at: time.Now().UnixMilli()}",
+	}}},
 	{"event time follows a clock that goes back", []edit{{writer, "at.Before(last) {", "at.Before(last) && false {"}}},
 	{"event time follows a clock that goes back, and the fold lets it", []edit{
 		{writer, "at.Before(last) {", "at.Before(last) && false {"},
 		{"projections/state.go", "if e.Time.Before(s.at) {", "if false {"},
 	}},
 
-	{"the clock follows a wall clock that leaps", []edit{{clocks, "c.jumped = c.moved.Abs() > Tolerance", "c.jumped = false"}}},
-	{"the clock stands still until the wall clock has caught up", []edit{{clocks, "	passed := max(boot-c.at, 0)\n", "	passed := min(boot-c.at, 0)\n"}}},
-	{"the clock does not go on from the log", []edit{{handler, "	if h.config.Follow != nil {\n", "	if h.config.Follow != nil && false {\n"}}},
+	{"the clock follows a wall clock that leaps", []edit{{
+		clocks, "c.jumped = c.moved.Abs() > Tolerance",
+		"c.jumped = false",
+	}}},
+	{"the clock stands still until the wall clock has caught up", []edit{{
+		clocks, "	passed := max(boot-c.at, 0)\n",
+		"	passed := min(boot-c.at, 0)\n",
+	}}},
+	{"the clock does not go on from the log", []edit{{
+		handler, "	if h.config.Follow != nil {\n",
+		"	if h.config.Follow != nil && false {\n",
+	}}},
 
 	// Snapshots, witnesses, damage.
-	{"a snapshot's sequence is one off", []edit{{opens, "events.Snapshot{Head: image.Head(),", "events.Snapshot{Head: events.Head{Sequence: image.Head().Sequence - 1, Hash: image.Head().Hash},"}}},
-	{"the fold begins one behind the snapshot", []edit{{opens, "from := state.Head().Sequence + 1\n", "from := state.Head().Sequence + 1\n	if from > 1 {\n		from++\n	}\n"}}},
-	{"a snapshot leaves out the accepted ids of the last event", []edit{{"projections/encoding.go", "		s.accepted[s.ids[i]] = uint64(i) + 1\n", "		if i+1 < len(s.ids) {\n			s.accepted[s.ids[i]] = uint64(i) + 1\n		}\n"}}},
-	{"a damaged snapshot is trusted", []edit{{opens, "if err != nil || state.Head() != snapshot.Head || state.Genesis() != snapshot.Genesis {", "if err != nil {"}}},
-	{"another log's snapshot is taken for this one's", []edit{{opens, "if genesis != snapshot.Genesis {", "if genesis.IsZero() {"}}},
-	{"a snapshot is no witness", []edit{{opens, "if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, err\n", "if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, nil\n"}}},
+	{"a snapshot's sequence is one off", []edit{{
+		opens, "events.Snapshot{Head: image.Head(),",
+		"events.Snapshot{Head: events.Head{Sequence: image.Head().Sequence - 1, Hash: image.Head().Hash},",
+	}}},
+	{"the fold begins one behind the snapshot", []edit{{
+		opens, "from := state.Head().Sequence + 1\n",
+		"from := state.Head().Sequence + 1\n	if from > 1 {\n		from++\n	}\n",
+	}}},
+	{"a snapshot leaves out the accepted ids of the last event", []edit{{
+		"projections/encoding.go",
+		"		s.accepted[s.ids[i]] = uint64(i) + 1\n",
+		"		if i+1 < len(s.ids) {\n			s.accepted[s.ids[i]] = uint64(i) + 1\n		}\n",
+	}}},
+	{
+		"a damaged snapshot is trusted",
+		[]edit{{
+			opens, "if err != nil || state.Head() != snapshot.Head || state.Genesis() != snapshot.Genesis {",
+			"if err != nil {",
+		}},
+	},
+	{"another log's snapshot is taken for this one's", []edit{{
+		opens, "if genesis != snapshot.Genesis {",
+		"if genesis.IsZero() {",
+	}}},
+	{
+		"a snapshot is no witness",
+		[]edit{{
+			opens,
+			"if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, err\n", "if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, nil\n",
+		}},
+	},
 	{"the head file is ignored", []edit{{opens, "	if l.Witness == nil {\n", "	if true {\n"}}},
 	{"the head file's hash is ignored", []edit{{opens, "if hash != seen.Hash {", "if false {"}}},
-	{"what lies before a snapshot is never checked", []edit{{handler, "if opened.from.Sequence > 0 && h.damage == nil {", "if false {"}}},
-	{"a damaged log takes writes", []edit{{writer, "	if damage != nil {\n		return unavailable(damage)\n	}\n", "	_ = damage\n"}}},
+	{
+		"what lies before a snapshot is never checked",
+		[]edit{{handler, "if opened.from.Sequence > 0 && h.damage == nil {", "if false {"}},
+	},
+	{
+		"a damaged log takes writes",
+		[]edit{{writer, "	if damage != nil {\n		return unavailable(damage)\n	}\n", "	_ = damage\n"}},
+	},
 
 	// Decisions.
 	{"sessions may say any number of words of what a report names", []edit{{
@@ -167,17 +306,24 @@ var plants = []plant{
 		"commands/graph.go", "open > 0 && words > g.most", "false && words > g.most",
 	}}},
 	{"one word too many", []edit{{
-		"commands/graph.go", "		if words > g.most(LimitReportWords) {", "		if words > g.most(LimitReportWords)+1 {",
+		"commands/graph.go", "		if words > g.most(LimitReportWords) {",
+		"		if words > g.most(LimitReportWords)+1 {",
 	}}},
 	{"a session notes what only the system says", []edit{{
 		"commands/note.go", "projections.IsReserved(kind) {", "false {",
 	}}},
-	{"a report after the end is not late", []edit{{"commands/report.go", "	late := session.Ended()\n", "	late := false\n"}}},
+	{"a report after the end is not late", []edit{{
+		"commands/report.go", "	late := session.Ended()\n",
+		"	late := false\n",
+	}}},
 	{"dependencies may form a circle", []edit{{
 		"commands/graph.go", "	if found != \"\" {\n",
 		"	if found != \"\" && false {\n",
 	}}},
-	{"a project is deleted with its tasks", []edit{{"commands/project.go", "	if p.Tasks > 0 {\n", "	if p.Tasks > 1000 {\n"}}},
+	{"a project is deleted with its tasks", []edit{{
+		"commands/project.go", "	if p.Tasks > 0 {\n",
+		"	if p.Tasks > 1000 {\n",
+	}}},
 	{"a long text is not stored", []edit{{
 		handler, "h.config.Blobs.PutBlob(ctx, []byte(text))", "h.config.Blobs.PutBlob(ctx, []byte(text[:1]))",
 	}}},
@@ -191,9 +337,15 @@ var plants = []plant{
 	{"task:create is not a queue worker's", []edit{row("task:create", "agents | U", "W | T | O | U")}},
 	{"a user reports, in a session's name", []edit{
 		row("report:progress", "agents", "agents | U"), row("report:blocked", "agents", "agents | U"),
-		{"commands/report.go", "	if c.By.Kind != ActorSession || session == nil {\n", "	if c.By.Kind == ActorUser {\n		for x := range s.Sessions(c.Project) {\n			session = x\n		}\n	}\n	if session == nil {\n"},
+		{
+			"commands/report.go", "	if c.By.Kind != ActorSession || session == nil {\n",
+			"	if c.By.Kind == ActorUser {\n		for x := range s.Sessions(c.Project) {\n			session = x\n		}\n	}\n	if session == nil {\n",
+		},
 	}},
-	{"session:kill by an orchestrator that did not spawn it", []edit{{"commands/session.go", "if c.By.Kind == ActorSession && x.SpawnedBy != c.By.Name {", "if false {"}}},
+	{"session:kill by an orchestrator that did not spawn it", []edit{{
+		"commands/session.go",
+		"if c.By.Kind == ActorSession && x.SpawnedBy != c.By.Name {", "if false {",
+	}}},
 	{"session:kill by an orchestrator only of what it spawned itself", []edit{{
 		"commands/session.go",
 		"s.IsBelow(session.ID, c.By.Name)", "false",
@@ -202,15 +354,45 @@ var plants = []plant{
 		"commands/session.go",
 		"s.IsBelow(session.ID, c.By.Name)", "(s.IsBelow(session.ID, c.By.Name) || s.IsBelow(c.By.Name, session.ID))",
 	}}},
-	{"a session acts as another", []edit{{"commands/session.go", "if c.By.Kind == ActorSession && x.ID != c.By.Name {", "if false {"}}},
-	{"a session that has ended goes on writing", []edit{{permit, "if row.Write && x.Ended() && !isReport(id) {", "if row.Write && x.Ended() && !isReport(id) && false {"}}},
-	{"a session works in any project", []edit{{permit, "	return p != nil && x.Role == events.RoleOrchestrator && p.CreatedBy == x.Source()", "	return p != nil && (x.Role == events.RoleOrchestrator || x.Role == events.RoleWorker)"}}},
-	{"a session's project is not compared", []edit{{permit, "x.Permissions == nil || x.ProjectID != by.Project {", "x.Permissions == nil {"}}},
-	{"an auditor's token writes", []edit{{permit, "	case by.Access == AccessAdmin:\n", "	case by.Access == AccessAdmin, by.Access == AccessAuditor:\n"}}},
-	{"an orchestrator cancels a task", []edit{{"commands/task.go", "		if by.Kind == ActorUser {\n			return nil\n		}\n", "		return nil\n"}}},
-	{"a worker reports on any task of its project", []edit{{"commands/report.go", "if session.Role == events.RoleOrchestrator || t.CreatedBy", "if true || t.CreatedBy"}}},
-	{"an explicit list may hold writes of others", []edit{{"commands/table.go", "	case row.Write:\n", "	case false:\n"}}},
-	{"an explicit list leaves out the core commands", []edit{{"commands/table.go", "if row.Core && row.Who&who != 0 || listed {", "if listed {"}}},
+	{"a session acts as another", []edit{{
+		"commands/session.go", "if c.By.Kind == ActorSession && x.ID != c.By.Name {",
+		"if false {",
+	}}},
+	{"a session that has ended goes on writing", []edit{{
+		permit, "if row.Write && x.Ended() && !isReport(id) {",
+		"if row.Write && x.Ended() && !isReport(id) && false {",
+	}}},
+	{
+		"a session works in any project",
+		[]edit{{
+			permit, "	return p != nil && x.Role == events.RoleOrchestrator && p.CreatedBy == x.Source()",
+			"	return p != nil && (x.Role == events.RoleOrchestrator || x.Role == events.RoleWorker)",
+		}},
+	},
+	{"a session's project is not compared", []edit{{
+		permit, "x.Permissions == nil || x.ProjectID != by.Project {",
+		"x.Permissions == nil {",
+	}}},
+	{"an auditor's token writes", []edit{{
+		permit, "	case by.Access == AccessAdmin:\n",
+		"	case by.Access == AccessAdmin, by.Access == AccessAuditor:\n",
+	}}},
+	{"an orchestrator cancels a task", []edit{{
+		"commands/task.go",
+		"		if by.Kind == ActorUser {\n			return nil\n		}\n", "		return nil\n",
+	}}},
+	{"a worker reports on any task of its project", []edit{{
+		"commands/report.go",
+		"if session.Role == events.RoleOrchestrator || t.CreatedBy", "if true || t.CreatedBy",
+	}}},
+	{"an explicit list may hold writes of others", []edit{{
+		"commands/table.go", "	case row.Write:\n",
+		"	case false:\n",
+	}}},
+	{"an explicit list leaves out the core commands", []edit{{
+		"commands/table.go",
+		"if row.Core && row.Who&who != 0 || listed {", "if listed {",
+	}}},
 	{"an orchestrator gives another more than its own", []edit{{
 		spawns,
 		"	if kind.role != events.RoleOrchestrator {\n		if !thirdOn", "	if true {\n		if !thirdOn",
@@ -278,7 +460,10 @@ var plants = []plant{
 		"projections/report.go", "x.LateBytes += LateBytes(d)",
 		"x.LateBytes = 0",
 	}}},
-	{"an orchestrator deletes a project that it did not create", []edit{{"commands/project.go", "if c.By.Kind == ActorSession && p.CreatedBy != c.By.Source() {", "if false {"}}},
+	{"an orchestrator deletes a project that it did not create", []edit{{
+		"commands/project.go",
+		"if c.By.Kind == ActorSession && p.CreatedBy != c.By.Source() {", "if false {",
+	}}},
 	{"a revoked token writes", []edit{{permit, "token.Live() && ", ""}}},
 	{"an expired token writes", []edit{{permit, "token.Expired(c.At.UnixMilli()) {", "token.Expired(0) {"}}},
 	{"a token outlives the one that made it", []edit{{
@@ -314,33 +499,107 @@ var plants = []plant{
 		"commands/token.go", "if x.KeepChildren && len(children) > 0 &&",
 		"if x.KeepChildren && len(children) < 0 &&",
 	}}},
-	{"a read-only token writes", []edit{{permit, "	case by.Access == AccessAdmin:\n", "	case by.Access == AccessAdmin, by.Access == AccessReadOnly:\n"}}},
+	{"a read-only token writes", []edit{{
+		permit, "	case by.Access == AccessAdmin:\n",
+		"	case by.Access == AccessAdmin, by.Access == AccessReadOnly:\n",
+	}}},
 	{"a token is good for what its bearer says", []edit{{permit, " && Access(token.Kind) == by.Access", ""}}},
-	{"a session's revoked secret stays good", []edit{{"commands/token.go", "Generation: session.Generation + 1}", "Generation: session.Generation}"}}},
-	{"the fold keeps the generation of a session's secret", []edit{{"projections/token.go", "x.ownFields().Generation = d.Generation", "x.ownFields().Generation = x.Generation"}}},
+	{"a session's revoked secret stays good", []edit{{
+		"commands/token.go", "Generation: session.Generation + 1}",
+		"Generation: session.Generation}",
+	}}},
+	{"the fold keeps the generation of a session's secret", []edit{{
+		"projections/token.go",
+		"x.ownFields().Generation = d.Generation", "x.ownFields().Generation = x.Generation",
+	}}},
 
 	// Templates.
-	{"one of Maestro's own templates is deleted", []edit{{"commands/template.go", "	if slices.Contains(OwnTemplates(), x.TemplateID) {\n", "	if s.Template(x.TemplateID) == nil {\n"}}},
-	{"one of Maestro's own templates is there only once it is changed", []edit{{"commands/template.go", "s.Template(id) == nil && !slices.Contains(OwnTemplates(), id)", "s.Template(id) == nil"}}},
-	{"a deleted template is changed", []edit{{"commands/template.go", "s.Template(id) == nil && !slices", "!s.TemplateEver(id) && !slices"}}},
-	{"a template that nobody changed is reset", []edit{{"commands/template.go", `t == nil || t.Content == ""`, `t != nil && t.Content == ""`}}},
-	{"a template's versions are counted by its names too", []edit{{"projections/template.go", "	set(&after.Name, d.Name)\n", "	set(&after.Name, d.Name)\n	if d.Name != nil {\n		after.Version++\n	}\n"}}},
+	{"one of Maestro's own templates is deleted", []edit{{
+		"commands/template.go",
+		"	if slices.Contains(OwnTemplates(), x.TemplateID) {\n", "	if s.Template(x.TemplateID) == nil {\n",
+	}}},
+	{"one of Maestro's own templates is there only once it is changed", []edit{{
+		"commands/template.go",
+		"s.Template(id) == nil && !slices.Contains(OwnTemplates(), id)", "s.Template(id) == nil",
+	}}},
+	{"a deleted template is changed", []edit{{
+		"commands/template.go", "s.Template(id) == nil && !slices",
+		"!s.TemplateEver(id) && !slices",
+	}}},
+	{"a template that nobody changed is reset", []edit{{
+		"commands/template.go", `t == nil || t.Content == ""`,
+		`t != nil && t.Content == ""`,
+	}}},
+	{"a template's versions are counted by its names too", []edit{{
+		"projections/template.go",
+		"	set(&after.Name, d.Name)\n",
+		"	set(&after.Name, d.Name)\n	if d.Name != nil {\n		after.Version++\n	}\n",
+	}}},
 	{"a reset template keeps its content", []edit{{"projections/template.go", "	after.Content = \"\"\n", ""}}},
-	{"a deleted template stays in the views", []edit{{"projections/template.go", "t != nil && !t.Deleted", "t != nil"}}},
+	{"a deleted template stays in the views", []edit{{
+		"projections/template.go", "t != nil && !t.Deleted",
+		"t != nil",
+	}}},
 
 	// Queues.
 	{"two holders: who starts does not ask who holds it", []edit{
-		{queues, "	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{", "	for item := range s.Held() {\n		if top == nil && item.ProjectID == q.ProjectID && item.Queue == q.Name {\n			top = item\n		}\n	}\n	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{"},
-		{foldQueue, "	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQueued)\n", "	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQueued, events.ItemProcessing)\n"},
+		{
+			queues, "	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{",
+			"	for item := range s.Held() {\n		if top == nil && item.ProjectID == q.ProjectID && item.Queue == q.Name {\n			top = item\n		}\n	}\n	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{",
+		},
+		{
+			foldQueue, "	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQueued)\n",
+			"	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQueued, events.ItemProcessing)\n",
+		},
 	}},
-	{"a session holds two items", []edit{{queues, "	case s.Holds(session) != nil:\n		return nil, nil\n	}\n	top,", "	}\n	top,"}}},
-	{"a session that has ended completes its item", []edit{{permit, "x.Ended() && !isReport(id) {", "x.Ended() && !isReport(id) && id != \"queue:complete\" {"}}},
-	{"who holds an item no longer completes it", []edit{{queues, "	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n", "	if last.Status == events.ItemProcessing {\n		return last, nil\n	}\n	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n"}}},
-	{"a lost session starts an item", []edit{{queues, "	case session.Lost():\n", "	case session.Lost() && false:\n"}}},
-	{"an item is taken from a session that is there", []edit{{queues, "if reason = s.Gone(item.SessionID); reason == \"\" {", "if reason = s.Gone(item.SessionID); reason == \"?\" {"}}},
-	{"a holder's hand stays when its item is given back", []edit{{foldQueue, "	s.letGo(d.SessionID)\n	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"", "	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\""}}},
-	{"the last item first", []edit{{"projections/line.go", "	for n.left != nil {\n		n = n.left\n	}\n	return n.task, n.place, true", "	for n.right != nil {\n		n = n.right\n	}\n	return n.task, n.place, true"}}},
-	{"an item that is given back goes to the end", []edit{{foldQueue, "	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place &^= notReturned\n", "	var place uint64\n	s.changeQueue(queueKey(f.Project, d.Queue), func(q *Queue) {\n		q.Pushed++\n		place = q.Pushed | notReturned\n	})\n	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place = place\n"}}},
+	{
+		"a session holds two items",
+		[]edit{{
+			queues, "	case s.Holds(session) != nil:\n		return nil, nil\n	}\n	top,",
+			"	}\n	top,",
+		}},
+	},
+	{"a session that has ended completes its item", []edit{{
+		permit, "x.Ended() && !isReport(id) {",
+		"x.Ended() && !isReport(id) && id != \"queue:complete\" {",
+	}}},
+	{
+		"who holds an item no longer completes it",
+		[]edit{{
+			queues, "	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
+			"	if last.Status == events.ItemProcessing {\n		return last, nil\n	}\n	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
+		}},
+	},
+	{"a lost session starts an item", []edit{{
+		queues, "	case session.Lost():\n",
+		"	case session.Lost() && false:\n",
+	}}},
+	{
+		"an item is taken from a session that is there",
+		[]edit{{
+			queues, "if reason = s.Gone(item.SessionID); reason == \"\" {",
+			"if reason = s.Gone(item.SessionID); reason == \"?\" {",
+		}},
+	},
+	{
+		"a holder's hand stays when its item is given back",
+		[]edit{{
+			foldQueue,
+			"	s.letGo(d.SessionID)\n	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"", "	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"",
+		}},
+	},
+	{"the last item first", []edit{{
+		"projections/line.go",
+		"	for n.left != nil {\n		n = n.left\n	}\n	return n.task, n.place, true",
+		"	for n.right != nil {\n		n = n.right\n	}\n	return n.task, n.place, true",
+	}}},
+	{
+		"an item that is given back goes to the end",
+		[]edit{{
+			foldQueue,
+			"	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place &^= notReturned\n", "	var place uint64\n	s.changeQueue(queueKey(f.Project, d.Queue), func(q *Queue) {\n		q.Pushed++\n		place = q.Pushed | notReturned\n	})\n	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place = place\n",
+		}},
+	},
 	{"dependencies are ignored", []edit{{foldLook, "	return w.unmet[at] == 0\n", "	return w.unmet[at] >= 0\n"}}},
 	{"every queue trusts reports", []edit{{foldQueue, "	if !trust || d.Deleted {\n", "	if d.Deleted {\n"}}},
 	{"who waits for a task is not looked at when it is completed", []edit{{
@@ -362,63 +621,163 @@ var plants = []plant{
 		foldQueue, "	s.countAnew(task)\n	s.await(dependencies, s.Open(task))\n",
 		"	s.await(dependencies, s.Open(task))\n",
 	}}},
-	{"who trusts a session's word is not looked at when that ends", []edit{{"projections/session.go", "if len(s.trusting) > 0 && before.Ended() != after.Ended() {", "if false {"}}},
+	{"who trusts a session's word is not looked at when that ends", []edit{{
+		"projections/session.go",
+		"if len(s.trusting) > 0 && before.Ended() != after.Ended() {", "if false {",
+	}}},
 	{"the items of a deleted task stay queued", []edit{{"projections/task.go", "		s.dropItems(f, id)\n", ""}}},
 	{"quarantine comes one start late", []edit{
 		{queues, "item.Attempts >= q.MaxAttempts {", "item.Attempts > q.MaxAttempts {"},
 		{queues, "item.Attempts < q.MaxAttempts {", "item.Attempts <= q.MaxAttempts {"},
-		{leases, "item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {", "item.Attempts > s.Queue(item.ProjectID, item.Queue).MaxAttempts {"},
+		{
+			leases, "item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {",
+			"item.Attempts > s.Queue(item.ProjectID, item.Queue).MaxAttempts {",
+		},
 	}},
-	{"an item that is queued again keeps its attempts", []edit{{foldQueue, "= events.ItemQueued, place, 0, f.cause()", "= events.ItemQueued, place, i.Attempts, f.cause()"}}},
+	{"an item that is queued again keeps its attempts", []edit{{
+		foldQueue, "= events.ItemQueued, place, 0, f.cause()",
+		"= events.ItemQueued, place, i.Attempts, f.cause()",
+	}}},
 
 	// Leases.
 	{"nothing is given back", []edit{{leases, "		if s.Gone(item.SessionID) == \"\" {\n", "		if true {\n"}}},
 	{"what ended before the process began is not given back", []edit{
-		{leases, "		due = append(due, abandonedItems(s)...)\n", "		if poked {\n			due = append(due, abandonedItems(s)...)\n		}\n		poked = false\n"},
-		{leases, "		case <-l.config.Handler.gone:\n", "		case <-l.config.Handler.gone:\n			poked = true\n"},
+		{
+			leases, "		due = append(due, abandonedItems(s)...)\n",
+			"		if poked {\n			due = append(due, abandonedItems(s)...)\n		}\n		poked = false\n",
+		},
+		{
+			leases, "		case <-l.config.Handler.gone:\n",
+			"		case <-l.config.Handler.gone:\n			poked = true\n",
+		},
 		{leases, "	l.since = config.Elapsed()\n", "	l.since, poked = config.Elapsed(), false\n"},
 		{leases, "// due is a command of the system", "var poked bool\n\n// due is a command of the system"},
 	}},
-	{"what a lost session holds is not given back", []edit{{leases, "		if s.Gone(item.SessionID) == \"\" {\n", "		if gone := s.Gone(item.SessionID); gone == \"\" || gone == \"lost\" {\n"}}},
+	{"what a lost session holds is not given back", []edit{{
+		leases, "		if s.Gone(item.SessionID) == \"\" {\n",
+		"		if gone := s.Gone(item.SessionID); gone == \"\" || gone == \"lost\" {\n",
+	}}},
 	{"a session is lost twice", []edit{
 		{deadlines, "return !x.Ended() && !x.Lost() &&", "return !x.Ended() &&"},
-		{leases, "fmt.Sprintf(\"lost/%s/%d\", x.ID, x.Losses+1)", "fmt.Sprintf(\"lost/%s/%d\", x.ID, time.Now().UnixNano())"},
+		{
+			leases, "fmt.Sprintf(\"lost/%s/%d\", x.ID, x.Losses+1)",
+			"fmt.Sprintf(\"lost/%s/%d\", x.ID, time.Now().UnixNano())",
+		},
 	}},
-	{"a session is lost twice, with the key of the first loss", []edit{{deadlines, "return !x.Ended() && !x.Lost() &&", "return !x.Ended() &&"}}},
-	{"what is due has a new key each time", []edit{{leases, "key := fmt.Sprintf(\"given back/%d\", item.Started)", "key := fmt.Sprintf(\"given back/%d\", time.Now().UnixNano())"}}},
-	{"that a session was heard is not noted", []edit{{leases, "h.at, h.beats = l.config.Elapsed(), h.beats || beat", "h.beats = h.beats || beat"}}},
+	{"a session is lost twice, with the key of the first loss", []edit{{
+		deadlines, "return !x.Ended() && !x.Lost() &&",
+		"return !x.Ended() &&",
+	}}},
+	{"what is due has a new key each time", []edit{{
+		leases, "key := fmt.Sprintf(\"given back/%d\", item.Started)",
+		"key := fmt.Sprintf(\"given back/%d\", time.Now().UnixNano())",
+	}}},
+	{"that a session was heard is not noted", []edit{{
+		leases, "h.at, h.beats = l.config.Elapsed(), h.beats || beat",
+		"h.beats = h.beats || beat",
+	}}},
 	{"a pause is not noticed", []edit{{leases, "	if pause <= pauseAfter*l.every {\n", "	if pause >= 0 {\n"}}},
 	{"sleep counts as silence", []edit{
-		{leases, "h.at, h.beats = l.config.Elapsed(), h.beats || beat", "h.at, h.beats = time.Duration(l.config.Handler.config.Now().UnixNano()), h.beats || beat"},
-		{leases, "return l.looked - max(h.at, l.since), lease", "return time.Duration(l.config.Handler.config.Now().UnixNano()) - max(h.at, l.since), lease"},
-		{leases, "	now := l.config.Elapsed()\n	for p := range", "	now := time.Duration(l.config.Handler.config.Now().UnixNano())\n	for p := range"},
+		{
+			leases, "h.at, h.beats = l.config.Elapsed(), h.beats || beat",
+			"h.at, h.beats = time.Duration(l.config.Handler.config.Now().UnixNano()), h.beats || beat",
+		},
+		{
+			leases, "return l.looked - max(h.at, l.since), lease",
+			"return time.Duration(l.config.Handler.config.Now().UnixNano()) - max(h.at, l.since), lease",
+		},
+		{
+			leases, "	now := l.config.Elapsed()\n	for p := range",
+			"	now := time.Duration(l.config.Handler.config.Now().UnixNano())\n	for p := range",
+		},
 	}},
 	{"who never sent a heartbeat has the short lease", []edit{{leases, "	if h.beats {\n", "	if true {\n"}}},
-	{"a process forgets who sent heartbeats before it", []edit{{leases, "l.heard[id] = hearing{at: l.since, beats: true}", "l.heard[id] = hearing{at: l.since}"}}},
-	{"a short silence is taken for a long one", []edit{{deadlines, "x.Lease <= 0 || x.SilentFor < x.Lease:", "x.Lease <= 0:"}}},
-	{"a lost session that calls stays lost", []edit{{leases, "	if lost == nil {\n", "	if lost == nil || true {\n"}}},
-	{"that a deleted session calls is an error", []edit{{leases, "	if errors.As(err, &refusal) { // it was deleted meanwhile\n", "	if errors.As(err, &refusal) && false {\n"}}},
-	{"who calls while its loss is written stays lost", []edit{{leases, "			err = l.recover(ctx, d.session) //", "			err = nil //"}}},
-	{"who is silent is never lost", []edit{{leases, "if silent, lease := l.silence(x.ID); silent >= lease {", "if silent, lease := l.silence(x.ID); silent >= 1000*lease {"}}},
-	{"who is done and holds an item is let go", []edit{{deadlines, "(x.Status != events.SessionSaidDone || s.Holds(x) != nil)", "x.Status != events.SessionSaidDone"}}},
-	{"who keeps the leases reads nothing that others wrote", []edit{{handler, "	if !h.config.Shared {\n		return nil\n	}\n	return h.barrier(ctx)", "	if true {\n		return nil\n	}\n	return h.barrier(ctx)"}}},
+	{
+		"a process forgets who sent heartbeats before it",
+		[]edit{{leases, "l.heard[id] = hearing{at: l.since, beats: true}", "l.heard[id] = hearing{at: l.since}"}},
+	},
+	{"a short silence is taken for a long one", []edit{{
+		deadlines, "x.Lease <= 0 || x.SilentFor < x.Lease:",
+		"x.Lease <= 0:",
+	}}},
+	{"a lost session that calls stays lost", []edit{{
+		leases, "	if lost == nil {\n",
+		"	if lost == nil || true {\n",
+	}}},
+	{
+		"that a deleted session calls is an error",
+		[]edit{{
+			leases, "	if errors.As(err, &refusal) { // it was deleted meanwhile\n",
+			"	if errors.As(err, &refusal) && false {\n",
+		}},
+	},
+	{"who calls while its loss is written stays lost", []edit{{
+		leases, "			err = l.recover(ctx, d.session) //",
+		"			err = nil //",
+	}}},
+	{"who is silent is never lost", []edit{{
+		leases, "if silent, lease := l.silence(x.ID); silent >= lease {",
+		"if silent, lease := l.silence(x.ID); silent >= 1000*lease {",
+	}}},
+	{
+		"who is done and holds an item is let go",
+		[]edit{{
+			deadlines, "(x.Status != events.SessionSaidDone || s.Holds(x) != nil)",
+			"x.Status != events.SessionSaidDone",
+		}},
+	},
+	{
+		"who keeps the leases reads nothing that others wrote",
+		[]edit{{
+			handler, "	if !h.config.Shared {\n		return nil\n	}\n	return h.barrier(ctx)",
+			"	if true {\n		return nil\n	}\n	return h.barrier(ctx)",
+		}},
+	},
 	{"a session is timed out a minute early", []edit{
-		{deadlines, "c.At.UnixMilli() < session.Deadline {", "c.At.UnixMilli() < session.Deadline-60_000 {"}, {leases, "		if passed >= over && now >= x.Deadline {\n", "		if now >= x.Deadline-60_000 {\n"},
+		{deadlines, "c.At.UnixMilli() < session.Deadline {", "c.At.UnixMilli() < session.Deadline-60_000 {"},
+		{leases, "		if passed >= over && now >= x.Deadline {\n", "		if now >= x.Deadline-60_000 {\n"},
 	}},
-	{"a session is never timed out", []edit{{leases, "		if passed >= over && now >= x.Deadline {\n", "		if now < 0 {\n"}}},
+	{"a session is never timed out", []edit{{
+		leases, "		if passed >= over && now >= x.Deadline {\n",
+		"		if now < 0 {\n",
+	}}},
 
 	// Questions.
-	{"a second answer is taken", []edit{{inputs, "	case projections.InputAnswered, projections.InputDelivered:\n		if asked.Answer", "	case projections.InputDelivered:\n		if asked.Answer"}}},
-	{"an orchestrator answers a session that it did not spawn", []edit{{inputs, "(asker == nil || asker.SpawnedBy != c.By.Name) {", "asker == nil {"}}},
-	{"an answer may be none of the options", []edit{{inputs, "if len(asked.Options) > 0 && !x.Other &&", "if false && len(asked.Options) > 0 && !x.Other &&"}}},
-	{"another session receives the answer", []edit{{inputs, "	if asked.SessionID != c.By.Name {\n", "	if false {\n"}}},
-	{"an answer is received before it is given", []edit{{inputs, "	case projections.InputAnswered:\n		return &events.InputDelivered", "	case projections.InputAnswered, projections.InputOpen, projections.InputVoid:\n		return &events.InputDelivered"}, {inputs, "	case projections.InputOpen, projections.InputVoid:\n	}\n	return nil, forbidden", "	}\n	return nil, forbidden"}}},
+	{
+		"a second answer is taken",
+		[]edit{{
+			inputs, "	case projections.InputAnswered, projections.InputDelivered:\n		if asked.Answer",
+			"	case projections.InputDelivered:\n		if asked.Answer",
+		}},
+	},
+	{
+		"an orchestrator answers a session that it did not spawn",
+		[]edit{{inputs, "(asker == nil || asker.SpawnedBy != c.By.Name) {", "asker == nil {"}},
+	},
+	{"an answer may be none of the options", []edit{{
+		inputs, "if len(asked.Options) > 0 && !x.Other &&",
+		"if false && len(asked.Options) > 0 && !x.Other &&",
+	}}},
+	{"another session receives the answer", []edit{{
+		inputs, "	if asked.SessionID != c.By.Name {\n",
+		"	if false {\n",
+	}}},
+	{
+		"an answer is received before it is given",
+		[]edit{{
+			inputs, "	case projections.InputAnswered:\n		return &events.InputDelivered",
+			"	case projections.InputAnswered, projections.InputOpen, projections.InputVoid:\n		return &events.InputDelivered",
+		}, {inputs, "	case projections.InputOpen, projections.InputVoid:\n	}\n	return nil, forbidden", "	}\n	return nil, forbidden"}},
+	},
 
 	// Messages.
 	{"a session writes to one that it has nothing to do with", []edit{{
 		messages, "	if receiver.SpawnedBy != caller.ID && caller.SpawnedBy != receiver.ID {\n", "	if false {\n",
 	}}},
-	{"a message to a session that has ended is taken", []edit{{messages, "	case receiver.Ended():\n", "	case false:\n"}}},
+	{"a message to a session that has ended is taken", []edit{{
+		messages, "	case receiver.Ended():\n",
+		"	case false:\n",
+	}}},
 	{"another session receives a message", []edit{{
 		inputs, "if own := s.Session(c.By.Name); own != nil", "if own := s.Session(spawnerOf(s, c)); own != nil",
 	}, {
@@ -426,39 +785,115 @@ var plants = []plant{
 			"if x.Mail != nil {\n			return x.ID\n		}\n	}\n	return c.By.Name\n}\n\n// validOptions checks",
 	}}},
 	{"a message that was shown still waits", []edit{{
-		"projections/message.go", "	s.undelivered.put(d.SessionID, s.omit(s.undelivered.get(d.SessionID), d.InputID))\n", "",
+		"projections/message.go",
+		"	s.undelivered.put(d.SessionID, s.omit(s.undelivered.get(d.SessionID), d.InputID))\n", "",
 	}}},
 	{"a message is lost with the overlay's session", []edit{{
 		"projections/message.go", "		fields := x.ownFields()\n		fields.Mail = append(", "		fields := x.SessionFields\n		fields.Mail = append(",
 	}}},
-	{"the delivery of a message has no cause", []edit{{causes, "			return x.Message(d.InputID).Sent, true\n", "			return projections.Cause{}, true\n"}}},
+	{"the delivery of a message has no cause", []edit{{
+		causes, "			return x.Message(d.InputID).Sent, true\n",
+		"			return projections.Cause{}, true\n",
+	}}},
 
 	// Manifests.
-	{"a session begins with another manifest than it was given", []edit{{begins, "	case session.ManifestDigest != x.ManifestDigest:\n", "	case false:\n"}}},
-	{"a session without a manifest begins with any", []edit{{begins, "	case session.ManifestDigest == \"\":\n", "	case false:\n"}, {begins, "	case session.ManifestDigest != x.ManifestDigest:\n", "	case session.ManifestDigest != \"\" && session.ManifestDigest != x.ManifestDigest:\n"}}},
+	{
+		"a session begins with another manifest than it was given",
+		[]edit{{begins, "	case session.ManifestDigest != x.ManifestDigest:\n", "	case false:\n"}},
+	},
+	{"a session without a manifest begins with any", []edit{{
+		begins, "	case session.ManifestDigest == \"\":\n",
+		"	case false:\n",
+	}, {
+		begins, "	case session.ManifestDigest != x.ManifestDigest:\n",
+		"	case session.ManifestDigest != \"\" && session.ManifestDigest != x.ManifestDigest:\n",
+	}}},
 	{"a session begins in the other role", []edit{
 		{begins, "	case session.Role != x.Role:\n", "	case false:\n"},
-		{permit, "	if !ok {\n		return nil\n	}\n	letter, canonical", "	if !ok || id == \"worker:init\" || id == \"orchestrator:init\" {\n		return nil\n	}\n	letter, canonical"},
+		{
+			permit, "	if !ok {\n		return nil\n	}\n	letter, canonical",
+			"	if !ok || id == \"worker:init\" || id == \"orchestrator:init\" {\n		return nil\n	}\n	letter, canonical",
+		},
 	}},
-	{"a session lets another begin", []edit{{begins, "ownSession(s, c, x.In, x.SessionID, x.ID())", "session(s, c, x.In, x.SessionID)"}}},
-	{"who is running begins again", []edit{{begins, "	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:\n", "	case session.Status == events.SessionSaidDone:\n"}}},
-	{"who begins does not say with which manifest", []edit{{begins, "SessionID: session.ID, ManifestDigest: x.ManifestDigest, Role: x.Role}", "SessionID: session.ID}"}}},
-	{"a manifest that is issued again is forgotten", []edit{{"projections/session.go", "		set(&fields.ManifestDigest, d.ManifestDigest)\n", ""}}},
+	{"a session lets another begin", []edit{{
+		begins, "ownSession(s, c, x.In, x.SessionID, x.ID())",
+		"session(s, c, x.In, x.SessionID)",
+	}}},
+	{
+		"who is running begins again",
+		[]edit{{
+			begins, "	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:\n",
+			"	case session.Status == events.SessionSaidDone:\n",
+		}},
+	},
+	{
+		"who begins does not say with which manifest",
+		[]edit{{
+			begins, "SessionID: session.ID, ManifestDigest: x.ManifestDigest, Role: x.Role}",
+			"SessionID: session.ID}",
+		}},
+	},
+	{"a manifest that is issued again is forgotten", []edit{{
+		"projections/session.go",
+		"		set(&fields.ManifestDigest, d.ManifestDigest)\n", "",
+	}}},
 
 	// Causes.
-	{"no cause but a session's is told", []edit{{causes, "if cause, ok := ownCause(s, data); ok {", "if cause, ok := ownCause(s, data); ok && false {"}}},
+	{"no cause but a session's is told", []edit{{
+		causes, "if cause, ok := ownCause(s, data); ok {",
+		"if cause, ok := ownCause(s, data); ok && false {",
+	}}},
 	{"what made a session is told as what ended it", []edit{{causes, "return x.Gone, true", "return x.Cause, true"}}},
-	{"a start is not what led to the end of an item", []edit{{foldQueue, "		i.Cause, i.Started = f.cause(), f.sequence\n", "		i.Started = f.sequence\n"}}},
-	{"a chain of causes begins anew with each", []edit{{"projections/timeline.go", "		return Cause{id, f.CorrelationID}\n", "		return Cause{id, id}\n"}}},
+	{
+		"a start is not what led to the end of an item",
+		[]edit{{
+			foldQueue, "		i.Cause, i.Started = f.cause(), f.sequence\n",
+			"		i.Started = f.sequence\n",
+		}},
+	},
+	{"a chain of causes begins anew with each", []edit{{
+		"projections/timeline.go",
+		"		return Cause{id, f.CorrelationID}\n", "		return Cause{id, id}\n",
+	}}},
 
 	// Records of refusals.
-	{"a refusal is not recorded", []edit{{writer, "	if h.config.Denials == nil || !errors.As(r.err, &refusal) {\n", "	if !errors.As(r.err, &refusal) || true {\n"}}},
-	{"a refusal is recorded after its answer", []edit{{writer, "		if err != nil {\n			p.done <- result{err: err}\n			return\n		}\n		refusal.Recorded = true\n		p.done <- r\n	})\n", "	})\n	p.done <- r\n"}}},
-	{"a refusal that another place found is not recorded", []edit{{denials, "	if h.config.Denials == nil || !errors.As(err, &refusal) {\n", "	if !errors.As(err, &refusal) || true {\n"}}},
+	{"a refusal is not recorded", []edit{{
+		writer, "	if h.config.Denials == nil || !errors.As(r.err, &refusal) {\n",
+		"	if !errors.As(r.err, &refusal) || true {\n",
+	}}},
+	{
+		"a refusal is recorded after its answer",
+		[]edit{{
+			writer,
+			"		if err != nil {\n			p.done <- result{err: err}\n			return\n		}\n		refusal.Recorded = true\n		p.done <- r\n	})\n", "	})\n	p.done <- r\n",
+		}},
+	},
+	{
+		"a refusal that another place found is not recorded",
+		[]edit{{
+			denials, "	if h.config.Denials == nil || !errors.As(err, &refusal) {\n",
+			"	if !errors.As(err, &refusal) || true {\n",
+		}},
+	},
 	{"equal refusals are counted once", []edit{{denials, "	r.Count++\n", "	r.Count = 1\n"}}},
-	{"the places of records are numbered anew by each process", []edit{{denials, "			d.next = max(d.next, number+1)\n", "			d.next = max(d.next, number*0)\n"}}},
-	{"the words of a kept command are not recorded", []edit{{denial1, "		denial.Text = cmp.Or(named.Message, named.File)\n", "		denial.Text = cmp.Or(named.Message, named.File)[:0]\n"}}},
-	{"kept commands that are refused escape the limit", []edit{{denials, "	case denial.Kept:\n		a.fresh[sort]++\n", "	case denial.Kept:\n"}}},
+	{
+		"the places of records are numbered anew by each process",
+		[]edit{{
+			denials, "			d.next = max(d.next, number+1)\n",
+			"			d.next = max(d.next, number*0)\n",
+		}},
+	},
+	{
+		"the words of a kept command are not recorded",
+		[]edit{{
+			denial1, "		denial.Text = cmp.Or(named.Message, named.File)\n",
+			"		denial.Text = cmp.Or(named.Message, named.File)[:0]\n",
+		}},
+	},
+	{
+		"kept commands that are refused escape the limit",
+		[]edit{{denials, "	case denial.Kept:\n		a.fresh[sort]++\n", "	case denial.Kept:\n"}},
+	},
 	{"the texts of refusals are kept whole", []edit{{denials, "	denial.bound()\n", ""}}},
 	{"the oldest refusal of all gives way", []edit{{
 		shares,
@@ -472,5 +907,11 @@ var plants = []plant{
 	{"a project goes back to the one of its maker, and no further", []edit{{
 		"projections/root.go", "		return s.Root(of)\n", "		return of\n",
 	}}},
-	{"the places of records that gave way are not used again", []edit{{denials, "	d.free = append(d.free, d.shares.makeRoom(a, sort)...)\n", "	d.shares.makeRoom(a, sort)\n"}}},
+	{
+		"the places of records that gave way are not used again",
+		[]edit{{
+			denials, "	d.free = append(d.free, d.shares.makeRoom(a, sort)...)\n",
+			"	d.shares.makeRoom(a, sort)\n",
+		}},
+	},
 }

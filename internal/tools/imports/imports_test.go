@@ -223,7 +223,10 @@ func TestFaultsAreSeen(t *testing.T) {
 		{"maestro/workers/runner", []string{"maestro/projections", "maestro/workers/manifest"}},
 		{"maestro/internal/demo", []string{"maestro/cmd/maestro"}},
 		{"maestro/cmd/maestro", []string{"maestro/internal/testing/simlog", "maestro/internal/measure/benchmark"}},
-		{"maestro/internal/testing/damage", []string{"maestro/internal/testing/simlog", "maestro/internal/tools/docgen"}},
+		{"maestro/internal/testing/damage", []string{
+			"maestro/internal/testing/simlog",
+			"maestro/internal/tools/docgen",
+		}},
 		{"maestro/internal/salvage", []string{"maestro/internal/measure/rawbench"}},
 	}
 	want := []string{

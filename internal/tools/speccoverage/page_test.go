@@ -122,7 +122,8 @@ func TestPageIsTrue(t *testing.T) {
 	if rows < 100 || tests < rows {
 		t.Errorf("only %d rows with %d tests are seen", rows, tests)
 	}
-	if want := fmt.Sprintf("%d sentences: %d decided otherwise, %d later.", rows, otherwise, later); !strings.Contains(string(page), want) {
+	if want := fmt.Sprintf("%d sentences: %d decided otherwise, %d later.", rows, otherwise,
+		later); !strings.Contains(string(page), want) {
 		t.Errorf("the page does not say: %s", want)
 	}
 }
