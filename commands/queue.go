@@ -35,49 +35,11 @@ type StartItem struct {
 	OfQueue
 }
 
-// CompleteItem says that the item in hand is done. Document 000.
-type CompleteItem struct {
-	noTexts
-	OfQueue
-	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item, refused if the session holds another; the held item if absent"`
-}
-
-// FailItem says that the item in hand failed. Document 000.
-type FailItem struct {
-	noTexts
-	OfQueue
-	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item, refused if the session holds another; the held item if absent"`
-	Reason string `json:"reason,omitempty" doc:"why it failed"`
-}
-
-// SkipItem passes by the item in hand, or with nothing in hand the next eligible one. Document 000.
-type SkipItem struct {
-	noTexts
-	OfQueue
-	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item, refused if the session holds another; the held or next item if absent"`
-}
-
 // RequeueItem puts a quarantined, failed or skipped item at the end again, with no attempts.
 type RequeueItem struct {
 	noTexts
 	In
 	Queue  string `json:"queue,omitempty" doc:"the queue; required when the task is in several"`
-	TaskID string `json:"taskId" doc:"the task"`
-}
-
-// ReturnItem gives back an item whose holder ended or was lost. The system's.
-type ReturnItem struct {
-	noTexts
-	In
-	Queue  string `json:"queue" doc:"the queue"`
-	TaskID string `json:"taskId" doc:"the task"`
-}
-
-// QuarantineItem takes an item out of a queue that was started too often without an end. The system's.
-type QuarantineItem struct {
-	noTexts
-	In
-	Queue  string `json:"queue" doc:"the queue"`
 	TaskID string `json:"taskId" doc:"the task"`
 }
 
@@ -91,26 +53,9 @@ func (*PushItem) ID() string { return "queue:push" }
 func (*StartItem) ID() string { return "queue:start" }
 
 // ID implements Command.
-func (*CompleteItem) ID() string { return "queue:complete" }
-
-// ID implements Command.
-func (*FailItem) ID() string { return "queue:fail" }
-
-// ID implements Command.
-func (*SkipItem) ID() string { return "queue:skip" }
-
-// ID implements Command.
 func (*RequeueItem) ID() string { return "queue:requeue" }
 
-// ID implements Command.
-func (*ReturnItem) ID() string { return "queue:return" }
-
-// ID implements Command.
-func (*QuarantineItem) ID() string { return "queue:quarantine" }
-
-func (x *CreateQueue) project(_ *projections.State, by Actor) string    { return x.projectOr(by) }
-func (x *ReturnItem) project(_ *projections.State, by Actor) string     { return x.projectOr(by) }
-func (x *QuarantineItem) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
+func (x *CreateQueue) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 
 func (x *RequeueItem) project(s *projections.State, by Actor) string {
 	if project := s.TaskProject(x.TaskID); project != "" {
@@ -272,175 +217,6 @@ func (x *StartItem) from(e *events.Event, d *events.QueueItemStarted) bool {
 	return true
 }
 
-// inHand gives the item that a session holds, or the refusal that says who has what it held.
-func inHand(s *projections.State, session *projections.Session, task string) (*projections.Item, error) {
-	item := s.Holds(session)
-	switch {
-	case item != nil && (task == "" || task == item.TaskID):
-		return item, nil
-	case item != nil:
-		return nil, &Refusal{
-			Code:    CodeConflict,
-			Message: "Session '" + session.ID + "' holds task " + item.TaskID + ", not " + safetext.Printable(task),
-			Next:    "complete, fail or skip the item that it holds",
-		}
-	case session.Hand == nil || task != "" && task != session.Hand.TaskID:
-		return nil, &Refusal{
-			Code:    CodeConflict,
-			Message: `No item currently being processed. Run "start" first.`,
-			Next:    "maestro queue start",
-		}
-	}
-	last := s.Item(session.ProjectID, session.Hand.Queue, session.Hand.TaskID)
-	if last.SessionID == session.ID && last.Status != events.ItemQueued {
-		return nil, &Refusal{
-			Code: CodeConflict, Message: `No item currently being processed. Run "start" first.`,
-			Why: "its last one, task " + last.TaskID + ", is " + string(last.Status), Next: "maestro queue start",
-		}
-	}
-	why := "its item was given back when it was lost"
-	if !last.Returned() {
-		why = "it was queued again since"
-	}
-	return nil, &Refusal{
-		Code:    CodeConflict,
-		Message: "Session '" + session.ID + "' no longer holds task " + last.TaskID + ": " + whoHas(last),
-		Why:     why,
-		Next:    "leave that task, and take the next with `maestro queue start`",
-	}
-}
-
-func whoHas(item *projections.Item) string {
-	switch item.Status {
-	case events.ItemProcessing:
-		return "session '" + item.SessionID + "' does"
-	case events.ItemQueued:
-		return "it is back in the queue"
-	case events.ItemCompleted, events.ItemFailed, events.ItemSkipped, events.ItemQuarantined:
-	}
-	return "it is " + string(item.Status) + " by session '" + item.SessionID + "'"
-}
-
-// holding gives the item that a command of a session is about.
-func (x OfQueue) holding(s *projections.State, c Call, rule, task string) (*projections.Item, error) {
-	_, session, err := x.find(s, c, rule)
-	if err != nil {
-		return nil, err
-	}
-	if session == nil {
-		return nil, invalid("/sessionId", "sessionId is required: only a session can hold an item")
-	}
-	return inHand(s, session, task)
-}
-
-// saidAlready reports whether the caller's session itself brought the item that it names to this status.
-func (x OfQueue) saidAlready(s *projections.State, c Call, task string, status events.QueueItemStatus) bool {
-	_, session, err := x.find(s, c, "")
-	if err != nil || session == nil || task == "" || s.Holds(session) != nil {
-		return false
-	}
-	item := s.Item(session.ProjectID, session.Queue, task)
-	return item != nil && item.Status == status && item.SessionID == session.ID
-}
-
-// Decide implements Command.
-func (x *CompleteItem) Decide(s *projections.State, c Call) (events.Data, error) {
-	if x.saidAlready(s, c, x.TaskID, events.ItemCompleted) {
-		return nil, nil
-	}
-	item, err := x.holding(s, c, x.ID(), x.TaskID)
-	if err != nil {
-		return nil, err
-	}
-	return &events.QueueItemCompleted{Queue: item.Queue, TaskID: item.TaskID, SessionID: item.SessionID}, nil
-}
-
-func (x *CompleteItem) from(e *events.Event, d *events.QueueItemCompleted) bool {
-	*x = CompleteItem{OfQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID}
-	return true
-}
-
-// Decide implements Command.
-func (x *FailItem) Decide(s *projections.State, c Call) (events.Data, error) {
-	if x.saidAlready(s, c, x.TaskID, events.ItemFailed) {
-		return nil, nil
-	}
-	item, err := x.holding(s, c, x.ID(), x.TaskID)
-	if err != nil {
-		return nil, err
-	}
-	if err := validReason(x.Reason); err != nil {
-		return nil, err
-	}
-	return &events.QueueItemFailed{
-		Queue:     item.Queue,
-		TaskID:    item.TaskID,
-		SessionID: item.SessionID,
-		Reason:    x.Reason,
-	}, nil
-}
-
-func (x *FailItem) from(e *events.Event, d *events.QueueItemFailed) bool {
-	*x = FailItem{OfQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID, Reason: d.Reason}
-	return true
-}
-
-// Decide implements Command.
-func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
-	q, session, err := x.find(s, c, x.ID())
-	if err != nil {
-		return nil, err
-	}
-	if session != nil {
-		if held := s.Holds(
-			session,
-		); held != nil ||
-			x.TaskID != "" && session.Hand != nil && session.Hand.TaskID == x.TaskID {
-			item, err := inHand(s, session, x.TaskID)
-			if err != nil {
-				return nil, err
-			}
-			return &events.QueueItemSkipped{
-				Queue:     item.Queue,
-				TaskID:    item.TaskID,
-				SessionID: session.ID,
-				Held:      true,
-			}, nil
-		}
-		if session.Ended() {
-			return nil, ended(x.ID(), session)
-		}
-	}
-	top, _ := s.Top(q)
-	switch {
-	case top == nil:
-		return nil, &Refusal{
-			Code:    CodeConflict,
-			Message: "No items left in queue to skip",
-			Next:    "see `maestro queue list`",
-		}
-	case x.TaskID != "" && x.TaskID != top.TaskID:
-		return nil, &Refusal{
-			Code:    CodeConflict,
-			Message: "The next item is task " + top.TaskID + ", not " + safetext.Printable(x.TaskID),
-			Next:    "see `maestro queue list`",
-		}
-	}
-	skipped := &events.QueueItemSkipped{Queue: q.Name, TaskID: top.TaskID}
-	if session != nil {
-		skipped.SessionID = session.ID
-	}
-	return skipped, nil
-}
-
-func (x *SkipItem) from(e *events.Event, d *events.QueueItemSkipped) bool {
-	*x = SkipItem{OfQueue: queueOf(e, d.Queue, d.SessionID)}
-	if d.Held {
-		x.TaskID = d.TaskID
-	}
-	return true
-}
-
 // Decide implements Command.
 func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := ValidID("/taskId", x.TaskID); err != nil {
@@ -494,82 +270,6 @@ func itemOf(s *projections.State, project, queue, task string) (*projections.Ite
 		}
 	}
 	return item, nil
-}
-
-// abandoned gives an item that is in the hand of a session that can hold nothing any more, and what became of that
-// session; no item if it is not in such a hand.
-func abandoned(s *projections.State, project, queue, task string) (item *projections.Item, reason string, err error) {
-	if item, err = itemOf(s, project, queue, task); err != nil {
-		return nil, "", err
-	}
-	if item.Status != events.ItemProcessing {
-		return nil, "", nil
-	}
-	if reason = s.Gone(item.SessionID); reason == "" {
-		return nil, "", forbidden(
-			"wait until its session ends or is lost", "Task %s is held by session '%s', which still responds", task,
-			item.SessionID,
-		)
-	}
-	return item, reason, nil
-}
-
-// Decide implements Command.
-func (x *ReturnItem) Decide(s *projections.State, c Call) (events.Data, error) {
-	item, reason, err := abandoned(s, c.Project, x.Queue, x.TaskID)
-	if err != nil || item == nil {
-		return nil, err
-	}
-	if q := s.Queue(c.Project, x.Queue); item.Attempts >= q.MaxAttempts {
-		return nil, forbidden(
-			"quarantine it",
-			"Task %s was started %d times, and no more than %d are allowed",
-			x.TaskID,
-			item.Attempts,
-			q.MaxAttempts,
-		)
-	}
-	return &events.QueueItemReturned{
-		Queue:     item.Queue,
-		TaskID:    item.TaskID,
-		SessionID: item.SessionID,
-		Attempt:   item.Attempts,
-		Reason:    reason,
-	}, nil
-}
-
-func (x *ReturnItem) from(e *events.Event, d *events.QueueItemReturned) bool {
-	*x = ReturnItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
-	return true
-}
-
-// Decide implements Command.
-func (x *QuarantineItem) Decide(s *projections.State, c Call) (events.Data, error) {
-	item, reason, err := abandoned(s, c.Project, x.Queue, x.TaskID)
-	if err != nil || item == nil {
-		return nil, err
-	}
-	if q := s.Queue(c.Project, x.Queue); item.Attempts < q.MaxAttempts {
-		return nil, forbidden(
-			"give it back",
-			"Task %s was started %d times, and %d are allowed",
-			x.TaskID,
-			item.Attempts,
-			q.MaxAttempts,
-		)
-	}
-	return &events.QueueItemQuarantined{
-		Queue:     item.Queue,
-		TaskID:    item.TaskID,
-		SessionID: item.SessionID,
-		Attempt:   item.Attempts,
-		Reason:    reason,
-	}, nil
-}
-
-func (x *QuarantineItem) from(e *events.Event, d *events.QueueItemQuarantined) bool {
-	*x = QuarantineItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
-	return true
 }
 
 // queueOf gives how a command on a queue names it: a user by name, or by the session that it acts for.

@@ -1,11 +1,8 @@
 package commands
 
 import (
-	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"maestro/events"
@@ -50,20 +47,6 @@ type KillSession struct {
 	Failed    bool   `json:"failed,omitempty" doc:"end it as failed, not as stopped"`
 }
 
-// UpdateSession gives fields of a session new values. Compat: PATCH /api/sessions/:id.
-type UpdateSession struct {
-	noTexts
-	In
-	SessionID string                `json:"sessionId" doc:"the session"`
-	Name      *string               `json:"name,omitempty" flag:"\"<name>\"" doc:"new name"`
-	Status    *events.SessionStatus `json:"status,omitempty" flag:"idle|working" doc:"new status: idle or working"`
-	AgentID   *string               `json:"agentId,omitempty" doc:"new agent"`
-	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"its tasks from now on"`
-	Env       map[string]string     `json:"env,omitempty" doc:"variables to add to its environment"`
-	// ManifestDigest issues its manifest again; that it gives the same rights is checked where the manifest is read.
-	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of its manifest from now on"`
-}
-
 // DeleteSession takes a session out of the views.
 type DeleteSession struct {
 	noTexts
@@ -81,9 +64,6 @@ func (*CompleteSession) ID() string { return "session:complete" }
 func (*KillSession) ID() string { return "session:kill" }
 
 // ID implements Command.
-func (*UpdateSession) ID() string { return "session:update" }
-
-// ID implements Command.
 func (*DeleteSession) ID() string { return "session:delete" }
 
 func (x *RegisterSession) project(s *projections.State, by Actor) string {
@@ -95,10 +75,6 @@ func (x *CompleteSession) project(s *projections.State, by Actor) string {
 }
 
 func (x *KillSession) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
-}
-
-func (x *UpdateSession) project(s *projections.State, by Actor) string {
 	return ofSession(s, by, x.In, x.SessionID)
 }
 
@@ -294,85 +270,6 @@ func (x *KillSession) from(e *events.Event, d *events.SessionKilled) bool {
 }
 
 // Decide implements Command.
-func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := spawnedSession(s, c, x.In, x.SessionID, x.ID())
-	if err != nil {
-		return nil, err
-	}
-	if x.Name != nil {
-		if err := ValidLine("/name", *x.Name, MaxName); err != nil {
-			return nil, err
-		}
-	}
-	if x.Status != nil && *x.Status != events.SessionIdle && *x.Status != events.SessionWorking {
-		return nil, invalid(
-			"/status",
-			"this sets idle or working; register, complete or kill the session for another status, not '%s'",
-			safetext.Printable(string(*x.Status)),
-		)
-	}
-	if x.Status != nil && session.Ended() {
-		return nil, ended(x.ID(), session)
-	}
-	if x.AgentID != nil {
-		if err := ValidLine("/agentId", *x.AgentID, MaxName); err != nil {
-			return nil, err
-		}
-	}
-	if x.TaskIDs != nil {
-		if err := tasksIn(s, session.ProjectID, *x.TaskIDs); err != nil {
-			return nil, err
-		}
-	}
-	if err := validEnv(x.Env); err != nil {
-		return nil, err
-	}
-	if thirdOn(c.Rules) {
-		if err := x.fits(s, c, session); err != nil {
-			return nil, err
-		}
-	}
-	if x.ManifestDigest != nil {
-		if err := validDigest(*x.ManifestDigest); err != nil || *x.ManifestDigest == "" {
-			return nil, cmp.Or(err, error(invalid("/manifestDigest", "manifestDigest is empty")))
-		}
-	}
-	return &events.SessionUpdated{
-		SessionID: session.ID, Name: x.Name, Status: x.Status, AgentID: x.AgentID, TaskIDs: x.TaskIDs, Env: x.Env, ManifestDigest: x.ManifestDigest,
-	}, nil
-}
-
-func (x *UpdateSession) from(e *events.Event, d *events.SessionUpdated) bool {
-	*x = UpdateSession{
-		In:             inProject(e),
-		SessionID:      d.SessionID,
-		Name:           d.Name,
-		Status:         d.Status,
-		AgentID:        d.AgentID,
-		TaskIDs:        d.TaskIDs,
-		Env:            d.Env,
-		ManifestDigest: d.ManifestDigest,
-	}
-	return true
-}
-
-// fits holds what the session would have to the limits.
-func (x *UpdateSession) fits(s *projections.State, c Call, session *projections.Session) error {
-	if x.TaskIDs != nil {
-		if err := graphOf(s, c).joins(session.ID, *x.TaskIDs); err != nil {
-			return err
-		}
-	}
-	if len(x.Env) == 0 {
-		return nil
-	}
-	env := make(map[string]string, len(session.Env)+len(x.Env))
-	maps.Copy(env, session.Env)
-	maps.Copy(env, x.Env)
-	return checkEnv(env)
-}
-
-// Decide implements Command.
 func (x *DeleteSession) Decide(s *projections.State, c Call) (events.Data, error) {
 	session, err := session(s, c, x.In, x.SessionID)
 	if err != nil {
@@ -433,75 +330,6 @@ func spawnedSession(s *projections.State, c Call, in In, id, rule string) (*proj
 
 func ended(rule string, x *projections.Session) *Refusal {
 	return notAllowed(rule, "the session has ended ("+string(x.Status)+")", "spawn another", "Session '%s' has ended", x.ID)
-}
-
-// sessionKind is what the spawning and the registering of a new session check alike.
-type sessionKind struct {
-	role     events.Role
-	strategy events.Strategy
-	name     string
-	tasks    []string
-}
-
-// resolve fills in the defaults and refuses what does not fit together.
-func (k sessionKind) resolve(s *projections.State, project string) (sessionKind, error) {
-	if k.role == "" {
-		k.role = events.RoleWorker
-	}
-	if k.role != events.RoleWorker && k.role != events.RoleOrchestrator {
-		return k, invalid("/role", "role must be \"worker\" or \"orchestrator\"")
-	}
-	strategy, err := ResolveStrategy(k.role, k.strategy)
-	if err != nil {
-		return k, err
-	}
-	k.strategy = strategy
-	if err := ValidLine("/name", k.name, MaxName); err != nil {
-		return k, err
-	}
-	k.tasks = unique(k.tasks)
-	return k, tasksIn(s, project, k.tasks)
-}
-
-// ResolveStrategy gives a role's strategy, its default if none is named; simple means default for an orchestrator.
-func ResolveStrategy(role events.Role, strategy events.Strategy) (events.Strategy, error) {
-	if role == events.RoleOrchestrator {
-		switch strategy {
-		case "", events.StrategySimple:
-			return events.StrategyDefault, nil
-		case events.StrategyDefault, events.StrategyBatching, events.StrategyDAG:
-			return strategy, nil
-		case events.StrategyQueue, events.StrategyTree:
-		}
-		return "", invalid("/strategy", "an orchestrator's strategy must be default, intelligent-batching or dag")
-	}
-	switch strategy {
-	case "":
-		return events.StrategySimple, nil
-	case events.StrategySimple, events.StrategyQueue, events.StrategyTree:
-		return strategy, nil
-	case events.StrategyDefault, events.StrategyBatching, events.StrategyDAG:
-	}
-	return "", invalid("/strategy", "strategy must be \"simple\", \"queue\", or \"tree\"")
-}
-
-// permissionsOf freezes what a session may do: exactly the list and the core commands, or its role's default.
-func permissionsOf(role events.Role, strategy events.Strategy, list *[]string) (events.Permissions, error) {
-	who := Letter(role, strategy)
-	if list == nil {
-		return events.Permissions{Commands: current.Defaults(who)}, nil
-	}
-	for i, id := range *list {
-		if why := current.MayList(who, id); why != "" {
-			refusal := invalid(
-				"/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)", safetext.Printable(id),
-				role, strategy,
-			)
-			refusal.Why = why
-			return events.Permissions{}, refusal
-		}
-	}
-	return events.Permissions{Commands: current.Effective(who, *list), Explicit: true}, nil
 }
 
 func tasksIn(s *projections.State, project string, ids []string) error {

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"maestro/events"
@@ -45,21 +44,6 @@ type UpdateTask struct {
 	blobs events.Blobs
 }
 
-// CompleteTask confirms that a task is done. Document 000.
-type CompleteTask struct {
-	noTexts
-	In
-	TaskID string `json:"taskId" doc:"the task"`
-}
-
-// BlockTask marks a task as blocked. Document 000.
-type BlockTask struct {
-	noTexts
-	In
-	TaskID string `json:"taskId" doc:"the task"`
-	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"why it is blocked"`
-}
-
 // ReopenTask sends a task that is completed, blocked or said to be done back to in_progress.
 type ReopenTask struct {
 	noTexts
@@ -85,12 +69,6 @@ func (*CreateTask) ID() string { return "task:create" }
 func (*UpdateTask) ID() string { return "task:update" }
 
 // ID implements Command.
-func (*CompleteTask) ID() string { return "task:complete" }
-
-// ID implements Command.
-func (*BlockTask) ID() string { return "task:block" }
-
-// ID implements Command.
 func (*ReopenTask) ID() string { return "task:reopen" }
 
 // ID implements Command.
@@ -99,14 +77,6 @@ func (*DeleteTask) ID() string { return "task:delete" }
 func (x *CreateTask) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 
 func (x *UpdateTask) project(s *projections.State, by Actor) string {
-	return ofTask(s, by, x.In, x.TaskID)
-}
-
-func (x *CompleteTask) project(s *projections.State, by Actor) string {
-	return ofTask(s, by, x.In, x.TaskID)
-}
-
-func (x *BlockTask) project(s *projections.State, by Actor) string {
 	return ofTask(s, by, x.In, x.TaskID)
 }
 
@@ -278,26 +248,6 @@ func (x *UpdateTask) onlyStatus() bool {
 }
 
 // Decide implements Command.
-func (x *CompleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	return moveTask(s, c, x.In, x.TaskID, events.TaskCompleted, "")
-}
-
-func (x *CompleteTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
-	*x = CompleteTask{In: inProject(e), TaskID: d.TaskID}
-	return d.To == events.TaskCompleted
-}
-
-// Decide implements Command.
-func (x *BlockTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	return moveTask(s, c, x.In, x.TaskID, events.TaskBlocked, x.Reason)
-}
-
-func (x *BlockTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
-	*x = BlockTask{In: inProject(e), TaskID: d.TaskID, Reason: d.Reason}
-	return d.To == events.TaskBlocked
-}
-
-// Decide implements Command.
 func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	t, err := task(s, c, x.In, x.TaskID)
 	if err != nil {
@@ -374,37 +324,6 @@ func (x *DeleteTask) from(e *events.Event, d *events.TaskDeleted) bool {
 	return true
 }
 
-func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStatus, reason string) (events.Data, error) {
-	t, err := task(s, c, in, id)
-	if err != nil {
-		return nil, err
-	}
-	if err := validReason(reason); err != nil {
-		return nil, err
-	}
-	if t.Status == to {
-		return nil, nil
-	}
-	return &events.TaskStatusChanged{TaskID: t.ID, From: t.Status, To: to, Reason: reason}, nil
-}
-
-func mayMoveTo(by Actor, to events.TaskStatus) error {
-	switch to {
-	case events.TaskTodo, events.TaskInProgress, events.TaskCompleted, events.TaskBlocked:
-		return nil
-	case events.TaskCancelled:
-		if by.Kind == ActorUser {
-			return nil
-		}
-		return notAllowed("task:update", "only the user cancels a task", "ask the user, or block it with `maestro task block`",
-			"Status 'cancelled' is not allowed for %s", by)
-	}
-	return invalid(
-		"/status", "'%s' is not a task status; it is todo, in_progress, completed, cancelled or blocked",
-		safetext.Printable(string(to)),
-	)
-}
-
 // task gives the task that a caller means, in the project it means.
 func task(s *projections.State, c Call, in In, id string) (*projections.Task, error) {
 	if err := ValidID("/taskId", id); err != nil {
@@ -420,73 +339,4 @@ func task(s *projections.State, c Call, in In, id string) (*projections.Task, er
 		)
 	}
 	return t, nil
-}
-
-func validReason(reason string) error {
-	if len(reason) > events.MaxText {
-		return invalid("/reason", "a reason has at most %d bytes, this has %d", events.MaxText, len(reason))
-	}
-	return ValidText("/reason", reason)
-}
-
-// taskFields are what the creation and the update of a task check alike; nil is absent.
-type taskFields struct {
-	title, description *string
-	criteria           *[]string
-	priority           *string
-	skills, agents     *[]string
-	model              *string
-	metadata           json.RawMessage
-}
-
-func (f taskFields) valid() error {
-	if f.title != nil {
-		if err := ValidLine("/title", *f.title, maxTitle); err != nil {
-			return err
-		}
-	}
-	if f.description != nil {
-		if err := ValidText("/description", *f.description); err != nil {
-			return err
-		}
-	}
-	if f.criteria != nil {
-		if err := validTexts("/acceptanceCriteria", *f.criteria); err != nil {
-			return err
-		}
-	}
-	if f.priority != nil && !slices.Contains(events.Priorities(), *f.priority) {
-		return invalid(
-			"/priority", "'%s' is not a priority; it is low, medium, high or critical", safetext.Printable(*f.priority),
-		)
-	}
-	for pointer, ids := range map[string]*[]string{"/skillIds": f.skills, "/agentIds": f.agents} {
-		if ids == nil {
-			continue
-		}
-		if err := validTexts(pointer, *ids); err != nil {
-			return err
-		}
-	}
-	if f.model != nil {
-		if err := ValidLine("/model", *f.model, MaxName); err != nil {
-			return err
-		}
-	}
-	return validObject("/metadata", f.metadata)
-}
-
-func validTexts(pointer string, texts []string) error {
-	if len(texts) > maxList {
-		return invalid(pointer, "at most %d entries, these are %d", maxList, len(texts))
-	}
-	for _, text := range texts {
-		if err := ValidText(pointer, text); err != nil {
-			return err
-		}
-		if len(text) > events.MaxText {
-			return invalid(pointer, "an entry has at most %d bytes, this has %d", events.MaxText, len(text))
-		}
-	}
-	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
-	"strings"
 
 	"maestro/events"
 )
@@ -163,73 +161,6 @@ func (s *State) Held() iter.Seq[*Item] {
 	}
 }
 
-// WaitsNamed is how many of the dependencies that an item waits for are named; the others are counted.
-const WaitsNamed = 5
-
-// WaitsLooked is at how many dependencies one list of items looks to say what they wait for.
-const WaitsLooked = 100_000
-
-// WaitsFor says what keeps a queued item from being started, "" if nothing does. It names first what will not come by
-// itself.
-func (s *State) WaitsFor(q *Queue, item *Item) string {
-	t := s.Task(item.TaskID)
-	if t == nil {
-		return "its task was deleted"
-	}
-	if t.Status != events.TaskTodo && t.Status != events.TaskInProgress {
-		return "its task is " + string(t.Status)
-	}
-	var named, open []string
-	unmet := 0
-	for _, id := range t.Dependencies {
-		if s.satisfied(id, q.TrustReports) {
-			continue
-		}
-		unmet++
-		switch d := s.tasks.get(id); {
-		case !d.Deleted && d.Status != events.TaskCancelled:
-			if len(open) < WaitsNamed {
-				open = append(open, id)
-			}
-		case len(named) == WaitsNamed:
-		case d.Deleted:
-			named = append(named, id+" (deleted)")
-		default:
-			named = append(named, id+" (cancelled)")
-		}
-	}
-	if unmet == 0 {
-		return ""
-	}
-	named = append(named, open[:min(len(open), WaitsNamed-len(named))]...)
-	text := "waits for " + strings.Join(named, ", ")
-	if more := unmet - len(named); more > 0 {
-		text += " and " + strconv.Itoa(more) + " more"
-	}
-	return text
-}
-
-// Stuck reports whether a queued item waits for what will not come by itself: a dependency that was deleted or cancelled.
-func (s *State) Stuck(q *Queue, item *Item) bool {
-	t := s.Task(item.TaskID)
-	return t != nil && slices.ContainsFunc(t.Dependencies, func(id string) bool {
-		d := s.tasks.get(id)
-		return d != nil && (d.Deleted || d.Status == events.TaskCancelled) && !s.satisfied(id, q.TrustReports)
-	})
-}
-
-// satisfied reports whether a dependency is: its task is completed, or, where reports are trusted, says so.
-func (s *State) satisfied(id string, trust bool) bool {
-	d := s.tasks.get(id)
-	if d == nil || d.Status == events.TaskCompleted {
-		return true
-	}
-	if !trust || d.Deleted {
-		return false
-	}
-	return s.saidDone(d)
-}
-
 func (s *State) leaveLine(key string, place uint64) {
 	for _, lines := range []*table[line]{&s.ready, &s.waiting} {
 		if here := lines.get(key); here.has(place) {
@@ -237,62 +168,6 @@ func (s *State) leaveLine(key string, place uint64) {
 			s.work(lineCost)
 		}
 	}
-}
-
-// dependOn remembers who waits for a task, once however often it names it.
-func (s *State) dependOn(task string, dependencies []string) {
-	for id := range once(dependencies) {
-		s.dependents.put(id, append(s.dependents.get(id), task))
-	}
-	s.countAnew(task)
-	s.await(dependencies, s.Open(task))
-}
-
-// once gives each id once, in order.
-func once(ids []string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if len(ids) == 1 { // most tasks wait for one, or for none
-			yield(ids[0])
-			return
-		}
-		seen := make(map[string]bool, len(ids))
-		for _, id := range ids {
-			if seen[id] {
-				continue
-			}
-			if seen[id] = true; !yield(id) {
-				return
-			}
-		}
-	}
-}
-
-// dependNoMore forgets a task where it waits no longer.
-func (s *State) dependNoMore(task string, before, after []string) {
-	gone := without(before, after)
-	for id := range once(gone) {
-		s.dependents.put(id, s.omit(s.dependents.get(id), task))
-	}
-	s.countAnew(task)
-	s.await(gone, -s.Open(task))
-}
-
-// without gives those ids that are not among others.
-func without(ids, others []string) []string {
-	if len(ids) == 0 {
-		return nil
-	}
-	drop := make(map[string]bool, len(others))
-	for _, id := range others {
-		drop[id] = true
-	}
-	var rest []string
-	for _, id := range ids {
-		if !drop[id] {
-			rest = append(rest, id)
-		}
-	}
-	return rest
 }
 
 func (s *State) changeQueue(key string, edit func(*Queue)) {
@@ -481,69 +356,6 @@ func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
 	return nil
 }
 
-// letGo takes an item out of its holder's hand.
-func (s *State) letGo(session string) {
-	if x := s.sessions.get(session); x != nil && x.Hand != nil && x.Hand.Held {
-		s.changeSession(session, func(x *Session) { x.Hand = &Hand{x.Hand.Queue, x.Hand.TaskID, false} })
-	}
-}
-
-// finish ends the work on an item with its holder's word.
-func (s *State) finish(f fact, item *Item, session string, status events.QueueItemStatus, says events.TaskSessionStatus, reason string) {
-	s.changeItem(f, item, func(i *Item) {
-		i.Status, i.SessionID, i.CompletedAt, i.FailReason, i.Cause = status, session, f.at, reason, f.cause()
-	})
-	s.letGo(session)
-	if says == "" {
-		s.unsay(f, item.TaskID, session)
-	} else {
-		s.say(f, item.TaskID, session, says, "")
-	}
-}
-
-func (s *State) itemCompleted(f fact, d *events.QueueItemCompleted) error {
-	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing)
-	if err != nil {
-		return err
-	}
-	s.finish(f, item, d.SessionID, events.ItemCompleted, events.SaysCompleted, "")
-	what := "Completed in queue " + d.Queue
-	s.note(f, Entry{Type: "task_completed", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
-	return nil
-}
-
-func (s *State) itemFailed(f fact, d *events.QueueItemFailed) error {
-	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing)
-	if err != nil {
-		return err
-	}
-	s.finish(f, item, d.SessionID, events.ItemFailed, events.SaysFailed, d.Reason)
-	what := "Failed in queue " + d.Queue
-	s.note(f, Entry{Type: "task_failed", SessionID: d.SessionID, TaskID: d.TaskID, What: what, Message: d.Reason})
-	return nil
-}
-
-func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
-	stands := events.ItemQueued
-	if d.Held {
-		stands = events.ItemProcessing
-	}
-	item, err := s.item(f, d.Queue, d.TaskID, stands)
-	if err != nil {
-		return err
-	}
-	if d.Held {
-		s.finish(f, item, d.SessionID, events.ItemSkipped, "", "")
-	} else {
-		s.changeItem(f, item, func(i *Item) {
-			i.Status, i.SessionID, i.CompletedAt, i.Cause = events.ItemSkipped, d.SessionID, f.at, f.cause()
-		})
-	}
-	what := "Skipped in queue " + d.Queue
-	s.note(f, Entry{Type: "task_skipped", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
-	return nil
-}
-
 func (s *State) itemRequeued(f fact, d *events.QueueItemRequeued) error {
 	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQuarantined, events.ItemFailed, events.ItemSkipped)
 	if err != nil {
@@ -561,53 +373,4 @@ func (s *State) itemRequeued(f fact, d *events.QueueItemRequeued) error {
 	})
 	s.note(f, Entry{Type: "task_queued", TaskID: d.TaskID, What: "Queued again in " + d.Queue})
 	return nil
-}
-
-func (s *State) itemReturned(f fact, d *events.QueueItemReturned) error {
-	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing)
-	if err != nil {
-		return err
-	}
-	s.changeItem(f, item, func(i *Item) {
-		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()
-		i.Place &^= notReturned
-	})
-	if s.Task(d.TaskID) == nil {
-		s.drop(f, s.Item(f.Project, d.Queue, d.TaskID))
-	}
-	what := "Back to the front of queue " + d.Queue + ": its session is " + d.Reason
-	s.letGo(d.SessionID)
-	s.unsay(f, d.TaskID, d.SessionID)
-	s.note(f, Entry{Type: "task_returned", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
-	return nil
-}
-
-func (s *State) itemQuarantined(f fact, d *events.QueueItemQuarantined) error {
-	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing)
-	if err != nil {
-		return err
-	}
-	s.finish(f, item, d.SessionID, events.ItemQuarantined, "", "its session is "+d.Reason)
-	s.note(f, Entry{
-		Type: "task_quarantined", SessionID: d.SessionID, TaskID: d.TaskID,
-		What: fmt.Sprintf(
-			"Quarantined in queue %s after %d starts: its last session is %s", d.Queue, d.Attempt, d.Reason,
-		),
-	})
-	return nil
-}
-
-// dropItems skips what is queued of a task that was deleted; what is in hand stays there.
-func (s *State) dropItems(f fact, task string) {
-	for _, id := range s.itemsOf.get(task) {
-		if item := s.items.get(id); item.Status == events.ItemQueued {
-			s.drop(f, item)
-		}
-	}
-}
-
-func (s *State) drop(f fact, item *Item) {
-	s.changeItem(f, item, func(i *Item) {
-		i.Status, i.CompletedAt, i.FailReason, i.Cause = events.ItemSkipped, f.at, "its task was deleted", f.cause()
-	})
 }

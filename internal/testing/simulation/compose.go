@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
-
-	"maestro/events"
 )
 
 // vocabulary are the commands that may become an event in this version, but the beginnings.
@@ -162,28 +160,6 @@ func (c composer) occurred(w wish) time.Time {
 	return time.Time{}
 }
 
-// composer draws commands that suit how things stand.
-type composer struct {
-	*rand.Rand
-	m *model
-	// busyTasks and busySessions are those that commands which still wait speak of: decisions of one batch meet there.
-	busyTasks, busySessions []string
-	// queues lets what queues, questions and time are about come up more often.
-	queues bool
-	// manifests lets sessions have them.
-	manifests bool
-	// tokens lets tokens expire, make others and be revoked.
-	tokens bool
-	// templates lets templates be made, changed and deleted.
-	templates bool
-	// messages lets sessions be written to.
-	messages bool
-}
-
-func (c composer) chance(percent int) bool { return c.IntN(100) < percent }
-
-func pick[T any](c composer, list []T) T { return list[c.IntN(len(list))] }
-
 // fresh makes a new wish: what the run needs to have something to work with, else anything.
 func (c composer) fresh() wish {
 	live := 0
@@ -263,107 +239,6 @@ func (c composer) fresh() wish {
 	}
 	return c.wish(by, id)
 }
-
-func (c composer) caller() caller {
-	switch n := c.IntN(100); {
-	case n < 19:
-		return admin
-	case n < 23:
-		return caller{kind: "admin", name: pick(c, []string{"ann", "ann", "bob"})}
-	case n < 24:
-		return caller{kind: "admin", name: pick(c, []string{"bob", "eve"})}
-	case n < 28:
-		return caller{kind: "auditor", name: "eve"}
-	case n < 31:
-		return caller{kind: "reader", name: "rob"}
-	case n < 32:
-		return caller{kind: "runner", name: "r1"}
-	case n < 37:
-		return caller{kind: "system"}
-	case n < 40 || len(c.m.sessionIDs) == 0:
-		return caller{kind: "session", name: "sess_unknown", project: c.project()}
-	}
-	id := pick(c, c.m.sessionIDs)
-	if len(c.busySessions) > 0 && c.chance(25) {
-		id = pick(c, c.busySessions)
-	}
-	by := caller{kind: "session", name: id, project: c.m.sessions[id].Project}
-	if c.chance(3) {
-		by.project = c.project()
-	}
-	return by
-}
-
-func (c composer) project() string {
-	if len(c.m.projectIDs) == 0 || c.chance(4) {
-		return "proj_unknown"
-	}
-	return pick(c, c.m.projectIDs)
-}
-
-func (c composer) task() string {
-	if len(c.busyTasks) > 0 && c.chance(25) {
-		return pick(c, c.busyTasks)
-	}
-	if len(c.m.taskIDs) == 0 || c.chance(4) {
-		return "task_unknown"
-	}
-	return pick(c, c.m.taskIDs)
-}
-
-func (c composer) session() string {
-	if len(c.busySessions) > 0 && c.chance(25) {
-		return pick(c, c.busySessions)
-	}
-	if len(c.m.sessionIDs) == 0 || c.chance(4) {
-		return "sess_unknown"
-	}
-	return pick(c, c.m.sessionIDs)
-}
-
-// relative gives a session below a caller, or above it.
-func (c composer) relative(by caller) (string, bool) {
-	var family []string
-	for _, id := range c.m.sessionIDs {
-		if by.kind == "session" && (c.m.below(c.m.sessions[id], by.name) || c.m.below(c.m.sessions[by.name], id)) {
-			family = append(family, id)
-		}
-	}
-	if len(family) == 0 {
-		return "", false
-	}
-	return pick(c, family), true
-}
-
-// taskOf gives a task that suits a caller: mostly one of its project.
-func (c composer) taskOf(by caller) string {
-	id := c.task()
-	for range 3 {
-		if by.kind != "session" || c.m.tasks[id].Project == by.project && !c.m.tasks[id].Deleted {
-			break
-		}
-		id = c.task()
-	}
-	if x, ok := c.m.sessions[by.name]; ok && len(x.Tasks) > 0 && c.chance(50) {
-		return pick(c, x.Tasks)
-	}
-	return id
-}
-
-func (c composer) title() *string {
-	return ptr(
-		pick(c, []string{"Write it", "Test it", "Ship it", "", strings.Repeat("x", 201), "Wöchentlich <&> \"quoted\""}),
-	)
-}
-
-func (c composer) message() string {
-	if c.chance(3) {
-		return longMessage()
-	}
-	return pick(c, []string{"Under way", "Half done", "Fertig — ✓", "", "line\nline"})
-}
-
-func longMessage() string { return strings.Repeat("long ", events.MaxText/4) }
 
 // wish makes a command of this kind for this caller.
 func (c composer) wish(by caller, id string) wish {
@@ -468,14 +343,6 @@ func (c composer) wish(by caller, id string) wish {
 		}
 	}
 	return w
-}
-
-// target gives the session that a caller acts as: its own, mostly unnamed, or, wrongly, another.
-func (c composer) target(by caller) string {
-	if by.kind == "session" && c.chance(80) {
-		return ""
-	}
-	return c.session()
 }
 
 func (c composer) createTask(f *fields, by caller) {

@@ -19,6 +19,10 @@ const (
 	denial1    = "engine/denial.go"
 	shares     = "engine/denialshares.go"
 	foldQueue  = "projections/queue.go"
+	finishes   = "commands/queuefinish.go"
+	returns    = "commands/queuereturn.go"
+	foldReturn = "projections/queuereturn.go"
+	foldWaits  = "projections/waits.go"
 	foldSettle = "projections/settle.go"
 	foldLook   = "projections/look.go"
 	begins     = "commands/init.go"
@@ -378,7 +382,7 @@ var plants = []plant{
 		"	case by.Access == AccessAdmin, by.Access == AccessAuditor:\n",
 	}}},
 	{"an orchestrator cancels a task", []edit{{
-		"commands/task.go",
+		"commands/taskstatus.go",
 		"		if by.Kind == ActorUser {\n			return nil\n		}\n", "		return nil\n",
 	}}},
 	{"a worker reports on any task of its project", []edit{{
@@ -566,7 +570,7 @@ var plants = []plant{
 	{
 		"who holds an item no longer completes it",
 		[]edit{{
-			queues, "	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
+			finishes, "	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
 			"	if last.Status == events.ItemProcessing {\n		return last, nil\n	}\n	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
 		}},
 	},
@@ -577,14 +581,14 @@ var plants = []plant{
 	{
 		"an item is taken from a session that is there",
 		[]edit{{
-			queues, "if reason = s.Gone(item.SessionID); reason == \"\" {",
+			returns, "if reason = s.Gone(item.SessionID); reason == \"\" {",
 			"if reason = s.Gone(item.SessionID); reason == \"?\" {",
 		}},
 	},
 	{
 		"a holder's hand stays when its item is given back",
 		[]edit{{
-			foldQueue,
+			foldReturn,
 			"	s.letGo(d.SessionID)\n	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"", "	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"",
 		}},
 	},
@@ -596,12 +600,12 @@ var plants = []plant{
 	{
 		"an item that is given back goes to the end",
 		[]edit{{
-			foldQueue,
+			foldReturn,
 			"	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place &^= notReturned\n", "	var place uint64\n	s.changeQueue(queueKey(f.Project, d.Queue), func(q *Queue) {\n		q.Pushed++\n		place = q.Pushed | notReturned\n	})\n	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place = place\n",
 		}},
 	},
 	{"dependencies are ignored", []edit{{foldLook, "	return w.unmet[at] == 0\n", "	return w.unmet[at] >= 0\n"}}},
-	{"every queue trusts reports", []edit{{foldQueue, "	if !trust || d.Deleted {\n", "	if d.Deleted {\n"}}},
+	{"every queue trusts reports", []edit{{foldWaits, "	if !trust || d.Deleted {\n", "	if d.Deleted {\n"}}},
 	{"who waits for a task is not looked at when it is completed", []edit{{
 		"projections/task.go", "		s.unsettled.met = append(s.unsettled.met, id)\n", "",
 	}}},
@@ -616,9 +620,9 @@ var plants = []plant{
 		"	if int(unmet) < len(t.Dependencies) {\n		return 0\n	}\n	return unmet\n",
 	}}},
 	{"what a task lacks is not counted anew when it waits for others", []edit{{
-		foldQueue, "	s.countAnew(task)\n	s.await(gone, -s.Open(task))\n", "	s.await(gone, -s.Open(task))\n",
+		foldWaits, "	s.countAnew(task)\n	s.await(gone, -s.Open(task))\n", "	s.await(gone, -s.Open(task))\n",
 	}, {
-		foldQueue, "	s.countAnew(task)\n	s.await(dependencies, s.Open(task))\n",
+		foldWaits, "	s.countAnew(task)\n	s.await(dependencies, s.Open(task))\n",
 		"	s.await(dependencies, s.Open(task))\n",
 	}}},
 	{"who trusts a session's word is not looked at when that ends", []edit{{
@@ -627,8 +631,8 @@ var plants = []plant{
 	}}},
 	{"the items of a deleted task stay queued", []edit{{"projections/task.go", "		s.dropItems(f, id)\n", ""}}},
 	{"quarantine comes one start late", []edit{
-		{queues, "item.Attempts >= q.MaxAttempts {", "item.Attempts > q.MaxAttempts {"},
-		{queues, "item.Attempts < q.MaxAttempts {", "item.Attempts <= q.MaxAttempts {"},
+		{returns, "item.Attempts >= q.MaxAttempts {", "item.Attempts > q.MaxAttempts {"},
+		{returns, "item.Attempts < q.MaxAttempts {", "item.Attempts <= q.MaxAttempts {"},
 		{
 			leases, "item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {",
 			"item.Attempts > s.Queue(item.ProjectID, item.Queue).MaxAttempts {",

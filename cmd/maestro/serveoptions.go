@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maestro/engine"
+	"maestro/internal/cli"
+	"maestro/internal/failure"
+	"maestro/service"
+)
+
+const (
+	// shortestLease and longestLease bound --lease.
+	shortestLease = time.Second
+	longestLease  = 24 * time.Hour
+)
+
+type serveOptions struct {
+	listen, auth, durability, logFormat string
+	origins, hosts                      []string
+	insecure, newKey, readOnly          bool
+	lease                               time.Duration
+	limitTexts                          []string
+	limits                              service.Limits
+	backups                             backupOptions
+}
+
+func serveCommand(a *cli.Run) *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run the server until it is told to stop", Args: cli.Takes,
+		RunE: cli.Running(func(ctx context.Context, _ []string) error {
+			defer printing(a, o.logFormat)()
+			err := serve(ctx, a, o)
+			if ctx.Err() != nil && onlyCanceled(err) {
+				a.Say("maestro: The server was told to stop before it listened.\n")
+				return nil
+			}
+			return err
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address; port 0 takes a free one")
+	f.StringVar(&o.auth, "auth", "on", "on, or off (on loopback only): callers without a token are believed")
+	f.StringVar(&o.durability, "durability", "always", "always: fsync before each answer; interval: once a second")
+	f.DurationVar(
+		&o.lease, "lease", engine.DefaultLease,
+		"how long a session that sends heartbeats may be silent before it is lost; one that never has: 15m",
+	)
+	f.StringVar(&o.logFormat, "log-format", "text", "text or json, on stderr")
+	f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin whose pages may call, such as https://example.org; may be repeated")
+	f.StringSliceVar(&o.hosts, "allow-host", nil, "a name that the server is called by, beside its own addresses; may be repeated")
+	f.BoolVar(&o.insecure, "insecure-bind", false, "listen beyond loopback without TLS: tokens can be overheard")
+	f.BoolVar(&o.readOnly, "read-only", false,
+		"read a home and write nothing, anywhere: on a read-only mount, a full disk, or a damaged store")
+	f.BoolVar(&o.newKey, "new-key", false,
+		"make a new server key where the old one is lost; all sessions and named tokens then need new secrets")
+	f.StringArrayVar(
+		&o.limitTexts, "limit", nil,
+		"NAME=VALUE, or NAME=RATE/BURST: a limit other than the default; 0 is none; may be repeated "+
+			"(docs/limits.md lists them)",
+	)
+	o.backups.flags(f)
+	cli.Complete(cmd, "auth", "on", "off")
+	cli.Complete(cmd, "durability", "always", "interval")
+	cli.Complete(cmd, "log-format", "text", "json")
+	return cmd
+}
+
+// setLimits reads --limit.
+func (o *serveOptions) setLimits() error {
+	for _, text := range o.limitTexts {
+		if err := o.limits.Set(text); err != nil {
+			return failure.Usage("--limit: %s", err).WithNext(
+				"write NAME=VALUE, or NAME=RATE/BURST for a rate, such as --limit session-commands=500/5000; " +
+					"`maestro audit limits` lists the names")
+		}
+	}
+	if err := o.limits.FitOpenFiles(openFiles()); err != nil {
+		return failure.Usage("The server cannot start: %s", err).WithNext("raise the limit of open files, such as with " +
+			"`ulimit -n 8192`, or leave --limit server-connections out")
+	}
+	return nil
+}
+
+// check refuses options that cannot be, or that would open the server to others without saying so.
+func (o serveOptions) check() error {
+	host, port, err := net.SplitHostPort(o.listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	switch {
+	case err != nil:
+		return failure.Usage("--listen must be HOST:PORT, such as 127.0.0.1:3000, not %q", o.listen).
+			WithNext("write an address and a port from 0 to 65535; port 0 takes a free one")
+	case o.auth != "on" && o.auth != "off":
+		return failure.Usage("--auth is on or off, not %q", o.auth)
+	case o.logFormat != "text" && o.logFormat != "json":
+		return failure.Usage("--log-format is text or json, not %q", o.logFormat)
+	case o.lease < shortestLease || o.lease > longestLease:
+		return failure.Usage("--lease is from %s to %s, not %s", shortestLease, longestLease, o.lease)
+	}
+	if err := o.checkNames(); err != nil {
+		return err
+	}
+	switch {
+	case isLoopback(host):
+		return nil
+	case o.auth == "off":
+		return failure.Usage("--auth off is for loopback only, and --listen %s is not", o.listen).
+			WithWhy("everybody who reaches the address would be the user")
+	case !o.insecure:
+		return failure.Usage("--listen %s is not on loopback", o.listen).
+			WithWhy("there is no TLS, so tokens could be overheard on the way").
+			WithNext("put a TLS proxy before a loopback address, or say --insecure-bind")
+	}
+	return nil
+}
+
+// checkNames refuses origins and hosts that no request can have, and a place for backups that is no directory.
+func (o serveOptions) checkNames() error {
+	for _, origin := range o.origins {
+		parsed, err := url.Parse(origin)
+		if err != nil || parsed.Scheme == "" || parsed.Host == "" || origin != parsed.Scheme+"://"+parsed.Host {
+			return failure.Usage("--allow-origin must be SCHEME://HOST, such as https://example.org, not %q", origin)
+		}
+	}
+	for _, host := range o.hosts {
+		if host == "" || strings.ContainsAny(host, "/ \t") {
+			return failure.Usage("--allow-host must be a name, such as maestro.example.org, not %q", host)
+		}
+	}
+	if info, err := os.Stat(o.backups.dir); err == nil && o.backups.dir != "" && !info.IsDir() {
+		return failure.Usage("--backup-dir must be a directory, and %s is a file", o.backups.dir)
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.Unmap().IsLoopback()
+}

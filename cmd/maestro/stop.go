@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"maestro/api"
+)
+
+const (
+	// finishing is how long requests in hand may take when the server stops.
+	finishing = 10 * time.Second
+	// headersWithin bounds how slowly a client may say what it wants. Behind that a ReadTimeout would also end
+	// answers that take long, such as an audit: net/http takes it for the client's going away.
+	headersWithin = 10 * time.Second
+	// idleFor is how long a connection without a request stays open.
+	idleFor = 2 * time.Minute
+)
+
+// serveUntil answers requests until ctx ends. It then calls stopping, which answers who waits, and finishes the
+// requests in hand.
+func serveUntil(
+	ctx context.Context, listener *api.Listener, handler http.Handler, stopping func(), logger *slog.Logger,
+) error {
+	requests, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: headersWithin, IdleTimeout: idleFor,
+		BaseContext: func(net.Listener) context.Context { return requests },
+		ErrorLog:    slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	listener.Configure(server)
+	var quiet silent
+	quiet.watch(server)
+	server.RegisterOnShutdown(quiet.hurry)
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(listener) }()
+	select {
+	case err := <-stopped:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	logger.Info("stopping")
+	server.SetKeepAlivesEnabled(false) // an answer now says that the connection ends with it
+	stopping()
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
+	defer cancel()
+	if err := server.Shutdown(patience); err != nil {
+		logger.Warn("requests that did not finish in time are broken off", "why", err)
+		abandon()
+		_ = server.Close() // the listener is closed already
+	}
+	if err := <-stopped; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}

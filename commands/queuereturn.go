@@ -1,0 +1,108 @@
+package commands
+
+import (
+	"maestro/events"
+	"maestro/projections"
+)
+
+// ReturnItem gives back an item whose holder ended or was lost. The system's.
+type ReturnItem struct {
+	noTexts
+	In
+	Queue  string `json:"queue" doc:"the queue"`
+	TaskID string `json:"taskId" doc:"the task"`
+}
+
+// QuarantineItem takes an item out of a queue that was started too often without an end. The system's.
+type QuarantineItem struct {
+	noTexts
+	In
+	Queue  string `json:"queue" doc:"the queue"`
+	TaskID string `json:"taskId" doc:"the task"`
+}
+
+// ID implements Command.
+func (*ReturnItem) ID() string { return "queue:return" }
+
+// ID implements Command.
+func (*QuarantineItem) ID() string { return "queue:quarantine" }
+
+func (x *ReturnItem) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
+
+func (x *QuarantineItem) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
+
+// abandoned gives an item that is in the hand of a session that can hold nothing any more, and what became of that
+// session; no item if it is not in such a hand.
+func abandoned(s *projections.State, project, queue, task string) (item *projections.Item, reason string, err error) {
+	if item, err = itemOf(s, project, queue, task); err != nil {
+		return nil, "", err
+	}
+	if item.Status != events.ItemProcessing {
+		return nil, "", nil
+	}
+	if reason = s.Gone(item.SessionID); reason == "" {
+		return nil, "", forbidden(
+			"wait until its session ends or is lost", "Task %s is held by session '%s', which still responds", task,
+			item.SessionID,
+		)
+	}
+	return item, reason, nil
+}
+
+// Decide implements Command.
+func (x *ReturnItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	item, reason, err := abandoned(s, c.Project, x.Queue, x.TaskID)
+	if err != nil || item == nil {
+		return nil, err
+	}
+	if q := s.Queue(c.Project, x.Queue); item.Attempts >= q.MaxAttempts {
+		return nil, forbidden(
+			"quarantine it",
+			"Task %s was started %d times, and no more than %d are allowed",
+			x.TaskID,
+			item.Attempts,
+			q.MaxAttempts,
+		)
+	}
+	return &events.QueueItemReturned{
+		Queue:     item.Queue,
+		TaskID:    item.TaskID,
+		SessionID: item.SessionID,
+		Attempt:   item.Attempts,
+		Reason:    reason,
+	}, nil
+}
+
+func (x *ReturnItem) from(e *events.Event, d *events.QueueItemReturned) bool {
+	*x = ReturnItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
+	return true
+}
+
+// Decide implements Command.
+func (x *QuarantineItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	item, reason, err := abandoned(s, c.Project, x.Queue, x.TaskID)
+	if err != nil || item == nil {
+		return nil, err
+	}
+	if q := s.Queue(c.Project, x.Queue); item.Attempts < q.MaxAttempts {
+		return nil, forbidden(
+			"give it back",
+			"Task %s was started %d times, and %d are allowed",
+			x.TaskID,
+			item.Attempts,
+			q.MaxAttempts,
+		)
+	}
+	return &events.QueueItemQuarantined{
+		Queue:     item.Queue,
+		TaskID:    item.TaskID,
+		SessionID: item.SessionID,
+		Attempt:   item.Attempts,
+		Reason:    reason,
+	}, nil
+}
+
+func (x *QuarantineItem) from(e *events.Event, d *events.QueueItemQuarantined) bool {
+	*x = QuarantineItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
+	return true
+}

@@ -1,0 +1,78 @@
+package commands
+
+import (
+	"strconv"
+
+	"maestro/events"
+	"maestro/internal/safetext"
+	"maestro/projections"
+)
+
+// sessionKind is what the spawning and the registering of a new session check alike.
+type sessionKind struct {
+	role     events.Role
+	strategy events.Strategy
+	name     string
+	tasks    []string
+}
+
+// resolve fills in the defaults and refuses what does not fit together.
+func (k sessionKind) resolve(s *projections.State, project string) (sessionKind, error) {
+	if k.role == "" {
+		k.role = events.RoleWorker
+	}
+	if k.role != events.RoleWorker && k.role != events.RoleOrchestrator {
+		return k, invalid("/role", "role must be \"worker\" or \"orchestrator\"")
+	}
+	strategy, err := ResolveStrategy(k.role, k.strategy)
+	if err != nil {
+		return k, err
+	}
+	k.strategy = strategy
+	if err := ValidLine("/name", k.name, MaxName); err != nil {
+		return k, err
+	}
+	k.tasks = unique(k.tasks)
+	return k, tasksIn(s, project, k.tasks)
+}
+
+// ResolveStrategy gives a role's strategy, its default if none is named; simple means default for an orchestrator.
+func ResolveStrategy(role events.Role, strategy events.Strategy) (events.Strategy, error) {
+	if role == events.RoleOrchestrator {
+		switch strategy {
+		case "", events.StrategySimple:
+			return events.StrategyDefault, nil
+		case events.StrategyDefault, events.StrategyBatching, events.StrategyDAG:
+			return strategy, nil
+		case events.StrategyQueue, events.StrategyTree:
+		}
+		return "", invalid("/strategy", "an orchestrator's strategy must be default, intelligent-batching or dag")
+	}
+	switch strategy {
+	case "":
+		return events.StrategySimple, nil
+	case events.StrategySimple, events.StrategyQueue, events.StrategyTree:
+		return strategy, nil
+	case events.StrategyDefault, events.StrategyBatching, events.StrategyDAG:
+	}
+	return "", invalid("/strategy", "strategy must be \"simple\", \"queue\", or \"tree\"")
+}
+
+// permissionsOf freezes what a session may do: exactly the list and the core commands, or its role's default.
+func permissionsOf(role events.Role, strategy events.Strategy, list *[]string) (events.Permissions, error) {
+	who := Letter(role, strategy)
+	if list == nil {
+		return events.Permissions{Commands: current.Defaults(who)}, nil
+	}
+	for i, id := range *list {
+		if why := current.MayList(who, id); why != "" {
+			refusal := invalid(
+				"/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)", safetext.Printable(id),
+				role, strategy,
+			)
+			refusal.Why = why
+			return events.Permissions{}, refusal
+		}
+	}
+	return events.Permissions{Commands: current.Effective(who, *list), Explicit: true}, nil
+}

@@ -1,0 +1,110 @@
+package commands
+
+import (
+	"cmp"
+	"maps"
+
+	"maestro/events"
+	"maestro/internal/safetext"
+	"maestro/projections"
+)
+
+// UpdateSession gives fields of a session new values. Compat: PATCH /api/sessions/:id.
+type UpdateSession struct {
+	noTexts
+	In
+	SessionID string                `json:"sessionId" doc:"the session"`
+	Name      *string               `json:"name,omitempty" flag:"\"<name>\"" doc:"new name"`
+	Status    *events.SessionStatus `json:"status,omitempty" flag:"idle|working" doc:"new status: idle or working"`
+	AgentID   *string               `json:"agentId,omitempty" doc:"new agent"`
+	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"its tasks from now on"`
+	Env       map[string]string     `json:"env,omitempty" doc:"variables to add to its environment"`
+	// ManifestDigest issues its manifest again; that it gives the same rights is checked where the manifest is read.
+	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of its manifest from now on"`
+}
+
+// ID implements Command.
+func (*UpdateSession) ID() string { return "session:update" }
+
+func (x *UpdateSession) project(s *projections.State, by Actor) string {
+	return ofSession(s, by, x.In, x.SessionID)
+}
+
+// Decide implements Command.
+func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	session, err := spawnedSession(s, c, x.In, x.SessionID, x.ID())
+	if err != nil {
+		return nil, err
+	}
+	if x.Name != nil {
+		if err := ValidLine("/name", *x.Name, MaxName); err != nil {
+			return nil, err
+		}
+	}
+	if x.Status != nil && *x.Status != events.SessionIdle && *x.Status != events.SessionWorking {
+		return nil, invalid(
+			"/status",
+			"this sets idle or working; register, complete or kill the session for another status, not '%s'",
+			safetext.Printable(string(*x.Status)),
+		)
+	}
+	if x.Status != nil && session.Ended() {
+		return nil, ended(x.ID(), session)
+	}
+	if x.AgentID != nil {
+		if err := ValidLine("/agentId", *x.AgentID, MaxName); err != nil {
+			return nil, err
+		}
+	}
+	if x.TaskIDs != nil {
+		if err := tasksIn(s, session.ProjectID, *x.TaskIDs); err != nil {
+			return nil, err
+		}
+	}
+	if err := validEnv(x.Env); err != nil {
+		return nil, err
+	}
+	if thirdOn(c.Rules) {
+		if err := x.fits(s, c, session); err != nil {
+			return nil, err
+		}
+	}
+	if x.ManifestDigest != nil {
+		if err := validDigest(*x.ManifestDigest); err != nil || *x.ManifestDigest == "" {
+			return nil, cmp.Or(err, error(invalid("/manifestDigest", "manifestDigest is empty")))
+		}
+	}
+	return &events.SessionUpdated{
+		SessionID: session.ID, Name: x.Name, Status: x.Status, AgentID: x.AgentID, TaskIDs: x.TaskIDs, Env: x.Env, ManifestDigest: x.ManifestDigest,
+	}, nil
+}
+
+func (x *UpdateSession) from(e *events.Event, d *events.SessionUpdated) bool {
+	*x = UpdateSession{
+		In:             inProject(e),
+		SessionID:      d.SessionID,
+		Name:           d.Name,
+		Status:         d.Status,
+		AgentID:        d.AgentID,
+		TaskIDs:        d.TaskIDs,
+		Env:            d.Env,
+		ManifestDigest: d.ManifestDigest,
+	}
+	return true
+}
+
+// fits holds what the session would have to the limits.
+func (x *UpdateSession) fits(s *projections.State, c Call, session *projections.Session) error {
+	if x.TaskIDs != nil {
+		if err := graphOf(s, c).joins(session.ID, *x.TaskIDs); err != nil {
+			return err
+		}
+	}
+	if len(x.Env) == 0 {
+		return nil
+	}
+	env := make(map[string]string, len(session.Env)+len(x.Env))
+	maps.Copy(env, session.Env)
+	maps.Copy(env, x.Env)
+	return checkEnv(env)
+}

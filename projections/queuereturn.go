@@ -1,0 +1,63 @@
+package projections
+
+import (
+	"fmt"
+
+	"maestro/events"
+)
+
+// letGo takes an item out of its holder's hand.
+func (s *State) letGo(session string) {
+	if x := s.sessions.get(session); x != nil && x.Hand != nil && x.Hand.Held {
+		s.changeSession(session, func(x *Session) { x.Hand = &Hand{x.Hand.Queue, x.Hand.TaskID, false} })
+	}
+}
+
+func (s *State) itemReturned(f fact, d *events.QueueItemReturned) error {
+	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing)
+	if err != nil {
+		return err
+	}
+	s.changeItem(f, item, func(i *Item) {
+		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()
+		i.Place &^= notReturned
+	})
+	if s.Task(d.TaskID) == nil {
+		s.drop(f, s.Item(f.Project, d.Queue, d.TaskID))
+	}
+	what := "Back to the front of queue " + d.Queue + ": its session is " + d.Reason
+	s.letGo(d.SessionID)
+	s.unsay(f, d.TaskID, d.SessionID)
+	s.note(f, Entry{Type: "task_returned", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
+	return nil
+}
+
+func (s *State) itemQuarantined(f fact, d *events.QueueItemQuarantined) error {
+	item, err := s.item(f, d.Queue, d.TaskID, events.ItemProcessing)
+	if err != nil {
+		return err
+	}
+	s.finish(f, item, d.SessionID, events.ItemQuarantined, "", "its session is "+d.Reason)
+	s.note(f, Entry{
+		Type: "task_quarantined", SessionID: d.SessionID, TaskID: d.TaskID,
+		What: fmt.Sprintf(
+			"Quarantined in queue %s after %d starts: its last session is %s", d.Queue, d.Attempt, d.Reason,
+		),
+	})
+	return nil
+}
+
+// dropItems skips what is queued of a task that was deleted; what is in hand stays there.
+func (s *State) dropItems(f fact, task string) {
+	for _, id := range s.itemsOf.get(task) {
+		if item := s.items.get(id); item.Status == events.ItemQueued {
+			s.drop(f, item)
+		}
+	}
+}
+
+func (s *State) drop(f fact, item *Item) {
+	s.changeItem(f, item, func(i *Item) {
+		i.Status, i.CompletedAt, i.FailReason, i.Cause = events.ItemSkipped, f.at, "its task was deleted", f.cause()
+	})
+}

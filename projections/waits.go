@@ -1,0 +1,133 @@
+package projections
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"maestro/events"
+)
+
+// WaitsNamed is how many of the dependencies that an item waits for are named; the others are counted.
+const WaitsNamed = 5
+
+// WaitsLooked is at how many dependencies one list of items looks to say what they wait for.
+const WaitsLooked = 100_000
+
+// WaitsFor says what keeps a queued item from being started, "" if nothing does. It names first what will not come by
+// itself.
+func (s *State) WaitsFor(q *Queue, item *Item) string {
+	t := s.Task(item.TaskID)
+	if t == nil {
+		return "its task was deleted"
+	}
+	if t.Status != events.TaskTodo && t.Status != events.TaskInProgress {
+		return "its task is " + string(t.Status)
+	}
+	var named, open []string
+	unmet := 0
+	for _, id := range t.Dependencies {
+		if s.satisfied(id, q.TrustReports) {
+			continue
+		}
+		unmet++
+		switch d := s.tasks.get(id); {
+		case !d.Deleted && d.Status != events.TaskCancelled:
+			if len(open) < WaitsNamed {
+				open = append(open, id)
+			}
+		case len(named) == WaitsNamed:
+		case d.Deleted:
+			named = append(named, id+" (deleted)")
+		default:
+			named = append(named, id+" (cancelled)")
+		}
+	}
+	if unmet == 0 {
+		return ""
+	}
+	named = append(named, open[:min(len(open), WaitsNamed-len(named))]...)
+	text := "waits for " + strings.Join(named, ", ")
+	if more := unmet - len(named); more > 0 {
+		text += " and " + strconv.Itoa(more) + " more"
+	}
+	return text
+}
+
+// Stuck reports whether a queued item waits for what will not come by itself: a dependency that was deleted or cancelled.
+func (s *State) Stuck(q *Queue, item *Item) bool {
+	t := s.Task(item.TaskID)
+	return t != nil && slices.ContainsFunc(t.Dependencies, func(id string) bool {
+		d := s.tasks.get(id)
+		return d != nil && (d.Deleted || d.Status == events.TaskCancelled) && !s.satisfied(id, q.TrustReports)
+	})
+}
+
+// satisfied reports whether a dependency is: its task is completed, or, where reports are trusted, says so.
+func (s *State) satisfied(id string, trust bool) bool {
+	d := s.tasks.get(id)
+	if d == nil || d.Status == events.TaskCompleted {
+		return true
+	}
+	if !trust || d.Deleted {
+		return false
+	}
+	return s.saidDone(d)
+}
+
+// dependOn remembers who waits for a task, once however often it names it.
+func (s *State) dependOn(task string, dependencies []string) {
+	for id := range once(dependencies) {
+		s.dependents.put(id, append(s.dependents.get(id), task))
+	}
+	s.countAnew(task)
+	s.await(dependencies, s.Open(task))
+}
+
+// once gives each id once, in order.
+func once(ids []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if len(ids) == 1 { // most tasks wait for one, or for none
+			yield(ids[0])
+			return
+		}
+		seen := make(map[string]bool, len(ids))
+		for _, id := range ids {
+			if seen[id] {
+				continue
+			}
+			if seen[id] = true; !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// dependNoMore forgets a task where it waits no longer.
+func (s *State) dependNoMore(task string, before, after []string) {
+	gone := without(before, after)
+	for id := range once(gone) {
+		s.dependents.put(id, s.omit(s.dependents.get(id), task))
+	}
+	s.countAnew(task)
+	s.await(gone, -s.Open(task))
+}
+
+// without gives those ids that are not among others.
+func without(ids, others []string) []string {
+	if len(ids) == 0 {
+		return nil
+	}
+	drop := make(map[string]bool, len(others))
+	for _, id := range others {
+		drop[id] = true
+	}
+	var rest []string
+	for _, id := range ids {
+		if !drop[id] {
+			rest = append(rest, id)
+		}
+	}
+	return rest
+}
