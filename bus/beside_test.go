@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -275,7 +276,7 @@ func TestHeadFileIsNeverAheadOfTheBlocks(t *testing.T) {
 func TestAHeadFileThatCannotBeWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "away")
 	synctest.Test(t, func(t *testing.T) {
-		var logged bytes.Buffer
+		var logged sharedBuffer
 		h := &HeadFile{
 			path:    filepath.Join(dir, "head"),
 			firm:    func() error { return nil },
@@ -314,6 +315,24 @@ func TestAHeadFileThatCannotBeWritten(t *testing.T) {
 		synctest.Wait()
 		must(t, h.Failed(), h.Close())
 	})
+}
+
+// sharedBuffer is a log that is read while it is written.
+type sharedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *sharedBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *sharedBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }
 
 // When the blocks were taken away, nothing makes firm what they held, and only the head file shows that it was
