@@ -109,6 +109,14 @@ func TestSumsAreMadeInPortions(t *testing.T) {
 	}
 }
 
+// held is how many bytes of the heap are in use.
+func held() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 // The parts of a view are steps to make, its size is what it holds, and a list shows the newest words of many.
 func TestViewsCountWhatTheyCopy(t *testing.T) {
 	const tasks, words = 200, 990
@@ -132,16 +140,15 @@ func TestViewsCountWhatTheyCopy(t *testing.T) {
 		measure := func(task *Task) (steps uint64, real, counted int64) {
 			reader, taken := s.Reader(math.MaxUint64, nil)
 			views := make([]TaskView, 0, tasks)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
+			before := held()
 			for range tasks {
 				views = append(views, c.make(reader, task))
 			}
-			runtime.ReadMemStats(&after)
+			real = held() - before + tasks*viewSize
 			for i := range views {
 				counted += views[i].Size()
 			}
-			return *taken, int64(after.TotalAlloc-before.TotalAlloc) + tasks*viewSize, counted
+			return *taken, real, counted
 		}
 		few, _, _ := measure(lean)
 		many, real, counted := measure(&fat)
