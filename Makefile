@@ -12,7 +12,7 @@ GOLANGCI_LINT := $(TOOLS)/bin/golangci-lint
 GOFUMPT_BIN   := $(TOOLS)/bin/gofumpt
 
 # TEST_TIMEOUT bounds each package's tests; SEEDS and SOAK_SEEDS are how many histories are simulated.
-TEST_TIMEOUT ?= 10m
+TEST_TIMEOUT ?= 15m
 SEEDS        ?= 300
 SOAK_SEEDS   ?= 100000
 PURE         := ./events ./projections ./commands ./engine
