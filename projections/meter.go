@@ -58,3 +58,6 @@ func (s *State) Steps() uint64 {
 
 // Worked counts steps that who reads the state takes beside the state's own, such as the items that a filter skips.
 func (s *State) Worked(steps int) { s.work(uint64(max(steps, 0))) }
+
+// lookedThrough counts the work of looking through a list, whose entries lie side by side.
+func (s *State) lookedThrough(n int) { s.work(uint64(n / 16)) }

@@ -3,6 +3,8 @@ package projections
 import (
 	"iter"
 	"slices"
+
+	"maestro/events"
 )
 
 // mostTogether is how many words of a task lie in one list. A new word copies two such lists at most, however many
@@ -184,4 +186,98 @@ func (t *Task) setEarlier(parts [][]Said) {
 		s.Earlier = &Earlier{parts}
 	}
 	t.stated(s)
+}
+
+// SessionStatus gives what is said of a task and by which session: the newest word of a session that has not ended,
+// or, if all have, the newest of all; "" when nobody said anything.
+func (s *State) SessionStatus(t *Task) (says events.TaskSessionStatus, session string) {
+	return t.saysBy(s.alive)
+}
+
+// alive reports whether there is such a session that has not ended.
+func (s *State) alive(session string) bool {
+	x := s.Session(session)
+	return x != nil && !x.Ended()
+}
+
+// saysBy is [State.SessionStatus] where it is known who is alive.
+func (t *Task) saysBy(alive func(session string) bool) (says events.TaskSessionStatus, session string) {
+	counts := t.newest(func(said Said) bool { return alive(said.SessionID) })
+	if counts.SessionID == "" {
+		counts = t.newest(func(Said) bool { return true })
+	}
+	return counts.Status, counts.SessionID
+}
+
+// listener tells what is said of many tasks, and looks up each session once.
+type listener struct {
+	*State
+	known map[string]bool
+}
+
+func (s *State) listen() *listener { return &listener{s, map[string]bool{}} }
+
+// says is [State.SessionStatus].
+func (l *listener) says(t *Task) (says events.TaskSessionStatus, session string) {
+	looked := 0
+	says, session = t.saysBy(func(session string) bool {
+		looked++
+		alive, known := l.known[session]
+		if !known {
+			alive = l.alive(session)
+			l.known[session] = alive
+		}
+		return alive
+	})
+	l.lookedThrough(looked)
+	return says, session
+}
+
+// saidDone reports whether the word that counts on a task is that it is done.
+func (s *State) saidDone(t *Task) bool {
+	says, _ := s.SessionStatus(t)
+	return says == events.SaysCompleted
+}
+
+// say puts a session's word on a task last, in place of its former one. A completion's words are the task's result.
+func (s *State) say(f fact, task, session string, status events.TaskSessionStatus, words string) {
+	s.changeTask(task, func(t *Task) {
+		s.lookedThrough(t.Speakers())
+		s.work(uint64(t.addSaid(Said{session, status, f.at, f.sequence})))
+		t.UpdatedAt = f.at
+		if status == events.SaysCompleted && words != "" {
+			t.state(t.StatusReason(), f.statement())
+		}
+	})
+	s.speaksOf(session, s.tasks.get(task))
+}
+
+// unsay takes back what a session said of a task.
+func (s *State) unsay(f fact, task, session string) {
+	s.changeTask(task, func(t *Task) {
+		s.lookedThrough(t.Speakers())
+		s.work(uint64(t.dropSaid(session)))
+		t.UpdatedAt = f.at
+	})
+	if of, at := s.spokeOf.get(session), s.tasks.get(task).CreatedSequence; of.has(at) {
+		s.spokeOf.put(session, of.without(at))
+		s.work(lineCost)
+	}
+}
+
+// speaksOf remembers that a session's word is on a task.
+func (s *State) speaksOf(session string, t *Task) {
+	if of := s.spokeOf.get(session); !of.has(t.CreatedSequence) {
+		s.spokeOf.put(session, of.with(t.CreatedSequence, t.ID))
+		s.work(lineCost)
+	}
+}
+
+// Said is what one session says of a task, and since when.
+type Said struct {
+	SessionID string                   `json:"sessionId"`
+	Status    events.TaskSessionStatus `json:"status"`
+	At        int64                    `json:"at"`
+	// Sequence is the event that said so.
+	Sequence uint64 `json:"sequence"`
 }

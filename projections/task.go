@@ -1,19 +1,14 @@
 package projections
 
 import (
-	"cmp"
-	"container/heap"
 	"encoding/json"
-	"iter"
 	"slices"
-	"sort"
-	"strings"
 
 	"maestro/events"
 )
 
-// Task is what is true of a task. Times are milliseconds since 1970, 0 for never. Immutable; what moves with every report
-// stands apart from the fields that rarely change, which the versions of a task share.
+// Task is what is true of a task. Times are milliseconds since 1970, 0 for never. Immutable; what moves with every
+// report stands apart from the fields that rarely change, which the versions of a task share.
 type Task struct {
 	*TaskFields
 	// Status is the authoritative one: only a user or an orchestrator moves it.
@@ -94,15 +89,6 @@ func (t *Task) stated(s Stated) {
 	}
 }
 
-// Said is what one session says of a task, and since when.
-type Said struct {
-	SessionID string                   `json:"sessionId"`
-	Status    events.TaskSessionStatus `json:"status"`
-	At        int64                    `json:"at"`
-	// Sequence is the event that said so.
-	Sequence uint64 `json:"sequence"`
-}
-
 // Task gives the task, or nil when there is none or it was deleted.
 func (s *State) Task(id string) *Task {
 	if t := s.tasks.get(id); t != nil && !t.Deleted {
@@ -119,259 +105,8 @@ func (s *State) TaskProject(id string) string {
 	return ""
 }
 
-// Tasks gives a project's tasks in order of creation.
-func (s *State) Tasks(project string) iter.Seq[*Task] { return s.tasksIn(s.taskIDs.get(project)) }
-
-// Children gives the tasks directly below one, in order of creation.
-func (s *State) Children(task string) iter.Seq[*Task] { return s.tasksIn(s.children.get(task)) }
-
-func (s *State) tasksIn(ids []string) iter.Seq[*Task] {
-	return func(yield func(*Task) bool) {
-		for _, id := range ids {
-			if t := s.Task(id); t != nil && !yield(t) {
-				return
-			}
-		}
-	}
-}
-
 // TaskEver gives a task, also a deleted one, or nil.
 func (s *State) TaskEver(id string) *Task { return s.tasks.get(id) }
-
-// TasksAfter gives the tasks of projects in order of creation, behind the one that was made at a sequence; 0 for all.
-func (s *State) TasksAfter(projects []string, after uint64) iter.Seq[*Task] {
-	if len(projects) == 1 {
-		return s.tasksFrom(s.taskIDs.get(projects[0]), after)
-	}
-	return func(yield func(*Task) bool) {
-		var lists inTurn
-		for _, project := range projects {
-			ids := s.taskIDs.get(project)
-			if ids = s.livingFrom(ids[s.behind(ids, after):]); len(ids) > 0 {
-				lists = append(lists, taskList{s.tasks.get(ids[0]).CreatedSequence, ids})
-			}
-		}
-		heap.Init(&lists)
-		for len(lists) > 0 {
-			first := &lists[0]
-			if !yield(s.tasks.get(first.ids[0])) {
-				return
-			}
-			if first.ids = s.livingFrom(first.ids[1:]); len(first.ids) == 0 {
-				heap.Pop(&lists)
-				continue
-			}
-			first.created = s.tasks.get(first.ids[0]).CreatedSequence
-			heap.Fix(&lists, 0)
-		}
-	}
-}
-
-// ChildrenAfter gives the tasks directly below one, as TasksAfter does.
-func (s *State) ChildrenAfter(task string, after uint64) iter.Seq[*Task] {
-	return s.tasksFrom(s.children.get(task), after)
-}
-
-// tasksFrom gives those of the tasks that are not deleted, behind the one that was made at a sequence.
-func (s *State) tasksFrom(ids []string, after uint64) iter.Seq[*Task] {
-	if after == 0 {
-		return s.tasksIn(ids)
-	}
-	return s.tasksIn(ids[s.behind(ids, after):])
-}
-
-// behind gives where the tasks begin that were made after a sequence. ids are in order of creation.
-func (s *State) behind(ids []string, after uint64) int {
-	return sort.Search(len(ids), func(i int) bool { return s.tasks.get(ids[i]).CreatedSequence > after })
-}
-
-// livingFrom leaves the deleted tasks at the beginning of a list out.
-func (s *State) livingFrom(ids []string) []string {
-	for len(ids) > 0 && s.Task(ids[0]) == nil {
-		ids = ids[1:]
-	}
-	return ids
-}
-
-// taskList is the rest of a project's tasks, by when the first of them was made.
-type taskList struct {
-	created uint64
-	ids     []string
-}
-
-// inTurn is a heap of lists: first the one whose first task was made first.
-type inTurn []taskList
-
-func (l inTurn) Len() int           { return len(l) }
-func (l inTurn) Less(i, j int) bool { return l[i].created < l[j].created }
-func (l inTurn) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
-
-// Push implements heap.Interface; lists are only taken away.
-func (l *inTurn) Push(any) {}
-
-// Pop implements heap.Interface.
-func (l *inTurn) Pop() any {
-	*l = (*l)[:len(*l)-1]
-	return nil
-}
-
-// Startable reports whether a task is still to do and all that it depends on is completed.
-func (s *State) Startable(t *Task) bool {
-	return t.Status == events.TaskTodo && !slices.ContainsFunc(t.Dependencies, func(id string) bool {
-		d := s.tasks.get(id)
-		return d != nil && d.Status != events.TaskCompleted
-	})
-}
-
-// Descendants gives the ids of the tasks below one, parents before children. It stops when it has more than most;
-// most 0 is all.
-func (s *State) Descendants(task string, most int) []string {
-	var below []string
-	for next := -1; next < len(below); next++ {
-		parent := task
-		if next >= 0 {
-			parent = below[next]
-		}
-		for child := range s.Children(parent) {
-			if below = append(below, child.ID); most > 0 && len(below) > most {
-				return below
-			}
-		}
-	}
-	return below
-}
-
-// Depth counts the levels from the root down to a task: 1 for a root. It stops when it has counted more than most.
-func (s *State) Depth(task string, most int) int {
-	depth := 0
-	for id := task; id != "" && depth <= most; depth++ {
-		t := s.tasks.get(id)
-		if t == nil {
-			break
-		}
-		id = t.ParentID
-	}
-	return depth
-}
-
-// Above gives a task and those above it, as a set.
-func (s *State) Above(task string) map[string]bool {
-	above := map[string]bool{}
-	for id := task; id != "" && !above[id]; {
-		above[id] = true
-		t := s.tasks.get(id)
-		if t == nil {
-			break
-		}
-		id = t.ParentID
-	}
-	return above
-}
-
-// Within answers for many tasks whether each is one of these tasks or below one of them. A task is looked at once,
-// however many are asked for.
-func (s *State) Within(these []string) func(task string) bool {
-	known := make(map[string]bool, len(these))
-	for _, id := range these {
-		known[id] = true
-	}
-	return func(task string) bool {
-		var path []string
-		within := false
-		for id := task; id != ""; {
-			answer, seen := known[id]
-			if seen {
-				within = answer
-				break
-			}
-			known[id] = false // until the walk ends
-			path = append(path, id)
-			t := s.tasks.get(id)
-			if t == nil {
-				break
-			}
-			id = t.ParentID
-		}
-		for _, id := range path {
-			known[id] = within
-		}
-		return within
-	}
-}
-
-// UnmetDependencies gives those dependencies of a task that are not completed; one that was deleted before it was never will be.
-func (s *State) UnmetDependencies(t *Task) []string {
-	var unmet []string
-	for _, id := range t.Dependencies {
-		if d := s.tasks.get(id); d != nil && d.Status != events.TaskCompleted {
-			unmet = append(unmet, id)
-		}
-	}
-	return unmet
-}
-
-// Dependents gives the tasks that depend on one, in order of creation.
-func (s *State) Dependents(task string) []*Task {
-	var found []*Task
-	for _, id := range s.dependents.get(task) {
-		if t := s.Task(id); t != nil {
-			found = append(found, t)
-		}
-	}
-	s.work(uint64(len(found)))
-	slices.SortStableFunc(found, func(a, b *Task) int {
-		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
-	})
-	return found
-}
-
-// SessionStatus gives what is said of a task and by which session: the newest word of a session that has not ended, or, if
-// all have, the newest of all; "" when nobody said anything.
-func (s *State) SessionStatus(t *Task) (says events.TaskSessionStatus, session string) {
-	return t.saysBy(s.alive)
-}
-
-// alive reports whether there is such a session that has not ended.
-func (s *State) alive(session string) bool {
-	x := s.Session(session)
-	return x != nil && !x.Ended()
-}
-
-// saysBy is [State.SessionStatus] where it is known who is alive.
-func (t *Task) saysBy(alive func(session string) bool) (says events.TaskSessionStatus, session string) {
-	counts := t.newest(func(said Said) bool { return alive(said.SessionID) })
-	if counts.SessionID == "" {
-		counts = t.newest(func(Said) bool { return true })
-	}
-	return counts.Status, counts.SessionID
-}
-
-// listener tells what is said of many tasks, and looks up each session once.
-type listener struct {
-	*State
-	known map[string]bool
-}
-
-func (s *State) listen() *listener { return &listener{s, map[string]bool{}} }
-
-// says is [State.SessionStatus].
-func (l *listener) says(t *Task) (says events.TaskSessionStatus, session string) {
-	looked := 0
-	says, session = t.saysBy(func(session string) bool {
-		looked++
-		alive, known := l.known[session]
-		if !known {
-			alive = l.alive(session)
-			l.known[session] = alive
-		}
-		return alive
-	})
-	l.lookedThrough(looked)
-	return says, session
-}
-
-// DependentCount counts the tasks that depend on one, deleted ones too.
-func (s *State) DependentCount(task string) int { return len(s.dependents.get(task)) }
 
 // ActiveSession gives the newest of a task's sessions that is at work, or "".
 func (s *State) ActiveSession(t *Task) string {
@@ -403,12 +138,6 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	}
 }
 
-// saidDone reports whether the word that counts on a task is that it is done.
-func (s *State) saidDone(t *Task) bool {
-	says, _ := s.SessionStatus(t)
-	return says == events.SaysCompleted
-}
-
 // moveTo moves the status; the first move to in_progress and to completed is remembered for good.
 func (t *Task) moveTo(f fact, status events.TaskStatus) {
 	t.Status, t.UpdatedAt, t.StatusSequence, t.StatusAt = status, f.at, f.sequence, f.at
@@ -425,43 +154,6 @@ func (s *State) addSession(t *Task, id string) {
 	s.work(uint64(len(t.SessionIDs)))
 	if !slices.Contains(t.SessionIDs, id) {
 		t.SessionIDs = append(slices.Clip(t.SessionIDs), id)
-	}
-}
-
-// say puts a session's word on a task last, in place of its former one. A completion's words are the task's result.
-func (s *State) say(f fact, task, session string, status events.TaskSessionStatus, words string) {
-	s.changeTask(task, func(t *Task) {
-		s.lookedThrough(t.Speakers())
-		s.work(uint64(t.addSaid(Said{session, status, f.at, f.sequence})))
-		t.UpdatedAt = f.at
-		if status == events.SaysCompleted && words != "" {
-			t.state(t.StatusReason(), f.statement())
-		}
-	})
-	s.speaksOf(session, s.tasks.get(task))
-}
-
-// lookedThrough counts the work of looking through a list, whose entries lie side by side.
-func (s *State) lookedThrough(n int) { s.work(uint64(n / 16)) }
-
-// speaksOf remembers that a session's word is on a task.
-func (s *State) speaksOf(session string, t *Task) {
-	if of := s.spokeOf.get(session); !of.has(t.CreatedSequence) {
-		s.spokeOf.put(session, of.with(t.CreatedSequence, t.ID))
-		s.work(lineCost)
-	}
-}
-
-// unsay takes back what a session said of a task.
-func (s *State) unsay(f fact, task, session string) {
-	s.changeTask(task, func(t *Task) {
-		s.lookedThrough(t.Speakers())
-		s.work(uint64(t.dropSaid(session)))
-		t.UpdatedAt = f.at
-	})
-	if of, at := s.spokeOf.get(session), s.tasks.get(task).CreatedSequence; of.has(at) {
-		s.spokeOf.put(session, of.without(at))
-		s.work(lineCost)
 	}
 }
 

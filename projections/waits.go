@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,79 +54,12 @@ func (s *State) WaitsFor(q *Queue, item *Item) string {
 	return text
 }
 
-// Stuck reports whether a queued item waits for what will not come by itself: a dependency that was deleted or cancelled.
+// Stuck reports whether a queued item waits for what will not come by itself: a dependency that was deleted or
+// cancelled.
 func (s *State) Stuck(q *Queue, item *Item) bool {
 	t := s.Task(item.TaskID)
 	return t != nil && slices.ContainsFunc(t.Dependencies, func(id string) bool {
 		d := s.tasks.get(id)
 		return d != nil && (d.Deleted || d.Status == events.TaskCancelled) && !s.satisfied(id, q.TrustReports)
 	})
-}
-
-// satisfied reports whether a dependency is: its task is completed, or, where reports are trusted, says so.
-func (s *State) satisfied(id string, trust bool) bool {
-	d := s.tasks.get(id)
-	if d == nil || d.Status == events.TaskCompleted {
-		return true
-	}
-	if !trust || d.Deleted {
-		return false
-	}
-	return s.saidDone(d)
-}
-
-// dependOn remembers who waits for a task, once however often it names it.
-func (s *State) dependOn(task string, dependencies []string) {
-	for id := range once(dependencies) {
-		s.dependents.put(id, append(s.dependents.get(id), task))
-	}
-	s.countAnew(task)
-	s.await(dependencies, s.Open(task))
-}
-
-// once gives each id once, in order.
-func once(ids []string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if len(ids) == 1 { // most tasks wait for one, or for none
-			yield(ids[0])
-			return
-		}
-		seen := make(map[string]bool, len(ids))
-		for _, id := range ids {
-			if seen[id] {
-				continue
-			}
-			if seen[id] = true; !yield(id) {
-				return
-			}
-		}
-	}
-}
-
-// dependNoMore forgets a task where it waits no longer.
-func (s *State) dependNoMore(task string, before, after []string) {
-	gone := without(before, after)
-	for id := range once(gone) {
-		s.dependents.put(id, s.omit(s.dependents.get(id), task))
-	}
-	s.countAnew(task)
-	s.await(gone, -s.Open(task))
-}
-
-// without gives those ids that are not among others.
-func without(ids, others []string) []string {
-	if len(ids) == 0 {
-		return nil
-	}
-	drop := make(map[string]bool, len(others))
-	for _, id := range others {
-		drop[id] = true
-	}
-	var rest []string
-	for _, id := range ids {
-		if !drop[id] {
-			rest = append(rest, id)
-		}
-	}
-	return rest
 }

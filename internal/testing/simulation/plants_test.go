@@ -22,7 +22,7 @@ const (
 	finishes   = "commands/queuefinish.go"
 	returns    = "commands/queuereturn.go"
 	foldReturn = "projections/queuereturn.go"
-	foldWaits  = "projections/waits.go"
+	foldNeeds  = "projections/dependencies.go"
 	foldSettle = "projections/settle.go"
 	foldLook   = "projections/look.go"
 	begins     = "commands/init.go"
@@ -605,7 +605,7 @@ var plants = []plant{
 		}},
 	},
 	{"dependencies are ignored", []edit{{foldLook, "	return w.unmet[at] == 0\n", "	return w.unmet[at] >= 0\n"}}},
-	{"every queue trusts reports", []edit{{foldWaits, "	if !trust || d.Deleted {\n", "	if d.Deleted {\n"}}},
+	{"every queue trusts reports", []edit{{foldNeeds, "	if !trust || d.Deleted {\n", "	if d.Deleted {\n"}}},
 	{"who waits for a task is not looked at when it is completed", []edit{{
 		"projections/task.go", "		s.unsettled.met = append(s.unsettled.met, id)\n", "",
 	}}},
@@ -620,9 +620,9 @@ var plants = []plant{
 		"	if int(unmet) < len(t.Dependencies) {\n		return 0\n	}\n	return unmet\n",
 	}}},
 	{"what a task lacks is not counted anew when it waits for others", []edit{{
-		foldWaits, "	s.countAnew(task)\n	s.await(gone, -s.Open(task))\n", "	s.await(gone, -s.Open(task))\n",
+		foldNeeds, "	s.countAnew(task)\n	s.await(gone, -s.Open(task))\n", "	s.await(gone, -s.Open(task))\n",
 	}, {
-		foldWaits, "	s.countAnew(task)\n	s.await(dependencies, s.Open(task))\n",
+		foldNeeds, "	s.countAnew(task)\n	s.await(dependencies, s.Open(task))\n",
 		"	s.await(dependencies, s.Open(task))\n",
 	}}},
 	{"who trusts a session's word is not looked at when that ends", []edit{{

@@ -1,0 +1,116 @@
+package projections
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"maestro/events"
+)
+
+// Startable reports whether a task is still to do and all that it depends on is completed.
+func (s *State) Startable(t *Task) bool {
+	return t.Status == events.TaskTodo && !slices.ContainsFunc(t.Dependencies, func(id string) bool {
+		d := s.tasks.get(id)
+		return d != nil && d.Status != events.TaskCompleted
+	})
+}
+
+// UnmetDependencies gives those dependencies of a task that are not completed; one that was deleted before it was never
+// will be.
+func (s *State) UnmetDependencies(t *Task) []string {
+	var unmet []string
+	for _, id := range t.Dependencies {
+		if d := s.tasks.get(id); d != nil && d.Status != events.TaskCompleted {
+			unmet = append(unmet, id)
+		}
+	}
+	return unmet
+}
+
+// Dependents gives the tasks that depend on one, in order of creation.
+func (s *State) Dependents(task string) []*Task {
+	var found []*Task
+	for _, id := range s.dependents.get(task) {
+		if t := s.Task(id); t != nil {
+			found = append(found, t)
+		}
+	}
+	s.work(uint64(len(found)))
+	slices.SortStableFunc(found, func(a, b *Task) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+	return found
+}
+
+// DependentCount counts the tasks that depend on one, deleted ones too.
+func (s *State) DependentCount(task string) int { return len(s.dependents.get(task)) }
+
+// satisfied reports whether a dependency is: its task is completed, or, where reports are trusted, says so.
+func (s *State) satisfied(id string, trust bool) bool {
+	d := s.tasks.get(id)
+	if d == nil || d.Status == events.TaskCompleted {
+		return true
+	}
+	if !trust || d.Deleted {
+		return false
+	}
+	return s.saidDone(d)
+}
+
+// dependOn remembers who waits for a task, once however often it names it.
+func (s *State) dependOn(task string, dependencies []string) {
+	for id := range once(dependencies) {
+		s.dependents.put(id, append(s.dependents.get(id), task))
+	}
+	s.countAnew(task)
+	s.await(dependencies, s.Open(task))
+}
+
+// dependNoMore forgets a task where it waits no longer.
+func (s *State) dependNoMore(task string, before, after []string) {
+	gone := without(before, after)
+	for id := range once(gone) {
+		s.dependents.put(id, s.omit(s.dependents.get(id), task))
+	}
+	s.countAnew(task)
+	s.await(gone, -s.Open(task))
+}
+
+// once gives each id once, in order.
+func once(ids []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if len(ids) == 1 { // most tasks wait for one, or for none
+			yield(ids[0])
+			return
+		}
+		seen := make(map[string]bool, len(ids))
+		for _, id := range ids {
+			if seen[id] {
+				continue
+			}
+			if seen[id] = true; !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// without gives those ids that are not among others.
+func without(ids, others []string) []string {
+	if len(ids) == 0 {
+		return nil
+	}
+	drop := make(map[string]bool, len(others))
+	for _, id := range others {
+		drop[id] = true
+	}
+	var rest []string
+	for _, id := range ids {
+		if !drop[id] {
+			rest = append(rest, id)
+		}
+	}
+	return rest
+}

@@ -1,0 +1,77 @@
+package projections
+
+// Descendants gives the ids of the tasks below one, parents before children. It stops when it has more than most;
+// most 0 is all.
+func (s *State) Descendants(task string, most int) []string {
+	var below []string
+	for next := -1; next < len(below); next++ {
+		parent := task
+		if next >= 0 {
+			parent = below[next]
+		}
+		for child := range s.Children(parent) {
+			if below = append(below, child.ID); most > 0 && len(below) > most {
+				return below
+			}
+		}
+	}
+	return below
+}
+
+// Depth counts the levels from the root down to a task: 1 for a root. It stops when it has counted more than most.
+func (s *State) Depth(task string, most int) int {
+	depth := 0
+	for id := task; id != "" && depth <= most; depth++ {
+		t := s.tasks.get(id)
+		if t == nil {
+			break
+		}
+		id = t.ParentID
+	}
+	return depth
+}
+
+// Above gives a task and those above it, as a set.
+func (s *State) Above(task string) map[string]bool {
+	above := map[string]bool{}
+	for id := task; id != "" && !above[id]; {
+		above[id] = true
+		t := s.tasks.get(id)
+		if t == nil {
+			break
+		}
+		id = t.ParentID
+	}
+	return above
+}
+
+// Within answers for many tasks whether each is one of these tasks or below one of them. A task is looked at once,
+// however many are asked for.
+func (s *State) Within(these []string) func(task string) bool {
+	known := make(map[string]bool, len(these))
+	for _, id := range these {
+		known[id] = true
+	}
+	return func(task string) bool {
+		var path []string
+		within := false
+		for id := task; id != ""; {
+			answer, seen := known[id]
+			if seen {
+				within = answer
+				break
+			}
+			known[id] = false // until the walk ends
+			path = append(path, id)
+			t := s.tasks.get(id)
+			if t == nil {
+				break
+			}
+			id = t.ParentID
+		}
+		for _, id := range path {
+			known[id] = within
+		}
+		return within
+	}
+}
