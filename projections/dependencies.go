@@ -12,8 +12,7 @@ import (
 // Startable reports whether a task is still to do and all that it depends on is completed.
 func (s *State) Startable(t *Task) bool {
 	return t.Status == events.TaskTodo && !slices.ContainsFunc(t.Dependencies, func(id string) bool {
-		d := s.tasks.get(id)
-		return d != nil && d.Status != events.TaskCompleted
+		return !s.satisfied(id, false)
 	})
 }
 
@@ -22,7 +21,7 @@ func (s *State) Startable(t *Task) bool {
 func (s *State) UnmetDependencies(t *Task) []string {
 	var unmet []string
 	for _, id := range t.Dependencies {
-		if d := s.tasks.get(id); d != nil && d.Status != events.TaskCompleted {
+		if !s.satisfied(id, false) {
 			unmet = append(unmet, id)
 		}
 	}
