@@ -25,7 +25,7 @@ func saidOnce(r *http.Request) error {
 	for _, name := range onceHeaders {
 		if len(r.Header[name]) > 1 {
 			p := service.InvalidRequest("", "The request has more than one "+name+" header")
-			p.Why, p.Next = "only one of them could count", "send the header once"
+			p.Why, p.Next = "the server cannot know which one you mean", "send the header once"
 			return p
 		}
 	}
@@ -38,12 +38,16 @@ func saidOnce(r *http.Request) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if len(query[name]) > 1 {
-			return service.InvalidRequest("", safetext.Printable(name)+" is there more than once in the query")
+			p := service.InvalidRequest("", "The query has "+safetext.Printable(name)+" more than once")
+			p.Why, p.Next = "the server cannot know which one you mean", "send it once"
+			return p
 		}
 	}
 	return nil
 }
 
 func unreadableQuery(err error) error {
-	return service.InvalidRequest("", "the query cannot be read: "+safetext.Printable(err.Error()))
+	p := service.InvalidRequest("", "The query cannot be read: "+safetext.Printable(err.Error()))
+	p.Why, p.Next = "a part of it would be ignored", "correct the part after the ? and send it again"
+	return p
 }

@@ -63,10 +63,10 @@ func TestRepeatsAreRefused(t *testing.T) {
 		}
 		for _, query := range []string{"projectId=a&projectId=" + project, "dryRun=true&dryRun=true", "x=1&x=1"} {
 			w.sendHeader(c.method, c.path+"?"+query, c.body, nil).refused(400, "VALIDATION_ERROR",
-				"is there more than once in the query")
+				"more than once")
 		}
 		w.sendHeader(c.method, c.path+"?limit=%zz", c.body, nil).refused(400, "VALIDATION_ERROR",
-			"the query cannot be read")
+			"The query cannot be read")
 	}
 	if w.log.head() != head {
 		t.Errorf("%d events of refused requests", w.log.head()-head)

@@ -158,7 +158,7 @@ func (e *embedded) stop() {
 	}
 	if e.held.here() == nil {
 		if err := e.clearRemade(); err != nil {
-			e.logger.Warn("the store holds what is no file in the place of a file", "why", err)
+			e.logger.Warn("something that is not a file is in the place of a file of the store", "why", err)
 		}
 	}
 	stop(s)

@@ -164,7 +164,7 @@ func (h *HeadFile) look() {
 	switch err := os.Rename(h.path, aside); {
 	case err == nil:
 		h.logger.Warn("the head file was changed while the server was running; it is written again", "path", h.path,
-			"next", "what was there is "+aside+" now: look at it, then delete it")
+			"next", "what was there is "+aside+" now: check it, then delete it")
 	case errors.Is(err, fs.ErrNotExist):
 		h.logger.Warn("the head file was deleted while the server was running; it is written again", "path", h.path,
 			"next", "nothing")
@@ -196,9 +196,9 @@ func (h *HeadFile) note(err error) {
 	h.mu.Unlock()
 	switch {
 	case stopped:
-		h.logger.Error("the head file is not written any more", "path", h.path, "error", err)
+		h.logger.Error("the head file is no longer written", "path", h.path, "error", err)
 	case err != nil && time.Since(h.said) >= headFileSay:
-		h.logger.Error("the head file cannot be written; it is tried again", "path", h.path, "error", err)
+		h.logger.Error("the head file cannot be written; the server keeps trying", "path", h.path, "error", err)
 		h.said = time.Now()
 	case err == nil && !h.said.IsZero():
 		h.logger.Info("the head file is written again", "path", h.path)

@@ -50,7 +50,7 @@ func (b *Bus) rebuildSideStreams(ctx context.Context) error {
 	}
 	for stream, names := range missing {
 		for _, name := range names {
-			b.options.Logger.Error("a stream was set aside to be made again, and the directory is gone",
+			b.options.Logger.Error("a stream was set aside to be rebuilt, and its directory is gone",
 				"stream", stream, "directory", name,
 				"next", "put the directory back and restart the server; else see `maestro audit verify` for lost "+
 					"texts, and restore them with `maestro salvage --with BACKUP`")
@@ -87,7 +87,7 @@ func (b *Bus) rebuildSideStreams(ctx context.Context) error {
 		if err := writeAtomically(filepath.Join(aside, remadeName)); err != nil {
 			return err
 		}
-		b.options.Logger.Info("what can be read of a stream that was set aside is put back", "aside", aside)
+		b.options.Logger.Info("the readable part of a stream that was set aside is put back", "aside", aside)
 	}
 	if err := ignoreMissing(os.Remove(list)); err != nil {
 		return full(err)
@@ -165,7 +165,7 @@ func (r *ReadOnly) readAsides(ctx context.Context) error {
 			r.faults = append(r.faults, Fault{
 				Stream: stream,
 				File:   rebuildsName,
-				Why:    "the stream was set aside to " + name + " to be made again, and that directory is gone",
+				Why:    "the stream was set aside to " + name + " to be rebuilt, and that directory is gone",
 			})
 		}
 	}
@@ -192,7 +192,7 @@ func (r *ReadOnly) readAsides(ctx context.Context) error {
 				r.faults = append(r.faults, Fault{
 					Stream: stream,
 					File:   filepath.Base(path),
-					Why:    "the stream was set aside, and was not made again wholly so far; it is read from here too",
+					Why:    "the stream was set aside and is not fully rebuilt yet; it is read from here too",
 				})
 			}
 		}

@@ -154,7 +154,7 @@ func TestAStreamThatWasSetAsideAndIsGoneIsNamed(t *testing.T) {
 	})
 	must(t, err)
 	must(t, b.Close())
-	if !strings.Contains(logged.String(), "the directory is gone") {
+	if !strings.Contains(logged.String(), "its directory is gone") {
 		t.Errorf("the start says nothing: %s", &logged)
 	}
 }

@@ -45,7 +45,7 @@ func (e *embedded) takeAway(path string) error {
 	err := os.Remove(path)
 	switch {
 	case err == nil:
-		e.logger.Warn("what was in the place of a file of the store was removed; the file is made again", "path", path)
+		e.logger.Warn("something else was in the place of a file of the store; it is removed, and the file is made again", "path", path)
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -57,7 +57,7 @@ func (e *embedded) takeAway(path string) error {
 	if err := os.Rename(path, filepath.Join(aside, filepath.Base(path))); err != nil {
 		return full(err)
 	}
-	e.logger.Warn("what was in the place of a file of the store was set aside; the file is made again",
+	e.logger.Warn("something else was in the place of a file of the store; it is set aside, and the file is made again",
 		"path", path, "aside", aside)
 	return nil
 }

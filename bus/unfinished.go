@@ -46,7 +46,7 @@ func (e *embedded) removeUnfinished() {
 		}
 	}
 	if err != nil {
-		e.logger.Warn("what a killed server left half made cannot be removed", "why", err)
+		e.logger.Warn("files that a killed server left unfinished cannot be removed", "why", err)
 	}
 }
 

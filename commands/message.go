@@ -11,7 +11,7 @@ import (
 type MessageSession struct {
 	noTexts
 	In
-	SessionID string `json:"sessionId,omitempty" doc:"the session to write to; absent: the one that spawned the caller"`
+	SessionID string `json:"sessionId,omitempty" doc:"the session to write to; the one that spawned the caller if absent"`
 	Text      string `json:"text" doc:"the message"`
 	About     string `json:"about,omitempty" flag:"<taskId>" doc:"the task that it is about"`
 }
@@ -50,7 +50,7 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 	}
 	if waiting := int64(len(receiver.Mail)); waiting >= LimitMail.Value {
 		full := LimitMail.exceeded("/sessionId", "session '"+receiver.ID+"'", waiting+1)
-		full.Next = "wait until it runs a command: that shows it its messages"
+		full.Next = "wait until the session runs a command, which shows it its messages"
 		return nil, full
 	}
 	id := newID("msg", c, func(id string) bool { return receiver.Message(id) != nil || s.Input(id) != nil })
@@ -70,7 +70,7 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 	}
 	if id == "" {
 		if id = caller.SpawnedBy; id == "" {
-			return nil, notAllowed(x.ID(), "a session writes to the one that spawned it",
+			return nil, notAllowed(x.ID(), "a session may write only to the session that spawned it",
 				"ask the user with `maestro report needs-input`", "No session spawned session '%s'", caller.ID)
 		}
 	}
@@ -79,7 +79,7 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 		return nil, err
 	}
 	if receiver.SpawnedBy != caller.ID && caller.SpawnedBy != receiver.ID {
-		return nil, notAllowed(x.ID(), "a session writes to the one that spawned it, an orchestrator also to those that it spawned",
+		return nil, notAllowed(x.ID(), "a session may write to the session that spawned it, and an orchestrator also to sessions that it spawned",
 			"ask the user to pass it on, with `maestro report needs-input`",
 			"Session '%s' may not write to session '%s'", caller.ID, receiver.ID)
 	}

@@ -11,10 +11,10 @@ import (
 type NoteSession struct {
 	In
 	SessionID string          `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; your own if absent"`
-	Type      string          `json:"type,omitempty" doc:"a kind of entry that is not the system's, such as milestone; progress if absent"`
+	Type      string          `json:"type,omitempty" doc:"the kind of entry, such as milestone, but none that the system writes; progress if absent"`
 	Message   string          `json:"message,omitempty" doc:"the text of the entry; required without data"`
 	TaskID    string          `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task that the entry is about"`
-	Data      json.RawMessage `json:"data,omitempty" doc:"more about it"`
+	Data      json.RawMessage `json:"data,omitempty" doc:"more data about the entry"`
 
 	blobs events.Blobs
 }
@@ -45,7 +45,7 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	if c.By.Kind == ActorSession && thirdOn(c.Rules) && projections.IsReserved(kind) {
 		return nil, notAllowed(x.ID(),
-			"types of session_…, task_… and input_… say what was decided; a session may use task_completed and task_blocked",
+			"types that begin with session_, task_ or input_ record decisions; of these, a session may use task_completed and task_blocked",
 			"use another type, such as milestone", "Session '%s' may not write a note of type '%s'", session.ID, kind)
 	}
 	if x.Message == "" && len(x.Data) == 0 {

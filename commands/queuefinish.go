@@ -10,14 +10,14 @@ import (
 type CompleteItem struct {
 	noTexts
 	OfQueue
-	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item, refused if the session holds another; the held item if absent"`
+	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item; refused if the session holds another item; the held item if absent"`
 }
 
 // FailItem says that the item in hand failed. Document 000.
 type FailItem struct {
 	noTexts
 	OfQueue
-	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item, refused if the session holds another; the held item if absent"`
+	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item; refused if the session holds another item; the held item if absent"`
 	Reason string `json:"reason,omitempty" doc:"why it failed"`
 }
 
@@ -25,7 +25,7 @@ type FailItem struct {
 type SkipItem struct {
 	noTexts
 	OfQueue
-	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item, refused if the session holds another; the held or next item if absent"`
+	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item; refused if the session holds another item; the held or next item if absent"`
 }
 
 // ID implements Command.
@@ -71,7 +71,7 @@ func inHand(s *projections.State, session *projections.Session, task string) (*p
 		Code:    CodeConflict,
 		Message: "Session '" + session.ID + "' no longer holds task " + last.TaskID + ": " + whoHas(last),
 		Why:     why,
-		Next:    "leave that task, and take the next with `maestro queue start`",
+		Next:    "stop working on that task, and claim the next one with `maestro queue start`",
 	}
 }
 

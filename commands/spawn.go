@@ -24,7 +24,7 @@ type SpawnSession struct {
 	Role           events.Role     `json:"role,omitempty" doc:"worker (default) or orchestrator"`
 	Strategy       events.Strategy `json:"strategy,omitempty" doc:"worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag"`
 	TaskIDs        []string        `json:"taskIds,omitempty" doc:"its tasks, the primary one first; may be absent with the queue strategy"`
-	Allowed        *[]string       `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"all that it may use beside the core commands; by role and strategy if absent"`
+	Allowed        *[]string       `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"commands that it may use besides the core commands; decided by role and strategy if absent"`
 	Strict         bool            `json:"strict,omitempty" doc:"refuse while dependencies of its tasks are not completed"`
 	Model          string          `json:"model,omitempty" doc:"sonnet, opus, haiku or the full name of a model"`
 	Agent          string          `json:"agent,omitempty" doc:"claude (default), codex, gemini or a configured one"`

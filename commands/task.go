@@ -49,7 +49,7 @@ type ReopenTask struct {
 	noTexts
 	In
 	TaskID string `json:"taskId" doc:"the task"`
-	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"what is still missing; its session is told"`
+	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"what is still missing; the task's timeline shows it"`
 }
 
 // DeleteTask takes a task out of the views, with recursive everything below it too.

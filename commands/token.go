@@ -31,7 +31,7 @@ type RevokeToken struct {
 	SessionID string `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session whose secret is replaced, instead of a token"`
 	// KeepChildren leaves the tokens that it made as they are. Neither the token itself nor one that it made
 	// may ask for it.
-	KeepChildren bool `json:"keepChildren,omitempty" doc:"leave the tokens that it made valid"`
+	KeepChildren bool `json:"keepChildren,omitempty" doc:"do not revoke the tokens that it made"`
 }
 
 // ID implements Command.

@@ -755,7 +755,7 @@ func TestSessionDecisions(t *testing.T) {
 		{"a note of what only the system says", nil, step{
 			"w", "session:note",
 			`{"type":"task_status_changed","message":"m"}`,
-		}, "NOT_ALLOWED", "say what was decided"},
+		}, "NOT_ALLOWED", "record decisions"},
 		{
 			"a note of a lost session", nil,
 			step{"o", "session:note", `{"type":"session_lost","message":"m"}`},

@@ -246,7 +246,7 @@ func (l *Leases) paused() bool {
 		return false
 	}
 	if beating && missed <= pauseAfter*l.every {
-		l.config.Logger.Warn("the server was held up; the time counts for no lease", "held", pause)
+		l.config.Logger.Warn("the server was held up; this time does not count against leases", "held", pause)
 		l.holdUp(before, pause)
 		return false
 	}

@@ -187,7 +187,7 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 	// A table of its own time gives the forger of an event more rights, so a log never returns to one.
 	version, _ := strconv.Atoi(event.Rules) // what is known is a number
 	if version < v.rules {
-		v.Fault(sequence, FaultOlderRules, "it names rules %d, and an event before it was decided by rules %d", version,
+		v.Fault(sequence, FaultOlderRules, "it names rules %d, but an earlier event was decided by rules %d", version,
 			v.rules)
 		return
 	}

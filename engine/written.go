@@ -18,7 +18,7 @@ const lastYear = 9000
 // not matter: an earlier version may have written them.
 func (v *Verifier) unlike(event *events.Event, body []byte) string {
 	if event.Time.Year() > lastYear {
-		return fmt.Sprintf("its time %s is one that no clock had", event.Time.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("its time %s is outside the range that a server writes", event.Time.UTC().Format(time.RFC3339))
 	}
 	written, err := event.Append(v.written[:0])
 	if err != nil {
@@ -33,11 +33,11 @@ func (v *Verifier) unlike(event *events.Event, body []byte) string {
 	}
 	for _, name := range []string{"time", "occurredat"} {
 		if text, there := stored[name]; there && text != known[name] {
-			return fmt.Sprintf("its %s is written as %q, and a server writes %q", name, text, known[name])
+			return fmt.Sprintf("its %s is written as %q, but a server writes %q", name, text, known[name])
 		}
 	}
 	if field := unknownField(stored, known); field != "" {
-		return fmt.Sprintf("it has the field %q, which is none of such an event", field)
+		return fmt.Sprintf("it has the field %q, which this type of event does not have", field)
 	}
 	return ""
 }

@@ -338,8 +338,8 @@ func (b *inbox) stuck(q *Queue) {
 	b.add(InboxUnread, q.SessionID, q.Name, since, func() InboxItem {
 		return InboxItem{
 			Queue: q.Name, What: q.Name,
-			Message: "of " + strconv.Itoa(unseen) + " items that wait, nobody looked whether what they wait for will come: " +
-				"the queues wait for too much",
+			Message: "of " + strconv.Itoa(unseen) + " waiting items, the inbox did not check whether their dependencies can still be completed: " +
+				"they have too many",
 			Next: "maestro queue list --project " + q.ProjectID + " --queue " + q.Name,
 		}
 	})
@@ -349,7 +349,7 @@ func (b *inbox) stuck(q *Queue) {
 func UnreadInbox(p *Project) InboxItem {
 	return InboxItem{
 		Kind: InboxUnread, ProjectID: p.ID, What: p.Name, Since: p.UpdatedAt,
-		Message: "what needs you in this project takes more work than one read may",
+		Message: "this project is too large for the inbox to read in one go",
 		Next:    "maestro task list --project " + p.ID,
 	}
 }

@@ -99,7 +99,7 @@ func TestListsLookAtFewDependencies(t *testing.T) {
 	for _, item := range inbox {
 		if item.Kind == InboxUnread {
 			unread++
-			if !strings.HasPrefix(item.Message, "of 100 items that wait") || item.Queue != "w" {
+			if !strings.HasPrefix(item.Message, "of 100 waiting items") || item.Queue != "w" {
 				t.Errorf("what is not looked at: %+v", item)
 			}
 		}

@@ -60,8 +60,8 @@ func tooMuchToRead() error {
 	p := &Problem{
 		Kind:    KindTooLarge,
 		Code:    "READ_TOO_LARGE",
-		Message: "This read takes more work than one read may",
-		Why:     "while the server reads, all others wait",
+		Message: "This read takes more work than the server allows for one read",
+		Why:     "other calls wait while the server reads",
 		Next:    "ask for less: one project, a page (?limit=), or a part of the tree",
 	}
 	return p.Complete()

@@ -83,7 +83,7 @@ func (v View) createdAt(after string) (uint64, error) {
 	}
 	t := v.TaskEver(after)
 	if t == nil {
-		return 0, InvalidRequest("", "cursor names no task; begin again without it")
+		return 0, InvalidRequest("", "cursor names no task; start again without it")
 	}
 	return t.CreatedSequence, nil
 }

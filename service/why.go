@@ -198,9 +198,9 @@ func (w *causes) chain(ctx context.Context, from reason) (wire.WhyChain, error) 
 // whereItGoesOn is the root of a chain that is cut before a sequence.
 func whereItGoesOn(steps []wire.WhyStep, next uint64) string {
 	if len(steps) == 0 {
-		return "event " + strconv.FormatUint(next, 10) + ": the answer is too long to tell more"
+		return "event " + strconv.FormatUint(next, 10) + ": the answer is full"
 	}
-	return "what led to event " + strconv.FormatUint(steps[len(steps)-1].Sequence, 10) + ": the chain is longer"
+	return "what led to event " + strconv.FormatUint(steps[len(steps)-1].Sequence, 10) + ": the chain goes on"
 }
 
 func (w *causes) eventAt(ctx context.Context, sequence uint64) (*events.Event, error) {

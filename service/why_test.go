@@ -66,9 +66,9 @@ func TestTheChainsOfAnAnswerAreBoundedTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf("event %d: the answer is too long to tell more", said)
+		want := fmt.Sprintf("event %d: the answer is full", said)
 		if steps > 0 {
-			want = "the chain is longer"
+			want = "the chain goes on"
 		}
 		if len(chain.Steps) != steps || !strings.HasSuffix(chain.Root, want) {
 			t.Errorf("it has %d steps, want %d, and goes back to %q", len(chain.Steps), steps, chain.Root)

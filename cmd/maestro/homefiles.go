@@ -44,7 +44,7 @@ func (h headFailure) warnings() []api.Warning {
 	return []api.Warning{{
 		Code:    "HOME",
 		Message: "the head file " + h.path + " cannot be written: " + why,
-		Next: "make it possible to write it, or move away what is in its place; until then it does not show " +
+		Next: "make the file writable, or move away what is in its place; until then it does not show " +
 			"whether the log lost what was acknowledged since",
 	}}
 }

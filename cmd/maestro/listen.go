@@ -86,7 +86,7 @@ func listening(a *cli.Run, address, dir string, damage error, times clock.Status
 		if engine.Asked(damage) {
 			level = slog.LevelInfo
 		}
-		logger.Log(context.Background(), level, "READ-ONLY: the log can be read, and nothing can be written",
+		logger.Log(context.Background(), level, "READ-ONLY: the server answers reads and refuses writes",
 			"why", damage, "next", engine.Advice(damage))
 	}
 	var next string

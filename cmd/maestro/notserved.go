@@ -15,7 +15,7 @@ import (
 // warnOfRoom says at the start that nothing can be written yet.
 func warnOfRoom(err error, logger *slog.Logger) {
 	if err != nil {
-		logger.Warn("there is too little room: the server can be read, and takes no writes",
+		logger.Warn("the disk is too full: the server answers reads and refuses writes",
 			"why", err, "next", engine.Advice(err))
 	}
 }
@@ -34,12 +34,12 @@ func notServed(dir string, existed bool, err error) error {
 		return err
 	case bus.IsFull(err) && existed:
 		return offline.DiskFull(dir, err, "make room on that disk, and start the server again; "+
-			"until then `maestro serve --read-only` shows what there is")
+			"until then, read the log with `maestro serve --read-only`")
 	case bus.IsFull(err):
 		return offline.DiskFull(dir, err, "make room on that disk, and start the server again; "+
 			"or name another home with MAESTRO_HOME")
 	case offline.IsReadOnly(err) && existed:
-		return offline.OnReadOnly(dir, err, "look at it with `maestro serve --read-only`, or make its disk writable")
+		return offline.OnReadOnly(dir, err, "read it with `maestro serve --read-only`, or make its disk writable")
 	case offline.IsReadOnly(err):
 		return offline.OnReadOnly(dir, err, "name another home with MAESTRO_HOME, or make the disk writable")
 	}

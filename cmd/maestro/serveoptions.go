@@ -50,23 +50,23 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address; port 0 takes a free one")
-	f.StringVar(&o.auth, "auth", "on", "on, or off (on loopback only): callers without a token are believed")
+	f.StringVar(&o.auth, "auth", "on", "on, or off (on loopback only): callers without a token are trusted")
 	f.StringVar(&o.durability, "durability", "always", "always: fsync before each answer; interval: once a second")
 	f.DurationVar(
 		&o.lease, "lease", engine.DefaultLease,
 		"how long a session that sends heartbeats may be silent before it is lost; one that never has: 15m",
 	)
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json, on stderr")
-	f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin whose pages may call, such as https://example.org; may be repeated")
-	f.StringSliceVar(&o.hosts, "allow-host", nil, "a name that the server is called by, beside its own addresses; may be repeated")
+	f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin whose pages may call the server, such as https://example.org; may be repeated")
+	f.StringSliceVar(&o.hosts, "allow-host", nil, "another host name that clients use for the server; may be repeated")
 	f.BoolVar(&o.insecure, "insecure-bind", false, "listen beyond loopback without TLS: tokens can be overheard")
 	f.BoolVar(&o.readOnly, "read-only", false,
-		"read a home and write nothing, anywhere: on a read-only mount, a full disk, or a damaged store")
+		"serve reads and write nothing, such as on a read-only mount, a full disk or a damaged store")
 	f.BoolVar(&o.newKey, "new-key", false,
-		"make a new server key where the old one is lost; all sessions and named tokens then need new secrets")
+		"make a new server key if the old one is lost; all sessions and named tokens then need new secrets")
 	f.StringArrayVar(
 		&o.limitTexts, "limit", nil,
-		"NAME=VALUE, or NAME=RATE/BURST: a limit other than the default; 0 is none; may be repeated "+
+		"NAME=VALUE, or NAME=RATE/BURST: change a limit; 0 is no limit; may be repeated "+
 			"(docs/limits.md lists them)",
 	)
 	o.backups.flags(f)
@@ -87,7 +87,7 @@ func (o *serveOptions) setLimits() error {
 	}
 	if err := o.limits.FitOpenFiles(openFiles()); err != nil {
 		return failure.Usage("The server cannot start: %s", err).WithNext("raise the limit of open files, such as with " +
-			"`ulimit -n 8192`, or leave --limit server-connections out")
+			"`ulimit -n 8192`, or leave out --limit server-connections")
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func serveUntil(
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
 	defer cancel()
 	if err := server.Shutdown(patience); err != nil {
-		logger.Warn("requests that did not finish in time are broken off", "why", err)
+		logger.Warn("requests that did not finish in time are cancelled", "why", err)
 		abandon()
 		_ = server.Close() // the listener is closed already
 	}

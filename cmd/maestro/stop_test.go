@@ -87,7 +87,7 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 	if n := answered.Load(); n != waiters {
 		t.Errorf("%d of %d got an answer that ends the connection", n, waiters)
 	}
-	if strings.Contains(logged.String(), "broken off") {
+	if strings.Contains(logged.String(), "did not finish in time") {
 		t.Errorf("it waited in vain:\n%s", logged.String())
 	}
 }
@@ -159,7 +159,7 @@ func TestWaitersComeBack(t *testing.T) {
 	if err := k.process.Wait(); err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
-	if strings.Contains(k.stderr.String(), "broken off") {
+	if strings.Contains(k.stderr.String(), "did not finish in time") {
 		t.Errorf("it broke off requests:\n%s", k.stderr.String())
 	}
 	k.address = ""

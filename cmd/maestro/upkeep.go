@@ -109,7 +109,7 @@ func newUpkeep(
 		Check: func(ctx context.Context, made backups.Made) error {
 			held, err := headOfBackup(ctx, made.Path, signer)
 			if err == nil && !made.Of(held) {
-				err = fmt.Errorf("it holds the log to event %d, and its name says %d: it is a copy of another", held.Sequence,
+				err = fmt.Errorf("it holds the log to event %d, but its name says %d: it is a copy of another backup", held.Sequence,
 					made.Sequence)
 			}
 			return err

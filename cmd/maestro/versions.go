@@ -22,7 +22,7 @@ func knownVersions() home.Version {
 
 // tooNew explains why a home that a newer maestro wrote is not opened for writing; other errors stay as they are.
 func tooNew(dir string, err error) error {
-	const onlyRead = ", or look at it with `maestro serve --read-only`"
+	const onlyRead = ", or read it with `maestro serve --read-only`"
 	var home *home.NewerError
 	var log *events.NewerError
 	switch {

@@ -52,7 +52,7 @@ func newAuditExport(a *Run) *cobra.Command {
 	c := &auditExport{Run: a}
 	cmd := &cobra.Command{
 		Use:   "export [<file>]",
-		Short: "Write the log without its long texts, one line an event",
+		Short: "Write the log, one event per line, without its long texts",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}

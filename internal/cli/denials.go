@@ -155,9 +155,9 @@ func newAuditCan(a *Run) *cobra.Command {
 	c := &auditCan{Run: a}
 	cmd := &cobra.Command{
 		Use:   "can <actor> <commandId> [<target>]",
-		Short: "Say whether an actor may use a command, and by which row of the table",
+		Short: "Say whether an actor may use a command, and which row of the permission table decides it",
 		Args:  Takes,
-		Long: `Say whether an actor may use a command, and by which row of the table: exit 0, or 4 if not. The actor is a session's id, a token's
+		Long: `Say whether an actor may use a command, and which row of the permission table decides it: exit 0, or 4 if not. The actor is a session's id, a token's
 name, or admin, system or runner; the command id is one such as task:complete; the target is the task, session, question, project
 or queue that the command would be about.`,
 		RunE: Running(c.run),

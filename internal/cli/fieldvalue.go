@@ -90,7 +90,7 @@ func (v *listValue) more() string {
 	if v.each() {
 		return "; may be repeated"
 	}
-	return ", with commas"
+	return " (comma-separated)"
 }
 
 func (v *listValue) Set(text string) error {

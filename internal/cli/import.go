@@ -238,7 +238,7 @@ func (i *importing) interrupted(err error, t plan.Task, of int) error {
 		Details: e.details,
 		Why:     e.why,
 		Message: fmt.Sprintf("Task %q (line %d) could not be made: %s", t.ID, t.Line, e.message),
-		Next:    next + "; then run the import again with the same file, it goes on from there",
+		Next:    next + "; then run the import again with the same file: it continues from there",
 	}
 }
 

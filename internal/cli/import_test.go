@@ -37,7 +37,7 @@ func TestAnInterruptedImportSaysHowToGoOn(t *testing.T) {
 	var told *failure.Error
 	if !errors.As(err, &told) || !strings.Contains(told.Message, "line 9") ||
 		told.Next != "3 of 5 tasks are made; let the user raise the limit; then run the import again with the same "+
-			"file, it goes on from there" {
+			"file: it continues from there" {
 		t.Errorf("got %+v", told)
 	}
 }

@@ -33,7 +33,7 @@ func newManifestGenerate(a *Run) *cobra.Command {
 	c := &manifestGenerate{Run: a}
 	cmd := &cobra.Command{
 		Use:   "generate",
-		Short: "Generate a manifest, which you can change and give to session spawn --manifest",
+		Short: "Generate a manifest that you can edit and pass to session spawn --manifest",
 		Args:  Takes,
 		Long: `Generate a manifest from the server's tasks. Without --output it is printed; with it, it is written whole or not at all, readable by
 you alone. Give it to a session with "maestro session spawn --manifest FILE".

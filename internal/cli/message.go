@@ -28,7 +28,7 @@ func newSessionMessage(a *Run) *cobra.Command {
 	c := &sessionMessage{Run: a}
 	cmd := &cobra.Command{
 		Use:   `message <sessionId> "<text>"`,
-		Short: `Write to a session, which is shown the text with its next command; "parent" is the one that spawned you`,
+		Short: `Send a message to a session, which sees it with its next command; "parent" is the session that spawned you`,
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
@@ -58,7 +58,7 @@ func (c *sessionMessage) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.wrote(answer, to, "Sent to session %s, which is shown it with its next command", to)
+	c.wrote(answer, to, "Sent to session %s, which sees the message with its next command", to)
 	return nil
 }
 

@@ -90,7 +90,7 @@ func (c *queueCreate) run(ctx context.Context, args []string) error {
 
 func newQueueRequeue(a *Run) *cobra.Command {
 	return newChange(a, &commands.RequeueItem{}, "requeue <taskId>",
-		"Put a quarantined, failed or skipped item at the end again", "Queued %[1]s again", "queue")
+		"Put a quarantined, failed or skipped item back at the end of its queue", "Queued %[1]s again", "queue")
 }
 
 func newQueue(a *Run) *cobra.Command {

@@ -27,20 +27,20 @@ type reportKind struct {
 func reportKinds() []reportKind {
 	return []reportKind{
 		{
-			events.ReportProgress, `"<message>"`, "Report progress; with --task the tasks say working",
+			events.ReportProgress, `"<message>"`, "Report progress; --task reports those tasks as working",
 			"Report task progress", events.SaysWorking,
 		},
 		{
 			events.ReportComplete, `"<summary>"`,
-			"Report that the tasks are done; without --task your session is done too",
+			"Report that the tasks are done; without --task, your session is done too",
 			"Report that a task is done", events.SaysCompleted,
 		},
 		{
-			events.ReportBlocked, `"<reason>"`, "Report what blocks you; with --task the tasks say blocked",
+			events.ReportBlocked, `"<reason>"`, "Report what blocks you; --task reports those tasks as blocked",
 			"Report what blocks a task", events.SaysBlocked,
 		},
 		{
-			events.ReportError, `"<description>"`, "Report what failed; with --task the tasks say failed",
+			events.ReportError, `"<description>"`, "Report what failed; --task reports those tasks as failed",
 			"Report that a task failed", events.SaysFailed,
 		},
 		{

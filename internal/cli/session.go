@@ -182,7 +182,7 @@ func newSessionNote(a *Run) *cobra.Command {
 	c := &sessionNote{Run: a}
 	cmd := &cobra.Command{
 		Use:   `note "<message>"`,
-		Short: "Add an entry to a session's timeline; no status changes",
+		Short: "Add an entry to a session's timeline; this changes no status",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}

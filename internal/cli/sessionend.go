@@ -21,7 +21,7 @@ func newSessionComplete(a *Run) *cobra.Command {
 	c := &sessionComplete{Run: a}
 	cmd := &cobra.Command{
 		Use:   "complete [<sessionId>]",
-		Short: "Report that your session is done: the last thing that an agent does",
+		Short: "Report that your session is done; run this last",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}

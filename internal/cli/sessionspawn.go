@@ -30,9 +30,9 @@ func newSessionSpawn(a *Run) *cobra.Command {
 	c := &sessionSpawn{Run: a}
 	cmd := &cobra.Command{
 		Use:   "spawn",
-		Short: "Order a session for tasks; --strict refuses while their dependencies are not completed",
+		Short: "Spawn a session for tasks; --strict refuses while their dependencies are not completed",
 		Args:  Takes,
-		Long: "Order a session: its tasks move to in_progress, its permissions are frozen, and it gets a secret of " +
+		Long: "Spawn a session: its tasks move to in_progress, its permissions are frozen, and it gets a secret of " +
 			"its own. The command prints the environment that its agent needs.\n\n" +
 			`A shell can read it: eval "$(maestro session spawn --task-ids <taskIds>)"`,
 		RunE: Running(c.run),
@@ -193,7 +193,7 @@ func newSessionRegister(a *Run) *cobra.Command {
 	c := &sessionRegister{Run: a}
 	cmd := &cobra.Command{
 		Use:   "register [<sessionId>]",
-		Short: "Report for work, already done when an agent starts; a user may register a new session",
+		Short: "Register the session as running, already done when an agent starts; a user may register a new session",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}

@@ -24,7 +24,7 @@ func newStatus(a *Run) *cobra.Command {
 	c := &status{Run: a}
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show the project's status: decisions, reports of sessions, and what nobody has confirmed",
+		Short: "Show the project's status: what is decided, what sessions report, and what waits to be confirmed",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}

@@ -42,7 +42,7 @@ type taskList struct {
 func newTaskList(a *Run) *cobra.Command {
 	c := &taskList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List tasks with their status and what sessions report of them", Args: Takes,
+		Use: "list", Short: "List tasks with their status and what sessions report about them", Args: Takes,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
@@ -51,7 +51,7 @@ func newTaskList(a *Run) *cobra.Command {
 	cmd.Flags().StringVar(&c.parent, "parent", "", "only those directly below this task; null: the roots")
 	cmd.Flags().StringVar(&c.session, "session", "", "only those of this session")
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those of the session that asks")
-	cmd.Flags().StringVar(&c.said, "says", "", "only those of which an agent reports this")
+	cmd.Flags().StringVar(&c.said, "says", "", "only those that an agent reports as this")
 	cmd.Flags().StringVar(&c.priority, "priority", "", "only those with this priority")
 	cmd.Flags().BoolVar(&c.ready, "ready", false,
 		"only those that can be started: todo, and all that they depend on completed")

@@ -111,9 +111,9 @@ func newTemplateCreate(a *Run) *cobra.Command {
 	c := &templateCreate{Run: a, body: commands.CreateTemplate{Role: events.RoleWorker}}
 	cmd := &cobra.Command{
 		Use:   `create "<name>" <file>`,
-		Short: "Create a template of prompts from a file, - for stdin",
+		Short: "Create a prompt template from a file, or from stdin with -",
 		Args:  Takes,
-		Long: "Create a template of prompts from a file, - for stdin. To use it, name it with " +
+		Long: "Create a prompt template from a file, or from stdin with -. To use it, name it with " +
 			"`maestro session spawn --template`.",
 		RunE: Running(c.run),
 	}
@@ -150,7 +150,7 @@ func newTemplateUpdate(a *Run) *cobra.Command {
 	c := &templateUpdate{Run: a}
 	cmd := &cobra.Command{
 		Use:   "update <templateId>",
-		Short: "Change a template's name or workflow; those of Maestro too",
+		Short: "Change a template's name or workflow; Maestro's own templates too",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
@@ -177,12 +177,12 @@ func (c *templateUpdate) run(ctx context.Context, args []string) error {
 
 func newTemplateReset(a *Run) *cobra.Command {
 	return newChange(a, &commands.ResetTemplate{}, "reset <templateId>",
-		"Give a template of Maestro its original workflow again", "Reset template %[1]s")
+		"Restore the original workflow of one of Maestro's own templates", "Reset template %[1]s")
 }
 
 func newTemplateDelete(a *Run) *cobra.Command {
 	return newChange(a, &commands.DeleteTemplate{}, "delete <templateId>",
-		"Delete a template; those of Maestro cannot be deleted", "Deleted template %[1]s")
+		"Delete a template; Maestro's own cannot be deleted", "Deleted template %[1]s")
 }
 
 // storedTemplates are the workflows that a prompt is written by, as the server has them.

@@ -105,7 +105,7 @@ func (c *trial) age() {
 		return
 	}
 	if version < c.rulesVersion {
-		c.fault(ruleOlder, "it was decided by rules %d, and an event before it by rules %d", version, c.rulesVersion)
+		c.fault(ruleOlder, "it was decided by rules %d, but an earlier event by rules %d", version, c.rulesVersion)
 		return
 	}
 	c.rulesVersion = version
@@ -155,7 +155,7 @@ func (c *trial) exact(body []byte) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(new(event)); err != nil {
-		c.fault(ruleEnvelope, "it has what the documents do not name: %s", err)
+		c.fault(ruleEnvelope, "it has fields that the documents do not name: %s", err)
 	}
 	var written struct{ Time, OccurredAt string }
 	_ = json.Unmarshal(body, &written) // readEvent has read it

@@ -22,7 +22,7 @@ func (s *salvage) noteOtherStores() {
 		if path == store || strings.HasPrefix(path, store+".") || !bus.HoldsLog(path) {
 			continue
 		}
-		s.note("%s holds a log, and was not read: copy the home, rename it to %s in the copy, and salvage that", path,
+		s.note("%s holds a log that was not read: copy the home, rename it to %s in the copy, and salvage that", path,
 			filepath.Base(store))
 	}
 }

@@ -85,13 +85,13 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 	}
 	switch {
 	case o.Unlisted != nil:
-		s.note("no automatic backup was used, for they cannot be listed: %s; if anything is missing, name them with "+
+		s.note("no automatic backup was used, because they cannot be listed: %s; if anything is missing, name them with "+
 			"--with, or their directory with --backup-dir", o.Unlisted)
 	case len(o.Backups) == 0 && o.BackupDir != "":
 		s.note("no automatic backups in %s", o.BackupDir)
 	}
 	for _, path := range o.Others {
-		s.report.Unused[path] = "it is no plain file: name the backup itself with --with"
+		s.report.Unused[path] = "it is not a plain file: name the backup itself with --with"
 	}
 	s.noteOtherStores()
 	s.readEarlier()

@@ -14,7 +14,7 @@ var (
 	// ErrTarget: the new home cannot be made at that place.
 	ErrTarget = errors.New("the new home cannot be made there")
 	// ErrRunning: another salvage makes a home at that place now. It is an ErrTarget.
-	ErrRunning = fmt.Errorf("%w: another salvage makes it now", ErrTarget)
+	ErrRunning = fmt.Errorf("%w: another salvage is writing it", ErrTarget)
 	// ErrNoFile: one of the named files is not there.
 	ErrNoFile = errors.New("there is no such file")
 )

@@ -724,9 +724,9 @@ func TestBrief(t *testing.T) {
 	})
 	const want = "## Maestro Commands\n\n**Role:** worker\n**Strategy:** simple\n\n### Core\n\n" +
 		"- `maestro whoami`: Show who you are to the server\n- `maestro commands [--check <commandId>]`: List the commands that you may use, or check one\n\n" +
-		"### Report\n\n- `maestro report progress \"<message>\" [--task <taskIds>]`: Report progress; with --task the tasks say working\n\n" +
+		"### Report\n\n- `maestro report progress \"<message>\" [--task <taskIds>]`: Report progress; --task reports those tasks as working\n\n" +
 		"### Task\n\n- `maestro task get <taskId> [--timeline]`: Show a task; with --timeline what happened to it\n\n" +
-		"### Overview\n\n- `maestro since [<sequence|time>]`: Show what changed since a sequence, a time or a while ago such as 10m; what needs you comes first\n\n"
+		"### Overview\n\n- `maestro since [<sequence|time>]`: Show what changed since a sequence number, a time or 10m ago; what needs you comes first\n\n"
 	hidden := len(commands.CurrentRules().Hidden([]string{
 		"report:progress", "whoami", "commands", "task:get", "since",
 		"session:resume",

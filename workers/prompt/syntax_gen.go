@@ -10,7 +10,8 @@ var syntaxes = map[string]usage{
 	},
 	"status": {
 		"status",
-		"Show the project's status: decisions, reports of sessions, and what nobody has confirmed",
+		"Show the project's status: what is decided, what sessions report, and what waits to be " +
+			"confirmed",
 	},
 	"commands": {
 		"commands [--check <commandId>]",
@@ -18,11 +19,12 @@ var syntaxes = map[string]usage{
 	},
 	"session:register": {
 		"session register",
-		"Report for work, already done when an agent starts; a user may register a new session",
+		"Register the session as running, already done when an agent starts; a user may register a " +
+			"new session",
 	},
 	"session:complete": {
 		"session complete",
-		"Report that your session is done: the last thing that an agent does",
+		"Report that your session is done; run this last",
 	},
 	"track-file": {
 		"track-file <path> [--task <taskId>]",
@@ -30,25 +32,25 @@ var syntaxes = map[string]usage{
 	},
 	"worker:init": {
 		"worker init",
-		"Check the session's manifest, report for work and print the prompts; already done when an " +
-			"agent starts",
+		"Check the session's manifest, register the session and print its prompts; already done " +
+			"when an agent starts",
 	},
 	"orchestrator:init": {
 		"orchestrator init",
-		"Check the session's manifest, report for work and print the prompts; already done when an " +
-			"agent starts",
+		"Check the session's manifest, register the session and print its prompts; already done " +
+			"when an agent starts",
 	},
 	"report:progress": {
 		`report progress "<message>" [--task <taskIds>]`,
-		"Report progress; with --task the tasks say working",
+		"Report progress; --task reports those tasks as working",
 	},
 	"report:blocked": {
 		`report blocked "<reason>" [--task <taskIds>]`,
-		"Report what blocks you; with --task the tasks say blocked",
+		"Report what blocks you; --task reports those tasks as blocked",
 	},
 	"report:error": {
 		`report error "<description>" [--task <taskIds>]`,
-		"Report what failed; with --task the tasks say failed",
+		"Report what failed; --task reports those tasks as failed",
 	},
 	"report:needs-input": {
 		`report needs-input "<question>" [--option "<answer>"]… [--wait --timeout <duration>] ` +
@@ -57,7 +59,7 @@ var syntaxes = map[string]usage{
 	},
 	"report:complete": {
 		`report complete "<summary>" [--task <taskIds>]`,
-		"Report that the tasks are done; without --task your session is done too",
+		"Report that the tasks are done; without --task, your session is done too",
 	},
 	"task:report:progress": {
 		`task report progress <taskId> "<message>"`,
@@ -82,7 +84,7 @@ var syntaxes = map[string]usage{
 	},
 	"task:list": {
 		"task list [--status todo|in_progress|completed|blocked|cancelled] [--parent <taskId>]",
-		"List tasks with their status and what sessions report of them",
+		"List tasks with their status and what sessions report about them",
 	},
 	"task:get": {
 		"task get <taskId> [--timeline]",
@@ -117,7 +119,7 @@ var syntaxes = map[string]usage{
 	},
 	"task:reopen": {
 		`task reopen <taskId> ["<reason>"]`,
-		"Send a task back to in_progress; its session is told the reason",
+		"Send a task back to in_progress; its timeline shows the reason",
 	},
 	"task:delete": {
 		"task delete <taskId> [--recursive]",
@@ -137,7 +139,7 @@ var syntaxes = map[string]usage{
 			`[--name "<name>"] [--agent <agent>] [--model <model>] [--skills <skills>] ` +
 			"[--allowed-commands <commandIds>] [--queue <queue>] [--timeout <duration>] [--strict] " +
 			"[--quiet]",
-		"Order a session for tasks; --strict refuses while their dependencies are not completed",
+		"Spawn a session for tasks; --strict refuses while their dependencies are not completed",
 	},
 	"session:kill": {
 		`session kill <sessionId> [--reason "<reason>"] [--failed]`,
@@ -145,7 +147,7 @@ var syntaxes = map[string]usage{
 	},
 	"session:message": {
 		`session message <sessionId> "<text>" [--about <taskId>]`,
-		`Write to a session, which is shown the text with its next command; "parent" is the one ` +
+		`Send a message to a session, which sees it with its next command; "parent" is the session ` +
 			"that spawned you",
 	},
 	"session:update": {
@@ -215,11 +217,11 @@ var syntaxes = map[string]usage{
 	"manifest:generate": {
 		"manifest generate --task-ids <taskIds> [--role worker|orchestrator] [--strategy " +
 			"<strategy>] [--output <file>]",
-		"Generate a manifest, which you can change and give to session spawn --manifest",
+		"Generate a manifest that you can edit and pass to session spawn --manifest",
 	},
 	"session:note": {
 		`session note "<message>" [--type <type>] [--task <taskId>]`,
-		"Add an entry to a session's timeline; no status changes",
+		"Add an entry to a session's timeline; this changes no status",
 	},
 	"queue:create": {
 		"queue create <name> [--trust-reports] [--max-attempts <number>]",
@@ -227,7 +229,7 @@ var syntaxes = map[string]usage{
 	},
 	"queue:requeue": {
 		"queue requeue <taskId> [--queue <queue>]",
-		"Put a quarantined, failed or skipped item at the end again",
+		"Put a quarantined, failed or skipped item back at the end of its queue",
 	},
 	"project:update": {
 		`project update <projectId> [--name "<name>"] [--description "<text>"] [--working-dir ` +
@@ -248,24 +250,23 @@ var syntaxes = map[string]usage{
 	},
 	"template:create": {
 		`template create "<name>" <file> [--role worker|orchestrator]`,
-		"Create a template of prompts from a file, - for stdin",
+		"Create a prompt template from a file, or from stdin with -",
 	},
 	"template:update": {
 		`template update <templateId> [--name "<name>"] [--file <file>]`,
-		"Change a template's name or workflow; those of Maestro too",
+		"Change a template's name or workflow; Maestro's own templates too",
 	},
 	"template:reset": {
 		"template reset <templateId>",
-		"Give a template of Maestro its original workflow again",
+		"Restore the original workflow of one of Maestro's own templates",
 	},
 	"template:delete": {
 		"template delete <templateId>",
-		"Delete a template; those of Maestro cannot be deleted",
+		"Delete a template; Maestro's own cannot be deleted",
 	},
 	"since": {
 		"since [<sequence|time>]",
-		"Show what changed since a sequence, a time or a while ago such as 10m; what needs you " +
-			"comes first",
+		"Show what changed since a sequence number, a time or 10m ago; what needs you comes first",
 	},
 	"why": {
 		"why <id>",
@@ -273,16 +274,15 @@ var syntaxes = map[string]usage{
 	},
 	"audit:export": {
 		"audit export [<file>] [--project <projectId>]",
-		"Write the log without its long texts, one line an event",
+		"Write the log, one event per line, without its long texts",
 	},
 	"audit:verify": {
 		"audit verify [<file>] [--from-head <sequence:hash>] [--oracle]",
-		"Check the chain and the long texts of the log, an export or a backup, and decide every " +
-			"event again",
+		"Verify the log, an export or a backup: its chain, its long texts and every decision",
 	},
 	"audit:replay": {
 		"audit replay [<file>] [--at <sequence|time>] [--task <taskId>]",
-		"Show a story, or the board as it was at a moment, by folding the log again",
+		"Replay the log: show what happened, or how the tasks stood at a given time",
 	},
 	"audit:head": {
 		"audit head",
@@ -294,7 +294,7 @@ var syntaxes = map[string]usage{
 	},
 	"audit:can": {
 		"audit can <actor> <commandId> [<target>]",
-		"Say whether an actor may use a command, and by which row of the table",
+		"Say whether an actor may use a command, and which row of the permission table decides it",
 	},
 	"token:create": {
 		"token create --name <name> --kind admin|auditor|read-only [--project <projectIds>]",

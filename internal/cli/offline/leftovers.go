@@ -12,18 +12,18 @@ import (
 // that a killed restore or salvage left, with all that they had copied.
 func ClearLeftovers(lock *home.Lock, logger *slog.Logger) {
 	if err := lock.RemoveUnfinished(); err != nil {
-		logger.Warn("what a killed server left half written cannot be removed", "why", err,
-			"next", "delete it: a file with a dot and 26 capital letters and digits in its name")
+		logger.Warn("files that a killed server left unfinished cannot be removed", "why", err,
+			"next", "delete the file: its name has a dot and 26 capital letters and digits")
 	}
 	restored, _ := bus.Unbuilt(lock.Store()) // what cannot be listed is not known
 	for _, dir := range restored {
-		logger.Warn("a restore into this home was killed, and left a directory", "path", dir,
+		logger.Warn("a killed restore into this home left a directory behind", "path", dir,
 			"next", "if the home lacks the log, stop this server and run `maestro restore` again; it removes the "+
 				"directory. Else delete it")
 	}
 	salvaged, _ := salvage.Leftovers(lock.Dir())
 	for _, dir := range salvaged {
-		logger.Warn("a salvage that was to make this home was killed, and left a directory, with secrets", "path", dir,
-			"next", "delete it, if this home is the one that you want")
+		logger.Warn("a killed salvage into this home left a directory with secrets behind", "path", dir,
+			"next", "if this home is the one that you want, delete the directory")
 	}
 }

@@ -35,7 +35,7 @@ func newAuditReplay(a *cli.Run) *cobra.Command {
 	c := &auditReplay{Run: a}
 	cmd := &cobra.Command{
 		Use:   "replay [<file>]",
-		Short: "Show a story, or the board as it was at a moment, by folding the log again",
+		Short: "Replay the log: show what happened, or how the tasks stood at a given time",
 		Args:  cli.Takes,
 		Long: `Fold the log again, the server's or that of an export.
 

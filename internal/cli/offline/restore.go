@@ -180,7 +180,7 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 func noteBackups(a *cli.Run, h *home.Home, file string) error {
 	earlier, err := backups.NewHome(h.Dir(), filepath.Dir(file))
 	if err != nil {
-		a.Say("The home is there, but backups could not be listed; a newer one may make it read-only: %s\n", err)
+		a.Say("The home is restored, but the backups could not be listed; a newer one may make the home read-only: %s\n", err)
 	}
 	note, err := earlier.Encode()
 	if err != nil {

@@ -88,7 +88,7 @@ func (r *restoring) line(l export.Line) error {
 
 func (r *restoring) message(m events.Message) error {
 	if !strings.HasPrefix(m.Subject, events.SubjectPrefix) || strings.ContainsAny(m.Subject, " \t\r\n") {
-		return fmt.Errorf("event %d has the subject %q, and no stream has such a one", m.Sequence, m.Subject)
+		return fmt.Errorf("event %d has the subject %q, which belongs to no stream", m.Sequence, m.Subject)
 	}
 	r.judging = r.verifier.Event(m)
 	if err := r.store.Message(m); err != nil {
@@ -168,7 +168,7 @@ func (r *restoring) accept() error {
 	}
 	switch rules := rulesOf(r.verdict.Faults); {
 	case newer != nil:
-		next = "use a newer maestro: a newer one wrote this log, and no server of this version would start with it"
+		next = "use a newer maestro: a newer version wrote this log, and a server of this version would not start with it"
 	case slices.Equal(rules, []engine.FaultRule{engine.FaultText}):
 		next = "take the texts from a backup that has them: `" + r.command("--texts-from BACKUP") +
 			"`; or go without them with --accept-faults"

@@ -330,7 +330,7 @@ func newAuditVerify(a *cli.Run) *cobra.Command {
 	c := &auditVerify{Run: a}
 	cmd := &cobra.Command{
 		Use:   "verify [<file>]",
-		Short: "Check the chain and the long texts of the log, an export or a backup, and decide every event again",
+		Short: "Verify the log, an export or a backup: its chain, its long texts and every decision",
 		Args:  cli.Takes,
 		RunE:  cli.Running(c.run),
 	}
