@@ -2,11 +2,11 @@ package bus
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +17,21 @@ import (
 	"maestro/events"
 	"maestro/internal/testing/logtest"
 )
+
+// clusterTenants is how many accounts a cluster has. Each has streams of its own: a stream that is deleted and made again
+// under its name is for a while both there and not there, depending on the server that is asked.
+const clusterTenants = 64
+
+// tenants is the configuration of the accounts.
+func tenants() string {
+	var b strings.Builder
+	b.WriteString("system_account: SYS\naccounts {\n SYS: {}\n")
+	for i := range clusterTenants {
+		fmt.Fprintf(&b, " T%[1]d: { jetstream: enabled, users: [{user: t%[1]d, password: t}] }\n", i)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
 
 // startCluster runs three servers in this process, with routes on the loopback.
 func startCluster(t *testing.T) []*server.Server {
@@ -46,6 +61,9 @@ func startCluster(t *testing.T) []*server.Server {
 			Cluster:    server.ClusterOpts{Name: "maestro-test", Host: "127.0.0.1", Port: ports[i]},
 			Routes:     routes,
 		}
+		if err := o.ProcessConfigString(tenants()); err != nil {
+			t.Fatal(err)
+		}
 		s, err := server.NewServer(o)
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +88,7 @@ func runCluster(t *testing.T) []*server.Server {
 			t.Fatal("a server of the cluster did not start")
 		}
 	}
-	nc := connectTo(t, servers[0])
+	nc := connectTo(t, servers[0], 0)
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
@@ -94,9 +112,9 @@ func runCluster(t *testing.T) []*server.Server {
 	}
 }
 
-func connectTo(t *testing.T, s *server.Server) *nats.Conn {
+func connectTo(t *testing.T, s *server.Server, tenant int) *nats.Conn {
 	t.Helper()
-	nc, err := nats.Connect("", nats.InProcessServer(s))
+	nc, err := nats.Connect("", nats.InProcessServer(s), nats.UserInfo(fmt.Sprint("t", tenant), "t"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,17 +125,12 @@ func connectTo(t *testing.T, s *server.Server) *nats.Conn {
 func TestClusterConforms(t *testing.T) {
 	t.Parallel()
 	servers := runCluster(t)
+	tenant := 0
 	logtest.Run(t, func(t *testing.T) logtest.Fixture {
-		first, other := connectTo(t, servers[0]), connectTo(t, servers[1])
-		js, err := jetstream.New(first)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tenant++
+		first, other := connectTo(t, servers[0], tenant), connectTo(t, servers[1], tenant)
 		ready, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		if err := js.DeleteStream(ready, StreamName); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-			t.Fatal(err)
-		}
 		open := func(nc *nats.Conn) *Bus {
 			b, err := Connect(ready, nc, Options{Replicas: 3, Timeout: 2 * time.Second, Logger: testLogger(t)})
 			if err != nil {
