@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -41,16 +37,14 @@ const (
 // load is a server with honest workers and hostile sessions.
 type load struct {
 	*killed
-	project string
-	hostile atomic.Bool
-	// refused is closed when the first hostile call is refused for a limit.
-	refused chan struct{}
-	once    sync.Once
+	project   string
+	hostile   atomic.Bool
+	attackers *attackers
+	answers   hostileAnswers
 
 	mu       sync.Mutex
 	idle     latencies
 	attacked latencies
-	answers  map[string]map[int]int // of the hostile sessions, by attack and status
 	sessions map[string]loadSession // by task
 }
 
@@ -61,9 +55,7 @@ type load struct {
 func TestHostileSessionsStopNobody(t *testing.T) {
 	l := &load{
 		killed:   &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}},
-		answers:  map[string]map[int]int{},
 		sessions: map[string]loadSession{},
-		refused:  make(chan struct{}),
 	}
 	l.start()
 	defer func() { _ = l.process.Process.Kill(); _ = l.process.Wait() }()
@@ -71,12 +63,13 @@ func TestHostileSessionsStopNobody(t *testing.T) {
 	defer admin.Close()
 	project, _ := l.made(admin, "project:create", map[string]any{"name": "Load"})
 	l.project = project["projectId"].(string)
-	var workers, attackers []reporter
+	var workers []reporter
+	var hostile []loadSession
 	for i := range honestWorkers {
 		workers = append(workers, l.worker(admin, fmt.Sprint("worker ", i)))
 	}
 	for i := range 5 {
-		attackers = append(attackers, l.worker(admin, fmt.Sprint("hostile ", i)))
+		hostile = append(hostile, l.sessions[l.worker(admin, fmt.Sprint("hostile ", i)).task])
 	}
 
 	working, stopWork := context.WithCancel(t.Context())
@@ -91,23 +84,16 @@ func TestHostileSessionsStopNobody(t *testing.T) {
 	defer func() { _ = file.Close() }()
 	all.Go(func() { l.probe(working, file) })
 	all.Go(func() { l.probeTimers(working) })
-	var hostile []*attacker
-	for _, a := range attackers {
-		hostile = append(hostile, l.attacker(a))
-	}
+	l.attackers = startAttackers(t, l.address, hostile)
 	// A shared machine stalls at times, more in one minute than in the next. Idle and attacked minutes alternate, so
 	// that both meet the same machine.
 	for left := *loadFor; left > 0; left -= loadSlice {
 		slice := min(left, loadSlice)
 		l.pass(slice)
-		l.attack(t.Context(), hostile, slice)
+		l.attack(slice)
 	}
-	for range 10 { // a slow machine needs longer to come to a limit
-		select {
-		case <-l.refused:
-		default:
-			l.attack(t.Context(), hostile, loadSlice)
-		}
+	for tries := 0; tries < 10 && l.refusals() == 0; tries++ { // a slow machine needs longer to come to a limit
+		l.attack(loadSlice)
 	}
 	stopWork()
 	all.Wait()
@@ -142,7 +128,7 @@ func (l latencies) String() string {
 
 // loadSession is a session with its secret and its task.
 type loadSession struct {
-	id, token, task string
+	ID, Token, Task string
 }
 
 func (l *load) worker(admin *client.Client, name string) reporter {
@@ -245,221 +231,19 @@ func (l *load) probeTimers(ctx context.Context) {
 }
 
 // attack lets the hostile sessions do all that they can, all at once, for so long.
-func (l *load) attack(ctx context.Context, hostile []*attacker, d time.Duration) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+func (l *load) attack(d time.Duration) {
+	l.t.Helper()
 	l.hostile.Store(true)
 	defer l.hostile.Store(false)
-	var all sync.WaitGroup
-	for _, h := range hostile {
-		all.Go(func() { h.attack(ctx) })
-	}
-	l.pass(d)
-	stop()
-	all.Wait()
+	l.answers = l.attackers.attack(l.t, d)
 }
 
-func (l *load) attacker(w reporter) *attacker {
-	transport := &http.Transport{MaxIdleConnsPerHost: 256}
-	l.t.Cleanup(transport.CloseIdleConnections)
-	return &attacker{load: l, session: l.sessions[w.task], http: &http.Client{Transport: transport}}
-}
-
-// attack does all that one session can, until ctx ends.
-func (h *attacker) attack(ctx context.Context) {
-	var all sync.WaitGroup
-	for name, a := range map[string]struct {
-		at  int // so many at once
-		run func(ctx context.Context)
-	}{
-		"B1 bodies of 100,000 names":   {2, h.names},
-		"B2 chains of dependencies":    {1, h.chain},
-		"B2 dry runs":                  {2, h.dryRuns},
-		"B3 answers that nobody reads": {50, h.unread},
-		"B4 kept refusals":             {4, h.refusals},
-		"B5 reports":                   {64, h.reports},
-		"B5 waits":                     {32, h.waits},
-		"B5 bad tokens":                {8, h.badTokens},
-		"B5 questions":                 {2, h.questions},
-	} {
-		for range a.at {
-			all.Go(func() {
-				own := context.WithValue(ctx, attackKey{}, name)
-				for own.Err() == nil {
-					a.run(own)
-				}
-			})
-		}
+// refusals counts the hostile calls that were refused for a limit.
+func (l *load) refusals() (n int) {
+	for _, answers := range l.answers {
+		n += answers[http.StatusTooManyRequests]
 	}
-	all.Wait()
-}
-
-type attackKey struct{}
-
-// attacker is a hostile session.
-type attacker struct {
-	*load
-	session loadSession
-	http    *http.Client
-	made    atomic.Int64
-	last    atomic.Pointer[string]
-	mu      sync.Mutex
-	chained []string
-}
-
-// ask sends a request and gives the answer's body.
-func (h *attacker) ask(ctx context.Context, method, path string, body []byte, header ...string) []byte {
-	req, err := http.NewRequestWithContext(ctx, method, h.address+path, bytes.NewReader(body))
-	if err != nil {
-		h.t.Error(err)
-		return nil
-	}
-	req.Header.Set("Authorization", "Bearer "+h.session.token)
-	req.Header.Set("Content-Type", "application/json")
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := h.http.Do(req)
-	status, answer := 0, []byte(nil)
-	if err == nil {
-		status = resp.StatusCode
-		answer, _ = io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-	}
-	h.count(ctx, status)
-	return answer
-}
-
-func (h *attacker) count(ctx context.Context, status int) {
-	if ctx.Err() != nil {
-		return
-	}
-	if status == http.StatusTooManyRequests {
-		h.once.Do(func() { close(h.refused) })
-	}
-	name, _ := ctx.Value(attackKey{}).(string)
-	h.load.mu.Lock()
-	defer h.load.mu.Unlock()
-	if h.answers[name] == nil {
-		h.answers[name] = map[int]int{}
-	}
-	h.answers[name][status]++
-}
-
-// manyNames is a body of nearly 1 MB with 100,000 names in one object.
-var manyNames = sync.OnceValue(func() []byte {
-	var b bytes.Buffer
-	b.WriteString(`{"type":"progress","message":"m","data":{`)
-	for i := range 100_000 {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, `"%x":1`, i)
-	}
-	b.WriteString(`}}`)
-	return b.Bytes()
-})
-
-func (h *attacker) names(ctx context.Context) {
-	h.ask(ctx, http.MethodPost, "/api/commands/session:note", manyNames())
-}
-
-// chain makes tasks each of which waits for the one before.
-func (h *attacker) chain(ctx context.Context) {
-	depends := "[]"
-	if last := h.last.Load(); last != nil {
-		depends = `["` + *last + `"]`
-	}
-	body := []byte(`{"title":"link","dependencies":` + depends + `}`)
-	answer := h.ask(ctx, http.MethodPost, "/api/commands/task:create", body)
-	var said struct {
-		Event struct {
-			Data struct {
-				TaskID string `json:"taskId"`
-			} `json:"data"`
-		} `json:"event"`
-	}
-	if json.Unmarshal(answer, &said) == nil && said.Event.Data.TaskID != "" {
-		id := said.Event.Data.TaskID
-		h.last.Store(&id)
-		h.mu.Lock()
-		if h.chained = append(h.chained, id); len(h.chained) > 999 {
-			h.chained = h.chained[1:]
-		}
-		h.mu.Unlock()
-	}
-}
-
-// dryRuns asks what a task with 999 dependencies would be.
-func (h *attacker) dryRuns(ctx context.Context) {
-	h.mu.Lock()
-	depends, err := json.Marshal(h.chained)
-	h.mu.Unlock()
-	if err != nil {
-		h.t.Error(err)
-	}
-	body := []byte(`{"title":"wide","dependencies":` + string(depends) + `}`)
-	h.ask(ctx, http.MethodPost, "/api/commands/task:create?dryRun=true", body)
-}
-
-// unread asks for all that the session said and reads nothing of it.
-func (h *attacker) unread(ctx context.Context) {
-	var dialer net.Dialer
-	c, err := dialer.DialContext(ctx, "tcp", strings.TrimPrefix(h.address, "http://"))
-	if err != nil {
-		h.count(ctx, 0)
-		return
-	}
-	defer func() { _ = c.Close() }()
-	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetReadBuffer(4096)
-	}
-	const request = "GET /api/sessions/%s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n"
-	_, _ = fmt.Fprintf(c, request, h.session.id, h.session.token)
-	first := make([]byte, len("HTTP/1.1 200"))
-	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if _, err := io.ReadFull(c, first); err != nil {
-		h.count(ctx, 0)
-		return
-	}
-	status, _ := strconv.Atoi(string(first[len(first)-3:]))
-	h.count(ctx, status)
-	if status != http.StatusOK {
-		return
-	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(20 * time.Second):
-	}
-}
-
-// refusals brings kept commands that are refused, with long texts.
-func (h *attacker) refusals(ctx context.Context) {
-	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano)
-	body := fmt.Sprintf(`{"message":%q,"taskIds":["task_none"]}`, strings.Repeat("r", 60_000)+fmt.Sprint(h.made.Add(1)))
-	h.ask(ctx, http.MethodPost, "/api/commands/report:progress", []byte(body), "Maestro-Occurred-At", at)
-}
-
-// reports says as much as it can, a third of it long.
-func (h *attacker) reports(ctx context.Context) {
-	n := h.made.Add(1)
-	message := fmt.Sprint("m", n)
-	if n%3 == 0 {
-		message = strings.Repeat("x", 60_000)
-	}
-	h.ask(ctx, http.MethodPost, "/api/commands/report:progress", fmt.Appendf(nil, `{"message":%q}`, message))
-}
-
-func (h *attacker) waits(ctx context.Context) {
-	h.ask(ctx, http.MethodGet, "/api/whoami?minSeq=1000000000&wait=25s", nil)
-}
-
-func (h *attacker) badTokens(ctx context.Context) {
-	h.ask(ctx, http.MethodGet, "/api/projects", nil, "Authorization", "Bearer mss_x.1.x")
-}
-
-func (h *attacker) questions(ctx context.Context) {
-	h.ask(ctx, http.MethodPost, "/api/commands/report:needs-input", []byte(`{"message":"what?"}`))
+	return n
 }
 
 // judgeLoad prints the figures, and holds them against what must be.
@@ -471,10 +255,8 @@ func (l *load) judgeLoad(admin *client.Client) {
 	l.t.Log("under attack:", l.attacked)
 	l.t.Logf("the p99 under attack is %.2f times the idle one", ratio)
 	l.t.Logf("the server's peak resident memory: %d MiB", memory>>20)
-	refused := 0
 	for _, name := range slices.Sorted(maps.Keys(l.answers)) {
 		l.t.Logf("%-30s %v", name, l.answers[name])
-		refused += l.answers[name][http.StatusTooManyRequests]
 	}
 	limits, err := admin.Limits(l.t.Context())
 	if err != nil {
@@ -485,7 +267,7 @@ func (l *load) judgeLoad(admin *client.Client) {
 			l.t.Logf("%-20s refused %d", limit.Name, limit.Refused)
 		}
 	}
-	if refused == 0 {
+	if l.refusals() == 0 {
 		l.t.Error("no hostile call was refused")
 	}
 	if memory>>20 > *loadMemory {

@@ -10,7 +10,7 @@ import (
 const quickEnd = "atexit_sleep_ms=0"
 
 // programs are what the tests run as real processes.
-var programs = map[string]func(){"maestro": main}
+var programs = map[string]func(){"maestro": main, "hostile": hostile}
 
 // TestMain lets the tests run the real program: this binary is it, under the name maestro.
 func TestMain(m *testing.M) {
