@@ -6,9 +6,9 @@ import (
 	"maestro/service"
 )
 
-// endedRoutes are the reads that a session keeps after its end: itself, its own tasks, its own questions and mail. Every other
-// read is refused, also one that is added later. Whose session, task or question it is, the reads themselves check,
-// with [view.own].
+// endedRoutes are the reads that a session keeps after its end: itself, its own tasks, its own questions and mail.
+// Every other read is refused, also one that is added later. Whose session, task or question it is, the reads
+// themselves check, with [view.own].
 var endedRoutes = map[string]bool{
 	"GET /api/whoami":                 true,
 	"GET /api/commands":               true,

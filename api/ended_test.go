@@ -26,8 +26,8 @@ func (w *world) readRoutes() []string {
 	return routes
 }
 
-// A session that has ended reads itself, its own task, its own questions and mail, and nothing else: every other read is
-// refused.
+// A session that has ended reads itself, its own task, its own questions and mail, and nothing else: every other read
+// is refused.
 func TestWhatAnEndedSessionReads(t *testing.T) {
 	for _, end := range []string{"killed", "timed out"} {
 		t.Run(end, func(t *testing.T) {

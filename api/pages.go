@@ -207,7 +207,8 @@ func parseCursor(text string) (*cursor, error) {
 			return &cursor{place{parts[2], order}, position}, nil
 		}
 	}
-	return nil, service.InvalidRequest("", "cursor must be what "+headerNext+" held, not '"+safetext.Printable(text)+"'")
+	return nil, service.InvalidRequest("",
+		"cursor must be what "+headerNext+" held, not '"+safetext.Printable(text)+"'")
 }
 
 // cut gives the items behind a cursor, and the cursor of the page behind them. The item of the cursor may be gone

@@ -70,7 +70,8 @@ func TestOldQueue(t *testing.T) {
 	// Spawn makes the queue out of taskIds, in order, and moves no task.
 	shown := get("")
 	like(t, "queue",
-		`{"queue":{"sessionId":"`+session+`","strategy":"queue","items":[`+queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],
+		`{"queue":{"sessionId":"`+session+`","strategy":"queue","items":[`+
+			queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],
 	  "currentIndex":-1,"createdAt":"NUMBER","updatedAt":"NUMBER"},"stats":`+stats(3, 3, 0, 0, 0, 0)+`}`, any(shown.object()))
 	exactly(t, "an item", shown.at("queue", "items").([]any)[0], "taskId status addedAt", "title queue attempts")
 	like(t, "items",

@@ -69,8 +69,8 @@ func (b *stoppingBody) cut() {
 	}
 }
 
-// end takes the deadline away: net/http goes on reading, to learn whether the caller is still there, and takes a deadline
-// that passes for its end.
+// end takes the deadline away: net/http goes on reading, to learn whether the caller is still there, and takes a
+// deadline that passes for its end.
 func (b *stoppingBody) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

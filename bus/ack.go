@@ -34,8 +34,8 @@ type ack struct {
 	Count    int       `json:"count"`
 }
 
-// outcome says what an answer means for an append of n messages behind sequence after. incomplete reports that the server
-// could not stage the batch.
+// outcome says what an answer means for an append of n messages behind sequence after. incomplete reports that the
+// server could not stage the batch.
 func outcome(m *nats.Msg, after uint64, n int) (incomplete bool, err error) {
 	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
 		return false, fmt.Errorf("%w: no server answers for the stream %s", events.ErrUnknown, StreamName)
@@ -47,15 +47,18 @@ func outcome(m *nats.Msg, after uint64, n int) (incomplete bool, err error) {
 	if a.Error != nil {
 		switch a.Error.Code {
 		case codeWrongLastSequence, codeWrongLastSequenceConstant:
-			return false, fmt.Errorf("%w: after %d: %s (%d)", events.ErrConflict, after, a.Error.Description, a.Error.Code)
+			return false, fmt.Errorf("%w: after %d: %s (%d)", events.ErrConflict, after, a.Error.Description,
+				a.Error.Code)
 		case codeAccountResources, codeInsufficientResources, codeMemoryResources, codeStorageResources:
 			return false, fmt.Errorf("%w: %s (%d)", events.ErrFull, a.Error.Description, a.Error.Code)
 		}
-		return a.Error.Code == codeBatchIncomplete, fmt.Errorf("%w: %s (%d)", events.ErrUnknown, a.Error.Description, a.Error.Code)
+		return a.Error.Code == codeBatchIncomplete, fmt.Errorf("%w: %s (%d)", events.ErrUnknown, a.Error.Description,
+			a.Error.Code)
 	}
 	if want := after + uint64(n); a.Stream != StreamName || a.Sequence != want || n > 1 && a.Count != n {
-		return false, fmt.Errorf("%w: the acknowledgement names %d messages to sequence %d of %q, expected %d to %d of %q",
-			events.ErrUnknown, max(a.Count, 1), a.Sequence, a.Stream, n, want, StreamName)
+		return false,
+			fmt.Errorf("%w: the acknowledgement names %d messages to sequence %d of %q, expected %d to %d of %q",
+				events.ErrUnknown, max(a.Count, 1), a.Sequence, a.Stream, n, want, StreamName)
 	}
 	return false, nil
 }

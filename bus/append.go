@@ -64,8 +64,8 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 	return err
 }
 
-// writer publishes appends and waits for their acknowledgements, one at a time. It allocates per message only what nats.go
-// does.
+// writer publishes appends and waits for their acknowledgements, one at a time. It allocates per message only what
+// nats.go does.
 type writer struct {
 	nc      *nats.Conn
 	sub     *nats.Subscription
@@ -93,7 +93,7 @@ func newWriter(nc *nats.Conn, timeout time.Duration, alive func() error) (*write
 		alive:   alive,
 		answers: make(chan *nats.Msg, 64),
 		inbox:   nc.NewInbox() + ".",
-		id:      strconv.FormatUint(uint64(rand.Uint32()), 36) + "-", //nolint:gosec // it tells writers apart, it guards nothing
+		id:      strconv.FormatUint(uint64(rand.Uint32()), 36) + "-", //nolint:gosec // it guards nothing
 		timer:   time.NewTimer(0),
 		expect:  []string{""},
 		batchID: []string{""},
@@ -118,7 +118,10 @@ func (w *writer) append(ctx context.Context, after uint64, messages []events.Mes
 	reply := w.inbox + strconv.FormatUint(w.number, 36)
 	w.expect[0] = strconv.FormatUint(after, 10)
 	if len(messages) == 1 {
-		err = w.nc.PublishMsg(&nats.Msg{Subject: messages[0].Subject, Reply: reply, Header: w.guard, Data: messages[0].Body})
+		err = w.nc.PublishMsg(&nats.Msg{
+			Subject: messages[0].Subject, Reply: reply, Header: w.guard,
+			Data: messages[0].Body,
+		})
 	} else {
 		err = w.publishBatch(reply, messages)
 	}
@@ -132,8 +135,8 @@ func (w *writer) append(ctx context.Context, after uint64, messages []events.Mes
 	return outcome(answer, after, len(messages))
 }
 
-// publishBatch sends the messages as one atomic batch. The guard is on the first, the commit and the reply on the last: the
-// server says nothing about those between.
+// publishBatch sends the messages as one atomic batch. The guard is on the first, the commit and the reply on the last:
+// the server says nothing about those between.
 func (w *writer) publishBatch(reply string, messages []events.Message) error {
 	w.batchID[0] = w.id + strconv.FormatUint(w.number, 36)
 	msg := nats.Msg{}
@@ -142,7 +145,10 @@ func (w *writer) publishBatch(reply string, messages []events.Message) error {
 		msg.Subject, msg.Data, msg.Header = messages[i].Subject, messages[i].Body, w.batch
 		switch i {
 		case 0:
-			msg.Header = nats.Header{headerBatchID: w.batchID, headerBatchSequence: w.place, headerExpectedLast: w.expect}
+			msg.Header = nats.Header{
+				headerBatchID: w.batchID, headerBatchSequence: w.place,
+				headerExpectedLast: w.expect,
+			}
 		case len(messages) - 1:
 			msg.Header = nats.Header{headerBatchID: w.batchID, headerBatchSequence: w.place, headerBatchCommit: {"1"}}
 			msg.Reply = reply

@@ -185,13 +185,14 @@ func (b *Bus) writeLog(ctx context.Context, w io.Writer, head events.Head, named
 		return err
 	}
 	if hash != head.Hash {
-		return &events.DamageError{Sequence: head.Sequence, Why: fmt.Sprintf("the chain's hash is %s, expected %s", hash, head.Hash)}
+		return &events.DamageError{Sequence: head.Sequence, Why: fmt.Sprintf("the chain's hash is %s, expected %s",
+			hash, head.Hash)}
 	}
 	return out.Flush()
 }
 
-// logLine is a message in log.ndjson. Body holds the bytes of the event exactly. What is not an event (a stranger's message)
-// has its bytes in Base64.
+// logLine is a message in log.ndjson. Body holds the bytes of the event exactly. What is not an event (a stranger's
+// message) has its bytes in Base64.
 type logLine struct {
 	Sequence uint64          `json:"sequence"`
 	Subject  string          `json:"subject"`
@@ -224,7 +225,8 @@ func appendLogLine(line []byte, m events.Message) ([]byte, error) {
 
 // fitsLine reports whether a JSON decoder gives the body back byte for byte.
 func fitsLine(body []byte) bool {
-	return len(body) >= 2 && body[0] == '{' && body[len(body)-1] == '}' && bytes.IndexByte(body, '\n') < 0 && json.Valid(body)
+	return len(body) >= 2 && body[0] == '{' && body[len(body)-1] == '}' && bytes.IndexByte(body, '\n') < 0 &&
+		json.Valid(body)
 }
 
 func parseLogLine(line []byte) (events.Message, error) {

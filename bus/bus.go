@@ -38,8 +38,8 @@ type Bus struct {
 
 	// acked is the head as of the last acknowledgement, or the last reopen.
 	acked atomic.Uint64
-	// doubtful is set by an append whose outcome is unknown and cleared by one that is acknowledged. A reopen alone proves
-	// little: while the disk is full, nats-server starts, and fails at the first write.
+	// doubtful is set by an append whose outcome is unknown and cleared by one that is acknowledged. A reopen alone
+	// proves little: while the disk is full, nats-server starts, and fails at the first write.
 	doubtful atomic.Bool
 	// lacksRoom is set by an append that was refused for want of room, and cleared once a Sync finds some.
 	lacksRoom atomic.Bool
@@ -191,7 +191,8 @@ func (b *Bus) mayCreate() error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return &events.DamageError{Sequence: 1, Why: "the server cannot recover the stream in " + dir + ", its log says why"}
+	return &events.DamageError{Sequence: 1, Why: "the server cannot recover the stream in " + dir +
+		", its log says why"}
 }
 
 // dial connects to the embedded server and goes on doing so whenever it was reopened. Nothing is kept for later while

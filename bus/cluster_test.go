@@ -18,8 +18,8 @@ import (
 	"maestro/internal/testing/logtest"
 )
 
-// clusterTenants is how many accounts a cluster has. Each has streams of its own: a stream that is deleted and made again
-// under its name is for a while both there and not there, depending on the server that is asked.
+// clusterTenants is how many accounts a cluster has. Each has streams of its own: a stream that is deleted and made
+// again under its name is for a while both there and not there, depending on the server that is asked.
 const clusterTenants = 64
 
 // tenants is the configuration of the accounts.

@@ -138,7 +138,10 @@ func (b *Bus) LoadDenials(ctx context.Context, yield func(events.StoredDenial) e
 		var stored deniedMessage
 		if err := json.Unmarshal(m.Data(), &stored); err != nil {
 			b.options.Logger.Warn("the record of a refusal cannot be read", "subject", m.Subject(), "why", err)
-		} else if err := yield(events.StoredDenial{Actor: stored.Actor, Slot: stored.Slot, Body: stored.Denial}); err != nil {
+		} else if err := yield(events.StoredDenial{
+			Actor: stored.Actor, Slot: stored.Slot,
+			Body: stored.Denial,
+		}); err != nil {
 			return err
 		}
 		if meta.NumPending == 0 {

@@ -3,8 +3,8 @@
 // # Who is authoritative
 //
 // The stream is. A [Bus] holds no truth of its own: only what it was last told, which it believes when that is safe.
-// One caller appends at a time; the guard on every append (the sequence it expects) makes a second writer harmless, and a
-// refused append is a fact, not an error of the log.
+// One caller appends at a time; the guard on every append (the sequence it expects) makes a second writer harmless, and
+// a refused append is a fact, not an error of the log.
 //
 // # States of the embedded log
 //

@@ -132,8 +132,8 @@ func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
 	}
 }
 
-// copyStore copies the files of a live server, as they are at this moment in the page cache: what kill -9 would leave. Links
-// are copied as links.
+// copyStore copies the files of a live server, as they are at this moment in the page cache: what kill -9 would leave.
+// Links are copied as links.
 func copyStore(t *testing.T, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {

@@ -27,8 +27,8 @@ const headFileLook = time.Second
 // DamagedSuffix is what the name of a head file gets that is kept because it cannot be read, or was changed.
 const DamagedSuffix = ".damaged"
 
-// HeadFile is a witness of the log's head, kept outside the log: a log that ends before it, or differs there, was cut or
-// replaced. It is ahead of what is durable only when the store's files were taken away.
+// HeadFile is a witness of the log's head, kept outside the log: a log that ends before it, or differs there, was cut
+// or replaced. It is ahead of what is durable only when the store's files were taken away.
 type HeadFile struct {
 	path   string
 	firm   func() error // makes durable what is acknowledged
@@ -71,8 +71,8 @@ func (b *Bus) HeadFile(path string, allowed ...func() error) *HeadFile {
 	return h
 }
 
-// Firm makes durable whatever was acknowledged before the call: what is told outside the log (the head file, a snapshot) must
-// not be ahead of it after a power cut.
+// Firm makes durable whatever was acknowledged before the call: what is told outside the log (the head file, a
+// snapshot) must not be ahead of it after a power cut.
 func (b *Bus) Firm() error {
 	if b.embedded == nil || b.files.Load() != nil || b.options.Durability == Always {
 		return nil
@@ -105,7 +105,8 @@ func (h *HeadFile) Record(head events.Head) {
 	}
 }
 
-// Close writes the newest head and ends. It answers why the last write failed, if it did. A second Close answers the same.
+// Close writes the newest head and ends. It answers why the last write failed, if it did. A second Close answers the
+// same.
 func (h *HeadFile) Close() error {
 	h.once.Do(func() { close(h.stop) })
 	<-h.stopped

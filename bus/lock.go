@@ -17,7 +17,8 @@ func lockStore(path string) (*os.File, error) {
 	switch err := files.Lock(f); {
 	case errors.Is(err, files.ErrHeld):
 		return nil, errors.Join(fmt.Errorf(
-			"another process holds %s: one store has one server; stop the other, or use another directory", path), f.Close())
+			"another process holds %s: one store has one server; stop the other, or use another directory", path),
+			f.Close())
 	case locked(err) != nil:
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
@@ -29,7 +30,8 @@ func lockStore(path string) (*os.File, error) {
 func shareLock(f *os.File, path string) error {
 	switch err := files.LockShared(f); {
 	case errors.Is(err, files.ErrHeld):
-		return errors.Join(fmt.Errorf("%w: another process holds %s: stop the server, then try again", ErrStoreInUse, path),
+		return errors.Join(fmt.Errorf("%w: another process holds %s: stop the server, then try again", ErrStoreInUse,
+			path),
 			f.Close())
 	case locked(err) != nil:
 		return errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())

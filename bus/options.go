@@ -37,12 +37,14 @@ func ParseDurability(word string) (Durability, error) {
 	case "interval":
 		return Interval, nil
 	}
-	return Always, fmt.Errorf("durability %q is unknown: say always (fsync before the acknowledgement) or interval (fsync every second)", word)
+	return Always,
+		fmt.Errorf("durability %q is unknown: say always (fsync before the acknowledgement) or interval (fsync every second)", word)
 }
 
 // Options say where the log is kept and how firmly.
 type Options struct {
-	// Dir is the store directory of the embedded server; it is created with mode 0700. Open needs it, Connect ignores it.
+	// Dir is the store directory of the embedded server; it is created with mode 0700. Open needs it, Connect ignores
+	// it.
 	Dir string
 	// Durability of the embedded server. Connect ignores it: an external server's is what its operator set.
 	Durability Durability

@@ -25,7 +25,8 @@ const (
 	pullIdle = time.Minute
 )
 
-// puller reads a long stretch through a consumer of its own. While its caller works through one page it brings the next.
+// puller reads a long stretch through a consumer of its own. While its caller works through one page it brings the
+// next.
 type puller struct {
 	bus      *Bus
 	name     string // of the consumer; "" when there is none
@@ -40,8 +41,8 @@ type pulled struct {
 	err  error
 }
 
-// pull reads from p.next until less than pullFrom is left, or a page cannot be had this way, and yields it. It gives the
-// sequence to go on with.
+// pull reads from p.next until less than pullFrom is left, or a page cannot be had this way, and yields it. It gives
+// the sequence to go on with.
 func (b *Bus) pull(ctx context.Context, from, to uint64, yield func(events.Message) error) (next uint64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &puller{bus: b, next: from, to: to}
@@ -133,7 +134,8 @@ func (p *puller) open(ctx context.Context) error {
 	return nil
 }
 
-// close forgets the consumer; the server does so too when it was idle for a while, so a failure to tell it costs nothing.
+// close forgets the consumer; the server does so too when it was idle for a while, so a failure to tell it costs
+// nothing.
 func (p *puller) close() {
 	if p.sub != nil {
 		_ = p.sub.Unsubscribe()
@@ -149,7 +151,8 @@ func (p *puller) close() {
 func (p *puller) take(ctx context.Context) ([]events.Message, error) {
 	want := int(min(p.to-p.next+1, pullMessages)) //nolint:gosec // at most a page
 	request := fmt.Appendf(nil, `{"batch":%d,"max_bytes":%d,"no_wait":true}`, want, pullBytes)
-	if err := p.bus.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+StreamName+"."+p.name, p.inbox, request); err != nil {
+	if err := p.bus.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+StreamName+"."+p.name, p.inbox,
+		request); err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	page := make([]events.Message, 0, want)
@@ -179,7 +182,8 @@ func (p *puller) take(ctx context.Context) ([]events.Message, error) {
 }
 
 // sequenceOf reads the stream's sequence out of the subject that acknowledges a message:
-// $JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<stream sequence>.<consumer sequence>.<time>.<pending>[.<token>]
+// $JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<stream sequence>.<consumer
+// sequence>.<time>.<pending>[.<token>]
 func sequenceOf(reply string) (uint64, error) {
 	tokens := strings.Split(reply, ".")
 	place := 5

@@ -60,8 +60,8 @@ func TestLongReadAcrossAReopen(t *testing.T) {
 	}
 }
 
-// TestLongReadStops ends a long read in its middle: the caller's error comes back as it is, and nothing is left running, which
-// the leak check of the package sees.
+// TestLongReadStops ends a long read in its middle: the caller's error comes back as it is, and nothing is left
+// running, which the leak check of the package sees.
 func TestLongReadStops(t *testing.T) {
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)
@@ -78,7 +78,8 @@ func TestLongReadStops(t *testing.T) {
 	}
 }
 
-// TestLongReadNamesWhatIsMissing reads a long log with a flipped bit in an old block, which the server leaves out silently.
+// TestLongReadNamesWhatIsMissing reads a long log with a flipped bit in an old block, which the server leaves out
+// silently.
 func TestLongReadNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)

@@ -97,8 +97,8 @@ func newReader(nc *nats.Conn) (*reader, error) {
 
 func (r *reader) close() { _ = r.sub.Unsubscribe() }
 
-// direct asks any replica for the messages from next to to, as many as one page holds. Those that the server cannot find are
-// left out, without a word.
+// direct asks any replica for the messages from next to to, as many as one page holds. Those that the server cannot
+// find are left out, without a word.
 func (r *reader) direct(ctx context.Context, next, to uint64, timeout time.Duration) ([]events.Message, error) {
 	want := int(min(to-next+1, pageMessages)) //nolint:gosec // at most a page
 	r.request = append(r.request[:0], `{"seq":`...)
@@ -132,7 +132,8 @@ func (r *reader) direct(ctx context.Context, next, to uint64, timeout time.Durat
 		case "204", "404":
 			return page, nil
 		default:
-			return nil, fmt.Errorf("read the log at sequence %d: the server answers %s %s", next, status, answer.Header.Get("Description"))
+			return nil, fmt.Errorf("read the log at sequence %d: the server answers %s %s", next, status,
+				answer.Header.Get("Description"))
 		}
 	}
 	return page, nil
@@ -167,8 +168,8 @@ func (r *reader) answer(ctx context.Context, reply string, timeout time.Duration
 	}
 }
 
-// directMessage reads the sequence and the subject that a direct get puts into headers. They come last: the stored message
-// may carry headers of the same name.
+// directMessage reads the sequence and the subject that a direct get puts into headers. They come last: the stored
+// message may carry headers of the same name.
 func directMessage(m *nats.Msg) (events.Message, error) {
 	sequence, err := strconv.ParseUint(last(m.Header["Nats-Sequence"]), 10, 64)
 	if err != nil {
@@ -214,7 +215,8 @@ func (r *reader) fromLeader(ctx context.Context, sequence uint64, timeout time.D
 		if got.Error.Code == codeNotFound {
 			return events.Message{}, errMissing
 		}
-		return events.Message{}, fmt.Errorf("read the log at sequence %d: %s (%d)", sequence, got.Error.Description, got.Error.Code)
+		return events.Message{}, fmt.Errorf("read the log at sequence %d: %s (%d)", sequence, got.Error.Description,
+			got.Error.Code)
 	}
 	if got.Message.Sequence != sequence {
 		return events.Message{}, errMissing

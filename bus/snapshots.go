@@ -22,13 +22,15 @@ import (
 
 const (
 	snapshotSuffix = ".snapshot"
-	// snapshotEvery is the distance at which snapshots are kept for good, so that every moment of a long log is near one.
+	// snapshotEvery is the distance at which snapshots are kept for good, so that every moment of a long log is near
+	// one.
 	snapshotEvery = 50_000
 	// snapshotNewest is how many of the newest are kept besides.
 	snapshotNewest = 2
 )
 
-// Snapshots is a directory of encoded states, a file each, written whole or not at all. A damaged one is as good as none.
+// Snapshots is a directory of encoded states, a file each, written whole or not at all. A damaged one is as good as
+// none.
 type Snapshots struct{ dir string }
 
 // OpenSnapshots keeps snapshots in dir, which it creates. It removes what a killed server left of one; nobody else may

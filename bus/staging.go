@@ -13,11 +13,11 @@ import (
 	"maestro/internal/files"
 )
 
-// staging is where nats-server gathers an atomic batch before it commits it. The server creates a small store on disk for
-// each batch, with several fsyncs, and deletes it at once; only a restart after kill -9 in the middle of a commit reads it.
-// Memory (tmpfs) serves that as well and costs no fsync, so the stream's "batches" directory is made a link into it. After a
-// power cut the link leads nowhere, and the batch that was being committed, which nobody acknowledged, may be cut to a first
-// part: Append's ErrUnknown covers exactly that.
+// staging is where nats-server gathers an atomic batch before it commits it. The server creates a small store on disk
+// for each batch, with several fsyncs, and deletes it at once; only a restart after kill -9 in the middle of a commit
+// reads it. Memory (tmpfs) serves that as well and costs no fsync, so the stream's "batches" directory is made a link
+// into it. After a power cut the link leads nowhere, and the batch that was being committed, which nobody acknowledged,
+// may be cut to a first part: Append's ErrUnknown covers exactly that.
 //
 // Where there is no tmpfs, or it once failed a batch, batches are staged on the disk as nats-server does by itself.
 //

@@ -40,8 +40,8 @@ func streamConfig(replicas int) jetstream.StreamConfig {
 	}
 }
 
-// ensureStream creates the stream if it is missing and mayCreate does not object, and otherwise checks that it can keep the log's
-// promises.
+// ensureStream creates the stream if it is missing and mayCreate does not object, and otherwise checks that it can keep
+// the log's promises.
 func ensureStream(ctx context.Context, js jetstream.JetStream, replicas int, mayCreate func() error) error {
 	stream, err := js.Stream(ctx, StreamName)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -74,14 +74,16 @@ func checkStream(c jetstream.StreamConfig) error {
 	expect(c.Discard == want.Discard, "it discards old messages, it must refuse new ones")
 	expect(c.MaxMsgs <= 0 && c.MaxBytes <= 0 && c.MaxAge == 0 && c.MaxMsgsPerSubject <= 0,
 		"it has a limit of messages, bytes, age or messages per subject; it must have none")
-	expect(c.MaxMsgSize <= 0 || c.MaxMsgSize >= want.MaxMsgSize, "its largest message is %d bytes, it must be at least %d", c.MaxMsgSize, want.MaxMsgSize)
+	expect(c.MaxMsgSize <= 0 || c.MaxMsgSize >= want.MaxMsgSize,
+		"its largest message is %d bytes, it must be at least %d", c.MaxMsgSize, want.MaxMsgSize)
 	expect(c.DenyDelete, "it allows to delete messages")
 	expect(c.DenyPurge, "it allows to purge messages")
 	expect(c.AllowDirect, "it does not allow direct reads")
 	expect(c.AllowAtomicPublish, "it does not allow atomic batches")
 	expect(!c.NoAck, "it does not acknowledge")
 	expect(!c.Sealed, "it is sealed")
-	expect(!c.AllowRollup && !c.AllowMsgTTL && !c.AllowMsgCounter && !c.AllowMsgSchedules, "it allows rollups, expiry, counters or schedules")
+	expect(!c.AllowRollup && !c.AllowMsgTTL && !c.AllowMsgCounter && !c.AllowMsgSchedules,
+		"it allows rollups, expiry, counters or schedules")
 	expect(c.Mirror == nil && len(c.Sources) == 0, "it copies another stream")
 	expect(c.SubjectTransform == nil && c.RePublish == nil, "it transforms or republishes its messages")
 	expect(c.PersistMode == jetstream.DefaultPersistMode, "it acknowledges before it has written")

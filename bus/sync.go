@@ -13,8 +13,9 @@ import (
 
 // Sync makes everything that the log holds durable and answers its head; see engine.Log.
 //
-// Embedded, it reopens the server when an append had an unknown outcome and none was acknowledged since, or when the head is not
-// the one that was last acknowledged here (somebody else wrote). Over a cluster it asks the stream's leader, whose durability is its operator's.
+// Embedded, it reopens the server when an append had an unknown outcome and none was acknowledged since, or when the
+// head is not the one that was last acknowledged here (somebody else wrote). Over a cluster it asks the stream's
+// leader, whose durability is its operator's.
 func (b *Bus) Sync(ctx context.Context) (uint64, error) {
 	files, release, err := b.useFiles()
 	if err != nil {
@@ -72,8 +73,8 @@ func (b *Bus) head(ctx context.Context) (uint64, error) {
 	return stream.CachedInfo().State.LastSeq, nil
 }
 
-// reopen stops the server, makes all its files durable, starts it again and answers the head. Readers wait meanwhile. While
-// the disk is full the server is left running, so that the log can be read.
+// reopen stops the server, makes all its files durable, starts it again and answers the head. Readers wait meanwhile.
+// While the disk is full the server is left running, so that the log can be read.
 func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	b.open.Lock()
 	defer b.open.Unlock()

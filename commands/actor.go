@@ -22,7 +22,8 @@ const (
 // Access says what a user's token may be used for.
 type Access string
 
-// The kinds of token: an admin may do what the table gives the user, an auditor reads everything, a reader reads its projects.
+// The kinds of token: an admin may do what the table gives the user, an auditor reads everything, a reader reads its
+// projects.
 const (
 	AccessAdmin    Access = "admin"
 	AccessAuditor  Access = "auditor"

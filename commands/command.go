@@ -27,14 +27,16 @@ type Command interface {
 	// answers depends on its arguments alone.
 	Decide(s *projections.State, c Call) (events.Data, error)
 
-	// project gives the project that the command acts in: what it names itself, or what its target belongs to; "" if none.
+	// project gives the project that the command acts in: what it names itself, or what its target belongs to; "" if
+	// none.
 	project(s *projections.State, by Actor) string
-	// texts gives the free texts that go to the blobs when they are long, by field name, and where their digests belong.
+	// texts gives the free texts that go to the blobs when they are long, by field name, and where their digests
+	// belong.
 	texts() (map[string]*string, *events.Blobs)
 }
 
-// Call is what a decision is told beside the state and the command: who asks, in which project, when, and the id that the
-// event will have.
+// Call is what a decision is told beside the state and the command: who asks, in which project, when, and the id that
+// the event will have.
 type Call struct {
 	By      Actor
 	Project string
@@ -93,7 +95,10 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 			Next:    "see `maestro commands`",
 		}
 	case !row.Write:
-		return nil, &Refusal{Code: CodeNotFound, Message: "'" + id + "' is a read, not a command", Next: "use its GET route"}
+		return nil, &Refusal{
+			Code: CodeNotFound, Message: "'" + id + "' is a read, not a command",
+			Next: "use its GET route",
+		}
 	case row.makes == nil:
 		return nil, &Refusal{Code: CodeNotFound, Message: "Command '" + id + "' is not available in this version"}
 	}
@@ -140,7 +145,8 @@ func ExplainJSON(err error) *Refusal {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &wrongType) && wrongType.Field != "":
-		return invalid("/"+wrongType.Field, "%s must be %s, not %s", wrongType.Field, jsonType(wrongType.Type.Kind().String()), wrongType.Value)
+		return invalid("/"+wrongType.Field, "%s must be %s, not %s", wrongType.Field,
+			jsonType(wrongType.Type.Kind().String()), wrongType.Value)
 	case errors.As(err, &wrongType):
 		return invalid("", "the body must be a JSON object, not %s", wrongType.Value)
 	case errors.As(err, &syntax):

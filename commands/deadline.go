@@ -5,7 +5,8 @@ import (
 	"maestro/projections"
 )
 
-// LoseSession marks a session that nothing was heard of for as long as its lease. The system's; contract, "Late and lost".
+// LoseSession marks a session that nothing was heard of for as long as its lease. The system's; contract, "Late and
+// lost".
 type LoseSession struct {
 	noTexts
 	SessionID string `json:"sessionId" doc:"the session"`
@@ -51,7 +52,8 @@ func MayBeLost(s *projections.State, x *projections.Session) bool {
 	return !x.Ended() && !x.Lost() && (x.Status != events.SessionSaidDone || s.Holds(x) != nil)
 }
 
-// Decide implements Command. Silence is given as a length, so that no clock that was set back makes a session young again.
+// Decide implements Command. Silence is given as a length, so that no clock that was set back makes a session young
+// again.
 func (x *LoseSession) Decide(s *projections.State, c Call) (events.Data, error) {
 	session, err := session(s, c, In{}, x.SessionID)
 	if err != nil {
@@ -61,7 +63,8 @@ func (x *LoseSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	case !MayBeLost(s, session):
 		return nil, nil
 	case x.Lease <= 0 || x.SilentFor < x.Lease:
-		return nil, forbidden("wait until its lease is over", "Session '%s' was heard %d ms ago, and its lease is %d ms", session.ID, x.SilentFor, x.Lease)
+		return nil, forbidden("wait until its lease is over",
+			"Session '%s' was heard %d ms ago, and its lease is %d ms", session.ID, x.SilentFor, x.Lease)
 	}
 	return &events.SessionLost{SessionID: session.ID, LastHeard: c.At.UnixMilli() - x.SilentFor, Lease: x.Lease}, nil
 }

@@ -5,8 +5,8 @@ import (
 	"maestro/projections"
 )
 
-// InitSession reports a session for work with the manifest that it was given: one that was changed since is refused. Documents
-// 000 and 002; `maestro worker init` and `maestro orchestrator init`.
+// InitSession reports a session for work with the manifest that it was given: one that was changed since is refused.
+// Documents 000 and 002; `maestro worker init` and `maestro orchestrator init`.
 type InitSession struct {
 	noTexts
 	In
@@ -44,14 +44,19 @@ func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	case session.Ended():
 		return nil, ended(x.ID(), session)
 	case session.Role != x.Role:
-		return nil, notAllowed(x.ID(), "it begins sessions of its own role", "", "Session '%s' is no %s", session.ID, x.Role)
+		return nil, notAllowed(x.ID(), "it begins sessions of its own role", "", "Session '%s' is no %s", session.ID,
+			x.Role)
 	case session.ManifestDigest == "":
-		return nil, forbidden("register it with `maestro session register`", "Session '%s' was made without a manifest", session.ID)
+		return nil, forbidden("register it with `maestro session register`", "Session '%s' was made without a manifest",
+			session.ID)
 	case session.ManifestDigest != x.ManifestDigest:
 		return nil, &Refusal{
-			Code: CodeConflict, Message: "The manifest of session '" + session.ID + "' is not the one that it was given",
-			Why:  "it has the digest " + x.ManifestDigest + ", and what was recorded is " + session.ManifestDigest,
-			Next: "fetch it anew with `maestro manifest show --session " + session.ID + " --output FILE`, or let it be issued again with `maestro session update " + session.ID + " --manifest FILE`",
+			Code: CodeConflict, Message: "The manifest of session '" + session.ID +
+				"' is not the one that it was given",
+			Why: "it has the digest " + x.ManifestDigest + ", and what was recorded is " + session.ManifestDigest,
+			Next: "fetch it anew with `maestro manifest show --session " + session.ID +
+				" --output FILE`, or let it be issued again with `maestro session update " + session.ID +
+				" --manifest FILE`",
 		}
 	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:
 		return nil, nil

@@ -77,7 +77,8 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 			Next:    "tell the session, if the answer has changed",
 		}
 	case projections.InputVoid:
-		return nil, &Refusal{Code: CodeConflict, Message: "Question '" + asked.ID + "' needs no answer: its session has ended", Next: "see `maestro inbox`"}
+		return nil, &Refusal{Code: CodeConflict, Message: "Question '" + asked.ID +
+			"' needs no answer: its session has ended", Next: "see `maestro inbox`"}
 	case projections.InputOpen:
 	}
 	switch {
@@ -91,7 +92,8 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	if len(asked.Options) > 0 && !x.Other && !slices.Contains(asked.Options, x.Answer) {
 		refusal := invalid("/answer", "'%s' is none of the options", safetext.Printable(x.Answer))
-		refusal.Why, refusal.Next = "the session asked for one of: "+strings.Join(asked.Options, ", "), "choose one of them, or say that it is to be taken all the same (--other)"
+		refusal.Why, refusal.Next = "the session asked for one of: "+strings.Join(asked.Options, ", "),
+			"choose one of them, or say that it is to be taken all the same (--other)"
 		return nil, refusal
 	}
 	other := x.Other && !slices.Contains(asked.Options, x.Answer)
@@ -113,7 +115,8 @@ func (x *ReceiveInput) Decide(s *projections.State, c Call) (events.Data, error)
 		return nil, err
 	}
 	if asked.SessionID != c.By.Name {
-		return nil, notAllowed(x.ID(), "a session receives the answers to its own questions", "", "Question '%s' is not session '%s's", asked.ID, c.By.Name)
+		return nil, notAllowed(x.ID(), "a session receives the answers to its own questions", "",
+			"Question '%s' is not session '%s's", asked.ID, c.By.Name)
 	}
 	switch s.InputStatus(asked) {
 	case projections.InputDelivered:
@@ -122,7 +125,8 @@ func (x *ReceiveInput) Decide(s *projections.State, c Call) (events.Data, error)
 		return &events.InputDelivered{InputID: asked.ID, SessionID: asked.SessionID}, nil
 	case projections.InputOpen, projections.InputVoid:
 	}
-	return nil, forbidden("wait for it with `maestro input wait "+asked.ID+"`", "Question '%s' has no answer yet", asked.ID)
+	return nil, forbidden("wait for it with `maestro input wait "+asked.ID+"`", "Question '%s' has no answer yet",
+		asked.ID)
 }
 
 func (x *ReceiveInput) from(_ *events.Event, d *events.InputDelivered) bool {

@@ -72,8 +72,8 @@ var makersOf = func() map[string][]*maker {
 	return byEvent
 }()
 
-// CommandOf gives the command that an event came from: decided again on the state before the event, it gives the event's
-// data again. That is how the audit shows that each event was permitted.
+// CommandOf gives the command that an event came from: decided again on the state before the event, it gives the
+// event's data again. That is how the audit shows that each event was permitted.
 func CommandOf(e *events.Event) (Command, error) {
 	for _, m := range makersOf[e.Data.EventType()] {
 		if command, ok := m.from(e); ok {

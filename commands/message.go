@@ -79,7 +79,8 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 		return nil, err
 	}
 	if receiver.SpawnedBy != caller.ID && caller.SpawnedBy != receiver.ID {
-		return nil, notAllowed(x.ID(), "a session may write to the session that spawned it, and an orchestrator also to sessions that it spawned",
+		return nil, notAllowed(x.ID(),
+			"a session may write to the session that spawned it, and an orchestrator also to sessions that it spawned",
 			"ask the user to pass it on, with `maestro report needs-input`",
 			"Session '%s' may not write to session '%s'", caller.ID, receiver.ID)
 	}

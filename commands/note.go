@@ -59,11 +59,15 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 			return nil, err
 		}
 		if project := s.TaskProject(x.TaskID); project != "" && project != session.ProjectID {
-			return nil, notAllowed(x.ID(), "a session works in its own project only", "its project is "+session.ProjectID,
+			return nil, notAllowed(x.ID(), "a session works in its own project only",
+				"its project is "+session.ProjectID,
 				"Session '%s' may not touch task '%s'", session.ID, x.TaskID)
 		}
 	}
-	return &events.SessionNoted{SessionID: session.ID, Type: kind, Message: x.Message, TaskID: x.TaskID, Data: x.Data, Blobs: x.blobs}, nil
+	return &events.SessionNoted{
+		SessionID: session.ID, Type: kind, Message: x.Message, TaskID: x.TaskID, Data: x.Data,
+		Blobs: x.blobs,
+	}, nil
 }
 
 func (x *NoteSession) from(e *events.Event, d *events.SessionNoted) bool {

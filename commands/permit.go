@@ -9,8 +9,8 @@ import (
 	"maestro/projections"
 )
 
-// Permit answers whether the actor may use this command in this project, by the table alone: nil, or the refusal. What the
-// table leaves to the decision (whose session, which task) is Decide's. project is "" for what belongs to none.
+// Permit answers whether the actor may use this command in this project, by the table alone: nil, or the refusal. What
+// the table leaves to the decision (whose session, which task) is Decide's. project is "" for what belongs to none.
 func Permit(s *projections.State, t *Table, by Actor, id, project string) error {
 	row, ok := t.Row(id)
 	if !ok {
@@ -49,14 +49,16 @@ func PermitAt(s *projections.State, t *Table, c Call, id string) error {
 func permitUser(s *projections.State, by Actor, row Row, project string) error {
 	switch {
 	case row.Who&U == 0:
-		return notAllowed(row.ID, "it is for: "+row.Who.String(), "use the session's own credential", "Command '%s' is not allowed for a user", row.ID)
+		return notAllowed(row.ID, "it is for: "+row.Who.String(), "use the session's own credential",
+			"Command '%s' is not allowed for a user", row.ID)
 	case by.Name != AdminName && !knownToken(s, by):
 		return notAllowed(row.ID, "the token was revoked, or it was never created", "ask for another one",
 			"The token '%s' is not valid", by.Name)
 	case by.Access == AccessAdmin:
 		return nil
 	case row.Write:
-		return notAllowed(row.ID, "a token of kind "+string(by.Access)+" writes nothing", "use an admin token", "Command '%s' is not allowed for the %s token '%s'", row.ID, by.Access, by.Name)
+		return notAllowed(row.ID, "a token of kind "+string(by.Access)+" writes nothing", "use an admin token",
+			"Command '%s' is not allowed for the %s token '%s'", row.ID, by.Access, by.Name)
 	case by.Access == AccessAuditor:
 		return nil
 	case by.Access == AccessReadOnly && !isHouse(row.ID) && (project == "" || slices.Contains(by.Projects, project)):
@@ -66,7 +68,8 @@ func permitUser(s *projections.State, by Actor, row Row, project string) error {
 			"use an admin or auditor token",
 			"Command '%s' is not allowed for the token '%s'", row.ID, by.Name)
 	}
-	return notAllowed(row.ID, "a read-only token reads its own projects", "use a token of that project", "Command '%s' is not allowed for the token '%s' here", row.ID, by.Name)
+	return notAllowed(row.ID, "a read-only token reads its own projects", "use a token of that project",
+		"Command '%s' is not allowed for the token '%s' here", row.ID, by.Name)
 }
 
 // isHouse reports whether a row is about the whole server, not about what is in its projects.
@@ -83,7 +86,8 @@ func knownToken(s *projections.State, by Actor) bool {
 func permitSession(s *projections.State, t *Table, by Actor, row Row, project string) error {
 	x := s.Session(by.Name)
 	if x == nil || x.Permissions == nil || x.ProjectID != by.Project {
-		return notAllowed(row.ID, "a session whose permissions are unknown may do nothing", "ask whoever runs it to spawn the session again",
+		return notAllowed(row.ID, "a session whose permissions are unknown may do nothing",
+			"ask whoever runs it to spawn the session again",
 			"Session '%s' has no known permissions", by.Name)
 	}
 	if by.Generation != 0 && by.Generation != x.Generation {
@@ -116,8 +120,8 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 // exactly is its own, each read decides.
 var afterEnd = []string{"whoami", "commands", "task:get", "session:info"}
 
-// PermitListed is the part of Permit that a session's frozen permissions answer alone: nil, or the refusal. What is no command
-// of the table it leaves to others.
+// PermitListed is the part of Permit that a session's frozen permissions answer alone: nil, or the refusal. What is no
+// command of the table it leaves to others.
 func PermitListed(t *Table, role events.Role, strategy events.Strategy, allowed []string, id string) error {
 	row, ok := t.Row(id)
 	if !ok {
@@ -131,7 +135,8 @@ func PermitListed(t *Table, role events.Role, strategy events.Strategy, allowed 
 	if row.Who&letter != 0 {
 		why = "the session was given a list of commands without it"
 	}
-	return notAllowed(id, why, "allowed are: "+strings.Join(allowed, ", "), "Command '%s' is not allowed for %s (%s strategy)", id, role, strategy)
+	return notAllowed(id, why, "allowed are: "+strings.Join(allowed, ", "),
+		"Command '%s' is not allowed for %s (%s strategy)", id, role, strategy)
 }
 
 // createdProject reports whether an orchestrator works in a project that it created itself.

@@ -64,7 +64,8 @@ func (x *CreateProject) Decide(s *projections.State, c Call) (events.Data, error
 	}
 	taken := func(id string) bool { return s.Project(id) != nil }
 	return &events.ProjectCreated{
-		ProjectID: newID("proj", c, taken), Name: name, WorkingDir: x.WorkingDir, Description: x.Description, Blobs: x.blobs,
+		ProjectID: newID("proj", c, taken), Name: name, WorkingDir: x.WorkingDir, Description: x.Description,
+		Blobs: x.blobs,
 	}, nil
 }
 
@@ -89,7 +90,10 @@ func (x *UpdateProject) Decide(s *projections.State, _ Call) (events.Data, error
 	if err := validProject(name, x.WorkingDir, x.Description); err != nil {
 		return nil, err
 	}
-	return &events.ProjectUpdated{ProjectID: x.ProjectID, Name: name, WorkingDir: x.WorkingDir, Description: x.Description, Blobs: x.blobs}, nil
+	return &events.ProjectUpdated{
+		ProjectID: x.ProjectID, Name: name, WorkingDir: x.WorkingDir,
+		Description: x.Description, Blobs: x.blobs,
+	}, nil
 }
 
 func (x *UpdateProject) from(_ *events.Event, d *events.ProjectUpdated) bool {
@@ -110,7 +114,8 @@ func (x *DeleteProject) Decide(s *projections.State, c Call) (events.Data, error
 		return nil, err
 	}
 	if c.By.Kind == ActorSession && p.CreatedBy != c.By.Source() {
-		return nil, notAllowed("project:delete", "an orchestrator deletes only a project that it created", "ask the user",
+		return nil, notAllowed("project:delete", "an orchestrator deletes only a project that it created",
+			"ask the user",
 			"Session '%s' did not create project '%s'", c.By.Name, p.ID)
 	}
 	if p.Tasks > 0 {

@@ -39,7 +39,10 @@ func invalid(pointer, format string, args ...any) *Refusal {
 }
 
 func notFound(kind, id string) *Refusal {
-	return &Refusal{Code: CodeNotFound, Message: fmt.Sprintf("%s with id '%s' not found", kind, id), Next: "list what exists with `maestro " + listOf(kind) + "`"}
+	return &Refusal{
+		Code: CodeNotFound, Message: fmt.Sprintf("%s with id '%s' not found", kind, id),
+		Next: "list what exists with `maestro " + listOf(kind) + "`",
+	}
 }
 
 func listOf(kind string) string {

@@ -41,7 +41,8 @@ func (x *Report) texts() (map[string]*string, *events.Blobs) {
 func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 	session := s.Session(c.By.Name)
 	if c.By.Kind != ActorSession || session == nil {
-		return nil, notAllowed(x.ID(), "only a session reports", "use the session's credential", "Command '%s' is not allowed for %s", x.ID(), c.By)
+		return nil, notAllowed(x.ID(), "only a session reports", "use the session's credential",
+			"Command '%s' is not allowed for %s", x.ID(), c.By)
 	}
 	if c.Project != session.ProjectID {
 		return nil, invalid("/project", "session '%s' reports in its own project '%s'", session.ID, session.ProjectID)
@@ -75,7 +76,8 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 		}
 	}
 	reported := &events.SessionReported{
-		SessionID: session.ID, Kind: x.Kind, Message: x.Message, TaskIDs: tasks, Late: late, Blobs: x.blobs, Options: x.Options,
+		SessionID: session.ID, Kind: x.Kind, Message: x.Message, TaskIDs: tasks, Late: late, Blobs: x.blobs,
+		Options:          x.Options,
 		SessionCompleted: x.Kind == events.ReportComplete && len(tasks) == 0 && !late,
 	}
 	if late && thirdOn(c.Rules) {
@@ -157,8 +159,8 @@ func tooMuchLate(limit Limit, session, format string, args ...any) *Refusal {
 	}
 }
 
-// mayReportOn lets a worker report on its session's tasks, what is below them, tasks it created, and queue items that it
-// holds or held; an orchestrator on its project's.
+// mayReportOn lets a worker report on its session's tasks, what is below them, tasks it created, and queue items that
+// it holds or held; an orchestrator on its project's.
 func mayReportOn(
 	s *projections.State, session *projections.Session, within func(task string) bool, id, rule string,
 ) error {
@@ -174,6 +176,7 @@ func mayReportOn(
 		s.HeldOnce(session.ID, id) {
 		return nil
 	}
-	return notAllowed(rule, "a worker reports on its own tasks, on what is below them, on tasks that it created, and on queue items that it holds or held",
+	return notAllowed(rule,
+		"a worker reports on its own tasks, on what is below them, on tasks that it created, and on queue items that it holds or held",
 		"report without --task, or on one of its tasks", "Session '%s' may not report on task '%s'", session.ID, id)
 }

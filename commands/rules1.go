@@ -84,7 +84,10 @@ var rows1 = []Row{
 	{ID: "input:list", Who: O | U, Rule: "an orchestrator: " + itsSpawned},
 	{ID: "input:answer", Who: O | U, makes: of((*AnswerInput).from), Rule: openOnly},
 	{ID: "manifest:generate", Who: O | U, Rule: reads},
-	{ID: "session:note", Who: agents | U, makes: of((*NoteSession).from), Rule: "its own session; no type that only the system writes"},
+	{
+		ID: "session:note", Who: agents | U, makes: of((*NoteSession).from),
+		Rule: "its own session; no type that only the system writes",
+	},
 	{ID: "input:received", Who: agents, makes: of((*ReceiveInput).from), Rule: "its own question"},
 	{ID: "queue:create", Who: U, makes: of((*CreateQueue).from), Rule: "the user's"},
 	{ID: "queue:requeue", Who: U, makes: of((*RequeueItem).from), Rule: "quarantined, failed or skipped items"},

@@ -10,8 +10,8 @@ import (
 	"maestro/projections"
 )
 
-// RegisterSession reports a session for work; a user may register one that nobody spawned, which makes it. Document 000;
-// compat: POST /api/sessions, PATCH to running.
+// RegisterSession reports a session for work; a user may register one that nobody spawned, which makes it. Document
+// 000; compat: POST /api/sessions, PATCH to running.
 type RegisterSession struct {
 	noTexts
 	In
@@ -106,7 +106,10 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 		return x.create(s, c, id)
 	}
 	if x.Create {
-		return nil, &Refusal{Code: CodeConflict, Message: "Session with id '" + id + "' exists already", Next: "choose another id, or register it without create"}
+		return nil, &Refusal{
+			Code: CodeConflict, Message: "Session with id '" + id + "' exists already",
+			Next: "choose another id, or register it without create",
+		}
 	}
 	session, err := ownSession(s, c, x.In, id, x.ID())
 	if err != nil {
@@ -118,7 +121,8 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 	case x.differs(session):
 		return nil, &Refusal{
 			Code: CodeConflict, Message: "Session with id '" + id + "' exists already, and is not what is asked for",
-			Why: "registering a known session changes nothing about it", Next: "leave out all but its id, or choose another id",
+			Why:  "registering a known session changes nothing about it",
+			Next: "leave out all but its id, or choose another id",
 		}
 	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:
 		return nil, nil
@@ -152,12 +156,14 @@ func (x *RegisterSession) from(e *events.Event, d *events.SessionRegistered) boo
 // differs reports whether other rights are asked for than a known session has.
 func (x *RegisterSession) differs(known *projections.Session) bool {
 	strategy, err := ResolveStrategy(known.Role, x.Strategy)
-	return x.Role != "" && x.Role != known.Role || x.Strategy != "" && (err != nil || strategy != known.Strategy) || x.Allowed != nil
+	return x.Role != "" && x.Role != known.Role || x.Strategy != "" && (err != nil || strategy != known.Strategy) ||
+		x.Allowed != nil
 }
 
 func (x *RegisterSession) create(s *projections.State, c Call, id string) (events.Data, error) {
 	if c.By.Kind != ActorUser {
-		return nil, notAllowed(x.ID(), "only a user registers a session that nobody spawned", "spawn it", "Session '%s' is not known", id)
+		return nil, notAllowed(x.ID(), "only a user registers a session that nobody spawned", "spawn it",
+			"Session '%s' is not known", id)
 	}
 	p, err := project(s, "/project", c.Project)
 	if err != nil {
@@ -188,7 +194,8 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 		status,
 	) {
 		return nil, invalid(
-			"/status", "a new session is running, idle, working or spawning, not '%s'", safetext.Printable(string(status)),
+			"/status", "a new session is running, idle, working or spawning, not '%s'",
+			safetext.Printable(string(status)),
 		)
 	}
 	name := x.Name
@@ -208,8 +215,9 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 		return nil, err
 	}
 	return &events.SessionRegistered{SessionID: id, ManifestDigest: x.ManifestDigest, Created: &events.SessionCreated{
-		Name: name, Role: kind.role, Strategy: kind.strategy, Status: status, TaskIDs: kind.tasks, Permissions: permissions,
-		Env: x.Env, Metadata: x.Metadata, AgentID: x.AgentID,
+		Name: name, Role: kind.role, Strategy: kind.strategy, Status: status, TaskIDs: kind.tasks,
+		Permissions: permissions,
+		Env:         x.Env, Metadata: x.Metadata, AgentID: x.AgentID,
 	}}, nil
 }
 
@@ -310,7 +318,8 @@ func ownSession(s *projections.State, c Call, in In, id, rule string) (*projecti
 		return nil, err
 	}
 	if c.By.Kind == ActorSession && x.ID != c.By.Name {
-		return nil, notAllowed(rule, "a session does this to itself only", "leave the session out", "Session '%s' may not act as session '%s'", c.By.Name, x.ID)
+		return nil, notAllowed(rule, "a session does this to itself only", "leave the session out",
+			"Session '%s' may not act as session '%s'", c.By.Name, x.ID)
 	}
 	return x, nil
 }
@@ -329,7 +338,8 @@ func spawnedSession(s *projections.State, c Call, in In, id, rule string) (*proj
 }
 
 func ended(rule string, x *projections.Session) *Refusal {
-	return notAllowed(rule, "the session has ended ("+string(x.Status)+")", "spawn another", "Session '%s' has ended", x.ID)
+	return notAllowed(rule, "the session has ended ("+string(x.Status)+")", "spawn another", "Session '%s' has ended",
+		x.ID)
 }
 
 func tasksIn(s *projections.State, project string, ids []string) error {

@@ -67,7 +67,8 @@ func permissionsOf(role events.Role, strategy events.Strategy, list *[]string) (
 	for i, id := range *list {
 		if why := current.MayList(who, id); why != "" {
 			refusal := invalid(
-				"/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)", safetext.Printable(id),
+				"/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)",
+				safetext.Printable(id),
 				role, strategy,
 			)
 			refusal.Why = why

@@ -16,7 +16,8 @@ import (
 const longestTimeout = 365 * 24 * 60 * 60 * 1000
 
 // SpawnSession orders a session: its tasks in todo move to in_progress (with the queue strategy, starting an item does
-// that), its permissions are frozen, and nothing is launched. Documents 000, 002, 003; compat: POST /api/sessions/spawn.
+// that), its permissions are frozen, and nothing is launched. Documents 000, 002, 003; compat: POST
+// /api/sessions/spawn.
 type SpawnSession struct {
 	noTexts
 	In
@@ -37,7 +38,8 @@ type SpawnSession struct {
 	MaxTurns         int    `json:"maxTurns,omitempty" doc:"the number of turns after which the agent ends"`
 	WorkingDirectory string `json:"workingDirectory,omitempty" flag:"<path>" doc:"the directory in which the agent works; the project's if absent"`
 	TemplateID       string `json:"templateId,omitempty" flag:"template <templateId>" doc:"the template of its prompt"`
-	// Generated is the digest of the manifest that was generated for it. It is no part of what was asked: a retry may generate another.
+	// Generated is the digest of the manifest that was generated for it. It is no part of what was asked: a retry may
+	// generate another.
 	Generated string `json:"-"`
 	Queue     string `json:"queue,omitempty" doc:"with the queue strategy: the queue that it pulls from; its own if absent"`
 	Timeout   int64  `json:"timeout,omitempty" doc:"end it as failed after this time, in milliseconds"`
@@ -85,12 +87,15 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	}
 	unmet := unmetDependencies(s, kind.tasks)
 	if x.Strict && len(unmet) > 0 {
-		return nil, forbidden("complete them first, or spawn without strict", "Dependencies are not completed: %s", strings.Join(unmet, ", "))
+		return nil, forbidden("complete them first, or spawn without strict", "Dependencies are not completed: %s",
+			strings.Join(unmet, ", "))
 	}
 	spawned := &events.SessionSpawned{
-		SessionID: newID("sess", c, sessionTaken(s)), Name: x.Name, Role: kind.role, Strategy: kind.strategy, TaskIDs: kind.tasks,
-		Unmet: unmet, Strict: x.Strict, Permissions: permissions, Model: x.Model, Agent: x.Agent, Skills: x.Skills,
-		Context: x.Context, ManifestDigest: cmp.Or(x.ManifestDigest, x.Generated), SpawnedBy: spawnedBy, Timeout: x.Timeout,
+		SessionID: newID("sess", c, sessionTaken(s)), Name: x.Name, Role: kind.role, Strategy: kind.strategy,
+		TaskIDs: kind.tasks,
+		Unmet:   unmet, Strict: x.Strict, Permissions: permissions, Model: x.Model, Agent: x.Agent, Skills: x.Skills,
+		Context: x.Context, ManifestDigest: cmp.Or(x.ManifestDigest, x.Generated), SpawnedBy: spawnedBy,
+		Timeout: x.Timeout,
 	}
 	if err := x.queue(s, c, p.ID, kind, spawned); err != nil {
 		return nil, err
@@ -133,7 +138,9 @@ func (x *SpawnSession) from(e *events.Event, d *events.SessionSpawned) bool {
 }
 
 // queue gives a session with the queue strategy the queue that it pulls from, and pushes its tasks there.
-func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind sessionKind, spawned *events.SessionSpawned) error {
+func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind sessionKind,
+	spawned *events.SessionSpawned,
+) error {
 	switch {
 	case x.Queue != "" && kind.strategy != events.StrategyQueue:
 		return invalid("/queue", "only a session with the queue strategy pulls from a queue")
@@ -151,7 +158,8 @@ func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind 
 			return notFound("Queue", x.Queue)
 		case q.SessionID != "" && s.Gone(q.SessionID) == "":
 			return &Refusal{
-				Code: CodeConflict, Message: "Queue '" + q.Name + "' is session '" + q.SessionID + "'s own", Why: "another may take it over once that session is gone",
+				Code: CodeConflict, Message: "Queue '" + q.Name + "' is session '" + q.SessionID + "'s own",
+				Why:  "another may take it over once that session is gone",
 				Next: "make a queue for several with `maestro queue create`",
 			}
 		}
@@ -169,7 +177,8 @@ func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind 
 	return g.enters("/taskIds", s.Queue(project, spawned.Queue), spawned.Queued...)
 }
 
-// spawner gives the session that the new one is spawned by: a session's own, or the one of the project that a user names.
+// spawner gives the session that the new one is spawned by: a session's own, or the one of the project that a user
+// names.
 func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (string, error) {
 	switch {
 	case c.By.Kind == ActorSession && x.SpawnedBy != "" && x.SpawnedBy != c.By.Name:
@@ -188,7 +197,8 @@ func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (st
 		return "", notFound("Session", x.SpawnedBy)
 	}
 	if parent.ProjectID != project {
-		return "", invalid("/spawnedBy", "session '%s' is in project '%s', not in '%s'", parent.ID, parent.ProjectID, project)
+		return "", invalid("/spawnedBy", "session '%s' is in project '%s', not in '%s'", parent.ID, parent.ProjectID,
+			project)
 	}
 	return parent.ID, nil
 }
@@ -238,7 +248,8 @@ func (x *SpawnSession) atMostOwn(s *projections.State, c Call, kind sessionKind,
 
 func (x *SpawnSession) valid() error {
 	for pointer, line := range map[string]string{
-		"/model": x.Model, "/agent": x.Agent, "/permissionMode": x.PermissionMode, "/thinkingMode": x.ThinkingMode, "/templateId": x.TemplateID,
+		"/model": x.Model, "/agent": x.Agent, "/permissionMode": x.PermissionMode, "/thinkingMode": x.ThinkingMode,
+		"/templateId": x.TemplateID,
 	} {
 		if err := ValidLine(pointer, line, MaxName); err != nil {
 			return err

@@ -199,7 +199,15 @@ func (l Letters) String() string {
 	for _, column := range []struct {
 		letters Letters
 		word    string
-	}{{W, "worker"}, {Q, "queue worker"}, {T, "tree worker"}, {O, "orchestrator"}, {U, "user"}, {R, "runner"}, {S, "system"}} {
+	}{
+		{W, "worker"},
+		{Q, "queue worker"},
+		{T, "tree worker"},
+		{O, "orchestrator"},
+		{U, "user"},
+		{R, "runner"},
+		{S, "system"},
+	} {
 		if l&column.letters != 0 {
 			words = append(words, column.word)
 		}

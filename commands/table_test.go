@@ -119,7 +119,8 @@ var (
 		"project:create", "project:delete",
 		"track-file", "orchestrator:init",
 	}
-	// byContract is what the contract's table adds to every session's list, orchestratorByContract to an orchestrator's.
+	// byContract is what the contract's table adds to every session's list, orchestratorByContract to an
+	// orchestrator's.
 	byContract             = []string{"session:message", "session:note", "input:received"}
 	orchestratorByContract = []string{
 		"task:reopen", "session:kill", "session:update", "session:resume", "inbox", "input:list", "input:answer",

@@ -120,7 +120,10 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if priority == "" {
 		priority = "medium"
 	}
-	check := taskFields{&title, &x.Description, &x.AcceptanceCriteria, &priority, &x.SkillIDs, nil, &x.Model, x.Metadata}
+	check := taskFields{
+		&title, &x.Description, &x.AcceptanceCriteria, &priority, &x.SkillIDs, nil, &x.Model,
+		x.Metadata,
+	}
 	if err := check.valid(); err != nil {
 		return nil, err
 	}
@@ -136,7 +139,8 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 			return nil, notFound("Parent task", x.ParentID)
 		}
 		if parent.ProjectID != c.Project {
-			return nil, invalid("/parentId", "parent task '%s' is in project '%s', not in '%s'", parent.ID, parent.ProjectID, c.Project)
+			return nil, invalid("/parentId", "parent task '%s' is in project '%s', not in '%s'", parent.ID,
+				parent.ProjectID, c.Project)
 		}
 	}
 	g := graphOf(s, c)
@@ -148,8 +152,9 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	return &events.TaskCreated{
-		TaskID: newID("task", c, taskTaken(s)), Title: title, Description: x.Description, AcceptanceCriteria: x.AcceptanceCriteria,
-		Priority: priority, ParentID: x.ParentID, Dependencies: dependencies, InitialPrompt: x.InitialPrompt,
+		TaskID: newID("task", c, taskTaken(s)), Title: title, Description: x.Description,
+		AcceptanceCriteria: x.AcceptanceCriteria,
+		Priority:           priority, ParentID: x.ParentID, Dependencies: dependencies, InitialPrompt: x.InitialPrompt,
 		SkillIDs: x.SkillIDs, Model: x.Model, Metadata: x.Metadata, Blobs: x.blobs,
 	}, nil
 }
@@ -186,7 +191,10 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		}
 		title = &trimmed
 	}
-	check := taskFields{title, x.Description, x.AcceptanceCriteria, x.Priority, x.SkillIDs, x.AgentIDs, x.Model, x.Metadata}
+	check := taskFields{
+		title, x.Description, x.AcceptanceCriteria, x.Priority, x.SkillIDs, x.AgentIDs, x.Model,
+		x.Metadata,
+	}
 	if err := check.valid(); err != nil {
 		return nil, err
 	}
@@ -202,8 +210,10 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		}
 	}
 	update := &events.TaskUpdated{
-		TaskID: t.ID, Title: title, Description: x.Description, AcceptanceCriteria: x.AcceptanceCriteria, Priority: x.Priority,
-		Dependencies: dependencies, SkillIDs: x.SkillIDs, AgentIDs: x.AgentIDs, Model: x.Model, Metadata: x.Metadata, Blobs: x.blobs,
+		TaskID: t.ID, Title: title, Description: x.Description, AcceptanceCriteria: x.AcceptanceCriteria,
+		Priority:     x.Priority,
+		Dependencies: dependencies, SkillIDs: x.SkillIDs, AgentIDs: x.AgentIDs, Model: x.Model, Metadata: x.Metadata,
+		Blobs: x.blobs,
 	}
 	if x.Status == nil {
 		return update, nil
@@ -243,7 +253,8 @@ func (x *UpdateTask) from(e *events.Event, d *events.TaskUpdated) bool {
 }
 
 func (x *UpdateTask) onlyStatus() bool {
-	return x.Title == nil && x.Description == nil && x.AcceptanceCriteria == nil && x.Priority == nil && x.Dependencies == nil &&
+	return x.Title == nil && x.Description == nil && x.AcceptanceCriteria == nil && x.Priority == nil &&
+		x.Dependencies == nil &&
 		x.SkillIDs == nil && x.AgentIDs == nil && x.Model == nil && x.Metadata == nil
 }
 
@@ -255,7 +266,8 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	}
 	says, _ := s.SessionStatus(t)
 	if t.Status != events.TaskCompleted && t.Status != events.TaskBlocked && says != events.SaysCompleted {
-		return nil, forbidden("nothing to do: it is open", "Task '%s' is %s, and nobody says that it is done", t.ID, t.Status)
+		return nil, forbidden("nothing to do: it is open", "Task '%s' is %s, and nobody says that it is done", t.ID,
+			t.Status)
 	}
 	if err := validReason(x.Reason); err != nil {
 		return nil, err

@@ -55,7 +55,9 @@ func (x *BlockTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
 	return d.To == events.TaskBlocked
 }
 
-func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStatus, reason string) (events.Data, error) {
+func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStatus, reason string) (events.Data,
+	error,
+) {
 	t, err := task(s, c, in, id)
 	if err != nil {
 		return nil, err
@@ -77,7 +79,8 @@ func mayMoveTo(by Actor, to events.TaskStatus) error {
 		if by.Kind == ActorUser {
 			return nil
 		}
-		return notAllowed("task:update", "only the user cancels a task", "ask the user, or block it with `maestro task block`",
+		return notAllowed("task:update", "only the user cancels a task",
+			"ask the user, or block it with `maestro task block`",
 			"Status 'cancelled' is not allowed for %s", by)
 	}
 	return invalid(

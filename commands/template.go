@@ -8,10 +8,13 @@ import (
 	"maestro/projections"
 )
 
-// OwnTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy (document 002). They can be
-// changed and reset, and are always there.
+// OwnTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy (document 002).
+// They can be changed and reset, and are always there.
 func OwnTemplates() []string {
-	return []string{"execute-simple", "execute-queue", "execute-tree", "coordinate-default", "coordinate-intelligent-batching", "coordinate-dag"}
+	return []string{
+		"execute-simple", "execute-queue", "execute-tree", "coordinate-default",
+		"coordinate-intelligent-batching", "coordinate-dag",
+	}
 }
 
 // CreateTemplate makes a text that prompts are written by. Contract, "templateId, skills"; compat: POST /api/templates.
@@ -70,7 +73,10 @@ func (x *CreateTemplate) Decide(s *projections.State, c Call) (events.Data, erro
 	if err := validTemplate(&x.Name, &x.Content); err != nil {
 		return nil, err
 	}
-	return &events.TemplateCreated{TemplateID: newID("tmpl", c, s.TemplateEver), Name: x.Name, Role: x.Role, Content: x.Content}, nil
+	return &events.TemplateCreated{
+		TemplateID: newID("tmpl", c, s.TemplateEver), Name: x.Name, Role: x.Role,
+		Content: x.Content,
+	}, nil
 }
 
 func (x *CreateTemplate) from(_ *events.Event, d *events.TemplateCreated) bool {
@@ -151,7 +157,8 @@ func (x *DeleteTemplate) Decide(s *projections.State, _ Call) (events.Data, erro
 		return nil, err
 	}
 	if slices.Contains(OwnTemplates(), x.TemplateID) {
-		return nil, forbidden("reset it with `maestro template reset "+x.TemplateID+"`", "Template '%s' is Maestro's own and cannot be deleted", x.TemplateID)
+		return nil, forbidden("reset it with `maestro template reset "+x.TemplateID+"`",
+			"Template '%s' is Maestro's own and cannot be deleted", x.TemplateID)
 	}
 	return &events.TemplateDeleted{TemplateID: x.TemplateID}, nil
 }

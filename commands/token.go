@@ -61,7 +61,8 @@ func (x *CreateToken) Decide(s *projections.State, c Call) (events.Data, error) 
 			return nil, invalid("/projectIds", "only a read-only token is for certain projects")
 		}
 	default:
-		return nil, invalid("/kind", "kind must be admin, auditor or read-only, not '%s'", safetext.Printable(string(x.Kind)))
+		return nil, invalid("/kind", "kind must be admin, auditor or read-only, not '%s'",
+			safetext.Printable(string(x.Kind)))
 	}
 	if err := validIDs("/projectIds", x.ProjectIDs); err != nil {
 		return nil, err

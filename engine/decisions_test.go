@@ -14,7 +14,8 @@ import (
 	"maestro/projections"
 )
 
-// step is one command: by whom, which, with which body. "w>i" is w, and what it makes is called i; "time" lets time pass.
+// step is one command: by whom, which, with which body. "w>i" is w, and what it makes is called i; "time" lets time
+// pass.
 type step [3]string
 
 // take does a step, which must succeed.
@@ -35,8 +36,8 @@ func (w *world) take(s step) Answer {
 	return w.must(s[0], s[1], s[2])
 }
 
-// decision is one line of a noun's table: given steps in newWorld, when a command, then an event ("task.created" and a part of
-// its data), "already so", or a refusal ("NOT_ALLOWED" and a part of its message).
+// decision is one line of a noun's table: given steps in newWorld, when a command, then an event ("task.created" and a
+// part of its data), "already so", or a refusal ("NOT_ALLOWED" and a part of its message).
 type decision struct {
 	name  string
 	given []step
@@ -1083,7 +1084,8 @@ func TestManifestDecisions(t *testing.T) {
 			"session.registered", `},"manifestDigest":"` + someDigest + `"}`,
 		},
 		{
-			"register with none", nil, register("admin", `"sessionId":"mine","manifestDigest":""`), "session.registered",
+			"register with none", nil, register("admin", `"sessionId":"mine","manifestDigest":""`),
+			"session.registered",
 			`"input:received"]}}}`,
 		},
 		{
@@ -2914,7 +2916,8 @@ func TestPermit(t *testing.T) {
 	})
 }
 
-// Permissions that no one may give are worth nothing, also when they stand in the log; nor are permissions that are not known.
+// Permissions that no one may give are worth nothing, also when they stand in the log; nor are permissions that are not
+// known.
 func TestPermitDoubtsTheLog(t *testing.T) {
 	w := newWorld(t)
 	index := find(t, w.log.messages, "session.spawned", 1)
@@ -2949,8 +2952,9 @@ func TestAtMostOwn(t *testing.T) {
 	w := newWorld(t)
 	w.make("small", "admin", "session:spawn",
 		`{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn","task:complete"]}`)
-	if _, err := w.do("small", "session:spawn",
-		`{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["task:complete","task:update"]}`); code(err) != commands.CodeNotAllowed {
+	_, err := w.do("small", "session:spawn",
+		`{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["task:complete","task:update"]}`)
+	if code(err) != commands.CodeNotAllowed {
 		t.Errorf("more than its own: %v", err)
 	}
 	cut := w.shown(w.must("small", "session:spawn", `{"role":"orchestrator","taskIds":["{t2}"]}`))

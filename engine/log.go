@@ -7,7 +7,8 @@ import (
 )
 
 // Log is the one place where what happened is kept, as the Handler needs it. The embedded server, a NATS cluster and
-// the simulation each satisfy it, and one conformance suite (internal/testing/logtest) holds all of them to what is said here.
+// the simulation each satisfy it, and one conformance suite (internal/testing/logtest) holds all of them to what is
+// said here.
 type Log interface {
 	// Append stores the messages behind sequence after, in order and as one, and returns when they are as durable as
 	// the log was configured to make them. It fails with

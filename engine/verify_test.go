@@ -337,7 +337,8 @@ func TestVerifyCatches(t *testing.T) {
 			"stands at sequence 1 already",
 		},
 		{
-			"an id that is not of this command's", find(t, log, "task.created", 0), func(e *events.Event) { e.ID[0] ^= 1 },
+			"an id that is not of this command's", find(t, log, "task.created", 0),
+			func(e *events.Event) { e.ID[0] ^= 1 },
 			"would become another event",
 		},
 		{
@@ -458,7 +459,8 @@ func TestVerifyCatches(t *testing.T) {
 			"it names rules 2, but an earlier event",
 		},
 		{
-			"a project that does not exist", find(t, log, "task.created", 0), func(e *events.Event) { e.Project = "none" },
+			"a project that does not exist", find(t, log, "task.created", 0),
+			func(e *events.Event) { e.Project = "none" },
 			"would be refused",
 		},
 	} {

@@ -18,7 +18,8 @@ const lastYear = 9000
 // not matter: an earlier version may have written them.
 func (v *Verifier) unlike(event *events.Event, body []byte) string {
 	if event.Time.Year() > lastYear {
-		return fmt.Sprintf("its time %s is outside the range that a server writes", event.Time.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("its time %s is outside the range that a server writes",
+			event.Time.UTC().Format(time.RFC3339))
 	}
 	written, err := event.Append(v.written[:0])
 	if err != nil {

@@ -32,7 +32,8 @@ func (h *Hash) UnmarshalText(text []byte) error {
 func ParseHash(text string) (Hash, error) {
 	var h Hash
 	if len(text) != hex.EncodedLen(len(h)) {
-		return Hash{}, fmt.Errorf("a hash has %d hexadecimal digits, this has %d characters", hex.EncodedLen(len(h)), len(text))
+		return Hash{}, fmt.Errorf("a hash has %d hexadecimal digits, this has %d characters", hex.EncodedLen(len(h)),
+			len(text))
 	}
 	if _, err := hex.Decode(h[:], []byte(text)); err != nil {
 		return Hash{}, fmt.Errorf("a hash is written in hexadecimal digits: %w", err)
@@ -43,8 +44,8 @@ func ParseHash(text string) (Hash, error) {
 // BodyHash is the SHA-256 of one message's body.
 func BodyHash(body []byte) Hash { return sha256.Sum256(body) }
 
-// Next gives the chain's hash behind a message: SHA-256(prevhash ‖ SHA-256(body)). It is the prevhash that the following
-// event carries. A body may therefore be withheld and replaced by its hash, and the chain still verifies.
+// Next gives the chain's hash behind a message: SHA-256(prevhash ‖ SHA-256(body)). It is the prevhash that the
+// following event carries. A body may therefore be withheld and replaced by its hash, and the chain still verifies.
 func Next(prev, body Hash) Hash {
 	var both [2 * sha256.Size]byte
 	copy(both[:sha256.Size], prev[:])

@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Decoder reads stored events. It keeps the strings that recur (sources, projects), so one Decoder serves one replay and
-// must not be used by two goroutines at once. The zero Decoder is ready.
+// Decoder reads stored events. It keeps the strings that recur (sources, projects), so one Decoder serves one replay
+// and must not be used by two goroutines at once. The zero Decoder is ready.
 type Decoder struct {
 	interned map[string]string
 	sources  map[string]string
@@ -22,8 +22,8 @@ type Decoder struct {
 // maxInterned bounds what a Decoder remembers; a log has few sources for its length.
 const maxInterned = 4096
 
-// Decode reads one stored event. What has our own shape is read in one pass; any other valid CloudEvents JSON goes through
-// the SDK. An unknown type gives *UnknownTypeError.
+// Decode reads one stored event. What has our own shape is read in one pass; any other valid CloudEvents JSON goes
+// through the SDK. An unknown type gives *UnknownTypeError.
 func (d *Decoder) Decode(body []byte) (*Event, error) {
 	event := new(Event)
 	return event, d.DecodeInto(body, event)
@@ -178,7 +178,8 @@ func (d *Decoder) fast(body []byte, e *Event) error {
 		return err
 	}
 	kind, aggregate := e.Data.Aggregate()
-	if len(subject) != len(kind)+1+len(aggregate) || string(subject[:len(kind)]) != kind || subject[len(kind)] != '/' || string(subject[len(kind)+1:]) != aggregate {
+	if len(subject) != len(kind)+1+len(aggregate) || string(subject[:len(kind)]) != kind || subject[len(kind)] != '/' ||
+		string(subject[len(kind)+1:]) != aggregate {
 		return errNotOurShape
 	}
 	return nil

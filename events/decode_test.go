@@ -213,7 +213,8 @@ func TestInternedStringsAreBounded(t *testing.T) {
 	}
 }
 
-// Every cut of every body is an error and no panic, and so is every flipped byte of the envelope or an event that differs.
+// Every cut of every body is an error and no panic, and so is every flipped byte of the envelope or an event that
+// differs.
 func TestDecodeDamaged(t *testing.T) {
 	for _, data := range samples {
 		golden := readGolden(t, goldenPath(data.EventType()))

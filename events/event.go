@@ -12,7 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Event is one CloudEvents 1.0 event of ours: the envelope and its payload. [Event.CloudEvent] gives it as the SDK's type.
+// Event is one CloudEvents 1.0 event of ours: the envelope and its payload. [Event.CloudEvent] gives it as the SDK's
+// type.
 type Event struct {
 	// ID is UUIDv5(actor, project, command, idempotency key); see [ID].
 	ID uuid.UUID
@@ -77,11 +78,12 @@ func ID(source, project, command, key string) uuid.UUID {
 type TooLargeError struct{ Bytes int }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the event would be %d bytes, and the log takes at most %d; say less, or split it", e.Bytes, MaxBody)
+	return fmt.Sprintf("the event would be %d bytes, and the log takes at most %d; say less, or split it", e.Bytes,
+		MaxBody)
 }
 
-// Append appends the event as structured JSON: compact, members in a fixed order, no HTML escapes. This form is what the
-// log stores and what the chain hashes.
+// Append appends the event as structured JSON: compact, members in a fixed order, no HTML escapes. This form is what
+// the log stores and what the chain hashes.
 func (e *Event) Append(b []byte) ([]byte, error) {
 	if e.Data == nil {
 		return nil, errors.New("an event needs a payload")

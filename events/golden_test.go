@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestGolden holds every type to the bytes that logs already hold. A golden file of a published type changes only by what an
-// optional field adds.
+// TestGolden holds every type to the bytes that logs already hold. A golden file of a published type changes only by
+// what an optional field adds.
 func TestGolden(t *testing.T) {
 	for _, data := range samples {
 		t.Run(data.EventType(), func(t *testing.T) {

@@ -45,7 +45,8 @@ func FuzzAppendString(f *testing.F) {
 	})
 }
 
-// The report has an encoder and a decoder of its own; they must write and read what encoding/json would, whatever is set.
+// The report has an encoder and a decoder of its own; they must write and read what encoding/json would, whatever is
+// set.
 func TestReportByHand(t *testing.T) {
 	tried := 0
 	var decoder Decoder

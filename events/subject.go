@@ -21,8 +21,8 @@ func DeniedSubject(actor, slot string) string {
 	return b.String()
 }
 
-// Subject gives "maestro.ev.<project>.<aggregate>.<id>". Every byte outside [A-Za-z0-9_-] is written =XX, so no id, wherever
-// it comes from, can hold a separator or a wildcard. An empty part is written "=".
+// Subject gives "maestro.ev.<project>.<aggregate>.<id>". Every byte outside [A-Za-z0-9_-] is written =XX, so no id,
+// wherever it comes from, can hold a separator or a wildcard. An empty part is written "=".
 func Subject(project, aggregate, id string) string {
 	var b strings.Builder
 	b.Grow(len(SubjectPrefix) + len(project) + len(aggregate) + len(id) + 2)

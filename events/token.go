@@ -8,8 +8,8 @@ import (
 // TokenKind says what a named token is good for.
 type TokenKind string
 
-// The kinds of token: an admin may do what the permission table gives the user, an auditor reads everything, a read-only
-// token reads its projects.
+// The kinds of token: an admin may do what the permission table gives the user, an auditor reads everything, a
+// read-only token reads its projects.
 const (
 	TokenAdmin    TokenKind = "admin"
 	TokenAuditor  TokenKind = "auditor"

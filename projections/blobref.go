@@ -42,7 +42,8 @@ func (s *State) referFrom(changes []Change) {
 				s.referTask(after)
 			}
 		case *Session:
-			if before, _ := changes[i].Before.(*Session); before == nil || before.ManifestDigest != after.ManifestDigest {
+			if before, _ := changes[i].Before.(*Session); before == nil ||
+				before.ManifestDigest != after.ManifestDigest {
 				s.referSession(after)
 			}
 		}

@@ -17,8 +17,8 @@ const (
 	KindTaskTimeline    Kind = "task_timeline"    // *Entry: the one that the timeline gained; Before is nil
 )
 
-// Change is one value of one view before and after an event. Both are immutable; Before is a nil pointer when the event made
-// the thing.
+// Change is one value of one view before and after an event. Both are immutable; Before is a nil pointer when the event
+// made the thing.
 type Change struct {
 	Kind   Kind
 	ID     string

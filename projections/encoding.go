@@ -48,7 +48,10 @@ func (s *State) Image() *Image {
 	if s.under != nil {
 		panic("projections: only a committed state has an image")
 	}
-	image := &Image{header: header{Head: s.head, Genesis: s.genesis, At: s.at, Entries: len(s.entries), IDs: len(s.ids)}, entries: s.entries, ids: s.ids}
+	image := &Image{header: header{
+		Head: s.head, Genesis: s.genesis, At: s.at, Entries: len(s.entries),
+		IDs: len(s.ids),
+	}, entries: s.entries, ids: s.ids}
 	for _, project := range s.projectIDs {
 		image.header.Projects = append(image.header.Projects, s.projects.get(project))
 		for _, id := range s.taskIDs.get(project) {
@@ -139,8 +142,8 @@ func appendEntry(b []byte, e *Entry, seen map[string]uint64) []byte {
 	return append(b, e.Data...)
 }
 
-// Decode rebuilds a committed state from what Encode gave. It checks no more than the form: whether the state is the log's is
-// for the caller to see from [State.Head].
+// Decode rebuilds a committed state from what Encode gave. It checks no more than the form: whether the state is the
+// log's is for the caller to see from [State.Head].
 func Decode(b []byte) (*State, error) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {

@@ -283,7 +283,8 @@ func (b *inbox) session(x *Session) {
 func (b *inbox) leftOver(x *Session) bool {
 	return slices.ContainsFunc(x.TaskIDs, func(id string) bool {
 		t := b.Task(id)
-		return t != nil && t.Status != events.TaskCompleted && t.Status != events.TaskCancelled && b.ActiveSession(t) == ""
+		return t != nil && t.Status != events.TaskCompleted && t.Status != events.TaskCancelled &&
+			b.ActiveSession(t) == ""
 	})
 }
 
@@ -338,7 +339,8 @@ func (b *inbox) stuck(q *Queue) {
 	b.add(InboxUnread, q.SessionID, q.Name, since, func() InboxItem {
 		return InboxItem{
 			Queue: q.Name, What: q.Name,
-			Message: "of " + strconv.Itoa(unseen) + " waiting items, the inbox did not check whether their dependencies can still be completed: " +
+			Message: "of " + strconv.Itoa(unseen) +
+				" waiting items, the inbox did not check whether their dependencies can still be completed: " +
 				"they have too many",
 			Next: "maestro queue list --project " + q.ProjectID + " --queue " + q.Name,
 		}

@@ -137,7 +137,8 @@ func TestInbox(t *testing.T) {
 		}},
 
 		{
-			"quarantined", queued(started("w", "w", "t1", 3), lost("w"), quarantined("w", "w", "t1", 3), recovered("w")),
+			"quarantined", queued(started("w", "w", "t1", 3), lost("w"), quarantined("w", "w", "t1", 3),
+				recovered("w")),
 			[]string{
 				"quarantined w/t1 in w at 10: Title of t1: its session is lost → maestro queue requeue t1 --queue w",
 			},
@@ -174,7 +175,10 @@ func TestInbox(t *testing.T) {
 			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is lost → maestro session spawn --strategy queue --queue w",
 		}},
 		{
-			"pushed to one that is gone", then(killed("w"), by(admin, &events.QueueItemPushed{Queue: "w", TaskID: "t1"})),
+			"pushed to one that is gone", then(killed("w"), by(admin, &events.QueueItemPushed{
+				Queue:  "w",
+				TaskID: "t1",
+			})),
 			[]string{
 				"stranded w/ in w at 7: Name of w: items wait in its queue, and it is stopped → maestro session spawn --strategy queue --queue w",
 			},
@@ -199,7 +203,8 @@ func TestInbox(t *testing.T) {
 		{"late", then(killed("w"), late), []string{"late w/t1 at 7: Name of w: sorry → maestro why w"}},
 		{"late, and its task is completed", then(killed("w"), late, complete), nil},
 		{
-			"late, and its session is deleted", then(killed("w"), late, by(admin, &events.SessionDeleted{SessionID: "w"})),
+			"late, and its session is deleted", then(killed("w"), late,
+				by(admin, &events.SessionDeleted{SessionID: "w"})),
 			nil,
 		},
 

@@ -6,8 +6,8 @@ import (
 )
 
 // line is an ordered set of a queue's items by their place, smallest first; or of all items in hand, by the sequence of
-// their start. It is a value: with and without give another line and share what did not change, so an overlay is dropped by
-// forgetting its line. Every operation but walk costs the logarithm of the length.
+// their start. It is a value: with and without give another line and share what did not change, so an overlay is
+// dropped by forgetting its line. Every operation but walk costs the logarithm of the length.
 //
 // It is a treap; the priorities are made from the places, so its shape is the same on every machine.
 type line struct{ root *lineNode }

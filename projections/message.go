@@ -50,7 +50,8 @@ func (s *State) sessionMessaged(f fact, d *events.SessionMessaged) error {
 	})
 	s.deliver(d.SessionID, d.MessageID)
 	s.note(f, Entry{
-		Type: "session_message", SessionID: d.SessionID, TaskID: d.About, Apart: d.About != "", What: "Message", Message: d.Text,
+		Type: "session_message", SessionID: d.SessionID, TaskID: d.About, Apart: d.About != "", What: "Message",
+		Message: d.Text,
 	})
 	return nil
 }

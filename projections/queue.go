@@ -109,7 +109,8 @@ func (s *State) Items(q *Queue) []*Item {
 	return items
 }
 
-// Top gives the first item of a queue that may be started, nil if there is none, and how many before it wait for something.
+// Top gives the first item of a queue that may be started, nil if there is none, and how many before it wait for
+// something.
 func (s *State) Top(q *Queue) (top *Item, passedOver int) {
 	key := queueKey(q.ProjectID, q.Name)
 	task, place, ok := s.ready.get(key).first()
@@ -251,7 +252,10 @@ func (s *State) push(f fact, key, task string) {
 		q.UpdatedAt = f.at
 	})
 	q := s.queues.get(key)
-	item := &Item{ProjectID: q.ProjectID, Queue: q.Name, TaskID: task, Status: events.ItemQueued, AddedAt: f.at, Place: place, Cause: f.cause()}
+	item := &Item{
+		ProjectID: q.ProjectID, Queue: q.Name, TaskID: task, Status: events.ItemQueued, AddedAt: f.at,
+		Place: place, Cause: f.cause(),
+	}
 	id := itemKey(q.ProjectID, q.Name, task)
 	s.changes = append(s.changes, Change{KindQueueItem, id, (*Item)(nil), item})
 	s.enter(key, id, item)
@@ -335,7 +339,8 @@ func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
 		return missing("session", d.SessionID)
 	}
 	s.changeItem(f, item, func(i *Item) {
-		i.Status, i.SessionID, i.Attempts, i.StartedAt, i.CompletedAt = events.ItemProcessing, d.SessionID, d.Attempt, f.at, 0
+		i.Status, i.SessionID, i.Attempts, i.StartedAt, i.CompletedAt = events.ItemProcessing, d.SessionID, d.Attempt,
+			f.at, 0
 		i.Cause, i.Started = f.cause(), f.sequence
 		s.work(uint64(len(i.Holders)))
 		if !slices.Contains(i.Holders, d.SessionID) {

@@ -11,8 +11,8 @@ import (
 	"maestro/events"
 )
 
-// model is what the contract says of queues, kept as plainly as it says it: nothing is remembered that can be looked up, and
-// every question goes through everything.
+// model is what the contract says of queues, kept as plainly as it says it: nothing is remembered that can be looked
+// up, and every question goes through everything.
 type model struct {
 	tasks  map[string]*modelTask
 	ended  map[string]bool
@@ -165,7 +165,8 @@ func (m *model) applyToQueue(data any) {
 	}
 }
 
-// saysDone reports whether a task's sessionStatus is completed: the newest word of those that have not ended, or of all.
+// saysDone reports whether a task's sessionStatus is completed: the newest word of those that have not ended, or of
+// all.
 func (m *model) saysDone(t *modelTask) bool {
 	for _, alive := range []bool{true, false} {
 		for _, word := range slices.Backward(t.words) {
@@ -401,8 +402,8 @@ func (g given) late(late bool) given {
 
 var stories = flag.Int("stories", 30, "how many random stories of queues TestQueueLine tells")
 
-// What a queue gives next, and how many wait before it, is what the contract says, after whatever happened: on an overlay, where
-// one was dropped or committed, and after a snapshot.
+// What a queue gives next, and how many wait before it, is what the contract says, after whatever happened: on an
+// overlay, where one was dropped or committed, and after a snapshot.
 func TestQueueLine(t *testing.T) {
 	var n seen
 	for seed := range uint64(*stories) {

@@ -3,7 +3,9 @@ package projections
 import "maestro/events"
 
 // finish ends the work on an item with its holder's word.
-func (s *State) finish(f fact, item *Item, session string, status events.QueueItemStatus, says events.TaskSessionStatus, reason string) {
+func (s *State) finish(f fact, item *Item, session string, status events.QueueItemStatus, says events.TaskSessionStatus,
+	reason string,
+) {
 	s.changeItem(f, item, func(i *Item) {
 		i.Status, i.SessionID, i.CompletedAt, i.FailReason, i.Cause = status, session, f.at, reason, f.cause()
 	})

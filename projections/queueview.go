@@ -46,8 +46,9 @@ type ItemView struct {
 func (s *State) QueueView(q *Queue) QueueView {
 	key := queueKey(q.ProjectID, q.Name)
 	return QueueView{
-		ProjectID: q.ProjectID, Name: q.Name, SessionID: q.SessionID, TrustReports: q.TrustReports, MaxAttempts: q.MaxAttempts,
-		CreatedAt: q.CreatedAt, UpdatedAt: q.UpdatedAt, CreatedBy: q.CreatedBy, Stats: q.Stats,
+		ProjectID: q.ProjectID, Name: q.Name, SessionID: q.SessionID, TrustReports: q.TrustReports,
+		MaxAttempts: q.MaxAttempts,
+		CreatedAt:   q.CreatedAt, UpdatedAt: q.UpdatedAt, CreatedBy: q.CreatedBy, Stats: q.Stats,
 		Ready: s.ready.get(key).len(), Waiting: s.waiting.get(key).len(),
 	}
 }
@@ -151,8 +152,10 @@ func (s *State) InputView(x *Input, now int64) InputView {
 		until = session.EndedAt
 	}
 	return InputView{
-		ID: x.ID, ProjectID: x.ProjectID, SessionID: x.SessionID, TaskIDs: list(x.TaskIDs), Question: x.Question, Blob: x.Blob,
-		Options: list(x.Options), Status: s.InputStatus(x), Answer: x.Answer, AnsweredBy: x.AnsweredBy, AskedAt: x.AskedAt,
+		ID: x.ID, ProjectID: x.ProjectID, SessionID: x.SessionID, TaskIDs: list(x.TaskIDs), Question: x.Question,
+		Blob:    x.Blob,
+		Options: list(x.Options), Status: s.InputStatus(x), Answer: x.Answer, AnsweredBy: x.AnsweredBy,
+		AskedAt:    x.AskedAt,
 		AnsweredAt: orNull(x.AnsweredAt), DeliveredAt: orNull(x.DeliveredAt), Waited: max(0, until-x.AskedAt),
 	}
 }

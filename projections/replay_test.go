@@ -20,15 +20,15 @@ const (
 	goldenViews = "testdata/golden.views.json"
 )
 
-// goldenDigest is the SHA-256 of what the golden log's state encodes to. It changes only with [Format], or when the story
-// goes on.
+// goldenDigest is the SHA-256 of what the golden log's state encodes to. It changes only with [Format], or when the
+// story goes on.
 const (
 	goldenFormat = 10
 	goldenDigest = "1d9fbff850db30d90a97783d783e2690fa9981b6fc0cb63ab86fbb0e59011042"
 )
 
-// goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written from
-// it; a new type goes to its end, so that what is stored stays as it was.
+// goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written
+// from it; a new type goes to its end, so that what is stored stays as it was.
 func goldenStory() []given {
 	late := by(worker, &events.SessionReported{
 		SessionID: "w", Kind: events.ReportError, Message: "too late",
@@ -93,8 +93,8 @@ func goldenStory() []given {
 	return slices.Concat(story, goldenQueues(), goldenManifests(), goldenTemplates(), goldenMessages())
 }
 
-// goldenTemplates is the part with templates: one is made, changed, given its first text again and deleted; one of Maestro's own
-// is changed.
+// goldenTemplates is the part with templates: one is made, changed, given its first text again and deleted; one of
+// Maestro's own is changed.
 func goldenTemplates() []given {
 	of := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
 	return []given{
@@ -136,8 +136,9 @@ func goldenManifests() []given {
 	}
 }
 
-// goldenQueues is the part of the story with queues, questions, tokens and what time brings about: x works through its own
-// queue, y pulls from one that trusts reports, is lost with an item in hand, comes back, and runs out of time with it.
+// goldenQueues is the part of the story with queues, questions, tokens and what time brings about: x works through its
+// own queue, y pulls from one that trusts reports, is lost with an item in hand, comes back, and runs out of time with
+// it.
 func goldenQueues() []given {
 	const x, y, system = "/projects/p/sessions/x", "/projects/p/sessions/y", "/system"
 	pulls := func(id, queue string, timeout int64, tasks ...string) given {
@@ -239,7 +240,8 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	if digest := events.BodyHash([]byte(encode(t, s))).String(); Format != goldenFormat || digest != goldenDigest {
-		t.Errorf("format %d with digest %s, pinned are %d and %s: a changed encoding needs another Format, or old snapshots are misread", Format, digest, goldenFormat, goldenDigest)
+		t.Errorf("format %d with digest %s, pinned are %d and %s: a changed encoding needs another Format, or old "+
+			"snapshots are misread", Format, digest, goldenFormat, goldenDigest)
 	}
 	views, err := os.ReadFile(goldenViews)
 	if err != nil {

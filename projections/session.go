@@ -10,8 +10,8 @@ import (
 	"maestro/events"
 )
 
-// Session is what is true of a session. Times are milliseconds since 1970, 0 for never. Immutable; what moves with every
-// event stands apart from the fields that rarely change, which the versions of a session share.
+// Session is what is true of a session. Times are milliseconds since 1970, 0 for never. Immutable; what moves with
+// every event stands apart from the fields that rarely change, which the versions of a session share.
 type Session struct {
 	*SessionFields
 	Status       events.SessionStatus
@@ -256,7 +256,8 @@ func (s *State) sessionSpawned(f fact, d *events.SessionSpawned) error {
 	}
 	err := s.admit(f, &Session{Status: events.SessionSpawning, SessionFields: &SessionFields{
 		ID: d.SessionID, Name: d.Name, Role: d.Role, Strategy: d.Strategy, TaskIDs: d.TaskIDs,
-		Permissions: &d.Permissions, SpawnedBy: d.SpawnedBy, Spawned: true, Model: d.Model, Agent: d.Agent, Skills: d.Skills,
+		Permissions: &d.Permissions, SpawnedBy: d.SpawnedBy, Spawned: true, Model: d.Model, Agent: d.Agent,
+		Skills:  d.Skills,
 		Context: d.Context, ManifestDigest: d.ManifestDigest, Queue: d.Queue, Deadline: deadline,
 	}}, d.Started)
 	if err != nil || d.Queue == "" {
@@ -278,7 +279,8 @@ func (s *State) sessionRegistered(f fact, d *events.SessionRegistered) error {
 	if c := d.Created; c != nil {
 		return s.admit(f, &Session{Status: c.Status, SessionFields: &SessionFields{
 			ID: d.SessionID, Name: c.Name, Role: c.Role, Strategy: c.Strategy, TaskIDs: c.TaskIDs,
-			Permissions: &c.Permissions, Env: c.Env, Metadata: c.Metadata, AgentID: c.AgentID, ManifestDigest: d.ManifestDigest,
+			Permissions: &c.Permissions, Env: c.Env, Metadata: c.Metadata, AgentID: c.AgentID,
+			ManifestDigest: d.ManifestDigest,
 		}}, nil)
 	}
 	if s.Session(d.SessionID) == nil {
@@ -374,7 +376,10 @@ func (s *State) sessionNoted(f fact, d *events.SessionNoted) error {
 	if s.Session(d.SessionID) == nil {
 		return missing("session", d.SessionID)
 	}
-	e := Entry{Type: d.Type, SessionID: d.SessionID, Message: d.Message, Blob: d.Blobs["message"], Data: d.Data, Bare: d.Message == ""}
+	e := Entry{
+		Type: d.Type, SessionID: d.SessionID, Message: d.Message, Blob: d.Blobs["message"], Data: d.Data,
+		Bare: d.Message == "",
+	}
 	t := s.Task(d.TaskID)
 	e.TaskID, e.Apart = d.TaskID, d.TaskID != "" && (t == nil || t.ProjectID != f.Project)
 	s.note(f, e)

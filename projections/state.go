@@ -78,8 +78,8 @@ type loose struct {
 // New gives the state of the empty log.
 func New() *State { return build(nil) }
 
-// Overlay gives a state that reads through to s and keeps every change to itself until [State.Commit]. s must not change
-// while the overlay lives, but by that Commit.
+// Overlay gives a state that reads through to s and keeps every change to itself until [State.Commit]. s must not
+// change while the overlay lives, but by that Commit.
 func (s *State) Overlay() *State {
 	if s.under != nil {
 		panic("projections: an overlay has no overlay")
@@ -159,21 +159,31 @@ func (s *State) EventID(sequence uint64) (uuid.UUID, bool) {
 	return s.ids[sequence-1], true
 }
 
-// Apply folds the event at sequence into the state and gives what it changed, in order; the slice is valid until the next
-// Apply. body is the event's hash, [events.BodyHash]. An event that is not the next one of the chain gives
+// Apply folds the event at sequence into the state and gives what it changed, in order; the slice is valid until the
+// next Apply. body is the event's hash, [events.BodyHash]. An event that is not the next one of the chain gives
 // *events.DamageError and changes nothing, as does one that contradicts the state, which no writer of ours appends.
 func (s *State) Apply(sequence uint64, e *events.Event, body events.Hash) ([]Change, error) {
 	if sequence != s.head.Sequence+1 {
-		return nil, &events.DamageError{Sequence: s.head.Sequence + 1, Why: fmt.Sprintf("the event at sequence %d came instead", sequence)}
+		return nil, &events.DamageError{
+			Sequence: s.head.Sequence + 1,
+			Why:      fmt.Sprintf("the event at sequence %d came instead", sequence),
+		}
 	}
 	if e.PrevHash != s.head.Hash {
-		return nil, &events.DamageError{Sequence: sequence, Why: fmt.Sprintf("it follows an event with hash %s, and the one before it has %s", e.PrevHash, s.head.Hash)}
+		return nil, &events.DamageError{
+			Sequence: sequence,
+			Why:      fmt.Sprintf("it follows an event with hash %s, and the one before it has %s", e.PrevHash, s.head.Hash),
+		}
 	}
 	if at, ok := s.Accepted(e.ID); ok {
-		return nil, &events.DamageError{Sequence: sequence, Why: fmt.Sprintf("event %s stands at sequence %d already", e.ID, at)}
+		return nil, &events.DamageError{Sequence: sequence, Why: fmt.Sprintf("event %s stands at sequence %d already",
+			e.ID, at)}
 	}
 	if e.Time.Before(s.at) {
-		return nil, &events.DamageError{Sequence: sequence, Why: fmt.Sprintf("its time %s is before that of the event before it", e.Time)}
+		return nil, &events.DamageError{
+			Sequence: sequence,
+			Why:      fmt.Sprintf("its time %s is before that of the event before it", e.Time),
+		}
 	}
 	s.changes = s.changes[:0]
 	if err := s.fold(sequence, e); err != nil {

@@ -44,7 +44,8 @@ func TestReportNeverMovesAStatus(t *testing.T) {
 	}
 }
 
-// What an overlay commits is byte for byte what the same events applied directly give, and what it drops leaves no trace.
+// What an overlay commits is byte for byte what the same events applied directly give, and what it drops leaves no
+// trace.
 func TestOverlay(t *testing.T) {
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -149,7 +150,8 @@ func TestCommittedValuesMayBeKept(t *testing.T) {
 	readers.Wait()
 }
 
-// The changes of an event, applied over what was, give what is; undone, they give what was. And no value changes once made.
+// The changes of an event, applied over what was, give what is; undone, they give what was. And no value changes once
+// made.
 func TestChanges(t *testing.T) {
 	type key struct {
 		kind Kind
@@ -361,7 +363,10 @@ func TestApplyRefuses(t *testing.T) {
 			`session "none"`,
 		},
 		{
-			"completing what nobody holds", inHand, &events.QueueItemCompleted{Queue: "w", TaskID: "t2", SessionID: "w"},
+			"completing what nobody holds", inHand, &events.QueueItemCompleted{
+				Queue: "w", TaskID: "t2",
+				SessionID: "w",
+			},
 			"which is queued",
 		},
 		{
@@ -369,7 +374,10 @@ func TestApplyRefuses(t *testing.T) {
 			"which is queued",
 		},
 		{
-			"giving back what nobody holds", inHand, &events.QueueItemReturned{Queue: "w", TaskID: "t2", SessionID: "w"},
+			"giving back what nobody holds", inHand, &events.QueueItemReturned{
+				Queue: "w", TaskID: "t2",
+				SessionID: "w",
+			},
 			"which is queued",
 		},
 		{"putting aside what nobody holds", inHand, &events.QueueItemQuarantined{

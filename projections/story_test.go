@@ -94,7 +94,8 @@ func stateOf(t testing.TB, story ...given) *State {
 
 func by(source string, data events.Data) given { return given{by: source, data: data} }
 
-// Shorthands for what most stories begin with. Task p has a project, t1 and t2 are its tasks, w and w2 workers, o an orchestrator.
+// Shorthands for what most stories begin with. Task p has a project, t1 and t2 are its tasks, w and w2 workers, o an
+// orchestrator.
 func project() given { return by(admin, &events.ProjectCreated{ProjectID: "p", Name: "Alpha"}) }
 
 func task(id string) given {
@@ -270,8 +271,8 @@ var (
 	poolTemplates = []string{"execute-simple", "mine", "yours"} // the first is Maestro's own
 )
 
-// likely gives something of queues, questions, tokens or deadlines that a writer of ours might append to this state: chance
-// alone seldom has the holder of an item finish it. It favours the types that a story has few of.
+// likely gives something of queues, questions, tokens or deadlines that a writer of ours might append to this state:
+// chance alone seldom has the holder of an item finish it. It favours the types that a story has few of.
 func likely(r *rand.Rand, s *State, have map[string]int) (given, bool) {
 	found := map[string][]given{}
 	add := func(project, source string, data events.Data) {

@@ -27,7 +27,8 @@ type Entry struct {
 	// Blob is the digest of the whole message, if Message is only its beginning.
 	Blob string
 	Data json.RawMessage
-	// Bare marks an entry without words, such as a tracked file: older clients read it as an event, not in the timeline.
+	// Bare marks an entry without words, such as a tracked file: older clients read it as an event, not in the
+	// timeline.
 	Bare bool
 	// Apart marks an entry that names a task without standing on that task's timeline.
 	Apart bool

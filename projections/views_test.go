@@ -313,7 +313,10 @@ func TestSession(t *testing.T) {
 			"status": `"spawning"`, "lastActivity": ms(4),
 		}},
 		{
-			"another update leaves its manifest", then(by(admin, &events.SessionUpdated{SessionID: "w", Name: new("V")})),
+			"another update leaves its manifest", then(by(admin, &events.SessionUpdated{
+				SessionID: "w",
+				Name:      new("V"),
+			})),
 			want{"name": `"V"`, "manifestDigest": `"sha256-1"`},
 		},
 		{"heard makes it run", then(report(worker, "w", events.ReportProgress, "m")), want{
@@ -354,7 +357,10 @@ func TestSession(t *testing.T) {
 			"lastActivity": ms(5),
 		}},
 		{
-			"killed", then(by(admin, &events.SessionKilled{SessionID: "w", Reason: "r", Status: events.SessionStopped})),
+			"killed", then(by(admin, &events.SessionKilled{
+				SessionID: "w", Reason: "r",
+				Status: events.SessionStopped,
+			})),
 			want{"status": `"stopped"`, "endedAt": ms(4), "completedAt": ms(4), "endReason": `"r"`},
 		},
 		{
@@ -458,7 +464,8 @@ func TestTwoStatuses(t *testing.T) {
 			want{"sessionStatus": `"completed"`, "saidBy": `"w2"`, "activeSessionId": ""},
 		},
 		{
-			"a session that said it is done is not at work", then(by(second, &events.SessionCompleted{SessionID: "w2"})),
+			"a session that said it is done is not at work",
+			then(by(second, &events.SessionCompleted{SessionID: "w2"})),
 			want{"activeSessionId": `"w"`},
 		},
 		{"confirmed by a user", then(done, by(admin, &events.TaskStatusChanged{
@@ -582,7 +589,8 @@ func TestQueueView(t *testing.T) {
 			"t1", "t3"),
 	)
 	stats := func(total, queued, processing, completed, failed, skipped, quarantined int) string {
-		return fmt.Sprintf(`{"total":%d,"queued":%d,"processing":%d,"completed":%d,"failed":%d,"skipped":%d,"quarantined":%d}`, total, queued, processing, completed, failed, skipped, quarantined)
+		return fmt.Sprintf(`{"total":%d,"queued":%d,"processing":%d,"completed":%d,"failed":%d,"skipped":%d,"quarantined":%d}`,
+			total, queued, processing, completed, failed, skipped, quarantined)
 	}
 	for _, c := range []struct {
 		name  string
@@ -667,7 +675,8 @@ func TestItemView(t *testing.T) {
 		},
 		{"one of them is deleted", then(deleted("t3")), "t2", want{"waits": `"waits for t3 (deleted), t1"`}},
 		{
-			"one that was completed before it was deleted is met", then(moved("t3", events.TaskCompleted), deleted("t3")),
+			"one that was completed before it was deleted is met", then(moved("t3", events.TaskCompleted),
+				deleted("t3")),
 			"t2",
 			want{"waits": `"waits for t1"`},
 		},
@@ -703,7 +712,8 @@ func TestItemView(t *testing.T) {
 			want{"status": `"processing"`, "sessionId": `"w"`},
 		},
 		{
-			"and given back then", then(started("w", "w", "t1", 1), deleted("t1"), lost("w"), returned("w", "w", "t1", 1)),
+			"and given back then", then(started("w", "w", "t1", 1), deleted("t1"), lost("w"), returned("w", "w", "t1",
+				1)),
 			"t1",
 			want{"status": `"skipped"`, "failReason": `"its task was deleted"`},
 		},
@@ -1336,13 +1346,15 @@ func TestTimelines(t *testing.T) {
 			"spawned", then(), "w",
 			[]string{
 				"evt_4 session_started w/: Session created",
-				"evt_4_1 task_started w/t1: Started working on task", "evt_4_2 task_started w/t2: Started working on task",
+				"evt_4_1 task_started w/t1: Started working on task",
+				"evt_4_2 task_started w/t2: Started working on task",
 			},
 			"t2",
 			[]string{"evt_4_2 task_started w/t2: Started working on task"},
 		},
 		{
-			"a report on two tasks stands on each", then(report(worker, "w", events.ReportProgress, "m", "t1", "t2")), "w",
+			"a report on two tasks stands on each", then(report(worker, "w", events.ReportProgress, "m", "t1", "t2")),
+			"w",
 			[]string{"evt_6 progress w/t1: m", "evt_6_1 progress w/t2: m"},
 			"t2",
 			[]string{"evt_6_1 progress w/t2: m"},
@@ -1479,7 +1491,10 @@ func TestTimelines(t *testing.T) {
 			[]string{"evt_4_1 task_started w/t1: Started working on task"},
 		},
 		{
-			"killed", then(by(admin, &events.SessionKilled{SessionID: "w", Status: events.SessionEndFailed, Reason: "r"})),
+			"killed", then(by(admin, &events.SessionKilled{
+				SessionID: "w", Status: events.SessionEndFailed,
+				Reason: "r",
+			})),
 			"w",
 			[]string{"evt_6 session_failed w/: Session failed: r"},
 			"t1",

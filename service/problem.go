@@ -129,8 +129,8 @@ func (s *Service) ProblemOf(err error, call string) *Problem {
 	case errors.Is(err, ErrStopping):
 		p = askAgain()
 	case errors.Is(err, context.Canceled) && s.Stopping.Err() != nil:
-		// A server that stops cuts the reads of its connections short, and net/http may then take a caller for gone that
-		// still waits for its answer.
+		// A server that stops cuts the reads of its connections short, and net/http may then take a caller for gone
+		// that still waits for its answer.
 		p = askAgain()
 	case errors.As(err, &p):
 	case errors.As(err, &refusal):

@@ -72,8 +72,8 @@ func WithTransport(transport http.RoundTripper) Option {
 	return func(c *Client) { c.http.Transport = transport }
 }
 
-// WithMail calls told whenever an answer of the server names mail that the calling session was not yet shown: answers to
-// its questions, and messages. It may be called from several goroutines.
+// WithMail calls told whenever an answer of the server names mail that the calling session was not yet shown: answers
+// to its questions, and messages. It may be called from several goroutines.
 func WithMail(told func(ids []string)) Option { return func(c *Client) { c.mail = told } }
 
 // WithDamage calls told whenever the server says that what it shows is not all that was acknowledged, and why. It may
@@ -214,7 +214,8 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 	}
 	ctx, cancel := c.patiently(ctx, o.Wait)
 	defer cancel()
-	req, err := c.request(ctx, http.MethodPost, "/api/commands/"+url.PathEscape(commandID), o.query(), bytes.NewReader(text))
+	req, err := c.request(ctx, http.MethodPost, "/api/commands/"+url.PathEscape(commandID), o.query(),
+		bytes.NewReader(text))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -350,7 +351,9 @@ func (c *Client) stream(ctx context.Context, path string, query url.Values) (io.
 	return resp.Body, nil
 }
 
-func (c *Client) request(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Request,
+	error,
+) {
 	target := c.Base() + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
@@ -478,7 +481,8 @@ func errorOf(resp *http.Response) error {
 
 func notOurs(resp *http.Response, err error) error {
 	return &Error{
-		Status: resp.StatusCode, Code: "HTTP_ERROR", Message: "the server's answer is not what was expected: " + err.Error(),
+		Status: resp.StatusCode, Code: "HTTP_ERROR", Message: "the server's answer is not what was expected: " +
+			err.Error(),
 		Next: "check the server's address and version",
 	}
 }

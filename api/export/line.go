@@ -10,8 +10,8 @@ import (
 	"maestro/events"
 )
 
-// Line is one message of an export. Either Event (or, for a body that is no line of JSON, Raw) is there, or PrevHash and
-// BodyHash are.
+// Line is one message of an export. Either Event (or, for a body that is no line of JSON, Raw) is there, or PrevHash
+// and BodyHash are.
 type Line struct {
 	Sequence uint64 `json:"sequence"`
 	// Hash is the chain's hash behind the message.
@@ -108,7 +108,8 @@ func ReadLine(line []byte) (Line, error) {
 		}
 	}
 	if bodies != 1 || (l.PrevHash == nil) != (l.BodyHash == nil) || l.Sequence == 0 {
-		return Line{}, errors.New("not a line of an export: it has a sequence, and either an event or prevhash and bodyhash")
+		return Line{},
+			errors.New("not a line of an export: it has a sequence, and either an event or prevhash and bodyhash")
 	}
 	return l, nil
 }

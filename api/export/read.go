@@ -19,8 +19,8 @@ type DamageError struct {
 
 func (e *DamageError) Error() string { return "the export cannot be used: " + e.Why }
 
-// Read yields the messages of an export of the whole log, in order and without a gap. It does not judge them. A line without
-// its body is an error: an export of one project is not the log.
+// Read yields the messages of an export of the whole log, in order and without a gap. It does not judge them. A line
+// without its body is an error: an export of one project is not the log.
 func Read(r io.Reader, yield func(events.Message) error) error {
 	return ReadLines(r, func(l Line) error {
 		return yield(events.Message{Sequence: l.Sequence, Subject: l.Subject, Body: l.Body()})

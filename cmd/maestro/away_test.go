@@ -24,8 +24,9 @@ var away = flag.Duration("away", 0,
 
 const awaySessions = 16
 
-// TestServerAwayLosesNoReport lets 16 sessions report through the real command line, one process a report, while the server
-// is killed, away, and back. What exited 0 must be in the log once, and in the order in which its session said it.
+// TestServerAwayLosesNoReport lets 16 sessions report through the real command line, one process a report, while the
+// server is killed, away, and back. What exited 0 must be in the log once, and in the order in which its session said
+// it.
 func TestServerAwayLosesNoReport(t *testing.T) {
 	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}}
 	k.start()

@@ -63,7 +63,10 @@ func bench(ctx context.Context, a *cli.Run, o benchOptions) (err error) {
 	if a.JSON {
 		progress = a.Stderr
 	}
-	checks, err := benchmark.Run(ctx, benchmark.Options{Dir: dir, Rounds: o.rounds, Binary: binary, API: benchAPI, Progress: progress})
+	checks, err := benchmark.Run(ctx, benchmark.Options{
+		Dir: dir, Rounds: o.rounds, Binary: binary, API: benchAPI,
+		Progress: progress,
+	})
 	if err != nil {
 		return err
 	}
@@ -88,7 +91,10 @@ func bench(ctx context.Context, a *cli.Run, o benchOptions) (err error) {
 func benchAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, string, error) {
 	keys := service.Keys{AdminToken: []byte("bench"), ServerKey: []byte("bench")}
 	var limits service.Limits
-	for _, name := range []string{"session-commands", "session-bytes", "session-parallel", "project-commands", "project-bytes"} {
+	for _, name := range []string{
+		"session-commands", "session-bytes", "session-parallel", "project-commands",
+		"project-bytes",
+	} {
 		if err := limits.Set(name + "=0"); err != nil { // it measures what one session never does
 			return nil, "", err
 		}
@@ -104,7 +110,8 @@ func benchAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, s
 	return handler, "Bearer " + service.SessionToken(keys.ServerKey, session, service.FirstGeneration), err
 }
 
-// baseline is what the binary does for the benchmark instead of anything else; it reports false for any other arguments.
+// baseline is what the binary does for the benchmark instead of anything else; it reports false for any other
+// arguments.
 func baseline(args []string) (code int, ok bool) {
 	if len(args) != 1 {
 		return 0, false
@@ -115,7 +122,8 @@ func baseline(args []string) (code int, ok bool) {
 	case benchmark.OneHTTPCall:
 		c := client.New(os.Getenv("MAESTRO_API_URL"), os.Getenv("MAESTRO_TOKEN"))
 		defer c.Close()
-		if _, err := c.Do(context.Background(), "report:progress", map[string]string{"message": "one call"}, client.Options{}); err != nil {
+		if _, err := c.Do(context.Background(), "report:progress", map[string]string{"message": "one call"},
+			client.Options{}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1, true
 		}

@@ -23,8 +23,8 @@ const deliverEvery = 5 * time.Second
 // longestLogged bounds what a session said and a line of the server's log holds, in bytes.
 const longestLogged = 512
 
-// delivery brings the commands that sessions on this machine kept while the server was away, for sessions that have no next
-// command: it is what a session's own next command would do.
+// delivery brings the commands that sessions on this machine kept while the server was away, for sessions that have no
+// next command: it is what a session's own next command would do.
 type delivery struct {
 	home    *home.Home
 	handler *engine.Handler

@@ -41,9 +41,9 @@ type fleet struct {
 	refused atomic.Int64 // completions that came after the item was given back
 }
 
-// TestFleetFinishesItsQueue lets 32 sessions pull from one queue over HTTP. Sessions die at random with an item in hand, some
-// killed by the user and some without a word, and the server is killed three times. Each item must end completed, by one
-// session, and be in one hand at a time; the audit and the oracle must find no fault.
+// TestFleetFinishesItsQueue lets 32 sessions pull from one queue over HTTP. Sessions die at random with an item in
+// hand, some killed by the user and some without a word, and the server is killed three times. Each item must end
+// completed, by one session, and be in one hand at a time; the audit and the oracle must find no fault.
 func TestFleetFinishesItsQueue(t *testing.T) {
 	for round := range *queueRounds {
 		seed := rand.Uint64()

@@ -72,7 +72,8 @@ func keepLeases(
 ) (leases *engine.Leases, stop func(), err error) {
 	began := time.Now()
 	leases, err = engine.NewLeases(engine.LeasesConfig{
-		Handler: handler, Elapsed: func() time.Duration { return time.Since(began) }, Boot: clock.Boot, After: time.After,
+		Handler: handler, Elapsed: func() time.Duration { return time.Since(began) }, Boot: clock.Boot,
+		After: time.After,
 		Beats: beats, Lease: lease, Logger: logger,
 	})
 	if err != nil {

@@ -131,7 +131,8 @@ func TestAStartNamesWhatAKilledSalvageLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.start("--backup-every", "off")
-	if said := s.said.String(); !strings.Contains(said, left) || !strings.Contains(said, "if this home is the one that you want") {
+	if said := s.said.String(); !strings.Contains(said, left) || !strings.Contains(said,
+		"if this home is the one that you want") {
 		t.Errorf("the start says %s", said)
 	}
 	if _, err := os.Lstat(half); !errors.Is(err, os.ErrNotExist) {

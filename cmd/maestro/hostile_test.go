@@ -28,7 +28,8 @@ func (a hostileAnswers) add(name string, status, n int) {
 	a[name][status] += n
 }
 
-// attackers is the process of the hostile sessions: in the process of the honest ones they would hold these up themselves.
+// attackers is the process of the hostile sessions: in the process of the honest ones they would hold these up
+// themselves.
 type attackers struct {
 	orders  *json.Encoder
 	answers *json.Decoder

@@ -42,9 +42,9 @@ type killed struct {
 	count atomic.Int64
 }
 
-// TestKilledServerLosesNothing kills the real server with -9 under 32 concurrent reporters, each of whom repeats what was not
-// answered with the same key. Every acknowledged report must be in the log exactly once, where it was acknowledged; the audit
-// must be clean; and the views rebuilt from an export must be the server's, byte for byte.
+// TestKilledServerLosesNothing kills the real server with -9 under 32 concurrent reporters, each of whom repeats what
+// was not answered with the same key. Every acknowledged report must be in the log exactly once, where it was
+// acknowledged; the audit must be clean; and the views rebuilt from an export must be the server's, byte for byte.
 func TestKilledServerLosesNothing(t *testing.T) {
 	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}}
 	k.start()

@@ -18,7 +18,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, &failure.Error{
-			Status: http.StatusInternalServerError, Code: "LISTEN", Message: "The server cannot listen on " + address, Err: err,
+			Status: http.StatusInternalServerError, Code: "LISTEN", Message: "The server cannot listen on " + address,
+			Err:  err,
 			Next: "stop what listens there, or choose another address with --listen; port 0 takes a free one",
 		}
 	}

@@ -16,7 +16,8 @@ func printing(a *cli.Run, logFormat string) (done func()) {
 	signal.Ignore(syscall.SIGPIPE) // the end of a reader would end the process
 	stderr := lines.NewQueue(a.Stderr, func(dropped int) []byte {
 		var line bytes.Buffer
-		newLogger(&line, logFormat).Warn("lines of this log were dropped because nobody read them in time", "count", dropped)
+		newLogger(&line, logFormat).Warn("lines of this log were dropped because nobody read them in time", "count",
+			dropped)
 		return line.Bytes()
 	})
 	stdout := lines.NewQueue(a.Stdout, nil)

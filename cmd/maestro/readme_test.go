@@ -104,8 +104,8 @@ func (r readmeText) with(printed []string) string {
 	return b.String()
 }
 
-// runTour runs the commands in one shell at the top of the project, in a copy of nothing: what they write goes to a directory
-// of the test.
+// runTour runs the commands in one shell at the top of the project, in a copy of nothing: what they write goes to a
+// directory of the test.
 func runTour(t *testing.T, commands []string) []string {
 	t.Helper()
 	const mark = "@@next@@"

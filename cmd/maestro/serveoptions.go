@@ -57,7 +57,8 @@ func serveCommand(a *cli.Run) *cobra.Command {
 		"how long a session that sends heartbeats may be silent before it is lost; one that never has: 15m",
 	)
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json, on stderr")
-	f.StringSliceVar(&o.origins, "allow-origin", nil, "an origin whose pages may call the server, such as https://example.org; may be repeated")
+	f.StringSliceVar(&o.origins, "allow-origin", nil,
+		"an origin whose pages may call the server, such as https://example.org; may be repeated")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "another host name that clients use for the server; may be repeated")
 	f.BoolVar(&o.insecure, "insecure-bind", false, "listen beyond loopback without TLS: tokens can be overheard")
 	f.BoolVar(&o.readOnly, "read-only", false,
@@ -86,7 +87,8 @@ func (o *serveOptions) setLimits() error {
 		}
 	}
 	if err := o.limits.FitOpenFiles(openFiles()); err != nil {
-		return failure.Usage("The server cannot start: %s", err).WithNext("raise the limit of open files, such as with " +
+		return failure.Usage("The server cannot start: %s",
+			err).WithNext("raise the limit of open files, such as with " +
 			"`ulimit -n 8192`, or leave out --limit server-connections")
 	}
 	return nil

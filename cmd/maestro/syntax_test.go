@@ -80,8 +80,8 @@ func TestAcceptsSeesFaults(t *testing.T) {
 	}
 }
 
-// TestSyntax: the syntax of every command id is what this binary takes, with everything that may be left out and without, and
-// every id of the permission table that the binary has a command for has one.
+// TestSyntax: the syntax of every command id is what this binary takes, with everything that may be left out and
+// without, and every id of the permission table that the binary has a command for has one.
 func TestSyntax(t *testing.T) {
 	tree := root()
 	for _, row := range commands.CurrentRules().Rows() {

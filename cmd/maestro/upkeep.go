@@ -50,7 +50,8 @@ func (o *backupOptions) interval() (time.Duration, error) {
 	}
 	every, err := time.ParseDuration(o.every)
 	if err != nil || every < time.Second {
-		return 0, failure.Usage("--backup-every must be a duration of a second or more, such as 24h, or off; not %q", o.every)
+		return 0, failure.Usage("--backup-every must be a duration of a second or more, such as 24h, or off; not %q",
+			o.every)
 	}
 	if o.keep < 1 {
 		return 0, failure.Usage("--backup-keep is 1 or more, not %d", o.keep)
@@ -109,7 +110,8 @@ func newUpkeep(
 		Check: func(ctx context.Context, made backups.Made) error {
 			held, err := headOfBackup(ctx, made.Path, signer)
 			if err == nil && !made.Of(held) {
-				err = fmt.Errorf("it holds the log to event %d, but its name says %d: it is a copy of another backup", held.Sequence,
+				err = fmt.Errorf("it holds the log to event %d, but its name says %d: it is a copy of another backup",
+					held.Sequence,
 					made.Sequence)
 			}
 			return err

@@ -56,12 +56,14 @@ func backupSeen(
 	if key, err := h.BackupSigner(); err == nil {
 		signer = bus.SignerName(key)
 	} else { // who must have the key says why it is missing
-		logger.Warn("the server cannot tell which automatic backups belong to this home, so it uses none as a witness", "why", err,
+		logger.Warn("the server cannot tell which automatic backups belong to this home, so it uses none as a witness",
+			"why", err,
 			"next", "put server.key back")
 	}
 	place := backups.At(h.Dir(), dir, signer)
 	for _, path := range place.Others() {
-		logger.Warn("a path named like an automatic backup is not a plain file, so it is not used as a witness", "file", path,
+		logger.Warn("a path named like an automatic backup is not a plain file, so it is not used as a witness", "file",
+			path,
 			"next", "put the backup itself in its place")
 	}
 	list, err := place.List()

@@ -56,7 +56,8 @@ func newAuditExport(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	cmd.Flags().StringVar(&c.project, "project", "", "only this project's events, without the bodies of others; the chain still verifies")
+	cmd.Flags().StringVar(&c.project, "project", "",
+		"only this project's events, without the bodies of others; the chain still verifies")
 	ValueName(cmd, "project", "<projectId>")
 	return Tell(cmd, "audit:export", "project")
 }

@@ -85,8 +85,8 @@ func Runs(root *cobra.Command, id string) bool {
 	return err == nil && len(rest) == 0 && cmd.CommandPath() == "maestro "+strings.Join(words, " ")
 }
 
-// grouped puts command ids under their parents in the order in which they come; those without one under Core, or if they are
-// none of the core commands under Overview.
+// grouped puts command ids under their parents in the order in which they come; those without one under Core, or if
+// they are none of the core commands under Overview.
 func grouped(list []string) (names []string, groups map[string][]string) {
 	groups = map[string][]string{}
 	for _, id := range list {

@@ -17,8 +17,8 @@ import (
 //
 //	Dependencies []string `json:"dependencies,omitempty" flag:"depends-on <taskIds>" doc:"tasks that must be completed first"`
 //
-// Its name is that of the json tag in kebab-case, unless the flag tag gives another one; the rest of the flag tag is what
-// a value is called; the doc tag is its description. An argument of the command line sets the field that its
+// Its name is that of the json tag in kebab-case, unless the flag tag gives another one; the rest of the flag tag is
+// what a value is called; the doc tag is its description. An argument of the command line sets the field that its
 // placeholder in Use names, by the json tag or by a word of the arg tag.
 
 // notOffered are the fields of commands that have no flag, with the reason: by name for all commands, or for one.

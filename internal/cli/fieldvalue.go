@@ -68,7 +68,8 @@ func (v *textValue) Set(text string) error { v.put(text); return nil }
 func (v *textValue) Type() string          { return v.valueName() }
 func (v *textValue) more() string          { return "" }
 
-// listValue sets a list: with commas between its items, or one item each time if the name of a value ends in an ellipsis.
+// listValue sets a list: with commas between its items, or one item each time if the name of a value ends in an
+// ellipsis.
 type listValue struct {
 	*field
 	used bool

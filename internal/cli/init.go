@@ -125,7 +125,8 @@ func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (p
 	return prompts{string(system), string(task)}, err
 }
 
-// ownManifest reads this session's manifest where it is: as named, where the environment says, in the home, or the server's.
+// ownManifest reads this session's manifest where it is: as named, where the environment says, in the home, or the
+// server's.
 func ownManifest(ctx context.Context, a *Run, file, session string) (*manifest.Manifest, error) {
 	if file == "" {
 		file = manifestFile(a, session)
@@ -136,7 +137,8 @@ func ownManifest(ctx context.Context, a *Run, file, session string) (*manifest.M
 	return manifestOf(ctx, a, session)
 }
 
-// manifestFile gives where the copy of a session's manifest is on this machine, or "" when there is none: the server has it too.
+// manifestFile gives where the copy of a session's manifest is on this machine, or "" when there is none: the server
+// has it too.
 func manifestFile(a *Run, session string) string {
 	files := []string{a.Getenv("MAESTRO_MANIFEST_PATH")}
 	if path, err := home.Path(a.Getenv); err == nil {
@@ -154,8 +156,9 @@ func manifestFile(a *Run, session string) string {
 	return ""
 }
 
-// guardHere refuses, in the server's words, what this session's manifest forbids. The server decides all that reaches it, and records
-// what it refuses; this is for what does not reach it. Where no manifest can be read it lets everything through.
+// guardHere refuses, in the server's words, what this session's manifest forbids. The server decides all that reaches
+// it, and records what it refuses; this is for what does not reach it. Where no manifest can be read it lets everything
+// through.
 func guardHere(a *Run, id string) error {
 	if !a.isSession() {
 		return nil
@@ -197,7 +200,8 @@ func initByUser(ctx context.Context, a *Run, role events.Role, o initOptions) er
 	return showSpawned(ctx, a, answer, false)
 }
 
-// projectOfManifest gives the project of a session that is made of a manifest: the one that is named, or that of its tasks.
+// projectOfManifest gives the project of a session that is made of a manifest: the one that is named, or that of its
+// tasks.
 func projectOfManifest(ctx context.Context, a *Run, m *manifest.Manifest, named string) (string, error) {
 	if named == "" && len(m.Tasks) > 0 {
 		return m.Tasks[0].ProjectID, nil

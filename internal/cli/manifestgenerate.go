@@ -106,7 +106,10 @@ func giveManifest(a *Run, m *manifest.Manifest, output string) error {
 		File   string `json:"file"`
 		Bytes  int    `json:"bytes"`
 		Digest string `json:"digest"`
-	}{output, len(content), manifest.Digest(content)}, func() { a.Print("Wrote %s, %d bytes, %s\n", output, len(content), manifest.Digest(content)) })
+	}{output, len(content), manifest.Digest(content)}, func() {
+		a.Print("Wrote %s, %d bytes, %s\n", output,
+			len(content), manifest.Digest(content))
+	})
 	return nil
 }
 

@@ -80,7 +80,8 @@ func (a *Run) showMail(ctx context.Context) {
 	}
 	for _, mail := range box.Mail {
 		if mail.Kind == wire.MailAnswer {
-			a.Say("maestro: your question %s “%s” is answered: %s\n", mail.ID, safetext.Clip(mail.Question, 100), mail.Text)
+			a.Say("maestro: your question %s “%s” is answered: %s\n", mail.ID, safetext.Clip(mail.Question, 100),
+				mail.Text)
 		} else {
 			a.Say("maestro: message from %s%s: %s\n", writerOf(mail.From), Prefixed(" about ", mail.About), mail.Text)
 		}

@@ -26,8 +26,9 @@ type kept struct {
 	Key     string `json:"key"`
 }
 
-// tellOrKeep sends a command whose answer nobody waits for: a report, a file, the end of a session. Wrote answers it when the server
-// has it; when a session does not reach the server, the command is kept, and goes out with the session's next one.
+// tellOrKeep sends a command whose answer nobody waits for: a report, a file, the end of a session. Wrote answers it
+// when the server has it; when a session does not reach the server, the command is kept, and goes out with the
+// session's next one.
 func tellOrKeep(ctx context.Context, a *Run, id string, body any, key string, wrote func(client.Answer)) error {
 	said := time.Now()
 	if key == "" {
@@ -244,8 +245,8 @@ func waitingCommands(a *Run) (box *outbox.Outbox, n int, done func()) {
 	return nil, 0, nil
 }
 
-// deliverFirst sends what waits of this session, once a run; a dry run leaves it where it is. It fails when the server cannot be reached; when the server
-// answers and cannot take it now, it notes that in a.backlog and lets reads go on.
+// deliverFirst sends what waits of this session, once a run; a dry run leaves it where it is. It fails when the server
+// cannot be reached; when the server answers and cannot take it now, it notes that in a.backlog and lets reads go on.
 func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 	if a.delivered || a.dryRun || !a.isSession() {
 		return nil
@@ -296,8 +297,8 @@ func deliveredWords(answered, refused int) string {
 	)
 }
 
-// knownToServer fails unless the server takes this process's secret. With a secret that was revoked, an entry that a newer one
-// proves looks forged.
+// knownToServer fails unless the server takes this process's secret. With a secret that was revoked, an entry that a
+// newer one proves looks forged.
 func knownToServer(ctx context.Context, a *Run, c *client.Client) error {
 	_, err := c.Whoami(ctx)
 	return err

@@ -70,7 +70,8 @@ func (c *since) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// beginning gives the server's form of a sequence, a time or a while ago; what it does not know, the server is left to refuse.
+// beginning gives the server's form of a sequence, a time or a while ago; what it does not know, the server is left to
+// refuse.
 func beginning(text string) (string, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.Format(time.RFC3339), nil

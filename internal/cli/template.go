@@ -194,8 +194,8 @@ func (t storedTemplates) Template(id string) (string, bool) {
 	return text, ok
 }
 
-// templatesOf fetches the workflow that a manifest's prompt is written by: the one that it names, or that of its mode and
-// strategy. One that is not there is left to the renderer, which says so.
+// templatesOf fetches the workflow that a manifest's prompt is written by: the one that it names, or that of its mode
+// and strategy. One that is not there is left to the renderer, which says so.
 func templatesOf(ctx context.Context, a *Run, m *manifest.Manifest) (prompt.Templates, error) {
 	axes := m.Axes()
 	stored := storedTemplates{}

@@ -47,8 +47,8 @@ func tellBelow(a *Run, answer client.Answer, verb, done, command string) {
 	}
 }
 
-// wouldHappen answers --dry-run: with the event that would be appended, or that an earlier try has appended. Nothing else is to
-// be said.
+// wouldHappen answers --dry-run: with the event that would be appended, or that an earlier try has appended. Nothing
+// else is to be said.
 func (a *Run) wouldHappen(answer client.Answer) error {
 	data, err := dataOf(answer)
 	if err != nil {
@@ -142,8 +142,8 @@ type change struct {
 	updates bool
 }
 
-// newChange makes a command line that sends one command. The words say what was done; its arguments are theirs. told are
-// the flags that agents are shown.
+// newChange makes a command line that sends one command. The words say what was done; its arguments are theirs. told
+// are the flags that agents are shown.
 func newChange(a *Run, body commands.Command, use, short, words string, told ...string) *cobra.Command {
 	return (&change{Run: a, body: body, words: words}).command(use, short, told)
 }

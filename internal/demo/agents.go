@@ -199,8 +199,8 @@ func confirm(ctx context.Context, c *cli) error {
 	return nil
 }
 
-// work pulls items until there is nothing left to pull. worker-2 tries what it may not, worker-3 hangs with an item in hand,
-// worker-4 is cut off, and worker-1 asks.
+// work pulls items until there is nothing left to pull. worker-2 tries what it may not, worker-3 hangs with an item in
+// hand, worker-4 is cut off, and worker-1 asks.
 func work(ctx context.Context, c *cli) error {
 	if err := c.say(ctx, "session", "register"); err != nil {
 		return err
@@ -269,7 +269,8 @@ func workOn(ctx context.Context, c *cli, n int, id string) error {
 	}
 	switch {
 	case c.name == "worker-1" && n == 0:
-		if err := c.say(ctx, "report", "needs-input", "Which key wraps the secret?", "--option", "the account key", "--option", "a new one", "--wait", "--task", id); err != nil {
+		if err := c.say(ctx, "report", "needs-input", "Which key wraps the secret?", "--option", "the account key",
+			"--option", "a new one", "--wait", "--task", id); err != nil {
 			return err
 		}
 	case c.name == "worker-2" && n == 0:

@@ -25,8 +25,8 @@ type Options struct {
 }
 
 const (
-	// lease is how long a session that sends heartbeats may be silent. It is short, so that a worker that is killed is soon
-	// missed, and longer than the time that one is cut off.
+	// lease is how long a session that sends heartbeats may be silent. It is short, so that a worker that is killed is
+	// soon missed, and longer than the time that one is cut off.
 	lease = "8s"
 	// cutFor is how long a worker is cut off.
 	cutFor = 5 * time.Second
@@ -174,11 +174,13 @@ func (d *demonstration) fill(ctx context.Context) error {
 				continue
 			}
 			if !leaves { // a story is looked at as a whole when its parts are done
-				if err := d.user.say(ctx, "task", "update", t.ID, "--depends-on", strings.Join(below(t, tasks), ",")); err != nil {
+				if err := d.user.say(ctx, "task", "update", t.ID, "--depends-on", strings.Join(below(t, tasks),
+					",")); err != nil {
 					return err
 				}
 			}
-			if done, err := d.user.write(ctx, "queue", "push", t.ID, "--queue", queueName); err != nil || done.code != 0 {
+			if done, err := d.user.write(ctx, "queue", "push", t.ID, "--queue", queueName); err != nil ||
+				done.code != 0 {
 				return errors.Join(err, fmt.Errorf("push %s: exit %d: %s", t.ID, done.code, done.stderr))
 			}
 		}
@@ -202,7 +204,10 @@ func below(t task, tasks []task) []string {
 func (d *demonstration) work(ctx context.Context) error {
 	d.heading("An orchestrator and four workers, each a process that uses the command line")
 	var session spawned
-	args := []string{"session", "spawn", "--project", d.project, "--role", "orchestrator", "--name", "orchestrator", "--task-ids", d.root}
+	args := []string{
+		"session", "spawn", "--project", d.project, "--role", "orchestrator", "--name", "orchestrator",
+		"--task-ids", d.root,
+	}
 	if err := d.user.ask(ctx, &session, append(args, "--key", "you-spawn")...); err != nil {
 		return err
 	}
@@ -212,7 +217,8 @@ func (d *demonstration) work(ctx context.Context) error {
 		return err
 	}
 	defer way.close()
-	agents := &cli{binary: d.Binary, out: d.out, env: []string{"HOME=" + d.dir, envDir + "=" + d.dir, envVia + "=" + way.address()}}
+	agents := &cli{binary: d.Binary, out: d.out, env: []string{"HOME=" + d.dir, envDir + "=" + d.dir, envVia + "=" +
+		way.address()}}
 	orchestrator, err := start(ctx, agents, "orchestrator", session.Env)
 	if err != nil {
 		return err
@@ -347,8 +353,15 @@ func (d *demonstration) judge(ctx context.Context) error {
 	}{
 		{"The queue: each item was finished by one worker", []string{"queue", "list", "--queue", queueName}, 0},
 		{"What the killed worker held, another finished: why?", []string{"why", d.hung.TaskID}, 0},
-		{"Cut off and heard later: what worker-4 said, in order", []string{"audit", "replay", "--session", sessions[len(sessions)-1].ID}, 0},
-		{"Refused: a worker does not confirm its own work", []string{"audit", "denials", "--actor", refused.Session}, 0},
+		{"Cut off and heard later: what worker-4 said, in order", []string{
+			"audit", "replay", "--session",
+			sessions[len(sessions)-1].ID,
+		}, 0},
+		{
+			"Refused: a worker does not confirm its own work",
+			[]string{"audit", "denials", "--actor", refused.Session},
+			0,
+		},
 		{"… and why", []string{"audit", "can", refused.Session, "task:complete", refused.TaskID}, exitNotAllowed},
 		{"The board: what is decided, and what is said", []string{"task", "tree", "--project", d.project}, 0},
 		{"What needs you", []string{"inbox"}, 0},
@@ -377,8 +390,8 @@ func (d *demonstration) judge(ctx context.Context) error {
 	return nil
 }
 
-// finished fails if the queue is not what was promised: everything done but what failed and what waits for it, and what the
-// killed worker held done by another.
+// finished fails if the queue is not what was promised: everything done but what failed and what waits for it, and what
+// the killed worker held done by another.
 func (d *demonstration) finished(ctx context.Context) error {
 	var items []struct {
 		item

@@ -35,8 +35,8 @@ func lock(f *os.File, how int) error {
 	}
 }
 
-// LockDir opens a directory of this user and takes it, as Lock does; it follows no link. With wait it waits until whoever
-// has it is done.
+// LockDir opens a directory of this user and takes it, as Lock does; it follows no link. With wait it waits until
+// whoever has it is done.
 func LockDir(path string, wait bool) (*os.File, error) {
 	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {

@@ -5,8 +5,8 @@ import "strings"
 // beatsFile names the sessions that have sent a heartbeat, one a line.
 const beatsFile = "beats"
 
-// Beats remembers across restarts which sessions have a supervisor that sends heartbeats. A lost file costs time, never truth:
-// those sessions may then be silent for longer. Safe for concurrent use.
+// Beats remembers across restarts which sessions have a supervisor that sends heartbeats. A lost file costs time, never
+// truth: those sessions may then be silent for longer. Safe for concurrent use.
 type Beats struct{ list *noted }
 
 // Beats gives the home's.

@@ -46,8 +46,8 @@ func Path(getenv func(string) string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// Open opens a home that exists. It fails with fs.ErrNotExist when there is none, and refuses one that is not its user's
-// alone.
+// Open opens a home that exists. It fails with fs.ErrNotExist when there is none, and refuses one that is not its
+// user's alone.
 func Open(dir string) (*Home, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

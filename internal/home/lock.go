@@ -55,8 +55,8 @@ const (
 	lockPause = 20 * time.Millisecond
 )
 
-// Lock takes the home for this process until Release, or until the process ends however it ends. It fails with *HeldError
-// when another has it.
+// Lock takes the home for this process until Release, or until the process ends however it ends. It fails with
+// *HeldError when another has it.
 func (h *Home) Lock() (*Lock, error) {
 	f, held, err := h.take(files.OpenOrCreate, os.O_RDWR, files.Lock)
 	for try := 1; errors.Is(err, files.ErrHeld) && try < lockTries; try++ {
@@ -123,8 +123,9 @@ func (h *Home) takeDir(lock func(*os.File) error) (*os.File, error) {
 	return dir, nil
 }
 
-// lock opens the file of the lock and tries once to lock it. With files.ErrHeld the file is open. Discard may remove the file
-// after it was opened. A lock on a file without the name keeps nobody out, so the file that has the name is locked.
+// lock opens the file of the lock and tries once to lock it. With files.ErrHeld the file is open. Discard may remove
+// the file after it was opened. A lock on a file without the name keeps nobody out, so the file that has the name is
+// locked.
 func (h *Home) lock(
 	open func(root *os.Root, name string, flag int) (*os.File, error), flag int, lock func(*os.File) error,
 ) (*os.File, error) {

@@ -22,8 +22,8 @@ func (h *Home) ManifestPath(session string) string {
 	return filepath.Join(h.dir, sessionsDir, session, manifestFile)
 }
 
-// PlaceManifest writes a session's manifest, whole or not at all; only this user can read it. The session's id is checked by
-// the caller, and the path stays inside the home whatever it is.
+// PlaceManifest writes a session's manifest, whole or not at all; only this user can read it. The session's id is
+// checked by the caller, and the path stays inside the home whatever it is.
 func (h *Home) PlaceManifest(session string, content []byte) error {
 	dir := path.Join(sessionsDir, session)
 	for _, name := range []string{sessionsDir, dir} {

@@ -13,8 +13,8 @@ type Server struct {
 	PID     int    `json:"pid"`
 }
 
-// Server reads where the home's server listens, or did if it was killed: see [Home.Running]. It fails with fs.ErrNotExist
-// when it does not say.
+// Server reads where the home's server listens, or did if it was killed: see [Home.Running]. It fails with
+// fs.ErrNotExist when it does not say.
 func (h *Home) Server() (Server, error) {
 	content, err := h.read(serverFile, maxNote)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// toldFile holds the sequence up to which the home's user was told what changed; with a project's id behind it, of that one only.
+// toldFile holds the sequence up to which the home's user was told what changed; with a project's id behind it, of that
+// one only.
 const toldFile = "told"
 
 func toldOf(project string) string {
@@ -17,8 +18,8 @@ func toldOf(project string) string {
 	return toldFile + "-" + project
 }
 
-// Told gives the sequence up to which the user was told what changed in a project, or in all if it is ""; fs.ErrNotExist if that
-// never was. Who was told of all was told of each.
+// Told gives the sequence up to which the user was told what changed in a project, or in all if it is "";
+// fs.ErrNotExist if that never was. Who was told of all was told of each.
 func (h *Home) Told(project string) (uint64, error) {
 	all, err := h.told(toldFile)
 	if project == "" || err != nil && !errors.Is(err, fs.ErrNotExist) {

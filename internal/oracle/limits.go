@@ -24,7 +24,8 @@ const (
 // maxWords is how much sessions may say of the tasks that an event looks at.
 var maxWords = 50_000
 
-// LimitWords sets that limit, for a test that can make no log with so many. It must be called before any Judge is asked.
+// LimitWords sets that limit, for a test that can make no log with so many. It must be called before any Judge is
+// asked.
 func LimitWords(n int) { maxWords = n }
 
 // maxEntries are the longest lists, by the name of the payload's field.

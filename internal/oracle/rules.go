@@ -22,12 +22,13 @@ const (
 	ruleEnded       = "ended"       // an ended session does nothing any more
 
 	// What things are.
-	ruleExists   = "exists"   // what an event is about exists, what it creates did not
-	ruleProject  = "project"  // only an empty project is deleted, by an orchestrator only its own
-	ruleTask     = "task"     // titles, parents, dependencies, descendants
-	ruleSession  = "session"  // the values that a session's event may have
-	ruleManifest = "manifest" // digests are digests; a session begins as its own role, with the manifest that it was given last
-	ruleSpawn    = "spawn"    // what a spawn says of its tasks, its queue and who ordered it
+	ruleExists  = "exists"  // what an event is about exists, what it creates did not
+	ruleProject = "project" // only an empty project is deleted, by an orchestrator only its own
+	ruleTask    = "task"    // titles, parents, dependencies, descendants
+	ruleSession = "session" // the values that a session's event may have
+	// digests are digests; a session begins as its own role, with the manifest that it was given last
+	ruleManifest = "manifest"
+	ruleSpawn    = "spawn" // what a spawn says of its tasks, its queue and who ordered it
 
 	ruleLimit = "limit" // what docs/limits.md bounds is within its bounds, by the rules that have limits
 
@@ -46,8 +47,9 @@ const (
 	ruleOrder   = "queue-order"       // what is started or skipped is the first eligible item
 	rulePassed  = "queue-passed-over" // how many stood before it
 	ruleAttempt = "queue-attempt"     // starts are counted
-	ruleReturn  = "queue-return"      // an item goes back when its holder is gone, and to quarantine after its last attempt
-	ruleRequeue = "queue-requeue"     // only what is quarantined, failed or skipped is queued again
+	// an item goes back when its holder is gone, and to quarantine after its last attempt
+	ruleReturn  = "queue-return"
+	ruleRequeue = "queue-requeue" // only what is quarantined, failed or skipped is queued again
 
 	// Deadlines, questions, tokens, templates.
 	ruleLease    = "lease"    // a session is lost when its lease is over, and recovers only from that

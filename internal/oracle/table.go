@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// row is one command: an id, who may use it, and the event that it becomes, "" for a read. The letters are the contract's: W worker, Q worker
-// with the queue strategy, T with the tree strategy, O orchestrator, U user, R runner, S system.
+// row is one command: an id, who may use it, and the event that it becomes, "" for a read. The letters are the
+// contract's: W worker, Q worker with the queue strategy, T with the tree strategy, O orchestrator, U user, R runner, S
+// system.
 type row struct {
 	id    string
 	who   string

@@ -56,7 +56,8 @@ func TestPlansAreBounded(t *testing.T) {
 		{
 			"dependents", "tasks:\n- {id: x, title: X}\n" +
 				lines(MaxDependents+2, "- {id: t%d, title: T, dependencies: [x]}"),
-			fmt.Sprintf("line %d: at most 1000 tasks can depend on one task, but more depend on \"x\"", MaxDependents+3),
+			fmt.Sprintf("line %d: at most 1000 tasks can depend on one task, but more depend on \"x\"",
+				MaxDependents+3),
 		},
 		{
 			"an entry of a list", oneTask + "  acceptanceCriteria:\n  - a\n  - " + strings.Repeat("x", 64<<10+1) + "\n",

@@ -29,7 +29,8 @@ func (p *parser) link() {
 	dependents := map[string]int{}
 	for _, r := range p.dependencies {
 		if dependents[r.to]++; dependents[r.to] == MaxDependents+1 {
-			p.fault(r.line, r.pointer, "at most %d tasks can depend on one task, but more depend on %q", MaxDependents, r.to)
+			p.fault(r.line, r.pointer, "at most %d tasks can depend on one task, but more depend on %q", MaxDependents,
+				r.to)
 		}
 		before, known := index[r.to]
 		if !known {

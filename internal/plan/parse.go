@@ -229,8 +229,8 @@ func (p *parser) faulty(pointer string) bool {
 	return slices.ContainsFunc(p.faults, func(f Fault) bool { return f.Pointer == pointer })
 }
 
-// object hands each member to the function of its key, and reports keys that have none or come twice. It answers whether
-// the node is an object at all.
+// object hands each member to the function of its key, and reports keys that have none or come twice. It answers
+// whether the node is an object at all.
 func (p *parser) object(node *yaml.Node, pointer string, members map[string]func(*yaml.Node, string)) bool {
 	if node.Kind != yaml.MappingNode {
 		p.fault(node.Line, pointer, "expected keys and values, found %s", kindOf(node))
@@ -344,8 +344,9 @@ func kindOf(node *yaml.Node) string {
 func suggestion(key string, members map[string]func(*yaml.Node, string)) string {
 	meant, other := map[string]string{
 		"parentId": "parent", "dependsOn": "dependencies", "depends-on": "dependencies", "depends_on": "dependencies",
-		"criteria": "acceptanceCriteria", "acceptance_criteria": "acceptanceCriteria", "children": "tasks", "skillIds": "skills",
-		"project": "name", "prompt": "initialPrompt",
+		"criteria": "acceptanceCriteria", "acceptance_criteria": "acceptanceCriteria", "children": "tasks",
+		"skillIds": "skills",
+		"project":  "name", "prompt": "initialPrompt",
 	}[key]
 	if _, known := members[meant]; other && known {
 		return fmt.Sprintf("; did you mean %q?", meant)

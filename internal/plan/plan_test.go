@@ -136,7 +136,8 @@ tasks:
 			"two circles",
 			"tasks:\n- {id: a, title: A, dependencies: [b]}\n- {id: b, title: B, dependencies: [c]}\n- {id: c, title: C, dependencies: [a]}\n- {id: d, title: D, dependencies: [d]}\n",
 			[]string{
-				"line 2: a cycle: a waits for b, which waits for c, which waits for a", "line 5: a cycle: d waits for d",
+				"line 2: a cycle: a waits for b, which waits for c, which waits for a",
+				"line 5: a cycle: d waits for d",
 			},
 		},
 		{

@@ -53,8 +53,8 @@ func (c Capabilities) List() []Capability {
 	}
 }
 
-// Axes works them out from role, strategy and allowed commands. Of a manifest that Parse would refuse, a strategy that does
-// not fit counts as none, and a command that may not be listed stays out.
+// Axes works them out from role, strategy and allowed commands. Of a manifest that Parse would refuse, a strategy that
+// does not fit counts as none, and a command that may not be listed stays out.
 func (m *Manifest) Axes() Axes {
 	axes := Axes{Mode: Execute}
 	if m.Role == events.RoleOrchestrator {
@@ -69,7 +69,8 @@ func (m *Manifest) Axes() Axes {
 	if m.Session.AllowedCommands == nil {
 		axes.Commands = table.Defaults(who)
 	} else {
-		listed := slices.DeleteFunc(slices.Clone(*m.Session.AllowedCommands), func(id string) bool { return table.MayList(who, id) != "" })
+		listed := slices.DeleteFunc(slices.Clone(*m.Session.AllowedCommands),
+			func(id string) bool { return table.MayList(who, id) != "" })
 		axes.Commands = table.Effective(who, listed)
 	}
 	one := func(ids ...string) bool {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestExamplesOfDocument003: the manifests that the document shows as whole and right are taken, and keep what they say.
+// TestExamplesOfDocument003: the manifests that the document shows as whole and right are taken, and keep what they
+// say.
 func TestExamplesOfDocument003(t *testing.T) {
 	file, err := os.ReadFile("testdata/document003.jsonl")
 	if err != nil {

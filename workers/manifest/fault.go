@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// maxFaults is how many faults are told of one document. More would help nobody, and a document can be made to have millions.
+// maxFaults is how many faults are told of one document. More would help nobody, and a document can be made to have
+// millions.
 const maxFaults = 100
 
 // Fault is one thing that is wrong with a document.

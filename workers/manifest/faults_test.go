@@ -70,7 +70,8 @@ func TestFaults(t *testing.T) {
 			"unknown in what is known",
 			top(`"context":{"codebaseContext":{"x":1},"projectStandards":{"x":1,"codeStyle":{"x":1},"testing":{}},"relatedTasks":[{"x":1}],"y":2}`),
 			[]string{
-				"/context/codebaseContext/x: ", "/context/projectStandards/x: ", "/context/projectStandards/codeStyle/x: ",
+				"/context/codebaseContext/x: ", "/context/projectStandards/x: ",
+				"/context/projectStandards/codeStyle/x: ",
 				"/context/projectStandards/testing/required: is missing; it must be true or false",
 				"/context/relatedTasks/0/x: ",
 				"/context/relatedTasks/0/id: is missing; it must be an id", "/context/relatedTasks/0/title: ",
@@ -328,7 +329,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// The pattern that the schema has for ids and the check of them ask the same, of each text of up to four of these letters.
+// The pattern that the schema has for ids and the check of them ask the same, of each text of up to four of these
+// letters.
 func TestIDPattern(t *testing.T) {
 	letters := []string{"a", "é", "0", "_", "-", ".", ",", "/", "\\", " ", "\n", "\x00", "\x7f", "\u0085", "\u00a0"}
 	pattern := rules["id"].fits

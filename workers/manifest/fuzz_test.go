@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzParse: whatever is read, nothing panics, faults are bounded and at places that can be, and what is taken is JSON and the
-// same after it was written.
+// FuzzParse: whatever is read, nothing panics, faults are bounded and at places that can be, and what is taken is JSON
+// and the same after it was written.
 func FuzzParse(f *testing.F) {
 	for _, c := range corpus(f) {
 		if len(c.document) < 4096 {

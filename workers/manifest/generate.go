@@ -25,7 +25,8 @@ type Source struct {
 	Strategy events.Strategy
 	// Tasks are the session's; the first is the primary one.
 	Tasks []TaskSource
-	// Around are other tasks of the project, as many as are known. Those that matter to the session's become related tasks.
+	// Around are other tasks of the project, as many as are known. Those that matter to the session's become related
+	// tasks.
 	Around         []TaskSource
 	Skills         []string
 	Model          string
@@ -63,15 +64,16 @@ type TaskSource struct {
 	// CreatedAt is in milliseconds since 1970.
 	CreatedAt int64
 	Metadata  json.RawMessage
-	// InitialPrompt is what its maker wants the agent to be told first; of the primary task it goes into the free context.
+	// InitialPrompt is what its maker wants the agent to be told first; of the primary task it goes into the free
+	// context.
 	InitialPrompt string
 	// Status and Result are told of related tasks only; Result is the last completing report, or "".
 	Status events.TaskStatus
 	Result string
 }
 
-// Generate makes a manifest. It is what Parse would read: an *InvalidError says what of the source cannot be in one, at the
-// pointers of the manifest that it would be.
+// Generate makes a manifest. It is what Parse would read: an *InvalidError says what of the source cannot be in one, at
+// the pointers of the manifest that it would be.
 func Generate(from Source) (*Manifest, error) {
 	m := &Manifest{
 		ManifestVersion: Version,
@@ -117,7 +119,8 @@ func Generate(from Source) (*Manifest, error) {
 	return Reader{Agents: from.Agents}.Parse(m.Canonical())
 }
 
-// withInitialPrompt adds a prompt to the free context, unless there is one. What is no object is left for Parse to refuse.
+// withInitialPrompt adds a prompt to the free context, unless there is one. What is no object is left for Parse to
+// refuse.
 func withInitialPrompt(custom json.RawMessage, prompt string) json.RawMessage {
 	var members map[string]json.RawMessage
 	if prompt == "" || json.Unmarshal(custom, &members) != nil || members["initialPrompt"] != nil {
@@ -152,7 +155,8 @@ func unreadable(m *Manifest) error {
 	return nil
 }
 
-// told is a task as its session is told of it. Status and sessions are left out: they would be old by the time they are read.
+// told is a task as its session is told of it. Status and sessions are left out: they would be old by the time they are
+// read.
 func (s TaskSource) told() Task {
 	task := Task{
 		ID: s.ID, Title: s.Title, Description: or(s.Description, s.Title), AcceptanceCriteria: s.AcceptanceCriteria,
@@ -171,9 +175,9 @@ func (s TaskSource) told() Task {
 // mostBelow is how many tasks below its own a session is told of; the others it can list.
 const mostBelow = 100
 
-// related gives the tasks outside the session that it should know of: what its tasks depend on, with what came of it; what
-// they are part of, which they hold up; what waits for them; and what is directly below them. Each once, as the first of these
-// that it is.
+// related gives the tasks outside the session that it should know of: what its tasks depend on, with what came of it;
+// what they are part of, which they hold up; what waits for them; and what is directly below them. Each once, as the
+// first of these that it is.
 func related(from Source) []RelatedTask {
 	tasks := slices.Clone(from.Related)
 	taken := map[string]bool{}
@@ -194,7 +198,10 @@ func related(from Source) []RelatedTask {
 			return
 		}
 		taken[id] = true
-		told := RelatedTask{ID: id, Title: task.Title, Status: string(or(task.Status, events.TaskTodo)), Relationship: relationship, Summary: task.Result}
+		told := RelatedTask{
+			ID: id, Title: task.Title, Status: string(or(task.Status, events.TaskTodo)),
+			Relationship: relationship, Summary: task.Result,
+		}
 		if relationship == "blocks" {
 			told.Description = task.Description
 		}

@@ -361,7 +361,8 @@ func TestAxes(t *testing.T) {
 		}
 		names = append(names, capability.Name)
 	}
-	if want := "can_spawn_sessions can_edit_tasks can_use_queue can_report_task_level can_report_session_level"; strings.Join(names, " ") != want {
+	want := "can_spawn_sessions can_edit_tasks can_use_queue can_report_task_level can_report_session_level"
+	if strings.Join(names, " ") != want {
 		t.Errorf("got %s", names)
 	}
 }

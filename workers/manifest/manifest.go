@@ -11,9 +11,9 @@ const Version = "1.0"
 
 // Manifest says what a session is: who it is, what it works on, and how. Document 003, "Complete Schema".
 //
-// The tags are what Parse and Schema both go by: "is" names the rule in rules.go that a text, a number or each item of a list
-// has to keep, "atLeast" is how many items a list must have, "use" marks what is checked against another part of the document,
-// and what has no omitempty is required.
+// The tags are what Parse and Schema both go by: "is" names the rule in rules.go that a text, a number or each item of
+// a list has to keep, "atLeast" is how many items a list must have, "use" marks what is checked against another part of
+// the document, and what has no omitempty is required.
 type Manifest struct {
 	ManifestVersion string      `json:"manifestVersion" is:"version" doc:"version of the schema"`
 	Role            events.Role `json:"role" is:"role" use:"role" doc:"worker or orchestrator"`

@@ -18,8 +18,8 @@ type Reader struct {
 	Agents []string
 }
 
-// Parse reads a manifest strictly; an *InvalidError says all that is wrong with it. A manifest from before tasks were a list
-// is taken, and comes out as one of today. See Reader for agents beside the known ones.
+// Parse reads a manifest strictly; an *InvalidError says all that is wrong with it. A manifest from before tasks were a
+// list is taken, and comes out as one of today. See Reader for agents beside the known ones.
 func Parse(document []byte) (*Manifest, error) { return Reader{}.Parse(document) }
 
 // Parse is Parse with the reader's agents. The manifest holds nothing of the document's bytes.
@@ -33,7 +33,8 @@ func (r Reader) read(source []byte) (m *Manifest, legacy bool, err error) {
 	if err := envelope(source); err != nil {
 		return nil, false, err
 	}
-	p := &parser{scanner: scanner{document: source}, agents: append([]string{defaultAgent, "codex", "gemini", "auto"}, r.Agents...)}
+	p := &parser{scanner: scanner{document: source}, agents: append([]string{defaultAgent, "codex", "gemini", "auto"},
+		r.Agents...)}
 	var d document
 	p.space()
 	if p.at == len(source) {
@@ -122,8 +123,10 @@ const (
 )
 
 var useNames = map[string]use{
-	"role": useRole, "strategy": useStrategy, "orchestratorStrategy": useOrchestratorStrategy, "tasks": useTasks, "task": useTask,
-	"id": useID, "parent": useParent, "dependency": useDependency, "model": useModel, "command": useCommand, "agent": useAgent,
+	"role": useRole, "strategy": useStrategy, "orchestratorStrategy": useOrchestratorStrategy, "tasks": useTasks,
+	"task": useTask,
+	"id":   useID, "parent": useParent, "dependency": useDependency, "model": useModel, "command": useCommand,
+	"agent": useAgent,
 }
 
 // located is a text that keeps its own rule, or a list, and where it stands. There may be millions of them.
@@ -266,7 +269,10 @@ func (p *parser) fields(s *shape, into reflect.Value) bool {
 
 // replaced reports whether a legacy member stands for this one.
 func (s *shape) replaced(f *field, seen uint64) bool {
-	return slices.ContainsFunc(s.fields, func(old *field) bool { return old.legacy == f.name && seen&(1<<old.number) != 0 })
+	return slices.ContainsFunc(s.fields, func(old *field) bool {
+		return old.legacy == f.name &&
+			seen&(1<<old.number) != 0
+	})
 }
 
 // asked says what a value should be.

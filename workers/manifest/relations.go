@@ -10,7 +10,8 @@ import (
 	"maestro/events"
 )
 
-// relations checks what no part of the document can tell alone. It goes by what was read rightly, so that one mistake is one fault.
+// relations checks what no part of the document can tell alone. It goes by what was read rightly, so that one mistake
+// is one fault.
 func (p *parser) relations() {
 	p.legacyMembers()
 	role, strategy := p.roleAndStrategy()
@@ -47,7 +48,8 @@ func (p *parser) first(u use) (located, bool) {
 func (p *parser) legacyMembers() {
 	task, single := p.first(useTask)
 	if _, many := p.first(useTasks); single && many {
-		p.relate(task, at("/task"), func() string { return `cannot stand beside "tasks", which took its place; put it there` })
+		p.relate(task, at("/task"),
+			func() string { return `cannot stand beside "tasks", which took its place; put it there` })
 	}
 }
 
@@ -74,7 +76,10 @@ func (p *parser) roleAndStrategy() (events.Role, events.Strategy) {
 		strategy, err := commands.ResolveStrategy(role, events.Strategy(written.text))
 		switch {
 		case err != nil:
-			p.relate(written, at(member.pointer), func() string { return reason(err) + ", not " + quoted(written.text) })
+			p.relate(written, at(member.pointer), func() string {
+				return reason(err) + ", not " +
+					quoted(written.text)
+			})
 			resolved = ""
 		case before != nil && resolved != "" && strategy != resolved:
 			p.relate(written, at(member.pointer), func() string {
@@ -104,7 +109,8 @@ func (p *parser) emptyTasks(role events.Role, strategy events.Strategy) {
 	}
 	// Where role or strategy is wrong, it may be the one that would have allowed it.
 	if role == events.RoleOrchestrator || strategy != "" && strategy != events.StrategyQueue {
-		p.relate(tasks, at("/tasks"), func() string { return `must not be empty; only a worker with the strategy "queue" may have no tasks` })
+		p.relate(tasks, at("/tasks"),
+			func() string { return `must not be empty; only a worker with the strategy "queue" may have no tasks` })
 	}
 }
 
@@ -122,16 +128,21 @@ func columns(role events.Role, strategy events.Strategy) []commands.Letters {
 func (p *parser) allowedCommands(role events.Role, strategy events.Strategy) {
 	may := columns(role, strategy)
 	for _, entry := range p.found[useCommand] {
-		if slices.ContainsFunc(may, func(who commands.Letters) bool { return commands.CurrentRules().MayList(who, entry.text) == "" }) {
+		if slices.ContainsFunc(may, func(who commands.Letters) bool {
+			return commands.CurrentRules().MayList(who,
+				entry.text) == ""
+		}) {
 			continue
 		}
-		p.relate(entry, func(l located) string { return "/session/allowedCommands/" + strconv.Itoa(int(l.item)) }, func() string {
-			why := commands.CurrentRules().MayList(may[0], entry.text)
-			if _, known := commands.CurrentRules().Row(entry.text); !known {
-				return quoted(entry.text) + " cannot be allowed: " + why
-			}
-			return quoted(entry.text) + " cannot be allowed to a session in the column of " + may[0].String() + ": " + why + "; leave it out"
-		})
+		p.relate(entry, func(l located) string { return "/session/allowedCommands/" + strconv.Itoa(int(l.item)) },
+			func() string {
+				why := commands.CurrentRules().MayList(may[0], entry.text)
+				if _, known := commands.CurrentRules().Row(entry.text); !known {
+					return quoted(entry.text) + " cannot be allowed: " + why
+				}
+				return quoted(entry.text) + " cannot be allowed to a session in the column of " + may[0].String() + ": " +
+					why + "; leave it out"
+			})
 	}
 }
 
@@ -147,8 +158,8 @@ const defaultAgent = "claude"
 
 var shortModels = []string{"sonnet", "opus", "haiku"}
 
-// agentAndModel: a full name must be one of the agent's maker, so that a slip is not found when the agent is started. Of an
-// agent that is configured here nothing is known.
+// agentAndModel: a full name must be one of the agent's maker, so that a slip is not found when the agent is started.
+// Of an agent that is configured here nothing is known.
 func (p *parser) agentAndModel() {
 	name := defaultAgent
 	if agent, ok := p.first(useAgent); ok {
@@ -176,7 +187,8 @@ func (p *parser) agentAndModel() {
 	}
 	if !plausible {
 		p.relate(model, at("/session/model"), func() string {
-			return "must be " + choice(shortModels) + ", or the full name of a model that " + name + " runs, not " + quoted(model.text)
+			return "must be " + choice(shortModels) + ", or the full name of a model that " + name + " runs, not " +
+				quoted(model.text)
 		})
 	}
 }
@@ -187,7 +199,8 @@ func (p *parser) tasks() {
 	for _, id := range p.found[useID] {
 		if first, taken := byID[id.text]; taken {
 			p.relate(id, ofTask("/id"), func() string {
-				return "the id " + quoted(id.text) + " is taken by the task at " + ofTask("")(located{task: first}) + "; ids are unique"
+				return "the id " + quoted(id.text) + " is taken by the task at " + ofTask("")(located{task: first}) +
+					"; ids are unique"
 			})
 			continue
 		}
@@ -199,8 +212,8 @@ func (p *parser) tasks() {
 	p.circles(p.found[useParent], byID, "is below", ofTask("/parentId"))
 }
 
-// circles follows the edges from task to task, without recursion as the chain may be as long as the document, and takes a
-// fault at each edge that closes a circle.
+// circles follows the edges from task to task, without recursion as the chain may be as long as the document, and takes
+// a fault at each edge that closes a circle.
 func (p *parser) circles(edges []located, byID map[string]int32, verb string, pointer func(located) string) {
 	// The edges of a task stand together, as its list does.
 	from := map[int32]int{}

@@ -13,8 +13,8 @@ import (
 	"maestro/events"
 )
 
-// rule is what one text or number of the schema has to keep. Parse checks it and Schema writes it down, so that they cannot
-// differ; wrong is the part that JSON Schema has no words for, or another.
+// rule is what one text or number of the schema has to keep. Parse checks it and Schema writes it down, so that they
+// cannot differ; wrong is the part that JSON Schema has no words for, or another.
 type rule struct {
 	// enum lists the values that there are.
 	enum []string
@@ -57,8 +57,14 @@ var rules = map[string]rule{
 	"title":    {least: 1, most: 200},
 	"filled":   {least: 1},
 	"priority": {enum: events.Priorities()},
-	"time":     {format: "date-time", fits: regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$`), what: "a date and time with a zone, such as 2026-02-02T10:00:00Z", wrong: wrongTime},
-	"status":   {enum: enum(events.TaskTodo, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled, events.TaskBlocked)},
+	"time": {
+		format: "date-time",
+		fits:   regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$`),
+		what:   "a date and time with a zone, such as 2026-02-02T10:00:00Z",
+		wrong:  wrongTime,
+	},
+	"status": {enum: enum(events.TaskTodo, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled,
+		events.TaskBlocked)},
 
 	// Which full names there are depends on the agent: Reader.models.
 	"model": {
@@ -89,7 +95,10 @@ func isID(text string) bool {
 	if text == "" || text[0] == '-' || text[0] == '.' || strings.Contains(text, "..") {
 		return false
 	}
-	return !strings.ContainsFunc(text, func(r rune) bool { return r == '/' || r == '\\' || r == ',' || unicode.IsControl(r) })
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return r == '/' || r == '\\' || r == ',' ||
+			unicode.IsControl(r)
+	})
 }
 
 func (r *rule) matches(text string) bool {

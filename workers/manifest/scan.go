@@ -87,8 +87,8 @@ func (s *scanner) enter() bool {
 	return true
 }
 
-// object reads an object; member is called at each value, and has to read it. The second of two members with one name is a
-// fault there, and is passed over.
+// object reads an object; member is called at each value, and has to read it. The second of two members with one name
+// is a fault there, and is passed over.
 func (s *scanner) object(member func(name string, at int) bool) bool {
 	if !s.enter() {
 		return false
@@ -142,8 +142,8 @@ func (s *scanner) object(member func(name string, at int) bool) bool {
 	return true
 }
 
-// repeats reports whether the object whose names begin at first has this one already, and takes it. Few names are looked
-// through, many are looked up.
+// repeats reports whether the object whose names begin at first has this one already, and takes it. Few names are
+// looked through, many are looked up.
 func (s *scanner) repeats(first int, many *map[string]struct{}, name string) bool {
 	const few = 16
 	if *many == nil {

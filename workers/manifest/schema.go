@@ -14,8 +14,8 @@ import (
 const SchemaID = "urn:maestro:schema:manifest:1.0"
 
 // Schema gives the JSON Schema (draft 2020-12) of what Parse reads, made from the same types and rules; the package's
-// schema.json is it. It has no words for what needs the whole document at once: commands that a role may not have, ids that
-// are taken, circles; nor for repeated names and the bounds of a document. What it refuses, Parse refuses.
+// schema.json is it. It has no words for what needs the whole document at once: commands that a role may not have, ids
+// that are taken, circles; nor for repeated names and the bounds of a document. What it refuses, Parse refuses.
 func Schema() []byte {
 	w := &schemaWriter{definitions: map[string]members{}}
 	root := w.object(documentShape())
@@ -162,24 +162,31 @@ func (s *shape) text() members {
 	return text
 }
 
-// conditions are the relations for which JSON Schema has words: tasks or task, strategies of a role, who may have no tasks,
-// models of an agent.
+// conditions are the relations for which JSON Schema has words: tasks or task, strategies of a role, who may have no
+// tasks, models of an agent.
 func conditions() members {
 	is := func(member, value string) members {
 		return members{{"properties", members{{member, members{{"const", value}}}}}, {"required", []string{member}}}
 	}
 	strategies := func(role events.Role) members {
 		fit := members{{"enum", strategiesOf(role)}}
-		return members{{"if", is("role", string(role))}, {"then", members{{"properties", members{{"strategy", fit}, {"orchestratorStrategy", fit}}}}}}
+		return members{{"if", is("role", string(role))}, {"then", members{{"properties", members{
+			{"strategy", fit},
+			{"orchestratorStrategy", fit},
+		}}}}}
 	}
 	queue := members{{"allOf", []members{
 		is("role", string(events.RoleWorker)),
-		{{"anyOf", []members{is("strategy", string(events.StrategyQueue)), is("orchestratorStrategy", string(events.StrategyQueue))}}},
+		{{"anyOf", []members{is("strategy", string(events.StrategyQueue)), is("orchestratorStrategy",
+			string(events.StrategyQueue))}}},
 	}}}
 	all := []members{
 		strategies(events.RoleWorker),
 		strategies(events.RoleOrchestrator),
-		{{"if", members{{"not", queue}}}, {"then", members{{"properties", members{{"tasks", members{{"minItems", 1}}}}}}}},
+		{
+			{"if", members{{"not", queue}}},
+			{"then", members{{"properties", members{{"tasks", members{{"minItems", 1}}}}}}},
+		},
 	}
 	for _, agent := range slices.Sorted(maps.Keys(makers)) {
 		runs := is("agent", agent)

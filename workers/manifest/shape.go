@@ -78,8 +78,8 @@ var documentShape = sync.OnceValue(func() *shape {
 
 var rawMessage = reflect.TypeFor[json.RawMessage]()
 
-// shapeOf reads a type and the tags of the field that it is the type of. A type that the schema has no word for is a mistake
-// in this package, which its first test shows.
+// shapeOf reads a type and the tags of the field that it is the type of. A type that the schema has no word for is a
+// mistake in this package, which its first test shows.
 func shapeOf(t reflect.Type, tag reflect.StructTag) *shape {
 	s := &shape{use: tag.Get("use"), nullable: tag.Get("null") != ""}
 	if name := tag.Get("is"); name != "" {

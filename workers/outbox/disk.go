@@ -17,8 +17,8 @@ import (
 // damagedDir is where entries go that are not delivered.
 const damagedDir = "damaged"
 
-// Disk is the directory of one outbox. Nothing that it does is durable before Sync, or File.Sync for a content, and after a
-// crash of the machine each change since may or may not be there. A file that is not there is fs.ErrNotExist.
+// Disk is the directory of one outbox. Nothing that it does is durable before Sync, or File.Sync for a content, and
+// after a crash of the machine each change since may or may not be there. A file that is not there is fs.ErrNotExist.
 type Disk interface {
 	// Names lists the files, in no order; none while there is no directory.
 	Names() ([]string, error)
@@ -55,8 +55,8 @@ type File interface {
 // outboxes is the directory of the home in which each session has its own.
 const outboxes = "outbox"
 
-// Open gives a session's outbox in a home, which stays open for as long as the outbox is used. It makes nothing: the first
-// entry does. It refuses a directory that is a link or belongs to another user.
+// Open gives a session's outbox in a home, which stays open for as long as the outbox is used. It makes nothing: the
+// first entry does. It refuses a directory that is a link or belongs to another user.
 func Open(home *os.Root, session string, secret Secret) (*Outbox, error) {
 	if !validSession(session) {
 		return nil, fmt.Errorf("'%s' is not a session's id: an id has 1 to 128 of A-Z, a-z, 0-9, '_' and '-'", session)

@@ -23,9 +23,9 @@ var (
 	from  = flag.Int("from", 1, "the first seed")
 )
 
-// TestModel runs processes of one session on a disk that crashes between any two operations, against a server that is away,
-// refuses, or does what it is told and loses the answer. What was kept must be done exactly once, in order, or stand in
-// damaged/.
+// TestModel runs processes of one session on a disk that crashes between any two operations, against a server that is
+// away, refuses, or does what it is told and loses the answer. What was kept must be done exactly once, in order, or
+// stand in damaged/.
 func TestModel(t *testing.T) {
 	var sum counts
 	for seed := *from; seed < *from+*seeds; seed++ {
@@ -61,8 +61,8 @@ func (c *counts) add(o counts) {
 // said is a command as the session means it, and what is known of it.
 type said struct {
 	entry Entry
-	// begun and done are the steps at which its process began with it and had the word that it is kept or answered; done is
-	// 0 if it never had. failed says that it had the word that it is not kept.
+	// begun and done are the steps at which its process began with it and had the word that it is kept or answered;
+	// done is 0 if it never had. failed says that it had the word that it is not kept.
 	begun, done int
 	failed      bool
 	// tried says that it may have been sent before it was kept.

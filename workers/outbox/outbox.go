@@ -31,8 +31,8 @@ const (
 	maxBytes   = 64 << 20
 )
 
-// The files beside the entries. The one that an entry is written to is always the same, so that a process that is killed
-// leaves no litter: the next overwrites it.
+// The files beside the entries. The one that an entry is written to is always the same, so that a process that is
+// killed leaves no litter: the next overwrites it.
 const (
 	writtenFile  = "new"
 	keepingLock  = "keep.lock"
@@ -88,7 +88,8 @@ func (e *FullError) Error() string {
 	if e.Err != nil {
 		return "there is no room on the disk: " + e.Err.Error()
 	}
-	return fmt.Sprintf("the outbox is full: %d commands wait, of at most %d, with %d bytes, of at most %d", e.Waiting, maxEntries, e.Bytes, maxBytes)
+	return fmt.Sprintf("the outbox is full: %d commands wait, of at most %d, with %d bytes, of at most %d", e.Waiting,
+		maxEntries, e.Bytes, maxBytes)
 }
 
 func (e *FullError) Unwrap() error { return e.Err }
@@ -298,8 +299,8 @@ func roomless(err error) error {
 	return err
 }
 
-// Send gives an entry to the server. It returns nil once the server has answered it, also with a refusal that is for good,
-// and an error if the entry has to wait on.
+// Send gives an entry to the server. It returns nil once the server has answered it, also with a refusal that is for
+// good, and an error if the entry has to wait on.
 type Send func(ctx context.Context, e Entry) error
 
 // Reject is told of an entry that must not be delivered, before it is set aside. If it returns an error, the entry and

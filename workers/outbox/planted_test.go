@@ -103,7 +103,8 @@ var plants = []struct {
 	{"an entry is written in its place", "called damaged", []edit{
 		{
 			logic,
-			"	err := o.write(content)\n	if err == nil {\n		err = o.disk.Rename(writtenFile, file)\n	}\n", "	err := o.write(file, content)\n",
+			"	err := o.write(content)\n	if err == nil {\n		err = o.disk.Rename(writtenFile, file)\n	}\n",
+			"	err := o.write(file, content)\n",
 		},
 		{
 			logic, "func (o *Outbox) write(content []byte) error {\n	f, err := o.disk.Create(writtenFile)\n",

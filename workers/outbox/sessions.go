@@ -16,9 +16,8 @@ import (
 // listed is how many names of a directory are read at a time.
 const listed = 1000
 
-// Sessions lists the sessions of a home for which something waits, or whose outbox holds a file that Deliver moves away, by id.
-// Next to an error it gives those that it
-// found.
+// Sessions lists the sessions of a home for which something waits, or whose outbox holds a file that Deliver moves
+// away, by id. Next to an error it gives those that it found.
 func Sessions(ctx context.Context, home *os.Root) (sessions []string, err error) {
 	err = eachOutbox(ctx, home, func(name string) error {
 		o, err := Open(home, name, noSecret)

@@ -13,7 +13,8 @@ import (
 // axes are the three axes of a manifest (document 002), and what they come to in this binary.
 type axes struct{ manifest.Axes }
 
-// axesOf gives the axes of a manifest. An error says which of them cannot be: a prompt is not written for what is only meant.
+// axesOf gives the axes of a manifest. An error says which of them cannot be: a prompt is not written for what is only
+// meant.
 func axesOf(m *manifest.Manifest) (axes, error) {
 	switch {
 	case m == nil:

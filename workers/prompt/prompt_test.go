@@ -52,7 +52,8 @@ func full(role events.Role, strategy events.Strategy) *manifest.Manifest {
 				Description:        "Add JWT-based authentication\nwith refresh tokens & hashing",
 				AcceptanceCriteria: []string{"Users can register", "Invalid tokens return 401 <Unauthorized>"},
 				Dependencies:       []string{"task-100", "task-101"},
-				Priority:           "high", ProjectID: "proj-1", CreatedAt: "2026-02-02T10:00:00Z", Status: events.TaskInProgress,
+				Priority:           "high", ProjectID: "proj-1", CreatedAt: "2026-02-02T10:00:00Z",
+				Status:     events.TaskInProgress,
 				Metadata:   json.RawMessage(`{"epic":"User Management","estimate":{"days":2}}`),
 				SessionIDs: []string{"sess_0", "sess_1"}, ActiveSessionID: "sess_1",
 			},
@@ -136,8 +137,8 @@ func prompts(t testing.TB, m *manifest.Manifest, s Session) (system, task []byte
 	return system, task
 }
 
-// TestGolden: the prompts are what they were, for every workflow, and the same for every agent but for its name, which only
-// the task prompt tells.
+// TestGolden: the prompts are what they were, for every workflow, and the same for every agent but for its name, which
+// only the task prompt tells.
 func TestGolden(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
@@ -414,8 +415,8 @@ func TestNoStrangers(t *testing.T) {
 	}
 }
 
-// TestToldAll: with the default lists, every command that this binary has is told, in the table's order, and the workflow's
-// key commands are in it.
+// TestToldAll: with the default lists, every command that this binary has is told, in the table's order, and the
+// workflow's key commands are in it.
 func TestToldAll(t *testing.T) {
 	key := map[string][]string{
 		"execute-simple": {
@@ -666,27 +667,52 @@ func TestSize(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	change := func(f func(*manifest.Manifest)) *manifest.Manifest {
-		m := full(events.RoleWorker, "")
-		f(m)
-		return m
+	tests := []struct {
+		change func(*manifest.Manifest)
+		want   string
+	}{
+		{nil, "there is no manifest to write a prompt from"},
+		{
+			func(m *manifest.Manifest) { m.Role = "reviewer" },
+			`the manifest's role is "reviewer"; it is worker or orchestrator`,
+		},
+		{
+			func(m *manifest.Manifest) { m.Strategy = "dag" },
+			`the manifest's strategy does not fit its role: strategy must be "simple", "queue", or "tree"`,
+		},
+		{
+			func(m *manifest.Manifest) { m.Tasks = nil },
+			`the manifest has no tasks; only strategy "queue" works without`,
+		},
+		{
+			func(m *manifest.Manifest) { m.Context.Custom = json.RawMessage(`[1]`) },
+			"the manifest's context.custom is not a JSON object",
+		},
+		{
+			func(m *manifest.Manifest) { m.Tasks[0].Metadata = json.RawMessage(`{`) },
+			"the metadata of the manifest's task task-456 is not JSON",
+		},
+		{
+			func(m *manifest.Manifest) { m.TemplateID = "mine" },
+			`there is no template "mine"; leave templateId out for the workflow of mode execute and strategy simple`,
+		},
+		{
+			func(m *manifest.Manifest) { m.TemplateID = "instruction" },
+			`there is no template "instruction"; leave templateId out for the workflow of mode execute and strategy simple`,
+		},
 	}
-	for want, m := range map[string]*manifest.Manifest{
-		"there is no manifest to write a prompt from":                                                                   nil,
-		`the manifest's role is "reviewer"; it is worker or orchestrator`:                                               change(func(m *manifest.Manifest) { m.Role = "reviewer" }),
-		`the manifest's strategy does not fit its role: strategy must be "simple", "queue", or "tree"`:                  change(func(m *manifest.Manifest) { m.Strategy = "dag" }),
-		`the manifest has no tasks; only strategy "queue" works without`:                                                change(func(m *manifest.Manifest) { m.Tasks = nil }),
-		"the manifest's context.custom is not a JSON object":                                                            change(func(m *manifest.Manifest) { m.Context.Custom = json.RawMessage(`[1]`) }),
-		"the metadata of the manifest's task task-456 is not JSON":                                                      change(func(m *manifest.Manifest) { m.Tasks[0].Metadata = json.RawMessage(`{`) }),
-		`there is no template "mine"; leave templateId out for the workflow of mode execute and strategy simple`:        change(func(m *manifest.Manifest) { m.TemplateID = "mine" }),
-		`there is no template "instruction"; leave templateId out for the workflow of mode execute and strategy simple`: change(func(m *manifest.Manifest) { m.TemplateID = "instruction" }),
-	} {
+	for _, test := range tests {
+		var m *manifest.Manifest
+		if test.change != nil {
+			m = full(events.RoleWorker, "")
+			test.change(m)
+		}
 		_, err := System(m, session)
 		if err == nil {
 			_, err = Task(m, session)
 		}
-		if err == nil || err.Error() != want {
-			t.Errorf("%v, expected %s", err, want)
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%v, expected %s", err, test.want)
 		}
 	}
 	for _, m := range []*manifest.Manifest{change(func(m *manifest.Manifest) {

@@ -9,10 +9,10 @@ import (
 // usage is how a command is called, and what it does.
 type usage struct{ syntax, description string }
 
-// Syntax gives the executable form of a command id and what it does, for every id of the permission table that this binary
-// has; false for any other. What stands in angle brackets is to be replaced, what stands in square brackets may be left out,
-// a bar separates words to choose from, and an ellipsis says that what is before it may be repeated. `make generate`
-// makes the forms of the command line's own commands and flags.
+// Syntax gives the executable form of a command id and what it does, for every id of the permission table that this
+// binary has; false for any other. What stands in angle brackets is to be replaced, what stands in square brackets may
+// be left out, a bar separates words to choose from, and an ellipsis says that what is before it may be repeated. `make
+// generate` makes the forms of the command line's own commands and flags.
 func Syntax(id string) (syntax, description string, ok bool) {
 	u, ok := syntaxes[id]
 	if !ok {

@@ -34,8 +34,8 @@ func System(m *manifest.Manifest, s Session) ([]byte, error) { return Renderer{}
 // Task gives the task prompt of a session.
 func Task(m *manifest.Manifest, s Session) ([]byte, error) { return Renderer{}.Task(m, s) }
 
-// System gives the system prompt of a session: who it is, what it can do, how it works, and the commands that it may use. An
-// error says what is wrong with the manifest's axes, or with the template that it names.
+// System gives the system prompt of a session: who it is, what it can do, how it works, and the commands that it may
+// use. An error says what is wrong with the manifest's axes, or with the template that it names.
 func (r Renderer) System(m *manifest.Manifest, s Session) ([]byte, error) {
 	a, err := axesOf(m)
 	if err != nil {
@@ -104,7 +104,9 @@ func (r Renderer) workflow(m *manifest.Manifest, a axes) (template, error) {
 		text, ok = BuiltIn().Template(id)
 	}
 	if !ok {
-		return nil, fmt.Errorf("there is no template %q; leave templateId out for the workflow of mode %s and strategy %s", oneLine(id), a.Mode, a.Strategy)
+		return nil,
+			fmt.Errorf("there is no template %q; leave templateId out for the workflow of mode %s and strategy %s",
+				oneLine(id), a.Mode, a.Strategy)
 	}
 	workflow, err := parseTemplate(text, phases)
 	if err != nil {
@@ -126,7 +128,8 @@ func asking(a axes, m *manifest.Manifest, s Session) asked {
 	q.facts = map[string]bool{
 		"@tasks": len(m.Tasks) > 0, "@several": len(m.Tasks) > 1, "@children": len(children) > 0,
 		"@queue": s.Queue != "", "@skills": len(m.Skills) > 0, "@predecessor": custom.predecessor != nil,
-		"@read-only": m.Session.PermissionMode == manifest.ReadOnly, "@interactive": m.Session.PermissionMode == manifest.Interactive,
+		"@read-only":   m.Session.PermissionMode == manifest.ReadOnly,
+		"@interactive": m.Session.PermissionMode == manifest.Interactive,
 	}
 	return q
 }

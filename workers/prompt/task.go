@@ -10,8 +10,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// Task gives the task prompt of a session: what it works on, how it is set up, and what it should know beside that. Every text
-// is kept whole. An error says what is wrong with the manifest.
+// Task gives the task prompt of a session: what it works on, how it is set up, and what it should know beside that.
+// Every text is kept whole. An error says what is wrong with the manifest.
 func (r Renderer) Task(m *manifest.Manifest, s Session) ([]byte, error) {
 	a, err := axesOf(m)
 	if err != nil {
@@ -73,7 +73,8 @@ func (w *xmlWriter) tasks(m *manifest.Manifest, a axes) error {
 		t := &m.Tasks[i]
 		w.start("task", slices.Concat(
 			[]attr{{"id", t.ID}, {"primary", strconv.FormatBool(i == 0)}}, some("parent", value(t.ParentID)),
-			some("status", string(t.Status)), some("priority", t.Priority), some("project", t.ProjectID), some("created_at", t.CreatedAt),
+			some("status", string(t.Status)), some("priority", t.Priority), some("project", t.ProjectID),
+			some("created_at", t.CreatedAt),
 		)...)
 		w.text("title", t.Title)
 		w.text("description", t.Description)
@@ -134,7 +135,8 @@ func customOf(m *manifest.Manifest) (custom, error) {
 
 func (w *xmlWriter) sessionContext(m *manifest.Manifest, s Session, c custom) {
 	w.start("session_context")
-	w.empty("session", slices.Concat(some("id", s.ID), some("name", s.Name), some("role", string(m.Role)), some("spawned_by", s.SpawnedBy))...)
+	w.empty("session", slices.Concat(some("id", s.ID), some("name", s.Name), some("role", string(m.Role)),
+		some("spawned_by", s.SpawnedBy))...)
 	w.empty("project", slices.Concat(some("id", projectOf(m, s)), some("name", s.ProjectName))...)
 	agent := m.Session.Agent
 	if agent == "" {
@@ -177,7 +179,8 @@ func (w *xmlWriter) predecessor(raw json.RawMessage) {
 		return
 	}
 	w.start("predecessor")
-	w.text("note", "Another session worked on this before you and has ended. This is what it said last; what it left behind counts more than what it said.")
+	w.text("note",
+		"Another session worked on this before you and has ended. This is what it said last; what it left behind counts more than what it said.")
 	if entries, err := entriesOf(raw); err == nil {
 		w.members(entries)
 	} else {
@@ -286,7 +289,8 @@ func (w *xmlWriter) relatedTasks(group, each, summary name, tasks []*manifest.Re
 	}
 	w.start(group)
 	for _, t := range tasks {
-		w.start(each, slices.Concat([]attr{{"id", t.ID}}, some("status", t.Status), some("relationship", t.Relationship))...)
+		w.start(each, slices.Concat([]attr{{"id", t.ID}}, some("status", t.Status), some("relationship",
+			t.Relationship))...)
 		w.text("title", t.Title)
 		w.optional(summary, t.Summary)
 		w.optional("description", t.Description)

@@ -43,17 +43,18 @@ var phases = []string{"analyze", "plan", "execute_or_delegate", "report", "compl
 
 // CheckTemplate says what is wrong with the text of a workflow, or nil.
 //
-// It has a line "[analyze]" for each phase of document 002, in their order, and below it steps. A step begins with "- " and goes on on
-// lines that begin with two spaces; lines that begin with "#" are for people. In a step
+// It has a line "[analyze]" for each phase of document 002, in their order, and below it steps. A step begins with "- "
+// and goes on on lines that begin with two spaces; lines that begin with "#" are for people. In a step
 //
 //	{{task:get TASK_ID}}  is the line of a command, with these arguments
 //	{{queue}}             is a value: session, project, project-name, queue or task (the primary one's id)
 //	[[…]]                 is a part that may be left out
 //
 // A step or part whose command the session may not use, or whose value is not known, is left out. It may begin with
-// conditions: ?task:get or !task:get, for a session that may or may not use a command, and ?@several or !@several, for one
-// that has several tasks; likewise @tasks, @children, @queue, @skills, @predecessor, @read-only and @interactive. Each phase
-// has a step that is never left out, and commands are named in slots only: a session is not told what it may not do.
+// conditions: ?task:get or !task:get, for a session that may or may not use a command, and ?@several or !@several, for
+// one that has several tasks; likewise @tasks, @children, @queue, @skills, @predecessor, @read-only and @interactive.
+// Each phase has a step that is never left out, and commands are named in slots only: a session is not told what it may
+// not do.
 func CheckTemplate(text string) error {
 	_, err := parseTemplate(text, phases)
 	return err
@@ -89,7 +90,10 @@ type piece struct {
 // values and facts are what a template may ask of a session.
 var (
 	values = []string{"session", "project", "project-name", "queue", "task"}
-	facts  = []string{"@several", "@tasks", "@children", "@queue", "@skills", "@predecessor", "@read-only", "@interactive"}
+	facts  = []string{
+		"@several", "@tasks", "@children", "@queue", "@skills", "@predecessor", "@read-only",
+		"@interactive",
+	}
 )
 
 func parseTemplate(text string, headings []string) (template, error) {
@@ -120,7 +124,8 @@ func parseTemplate(text string, headings []string) (template, error) {
 			}
 			heading = strings.Trim(line, "[]")
 			if len(t) >= len(headings) || headings[len(t)] != heading {
-				return nil, fmt.Errorf("line %d: %s stands here; the headings are, in this order, %s", n, oneLine(line), strings.Join(headings, ", "))
+				return nil, fmt.Errorf("line %d: %s stands here; the headings are, in this order, %s", n, oneLine(line),
+					strings.Join(headings, ", "))
 			}
 			t[heading] = nil
 		case heading == "":
@@ -219,7 +224,8 @@ func parsePart(text string, optional bool) (p part, err error) {
 	for text != "" {
 		before, rest, opened := strings.Cut(text, "{{")
 		if spelled.MatchString(before) {
-			return p, fmt.Errorf("%q names a command in words; write it as a slot, such as {{task:get TASK_ID}}", before)
+			return p, fmt.Errorf("%q names a command in words; write it as a slot, such as {{task:get TASK_ID}}",
+				before)
 		}
 		if stray := strings.IndexAny(before, "{}"); stray >= 0 || strings.Contains(before, "]]") {
 			return p, fmt.Errorf("%q has a bracket that opens or closes nothing", before)
@@ -241,7 +247,8 @@ func parsePart(text string, optional bool) (p part, err error) {
 		case known:
 			p.pieces = append(p.pieces, piece{id: id, arguments: strings.TrimSpace(arguments)})
 		default:
-			return p, fmt.Errorf("there is no slot %q: it is neither a command id nor one of %s", id, strings.Join(values, ", "))
+			return p, fmt.Errorf("there is no slot %q: it is neither a command id nor one of %s", id,
+				strings.Join(values, ", "))
 		}
 		text = after
 	}
@@ -282,7 +289,8 @@ func (q asked) write(p part) (string, bool) {
 			if !q.may(piece.id) {
 				return "", false
 			}
-			b.WriteString("`" + strings.TrimRight("maestro "+strings.ReplaceAll(piece.id, ":", " ")+" "+piece.arguments, " ") + "`")
+			b.WriteString("`" + strings.TrimRight("maestro "+strings.ReplaceAll(piece.id, ":", " ")+" "+piece.arguments,
+				" ") + "`")
 		default:
 			b.WriteString(piece.words)
 		}

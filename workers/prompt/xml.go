@@ -11,7 +11,8 @@ import (
 	"maestro/internal/safetext"
 )
 
-// longText is how many characters a text may have before its element says that it is long. It is kept whole all the same.
+// longText is how many characters a text may have before its element says that it is long. It is kept whole all the
+// same.
 const longText = 20_000
 
 // name is the name of an element or attribute. Only constants of this package are names.
@@ -31,8 +32,8 @@ func some(n name, value string) []attr {
 	return []attr{{n, value}}
 }
 
-// xmlWriter writes elements, each on a line of its own. All text and all values of attributes are escaped here and nowhere
-// else; what it writes is always well-formed.
+// xmlWriter writes elements, each on a line of its own. All text and all values of attributes are escaped here and
+// nowhere else; what it writes is always well-formed.
 type xmlWriter struct {
 	b    bytes.Buffer
 	open []name
@@ -81,7 +82,8 @@ func (w *xmlWriter) empty(n name, attrs ...attr) {
 // text writes an element that holds a text as it is.
 func (w *xmlWriter) text(n name, text string, attrs ...attr) {
 	if length := utf8.RuneCountInString(text); length > longText {
-		attrs = append(attrs[:len(attrs):len(attrs)], attr{"long", fmt.Sprintf("%d characters, nothing left out", length)})
+		attrs = append(attrs[:len(attrs):len(attrs)], attr{"long", fmt.Sprintf("%d characters, nothing left out",
+			length)})
 	}
 	w.tag(n, attrs)
 	w.b.WriteByte('>')
@@ -184,7 +186,8 @@ func free(raw json.RawMessage) string {
 
 var (
 	textEscapes      = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	attributeEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#xA;", "\t", "&#x9;")
+	attributeEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#xA;", "\t",
+		"&#x9;")
 )
 
 // oneLine gives a text as one line in which nothing is hidden.

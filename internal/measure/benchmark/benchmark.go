@@ -51,7 +51,10 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 		o.Rounds = 5
 	}
 	var checks []Check
-	for _, suite := range []func(context.Context, Options, func(Check)) error{durable, interval, replay, queues, overHTTP, commandLine} {
+	for _, suite := range []func(context.Context, Options, func(Check)) error{
+		durable, interval, replay, queues,
+		overHTTP, commandLine,
+	} {
 		err := suite(ctx, o, func(c Check) {
 			checks = append(checks, c)
 			fmt.Fprintf(o.Progress, "%-24s %6.2f  (goal: %s %g)  %s\n", c.Name, c.Value, c.Bound, c.Goal, c.verdict())

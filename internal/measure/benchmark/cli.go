@@ -10,8 +10,9 @@ import (
 	"maestro/bus"
 )
 
-// What the binary does, instead of anything else, when its only argument is one of these: nothing at all, and one HTTP call
-// from the environment. They are the baselines of the command line: the same packages linked, nothing done with them.
+// What the binary does, instead of anything else, when its only argument is one of these: nothing at all, and one HTTP
+// call from the environment. They are the baselines of the command line: the same packages linked, nothing done with
+// them.
 const (
 	EmptyRun    = "bench-empty-run"
 	OneHTTPCall = "bench-one-http-call"
@@ -43,13 +44,16 @@ func commandLine(ctx context.Context, o Options, report func(Check)) (err error)
 	}
 	defer server.close()
 	env := []string{
-		"HOME=" + o.Dir, "MAESTRO_HOME=" + o.Dir, "MAESTRO_API_URL=" + server.url[:len(server.url)-len("/api/commands/report:progress")],
-		"MAESTRO_TOKEN=" + authorization[len("Bearer "):], "MAESTRO_SESSION_ID=" + b.worker.Name, "MAESTRO_PROJECT_ID=" + b.worker.Project,
+		"HOME=" + o.Dir, "MAESTRO_HOME=" + o.Dir, "MAESTRO_API_URL=" +
+			server.url[:len(server.url)-len("/api/commands/report:progress")],
+		"MAESTRO_TOKEN=" + authorization[len("Bearer "):], "MAESTRO_SESSION_ID=" + b.worker.Name,
+		"MAESTRO_PROJECT_ID=" + b.worker.Project,
 	}
 	runs := 0
 	reported := func() (float64, error) {
 		runs++
-		return process(ctx, o.Binary, env, "report", "progress", message, "--task", b.task, "--key", "cli-"+strconv.Itoa(runs))()
+		return process(ctx, o.Binary, env, "report", "progress", message, "--task", b.task, "--key",
+			"cli-"+strconv.Itoa(runs))()
 	}
 	if figures, err = turns(5*o.Rounds, reported, process(ctx, o.Binary, env, OneHTTPCall)); err != nil {
 		return err

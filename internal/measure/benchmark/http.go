@@ -18,8 +18,8 @@ import (
 
 const httpCallers = 64
 
-// overHTTP measures a report through the server's whole HTTP stack, against a handler that only reads and writes the same
-// JSON.
+// overHTTP measures a report through the server's whole HTTP stack, against a handler that only reads and writes the
+// same JSON.
 func overHTTP(ctx context.Context, o Options, report func(Check)) (err error) {
 	b, err := newBench(ctx, o, "http", bus.Interval)
 	if err != nil {
@@ -95,7 +95,10 @@ func listen(handler http.Handler) (*endpoint, error) {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
 	transport := &http.Transport{MaxIdleConns: httpCallers, MaxIdleConnsPerHost: httpCallers}
-	return &endpoint{"http://" + listener.Addr().String() + "/api/commands/report:progress", server, &http.Client{Transport: transport}, 0}, nil
+	return &endpoint{
+		"http://" + listener.Addr().String() + "/api/commands/report:progress", server,
+		&http.Client{Transport: transport}, 0,
+	}, nil
 }
 
 func (e *endpoint) close() {

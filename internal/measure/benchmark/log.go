@@ -110,7 +110,8 @@ func interval(ctx context.Context, o Options, report func(Check)) (err error) {
 	return nil
 }
 
-// replay measures decoding, checking the chain and folding, against a consumer that does nothing with the same messages.
+// replay measures decoding, checking the chain and folding, against a consumer that does nothing with the same
+// messages.
 func replay(ctx context.Context, o Options, report func(Check)) (err error) {
 	b, err := newBench(ctx, o, "replay", bus.Interval)
 	if err != nil {

@@ -46,7 +46,8 @@ func newProductOn(ctx context.Context, log engine.Log) (*product, error) {
 		return nil, err
 	}
 	project := made.(*events.ProjectCreated).ProjectID
-	if made, err = p.do(ctx, admin, &commands.CreateTask{In: commands.In{Project: project}, Title: "Task"}, "task"); err != nil {
+	if made, err = p.do(ctx, admin, &commands.CreateTask{In: commands.In{Project: project}, Title: "Task"},
+		"task"); err != nil {
 		return nil, err
 	}
 	p.task = made.(*events.TaskCreated).TaskID
@@ -100,7 +101,10 @@ func (p *product) reports(ctx context.Context, callers, n int) (time.Duration, e
 // body is an event as these reports make it, for the baselines to publish.
 func (p *product) body(ctx context.Context) ([]byte, error) {
 	answer, err := p.handler.Do(ctx, engine.Request{
-		By: p.worker, Command: &commands.Report{Kind: events.ReportProgress, Message: message, TaskIDs: []string{p.task}}, Key: "sample",
+		By: p.worker, Command: &commands.Report{
+			Kind: events.ReportProgress, Message: message,
+			TaskIDs: []string{p.task},
+		}, Key: "sample",
 	})
 	return answer.Event, err
 }

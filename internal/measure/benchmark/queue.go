@@ -110,7 +110,10 @@ func (p *product) newQueue(ctx context.Context, items, sessions int) (*queueLine
 		if err != nil {
 			return err
 		}
-		_, err = p.do(ctx, admin, &commands.PushItem{OfQueue: commands.OfQueue{In: in, Queue: q.name}, TaskID: made.(*events.TaskCreated).TaskID}, key)
+		_, err = p.do(ctx, admin, &commands.PushItem{
+			OfQueue: commands.OfQueue{In: in, Queue: q.name},
+			TaskID:  made.(*events.TaskCreated).TaskID,
+		}, key)
 		return err
 	})
 	if err != nil {
@@ -124,10 +127,14 @@ func (q *queueLine) spawn(ctx context.Context, n int) error {
 	q.runs++
 	sessions := make([]commands.Actor, n)
 	err := atOnce(n, func(i int) error {
-		spawn := &commands.SpawnSession{In: commands.In{Project: q.worker.Project}, Strategy: events.StrategyQueue, Queue: q.name}
+		spawn := &commands.SpawnSession{
+			In: commands.In{Project: q.worker.Project}, Strategy: events.StrategyQueue,
+			Queue: q.name,
+		}
 		made, err := q.do(ctx, commands.Admin(commands.AuthnToken), spawn, fmt.Sprintf("%s.%d.%d", q.name, q.runs, i))
 		if err == nil {
-			sessions[i] = commands.SessionActor(q.worker.Project, made.(*events.SessionSpawned).SessionID, commands.AuthnToken)
+			sessions[i] = commands.SessionActor(q.worker.Project, made.(*events.SessionSpawned).SessionID,
+				commands.AuthnToken)
 		}
 		return err
 	})

@@ -1,5 +1,5 @@
-// Package rawbench measures what JetStream itself does, without the product, on the same server and the same disk, so that
-// `maestro bench` can say what the product costs: the ratio to these, measured in the same run.
+// Package rawbench measures what JetStream itself does, without the product, on the same server and the same disk, so
+// that `maestro bench` can say what the product costs: the ratio to these, measured in the same run.
 //
 // Each function appends to, or reads from, a stream that [Create] made, and answers how long its n operations took.
 package rawbench
@@ -72,7 +72,9 @@ func LonePublish(ctx context.Context, nc *nats.Conn, stream string, body []byte,
 }
 
 // SerialPublish has callers share n guarded publishes, one at a time: what a product without group commit could do.
-func SerialPublish(ctx context.Context, nc *nats.Conn, stream string, body []byte, callers, n int) (time.Duration, error) {
+func SerialPublish(ctx context.Context, nc *nats.Conn, stream string, body []byte, callers, n int) (time.Duration,
+	error,
+) {
 	head, err := last(ctx, nc, stream)
 	if err != nil {
 		return 0, err

@@ -53,7 +53,8 @@ func appendsAreRead(t *testing.T, f Fixture) {
 		err := f.Log.Read(t.Context(), span[0], span[1], func(m events.Message) error {
 			want := all[next-1]
 			if m.Sequence != next || m.Subject != want.Subject || !bytes.Equal(m.Body, want.Body) {
-				t.Fatalf("sequence %d: read %d %q %.80s, expected %q %.80s", next, m.Sequence, m.Subject, m.Body, want.Subject, want.Body)
+				t.Fatalf("sequence %d: read %d %q %.80s, expected %q %.80s", next, m.Sequence, m.Subject, m.Body,
+					want.Subject, want.Body)
 			}
 			next++
 			return nil

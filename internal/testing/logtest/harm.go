@@ -41,8 +41,8 @@ func syncedSurvivesACrash(t *testing.T, f Fixture) {
 	mustAppend(t, survived, mustSync(t, survived), batch("next", 2, 10))
 }
 
-// crashWhileAppending: a crash in the middle of appends takes nothing that was acknowledged, and leaves of the append that was
-// under way a first part at most.
+// crashWhileAppending: a crash in the middle of appends takes nothing that was acknowledged, and leaves of the append
+// that was under way a first part at most.
 func crashWhileAppending(t *testing.T, f Fixture) {
 	if !f.can(t, "Crash", f.Crash != nil) {
 		return
@@ -123,8 +123,8 @@ func fullDisk(t *testing.T, f Fixture) {
 	expectAcked(t, acked, contents(t, f.Log, got+5, true))
 }
 
-// damage: harm to the files is never silent. Either the log does not open, or it says at which sequence it is damaged, or it ends
-// before the head that its reader remembers.
+// damage: harm to the files is never silent. Either the log does not open, or it says at which sequence it is damaged,
+// or it ends before the head that its reader remembers.
 func damage(t *testing.T, f Fixture, harm Harm) {
 	if !f.can(t, "Damage", f.Damage != nil) {
 		return

@@ -18,7 +18,8 @@ func batch(name string, n, size int) []events.Message {
 	for i := range messages {
 		messages[i] = events.Message{
 			Subject: events.Subject("p", "session", name),
-			Body:    fmt.Appendf(nil, `{"batch":%q,"place":%d,"of":%d,"pad":%q}`, name, i, n, strings.Repeat("x", size)),
+			Body: fmt.Appendf(nil, `{"batch":%q,"place":%d,"of":%d,"pad":%q}`, name, i, n, strings.Repeat("x",
+				size)),
 		}
 	}
 	return messages
@@ -50,8 +51,8 @@ func read(t *testing.T, log engine.Log, head uint64) []events.Message {
 	return got
 }
 
-// contents reads the log and tells where each batch begins. It fails the test if one is there twice, in parts, or out of
-// order; with parts, a first part is accepted.
+// contents reads the log and tells where each batch begins. It fails the test if one is there twice, in parts, or out
+// of order; with parts, a first part is accepted.
 func contents(t *testing.T, log engine.Log, head uint64, parts bool) map[string]uint64 {
 	t.Helper()
 	messages := read(t, log, head)
@@ -62,7 +63,8 @@ func contents(t *testing.T, log engine.Log, head uint64, parts bool) map[string]
 			t.Fatalf("sequence %d: %v", i+1, err)
 		}
 		if first.Place != 0 {
-			t.Fatalf("sequence %d is place %d of the batch %q: a later part without what precedes it", i+1, first.Place, first.Batch)
+			t.Fatalf("sequence %d is place %d of the batch %q: a later part without what precedes it", i+1, first.Place,
+				first.Batch)
 		}
 		if at, twice := begins[first.Batch]; twice {
 			t.Fatalf("the batch %q is in the log twice, at %d and %d", first.Batch, at, i+1)
@@ -118,8 +120,8 @@ func settle(t *testing.T, log engine.Log) uint64 {
 	}
 }
 
-// writeAll appends batches one after another, as the Handler does: after a conflict or an unknown outcome it looks at the log
-// and goes on from there. It answers which batches were acknowledged, and at which sequence each begins.
+// writeAll appends batches one after another, as the Handler does: after a conflict or an unknown outcome it looks at
+// the log and goes on from there. It answers which batches were acknowledged, and at which sequence each begins.
 func writeAll(
 	ctx context.Context, t *testing.T, log engine.Log, batches [][]events.Message,
 ) (map[string]uint64, error) {
@@ -181,7 +183,8 @@ func expectAcked(t *testing.T, acked, begins map[string]uint64) {
 	t.Helper()
 	for name, at := range acked {
 		if begins[name] != at {
-			t.Errorf("the batch %q was acknowledged at %d, the log has it at %d (0: not at all)", name, at, begins[name])
+			t.Errorf("the batch %q was acknowledged at %d, the log has it at %d (0: not at all)", name, at,
+				begins[name])
 		}
 	}
 }

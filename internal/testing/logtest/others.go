@@ -37,7 +37,8 @@ func strangerBetween(t *testing.T, f Fixture) {
 	contents(t, f.Log, mustSync(t, f.Log), false)
 }
 
-// strangerInThePipeline: a stranger writes at any moment while we append many. Each append is there whole or not at all.
+// strangerInThePipeline: a stranger writes at any moment while we append many. Each append is there whole or not at
+// all.
 func strangerInThePipeline(t *testing.T, f Fixture) {
 	if !f.can(t, "Stranger", f.Stranger != nil) {
 		return
@@ -143,8 +144,8 @@ func timeOutAfterCommitting(t *testing.T, f Fixture) {
 	mustAppend(t, f.Log, head, batch("next", 2, 10))
 }
 
-// leaderStepsDown: the leader changes while appends are under way. What was acknowledged is there; what was not is there whole
-// or not at all.
+// leaderStepsDown: the leader changes while appends are under way. What was acknowledged is there; what was not is
+// there whole or not at all.
 func leaderStepsDown(t *testing.T, f Fixture) {
 	if !f.can(t, "StepDown", f.StepDown != nil) {
 		return
@@ -178,7 +179,8 @@ func leaderStepsDown(t *testing.T, f Fixture) {
 	}
 }
 
-// readWhileSyncing: readers go on while the log is looked up after a lost acknowledgement, which may mean that it is reopened.
+// readWhileSyncing: readers go on while the log is looked up after a lost acknowledgement, which may mean that it is
+// reopened.
 func readWhileSyncing(t *testing.T, f Fixture) {
 	acked, err := writeAll(t.Context(), t, f.Log, [][]events.Message{batch("a", 700, 50), batch("b", 700, 50)})
 	if err != nil || acked["b"] != 701 {

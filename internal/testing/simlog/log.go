@@ -45,7 +45,8 @@ func (l *Log) Decide(decide func(*Op) Outcome) {
 	l.decide = decide
 }
 
-// Watch is told how each operation that is not killed ends, before its caller is; it may be called by several goroutines.
+// Watch is told how each operation that is not killed ends, before its caller is; it may be called by several
+// goroutines.
 func (l *Log) Watch(watch func(*Op, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -25,8 +25,8 @@ type Outcome int
 // The outcomes. OK is for every kind; it still keeps the guard and still fails on a full disk.
 const (
 	OK Outcome = iota
-	// LostBefore (Append): nothing is stored, and the caller hears nothing: ErrUnknown. So does a leader that steps down
-	// between the guard and the commit, when the next one does not know the batch.
+	// LostBefore (Append): nothing is stored, and the caller hears nothing: ErrUnknown. So does a leader that steps
+	// down between the guard and the commit, when the next one does not know the batch.
 	LostBefore
 	// LostAfter (Append): all is stored and firm, and the caller hears nothing: ErrUnknown.
 	LostAfter
@@ -46,7 +46,8 @@ const (
 
 func (o Outcome) String() string {
 	return [...]string{
-		"ok", "lost before committing", "lost after committing", "lost, in the cache only", "late", "disk full", "disk full, in the cache only",
+		"ok", "lost before committing", "lost after committing", "lost, in the cache only", "late", "disk full",
+		"disk full, in the cache only",
 		"ok, the cache is dropped", "failed",
 	}[o]
 }

@@ -101,7 +101,8 @@ func (s *Store) Crash(keep int) {
 	s.late = nil
 }
 
-// Tear puts the first n messages of an append that was under way into the cache, as a crash in the middle of it would. Its guard holds.
+// Tear puts the first n messages of an append that was under way into the cache, as a crash in the middle of it would.
+// Its guard holds.
 func (s *Store) Tear(op *Op, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +221,8 @@ func (s *Store) read(from, to uint64, outcome Outcome) ([]events.Message, error)
 			return read, &events.DamageError{Sequence: sequence, Why: why}
 		}
 		if sequence > uint64(len(s.messages)) {
-			return read, &events.DamageError{Sequence: sequence, Why: fmt.Sprintf("it is missing: the log ends at %d", len(s.messages))}
+			return read, &events.DamageError{Sequence: sequence, Why: fmt.Sprintf("it is missing: the log ends at %d",
+				len(s.messages))}
 		}
 		read = append(read, s.messages[sequence-1])
 	}

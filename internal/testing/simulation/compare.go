@@ -110,7 +110,8 @@ func (m *model) compareSessions(s *projections.State) error {
 		if i := s.Holds(shown); i != nil {
 			holds = i.TaskID
 		}
-		if string(shown.Status) != x.Status || shown.Lost() != x.Lost || shown.Ended() != x.Ended || shown.Deadline != x.Deadline ||
+		if string(shown.Status) != x.Status || shown.Lost() != x.Lost || shown.Ended() != x.Ended ||
+			shown.Deadline != x.Deadline ||
 			shown.Generation != x.Generation || shown.Queue != x.Queue ||
 			shown.ManifestDigest != x.Manifest ||
 			holds != x.Holds ||
@@ -162,7 +163,8 @@ func (m *model) compareInputs(s *projections.State) error {
 	}
 	for session, n := range undelivered {
 		if shown := s.Undelivered(session); len(shown) != n {
-			return fmt.Errorf("the answers and messages %v are shown as waiting for session %s, expected %d", shown, session, n)
+			return fmt.Errorf("the answers and messages %v are shown as waiting for session %s, expected %d", shown,
+				session, n)
 		}
 	}
 	return nil

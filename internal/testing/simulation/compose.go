@@ -298,7 +298,10 @@ func (c composer) wish(by caller, id string) wish {
 		f.SessionID = c.session()
 	case "session:note":
 		f.SessionID, f.Message = c.target(by), c.message()
-		f.Type = pick(c, []string{"", "", "milestone", "task_blocked", "task_completed", "task_status_changed", "session_lost"})
+		f.Type = pick(c, []string{
+			"", "", "milestone", "task_blocked", "task_completed", "task_status_changed",
+			"session_lost",
+		})
 	case "session:message":
 		c.ofMessage(f, by)
 	case "session:link", "session:unlink":

@@ -56,7 +56,10 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 			c.cancel()
 		}
 	case advance:
-		d := []time.Duration{600 * time.Microsecond, time.Millisecond, 700 * time.Millisecond, 3 * time.Second}[rng.IntN(4)]
+		d := []time.Duration{
+			600 * time.Microsecond, time.Millisecond, 700 * time.Millisecond,
+			3 * time.Second,
+		}[rng.IntN(4)]
 		w.tracef("%s pass", d)
 		time.Sleep(d)
 	case skew:

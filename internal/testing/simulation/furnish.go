@@ -39,7 +39,10 @@ func (w *world) furnish() *Failure {
 			return ask(admin, "task:create", fields{Project: m().projectIDs[0], Title: ptr("One")})
 		},
 		func() *Failure {
-			return ask(admin, "task:create", fields{Project: m().projectIDs[0], Title: ptr("Two"), ParentID: m().taskIDs[0]})
+			return ask(admin, "task:create", fields{
+				Project: m().projectIDs[0], Title: ptr("Two"),
+				ParentID: m().taskIDs[0],
+			})
 		},
 		func() *Failure {
 			return ask(admin, "task:create", fields{Project: m().projectIDs[0], Title: ptr("Three")})
@@ -48,7 +51,10 @@ func (w *world) furnish() *Failure {
 			return ask(admin, "task:create", fields{Project: m().projectIDs[1], Title: ptr("Four")})
 		},
 		func() *Failure {
-			return ask(admin, "session:spawn", fields{Project: m().projectIDs[0], Role: "orchestrator", TaskIDs: tasks(0, 2)})
+			return ask(admin, "session:spawn", fields{
+				Project: m().projectIDs[0], Role: "orchestrator",
+				TaskIDs: tasks(0, 2),
+			})
 		},
 		func() *Failure {
 			return ask(admin, "session:spawn", fields{Project: m().projectIDs[0], TaskIDs: tasks(0)})
@@ -57,12 +63,18 @@ func (w *world) furnish() *Failure {
 			return ask(admin, "session:spawn", fields{Project: m().projectIDs[0], Strategy: "queue", TaskIDs: tasks(2)})
 		},
 		func() *Failure {
-			return ask(admin, "session:spawn", fields{Project: m().projectIDs[1], TaskIDs: tasks(3), Allowed: &lists[1]})
+			return ask(admin, "session:spawn", fields{
+				Project: m().projectIDs[1], TaskIDs: tasks(3),
+				Allowed: &lists[1],
+			})
 		},
 		func() *Failure { return ask(boss(), "session:spawn", fields{Strategy: "tree", TaskIDs: tasks(1)}) },
 		func() *Failure { return ask(boss(), "project:create", fields{Name: ptr("Gamma")}) },
 		func() *Failure {
-			return ask(admin, "session:spawn", fields{Project: m().projectIDs[0], Role: "orchestrator", TaskIDs: tasks(2), Allowed: &lists[5]})
+			return ask(admin, "session:spawn", fields{
+				Project: m().projectIDs[0], Role: "orchestrator",
+				TaskIDs: tasks(2), Allowed: &lists[5],
+			})
 		},
 		func() *Failure { return token("ann", "admin") },
 		func() *Failure { return token("eve", "auditor") },
@@ -70,11 +82,17 @@ func (w *world) furnish() *Failure {
 		func() *Failure { return makes("ann", "bob") },
 		func() *Failure { return makes("bob", "cat") },
 		func() *Failure {
-			return ask(admin, "queue:create", fields{Project: m().projectIDs[0], Queue: "line", TrustReports: w.plan.Seed%2 == 0, MaxAttempts: int(w.plan.Seed % 4)})
+			return ask(admin, "queue:create", fields{
+				Project: m().projectIDs[0], Queue: "line",
+				TrustReports: w.plan.Seed%2 == 0, MaxAttempts: int(w.plan.Seed % 4),
+			})
 		},
 		func() *Failure { return spawn(fields{Queue: "line", TaskIDs: tasks(0)}) },
 		func() *Failure {
-			return ask(admin, "task:create", fields{Project: m().projectIDs[0], Title: ptr("Five"), Dependencies: tasks(0)})
+			return ask(admin, "task:create", fields{
+				Project: m().projectIDs[0], Title: ptr("Five"),
+				Dependencies: tasks(0),
+			})
 		},
 		func() *Failure {
 			return ask(admin, "task:create", fields{Project: m().projectIDs[0], Title: ptr("Six")})

@@ -589,7 +589,8 @@ var plants = []plant{
 		"a holder's hand stays when its item is given back",
 		[]edit{{
 			foldReturn,
-			"	s.letGo(d.SessionID)\n	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"", "	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"",
+			"	s.letGo(d.SessionID)\n	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"",
+			"	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"",
 		}},
 	},
 	{"the last item first", []edit{{
@@ -601,7 +602,8 @@ var plants = []plant{
 		"an item that is given back goes to the end",
 		[]edit{{
 			foldReturn,
-			"	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place &^= notReturned\n", "	var place uint64\n	s.changeQueue(queueKey(f.Project, d.Queue), func(q *Queue) {\n		q.Pushed++\n		place = q.Pushed | notReturned\n	})\n	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place = place\n",
+			"	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place &^= notReturned\n",
+			"	var place uint64\n	s.changeQueue(queueKey(f.Project, d.Queue), func(q *Queue) {\n		q.Pushed++\n		place = q.Pushed | notReturned\n	})\n	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place = place\n",
 		}},
 	},
 	{"dependencies are ignored", []edit{{foldLook, "	return w.unmet[at] == 0\n", "	return w.unmet[at] >= 0\n"}}},
@@ -771,7 +773,10 @@ var plants = []plant{
 		[]edit{{
 			inputs, "	case projections.InputAnswered:\n		return &events.InputDelivered",
 			"	case projections.InputAnswered, projections.InputOpen, projections.InputVoid:\n		return &events.InputDelivered",
-		}, {inputs, "	case projections.InputOpen, projections.InputVoid:\n	}\n	return nil, forbidden", "	}\n	return nil, forbidden"}},
+		}, {
+			inputs, "	case projections.InputOpen, projections.InputVoid:\n	}\n	return nil, forbidden",
+			"	}\n	return nil, forbidden",
+		}},
 	},
 
 	// Messages.

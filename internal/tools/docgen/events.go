@@ -31,10 +31,17 @@ var attributes = []attribute{
 	{"datacontenttype", "`application/json`", always},
 	{"dataschema", "`urn:maestro:schema:<type>`", always},
 	{"partitionkey", "the project", ifAny},
-	{"causationid", "the event that led to this one: what put a queue's item there, the question of an answer, the end that gave an item back; else the one that made the session which acts", ifAny},
+	{
+		"causationid",
+		"the event that led to this one: what put a queue's item there, the question of an answer, the end that gave an item back; else the one that made the session which acts", ifAny,
+	},
 	{"correlationid", "the first of that chain of causes", ifAny},
 	{"traceparent", "the caller's W3C trace context", ifAny},
-	{"prevhash", "SHA-256(previous event's prevhash ‖ SHA-256(previous body)), 64 hexadecimal digits; zeros at the beginning", always},
+	{
+		"prevhash",
+		"SHA-256(previous event's prevhash ‖ SHA-256(previous body)), 64 hexadecimal digits; zeros at the beginning",
+		always,
+	},
 	{"requesthash", "the first half of the SHA-256 of the command as it was asked for, 32 hexadecimal digits", always},
 	{"rules", "version of the rules that permitted and decided it", always},
 	{"authn", "how the actor was known: `token`, `socket` or `none`", always},
@@ -45,9 +52,12 @@ var attributes = []attribute{
 func eventsPage() string {
 	var b strings.Builder
 	b.WriteString("# Events\n\n" + notice)
-	b.WriteString(`Everything that happens is one CloudEvents 1.0 event in structured JSON, in the stream ` + "`MAESTRO`" + `, under the subject
-` + "`" + events.SubjectPrefix + "<project>.<aggregate>.<id>`" + ` (in a subject, every byte outside ` + "`[A-Za-z0-9_-]`" + ` is written ` + "`=XX`" + `). The log holds exactly these
-bytes: compact, members in the order below. A body has at most ` + fmt.Sprint(events.MaxBody>>10) + ` KiB; of a text above ` + fmt.Sprint(events.MaxText>>10) + ` KiB the event holds the beginning, and
+	b.WriteString(`Everything that happens is one CloudEvents 1.0 event in structured JSON, in the stream ` +
+		"`MAESTRO`" + `, under the subject
+` + "`" + events.SubjectPrefix + "<project>.<aggregate>.<id>`" + ` (in a subject,
+every byte outside ` + "`[A-Za-z0-9_-]`" + ` is written ` + "`=XX`" + `). The log holds exactly these
+bytes: compact, members in the order below. A body has at most ` + fmt.Sprint(events.MaxBody>>10) + ` KiB;
+of a text above ` + fmt.Sprint(events.MaxText>>10) + ` KiB the event holds the beginning, and
 ` + "`blobs`" + ` the digest of the whole.
 
 A reader that meets a type it does not know, or a newer version of one, stops: it must not show a state that lacks it. A published
@@ -67,7 +77,8 @@ type only gains optional fields.
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", entry.Type, anchor(entry.Type), from, entry.Doc)
 	}
 	for _, entry := range events.Catalogue() {
-		fmt.Fprintf(&b, "\n### %s\n\n%s Schema `%s`.\n\n| field | type | | meaning |\n|---|---|---|---|\n", entry.Type, entry.Doc, events.Schema(entry.Type))
+		fmt.Fprintf(&b, "\n### %s\n\n%s Schema `%s`.\n\n| field | type | | meaning |\n|---|---|---|---|\n", entry.Type,
+			entry.Doc, events.Schema(entry.Type))
 		fields(&b, "", reflect.TypeOf(entry.New()).Elem())
 	}
 	return b.String()

@@ -1,5 +1,5 @@
-// Command docgen writes docs/events.md, docs/limits.md, docs/permissions.md and workers/prompt/syntax_gen.go from the code. With -check it writes
-// nothing and fails when a file is not what the code says.
+// Command docgen writes docs/events.md, docs/limits.md, docs/permissions.md and workers/prompt/syntax_gen.go from the
+// code. With -check it writes nothing and fails when a file is not what the code says.
 package main
 
 import (

@@ -22,7 +22,8 @@ func permissionsPage() string {
 	table := commands.CurrentRules()
 	var b strings.Builder
 	b.WriteString("# Permissions\n\n" + notice)
-	fmt.Fprintf(&b, `The server decides, from its own state and the caller's credential; what an agent's command line says of itself does not count. This
+	fmt.Fprintf(&b,
+		`The server decides, from its own state and the caller's credential; what an agent's command line says of itself does not count. This
 is the one table that it asks (version %q of the rules; each event carries the version that let it through).
 
 A session may use the commands of its column, or, if its manifest lists `+"`allowedCommands`"+`, exactly those and the core commands. Such a
@@ -43,7 +44,10 @@ names the row; a dry run is neither recorded nor done.
 `, table.Version)
 	for _, row := range table.Rows() {
 		fmt.Fprintf(&b, "| `%s` ", row.ID)
-		for _, letter := range []commands.Letters{commands.W, commands.Q, commands.T, commands.O, commands.U, commands.R, commands.S} {
+		for _, letter := range []commands.Letters{
+			commands.W, commands.Q, commands.T, commands.O, commands.U,
+			commands.R, commands.S,
+		} {
 			mark := ""
 			if row.Who&letter != 0 {
 				mark = "✓"

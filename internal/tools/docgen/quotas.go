@@ -19,8 +19,8 @@ whatever the quotas were. A caller above one gets 429 with ` + "`Retry-After`" +
 ` + "`RATE_LIMITED`" + ` where it only has to wait,
 ` + "`QUOTA_EXCEEDED`" + ` where something has to end first. The CLI waits and tries again for up to 20 seconds.
 
-` + "`maestro serve --limit NAME=VALUE`" + ` changes a quota; a rate also takes ` + "`NAME=RATE/BURST`" + `, and 0 is no limit. ` + "`maestro audit limits`" + `
-shows the quotas that count and what each has refused, ` + "`maestro audit can ACTOR COMMAND`" + ` what an actor has left.
+` + "`maestro serve --limit NAME=VALUE`" + ` changes a quota; a rate also takes ` + "`NAME=RATE/BURST`" + `, and 0 is no limit.
+` + "`maestro audit limits`" + ` shows the quotas in force and what each has refused, ` + "`maestro audit can ACTOR COMMAND`" + ` what an actor has left.
 
 A project that a session creates has no quotas of its own. It counts against its root: the project of that session, or
 the root of that project if a session created it too. So each ` + "`project-…`" + ` quota bounds a root together

@@ -30,8 +30,8 @@ func decides(t *testing.T, name string, source any) (found []string) {
 	return found
 }
 
-// TestTheCommandLineDecidesNothing: what a command comes to is the server's to say. Before a command is kept for a server
-// that is away, the session's manifest alone refuses it (commands.PermitListed).
+// TestTheCommandLineDecidesNothing: what a command comes to is the server's to say. Before a command is kept for a
+// server that is away, the session's manifest alone refuses it (commands.PermitListed).
 func TestTheCommandLineDecidesNothing(t *testing.T) {
 	paths, err := filepath.Glob("../../cli/*.go")
 	if err != nil || len(paths) == 0 {

@@ -132,8 +132,8 @@ func mayImport(rows []row, name, ours string) bool {
 	return false
 }
 
-// list reads the imports of every file that is no test, whatever system it is for. It reads the files itself, so that the Go
-// command knows that this test depends on them and does not answer from its cache.
+// list reads the imports of every file that is no test, whatever system it is for. It reads the files itself, so that
+// the Go command knows that this test depends on them and does not answer from its cache.
 func list(t *testing.T) []pkg {
 	t.Helper()
 	const root = "../../.."

@@ -23,7 +23,8 @@ type example struct {
 	names []string
 }
 
-// recipes are those of CONTRIBUTING.md that say which files name a new thing. most is how many of them may be sources that somebody writes.
+// recipes are those of CONTRIBUTING.md that say which files name a new thing. most is how many of them may be sources
+// that somebody writes.
 var recipes = []struct {
 	heading  string
 	most     int

@@ -1,2 +1,3 @@
-// Package speccoverage holds docs/spec-coverage.md to what there is: each test and each script that the page names exists.
+// Package speccoverage holds docs/spec-coverage.md to what there is: each test and each script that the page names
+// exists.
 package speccoverage

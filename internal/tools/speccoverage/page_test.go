@@ -19,8 +19,8 @@ var (
 	testName = regexp.MustCompile(`^([a-z][a-z/]*)\.((?:Test|Fuzz)\w+)(?:/(.+))?$`)
 )
 
-// faults says what a page's tables claim and is not so. A row has what is asked, and either tests and scripts that are there,
-// or where it was decided otherwise, or what comes later.
+// faults says what a page's tables claim and is not so. A row has what is asked, and either tests and scripts that are
+// there, or where it was decided otherwise, or what comes later.
 func faults(page string) (found []string, rows, tests, otherwise, later int) {
 	sources := map[string]string{}
 	for i, line := range strings.Split(page, "\n") {
@@ -62,8 +62,8 @@ func faults(page string) (found []string, rows, tests, otherwise, later int) {
 	return found, rows, tests, otherwise, later
 }
 
-// exists looks for what a page names: a script (report.txtar) or a test (commands.TestMayList), which may have a case behind it
-// (commands.TestTaskDecisions/a cycle). What looks like neither is not known.
+// exists looks for what a page names: a script (report.txtar) or a test (commands.TestMayList), which may have a case
+// behind it (commands.TestTaskDecisions/a cycle). What looks like neither is not known.
 func exists(sources map[string]string, name string) (known bool, err error) {
 	if strings.HasSuffix(name, ".txtar") {
 		_, err := os.Stat(filepath.Join(root, "cmd/maestro/testdata/script", name))
