@@ -197,8 +197,7 @@ func TestABodyThatIsCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_,
-			err = fmt.Fprintf(connection,
+		_, err = fmt.Fprintf(connection,
 			"POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
 				"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"name\":\"cut\"}",
 			path, address, adminToken)

@@ -151,8 +151,7 @@ func TestEverySpawnHasItsManifest(t *testing.T) {
 	project := w.project()
 	one, two := w.task(project), w.task(project)
 	boss, bossToken := w.session(adminToken, project, one, `,"role":"orchestrator"`)
-	_,
-		meagre := w.session(adminToken, project, one,
+	_, meagre := w.session(adminToken, project, one,
 		`,"role":"orchestrator","allowedCommands":["session:spawn","task:get","manifest:generate"]`)
 	w.manifestOf(boss)
 	for _, spawn := range []struct{ name, by, fields string }{

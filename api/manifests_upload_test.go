@@ -120,8 +120,7 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			task.ID,
-				task.ProjectID = w.do(adminToken, "task:create", string(body)).is(200).text("event", "data", "taskId"),
+			task.ID, task.ProjectID = w.do(adminToken, "task:create", string(body)).is(200).text("event", "data", "taskId"),
 				project
 		}
 		digest := w.upload(adminToken, string(m.Canonical())).is(200).text("digest")
@@ -304,8 +303,7 @@ func TestBadUploads(t *testing.T) {
 	}
 	w.upload(adminToken, strings.Repeat(" ", 50<<20)).refused(413, "TOO_LARGE", "16 MiB")
 	w.upload(adminToken, `"`+strings.Repeat("x", 16<<20)).refused(413, "TOO_LARGE", "16 MiB")
-	chunked,
-		err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/api/manifests",
+	chunked, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/api/manifests",
 		io.LimitReader(spaces{}, 50<<20))
 	if err != nil {
 		t.Fatal(err)
@@ -509,8 +507,7 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 		`{"project":"`+project+`","role":"orchestrator","strategy":"simple","manifestDigest":"`+boss+`"}`)))
 
 	// A manifest that somebody wrote gives an orchestrator no more than its spawner has.
-	_,
-		meagre := w.session(adminToken, project, task,
+	_, meagre := w.session(adminToken, project, task,
 		`,"role":"orchestrator","allowedCommands":["session:spawn","task:get"]`)
 	w.do(meagre, "session:spawn", `{"manifestDigest":"`+boss+`"}`).refused(403, "NOT_ALLOWED", "may not give")
 	less := store(strings.Replace(of(project, task, `"allowedCommands":["task:get"],`), `"role":"worker"`,

@@ -175,8 +175,7 @@ func (w *world) stage(column rune) stage {
 		me, token = w.session(adminToken, project, own,
 			led+`,"allowedCommands":["whoami","task:get","report:progress"]`)
 	case 'F':
-		me,
-			token = w.session(adminToken, project, own,
+		me, token = w.session(adminToken, project, own,
 			`,"role":"orchestrator","allowedCommands":["task:list","task:complete"]`)
 	case 'G':
 		me, token = "sess_ghost", service.SessionToken(serverKey, "sess_ghost", 1)

@@ -191,8 +191,7 @@ func TestWaitingForAnItem(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				r,
-					err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/api/commands/"+start,
+				r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/api/commands/"+start,
 					strings.NewReader(`{}`))
 				if err != nil {
 					t.Error(err)

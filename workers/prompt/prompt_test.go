@@ -715,14 +715,11 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v, expected %s", err, test.want)
 		}
 	}
-	for _, m := range []*manifest.Manifest{change(func(m *manifest.Manifest) {
-		m.Role,
-			m.Strategy = events.RoleOrchestrator, events.StrategySimple
-	})} {
-		if system, _ := prompts(t, m, session); !bytes.Contains(system,
-			[]byte(`mode="coordinate" strategy="default"`)) {
-			t.Errorf("%.100s", system)
-		}
+	m := full(events.RoleWorker, "")
+	m.Role, m.Strategy = events.RoleOrchestrator, events.StrategySimple
+	system, _ := prompts(t, m, session)
+	if !bytes.Contains(system, []byte(`mode="coordinate" strategy="default"`)) {
+		t.Errorf("%.100s", system)
 	}
 }
 
