@@ -207,7 +207,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
 	c.Page = func() (service.PageOf, error) { return pageAsked(r) } // r knows its route by then
-	out := &response{ResponseWriter: w, server: s, request: r, call: c}
+	out := &response{
+		ResponseWriter: w,
+		server:         s,
+		request:        r,
+		call:           c,
+	}
 	s.route(out, r)
 	out.end()
 }
@@ -241,9 +246,11 @@ func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	s.fail(w, r, &service.Problem{
-		Kind: service.KindWrongMethod, Code: "METHOD_NOT_ALLOWED",
+		Kind:    service.KindWrongMethod,
+		Code:    "METHOD_NOT_ALLOWED",
 		Message: safetext.Printable(r.URL.Path) + " does not take " + safetext.Printable(r.Method),
-		Why:     "it takes " + strings.Join(allowed, ", "), Next: "use one of those methods",
+		Why:     "it takes " + strings.Join(allowed, ", "),
+		Next:    "use one of those methods",
 	})
 }
 

@@ -184,7 +184,15 @@ func build(t *testing.T, change func(*setup)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{T: t, log: log, blobs: blobs, handler: handler, denials: denials, leases: config.Leases, api: h}
+	return &world{
+		T:       t,
+		log:     log,
+		blobs:   blobs,
+		handler: handler,
+		denials: denials,
+		leases:  config.Leases,
+		api:     h,
+	}
 }
 
 // direct is a transport without a network: the handler runs in the caller's goroutine.
@@ -226,8 +234,10 @@ func withLeases(t *testing.T, lease time.Duration) func(*setup) {
 	return func(c *setup) {
 		start := time.Now()
 		leases, err := engine.NewLeases(engine.LeasesConfig{
-			Handler: c.Handler, Elapsed: func() time.Duration { return time.Since(start) }, After: time.After,
-			Lease: lease,
+			Handler: c.Handler,
+			Elapsed: func() time.Duration { return time.Since(start) },
+			After:   time.After,
+			Lease:   lease,
 		})
 		if err != nil {
 			t.Fatal(err)

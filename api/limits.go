@@ -80,8 +80,11 @@ func drain(r *http.Request, most int64) {
 func tooLarge(r *http.Request) error {
 	drain(r, maxDrained)
 	return &service.Problem{
-		Kind: service.KindTooLarge, Code: "TOO_LARGE", Message: "The body is larger than 1 MiB",
-		Why: "a request has at most 1 MiB", Next: "say less, or split it",
+		Kind:    service.KindTooLarge,
+		Code:    "TOO_LARGE",
+		Message: "The body is larger than 1 MiB",
+		Why:     "a request has at most 1 MiB",
+		Next:    "say less, or split it",
 	}
 }
 
@@ -100,8 +103,11 @@ func notJSON(contentType string) error {
 		message = "The Content-Type must be application/json, and there is none"
 	}
 	return &service.Problem{
-		Kind: service.KindWrongFormat, Code: "UNSUPPORTED_MEDIA_TYPE", Message: message,
-		Why: "bodies are JSON", Next: "send `Content-Type: application/json`",
+		Kind:    service.KindWrongFormat,
+		Code:    "UNSUPPORTED_MEDIA_TYPE",
+		Message: message,
+		Why:     "bodies are JSON",
+		Next:    "send `Content-Type: application/json`",
 	}
 }
 

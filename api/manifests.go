@@ -71,8 +71,11 @@ func readManifest(r *http.Request) ([]byte, error) {
 	tooLarge := func() error {
 		drain(r, maxDrained)
 		return &service.Problem{
-			Kind: service.KindTooLarge, Code: "TOO_LARGE", Message: "The manifest is larger than 16 MiB",
-			Why: "a manifest has at most 16 MiB", Next: "say less, or split its tasks among sessions",
+			Kind:    service.KindTooLarge,
+			Code:    "TOO_LARGE",
+			Message: "The manifest is larger than 16 MiB",
+			Why:     "a manifest has at most 16 MiB",
+			Next:    "say less, or split its tasks among sessions",
 		}
 	}
 	if r.ContentLength > maxManifest {

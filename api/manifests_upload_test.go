@@ -47,7 +47,13 @@ func examples(t *testing.T) map[string]*manifest.Manifest {
 func (w manifests) rendered(name, id string, m *manifest.Manifest) {
 	w.Helper()
 	x := w.known(id)
-	s := prompt.Session{ID: id, Name: x.Name, ProjectID: x.ProjectID, Queue: x.Queue, SpawnedBy: x.SpawnedBy}
+	s := prompt.Session{
+		ID:        id,
+		Name:      x.Name,
+		ProjectID: x.ProjectID,
+		Queue:     x.Queue,
+		SpawnedBy: x.SpawnedBy,
+	}
 	for _, render := range []func(*manifest.Manifest, prompt.Session) ([]byte, error){prompt.System, prompt.Task} {
 		text, err := render(m, s)
 		if err != nil {

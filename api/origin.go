@@ -28,7 +28,8 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Probl
 	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
 		if len(r.Header[name]) > 1 {
 			return &service.Problem{
-				Kind: service.KindNotAllowed, Code: "ORIGIN_NOT_ALLOWED",
+				Kind:    service.KindNotAllowed,
+				Code:    "ORIGIN_NOT_ALLOWED",
 				Message: "The request has more than one " + name + " header",
 				Why:     "it must say one origin only",
 				Next:    "send the header once",

@@ -149,7 +149,12 @@ func pageAsked(r *http.Request) (service.PageOf, error) {
 	if after == nil || err != nil {
 		return service.PageOf{Limit: limit}, err
 	}
-	return service.PageOf{Limit: limit, After: after.id, Position: after.position, From: after.order}, nil
+	return service.PageOf{
+		Limit:    limit,
+		After:    after.id,
+		Position: after.position,
+		From:     after.order,
+	}, nil
 }
 
 // endOf gives the cursor of the page behind one that was cut by the service.

@@ -19,7 +19,10 @@ func TestInPartsIsTheSame(t *testing.T) {
 	entry := projections.EntryView{ID: "evt_1", Message: long, Data: json.RawMessage(`{"a":1}`)}
 	event := wire.SessionEvent{ID: "evt_2", Type: "file_modified", Data: json.RawMessage(`{}`)}
 	view := projections.SessionView{
-		ID: "s", Env: map[string]string{"A": "<b>"}, Status: events.SessionRunning, TaskIDs: []string{},
+		ID:      "s",
+		Env:     map[string]string{"A": "<b>"},
+		Status:  events.SessionRunning,
+		TaskIDs: []string{},
 	}
 	type plain struct {
 		projections.SessionView
@@ -31,8 +34,11 @@ func TestInPartsIsTheSame(t *testing.T) {
 	lazily := func(entries []projections.EntryView, events []wire.SessionEvent) service.SessionBody {
 		said := service.List[projections.EntryView]{Items: slices.Values(entries)}
 		return service.SessionBody{
-			SessionView: view, Hostname: "h", Platform: "p",
-			Events: service.List[wire.SessionEvent]{Items: slices.Values(events)}, Timeline: said,
+			SessionView: view,
+			Hostname:    "h",
+			Platform:    "p",
+			Events:      service.List[wire.SessionEvent]{Items: slices.Values(events)},
+			Timeline:    said,
 		}
 	}
 	many := slices.Repeat([]projections.EntryView{entry}, 20)

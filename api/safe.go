@@ -45,7 +45,8 @@ func (s *server) checkLongRead(r *http.Request, c *call) error {
 		return nil
 	}
 	return &service.Problem{
-		Kind: service.KindNotAllowed, Code: string(commands.CodeNotAllowed),
+		Kind:    service.KindNotAllowed,
+		Code:    string(commands.CodeNotAllowed),
 		Message: "This read needs a Maestro-Client header",
 		Why:     "it reads the whole log, and a caller without a token could be any page in a browser",
 		Next:    "send `Maestro-Client: <name>`, or a token",

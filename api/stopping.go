@@ -111,9 +111,11 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 }
 
 var errTooSlow = &service.Problem{
-	Kind: service.KindInvalid, Code: "VALIDATION_ERROR", Message: "The body is cut: it came too slowly",
-	Why:  "a body has 30 s, and a long one must bring 64 KiB each second",
-	Next: "send it again with the same key",
+	Kind:    service.KindInvalid,
+	Code:    "VALIDATION_ERROR",
+	Message: "The body is cut: it came too slowly",
+	Why:     "a body has 30 s, and a long one must bring 64 KiB each second",
+	Next:    "send it again with the same key",
 }
 
 // unwanted says that the rest is read for its sender's sake only: it gets little time.

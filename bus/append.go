@@ -119,8 +119,10 @@ func (w *writer) append(ctx context.Context, after uint64, messages []events.Mes
 	w.expect[0] = strconv.FormatUint(after, 10)
 	if len(messages) == 1 {
 		err = w.nc.PublishMsg(&nats.Msg{
-			Subject: messages[0].Subject, Reply: reply, Header: w.guard,
-			Data: messages[0].Body,
+			Subject: messages[0].Subject,
+			Reply:   reply,
+			Header:  w.guard,
+			Data:    messages[0].Body,
 		})
 	} else {
 		err = w.publishBatch(reply, messages)

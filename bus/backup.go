@@ -59,7 +59,12 @@ func (b *Bus) Backup(ctx context.Context, w io.Writer, o BackupOptions) (BackupS
 }
 
 func (b *Bus) backup(ctx context.Context, w io.Writer, o BackupOptions) (BackupSeal, error) {
-	seal := BackupSeal{Format: backupFormat, Created: o.Created.UTC(), Head: o.Head, Blobs: []string{}}
+	seal := BackupSeal{
+		Format:  backupFormat,
+		Created: o.Created.UTC(),
+		Head:    o.Head,
+		Blobs:   []string{},
+	}
 	size, named := &counter{}, map[string]uint64{}
 	if err := b.writeLog(ctx, size, o.Head, named); err != nil {
 		return seal, err
@@ -134,7 +139,13 @@ func newArchive(w io.Writer, created time.Time) *archive {
 // begin begins an entry, whose bytes go to tar.
 func (a *archive) begin(name string, size int64) error {
 	return a.tar.WriteHeader(
-		&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: a.created, Typeflag: tar.TypeReg},
+		&tar.Header{
+			Name:     name,
+			Mode:     0o600,
+			Size:     size,
+			ModTime:  a.created,
+			Typeflag: tar.TypeReg,
+		},
 	)
 }
 

@@ -263,7 +263,12 @@ func TestAChangedHeadFileIsKept(t *testing.T) {
 
 func TestHeadFileIsNeverAheadOfTheBlocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "head.json")
-	h := &HeadFile{path: path, newest: events.Head{Sequence: 9}, wake: make(chan struct{}, 1), logger: testLogger(t)}
+	h := &HeadFile{
+		path:   path,
+		newest: events.Head{Sequence: 9},
+		wake:   make(chan struct{}, 1),
+		logger: testLogger(t),
+	}
 	h.firm = func() error { return errors.New("the blocks are not synced") }
 	h.flush()
 	if head, err := LoadHeadFile(path); err != nil || head.Sequence != 0 || h.err == nil {
@@ -371,8 +376,10 @@ func TestSnapshots(t *testing.T) {
 	sequences := []uint64{10, 49_999, 50_000, 70_000, 99_000, 150_000, 150_001, 150_002, 150_003}
 	for _, sequence := range sequences {
 		if err := s.Save(events.Snapshot{
-			Head: events.Head{Sequence: sequence, Hash: events.Hash{1}}, Genesis: events.Hash{2}, Format: 3,
-			State: state,
+			Head:    events.Head{Sequence: sequence, Hash: events.Hash{1}},
+			Genesis: events.Hash{2},
+			Format:  3,
+			State:   state,
 		}); err != nil {
 			t.Fatal(err)
 		}

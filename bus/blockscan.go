@@ -170,7 +170,12 @@ func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord
 			blocks[i].key, blocks[i].empty = indices[i], true
 		}
 	}
-	s := &scannedStream{dir: messages, name: stream, blocks: blocks, faults: layout.faults}
+	s := &scannedStream{
+		dir:    messages,
+		name:   stream,
+		blocks: blocks,
+		faults: layout.faults,
+	}
 	s.settle(stream == StreamName)
 	return s, errors.Join(append(failed, err)...)
 }
@@ -237,7 +242,13 @@ func scanBlock(
 	lost := func(from, to int64, why error) {
 		b.faults = append(
 			b.faults,
-			Fault{Stream: stream, File: file, Offset: from, Length: to - from, Why: why.Error()},
+			Fault{
+				Stream: stream,
+				File:   file,
+				Offset: from,
+				Length: to - from,
+				Why:    why.Error(),
+			},
 		)
 	}
 	content, b.size = f.scan(parser, content, found, lost)

@@ -51,7 +51,12 @@ func (s *scannedStream) settle(whole bool) {
 
 func (s *scannedStream) fault(block int, offset int64, why string) Fault {
 	file := filepath.Join("jetstream", "$G", "streams", s.name, "msgs", blockName(s.blocks[block].index))
-	return Fault{Stream: s.name, File: file, Offset: offset, Why: why}
+	return Fault{
+		Stream: s.name,
+		File:   file,
+		Offset: offset,
+		Why:    why,
+	}
 }
 
 // dropDeleted takes out what tombstones and erased records say is deleted.

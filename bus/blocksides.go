@@ -105,5 +105,10 @@ func (w *sideWatch) read() error {
 
 func (w *sideWatch) damage(at int64, why string) error {
 	file := filepath.Join(streamPath("", w.stream), "msgs", blockName(w.index))
-	return &storeDamage{Fault{Stream: w.stream, File: file, Offset: at, Why: why}}
+	return &storeDamage{Fault{
+		Stream: w.stream,
+		File:   file,
+		Offset: at,
+		Why:    why,
+	}}
 }

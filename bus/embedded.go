@@ -65,7 +65,13 @@ func newEmbedded(o Options) (*embedded, error) {
 			return nil, errors.Join(err, held.close(), lock.Close())
 		}
 	}
-	e := &embedded{dir: dir, durability: o.Durability, logger: o.Logger, lock: lock, held: held}
+	e := &embedded{
+		dir:        dir,
+		durability: o.Durability,
+		logger:     o.Logger,
+		lock:       lock,
+		held:       held,
+	}
 	e.staging = newStaging(dir)
 	return e, nil
 }

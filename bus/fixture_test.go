@@ -39,7 +39,12 @@ func testLogger(t *testing.T) *slog.Logger {
 
 func openAt(t *testing.T, dir string, d Durability) (*Bus, error) {
 	t.Helper()
-	b, err := Open(t.Context(), Options{Dir: dir, Durability: d, Logger: testLogger(t), Timeout: patience})
+	b, err := Open(t.Context(), Options{
+		Dir:        dir,
+		Durability: d,
+		Logger:     testLogger(t),
+		Timeout:    patience,
+	})
 	if err == nil {
 		t.Cleanup(func() {
 			if err := b.Close(); err != nil {

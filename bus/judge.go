@@ -75,7 +75,12 @@ func (s *scannedStream) leftByLazySyncs(f Fault, seen witnesses) bool {
 	if s.keyOf(f) != s.keys[int(newest.block)] {
 		return false
 	}
-	reader := &placeReader{dir: s.dir, stream: s.name, prefix: events.SubjectPrefix, keys: s.keys}
+	reader := &placeReader{
+		dir:    s.dir,
+		stream: s.name,
+		prefix: events.SubjectPrefix,
+		keys:   s.keys,
+	}
 	defer reader.close()
 	end, err := reader.read(newest)
 	if err != nil {

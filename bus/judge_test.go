@@ -46,11 +46,39 @@ func TestLazySyncsForgiveTheLastSecondsOnly(t *testing.T) {
 		damage   bool
 	}{
 		{name: "no head file", hole: 2, damage: true},
-		{name: "no head file, an old log", old: 28, hole: 2, damage: true},
-		{name: "an old head file, and old events behind the hole", old: 28, hole: 2, headFile: 1, damage: true},
-		{name: "an old head file, and old events before the hole", old: 13, hole: 14, headFile: 10, damage: true},
-		{name: "a head file of the last second", old: 10, hole: 14, headFile: 10},
-		{name: "a head file behind the hole", old: 10, hole: 14, headFile: 16, damage: true},
+		{
+			name:   "no head file, an old log",
+			old:    28,
+			hole:   2,
+			damage: true,
+		},
+		{
+			name:     "an old head file, and old events behind the hole",
+			old:      28,
+			hole:     2,
+			headFile: 1,
+			damage:   true,
+		},
+		{
+			name:     "an old head file, and old events before the hole",
+			old:      13,
+			hole:     14,
+			headFile: 10,
+			damage:   true,
+		},
+		{
+			name:     "a head file of the last second",
+			old:      10,
+			hole:     14,
+			headFile: 10,
+		},
+		{
+			name:     "a head file behind the hole",
+			old:      10,
+			hole:     14,
+			headFile: 16,
+			damage:   true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			image := filepath.Join(t.TempDir(), "store")

@@ -90,7 +90,12 @@ func (l *liveBlobs) refreshNewest(messages string, index int) error {
 		}
 		if err != nil {
 			file := filepath.Join(streamPath("", BlobStream), "msgs", blockName(index))
-			return &storeDamage{Fault{Stream: BlobStream, File: file, Offset: l.newestEnd, Why: err.Error()}}
+			return &storeDamage{Fault{
+				Stream: BlobStream,
+				File:   file,
+				Offset: l.newestEnd,
+				Why:    err.Error(),
+			}}
 		}
 		if record.kind != messageRecord {
 			delete(l.places, record.sequence)

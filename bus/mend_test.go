@@ -29,7 +29,12 @@ func fullBesideChild(t *testing.T, d Durability) {
 	limit := newFileLimit(t)
 	// The time-out is longer than any test: a write must not wait for it.
 	b, err := Open(
-		t.Context(), Options{Dir: t.TempDir(), Durability: d, Logger: testLogger(t), Timeout: 24 * time.Hour},
+		t.Context(), Options{
+			Dir:        t.TempDir(),
+			Durability: d,
+			Logger:     testLogger(t),
+			Timeout:    24 * time.Hour,
+		},
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,12 @@ func blockPath(dir string, index int) string {
 func openWitnessed(t *testing.T, dir string, d Durability, witnessed uint64) *Bus {
 	t.Helper()
 	b, err := Open(t.Context(), Options{
-		Dir: dir, Durability: d, Witnessed: witnessed, HeadFile: witnessed, Logger: testLogger(t), Timeout: patience,
+		Dir:        dir,
+		Durability: d,
+		Witnessed:  witnessed,
+		HeadFile:   witnessed,
+		Logger:     testLogger(t),
+		Timeout:    patience,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -228,22 +233,27 @@ func TestATornEndIsNoDamage(t *testing.T) {
 			left: -1,
 		},
 		"a hole in the last batch": {
-			harm: func(c []byte, at []int) []byte { clear(c[at[24]:at[25]]); return c }, witnessed: 20, left: 24,
-			aside: true,
+			harm:      func(c []byte, at []int) []byte { clear(c[at[24]:at[25]]); return c },
+			witnessed: 20,
+			left:      24,
+			aside:     true,
 		},
 		"a hole before the last batch": {
 			harm:      func(c []byte, at []int) []byte { clear(c[at[14]:at[15]]); return c },
 			witnessed: 10, left: -1,
 		},
 		"a hole in the last second, with lazy syncs": {
-			harm: func(c []byte, at []int) []byte { clear(c[at[14]:at[15]]); return c }, witnessed: 10,
-			durable: Interval,
-			left:    14, aside: true,
+			harm:      func(c []byte, at []int) []byte { clear(c[at[14]:at[15]]); return c },
+			witnessed: 10,
+			durable:   Interval,
+			left:      14,
+			aside:     true,
 		},
 		"a hole before the last second": {
-			harm: func(c []byte, at []int) []byte { clear(c[at[14]:at[15]]); return c }, witnessed: 15,
-			durable: Interval,
-			left:    -1,
+			harm:      func(c []byte, at []int) []byte { clear(c[at[14]:at[15]]); return c },
+			witnessed: 15,
+			durable:   Interval,
+			left:      -1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -119,8 +119,12 @@ func (p *puller) open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.bus.options.Timeout)
 	defer cancel()
 	consumer, err := p.bus.js.CreateConsumer(ctx, StreamName, jetstream.ConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: p.next,
-		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: pullIdle,
+		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:       p.next,
+		AckPolicy:         jetstream.AckNonePolicy,
+		MemoryStorage:     true,
+		Replicas:          1,
+		InactiveThreshold: pullIdle,
 	})
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)

@@ -120,8 +120,10 @@ func TestAStartDoesNotMissWhatItPutsBack(t *testing.T) {
 			must(t, note.save(image), c.change(image, asides))
 			var logged bytes.Buffer
 			b, err := Open(t.Context(), Options{
-				Dir: image, Witnessed: uint64(len(log)), Logger: slog.New(slog.NewTextHandler(&logged, nil)),
-				Timeout: patience,
+				Dir:       image,
+				Witnessed: uint64(len(log)),
+				Logger:    slog.New(slog.NewTextHandler(&logged, nil)),
+				Timeout:   patience,
 			})
 			must(t, err)
 			must(t, b.Close())
@@ -150,7 +152,10 @@ func TestAStreamThatWasSetAsideAndIsGoneIsNamed(t *testing.T) {
 	must(t, r.Close())
 	var logged bytes.Buffer
 	b, err := Open(t.Context(), Options{
-		Dir: image, Witnessed: uint64(len(log)), Logger: slog.New(slog.NewTextHandler(&logged, nil)), Timeout: patience,
+		Dir:       image,
+		Witnessed: uint64(len(log)),
+		Logger:    slog.New(slog.NewTextHandler(&logged, nil)),
+		Timeout:   patience,
 	})
 	must(t, err)
 	must(t, b.Close())

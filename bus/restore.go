@@ -65,7 +65,12 @@ func build(ctx context.Context, dir string, fill func(*Builder) error) (head eve
 		err = errors.Join(err, scratch.Release())
 	}()
 	// Nothing is promised before the rename, and everything is synced before it.
-	b, err := Open(ctx, Options{Dir: temporary, Durability: Interval, Timeout: bulkTimeout, locked: true})
+	b, err := Open(ctx, Options{
+		Dir:        temporary,
+		Durability: Interval,
+		Timeout:    bulkTimeout,
+		locked:     true,
+	})
 	if err != nil {
 		return head, err
 	}

@@ -46,7 +46,12 @@ func TestFillingAStoreHasItsOwnTimeout(t *testing.T) {
 	for _, stream := range []string{BlobStream, DeniedStream} {
 		flip(t, filepath.Join(streamPath(image, stream), "msgs", "1.blk"), func(size int64) int64 { return size / 2 })
 	}
-	options := Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t), Timeout: time.Nanosecond}
+	options := Options{
+		Dir:       image,
+		Witnessed: uint64(len(log)),
+		Logger:    testLogger(t),
+		Timeout:   time.Nanosecond,
+	}
 	b, err := Open(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)

@@ -103,8 +103,12 @@ func (s *Snapshots) Save(snapshot events.Snapshot) error {
 	state := s2.Encode(nil, snapshot.State)
 	sum := sha256.Sum256(state)
 	header, err := json.Marshal(snapshotHeader{
-		Format: snapshot.Format, Sequence: snapshot.Sequence, Hash: snapshot.Hash, Genesis: snapshot.Genesis,
-		SHA256: hex.EncodeToString(sum[:]), Size: len(state),
+		Format:   snapshot.Format,
+		Sequence: snapshot.Sequence,
+		Hash:     snapshot.Hash,
+		Genesis:  snapshot.Genesis,
+		SHA256:   hex.EncodeToString(sum[:]),
+		Size:     len(state),
 	})
 	if err != nil {
 		return fmt.Errorf("save the snapshot at %d: %w", snapshot.Sequence, err)

@@ -55,7 +55,12 @@ const (
 
 // Admin gives the user that the admin token stands for.
 func Admin(authn string) Actor {
-	return Actor{Kind: ActorUser, Name: "admin", Access: AccessAdmin, Authn: authn}
+	return Actor{
+		Kind:   ActorUser,
+		Name:   "admin",
+		Access: AccessAdmin,
+		Authn:  authn,
+	}
 }
 
 // System gives the actor that does what time brings about. Nobody has to know it.
@@ -63,7 +68,12 @@ func System() Actor { return Actor{Kind: ActorSystem} }
 
 // SessionActor gives a session as an actor.
 func SessionActor(project, id, authn string) Actor {
-	return Actor{Kind: ActorSession, Name: id, Project: project, Authn: authn}
+	return Actor{
+		Kind:    ActorSession,
+		Name:    id,
+		Project: project,
+		Authn:   authn,
+	}
 }
 
 // Current gives the actor with the secret that is good in a state: of an event in the log nothing else is known.
@@ -110,7 +120,12 @@ func ActorOf(e *events.Event) (Actor, error) {
 		return SessionActor(project, session, e.Authn), nil
 	}
 	if name, ok := strings.CutPrefix(e.Source, "/users/"); ok {
-		return Actor{Kind: ActorUser, Name: name, Access: AccessAdmin, Authn: e.Authn}, nil
+		return Actor{
+			Kind:   ActorUser,
+			Name:   name,
+			Access: AccessAdmin,
+			Authn:  e.Authn,
+		}, nil
 	}
 	if name, ok := strings.CutPrefix(e.Source, "/runners/"); ok {
 		return Actor{Kind: ActorRunner, Name: name, Authn: e.Authn}, nil

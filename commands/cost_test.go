@@ -31,8 +31,13 @@ func (g *ground) apply(data events.Data) {
 	sequence := g.s.Head().Sequence + 1
 	sum := sha256.Sum256(fmt.Append(nil, sequence))
 	event := &events.Event{
-		ID: uuid.NewSHA1(uuid.Nil, sum[:]), Source: "/users/admin", Time: time.Unix(1, 0).UTC(), Project: "p",
-		PrevHash: g.s.Head().Hash, Rules: secondRules, Data: data,
+		ID:       uuid.NewSHA1(uuid.Nil, sum[:]),
+		Source:   "/users/admin",
+		Time:     time.Unix(1, 0).UTC(),
+		Project:  "p",
+		PrevHash: g.s.Head().Hash,
+		Rules:    secondRules,
+		Data:     data,
 	}
 	if _, err := g.s.Apply(sequence, event, events.Hash(sum)); err != nil {
 		g.t.Fatal(err)
@@ -41,7 +46,13 @@ func (g *ground) apply(data events.Data) {
 
 func (g *ground) task(id, parent string, dependencies ...string) {
 	g.t.Helper()
-	g.apply(&events.TaskCreated{TaskID: id, Title: id, Priority: "low", ParentID: parent, Dependencies: dependencies})
+	g.apply(&events.TaskCreated{
+		TaskID:       id,
+		Title:        id,
+		Priority:     "low",
+		ParentID:     parent,
+		Dependencies: dependencies,
+	})
 }
 
 func (g *ground) session(id string, role events.Role, tasks ...string) {
@@ -51,7 +62,11 @@ func (g *ground) session(id string, role events.Role, tasks ...string) {
 		g.t.Fatal(err)
 	}
 	g.apply(&events.SessionSpawned{
-		SessionID: id, Name: id, Role: role, Strategy: strategy, TaskIDs: tasks,
+		SessionID:   id,
+		Name:        id,
+		Role:        role,
+		Strategy:    strategy,
+		TaskIDs:     tasks,
 		Permissions: events.Permissions{Commands: current.Defaults(Letter(role, strategy))},
 	})
 }
@@ -144,7 +159,9 @@ var costs = []struct {
 }{
 	{"dependencies of a new task", LimitDependencies, func(g *ground, n int) (Actor, Command) {
 		return Admin(AuthnToken), &CreateTask{
-			In: In{"p"}, Title: "t", ParentID: g.chain("c", 99),
+			In:           In{"p"},
+			Title:        "t",
+			ParentID:     g.chain("c", 99),
 			Dependencies: g.tasks("t", n),
 		}
 	}},
@@ -303,7 +320,13 @@ func TestDecisionsCostWhatTheirLimitsSay(t *testing.T) {
 			for _, n := range []int{most / 10, most, most + 1} {
 				g := newGround(t)
 				by, command := c.make(g, n)
-				call := Call{By: by, Project: "p", At: time.Unix(2, 0), ID: uuid.New(), Rules: RulesVersion}
+				call := Call{
+					By:      by,
+					Project: "p",
+					At:      time.Unix(2, 0),
+					ID:      uuid.New(),
+					Rules:   RulesVersion,
+				}
 				reads := g.s.CountReads()
 				_, err := Decide(g.s, command, call)
 				if n > most {
@@ -343,7 +366,12 @@ func TestDecisionsOnAnOlderLogAreBounded(t *testing.T) {
 		limit   Limit
 	}{
 		"a new task at the end": {
-			aWorker, &CreateTask{In: In{"p"}, Title: "t", ParentID: last, Dependencies: deps},
+			aWorker, &CreateTask{
+				In:           In{"p"},
+				Title:        "t",
+				ParentID:     last,
+				Dependencies: deps,
+			},
 			LimitTaskDepth,
 		},
 		"dependencies at the end": {Admin(AuthnToken), &UpdateTask{TaskID: last, Dependencies: &deps}, Limit{}},
@@ -366,8 +394,11 @@ func TestDecisionsOnAnOlderLogAreBounded(t *testing.T) {
 	} {
 		reads := g.s.CountReads()
 		_, err := Decide(g.s, c.command, Call{
-			By: c.by, Project: "p", At: time.Unix(2, 0), ID: uuid.New(),
-			Rules: RulesVersion,
+			By:      c.by,
+			Project: "p",
+			At:      time.Unix(2, 0),
+			ID:      uuid.New(),
+			Rules:   RulesVersion,
 		})
 		if c.limit.Name != "" {
 			isAbove(t, name, err, c.limit)

@@ -49,6 +49,11 @@ func (x *TrackFile) Decide(s *projections.State, c Call) (events.Data, error) {
 }
 
 func (x *TrackFile) from(e *events.Event, d *events.SessionFileTracked) bool {
-	*x = TrackFile{In: inProject(e), SessionID: d.SessionID, File: d.File, TaskID: d.TaskID}
+	*x = TrackFile{
+		In:        inProject(e),
+		SessionID: d.SessionID,
+		File:      d.File,
+		TaskID:    d.TaskID,
+	}
 	return true
 }

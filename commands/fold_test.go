@@ -83,7 +83,10 @@ var worst = []struct {
 		g.queue("0", true, many("t", dependents)...)
 		g.session("w", events.RoleOrchestrator, "hub0")
 		report := &events.SessionReported{
-			SessionID: "w", Kind: events.ReportComplete, Message: "done", TaskIDs: hubs,
+			SessionID: "w",
+			Kind:      events.ReportComplete,
+			Message:   "done",
+			TaskIDs:   hubs,
 		}
 		return report, len(hubs)*(dependents+30) + dependents*stepsForEach
 	}, 1000, 0, 10 * 1000},
@@ -96,7 +99,10 @@ var worst = []struct {
 		g.queue("0", true, many("t", dependents)...)
 		g.session("w", events.RoleOrchestrator, "hub0")
 		report := &events.SessionReported{
-			SessionID: "w", Kind: events.ReportComplete, Message: "done", TaskIDs: hubs,
+			SessionID: "w",
+			Kind:      events.ReportComplete,
+			Message:   "done",
+			TaskIDs:   hubs,
 		}
 		return report, len(hubs)*(dependents+30) + dependents*stepsForEach
 	}, 900, 0, 200 * 900},
@@ -148,7 +154,10 @@ var worst = []struct {
 		g.session("b", events.RoleOrchestrator, "hub0")
 		said := func(session string, kind events.ReportKind) {
 			g.apply(&events.SessionReported{
-				SessionID: session, Kind: kind, Message: "m", TaskIDs: many("hub", hubs),
+				SessionID: session,
+				Kind:      kind,
+				Message:   "m",
+				TaskIDs:   many("hub", hubs),
 			})
 		}
 		said("a", events.ReportComplete)
@@ -275,10 +284,25 @@ func TestCopiesInsideValuesAreWork(t *testing.T) {
 				if i == n {
 					break
 				}
-				g.apply(&events.QueueItemStarted{Queue: "q", TaskID: "x", SessionID: id, Attempt: 1})
-				g.apply(&events.QueueItemReturned{Queue: "q", TaskID: "x", SessionID: id, Reason: "lost"})
+				g.apply(&events.QueueItemStarted{
+					Queue:     "q",
+					TaskID:    "x",
+					SessionID: id,
+					Attempt:   1,
+				})
+				g.apply(&events.QueueItemReturned{
+					Queue:     "q",
+					TaskID:    "x",
+					SessionID: id,
+					Reason:    "lost",
+				})
 			}
-			return &events.QueueItemStarted{Queue: "q", TaskID: "x", SessionID: "w", Attempt: 1}
+			return &events.QueueItemStarted{
+				Queue:     "q",
+				TaskID:    "x",
+				SessionID: "w",
+				Attempt:   1,
+			}
 		}},
 		{"the words on a task that is reopened", func(g *ground) events.Data {
 			for _, id := range many("s", n) {
@@ -346,7 +370,10 @@ func TestEveryWayToWaitIsBounded(t *testing.T) {
 			"push":    &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "o"}, TaskID: last},
 			"requeue": &RequeueItem{TaskID: last, Queue: "0"},
 			"spawn": &SpawnSession{
-				In: In{"p"}, TaskIDs: []string{last}, Strategy: events.StrategyQueue, Queue: "o",
+				In:       In{"p"},
+				TaskIDs:  []string{last},
+				Strategy: events.StrategyQueue,
+				Queue:    "o",
 			},
 			"spawn with its own queue": &SpawnSession{
 				In: In{"p"}, TaskIDs: []string{last}, Strategy: events.StrategyQueue,
@@ -354,7 +381,11 @@ func TestEveryWayToWaitIsBounded(t *testing.T) {
 			"dependencies": &UpdateTask{TaskID: "other", Dependencies: &[]string{"x"}},
 		} {
 			call := Call{
-				By: Admin(AuthnToken), Project: "p", At: time.Unix(2, 0), ID: uuid.New(), Rules: RulesVersion,
+				By:      Admin(AuthnToken),
+				Project: "p",
+				At:      time.Unix(2, 0),
+				ID:      uuid.New(),
+				Rules:   RulesVersion,
 			}
 			_, err := Decide(g.s, command, call)
 			if !full && err != nil {
@@ -390,10 +421,15 @@ func TestEveryWayToMeetWordsIsBounded(t *testing.T) {
 		g.queue("2", false)
 		g.apply(&events.QueueItemSkipped{Queue: "1", TaskID: "x"})
 		commands := map[string]Command{
-			"report":       &Report{Kind: events.ReportBlocked, Message: "m", TaskIDs: said},
-			"push":         &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "0"}, TaskID: "x"},
-			"requeue":      &RequeueItem{TaskID: "x", Queue: "1"},
-			"spawn":        &SpawnSession{In: In{"p"}, TaskIDs: []string{"x"}, Strategy: "queue", Queue: "0"},
+			"report":  &Report{Kind: events.ReportBlocked, Message: "m", TaskIDs: said},
+			"push":    &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "0"}, TaskID: "x"},
+			"requeue": &RequeueItem{TaskID: "x", Queue: "1"},
+			"spawn": &SpawnSession{
+				In:       In{"p"},
+				TaskIDs:  []string{"x"},
+				Strategy: "queue",
+				Queue:    "0",
+			},
 			"dependencies": &UpdateTask{TaskID: "other", Dependencies: &said},
 		}
 		unbounded := map[string]Command{
@@ -401,7 +437,13 @@ func TestEveryWayToMeetWordsIsBounded(t *testing.T) {
 			"dependencies of a task in no queue": &UpdateTask{TaskID: "loose", Dependencies: &said},
 		}
 		for name, command := range allOf(commands, unbounded) {
-			call := Call{By: Admin(AuthnToken), Project: "p", At: time.Unix(2, 0), ID: uuid.New(), Rules: RulesVersion}
+			call := Call{
+				By:      Admin(AuthnToken),
+				Project: "p",
+				At:      time.Unix(2, 0),
+				ID:      uuid.New(),
+				Rules:   RulesVersion,
+			}
 			if name == "report" {
 				call.By = aWorker
 			}

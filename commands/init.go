@@ -51,7 +51,8 @@ func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) 
 			session.ID)
 	case session.ManifestDigest != x.ManifestDigest:
 		return nil, &Refusal{
-			Code: CodeConflict, Message: "The manifest of session '" + session.ID +
+			Code: CodeConflict,
+			Message: "The manifest of session '" + session.ID +
 				"' is not the one that it was given",
 			Why: "it has the digest " + x.ManifestDigest + ", and what was recorded is " + session.ManifestDigest,
 			Next: "fetch it anew with `maestro manifest show --session " + session.ID +
@@ -69,6 +70,11 @@ func begins(role events.Role) *maker { return ofKind(&InitSession{Role: role}, (
 
 func (x *InitSession) from(e *events.Event, d *events.SessionRegistered) bool {
 	began := d.Created == nil && d.ManifestDigest != "" && d.Role == x.Role
-	*x = InitSession{In: inProject(e), Role: d.Role, SessionID: d.SessionID, ManifestDigest: d.ManifestDigest}
+	*x = InitSession{
+		In:             inProject(e),
+		Role:           d.Role,
+		SessionID:      d.SessionID,
+		ManifestDigest: d.ManifestDigest,
+	}
 	return began
 }

@@ -97,7 +97,12 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, refusal
 	}
 	other := x.Other && !slices.Contains(asked.Options, x.Answer)
-	return &events.InputAnswered{InputID: asked.ID, SessionID: asked.SessionID, Answer: x.Answer, Other: other}, nil
+	return &events.InputAnswered{
+		InputID:   asked.ID,
+		SessionID: asked.SessionID,
+		Answer:    x.Answer,
+		Other:     other,
+	}, nil
 }
 
 func (x *AnswerInput) from(_ *events.Event, d *events.InputAnswered) bool {

@@ -105,26 +105,41 @@ const MaxRequest = 1 << 20
 // Limits of request bodies.
 var (
 	LimitBody = Limit{
-		Name: "body-bytes", Value: MaxRequest, Unit: "bytes", Answer: answerTooLarge,
+		Name:   "body-bytes",
+		Value:  MaxRequest,
+		Unit:   "bytes",
+		Answer: answerTooLarge,
 		Bounds: "a request body; a manifest has a limit of its own",
 	}
 	LimitNames = Limit{
-		Name: "json-names", Value: 1000, Unit: "names", Answer: answerLimit,
+		Name:   "json-names",
+		Value:  1000,
+		Unit:   "names",
+		Answer: answerLimit,
 		Bounds: "names in one JSON object",
 	}
 	LimitDepth = Limit{
-		Name: "json-depth", Value: 64, Unit: "levels", Answer: answerLimit,
+		Name:   "json-depth",
+		Value:  64,
+		Unit:   "levels",
+		Answer: answerLimit,
 		Bounds: "JSON objects and lists inside each other",
 	}
 	LimitValues = Limit{
-		Name: "json-values", Value: 20_000, Unit: "values", Answer: answerLimit,
+		Name:   "json-values",
+		Value:  20_000,
+		Unit:   "values",
+		Answer: answerLimit,
 		Bounds: "values in one JSON body, at all levels together",
 	}
 )
 
 // LimitCallCommands bounds what one call can keep the writer busy with.
 var LimitCallCommands = Limit{
-	Name: "call-commands", Value: 200, Unit: "commands", Answer: answerLimit,
+	Name:   "call-commands",
+	Value:  200,
+	Unit:   "commands",
+	Answer: answerLimit,
 	Bounds: "commands that one call comes to: a PATCH of an older client, or `?tree=true` of a session, which counts " +
 		"those that live below; `?tree=true` of a user has no limit",
 }
@@ -140,11 +155,17 @@ func CheckCall(n int) error {
 // Limits of what a session adds to the log after its end.
 var (
 	LimitLateReports = Limit{
-		Name: "late-reports", Value: 1000, Unit: "reports", Answer: answerLimit,
+		Name:   "late-reports",
+		Value:  1000,
+		Unit:   "reports",
+		Answer: answerLimit,
 		Bounds: "reports that one session delivers after its end",
 	}
 	LimitLateBytes = Limit{
-		Name: "late-bytes", Value: 4 * events.MaxText, Unit: "bytes", Answer: answerLimit,
+		Name:   "late-bytes",
+		Value:  4 * events.MaxText,
+		Unit:   "bytes",
+		Answer: answerLimit,
 		Bounds: "what one session reports after its end: messages, task ids and options; a message longer than " +
 			"`text` counts as that limit",
 	}
@@ -152,31 +173,49 @@ var (
 
 // LimitMail bounds what waits for a session that runs no command.
 var LimitMail = Limit{
-	Name: "mail", Value: 100, Unit: "messages", Answer: answerLimit,
+	Name:   "mail",
+	Value:  100,
+	Unit:   "messages",
+	Answer: answerLimit,
 	Bounds: "messages to one session that it was not shown yet",
 }
 
 // Limits of what one session, or one queue, adds to an inbox.
 var (
 	LimitInboxItems = Limit{
-		Name: "inbox-items", Value: projections.InboxListed, Unit: "items", Answer: answerCut,
+		Name:   "inbox-items",
+		Value:  projections.InboxListed,
+		Unit:   "items",
+		Answer: answerCut,
 		Bounds: "items of one kind that one session or one queue adds, the longest wait first; " +
 			"one more item counts the others",
 	}
 	LimitInboxLate = Limit{
-		Name: "inbox-late", Value: projections.InboxLateListed, Unit: "items", Answer: answerCut,
+		Name:   "inbox-late",
+		Value:  projections.InboxLateListed,
+		Unit:   "items",
+		Answer: answerCut,
 		Bounds: "late reports of one session, the newest; one more item counts the others",
 	}
 	LimitInboxRefused = Limit{
-		Name: "inbox-refused", Value: 20, Unit: "items", Answer: answerCut,
+		Name:   "inbox-refused",
+		Value:  20,
+		Unit:   "items",
+		Answer: answerCut,
 		Bounds: "kept commands of one session that were refused, the newest; one more item counts the others",
 	}
 	LimitInboxAllRefused = Limit{
-		Name: "inbox-all-refused", Value: 500, Unit: "items", Answer: answerCut,
+		Name:   "inbox-all-refused",
+		Value:  500,
+		Unit:   "items",
+		Answer: answerCut,
 		Bounds: "the same of all sessions together",
 	}
 	LimitInboxText = Limit{
-		Name: "inbox-text", Value: projections.InboxText, Unit: "bytes", Answer: answerCut,
+		Name:   "inbox-text",
+		Value:  projections.InboxText,
+		Unit:   "bytes",
+		Answer: answerCut,
 		Bounds: "the message of an item; one that is longer has `cut`",
 	}
 )
@@ -184,21 +223,33 @@ var (
 // Limits of what an answer shows of tasks and sessions.
 var (
 	LimitListedText = Limit{
-		Name: "listed-text", Value: projections.ListedText, Unit: "bytes", Answer: answerCut,
+		Name:   "listed-text",
+		Value:  projections.ListedText,
+		Unit:   "bytes",
+		Answer: answerCut,
 		Bounds: "a result or a reason of a task in a list; one that is longer has `cut`",
 	}
 	LimitListedSays = Limit{
-		Name: "listed-says", Value: projections.ListedSays, Unit: "words", Answer: answerCut,
+		Name:   "listed-says",
+		Value:  projections.ListedSays,
+		Unit:   "words",
+		Answer: answerCut,
 		Bounds: "what the sessions of a task say, as a list or a tree shows it, the newest; " +
 			"a number beside it (`saysMore`) counts the others",
 	}
 	LimitSums = Limit{
-		Name: "progress-steps", Value: projections.SumsMost, Unit: "steps", Answer: answerCut,
+		Name:   "progress-steps",
+		Value:  projections.SumsMost,
+		Unit:   "steps",
+		Answer: answerCut,
 		Bounds: "work of one answer to sum up what lies below its tasks; " +
 			"a sum says how many tasks were found and not looked at (`unread`)",
 	}
 	LimitUnlinked = Limit{
-		Name: "unlinked", Value: projections.MaxUnlinked, Unit: "tasks", Answer: answerCut,
+		Name:   "unlinked",
+		Value:  projections.MaxUnlinked,
+		Unit:   "tasks",
+		Answer: answerCut,
 		Bounds: "the tasks that were taken from a session and that it shows, the newest",
 	}
 )
@@ -206,58 +257,109 @@ var (
 // Limits of the fields of commands. What fields.go gives one of these is checked there, unless the answer is
 // VALIDATION_ERROR: that is for the decision.
 var (
-	LimitID    = Limit{Name: "id", Value: maxID, Unit: "characters", Answer: answerInvalid, Bounds: "an id"}
+	LimitID = Limit{
+		Name:   "id",
+		Value:  maxID,
+		Unit:   "characters",
+		Answer: answerInvalid,
+		Bounds: "an id",
+	}
 	LimitTitle = Limit{
-		Name: "title", Value: maxTitle, Unit: "characters", Answer: answerInvalid,
+		Name:   "title",
+		Value:  maxTitle,
+		Unit:   "characters",
+		Answer: answerInvalid,
 		Bounds: "the title of a task, an option of a question",
 	}
 	LimitName = Limit{
-		Name: "name", Value: MaxName, Unit: "characters", Answer: answerInvalid,
+		Name:   "name",
+		Value:  MaxName,
+		Unit:   "characters",
+		Answer: answerInvalid,
 		Bounds: "a name, a model, an agent, a mode, a role, a status",
 	}
 	LimitType = Limit{
-		Name: "entry-type", Value: maxType, Unit: "characters", Answer: answerInvalid,
+		Name:   "entry-type",
+		Value:  maxType,
+		Unit:   "characters",
+		Answer: answerInvalid,
 		Bounds: "the type of an entry on a timeline",
 	}
-	LimitPath = Limit{Name: "path", Value: maxPath, Unit: "characters", Answer: answerInvalid, Bounds: "a path"}
+	LimitPath = Limit{
+		Name:   "path",
+		Value:  maxPath,
+		Unit:   "characters",
+		Answer: answerInvalid,
+		Bounds: "a path",
+	}
 	LimitText = Limit{
-		Name: "text", Value: events.MaxText, Unit: "bytes", Answer: answerInvalid,
+		Name:   "text",
+		Value:  events.MaxText,
+		Unit:   "bytes",
+		Answer: answerInvalid,
 		Bounds: "a reason, an answer, a message to a session, a template, an entry of a list of texts",
 	}
 	LimitLongText = Limit{
-		Name: "long-text", Value: MaxRequest, Unit: "bytes", Answer: answerTooLarge,
+		Name:   "long-text",
+		Value:  MaxRequest,
+		Unit:   "bytes",
+		Answer: answerTooLarge,
 		Bounds: "a description, a prompt, the message of a report",
 	}
 	LimitEntries = Limit{
-		Name: "entries", Value: 1000, Unit: "entries", Answer: answerLimit,
+		Name:   "entries",
+		Value:  1000,
+		Unit:   "entries",
+		Answer: answerLimit,
 		Bounds: "acceptance criteria of a task; skills or agents in one list",
 	}
 	LimitIDs = Limit{
-		Name: "ids", Value: maxList, Unit: "ids", Answer: answerLimit,
+		Name:   "ids",
+		Value:  maxList,
+		Unit:   "ids",
+		Answer: answerLimit,
 		Bounds: "tasks or projects that one command names",
 	}
 	LimitDependencies = Limit{
-		Name: "dependencies", Value: 200, Unit: "dependencies", Answer: answerLimit,
+		Name:   "dependencies",
+		Value:  200,
+		Unit:   "dependencies",
+		Answer: answerLimit,
 		Bounds: "tasks that one task depends on",
 	}
 	LimitAllowed = Limit{
-		Name: "allowed-commands", Value: 200, Unit: "commands", Answer: answerLimit,
+		Name:   "allowed-commands",
+		Value:  200,
+		Unit:   "commands",
+		Answer: answerLimit,
 		Bounds: "`allowedCommands` of a session",
 	}
 	LimitOptions = Limit{
-		Name: "options", Value: maxOptions, Unit: "options", Answer: answerInvalid,
+		Name:   "options",
+		Value:  maxOptions,
+		Unit:   "options",
+		Answer: answerInvalid,
 		Bounds: "options of a question",
 	}
 	LimitFree = Limit{
-		Name: "free-json", Value: events.MaxText, Unit: "bytes", Answer: answerLimit,
+		Name:   "free-json",
+		Value:  events.MaxText,
+		Unit:   "bytes",
+		Answer: answerLimit,
 		Bounds: "free JSON: `metadata`, `context`, `data`; the limits of JSON bodies hold in it too",
 	}
 	LimitEnv = Limit{
-		Name: "env", Value: 200, Unit: "variables", Answer: answerLimit,
+		Name:   "env",
+		Value:  200,
+		Unit:   "variables",
+		Answer: answerLimit,
 		Bounds: "environment of a session, with what it has already",
 	}
 	LimitEnvBytes = Limit{
-		Name: "env-bytes", Value: events.MaxText, Unit: "bytes", Answer: answerLimit,
+		Name:   "env-bytes",
+		Value:  events.MaxText,
+		Unit:   "bytes",
+		Answer: answerLimit,
 		Bounds: "environment of a session: all names and values together",
 	}
 )
@@ -265,90 +367,150 @@ var (
 // Limits of what one command can cost the writer.
 var (
 	LimitTaskDepth = Limit{
-		Name: "task-depth", Value: 100, Unit: "levels", Answer: answerLimit,
+		Name:   "task-depth",
+		Value:  100,
+		Unit:   "levels",
+		Answer: answerLimit,
 		Bounds: "levels of tasks from a root down to a new task",
 	}
 	LimitDependents = Limit{
-		Name: "dependents", Value: 1000, Unit: "dependents", Answer: answerLimit,
+		Name:   "dependents",
+		Value:  1000,
+		Unit:   "dependents",
+		Answer: answerLimit,
 		Bounds: "tasks that depend on one task",
 	}
 	LimitGraph = Limit{
-		Name: "graph-steps", Value: 50_000, Unit: "dependencies", Answer: answerLimit,
+		Name:   "graph-steps",
+		Value:  50_000,
+		Unit:   "dependencies",
+		Answer: answerLimit,
 		Bounds: "dependencies that one command follows: to find a cycle, what the tasks of a new session wait for, or both " +
 			"ways from the tasks that a recursive deletion takes",
 	}
 	LimitDeleted = Limit{
-		Name: "deleted-tasks", Value: 5000, Unit: "tasks below it", Answer: answerLimit,
+		Name:   "deleted-tasks",
+		Value:  5000,
+		Unit:   "tasks below it",
+		Answer: answerLimit,
 		Bounds: "tasks that go with a task that is deleted recursively",
 	}
 	LimitTaskSessions = Limit{
-		Name: "task-sessions", Value: 1000, Unit: "sessions", Answer: answerLimit,
+		Name:   "task-sessions",
+		Value:  1000,
+		Unit:   "sessions",
+		Answer: answerLimit,
 		Bounds: "sessions that have or had one task, and sessions that reported on it",
 	}
 	LimitSessionTasks = Limit{
-		Name: "session-tasks", Value: 1000, Unit: "tasks", Answer: answerLimit,
+		Name:   "session-tasks",
+		Value:  1000,
+		Unit:   "tasks",
+		Answer: answerLimit,
 		Bounds: "tasks of one session",
 	}
 	LimitTaskQueues = Limit{
-		Name: "task-queues", Value: 1000, Unit: "queues", Answer: answerLimit,
+		Name:   "task-queues",
+		Value:  1000,
+		Unit:   "queues",
+		Answer: answerLimit,
 		Bounds: "queues that one task is in",
 	}
 	LimitAwaited = Limit{
-		Name: "awaited-items", Value: 5000, Unit: "items", Answer: answerLimit,
+		Name:   "awaited-items",
+		Value:  5000,
+		Unit:   "items",
+		Answer: answerLimit,
 		Bounds: "items, queued or in hand, of the tasks that depend on one task",
 	}
 	LimitTrusted = Limit{
-		Name: "trusted-items", Value: projections.MaxTrusted, Unit: "items", Answer: answerLimit,
+		Name:   "trusted-items",
+		Value:  projections.MaxTrusted,
+		Unit:   "items",
+		Answer: answerLimit,
 		Bounds: "items, queued or in hand, in the queues of one project that trust reports",
 	}
 	LimitDeletedItems = Limit{
-		Name: "deleted-items", Value: 10_000, Unit: "items", Answer: answerLimit,
+		Name:   "deleted-items",
+		Value:  10_000,
+		Unit:   "items",
+		Answer: answerLimit,
 		Bounds: "items, queued or in hand, of the tasks that one recursive deletion takes, and of those that depend " +
 			"on them",
 	}
 	LimitReportWords = Limit{
-		Name: "report-words", Value: 50_000, Unit: "words", Answer: answerLimit,
+		Name:   "report-words",
+		Value:  50_000,
+		Unit:   "words",
+		Answer: answerLimit,
 		Bounds: "what sessions say of the tasks that one report names, that a queued task newly depends on, or that " +
 			"tasks depend on which come into a queue that trusts reports; each session counts once for each task",
 	}
 	LimitTreeDepth = Limit{
-		Name: "tree-depth", Value: projections.MaxTreeDepth, Unit: "levels", Answer: answerCut,
+		Name:   "tree-depth",
+		Value:  projections.MaxTreeDepth,
+		Unit:   "levels",
+		Answer: answerCut,
 		Bounds: "levels that one read of a tree shows; a task at the end says how many are below it (`below`)",
 	}
 	LimitTreeTasks = Limit{
-		Name: "tree-tasks", Value: projections.MaxTreeTasks, Unit: "tasks", Answer: answerCut,
+		Name:   "tree-tasks",
+		Value:  projections.MaxTreeTasks,
+		Unit:   "tasks",
+		Answer: answerCut,
 		Bounds: "tasks below the roots that one read of trees shows; a task says how many are below it and not shown " +
 			"(`below`)",
 	}
 	LimitItemsListed = Limit{
-		Name: "queue-items", Value: projections.ItemsListed, Unit: "items", Answer: answerCut,
+		Name:   "queue-items",
+		Value:  projections.ItemsListed,
+		Unit:   "items",
+		Answer: answerCut,
 		Bounds: "items of a queue that one read lists; it leaves out those that are done with first, and says " +
 			"how many (`itemsMore`)",
 	}
 	LimitWaitsNamed = Limit{
-		Name: "waits-named", Value: projections.WaitsNamed, Unit: "dependencies", Answer: answerCut,
+		Name:   "waits-named",
+		Value:  projections.WaitsNamed,
+		Unit:   "dependencies",
+		Answer: answerCut,
 		Bounds: "unmet dependencies that an item of a queue, or of the inbox, names; it counts the others",
 	}
 	LimitWaitsLooked = Limit{
-		Name: "waits-looked", Value: projections.WaitsLooked, Unit: "dependencies", Answer: answerCut,
+		Name:   "waits-looked",
+		Value:  projections.WaitsLooked,
+		Unit:   "dependencies",
+		Answer: answerCut,
 		Bounds: "dependencies of waiting items that one list of a queue, or the inbox of a project, looks at; an item of a " +
 			"queue then says how many it has, and the inbox how many items it did not look at (`unread`)",
 	}
 	LimitWhySteps = Limit{
-		Name: "why-steps", Value: 1000, Unit: "events", Answer: answerCut,
+		Name:   "why-steps",
+		Value:  1000,
+		Unit:   "events",
+		Answer: answerCut,
 		Bounds: "one chain of causes; its root names where it goes on",
 	}
 	LimitWhyEvents = Limit{
-		Name: "why-events", Value: 2000, Unit: "events", Answer: answerCut,
+		Name:   "why-events",
+		Value:  2000,
+		Unit:   "events",
+		Answer: answerCut,
 		Bounds: "all chains of causes of one answer together; a root names where its chain goes on",
 	}
 	LimitWhyQueues = Limit{
-		Name: "why-queues", Value: 20, Unit: "queues", Answer: answerCut,
+		Name:   "why-queues",
+		Value:  20,
+		Unit:   "queues",
+		Answer: answerCut,
 		Bounds: "queues of a task that `why` tells of, first those where it is started, quarantined or queued; it " +
 			"counts the others (`chainsMore`)",
 	}
 	LimitStatusListed = Limit{
-		Name: "status-listed", Value: projections.StatusListed, Unit: "entries", Answer: answerCut,
+		Name:   "status-listed",
+		Value:  projections.StatusListed,
+		Unit:   "entries",
+		Answer: answerCut,
 		Bounds: "each list of a project's status: what is said of tasks, lost sessions, queues; a number beside it " +
 			"counts the others",
 	}

@@ -54,7 +54,12 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 		return nil, full
 	}
 	id := newID("msg", c, func(id string) bool { return receiver.Message(id) != nil || s.Input(id) != nil })
-	return &events.SessionMessaged{SessionID: receiver.ID, MessageID: id, Text: x.Text, About: x.About}, nil
+	return &events.SessionMessaged{
+		SessionID: receiver.ID,
+		MessageID: id,
+		Text:      x.Text,
+		About:     x.About,
+	}, nil
 }
 
 // receiver gives the session that the message is for: the caller may write to the session that spawned it, to those
@@ -97,8 +102,10 @@ func (x *MessageSession) afterEnd(receiver *projections.Session, c Call) *Refusa
 		next = "ask the user with `maestro report needs-input`"
 	}
 	return &Refusal{
-		Code: CodeConflict, Message: "Session '" + receiver.ID + "' has ended (" + string(receiver.Status) + ")",
-		Why: "nobody would read the message", Next: next,
+		Code:    CodeConflict,
+		Message: "Session '" + receiver.ID + "' has ended (" + string(receiver.Status) + ")",
+		Why:     "nobody would read the message",
+		Next:    next,
 	}
 }
 
@@ -106,6 +113,11 @@ func (x *MessageSession) afterEnd(receiver *projections.Session, c Call) *Refusa
 const maxNamedTasks = 10
 
 func (x *MessageSession) from(e *events.Event, d *events.SessionMessaged) bool {
-	*x = MessageSession{In: inProject(e), SessionID: d.SessionID, Text: d.Text, About: d.About}
+	*x = MessageSession{
+		In:        inProject(e),
+		SessionID: d.SessionID,
+		Text:      d.Text,
+		About:     d.About,
+	}
 	return true
 }

@@ -65,8 +65,12 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 		}
 	}
 	return &events.SessionNoted{
-		SessionID: session.ID, Type: kind, Message: x.Message, TaskID: x.TaskID, Data: x.Data,
-		Blobs: x.blobs,
+		SessionID: session.ID,
+		Type:      kind,
+		Message:   x.Message,
+		TaskID:    x.TaskID,
+		Data:      x.Data,
+		Blobs:     x.blobs,
 	}, nil
 }
 

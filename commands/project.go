@@ -64,13 +64,21 @@ func (x *CreateProject) Decide(s *projections.State, c Call) (events.Data, error
 	}
 	taken := func(id string) bool { return s.Project(id) != nil }
 	return &events.ProjectCreated{
-		ProjectID: newID("proj", c, taken), Name: name, WorkingDir: x.WorkingDir, Description: x.Description,
-		Blobs: x.blobs,
+		ProjectID:   newID("proj", c, taken),
+		Name:        name,
+		WorkingDir:  x.WorkingDir,
+		Description: x.Description,
+		Blobs:       x.blobs,
 	}, nil
 }
 
 func (x *CreateProject) from(_ *events.Event, d *events.ProjectCreated) bool {
-	*x = CreateProject{Name: d.Name, WorkingDir: d.WorkingDir, Description: d.Description, blobs: d.Blobs}
+	*x = CreateProject{
+		Name:        d.Name,
+		WorkingDir:  d.WorkingDir,
+		Description: d.Description,
+		blobs:       d.Blobs,
+	}
 	return true
 }
 
@@ -91,8 +99,11 @@ func (x *UpdateProject) Decide(s *projections.State, _ Call) (events.Data, error
 		return nil, err
 	}
 	return &events.ProjectUpdated{
-		ProjectID: x.ProjectID, Name: name, WorkingDir: x.WorkingDir,
-		Description: x.Description, Blobs: x.blobs,
+		ProjectID:   x.ProjectID,
+		Name:        name,
+		WorkingDir:  x.WorkingDir,
+		Description: x.Description,
+		Blobs:       x.blobs,
 	}, nil
 }
 

@@ -105,7 +105,12 @@ func (x *CreateQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 }
 
 func (x *CreateQueue) from(e *events.Event, d *events.QueueCreated) bool {
-	*x = CreateQueue{In: inProject(e), Queue: d.Queue, TrustReports: d.TrustReports, MaxAttempts: d.MaxAttempts}
+	*x = CreateQueue{
+		In:           inProject(e),
+		Queue:        d.Queue,
+		TrustReports: d.TrustReports,
+		MaxAttempts:  d.MaxAttempts,
+	}
 	return true
 }
 
@@ -197,8 +202,10 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, ended(x.ID(), session)
 	case session.Lost():
 		return nil, &Refusal{
-			Code: CodeConflict, Message: "Session '" + session.ID + "' is lost, and can hold no item",
-			Why: "it sent nothing for longer than its lease", Next: "let it call again, with any command",
+			Code:    CodeConflict,
+			Message: "Session '" + session.ID + "' is lost, and can hold no item",
+			Why:     "it sent nothing for longer than its lease",
+			Next:    "let it call again, with any command",
 		}
 	case s.Holds(session) != nil:
 		return nil, nil
@@ -208,7 +215,11 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, nil
 	}
 	return &events.QueueItemStarted{
-		Queue: q.Name, TaskID: top.TaskID, SessionID: session.ID, Attempt: top.Attempts + 1, PassedOver: passedOver,
+		Queue:      q.Name,
+		TaskID:     top.TaskID,
+		SessionID:  session.ID,
+		Attempt:    top.Attempts + 1,
+		PassedOver: passedOver,
 	}, nil
 }
 

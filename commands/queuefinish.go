@@ -59,8 +59,10 @@ func inHand(s *projections.State, session *projections.Session, task string) (*p
 	last := s.Item(session.ProjectID, session.Hand.Queue, session.Hand.TaskID)
 	if last.SessionID == session.ID && last.Status != events.ItemQueued {
 		return nil, &Refusal{
-			Code: CodeConflict, Message: `No item currently being processed. Run "start" first.`,
-			Why: "its last one, task " + last.TaskID + ", is " + string(last.Status), Next: "maestro queue start",
+			Code:    CodeConflict,
+			Message: `No item currently being processed. Run "start" first.`,
+			Why:     "its last one, task " + last.TaskID + ", is " + string(last.Status),
+			Next:    "maestro queue start",
 		}
 	}
 	why := "its item was given back when it was lost"

@@ -62,7 +62,13 @@ func listOf(kind string) string {
 }
 
 func notAllowed(rule, why, next, format string, args ...any) *Refusal {
-	return &Refusal{Code: CodeNotAllowed, Rule: rule, Why: why, Next: next, Message: fmt.Sprintf(format, args...)}
+	return &Refusal{
+		Code:    CodeNotAllowed,
+		Rule:    rule,
+		Why:     why,
+		Next:    next,
+		Message: fmt.Sprintf(format, args...),
+	}
 }
 
 func forbidden(next, format string, args ...any) *Refusal {

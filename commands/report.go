@@ -76,7 +76,12 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 		}
 	}
 	reported := &events.SessionReported{
-		SessionID: session.ID, Kind: x.Kind, Message: x.Message, TaskIDs: tasks, Late: late, Blobs: x.blobs,
+		SessionID:        session.ID,
+		Kind:             x.Kind,
+		Message:          x.Message,
+		TaskIDs:          tasks,
+		Late:             late,
+		Blobs:            x.blobs,
 		Options:          x.Options,
 		SessionCompleted: x.Kind == events.ReportComplete && len(tasks) == 0 && !late,
 	}
@@ -153,9 +158,10 @@ func mayReportLate(session *projections.Session, reported *events.SessionReporte
 
 func tooMuchLate(limit Limit, session, format string, args ...any) *Refusal {
 	return &Refusal{
-		Code: CodeLimit, Message: "Session '" + session + "' " + fmt.Sprintf(format, args...),
-		Why:  fmt.Sprintf("limit %s is %d %s: %s", limit.Name, limit.Value, limit.Unit, limit.Bounds),
-		Next: "read the beginning of what is refused with `maestro audit denials --actor " + session + "`",
+		Code:    CodeLimit,
+		Message: "Session '" + session + "' " + fmt.Sprintf(format, args...),
+		Why:     fmt.Sprintf("limit %s is %d %s: %s", limit.Name, limit.Value, limit.Unit, limit.Bounds),
+		Next:    "read the beginning of what is refused with `maestro audit denials --actor " + session + "`",
 	}
 }
 

@@ -120,9 +120,10 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 		return nil, ended(x.ID(), session)
 	case x.differs(session):
 		return nil, &Refusal{
-			Code: CodeConflict, Message: "Session with id '" + id + "' exists already, and is not what is asked for",
-			Why:  "registering a known session changes nothing about it",
-			Next: "leave out all but its id, or choose another id",
+			Code:    CodeConflict,
+			Message: "Session with id '" + id + "' exists already, and is not what is asked for",
+			Why:     "registering a known session changes nothing about it",
+			Next:    "leave out all but its id, or choose another id",
 		}
 	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:
 		return nil, nil
@@ -215,9 +216,15 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 		return nil, err
 	}
 	return &events.SessionRegistered{SessionID: id, ManifestDigest: x.ManifestDigest, Created: &events.SessionCreated{
-		Name: name, Role: kind.role, Strategy: kind.strategy, Status: status, TaskIDs: kind.tasks,
+		Name:        name,
+		Role:        kind.role,
+		Strategy:    kind.strategy,
+		Status:      status,
+		TaskIDs:     kind.tasks,
 		Permissions: permissions,
-		Env:         x.Env, Metadata: x.Metadata, AgentID: x.AgentID,
+		Env:         x.Env,
+		Metadata:    x.Metadata,
+		AgentID:     x.AgentID,
 	}}, nil
 }
 

@@ -75,7 +75,12 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 		}
 	}
 	return &events.SessionUpdated{
-		SessionID: session.ID, Name: x.Name, Status: x.Status, AgentID: x.AgentID, TaskIDs: x.TaskIDs, Env: x.Env,
+		SessionID:      session.ID,
+		Name:           x.Name,
+		Status:         x.Status,
+		AgentID:        x.AgentID,
+		TaskIDs:        x.TaskIDs,
+		Env:            x.Env,
 		ManifestDigest: x.ManifestDigest,
 	}, nil
 }

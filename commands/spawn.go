@@ -91,11 +91,21 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 			strings.Join(unmet, ", "))
 	}
 	spawned := &events.SessionSpawned{
-		SessionID: newID("sess", c, sessionTaken(s)), Name: x.Name, Role: kind.role, Strategy: kind.strategy,
-		TaskIDs: kind.tasks,
-		Unmet:   unmet, Strict: x.Strict, Permissions: permissions, Model: x.Model, Agent: x.Agent, Skills: x.Skills,
-		Context: x.Context, ManifestDigest: cmp.Or(x.ManifestDigest, x.Generated), SpawnedBy: spawnedBy,
-		Timeout: x.Timeout,
+		SessionID:      newID("sess", c, sessionTaken(s)),
+		Name:           x.Name,
+		Role:           kind.role,
+		Strategy:       kind.strategy,
+		TaskIDs:        kind.tasks,
+		Unmet:          unmet,
+		Strict:         x.Strict,
+		Permissions:    permissions,
+		Model:          x.Model,
+		Agent:          x.Agent,
+		Skills:         x.Skills,
+		Context:        x.Context,
+		ManifestDigest: cmp.Or(x.ManifestDigest, x.Generated),
+		SpawnedBy:      spawnedBy,
+		Timeout:        x.Timeout,
 	}
 	if err := x.queue(s, c, p.ID, kind, spawned); err != nil {
 		return nil, err
@@ -158,9 +168,10 @@ func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind 
 			return notFound("Queue", x.Queue)
 		case q.SessionID != "" && s.Gone(q.SessionID) == "":
 			return &Refusal{
-				Code: CodeConflict, Message: "Queue '" + q.Name + "' is session '" + q.SessionID + "'s own",
-				Why:  "another may take it over once that session is gone",
-				Next: "make a queue for several with `maestro queue create`",
+				Code:    CodeConflict,
+				Message: "Queue '" + q.Name + "' is session '" + q.SessionID + "'s own",
+				Why:     "another may take it over once that session is gone",
+				Next:    "make a queue for several with `maestro queue create`",
 			}
 		}
 		spawned.Queue = x.Queue

@@ -115,7 +115,12 @@ type bodyScanner struct {
 }
 
 func newScanner(ctx context.Context, body []byte) *bodyScanner {
-	return &bodyScanner{ctx: ctx, b: body, what: "the body", nextCheck: checkCallerEvery}
+	return &bodyScanner{
+		ctx:       ctx,
+		b:         body,
+		what:      "the body",
+		nextCheck: checkCallerEvery,
+	}
 }
 
 // scan walks over the whole body. It gives up silently where the body is not JSON.

@@ -152,10 +152,18 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	return &events.TaskCreated{
-		TaskID: newID("task", c, taskTaken(s)), Title: title, Description: x.Description,
+		TaskID:             newID("task", c, taskTaken(s)),
+		Title:              title,
+		Description:        x.Description,
 		AcceptanceCriteria: x.AcceptanceCriteria,
-		Priority:           priority, ParentID: x.ParentID, Dependencies: dependencies, InitialPrompt: x.InitialPrompt,
-		SkillIDs: x.SkillIDs, Model: x.Model, Metadata: x.Metadata, Blobs: x.blobs,
+		Priority:           priority,
+		ParentID:           x.ParentID,
+		Dependencies:       dependencies,
+		InitialPrompt:      x.InitialPrompt,
+		SkillIDs:           x.SkillIDs,
+		Model:              x.Model,
+		Metadata:           x.Metadata,
+		Blobs:              x.blobs,
 	}, nil
 }
 
@@ -210,10 +218,17 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		}
 	}
 	update := &events.TaskUpdated{
-		TaskID: t.ID, Title: title, Description: x.Description, AcceptanceCriteria: x.AcceptanceCriteria,
-		Priority:     x.Priority,
-		Dependencies: dependencies, SkillIDs: x.SkillIDs, AgentIDs: x.AgentIDs, Model: x.Model, Metadata: x.Metadata,
-		Blobs: x.blobs,
+		TaskID:             t.ID,
+		Title:              title,
+		Description:        x.Description,
+		AcceptanceCriteria: x.AcceptanceCriteria,
+		Priority:           x.Priority,
+		Dependencies:       dependencies,
+		SkillIDs:           x.SkillIDs,
+		AgentIDs:           x.AgentIDs,
+		Model:              x.Model,
+		Metadata:           x.Metadata,
+		Blobs:              x.blobs,
 	}
 	if x.Status == nil {
 		return update, nil
@@ -272,7 +287,12 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := validReason(x.Reason); err != nil {
 		return nil, err
 	}
-	return &events.TaskStatusChanged{TaskID: t.ID, From: t.Status, To: events.TaskInProgress, Reason: x.Reason}, nil
+	return &events.TaskStatusChanged{
+		TaskID: t.ID,
+		From:   t.Status,
+		To:     events.TaskInProgress,
+		Reason: x.Reason,
+	}, nil
 }
 
 func (x *ReopenTask) from(e *events.Event, d *events.TaskStatusChanged) bool {

@@ -68,7 +68,12 @@ func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStat
 	if t.Status == to {
 		return nil, nil
 	}
-	return &events.TaskStatusChanged{TaskID: t.ID, From: t.Status, To: to, Reason: reason}, nil
+	return &events.TaskStatusChanged{
+		TaskID: t.ID,
+		From:   t.Status,
+		To:     to,
+		Reason: reason,
+	}, nil
 }
 
 func mayMoveTo(by Actor, to events.TaskStatus) error {

@@ -74,8 +74,10 @@ func (x *CreateTemplate) Decide(s *projections.State, c Call) (events.Data, erro
 		return nil, err
 	}
 	return &events.TemplateCreated{
-		TemplateID: newID("tmpl", c, s.TemplateEver), Name: x.Name, Role: x.Role,
-		Content: x.Content,
+		TemplateID: newID("tmpl", c, s.TemplateEver),
+		Name:       x.Name,
+		Role:       x.Role,
+		Content:    x.Content,
 	}, nil
 }
 

@@ -90,12 +90,21 @@ func (x *CreateToken) Decide(s *projections.State, c Call) (events.Data, error) 
 		generation = before.Generation + 1
 	}
 	return &events.TokenCreated{
-		Name: x.Name, Kind: x.Kind, ProjectIDs: unique(x.ProjectIDs), Generation: generation, ExpiresAt: expires,
+		Name:       x.Name,
+		Kind:       x.Kind,
+		ProjectIDs: unique(x.ProjectIDs),
+		Generation: generation,
+		ExpiresAt:  expires,
 	}, nil
 }
 
 func (x *CreateToken) from(_ *events.Event, d *events.TokenCreated) bool {
-	*x = CreateToken{Name: d.Name, Kind: d.Kind, ProjectIDs: d.ProjectIDs, ExpiresAt: d.ExpiresAt}
+	*x = CreateToken{
+		Name:       d.Name,
+		Kind:       d.Kind,
+		ProjectIDs: d.ProjectIDs,
+		ExpiresAt:  d.ExpiresAt,
+	}
 	return true
 }
 

@@ -38,8 +38,10 @@ func ValidID(pointer, id string) error {
 	for _, r := range id {
 		if r != '_' && r != '-' && (r > 'z' || !unicode.IsLetter(r) && !unicode.IsDigit(r)) {
 			return &Refusal{
-				Code: CodeInvalid, Pointer: pointer, Message: "'" + safetext.Printable(id) + "' is not an id",
-				Why: "ids hold letters, digits, '_' and '-' only",
+				Code:    CodeInvalid,
+				Pointer: pointer,
+				Message: "'" + safetext.Printable(id) + "' is not an id",
+				Why:     "ids hold letters, digits, '_' and '-' only",
 			}
 		}
 	}

@@ -2079,8 +2079,10 @@ func TestSpawnWithAQueue(t *testing.T) {
 				TaskIDs: []string{w.ids["t1"]},
 			}
 			data, err := spawn.Decide(s, commands.Call{
-				By: commands.Admin(commands.AuthnToken), Project: w.ids["p"],
-				At: s.At(), Rules: rules,
+				By:      commands.Admin(commands.AuthnToken),
+				Project: w.ids["p"],
+				At:      s.At(),
+				Rules:   rules,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -2306,7 +2308,12 @@ func TestInputDecisions(t *testing.T) {
 			t.Errorf("opened %+v", x)
 		}
 		report := &commands.Report{Kind: events.ReportNeedsInput, Message: "m"}
-		data, err := report.Decide(s, commands.Call{By: w.actor("w"), Project: w.ids["p"], At: s.At(), Rules: "1"})
+		data, err := report.Decide(s, commands.Call{
+			By:      w.actor("w"),
+			Project: w.ids["p"],
+			At:      s.At(),
+			Rules:   "1",
+		})
 		if err != nil || data.(*events.SessionReported).InputID != "" {
 			t.Errorf("by rules 1: %+v, %v", data, err)
 		}
@@ -2998,7 +3005,12 @@ func TestWorkerAtMostOwn(t *testing.T) {
 	// An older log stays as it was.
 	w.h.View(func(s *projections.State) {
 		spawn := &commands.SpawnSession{TaskIDs: []string{w.ids["t5"]}, Allowed: &[]string{"session:list"}}
-		call := commands.Call{By: w.actor("small"), Project: w.ids["p"], At: s.At(), Rules: "2"}
+		call := commands.Call{
+			By:      w.actor("small"),
+			Project: w.ids["p"],
+			At:      s.At(),
+			Rules:   "2",
+		}
 		if _, err := spawn.Decide(s, call); err != nil {
 			t.Errorf("by the second rules: %v", err)
 		}
@@ -3027,8 +3039,11 @@ func TestLateReportsAreLimited(t *testing.T) {
 		for name, said := range map[string]time.Time{"now": {}, "before its session": s.At().Add(-100 * time.Hour)} {
 			for version, want := range map[string]bool{"2": true, commands.RulesVersion: false} {
 				_, err := (&commands.Report{Kind: events.ReportProgress, Message: "m"}).Decide(s, commands.Call{
-					By:      w.actor("e"),
-					Project: w.ids["p"], At: s.At(), Rules: version, OccurredAt: said,
+					By:         w.actor("e"),
+					Project:    w.ids["p"],
+					At:         s.At(),
+					Rules:      version,
+					OccurredAt: said,
 				})
 				if (err == nil) != want {
 					t.Errorf("a report after the end of %s by rules %s: %v", name, version, err)

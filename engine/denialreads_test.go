@@ -10,7 +10,12 @@ import (
 // TestPagesOfRefusals: who reads page by page gets each record that stays once, and in one order, while others arrive,
 // count on and give way, the clock goes back, and the server starts anew between two pages.
 func TestPagesOfRefusals(t *testing.T) {
-	bounds := DenialBounds{Records: 400, OfOne: 100, AMinute: 60, Waiting: 64}
+	bounds := DenialBounds{
+		Records: 400,
+		OfOne:   100,
+		AMinute: 60,
+		Waiting: 64,
+	}
 	for seed := range uint64(5) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		now, store := time.Now(), &fakeDenials{}

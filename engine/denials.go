@@ -75,7 +75,13 @@ func OpenDenialsWithin(
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Denials{store: store, now: now, logger: logger, shares: newDenialShares(bounds), wake: make(chan struct{}, 1)}
+	d := &Denials{
+		store:  store,
+		now:    now,
+		logger: logger,
+		shares: newDenialShares(bounds),
+		wake:   make(chan struct{}, 1),
+	}
 	if err := d.load(ctx); err != nil {
 		return nil, fmt.Errorf("read the recorded refusals: %w", err)
 	}

@@ -121,7 +121,12 @@ func (w *denyingWorld) reopen() {
 	}
 	w.t.Cleanup(d.Close)
 	w.d = d
-	w.h = open(w.t, Config{Log: w.log, Blobs: &fakeBlobs{}, Now: w.now, Denials: d})
+	w.h = open(w.t, Config{
+		Log:     w.log,
+		Blobs:   &fakeBlobs{},
+		Now:     w.now,
+		Denials: d,
+	})
 }
 
 func (w *denyingWorld) close() {
@@ -363,7 +368,12 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 		t.Helper()
 		if _, err := w.h.Do(
 			t.Context(),
-			Request{By: w.actor("w"), Command: c, Key: key, OccurredAt: said},
+			Request{
+				By:         w.actor("w"),
+				Command:    c,
+				Key:        key,
+				OccurredAt: said,
+			},
 		); code(
 			err,
 		) == "" {

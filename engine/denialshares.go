@@ -24,7 +24,12 @@ type DenialBounds struct {
 
 // DefaultDenialBounds keep 10,000 records: at most 60 MB of texts in memory, and twice as much on disk.
 func DefaultDenialBounds() DenialBounds {
-	return DenialBounds{Records: 10_000, OfOne: 1000, AMinute: 60, Waiting: 4096}
+	return DenialBounds{
+		Records: 10_000,
+		OfOne:   1000,
+		AMinute: 60,
+		Waiting: 4096,
+	}
 }
 
 // place is where a record is stored. Places are used again, so that the store does not grow.
@@ -160,7 +165,12 @@ func (s *denialShares) actor(name, root string) *actorDenials {
 		s.move(a, r)
 		return a
 	}
-	return &actorDenials{name: name, root: r, at: -1, recent: map[[sha256.Size]byte]*denialRecord{}}
+	return &actorDenials{
+		name:   name,
+		root:   r,
+		at:     -1,
+		recent: map[[sha256.Size]byte]*denialRecord{},
+	}
 }
 
 // move puts an actor with records below another root.

@@ -82,7 +82,12 @@ func checkBounds(t *testing.T, d *Denials, store *fakeDenials) {
 // Whatever attackers ask for, the records take no more memory and disk than the bounds say, and another project's stay.
 func TestRefusalsAreBounded(t *testing.T) {
 	const hostileRefusals = 6000
-	bounds := DenialBounds{Records: 600, OfOne: 100, AMinute: 10, Waiting: 64}
+	bounds := DenialBounds{
+		Records: 600,
+		OfOne:   100,
+		AMinute: 10,
+		Waiting: 64,
+	}
 	long := strings.Repeat("<\x1b\"é\x00", 12<<10)
 	for seed := range uint64(2) {
 		rng := rand.New(rand.NewPCG(seed, 4))
@@ -167,7 +172,12 @@ func TestOldRecordsAreCut(t *testing.T) {
 			store.order, name,
 		)
 	}
-	bounds := DenialBounds{Records: 20, OfOne: 100, AMinute: 60, Waiting: 1000}
+	bounds := DenialBounds{
+		Records: 20,
+		OfOne:   100,
+		AMinute: 60,
+		Waiting: 1000,
+	}
 	d, err := OpenDenialsWithin(t.Context(), store, bounds, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +206,12 @@ func TestRefusalsWaitWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, open := &fakeDenials{}, make(chan struct{})
 		store.when(func() error { <-open; return nil })
-		bounds := DenialBounds{Records: 100, OfOne: 100, AMinute: 60, Waiting: 16}
+		bounds := DenialBounds{
+			Records: 100,
+			OfOne:   100,
+			AMinute: 60,
+			Waiting: 16,
+		}
 		d, err := OpenDenialsWithin(t.Context(), store, bounds, time.Now, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -249,7 +264,12 @@ func TestCreatedProjectsShareWithTheirRoot(t *testing.T) {
 		}
 		refuse := func(actor, root string, n int) {
 			t.Helper()
-			x := Denial{Actor: actor, Root: root, Command: fmt.Sprint("c", n), Message: "no"}
+			x := Denial{
+				Actor:   actor,
+				Root:    root,
+				Command: fmt.Sprint("c", n),
+				Message: "no",
+			}
 			if err := d.stored(t.Context(), x); err != nil {
 				t.Fatal(err)
 			}

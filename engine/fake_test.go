@@ -244,7 +244,12 @@ type world struct {
 // worker e on t5 that was killed; and the tokens auditor and reader (of p).
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t, log: &fakeLog{}, ids: map[string]string{}, projects: map[string]string{}}
+	w := &world{
+		t:        t,
+		log:      &fakeLog{},
+		ids:      map[string]string{},
+		projects: map[string]string{},
+	}
 	w.h = open(t, Config{Log: w.log, Blobs: &fakeBlobs{}, Now: w.now})
 	w.make("p", "admin", "project:create", `{"name":"Alpha"}`)
 	w.make("t1", "admin", "task:create", `{"project":"{p}","title":"T1"}`)
@@ -312,7 +317,11 @@ func (w *world) actor(name string) commands.Actor {
 func (w *world) tokenActor(name string, access commands.Access, projects ...string) (by commands.Actor) {
 	w.h.View(func(s *projections.State) {
 		by = commands.Actor{
-			Kind: commands.ActorUser, Name: name, Access: access, Projects: projects, Authn: commands.AuthnToken,
+			Kind:     commands.ActorUser,
+			Name:     name,
+			Access:   access,
+			Projects: projects,
+			Authn:    commands.AuthnToken,
 		}.Current(s)
 	})
 	return by

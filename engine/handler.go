@@ -253,7 +253,13 @@ func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pending{Request: r, ctx: ctx, source: r.By.Source(), hash: hash, done: make(chan result, 1)}
+	p := &pending{
+		Request: r,
+		ctx:     ctx,
+		source:  r.By.Source(),
+		hash:    hash,
+		done:    make(chan result, 1),
+	}
 	return p, h.storeTexts(ctx, p, long)
 }
 
@@ -406,7 +412,12 @@ func retryAnswer(p *pending, message events.Message) (Answer, error) {
 			Next:    "use a new key",
 		}
 	}
-	return Answer{Sequence: message.Sequence, Event: message.Body, Data: event.Data, Retried: true}, nil
+	return Answer{
+		Sequence: message.Sequence,
+		Event:    message.Body,
+		Data:     event.Data,
+		Retried:  true,
+	}, nil
 }
 
 // View calls see with the committed state, which it must not keep; the values in it may be kept.

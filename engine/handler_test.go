@@ -634,7 +634,12 @@ func TestSnapshots(t *testing.T) {
 	older := &fakeSnapshots{
 		saved: map[uint64]events.Snapshot{
 			good.Sequence: good,
-			head.Sequence: {Head: head, Genesis: good.Genesis, Format: good.Format, State: []byte("x")},
+			head.Sequence: {
+				Head:    head,
+				Genesis: good.Genesis,
+				Format:  good.Format,
+				State:   []byte("x"),
+			},
 		},
 	}
 	for _, snapshots := range []*fakeSnapshots{older, {err: errors.New("gone")}} {

@@ -96,9 +96,11 @@ func NewLeases(config LeasesConfig) (*Leases, error) {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	l := &Leases{
-		config: config, heard: map[string]hearing{}, deadlines: map[string]time.Duration{},
-		every: min(max(config.Lease/looksPerLease, lookAtMost), lookAtLeast),
-		pulse: pulse{elapsed: config.Elapsed},
+		config:    config,
+		heard:     map[string]hearing{},
+		deadlines: map[string]time.Duration{},
+		every:     min(max(config.Lease/looksPerLease, lookAtMost), lookAtLeast),
+		pulse:     pulse{elapsed: config.Elapsed},
 	}
 	l.since = config.Elapsed()
 	l.looked = l.since

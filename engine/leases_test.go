@@ -749,7 +749,13 @@ func TestNewLeases(t *testing.T) {
 		{time.Millisecond, 0, time.Millisecond, QuietLease, 20 * time.Millisecond},
 	} {
 		l, err := NewLeases(
-			LeasesConfig{Handler: w.h, Elapsed: elapsed, After: time.After, Lease: c.lease, Quiet: c.quiet},
+			LeasesConfig{
+				Handler: w.h,
+				Elapsed: elapsed,
+				After:   time.After,
+				Lease:   c.lease,
+				Quiet:   c.quiet,
+			},
 		)
 		if err != nil || l.Lease() != c.wantLease || l.config.Quiet != c.wantQuiet || l.every != c.every {
 			t.Errorf("%+v: %s, %s, every %s, %v", c, l.Lease(), l.config.Quiet, l.every, err)

@@ -272,7 +272,12 @@ func (h *Handler) saveSnapshot(ctx context.Context, image *projections.Image) er
 		return err
 	}
 	return h.config.Snapshots.Save(
-		ctx, events.Snapshot{Head: image.Head(), Genesis: image.Genesis(), Format: projections.Format, State: state},
+		ctx, events.Snapshot{
+			Head:    image.Head(),
+			Genesis: image.Genesis(),
+			Format:  projections.Format,
+			State:   state,
+		},
 	)
 }
 

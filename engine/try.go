@@ -64,8 +64,12 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 		at = last
 	}
 	call := commands.Call{
-		By: p.By, Project: project, At: at, ID: EventID(p.By, project, p.Command.ID(), p.Key),
-		Rules: commands.RulesVersion, OccurredAt: occurredAt(p.OccurredAt, at),
+		By:         p.By,
+		Project:    project,
+		At:         at,
+		ID:         EventID(p.By, project, p.Command.ID(), p.Key),
+		Rules:      commands.RulesVersion,
+		OccurredAt: occurredAt(p.OccurredAt, at),
 	}
 	if err := commands.PermitAt(s, commands.CurrentRules(), call, p.Command.ID()); err != nil {
 		return Answer{}, err

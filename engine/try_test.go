@@ -25,7 +25,12 @@ func (w *world) try(by, id, body, key string) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return w.h.Try(Request{By: w.actor(by), Command: command, Key: key, TraceParent: "00-1-2-01"})
+	return w.h.Try(Request{
+		By:          w.actor(by),
+		Command:     command,
+		Key:         key,
+		TraceParent: "00-1-2-01",
+	})
 }
 
 // traced is withKey with the trace context that try has.
@@ -35,7 +40,12 @@ func (w *world) traced(by, id, body, key string) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return w.h.Do(w.t.Context(), Request{By: w.actor(by), Command: command, Key: key, TraceParent: "00-1-2-01"})
+	return w.h.Do(w.t.Context(), Request{
+		By:          w.actor(by),
+		Command:     command,
+		Key:         key,
+		TraceParent: "00-1-2-01",
+	})
 }
 
 // everyStep gives steps that become events of many types, from newWorld on.

@@ -204,7 +204,11 @@ func (v *Verifier) decide(sequence uint64, event *events.Event) {
 		return
 	}
 	call := commands.Call{
-		By: by, Project: commands.ProjectOf(v.state, command, by), At: event.Time, ID: event.ID, Rules: event.Rules,
+		By:         by,
+		Project:    commands.ProjectOf(v.state, command, by),
+		At:         event.Time,
+		ID:         event.ID,
+		Rules:      event.Rules,
 		OccurredAt: occurredAt(event.OccurredAt, event.Time),
 	}
 	if err := commands.PermitAt(v.state, rules, call, command.ID()); err != nil {

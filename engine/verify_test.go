@@ -288,8 +288,10 @@ func TestVerifyCatches(t *testing.T) {
 		},
 		{"a report on another's task", report, func(e *events.Event) {
 			e.Data = &events.SessionReported{
-				SessionID: w.ids["w"], Kind: events.ReportProgress, Message: "m",
-				TaskIDs: []string{w.ids["t3"]},
+				SessionID: w.ids["w"],
+				Kind:      events.ReportProgress,
+				Message:   "m",
+				TaskIDs:   []string{w.ids["t3"]},
 			}
 		}, "would be refused"},
 		{"a report in another's name", report, func(e *events.Event) {
@@ -374,7 +376,12 @@ func TestVerifyCatches(t *testing.T) {
 			func(e *events.Event) { e.Data.(*events.QueueItemStarted).Attempt = 2 }, "would become another event",
 		},
 		{"an item started by who holds one", find(t, log, "queue.item_failed", 0), func(e *events.Event) {
-			e.Data = &events.QueueItemStarted{Queue: "main", TaskID: w.ids["x1"], SessionID: w.ids["a"], Attempt: 1}
+			e.Data = &events.QueueItemStarted{
+				Queue:     "main",
+				TaskID:    w.ids["x1"],
+				SessionID: w.ids["a"],
+				Attempt:   1,
+			}
 		}, "would change nothing"},
 		{"an item completed by who does not hold it", find(t, log, "queue.item_completed", 0), func(e *events.Event) {
 			e.Source = projections.SessionSource(w.ids["p"], w.ids["c"])
@@ -396,8 +403,11 @@ func TestVerifyCatches(t *testing.T) {
 		{"an item quarantined that may go back", returned, func(e *events.Event) {
 			d := e.Data.(*events.QueueItemReturned)
 			e.Data = &events.QueueItemQuarantined{
-				Queue: d.Queue, TaskID: d.TaskID, SessionID: d.SessionID,
-				Attempt: d.Attempt, Reason: d.Reason,
+				Queue:     d.Queue,
+				TaskID:    d.TaskID,
+				SessionID: d.SessionID,
+				Attempt:   d.Attempt,
+				Reason:    d.Reason,
 			}
 		}, "would be refused"},
 		{

@@ -29,7 +29,12 @@ func TestWorkIsTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return Request{By: w.actor(by), Command: command, Key: id, Worked: func(steps int) { told <- steps }}
+			return Request{
+				By:      w.actor(by),
+				Command: command,
+				Key:     id,
+				Worked:  func(steps int) { told <- steps },
+			}
 		}
 		told := make(chan int, 2)
 		const complete = `{"taskId":"{hub}"}`

@@ -218,10 +218,13 @@ type decided struct {
 // decideAll decides commands one after another, each on the state that the ones before it lead to.
 func (h *Handler) decideAll(batch []*pending) *decided {
 	d := &decided{
-		ground: h.committed.Head().Sequence, batch: batch, results: make([]result, 0, len(batch)),
+		ground:  h.committed.Head().Sequence,
+		batch:   batch,
+		results: make([]result, 0, len(batch)),
 		messages: make(
 			[]events.Message, 0, min(len(batch), maxBatch),
-		), arena: make([]byte, 0, min(len(batch), maxBatch)*usualBody),
+		),
+		arena: make([]byte, 0, min(len(batch), maxBatch)*usualBody),
 	}
 	for _, p := range batch {
 		if len(d.messages) == maxBatch || d.bytes > maxBatchBytes-events.MaxBody {

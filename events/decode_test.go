@@ -18,7 +18,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	bare := &Event{Source: "/system", Time: time.Unix(1, 0).UTC(), Data: &SessionReported{
 		SessionID: "s",
-		Kind:      ReportProgress, Message: "m", TaskIDs: []string{"t"},
+		Kind:      ReportProgress,
+		Message:   "m",
+		TaskIDs:   []string{"t"},
 	}}
 	body, err := bare.Append(nil)
 	if err != nil {

@@ -60,8 +60,13 @@ func TestReportByHand(t *testing.T) {
 				for _, blobs := range []Blobs{nil, {}, {"message": digest}} {
 					for flags := range 4 {
 						report := &SessionReported{
-							SessionID: "sess_1", Kind: kind, Message: text, TaskIDs: tasks, Blobs: blobs,
-							SessionCompleted: flags&1 != 0, Late: flags&2 != 0,
+							SessionID:        "sess_1",
+							Kind:             kind,
+							Message:          text,
+							TaskIDs:          tasks,
+							Blobs:            blobs,
+							SessionCompleted: flags&1 != 0,
+							Late:             flags&2 != 0,
 						}
 						if text != "" && flags == 3 {
 							report.SessionID = text

@@ -19,7 +19,12 @@ func grownUp(t *testing.T, tasks, spoken int) (s *State, root *Task) {
 		id := fmt.Sprint("s", i)
 		end := by(admin, &events.SessionKilled{SessionID: id, Status: events.SessionStopped})
 		given = append(given, spawn(id, "root"), end)
-		words = append(words, Said{SessionID: id, Status: events.SaysCompleted, At: int64(i), Sequence: uint64(i + 1)})
+		words = append(words, Said{
+			SessionID: id,
+			Status:    events.SaysCompleted,
+			At:        int64(i),
+			Sequence:  uint64(i + 1),
+		})
 	}
 	s = stateOf(t, given...)
 	first := s.Task("root")

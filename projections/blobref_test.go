@@ -15,7 +15,12 @@ func TestBlobRefs(t *testing.T) {
 		by(admin, &events.TaskUpdated{
 			TaskID: "t1", Description: new("d"), Blobs: events.Blobs{"description": "sha256-d"},
 		}),
-		by(worker, &events.SessionNoted{SessionID: "w", Message: "m", TaskID: "t1", Blobs: long}),
+		by(worker, &events.SessionNoted{
+			SessionID: "w",
+			Message:   "m",
+			TaskID:    "t1",
+			Blobs:     long,
+		}),
 		by(worker, &events.SessionNoted{SessionID: "w", Message: "m", Blobs: long}),
 		by(worker, &events.SessionNoted{SessionID: "w", Message: "m", Blobs: long}), // said again
 		by(admin, &events.ProjectUpdated{

@@ -48,7 +48,13 @@ func (s *State) NewGrowth(project string, after uint64, roots, most int, sums *S
 	if after > 0 {
 		ids = ids[s.behind(ids, after):]
 	}
-	return &Growth{Branches: []*Branch{}, ids: ids, roots: roots, most: most, sums: sums}
+	return &Growth{
+		Branches: []*Branch{},
+		ids:      ids,
+		roots:    roots,
+		most:     most,
+		sums:     sums,
+	}
 }
 
 // GrowthOf begins the tree of one task, down to [MaxTreeDepth] levels and with [MaxTreeTasks] tasks below it.

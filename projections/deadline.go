@@ -66,6 +66,11 @@ func (s *State) sessionTimedOut(f fact, d *events.SessionTimedOut) error {
 		x.EndReason = "timed out"
 		x.Status, x.EndedAt, x.CompletedAt, x.LastActivity = events.SessionEndFailed, f.at, f.at, f.at
 	})
-	s.note(f, Entry{Type: "session_failed", SessionID: d.SessionID, What: "Session failed", Message: "timed out"})
+	s.note(f, Entry{
+		Type:      "session_failed",
+		SessionID: d.SessionID,
+		What:      "Session failed",
+		Message:   "timed out",
+	})
 	return nil
 }

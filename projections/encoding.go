@@ -49,8 +49,11 @@ func (s *State) Image() *Image {
 		panic("projections: only a committed state has an image")
 	}
 	image := &Image{header: header{
-		Head: s.head, Genesis: s.genesis, At: s.at, Entries: len(s.entries),
-		IDs: len(s.ids),
+		Head:    s.head,
+		Genesis: s.genesis,
+		At:      s.at,
+		Entries: len(s.entries),
+		IDs:     len(s.ids),
 	}, entries: s.entries, ids: s.ids}
 	for _, project := range s.projectIDs {
 		image.header.Projects = append(image.header.Projects, s.projects.get(project))
@@ -358,7 +361,12 @@ func (r *reader) varint() int64 {
 }
 
 func (r *reader) entry(seen *[]string) *Entry {
-	e := &Entry{Sequence: r.uvarint(), Index: int(r.uvarint()), At: r.varint(), OccurredAt: r.varint()}
+	e := &Entry{
+		Sequence:   r.uvarint(),
+		Index:      int(r.uvarint()),
+		At:         r.varint(),
+		OccurredAt: r.varint(),
+	}
 	flags := r.uvarint()
 	e.Bare, e.Late, e.Apart = flags&1 != 0, flags&2 != 0, flags&4 != 0
 	for _, field := range []*string{&e.Type, &e.Source, &e.SessionID, &e.TaskID, &e.What, &e.Blob} {

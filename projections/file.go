@@ -21,7 +21,12 @@ func (s *State) sessionFileTracked(f fact, d *events.SessionFileTracked) error {
 	if err != nil {
 		return err
 	}
-	e := Entry{Type: "file_modified", SessionID: d.SessionID, Data: data, Bare: true}
+	e := Entry{
+		Type:      "file_modified",
+		SessionID: d.SessionID,
+		Data:      data,
+		Bare:      true,
+	}
 	if s.Task(d.TaskID) != nil {
 		e.TaskID = d.TaskID
 	}

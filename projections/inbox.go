@@ -151,7 +151,13 @@ func (l *listener) inboxCount(project string) int { return len(l.findInbox(proje
 // findInbox finds what needs a person, longest wait first.
 func (l *listener) findInbox(project string, concerns func(session string) bool) *inbox {
 	s := l.State
-	b := &inbox{State: s, words: l, project: project, concerns: concerns, left: WaitsLooked}
+	b := &inbox{
+		State:    s,
+		words:    l,
+		project:  project,
+		concerns: concerns,
+		left:     WaitsLooked,
+	}
 	for x := range s.Unanswered(project) {
 		b.question(x)
 	}
@@ -198,8 +204,13 @@ func (b *inbox) add(kind InboxKind, session, queue string, since int64, tell fun
 func (b *inbox) question(x *Input) {
 	b.add(InboxQuestion, x.SessionID, "", x.AskedAt, func() InboxItem {
 		return InboxItem{
-			SessionID: x.SessionID, TaskID: first(x.TaskIDs), InputID: x.ID, What: b.nameOf(x.SessionID),
-			Message: x.Question, Options: x.Options, Next: "maestro input answer " + x.ID + ` "…"`,
+			SessionID: x.SessionID,
+			TaskID:    first(x.TaskIDs),
+			InputID:   x.ID,
+			What:      b.nameOf(x.SessionID),
+			Message:   x.Question,
+			Options:   x.Options,
+			Next:      "maestro input answer " + x.ID + ` "…"`,
 		}
 	})
 }
@@ -265,15 +276,21 @@ func (b *inbox) session(x *Session) {
 	case x.Lost() && !x.Ended():
 		b.add(InboxLost, x.ID, "", x.LostAt, func() InboxItem {
 			return InboxItem{
-				SessionID: x.ID, TaskID: first(x.TaskIDs), What: x.Name, Message: "nothing is heard of it",
-				Next: "maestro session kill " + x.ID + ", or wait until it is heard again",
+				SessionID: x.ID,
+				TaskID:    first(x.TaskIDs),
+				What:      x.Name,
+				Message:   "nothing is heard of it",
+				Next:      "maestro session kill " + x.ID + ", or wait until it is heard again",
 			}
 		})
 	case x.Status == events.SessionEndFailed && b.leftOver(x):
 		b.add(InboxFailed, x.ID, "", x.EndedAt, func() InboxItem {
 			return InboxItem{
-				SessionID: x.ID, TaskID: first(x.TaskIDs), What: x.Name, Message: x.EndReason,
-				Next: "maestro why " + x.ID,
+				SessionID: x.ID,
+				TaskID:    first(x.TaskIDs),
+				What:      x.Name,
+				Message:   x.EndReason,
+				Next:      "maestro why " + x.ID,
 			}
 		})
 	}
@@ -296,8 +313,12 @@ func (b *inbox) queue(q *Queue, served bool) {
 			}
 			b.add(InboxQuarantined, item.SessionID, q.Name, item.CompletedAt, func() InboxItem {
 				return InboxItem{
-					TaskID: item.TaskID, SessionID: item.SessionID, Queue: q.Name, What: b.titleOf(item.TaskID),
-					Message: item.FailReason, Next: "maestro queue requeue " + item.TaskID + " --queue " + q.Name,
+					TaskID:    item.TaskID,
+					SessionID: item.SessionID,
+					Queue:     q.Name,
+					What:      b.titleOf(item.TaskID),
+					Message:   item.FailReason,
+					Next:      "maestro queue requeue " + item.TaskID + " --queue " + q.Name,
 				}
 			})
 		}
@@ -326,8 +347,11 @@ func (b *inbox) stuck(q *Queue) {
 			}
 			b.add(InboxStuck, q.SessionID, q.Name, item.AddedAt, func() InboxItem {
 				return InboxItem{
-					TaskID: task, Queue: q.Name, What: b.titleOf(task), Message: b.WaitsFor(q, item),
-					Next: "maestro task update " + task + " --depends-on …",
+					TaskID:  task,
+					Queue:   q.Name,
+					What:    b.titleOf(task),
+					Message: b.WaitsFor(q, item),
+					Next:    "maestro task update " + task + " --depends-on …",
 				}
 			})
 		}
@@ -338,7 +362,8 @@ func (b *inbox) stuck(q *Queue) {
 	}
 	b.add(InboxUnread, q.SessionID, q.Name, since, func() InboxItem {
 		return InboxItem{
-			Queue: q.Name, What: q.Name,
+			Queue: q.Name,
+			What:  q.Name,
 			Message: "of " + strconv.Itoa(unseen) +
 				" waiting items, the inbox did not check whether their dependencies can still be completed: " +
 				"they have too many",
@@ -350,9 +375,12 @@ func (b *inbox) stuck(q *Queue) {
 // UnreadInbox stands for the inbox of a project that has too much for one look.
 func UnreadInbox(p *Project) InboxItem {
 	return InboxItem{
-		Kind: InboxUnread, ProjectID: p.ID, What: p.Name, Since: p.UpdatedAt,
-		Message: "this project is too large for the inbox to read in one go",
-		Next:    "maestro task list --project " + p.ID,
+		Kind:      InboxUnread,
+		ProjectID: p.ID,
+		What:      p.Name,
+		Since:     p.UpdatedAt,
+		Message:   "this project is too large for the inbox to read in one go",
+		Next:      "maestro task list --project " + p.ID,
 	}
 }
 
@@ -368,9 +396,11 @@ func (b *inbox) stranded(q *Queue, gone string) {
 		}
 		b.add(InboxStranded, q.SessionID, q.Name, since, func() InboxItem {
 			return InboxItem{
-				SessionID: q.SessionID, Queue: q.Name, What: b.nameOf(q.SessionID),
-				Message: "items wait in its queue, and it is " + gone,
-				Next:    "maestro session spawn --strategy queue --queue " + q.Name,
+				SessionID: q.SessionID,
+				Queue:     q.Name,
+				What:      b.nameOf(q.SessionID),
+				Message:   "items wait in its queue, and it is " + gone,
+				Next:      "maestro session spawn --strategy queue --queue " + q.Name,
 			}
 		})
 		return
@@ -383,8 +413,12 @@ func (b *inbox) late(e *Entry) {
 	}
 	b.add(InboxLate, e.SessionID, "", e.At, func() InboxItem {
 		return InboxItem{
-			TaskID: e.TaskID, SessionID: e.SessionID, EntryID: e.ID(), What: b.nameOf(e.SessionID),
-			Message: e.Message, Next: "maestro why " + e.SessionID,
+			TaskID:    e.TaskID,
+			SessionID: e.SessionID,
+			EntryID:   e.ID(),
+			What:      b.nameOf(e.SessionID),
+			Message:   e.Message,
+			Next:      "maestro why " + e.SessionID,
 		}
 	})
 }

@@ -32,12 +32,18 @@ func TestInbox(t *testing.T) {
 	queued := continued(then(by(admin, &events.QueueItemPushed{Queue: "w", TaskID: "t1"}),
 		by(admin, &events.QueueItemPushed{Queue: "w", TaskID: "t2"}))...)
 	late := by(worker, &events.SessionReported{
-		SessionID: "w", Kind: events.ReportError, Message: "sorry",
-		TaskIDs: []string{"t1"}, Late: true,
+		SessionID: "w",
+		Kind:      events.ReportError,
+		Message:   "sorry",
+		TaskIDs:   []string{"t1"},
+		Late:      true,
 	})
 	with := by(admin, &events.SessionSpawned{
-		SessionID: "x", Name: "X", Role: events.RoleWorker,
-		TaskIDs: []string{"t1"}, Started: []string{"t1"},
+		SessionID: "x",
+		Name:      "X",
+		Role:      events.RoleWorker,
+		TaskIDs:   []string{"t1"},
+		Started:   []string{"t1"},
 	})
 	fails := func(session string) given {
 		return by(admin, &events.SessionKilled{SessionID: session, Reason: "exit 1", Status: events.SessionEndFailed})
@@ -56,7 +62,10 @@ func TestInbox(t *testing.T) {
 		},
 		{"a question about a task", then(by(worker, &events.SessionReported{
 			SessionID: "w",
-			Kind:      events.ReportNeedsInput, Message: "Which?", TaskIDs: []string{"t1"}, InputID: "i1",
+			Kind:      events.ReportNeedsInput,
+			Message:   "Which?",
+			TaskIDs:   []string{"t1"},
+			InputID:   "i1",
 		})), []string{
 			`question w/t1 i1 [] at 6: Name of w: Which? → maestro input answer i1 "…"`,
 		}},
@@ -71,8 +80,11 @@ func TestInbox(t *testing.T) {
 			report(second, "w2", events.ReportProgress, "begun", "t1"), report(worker, "w", events.ReportBlocked,
 				"no key", "t1"), killed("w2"),
 			by(second, &events.SessionReported{
-				SessionID: "w2", Kind: events.ReportError, TaskIDs: []string{"t1"},
-				Message: "sorry", Late: true,
+				SessionID: "w2",
+				Kind:      events.ReportError,
+				TaskIDs:   []string{"t1"},
+				Message:   "sorry",
+				Late:      true,
 			}), by(admin, &events.SessionDeleted{SessionID: "w2"}),
 		), []string{"blocked w/t1 at 7: Title of t1: no key → clear the way, then tell w"}},
 		{"said to be blocked without words", then(report(worker, "w", events.ReportProgress, "begun", "t1"),
@@ -270,7 +282,10 @@ func TestInboxIsBounded(t *testing.T) {
 	var late, stuck, poison []given
 	for i := range told {
 		late = append(late, by(worker, &events.SessionReported{
-			SessionID: "w", Kind: events.ReportProgress, Message: fmt.Sprint(i, words), Late: true,
+			SessionID: "w",
+			Kind:      events.ReportProgress,
+			Message:   fmt.Sprint(i, words),
+			Late:      true,
 		}))
 	}
 	for _, id := range tasks[1:] {

@@ -68,8 +68,12 @@ func (b *inbox) bounded(part Part) []InboxItem {
 // others is the item that stands for more of its crowd.
 func (item *InboxItem) others() InboxItem {
 	rest := InboxItem{
-		Kind: item.Kind, ProjectID: item.ProjectID, SessionID: item.SessionID, Queue: item.Queue, What: item.What,
-		Since: item.Since,
+		Kind:      item.Kind,
+		ProjectID: item.ProjectID,
+		SessionID: item.SessionID,
+		Queue:     item.Queue,
+		What:      item.What,
+		Since:     item.Since,
 	}
 	switch {
 	case item.Queue != "":

@@ -105,8 +105,15 @@ func (s *State) changeInput(id string, edit func(*Input)) {
 
 func (s *State) inputOpened(f fact, d *events.SessionReported) {
 	x := &Input{
-		ID: d.InputID, ProjectID: f.Project, SessionID: d.SessionID, TaskIDs: d.TaskIDs, Question: d.Message,
-		Blob: d.Blobs["message"], Options: d.Options, AskedAt: f.at, Asked: f.cause(),
+		ID:        d.InputID,
+		ProjectID: f.Project,
+		SessionID: d.SessionID,
+		TaskIDs:   d.TaskIDs,
+		Question:  d.Message,
+		Blob:      d.Blobs["message"],
+		Options:   d.Options,
+		AskedAt:   f.at,
+		Asked:     f.cause(),
 	}
 	s.changes = append(s.changes, Change{KindInput, x.ID, (*Input)(nil), x})
 	s.inputs.put(x.ID, x)
@@ -128,7 +135,12 @@ func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
 	})
 	s.unanswered.put(x.ProjectID, s.omit(s.unanswered.get(x.ProjectID), x.ID))
 	s.deliver(x.SessionID, x.ID)
-	s.note(f, Entry{Type: "input_answered", SessionID: x.SessionID, What: "Answered", Message: d.Answer})
+	s.note(f, Entry{
+		Type:      "input_answered",
+		SessionID: x.SessionID,
+		What:      "Answered",
+		Message:   d.Answer,
+	})
 	return nil
 }
 

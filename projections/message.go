@@ -44,14 +44,23 @@ func (s *State) sessionMessaged(f fact, d *events.SessionMessaged) error {
 	s.changeSession(d.SessionID, func(x *Session) {
 		fields := x.ownFields()
 		fields.Mail = append(slices.Clip(fields.Mail), Message{
-			ID: d.MessageID, From: f.Source, Text: d.Text, About: d.About, At: f.at, Sequence: f.sequence,
-			Sent: f.cause(),
+			ID:       d.MessageID,
+			From:     f.Source,
+			Text:     d.Text,
+			About:    d.About,
+			At:       f.at,
+			Sequence: f.sequence,
+			Sent:     f.cause(),
 		})
 	})
 	s.deliver(d.SessionID, d.MessageID)
 	s.note(f, Entry{
-		Type: "session_message", SessionID: d.SessionID, TaskID: d.About, Apart: d.About != "", What: "Message",
-		Message: d.Text,
+		Type:      "session_message",
+		SessionID: d.SessionID,
+		TaskID:    d.About,
+		Apart:     d.About != "",
+		What:      "Message",
+		Message:   d.Text,
 	})
 	return nil
 }

@@ -65,8 +65,15 @@ func (s *State) projectCreated(f fact, d *events.ProjectCreated) error {
 		return exists("project", d.ProjectID)
 	}
 	s.putProject(&Project{
-		ID: d.ProjectID, Name: d.Name, WorkingDir: d.WorkingDir, Description: d.Description, Blobs: d.Blobs,
-		CreatedAt: f.at, UpdatedAt: f.at, CreatedBy: f.Source, Root: s.rootFor(f.Source, d.ProjectID),
+		ID:          d.ProjectID,
+		Name:        d.Name,
+		WorkingDir:  d.WorkingDir,
+		Description: d.Description,
+		Blobs:       d.Blobs,
+		CreatedAt:   f.at,
+		UpdatedAt:   f.at,
+		CreatedBy:   f.Source,
+		Root:        s.rootFor(f.Source, d.ProjectID),
 	})
 	s.projectIDs = append(s.projectIDs, d.ProjectID)
 	return nil

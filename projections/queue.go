@@ -253,8 +253,13 @@ func (s *State) push(f fact, key, task string) {
 	})
 	q := s.queues.get(key)
 	item := &Item{
-		ProjectID: q.ProjectID, Queue: q.Name, TaskID: task, Status: events.ItemQueued, AddedAt: f.at,
-		Place: place, Cause: f.cause(),
+		ProjectID: q.ProjectID,
+		Queue:     q.Name,
+		TaskID:    task,
+		Status:    events.ItemQueued,
+		AddedAt:   f.at,
+		Place:     place,
+		Cause:     f.cause(),
 	}
 	id := itemKey(q.ProjectID, q.Name, task)
 	s.changes = append(s.changes, Change{KindQueueItem, id, (*Item)(nil), item})
@@ -286,8 +291,13 @@ func (s *State) queueCreated(f fact, d *events.QueueCreated) error {
 		return missing("project", f.Project)
 	}
 	s.openQueue(&Queue{
-		ProjectID: f.Project, Name: d.Queue, TrustReports: d.TrustReports, MaxAttempts: d.MaxAttempts, CreatedAt: f.at,
-		UpdatedAt: f.at, CreatedBy: f.Source,
+		ProjectID:    f.Project,
+		Name:         d.Queue,
+		TrustReports: d.TrustReports,
+		MaxAttempts:  d.MaxAttempts,
+		CreatedAt:    f.at,
+		UpdatedAt:    f.at,
+		CreatedBy:    f.Source,
 	})
 	return nil
 }
@@ -357,7 +367,12 @@ func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
 	})
 	s.say(f, d.TaskID, d.SessionID, events.SaysWorking, "")
 	what := "Started from queue " + d.Queue
-	s.note(f, Entry{Type: "task_started", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
+	s.note(f, Entry{
+		Type:      "task_started",
+		SessionID: d.SessionID,
+		TaskID:    d.TaskID,
+		What:      what,
+	})
 	return nil
 }
 

@@ -344,8 +344,11 @@ func stir(r *rand.Rand, s *State) given {
 		id := fmt.Sprintf("s%d", len(s.sessionIDs.get("p")))
 		queue := []string{id, "a", "a", "a", "a", "a", "b"}[r.IntN(7)]
 		spawned := &events.SessionSpawned{
-			SessionID: id, Name: id, Role: events.RoleWorker,
-			Strategy: events.StrategyQueue, Queue: queue,
+			SessionID: id,
+			Name:      id,
+			Role:      events.RoleWorker,
+			Strategy:  events.StrategyQueue,
+			Queue:     queue,
 		}
 		if queue == id {
 			for _, task := range tasks {

@@ -24,7 +24,12 @@ func (s *State) itemCompleted(f fact, d *events.QueueItemCompleted) error {
 	}
 	s.finish(f, item, d.SessionID, events.ItemCompleted, events.SaysCompleted, "")
 	what := "Completed in queue " + d.Queue
-	s.note(f, Entry{Type: "task_completed", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
+	s.note(f, Entry{
+		Type:      "task_completed",
+		SessionID: d.SessionID,
+		TaskID:    d.TaskID,
+		What:      what,
+	})
 	return nil
 }
 
@@ -35,7 +40,13 @@ func (s *State) itemFailed(f fact, d *events.QueueItemFailed) error {
 	}
 	s.finish(f, item, d.SessionID, events.ItemFailed, events.SaysFailed, d.Reason)
 	what := "Failed in queue " + d.Queue
-	s.note(f, Entry{Type: "task_failed", SessionID: d.SessionID, TaskID: d.TaskID, What: what, Message: d.Reason})
+	s.note(f, Entry{
+		Type:      "task_failed",
+		SessionID: d.SessionID,
+		TaskID:    d.TaskID,
+		What:      what,
+		Message:   d.Reason,
+	})
 	return nil
 }
 
@@ -56,6 +67,11 @@ func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
 		})
 	}
 	what := "Skipped in queue " + d.Queue
-	s.note(f, Entry{Type: "task_skipped", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
+	s.note(f, Entry{
+		Type:      "task_skipped",
+		SessionID: d.SessionID,
+		TaskID:    d.TaskID,
+		What:      what,
+	})
 	return nil
 }

@@ -28,7 +28,12 @@ func (s *State) itemReturned(f fact, d *events.QueueItemReturned) error {
 	what := "Back to the front of queue " + d.Queue + ": its session is " + d.Reason
 	s.letGo(d.SessionID)
 	s.unsay(f, d.TaskID, d.SessionID)
-	s.note(f, Entry{Type: "task_returned", SessionID: d.SessionID, TaskID: d.TaskID, What: what})
+	s.note(f, Entry{
+		Type:      "task_returned",
+		SessionID: d.SessionID,
+		TaskID:    d.TaskID,
+		What:      what,
+	})
 	return nil
 }
 
@@ -39,7 +44,9 @@ func (s *State) itemQuarantined(f fact, d *events.QueueItemQuarantined) error {
 	}
 	s.finish(f, item, d.SessionID, events.ItemQuarantined, "", "its session is "+d.Reason)
 	s.note(f, Entry{
-		Type: "task_quarantined", SessionID: d.SessionID, TaskID: d.TaskID,
+		Type:      "task_quarantined",
+		SessionID: d.SessionID,
+		TaskID:    d.TaskID,
 		What: fmt.Sprintf(
 			"Quarantined in queue %s after %d starts: its last session is %s", d.Queue, d.Attempt, d.Reason,
 		),

@@ -46,10 +46,17 @@ type ItemView struct {
 func (s *State) QueueView(q *Queue) QueueView {
 	key := queueKey(q.ProjectID, q.Name)
 	return QueueView{
-		ProjectID: q.ProjectID, Name: q.Name, SessionID: q.SessionID, TrustReports: q.TrustReports,
-		MaxAttempts: q.MaxAttempts,
-		CreatedAt:   q.CreatedAt, UpdatedAt: q.UpdatedAt, CreatedBy: q.CreatedBy, Stats: q.Stats,
-		Ready: s.ready.get(key).len(), Waiting: s.waiting.get(key).len(),
+		ProjectID:    q.ProjectID,
+		Name:         q.Name,
+		SessionID:    q.SessionID,
+		TrustReports: q.TrustReports,
+		MaxAttempts:  q.MaxAttempts,
+		CreatedAt:    q.CreatedAt,
+		UpdatedAt:    q.UpdatedAt,
+		CreatedBy:    q.CreatedBy,
+		Stats:        q.Stats,
+		Ready:        s.ready.get(key).len(),
+		Waiting:      s.waiting.get(key).len(),
 	}
 }
 
@@ -65,9 +72,16 @@ func (s *State) ItemView(q *Queue, i *Item) ItemView {
 // viewOfItem shows an item, but not what it waits for.
 func (s *State) viewOfItem(i *Item) ItemView {
 	view := ItemView{
-		TaskID: i.TaskID, Status: i.Status, AddedAt: i.AddedAt, StartedAt: i.StartedAt, CompletedAt: i.CompletedAt,
-		FailReason: i.FailReason, Queue: i.Queue, SessionID: i.SessionID, Attempts: i.Attempts,
-		Returned: i.Status == events.ItemQueued && i.Returned(),
+		TaskID:      i.TaskID,
+		Status:      i.Status,
+		AddedAt:     i.AddedAt,
+		StartedAt:   i.StartedAt,
+		CompletedAt: i.CompletedAt,
+		FailReason:  i.FailReason,
+		Queue:       i.Queue,
+		SessionID:   i.SessionID,
+		Attempts:    i.Attempts,
+		Returned:    i.Status == events.ItemQueued && i.Returned(),
 	}
 	if t := s.tasks.get(i.TaskID); t != nil {
 		view.Title = t.Title
@@ -152,11 +166,20 @@ func (s *State) InputView(x *Input, now int64) InputView {
 		until = session.EndedAt
 	}
 	return InputView{
-		ID: x.ID, ProjectID: x.ProjectID, SessionID: x.SessionID, TaskIDs: list(x.TaskIDs), Question: x.Question,
-		Blob:    x.Blob,
-		Options: list(x.Options), Status: s.InputStatus(x), Answer: x.Answer, AnsweredBy: x.AnsweredBy,
-		AskedAt:    x.AskedAt,
-		AnsweredAt: orNull(x.AnsweredAt), DeliveredAt: orNull(x.DeliveredAt), Waited: max(0, until-x.AskedAt),
+		ID:          x.ID,
+		ProjectID:   x.ProjectID,
+		SessionID:   x.SessionID,
+		TaskIDs:     list(x.TaskIDs),
+		Question:    x.Question,
+		Blob:        x.Blob,
+		Options:     list(x.Options),
+		Status:      s.InputStatus(x),
+		Answer:      x.Answer,
+		AnsweredBy:  x.AnsweredBy,
+		AskedAt:     x.AskedAt,
+		AnsweredAt:  orNull(x.AnsweredAt),
+		DeliveredAt: orNull(x.DeliveredAt),
+		Waited:      max(0, until-x.AskedAt),
 	}
 }
 
@@ -175,8 +198,13 @@ type TokenView struct {
 // View shows the token.
 func (t *Token) View() TokenView {
 	return TokenView{
-		Name: t.Name, Kind: t.Kind, ProjectIDs: list(t.ProjectIDs), Generation: t.Generation, CreatedAt: t.CreatedAt,
-		CreatedBy: t.CreatedBy,
-		RevokedAt: orNull(t.RevokedAt), ExpiresAt: orNull(t.ExpiresAt),
+		Name:       t.Name,
+		Kind:       t.Kind,
+		ProjectIDs: list(t.ProjectIDs),
+		Generation: t.Generation,
+		CreatedAt:  t.CreatedAt,
+		CreatedBy:  t.CreatedBy,
+		RevokedAt:  orNull(t.RevokedAt),
+		ExpiresAt:  orNull(t.ExpiresAt),
 	}
 }

@@ -6,7 +6,12 @@ package projections
 // dependencies alone, never on the order in which the state holds them: a decision made on a snapshot must be the one
 // made on the whole log.
 func (s *State) Reaches(these []string, other string, most int) (found string, steps int) {
-	w := walk{state: s, from: make(map[string]int, len(these)), back: map[string]bool{other: true}, met: -1}
+	w := walk{
+		state: s,
+		from:  make(map[string]int, len(these)),
+		back:  map[string]bool{other: true},
+		met:   -1,
+	}
 	for i, id := range these {
 		if _, seen := w.from[id]; !seen {
 			w.from[id] = i

@@ -31,8 +31,11 @@ const (
 // from it; a new type goes to its end, so that what is stored stays as it was.
 func goldenStory() []given {
 	late := by(worker, &events.SessionReported{
-		SessionID: "w", Kind: events.ReportError, Message: "too late",
-		TaskIDs: []string{"t1"}, Late: true,
+		SessionID: "w",
+		Kind:      events.ReportError,
+		Message:   "too late",
+		TaskIDs:   []string{"t1"},
+		Late:      true,
 	})
 	late.said = time.Date(2026, 3, 1, 11, 59, 0, 0, time.UTC)
 	inQ := func(source string, data events.Data) given { return given{by: source, data: data, project: "q"} }
@@ -44,22 +47,34 @@ func goldenStory() []given {
 		}),
 		task("t1"),
 		by(admin, &events.TaskCreated{
-			TaskID: "t2", Title: "Prüfen ✓", Priority: "high", ParentID: "t1",
-			Dependencies: []string{"t1"}, Metadata: json.RawMessage(`{"kind":"review"}`),
+			TaskID:       "t2",
+			Title:        "Prüfen ✓",
+			Priority:     "high",
+			ParentID:     "t1",
+			Dependencies: []string{"t1"},
+			Metadata:     json.RawMessage(`{"kind":"review"}`),
 		}),
 		task("t3"),
 		by(admin, &events.SessionRegistered{SessionID: "o", Created: &events.SessionCreated{
-			Name: "O",
-			Role: events.RoleOrchestrator, Strategy: events.StrategyDefault, Status: events.SessionRunning,
-			Permissions: events.Permissions{Commands: []string{"whoami"}}, Env: map[string]string{
+			Name:        "O",
+			Role:        events.RoleOrchestrator,
+			Strategy:    events.StrategyDefault,
+			Status:      events.SessionRunning,
+			Permissions: events.Permissions{Commands: []string{"whoami"}},
+			Env: map[string]string{
 				"B": "2",
 				"A": "1",
 			},
 		}}),
 		by(orch, &events.SessionSpawned{
-			SessionID: "w", Name: "W", Role: events.RoleWorker,
-			Strategy: events.StrategySimple, TaskIDs: []string{"t1", "t2"}, Started: []string{"t1", "t2"},
-			SpawnedBy: "o", Context: json.RawMessage(`{"n":1}`),
+			SessionID: "w",
+			Name:      "W",
+			Role:      events.RoleWorker,
+			Strategy:  events.StrategySimple,
+			TaskIDs:   []string{"t1", "t2"},
+			Started:   []string{"t1", "t2"},
+			SpawnedBy: "o",
+			Context:   json.RawMessage(`{"n":1}`),
 		}),
 		spawn("w2", "t1"),
 		by(worker, &events.SessionRegistered{SessionID: "w"}),
@@ -67,12 +82,17 @@ func goldenStory() []given {
 		report(second, "w2", events.ReportBlocked, "Waits", "t1"),
 		by(worker, &events.SessionFileTracked{SessionID: "w", File: "a.go", TaskID: "t1"}),
 		by(worker, &events.SessionNoted{
-			SessionID: "w", Type: "milestone", Message: "half", TaskID: "t1",
-			Data: json.RawMessage(`{"percent":50}`),
+			SessionID: "w",
+			Type:      "milestone",
+			Message:   "half",
+			TaskID:    "t1",
+			Data:      json.RawMessage(`{"percent":50}`),
 		}),
 		report(worker, "w", events.ReportComplete, "Done", "t1"),
 		by(orch, &events.TaskStatusChanged{
-			TaskID: "t1", From: events.TaskInProgress, To: events.TaskInProgress,
+			TaskID: "t1",
+			From:   events.TaskInProgress,
+			To:     events.TaskInProgress,
 			Reason: "not yet",
 		}),
 		by(admin, &events.TaskUpdated{
@@ -99,13 +119,20 @@ func goldenTemplates() []given {
 	of := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
 	return []given{
 		of(&events.TemplateCreated{
-			TemplateID: "tmpl", Name: "Mine", Role: events.RoleOrchestrator,
-			Content: "Prüfe <all> ✓",
+			TemplateID: "tmpl",
+			Name:       "Mine",
+			Role:       events.RoleOrchestrator,
+			Content:    "Prüfe <all> ✓",
 		}),
 		of(&events.TemplateUpdated{TemplateID: "execute-simple", Content: new("Work, then report.")}),
 		of(&events.TemplateUpdated{TemplateID: "tmpl", Name: new("Ours")}),
 		of(&events.TemplateReset{TemplateID: "tmpl"}),
-		of(&events.TemplateCreated{TemplateID: "gone", Name: "Gone", Role: events.RoleWorker, Content: "x"}),
+		of(&events.TemplateCreated{
+			TemplateID: "gone",
+			Name:       "Gone",
+			Role:       events.RoleWorker,
+			Content:    "x",
+		}),
 		of(&events.TemplateDeleted{TemplateID: "gone"}),
 	}
 }
@@ -113,7 +140,12 @@ func goldenTemplates() []given {
 // goldenMessages is the part with messages: one was received, one still waits.
 func goldenMessages() []given {
 	return []given{
-		by(admin, &events.SessionMessaged{SessionID: "x", MessageID: "m1", Text: "Prüfe <main> ✓", About: "t6"}),
+		by(admin, &events.SessionMessaged{
+			SessionID: "x",
+			MessageID: "m1",
+			Text:      "Prüfe <main> ✓",
+			About:     "t6",
+		}),
 		by(SessionSource("p", "x"), &events.SessionMessaged{SessionID: "o", MessageID: "m2", Text: "Done?"}),
 		by(SessionSource("p", "x"), &events.InputDelivered{InputID: "m1", SessionID: "x"}),
 	}
@@ -127,8 +159,10 @@ func goldenManifests() []given {
 		by(admin, &events.SessionRegistered{
 			SessionID: "z", ManifestDigest: first,
 			Created: &events.SessionCreated{
-				Name: "Z", Role: events.RoleWorker, Strategy: events.StrategySimple,
-				Status: events.SessionSpawning,
+				Name:     "Z",
+				Role:     events.RoleWorker,
+				Strategy: events.StrategySimple,
+				Status:   events.SessionSpawning,
 			},
 		}),
 		by(admin, &events.SessionUpdated{SessionID: "z", ManifestDigest: new(last)}),
@@ -143,27 +177,42 @@ func goldenQueues() []given {
 	const x, y, system = "/projects/p/sessions/x", "/projects/p/sessions/y", "/system"
 	pulls := func(id, queue string, timeout int64, tasks ...string) given {
 		return by(admin, &events.SessionSpawned{
-			SessionID: id, Name: id, Role: events.RoleWorker,
-			Strategy: events.StrategyQueue, TaskIDs: tasks, Queue: queue, Queued: tasks, Timeout: timeout,
+			SessionID: id,
+			Name:      id,
+			Role:      events.RoleWorker,
+			Strategy:  events.StrategyQueue,
+			TaskIDs:   tasks,
+			Queue:     queue,
+			Queued:    tasks,
+			Timeout:   timeout,
 		})
 	}
 	start := func(session, queue, task string, attempt, passedOver int) given {
 		return by(SessionSource("p", session), &events.QueueItemStarted{
-			Queue: queue, TaskID: task, SessionID: session,
-			Attempt: attempt, PassedOver: passedOver,
+			Queue:      queue,
+			TaskID:     task,
+			SessionID:  session,
+			Attempt:    attempt,
+			PassedOver: passedOver,
 		})
 	}
 	ask := func(input string, options ...string) given {
 		return by(x, &events.SessionReported{
-			SessionID: "x", Kind: events.ReportNeedsInput, Message: "Which key?",
-			TaskIDs: []string{"t6"}, InputID: input, Options: options,
+			SessionID: "x",
+			Kind:      events.ReportNeedsInput,
+			Message:   "Which key?",
+			TaskIDs:   []string{"t6"},
+			InputID:   input,
+			Options:   options,
 		})
 	}
 	token := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
 	return []given{
 		task("t4"),
 		by(admin, &events.TaskCreated{
-			TaskID: "t5", Title: "Needs t4", Priority: "medium",
+			TaskID:       "t5",
+			Title:        "Needs t4",
+			Priority:     "medium",
 			Dependencies: []string{"t4"},
 		}),
 		task("t6"),
@@ -178,29 +227,55 @@ func goldenQueues() []given {
 		start("y", "reviews", "t5", 1, 0),
 		by(system, &events.SessionLost{SessionID: "y", LastHeard: epoch.UnixMilli(), Lease: 60_000}),
 		by(system, &events.QueueItemReturned{
-			Queue: "reviews", TaskID: "t5", SessionID: "y", Attempt: 1,
-			Reason: "lost",
+			Queue:     "reviews",
+			TaskID:    "t5",
+			SessionID: "y",
+			Attempt:   1,
+			Reason:    "lost",
 		}),
 		by(system, &events.SessionRecovered{SessionID: "y"}),
 		start("y", "reviews", "t5", 2, 0),
 		start("x", "x", "t6", 1, 1),
-		by(x, &events.QueueItemFailed{Queue: "x", TaskID: "t6", SessionID: "x", Reason: "no key"}),
+		by(x, &events.QueueItemFailed{
+			Queue:     "x",
+			TaskID:    "t6",
+			SessionID: "x",
+			Reason:    "no key",
+		}),
 		by(admin, &events.QueueItemRequeued{Queue: "x", TaskID: "t6"}),
 		start("x", "x", "t6", 1, 1),
 		ask("i1", "yours", "mine"),
-		by(orch, &events.InputAnswered{InputID: "i1", SessionID: "x", Answer: "neither", Other: true}),
+		by(orch, &events.InputAnswered{
+			InputID:   "i1",
+			SessionID: "x",
+			Answer:    "neither",
+			Other:     true,
+		}),
 		by(x, &events.InputDelivered{InputID: "i1", SessionID: "x"}),
 		ask("i2"),
 		by(admin, &events.InputAnswered{InputID: "i2", SessionID: "x", Answer: "mine"}),
 		ask("i3", "yes", "no"),
-		by(x, &events.QueueItemSkipped{Queue: "x", TaskID: "t6", SessionID: "x", Held: true}),
+		by(x, &events.QueueItemSkipped{
+			Queue:     "x",
+			TaskID:    "t6",
+			SessionID: "x",
+			Held:      true,
+		}),
 		by(system, &events.SessionTimedOut{SessionID: "y", Deadline: at(32) + 3_600_000}),
 		by(system, &events.QueueItemQuarantined{
-			Queue: "reviews", TaskID: "t5", SessionID: "y", Attempt: 2,
-			Reason: "failed",
+			Queue:     "reviews",
+			TaskID:    "t5",
+			SessionID: "y",
+			Attempt:   2,
+			Reason:    "failed",
 		}),
 		by(admin, &events.QueueItemSkipped{Queue: "reviews", TaskID: "t6"}),
-		token(&events.TokenCreated{Name: "ci", Kind: events.TokenReadOnly, ProjectIDs: []string{"p"}, Generation: 1}),
+		token(&events.TokenCreated{
+			Name:       "ci",
+			Kind:       events.TokenReadOnly,
+			ProjectIDs: []string{"p"},
+			Generation: 1,
+		}),
 		token(&events.TokenCreated{Name: "eyes", Kind: events.TokenAuditor, Generation: 1}),
 		token(&events.TokenRevoked{Name: "ci", Generation: 1}),
 		token(&events.TokenCreated{Name: "ci", Kind: events.TokenAdmin, Generation: 2}),

@@ -45,8 +45,12 @@ func (s *State) noteReport(f fact, d *events.SessionReported, task string) {
 		return
 	}
 	s.note(f, Entry{
-		Type: reportType(d.Kind), SessionID: d.SessionID, TaskID: task, Message: d.Message, Blob: d.Blobs["message"],
-		Late: d.Late,
+		Type:      reportType(d.Kind),
+		SessionID: d.SessionID,
+		TaskID:    task,
+		Message:   d.Message,
+		Blob:      d.Blobs["message"],
+		Late:      d.Late,
 	})
 }
 

@@ -18,7 +18,10 @@ func TestRoots(t *testing.T) {
 	}
 	orchestrator := func(project, id string) given {
 		return in(project, admin, &events.SessionRegistered{SessionID: id, Created: &events.SessionCreated{
-			Name: id, Role: events.RoleOrchestrator, Status: events.SessionRunning, Permissions: events.Permissions{},
+			Name:        id,
+			Role:        events.RoleOrchestrator,
+			Status:      events.SessionRunning,
+			Permissions: events.Permissions{},
 		}})
 	}
 	task := func(project, id string) given {

@@ -233,7 +233,12 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 				t.moveTo(f, events.TaskInProgress)
 			}
 		})
-		s.note(f, Entry{Type: "task_started", SessionID: x.ID, TaskID: id, What: "Started working on task"})
+		s.note(f, Entry{
+			Type:      "task_started",
+			SessionID: x.ID,
+			TaskID:    id,
+			What:      "Started working on task",
+		})
 	}
 	return nil
 }
@@ -255,18 +260,34 @@ func (s *State) sessionSpawned(f fact, d *events.SessionSpawned) error {
 		return err
 	}
 	err := s.admit(f, &Session{Status: events.SessionSpawning, SessionFields: &SessionFields{
-		ID: d.SessionID, Name: d.Name, Role: d.Role, Strategy: d.Strategy, TaskIDs: d.TaskIDs,
-		Permissions: &d.Permissions, SpawnedBy: d.SpawnedBy, Spawned: true, Model: d.Model, Agent: d.Agent,
-		Skills:  d.Skills,
-		Context: d.Context, ManifestDigest: d.ManifestDigest, Queue: d.Queue, Deadline: deadline,
+		ID:             d.SessionID,
+		Name:           d.Name,
+		Role:           d.Role,
+		Strategy:       d.Strategy,
+		TaskIDs:        d.TaskIDs,
+		Permissions:    &d.Permissions,
+		SpawnedBy:      d.SpawnedBy,
+		Spawned:        true,
+		Model:          d.Model,
+		Agent:          d.Agent,
+		Skills:         d.Skills,
+		Context:        d.Context,
+		ManifestDigest: d.ManifestDigest,
+		Queue:          d.Queue,
+		Deadline:       deadline,
 	}}, d.Started)
 	if err != nil || d.Queue == "" {
 		return err
 	}
 	if own {
 		s.openQueue(&Queue{
-			ProjectID: f.Project, Name: d.Queue, SessionID: d.SessionID, MaxAttempts: events.DefaultMaxAttempts,
-			CreatedAt: f.at, UpdatedAt: f.at, CreatedBy: f.Source,
+			ProjectID:   f.Project,
+			Name:        d.Queue,
+			SessionID:   d.SessionID,
+			MaxAttempts: events.DefaultMaxAttempts,
+			CreatedAt:   f.at,
+			UpdatedAt:   f.at,
+			CreatedBy:   f.Source,
 		})
 	}
 	for _, id := range d.Queued {
@@ -278,8 +299,15 @@ func (s *State) sessionSpawned(f fact, d *events.SessionSpawned) error {
 func (s *State) sessionRegistered(f fact, d *events.SessionRegistered) error {
 	if c := d.Created; c != nil {
 		return s.admit(f, &Session{Status: c.Status, SessionFields: &SessionFields{
-			ID: d.SessionID, Name: c.Name, Role: c.Role, Strategy: c.Strategy, TaskIDs: c.TaskIDs,
-			Permissions: &c.Permissions, Env: c.Env, Metadata: c.Metadata, AgentID: c.AgentID,
+			ID:             d.SessionID,
+			Name:           c.Name,
+			Role:           c.Role,
+			Strategy:       c.Strategy,
+			TaskIDs:        c.TaskIDs,
+			Permissions:    &c.Permissions,
+			Env:            c.Env,
+			Metadata:       c.Metadata,
+			AgentID:        c.AgentID,
 			ManifestDigest: d.ManifestDigest,
 		}}, nil)
 	}
@@ -351,8 +379,10 @@ func (s *State) sessionKilled(f fact, d *events.SessionKilled) error {
 		x.Status, x.EndedAt, x.CompletedAt, x.LastActivity = d.Status, f.at, f.at, f.at
 	})
 	s.note(f, Entry{
-		Type: "session_" + string(d.Status), SessionID: d.SessionID,
-		What: "Session " + string(d.Status), Message: d.Reason,
+		Type:      "session_" + string(d.Status),
+		SessionID: d.SessionID,
+		What:      "Session " + string(d.Status),
+		Message:   d.Reason,
 	})
 	return nil
 }
@@ -377,8 +407,12 @@ func (s *State) sessionNoted(f fact, d *events.SessionNoted) error {
 		return missing("session", d.SessionID)
 	}
 	e := Entry{
-		Type: d.Type, SessionID: d.SessionID, Message: d.Message, Blob: d.Blobs["message"], Data: d.Data,
-		Bare: d.Message == "",
+		Type:      d.Type,
+		SessionID: d.SessionID,
+		Message:   d.Message,
+		Blob:      d.Blobs["message"],
+		Data:      d.Data,
+		Bare:      d.Message == "",
 	}
 	t := s.Task(d.TaskID)
 	e.TaskID, e.Apart = d.TaskID, d.TaskID != "" && (t == nil || t.ProjectID != f.Project)
@@ -415,7 +449,12 @@ func (s *State) sessionTaskLinked(f fact, d *events.SessionTaskLinked) error {
 		}
 	})
 	s.changeTask(d.TaskID, func(t *Task) { s.addSession(t, d.SessionID); t.UpdatedAt = f.at })
-	s.note(f, Entry{Type: "task_started", SessionID: d.SessionID, TaskID: d.TaskID, What: "Added task to session"})
+	s.note(f, Entry{
+		Type:      "task_started",
+		SessionID: d.SessionID,
+		TaskID:    d.TaskID,
+		What:      "Added task to session",
+	})
 	return nil
 }
 
@@ -438,7 +477,12 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 		x.LastActivity = f.at
 	})
 	s.changeTask(d.TaskID, func(t *Task) { t.SessionIDs, t.UpdatedAt = leave(t.SessionIDs, d.SessionID), f.at })
-	s.note(f, Entry{Type: TypeUnlinked, SessionID: d.SessionID, TaskID: d.TaskID, What: "Removed task from session"})
+	s.note(f, Entry{
+		Type:      TypeUnlinked,
+		SessionID: d.SessionID,
+		TaskID:    d.TaskID,
+		What:      "Removed task from session",
+	})
 	return nil
 }
 

@@ -385,8 +385,10 @@ func TestApplyRefuses(t *testing.T) {
 			SessionID: "w",
 		}, "which is queued"},
 		{"skipping in hand what nobody holds", inHand, &events.QueueItemSkipped{
-			Queue: "w", TaskID: "t2",
-			SessionID: "w", Held: true,
+			Queue:     "w",
+			TaskID:    "t2",
+			SessionID: "w",
+			Held:      true,
 		}, "which is queued"},
 		{"skipping in the line what is in hand", inHand, &events.QueueItemSkipped{
 			Queue: "w", TaskID: "t1",

@@ -17,17 +17,29 @@ func TestStatements(t *testing.T) {
 	const x = "/projects/p/sessions/x"
 	done := report(worker, "w", events.ReportComplete, "All green", "t1")
 	note := func(source, session, kind, words string) given {
-		return by(source, &events.SessionNoted{SessionID: session, Type: kind, Message: words, TaskID: "t1"})
+		return by(source, &events.SessionNoted{
+			SessionID: session,
+			Type:      kind,
+			Message:   words,
+			TaskID:    "t1",
+		})
 	}
 	move := func(to events.TaskStatus, reason string) given {
 		return by(admin, &events.TaskStatusChanged{TaskID: "t1", To: to, Reason: reason})
 	}
 	long := by(worker, &events.SessionReported{
-		SessionID: "w", Kind: events.ReportComplete, Message: "begin", TaskIDs: []string{"t1"},
-		Blobs: events.Blobs{"message": "sha256-1"},
+		SessionID: "w",
+		Kind:      events.ReportComplete,
+		Message:   "begin",
+		TaskIDs:   []string{"t1"},
+		Blobs:     events.Blobs{"message": "sha256-1"},
 	})
 	late := by(worker, &events.SessionReported{
-		SessionID: "w", Kind: events.ReportComplete, Message: "late", TaskIDs: []string{"t1"}, Late: true,
+		SessionID: "w",
+		Kind:      events.ReportComplete,
+		Message:   "late",
+		TaskIDs:   []string{"t1"},
+		Late:      true,
 	})
 	said := func(text, source string, sequence int) string {
 		return fmt.Sprintf(`{"text":%q,"by":%q,"at":%s,"sequence":%d}`, text, source, ms(sequence), sequence)

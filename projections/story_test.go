@@ -51,9 +51,15 @@ func (g given) event(s *State) *events.Event {
 		project = ""
 	}
 	return &events.Event{
-		ID: events.ID("test", "", "", fmt.Sprint(sequence)), Source: g.by,
+		ID:         events.ID("test", "", "", fmt.Sprint(sequence)),
+		Source:     g.by,
 		Time:       epoch.Add(time.Duration(sequence) * time.Second),
-		OccurredAt: g.said, Project: project, PrevHash: s.Head().Hash, Rules: "1", Authn: "token", Data: g.data,
+		OccurredAt: g.said,
+		Project:    project,
+		PrevHash:   s.Head().Hash,
+		Rules:      "1",
+		Authn:      "token",
+		Data:       g.data,
 	}
 }
 
@@ -104,13 +110,22 @@ func task(id string) given {
 
 func spawn(id string, tasks ...string) given {
 	return by(admin, &events.SessionSpawned{
-		SessionID: id, Name: id, Role: events.RoleWorker,
-		Strategy: events.StrategySimple, TaskIDs: tasks, Started: tasks,
+		SessionID: id,
+		Name:      id,
+		Role:      events.RoleWorker,
+		Strategy:  events.StrategySimple,
+		TaskIDs:   tasks,
+		Started:   tasks,
 	})
 }
 
 func report(source, session string, kind events.ReportKind, message string, tasks ...string) given {
-	return by(source, &events.SessionReported{SessionID: session, Kind: kind, Message: message, TaskIDs: tasks})
+	return by(source, &events.SessionReported{
+		SessionID: session,
+		Kind:      kind,
+		Message:   message,
+		TaskIDs:   tasks,
+	})
 }
 
 // show gives everything that a state can show, as one text: every view of everything that was ever named.
@@ -139,7 +154,10 @@ func show(t testing.TB, s *State) string {
 		Deadlines []string
 	}
 	out := shown{
-		Head: s.Head(), At: s.At(), Genesis: s.Genesis(), Lines: map[string][]EntryView{},
+		Head:    s.Head(),
+		At:      s.At(),
+		Genesis: s.Genesis(),
+		Lines:   map[string][]EntryView{},
 		Entries: len(s.entries),
 	}
 	now := s.At().Add(time.Hour).UnixMilli()
@@ -209,8 +227,11 @@ func showQueue(s *State, q *Queue) shownQueue {
 	key := queueKey(q.ProjectID, q.Name)
 	top, passedOver := s.Top(q)
 	shown := shownQueue{
-		QueueView: s.QueueView(q), Items: shownItems(s, q), PassedOver: passedOver,
-		ReadyLine: inLine(s.ready.get(key)), WaitingLine: inLine(s.waiting.get(key)),
+		QueueView:   s.QueueView(q),
+		Items:       shownItems(s, q),
+		PassedOver:  passedOver,
+		ReadyLine:   inLine(s.ready.get(key)),
+		WaitingLine: inLine(s.waiting.get(key)),
 	}
 	if top != nil {
 		shown.Top = top.TaskID
@@ -326,8 +347,11 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 		}
 		if id := poolInputs[r.IntN(len(poolInputs))]; s.Input(id) == nil {
 			add(p, me, &events.SessionReported{
-				SessionID: x.ID, Kind: events.ReportNeedsInput, Message: "which?",
-				InputID: id, Options: []string{"yes", "no"},
+				SessionID: x.ID,
+				Kind:      events.ReportNeedsInput,
+				Message:   "which?",
+				InputID:   id,
+				Options:   []string{"yes", "no"},
 			})
 		}
 		if r.IntN(4) == 0 && len(x.Mail) < 5 {
@@ -346,10 +370,17 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 			}
 			add(p, me, &events.QueueItemCompleted{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID})
 			add(p, me, &events.QueueItemFailed{
-				Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID,
-				Reason: "broken",
+				Queue:     item.Queue,
+				TaskID:    item.TaskID,
+				SessionID: x.ID,
+				Reason:    "broken",
 			})
-			add(p, me, &events.QueueItemSkipped{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID, Held: true})
+			add(p, me, &events.QueueItemSkipped{
+				Queue:     item.Queue,
+				TaskID:    item.TaskID,
+				SessionID: x.ID,
+				Held:      true,
+			})
 			continue
 		}
 		q := s.Queue(p, x.Queue)
@@ -358,8 +389,11 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 		}
 		if top, passedOver := s.Top(q); top != nil {
 			add(p, me, &events.QueueItemStarted{
-				Queue: q.Name, TaskID: top.TaskID, SessionID: x.ID,
-				Attempt: top.Attempts + 1, PassedOver: passedOver,
+				Queue:      q.Name,
+				TaskID:     top.TaskID,
+				SessionID:  x.ID,
+				Attempt:    top.Attempts + 1,
+				PassedOver: passedOver,
 			})
 			add(p, me, &events.QueueItemSkipped{Queue: q.Name, TaskID: top.TaskID, SessionID: x.ID})
 		}
@@ -375,8 +409,12 @@ func likelyOfQueues(s *State, p string, add func(project, source string, data ev
 	for _, id := range poolSessions {
 		if s.SessionEver(id) == nil && s.Queue(p, "a") != nil {
 			add(p, admin, &events.SessionSpawned{
-				SessionID: id, Name: id, Role: events.RoleWorker,
-				Strategy: events.StrategyQueue, Queue: "a", Timeout: 60_000,
+				SessionID: id,
+				Name:      id,
+				Role:      events.RoleWorker,
+				Strategy:  events.StrategyQueue,
+				Queue:     "a",
+				Timeout:   60_000,
 			})
 		}
 	}
@@ -396,13 +434,19 @@ func likelyOfQueues(s *State, p string, add func(project, source string, data ev
 				case gone == "":
 				case item.Attempts >= q.MaxAttempts:
 					add(p, "/system", &events.QueueItemQuarantined{
-						Queue: q.Name, TaskID: item.TaskID,
-						SessionID: item.SessionID, Attempt: item.Attempts, Reason: gone,
+						Queue:     q.Name,
+						TaskID:    item.TaskID,
+						SessionID: item.SessionID,
+						Attempt:   item.Attempts,
+						Reason:    gone,
 					})
 				default:
 					add(p, "/system", &events.QueueItemReturned{
-						Queue: q.Name, TaskID: item.TaskID,
-						SessionID: item.SessionID, Attempt: item.Attempts, Reason: gone,
+						Queue:     q.Name,
+						TaskID:    item.TaskID,
+						SessionID: item.SessionID,
+						Attempt:   item.Attempts,
+						Reason:    gone,
 					})
 				}
 			}

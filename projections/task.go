@@ -168,10 +168,22 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 		return missing("task", d.ParentID)
 	}
 	t := &Task{Status: events.TaskTodo, UpdatedAt: f.at, TaskFields: &TaskFields{
-		ID: d.TaskID, ProjectID: f.Project, ParentID: d.ParentID, Title: d.Title, Description: d.Description,
-		AcceptanceCriteria: d.AcceptanceCriteria, Priority: d.Priority, Dependencies: d.Dependencies,
-		InitialPrompt: d.InitialPrompt, SkillIDs: d.SkillIDs, Model: d.Model, Metadata: d.Metadata, Blobs: d.Blobs,
-		CreatedAt: f.at, CreatedBy: f.Source, CreatedSequence: f.sequence,
+		ID:                 d.TaskID,
+		ProjectID:          f.Project,
+		ParentID:           d.ParentID,
+		Title:              d.Title,
+		Description:        d.Description,
+		AcceptanceCriteria: d.AcceptanceCriteria,
+		Priority:           d.Priority,
+		Dependencies:       d.Dependencies,
+		InitialPrompt:      d.InitialPrompt,
+		SkillIDs:           d.SkillIDs,
+		Model:              d.Model,
+		Metadata:           d.Metadata,
+		Blobs:              d.Blobs,
+		CreatedAt:          f.at,
+		CreatedBy:          f.Source,
+		CreatedSequence:    f.sequence,
 	}}
 	s.changes = append(s.changes, Change{KindTask, t.ID, (*Task)(nil), t})
 	s.tasks.put(t.ID, t)
@@ -182,7 +194,12 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 	s.dependOn(t.ID, t.Dependencies)
 	s.unsettled.met = append(s.unsettled.met, t.ID) // a task that was not there kept nobody waiting
 	s.changeProject(f.Project, func(p *Project) { p.Tasks++ })
-	s.note(f, Entry{Type: "task_created", TaskID: t.ID, SessionID: f.author(), Message: t.Title})
+	s.note(f, Entry{
+		Type:      "task_created",
+		TaskID:    t.ID,
+		SessionID: f.author(),
+		Message:   t.Title,
+	})
 	return nil
 }
 
@@ -241,7 +258,13 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 	})
 	s.noteStatus(f, d.TaskID, d.To, d.Reason)
 	if session := s.ActiveSession(t); d.To == events.TaskInProgress && session != "" && session != f.author() {
-		s.note(f, Entry{Type: "task_reopened", SessionID: session, TaskID: d.TaskID, Apart: true, Message: d.Reason})
+		s.note(f, Entry{
+			Type:      "task_reopened",
+			SessionID: session,
+			TaskID:    d.TaskID,
+			Apart:     true,
+			Message:   d.Reason,
+		})
 	}
 	return nil
 }
@@ -249,8 +272,11 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 // noteStatus shows a move of a task's status on the task, and on the session of the orchestrator that made it.
 func (s *State) noteStatus(f fact, task string, to events.TaskStatus, reason string) {
 	s.note(f, Entry{
-		Type: "task_status_changed", TaskID: task, SessionID: f.author(),
-		What: "Status changed to " + string(to), Message: reason,
+		Type:      "task_status_changed",
+		TaskID:    task,
+		SessionID: f.author(),
+		What:      "Status changed to " + string(to),
+		Message:   reason,
 	})
 }
 

@@ -59,7 +59,13 @@ func (s *State) templateCreated(f fact, d *events.TemplateCreated) error {
 		return exists("template", d.TemplateID)
 	}
 	s.putTemplate(&Template{
-		ID: d.TemplateID, Name: d.Name, Role: d.Role, Content: d.Content, Version: 1, CreatedAt: f.at, UpdatedAt: f.at,
+		ID:        d.TemplateID,
+		Name:      d.Name,
+		Role:      d.Role,
+		Content:   d.Content,
+		Version:   1,
+		CreatedAt: f.at,
+		UpdatedAt: f.at,
 		CreatedBy: f.Source,
 	})
 	return nil

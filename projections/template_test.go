@@ -8,7 +8,12 @@ import (
 
 func TestTemplate(t *testing.T) {
 	of := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
-	made := of(&events.TemplateCreated{TemplateID: "x", Name: "Mine", Role: events.RoleOrchestrator, Content: "do"})
+	made := of(&events.TemplateCreated{
+		TemplateID: "x",
+		Name:       "Mine",
+		Role:       events.RoleOrchestrator,
+		Content:    "do",
+	})
 	for _, c := range []struct {
 		name  string
 		id    string
@@ -16,15 +21,25 @@ func TestTemplate(t *testing.T) {
 		want  Template
 	}{
 		{"created", "x", []given{made}, Template{
-			Name: "Mine", Role: events.RoleOrchestrator, Content: "do", Version: 1,
-			CreatedAt: at(1), UpdatedAt: at(1), CreatedBy: admin,
+			Name:      "Mine",
+			Role:      events.RoleOrchestrator,
+			Content:   "do",
+			Version:   1,
+			CreatedAt: at(1),
+			UpdatedAt: at(1),
+			CreatedBy: admin,
 		}},
 		{
 			"a new name is no new version", "x",
 			[]given{made, of(&events.TemplateUpdated{TemplateID: "x", Name: new("Ours")})},
 			Template{
-				Name: "Ours", Role: events.RoleOrchestrator, Content: "do", Version: 1, CreatedAt: at(1),
-				UpdatedAt: at(2), CreatedBy: admin,
+				Name:      "Ours",
+				Role:      events.RoleOrchestrator,
+				Content:   "do",
+				Version:   1,
+				CreatedAt: at(1),
+				UpdatedAt: at(2),
+				CreatedBy: admin,
 			},
 		},
 		{
@@ -34,22 +49,36 @@ func TestTemplate(t *testing.T) {
 				of(&events.TemplateUpdated{TemplateID: "x", Content: new("done")}),
 			},
 			Template{
-				Name: "Mine", Role: events.RoleOrchestrator, Content: "done", Version: 3, CreatedAt: at(1),
-				UpdatedAt: at(3), CreatedBy: admin,
+				Name:      "Mine",
+				Role:      events.RoleOrchestrator,
+				Content:   "done",
+				Version:   3,
+				CreatedAt: at(1),
+				UpdatedAt: at(3),
+				CreatedBy: admin,
 			},
 		},
 		{
 			"reset", "x",
 			[]given{made, of(&events.TemplateReset{TemplateID: "x"})},
 			Template{
-				Name: "Mine", Role: events.RoleOrchestrator, Version: 2, CreatedAt: at(1), UpdatedAt: at(2),
+				Name:      "Mine",
+				Role:      events.RoleOrchestrator,
+				Version:   2,
+				CreatedAt: at(1),
+				UpdatedAt: at(2),
 				CreatedBy: admin,
 			},
 		},
 		{
 			"one of Maestro's own is changed", "execute-tree",
 			[]given{made, of(&events.TemplateUpdated{TemplateID: "execute-tree", Content: new("climb")})},
-			Template{Content: "climb", Version: 1, CreatedAt: at(2), UpdatedAt: at(2)},
+			Template{
+				Content:   "climb",
+				Version:   1,
+				CreatedAt: at(2),
+				UpdatedAt: at(2),
+			},
 		},
 		{
 			"and reset, which is another version", "execute-tree",
@@ -57,7 +86,12 @@ func TestTemplate(t *testing.T) {
 				of(&events.TemplateUpdated{TemplateID: "execute-tree", Name: new("T"), Content: new("climb")}),
 				of(&events.TemplateReset{TemplateID: "execute-tree"}),
 			},
-			Template{Name: "T", Version: 2, CreatedAt: at(1), UpdatedAt: at(2)},
+			Template{
+				Name:      "T",
+				Version:   2,
+				CreatedAt: at(1),
+				UpdatedAt: at(2),
+			},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -74,10 +108,25 @@ func TestTemplates(t *testing.T) {
 	s := stateOf(
 		t,
 		project(),
-		of(&events.TemplateCreated{TemplateID: "b", Name: "B", Role: events.RoleWorker, Content: "b"}),
-		of(&events.TemplateCreated{TemplateID: "gone", Name: "G", Role: events.RoleWorker, Content: "g"}),
+		of(&events.TemplateCreated{
+			TemplateID: "b",
+			Name:       "B",
+			Role:       events.RoleWorker,
+			Content:    "b",
+		}),
+		of(&events.TemplateCreated{
+			TemplateID: "gone",
+			Name:       "G",
+			Role:       events.RoleWorker,
+			Content:    "g",
+		}),
 		of(&events.TemplateUpdated{TemplateID: "execute-queue", Content: new("q")}),
-		of(&events.TemplateCreated{TemplateID: "a", Name: "A", Role: events.RoleWorker, Content: "a"}),
+		of(&events.TemplateCreated{
+			TemplateID: "a",
+			Name:       "A",
+			Role:       events.RoleWorker,
+			Content:    "a",
+		}),
 		of(&events.TemplateDeleted{TemplateID: "gone"}),
 		of(&events.TemplateReset{TemplateID: "b"}),
 	)

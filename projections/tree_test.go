@@ -12,7 +12,10 @@ import (
 // below makes a task under another, which depends on further ones.
 func below(id, parent string, dependencies ...string) given {
 	return by(admin, &events.TaskCreated{
-		TaskID: id, Title: id, Priority: "low", ParentID: parent,
+		TaskID:       id,
+		Title:        id,
+		Priority:     "low",
+		ParentID:     parent,
 		Dependencies: dependencies,
 	})
 }

@@ -30,8 +30,16 @@ type ProjectView struct {
 // View shows the project.
 func (p *Project) View() ProjectView {
 	return ProjectView{
-		ID: p.ID, Name: p.Name, WorkingDir: p.WorkingDir, Description: p.Description, CreatedAt: p.CreatedAt,
-		UpdatedAt: p.UpdatedAt, CreatedBy: p.CreatedBy, Tasks: p.Tasks, Sessions: p.Sessions, Blobs: p.Blobs,
+		ID:          p.ID,
+		Name:        p.Name,
+		WorkingDir:  p.WorkingDir,
+		Description: p.Description,
+		CreatedAt:   p.CreatedAt,
+		UpdatedAt:   p.UpdatedAt,
+		CreatedBy:   p.CreatedBy,
+		Tasks:       p.Tasks,
+		Sessions:    p.Sessions,
+		Blobs:       p.Blobs,
 	}
 }
 
@@ -178,16 +186,35 @@ func (s *State) ListedSize(t *Task) int64 {
 func (s *State) taskView(t *Task) TaskView {
 	says, by := s.SessionStatus(t)
 	return TaskView{
-		ID: t.ID, ProjectID: t.ProjectID, ParentID: orNull(t.ParentID), Title: t.Title, Description: t.Description,
-		Status: t.Status, Priority: t.Priority, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
-		StartedAt: orNull(t.StartedAt), CompletedAt: orNull(t.CompletedAt), InitialPrompt: t.InitialPrompt,
-		SessionIDs: list(t.SessionIDs), SkillIDs: list(t.SkillIDs), AgentIDs: list(t.AgentIDs),
-		Dependencies:  list(t.Dependencies),
-		SessionStatus: says, SaidBy: by, Model: t.Model, AcceptanceCriteria: list(t.AcceptanceCriteria),
-		UnmetDependencies: s.UnmetDependencies(t), ActiveSessionID: s.ActiveSession(t), CreatedBy: t.CreatedBy,
-		Queues: s.inQueues(t.ID), Metadata: t.Metadata, Blobs: t.Blobs,
-		Result: s.Result(t), StatusReason: s.statementOn(t, t.StatusReason()),
-		SessionReason: s.sessionReason(t, says, by),
+		ID:                 t.ID,
+		ProjectID:          t.ProjectID,
+		ParentID:           orNull(t.ParentID),
+		Title:              t.Title,
+		Description:        t.Description,
+		Status:             t.Status,
+		Priority:           t.Priority,
+		CreatedAt:          t.CreatedAt,
+		UpdatedAt:          t.UpdatedAt,
+		StartedAt:          orNull(t.StartedAt),
+		CompletedAt:        orNull(t.CompletedAt),
+		InitialPrompt:      t.InitialPrompt,
+		SessionIDs:         list(t.SessionIDs),
+		SkillIDs:           list(t.SkillIDs),
+		AgentIDs:           list(t.AgentIDs),
+		Dependencies:       list(t.Dependencies),
+		SessionStatus:      says,
+		SaidBy:             by,
+		Model:              t.Model,
+		AcceptanceCriteria: list(t.AcceptanceCriteria),
+		UnmetDependencies:  s.UnmetDependencies(t),
+		ActiveSessionID:    s.ActiveSession(t),
+		CreatedBy:          t.CreatedBy,
+		Queues:             s.inQueues(t.ID),
+		Metadata:           t.Metadata,
+		Blobs:              t.Blobs,
+		Result:             s.Result(t),
+		StatusReason:       s.statementOn(t, t.StatusReason()),
+		SessionReason:      s.sessionReason(t, says, by),
 	}
 }
 
@@ -200,7 +227,13 @@ func (s *State) statementOn(t *Task, said *Statement) *StatementView {
 		return nil
 	}
 	e := s.TaskTimeline(t.ID).at(said.Sequence)
-	return &StatementView{Text: e.Message, Blob: e.Blob, By: said.By, At: said.At, Sequence: said.Sequence}
+	return &StatementView{
+		Text:     e.Message,
+		Blob:     e.Blob,
+		By:       said.By,
+		At:       said.At,
+		Sequence: said.Sequence,
+	}
 }
 
 // sessionReason gives why a session says of a task that it cannot go on, nil if it gave no reason.
@@ -216,7 +249,13 @@ func (s *State) sessionReason(t *Task, says events.TaskSessionStatus, session st
 	if e.Message == "" {
 		return nil
 	}
-	return &StatementView{Text: e.Message, Blob: e.Blob, By: e.Source, At: said.At, Sequence: said.Sequence}
+	return &StatementView{
+		Text:     e.Message,
+		Blob:     e.Blob,
+		By:       e.Source,
+		At:       said.At,
+		Sequence: said.Sequence,
+	}
 }
 
 func (s *State) inQueues(task string) []TaskInQueue {
@@ -252,8 +291,17 @@ type EntryView struct {
 // View shows the entry. What a client gave with words is its metadata, without words its data.
 func (e *Entry) View() EntryView {
 	v := EntryView{
-		ID: e.ID(), Sequence: e.Sequence, Type: e.Type, Timestamp: e.At, OccurredAt: e.OccurredAt, Message: e.Text(),
-		TaskID: e.TaskID, SessionID: e.SessionID, Source: e.Source, Blob: e.Blob, Late: e.Late,
+		ID:         e.ID(),
+		Sequence:   e.Sequence,
+		Type:       e.Type,
+		Timestamp:  e.At,
+		OccurredAt: e.OccurredAt,
+		Message:    e.Text(),
+		TaskID:     e.TaskID,
+		SessionID:  e.SessionID,
+		Source:     e.Source,
+		Blob:       e.Blob,
+		Late:       e.Late,
 	}
 	if e.Bare {
 		v.Data = e.Data
@@ -393,9 +441,16 @@ type ProjectStatus struct {
 func (s *State) ProjectStatus(p *Project) ProjectStatus {
 	words := s.listen()
 	status := ProjectStatus{
-		Project: p.View(), Tasks: map[events.TaskStatus]int{}, Says: map[events.TaskSessionStatus]int{},
-		Unconfirmed: []string{}, Sessions: map[events.SessionStatus]int{}, Lost: []string{}, Queues: []QueueView{},
-		Inbox: words.inboxCount(p.ID), ToConfirm: []TaskSaid{}, Said: []TaskSaid{},
+		Project:     p.View(),
+		Tasks:       map[events.TaskStatus]int{},
+		Says:        map[events.TaskSessionStatus]int{},
+		Unconfirmed: []string{},
+		Sessions:    map[events.SessionStatus]int{},
+		Lost:        []string{},
+		Queues:      []QueueView{},
+		Inbox:       words.inboxCount(p.ID),
+		ToConfirm:   []TaskSaid{},
+		Said:        []TaskSaid{},
 	}
 	var decided []TaskSaid // open ones come first
 	for t := range s.Tasks(p.ID) {

@@ -40,8 +40,11 @@ func ms(sequence int) string { return fmt.Sprint(at(sequence)) }
 
 func TestProject(t *testing.T) {
 	full := by("/projects/p0/sessions/o", &events.ProjectCreated{
-		ProjectID: "p", Name: "Alpha", WorkingDir: "/src",
-		Description: "d", Blobs: events.Blobs{"description": "sha256-1"},
+		ProjectID:   "p",
+		Name:        "Alpha",
+		WorkingDir:  "/src",
+		Description: "d",
+		Blobs:       events.Blobs{"description": "sha256-1"},
 	})
 	for _, c := range []struct {
 		name  string
@@ -102,16 +105,30 @@ func TestProject(t *testing.T) {
 
 func TestTask(t *testing.T) {
 	full := by(worker, &events.TaskCreated{
-		TaskID: "t1", Title: "T", Description: "d", AcceptanceCriteria: []string{"c"}, Priority: "high",
-		Dependencies:  []string{"t2"},
-		InitialPrompt: "i", SkillIDs: []string{"s"}, Model: "opus", Metadata: json.RawMessage(`{"a":1}`),
-		Blobs: events.Blobs{"initialPrompt": "sha256-1"},
+		TaskID:             "t1",
+		Title:              "T",
+		Description:        "d",
+		AcceptanceCriteria: []string{"c"},
+		Priority:           "high",
+		Dependencies:       []string{"t2"},
+		InitialPrompt:      "i",
+		SkillIDs:           []string{"s"},
+		Model:              "opus",
+		Metadata:           json.RawMessage(`{"a":1}`),
+		Blobs:              events.Blobs{"initialPrompt": "sha256-1"},
 	})
 	update := by(admin, &events.TaskUpdated{
-		TaskID: "t1", Title: new("U"), Description: new("e"), AcceptanceCriteria: &[]string{}, Priority: new("low"),
-		Dependencies: &[]string{},
-		SkillIDs:     &[]string{"r"}, AgentIDs: &[]string{"a"}, Model: new("haiku"), Metadata: json.RawMessage(`{}`),
-		Status: &events.StatusChange{From: events.TaskTodo, To: events.TaskCancelled},
+		TaskID:             "t1",
+		Title:              new("U"),
+		Description:        new("e"),
+		AcceptanceCriteria: &[]string{},
+		Priority:           new("low"),
+		Dependencies:       &[]string{},
+		SkillIDs:           &[]string{"r"},
+		AgentIDs:           &[]string{"a"},
+		Model:              new("haiku"),
+		Metadata:           json.RawMessage(`{}`),
+		Status:             &events.StatusChange{From: events.TaskTodo, To: events.TaskCancelled},
 	})
 	move := func(to events.TaskStatus) given { return by(admin, &events.TaskStatusChanged{TaskID: "t1", To: to}) }
 	for _, c := range []struct {
@@ -165,8 +182,11 @@ func TestTask(t *testing.T) {
 			[]given{
 				project(), task("t1"), task("t2"),
 				by(admin, &events.SessionSpawned{
-					SessionID: "w", Name: "w", Role: events.RoleWorker,
-					TaskIDs: []string{"t1", "t2"}, Started: []string{"t2"},
+					SessionID: "w",
+					Name:      "w",
+					Role:      events.RoleWorker,
+					TaskIDs:   []string{"t1", "t2"},
+					Started:   []string{"t2"},
 				}),
 			},
 			want{"status": `"todo"`, "startedAt": "null", "sessionIds": `["w"]`, "activeSessionId": `"w"`},
@@ -198,7 +218,12 @@ func TestTask(t *testing.T) {
 
 func TestTaskTree(t *testing.T) {
 	below := func(id, parent string) given {
-		return by(admin, &events.TaskCreated{TaskID: id, Title: id, Priority: "low", ParentID: parent})
+		return by(admin, &events.TaskCreated{
+			TaskID:   id,
+			Title:    id,
+			Priority: "low",
+			ParentID: parent,
+		})
 	}
 	story := []given{project(), task("t1"), below("t2", "t1"), below("t3", "t2"), task("t4"), below("t5", "t1")}
 	s := stateOf(t, story...)
@@ -246,9 +271,17 @@ func TestTaskTree(t *testing.T) {
 
 func TestSession(t *testing.T) {
 	full := by(orch, &events.SessionSpawned{
-		SessionID: "w", Name: "W", Role: events.RoleWorker, Strategy: events.StrategyTree, TaskIDs: []string{"t1"},
-		Permissions: events.Permissions{Commands: []string{"whoami"}, Explicit: true},
-		SpawnedBy:   "o", Model: "opus", Agent: "codex", Skills: []string{"s"}, Context: json.RawMessage(`{"a":1}`),
+		SessionID:      "w",
+		Name:           "W",
+		Role:           events.RoleWorker,
+		Strategy:       events.StrategyTree,
+		TaskIDs:        []string{"t1"},
+		Permissions:    events.Permissions{Commands: []string{"whoami"}, Explicit: true},
+		SpawnedBy:      "o",
+		Model:          "opus",
+		Agent:          "codex",
+		Skills:         []string{"s"},
+		Context:        json.RawMessage(`{"a":1}`),
 		ManifestDigest: "sha256-1",
 	})
 	spawned := []given{project(), task("t1"), full}
@@ -273,10 +306,14 @@ func TestSession(t *testing.T) {
 		{
 			"registered by a user that nobody spawned",
 			[]given{project(), by(admin, &events.SessionRegistered{SessionID: "w", Created: &events.SessionCreated{
-				Name: "N", Role: events.RoleOrchestrator, Strategy: events.StrategyDefault, Status: events.SessionIdle,
+				Name:        "N",
+				Role:        events.RoleOrchestrator,
+				Strategy:    events.StrategyDefault,
+				Status:      events.SessionIdle,
 				Env:         map[string]string{"A": "1"},
-				Permissions: events.Permissions{Commands: []string{"status"}}, Metadata: json.RawMessage(`{"m":1}`),
-				AgentID: "a",
+				Permissions: events.Permissions{Commands: []string{"status"}},
+				Metadata:    json.RawMessage(`{"m":1}`),
+				AgentID:     "a",
 			}})},
 			want{
 				"name": `"N"`, "role": `"orchestrator"`, "strategy": `"default"`, "status": `"idle"`,
@@ -300,7 +337,10 @@ func TestSession(t *testing.T) {
 			[]given{project(), by(admin, &events.SessionRegistered{
 				SessionID: "w", ManifestDigest: "sha256-2",
 				Created: &events.SessionCreated{
-					Name: "N", Role: events.RoleWorker, Strategy: events.StrategySimple, Status: events.SessionSpawning,
+					Name:     "N",
+					Role:     events.RoleWorker,
+					Strategy: events.StrategySimple,
+					Status:   events.SessionSpawning,
 				},
 			})},
 			want{"status": `"spawning"`, "manifestDigest": `"sha256-2"`},
@@ -330,8 +370,12 @@ func TestSession(t *testing.T) {
 		{
 			"updated",
 			then(by(admin, &events.SessionUpdated{
-				SessionID: "w", Name: new("V"), Status: new(events.SessionIdle),
-				AgentID: new("b"), TaskIDs: &[]string{}, Env: map[string]string{"A": "1"},
+				SessionID: "w",
+				Name:      new("V"),
+				Status:    new(events.SessionIdle),
+				AgentID:   new("b"),
+				TaskIDs:   &[]string{},
+				Env:       map[string]string{"A": "1"},
 			}),
 				by(admin, &events.SessionUpdated{SessionID: "w", Env: map[string]string{"B": "2"}})),
 			want{
@@ -348,8 +392,10 @@ func TestSession(t *testing.T) {
 			want{"status": `"completed"`, "completedAt": ms(4), "endedAt": ""},
 		},
 		{"completed by its report", then(by(worker, &events.SessionReported{
-			SessionID: "w", Kind: events.ReportComplete,
-			Message: "m", SessionCompleted: true,
+			SessionID:        "w",
+			Kind:             events.ReportComplete,
+			Message:          "m",
+			SessionCompleted: true,
 		})), want{"status": `"completed"`, "completedAt": ms(4)}},
 		{"a report after completed changes no status", then(by(worker, &events.SessionCompleted{SessionID: "w"}),
 			report(worker, "w", events.ReportProgress, "m")), want{
@@ -445,8 +491,11 @@ func TestTwoStatuses(t *testing.T) {
 			"updatedAt":     ms(4),
 		}},
 		{"a late report", then(by(worker, &events.SessionReported{
-			SessionID: "w", Kind: events.ReportComplete,
-			Message: "m", TaskIDs: []string{"t1"}, Late: true,
+			SessionID: "w",
+			Kind:      events.ReportComplete,
+			Message:   "m",
+			TaskIDs:   []string{"t1"},
+			Late:      true,
 		})), want{"sessionStatus": "", "updatedAt": ms(4)}},
 		{"two sessions: the newest word", then(working, done), want{
 			"sessionStatus": `"completed"`, "saidBy": `"w2"`,
@@ -492,15 +541,21 @@ func TestTwoStatuses(t *testing.T) {
 // Shorthands of the stories with queues: w pulls from its own queue or from a named one.
 func pulls(id, queue string, queued ...string) given {
 	return by(admin, &events.SessionSpawned{
-		SessionID: id, Name: "Name of " + id, Role: events.RoleWorker,
-		Strategy: events.StrategyQueue, Queue: queue, Queued: queued,
+		SessionID: id,
+		Name:      "Name of " + id,
+		Role:      events.RoleWorker,
+		Strategy:  events.StrategyQueue,
+		Queue:     queue,
+		Queued:    queued,
 	})
 }
 
 func started(session, queue, task string, attempt int) given {
 	return by(SessionSource("p", session), &events.QueueItemStarted{
-		Queue: queue, TaskID: task, SessionID: session,
-		Attempt: attempt,
+		Queue:     queue,
+		TaskID:    task,
+		SessionID: session,
+		Attempt:   attempt,
 	})
 }
 
@@ -510,26 +565,39 @@ func finished(session, queue, task string) given {
 
 func failed(session, queue, task, reason string) given {
 	return by(SessionSource("p", session), &events.QueueItemFailed{
-		Queue: queue, TaskID: task, SessionID: session,
-		Reason: reason,
+		Queue:     queue,
+		TaskID:    task,
+		SessionID: session,
+		Reason:    reason,
 	})
 }
 
 func skipped(session, queue, task string, held bool) given {
-	return by(admin, &events.QueueItemSkipped{Queue: queue, TaskID: task, SessionID: session, Held: held})
+	return by(admin, &events.QueueItemSkipped{
+		Queue:     queue,
+		TaskID:    task,
+		SessionID: session,
+		Held:      held,
+	})
 }
 
 func returned(session, queue, task string, attempt int) given {
 	return by("/system", &events.QueueItemReturned{
-		Queue: queue, TaskID: task, SessionID: session, Attempt: attempt,
-		Reason: "lost",
+		Queue:     queue,
+		TaskID:    task,
+		SessionID: session,
+		Attempt:   attempt,
+		Reason:    "lost",
 	})
 }
 
 func quarantined(session, queue, task string, attempt int) given {
 	return by("/system", &events.QueueItemQuarantined{
-		Queue: queue, TaskID: task, SessionID: session, Attempt: attempt,
-		Reason: "lost",
+		Queue:     queue,
+		TaskID:    task,
+		SessionID: session,
+		Attempt:   attempt,
+		Reason:    "lost",
 	})
 }
 
@@ -551,8 +619,11 @@ func killed(session string) given {
 
 func asks(session, input, question string, options ...string) given {
 	return by(SessionSource("p", session), &events.SessionReported{
-		SessionID: session, Kind: events.ReportNeedsInput,
-		Message: question, InputID: input, Options: options,
+		SessionID: session,
+		Kind:      events.ReportNeedsInput,
+		Message:   question,
+		InputID:   input,
+		Options:   options,
 	})
 }
 
@@ -572,7 +643,9 @@ func deleted(task string) given { return by(admin, &events.TaskDeleted{TaskID: t
 
 func needs(id string, dependencies ...string) given {
 	return by(admin, &events.TaskCreated{
-		TaskID: id, Title: "Title of " + id, Priority: "medium",
+		TaskID:       id,
+		Title:        "Title of " + id,
+		Priority:     "medium",
 		Dependencies: dependencies,
 	})
 }
@@ -947,8 +1020,13 @@ func TestTwoStatusesOfQueues(t *testing.T) {
 
 func TestSessionOfQueue(t *testing.T) {
 	spawned := by(admin, &events.SessionSpawned{
-		SessionID: "w", Name: "W", Role: events.RoleWorker,
-		Strategy: events.StrategyQueue, Queue: "w", Queued: []string{"t1"}, Timeout: 60_000,
+		SessionID: "w",
+		Name:      "W",
+		Role:      events.RoleWorker,
+		Strategy:  events.StrategyQueue,
+		Queue:     "w",
+		Queued:    []string{"t1"},
+		Timeout:   60_000,
 	})
 	then := continued(project(), task("t1"), spawned)
 	deadline := fmt.Sprint(at(3) + 60_000)
@@ -1014,7 +1092,12 @@ func TestSessionOfQueue(t *testing.T) {
 	}
 	id := func(x *Session) string { return x.ID }
 	timed := func(id string) given {
-		return by(admin, &events.SessionSpawned{SessionID: id, Name: id, Role: events.RoleWorker, Timeout: 1})
+		return by(admin, &events.SessionSpawned{
+			SessionID: id,
+			Name:      id,
+			Role:      events.RoleWorker,
+			Timeout:   1,
+		})
 	}
 	s = stateOf(t, then(spawn("x"), timed("w2"), timed("y"), killed("w2"))...)
 	equalLists(t, "deadlines", idsOf(s.Deadlines(), id), "w", "y")
@@ -1026,8 +1109,13 @@ func TestSessionOfQueue(t *testing.T) {
 
 func TestInputView(t *testing.T) {
 	full := by(worker, &events.SessionReported{
-		SessionID: "w", Kind: events.ReportNeedsInput, Message: "Which?", TaskIDs: []string{"t1"}, InputID: "i1",
-		Options: []string{"yes", "no"}, Blobs: events.Blobs{"message": "sha256-1"},
+		SessionID: "w",
+		Kind:      events.ReportNeedsInput,
+		Message:   "Which?",
+		TaskIDs:   []string{"t1"},
+		InputID:   "i1",
+		Options:   []string{"yes", "no"},
+		Blobs:     events.Blobs{"message": "sha256-1"},
 	})
 	then := continued(project(), task("t1"), spawn("w", "t1"), full)
 	now := at(100)
@@ -1093,7 +1181,12 @@ func TestInputView(t *testing.T) {
 // Messages wait for their session beside the answers, in the order in which they came, until it was shown them.
 func TestMail(t *testing.T) {
 	message := func(id, about string) given {
-		return by(admin, &events.SessionMessaged{SessionID: "w", MessageID: id, Text: "Go on with " + id, About: about})
+		return by(admin, &events.SessionMessaged{
+			SessionID: "w",
+			MessageID: id,
+			Text:      "Go on with " + id,
+			About:     about,
+		})
 	}
 	s := stateOf(t, project(), task("t1"), spawn("w", "t1"), asks("w", "i1", "1"), message("m1", "t1"),
 		answered("w", "i1", "a"), message("m2", ""))
@@ -1134,7 +1227,9 @@ func TestMail(t *testing.T) {
 func TestTokenView(t *testing.T) {
 	inNone := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
 	made := inNone(&events.TokenCreated{
-		Name: "ci", Kind: events.TokenReadOnly, ProjectIDs: []string{"p"},
+		Name:       "ci",
+		Kind:       events.TokenReadOnly,
+		ProjectIDs: []string{"p"},
 		Generation: 1,
 	})
 	other := inNone(&events.TokenCreated{Name: "eyes", Kind: events.TokenAuditor, Generation: 1})
@@ -1327,8 +1422,11 @@ func TestTimelines(t *testing.T) {
 	queue := continued(then(pulls("x", "x", "t1"))...)
 	said := time.Date(2026, 3, 1, 11, 0, 0, 5e6, time.UTC)
 	late := by(worker, &events.SessionReported{
-		SessionID: "w", Kind: events.ReportError, Message: "m",
-		TaskIDs: []string{"t1"}, Late: true,
+		SessionID: "w",
+		Kind:      events.ReportError,
+		Message:   "m",
+		TaskIDs:   []string{"t1"},
+		Late:      true,
 	})
 	late.said = said
 	file := by(worker, &events.SessionFileTracked{SessionID: "w", File: "a.go", TaskID: "t1"})
@@ -1424,7 +1522,9 @@ func TestTimelines(t *testing.T) {
 		},
 		{
 			"updated fields are named", then(by(orch, &events.TaskUpdated{
-				TaskID: "t1", Title: new("x"), Model: new("y"),
+				TaskID: "t1",
+				Title:  new("x"),
+				Model:  new("y"),
 				Status: &events.StatusChange{To: events.TaskBlocked},
 			})), "o",
 			[]string{"evt_6_1 task_status_changed o/t1: Status changed to blocked"},
@@ -1454,8 +1554,11 @@ func TestTimelines(t *testing.T) {
 		},
 		{
 			"a note", then(by(worker, &events.SessionNoted{
-				SessionID: "w", Type: "milestone", Message: "m", TaskID: "t1",
-				Data: json.RawMessage(`{"a":1}`),
+				SessionID: "w",
+				Type:      "milestone",
+				Message:   "m",
+				TaskID:    "t1",
+				Data:      json.RawMessage(`{"a":1}`),
 			})), "w",
 			[]string{`evt_6 milestone w/t1: m {"a":1}`},
 			"t1",
@@ -1463,8 +1566,10 @@ func TestTimelines(t *testing.T) {
 		},
 		{
 			"a bare note about a task elsewhere", then(by(worker, &events.SessionNoted{
-				SessionID: "w", Type: "n",
-				TaskID: "other", Data: json.RawMessage(`{}`),
+				SessionID: "w",
+				Type:      "n",
+				TaskID:    "other",
+				Data:      json.RawMessage(`{}`),
 			})), "w",
 			[]string{`evt_6 n w/ about other {} bare`},
 			"t1",
@@ -1619,8 +1724,18 @@ func TestTimelineViews(t *testing.T) {
 			Apart:    true,
 			Blob:     "sha256-1",
 		},
-		{Sequence: 2, Type: "b", Data: json.RawMessage(`2`), Bare: true},
-		{Sequence: 3, Type: "a", Message: "three", TaskID: "u"},
+		{
+			Sequence: 2,
+			Type:     "b",
+			Data:     json.RawMessage(`2`),
+			Bare:     true,
+		},
+		{
+			Sequence: 3,
+			Type:     "a",
+			Message:  "three",
+			TaskID:   "u",
+		},
 	}
 	ids := func(views []EntryView) []string {
 		got := []string{}

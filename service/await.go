@@ -146,7 +146,9 @@ var ErrStopping = errors.New("the server is stopping")
 
 func askAgain() *Problem {
 	return &Problem{
-		Kind: KindUnavailable, Code: CodeStopping, Message: "The server is stopping: ask again",
+		Kind:       KindUnavailable,
+		Code:       CodeStopping,
+		Message:    "The server is stopping: ask again",
 		Why:        "a server that stops answers who waits before it ends",
 		Next:       "ask again with the same key, until the server is back",
 		RetryAfter: time.Second,

@@ -29,8 +29,16 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, error) {
 		return wire.Can{}, err
 	}
 	body := wire.Can{
-		Actor: by.String(), Command: row.ID, Target: in.Target,
-		Row: wire.CanRow{ID: row.ID, Who: row.Who.String(), Write: row.Write, Rule: row.Rule, Rules: table.Version},
+		Actor:   by.String(),
+		Command: row.ID,
+		Target:  in.Target,
+		Row: wire.CanRow{
+			ID:    row.ID,
+			Who:   row.Who.String(),
+			Write: row.Write,
+			Rule:  row.Rule,
+			Rules: table.Version,
+		},
 	}
 	project := in.Project
 	if project == "" {

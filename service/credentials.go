@@ -54,8 +54,10 @@ type authenticator struct {
 func newAuthenticator(keys Keys, handler *engine.Handler, now func() time.Time) authenticator {
 	key := append([]byte(nil), keys.ServerKey...)
 	return authenticator{
-		admin: sha256.Sum256(keys.AdminToken), handler: handler, now: now,
-		macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }},
+		admin:   sha256.Sum256(keys.AdminToken),
+		handler: handler,
+		now:     now,
+		macs:    &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }},
 	}
 }
 
@@ -154,8 +156,12 @@ func expired(name string, at int64) *Problem {
 // NotAuthenticated says that it is not known who calls. invalid says that a credential was shown, and is not valid.
 func NotAuthenticated(message, why string, invalid bool) *Problem {
 	return &Problem{
-		Kind: KindUnauthenticated, Code: "UNAUTHENTICATED", Message: message, Why: why,
-		Next: "send `Authorization: Bearer <token>`", BadCredential: invalid,
+		Kind:          KindUnauthenticated,
+		Code:          "UNAUTHENTICATED",
+		Message:       message,
+		Why:           why,
+		Next:          "send `Authorization: Bearer <token>`",
+		BadCredential: invalid,
 	}
 }
 

@@ -117,9 +117,13 @@ func (v View) refusedKept(
 	for _, d := range slices.Backward(denials) {
 		project, session, _ := projections.SessionOfSource(d.Actor)
 		item := projections.InboxItem{
-			Kind: projections.InboxRefused, ProjectID: project, SessionID: session, EntryID: d.ID,
-			What: v.Session(session).Name, Since: d.First,
-			Next: "maestro audit denials --actor " + session,
+			Kind:      projections.InboxRefused,
+			ProjectID: project,
+			SessionID: session,
+			EntryID:   d.ID,
+			What:      v.Session(session).Name,
+			Since:     d.First,
+			Next:      "maestro audit denials --actor " + session,
 		}
 		if !d.More && listed[session] < ofOne && len(items) < most {
 			listed[session]++

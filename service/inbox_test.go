@@ -26,7 +26,12 @@ func TestALargeProjectHidesNoOther(t *testing.T) {
 			}
 		}
 	}
-	handler, err := engine.Open(t.Context(), engine.Config{Log: log, Now: time.Now, After: time.After, ReadMost: 2000})
+	handler, err := engine.Open(t.Context(), engine.Config{
+		Log:      log,
+		Now:      time.Now,
+		After:    time.After,
+		ReadMost: 2000,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

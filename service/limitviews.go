@@ -29,7 +29,11 @@ func (v View) limitsOf(by commands.Actor, row commands.Row) []wire.CanLimit {
 		account := ledger.hold(c, name)
 		defer ledger.letGo(account)
 		limits = append(limits, wire.CanLimit{
-			Name: q.Name, Limit: q.String(), Value: q.Value, Burst: q.Burst, Left: int64(ledger.left(account, r)),
+			Name:  q.Name,
+			Limit: q.String(),
+			Value: q.Value,
+			Burst: q.Burst,
+			Left:  int64(ledger.left(account, r)),
 		})
 	}
 	if by.Kind == commands.ActorSystem {
@@ -53,8 +57,12 @@ func (v View) ListLimits() ([]wire.LimitView, error) {
 	for _, q := range quotas {
 		q = v.Service.Limits.Quota(q.Name)
 		views = append(views, wire.LimitView{
-			Name: q.Name, Limit: q.String(), Value: q.Value, Burst: q.Burst,
-			Refused: v.Service.ledger.refusals(q.Name), About: q.About,
+			Name:    q.Name,
+			Limit:   q.String(),
+			Value:   q.Value,
+			Burst:   q.Burst,
+			Refused: v.Service.ledger.refusals(q.Name),
+			About:   q.About,
 		})
 	}
 	return views, nil

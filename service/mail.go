@@ -29,13 +29,24 @@ func (v View) GetMail(in *wire.SessionID) (wire.Mailbox, error) {
 		}
 		asked := v.Input(id)
 		box.Mail = append(box.Mail, wire.Mail{
-			ID: id, Kind: wire.MailAnswer, From: asked.AnsweredBy, Text: asked.Answer, Question: asked.Question,
-			At: asked.AnsweredAt,
+			ID:       id,
+			Kind:     wire.MailAnswer,
+			From:     asked.AnsweredBy,
+			Text:     asked.Answer,
+			Question: asked.Question,
+			At:       asked.AnsweredAt,
 		})
 	}
 	return box, nil
 }
 
 func mailOf(m *projections.Message) wire.Mail {
-	return wire.Mail{ID: m.ID, Kind: wire.MailMessage, From: m.From, Text: m.Text, About: m.About, At: m.At}
+	return wire.Mail{
+		ID:    m.ID,
+		Kind:  wire.MailMessage,
+		From:  m.From,
+		Text:  m.Text,
+		About: m.About,
+		At:    m.At,
+	}
 }

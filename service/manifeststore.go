@@ -51,7 +51,8 @@ func invalidManifest(err error) error {
 		return err
 	}
 	return &Problem{
-		Kind: KindRule, Domain: true,
+		Kind:    KindRule,
+		Domain:  true,
 		Code:    "INVALID_MANIFEST",
 		Message: invalid.Error(),
 		Why:     "each fault is in details.errors, with its place",

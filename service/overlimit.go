@@ -30,7 +30,9 @@ func (s *Service) tooMuch(who string, over *overLimit) *Problem {
 	s.ledger.refuse(over.quota.Name)
 	seconds := max(1, int(math.Ceil(over.after.Seconds())))
 	p := &Problem{
-		Kind: KindBusy, Code: "RATE_LIMITED", Message: tooMany(who, over.quota.Name),
+		Kind:       KindBusy,
+		Code:       "RATE_LIMITED",
+		Message:    tooMany(who, over.quota.Name),
 		Why:        "the limit " + over.quota.Name + " is " + over.quota.String() + ": " + over.quota.About,
 		Next:       "Nothing was done. Try again in " + strconv.Itoa(seconds) + " s",
 		Details:    limitDetails{over.quota.Name, over.quota.Value, over.quota.Burst, seconds},

@@ -64,7 +64,12 @@ func InvalidRequest(pointer, message string) *Problem {
 
 // NewProblem gives a problem with a request.
 func NewProblem(kind Kind, code, pointer, message string) *Problem {
-	return &Problem{Kind: kind, Code: code, Message: message, Pointer: pointer}
+	return &Problem{
+		Kind:    kind,
+		Code:    code,
+		Message: message,
+		Pointer: pointer,
+	}
 }
 
 // Invalid is a refusal of the domain's rules that is found before the domain finds it.
@@ -75,8 +80,11 @@ func Invalid(pointer, format string, args ...any) *commands.Refusal {
 // NotFound says that something is not there.
 func NotFound(kind, id string) *Problem {
 	return &Problem{
-		Kind: KindNotFound, Domain: true, Code: string(commands.CodeNotFound),
-		Message: kind + " with id '" + safetext.Printable(id) + "' not found", Next: listOf(kind),
+		Kind:    KindNotFound,
+		Domain:  true,
+		Code:    string(commands.CodeNotFound),
+		Message: kind + " with id '" + safetext.Printable(id) + "' not found",
+		Next:    listOf(kind),
 	}
 }
 
@@ -135,8 +143,14 @@ func (s *Service) ProblemOf(err error, call string) *Problem {
 	case errors.As(err, &p):
 	case errors.As(err, &refusal):
 		p = &Problem{
-			Kind: kindOf(refusal.Code), Domain: true, Code: string(refusal.Code), Message: refusal.Message,
-			Why: refusal.Why, Next: refusal.Next, Rule: refusal.Rule, Pointer: refusal.Pointer,
+			Kind:    kindOf(refusal.Code),
+			Domain:  true,
+			Code:    string(refusal.Code),
+			Message: refusal.Message,
+			Why:     refusal.Why,
+			Next:    refusal.Next,
+			Rule:    refusal.Rule,
+			Pointer: refusal.Pointer,
 		}
 	case errors.As(err, &unavailable):
 		level := slog.LevelWarn
@@ -146,26 +160,40 @@ func (s *Service) ProblemOf(err error, call string) *Problem {
 		s.Logger.Log(context.Background(), level, "a request could not be served",
 			"call", call, "why", safetext.Shorten(err.Error(), longestProblem))
 		p = &Problem{
-			Kind: KindUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
-			Why: unavailable.Why, Next: unavailable.Next, RetryAfter: time.Second,
+			Kind:       KindUnavailable,
+			Code:       "UNAVAILABLE",
+			Message:    "The server takes no writes now",
+			Why:        unavailable.Why,
+			Next:       unavailable.Next,
+			RetryAfter: time.Second,
 		}
 	case errors.Is(err, events.ErrReadOnly):
 		p = &Problem{
-			Kind: KindUnavailable, Code: "UNAVAILABLE", Message: "The server takes no writes now",
-			Why: err.Error(), Next: engine.Advice(err), RetryAfter: time.Second,
+			Kind:       KindUnavailable,
+			Code:       "UNAVAILABLE",
+			Message:    "The server takes no writes now",
+			Why:        err.Error(),
+			Next:       engine.Advice(err),
+			RetryAfter: time.Second,
 		}
 	case errors.Is(err, context.DeadlineExceeded):
 		p = &Problem{
-			Kind: KindTimeout, Code: "TIMEOUT", Message: "The server did not finish in time",
-			Why: "a command may have happened", Next: "try again with the same key",
+			Kind:    KindTimeout,
+			Code:    "TIMEOUT",
+			Message: "The server did not finish in time",
+			Why:     "a command may have happened",
+			Next:    "try again with the same key",
 		}
 	case errors.Is(err, context.Canceled):
 		p = &Problem{Kind: KindUnavailable, Code: "CANCELLED", Message: "The caller went away"}
 	default:
 		s.Logger.Error("a request failed", "call", call, "why", safetext.Shorten(err.Error(), longestProblem))
 		p = &Problem{
-			Kind: KindInternal, Code: "INTERNAL_ERROR", Message: "The server failed at this request",
-			Why: "its log says why", Next: "try again with the same key; if it fails again, report it",
+			Kind:    KindInternal,
+			Code:    "INTERNAL_ERROR",
+			Message: "The server failed at this request",
+			Why:     "its log says why",
+			Next:    "try again with the same key; if it fails again, report it",
 		}
 	}
 	return p.Complete()

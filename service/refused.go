@@ -24,7 +24,12 @@ func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error
 			return err
 		}
 	case errors.As(err, &p) && p.Kind == KindNotAllowed:
-		refusal = &commands.Refusal{Code: commands.CodeNotAllowed, Rule: p.Rule, Message: p.Message, Why: p.Why}
+		refusal = &commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Rule:    p.Rule,
+			Message: p.Message,
+			Why:     p.Why,
+		}
 	default:
 		return err
 	}

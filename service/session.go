@@ -74,8 +74,11 @@ func (x ShownSession) Body(s *Service, c *Caller, limit int) SessionBody {
 	}
 	bare := entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare })
 	return SessionBody{
-		SessionView: view, Hostname: s.Hostname, Platform: s.Platform, Events: List[wire.SessionEvent]{eventsOf(bare)},
-		Timeline: entriesOf(timeline, limit, func(e *projections.Entry) bool { return !e.Bare }),
+		SessionView: view,
+		Hostname:    s.Hostname,
+		Platform:    s.Platform,
+		Events:      List[wire.SessionEvent]{eventsOf(bare)},
+		Timeline:    entriesOf(timeline, limit, func(e *projections.Entry) bool { return !e.Bare }),
 	}
 }
 
@@ -87,7 +90,12 @@ func eventsOf(bare List[projections.EntryView]) iter.Seq[wire.SessionEvent] {
 				e.Data = nil
 			}
 			event := wire.SessionEvent{
-				ID: e.ID, Timestamp: e.Timestamp, Type: e.Type, Data: e.Data, Sequence: e.Sequence, TaskID: e.TaskID,
+				ID:        e.ID,
+				Timestamp: e.Timestamp,
+				Type:      e.Type,
+				Data:      e.Data,
+				Sequence:  e.Sequence,
+				TaskID:    e.TaskID,
 			}
 			if !yield(event) {
 				return
@@ -102,7 +110,11 @@ func (s *Service) spawnedExtras(x *projections.Session, shown map[string]string,
 	map[string]string,
 ) {
 	metadata := spawnedMetadata{
-		Skills: x.Skills, SpawnSource: "ui", Role: x.Role, Strategy: x.Strategy, Context: x.Context,
+		Skills:      x.Skills,
+		SpawnSource: "ui",
+		Role:        x.Role,
+		Strategy:    x.Strategy,
+		Context:     x.Context,
 	}
 	if metadata.Skills == nil {
 		metadata.Skills = []string{}

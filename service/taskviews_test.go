@@ -23,7 +23,10 @@ func fatState(t *testing.T, tasks, words int) *projections.State {
 	made := []*projections.Task{{Status: "todo", TaskFields: &projections.TaskFields{ID: "root", ProjectID: "p"}}}
 	for i := range tasks {
 		fields := projections.TaskFields{
-			ID: fmt.Sprint("t", i), ProjectID: "p", ParentID: "root", CreatedSequence: uint64(i + 1),
+			ID:              fmt.Sprint("t", i),
+			ProjectID:       "p",
+			ParentID:        "root",
+			CreatedSequence: uint64(i + 1),
 		}
 		made = append(made, &projections.Task{Status: "todo", Says: says, TaskFields: &fields})
 	}
@@ -178,7 +181,12 @@ func TestALargeRootHidesNothing(t *testing.T) {
 		w.do(w.caller(done.Token), "report:complete", `{"message":"m","taskIds":`+string(named)+`}`)
 		w.do(w.admin(), "session:kill", fmt.Sprintf(`{"sessionId":%q}`, id))
 	}
-	handler, err := engine.Open(t.Context(), engine.Config{Log: log, Now: time.Now, After: time.After, ReadMost: most})
+	handler, err := engine.Open(t.Context(), engine.Config{
+		Log:      log,
+		Now:      time.Now,
+		After:    time.After,
+		ReadMost: most,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

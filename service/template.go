@@ -20,7 +20,13 @@ type Templates interface {
 
 // ownTemplate is one of Maestro's own, changed or not.
 func (s *Service) ownTemplate(state *projections.State, id string) wire.Template {
-	body := wire.Template{ID: id, Name: "Default Worker Template", Role: events.RoleWorker, IsDefault: true, Version: 0}
+	body := wire.Template{
+		ID:        id,
+		Name:      "Default Worker Template",
+		Role:      events.RoleWorker,
+		IsDefault: true,
+		Version:   0,
+	}
 	mode, strategy, _ := strings.Cut(id, "-")
 	if mode == "coordinate" {
 		body.Name, body.Role = "Default Orchestrator Template", events.RoleOrchestrator
@@ -150,9 +156,11 @@ func (s *Service) CheckTemplate(command commands.Command) error {
 	}
 	if err := s.Templates.Check(*content); err != nil {
 		return &commands.Refusal{
-			Code: commands.CodeInvalid, Pointer: "/content", Message: "The template cannot be used: " + err.Error(),
-			Why:  "a workflow has five phases, and names commands by slots only",
-			Next: "begin with one of Maestro's own: `maestro template get execute-simple`",
+			Code:    commands.CodeInvalid,
+			Pointer: "/content",
+			Message: "The template cannot be used: " + err.Error(),
+			Why:     "a workflow has five phases, and names commands by slots only",
+			Next:    "begin with one of Maestro's own: `maestro template get execute-simple`",
 		}
 	}
 	return nil

@@ -19,7 +19,12 @@ type View struct {
 
 // At gives a state as a caller sees it.
 func (s *Service) At(state *projections.State, c *Caller) View {
-	return View{State: state, Service: s, Caller: c, again: s.again(context.Background(), c)}
+	return View{
+		State:   state,
+		Service: s,
+		Caller:  c,
+		again:   s.again(context.Background(), c),
+	}
 }
 
 // Permit answers whether the caller may use a row of the table in a project.
@@ -58,8 +63,10 @@ func (v View) OwnTask(id string) bool {
 // AfterEnd refuses what a session may not read once it has ended.
 func AfterEnd(by commands.Actor, row string) error {
 	return &commands.Refusal{
-		Code: commands.CodeNotAllowed, Rule: row, Message: "Session '" + by.Name + "' has ended",
-		Why:  "after its end a session reads itself, its own tasks, its own questions and its own mail, and nothing else",
-		Next: "stop; the user or the session that spawned this one decides what comes next",
+		Code:    commands.CodeNotAllowed,
+		Rule:    row,
+		Message: "Session '" + by.Name + "' has ended",
+		Why:     "after its end a session reads itself, its own tasks, its own questions and its own mail, and nothing else",
+		Next:    "stop; the user or the session that spawned this one decides what comes next",
 	}
 }

@@ -95,14 +95,24 @@ func (s *Service) watch(
 	}
 	if errors.Is(err, engine.ErrReplays) {
 		return nil, &Problem{
-			Kind: KindBusy, Code: "TOO_MANY_REQUESTS", Message: "Too many watches read the history at once",
-			Why: err.Error(), Next: "wait, or start from a snapshot", RetryAfter: time.Second,
+			Kind:       KindBusy,
+			Code:       "TOO_MANY_REQUESTS",
+			Message:    "Too many watches read the history at once",
+			Why:        err.Error(),
+			Next:       "wait, or start from a snapshot",
+			RetryAfter: time.Second,
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	w := &Watch{service: s, caller: c, filter: filter, follower: follower, leave: leave}
+	w := &Watch{
+		service:  s,
+		caller:   c,
+		filter:   filter,
+		follower: follower,
+		leave:    leave,
+	}
 	w.good, w.done = s.WhileGood(ctx, c)
 	return w, nil
 }

@@ -13,7 +13,13 @@ func (v View) GetWhoami() (wire.Whoami, error) {
 		return wire.Whoami{}, err
 	}
 	by := v.Caller.By
-	body := wire.Whoami{Actor: by.Name, Kind: by.Kind, Role: string(by.Kind), Access: by.Access, Authn: by.Authn}
+	body := wire.Whoami{
+		Actor:  by.Name,
+		Kind:   by.Kind,
+		Role:   string(by.Kind),
+		Access: by.Access,
+		Authn:  by.Authn,
+	}
 	if x := v.Session(by.Name); by.Kind == commands.ActorSession && x != nil {
 		body.Role, body.Strategy, body.Project, body.Session = string(x.Role), string(x.Strategy), x.ProjectID, x.ID
 	}

@@ -41,7 +41,12 @@ func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why,
 	if err != nil {
 		return body, sequence, err
 	}
-	told := &causes{Service: s, caller: c, left: int(commands.LimitWhyEvents.Value), known: map[uint64]*events.Event{}}
+	told := &causes{
+		Service: s,
+		caller:  c,
+		left:    int(commands.LimitWhyEvents.Value),
+		known:   map[uint64]*events.Event{},
+	}
 	defer func() { c.looked(len(told.known) * StepsPerRead / FoundPerRead) }()
 	for _, reason := range reasons {
 		chain, err := told.chain(ctx, reason)
@@ -186,8 +191,12 @@ func (w *causes) chain(ctx context.Context, from reason) (wire.WhyChain, error) 
 			return chain, nil
 		}
 		chain.Steps = append(chain.Steps, wire.WhyStep{
-			Sequence: sequence, ID: event.ID.String(), Time: event.Time.UnixMilli(), Source: event.Source,
-			Type: event.Data.EventType(), What: event.Data.Describe(),
+			Sequence: sequence,
+			ID:       event.ID.String(),
+			Time:     event.Time.UnixMilli(),
+			Source:   event.Source,
+			Type:     event.Data.EventType(),
+			What:     event.Data.Describe(),
 		})
 		chain.Root = rootOf(event)
 		sequence = w.sequenceOf(event.CausationID)

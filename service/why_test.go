@@ -60,7 +60,12 @@ func TestTheChainsOfAnAnswerAreBoundedTogether(t *testing.T) {
 	s := newStage(t)
 	s.do(s.worker, "report:progress", `{"message":"m"}`) // its session was spawned by one that was spawned
 	said := s.Head()
-	told := &causes{Service: s.Service, caller: s.admin(), left: 2, known: map[uint64]*events.Event{}}
+	told := &causes{
+		Service: s.Service,
+		caller:  s.admin(),
+		left:    2,
+		known:   map[uint64]*events.Event{},
+	}
 	for _, steps := range []int{2, 0} {
 		chain, err := told.chain(t.Context(), reason{"it is so", said})
 		if err != nil {

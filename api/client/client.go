@@ -96,8 +96,11 @@ func New(baseURL, token string, opts ...Option) *Client {
 		patience: defaultPatience,
 		http: &http.Client{
 			Transport: &http.Transport{
-				DialContext: dialer.DialContext, MaxIdleConns: 1024, MaxIdleConnsPerHost: 1024,
-				IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+				DialContext:         dialer.DialContext,
+				MaxIdleConns:        1024,
+				MaxIdleConnsPerHost: 1024,
+				IdleConnTimeout:     90 * time.Second,
+				TLSHandshakeTimeout: 10 * time.Second,
 			},
 			// A token goes to the server it was meant for, and nowhere else.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -250,10 +253,14 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 		said.Event = nil
 	}
 	return Answer{
-		Sequence: said.Sequence, Event: said.Event, Token: said.Token, Also: said.Also, LivingBelow: said.Living,
-		Start:   said.Start,
-		Revoked: said.Revoked,
-		Retried: resp.Header.Get(HeaderRetried) == "true",
+		Sequence:    said.Sequence,
+		Event:       said.Event,
+		Token:       said.Token,
+		Also:        said.Also,
+		LivingBelow: said.Living,
+		Start:       said.Start,
+		Revoked:     said.Revoked,
+		Retried:     resp.Header.Get(HeaderRetried) == "true",
 	}, nil
 }
 
@@ -472,8 +479,11 @@ func errorOf(resp *http.Response) error {
 	e.Status = resp.StatusCode
 	if err != nil || e.Message == "" {
 		return &Error{
-			Status: resp.StatusCode, Code: "HTTP_ERROR", Message: fmt.Sprintf("the server answered %s", resp.Status),
-			Why: "the answer is not one of Maestro's", Next: "check the server's address",
+			Status:  resp.StatusCode,
+			Code:    "HTTP_ERROR",
+			Message: fmt.Sprintf("the server answered %s", resp.Status),
+			Why:     "the answer is not one of Maestro's",
+			Next:    "check the server's address",
 		}
 	}
 	return e
@@ -481,7 +491,9 @@ func errorOf(resp *http.Response) error {
 
 func notOurs(resp *http.Response, err error) error {
 	return &Error{
-		Status: resp.StatusCode, Code: "HTTP_ERROR", Message: "the server's answer is not what was expected: " +
+		Status: resp.StatusCode,
+		Code:   "HTTP_ERROR",
+		Message: "the server's answer is not what was expected: " +
 			err.Error(),
 		Next: "check the server's address and version",
 	}

@@ -51,7 +51,12 @@ func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) 
 
 // sessionSteps gives the commands of a PATCH. Their keys depend on the body alone.
 func sessionSteps(id string, body sessionPatch) ([]step, error) {
-	update := &commands.UpdateSession{SessionID: id, TaskIDs: body.TaskIDs, AgentID: body.AgentID, Env: body.Env}
+	update := &commands.UpdateSession{
+		SessionID: id,
+		TaskIDs:   body.TaskIDs,
+		AgentID:   body.AgentID,
+		Env:       body.Env,
+	}
 	var wanted []commands.Command
 	status, err := statusCommand(id, body.Status)
 	if err != nil {

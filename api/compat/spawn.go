@@ -62,8 +62,13 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		return spawnAnswer{}, err
 	}
 	spawn := &commands.SpawnSession{
-		In: commands.In{Project: body.ProjectID}, Name: body.SessionName, Role: body.Role, Strategy: body.Strategy,
-		TaskIDs: body.TaskIDs, Skills: body.Skills, Context: given(body.Context),
+		In:       commands.In{Project: body.ProjectID},
+		Name:     body.SessionName,
+		Role:     body.Role,
+		Strategy: body.Strategy,
+		TaskIDs:  body.TaskIDs,
+		Skills:   body.Skills,
+		Context:  given(body.Context),
 	}
 	if body.SpawnSource == "session" {
 		if c.By.Kind == commands.ActorSession && c.By.Name != body.SessionID {
@@ -85,8 +90,12 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		path = s.Manifests.Path(spawned.SessionID)
 	}
 	return spawnAnswer{
-		Success: true, SessionID: spawned.SessionID, ManifestPath: path, Message: "Spawn request sent to Agents UI",
-		Token: answer.Token, Session: session,
+		Success:      true,
+		SessionID:    spawned.SessionID,
+		ManifestPath: path,
+		Message:      "Spawn request sent to Agents UI",
+		Token:        answer.Token,
+		Session:      session,
 	}, err
 }
 

@@ -140,8 +140,14 @@ func (s *compat) patchSteps(by commands.Actor, id string, body taskPatch) (steps
 		return steps, "", nil
 	}
 	update := &commands.UpdateTask{
-		TaskID: id, Title: body.Title, Description: body.Description, Status: body.Status, Priority: body.Priority,
-		SkillIDs: body.SkillIDs, AgentIDs: body.AgentIDs, Model: body.Model,
+		TaskID:      id,
+		Title:       body.Title,
+		Description: body.Description,
+		Status:      body.Status,
+		Priority:    body.Priority,
+		SkillIDs:    body.SkillIDs,
+		AgentIDs:    body.AgentIDs,
+		Model:       body.Model,
 	}
 	changes := body.Title != nil || body.Description != nil || body.Status != nil || body.Priority != nil ||
 		body.SkillIDs != nil || body.AgentIDs != nil || body.Model != nil

@@ -161,7 +161,12 @@ func (s *compat) addTaskEntry(ctx context.Context, c *call, in *wire.TaskID) (ta
 	if err != nil {
 		return taskEntryAnswer{}, err
 	}
-	note := &commands.NoteSession{SessionID: body.SessionID, Type: body.Type, Message: body.Message, TaskID: in.ID}
+	note := &commands.NoteSession{
+		SessionID: body.SessionID,
+		Type:      body.Type,
+		Message:   body.Message,
+		TaskID:    in.ID,
+	}
 	if _, err := s.do(ctx, c, c.By, note, ""); err != nil {
 		return taskEntryAnswer{}, err
 	}

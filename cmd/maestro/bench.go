@@ -30,7 +30,9 @@ type benchOptions struct {
 func benchCommand(a *cli.Run) *cobra.Command {
 	var o benchOptions
 	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure this machine: the product against the layers below it, in turns", Args: cli.Takes,
+		Use:   "bench",
+		Short: "Measure this machine: the product against the layers below it, in turns",
+		Args:  cli.Takes,
 		Long: `Measure the product against what JetStream, net/http and the system do without it: in the same run, on the same disk, in
 turns. Every figure is a ratio; it exits with 1 when one misses its goal.`,
 		RunE: cli.Running(func(ctx context.Context, _ []string) error { return bench(ctx, a, o) }),
@@ -64,7 +66,10 @@ func bench(ctx context.Context, a *cli.Run, o benchOptions) (err error) {
 		progress = a.Stderr
 	}
 	checks, err := benchmark.Run(ctx, benchmark.Options{
-		Dir: dir, Rounds: o.rounds, Binary: binary, API: benchAPI,
+		Dir:      dir,
+		Rounds:   o.rounds,
+		Binary:   binary,
+		API:      benchAPI,
 		Progress: progress,
 	})
 	if err != nil {
@@ -100,7 +105,12 @@ func benchAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, s
 		}
 	}
 	served, err := service.New(service.Config{
-		Handler: h, Log: b, Blobs: b, Keys: keys, Limits: limits, Hostname: hostname(),
+		Handler:  h,
+		Log:      b,
+		Blobs:    b,
+		Keys:     keys,
+		Limits:   limits,
+		Hostname: hostname(),
 		Platform: runtime.GOOS,
 	})
 	if err != nil {

@@ -27,8 +27,13 @@ func (c wallClock) Confirm() (wire.ClockStatus, bool) {
 func clockStatus(s clock.Status) wire.ClockStatus {
 	what, next := s.Explain()
 	return wire.ClockStatus{
-		Time: s.Now, Wall: s.Wall, Jumped: s.Jumped, MovedMs: s.Moved.Milliseconds(), AheadMs: s.Ahead().Milliseconds(),
-		Warning: what, Next: next,
+		Time:    s.Now,
+		Wall:    s.Wall,
+		Jumped:  s.Jumped,
+		MovedMs: s.Moved.Milliseconds(),
+		AheadMs: s.Ahead().Milliseconds(),
+		Warning: what,
+		Next:    next,
 	}
 }
 

@@ -225,7 +225,12 @@ func (d *delivery) one(ctx context.Context, session string, generation int, e ou
 	if err == nil {
 		by := d.actor(session, commands.AuthnToken)
 		by.Generation = generation
-		request := engine.Request{By: by, Command: command, Key: e.Key, OccurredAt: e.OccurredAt}
+		request := engine.Request{
+			By:         by,
+			Command:    command,
+			Key:        e.Key,
+			OccurredAt: e.OccurredAt,
+		}
 		charge := func(int) {}
 		if d.charge != nil {
 			charge = d.charge(by)
@@ -278,7 +283,12 @@ func (d *delivery) reject(ctx context.Context, session string, u outbox.Unproven
 		said.Why = "that secret was revoked"
 		said.Next = "have the session report it again with its new secret; the entry is in " + file
 	}
-	request := engine.Request{By: by, Command: command, Key: u.Entry.Key, OccurredAt: u.Entry.OccurredAt}
+	request := engine.Request{
+		By:         by,
+		Command:    command,
+		Key:        u.Entry.Key,
+		OccurredAt: u.Entry.OccurredAt,
+	}
 	return d.denials.RecordKept(ctx, request, root, said)
 }
 

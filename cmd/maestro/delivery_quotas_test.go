@@ -58,7 +58,12 @@ func deliverQuestions(t *testing.T, h *home.Home, limit string) {
 	do(&commands.RegisterSession{In: commands.In{Project: project}, SessionID: "s"})
 
 	var log bytes.Buffer
-	d := &delivery{home: h, handler: handler, key: []byte("key"), logger: slog.New(slog.NewTextHandler(&log, nil))}
+	d := &delivery{
+		home:    h,
+		handler: handler,
+		key:     []byte("key"),
+		logger:  slog.New(slog.NewTextHandler(&log, nil)),
+	}
 	var charged atomic.Int64
 	d.charge = func(by commands.Actor) func(int) {
 		if by.Name != "s" || by.Project != project {

@@ -64,7 +64,12 @@ func takeTurns(t *testing.T, h *home.Home, tasks, entries, first int) {
 	for i := range ids {
 		ids[i] = do(&commands.CreateTask{In: in, Title: "T"}).(*events.TaskCreated).TaskID
 	}
-	d := &delivery{home: h, handler: handler, key: []byte("key"), logger: slog.New(slog.DiscardHandler)}
+	d := &delivery{
+		home:    h,
+		handler: handler,
+		key:     []byte("key"),
+		logger:  slog.New(slog.DiscardHandler),
+	}
 	keep := func(session string, n int) *outbox.Outbox {
 		t.Helper()
 		do(&commands.RegisterSession{In: in, SessionID: session, TaskIDs: ids})

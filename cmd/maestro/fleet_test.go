@@ -54,7 +54,10 @@ func TestFleetFinishesItsQueue(t *testing.T) {
 
 func runFleet(t *testing.T, random *rand.Rand) {
 	f := &fleet{items: *queueItems, killed: &killed{
-		t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}, options: []string{
+		t:     t,
+		home:  filepath.Join(t.TempDir(), "home"),
+		acked: map[string]client.Answer{},
+		options: []string{
 			"--lease",
 			"2s",
 		},

@@ -74,10 +74,14 @@ func rewritten(archive []byte, complete bool, dir string) (forged []byte, err er
 		}
 		task := spawned.TaskIDs[0]
 		event := &events.Event{
-			ID: uuid.New(), Source: "/projects/" + last.Project + "/sessions/" + spawned.SessionID,
-			Time:    last.Time.Add(time.Second),
-			Project: last.Project, PrevHash: s.Head().Hash, Rules: last.Rules, Authn: "token",
-			Data: &events.TaskStatusChanged{TaskID: task, From: events.TaskInProgress, To: events.TaskCompleted},
+			ID:       uuid.New(),
+			Source:   "/projects/" + last.Project + "/sessions/" + spawned.SessionID,
+			Time:     last.Time.Add(time.Second),
+			Project:  last.Project,
+			PrevHash: s.Head().Hash,
+			Rules:    last.Rules,
+			Authn:    "token",
+			Data:     &events.TaskStatusChanged{TaskID: task, From: events.TaskInProgress, To: events.TaskCompleted},
 		}
 		body, err := event.Append(nil)
 		if err != nil {

@@ -180,8 +180,11 @@ func secretsOf(lock *home.Lock, replace bool) (home.Secrets, error) {
 	var missing *home.KeyError
 	if errors.As(err, &missing) {
 		return secrets, &failure.Error{
-			Status: http.StatusConflict, Code: "NO_KEY", Message: missing.Error(), Err: err,
-			Why: "with another key, the secrets of this home's sessions and named tokens are no longer valid",
+			Status:  http.StatusConflict,
+			Code:    "NO_KEY",
+			Message: missing.Error(),
+			Err:     err,
+			Why:     "with another key, the secrets of this home's sessions and named tokens are no longer valid",
 			Next: fmt.Sprintf("put the key back into %s; or start once with --new-key: "+
 				"then spawn its sessions and make its named tokens again", missing.File),
 		}

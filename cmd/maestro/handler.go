@@ -27,10 +27,18 @@ func openHandler(
 	}
 	head := log.HeadFile(lock.Through(lock.Head()), log.lockHere)
 	handler, err := engine.Open(ctx, engine.Config{
-		Log: log, Blobs: log, Snapshots: snapshots{pictures, log}, Announcer: log,
-		Witness: witness{head, lock.Head(), log.homeHere},
-		Denials: denials, Damage: log.Damage(), Seen: seen,
-		Now: trusted.Now, Follow: trusted.Follow, After: time.After, Logger: logger,
+		Log:       log,
+		Blobs:     log,
+		Snapshots: snapshots{pictures, log},
+		Announcer: log,
+		Witness:   witness{head, lock.Head(), log.homeHere},
+		Denials:   denials,
+		Damage:    log.Damage(),
+		Seen:      seen,
+		Now:       trusted.Now,
+		Follow:    trusted.Follow,
+		After:     time.After,
+		Logger:    logger,
 	})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, head.Close())
@@ -72,9 +80,13 @@ func keepLeases(
 ) (leases *engine.Leases, stop func(), err error) {
 	began := time.Now()
 	leases, err = engine.NewLeases(engine.LeasesConfig{
-		Handler: handler, Elapsed: func() time.Duration { return time.Since(began) }, Boot: clock.Boot,
-		After: time.After,
-		Beats: beats, Lease: lease, Logger: logger,
+		Handler: handler,
+		Elapsed: func() time.Duration { return time.Since(began) },
+		Boot:    clock.Boot,
+		After:   time.After,
+		Beats:   beats,
+		Lease:   lease,
+		Logger:  logger,
 	})
 	if err != nil {
 		return nil, nil, err

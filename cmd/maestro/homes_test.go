@@ -105,9 +105,24 @@ func TestHomeOfANewerMaestro(t *testing.T) {
 		t.Errorf("the home says that it was written by %+v, %v", wrote, err)
 	}
 	for what, newer := range map[string]home.Version{
-		"rules 99":           {Maestro: "v9", Home: wrote.Home, Rules: 99, Snapshot: wrote.Snapshot},
-		"home format 99":     {Maestro: "v9", Home: 99, Rules: wrote.Rules, Snapshot: wrote.Snapshot},
-		"snapshot format 99": {Maestro: "v9", Home: wrote.Home, Rules: wrote.Rules, Snapshot: 99},
+		"rules 99": {
+			Maestro:  "v9",
+			Home:     wrote.Home,
+			Rules:    99,
+			Snapshot: wrote.Snapshot,
+		},
+		"home format 99": {
+			Maestro:  "v9",
+			Home:     99,
+			Rules:    wrote.Rules,
+			Snapshot: wrote.Snapshot,
+		},
+		"snapshot format 99": {
+			Maestro:  "v9",
+			Home:     wrote.Home,
+			Rules:    wrote.Rules,
+			Snapshot: 99,
+		},
 	} {
 		content, err := json.Marshal(newer)
 		if err != nil {

@@ -18,9 +18,11 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, &failure.Error{
-			Status: http.StatusInternalServerError, Code: "LISTEN", Message: "The server cannot listen on " + address,
-			Err:  err,
-			Next: "stop what listens there, or choose another address with --listen; port 0 takes a free one",
+			Status:  http.StatusInternalServerError,
+			Code:    "LISTEN",
+			Message: "The server cannot listen on " + address,
+			Err:     err,
+			Next:    "stop what listens there, or choose another address with --listen; port 0 takes a free one",
 		}
 	}
 	return listener, nil
@@ -78,7 +80,12 @@ func listening(a *cli.Run, address, dir string, damage error, times clock.Status
 		PID      int    `json:"pid"`
 		ReadOnly string `json:"readOnly,omitempty"`
 		Clock    string `json:"clock,omitempty"`
-	}{Version: cli.Version(), Address: address, Home: dir, PID: os.Getpid()}
+	}{
+		Version: cli.Version(),
+		Address: address,
+		Home:    dir,
+		PID:     os.Getpid(),
+	}
 	readOnly := ""
 	if damage != nil {
 		data.ReadOnly = damage.Error()

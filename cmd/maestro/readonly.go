@@ -90,18 +90,29 @@ func serveReadOnly(
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	served, err := service.New(service.Config{
-		Handler: handler, Log: store, Blobs: store, Denials: denials, Templates: ownTemplates{}, Limits: o.limits,
-		Keys:     service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
-		Stopping: stopping, Logger: logger, Now: trusted.Now, Clock: wallClock{trusted},
-		Hostname: hostname(), Platform: runtime.GOOS,
+		Handler:   handler,
+		Log:       store,
+		Blobs:     store,
+		Denials:   denials,
+		Templates: ownTemplates{},
+		Limits:    o.limits,
+		Keys:      service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
+		Stopping:  stopping,
+		Logger:    logger,
+		Now:       trusted.Now,
+		Clock:     wallClock{trusted},
+		Hostname:  hostname(),
+		Platform:  runtime.GOOS,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	reach, err := api.New(api.Config{
-		Service: served,
-		AuthOff: o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
-		Version: cli.Version(),
+		Service:      served,
+		AuthOff:      o.auth == "off",
+		AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...),
+		AllowOrigins: o.origins,
+		Version:      cli.Version(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -119,8 +130,12 @@ func readHome(dir string) (*home.Reading, error) {
 	h, err := home.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &failure.Error{
-			Status: http.StatusNotFound, Code: "NOT_FOUND", Message: "There is no home at " + dir, Err: err,
-			Why: "with --read-only none is made", Next: "name one with MAESTRO_HOME",
+			Status:  http.StatusNotFound,
+			Code:    "NOT_FOUND",
+			Message: "There is no home at " + dir,
+			Err:     err,
+			Why:     "with --read-only none is made",
+			Next:    "name one with MAESTRO_HOME",
 		}
 	}
 	if err != nil {
@@ -155,9 +170,12 @@ func readSecrets(reading *home.Reading, authOff bool, logger *slog.Logger) (home
 		return secrets, err
 	case secrets.AdminToken == "" && !authOff:
 		return secrets, &failure.Error{
-			Status: http.StatusConflict, Code: "NO_TOKEN", Message: "The home has no admin.token", Err: err,
-			Why:  "with --read-only none is made, and nobody could read anything",
-			Next: "put the token back, or add --auth off, which lets everybody on this machine read",
+			Status:  http.StatusConflict,
+			Code:    "NO_TOKEN",
+			Message: "The home has no admin.token",
+			Err:     err,
+			Why:     "with --read-only none is made, and nobody could read anything",
+			Next:    "put the token back, or add --auth off, which lets everybody on this machine read",
 		}
 	}
 	logger.Warn("a secret is missing in the home, and none is made; callers who need it are not known here", "why", err)

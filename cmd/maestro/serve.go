@@ -66,8 +66,11 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return err
 	}
 	store, err := bus.Open(ctx, bus.Options{
-		Dir: lock.Store(), Durability: durability, Logger: logger,
-		Witnessed: max(witnessed(lock.Home), backup.Sequence), HeadFile: headSeen(lock.Home),
+		Dir:        lock.Store(),
+		Durability: durability,
+		Logger:     logger,
+		Witnessed:  max(witnessed(lock.Home), backup.Sequence),
+		HeadFile:   headSeen(lock.Home),
 	})
 	if err != nil {
 		return err
@@ -106,8 +109,15 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	files := &homeFiles{here: log.homeHere, head: headFailure{head, lock.Head()}, logger: logger}
 	care := newUpkeep(backupEvery, o.backups, lock, store, handler, trusted, secrets, logger)
 	served, err := service.New(service.Config{
-		Handler: handler, Log: log, Blobs: log, Leases: leases, Denials: denials,
-		Manifests: manifests{lock.Home}, Templates: ownTemplates{}, Uses: uses, Limits: o.limits,
+		Handler:   handler,
+		Log:       log,
+		Blobs:     log,
+		Leases:    leases,
+		Denials:   denials,
+		Manifests: manifests{lock.Home},
+		Templates: ownTemplates{},
+		Uses:      uses,
+		Limits:    o.limits,
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
 			_, err := log.Backup(
 				ctx, w, bus.BackupOptions{Head: head, Created: trusted.Now(), Key: secrets.BackupKey()},
@@ -115,17 +125,24 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 			return err
 		},
 		Keys:     service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
-		Stopping: stopping, Logger: logger, Now: trusted.Now, Clock: wallClock{trusted},
-		Hostname: hostname(), Platform: runtime.GOOS,
+		Stopping: stopping,
+		Logger:   logger,
+		Now:      trusted.Now,
+		Clock:    wallClock{trusted},
+		Hostname: hostname(),
+		Platform: runtime.GOOS,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	reach, err := api.New(api.Config{
-		Service: served, Ready: log.Ready,
-		Warnings: func() []api.Warning { return append(care.warnings(), files.warnings()...) },
-		AuthOff:  o.auth == "off", AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...), AllowOrigins: o.origins,
-		Version: cli.Version(),
+		Service:      served,
+		Ready:        log.Ready,
+		Warnings:     func() []api.Warning { return append(care.warnings(), files.warnings()...) },
+		AuthOff:      o.auth == "off",
+		AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...),
+		AllowOrigins: o.origins,
+		Version:      cli.Version(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

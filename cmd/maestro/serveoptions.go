@@ -37,7 +37,9 @@ type serveOptions struct {
 func serveCommand(a *cli.Run) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Run the server until it is told to stop", Args: cli.Takes,
+		Use:   "serve",
+		Short: "Run the server until it is told to stop",
+		Args:  cli.Takes,
 		RunE: cli.Running(func(ctx context.Context, _ []string) error {
 			defer printing(a, o.logFormat)()
 			err := serve(ctx, a, o)

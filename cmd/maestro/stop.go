@@ -30,9 +30,11 @@ func serveUntil(
 	requests, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headersWithin, IdleTimeout: idleFor,
-		BaseContext: func(net.Listener) context.Context { return requests },
-		ErrorLog:    slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		Handler:           handler,
+		ReadHeaderTimeout: headersWithin,
+		IdleTimeout:       idleFor,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	listener.Configure(server)
 	var quiet silent

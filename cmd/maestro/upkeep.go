@@ -96,14 +96,22 @@ func newUpkeep(
 		handler.View(func(s *projections.State) { head = s.Head() })
 		return head
 	}
-	u := &upkeep{texts: &textWatch{log: log, head: head, after: time.After, logger: logger}}
+	u := &upkeep{texts: &textWatch{
+		log:    log,
+		head:   head,
+		after:  time.After,
+		logger: logger,
+	}}
 	if every == 0 {
 		return u
 	}
 	signer := bus.SignerName(secrets.BackupSigner())
 	u.backups = backups.New(backups.Config{
-		Dir: backups.At(lock.Dir(), o.dir, signer), Of: placesOf(lock.Dir()), Every: every, Keep: o.keep,
-		Head: func() (events.Head, error) { return head(), handler.Health() },
+		Dir:   backups.At(lock.Dir(), o.dir, signer),
+		Of:    placesOf(lock.Dir()),
+		Every: every,
+		Keep:  o.keep,
+		Head:  func() (events.Head, error) { return head(), handler.Health() },
 		Write: func(ctx context.Context, f *os.File, head events.Head, at time.Time) (bool, error) {
 			return writeBackup(ctx, log, f, bus.BackupOptions{Head: head, Created: at, Key: secrets.BackupKey()})
 		},
@@ -127,7 +135,10 @@ func newUpkeep(
 			size, _ := files.TreeSize(lock.Store()) // what cannot be seen is not counted
 			return int64(size)                      //nolint:gosec // no disk holds more
 		},
-		Free: bus.FreeBytes, Now: trusted.Now, After: time.After, Logger: logger,
+		Free:   bus.FreeBytes,
+		Now:    trusted.Now,
+		After:  time.After,
+		Logger: logger,
 	})
 	return u
 }

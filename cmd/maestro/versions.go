@@ -17,7 +17,12 @@ import (
 // knownVersions says what this binary writes into a home, and understands of one.
 func knownVersions() home.Version {
 	rules, _ := strconv.Atoi(commands.RulesVersion) // it is a number
-	return home.Version{Maestro: cli.Version(), Home: home.Format, Rules: rules, Snapshot: projections.Format}
+	return home.Version{
+		Maestro:  cli.Version(),
+		Home:     home.Format,
+		Rules:    rules,
+		Snapshot: projections.Format,
+	}
 }
 
 // tooNew explains why a home that a newer maestro wrote is not opened for writing; other errors stay as they are.
@@ -42,7 +47,11 @@ func tooNew(dir string, err error) error {
 
 func newerFailure(message, next string, err error) error {
 	return &failure.Error{
-		Status: http.StatusConflict, Code: "NEWER_HOME", Message: message, Err: err,
-		Why: "this version could damage data that it does not understand", Next: next,
+		Status:  http.StatusConflict,
+		Code:    "NEWER_HOME",
+		Message: message,
+		Err:     err,
+		Why:     "this version could damage data that it does not understand",
+		Next:    next,
 	}
 }

@@ -108,7 +108,13 @@ func parse(name string) (made Made, ok bool) {
 		return made, false
 	}
 	sequence, err := strconv.ParseUint(parts[3], 10, 64)
-	return Made{Key: parts[1], Time: at, Sequence: sequence, Hash: parts[4], Partial: parts[5] != ""}, err == nil
+	return Made{
+		Key:      parts[1],
+		Time:     at,
+		Sequence: sequence,
+		Hash:     parts[4],
+		Partial:  parts[5] != "",
+	}, err == nil
 }
 
 // List gives the backups that carry the home's key, newest first.

@@ -48,7 +48,13 @@ func (m *machine) lock() (unlock func()) {
 
 func newMachine(t *testing.T) *machine {
 	home := filepath.Join(t.TempDir(), "home")
-	return &machine{t: t, home: home, dir: At(home, "", signer), free: 1 << 40, size: 1000}
+	return &machine{
+		t:    t,
+		home: home,
+		dir:  At(home, "", signer),
+		free: 1 << 40,
+		size: 1000,
+	}
 }
 
 func (m *machine) schedule() *Schedule {

@@ -28,8 +28,10 @@ type auditHead struct {
 func newAuditHead(a *Run) *cobra.Command {
 	c := &auditHead{Run: a}
 	return Tell(&cobra.Command{
-		Use: "head", Short: "Show the log's head, which you can keep elsewhere as a witness", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "head",
+		Short: "Show the log's head, which you can keep elsewhere as a witness",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}, "audit:head")
 }
 
@@ -121,8 +123,11 @@ func ExportedLog(ctx context.Context, a *Run, project string, to uint64) (log io
 // CutShort is about an answer that ends before it is complete.
 func CutShort(err error) error {
 	return &failure.Error{
-		Status: http.StatusInternalServerError, Code: "CUT", Message: "What the server sent is cut short", Err: err,
-		Next: "try again; the server's log says why",
+		Status:  http.StatusInternalServerError,
+		Code:    "CUT",
+		Message: "What the server sent is cut short",
+		Err:     err,
+		Next:    "try again; the server's log says why",
 	}
 }
 

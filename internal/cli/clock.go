@@ -27,8 +27,10 @@ type clockShow struct {
 func newClockShow(a *Run) *cobra.Command {
 	c := &clockShow{Run: a}
 	return &cobra.Command{
-		Use: "show", Short: "Show the time of events beside the machine's wall clock", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "show",
+		Short: "Show the time of events beside the machine's wall clock",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 }
 

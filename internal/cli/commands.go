@@ -142,15 +142,22 @@ func checkCommand(a *Run, p wire.AllowedCommands, id string) error {
 	}
 	if slices.Contains(p.AllowedCommands, canonical) {
 		if a.JSON {
-			a.WriteJSON(checked{Command: id, Allowed: true, Role: p.Role, Strategy: p.Strategy})
+			a.WriteJSON(checked{
+				Command:  id,
+				Allowed:  true,
+				Role:     p.Role,
+				Strategy: p.Strategy,
+			})
 			return nil
 		}
 		a.Print("Command '%s' is allowed for %s\n", id, who)
 		return nil
 	}
 	refusal := &failure.Error{
-		Status: http.StatusForbidden, Code: "NOT_ALLOWED", Message: "Command '" + id + "' is NOT ALLOWED for " + who,
-		Next: `Run "maestro commands" to see available commands.`,
+		Status:  http.StatusForbidden,
+		Code:    "NOT_ALLOWED",
+		Message: "Command '" + id + "' is NOT ALLOWED for " + who,
+		Next:    `Run "maestro commands" to see available commands.`,
 	}
 	switch {
 	case !known:
@@ -159,7 +166,12 @@ func checkCommand(a *Run, p wire.AllowedCommands, id string) error {
 		refusal.Why = "it is allowed to: " + row.Who.String()
 	}
 	if a.JSON {
-		a.WriteJSON(checked{Command: id, Role: p.Role, Strategy: p.Strategy, Why: refusal.Why})
+		a.WriteJSON(checked{
+			Command:  id,
+			Role:     p.Role,
+			Strategy: p.Strategy,
+			Why:      refusal.Why,
+		})
 	} else {
 		a.Print("%s\n\n%s\n", refusal.Message, refusal.Next)
 	}

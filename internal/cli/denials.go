@@ -26,8 +26,10 @@ type auditDenials struct {
 func newAuditDenials(a *Run) *cobra.Command {
 	c := &auditDenials{Run: a}
 	cmd := &cobra.Command{
-		Use: "denials", Short: "List the recorded refusals, newest last", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "denials",
+		Short: "List the recorded refusals, newest last",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	c.cmd = cmd
 	f := cmd.Flags()
@@ -168,7 +170,12 @@ or queue that the command would be about.`,
 }
 
 func (c *auditCan) run(ctx context.Context, args []string) error {
-	query := wire.CanQuery{Actor: args[0], Command: args[1], Target: At(args, 2), Project: c.project}
+	query := wire.CanQuery{
+		Actor:   args[0],
+		Command: args[1],
+		Target:  At(args, 2),
+		Project: c.project,
+	}
 	can, err := Ask(ctx, c.Run, (*client.Client).Can, query)
 	if err != nil {
 		return err

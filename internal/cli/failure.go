@@ -88,22 +88,35 @@ func explain(err error) explained {
 	var problem *home.Problem
 	switch {
 	case errors.As(err, &own):
-		e := explained{code: own.Code, message: own.Message, why: own.Why, next: own.Next, details: own.Details}
+		e := explained{
+			code:    own.Code,
+			message: own.Message,
+			why:     own.Why,
+			next:    own.Next,
+			details: own.Details,
+		}
 		if e.why == "" && own.Err != nil {
 			e.why = own.Err.Error()
 		}
 		return e
 	case errors.As(err, &kind):
 		return explained{
-			code: "HOME", message: kind.Path + " is " + kind.Is, why: "in a home it must be " + kind.Want,
-			next: kind.Next(),
+			code:    "HOME",
+			message: kind.Path + " is " + kind.Is,
+			why:     "in a home it must be " + kind.Want,
+			next:    kind.Next(),
 		}
 	case errors.As(err, &problem):
 		code := "HOME"
 		if problem.NoHome {
 			code = "NO_HOME"
 		}
-		return explained{code: code, message: problem.What, why: problem.Why, next: problem.Next}
+		return explained{
+			code:    code,
+			message: problem.What,
+			why:     problem.Why,
+			next:    problem.Next,
+		}
 	case errors.As(err, &unreachable):
 		return explained{
 			code:    "NO_CONNECTION",

@@ -194,8 +194,10 @@ func TestFlagsSetFields(t *testing.T) {
 		{[]string{"x", "--one", "a", "--one", "b", "--one", "c"}, filled{Target: "x", Each: list}},
 		{[]string{"x", "--one", "a,b"}, filled{Target: "x", Each: []string{"a,b"}}},
 		{[]string{"x", "--yes", "--count", "3", "--after", "1m30s"}, filled{
-			Target: "x", Yes: true, Count: 3,
-			After: 90_000,
+			Target: "x",
+			Yes:    true,
+			Count:  3,
+			After:  90_000,
 		}},
 		{[]string{"x", "--env", "A=b"}, filled{Target: "x", Env: map[string]string{"A": "b"}}},
 		{[]string{"x", "--free", `{"a":1}`}, filled{Target: "x", Free: json.RawMessage(`{"a":1}`)}},

@@ -49,8 +49,12 @@ func notOpened(file string, err error) error {
 		return Unreadable(file, err)
 	}
 	return &failure.Error{
-		Status: http.StatusNotFound, Code: "NOT_FOUND", Message: fmt.Sprintf("There is no file %s", file), Err: err,
-		Why: "no such file or directory", Next: "check the name; it counts from " + workingDirectory(),
+		Status:  http.StatusNotFound,
+		Code:    "NOT_FOUND",
+		Message: fmt.Sprintf("There is no file %s", file),
+		Err:     err,
+		Why:     "no such file or directory",
+		Next:    "check the name; it counts from " + workingDirectory(),
 	}
 }
 
@@ -65,8 +69,12 @@ func workingDirectory() string {
 // Unreadable is about a file that is there and cannot be read.
 func Unreadable(file string, err error) error {
 	return &failure.Error{
-		Status: http.StatusBadRequest, Code: "FILE", Message: fmt.Sprintf("The file %s cannot be read", file),
-		Why: Bare(err).Error(), Next: "name a file that you may read", Err: err,
+		Status:  http.StatusBadRequest,
+		Code:    "FILE",
+		Message: fmt.Sprintf("The file %s cannot be read", file),
+		Why:     Bare(err).Error(),
+		Next:    "name a file that you may read",
+		Err:     err,
 	}
 }
 
@@ -124,7 +132,8 @@ func Absent(file string) error {
 
 func exists(file string) error {
 	return &failure.Error{
-		Status: http.StatusConflict, Code: "CONFLICT",
+		Status:  http.StatusConflict,
+		Code:    "CONFLICT",
 		Message: "The file " + file + " is there already, and nothing is overwritten",
 		Next:    "choose another name, or move it away",
 	}
@@ -137,8 +146,12 @@ func notWritten(file string, err error) error {
 		next = "make room on that disk, or name a file on another one"
 	}
 	return &failure.Error{
-		Status: http.StatusInternalServerError, Code: "FILE", Message: "The file " + file + " could not be written",
-		Why: Bare(err).Error(), Next: next, Err: err,
+		Status:  http.StatusInternalServerError,
+		Code:    "FILE",
+		Message: "The file " + file + " could not be written",
+		Why:     Bare(err).Error(),
+		Next:    next,
+		Err:     err,
 	}
 }
 

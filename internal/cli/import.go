@@ -90,7 +90,12 @@ func importPlan(ctx context.Context, a *Run, file string, o importOptions) error
 	if err != nil {
 		return err
 	}
-	i := importing{client: c, keys: keysOf(content, o.key), ids: map[string]string{}, dryRun: a.dryRun}
+	i := importing{
+		client: c,
+		keys:   keysOf(content, o.key),
+		ids:    map[string]string{},
+		dryRun: a.dryRun,
+	}
 	if o.newProject {
 		err = i.makeProject(ctx, p, o.name)
 	} else {
@@ -123,9 +128,11 @@ func planFailure(file string, err error) error {
 		faults = fmt.Sprintf("%d or more faults", invalid.Count)
 	}
 	return &failure.Error{
-		Status: http.StatusBadRequest, Code: "INVALID_PLAN",
+		Status:  http.StatusBadRequest,
+		Code:    "INVALID_PLAN",
 		Message: fmt.Sprintf("The plan %s has %s, so nothing was made", file, faults),
-		Why:     invalid.Error(), Next: "correct the file and import it again",
+		Why:     invalid.Error(),
+		Next:    "correct the file and import it again",
 		Details: map[string]any{"errors": invalid.Faults, "count": invalid.Count},
 	}
 }
@@ -215,7 +222,12 @@ func (i *importing) makeTask(ctx context.Context, t plan.Task) error {
 		return err
 	}
 	i.ids[t.ID] = id
-	i.done = append(i.done, imported{LocalID: t.ID, ID: id, Title: t.Title, Existed: answer.Retried})
+	i.done = append(i.done, imported{
+		LocalID: t.ID,
+		ID:      id,
+		Title:   t.Title,
+		Existed: answer.Retried,
+	})
 	return nil
 }
 
@@ -224,7 +236,11 @@ func (i *importing) interrupted(err error, t plan.Task, of int) error {
 	e := explain(err)
 	if i.dryRun {
 		return &failure.Error{
-			Code: e.code, Err: err, Details: e.details, Why: e.why, Next: e.next,
+			Code:    e.code,
+			Err:     err,
+			Details: e.details,
+			Why:     e.why,
+			Next:    e.next,
 			Message: fmt.Sprintf("Task %q (line %d) would not be made: %s", t.ID, t.Line, e.message),
 		}
 	}

@@ -31,8 +31,10 @@ func TestPlansHaveTheLimitsOfTheServer(t *testing.T) {
 func TestAnInterruptedImportSaysHowToGoOn(t *testing.T) {
 	i := importing{done: make([]imported, 3)}
 	err := i.interrupted(&client.Error{
-		Status: http.StatusTooManyRequests, Code: "QUOTA_EXCEEDED", Message: "There are too many tasks",
-		Next: "let the user raise the limit",
+		Status:  http.StatusTooManyRequests,
+		Code:    "QUOTA_EXCEEDED",
+		Message: "There are too many tasks",
+		Next:    "let the user raise the limit",
 	}, plan.Task{ID: "d", Line: 9}, 5)
 	var told *failure.Error
 	if !errors.As(err, &told) || !strings.Contains(told.Message, "line 9") ||

@@ -25,8 +25,10 @@ type inbox struct {
 func newInbox(a *Run) *cobra.Command {
 	c := &inbox{Run: a}
 	cmd := &cobra.Command{
-		Use: "inbox", Short: "Show everything that needs you, longest wait first", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "inbox",
+		Short: "Show everything that needs you, longest wait first",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	cmd.Flags().StringVar(&c.session, "session", "", "only this session's, and all of them; else they are bounded")

@@ -33,8 +33,10 @@ type inputList struct {
 func newInputList(a *Run) *cobra.Command {
 	c := &inputList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the questions of sessions", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "list",
+		Short: "List the questions of sessions",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	cmd.Flags().StringVar(&c.session, "session", "", "only those of this session")
@@ -88,8 +90,10 @@ type inputWait struct {
 func newInputWait(a *Run) *cobra.Command {
 	c := &inputWait{Run: a}
 	cmd := &cobra.Command{
-		Use: "wait <questionId>", Short: "Wait for the answer to a question of this session, and print it", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "wait <questionId>",
+		Short: "Wait for the answer to a question of this session, and print it",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	c.cmd = cmd
 	cmd.Flags().DurationVar(&c.timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
@@ -139,9 +143,11 @@ func awaitAnswer(
 		}
 	case question.Status == wire.InputVoid:
 		return question, &failure.Error{
-			Status: http.StatusConflict, Code: "CONFLICT", Message: "Question " + id + " will have no answer",
-			Why:  "its session has ended",
-			Next: "see `maestro why " + question.SessionID + "`",
+			Status:  http.StatusConflict,
+			Code:    "CONFLICT",
+			Message: "Question " + id + " will have no answer",
+			Why:     "its session has ended",
+			Next:    "see `maestro why " + question.SessionID + "`",
 		}
 	}
 	return question, nil

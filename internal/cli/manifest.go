@@ -59,8 +59,10 @@ type manifestMigrate struct {
 func newManifestMigrate(a *Run) *cobra.Command {
 	c := &manifestMigrate{Run: a}
 	cmd := &cobra.Command{
-		Use: "migrate <file>", Short: "Write an older manifest as today's", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "migrate <file>",
+		Short: "Write an older manifest as today's",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.output, "output", "", "where to write it, - for stdout; else in place")
 	return cmd
@@ -168,8 +170,10 @@ type manifestSchema struct {
 func newManifestSchema(a *Run) *cobra.Command {
 	c := &manifestSchema{Run: a}
 	return &cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of manifests", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "schema",
+		Short: "Print the JSON Schema of manifests",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 }
 

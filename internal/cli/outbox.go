@@ -56,7 +56,12 @@ func tellOrKeep(ctx context.Context, a *Run, id string, body any, key string, wr
 	if err := worthKeeping(id, text, key); err != nil {
 		return err
 	}
-	waiting, failed := keepCommand(ctx, a, outbox.Entry{Command: id, Body: text, Key: key, OccurredAt: said})
+	waiting, failed := keepCommand(ctx, a, outbox.Entry{
+		Command:    id,
+		Body:       text,
+		Key:        key,
+		OccurredAt: said,
+	})
 	if failed != nil {
 		return notKept(err, failed)
 	}
@@ -161,8 +166,13 @@ func refusedHere(err error) error {
 		status = http.StatusForbidden
 	}
 	return &client.Error{
-		Status: status, Code: string(refusal.Code), Message: refusal.Message, Why: refusal.Why, Next: refusal.Next,
-		Rule: refusal.Rule, Pointer: refusal.Pointer,
+		Status:  status,
+		Code:    string(refusal.Code),
+		Message: refusal.Message,
+		Why:     refusal.Why,
+		Next:    refusal.Next,
+		Rule:    refusal.Rule,
+		Pointer: refusal.Pointer,
 	}
 }
 

@@ -25,8 +25,10 @@ type projectList struct {
 func newProjectList(a *Run) *cobra.Command {
 	c := &projectList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the projects that you may see", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "list",
+		Short: "List the projects that you may see",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
 	return Tell(cmd, "project:list")
@@ -61,8 +63,10 @@ type projectGet struct {
 func newProjectGet(a *Run) *cobra.Command {
 	c := &projectGet{Run: a}
 	return Tell(&cobra.Command{
-		Use: "get [<projectId>]", Short: "Show a project, your own if none is named", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "get [<projectId>]",
+		Short: "Show a project, your own if none is named",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}, "project:get")
 }
 
@@ -99,7 +103,12 @@ type projectCreate struct {
 
 func newProjectCreate(a *Run) *cobra.Command {
 	c := &projectCreate{Run: a}
-	cmd := &cobra.Command{Use: `create "<name>"`, Short: "Create a project", Args: Takes, RunE: Running(c.run)}
+	cmd := &cobra.Command{
+		Use:   `create "<name>"`,
+		Short: "Create a project",
+		Args:  Takes,
+		RunE:  Running(c.run),
+	}
 	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
 	quietFlag(cmd, &c.quiet)

@@ -21,8 +21,10 @@ type queuePush struct {
 func newQueuePush(a *Run) *cobra.Command {
 	c := &queuePush{Run: a}
 	cmd := &cobra.Command{
-		Use: "push <taskId>", Short: "Put a task at the end of a queue", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "push <taskId>",
+		Short: "Put a task at the end of a queue",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	c.fields = bindQueue(cmd, &c.body, &c.body.OfQueue)
 	a.keyFlag(cmd, &c.key)

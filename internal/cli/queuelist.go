@@ -51,8 +51,10 @@ type queueTop struct {
 func newQueueTop(a *Run) *cobra.Command {
 	c := &queueTop{Run: a}
 	cmd := &cobra.Command{
-		Use: "top", Short: "Show the next item and the one you hold", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "top",
+		Short: "Show the next item and the one you hold",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	queueFlags(cmd, &c.o)
 	return Tell(cmd, "queue:top")
@@ -124,8 +126,10 @@ type queueList struct {
 func newQueueList(a *Run) *cobra.Command {
 	c := &queueList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the items of a queue in order, and what they wait for", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "list",
+		Short: "List the items of a queue in order, and what they wait for",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	queueFlags(cmd, &c.o)
 	cmd.Flags().StringVar(&c.status, "status", "", "only those with this status")
@@ -191,8 +195,10 @@ type queueStatus struct {
 func newQueueStatus(a *Run) *cobra.Command {
 	c := &queueStatus{Run: a}
 	cmd := &cobra.Command{
-		Use: "status", Short: "Count the items of each queue by status", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "status",
+		Short: "Count the items of each queue by status",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	a.ListFlags(cmd)

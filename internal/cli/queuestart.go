@@ -109,8 +109,11 @@ func startOf(answer client.Answer) wire.Start {
 	data, err := dataOf(answer)
 	if started, ok := data.(*events.QueueItemStarted); err == nil && ok {
 		return wire.Start{Queue: started.Queue, Item: &wire.Item{
-			TaskID: started.TaskID, Status: events.ItemProcessing, Queue: started.Queue,
-			SessionID: started.SessionID, Attempts: started.Attempt,
+			TaskID:    started.TaskID,
+			Status:    events.ItemProcessing,
+			Queue:     started.Queue,
+			SessionID: started.SessionID,
+			Attempts:  started.Attempt,
 		}}
 	}
 	return wire.Start{}
@@ -123,8 +126,12 @@ func showStart(a *Run, answer client.Answer) error {
 	}
 	start := startOf(answer)
 	shown := startedItem{
-		written: writtenOf(answer, ""), Item: start.Item, Empty: start.Item == nil, Held: start.Held,
-		Waiting: start.Waiting, Queue: start.Queue,
+		written: writtenOf(answer, ""),
+		Item:    start.Item,
+		Empty:   start.Item == nil,
+		Held:    start.Held,
+		Waiting: start.Waiting,
+		Queue:   start.Queue,
 	}
 	passedOver := 0
 	if started, ok := data.(*events.QueueItemStarted); ok {

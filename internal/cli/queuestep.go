@@ -72,20 +72,40 @@ func taskOf(event json.RawMessage) string {
 
 func newQueueComplete(a *Run) *cobra.Command {
 	body := &commands.CompleteItem{}
-	c := &queueStep{Run: a, body: body, of: &body.OfQueue, task: &body.TaskID, done: "Completed", ofHolder: true}
+	c := &queueStep{
+		Run:      a,
+		body:     body,
+		of:       &body.OfQueue,
+		task:     &body.TaskID,
+		done:     "Completed",
+		ofHolder: true,
+	}
 	return c.command(&cobra.Command{Use: "complete", Short: "Complete the item you hold"}, "task")
 }
 
 func newQueueFail(a *Run) *cobra.Command {
 	body := &commands.FailItem{}
-	c := &queueStep{Run: a, body: body, of: &body.OfQueue, task: &body.TaskID, done: "Failed", ofHolder: true}
+	c := &queueStep{
+		Run:      a,
+		body:     body,
+		of:       &body.OfQueue,
+		task:     &body.TaskID,
+		done:     "Failed",
+		ofHolder: true,
+	}
 	return c.command(&cobra.Command{Use: `fail ["<reason>"]`, Short: "Fail the item you hold"}, "task")
 }
 
 // newQueueSkip: a user who names a queue skips its next item, and needs no session for that.
 func newQueueSkip(a *Run) *cobra.Command {
 	body := &commands.SkipItem{}
-	c := &queueStep{Run: a, body: body, of: &body.OfQueue, task: &body.TaskID, done: "Skipped"}
+	c := &queueStep{
+		Run:  a,
+		body: body,
+		of:   &body.OfQueue,
+		task: &body.TaskID,
+		done: "Skipped",
+	}
 	cmd := &cobra.Command{Use: "skip", Short: "Skip the item you hold, or the next one if you hold none"}
 	return c.command(cmd, "task")
 }

@@ -84,8 +84,10 @@ func newTaskReporting(a *Run, kind reportKind) *cobra.Command {
 func (c *reporting) command(arguments, short string, told ...string) *cobra.Command {
 	c.body.Kind = c.kind.kind
 	c.cmd = &cobra.Command{
-		Use: string(c.kind.kind) + " " + arguments, Short: short, Args: Takes,
-		RunE: Running(c.send),
+		Use:   string(c.kind.kind) + " " + arguments,
+		Short: short,
+		Args:  Takes,
+		RunE:  Running(c.send),
 	}
 	c.fields = bind(c.cmd, &c.body)
 	c.keyFlag(c.cmd, &c.key)

@@ -191,8 +191,10 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 // group is a noun: its verbs do the work.
 func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: Takes,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:   use,
+		Short: short,
+		Args:  Takes,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(verbs...)
 	return cmd

@@ -43,8 +43,10 @@ type sessionList struct {
 func newSessionList(a *Run) *cobra.Command {
 	c := &sessionList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List sessions", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "list",
+		Short: "List sessions",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	cmd.Flags().StringVar(&c.status, "status", "", "only those with this status")
@@ -60,7 +62,12 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 	if c.project == "" {
 		c.project = c.Getenv("MAESTRO_PROJECT_ID")
 	}
-	filter := wire.SessionFilter{ProjectID: c.project, Status: c.status, TaskID: c.task, Brief: "true"}
+	filter := wire.SessionFilter{
+		ProjectID: c.project,
+		Status:    c.status,
+		TaskID:    c.task,
+		Brief:     "true",
+	}
 	if c.active {
 		filter.Active = "true"
 	}
@@ -101,8 +108,10 @@ type sessionInfo struct {
 func newSessionInfo(a *Run) *cobra.Command {
 	c := &sessionInfo{Run: a}
 	cmd := &cobra.Command{
-		Use: "info [<sessionId>]", Short: "Show a session, your own if none is named", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "info [<sessionId>]",
+		Short: "Show a session, your own if none is named",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.timeline, "timeline", false, "show its timeline too")
 	return Tell(cmd, "session:info", "timeline")

@@ -54,8 +54,10 @@ type sessionKill struct {
 func newSessionKill(a *Run) *cobra.Command {
 	c := &sessionKill{Run: a}
 	cmd := &cobra.Command{
-		Use: "kill <sessionId>", Short: "End a session", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "kill <sessionId>",
+		Short: "End a session",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	treeFlag(cmd, &c.tree, "end")
 	c.fields = bind(cmd, &c.body)

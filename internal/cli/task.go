@@ -20,7 +20,12 @@ type taskCreate struct {
 
 func newTaskCreate(a *Run) *cobra.Command {
 	c := &taskCreate{Run: a}
-	cmd := &cobra.Command{Use: `create "<title>"`, Short: "Create a task", Args: Takes, RunE: Running(c.run)}
+	cmd := &cobra.Command{
+		Use:   `create "<title>"`,
+		Short: "Create a task",
+		Args:  Takes,
+		RunE:  Running(c.run),
+	}
 	projectFlag(cmd, &c.body.Project)
 	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
@@ -76,7 +81,12 @@ type taskDelete struct {
 
 func newTaskDelete(a *Run) *cobra.Command {
 	c := &taskDelete{Run: a}
-	cmd := &cobra.Command{Use: "delete <taskId>", Short: "Delete a task", Args: Takes, RunE: Running(c.run)}
+	cmd := &cobra.Command{
+		Use:   "delete <taskId>",
+		Short: "Delete a task",
+		Args:  Takes,
+		RunE:  Running(c.run),
+	}
 	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
 	return Tell(cmd, "task:delete", "recursive")

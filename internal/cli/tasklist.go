@@ -42,8 +42,10 @@ type taskList struct {
 func newTaskList(a *Run) *cobra.Command {
 	c := &taskList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List tasks with their status and what sessions report about them", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "list",
+		Short: "List tasks with their status and what sessions report about them",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	cmd.Flags().StringVar(&c.status, "status", "",
@@ -78,8 +80,13 @@ func (c *taskList) run(ctx context.Context, _ []string) error {
 		c.project = c.Getenv("MAESTRO_PROJECT_ID")
 	}
 	filter := wire.TaskFilter{
-		ProjectID: c.project, Status: c.status, ParentID: c.parent, SessionID: c.session, SessionStatus: c.said,
-		Priority: c.priority, Order: c.order,
+		ProjectID:     c.project,
+		Status:        c.status,
+		ParentID:      c.parent,
+		SessionID:     c.session,
+		SessionStatus: c.said,
+		Priority:      c.priority,
+		Order:         c.order,
 	}
 	if c.ready {
 		filter.Ready = "true"
@@ -103,8 +110,10 @@ type taskChildren struct {
 func newTaskChildren(a *Run) *cobra.Command {
 	c := &taskChildren{Run: a}
 	cmd := &cobra.Command{
-		Use: "children <taskId>", Short: "List the tasks directly below a task", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "children <taskId>",
+		Short: "List the tasks directly below a task",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
 	return Tell(cmd, "task:children")
@@ -128,8 +137,10 @@ type taskGet struct {
 func newTaskGet(a *Run) *cobra.Command {
 	c := &taskGet{Run: a}
 	cmd := &cobra.Command{
-		Use: "get <taskId>", Short: "Show a task; with --timeline what happened to it", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "get <taskId>",
+		Short: "Show a task; with --timeline what happened to it",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.timeline, "timeline", false, "show its timeline too")
 	return Tell(cmd, "task:get", "timeline")

@@ -38,8 +38,10 @@ type templateList struct {
 func newTemplateList(a *Run) *cobra.Command {
 	c := &templateList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the templates, Maestro's own first", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "list",
+		Short: "List the templates, Maestro's own first",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
 	return cmd
@@ -71,8 +73,10 @@ type templateGet struct {
 func newTemplateGet(a *Run) *cobra.Command {
 	c := &templateGet{Run: a}
 	return &cobra.Command{
-		Use: "get <templateId>", Short: "Print a template's workflow", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "get <templateId>",
+		Short: "Print a template's workflow",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 }
 

@@ -151,8 +151,10 @@ type tokenList struct {
 func newTokenList(a *Run) *cobra.Command {
 	c := &tokenList{Run: a}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the named tokens, without their secrets", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "list",
+		Short: "List the named tokens, without their secrets",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
 	return Tell(cmd, "token:list")

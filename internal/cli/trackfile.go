@@ -21,8 +21,10 @@ type trackFile struct {
 func newTrackFile(a *Run) *cobra.Command {
 	c := &trackFile{Run: a}
 	cmd := &cobra.Command{
-		Use: "track-file <path>", Short: "Record that a file was changed", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "track-file <path>",
+		Short: "Record that a file was changed",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)

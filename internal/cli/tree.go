@@ -20,8 +20,10 @@ type taskTree struct {
 func newTaskTree(a *Run) *cobra.Command {
 	c := &taskTree{Run: a}
 	cmd := &cobra.Command{
-		Use: "tree [<taskId>]", Short: "Draw the tasks below a task, or all tasks of the project", Args: Takes,
-		RunE: Running(c.run),
+		Use:   "tree [<taskId>]",
+		Short: "Draw the tasks below a task, or all tasks of the project",
+		Args:  Takes,
+		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	cmd.Flags().StringVar(&c.order, "order", "",

@@ -17,7 +17,9 @@ func Version() string {
 
 func newVersion(a *Run) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Show the version", Args: Takes,
+		Use:   "version",
+		Short: "Show the version",
+		Args:  Takes,
 		RunE: func(*cobra.Command, []string) error {
 			shown := struct {
 				Version  string `json:"version"`

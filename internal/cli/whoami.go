@@ -25,7 +25,9 @@ type whoami struct {
 func newWhoami(a *Run) *cobra.Command {
 	c := &whoami{Run: a}
 	cmd := &cobra.Command{
-		Use: "whoami", Short: "Show who you are to the server", Args: Takes,
+		Use:   "whoami",
+		Short: "Show who you are to the server",
+		Args:  Takes,
 		Long: `Show who you are to the server; a session also sees the commands that it may use.
 
 With --prompt: what an agent is told of it, which is a session's system prompt (document 002), and the list of commands for a user.`,

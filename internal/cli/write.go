@@ -31,8 +31,13 @@ type written struct {
 
 func writtenOf(answer client.Answer, id string) written {
 	return written{
-		ID: id, Sequence: answer.Sequence, Event: answer.Event, Retried: answer.Retried, Also: answer.Also,
-		LivingBelow: answer.LivingBelow, Revoked: answer.Revoked,
+		ID:          id,
+		Sequence:    answer.Sequence,
+		Event:       answer.Event,
+		Retried:     answer.Retried,
+		Also:        answer.Also,
+		LivingBelow: answer.LivingBelow,
+		Revoked:     answer.Revoked,
 	}
 }
 
@@ -150,11 +155,21 @@ func newChange(a *Run, body commands.Command, use, short, words string, told ...
 
 // newUpdate is newChange for a command that gives fields new values.
 func newUpdate(a *Run, body commands.Command, use, short, words string, told ...string) *cobra.Command {
-	return (&change{Run: a, body: body, words: words, updates: true}).command(use, short, told)
+	return (&change{
+		Run:     a,
+		body:    body,
+		words:   words,
+		updates: true,
+	}).command(use, short, told)
 }
 
 func (c *change) command(use, short string, told []string) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: Takes, RunE: Running(c.run)}
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  Takes,
+		RunE:  Running(c.run),
+	}
 	c.fields = bind(cmd, c.body)
 	c.keyFlag(cmd, &c.key)
 	return Tell(cmd, c.body.ID(), told...)

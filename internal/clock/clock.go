@@ -124,5 +124,10 @@ func (c *Clock) Status() Status {
 }
 
 func (c *Clock) status() Status {
-	return Status{Now: c.now, Wall: c.seen, Jumped: c.jumped, Moved: c.moved}
+	return Status{
+		Now:    c.now,
+		Wall:   c.seen,
+		Jumped: c.jumped,
+		Moved:  c.moved,
+	}
 }

@@ -67,7 +67,12 @@ const (
 // Agent plays one agent in a process of its own: "orchestrator" or "worker-1" to "worker-4". It knows what a real agent
 // would know: its environment, and what the command line tells it.
 func Agent(ctx context.Context, binary, name string, env []string, out io.Writer) error {
-	c := &cli{binary: binary, env: env, name: name, out: &lines{w: out}}
+	c := &cli{
+		binary: binary,
+		env:    env,
+		name:   name,
+		out:    &lines{w: out},
+	}
 	if name == "orchestrator" {
 		return orchestrate(ctx, c)
 	}

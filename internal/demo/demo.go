@@ -39,10 +39,20 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	d := &demonstration{Options: o, dir: dir, home: filepath.Join(dir, "home"), out: &lines{w: o.Out}}
-	d.user = &cli{binary: o.Binary, name: "you", out: d.out, env: []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "MAESTRO_HOME=" + d.home,
-	}}
+	d := &demonstration{
+		Options: o,
+		dir:     dir,
+		home:    filepath.Join(dir, "home"),
+		out:     &lines{w: o.Out},
+	}
+	d.user = &cli{
+		binary: o.Binary,
+		name:   "you",
+		out:    d.out,
+		env: []string{
+			"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "MAESTRO_HOME=" + d.home,
+		},
+	}
 	defer func() { err = errors.Join(err, d.stop()) }()
 	for _, step := range []func(context.Context) error{d.begin, d.fill, d.work, d.judge} {
 		if err := step(ctx); err != nil {

@@ -67,8 +67,10 @@ func Create(dir string) (*Home, error) {
 			return nil, notHome(dir, file+" is not a directory", err)
 		}
 		return nil, &Problem{
-			What: "The home " + dir + " cannot be made", Why: reason(err).Error(),
-			Next: "name another directory with MAESTRO_HOME or --home", err: err,
+			What: "The home " + dir + " cannot be made",
+			Why:  reason(err).Error(),
+			Next: "name another directory with MAESTRO_HOME or --home",
+			err:  err,
 		}
 	}
 	return Open(dir)

@@ -120,8 +120,10 @@ func (k *Kept) lookAtSnapshots() (loss Loss, lost bool) {
 		return loss, false // who saves a snapshot says why
 	}
 	return Loss{
-		Path: filepath.Join(k.lock.dir, snapshotsDir), What: "was deleted while the server was running", Restored: true,
-		Next: "nothing: the stop saves a snapshot; after a crash the next start reads the whole log",
+		Path:     filepath.Join(k.lock.dir, snapshotsDir),
+		What:     "was deleted while the server was running",
+		Restored: true,
+		Next:     "nothing: the stop saves a snapshot; after a crash the next start reads the whole log",
 	}, true
 }
 

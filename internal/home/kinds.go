@@ -94,7 +94,12 @@ func (h *Home) checkKind(name, want string) error {
 	}
 	if is := kindOf(info.Mode()); is != want {
 		inLog := want == directory && (name == storeDir || filepath.Dir(name) == storeDir)
-		return &KindError{Path: path, Is: is, Want: want, Log: inLog}
+		return &KindError{
+			Path: path,
+			Is:   is,
+			Want: want,
+			Log:  inLog,
+		}
 	}
 	return nil
 }

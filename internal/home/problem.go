@@ -33,7 +33,13 @@ const nameAnother = "name a home, or a directory that does not exist yet, with M
 
 // notHome says of a path that it leads to no home.
 func notHome(dir, why string, err error) *Problem {
-	return &Problem{What: dir + " is not a Maestro home", Why: why, Next: nameAnother, NoHome: true, err: err}
+	return &Problem{
+		What:   dir + " is not a Maestro home",
+		Why:    why,
+		Next:   nameAnother,
+		NoHome: true,
+		err:    err,
+	}
 }
 
 // reason takes the operation and the path away from an error; what it wraps can still be matched.
@@ -54,7 +60,10 @@ func notOpened(dir string, err error) error {
 		return notHome(dir, file+" is not a directory", err)
 	}
 	return &Problem{
-		What: "The home " + dir + " cannot be opened", Why: reason(err).Error(), Next: nameAnother, err: err,
+		What: "The home " + dir + " cannot be opened",
+		Why:  reason(err).Error(),
+		Next: nameAnother,
+		err:  err,
 	}
 }
 

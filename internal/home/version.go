@@ -40,8 +40,10 @@ func (h *Home) Version() (Version, error) {
 	if err := json.Unmarshal(content, &v); err != nil {
 		path := filepath.Join(h.dir, versionFile)
 		return Version{}, &Problem{
-			What: "The file " + path + " does not say what wrote the home", Why: "it is damaged, or not Maestro's",
-			Next: "if no newer maestro wrote this home, run: rm " + path, err: err,
+			What: "The file " + path + " does not say what wrote the home",
+			Why:  "it is damaged, or not Maestro's",
+			Next: "if no newer maestro wrote this home, run: rm " + path,
+			err:  err,
 		}
 	}
 	return v, nil

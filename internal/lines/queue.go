@@ -45,7 +45,12 @@ type item struct {
 
 // NewQueue begins to write to w. Close it.
 func NewQueue(w io.Writer, lost func(dropped int) []byte) *Queue {
-	q := &Queue{w: w, lost: lost, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	q := &Queue{
+		w:    w,
+		lost: lost,
+		wake: make(chan struct{}, 1),
+		done: make(chan struct{}),
+	}
 	go q.run()
 	return q
 }

@@ -24,7 +24,12 @@ func told(t *testing.T, s *story) *Judge {
 
 // asks makes a command of a source, with the credential that is good for it.
 func (s *story) asks(source, id, body string) Command {
-	command := Command{ID: id, Body: json.RawMessage(body), Source: source, At: s.now.Add(time.Second)}
+	command := Command{
+		ID:     id,
+		Body:   json.RawMessage(body),
+		Source: source,
+		At:     s.now.Add(time.Second),
+	}
 	if strings.HasPrefix(source, "/users/") {
 		command.Access = "admin"
 	} else {

@@ -77,7 +77,10 @@ func (j *Judge) asked(command Command, fresh string) *asked {
 		sequence: j.chain.sequence + 1,
 		by:       parseSource(command.Source),
 		event: &event{
-			Source: command.Source, Time: command.At.Truncate(time.Millisecond), OccurredAt: command.Said, Rules: "3",
+			Source:     command.Source,
+			Time:       command.At.Truncate(time.Millisecond),
+			OccurredAt: command.Said,
+			Rules:      "3",
 		},
 	}
 	if err := json.Unmarshal(command.Body, &a.f); err != nil {

@@ -35,7 +35,12 @@ func (a *asked) answerInput() fact {
 		return a.no(codeInvalid)
 	}
 	other := a.f.Other && !slices.Contains(q.options, a.f.Answer)
-	return &inputAnswered{InputID: a.f.InputID, SessionID: q.session, Answer: a.f.Answer, Other: other}
+	return &inputAnswered{
+		InputID:   a.f.InputID,
+		SessionID: q.session,
+		Answer:    a.f.Answer,
+		Other:     other,
+	}
 }
 
 func (a *asked) receiveInput() fact {

@@ -155,7 +155,12 @@ func (a *asked) updateSession() fact {
 	if a.f.TaskIDs != nil {
 		a.tasksOf(s.project, *a.f.TaskIDs)
 	}
-	return &sessionUpdated{SessionID: s.id, Status: a.f.Status, TaskIDs: a.f.TaskIDs, Manifest: a.f.Manifest}
+	return &sessionUpdated{
+		SessionID: s.id,
+		Status:    a.f.Status,
+		TaskIDs:   a.f.TaskIDs,
+		Manifest:  a.f.Manifest,
+	}
 }
 
 func (a *asked) deleteSession() fact {

@@ -32,7 +32,12 @@ func (a *asked) createTemplate() fact {
 		return a.no(codeInvalid)
 	}
 	a.texts()
-	return &templateCreated{TemplateID: a.fresh, Name: *a.f.Name, Role: a.f.Role, Content: *a.f.Content}
+	return &templateCreated{
+		TemplateID: a.fresh,
+		Name:       *a.f.Name,
+		Role:       a.f.Role,
+		Content:    *a.f.Content,
+	}
 }
 
 func (a *asked) updateTemplate() fact {

@@ -142,7 +142,12 @@ func (j *Judge) line(text []byte) error {
 
 // event judges what every event must be, and then, if all before it is known, whether it was permitted.
 func (j *Judge) event(l line, e *event) {
-	c := &trial{Judge: j, sequence: l.Sequence, event: e, by: parseSource(e.Source)}
+	c := &trial{
+		Judge:    j,
+		sequence: l.Sequence,
+		event:    e,
+		by:       parseSource(e.Source),
+	}
 	c.identity()
 	c.clock()
 	c.age()

@@ -73,5 +73,10 @@ func (a *asked) messageSession() fact {
 	if t := a.tasks[a.f.About]; a.f.About != "" && (t == nil || t.deleted || t.project != s.project) {
 		return a.no(codeFound)
 	}
-	return &sessionMessaged{SessionID: s.id, MessageID: a.fresh, Text: a.f.Text, About: a.f.About}
+	return &sessionMessaged{
+		SessionID: s.id,
+		MessageID: a.fresh,
+		Text:      a.f.Text,
+		About:     a.f.About,
+	}
 }

@@ -134,10 +134,18 @@ func (c *trial) isNew(sessionID string) {
 
 func (c *trial) newSession(id, role, strategy string, p permissions, tasks []string) *session {
 	s := &session{
-		id: id, project: c.event.Project, role: role, strategy: strategy, letter: letterOf(role, strategy),
-		commands: map[string]bool{}, tasks: tasks, born: c.event.Time, held: map[string]bool{}, generation: 1,
-		mail: map[string]string{},
-		made: c.event.ID,
+		id:         id,
+		project:    c.event.Project,
+		role:       role,
+		strategy:   strategy,
+		letter:     letterOf(role, strategy),
+		commands:   map[string]bool{},
+		tasks:      tasks,
+		born:       c.event.Time,
+		held:       map[string]bool{},
+		generation: 1,
+		mail:       map[string]string{},
+		made:       c.event.ID,
 	}
 	c.order.sessions = append(c.order.sessions, id)
 	for _, command := range p.Commands {

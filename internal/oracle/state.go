@@ -248,7 +248,12 @@ func Table() []Row {
 	rows := make([]Row, 0, len(table))
 	for _, r := range table {
 		core := slices.Contains(coreList("W"), r.id) || slices.Contains(coreList("O"), r.id)
-		rows = append(rows, Row{ID: r.id, Who: r.who, Event: r.event, Core: core})
+		rows = append(rows, Row{
+			ID:    r.id,
+			Who:   r.who,
+			Event: r.event,
+			Core:  core,
+		})
 	}
 	return rows
 }

@@ -50,8 +50,12 @@ type story struct {
 func newStory(t *testing.T) *story {
 	t.Helper()
 	return &story{
-		t: t, rules: "3", now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
-		roots: map[string]string{}, births: map[string]string{}, born: map[string]time.Time{},
+		t:      t,
+		rules:  "3",
+		now:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+		roots:  map[string]string{},
+		births: map[string]string{},
+		born:   map[string]time.Time{},
 	}
 }
 

@@ -63,7 +63,13 @@ func (f *templateCreated) judge(c *trial) {
 }
 
 func (f *templateCreated) fold(c *trial) {
-	c.templates[f.TemplateID] = &template{name: f.Name, role: f.Role, content: f.Content, version: 1, changed: true}
+	c.templates[f.TemplateID] = &template{
+		name:    f.Name,
+		role:    f.Role,
+		content: f.Content,
+		version: 1,
+		changed: true,
+	}
 	c.order.templates = append(c.order.templates, f.TemplateID)
 }
 

@@ -76,7 +76,12 @@ func (f *tokenCreated) expiry(c *trial) {
 }
 
 func (f *tokenCreated) fold(c *trial) {
-	made := &token{kind: f.Kind, live: true, generation: f.Generation, expires: f.ExpiresAt}
+	made := &token{
+		kind:       f.Kind,
+		live:       true,
+		generation: f.Generation,
+		expires:    f.ExpiresAt,
+	}
 	if maker := c.tokens[c.by.id]; c.by.kind == byUser && maker != nil {
 		made.makerName, made.maker = c.by.id, maker
 	}

@@ -40,16 +40,35 @@ tasks:
 		t.Fatal(err)
 	}
 	want := &Plan{
-		Name: "Sign-in", Description: "Two\nlines.\n", WorkingDir: "/srv/shop",
+		Name:        "Sign-in",
+		Description: "Two\nlines.\n",
+		WorkingDir:  "/srv/shop",
 		Tasks: []Task{
-			{ID: "all", Title: "All of it", Priority: "high", Line: 12},
 			{
-				ID: "build", Title: "2026", Description: "yes", AcceptanceCriteria: []string{"it works", "100"},
-				Parent:        "all",
-				InitialPrompt: "Look around first.", Skills: []string{"go"}, Model: "haiku",
-				Metadata: []byte(`{"done":false,"points":3,"ticket":"SHOP-7"}`), Line: 16,
+				ID:       "all",
+				Title:    "All of it",
+				Priority: "high",
+				Line:     12,
 			},
-			{ID: "check", Title: "Check it", Parent: "all", Dependencies: []string{"build"}, Line: 8},
+			{
+				ID:                 "build",
+				Title:              "2026",
+				Description:        "yes",
+				AcceptanceCriteria: []string{"it works", "100"},
+				Parent:             "all",
+				InitialPrompt:      "Look around first.",
+				Skills:             []string{"go"},
+				Model:              "haiku",
+				Metadata:           []byte(`{"done":false,"points":3,"ticket":"SHOP-7"}`),
+				Line:               16,
+			},
+			{
+				ID:           "check",
+				Title:        "Check it",
+				Parent:       "all",
+				Dependencies: []string{"build"},
+				Line:         8,
+			},
 		},
 	}
 	if !reflect.DeepEqual(p, want) {

@@ -236,8 +236,12 @@ func TestSalvageReturnsTheErrorOfTheNewStore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	path := l.files["whole.tar.gz"]
 	s := &salvage{
-		ctx: t.Context(), verifier: engine.NewVerifier(), kept: map[string]bool{}, why: map[string]string{},
-		report: &Report{Unused: map[string]string{}}, sources: []file{{path, true}},
+		ctx:      t.Context(),
+		verifier: engine.NewVerifier(),
+		kept:     map[string]bool{},
+		why:      map[string]string{},
+		report:   &Report{Unused: map[string]string{}},
+		sources:  []file{{path, true}},
 	}
 	f, err := os.Open(path)
 	if err != nil {

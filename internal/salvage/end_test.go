@@ -55,28 +55,32 @@ func TestSalvageKnowsWhereTheLogEnded(t *testing.T) {
 		by                      string
 	}{
 		{
-			name:   "the head file and the last block lost",
-			damage: func(t *testing.T, l *lived) error { return os.Remove(lastBlock(t, l)) },
-			by:     "the store", missing: true,
+			name:    "the head file and the last block lost",
+			damage:  func(t *testing.T, l *lived) error { return os.Remove(lastBlock(t, l)) },
+			by:      "the store",
+			missing: true,
 		},
 		{
 			name:   "the head file lost after a clean stop",
 			damage: func(*testing.T, *lived) error { return nil },
-			by:     "the store", whole: true,
+			by:     "the store",
+			whole:  true,
 		},
 		{
 			name: "the head file lost after kill -9",
 			damage: func(_ *testing.T, l *lived) error {
 				return os.Remove(store(l, "clean.json"))
 			},
-			by: "the store", unknown: true,
+			by:      "the store",
+			unknown: true,
 		},
 		{
 			name: "the head file, the note and the last block lost",
 			damage: func(t *testing.T, l *lived) error {
 				return errors.Join(os.Remove(store(l, "clean.json")), os.Remove(lastBlock(t, l)))
 			},
-			by: "the store", unknown: true,
+			by:      "the store",
+			unknown: true,
 		},
 		{
 			name: "the same, and a damaged snapshot is left",
@@ -85,15 +89,18 @@ func TestSalvageKnowsWhereTheLogEnded(t *testing.T) {
 					os.MkdirAll(filepath.Join(l.dir, "snapshots"), 0o700),
 					os.WriteFile(filepath.Join(l.dir, "snapshots", "221.snapshot"), []byte("junk"), 0o600))
 			},
-			by: "the name of a snapshot", unknown: true, missing: true,
+			by:      "the name of a snapshot",
+			unknown: true,
+			missing: true,
 		},
 		{
 			name: "the same, and an automatic backup is left",
 			damage: func(t *testing.T, l *lived) error {
 				return errors.Join(os.Remove(store(l, "clean.json")), os.Remove(lastBlock(t, l)))
 			},
-			change: func(_ *testing.T, l *lived, o *Options) { o.Backups = []string{l.files["whole.tar.gz"]} },
-			by:     "whole.tar.gz", unknown: true,
+			change:  func(_ *testing.T, l *lived, o *Options) { o.Backups = []string{l.files["whole.tar.gz"]} },
+			by:      "whole.tar.gz",
+			unknown: true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -215,7 +222,12 @@ func TestSalvageRefusesBeforeItBegins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := tree(t, l.dir)
 			to := filepath.Join(t.TempDir(), "new")
-			options := Options{Home: damaged, To: to, Signer: l.signer, Now: time.Now()}
+			options := Options{
+				Home:   damaged,
+				To:     to,
+				Signer: l.signer,
+				Now:    time.Now(),
+			}
 			c.change(&options)
 			if _, err := Home(t.Context(), options); !errors.Is(err, c.want) {
 				t.Errorf("%v, expected %v", err, c.want)
@@ -249,7 +261,12 @@ func TestTwoSalvagesToOnePlace(t *testing.T) {
 	}
 	defer func() { _ = damaged.Close() }()
 	parent := t.TempDir()
-	options := Options{Home: damaged, To: filepath.Join(parent, "new"), Signer: l.signer, Now: time.Now()}
+	options := Options{
+		Home:   damaged,
+		To:     filepath.Join(parent, "new"),
+		Signer: l.signer,
+		Now:    time.Now(),
+	}
 	running, err := files.NewScratch(options.To, ScratchPurpose)
 	if err != nil {
 		t.Fatal(err)

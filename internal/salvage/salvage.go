@@ -68,13 +68,25 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 		}
 	}
 	s := &salvage{
-		ctx: ctx, options: o, verifier: engine.NewVerifier(), judging: true,
-		kept: map[string]bool{}, why: map[string]string{}, foreign: map[string]bool{},
+		ctx:      ctx,
+		options:  o,
+		verifier: engine.NewVerifier(),
+		judging:  true,
+		kept:     map[string]bool{},
+		why:      map[string]string{},
+		foreign:  map[string]bool{},
 		report: &Report{
-			From: o.Home.Dir(), To: o.To, At: o.Now.UTC(), Filled: map[string]uint64{}, Unused: map[string]string{},
+			From:        o.Home.Dir(),
+			To:          o.To,
+			At:          o.Now.UTC(),
+			Filled:      map[string]uint64{},
+			Unused:      map[string]string{},
 			FilledTexts: map[string]int{},
-			Missing:     []Range{}, LostTexts: []engine.LostText{}, Damage: []bus.Fault{}, Faults: []engine.Fault{},
-			Notes: []string{},
+			Missing:     []Range{},
+			LostTexts:   []engine.LostText{},
+			Damage:      []bus.Fault{},
+			Faults:      []engine.Fault{},
+			Notes:       []string{},
 		},
 	}
 	for _, path := range o.With {

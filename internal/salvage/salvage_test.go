@@ -56,7 +56,12 @@ func openLog(t *testing.T, dir string) (*bus.Bus, *engine.Denials, *engine.Handl
 	}
 	head := b.HeadFile(h.Head())
 	handler, err := engine.Open(t.Context(), engine.Config{
-		Log: b, Blobs: b, Denials: denials, Witness: headWitness{head, h.Head()}, Now: time.Now, After: time.After,
+		Log:     b,
+		Blobs:   b,
+		Denials: denials,
+		Witness: headWitness{head, h.Head()},
+		Now:     time.Now,
+		After:   time.After,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +82,12 @@ type headWitness struct {
 
 func (w headWitness) Load(context.Context) (events.Head, error) { return bus.LoadHeadFile(w.path) }
 
-var admin = commands.Actor{Kind: commands.ActorUser, Name: "admin", Access: commands.AccessAdmin, Authn: "token"}
+var admin = commands.Actor{
+	Kind:   commands.ActorUser,
+	Name:   "admin",
+	Access: commands.AccessAdmin,
+	Authn:  "token",
+}
 
 func do(t *testing.T, h *engine.Handler, key string, command commands.Command) (engine.Answer, error) {
 	t.Helper()
@@ -254,7 +264,12 @@ func (l *lived) salvage(t *testing.T, change func(*Options)) *Report {
 	}
 	defer func() { _ = damaged.Close() }()
 	before := tree(t, l.dir)
-	options := Options{Home: damaged, To: filepath.Join(t.TempDir(), "new"), Signer: l.signer, Now: time.Now()}
+	options := Options{
+		Home:   damaged,
+		To:     filepath.Join(t.TempDir(), "new"),
+		Signer: l.signer,
+		Now:    time.Now(),
+	}
 	if change != nil {
 		change(&options)
 	}

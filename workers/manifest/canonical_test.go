@@ -51,10 +51,15 @@ func TestCanonicalIsBounded(t *testing.T) {
 
 // A manifest that no document gave is written so that it can be read.
 func TestCanonicalOfNoTasks(t *testing.T) {
-	m := &Manifest{ManifestVersion: Version, Role: "worker", Strategy: "queue", Session: Session{
-		Model:          "haiku",
-		PermissionMode: ReadOnly,
-	}}
+	m := &Manifest{
+		ManifestVersion: Version,
+		Role:            "worker",
+		Strategy:        "queue",
+		Session: Session{
+			Model:          "haiku",
+			PermissionMode: ReadOnly,
+		},
+	}
 	again, err := Parse(m.Canonical())
 	if err != nil || again.Tasks == nil || m.Tasks != nil {
 		t.Errorf("got %+v, %v; it has %v now", again, err, m.Tasks)

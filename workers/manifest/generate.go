@@ -159,9 +159,15 @@ func unreadable(m *Manifest) error {
 // read.
 func (s TaskSource) told() Task {
 	task := Task{
-		ID: s.ID, Title: s.Title, Description: or(s.Description, s.Title), AcceptanceCriteria: s.AcceptanceCriteria,
-		Dependencies: s.Dependencies, Priority: s.Priority, ProjectID: s.ProjectID, Metadata: s.Metadata,
-		CreatedAt: time.UnixMilli(s.CreatedAt).UTC().Format("2006-01-02T15:04:05.000Z"),
+		ID:                 s.ID,
+		Title:              s.Title,
+		Description:        or(s.Description, s.Title),
+		AcceptanceCriteria: s.AcceptanceCriteria,
+		Dependencies:       s.Dependencies,
+		Priority:           s.Priority,
+		ProjectID:          s.ProjectID,
+		Metadata:           s.Metadata,
+		CreatedAt:          time.UnixMilli(s.CreatedAt).UTC().Format("2006-01-02T15:04:05.000Z"),
 	}
 	if s.ParentID != "" {
 		task.ParentID = &s.ParentID
@@ -199,8 +205,11 @@ func related(from Source) []RelatedTask {
 		}
 		taken[id] = true
 		told := RelatedTask{
-			ID: id, Title: task.Title, Status: string(or(task.Status, events.TaskTodo)),
-			Relationship: relationship, Summary: task.Result,
+			ID:           id,
+			Title:        task.Title,
+			Status:       string(or(task.Status, events.TaskTodo)),
+			Relationship: relationship,
+			Summary:      task.Result,
 		}
 		if relationship == "blocks" {
 			told.Description = task.Description

@@ -18,8 +18,13 @@ import (
 func TestGenerateWithDefaults(t *testing.T) {
 	m, err := Generate(Source{
 		Tasks: []TaskSource{{
-			ID: "task_1", Title: "Fix <it>", ProjectID: "proj_1", CreatedAt: 1770026400123,
-			ParentID: "task_0", Dependencies: []string{"task_9"}, Priority: "high",
+			ID:           "task_1",
+			Title:        "Fix <it>",
+			ProjectID:    "proj_1",
+			CreatedAt:    1770026400123,
+			ParentID:     "task_0",
+			Dependencies: []string{"task_9"},
+			Priority:     "high",
 		}},
 		WorkingDirectory: "/src",
 		TemplateID:       "tmpl_1",
@@ -82,12 +87,22 @@ func TestGenerateWithDefaults(t *testing.T) {
 func TestGenerateWithEverything(t *testing.T) {
 	coverage := 80.5
 	from := Source{
-		Role: events.RoleOrchestrator, Strategy: events.StrategySimple,
+		Role:     events.RoleOrchestrator,
+		Strategy: events.StrategySimple,
 		Tasks: []TaskSource{{
-			ID: "t1", Title: "a", Description: "b", AcceptanceCriteria: []string{"c"}, ProjectID: "p",
-			Metadata: json.RawMessage(` { "x" : 1 } `), Status: events.TaskBlocked,
+			ID:                 "t1",
+			Title:              "a",
+			Description:        "b",
+			AcceptanceCriteria: []string{"c"},
+			ProjectID:          "p",
+			Metadata:           json.RawMessage(` { "x" : 1 } `),
+			Status:             events.TaskBlocked,
 		}},
-		Model: "claude-opus-4-5", PermissionMode: Interactive, ThinkingMode: "disabled", MaxTurns: 7, Timeout: 1500,
+		Model:            "claude-opus-4-5",
+		PermissionMode:   Interactive,
+		ThinkingMode:     "disabled",
+		MaxTurns:         7,
+		Timeout:          1500,
 		Agent:            "claude",
 		AllowedCommands:  &[]string{},
 		CodebaseContext:  &CodebaseContext{RelevantFiles: []string{"a.go"}, Commands: &DevelopmentScript{Test: "make"}},
@@ -99,14 +114,26 @@ func TestGenerateWithEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Manifest{
-		ManifestVersion: "1.0", Role: events.RoleOrchestrator, Strategy: events.StrategyDefault,
+		ManifestVersion: "1.0",
+		Role:            events.RoleOrchestrator,
+		Strategy:        events.StrategyDefault,
 		Tasks: []Task{{
-			ID: "t1", Title: "a", Description: "b", AcceptanceCriteria: []string{"c"}, ProjectID: "p",
-			CreatedAt: "1970-01-01T00:00:00.000Z", Metadata: json.RawMessage(`{"x":1}`),
+			ID:                 "t1",
+			Title:              "a",
+			Description:        "b",
+			AcceptanceCriteria: []string{"c"},
+			ProjectID:          "p",
+			CreatedAt:          "1970-01-01T00:00:00.000Z",
+			Metadata:           json.RawMessage(`{"x":1}`),
 		}},
 		Session: Session{
-			Model: "claude-opus-4-5", PermissionMode: Interactive, ThinkingMode: "disabled", MaxTurns: 7, Timeout: 1500,
-			Agent: "claude", AllowedCommands: &[]string{},
+			Model:           "claude-opus-4-5",
+			PermissionMode:  Interactive,
+			ThinkingMode:    "disabled",
+			MaxTurns:        7,
+			Timeout:         1500,
+			Agent:           "claude",
+			AllowedCommands: &[]string{},
 		},
 		Context: &Context{
 			CodebaseContext: from.CodebaseContext, ProjectStandards: from.ProjectStandards,
@@ -122,39 +149,115 @@ func TestGenerateWithEverything(t *testing.T) {
 func TestRelatedTasksAreDerived(t *testing.T) {
 	m, err := Generate(Source{
 		Tasks: []TaskSource{
-			{ID: "t1", Title: "a", ProjectID: "p", ParentID: "up", Dependencies: []string{
-				"t2", "done", "gone",
-				"given",
-			}},
-			{ID: "t2", Title: "b", ProjectID: "p", ParentID: "t1", Dependencies: []string{"done", "up2"}},
-			{ID: "t3", Title: "c", ProjectID: "p", ParentID: "up2"},
+			{
+				ID:        "t1",
+				Title:     "a",
+				ProjectID: "p",
+				ParentID:  "up",
+				Dependencies: []string{
+					"t2", "done", "gone",
+					"given",
+				},
+			},
+			{
+				ID:           "t2",
+				Title:        "b",
+				ProjectID:    "p",
+				ParentID:     "t1",
+				Dependencies: []string{"done", "up2"},
+			},
+			{
+				ID:        "t3",
+				Title:     "c",
+				ProjectID: "p",
+				ParentID:  "up2",
+			},
 		},
 		Around: []TaskSource{
 			{ID: "t1", Title: "a", Dependencies: []string{"t2"}},
 			{ID: "later", Title: "Later", Dependencies: []string{"x", "t1", "t2"}},
 			{
-				ID: "up", Title: "Up", Description: "All of it", Status: events.TaskInProgress,
+				ID:           "up",
+				Title:        "Up",
+				Description:  "All of it",
+				Status:       events.TaskInProgress,
 				Dependencies: []string{"t1"},
 			},
-			{ID: "up2", Title: "Up 2", Status: events.TaskCancelled, Result: "given up"},
-			{ID: "done", Title: "Done", Description: "Long", Status: events.TaskCompleted, Result: "made it"},
+			{
+				ID:     "up2",
+				Title:  "Up 2",
+				Status: events.TaskCancelled,
+				Result: "given up",
+			},
+			{
+				ID:          "done",
+				Title:       "Done",
+				Description: "Long",
+				Status:      events.TaskCompleted,
+				Result:      "made it",
+			},
 			{ID: "other", Title: "Other", Dependencies: []string{"x"}},
 			{ID: "given", Title: "Given"},
-			{ID: "below", Title: "Below", ParentID: "t3", Status: events.TaskBlocked, Result: "half of it"},
+			{
+				ID:       "below",
+				Title:    "Below",
+				ParentID: "t3",
+				Status:   events.TaskBlocked,
+				Result:   "half of it",
+			},
 			{ID: "deeper", Title: "Deeper", ParentID: "below"},
 		},
-		Related: []RelatedTask{{ID: "given", Title: "As given", Status: "pending", Relationship: "related"}},
+		Related: []RelatedTask{{
+			ID:           "given",
+			Title:        "As given",
+			Status:       "pending",
+			Relationship: "related",
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []RelatedTask{
-		{ID: "given", Title: "As given", Status: "pending", Relationship: "related"},
-		{ID: "done", Title: "Done", Status: "completed", Relationship: "dependency", Summary: "made it"},
-		{ID: "up2", Title: "Up 2", Status: "cancelled", Relationship: "dependency", Summary: "given up"},
-		{ID: "up", Title: "Up", Status: "in_progress", Relationship: "blocks", Description: "All of it"},
-		{ID: "later", Title: "Later", Status: "todo", Relationship: "blocking"},
-		{ID: "below", Title: "Below", Status: "blocked", Relationship: "related", Summary: "half of it"},
+		{
+			ID:           "given",
+			Title:        "As given",
+			Status:       "pending",
+			Relationship: "related",
+		},
+		{
+			ID:           "done",
+			Title:        "Done",
+			Status:       "completed",
+			Relationship: "dependency",
+			Summary:      "made it",
+		},
+		{
+			ID:           "up2",
+			Title:        "Up 2",
+			Status:       "cancelled",
+			Relationship: "dependency",
+			Summary:      "given up",
+		},
+		{
+			ID:           "up",
+			Title:        "Up",
+			Status:       "in_progress",
+			Relationship: "blocks",
+			Description:  "All of it",
+		},
+		{
+			ID:           "later",
+			Title:        "Later",
+			Status:       "todo",
+			Relationship: "blocking",
+		},
+		{
+			ID:           "below",
+			Title:        "Below",
+			Status:       "blocked",
+			Relationship: "related",
+			Summary:      "half of it",
+		},
 	}
 	if !reflect.DeepEqual(m.Context.RelatedTasks, want) {
 		t.Errorf("got %+v", m.Context.RelatedTasks)
@@ -162,14 +265,21 @@ func TestRelatedTasksAreDerived(t *testing.T) {
 }
 
 func TestTheInitialPromptIsTold(t *testing.T) {
-	task := TaskSource{ID: "t1", Title: "a", ProjectID: "p", InitialPrompt: "Begin with \"the\" tests."}
+	task := TaskSource{
+		ID:            "t1",
+		Title:         "a",
+		ProjectID:     "p",
+		InitialPrompt: "Begin with \"the\" tests.",
+	}
 	for custom, want := range map[string]string{
 		``:                      `{"initialPrompt":"Begin with \"the\" tests.","taskIds":["t1"]}`,
 		`{"a":1}`:               `{"a":1,"initialPrompt":"Begin with \"the\" tests."}`,
 		`{"initialPrompt":"x"}`: `{"initialPrompt":"x"}`,
 	} {
 		m, err := Generate(Source{Tasks: []TaskSource{task, {
-			ID: "t2", Title: "b", ProjectID: "p",
+			ID:            "t2",
+			Title:         "b",
+			ProjectID:     "p",
 			InitialPrompt: "not told",
 		}}, Custom: json.RawMessage(custom)})
 		if custom == "" {

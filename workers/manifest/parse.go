@@ -146,7 +146,12 @@ func (p *parser) locate(name, text string, at, length int) {
 	if name == "" {
 		return
 	}
-	l := located{text: text, at: int32(at), task: noTask, item: int32(length)}
+	l := located{
+		text: text,
+		at:   int32(at),
+		task: noTask,
+		item: int32(length),
+	}
 	for i, s := range p.path {
 		switch {
 		case s.index < 0:

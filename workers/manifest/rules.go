@@ -51,7 +51,9 @@ var rules = map[string]rule{
 		events.StrategyDefault, events.StrategyBatching, events.StrategyDAG,
 	)},
 	"id": {
-		fits: regexp.MustCompile(idPattern), is: isID, most: 128,
+		fits: regexp.MustCompile(idPattern),
+		is:   isID,
+		most: 128,
 		what: "an id: not empty, no '/', '\\', ',', '..' or control character, and no '-' or '.' at its start",
 	},
 	"title":    {least: 1, most: 200},

@@ -134,8 +134,13 @@ func (s *shape) addFields(t reflect.Type, above []int) {
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		added := &field{
-			name: name, index: index, number: len(s.fields), legacy: f.Tag.Get("legacy"), doc: f.Tag.Get("doc"),
-			required: options != "omitempty" && f.Tag.Get("null") == "", shape: shapeOf(f.Type, f.Tag),
+			name:     name,
+			index:    index,
+			number:   len(s.fields),
+			legacy:   f.Tag.Get("legacy"),
+			doc:      f.Tag.Get("doc"),
+			required: options != "omitempty" && f.Tag.Get("null") == "",
+			shape:    shapeOf(f.Type, f.Tag),
 		}
 		added.shape.keepsEmpty = added.shape.keepsEmpty || added.required
 		s.fields = append(s.fields, added)

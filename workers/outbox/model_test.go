@@ -97,14 +97,23 @@ type world struct {
 func newWorld(seed uint64) *world {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	w := &world{
-		rng: rng, event: make(chan *proc), all: map[string]*said{}, effects: map[string]int{}, told: map[string]bool{},
+		rng:     rng,
+		event:   make(chan *proc),
+		all:     map[string]*said{},
+		effects: map[string]int{},
+		told:    map[string]bool{},
 		planted: map[string]bool{},
 		limit:   maxEntries,
 	}
 	if rng.IntN(10) == 0 {
 		w.limit = 1 + rng.IntN(4)
 	}
-	w.disk = &simDisk{w: w, names: map[string]*inode{}, durable: map[string]*inode{}, locks: map[string]*proc{}}
+	w.disk = &simDisk{
+		w:       w,
+		names:   map[string]*inode{},
+		durable: map[string]*inode{},
+		locks:   map[string]*proc{},
+	}
 	return w
 }
 
@@ -412,7 +421,12 @@ func (p *proc) command(text string) {
 	if err != nil {
 		panic(err)
 	}
-	x.entry = Entry{Command: "report:progress", Body: body, Key: key, OccurredAt: time.Unix(int64(w.step), 0).UTC()}
+	x.entry = Entry{
+		Command:    "report:progress",
+		Body:       body,
+		Key:        key,
+		OccurredAt: time.Unix(int64(w.step), 0).UTC(),
+	}
 	x.entry.Proof = x.entry.prove(ourSecret())
 	w.all[key] = x
 	if p.drain() {

@@ -142,7 +142,12 @@ type Secret func() string
 
 // On gives the outbox that a disk holds. Open is what most want.
 func On(disk Disk, secret Secret) *Outbox {
-	return &Outbox{disk: disk, secret: secret, entries: maxEntries, bytes: maxBytes}
+	return &Outbox{
+		disk:    disk,
+		secret:  secret,
+		entries: maxEntries,
+		bytes:   maxBytes,
+	}
 }
 
 // position is an entry's place in the order: its number, then the digest of its content.

@@ -49,7 +49,9 @@ func rejectNone(t *testing.T) Reject {
 
 func entry(key string) Entry {
 	return Entry{
-		Command: "report:progress", Body: json.RawMessage(`{"message":"a \u003c b"}`), Key: key,
+		Command:    "report:progress",
+		Body:       json.RawMessage(`{"message":"a \u003c b"}`),
+		Key:        key,
 		OccurredAt: time.Unix(1, 2).UTC(),
 	}
 }
@@ -160,9 +162,16 @@ func TestEntryComesBackAsItWas(t *testing.T) {
 		{},
 		{Command: "report:progress", Key: "k"},
 		{Command: "report:progress", OccurredAt: time.Unix(1, 0)},
-		{Command: "report:progress", Key: "k", Body: json.RawMessage("{"), OccurredAt: time.Unix(1, 0)},
 		{
-			Command: "report:progress", Key: "k", Body: json.RawMessage(`"` + strings.Repeat("x", MaxBody) + `"`),
+			Command:    "report:progress",
+			Key:        "k",
+			Body:       json.RawMessage("{"),
+			OccurredAt: time.Unix(1, 0),
+		},
+		{
+			Command:    "report:progress",
+			Key:        "k",
+			Body:       json.RawMessage(`"` + strings.Repeat("x", MaxBody) + `"`),
 			OccurredAt: time.Unix(1, 0),
 		},
 	} {

@@ -159,7 +159,9 @@ func TestWithoutTheSecret(t *testing.T) {
 	}
 	secret = "first"
 	if _, err := o.Keep(t.Context(), Entry{
-		Command: "task:create", Body: json.RawMessage("{}"), Key: "k",
+		Command:    "task:create",
+		Body:       json.RawMessage("{}"),
+		Key:        "k",
 		OccurredAt: time.Unix(1, 0),
 	}); err == nil {
 		t.Error("a command that may not wait was kept")

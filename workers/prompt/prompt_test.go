@@ -45,34 +45,54 @@ func pointer[T any](v T) *T { return &v }
 // full is a manifest in which everything is set.
 func full(role events.Role, strategy events.Strategy) *manifest.Manifest {
 	return &manifest.Manifest{
-		ManifestVersion: manifest.Version, Role: role, Strategy: strategy,
+		ManifestVersion: manifest.Version,
+		Role:            role,
+		Strategy:        strategy,
 		Tasks: []manifest.Task{
 			{
-				ID: "task-456", Title: "Implement user authentication",
+				ID:                 "task-456",
+				Title:              "Implement user authentication",
 				Description:        "Add JWT-based authentication\nwith refresh tokens & hashing",
 				AcceptanceCriteria: []string{"Users can register", "Invalid tokens return 401 <Unauthorized>"},
 				Dependencies:       []string{"task-100", "task-101"},
-				Priority:           "high", ProjectID: "proj-1", CreatedAt: "2026-02-02T10:00:00Z",
-				Status:     events.TaskInProgress,
-				Metadata:   json.RawMessage(`{"epic":"User Management","estimate":{"days":2}}`),
-				SessionIDs: []string{"sess_0", "sess_1"}, ActiveSessionID: "sess_1",
+				Priority:           "high",
+				ProjectID:          "proj-1",
+				CreatedAt:          "2026-02-02T10:00:00Z",
+				Status:             events.TaskInProgress,
+				Metadata:           json.RawMessage(`{"epic":"User Management","estimate":{"days":2}}`),
+				SessionIDs:         []string{"sess_0", "sess_1"},
+				ActiveSessionID:    "sess_1",
 			},
 			{
-				ID: "task-457", Title: "Hash passwords", Description: "With bcrypt", ParentID: pointer("task-456"),
+				ID:                 "task-457",
+				Title:              "Hash passwords",
+				Description:        "With bcrypt",
+				ParentID:           pointer("task-456"),
 				AcceptanceCriteria: []string{"Cost factor 10 or more"},
-				Dependencies:       []string{"task-456"}, ProjectID: "proj-1", CreatedAt: "2026-02-02T10:00:01Z",
+				Dependencies:       []string{"task-456"},
+				ProjectID:          "proj-1",
+				CreatedAt:          "2026-02-02T10:00:01Z",
 			},
 			{
-				ID: "task-458", Title: "Refresh tokens", Description: "Keep them safe", ParentID: pointer("task-9"),
+				ID:                 "task-458",
+				Title:              "Refresh tokens",
+				Description:        "Keep them safe",
+				ParentID:           pointer("task-9"),
 				AcceptanceCriteria: []string{"They expire"},
-				ProjectID:          "proj-1", CreatedAt: "2026-02-02T10:00:02Z", Status: events.TaskTodo,
+				ProjectID:          "proj-1",
+				CreatedAt:          "2026-02-02T10:00:02Z",
+				Status:             events.TaskTodo,
 			},
 		},
 		Skills: []string{"code-visualizer", "frontend-design"},
 		Session: manifest.Session{
-			Model: "sonnet", PermissionMode: manifest.AcceptEdits, ThinkingMode: "auto", MaxTurns: 50,
+			Model:            "sonnet",
+			PermissionMode:   manifest.AcceptEdits,
+			ThinkingMode:     "auto",
+			MaxTurns:         50,
 			Timeout:          3_600_000,
-			WorkingDirectory: "/home/dev/my-app", Agent: "claude",
+			WorkingDirectory: "/home/dev/my-app",
+			Agent:            "claude",
 		},
 		Context: &manifest.Context{
 			CodebaseContext: &manifest.CodebaseContext{
@@ -86,20 +106,33 @@ func full(role events.Role, strategy events.Strategy) *manifest.Manifest {
 					RunCommand: "npm test",
 				},
 				Commands: &manifest.DevelopmentScript{
-					Install: "npm install", Dev: "npm run dev",
-					Build: "npm run build", Test: "npm test",
+					Install: "npm install",
+					Dev:     "npm run dev",
+					Build:   "npm run build",
+					Test:    "npm test",
 				},
 			},
 			RelatedTasks: []manifest.RelatedTask{
 				{
-					ID: "task-100", Title: "Setup database schema", Status: "completed", Relationship: "dependency",
-					Summary: "Created the schema",
+					ID:           "task-100",
+					Title:        "Setup database schema",
+					Status:       "completed",
+					Relationship: "dependency",
+					Summary:      "Created the schema",
 				},
 				{
-					ID: "task-101", Title: "Setup server", Status: "completed", Relationship: "blocks",
-					Description: "Express",
+					ID:           "task-101",
+					Title:        "Setup server",
+					Status:       "completed",
+					Relationship: "blocks",
+					Description:  "Express",
 				},
-				{ID: "task-9", Title: "Security", Status: "in_progress", Relationship: "related"},
+				{
+					ID:           "task-9",
+					Title:        "Security",
+					Status:       "in_progress",
+					Relationship: "related",
+				},
 			},
 			ProjectStandards: &manifest.ProjectStandards{
 				CodeStyle: &manifest.CodeStyle{Formatter: "prettier", Linter: "eslint", Conventions: "Airbnb"},
@@ -119,9 +152,13 @@ func full(role events.Role, strategy events.Strategy) *manifest.Manifest {
 }
 
 var session = Session{
-	ID: "sess_1", Name: "Worker for task-456", ProjectID: "proj-1", ProjectName: "My app", Queue: "nightly",
-	SpawnedBy: "sess_9",
-	Workspace: "/home/dev/orchestrator/workspace/sess_1",
+	ID:          "sess_1",
+	Name:        "Worker for task-456",
+	ProjectID:   "proj-1",
+	ProjectName: "My app",
+	Queue:       "nightly",
+	SpawnedBy:   "sess_9",
+	Workspace:   "/home/dev/orchestrator/workspace/sess_1",
 }
 
 // prompts gives both prompts.

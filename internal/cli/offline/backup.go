@@ -89,11 +89,14 @@ func wroteBackup(a *cli.Run, file string, size int64) error {
 	}{file, size, contents.Head, contents.Signer, append([]bus.LostBlob{}, contents.Lost...)}
 	if len(contents.Lost) > 0 {
 		return &failure.Error{
-			Status: http.StatusInternalServerError, Code: "BACKUP_PARTIAL",
+			Status: http.StatusInternalServerError,
+			Code:   "BACKUP_PARTIAL",
 			Message: fmt.Sprintf(
 				"Wrote %s, which lacks %s that the log names", file, cli.Many(len(contents.Lost), "long text"),
 			),
-			Why: lostTexts(contents.Lost), Next: engine.FaultText.Next(), Details: map[string]any{"backup": data},
+			Why:     lostTexts(contents.Lost),
+			Next:    engine.FaultText.Next(),
+			Details: map[string]any{"backup": data},
 		}
 	}
 	a.Result(data, func() {
@@ -131,8 +134,12 @@ func HoldHome(dir string) (*home.Lock, error) {
 	var held *home.HeldError
 	if errors.As(err, &held) {
 		return nil, &failure.Error{
-			Status: http.StatusConflict, Code: "CONFLICT", Message: held.Error(), Err: err,
-			Why: "one home has one server", Next: "stop the other, or choose another home with MAESTRO_HOME",
+			Status:  http.StatusConflict,
+			Code:    "CONFLICT",
+			Message: held.Error(),
+			Err:     err,
+			Why:     "one home has one server",
+			Next:    "stop the other, or choose another home with MAESTRO_HOME",
 			Details: map[string]any{"pid": held.PID, "address": held.Address},
 		}
 	}

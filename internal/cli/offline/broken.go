@@ -31,8 +31,10 @@ func mustBeExport(file string, in *bufio.Reader, what string) error {
 	}
 	if first, err := in.Peek(2); err == nil && bytes.Equal(first, []byte{0x1f, 0x8b}) { // gzip
 		return &failure.Error{
-			Status: http.StatusUnprocessableEntity, Code: "FILE", Message: file + " is a backup, or another archive",
-			Why: what + " reads exports only",
+			Status:  http.StatusUnprocessableEntity,
+			Code:    "FILE",
+			Message: file + " is a backup, or another archive",
+			Why:     what + " reads exports only",
 			Next: "make a home of it with `maestro restore " + cli.Quoted(file) +
 				" --home DIR`, and ask the server of that home",
 		}
@@ -42,9 +44,12 @@ func mustBeExport(file string, in *bufio.Reader, what string) error {
 
 func notAnExport(file string, err error) error {
 	return &failure.Error{
-		Status: http.StatusUnprocessableEntity, Code: "FILE", Err: err,
-		Message: "The file " + file + " is not an export", Why: err.Error(),
-		Next: "name a file that `maestro audit export` wrote",
+		Status:  http.StatusUnprocessableEntity,
+		Code:    "FILE",
+		Err:     err,
+		Message: "The file " + file + " is not an export",
+		Why:     err.Error(),
+		Next:    "name a file that `maestro audit export` wrote",
 	}
 }
 
@@ -110,9 +115,12 @@ func IsReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 // OnReadOnly says that the disk of a home cannot be written to.
 func OnReadOnly(dir string, err error, next string) error {
 	return &failure.Error{
-		Status: http.StatusInternalServerError, Code: "READ_ONLY_DISK",
+		Status:  http.StatusInternalServerError,
+		Code:    "READ_ONLY_DISK",
 		Message: "The disk of the home " + dir + " cannot be written to",
-		Why:     "it is mounted read-only", Next: next, Err: err,
+		Why:     "it is mounted read-only",
+		Next:    next,
+		Err:     err,
 	}
 }
 

@@ -137,7 +137,12 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 			return err
 		}
 	}
-	r := &replayed{options: o, until: until, state: projections.New(), last: map[string]told{}}
+	r := &replayed{
+		options: o,
+		until:   until,
+		state:   projections.New(),
+		last:    map[string]told{},
+	}
 	err = r.fold(in)
 	var own *failure.Error
 	switch {
@@ -155,8 +160,10 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 	}
 	if kind, id := r.wanted(); id != "" && !r.found {
 		return &failure.Error{
-			Status: http.StatusNotFound, Code: "NOT_FOUND", Message: kind + " with id '" + id + "' not found",
-			Why: "the log has no event about it" + cli.Prefixed(" up to ", o.at),
+			Status:  http.StatusNotFound,
+			Code:    "NOT_FOUND",
+			Message: kind + " with id '" + id + "' not found",
+			Why:     "the log has no event about it" + cli.Prefixed(" up to ", o.at),
 		}
 	}
 	cli.List(a, r.story, "Nothing had happened yet", func(t told) []string {
@@ -184,9 +191,12 @@ func (r *replayed) fold(log io.Reader) error {
 		line, err := export.ReadLine(lines.Bytes())
 		if err != nil {
 			return &failure.Error{
-				Status: http.StatusUnprocessableEntity, Code: "FILE", Err: err,
+				Status:  http.StatusUnprocessableEntity,
+				Code:    "FILE",
+				Err:     err,
 				Message: fmt.Sprintf("The export cannot be read behind event %d", r.state.Head().Sequence),
-				Why:     err.Error(), Next: "name a file as `maestro audit export` wrote it",
+				Why:     err.Error(),
+				Next:    "name a file as `maestro audit export` wrote it",
 			}
 		}
 		if line.Withheld() {

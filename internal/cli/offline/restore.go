@@ -138,8 +138,14 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 		a.Say("Removed %s, which a restore left that was killed\n", dir)
 	}
 	r := &restoring{
-		Run: a, options: o, file: file, verifier: engine.NewVerifier(), kept: map[string]bool{}, witness: witness,
-		judging: true, isExport: exported,
+		Run:      a,
+		options:  o,
+		file:     file,
+		verifier: engine.NewVerifier(),
+		kept:     map[string]bool{},
+		witness:  witness,
+		judging:  true,
+		isExport: exported,
 	}
 	if err := r.expectSigner(lock); err != nil {
 		return err
@@ -242,9 +248,11 @@ func restoreFailed(dir string, err error) error {
 			"nothing was left behind")
 	}
 	return &failure.Error{
-		Status: http.StatusInternalServerError, Code: "RESTORE_FAILED",
+		Status:  http.StatusInternalServerError,
+		Code:    "RESTORE_FAILED",
 		Message: "The home " + dir + " could not be made",
-		Next:    "nothing was left behind; look at the reason, and run it again", Err: err,
+		Next:    "nothing was left behind; look at the reason, and run it again",
+		Err:     err,
 	}
 }
 

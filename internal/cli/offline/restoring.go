@@ -177,10 +177,12 @@ func (r *restoring) accept() error {
 			"and with --head if you kept a head"
 	}
 	return &failure.Error{
-		Status: http.StatusUnprocessableEntity, Code: "RESTORE_REFUSED",
+		Status: http.StatusUnprocessableEntity,
+		Code:   "RESTORE_REFUSED",
 		Message: fmt.Sprintf("The file %s is not restored: it has %s%s",
 			r.file, cli.Many(len(r.verdict.Faults), "fault"), unjudged(r.verdict)),
-		Why: strings.TrimRight(why.String(), "\n"), Next: next,
+		Why:     strings.TrimRight(why.String(), "\n"),
+		Next:    next,
 		Details: map[string]any{"faults": r.verdict.Faults, "head": r.verdict.Head},
 	}
 }
@@ -214,7 +216,9 @@ func rulesOf(faults []engine.Fault) (rules []engine.FaultRule) {
 
 func headDiffers(file, why string) error {
 	return &failure.Error{
-		Status: http.StatusConflict, Code: "HEAD_DIFFERS", Why: why,
+		Status:  http.StatusConflict,
+		Code:    "HEAD_DIFFERS",
+		Why:     why,
 		Message: "The file " + file + " does not contain this head",
 		Next:    "use another backup; without --head, the log is not compared with a head that you kept",
 	}

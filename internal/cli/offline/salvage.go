@@ -107,8 +107,11 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 		defer func() { _ = reading.Release() }()
 	case errors.As(err, &held):
 		return &failure.Error{
-			Status: http.StatusConflict, Code: "CONFLICT", Message: "A server holds the home " + o.home,
-			Why: "what is being written cannot be salvaged", Next: "stop the server first",
+			Status:  http.StatusConflict,
+			Code:    "CONFLICT",
+			Message: "A server holds the home " + o.home,
+			Why:     "what is being written cannot be salvaged",
+			Next:    "stop the server first",
 		}
 	}
 	for _, file := range o.with {
@@ -124,7 +127,12 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 			return err
 		}
 	}
-	options := salvage.Options{Home: damaged, To: o.to, With: o.with, Now: time.Now()}
+	options := salvage.Options{
+		Home: damaged,
+		To:   o.to,
+		With: o.with,
+		Now:  time.Now(),
+	}
 	if options.Signer, err = signerOf(damaged, o.signer); err != nil {
 		return err
 	}
@@ -139,25 +147,35 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	switch {
 	case errors.Is(err, salvage.ErrRunning):
 		return &failure.Error{
-			Status: http.StatusConflict, Code: "CONFLICT", Message: "Nothing was salvaged", Why: err.Error(),
-			Next: "wait until that salvage ends, and read its report; or choose another directory with --to",
+			Status:  http.StatusConflict,
+			Code:    "CONFLICT",
+			Message: "Nothing was salvaged",
+			Why:     err.Error(),
+			Next:    "wait until that salvage ends, and read its report; or choose another directory with --to",
 		}
 	case errors.Is(err, salvage.ErrTarget):
 		return &failure.Error{
-			Status: http.StatusConflict, Code: "CONFLICT", Message: "Nothing was salvaged", Why: err.Error(),
-			Next: "choose another directory with --to",
+			Status:  http.StatusConflict,
+			Code:    "CONFLICT",
+			Message: "Nothing was salvaged",
+			Why:     err.Error(),
+			Next:    "choose another directory with --to",
 		}
 	case errors.Is(err, salvage.ErrNoFile):
 		return &failure.Error{
-			Status: http.StatusNotFound, Code: "NOT_FOUND", Message: "Nothing was salvaged", Why: err.Error(),
-			Next: "correct --with, or leave it out",
+			Status:  http.StatusNotFound,
+			Code:    "NOT_FOUND",
+			Message: "Nothing was salvaged",
+			Why:     err.Error(),
+			Next:    "correct --with, or leave it out",
 		}
 	case err != nil:
 		return notSalvaged(options.To, err)
 	}
 	if !report.Whole() {
 		return &failure.Error{
-			Status: http.StatusInternalServerError, Code: "SALVAGE_PARTIAL",
+			Status: http.StatusInternalServerError,
+			Code:   "SALVAGE_PARTIAL",
 			Message: fmt.Sprintf("Salvaged %s into %s, head %s; %s",
 				cli.Many(int(report.Head.Sequence), "event"), report.To, report.Head, lacking(report)),
 			Why: strings.Join(slices.Concat([]string{report.Lost()}, report.Notes, unused(report)), "\n"),
@@ -226,8 +244,12 @@ func isDirectory(path, flag string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &failure.Error{
-			Status: http.StatusNotFound, Code: "NOT_FOUND", Message: "There is no directory " + path, Err: err,
-			Why: flag + " names it", Next: "correct " + flag + ", or leave it out",
+			Status:  http.StatusNotFound,
+			Code:    "NOT_FOUND",
+			Message: "There is no directory " + path,
+			Err:     err,
+			Why:     flag + " names it",
+			Next:    "correct " + flag + ", or leave it out",
 		}
 	case err != nil:
 		return cli.Unreadable(path, err)
@@ -249,13 +271,18 @@ func notSalvaged(to string, err error) error {
 		return noRoom(path)
 	case IsReadOnly(err):
 		return &failure.Error{
-			Status: http.StatusInternalServerError, Code: "READ_ONLY_DISK",
-			Message: "The new home " + path + " cannot be made", Why: "its disk is mounted read-only",
-			Next: "name a directory on another disk with --to", Err: err,
+			Status:  http.StatusInternalServerError,
+			Code:    "READ_ONLY_DISK",
+			Message: "The new home " + path + " cannot be made",
+			Why:     "its disk is mounted read-only",
+			Next:    "name a directory on another disk with --to",
+			Err:     err,
 		}
 	}
 	return &failure.Error{
-		Status: http.StatusInternalServerError, Code: "SALVAGE_FAILED", Err: err,
+		Status:  http.StatusInternalServerError,
+		Code:    "SALVAGE_FAILED",
+		Err:     err,
 		Message: "The home could not be salvaged; nothing was made",
 		Next:    "look at the reason, and run it again; --to names another place for the new home",
 	}
@@ -267,7 +294,8 @@ func noRoom(to string) error {
 		path = to
 	}
 	f := &failure.Error{
-		Status: http.StatusInsufficientStorage, Code: "DISK_FULL",
+		Status:  http.StatusInsufficientStorage,
+		Code:    "DISK_FULL",
 		Message: "There is no room for the new home " + path,
 		Next:    "make room, or name a directory on another disk with --to; nothing was left behind",
 	}

@@ -251,7 +251,8 @@ func showVerdict(a *cli.Run, v fileVerdict, file string) error {
 			}
 		}
 		return &failure.Error{
-			Status: http.StatusInternalServerError, Code: "AUDIT_FAILED",
+			Status: http.StatusInternalServerError,
+			Code:   "AUDIT_FAILED",
 			Message: fmt.Sprintf("%s in %s%s",
 				cli.Many(len(v.Faults)+v.FaultsMore, "fault"), cli.Many(int(v.Events), "event"), unjudged(v.Verdict)),
 			Why:     strings.TrimRight(why.String(), "\n"),

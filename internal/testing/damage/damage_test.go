@@ -50,7 +50,12 @@ func TestRandomFaults(t *testing.T) {
 		seed := *from + uint64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
-			c := &fault{t: t, lived: l, random: random, dir: filepath.Join(t.TempDir(), "home")}
+			c := &fault{
+				t:      t,
+				lived:  l,
+				random: random,
+				dir:    filepath.Join(t.TempDir(), "home"),
+			}
 			result := c.run()
 			if counts[c.kind] == nil {
 				counts[c.kind] = map[string]int{}
@@ -265,7 +270,10 @@ func (c *fault) salvage() {
 	}
 	to := filepath.Join(c.t.TempDir(), "new")
 	report, err := salvage.Home(c.t.Context(), salvage.Options{
-		Home: h, To: to, With: []string{c.lived.backup}, Now: time.Now(),
+		Home: h,
+		To:   to,
+		With: []string{c.lived.backup},
+		Now:  time.Now(),
 	})
 	if err != nil {
 		c.t.Errorf("%s: salvage: %v", c.what, err)

@@ -21,7 +21,12 @@ import (
 	"maestro/internal/home"
 )
 
-var admin = commands.Actor{Kind: commands.ActorUser, Name: "admin", Access: commands.AccessAdmin, Authn: "token"}
+var admin = commands.Actor{
+	Kind:   commands.ActorUser,
+	Name:   "admin",
+	Access: commands.AccessAdmin,
+	Authn:  "token",
+}
 
 // server is what serve makes of a home, without the HTTP.
 type server struct {
@@ -60,8 +65,11 @@ func open(ctx context.Context, dir string) (*server, error) {
 		logger.Warn("the head file cannot be read", "why", err)
 	}
 	b, err := bus.Open(ctx, bus.Options{
-		Dir: h.Store(), Durability: bus.Interval, Witnessed: seen.Sequence, HeadFile: seen.Sequence,
-		Logger: logger,
+		Dir:        h.Store(),
+		Durability: bus.Interval,
+		Witnessed:  seen.Sequence,
+		HeadFile:   seen.Sequence,
+		Logger:     logger,
 	})
 	if err != nil {
 		return nil, err
@@ -72,20 +80,32 @@ func open(ctx context.Context, dir string) (*server, error) {
 	}
 	head := b.HeadFile(h.Head())
 	handler, err := engine.Open(ctx, engine.Config{
-		Log: b, Blobs: b, Snapshots: snapshots{pictures}, Witness: witness{head, h.Head()}, Damage: b.Damage(),
-		SnapshotEvery: 100, Now: time.Now, After: time.After, Logger: logger,
+		Log:           b,
+		Blobs:         b,
+		Snapshots:     snapshots{pictures},
+		Witness:       witness{head, h.Head()},
+		Damage:        b.Damage(),
+		SnapshotEvery: 100,
+		Now:           time.Now,
+		After:         time.After,
+		Logger:        logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, head.Close(), b.Close())
 	}
 	b.OnDamage(handler.StopWrites)
-	return &server{bus: b, handler: handler, warnings: warnings, close: func() error {
-		if handler.Health() == nil {
-			_ = handler.Snapshot(context.WithoutCancel(ctx))
-		}
-		handler.Close()
-		return errors.Join(head.Close(), b.Close())
-	}}, nil
+	return &server{
+		bus:      b,
+		handler:  handler,
+		warnings: warnings,
+		close: func() error {
+			if handler.Health() == nil {
+				_ = handler.Snapshot(context.WithoutCancel(ctx))
+			}
+			handler.Close()
+			return errors.Join(head.Close(), b.Close())
+		},
+	}, nil
 }
 
 type snapshots struct{ dir *bus.Snapshots }

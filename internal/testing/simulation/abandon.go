@@ -24,7 +24,12 @@ func (w *world) abandon() *Failure {
 	w.tracef("session %s ends, and its item is not given back", holder)
 	w.keys++
 	key := fmt.Sprintf("k%d", w.keys)
-	w.submit(s, wish{by: admin, id: "session:kill", fields: fields{SessionID: holder}, key: key})
+	w.submit(s, wish{
+		by:     admin,
+		id:     "session:kill",
+		fields: fields{SessionID: holder},
+		key:    key,
+	})
 	for range 10 { // the head is read first
 		time.Sleep(time.Millisecond)
 		synctest.Wait()

@@ -82,7 +82,12 @@ func (w *world) submit(s *server, x wish) *call {
 			}
 		}
 		c.answer, c.err = handler.Do(
-			ctx, engine.Request{By: x.by.actor(), Command: command, Key: x.key, OccurredAt: x.occurred},
+			ctx, engine.Request{
+				By:         x.by.actor(),
+				Command:    command,
+				Key:        x.key,
+				OccurredAt: x.occurred,
+			},
 		)
 	}()
 	return c

@@ -173,7 +173,10 @@ func (m *model) lateReports(id string, messages ...string) []wish {
 	wishes := []wish{{by: admin, id: "session:kill", fields: fields{SessionID: id}}}
 	for _, message := range messages {
 		wishes = append(wishes, wish{
-			by: by, id: "report:progress", fields: fields{Message: message}, occurred: time.UnixMilli(m.at).UTC(),
+			by:       by,
+			id:       "report:progress",
+			fields:   fields{Message: message},
+			occurred: time.UnixMilli(m.at).UTC(),
 		})
 	}
 	return wishes

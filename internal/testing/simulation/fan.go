@@ -37,7 +37,12 @@ func (w *world) fan(rng *rand.Rand) *Failure {
 	items = some(items, len(items))
 
 	do(admin, "queue:create", fields{Project: project, Queue: "fan", TrustReports: true})
-	do(admin, "session:spawn", fields{Project: project, Strategy: "queue", Queue: "fan", TaskIDs: &items})
+	do(admin, "session:spawn", fields{
+		Project:  project,
+		Strategy: "queue",
+		Queue:    "fan",
+		TaskIDs:  &items,
+	})
 	var speakers []caller
 	for range 2 {
 		m = do(admin, "session:spawn", fields{Project: project, TaskIDs: &children})

@@ -72,8 +72,10 @@ func (w *world) furnish() *Failure {
 		func() *Failure { return ask(boss(), "project:create", fields{Name: ptr("Gamma")}) },
 		func() *Failure {
 			return ask(admin, "session:spawn", fields{
-				Project: m().projectIDs[0], Role: "orchestrator",
-				TaskIDs: tasks(2), Allowed: &lists[5],
+				Project: m().projectIDs[0],
+				Role:    "orchestrator",
+				TaskIDs: tasks(2),
+				Allowed: &lists[5],
 			})
 		},
 		func() *Failure { return token("ann", "admin") },
@@ -83,8 +85,10 @@ func (w *world) furnish() *Failure {
 		func() *Failure { return makes("bob", "cat") },
 		func() *Failure {
 			return ask(admin, "queue:create", fields{
-				Project: m().projectIDs[0], Queue: "line",
-				TrustReports: w.plan.Seed%2 == 0, MaxAttempts: int(w.plan.Seed % 4),
+				Project:      m().projectIDs[0],
+				Queue:        "line",
+				TrustReports: w.plan.Seed%2 == 0,
+				MaxAttempts:  int(w.plan.Seed % 4),
 			})
 		},
 		func() *Failure { return spawn(fields{Queue: "line", TaskIDs: tasks(0)}) },
@@ -116,7 +120,12 @@ func (w *world) furnish() *Failure {
 
 // ask has the first server do a command, and judges what came of it.
 func (w *world) ask(by caller, id string, f fields) *Failure {
-	w.submit(w.servers[0], wish{by: by, id: id, fields: f, key: w.key()})
+	w.submit(w.servers[0], wish{
+		by:     by,
+		id:     id,
+		fields: f,
+		key:    w.key(),
+	})
 	synctest.Wait()
 	return w.judgeStep()
 }

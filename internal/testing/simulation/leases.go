@@ -219,7 +219,13 @@ func (w *world) beat(id string) {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &beat{server: s, session: id, lo: s.head, cancel: cancel, ended: make(chan struct{})}
+	b := &beat{
+		server:  s,
+		session: id,
+		lo:      s.head,
+		cancel:  cancel,
+		ended:   make(chan struct{}),
+	}
 	w.beats = append(w.beats, b)
 	s.life.hear(id, w.lived())
 	if _, known := w.beaten[id]; !known {
@@ -438,7 +444,12 @@ func (w *world) pass(d time.Duration, now func()) *Failure {
 
 // part lets the user delete a session that is heard before its deletion is written.
 func (w *world) part(id string) {
-	w.submit(w.servers[0], wish{by: admin, id: "session:delete", fields: fields{SessionID: id}, key: w.key()})
+	w.submit(w.servers[0], wish{
+		by:     admin,
+		id:     "session:delete",
+		fields: fields{SessionID: id},
+		key:    w.key(),
+	})
 	synctest.Wait()
 	w.tracef("heartbeat of %s, while it is deleted", id)
 	w.beat(id)

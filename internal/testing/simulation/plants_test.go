@@ -258,8 +258,8 @@ var plants = []plant{
 
 	// Snapshots, witnesses, damage.
 	{"a snapshot's sequence is one off", []edit{{
-		opens, "events.Snapshot{Head: image.Head(),",
-		"events.Snapshot{Head: events.Head{Sequence: image.Head().Sequence - 1, Hash: image.Head().Hash},",
+		opens, "			Head:    image.Head(),\n",
+		"			Head:    events.Head{Sequence: image.Head().Sequence - 1, Hash: image.Head().Hash},\n",
 	}}},
 	{"the fold begins one behind the snapshot", []edit{{
 		opens, "from := state.Head().Sequence + 1\n",
@@ -589,8 +589,8 @@ var plants = []plant{
 		"a holder's hand stays when its item is given back",
 		[]edit{{
 			foldReturn,
-			"	s.letGo(d.SessionID)\n	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"",
-			"	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{Type: \"task_returned\"",
+			"	s.letGo(d.SessionID)\n	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{\n		Type:      \"task_returned\"",
+			"	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{\n		Type:      \"task_returned\"",
 		}},
 	},
 	{"the last item first", []edit{{

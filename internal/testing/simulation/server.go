@@ -81,8 +81,15 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	s.opening = make(chan opened, 1)
 	s.setClockUp()
 	config := engine.Config{
-		Log: s.log, Blobs: s.w.blobs, Snapshots: snapshots, Witness: s.witness, Announcer: announcer{s.w},
-		Now: s.now, After: time.After, SnapshotEvery: s.w.plan.SnapshotEvery, Shared: s.w.plan.Servers > 1,
+		Log:           s.log,
+		Blobs:         s.w.blobs,
+		Snapshots:     snapshots,
+		Witness:       s.witness,
+		Announcer:     announcer{s.w},
+		Now:           s.now,
+		After:         time.After,
+		SnapshotEvery: s.w.plan.SnapshotEvery,
+		Shared:        s.w.plan.Servers > 1,
 	}
 	if s.clock != nil {
 		config.Follow = s.clock.Follow
@@ -316,7 +323,12 @@ func foreignSnapshot(sequence uint64) events.Snapshot {
 	if err != nil {
 		panic(err)
 	}
-	return events.Snapshot{Head: s.Head(), Genesis: s.Genesis(), Format: projections.Format, State: state}
+	return events.Snapshot{
+		Head:    s.Head(),
+		Genesis: s.Genesis(),
+		Format:  projections.Format,
+		State:   state,
+	}
 }
 
 type announcer struct{ w *world }

@@ -29,8 +29,11 @@ var admin = caller{kind: "admin", name: "admin"}
 func (c caller) actor() commands.Actor {
 	user := func(access commands.Access) commands.Actor {
 		return commands.Actor{
-			Kind: commands.ActorUser, Name: c.name, Access: access, Generation: c.generation,
-			Authn: commands.AuthnToken,
+			Kind:       commands.ActorUser,
+			Name:       c.name,
+			Access:     access,
+			Generation: c.generation,
+			Authn:      commands.AuthnToken,
 		}
 	}
 	switch c.kind {

@@ -33,14 +33,23 @@ var fileLimits = commands.LimitGroup{
 			Answer: "exit 5; 413 `TOO_LARGE`",
 		},
 		{
-			Name: "manifest-depth", Value: manifest.MaxDepth, Unit: "levels", Bounds: "JSON levels of a manifest",
+			Name:   "manifest-depth",
+			Value:  manifest.MaxDepth,
+			Unit:   "levels",
+			Bounds: "JSON levels of a manifest",
 			Answer: "exit 5; 422 `INVALID_MANIFEST`",
 		},
 	},
 }
 
 func inPlan(name string, value int64, unit, bounds string) commands.Limit {
-	return commands.Limit{Name: name, Value: value, Unit: unit, Bounds: bounds, Answer: "exit 5"}
+	return commands.Limit{
+		Name:   name,
+		Value:  value,
+		Unit:   unit,
+		Bounds: bounds,
+		Answer: "exit 5",
+	}
 }
 
 func limitsPage() string {

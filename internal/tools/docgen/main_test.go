@@ -53,9 +53,16 @@ func TestCheckSeesAChange(t *testing.T) {
 // The envelope is described by hand; what is written is the measure of it.
 func TestEveryAttributeIsDescribed(t *testing.T) {
 	event := events.Event{
-		Source: "/system", Time: time.Unix(1, 0), OccurredAt: time.Unix(1, 0), Project: "p", CausationID: "c",
+		Source:        "/system",
+		Time:          time.Unix(1, 0),
+		OccurredAt:    time.Unix(1, 0),
+		Project:       "p",
+		CausationID:   "c",
 		CorrelationID: "c",
-		TraceParent:   "t", Rules: "1", Authn: "none", Data: &events.ProjectDeleted{ProjectID: "p"},
+		TraceParent:   "t",
+		Rules:         "1",
+		Authn:         "none",
+		Data:          &events.ProjectDeleted{ProjectID: "p"},
 	}
 	body, err := event.Append(nil)
 	if err != nil {
