@@ -36,7 +36,7 @@ func TestFieldsHaveLines(t *testing.T) {
 
 func TestCrowdedLiteralsAreFound(t *testing.T) {
 	for source, want := range map[string]int{
-		"var a = T{A: 1, B: 2, C: 3}":                                    1 - 1,
+		"var a = T{A: 1, B: 2, C: 3}":                                    0,
 		"var a = T{A: 1, B: 2, C: 3, D: 4}":                              1,
 		"var a = T{\nA: 1, B: 2,\nC: 3,\nD: 4,\n}":                       1,
 		"var a = T{\nA: 1,\nB: 2,\nC: 3,\nD: 4,\n}":                      0,

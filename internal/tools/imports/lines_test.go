@@ -81,17 +81,16 @@ func longLines(source []byte) (faults []string) {
 			break
 		}
 		at := files.Position(pos)
-		switch kind {
-		case token.STRING, token.CHAR:
-			first := at.Line
-			for i, part := range strings.Split(text, "\n") {
-				if i > 0 && i < strings.Count(text, "\n") || mayEnd(lines[first+i-1], part) {
-					delete(long, first+i)
-				}
-			}
-		case token.COMMENT:
-			if preformatted(text) {
-				delete(long, at.Line)
+		if kind == token.COMMENT && preformatted(text) {
+			delete(long, at.Line)
+		}
+		if kind != token.STRING {
+			continue
+		}
+		last := strings.Count(text, "\n")
+		for i, part := range strings.Split(text, "\n") {
+			if line := at.Line + i; i > 0 && i < last || mayEnd(lines[line-1], part) {
+				delete(long, line)
 			}
 		}
 	}
