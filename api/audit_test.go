@@ -132,7 +132,7 @@ func TestAnExportShowsWhatWasDoneToIt(t *testing.T) {
 		if bytes.Equal(altered, file) {
 			t.Fatalf("%s: nothing to alter", name)
 		}
-		expectFault(t, judge(t, altered, &head), "its message comes to")
+		expectFault(t, judge(t, altered, &head), "its message hashes to")
 		expectFault(t, judge(t, file[:len(file)/2], nil), "not a line")
 		other := head
 		other.Hash[0] ^= 1

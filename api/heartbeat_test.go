@@ -63,7 +63,7 @@ func TestHeartbeats(t *testing.T) {
 		}
 		// Deleted, or never there: it may do nothing.
 		w.do(adminToken, "session:delete", `{"sessionId":"`+id+`"}`).is(200)
-		beat(id, token).refused(403, "NOT_ALLOWED", "no known permissions")
+		beat(id, token).refused(403, "NOT_ALLOWED", "was deleted")
 		beat("sess_ghost", service.SessionToken(serverKey, "sess_ghost", 1)).refused(403, "NOT_ALLOWED",
 			"no known permissions")
 	})

@@ -87,7 +87,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"broken JSON", "POST", create, `{"title":`, 400, "cut", nil},
 		{"broken JSON, older route", "POST", "/api/projects", `{"name":`, 400, "", nil},
 		{"no JSON at all", "POST", "/api/projects", `hello`, 400, "not JSON", nil},
-		{"an empty body", "POST", create, ``, 400, "cut", []string{"Content-Type", "application/json"}},
+		{"an empty body", "POST", create, ``, 400, "is empty", []string{"Content-Type", "application/json"}},
 		{"a dependency cycle", "POST", "/api/commands/task:update", `{"taskId":"` + task + `","dependencies":["` +
 			second + `"]}`, 400, "cycle", nil},
 		{"a dependency on itself", "POST", "/api/commands/task:update", `{"taskId":"` + task + `","dependencies":["` +

@@ -483,14 +483,14 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 		}
 		head := w.log.head()
 		r := w.do(adminToken, "session:spawn", `{`+named+`,`+fields+`}`).refused(400, "VALIDATION_ERROR",
-			"the manifest says otherwise")
+			"the manifest has another value")
 		if r.text("pointer") != pointer || w.log.head() != head {
 			t.Errorf("%s: %s", fields, r.body)
 		}
 		switch pointer {
 		case "/role", "/strategy", "/taskIds", "/allowedCommands", "/project":
 			r := w.do(adminToken, "session:register", `{`+named+`,`+fields+`}`).refused(400, "VALIDATION_ERROR",
-				"the manifest says otherwise")
+				"the manifest has another value")
 			if r.text("pointer") != pointer {
 				t.Errorf("register: %s: %s", fields, r.body)
 			}
@@ -603,7 +603,7 @@ func TestAManifestIsIssuedAgainAndBegunWith(t *testing.T) {
 	w.do(adminToken, "session:update", `{"sessionId":"`+boss+`","manifestDigest":"`+dag+`"}`).refused(409, "CONFLICT",
 		"other rights")
 	issue(adminToken, store(func(m *manifest.Manifest) { m.Tasks[0].ProjectID = other })).refused(400,
-		"VALIDATION_ERROR", "says otherwise")
+		"VALIDATION_ERROR", "has another value")
 	issue(rival, same).refused(403, "NOT_ALLOWED", "did not spawn")
 	issue(rival, "sha256-"+strings.Repeat("0", 64)).refused(403, "NOT_ALLOWED", "did not spawn")
 	issue(token, same).refused(403, "NOT_ALLOWED", "Command 'session:update'")

@@ -45,6 +45,17 @@ func HoldsLog(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
+// HoldsNoEvent reports whether the log of a store is empty, by the size of its blocks.
+func HoldsNoEvent(dir string) bool {
+	blocks, err := filepath.Glob(filepath.Join(streamPath(dir, StreamName), "msgs", "*.blk"))
+	for _, block := range blocks {
+		if info, statErr := os.Stat(block); statErr != nil || info.Size() > 0 {
+			return false
+		}
+	}
+	return err == nil && len(blocks) > 0
+}
+
 // remadeName marks a directory whose stream was made again from it, wholly.
 const remadeName = "remade"
 

@@ -151,7 +151,9 @@ func ExplainJSON(err error) *Refusal {
 		return invalid("", "the body must be a JSON object, not %s", wrongType.Value)
 	case errors.As(err, &syntax):
 		return invalid("", "the body is not JSON: %s at byte %d", syntax.Error(), syntax.Offset)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF):
+		return invalid("", "the body is empty, and must be a JSON object")
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return invalid("", "the body is cut: it ends inside the JSON object")
 	}
 	// encoding/json has no type for a field that it does not know, only these words.

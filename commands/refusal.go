@@ -41,24 +41,29 @@ func invalid(pointer, format string, args ...any) *Refusal {
 func notFound(kind, id string) *Refusal {
 	return &Refusal{
 		Code: CodeNotFound, Message: fmt.Sprintf("%s with id '%s' not found", kind, id),
-		Next: "list what exists with `maestro " + listOf(kind) + "`",
+		Next: ListOf(kind),
 	}
 }
 
-func listOf(kind string) string {
-	switch kind {
-	case "Project":
-		return "project list"
-	case "Session":
-		return "session list"
-	case "Queue":
-		return "queue list"
-	case "Question":
-		return "inbox"
-	case "Token":
-		return "token list"
+// ListOf says how to see what exists of a kind; "" if nothing lists it.
+func ListOf(kind string) string {
+	command, ok := map[string]string{
+		"Project":     "project list",
+		"Task":        "task list",
+		"Parent task": "task list",
+		"Session":     "session list",
+		"Queue":       "queue list",
+		"Question":    "input list",
+		"Template":    "template list",
+		"Token":       "token list",
+		"Command":     "commands",
+		"Actor":       "session list` and `maestro token list",
+		"Target":      "task list` and `maestro session list",
+	}[kind]
+	if !ok {
+		return ""
 	}
-	return "task list"
+	return "list what exists with `maestro " + command + "`"
 }
 
 func notAllowed(rule, why, next, format string, args ...any) *Refusal {

@@ -1055,7 +1055,7 @@ func TestManifestDecisions(t *testing.T) {
 		{
 			"begin after being deleted",
 			[]step{worker, {"admin", "session:delete", `{"sessionId":"{a}"}`}},
-			begin("a", "worker:init", some), "NOT_ALLOWED", "no known permissions",
+			begin("a", "worker:init", some), "NOT_ALLOWED", "was deleted",
 		},
 
 		{
@@ -3106,7 +3106,7 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 	for body, says := range map[string]string{
-		"":                         "cut",
+		"":                         "is empty",
 		"[]":                       "must be a JSON object",
 		"x":                        "not JSON",
 		"{\"message\":\"\xff\"}":   "UTF-8",
@@ -3128,7 +3128,7 @@ func TestNotFoundSaysWhereToLook(t *testing.T) {
 		{"session:kill", `{"sessionId":"none"}`, "`maestro session list`"},
 		{"project:delete", `{"projectId":"none"}`, "`maestro project list`"},
 		{"queue:push", `{"project":"{p}","queue":"none","taskId":"{t1}"}`, "`maestro queue list`"},
-		{"input:answer", `{"inputId":"none","answer":"so"}`, "`maestro inbox`"},
+		{"input:answer", `{"inputId":"none","answer":"so"}`, "`maestro input list`"},
 		{"token:revoke", `{"name":"none"}`, "`maestro token list`"},
 	} {
 		_, err := w.do("admin", c.id, c.body)

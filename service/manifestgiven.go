@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"maestro/commands"
 	"maestro/engine"
@@ -100,7 +101,7 @@ func (x said) agree(m *manifest.Manifest) error {
 		return otherThanManifest("/strategy", string(strategy))
 	}
 	if x.tasks != nil && !slices.Equal(x.tasks, m.TaskIDs()) {
-		return otherThanManifest("/taskIds", "the tasks of the manifest")
+		return otherThanManifest("/taskIds", strings.Join(m.TaskIDs(), ", "))
 	}
 	if x.allowed != nil && (m.Session.AllowedCommands == nil || !slices.Equal(*x.allowed, *m.Session.AllowedCommands)) {
 		return otherThanManifest("/allowedCommands", "those of the manifest")
@@ -185,7 +186,7 @@ func (s *Service) ownAtMost(c *Caller, role events.Role, strategy events.Strateg
 }
 
 func otherThanManifest(pointer, should string) error {
-	return Invalid(pointer, "the manifest says otherwise: '%s'", safetext.Printable(should))
+	return Invalid(pointer, "the manifest has another value: %s", safetext.Printable(should))
 }
 
 // registerWith is takeManifest for a session that nobody spawned.

@@ -27,7 +27,7 @@ const (
 	KindConflict                    // it contradicts what is already so
 	KindTooLarge                    // more than is taken
 	KindWrongFormat                 // not JSON
-	KindRule                        // the present state forbids it
+	KindRule                        // the current state does not allow it
 	KindBusy                        // over a quota: later it may go
 	KindUnavailable                 // the server cannot do it now
 	KindTimeout                     // the server did not finish in time
@@ -84,28 +84,8 @@ func NotFound(kind, id string) *Problem {
 		Domain:  true,
 		Code:    string(commands.CodeNotFound),
 		Message: kind + " with id '" + safetext.Printable(id) + "' not found",
-		Next:    listOf(kind),
+		Next:    commands.ListOf(kind),
 	}
-}
-
-// listOf says how to see what there is of a kind; "" if nothing lists it.
-func listOf(kind string) string {
-	command, ok := map[string]string{
-		"Project":  "project list",
-		"Task":     "task list",
-		"Session":  "session list",
-		"Queue":    "queue list",
-		"Question": "input list",
-		"Template": "template list",
-		"Token":    "token list",
-		"Command":  "commands",
-		"Actor":    "session list` and `maestro token list",
-		"Target":   "task list` and `maestro session list",
-	}[kind]
-	if !ok {
-		return ""
-	}
-	return "list what exists with `maestro " + command + "`"
 }
 
 // kindOf gives the kind of each code of refusal.
@@ -229,11 +209,11 @@ func commonWords(kind Kind) (why, next string) {
 		return "it never existed, or it was deleted",
 			"check it with `maestro project list`, `maestro task list` or `maestro session list`"
 	case KindConflict:
-		return "it stands against what is already so", "read the present state, then decide"
+		return "it conflicts with the current state", "read the current state, then decide"
 	case KindTooLarge:
 		return "a request has at most 1 MiB, an event 768 KiB", "say less, or split it"
 	case KindRule:
-		return "the present state forbids it", "read the present state, then decide"
+		return "the current state does not allow it", "read the current state, then decide"
 	}
 	return "the request could not be served", "try again"
 }

@@ -127,7 +127,8 @@ func compareViews(verifier *engine.Verifier, image *projections.Image) error {
 	}
 	if !bytes.Equal(live, rebuilt) {
 		verifier.Fault(image.Head().Sequence, engine.FaultViews,
-			"the live views (%s) are not what the log comes to (%s)", events.BodyHash(live), events.BodyHash(rebuilt))
+			"the live views (%s) differ from those computed from the log (%s)",
+			events.BodyHash(live), events.BodyHash(rebuilt))
 	}
 	return nil
 }

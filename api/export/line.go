@@ -48,7 +48,7 @@ func differs(l Line, comes events.Hash) string {
 	if comes == l.Hash {
 		return ""
 	}
-	return fmt.Sprintf("the line says hash %s, and its message comes to %s", l.Hash, comes)
+	return fmt.Sprintf("the line says hash %s, but its message hashes to %s", l.Hash, comes)
 }
 
 // Append appends the line of a message, with its line break. hash is the chain's behind it.

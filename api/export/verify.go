@@ -130,9 +130,9 @@ func (v *verifier) follows(l Line) bool {
 			l.Sequence,
 		)
 	case l.Sequence > v.head.Sequence:
-		v.rules.Fault(v.head.Sequence+1, engine.FaultMissing, "missing: line %d is sequence %d", v.lines, l.Sequence)
+		v.rules.Fault(v.head.Sequence+1, engine.FaultMissing, "line %d is sequence %d", v.lines, l.Sequence)
 	default:
-		v.rules.Fault(l.Sequence, engine.FaultChain, "out of order: it stands behind sequence %d", v.head.Sequence)
+		v.rules.Fault(l.Sequence, engine.FaultChain, "out of order: it comes after sequence %d", v.head.Sequence)
 	}
 	v.judging = false
 	return false

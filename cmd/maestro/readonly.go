@@ -36,7 +36,7 @@ func serveReadOnly(
 		return err
 	}
 	defer func() { err = errors.Join(err, reading.Release()) }()
-	offline.WarnOfRestore(reading.Home, logger)
+	offline.WarnOfOrigin(reading.Home, logger)
 	secrets, err := readSecrets(reading, o.auth == "off", logger)
 	if err != nil {
 		return err

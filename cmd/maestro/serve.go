@@ -56,7 +56,7 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	offline.WarnOfRestore(lock.Home, logger)
+	offline.WarnOfOrigin(lock.Home, logger)
 	trusted := clock.New(a.Wall, clock.Boot)
 	backup, err := backupSeen(ctx, lock.Home, o.backups.dir, logger)
 	if err != nil {

@@ -127,7 +127,7 @@ func CutShort(err error) error {
 		Code:    "CUT",
 		Message: "What the server sent is cut short",
 		Err:     err,
-		Next:    "try again; the server's log says why",
+		Next:    "run `maestro audit verify`: it says whether the log is damaged, and what to do; if it is not, try again",
 	}
 }
 

@@ -220,6 +220,10 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 	case 1:
 		return projects[0].ID, nil
 	case 0:
+		if a.damage != "" {
+			return "", failure.Usage("There is no project in what can be read of the log").
+				WithNext("stop the server, and run `maestro salvage --to NEWHOME`")
+		}
 		return "", failure.Usage("There is no project yet").WithNext("make one with `maestro project create NAME`")
 	}
 	return "", failure.Usage("Name a project: there are %d", len(projects)).

@@ -183,6 +183,19 @@ func whyUnreached(err error) string {
 	return err.Error()
 }
 
+// onCommandLine says what of the command line sets the field that a pointer is about.
+func (p *Printer) onCommandLine(pointer string) string {
+	name, rest, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
+	written, ok := p.fieldNames[fieldNote+name]
+	switch {
+	case !ok:
+		return pointer
+	case rest != "":
+		return written + " (" + pointer + ")"
+	}
+	return written
+}
+
 func (e *explained) detail(name, value string) {
 	if value == "" {
 		return
@@ -203,7 +216,7 @@ func (p *Printer) complain(err error) {
 	if !p.JSON {
 		p.Say("maestro: %s\n", e.message)
 		if pointer, ok := e.details["pointer"].(string); ok && pointer != "" {
-			p.Say("  at:   %s\n", pointer)
+			p.Say("  at:   %s\n", p.onCommandLine(pointer))
 		}
 		for _, part := range [][2]string{{"why:  ", e.why}, {"next: ", e.next}} {
 			if part[1] != "" {

@@ -109,6 +109,7 @@ func bindAs(cmd *cobra.Command, body, as any) *fields {
 		})
 		if at >= 0 {
 			f.arguments[at] = &x
+			note(cmd, name, places[at].written)
 			if !places[at].optional || !x.tagged {
 				continue
 			}
@@ -116,9 +117,23 @@ func bindAs(cmd *cobra.Command, body, as any) *fields {
 		if notOffered[name] == "" && notOffered[idOf(as)+"."+name] == "" {
 			x.declare(cmd)
 			f.flags = append(f.flags, x.flag)
+			if at < 0 {
+				note(cmd, name, "--"+x.flag)
+			}
 		}
 	}
 	return f
+}
+
+// fieldNote begins the annotation of a command that says what sets a field.
+const fieldNote = "field "
+
+// note keeps what of a command line sets a field, for whoever explains a refusal.
+func note(cmd *cobra.Command, field, written string) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[fieldNote+field] = written
 }
 
 // idOf gives the id of a command; "" for what is none.

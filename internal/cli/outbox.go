@@ -358,7 +358,7 @@ func afterDelivery(a *Run, err error) error {
 		if done != nil {
 			done()
 		}
-		a.Say("maestro: %s: the server does not accept them now: %s\n", stillWaiting(n), said.Message)
+		a.Say("maestro: %s, because the server does not accept that now: %s\n", stillWaiting(n), said.Message)
 		if said.Status != http.StatusUnauthorized { // what this run sends itself gets the same answer, and is not kept
 			a.backlog = &backlogError{err}
 		}

@@ -23,6 +23,8 @@ type Printer struct {
 	// JSON is --json; format is -o, of commands that list.
 	JSON   bool
 	format string
+	// fieldNames are the annotations of the command that ran: what of its line sets which field.
+	fieldNames map[string]string
 	// broken is the first error of a write to stdout.
 	broken error
 }

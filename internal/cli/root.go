@@ -65,7 +65,8 @@ func Main(
 	}
 	root := a.Root()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	called, err := root.ExecuteContextC(ctx)
+	a.fieldNames = called.Annotations
 	var ran *ranError
 	switch {
 	case errors.As(err, &ran):

@@ -106,7 +106,7 @@ func lastAsked(a *Run, project string) string {
 		return yesterday
 	}
 	defer func() { _ = h.Close() }()
-	if sequence, err := h.Told(project); err == nil {
+	if sequence, err := h.Told(a.Getenv("MAESTRO_TOKEN"), project); err == nil {
 		return strconv.FormatUint(sequence, 10)
 	}
 	return yesterday
@@ -123,7 +123,7 @@ func rememberAsked(a *Run, project string, sequence uint64) {
 		return
 	}
 	defer func() { _ = h.Close() }()
-	_ = h.Tell(project, sequence)
+	_ = h.Tell(a.Getenv("MAESTRO_TOKEN"), project, sequence)
 }
 
 // ofItself shortens words about a thing that stand behind its id.

@@ -183,8 +183,8 @@ func showTask(a *Run, t wire.Task) {
 	if t.ParentID != nil {
 		a.Field("Parent", *t.ParentID)
 	}
-	a.Field("Waits for", strings.Join(t.Dependencies, ", "))
-	a.Field("Unmet", strings.Join(t.UnmetDependencies, ", "))
+	a.Field("Depends on", strings.Join(t.Dependencies, ", "))
+	a.Field("Waits for", strings.Join(t.UnmetDependencies, ", "))
 	a.Field("Sessions", strings.Join(t.SessionIDs, ", "))
 	a.Field("Skills", strings.Join(t.SkillIDs, ", "))
 	a.Field("Model", t.Model)

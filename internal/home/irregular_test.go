@@ -34,7 +34,7 @@ func TestIrregularFilesOfAHome(t *testing.T) {
 				usesFile:    func() error { _, err := lock.Uses().Load(); return err },
 				versionFile: func() error { _, err := h.Version(); return err },
 				serverFile:  func() error { _, err := h.Server(); return err },
-				toldFile:    func() error { _, err := h.Told(""); return err },
+				toldFile:    func() error { _, err := h.Told("", ""); return err },
 			} {
 				var irregular *files.IrregularError
 				if err := read(); !errors.As(err, &irregular) {
@@ -60,7 +60,7 @@ func TestIrregularFilesOfAHome(t *testing.T) {
 		if err := lock.Beats().Add("sess_a"); err == nil {
 			t.Error("a beat was written to a pipe")
 		}
-		err := errors.Join(lock.Uses().Save([]byte("{}")), h.Tell("", 7), lock.Beats().Keep([]string{"sess_b"}))
+		err := errors.Join(lock.Uses().Save([]byte("{}")), h.Tell("", "", 7), lock.Beats().Keep([]string{"sess_b"}))
 		if err != nil {
 			t.Error(err)
 		}

@@ -1,6 +1,8 @@
 package home
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"strconv"
@@ -8,24 +10,29 @@ import (
 )
 
 // toldFile holds the sequence up to which the home's user was told what changed; with a project's id behind it, of that
-// one only.
+// one only. Who uses a token of their own has a file of their own: they see less, or more, than the user.
 const toldFile = "told"
 
-func toldOf(project string) string {
-	if project == "" {
-		return toldFile
+func toldOf(token, project string) string {
+	name := toldFile
+	if token != "" {
+		digest := sha256.Sum256([]byte(token))
+		name += "." + hex.EncodeToString(digest[:8])
 	}
-	return toldFile + "-" + project
+	if project != "" {
+		name += "-" + project
+	}
+	return name
 }
 
-// Told gives the sequence up to which the user was told what changed in a project, or in all if it is "";
-// fs.ErrNotExist if that never was. Who was told of all was told of each.
-func (h *Home) Told(project string) (uint64, error) {
-	all, err := h.told(toldFile)
+// Told gives the sequence up to which the holder of a token, "" for the home's own, was told what changed in a project,
+// or in all if it is ""; fs.ErrNotExist if that never was. Who was told of all was told of each.
+func (h *Home) Told(token, project string) (uint64, error) {
+	all, err := h.told(toldOf(token, ""))
 	if project == "" || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return all, err
 	}
-	one, errOne := h.told(toldOf(project))
+	one, errOne := h.told(toldOf(token, project))
 	switch {
 	case errOne == nil:
 		return max(all, one), nil
@@ -43,7 +50,7 @@ func (h *Home) told(name string) (uint64, error) {
 	return strconv.ParseUint(strings.TrimSpace(string(content)), 10, 64)
 }
 
-// Tell notes up to which sequence the user was told, of a project that there is, or of all if it is "".
-func (h *Home) Tell(project string, sequence uint64) error {
-	return h.write(toldOf(project), []byte(strconv.FormatUint(sequence, 10)+"\n"))
+// Tell notes up to which sequence the holder of a token was told, of a project that there is, or of all if it is "".
+func (h *Home) Tell(token, project string, sequence uint64) error {
+	return h.write(toldOf(token, project), []byte(strconv.FormatUint(sequence, 10)+"\n"))
 }

@@ -84,12 +84,12 @@ type chain struct {
 func (j *Judge) link(l line, prev, body hash) {
 	if l.Sequence != j.chain.sequence+1 {
 		j.judging = false
-		j.fault(l.Sequence, ruleChain, "it stands behind sequence %d: what led here is missing", j.chain.sequence)
+		j.fault(l.Sequence, ruleChain, "it comes after sequence %d: the events between are missing", j.chain.sequence)
 	} else if prev != j.chain.hash {
 		j.fault(l.Sequence, ruleChain, "it follows hash %s, and what stands before it has %s", prev, j.chain.hash)
 	}
 	if sum := next(prev, body); sum != *l.Hash {
-		j.fault(l.Sequence, ruleChain, "its line says hash %s, and it comes to %s", l.Hash, sum)
+		j.fault(l.Sequence, ruleChain, "its line says hash %s, but it hashes to %s", l.Hash, sum)
 	}
 	j.chain = chain{sequence: l.Sequence, hash: *l.Hash}
 }

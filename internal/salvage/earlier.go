@@ -13,22 +13,30 @@ import (
 // maxReport bounds what is read of the report of an earlier salvage.
 const maxReport = 64 << 20
 
+// ReadReport gives the report of the salvage that made a home; fs.ErrNotExist if none did.
+func ReadReport(dir string) (*Report, error) {
+	in, err := files.OpenNamed(filepath.Join(dir, reportFile))
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{}
+	err = errors.Join(json.NewDecoder(io.LimitReader(in, maxReport)).Decode(report), in.Close())
+	if err != nil {
+		return nil, err
+	}
+	return report, nil
+}
+
 // readEarlier takes over the report of the salvage that made the damaged home: what was lost then is lost now.
 func (s *salvage) readEarlier() {
-	path := filepath.Join(s.options.Home.Dir(), reportFile)
-	in, err := files.OpenNamed(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return
+	earlier, err := ReadReport(s.options.Home.Dir())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		s.unread(filepath.Join(s.options.Home.Dir(), reportFile)+", the report of an earlier salvage", err)
+	default:
+		s.earlier = earlier
 	}
-	var earlier Report
-	if err == nil {
-		err = errors.Join(json.NewDecoder(io.LimitReader(in, maxReport)).Decode(&earlier), in.Close())
-	}
-	if err != nil {
-		s.unread(path+", the report of an earlier salvage", err)
-		return
-	}
-	s.earlier = &earlier
 }
 
 // settleEarlier says what the earlier salvage lacked, if events were written on top of it. If none were, the home is

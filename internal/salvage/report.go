@@ -85,7 +85,7 @@ func (r *Report) Lost() string {
 		fmt.Fprintf(&b, "events missing: %s\n", missing)
 	}
 	if r.Behind > 0 {
-		fmt.Fprintf(&b, "events behind a gap, kept in %s: %d\n", r.BehindFile, r.Behind)
+		fmt.Fprintf(&b, "events after a gap, kept in %s: %d\n", r.BehindFile, r.Behind)
 	}
 	if r.Tail > 0 {
 		fmt.Fprintf(&b, "events that a start cut off as an unfinished append, kept in %s: %d\n", r.TailFile, r.Tail)
@@ -94,7 +94,7 @@ func (r *Report) Lost() string {
 		fmt.Fprintf(&b, "not read: %s\n", unread)
 	}
 	if r.EndUnknown {
-		fmt.Fprintf(&b, "events behind %d: it is not known whether there were any: "+
+		fmt.Fprintf(&b, "events after %d: it is not known whether there were any: "+
 			"the server did not end with a clean stop, whose note tells where the log ended; "+
 			"the head file is written every tenth of a second\n", r.End)
 	}

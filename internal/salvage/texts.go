@@ -73,7 +73,7 @@ func (s *salvage) noteUnnamed(named []engine.NamedText) {
 		}
 	}
 	if unnamed > 0 {
-		s.note("%d long texts are named by no event that was found: lost events may have named them", unnamed)
+		s.note("long texts that no event names, because the events may be lost: %d", unnamed)
 	}
 }
 

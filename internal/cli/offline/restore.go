@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ import (
 	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/salvage"
 )
 
 type restoreOptions struct {
@@ -256,8 +258,27 @@ func restoreFailed(dir string, err error) error {
 	}
 }
 
-// WarnOfRestore logs that a home was restored in spite of faults.
-func WarnOfRestore(h *home.Home, logger *slog.Logger) {
+// WarnOfOrigin logs what the log of a home lacks since the home was made: it was restored in spite of faults, or
+// salvaged and not whole.
+func WarnOfOrigin(h *home.Home, logger *slog.Logger) {
+	warnOfRestore(h, logger)
+	warnOfSalvage(h, logger)
+}
+
+func warnOfSalvage(h *home.Home, logger *slog.Logger) {
+	report, err := salvage.ReadReport(h.Dir())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		logger.Warn("salvage.json cannot be read: it says what this home lacks since it was salvaged", "why", err)
+	case !report.Whole():
+		first, _, _ := strings.Cut(report.Lost(), "\n")
+		logger.Warn("this home was salvaged, and not everything that was acknowledged is there", "from", report.From,
+			"first", first, "next", "see salvage.json in the home for all that is missing")
+	}
+}
+
+func warnOfRestore(h *home.Home, logger *slog.Logger) {
 	note, err := h.RestoreNote()
 	if errors.Is(err, fs.ErrNotExist) {
 		return

@@ -178,9 +178,8 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 			Code:   "SALVAGE_PARTIAL",
 			Message: fmt.Sprintf("Salvaged %s into %s, head %s; %s",
 				cli.Many(int(report.Head.Sequence), "event"), report.To, report.Head, lacking(report)),
-			Why: strings.Join(slices.Concat([]string{report.Lost()}, report.Notes, unused(report)), "\n"),
-			Next: "name further backups or exports with --with and another --to; or go on with MAESTRO_HOME=" +
-				report.To,
+			Why:     strings.Join(slices.Concat([]string{report.Lost()}, report.Notes, unused(report)), "\n"),
+			Next:    nextAfter(report),
 			Details: map[string]any{"report": report},
 		}
 	}
@@ -306,6 +305,15 @@ func noRoom(to string) error {
 		}
 	}
 	return f
+}
+
+// nextAfter says how to get more of what is lost, and how to go on without it.
+func nextAfter(report *salvage.Report) string {
+	next := "name further backups or exports with --with and another --to; or go on with MAESTRO_HOME=" + report.To
+	if report.Key != "" {
+		next += ": put the right server.key there, or start it once with `maestro serve --new-key`"
+	}
+	return next
 }
 
 // unused has a line for each backup or export that could not be used.

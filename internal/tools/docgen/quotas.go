@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"maestro/api"
@@ -46,6 +47,9 @@ fast the disk fills: by at most 128 KiB a second, or 10.5 GiB a day, for all ses
 `)
 	for _, q := range service.Quotas() {
 		rate, most := "", grouped(int64(q.Value))
+		if q.Value != float64(int64(q.Value)) {
+			most = strconv.FormatFloat(float64(q.Value), 'g', -1, 64)
+		}
 		if q.Burst > 0 {
 			rate, most = most, grouped(int64(q.Burst))
 		}
@@ -55,7 +59,7 @@ fast the disk fills: by at most 128 KiB a second, or 10.5 GiB a day, for all ses
 Each connection takes an open file of the process, and so does each block of the store. At the start the server reads
 the limit of open files (` + "`ulimit -n`" + `) and keeps a reserve for the store: half of the limit, but at most 1,024
 files. Where less than the default of ` + "`server-connections`" + ` is left, it lowers that default;
-` + "`maestro audit limits`" + ` shows the value that counts and why. It refuses to start with a
+` + "`maestro audit limits`" + ` shows the value in force and why. It refuses to start with a
 ` + "`--limit server-connections=`" + ` that is above what is left, with 0 where there is a limit, and with fewer than
 128 open files.
 `)
