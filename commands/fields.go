@@ -28,6 +28,9 @@ var fieldLimits = map[string]Limit{
 
 	"acceptanceCriteria": LimitEntries, "skillIds": LimitEntries, "agentIds": LimitEntries, "skills": LimitEntries,
 	"taskIds": LimitIDs, "projectIds": LimitIDs,
+	"labels": LimitEntries, "addLabels": LimitEntries, "removeLabels": LimitEntries,
+	"planId":          LimitID,
+	"addDependencies": LimitDependencies, "removeDependencies": LimitDependencies,
 	"dependencies": LimitDependencies, "allowedCommands": LimitAllowed, "options": LimitOptions,
 	"metadata": LimitFree, "context": LimitFree, "data": LimitFree, "env": LimitEnv,
 }

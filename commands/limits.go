@@ -262,7 +262,7 @@ var (
 		Value:  maxID,
 		Unit:   "characters",
 		Answer: answerInvalid,
-		Bounds: "an id",
+		Bounds: "an id; an id in a plan",
 	}
 	LimitTitle = Limit{
 		Name:   "title",
@@ -311,7 +311,7 @@ var (
 		Value:  1000,
 		Unit:   "entries",
 		Answer: answerLimit,
-		Bounds: "acceptance criteria of a task; skills or agents in one list",
+		Bounds: "acceptance criteria or labels of a task; skills or agents in one list",
 	}
 	LimitIDs = Limit{
 		Name:   "ids",

@@ -21,6 +21,8 @@ type CreateTask struct {
 	InitialPrompt      string          `json:"initialPrompt,omitempty" flag:"prompt \"<text>\"" doc:"what to tell the agent first"`
 	SkillIDs           []string        `json:"skillIds,omitempty" flag:"skills <skills>" doc:"skills that the work needs"`
 	Model              string          `json:"model,omitempty" doc:"the model for the work: sonnet, opus, haiku or a full name"`
+	PlanID             string          `json:"planId,omitempty" flag:"<id>" doc:"its id in a plan, which no other task of the project has"`
+	Labels             []string        `json:"labels,omitempty" flag:"<labels>" doc:"words that group tasks"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"what your own tools store with it"`
 
 	blobs events.Blobs
@@ -35,9 +37,17 @@ type UpdateTask struct {
 	AcceptanceCriteria *[]string          `json:"acceptanceCriteria,omitempty" flag:"criteria \"<text>\"…" doc:"what must be true when the task is done, in place of the old criteria"`
 	Priority           *string            `json:"priority,omitempty" flag:"low|medium|high|critical" doc:"new priority"`
 	Dependencies       *[]string          `json:"dependencies,omitempty" flag:"depends-on <taskIds>" doc:"tasks that must be completed first, in place of the old ones"`
+	AddDependencies    []string           `json:"addDependencies,omitempty" flag:"add-depends-on <taskIds>" doc:"more tasks that must be completed first"`
+	RemoveDependencies []string           `json:"removeDependencies,omitempty" flag:"remove-depends-on <taskIds>" doc:"tasks that it no longer depends on"`
+	ParentID           *string            `json:"parentId,omitempty" flag:"parent <taskId>" doc:"the task to move it below; null: make it a root task"`
+	InitialPrompt      *string            `json:"initialPrompt,omitempty" flag:"prompt \"<text>\"" doc:"what to tell the agent first"`
 	SkillIDs           *[]string          `json:"skillIds,omitempty" flag:"skills <skills>" doc:"skills that the work needs, in place of the old ones"`
 	AgentIDs           *[]string          `json:"agentIds,omitempty" doc:"its agents, in place of the old ones"`
 	Model              *string            `json:"model,omitempty" doc:"the model for the work: sonnet, opus, haiku or a full name"`
+	PlanID             *string            `json:"planId,omitempty" flag:"<id>" doc:"its id in a plan, which no other task of the project has; empty: none"`
+	Labels             *[]string          `json:"labels,omitempty" flag:"<labels>" doc:"words that group tasks, in place of the old ones"`
+	AddLabels          []string           `json:"addLabels,omitempty" flag:"<labels>" doc:"labels to add"`
+	RemoveLabels       []string           `json:"removeLabels,omitempty" flag:"<labels>" doc:"labels to take away"`
 	Metadata           json.RawMessage    `json:"metadata,omitempty" doc:"what your own tools store with it, in place of the old"`
 	Status             *events.TaskStatus `json:"status,omitempty" flag:"todo|in_progress|completed|blocked" doc:"new status; a user may also set cancelled"`
 
@@ -101,7 +111,7 @@ func (x *CreateTask) texts() (map[string]*string, *events.Blobs) {
 }
 
 func (x *UpdateTask) texts() (map[string]*string, *events.Blobs) {
-	return map[string]*string{"description": x.Description}, &x.blobs
+	return map[string]*string{"description": x.Description, "initialPrompt": x.InitialPrompt}, &x.blobs
 }
 
 // Decide implements Command.
@@ -130,18 +140,15 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := ValidText("/initialPrompt", x.InitialPrompt); err != nil {
 		return nil, err
 	}
-	if x.ParentID != "" {
-		if err := ValidID("/parentId", x.ParentID); err != nil {
-			return nil, err
-		}
-		parent := s.Task(x.ParentID)
-		if parent == nil {
-			return nil, notFound("Parent task", x.ParentID)
-		}
-		if parent.ProjectID != c.Project {
-			return nil, invalid("/parentId", "parent task '%s' is in project '%s', not in '%s'", parent.ID,
-				parent.ProjectID, c.Project)
-		}
+	if err := parentIn(s, c.Project, x.ParentID); err != nil {
+		return nil, err
+	}
+	if err := planIDIn(s, c.Project, "", x.PlanID); err != nil {
+		return nil, err
+	}
+	labels, err := validLabels(x.Labels)
+	if err != nil {
+		return nil, err
 	}
 	g := graphOf(s, c)
 	if err := g.below(x.ParentID); err != nil {
@@ -162,6 +169,8 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		InitialPrompt:      x.InitialPrompt,
 		SkillIDs:           x.SkillIDs,
 		Model:              x.Model,
+		PlanID:             x.PlanID,
+		Labels:             labels,
 		Metadata:           x.Metadata,
 		Blobs:              x.blobs,
 	}, nil
@@ -179,6 +188,8 @@ func (x *CreateTask) from(e *events.Event, d *events.TaskCreated) bool {
 		InitialPrompt:      d.InitialPrompt,
 		SkillIDs:           d.SkillIDs,
 		Model:              d.Model,
+		PlanID:             d.PlanID,
+		Labels:             d.Labels,
 		Metadata:           d.Metadata,
 		blobs:              d.Blobs,
 	}
@@ -206,16 +217,23 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := check.valid(); err != nil {
 		return nil, err
 	}
-	dependencies := x.Dependencies
-	if dependencies != nil {
-		kept := unique(*dependencies)
-		if kept == nil {
-			kept = []string{}
-		}
-		dependencies = &kept
-		if err := graphOf(s, c).dependencies(t.ProjectID, t.ID, t.ParentID, t.Dependencies, kept); err != nil {
+	if x.InitialPrompt != nil {
+		if err := ValidText("/initialPrompt", *x.InitialPrompt); err != nil {
 			return nil, err
 		}
+	}
+	parent, dependencies, err := x.place(s, c, t)
+	if err != nil {
+		return nil, err
+	}
+	if x.PlanID != nil {
+		if err := planIDIn(s, t.ProjectID, t.ID, *x.PlanID); err != nil {
+			return nil, err
+		}
+	}
+	labels, err := x.labels(t)
+	if err != nil {
+		return nil, err
 	}
 	update := &events.TaskUpdated{
 		TaskID:             t.ID,
@@ -227,20 +245,26 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		SkillIDs:           x.SkillIDs,
 		AgentIDs:           x.AgentIDs,
 		Model:              x.Model,
+		ParentID:           parent,
+		InitialPrompt:      x.InitialPrompt,
+		PlanID:             x.PlanID,
+		Labels:             labels,
 		Metadata:           x.Metadata,
 		Blobs:              x.blobs,
 	}
-	if x.Status == nil {
-		return update, nil
+	if x.Status != nil {
+		if err := mayMoveTo(c.By, *x.Status); err != nil {
+			return nil, err
+		}
+		if *x.Status != t.Status {
+			update.Status = &events.StatusChange{From: t.Status, To: *x.Status}
+		}
 	}
-	if err := mayMoveTo(c.By, *x.Status); err != nil {
-		return nil, err
+	given := len(update.Fields())
+	if thirdOn(c.Rules) {
+		update = onlyChanges(t, update)
 	}
-	if *x.Status != t.Status {
-		update.Status = &events.StatusChange{From: t.Status, To: *x.Status}
-		return update, nil
-	}
-	if x.onlyStatus() {
+	if update.Status == nil && len(update.Fields()) == 0 && (thirdOn(c.Rules) || given == 0 && x.Status != nil) {
 		return nil, nil
 	}
 	return update, nil
@@ -258,6 +282,10 @@ func (x *UpdateTask) from(e *events.Event, d *events.TaskUpdated) bool {
 		SkillIDs:           d.SkillIDs,
 		AgentIDs:           d.AgentIDs,
 		Model:              d.Model,
+		ParentID:           d.ParentID,
+		InitialPrompt:      d.InitialPrompt,
+		PlanID:             d.PlanID,
+		Labels:             d.Labels,
 		Metadata:           d.Metadata,
 		blobs:              d.Blobs,
 	}
@@ -265,12 +293,6 @@ func (x *UpdateTask) from(e *events.Event, d *events.TaskUpdated) bool {
 		x.Status = &d.Status.To
 	}
 	return true
-}
-
-func (x *UpdateTask) onlyStatus() bool {
-	return x.Title == nil && x.Description == nil && x.AcceptanceCriteria == nil && x.Priority == nil &&
-		x.Dependencies == nil &&
-		x.SkillIDs == nil && x.AgentIDs == nil && x.Model == nil && x.Metadata == nil
 }
 
 // Decide implements Command.

@@ -39,6 +39,8 @@ type TaskCreated struct {
 	InitialPrompt      string          `json:"initialPrompt,omitempty" doc:"what to tell the agent first"`
 	SkillIDs           []string        `json:"skillIds,omitempty" doc:"skills that the work needs"`
 	Model              string          `json:"model,omitempty" doc:"model that should do it"`
+	PlanID             string          `json:"planId,omitempty" doc:"its id in the plan that it comes from, unique in its project"`
+	Labels             []string        `json:"labels,omitempty" doc:"words that group tasks"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"free, as given"`
 	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
 }
@@ -54,6 +56,10 @@ type TaskUpdated struct {
 	SkillIDs           *[]string       `json:"skillIds,omitempty" doc:"new skills, all of them"`
 	AgentIDs           *[]string       `json:"agentIds,omitempty" doc:"new agents, all of them"`
 	Model              *string         `json:"model,omitempty" doc:"new model"`
+	ParentID           *string         `json:"parentId,omitempty" doc:"new parent; empty: it is a root task now"`
+	InitialPrompt      *string         `json:"initialPrompt,omitempty" doc:"new text to tell the agent first"`
+	PlanID             *string         `json:"planId,omitempty" doc:"new id in a plan; empty: none"`
+	Labels             *[]string       `json:"labels,omitempty" doc:"new labels, all of them"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"new metadata, whole"`
 	Status             *StatusChange   `json:"status,omitempty" doc:"the move of its status, if it moved"`
 	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
@@ -72,6 +78,34 @@ type TaskDeleted struct {
 	TaskID      string   `json:"taskId" doc:"the task"`
 	Recursive   bool     `json:"recursive,omitempty" doc:"its descendants went with it"`
 	Descendants []string `json:"descendants,omitempty" doc:"which they were, parents first"`
+}
+
+// Fields names the fields that have new values, in the order of the payload; the status is not among them.
+func (d *TaskUpdated) Fields() []string {
+	var names []string
+	for _, field := range []struct {
+		name  string
+		given bool
+	}{
+		{"title", d.Title != nil},
+		{"description", d.Description != nil},
+		{"acceptanceCriteria", d.AcceptanceCriteria != nil},
+		{"priority", d.Priority != nil},
+		{"dependencies", d.Dependencies != nil},
+		{"skillIds", d.SkillIDs != nil},
+		{"agentIds", d.AgentIDs != nil},
+		{"model", d.Model != nil},
+		{"parentId", d.ParentID != nil},
+		{"initialPrompt", d.InitialPrompt != nil},
+		{"planId", d.PlanID != nil},
+		{"labels", d.Labels != nil},
+		{"metadata", d.Metadata != nil},
+	} {
+		if field.given {
+			names = append(names, field.name)
+		}
+	}
+	return names
 }
 
 var taskEvents = []Entry{
@@ -113,10 +147,18 @@ func (d *TaskCreated) Describe() string {
 
 // Describe implements Data.
 func (d *TaskUpdated) Describe() string {
+	words := "updated " + d.TaskID
 	if d.Status != nil {
-		return fmt.Sprintf("updated %s: %s → %s", d.TaskID, d.Status.From, d.Status.To)
+		words += fmt.Sprintf(": %s → %s", d.Status.From, d.Status.To)
 	}
-	return "updated " + d.TaskID
+	switch {
+	case d.ParentID == nil:
+	case *d.ParentID == "":
+		words += ", moved to the root"
+	default:
+		words += ", moved below " + *d.ParentID
+	}
+	return words
 }
 
 // Describe implements Data.

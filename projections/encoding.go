@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the version of what Encode writes. A snapshot of another format is not used.
-const Format = 10
+const Format = 11
 
 // header is the first part of an encoded state: everything but the two long lists.
 type header struct {
@@ -204,6 +204,7 @@ func (s *State) restore(h *header) error {
 		}
 		s.tasks.put(t.ID, t)
 		s.taskIDs.put(t.ProjectID, append(s.taskIDs.get(t.ProjectID), t.ID))
+		s.planned(t)
 		if t.ParentID != "" {
 			s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
 		}

@@ -1,5 +1,10 @@
 package projections
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Descendants gives the ids of the tasks below one, parents before children. It stops when it has more than most;
 // most 0 is all.
 func (s *State) Descendants(task string, most int) []string {
@@ -74,4 +79,55 @@ func (s *State) Within(these []string) func(task string) bool {
 		}
 		return within
 	}
+}
+
+// mayStandBelow checks that a task can move below another: nil is no move, "" makes it a root.
+func (s *State) mayStandBelow(task string, parent *string) error {
+	if parent == nil || *parent == "" {
+		return nil
+	}
+	if s.Task(*parent) == nil {
+		return missing("task", *parent)
+	}
+	if s.Above(*parent)[task] {
+		return fmt.Errorf("it moves task %q below itself", task)
+	}
+	return nil
+}
+
+// movedBelow keeps the lists of children when a task had another parent before. They stay in order of creation.
+func (s *State) movedBelow(t *Task, before string) {
+	if t.ParentID == before {
+		return
+	}
+	if before != "" {
+		old := s.children.get(before)
+		s.work(uint64(len(old)))
+		s.children.put(before, without(old, []string{t.ID}))
+	}
+	if t.ParentID != "" {
+		siblings := s.children.get(t.ParentID)
+		s.work(uint64(len(siblings)))
+		s.children.put(t.ParentID, slices.Insert(slices.Clone(siblings), s.behind(siblings, t.CreatedSequence), t.ID))
+	}
+}
+
+// Height counts the levels from a task down: 1 for a task with nothing below it. It stops when it has looked at more
+// than most tasks.
+func (s *State) Height(task string, most int) (levels, looked int) {
+	level := []string{task}
+	for len(level) > 0 {
+		levels++
+		var next []string
+		for _, id := range level {
+			for child := range s.Children(id) {
+				if looked++; looked > most {
+					return levels, looked
+				}
+				next = append(next, child.ID)
+			}
+		}
+		level = next
+	}
+	return levels, looked
 }

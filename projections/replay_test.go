@@ -23,8 +23,8 @@ const (
 // goldenDigest is the SHA-256 of what the golden log's state encodes to. It changes only with [Format], or when the
 // story goes on.
 const (
-	goldenFormat = 10
-	goldenDigest = "1d9fbff850db30d90a97783d783e2690fa9981b6fc0cb63ab86fbb0e59011042"
+	goldenFormat = 11
+	goldenDigest = "b16c137d98b2ad0ea48d6860baec924402a487fbfe791623948a4762a0fc11f4"
 )
 
 // goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written
@@ -110,7 +110,45 @@ func goldenStory() []given {
 		inQ(orch, &events.ProjectCreated{ProjectID: "q", Name: "Beta"}),
 		inQ(orch, &events.ProjectDeleted{ProjectID: "q"}),
 	}
-	return slices.Concat(story, goldenQueues(), goldenManifests(), goldenTemplates(), goldenMessages())
+	return slices.Concat(story, goldenQueues(), goldenManifests(), goldenTemplates(), goldenMessages(), goldenPlans())
+}
+
+// goldenPlans is the part with tasks of a plan: one has another place, plan id and labels later.
+func goldenPlans() []given {
+	of := func(data events.Data) given { return by(admin, data) }
+	return []given{
+		of(&events.TaskCreated{
+			TaskID:   "plan1",
+			Title:    "Planned",
+			Priority: "low",
+			PlanID:   "first",
+			Labels:   []string{"ui", "db"},
+		}),
+		of(&events.TaskCreated{
+			TaskID:   "plan2",
+			Title:    "Planned too",
+			Priority: "low",
+			PlanID:   "second",
+			ParentID: "plan1",
+		}),
+		of(&events.TaskCreated{TaskID: "plan3", Title: "Above", Priority: "low"}),
+		of(&events.TaskUpdated{
+			TaskID:        "plan2",
+			ParentID:      new("plan3"),
+			InitialPrompt: new("Begin."),
+			PlanID:        new("third"),
+			Labels:        &[]string{"api"},
+		}),
+		of(&events.TaskUpdated{TaskID: "plan1", PlanID: new("second"), Labels: &[]string{}}),
+		of(&events.TaskDeleted{TaskID: "plan1"}),
+		of(&events.TaskCreated{
+			TaskID:   "plan4",
+			Title:    "In its place",
+			Priority: "low",
+			PlanID:   "second",
+			ParentID: "plan3",
+		}),
+	}
 }
 
 // goldenTemplates is the part with templates: one is made, changed, given its first text again and deleted; one of

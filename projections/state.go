@@ -21,6 +21,7 @@ type State struct {
 	tasks      table[*Task]
 	taskIDs    table[[]string] // by project, in order of creation
 	children   table[[]string] // by parent, in order of creation
+	plans      table[string]   // by project and plan id: the task
 	sessions   table[*Session]
 	sessionIDs table[[]string] // by project, in order of creation
 	spawned    table[[]string] // by session: those that it spawned, in order of creation
@@ -105,7 +106,7 @@ func build(under *State) *State {
 // tables gives every table of the state.
 func (s *State) tables() []layer {
 	return []layer{
-		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.sessions, &s.sessionIDs, &s.spawned, &s.queues,
+		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.plans, &s.sessions, &s.sessionIDs, &s.spawned, &s.queues,
 		&s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,

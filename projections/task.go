@@ -3,6 +3,7 @@ package projections
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"maestro/events"
 )
@@ -43,6 +44,9 @@ type TaskFields struct {
 	SkillIDs           []string
 	AgentIDs           []string
 	Model              string
+	// PlanID is its id in a plan, unique among the project's tasks that are not deleted; "" if it has none.
+	PlanID string   `json:",omitempty"`
+	Labels []string `json:",omitempty"`
 	// Absent stays absent in the encoding: null would come back as a value.
 	Metadata  json.RawMessage `json:",omitempty"`
 	Blobs     events.Blobs
@@ -179,6 +183,8 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 		InitialPrompt:      d.InitialPrompt,
 		SkillIDs:           d.SkillIDs,
 		Model:              d.Model,
+		PlanID:             d.PlanID,
+		Labels:             d.Labels,
 		Metadata:           d.Metadata,
 		Blobs:              d.Blobs,
 		CreatedAt:          f.at,
@@ -188,6 +194,7 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 	s.changes = append(s.changes, Change{KindTask, t.ID, (*Task)(nil), t})
 	s.tasks.put(t.ID, t)
 	s.taskIDs.put(t.ProjectID, append(s.taskIDs.get(t.ProjectID), t.ID))
+	s.planned(t)
 	if t.ParentID != "" {
 		s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
 	}
@@ -208,6 +215,9 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 	if before == nil {
 		return missing("task", d.TaskID)
 	}
+	if err := s.mayStandBelow(d.TaskID, d.ParentID); err != nil {
+		return err
+	}
 	s.changeTask(d.TaskID, func(t *Task) {
 		fields := *t.TaskFields
 		t.TaskFields = &fields
@@ -219,10 +229,15 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 		set(&t.SkillIDs, d.SkillIDs)
 		set(&t.AgentIDs, d.AgentIDs)
 		set(&t.Model, d.Model)
+		set(&t.ParentID, d.ParentID)
+		set(&t.InitialPrompt, d.InitialPrompt)
+		set(&t.PlanID, d.PlanID)
+		set(&t.Labels, d.Labels)
 		if d.Metadata != nil {
 			t.Metadata = d.Metadata
 		}
 		t.Blobs = mergeBlobs(t.Blobs, d.Blobs, "description", d.Description != nil)
+		t.Blobs = mergeBlobs(t.Blobs, d.Blobs, "initialPrompt", d.InitialPrompt != nil)
 		t.UpdatedAt = f.at
 		if d.Status != nil {
 			t.moveTo(f, d.Status.To)
@@ -232,7 +247,10 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 		s.dependNoMore(d.TaskID, before.Dependencies, *d.Dependencies)
 		s.dependOn(d.TaskID, without(*d.Dependencies, before.Dependencies))
 	}
-	if fields := updatedFields(d); fields != "" {
+	after := s.Task(d.TaskID)
+	s.movedBelow(after, before.ParentID)
+	s.plannedAnew(after, before.PlanID)
+	if fields := strings.Join(d.Fields(), ", "); fields != "" {
 		s.note(f, Entry{Type: "task_updated", TaskID: d.TaskID, What: fields})
 	}
 	if d.Status != nil {
@@ -291,32 +309,10 @@ func (s *State) taskDeleted(f fact, d *events.TaskDeleted) error {
 			continue
 		}
 		s.changeTask(id, func(t *Task) { t.Deleted, t.UpdatedAt = true, f.at })
+		s.unplanned(s.tasks.get(id))
 		s.dropItems(f, id)
 		gone++
 	}
 	s.changeProject(project, func(p *Project) { p.Tasks -= gone })
 	return nil
-}
-
-// updatedFields names what an update gave new values, for a timeline.
-func updatedFields(d *events.TaskUpdated) string {
-	var names []byte
-	name := func(given bool, field string) {
-		if given {
-			if names != nil {
-				names = append(names, ", "...)
-			}
-			names = append(names, field...)
-		}
-	}
-	name(d.Title != nil, "title")
-	name(d.Description != nil, "description")
-	name(d.AcceptanceCriteria != nil, "acceptanceCriteria")
-	name(d.Priority != nil, "priority")
-	name(d.Dependencies != nil, "dependencies")
-	name(d.SkillIDs != nil, "skillIds")
-	name(d.AgentIDs != nil, "agentIds")
-	name(d.Model != nil, "model")
-	name(d.Metadata != nil, "metadata")
-	return string(names)
 }

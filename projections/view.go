@@ -79,7 +79,10 @@ type TaskView struct {
 	ActiveSessionID    string   `json:"activeSessionId,omitempty"`
 	CreatedBy          string   `json:"createdBy"`
 	// Queues are the queues that it stands in, by name.
-	Queues   []TaskInQueue   `json:"queues,omitempty"`
+	Queues []TaskInQueue `json:"queues,omitempty"`
+	// PlanID is its id in the plan that it comes from.
+	PlanID   string          `json:"planId,omitempty"`
+	Labels   []string        `json:"labels,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	Blobs    events.Blobs    `json:"blobs,omitempty"`
 	// Progress sums up what lies below it, absent when nothing does.
@@ -210,6 +213,8 @@ func (s *State) taskView(t *Task) TaskView {
 		ActiveSessionID:    s.ActiveSession(t),
 		CreatedBy:          t.CreatedBy,
 		Queues:             s.inQueues(t.ID),
+		PlanID:             t.PlanID,
+		Labels:             t.Labels,
 		Metadata:           t.Metadata,
 		Blobs:              t.Blobs,
 		Result:             s.Result(t),

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"maestro/internal/safetext"
 	"maestro/projections"
@@ -59,7 +61,33 @@ func checkTasks(f *wire.TaskFilter) error {
 	if f.Ready != "" && f.Ready != "true" {
 		return Invalid("/ready", "'%s' is not a value of ready; it is true, or left out", safetext.Printable(f.Ready))
 	}
+	if f.Planned != "" && f.Planned != "true" {
+		return Invalid("/planned", "'%s' is not a value of planned; it is true, or left out",
+			safetext.Printable(f.Planned))
+	}
+	if n := utf8.RuneCountInString(f.Search); n > searchMost {
+		return Invalid("/search", "a search has at most %d characters, this has %d", searchMost, n)
+	}
 	return nil
+}
+
+// searchMost is how long a text is that is searched for, in characters.
+const searchMost = 200
+
+// textPerStep is how much text that is searched costs as much as one look-up.
+const textPerStep = 1 << 10
+
+// holdsWords reports whether every word is in the task's title, description, labels or plan id, in any case. Of a long
+// description only the beginning is searched, which the task holds.
+func (v View) holdsWords(t *projections.Task, words string) bool {
+	text := strings.ToLower(strings.Join(append([]string{t.Title, t.Description, t.PlanID}, t.Labels...), "\n"))
+	v.Worked(len(text) / textPerStep)
+	for word := range strings.FieldsSeq(strings.ToLower(words)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
 }
 
 func byDependency(f *wire.TaskFilter) bool { return f.Order == inDependencyOrder }
@@ -81,6 +109,13 @@ func (v View) taskMatches(f *wire.TaskFilter, t *projections.Task) bool {
 	}
 	if f.Status != "" && f.Status != string(t.Status) || f.ParentID != "" && f.ParentID != parent ||
 		f.Priority != "" && f.Priority != t.Priority {
+		return false
+	}
+	if f.Label != "" && !slices.Contains(t.Labels, f.Label) || f.PlanID != "" && f.PlanID != t.PlanID ||
+		f.Planned != "" && t.PlanID == "" {
+		return false
+	}
+	if f.Search != "" && !v.holdsWords(t, f.Search) {
 		return false
 	}
 	if f.SessionID != "" {

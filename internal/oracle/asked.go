@@ -23,8 +23,16 @@ type fields struct {
 	ProjectID    string    `json:"projectId"`
 	Name         *string   `json:"name"`
 	Title        *string   `json:"title"`
-	ParentID     string    `json:"parentId"`
+	ParentID     *string   `json:"parentId"`
 	Dependencies *[]string `json:"dependencies"`
+	PlanID       *string   `json:"planId"`
+	Labels       *[]string `json:"labels"`
+
+	AddDependencies    []string `json:"addDependencies"`
+	RemoveDependencies []string `json:"removeDependencies"`
+	AddLabels          []string `json:"addLabels"`
+	RemoveLabels       []string `json:"removeLabels"`
+
 	TaskID       string    `json:"taskId"`
 	SessionID    string    `json:"sessionId"`
 	Status       *string   `json:"status"`

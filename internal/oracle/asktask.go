@@ -70,13 +70,22 @@ func (a *asked) createTask() fact {
 		return nil
 	}
 	wanted := unique(a.f.Dependencies)
-	a.dependencies(a.event.Project, "", a.f.ParentID, wanted)
-	return &taskCreated{
+	created := &taskCreated{
 		TaskID:       a.fresh,
 		Title:        strings.TrimSpace(*a.f.Title),
-		ParentID:     a.f.ParentID,
 		Dependencies: wanted,
 	}
+	if a.f.ParentID != nil {
+		created.ParentID = *a.f.ParentID
+	}
+	if a.f.PlanID != nil {
+		created.PlanID = *a.f.PlanID
+	}
+	if labels := a.validLabels(a.f.Labels); labels != nil {
+		created.Labels = *labels
+	}
+	a.dependencies(a.event.Project, "", created.ParentID, wanted)
+	return created
 }
 
 // dependencies refuses tasks that are not there, are another project's, or that the task is part of.
@@ -94,25 +103,65 @@ func (a *asked) updateTask() fact {
 	if t == nil {
 		return nil
 	}
-	update := &taskUpdated{TaskID: t.id, Title: a.f.Title}
-	if a.f.Dependencies != nil {
-		wanted := unique(a.f.Dependencies)
-		a.dependencies(t.project, t.id, t.parent, wanted)
-		update.Dependencies = &wanted
+	update := &taskUpdated{
+		TaskID:       t.id,
+		Dependencies: changed(t.dependencies, a.f.Dependencies, a.f.AddDependencies, a.f.RemoveDependencies),
+		ParentID:     a.f.ParentID,
+		PlanID:       a.f.PlanID,
+		Labels:       a.validLabels(changed(t.labels, a.f.Labels, a.f.AddLabels, a.f.RemoveLabels)),
+	}
+	if a.f.Title != nil {
+		trimmed := strings.TrimSpace(*a.f.Title)
+		update.Title = &trimmed
+		a.title(trimmed)
+	}
+	parent := t.parent
+	if update.ParentID != nil {
+		if parent = *update.ParentID; parent == "null" {
+			parent = ""
+		}
+		update.ParentID = &parent
+	}
+	if update.Dependencies != nil {
+		wanted := *update.Dependencies
+		if a.f.Dependencies == nil { // who adds some does not answer for the others
+			old := func(id string) bool {
+				return slices.Contains(t.dependencies, id) && !slices.Contains(a.f.AddDependencies, id)
+			}
+			wanted = slices.DeleteFunc(slices.Clone(wanted), old)
+		}
+		a.dependencies(t.project, t.id, parent, wanted)
 	}
 	switch {
 	case a.f.Status == nil:
 	case *a.f.Status != t.status:
 		update.Status = &move{From: t.status, To: *a.f.Status}
 	default:
-		if a.moves(t, t.status, t.status); a.refused() {
-			return nil
-		}
-		if a.f.Title == nil && a.f.Dependencies == nil {
-			return a.so()
-		}
+		a.moves(t, t.status, t.status)
+	}
+	if a.refused() {
+		return nil
+	}
+	if !update.narrow(t) && update.Status == nil {
+		return a.so()
 	}
 	return update
+}
+
+// narrow leaves out what the task has already, and reports whether anything is left.
+func (f *taskUpdated) narrow(t *task) bool {
+	same := func(has string) func(string) bool { return func(given string) bool { return given == has } }
+	all := func(has []string) func([]string) bool {
+		return func(given []string) bool { return slices.Equal(given, has) }
+	}
+	left := []bool{
+		differs(&f.Title, same(t.title)),
+		differs(&f.ParentID, same(t.parent)),
+		differs(&f.PlanID, same(t.planID)),
+		differs(&f.Dependencies, all(t.dependencies)),
+		differs(&f.Labels, all(t.labels)),
+	}
+	return slices.Contains(left, true)
 }
 
 func (a *asked) moveTask() fact {

@@ -70,6 +70,7 @@ var codesOf = map[string][]string{
 	ruleExists:      {codeFound},
 	ruleProject:     {codeInvalid, codeRule},
 	ruleTask:        {codeInvalid, codeFound},
+	rulePlanID:      {codeConflict},
 	ruleSession:     {codeInvalid},
 	ruleManifest:    {codeInvalid, codeAllowed, codeRule, codeConflict},
 	ruleSpawn:       {codeInvalid, codeFound, codeAllowed, codeRule},

@@ -25,6 +25,7 @@ const (
 	ruleExists  = "exists"  // what an event is about exists, what it creates did not
 	ruleProject = "project" // only an empty project is deleted, by an orchestrator only its own
 	ruleTask    = "task"    // titles, parents, dependencies, descendants
+	rulePlanID  = "plan-id" // one task of a project has it
 	ruleSession = "session" // the values that a session's event may have
 	// digests are digests; a session begins as its own role, with the manifest that it was given last
 	ruleManifest = "manifest"

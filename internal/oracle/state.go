@@ -27,10 +27,10 @@ type Project struct {
 
 // Task is one that was created. Says is what is said of it, Words are who says what, the newest last.
 type Task struct {
-	ID, Project, Parent, CreatedBy, Status, Says string
-	Deleted                                      bool
-	Dependencies                                 []string
-	Words                                        []Word
+	ID, Project, Parent, CreatedBy, Status, Says, PlanID string
+	Deleted                                              bool
+	Dependencies                                         []string
+	Words                                                []Word
 }
 
 // Word is what a session says of a task.
@@ -151,6 +151,7 @@ func (j *Judge) taskState(t *task) Task {
 		Parent:       t.parent,
 		CreatedBy:    t.by,
 		Status:       t.status,
+		PlanID:       t.planID,
 		Says:         j.shown(t),
 		Deleted:      t.deleted,
 		Dependencies: t.dependencies,

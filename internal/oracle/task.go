@@ -21,6 +21,9 @@ type task struct {
 	creator string
 	// by is the source of the event that created it.
 	by           string
+	title        string
+	planID       string
+	labels       []string
 	status       string
 	deleted      bool
 	dependencies []string
@@ -124,6 +127,8 @@ type taskCreated struct {
 	Title        string   `json:"title"`
 	ParentID     string   `json:"parentId"`
 	Dependencies []string `json:"dependencies"`
+	PlanID       string   `json:"planId"`
+	Labels       []string `json:"labels"`
 }
 
 func (f *taskCreated) about() (kind, id string) { return "task", f.TaskID }
@@ -134,9 +139,8 @@ func (f *taskCreated) judge(c *trial) {
 		c.fault(ruleExists, "a task %q was there before", f.TaskID)
 	}
 	c.title(f.Title)
-	if p := c.tasks[f.ParentID]; f.ParentID != "" && (p == nil || p.deleted || p.project != c.event.Project) {
-		c.fault(ruleTask, "its parent %q is no task of the project", f.ParentID)
-	}
+	c.parent(f.ParentID, c.event.Project)
+	c.planID("", f.PlanID, c.event.Project)
 	for _, id := range f.Dependencies {
 		if d := c.tasks[id]; d == nil || d.deleted {
 			c.fault(ruleTask, "it depends on %q, which does not exist", id)
@@ -152,6 +156,9 @@ func (f *taskCreated) fold(c *trial) {
 		project:      c.event.Project,
 		parent:       f.ParentID,
 		by:           c.event.Source,
+		title:        f.Title,
+		planID:       f.PlanID,
+		labels:       f.Labels,
 		status:       todo,
 		dependencies: f.Dependencies,
 		dependents:   map[string]*task{},
@@ -174,6 +181,9 @@ type taskUpdated struct {
 	TaskID       string    `json:"taskId"`
 	Title        *string   `json:"title"`
 	Dependencies *[]string `json:"dependencies"`
+	ParentID     *string   `json:"parentId"`
+	PlanID       *string   `json:"planId"`
+	Labels       *[]string `json:"labels"`
 	Status       *move     `json:"status"`
 }
 
@@ -188,6 +198,10 @@ func (f *taskUpdated) judge(c *trial) {
 	if f.Dependencies != nil {
 		f.newDependencies(c, t)
 		c.awaited(t, *f.Dependencies)
+	}
+	f.place(c, t)
+	if f.PlanID != nil && t != nil {
+		c.planID(t.id, *f.PlanID, t.project)
 	}
 	if f.Status != nil {
 		c.moves(t, f.Status.From, f.Status.To)
@@ -221,6 +235,18 @@ func (f *taskUpdated) fold(c *trial) {
 		c.depend(t, false)
 		t.dependencies = *f.Dependencies
 		c.depend(t, true)
+	}
+	if f.Title != nil {
+		t.title = *f.Title
+	}
+	if f.ParentID != nil {
+		t.parent = *f.ParentID
+	}
+	if f.PlanID != nil {
+		t.planID = *f.PlanID
+	}
+	if f.Labels != nil {
+		t.labels = *f.Labels
 	}
 	if f.Status != nil {
 		t.move(f.Status.To)

@@ -14,6 +14,10 @@ type TaskFilter struct {
 	SessionStatus string `query:"sessionStatus" doc:"of which this is said"`
 	Priority      string `query:"priority" doc:"with this priority"`
 	Ready         string `query:"ready" doc:"true: that can be started: todo, and all that they depend on completed"`
+	Label         string `query:"label" doc:"with this label"`
+	PlanID        string `query:"planId" doc:"with this id in a plan"`
+	Planned       string `query:"planned" doc:"true: that have an id in a plan"`
+	Search        string `query:"search" doc:"with these words in title, description, labels or plan id, in any case"`
 	Order         string `query:"order" doc:"dependencies: each after those it depends on; else in order of creation"`
 }
 

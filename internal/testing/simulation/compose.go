@@ -351,10 +351,21 @@ func (c composer) wish(by caller, id string) wish {
 func (c composer) createTask(f *fields, by caller) {
 	f.Title = c.title()
 	if c.chance(40) {
-		f.ParentID = c.taskOf(by)
+		f.ParentID = ptr(c.taskOf(by))
 	}
 	if c.chance(30) {
 		f.Dependencies = &[]string{c.taskOf(by)}
+	}
+	c.plan(f)
+}
+
+// plan draws an id in a plan and labels.
+func (c composer) plan(f *fields) {
+	if c.chance(20) {
+		f.PlanID = ptr(pick(c, []string{"one", "one", "two", "", "a b"}))
+	}
+	if c.chance(15) {
+		f.Labels = &[]string{pick(c, []string{"ui", " ui", "db", "", "a,b"})}
 	}
 }
 
@@ -368,5 +379,25 @@ func (c composer) updateTask(f *fields, by caller) {
 	}
 	if c.chance(30) {
 		f.Dependencies = &[]string{c.taskOf(caller{kind: "session", project: c.m.tasks[f.TaskID].Project})}
+	}
+	c.plan(f)
+	c.place(f)
+}
+
+// place draws what moves a task, and what is added to its lists or taken from them.
+func (c composer) place(f *fields) {
+	t := c.m.tasks[f.TaskID]
+	near := func() string { return c.taskOf(caller{kind: "session", project: t.Project}) }
+	if c.chance(25) {
+		f.ParentID = ptr(pick(c, []string{near(), near(), near(), t.Parent, "", "null"}))
+	}
+	if c.chance(15) {
+		f.AddDependencies = []string{near()}
+	}
+	if c.chance(15) {
+		f.RemoveDependencies = append([]string{near()}, t.Dependencies...)
+	}
+	if c.chance(10) {
+		f.AddLabels, f.RemoveLabels = []string{pick(c, []string{"ui", "db", ""})}, []string{"db"}
 	}
 }

@@ -15,7 +15,7 @@ func (w *world) fan(rng *rand.Rand) *Failure {
 	m := do(admin, "project:create", fields{Name: ptr("Fan")})
 	project := last(m.projectIDs)
 	task := func(title, parent string, dependencies ...string) string {
-		x := fields{Project: project, Title: &title, ParentID: parent}
+		x := fields{Project: project, Title: &title, ParentID: &parent}
 		if len(dependencies) > 0 {
 			x.Dependencies = &dependencies
 		}

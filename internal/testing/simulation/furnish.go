@@ -41,7 +41,7 @@ func (w *world) furnish() *Failure {
 		func() *Failure {
 			return ask(admin, "task:create", fields{
 				Project: m().projectIDs[0], Title: ptr("Two"),
-				ParentID: m().taskIDs[0],
+				ParentID: ptr(m().taskIDs[0]),
 			})
 		},
 		func() *Failure {

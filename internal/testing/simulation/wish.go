@@ -76,8 +76,16 @@ type fields struct {
 	ProjectID    string    `json:"projectId,omitempty"`
 	Name         *string   `json:"name,omitempty"`
 	Title        *string   `json:"title,omitempty"`
-	ParentID     string    `json:"parentId,omitempty"`
+	ParentID     *string   `json:"parentId,omitempty"`
 	Dependencies *[]string `json:"dependencies,omitempty"`
+	PlanID       *string   `json:"planId,omitempty"`
+	Labels       *[]string `json:"labels,omitempty"`
+
+	AddDependencies    []string `json:"addDependencies,omitempty"`
+	RemoveDependencies []string `json:"removeDependencies,omitempty"`
+	AddLabels          []string `json:"addLabels,omitempty"`
+	RemoveLabels       []string `json:"removeLabels,omitempty"`
+
 	TaskID       string    `json:"taskId,omitempty"`
 	SessionID    string    `json:"sessionId,omitempty"`
 	Status       *string   `json:"status,omitempty"`

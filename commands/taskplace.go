@@ -1,0 +1,185 @@
+package commands
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"maestro/internal/safetext"
+	"maestro/projections"
+)
+
+// maxPlanID is how long an id of a plan is, in characters.
+const maxPlanID = maxID
+
+// rootParent is the word for no parent.
+const rootParent = "null"
+
+// parentIn refuses a parent that does not exist or is in another project; "" is none.
+func parentIn(s *projections.State, project, id string) error {
+	if id == "" {
+		return nil
+	}
+	if err := ValidID("/parentId", id); err != nil {
+		return err
+	}
+	parent := s.Task(id)
+	if parent == nil {
+		return notFound("Parent task", id)
+	}
+	if parent.ProjectID != project {
+		return invalid("/parentId", "parent task '%s' is in project '%s', not in '%s'", parent.ID, parent.ProjectID,
+			project)
+	}
+	return nil
+}
+
+// planIDIn refuses a plan id that another task of the project has; task is "" for a new one.
+func planIDIn(s *projections.State, project, task, id string) error {
+	if err := ValidLine("/planId", id, maxPlanID); err != nil {
+		return err
+	}
+	if strings.ContainsFunc(id, unicode.IsSpace) {
+		return invalid("/planId", "the plan id '%s' contains a space", safetext.Printable(id))
+	}
+	other := s.Planned(project, id)
+	if other == nil || other.ID == task {
+		return nil
+	}
+	return &Refusal{
+		Code:    CodeConflict,
+		Pointer: "/planId",
+		Message: "Task " + other.ID + " has the plan id '" + safetext.Printable(id) + "' already",
+		Why:     "an id of a plan names one task of the project",
+		Next:    "update that task with `maestro task update " + other.ID + "`, or choose another id",
+	}
+}
+
+// validLabels trims labels and leaves out those that are given twice.
+func validLabels(given []string) ([]string, error) {
+	kept := make([]string, 0, len(given))
+	for _, label := range given {
+		label = strings.TrimSpace(label)
+		if label == "" {
+			return nil, invalid("/labels", "a label is empty")
+		}
+		if strings.Contains(label, ",") {
+			return nil, invalid("/labels", "the label '%s' contains a comma", safetext.Printable(label))
+		}
+		if err := ValidLine("/labels", label, MaxName); err != nil {
+			return nil, err
+		}
+		kept = append(kept, label)
+	}
+	return unique(kept), nil
+}
+
+// labels gives the labels that an update leaves the task with, nil if it is not about them.
+func (x *UpdateTask) labels(t *projections.Task) (*[]string, error) {
+	if x.Labels == nil && len(x.AddLabels) == 0 && len(x.RemoveLabels) == 0 {
+		return nil, nil
+	}
+	wanted := changedList(t.Labels, x.Labels, x.AddLabels, x.RemoveLabels)
+	labels, err := validLabels(wanted)
+	if labels == nil {
+		labels = []string{} // the event says that there are none
+	}
+	if err == nil && len(labels) > maxList {
+		err = invalid("/labels", "at most %d entries, these are %d", maxList, len(labels))
+	}
+	return &labels, err
+}
+
+// place gives the parent and the dependencies that an update gives the task; nil for what it is not about.
+func (x *UpdateTask) place(s *projections.State, c Call, t *projections.Task) (*string, *[]string, error) {
+	g := graphOf(s, c)
+	parent, above := x.ParentID, t.ParentID
+	if parent != nil {
+		above = *parent
+		if above == rootParent {
+			above = ""
+		}
+		parent = &above
+		if err := parentIn(s, t.ProjectID, above); err != nil {
+			return nil, nil, err
+		}
+	}
+	dependencies := x.Dependencies
+	if dependencies != nil || len(x.AddDependencies) > 0 || len(x.RemoveDependencies) > 0 {
+		kept := unique(changedList(t.Dependencies, dependencies, x.AddDependencies, x.RemoveDependencies))
+		if kept == nil {
+			kept = []string{}
+		}
+		if dependencies == nil && int64(len(kept)) > LimitDependencies.Value {
+			return nil, nil, LimitDependencies.exceeded("/addDependencies", "a task", int64(len(kept)))
+		}
+		dependencies = &kept
+		if err := x.mayDepend(g, t, above, kept); err != nil {
+			return nil, nil, err
+		}
+	}
+	if parent != nil && above != t.ParentID {
+		waitsFor := t.Dependencies
+		if dependencies != nil {
+			waitsFor = *dependencies
+		}
+		if err := g.moves(t, above, waitsFor); err != nil {
+			return nil, nil, err
+		}
+	}
+	return parent, dependencies, nil
+}
+
+// mayDepend refuses dependencies. Whoever adds or removes some does not answer for the others.
+func (x *UpdateTask) mayDepend(g graph, t *projections.Task, parent string, kept []string) error {
+	if x.Dependencies == nil {
+		kept = slices.DeleteFunc(slices.Clone(kept), func(id string) bool {
+			return slices.Contains(t.Dependencies, id) && !slices.Contains(x.AddDependencies, id)
+		})
+	}
+	return g.dependencies(t.ProjectID, t.ID, parent, t.Dependencies, kept)
+}
+
+// changedList gives a list with what is added and without what is removed: the given one, or the one that is there.
+func changedList(has []string, given *[]string, add, remove []string) []string {
+	if given != nil {
+		has = *given
+	}
+	return slices.DeleteFunc(slices.Concat(has, add), func(one string) bool { return slices.Contains(remove, one) })
+}
+
+// moves refuses a new parent for a task if it is the task itself or below it, if the tree would be too deep, or if
+// what moves waits for a task that it would be part of.
+func (g graph) moves(t *projections.Task, parent string, waitsFor []string) error {
+	above := g.s.Above(parent)
+	if above[t.ID] {
+		return invalid("/parentId", "task '%s' cannot move below itself", t.ID)
+	}
+	most := g.most(LimitGraph)
+	levels, looked := g.s.Height(t.ID, most)
+	if looked > most {
+		return LimitGraph.exceeded("/parentId", "what is below the task", 0)
+	}
+	deepest := int(LimitTaskDepth.Value)
+	if depth := g.s.Depth(parent, deepest) + levels; parent != "" && depth > deepest {
+		return LimitTaskDepth.exceeded("/parentId", "a tree of tasks", int64(depth))
+	}
+	steps := len(waitsFor)
+	for _, id := range waitsFor {
+		if above[id] {
+			return invalid("/parentId", "task '%s' cannot move below '%s', which it waits for", t.ID, id)
+		}
+	}
+	for _, below := range g.s.Descendants(t.ID, most) {
+		dependencies := g.s.Task(below).Dependencies
+		if steps += len(dependencies); steps > most {
+			return LimitGraph.exceeded("/parentId", "what the tasks below it wait for", 0)
+		}
+		for _, id := range dependencies {
+			if above[id] {
+				return invalid("/parentId", "task '%s' is below it, and waits for '%s'", below, id)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package oracle
+
+import (
+	"slices"
+	"strings"
+)
+
+// parent judges the parent that a task gets; "" is none.
+func (c *trial) parent(id, project string) {
+	if p := c.tasks[id]; id != "" && (p == nil || p.deleted || p.project != project) {
+		c.fault(ruleTask, "its parent %q is no task of the project", id)
+	}
+}
+
+// planID judges an id in a plan, which one task of a project has at a time.
+func (c *trial) planID(task, id, project string) {
+	if id == "" {
+		return
+	}
+	if strings.ContainsAny(id, " \t\n") {
+		c.fault(ruleTask, "its plan id %q contains a space", id)
+	}
+	for _, t := range c.tasks {
+		if t.planID == id && t.id != task && t.project == project && !t.deleted {
+			c.fault(rulePlanID, "task %s has the plan id %q already", t.id, id)
+		}
+	}
+}
+
+// place judges a move below another parent, with the dependencies that the update leaves.
+func (f *taskUpdated) place(c *trial, t *task) {
+	if f.ParentID == nil || t == nil {
+		return
+	}
+	c.parent(*f.ParentID, t.project)
+	above := map[string]bool{}
+	c.above(*f.ParentID, func(id string) bool { above[id] = true; return false })
+	if above[t.id] {
+		c.fault(ruleTask, "task %s moves below itself", t.id)
+		return
+	}
+	moving := c.moving(t.id)
+	for _, part := range moving {
+		waitsFor := c.tasks[part.id].dependencies
+		if part.id == t.id && f.Dependencies != nil {
+			waitsFor = *f.Dependencies
+		}
+		for _, id := range waitsFor {
+			if above[id] {
+				c.fault(ruleTask, "task %s moves below %s, which it waits for", part.id, id)
+			}
+		}
+	}
+	levels := moving[len(moving)-1].level + len(above)
+	if len(above) > 0 && levels > maxTaskDepth {
+		c.fault(ruleLimit, "the tasks below it are %d levels deep", levels)
+	}
+}
+
+// moved is a task that moves, and how many levels it is below the one that was named, itself 1.
+type moved struct {
+	id    string
+	level int
+}
+
+// moving gives a task and what is still there below it, level by level.
+func (j *Judge) moving(id string) []moved {
+	all := []moved{{id, 1}}
+	children := map[string][]string{}
+	for _, child := range j.order.tasks {
+		if t := j.tasks[child]; !t.deleted {
+			children[t.parent] = append(children[t.parent], child)
+		}
+	}
+	for next := 0; next < len(all); next++ {
+		for _, child := range children[all[next].id] {
+			all = append(all, moved{child, all[next].level + 1})
+		}
+	}
+	return all
+}
+
+// changed gives a list with what is added and without what is removed; nil if the command is not about it.
+func changed(has []string, given *[]string, add, remove []string) *[]string {
+	if given == nil && len(add) == 0 && len(remove) == 0 {
+		return nil
+	}
+	if given != nil {
+		has = *given
+	}
+	all := slices.Concat(has, add)
+	kept := []string{}
+	for _, one := range unique(&all) {
+		if !slices.Contains(remove, one) {
+			kept = append(kept, one)
+		}
+	}
+	return &kept
+}
+
+// validLabels refuses labels that are empty or hold a comma, and gives them without spaces around them.
+func (a *asked) validLabels(labels *[]string) *[]string {
+	if labels == nil {
+		return nil
+	}
+	var trimmed []string
+	for _, label := range *labels {
+		label = strings.TrimSpace(label)
+		if label == "" || strings.Contains(label, ",") {
+			a.refuse(codeInvalid)
+		}
+		trimmed = append(trimmed, label)
+	}
+	kept := append([]string{}, unique(&trimmed)...)
+	return &kept
+}
+
+// differs drops what is given and so already, and reports whether anything is left.
+func differs[T any](given **T, same func(T) bool) bool {
+	if *given != nil && same(**given) {
+		*given = nil
+	}
+	return *given != nil
+}

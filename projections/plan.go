@@ -1,0 +1,36 @@
+package projections
+
+// planKey names a task's id in a plan: ids of plans are unique in their project.
+func planKey(project, planID string) string { return project + "\x00" + planID }
+
+// Planned gives the task of a project that has this id in a plan, or nil.
+func (s *State) Planned(project, planID string) *Task {
+	if planID == "" {
+		return nil
+	}
+	return s.Task(s.plans.get(planKey(project, planID)))
+}
+
+// planned notes the plan id of a task.
+func (s *State) planned(t *Task) {
+	if t.PlanID != "" && !t.Deleted {
+		s.plans.put(planKey(t.ProjectID, t.PlanID), t.ID)
+	}
+}
+
+// unplanned frees the plan id of a task that is deleted.
+func (s *State) unplanned(t *Task) { s.freePlanID(t, t.PlanID) }
+
+// plannedAnew notes that a task had another plan id before.
+func (s *State) plannedAnew(t *Task, before string) {
+	if t.PlanID != before {
+		s.freePlanID(t, before)
+		s.planned(t)
+	}
+}
+
+func (s *State) freePlanID(t *Task, planID string) {
+	if key := planKey(t.ProjectID, planID); planID != "" && s.plans.get(key) == t.ID {
+		s.plans.put(key, "")
+	}
+}
