@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"maestro/events"
 	"maestro/projections"
@@ -58,14 +59,51 @@ func dropSameText(update *events.TaskUpdated, field string, given **string, has 
 	}
 }
 
-// sameObject compares free JSON by its text without spaces; an empty object is the same as none.
+// sameObject compares free JSON by its values, not by how they are written; an empty object is the same as none.
 func sameObject(given, has json.RawMessage) bool {
-	plain := func(raw json.RawMessage) string {
-		var b bytes.Buffer
-		if len(raw) == 0 || json.Compact(&b, raw) != nil || b.String() == "{}" {
-			return ""
-		}
-		return b.String()
+	if given == nil {
+		return false
 	}
-	return given != nil && plain(given) == plain(has)
+	a, b := map[string]any{}, map[string]any{}
+	return readFree(given, &a) && readFree(has, &b) && sameValue(a, b)
+}
+
+func readFree(raw json.RawMessage, into *map[string]any) bool {
+	if len(raw) == 0 {
+		return true
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	return decoder.Decode(into) == nil
+}
+
+func sameValue(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, sameValue)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameValue)
+	case json.Number:
+		b, ok := b.(json.Number)
+		return ok && sameNumber(a, b)
+	}
+	return a == b
+}
+
+// sameNumber compares whole numbers by their digits, so that large ones stay apart, and others by value.
+func sameNumber(a, b json.Number) bool {
+	if a == b {
+		return true
+	}
+	if !strings.ContainsAny(a.String()+b.String(), ".eE") {
+		return false
+	}
+	x, err := a.Float64()
+	if err != nil {
+		return false
+	}
+	y, err := b.Float64()
+	return err == nil && x == y
 }

@@ -363,6 +363,106 @@ func TestTaskDecisions(t *testing.T) {
 			"task.updated", `"dependencies":[]`,
 		},
 		{
+			"a field that changes nothing is left out",
+			[]step{{"o", "task:update", `{"taskId":"{t1}","title":"U","labels":["a"],"metadata":{"n":1.0}}`}},
+			step{"o", "task:update", `{"taskId":"{t1}","title":" U ","labels":["a"],"metadata":{"n":1},"model":"opus"}`},
+			"task.updated", `{"taskId":"{t1}","model":"opus"}`,
+		},
+		{
+			"nothing changes",
+			[]step{{"o", "task:update", `{"taskId":"{t1}","title":"U","labels":["a"]}`}},
+			step{"o", "task:update", `{"taskId":"{t1}","title":"U","labels":["a"],"metadata":{}}`},
+			"already so", "",
+		},
+		{
+			"a task with a plan id", nil,
+			step{"w", "task:create", `{"title":"x","planId":"first","labels":[" ui ","ui","db"]}`},
+			"task.created", `"planId":"first","labels":["ui","db"]`,
+		},
+		{
+			"a plan id that another task has",
+			[]step{{"w", "task:create", `{"title":"x","planId":"first"}`}},
+			step{"w", "task:create", `{"title":"y","planId":"first"}`},
+			"CONFLICT", "has the plan id 'first' already",
+		},
+		{
+			"a plan id that a task of another project has",
+			[]step{{"admin", "task:update", `{"taskId":"{u1}","planId":"first"}`}},
+			step{"w", "task:create", `{"title":"y","planId":"first"}`},
+			"task.created", `"planId":"first"`,
+		},
+		{
+			"a plan id that is free again",
+			[]step{
+				{"o", "task:update", `{"taskId":"{t3}","planId":"first"}`},
+				{"o", "task:update", `{"taskId":"{t3}","planId":"second"}`},
+			},
+			step{"o", "task:update", `{"taskId":"{t5}","planId":"first"}`},
+			"task.updated", `"planId":"first"`,
+		},
+		{
+			"a plan id with a space", nil,
+			step{"w", "task:create", `{"title":"y","planId":"a b"}`},
+			"VALIDATION_ERROR", "contains a space",
+		},
+		{
+			"a label with a comma", nil,
+			step{"w", "task:create", `{"title":"y","labels":["a,b"]}`},
+			"VALIDATION_ERROR", "contains a comma",
+		},
+		{
+			"labels are added and removed",
+			[]step{{"o", "task:update", `{"taskId":"{t1}","labels":["a","b"]}`}},
+			step{"o", "task:update", `{"taskId":"{t1}","addLabels":["c","b"],"removeLabels":["a"]}`},
+			"task.updated", `"labels":["b","c"]`,
+		},
+		{
+			"dependencies are added and removed", nil,
+			step{"o", "task:update", `{"taskId":"{t4}","addDependencies":["{t5}"],"removeDependencies":["{t3}"]}`},
+			"task.updated", `"dependencies":["{t5}"]`,
+		},
+		{
+			"a dependency is added that closes a cycle", nil,
+			step{"o", "task:update", `{"taskId":"{t3}","addDependencies":["{t4}"]}`},
+			"VALIDATION_ERROR", "cycle",
+		},
+		{
+			"a move", nil,
+			step{"o", "task:update", `{"taskId":"{t3}","parentId":"{t5}"}`},
+			"task.updated", `{"taskId":"{t3}","parentId":"{t5}"}`,
+		},
+		{
+			"a move to the root", nil,
+			step{"o", "task:update", `{"taskId":"{t2}","parentId":"null"}`},
+			"task.updated", `"parentId":""`,
+		},
+		{
+			"a move to where it is", nil,
+			step{"o", "task:update", `{"taskId":"{t2}","parentId":"{t1}"}`},
+			"already so", "",
+		},
+		{
+			"a move below itself", nil,
+			step{"o", "task:update", `{"taskId":"{t1}","parentId":"{t2}"}`},
+			"VALIDATION_ERROR", "below itself",
+		},
+		{
+			"a move below what it waits for", nil,
+			step{"o", "task:update", `{"taskId":"{t4}","parentId":"{t3}"}`},
+			"VALIDATION_ERROR", "which it waits for",
+		},
+		{
+			"a move below what a task below it waits for",
+			[]step{{"o", "task:update", `{"taskId":"{t4}","parentId":"{t5}"}`}},
+			step{"o", "task:update", `{"taskId":"{t5}","parentId":"{t3}"}`},
+			"VALIDATION_ERROR", "is below it, and waits for",
+		},
+		{
+			"a move to another project", nil,
+			step{"admin", "task:update", `{"taskId":"{t3}","parentId":"{u1}"}`},
+			"VALIDATION_ERROR", "/parentId",
+		},
+		{
 			"in another project", nil,
 			step{"o", "task:update", `{"taskId":"{u1}","title":"U"}`},
 			"NOT_ALLOWED",

@@ -106,8 +106,8 @@ func build(under *State) *State {
 // tables gives every table of the state.
 func (s *State) tables() []layer {
 	return []layer{
-		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.plans, &s.sessions, &s.sessionIDs, &s.spawned, &s.queues,
-		&s.queueNames, &s.items, &s.itemTasks,
+		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.plans, &s.sessions, &s.sessionIDs,
+		&s.spawned, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,
 		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.late, &s.blobRefs,

@@ -17,8 +17,8 @@ import (
 // other flag with an empty value is refused: it comes from an unset variable in a script, and means something else than
 // no flag. `token create --expires "$TTL"` would make a token that never expires.
 var mayBeEmpty = []string{
-	"agent", "agent-id", "criteria", "data", "depends-on", "description", "env", "metadata", "model", "prompt",
-	"reason", "skills", "task-ids", "working-dir",
+	"agent", "agent-id", "criteria", "data", "depends-on", "description", "env", "labels", "metadata", "model",
+	"prompt", "reason", "skills", "task-ids", "working-dir",
 }
 
 // CheckFlags refuses what no command takes.

@@ -177,7 +177,7 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return CheckFlags(cmd) }
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newProject(a), newTask(a), newSession(a), newReport(a), newQueue(a),
+		newProject(a), newPlan(a), newTask(a), newSession(a), newReport(a), newQueue(a),
 		newInbox(a), newInput(a), newSince(a), newWhy(a), newToken(a), newStatus(a),
 		newManifest(a), newTemplate(a), newWorker(a), newOrchestrator(a),
 		newWhoami(a), newCommands(a), newTrackFile(a),

@@ -35,8 +35,9 @@ func says(status events.TaskSessionStatus) string {
 // taskList is `maestro task list`.
 type taskList struct {
 	*Run
-	project, status, parent, session, said, priority, order string
-	ready, mine                                             bool
+	project, status, parent, session, said, priority, order, label, planID, search string
+
+	ready, mine, planned bool
 }
 
 func newTaskList(a *Run) *cobra.Command {
@@ -57,6 +58,11 @@ func newTaskList(a *Run) *cobra.Command {
 	cmd.Flags().StringVar(&c.priority, "priority", "", "only those with this priority")
 	cmd.Flags().BoolVar(&c.ready, "ready", false,
 		"only those that can be started: todo, and all that they depend on completed")
+	cmd.Flags().StringVar(&c.label, "label", "", "only those with this label")
+	cmd.Flags().StringVar(&c.planID, "plan-id", "", "only the one with this id in a plan")
+	cmd.Flags().BoolVar(&c.planned, "planned", false, "only those that come from a plan")
+	cmd.Flags().StringVar(&c.search, "search", "",
+		"only those with these words in title, description, labels or plan id, in any case")
 	cmd.Flags().StringVar(&c.order, "order", "", "dependencies: each task after those that it depends on")
 	choice(cmd, "status", "todo", "in_progress", "completed", "blocked", "cancelled")
 	choice(cmd, "says", "working", "needs_input", "blocked", "completed", "failed")
@@ -65,6 +71,9 @@ func newTaskList(a *Run) *cobra.Command {
 	Exclude(cmd, "mine", "session")
 	a.ListFlags(cmd)
 	ValueName(cmd, "parent", "<taskId>")
+	ValueName(cmd, "label", "<label>")
+	ValueName(cmd, "plan-id", "<id>")
+	ValueName(cmd, "search", "\"<words>\"")
 	ValueName(cmd, "session", "<sessionId>")
 	return Tell(cmd, "task:list", "status", "parent")
 }
@@ -86,7 +95,13 @@ func (c *taskList) run(ctx context.Context, _ []string) error {
 		SessionID:     c.session,
 		SessionStatus: c.said,
 		Priority:      c.priority,
+		Label:         c.label,
+		PlanID:        c.planID,
+		Search:        c.search,
 		Order:         c.order,
+	}
+	if c.planned {
+		filter.Planned = "true"
 	}
 	if c.ready {
 		filter.Ready = "true"
@@ -186,6 +201,8 @@ func showTask(a *Run, t wire.Task) {
 	a.Field("Depends on", strings.Join(t.Dependencies, ", "))
 	a.Field("Waits for", strings.Join(t.UnmetDependencies, ", "))
 	a.Field("Sessions", strings.Join(t.SessionIDs, ", "))
+	a.Field("Plan id", t.PlanID)
+	a.Field("Labels", strings.Join(t.Labels, ", "))
 	a.Field("Skills", strings.Join(t.SkillIDs, ", "))
 	a.Field("Model", t.Model)
 	a.Field("Metadata", string(t.Metadata))

@@ -410,6 +410,21 @@ func thingPlants() []plant {
 		return plant{name, broken(rule), nothing, func(s *story) { s.add(admin, short, data, options...) }}
 	}
 	return []plant{
+		{"a plan id twice", broken(rulePlanID), func(s *story) {
+			s.add(admin, "task.created", `{"taskId":"x1","title":"X","planId":"one"}`)
+		}, func(s *story) { s.add(admin, "task.created", `{"taskId":"x2","title":"X","planId":"one"}`) }},
+		{"a task takes the plan id of another", broken(rulePlanID), func(s *story) {
+			s.add(admin, "task.created", `{"taskId":"x1","title":"X","planId":"one"}`)
+		}, func(s *story) { s.add(admin, "task.updated", `{"taskId":"a","planId":"one"}`) }},
+		{"a task moves below itself", broken(ruleTask), func(s *story) {
+			s.add(admin, "task.created", `{"taskId":"x1","title":"X"}`)
+			s.add(admin, "task.created", `{"taskId":"x2","title":"X","parentId":"x1"}`)
+		}, func(s *story) { s.add(admin, "task.updated", `{"taskId":"x1","parentId":"x2"}`) }},
+		{"a task moves below what a task below it waits for", broken(ruleTask), func(s *story) {
+			s.add(admin, "task.created", `{"taskId":"x1","title":"X"}`)
+			s.add(admin, "task.created", `{"taskId":"x2","title":"X"}`)
+			s.add(admin, "task.created", `{"taskId":"x3","title":"X","parentId":"x1","dependencies":["x2"]}`)
+		}, func(s *story) { s.add(admin, "task.updated", `{"taskId":"x1","parentId":"x2"}`) }},
 		admins("a project twice", ruleExists, "project.created", `{"projectId":"p1","name":"x"}`),
 		admins("a task twice", ruleExists, "task.created", `{"taskId":"a","title":"A"}`),
 		admins("a task in no project", ruleExists, "task.created", `{"taskId":"x","title":"X"}`, with("partitionkey",

@@ -63,7 +63,7 @@ const (
 var rules = []string{
 	ruleChain, ruleID, ruleTime, ruleType, ruleEnvelope, ruleOlder, ruleCause,
 	rulePermitted, ruleUser, ruleSystem, ruleOwn, ruleScope, ruleSpawner, rulePermissions, ruleEnded,
-	ruleExists, ruleProject, ruleTask, ruleSession, ruleManifest, ruleSpawn, ruleLimit,
+	ruleExists, ruleProject, ruleTask, rulePlanID, ruleSession, ruleManifest, ruleSpawn, ruleLimit,
 	ruleStatus, ruleStatusOwner, ruleReportTasks, ruleReport, ruleLate, ruleNote,
 	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleRequeue,
 	ruleLease, ruleTimeout, ruleQuestion, ruleToken, ruleTemplate,

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -99,4 +102,29 @@ func (r *free) object(node *yaml.Node, level int) (map[string]any, error) {
 		object[key.Value] = value
 	}
 	return object, nil
+}
+
+// freeNode writes what encoding/json read, numbers as they were.
+func freeNode(value any) *yaml.Node {
+	switch value := value.(type) {
+	case map[string]any:
+		node := &yaml.Node{Kind: yaml.MappingNode}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			add(node, key, freeNode(value[key]))
+		}
+		return node
+	case []any:
+		node := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, item := range value {
+			node.Content = append(node.Content, freeNode(item))
+		}
+		return node
+	case string:
+		return scalar(value)
+	case json.Number:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: value.String()}
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(value)}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 }

@@ -149,6 +149,7 @@ func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
 		"initialPrompt":      func(n *yaml.Node, at string) { t.InitialPrompt = p.text(n, at) },
 		"skills":             func(n *yaml.Node, at string) { t.Skills = p.texts(n, at) },
 		"model":              func(n *yaml.Node, at string) { t.Model = p.line(n, at, maxName) },
+		"labels":             func(n *yaml.Node, at string) { t.Labels = p.labels(n, at) },
 		"metadata":           func(n *yaml.Node, at string) { t.Metadata = p.metadata(n, at) },
 		"tasks":              func(n *yaml.Node, _ string) { below = n },
 		"parent": func(n *yaml.Node, at string) {
@@ -305,6 +306,24 @@ func (p *parser) texts(node *yaml.Node, pointer string) []string {
 		p.fault(node.Line, pointer, "at most %d entries, these are %d", maxList, len(texts))
 	}
 	return texts
+}
+
+// labels reads words that group tasks. The command line takes several with commas between them.
+func (p *parser) labels(node *yaml.Node, pointer string) []string {
+	var labels []string
+	p.list(node, pointer, func(item *yaml.Node, at string) {
+		label := strings.TrimSpace(p.line(item, at, maxName))
+		switch {
+		case label == "" || strings.Contains(label, ","):
+			p.fault(item.Line, at, "%q is not a label; a label is a short text without a comma", label)
+		case !slices.Contains(labels, label):
+			labels = append(labels, label)
+		}
+	})
+	if len(labels) > maxLabels {
+		p.fault(node.Line, pointer, "at most %d labels, these are %d", maxLabels, len(labels))
+	}
+	return labels
 }
 
 func (p *parser) id(node *yaml.Node, pointer string) string {

@@ -28,6 +28,7 @@ type Task struct {
 	InitialPrompt      string
 	Skills             []string
 	Model              string
+	Labels             []string
 	// Metadata is a JSON object, nil if there is none.
 	Metadata json.RawMessage
 	// Line is where the task begins in the file.
@@ -42,8 +43,9 @@ func (t *Task) size() int {
 		beside = 2 << 10 // names of fields
 		widest = 6       // bytes of JSON for one byte of a text
 	)
-	texts := [][]string{{t.Title, t.Description, t.Priority, t.InitialPrompt, t.Model}, t.AcceptanceCriteria, t.Skills}
-	n := beside + each*(len(t.Dependencies)+len(t.AcceptanceCriteria)+len(t.Skills)+1) + len(t.Metadata)
+	texts := [][]string{{t.Title, t.Description, t.Priority, t.InitialPrompt, t.Model}, t.AcceptanceCriteria, t.Skills,
+		t.Labels}
+	n := beside + each*(len(t.Dependencies)+len(t.AcceptanceCriteria)+len(t.Skills)+len(t.Labels)+1) + len(t.Metadata)
 	short := n
 	for _, list := range texts {
 		for _, text := range list {
@@ -121,8 +123,9 @@ const (
 const (
 	maxTitle     = 200
 	maxName      = 200
-	maxID        = 100
+	maxID        = 128
 	maxList      = 1000
+	maxLabels    = 100
 	maxWaitsFor  = 200   // dependencies of one task
 	maxKeys      = 1000  // in one object of metadata
 	maxLevels    = 64    // of metadata

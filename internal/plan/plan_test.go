@@ -113,7 +113,7 @@ tasks:
 			`line 5: the id "a" is taken by the task in line 4`,
 			`line 7: there is no task "nobody" to depend on`,
 			`line 8: "urgent" is not a priority; it is low, medium, high or critical`,
-			`line 9: there is no key "colour" here; there are acceptanceCriteria, dependencies, description, id, initialPrompt, metadata, model, parent, priority, skills, tasks, title`,
+			`line 9: there is no key "colour" here; there are acceptanceCriteria, dependencies, description, id, initialPrompt, labels, metadata, model, parent, priority, skills, tasks, title`,
 			`line 11: at most 200 characters, this has 201`,
 			`line 12: there is no task "nowhere" to be its parent`,
 			`line 13: the id "with space" contains a space`,
@@ -304,5 +304,58 @@ func TestManyFaults(t *testing.T) {
 	if !errors.As(err, &invalid) || !invalid.Cut || invalid.Count != MaxFaults ||
 		!strings.HasSuffix(err.Error(), "\nand 180 or more others") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What YAML writes, Parse reads: the same tasks, whatever their texts hold.
+func TestAnExportIsRead(t *testing.T) {
+	texts := []string{
+		"plain", "2026", "yes", "null", "~", "- a list", "a: b # c", `"quoted"`, "'single'", "two\nlines\n", "  spaces  ",
+		"trailing\n\n", "\n", "\ttab", "{flow}", "[x]", "&anchor", "*alias", "!tag", "%directive", "@at", "1.50", "ünï ✓",
+	}
+	want := Plan{Name: "A: name", Description: "line\nline", WorkingDir: "/srv/a b"}
+	for i, text := range texts {
+		task := Task{
+			ID:                 fmt.Sprintf("t%d", i),
+			Title:              strings.Join(append(strings.Fields(text), "title"), " "),
+			Description:        text,
+			AcceptanceCriteria: []string{text, "b"},
+			Priority:           "high",
+			InitialPrompt:      text,
+			Skills:             []string{text},
+			Labels:             []string{"2026", "yes"},
+			Metadata:           []byte(`{"a":[1,"1",null,true,{"b":2.5}],"yes":"no"}`),
+		}
+		if i > 0 {
+			task.Parent = fmt.Sprintf("t%d", (i-1)/2)
+			if i > 2 {
+				task.Dependencies = []string{"t1"}
+			}
+		}
+		if i == 3 || i == 4 || i >= 7 {
+			task.Dependencies = nil // a part of t1 cannot wait for it
+		}
+		want.Tasks = append(want.Tasks, task)
+	}
+	file, err := want.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse(file)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	byID := map[string]Task{}
+	for _, task := range got.Tasks {
+		task.Line = 0
+		byID[task.ID] = task
+	}
+	if got.Name != want.Name || got.Description != want.Description || got.WorkingDir != want.WorkingDir {
+		t.Errorf("got %q, %q, %q", got.Name, got.Description, got.WorkingDir)
+	}
+	for _, task := range want.Tasks {
+		if !reflect.DeepEqual(byID[task.ID], task) {
+			t.Errorf("got\n%+v\nwant\n%+v", byID[task.ID], task)
+		}
 	}
 }

@@ -28,6 +28,8 @@ const (
 	begins     = "commands/init.go"
 	spawns     = "commands/spawn.go"
 	reports    = "commands/report.go"
+	places     = "commands/taskplace.go"
+	changes    = "commands/taskchange.go"
 )
 
 // afterAppend plants something between the append and what follows from it.
@@ -923,4 +925,23 @@ var plants = []plant{
 			"	d.shares.makeRoom(a, sort)\n",
 		}},
 	},
+
+	// Plans.
+	{"a plan id names two tasks", []edit{{
+		places, "	if other == nil || other.ID == task {\n", "	if other != nil || other == nil {\n",
+	}}},
+	{"a plan id is never free again", []edit{{
+		"projections/plan.go", "		s.plans.put(key, \"\")\n", "		s.plans.put(key, t.ID)\n",
+	}}},
+	{"a task moves below itself", []edit{{places, "	if above[t.ID] {\n", "	if false {\n"}}},
+	{"a task moves below what a task below it waits for", []edit{{
+		places, "			if above[id] {\n", "			if false {\n",
+	}}},
+	{"a moved task stays among the children of its old parent", []edit{{
+		"projections/hierarchy.go", "		s.children.put(before, without(old, []string{t.ID}))\n",
+		"		s.children.put(before, old)\n",
+	}}},
+	{"an update that changes nothing becomes an event", []edit{{
+		changes, "	dropSame(&kept.Title, t.Title)\n", "",
+	}}},
 }

@@ -27,9 +27,9 @@ func TestPlansHaveTheLimitsOfTheServer(t *testing.T) {
 	}
 }
 
-// An import that stops half way says what lifts the refusal, and how it goes on.
-func TestAnInterruptedImportSaysHowToGoOn(t *testing.T) {
-	i := importing{done: make([]imported, 3)}
+// An apply that stops half way says what lifts the refusal, and how it goes on.
+func TestAnInterruptedApplySaysHowToGoOn(t *testing.T) {
+	i := applying{done: make([]applied, 3)}
 	err := i.interrupted(&client.Error{
 		Status:  http.StatusTooManyRequests,
 		Code:    "QUOTA_EXCEEDED",
@@ -38,8 +38,8 @@ func TestAnInterruptedImportSaysHowToGoOn(t *testing.T) {
 	}, plan.Task{ID: "d", Line: 9}, 5)
 	var told *failure.Error
 	if !errors.As(err, &told) || !strings.Contains(told.Message, "line 9") ||
-		told.Next != "3 of 5 tasks are made; let the user raise the limit; then run the import again with the same "+
-			"file: it continues from there" {
+		told.Next != "3 of 5 tasks are done; let the user raise the limit; then apply the plan again: it "+
+			"continues from there" {
 		t.Errorf("got %+v", told)
 	}
 }

@@ -1,0 +1,7 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func newPlan(a *Run) *cobra.Command {
+	return group("plan", "Plans: files that list the tasks of a project", newPlanApply(a), newPlanExport(a))
+}

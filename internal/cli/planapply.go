@@ -1,0 +1,450 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/failure"
+	"maestro/internal/plan"
+	"maestro/internal/safetext"
+	"maestro/service/wire"
+)
+
+// planApply is `maestro plan apply`, and `maestro task import`.
+type planApply struct {
+	*Run
+	cmd *cobra.Command
+	o   applyOptions
+}
+
+func newPlanApply(a *Run) *cobra.Command {
+	return newApply(a, "apply <file>", "Create and update tasks from a plan, a YAML file; - is stdin")
+}
+
+func newTaskImport(a *Run) *cobra.Command {
+	return newApply(a, "import <file>", "Create and update tasks from a plan, as `maestro plan apply`")
+}
+
+func newApply(a *Run, use, short string) *cobra.Command {
+	c := &planApply{Run: a}
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  Takes,
+		Long: `Create and update tasks from a plan, a YAML file that lists tasks with their parents and dependencies under ids of
+its own. A task of the project that has the plan id of an entry is updated; the others are created.
+
+The file decides every field of its tasks but the status: a field that it leaves out becomes empty, and the priority
+medium. Tasks that are not in the file stay as they are. The answer says what changed; applying a plan twice changes
+nothing, and --dry-run only shows the difference. The whole plan is checked before anything changes.`,
+	}
+	cmd.RunE = Running(c.run)
+	c.cmd = cmd
+	projectFlag(cmd, &c.o.project)
+	cmd.Flags().StringVar(&c.o.name, "name", "",
+		"use the project of this name, and create it if there is none; empty: the plan's own name")
+	annotate(cmd, "name", emptyMeans, "the plan's own name")
+	a.keyFlag(cmd, &c.o.key)
+	return cmd
+}
+
+func (c *planApply) run(ctx context.Context, args []string) error {
+	if c.cmd.Flags().Changed("name") && c.o.project != "" {
+		return failure.Usage("--project and --name exclude each other").WithNext("leave one of them out")
+	}
+	c.o.byName = c.cmd.Flags().Changed("name")
+	return applyPlan(ctx, c.Run, args[0], c.o)
+}
+
+type applyOptions struct {
+	project, name, key string
+	// byName says that the project is named by its name, and created if there is none.
+	byName bool
+}
+
+// What an apply did with a task.
+const (
+	taskCreated   = "created"
+	taskUpdated   = "updated"
+	taskUnchanged = "unchanged"
+)
+
+// applied is a task of a plan, and what an apply did with it.
+type applied struct {
+	LocalID string `json:"localId"`
+	// ID is empty for what a dry run would create.
+	ID     string `json:"id,omitempty"`
+	Title  string `json:"title"`
+	Action string `json:"action"`
+	// Changed names the fields that have new values.
+	Changed []string `json:"changed,omitempty"`
+	// Existed says that the task was there before.
+	Existed bool `json:"existed,omitempty"`
+}
+
+func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
+	content, err := readInput(a, file, plan.MaxBytes)
+	if err != nil {
+		return err
+	}
+	p, err := plan.Parse(content)
+	if err != nil {
+		return planFailure(file, err)
+	}
+	if o.byName && o.name == "" {
+		if o.name = p.Name; o.name == "" {
+			return failure.Usage("The plan has no name for its project").WithNext("give one: --name NAME")
+		}
+	}
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	i := applying{
+		client: c,
+		keys:   keysOf(content, o.key),
+		key:    o.key,
+		there:  map[string]wire.Task{},
+		ids:    map[string]string{},
+		dryRun: a.dryRun,
+	}
+	if o.byName {
+		err = i.projectNamed(ctx, p, o.name)
+	} else {
+		i.project, err = a.project(ctx, o.project)
+	}
+	if err == nil && !i.absent {
+		err = i.look(ctx, p)
+	}
+	if err != nil {
+		return err
+	}
+	for _, t := range p.Tasks {
+		if err := i.apply(ctx, t); err != nil {
+			return i.interrupted(err, t, len(p.Tasks))
+		}
+	}
+	showApplied(a, i)
+	return nil
+}
+
+// planFailure shows the first faults of a plan, and how many there are.
+func planFailure(file string, err error) error {
+	var invalid *plan.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	faults := Many(invalid.Count, "fault")
+	if invalid.Cut {
+		faults = fmt.Sprintf("%d or more faults", invalid.Count)
+	}
+	return &failure.Error{
+		Status:  http.StatusBadRequest,
+		Code:    "INVALID_PLAN",
+		Message: fmt.Sprintf("The plan %s has %s, so nothing was changed", file, faults),
+		Why:     invalid.Error(),
+		Next:    "correct the file and apply it again",
+		Details: map[string]any{"errors": invalid.Faults, "count": invalid.Count},
+	}
+}
+
+// applying is an apply on its way.
+type applying struct {
+	client *client.Client
+	// keys begins the keys of what is created; key is the one that was given, "" for none.
+	keys, key string
+	project   string
+	// there are the tasks of the project that the plan may mean, by their ids in it.
+	there map[string]wire.Task
+	// ids gives the id of each local one; done lists the tasks in the order in which they were looked at.
+	ids  map[string]string
+	done []applied
+	// beside counts the tasks of the project that have a plan id and are not in the plan.
+	beside int
+	// dryRun changes nothing; ids then holds what there is already. absent says that the project is not there yet.
+	dryRun, absent bool
+}
+
+// keysOf gives what the keys of created tasks begin with: the same plan gives the same.
+func keysOf(content []byte, key string) string {
+	sum := sha256.New()
+	_, _ = sum.Write(content) // a hash takes everything
+	_, _ = io.WriteString(sum, "\x00"+key)
+	return "import-" + hex.EncodeToString(sum.Sum(nil)[:12])
+}
+
+func (i *applying) do(ctx context.Context, command string, body any, key string) (client.Answer, error) {
+	return i.client.Do(ctx, command, body, client.Options{Key: key, DryRun: i.dryRun})
+}
+
+// projectNamed finds the project of a name, or creates it.
+func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) error {
+	projects, err := i.client.Projects(ctx)
+	if err != nil {
+		return err
+	}
+	projects = slices.DeleteFunc(projects, func(p wire.Project) bool { return p.Name != name })
+	switch len(projects) {
+	case 0:
+	case 1:
+		i.project = projects[0].ID
+		return nil
+	default:
+		return failure.Usage("%d projects have the name %q", len(projects), name).
+			WithNext("name one by its id: --project %s", projects[0].ID)
+	}
+	answer, err := i.do(ctx, "project:create", &commands.CreateProject{
+		Name:        name,
+		Description: p.Description,
+		WorkingDir:  p.WorkingDir,
+	}, i.key)
+	if err != nil {
+		return err
+	}
+	i.absent = i.dryRun
+	i.project, err = made(answer)
+	return err
+}
+
+// look finds the tasks that the plan means: those with its ids, and those that it names by the ids that they have in
+// the project, as an export does.
+func (i *applying) look(ctx context.Context, p *plan.Plan) error {
+	tasks, err := i.client.Tasks(ctx, wire.TaskFilter{ProjectID: i.project, Planned: "true"})
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		i.there[t.PlanID] = t
+	}
+	named := 0
+	for _, t := range p.Tasks {
+		if _, known := i.there[t.ID]; known {
+			named++
+			continue
+		}
+		if !strings.HasPrefix(t.ID, "task_") {
+			continue
+		}
+		task, err := i.client.Task(ctx, t.ID)
+		if exitCode(err) == ExitNotFound {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if i.project == "" || task.ProjectID == i.project {
+			i.there[t.ID] = task
+		}
+	}
+	i.beside = len(tasks) - named
+	return nil
+}
+
+func (i *applying) apply(ctx context.Context, t plan.Task) error {
+	at := applied{LocalID: t.ID, Title: t.Title}
+	task, there := i.there[t.ID]
+	var err error
+	switch {
+	case there:
+		at.ID, at.Existed = task.ID, true
+		at.Changed, err = i.update(ctx, task, t)
+		if at.Action = taskUpdated; len(at.Changed) == 0 {
+			at.Action = taskUnchanged
+		}
+	default:
+		at.Action = taskCreated
+		at.ID, err = i.create(ctx, t)
+	}
+	if err != nil {
+		return err
+	}
+	if at.ID != "" {
+		i.ids[t.ID] = at.ID
+	}
+	i.done = append(i.done, at)
+	return nil
+}
+
+// create creates a task. Its key follows from the plan, so that two who apply it at once create one task; a task that
+// was deleted since is created again, under another key.
+func (i *applying) create(ctx context.Context, t plan.Task) (string, error) {
+	if i.absent {
+		return "", nil
+	}
+	body := &commands.CreateTask{
+		In: commands.In{
+			Project: i.project,
+		},
+		Title:              t.Title,
+		Description:        t.Description,
+		AcceptanceCriteria: t.AcceptanceCriteria,
+		Priority:           t.Priority,
+		ParentID:           i.ids[t.Parent],
+		InitialPrompt:      t.InitialPrompt,
+		SkillIDs:           t.Skills,
+		Model:              t.Model,
+		PlanID:             t.ID,
+		Labels:             t.Labels,
+		Metadata:           t.Metadata,
+		Dependencies:       i.idsOf(t.Dependencies),
+	}
+	answer, err := i.do(ctx, "task:create", body, i.keys+":task:"+t.ID)
+	if err == nil && answer.Retried {
+		answer, err = i.do(ctx, "task:create", body, "")
+	}
+	if err != nil || i.dryRun {
+		return "", err
+	}
+	return made(answer)
+}
+
+// idsOf gives the tasks that local ids stand for, as far as they are there.
+func (i *applying) idsOf(local []string) []string {
+	ids := []string{}
+	for _, id := range local {
+		if id := i.ids[id]; id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// update gives a task the fields that the plan gives it, and names those that changed. What differs, the server finds.
+func (i *applying) update(ctx context.Context, task wire.Task, t plan.Task) ([]string, error) {
+	list := func(texts []string) *[]string {
+		all := append([]string{}, texts...)
+		return &all
+	}
+	parent, dependencies := i.ids[t.Parent], i.idsOf(t.Dependencies)
+	priority := cmp.Or(t.Priority, plan.DefaultPriority)
+	body := &commands.UpdateTask{
+		TaskID:             task.ID,
+		Title:              &t.Title,
+		Description:        &t.Description,
+		AcceptanceCriteria: list(t.AcceptanceCriteria),
+		Priority:           &priority,
+		SkillIDs:           list(t.Skills),
+		Model:              &t.Model,
+		InitialPrompt:      &t.InitialPrompt,
+		Labels:             list(t.Labels),
+		Metadata:           t.Metadata,
+	}
+	if len(t.Metadata) == 0 && len(task.Metadata) > 0 {
+		body.Metadata = json.RawMessage("{}")
+	}
+	var changed []string
+	if i.dryRun { // nothing that the plan moves before it has moved, so the server cannot judge its new place
+		if len(dependencies) < len(t.Dependencies) || !slices.Equal(dependencies, task.Dependencies) {
+			changed = append(changed, "dependencies")
+		}
+		if old := task.ParentID; old == nil && t.Parent != "" || old != nil && parent != *old {
+			changed = append(changed, "parentId")
+		}
+	} else {
+		body.ParentID, body.Dependencies = &parent, &dependencies
+	}
+	key := i.key
+	if key != "" {
+		key = i.keys + ":update:" + t.ID
+	}
+	answer, err := i.do(ctx, "task:update", body, key)
+	if err != nil {
+		return nil, err
+	}
+	data, err := dataOf(answer)
+	if update, ok := data.(*events.TaskUpdated); ok {
+		changed = append(update.Fields(), changed...)
+	}
+	return changed, err
+}
+
+// interrupted says how far an apply came.
+func (i *applying) interrupted(err error, t plan.Task, of int) error {
+	e := explain(err)
+	if i.dryRun {
+		return &failure.Error{
+			Code:    e.code,
+			Err:     err,
+			Details: e.details,
+			Why:     e.why,
+			Next:    e.next,
+			Message: fmt.Sprintf("Task %q (line %d) would be refused: %s", t.ID, t.Line, e.message),
+		}
+	}
+	next := fmt.Sprintf("%d of %s are done", len(i.done), Many(of, "task"))
+	if e.next != "" { // running it again alone may meet the same refusal
+		next += "; " + e.next
+	}
+	return &failure.Error{
+		Code:    e.code,
+		Err:     err,
+		Details: e.details,
+		Why:     e.why,
+		Message: fmt.Sprintf("Task %q (line %d) could not be applied: %s", t.ID, t.Line, e.message),
+		Next:    next + "; then apply the plan again: it continues from there",
+	}
+}
+
+func showApplied(a *Run, i applying) {
+	data := struct {
+		DryRun    bool      `json:"dryRun,omitempty"`
+		Project   string    `json:"project"`
+		Tasks     []applied `json:"tasks"`
+		Created   int       `json:"created"`
+		Updated   int       `json:"updated"`
+		Unchanged int       `json:"unchanged"`
+		// NotInPlan counts the other tasks of the project that come from a plan.
+		NotInPlan int `json:"notInPlan,omitempty"`
+	}{
+		DryRun:    i.dryRun,
+		Project:   i.project,
+		Tasks:     i.done,
+		NotInPlan: i.beside,
+	}
+	if i.absent {
+		data.Project = ""
+	}
+	rows := make([][]string, len(i.done))
+	for n, t := range i.done {
+		action := t.Action
+		switch t.Action {
+		case taskCreated:
+			data.Created++
+		case taskUpdated:
+			data.Updated++
+			action += " (" + strings.Join(t.Changed, ", ") + ")"
+		default:
+			data.Unchanged++
+		}
+		rows[n] = []string{t.LocalID, "->", cmp.Or(t.ID, "new"), action, safetext.Clip(t.Title, 80)}
+	}
+	a.Result(data, func() {
+		a.table(rows)
+		where := "project " + data.Project
+		if i.absent {
+			where = "a new project"
+		}
+		counts := fmt.Sprintf("%d created, %d updated, %d unchanged", data.Created, data.Updated, data.Unchanged)
+		if i.dryRun {
+			a.Print("Dry run: nothing was changed. ")
+		}
+		a.Print("%s in %s: %s\n", Many(len(i.done), "task"), where, counts)
+		if i.beside > 0 {
+			a.Print("Not in the file, and unchanged: %s of earlier plans\n", Many(i.beside, "task"))
+		}
+	})
+}
