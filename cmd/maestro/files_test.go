@@ -27,6 +27,7 @@ var readers = [][]string{
 	{"restore", "GOOD", "--texts-from", "NONE"},
 	{"salvage", "--home", "HOME", "--to", "NEW", "--with", "NONE"},
 	{"task", "import", "NONE"},
+	{"plan", "apply", "NONE"},
 	{"template", "create", "name", "NONE"},
 	{"template", "update", "id", "--file", "NONE"},
 	{"manifest", "validate", "NONE"},
