@@ -43,8 +43,11 @@ func (t *Task) size() int {
 		beside = 2 << 10 // names of fields
 		widest = 6       // bytes of JSON for one byte of a text
 	)
-	texts := [][]string{{t.Title, t.Description, t.Priority, t.InitialPrompt, t.Model}, t.AcceptanceCriteria, t.Skills,
-		t.Labels}
+	texts := [][]string{
+		{t.Title, t.Description, t.Priority, t.InitialPrompt, t.Model},
+		t.AcceptanceCriteria, t.Skills,
+		t.Labels,
+	}
 	n := beside + each*(len(t.Dependencies)+len(t.AcceptanceCriteria)+len(t.Skills)+len(t.Labels)+1) + len(t.Metadata)
 	short := n
 	for _, list := range texts {
