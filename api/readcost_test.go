@@ -25,6 +25,7 @@ var whole = map[string]string{
 	"/api/queues/{name}":             "items of a queue",
 	"/api/queues/{name}/top":         "items of a queue",
 	"/api/sessions/{id}":             "older clients get its timeline with it",
+	"/api/sessions/{id}/credential":  "one secret",
 	"/api/sessions/{id}/manifest":    "a document",
 	"/api/sessions/{id}/queue":       "items of a queue",
 	"/api/sessions/{id}/queue/items": "items of a queue",

@@ -23,6 +23,11 @@ func (s *server) sessionRoutes() {
 		Name:    "session-mail",
 		Summary: "What waits for a session, oldest first: answers to its questions, and messages",
 	}, service.View.GetMail)
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/sessions/{id}/credential",
+		Name:    "session-credential",
+		Summary: "The secret of a living session, for those who could spawn it",
+	}, service.View.GetCredential)
 }
 
 // then gives a long view whose answer is shown in another form.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"maestro/commands"
 )
@@ -16,4 +17,12 @@ func (s *Service) Heartbeat(ctx context.Context, c *Caller, session string) erro
 		return err
 	}
 	return s.Leases.Heartbeat(ctx, session)
+}
+
+// Lease is how long a session that sends heartbeats may be silent; 0 if nobody keeps leases.
+func (s *Service) Lease() time.Duration {
+	if s.Leases == nil {
+		return 0
+	}
+	return s.Leases.Lease()
 }

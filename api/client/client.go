@@ -31,6 +31,8 @@ const (
 	HeaderMail       = "Maestro-Mail"
 	HeaderNext       = "Maestro-Next"
 	HeaderDamage     = "Maestro-Damage"
+	HeaderLease      = "Maestro-Lease"
+	HeaderEnded      = "Maestro-Ended"
 )
 
 // maxAnswer bounds what is read of an answer that is not a stream.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"maestro/service/wire"
 )
@@ -39,15 +40,24 @@ func (c *Client) AllowedCommands(ctx context.Context) (wire.AllowedCommands, err
 }
 
 // Heartbeat says that a session is there; only its own secret may.
-func (c *Client) Heartbeat(ctx context.Context, session string) error {
+func (c *Client) Heartbeat(ctx context.Context, session string) (wire.Beat, error) {
 	ctx, cancel := c.patiently(ctx, 0)
 	defer cancel()
 	req, err := c.request(ctx, http.MethodPost, pathTo("sessions", session, "heartbeat"), nil, nil)
 	if err != nil {
-		return err
+		return wire.Beat{}, err
 	}
-	_, _, err = c.answer(req)
-	return err
+	resp, _, err := c.answer(req)
+	if err != nil {
+		return wire.Beat{}, err
+	}
+	lease, _ := time.ParseDuration(resp.Header.Get(HeaderLease)) // 0 where nobody watches
+	return wire.Beat{Lease: lease, Ended: resp.Header.Get(HeaderEnded) == "true"}, nil
+}
+
+// Credential gives the secret of a living session.
+func (c *Client) Credential(ctx context.Context, session string) (wire.Credential, error) {
+	return read[wire.Credential](ctx, c, pathTo("sessions", session, "credential"), nil)
 }
 
 // Mail gives what waits for a session.

@@ -74,7 +74,8 @@ func sayAcknowledged(handler *engine.Handler, logger *slog.Logger) {
 		"next", "check the log after the next start: `maestro audit verify --from-head "+head.String()+"`")
 }
 
-// keepLeases starts what time brings about; stop ends it and waits for it.
+// keepLeases starts what time brings about; stop ends it and waits for it. lease is for every session; 0 leaves the
+// defaults.
 func keepLeases(
 	ctx context.Context, handler *engine.Handler, beats engine.Beats, lease time.Duration, logger *slog.Logger,
 ) (leases *engine.Leases, stop func(), err error) {
@@ -86,6 +87,7 @@ func keepLeases(
 		After:   time.After,
 		Beats:   beats,
 		Lease:   lease,
+		Quiet:   lease,
 		Logger:  logger,
 	})
 	if err != nil {

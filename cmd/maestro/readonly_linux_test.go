@@ -178,7 +178,7 @@ func TestReadOnly(t *testing.T) {
 			}
 		}
 	}
-	if err := again.Heartbeat(t.Context(), session["sessionId"].(string)); err != nil {
+	if _, err := again.Heartbeat(t.Context(), session["sessionId"].(string)); err != nil {
 		t.Errorf("a heartbeat came to %v", err)
 	}
 	var refused *client.Error

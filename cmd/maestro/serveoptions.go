@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"maestro/engine"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/service"
@@ -29,6 +28,7 @@ type serveOptions struct {
 	origins, hosts                      []string
 	insecure, newKey, readOnly          bool
 	lease                               time.Duration
+	leaseGiven                          bool
 	limitTexts                          []string
 	limits                              service.Limits
 	backups                             backupOptions
@@ -40,23 +40,24 @@ func serveCommand(a *cli.Run) *cobra.Command {
 		Use:   "serve",
 		Short: "Run the server until it is told to stop",
 		Args:  cli.Takes,
-		RunE: cli.Running(func(ctx context.Context, _ []string) error {
-			defer printing(a, o.logFormat)()
-			err := serve(ctx, a, o)
-			if ctx.Err() != nil && onlyCanceled(err) {
-				a.Say("maestro: The server was told to stop before it listened.\n")
-				return nil
-			}
-			return err
-		}),
 	}
+	cmd.RunE = cli.Running(func(ctx context.Context, _ []string) error {
+		o.leaseGiven = cmd.Flags().Changed("lease")
+		defer printing(a, o.logFormat)()
+		err := serve(ctx, a, o)
+		if ctx.Err() != nil && onlyCanceled(err) {
+			a.Say("maestro: The server was told to stop before it listened.\n")
+			return nil
+		}
+		return err
+	})
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address; port 0 takes a free one")
 	f.StringVar(&o.auth, "auth", "on", "on, or off (on loopback only): callers without a token are trusted")
 	f.StringVar(&o.durability, "durability", "always", "always: fsync before each answer; interval: once a second")
 	f.DurationVar(
-		&o.lease, "lease", engine.DefaultLease,
-		"how long a session that sends heartbeats may be silent before it is lost; one that never has: 15m",
+		&o.lease, "lease", 0,
+		"how long a session may be silent before it is lost (default 1m for a session that sends heartbeats, else 15m)",
 	)
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json, on stderr")
 	f.StringSliceVar(&o.origins, "allow-origin", nil,
@@ -110,7 +111,7 @@ func (o serveOptions) check() error {
 		return failure.Usage("--auth is on or off, not %q", o.auth)
 	case o.logFormat != "text" && o.logFormat != "json":
 		return failure.Usage("--log-format is text or json, not %q", o.logFormat)
-	case o.lease < shortestLease || o.lease > longestLease:
+	case o.leaseGiven && (o.lease < shortestLease || o.lease > longestLease):
 		return failure.Usage("--lease is from %s to %s, not %s", shortestLease, longestLease, o.lease)
 	}
 	if err := o.checkNames(); err != nil {

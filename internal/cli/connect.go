@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -80,9 +81,19 @@ func (a *Run) find() (address, token string, err error) {
 	return a.atHome(address, token)
 }
 
+// sessionVariables say as which session a process acts.
+var sessionVariables = []string{"MAESTRO_SESSION_ID", "MAESTRO_TOKEN"}
+
 // ownToken gives the credential that the environment holds, "" if it is the home's that counts. A process that names a
 // session never gets the user's.
 func (a *Run) ownToken() (string, error) {
+	for _, name := range sessionVariables {
+		if value, set := a.Env[name]; set && value == "" {
+			return "", failure.Usage("%s is set, but empty", name).
+				WithWhy("a script that failed to get a session leaves it empty, and must not act as the user instead").
+				WithNext("set it to what `maestro session spawn` printed, or run the command with `maestro session exec`")
+		}
+	}
 	token, session := a.Getenv("MAESTRO_TOKEN"), a.Getenv("MAESTRO_SESSION_ID")
 	if session == "" || strings.HasPrefix(token, "mss_"+session+".") {
 		return token, nil
@@ -92,7 +103,7 @@ func (a *Run) ownToken() (string, error) {
 		Code:    "NOT_ALLOWED",
 		Message: "This process is session '" + session + "', and MAESTRO_TOKEN does not hold the session's secret",
 		Why:     "a process that names a session acts as that session or not at all, and never with the user's token",
-		Next:    "pass on the environment that `maestro session spawn` gave; who is not an agent unsets MAESTRO_SESSION_ID",
+		Next:    "pass on the whole environment that `maestro session spawn` printed",
 	}
 	switch {
 	case strings.HasPrefix(token, home.UserPrefix):
@@ -103,6 +114,34 @@ func (a *Run) ownToken() (string, error) {
 		return token, nil
 	}
 	return "", f
+}
+
+// sessionIn gives the session that an environment stands for, "" if it is none.
+func sessionIn(env map[string]string) string {
+	if id := env["MAESTRO_SESSION_ID"]; id != "" {
+		return id
+	}
+	secret, ok := strings.CutPrefix(env["MAESTRO_TOKEN"], sessionPrefix)
+	if !ok {
+		return ""
+	}
+	id, _, _ := strings.Cut(secret, ".")
+	return id
+}
+
+// userToken gives the token of the home's user. A process that a session started never gets it, whatever its own
+// environment says.
+func userToken(h *home.Home) (string, error) {
+	if session := sessionAbove(os.Getpid()); session != "" {
+		return "", &failure.Error{
+			Status:  http.StatusForbidden,
+			Code:    "NOT_ALLOWED",
+			Message: "This process was started by session '" + session + "', so it does not get the user's token",
+			Why:     "what a session starts acts as that session or not at all",
+			Next:    "pass on the session's environment: MAESTRO_SESSION_ID and MAESTRO_TOKEN",
+		}
+	}
+	return h.AdminToken()
 }
 
 // atHome fills in what the environment left open: where the home's server listens, and the user's token.
@@ -128,7 +167,7 @@ func (a *Run) atHome(address, token string) (string, string, error) {
 	}
 	// The user's token goes to the home's own server, or where the user said: never to whoever else listens on a port.
 	if token == "" && (named || running) {
-		token, err = h.AdminToken()
+		token, err = userToken(h)
 		if errors.Is(err, fs.ErrNotExist) {
 			return address, "", nil
 		}

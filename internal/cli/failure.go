@@ -35,9 +35,12 @@ func exitCode(err error) int {
 	var said *client.Error
 	var unreachable *client.ConnectionError
 	var problem *home.Problem
+	var command *commandExit
 	switch {
 	case err == nil:
 		return ExitDone
+	case errors.As(err, &command):
+		return command.code
 	case errors.As(err, &own) && own.Status == 0:
 		return exitCode(own.Err)
 	case errors.As(err, &own):
@@ -136,7 +139,7 @@ func explain(err error) explained {
 			e.details["details"] = said.Details
 		}
 		if said.Status == http.StatusUnauthorized {
-			e.next = "check MAESTRO_TOKEN; without it, the user's token of the home counts (MAESTRO_HOME)"
+			e.next = "check MAESTRO_TOKEN: its token was revoked, or is another server's"
 		}
 		e.next = strings.ReplaceAll(e.next, "GET /api/commands", "`maestro commands`")
 		e.detail("rule", said.Rule)
@@ -211,6 +214,9 @@ func (p *Printer) complain(err error) {
 	var own *failure.Error
 	if errors.As(err, &own) && own.Shown {
 		return
+	}
+	if command := (*commandExit)(nil); own == nil && errors.As(err, &command) {
+		return // the command has said why itself
 	}
 	e := explain(err)
 	if !p.JSON {

@@ -231,13 +231,7 @@ func openOutbox(a *Run, open func(dir string) (*home.Home, error)) (box *outbox.
 }
 
 // sessionID gives the session that this process is one of.
-func (a *Run) sessionID() string {
-	if id := a.Getenv("MAESTRO_SESSION_ID"); id != "" {
-		return id
-	}
-	id, _, _ := strings.Cut(strings.TrimPrefix(a.Getenv("MAESTRO_TOKEN"), sessionPrefix), ".")
-	return id
-}
+func (a *Run) sessionID() string { return sessionIn(a.Env) }
 
 // waitingCommands gives the session's outbox if anything waits in it, else nil. It costs the reading of a directory.
 func waitingCommands(a *Run) (box *outbox.Outbox, n int, done func()) {

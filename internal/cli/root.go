@@ -155,8 +155,8 @@ Start a server with "maestro serve"; everything else talks to it.
 
 Environment:
   MAESTRO_API_URL        the server's address; else the one of the home, else http://127.0.0.1:3000
-  MAESTRO_TOKEN          who asks; else the home's own user
-  MAESTRO_SESSION_ID     the session that asks; then only MAESTRO_TOKEN counts
+  MAESTRO_TOKEN          the token of the session or user that asks
+  MAESTRO_SESSION_ID     the session that asks
   MAESTRO_PROJECT_ID     the project that is meant when none is named
   MAESTRO_MANIFEST_PATH  the session's manifest; else the copy in the home, else the server's
   MAESTRO_HOME           the home; else ~/.maestro

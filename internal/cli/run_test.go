@@ -437,3 +437,28 @@ func TestAnswersAreTheServers(t *testing.T) {
 		}
 	}
 }
+
+// A session's variable that is set, but empty, makes nobody the user; nor does any message say what would.
+func TestEmptySessionVariables(t *testing.T) {
+	env, asked := answering(t, http.StatusOK, `{}`)
+	for _, name := range []string{"MAESTRO_SESSION_ID", "MAESTRO_TOKEN"} {
+		for _, args := range [][]string{
+			{"whoami"},
+			{"project", "list"},
+			{"report", "progress", "x"},
+			{"session", "complete"},
+			{"session", "exec", "s", "--", "true"},
+		} {
+			got := runHere(t, map[string]string{"MAESTRO_API_URL": env["MAESTRO_API_URL"], name: ""}, args...)
+			if got.code == ExitDone || !strings.Contains(got.stderr, "empty") && args[0] != "session" {
+				t.Errorf("%s with %s empty: %+v", args, name, got)
+			}
+			if strings.Contains(got.stderr, "unset") || strings.Contains(got.stderr, "the user's token") {
+				t.Errorf("%s teaches: %s", args, got.stderr)
+			}
+		}
+	}
+	if len(*asked) > 0 {
+		t.Errorf("the server was asked %v", *asked)
+	}
+}

@@ -21,6 +21,8 @@ func newSession(a *Run) *cobra.Command {
 		newSessionList(a),
 		newSessionInfo(a),
 		newSessionSpawn(a),
+		newSessionExec(a),
+		newSessionHeartbeat(a),
 		newSessionRegister(a),
 		newSessionComplete(a),
 		newSessionKill(a),

@@ -12,6 +12,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
 
@@ -34,7 +35,7 @@ func newSessionSpawn(a *Run) *cobra.Command {
 		Args:  Takes,
 		Long: "Spawn a session: its tasks move to in_progress, its permissions are frozen, and it gets a secret of " +
 			"its own. The command prints the environment that its agent needs.\n\n" +
-			`A shell can read it: eval "$(maestro session spawn --task-ids <taskIds>)"`,
+			"To run a command as the session: maestro session exec <sessionId> -- <command>",
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
@@ -137,13 +138,12 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		project = event.Project
 	}
 	session.written = writtenOf(answer, session.SessionID)
-	session.Env = map[string]string{
-		"MAESTRO_API_URL": address, "MAESTRO_PROJECT_ID": project, "MAESTRO_SERVER_URL": address,
-		"MAESTRO_SESSION_ID": session.SessionID, "MAESTRO_STRATEGY": string(strategy), "MAESTRO_TOKEN": answer.Token,
-	}
-	if path := placeManifest(ctx, a, session.SessionID); path != "" {
-		session.Env["MAESTRO_MANIFEST_PATH"] = path
-	}
+	session.Env = sessionEnv(ctx, a, address, wire.Credential{
+		SessionID: session.SessionID,
+		ProjectID: project,
+		Strategy:  strategy,
+		Token:     answer.Token,
+	})
 	if len(session.Unmet) > 0 {
 		a.Say(
 			"maestro: warning: its tasks wait for what is not completed: %s (spawn with --strict to refuse)\n",
@@ -156,16 +156,35 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 	}
 	a.Result(session, func() {
 		a.Print("# %s: %s\n", session.SessionID, about)
-		for _, name := range []string{
-			"MAESTRO_SESSION_ID", "MAESTRO_PROJECT_ID", "MAESTRO_TOKEN", "MAESTRO_API_URL", "MAESTRO_SERVER_URL",
-			"MAESTRO_STRATEGY", "MAESTRO_MANIFEST_PATH",
-		} {
+		for _, name := range sessionEnvNames {
 			if session.Env[name] != "" {
 				a.Print("export %s=%s\n", name, Quoted(session.Env[name]))
 			}
 		}
 	})
 	return nil
+}
+
+// sessionEnvNames are the variables that a session finds in its environment, in the order in which they are printed.
+var sessionEnvNames = []string{
+	"MAESTRO_SESSION_ID", "MAESTRO_PROJECT_ID", "MAESTRO_TOKEN", "MAESTRO_API_URL", "MAESTRO_SERVER_URL",
+	"MAESTRO_STRATEGY", "MAESTRO_MANIFEST_PATH",
+}
+
+// sessionEnv gives the environment of a session, and puts its manifest into the home.
+func sessionEnv(ctx context.Context, a *Run, address string, c wire.Credential) map[string]string {
+	env := map[string]string{
+		"MAESTRO_SESSION_ID": c.SessionID,
+		"MAESTRO_PROJECT_ID": c.ProjectID,
+		"MAESTRO_TOKEN":      c.Token,
+		"MAESTRO_API_URL":    address,
+		"MAESTRO_SERVER_URL": address,
+		"MAESTRO_STRATEGY":   string(c.Strategy),
+	}
+	if path := placeManifest(ctx, a, c.SessionID); path != "" {
+		env["MAESTRO_MANIFEST_PATH"] = path
+	}
+	return env
 }
 
 // Quoted makes a value one word of a shell.

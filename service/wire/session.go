@@ -2,6 +2,9 @@ package wire
 
 import (
 	"encoding/json"
+	"time"
+
+	"maestro/events"
 )
 
 // SessionID names a session.
@@ -26,4 +29,20 @@ type SessionEvent struct {
 	Data      json.RawMessage `json:"data,omitempty"`
 	Sequence  uint64          `json:"sequence"`
 	TaskID    string          `json:"taskId,omitempty"`
+}
+
+// Credential is the secret of a session, with what its environment says beside it.
+type Credential struct {
+	SessionID string          `json:"sessionId"`
+	ProjectID string          `json:"projectId"`
+	Strategy  events.Strategy `json:"strategy"`
+	Token     string          `json:"token"`
+}
+
+// Beat is what a heartbeat is answered with.
+type Beat struct {
+	// Lease is how long the session may be silent before it is lost; 0 if the server does not watch.
+	Lease time.Duration
+	// Ended says that the session has ended.
+	Ended bool
 }

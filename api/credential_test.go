@@ -1,0 +1,61 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The secret of a session is for who could spawn it, and for as long as the session lives.
+func TestWhoGetsTheCredentialOfASession(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	task := w.task(project)
+	lead, leadToken := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+	id, token := w.session(leadToken, project, task, ``)
+	stranger, strangerToken := w.session(adminToken, project, task, ``)
+	_, otherLead := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+	ask := func(session, by string) reply {
+		return w.send(http.MethodGet, "/api/sessions/"+session+"/credential", by, "")
+	}
+	for _, by := range []string{adminToken, leadToken, w.token("deputy", "admin")} {
+		if got := ask(id, by).is(200).text("token"); got != token {
+			t.Errorf("%s gets %q", by, got)
+		}
+	}
+	for _, by := range []string{
+		token, strangerToken, otherLead, w.token("eye", "auditor"), w.token("reader", "read-only", project), "",
+	} {
+		if r := ask(id, by); r.status < 400 || strings.Contains(string(r.body), token) {
+			t.Errorf("%s gets %d %s", by, r.status, r.body)
+		}
+	}
+	ask(lead, leadToken).refused(403, "NOT_ALLOWED", "did not spawn")
+	ask("sess_nobody", adminToken).refused(404, "NOT_FOUND", "")
+
+	// A newer secret takes the place of one that was revoked; after the end there is none.
+	newer := w.do(adminToken, "token:revoke", `{"sessionId":"`+stranger+`"}`).is(200).text("token")
+	if got := ask(stranger, adminToken).is(200).text("token"); got != newer || got == strangerToken {
+		t.Errorf("after the revocation: %q, not %q", got, newer)
+	}
+	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`","reason":"wrong turn"}`).is(200)
+	ask(id, adminToken).refused(403, "NOT_ALLOWED", "has ended")
+}
+
+// A heartbeat is answered with the lease, and with whether the session has ended.
+func TestHeartbeatsTellTheLease(t *testing.T) {
+	w := open(t, withLeases(t, 42*time.Second))
+	project := w.project()
+	id, token := w.session(adminToken, project, w.task(project), ``)
+	beat := func() http.Header {
+		return w.send(http.MethodPost, "/api/sessions/"+id+"/heartbeat", token, "").is(204).header
+	}
+	if h := beat(); h.Get("Maestro-Lease") != "42s" || h.Get("Maestro-Ended") != "" {
+		t.Errorf("%v", h)
+	}
+	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
+	if h := beat(); h.Get("Maestro-Ended") != "true" {
+		t.Errorf("after its end: %v", h)
+	}
+}

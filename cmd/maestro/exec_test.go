@@ -1,0 +1,80 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// executed is a command that a real `maestro session exec` runs, and that has said that it is ready.
+type executed struct {
+	*exec.Cmd
+	out *bufio.Reader
+}
+
+func newExecuted(t *testing.T, script string) executed {
+	t.Helper()
+	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home")}
+	k.start()
+	t.Cleanup(func() { _ = k.process.Process.Kill(); _ = k.process.Wait() })
+	project, _ := k.made(k.admin(), "project:create", map[string]any{"name": "P"})
+	task, _ := k.made(k.admin(), "task:create", map[string]any{"project": project["projectId"], "title": "T"})
+	session, _ := k.made(k.admin(), "session:spawn", map[string]any{
+		"project": project["projectId"], "taskIds": []any{task["taskId"]},
+	})
+	binary, err := exec.LookPath("maestro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := executed{Cmd: exec.Command(binary, "session", "exec", session["sessionId"].(string), "--", "sh", "-c", script)}
+	e.Env = append(os.Environ(), "MAESTRO_HOME="+k.home)
+	e.Stderr = os.Stderr
+	out, err := e.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Process.Kill() })
+	e.out = bufio.NewReader(out)
+	if line, err := e.out.ReadString('\n'); line != "ready\n" {
+		t.Fatalf("the command says %q, %v", line, err)
+	}
+	return e
+}
+
+// rest is what the command says until it has ended, with all that it started.
+func (e executed) rest(t *testing.T) string {
+	t.Helper()
+	text, err := io.ReadAll(e.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestExecPassesSignalsOn(t *testing.T) {
+	for signal, name := range map[syscall.Signal]string{
+		syscall.SIGINT: "INT", syscall.SIGTERM: "TERM", syscall.SIGHUP: "HUP", syscall.SIGUSR1: "USR1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newExecuted(t, `trap "echo got `+name+`; exit 9" `+name+`; echo ready; while :; do :; done`)
+			if err := e.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			said := e.rest(t)
+			_ = e.Wait() // its exit code tells more
+			if code := e.ProcessState.ExitCode(); code != 9 || !strings.Contains(said, "got "+name) {
+				t.Errorf("exit code %d, and the command says %q", code, said)
+			}
+		})
+	}
+}

@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/internal/failure"
+	"maestro/service/wire"
+)
+
+const (
+	// beatEvery is the time between two heartbeats, unless the lease is shorter: then beatsPerLease fit into it.
+	beatEvery     = 10 * time.Second
+	beatsPerLease = 3
+	// recordTries is how often the exit code is sent to a server that is away.
+	recordTries = 20
+	// The exit codes of a command that cannot be run, as shells have them.
+	exitNotRunnable = 126
+	exitNotThere    = 127
+	// exitedType is the type of the timeline entry with the exit code.
+	exitedType = "command_exited"
+)
+
+// sessionExec is `maestro session exec`.
+type sessionExec struct {
+	*Run
+}
+
+func newSessionExec(a *Run) *cobra.Command {
+	c := &sessionExec{Run: a}
+	cmd := &cobra.Command{
+		Use:   "exec <sessionId> -- <command>...",
+		Short: "Run a command as a session, with heartbeats, and record its exit code",
+		Long: `Run a command as a session. The command gets the session's environment and none of your credentials. While it runs,
+heartbeats are sent for the session, and signals are passed on to the command. When it ends, its exit code is recorded
+on the session's timeline, and is the exit code of this command. When the session ends first, such as by
+"maestro session kill", the command is ended and the exit code is 4.`,
+		Example: `  maestro session exec sess_k3f9x2m7qa -- claude
+  maestro session exec "$(maestro session spawn --task-ids task_4096vraqss -q)" -- ./agent.sh --fast`,
+		Args: execTakes,
+		RunE: Running(c.run),
+	}
+	return cmd
+}
+
+// execTakes holds the command line to SESSION -- COMMAND.
+func execTakes(cmd *cobra.Command, args []string) error {
+	const next = "write `maestro session exec <sessionId> -- <command>`"
+	dash := cmd.ArgsLenAtDash()
+	switch {
+	case len(args) == 0 || dash == 0:
+		return &ranError{failure.Usage("Name a session").WithNext(next)}
+	case dash != 1:
+		return &ranError{failure.Usage("The command to run comes after --").WithNext(next)}
+	case len(args) == 1:
+		return &ranError{failure.Usage("There is no command after --").WithNext(next)}
+	case args[0] == "" || args[1] == "":
+		return &ranError{failure.Usage("The session or the command is empty").WithNext(next)}
+	}
+	return nil
+}
+
+func (c *sessionExec) run(ctx context.Context, args []string) error {
+	session, line := args[0], args[1:]
+	path, err := exec.LookPath(line[0])
+	if err != nil {
+		return notRunnable(line[0], err)
+	}
+	server, err := c.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	given, err := c.credential(ctx, server, session)
+	if err != nil {
+		return err
+	}
+	env := sessionEnv(ctx, c.Run, server.Base(), given)
+	c.waiting = nil // its mail is for the command to see
+	session = given.SessionID
+	beats := client.New(server.Base(), given.Token, client.WithVersion(Version()), client.WithTimeout(patience))
+	defer beats.Close()
+	first, err := beats.Heartbeat(ctx, session)
+	if err == nil && first.Ended {
+		err = &sessionOver{c.whyOver(ctx, beats, session)}
+	}
+	if err != nil {
+		return c.ended(session, err)
+	}
+	cmd := &exec.Cmd{
+		Path:   path,
+		Args:   line,
+		Env:    environmentOf(os.Environ(), env),
+		Stdin:  c.Stdin,
+		Stdout: c.Stdout,
+		Stderr: c.Stderr,
+	}
+	over, stop := c.keepAlive(context.WithoutCancel(ctx), beats, session, first.Lease)
+	err = supervise(cmd, over, func(why error) {
+		c.Say("maestro: Session '%s' is over, and its command is being ended: %s\n", session, why)
+	})
+	stop()
+	if cmd.Process == nil {
+		return notRunnable(line[0], err)
+	}
+	c.record(context.WithoutCancel(ctx), server, beats, session, line[0], cmd.ProcessState)
+	var because *sessionOver
+	if errors.As(err, &because) {
+		return c.ended(session, err)
+	}
+	if code := codeOf(cmd.ProcessState); code != 0 {
+		return &commandExit{code}
+	}
+	return nil
+}
+
+// credential gives the secret of the session: the one of this process, if it is that session.
+func (c *sessionExec) credential(ctx context.Context, server *client.Client, session string) (wire.Credential, error) {
+	if c.sessionID() != session {
+		return server.Credential(ctx, session)
+	}
+	return wire.Credential{
+		SessionID: session,
+		ProjectID: c.Getenv("MAESTRO_PROJECT_ID"),
+		Token:     c.Getenv("MAESTRO_TOKEN"),
+	}, nil
+}
+
+// environmentOf gives the environment of the command: everything of this process's but what is Maestro's, and what the
+// session has. The home and the workspace are the machine's.
+func environmentOf(own []string, session map[string]string) []string {
+	env := slices.DeleteFunc(slices.Clone(own), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return strings.HasPrefix(name, "MAESTRO_") && name != "MAESTRO_HOME" && name != "MAESTRO_WORKSPACE"
+	})
+	for _, name := range sessionEnvNames {
+		if session[name] != "" {
+			env = append(env, name+"="+session[name])
+		}
+	}
+	return env
+}
+
+// sessionOver says that the session ended while its command ran.
+type sessionOver struct{ why string }
+
+func (e *sessionOver) Error() string { return e.why }
+
+// ended explains why no command of the session runs any more.
+func (c *sessionExec) ended(session string, err error) error {
+	var over *sessionOver
+	if !errors.As(err, &over) {
+		return err
+	}
+	return &failure.Error{
+		Status:  http.StatusForbidden,
+		Code:    "SESSION_ENDED",
+		Message: "Session '" + session + "' has ended, and its command with it",
+		Why:     over.why,
+		Next:    "see `maestro session info " + session + "`; to go on, spawn another session",
+	}
+}
+
+// keepAlive sends heartbeats until stop is called. over gets one *sessionOver when the session ends.
+func (c *sessionExec) keepAlive(
+	ctx context.Context, beats *client.Client, session string, lease time.Duration,
+) (over <-chan error, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	found, done := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-time.After(beatAfter(lease)):
+			case <-ctx.Done():
+				return
+			}
+			beat, err := beats.Heartbeat(ctx, session)
+			switch {
+			case err == nil && beat.Ended:
+				found <- &sessionOver{c.whyOver(ctx, beats, session)}
+				return
+			case refusedForGood(err):
+				found <- &sessionOver{err.Error()}
+				return
+			case err == nil:
+				lease = beat.Lease
+			default:
+				if address := c.homeServer(); address != "" { // it may have been started again elsewhere
+					beats.Move(address)
+				}
+			}
+		}
+	}()
+	return found, func() { cancel(); <-done }
+}
+
+// beatAfter is the time until the next heartbeat.
+func beatAfter(lease time.Duration) time.Duration {
+	if lease <= 0 {
+		return beatEvery
+	}
+	return min(beatEvery, lease/beatsPerLease)
+}
+
+// refusedForGood reports whether the server knows the session's secret no more: it was revoked, or the session deleted.
+func refusedForGood(err error) bool {
+	var said *client.Error
+	return errors.As(err, &said) && (said.Status == http.StatusUnauthorized || said.Status == http.StatusForbidden)
+}
+
+// whyOver says how the session ended.
+func (c *sessionExec) whyOver(ctx context.Context, beats *client.Client, session string) string {
+	x, err := beats.Session(ctx, session)
+	if err != nil {
+		return "the server says that it has ended"
+	}
+	return "its status is " + string(x.Status) + Prefixed(": ", x.EndReason)
+}
+
+// record puts the exit code on the session's timeline: as the user where that is who runs this, else as the session.
+func (c *sessionExec) record(
+	ctx context.Context, server, beats *client.Client, session, command string, state *os.ProcessState,
+) {
+	exited := struct {
+		Command  string `json:"command"`
+		ExitCode int    `json:"exitCode"`
+	}{filepath.Base(command), codeOf(state)}
+	data, err := json.Marshal(exited)
+	if err != nil {
+		return // it holds a text and a number
+	}
+	by, note := server, &commands.NoteSession{
+		SessionID: session,
+		Type:      exitedType,
+		Message:   fmt.Sprintf("The command %s ended with exit code %d", exited.Command, exited.ExitCode),
+		Data:      data,
+	}
+	if c.isSession() {
+		by = beats
+	}
+	key := uuid.NewString()
+	for range recordTries {
+		if _, err = by.Do(ctx, "session:note", note, client.Options{Key: key}); err == nil || !notNow(err) {
+			break
+		}
+		time.Sleep(betweenTries)
+		if address := c.homeServer(); address != "" {
+			by.Move(address)
+		}
+	}
+	if err != nil {
+		c.Say("maestro: the exit code %d is not recorded on the session's timeline: %s\n", exited.ExitCode, err)
+	}
+}
+
+// notRunnable says that there is no such command.
+func notRunnable(command string, err error) error {
+	f := &failure.Error{
+		Code:    "NO_COMMAND",
+		Message: "The command " + Quoted(command) + " cannot be run",
+		Err:     &commandExit{exitNotRunnable},
+		Why:     err.Error(),
+		Next:    "check its name and PATH",
+	}
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+		f.Message, f.Why, f.Err = "There is no command "+Quoted(command), "", &commandExit{exitNotThere}
+	}
+	return f
+}
+
+// commandExit is the exit code of a command that maestro ran, which becomes its own.
+type commandExit struct{ code int }
+
+func (e *commandExit) Error() string { return fmt.Sprintf("exit code %d", e.code) }

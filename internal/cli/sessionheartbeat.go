@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+// sessionHeartbeat is `maestro session heartbeat`.
+type sessionHeartbeat struct{ *Run }
+
+func newSessionHeartbeat(a *Run) *cobra.Command {
+	c := &sessionHeartbeat{Run: a}
+	return &cobra.Command{
+		Use:   "heartbeat [<sessionId>]",
+		Short: "Tell the server that your session is alive; for scripts",
+		Long: `Tell the server that your session is alive. From the first heartbeat on, the session is lost when nothing is heard of
+it for the short lease (1m, or "maestro serve --lease"). Exit code 4 says that the session has ended.
+
+"maestro session exec" sends heartbeats by itself.`,
+		Example: "  while maestro session heartbeat; do sleep 10; done",
+		Args:    Takes,
+		RunE:    Running(c.run),
+	}
+}
+
+func (c *sessionHeartbeat) run(ctx context.Context, args []string) error {
+	session, err := sessionNamed(c.Run, At(args, 0))
+	if err != nil {
+		return err
+	}
+	server, err := c.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	beat, err := server.Heartbeat(ctx, session)
+	if err != nil {
+		return err
+	}
+	if beat.Ended {
+		exec := &sessionExec{c.Run}
+		return exec.ended(session, &sessionOver{exec.whyOver(ctx, server, session)})
+	}
+	within := beatAfter(beat.Lease)
+	c.Result(struct {
+		SessionID string `json:"sessionId"`
+		Lease     int64  `json:"leaseMs"`
+		Next      int64  `json:"nextWithinMs"`
+	}{session, beat.Lease.Milliseconds(), within.Milliseconds()}, func() {
+		c.Print("Heartbeat sent; send the next within %s\n", within)
+	})
+	return nil
+}

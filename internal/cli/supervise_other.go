@@ -1,0 +1,29 @@
+//go:build !linux
+
+package cli
+
+import (
+	"os"
+	"os/exec"
+)
+
+// supervised is the command that this process runs.
+var supervised *exec.Cmd
+
+// adopt does nothing: this system has no such adoption.
+func adopt() {}
+
+// childEnded are the signals that say that a child has ended; none is needed here.
+func childEnded() []os.Signal { return nil }
+
+func reap(int) {}
+
+// bindTo notes the command, which is what endAll can reach here.
+func bindTo(cmd *exec.Cmd) { supervised = cmd }
+
+// endAll sends a signal to the command.
+func endAll(s os.Signal) {
+	if supervised != nil && supervised.Process != nil {
+		_ = supervised.Process.Signal(s) // it may have ended
+	}
+}

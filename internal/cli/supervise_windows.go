@@ -1,0 +1,15 @@
+package cli
+
+import "os"
+
+// terminate ends a process: there is no signal that asks it to.
+var terminate = os.Kill
+
+// passedOn are the signals that a command gets as this process does.
+func passedOn() []os.Signal { return []os.Signal{os.Interrupt} }
+
+// deliveredByTerminal reports whether the terminal has sent a signal to the command too.
+func deliveredByTerminal(os.Signal) bool { return true }
+
+// codeOf gives the exit code of a command.
+func codeOf(state *os.ProcessState) int { return state.ExitCode() }

@@ -1,0 +1,49 @@
+package service
+
+import (
+	"maestro/commands"
+	"maestro/service/wire"
+)
+
+// GetCredential gives the secret of a session that has not ended, with what its environment says, to those who could
+// spawn it: the user, and the orchestrator that did.
+func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
+	const row = "session:spawn"
+	x, err := v.PermitSession(row, in.ID)
+	if err != nil {
+		return wire.Credential{}, err
+	}
+	by := v.Caller.By
+	switch {
+	case by.Kind == commands.ActorSession && x.SpawnedBy != by.Name:
+		return wire.Credential{}, &commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Rule:    row,
+			Message: "Session '" + by.Name + "' did not spawn session '" + x.ID + "'",
+			Why:     "an orchestrator gets the secrets of the sessions that it spawned",
+			Next:    "ask the user",
+		}
+	case x.Ended():
+		return wire.Credential{}, &commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Rule:    row,
+			Message: "Session '" + x.ID + "' has ended",
+			Why:     "its status is " + string(x.Status) + because(x.EndReason),
+			Next:    "spawn another session: `maestro session spawn`",
+		}
+	}
+	return wire.Credential{
+		SessionID: x.ID,
+		ProjectID: x.ProjectID,
+		Strategy:  x.Strategy,
+		Token:     SessionToken(v.Service.Keys.ServerKey, x.ID, x.Generation),
+	}, nil
+}
+
+// because gives a reason as the end of a sentence.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
