@@ -48,7 +48,10 @@ func Limits() []LimitGroup {
 			Intro:  "The server checks this before it does the first of the commands, and pays for all of them.",
 			Limits: []Limit{LimitCallCommands},
 		},
-		{Title: "Sessions", Limits: []Limit{LimitLateReports, LimitLateBytes, LimitMail}},
+		{
+			Title:  "Sessions",
+			Limits: []Limit{LimitLateReports, LimitLateBytes, LimitMail, LimitMailFromOne, LimitMessage},
+		},
 		{
 			Title: "The inbox",
 			Intro: "These hide nothing: `maestro inbox --session` lists all that one session did, and a timeline has " +
@@ -171,14 +174,31 @@ var (
 	}
 )
 
-// LimitMail bounds what waits for a session that runs no command.
-var LimitMail = Limit{
-	Name:   "mail",
-	Value:  100,
-	Unit:   "messages",
-	Answer: answerLimit,
-	Bounds: "messages to one session that it was not shown yet",
-}
+// Limits of the messages that wait for a session which runs no command. No sender takes the room of another, and
+// sessions do not take that of the users.
+var (
+	LimitMail = Limit{
+		Name:   "mail",
+		Value:  100,
+		Unit:   "messages",
+		Answer: answerLimit,
+		Bounds: "messages from sessions, and as many from users, that one session was not shown yet",
+	}
+	LimitMailFromOne = Limit{
+		Name:   "mail-from-one",
+		Value:  10,
+		Unit:   "messages",
+		Answer: answerLimit,
+		Bounds: "messages from one session that another one was not shown yet",
+	}
+	LimitMessage = Limit{
+		Name:   "message",
+		Value:  8 << 10,
+		Unit:   "bytes",
+		Answer: answerLimit,
+		Bounds: "the text of a message to a session: its agent reads all of it",
+	}
+)
 
 // Limits of what one session, or one queue, adds to an inbox.
 var (

@@ -34,8 +34,8 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 		return nil, x.afterEnd(receiver, c)
 	case strings.TrimSpace(x.Text) == "":
 		return nil, invalid("/text", "text is required")
-	case len(x.Text) > events.MaxText:
-		return nil, invalid("/text", "text has at most %d bytes, this has %d", events.MaxText, len(x.Text))
+	case int64(len(x.Text)) > LimitMessage.Value:
+		return nil, LimitMessage.exceeded("/text", "the message", int64(len(x.Text)))
 	}
 	if err := ValidText("/text", x.Text); err != nil {
 		return nil, err
@@ -48,10 +48,8 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 			return nil, notFound("Task", x.About)
 		}
 	}
-	if waiting := int64(len(receiver.Mail)); waiting >= LimitMail.Value {
-		full := LimitMail.exceeded("/sessionId", "session '"+receiver.ID+"'", waiting+1)
-		full.Next = "wait until the session runs a command, which shows it its messages"
-		return nil, full
+	if err := roomForMail(receiver, c.By); err != nil {
+		return nil, err
 	}
 	id := newID("msg", c, func(id string) bool { return receiver.Message(id) != nil || s.Input(id) != nil })
 	return &events.SessionMessaged{
@@ -60,6 +58,32 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 		Text:      x.Text,
 		About:     x.About,
 	}, nil
+}
+
+// roomForMail refuses a message to a session that was not shown those before. A user's counts beside those of users,
+// a session's beside those of sessions.
+func roomForMail(receiver *projections.Session, by Actor) error {
+	var own, alike int64
+	for _, m := range receiver.Mail {
+		_, _, fromSession := projections.SessionOfSource(m.From)
+		if fromSession == (by.Kind == ActorSession) {
+			alike++
+		}
+		if fromSession && m.From == by.Source() {
+			own++
+		}
+	}
+	var full *Refusal
+	switch {
+	case own >= LimitMailFromOne.Value:
+		full = LimitMailFromOne.exceeded("/sessionId", "session '"+receiver.ID+"'", own+1)
+	case alike >= LimitMail.Value:
+		full = LimitMail.exceeded("/sessionId", "session '"+receiver.ID+"'", alike+1)
+	default:
+		return nil
+	}
+	full.Next = "wait until the session runs a command, which shows it its messages"
+	return full
 }
 
 // receiver gives the session that the message is for: the caller may write to the session that spawned it, to those

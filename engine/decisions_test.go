@@ -3000,7 +3000,7 @@ func TestPermit(t *testing.T) {
 			own := slices.Contains([]string{"whoami", "commands", "task:get", "session:info"}, row.ID)
 			allowed("e", row.Who&commands.W != 0 && (own || report))
 			explicit := row.Core && row.Who&commands.W != 0 || row.ID == "task:get" || row.ID == "task:tree" ||
-				row.ID == "report:progress" || row.ID == "task:report:progress"
+				row.ID == "report:progress" || row.ID == "task:report:progress" || row.ID == commands.ReceivesMail
 			allowed("x", explicit)
 		}
 		reader := w.actor("reader")

@@ -5,8 +5,12 @@ import (
 	"maestro/service/wire"
 )
 
-// mailListed bounds how much mail one read shows; what was received makes room for the rest.
-const mailListed = 20
+// mailListed and mailBytes bound how much mail one read shows, and so what an agent has to read at once; what was
+// received makes room for the rest.
+const (
+	mailListed = 20
+	mailBytes  = 32 << 10
+)
 
 // GetMail gives what waits for a session, oldest first: answers to its questions, and messages. A session reads its
 // own; whoever may see the session may see its mail.
@@ -20,24 +24,32 @@ func (v View) GetMail(in *wire.SessionID) (wire.Mailbox, error) {
 		return wire.Mailbox{}, err
 	}
 	waiting := v.Undelivered(x.ID)
-	listed := waiting[:min(len(waiting), mailListed)]
-	box := wire.Mailbox{Mail: make([]wire.Mail, 0, len(listed)), More: len(waiting) - len(listed)}
-	for _, id := range listed {
-		if message := x.Message(id); message != nil {
-			box.Mail = append(box.Mail, mailOf(message))
-			continue
+	box := wire.Mailbox{Mail: make([]wire.Mail, 0, min(len(waiting), mailListed))}
+	bytes := 0
+	for _, id := range waiting[:min(len(waiting), mailListed)] {
+		mail := v.mail(x, id)
+		if bytes += len(mail.Text); bytes > mailBytes && len(box.Mail) > 0 {
+			break
 		}
-		asked := v.Input(id)
-		box.Mail = append(box.Mail, wire.Mail{
-			ID:       id,
-			Kind:     wire.MailAnswer,
-			From:     asked.AnsweredBy,
-			Text:     asked.Answer,
-			Question: asked.Question,
-			At:       asked.AnsweredAt,
-		})
+		box.Mail = append(box.Mail, mail)
 	}
+	box.More = len(waiting) - len(box.Mail)
 	return box, nil
+}
+
+func (v View) mail(x *projections.Session, id string) wire.Mail {
+	if message := x.Message(id); message != nil {
+		return mailOf(message)
+	}
+	asked := v.Input(id)
+	return wire.Mail{
+		ID:       id,
+		Kind:     wire.MailAnswer,
+		From:     asked.AnsweredBy,
+		Text:     asked.Answer,
+		Question: asked.Question,
+		At:       asked.AnsweredAt,
+	}
 }
 
 func mailOf(m *projections.Message) wire.Mail {

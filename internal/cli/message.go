@@ -81,14 +81,21 @@ func (a *Run) showMail(ctx context.Context) {
 	for _, mail := range box.Mail {
 		if mail.Kind == wire.MailAnswer {
 			a.Say("maestro: your question %s “%s” is answered: %s\n", mail.ID, safetext.Clip(mail.Question, 100),
-				mail.Text)
+				quoted(mail.Text))
 		} else {
-			a.Say("maestro: message from %s%s: %s\n", writerOf(mail.From), Prefixed(" about ", mail.About), mail.Text)
+			a.Say("maestro: message from %s%s: %s\n", writerOf(mail.From), Prefixed(" about ", mail.About),
+				quoted(mail.Text))
 		}
 		// It is shown again if this does not arrive: better twice than not at all.
 		_ = shown(ctx, c, mail.ID)
 	}
+	if box.More > 0 {
+		a.Say("maestro: more wait: %d; your next command shows them\n", box.More)
+	}
 }
+
+// quoted marks the further lines of what others wrote, so that no line of it looks like one of Maestro's own.
+func quoted(text string) string { return strings.ReplaceAll(text, "\n", "\n  | ") }
 
 // writerOf names who wrote a message.
 func writerOf(source string) string {

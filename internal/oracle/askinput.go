@@ -44,7 +44,7 @@ func (a *asked) answerInput() fact {
 }
 
 func (a *asked) receiveInput() fact {
-	if a.sessions[a.by.id].mail[a.f.InputID] != "" {
+	if a.sessions[a.by.id].mail[a.f.InputID].event != "" {
 		return &inputDelivered{InputID: a.f.InputID, SessionID: a.by.id}
 	}
 	q := a.question()

@@ -64,7 +64,7 @@ func (f *inputDelivered) commands() []string       { return []string{"input:rece
 
 func (f *inputDelivered) judge(c *trial) {
 	c.own(f.SessionID)
-	if s := c.sessions[f.SessionID]; s != nil && s.mail[f.InputID] != "" {
+	if s := c.sessions[f.SessionID]; s != nil && s.mail[f.InputID].event != "" {
 		c.aLiveSession(s.id)
 		return
 	}

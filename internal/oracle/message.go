@@ -2,8 +2,19 @@ package oracle
 
 import "strings"
 
-// maxMail is how many messages may wait for one session (docs/limits.md).
-const maxMail = 100
+// Limits of the messages that wait for one session (docs/limits.md): those of sessions, or of users; those of one
+// session; and the bytes of one.
+const (
+	maxMail        = 100
+	maxMailFromOne = 10
+	maxMessage     = 8 << 10
+)
+
+// letter is a message that its session was not shown yet.
+type letter struct {
+	event string
+	from  actor
+}
 
 type sessionMessaged struct {
 	SessionID string `json:"sessionId"`
@@ -22,18 +33,32 @@ func (f *sessionMessaged) judge(c *trial) {
 		return
 	}
 	c.correspondent(s)
-	if s.mail[f.MessageID] != "" || c.questions[f.MessageID] != nil || f.MessageID == "" {
+	if s.mail[f.MessageID].event != "" || c.questions[f.MessageID] != nil || f.MessageID == "" {
 		c.fault(ruleExists, "the message %q was there before", f.MessageID)
 	}
 	if strings.TrimSpace(f.Text) == "" {
 		c.fault(ruleSession, "the message is empty")
 	}
-	if len(s.mail) >= maxMail || len(f.Text) > maxStored {
+	if s.mailFull(c.by) || len(f.Text) > maxMessage {
 		c.fault(ruleLimit, "%d messages wait for session %s, and this one has %d bytes", len(s.mail), s.id, len(f.Text))
 	}
 	if f.About != "" {
 		c.aTask(f.About)
 	}
+}
+
+// mailFull reports whether so many messages wait for a session that its sender has to wait.
+func (s *session) mailFull(by actor) bool {
+	own, alike := 0, 0
+	for _, l := range s.mail {
+		if (l.from.kind == bySession) == (by.kind == bySession) {
+			alike++
+		}
+		if l.from.kind == bySession && by.kind == bySession && l.from.id == by.id {
+			own++
+		}
+	}
+	return own >= maxMailFromOne || alike >= maxMail
 }
 
 // correspondent judges that a session writes to the one that spawned it, or to one that it spawned.
@@ -46,7 +71,7 @@ func (c *trial) correspondent(s *session) {
 
 func (f *sessionMessaged) fold(c *trial) {
 	if s := c.sessions[f.SessionID]; s != nil {
-		s.mail[f.MessageID] = c.event.ID
+		s.mail[f.MessageID] = letter{c.event.ID, c.by}
 	}
 }
 
@@ -65,8 +90,8 @@ func (a *asked) messageSession() fact {
 		return nil
 	case s.ended != "":
 		return a.no(codeConflict)
-	case len(a.f.Text) > maxStored:
-		return a.no(codeInvalid)
+	case len(a.f.Text) > maxMessage:
+		return a.no(codeLimit)
 	case a.f.About != "" && !isID(a.f.About):
 		return a.no(codeInvalid)
 	}

@@ -72,9 +72,12 @@ func (c *trial) session(commands []string) {
 	}
 }
 
-// listed judges the command against the table and the session's frozen list.
+// listed judges the command against the table and the session's frozen list. Every session may receive what is written
+// to it: else its mail would be shown to it again and again.
 func (c *trial) listed(s *session, commands []string) {
-	ok := func(id string) bool { return mayUse(id, s.letter) && s.commands[id] }
+	ok := func(id string) bool {
+		return mayUse(id, s.letter) && (s.commands[id] || c.thirdOn() && id == "input:received")
+	}
 	if !slices.ContainsFunc(commands, ok) {
 		c.fault(
 			rulePermitted,

@@ -57,8 +57,8 @@ type session struct {
 	manifest string
 	// generation is which of its secrets is good.
 	generation int
-	// mail are the messages that it was not shown yet, each with the event that brought it.
-	mail map[string]string
+	// mail are the messages that it was not shown yet.
+	mail map[string]letter
 }
 
 // end ends the session, as what; when it ended first counts.
@@ -144,7 +144,7 @@ func (c *trial) newSession(id, role, strategy string, p permissions, tasks []str
 		born:       c.event.Time,
 		held:       map[string]bool{},
 		generation: 1,
-		mail:       map[string]string{},
+		mail:       map[string]letter{},
 		made:       c.event.ID,
 	}
 	c.order.sessions = append(c.order.sessions, id)

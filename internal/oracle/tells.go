@@ -141,7 +141,7 @@ func (a *asked) cause() string {
 		if q := a.questions[f.InputID]; q != nil {
 			return q.replied
 		}
-		return a.sessions[a.by.id].mail[f.InputID]
+		return a.sessions[a.by.id].mail[f.InputID].event
 	}
 	s := a.sessions[f.SessionID]
 	switch {

@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 func questionPlants() []plant {
@@ -50,11 +51,18 @@ func messagePlants() []plant {
 		{"a message about no task", broken(ruleExists), nothing, func(s *story) {
 			s.add(orch, "session.messaged", `{"sessionId":"work","messageId":"m","text":"x","about":"none"}`)
 		}},
-		{"one message too many", broken(ruleLimit), func(s *story) {
-			for n := range maxMail {
+		{"one message of a session too many", broken(ruleLimit), func(s *story) {
+			for n := range maxMailFromOne {
 				write(orch, "work", "m"+strconv.Itoa(n), "x")(s)
 			}
 		}, write(orch, "work", "m", "x")},
+		{"one message of a user too many", broken(ruleLimit), func(s *story) {
+			for n := range maxMail {
+				write(admin, "work", "m"+strconv.Itoa(n), "x")(s)
+			}
+			write(orch, "work", "o", "x")(s) // sessions have room of their own
+		}, write(admin, "work", "m", "x")},
+		{"a message too long", broken(ruleLimit), nothing, write(admin, "work", "m", strings.Repeat("x", maxMessage+1))},
 		{"a message is received twice", broken(ruleExists), func(s *story) { sent(s); received(s) }, received},
 		{"another receives a message", broken(ruleOwn), sent, func(s *story) {
 			s.add(orch, "input.delivered", `{"inputId":"m","sessionId":"work"}`)

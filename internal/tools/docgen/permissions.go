@@ -26,7 +26,8 @@ func permissionsPage() string {
 		`The server decides, from its own state and the caller's credential; what an agent's command line says of itself does not count. This
 is the one table that it asks (version %q of the rules; each event carries the version that let it through).
 
-A session may use the commands of its column, or, if its manifest lists `+"`allowedCommands`"+`, exactly those and the core commands. Such a
+A session may use the commands of its column, or, if its manifest lists `+"`allowedCommands`"+`, exactly those and the core commands,
+and `+"`input:received`"+` for what was written to it. Such a
 list may add reads that the column lacks, but no write that its role does not have; project commands are an orchestrator's, queue commands
 need the queue strategy, and the audit is the user's. A session works in its own project only, an orchestrator also in projects that it created. A
 session whose permissions are unknown may do nothing.
