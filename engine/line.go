@@ -39,7 +39,7 @@ func (t *Turn) End() {
 
 // AwaitItem returns when it is the caller's turn to ask for an item of a queue: there are more items to start than
 // others have turns. It returns nil once the waiting is over on the committed state, which it looks at first, and then
-// whenever one of the keys has changed or a turn came. It fails with ctx's error.
+// whenever one of the keys has changed, a turn came or the queue is finished. It fails with ctx's error.
 func (h *Handler) AwaitItem(
 	ctx context.Context, project, queue string, over func(*projections.State) bool, keys ...Key,
 ) (*Turn, error) {
@@ -129,9 +129,15 @@ func (h *Handler) serve(project, queue string) {
 	}
 }
 
-// serveQueue gives turns to who waits for a queue, "<project>/<queue>", that changed; mu is held.
+// serveQueue gives turns to who waits for a queue, "<project>/<queue>", that changed, and lets all look when it is
+// finished; mu is held.
 func (h *Handler) serveQueue(id string) {
 	project, queue, _ := strings.Cut(id, "/")
+	if l, q := h.lines[project][queue], h.committed.Queue(project, queue); l != nil && q != nil && q.Finished() {
+		for e := l.waiting.Front(); e != nil; e = e.Next() {
+			e.Value.(*waiter).wake() //nolint:forcetypeassert // it holds nothing else
+		}
+	}
 	h.serve(project, queue)
 }
 

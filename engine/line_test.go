@@ -291,3 +291,35 @@ func TestACommitWakesWhomItReaches(t *testing.T) {
 		}
 	})
 }
+
+// TestFinishedQueueEndsTheWait: all who wait look when the last item of a queue ends, and not when one of several does.
+func TestFinishedQueueEndsTheWait(t *testing.T) {
+	const waiters = 20
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		w.take(named)
+		for _, name := range []string{"first", "second"} {
+			w.pushNew(name)
+			w.take(puller("of " + name))
+			w.take(starts("of " + name))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var all []*inLine
+		for range waiters {
+			all = append(all, w.lineUp(ctx))
+		}
+		w.take(step{"of first", "queue:complete", `{}`})
+		if _, looks := turns(all); looks != waiters {
+			t.Errorf("an item ended while another is held: %d looks, not %d", looks, waiters)
+		}
+		for _, a := range all {
+			a.over.Store(true)
+		}
+		w.take(step{"of second", "queue:complete", `{}`})
+		if have, looks := turns(all); looks != 2*waiters || len(have) > 0 || w.waits() != 0 {
+			t.Errorf("the queue is finished: %d looks, %d turns, %d lines are left", looks, len(have), w.waits())
+		}
+	})
+}

@@ -42,6 +42,11 @@ type ItemView struct {
 	Waits string `json:"waits,omitempty"`
 }
 
+// Finished reports whether the queue had items and all of them have ended: nothing is queued, and nobody holds one.
+func (q *Queue) Finished() bool {
+	return q.Pushed > 0 && q.Stats.Queued == 0 && q.Stats.Processing == 0
+}
+
 // QueueView shows a queue.
 func (s *State) QueueView(q *Queue) QueueView {
 	key := queueKey(q.ProjectID, q.Name)

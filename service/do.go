@@ -172,8 +172,8 @@ func (s *Service) waitForItem(
 		}
 	})
 	over := func(state *projections.State) bool {
-		x := state.Session(session)
-		return x == nil || state.Queue(project, queue) == nil || state.Gone(session) != "" || state.Holds(x) != nil
+		x, q := state.Session(session), state.Queue(project, queue)
+		return x == nil || q == nil || q.Finished() || state.Gone(session) != "" || state.Holds(x) != nil
 	}
 	until := time.Now().Add(wait)
 	for {

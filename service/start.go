@@ -22,7 +22,7 @@ func (s *Service) startOf(c *Caller, start *commands.StartItem, answer engine.An
 		if q == nil {
 			return
 		}
-		told = &wire.Start{Queue: q.Name, Waiting: state.QueueView(q).Waiting}
+		told = &wire.Start{Queue: q.Name, Waiting: state.QueueView(q).Waiting, Finished: q.Finished()}
 		item := state.Holds(x)
 		if event, ok := answer.Data.(*events.QueueItemStarted); ok {
 			item = state.Item(x.ProjectID, event.Queue, event.TaskID)

@@ -96,7 +96,7 @@ func newInputWait(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	c.cmd = cmd
-	cmd.Flags().DurationVar(&c.timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
+	waitTimeout(cmd, &c.timeout)
 	return cmd
 }
 
@@ -104,22 +104,14 @@ func (c *inputWait) run(ctx context.Context, args []string) error {
 	if err := positive(c.cmd, "timeout", c.timeout); err != nil {
 		return err
 	}
-	server, err := c.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	question, err := awaitAnswer(ctx, c.Run, server, args[0], c.timeout)
-	if err != nil {
-		return err
-	}
-	return showReceived(ctx, c.Run, server, question)
+	return waitAndShow(ctx, c.Run, args[0], c.timeout)
 }
 
 // awaitAnswer waits for the answer to a question.
 func awaitAnswer(
 	ctx context.Context, a *Run, c *client.Client, id string, timeout time.Duration,
 ) (question wire.Input, err error) {
-	over, err := inSlices(ctx, a, c, timeout, func(slice time.Duration) (done bool, err error) {
+	over, err := inSlices(ctx, a, c, timeout, func(ctx context.Context, slice time.Duration) (done bool, err error) {
 		question, err = c.AwaitInput(ctx, id, slice)
 		return question.Status != wire.InputOpen, err
 	})

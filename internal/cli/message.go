@@ -65,7 +65,7 @@ func (c *sessionMessage) run(ctx context.Context, args []string) error {
 // showMail shows a session, after its command, the answers and messages that it was not shown yet. On stderr: stdout is
 // the command's.
 func (a *Run) showMail(ctx context.Context) {
-	if len(a.waiting) == 0 || a.dryRun || !a.isSession() {
+	if len(a.waiting) == 0 || a.dryRun || !a.isSession() || a.orphaned() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mailWithin)

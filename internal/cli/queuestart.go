@@ -25,6 +25,8 @@ type startedItem struct {
 	// Waiting counts queued items that wait for something.
 	Waiting int    `json:"waiting"`
 	Queue   string `json:"queue,omitempty"`
+	// Finished says that every item which the queue had has ended.
+	Finished bool `json:"finished,omitempty"`
 }
 
 // queueStart is `maestro queue start`.
@@ -46,13 +48,14 @@ func newQueueStart(a *Run) *cobra.Command {
 		Long: `Claim the next item: its task moves to in_progress and says working. While you hold an item, the command shows that
 one. An item whose task waits for others is passed over. An empty queue is no error: exit 0, and no item.
 
-With --wait the command waits until there is an item, for as long as --timeout says (exit 7).`,
+With --wait the command waits until there is an item, for as long as --timeout says (exit 7), or until the queue is
+finished: every item that it had has ended (exit 0, and no item). It also ends with the process that started it.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
 	bind(cmd, &c.body)
 	cmd.Flags().BoolVar(&c.wait, "wait", false, "wait until there is an item")
-	cmd.Flags().DurationVar(&c.timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
+	waitTimeout(cmd, &c.timeout)
 	a.keyFlag(cmd, &c.key)
 	return Tell(cmd, "queue:start", "wait timeout")
 }
@@ -86,9 +89,10 @@ func startItem(
 	if err != nil {
 		return client.Answer{}, err
 	}
-	over, err := inSlices(ctx, a, c, timeout, func(slice time.Duration) (bool, error) {
+	over, err := inSlices(ctx, a, c, timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
 		answer, err = c.Do(ctx, "queue:start", body, client.Options{Key: key, Wait: slice})
-		return answer.Event != nil || startOf(answer).Item != nil, err
+		start := startOf(answer)
+		return answer.Event != nil || start.Item != nil || start.Finished, err
 	})
 	if err == nil && over {
 		err = &failure.Error{
@@ -126,12 +130,13 @@ func showStart(a *Run, answer client.Answer) error {
 	}
 	start := startOf(answer)
 	shown := startedItem{
-		written: writtenOf(answer, ""),
-		Item:    start.Item,
-		Empty:   start.Item == nil,
-		Held:    start.Held,
-		Waiting: start.Waiting,
-		Queue:   start.Queue,
+		written:  writtenOf(answer, ""),
+		Item:     start.Item,
+		Empty:    start.Item == nil,
+		Held:     start.Held,
+		Waiting:  start.Waiting,
+		Queue:    start.Queue,
+		Finished: start.Finished,
 	}
 	passedOver := 0
 	if started, ok := data.(*events.QueueItemStarted); ok {
@@ -139,6 +144,8 @@ func showStart(a *Run, answer client.Answer) error {
 	}
 	a.Result(shown, func() {
 		switch {
+		case shown.Empty && shown.Finished:
+			a.Print("The queue is finished: every item that it had has ended\n")
 		case shown.Empty:
 			a.Print("The queue has nothing to start%s\n", waitingWords(shown.Waiting))
 		case shown.Held:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
+	"maestro/service/wire"
 )
 
 // reportKind is one of the five things that an agent reports.
@@ -138,13 +140,14 @@ type asking struct {
 
 func (o *asking) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait for the answer, and print it")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait, such as 10m; for ever if absent")
+	waitTimeout(cmd, &o.timeout)
 }
 
 // check refuses a time to wait where nothing is waited for. Only a question has the flag.
 func (o *asking) check(cmd *cobra.Command) error { return timeoutOfWait(cmd, o.wait, o.timeout) }
 
-// askAndWait asks and prints the answer. A question that nobody hears is not kept: its answer is waited for.
+// askAndWait asks and prints the answer. A question that nobody hears is not kept: its answer is waited for. A question
+// that was asked already, by an earlier command that was cut off or kept, is not asked again until its answer was shown.
 func askAndWait(
 	ctx context.Context,
 	a *Run,
@@ -153,6 +156,14 @@ func askAndWait(
 	key string,
 	timeout time.Duration,
 ) error {
+	asked, err := askedBefore(ctx, a, body, key)
+	if err != nil {
+		return err
+	}
+	if asked != "" {
+		a.Say("maestro: you asked this before: question %s\n", asked)
+		return waitAndShow(ctx, a, asked, timeout)
+	}
 	answer, err := a.send(ctx, id, body, key)
 	if err != nil {
 		return err
@@ -170,11 +181,36 @@ func askAndWait(
 			Next:    "see `maestro session info`",
 		}
 	}
+	return waitAndShow(ctx, a, reported.InputID, timeout)
+}
+
+// askedBefore gives the session's question that says the same and whose answer it was not shown yet, or "". A key of the
+// caller's own tells questions apart.
+func askedBefore(ctx context.Context, a *Run, body *commands.Report, key string) (string, error) {
+	if key != "" || a.dryRun || !a.isSession() {
+		return "", nil
+	}
+	questions, err := Ask(ctx, a, (*client.Client).Inputs, wire.InputFilter{SessionID: a.sessionID()})
+	if err != nil {
+		return "", err
+	}
+	for _, q := range slices.Backward(questions) {
+		unseen := q.Status == wire.InputOpen || q.Status == wire.InputAnswered
+		same := q.Question == body.Message && slices.Equal(q.Options, body.Options) && slices.Equal(q.TaskIDs, body.TaskIDs)
+		if unseen && same {
+			return q.ID, nil
+		}
+	}
+	return "", nil
+}
+
+// waitAndShow waits for the answer to a question, and prints it.
+func waitAndShow(ctx context.Context, a *Run, id string, timeout time.Duration) error {
 	c, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	question, err := awaitAnswer(ctx, a, c, reported.InputID, timeout)
+	question, err := awaitAnswer(ctx, a, c, id, timeout)
 	if err != nil {
 		return err
 	}

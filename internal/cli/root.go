@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,6 +35,9 @@ type Run struct {
 	damage string
 	// Wall is the machine's wall clock.
 	Wall func() time.Time
+	// Parent gives the id of the process's parent; startedBy is what it was at first.
+	Parent    func() int
+	startedBy int
 	// delivered says that this run has seen to the outbox, and held what the server said when it could not take what
 	// waits.
 	delivered bool
@@ -50,11 +54,13 @@ func Main(
 	more ...func(*Run) *cobra.Command,
 ) int {
 	a := &Run{
-		Env:     environment(env),
-		Stdin:   stdin,
-		Printer: Printer{Stdout: stdout, Stderr: stderr, JSON: asksForJSON(args)},
-		Wall:    time.Now,
-		More:    more,
+		Env:       environment(env),
+		Stdin:     stdin,
+		Printer:   Printer{Stdout: stdout, Stderr: stderr, JSON: asksForJSON(args)},
+		Wall:      time.Now,
+		Parent:    os.Getppid,
+		startedBy: os.Getppid(),
+		More:      more,
 	}
 	for i, arg := range args {
 		if !utf8.ValidString(arg) {

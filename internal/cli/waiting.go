@@ -20,42 +20,49 @@ const (
 	waitSlice = 25 * time.Second
 	// betweenTries is the pause before a server that is away is asked again.
 	betweenTries = 500 * time.Millisecond
-	// awayLongest is how long a server may be away while somebody waits without a limit.
-	awayLongest = 15 * time.Minute
+	// waitDefault is how long a command waits that was not told how long: shells of agents end a command after two
+	// minutes.
+	waitDefault = 100 * time.Second
 )
 
-// inSlices asks for something that is waited for, again and again for as long as timeout says, 0 for ever; each call
-// waits on the server, but for the first. A server that stops or goes away, as for a restart, is waited for too, also
-// At another address if it is the home's; without a timeout not longer than awayLongest. It ends when ask says so,
-// and tells whether the time was over before.
+// inSlices asks for something that is waited for, again and again for as long as timeout says; each call waits on the
+// server, but for the first. A server that stops or goes away, as for a restart, is waited for too, also at another
+// address if it is the home's. It ends when ask says so, and tells whether the time was over before. It fails when the
+// process that started this one ends.
 func inSlices(
 	ctx context.Context, a *Run, c *client.Client, timeout time.Duration,
-	ask func(slice time.Duration) (bool, error),
+	ask func(ctx context.Context, slice time.Duration) (bool, error),
+) (over bool, err error) {
+	ctx, done := a.whileParentLives(ctx)
+	defer done()
+	over, err = untilOver(ctx, a, c, timeout, ask)
+	if errors.Is(context.Cause(ctx), errParentEnded) {
+		return false, errParentEnded
+	}
+	return over, err
+}
+
+func untilOver(
+	ctx context.Context, a *Run, c *client.Client, timeout time.Duration,
+	ask func(ctx context.Context, slice time.Duration) (bool, error),
 ) (over bool, err error) {
 	began := time.Now()
-	reached := began
 	ofHome := a.homeServer() == c.Base()
 	for asked := false; ; asked = true {
 		slice := time.Duration(0)
 		if asked {
-			slice = waitSlice
-			if timeout > 0 {
-				slice = min(slice, timeout-time.Since(began))
-			}
-			if slice <= 0 {
+			if slice = min(waitSlice, timeout-time.Since(began)); slice <= 0 {
 				return true, err
 			}
 		}
 		var done bool
-		done, err = ask(slice)
+		done, err = ask(ctx, slice)
 		switch {
 		case err == nil && done:
 			return false, nil
 		case err == nil:
-			reached = time.Now()
 			continue
-		case ctx.Err() != nil, !stopping(err) && (!asked || !serverAway(err)),
-			timeout == 0 && time.Since(reached) > awayLongest:
+		case ctx.Err() != nil, !stopping(err) && (!asked || !serverAway(err)):
 			return false, err
 		}
 		select {
@@ -100,11 +107,16 @@ func (a *Run) homeServer() string {
 	return strings.TrimRight(server.Address, "/")
 }
 
+// waitTimeout gives a command that waits its --timeout.
+func waitTimeout(cmd *cobra.Command, timeout *time.Duration) {
+	cmd.Flags().DurationVar(timeout, "timeout", waitDefault, "how long to wait, such as 30s or 10m")
+}
+
 // positive refuses a length of time that was given and is none.
 func positive(cmd *cobra.Command, flag string, value time.Duration) error {
 	if cmd.Flags().Changed(flag) && value <= 0 {
 		return failure.Usage("--%s must be more than 0, such as 10m, not %s", flag, value).
-			WithNext("leave it out for no limit")
+			WithNext("leave it out for the default")
 	}
 	return nil
 }

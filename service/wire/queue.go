@@ -74,4 +74,6 @@ type Start struct {
 	// Waiting counts the queued items that wait for something.
 	Waiting int    `json:"waiting"`
 	Queue   string `json:"queue"`
+	// Finished says that all items which the queue had have ended.
+	Finished bool `json:"finished,omitempty"`
 }
