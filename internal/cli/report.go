@@ -147,7 +147,7 @@ func (o *asking) add(cmd *cobra.Command) {
 func (o *asking) check(cmd *cobra.Command) error { return timeoutOfWait(cmd, o.wait, o.timeout) }
 
 // askAndWait asks and prints the answer. A question that nobody hears is not kept: its answer is waited for. A question
-// that was asked already, by an earlier command that was cut off or kept, is not asked again until its answer was shown.
+// that an earlier command asked, which was cut off or kept, is not asked again until its answer was shown.
 func askAndWait(
 	ctx context.Context,
 	a *Run,
@@ -184,8 +184,8 @@ func askAndWait(
 	return waitAndShow(ctx, a, reported.InputID, timeout)
 }
 
-// askedBefore gives the session's question that says the same and whose answer it was not shown yet, or "". A key of the
-// caller's own tells questions apart.
+// askedBefore gives the session's question that says the same and whose answer it was not shown yet, or "". A key of
+// the caller's own tells questions apart.
 func askedBefore(ctx context.Context, a *Run, body *commands.Report, key string) (string, error) {
 	if key != "" || a.dryRun || !a.isSession() {
 		return "", nil
@@ -196,7 +196,8 @@ func askedBefore(ctx context.Context, a *Run, body *commands.Report, key string)
 	}
 	for _, q := range slices.Backward(questions) {
 		unseen := q.Status == wire.InputOpen || q.Status == wire.InputAnswered
-		same := q.Question == body.Message && slices.Equal(q.Options, body.Options) && slices.Equal(q.TaskIDs, body.TaskIDs)
+		same := q.Question == body.Message && slices.Equal(q.Options, body.Options) &&
+			slices.Equal(q.TaskIDs, body.TaskIDs)
 		if unseen && same {
 			return q.ID, nil
 		}
