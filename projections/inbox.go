@@ -44,6 +44,11 @@ type InboxItem struct {
 	Cut bool `json:"cut,omitempty"`
 	// More is how many further items of its kind it stands for; 0 if it is an item itself.
 	More int `json:"more,omitempty"`
+	// Holds says who cannot go on: a session, or work; empty when nobody waits for it.
+	Holds InboxHolds `json:"holds,omitempty"`
+	// Priority is that of its task, HoldsUp how many open tasks depend on that.
+	Priority string `json:"priority,omitempty"`
+	HoldsUp  int    `json:"holdsUp,omitempty"`
 	// Since is since when it waits, in milliseconds since 1970; Waited is how long that is.
 	Since  int64 `json:"since"`
 	Waited int64 `json:"waited"`
@@ -186,6 +191,7 @@ func (b *inbox) item(f found) InboxItem {
 	item := f.tell()
 	item.Kind, item.ProjectID, item.Since = f.kind, b.project, f.since
 	item.cut()
+	b.weigh(&item)
 	return item
 }
 

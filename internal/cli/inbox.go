@@ -26,9 +26,11 @@ func newInbox(a *Run) *cobra.Command {
 	c := &inbox{Run: a}
 	cmd := &cobra.Command{
 		Use:   "inbox",
-		Short: "Show everything that needs you, longest wait first",
+		Short: "Show everything that needs you, first what holds up a session",
 		Args:  Takes,
-		RunE:  Running(c.run),
+		Long: `Show everything that needs you: first what a session at work waits for, then what holds up other work, then the
+rest; among these the highest priority of the task, and then the longest wait.`,
+		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	cmd.Flags().StringVar(&c.session, "session", "", "only this session's, and all of them; else they are bounded")
@@ -55,6 +57,7 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 	if c.kind == "" || c.kind == string(inboxSetAside) {
 		items = append(items, setAside(ctx, c.Run, c.project, c.session)...)
 	}
+	wire.ByUrgency(items)
 	if c.JSON || c.format == "jsonl" || len(items) == 0 {
 		none := "Nothing needs you"
 		if c.kind != "" {
@@ -118,7 +121,12 @@ func showInbox(a *Run, items []wire.InboxItem) {
 		if about == "" {
 			about = item.Queue
 		}
-		a.Print("%-11s  %s  %s  (waits %s)\n", item.Kind, about, safetext.Clip(item.What, 40), waited(item.Waited))
+		holdsUp := ""
+		if item.HoldsUp > 0 {
+			holdsUp = ", holds up " + Many(item.HoldsUp, "task")
+		}
+		a.Print("%-11s  %s  %s  (waits %s%s)\n", item.Kind, about, safetext.Clip(item.What, 40), waited(item.Waited),
+			holdsUp)
 		lines := 1
 		if item.Kind == wire.InboxRefused {
 			lines = 3 // nothing else says why

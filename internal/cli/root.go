@@ -220,6 +220,11 @@ func Running(f func(ctx context.Context, args []string) error) func(*cobra.Comma
 // Takes holds a command line to the arguments of its Use line.
 func Takes(cmd *cobra.Command, args []string) error {
 	named := placeholders(cmd.Use)
+	if last := len(named) - 1; last >= 0 && named[last].many {
+		for len(named) < len(args) {
+			named = append(named, named[last])
+		}
+	}
 	for i, p := range named {
 		if i >= len(args) && !p.optional {
 			return fmt.Errorf("`%s` needs %s; see `%[1]s --help`", cmd.CommandPath(), p.written)

@@ -58,18 +58,22 @@ type placeholder struct {
 	optional      bool
 	// text says that it is free text, which stands in quotes; anything else names something, and is never empty.
 	text bool
+	// many says that there may be several of it: the last argument, with an ellipsis.
+	many bool
 }
 
 // placeholders reads the arguments from a Use line: <taskId>, "<message>", and [...] around what may be left out.
 func placeholders(use string) []placeholder {
 	var found []placeholder
 	for _, word := range strings.Fields(use)[1:] {
+		word, many := strings.CutSuffix(word, "…")
 		bare := strings.Trim(word, "[]")
 		found = append(found, placeholder{
 			name:     strings.Trim(bare, `"<>`),
 			written:  bare,
 			optional: strings.HasPrefix(word, "["),
 			text:     strings.HasPrefix(bare, `"`),
+			many:     many,
 		})
 	}
 	return found
@@ -105,6 +109,8 @@ func syntaxOf(cmd *cobra.Command) string {
 	told := strings.Split(cmd.Annotations[toldFlags], ",")
 	for _, p := range placeholders(cmd.Use) {
 		switch {
+		case !p.optional && p.many:
+			parts = append(parts, p.written+"…")
 		case !p.optional:
 			parts = append(parts, p.written)
 		case !slices.Contains(told, ownOnly):

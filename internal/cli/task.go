@@ -56,11 +56,6 @@ func newTaskUpdate(a *Run) *cobra.Command {
 		"Updated task %[1]s", "title", "description", "criteria", "depends-on", "priority", "status")
 }
 
-func newTaskComplete(a *Run) *cobra.Command {
-	return newChange(a, &commands.CompleteTask{}, "complete <taskId>", "Confirm that a task is done",
-		"Completed task %[1]s")
-}
-
 func newTaskBlock(a *Run) *cobra.Command {
 	return newChange(a, &commands.BlockTask{}, `block <taskId> ["<reason>"]`, "Mark a task as blocked",
 		"Blocked task %[1]s")

@@ -39,6 +39,9 @@ const (
 	InboxRefused  = projections.InboxRefused
 )
 
+// ByUrgency orders an inbox: first what holds up a session, then what holds up work.
+func ByUrgency(items []InboxItem) { projections.ByUrgency(items) }
+
 // CodeStopping is the code of an answer that tells the caller to ask again: the server is being stopped.
 const CodeStopping = "STOPPING"
 

@@ -110,8 +110,8 @@ var syntaxes = map[string]usage{
 		"Change fields of a task, or its status",
 	},
 	"task:complete": {
-		"task complete <taskId>",
-		"Confirm that a task is done",
+		"task complete <taskId>…",
+		"Confirm that tasks are done",
 	},
 	"task:block": {
 		`task block <taskId> ["<reason>"]`,
@@ -204,7 +204,7 @@ var syntaxes = map[string]usage{
 	},
 	"inbox": {
 		"inbox",
-		"Show everything that needs you, longest wait first",
+		"Show everything that needs you, first what holds up a session",
 	},
 	"input:list": {
 		"input list [--status open|answered|delivered|void] [--session <sessionId>]",

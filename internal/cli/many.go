@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/internal/safetext"
+)
+
+// outcome is what became of one of many commands.
+type outcome struct {
+	ID       string          `json:"id"`
+	Sequence uint64          `json:"sequence,omitempty"`
+	Event    json.RawMessage `json:"event"`
+	Retried  bool            `json:"retried,omitempty"`
+	Error    string          `json:"error,omitempty"`
+	Message  string          `json:"message,omitempty"`
+}
+
+// each sends one command for each id, one after the other, and answers each: what was done in words of one %s, and what
+// was refused on stderr. Whatever becomes of one, the next is asked for too, unless nobody answers. The exit code of a
+// partial failure is that of its refusals if they are alike, else 1.
+func (a *Run) each(
+	ctx context.Context, ids []string, command string, body func(id string) any, key, words string,
+) error {
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	outcomes := make([]outcome, 0, len(ids))
+	var failed []error
+	for _, id := range ids {
+		o := client.Options{DryRun: a.dryRun}
+		if key != "" {
+			o.Key = key + ":" + id
+		}
+		answer, err := c.Do(ctx, command, body(id), o)
+		var unreachable *client.ConnectionError
+		if errors.As(err, &unreachable) || ctx.Err() != nil {
+			return a.broughtNoAnswer(err, id, outcomes, len(ids))
+		}
+		if err != nil {
+			failed = append(failed, err)
+			e := explain(err)
+			outcomes = append(outcomes, outcome{ID: id, Error: e.code, Message: e.message})
+			if !a.JSON {
+				a.Say("maestro: %s: %s\n", safetext.OneLine(id), e.message)
+			}
+			continue
+		}
+		outcomes = append(outcomes, outcome{
+			ID:       id,
+			Sequence: answer.Sequence,
+			Event:    answer.Event,
+			Retried:  answer.Retried,
+		})
+		if !a.JSON {
+			a.sayDone(answer, id, words)
+		}
+	}
+	if len(failed) == 0 {
+		a.Result(struct {
+			DryRun  bool      `json:"dryRun,omitempty"`
+			Results []outcome `json:"results"`
+		}{a.dryRun, outcomes}, func() {})
+		return nil
+	}
+	return partly(failed, outcomes)
+}
+
+func (a *Run) sayDone(answer client.Answer, id, words string) {
+	id = safetext.OneLine(id)
+	switch {
+	case answer.Event == nil:
+		a.Print("%s: nothing to do, the command would change nothing\n", id)
+	case a.dryRun:
+		a.Print("Dry run: %s\n", fmt.Sprintf(words, id))
+	default:
+		a.Print(words+"\n", id)
+	}
+}
+
+// partly sums up many commands of which some were refused.
+func partly(failed []error, outcomes []outcome) error {
+	e := &failure.Error{
+		Code:    "PARTIAL_FAILURE",
+		Message: fmt.Sprintf("%d of %d commands are done, %d refused", len(outcomes)-len(failed), len(outcomes),
+			len(failed)),
+		Next:    "deal with what was refused, then repeat the command: what is done stays done",
+		Details: map[string]any{"results": outcomes},
+		Status:  http.StatusInternalServerError,
+	}
+	alike := true
+	for _, err := range failed {
+		alike = alike && exitCode(err) == exitCode(failed[0])
+	}
+	if alike {
+		e.Status, e.Err = 0, failed[0]
+		e.Why = explain(failed[0]).why
+	}
+	return e
+}
+
+// broughtNoAnswer says how far many commands came before the server was gone.
+func (a *Run) broughtNoAnswer(err error, id string, outcomes []outcome, of int) error {
+	e := explain(err)
+	return &failure.Error{
+		Code:    e.code,
+		Err:     err,
+		Message: fmt.Sprintf("%s: %s", id, e.message),
+		Why:     e.why,
+		Next:    fmt.Sprintf("%d of %d were answered; repeat the command: what is done stays done", len(outcomes), of),
+		Details: map[string]any{"results": outcomes},
+	}
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/events"
+	"maestro/internal/failure"
+	"maestro/service/wire"
+)
+
+// taskComplete is `maestro task complete`.
+type taskComplete struct {
+	*Run
+	saidDone     bool
+	project, key string
+}
+
+func newTaskComplete(a *Run) *cobra.Command {
+	c := &taskComplete{Run: a}
+	cmd := &cobra.Command{
+		Use:   "complete <taskId>…",
+		Short: "Confirm that tasks are done",
+		Long: `Confirm that tasks are done: those that are named, or with --said-done all that agents report as completed and nobody
+has confirmed. Each task gets an answer; if some are refused, the others are done all the same.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if c.saidDone && len(args) == 0 {
+				return nil
+			}
+			return Takes(cmd, args)
+		},
+		RunE: Running(c.run),
+	}
+	cmd.Flags().BoolVar(&c.saidDone, "said-done", false,
+		"those of the project that agents report as completed, in place of named ones")
+	projectFlag(cmd, &c.project)
+	a.keyFlag(cmd, &c.key)
+	return Tell(cmd, "task:complete")
+}
+
+func (c *taskComplete) run(ctx context.Context, args []string) error {
+	const words = "Completed task %s"
+	of := func(id string) any { return &commands.CompleteTask{In: commands.In{Project: c.project}, TaskID: id} }
+	switch {
+	case c.saidDone && len(args) > 0:
+		return failure.Usage("--said-done and named tasks exclude each other").WithNext("leave one of them out")
+	case c.saidDone:
+		return c.completeSaidDone(ctx, of, words)
+	case len(args) == 1:
+		return c.change(ctx, "task:complete", of(args[0]), c.key, args[0], words, args[0])
+	}
+	return c.each(ctx, args, "task:complete", of, c.key, words)
+}
+
+func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) any, words string) error {
+	project, err := c.knownProject(ctx, c.project)
+	if err != nil {
+		return err
+	}
+	said, err := Ask(ctx, c.Run, (*client.Client).Tasks, wire.TaskFilter{
+		ProjectID:     project,
+		SessionStatus: string(events.SaysCompleted),
+	})
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for i := range said {
+		if said[i].Unconfirmed() {
+			ids = append(ids, said[i].ID)
+		}
+	}
+	if len(ids) == 0 && !c.JSON {
+		c.Print("No task of the project is reported as completed and not confirmed\n")
+		return nil
+	}
+	return c.each(ctx, ids, "task:complete", of, c.key, words)
+}
