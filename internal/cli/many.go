@@ -88,7 +88,7 @@ func (a *Run) sayDone(answer client.Answer, id, words string) {
 // partly sums up many commands of which some were refused.
 func partly(failed []error, outcomes []outcome) error {
 	e := &failure.Error{
-		Code:    "PARTIAL_FAILURE",
+		Code: "PARTIAL_FAILURE",
 		Message: fmt.Sprintf("%d of %d commands are done, %d refused", len(outcomes)-len(failed), len(outcomes),
 			len(failed)),
 		Next:    "deal with what was refused, then repeat the command: what is done stays done",
