@@ -74,7 +74,7 @@ func build(ctx context.Context, dir string, fill func(*Builder) error) (head eve
 	if err != nil {
 		return head, err
 	}
-	builder := &Builder{ctx: ctx, bus: b}
+	builder := &Builder{ctx: ctx, bus: b, dir: temporary}
 	if err = fill(builder); err == nil {
 		err = builder.flush()
 	}
@@ -117,6 +117,7 @@ func vacant(dir string) error {
 type Builder struct {
 	ctx  context.Context //nolint:containedctx // it lives for one Build
 	bus  *Bus
+	dir  string
 	head events.Head
 
 	batch    []events.Message
@@ -151,6 +152,11 @@ func (s *Builder) flush() error {
 	s.appended += uint64(len(s.batch))
 	s.batch, s.size = s.batch[:0], 0
 	return nil
+}
+
+// Note puts a file into the store's directory. It is durable before the store gets its name.
+func (s *Builder) Note(name string, content []byte) error {
+	return writeAtomically(filepath.Join(s.dir, name), content)
 }
 
 // Blob keeps a long text.

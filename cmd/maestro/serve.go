@@ -56,6 +56,9 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
+	if err := lock.SettleOrigin(); err != nil {
+		return err
+	}
 	offline.WarnOfOrigin(lock.Home, logger)
 	trusted := clock.New(a.Wall, clock.Boot)
 	backup, err := backupSeen(ctx, lock.Home, o.backups.dir, logger)

@@ -221,19 +221,6 @@ func (h *Home) sync(name string) error {
 	return errors.Join(files.SyncNames(dir), dir.Close())
 }
 
-// NoteRestore keeps what a restore came to, for whoever asks later where the log comes from.
-func (l *Lock) NoteRestore(note []byte) error { return l.write(restoredFile, note) }
-
-// RestoreNote gives what NoteRestore kept; fs.ErrNotExist if the home was not restored.
-func (h *Home) RestoreNote() ([]byte, error) { return h.read(restoredFile, maxNote) }
-
-// NoteEarlierBackups keeps which backups were there when a restore or a salvage made the home. Only who makes the home
-// or has its lock calls it.
-func (h *Home) NoteEarlierBackups(note []byte) error { return h.write(earlierFile, note) }
-
-// EarlierBackups gives what NoteEarlierBackups kept; fs.ErrNotExist if neither made the home.
-func (h *Home) EarlierBackups() ([]byte, error) { return h.read(earlierFile, maxList) }
-
 // Discard releases the home, and removes it if it holds nothing but its lock. The lock's file goes first, while it is
 // held: a process that waits for it then locks no file that others do not see.
 func (l *Lock) Discard() error {

@@ -186,7 +186,7 @@ func TestNotesAndListsAreKept(t *testing.T) {
 			lock, _ := served(t)
 			note := `{"at":"2020-01-02T03:04:05Z"}`
 			err := errors.Join(
-				lock.NoteRestore([]byte(note)),
+				os.WriteFile(filepath.Join(lock.Dir(), restoredFile), []byte(note), 0o600),
 				os.WriteFile(filepath.Join(lock.Dir(), earlierFile), []byte("{}"), 0o600),
 				lock.Uses().Save([]byte("before")), lock.Beats().Keep([]string{"sess_a"}),
 			)

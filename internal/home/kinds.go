@@ -56,6 +56,8 @@ var kinds = []struct{ name, want string }{
 	{filepath.Join(storeDir, "clean.json"), plainFile},
 	{filepath.Join(storeDir, "checked.json"), plainFile},
 	{keyMarkFile, plainFile},
+	{unsettled(restoredFile), plainFile},
+	{unsettled(earlierFile), plainFile},
 	{filepath.Join(storeDir, "jetstream"), directory},
 	{snapshotsDir, directory},
 	{sessionsDir, directory},

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,7 +19,6 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
-	"maestro/internal/backups"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/home"
@@ -129,9 +127,6 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 		}
 		err = errors.Join(err, lock.Release())
 	}()
-	if err := mustBeEmpty(lock, o.home); err != nil {
-		return err
-	}
 	left, err := bus.RemoveUnbuilt(lock.Store()) // whoever restores has the lock
 	if err != nil {
 		return restoreFailed(o.home, err)
@@ -152,49 +147,27 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 	if err := r.expectSigner(lock); err != nil {
 		return err
 	}
-	head, err := bus.Build(ctx, lock.Store(), func(store *bus.Builder) error {
+	if finished, err := r.finishKilled(lock, archive); finished || err != nil {
+		return err
+	}
+	if err := mustBeEmpty(lock, o.home); err != nil {
+		return err
+	}
+	var result restored
+	_, err = bus.Build(ctx, lock.Store(), func(store *bus.Builder) error {
 		r.store = store
-		return r.fill(archive)
+		if err := r.fill(archive); err != nil {
+			return err
+		}
+		result = r.result()
+		return r.noteOrigin(lock.Home, result)
 	})
 	if err != nil {
 		return restoreFailed(o.home, err)
 	}
-	result := restored{
-		Home:     o.home,
-		From:     file,
-		At:       time.Now().UTC(),
-		Head:     head,
-		Created:  r.contents.Created,
-		Signer:   r.contents.Signer,
-		Accepted: len(r.verdict.Faults) > 0,
-		Faults:   r.verdict.Faults,
-	}
-	note, err := json.MarshalIndent(result, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := lock.NoteRestore(append(note, '\n')); err != nil {
-		return err
-	}
-	if err := noteBackups(a, lock.Home, file); err != nil {
-		return err
-	}
 	a.Result(result, func() { r.say(result) })
+	r.settle(lock)
 	return nil
-}
-
-// noteBackups keeps in a new home which backups are there now, beside it and beside the file it is made of: its log may
-// be shorter than theirs.
-func noteBackups(a *cli.Run, h *home.Home, file string) error {
-	earlier, err := backups.NewHome(h.Dir(), filepath.Dir(file))
-	if err != nil {
-		a.Say("The home is restored, but the backups could not be listed; a newer one may make the home read-only: %s\n", err)
-	}
-	note, err := earlier.Encode()
-	if err != nil {
-		return err
-	}
-	return h.NoteEarlierBackups(note)
 }
 
 // holdsTexts fails when long texts cannot come from a file.

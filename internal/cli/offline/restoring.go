@@ -227,10 +227,7 @@ func headDiffers(file, why string) error {
 // Say tells what was restored, and what could not be checked.
 func (r *restoring) say(result restored) {
 	a := r.Run
-	a.Print("Restored %s into %s, head %s\n", cli.Many(int(result.Head.Sequence), "event"), result.Home, result.Head)
-	for _, fault := range result.Faults {
-		a.Print("Accepted fault: %s\n", faultLine(fault))
-	}
+	r.sayRestored(result)
 	switch {
 	case r.isExport:
 		a.Print("An export has no signature, and does not say where the log ended: " +
@@ -248,8 +245,21 @@ func (r *restoring) say(result restored) {
 	case result.Signer == r.own:
 		a.Print("This home's own key signed it\n")
 	}
-	if r.own == "" {
-		a.Print("The home gets a new token and a new key: the secrets of its sessions are no longer valid\n")
+	r.sayStart(result)
+}
+
+func (r *restoring) sayRestored(result restored) {
+	r.Run.Print(
+		"Restored %s into %s, head %s\n", cli.Many(int(result.Head.Sequence), "event"), result.Home, result.Head,
+	)
+	for _, fault := range result.Faults {
+		r.Run.Print("Accepted fault: %s\n", faultLine(fault))
 	}
-	a.Print("Start it with `%s`\n", startCommand(result.Home, r.options.ownHome))
+}
+
+func (r *restoring) sayStart(result restored) {
+	if r.own == "" {
+		r.Run.Print("The home gets a new token and a new key: the secrets of its sessions are no longer valid\n")
+	}
+	r.Run.Print("Start it with `%s`\n", startCommand(result.Home, r.options.ownHome))
 }
