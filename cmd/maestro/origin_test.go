@@ -67,15 +67,19 @@ func TestARestoreThatIsKilledBehindItsLog(t *testing.T) {
 	for what, test := range map[string]struct {
 		args   []string
 		file   []byte
-		rerun  string // what it is made of, for the second run
+		rerun  string // the path of file, if it has one
 		warns  string
-		keeps  bool // the home has its keys
 		others []string
 	}{
-		"an older backup": {file: older, rerun: made[0], keeps: true, others: []string{made[1]}},
+		"an older backup": {
+			file:   older,
+			rerun:  made[0],
+			others: []string{made[1]},
+		},
 		"accepted faults": {
-			file: asExport(t, made[0]), warns: accepted, keeps: true,
-			args: []string{"--accept-faults"},
+			file:  asExport(t, made[0]),
+			warns: accepted,
+			args:  []string{"--accept-faults"},
 		},
 	} {
 		for _, again := range []bool{false, true} {
