@@ -139,7 +139,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header["Cache-Control"] = s.noStore
 	header["X-Content-Type-Options"] = s.noSniff
 	if problem := s.checkOrigin(header, r); problem != nil {
-		s.refuse(w, r, problem)
+		s.refuse(w, r, nil, problem)
 		return
 	}
 	if r.Method == http.MethodOptions && s.preflight(header, r) {
@@ -157,7 +157,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			service.HoldBack(r.Context())
 			err = over
 		}
-		s.refuse(w, r, err)
+		s.refuse(w, r, nil, err)
 		return
 	}
 	if r.Method == http.MethodGet {

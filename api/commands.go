@@ -27,7 +27,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 		answer, err = s.doCommand(r, c, id, o)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.failed(w, r, c.Caller, err)
 		return
 	}
 	b := make([]byte, 0, len(answer.Event)+256)
@@ -55,7 +55,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 		b, err = appendMember(b, `,"revoked":`, answer.Revoked)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.failed(w, r, c.Caller, err)
 		return
 	}
 	b = append(b, '}', '\n')

@@ -90,15 +90,23 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if c, ok := r.Context().Value(callKey{}).(*call); ok && c.Over(r.Context()) != nil {
 		err = c.Over(r.Context())
 	}
+	var caller *service.Caller
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
-		err = s.RecordRefusal(r.Context(), c.Caller, err)
+		caller = c.Caller
+		err = s.RecordRefusal(r.Context(), caller, err)
 	}
-	s.refuse(w, r, err)
+	s.refuse(w, r, caller, err)
 }
 
-// refuse answers with an error and nothing else.
-func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	p := overHTTP(s.ProblemOf(err, nameOf(r)))
+// failed is fail for commands, whose refusals are recorded already.
+func (s *server) failed(w http.ResponseWriter, r *http.Request, caller *service.Caller, err error) {
+	w.Header()["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	s.refuse(w, r, caller, err)
+}
+
+// refuse answers with an error and nothing else. The caller is nil if nobody knows who it is.
+func (s *server) refuse(w http.ResponseWriter, r *http.Request, caller *service.Caller, err error) {
+	p := overHTTP(s.ProblemOf(caller, err, nameOf(r)))
 	for name, values := range p.headers {
 		w.Header()[name] = values
 	}

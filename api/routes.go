@@ -92,7 +92,7 @@ func callOf(ctx context.Context) *call {
 // problemAt is an error with the sequence that it was found at.
 func (s *server) problemAt(c *call, err error) *httpProblem {
 	err = s.RecordRefusal(c.request.Context(), c.Caller, err)
-	p := overHTTP(s.ProblemOf(err, nameOf(c.request)))
+	p := overHTTP(s.ProblemOf(c.Caller, err, nameOf(c.request)))
 	p.headers["Maestro-Sequence"] = []string{sequenceText(s.Head())}
 	return p
 }

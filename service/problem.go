@@ -108,8 +108,8 @@ func kindOf(code commands.Code) Kind {
 }
 
 // ProblemOf is the one place where an error becomes an answer. What nobody foresaw is logged and not shown. call says
-// what was asked for, for the log.
-func (s *Service) ProblemOf(err error, call string) *Problem {
+// what was asked for, for the log. The caller is nil if nobody knows who it is.
+func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	var refusal *commands.Refusal
 	var unavailable *engine.UnavailableError
 	var p *Problem
@@ -176,7 +176,9 @@ func (s *Service) ProblemOf(err error, call string) *Problem {
 			Next:    "try again with the same key; if it fails again, report it",
 		}
 	}
-	return p.Complete()
+	p.Complete()
+	s.advise(c, p)
+	return p
 }
 
 // Complete fills in what every problem says.

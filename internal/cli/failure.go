@@ -219,6 +219,9 @@ func (p *Printer) complain(err error) {
 		return // the command has said why itself
 	}
 	e := explain(err)
+	if p.session && strings.Contains(e.next, "`maestro serve`") { // it is not an agent's to start a server
+		e.next = "wait, then run the command again; reports are kept meanwhile"
+	}
 	if !p.JSON {
 		p.Say("maestro: %s\n", e.message)
 		if pointer, ok := e.details["pointer"].(string); ok && pointer != "" {

@@ -195,14 +195,14 @@ func notKept(missed, failed error) error {
 		Err:     failed,
 		Message: whyNotNow(missed) + ", and the command was NOT kept",
 		Why:     failed.Error(),
-		Next:    "say it again once the server answers: start it with `maestro serve`, or set MAESTRO_API_URL",
+		Next:    "say it again once the server answers",
 	}
 	var full *outbox.FullError
 	switch {
 	case errors.As(failed, &full) && full.Err != nil:
 		f.Next = "make room on the disk of MAESTRO_HOME, then say it again"
 	case errors.As(failed, &full):
-		f.Next = "start the server with `maestro serve`: the session's next command delivers what waits; then say it again"
+		f.Next = "wait until the server is there again: your next command delivers what waits; then say it again"
 		f.Details = map[string]any{"waiting": full.Waiting, "bytes": full.Bytes}
 	}
 	return f

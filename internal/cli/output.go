@@ -25,6 +25,8 @@ type Printer struct {
 	format string
 	// fieldNames are the annotations of the command that ran: what of its line sets which field.
 	fieldNames map[string]string
+	// session says that a session runs the command.
+	session bool
 	// broken is the first error of a write to stdout.
 	broken error
 }

@@ -71,6 +71,7 @@ func Main(
 	}
 	root := a.Root()
 	root.SetArgs(args)
+	a.session = a.isSession()
 	called, err := root.ExecuteContextC(ctx)
 	a.fieldNames = called.Annotations
 	var ran *ranError

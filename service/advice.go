@@ -1,0 +1,46 @@
+package service
+
+import (
+	"regexp"
+	"strings"
+
+	"maestro/commands"
+)
+
+// named matches a command line that a text tells the reader to run, and takes its words apart.
+var named = regexp.MustCompile("`maestro ([a-z-]+)(?: ([a-z-]+))?(?: ([a-z-]+))?")
+
+// advise replaces a problem's next step if it names a command that the caller may not use: an agent would try it.
+func (s *Service) advise(c *Caller, p *Problem) {
+	if c == nil || c.By.Kind == commands.ActorUser && c.By.Access == commands.AccessAdmin {
+		return
+	}
+	for _, words := range named.FindAllStringSubmatch(p.Next, -1) {
+		if !s.mayRun(c, words[1:]) {
+			p.Next = s.whomToAsk(c)
+			return
+		}
+	}
+}
+
+// mayRun reports whether a caller may use the command that these words of a command line name. What is no row of the
+// table, such as `maestro serve`, is for whoever runs the server.
+func (s *Service) mayRun(c *Caller, words []string) bool {
+	for n := len(words); n > 0; n-- {
+		id := strings.TrimRight(strings.Join(words[:n], ":"), ":")
+		if _, ok := commands.CurrentRules().Row(id); ok {
+			return s.Permit(c, id, c.By.Project) == nil
+		}
+	}
+	return false
+}
+
+func (s *Service) whomToAsk(c *Caller) string {
+	switch {
+	case c.By.Kind != commands.ActorSession:
+		return "ask an admin: your token may not do it"
+	case s.Permit(c, "report:needs-input", c.By.Project) == nil:
+		return "ask with `maestro report needs-input \"<question>\"`"
+	}
+	return "ask whoever spawned this session"
+}
