@@ -43,6 +43,16 @@ func at(t *testing.T, waiting <-chan reply) reply {
 	}
 }
 
+// pushBlocked puts an item into a queue that waits for an open task: the queue is not finished, and nothing can be
+// started.
+func (w *world) pushBlocked(project, queue string) {
+	w.Helper()
+	open := w.task(project)
+	blocked := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"T","dependencies":["`+open+`"]}`).
+		is(200).text("event", "data", "taskId")
+	w.do(adminToken, "queue:push", `{"project":"`+project+`",`+queue+`,"taskId":"`+blocked+`"}`).is(200)
+}
+
 func TestWaitingForAnItem(t *testing.T) {
 	const start = "queue:start?wait=25s"
 	waits := func(w *world, token string) <-chan reply {
@@ -155,6 +165,7 @@ func TestWaitingForAnItem(t *testing.T) {
 				id, token := w.session(adminToken, project, w.task(project), `,"strategy":"queue","queue":"q"`)
 				w.do(token, "queue:start", `{}`).is(200)
 				w.do(token, "queue:complete", `{}`).is(200)
+				w.pushBlocked(project, `"queue":"q"`)
 				waiting := waits(w, token)
 				still(t, waiting)
 				w.do(adminToken, end, `{"sessionId":"`+id+`"}`).is(200)
@@ -165,6 +176,7 @@ func TestWaitingForAnItem(t *testing.T) {
 			id, token := w.session(adminToken, project, w.task(project), `,"strategy":"queue"`)
 			w.do(token, "queue:start", `{}`).is(200)
 			w.do(token, "queue:complete", `{}`).is(200)
+			w.pushBlocked(project, `"sessionId":"`+id+`"`)
 			waiting := waits(w, token)
 			still(t, waiting)
 			fresh := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`).is(200).text("token")
@@ -178,6 +190,7 @@ func TestWaitingForAnItem(t *testing.T) {
 			id, token := w.session(adminToken, project, w.task(project), `,"strategy":"queue"`)
 			w.do(token, "queue:start", `{}`).is(200)
 			w.do(token, "queue:complete", `{}`).is(200)
+			w.pushBlocked(project, `"sessionId":"`+id+`"`)
 			ops := w.token("ops", "admin")
 			waiting := later(func() reply { return w.do(ops, start, `{"sessionId":"`+id+`"}`) })
 			still(t, waiting)

@@ -176,7 +176,7 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 			Next:    "try again with the same key; if it fails again, report it",
 		}
 	}
-	p.Complete()
+	p = p.Complete()
 	s.advise(c, p)
 	return p
 }
