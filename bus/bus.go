@@ -88,6 +88,9 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 }
 
 func (b *Bus) openEmbedded(ctx context.Context) error {
+	if err := errors.Join(b.embedded.usable(), b.embedded.putBackOfKilled()); err != nil {
+		return err
+	}
 	checked, err := b.embedded.prepare(ctx, b.options.witnesses(), loadNote(b.embedded.dir))
 	if err != nil {
 		return err

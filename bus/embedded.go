@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -110,41 +111,95 @@ func (e *embedded) options() *server.Options {
 	}
 }
 
-// start makes everything in the store durable and starts the server on it.
+// start makes everything in the store durable and starts the server on it. What a server that does not start has
+// deleted is put back.
 func (e *embedded) start(ctx context.Context) error {
 	if err := syncTree(e.storeDir()); err != nil {
 		return fmt.Errorf("sync the store: %w", full(err))
 	}
+	if err := e.spare(); err != nil {
+		_, putErr := e.putBack()
+		return errors.Join(fmt.Errorf("keep the blocks safe from a server that cannot open them: %w", full(err)), putErr)
+	}
+	s, err := e.startServer(ctx)
+	if err == nil {
+		e.mu.Lock()
+		e.server, e.started = s, true
+		e.mu.Unlock()
+		if err := e.dropSpare(); err != nil {
+			e.logger.Warn("the second names of the blocks cannot be removed; the next start tries again",
+				"where", e.spareDir(), "why", err)
+		}
+		return nil
+	}
+	streams, putErr := e.putBack()
+	if putErr != nil {
+		return fmt.Errorf("%w; its blocks are in %s, and the next start puts them back: %w", err, e.spareDir(), putErr)
+	}
+	if len(streams) > 0 {
+		err = fmt.Errorf("%w; it deleted blocks of %s, and all of them are back in their place", err,
+			strings.Join(streams, ", "))
+	}
+	return err
+}
+
+// startServer starts a server that has every stream open of which there are blocks.
+func (e *embedded) startServer(ctx context.Context) (*server.Server, error) {
 	s, err := server.NewServer(e.options())
 	if err != nil {
-		return fmt.Errorf("create the embedded server: %w", full(err))
+		return nil, fmt.Errorf("create the embedded server: %w", full(err))
 	}
 	e.trouble.Store(nil)
-	s.SetLoggerV2(serverLog{e.logger, func(err error) { e.trouble.Store(&err) }}, false, false, false)
+	log := &serverLog{logger: e.logger, failed: func(err error) { e.trouble.Store(&err) }}
+	s.SetLoggerV2(log, false, false, false)
 	started := make(chan struct{})
 	go func() {
 		s.Start()
 		close(started)
 	}()
-	select {
-	case <-started:
-	case <-ctx.Done():
-		<-started // a start cannot be interrupted; it ends by itself
+	<-started // a start cannot be interrupted; it ends by itself
+	err = ctx.Err()
+	if err == nil {
+		err = e.ready(s, log)
 	}
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		stop(s)
-		return err
+		return nil, err
 	}
-	if !s.ReadyForConnections(startTimeout) || !s.JetStreamEnabled() {
-		stop(s)
+	return s, nil
+}
+
+// ready says why a server that was started cannot be used, or nil.
+func (e *embedded) ready(s *server.Server, log *serverLog) error {
+	// All is ready when Start returns, but for a server that gave up, which is never.
+	if fatal := log.fatal.Load(); fatal != nil {
+		if err := errors.Join(e.usable(), full(probe(e.dir))); err != nil {
+			return fmt.Errorf("start the embedded server: %s: %w", *fatal, err)
+		}
+		return fmt.Errorf("start the embedded server: %s", *fatal)
+	}
+	if !s.ReadyForConnections(time.Second) || !s.JetStreamEnabled() {
 		if err := probe(e.dir); err != nil {
 			return fmt.Errorf("start the embedded server: %w", full(err))
 		}
 		return errors.New("the embedded server did not start JetStream; its log says why")
 	}
-	e.mu.Lock()
-	e.server, e.started = s, true
-	e.mu.Unlock()
+	info, err := s.Jsz(&server.JSzOptions{Accounts: true, Streams: true})
+	if err != nil {
+		return fmt.Errorf("ask the embedded server for its streams: %w", err)
+	}
+	var recovered []string
+	for _, account := range info.AccountDetails {
+		for i := range account.Streams {
+			recovered = append(recovered, account.Streams[i].Name)
+		}
+	}
+	if err := e.tookUp(recovered); err != nil {
+		if warned := log.warned.Load(); warned != nil {
+			err = fmt.Errorf("%w: %s", err, *warned)
+		}
+		return errors.Join(err, e.usable())
+	}
 	return nil
 }
 

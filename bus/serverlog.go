@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 )
 
 // serverLog routes the embedded server's warnings and errors to slog and drops its chatter.
@@ -13,17 +15,22 @@ type serverLog struct {
 	logger *slog.Logger
 	// failed is told of a file that could not be read or written; nil if nobody is.
 	failed func(error)
+
+	// warned is the last warning, and fatal is why the server gave up; nil without.
+	warned, fatal atomic.Pointer[string]
 }
 
-func (l serverLog) Noticef(string, ...any) {}
-func (l serverLog) Debugf(string, ...any)  {}
-func (l serverLog) Tracef(string, ...any)  {}
+func (l *serverLog) Noticef(string, ...any) {}
+func (l *serverLog) Debugf(string, ...any)  {}
+func (l *serverLog) Tracef(string, ...any)  {}
 
-func (l serverLog) Warnf(format string, v ...any) {
-	l.logger.Warn("nats-server: " + fmt.Sprintf(format, v...))
+func (l *serverLog) Warnf(format string, v ...any) {
+	said := strings.TrimSpace(fmt.Sprintf(format, v...))
+	l.warned.Store(&said)
+	l.logger.Warn("nats-server: " + said)
 }
 
-func (l serverLog) Errorf(format string, v ...any) {
+func (l *serverLog) Errorf(format string, v ...any) {
 	for _, x := range v {
 		var path *fs.PathError
 		if err, ok := x.(error); ok && l.failed != nil && errors.As(err, &path) && !stagingIsGone(path) {
@@ -39,7 +46,9 @@ func stagingIsGone(err *fs.PathError) bool {
 	return err.Op == "stat" && errors.Is(err, fs.ErrNotExist) && filepath.Base(filepath.Dir(err.Path)) == "batches"
 }
 
-// Fatalf only logs: whether the process ends is for its owner to say.
-func (l serverLog) Fatalf(format string, v ...any) {
-	l.logger.Error("nats-server: " + fmt.Sprintf(format, v...))
+// Fatalf notes that the server gave up: whether the process ends is for its owner to say.
+func (l *serverLog) Fatalf(format string, v ...any) {
+	said := fmt.Sprintf(format, v...)
+	l.fatal.Store(&said)
+	l.logger.Error("nats-server: " + said)
 }

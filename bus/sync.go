@@ -93,10 +93,13 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	untouched := b.untouched()
 	b.watch.release()
 	b.room.looked = time.Time{}
-	if err := errors.Join(b.room.check(), full(probe(b.embedded.dir))); err != nil {
-		return 0, err
+	if err := errors.Join(b.room.check(), full(probe(b.embedded.dir)), b.embedded.usable()); err != nil {
+		return 0, err // the server that runs can be read still
 	}
 	b.embedded.stop()
+	if err := b.embedded.putBackOfKilled(); err != nil { // a start failed, and could not do it
+		return 0, err
+	}
 	if err := syncTree(b.embedded.storeDir()); err != nil {
 		b.doubtful.Store(true)
 		return 0, fmt.Errorf("reopen the log: %w", full(err))

@@ -12,7 +12,7 @@ import (
 	"maestro/internal/files"
 )
 
-// scratch matches what a start makes in the store for itself: see probe and repairMeta.
+// scratch matches what a start makes in the store for itself: see probe, usable and repairMeta.
 var scratch = regexp.MustCompile(`^\.(probe|model)-\d+$`)
 
 // removeUnfinished removes what a server that was killed left half made: copies of a damaged store or of its end,
@@ -28,11 +28,16 @@ func (e *embedded) removeUnfinished() {
 			return slices.Contains(listed[what], filepath.Base(dir)) || !isHollow(dir)
 		})...)
 	}
-	entries, listErr := os.ReadDir(e.dir)
-	err = errors.Join(err, listErr)
-	for _, entry := range entries {
-		if scratch.MatchString(entry.Name()) {
-			left = append(left, filepath.Join(e.dir, entry.Name()))
+	for _, dir := range e.serverDirs() {
+		if !isDir(dir) {
+			continue
+		}
+		entries, listErr := os.ReadDir(dir)
+		err = errors.Join(err, listErr)
+		for _, entry := range entries {
+			if scratch.MatchString(entry.Name()) {
+				left = append(left, filepath.Join(dir, entry.Name()))
+			}
 		}
 	}
 	for _, path := range left {
@@ -41,13 +46,19 @@ func (e *embedded) removeUnfinished() {
 	err = errors.Join(err, files.RemoveUnfinished(e.dir))
 	for _, stream := range storedStreams {
 		path := streamPath(e.dir, stream.name)
-		if info, statErr := os.Lstat(path); statErr == nil && info.IsDir() {
+		if isDir(path) {
 			err = errors.Join(err, files.RemoveUnfinished(path))
 		}
 	}
 	if err != nil {
 		e.logger.Warn("files that a killed server left unfinished cannot be removed", "why", err)
 	}
+}
+
+// isDir reports whether a directory is there, and not a link to one.
+func isDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
 }
 
 // isHollow reports whether a directory that something was set aside to holds nothing: the server was killed before.

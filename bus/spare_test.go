@@ -1,0 +1,174 @@
+package bus
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"maestro/events"
+)
+
+// storedBlocks gives the content of every block of a store by its path in it.
+func storedBlocks(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	blocks := map[string]string{}
+	for _, s := range storedStreams {
+		paths, err := filepath.Glob(filepath.Join(streamPath(dir, s.name), "msgs", "*.blk"))
+		must(t, err)
+		for _, path := range paths {
+			content, err := os.ReadFile(path)
+			must(t, err)
+			name, err := filepath.Rel(dir, path)
+			must(t, err)
+			blocks[name] = string(content)
+		}
+	}
+	return blocks
+}
+
+// obstruct makes nats-server fail at a stream after all checks were made, and delete it: it takes the stream for an
+// encrypted one. Blocks are copied where they cannot have second names.
+func obstruct(t *testing.T, dir, stream string, names bool) (clear func()) {
+	t.Helper()
+	path := filepath.Join(streamPath(dir, stream), "meta.key")
+	before := link
+	clear = func() {
+		link = before
+		must(t, ignoreMissing(os.Remove(path)))
+	}
+	t.Cleanup(clear)
+	link = func(from, to string) error {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return err
+		}
+		if !names {
+			return errors.ErrUnsupported
+		}
+		return os.Link(from, to)
+	}
+	return clear
+}
+
+// A stream that nats-server cannot open at a start is deleted by it. Every block is back afterwards, and the store opens
+// whole once the obstacle is gone.
+func TestAStreamThatTheServerCannotOpenIsKept(t *testing.T) {
+	dir, log, blobs, denials := filledStore(t)
+	for _, copies := range []bool{false, true} {
+		for _, s := range storedStreams {
+			name := s.name
+			if copies {
+				name += " without second names"
+			}
+			t.Run(name, func(t *testing.T) {
+				image := filepath.Join(t.TempDir(), "store")
+				copyStore(t, dir, image)
+				before := storedBlocks(t, image)
+				clear := obstruct(t, image, s.name, !copies)
+				for range 2 {
+					_, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
+					if err == nil || !strings.Contains(err.Error(), streamPath("", s.name)) ||
+						errors.Is(err, events.ErrReadOnly) {
+						t.Errorf("it opens: %v", err)
+					}
+					if !maps.Equal(before, storedBlocks(t, image)) {
+						t.Fatal("the blocks are not what they were")
+					}
+					must(t, ignoreMissing(os.Remove(filepath.Join(streamPath(image, s.name), "meta.key"))))
+				}
+				clear()
+				b := openWitnessed(t, image, Always, uint64(len(log)))
+				holdsAll(t, b, len(log), len(blobs), len(denials))
+			})
+		}
+	}
+}
+
+// holdsAll says that a bus can be written to, and holds so many events, texts and refusals.
+func holdsAll(t *testing.T, b *Bus, log, blobs, denials int) {
+	t.Helper()
+	must(t, b.Damage())
+	head, err := b.Sync(t.Context())
+	if err != nil || head != uint64(log) { //nolint:gosec // not negative
+		t.Errorf("the log ends at %d, expected %d, %v", head, log, err)
+	}
+	digests, err := b.Blobs(t.Context())
+	if err != nil || len(digests) != blobs {
+		t.Errorf("%d texts, expected %d, %v", len(digests), blobs, err)
+	}
+	refused := 0
+	must(t, b.LoadDenials(t.Context(), func(events.StoredDenial) error { refused++; return nil }))
+	if refused != denials {
+		t.Errorf("%d refusals, expected %d", refused, denials)
+	}
+	if left, err := os.Lstat(b.embedded.spareDir()); err == nil {
+		t.Errorf("%s is left", left.Name())
+	}
+}
+
+// The same when a running server is opened again after a write that failed.
+func TestAReopenThatFailsKeepsTheStreams(t *testing.T) {
+	dir, log, blobs, denials := filledStore(t)
+	for _, s := range storedStreams {
+		t.Run(s.name, func(t *testing.T) {
+			image := filepath.Join(t.TempDir(), "store")
+			copyStore(t, dir, image)
+			b := openWitnessed(t, image, Always, uint64(len(log)))
+			before := storedBlocks(t, image)
+			clear := obstruct(t, image, s.name, true)
+			for range 2 {
+				b.doubtful.Store(true)
+				if head, err := b.Sync(t.Context()); err == nil {
+					t.Errorf("it is open again with %d events", head)
+				}
+				if !maps.Equal(before, storedBlocks(t, image)) {
+					t.Fatal("the blocks are not what they were")
+				}
+				must(t, ignoreMissing(os.Remove(filepath.Join(streamPath(image, s.name), "meta.key"))))
+			}
+			clear()
+			holdsAll(t, b, len(log), len(blobs), len(denials))
+		})
+	}
+}
+
+// A start that was killed after nats-server had deleted a stream: the next one puts the blocks back.
+func TestAStartPutsBackWhatAKilledOneDeleted(t *testing.T) {
+	dir, log, blobs, denials := filledStore(t)
+	for name, gone := range map[string]func(block int) bool{
+		"nothing":      func(int) bool { return false },
+		"some blocks":  func(n int) bool { return n%2 == 1 },
+		"all of them":  func(int) bool { return true },
+		"the last one": func(n int) bool { return n == 3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			image := filepath.Join(t.TempDir(), "store")
+			copyStore(t, dir, image)
+			before := storedBlocks(t, image)
+			e := &embedded{dir: image}
+			must(t, e.spare())
+			for _, s := range storedStreams {
+				blocks, err := blockFiles(e.messagesDir(s.name))
+				must(t, err)
+				for _, index := range blocks {
+					if gone(index) {
+						must(t, os.Remove(filepath.Join(e.messagesDir(s.name), blockName(index))))
+					}
+				}
+				if gone(1) && gone(2) {
+					must(t, os.RemoveAll(streamPath(image, s.name)))
+				}
+			}
+			b := openWitnessed(t, image, Always, uint64(len(log)))
+			holdsAll(t, b, len(log), len(blobs), len(denials))
+			must(t, b.Close())
+			for path, content := range before {
+				if now := storedBlocks(t, image)[path]; !strings.HasPrefix(now, content) {
+					t.Errorf("%s has %d bytes, expected %d", path, len(now), len(content))
+				}
+			}
+		})
+	}
+}

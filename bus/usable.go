@@ -1,0 +1,72 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// serverDirs are the directories in which the server makes files.
+func (e *embedded) serverDirs() []string {
+	account := filepath.Join(e.storeDir(), server.DEFAULT_GLOBAL_ACCOUNT)
+	dirs := []string{e.dir, e.storeDir(), account, filepath.Join(account, "streams")}
+	for _, stored := range storedStreams {
+		dir := e.streamDir(stored.name)
+		dirs = append(dirs, dir, e.messagesDir(stored.name), filepath.Join(dir, consumersName))
+	}
+	return dirs
+}
+
+// usable tries what the server does first with a store: it makes a file in each directory and opens the newest block of
+// each stream to write. What is missing, or is something else, is for prepare to judge. A server must not be the first to
+// notice: it waits without an end, or deletes the stream.
+func (e *embedded) usable() error {
+	for _, dir := range e.serverDirs() {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		if err := canMakeFiles(dir); err != nil {
+			return unusable(dir, err)
+		}
+	}
+	for _, stored := range storedStreams {
+		blocks, err := blockFiles(e.messagesDir(stored.name))
+		if err != nil || len(blocks) == 0 {
+			continue
+		}
+		newest := filepath.Join(e.messagesDir(stored.name), blockName(blocks[len(blocks)-1]))
+		if info, err := os.Stat(newest); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		block, err := os.OpenFile(newest, os.O_RDWR, 0)
+		if err == nil {
+			err = block.Close()
+		}
+		if err != nil {
+			return unusable(newest, err)
+		}
+	}
+	return nil
+}
+
+// canMakeFiles makes a file in a directory and removes it.
+func canMakeFiles(dir string) error {
+	f, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func unusable(path string, err error) error {
+	next := "`maestro serve --read-only` reads the store meanwhile"
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, os.ErrPermission) {
+		next = fmt.Sprintf("make it writable for the user that runs the server (uid %d): chown and chmod; until then "+
+			"`maestro serve --read-only` reads the store", os.Getuid())
+	}
+	return fmt.Errorf("the server cannot write to %s: %w; %s", path, full(err), next)
+}
