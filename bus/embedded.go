@@ -119,7 +119,7 @@ func (e *embedded) start(ctx context.Context) error {
 	}
 	if err := e.spare(); err != nil {
 		_, putErr := e.putBack()
-		return errors.Join(fmt.Errorf("keep the blocks safe from a server that cannot open them: %w", full(err)), putErr)
+		return errors.Join(fmt.Errorf("give the blocks a second name for the start: %w", full(err)), putErr)
 	}
 	s, err := e.startServer(ctx)
 	if err == nil {

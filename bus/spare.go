@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"maestro/events"
 	"maestro/internal/files"
 )
 
@@ -141,8 +141,8 @@ func (e *embedded) putBackOfKilled() error {
 	return nil
 }
 
-// tookUp fails when the server does not have a stream whose blocks were there before its start, or a block of the log
-// is gone.
+// tookUp fails when the server does not have a stream whose blocks were there before its start, or messages of the log
+// are gone with a block.
 func (e *embedded) tookUp(recovered []string) error {
 	for _, stored := range storedStreams {
 		if _, err := os.Lstat(filepath.Join(e.spareDir(), stored.name)); errors.Is(err, fs.ErrNotExist) {
@@ -153,8 +153,16 @@ func (e *embedded) tookUp(recovered []string) error {
 		}
 	}
 	gone, err := e.lostBlocks(StreamName)
-	if err == nil && len(gone) > 0 {
-		err = fmt.Errorf("nats-server deleted %s of the log at its start", strings.Join(gone, ", "))
+	if err != nil {
+		return err
 	}
-	return err
+	for _, name := range gone { // it may delete one that holds no message
+		index, _ := blockIndex(name)
+		path := filepath.Join(e.spareDir(), StreamName, name)
+		block, _, err := scanBlock(e.dir, path, StreamName, events.SubjectPrefix, index, nil, nil)
+		if err != nil || len(block.places) > 0 || len(block.faults) > 0 {
+			return errors.Join(fmt.Errorf("nats-server deleted %s of the log at its start", name), err)
+		}
+	}
+	return nil
 }

@@ -52,8 +52,8 @@ func obstruct(t *testing.T, dir, stream string, names bool) (clear func()) {
 	return clear
 }
 
-// A stream that nats-server cannot open at a start is deleted by it. Every block is back afterwards, and the store opens
-// whole once the obstacle is gone.
+// A stream that nats-server cannot open at a start is deleted by it. Every block is back afterwards, and the store
+// opens whole once the obstacle is gone.
 func TestAStreamThatTheServerCannotOpenIsKept(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, copies := range []bool{false, true} {

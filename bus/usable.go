@@ -22,8 +22,8 @@ func (e *embedded) serverDirs() []string {
 }
 
 // usable tries what the server does first with a store: it makes a file in each directory and opens the newest block of
-// each stream to write. What is missing, or is something else, is for prepare to judge. A server must not be the first to
-// notice: it waits without an end, or deletes the stream.
+// each stream to write. What is missing, or is something else, is for prepare to judge. The server must not be the
+// first to notice: it waits without an end, or deletes the stream.
 func (e *embedded) usable() error {
 	for _, dir := range e.serverDirs() {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -64,7 +64,7 @@ func canMakeFiles(dir string) error {
 
 func unusable(path string, err error) error {
 	next := "`maestro serve --read-only` reads the store meanwhile"
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, os.ErrPermission) {
+	if errors.Is(err, fs.ErrPermission) {
 		next = fmt.Sprintf("make it writable for the user that runs the server (uid %d): chown and chmod; until then "+
 			"`maestro serve --read-only` reads the store", os.Getuid())
 	}
