@@ -87,6 +87,7 @@ func (s *server) routes() {
 // nativeRoutes registers the routes of our own clients; each line is a file.
 func (s *server) nativeRoutes() {
 	s.healthRoutes()
+	s.identityRoutes()
 	s.whoamiRoutes()
 	s.projectRoutes()
 	s.taskRoutes()

@@ -440,6 +440,9 @@ func (c *Client) once(req *http.Request) (*http.Response, error) {
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
+	if refused := (*Error)(nil); errors.As(err, &refused) { // the server did not prove that it knows the token
+		return nil, refused
+	}
 	return nil, &ConnectionError{URL: c.Base(), Err: err}
 }
 

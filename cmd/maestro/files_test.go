@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"maestro/internal/cli"
+	"maestro/internal/testing/standin"
 )
 
 // readers are the commands that read a file that they are told; NONE stands for it.
@@ -42,9 +43,9 @@ var readers = [][]string{
 
 // A file that does not exist is told in one way, with one exit code.
 func TestFilesThatDoNotExist(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(standin.Identified(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"data":[]}`)
-	}))
+	}, "mss_s.1.x"))
 	defer server.Close()
 	env := map[string]string{"MAESTRO_API_URL": server.URL, "MAESTRO_TOKEN": "mss_s.1.x", "MAESTRO_PROJECT_ID": "p"}
 	for _, args := range readers {

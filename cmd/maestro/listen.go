@@ -14,7 +14,15 @@ import (
 	"maestro/internal/failure"
 )
 
-func listen(ctx context.Context, address string) (net.Listener, error) {
+// listen takes the address. last is the address at which the home's server listened before, "" if that is not known:
+// with port 0, its port is taken again if it is on the same host and free.
+func listen(ctx context.Context, address, last string) (net.Listener, error) {
+	host, port, _ := net.SplitHostPort(address) // the options were checked
+	if before, _, err := net.SplitHostPort(last); err == nil && port == "0" && before == host {
+		if listener, err := new(net.ListenConfig).Listen(ctx, "tcp", last); err == nil {
+			return listener, nil
+		}
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, &failure.Error{

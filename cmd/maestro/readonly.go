@@ -83,7 +83,7 @@ func serveReadOnly(
 		Why: "it was started with --read-only", Next: "start it without --read-only where its home can be written",
 		Asked: true,
 	})
-	listener, err := listen(ctx, o.listen)
+	listener, err := listen(ctx, o.listen, "")
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	}
 	defer stopLeases()
 	// An address that is taken is not worth a half-made server.
-	listener, err := listen(ctx, o.listen)
+	listener, err := listen(ctx, o.listen, lock.Listened())
 	if err != nil {
 		return err
 	}
@@ -170,6 +170,9 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, lock.Withdraw()) }()
+	if err := lock.NoteListened(listener.Addr().String()); err != nil {
+		logger.Warn("the next start may take another port", "why", err)
+	}
 	files.keep(lock)
 	defer beside(ctx, files.run(time.Tick(homeFilesEvery)))()
 	if o.auth == "off" {

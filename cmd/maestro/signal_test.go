@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"maestro/internal/cli"
+	"maestro/internal/testing/standin"
 )
 
 // halfway is a real `maestro backup FILE` whose server has sent half of the backup. wrap is put before the program.
@@ -26,14 +27,14 @@ type halfway struct {
 
 func newHalfway(t *testing.T, wrap ...string) *halfway {
 	h := &halfway{t: t, dir: t.TempDir(), rest: make(chan struct{})}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(standin.Identified(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "half")
 		_ = http.NewResponseController(w).Flush()
 		select {
 		case <-h.rest:
 		case <-r.Context().Done():
 		}
-	}))
+	}, "msu_someone"))
 	t.Cleanup(server.Close)
 	binary, err := exec.LookPath("maestro")
 	if err != nil {

@@ -29,7 +29,7 @@ func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 	if a.client != nil {
 		return a.client, nil
 	}
-	address, token, err := a.find()
+	address, token, err := a.find(ctx)
 	if err != nil {
 		return nil, a.withWaiting(err)
 	}
@@ -37,7 +37,9 @@ func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 		address, token, client.WithVersion(Version()), client.WithTimeout(patience),
 		client.WithMail(func(ids []string) { a.waiting = ids }),
 		client.WithDamage(func(notice string) { a.damage = notice }), client.WithWaiting(a.sayWaiting),
+		client.WithIdentification(),
 	)
+	a.reach(ctx, c)
 	if err := a.deliverFirst(ctx, c); err != nil {
 		c.Close()
 		return nil, err
@@ -56,7 +58,7 @@ func (a *Run) sayWaiting(limit string, after time.Duration) {
 }
 
 // find gives the server's address and the credential, "" if there is none.
-func (a *Run) find() (address, token string, err error) {
+func (a *Run) find(ctx context.Context) (address, token string, err error) {
 	address = a.Getenv("MAESTRO_API_URL")
 	if address != "" {
 		if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -78,7 +80,7 @@ func (a *Run) find() (address, token string, err error) {
 	if address != "" && token != "" {
 		return address, token, nil
 	}
-	return a.atHome(address, token)
+	return a.atHome(ctx, address, token)
 }
 
 // sessionVariables say as which session a process acts.
@@ -145,10 +147,14 @@ func userToken(h *home.Home) (string, error) {
 }
 
 // atHome fills in what the environment left open: where the home's server listens, and the user's token.
-func (a *Run) atHome(address, token string) (string, string, error) {
+func (a *Run) atHome(ctx context.Context, address, token string) (string, string, error) {
 	path, err := home.Path(a.Getenv)
 	if err != nil {
 		return orDefault(address), token, nil
+	}
+	named := address != ""
+	if !named {
+		a.awaitServer(ctx, path)
 	}
 	h, err := home.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,10 +164,9 @@ func (a *Run) atHome(address, token string) (string, string, error) {
 		return "", "", err
 	}
 	defer func() { _ = h.Close() }()
-	running := h.Running()
-	named := address != ""
+	server, running, err := h.Listening()
 	if !named {
-		if address, err = serverOf(h, running); err != nil {
+		if address, err = addressOf(h, server, running, err); err != nil {
 			return "", "", err
 		}
 	}
@@ -182,8 +187,7 @@ func orDefault(address string) string {
 	return address
 }
 
-func serverOf(h *home.Home, running bool) (string, error) {
-	server, err := h.Server()
+func addressOf(h *home.Home, server home.Server, running bool, err error) (string, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && running:
 		return "", &client.ConnectionError{

@@ -89,6 +89,7 @@ func explain(err error) explained {
 	var busy *outbox.BusyError
 	var kind *home.KindError
 	var problem *home.Problem
+	var stranger *client.StrangerError
 	switch {
 	case errors.As(err, &own):
 		e := explained{
@@ -119,6 +120,13 @@ func explain(err error) explained {
 			message: problem.What,
 			why:     problem.Why,
 			next:    problem.Next,
+		}
+	case errors.As(err, &unreachable) && errors.As(unreachable.Err, &stranger):
+		return explained{
+			code:    "NOT_MAESTRO",
+			message: "There is no Maestro server at " + unreachable.URL,
+			why:     stranger.Error(),
+			next:    "start the server with `maestro serve`, or set MAESTRO_API_URL to where it listens",
 		}
 	case errors.As(err, &unreachable):
 		return explained{

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"maestro/internal/testing/standin"
 	"maestro/workers/outbox"
 )
 
@@ -30,7 +31,7 @@ type saying struct {
 func newSaying(t *testing.T) *saying {
 	t.Helper()
 	s := &saying{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(standin.Identified(func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
 		asked := strings.TrimSpace(r.URL.Path + " " + string(text))
 		s.asked = append(s.asked, asked)
@@ -39,7 +40,7 @@ func newSaying(t *testing.T) *saying {
 		status, body := s.answer(asked)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
-	}))
+	}, "mss_s.1.x", "mss_s.0.older", "msu_somebody"))
 	t.Cleanup(server.Close)
 	s.env = map[string]string{
 		"MAESTRO_API_URL": server.URL,

@@ -18,6 +18,7 @@ import (
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/testing/standin"
 
 	"github.com/spf13/cobra"
 )
@@ -46,7 +47,7 @@ func runHere(t *testing.T, env map[string]string, args ...string) ran {
 func answering(t *testing.T, status int, body string) (env map[string]string, asked *[]string) {
 	t.Helper()
 	asked = &[]string{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(standin.Identified(func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
 		*asked = append(
 			*asked,
@@ -61,7 +62,7 @@ func answering(t *testing.T, status int, body string) (env map[string]string, as
 		)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
-	}))
+	}, "mss_s.1.x", "msu_admin"))
 	t.Cleanup(server.Close)
 	return map[string]string{
 		"MAESTRO_API_URL":    server.URL,
@@ -278,24 +279,25 @@ func TestUserTokenStaysHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &Run{Env: map[string]string{"MAESTRO_HOME": dir}}
-	if address, token, err := a.find(); err != nil || address != env["MAESTRO_API_URL"] ||
+	if address, token, err := a.find(t.Context()); err != nil || address != env["MAESTRO_API_URL"] ||
 		token != secrets.AdminToken {
 		t.Errorf("while it runs: %s, %v", address, err)
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if address, token, err := a.find(); exitCode(err) != ExitNoConnection || token != "" {
+	if address, token, err := a.find(t.Context()); exitCode(err) != ExitNoConnection || token != "" {
 		t.Errorf("after it died: %s, %q, %v", address, token, err)
 	}
 	if err := lock.Withdraw(); err != nil {
 		t.Fatal(err)
 	}
-	if address, token, err := a.find(); err != nil || address != defaultAddress || token != "" {
+	if address, token, err := a.find(t.Context()); err != nil || address != defaultAddress || token != "" {
 		t.Errorf("after it stopped: %s, %q, %v", address, token, err)
 	}
 	a.Env["MAESTRO_API_URL"] = "http://named:1"
-	if address, token, err := a.find(); err != nil || address != "http://named:1" || token != secrets.AdminToken {
+	if address, token, err := a.find(t.Context()); err != nil || address != "http://named:1" ||
+		token != secrets.AdminToken {
 		t.Errorf("at an address that was named: %s, %v", address, err)
 	}
 	if len(*asked) != 0 {
@@ -408,16 +410,16 @@ func TestAnswersAreTheServers(t *testing.T) {
 		prints              []string
 	}{
 		{
-			"task delete t --key k", deleted, `POST /api/commands/task:delete key=k auth=Bearer admin {"taskId":"t"}`,
+			"task delete t --key k", deleted, `POST /api/commands/task:delete key=k auth=Bearer msu_admin {"taskId":"t"}`,
 			[]string{"Nothing to do"},
 		},
-		{"status", said, `GET /api/projects/p/status key= auth=Bearer admin `, []string{
+		{"status", said, `GET /api/projects/p/status key= auth=Bearer msu_admin `, []string{
 			"Who says what:", "t1  in_progress  says blocked  s1", "and 4 more", "not confirmed yet",
 			"t2  in_progress  says completed  s2",
 		}},
 		{
 			"token revoke maker --keep-children --key k", revoked,
-			`POST /api/commands/token:revoke key=k auth=Bearer admin {"name":"maker","keepChildren":true}`,
+			`POST /api/commands/token:revoke key=k auth=Bearer msu_admin {"name":"maker","keepChildren":true}`,
 			[]string{
 				"stay valid: child;", "2 sessions that it spawned are still running",
 			},
@@ -425,7 +427,7 @@ func TestAnswersAreTheServers(t *testing.T) {
 	} {
 		env, asked := answering(t, 200, test.answer)
 		delete(env, "MAESTRO_SESSION_ID")
-		env["MAESTRO_TOKEN"] = "admin"
+		env["MAESTRO_TOKEN"] = "msu_admin"
 		got := runHere(t, env, strings.Fields(test.args)...)
 		if got.code != 0 || strings.Join(*asked, "\n") != test.asked {
 			t.Errorf("%s: asked %q, expected %q; %+v", test.args, *asked, test.asked, got)

@@ -91,7 +91,10 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	env := sessionEnv(ctx, c.Run, server.Base(), given)
 	c.waiting = nil // its mail is for the command to see
 	session = given.SessionID
-	beats := client.New(server.Base(), given.Token, client.WithVersion(Version()), client.WithTimeout(patience))
+	beats := client.New(
+		server.Base(), given.Token, client.WithVersion(Version()), client.WithTimeout(patience),
+		client.WithIdentification(),
+	)
 	defer beats.Close()
 	first, err := beats.Heartbeat(ctx, session)
 	if err == nil && first.Ended {

@@ -115,7 +115,7 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 	if err != nil {
 		return err
 	}
-	address, _, err := a.find()
+	server, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		project = event.Project
 	}
 	session.written = writtenOf(answer, session.SessionID)
-	session.Env = sessionEnv(ctx, a, address, wire.Credential{
+	session.Env = sessionEnv(ctx, a, server.Base(), wire.Credential{
 		SessionID: session.SessionID,
 		ProjectID: project,
 		Strategy:  strategy,

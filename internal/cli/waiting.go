@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
 	"maestro/internal/failure"
-	"maestro/internal/home"
 	"maestro/service/wire"
 )
 
@@ -87,24 +85,6 @@ func stopping(err error) bool {
 func serverAway(err error) bool {
 	var said *client.Error
 	return unreached(err) || stopping(err) || errors.As(err, &said) && said.Status == http.StatusBadGateway
-}
-
-// homeServer gives the address of the home's server while it runs, else "".
-func (a *Run) homeServer() string {
-	path, err := home.Path(a.Getenv)
-	if err != nil {
-		return ""
-	}
-	h, err := home.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = h.Close() }()
-	server, err := h.Server()
-	if err != nil || !h.Running() {
-		return ""
-	}
-	return strings.TrimRight(server.Address, "/")
 }
 
 // waitTimeout gives a command that waits its --timeout.

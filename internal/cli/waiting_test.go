@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"maestro/internal/testing/standin"
 )
 
 // Who waits for an answer is not told of a server that is started again; who asks a server that is not there is.
@@ -21,11 +23,11 @@ func TestWaitsThroughARestart(t *testing.T) {
 	}{
 		{"at once", []string{answeredTo(question)}, ExitDone, "left\n"},
 		{"a restart", []string{question, "", "", answeredTo(question)}, ExitDone, "left\n"},
-		{"nobody there", []string{"", answeredTo(question)}, ExitNoConnection, ""},
+		{"nobody there", []string{"", "", answeredTo(question)}, ExitNoConnection, ""},
 	}
 	for _, test := range tests {
 		var calls atomic.Int64
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server := httptest.NewServer(standin.Identified(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
 				_, _ = io.WriteString(w, `{"sequence":1,"event":null}`)
 				return
@@ -35,7 +37,7 @@ func TestWaitsThroughARestart(t *testing.T) {
 				panic(http.ErrAbortHandler)
 			}
 			_, _ = io.WriteString(w, test.says[n])
-		}))
+		}, "mss_s.1.x"))
 		env := map[string]string{
 			"MAESTRO_API_URL":    server.URL,
 			"MAESTRO_TOKEN":      "mss_s.1.x",
@@ -59,7 +61,7 @@ func answeredTo(question string) string {
 // Each piece of mail is said to have been shown under a key of its own: one for all would be another command's.
 func TestMailIsShownUnderItsOwnKey(t *testing.T) {
 	var shown []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(standin.Identified(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Maestro-Mail", "a,b")
 		switch {
 		case r.Method == http.MethodPost:
@@ -71,7 +73,7 @@ func TestMailIsShownUnderItsOwnKey(t *testing.T) {
 		default:
 			_, _ = io.WriteString(w, `{}`)
 		}
-	}))
+	}, "mss_s.1.x"))
 	defer server.Close()
 	env := map[string]string{"MAESTRO_API_URL": server.URL, "MAESTRO_TOKEN": "mss_s.1.x", "MAESTRO_SESSION_ID": "s"}
 	got := runHere(t, env, "whoami")

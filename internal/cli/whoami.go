@@ -38,11 +38,11 @@ With --prompt: what an agent is told of it, which is a session's system prompt (
 }
 
 func (c *whoami) run(ctx context.Context, _ []string) error {
-	address, _, err := c.find()
+	server, err := c.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	me := identity{Server: address}
+	me := identity{Server: server.Base()}
 	if me.Whoami, err = Look(ctx, c.Run, (*client.Client).Whoami); err != nil {
 		return err
 	}

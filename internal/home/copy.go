@@ -14,7 +14,9 @@ import (
 
 // ofTheLog are the names in a home that belong to its log or to a running server. What begins with one of them and a
 // dot does too, such as a damaged store that was set aside.
-var ofTheLog = []string{storeDir, headFile, snapshotsDir, lockFile, serverFile, restoredFile, earlierFile}
+var ofTheLog = []string{
+	storeDir, headFile, snapshotsDir, lockFile, serverFile, listenedFile, restoredFile, earlierFile,
+}
 
 // CopyRest copies into dir all that a home holds beside its log: the secrets, what sessions kept, their manifests.
 // Only this user can read the copies. It does not make them durable. What cannot be read, and what a server would

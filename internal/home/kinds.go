@@ -47,6 +47,7 @@ var kinds = []struct{ name, want string }{
 	{adminTokenFile, plainFile},
 	{serverKeyFile, plainFile},
 	{serverFile, plainFile},
+	{listenedFile, plainFile},
 	{usesFile, plainFile},
 	{beatsFile, plainFile},
 	{restoredFile, plainFile},

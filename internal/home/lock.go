@@ -173,11 +173,7 @@ func (h *Home) holder(f *os.File) *HeldError {
 		held.Read = true
 		return held
 	}
-	content := make([]byte, 32)
-	n, _ := f.ReadAt(content, 0) // what cannot be read is not said
-	if pid, err := strconv.Atoi(strings.TrimSpace(string(content[:n]))); err == nil {
-		held.PID = pid
-	}
+	held.PID = pidIn(f)
 	if server, err := h.Server(); err == nil && (held.PID == 0 || server.PID == held.PID) {
 		held.PID, held.Address = server.PID, server.Address
 	}

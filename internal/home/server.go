@@ -3,8 +3,17 @@ package home
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+
+	"maestro/internal/files"
 )
+
+// listenedFile says where the home's server listened last, so that it takes the same port again.
+const listenedFile = "listened"
 
 // Server says where a home's server listens.
 type Server struct {
@@ -41,3 +50,51 @@ func (l *Lock) Announce(server Server) error {
 
 // Withdraw takes the announcement back.
 func (l *Lock) Withdraw() error { return l.remove(serverFile) }
+
+// Listening gives where the home's server listens now. running says that a server holds the home: while it starts or
+// stops, err is fs.ErrNotExist.
+func (h *Home) Listening() (server Server, running bool, err error) {
+	running = h.Running()
+	if server, err = h.Server(); err != nil || !running {
+		return server, running, err
+	}
+	if h.holderPID() != server.PID { // one that was killed left it behind, and the next one has just begun
+		return Server{}, true, fs.ErrNotExist
+	}
+	return server, true, nil
+}
+
+// holderPID gives the process that took the lock last, 0 if it is not known.
+func (h *Home) holderPID() int {
+	f, err := files.Open(h.root, lockFile, os.O_RDONLY)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = f.Close() }()
+	return pidIn(f)
+}
+
+// pidIn reads the process that a lock's file names, 0 if it names none.
+func pidIn(f *os.File) int {
+	content := make([]byte, 32)
+	n, _ := f.ReadAt(content, 0) // what cannot be read is not said
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(content[:n])))
+	return pid
+}
+
+// Listened gives the address at which the home's server listened last, "127.0.0.1:3000"; "" if it is not known.
+func (h *Home) Listened() string {
+	content, err := h.read(listenedFile, maxNote)
+	if err != nil {
+		return "" // then the server takes any port
+	}
+	return strings.TrimSpace(string(content))
+}
+
+// NoteListened keeps what Listened gives.
+func (l *Lock) NoteListened(address string) error {
+	if l.Listened() == address {
+		return nil
+	}
+	return l.write(listenedFile, []byte(address+"\n"))
+}

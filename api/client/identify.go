@@ -1,0 +1,146 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"maestro/service/wire"
+)
+
+const (
+	// identifiesWithin is how long a program may take to say what it is.
+	identifiesWithin = 10 * time.Second
+	// maxIdentity is the longest identification, in bytes.
+	maxIdentity = 64 << 10
+)
+
+// StrangerError says that the program at an address did not identify itself as Maestro. It was sent no token and no
+// command.
+type StrangerError struct{ Why string }
+
+func (e *StrangerError) Error() string {
+	return "the program there did not identify itself as Maestro (" + e.Why + "), and was sent nothing"
+}
+
+// WithIdentification has the server identify itself on each new connection before anything else is sent: as Maestro,
+// and as one that knows the Client's token. A call fails with a [ConnectionError] that wraps a [*StrangerError], or
+// with an [*Error] of status 401.
+func WithIdentification() Option {
+	return func(c *Client) {
+		transport, ok := c.http.Transport.(*http.Transport)
+		if !ok {
+			return // a transport of the caller's own knows whom it reaches
+		}
+		dial := transport.DialContext
+		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return c.identified(ctx, conn)
+		}
+		transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			host, _, err := net.SplitHostPort(address)
+			if err != nil {
+				return nil, errors.Join(err, conn.Close())
+			}
+			secure := tls.Client(conn, &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12})
+			if err := secure.HandshakeContext(ctx); err != nil {
+				return nil, errors.Join(err, conn.Close())
+			}
+			return c.identified(ctx, secure)
+		}
+	}
+}
+
+// Identify has the server identify itself now, as WithIdentification does. It fails as Do does.
+func (c *Client) Identify(ctx context.Context) error {
+	ctx, cancel := c.patiently(ctx, 0)
+	defer cancel()
+	req, err := c.request(ctx, http.MethodGet, wire.IdentityPath, nil, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Del("Authorization")
+	_, _, err = c.answer(req)
+	return err
+}
+
+// identified gives a connection on which the server has identified itself, and closes any other.
+func (c *Client) identified(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	if err := c.identify(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+func (c *Client) identify(ctx context.Context, conn net.Conn) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // it ends the exchange
+	defer stop()
+	if err := conn.SetDeadline(time.Now().Add(identifiesWithin)); err != nil {
+		return err
+	}
+	challenge, public := rand.Text(), wire.PublicPart(c.token)
+	query := url.Values{"challenge": {challenge}}
+	if public != "" {
+		query.Set("credential", public)
+	}
+	req, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, c.Base()+wire.IdentityPath+"?"+query.Encode(), nil,
+	)
+	if err != nil {
+		return fmt.Errorf("the server's address: %w", err)
+	}
+	if err := req.Write(conn); err != nil {
+		return err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), req)
+	if err != nil {
+		var network net.Error
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network) {
+			return err
+		}
+		return &StrangerError{"it does not speak HTTP"}
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxIdentity))
+	if err != nil {
+		return err
+	}
+	if err := resp.Body.Close(); err != nil {
+		return err
+	}
+	var said wire.Identity
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		return &StrangerError{"it answered " + resp.Status}
+	case json.Unmarshal(body, &said) != nil || said.Product != wire.Product:
+		return &StrangerError{"its answer is not Maestro's"}
+	case resp.Close:
+		return io.EOF // it is stopping: this connection takes no more
+	case c.token == "":
+	case public == "" || !hmac.Equal([]byte(said.Proof), []byte(wire.Prove(c.token, challenge))):
+		return &Error{
+			Status:  http.StatusUnauthorized,
+			Code:    "UNAUTHENTICATED",
+			Message: "The token is not one of this server's",
+			Why:     "the Maestro server at " + c.Base() + " does not know it; the token was not sent",
+			Next:    "check the token, and the address of the server",
+		}
+	}
+	return conn.SetDeadline(time.Time{})
+}

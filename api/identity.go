@@ -1,0 +1,32 @@
+package api
+
+import (
+	"net/http"
+
+	"maestro/service"
+	"maestro/service/wire"
+)
+
+// The lengths of a challenge, and of the public part of a token, in bytes.
+const (
+	shortestChallenge = 16
+	longestChallenge  = 128
+	longestPublic     = 256
+)
+
+func (s *server) identityRoutes() { s.mux.HandleFunc("GET "+wire.IdentityPath, s.identity) }
+
+// identity says that this is Maestro, and proves that it knows a token that the caller has not sent yet.
+func (s *server) identity(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	public, challenge := query.Get("credential"), query.Get("challenge")
+	said := wire.Identity{Product: wire.Product, Version: s.Version}
+	if public != "" {
+		if len(challenge) < shortestChallenge || len(challenge) > longestChallenge || len(public) > longestPublic {
+			s.fail(w, r, service.InvalidRequest("", "challenge must have 16 to 128 bytes, credential at most 256"))
+			return
+		}
+		said.Proof = s.Prove(public, challenge)
+	}
+	s.show(w, r, said)
+}
