@@ -6,5 +6,5 @@
 //
 // Start reading at [Event], the envelope; [Data], the sealed sum of all payloads; and [Catalogue], which ties each
 // literal type name to its payload. [Hash] and [Next] are the chain. [Message], [Head] and the errors of log.go are the
-// words in which the log itself is spoken of by those who keep it (bus) and those who need it (commands).
+// words in which the log itself is spoken of by those who keep it (bus) and those who need it (engine).
 package events

@@ -25,7 +25,6 @@ import (
 const (
 	HeaderKey        = "Idempotency-Key"
 	HeaderOccurredAt = "Maestro-Occurred-At"
-	HeaderSequence   = "Maestro-Sequence"
 	HeaderRetried    = "Maestro-Retried"
 	HeaderVersion    = "Maestro-Client"
 	HeaderMail       = "Maestro-Mail"

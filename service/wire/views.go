@@ -50,9 +50,6 @@ func SessionOfSource(source string) (project, session string, ok bool) {
 	return projections.SessionOfSource(source)
 }
 
-// UserSource gives the source of a user's events.
-func UserSource(name string) string { return projections.UserSource(name) }
-
 // Texts says which of the long texts that the log names cannot be read: the first 1,000, and how many more.
 type Texts struct {
 	Named    int        `json:"named"`

@@ -1,3 +1,4 @@
-// Package imports holds nothing but a test: who may import whom, as docs/architecture.md says it. The linter says the
-// same; this says it where there is only Go.
+// Package imports holds nothing but tests of the source itself: who may import whom, as docs/architecture.md says it;
+// that comments name what is there, that the recipes of CONTRIBUTING.md are true, that the command line and the server
+// leave decisions to those who make them, and how lines and literals are written.
 package imports
