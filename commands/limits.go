@@ -155,6 +155,18 @@ func CheckCall(n int) error {
 	return nil
 }
 
+// CheckTold fails with a *Refusal if a manifest is asked for of more tasks than a session may have, or of tasks that
+// wait for more than a new session may wait for.
+func CheckTold(tasks, dependencies int) error {
+	if int64(tasks) > LimitSessionTasks.Value {
+		return LimitSessionTasks.exceeded("/taskIds", "a manifest", int64(tasks))
+	}
+	if int64(dependencies) > LimitGraph.Value {
+		return LimitGraph.exceeded("/taskIds", "what the tasks wait for", int64(dependencies))
+	}
+	return nil
+}
+
 // Limits of what a session adds to the log after its end.
 var (
 	LimitLateReports = Limit{

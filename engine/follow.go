@@ -35,7 +35,7 @@ type Follower struct {
 	closed bool
 }
 
-// Follow begins to follow the log. see gets the committed state, as in View, and gives the sequence behind which the
+// Follow begins to follow the log. see gets the committed state, as in Read, and gives the sequence behind which the
 // follower begins. Close must be called. It fails with ErrReplays, with what Log.Read fails with, or with ctx's error.
 func (h *Handler) Follow(
 	ctx context.Context, see func(*projections.State) (after uint64, err error),
@@ -65,19 +65,20 @@ func (f *Follower) begin(ctx context.Context, see func(*projections.State) (uint
 	h.feed.begin(h.committed.Head().Sequence)
 	h.mu.Unlock()
 	var after, first uint64
-	var err error
-	h.View(func(s *projections.State) {
+	if _, err := h.Read(ctx, func(s *projections.State) (err error) {
 		after, err = see(s)
 		first = h.feed.first
-	})
-	if err != nil {
+		return err
+	}); err != nil {
 		return err
 	}
 	f.next = after + 1
 	if f.next < first {
+		var err error
 		f.replay, err = h.openReplay(ctx, after)
+		return err
 	}
-	return err
+	return nil
 }
 
 // Next gives the commits behind those that it gave before: it waits until there are some. What it gives is valid until

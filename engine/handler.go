@@ -420,21 +420,12 @@ func retryAnswer(p *pending, message events.Message) (Answer, error) {
 	}, nil
 }
 
-// View calls see with the committed state, which it must not keep; the values in it may be kept.
+// View calls see with the committed state, which it must not keep; the values in it may be kept. Nothing bounds what see
+// looks at, and the writer waits for it: what walks through the state is for Read.
 func (h *Handler) View(see func(*projections.State)) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	see(h.committed)
-}
-
-// Measure is View that counts what see looks up: steps of work, the same on every machine.
-func (h *Handler) Measure(see func(*projections.State)) (steps int) {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	view := h.committed.Overlay() // it has a counter of its own
-	reads := view.CountReads()
-	see(view)
-	return int(*reads) //nolint:gosec // a view is looked at far fewer times
 }
 
 // Health says why the log takes no writes, or nil: a *events.DamageError is for good, anything else passes.

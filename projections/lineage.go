@@ -1,19 +1,35 @@
 package projections
 
-// LivingBelow gives the sessions below one that have not ended: those that it spawned, those that these spawned, and
-// so on, also below one that has ended. Parents come before their children, older ones before younger ones.
-func (s *State) LivingBelow(id string) []string {
-	var living []string
-	for next := []string{id}; len(next) > 0; next = next[1:] {
-		children := s.spawned.get(next[0])
-		for _, child := range children {
+// Descent finds the sessions below one that have not ended. [State.Descend] makes it, in as many portions as it takes.
+type Descent struct {
+	// Living are those that were found: the ones that the session spawned, those that these spawned, and so on, also
+	// below one that has ended. Parents come before their children, older ones before younger ones.
+	Living []string
+	// lists are the children still to be looked at, of one session after the other.
+	lists [][]string
+}
+
+// DescentFrom begins to find the sessions below one.
+func (s *State) DescentFrom(id string) *Descent { return &Descent{lists: [][]string{s.spawned.get(id)}} }
+
+// Descend goes on until the state has counted so many steps, and reports whether all are found.
+func (s *State) Descend(d *Descent, until uint64) (done bool) {
+	for ; len(d.lists) > 0; d.lists = d.lists[1:] {
+		for list := &d.lists[0]; len(*list) > 0; *list = (*list)[1:] {
+			if s.Steps() >= until {
+				return false
+			}
+			child := (*list)[0]
 			if x := s.Session(child); x != nil && !x.Ended() {
-				living = append(living, child)
+				d.Living = append(d.Living, child)
+			}
+			if children := s.spawned.get(child); len(children) > 0 {
+				d.lists = append(d.lists, children)
+				list = &d.lists[0]
 			}
 		}
-		next = append(next, children...)
 	}
-	return living
+	return true
 }
 
 // IsBelow reports whether a session was spawned by another, or by one below that.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -179,7 +180,9 @@ func show(t testing.TB, s *State) string {
 		}
 		for _, id := range s.sessionIDs.get(p) {
 			out.Hands = append(out.Hands, showHands(s, id))
-			if below := s.LivingBelow(id); len(below) > 0 {
+			descent := s.DescentFrom(id)
+			s.Descend(descent, math.MaxUint64)
+			if below := descent.Living; len(below) > 0 {
 				out.Below = append(out.Below, append([]string{id}, below...))
 			}
 		}

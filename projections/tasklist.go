@@ -12,6 +12,12 @@ func (s *State) Tasks(project string) iter.Seq[*Task] { return s.tasksIn(s.taskI
 // Children gives the tasks directly below one, in order of creation.
 func (s *State) Children(task string) iter.Seq[*Task] { return s.tasksIn(s.children.get(task)) }
 
+// ChildIDs gives the tasks directly below one in order of creation, deleted ones too. The list does not change.
+func (s *State) ChildIDs(task string) []string { return s.children.get(task) }
+
+// DependentIDs gives the tasks that depend on one, deleted ones too. The list does not change.
+func (s *State) DependentIDs(task string) []string { return s.dependents.get(task) }
+
 func (s *State) tasksIn(ids []string) iter.Seq[*Task] {
 	return func(yield func(*Task) bool) {
 		for _, id := range ids {

@@ -5,7 +5,6 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
-	"maestro/projections"
 )
 
 // A call may come to several commands. Each is paid for like a call of its own, whichever route brings it: no command
@@ -103,10 +102,12 @@ func (s *Service) severalBelow(ctx context.Context, c *Caller, request engine.Re
 	if _, err := s.Handler.Try(request); err != nil {
 		return nil //nolint:nilerr // the decision says the same, and its refusal is recorded
 	}
-	n := 1
-	c.worked(s.Handler.Measure(func(state *projections.State) { n += len(state.LivingBelow(root)) }))
 	if ClassOf(c.By) == OfAdmin {
 		return nil
 	}
-	return s.Several(ctx, c, n)
+	living, err := s.livingBelow(ctx, c, root)
+	if err != nil {
+		return err
+	}
+	return s.Several(ctx, c, 1+len(living))
 }

@@ -50,7 +50,7 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 	if err := c.Meta.CheckKept(a.ID); err != nil {
 		return Done{}, err
 	}
-	if err := s.PermitEarly(c, a.ID, a.Length); err != nil {
+	if err := s.PermitEarly(ctx, c, a.ID, a.Length); err != nil {
 		a.Drop()
 		return Done{}, s.refusedEarly(ctx, c, err, a.DryRun)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
-	"maestro/projections"
 )
 
 const (
@@ -19,7 +18,7 @@ const (
 
 // PermitEarly refuses, before the body is read, what the table refuses whatever the body says: nil if the body
 // counts. length is the body's, below 0 if unknown.
-func (s *Service) PermitEarly(c *Caller, id string, length int64) (err error) {
+func (s *Service) PermitEarly(ctx context.Context, c *Caller, id string, length int64) (err error) {
 	most := int64(earlyFrom)
 	if !c.Meta.OccurredAt.IsZero() {
 		most = earlyKeptFrom
@@ -27,12 +26,12 @@ func (s *Service) PermitEarly(c *Caller, id string, length int64) (err error) {
 	if length >= 0 && length <= most {
 		return nil
 	}
-	return s.permitAnywhere(c, id)
+	return s.permitAnywhere(ctx, c, id)
 }
 
 // permitAnywhere asks the part of the table that needs no project. The retry of a command that became an event is let
 // through: it gets its answer, whatever its caller may do by now.
-func (s *Service) permitAnywhere(c *Caller, id string) (err error) {
+func (s *Service) permitAnywhere(ctx context.Context, c *Caller, id string) (err error) {
 	row, known := commands.CurrentRules().Row(id)
 	if !known || !row.Write {
 		return nil
@@ -40,23 +39,43 @@ func (s *Service) permitAnywhere(c *Caller, id string) (err error) {
 	if row.Alias != "" {
 		id = row.Alias
 	}
-	s.Handler.View(func(state *projections.State) {
-		if err = s.At(state, c).Permit(row.ID, ""); err == nil || !c.Meta.Named {
-			return
-		}
-		done := func(project string) bool {
-			_, known := state.Accepted(engine.EventID(c.By, project, id, c.Meta.Key))
-			return known
-		}
-		retried := done("") || done(c.By.Project)
-		for p := range state.Projects() {
-			retried = retried || done(p.ID)
-		}
-		if retried {
+	failed := s.work(ctx, c, func(v View) error {
+		if err = v.Permit(row.ID, ""); err != nil && c.Meta.Named && v.retried(id) {
 			err = nil
 		}
+		return nil
 	})
+	if failed != nil {
+		return failed
+	}
 	return err
+}
+
+// stepsPerEventID is how many steps cost as much as making the id of an event.
+const stepsPerEventID = 5
+
+// retried reports whether a command under the caller's key became an event already. Where its body is not read, it may
+// be of any project that the caller may have written to: of none, of its own, or of one that it created. Who is no
+// session wrote to none where the table refuses it now.
+func (v View) retried(id string) bool {
+	by := v.Caller.By
+	if by.Kind != commands.ActorSession {
+		return false
+	}
+	done := func(project string) bool {
+		v.Worked(stepsPerEventID)
+		_, known := v.Accepted(engine.EventID(by, project, id, v.Caller.Meta.Key))
+		return known
+	}
+	if done("") || done(by.Project) {
+		return true
+	}
+	for _, project := range v.Made(v.Root(by.Project)).Projects {
+		if p := v.Project(project); p != nil && p.CreatedBy == by.Source() && done(project) {
+			return true
+		}
+	}
+	return false
 }
 
 // refusedEarly records a refusal that no Handler decides; that of a dry run is not recorded.
@@ -74,7 +93,7 @@ func (s *Service) permissionFirst(ctx context.Context, c *Caller, id string, dry
 	if !errors.As(wrong, &refusal) || refusal.Code == commands.CodeNotFound {
 		return wrong
 	}
-	if err := s.permitAnywhere(c, id); err != nil {
+	if err := s.permitAnywhere(ctx, c, id); err != nil {
 		return s.refusedEarly(ctx, c, err, dryRun)
 	}
 	return wrong

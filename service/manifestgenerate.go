@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"maestro/commands"
-	"maestro/projections"
 	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
@@ -33,19 +32,19 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 		from.CodebaseContext, from.ProjectStandards = given.CodebaseContext, given.ProjectStandards
 		from.Related, from.Custom = given.RelatedTasks, given.Custom
 	}
-	var long []longText
-	var err error
-	steps := s.Handler.Measure(func(state *projections.State) {
-		var project string
-		if project, err = s.At(state, c).permitGenerate(in); err == nil && project != "" {
-			sourceOf(state, &from, project, in.TaskIDs, &long)
-		}
+	g := &gathering{from: &from, ids: unique(in.TaskIDs)}
+	defer g.free()
+	if err := commands.CheckTold(len(g.ids), 0); err != nil {
+		return nil, err
+	}
+	err := s.work(ctx, c, func(v View) (err error) {
+		g.project, err = v.permitGenerate(in.Project, g.ids)
+		return err
 	})
-	c.worked(steps)
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.render(ctx, c, &from, long)
+	m, err := s.makeManifest(ctx, c, g)
 	if err != nil {
 		return nil, invalidManifest(err)
 	}
@@ -55,13 +54,13 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 
 // permitGenerate asks the table for the project and for each task, and gives the project: the one that is named, else
 // that of the first task, else the caller's own; "" if there is none.
-func (v View) permitGenerate(in *wire.NewManifest) (project string, err error) {
+func (v View) permitGenerate(named string, tasks []string) (project string, err error) {
 	const row = "manifest:generate"
 	if err := v.Permit(row, ""); err != nil {
 		return "", err
 	}
-	project = in.Project
-	for _, id := range in.TaskIDs {
+	project = named
+	for _, id := range tasks {
 		t, err := v.PermitTask("task:get", id)
 		if err != nil {
 			return "", err

@@ -170,19 +170,18 @@ func (s *Service) ownAtMost(c *Caller, role events.Role, strategy events.Strateg
 	if c.By.Kind != commands.ActorSession || role != events.RoleOrchestrator {
 		return nil
 	}
-	s.Handler.View(func(state *projections.State) {
-		spawner := state.Session(c.By.Name)
-		if spawner == nil || spawner.Permissions == nil {
-			return
-		}
-		all := commands.CurrentRules().Defaults(commands.Letter(role, strategy))
-		own := slices.DeleteFunc(slices.Clone(all),
-			func(id string) bool { return !slices.Contains(spawner.Permissions.Commands, id) })
-		if len(own) < len(all) {
-			left = &own
-		}
-	})
-	return left
+	var spawner *projections.Session
+	s.Handler.View(func(state *projections.State) { spawner = state.Session(c.By.Name) })
+	if spawner == nil || spawner.Permissions == nil {
+		return nil
+	}
+	all := commands.CurrentRules().Defaults(commands.Letter(role, strategy))
+	own := slices.DeleteFunc(slices.Clone(all),
+		func(id string) bool { return !slices.Contains(spawner.Permissions.Commands, id) })
+	if len(own) == len(all) {
+		return nil
+	}
+	return &own
 }
 
 func otherThanManifest(pointer, should string) error {
@@ -213,26 +212,25 @@ func (s *Service) issueAgain(ctx context.Context, c *Caller, x *commands.UpdateS
 		return err
 	}
 	axes := m.Axes()
-	s.Handler.View(func(state *projections.State) {
-		session := state.Session(x.SessionID)
-		if session == nil || session.Permissions == nil {
-			return // the decision says so
+	var session *projections.Session
+	s.Handler.View(func(state *projections.State) { session = state.Session(x.SessionID) })
+	if session == nil || session.Permissions == nil {
+		return nil // the decision says so
+	}
+	if err := (said{project: session.ProjectID}).agree(m); err != nil {
+		return err
+	}
+	may := slices.Clone(session.Permissions.Commands)
+	slices.Sort(may)
+	wants := slices.Clone(axes.Commands)
+	slices.Sort(wants)
+	if m.Role != session.Role || axes.Strategy != session.Strategy || !slices.Equal(may, wants) {
+		return &commands.Refusal{
+			Code:    commands.CodeConflict,
+			Message: "The manifest gives other rights than session '" + session.ID + "' has",
+			Why:     "role, strategy and allowed commands are frozen when a session is made",
+			Next:    "spawn another session with it",
 		}
-		if err = (said{project: session.ProjectID}).agree(m); err != nil {
-			return
-		}
-		may := slices.Clone(session.Permissions.Commands)
-		slices.Sort(may)
-		wants := slices.Clone(axes.Commands)
-		slices.Sort(wants)
-		if m.Role != session.Role || axes.Strategy != session.Strategy || !slices.Equal(may, wants) {
-			err = &commands.Refusal{
-				Code:    commands.CodeConflict,
-				Message: "The manifest gives other rights than session '" + session.ID + "' has",
-				Why:     "role, strategy and allowed commands are frozen when a session is made",
-				Next:    "spawn another session with it",
-			}
-		}
-	})
-	return err
+	}
+	return nil
 }

@@ -20,24 +20,21 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 	if left := s.ownAtMost(c, x.Role, x.Strategy); left != nil && x.Allowed == nil {
 		from.AllowedCommands = left // as the decision cuts it
 	}
-	known := true
-	var long []longText
-	steps := s.Handler.Measure(func(state *projections.State) {
-		if known = sourceOf(state, &from, cmpOr(x.Project, c.By.Project), x.TaskIDs, &long); known {
-			from.Custom = custom(state, unique(x.TaskIDs), x.Context)
-		}
-	})
-	c.worked(steps)
-	if !known {
-		return nil
-	}
 	if err := s.KnownTemplate(x.TemplateID); err != nil && !s.decided(c, x) {
 		return err
 	}
-	m, err := s.render(ctx, c, &from, long)
+	g := &gathering{
+		from:    &from,
+		project: cmpOr(x.Project, c.By.Project),
+		ids:     unique(x.TaskIDs),
+		spawns:  true,
+		context: x.Context,
+	}
+	defer g.free()
+	m, err := s.makeManifest(ctx, c, g)
 	var invalid *manifest.InvalidError
 	switch {
-	case errors.As(err, &invalid) && s.decided(c, x):
+	case g.undecided() || errors.As(err, &invalid) && s.decided(c, x):
 		return nil // what the decision refuses too, it says in the words that clients know
 	case err != nil:
 		return invalidManifest(err)
@@ -82,72 +79,6 @@ func sourceFor(x *commands.SpawnSession) manifest.Source {
 	}
 }
 
-// mostBelow is how many tasks below its own are looked up for a session; its manifest tells of no more.
-const mostBelow = 100
-
-// sourceOf gathers what a manifest tells of tasks, and which of its texts are elsewhere; false when a task is not
-// there.
-func sourceOf(
-	state *projections.State, from *manifest.Source, project string, ids []string, long *[]longText,
-) bool {
-	p := state.Project(project)
-	if p == nil {
-		return false
-	}
-	if from.WorkingDirectory == "" {
-		from.WorkingDirectory = p.WorkingDir
-	}
-	tasks := unique(ids)
-	told := make(map[string]bool, len(tasks)) // those of the session, and those around them
-	for _, id := range tasks {
-		told[id] = true
-	}
-	add := func(t *projections.Task) {
-		if t != nil && !told[t.ID] {
-			told[t.ID] = true
-			from.Around = append(from.Around, taskSource(state, t))
-		}
-	}
-	for _, id := range tasks {
-		t := state.Task(id)
-		if t == nil {
-			return false
-		}
-		for _, field := range []string{"description", "initialPrompt"} {
-			if field == "initialPrompt" && len(from.Tasks) > 0 {
-				break // only that of the primary task is told
-			}
-			if digest := t.Blobs[field]; digest != "" {
-				*long = append(*long, longText{len(from.Tasks), field, digest})
-			}
-		}
-		from.Tasks = append(from.Tasks, taskSource(state, t))
-		for _, dependency := range t.Dependencies {
-			add(state.Task(dependency))
-		}
-		add(state.Task(t.ParentID))
-		for child := range state.Children(id) {
-			add(child)
-		}
-		for _, dependent := range state.Dependents(id) {
-			add(dependent)
-		}
-	}
-	below := 0
-	for _, id := range tasks {
-		for child := range state.Children(id) {
-			if below == mostBelow {
-				break
-			}
-			if !told[child.ID] {
-				below++
-				add(child)
-			}
-		}
-	}
-	return true
-}
-
 // unique gives ids once each, as the decision does; never nil.
 func unique(ids []string) []string {
 	once, seen := make([]string, 0, len(ids)), make(map[string]bool, len(ids))
@@ -160,38 +91,12 @@ func unique(ids []string) []string {
 	return once
 }
 
-func taskSource(state *projections.State, t *projections.Task) manifest.TaskSource {
-	return manifest.TaskSource{
-		ID:                 t.ID,
-		Title:              t.Title,
-		Description:        t.Description,
-		ParentID:           t.ParentID,
-		AcceptanceCriteria: t.AcceptanceCriteria,
-		Dependencies:       t.Dependencies,
-		Priority:           t.Priority,
-		ProjectID:          t.ProjectID,
-		CreatedAt:          t.CreatedAt,
-		Metadata:           t.Metadata,
-		Status:             t.Status,
-		Result:             resultOf(state, t),
-		InitialPrompt:      t.InitialPrompt,
-	}
-}
-
-// resultOf gives what was said when a task was last said to be completed.
-func resultOf(state *projections.State, t *projections.Task) string {
-	if result := state.Result(t); result != nil {
-		return result.Text
-	}
-	return ""
-}
-
 // predecessorEntries is how much of its predecessor's story a session is told.
 const predecessorEntries = 20
 
 // custom gives a manifest's free context: what the caller gave, the tasks, which existing clients look for, and for a
 // successor what its predecessor on the primary task did last.
-func custom(state *projections.State, tasks []string, context json.RawMessage) json.RawMessage {
+func custom(tasks []string, context json.RawMessage, before *ShownSession) json.RawMessage {
 	fields := map[string]any{"taskIds": tasks}
 	if len(context) > 0 {
 		var given map[string]any
@@ -203,10 +108,8 @@ func custom(state *projections.State, tasks []string, context json.RawMessage) j
 			}
 		}
 	}
-	if len(tasks) > 0 {
-		if before := predecessor(state, tasks[0]); before != nil {
-			fields["predecessor"] = before
-		}
+	if before != nil {
+		fields["predecessor"] = storyOf(*before)
 	}
 	encoded, err := json.Marshal(fields)
 	if err != nil {
@@ -224,30 +127,35 @@ type predecessorStory struct {
 	Last      []string `json:"last"`
 }
 
-func predecessor(state *projections.State, task string) *predecessorStory {
-	t := state.Task(task)
-	if t == nil {
-		return nil
-	}
+// predecessor gives the last session of a task that has ended, nil if none has. It looks at the sessions of the task:
+// the limit task-sessions bounds them.
+func (v View) predecessor(t *projections.Task) *ShownSession {
 	for _, id := range slices.Backward(t.SessionIDs) {
-		x := state.SessionEver(id)
-		if x == nil || state.Gone(id) == "" && x.Active() {
+		x := v.SessionEver(id)
+		if x == nil || v.Gone(id) == "" && x.Active() {
 			continue
 		}
-		story := &predecessorStory{
-			SessionID: x.ID,
-			Name:      x.Name,
-			Status:    string(x.Status),
-			EndReason: x.EndReason,
-			Last:      []string{},
-		}
-		said := func(e *projections.Entry) bool { return e.Text() != "" && !e.Bare }
-		for _, e := range state.SessionTimeline(id).Views(predecessorEntries, said) {
-			story.Last = append(story.Last, e.Type+": "+e.Message)
-		}
-		return story
+		shown := v.Shown(x)
+		return &shown
 	}
 	return nil
+}
+
+func storyOf(shown ShownSession) *predecessorStory {
+	x, timeline := shown.session, shown.timeline
+	story := &predecessorStory{
+		SessionID: x.ID,
+		Name:      x.Name,
+		Status:    string(x.Status),
+		EndReason: x.EndReason,
+		Last:      []string{},
+	}
+	said := func(e *projections.Entry) bool { return e.Text() != "" && !e.Bare }
+	timeline = timeline[max(0, len(timeline)-newestLooked):]
+	for _, e := range timeline.Views(predecessorEntries, said) {
+		story.Last = append(story.Last, e.Type+": "+e.Message)
+	}
+	return story
 }
 
 // placeManifest puts a copy of a session's manifest, when it has got one, where the sessions of this machine look. It

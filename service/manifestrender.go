@@ -8,7 +8,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// rendered is how many manifests are read and rendered at once; the others wait. One takes some times 16 MiB.
+// rendered is how many manifests are gathered, read and rendered at once; the others wait. One takes some times 16 MiB.
 const rendered = 2
 
 // blobSizes is what a store of blobs may answer without reading them.
@@ -30,40 +30,47 @@ func (l longText) of(from *manifest.Source) *string {
 	return &from.Tasks[l.task].InitialPrompt
 }
 
-// render reads the texts that are elsewhere and makes the manifest. It fails with a *manifest.InvalidError before it
-// reads anything, if the texts are too long for one. The caller is charged for what was read, and for what was rendered
-// of a manifest that is refused then.
-func (s *Service) render(
-	ctx context.Context, c *Caller, from *manifest.Source, long []longText,
-) (*manifest.Manifest, error) {
-	if err := s.fits(ctx, from, long); err != nil {
-		return nil, err
-	}
+// makeManifest gathers what a manifest tells and makes it, when it is the call's turn: few do so at once, and who waits
+// holds nothing yet. It fails with a *manifest.InvalidError before it reads anything, if the texts are too long for one.
+// The caller is charged for what was read, and for what was rendered of a manifest that is refused then.
+func (s *Service) makeManifest(ctx context.Context, c *Caller, g *gathering) (*manifest.Manifest, error) {
 	select {
 	case s.rendering <- struct{}{}:
 		defer func() { <-s.rendering }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if err := s.readWhole(ctx, c, from, long); err != nil {
+	if err := s.gather(ctx, c, g); err != nil {
 		return nil, err
 	}
-	m, err := manifest.Generate(*from)
+	texts, err := s.fits(ctx, g.from, g.long)
 	if err != nil {
-		c.worked(from.Least() / bytesPerStep)
+		return nil, err
+	}
+	// The texts, the document, and what is parsed of it.
+	if err := g.hold(c, 3*int64(texts)); err != nil {
+		return nil, err
+	}
+	if err := s.readWhole(ctx, c, g.from, g.long); err != nil {
+		return nil, err
+	}
+	m, err := manifest.Generate(*g.from)
+	if err != nil {
+		c.worked(g.from.Least() / bytesPerStep)
 	}
 	return m, err
 }
 
-// fits refuses texts that are together too long for a manifest, as far as their lengths are known unread.
-func (s *Service) fits(ctx context.Context, from *manifest.Source, long []longText) error {
-	least := from.Least()
-	if err := manifest.TooLong(least); err != nil {
-		return err
+// fits refuses texts that are together too long for a manifest, as far as their lengths are known unread, and gives
+// these.
+func (s *Service) fits(ctx context.Context, from *manifest.Source, long []longText) (texts int, err error) {
+	texts = from.Least()
+	if err := manifest.TooLong(texts); err != nil {
+		return texts, err
 	}
 	sizes, known := s.Blobs.(blobSizes)
 	if !known {
-		return nil
+		return texts, nil
 	}
 	for _, l := range long {
 		if l.field != "description" {
@@ -71,14 +78,14 @@ func (s *Service) fits(ctx context.Context, from *manifest.Source, long []longTe
 		}
 		size, err := sizes.BlobSize(ctx, l.digest)
 		if err != nil {
-			return nil //nolint:nilerr // reading it says what is wrong
+			return texts, nil //nolint:nilerr // reading it says what is wrong
 		}
-		least += int(size) - len(*l.of(from)) // in place of its beginning
-		if err := manifest.TooLong(least); err != nil {
-			return err
+		texts += int(size) - len(*l.of(from)) // in place of its beginning
+		if err := manifest.TooLong(texts); err != nil {
+			return texts, err
 		}
 	}
-	return nil
+	return texts, nil
 }
 
 // readWhole reads the texts that are elsewhere, until they are too long for a manifest.

@@ -34,14 +34,14 @@ func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	defer leave()
 	var seen map[string]bool
 	var to uint64
-	s.Handler.View(func(state *projections.State) {
-		to = state.Head().Sequence
-		var projects []*projections.Project
-		projects, err = s.At(state, c).PermitProjects("since", in.ProjectID)
-		seen = map[string]bool{}
+	err = s.Look(ctx, c, func(v View) error {
+		to = v.Head().Sequence
+		projects, err := v.PermitProjects("since", in.ProjectID)
+		seen = make(map[string]bool, len(projects))
 		for _, p := range projects {
 			seen[p.ID] = true
 		}
+		return err
 	})
 	if err != nil {
 		return wire.Since{}, err

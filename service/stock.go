@@ -16,21 +16,20 @@ import (
 // permitted: its refusal is decided and recorded, and a quota tells nothing about another's project.
 func (s *Service) within(ctx context.Context, c *Caller, request engine.Request, dryRun bool) error {
 	var over *overLimit
-	count := func(state *projections.State) {
-		if over = s.Limits.stock(state, request); over == nil && !dryRun {
-			over = c.admission.payFor(state, request.Command)
-		}
-		if over != nil && unbounded(state, request) {
-			over = nil
-		}
+	var makes demand
+	decided := false
+	err := s.work(ctx, c, func(v View) error {
+		over, makes = s.Limits.stock(v.State, request), madeBy(v.State, request.Command)
+		decided = (over != nil || makes != demand{}) && unbounded(v.State, request)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	switch request.Command.(type) {
-	case *commands.SpawnSession, *commands.RegisterSession: // it may look at all sessions that ever were
-		c.worked(s.Handler.Measure(count))
-	default:
-		s.Handler.View(count)
+	if over == nil && !dryRun {
+		over = c.admission.payFor(makes)
 	}
-	if over == nil {
+	if over == nil || decided {
 		return nil
 	}
 	if ClassOf(request.By) != OfAdmin {
@@ -64,20 +63,24 @@ func (l *Limits) CheckStock(state *projections.State, request engine.Request) er
 		"`serve --limit %s=N`", q.About, q.Name, q, q.Name)
 }
 
-// payFor pays for what a command makes.
-func (a *Admission) payFor(state *projections.State, command commands.Command) *overLimit {
-	var d demand
+// madeBy gives what a command makes that there is a rate of.
+func madeBy(state *projections.State, command commands.Command) (d demand) {
 	switch x := command.(type) {
 	case *commands.SpawnSession:
 		d[useSpawns] = 1
 	case *commands.RegisterSession:
-		if state.Session(x.SessionID) != nil {
-			return nil
+		if state.Session(x.SessionID) == nil {
+			d[useSpawns] = 1
 		}
-		d[useSpawns] = 1
 	case *commands.CreateProject:
 		d[useCreates] = 1
-	default:
+	}
+	return d
+}
+
+// payFor pays for what a command makes.
+func (a *Admission) payFor(d demand) *overLimit {
+	if d == (demand{}) {
 		return nil
 	}
 	over := a.pay(d)

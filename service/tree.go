@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -58,6 +59,21 @@ func checkTree(command commands.Command, o Options) error {
 	return nil
 }
 
+// livingBelow gives the sessions below one that have not ended, parents before their children.
+func (s *Service) livingBelow(ctx context.Context, c *Caller, root string) ([]string, error) {
+	var descent *projections.Descent
+	err := s.workOn(ctx, c, func(v View, until uint64) (done bool, err error) {
+		if descent == nil {
+			descent = v.DescentFrom(root)
+		}
+		return v.Descend(descent, until), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return descent.Living, nil
+}
+
 // below does a command that was done to a session to every living session below it too, if that is asked for, and
 // counts those that remain. Each is a command with an event of its own. A parent comes before its children: once it
 // has ended, or its secret is revoked, it spawns no more. The keys follow from the request's, so asking again goes on
@@ -71,14 +87,11 @@ func (s *Service) below(
 	}
 	done := map[string]bool{}
 	for {
-		var rest []string
-		c.worked(s.Handler.Measure(func(state *projections.State) {
-			for _, id := range state.LivingBelow(root) {
-				if !done[id] {
-					rest = append(rest, id)
-				}
-			}
-		}))
+		living, err := s.livingBelow(ctx, c, root)
+		if err != nil {
+			return body, err
+		}
+		rest := slices.DeleteFunc(living, func(id string) bool { return done[id] })
 		body.Living = len(rest)
 		if o.Tree && o.DryRun {
 			return Below{Also: rest}, nil

@@ -66,7 +66,9 @@ func (s *Service) WatchNow(
 	var head uint64
 	w, err := s.watch(ctx, c, filter, func(state *projections.State) (uint64, error) {
 		head = state.Head().Sequence
-		return head, see(s.At(state, c))
+		err := see(s.At(state, c))
+		c.looked(int(state.Steps())) //nolint:gosec // a follower's look is bounded
+		return head, err
 	})
 	if err != nil {
 		return nil, err
@@ -92,6 +94,9 @@ func (s *Service) watch(
 	follower, err := s.Handler.Follow(ctx, see)
 	if err != nil {
 		leave()
+	}
+	if errors.Is(err, engine.ErrReadTooLong) {
+		return nil, tooMuchToRead()
 	}
 	if errors.Is(err, engine.ErrReplays) {
 		return nil, &Problem{
@@ -165,18 +170,11 @@ func (w *Watch) read(ctx context.Context) error {
 		return err
 	}
 	w.frames = w.frames[:0]
-	w.service.Handler.View(func(state *projections.State) {
-		v := w.service.At(state, w.caller)
-		if err = v.permitWatch(""); err != nil {
-			return
+	for i := range commits {
+		if err = w.frame(&commits[i]); err != nil {
+			break
 		}
-		look := newSight(v, w.filter)
-		for i := range commits {
-			if frame, ok := look.frame(&commits[i]); ok {
-				w.frames = append(w.frames, frame)
-			}
-		}
-	})
+	}
 	if w.service.revokedSince(w.caller, err) {
 		return revokedMeanwhile()
 	}
@@ -189,6 +187,21 @@ func (w *Watch) read(ctx context.Context) error {
 		w.at = w.behind
 	}
 	return nil
+}
+
+// frame adds what the caller may see of a commit. What one event changes is bounded, and charged.
+func (w *Watch) frame(commit *engine.Commit) (err error) {
+	w.service.Handler.View(func(state *projections.State) {
+		v := w.service.At(state, w.caller)
+		if err = v.permitWatch(""); err != nil {
+			return
+		}
+		if frame, ok := newSight(v, w.filter).frame(commit); ok {
+			w.frames = append(w.frames, frame)
+		}
+	})
+	w.caller.looked(len(commit.Changes))
+	return err
 }
 
 // wait gives the next commits. A session that waits counts as heard.

@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -86,7 +87,7 @@ func write[I, T any](s *compat, o op, act func(ctx context.Context, c *call, in 
 			return out, service.AfterEnd(c.By, cmp.Or(o.row, "status"))
 		}
 		if o.row != "" {
-			if err := s.PermitEarly(c.Caller, o.row, int64(len(c.body))); err != nil {
+			if err := s.PermitEarly(ctx, c.Caller, o.row, int64(len(c.body))); err != nil {
 				return out, err
 			}
 		}
@@ -156,15 +157,7 @@ type step struct {
 // all, and pays for all.
 func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project string, steps []step) error {
 	if len(steps) > 1 {
-		var err error
-		s.Handler.View(func(state *projections.State) {
-			for _, step := range steps {
-				if err == nil {
-					err = commands.Permit(state, commands.CurrentRules(), by, step.command.ID(), project)
-				}
-			}
-		})
-		if err != nil {
+		if err := s.permitAll(by, project, steps); err != nil {
 			return err
 		}
 	}
@@ -177,6 +170,24 @@ func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project 
 		}
 	}
 	return nil
+}
+
+// permitAll asks the table for each kind of commands among the steps.
+func (s *compat) permitAll(by commands.Actor, project string, steps []step) (err error) {
+	var ids []string
+	for _, step := range steps {
+		if id := step.command.ID(); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	s.Handler.View(func(state *projections.State) {
+		for _, id := range ids { // one for each row of the table at most
+			if err == nil {
+				err = commands.Permit(state, commands.CurrentRules(), by, id, project)
+			}
+		}
+	})
+	return err
 }
 
 // unexpected is an answer that a command cannot give.

@@ -58,7 +58,7 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	if refused != nil {
 		return spawnAnswer{}, refused
 	}
-	if err := s.checkSpawn(body); err != nil {
+	if err := s.checkSpawn(ctx, c, body); err != nil {
 		return spawnAnswer{}, err
 	}
 	spawn := &commands.SpawnSession{
@@ -121,7 +121,7 @@ func (c *call) decodeSpawn(ctx context.Context, body *spawnRequest) error {
 }
 
 // checkSpawn checks in the order, and answers with the codes, that older clients know.
-func (s *compat) checkSpawn(body spawnRequest) error {
+func (s *compat) checkSpawn(ctx context.Context, c *call, body spawnRequest) error {
 	bad := func(code, pointer, message string) error {
 		return service.NewProblem(service.KindInvalid, code, pointer, message)
 	}
@@ -135,9 +135,7 @@ func (s *compat) checkSpawn(body spawnRequest) error {
 	case body.SpawnSource == "session" && body.SessionID == "":
 		return bad("missing_session_id", "/sessionId", `sessionId is required when spawnSource is "session"`)
 	}
-	var err error
-	s.Handler.View(func(state *projections.State) { err = checkSpawnIn(state, body) })
-	if err != nil {
+	if err := s.Look(ctx, c.Caller, func(v service.View) error { return checkSpawnIn(v.State, body) }); err != nil {
 		return err
 	}
 	if _, err := commands.ResolveStrategy(body.Role, body.Strategy); err != nil {

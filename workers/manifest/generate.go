@@ -178,8 +178,9 @@ func (s TaskSource) told() Task {
 	return task
 }
 
-// mostBelow is how many tasks below its own a session is told of; the others it can list.
-const mostBelow = 100
+// MostAround is how many tasks below its own a session is told of, and how many that depend on them; the others it can
+// list.
+const MostAround = 100
 
 // related gives the tasks outside the session that it should know of: what its tasks depend on, with what came of it;
 // what they are part of, which they hold up; what waits for them; and what is directly below them. Each once, as the
@@ -224,14 +225,17 @@ func related(from Source) []RelatedTask {
 	for _, task := range from.Tasks {
 		add(task.ParentID, "blocks")
 	}
+	waiting := 0
 	for _, task := range from.Around {
-		if slices.ContainsFunc(task.Dependencies, func(id string) bool { return own[id] }) {
+		if waiting < MostAround && !taken[task.ID] &&
+			slices.ContainsFunc(task.Dependencies, func(id string) bool { return own[id] }) {
 			add(task.ID, "blocking")
+			waiting++
 		}
 	}
 	below := 0
 	for _, task := range from.Around {
-		if own[task.ParentID] && !taken[task.ID] && below < mostBelow {
+		if own[task.ParentID] && !taken[task.ID] && below < MostAround {
 			add(task.ID, "related")
 			below++
 		}

@@ -297,15 +297,15 @@ func TestTheInitialPromptIsTold(t *testing.T) {
 
 func TestOnlySoManyTasksBelowAreTold(t *testing.T) {
 	from := Source{Tasks: []TaskSource{{ID: "t1", Title: "a", ProjectID: "p"}}}
-	for i := range mostBelow + 7 {
+	for i := range MostAround + 7 {
 		from.Around = append(from.Around, TaskSource{ID: fmt.Sprint("c", i), Title: "c", ParentID: "t1"})
 	}
 	m, err := Generate(from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(m.Context.RelatedTasks); n != mostBelow {
-		t.Errorf("%d tasks below are told of, expected %d", n, mostBelow)
+	if n := len(m.Context.RelatedTasks); n != MostAround {
+		t.Errorf("%d tasks below are told of, expected %d", n, MostAround)
 	}
 }
 

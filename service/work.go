@@ -1,0 +1,63 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"maestro/engine"
+	"maestro/projections"
+)
+
+// work is Look for what a command comes to beside its decision: its steps are charged as commands.
+func (s *Service) work(ctx context.Context, c *Caller, see func(v View) error) error {
+	steps, err := s.portion(ctx, c, see)
+	c.worked(steps)
+	return err
+}
+
+// workOn is work in portions: between two of them others get their turn, and the state may move. on goes on with the
+// work until the state has counted so many steps, and says whether it is done.
+func (s *Service) workOn(
+	ctx context.Context, c *Caller, on func(v View, until uint64) (done bool, err error),
+) error {
+	steps, err := s.portions(ctx, c, on)
+	c.worked(steps)
+	return err
+}
+
+// portions is workOn that leaves it to its caller to charge the steps.
+func (s *Service) portions(
+	ctx context.Context, c *Caller, on func(v View, until uint64) (done bool, err error),
+) (steps int, err error) {
+	for done := false; !done && err == nil; {
+		var taken int
+		taken, err = s.portion(ctx, c, func(v View) (err error) {
+			done, err = on(v, stepsAtOnce)
+			return err
+		})
+		steps += taken
+	}
+	return steps, err
+}
+
+func (s *Service) portion(ctx context.Context, c *Caller, see func(v View) error) (steps int, err error) {
+	steps, err = s.Handler.Read(ctx, func(state *projections.State) error { return see(s.At(state, c)) })
+	if errors.Is(err, engine.ErrReadTooLong) {
+		err = tooMuchToRead()
+	}
+	return steps, err
+}
+
+// payWork pays for work before it is done, or refuses it; what it comes to above that is charged afterwards. It gives
+// the steps that are paid for.
+func (s *Service) payWork(ctx context.Context, c *Caller, steps int) (paid int, err error) {
+	n := steps / StepsPerCommand
+	if c.admission == nil || n == 0 {
+		return 0, nil
+	}
+	if over := c.admission.payCommands(float64(n)); over != nil {
+		HoldBack(ctx)
+		return 0, s.tooMuch(c.By.String(), over)
+	}
+	return n * StepsPerCommand, nil
+}
