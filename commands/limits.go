@@ -62,7 +62,7 @@ func Limits() []LimitGroup {
 			Title: "Tasks and sessions in answers",
 			Intro: "These hide nothing either: `maestro task get` shows the whole statements of a task, and a " +
 				"timeline everything that happened.",
-			Limits: []Limit{LimitListedText, LimitListedSays, LimitSums, LimitUnlinked},
+			Limits: []Limit{LimitListedText, LimitListedSays, LimitSums, LimitUnlinked, LimitAround},
 		},
 		{
 			Title: "Fields of commands",
@@ -136,6 +136,9 @@ var (
 		Bounds: "values in one JSON body, at all levels together",
 	}
 )
+
+// ManifestAround is how many tasks below those of a session a manifest tells of, and how many that depend on them.
+const ManifestAround = 100
 
 // LimitCallCommands bounds what one call can keep the writer busy with.
 var LimitCallCommands = Limit{
@@ -276,6 +279,14 @@ var (
 		Answer: answerCut,
 		Bounds: "work of one answer to sum up what lies below its tasks; " +
 			"a sum says how many tasks were found and not looked at (`unread`)",
+	}
+	LimitAround = Limit{
+		Name:   "manifest-around",
+		Value:  ManifestAround,
+		Unit:   "tasks",
+		Answer: answerCut,
+		Bounds: "the tasks below those of a session that its generated manifest tells of, and as many that depend on " +
+			"them; 10,000 of either are looked at, deleted ones too",
 	}
 	LimitUnlinked = Limit{
 		Name:   "unlinked",

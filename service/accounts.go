@@ -226,6 +226,22 @@ func (l *ledger) charge(a *account, r resource, n float64) {
 	a.paid[r] = max(a.paid[r], min(max(a.paid[r], now)+time.Duration(n*each), most))
 }
 
+// owes says when what was charged beyond a burst is paid; nil if nothing was.
+func (l *ledger) owes(a *account, r resource) *overLimit {
+	q := l.quotas[a.class][r]
+	if q.Value == 0 {
+		return nil
+	}
+	burst := time.Duration(q.Burst * float64(time.Second) / q.Value)
+	now := l.now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if after := a.paid[r] - now - burst; after > 0 {
+		return &overLimit{a.class, q, after}
+	}
+	return nil
+}
+
 // left gives how much of a quota may be used at once now.
 func (l *ledger) left(a *account, r resource) float64 {
 	q := l.quotas[a.class][r]

@@ -47,6 +47,8 @@ type gathering struct {
 	sources int
 	before  *ShownSession
 
+	// looked counts the steps that are not charged yet.
+	looked int
 	caller *Caller
 	held   int64
 	err    error
@@ -67,9 +69,12 @@ type tasksAround struct {
 // undecided reports whether the decision of the spawn says what is wrong.
 func (g *gathering) undecided() bool { return errors.Is(g.err, errUndecided) }
 
+// freeManifest is how much memory of each manifest counts for nothing: an honest one is made whatever others hold.
+const freeManifest = 256 << 10
+
 // hold counts memory that the manifest takes while it is made, or refuses it with a Problem. free ends the count.
 func (g *gathering) hold(c *Caller, bytes int64) error {
-	if c.admission == nil {
+	if bytes -= freeManifest; c.admission == nil || bytes <= 0 {
 		return nil
 	}
 	if err := c.admission.Render(bytes); err != nil {
@@ -100,22 +105,24 @@ func (s *Service) gatherAll(ctx context.Context, c *Caller, g *gathering) error 
 	if err := g.within(); err != nil {
 		return err
 	}
-	if err := s.workOn(ctx, c, g.ownTasks); err != nil {
-		return err
+	steps, err := s.portions(ctx, c, g.ownTasks)
+	g.looked += steps
+	if err == nil {
+		err = g.within()
 	}
-	if err := g.within(); err != nil {
-		return err
-	}
-	paid, err := s.payWork(ctx, c, g.looks())
 	if err != nil {
+		c.worked(g.looked)
 		return err
 	}
-	tasks := 2*len(g.own) + g.dependencies + 2*manifest.MostAround
-	if err := g.hold(c, int64(tasks)*sourceSize); err != nil {
+	looks := g.looks()
+	if err := s.payWork(ctx, c, g.looked+looks); err != nil {
 		return err
 	}
-	steps, err := s.portions(ctx, c, g.othersAround)
-	c.worked(max(0, steps-paid))
+	if err := g.hold(c, int64(len(g.own)+looks)*sourceSize); err != nil {
+		return err
+	}
+	steps, err = s.portions(ctx, c, g.othersAround)
+	c.worked(max(0, steps-looks))
 	if err == nil {
 		err = s.workOn(ctx, c, g.makeSources)
 	}

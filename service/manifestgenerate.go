@@ -37,11 +37,12 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 	if err := commands.CheckTold(len(g.ids), 0); err != nil {
 		return nil, err
 	}
-	err := s.work(ctx, c, func(v View) (err error) {
+	steps, err := s.portion(ctx, c, func(v View) (err error) {
 		g.project, err = v.permitGenerate(in.Project, g.ids)
 		return err
 	})
-	if err != nil {
+	if g.looked = steps; err != nil {
+		c.worked(steps)
 		return nil, err
 	}
 	m, err := s.makeManifest(ctx, c, g)

@@ -48,16 +48,17 @@ func (s *Service) portion(ctx context.Context, c *Caller, see func(v View) error
 	return steps, err
 }
 
-// payWork pays for work before it is done, or refuses it; what it comes to above that is charged afterwards. It gives
-// the steps that are paid for.
-func (s *Service) payWork(ctx context.Context, c *Caller, steps int) (paid int, err error) {
-	n := steps / StepsPerCommand
-	if c.admission == nil || n == 0 {
-		return 0, nil
+// payWork charges a caller for work that is about to be done, unless it owes for earlier work.
+func (s *Service) payWork(ctx context.Context, c *Caller, steps int) error {
+	if c.admission == nil {
+		return nil
 	}
-	if over := c.admission.payCommands(float64(n)); over != nil {
-		HoldBack(ctx)
-		return 0, s.tooMuch(c.By.String(), over)
+	for _, account := range c.admission.paying() {
+		if over := s.ledger.owes(account, useCommands); over != nil {
+			HoldBack(ctx)
+			return s.tooMuch(c.By.String(), over)
+		}
 	}
-	return n * StepsPerCommand, nil
+	c.worked(steps)
+	return nil
 }

@@ -180,7 +180,7 @@ func (s TaskSource) told() Task {
 
 // MostAround is how many tasks below its own a session is told of, and how many that depend on them; the others it can
 // list.
-const MostAround = 100
+const MostAround = commands.ManifestAround
 
 // related gives the tasks outside the session that it should know of: what its tasks depend on, with what came of it;
 // what they are part of, which they hold up; what waits for them; and what is directly below them. Each once, as the

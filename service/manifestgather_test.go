@@ -1,0 +1,295 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/engine"
+	"maestro/projections"
+	"maestro/service/wire"
+	"maestro/workers/manifest"
+)
+
+// readingAtMost opens the world's log with a Handler whose looks end after so many steps.
+func (w *world) readingAtMost(steps uint64) {
+	w.Helper()
+	handler, err := engine.Open(w.Context(), engine.Config{
+		Log:      w.log,
+		Blobs:    w.Blobs,
+		Now:      time.Now,
+		After:    time.After,
+		ReadMost: steps,
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(handler.Close)
+	w.Handler = handler
+}
+
+// hub makes a task with so many others below it, and as many that depend on it.
+func (w *world) hub(project string, below int) (root string) {
+	w.Helper()
+	root = w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"root"}`, project))
+	for range below {
+		w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T","parentId":%q}`, project, root))
+	}
+	for range min(below, 1000) {
+		w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T","dependencies":[%q]}`, project, root))
+	}
+	return root
+}
+
+// leadOf spawns an orchestrator, and gives it with an admission.
+func (w *world) leadOf(project, task string) (*Caller, *Admission) {
+	w.Helper()
+	done := w.do(w.admin(), "session:spawn",
+		fmt.Sprintf(`{"project":%q,"role":"orchestrator","taskIds":[%q]}`, project, task))
+	c := w.caller(done.Token)
+	a, err := w.Admit(w.Context(), c, Demand{Writes: true})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(a.Leave)
+	return c, a
+}
+
+// A manifest of a task with thousands of others around it tells of a hundred of either kind, costs as much as one of a
+// task with a hundred, and is gathered in portions.
+func TestAManifestTellsOfFewTasksAround(t *testing.T) {
+	const many = 20 * manifest.MostAround
+	blobs := &countedBlobs{kept: map[string][]byte{}}
+	w := worldWith(t, &memoryLog{}, sizedBlobs{blobs})
+	if err := w.Limits.Set("session-commands=0.001/10000"); err != nil {
+		t.Fatal(err)
+	}
+	w.ledger = newLedger(&w.Limits)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	few, hub := w.hub(project, manifest.MostAround), w.hub(project, many)
+	c, a := w.leadOf(project, w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project)))
+	w.readingAtMost(many)
+
+	relatives := func(id string) (around map[string]int) {
+		t.Helper()
+		m, err := w.GenerateManifest(t.Context(), c, &wire.NewManifest{TaskIDs: []string{id}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		around = map[string]int{}
+		for _, task := range m.Context.RelatedTasks {
+			around[task.Relationship]++
+		}
+		return around
+	}
+	cost := func(id string) float64 {
+		before := w.ledger.left(a.credential, useCommands)
+		if around := relatives(id); around["related"] != manifest.MostAround || around["blocking"] != manifest.MostAround {
+			t.Errorf("a manifest tells of %v", around)
+		}
+		return before - w.ledger.left(a.credential, useCommands)
+	}
+	if one, other := cost(few), cost(hub); other > one+1 {
+		t.Errorf("a manifest costs %v commands with %d tasks around, %v with %d", one, manifest.MostAround, other, many)
+	}
+	allocations := func(id string) float64 { return testing.AllocsPerRun(3, func() { relatives(id) }) }
+	if one, other := allocations(few), allocations(hub); other > 1.2*one+50 {
+		t.Errorf("a manifest takes %v allocations with %d tasks around, %v with %d",
+			one, manifest.MostAround, other, many)
+	}
+	if err := w.generate(c, project, hub); err != nil {
+		t.Error(err)
+	}
+}
+
+// generate makes the manifest of a spawn that is tried.
+func (w *world) generate(c *Caller, project, task string) error {
+	caller := *c
+	caller.Meta = Meta{Key: "k"}
+	body := fmt.Sprintf(`{"project":%q,"taskIds":[%q]}`, project, task)
+	_, err := w.Do(w.Context(), &caller, Call{
+		ID:      "session:spawn",
+		Length:  int64(len(body)),
+		Body:    func() ([]byte, error) { return []byte(body), nil },
+		Drop:    func() {},
+		Options: Options{DryRun: true},
+	})
+	return err
+}
+
+// Deleted tasks stay in the lists of those below a task: no more of them are looked at either.
+func TestDeletedTasksAroundAreLookedAtOnlySoLong(t *testing.T) {
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	root := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"root"}`, project))
+	for range listsLooked + 500 {
+		w.do(w.admin(), "task:delete", fmt.Sprintf(`{"taskId":%q}`,
+			w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T","parentId":%q}`, project, root))))
+	}
+	w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T","parentId":%q}`, project, root))
+	w.readingAtMost(stepsAtOnce + 2000)
+	g := &gathering{from: new(manifest.Source), project: project, ids: []string{root}}
+	steps := 0
+	if err := w.gather(t.Context(), w.admin(), g); err != nil || len(g.around) != 0 {
+		t.Errorf("%d tasks around, %v", len(g.around), err)
+	}
+	if steps = listsLooked - g.children.looks; steps != listsLooked {
+		t.Errorf("%d deleted tasks were looked at", steps)
+	}
+}
+
+// Who owes for work gets no manifest, and nothing is gathered for it.
+func TestWhoOwesGathersNothing(t *testing.T) {
+	w := bounded(t, "session-commands=0.001/100")
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	hub := w.hub(project, manifest.MostAround)
+	c, a := w.leadOf(project, hub)
+	ask := func() error {
+		_, err := w.GenerateManifest(t.Context(), c, &wire.NewManifest{TaskIDs: []string{hub}})
+		return err
+	}
+	if err := ask(); err != nil {
+		t.Fatal(err)
+	}
+	a.worked(1000 * StepsPerCommand)
+	if err := ask(); busy(err) != "session-commands" {
+		t.Errorf("who owes is answered with %v", err)
+	}
+	g := &gathering{from: new(manifest.Source), project: project, ids: []string{hub}}
+	if err := w.gather(t.Context(), c, g); busy(err) != "session-commands" || g.around != nil {
+		t.Errorf("%d tasks were gathered: %v", len(g.around), err)
+	}
+}
+
+// What a manifest takes while it is made counts against the budgets of answers; who waits for its turn holds nothing.
+func TestManifestsCountWhileTheyAreMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		blobs := &countedBlobs{kept: map[string][]byte{}}
+		w := worldWith(t, &memoryLog{}, sizedBlobs{blobs})
+		_, project, tasks := longTasks(w, 1)
+		c, a := w.leadOf(project, tasks[0])
+		w.ledger.quotas[OfSession][useParallel].Value = 0
+		blobs.inside, blobs.hold = 0, make(chan struct{})
+		used := func() int64 {
+			a.credential.mu.Lock()
+			defer a.credential.mu.Unlock()
+			return a.credential.used[useAnswers-rates]
+		}
+		var asked sync.WaitGroup
+		for range 8 {
+			asked.Go(func() {
+				caller := *c
+				caller.admission = nil
+				b, err := w.Admit(t.Context(), &caller, Demand{Writes: true})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer b.Leave()
+				_, err = w.GenerateManifest(t.Context(), &caller, &wire.NewManifest{TaskIDs: tasks})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if each := used() / rendered; each < 2*longDescription || each > 4*longDescription {
+			t.Errorf("a manifest of %d bytes counts as %d while it is made", longDescription, each)
+		}
+		close(blobs.hold)
+		asked.Wait()
+		if used() != 0 {
+			t.Errorf("%d bytes still count", used())
+		}
+	})
+}
+
+// A session is told what its predecessor said last, from the end of a long story only.
+func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
+	timeline := make(projections.Timeline, 3*newestLooked)
+	for i := range timeline {
+		timeline[i] = &projections.Entry{Type: "said", Message: "m", Bare: i > newestLooked}
+	}
+	x := &projections.Session{SessionFields: &projections.SessionFields{}}
+	if story := storyOf(ShownSession{x, timeline}); len(story.Last) != 0 {
+		t.Errorf("it says %d things", len(story.Last))
+	}
+	if story := storyOf(ShownSession{x, timeline[:newestLooked]}); len(story.Last) != predecessorEntries {
+		t.Errorf("it says %d things", len(story.Last))
+	}
+}
+
+// A session with many below it that have ended is ended in portions, which are charged.
+func TestSessionsBelowAreFoundInPortions(t *testing.T) {
+	const children = stepsAtOnce
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	tasks := make([]string, 0, children/900+1)
+	for range cap(tasks) {
+		tasks = append(tasks, w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project)))
+	}
+	lead, a := w.leadOf(project, tasks[0])
+	living := ""
+	for i := range children {
+		body := fmt.Sprintf(`{"project":%q,"spawnedBy":%q,"taskIds":[%q]}`, project, lead.By.Name, tasks[i/900])
+		id := w.make(w.admin(), "session:spawn", body)
+		if i == children/2 {
+			living = id
+			continue
+		}
+		w.do(w.admin(), "session:kill", fmt.Sprintf(`{"sessionId":%q}`, id))
+	}
+	w.readingAtMost(stepsAtOnce + 1000)
+	before := w.ledger.left(a.credential, useCommands)
+	below, err := w.livingBelow(t.Context(), lead, lead.By.Name)
+	if err != nil || strings.Join(below, " ") != living {
+		t.Errorf("below are %v, want %s: %v", below, living, err)
+	}
+	if paid := before - w.ledger.left(a.credential, useCommands); paid < 2*children/StepsPerCommand-1 {
+		t.Errorf("%v commands were paid for %d sessions", paid, children)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := w.livingBelow(gone, lead, lead.By.Name); !errors.Is(err, context.Canceled) {
+		t.Errorf("who has left is answered with %v", err)
+	}
+}
+
+// A refused command with a key is looked for where its caller may have written, however many projects there are.
+func TestARetryIsLookedForWhereItsCallerWrites(t *testing.T) {
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	task := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))
+	done := w.do(w.admin(), "session:spawn", fmt.Sprintf(`{"project":%q,"taskIds":[%q]}`, project, task))
+	c := w.caller(done.Token)
+	c.Meta = Meta{Key: "k", Named: true}
+	cost := func() float64 {
+		return testing.AllocsPerRun(10, func() {
+			if w.permitAnywhere(t.Context(), c, "task:complete") == nil {
+				t.Error("it is permitted")
+			}
+		})
+	}
+	before := cost()
+	for range 200 {
+		w.make(w.admin(), "project:create", `{"name":"P"}`)
+	}
+	if after := cost(); after > before+10 {
+		t.Errorf("a refusal takes %v allocations with one project, %v with 201", before, after)
+	}
+}
+
+// Asking for what a command is over ends with its caller.
+func TestQuotasAreAskedForWhoIsThere(t *testing.T) {
+	w := newWorld(t)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if err := w.within(gone, w.admin(), engine.Request{By: w.admin().By}, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("who has left is answered with %v", err)
+	}
+}
