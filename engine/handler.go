@@ -420,8 +420,8 @@ func retryAnswer(p *pending, message events.Message) (Answer, error) {
 	}, nil
 }
 
-// View calls see with the committed state, which it must not keep; the values in it may be kept. Nothing bounds what see
-// looks at, and the writer waits for it: what walks through the state is for Read.
+// View calls see with the committed state, which it must not keep; the values in it may be kept. Nothing bounds what
+// see looks at, and the writer waits for it: what walks through the state is for Read.
 func (h *Handler) View(see func(*projections.State)) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -10,7 +10,9 @@ type Descent struct {
 }
 
 // DescentFrom begins to find the sessions below one.
-func (s *State) DescentFrom(id string) *Descent { return &Descent{lists: [][]string{s.spawned.get(id)}} }
+func (s *State) DescentFrom(id string) *Descent {
+	return &Descent{lists: [][]string{s.spawned.get(id)}}
+}
 
 // Descend goes on until the state has counted so many steps, and reports whether all are found.
 func (s *State) Descend(d *Descent, until uint64) (done bool) {

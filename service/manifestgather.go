@@ -23,8 +23,8 @@ const sourceSize = 600
 // errUndecided says that what keeps a manifest from being made keeps its session from being spawned too.
 var errUndecided = errors.New("service: the decision says what is wrong")
 
-// gathering gathers what a manifest tells of tasks, a portion at a time. Between two portions the state moves: each task
-// is told as it is when it is looked at.
+// gathering gathers what a manifest tells of tasks, a portion at a time. Between two portions the state moves: each
+// task is told as it is when it is looked at.
 type gathering struct {
 	// from is what it fills in, long are those of its texts that are elsewhere.
 	from *manifest.Source

@@ -30,9 +30,9 @@ func (l longText) of(from *manifest.Source) *string {
 	return &from.Tasks[l.task].InitialPrompt
 }
 
-// makeManifest gathers what a manifest tells and makes it, when it is the call's turn: few do so at once, and who waits
-// holds nothing yet. It fails with a *manifest.InvalidError before it reads anything, if the texts are too long for one.
-// The caller is charged for what was read, and for what was rendered of a manifest that is refused then.
+// makeManifest gathers what a manifest tells and makes it, when it is the call's turn: few do so at once, and who
+// waits holds nothing yet. It fails with a *manifest.InvalidError before it reads anything, if the texts are too long
+// for one. The caller is charged for what was read, and for what was rendered of a manifest that is refused then.
 func (s *Service) makeManifest(ctx context.Context, c *Caller, g *gathering) (*manifest.Manifest, error) {
 	select {
 	case s.rendering <- struct{}{}:

@@ -174,20 +174,21 @@ func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project 
 
 // permitAll asks the table for each kind of commands among the steps.
 func (s *compat) permitAll(by commands.Actor, project string, steps []step) (err error) {
-	var ids []string
+	var asked []string
 	for _, step := range steps {
-		if id := step.command.ID(); !slices.Contains(ids, id) {
-			ids = append(ids, id)
+		id := step.command.ID()
+		if slices.Contains(asked, id) {
+			continue
+		}
+		asked = append(asked, id)
+		s.Handler.View(func(state *projections.State) {
+			err = commands.Permit(state, commands.CurrentRules(), by, id, project)
+		})
+		if err != nil {
+			return err
 		}
 	}
-	s.Handler.View(func(state *projections.State) {
-		for _, id := range ids { // one for each row of the table at most
-			if err == nil {
-				err = commands.Permit(state, commands.CurrentRules(), by, id, project)
-			}
-		}
-	})
-	return err
+	return nil
 }
 
 // unexpected is an answer that a command cannot give.
