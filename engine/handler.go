@@ -428,6 +428,13 @@ func (h *Handler) View(see func(*projections.State)) {
 	see(h.committed)
 }
 
+// Image takes a picture of the committed state. A commit waits for it, as for a dry run; readers do not.
+func (h *Handler) Image() *projections.Image {
+	h.trials.RLock()
+	defer h.trials.RUnlock()
+	return h.committed.Image()
+}
+
 // Health says why the log takes no writes, or nil: a *events.DamageError is for good, anything else passes.
 func (h *Handler) Health() error {
 	h.mu.RLock()

@@ -286,8 +286,7 @@ func (h *Handler) Snapshot(ctx context.Context) error {
 	if h.config.Snapshots == nil {
 		return nil
 	}
-	var image *projections.Image
-	h.View(func(s *projections.State) { image = s.Image() })
+	image := h.Image()
 	if image.Head().Sequence == 0 {
 		return nil
 	}

@@ -67,3 +67,16 @@ func TestReadCountsItsSteps(t *testing.T) {
 		t.Errorf("another panic came out as %v", panicked)
 	}
 }
+
+// Readers go on while a picture of the state is taken, however much there is in it: it takes none of their lock. If it
+// did, it would wait here for good.
+func TestAnImageKeepsNoReaderOut(t *testing.T) {
+	w := newWorld(t)
+	defer w.h.Close()
+	w.h.mu.Lock()
+	head := w.h.Image().Head()
+	w.h.mu.Unlock()
+	if head.Sequence == 0 {
+		t.Error("the image is empty")
+	}
+}

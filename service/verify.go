@@ -42,8 +42,7 @@ func (s *Service) Verify(ctx context.Context, c *Caller, from string) (engine.Ve
 	if kept != nil {
 		witnesses = append(witnesses, engine.Witnessed{Head: *kept, By: "your head", Brought: true})
 	}
-	var image *projections.Image
-	s.Handler.View(func(state *projections.State) { image = state.Image() })
+	image := s.Handler.Image()
 	verdict, damage, err := verifyLog(ctx, s.logFor(c), s.Blobs, image, witnesses, s.Handler.Health())
 	if damage != nil {
 		s.Handler.StopWrites(damage)

@@ -38,9 +38,7 @@ var boundedQueries = []string{
 
 // viewsElsewhere are bounded in another way.
 var viewsElsewhere = map[string]string{
-	"engine/open.go":    "an image is a pointer for each thing, and its writer stops the server, or takes one in 50,000 events",
-	"service/verify.go": "an image is a pointer for each thing; an audit reads the whole log behind it, and server-streams bounds audits",
-	"engine/leases.go":  "an index of the sessions that live",
+	"engine/leases.go": "an index of the sessions that live",
 }
 
 // What stands in Handler.View is bounded: it has no loop, and hands the state to nothing that may walk. Every other
