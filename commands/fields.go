@@ -13,7 +13,7 @@ import (
 // a meaning of its own in one command stands there as "command.field".
 var fieldLimits = map[string]Limit{
 	"project": LimitID, "projectId": LimitID, "taskId": LimitID, "sessionId": LimitID, "parentId": LimitID,
-	"inputId": LimitID, "about": LimitID,
+	"inputId": LimitID, "about": LimitID, "before": LimitID,
 	"templateId": LimitID, "queue": LimitID, "spawnedBy": LimitID, "manifestDigest": LimitID,
 
 	"title": LimitTitle,

@@ -87,6 +87,7 @@ func Limits() []LimitGroup {
 				LimitAwaited,
 				LimitTrusted,
 				LimitDeletedItems,
+				LimitMoved,
 				LimitReportWords,
 				LimitTreeDepth,
 				LimitTreeTasks,
@@ -472,6 +473,13 @@ var (
 		Unit:   "items",
 		Answer: answerLimit,
 		Bounds: "items, queued or in hand, in the queues of one project that trust reports",
+	}
+	LimitMoved = Limit{
+		Name:   "moved-items",
+		Value:  10_000,
+		Unit:   "queued items",
+		Answer: answerLimit,
+		Bounds: "queued items of a queue in which one is moved",
 	}
 	LimitDeletedItems = Limit{
 		Name:   "deleted-items",

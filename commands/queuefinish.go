@@ -57,6 +57,14 @@ func inHand(s *projections.State, session *projections.Session, task string) (*p
 		}
 	}
 	last := s.Item(session.ProjectID, session.Hand.Queue, session.Hand.TaskID)
+	if last == nil {
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "Session '" + session.ID + "' no longer holds task " + session.Hand.TaskID,
+			Why:     "the item was removed from its queue",
+			Next:    "claim the next one with `maestro queue start`",
+		}
+	}
 	if last.SessionID == session.ID && last.Status != events.ItemQueued {
 		return nil, &Refusal{
 			Code:    CodeConflict,

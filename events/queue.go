@@ -87,6 +87,24 @@ type QueueItemQuarantined struct {
 	Reason    string `json:"reason" doc:"what became of its last holder: lost, stopped, failed or deleted"`
 }
 
+// QueueItemMoved: a queued item stands somewhere else in its queue.
+type QueueItemMoved struct {
+	Queue  string `json:"queue" doc:"the queue"`
+	TaskID string `json:"taskId" doc:"the item's task"`
+	Before string `json:"before,omitempty" doc:"the task of the queued item that it stands before now; absent: it stands at the end"`
+}
+
+// QueueItemRemoved: an item is no longer in its queue; its task may be pushed again.
+type QueueItemRemoved struct {
+	Queue  string `json:"queue" doc:"the queue"`
+	TaskID string `json:"taskId" doc:"the item's task"`
+}
+
+// QueueDeleted: a queue and its finished items are gone; its name may be used again.
+type QueueDeleted struct {
+	Queue string `json:"queue" doc:"the queue"`
+}
+
 var queueEvents = []Entry{
 	entry[QueueCreated]("Sessions of a project may pull from a queue of this name."),
 	entry[QueueItemPushed]("A task was added at the end of a queue."),
@@ -96,6 +114,9 @@ var queueEvents = []Entry{
 	entry[QueueItemSkipped]("An item is passed by."),
 	entry[QueueItemRequeued]("An item went back to the end of its queue, with no attempts."),
 	entry[QueueItemReturned]("An item's holder ended or was lost; the item went back to the front."),
+	entry[QueueItemMoved]("A queued item stands somewhere else in its queue."),
+	entry[QueueItemRemoved]("An item is no longer in its queue."),
+	entry[QueueDeleted]("A queue is gone; its name may be used again."),
 	entry[QueueItemQuarantined]("An item was started too often without an end, and waits for a person."),
 }
 
@@ -213,3 +234,39 @@ func (*QueueItemSkipped) sealed()     {}
 func (*QueueItemRequeued) sealed()    {}
 func (*QueueItemReturned) sealed()    {}
 func (*QueueItemQuarantined) sealed() {}
+
+// EventType implements Data.
+func (*QueueItemMoved) EventType() string { return "maestro.queue.item_moved.v1" }
+
+// EventType implements Data.
+func (*QueueItemRemoved) EventType() string { return "maestro.queue.item_removed.v1" }
+
+// EventType implements Data.
+func (*QueueDeleted) EventType() string { return "maestro.queue.deleted.v1" }
+
+// Aggregate implements Data.
+func (d *QueueItemMoved) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Aggregate implements Data.
+func (d *QueueItemRemoved) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Aggregate implements Data.
+func (d *QueueDeleted) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
+
+// Describe implements Data.
+func (d *QueueItemMoved) Describe() string {
+	if d.Before == "" {
+		return "moved " + d.TaskID + " to the end of queue " + d.Queue
+	}
+	return "moved " + d.TaskID + " before " + d.Before + inQueue(d.Queue)
+}
+
+// Describe implements Data.
+func (d *QueueItemRemoved) Describe() string { return "removed " + d.TaskID + " from queue " + d.Queue }
+
+// Describe implements Data.
+func (d *QueueDeleted) Describe() string { return "deleted queue " + d.Queue }
+
+func (*QueueItemMoved) sealed()   {}
+func (*QueueItemRemoved) sealed() {}
+func (*QueueDeleted) sealed()     {}

@@ -63,10 +63,10 @@ func (s *State) Image() *Image {
 		for _, id := range s.sessionIDs.get(project) {
 			image.header.Sessions = append(image.header.Sessions, s.sessions.get(id))
 		}
-		for q := range s.Queues(project) {
-			image.header.Queues = append(image.header.Queues, q)
-			for _, task := range s.itemTasks.get(queueKey(project, q.Name)) {
-				image.header.Items = append(image.header.Items, s.Item(project, q.Name, task))
+		for _, name := range s.queueNames.get(project) { // deleted ones too, with who held their items
+			image.header.Queues = append(image.header.Queues, s.queues.get(queueKey(project, name)))
+			for _, task := range s.itemTasks.get(queueKey(project, name)) {
+				image.header.Items = append(image.header.Items, s.items.get(itemKey(project, name, task)))
 			}
 		}
 		for x := range s.Inputs(project) {
@@ -258,7 +258,7 @@ func (s *State) restoreQueues(h *header) error {
 		s.addQueue(q)
 	}
 	for _, item := range h.Items {
-		if item == nil || s.Queue(item.ProjectID, item.Queue) == nil {
+		if item == nil || s.queues.get(queueKey(item.ProjectID, item.Queue)) == nil {
 			return errors.New("a queue's item is missing, or its queue")
 		}
 		key, id := queueKey(item.ProjectID, item.Queue), itemKey(item.ProjectID, item.Queue, item.TaskID)

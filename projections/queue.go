@@ -24,6 +24,8 @@ type Queue struct {
 	// Pushed counts what was ever put at its end.
 	Pushed uint64
 	Stats  QueueStats
+	// Deleted: its name may be used again, and then its items are those that come later.
+	Deleted bool `json:",omitempty"`
 }
 
 // QueueStats counts a queue's items by where they stand.
@@ -59,6 +61,8 @@ type Item struct {
 	Place uint64
 	// Cause is the event that last put it in line, or that started it.
 	Cause Cause
+	// Removed: it is in the queue no more. Who held it is kept, because those may still report on the task.
+	Removed bool `json:",omitempty"`
 }
 
 // notReturned is the bit of a place that what was given back lacks.
@@ -80,13 +84,18 @@ func queueKey(project, queue string) string { return project + "/" + queue }
 func itemKey(project, queue, task string) string { return project + "/" + queue + "/" + task }
 
 // Queue gives a project's queue, or nil when there is none of this name.
-func (s *State) Queue(project, name string) *Queue { return s.queues.get(queueKey(project, name)) }
+func (s *State) Queue(project, name string) *Queue {
+	if q := s.queues.get(queueKey(project, name)); q != nil && !q.Deleted {
+		return q
+	}
+	return nil
+}
 
 // Queues gives a project's queues in order of creation.
 func (s *State) Queues(project string) iter.Seq[*Queue] {
 	return func(yield func(*Queue) bool) {
 		for _, name := range s.queueNames.get(project) {
-			if !yield(s.Queue(project, name)) {
+			if q := s.Queue(project, name); q != nil && !yield(q) {
 				return
 			}
 		}
@@ -95,7 +104,10 @@ func (s *State) Queues(project string) iter.Seq[*Queue] {
 
 // Item gives a task's item in a queue, or nil.
 func (s *State) Item(project, queue, task string) *Item {
-	return s.items.get(itemKey(project, queue, task))
+	if item := s.items.get(itemKey(project, queue, task)); item != nil && !item.Removed {
+		return item
+	}
+	return nil
 }
 
 // Items gives a queue's items, those that were pushed first before the others.
@@ -103,7 +115,9 @@ func (s *State) Items(q *Queue) []*Item {
 	ids := s.itemTasks.get(queueKey(q.ProjectID, q.Name))
 	items := make([]*Item, 0, len(ids))
 	for _, id := range ids {
-		items = append(items, s.Item(q.ProjectID, q.Name, id))
+		if item := s.Item(q.ProjectID, q.Name, id); item != nil {
+			items = append(items, item)
+		}
 	}
 	slices.SortFunc(items, func(a, b *Item) int { return cmp.Compare(a.Place|notReturned, b.Place|notReturned) })
 	return items
@@ -150,7 +164,9 @@ func (s *State) QueueCount(task string) int { return len(s.itemsOf.get(task)) }
 func (s *State) QueuesOf(task string) []*Item {
 	var items []*Item
 	for _, key := range s.itemsOf.get(task) {
-		items = append(items, s.items.get(key))
+		if item := s.items.get(key); !item.Removed {
+			items = append(items, item)
+		}
 	}
 	return items
 }
@@ -229,14 +245,22 @@ func (n *QueueStats) of(status events.QueueItemStatus) *int {
 
 // openQueue makes a new queue.
 func (s *State) openQueue(q *Queue) {
-	s.changes = append(s.changes, Change{KindQueue, queueKey(q.ProjectID, q.Name), (*Queue)(nil), q})
+	s.changes = append(s.changes, Change{
+		Kind:   KindQueue,
+		ID:     queueKey(q.ProjectID, q.Name),
+		Before: s.queues.get(queueKey(q.ProjectID, q.Name)),
+		After:  q,
+	})
 	s.addQueue(q)
 }
 
 func (s *State) addQueue(q *Queue) {
-	s.queues.put(queueKey(q.ProjectID, q.Name), q)
-	s.queueNames.put(q.ProjectID, append(s.queueNames.get(q.ProjectID), q.Name))
-	if q.TrustReports {
+	key := queueKey(q.ProjectID, q.Name)
+	if s.queues.get(key) == nil {
+		s.queueNames.put(q.ProjectID, append(s.queueNames.get(q.ProjectID), q.Name))
+	}
+	s.queues.put(key, q)
+	if q.TrustReports && !q.Deleted {
 		s.trusting = append(s.trusting, queueKey(q.ProjectID, q.Name))
 	}
 }
@@ -262,8 +286,12 @@ func (s *State) push(f fact, key, task string) {
 		Cause:     f.cause(),
 	}
 	id := itemKey(q.ProjectID, q.Name, task)
-	s.changes = append(s.changes, Change{KindQueueItem, id, (*Item)(nil), item})
-	s.enter(key, id, item)
+	if before := s.items.get(id); before != nil {
+		s.pushAgain(f, before, item)
+	} else {
+		s.changes = append(s.changes, Change{KindQueueItem, id, (*Item)(nil), item})
+		s.enter(key, id, item)
+	}
 	s.note(f, Entry{Type: "task_queued", TaskID: task, What: "Queued in " + q.Name})
 }
 
@@ -290,7 +318,12 @@ func (s *State) queueCreated(f fact, d *events.QueueCreated) error {
 	if s.Project(f.Project) == nil {
 		return missing("project", f.Project)
 	}
+	var pushed uint64 // places are used once, also those of a queue that had the name before
+	if before := s.queues.get(queueKey(f.Project, d.Queue)); before != nil {
+		pushed = before.Pushed
+	}
 	s.openQueue(&Queue{
+		Pushed:       pushed,
 		ProjectID:    f.Project,
 		Name:         d.Queue,
 		TrustReports: d.TrustReports,

@@ -162,6 +162,48 @@ func (m *model) applyToQueue(data any) {
 		m.pushes++
 		item := m.item(d.Queue, d.TaskID)
 		item.status, item.returned, item.pushed = events.ItemQueued, false, m.pushes
+	case *events.QueueItemMoved:
+		m.move(d)
+	case *events.QueueItemRemoved:
+		q := m.queues[d.Queue]
+		q.items = slices.DeleteFunc(q.items, func(i *modelItem) bool { return i.task == d.TaskID })
+	case *events.QueueDeleted:
+		delete(m.queues, d.Queue)
+	}
+}
+
+// move gives the queued items their places again, in another order: first those of what was given back.
+func (m *model) move(d *events.QueueItemMoved) {
+	item := m.item(d.Queue, d.TaskID)
+	if d.Before == "" {
+		m.pushes++
+		item.returned, item.pushed = false, m.pushes
+		return
+	}
+	type place struct {
+		returned bool
+		pushed   int
+	}
+	var line []*modelItem
+	for _, other := range m.queues[d.Queue].items {
+		if other.status == events.ItemQueued {
+			line = append(line, other)
+		}
+	}
+	slices.SortFunc(line, func(a, b *modelItem) int {
+		if a.returned != b.returned {
+			return 2*index(b.returned) - 1
+		}
+		return a.pushed - b.pushed
+	})
+	var places []place
+	for _, other := range line {
+		places = append(places, place{other.returned, other.pushed})
+	}
+	line = slices.DeleteFunc(line, func(i *modelItem) bool { return i == item })
+	at := slices.Index(line, m.item(d.Queue, d.Before))
+	for n, other := range slices.Insert(line, at, item) {
+		other.returned, other.pushed = places[n].returned, places[n].pushed
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 // story goes on.
 const (
 	goldenFormat = 11
-	goldenDigest = "b16c137d98b2ad0ea48d6860baec924402a487fbfe791623948a4762a0fc11f4"
+	goldenDigest = "08d2bb70c9f647f5f9f51f72797db27dfbc47cad0bd2607c7835a382d053ddd0"
 )
 
 // goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written
@@ -117,6 +117,20 @@ func goldenStory() []given {
 func goldenPlans() []given {
 	of := func(data events.Data) given { return by(admin, data) }
 	return []given{
+		of(&events.QueueCreated{Queue: "moves", MaxAttempts: 2}),
+		of(&events.TaskCreated{TaskID: "move1", Title: "First", Priority: "low"}),
+		of(&events.TaskCreated{TaskID: "move2", Title: "Second", Priority: "low"}),
+		of(&events.TaskCreated{TaskID: "move3", Title: "Third", Priority: "low"}),
+		of(&events.QueueItemPushed{Queue: "moves", TaskID: "move1"}),
+		of(&events.QueueItemPushed{Queue: "moves", TaskID: "move2"}),
+		of(&events.QueueItemPushed{Queue: "moves", TaskID: "move3"}),
+		of(&events.QueueItemMoved{Queue: "moves", TaskID: "move3", Before: "move1"}),
+		of(&events.QueueItemMoved{Queue: "moves", TaskID: "move1"}),
+		of(&events.QueueItemRemoved{Queue: "moves", TaskID: "move2"}),
+		of(&events.QueueCreated{Queue: "gone", MaxAttempts: 2, TrustReports: true}),
+		of(&events.QueueItemPushed{Queue: "gone", TaskID: "move2"}),
+		of(&events.QueueItemRemoved{Queue: "gone", TaskID: "move2"}),
+		of(&events.QueueDeleted{Queue: "gone"}),
 		of(&events.TaskCreated{
 			TaskID:   "plan1",
 			Title:    "Planned",

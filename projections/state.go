@@ -267,6 +267,12 @@ func (s *State) fold(sequence uint64, e *events.Event) error {
 		return s.itemRequeued(f, d)
 	case *events.QueueItemReturned:
 		return s.itemReturned(f, d)
+	case *events.QueueItemMoved:
+		return s.itemMoved(f, d)
+	case *events.QueueItemRemoved:
+		return s.itemRemoved(f, d)
+	case *events.QueueDeleted:
+		return s.queueDeleted(f, d)
 	case *events.QueueItemQuarantined:
 		return s.itemQuarantined(f, d)
 	case *events.InputAnswered:

@@ -427,11 +427,21 @@ func likelyOfQueues(s *State, p string, add func(project, source string, data ev
 				add(p, admin, &events.QueueItemPushed{Queue: q.Name, TaskID: t.ID})
 			}
 		}
+		if q.SessionID == "" && q.Stats.Completed > 1 && q.Stats.Queued+q.Stats.Processing == 0 {
+			add(p, admin, &events.QueueDeleted{Queue: q.Name})
+		}
 		for _, item := range s.Items(q) {
 			switch item.Status {
 			case events.ItemQuarantined, events.ItemFailed, events.ItemSkipped:
 				add(p, admin, &events.QueueItemRequeued{Queue: q.Name, TaskID: item.TaskID})
-			case events.ItemQueued, events.ItemCompleted:
+			case events.ItemCompleted:
+				add(p, admin, &events.QueueItemRemoved{Queue: q.Name, TaskID: item.TaskID})
+			case events.ItemQueued:
+				first := s.Line(q)[0].TaskID
+				add(p, admin, &events.QueueItemMoved{Queue: q.Name, TaskID: item.TaskID})
+				if first != item.TaskID {
+					add(p, admin, &events.QueueItemMoved{Queue: q.Name, TaskID: item.TaskID, Before: first})
+				}
 			case events.ItemProcessing:
 				switch gone := s.Gone(item.SessionID); {
 				case gone == "":

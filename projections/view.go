@@ -270,8 +270,9 @@ func (s *State) inQueues(task string) []TaskInQueue {
 	}
 	places := make([]TaskInQueue, 0, len(keys))
 	for _, key := range keys {
-		item := s.items.get(key)
-		places = append(places, TaskInQueue{item.Queue, item.Status, item.SessionID})
+		if item := s.items.get(key); !item.Removed {
+			places = append(places, TaskInQueue{item.Queue, item.Status, item.SessionID})
+		}
 	}
 	return places
 }

@@ -109,6 +109,9 @@ func newQueue(a *Run) *cobra.Command {
 		newQueuePush(a),
 		newQueueCreate(a),
 		newQueueRequeue(a),
+		newQueueMove(a),
+		newQueueRemove(a),
+		newQueueDelete(a),
 	)
 }
 

@@ -48,6 +48,8 @@ type fields struct {
 	SpawnedBy    string    `json:"spawnedBy"`
 	File         string    `json:"file"`
 	Queue        string    `json:"queue"`
+	Before       string    `json:"before"`
+	First        bool      `json:"first"`
 	TrustReports bool      `json:"trustReports"`
 	MaxAttempts  int       `json:"maxAttempts"`
 	Timeout      int64     `json:"timeout"`
@@ -141,7 +143,7 @@ func (a *asked) project() string {
 		return ""
 	case noun == "project":
 		return a.f.ProjectID
-	case a.ID == "queue:requeue", noun == "task" && verb != "create":
+	case a.ID == "queue:requeue", a.ID == "queue:move", a.ID == "queue:remove", noun == "task" && verb != "create":
 		if t := a.tasks[a.f.TaskID]; t != nil {
 			return t.project
 		}
@@ -152,6 +154,7 @@ func (a *asked) project() string {
 	case a.ID == "session:spawn",
 		noun == "task",
 		a.ID == "queue:create",
+		a.ID == "queue:delete",
 		a.ID == "queue:return",
 		a.ID == "queue:quarantine":
 	default:

@@ -29,6 +29,7 @@ func (j *Judge) Clone() *Judge {
 		t.dependents = dependents
 	}
 	c.order = j.order.clone()
+	c.former = maps.Clone(j.former)
 	return &c
 }
 

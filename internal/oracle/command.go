@@ -86,6 +86,7 @@ var codesOf = map[string][]string{
 	ruleOrder:       {codeConflict},
 	ruleReturn:      {codeRule},
 	ruleRequeue:     {codeConflict},
+	ruleMoved:       {codeConflict},
 	ruleLease:       {codeRule},
 	ruleTimeout:     {codeRule},
 	ruleQuestion:    {codeConflict, codeInvalid, codeRule},

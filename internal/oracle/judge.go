@@ -58,6 +58,8 @@ type Judge struct {
 	tokens    map[string]*token
 	templates map[string]*template
 	order     order
+	// former are who held items that were removed since: they may go on reporting on the tasks.
+	former map[formerItem][]string
 }
 
 // order are the ids of what there ever was, as it came to be.
@@ -79,6 +81,7 @@ func New() *Judge {
 		questions: map[string]*question{},
 		tokens:    map[string]*token{},
 		templates: map[string]*template{},
+		former:    map[formerItem][]string{},
 	}
 }
 

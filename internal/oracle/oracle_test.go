@@ -214,6 +214,27 @@ func tellNamedQueue(s *story) {
 	s.add(admin, "task.deleted", `{"taskId":"q5"}`)
 	s.add(admin, "queue.item_requeued", `{"queue":"pool","taskId":"q1"}`)
 	s.start(source("h2"), "pool", "q1", 1, 0)
+	tellChangedQueue(s)
+}
+
+// tellChangedQueue: items move and are removed, and the queue is deleted and created again.
+func tellChangedQueue(s *story) {
+	s.add(admin, "queue.created", `{"queue":"moved","maxAttempts":3}`)
+	for _, id := range []string{"m1", "m2", "m3"} {
+		s.task(id, "")
+		s.add(admin, "queue.item_pushed", `{"queue":"moved","taskId":"`+id+`"}`)
+	}
+	s.add(admin, "queue.item_moved", `{"queue":"moved","taskId":"m3","before":"m1"}`)
+	s.add(admin, "queue.item_moved", `{"queue":"moved","taskId":"m1"}`)
+	s.puller("h4", "moved").start(source("h4"), "moved", "m3", 1, 0)
+	s.item(source("h4"), "completed", "moved", "m3", "h4", "")
+	s.add(admin, "queue.item_removed", `{"queue":"moved","taskId":"m2"}`)
+	s.start(source("h4"), "moved", "m1", 1, 0)
+	s.item(source("h4"), "failed", "moved", "m1", "h4", "")
+	s.add(admin, "queue.deleted", `{"queue":"moved"}`)
+	s.add(admin, "queue.created", `{"queue":"moved","maxAttempts":3}`)
+	s.add(admin, "queue.item_pushed", `{"queue":"moved","taskId":"m1"}`)
+	s.start(source("h4"), "moved", "m1", 1, 0)
 }
 
 // Who lays down an item takes back its word; who skips the next one in line, which it does not hold, keeps it.

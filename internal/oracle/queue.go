@@ -66,6 +66,11 @@ func (q *queue) of(task string) *item {
 // push puts a new item at the end, in the place of the task's old one if it had one.
 func (j *Judge) push(q *queue, task, cause string) {
 	i := &item{queue: q, task: task, cause: cause}
+	for key, queue := range j.queues {
+		if queue == q {
+			i.holders = j.former[formerItem{key, task}]
+		}
+	}
 	if old := q.items[task]; old != nil && old.open() {
 		q.open--
 	}

@@ -208,6 +208,21 @@ func itemPlants() []plant {
 				`{"queue":"pull","taskId":"e"}`)
 			s.add(admin, "task.deleted", `{"taskId":"f"}`).add(admin, "task.deleted", `{"taskId":"g"}`)
 		}, func(s *story) { s.start(pull, "pull", "e", 2, 1) }},
+		{"an item in hand is moved", broken(ruleMoved), inHand, func(s *story) {
+			s.add(admin, "queue.item_moved", `{"queue":"pull","taskId":"e"}`)
+		}},
+		{"an item is moved before one in hand", broken(ruleMoved), inHand, func(s *story) {
+			s.add(admin, "queue.item_moved", `{"queue":"pull","taskId":"f","before":"e"}`)
+		}},
+		{"an item in hand is removed", broken(ruleMoved), inHand, func(s *story) {
+			s.add(admin, "queue.item_removed", `{"queue":"pull","taskId":"e"}`)
+		}},
+		{"a queue with items is deleted", broken(ruleMoved), pool, func(s *story) {
+			s.add(admin, "queue.deleted", `{"queue":"pool"}`)
+		}},
+		{"a session deletes a queue", broken(rulePermitted), func(s *story) {
+			s.add(admin, "queue.created", `{"queue":"pool","maxAttempts":3}`)
+		}, func(s *story) { s.add(pull, "queue.deleted", `{"queue":"pool"}`) }},
 		{"a queued item is queued again", broken(ruleRequeue), nothing, func(s *story) {
 			s.add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"e"}`)
 		}},

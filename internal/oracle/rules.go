@@ -49,7 +49,9 @@ const (
 	rulePassed  = "queue-passed-over" // how many stood before it
 	ruleAttempt = "queue-attempt"     // starts are counted
 	// an item goes back when its holder is gone, and to quarantine after its last attempt
-	ruleReturn  = "queue-return"
+	ruleReturn = "queue-return"
+	// only queued items move, what is held stays, and only an empty queue is deleted
+	ruleMoved   = "queue-change"
 	ruleRequeue = "queue-requeue" // only what is quarantined, failed or skipped is queued again
 
 	// Deadlines, questions, tokens, templates.
@@ -65,7 +67,7 @@ var rules = []string{
 	rulePermitted, ruleUser, ruleSystem, ruleOwn, ruleScope, ruleSpawner, rulePermissions, ruleEnded,
 	ruleExists, ruleProject, ruleTask, rulePlanID, ruleSession, ruleManifest, ruleSpawn, ruleLimit,
 	ruleStatus, ruleStatusOwner, ruleReportTasks, ruleReport, ruleLate, ruleNote,
-	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleRequeue,
+	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleMoved, ruleRequeue,
 	ruleLease, ruleTimeout, ruleQuestion, ruleToken, ruleTemplate,
 }
 

@@ -231,6 +231,18 @@ var syntaxes = map[string]usage{
 		"queue requeue <taskId> [--queue <queue>]",
 		"Put a quarantined, failed or skipped item back at the end of its queue",
 	},
+	"queue:move": {
+		"queue move <taskId> [--first] [--before <taskId>] [--queue <queue>]",
+		"Move a queued item to the end, to the front, or before another",
+	},
+	"queue:remove": {
+		"queue remove <taskId>… [--queue <queue>]",
+		"Remove items that nobody holds from a queue",
+	},
+	"queue:delete": {
+		"queue delete <name>",
+		"Delete a queue in which nothing is queued or held",
+	},
 	"project:update": {
 		`project update <projectId> [--name "<name>"] [--description "<text>"] [--working-dir ` +
 			"<path>]",

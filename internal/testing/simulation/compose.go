@@ -41,6 +41,9 @@ var vocabulary = []string{
 	"queue:fail",
 	"queue:skip",
 	"queue:requeue",
+	"queue:move",
+	"queue:remove",
+	"queue:delete",
 	"queue:return",
 	"queue:quarantine",
 	"input:answer",
@@ -70,6 +73,10 @@ var (
 		"queue:fail",
 		"queue:skip",
 		"queue:requeue",
+		"queue:move",
+		"queue:move",
+		"queue:remove",
+		"queue:delete",
 		"session:kill",
 		"session:kill",
 		"session:delete",
@@ -315,7 +322,12 @@ func (c composer) wish(by caller, id string) wish {
 		c.createQueue(f, by)
 	case "queue:push", "queue:start", "queue:complete", "queue:fail", "queue:skip":
 		c.ofQueue(f, by, id)
-	case "queue:requeue", "queue:return", "queue:quarantine":
+	case "queue:delete":
+		if f.Project, f.Queue = c.project(), c.queueName(); len(c.m.queueIDs) > 0 && c.chance(80) {
+			q := c.m.queues[pick(c, c.m.queueIDs)]
+			f.Project, f.Queue = q.Project, q.Name
+		}
+	case "queue:requeue", "queue:move", "queue:remove", "queue:return", "queue:quarantine":
 		c.ofItem(f, id)
 	case "input:answer", "input:received":
 		c.ofInput(f, by, id)

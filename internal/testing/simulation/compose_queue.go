@@ -216,7 +216,16 @@ func (c composer) ofItem(f *fields, id string) {
 			here := place{q.Project, q.Name, i.Task}
 			gone := i.Status == "processing" && c.m.sessions[i.Holder].Fate != ""
 			over := i.Status == "failed" || i.Status == "skipped" || i.Status == "quarantined"
-			if id == "queue:requeue" && over || id != "queue:requeue" && gone {
+			suited := gone
+			switch id {
+			case "queue:requeue":
+				suited = over
+			case "queue:move":
+				suited = i.Status == "queued"
+			case "queue:remove":
+				suited = i.Status != "processing"
+			}
+			if suited {
 				suits = append(suits, here)
 			} else {
 				others = append(others, here)
@@ -228,8 +237,30 @@ func (c composer) ofItem(f *fields, id string) {
 	}
 	at := pick(c, suits)
 	f.Project, f.Queue, f.TaskID = at.project, at.queue, at.task
-	if id == "queue:requeue" && c.chance(50) {
+	if id != "queue:return" && id != "queue:quarantine" && c.chance(50) {
 		f.Project, f.Queue = "", ""
+	}
+	if id == "queue:move" {
+		if f.First = c.chance(40); !f.First || c.chance(5) {
+			c.before(f, at.project, at.queue)
+		}
+	}
+}
+
+// before draws another item of a queue, or none: then the item moves to the end.
+func (c composer) before(f *fields, project, queue string) {
+	var tasks []string
+	for _, i := range c.m.queues[queueID(project, queue)].Items {
+		if i.Status == "queued" || c.chance(10) {
+			tasks = append(tasks, i.Task)
+		}
+	}
+	switch {
+	case c.chance(25):
+	case len(tasks) == 0 || c.chance(5):
+		f.Before = pick(c, []string{c.task(), "a b"})
+	default:
+		f.Before = pick(c, tasks)
 	}
 }
 

@@ -104,6 +104,8 @@ type fields struct {
 	File         string    `json:"file,omitempty"`
 	Reason       string    `json:"reason,omitempty"`
 	Queue        string    `json:"queue,omitempty"`
+	Before       string    `json:"before,omitempty"`
+	First        bool      `json:"first,omitempty"`
 	TrustReports bool      `json:"trustReports,omitempty"`
 	MaxAttempts  int       `json:"maxAttempts,omitempty"`
 	Timeout      int64     `json:"timeout,omitempty"`

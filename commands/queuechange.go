@@ -1,0 +1,203 @@
+package commands
+
+import (
+	"slices"
+
+	"maestro/events"
+	"maestro/internal/safetext"
+	"maestro/projections"
+)
+
+// MoveItem puts a queued item somewhere else in its queue: at the end, unless it says otherwise.
+type MoveItem struct {
+	noTexts
+	In
+	Queue  string `json:"queue,omitempty" doc:"the queue; required when the task is in several"`
+	TaskID string `json:"taskId" doc:"the task"`
+	First  bool   `json:"first,omitempty" doc:"put it before all others"`
+	Before string `json:"before,omitempty" flag:"before <taskId>" doc:"put it before the item of this task"`
+}
+
+// RemoveItem takes an item that nobody holds out of its queue.
+type RemoveItem struct {
+	noTexts
+	In
+	Queue  string `json:"queue,omitempty" doc:"the queue; required when the task is in several"`
+	TaskID string `json:"taskId" doc:"the task"`
+}
+
+// DeleteQueue takes a queue away in which nothing is queued or held.
+type DeleteQueue struct {
+	noTexts
+	In
+	Queue string `json:"queue" arg:"name" doc:"the name of the queue"`
+}
+
+// ID implements Command.
+func (*MoveItem) ID() string { return "queue:move" }
+
+// ID implements Command.
+func (*RemoveItem) ID() string { return "queue:remove" }
+
+// ID implements Command.
+func (*DeleteQueue) ID() string { return "queue:delete" }
+
+func (x *MoveItem) project(s *projections.State, by Actor) string {
+	return ofTask(s, by, x.In, x.TaskID)
+}
+
+func (x *RemoveItem) project(s *projections.State, by Actor) string {
+	return ofTask(s, by, x.In, x.TaskID)
+}
+
+func (x *DeleteQueue) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
+
+// itemMeant gives the item of a task in the queue that is named, or in the only one that it is in.
+func itemMeant(s *projections.State, project, queue, task string) (*projections.Item, error) {
+	if err := ValidID("/taskId", task); err != nil {
+		return nil, err
+	}
+	if s.TaskEver(task) == nil {
+		return nil, notFound("Task", task)
+	}
+	if queue == "" {
+		items := s.QueuesOf(task)
+		if len(items) != 1 {
+			return nil, invalid("/queue", "task '%s' is in %d queues: name one", task, len(items))
+		}
+		queue = items[0].Queue
+	}
+	return itemOf(s, project, queue, task)
+}
+
+// Decide implements Command.
+func (x *MoveItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	if x.First && x.Before != "" {
+		return nil, invalid("/before", "'first' and 'before' exclude each other")
+	}
+	item, err := itemMeant(s, c.Project, x.Queue, x.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	if err := queuedStill(item); err != nil {
+		return nil, err
+	}
+	if x.Before != "" {
+		if err := x.mayStandBefore(s, item); err != nil {
+			return nil, err
+		}
+	}
+	q := s.Queue(item.ProjectID, item.Queue)
+	if n := int64(q.Stats.Queued); n > LimitMoved.Value {
+		return nil, LimitMoved.exceeded("/taskId", "queue '"+q.Name+"'", n)
+	}
+	line := s.Line(q)
+	at := slices.IndexFunc(line, func(i *projections.Item) bool { return i.TaskID == item.TaskID })
+	moved := &events.QueueItemMoved{Queue: q.Name, TaskID: item.TaskID, Before: x.Before}
+	if x.First {
+		moved.Before = line[0].TaskID
+	}
+	next := "" // what it stands before now
+	if at+1 < len(line) {
+		next = line[at+1].TaskID
+	}
+	if moved.Before == next || moved.Before == item.TaskID {
+		return nil, nil
+	}
+	return moved, nil
+}
+
+// mayStandBefore refuses what an item cannot stand before.
+func (x *MoveItem) mayStandBefore(s *projections.State, item *projections.Item) error {
+	if err := ValidID("/before", x.Before); err != nil {
+		return err
+	}
+	if x.Before == item.TaskID {
+		return invalid("/before", "an item cannot stand before itself")
+	}
+	other, err := itemOf(s, item.ProjectID, item.Queue, x.Before)
+	if err != nil {
+		return err
+	}
+	return queuedStill(other)
+}
+
+// queuedStill refuses an item that does not wait in its queue.
+func queuedStill(item *projections.Item) error {
+	if item.Status == events.ItemQueued {
+		return nil
+	}
+	return &Refusal{
+		Code:    CodeConflict,
+		Message: "Task " + item.TaskID + " is " + string(item.Status) + " in queue " + item.Queue,
+		Why:     "only queued items have a place to move",
+		Next:    "see `maestro queue list --queue " + item.Queue + "`",
+	}
+}
+
+func (x *MoveItem) from(e *events.Event, d *events.QueueItemMoved) bool {
+	*x = MoveItem{
+		In:     inProject(e),
+		Queue:  d.Queue,
+		TaskID: d.TaskID,
+		Before: d.Before,
+	}
+	return true
+}
+
+// Decide implements Command.
+func (x *RemoveItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	item, err := itemMeant(s, c.Project, x.Queue, x.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	if item.Status == events.ItemProcessing {
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "Session '" + item.SessionID + "' holds task " + item.TaskID + " in queue " + item.Queue,
+			Why:     "an item that is held stays until its session finishes it or ends",
+			Next:    "maestro queue skip --session " + item.SessionID + ", then remove it",
+		}
+	}
+	return &events.QueueItemRemoved{Queue: item.Queue, TaskID: item.TaskID}, nil
+}
+
+func (x *RemoveItem) from(e *events.Event, d *events.QueueItemRemoved) bool {
+	*x = RemoveItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
+	return true
+}
+
+// Decide implements Command.
+func (x *DeleteQueue) Decide(s *projections.State, c Call) (events.Data, error) {
+	if _, err := project(s, "/project", c.Project); err != nil {
+		return nil, err
+	}
+	if err := ValidID("/queue", x.Queue); err != nil {
+		return nil, err
+	}
+	q := s.Queue(c.Project, x.Queue)
+	switch {
+	case q == nil:
+		return nil, notFound("Queue", safetext.Printable(x.Queue))
+	case q.SessionID != "":
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "Queue '" + q.Name + "' is the own queue of a session",
+			Next:    "remove its items with `maestro queue remove`, or end the session",
+		}
+	case q.Stats.Queued > 0 || q.Stats.Processing > 0:
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "Queue '" + q.Name + "' is not empty: items are queued or held",
+			Next:    "remove them with `maestro queue remove`; see `maestro queue list --queue " + q.Name + "`",
+		}
+	case int64(q.Stats.Total) > LimitDeletedItems.Value:
+		return nil, LimitDeletedItems.exceeded("/queue", "queue '"+q.Name+"'", int64(q.Stats.Total))
+	}
+	return &events.QueueDeleted{Queue: q.Name}, nil
+}
+
+func (x *DeleteQueue) from(e *events.Event, d *events.QueueDeleted) bool {
+	*x = DeleteQueue{In: inProject(e), Queue: d.Queue}
+	return true
+}

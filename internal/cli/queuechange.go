@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"maestro/commands"
+)
+
+// queueMove is `maestro queue move`.
+type queueMove struct {
+	*Run
+	fields *fields
+	body   commands.MoveItem
+	key    string
+}
+
+func newQueueMove(a *Run) *cobra.Command {
+	c := &queueMove{Run: a}
+	cmd := &cobra.Command{
+		Use:   "move <taskId>",
+		Short: "Move a queued item to the end, to the front, or before another",
+		Args:  Takes,
+		RunE:  Running(c.run),
+	}
+	c.fields = bind(cmd, &c.body)
+	Exclude(cmd, "first", "before")
+	a.keyFlag(cmd, &c.key)
+	return Tell(cmd, "queue:move", "first", "before", "queue")
+}
+
+func (c *queueMove) run(ctx context.Context, args []string) error {
+	if err := c.fields.set(args); err != nil {
+		return err
+	}
+	return c.change(ctx, "queue:move", &c.body, c.key, args[0], "Moved %s", args[0])
+}
+
+// queueRemove is `maestro queue remove`.
+type queueRemove struct {
+	*Run
+	fields *fields
+	body   commands.RemoveItem
+	key    string
+}
+
+func newQueueRemove(a *Run) *cobra.Command {
+	c := &queueRemove{Run: a}
+	cmd := &cobra.Command{
+		Use:   "remove <taskId>…",
+		Short: "Remove items that nobody holds from a queue",
+		Args:  Takes,
+		Long: `Remove items that nobody holds from a queue. Their tasks stay, and may be pushed again. Each item gets an answer; if
+some are refused, the others are removed all the same.`,
+		RunE: Running(c.run),
+	}
+	c.fields = bind(cmd, &c.body)
+	a.keyFlag(cmd, &c.key)
+	return Tell(cmd, "queue:remove", "queue")
+}
+
+func (c *queueRemove) run(ctx context.Context, args []string) error {
+	const words = "Removed %s"
+	of := func(id string) any { return &commands.RemoveItem{In: c.body.In, Queue: c.body.Queue, TaskID: id} }
+	if len(args) == 1 {
+		return c.change(ctx, "queue:remove", of(args[0]), c.key, args[0], words, args[0])
+	}
+	return c.each(ctx, args, "queue:remove", of, c.key, words)
+}
+
+// queueDelete is `maestro queue delete`.
+type queueDelete struct {
+	*Run
+	fields *fields
+	body   commands.DeleteQueue
+	key    string
+}
+
+func newQueueDelete(a *Run) *cobra.Command {
+	c := &queueDelete{Run: a}
+	cmd := &cobra.Command{
+		Use:   "delete <name>",
+		Short: "Delete a queue in which nothing is queued or held",
+		Args:  Takes,
+		RunE:  Running(c.run),
+	}
+	projectFlag(cmd, &c.body.Project)
+	c.fields = bind(cmd, &c.body)
+	a.keyFlag(cmd, &c.key)
+	return Tell(cmd, "queue:delete")
+}
+
+func (c *queueDelete) run(ctx context.Context, args []string) error {
+	err := c.fields.set(args)
+	if err != nil {
+		return err
+	}
+	if c.body.Project, err = c.project(ctx, c.body.Project); err != nil {
+		return err
+	}
+	return c.change(ctx, "queue:delete", &c.body, c.key, c.body.Queue, "Deleted queue %s", c.body.Queue)
+}
