@@ -437,10 +437,10 @@ func likelyOfQueues(s *State, p string, add func(project, source string, data ev
 			case events.ItemCompleted:
 				add(p, admin, &events.QueueItemRemoved{Queue: q.Name, TaskID: item.TaskID})
 			case events.ItemQueued:
-				first := s.Line(q)[0].TaskID
-				add(p, admin, &events.QueueItemMoved{Queue: q.Name, TaskID: item.TaskID})
-				if first != item.TaskID {
-					add(p, admin, &events.QueueItemMoved{Queue: q.Name, TaskID: item.TaskID, Before: first})
+				line := s.Line(q)
+				if first, last := line[0].TaskID, line[len(line)-1].TaskID; first != last && item.TaskID == last {
+					add(p, admin, &events.QueueItemMoved{Queue: q.Name, TaskID: first})
+					add(p, admin, &events.QueueItemMoved{Queue: q.Name, TaskID: last, Before: first})
 				}
 			case events.ItemProcessing:
 				switch gone := s.Gone(item.SessionID); {

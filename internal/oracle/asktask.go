@@ -191,13 +191,11 @@ func (a *asked) deleteTask() fact {
 	return deleted
 }
 
-// below gives what is still there below a task, each after its parent.
+// below gives what is still there below a task, level by level.
 func (a *asked) below(id string) []string {
 	var all []string
-	for _, child := range a.order.tasks {
-		if t := a.tasks[child]; t.parent == id && !t.deleted {
-			all = append(append(all, child), a.below(child)...)
-		}
+	for _, part := range a.moving(id)[1:] {
+		all = append(all, part.id)
 	}
 	return all
 }
