@@ -1919,7 +1919,8 @@ func TestQueueDecisions(t *testing.T) {
 		{
 			"complete what was removed after it was given up",
 			[]step{
-				push("t1"), start, {"k", "queue:fail", `{}`},
+				push("t1"), start,
+				{"k", "queue:fail", `{}`},
 				{"admin", "queue:remove", `{"taskId":"{t1}"}`},
 			},
 			step{"k", "queue:complete", `{"taskId":"{t1}"}`},
@@ -1928,7 +1929,8 @@ func TestQueueDecisions(t *testing.T) {
 		{
 			"who held what was removed still reports on it",
 			[]step{
-				push("t5"), start, {"k", "queue:fail", `{}`},
+				push("t5"), start,
+				{"k", "queue:fail", `{}`},
 				{"admin", "queue:remove", `{"taskId":"{t5}"}`},
 			},
 			step{"k", "report:progress", `{"message":"m","taskIds":["{t5}"]}`},
