@@ -171,6 +171,9 @@ func (l *Leases) recover(ctx context.Context, session string) error {
 		return nil
 	}
 	err := l.do(ctx, &commands.RecoverSession{SessionID: lost.ID}, fmt.Sprintf("recovered/%s/%d", lost.ID, lost.Losses))
+	if err == nil {
+		l.config.Logger.Info("a lost session is heard again", "session", lost.ID)
+	}
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) { // it was deleted meanwhile
 		return nil
@@ -214,6 +217,10 @@ func (l *Leases) look(ctx context.Context) {
 			continue
 		}
 		err := l.do(ctx, d.command, d.key)
+		if lost, ok := d.command.(*commands.LoseSession); ok && err == nil {
+			l.config.Logger.Warn("a session is lost: nothing is heard of it", "session", lost.SessionID,
+				"silent", time.Duration(lost.SilentFor)*time.Millisecond)
+		}
 		if err == nil && d.session != "" && !l.stillSilent(d) {
 			err = l.recover(ctx, d.session) // it called while its loss was written, and found no mark yet
 		}

@@ -146,7 +146,7 @@ func openHome(dir string, newKey bool, logger *slog.Logger) (*home.Lock, home.Se
 		secrets, err = secretsOf(lock, newKey)
 	}
 	if err != nil {
-		return nil, secrets, errors.Join(tooNew(dir, err), lock.Release())
+		return nil, secrets, errors.Join(tooNew(dir, err), lock.Abandon())
 	}
 	offline.ClearLeftovers(lock, logger)
 	if errors.Is(missing, fs.ErrNotExist) && wrote.Maestro != "" {

@@ -94,6 +94,7 @@ func listening(a *cli.Run, address, dir string, damage error, times clock.Status
 		Home:    dir,
 		PID:     os.Getpid(),
 	}
+	logger.Info("listening", "address", address, "home", dir, "pid", data.PID, "version", data.Version)
 	readOnly := ""
 	if damage != nil {
 		data.ReadOnly = damage.Error()

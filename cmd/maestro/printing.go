@@ -13,10 +13,10 @@ import (
 // printing has what a server writes wait for its readers in bounded queues: one that does not read, or ended, neither
 // holds up the server nor ends it. done waits a short while for them.
 func printing(a *cli.Run, logFormat string) (done func()) {
-	signal.Ignore(syscall.SIGPIPE) // the end of a reader would end the process
+	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP) // the end of a reader or of a terminal would end the process
 	stderr := lines.NewQueue(a.Stderr, func(dropped int) []byte {
 		var line bytes.Buffer
-		newLogger(&line, logFormat).Warn("lines of this log were dropped because nobody read them in time", "count",
+		newLogger(&line, logFormat, "warn").Warn("lines of this log were dropped because nobody read them in time", "count",
 			dropped)
 		return line.Bytes()
 	})

@@ -30,7 +30,7 @@ import (
 func serveReadOnly(
 	ctx context.Context, a *cli.Run, dir string, durability bus.Durability, o serveOptions,
 ) (err error) {
-	logger := newLogger(a.Stderr, o.logFormat)
+	logger := newLogger(a.Stderr, o.logFormat, o.logLevel)
 	reading, err := readHome(dir)
 	if err != nil {
 		return err
@@ -122,7 +122,10 @@ func serveReadOnly(
 	if !a.JSON {
 		a.Print("To use it: export MAESTRO_API_URL=%s\n", address)
 	}
-	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, stop, logger)
+	defer ignoreHangUps(ctx, logger)()
+	manager := serviceManager{socket: a.Getenv("NOTIFY_SOCKET"), logger: logger}
+	manager.ready(address)
+	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, func() { manager.stopping(); stop() }, logger)
 }
 
 // readHome opens a home that exists and keeps servers out.

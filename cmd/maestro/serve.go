@@ -50,12 +50,19 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	}
 	existed := hasLog(dir)
 	defer func() { err = notServed(dir, existed, err) }()
-	logger := newLogger(a.Stderr, o.logFormat)
+	logger := newLogger(a.Stderr, o.logFormat, o.logLevel)
 	lock, secrets, err := openHome(dir, o.newKey, logger)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
+	listened := false
+	defer func() {
+		leave := lock.Release
+		if err != nil && !listened {
+			leave = lock.Abandon
+		}
+		err = errors.Join(err, leave())
+	}()
 	if err := lock.SettleOrigin(); err != nil {
 		return err
 	}
@@ -180,8 +187,12 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 			"next", "start the server without --auth off")
 	}
 	warnOfRoom(log.Room(), logger)
+	listened = true
+	defer ignoreHangUps(ctx, logger)()
 	listening(a, address, dir, handler.Health(), trusted.Status(), logger)
-	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, stop, logger)
+	manager := serviceManager{socket: a.Getenv("NOTIFY_SOCKET"), logger: logger}
+	manager.ready(address)
+	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, func() { manager.stopping(); stop() }, logger)
 }
 
 // beside runs something beside the server; stop ends it and waits for it.
@@ -195,11 +206,15 @@ func beside(ctx context.Context, run func(context.Context)) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-func newLogger(w io.Writer, format string) *slog.Logger {
+// newLogger makes the server's log. The options were checked.
+func newLogger(w io.Writer, format, level string) *slog.Logger {
+	var least slog.Level
+	_ = least.UnmarshalText([]byte(level)) // info where it says nothing
+	options := &slog.HandlerOptions{Level: least}
 	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, nil))
+		return slog.New(slog.NewJSONHandler(w, options))
 	}
-	return slog.New(slog.NewTextHandler(w, nil))
+	return slog.New(slog.NewTextHandler(w, options))
 }
 
 // manifests puts copies of manifests into the home.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,15 +24,18 @@ const (
 	longestLease  = 24 * time.Hour
 )
 
+// logLevels are what --log-level takes.
+var logLevels = []string{"debug", "info", "warn", "error"}
+
 type serveOptions struct {
-	listen, auth, durability, logFormat string
-	origins, hosts                      []string
-	insecure, newKey, readOnly          bool
-	lease                               time.Duration
-	leaseGiven                          bool
-	limitTexts                          []string
-	limits                              service.Limits
-	backups                             backupOptions
+	listen, auth, durability, logFormat, logLevel string
+	origins, hosts                                []string
+	insecure, newKey, readOnly                    bool
+	lease                                         time.Duration
+	leaseGiven                                    bool
+	limitTexts                                    []string
+	limits                                        service.Limits
+	backups                                       backupOptions
 }
 
 func serveCommand(a *cli.Run) *cobra.Command {
@@ -60,6 +64,7 @@ func serveCommand(a *cli.Run) *cobra.Command {
 		"how long a session may be silent before it is lost (default 1m for a session that sends heartbeats, else 15m)",
 	)
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json, on stderr")
+	f.StringVar(&o.logLevel, "log-level", "info", "what the log shows: debug, info, warn or error, and all above it")
 	f.StringSliceVar(&o.origins, "allow-origin", nil,
 		"an origin whose pages may call the server, such as https://example.org; may be repeated")
 	f.StringSliceVar(&o.hosts, "allow-host", nil, "another host name that clients use for the server; may be repeated")
@@ -77,6 +82,7 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	cli.Complete(cmd, "auth", "on", "off")
 	cli.Complete(cmd, "durability", "always", "interval")
 	cli.Complete(cmd, "log-format", "text", "json")
+	cli.Complete(cmd, "log-level", logLevels...)
 	return cmd
 }
 
@@ -111,6 +117,8 @@ func (o serveOptions) check() error {
 		return failure.Usage("--auth is on or off, not %q", o.auth)
 	case o.logFormat != "text" && o.logFormat != "json":
 		return failure.Usage("--log-format is text or json, not %q", o.logFormat)
+	case !slices.Contains(logLevels, o.logLevel):
+		return failure.Usage("--log-level is debug, info, warn or error, not %q", o.logLevel)
 	case o.leaseGiven && (o.lease < shortestLease || o.lease > longestLease):
 		return failure.Usage("--lease is from %s to %s, not %s", shortestLease, longestLease, o.lease)
 	}

@@ -28,6 +28,8 @@ const (
 type Home struct {
 	dir  string
 	root *os.Root
+	// created says that Create made the directory.
+	created bool
 }
 
 // Path gives the home directory that the environment names: $MAESTRO_HOME, else .maestro in the user's own.
@@ -62,6 +64,7 @@ func Open(dir string) (*Home, error) {
 
 // Create opens a home, and makes it first when there is none.
 func Create(dir string) (*Home, error) {
+	_, missing := os.Stat(dir)
 	if err := makeDurably(dir); err != nil {
 		if file := fileAbove(dir); file != "" {
 			return nil, notHome(dir, file+" is not a directory", err)
@@ -73,7 +76,11 @@ func Create(dir string) (*Home, error) {
 			err:  err,
 		}
 	}
-	return Open(dir)
+	h, err := Open(dir)
+	if err == nil {
+		h.created = errors.Is(missing, fs.ErrNotExist)
+	}
+	return h, err
 }
 
 // makeDurably makes a directory and those above it that are missing. A power cut does not take their names away.

@@ -18,6 +18,8 @@ type Lock struct {
 	*Home
 	file *os.File
 	held *os.File // the directory, which is locked too
+	// fresh says that the home held nothing but its lock.
+	fresh bool
 
 	uses, beats *noted
 }
@@ -82,6 +84,7 @@ func (h *Home) Lock() (*Lock, error) {
 		Home:  h,
 		file:  f,
 		held:  held,
+		fresh: h.onlyLocked(),
 		uses:  &noted{home: h, name: usesFile},
 		beats: &noted{home: h, name: beatsFile},
 	}, nil
@@ -194,6 +197,31 @@ func (l *Lock) Release() error {
 		return fmt.Errorf("release the home %s: %w", filepath.Base(l.dir), err)
 	}
 	return nil
+}
+
+// begun are the names of what a server that starts makes in a home.
+var begun = []string{
+	versionFile, adminTokenFile, serverKeyFile, serverFile, listenedFile, usesFile, beatsFile, toldFile, headFile,
+	storeDir, snapshotsDir,
+}
+
+// Abandon releases the home after a start that failed. What the start made in a home that was empty before is removed:
+// nobody was told of it. The directory goes too, unless it was there before.
+func (l *Lock) Abandon() error {
+	if !l.fresh {
+		return l.Release()
+	}
+	var failed error
+	for _, name := range begun {
+		failed = errors.Join(failed, l.root.RemoveAll(name))
+	}
+	if failed != nil || !l.onlyLocked() { // a session has kept something there meanwhile
+		return errors.Join(failed, l.Release())
+	}
+	if l.created {
+		return l.Discard()
+	}
+	return errors.Join(l.remove(lockFile), l.Release()) // nobody else has it while it is held
 }
 
 // Running reports whether a server holds the home now.
