@@ -17,8 +17,8 @@ const (
 	lookEvery = 50 * time.Millisecond
 )
 
-// mender reopens the embedded server after a write of a refusal or of a long text failed. nats-server takes no further
-// write of a stream after one that failed, until it is opened again; the log's own are seen to by Sync.
+// mender reopens the embedded server after a write of a refusal or of a long text failed, or after Sync could not.
+// nats-server takes no further write of a stream after one that failed, until it is opened again.
 type mender struct {
 	mu       sync.Mutex
 	err      error // why the last write failed, nil if none did since the last reopen
@@ -29,7 +29,7 @@ type mender struct {
 	done     sync.WaitGroup
 }
 
-// failed notes that a write beside the log failed, and sees to it that the server is reopened. It gives the error back.
+// failed notes that a write beside the log, or a reopen, failed, and sees to it that the server is reopened. It gives the error back.
 // ctx is the caller's: when that has ended, the failure says nothing about the server.
 func (b *Bus) failed(ctx context.Context, err error) error {
 	if err == nil || b.embedded == nil || ctx.Err() != nil {
@@ -93,13 +93,13 @@ func (m *mender) close() {
 	m.done.Wait()
 }
 
-// Ready says why refusals and long texts cannot be written now, or nil.
+// Ready says why the log, refusals or long texts cannot be written now, or nil.
 func (b *Bus) Ready() error {
 	b.mender.mu.Lock()
 	err := b.mender.err
 	b.mender.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("refusals and long texts cannot be written: %w", err)
+		return fmt.Errorf("the store cannot be written to: %w", err)
 	}
 	return b.room.check()
 }

@@ -31,13 +31,30 @@ func (l *serverLog) Warnf(format string, v ...any) {
 }
 
 func (l *serverLog) Errorf(format string, v ...any) {
-	for _, x := range v {
-		var path *fs.PathError
-		if err, ok := x.(error); ok && l.failed != nil && errors.As(err, &path) && !stagingIsGone(path) {
+	said := fmt.Sprintf(format, v...)
+	if l.failed != nil {
+		if err := failedFile(v); err != nil {
 			l.failed(err)
+		} else if strings.Contains(strings.ToLower(format), criticalWrite) {
+			l.failed(errors.New(said))
 		}
 	}
-	l.logger.Error("nats-server: " + fmt.Sprintf(format, v...))
+	l.logger.Error("nats-server: " + said)
+}
+
+// criticalWrite is in what the server says, in small letters, when it takes no more writes for a stream. It may give
+// the cause in words alone.
+const criticalWrite = "critical write error"
+
+// failedFile gives the first error among the words of a message that names a file.
+func failedFile(words []any) error {
+	for _, word := range words {
+		var path *fs.PathError
+		if err, ok := word.(error); ok && errors.As(err, &path) && !stagingIsGone(path) {
+			return err
+		}
+	}
+	return nil
 }
 
 // stagingIsGone reports that the server looked for a batch that a kill or a power cut interrupted and did not find the

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"maestro/events"
@@ -123,15 +124,67 @@ func TestAReopenThatFailsKeepsTheStreams(t *testing.T) {
 				if head, err := b.Sync(t.Context()); err == nil {
 					t.Errorf("it is open again with %d events", head)
 				}
+				b.open.RLock() // it is tried again meanwhile
 				if !maps.Equal(before, storedBlocks(t, image)) {
-					t.Fatal("the blocks are not what they were")
+					t.Error("the blocks are not what they were")
 				}
-				must(t, ignoreMissing(os.Remove(filepath.Join(streamPath(image, s.name), "meta.key"))))
+				if b.Ready() == nil {
+					t.Error("it says that it is ready")
+				}
+				b.open.RUnlock()
 			}
+			b.open.RLock()
 			clear()
+			b.open.RUnlock()
+			b.mender.done.Wait()
+			must(t, b.Ready())
 			holdsAll(t, b, len(log), len(blobs), len(denials))
 		})
 	}
+}
+
+// giveUp makes nats-server give up at its next start, after all checks were made: a file is in the place of its
+// directory.
+func giveUp(t *testing.T, image string) (mend func()) {
+	t.Helper()
+	jetstream, away := filepath.Join(image, "jetstream"), filepath.Join(image, "away")
+	before, once := synced, sync.Once{}
+	synced = func(path string) {
+		if _, err := os.Lstat(filepath.Join(image, spareName)); err == nil && path == image {
+			once.Do(func() { must(t, os.Rename(jetstream, away), os.WriteFile(jetstream, nil, 0o600)) })
+		}
+	}
+	t.Cleanup(func() { synced = before })
+	return func() { synced = before; must(t, os.Remove(jetstream), os.Rename(away, jetstream)) }
+}
+
+// A server that gives up at its start says why at once, stopped or running, and the store is whole.
+func TestAServerThatGivesUpSaysWhy(t *testing.T) {
+	dir, log, blobs, denials := filledStore(t)
+	image := filepath.Join(t.TempDir(), "store")
+	copyStore(t, dir, image)
+	const why = "storage directory is not a directory"
+	mend := giveUp(t, image)
+	_, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
+	if err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("it opens: %v", err)
+	}
+	mend()
+	b := openWitnessed(t, image, Always, uint64(len(log)))
+	mend = giveUp(t, image)
+	b.doubtful.Store(true)
+	if _, err := b.Sync(t.Context()); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("it is open again: %v", err)
+	}
+	b.open.RLock()
+	if b.Ready() == nil {
+		t.Error("it says that it is ready")
+	}
+	mend()
+	b.open.RUnlock()
+	b.mender.done.Wait()
+	must(t, b.Ready())
+	holdsAll(t, b, len(log), len(blobs), len(denials))
 }
 
 // A start that was killed after nats-server had deleted a stream: the next one puts the blocks back.

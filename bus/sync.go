@@ -50,7 +50,11 @@ func (b *Bus) Sync(ctx context.Context) (uint64, error) {
 			return head, nil
 		}
 	}
-	return b.reopen(ctx)
+	head, err := b.reopen(ctx)
+	if err != nil && !errors.Is(err, errClosed) && !errors.Is(err, events.ErrReadOnly) {
+		err = b.failed(ctx, err) // it is tried again although nobody writes
+	}
+	return head, err
 }
 
 func (b *Bus) lockedHead(ctx context.Context) (uint64, error) {

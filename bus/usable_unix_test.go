@@ -95,12 +95,17 @@ func TestAStoreThatTheServerCannotWriteToIsLeftAlone(t *testing.T) {
 				b.doubtful.Store(true)
 				_, err = b.Sync(t.Context())
 				unharmed(err)
+				if err := b.Ready(); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path+":") {
+					t.Errorf("ready: %v", err)
+				}
 				must(t, b.Read(t.Context(), 1, 80, func(events.Message) error { return nil }))
 				mend()
 				head, err := b.Sync(t.Context())
 				if err != nil || head != 80 {
 					t.Errorf("mended, the log ends at %d, %v", head, err)
 				}
+				b.mender.done.Wait()
+				must(t, b.Ready())
 			})
 		}
 	})

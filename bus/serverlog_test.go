@@ -1,0 +1,38 @@
+package bus
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+)
+
+// What the server says of a write that failed counts, whether it names the file by an error or in words.
+func TestTroubleOfTheServer(t *testing.T) {
+	t.Parallel()
+	path := &fs.PathError{Op: "open", Path: "1.blk", Err: fs.ErrPermission}
+	for name, c := range map[string]struct {
+		format  string
+		words   []any
+		trouble string
+	}{
+		"a file":            {"Filestore [X] %s failed: %v", []any{"sync", path}, "open 1.blk"},
+		"words alone":       {"Filestore [X] Critical write error: %v", []any{errors.New("opening 1.blk")}, "opening 1.blk"},
+		"words of a stream": {"JetStream stream critical write error: %v", []any{"1.blk"}, "1.blk"},
+		"something else":    {"it is slow: %v", []any{errors.New("1.blk")}, ""},
+		"staging that is gone": {
+			"Failed restoring: %v",
+			[]any{&fs.PathError{Op: "stat", Path: "batches/x", Err: fs.ErrNotExist}},
+			"",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var trouble error
+			log := &serverLog{logger: testLogger(t), failed: func(err error) { trouble = err }}
+			log.Errorf(c.format, c.words...)
+			if (trouble == nil) != (c.trouble == "") || trouble != nil && !strings.Contains(trouble.Error(), c.trouble) {
+				t.Errorf("trouble: %v", trouble)
+			}
+		})
+	}
+}
