@@ -29,8 +29,8 @@ type mender struct {
 	done     sync.WaitGroup
 }
 
-// failed notes that a write beside the log, or a reopen, failed, and sees to it that the server is reopened. It gives the error back.
-// ctx is the caller's: when that has ended, the failure says nothing about the server.
+// failed notes that a write beside the log, or a reopen, failed, and sees to it that the server is reopened. It gives
+// the error back. ctx is the caller's: when that has ended, the failure says nothing about the server.
 func (b *Bus) failed(ctx context.Context, err error) error {
 	if err == nil || b.embedded == nil || ctx.Err() != nil {
 		return err

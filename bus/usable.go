@@ -22,8 +22,8 @@ func (e *embedded) serverDirs() []string {
 }
 
 // usable tries what the server does first with a store: it makes a file in each directory and opens the newest block of
-// each stream to write. What is missing, or is something else, is for prepare to judge. The server must not be the
-// first to notice: it waits without an end, or deletes the stream.
+// each stream to write. What is missing, cannot be read or is something else is for prepare to judge. The server must
+// not be the first to notice: it waits without an end, or deletes the stream.
 func (e *embedded) usable() error {
 	for _, dir := range e.serverDirs() {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -42,15 +42,19 @@ func (e *embedded) usable() error {
 		if info, err := os.Stat(newest); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		block, err := os.OpenFile(newest, os.O_RDWR, 0)
-		if err == nil {
-			err = block.Close()
-		}
-		if err != nil {
+		if err := opens(newest, os.O_RDWR); err != nil && opens(newest, os.O_RDONLY) == nil {
 			return unusable(newest, err)
 		}
 	}
 	return nil
+}
+
+func opens(path string, flag int) error {
+	f, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // canMakeFiles makes a file in a directory and removes it.
