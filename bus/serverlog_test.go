@@ -17,7 +17,7 @@ func TestTroubleOfTheServer(t *testing.T) {
 		trouble string
 	}{
 		"a file":            {"Filestore [X] %s failed: %v", []any{"sync", path}, "open 1.blk"},
-		"words alone":       {"Filestore [X] Critical write error: %v", []any{errors.New("open 1.blk")}, "open 1.blk"},
+		"words alone":       {"Filestore Critical write error: %v", []any{errors.New("open 1.blk")}, "open 1.blk"},
 		"words of a stream": {"JetStream stream critical write error: %v", []any{"1.blk"}, "1.blk"},
 		"something else":    {"it is slow: %v", []any{errors.New("1.blk")}, ""},
 		"staging that is gone": {
