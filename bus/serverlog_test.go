@@ -30,7 +30,8 @@ func TestTroubleOfTheServer(t *testing.T) {
 			var trouble error
 			log := &serverLog{logger: testLogger(t), failed: func(err error) { trouble = err }}
 			log.Errorf(c.format, c.words...)
-			if (trouble == nil) != (c.trouble == "") || trouble != nil && !strings.Contains(trouble.Error(), c.trouble) {
+			if (trouble == nil) != (c.trouble == "") ||
+				trouble != nil && !strings.Contains(trouble.Error(), c.trouble) {
 				t.Errorf("trouble: %v", trouble)
 			}
 		})
