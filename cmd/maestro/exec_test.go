@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -36,6 +37,10 @@ func newExecuted(t *testing.T, script string) executed {
 	e := executed{Cmd: exec.Command(binary, "session", "exec", session["sessionId"].(string), "--", "sh", "-c", script)}
 	e.Env = append(os.Environ(), "MAESTRO_HOME="+k.home)
 	e.Stderr = os.Stderr
+	// A shell that runs the tests in the background ignores some signals, and so would what they start.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1)
+	t.Cleanup(func() { signal.Stop(caught) })
 	out, err := e.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
