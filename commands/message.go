@@ -61,10 +61,13 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 }
 
 // roomForMail refuses a message to a session that was not shown those before. A user's counts beside those of users,
-// a session's beside those of sessions.
+// a session's beside those of sessions. Notices have a limit of their own.
 func roomForMail(receiver *projections.Session, by Actor) error {
 	var own, alike int64
 	for _, m := range receiver.Mail {
+		if m.Notice != "" {
+			continue
+		}
 		_, _, fromSession := projections.SessionOfSource(m.From)
 		if fromSession == (by.Kind == ActorSession) {
 			alike++

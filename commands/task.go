@@ -267,6 +267,9 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if update.Status == nil && len(update.Fields()) == 0 && (thirdOn(c.Rules) || given == 0 && x.Status != nil) {
 		return nil, nil
 	}
+	if update.Status != nil {
+		update.Notice = noticeOf(s, c, t, update.Status.To, false)
+	}
 	return update, nil
 }
 
@@ -314,6 +317,7 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		From:   t.Status,
 		To:     events.TaskInProgress,
 		Reason: x.Reason,
+		Notice: noticeOf(s, c, t, events.TaskInProgress, true),
 	}, nil
 }
 

@@ -517,7 +517,31 @@ func TestTaskDecisions(t *testing.T) {
 				`{"taskId":"{t1}","reason":"r"}`,
 			},
 			"task.status_changed",
-			`"from":"completed","to":"in_progress","reason":"r"`,
+			`"from":"completed","to":"in_progress","reason":"r","notice":{"mailId":"msg_`,
+		},
+		{
+			"those who have a task, or reported on it, are told that it is reopened",
+			[]step{
+				{"o", "report:progress", `{"message":"m","taskIds":["{t1}"]}`},
+				{"o", "task:complete", `{"taskId":"{t1}"}`},
+			},
+			step{"admin", "task:reopen", `{"taskId":"{t1}"}`},
+			"task.status_changed",
+			`"{o}"`,
+		},
+		{
+			"an update that unblocks tells them too",
+			[]step{{"admin", "task:block", `{"taskId":"{t1}"}`}},
+			step{"o", "task:update", `{"taskId":"{t1}","status":"todo"}`},
+			"task.updated",
+			`"sessionIds":["{w}"]`,
+		},
+		{
+			"a session that has ended is not told",
+			[]step{{"o", "task:complete", `{"taskId":"{t1}"}`}, kill("w")},
+			step{"o", "task:reopen", `{"taskId":"{t1}","reason":"r"}`},
+			"task.status_changed",
+			`"to":"in_progress","reason":"r"}`,
 		},
 		{
 			"reopen what is said to be done",

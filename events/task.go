@@ -27,6 +27,12 @@ type StatusChange struct {
 	To   TaskStatus `json:"to" doc:"status after"`
 }
 
+// Notice says which sessions find a move of a task's status in their mail, as proof that they are told.
+type Notice struct {
+	MailID     string   `json:"mailId" doc:"what input.delivered names once a session was shown it"`
+	SessionIDs []string `json:"sessionIds" doc:"the living sessions that have the task or reported on it, sorted"`
+}
+
 // TaskCreated: a task exists from now on, with status todo.
 type TaskCreated struct {
 	TaskID             string          `json:"taskId" doc:"the new task"`
@@ -62,6 +68,7 @@ type TaskUpdated struct {
 	Labels             *[]string       `json:"labels,omitempty" doc:"new labels, all of them"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"new metadata, whole"`
 	Status             *StatusChange   `json:"status,omitempty" doc:"the move of its status, if it moved"`
+	Notice             *Notice         `json:"notice,omitempty" doc:"whom a reopened or unblocked task is told"`
 	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
 }
 
@@ -71,6 +78,7 @@ type TaskStatusChanged struct {
 	From   TaskStatus `json:"from" doc:"status before"`
 	To     TaskStatus `json:"to" doc:"status after"`
 	Reason string     `json:"reason,omitempty" doc:"why"`
+	Notice *Notice    `json:"notice,omitempty" doc:"whom a reopened or unblocked task is told"`
 }
 
 // TaskDeleted: the task, and with recursive its descendants, are gone from the views; their history stays.

@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the version of what Encode writes. A snapshot of another format is not used.
-const Format = 11
+const Format = 12
 
 // header is the first part of an encoded state: everything but the two long lists.
 type header struct {

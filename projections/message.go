@@ -7,9 +7,21 @@ import (
 	"maestro/events"
 )
 
-// Message is what somebody wrote to a session and the session was not shown yet. What was shown is on its timeline.
+// NoticeKind says what a notice tells.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	NoticeReopened  NoticeKind = "reopened"  // a task that was done is open again
+	NoticeUnblocked NoticeKind = "unblocked" // a task that was blocked is not any more
+)
+
+// Message is what somebody wrote to a session and the session was not shown yet, or a notice of what became of a task.
+// What was shown is on its timeline.
 type Message struct {
 	ID string
+	// Notice is "" for what somebody wrote. A notice has no Text: that is the task's reason, see [State.MailText].
+	Notice NoticeKind `json:",omitempty"`
 	// From is the source of the event: the user, or a session.
 	From string
 	Text string
@@ -40,20 +52,15 @@ func (s *State) sessionMessaged(f fact, d *events.SessionMessaged) error {
 	case x.Message(d.MessageID) != nil || s.Input(d.MessageID) != nil:
 		return exists("message", d.MessageID)
 	}
-	s.work(uint64(len(x.Mail)))
-	s.changeSession(d.SessionID, func(x *Session) {
-		fields := x.ownFields()
-		fields.Mail = append(slices.Clip(fields.Mail), Message{
-			ID:       d.MessageID,
-			From:     f.Source,
-			Text:     d.Text,
-			About:    d.About,
-			At:       f.at,
-			Sequence: f.sequence,
-			Sent:     f.cause(),
-		})
+	s.mail(d.SessionID, Message{
+		ID:       d.MessageID,
+		From:     f.Source,
+		Text:     d.Text,
+		About:    d.About,
+		At:       f.at,
+		Sequence: f.sequence,
+		Sent:     f.cause(),
 	})
-	s.deliver(d.SessionID, d.MessageID)
 	s.note(f, Entry{
 		Type:      "session_message",
 		SessionID: d.SessionID,
@@ -63,6 +70,64 @@ func (s *State) sessionMessaged(f fact, d *events.SessionMessaged) error {
 		Message:   d.Text,
 	})
 	return nil
+}
+
+// MailText gives the text of a message, or the reason that a notice tells, "" if nobody gave one.
+func (s *State) MailText(m *Message) string {
+	if m.Notice == "" {
+		return m.Text
+	}
+	return s.TaskTimeline(m.About).at(m.Sequence).Message
+}
+
+// notified checks whom a move of a task's status is told.
+func (s *State) notified(n *events.Notice) error {
+	if n == nil {
+		return nil
+	}
+	for i, id := range n.SessionIDs {
+		switch x := s.Session(id); {
+		case i > 0 && n.SessionIDs[i-1] >= id:
+			return fmt.Errorf("it tells %q, which is not in order", n.SessionIDs)
+		case x == nil:
+			return missing("session", id)
+		case x.Message(n.MailID) != nil || s.Input(n.MailID) != nil:
+			return exists("message", n.MailID)
+		}
+	}
+	return nil
+}
+
+// notify puts a move of a task's status into the mail of those whom it is told.
+func (s *State) notify(f fact, task string, from events.TaskStatus, n *events.Notice) {
+	if n == nil {
+		return
+	}
+	kind := NoticeReopened
+	if from == events.TaskBlocked {
+		kind = NoticeUnblocked
+	}
+	for _, id := range n.SessionIDs {
+		s.mail(id, Message{
+			ID:       n.MailID,
+			Notice:   kind,
+			From:     f.Source,
+			About:    task,
+			At:       f.at,
+			Sequence: f.sequence,
+			Sent:     f.cause(),
+		})
+	}
+}
+
+// mail puts a message at the end of what waits for a session.
+func (s *State) mail(session string, m Message) {
+	s.changeSession(session, func(x *Session) {
+		s.work(uint64(len(x.Mail)))
+		fields := x.ownFields()
+		fields.Mail = append(slices.Clip(fields.Mail), m)
+	})
+	s.deliver(session, m.ID)
 }
 
 // messageDelivered takes a message that was shown out of the session's mail.

@@ -363,6 +363,15 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 				Text: "Go on",
 			})
 		}
+		if len(x.TaskIDs) > 0 && s.Task(x.TaskIDs[0]) != nil && r.IntN(4) == 0 && len(x.Mail) < 5 {
+			add(p, admin, &events.TaskStatusChanged{
+				TaskID: x.TaskIDs[0],
+				From:   s.Task(x.TaskIDs[0]).Status,
+				To:     events.TaskInProgress,
+				Reason: "again",
+				Notice: &events.Notice{MailID: fmt.Sprint("n", s.Head().Sequence), SessionIDs: []string{x.ID}},
+			})
+		}
 		for _, id := range s.Undelivered(x.ID) {
 			add(p, me, &events.InputDelivered{InputID: id, SessionID: x.ID})
 		}

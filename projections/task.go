@@ -218,6 +218,9 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 	if err := s.mayStandBelow(d.TaskID, d.ParentID); err != nil {
 		return err
 	}
+	if err := s.notified(d.Notice); err != nil {
+		return err
+	}
 	s.changeTask(d.TaskID, func(t *Task) {
 		fields := *t.TaskFields
 		t.TaskFields = &fields
@@ -255,6 +258,7 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 	}
 	if d.Status != nil {
 		s.noteStatus(f, d.TaskID, d.Status.To, "")
+		s.notify(f, d.TaskID, d.Status.From, d.Notice)
 	}
 	return nil
 }
@@ -263,6 +267,9 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 	t := s.Task(d.TaskID)
 	if t == nil {
 		return missing("task", d.TaskID)
+	}
+	if err := s.notified(d.Notice); err != nil {
+		return err
 	}
 	s.changeTask(d.TaskID, func(t *Task) {
 		t.moveTo(f, d.To)
@@ -275,6 +282,7 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 		}
 	})
 	s.noteStatus(f, d.TaskID, d.To, d.Reason)
+	s.notify(f, d.TaskID, d.From, d.Notice)
 	if session := s.ActiveSession(t); d.To == events.TaskInProgress && session != "" && session != f.author() {
 		s.note(f, Entry{
 			Type:      "task_reopened",

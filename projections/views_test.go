@@ -1178,6 +1178,39 @@ func TestInputView(t *testing.T) {
 	equalLists(t, "a void question asks nobody", idsOf(s.Unanswered("p"), id), "i3")
 }
 
+// A task that is open again is told to the sessions that the event names; the reason is the task's.
+func TestNotices(t *testing.T) {
+	moved := func(from, to events.TaskStatus, reason, mail string) given {
+		return by(admin, &events.TaskStatusChanged{
+			TaskID: "t1",
+			From:   from,
+			To:     to,
+			Reason: reason,
+			Notice: &events.Notice{MailID: mail, SessionIDs: []string{"v", "w"}},
+		})
+	}
+	s := stateOf(t, project(), task("t1"), spawn("v", "t1"), spawn("w", "t1"),
+		moved(events.TaskCompleted, events.TaskInProgress, "the tests fail", "m1"))
+	todo := &events.StatusChange{From: events.TaskBlocked, To: events.TaskTodo}
+	apply(t, s, by(admin, &events.TaskUpdated{
+		TaskID: "t1",
+		Status: todo,
+		Notice: &events.Notice{MailID: "m2", SessionIDs: []string{"w"}},
+	}))
+	equalLists(t, "what waits for v", s.Undelivered("v"), "m1")
+	equalLists(t, "what waits for w", s.Undelivered("w"), "m1", "m2")
+	reopened, unblocked := s.Session("w").Message("m1"), s.Session("w").Message("m2")
+	if reopened.Notice != NoticeReopened || reopened.About != "t1" || s.MailText(reopened) != "the tests fail" {
+		t.Errorf("%+v: %q", reopened, s.MailText(reopened))
+	}
+	if unblocked.Notice != NoticeUnblocked || unblocked.From != admin || s.MailText(unblocked) != "" {
+		t.Errorf("%+v: %q", unblocked, s.MailText(unblocked))
+	}
+	apply(t, s, delivered("w", "m1"))
+	equalLists(t, "what still waits for w", s.Undelivered("w"), "m2")
+	equalLists(t, "what still waits for v", s.Undelivered("v"), "m1")
+}
+
 // Messages wait for their session beside the answers, in the order in which they came, until it was shown them.
 func TestMail(t *testing.T) {
 	message := func(id, about string) given {

@@ -39,7 +39,7 @@ func (v View) GetMail(in *wire.SessionID) (wire.Mailbox, error) {
 
 func (v View) mail(x *projections.Session, id string) wire.Mail {
 	if message := x.Message(id); message != nil {
-		return mailOf(message)
+		return v.mailOf(message)
 	}
 	asked := v.Input(id)
 	return wire.Mail{
@@ -52,12 +52,16 @@ func (v View) mail(x *projections.Session, id string) wire.Mail {
 	}
 }
 
-func mailOf(m *projections.Message) wire.Mail {
+func (v View) mailOf(m *projections.Message) wire.Mail {
+	kind := wire.MailMessage
+	if m.Notice != "" {
+		kind = wire.MailKind(m.Notice)
+	}
 	return wire.Mail{
 		ID:    m.ID,
-		Kind:  wire.MailMessage,
+		Kind:  kind,
 		From:  m.From,
-		Text:  m.Text,
+		Text:  v.MailText(m),
 		About: m.About,
 		At:    m.At,
 	}

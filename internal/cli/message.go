@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,19 +80,28 @@ func (a *Run) showMail(ctx context.Context) {
 		return
 	}
 	for _, mail := range box.Mail {
-		if mail.Kind == wire.MailAnswer {
-			a.Say("maestro: your question %s “%s” is answered: %s\n", mail.ID, safetext.Clip(mail.Question, 100),
-				quoted(mail.Text))
-		} else {
-			a.Say("maestro: message from %s%s: %s\n", writerOf(mail.From), Prefixed(" about ", mail.About),
-				quoted(mail.Text))
-		}
+		a.Say("maestro: %s\n", wordsOf(mail))
 		// It is shown again if this does not arrive: better twice than not at all.
 		_ = shown(ctx, c, mail.ID)
 	}
 	if box.More > 0 {
 		a.Say("maestro: more wait: %d; your next command shows them\n", box.More)
 	}
+}
+
+// wordsOf says what a piece of mail is, and from whom.
+func wordsOf(mail wire.Mail) string {
+	from, text := writerOf(mail.From), quoted(mail.Text)
+	switch mail.Kind {
+	case wire.MailAnswer:
+		return fmt.Sprintf("your question %s “%s” is answered: %s", mail.ID, safetext.Clip(mail.Question, 100), text)
+	case wire.MailReopened:
+		return fmt.Sprintf("task %s was reopened by %s%s", mail.About, from, Prefixed(": ", text))
+	case wire.MailUnblocked:
+		return fmt.Sprintf("task %s is no longer blocked, says %s%s", mail.About, from, Prefixed(": ", text))
+	case wire.MailMessage:
+	}
+	return fmt.Sprintf("message from %s%s: %s", from, Prefixed(" about ", mail.About), text)
 }
 
 // quoted marks the further lines of what others wrote, so that no line of it looks like one of Maestro's own.

@@ -145,6 +145,9 @@ func (a *asked) updateTask() fact {
 	if !update.narrow(t) && update.Status == nil {
 		return a.so()
 	}
+	if update.Status != nil {
+		update.Notice = a.notify(t, update.Status.To, false, a.fresh)
+	}
 	return update
 }
 
@@ -176,7 +179,12 @@ func (a *asked) moveTask() fact {
 	case to != inProgress && to == t.status:
 		return a.so()
 	}
-	return &taskStatusChanged{TaskID: t.id, From: t.status, To: to}
+	return &taskStatusChanged{
+		TaskID: t.id,
+		From:   t.status,
+		To:     to,
+		Notice: a.notify(t, to, to == inProgress, a.fresh),
+	}
 }
 
 func (a *asked) deleteTask() fact {

@@ -14,6 +14,8 @@ const (
 type letter struct {
 	event string
 	from  actor
+	// notice: it tells what became of a task.
+	notice bool
 }
 
 type sessionMessaged struct {
@@ -51,6 +53,9 @@ func (f *sessionMessaged) judge(c *trial) {
 func (s *session) mailFull(by actor) bool {
 	own, alike := 0, 0
 	for _, l := range s.mail {
+		if l.notice {
+			continue
+		}
 		if (l.from.kind == bySession) == (by.kind == bySession) {
 			alike++
 		}
@@ -71,7 +76,7 @@ func (c *trial) correspondent(s *session) {
 
 func (f *sessionMessaged) fold(c *trial) {
 	if s := c.sessions[f.SessionID]; s != nil {
-		s.mail[f.MessageID] = letter{c.event.ID, c.by}
+		s.mail[f.MessageID] = letter{event: c.event.ID, from: c.by}
 	}
 }
 

@@ -88,13 +88,16 @@ func tellWork(s *story) {
 // tellOrchestrator: it decides, reopens, spawns another, and makes a project of its own.
 func tellOrchestrator(s *story) {
 	s.status(orch, "b", "in_progress", "completed")
-	s.status(orch, "b", "completed", "in_progress")
+	s.reopen(orch, "b", "completed", "m1")
+	reopened := s.last
 	s.status(orch, "b", "in_progress", "blocked")
 	s.add(
 		orch,
 		"task.updated",
-		`{"taskId":"b","title":"B","status":{"from":"blocked","to":"in_progress"},"dependencies":["free"]}`,
+		`{"taskId":"b","title":"B","status":{"from":"blocked","to":"in_progress"},"dependencies":["free"],`+
+			`"notice":{"mailId":"m2","sessionIds":["work"]}}`,
 	)
+	s.add(work, "input.delivered", `{"inputId":"m1","sessionId":"work"}`, s.because(reopened))
 	s.add(admin, "task.updated", `{"taskId":"own","status":{"from":"todo","to":"cancelled"}}`)
 	s.add(orch, "session.updated", `{"sessionId":"work","status":"working","taskIds":["b","own"]}`)
 	s.report(orch, "progress", `,"taskIds":["f"]`)

@@ -37,7 +37,7 @@ func plants() []plant {
 		statusPlants(),
 		reportPlants(), linePlants(), itemPlants(), returnPlants(), deadlinePlants(), questionPlants(), messagePlants(),
 		tokenPlants(),
-		childPlants(), templatePlants(), limitPlants())
+		childPlants(), noticePlants(), templatePlants(), limitPlants())
 }
 
 func TestPlants(t *testing.T) {
@@ -524,7 +524,7 @@ func statusPlants() []plant {
 		}},
 		{"reopened twice: the word is gone", broken(ruleStatus), func(s *story) {
 			s.report(work, "complete", `,"taskIds":["b"]`)
-			s.status(orch, "b", "in_progress", "in_progress")
+			s.reopen(orch, "b", "in_progress", "m")
 		}, func(s *story) { s.status(orch, "b", "in_progress", "in_progress") }},
 		{
 			"a report moves no status", broken(ruleStatus), func(s *story) {

@@ -92,7 +92,7 @@ func linePlants() []plant {
 		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
 		{"trusted word that a reopening erased", broken(ruleOrder), func(s *story) {
 			trusted(s)
-			s.report(work, "complete", `,"taskIds":["b"]`).status(orch, "b", "in_progress", "in_progress")
+			s.report(work, "complete", `,"taskIds":["b"]`).reopen(orch, "b", "in_progress", "m")
 		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
 		{"trusted word is not taken", broken(ruleOrder), func(s *story) {
 			trusted(s)

@@ -37,6 +37,7 @@ const (
 	ruleStatus      = "status"       // a move starts where the status was, and goes where its command leads
 	ruleStatusOwner = "status-owner" // only users and orchestrators move a task's status; cancelled is the user's
 	ruleReportTasks = "report-tasks" // which tasks a session may report on
+	ruleNotice      = "notice"       // a task that is open again is told to the sessions that it concerns
 	ruleReport      = "report"       // a report's parts fit its kind
 	ruleLate        = "late"         // late are exactly the reports after an end, and they touch nothing
 	ruleNote        = "note"         // a session notes nothing of a type that says what was decided
@@ -66,7 +67,7 @@ var rules = []string{
 	ruleChain, ruleID, ruleTime, ruleType, ruleEnvelope, ruleOlder, ruleCause,
 	rulePermitted, ruleUser, ruleSystem, ruleOwn, ruleScope, ruleSpawner, rulePermissions, ruleEnded,
 	ruleExists, ruleProject, ruleTask, rulePlanID, ruleSession, ruleManifest, ruleSpawn, ruleLimit,
-	ruleStatus, ruleStatusOwner, ruleReportTasks, ruleReport, ruleLate, ruleNote,
+	ruleStatus, ruleStatusOwner, ruleReportTasks, ruleNotice, ruleReport, ruleLate, ruleNote,
 	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleMoved, ruleRequeue,
 	ruleLease, ruleTimeout, ruleQuestion, ruleToken, ruleTemplate,
 }

@@ -357,6 +357,13 @@ func (s *story) status(source, task, from, to string) *story {
 	return s.add(source, "task.status_changed", fmt.Sprintf(`{"taskId":%q,"from":%q,"to":%q}`, task, from, to))
 }
 
+// reopen opens a task of the session "work", which is told with this mail.
+func (s *story) reopen(source, task, from, mail string) *story {
+	s.t.Helper()
+	return s.add(source, "task.status_changed", fmt.Sprintf(
+		`{"taskId":%q,"from":%q,"to":"in_progress","notice":{"mailId":%q,"sessionIds":["work"]}}`, task, from, mail))
+}
+
 func (s *story) kill(session string) *story {
 	s.t.Helper()
 	return s.add(admin, "session.killed", `{"sessionId":"`+session+`","status":"stopped"}`)

@@ -185,7 +185,10 @@ type taskUpdated struct {
 	PlanID       *string   `json:"planId"`
 	Labels       *[]string `json:"labels"`
 	Status       *move     `json:"status"`
+	Notice       *notice   `json:"notice,omitempty"`
 }
+
+func (f *taskUpdated) made() string { return f.Notice.made() }
 
 func (f *taskUpdated) about() (kind, id string) { return "task", f.TaskID }
 func (f *taskUpdated) commands() []string       { return []string{"task:update"} }
@@ -205,6 +208,7 @@ func (f *taskUpdated) judge(c *trial) {
 	}
 	if f.Status != nil {
 		c.moves(t, f.Status.From, f.Status.To)
+		c.notified(f.Notice, t, f.Status.To, false)
 		if f.Status.From == f.Status.To {
 			c.fault(ruleStatus, "its status moves from %s to %s", f.Status.From, f.Status.To)
 		}
@@ -250,6 +254,7 @@ func (f *taskUpdated) fold(c *trial) {
 	}
 	if f.Status != nil {
 		t.move(f.Status.To)
+		c.deliver(f.Notice)
 	}
 }
 
@@ -274,10 +279,13 @@ func (c *trial) moves(t *task, from, to string) {
 }
 
 type taskStatusChanged struct {
-	TaskID string `json:"taskId"`
-	From   string `json:"from"`
-	To     string `json:"to"`
+	TaskID string  `json:"taskId"`
+	From   string  `json:"from"`
+	To     string  `json:"to"`
+	Notice *notice `json:"notice,omitempty"`
 }
+
+func (f *taskStatusChanged) made() string { return f.Notice.made() }
 
 func (f *taskStatusChanged) about() (kind, id string) { return "task", f.TaskID }
 
@@ -294,6 +302,7 @@ func (f *taskStatusChanged) commands() []string {
 func (f *taskStatusChanged) judge(c *trial) {
 	t := c.aTask(f.TaskID)
 	c.moves(t, f.From, f.To)
+	c.notified(f.Notice, t, f.To, f.To == inProgress)
 	switch {
 	case f.To == completed, f.To == blocked:
 	case f.To != inProgress:
@@ -314,6 +323,7 @@ func (t *task) reopenable() bool {
 }
 
 func (f *taskStatusChanged) fold(c *trial) {
+	c.deliver(f.Notice)
 	t := c.tasks[f.TaskID]
 	if t == nil {
 		return

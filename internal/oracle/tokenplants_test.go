@@ -70,6 +70,35 @@ func messagePlants() []plant {
 	}
 }
 
+func noticePlants() []plant {
+	blocked := func(s *story) { s.status(admin, "b", "in_progress", "blocked") }
+	opened := func(notice string) func(s *story) {
+		return func(s *story) {
+			s.add(admin, "task.status_changed", `{"taskId":"b","from":"blocked","to":"in_progress"`+notice+`}`)
+		}
+	}
+	return []plant{
+		{"nobody is told that a task is open again", broken(ruleNotice), blocked, opened("")},
+		{"another is told", broken(ruleNotice), blocked, opened(`,"notice":{"mailId":"m","sessionIds":["pull"]}`)},
+		{
+			"a session is told that has ended", broken(ruleNotice), func(s *story) { blocked(s); s.kill("work") },
+			opened(`,"notice":{"mailId":"m","sessionIds":["work"]}`),
+		},
+		{"the block of a task is told", broken(ruleNotice), nothing, func(s *story) {
+			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"blocked",`+
+				`"notice":{"mailId":"m","sessionIds":["work"]}}`)
+		}},
+		{"an update that unblocks tells nobody", broken(ruleNotice), blocked, func(s *story) {
+			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"blocked","to":"todo"}}`)
+		}},
+		{"a notice twice", broken(ruleExists), func(s *story) {
+			blocked(s)
+			s.reopen(admin, "b", "blocked", "m")
+			blocked(s)
+		}, opened(`,"notice":{"mailId":"m","sessionIds":["work"]}`)},
+	}
+}
+
 func tokenPlants() []plant {
 	made := func(s *story) { s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":1}`) }
 	admins := func(name string, before func(s *story), short, data string) plant {

@@ -1,24 +1,27 @@
 package wire
 
-// MailKind tells answers from messages.
+// MailKind says what a piece of mail is.
 type MailKind string
 
 // The kinds of mail.
 const (
-	MailAnswer  MailKind = "answer"
-	MailMessage MailKind = "message"
+	MailAnswer    MailKind = "answer"
+	MailMessage   MailKind = "message"
+	MailReopened  MailKind = "reopened"
+	MailUnblocked MailKind = "unblocked"
 )
 
-// Mail is what a session was not shown yet: the answer to a question of its own, or a message.
+// Mail is what a session was not shown yet: the answer to a question of its own, a message, or the notice that a task
+// of its own is open again.
 type Mail struct {
-	ID   string   `json:"id" doc:"the question that is answered, or the message"`
-	Kind MailKind `json:"kind" doc:"answer or message"`
+	ID   string   `json:"id" doc:"the question that is answered, or the message; what input:received names"`
+	Kind MailKind `json:"kind" doc:"answer, message, or what became of a task: reopened or unblocked"`
 	From string   `json:"from" doc:"who wrote it, as a source of events"`
-	Text string   `json:"text" doc:"the answer, or the message"`
+	Text string   `json:"text" doc:"the answer, the message, or the reason, if one was given"`
 	// Question is of an answer.
 	Question string `json:"question,omitempty" doc:"of an answer: what the session asked"`
-	// About is of a message.
-	About string `json:"about,omitempty" doc:"of a message: the task that it is about"`
+	// About is of all but an answer.
+	About string `json:"about,omitempty" doc:"the task that it is about"`
 	At    int64  `json:"at" doc:"when it was written, in milliseconds since 1970"`
 }
 

@@ -14,6 +14,7 @@ const (
 	deadlines  = "commands/deadline.go"
 	inputs     = "commands/input.go"
 	messages   = "commands/message.go"
+	notices    = "commands/notice.go"
 	causes     = "commands/cause.go"
 	denials    = "engine/denials.go"
 	denial1    = "engine/denial.go"
@@ -805,6 +806,20 @@ var plants = []plant{
 	{"the delivery of a message has no cause", []edit{{
 		causes, "			return x.Message(d.InputID).Sent, true\n",
 		"			return projections.Cause{}, true\n",
+	}}},
+	{"nobody is told that a task is open again", []edit{{
+		notices, "	if told == nil {\n", "	if told != nil {\n",
+	}}},
+	{"who opens a task again is told", []edit{{
+		notices, "x.Ended() || c.By.Kind == ActorSession && c.By.Name == id || ", "x.Ended() || ",
+	}}},
+	{"a session that has ended is told", []edit{{notices, "x == nil || x.Ended() || ", "x == nil || "}}},
+	{"a notice reaches the first session only", []edit{{
+		"projections/message.go", "	for _, id := range n.SessionIDs {\n		s.mail(",
+		"	for _, id := range n.SessionIDs[:1] {\n		s.mail(",
+	}}},
+	{"a session that only reported on a task is not told", []edit{{
+		notices, "	for _, said := range t.AllSays() {\n", "	for _, said := range t.AllSays()[:0] {\n",
 	}}},
 
 	// Manifests.

@@ -1,0 +1,94 @@
+package oracle
+
+import (
+	"maps"
+	"slices"
+)
+
+// Bounds of notices (docs/limits.md): how many wait for one session, and how many sessions one event tells.
+const (
+	maxNotices  = 100
+	maxNotified = 100
+)
+
+// notice says whom a move of a task's status is told.
+type notice struct {
+	MailID     string   `json:"mailId"`
+	SessionIDs []string `json:"sessionIds"`
+}
+
+// told gives the living sessions, sorted, that are told when a task that was done or blocked is open again: those that
+// have it or said something about it, but not the one that moves it. reopens is for the command that also opens a task
+// which is only said to be done.
+func (c *trial) told(t *task, to string, reopens bool) []string {
+	done := t != nil && (t.status == completed || t.status == cancelled || t.status == blocked)
+	if !c.thirdOn() || t == nil || to != todo && to != inProgress || !done && (!reopens || !t.reopenable()) {
+		return nil
+	}
+	var all []string
+	for _, id := range slices.Sorted(maps.Keys(c.sessions)) {
+		s := c.sessions[id]
+		_, spoke := t.words[id]
+		if s.ended == "" && (spoke || slices.Contains(s.tasks, t.id)) && s.notices() < maxNotices &&
+			(c.by.kind != bySession || c.by.id != id) {
+			all = append(all, id)
+		}
+	}
+	return all[:min(len(all), maxNotified)]
+}
+
+// notices counts those that wait for a session.
+func (s *session) notices() (n int) {
+	for _, l := range s.mail {
+		if l.notice {
+			n++
+		}
+	}
+	return n
+}
+
+// notify gives the notice of a move; nil if nobody is told.
+func (c *trial) notify(t *task, to string, reopens bool, id string) *notice {
+	told := c.told(t, to, reopens)
+	if told == nil {
+		return nil
+	}
+	return &notice{MailID: id, SessionIDs: told}
+}
+
+// notified judges whom an event tells.
+func (c *trial) notified(n *notice, t *task, to string, reopens bool) {
+	must := c.told(t, to, reopens)
+	if n == nil {
+		n = &notice{}
+	}
+	if !slices.Equal(n.SessionIDs, must) {
+		c.fault(ruleNotice, "it tells %q that the task is open again, and it concerns %q", n.SessionIDs, must)
+	}
+	for _, id := range n.SessionIDs {
+		s := c.sessions[id]
+		if n.MailID == "" || c.questions[n.MailID] != nil || s != nil && s.mail[n.MailID].event != "" {
+			c.fault(ruleExists, "the mail %q was there before", n.MailID)
+		}
+	}
+}
+
+// deliver puts a notice into the mail of those whom it tells.
+func (c *trial) deliver(n *notice) {
+	if n == nil {
+		return
+	}
+	for _, id := range n.SessionIDs {
+		if s := c.sessions[id]; s != nil {
+			s.mail[n.MailID] = letter{event: c.event.ID, from: c.by, notice: true}
+		}
+	}
+}
+
+// made gives the id of the notice, "" if there is none.
+func (n *notice) made() string {
+	if n == nil {
+		return ""
+	}
+	return n.MailID
+}
