@@ -18,11 +18,11 @@ func (s *server) sessionRoutes() {
 		Name:    "session-info",
 		Summary: "A session",
 	}, then(service.View.GetSession, compat.Session))
-	route.Read(s.mount(), route.Route{
+	route.ReadAfter(s.mount(), route.Route{
 		Path:    "/api/sessions/{id}/mail",
 		Name:    "session-mail",
-		Summary: "What waits for a session, oldest first: answers to its questions, and messages",
-	}, service.View.GetMail)
+		Summary: "What waits for a session, oldest first: answers, messages, and notices of its tasks; its own it may wait for",
+	}, s.AwaitMail, service.View.GetMail)
 	route.Read(s.mount(), route.Route{
 		Path:    "/api/sessions/{id}/credential",
 		Name:    "session-credential",

@@ -2,7 +2,8 @@ package commands
 
 import "slices"
 
-// rows3 is version 3 of the table: every session may write to the one that spawned it, and queues can be changed.
+// rows3 is version 3 of the table: every session may write to the one that spawned it, and wait for its own mail, and
+// queues can be changed.
 func rows3() []Row {
 	rows := slices.Clone(rows1)
 	for i := range rows {
@@ -11,7 +12,9 @@ func rows3() []Row {
 		}
 	}
 	next := slices.IndexFunc(rows, func(r Row) bool { return r.ID == "project:update" })
-	return slices.Insert(rows, next, queueChanges...)
+	rows = slices.Insert(rows, next, queueChanges...)
+	behind := slices.IndexFunc(rows, func(r Row) bool { return r.ID == "input:received" }) + 1
+	return slices.Insert(rows, behind, Row{ID: "input:wait", Who: agents, Rule: "its own mail"})
 }
 
 // queueChanges are the rows that version 3 adds behind the other commands of the user on queues.

@@ -121,7 +121,7 @@ var (
 	}
 	// byContract is what the contract's table adds to every session's list, orchestratorByContract to an
 	// orchestrator's.
-	byContract             = []string{"session:message", "session:note", "input:received"}
+	byContract             = []string{"session:message", "session:note", "input:received", "input:wait"}
 	orchestratorByContract = []string{
 		"task:reopen", "session:kill", "session:update", "session:resume", "inbox", "input:list", "input:answer",
 		"manifest:generate", "watch", "since", "why", "events",

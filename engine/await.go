@@ -108,6 +108,14 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 		}
 	}
 	switch d := data.(type) {
+	case *events.SessionMessaged:
+		h.touchKey(MailOf(d.SessionID))
+	case *events.InputAnswered:
+		h.touchKey(MailOf(d.SessionID))
+	case *events.TaskStatusChanged:
+		h.touchNotice(d.Notice)
+	case *events.TaskUpdated:
+		h.touchNotice(d.Notice)
 	case *events.QueueItemStarted:
 		h.touchKey(Key{projections.KindQueueItem, d.SessionID})
 	case *events.SessionKilled:
@@ -124,6 +132,19 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 		}
 	}
 }
+
+// touchNotice is for those who wait for mail that a move of a task's status brings.
+func (h *Handler) touchNotice(n *events.Notice) {
+	if n == nil {
+		return
+	}
+	for _, id := range n.SessionIDs {
+		h.touchKey(MailOf(id))
+	}
+}
+
+// MailOf is the key of what changes when mail comes for a session.
+func MailOf(session string) Key { return Key{projections.KindSessionTimeline, session} }
 
 func (h *Handler) touchSession(id string) { h.touchKey(Key{projections.KindSession, id}) }
 

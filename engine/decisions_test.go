@@ -1210,7 +1210,7 @@ func TestManifestDecisions(t *testing.T) {
 		{
 			"register with none", nil, register("admin", `"sessionId":"mine","manifestDigest":""`),
 			"session.registered",
-			`"input:received"]}}}`,
+			`"input:received","input:wait"]}}}`,
 		},
 		{
 			"register with a bad one", nil, register("admin", `"sessionId":"mine","manifestDigest":"sha256-1"`),

@@ -1,6 +1,9 @@
 package service
 
 import (
+	"context"
+
+	"maestro/engine"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -12,11 +15,42 @@ const (
 	mailBytes  = 32 << 10
 )
 
-// GetMail gives what waits for a session, oldest first: answers to its questions, and messages. A session reads its
-// own; whoever may see the session may see its mail.
-func (v View) GetMail(in *wire.SessionID) (wire.Mailbox, error) {
+// AwaitMail waits until there is mail for the calling session, or it has ended.
+func (s *Service) AwaitMail(ctx context.Context, c *Caller, in *wire.MailOf) error {
+	wait, err := ParseWait(in.Wait)
+	if err != nil || wait == 0 || in.ID != c.By.Name {
+		return err
+	}
+	may := false
+	s.Handler.View(func(state *projections.State) {
+		x := state.Session(in.ID)
+		may = x != nil && s.At(state, c).Permit("input:wait", x.ProjectID) == nil
+	})
+	if !may {
+		return nil // GetMail says why
+	}
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := s.beginWait(ctx, c); err != nil {
+		return err
+	}
+	return s.Await(ctx, c, wait, func(state *projections.State) bool {
+		x := state.Session(in.ID)
+		return x == nil || x.Ended() || len(state.Undelivered(in.ID)) > 0
+	}, engine.MailOf(in.ID), engine.Key{Kind: projections.KindSession, ID: in.ID})
+}
+
+// GetMail gives what waits for a session, oldest first: answers to its questions, messages, and notices of its tasks. A
+// session reads its own; whoever may see the session may see its mail. Only the session itself waits for it.
+func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 	row := "session:info"
-	if in.ID == v.Caller.By.Name {
+	switch {
+	case in.ID == v.Caller.By.Name && in.Wait != "":
+		row = "input:wait"
+	case in.ID == v.Caller.By.Name:
 		row = "whoami"
 	}
 	x, err := v.PermitSession(row, in.ID)

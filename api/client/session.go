@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"time"
 
 	"maestro/service/wire"
@@ -58,6 +59,14 @@ func (c *Client) Heartbeat(ctx context.Context, session string) (wire.Beat, erro
 // Credential gives the secret of a living session.
 func (c *Client) Credential(ctx context.Context, session string) (wire.Credential, error) {
 	return read[wire.Credential](ctx, c, pathTo("sessions", session, "credential"), nil)
+}
+
+// AwaitMail gives what waits for the calling session once there is something, or after a while; the server bounds how
+// long.
+func (c *Client) AwaitMail(ctx context.Context, session string, wait time.Duration) (box wire.Mailbox, err error) {
+	ctx, cancel := c.patiently(ctx, wait)
+	defer cancel()
+	return box, c.get(ctx, pathTo("sessions", session, "mail"), url.Values{"wait": {wait.String()}}, &box)
 }
 
 // Mail gives what waits for a session.

@@ -90,21 +90,29 @@ type inputWait struct {
 func newInputWait(a *Run) *cobra.Command {
 	c := &inputWait{Run: a}
 	cmd := &cobra.Command{
-		Use:   "wait <questionId>",
-		Short: "Wait for the answer to a question of this session, and print it",
+		Use:   "wait [<questionId>]",
+		Short: "Wait for mail and print it: answers, messages, and tasks of yours that are open again",
 		Args:  Takes,
-		RunE:  Running(c.run),
+		Long: `Wait until there is mail for this session, and print it: answers to its questions, messages from the user and from
+sessions, and tasks of its own that were reopened or are no longer blocked. With a question, wait for its answer only.
+
+It waits for as long as --timeout says (exit 7), and ends with the process that started it. Mail that comes while nobody
+waits is printed on stderr with the session's next command.`,
+		RunE: Running(c.run),
 	}
 	c.cmd = cmd
 	waitTimeout(cmd, &c.timeout)
-	return cmd
+	return Tell(cmd, "input:wait", "timeout")
 }
 
 func (c *inputWait) run(ctx context.Context, args []string) error {
 	if err := positive(c.cmd, "timeout", c.timeout); err != nil {
 		return err
 	}
-	return waitAndShow(ctx, c.Run, args[0], c.timeout)
+	if question := At(args, 0); question != "" {
+		return waitAndShow(ctx, c.Run, question, c.timeout)
+	}
+	return awaitMail(ctx, c.Run, c.timeout)
 }
 
 // awaitAnswer waits for the answer to a question.

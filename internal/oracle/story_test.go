@@ -125,7 +125,7 @@ func (s *story) allBy(rules string) *story {
 		if err := errors.Join(json.Unmarshal(body, &e), json.Unmarshal(body, &raw)); err != nil {
 			s.t.Fatal(err)
 		}
-		for _, letter := range []string{"W", "Q"} { // its sessions may do what they might then
+		for _, letter := range []string{"W", "Q", "T", "O"} { // its sessions may do what they might then
 			raw.Data = bytes.ReplaceAll(raw.Data, []byte(byDefault(letter)), []byte(formerDefault(letter)))
 		}
 		e["rules"], e["prevhash"], e["data"] = rules, hex.EncodeToString(s.head()), raw.Data
@@ -248,9 +248,12 @@ func list(explicit bool, commands ...string) string {
 // byDefault are the permissions of a letter without a list of its own.
 func byDefault(letter string) string { return list(false, defaultList(letter)...) }
 
-// formerDefault is byDefault before the third version of the rules, when only an orchestrator wrote messages.
+// formerDefault is byDefault before the third version of the rules, when only an orchestrator wrote messages and nobody
+// waited for mail.
 func formerDefault(letter string) string {
-	own := slices.DeleteFunc(defaultList(letter), func(id string) bool { return id == "session:message" })
+	own := slices.DeleteFunc(defaultList(letter), func(id string) bool {
+		return id == "input:wait" || id == "session:message" && letter != "O"
+	})
 	return list(false, own...)
 }
 

@@ -69,6 +69,7 @@ var table = []row{
 	{"manifest:generate", "OU", ""},
 	{"session:note", "WQTOU", "session.noted"},
 	{"input:received", "WQTO", "input.delivered"},
+	{"input:wait", "WQTO", ""},
 	{"queue:create", "U", "queue.created"},
 	{"queue:requeue", "U", "queue.item_requeued"},
 	{"queue:move", "U", "queue.item_moved"},
@@ -244,7 +245,7 @@ var (
 
 // What the contract's table adds to document 000's lists.
 var (
-	sessionRows      = []string{"session:message", "session:note", "input:received"}
+	sessionRows      = []string{"session:message", "session:note", "input:received", "input:wait"}
 	treeRows         = []string{"task:tree"}
 	orchestratorRows = []string{
 		"task:reopen", "session:kill", "session:update", "session:resume", "inbox", "input:list",
@@ -268,11 +269,13 @@ func defaultList(letter string) []string {
 }
 
 // defaultList is the same for the version of the rules by which the event was decided: before the third, only an
-// orchestrator wrote messages.
+// orchestrator wrote messages, and nobody waited for mail.
 func (c *trial) defaultList(letter string) []string {
 	list := defaultList(letter)
-	if letter != "O" && !c.thirdOn() {
-		list = slices.DeleteFunc(list, func(id string) bool { return id == "session:message" })
+	if !c.thirdOn() {
+		list = slices.DeleteFunc(list, func(id string) bool {
+			return id == "input:wait" || id == "session:message" && letter != "O"
+		})
 	}
 	return list
 }

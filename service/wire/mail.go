@@ -1,5 +1,12 @@
 package wire
 
+// MailOf names a session's mail.
+type MailOf struct {
+	ID string `path:"id" doc:"the session"`
+	// Wait is how long to wait for mail, as seconds or a duration.
+	Wait string `query:"wait" doc:"how long to wait for mail, such as 25s; at most 25s"`
+}
+
 // MailKind says what a piece of mail is.
 type MailKind string
 

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/internal/failure"
+	"maestro/internal/safetext"
+	"maestro/service/wire"
+)
+
+// awaitMail waits until there is mail for the session, prints it, and lets the server know that it was shown.
+func awaitMail(ctx context.Context, a *Run, timeout time.Duration) error {
+	if !a.isSession() {
+		return failure.Usage("Only a session has mail").
+			WithNext("see the questions of sessions with `maestro inbox`, or name one to wait for its answer")
+	}
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	var box wire.Mailbox
+	over, err := inSlices(ctx, a, c, timeout, func(ctx context.Context, slice time.Duration) (done bool, err error) {
+		box, err = c.AwaitMail(ctx, a.sessionID(), slice)
+		return len(box.Mail) > 0, err
+	})
+	switch {
+	case err != nil:
+		return err
+	case over:
+		return &failure.Error{
+			Status:  http.StatusGatewayTimeout,
+			Code:    "TIMED_OUT",
+			Message: "There was no mail within " + timeout.String(),
+			Next:    "wait on with `maestro input wait`, or go on: mail comes with your next command",
+		}
+	}
+	a.Result(box, func() {
+		for _, mail := range box.Mail {
+			a.Print("%s\n", wordsOf(mail))
+		}
+		if box.More > 0 {
+			a.Print("more wait: %d; ask again\n", box.More)
+		}
+	})
+	for _, mail := range box.Mail {
+		if a.broken != nil {
+			return nil
+		}
+		a.forget(mail.ID)
+		if err := shown(ctx, c, mail.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showMail shows a session, after its command, the answers and messages that it was not shown yet. On stderr: stdout is
+// the command's.
+func (a *Run) showMail(ctx context.Context) {
+	if len(a.waiting) == 0 || a.dryRun || !a.isSession() || a.orphaned() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mailWithin)
+	defer cancel()
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return // the next command tries again
+	}
+	box, err := c.Mail(ctx, a.sessionID())
+	if err != nil {
+		return
+	}
+	for _, mail := range box.Mail {
+		a.Say("maestro: %s\n", wordsOf(mail))
+		// It is shown again if this does not arrive: better twice than not at all.
+		_ = shown(ctx, c, mail.ID)
+	}
+	if box.More > 0 {
+		a.Say("maestro: more wait: %d; your next command shows them\n", box.More)
+	}
+}
+
+// wordsOf says what a piece of mail is, and from whom.
+func wordsOf(mail wire.Mail) string {
+	from, text := writerOf(mail.From), quoted(mail.Text)
+	switch mail.Kind {
+	case wire.MailAnswer:
+		return fmt.Sprintf("your question %s “%s” is answered: %s", mail.ID, safetext.Clip(mail.Question, 100), text)
+	case wire.MailReopened:
+		return fmt.Sprintf("task %s was reopened by %s%s", mail.About, from, Prefixed(": ", text))
+	case wire.MailUnblocked:
+		return fmt.Sprintf("task %s is no longer blocked, says %s%s", mail.About, from, Prefixed(": ", text))
+	case wire.MailMessage:
+	}
+	return fmt.Sprintf("message from %s%s: %s", from, Prefixed(" about ", mail.About), text)
+}
+
+// quoted marks the further lines of what others wrote, so that no line of it looks like one of Maestro's own.
+func quoted(text string) string { return strings.ReplaceAll(text, "\n", "\n  | ") }
+
+// writerOf names who wrote a message.
+func writerOf(source string) string {
+	if _, session, ok := wire.SessionOfSource(source); ok {
+		return "session " + session
+	}
+	return "user " + strings.TrimPrefix(source, "/users/")
+}
+
+// shown lets the server know that mail was shown.
+func shown(ctx context.Context, c *client.Client, id string) error {
+	_, err := c.Do(ctx, "input:received", &commands.ReceiveInput{InputID: id}, client.Options{Key: "received-" + id})
+	return err
+}

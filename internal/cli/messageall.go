@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/service/wire"
+)
+
+// sentToAll is what a message to a team answers as JSON.
+type sentToAll struct {
+	Sent []string `json:"sent"`
+	// NotSent are the sessions whose message was refused, with the reason.
+	NotSent map[string]string `json:"notSent,omitempty"`
+}
+
+// toAll writes to the living sessions of a team, each in a command of its own: what is refused for one still reaches the
+// others. A retry with the same key writes to nobody twice.
+func (c *sessionMessage) toAll(ctx context.Context, text string) error {
+	if err := c.textOrInput(&text); err != nil {
+		return err
+	}
+	team, err := c.team(ctx)
+	if err != nil {
+		return err
+	}
+	key := cmp.Or(c.key, uuid.NewString())
+	said := sentToAll{Sent: []string{}}
+	var refused error
+	for _, id := range team {
+		body := c.body
+		body.SessionID, body.Text = id, text
+		_, err := c.sendWith(ctx, "session:message", &body, client.Options{Key: key + "-" + id})
+		switch {
+		case err == nil:
+			said.Sent = append(said.Sent, id)
+		case exitCode(err) == ExitNoConnection || exitCode(err) == ExitFailed:
+			return err
+		default:
+			refused = err
+			if said.NotSent == nil {
+				said.NotSent = map[string]string{}
+			}
+			said.NotSent[id] = explain(err).message
+		}
+	}
+	if len(said.Sent) == 0 && refused != nil {
+		return refused
+	}
+	c.Result(said, func() {
+		if len(said.Sent) == 0 {
+			c.Print("There is no living session to write to\n")
+			return
+		}
+		c.Print("Sent to %s, which see the message with their next command: %s\n", Many(len(said.Sent), "session"),
+			strings.Join(said.Sent, ", "))
+		for _, id := range team {
+			if why := said.NotSent[id]; why != "" {
+				c.Print("Not sent to %s: %s\n", id, why)
+			}
+		}
+	})
+	return nil
+}
+
+// team gives the living sessions that a message to all goes to.
+func (c *sessionMessage) team(ctx context.Context) ([]string, error) {
+	if c.isSession() && c.project != "" {
+		return nil, failure.Usage("A session writes to those that it spawned").WithNext("leave --project out")
+	}
+	project, err := c.Run.project(ctx, c.project)
+	if err != nil {
+		return nil, err
+	}
+	all, err := Ask(ctx, c.Run, (*client.Client).Sessions, wire.SessionFilter{ProjectID: project, Brief: "true"})
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, x := range all {
+		if x.EndedAt == nil && (!c.isSession() || x.SpawnedBy == c.sessionID()) && !slices.Contains(ids, x.ID) {
+			ids = append(ids, x.ID)
+		}
+	}
+	return ids, nil
+}
