@@ -62,7 +62,7 @@ func (s *story) words(n int) {
 	s.tasks("said", 200)
 	for i := 0; n > 0; i, n = i+1, n-200 {
 		id := fmt.Sprint("speaker", i)
-		s.spawn(id, `"role":"orchestrator","strategy":"dag",`+byDefault("O"))
+		s.spawn(id, `"role":"orchestrator","strategy":"dag",`+s.byDefault("O"))
 		s.report(source(id), "progress", `,"taskIds":`+ids("said", min(n, 200)))
 	}
 	s.add(admin, "task.created", `{"taskId":"waits","title":"X","dependencies":`+ids("said", 200)+`}`)

@@ -257,6 +257,14 @@ func formerDefault(letter string) string {
 	return list(false, own...)
 }
 
+// byDefault are the same by the rules of the story.
+func (s *story) byDefault(letter string) string {
+	if s.rules == "3" {
+		return byDefault(letter)
+	}
+	return formerDefault(letter)
+}
+
 // only are the permissions of an explicit list.
 func only(letter string, commands ...string) string {
 	return list(true, append(coreList(letter), commands...)...)

@@ -146,7 +146,7 @@ var syntaxes = map[string]usage{
 		"End a session",
 	},
 	"session:message": {
-		`session message <sessionId> "<text>" [--about <taskId>]`,
+		`session message <sessionId> "<text>" [--about <taskId>] [--all]`,
 		`Send a message to a session, which sees it with its next command; "parent" is the session ` +
 			"that spawned you",
 	},
@@ -222,6 +222,10 @@ var syntaxes = map[string]usage{
 	"session:note": {
 		`session note "<message>" [--type <type>] [--task <taskId>]`,
 		"Add an entry to a session's timeline; this changes no status",
+	},
+	"input:wait": {
+		"input wait [<questionId>] [--timeout <duration>]",
+		"Wait for mail and print it: answers, messages, and tasks of yours that are open again",
 	},
 	"queue:create": {
 		"queue create <name> [--trust-reports] [--max-attempts <number>]",
