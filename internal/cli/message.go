@@ -26,7 +26,8 @@ func newSessionMessage(a *Run) *cobra.Command {
 	c := &sessionMessage{Run: a}
 	cmd := &cobra.Command{
 		Use:   `message <sessionId> "<text>"`,
-		Short: `Send a message to a session, which sees it with its next command; "parent" is the session that spawned you`,
+		Short: `Send a message to a session, which sees it with its next command; "parent" is the session that spawned you, ` +
+			`--all in place of <sessionId> means all that you spawned`,
 		Long: `Send a message to a session, which sees it with its next command. A session writes to the one that spawned it
 ("parent"), and an orchestrator also to those that it spawned; a user writes to any.
 
@@ -44,7 +45,7 @@ spawned, a user's to all living sessions of a project.`,
 	cmd.Flags().BoolVar(&c.all, "all", false, "to the living sessions that you spawned; a user: to all of the project")
 	projectFlag(cmd, &c.project)
 	a.keyFlag(cmd, &c.key)
-	return Tell(cmd, "session:message", "about", "all")
+	return Tell(cmd, "session:message", "about")
 }
 
 func (c *sessionMessage) run(ctx context.Context, args []string) error {

@@ -146,9 +146,9 @@ var syntaxes = map[string]usage{
 		"End a session",
 	},
 	"session:message": {
-		`session message <sessionId> "<text>" [--about <taskId>] [--all]`,
+		`session message <sessionId> "<text>" [--about <taskId>]`,
 		`Send a message to a session, which sees it with its next command; "parent" is the session ` +
-			"that spawned you",
+			"that spawned you, --all in place of <sessionId> means all that you spawned",
 	},
 	"session:update": {
 		`session update <sessionId> [--name "<name>"] [--task-ids <taskIds>] [--manifest <file>]`,
