@@ -20,8 +20,8 @@ type sentToAll struct {
 	NotSent map[string]string `json:"notSent,omitempty"`
 }
 
-// toAll writes to the living sessions of a team, each in a command of its own: what is refused for one still reaches the
-// others. A retry with the same key writes to nobody twice.
+// toAll writes to the living sessions of a team, each in a command of its own: what is refused for one still reaches
+// the others. A retry with the same key writes to nobody twice.
 func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 	if err := c.textOrInput(&text); err != nil {
 		return err
