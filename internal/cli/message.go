@@ -25,7 +25,7 @@ const parent = "parent"
 func newSessionMessage(a *Run) *cobra.Command {
 	c := &sessionMessage{Run: a}
 	cmd := &cobra.Command{
-		Use:   `message <sessionId> "<text>"`,
+		Use: `message <sessionId> "<text>"`,
 		Short: `Send a message to a session, which sees it with its next command; "parent" is the session that spawned you, ` +
 			`--all in place of <sessionId> means all that you spawned`,
 		Long: `Send a message to a session, which sees it with its next command. A session writes to the one that spawned it
