@@ -24,7 +24,7 @@ const (
 // story goes on.
 const (
 	goldenFormat = 12
-	goldenDigest = "b16c137d98b2ad0ea48d6860baec924402a487fbfe791623948a4762a0fc11f4"
+	goldenDigest = "08d2bb70c9f647f5f9f51f72797db27dfbc47cad0bd2607c7835a382d053ddd0"
 )
 
 // goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written

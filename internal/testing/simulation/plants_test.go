@@ -810,16 +810,10 @@ var plants = []plant{
 	{"nobody is told that a task is open again", []edit{{
 		notices, "	if told == nil {\n", "	if told != nil {\n",
 	}}},
-	{"who opens a task again is told", []edit{{
-		notices, "x.Ended() || c.By.Kind == ActorSession && c.By.Name == id || ", "x.Ended() || ",
-	}}},
 	{"a session that has ended is told", []edit{{notices, "x == nil || x.Ended() || ", "x == nil || "}}},
 	{"a notice reaches the first session only", []edit{{
 		"projections/message.go", "	for _, id := range n.SessionIDs {\n		s.mail(",
 		"	for _, id := range n.SessionIDs[:1] {\n		s.mail(",
-	}}},
-	{"a session that only reported on a task is not told", []edit{{
-		notices, "	for _, said := range t.AllSays() {\n", "	for _, said := range t.AllSays()[:0] {\n",
 	}}},
 
 	// Manifests.
