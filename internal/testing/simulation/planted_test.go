@@ -65,15 +65,24 @@ func TestPlanted(t *testing.T) {
 	t.Logf("\n| planted bug | seeds until caught | by promise |\n|---|---|---|\n%s", table.String())
 }
 
-// TestPlantsHaveTheirPlace looks whether each bug could still be planted: the long test must not find that out years
-// later.
+// TestPlantsHaveTheirPlace looks whether each bug could still be planted, and has its row in the proof: the long test
+// must not find that out years later.
 func TestPlantsHaveTheirPlace(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	proof, err := os.ReadFile(filepath.Join(root, "docs", "proof.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, p := range plants {
-		t.Run(p.name, func(t *testing.T) { alter(t, root, p) })
+		t.Run(p.name, func(t *testing.T) {
+			alter(t, root, p)
+			if !bytes.Contains(proof, []byte("\n| "+p.name+" | ")) {
+				t.Error("docs/proof.md has no row of it: run it with -planted -plant NAME, and add what it prints")
+			}
+		})
 	}
 }
 
