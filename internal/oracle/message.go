@@ -97,6 +97,8 @@ func (a *asked) messageSession() fact {
 		return a.no(codeConflict)
 	case strings.TrimSpace(a.f.Text) == "":
 		return a.no(codeInvalid)
+	case strings.TrimSpace(a.f.Text) == "":
+		return a.no(codeInvalid)
 	case len(a.f.Text) > maxMessage:
 		return a.no(codeLimit)
 	case a.f.About != "" && !isID(a.f.About):
