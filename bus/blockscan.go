@@ -106,6 +106,7 @@ type scannedStream struct {
 	name   string
 	blocks []scannedBlock
 	places []place // by sequence, each once, without what was deleted
+	others []place // of the log: further messages of sequences that are in places
 	faults []Fault
 	last   uint64 // the highest sequence that can be read
 	// keys are the numbers under which the blocks were written, by the number of the file; see scannedBlock.

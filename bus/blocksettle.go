@@ -35,8 +35,16 @@ func (s *scannedStream) settle(whole bool) {
 		s.blocks[i].places = nil
 	}
 	if !ordered {
-		slices.SortStableFunc(s.places, func(a, b place) int { return cmp.Compare(a.sequence, b.sequence) })
-		s.places = slices.CompactFunc(s.places, func(a, b place) bool { return a.sequence == b.sequence })
+		slices.SortStableFunc(s.places, bySequence)
+		kept := s.places[:0]
+		for _, p := range s.places {
+			if len(kept) == 0 || kept[len(kept)-1].sequence != p.sequence {
+				kept = append(kept, p)
+			} else if whole {
+				s.others = append(s.others, p)
+			}
+		}
+		s.places = kept
 	}
 	if whole {
 		s.findMissing()
@@ -48,6 +56,8 @@ func (s *scannedStream) settle(whole bool) {
 	}
 	s.markTail()
 }
+
+func bySequence(a, b place) int { return cmp.Compare(a.sequence, b.sequence) }
 
 func (s *scannedStream) fault(block int, offset int64, why string) Fault {
 	file := filepath.Join("jetstream", "$G", "streams", s.name, "msgs", blockName(s.blocks[block].index))

@@ -32,6 +32,9 @@ type prepared struct {
 // prepare checks the store and makes it fit to be opened by the server.
 func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote) (prepared, error) {
 	e.removeUnfinished()
+	if err := e.separate(); err != nil {
+		return prepared{}, err
+	}
 	if err := e.clearRemade(); err != nil {
 		return prepared{}, err
 	}

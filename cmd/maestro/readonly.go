@@ -50,6 +50,11 @@ func serveReadOnly(
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if head, err := bus.LoadHeadFile(reading.Head()); err == nil {
+		if _, err := store.Prefer(ctx, head); err != nil {
+			return err
+		}
+	}
 	for _, fault := range store.Faults() {
 		logger.Warn("the store is damaged", "fault", fault.String())
 	}

@@ -71,3 +71,11 @@ func Shared(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
 
 // SyncNames makes the names in an open directory durable.
 func SyncNames(dir *os.File) error { return dir.Sync() }
+
+// Links counts the names of a file, 1 where that is not known.
+func Links(info fs.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Nlink) //nolint:unconvert // its type differs between systems
+	}
+	return 1
+}

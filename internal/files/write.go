@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"time"
 )
 
 // Write puts content in the place of any file of the name: whole or not at all, for this user alone. It is written
@@ -42,6 +43,43 @@ func WritePath(path string, content ...[]byte) error {
 	}
 	name := filepath.Base(path)
 	return errors.Join(Write(root, "."+name+"-"+rand.Text(), name, content...), root.Close())
+}
+
+// Separate gives a file an inode of its own, with the same content, mode and times: what is written to it reaches no
+// other name that it had. It is durable. Nobody may write to the file meanwhile.
+func Separate(path string) error {
+	in, err := OpenNamed(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"-"+rand.Text())
+	err = Copy(in, temporary)
+	if err == nil {
+		err = errors.Join(
+			os.Chmod(temporary, info.Mode().Perm()), os.Chtimes(temporary, time.Time{}, info.ModTime()), syncFile(temporary),
+		)
+	}
+	if err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		_ = os.Remove(temporary)
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // unfinished matches the temporary names of WritePath.

@@ -32,7 +32,7 @@ func (e *end) saw(sequence uint64, by string) {
 
 // findEnd asks everything that remembers a head: the head file, the note of the last clean stop, the marks in the
 // store, and the snapshots.
-func (s *salvage) findEnd() {
+func (s *salvage) findEnd() error {
 	head, err := bus.LoadHeadFile(s.options.Home.Head())
 	switch {
 	case err != nil:
@@ -45,6 +45,9 @@ func (s *salvage) findEnd() {
 		s.verifier.Witness(engine.Witnessed{Head: head, By: "the head file"})
 	}
 	if s.store != nil {
+		if err := s.leaveForks(head); err != nil {
+			return err
+		}
 		stored := s.store.End()
 		s.end.saw(stored.Sequence, "the store")
 		if stored.Known {
@@ -56,6 +59,25 @@ func (s *salvage) findEnd() {
 	}
 	s.readSnapshots()
 	s.settleEarlier()
+	return nil
+}
+
+// leaveForks leaves out of the store what another server wrote into its blocks. Where the head file does not tell which
+// messages those are, it is not known whether all that was acknowledged is there.
+func (s *salvage) leaveForks(head events.Head) error {
+	forks, err := s.store.Prefer(s.ctx, head)
+	if err != nil || forks.Others == 0 {
+		return err
+	}
+	what := fmt.Sprintf("from event %d on, the store has %d that are not on the same chain: another server wrote into its "+
+		"blocks, such as that of a copy made of hard links", forks.From, forks.Others)
+	if forks.Decided {
+		s.note("%s. They are not in the new log, which leads to the head that the head file saw", what)
+		return nil
+	}
+	s.note("%s. The head file does not tell which of them this home acknowledged: the new log has the longest chain", what)
+	s.forked = true
+	return nil
 }
 
 func (s *salvage) readSnapshots() {
@@ -134,7 +156,7 @@ func (s *salvage) seen() (sequence uint64, by string) {
 // endIsKnown reports whether nothing followed what was seen.
 func (s *salvage) endIsKnown() bool {
 	seen, _ := s.seen()
-	return s.end.noted > 0 && seen <= s.end.noted
+	return s.end.noted > 0 && seen <= s.end.noted && !s.forked
 }
 
 // settleEnd says in the report what is known about the log's end.

@@ -139,6 +139,7 @@ type salvage struct {
 	tails []*tail
 
 	end     end
+	forked  bool // the store has two chains, and nothing tells which is this home's
 	genesis events.Hash
 
 	named []engine.NamedText // by events behind the gap
@@ -199,7 +200,9 @@ func (s *salvage) build() (err error) {
 		}
 		err = errors.Join(err, scratch.Release())
 	}()
-	s.findEnd()
+	if err = s.findEnd(); err != nil {
+		return err
+	}
 	s.report.Head, err = bus.Build(s.ctx, filepath.Join(temporary, "store"), func(b *bus.Builder) error {
 		return s.fill(b, temporary)
 	})

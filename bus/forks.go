@@ -1,0 +1,177 @@
+package bus
+
+import (
+	"context"
+	"slices"
+
+	"maestro/events"
+)
+
+// Forks says which messages of the log are not on the chain that Prefer chose.
+type Forks struct {
+	// From is the first sequence of which there are several messages, 0 if there is none.
+	From uint64
+	// Decided says that a head decided; else the longest chain was chosen.
+	Decided bool
+	// Others counts the messages that are not on the chain.
+	Others int
+}
+
+// fork is a message where the log has several of one sequence, or behind that.
+type fork struct {
+	place place
+	prev  events.Hash
+	hash  events.Hash // of the chain, behind the message
+	// length is that of the longest chain that begins with it.
+	length int
+	chosen bool
+	// aside says that it is on another chain than the chosen one.
+	aside bool
+}
+
+// Prefer chooses, where the log has several messages of one sequence, those of one chain: of the one that leads to the
+// first of the heads that is there, else of the longest. A server that opened the same blocks under another name leaves
+// a log like that. What is read afterwards is that chain, and what belongs to no other. Call it before anything is read.
+func (r *ReadOnly) Prefer(ctx context.Context, heads ...events.Head) (Forks, error) {
+	if len(r.log.others) == 0 {
+		return Forks{}, nil
+	}
+	found := Forks{From: r.log.others[0].sequence}
+	at, _ := r.log.at(found.From)
+	begin := max(at-1, 0) // what is before shows which of them follow
+	forks, err := r.readForks(ctx, slices.Concat(r.log.places[begin:], r.log.others))
+	if err != nil {
+		return Forks{}, err
+	}
+	tree := treeOf(forks)
+	found.Decided = tree.choose(found.From, heads)
+	found.Others = tree.setAside(forks, found.From)
+	r.log.keepChosen(at, forks)
+	return found, nil
+}
+
+// readForks reads messages, and gives those that are events, by sequence.
+func (r *ReadOnly) readForks(ctx context.Context, places []place) ([]*fork, error) {
+	slices.SortStableFunc(places, bySequence)
+	reader, err := r.reader(r.log, events.SubjectPrefix)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.close()
+	var forks []*fork
+	for _, p := range places {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		record, err := reader.read(p)
+		if err != nil {
+			continue // as missing as any other
+		}
+		if event, err := events.Decode(record.body); err == nil {
+			hash := events.Next(event.PrevHash, events.BodyHash(record.body))
+			forks = append(forks, &fork{place: p, prev: event.PrevHash, hash: hash})
+		}
+	}
+	return forks, nil
+}
+
+// forkTree finds forks by their place in the chain.
+type forkTree struct {
+	byHash   map[events.Hash]*fork
+	children map[events.Hash][]*fork // by the hash that they follow
+	first    []*fork                 // by sequence
+}
+
+func treeOf(forks []*fork) *forkTree {
+	t := &forkTree{
+		byHash:   make(map[events.Hash]*fork, len(forks)),
+		children: make(map[events.Hash][]*fork, len(forks)),
+		first:    forks,
+	}
+	for _, f := range slices.Backward(forks) { // those that follow it come first
+		for _, next := range t.children[f.hash] {
+			f.length = max(f.length, next.length)
+		}
+		f.length++
+		t.byHash[f.hash] = f
+		t.children[f.prev] = append(t.children[f.prev], f)
+	}
+	return t
+}
+
+// choose marks one chain from a sequence on. It reports whether one of the heads decided.
+func (t *forkTree) choose(from uint64, heads []events.Head) (decided bool) {
+	var next []*fork
+	for _, f := range t.first {
+		if f.place.sequence == from {
+			next = append(next, f)
+		}
+	}
+	follow := slices.DeleteFunc(slices.Clone(next), func(f *fork) bool { return from > 1 && t.byHash[f.prev] == nil })
+	if len(follow) > 0 {
+		next = follow
+	}
+	for _, head := range heads {
+		last := t.byHash[head.Hash]
+		if last == nil || last.place.sequence != head.Sequence || head.Sequence < from {
+			continue
+		}
+		for f := last; f != nil && f.place.sequence >= from; f = t.byHash[f.prev] {
+			f.chosen = true
+		}
+		next, decided = t.children[last.hash], true
+		break
+	}
+	for len(next) > 0 {
+		longest := slices.MaxFunc(next, func(a, b *fork) int { return a.length - b.length })
+		longest.chosen = true
+		next = t.children[longest.hash]
+	}
+	return decided
+}
+
+// setAside marks what is on another chain than the chosen one, and counts it.
+func (t *forkTree) setAside(forks []*fork, from uint64) (others int) {
+	chosen := map[uint64]events.Hash{}
+	for _, f := range forks {
+		if f.chosen {
+			chosen[f.place.sequence] = f.hash
+		}
+	}
+	for _, f := range forks { // what they follow comes first
+		if f.chosen || f.place.sequence < from {
+			continue
+		}
+		hash, beside := chosen[f.place.sequence]
+		before := t.byHash[f.prev]
+		if f.aside = beside || before != nil && before.aside; f.aside && f.hash != hash {
+			others++
+		}
+	}
+	return others
+}
+
+// keepChosen replaces the messages from an index on by those that were chosen, and leaves out what is on another chain.
+func (s *scannedStream) keepChosen(at int, forks []*fork) {
+	chosen, aside := map[uint64]place{}, map[place]bool{}
+	for _, f := range forks {
+		switch {
+		case f.chosen:
+			chosen[f.place.sequence] = f.place
+		case f.aside:
+			aside[f.place] = true
+		}
+	}
+	kept := slices.Clone(s.places[:at])
+	for _, p := range s.places[at:] {
+		if better, found := chosen[p.sequence]; found {
+			kept = append(kept, better)
+		} else if !aside[p] {
+			kept = append(kept, p)
+		}
+	}
+	s.places, s.others = kept, nil
+	if len(kept) > 0 {
+		s.last = kept[len(kept)-1].sequence
+	}
+}
