@@ -61,7 +61,9 @@ func Separate(path string) error {
 	err = Copy(in, temporary)
 	if err == nil {
 		err = errors.Join(
-			os.Chmod(temporary, info.Mode().Perm()), os.Chtimes(temporary, time.Time{}, info.ModTime()), syncFile(temporary),
+			os.Chmod(temporary, info.Mode().Perm()),
+			os.Chtimes(temporary, time.Time{}, info.ModTime()),
+			syncFile(temporary),
 		)
 	}
 	if err == nil {
