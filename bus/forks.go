@@ -31,7 +31,7 @@ type fork struct {
 
 // Prefer chooses, where the log has several messages of one sequence, those of one chain: of the one that leads to the
 // first of the heads that is there, else of the longest. A server that opened the same blocks under another name leaves
-// a log like that. What is read afterwards is that chain, and what belongs to no other. Call it before anything is read.
+// a log like that. What is read afterwards is that chain, and what belongs to no other. It comes before any read.
 func (r *ReadOnly) Prefer(ctx context.Context, heads ...events.Head) (Forks, error) {
 	if len(r.log.others) == 0 {
 		return Forks{}, nil
