@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,7 +12,10 @@ import (
 )
 
 // setClock is a server's clock whose wall clock was set by a test.
-type setClock struct{ jumped bool }
+type setClock struct {
+	jumped bool
+	wrong  error
+}
 
 func (c *setClock) Status() wire.ClockStatus {
 	s := wire.ClockStatus{Time: time.Now(), Wall: time.Now(), Jumped: c.jumped}
@@ -21,10 +25,13 @@ func (c *setClock) Status() wire.ClockStatus {
 	return s
 }
 
-func (c *setClock) Confirm() (wire.ClockStatus, bool) {
+func (c *setClock) Confirm() (wire.ClockStatus, bool, error) {
 	was := c.jumped
+	if c.wrong != nil {
+		return c.Status(), was, c.wrong
+	}
 	c.jumped = false
-	return c.Status(), was
+	return c.Status(), was, nil
 }
 
 // A wall clock that jumped is reported by /readyz until an admin confirms it; nobody else may.
@@ -50,6 +57,9 @@ func TestClock(t *testing.T) {
 	if w.send(http.MethodGet, "/api/clock", auditor, "").is(200).at("jumped") != true {
 		t.Error("the clock is confirmed, by somebody who may not")
 	}
+	clock.wrong = errors.New("it shows what no event can say")
+	w.send(http.MethodPost, "/api/clock/confirm", adminToken, "").refused(409, "CLOCK", "The wall clock is not confirmed")
+	clock.wrong = nil
 	for _, changed := range []bool{true, false} {
 		if r := w.send(http.MethodPost, "/api/clock/confirm", adminToken, "").is(200); r.at("changed") != changed ||
 			r.at("jumped") != false {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // heldStore is the store's directory by what it is, not by its path: the path may come to lead elsewhere while the
@@ -19,7 +20,7 @@ type heldStore struct {
 func holdStore(path string) (*heldStore, error) {
 	dir, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, files.Explain(path, files.ToRead, err)
 	}
 	info, err := dir.Stat()
 	if err != nil {

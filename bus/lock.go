@@ -12,7 +12,7 @@ import (
 func lockStore(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, files.Explain(path, files.ToWrite, err)
 	}
 	switch err := files.Lock(f); {
 	case errors.Is(err, files.ErrHeld):

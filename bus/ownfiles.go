@@ -28,7 +28,8 @@ func (e *embedded) separate() error {
 		}
 		if err := files.Separate(path); err != nil {
 			return fmt.Errorf("%s is a hard link, so another store may share its content, and no copy of its own "+
-				"can be made: %w; make that possible, or copy the home with `cp -a` and serve the copy", path, full(err))
+				"can be made: %w; make that possible, or copy the home with `cp -a` and serve the copy",
+				path, full(files.Explain(path, files.ToChange, err)))
 		}
 		separated = append(separated, path)
 		return nil

@@ -28,7 +28,7 @@ func syncTree(dir string) error {
 // writeAtomically puts content at path, durably and whole or not at all. Only this user can read it.
 func writeAtomically(path string, content ...[]byte) error {
 	if err := files.WritePath(path, content...); err != nil {
-		return fmt.Errorf("write %s: %w", path, full(err))
+		return fmt.Errorf("write %s: %w", path, full(files.Explain(path, files.ToChange, err)))
 	}
 	return full(syncPath(filepath.Dir(path)))
 }
@@ -37,7 +37,7 @@ func writeAtomically(path string, content ...[]byte) error {
 func syncPath(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return files.Explain(path, files.ToRead, err)
 	}
 	if synced != nil {
 		synced(path)
@@ -59,7 +59,7 @@ func mkdirDurably(dir string) error {
 		}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+		return files.Explain(dir, files.ToChange, err)
 	}
 	for _, path := range made {
 		if err := syncPath(path); err != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"maestro/internal/files"
 )
 
 // cleanName is the file that a clean stop leaves. It is gone while the server runs.
@@ -146,8 +148,9 @@ func (n *storeNote) save(dir string) error {
 
 // forgetNote removes the note durably: from now on the store is in use.
 func forgetNote(dir string) error {
-	if err := os.Remove(filepath.Join(dir, cleanName)); err != nil {
-		return ignoreMissing(err)
+	path := filepath.Join(dir, cleanName)
+	if err := os.Remove(path); err != nil {
+		return ignoreMissing(files.Explain(path, files.ToChange, err))
 	}
 	return syncPath(dir)
 }

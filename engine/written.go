@@ -11,13 +11,10 @@ import (
 	"maestro/events"
 )
 
-// lastYear is the last in which a clock may have been: behind it there must be room for the times of further events.
-const lastYear = 9000
-
 // unlike says what a stored event has that no server wrote, "" if nothing. The order of its fields and empty ones do
 // not matter: an earlier version may have written them.
 func (v *Verifier) unlike(event *events.Event, body []byte) string {
-	if event.Time.Year() > lastYear {
+	if event.Time.Year() > events.LastYear {
 		return fmt.Sprintf("its time %s is outside the range that a server writes",
 			event.Time.UTC().Format(time.RFC3339))
 	}

@@ -9,8 +9,9 @@ import (
 type Clock interface {
 	// Status says how it stands.
 	Status() wire.ClockStatus
-	// Confirm takes the machine's wall clock to be right from now on, and reports whether it was in doubt.
-	Confirm() (now wire.ClockStatus, changed bool)
+	// Confirm takes the machine's wall clock to be right from now on, and reports whether it was in doubt. It fails with
+	// *events.ClockError when events cannot have the time that it shows.
+	Confirm() (now wire.ClockStatus, changed bool, err error)
 }
 
 // ClockStatus says how the server's clock stands to the machine's wall clock. Everybody may ask.
@@ -37,7 +38,16 @@ func (s *Service) ConfirmClock(c *Caller) (wire.ConfirmedClock, error) {
 	case s.Clock == nil:
 		return wire.ConfirmedClock{}, NotFound("Clock", "of this server")
 	}
-	status, changed := s.Clock.Confirm()
+	status, changed, err := s.Clock.Confirm()
+	if err != nil {
+		return wire.ConfirmedClock{}, &Problem{
+			Kind:    KindConflict,
+			Code:    "CLOCK",
+			Message: "The wall clock is not confirmed",
+			Why:     err.Error(),
+			Next:    "set the machine's clock right; until then events go on at the earlier pace",
+		}
+	}
 	if changed {
 		s.Logger.Warn("the wall clock was confirmed; events follow it again", "by", c.By.String(), "time", status.Time)
 	}

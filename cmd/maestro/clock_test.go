@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,11 +27,12 @@ import (
 type inside struct {
 	t        *testing.T
 	home     string
-	ahead    atomic.Int64  // of the machine's wall clock
-	mayFail  bool          // the server may end with an error
-	ended    error         // why it ended
-	out      *bufio.Reader // what it prints
-	banner   string        // its first line
+	ahead    atomic.Int64              // of the machine's wall clock
+	wall     atomic.Pointer[time.Time] // what it shows, if that does not go on
+	mayFail  bool                      // the server may end with an error
+	ended    error                     // why it ended
+	out      *bufio.Reader             // what it prints
+	banner   string                    // its first line
 	client   *client.Client
 	token    string
 	address  string
@@ -57,6 +59,14 @@ func (s *shared) String() string {
 	return s.b.String()
 }
 
+// shows is the machine's wall clock.
+func (s *inside) shows() time.Time {
+	if wall := s.wall.Load(); wall != nil {
+		return *wall
+	}
+	return time.Now().Add(time.Duration(s.ahead.Load()))
+}
+
 // start starts the server and waits until it listens.
 func (s *inside) start(args ...string) {
 	s.t.Helper()
@@ -66,7 +76,7 @@ func (s *inside) start(args ...string) {
 		Stdin:   strings.NewReader(""),
 		Printer: cli.Printer{Stdout: printed, Stderr: &s.said},
 		More:    more,
-		Wall:    func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
+		Wall:    s.shows,
 	}
 	ctx, cancel := context.WithCancel(s.t.Context())
 	root := a.Root()
@@ -259,4 +269,48 @@ func TestWallClockThatLeaps(t *testing.T) {
 		t.Errorf("the server says %q of its clock", line)
 	}
 	timedOut()
+}
+
+// A server does not start on a clock that shows what no event can say, and does not follow one when it is confirmed.
+func TestWallClockBeyondAllEvents(t *testing.T) {
+	for _, year := range []int{1960, 9001, 9999, 10001} {
+		s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
+		wall := time.Date(year, 12, 31, 23, 59, 59, 0, time.UTC)
+		s.wall.Store(&wall)
+		ctx, cancel := context.WithCancel(t.Context())
+		a := &cli.Run{
+			Env:     map[string]string{"MAESTRO_HOME": s.home},
+			Stdin:   strings.NewReader(""),
+			Printer: cli.Printer{Stdout: &ending{end: cancel}, Stderr: &s.said},
+			More:    more,
+			Wall:    s.shows,
+		}
+		root := a.Root()
+		root.SetArgs([]string{"serve", "--listen", "127.0.0.1:0"})
+		err := root.ExecuteContext(ctx)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the machine's clock shows %d-", year)) {
+			t.Errorf("%d: %v", year, err)
+		}
+		if _, err := os.Lstat(s.home); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%d: a home was made: %v", year, err)
+		}
+		s.wall.Store(nil)
+		s.start()
+		s.wall.Store(&wall)
+		var said *client.Error
+		if _, err := s.client.ConfirmClock(t.Context()); !errors.As(err, &said) || said.Code != "CLOCK" {
+			t.Errorf("%d: confirming it: %v", year, err)
+		}
+		if _, at := s.do("project:create", map[string]any{"name": "P"}); time.Since(at).Abs() > clock.Tolerance {
+			t.Errorf("%d: an event has the time %s", year, at)
+		}
+		if _, ready := s.ready(); !strings.Contains(ready, "set the machine's clock right: events cannot have") {
+			t.Errorf("%d: readyz says %s", year, ready)
+		}
+		if text, _ := s.get("/api/clock", 0); !strings.Contains(text, `"jumped":true`) {
+			t.Errorf("%d: the clock is %s", year, text)
+		}
+		s.stop()
+	}
 }

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
+	"maestro/events"
 	"maestro/internal/clock"
+	"maestro/internal/failure"
 	"maestro/service/wire"
 )
 
@@ -19,22 +23,53 @@ type wallClock struct{ *clock.Clock }
 func (c wallClock) Status() wire.ClockStatus { return clockStatus(c.Clock.Status()) }
 
 // Confirm implements service.Clock.
-func (c wallClock) Confirm() (wire.ClockStatus, bool) {
-	_, changed := c.Clock.Confirm()
-	return c.Status(), changed
+func (c wallClock) Confirm() (wire.ClockStatus, bool, error) {
+	_, changed, err := c.Clock.Confirm(events.CheckClock)
+	return c.Status(), changed, err
+}
+
+// checkClock refuses to begin where the machine's clock shows what no event can say.
+func checkClock(wall time.Time) error {
+	err := events.CheckClock(wall)
+	if err == nil {
+		return nil
+	}
+	return &failure.Error{
+		Status:  http.StatusInternalServerError,
+		Code:    "CLOCK",
+		Message: "The server does not start: the machine's clock shows " + wall.UTC().Format(time.RFC3339),
+		Why:     fmt.Sprintf("events have times of the years %d to %d", events.FirstYear, events.LastYear),
+		Next:    "set the machine's clock right, and start the server again",
+		Err:     err,
+	}
 }
 
 func clockStatus(s clock.Status) wire.ClockStatus {
 	what, next := s.Explain()
+	if what != "" && events.CheckClock(s.Wall) != nil {
+		next = "set the machine's clock right: events cannot have the time that it shows, and go on at the earlier pace"
+	}
 	return wire.ClockStatus{
 		Time:    s.Now,
-		Wall:    s.Wall,
+		Wall:    written(s.Wall),
 		Jumped:  s.Jumped,
 		MovedMs: s.Moved.Milliseconds(),
 		AheadMs: s.Ahead().Milliseconds(),
 		Warning: what,
 		Next:    next,
 	}
+}
+
+// written gives the nearest time that an answer can have: a clock may show a year with five digits.
+func written(at time.Time) time.Time {
+	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	switch {
+	case at.Before(first):
+		return first
+	case at.After(last):
+		return last
+	}
+	return at
 }
 
 // clockWatch notes in the server's log when the wall clock goes wrong, and when it is right again.

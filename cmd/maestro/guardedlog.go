@@ -138,6 +138,9 @@ func openHome(dir string, newKey bool, logger *slog.Logger) (*home.Lock, home.Se
 	if err != nil {
 		return nil, home.Secrets{}, err
 	}
+	if err := lock.MayWrite(); err != nil {
+		return nil, home.Secrets{}, errors.Join(err, lock.Release())
+	}
 	err = lock.Check(knownVersions()) // it may have been written since
 	wrote, _ := lock.Version()        // Check has read it
 	_, missing := lock.AdminToken()

@@ -45,6 +45,9 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if o.readOnly {
 		return serveReadOnly(ctx, a, dir, durability, o)
 	}
+	if err := checkClock(a.Wall()); err != nil {
+		return err
+	}
 	if err := o.backups.checkPlace(dir); err != nil {
 		return err
 	}

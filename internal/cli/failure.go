@@ -13,6 +13,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/internal/failure"
+	"maestro/internal/files"
 	"maestro/internal/home"
 	"maestro/workers/outbox"
 )
@@ -90,6 +91,7 @@ func explain(err error) explained {
 	var kind *home.KindError
 	var problem *home.Problem
 	var stranger *client.StrangerError
+	var denied *files.DeniedError
 	switch {
 	case errors.As(err, &own):
 		e := explained{
@@ -127,6 +129,13 @@ func explain(err error) explained {
 			message: "There is no Maestro server at " + unreachable.URL,
 			why:     stranger.Error(),
 			next:    "start the server with `maestro serve`, or set MAESTRO_API_URL to where it listens",
+		}
+	case errors.As(err, &denied):
+		return explained{
+			code:    "DENIED",
+			message: denied.What,
+			why:     denied.Why,
+			next:    denied.Next,
 		}
 	case errors.As(err, &unreachable):
 		return explained{

@@ -83,19 +83,22 @@ func (c *Clock) Follow(newest time.Time) {
 }
 
 // Confirm takes the wall clock to be right from now on, and reports whether it was in doubt. A Clock that is ahead of
-// it stays ahead until the wall clock has caught up.
-func (c *Clock) Confirm() (was Status, jumped bool) {
+// it stays ahead until the wall clock has caught up. It changes nothing when check fails for what the wall clock shows.
+func (c *Clock) Confirm(check func(wall time.Time) error) (was Status, jumped bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read()
 	was = c.status()
+	if err := check(was.Wall); err != nil {
+		return was, was.Jumped, err
+	}
 	if was.Jumped {
 		c.anchor(c.seen, c.at)
 		if c.seen.After(c.now) {
 			c.now = c.seen
 		}
 	}
-	return was, was.Jumped
+	return was, was.Jumped, nil
 }
 
 // Status is what a Clock shows, and how that agrees with the wall clock.

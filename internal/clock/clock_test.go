@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -40,6 +41,25 @@ func TestFollowsTheWallClock(t *testing.T) {
 	}
 }
 
+func anyTime(time.Time) error { return nil }
+
+// A wall clock that shows what cannot be is not confirmed.
+func TestConfirmAsks(t *testing.T) {
+	m := newMachine()
+	c := m.clock()
+	m.wall = m.wall.Add(200 * year)
+	before, refused := c.Now(), errors.New("too late")
+	_, jumped, err := c.Confirm(func(wall time.Time) error {
+		if !wall.Equal(m.wall) {
+			t.Errorf("it asks about %s", wall)
+		}
+		return refused
+	})
+	if s := c.Status(); !errors.Is(err, refused) || !jumped || !s.Jumped || !s.Now.Equal(before) {
+		t.Errorf("%t, %v, then %+v", jumped, err, s)
+	}
+}
+
 // A wall clock that jumps is not followed until it is confirmed, or comes back.
 func TestJump(t *testing.T) {
 	for _, jump := range []time.Duration{30 * year, -30 * year, 61 * time.Minute, -61 * time.Minute} {
@@ -61,10 +81,10 @@ func TestJump(t *testing.T) {
 		}
 		m.wall = m.wall.Add(jump)
 		before := c.Now()
-		if was, jumped := c.Confirm(); !jumped || was.Moved != jump {
+		if was, jumped, err := c.Confirm(anyTime); err != nil || !jumped || was.Moved != jump {
 			t.Errorf("%s: confirming it said %+v", jump, was)
 		}
-		if _, again := c.Confirm(); again {
+		if _, again, _ := c.Confirm(anyTime); again {
 			t.Errorf("%s: it could be confirmed twice", jump)
 		}
 		if jump > 0 {

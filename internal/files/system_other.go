@@ -30,3 +30,6 @@ func SyncNames(*os.File) error { return nil }
 
 // Links takes every file for one with one name.
 func Links(fs.FileInfo) uint64 { return 1 }
+
+// allowed leaves it to the system to say what is wrong.
+func allowed(string, bool, bool, bool) bool { return true }

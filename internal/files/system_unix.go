@@ -79,3 +79,14 @@ func Links(info fs.FileInfo) uint64 {
 	}
 	return 1
 }
+
+// allowed reports whether this user may use what a path leads to.
+func allowed(path string, read, write, enter bool) bool {
+	mode := uint32(unix.F_OK)
+	for bit, wanted := range map[uint32]bool{unix.R_OK: read, unix.W_OK: write, unix.X_OK: enter} {
+		if wanted {
+			mode |= bit
+		}
+	}
+	return unix.Access(path, mode) == nil
+}

@@ -162,7 +162,8 @@ func (h *Home) secret(name string) ([]byte, error) {
 	if err := files.Owned(info); err != nil {
 		return nil, &Problem{
 			What: fmt.Sprintf("The file %s %s", path, err),
-			Next: "delete it, and the server makes a new one at its next start",
+			Why:  "only its owner can say that nobody else reads it",
+			Next: fmt.Sprintf("as its owner or root, run: chown %d %s", os.Geteuid(), path),
 		}
 	}
 	if files.Shared(info) {
@@ -196,7 +197,8 @@ func (h *Home) read(name string, most int64) ([]byte, error) {
 
 // notRead says which file cannot be read.
 func (h *Home) notRead(name string, err error) error {
-	return fmt.Errorf("read %s: %w", filepath.Join(h.dir, name), reason(h.explained(name, err)))
+	path := filepath.Join(h.dir, name)
+	return fmt.Errorf("read %s: %w", path, reason(files.Explain(path, files.ToRead, h.explained(name, err))))
 }
 
 // temporaryOf names the file that becomes another once it is written.
@@ -207,14 +209,16 @@ func temporaryOf(name string) string {
 // write puts content in place, durably and whole or not at all; only this user can read it.
 func (h *Home) write(name string, content []byte) error {
 	if err := files.Write(h.root, temporaryOf(name), name, content); err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Join(h.dir, name), reason(err))
+		path := filepath.Join(h.dir, name)
+		return fmt.Errorf("write %s: %w", path, reason(files.Explain(path, files.ToChange, err)))
 	}
 	return h.sync(filepath.Dir(name))
 }
 
 func (h *Home) remove(name string) error {
 	if err := h.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", filepath.Join(h.dir, name), reason(err))
+		path := filepath.Join(h.dir, name)
+		return fmt.Errorf("remove %s: %w", path, reason(files.Explain(path, files.ToChange, err)))
 	}
 	return nil
 }
@@ -223,7 +227,7 @@ func (h *Home) remove(name string) error {
 func (h *Home) sync(name string) error {
 	dir, err := h.root.Open(name)
 	if err != nil {
-		return fmt.Errorf("sync the home: %w", err)
+		return fmt.Errorf("sync the home: %w", files.Explain(filepath.Join(h.dir, name), files.ToRead, err))
 	}
 	return errors.Join(files.SyncNames(dir), dir.Close())
 }

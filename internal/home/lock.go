@@ -135,7 +135,8 @@ func (h *Home) lock(
 	for range lockTries {
 		f, err := open(h.root, lockFile, flag)
 		if err != nil {
-			return nil, fmt.Errorf("lock the home %s: %w", h.dir, reason(h.explained(lockFile, err)))
+			err = files.Explain(filepath.Join(h.dir, lockFile), files.ToWrite, h.explained(lockFile, err))
+			return nil, fmt.Errorf("lock the home %s: %w", h.dir, reason(err))
 		}
 		if err = lock(f); errors.Is(err, files.ErrHeld) {
 			return f, err
@@ -189,6 +190,21 @@ func writePID(f *os.File) error {
 	}
 	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return err
+}
+
+// MayWrite fails with *files.DeniedError when the files of the home may not be replaced: a server would notice one after
+// the other. Whatever else is wrong with its disk, who writes says.
+func (l *Lock) MayWrite() error {
+	probe := temporaryOf("probe")
+	f, err := files.Create(l.root, probe)
+	if err == nil {
+		err = errors.Join(f.Close(), l.remove(probe))
+	}
+	var denied *files.DeniedError
+	if errors.As(files.Explain(filepath.Join(l.dir, probe), files.ToChange, err), &denied) {
+		return denied
+	}
+	return nil
 }
 
 // Release gives the home back. A second Release does nothing.

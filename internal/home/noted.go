@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"maestro/internal/files"
@@ -64,6 +65,7 @@ func (n *noted) add(line string) error {
 	}
 	f, err := files.OpenOrCreate(n.home.root, n.name, os.O_WRONLY|os.O_APPEND)
 	if err != nil {
+		err = files.Explain(filepath.Join(n.home.dir, n.name), files.ToWrite, err)
 		return fmt.Errorf("write the home's %s: %w", n.name, err)
 	}
 	_, err = f.WriteString(line)

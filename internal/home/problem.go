@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"maestro/internal/files"
 )
 
 // Problem says what is wrong with a home or one of its files, why, and what to do. Match it with errors.As.
@@ -45,6 +47,10 @@ func notHome(dir, why string, err error) *Problem {
 // reason takes the operation and the path away from an error; what it wraps can still be matched.
 func reason(err error) error {
 	var path *fs.PathError
+	var denied *files.DeniedError
+	if errors.As(err, &denied) {
+		return denied
+	}
 	if errors.As(err, &path) {
 		return path.Err
 	}
@@ -58,6 +64,10 @@ func notOpened(dir string, err error) error {
 	}
 	if file := fileAbove(dir); file != "" {
 		return notHome(dir, file+" is not a directory", err)
+	}
+	var denied *files.DeniedError
+	if errors.As(files.Explain(dir, files.ToRead, err), &denied) {
+		return denied
 	}
 	return &Problem{
 		What: "The home " + dir + " cannot be opened",

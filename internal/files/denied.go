@@ -1,0 +1,109 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Access is what an operation needs to be allowed.
+type Access int
+
+// The accesses that Explain asks about.
+const (
+	// ToRead is of a file's content, or of a directory's names.
+	ToRead Access = iota
+	// ToWrite is of a file's content.
+	ToWrite
+	// ToChange is of the name: to make, replace or remove what it leads to.
+	ToChange
+)
+
+func (a Access) String() string {
+	return [...]string{"read", "written", "made, replaced or removed"}[a]
+}
+
+// DeniedError says that the system does not let this user use a file, what denies it, and what would allow it. Match it
+// with errors.As.
+type DeniedError struct {
+	What, Why, Next string
+	err             error
+}
+
+func (e *DeniedError) Error() string { return e.What + ": " + e.Why + "; " + e.Next }
+
+func (e *DeniedError) Unwrap() error { return e.err }
+
+// Explain gives the *DeniedError of an operation on a file or directory that failed for want of permission. Other
+// errors stay as they are.
+func Explain(path string, access Access, err error) error {
+	var known *DeniedError
+	if !errors.Is(err, fs.ErrPermission) || errors.As(err, &known) {
+		return err
+	}
+	denied := &DeniedError{What: fmt.Sprintf("%s cannot be %s", path, access), err: err}
+	by, info := denier(path, access)
+	what := "it"
+	if by != path {
+		what = by
+	}
+	var wrong error
+	if info != nil {
+		wrong = Owned(info)
+	}
+	switch {
+	case info == nil: // the mode allows it: an attribute of the file, or a rule of the system
+		var number syscall.Errno
+		denied.Why = "permission denied"
+		if errors.As(err, &number) {
+			denied.Why = number.Error()
+		}
+		denied.Next = fmt.Sprintf("look for attributes with `lsattr -d %s %s` and take them away with `chattr`; "+
+			"else a rule of the system forbids it", filepath.Dir(path), path)
+	case wrong != nil:
+		denied.Why = what + " " + wrong.Error()
+		denied.Next = fmt.Sprintf("as its owner or root, run: chown %d %s", os.Geteuid(), by)
+	default:
+		denied.Why = fmt.Sprintf("the mode of %s is %04o", what, info.Mode().Perm())
+		denied.Next = "run: chmod u+rw " + by
+		if info.IsDir() {
+			denied.Next = "run: chmod u+rwx " + by
+		}
+	}
+	return denied
+}
+
+// denier gives the first part of a path whose mode or owner denies an access, nil information if none does.
+func denier(path string, access Access) (string, fs.FileInfo) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return path, nil
+	}
+	parent := filepath.Dir(path)
+	for _, above := range dirsAbove(path) {
+		info, err := os.Stat(above)
+		if err != nil {
+			return path, nil
+		}
+		if !allowed(above, false, access == ToChange && above == parent, true) {
+			return above, info
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil || access == ToChange || allowed(path, true, access == ToWrite, info.IsDir()) {
+		return path, nil
+	}
+	return path, info
+}
+
+// dirsAbove lists the directories that lead to a path, from the root on.
+func dirsAbove(path string) []string {
+	parent := filepath.Dir(path)
+	if parent == path {
+		return nil
+	}
+	return append(dirsAbove(parent), parent)
+}
