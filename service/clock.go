@@ -9,8 +9,8 @@ import (
 type Clock interface {
 	// Status says how it stands.
 	Status() wire.ClockStatus
-	// Confirm takes the machine's wall clock to be right from now on, and reports whether it was in doubt. It fails with
-	// *events.ClockError when events cannot have the time that it shows.
+	// Confirm takes the machine's wall clock to be right from now on, and reports whether it was in doubt. It fails
+	// with *events.ClockError when events cannot have the time that it shows.
 	Confirm() (now wire.ClockStatus, changed bool, err error)
 }
 

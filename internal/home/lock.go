@@ -192,8 +192,8 @@ func writePID(f *os.File) error {
 	return err
 }
 
-// MayWrite fails with *files.DeniedError when the files of the home may not be replaced: a server would notice one after
-// the other. Whatever else is wrong with its disk, who writes says.
+// MayWrite fails with *files.DeniedError when the files of the home may not be replaced. Whatever else is wrong with its
+// disk, who writes says.
 func (l *Lock) MayWrite() error {
 	probe := temporaryOf("probe")
 	f, err := files.Create(l.root, probe)
