@@ -192,7 +192,7 @@ func writePID(f *os.File) error {
 	return err
 }
 
-// MayWrite fails with *files.DeniedError when the files of the home may not be replaced. Whatever else is wrong with its
+// MayWrite fails with *files.DeniedError when the files of the home may not be replaced. What else is wrong with its
 // disk, who writes says.
 func (l *Lock) MayWrite() error {
 	probe := temporaryOf("probe")
