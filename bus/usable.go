@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"maestro/internal/files"
 )
 
 // serverDirs are the directories in which the server makes files.
@@ -72,5 +74,5 @@ func unusable(path string, err error) error {
 		next = fmt.Sprintf("make it writable for the user that runs the server (uid %d): chown and chmod; until then "+
 			"`maestro serve --read-only` reads the store", os.Getuid())
 	}
-	return fmt.Errorf("the server cannot write to %s: %w; %s", path, full(err), next)
+	return fmt.Errorf("the server cannot write to %s: %w; %s", path, full(files.Explain(path, files.ToWrite, err)), next)
 }
