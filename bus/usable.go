@@ -74,5 +74,6 @@ func unusable(path string, err error) error {
 		next = fmt.Sprintf("make it writable for the user that runs the server (uid %d): chown and chmod; until then "+
 			"`maestro serve --read-only` reads the store", os.Getuid())
 	}
-	return fmt.Errorf("the server cannot write to %s: %w; %s", path, full(files.Explain(path, files.ToWrite, err)), next)
+	err = full(files.Explain(path, files.ToWrite, err))
+	return fmt.Errorf("the server cannot write to %s: %w; %s", path, err, next)
 }
