@@ -58,7 +58,8 @@ type Beats interface {
 // Everything starts anew when the process starts and when it wakes from a pause. Safe for concurrent use.
 //
 // What the state alone shows (an item in the hand of a session that has ended) is looked for at every look, so that a
-// crash between an end and its consequence loses nothing.
+// crash between an end and its consequence loses nothing. The end of a session brings about a look for that alone; for
+// what time brings about there is a timer.
 type Leases struct {
 	config LeasesConfig
 	every  time.Duration
@@ -188,11 +189,15 @@ func (l *Leases) Run(ctx context.Context) {
 	beating.Go(func() { l.pulse.run(ctx, l.every, l.config.After) })
 	defer beating.Wait()
 	defer stop()
+	l.look(ctx)
+	timer := l.config.After(l.every) // sessions that end do not put it off
 	for ctx.Err() == nil {
-		l.look(ctx)
 		select {
-		case <-l.config.After(l.every):
+		case <-timer:
+			l.look(ctx)
+			timer = l.config.After(l.every)
 		case <-l.config.Handler.gone:
+			l.giveBack(ctx)
 		case <-ctx.Done():
 		}
 	}
@@ -200,7 +205,7 @@ func (l *Leases) Run(ctx context.Context) {
 
 // look does what is due.
 func (l *Leases) look(ctx context.Context) {
-	if l.config.Handler.Health() != nil || l.config.Handler.refresh(ctx) != nil {
+	if !l.ready(ctx) {
 		return
 	}
 	var due []due
@@ -212,6 +217,26 @@ func (l *Leases) look(ctx context.Context) {
 		}
 		due = append(due, l.overdue(s)...)
 	})
+	l.doAll(ctx, due)
+}
+
+// giveBack does what the end of a session makes due.
+func (l *Leases) giveBack(ctx context.Context) {
+	if !l.ready(ctx) {
+		return
+	}
+	var due []due
+	l.paused()
+	l.config.Handler.View(func(s *projections.State) { due = abandonedItems(s) })
+	l.doAll(ctx, due)
+}
+
+// ready reports whether the log takes writes and the state is up to date.
+func (l *Leases) ready(ctx context.Context) bool {
+	return l.config.Handler.Health() == nil && l.config.Handler.refresh(ctx) == nil
+}
+
+func (l *Leases) doAll(ctx context.Context, due []due) {
 	for _, d := range due {
 		if d.session != "" && !l.stillSilent(d) {
 			continue
@@ -298,21 +323,19 @@ func (l *Leases) stillSilent(d due) bool {
 func (l *Leases) silent(s *projections.State) []due {
 	var found []due
 	l.begin(s)
-	for p := range s.Projects() {
-		for x := range s.Sessions(p.ID) {
-			if !commands.MayBeLost(s, x) {
-				continue
-			}
-			if silent, lease := l.silence(x.ID); silent >= lease {
-				found = append(found, due{
-					command: &commands.LoseSession{
-						SessionID: x.ID,
-						SilentFor: silent.Milliseconds(),
-						Lease:     lease.Milliseconds(),
-					},
-					key: fmt.Sprintf("lost/%s/%d", x.ID, x.Losses+1), session: x.ID,
-				})
-			}
+	for x := range s.Living() {
+		if !commands.MayBeLost(s, x) {
+			continue
+		}
+		if silent, lease := l.silence(x.ID); silent >= lease {
+			found = append(found, due{
+				command: &commands.LoseSession{
+					SessionID: x.ID,
+					SilentFor: silent.Milliseconds(),
+					Lease:     lease.Milliseconds(),
+				},
+				key: fmt.Sprintf("lost/%s/%d", x.ID, x.Losses+1), session: x.ID,
+			})
 		}
 	}
 	return found
@@ -323,11 +346,9 @@ func (l *Leases) begin(s *projections.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.config.Elapsed()
-	for p := range s.Projects() {
-		for x := range s.Sessions(p.ID) {
-			if _, known := l.heard[x.ID]; !known && !x.Ended() {
-				l.heard[x.ID] = hearing{at: now}
-			}
+	for x := range s.Living() {
+		if _, known := l.heard[x.ID]; !known {
+			l.heard[x.ID] = hearing{at: now}
 		}
 	}
 	for id := range l.heard {

@@ -26,15 +26,7 @@ func (s *State) Gone(id string) string {
 }
 
 // Deadlines gives the sessions that are ended when their time is over, in order of creation.
-func (s *State) Deadlines() iter.Seq[*Session] {
-	return func(yield func(*Session) bool) {
-		for _, id := range s.timed {
-			if x := s.Session(id); x != nil && !x.Ended() && !yield(x) {
-				return
-			}
-		}
-	}
-}
+func (s *State) Deadlines() iter.Seq[*Session] { return s.sessionsIn(s.timed) }
 
 func (s *State) sessionLost(f fact, d *events.SessionLost) error {
 	if s.Session(d.SessionID) == nil {

@@ -170,7 +170,7 @@ func Decode(b []byte) (*State, error) {
 		copy(s.ids[i][:], r.take(uint64(len(uuid.UUID{}))))
 		s.accepted[s.ids[i]] = uint64(i) + 1
 	}
-	s.sortSessions()
+	s.restoreLiving(&h)
 	strings := []string{""}
 	for range h.Entries {
 		e := r.entry(&strings)
@@ -223,31 +223,8 @@ func (s *State) restore(h *header) error {
 		s.sessions.put(x.ID, x)
 		s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
 		s.referSession(x)
-		if x.SpawnedBy != "" {
-			s.spawned.put(x.SpawnedBy, append(s.spawned.get(x.SpawnedBy), x.ID))
-		}
-		if x.Deadline > 0 {
-			s.timed = append(s.timed, x.ID)
-		}
 	}
 	return errors.Join(s.restoreQueues(h), s.restoreInputs(h), s.restoreTokens(h), s.restoreTemplates(h))
-}
-
-// sortSessions puts lists of sessions that come project by project in order of their creation: those with a deadline,
-// and those that one session spawned.
-func (s *State) sortSessions() {
-	created := func(id string) uint64 {
-		event, err := uuid.Parse(s.sessions.get(id).Cause.Event)
-		if err != nil {
-			return 0
-		}
-		return s.accepted[event]
-	}
-	earlier := func(a, b string) int { return cmp.Compare(created(a), created(b)) }
-	slices.SortStableFunc(s.timed, earlier)
-	for _, spawned := range s.spawned.rows {
-		slices.SortStableFunc(spawned, earlier)
-	}
 }
 
 func (s *State) restoreQueues(h *header) error {
@@ -290,10 +267,7 @@ func (s *State) restoreInputs(h *header) error {
 		}
 		s.inputs.put(x.ID, x)
 		s.inputIDs.put(x.ProjectID, append(s.inputIDs.get(x.ProjectID), x.ID))
-		switch {
-		case x.AnsweredAt == 0:
-			s.unanswered.put(x.ProjectID, append(s.unanswered.get(x.ProjectID), x.ID))
-		case x.DeliveredAt == 0:
+		if x.AnsweredAt != 0 && x.DeliveredAt == 0 {
 			undelivered = append(undelivered, mail{x.SessionID, x.ID, x.AnsweredSequence})
 		}
 	}

@@ -77,8 +77,6 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	s.children.put(parent.ID, []string{x.ID, y.ID})
 	s.sessions.put(session.ID, session)
 	s.sessionIDs.put(p.ID, []string{session.ID})
-	s.spawned.put(session.SpawnedBy, []string{session.ID})
-	s.timed = []string{session.ID}
 	s.referProject(p)
 	s.referSession(session)
 	for _, task := range []*Task{parent, x, y} {
@@ -101,7 +99,6 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	s.inputs.put(shown.ID, shown)
 	s.inputs.put(open.ID, open)
 	s.inputIDs.put(p.ID, []string{shown.ID, open.ID})
-	s.unanswered.put(p.ID, []string{open.ID})
 	s.tokens.put(token.Name, token)
 	s.tokenNames = []string{token.Name}
 	template := filled[Template](t, &n)

@@ -66,14 +66,10 @@ func (s *State) InputIDsFrom(project string, at int64) []string {
 	return ids[sort.Search(len(ids), func(i int) bool { return s.inputs.get(ids[i]).AskedAt >= at }):]
 }
 
-// Unanswered gives a project's questions that nobody has answered, longest wait first.
+// Unanswered gives a project's open questions, longest wait first.
 func (s *State) Unanswered(project string) iter.Seq[*Input] {
 	return func(yield func(*Input) bool) {
-		for _, id := range s.unanswered.get(project) {
-			if x := s.inputs.get(id); s.InputStatus(x) == InputOpen && !yield(x) {
-				return
-			}
-		}
+		s.unanswered.get(project).walk(func(id string) bool { return yield(s.inputs.get(id)) })
 	}
 }
 
@@ -118,7 +114,7 @@ func (s *State) inputOpened(f fact, d *events.SessionReported) {
 	s.changes = append(s.changes, Change{KindInput, x.ID, (*Input)(nil), x})
 	s.inputs.put(x.ID, x)
 	s.inputIDs.put(x.ProjectID, append(s.inputIDs.get(x.ProjectID), x.ID))
-	s.unanswered.put(x.ProjectID, append(s.unanswered.get(x.ProjectID), x.ID))
+	s.asks(x, f.sequence)
 }
 
 func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
@@ -133,7 +129,7 @@ func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
 		x.Answer, x.AnsweredBy, x.AnsweredAt, x.Answered = d.Answer, f.Source, f.at, f.cause()
 		x.AnsweredSequence = f.sequence
 	})
-	s.unanswered.put(x.ProjectID, s.omit(s.unanswered.get(x.ProjectID), x.ID))
+	s.closes(x)
 	s.deliver(x.SessionID, x.ID)
 	s.note(f, Entry{
 		Type:      "input_answered",

@@ -69,6 +69,19 @@ func (l line) before(place uint64) int {
 // walk calls yield for each item, first to last, until it says no.
 func (l line) walk(yield func(task string) bool) { l.root.walk(yield) }
 
+// tasks gives all items, first to last.
+func (l line) tasks() []string {
+	if l.root == nil {
+		return nil
+	}
+	ids := make([]string, 0, l.len())
+	l.walk(func(id string) bool {
+		ids = append(ids, id)
+		return true
+	})
+	return ids
+}
+
 func (n *lineNode) walk(yield func(task string) bool) bool {
 	return n == nil || n.left.walk(yield) && yield(n.task) && n.right.walk(yield)
 }

@@ -11,7 +11,7 @@ type Descent struct {
 
 // DescentFrom begins to find the sessions below one.
 func (s *State) DescentFrom(id string) *Descent {
-	return &Descent{lists: [][]string{s.spawned.get(id)}}
+	return &Descent{lists: [][]string{s.spawned.get(id).tasks()}}
 }
 
 // Descend goes on until the state has counted so many steps, and reports whether all are found.
@@ -25,7 +25,7 @@ func (s *State) Descend(d *Descent, until uint64) (done bool) {
 			if x := s.Session(child); x != nil && !x.Ended() {
 				d.Living = append(d.Living, child)
 			}
-			if children := s.spawned.get(child); len(children) > 0 {
+			if children := s.spawned.get(child).tasks(); len(children) > 0 {
 				d.lists = append(d.lists, children)
 				list = &d.lists[0]
 			}

@@ -183,7 +183,7 @@ func (l *look) at(task string) {
 		return
 	}
 	var known [2]struct{ asked, may bool }
-	for _, key := range l.state.itemsOf.get(task) {
+	for _, key := range l.state.openOf.get(task) {
 		item := l.state.items.get(key)
 		if item.Status != events.ItemQueued {
 			continue

@@ -216,6 +216,7 @@ func (s *State) changeItem(f fact, before *Item, edit func(*Item)) {
 	}
 	if was, is := isOpen(before.Status), isOpen(after.Status); was != is {
 		s.opens(&after, 2*index(is)-1)
+		s.listOpen(&after, id, is)
 	}
 	if before.Status == events.ItemProcessing {
 		s.inHand = s.inHand.without(before.Started)
@@ -308,6 +309,7 @@ func (s *State) enter(key, id string, item *Item) {
 	}
 	if isOpen(item.Status) {
 		s.opens(item, 1)
+		s.listOpen(item, id, true)
 	}
 }
 

@@ -56,7 +56,7 @@ func (s *State) itemQuarantined(f fact, d *events.QueueItemQuarantined) error {
 
 // dropItems skips what is queued of a task that was deleted; what is in hand stays there.
 func (s *State) dropItems(f fact, task string) {
-	for _, id := range s.itemsOf.get(task) {
+	for _, id := range s.openOf.get(task) {
 		if item := s.items.get(id); item.Status == events.ItemQueued {
 			s.drop(f, item)
 		}

@@ -151,6 +151,9 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 	edit(&after)
 	s.changes = append(s.changes, Change{KindSession, id, before, &after})
 	s.sessions.put(id, &after)
+	if !before.Ended() && after.Ended() {
+		s.ends(&after)
+	}
 	if len(s.trusting) > 0 && before.Ended() != after.Ended() {
 		s.spokeOf.get(id).walk(func(task string) bool {
 			if s.awaited.get(task).known[1] {
@@ -214,12 +217,7 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 	s.changes = append(s.changes, Change{KindSession, x.ID, (*Session)(nil), x})
 	s.sessions.put(x.ID, x)
 	s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
-	if x.SpawnedBy != "" {
-		s.spawned.put(x.SpawnedBy, append(s.spawned.get(x.SpawnedBy), x.ID))
-	}
-	if x.Deadline > 0 {
-		s.timed = append(s.timed, x.ID)
-	}
+	s.lives(x, f.sequence)
 	s.changeProject(x.ProjectID, func(p *Project) { p.Sessions++ })
 	s.note(f, Entry{Type: "session_started", SessionID: x.ID, What: "Session created"})
 	starts := make(map[string]bool, len(started))

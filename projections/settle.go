@@ -1,6 +1,10 @@
 package projections
 
-import "maestro/events"
+import (
+	"slices"
+
+	"maestro/events"
+)
 
 // MaxTrusted is how many items that are queued or in hand a project has in queues that trust reports. It bounds what a
 // session's word, or its end, can set free.
@@ -55,6 +59,28 @@ func (s *State) opens(item *Item, by int) {
 	if s.queues.get(queueKey(item.ProjectID, item.Queue)).TrustReports {
 		s.trusted.put(item.ProjectID, s.trusted.get(item.ProjectID)+by)
 	}
+}
+
+// listOpen keeps the list of a task's items that are queued or in hand. Taking away the first costs nothing, so taking
+// all one after the other is cheap.
+func (s *State) listOpen(item *Item, key string, is bool) {
+	keys := s.openOf.get(item.TaskID)
+	at, _ := slices.BinarySearch(keys, key)
+	switch {
+	case is:
+		keys = slices.Insert(slices.Clone(keys), at, key)
+	case at == 0:
+		keys = keys[1:]
+	default:
+		keys = slices.Delete(slices.Clone(keys), at, at+1)
+	}
+	if at > 0 || is {
+		s.lookedThrough(len(keys))
+	}
+	if len(keys) == 0 {
+		keys = nil
+	}
+	s.openOf.put(item.TaskID, keys)
 }
 
 // Open counts the items of a task that are queued or in hand.

@@ -24,13 +24,15 @@ type State struct {
 	plans      table[string]   // by project and plan id: the task
 	sessions   table[*Session]
 	sessionIDs table[[]string] // by project, in order of creation
-	spawned    table[[]string] // by session: those that it spawned, in order of creation
+	spawned    table[line]     // by session: those that it spawned and that live, or have living ones below them
+	standing   table[standing] // by root
 
 	queues      table[*Queue]
 	queueNames  table[[]string] // by project, in order of creation
 	items       table[*Item]
 	itemTasks   table[[]string] // by queue, in order of the first push
 	itemsOf     table[[]string] // by task: keys of its items, sorted
+	openOf      table[[]string] // by task: keys of those that are queued or in hand, sorted
 	ready       table[line]     // by queue: what may be started
 	waiting     table[line]     // by queue: what waits for something
 	dependents  table[[]string] // by task: the tasks that may wait for it
@@ -40,7 +42,8 @@ type State struct {
 	spokeOf     table[line]     // by session: the tasks that its word is on, by the events that made them
 	inputs      table[*Input]
 	inputIDs    table[[]string] // by project, in the order in which they were asked
-	unanswered  table[[]string] // by project, in the order in which they were asked
+	unanswered  table[line]     // by project: open questions
+	asking      table[line]     // by session: its open questions
 	undelivered table[[]string] // by session: answers and messages, in their order
 	tokens      table[*Token]
 	templates   table[*Template]
@@ -67,10 +70,11 @@ type loose struct {
 	ids         []uuid.UUID
 	projectIDs  []string
 	inHand      line     // of all queues, by the sequence of the start
+	living      line     // sessions of all projects, by the events that made them
+	timed       line     // those with a deadline
 	trusting    []string // queues that trust reports
 	tokenNames  []string
 	templateIDs []string
-	timed       []string // sessions with a deadline, in order of creation
 	entries     []*Entry
 	// era is raised when what tasks lack is counted anew, without and with trust in reports.
 	era [2]uint32
@@ -107,9 +111,9 @@ func build(under *State) *State {
 func (s *State) tables() []layer {
 	return []layer{
 		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.plans, &s.sessions, &s.sessionIDs,
-		&s.spawned, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
-		&s.itemsOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
-		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.undelivered,
+		&s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
+		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
+		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,
 		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.late, &s.blobRefs,
 	}
 }

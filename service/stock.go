@@ -128,13 +128,12 @@ func (l *Limits) stock(state *projections.State, request engine.Request) *overLi
 	}
 	switch c := request.Command.(type) {
 	case *commands.CreateTask:
-		tasks, _ := together(state, p.Root)
-		return l.over("project-tasks", tasks)
+		return l.over("project-tasks", tasks(state, p.Root))
 	case *commands.SpawnSession:
-		return l.room(state, p.Root)
+		return l.over("project-sessions", state.LivingSessions(p.Root))
 	case *commands.RegisterSession:
 		if state.Session(c.SessionID) == nil && request.By.Kind != commands.ActorSession {
-			return l.room(state, p.Root)
+			return l.over("project-sessions", state.LivingSessions(p.Root))
 		}
 	case *commands.Report:
 		if c.Asks() {
@@ -152,50 +151,21 @@ func (l *Limits) over(name string, have int) *overLimit {
 	return nil
 }
 
-// together counts the tasks and sessions of a root and of all projects below it.
-func together(state *projections.State, root string) (tasks, sessions int) {
-	made := state.Made(root)
+// tasks counts those of a root and of all projects below it.
+func tasks(state *projections.State, root string) int {
+	below := state.Made(root).Tasks
 	if p := state.Project(root); p != nil {
-		return p.Tasks + made.Tasks, p.Sessions + made.Sessions
+		return p.Tasks + below
 	}
-	return made.Tasks, made.Sessions
-}
-
-// family gives a root and all projects below it.
-func family(state *projections.State, root string) []string {
-	return append([]string{root}, state.Made(root).Projects...)
+	return below
 }
 
 // questions gives the quota of open questions that one more is over.
 func (l *Limits) questions(state *projections.State, root string, by commands.Actor) *overLimit {
-	all, own := 0, 0
-	for _, project := range family(state, root) {
-		for x := range state.Unanswered(project) {
-			all++
-			if by.Kind == commands.ActorSession && x.SessionID == by.Name {
-				own++
-			}
+	if by.Kind == commands.ActorSession {
+		if over := l.over("session-questions", state.OpenQuestionsOf(by.Name)); over != nil {
+			return over
 		}
 	}
-	if over := l.over("session-questions", own); over != nil {
-		return over
-	}
-	return l.over("project-questions", all)
-}
-
-// room gives the quota of sessions if there are as many as there may be. It counts only where there may be too many.
-func (l *Limits) room(state *projections.State, root string) *overLimit {
-	q := l.Quota("project-sessions")
-	if _, sessions := together(state, root); q.Value == 0 || float64(sessions) < q.Value {
-		return nil
-	}
-	alive := 0
-	for _, project := range family(state, root) {
-		for x := range state.Sessions(project) {
-			if !x.Ended() {
-				alive++
-			}
-		}
-	}
-	return l.over("project-sessions", alive)
+	return l.over("project-questions", state.OpenQuestions(root))
 }
