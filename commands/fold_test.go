@@ -205,6 +205,25 @@ var worst = []struct {
 		return &events.TaskDeleted{TaskID: "x", Recursive: true, Descendants: tasks},
 			int(LimitDeletedItems.Value) * stepsForEach
 	}, 0, 5000, 0},
+	{"a deletion of tasks that were in many queues", func(g *ground) (events.Data, int) {
+		tasks := many("t", 100)
+		g.task("x", "")
+		for _, id := range tasks {
+			g.task(id, "x")
+		}
+		queues := int(LimitTaskQueues.Value) / 10
+		for _, name := range many("", queues) {
+			g.queue(name, false, tasks...)
+			if name == "0" {
+				continue
+			}
+			for _, id := range tasks {
+				g.apply(&events.QueueItemSkipped{Queue: name, TaskID: id, SessionID: "w"})
+			}
+		}
+		return &events.TaskDeleted{TaskID: "x", Recursive: true, Descendants: tasks},
+			len(tasks) * (stepsForEach + stepsToLook)
+	}, 0, 100, 0},
 }
 
 // One event costs the fold at most what the limits allow to wait for it: each task is looked at once, and an item

@@ -94,7 +94,8 @@ func (w *leaseWorld) jump(d time.Duration) {
 	w.pass(d)
 }
 
-// run lets time pass, with a look at every interval and whenever the Handler pokes, as Run does.
+// run lets time pass, with a look at every interval, and what it held is given back when a session
+// ends, as Run does.
 func (w *leaseWorld) run(d time.Duration) {
 	w.t.Helper()
 	for ; d > 0; d -= w.l.every {
@@ -102,7 +103,7 @@ func (w *leaseWorld) run(d time.Duration) {
 		w.l.look(w.t.Context())
 		for len(w.h.gone) > 0 {
 			<-w.h.gone
-			w.l.look(w.t.Context())
+			w.l.giveBack(w.t.Context())
 		}
 	}
 }

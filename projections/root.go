@@ -23,8 +23,8 @@ func (s *State) rootFor(source, project string) string {
 type Made struct {
 	// Projects are those that are not deleted, in order of creation.
 	Projects []string
-	// Tasks and Sessions count what is not deleted in them.
-	Tasks, Sessions int
+	// Tasks counts those in them that are not deleted.
+	Tasks int
 }
 
 // Made gives what there is below a root.
@@ -48,6 +48,5 @@ func (s *State) countMade(before, after *Project) {
 		after = &Project{}
 	}
 	m.Tasks += after.Tasks - before.Tasks
-	m.Sessions += after.Sessions - before.Sessions
 	s.made.put(root, m)
 }

@@ -59,7 +59,7 @@ func TestRoots(t *testing.T) {
 				t.Errorf("%s: the root of %s is %s, want %s", when, project, got, want)
 			}
 		}
-		want := Made{Projects: []string{"b", "d"}, Tasks: 1, Sessions: 1}
+		want := Made{Projects: []string{"b", "d"}, Tasks: 1}
 		if got := s.Made("p"); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: below p there are %+v, want %+v", when, got, want)
 		}
@@ -82,7 +82,6 @@ func TestMadeIsCounted(t *testing.T) {
 					if p.Root == root && p.ID != root {
 						want.Projects = append(want.Projects, p.ID)
 						want.Tasks += p.Tasks
-						want.Sessions += p.Sessions
 					}
 				}
 				below += len(want.Projects)

@@ -3,32 +3,40 @@ package service
 import (
 	"fmt"
 	"testing"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/events"
+	"maestro/projections"
 )
 
-// TestCountingSessionsIsCharged: where a spawn counts the sessions that there were, that is part of its work.
-func TestCountingSessionsIsCharged(t *testing.T) {
+// Holding a command against the quotas of what there is costs the same however many sessions and questions there ever
+// were.
+func TestStockCostsNothingOfThePast(t *testing.T) {
 	s := newStage(t)
 	if err := s.Limits.Set("project-sessions=10"); err != nil {
 		t.Fatal(err)
 	}
-	const ended = 2 * StepsPerCommand
+	const ended = 100
 	for i := range ended {
+		done := s.do(s.admin(), "session:spawn", `{"project":"`+s.alpha+`","taskIds":["`+s.task+`"]}`)
+		s.do(s.caller(done.Token), "report:needs-input", `{"message":"?"}`)
+		s.do(s.admin(), "session:kill", `{"sessionId":"`+s.caller(done.Token).By.Name+`"}`)
 		s.do(s.admin(), "session:register", fmt.Sprintf(`{"project":%q,"sessionId":"s%d"}`, s.alpha, i))
 		s.do(s.admin(), "session:kill", fmt.Sprintf(`{"sessionId":"s%d"}`, i))
 	}
-	s.ledger.quotas[OfSession][useCommands] = Quota{Name: "session-commands", Value: 0.001, Burst: 100}
-	account := s.ledger.hold(OfSession, AccountName(s.lead.By))
-	defer s.ledger.letGo(account)
-	before := s.ledger.left(account, useCommands)
-	caller := *s.lead
-	caller.Meta = Meta{Key: "k"}
-	body := `{"taskIds":["` + s.task + `"]}`
-	call := Call{ID: "session:spawn", Body: func() ([]byte, error) { return []byte(body), nil }, Drop: func() {}}
-	call.DryRun = true
-	if _, err := s.Do(t.Context(), &caller, call); err != nil {
-		t.Fatal(err)
-	}
-	if paid := before - s.ledger.left(account, useCommands); paid < 2 {
-		t.Errorf("a spawn that counts %d sessions paid for %.1f commands", ended, paid)
+	for _, request := range []engine.Request{
+		{By: s.worker.By, Command: &commands.Report{Kind: events.ReportNeedsInput, Message: "?"}},
+		{By: s.worker.By, Command: &commands.Report{Kind: events.ReportProgress, Message: "m"}},
+		{By: s.lead.By, Command: &commands.SpawnSession{TaskIDs: []string{s.task}}},
+		{By: s.admin().By, Command: &commands.RegisterSession{In: commands.In{Project: s.alpha}, SessionID: "new"}},
+		{By: s.lead.By, Command: &commands.CreateProject{Name: "P"}},
+		{By: s.lead.By, Command: &commands.CreateTask{Title: "T"}},
+	} {
+		var over *overLimit
+		steps := s.Handler.Measure(func(state *projections.State) { over = s.Limits.stock(state, request) })
+		if over != nil || steps > 10 {
+			t.Errorf("%T: %d steps, over %v; want 10 at most, and no quota", request.Command, steps, over)
+		}
 	}
 }

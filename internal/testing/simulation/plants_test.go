@@ -651,16 +651,7 @@ var plants = []plant{
 	// Leases.
 	{"nothing is given back", []edit{{leases, "		if s.Gone(item.SessionID) == \"\" {\n", "		if true {\n"}}},
 	{"what ended before the process began is not given back", []edit{
-		{
-			leases, "		due = append(due, abandonedItems(s)...)\n",
-			"		if poked {\n			due = append(due, abandonedItems(s)...)\n		}\n		poked = false\n",
-		},
-		{
-			leases, "		case <-l.config.Handler.gone:\n",
-			"		case <-l.config.Handler.gone:\n			poked = true\n",
-		},
-		{leases, "	l.since = config.Elapsed()\n", "	l.since, poked = config.Elapsed(), false\n"},
-		{leases, "// due is a command of the system", "var poked bool\n\n// due is a command of the system"},
+		{leases, "		due = append(due, abandonedItems(s)...)\n", ""},
 	}},
 	{"what a lost session holds is not given back", []edit{{
 		leases, "		if s.Gone(item.SessionID) == \"\" {\n",
@@ -696,8 +687,8 @@ var plants = []plant{
 			"return time.Duration(l.config.Handler.config.Now().UnixNano()) - max(h.at, l.since), lease",
 		},
 		{
-			leases, "	now := l.config.Elapsed()\n	for p := range",
-			"	now := time.Duration(l.config.Handler.config.Now().UnixNano())\n	for p := range",
+			leases, "	now := l.config.Elapsed()\n	for x := range",
+			"	now := time.Duration(l.config.Handler.config.Now().UnixNano())\n	for x := range",
 		},
 	}},
 	{"who never sent a heartbeat has the short lease", []edit{{leases, "	if h.beats {\n", "	if true {\n"}}},
