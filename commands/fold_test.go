@@ -37,6 +37,17 @@ func (g *ground) readyIn(queue string) int {
 	return g.s.QueueView(g.s.Queue("p", queue)).Ready
 }
 
+// outOfQueues puts tasks in the queue "0", and in many others that have skipped them.
+func (g *ground) outOfQueues(tasks []string) {
+	g.queue("0", false, tasks...)
+	for _, name := range many("other", int(LimitTaskQueues.Value)/10) {
+		g.queue(name, false, tasks...)
+		for _, id := range tasks {
+			g.apply(&events.QueueItemSkipped{Queue: name, TaskID: id, SessionID: "w"})
+		}
+	}
+}
+
 // worst are the events that cost the fold most, as the limits allow them: what they cost at most, the items that are
 // ready in the queue "0" after it and before it, and how many dependencies or words it cannot but look at.
 var worst = []struct {
@@ -211,19 +222,19 @@ var worst = []struct {
 		for _, id := range tasks {
 			g.task(id, "x")
 		}
-		queues := int(LimitTaskQueues.Value) / 10
-		for _, name := range many("", queues) {
-			g.queue(name, false, tasks...)
-			if name == "0" {
-				continue
-			}
-			for _, id := range tasks {
-				g.apply(&events.QueueItemSkipped{Queue: name, TaskID: id, SessionID: "w"})
-			}
-		}
+		g.outOfQueues(tasks)
 		return &events.TaskDeleted{TaskID: "x", Recursive: true, Descendants: tasks},
 			len(tasks) * (stepsForEach + stepsToLook)
 	}, 0, 100, 0},
+	{"a task that tasks wait for that were in many queues", func(g *ground) (events.Data, int) {
+		g.task("x", "")
+		tasks := many("t", 100)
+		for _, id := range tasks {
+			g.task(id, "", "x")
+		}
+		g.outOfQueues(tasks)
+		return completed("x"), len(tasks) * stepsForEach
+	}, 100, 0, 0},
 }
 
 // One event costs the fold at most what the limits allow to wait for it: each task is looked at once, and an item
