@@ -38,11 +38,9 @@ func (s *Service) revokedOf(ctx context.Context, c *Caller, name string, data ev
 	told := &wire.Revoked{}
 	err := s.Look(ctx, c, func(v View) error {
 		told.Kept = v.MadeBy(name)
-		for p := range v.Projects() {
-			for x := range v.Sessions(p.ID) {
-				if !x.Ended() && slices.Contains(makers, x.CreatedBy) {
-					told.Running++
-				}
+		for x := range v.Living() {
+			if slices.Contains(makers, x.CreatedBy) {
+				told.Running++
 			}
 		}
 		return nil
