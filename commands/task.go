@@ -52,6 +52,9 @@ type UpdateTask struct {
 	Status             *events.TaskStatus `json:"status,omitempty" flag:"todo|in_progress|completed|blocked" doc:"new status; a user may also set cancelled"`
 
 	blobs events.Blobs
+	// decided says that it is made from its event, whose dependencies are those that the update left: some may have been
+	// there before, and be deleted.
+	decided bool
 }
 
 // ReopenTask sends a task that is completed, blocked or said to be done back to in_progress.
@@ -291,6 +294,7 @@ func (x *UpdateTask) from(e *events.Event, d *events.TaskUpdated) bool {
 		Labels:             d.Labels,
 		Metadata:           d.Metadata,
 		blobs:              d.Blobs,
+		decided:            true,
 	}
 	if d.Status != nil {
 		x.Status = &d.Status.To

@@ -132,7 +132,7 @@ func (x *UpdateTask) place(s *projections.State, c Call, t *projections.Task) (*
 
 // mayDepend refuses dependencies. Whoever adds or removes some does not answer for the others.
 func (x *UpdateTask) mayDepend(g graph, t *projections.Task, parent string, kept []string) error {
-	if x.Dependencies == nil {
+	if x.Dependencies == nil || x.decided {
 		kept = slices.DeleteFunc(slices.Clone(kept), func(id string) bool {
 			return slices.Contains(t.Dependencies, id) && !slices.Contains(x.AddDependencies, id)
 		})
