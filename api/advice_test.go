@@ -53,5 +53,5 @@ func mayRun(words []string, may func(id string) bool) bool {
 			return may(id)
 		}
 	}
-	return false
+	return words[0] == "manifest"
 }

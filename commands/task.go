@@ -52,8 +52,8 @@ type UpdateTask struct {
 	Status             *events.TaskStatus `json:"status,omitempty" flag:"todo|in_progress|completed|blocked" doc:"new status; a user may also set cancelled"`
 
 	blobs events.Blobs
-	// decided says that it is made from its event, whose dependencies are those that the update left: some may have been
-	// there before, and be deleted.
+	// decided says that it is made from its event, whose dependencies are those that the update left: some may have
+	// been there before, and be deleted.
 	decided bool
 }
 

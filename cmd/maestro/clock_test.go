@@ -104,12 +104,15 @@ func (s *inside) start(args ...string) {
 func (s *inside) reached(out io.Reader) {
 	s.t.Helper()
 	s.out = bufio.NewReader(out)
-	line, err := s.out.ReadString('\n')
-	if err != nil {
-		s.t.Fatal(err)
+	var rest string
+	for found := false; !found; { // the lines of the log may come first
+		line, err := s.out.ReadString('\n')
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.banner = line
+		_, rest, found = strings.Cut(line, "listening on ")
 	}
-	s.banner = line
-	_, rest, _ := strings.Cut(line, "listening on ")
 	s.address, _, _ = strings.Cut(rest, " ")
 	token, err := os.ReadFile(filepath.Join(s.home, "admin.token"))
 	if err != nil {

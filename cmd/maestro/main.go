@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -17,7 +19,7 @@ func main() {
 	if code, ok := baseline(os.Args[1:]); ok {
 		os.Exit(code)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
+	ctx, stop := signal.NotifyContext(context.Background(), endings(os.Args[1:])...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
@@ -33,10 +35,12 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 }
 
 // endings are the signals that ask the process to clean up and end. A hang-up that the caller ignores, as nohup does,
-// stays ignored.
-func endings() []os.Signal {
+// stays ignored, and a server goes on after one.
+func endings(args []string) []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
+	first := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	serves := first >= 0 && args[first] == "serve"
+	if !serves && !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
 	return signals

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -13,7 +14,9 @@ import (
 // printing has what a server writes wait for its readers in bounded queues: one that does not read, or ended, neither
 // holds up the server nor ends it. done waits a short while for them.
 func printing(a *cli.Run, logFormat string) (done func()) {
-	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP) // the end of a reader or of a terminal would end the process
+	signal.Ignore(syscall.SIGPIPE) // the end of a reader would end the process
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP) // so would the end of a terminal; what is ignored, children ignore too
 	stderr := lines.NewQueue(a.Stderr, func(dropped int) []byte {
 		var line bytes.Buffer
 		newLogger(&line, logFormat, "warn").Warn("lines of this log were dropped because nobody read them in time", "count",
@@ -25,6 +28,7 @@ func printing(a *cli.Run, logFormat string) (done func()) {
 	return func() {
 		stderr.Close()
 		stdout.Close()
+		signal.Stop(hangUps)
 	}
 }
 

@@ -36,7 +36,7 @@ func (m serviceManager) tell(state string) {
 }
 
 // ignoreHangUps lets the server go on when its terminal goes away or it is asked to read its options again, and says
-// so. stop ends it and waits for it. Hang-ups are ignored before.
+// so. stop ends it and waits for it.
 func ignoreHangUps(ctx context.Context, logger *slog.Logger) (stop func()) {
 	hangUps := make(chan os.Signal, 1)
 	signal.Notify(hangUps, syscall.SIGHUP)
@@ -53,6 +53,5 @@ func ignoreHangUps(ctx context.Context, logger *slog.Logger) (stop func()) {
 	return func() {
 		stopSaying()
 		signal.Stop(hangUps)
-		signal.Ignore(syscall.SIGHUP)
 	}
 }

@@ -27,7 +27,7 @@ func newQueueMove(a *Run) *cobra.Command {
 	c.fields = bind(cmd, &c.body)
 	Exclude(cmd, "first", "before")
 	a.keyFlag(cmd, &c.key)
-	return Tell(cmd, "queue:move", "first", "before", "queue")
+	return Tell(cmd, "queue:move", "before", "queue")
 }
 
 func (c *queueMove) run(ctx context.Context, args []string) error {

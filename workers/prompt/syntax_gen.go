@@ -236,7 +236,7 @@ var syntaxes = map[string]usage{
 		"Put a quarantined, failed or skipped item back at the end of its queue",
 	},
 	"queue:move": {
-		"queue move <taskId> [--first] [--before <taskId>] [--queue <queue>]",
+		"queue move <taskId> [--before <taskId>] [--queue <queue>]",
 		"Move a queued item to the end, to the front, or before another",
 	},
 	"queue:remove": {
