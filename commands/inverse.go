@@ -52,7 +52,6 @@ func ofKind[C, E any, PC interface {
 
 // makers are those of the current rows, by command.
 var makers = func() map[string]*maker {
-	rows := rows3()
 	byID := make(map[string]*maker, len(rows))
 	for _, row := range rows {
 		if row.makes != nil && row.Alias == "" {
@@ -65,7 +64,7 @@ var makers = func() map[string]*maker {
 // makersOf are the same by the type of their event, in the table's order.
 var makersOf = func() map[string][]*maker {
 	byEvent := map[string][]*maker{}
-	for _, row := range rows3() {
+	for _, row := range rows {
 		if row.makes != nil && row.Alias == "" {
 			byEvent[row.makes.event] = append(byEvent[row.makes.event], row.makes)
 		}

@@ -47,19 +47,26 @@ type Row struct {
 	// Rule says what the decision rests on, for people.
 	Rule string
 
-	// makes is nil for a read, an alias in rows1, and a command that is not there yet.
+	// since is the version that added the row, or that let others use it; "" for the first.
+	since string
+	// before is who could use it until then, 0 for nobody.
+	before Letters
+	// makes is nil for a read, an alias in rows, and a command that is not there yet.
 	makes *maker
 }
 
 // RulesVersion is the version of the table and of Decide that new events carry.
-const RulesVersion = "3"
+const RulesVersion = thirdRules
 
-// Older versions of the rules. Their tables were the same; what they decided otherwise, each decision says.
+// The versions of the rules. A row of the table says what differs there; what else they decide otherwise, each decision
+// says.
 const (
 	// firstRules made no queues of sessions and no questions of reports, and knew no cause but a session's.
 	firstRules = "1"
 	// secondRules bounded neither what an orchestrator gives a child nor the size of a graph.
 	secondRules = "2"
+	// thirdRules let every session write to the one that spawned it and wait for its own mail, and queues be changed.
+	thirdRules = "3"
 )
 
 // thirdOn reports whether a version of the rules is the third or a later one.
@@ -216,16 +223,20 @@ func (l Letters) String() string {
 }
 
 var (
-	current = newTable(RulesVersion, rows3())
-	second  = newTable(secondRules, rows1)
-	first   = newTable(firstRules, rows1)
+	current = newTable(RulesVersion)
+	second  = newTable(secondRules)
+	first   = newTable(firstRules)
 )
 
-func newTable(version string, rows []Row) *Table {
-	t := &Table{Version: version, rows: slices.Clone(rows), index: make(map[string]int, len(rows))}
-	for i := range t.rows {
-		row := &t.rows[i]
-		t.index[row.ID] = i
+func newTable(version string) *Table {
+	t := &Table{Version: version, index: make(map[string]int, len(rows))}
+	for _, row := range rows {
+		if version < row.since {
+			row.Who = row.before
+		}
+		if row.Who == 0 {
+			continue
+		}
 		if target, ok := t.Row(row.Alias); ok { // which comes before it
 			row.makes, row.Waits = target.makes, target.Waits
 		}
@@ -233,6 +244,8 @@ func newTable(version string, rows []Row) *Table {
 			row.Events = strings.TrimSuffix(strings.TrimPrefix(row.makes.event, "maestro."), ".v1")
 		}
 		row.Write = row.Events != ""
+		t.index[row.ID] = len(t.rows)
+		t.rows = append(t.rows, row)
 	}
 	return t
 }

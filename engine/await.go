@@ -90,13 +90,17 @@ func (h *Handler) unregister(w *waiter, keys []Key) {
 func (h *Handler) touch(data events.Data, changes []projections.Change) {
 	for _, change := range changes {
 		switch change.Kind {
-		case projections.KindQueue, projections.KindInput, projections.KindToken:
+		case projections.KindInput:
+			h.touchKey(Key{change.Kind, change.ID})
+			h.touchMail(change)
+		case projections.KindQueue, projections.KindToken:
 			h.touchKey(Key{change.Kind, change.ID})
 		case projections.KindTask:
 			if task, ok := change.After.(*projections.Task); ok {
 				h.touchKey(Key{projections.KindProject, task.ProjectID})
 			}
 		case projections.KindSession:
+			h.touchMail(change)
 			if x, ok := change.After.(*projections.Session); ok && x.Ended() {
 				h.touchKey(Key{projections.KindProject, x.ProjectID})
 			}
@@ -108,14 +112,6 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 		}
 	}
 	switch d := data.(type) {
-	case *events.SessionMessaged:
-		h.touchKey(MailOf(d.SessionID))
-	case *events.InputAnswered:
-		h.touchKey(MailOf(d.SessionID))
-	case *events.TaskStatusChanged:
-		h.touchNotice(d.Notice)
-	case *events.TaskUpdated:
-		h.touchNotice(d.Notice)
 	case *events.QueueItemStarted:
 		h.touchKey(Key{projections.KindQueueItem, d.SessionID})
 	case *events.SessionKilled:
@@ -133,12 +129,9 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 	}
 }
 
-// touchNotice is for those who wait for mail that a move of a task's status brings.
-func (h *Handler) touchNotice(n *events.Notice) {
-	if n == nil {
-		return
-	}
-	for _, id := range n.SessionIDs {
+// touchMail is for those who wait for the mail of a session.
+func (h *Handler) touchMail(change projections.Change) {
+	if id := change.MailFor(); id != "" {
 		h.touchKey(MailOf(id))
 	}
 }

@@ -16,6 +16,9 @@ type Data interface {
 	sealed()
 }
 
+// Silent marks the payload of an event that happens to a session without a sign that the session is alive.
+type Silent interface{ silent() }
+
 // Kinds of aggregate, as they stand in subjects.
 const (
 	AggregateProject  = "project"

@@ -59,6 +59,7 @@ func (d *SessionTimedOut) Describe() string {
 	return "ended session " + d.SessionID + " as failed: its time was over"
 }
 
+func (*SessionLost) silent()      {}
 func (*SessionLost) sealed()      {}
 func (*SessionRecovered) sealed() {}
 func (*SessionTimedOut) sealed()  {}

@@ -24,3 +24,5 @@ func (d *SessionMessaged) Describe() string {
 }
 
 func (*SessionMessaged) sealed() {}
+
+func (*SessionMessaged) silent() {} // who is written to may be lost

@@ -44,6 +44,21 @@ func (x *Session) Message(id string) *Message {
 	return &x.Mail[at]
 }
 
+// MailFor gives the session that the change brought mail, "" if it brought none.
+func (c Change) MailFor() string {
+	switch after := c.After.(type) {
+	case *Session:
+		if before := c.Before.(*Session); before != nil && len(after.Mail) > len(before.Mail) {
+			return after.ID
+		}
+	case *Input:
+		if before := c.Before.(*Input); before != nil && after.AnsweredAt != before.AnsweredAt {
+			return after.SessionID
+		}
+	}
+	return ""
+}
+
 func (s *State) sessionMessaged(f fact, d *events.SessionMessaged) error {
 	x := s.Session(d.SessionID)
 	switch {

@@ -186,9 +186,7 @@ func (s *State) heard(e *events.Event) {
 			}
 		})
 	}
-	_, lost := e.Data.(*events.SessionLost)
-	_, messaged := e.Data.(*events.SessionMessaged)
-	if lost || messaged { // who is written to may be silent
+	if _, silent := e.Data.(events.Silent); silent {
 		return
 	}
 	if kind, id := e.Data.Aggregate(); kind == events.AggregateSession && id != author {

@@ -36,7 +36,7 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 	for _, id := range team {
 		body := c.body
 		body.SessionID, body.Text = id, text
-		_, err := c.sendWith(ctx, "session:message", &body, client.Options{Key: key + "-" + id})
+		_, err := c.sendWith(ctx, body.ID(), &body, client.Options{Key: key + "-" + id})
 		switch {
 		case err == nil:
 			said.Sent = append(said.Sent, id)

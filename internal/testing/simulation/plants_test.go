@@ -5,7 +5,7 @@ const (
 	handler = "engine/handler.go"
 	catchUp = "engine/catchup.go"
 	opens   = "engine/open.go"
-	rules   = "commands/rules1.go"
+	rules   = "commands/rules.go"
 	permit  = "commands/permit.go"
 
 	queues     = "commands/queue.go"

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -35,12 +36,14 @@ var recipes = []struct {
 		{"task", []string{`"task:reopen"`, "ReopenTask"}},
 		{"input", []string{`"input:answer"`, "AnswerInput"}},
 		{"template", []string{`"template:reset"`, "ResetTemplate"}},
+		{"message", []string{`"session:message"`, "MessageSession"}},
 	}},
 	{"## A new event", 5, []example{
 		{"project", []string{`"maestro.project.updated.v1"`, "ProjectUpdated"}},
 		{"queue", []string{`"maestro.queue.item_requeued.v1"`, "QueueItemRequeued"}},
 		{"template", []string{`"maestro.template.reset.v1"`, "TemplateReset"}},
 		{"template", []string{`"maestro.template.deleted.v1"`, "TemplateDeleted"}},
+		{"message", []string{`"maestro.session.messaged.v1"`, "SessionMessaged"}},
 	}},
 }
 
@@ -82,6 +85,39 @@ func TestRecipesAreTrue(t *testing.T) {
 					t.Errorf("%s: it does not say that %s names %s", recipe.heading, path, e.names[0])
 				}
 			}
+		}
+	}
+}
+
+// counted is where CONTRIBUTING.md says how many files name session:message and its event.
+var counted = regexp.MustCompile("`session:message` and its event are named in (\\d+) sources, (\\d+) files of the judges and (\\d+) tests")
+
+// The figure that CONTRIBUTING.md gives of a command with an event of its own is true of what is there.
+func TestFilesOfACommandWithItsEvent(t *testing.T) {
+	page, err := os.ReadFile(contributing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{`"session:message"`, "MessageSession", `"maestro.session.messaged.v1"`, "SessionMessaged"}
+	var sources, judges, tests []string
+	for _, path := range slices.Sorted(maps.Keys(naming(goFiles(t), names))) {
+		switch {
+		case strings.HasSuffix(path, "_gen.go") || path == "internal/tools/imports/recipes_test.go":
+		case strings.HasSuffix(path, "_test.go"):
+			tests = append(tests, path)
+		case isSource(path):
+			sources = append(sources, path)
+		default:
+			judges = append(judges, path)
+		}
+	}
+	said := counted.FindSubmatch(page)
+	if said == nil {
+		t.Fatal("CONTRIBUTING.md gives no figure of session:message")
+	}
+	for i, of := range [][]string{sources, judges, tests} {
+		if want := strconv.Itoa(len(of)); string(said[i+1]) != want {
+			t.Errorf("CONTRIBUTING.md says %s, but %s name it: %s", said[i+1], want, strings.Join(of, " "))
 		}
 	}
 }

@@ -19,9 +19,10 @@ const (
 	manifestKnown = "manifest valid, digest known"
 )
 
-// rows1 is version 1 of the table, in the order of contract.md. A row whose command is there says what makes it; of the
-// others, those that name an event will write.
-var rows1 = []Row{
+// rows are all versions of the table, in the order of contract.md: a row that a later version added or changed says
+// since which, and who could use it before. A row whose command is there says what makes it; of the others, those that
+// name an event will write.
+var rows = []Row{
 	{ID: "whoami", Who: agents | U | R | S, Core: true, Rule: reads},
 	{ID: "status", Who: agents | U | R | S, Core: true, Rule: reads},
 	{ID: "commands", Who: agents | U | R | S, Core: true, Rule: reads},
@@ -64,10 +65,12 @@ var rows1 = []Row{
 		Rule:  "an orchestrator: " + itsSpawned + ", or one below it",
 	},
 	{
-		ID:    "session:message",
-		Who:   O | U,
-		makes: of((*MessageSession).from),
-		Rule:  "a session writes to the one that spawned it, and an orchestrator to those that it spawned",
+		ID:     "session:message",
+		Who:    agents | U,
+		since:  thirdRules,
+		before: O | U,
+		makes:  of((*MessageSession).from),
+		Rule:   "a session writes to the one that spawned it, and an orchestrator to those that it spawned",
 	},
 	{ID: "session:update", Who: O | U, makes: of((*UpdateSession).from), Rule: "an orchestrator: " + itsSpawned},
 	{ID: "session:resume", Who: O | U, Events: "session.resumed", Rule: "an orchestrator: " + itsSpawned},
@@ -97,8 +100,12 @@ var rows1 = []Row{
 		Rule:  "its own session; no type that only the system writes",
 	},
 	{ID: "input:received", Who: agents, makes: of((*ReceiveInput).from), Rule: "its own question"},
+	{ID: "input:wait", Who: agents, since: thirdRules, Rule: "its own mail"},
 	{ID: "queue:create", Who: U, makes: of((*CreateQueue).from), Rule: "the user's"},
 	{ID: "queue:requeue", Who: U, makes: of((*RequeueItem).from), Rule: "quarantined, failed or skipped items"},
+	{ID: "queue:move", Who: U, since: thirdRules, makes: of((*MoveItem).from), Rule: "queued items"},
+	{ID: "queue:remove", Who: U, since: thirdRules, makes: of((*RemoveItem).from), Rule: "items that nobody holds"},
+	{ID: "queue:delete", Who: U, since: thirdRules, makes: of((*DeleteQueue).from), Rule: "nothing queued, nothing held"},
 
 	{ID: "project:update", Who: U, makes: of((*UpdateProject).from), Rule: "the user's"},
 	{ID: "session:delete", Who: U, makes: of((*DeleteSession).from), Rule: "the user's"},
