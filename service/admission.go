@@ -2,9 +2,9 @@ package service
 
 import (
 	"context"
+	"sync/atomic"
 
 	"maestro/commands"
-	"maestro/projections"
 )
 
 // Admission stands before permission: it decides nothing and records no refusal, and nothing of it is in the log.
@@ -36,6 +36,8 @@ type Admission struct {
 	answered, brought int64
 	// paidBytes are those that it paid for before its body came.
 	paidBytes int64
+	// steps are those of work that the call was charged for.
+	steps atomic.Int64
 	// looked are the steps of reading that are not charged yet: less than one read.
 	looked int
 }
@@ -69,7 +71,7 @@ func (s *Service) Admit(ctx context.Context, c *Caller, d Demand) (*Admission, e
 	}
 	if over != nil {
 		a.letGo()
-		return nil, s.tooMuch(c.By.String(), over)
+		return nil, s.overFor(c, c.By, over)
 	}
 	c.admission = a
 	return a, nil
@@ -89,22 +91,6 @@ func (s *Service) accountsOf(by commands.Actor, root string, ended bool) *Admiss
 	return a
 }
 
-// ChargeWork gives what charges a caller for the work of a command that came without a call, such as one that it kept.
-func (s *Service) ChargeWork(by commands.Actor) (worked func(steps int)) {
-	root, ended := "", true
-	s.Handler.View(func(state *projections.State) {
-		root = state.Root(by.Project)
-		if x := state.Session(by.Name); x != nil {
-			ended = x.Ended()
-		}
-	})
-	return func(steps int) {
-		a := s.accountsOf(by, root, ended)
-		defer a.letGo()
-		a.worked(steps)
-	}
-}
-
 // admitted is Admit for a call that its interface did not admit. leave must be called.
 func (s *Service) admitted(ctx context.Context, c *Caller, d Demand) (leave func(), err error) {
 	if c.admission != nil {
@@ -112,7 +98,7 @@ func (s *Service) admitted(ctx context.Context, c *Caller, d Demand) (leave func
 	}
 	a, err := s.Admit(ctx, c, d)
 	if err != nil {
-		HoldBack(ctx)
+		c.holdBack(ctx)
 		return nil, err
 	}
 	return func() {
@@ -199,8 +185,7 @@ func (s *Service) beginWait(ctx context.Context, c *Caller) error {
 	if over == nil {
 		return nil
 	}
-	HoldBack(ctx)
-	return s.tooMuch(c.By.String(), over)
+	return s.over(ctx, c, over)
 }
 
 // upload pays for bytes that are kept though no event names them yet, or refuses them.
@@ -212,8 +197,7 @@ func (s *Service) upload(ctx context.Context, c *Caller, bytes int) error {
 	if over == nil {
 		return nil
 	}
-	HoldBack(ctx)
-	return s.tooMuch(c.By.String(), over)
+	return s.over(ctx, c, over)
 }
 
 // worked charges the call for work that was done: steps of deciding, folding or reading, whatever they came to.
@@ -226,6 +210,7 @@ func (c *Caller) worked(steps int) {
 // worked charges the caller and its project for work, as for more commands. What was done is done: the next command
 // waits until it is paid.
 func (a *Admission) worked(steps int) {
+	a.steps.Add(int64(steps))
 	n := float64(steps / StepsPerCommand)
 	if n == 0 {
 		return

@@ -160,19 +160,3 @@ func TestACallIsAdmittedOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// Work for what came without a call is charged to the session and to its project.
-func TestWorkWithoutACallIsCharged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
-		a := s.accountsOf(s.worker.By, s.alpha, false)
-		defer a.letGo()
-		before := s.ledger.left(a.credential, useCommands)
-		ofProject := s.ledger.left(a.project, useCommands)
-		s.ChargeWork(s.worker.By)(5 * StepsPerCommand)
-		paid := before - s.ledger.left(a.credential, useCommands)
-		if byProject := ofProject - s.ledger.left(a.project, useCommands); paid != 5 || byProject != 5 {
-			t.Errorf("%v commands were charged, and %v to the project", paid, byProject)
-		}
-	})
-}

@@ -30,8 +30,7 @@ func (s *Service) payAhead(ctx context.Context, c *Caller, n int) error {
 		return nil
 	}
 	if over := a.payCommands(float64(missing)); over != nil {
-		HoldBack(ctx)
-		return s.tooMuch(c.By.String(), over)
+		return s.over(ctx, c, over)
 	}
 	a.paid += missing
 	return nil

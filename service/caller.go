@@ -31,6 +31,8 @@ type Caller struct {
 	// Page says which part of a list is asked for; nil for all of it. Its interface fills it in.
 	Page func() (PageOf, error)
 
+	// delivered says that nobody waits for the answer: a kept command is brought again until it has one.
+	delivered bool
 	// admission is what the call holds of its limits; nil until it is let in.
 	admission *Admission
 }

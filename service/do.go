@@ -12,9 +12,10 @@ import (
 	"maestro/service/wire"
 )
 
-// Call is a command as an interface hands it over: its body is not read yet.
+// Call is a command as an interface hands it over: its body is not read yet, or it is made of a request of another
+// form.
 type Call struct {
-	// ID is the command's id in the permission table.
+	// ID is the command's id in the permission table; of a command that is made, its own counts.
 	ID string
 	// Length is the body's, below 0 if it is not known.
 	Length int64
@@ -22,6 +23,13 @@ type Call struct {
 	// instead where it may not.
 	Body func() ([]byte, error)
 	Drop func()
+	// Command is what an interface made of a request of another form, instead of ID, Length, Body and Drop.
+	Command commands.Command
+	// By is whom such a request speaks for; the caller if it is zero. Only a caller without a credential speaks for
+	// another.
+	By commands.Actor
+	// Suffix tells the commands of one request apart, and depends on its body alone, so that a retry is recognised.
+	Suffix string
 	Options
 }
 
@@ -38,55 +46,89 @@ type Done struct {
 	Revoked *wire.Revoked
 }
 
-// Do brings a command through: it permits early, reads and parses the body, gives a session its manifest, holds the
-// command against the quotas, and waits if that is asked for. The caller's Meta comes with it. It fails with a
-// *Problem, a *commands.Refusal, or what engine.Handler.Do fails with.
+// Do brings a command through; no other way leads to the Handler. It permits early, reads and parses the body, gives a
+// session its manifest, holds the command against the quotas, and waits if that is asked for. The caller's Meta comes
+// with it. It fails with a *Problem, a *commands.Refusal, or what engine.Handler.Do fails with.
 func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 	leave, err := s.admitted(ctx, c, Demand{Writes: true, Bytes: max(a.Length, 0)})
 	if err != nil {
 		return Done{}, err
 	}
 	defer leave()
+	if a.Command != nil {
+		a.ID = a.Command.ID()
+	}
 	if err := c.Meta.CheckKept(a.ID); err != nil {
 		return Done{}, err
 	}
-	if err := s.PermitEarly(ctx, c, a.ID, a.Length); err != nil {
-		a.Drop()
-		return Done{}, s.refusedEarly(ctx, c, err, a.DryRun)
-	}
-	body, err := a.Body()
-	if err != nil {
+	if a.By, err = s.speaker(ctx, c, a.By); err != nil {
 		return Done{}, err
 	}
-	command, err := commands.ParseContext(ctx, a.ID, body)
-	if err != nil {
-		return Done{}, s.permissionFirst(ctx, c, a.ID, a.DryRun, err)
+	command := a.Command
+	if command == nil {
+		if command, err = s.read(ctx, c, a); err != nil {
+			return Done{}, err
+		}
 	}
 	if err := s.withManifest(ctx, c, command, a.DryRun); err != nil {
 		return Done{}, err
 	}
 	if strings.HasPrefix(a.ID, "template:") && s.Permit(c, a.ID, "") == nil {
-		if err := s.CheckTemplate(command); err != nil {
+		if err := s.checkTemplate(command); err != nil {
 			return Done{}, err
 		}
-	}
-	if deletion, ok := command.(*commands.DeleteTask); ok {
-		deletion.Whole = true
 	}
 	if err := checkTree(command, a.Options); err != nil {
 		return Done{}, err
 	}
-	return s.decide(ctx, c, c.By, command, "", a)
+	return s.decide(ctx, c, command, a)
+}
+
+// speaker gives whom a command speaks for. A session that a caller without a credential speaks for is heard.
+func (s *Service) speaker(ctx context.Context, c *Caller, by commands.Actor) (commands.Actor, error) {
+	switch {
+	case by.Kind == "" || by.Kind == c.By.Kind && by.Name == c.By.Name:
+		return c.By, nil
+	case !c.Anonymous:
+		session := ""
+		if by.Kind == commands.ActorSession {
+			session = by.Name
+		}
+		return by, c.OtherIdentity(session)
+	case by.Kind == commands.ActorSession && s.Leases != nil:
+		return by, s.Leases.Heard(ctx, by.Name)
+	}
+	return by, nil
+}
+
+// read reads the body of a command, once its caller may send one.
+func (s *Service) read(ctx context.Context, c *Caller, a Call) (commands.Command, error) {
+	if err := s.PermitEarly(ctx, c, a.ID, a.Length); err != nil {
+		a.Drop()
+		return nil, s.refusedEarly(ctx, c, err, a.DryRun)
+	}
+	body, err := a.Body()
+	if err != nil {
+		return nil, err
+	}
+	command, err := commands.ParseContext(ctx, a.ID, body)
+	if err != nil {
+		return nil, s.permissionFirst(ctx, c, a.ID, a.DryRun, err)
+	}
+	if deletion, ok := command.(*commands.DeleteTask); ok {
+		deletion.Whole = true
+	}
+	return command, nil
 }
 
 // decide holds a command against the quotas, asks the Handler, and does what follows from its answer.
 func (s *Service) decide(
-	ctx context.Context, c *Caller, by commands.Actor, command commands.Command, suffix string, a Call,
+	ctx context.Context, c *Caller, command commands.Command, a Call,
 ) (done Done, err error) {
 	request := engine.Request{
-		By:          by,
+		By:          a.By,
 		Command:     command,
-		Key:         c.Meta.Key + suffix,
+		Key:         c.Meta.Key + a.Suffix,
 		OccurredAt:  c.Meta.OccurredAt,
 		TraceParent: c.Meta.TraceParent,
 		Worked:      c.admission.worked,
@@ -126,27 +168,6 @@ func (s *Service) decide(
 		done.Revoked = s.revokedOf(ctx, c, name, done.Data)
 	}
 	return done, err
-}
-
-// Apply brings one command of a request through that an interface made of something else. A request of several gives
-// each a suffix that depends on its body alone, so that a retry is recognised. A spawn gets its manifest.
-func (s *Service) Apply(
-	ctx context.Context, c *Caller, by commands.Actor, command commands.Command, suffix string,
-) (Done, error) {
-	leave, err := s.admitted(ctx, c, Demand{Writes: true})
-	if err != nil {
-		return Done{}, err
-	}
-	defer leave()
-	if c.Anonymous && by.Name != c.By.Name && s.Leases != nil && by.Kind == commands.ActorSession {
-		if err := s.Leases.Heard(ctx, by.Name); err != nil {
-			return Done{}, err
-		}
-	}
-	if err := s.withManifest(ctx, c, command, false); err != nil {
-		return Done{}, err
-	}
-	return s.decide(ctx, c, by, command, suffix, Call{ID: command.ID()})
 }
 
 // Options are what a caller asks of a command beside its fields: to try it only, to do it to the sessions below too, to

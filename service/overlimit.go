@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"maestro/commands"
 )
 
 // heldBack is how long the answer to a call over a limit is held back. Without that, who calls again at once would
@@ -24,14 +26,42 @@ func HoldBack(ctx context.Context) {
 	}
 }
 
+// holdBack is HoldBack for a caller who waits for the answer.
+func (c *Caller) holdBack(ctx context.Context) {
+	if !c.delivered {
+		HoldBack(ctx)
+	}
+}
+
+// over is the answer to a caller who is over a limit.
+func (s *Service) over(ctx context.Context, c *Caller, over *overLimit) *Problem {
+	c.holdBack(ctx)
+	return s.overFor(c, c.By, over)
+}
+
+// overFor is over at once. That a kept command waits on is neither counted nor logged as a call that was refused.
+func (s *Service) overFor(c *Caller, by commands.Actor, over *overLimit) *Problem {
+	if c.delivered {
+		return problemOver(by.String(), over)
+	}
+	return s.tooMuch(by.String(), over)
+}
+
+// codeLimited is the code of what goes again as time passes.
+const codeLimited = "RATE_LIMITED"
+
 // tooMuch is the answer to who is over a limit.
 func (s *Service) tooMuch(who string, over *overLimit) *Problem {
 	s.limited.note(s, who, over.quota.Name)
 	s.ledger.refuse(over.quota.Name)
+	return problemOver(who, over)
+}
+
+func problemOver(who string, over *overLimit) *Problem {
 	seconds := max(1, int(math.Ceil(over.after.Seconds())))
 	p := &Problem{
 		Kind:       KindBusy,
-		Code:       "RATE_LIMITED",
+		Code:       codeLimited,
 		Message:    tooMany(who, over.quota.Name),
 		Why:        "the limit " + over.quota.Name + " is " + over.quota.String() + ": " + over.quota.About,
 		Next:       "Nothing was done. Try again in " + strconv.Itoa(seconds) + " s",

@@ -181,6 +181,15 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	return p
 }
 
+// forGood reports whether the same call would meet the same problem later.
+func (p *Problem) forGood() bool {
+	switch p.Kind { //nolint:exhaustive // the others pass
+	case KindBusy, KindUnavailable, KindTimeout, KindInternal, KindUnauthenticated:
+		return false
+	}
+	return true
+}
+
 // Complete fills in what every problem says.
 func (p *Problem) Complete() *Problem {
 	p.IsError = true

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"maestro/commands"
@@ -33,9 +32,9 @@ func (s *Service) within(ctx context.Context, c *Caller, request engine.Request,
 		return nil
 	}
 	if ClassOf(request.By) != OfAdmin {
-		HoldBack(ctx)
+		c.holdBack(ctx)
 	}
-	answer := s.tooMuch(request.By.String(), over)
+	answer := s.overFor(c, request.By, over)
 	if over.quota.Burst != 0 {
 		return answer
 	}
@@ -49,18 +48,6 @@ func (s *Service) within(ctx context.Context, c *Caller, request engine.Request,
 func unbounded(state *projections.State, request engine.Request) bool {
 	table, project := commands.CurrentRules(), request.Project(state)
 	return commands.Permit(state, table, request.By, request.Command.ID(), project) != nil || request.Known(state)
-}
-
-// CheckStock holds a request that comes without a call, such as a kept command, against the quotas of what there is.
-// Its error says which quota the request is over; the request may be within it later.
-func (l *Limits) CheckStock(state *projections.State, request engine.Request) error {
-	over := l.stock(state, request)
-	if over == nil || unbounded(state, request) {
-		return nil
-	}
-	q := over.quota
-	return fmt.Errorf("there are too many %s: the limit %s is %s; answer or end some, or raise it with "+
-		"`serve --limit %s=N`", q.About, q.Name, q, q.Name)
 }
 
 // madeBy gives what a command makes that there is a rate of.

@@ -43,7 +43,7 @@ func TestAParentIsNotDeletedAlone(t *testing.T) {
 	task(old)
 	caller := w.admin()
 	caller.Meta = Meta{Key: "old"}
-	done, err := w.Apply(t.Context(), caller, caller.By, &commands.DeleteTask{TaskID: old}, "")
+	done, err := w.Do(t.Context(), caller, Call{Command: &commands.DeleteTask{TaskID: old}})
 	if err != nil || done.Event == nil {
 		t.Errorf("an older client: %+v, %v", done.Answer, err)
 	}

@@ -142,8 +142,8 @@ func (v View) GetDefaultTemplate(in *wire.TemplateRole) (wire.RoleContent, error
 	return wire.RoleContent{Role: role, Content: v.Service.ownTemplate(v.State, defaultTemplate(role)).Content}, nil
 }
 
-// CheckTemplate refuses a workflow that no prompt could be written by.
-func (s *Service) CheckTemplate(command commands.Command) error {
+// checkTemplate refuses a workflow that no prompt could be written by.
+func (s *Service) checkTemplate(command commands.Command) error {
 	var content *string
 	switch x := command.(type) {
 	case *commands.CreateTemplate:

@@ -55,8 +55,7 @@ func (s *Service) payWork(ctx context.Context, c *Caller, steps int) error {
 	}
 	for _, account := range c.admission.paying() {
 		if over := s.ledger.owes(account, useCommands); over != nil {
-			HoldBack(ctx)
-			return s.tooMuch(c.By.String(), over)
+			return s.over(ctx, c, over)
 		}
 	}
 	c.worked(steps)

@@ -143,7 +143,7 @@ func (s *compat) as(c *call, source, session string) (commands.Actor, error) {
 func (s *compat) do(
 	ctx context.Context, c *call, by commands.Actor, command commands.Command, suffix string,
 ) (engine.Answer, error) {
-	done, err := s.Apply(ctx, c.Caller, by, command, suffix)
+	done, err := s.Do(ctx, c.Caller, service.Call{Command: command, By: by, Suffix: suffix})
 	return done.Answer, err
 }
 

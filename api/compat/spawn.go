@@ -76,7 +76,7 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		}
 		spawn.SpawnedBy = body.SessionID
 	}
-	answer, err := s.Apply(ctx, c.Caller, c.By, spawn, "")
+	answer, err := s.Do(ctx, c.Caller, service.Call{Command: spawn})
 	if err != nil {
 		return spawnAnswer{}, err
 	}

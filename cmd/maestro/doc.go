@@ -3,5 +3,5 @@
 // The command line is internal/cli. Here is what only the binary has: serve.go wires the server, readonly.go one that
 // writes nothing; handler.go opens the engine, witnesses.go what remembers where the log ended, guardedlog.go and
 // homefiles.go watch over the home while it runs, clockwatch.go over the clock, upkeep.go makes its backups,
-// delivery.go delivers what sessions kept, stop.go ends it; bench.go measures the product.
+// stop.go ends it; bench.go measures the product.
 package main

@@ -160,16 +160,7 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	kept := &delivery{
-		home:    lock.Home,
-		handler: handler,
-		denials: denials,
-		limits:  o.limits,
-		key:     secrets.ServerKey,
-		logger:  logger,
-		charge:  served.ChargeWork,
-	}
-	defer beside(ctx, kept.run)()
+	defer beside(ctx, served.Deliver(lock.Root()).Run)()
 	defer beside(ctx, care.run)()
 	defer beside(ctx, func(ctx context.Context) { store.KeepChecked(ctx, trusted.Now, time.After) })()
 	defer beside(ctx, (&clockWatch{clock: trusted, logger: logger}).run(time.Tick(clockLook)))()

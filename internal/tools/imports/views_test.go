@@ -27,7 +27,7 @@ var boundedUses = []string{
 	// Who calls, and what the table says.
 	"At", "Permit", "good", "actorNamed",
 	// Look-ups of what a command names.
-	"CheckStock", "denialOf", "TemplateIn", "over", "SessionActor",
+	"denialOf", "TemplateIn", "over", "SessionActor",
 }
 
 // boundedQueries are the methods of a state as a caller sees it that do no more: what the table says of a thing, which

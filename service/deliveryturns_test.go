@@ -1,22 +1,16 @@
 //go:build unix
 
-package main
+package service
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"path/filepath"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"maestro/commands"
-	"maestro/engine"
-	"maestro/events"
-	"maestro/internal/home"
-	"maestro/internal/testing/simlog"
 	"maestro/workers/outbox"
 )
 
@@ -31,55 +25,28 @@ func TestOutboxesTakeTurns(t *testing.T) {
 		"heavy reports": {1000, 10, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, err := home.Create(filepath.Join(t.TempDir(), "home"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = h.Close() })
+			h := homeAt(t, t.TempDir())
 			synctest.Test(t, func(t *testing.T) { takeTurns(t, h, full.tasks, full.entries, full.first) })
 		})
 	}
 }
 
-func takeTurns(t *testing.T, h *home.Home, tasks, entries, first int) {
-	config := engine.Config{Log: simlog.New().Open(), Now: time.Now, After: time.After}
-	handler, err := engine.Open(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer handler.Close()
-	did := 0
-	do := func(command commands.Command) events.Data {
-		t.Helper()
-		did++
-		request := engine.Request{By: commands.Admin(commands.AuthnToken), Command: command, Key: fmt.Sprint(did)}
-		answer, err := handler.Do(t.Context(), request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer.Data
-	}
-	in := commands.In{Project: do(&commands.CreateProject{Name: "p"}).(*events.ProjectCreated).ProjectID}
+func takeTurns(t *testing.T, h *os.Root, tasks, entries, first int) {
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"p"}`)
 	ids := make([]string, tasks)
 	for i := range ids {
-		ids[i] = do(&commands.CreateTask{In: in, Title: "T"}).(*events.TaskCreated).TaskID
+		ids[i] = w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
 	}
-	d := &delivery{
-		home:    h,
-		handler: handler,
-		key:     []byte("key"),
-		logger:  slog.New(slog.DiscardHandler),
-	}
+	d := w.Deliver(h)
 	keep := func(session string, n int) *outbox.Outbox {
 		t.Helper()
-		do(&commands.RegisterSession{In: in, SessionID: session, TaskIDs: ids})
-		box, err := outbox.Open(h.Root(), session, func() string {
-			secret, _ := d.secretOf(session)
-			return secret
-		})
+		given, err := json.Marshal(map[string]any{"project": project, "sessionId": session, "taskIds": ids})
 		if err != nil {
 			t.Fatal(err)
 		}
+		w.do(w.admin(), "session:register", string(given))
+		box := outboxOf(t, h, w, session)
 		body, err := json.Marshal(map[string]any{"message": "m", "taskIds": ids})
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +85,7 @@ func takeTurns(t *testing.T, h *home.Home, tasks, entries, first int) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		d.run(ctx)
+		d.Run(ctx)
 	}()
 	for waiting(full) > 0 {
 		time.Sleep(turnEvery) // of the bubble's clock
@@ -132,4 +99,14 @@ func takeTurns(t *testing.T, h *home.Home, tasks, entries, first int) {
 	if d.all(t.Context()) {
 		t.Error("there is more")
 	}
+}
+
+// outboxOf opens a session's outbox with the secret that the session has.
+func outboxOf(t *testing.T, h *os.Root, w *world, session string) *outbox.Outbox {
+	t.Helper()
+	box, err := outbox.Open(h, session, (&turn{service: w.Service, session: session}).secretNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package service
 
 import (
 	"bytes"
@@ -17,20 +17,26 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"maestro/engine"
-	"maestro/internal/home"
-	"maestro/internal/testing/simlog"
 )
 
-// What one session's process does to its outbox neither delays the others for longer than a moment, nor fills the log.
-func TestOneOutboxDelaysNoOther(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "home")
-	h, err := home.Create(dir)
+// homeAt makes a directory that outboxes may be in.
+func homeAt(t *testing.T, dir string) *os.Root {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close() })
+	return h
+}
+
+// What one session's process does to its outbox neither delays the others for longer than a moment, nor fills the log.
+func TestOneOutboxDelaysNoOther(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	h := homeAt(t, dir)
 	for _, session := range []string{"held", "empty"} {
 		if err := os.MkdirAll(filepath.Join(dir, "outbox", session), 0o700); err != nil {
 			t.Fatal(err)
@@ -52,13 +58,9 @@ func TestOneOutboxDelaysNoOther(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		config := engine.Config{Log: simlog.New().Open(), Now: time.Now, After: time.After}
-		handler, err := engine.Open(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer handler.Close()
-		d := &delivery{home: h, handler: handler, logger: slog.New(slog.NewTextHandler(&log, nil))}
+		w := newWorld(t)
+		w.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		d := w.Deliver(h)
 		var took []time.Duration
 		for range 3 {
 			began := time.Now() // of the bubble's clock

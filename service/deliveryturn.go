@@ -1,0 +1,182 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/internal/safetext"
+	"maestro/projections"
+	"maestro/workers/outbox"
+)
+
+// errTurnOver says that the others have their turn now.
+var errTurnOver = errors.New("the session's turn is over")
+
+// turn is what one session delivers at once.
+type turn struct {
+	service *Service
+	logger  *slog.Logger
+	session string
+	// secret proves the entries, as it was when the last of them was looked at.
+	secret string
+	// entries and refused count what was delivered, and what of it was refused; steps are those of its work.
+	entries, refused int
+	steps            int64
+	// rest is how long the session's quotas ask it to wait.
+	rest time.Duration
+}
+
+// longestLogged bounds what a session said and a line of the server's log holds, in bytes.
+const longestLogged = 512
+
+// next begins another entry, unless the turn is over.
+func (t *turn) next() error {
+	if t.entries == turnEntries || t.steps >= turnSteps {
+		return errTurnOver
+	}
+	t.entries++
+	return nil
+}
+
+// secretNow gives the session's secret as it is now; "" if there is no such session.
+func (t *turn) secretNow() string {
+	t.secret = ""
+	if generation, ok := t.generation(); ok {
+		t.secret = SessionToken(t.service.Keys.ServerKey, t.session, generation)
+	}
+	return t.secret
+}
+
+func (t *turn) generation() (generation int, ok bool) {
+	t.service.Handler.View(func(s *projections.State) {
+		if x := s.Session(t.session); x != nil {
+			generation, ok = x.Generation, true
+		}
+	})
+	return generation, ok
+}
+
+// deliver brings a kept command through in its session's name, as if the session had sent it. nil is an answer for
+// good, also a refusal, which is recorded. An entry that is over a quota waits until it is not.
+func (t *turn) deliver(ctx context.Context, e outbox.Entry) error {
+	if err := t.next(); err != nil {
+		return err
+	}
+	return t.answered(e, t.bring(ctx, e))
+}
+
+// bring brings an entry to the service like a call of the session.
+func (t *turn) bring(ctx context.Context, e outbox.Entry) error {
+	c, err := t.service.Authenticate(t.secret)
+	if err != nil {
+		return err
+	}
+	c.delivered = true
+	c.Meta = Meta{
+		Key:        e.Key,
+		Named:      true,
+		OccurredAt: e.OccurredAt,
+		Kept:       true,
+	}
+	length := int64(len(e.Body))
+	admission, err := t.service.Admit(ctx, c, Demand{Writes: true, Bytes: length})
+	if err != nil {
+		return err
+	}
+	defer admission.Leave()
+	_, err = t.service.Do(ctx, c, Call{
+		ID:     e.Command,
+		Length: length,
+		Body:   func() ([]byte, error) { return e.Body, nil },
+		Drop:   func() {},
+	})
+	t.steps += admission.steps.Load()
+	return err
+}
+
+// answered gives nil for an answer for good.
+func (t *turn) answered(e outbox.Entry, err error) error {
+	var refusal *commands.Refusal
+	var p *Problem
+	why := ""
+	switch {
+	case errors.As(err, &refusal):
+		why = refusal.Message
+	case !errors.As(err, &p):
+		return err
+	case p.Kind == KindBusy && p.Code == codeLimited:
+		t.rest = p.RetryAfter
+		return errTurnOver
+	case p.forGood():
+		why = p.Message
+	default:
+		return err
+	}
+	t.refused++
+	t.logger.Warn(
+		"a kept command was refused", "session", t.session, "command", safetext.Shorten(e.Command, longestLogged),
+		"key", safetext.Shorten(e.Key, longestLogged), "why", safetext.Shorten(why, longestLogged),
+	)
+	return nil
+}
+
+// reject records that an entry was not delivered, so that it appears in the inbox. One that is no command is only
+// logged.
+func (t *turn) reject(ctx context.Context, u outbox.Unproven) error {
+	if err := t.next(); err != nil {
+		return err
+	}
+	command, err := commands.Parse(u.Entry.Command, u.Entry.Body)
+	var refusal *commands.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return nil
+	case err != nil:
+		return err
+	case t.service.Denials == nil:
+		return nil
+	}
+	var by commands.Actor
+	var root string
+	t.service.Handler.View(func(s *projections.State) {
+		by = commands.SessionActor(s.SessionProject(t.session), t.session, commands.AuthnNone)
+		root = s.Root(by.Project)
+	})
+	file := "outbox/" + t.session + "/damaged of the home"
+	said := &commands.Refusal{
+		Code:    commands.CodeNotAllowed,
+		Message: "It has no proof that session '" + t.session + "' said it",
+		Why:     u.Why,
+		Next:    "ask the session whether it said this; the entry is in " + file,
+	}
+	if t.revoked(u.Entry) {
+		said.Message = "It was signed with the session's old secret; the session must report it again"
+		said.Why = "that secret was revoked"
+		said.Next = "have the session report it again with its new secret; the entry is in " + file
+	}
+	request := engine.Request{
+		By:         by,
+		Command:    command,
+		Key:        u.Entry.Key,
+		OccurredAt: u.Entry.OccurredAt,
+	}
+	return t.service.Denials.RecordKept(ctx, request, root, said)
+}
+
+// oldSecrets bounds how many revoked secrets of a session are tried on an entry, the newest first.
+const oldSecrets = 20
+
+// revoked reports whether an entry was kept with an earlier secret of its session.
+func (t *turn) revoked(e outbox.Entry) bool {
+	now, _ := t.generation()
+	for generation := now - 1; generation >= max(FirstGeneration, now-oldSecrets); generation-- {
+		if e.ProvenBy(SessionToken(t.service.Keys.ServerKey, t.session, generation)) {
+			return true
+		}
+	}
+	return false
+}
