@@ -290,7 +290,7 @@ func TestWhatThereIsIsLimited(t *testing.T) {
 		exceeded(w.send(http.MethodPost, "/api/sessions", adminToken, body), "project-sessions")
 
 		ask := func(token, key string) reply {
-			return w.do(token, "report:needs-input", `{"message":"what?"}`, "Idempotency-Key", key)
+			return w.do(token, "report:needs-input", `{"message":"what?"}`, wire.HeaderKey, key)
 		}
 		question := ask(a, "one").is(200).text("event", "data", "inputId")
 		exceeded(ask(a, "two"), "session-questions")

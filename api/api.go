@@ -14,6 +14,7 @@ import (
 
 	"maestro/internal/safetext"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // Config is what the API is made of. Service is required.
@@ -121,9 +122,6 @@ const (
 	stallWithin = 5 * time.Second
 )
 
-// headerDamage says, with what is read, why that is not all that was acknowledged.
-const headerDamage = "Maestro-Damage"
-
 // commandsPath begins the path of the one route of commands.
 const commandsPath = "/api/commands/"
 
@@ -163,7 +161,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodGet {
 		if notice := s.DamageNotice(); notice != "" {
-			header[headerDamage] = []string{notice}
+			header[wire.HeaderDamage] = []string{notice}
 		}
 	}
 	on := serving(r, c)

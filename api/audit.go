@@ -7,6 +7,7 @@ import (
 	"maestro/api/route"
 	"maestro/events"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // flushEvery is how many bytes of an export are gathered before they are sent.
@@ -36,7 +37,7 @@ func (s *server) auditExport(w http.ResponseWriter, r *http.Request) {
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/x-ndjson")
-	header["Maestro-Sequence"] = []string{sequenceText(wanted.To)}
+	header[wire.HeaderSequence] = []string{sequenceText(wanted.To)}
 	out := &counter{to: w}
 	buffer := make([]byte, 0, flushEvery+events.MaxBody)
 	send := func() error {

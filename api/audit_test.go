@@ -14,6 +14,7 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/service/wire"
 )
 
 // history makes a log with something of everything, and gives its two projects.
@@ -262,7 +263,7 @@ func TestTheServersAudit(t *testing.T) {
 	w.send(http.MethodGet, "/readyz", "", "").is(503)
 	w.send(http.MethodGet, "/api/audit/export", adminToken, "").refused(503, "LOG_DAMAGED", "")
 	w.send(http.MethodGet, "/api/backup", adminToken, "").refused(503, "LOG_DAMAGED", "")
-	if notice := w.send(http.MethodGet, "/api/status", adminToken, "").header.Get("Maestro-Damage"); !strings.Contains(
+	if notice := w.send(http.MethodGet, "/api/status", adminToken, "").header.Get(wire.HeaderDamage); !strings.Contains(
 		notice, "the log is damaged at event") {
 		t.Errorf("a reader of a damaged log is told %q", notice)
 	}

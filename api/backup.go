@@ -3,6 +3,8 @@ package api
 import (
 	"io"
 	"net/http"
+
+	"maestro/service/wire"
 )
 
 func (s *server) backupRoutes() {
@@ -18,7 +20,7 @@ func (s *server) backup(w http.ResponseWriter, r *http.Request) {
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/x-tar")
-	header["Maestro-Sequence"] = []string{sequenceText(head.Sequence)}
+	header[wire.HeaderSequence] = []string{sequenceText(head.Sequence)}
 	out := &counter{to: w}
 	if err := s.WriteBackup(r.Context(), out, head); err != nil {
 		s.breakOff(w, r, out.written > 0, err)

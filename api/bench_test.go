@@ -11,6 +11,7 @@ import (
 
 	"maestro/engine"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // BenchmarkReport is the hot route without the network: a session's report, permitted, decided, appended and answered.
@@ -34,7 +35,7 @@ func BenchmarkReport(b *testing.B) {
 		r := httptest.NewRequest(http.MethodPost, "http://localhost/api/commands/"+id, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Idempotency-Key", fmt.Sprint("k", keys.Add(1)))
+		r.Header.Set(wire.HeaderKey, fmt.Sprint("k", keys.Add(1)))
 		recorder := httptest.NewRecorder()
 		h.ServeHTTP(recorder, r)
 		if recorder.Code != http.StatusOK {

@@ -1,6 +1,10 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
+
+	"maestro/service/wire"
+)
 
 func (s *server) blobRoutes() {
 	s.mux.HandleFunc("GET /api/blobs/{digest}", s.blob)
@@ -15,6 +19,6 @@ func (s *server) blob(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "application/octet-stream")
 	header.Set("Content-Disposition", "attachment")
-	header["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	header[wire.HeaderSequence] = []string{sequenceText(s.Head())}
 	s.raw(w, r, body)
 }

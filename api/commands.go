@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 
 	"maestro/internal/safetext"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // command is POST /api/commands/<id>, which nearly all calls are: no router, no framework, no reflection but Parse's.
@@ -30,48 +30,21 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 		s.failed(w, r, c.Caller, err)
 		return
 	}
-	b := make([]byte, 0, len(answer.Event)+256)
-	b = append(b, `{"sequence":`...)
-	sequence := strconv.FormatUint(answer.Sequence, 10)
-	b = append(b, sequence...)
-	b = append(b, `,"event":`...)
-	if answer.Event == nil {
-		b = append(b, "null"...)
-	} else {
-		b = append(b, answer.Event...)
-	}
-	if o.DryRun {
-		b = append(b, `,"dryRun":true`...)
-	} else if answer.Token != "" {
-		// A token needs no escape: ids and base64url do not.
-		b = append(b, `,"token":"`...)
-		b = append(b, answer.Token...)
-		b = append(b, '"')
-	}
-	b = answer.Below.AppendTo(b)
-	if answer.Start != nil {
-		b, err = appendMember(b, `,"start":`, answer.Start)
-	} else if answer.Revoked != nil {
-		b, err = appendMember(b, `,"revoked":`, answer.Revoked)
-	}
+	said := answer.Wire(o.DryRun)
+	b, err := said.AppendJSON(make([]byte, 0, len(said.Event)+256))
 	if err != nil {
 		s.failed(w, r, c.Caller, err)
 		return
 	}
-	b = append(b, '}', '\n')
+	b = append(b, '\n')
 	header := w.Header()
 	header["Content-Type"] = s.jsonType
 	header["Content-Length"] = []string{strconv.Itoa(len(b))}
-	header["Maestro-Sequence"] = []string{sequence}
-	if answer.Retried {
-		header["Maestro-Retried"] = []string{"true"}
+	header[wire.HeaderSequence] = []string{sequenceText(said.Sequence)}
+	if said.Retried {
+		header[wire.HeaderRetried] = []string{"true"}
 	}
 	s.write(w, b)
-}
-
-func appendMember(b []byte, name string, value any) ([]byte, error) {
-	text, err := json.Marshal(value)
-	return append(append(b, name...), text...), err
 }
 
 // optionsOf reads the query of a command. It refuses what it does not know: a dry run that is spelt wrong must not be

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // The shapes below are those of reference/http-api-compat.md. A value in capitals stands for "any value of that sort":
@@ -469,7 +470,7 @@ func TestWhatOldClientsDo(t *testing.T) {
 	if !slices.Equal(types, want) {
 		t.Errorf("the timeline is %v", types)
 	}
-	if got := o.send(http.MethodGet, "/api/audit/verify", "", "", "Maestro-Client",
+	if got := o.send(http.MethodGet, "/api/audit/verify", "", "", wire.HeaderClient,
 		"test").is(200); len(got.at("faults").([]any)) != 0 {
 		t.Errorf("the log that old clients made: %s", got.body)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"maestro/service/wire"
 )
 
 // The secret of a session is for who could spawn it, and for as long as the session lives.
@@ -51,11 +53,11 @@ func TestHeartbeatsTellTheLease(t *testing.T) {
 	beat := func() http.Header {
 		return w.send(http.MethodPost, "/api/sessions/"+id+"/heartbeat", token, "").is(204).header
 	}
-	if h := beat(); h.Get("Maestro-Lease") != "42s" || h.Get("Maestro-Ended") != "" {
+	if h := beat(); h.Get(wire.HeaderLease) != "42s" || h.Get(wire.HeaderEnded) != "" {
 		t.Errorf("%v", h)
 	}
 	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
-	if h := beat(); h.Get("Maestro-Ended") != "true" {
+	if h := beat(); h.Get(wire.HeaderEnded) != "true" {
 		t.Errorf("after its end: %v", h)
 	}
 }

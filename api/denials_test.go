@@ -14,6 +14,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/service/wire"
 )
 
 // denied gives the recorded refusals that a query finds.
@@ -164,9 +165,9 @@ func TestARefusedKeptCommandIsFound(t *testing.T) {
 	}
 	for range 2 { // a kept one is a record of its own each time
 		w.do(token, "report:progress", `{"message":"half of it is done","taskIds":["`+foreign+`"]}`,
-			"Maestro-Occurred-At", said, "Idempotency-Key", "kept-1").refused(403, "NOT_ALLOWED", "")
+			wire.HeaderOccurredAt, said, wire.HeaderKey, "kept-1").refused(403, "NOT_ALLOWED", "")
 	}
-	w.do(token, "track-file", `{"file":""}`, "Maestro-Occurred-At", said).refused(400, "VALIDATION_ERROR", "")
+	w.do(token, "track-file", `{"file":""}`, wire.HeaderOccurredAt, said).refused(400, "VALIDATION_ERROR", "")
 	got := refused(adminToken)
 	if len(got) != 3 {
 		t.Fatalf("%d kept commands are in the inbox: %v", len(got), got)
@@ -321,7 +322,7 @@ func TestListsOfRefusalsAreBounded(t *testing.T) {
 		const said = "2026-02-03T04:05:06.789Z"
 		long := strings.Repeat("long ", 12<<10)
 		w.do(quietToken, "report:progress", `{"message":"from the quiet one","taskIds":["`+foreign+`"]}`,
-			"Maestro-Occurred-At", said).is(403)
+			wire.HeaderOccurredAt, said).is(403)
 		for n := range 1100 {
 			if n%50 == 0 {
 				time.Sleep(time.Minute)
@@ -331,7 +332,7 @@ func TestListsOfRefusalsAreBounded(t *testing.T) {
 				message = long
 			}
 			body := `{"message":"` + message + `","taskIds":["` + foreign + `"]}`
-			w.do(loudToken, "report:progress", body, "Maestro-Occurred-At", said).is(403)
+			w.do(loudToken, "report:progress", body, wire.HeaderOccurredAt, said).is(403)
 			w.do(loudToken, "task:complete", fmt.Sprintf(`{"taskId":"none-%d"}`, n)).is(403)
 		}
 		for query, most := range map[string]int{

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"maestro/events"
+	"maestro/service/wire"
 )
 
 // TestADryRunSaysWhatWouldHappen: of every write, by every caller of the table, the same event type or the same
@@ -43,7 +44,7 @@ func TestADryRunSaysWhatWouldHappen(t *testing.T) {
 // itself.
 func (w *world) dry(token, id, body, before string, header ...string) {
 	w.Helper()
-	header = append([]string{"Idempotency-Key", fmt.Sprint("dry", w.log.head())}, header...)
+	header = append([]string{wire.HeaderKey, fmt.Sprint("dry", w.log.head())}, header...)
 	head, denied := w.log.head(), len(w.denials.List(nil))
 	tried := w.do(token, id+"?dryRun=true", body, header...)
 	if w.log.head() != head || before != "" && w.views() != before {
@@ -113,9 +114,9 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 		w.dry(c.token, c.id, c.body, w.views())
 	}
 	for _, header := range [][]string{
-		{"Idempotency-Key", strings.Repeat("k", 201)},
-		{"Idempotency-Key", "a\tb"},
-		{"Maestro-Occurred-At", "yesterday"},
+		{wire.HeaderKey, strings.Repeat("k", 201)},
+		{wire.HeaderKey, "a\tb"},
+		{wire.HeaderOccurredAt, "yesterday"},
 		{"Content-Type", "text/plain"},
 	} {
 		w.dry(adminToken, "task:create", `{"project":"`+project+`","title":"x"}`, w.views(), header...)
@@ -141,16 +142,16 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 		t.Errorf("%d projects were made", w.count("maestro.project.created.v1"))
 	}
 	// With the key of what happened already, a dry run shows that, and no secret.
-	made := w.do(adminToken, "token:create", `{"name":"eye","kind":"auditor"}`, "Idempotency-Key", "t").is(200)
-	again := w.do(adminToken, "token:create?dryRun=true", `{"name":"eye","kind":"auditor"}`, "Idempotency-Key",
+	made := w.do(adminToken, "token:create", `{"name":"eye","kind":"auditor"}`, wire.HeaderKey, "t").is(200)
+	again := w.do(adminToken, "token:create?dryRun=true", `{"name":"eye","kind":"auditor"}`, wire.HeaderKey,
 		"t").is(200)
 	if again.text("event", "id") != made.text("event", "id") || again.at("token") != nil {
 		t.Errorf("a dry run of what happened: %s", again.body)
 	}
 	// The same key afterwards is the command, not a retry.
-	w.do(adminToken, "project:create?dryRun=true", `{"name":"x"}`, "Idempotency-Key", "k").is(200)
-	if r := w.do(adminToken, "project:create", `{"name":"x"}`, "Idempotency-Key",
-		"k").is(200); r.header.Get("Maestro-Retried") != "" {
+	w.do(adminToken, "project:create?dryRun=true", `{"name":"x"}`, wire.HeaderKey, "k").is(200)
+	if r := w.do(adminToken, "project:create", `{"name":"x"}`, wire.HeaderKey,
+		"k").is(200); r.header.Get(wire.HeaderRetried) != "" {
 		t.Error("a dry run counts as a try")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"maestro/service/wire"
 )
 
 // What the table refuses whatever the body says is refused before the body is read.
@@ -12,7 +14,7 @@ func TestPermissionComesBeforeTheBody(t *testing.T) {
 	project := w.project()
 	task := w.task(project)
 	ended, endedToken := w.session(adminToken, project, task, ``)
-	done := w.do(endedToken, "task:create", `{"title":"before the end"}`, "Idempotency-Key", "k").is(200).text("event",
+	done := w.do(endedToken, "task:create", `{"title":"before the end"}`, wire.HeaderKey, "k").is(200).text("event",
 		"data", "taskId")
 	w.do(adminToken, "session:kill", `{"sessionId":"`+ended+`"}`).is(200)
 	_, worker := w.session(adminToken, project, task, ``)
@@ -41,11 +43,11 @@ func TestPermissionComesBeforeTheBody(t *testing.T) {
 	}
 	w.send(http.MethodPost, "/api/tasks", auditor, garbage).refused(http.StatusForbidden, "NOT_ALLOWED", "")
 	// What became an event before is still answered to its retry, and another body under the key is told so.
-	if again := w.do(endedToken, "task:create", `{"title":"before the end"}`, "Idempotency-Key",
+	if again := w.do(endedToken, "task:create", `{"title":"before the end"}`, wire.HeaderKey,
 		"k").is(200).text("event", "data", "taskId"); again != done {
 		t.Errorf("the retry of an ended session gives %s, not %s", again, done)
 	}
-	w.do(endedToken, "task:create", long+"}", "Idempotency-Key", "k").refused(http.StatusConflict, "KEY_REUSED", "")
+	w.do(endedToken, "task:create", long+"}", wire.HeaderKey, "k").refused(http.StatusConflict, "KEY_REUSED", "")
 	// Who may use the command is told what is wrong with the body.
 	w.do(worker, "task:create", garbage).refused(http.StatusUnprocessableEntity, "LIMIT_EXCEEDED", "json-depth")
 	w.do(worker, "task:create", `{"nothing":`).refused(http.StatusBadRequest, "VALIDATION_ERROR", "")

@@ -11,6 +11,7 @@ import (
 
 	"maestro/api"
 	"maestro/commands"
+	"maestro/service/wire"
 )
 
 // readRoutes gives the path of every route below /api that takes GET.
@@ -57,7 +58,7 @@ func TestWhatAnEndedSessionReads(t *testing.T) {
 					for _, id := range []string{me, sibling, own, other, project, question, "none"} {
 						path := strings.NewReplacer("{id}", id, "{id...}", id, "{digest}", digest, "{role}", "worker",
 							"{name}", sibling).Replace(route)
-						r := w.send(http.MethodGet, path, token, "", "Maestro-Occurred-At", "2000-01-01T00:00:00Z")
+						r := w.send(http.MethodGet, path, token, "", wire.HeaderOccurredAt, "2000-01-01T00:00:00Z")
 						want := http.StatusForbidden
 						if mine[path] {
 							want = http.StatusOK
@@ -69,7 +70,7 @@ func TestWhatAnEndedSessionReads(t *testing.T) {
 				}
 				w.do(token, "task:create", `{"title":"x"}`).is(403)
 				w.do(token, "report:progress", `{"message":"m"}`).is(403)
-				w.do(token, "report:progress", `{"message":"m"}`, "Maestro-Occurred-At", "2000-01-01T00:00:00Z").is(200)
+				w.do(token, "report:progress", `{"message":"m"}`, wire.HeaderOccurredAt, "2000-01-01T00:00:00Z").is(200)
 			})
 		})
 	}
@@ -189,11 +190,11 @@ func TestAnEndedSessionReadsNothingByRetries(t *testing.T) {
 	project := w.project()
 	id, token := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
 	body := `{"projectId":"` + project + `","title":"old"}`
-	made := w.send(http.MethodPost, "/api/tasks", token, body, "Idempotency-Key", "k").is(201)
-	w.send(http.MethodPost, "/api/tasks", token, body, "Idempotency-Key", "k").is(201)
+	made := w.send(http.MethodPost, "/api/tasks", token, body, wire.HeaderKey, "k").is(201)
+	w.send(http.MethodPost, "/api/tasks", token, body, wire.HeaderKey, "k").is(201)
 	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
 	w.do(adminToken, "task:update", `{"taskId":"`+made.text("id")+`","title":"new"}`).is(200)
-	r := w.send(http.MethodPost, "/api/tasks", token, body, "Idempotency-Key", "k").is(403)
+	r := w.send(http.MethodPost, "/api/tasks", token, body, wire.HeaderKey, "k").is(403)
 	if strings.Contains(string(r.body), "new") {
 		t.Errorf("an ended session reads what is so now: %s", r.body)
 	}

@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"strconv"
 
+	"maestro/api/compat"
 	"maestro/internal/safetext"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // statusOf gives the HTTP status of each kind of problem.
@@ -45,13 +47,17 @@ func statusOf(kind service.Kind) int {
 // httpProblem is a problem as HTTP has it. It implements huma.StatusError, huma.HeadersError and
 // huma.ContentTypeFilter.
 type httpProblem struct {
-	service.Problem
+	compat.Problem
 
+	status  int
 	headers http.Header
 }
 
+// Error implements error.
+func (p *httpProblem) Error() string { return p.Message }
+
 // GetStatus implements huma.StatusError.
-func (p *httpProblem) GetStatus() int { return statusOf(p.Kind) }
+func (p *httpProblem) GetStatus() int { return p.status }
 
 // GetHeaders implements huma.HeadersError.
 func (p *httpProblem) GetHeaders() http.Header { return p.headers }
@@ -61,19 +67,23 @@ func (p *httpProblem) ContentType(string) string { return "application/json; cha
 
 // overHTTP gives a problem its status and its headers.
 func overHTTP(problem *service.Problem) *httpProblem {
-	p := &httpProblem{Problem: *problem, headers: http.Header{}}
-	if p.Domain {
-		p.StatusCode = statusOf(p.Kind)
+	p := &httpProblem{
+		Problem: compat.Problem{Problem: problem.Wire()},
+		status:  statusOf(problem.Kind),
+		headers: http.Header{},
 	}
-	if p.RetryAfter > 0 {
-		p.headers["Retry-After"] = []string{strconv.Itoa(int(p.RetryAfter.Seconds()))}
+	if problem.Domain {
+		p.StatusCode = p.status
 	}
-	if p.Code == service.CodeStopping {
+	if problem.RetryAfter > 0 {
+		p.headers["Retry-After"] = []string{strconv.Itoa(int(problem.RetryAfter.Seconds()))}
+	}
+	if problem.Code == service.CodeStopping {
 		p.headers["Connection"] = []string{"close"}
 	}
-	if p.Kind == service.KindUnauthenticated {
+	if problem.Kind == service.KindUnauthenticated {
 		challenge := `Bearer realm="maestro"`
-		if p.BadCredential {
+		if problem.BadCredential {
 			challenge += `, error="invalid_token"`
 		}
 		p.headers["Www-Authenticate"] = []string{challenge}
@@ -86,7 +96,7 @@ func nameOf(r *http.Request) string { return r.Method + " " + safetext.Printable
 
 // fail answers an authenticated caller with an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	w.Header()["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	w.Header()[wire.HeaderSequence] = []string{sequenceText(s.Head())}
 	if c, ok := r.Context().Value(callKey{}).(*call); ok && c.Over(r.Context()) != nil {
 		err = c.Over(r.Context())
 	}
@@ -100,7 +110,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // failed is fail for commands, whose refusals are recorded already.
 func (s *server) failed(w http.ResponseWriter, r *http.Request, caller *service.Caller, err error) {
-	w.Header()["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	w.Header()[wire.HeaderSequence] = []string{sequenceText(s.Head())}
 	s.refuse(w, r, caller, err)
 }
 

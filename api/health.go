@@ -7,6 +7,7 @@ import (
 
 	"maestro/engine"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 func (s *server) healthRoutes() {
@@ -63,6 +64,6 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, value any) {
 	}
 	header := w.Header()
 	header["Content-Type"] = s.jsonType
-	header["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	header[wire.HeaderSequence] = []string{sequenceText(s.Head())}
 	s.write(w, append(body, '\n'))
 }

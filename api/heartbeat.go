@@ -1,11 +1,9 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
 
-// What a heartbeat's answer says of the session: how long it may be silent, and that it has ended.
-const (
-	headerLease = "Maestro-Lease"
-	headerEnded = "Maestro-Ended"
+	"maestro/service/wire"
 )
 
 func (s *server) heartbeatRoutes() {
@@ -19,12 +17,12 @@ func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	header := w.Header()
-	header["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	header[wire.HeaderSequence] = []string{sequenceText(s.Head())}
 	if lease := s.Lease(); lease > 0 {
-		header[headerLease] = []string{lease.String()}
+		header[wire.HeaderLease] = []string{lease.String()}
 	}
 	if caller.Ended {
-		header[headerEnded] = []string{"true"}
+		header[wire.HeaderEnded] = []string{"true"}
 	}
 	w.WriteHeader(http.StatusNoContent)
 }

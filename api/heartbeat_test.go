@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 func TestHeartbeats(t *testing.T) {
@@ -25,7 +26,7 @@ func TestHeartbeats(t *testing.T) {
 		}
 		head := w.log.head()
 		for range 60 {
-			if r := beat(id, token).is(204); len(r.body) != 0 || r.header.Get("Maestro-Sequence") == "" {
+			if r := beat(id, token).is(204); len(r.body) != 0 || r.header.Get(wire.HeaderSequence) == "" {
 				t.Fatalf("a heartbeat answers %q, %v", r.body, r.header)
 			}
 			time.Sleep(10 * time.Second)

@@ -12,6 +12,7 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // troubled makes a project with something of each kind that needs a person, a minute apart, and gives it with the
@@ -63,10 +64,10 @@ func (w *world) troubled() (project, orchestrator string) {
 	pass()
 	over, late := w.session(orchestrator, project, left, ``)
 	w.do(adminToken, "session:kill", `{"sessionId":"`+over+`"}`).is(200)
-	w.do(late, "report:progress", `{"message":"I had more","taskIds":["`+left+`"]}`, "Maestro-Occurred-At",
+	w.do(late, "report:progress", `{"message":"I had more","taskIds":["`+left+`"]}`, wire.HeaderOccurredAt,
 		time.Now().Format(time.RFC3339Nano)).is(200)
 	pass()
-	w.do(late, "report:error", `{"message":"kept","taskIds":["`+gone+`"]}`, "Maestro-Occurred-At",
+	w.do(late, "report:error", `{"message":"kept","taskIds":["`+gone+`"]}`, wire.HeaderOccurredAt,
 		"2026-02-03T04:05:06Z").is(403)
 	return project, orchestrator
 }
@@ -186,7 +187,7 @@ func TestLateReportsInTheInbox(t *testing.T) {
 		other, _ := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
 		w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
 		for range told {
-			w.do(token, "report:progress", `{"message":"`+strings.Repeat("m", 20_000)+`"}`, "Maestro-Occurred-At",
+			w.do(token, "report:progress", `{"message":"`+strings.Repeat("m", 20_000)+`"}`, wire.HeaderOccurredAt,
 				time.Now().Format(time.RFC3339Nano)).is(200)
 		}
 		walk := func(query string) (entries []string, more float64) {
@@ -201,10 +202,10 @@ func TestLateReportsInTheInbox(t *testing.T) {
 					}
 					entries = append(entries, object["entryId"].(string))
 				}
-				if r.header.Get("Maestro-Next") == "" || len(entries) > told {
+				if r.header.Get(wire.HeaderNext) == "" || len(entries) > told {
 					return entries, more
 				}
-				next = "&cursor=" + r.header.Get("Maestro-Next")
+				next = "&cursor=" + r.header.Get(wire.HeaderNext)
 			}
 		}
 		if entries, more := walk(""); len(entries) != projections.InboxLateListed || more != 4 {
@@ -240,7 +241,7 @@ func TestRefusedOfOneSessionAreAllListed(t *testing.T) {
 	said := time.Now().UTC().Format(time.RFC3339Nano)
 	for i := range 30 {
 		w.do(token, "report:progress", fmt.Sprintf(`{"message":"m%d","taskIds":["none%d"]}`, i, i),
-			"Maestro-Occurred-At", said).is(404)
+			wire.HeaderOccurredAt, said).is(404)
 	}
 	count := func(query string) int {
 		return strings.Count(

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"maestro/service/wire"
 )
 
 func asError[E error](err error, target *E) bool { return errors.As(err, target) }
@@ -162,8 +164,8 @@ func TestBadInputChangesNothing(t *testing.T) {
 			[]string{"Origin", "http://evil.example"},
 		},
 		{
-			"an endless key", "POST", "/api/projects", `{"name":"x"}`, 400, "Idempotency-Key",
-			[]string{"Idempotency-Key", strings.Repeat("x", 300)},
+			"an endless key", "POST", "/api/projects", `{"name":"x"}`, 400, wire.HeaderKey,
+			[]string{wire.HeaderKey, strings.Repeat("x", 300)},
 		},
 	}
 	before := w.views()

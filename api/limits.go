@@ -17,6 +17,7 @@ import (
 	"maestro/commands"
 	"maestro/internal/safetext"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 const (
@@ -113,26 +114,26 @@ func notJSON(contentType string) error {
 
 // metadataOf reads the headers of a write; it makes a key where there is none.
 func metadataOf(header http.Header) (service.Meta, error) {
-	m := service.Meta{Key: header.Get("Idempotency-Key")}
+	m := service.Meta{Key: header.Get(wire.HeaderKey)}
 	if m.Key == "" {
-		if _, given := header["Idempotency-Key"]; given {
-			return m, service.InvalidRequest("", "Idempotency-Key is empty")
+		if _, given := header[wire.HeaderKey]; given {
+			return m, service.InvalidRequest("", wire.HeaderKey+" is empty")
 		}
 		m.Key = uuid.NewString()
 	} else {
 		m.Named = true
 	}
-	if text := header.Get("Maestro-Occurred-At"); text != "" {
+	if text := header.Get(wire.HeaderOccurredAt); text != "" {
 		at, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil || at.UTC().Year() < 1970 || at.UTC().Year() > 9999 {
 			return m, service.InvalidRequest(
 				"",
-				"Maestro-Occurred-At must be an RFC 3339 time, not '"+safetext.Printable(text)+"'",
+				wire.HeaderOccurredAt+" must be an RFC 3339 time, not '"+safetext.Printable(text)+"'",
 			)
 		}
 		m.OccurredAt, m.Kept = at, true
 	}
-	if given := header["Traceparent"]; len(given) == 1 && isTraceParent(given[0]) {
+	if given := header[wire.HeaderTraceParent]; len(given) == 1 && isTraceParent(given[0]) {
 		m.TraceParent = given[0]
 	}
 	return m, nil

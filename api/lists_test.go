@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+
+	"maestro/service/wire"
 )
 
 // TestListsComeInPages: lists of our own routes always come in pages, those that older clients know if that is
@@ -31,7 +33,7 @@ func TestListsComeInPages(t *testing.T) {
 				key, _ := item.(map[string]any)
 				ids[fmt.Sprint(key["id"], key["actor"])] = true
 			}
-			if next = r.header.Get("Maestro-Next"); next != "" {
+			if next = r.header.Get(wire.HeaderNext); next != "" {
 				next = "&cursor=" + next
 			}
 		}
@@ -39,11 +41,11 @@ func TestListsComeInPages(t *testing.T) {
 	}
 
 	timeline := "/api/sessions/" + id + "/timeline"
-	if r := get(timeline); len(r.array()) != 1000 || r.header.Get("Maestro-Next") == "" {
-		t.Errorf("the first page has %d entries, the next is %q", len(r.array()), r.header.Get("Maestro-Next"))
+	if r := get(timeline); len(r.array()) != 1000 || r.header.Get(wire.HeaderNext) == "" {
+		t.Errorf("the first page has %d entries, the next is %q", len(r.array()), r.header.Get(wire.HeaderNext))
 	}
-	if r := get(timeline + "?limit=3"); len(r.array()) != 3 || r.header.Get("Maestro-Next") != "" {
-		t.Errorf("the newest three are %d, the next is %q", len(r.array()), r.header.Get("Maestro-Next"))
+	if r := get(timeline + "?limit=3"); len(r.array()) != 3 || r.header.Get(wire.HeaderNext) != "" {
+		t.Errorf("the newest three are %d, the next is %q", len(r.array()), r.header.Get(wire.HeaderNext))
 	}
 	if lengths, ids := walk(timeline + "?limit=500"); len(lengths) != 3 || lengths[0] != 500 || len(ids) < 1005 {
 		t.Errorf("pages of %v with %d entries", lengths, len(ids))
@@ -51,8 +53,8 @@ func TestListsComeInPages(t *testing.T) {
 	if lengths, ids := walk("/api/tasks/" + task + "/timeline?x="); len(lengths) != 2 || len(ids) < 1004 {
 		t.Errorf("pages of %v with %d entries", lengths, len(ids))
 	}
-	if r := get("/api/tasks"); len(r.array()) != 7 || r.header.Get("Maestro-Next") != "" {
-		t.Errorf("older clients get %d tasks, and the next %q", len(r.array()), r.header.Get("Maestro-Next"))
+	if r := get("/api/tasks"); len(r.array()) != 7 || r.header.Get(wire.HeaderNext) != "" {
+		t.Errorf("older clients get %d tasks, and the next %q", len(r.array()), r.header.Get(wire.HeaderNext))
 	}
 	if lengths, ids := walk("/api/tasks?limit=3"); len(lengths) != 3 || len(ids) != 7 {
 		t.Errorf("pages of %v with %d tasks", lengths, len(ids))

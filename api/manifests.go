@@ -38,7 +38,7 @@ func (s *server) generateManifest(w http.ResponseWriter, r *http.Request) {
 	}
 	header := w.Header()
 	header["Content-Type"] = s.jsonType
-	header["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	header[wire.HeaderSequence] = []string{sequenceText(s.Head())}
 	s.raw(w, r, m.Canonical())
 }
 
@@ -102,7 +102,7 @@ func readManifest(r *http.Request) ([]byte, error) {
 func (s *server) manifestSchema(w http.ResponseWriter, _ *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "application/schema+json")
-	header["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	header[wire.HeaderSequence] = []string{sequenceText(s.Head())}
 	s.write(w, manifest.Schema())
 }
 
@@ -115,7 +115,7 @@ func (s *server) sessionManifest(w http.ResponseWriter, r *http.Request) {
 	}
 	header := w.Header()
 	header["Content-Type"] = s.jsonType
-	header.Set("Maestro-Digest", digest)
-	header["Maestro-Sequence"] = []string{sequenceText(s.Head())}
+	header.Set(wire.HeaderDigest, digest)
+	header[wire.HeaderSequence] = []string{sequenceText(s.Head())}
 	s.raw(w, r, content)
 }

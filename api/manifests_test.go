@@ -16,6 +16,7 @@ import (
 
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
 
@@ -115,8 +116,8 @@ func (w manifests) manifestOf(id string) *manifest.Manifest {
 		w.Errorf("%s: in its place is %q", id, got)
 	}
 	r := w.send(http.MethodGet, "/api/sessions/"+id+"/manifest", adminToken, "").is(200)
-	if !bytes.Equal(r.body, content) || r.header.Get("Maestro-Digest") != x.ManifestDigest ||
-		r.header.Get("Maestro-Sequence") == "" {
+	if !bytes.Equal(r.body, content) || r.header.Get(wire.HeaderDigest) != x.ManifestDigest ||
+		r.header.Get(wire.HeaderSequence) == "" {
 		w.Errorf("%s: shown is %s with %v", id, r.body, r.header)
 	}
 	m, err := manifest.Parse(content)
@@ -408,11 +409,11 @@ func TestARetriedSpawnKeepsItsManifest(t *testing.T) {
 	spawns := []func() reply{
 		func() reply {
 			return w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`,
-				"Idempotency-Key", "k").is(200)
+				wire.HeaderKey, "k").is(200)
 		},
 		func() reply {
 			return w.send(http.MethodPost, "/api/sessions/spawn", adminToken,
-				`{"projectId":"`+project+`","taskIds":["`+task+`"]}`, "Idempotency-Key", "k2").is(201)
+				`{"projectId":"`+project+`","taskIds":["`+task+`"]}`, wire.HeaderKey, "k2").is(201)
 		},
 	}
 	for i, spawn := range spawns {
@@ -435,7 +436,7 @@ func TestARetriedSpawnKeepsItsManifest(t *testing.T) {
 		}
 	}
 	id := spawned(spawns[0]())
-	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"name":"n"}`, "Idempotency-Key",
+	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"name":"n"}`, wire.HeaderKey,
 		"k").refused(409, "KEY_REUSED", "")
 	// Of a session that is gone nothing is put anywhere.
 	w.do(adminToken, "session:delete", `{"sessionId":"`+id+`"}`).is(200)
@@ -517,7 +518,7 @@ func TestTheManifestInItsPlaceIsTheOneThatCounts(t *testing.T) {
 		project := w.project()
 		task := w.task(project)
 		body := `{"project":"` + project + `","taskIds":["` + task + `"]}`
-		id := spawned(w.do(adminToken, "session:spawn", body, "Idempotency-Key", "k"))
+		id := spawned(w.do(adminToken, "session:spawn", body, wire.HeaderKey, "k"))
 		m := w.manifestOf(id)
 		var digests []string
 		for turns := range 2 {

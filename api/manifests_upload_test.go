@@ -18,6 +18,7 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/projections"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 	"maestro/workers/prompt"
 )
@@ -87,7 +88,7 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 	for name, m := range examples(t) {
 		r := w.upload(adminToken, string(m.Canonical())).is(200)
 		if r.text("digest") != manifest.Digest(m.Canonical()) || r.text("role") != string(m.Role) ||
-			r.header.Get("Maestro-Sequence") == "" {
+			r.header.Get(wire.HeaderSequence) == "" {
 			t.Errorf("%s: %s", name, r.body)
 		}
 		// The server makes the ids: the tasks are made as the example has them, and renamed in it.
@@ -341,7 +342,7 @@ func TestBadUploads(t *testing.T) {
 	}
 	w.send(http.MethodGet, "/api/manifests/schema", "", "").is(401)
 	schema := w.send(http.MethodGet, "/api/manifests/schema", adminToken, "").is(200)
-	if schema.text("$id") != manifest.SchemaID || schema.header.Get("Maestro-Sequence") == "" ||
+	if schema.text("$id") != manifest.SchemaID || schema.header.Get(wire.HeaderSequence) == "" ||
 		schema.header.Get("Content-Type") != "application/schema+json" {
 		t.Errorf("the schema: %v", schema.header)
 	}

@@ -8,15 +8,16 @@ import (
 
 	"maestro/internal/safetext"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // onceHeaders are the headers that the API reads the value of, beside those of checkOrigin and identify, which refuse
 // a repeated one themselves. Traceparent is not one of them: the standard asks to ignore it.
 var onceHeaders = []string{
 	"Content-Type",
-	"Idempotency-Key",
-	"Maestro-Client",
-	"Maestro-Occurred-At",
+	wire.HeaderKey,
+	wire.HeaderClient,
+	wire.HeaderOccurredAt,
 }
 
 // saidOnce refuses a request that says one thing twice, in a header or in its query: a proxy, a log or another server

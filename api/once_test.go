@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"maestro/service/wire"
 )
 
 // sendHeader makes a request with headers as they are given, repeated ones too.
@@ -53,9 +55,9 @@ func TestRepeatsAreRefused(t *testing.T) {
 		{http.MethodGet, "/api/whoami", ""},
 	} {
 		for name, values := range map[string][]string{
-			"Idempotency-Key":     {"one", "two"},
-			"Maestro-Occurred-At": {"2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"},
-			"Maestro-Client":      {"maestro", "maestro"},
+			wire.HeaderKey:        {"one", "two"},
+			wire.HeaderOccurredAt: {"2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"},
+			wire.HeaderClient:     {"maestro", "maestro"},
 			"Content-Type":        {"application/json", "text/plain"},
 		} {
 			w.sendHeader(c.method, c.path, c.body, http.Header{name: values}).
@@ -72,7 +74,7 @@ func TestRepeatsAreRefused(t *testing.T) {
 		t.Errorf("%d events of refused requests", w.log.head()-head)
 	}
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	w.sendHeader(http.MethodPost, "/api/tasks", newTask, http.Header{"Traceparent": {trace, trace}}).is(201)
+	w.sendHeader(http.MethodPost, "/api/tasks", newTask, http.Header{wire.HeaderTraceParent: {trace, trace}}).is(201)
 	if got := w.last().TraceParent; got != "" {
 		t.Errorf("a repeated traceparent is taken: %q", got)
 	}

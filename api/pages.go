@@ -12,6 +12,7 @@ import (
 	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // A list comes in pages: `limit` says how many items, and the header Maestro-Next holds the cursor of the next page
@@ -22,8 +23,6 @@ const (
 	// pageUsual is how many items a page has if none is asked for, pageMost how many it has at most.
 	pageUsual = 1000
 	pageMost  = 10_000
-	// headerNext holds the cursor of the next page.
-	headerNext = "Maestro-Next"
 )
 
 // PageUsual and PageMost are documented with the limits.
@@ -52,7 +51,7 @@ func pageParam(path string) *huma.Param {
 	return &huma.Param{
 		Name:        "cursor",
 		In:          "query",
-		Description: "what " + headerNext + " of the page before held",
+		Description: "what " + wire.HeaderNext + " of the page before held",
 		Schema:      &huma.Schema{Type: huma.TypeString},
 	}
 }
@@ -167,7 +166,7 @@ func endOf(end *service.PageEnd) string {
 
 func (w *response) next(cursor string) {
 	if cursor != "" {
-		w.Header()[headerNext] = []string{cursor}
+		w.Header()[wire.HeaderNext] = []string{cursor}
 	}
 }
 
@@ -213,7 +212,7 @@ func parseCursor(text string) (*cursor, error) {
 		}
 	}
 	return nil, service.InvalidRequest("",
-		"cursor must be what "+headerNext+" held, not '"+safetext.Printable(text)+"'")
+		"cursor must be what "+wire.HeaderNext+" held, not '"+safetext.Printable(text)+"'")
 }
 
 // cut gives the items behind a cursor, and the cursor of the page behind them. The item of the cursor may be gone

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"maestro/service/wire"
 )
 
 // puller makes what a queue session of older clients begins with: a project, n tasks, and a session spawned with them.
@@ -174,7 +176,7 @@ func TestOldQueue(t *testing.T) {
 			t.Errorf("item %d is %v, not %s: the order of the queue is that of the pushes", i, last[i], want)
 		}
 	}
-	if got := o.send(http.MethodGet, "/api/audit/verify", "", "", "Maestro-Client",
+	if got := o.send(http.MethodGet, "/api/audit/verify", "", "", wire.HeaderClient,
 		"test").is(200); len(got.at("faults").([]any)) != 0 {
 		t.Errorf("the log that old clients made: %s", got.body)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // A retry gets the answer that it had, but the secret in it only as long as its caller may use the command: there, and
@@ -52,7 +53,7 @@ func TestARetryHidesTheSecret(t *testing.T) {
 				spawn := func() reply {
 					t.Helper()
 					body := `{"project":"` + project + `","strategy":"queue"}`
-					return w.do(x.token, "session:spawn", body, "Idempotency-Key", "spawn").is(200)
+					return w.do(x.token, "session:spawn", body, wire.HeaderKey, "spawn").is(200)
 				}
 				first := spawn()
 				session := first.text("event", "data", "sessionId")
@@ -62,7 +63,7 @@ func TestARetryHidesTheSecret(t *testing.T) {
 				c.change(x, project, session)
 				again := spawn()
 				_, shown := again.object()["token"]
-				retried := again.header.Get("Maestro-Retried") == "true"
+				retried := again.header.Get(wire.HeaderRetried) == "true"
 				if !retried || again.text("event", "id") != first.text("event", "id") {
 					t.Errorf("the retry is answered %s", again.body)
 				}
@@ -84,7 +85,7 @@ func TestAnOlderRetryHidesTheSecret(t *testing.T) {
 		`"sessionId":"` + id + `"}`
 	spawn := func() reply {
 		t.Helper()
-		return w.send(http.MethodPost, "/api/sessions/spawn", token, body, "Idempotency-Key", "spawn")
+		return w.send(http.MethodPost, "/api/sessions/spawn", token, body, wire.HeaderKey, "spawn")
 	}
 	first := spawn().is(201)
 	if again := spawn().is(201); again.text("token") == "" || again.text("token") != first.text("token") {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"maestro/engine"
+	"maestro/service/wire"
 )
 
 // made creates a project and a task in it as a session, and gives their ids.
@@ -136,14 +137,14 @@ func TestProjectsOfSessionsAreLimited(t *testing.T) {
 		create := func(token string, header ...string) reply {
 			return w.do(token, "project:create", `{"name":"P"}`, header...)
 		}
-		first := create(boss, "Idempotency-Key", "one").is(200).text("event", "data", "projectId")
+		first := create(boss, wire.HeaderKey, "one").is(200).text("event", "data", "projectId")
 		create(boss).is(200)
 		r := create(boss).refused(http.StatusTooManyRequests, "QUOTA_EXCEEDED", "")
 		if r.text("details", "limit") != "project-projects" || r.header.Get("Retry-After") == "" ||
 			r.text("why") == "" || r.text("next") == "" {
 			t.Errorf("%s, Retry-After %q", r.body, r.header.Get("Retry-After"))
 		}
-		create(boss, "Idempotency-Key", "one").is(200) // a retry
+		create(boss, wire.HeaderKey, "one").is(200) // a retry
 		create(worker).refused(http.StatusForbidden, "NOT_ALLOWED", "")
 		w.project()
 		w.do(boss, "project:delete", `{"projectId":"`+first+`"}`).is(200)
@@ -162,14 +163,14 @@ func TestWhatIsRefusedIsNotPaid(t *testing.T) {
 		_, boss := w.session(adminToken, project, task, `,"role":"orchestrator"`)
 		good := `{"taskIds":["` + task + `"]}`
 		older := `{"projectId":"` + project + `","taskIds":["` + task + `"]`
-		w.do(boss, "session:spawn", good, "Idempotency-Key", "one").is(200)
+		w.do(boss, "session:spawn", good, wire.HeaderKey, "one").is(200)
 		for range 3 {
 			w.do(boss, "session:spawn", `{"taskIds":["none"]}`).refused(404, "NOT_FOUND", "")
 			w.do(boss, "session:spawn", good[:10]).refused(400, "VALIDATION_ERROR", "")
 			w.do(boss, "session:spawn", `{"taskIds":["`+task+`"],"timeout":-1}`).refused(400, "VALIDATION_ERROR", "")
 			w.send(http.MethodPost, "/api/sessions/spawn", boss, older+`,"role":"none"}`).is(400)
 			w.send(http.MethodPost, "/api/sessions/spawn", boss, older+`,"sessionName":"`+"\\u0000"+`"}`).is(400)
-			w.do(boss, "session:spawn", good, "Idempotency-Key", "one").is(200)
+			w.do(boss, "session:spawn", good, wire.HeaderKey, "one").is(200)
 			w.do(boss, "session:spawn?dryRun=true", good).is(200)
 			w.do(boss, "project:create", `{"name":" "}`).refused(400, "VALIDATION_ERROR", "")
 			w.send(http.MethodPost, "/api/projects", boss, `{"name":" "}`).is(400)
@@ -281,7 +282,7 @@ func (w *world) allDenied(limit int) (all []engine.Denial) {
 		var page []engine.Denial
 		r.into(&page)
 		all = append(all, page...)
-		if next = r.header.Get("Maestro-Next"); next == "" {
+		if next = r.header.Get(wire.HeaderNext); next == "" {
 			return all
 		}
 	}
@@ -317,7 +318,7 @@ func TestAllRefusalsAreListed(t *testing.T) {
 				}
 				seen[d.Number] = true
 			}
-			next := r.header.Get("Maestro-Next")
+			next := r.header.Get(wire.HeaderNext)
 			if next == "" {
 				break
 			}

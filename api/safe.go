@@ -6,6 +6,7 @@ import (
 
 	"maestro/commands"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // A read changes nothing and costs little, whoever makes a browser ask for it: with --auth off an image on any page can
@@ -38,7 +39,7 @@ func (s *server) routeOf(r *http.Request) string {
 // checkLongRead refuses a long read to a caller without a credential that could be a browser. No page of another origin
 // can set the header that it asks for.
 func (s *server) checkLongRead(r *http.Request, c *call) error {
-	if !c.Anonymous || !c.reads() || r.Header.Get("Maestro-Client") != "" {
+	if !c.Anonymous || !c.reads() || r.Header.Get(wire.HeaderClient) != "" {
 		return nil
 	}
 	if !longReads[s.routeOf(r)] {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"maestro/service/wire"
 )
 
 // TestReadsChangeNothing: with auth off no read below /api appends an event, brings a lost session back, or records a
@@ -55,10 +57,10 @@ func TestReadsChangeNothing(t *testing.T) {
 					if log.read > 20 {
 						t.Errorf("%s %s read %d messages of the log", method, path, log.read)
 					}
-					if r.status == http.StatusForbidden && strings.Contains(string(r.body), "Maestro-Client") {
+					if r.status == http.StatusForbidden && strings.Contains(string(r.body), wire.HeaderClient) {
 						long++
 						w.send(method, path, adminToken, "")
-						w.send(method, path, "", "", "Maestro-Client", "test")
+						w.send(method, path, "", "", wire.HeaderClient, "test")
 					}
 				}
 			}
@@ -66,8 +68,8 @@ func TestReadsChangeNothing(t *testing.T) {
 		if long == 0 {
 			t.Error("no read is long")
 		}
-		w.send(http.MethodGet, "/api/audit/verify", "", "").refused(403, "NOT_ALLOWED", "Maestro-Client")
-		w.send(http.MethodGet, "/api/audit/verify", "", "", "Maestro-Client", "test").is(200)
+		w.send(http.MethodGet, "/api/audit/verify", "", "").refused(403, "NOT_ALLOWED", wire.HeaderClient)
+		w.send(http.MethodGet, "/api/audit/verify", "", "", wire.HeaderClient, "test").is(200)
 		w.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200)
 		// Who has a credential is heard by any call, and its refusals are recorded.
 		w.send(http.MethodGet, "/api/sessions/"+lost, token, "").is(200)

@@ -49,8 +49,8 @@ func TestSince(t *testing.T) {
 				t.Errorf("%s: expected %d to %d, %d events, %d in the inbox, %d of them new, %d refused: %s", name,
 					from, to, count, inbox, fresh, refused, r.body)
 			}
-			if r.header.Get("Maestro-Sequence") != fmt.Sprint(to) {
-				t.Errorf("%s: Maestro-Sequence is %s", name, r.header.Get("Maestro-Sequence"))
+			if r.header.Get(wire.HeaderSequence) != fmt.Sprint(to) {
+				t.Errorf("%s: Maestro-Sequence is %s", name, r.header.Get(wire.HeaderSequence))
 			}
 		}
 		expect("an empty log", since(adminToken), 0, 0, 0, 0, 0, 0)
@@ -118,7 +118,7 @@ func TestSince(t *testing.T) {
 			expect("nothing since "+from, since(adminToken, "from", from), head, head, 0, 3, 0, 0)
 		}
 		w.send(http.MethodGet, "/api/inbox", token, "").is(403)
-		w.do(token, "report:progress", `{"message":"m","taskIds":["`+foreign+`"]}`, "Maestro-Occurred-At",
+		w.do(token, "report:progress", `{"message":"m","taskIds":["`+foreign+`"]}`, wire.HeaderOccurredAt,
 			later.Format(time.RFC3339)).is(403)
 		for _, from := range []string{fmt.Sprint(head), later.Format(time.RFC3339Nano)} {
 			expect("refusals since "+from, since(adminToken, "from", from), head, head, 0, 4, 1, 2)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"maestro/commands"
+	"maestro/service/wire"
 )
 
 // TestAStartAnswersItsItem: the answer to queue:start says all that there is to show, and is as long in a queue of 900
@@ -37,9 +38,9 @@ func TestAStartAnswersItsItem(t *testing.T) {
 	for range 900 {
 		push(w.task(project))
 	}
-	started := w.do(token, "queue:start", `{}`, "Idempotency-Key", "k").is(200)
+	started := w.do(token, "queue:start", `{}`, wire.HeaderKey, "k").is(200)
 	held := w.do(token, "queue:start", `{}`).is(200)
-	again := w.do(token, "queue:start", `{}`, "Idempotency-Key", "k").is(200)
+	again := w.do(token, "queue:start", `{}`, wire.HeaderKey, "k").is(200)
 	var queue struct {
 		Items []map[string]any `json:"items"`
 	}

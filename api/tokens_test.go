@@ -14,6 +14,7 @@ import (
 
 	"maestro/events"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // lockedBuffer is a log that may be read while it is written.
@@ -42,11 +43,11 @@ func TestTokens(t *testing.T) {
 	project := w.project()
 	whoami := func(token string) reply { t.Helper(); return w.send(http.MethodGet, "/api/whoami", token, "") }
 
-	made := w.do(adminToken, "token:create", `{"name":"ci","kind":"admin"}`, "Idempotency-Key", "k").is(200)
+	made := w.do(adminToken, "token:create", `{"name":"ci","kind":"admin"}`, wire.HeaderKey, "k").is(200)
 	first := made.text("token")
-	again := w.do(adminToken, "token:create", `{"kind":"admin","name":"ci"}`, "Idempotency-Key", "k").is(200)
+	again := w.do(adminToken, "token:create", `{"kind":"admin","name":"ci"}`, wire.HeaderKey, "k").is(200)
 	if again.text("token") != first || first != service.NamedToken(serverKey, "ci", 1) ||
-		again.header.Get("Maestro-Retried") != "true" {
+		again.header.Get(wire.HeaderRetried) != "true" {
 		t.Errorf("the same key gives %q after %q", again.text("token"), first)
 	}
 	if me := whoami(first).is(200); me.text("actor") != "ci" || me.text("kind") != "user" ||
@@ -83,9 +84,9 @@ func TestTokens(t *testing.T) {
 
 	// A session's: the old secret is bad, and the new one is in the answer, the same for a retry.
 	id, old := w.session(adminToken, project, w.task(project), ``)
-	exchanged := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`, "Idempotency-Key", "r").is(200)
+	exchanged := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`, wire.HeaderKey, "r").is(200)
 	fresh := exchanged.text("token")
-	if got := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`, "Idempotency-Key",
+	if got := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`, wire.HeaderKey,
 		"r").is(200).text("token"); got != fresh {
 		t.Errorf("a retry gives %q after %q", got, fresh)
 	}

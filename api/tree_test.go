@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+
+	"maestro/service/wire"
 )
 
 // family makes an orchestrator with two children, one of which is an orchestrator with a child of its own.
@@ -52,7 +54,7 @@ func TestKillTree(t *testing.T) {
 	ids, tokens := w.family(project)
 	other, _ := w.family(project)
 
-	r := w.do(adminToken, "session:kill", `{"sessionId":"`+ids[0]+`"}`, "Idempotency-Key", "one").is(200)
+	r := w.do(adminToken, "session:kill", `{"sessionId":"`+ids[0]+`"}`, wire.HeaderKey, "one").is(200)
 	if r.at("livingBelow") != 3.0 || has(r, "also") {
 		t.Errorf("without tree: %s", r.body)
 	}
@@ -66,14 +68,14 @@ func TestKillTree(t *testing.T) {
 		t.Errorf("a dry run: %s", r.body)
 	}
 	before := w.log.head()
-	r = w.send(http.MethodPost, kill, adminToken, body, "Idempotency-Key", "two").is(200)
+	r = w.send(http.MethodPost, kill, adminToken, body, wire.HeaderKey, "two").is(200)
 	if r.at("event") != nil || !slices.Equal(texts(r.at("also")), ids[1:]) || has(r, "livingBelow") {
 		t.Errorf("with tree: %s", r.body)
 	}
 	if w.log.head() != before+3 || len(w.livingOf(ids)) != 0 {
 		t.Errorf("with tree: %d events, and %v live", w.log.head()-before, w.livingOf(ids))
 	}
-	w.send(http.MethodPost, kill, adminToken, body, "Idempotency-Key", "two").is(200)
+	w.send(http.MethodPost, kill, adminToken, body, wire.HeaderKey, "two").is(200)
 	if w.log.head() != before+3 {
 		t.Error("asked again, it happened again")
 	}
@@ -121,7 +123,7 @@ func TestRevokeTree(t *testing.T) {
 	}
 	body := `{"sessionId":"` + ids[0] + `"}`
 	for range 2 {
-		r = w.send(http.MethodPost, "/api/commands/token:revoke?tree=true", adminToken, body, "Idempotency-Key",
+		r = w.send(http.MethodPost, "/api/commands/token:revoke?tree=true", adminToken, body, wire.HeaderKey,
 			"all").is(200)
 	}
 	if len(good()) != 0 || w.send(http.MethodGet, "/api/whoami", r.text("token"), "").status != http.StatusOK {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"maestro/service/wire"
 )
 
 // unread is a caller who takes nothing of its answer until it is let go.
@@ -130,7 +132,7 @@ func TestUnreadListsHoldLittle(t *testing.T) {
 		_, token := w.session(adminToken, project, root, `,"role":"orchestrator"`)
 		page := w.send(http.MethodGet, fmt.Sprintf("/api/tasks?limit=%d", tasks-100), token, "").is(200)
 		for _, path := range []string{
-			"/api/tasks?limit=10000&cursor=" + page.header.Get("Maestro-Next"),
+			"/api/tasks?limit=10000&cursor=" + page.header.Get(wire.HeaderNext),
 			"/api/tasks/" + root + "/tree",
 		} {
 			before := heap()

@@ -5,11 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"time"
-)
 
-// headerMail names, to a session, the oldest of the mail that it was not yet shown: its questions that were answered,
-// and messages. GET …/mail tells how much more there is.
-const headerMail = "Maestro-Mail"
+	"maestro/service/wire"
+)
 
 // mailNamed bounds how many ids the header has: clients limit the headers that they take.
 const mailNamed = 20
@@ -17,7 +15,7 @@ const mailNamed = 20
 // heard notes that a session calls, whatever it asks for, and tells it of the mail that waits for it.
 func (s *server) heard(ctx context.Context, header http.Header, c *call) error {
 	if len(c.Mail) > 0 {
-		header.Set(headerMail, strings.Join(c.Mail[:min(len(c.Mail), mailNamed)], ","))
+		header.Set(wire.HeaderMail, strings.Join(c.Mail[:min(len(c.Mail), mailNamed)], ","))
 	}
 	return s.Heard(ctx, c.Caller)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/service/wire"
 )
 
 // later does something that waits, in a goroutine of its own.
@@ -368,7 +369,7 @@ func TestWaitingForAnAnswer(t *testing.T) {
 		// Every answer of the server tells its session of it, until it was shown.
 		told := func(token string, call func() reply, want string) {
 			t.Helper()
-			if got := call().header.Get("Maestro-Mail"); got != want {
+			if got := call().header.Get(wire.HeaderMail); got != want {
 				t.Errorf("Maestro-Mail is %q, not %q", got, want)
 			}
 		}
@@ -434,7 +435,7 @@ func TestWaitersUnderLoad(t *testing.T) {
 			task := w.task(project)
 			go func() {
 				w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+task+`"}`,
-					"Idempotency-Key", fmt.Sprint("push", i)).is(200)
+					wire.HeaderKey, fmt.Sprint("push", i)).is(200)
 			}()
 		}
 		synctest.Wait()

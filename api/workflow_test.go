@@ -14,6 +14,7 @@ import (
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // TestTheSevenSteps is the status workflow of document 003.
@@ -67,30 +68,30 @@ func TestARetryIsTheSameCommand(t *testing.T) {
 	project := w.project()
 	task := w.task(project)
 	body := `{"project":"` + project + `","taskIds":["` + task + `"]}`
-	first := w.do(adminToken, "session:spawn", body, "Idempotency-Key", "k1").is(200)
+	first := w.do(adminToken, "session:spawn", body, wire.HeaderKey, "k1").is(200)
 	before := w.log.head()
 	second := w.do(adminToken, "session:spawn", `{ "taskIds":["`+task+`"], "project":"`+project+`" }`,
-		"Idempotency-Key", "k1").is(200)
+		wire.HeaderKey, "k1").is(200)
 	if string(first.body) != string(second.body) {
 		t.Errorf("a retry answers\n%s\nafter\n%s", second.body, first.body)
 	}
-	if first.header.Get("Maestro-Retried") != "" || second.header.Get("Maestro-Retried") != "true" {
-		t.Errorf("Maestro-Retried: %q, %q", first.header.Get("Maestro-Retried"), second.header.Get("Maestro-Retried"))
+	if first.header.Get(wire.HeaderRetried) != "" || second.header.Get(wire.HeaderRetried) != "true" {
+		t.Errorf("Maestro-Retried: %q, %q", first.header.Get(wire.HeaderRetried), second.header.Get(wire.HeaderRetried))
 	}
 	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"name":"other"}`,
-		"Idempotency-Key", "k1").refused(409, "KEY_REUSED", "k1")
+		wire.HeaderKey, "k1").refused(409, "KEY_REUSED", "k1")
 	if w.log.head() != before {
 		t.Error("a retry left an event")
 	}
 	token := first.text("token")
-	w.do(token, "task:create", `{"title":"x"}`, "Idempotency-Key", "k2").is(200)
-	w.do(adminToken, "task:create", `{"project":"`+project+`","title":"x"}`, "Idempotency-Key", "k2").is(200)
+	w.do(token, "task:create", `{"title":"x"}`, wire.HeaderKey, "k2").is(200)
+	w.do(adminToken, "task:create", `{"project":"`+project+`","title":"x"}`, wire.HeaderKey, "k2").is(200)
 	if w.log.head() != before+2 {
 		t.Errorf("two actors with one key made %d events", w.log.head()-before)
 	}
 	// An older route with a key, and one that comes to two commands.
-	created := w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"A"}`, "Idempotency-Key", "k3").is(201)
-	again := w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"A"}`, "Idempotency-Key", "k3").is(201)
+	created := w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"A"}`, wire.HeaderKey, "k3").is(201)
+	again := w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"A"}`, wire.HeaderKey, "k3").is(201)
 	if created.text("id") != again.text("id") {
 		t.Error("a retried POST made a second project")
 	}
@@ -98,15 +99,15 @@ func TestARetryIsTheSameCommand(t *testing.T) {
 	before = w.log.head()
 	for range 2 {
 		w.send(http.MethodPatch, "/api/tasks/"+task, orchestrator, `{"status":"completed","sessionStatus":"completed"}`,
-			"Idempotency-Key", "k4").is(200)
+			wire.HeaderKey, "k4").is(200)
 	}
 	if w.log.head() != before+2 {
 		t.Errorf("a retried PATCH of two commands made %d events", w.log.head()-before)
 	}
-	w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"B"}`, "Idempotency-Key", "k3").refused(409,
+	w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"B"}`, wire.HeaderKey, "k3").refused(409,
 		"KEY_REUSED", "")
-	w.do(adminToken, "task:complete", `{"taskId":"`+task+`"}`, "Idempotency-Key", strings.Repeat("k", 201)).refused(400,
-		"VALIDATION_ERROR", "Idempotency-Key")
+	w.do(adminToken, "task:complete", `{"taskId":"`+task+`"}`, wire.HeaderKey, strings.Repeat("k", 201)).refused(400,
+		"VALIDATION_ERROR", wire.HeaderKey)
 }
 
 func TestAlreadySo(t *testing.T) {
@@ -126,8 +127,8 @@ func TestWhatComesWithACommand(t *testing.T) {
 	project := w.project()
 	_, token := w.session(adminToken, project, w.task(project), ``)
 	said := len(w.log.messages)
-	r := w.do(token, "report:progress", `{"message":"x"}`, "Maestro-Occurred-At", "2026-02-03T04:05:06.789+01:00",
-		"Traceparent", trace).is(200)
+	r := w.do(token, "report:progress", `{"message":"x"}`, wire.HeaderOccurredAt, "2026-02-03T04:05:06.789+01:00",
+		wire.HeaderTraceParent, trace).is(200)
 	if r.text("event", "occurredat") != "2026-02-03T03:05:06.789Z" || r.text("event", "traceparent") != trace {
 		t.Errorf("the event: %s", r.body)
 	}
@@ -139,14 +140,14 @@ func TestWhatComesWithACommand(t *testing.T) {
 		if commands.MayWait(row.ID) {
 			continue
 		}
-		w.do(adminToken, row.ID, `{}`, "Maestro-Occurred-At", "2026-02-03T04:05:06Z").refused(400, "VALIDATION_ERROR",
+		w.do(adminToken, row.ID, `{}`, wire.HeaderOccurredAt, "2026-02-03T04:05:06Z").refused(400, "VALIDATION_ERROR",
 			"does not take Maestro-Occurred-At")
 	}
-	w.do(adminToken, "project:create", `{"name":"x"}`, "Maestro-Occurred-At", "yesterday").refused(400,
-		"VALIDATION_ERROR", "Maestro-Occurred-At")
-	w.do(adminToken, "project:create", `{"name":"x"}`, "Maestro-Occurred-At", "9999-12-31T23:59:59-01:00").refused(400,
-		"VALIDATION_ERROR", "Maestro-Occurred-At")
-	if r := w.do(adminToken, "project:create", `{"name":"x"}`, "Traceparent", "garbage").is(200); r.at("event",
+	w.do(adminToken, "project:create", `{"name":"x"}`, wire.HeaderOccurredAt, "yesterday").refused(400,
+		"VALIDATION_ERROR", wire.HeaderOccurredAt)
+	w.do(adminToken, "project:create", `{"name":"x"}`, wire.HeaderOccurredAt, "9999-12-31T23:59:59-01:00").refused(400,
+		"VALIDATION_ERROR", wire.HeaderOccurredAt)
+	if r := w.do(adminToken, "project:create", `{"name":"x"}`, wire.HeaderTraceParent, "garbage").is(200); r.at("event",
 		"traceparent") != nil {
 		t.Error("a garbage traceparent was stored")
 	}
@@ -187,7 +188,7 @@ func TestReadingOnesOwnWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := <-waited; r.Code != 200 || !strings.Contains(r.Body.String(), `"A"`) ||
-			r.Header().Get("Maestro-Sequence") != "1" {
+			r.Header().Get(wire.HeaderSequence) != "1" {
 			t.Errorf("a read at least at 1: %d %s", r.Code, r.Body)
 		}
 		start := time.Now()

@@ -258,6 +258,12 @@ func (h *HeadFile) write(head events.Head) error {
 	return writeAtomically(h.path, content, []byte("\n"))
 }
 
+// headFile is the head file as it is read: a member that is missing is nil.
+type headFile struct {
+	Sequence *uint64      `json:"sequence"`
+	Hash     *events.Hash `json:"hash"`
+}
+
 // LoadHeadFile reads the witness at path: the zero Head if there is none, an error if it is damaged.
 func LoadHeadFile(path string) (events.Head, error) {
 	content, err := readFile(path, maxHeadFile)
@@ -267,10 +273,7 @@ func LoadHeadFile(path string) (events.Head, error) {
 	if err != nil {
 		return events.Head{}, fmt.Errorf("read the head file: %w", err)
 	}
-	var head struct {
-		Sequence *uint64      `json:"sequence"`
-		Hash     *events.Hash `json:"hash"`
-	}
+	var head headFile
 	d := json.NewDecoder(bytes.NewReader(content))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&head); err != nil {

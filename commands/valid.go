@@ -17,6 +17,9 @@ const (
 	MaxKey  = 200
 )
 
+// KeyName is what callers call the key of a command: HTTP has it in the header of this name.
+const KeyName = "Idempotency-Key"
+
 const (
 	maxTitle = 200
 	maxPath  = 4096

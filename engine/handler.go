@@ -268,7 +268,7 @@ func validRequest(r Request) error {
 	if r.Key == "" {
 		return &commands.Refusal{Code: commands.CodeInvalid, Message: "a command needs a key"}
 	}
-	if err := commands.ValidLine("Idempotency-Key", r.Key, commands.MaxKey); err != nil {
+	if err := commands.ValidLine(commands.KeyName, r.Key, commands.MaxKey); err != nil {
 		return err
 	}
 	return commands.ValidLine("traceparent", r.TraceParent, commands.MaxKey)

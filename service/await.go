@@ -208,7 +208,7 @@ func (s *Service) AwaitSequence(ctx context.Context, c *Caller, sequence uint64)
 			strconv.FormatUint(head, 10),
 		Why:     "the views have not come that far",
 		Next:    "ask again, or for a lower sequence",
-		Details: map[string]uint64{"head": head},
+		Details: wire.NotReached{Head: head},
 	}
 }
 

@@ -39,11 +39,24 @@ type Done struct {
 	// Token is the secret that the command made, for its caller alone; "" if it made none.
 	Token string
 	// Below tells of the sessions below the one that the command ended or revoked.
-	Below Below
+	Below wire.Below
 	// Start is what queue:start gave; nil for any other command.
 	Start *wire.Start
 	// Revoked is what a revoked token leaves behind; nil for any other command.
 	Revoked *wire.Revoked
+}
+
+// Wire gives the answer in the form that every interface sends.
+func (d Done) Wire(dryRun bool) wire.Done {
+	return wire.Done{
+		Outcome: wire.Outcome{Sequence: d.Sequence, Event: d.Event},
+		DryRun:  dryRun,
+		Token:   d.Token,
+		Below:   d.Below,
+		Start:   d.Start,
+		Revoked: d.Revoked,
+		Retried: d.Retried,
+	}
 }
 
 // Do brings a command through; no other way leads to the Handler. It permits early, reads and parses the body, gives a

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/service/wire"
 )
 
 // heldBack is how long the answer to a call over a limit is held back. Without that, who calls again at once would
@@ -60,12 +61,17 @@ func (s *Service) tooMuch(who string, over *overLimit) *Problem {
 func problemOver(who string, over *overLimit) *Problem {
 	seconds := max(1, int(math.Ceil(over.after.Seconds())))
 	p := &Problem{
-		Kind:       KindBusy,
-		Code:       codeLimited,
-		Message:    tooMany(who, over.quota.Name),
-		Why:        "the limit " + over.quota.Name + " is " + over.quota.String() + ": " + over.quota.About,
-		Next:       "Nothing was done. Try again in " + strconv.Itoa(seconds) + " s",
-		Details:    limitDetails{over.quota.Name, over.quota.Value, over.quota.Burst, seconds},
+		Kind:    KindBusy,
+		Code:    codeLimited,
+		Message: tooMany(who, over.quota.Name),
+		Why:     "the limit " + over.quota.Name + " is " + over.quota.String() + ": " + over.quota.About,
+		Next:    "Nothing was done. Try again in " + strconv.Itoa(seconds) + " s",
+		Details: wire.OverLimit{
+			Limit:      over.quota.Name,
+			Value:      over.quota.Value,
+			Burst:      over.quota.Burst,
+			RetryAfter: seconds,
+		},
 		RetryAfter: time.Duration(seconds) * time.Second,
 	}
 	if over.class == ofServer {
@@ -97,13 +103,6 @@ func tooMany(who, quota string) string {
 		return "The sessions of the project have " + said
 	}
 	return strings.ToUpper(who[:1]) + who[1:] + " has " + said
-}
-
-type limitDetails struct {
-	Limit      string  `json:"limit"`
-	Value      float64 `json:"value"`
-	Burst      float64 `json:"burst,omitempty"`
-	RetryAfter int     `json:"retryAfter"`
 }
 
 // limitedLog says in the log that calls are refused: at most once a second, with how many.

@@ -1,7 +1,9 @@
 package service
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +13,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/safetext"
+	"maestro/service/wire"
 )
 
 // Kind sorts problems by what the caller can do about them. Each interface has its own form for each: HTTP a status.
@@ -33,18 +36,11 @@ const (
 	KindTimeout                     // the server did not finish in time
 )
 
-// Problem is the answer no, as it goes over every wire.
+// Problem is the answer no. [wire.Problem] is the part of it that is sent.
 type Problem struct {
-	IsError bool `json:"error"`
-	// StatusCode is set where the domain's rules refuse, as older clients know it.
-	StatusCode int    `json:"statusCode,omitempty"`
-	Code       string `json:"code"`
-	Message    string `json:"message"`
-	Why        string `json:"why"`
-	Next       string `json:"next"`
-	Rule       string `json:"rule,omitempty"`
-	Pointer    string `json:"pointer,omitempty"`
-	Details    any    `json:"details,omitempty"`
+	Code, Message, Why, Next, Rule, Pointer string
+	// Details has a form of its own for some codes; nil for the others.
+	Details any
 
 	Kind Kind `json:"-"`
 	// Domain says that the rules refuse, not the interface.
@@ -56,6 +52,29 @@ type Problem struct {
 }
 
 func (p *Problem) Error() string { return p.Message }
+
+// Wire gives the problem in the form that every interface sends.
+func (p *Problem) Wire() wire.Problem {
+	sent := wire.Problem{
+		IsError: true,
+		Code:    p.Code,
+		Message: p.Message,
+		Why:     p.Why,
+		Next:    p.Next,
+		Rule:    p.Rule,
+		Pointer: p.Pointer,
+	}
+	if p.Details == nil {
+		return sent
+	}
+	var details bytes.Buffer
+	encoder := json.NewEncoder(&details)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(p.Details) == nil { // each is a type of ours, and has JSON
+		sent.Details = details.Bytes()
+	}
+	return sent
+}
 
 // InvalidRequest is a problem with a request that the domain has no say in.
 func InvalidRequest(pointer, message string) *Problem {
@@ -192,7 +211,6 @@ func (p *Problem) forGood() bool {
 
 // Complete fills in what every problem says.
 func (p *Problem) Complete() *Problem {
-	p.IsError = true
 	why, next := commonWords(p.Kind)
 	if p.Why == "" {
 		p.Why = why

@@ -3,40 +3,14 @@ package service
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/google/uuid"
 
 	"maestro/commands"
 	"maestro/engine"
 	"maestro/projections"
+	"maestro/service/wire"
 )
-
-// Below is the part of an answer about the sessions below the one that a command ended or revoked.
-type Below struct {
-	// Also are those that the command was done to as well, or in a dry run would be, parents before their children.
-	Also []string
-	// Living counts those that still live and that it was not done to.
-	Living int
-}
-
-// AppendTo appends the members of the answer; none if there is nothing to say.
-func (x Below) AppendTo(b []byte) []byte {
-	for i, id := range x.Also {
-		separator := `","`
-		if i == 0 {
-			separator = `,"also":["`
-		}
-		b = append(append(b, separator...), id...) // ids need no escape
-	}
-	if len(x.Also) > 0 {
-		b = append(b, `"]`...)
-	}
-	if x.Living > 0 {
-		b = strconv.AppendInt(append(b, `,"livingBelow":`...), int64(x.Living), 10)
-	}
-	return b
-}
 
 // ofTree gives the session that a command ends or revokes, and the same command for another; "" for any other command.
 func ofTree(command commands.Command) (root string, same func(id string) commands.Command) {
@@ -80,7 +54,7 @@ func (s *Service) livingBelow(ctx context.Context, c *Caller, root string) ([]st
 // where an earlier try stopped.
 func (s *Service) below(
 	ctx context.Context, c *Caller, request engine.Request, o Options,
-) (body Below, err error) {
+) (body wire.Below, err error) {
 	root, same := ofTree(request.Command)
 	if root == "" {
 		return body, nil
@@ -92,9 +66,9 @@ func (s *Service) below(
 			return body, err
 		}
 		rest := slices.DeleteFunc(living, func(id string) bool { return done[id] })
-		body.Living = len(rest)
+		body.LivingBelow = len(rest)
 		if o.Tree && o.DryRun {
-			return Below{Also: rest}, nil
+			return wire.Below{Also: rest}, nil
 		}
 		if !o.Tree || len(rest) == 0 {
 			return body, nil

@@ -21,19 +21,6 @@ import (
 	"maestro/service/wire"
 )
 
-// Headers that the server and its clients exchange.
-const (
-	HeaderKey        = "Idempotency-Key"
-	HeaderOccurredAt = "Maestro-Occurred-At"
-	HeaderRetried    = "Maestro-Retried"
-	HeaderVersion    = "Maestro-Client"
-	HeaderMail       = "Maestro-Mail"
-	HeaderNext       = "Maestro-Next"
-	HeaderDamage     = "Maestro-Damage"
-	HeaderLease      = "Maestro-Lease"
-	HeaderEnded      = "Maestro-Ended"
-)
-
 // maxAnswer bounds what is read of an answer that is not a stream.
 const maxAnswer = 256 << 20
 
@@ -158,38 +145,13 @@ func (o Options) query() url.Values {
 }
 
 // Answer is what a command came to.
-type Answer struct {
-	// Sequence is the event's, or the one that "already so" was decided on.
-	Sequence uint64
-	// Event is the stored CloudEvent; nil for "already so".
-	Event json.RawMessage
-	// Token is the secret of the session that the command made; else empty.
-	Token string
-	// Also are the sessions below that the command was done to as well, LivingBelow how many live there that it was
-	// not.
-	Also        []string
-	LivingBelow int
-	// Start is what queue:start gave; nil for another command, a dry run or an older server.
-	Start *wire.Start
-	// Revoked is what a revoked token leaves behind; nil for another command, a dry run or an older server.
-	Revoked *wire.Revoked
-	// Retried says that an earlier try with the same key had made the event.
-	Retried bool
-}
+type Answer = wire.Done
 
 // Error is what the server answers when it does not do what it was asked. Match it with errors.As.
 type Error struct {
+	wire.Problem
 	// Status is HTTP's.
-	Status int
-	// Code says in one word what is wrong, Message in a sentence, Why names the rule, Next what to do.
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Why     string `json:"why"`
-	Next    string `json:"next"`
-	// Rule is the row of the permission table that refused, Pointer the place in the body that is wrong.
-	Rule    string          `json:"rule"`
-	Pointer string          `json:"pointer"`
-	Details json.RawMessage `json:"details"`
+	Status int `json:"-"`
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -227,42 +189,26 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 		o.Key = uuid.NewString()
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set(HeaderKey, o.Key)
+	req.Header.Set(wire.HeaderKey, o.Key)
 	if o.TraceParent != "" {
-		req.Header.Set("Traceparent", o.TraceParent)
+		req.Header.Set(wire.HeaderTraceParent, o.TraceParent)
 	}
 	if !o.OccurredAt.IsZero() {
-		req.Header.Set(HeaderOccurredAt, o.OccurredAt.UTC().Format(time.RFC3339Nano))
+		req.Header.Set(wire.HeaderOccurredAt, o.OccurredAt.UTC().Format(time.RFC3339Nano))
 	}
 	resp, answer, err := c.answer(req)
 	if err != nil {
 		return Answer{}, err
 	}
-	var said struct {
-		Sequence uint64          `json:"sequence"`
-		Event    json.RawMessage `json:"event"`
-		Token    string          `json:"token"`
-		Also     []string        `json:"also"`
-		Living   int             `json:"livingBelow"`
-		Start    *wire.Start     `json:"start"`
-		Revoked  *wire.Revoked   `json:"revoked"`
-	}
+	var said Answer
 	if err := json.Unmarshal(answer, &said); err != nil {
 		return Answer{}, notOurs(resp, err)
 	}
 	if string(said.Event) == "null" {
 		said.Event = nil
 	}
-	return Answer{
-		Sequence:    said.Sequence,
-		Event:       said.Event,
-		Token:       said.Token,
-		Also:        said.Also,
-		LivingBelow: said.Living,
-		Start:       said.Start,
-		Revoked:     said.Revoked,
-		Retried:     resp.Header.Get(HeaderRetried) == "true",
-	}, nil
+	said.Retried = resp.Header.Get(wire.HeaderRetried) == "true"
+	return said, nil
 }
 
 // patiently gives a call the time that an answer may take, beside what it is asked to wait.
@@ -283,7 +229,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 	if err != nil {
 		return err
 	}
-	if resp.Header.Get(HeaderNext) != "" {
+	if resp.Header.Get(wire.HeaderNext) != "" {
 		if answer, err = c.pages(ctx, path, query, resp, answer); err != nil {
 			return err
 		}
@@ -314,7 +260,7 @@ func (c *Client) pages(
 	asked := url.Values{}
 	maps.Copy(asked, query)
 	list = bytes.TrimSpace(list)
-	for next := resp.Header.Get(HeaderNext); next != ""; next = resp.Header.Get(HeaderNext) {
+	for next := resp.Header.Get(wire.HeaderNext); next != ""; next = resp.Header.Get(wire.HeaderNext) {
 		asked.Set("cursor", next)
 		req, err := c.request(ctx, http.MethodGet, path, asked, nil)
 		if err != nil {
@@ -373,7 +319,7 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	req.Header.Set(HeaderVersion, c.version)
+	req.Header.Set(wire.HeaderClient, c.version)
 	return req, nil
 }
 
@@ -410,24 +356,22 @@ func (c *Client) tellWaiting(resp *http.Response, after time.Duration) {
 	if c.waiting == nil {
 		return
 	}
-	var said struct {
-		Details struct {
-			Limit string `json:"limit"`
-		} `json:"details"`
+	var said wire.Problem
+	var over wire.OverLimit
+	if body, err := readAll(resp); err != nil || json.Unmarshal(body, &said) != nil ||
+		json.Unmarshal(said.Details, &over) != nil {
+		over.Limit = ""
 	}
-	if body, err := readAll(resp); err != nil || json.Unmarshal(body, &said) != nil {
-		said.Details.Limit = ""
-	}
-	c.waiting(said.Details.Limit, after)
+	c.waiting(over.Limit, after)
 }
 
 func (c *Client) once(req *http.Request) (*http.Response, error) {
 	resp, err := c.http.Do(req)
 	if err == nil {
-		if ids := resp.Header.Get(HeaderMail); ids != "" && c.mail != nil {
+		if ids := resp.Header.Get(wire.HeaderMail); ids != "" && c.mail != nil {
 			c.mail(strings.Split(ids, ","))
 		}
-		if notice := resp.Header.Get(HeaderDamage); notice != "" && c.damage != nil {
+		if notice := resp.Header.Get(wire.HeaderDamage); notice != "" && c.damage != nil {
 			c.damage(notice)
 		}
 		return resp, nil
@@ -482,23 +426,20 @@ func errorOf(resp *http.Response) error {
 	}
 	e.Status = resp.StatusCode
 	if err != nil || e.Message == "" {
-		return &Error{
-			Status:  resp.StatusCode,
+		return &Error{Status: resp.StatusCode, Problem: wire.Problem{
 			Code:    "HTTP_ERROR",
 			Message: fmt.Sprintf("the server answered %s", resp.Status),
 			Why:     "the answer is not one of Maestro's",
 			Next:    "check the server's address",
-		}
+		}}
 	}
 	return e
 }
 
 func notOurs(resp *http.Response, err error) error {
-	return &Error{
-		Status: resp.StatusCode,
-		Code:   "HTTP_ERROR",
-		Message: "the server's answer is not what was expected: " +
-			err.Error(),
-		Next: "check the server's address and version",
-	}
+	return &Error{Status: resp.StatusCode, Problem: wire.Problem{
+		Code:    "HTTP_ERROR",
+		Message: "the server's answer is not what was expected: " + err.Error(),
+		Next:    "check the server's address and version",
+	}}
 }

@@ -129,7 +129,7 @@ func (b *book) RoundTrip(r *http.Request) (*http.Response, error) {
 		text = append(text, fmt.Sprintf(`{"number":%d}`, i))
 	}
 	if from+b.page < b.numbers {
-		header.Set(client.HeaderNext, strconv.Itoa(from+b.page))
+		header.Set(wire.HeaderNext, strconv.Itoa(from+b.page))
 	}
 	list := io.NopCloser(strings.NewReader("[" + strings.Join(text, ",") + "]\n"))
 	return &http.Response{StatusCode: 200, Header: header, Body: list}, nil

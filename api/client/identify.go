@@ -134,13 +134,12 @@ func (c *Client) identify(ctx context.Context, conn net.Conn) error {
 		return io.EOF // it is stopping: this connection takes no more
 	case c.token == "":
 	case public == "" || !hmac.Equal([]byte(said.Proof), []byte(wire.Prove(c.token, challenge))):
-		return &Error{
-			Status:  http.StatusUnauthorized,
+		return &Error{Status: http.StatusUnauthorized, Problem: wire.Problem{
 			Code:    "UNAUTHENTICATED",
 			Message: "The token is not one of this server's",
 			Why:     "the Maestro server at " + c.Base() + " does not know it; the token was not sent",
 			Next:    "check the token, and the address of the server",
-		}
+		}}
 	}
 	return conn.SetDeadline(time.Time{})
 }

@@ -52,8 +52,8 @@ func (c *Client) Heartbeat(ctx context.Context, session string) (wire.Beat, erro
 	if err != nil {
 		return wire.Beat{}, err
 	}
-	lease, _ := time.ParseDuration(resp.Header.Get(HeaderLease)) // 0 where nobody watches
-	return wire.Beat{Lease: lease, Ended: resp.Header.Get(HeaderEnded) == "true"}, nil
+	lease, _ := time.ParseDuration(resp.Header.Get(wire.HeaderLease)) // 0 where nobody watches
+	return wire.Beat{Lease: lease, Ended: resp.Header.Get(wire.HeaderEnded) == "true"}, nil
 }
 
 // Credential gives the secret of a living session.

@@ -3,7 +3,6 @@ package compat
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"maestro/commands"
 	"maestro/engine"
@@ -64,7 +63,7 @@ func (s *compat) queueCommand(
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) && refusal.Code == commands.CodeConflict {
 		p := service.InvalidRequest("", refusal.Message)
-		p.StatusCode, p.Why, p.Next = http.StatusBadRequest, refusal.Why, refusal.Next
+		p.Domain, p.Why, p.Next = true, refusal.Why, refusal.Next
 		return answer, p
 	}
 	return answer, err
@@ -111,7 +110,7 @@ func (s *compat) startItem(ctx context.Context, c *call, in *wire.SessionID) (qu
 	})
 	if held != "" && queued > 0 {
 		p := service.InvalidRequest("", "Already processing task "+held+". Complete or fail it first.")
-		p.StatusCode = http.StatusBadRequest
+		p.Domain = true
 		return queueStarted{}, p
 	}
 	return queueStarted{Success: true, Empty: true, Message: "Queue is empty — no items to process"}, nil

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"maestro/service/wire"
 )
 
 // hostileAnswers counts the answers of the hostile sessions, by attack and status; 0 is no answer.
@@ -289,7 +291,7 @@ func (h *attacker) unread(ctx context.Context) {
 func (h *attacker) refusals(ctx context.Context) {
 	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano)
 	body := fmt.Sprintf(`{"message":%q,"taskIds":["task_none"]}`, strings.Repeat("r", 60_000)+fmt.Sprint(h.made.Add(1)))
-	h.ask(ctx, http.MethodPost, "/api/commands/report:progress", []byte(body), "Maestro-Occurred-At", at)
+	h.ask(ctx, http.MethodPost, "/api/commands/report:progress", []byte(body), wire.HeaderOccurredAt, at)
 }
 
 // reports says as much as it can, a third of it long.

@@ -16,6 +16,7 @@ import (
 	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/service/wire"
 	"maestro/workers/outbox"
 )
 
@@ -165,15 +166,14 @@ func refusedHere(err error) error {
 	if refusal.Code == commands.CodeNotAllowed {
 		status = http.StatusForbidden
 	}
-	return &client.Error{
-		Status:  status,
+	return &client.Error{Status: status, Problem: wire.Problem{
 		Code:    string(refusal.Code),
 		Message: refusal.Message,
 		Why:     refusal.Why,
 		Next:    refusal.Next,
 		Rule:    refusal.Rule,
 		Pointer: refusal.Pointer,
-	}
+	}}
 }
 
 // keepCommand puts a command into the session's outbox, and makes the home for it on a machine that has none.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"maestro/internal/testing/standin"
+	"maestro/service/wire"
 	"maestro/workers/outbox"
 )
 
@@ -35,8 +36,8 @@ func newSaying(t *testing.T) *saying {
 		text, _ := io.ReadAll(r.Body)
 		asked := strings.TrimSpace(r.URL.Path + " " + string(text))
 		s.asked = append(s.asked, asked)
-		s.keys = append(s.keys, r.Header.Get("Idempotency-Key"))
-		s.said = append(s.said, r.Header.Get("Maestro-Occurred-At") != "")
+		s.keys = append(s.keys, r.Header.Get(wire.HeaderKey))
+		s.said = append(s.said, r.Header.Get(wire.HeaderOccurredAt) != "")
 		status, body := s.answer(asked)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)

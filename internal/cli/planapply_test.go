@@ -11,6 +11,7 @@ import (
 	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/plan"
+	"maestro/service/wire"
 )
 
 // What the server bounds of each task, a plan bounds before anything is made.
@@ -30,12 +31,11 @@ func TestPlansHaveTheLimitsOfTheServer(t *testing.T) {
 // An apply that stops half way says what lifts the refusal, and how it goes on.
 func TestAnInterruptedApplySaysHowToGoOn(t *testing.T) {
 	i := applying{done: make([]applied, 3)}
-	err := i.interrupted(&client.Error{
-		Status:  http.StatusTooManyRequests,
+	err := i.interrupted(&client.Error{Status: http.StatusTooManyRequests, Problem: wire.Problem{
 		Code:    "QUOTA_EXCEEDED",
 		Message: "There are too many tasks",
 		Next:    "let the user raise the limit",
-	}, plan.Task{ID: "d", Line: 9}, 5)
+	}}, plan.Task{ID: "d", Line: 9}, 5)
 	var told *failure.Error
 	if !errors.As(err, &told) || !strings.Contains(told.Message, "line 9") ||
 		told.Next != "3 of 5 tasks are done; let the user raise the limit; then apply the plan again: it "+

@@ -19,6 +19,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/internal/testing/standin"
+	"maestro/service/wire"
 
 	"github.com/spf13/cobra"
 )
@@ -55,7 +56,7 @@ func answering(t *testing.T, status int, body string) (env map[string]string, as
 				"%s %s key=%s auth=%s %s",
 				r.Method,
 				r.URL,
-				r.Header.Get("Idempotency-Key"),
+				r.Header.Get(wire.HeaderKey),
 				r.Header.Get("Authorization"),
 				text,
 			),

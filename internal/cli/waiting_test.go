@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"maestro/internal/testing/standin"
+	"maestro/service/wire"
 )
 
 // Who waits for an answer is not told of a server that is started again; who asks a server that is not there is.
@@ -62,10 +63,10 @@ func answeredTo(question string) string {
 func TestMailIsShownUnderItsOwnKey(t *testing.T) {
 	var shown []string
 	server := httptest.NewServer(standin.Identified(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Maestro-Mail", "a,b")
+		w.Header().Set(wire.HeaderMail, "a,b")
 		switch {
 		case r.Method == http.MethodPost:
-			shown = append(shown, r.Header.Get("Idempotency-Key"))
+			shown = append(shown, r.Header.Get(wire.HeaderKey))
 			_, _ = io.WriteString(w, `{"sequence":1,"event":null}`)
 		case r.URL.Path == "/api/sessions/s/mail":
 			_, _ = io.WriteString(w, `{"mail":[{"id":"a","kind":"answer","question":"Which?","text":"left"},`+

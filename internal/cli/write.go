@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -18,26 +17,21 @@ import (
 
 // written is what a write answers as JSON. Event is null when it was already so.
 type written struct {
-	ID       string          `json:"id,omitempty"`
-	Sequence uint64          `json:"sequence"`
-	Event    json.RawMessage `json:"event"`
-	Retried  bool            `json:"retried,omitempty"`
-	// Also and LivingBelow are about the sessions below the one that was ended or revoked.
-	Also        []string `json:"also,omitempty"`
-	LivingBelow int      `json:"livingBelow,omitempty"`
+	ID string `json:"id,omitempty"`
+	wire.Outcome
+	Retried bool `json:"retried,omitempty"`
+	wire.Below
 	// Revoked is what a revoked token leaves behind.
 	Revoked *wire.Revoked `json:"revoked,omitempty"`
 }
 
 func writtenOf(answer client.Answer, id string) written {
 	return written{
-		ID:          id,
-		Sequence:    answer.Sequence,
-		Event:       answer.Event,
-		Retried:     answer.Retried,
-		Also:        answer.Also,
-		LivingBelow: answer.LivingBelow,
-		Revoked:     answer.Revoked,
+		ID:      id,
+		Outcome: answer.Outcome,
+		Retried: answer.Retried,
+		Below:   answer.Below,
+		Revoked: answer.Revoked,
 	}
 }
 
@@ -60,13 +54,11 @@ func (a *Run) wouldHappen(answer client.Answer) error {
 		return err
 	}
 	a.Result(struct {
-		DryRun   bool            `json:"dryRun"`
-		Sequence uint64          `json:"sequence"`
-		Event    json.RawMessage `json:"event"`
-		Retried  bool            `json:"retried,omitempty"`
-		Also     []string        `json:"also,omitempty"`
-		Below    int             `json:"livingBelow,omitempty"`
-	}{true, answer.Sequence, answer.Event, answer.Retried, answer.Also, answer.LivingBelow}, func() {
+		DryRun bool `json:"dryRun"`
+		wire.Outcome
+		Retried bool `json:"retried,omitempty"`
+		wire.Below
+	}{true, answer.Outcome, answer.Retried, answer.Below}, func() {
 		switch {
 		case data == nil:
 			a.Print("Dry run: nothing to do, the command would change nothing\n")

@@ -42,9 +42,6 @@ const (
 // ByUrgency orders an inbox: first what holds up a session, then what holds up work.
 func ByUrgency(items []InboxItem) { projections.ByUrgency(items) }
 
-// CodeStopping is the code of an answer that tells the caller to ask again: the server is being stopped.
-const CodeStopping = "STOPPING"
-
 // SessionOfSource gives the project and the session that a source of events names; false if it names no session.
 func SessionOfSource(source string) (project, session string, ok bool) {
 	return projections.SessionOfSource(source)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"maestro/bus"
+	"maestro/service/wire"
 )
 
 const httpCallers = 64
@@ -60,10 +61,6 @@ func overHTTP(ctx context.Context, o Options, report func(Check)) (err error) {
 
 // bareHandler reads the JSON of a report and writes the JSON of an answer.
 func bareHandler(event []byte) http.Handler {
-	type answer struct {
-		Sequence uint64          `json:"sequence"`
-		Event    json.RawMessage `json:"event"`
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var report struct {
 			Message string   `json:"message"`
@@ -74,7 +71,7 @@ func bareHandler(event []byte) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		if err := json.NewEncoder(w).Encode(answer{1, event}); err != nil {
+		if err := json.NewEncoder(w).Encode(wire.Outcome{Sequence: 1, Event: event}); err != nil {
 			panic(http.ErrAbortHandler)
 		}
 	})
@@ -140,7 +137,7 @@ func (e *endpoint) once(ctx context.Context, authorization, key string, body []b
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", authorization)
-	request.Header.Set("Idempotency-Key", key)
+	request.Header.Set(wire.HeaderKey, key)
 	response, err := e.client.Do(request)
 	if err != nil {
 		return err

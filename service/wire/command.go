@@ -1,0 +1,81 @@
+package wire
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// Outcome is what a command came to.
+type Outcome struct {
+	// Sequence is the event's, or the one that "already so" was decided on.
+	Sequence uint64 `json:"sequence"`
+	// Event is the stored CloudEvent; null for "already so".
+	Event json.RawMessage `json:"event"`
+}
+
+// Below tells of the sessions below the one that a command ended or revoked.
+type Below struct {
+	// Also are those that the command was done to as well, LivingBelow counts those that it was not.
+	Also        []string `json:"also,omitempty"`
+	LivingBelow int      `json:"livingBelow,omitempty"`
+}
+
+// Done is the answer to POST /api/commands/<id>.
+type Done struct {
+	Outcome
+	DryRun bool `json:"dryRun,omitempty"`
+	// Token is the secret that the command made, for its caller alone; "" if it made none.
+	Token string `json:"token,omitempty"`
+	Below
+	// Start is what queue:start gave; nil for any other command, a dry run or an older server.
+	Start *Start `json:"start,omitempty"`
+	// Revoked is what a revoked token leaves behind; nil for any other command, a dry run or an older server.
+	Revoked *Revoked `json:"revoked,omitempty"`
+	// Retried says that an earlier try with the same key had made the event. HTTP has it in [HeaderRetried].
+	Retried bool `json:"-"`
+}
+
+// AppendJSON appends the answer as encoding/json writes it without escapes for HTML. Nearly all calls are commands, so
+// their answer needs no reflection.
+func (d *Done) AppendJSON(b []byte) ([]byte, error) {
+	b = append(b, `{"sequence":`...)
+	b = strconv.AppendUint(b, d.Sequence, 10)
+	b = append(b, `,"event":`...)
+	if d.Event == nil {
+		b = append(b, "null"...)
+	} else {
+		b = append(b, d.Event...)
+	}
+	if d.DryRun {
+		b = append(b, `,"dryRun":true`...)
+	}
+	if d.Token != "" { // ids and base64url need no escape
+		b = append(append(append(b, `,"token":"`...), d.Token...), '"')
+	}
+	for i, id := range d.Also {
+		separator := `","`
+		if i == 0 {
+			separator = `,"also":["`
+		}
+		b = append(append(b, separator...), id...)
+	}
+	if len(d.Also) > 0 {
+		b = append(b, `"]`...)
+	}
+	if d.LivingBelow > 0 {
+		b = strconv.AppendInt(append(b, `,"livingBelow":`...), int64(d.LivingBelow), 10)
+	}
+	var err error
+	if d.Start != nil {
+		b, err = appendMember(b, `,"start":`, d.Start)
+	}
+	if err == nil && d.Revoked != nil {
+		b, err = appendMember(b, `,"revoked":`, d.Revoked)
+	}
+	return append(b, '}'), err
+}
+
+func appendMember(b []byte, name string, value any) ([]byte, error) {
+	text, err := json.Marshal(value)
+	return append(append(b, name...), text...), err
+}
