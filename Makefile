@@ -56,12 +56,14 @@ lint: $(GOLANGCI_LINT)-$(GOLANGCI) ## the linters of .golangci.yml
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: generate
-generate: ## write docs/events.md, docs/limits.md, docs/permissions.md and workers/prompt/syntax_gen.go from the code
+generate: ## write docs/events.md, limits.md, permissions.md, routes.md, guide/reference.md and workers/prompt/syntax_gen.go from the code
 	$(GO) run ./internal/tools/docgen
+	$(GO) test ./cmd/maestro -count 1 -run '^TestReferenceIsCurrent$$' -update-reference
 
 .PHONY: check-generated
 check-generated: ## fail when a generated file is not what the code says
 	$(GO) run ./internal/tools/docgen -check
+	$(GO) test ./cmd/maestro -count 1 -run '^TestReferenceIsCurrent$$'
 
 .PHONY: golden
 golden: ## write the golden files anew; look at the difference before you commit it

@@ -41,6 +41,8 @@ type server struct {
 	origins map[string]bool
 	mux     *http.ServeMux
 	huma    huma.API
+	// besides are the routes that do not document themselves to huma.
+	besides []Documented
 	started time.Time
 	// unauthenticated counts the calls of nobody; they are counted, not recorded.
 	unauthenticated atomic.Uint64

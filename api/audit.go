@@ -19,9 +19,9 @@ func (s *server) auditRoutes() {
 		Name:    "audit-head",
 		Summary: "The log's head: sequence and hash, to be kept elsewhere",
 	}, route.Bare(service.View.GetAuditHead))
-	s.mux.HandleFunc("GET /api/audit/export", s.open(s.auditExport))
-	s.mux.HandleFunc("GET /api/audit/verify", s.open(s.auditVerify))
-	s.mux.HandleFunc("GET /api/audit/texts", s.open(s.auditTexts))
+	s.handle("GET /api/audit/export", "The log, one event a line", s.open(s.auditExport))
+	s.handle("GET /api/audit/verify", "Verify the log", s.open(s.auditVerify))
+	s.handle("GET /api/audit/texts", "Compare the long texts with their digests", s.open(s.auditTexts))
 }
 
 // auditExport streams the log, one line a message. Of a single project, the bodies of others are replaced by their

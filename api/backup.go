@@ -8,7 +8,7 @@ import (
 )
 
 func (s *server) backupRoutes() {
-	s.mux.HandleFunc("GET /api/backup", s.open(s.backup))
+	s.handle("GET /api/backup", "A backup of the log and its texts", s.open(s.backup))
 }
 
 // backup streams an archive of everything up to the present head.

@@ -7,7 +7,7 @@ import (
 )
 
 func (s *server) blobRoutes() {
-	s.mux.HandleFunc("GET /api/blobs/{digest}", s.blob)
+	s.handle("GET /api/blobs/{digest}", "A long text", s.blob)
 }
 
 func (s *server) blob(w http.ResponseWriter, r *http.Request) {

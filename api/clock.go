@@ -5,8 +5,8 @@ import (
 )
 
 func (s *server) clockRoutes() {
-	s.mux.HandleFunc("GET /api/clock", s.clockStatus)
-	s.mux.HandleFunc("POST /api/clock/confirm", s.confirmClock)
+	s.handle("GET /api/clock", "The time of events beside the machine's clock", s.clockStatus)
+	s.handle("POST /api/clock/confirm", "Confirm the machine's clock", s.confirmClock)
 }
 
 func (s *server) clockStatus(w http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@ import (
 	"maestro/service/wire"
 )
 
-// The shapes below are those of reference/http-api-compat.md. A value in capitals stands for "any value of that sort":
+// The shapes below are those of docs/http-api-compat.md. A value in capitals stands for "any value of that sort":
 // NUMBER, TEXT, ID; a recorded null must be null.
 
 // like checks that a value has every key of the recorded one, with a value of the same sort, or with the same value.

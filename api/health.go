@@ -11,9 +11,9 @@ import (
 )
 
 func (s *server) healthRoutes() {
-	s.mux.HandleFunc("GET /health", s.health)
-	s.mux.HandleFunc("GET /healthz", s.healthz)
-	s.mux.HandleFunc("GET /readyz", s.readyz)
+	s.handle("GET /health", "Whether the server is there, as older clients know it", s.health)
+	s.handle("GET /healthz", "Whether the process lives", s.healthz)
+	s.handle("GET /readyz", "Whether the server takes writes, and what an operator should know", s.readyz)
 }
 
 // health answers as older clients know it.

@@ -14,7 +14,9 @@ const (
 	longestPublic     = 256
 )
 
-func (s *server) identityRoutes() { s.mux.HandleFunc("GET "+wire.IdentityPath, s.identity) }
+func (s *server) identityRoutes() {
+	s.handle("GET "+wire.IdentityPath, "Prove that the server knows a credential", s.identity)
+}
 
 // identity says that this is Maestro, and proves that it knows a token that the caller has not sent yet.
 func (s *server) identity(w http.ResponseWriter, r *http.Request) {

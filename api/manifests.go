@@ -18,9 +18,9 @@ const (
 )
 
 func (s *server) manifestRoutes() {
-	s.mux.HandleFunc("GET /api/manifests/schema", s.manifestSchema)
-	s.mux.HandleFunc("GET /api/sessions/{id}/manifest", s.sessionManifest)
-	s.mux.HandleFunc("POST /api/manifests/generate", s.generateManifest)
+	s.handle("GET /api/manifests/schema", "The JSON Schema of manifests", s.manifestSchema)
+	s.handle("GET /api/sessions/{id}/manifest", "A session's manifest", s.sessionManifest)
+	s.handle("POST /api/manifests/generate", "Generate a manifest", s.generateManifest)
 }
 
 // generateManifest makes a manifest and keeps nothing.

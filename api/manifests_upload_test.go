@@ -23,7 +23,7 @@ import (
 	"maestro/workers/prompt"
 )
 
-// examples are those of document 003.
+// examples are those of docs/spec/003-manifest-schema.md, "Example Manifests".
 func examples(t *testing.T) map[string]*manifest.Manifest {
 	t.Helper()
 	files, err := filepath.Glob("testdata/manifests/*.json")

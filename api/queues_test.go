@@ -139,7 +139,8 @@ func TestOldQueue(t *testing.T) {
 		like(t, "nothing left at the top",
 			`{"hasMore":false,"item":null,"message":"Queue is empty - all tasks processed"}`, any(get("/top").object()))
 	}
-	// Skip clears sessionStatus: there the contract stands against what was recorded.
+	// Skip clears sessionStatus: docs/contract.md, "queue and statuses", differs there from docs/http-api-compat.md,
+	// "6. Session queue".
 	skipped := post("/skip", "").is(200)
 	like(t, "skip",
 		`{"success":true,"skippedItem":{"taskId":"`+tasks[2]+`","status":"skipped"},"nextItem":null,"hasMore":false,`+

@@ -10,7 +10,8 @@ import (
 	"maestro/commands"
 )
 
-// useCases are those of document 000, by allowedCommands at spawn. The core commands come with every list.
+// useCases are those of docs/spec/000-command-permissions.md, "Use Cases", by allowedCommands at spawn. The core
+// commands come with every list.
 var useCases = []struct {
 	name, fields string
 	allowed      []string

@@ -17,7 +17,7 @@ import (
 	"maestro/service/wire"
 )
 
-// TestTheSevenSteps is the status workflow of document 003.
+// TestTheSevenSteps is docs/spec/003-manifest-schema.md, "Status Workflow Example".
 func TestTheSevenSteps(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()

@@ -5,8 +5,8 @@ import (
 	"maestro/projections"
 )
 
-// LoseSession marks a session that nothing was heard of for as long as its lease. The system's; contract, "Late and
-// lost".
+// LoseSession marks a session that nothing was heard of for as long as its lease. The system's; docs/contract.md,
+// "Late reports and lost sessions".
 type LoseSession struct {
 	noTexts
 	SessionID string `json:"sessionId" doc:"the session"`

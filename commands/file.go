@@ -5,7 +5,8 @@ import (
 	"maestro/projections"
 )
 
-// TrackFile records that an agent changed a file. Document 000; compat: POST /api/sessions/:id/events with
+// TrackFile records that an agent changed a file. docs/spec/000-command-permissions.md,
+// "Default Command Sets"; compat: POST /api/sessions/:id/events with
 // file_modified.
 type TrackFile struct {
 	noTexts

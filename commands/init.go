@@ -6,7 +6,7 @@ import (
 )
 
 // InitSession reports a session for work with the manifest that it was given: one that was changed since is refused.
-// Documents 000 and 002; `maestro worker init` and `maestro orchestrator init`.
+// docs/spec/000-command-permissions.md, "Default Command Sets"; `maestro worker init` and `maestro orchestrator init`.
 type InitSession struct {
 	noTexts
 	In

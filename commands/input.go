@@ -9,7 +9,7 @@ import (
 	"maestro/projections"
 )
 
-// AnswerInput answers a question. Contract, "Needs input".
+// AnswerInput answers a question. docs/contract.md, "Questions and mail".
 type AnswerInput struct {
 	noTexts
 	InputID string `json:"inputId" arg:"questionId" doc:"the question"`

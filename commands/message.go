@@ -7,7 +7,7 @@ import (
 	"maestro/projections"
 )
 
-// MessageSession writes to a session, which is shown the text with its next command. Contract, "Who may do what".
+// MessageSession writes to a session, which is shown the text with its next command. docs/contract.md, "Permissions".
 type MessageSession struct {
 	noTexts
 	In

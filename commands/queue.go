@@ -6,7 +6,7 @@ import (
 	"maestro/projections"
 )
 
-// CreateQueue makes a queue that sessions spawned with its name pull from. Contract, "Queue".
+// CreateQueue makes a queue that sessions spawned with its name pull from. docs/contract.md, "Queues".
 type CreateQueue struct {
 	noTexts
 	In
@@ -22,14 +22,15 @@ type OfQueue struct {
 	Queue     string `json:"queue,omitempty" doc:"the queue, if you are a user and name no session"`
 }
 
-// PushItem puts a task at the end of a queue. Document 000.
+// PushItem puts a task at the end of a queue (docs/contract.md, "Queues").
 type PushItem struct {
 	noTexts
 	OfQueue
 	TaskID string `json:"taskId" doc:"the task"`
 }
 
-// StartItem takes the first eligible item into a session's hand; one that has an item in hand keeps it. Document 000.
+// StartItem takes the first eligible item into a session's hand; one that has an item in hand keeps it
+// (docs/contract.md, "Queues").
 type StartItem struct {
 	noTexts
 	OfQueue

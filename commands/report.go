@@ -9,8 +9,8 @@ import (
 )
 
 // Report is an agent's word on how its work goes. It moves sessionStatus of the tasks it names, and never a task's
-// status (documents 000 and 003). Only sessions report; one that has ended delivers what it kept, late, which touches
-// no status.
+// status (docs/spec/000-command-permissions.md, "Report vs Task Commands"; docs/spec/003-manifest-schema.md, "Status
+// Types"). Only sessions report; one that has ended delivers what it kept, late, which touches no status.
 type Report struct {
 	In
 	// Kind comes from the command's id.

@@ -19,9 +19,9 @@ const (
 	manifestKnown = "manifest valid, digest known"
 )
 
-// rows are all versions of the table, in the order of contract.md: a row that a later version added or changed says
-// since which, and who could use it before. A row whose command is there says what makes it; of the others, those that
-// name an event will write.
+// rows are all versions of the table, in the order of docs/contract.md, "Permissions": a row that a later version added
+// or changed says since which, and who could use it before. A row whose command is there says what makes it; of the
+// others, those that name an event will write.
 var rows = []Row{
 	{ID: "whoami", Who: agents | U | R | S, Core: true, Rule: reads},
 	{ID: "status", Who: agents | U | R | S, Core: true, Rule: reads},

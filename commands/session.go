@@ -10,8 +10,8 @@ import (
 	"maestro/projections"
 )
 
-// RegisterSession reports a session for work; a user may register one that nobody spawned, which makes it. Document
-// 000; compat: POST /api/sessions, PATCH to running.
+// RegisterSession reports a session for work; a user may register one that nobody spawned, which makes it
+// (docs/contract.md, "Permissions"); compat: POST /api/sessions, PATCH to running.
 type RegisterSession struct {
 	noTexts
 	In
@@ -31,7 +31,8 @@ type RegisterSession struct {
 	ManifestDigest string `json:"manifestDigest,omitempty" doc:"digest of the stored manifest of a new session"`
 }
 
-// CompleteSession is a session's word that it is done. Document 000.
+// CompleteSession is a session's word that it is done (docs/spec/000-command-permissions.md, "Report Command
+// Targeting").
 type CompleteSession struct {
 	noTexts
 	In

@@ -16,7 +16,7 @@ import (
 const longestTimeout = 365 * 24 * 60 * 60 * 1000
 
 // SpawnSession orders a session: its tasks in todo move to in_progress (with the queue strategy, starting an item does
-// that), its permissions are frozen, and nothing is launched. Documents 000, 002, 003; compat: POST
+// that), its permissions are frozen, and nothing is launched. docs/contract.md, "Permissions"; compat: POST
 // /api/sessions/spawn.
 type SpawnSession struct {
 	noTexts

@@ -27,7 +27,7 @@ const (
 	agents  = workers | O
 )
 
-// Row is one command id of the permission table (contract.md, "Who may do what").
+// Row is one command id of the permission table (docs/contract.md, "Permissions").
 type Row struct {
 	// ID is the command's id, "command" or "parent:subcommand".
 	ID string
@@ -96,7 +96,7 @@ func Rules(version string) (*Table, bool) {
 // CurrentRules gives the table that decides now.
 func CurrentRules() *Table { return current }
 
-// Rows gives the table's rows in the order of contract.md.
+// Rows gives the table's rows in the order of docs/contract.md, "Permissions".
 func (t *Table) Rows() []Row { return slices.Clone(t.rows) }
 
 // Row gives the row of a command id.

@@ -2,6 +2,8 @@ package commands
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +12,7 @@ import (
 	"maestro/internal/oracle"
 )
 
-// letters draws a set of columns as contract.md does.
+// letters draws a set of columns as docs/contract.md, "Permissions", does.
 func letters(who Letters) string {
 	text := ""
 	for i, letter := range "WQTOURS" {
@@ -21,7 +23,7 @@ func letters(who Letters) string {
 	return text
 }
 
-// transcript gives the table that was written by hand, from the contract: the oracle's.
+// transcript gives the oracle's table.
 func transcript() []string {
 	var rows []string
 	for _, row := range oracle.Table() {
@@ -34,25 +36,61 @@ func cells(id, who string, core bool, event string) string {
 	return fmt.Sprintf("%s %s core: %t becomes: %q", id, who, core, event)
 }
 
-// The code's table is the contract's: every row in both directions, in the same order.
+// page gives the table of docs/contract.md, "Permissions", one row an id. A row of the page has one event for each of
+// its ids, one for all of them, or none.
+func page(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/contract.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Permissions\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	code := regexp.MustCompile("`([^`]+)`")
+	var rows []string
+	for line := range strings.Lines(section) {
+		cell := strings.Split(line, "|")
+		if !strings.HasPrefix(line, "| `") || len(cell) != 6 {
+			continue
+		}
+		ids, types := code.FindAllStringSubmatch(cell[1], -1), code.FindAllStringSubmatch(cell[2], -1)
+		if len(types) > 1 && len(types) != len(ids) {
+			t.Errorf("%d events for %d commands: %s", len(types), len(ids), line)
+			continue
+		}
+		who, core := strings.CutSuffix(strings.TrimSpace(cell[3]), ", core")
+		for i, id := range ids {
+			event := ""
+			if len(types) > 0 {
+				event = types[min(i, len(types)-1)][1]
+			}
+			rows = append(rows, cells(id[1], strings.ReplaceAll(who, " ", ""), core, event))
+		}
+	}
+	return rows
+}
+
+// The code's table is that of docs/contract.md, "Permissions", and the oracle's: every row in both directions, in the
+// same order.
 func TestTableIsTheContract(t *testing.T) {
 	var rows []string
 	for _, row := range CurrentRules().Rows() {
 		rows = append(rows, cells(row.ID, letters(row.Who), row.Core, row.Events))
 	}
-	want := transcript()
-	for _, row := range rows {
-		if !slices.Contains(want, row) {
-			t.Errorf("only in the code:     %s", row)
+	for name, want := range map[string][]string{"docs/contract.md": page(t), "internal/oracle": transcript()} {
+		for _, row := range rows {
+			if !slices.Contains(want, row) {
+				t.Errorf("not in %s: %s", name, row)
+			}
 		}
-	}
-	for _, row := range want {
-		if !slices.Contains(rows, row) {
-			t.Errorf("only in the contract: %s", row)
+		for _, row := range want {
+			if !slices.Contains(rows, row) {
+				t.Errorf("only in %s: %s", name, row)
+			}
 		}
-	}
-	if !t.Failed() && !slices.Equal(rows, want) {
-		t.Error("the rows stand in another order, or twice")
+		if !t.Failed() && !slices.Equal(rows, want) {
+			t.Errorf("the rows of %s have another order, or one is there twice", name)
+		}
 	}
 }
 
@@ -98,29 +136,30 @@ func TestRowsHoldTogether(t *testing.T) {
 	}
 }
 
-// The lists of document 000, as they stand there.
+// listed gives the ids of the list that docs/spec/000-command-permissions.md, "Default Command Sets", has below a
+// heading.
+func listed(t *testing.T, heading string) []string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/spec/000-command-permissions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n#### "+heading+"\n")
+	_, section, _ = strings.Cut(section, "[")
+	section, _, found := strings.Cut(section, "];")
+	if !found {
+		t.Fatalf("there is no list below %q", heading)
+	}
+	var ids []string
+	for _, id := range regexp.MustCompile(`'([^']+)'`).FindAllStringSubmatch(section, -1) {
+		ids = append(ids, id[1])
+	}
+	return ids
+}
+
+// byContract is what docs/contract.md, "Permissions", adds to every session's list, orchestratorByContract to an
+// orchestrator's.
 var (
-	doc000Worker = []string{
-		"whoami", "status", "commands", "report:progress", "report:complete", "report:blocked", "report:error",
-		"report:needs-input",
-		"task:list", "task:get", "task:create", "task:children", "session:info", "session:register", "session:complete",
-		"track-file", "worker:init",
-	}
-	doc000Queue = []string{
-		"queue:top", "queue:start", "queue:complete", "queue:fail", "queue:skip", "queue:list", "queue:status",
-		"queue:push",
-	}
-	doc000Orchestrator = []string{
-		"whoami", "status", "commands", "report:progress", "report:complete", "report:blocked", "report:error",
-		"report:needs-input",
-		"task:list", "task:get", "task:create", "task:update", "task:complete", "task:block", "task:children",
-		"task:tree", "session:list",
-		"session:info", "session:spawn", "session:register", "session:complete", "project:list", "project:get",
-		"project:create", "project:delete",
-		"track-file", "orchestrator:init",
-	}
-	// byContract is what the contract's table adds to every session's list, orchestratorByContract to an
-	// orchestrator's.
 	byContract             = []string{"session:message", "session:note", "input:received", "input:wait"}
 	orchestratorByContract = []string{
 		"task:reopen", "session:kill", "session:update", "session:resume", "inbox", "input:list", "input:answer",
@@ -129,17 +168,19 @@ var (
 )
 
 func TestDefaultsAreDocument000(t *testing.T) {
+	worker := listed(t, "Worker (Simple Strategy)")
+	queue := listed(t, "Worker (Queue Strategy)")
+	orchestrator := listed(t, "Orchestrator (Simple Strategy)")
 	for _, c := range []struct {
 		name string
 		role events.Role
 		as   events.Strategy
 		want []string
 	}{
-		{"worker", events.RoleWorker, events.StrategySimple, slices.Concat(doc000Worker, byContract)},
-		{"queue worker", events.RoleWorker, events.StrategyQueue, slices.Concat(doc000Worker, doc000Queue, byContract)},
-		{"tree worker", events.RoleWorker, events.StrategyTree, slices.Concat(doc000Worker, []string{"task:tree"},
-			byContract)},
-		{"orchestrator", events.RoleOrchestrator, events.StrategyDefault, slices.Concat(doc000Orchestrator, byContract,
+		{"worker", events.RoleWorker, events.StrategySimple, slices.Concat(worker, byContract)},
+		{"queue worker", events.RoleWorker, events.StrategyQueue, slices.Concat(worker, queue, byContract)},
+		{"tree worker", events.RoleWorker, events.StrategyTree, slices.Concat(worker, []string{"task:tree"}, byContract)},
+		{"orchestrator", events.RoleOrchestrator, events.StrategyDefault, slices.Concat(orchestrator, byContract,
 			orchestratorByContract)},
 	} {
 		got := CurrentRules().Defaults(Letter(c.role, c.as))
@@ -162,7 +203,7 @@ func TestDefaultsAreDocument000(t *testing.T) {
 	}
 }
 
-// The contract's second paragraph.
+// docs/contract.md, "Permissions", below the letters.
 func TestMayList(t *testing.T) {
 	const ok = ""
 	for _, c := range []struct {
@@ -174,7 +215,7 @@ func TestMayList(t *testing.T) {
 		{W, "report:progress", ok},
 		{W, "task:report:progress", ok},
 		{W, "task:tree", ok},    // a read that the default lacks
-		{W, "session:list", ok}, // the contract's own example
+		{W, "session:list", ok}, // the example of docs/contract.md, "Permissions"
 		{Q, "task:tree", ok},
 		{W, "watch", ok},
 		{W, "inbox", ok},
@@ -249,7 +290,9 @@ func TestHidden(t *testing.T) {
 	table := CurrentRules()
 	allowed := table.Defaults(W)
 	hidden := table.Hidden(allowed)
-	for _, id := range []string{ // document 000's example, without task:children and the like, which are allowed
+	// The example of docs/spec/000-command-permissions.md, "JSON Output", without task:children and the like, which are
+	// allowed.
+	for _, id := range []string{
 		"task:update", "task:complete", "task:block", "task:tree", "session:list", "session:spawn", "project:list",
 		"project:get", "project:create",
 		"orchestrator:init", "queue:top", "queue:start", "queue:complete", "queue:fail", "queue:skip", "queue:list",
@@ -278,8 +321,8 @@ func TestLettersAsWords(t *testing.T) {
 	}
 }
 
-// Contract, CLI: reports, track-file and session complete are kept without a connection; what has an answer that
-// matters is not.
+// docs/contract.md, "Without a connection": reports, track-file and session complete are kept without a connection;
+// what has an answer that matters is not.
 func TestMayWait(t *testing.T) {
 	for _, row := range CurrentRules().Rows() {
 		report := strings.HasPrefix(strings.TrimPrefix(row.ID, "task:"), "report:")

@@ -9,7 +9,7 @@ import (
 	"maestro/projections"
 )
 
-// CreateTask makes a task, with status todo. Documents 000 and 003; compat: POST /api/tasks.
+// CreateTask makes a task, with status todo. docs/contract.md, "Permissions"; compat: POST /api/tasks.
 type CreateTask struct {
 	In
 	Title              string          `json:"title" doc:"1 to 200 characters"`
@@ -28,7 +28,8 @@ type CreateTask struct {
 	blobs events.Blobs
 }
 
-// UpdateTask gives fields of a task, its status among them, new values. Document 000; compat: PATCH /api/tasks/:id.
+// UpdateTask gives fields of a task, its status among them, new values. docs/contract.md, "Permissions"; compat:
+// PATCH /api/tasks/:id.
 type UpdateTask struct {
 	In
 	TaskID             string             `json:"taskId" doc:"the task"`

@@ -6,14 +6,14 @@ import (
 	"maestro/projections"
 )
 
-// CompleteTask confirms that a task is done. Document 000.
+// CompleteTask confirms that a task is done (docs/spec/003-manifest-schema.md, "Status Types").
 type CompleteTask struct {
 	noTexts
 	In
 	TaskID string `json:"taskId" doc:"the task"`
 }
 
-// BlockTask marks a task as blocked. Document 000.
+// BlockTask marks a task as blocked (docs/spec/003-manifest-schema.md, "Status Types").
 type BlockTask struct {
 	noTexts
 	In

@@ -8,8 +8,8 @@ import (
 	"maestro/projections"
 )
 
-// OwnTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy (document 002).
-// They can be changed and reset, and are always there.
+// OwnTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy
+// (docs/spec/002-prompt-contract.md, "Workflow Matrix"). They can be changed and reset, and are always there.
 func OwnTemplates() []string {
 	return []string{
 		"execute-simple", "execute-queue", "execute-tree", "coordinate-default",
@@ -17,7 +17,7 @@ func OwnTemplates() []string {
 	}
 }
 
-// CreateTemplate makes a text that prompts are written by. Contract, "templateId, skills"; compat: POST /api/templates.
+// CreateTemplate makes a text that prompts are written by. docs/contract.md, "templateId"; compat: POST /api/templates.
 type CreateTemplate struct {
 	noTexts
 	Name    string      `json:"name" doc:"the name that people use"`

@@ -13,7 +13,7 @@ func TestChain(t *testing.T) {
 	bodies := [][]byte{[]byte("one"), []byte("two"), []byte("three")}
 	var head Hash
 	for _, body := range bodies {
-		// By hand, as contract and architecture say it: SHA-256(prevhash ‖ SHA-256(body)).
+		// By hand, as docs/contract.md, "Events", says it: SHA-256(prevhash ‖ SHA-256(body)).
 		inner := sha256.Sum256(body)
 		want := Hash(sha256.Sum256(append(append([]byte{}, head[:]...), inner[:]...)))
 		if head = Next(head, BodyHash(body)); head != want {

@@ -5,7 +5,7 @@ import "strings"
 // ReportKind says what an agent reports.
 type ReportKind string
 
-// The five kinds of report of document 003.
+// The five kinds of report (docs/spec/003-manifest-schema.md, "Report Commands").
 const (
 	ReportProgress   ReportKind = "progress"
 	ReportComplete   ReportKind = "complete"
@@ -17,7 +17,7 @@ const (
 // TaskSessionStatus is what an agent says about a task; it never moves the task's own status.
 type TaskSessionStatus string
 
-// The session statuses of document 003.
+// The session statuses (docs/spec/003-manifest-schema.md, "Status Types").
 const (
 	SaysWorking    TaskSessionStatus = "working"
 	SaysBlocked    TaskSessionStatus = "blocked"

@@ -6,19 +6,22 @@ import (
 	"strings"
 )
 
-// Role says which set of commands a session has by default (document 000).
+// Role says which set of commands a session has by default
+// (docs/spec/000-command-permissions.md, "Default Command Sets").
 type Role string
 
-// The roles of document 003.
+// The roles (docs/spec/003-manifest-schema.md, "TypeScript Definition").
 const (
 	RoleWorker       Role = "worker"
 	RoleOrchestrator Role = "orchestrator"
 )
 
-// Strategy says how a session works through its tasks (documents 002 and 003).
+// Strategy says how a session works through its tasks
+// (docs/spec/002-prompt-contract.md, "Workflow Matrix"; docs/spec/003-manifest-schema.md, "Worker Strategies").
 type Strategy string
 
-// The strategies of document 002: the first three are a worker's, the others an orchestrator's.
+// The strategies (docs/spec/002-prompt-contract.md, "Workflow Matrix"): the first three are a worker's, the others an
+// orchestrator's.
 const (
 	StrategySimple   Strategy = "simple"
 	StrategyQueue    Strategy = "queue"

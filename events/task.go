@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// TaskStatus is the authoritative state of a task. Only a user or an orchestrator moves it (document 003).
+// TaskStatus is the authoritative state of a task. Only a user or an orchestrator moves it
+// (docs/spec/003-manifest-schema.md, "Status Types").
 type TaskStatus string
 
-// The task statuses of document 003.
+// The task statuses (docs/spec/003-manifest-schema.md, "Status Types").
 const (
 	TaskTodo       TaskStatus = "todo"
 	TaskInProgress TaskStatus = "in_progress"

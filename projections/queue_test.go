@@ -11,8 +11,8 @@ import (
 	"maestro/events"
 )
 
-// model is what the contract says of queues, kept as plainly as it says it: nothing is remembered that can be looked
-// up, and every question goes through everything.
+// model is what docs/contract.md, "Queues", says, kept as plainly as it says it: nothing is remembered that can be
+// looked up, and every question goes through everything.
 type model struct {
 	tasks  map[string]*modelTask
 	ended  map[string]bool
@@ -447,8 +447,8 @@ func (g given) late(late bool) given {
 
 var stories = flag.Int("stories", 30, "how many random stories of queues TestQueueLine tells")
 
-// What a queue gives next, and how many wait before it, is what the contract says, after whatever happened: on an
-// overlay, where one was dropped or committed, and after a snapshot.
+// What a queue gives next, and how many wait before it, is what docs/contract.md, "Queues", says, after whatever
+// happened: on an overlay, where one was dropped or committed, and after a snapshot.
 func TestQueueLine(t *testing.T) {
 	var n seen
 	for seed := range uint64(*stories) {

@@ -2,7 +2,8 @@ package projections
 
 import "maestro/events"
 
-// sessionReported moves what the session says, never a task's own status (document 003, two-status model).
+// sessionReported moves what the session says, never a task's own status (docs/spec/003-manifest-schema.md,
+// "Two-Status Model").
 func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 	if s.Session(d.SessionID) == nil {
 		return missing("session", d.SessionID)

@@ -12,7 +12,9 @@ import (
 	"maestro/events"
 )
 
-// A report never moves a task's own status, whatever its kind and whatever the state (documents 000 and 003).
+// A report never moves a task's own status, whatever its kind and whatever the state
+// (docs/spec/000-command-permissions.md, "Report vs Task Commands"; docs/spec/003-manifest-schema.md, "Two-Status
+// Model").
 func TestReportNeverMovesAStatus(t *testing.T) {
 	reports := 0
 	for seed := range uint64(50) {

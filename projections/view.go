@@ -11,7 +11,7 @@ import (
 )
 
 // The views are what HTTP, the CLI and the page show. They keep the shapes that existing clients know
-// (reference/http-api-compat.md), with more members; times are milliseconds since 1970.
+// (docs/http-api-compat.md), with more members; times are milliseconds since 1970.
 
 // ProjectView shows a project.
 type ProjectView struct {

@@ -444,7 +444,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// Document 003: status is the user's and the orchestrator's, sessionStatus the agents'.
+// docs/spec/003-manifest-schema.md, "Two-Status Model": status is the user's and the orchestrator's, sessionStatus
+// the agents'.
 func TestTwoStatuses(t *testing.T) {
 	begun := []given{project(), task("t1"), spawn("w", "t1"), spawn("w2", "t1")}
 	then := func(more ...given) []given { return append(append([]given{}, begun...), more...) }
@@ -946,7 +947,7 @@ func TestTop(t *testing.T) {
 	equalLists(t, "in hand, by their start", idsOf(s.Held(), task), "t3", "t1")
 }
 
-// What queues make of the two statuses (contract, "queue and statuses").
+// What queues make of the two statuses (docs/contract.md, "queue and statuses").
 func TestTwoStatusesOfQueues(t *testing.T) {
 	then := continued(project(), task("t1"), pulls("w", "w", "t1"))
 	begun := continued(then(started("w", "w", "t1", 1))...)

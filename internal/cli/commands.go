@@ -49,7 +49,7 @@ func (c *allowed) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// writeBare writes the object of document 000 as that shows it.
+// writeBare writes the object of docs/spec/000-command-permissions.md, "JSON Output", as that shows it.
 func writeBare(a *Run, p wire.AllowedCommands) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
@@ -59,7 +59,7 @@ func writeBare(a *Run, p wire.AllowedCommands) error {
 	return nil
 }
 
-// listCommands prints the layout of document 000.
+// listCommands prints the layout of docs/spec/000-command-permissions.md, "Checking Permissions".
 func listCommands(a *Run, p wire.AllowedCommands) {
 	a.Print("Session Role: %s\n", p.Role)
 	if p.Strategy != "" {
@@ -104,7 +104,8 @@ func grouped(list []string) (names []string, groups map[string][]string) {
 	return names, groups
 }
 
-// usageOf gives the command line of a command id, with what it must have, in the words of document 000: the id of the
+// usageOf gives the command line of a command id, with what it must have, in the words of
+// docs/spec/000-command-permissions.md, "Checking Permissions": the id of the
 // noun itself is <id>, and nothing stands in quotes.
 func usageOf(root *cobra.Command, id string) string {
 	line := strings.ReplaceAll(id, ":", " ")
@@ -129,7 +130,8 @@ func usageOf(root *cobra.Command, id string) string {
 	return line
 }
 
-// checkCommand says whether a command is allowed, in the words of document 000.
+// checkCommand says whether a command is allowed, in the words of
+// docs/spec/000-command-permissions.md, "Checking Permissions".
 func checkCommand(a *Run, p wire.AllowedCommands, id string) error {
 	canonical := id
 	row, known := commands.CurrentRules().Row(id)

@@ -35,7 +35,7 @@ func newInit(a *Run, role events.Role) *cobra.Command {
 		Short: "Check the session's manifest, register the session and print its prompts; already done when an agent starts",
 		Args:  Takes,
 		Long: `Check this session's manifest and that it is the one that was recorded, report for work, and print what the agent is to be told:
-the system prompt, then the task prompt (document 002). With --json both are members of the answer.
+the system prompt, then the task prompt. With --json both are members of the answer.
 
 A user with a manifest that was written by hand makes a session of it: the manifest is checked, stored, and from then on as any other;
 what is printed is the session's environment.`,

@@ -30,7 +30,7 @@ func newWhoami(a *Run) *cobra.Command {
 		Args:  Takes,
 		Long: `Show who you are to the server; a session also sees the commands that it may use.
 
-With --prompt: what an agent is told of it, which is a session's system prompt (document 002), and the list of commands for a user.`,
+With --prompt: what an agent is told of it, which is a session's system prompt, and the list of commands for a user.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.asPrompt, "prompt", false, "what an agent is told of it")
@@ -69,7 +69,7 @@ func (c *whoami) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// commandsBrief gives the list of commands of document 000.
+// commandsBrief gives the list of commands (docs/spec/000-command-permissions.md, "Command Brief Generation").
 func commandsBrief(ctx context.Context, a *Run) (string, error) {
 	p, err := Look(ctx, a, (*client.Client).AllowedCommands)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"maestro/internal/files"
 )
 
-// sessionsDir holds a directory for each session of this machine (document 003, "Manifest Location").
+// sessionsDir holds a directory for each session of this machine (docs/spec/003-manifest-schema.md, "Manifest
+// Location").
 const (
 	sessionsDir  = "sessions"
 	manifestFile = "manifest.json"

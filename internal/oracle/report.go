@@ -2,7 +2,7 @@ package oracle
 
 import "slices"
 
-// says tells what a report of each kind says about its tasks (document 003).
+// says tells what a report of each kind says about its tasks (docs/spec/003-manifest-schema.md, "Status Types").
 var says = map[string]string{
 	"progress": "working", "complete": completed, "blocked": "blocked", "error": "failed", "needs-input": "needs_input",
 }

@@ -237,14 +237,14 @@ func (j *Judge) standingOf(q *question) string {
 	return "void"
 }
 
-// Row is one of the contract's permission table. Who are the letters of those who may use it, Event is the type that it
+// Row is one of docs/contract.md, "Permissions". Who are the letters of those who may use it, Event is the type that it
 // becomes, without the first and last part of its name; "" for a read.
 type Row struct {
 	ID, Who, Event string
 	Core           bool
 }
 
-// Table gives the contract's table, in its order.
+// Table gives the rows of docs/contract.md, "Permissions", in their order.
 func Table() []Row {
 	rows := make([]Row, 0, len(table))
 	for _, r := range table {

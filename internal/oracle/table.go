@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// row is one command: an id, who may use it, and the event that it becomes, "" for a read. The letters are the
-// contract's: W worker, Q worker with the queue strategy, T with the tree strategy, O orchestrator, U user, R runner, S
-// system.
+// row is one command: an id, who may use it, and the event that it becomes, "" for a read. The letters are those
+// of docs/contract.md, "Permissions": W worker, Q worker with the queue strategy, T with the tree strategy, O
+// orchestrator, U user, R runner, S system.
 type row struct {
 	id    string
 	who   string
 	event string
 }
 
-// table is the contract's, transcribed by hand and in its order. A row of several ids stands here once for each.
+// table is that of docs/contract.md, "Permissions", transcribed by hand and in its order. A row of several ids stands
+// here once for each.
 var table = []row{
 	{"whoami", "WQTOURS", ""},
 	{"status", "WQTOURS", ""},
@@ -180,7 +181,7 @@ func mayUse(command, letter string) bool {
 	return letter != "" && strings.Contains(rowOf[command].who, letter)
 }
 
-// The lists of document 000.
+// The lists of docs/spec/000-command-permissions.md, "Default Command Sets".
 var (
 	worker000 = []string{
 		"whoami",
@@ -243,7 +244,7 @@ var (
 	core000 = []string{"whoami", "status", "commands", "session:register", "session:complete", "track-file"}
 )
 
-// What the contract's table adds to document 000's lists.
+// What docs/contract.md, "Permissions", adds to those lists.
 var (
 	sessionRows      = []string{"session:message", "session:note", "input:received", "input:wait"}
 	treeRows         = []string{"task:tree"}
@@ -301,8 +302,8 @@ func mayList(command, letter string) bool {
 	return mayUse(command, letter) || r.event == "" && !owned
 }
 
-// letterOf gives the letter of a role and strategy; "" if they do not go together (documents 002 and 003). An
-// orchestrator's simple means default.
+// letterOf gives the letter of a role and strategy; "" if they do not go together (docs/spec/002-prompt-contract.md,
+// "Workflow Matrix"). An orchestrator's simple means default.
 func letterOf(role, strategy string) string {
 	switch role + " " + strategy {
 	case "worker simple":

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The statuses of a task (document 003).
+// The statuses of a task (docs/spec/003-manifest-schema.md, "Status Types").
 const (
 	todo       = "todo"
 	inProgress = "in_progress"

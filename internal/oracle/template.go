@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ownTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy (document 002):
-// they are there without an event, and stay.
+// ownTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy
+// (docs/spec/002-prompt-contract.md, "Workflow Matrix"): they are there without an event, and stay.
 var ownTemplates = []string{
 	"execute-simple",
 	"execute-queue",

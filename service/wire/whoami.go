@@ -16,7 +16,7 @@ type Whoami struct {
 	Authn    string             `json:"authn" doc:"how the caller is known: token, socket or none"`
 }
 
-// AllowedCommands is what the caller may do (document 000).
+// AllowedCommands is what the caller may do (docs/spec/000-command-permissions.md, "JSON Output").
 type AllowedCommands struct {
 	Role            string   `json:"role"`
 	Strategy        string   `json:"strategy"`

@@ -8,16 +8,17 @@ import (
 	"maestro/events"
 )
 
-// Mode is what a session is for (document 002).
+// Mode is what a session is for (docs/spec/002-prompt-contract.md, "Three-Axis Model").
 type Mode string
 
-// The modes of document 002: a worker's and an orchestrator's.
+// The modes (docs/spec/002-prompt-contract.md, "Three-Axis Model"): a worker's and an orchestrator's.
 const (
 	Execute    Mode = "execute"
 	Coordinate Mode = "coordinate"
 )
 
-// Axes are the three questions that a prompt answers (document 002), worked out here and nowhere else.
+// Axes are the three questions that a prompt answers
+// (docs/spec/002-prompt-contract.md, "Three-Axis Model"), worked out here and nowhere else.
 type Axes struct {
 	Mode Mode `json:"mode"`
 	// Strategy is never empty, and one of the mode's.
@@ -42,7 +43,8 @@ type Capability struct {
 	Enabled bool
 }
 
-// List gives them by name, in the order of document 002.
+// List gives them by name, in the order of
+// docs/spec/002-prompt-contract.md, "Three-Axis Model".
 func (c Capabilities) List() []Capability {
 	return []Capability{
 		{"can_spawn_sessions", c.CanSpawnSessions},

@@ -1,37 +1,65 @@
 package manifest
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
-// TestExamplesOfDocument003: the manifests that the document shows as whole and right are taken, and keep what they
-// say.
+// examplesOfDocument003 are the manifests that docs/spec/003-manifest-schema.md, "Example Manifests", and what is below
+// show as whole and right, by the last heading or comment before each.
+var examplesOfDocument003 = []string{
+	"Worker Manifest (Minimal)",
+	"Worker Manifest (Complete)",
+	"Orchestrator Manifest (Single Task)",
+	"Multi-Task Worker Manifest",
+	"Queue Strategy Worker Manifest",
+	"minimal manifest",
+	"queue strategy with empty tasks",
+	"Created by hand",
+}
+
+// TestExamplesOfDocument003: the manifests of the document are taken, and keep what they say. Those that it shows as
+// wrong are no JSON, or stand behind "Invalid".
 func TestExamplesOfDocument003(t *testing.T) {
-	file, err := os.ReadFile("testdata/document003.jsonl")
+	file, err := os.ReadFile("../../docs/spec/003-manifest-schema.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples := 0
-	for line := range bytes.Lines(file) {
-		var example struct {
-			Name     string
-			Manifest json.RawMessage
+	title := regexp.MustCompile(`(?m)^(?:#+|// Valid -|// (Invalid) -) +(.*)$`)
+	var names []string
+	text := string(file)
+	for rest := text; ; {
+		at := strings.Index(rest, "\n{\n  \"manifestVersion\"")
+		if at < 0 {
+			break
 		}
-		if err := json.Unmarshal(line, &example); err != nil {
-			t.Fatal(err)
+		titles := title.FindAllStringSubmatch(text[:len(text)-len(rest)+at+1], -1)
+		name := titles[len(titles)-1]
+		rest = rest[at+1:]
+		var example json.RawMessage
+		if name[1] != "" {
+			continue
 		}
-		examples++
-		t.Run(example.Name, func(t *testing.T) {
-			m, err := Parse(example.Manifest)
+		if err := json.NewDecoder(strings.NewReader(rest)).Decode(&example); err != nil {
+			t.Errorf("%s: %v", name[2], err)
+			continue
+		}
+		if name[2] == "Or manually create with jq" {
+			name[2] = "Created by hand"
+		}
+		names = append(names, name[2])
+		t.Run(name[2], func(t *testing.T) {
+			m, err := Parse(example)
 			if err != nil {
 				t.Fatal(err)
 			}
 			sameAgain(t, m)
 			var before, after any
-			if err := json.Unmarshal(example.Manifest, &before); err != nil {
+			if err := json.Unmarshal(example, &before); err != nil {
 				t.Fatal(err)
 			}
 			if err := json.Unmarshal(m.Canonical(), &after); err != nil {
@@ -40,8 +68,8 @@ func TestExamplesOfDocument003(t *testing.T) {
 			keeps(t, "", before, after)
 		})
 	}
-	if examples != 8 {
-		t.Errorf("%d examples", examples)
+	if !slices.Equal(names, examplesOfDocument003) {
+		t.Errorf("the document has the examples %q, want %q", names, examplesOfDocument003)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"maestro/events"
 )
 
-// What existing clients read of a spawned session's manifest: http-api-compat.md, "Spawn".
+// What existing clients read of a spawned session's manifest: docs/http-api-compat.md, "5. Sessions".
 func TestGenerateWithDefaults(t *testing.T) {
 	m, err := Generate(Source{
 		Tasks: []TaskSource{{

@@ -6,10 +6,11 @@ import (
 	"maestro/events"
 )
 
-// Version is the only version of the schema that there is (document 003).
+// Version is the only version of the schema that there is (docs/spec/003-manifest-schema.md, "Version Migration").
 const Version = "1.0"
 
-// Manifest says what a session is: who it is, what it works on, and how. Document 003, "Complete Schema".
+// Manifest says what a session is: who it is, what it works on, and how.
+// docs/spec/003-manifest-schema.md, "Complete Schema".
 //
 // The tags are what Parse and Schema both go by: "is" names the rule in rules.go that a text, a number or each item of
 // a list has to keep, "atLeast" is how many items a list must have, "use" marks what is checked against another part of
@@ -49,14 +50,15 @@ type Task struct {
 // PermissionMode says how an agent asks for what its tool would ask a person.
 type PermissionMode string
 
-// The permission modes of document 003.
+// The permission modes (docs/spec/003-manifest-schema.md, "TypeScript Definition").
 const (
 	AcceptEdits PermissionMode = "acceptEdits"
 	Interactive PermissionMode = "interactive"
 	ReadOnly    PermissionMode = "readOnly"
 )
 
-// ThinkingModes gives the thinking modes of document 003.
+// ThinkingModes gives the thinking modes of
+// docs/spec/003-manifest-schema.md, "TypeScript Definition".
 func ThinkingModes() []string { return []string{"auto", "interleaved", "disabled"} }
 
 // Session configures the agent.

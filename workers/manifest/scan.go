@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a document (contract.md).
+// The bounds of a document (docs/limits.md).
 const (
 	MaxSize  = 16 << 20
 	MaxDepth = 512

@@ -10,7 +10,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// axes are the three axes of a manifest (document 002), and what they come to in this binary.
+// axes are the three axes of a manifest (docs/spec/002-prompt-contract.md, "Three-Axis Model"), and what they come to
+// in this binary.
 type axes struct{ manifest.Axes }
 
 // axesOf gives the axes of a manifest. An error says which of them cannot be: a prompt is not written for what is only

@@ -8,8 +8,9 @@ import (
 	"maestro/commands"
 )
 
-// Brief gives the command brief of document 000 in markdown: role and strategy, the commands by group, and how many
-// there are beside them. What this binary does not have is not shown.
+// Brief gives the command brief (docs/spec/000-command-permissions.md, "Command Brief Generation") in markdown: role
+// and strategy, the commands by group, and how many there are beside them. What this binary does not have is not
+// shown.
 func Brief(role, strategy string, allowed []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Maestro Commands\n\n**Role:** %s\n", oneLine(role))

@@ -1,5 +1,6 @@
-// Package prompt writes what an agent is told: the system prompt and the task prompt of document 002, and the command
-// brief of document 000. It is the one renderer for all agent tools.
+// Package prompt writes what an agent is told: the system prompt and the task prompt
+// (docs/spec/002-prompt-contract.md, "Canonical System Prompt Shape" and "Task Prompt Shape"), and the command brief
+// (docs/spec/000-command-permissions.md, "Command Brief Generation"). It is the one renderer for all agent tools.
 //
 // Mode, strategy and commands come from the manifest alone: [System] rests on them, [Task] on what else the manifest
 // holds. The same manifest and session give the same bytes.

@@ -285,7 +285,7 @@ func below(t *testing.T, document []byte, depth int) (names []string) {
 	return names
 }
 
-// TestShape: the prompts have the shape of document 002.
+// TestShape: the prompts have the shape of docs/spec/002-prompt-contract.md, "Canonical System Prompt Shape".
 func TestShape(t *testing.T) {
 	for _, kind := range kinds {
 		system, task := prompts(t, full(kind.role, kind.strategy), session)

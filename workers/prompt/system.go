@@ -7,7 +7,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// version is that of the prompts' shape (document 002).
+// version is that of the prompts' shape (docs/spec/002-prompt-contract.md, "Canonical System Prompt Shape").
 const version = "3.0"
 
 // Session is what a prompt says of a session beside its manifest. Of what is empty, nothing is said.

@@ -1,5 +1,6 @@
-// Command docgen writes docs/events.md, docs/limits.md, docs/permissions.md and workers/prompt/syntax_gen.go from the
-// code. With -check it writes nothing and fails when a file is not what the code says.
+// Command docgen writes docs/events.md, docs/limits.md, docs/permissions.md, docs/routes.md and
+// workers/prompt/syntax_gen.go from the code. With -check it writes nothing and fails when a file is not what the code
+// says.
 package main
 
 import (
@@ -17,6 +18,7 @@ var pages = []struct {
 	{"docs/events.md", eventsPage},
 	{"docs/limits.md", limitsPage},
 	{"docs/permissions.md", permissionsPage},
+	{"docs/routes.md", routesPage},
 	{"workers/prompt/syntax_gen.go", syntaxFile},
 }
 

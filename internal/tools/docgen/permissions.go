@@ -7,7 +7,8 @@ import (
 	"maestro/commands"
 )
 
-// columns are the sessions of document 000, by the letter of their column.
+// columns are the sessions of docs/spec/000-command-permissions.md, "Default Command Sets", by the letter of their
+// column.
 var columns = []struct {
 	letter commands.Letters
 	name   string

@@ -1,3 +1,3 @@
 // Package speccoverage holds docs/spec-coverage.md to what there is: each test and each script that the page names
-// exists.
+// exists, and its sections are those of docs/spec.
 package speccoverage

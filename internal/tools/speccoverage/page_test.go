@@ -16,6 +16,7 @@ const root = "../../.."
 
 var (
 	quoted   = regexp.MustCompile("`([^`]+)`")
+	heading  = regexp.MustCompile(`(?m)^#+ .*\n`)
 	testName = regexp.MustCompile(`^([a-z][a-z/]*)\.((?:Test|Fuzz)\w+)(?:/(.+))?$`)
 )
 
@@ -125,6 +126,39 @@ func TestPageIsTrue(t *testing.T) {
 	if want := fmt.Sprintf("%d sentences: %d decided otherwise, %d later.", rows, otherwise,
 		later); !strings.Contains(string(page), want) {
 		t.Errorf("the page does not say: %s", want)
+	}
+}
+
+// The sections of the page are those of the documents: what stands before ", and" is the beginning of a heading.
+func TestSectionsAreHeadings(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/spec-coverage.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, sections, headings := 0, 0, ""
+	for line := range strings.Lines(string(page)) {
+		line = strings.TrimSpace(line)
+		if number, _, ok := strings.Cut(strings.TrimPrefix(line, "## "), ":"); ok && strings.HasPrefix(line, "## ") {
+			files, err := filepath.Glob(filepath.Join(root, "docs/spec", number+"-*.md"))
+			if err != nil || len(files) != 1 {
+				t.Fatalf("%s: the documents of this number are %q: %v", line, files, err)
+			}
+			document, err := os.ReadFile(files[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			headings = strings.ToLower(strings.Join(heading.FindAllString(string(document), -1), ""))
+			documents++
+		}
+		if section, ok := strings.CutPrefix(line, "### "); ok {
+			name, _, _ := strings.Cut(strings.ToLower(section), ", and")
+			if sections++; !strings.Contains(headings, "# "+name) {
+				t.Errorf("the document has no heading that begins with %q", name)
+			}
+		}
+	}
+	if documents != 3 || sections < 20 {
+		t.Errorf("%d documents with %d sections", documents, sections)
 	}
 }
 
