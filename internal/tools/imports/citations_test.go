@@ -83,7 +83,7 @@ func citing(at string) bool {
 	case ".md":
 		return at != "docs/http-api-compat.md" && !strings.Contains(at, "/testdata/")
 	}
-	return at == "Makefile" || at == "NOTICE"
+	return at == "Makefile"
 }
 
 // wrongCitations gives the citations of a file that lead nowhere, and the number of all.
