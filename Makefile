@@ -56,7 +56,7 @@ lint: $(GOLANGCI_LINT)-$(GOLANGCI) ## the linters of .golangci.yml
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: generate
-generate: ## write docs/events.md, limits.md, permissions.md, routes.md, guide/reference.md and workers/prompt/syntax_gen.go from the code
+generate: ## write docs/events.md, docs/limits.md, docs/permissions.md, docs/routes.md, docs/guide/reference.md and workers/prompt/syntax_gen.go
 	$(GO) run ./internal/tools/docgen
 	$(GO) test ./cmd/maestro -count 1 -run '^TestReferenceIsCurrent$$' -update-reference
 
