@@ -258,7 +258,7 @@ func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 // methods gives what the path of a request takes.
 func (s *server) methods(r *http.Request) []string {
 	if strings.HasPrefix(r.URL.Path, commandsPath) {
-		return []string{http.MethodPost}
+		return []string{http.MethodGet, http.MethodPost}
 	}
 	if r.URL.Path == manifestsPath {
 		return []string{http.MethodPost}

@@ -12,6 +12,7 @@ import (
 var endedRoutes = map[string]bool{
 	"GET /api/whoami":                 true,
 	"GET /api/commands":               true,
+	"GET /api/commands/{id}":          true,
 	"GET /api/sessions/{id}":          true,
 	"GET /api/sessions/{id}/timeline": true,
 	"GET /api/sessions/{id}/manifest": true,

@@ -60,7 +60,7 @@ func TestWhatAnEndedSessionReads(t *testing.T) {
 							"{name}", sibling).Replace(route)
 						r := w.send(http.MethodGet, path, token, "", wire.HeaderOccurredAt, "2000-01-01T00:00:00Z")
 						want := http.StatusForbidden
-						if mine[path] {
+						if mine[path] || strings.HasPrefix(path, "/api/commands/") {
 							want = http.StatusOK
 						}
 						if r.status != want {

@@ -141,7 +141,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 			[]string{"Content-Type", "text/plain"},
 		},
 		{"a wrong method", "PUT", "/api/tasks/" + task, `{"title":"x"}`, 405, "PUT", nil},
-		{"a wrong method on a command", "GET", create, ``, 405, "GET", nil},
+		{"a wrong method on a command", "PUT", create, ``, 405, "PUT", nil},
 		{"a PATCH of a project", "PATCH", "/api/projects/" + project, `{"name":"x"}`, 405, "PATCH", nil},
 		{"an unknown path", "GET", "/api/nothing/here", ``, 404, "/api/nothing/here", nil},
 		{"an unknown path outside", "GET", "/nothing", ``, 404, "/nothing", nil},

@@ -56,7 +56,7 @@ func pageParam(path string) *huma.Param {
 	}
 }
 
-// place is where an item stands in its list: lists are in order of a number that never changes, or that alone.
+// place is where an item stands in its list: lists are in order of a number that rarely changes, or that alone.
 type place struct {
 	id    string
 	order int64
@@ -77,7 +77,7 @@ func placeOf(item any) (place, bool) {
 		return place{x.ID, x.AskedAt}, true
 	case projections.InboxItem:
 		id := []string{string(x.Kind), x.ProjectID, x.TaskID, x.SessionID, x.Queue, x.InputID, x.EntryID}
-		return place{strings.Join(id, " "), x.Since}, true
+		return place{strings.Join(id, " "), x.Order}, true
 	}
 	return place{}, false
 }
@@ -250,7 +250,7 @@ func behind(list listed, after *cursor) int {
 	list.Each(func(item any) bool {
 		here, ok := placeOf(item)
 		ordered = ordered || ok
-		found = ok && here.id == after.id
+		found = ok && here == after.place // one that moved is as good as gone
 		if ok && place < 0 && here.order >= after.order {
 			place = at
 		}

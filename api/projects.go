@@ -10,7 +10,7 @@ func (s *server) projectRoutes() {
 		Path:    "/api/projects",
 		Name:    "project-list",
 		Summary: "The projects that the caller may see",
-	}, route.Bare(service.View.ListProjects))
+	}, service.View.ListProjects)
 	route.Read(s.mount(), route.Route{
 		Path:    "/api/projects/{id}",
 		Name:    "project-get",

@@ -19,6 +19,7 @@ var whole = map[string]string{
 	"/api/backup":                    "streams the log; *-streams",
 	"/api/clock":                     "no list",
 	"/api/commands":                  "the commands",
+	"/api/commands/{id}":             "no list",
 	"/api/inbox":                     "what needs a person; each kind is bounded",
 	"/api/manifests/schema":          "a document",
 	"/api/queues":                    "queues",
@@ -54,12 +55,14 @@ var costs = map[string][]string{
 	"/api/sessions": {
 		"limit=1&brief=true", "limit=1&brief=true&status=failed", "limit=1&brief=true&active=true",
 		"limit=1&brief=true&taskId=none", "limit=1&brief=true&projectId={project}",
+		"limit=1&brief=true&living=true", "limit=1&brief=true&spawnedBy=none",
 	},
 	"/api/sessions/{id}/mail":     {""},
 	"/api/sessions/{id}/timeline": {"limit=1"},
 	"/api/tasks": {
 		"limit=1", "limit=1&projectId={project}", "limit=1&status=completed", "limit=1&parentId=none",
 		"limit=1&parentId=null", "limit=1&sessionId=none", "limit=1&sessionStatus=failed", "limit=1&priority=none",
+		"limit=1&unconfirmed=true",
 		"limit=1&ready=true", "limit=1&order=dependencies", "limit=1&order=dependencies&sessionStatus=failed",
 	},
 	"/api/tasks/{id}":          {""},

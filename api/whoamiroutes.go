@@ -16,4 +16,9 @@ func (s *server) whoamiRoutes() {
 		Name:    "commands",
 		Summary: "What the caller may do",
 	}, route.Bare(service.View.GetAllowedCommands))
+	route.Read(s.mount(), route.Route{
+		Path:    "/api/commands/{id}",
+		Name:    "command-check",
+		Summary: "Whether the caller may use a command",
+	}, service.View.CheckCommand)
 }

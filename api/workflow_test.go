@@ -237,7 +237,7 @@ func TestTheClient(t *testing.T) {
 	if err != nil || !answer.Retried {
 		t.Errorf("%+v %v", answer, err)
 	}
-	projects, err := c.Projects(t.Context())
+	projects, err := c.Projects(t.Context(), wire.ProjectFilter{})
 	if err != nil || len(projects) != 1 || projects[0].Name != "A" {
 		t.Errorf("%v %v", projects, err)
 	}
@@ -252,7 +252,7 @@ func TestTheClient(t *testing.T) {
 	nobody := client.New("http://127.0.0.1:1", "")
 	defer nobody.Close()
 	var away *client.ConnectionError
-	if _, err := nobody.Projects(t.Context()); !asError(err, &away) {
+	if _, err := nobody.Projects(t.Context(), wire.ProjectFilter{}); !asError(err, &away) {
 		t.Errorf("%#v", err)
 	}
 	foreign := httptest.NewServer(http.NotFoundHandler())

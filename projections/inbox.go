@@ -55,6 +55,9 @@ type InboxItem struct {
 	// Next is what to do about it.
 	Next string `json:"next"`
 
+	// Order is where it stands in the list that was asked for, lowest first.
+	Order int64 `json:"-"`
+
 	// since are the times since when the items wait that it stands for.
 	since []int64
 }

@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"cmp"
 	"slices"
 
 	"maestro/events"
@@ -43,27 +42,20 @@ func (b *inbox) weigh(item *InboxItem) {
 	}
 }
 
-// ByUrgency orders the items of an inbox: first those that hold up a session, then those that hold up work; among
+// Urgency orders the items of an inbox, lowest first: those that hold up a session, then those that hold up work; among
 // these the highest priority, and among equals the longest wait.
-func ByUrgency(items []InboxItem) {
-	rank := func(item *InboxItem) int {
-		switch item.Holds {
-		case HoldsSession:
-			return 0
-		case HoldsWork:
-			return 1
-		}
-		return 2
+func (item *InboxItem) Urgency() int64 {
+	rank := int64(2)
+	switch item.Holds {
+	case HoldsSession:
+		rank = 0
+	case HoldsWork:
+		rank = 1
 	}
-	weight := func(item *InboxItem) int {
-		if i := slices.Index(events.Priorities(), item.Priority); i >= 0 {
-			return i
-		}
-		return slices.Index(events.Priorities(), "medium")
+	weight := slices.Index(events.Priorities(), item.Priority)
+	if weight < 0 {
+		weight = slices.Index(events.Priorities(), "medium")
 	}
-	slices.SortStableFunc(items, func(a, b InboxItem) int {
-		return cmp.Or(
-			cmp.Compare(rank(&a), rank(&b)), cmp.Compare(weight(&b), weight(&a)), cmp.Compare(a.Since, b.Since),
-		)
-	})
+	below := int64(len(events.Priorities()) - weight)
+	return rank<<60 | below<<56 | item.Since // milliseconds leave room for both
 }

@@ -107,12 +107,8 @@ type StatementView struct {
 	Sequence uint64 `json:"sequence"`
 }
 
-// Unconfirmed reports whether an agent says that the task is done, and nobody has confirmed it.
-func (t *TaskView) Unconfirmed() bool {
-	return unconfirmed(t.SessionStatus, t.Status)
-}
-
-func unconfirmed(says events.TaskSessionStatus, status events.TaskStatus) bool {
+// Unconfirmed reports whether an agent says of a task that it is done, and nobody has confirmed it.
+func Unconfirmed(says events.TaskSessionStatus, status events.TaskStatus) bool {
 	return says == events.SaysCompleted && status != events.TaskCompleted && status != events.TaskCancelled
 }
 
@@ -468,9 +464,9 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 		status.Says[says]++
 		said := TaskSaid{t.ID, t.Title, t.Status, says, session}
 		switch open := t.Status != events.TaskCompleted && t.Status != events.TaskCancelled; {
-		case unconfirmed(says, t.Status) && len(status.Unconfirmed) < StatusListed:
+		case Unconfirmed(says, t.Status) && len(status.Unconfirmed) < StatusListed:
 			status.Unconfirmed, status.ToConfirm = append(status.Unconfirmed, t.ID), append(status.ToConfirm, said)
-		case unconfirmed(says, t.Status):
+		case Unconfirmed(says, t.Status):
 			status.UnconfirmedMore++
 		case open && len(status.Said) < StatusListed:
 			status.Said = append(status.Said, said)

@@ -11,13 +11,14 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
 )
 
-// ListInbox gives all that needs a person, longest wait first, and the sequence at which it began to look. It takes a
-// look at each project by itself, so that none is too large because of the others; one that is too large alone hides
-// no other.
+// ListInbox gives all that needs a person, longest wait first or by urgency, and the sequence at which it began to
+// look. It takes a look at each project by itself, so that none is too large because of the others; one that is too
+// large alone hides no other.
 func (s *Service) ListInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter,
 ) (items []projections.InboxItem, sequence uint64, err error) {
@@ -25,8 +26,19 @@ func (s *Service) ListInbox(
 	if err != nil {
 		return nil, 0, err
 	}
+	switch in.Sort {
+	case "":
+	case byUrgency:
+		asked = PageOf{} // the most urgent may be the newest
+	default:
+		return nil, 0, Invalid("/sort", "'%s' is not an order of the inbox; it is urgency, or left out",
+			safetext.Printable(in.Sort))
+	}
 	return s.listInbox(ctx, c, in, asked)
 }
+
+// byUrgency names the order that begins with what holds up a session.
+const byUrgency = "urgency"
 
 // listInbox gives those items that a page needs.
 func (s *Service) listInbox(
@@ -62,7 +74,7 @@ func (s *Service) listInbox(
 		items = append(items, v.refusedIn(projects, in.SessionID)...)
 		return nil
 	})
-	return sortedInbox(items, in.Kind, s.Now().UnixMilli()), sequence, err
+	return sortedInbox(items, in, s.Now().UnixMilli()), sequence, err
 }
 
 // concerns says which sessions' items the caller sees; nil for all.
@@ -154,15 +166,18 @@ func quoted(text string) string {
 	return ": “" + text + "”"
 }
 
-// sortedInbox gives the items of a kind, longest wait first.
-func sortedInbox(items []projections.InboxItem, kind string, now int64) []projections.InboxItem {
+// sortedInbox gives the items of a kind in the order that is asked for.
+func sortedInbox(items []projections.InboxItem, in *wire.InboxFilter, now int64) []projections.InboxItem {
 	kept := []projections.InboxItem{}
 	for _, item := range items {
-		if kind == "" || kind == string(item.Kind) {
+		if in.Kind == "" || in.Kind == string(item.Kind) {
 			item.Waited = max(0, now-item.Since)
+			if item.Order = item.Since; in.Sort == byUrgency {
+				item.Order = item.Urgency()
+			}
 			kept = append(kept, item)
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b projections.InboxItem) int { return cmp.Compare(a.Since, b.Since) })
+	slices.SortStableFunc(kept, func(a, b projections.InboxItem) int { return cmp.Compare(a.Order, b.Order) })
 	return kept
 }

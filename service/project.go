@@ -40,11 +40,13 @@ func (v View) PermitProjects(row, only string) ([]*projections.Project, error) {
 }
 
 // ListProjects gives the projects that the caller may see.
-func (v View) ListProjects() ([]projections.ProjectView, error) {
+func (v View) ListProjects(in *wire.ProjectFilter) ([]projections.ProjectView, error) {
 	projects, err := v.PermitProjects("project:list", "")
 	views := make([]projections.ProjectView, 0, len(projects))
 	for _, p := range projects {
-		views = append(views, p.View())
+		if in.Name == "" || in.Name == p.Name {
+			views = append(views, p.View())
+		}
 	}
 	return views, err
 }

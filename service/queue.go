@@ -43,10 +43,16 @@ func (v View) GetQueue(in *wire.QueueName) (wire.QueueBody, error) {
 	if err != nil {
 		return wire.QueueBody{}, err
 	}
-	items, more := v.ItemViews(q, func(item *projections.Item) bool {
-		return in.Status == "" || in.Status == string(item.Status)
-	})
+	items, more := v.ItemViews(q, withStatus(in.Status))
 	return wire.QueueBody{QueueView: v.QueueView(q), Items: items, ItemsMore: more}, nil
+}
+
+// withStatus selects the items with a status, all if it is "".
+func withStatus(status string) func(*projections.Item) bool {
+	if status == "" {
+		return nil
+	}
+	return func(item *projections.Item) bool { return status == string(item.Status) }
 }
 
 // SessionQueue gives a session with the queue that it pulls from. Its answers come in the order that older clients
@@ -72,13 +78,13 @@ func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Q
 }
 
 // GetSessionQueue gives the queue that a session pulls from, with its items.
-func (v View) GetSessionQueue(in *wire.SessionID) (wire.SessionQueue, error) {
+func (v View) GetSessionQueue(in *wire.SessionQueueOf) (wire.SessionQueue, error) {
 	x, q, err := v.SessionQueue("queue:list", in.ID)
 	if err != nil {
 		return wire.SessionQueue{}, err
 	}
 	shown := v.QueueView(q)
-	items, more := v.ItemViews(q, nil)
+	items, more := v.ItemViews(q, withStatus(in.Status))
 	body := wire.SessionQueueBody{
 		SessionID:    x.ID,
 		Strategy:     x.Strategy,

@@ -186,7 +186,9 @@ func (v View) ListSessions(in *wire.SessionFilter) (func() List[SessionBody], er
 func sessionMatches(f *wire.SessionFilter, x *projections.Session) bool {
 	return (f.TaskID == "" || slices.Contains(x.TaskIDs, f.TaskID)) &&
 		(f.Status == "" || f.Status == string(x.Status)) &&
-		(f.Active != "true" || x.Status != events.SessionSaidDone)
+		(f.Active != "true" || x.Status != events.SessionSaidDone) &&
+		(f.Living != "true" || !x.Ended()) &&
+		(f.SpawnedBy == "" || f.SpawnedBy == x.SpawnedBy)
 }
 
 // GetSession gives a session. The function that it returns may be called when the state has moved.

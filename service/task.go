@@ -65,6 +65,10 @@ func checkTasks(f *wire.TaskFilter) error {
 		return Invalid("/planned", "'%s' is not a value of planned; it is true, or left out",
 			safetext.Printable(f.Planned))
 	}
+	if f.Unconfirmed != "" && f.Unconfirmed != "true" {
+		return Invalid("/unconfirmed", "'%s' is not a value of unconfirmed; it is true, or left out",
+			safetext.Printable(f.Unconfirmed))
+	}
 	if n := utf8.RuneCountInString(f.Search); n > searchMost {
 		return Invalid("/search", "a search has at most %d characters, this has %d", searchMost, n)
 	}
@@ -124,8 +128,10 @@ func (v View) taskMatches(f *wire.TaskFilter, t *projections.Task) bool {
 			return false
 		}
 	}
-	if f.SessionStatus != "" {
-		if says, _ := v.SessionStatus(t); f.SessionStatus != string(says) {
+	if f.SessionStatus != "" || f.Unconfirmed != "" {
+		says, _ := v.SessionStatus(t)
+		if f.SessionStatus != "" && f.SessionStatus != string(says) ||
+			f.Unconfirmed != "" && !projections.Unconfirmed(says, t.Status) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"slices"
 
 	"maestro/commands"
@@ -45,4 +46,27 @@ func (v View) GetAllowedCommands() (wire.AllowedCommands, error) {
 	}
 	body.HiddenCommands = table.Hidden(body.AllowedCommands)
 	return body, nil
+}
+
+// CheckCommand says whether the caller may use a command, by its id or another name of it.
+func (v View) CheckCommand(in *wire.CommandID) (wire.CommandCheck, error) {
+	own, err := v.GetAllowedCommands()
+	if err != nil {
+		return wire.CommandCheck{}, err
+	}
+	check := wire.CommandCheck{
+		Command:  in.ID,
+		Role:     own.Role,
+		Strategy: own.Strategy,
+	}
+	row, known := commands.CurrentRules().Row(in.ID)
+	switch {
+	case !known:
+		check.Unknown, check.Why = true, "there is no such command"
+	case !slices.Contains(own.AllowedCommands, cmp.Or(row.Alias, row.ID)):
+		check.Why = "it is allowed to: " + row.Who.String()
+	default:
+		check.Allowed = true
+	}
+	return check, nil
 }

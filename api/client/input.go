@@ -25,7 +25,7 @@ func (c *Client) AwaitInput(ctx context.Context, id string, wait time.Duration) 
 	return question, c.get(ctx, pathTo("inputs", id), url.Values{"wait": {wait.String()}}, &question)
 }
 
-// Inbox lists all that needs a person, longest wait first.
+// Inbox lists all that needs a person, longest wait first or by urgency.
 func (c *Client) Inbox(ctx context.Context, filter wire.InboxFilter) ([]wire.InboxItem, error) {
 	return read[[]wire.InboxItem](ctx, c, "/api/inbox", queryOf(filter))
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Projects lists the projects that the caller may see.
-func (c *Client) Projects(ctx context.Context) ([]wire.Project, error) {
-	return read[[]wire.Project](ctx, c, "/api/projects", nil)
+func (c *Client) Projects(ctx context.Context, filter wire.ProjectFilter) ([]wire.Project, error) {
+	return read[[]wire.Project](ctx, c, "/api/projects", inPages(queryOf(filter)))
 }
 
 // Project gives a project.

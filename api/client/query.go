@@ -36,6 +36,12 @@ func pathTo(parts ...string) string {
 	return "/api/" + strings.Join(parts, "/")
 }
 
+// inPages asks for a list in pages where the server gives older clients the whole list at once.
+func inPages(query url.Values) url.Values {
+	query.Set("limit", "1000")
+	return query
+}
+
 // queryOf gives the parameters that the fields of a shape name by their `query` tags; empty ones are left out.
 func queryOf(shape any) url.Values {
 	query := url.Values{}

@@ -17,8 +17,8 @@ func (c *Client) Queue(ctx context.Context, name wire.QueueName) (wire.QueueBody
 }
 
 // SessionQueue gives the queue that a session pulls from, with its items.
-func (c *Client) SessionQueue(ctx context.Context, session string) (wire.SessionQueue, error) {
-	return read[wire.SessionQueue](ctx, c, pathTo("sessions", session, "queue"), nil)
+func (c *Client) SessionQueue(ctx context.Context, of wire.SessionQueueOf) (wire.SessionQueue, error) {
+	return read[wire.SessionQueue](ctx, c, pathTo("sessions", of.ID, "queue"), queryOf(of))
 }
 
 // QueueTop gives the next item of a queue.

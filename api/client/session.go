@@ -40,6 +40,11 @@ func (c *Client) AllowedCommands(ctx context.Context) (wire.AllowedCommands, err
 	return read[wire.AllowedCommands](ctx, c, "/api/commands", nil)
 }
 
+// CheckCommand says whether the caller may use a command.
+func (c *Client) CheckCommand(ctx context.Context, id string) (wire.CommandCheck, error) {
+	return read[wire.CommandCheck](ctx, c, pathTo("commands", id), nil)
+}
+
 // Heartbeat says that a session is there; only its own secret may.
 func (c *Client) Heartbeat(ctx context.Context, session string) (wire.Beat, error) {
 	ctx, cancel := c.patiently(ctx, 0)

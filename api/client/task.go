@@ -8,7 +8,11 @@ import (
 
 // Tasks lists the tasks that the caller may see.
 func (c *Client) Tasks(ctx context.Context, filter wire.TaskFilter) ([]wire.Task, error) {
-	return read[[]wire.Task](ctx, c, "/api/tasks", queryOf(filter))
+	query := queryOf(filter)
+	if filter.Order == "" { // each page of another order costs as much as the whole list
+		query = inPages(query)
+	}
+	return read[[]wire.Task](ctx, c, "/api/tasks", query)
 }
 
 // Task gives a task.

@@ -35,12 +35,12 @@ func newCommands(a *Run) *cobra.Command {
 }
 
 func (c *allowed) run(ctx context.Context, _ []string) error {
+	if c.cmd.Flags().Changed("check") {
+		return checkCommand(ctx, c.Run, c.check)
+	}
 	p, err := Look(ctx, c.Run, (*client.Client).AllowedCommands)
 	if err != nil {
 		return err
-	}
-	if c.cmd.Flags().Changed("check") {
-		return checkCommand(c.Run, p, c.check)
 	}
 	if c.JSON {
 		return writeBare(c.Run, p)
@@ -132,60 +132,40 @@ func usageOf(root *cobra.Command, id string) string {
 
 // checkCommand says whether a command is allowed, in the words of
 // docs/spec/000-command-permissions.md, "Checking Permissions".
-func checkCommand(a *Run, p wire.AllowedCommands, id string) error {
-	canonical := id
-	row, known := commands.CurrentRules().Row(id)
-	if known && row.Alias != "" {
-		canonical = row.Alias
+func checkCommand(ctx context.Context, a *Run, id string) error {
+	check, err := Ask(ctx, a, (*client.Client).CheckCommand, id)
+	if err != nil {
+		return err
 	}
-	who := p.Role
-	if p.Strategy != "" {
-		who += " (" + p.Strategy + " strategy)"
+	who := check.Role
+	if check.Strategy != "" {
+		who += " (" + check.Strategy + " strategy)"
 	}
-	if slices.Contains(p.AllowedCommands, canonical) {
-		if a.JSON {
-			a.WriteJSON(checked{
-				Command:  id,
-				Allowed:  true,
-				Role:     p.Role,
-				Strategy: p.Strategy,
-			})
-			return nil
-		}
-		a.Print("Command '%s' is allowed for %s\n", id, who)
+	said := "Command '" + id + "' is allowed for " + who
+	switch {
+	case check.Unknown:
+		said = "There is no command '" + id + "'"
+	case !check.Allowed:
+		said = "Command '" + id + "' is NOT ALLOWED for " + who
+	}
+	const next = `Run "maestro commands" to see available commands.`
+	switch {
+	case a.JSON:
+		a.WriteJSON(check)
+	case check.Allowed:
+		a.Print("%s\n", said)
+	default:
+		a.Print("%s\n\n%s\n", said, next)
+	}
+	if check.Allowed {
 		return nil
 	}
-	refusal := &failure.Error{
+	return &failure.Error{
 		Status:  http.StatusForbidden,
 		Code:    "NOT_ALLOWED",
-		Message: "Command '" + id + "' is NOT ALLOWED for " + who,
-		Next:    `Run "maestro commands" to see available commands.`,
+		Message: said,
+		Why:     check.Why,
+		Next:    next,
+		Shown:   true,
 	}
-	switch {
-	case !known:
-		refusal.Why = "there is no such command"
-	default:
-		refusal.Why = "it is allowed to: " + row.Who.String()
-	}
-	if a.JSON {
-		a.WriteJSON(checked{
-			Command:  id,
-			Role:     p.Role,
-			Strategy: p.Strategy,
-			Why:      refusal.Why,
-		})
-	} else {
-		a.Print("%s\n\n%s\n", refusal.Message, refusal.Next)
-	}
-	refusal.Shown = true
-	return refusal
-}
-
-// checked is the answer of commands --check as JSON.
-type checked struct {
-	Command  string `json:"command"`
-	Allowed  bool   `json:"allowed"`
-	Role     string `json:"role"`
-	Strategy string `json:"strategy"`
-	Why      string `json:"why,omitempty"`
 }

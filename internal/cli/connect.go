@@ -14,6 +14,7 @@ import (
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/service/wire"
 )
 
 const (
@@ -255,7 +256,7 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 	if id := a.Getenv("MAESTRO_PROJECT_ID"); id != "" || a.isSession() {
 		return id, nil
 	}
-	projects, err := Look(ctx, a, (*client.Client).Projects)
+	projects, err := Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{})
 	if err != nil {
 		return "", err
 	}

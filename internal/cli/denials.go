@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
-	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
@@ -52,16 +51,22 @@ func (c *auditDenials) run(ctx context.Context, _ []string) error {
 		}
 		filter.Limit = strconv.Itoa(c.limit)
 	}
-	if _, known := commands.CurrentRules().Row(c.command); c.command != "" && !known {
-		return failure.Usage("There is no command %q", c.command).
-			WithNext("name an id such as task:complete; docs/permissions.md lists them")
-	}
 	denials, err := Ask(ctx, c.Run, (*client.Client).Denials, filter)
 	if err != nil {
 		return err
 	}
 	if err := c.unlessEmpty(ctx, len(denials), named{project: c.project}); err != nil {
 		return err
+	}
+	if len(denials) == 0 && c.command != "" {
+		check, err := Ask(ctx, c.Run, (*client.Client).CheckCommand, c.command)
+		if err != nil {
+			return err
+		}
+		if check.Unknown {
+			return failure.Usage("There is no command %q", c.command).
+				WithNext("name an id such as task:complete; docs/permissions.md lists them")
+		}
 	}
 	if len(denials) == 0 && c.actor != "" { // an actor that there is not was refused nothing either
 		_, err := Ask(ctx, c.Run, (*client.Client).Can, wire.CanQuery{Actor: c.actor, Command: "whoami"})

@@ -29,7 +29,7 @@ func newInbox(a *Run) *cobra.Command {
 		Short: "Show everything that needs you, first what holds up a session",
 		Args:  Takes,
 		Long: `Show everything that needs you: first what a session at work waits for, then what holds up other work, then the
-rest; among these the highest priority of the task, and then the longest wait.`,
+rest; among these the highest priority of the task, and then the longest wait. Last comes what only this machine knows.`,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
@@ -46,7 +46,12 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 	if c.project == "" {
 		c.project = c.Getenv("MAESTRO_PROJECT_ID")
 	}
-	filter := wire.InboxFilter{ProjectID: c.project, SessionID: c.session, Kind: c.kind}
+	filter := wire.InboxFilter{
+		ProjectID: c.project,
+		SessionID: c.session,
+		Kind:      c.kind,
+		Sort:      "urgency",
+	}
 	items, err := Ask(ctx, c.Run, (*client.Client).Inbox, filter)
 	if err != nil {
 		return err
@@ -57,7 +62,6 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 	if c.kind == "" || c.kind == string(inboxSetAside) {
 		items = append(items, setAside(ctx, c.Run, c.project, c.session)...)
 	}
-	wire.ByUrgency(items)
 	if c.JSON || c.format == "jsonl" || len(items) == 0 {
 		none := "Nothing needs you"
 		if c.kind != "" {

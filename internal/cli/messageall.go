@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -78,15 +77,21 @@ func (c *sessionMessage) team(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := Ask(ctx, c.Run, (*client.Client).Sessions, wire.SessionFilter{ProjectID: project, Brief: "true"})
+	filter := wire.SessionFilter{
+		ProjectID: project,
+		Living:    "true",
+		Brief:     "true",
+	}
+	if c.isSession() {
+		filter.SpawnedBy = c.sessionID()
+	}
+	living, err := Ask(ctx, c.Run, (*client.Client).Sessions, filter)
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	for _, x := range all {
-		if x.EndedAt == nil && (!c.isSession() || x.SpawnedBy == c.sessionID()) && !slices.Contains(ids, x.ID) {
-			ids = append(ids, x.ID)
-		}
+	ids := make([]string, len(living))
+	for i, x := range living {
+		ids[i] = x.ID
 	}
 	return ids, nil
 }

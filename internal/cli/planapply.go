@@ -193,11 +193,10 @@ func (i *applying) do(ctx context.Context, command string, body any, key string)
 
 // projectNamed finds the project of a name, or creates it.
 func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) error {
-	projects, err := i.client.Projects(ctx)
+	projects, err := i.client.Projects(ctx, wire.ProjectFilter{Name: name})
 	if err != nil {
 		return err
 	}
-	projects = slices.DeleteFunc(projects, func(p wire.Project) bool { return p.Name != name })
 	switch len(projects) {
 	case 0:
 	case 1:

@@ -35,7 +35,7 @@ func newProjectList(a *Run) *cobra.Command {
 }
 
 func (c *projectList) run(ctx context.Context, _ []string) error {
-	projects, err := Look(ctx, c.Run, (*client.Client).Projects)
+	projects, err := Ask(ctx, c.Run, (*client.Client).Projects, wire.ProjectFilter{})
 	if err != nil {
 		return err
 	}

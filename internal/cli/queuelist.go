@@ -31,7 +31,7 @@ func queueOf(ctx context.Context, a *Run, o commands.OfQueue, status string) (qu
 		if id == "" {
 			return queueShown{}, whichQueue()
 		}
-		shown, err := Ask(ctx, a, (*client.Client).SessionQueue, id)
+		shown, err := Ask(ctx, a, (*client.Client).SessionQueue, wire.SessionQueueOf{ID: id, Status: status})
 		return queueShown{shown.Queue.Name, shown.Queue.Items, shown.Queue.ItemsMore}, err
 	}
 	project, err := a.project(ctx, o.Project)
@@ -143,17 +143,11 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	items := []wire.Item{}
-	for _, item := range queue.items {
-		if c.status == "" || c.status == string(item.Status) {
-			items = append(items, item)
-		}
-	}
 	none := "There are no such items"
 	if c.status == "" {
 		none = "The queue is empty"
 	}
-	listFitted(c.Run, items, none, func(i wire.Item) []string {
+	listFitted(c.Run, queue.items, none, func(i wire.Item) []string {
 		holder := i.SessionID
 		if i.Status == events.ItemQueued { // whoever had it has it no longer
 			holder = ""

@@ -7,7 +7,6 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
-	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/service/wire"
 )
@@ -61,17 +60,15 @@ func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) 
 		return err
 	}
 	said, err := Ask(ctx, c.Run, (*client.Client).Tasks, wire.TaskFilter{
-		ProjectID:     project,
-		SessionStatus: string(events.SaysCompleted),
+		ProjectID:   project,
+		Unconfirmed: "true",
 	})
 	if err != nil {
 		return err
 	}
-	var ids []string
-	for i := range said {
-		if said[i].Unconfirmed() {
-			ids = append(ids, said[i].ID)
-		}
+	ids := make([]string, len(said))
+	for i, t := range said {
+		ids[i] = t.ID
 	}
 	if len(ids) == 0 && !c.JSON {
 		c.Print("No task of the project is reported as completed and not confirmed\n")

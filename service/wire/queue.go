@@ -37,6 +37,12 @@ type QueueTop struct {
 	Queue      string `json:"queue"`
 }
 
+// SessionQueueOf names the session that pulls from a queue, and selects its items.
+type SessionQueueOf struct {
+	ID     string `path:"id" doc:"the session"`
+	Status string `query:"status" doc:"only items with this status"`
+}
+
 // SessionQueue shows a session's queue as older clients know it, with more members.
 type SessionQueue struct {
 	Queue SessionQueueBody       `json:"queue"`

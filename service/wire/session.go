@@ -18,6 +18,8 @@ type SessionFilter struct {
 	TaskID    string `query:"taskId" doc:"that have this task"`
 	Status    string `query:"status" doc:"with this status"`
 	Active    string `query:"active" doc:"true: all but completed"`
+	Living    string `query:"living" doc:"true: all that have not ended"`
+	SpawnedBy string `query:"spawnedBy" doc:"that this session spawned"`
 	Brief     string `query:"brief" doc:"true: without timelines and events"`
 }
 

@@ -12,6 +12,7 @@ type TaskFilter struct {
 	ParentID      string `query:"parentId" doc:"directly below this task; the word null: root tasks"`
 	SessionID     string `query:"sessionId" doc:"that this session has or had"`
 	SessionStatus string `query:"sessionStatus" doc:"of which this is said"`
+	Unconfirmed   string `query:"unconfirmed" doc:"true: that are reported as completed and that nobody has confirmed"`
 	Priority      string `query:"priority" doc:"with this priority"`
 	Ready         string `query:"ready" doc:"true: that can be started: todo, and all that they depend on completed"`
 	Label         string `query:"label" doc:"with this label"`

@@ -39,9 +39,6 @@ const (
 	InboxRefused  = projections.InboxRefused
 )
 
-// ByUrgency orders an inbox: first what holds up a session, then what holds up work.
-func ByUrgency(items []InboxItem) { projections.ByUrgency(items) }
-
 // SessionOfSource gives the project and the session that a source of events names; false if it names no session.
 func SessionOfSource(source string) (project, session string, ok bool) {
 	return projections.SessionOfSource(source)

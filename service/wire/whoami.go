@@ -16,6 +16,22 @@ type Whoami struct {
 	Authn    string             `json:"authn" doc:"how the caller is known: token, socket or none"`
 }
 
+// CommandID names a command.
+type CommandID struct {
+	ID string `path:"id" doc:"the command's id, such as task:create"`
+}
+
+// CommandCheck says whether the caller may use a command.
+type CommandCheck struct {
+	Command  string `json:"command"`
+	Allowed  bool   `json:"allowed"`
+	Role     string `json:"role"`
+	Strategy string `json:"strategy"`
+	// Unknown says that there is no such command.
+	Unknown bool   `json:"unknown,omitempty"`
+	Why     string `json:"why,omitempty"`
+}
+
 // AllowedCommands is what the caller may do (docs/spec/000-command-permissions.md, "JSON Output").
 type AllowedCommands struct {
 	Role            string   `json:"role"`

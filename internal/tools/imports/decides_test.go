@@ -30,6 +30,61 @@ func decides(t *testing.T, name string, source any) (found []string) {
 	return found
 }
 
+// orders are what a client needs who puts a list in order or chooses from it, and the table that says who may do what.
+var orders = map[string][]string{
+	"slices":   {"SortFunc", "SortStableFunc", "DeleteFunc", "Sort"},
+	"commands": {"CurrentRules", "Rules"},
+	"sort":     {"Slice", "SliceStable", "Sort", "Strings"},
+}
+
+// ordered are the files that may, each for a reason of its own.
+var ordered = map[string]string{
+	"ancestors_linux.go": "flags of a process of this machine",
+	"commands.go":        "the layout of document 000, of the commands that this binary has",
+	"init.go":            "what a manifest allows is checked while the server is away",
+	"sessionexec.go":     "variables of a process of this machine",
+	"supervise_unix.go":  "signals of this machine",
+	"syntax.go":          "the command line itself, in the order of the table",
+	"why.go":             "the layout of chains that share their end",
+}
+
+// TestTheCommandLineOrdersNothing: the server answers in the order, and with the items, that are printed.
+func TestTheCommandLineOrdersNothing(t *testing.T) {
+	used := map[string]bool{}
+	paths, err := filepath.Glob("../../cli/*.go")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d files, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			selector, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if of, ok := selector.X.(*ast.Ident); ok && slices.Contains(orders[of.Name], selector.Sel.Name) {
+				name := filepath.Base(path)
+				if used[name] = true; ordered[name] == "" {
+					t.Errorf("%s uses %s.%s: let the server answer in that order, or with those items",
+						path, of.Name, selector.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	for name := range ordered {
+		if !used[name] {
+			t.Errorf("%s needs no exception", name)
+		}
+	}
+}
+
 // TestTheCommandLineDecidesNothing: what a command comes to is the server's to say. Before a command is kept for a
 // server that is away, the session's manifest alone refuses it (commands.PermitListed).
 func TestTheCommandLineDecidesNothing(t *testing.T) {

@@ -1,0 +1,22 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+// Whether a command is allowed is the server's to say, by any name of it; an id that no command has is named as such.
+func TestCheckOfACommand(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	_, worker := w.session(adminToken, project, w.task(project), ``)
+	for _, c := range []struct{ name, token, id, want string }{
+		{"allowed", worker, "task:create", `{"command":"task:create","allowed":true,"role":"worker","strategy":"simple"}`},
+		{"another name", worker, "task:report:progress", `{"command":"task:report:progress","allowed":true}`},
+		{"refused", worker, "task:complete", `{"allowed":false,"why":"it is allowed to: orchestrator, user"}`},
+		{"the user's", adminToken, "task:complete", `{"allowed":true,"role":"user","strategy":""}`},
+		{"no command", worker, "nonsense", `{"allowed":false,"unknown":true,"why":"there is no such command"}`},
+	} {
+		like(t, c.name, c.want, any(w.send(http.MethodGet, "/api/commands/"+c.id, c.token, "").is(200).object()))
+	}
+}

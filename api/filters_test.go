@@ -1,0 +1,108 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pagesOf reads a list in pages of two, and gives kind and task of each item.
+func (w *world) pagesOf(path string) (found []string) {
+	w.Helper()
+	for next := ""; ; {
+		r := w.send(http.MethodGet, path+"&limit=2"+next, adminToken, "").is(200)
+		for _, item := range r.array() {
+			about := item.(map[string]any)
+			found = append(found, fmt.Sprint(about["kind"], " ", about["taskId"]))
+		}
+		cursor := r.header.Get("Maestro-Next")
+		if cursor == "" {
+			return found
+		}
+		next = "&cursor=" + url.QueryEscape(cursor)
+	}
+}
+
+// The server puts the inbox in the order of urgency itself, over all of its pages: what holds up a session comes first,
+// though it came last.
+func TestTheInboxByUrgency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		project := w.project()
+		for range 3 {
+			id := w.task(project)
+			w.do(adminToken, "task:block", `{"taskId":"`+id+`"}`).is(200)
+			time.Sleep(time.Second)
+		}
+		urgent := w.task(project)
+		w.do(adminToken, "task:update", `{"taskId":"`+urgent+`","priority":"critical"}`).is(200)
+		w.do(adminToken, "task:block", `{"taskId":"`+urgent+`"}`).is(200)
+		time.Sleep(time.Second)
+		own := w.task(project)
+		_, token := w.session(adminToken, project, own, ``)
+		w.ask(token, "How?", ``)
+		first := []string{"question <nil>", "blocked " + urgent}
+		oldest := w.pagesOf("/api/inbox?sort=")
+		slices.Reverse(oldest)
+		if !slices.Equal(oldest[:2], first) {
+			t.Fatalf("the longest wait stands last: %v, want %v first", oldest, first)
+		}
+		found := w.pagesOf("/api/inbox?sort=urgency")
+		slices.Reverse(oldest)
+		if want := slices.Concat(first, oldest[:3]); !slices.Equal(found, want) {
+			t.Errorf("by urgency: %v, want %v", found, want)
+		}
+		w.send(http.MethodGet, "/api/inbox?sort=size", adminToken, "").is(400)
+	})
+}
+
+// Each list gives what its filter names, and nothing that the client would have to leave out.
+func TestFiltersOfLists(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	done, working := w.task(project), w.task(project)
+	lead, leads := w.session(adminToken, project, done, `,"role":"orchestrator"`)
+	ended, reporter := w.session(leads, project, done, ``)
+	living, _ := w.session(leads, project, working, ``)
+	w.do(reporter, "report:complete", `{"message":"m","taskIds":["`+done+`"]}`).is(200)
+	w.do(adminToken, "session:kill", `{"sessionId":"`+ended+`"}`).is(200)
+	puller, _ := w.session(adminToken, project, working, `,"strategy":"queue"`)
+	ids := func(path string) (found []string) {
+		t.Helper()
+		for _, item := range w.send(http.MethodGet, path, adminToken, "").is(200).array() {
+			found = append(found, item.(map[string]any)["id"].(string))
+		}
+		return found
+	}
+	for _, c := range []struct {
+		path string
+		want []string
+	}{
+		{"/api/tasks?unconfirmed=true", []string{done}},
+		{"/api/sessions?spawnedBy=" + lead, []string{ended, living}},
+		{"/api/sessions?living=true&spawnedBy=" + lead, []string{living}},
+		{"/api/sessions?living=true", []string{lead, living, puller}},
+		{"/api/projects?name=nothing", nil},
+	} {
+		found := ids(c.path)
+		slices.Sort(found) // sessions may begin within the same millisecond
+		if slices.Sort(c.want); !slices.Equal(found, c.want) {
+			t.Errorf("%s gives %v, want %v", c.path, found, c.want)
+		}
+	}
+	w.send(http.MethodGet, "/api/tasks?unconfirmed=yes", adminToken, "").is(400)
+	for status, items := range map[string]int{"": 1, "queued": 1, "failed": 0} {
+		body := w.send(http.MethodGet, "/api/sessions/"+puller+"/queue?status="+status, adminToken, "").is(200).object()
+		if found := body["queue"].(map[string]any)["items"].([]any); len(found) != items {
+			t.Errorf("with status %q the queue has %d items, want %d", status, len(found), items)
+		}
+	}
+	w.do(adminToken, "task:complete", `{"taskId":"`+done+`"}`).is(200)
+	if left := ids("/api/tasks?unconfirmed=true"); left != nil {
+		t.Errorf("confirmed, and still unconfirmed: %v", left)
+	}
+}
