@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"maestro/service/wire"
 )
 
 // pagesOf reads a list in pages of two, and gives kind and task of each item.
@@ -19,7 +21,7 @@ func (w *world) pagesOf(path string) (found []string) {
 			about := item.(map[string]any)
 			found = append(found, fmt.Sprint(about["kind"], " ", about["taskId"]))
 		}
-		cursor := r.header.Get("Maestro-Next")
+		cursor := r.header.Get(wire.HeaderNext)
 		if cursor == "" {
 			return found
 		}

@@ -40,7 +40,7 @@ var orders = map[string][]string{
 // ordered are the files that may, each for a reason of its own.
 var ordered = map[string]string{
 	"ancestors_linux.go": "flags of a process of this machine",
-	"commands.go":        "the layout of document 000, of the commands that this binary has",
+	"commands.go":        "the layout of the specification, of the commands that this binary has",
 	"init.go":            "what a manifest allows is checked while the server is away",
 	"sessionexec.go":     "variables of a process of this machine",
 	"supervise_unix.go":  "signals of this machine",
