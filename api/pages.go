@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"maestro/api/compat"
 	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service"
@@ -69,7 +70,7 @@ func placeOf(item any) (place, bool) {
 		return place{x.ID, x.CreatedAt}, true
 	case projections.TaskView:
 		return place{x.ID, x.CreatedAt}, true
-	case service.SessionBody:
+	case compat.SessionBody:
 		return place{x.ID, x.StartedAt}, true
 	case projections.EntryView:
 		return place{x.ID, int64(x.Sequence)}, true

@@ -17,11 +17,6 @@ func (s *server) queueRoutes() {
 		Summary: "A queue with its items",
 	}, service.View.GetQueue)
 	route.Read(s.mount(), route.Route{
-		Path:    "/api/sessions/{id}/queue",
-		Name:    "session-queue",
-		Summary: "The queue that a session pulls from",
-	}, service.View.GetSessionQueue)
-	route.Read(s.mount(), route.Route{
 		Path:    "/api/sessions/{id}/queue/top",
 		Name:    "queue-top",
 		Summary: "The next item that may be started",

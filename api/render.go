@@ -25,6 +25,11 @@ const sendEvery = 64 << 10
 // listed is a list that is rendered item by item.
 type listed interface{ Each(yield func(any) bool) }
 
+// parted is an object whose last members are rendered one after the other.
+type parted interface {
+	Parts() (head any, names []string, members []any)
+}
+
 // slice is any slice as a list.
 type slice struct{ reflect.Value }
 
@@ -54,8 +59,9 @@ func newEncoder(send func([]byte) error) *encoder {
 // value renders any value; a list item by item.
 func (e *encoder) value(v any) error {
 	switch v := v.(type) {
-	case service.SessionBody:
-		return e.session(v)
+	case parted:
+		head, names, members := v.Parts()
+		return e.object(head, names, members...)
 	case service.Tree:
 		return e.tree(v)
 	case listed:
@@ -120,16 +126,6 @@ func (e *encoder) tree(t service.Tree) error {
 		names, members = append(names, "below"), append(members, below)
 	}
 	return e.object(t.Task(), names, members...)
-}
-
-// session renders a session entry by entry: it may have said more than there is memory for its answers.
-func (e *encoder) session(b service.SessionBody) error {
-	head := struct {
-		projections.SessionView
-		Hostname string `json:"hostname"`
-		Platform string `json:"platform"`
-	}{b.SessionView, b.Hostname, b.Platform}
-	return e.object(head, []string{"events", "timeline"}, b.Events, b.Timeline)
 }
 
 func (e *encoder) sendFull() error {

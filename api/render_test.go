@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"maestro/api/compat"
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
-	"maestro/service/wire"
 )
 
 // TestInPartsIsTheSame: what is rendered in parts is, byte for byte, what the whole would be.
 func TestInPartsIsTheSame(t *testing.T) {
 	long := "<&>\u2028" + strings.Repeat("x", 50_000)
 	entry := projections.EntryView{ID: "evt_1", Message: long, Data: json.RawMessage(`{"a":1}`)}
-	event := wire.SessionEvent{ID: "evt_2", Type: "file_modified", Data: json.RawMessage(`{}`)}
+	event := compat.SessionEvent{ID: "evt_2", Type: "file_modified", Data: json.RawMessage(`{}`)}
 	view := projections.SessionView{
 		ID:      "s",
 		Env:     map[string]string{"A": "<b>"},
@@ -28,34 +28,32 @@ func TestInPartsIsTheSame(t *testing.T) {
 		projections.SessionView
 		Hostname string                  `json:"hostname"`
 		Platform string                  `json:"platform"`
-		Events   []wire.SessionEvent     `json:"events"`
+		Events   []compat.SessionEvent   `json:"events"`
 		Timeline []projections.EntryView `json:"timeline"`
 	}
-	lazily := func(entries []projections.EntryView, events []wire.SessionEvent) service.SessionBody {
+	lazily := func(entries []projections.EntryView, events []compat.SessionEvent) compat.SessionBody {
 		said := service.List[projections.EntryView]{Items: slices.Values(entries)}
-		return service.SessionBody{
-			SessionView: view,
-			Hostname:    "h",
-			Platform:    "p",
-			Events:      service.List[wire.SessionEvent]{Items: slices.Values(events)},
+		return compat.SessionBody{
+			SessionHead: compat.SessionHead{Session: view, Hostname: "h", Platform: "p"},
+			Events:      service.List[compat.SessionEvent]{Items: slices.Values(events)},
 			Timeline:    said,
 		}
 	}
 	many := slices.Repeat([]projections.EntryView{entry}, 20)
-	two := []wire.SessionEvent{event, event}
+	two := []compat.SessionEvent{event, event}
 	full := plain{view, "h", "p", two, many}
-	empty := plain{view, "h", "p", []wire.SessionEvent{}, []projections.EntryView{}}
+	empty := plain{view, "h", "p", []compat.SessionEvent{}, []projections.EntryView{}}
 	for name, c := range map[string]struct{ parts, whole any }{
 		"a session":      {lazily(many, two), full},
 		"an empty one":   {lazily(nil, nil), empty},
 		"a list":         {service.List[projections.EntryView]{Items: slices.Values(many)}, many},
-		"lists in lists": {[]service.SessionBody{lazily(many, two), lazily(nil, nil)}, []plain{full, empty}},
+		"lists in lists": {[]compat.SessionBody{lazily(many, two), lazily(nil, nil)}, []plain{full, empty}},
 		"none":           {[]string(nil), []string(nil)},
 		"empty":          {[]string{}, []string{}},
 		"bytes":          {json.RawMessage(`{"x":1}`), json.RawMessage(`{"x":1}`)},
 		"a value":        {entry, entry},
 		"a pointer":      {&entry, &entry},
-		"within another": {struct{ Session service.SessionBody }{lazily([]projections.EntryView{{ID: "e"}}, nil)}, nil},
+		"within another": {struct{ Session compat.SessionBody }{lazily([]projections.EntryView{{ID: "e"}}, nil)}, nil},
 	} {
 		var want, got bytes.Buffer
 		plainly := json.NewEncoder(&want)

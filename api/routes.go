@@ -21,18 +21,10 @@ import (
 func newHuma(mux *http.ServeMux, version string) huma.API {
 	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	// A lazy list is documented as the list that it is.
-	schemas.RegisterTypeAlias(
-		reflect.TypeFor[service.List[service.SessionBody]](),
-		reflect.TypeFor[[]service.SessionBody](),
-	)
+	// What is made while it is written is documented as what it is.
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.TaskPage](), reflect.TypeFor[[]projections.TaskView]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.Tree](), reflect.TypeFor[projections.TaskTree]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.TreePage](), reflect.TypeFor[[]projections.TaskTree]())
-	schemas.RegisterTypeAlias(
-		reflect.TypeFor[service.List[wire.SessionEvent]](),
-		reflect.TypeFor[[]wire.SessionEvent](),
-	)
 	schemas.RegisterTypeAlias(
 		reflect.TypeFor[service.List[projections.EntryView]](),
 		reflect.TypeFor[[]projections.EntryView](),

@@ -16,14 +16,4 @@ func (s *server) templateRoutes() {
 		Name:    "template-get",
 		Summary: "A template",
 	}, service.View.GetTemplate)
-	route.Read(s.mount(), route.Route{
-		Path:    "/api/templates/role/{role}",
-		Name:    "template-role",
-		Summary: "The templates of a role",
-	}, service.View.ListTemplatesOfRole)
-	route.Read(s.mount(), route.Route{
-		Path:    "/api/templates/default/{role}",
-		Name:    "template-default",
-		Summary: "The default workflow of a role",
-	}, service.View.GetDefaultTemplate)
 }

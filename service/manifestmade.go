@@ -142,7 +142,7 @@ func (v View) predecessor(t *projections.Task) *ShownSession {
 }
 
 func storyOf(shown ShownSession) *predecessorStory {
-	x, timeline := shown.session, shown.timeline
+	x, timeline := shown.Session, shown.Timeline
 	story := &predecessorStory{
 		SessionID: x.ID,
 		Name:      x.Name,

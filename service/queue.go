@@ -79,40 +79,20 @@ func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Q
 
 // GetSessionQueue gives the queue that a session pulls from, with its items.
 func (v View) GetSessionQueue(in *wire.SessionQueueOf) (wire.SessionQueue, error) {
-	x, q, err := v.SessionQueue("queue:list", in.ID)
+	_, q, err := v.SessionQueue("queue:list", in.ID)
 	if err != nil {
 		return wire.SessionQueue{}, err
 	}
-	shown := v.QueueView(q)
 	items, more := v.ItemViews(q, withStatus(in.Status))
-	body := wire.SessionQueueBody{
-		SessionID:    x.ID,
-		Strategy:     x.Strategy,
-		Items:        items,
-		ItemsMore:    more,
-		CurrentIndex: -1,
-		CreatedAt:    q.CreatedAt,
-		UpdatedAt:    q.UpdatedAt,
-		Name:         q.Name,
-		TrustReports: q.TrustReports,
-		MaxAttempts:  q.MaxAttempts,
-		Ready:        shown.Ready,
-		Waiting:      shown.Waiting,
-	}
-	for i, item := range body.Items {
-		if item.Status == events.ItemProcessing && item.SessionID == x.ID {
-			body.CurrentIndex = i
-		}
-	}
-	return wire.SessionQueue{Queue: body, Stats: q.Stats}, nil
+	return wire.SessionQueue{Queue: wire.SessionItems{Name: q.Name, Items: items, ItemsMore: more}}, nil
 }
 
 func otherStrategy(session string) error {
 	return Invalid("", "Session %s does not use queue strategy", session)
 }
 
-// QueueEmpty is what older clients are told of a queue without items.
-const QueueEmpty = "Queue is empty - all tasks processed"
+// queueEmpty is what all clients are told of a queue in which nothing is left to do.
+const queueEmpty = "Queue is empty - all tasks processed"
 
 // GetSessionQueueTop gives the next item of the queue that a session pulls from, and the one that it holds.
 func (v View) GetSessionQueueTop(in *wire.SessionID) (wire.QueueTop, error) {
@@ -146,7 +126,7 @@ func (v View) topOf(q *projections.Queue) wire.QueueTop {
 	case q.Stats.Queued > 0:
 		top.Message = "Nothing can be started now: what is queued waits for something"
 	default:
-		top.Message = QueueEmpty
+		top.Message = queueEmpty
 	}
 	return top
 }

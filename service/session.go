@@ -1,9 +1,6 @@
 package service
 
 import (
-	"encoding/json"
-	"iter"
-	"maps"
 	"slices"
 
 	"maestro/events"
@@ -13,25 +10,6 @@ import (
 
 // newestLooked is how far back the newest entries of a timeline are looked for.
 const newestLooked = 1000
-
-// SessionBody shows a session as older clients know it, with more members.
-type SessionBody struct {
-	projections.SessionView
-	Hostname string                      `json:"hostname"`
-	Platform string                      `json:"platform"`
-	Events   List[wire.SessionEvent]     `json:"events"`
-	Timeline List[projections.EntryView] `json:"timeline"`
-}
-
-// spawnedMetadata is the metadata that older clients find on a spawned session.
-type spawnedMetadata struct {
-	Skills      []string        `json:"skills"`
-	SpawnedBy   *string         `json:"spawnedBy"`
-	SpawnSource string          `json:"spawnSource"`
-	Role        events.Role     `json:"role"`
-	Strategy    events.Strategy `json:"strategy"`
-	Context     json.RawMessage `json:"context"`
-}
 
 // PermitSession gives a session that the caller may see by a row of the table.
 func (v View) PermitSession(row, id string) (*projections.Session, error) {
@@ -50,8 +28,8 @@ func (v View) PermitSession(row, id string) (*projections.Session, error) {
 
 // ShownSession is what is needed to show a session once the state moves again.
 type ShownSession struct {
-	session  *projections.Session
-	timeline projections.Timeline
+	Session  *projections.Session
+	Timeline projections.Timeline
 }
 
 // Shown gives what is needed to show a session once the state moves again.
@@ -59,93 +37,27 @@ func (v View) Shown(x *projections.Session) ShownSession {
 	return ShownSession{x, v.SessionTimeline(x.ID)}
 }
 
-// Body shows the session with at most limit entries of either sort; all if limit is 0.
-func (x ShownSession) Body(s *Service, c *Caller, limit int) SessionBody {
-	view := x.session.View()
-	if !c.SeesEnv(x.session) {
+// SeenBy shows the session as a caller sees it.
+func (x ShownSession) SeenBy(c *Caller) wire.Session {
+	view := x.Session.View()
+	if !c.SeesEnv(x.Session) {
 		view.Env = map[string]string{}
 	}
-	if x.session.Spawned {
-		view.Metadata, view.Env = s.spawnedExtras(x.session, view.Env, c.ServerURL)
-	}
-	timeline := x.timeline
+	return view
+}
+
+// Entries shows at most limit entries with words, or the bare ones without, oldest first; all if limit is 0.
+func (x ShownSession) Entries(limit int, bare bool) List[wire.Entry] {
+	timeline := x.Timeline
 	if limit > 0 && len(timeline) > newestLooked {
 		timeline = timeline[len(timeline)-newestLooked:]
 	}
-	bare := entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare })
-	return SessionBody{
-		SessionView: view,
-		Hostname:    s.Hostname,
-		Platform:    s.Platform,
-		Events:      List[wire.SessionEvent]{eventsOf(bare)},
-		Timeline:    entriesOf(timeline, limit, func(e *projections.Entry) bool { return !e.Bare }),
-	}
-}
-
-// eventsOf shows entries without words as older clients know them.
-func eventsOf(bare List[projections.EntryView]) iter.Seq[wire.SessionEvent] {
-	return func(yield func(wire.SessionEvent) bool) {
-		for e := range bare.Items {
-			if string(e.Data) == "null" {
-				e.Data = nil
-			}
-			event := wire.SessionEvent{
-				ID:        e.ID,
-				Timestamp: e.Timestamp,
-				Type:      e.Type,
-				Data:      e.Data,
-				Sequence:  e.Sequence,
-				TaskID:    e.TaskID,
-			}
-			if !yield(event) {
-				return
-			}
-		}
-	}
-}
-
-// spawnedExtras gives what older clients expect of a spawned session and the log need not say: its metadata, and what
-// it is told of itself beside the environment that is shown.
-func (s *Service) spawnedExtras(x *projections.Session, shown map[string]string, url string) (json.RawMessage,
-	map[string]string,
-) {
-	metadata := spawnedMetadata{
-		Skills:      x.Skills,
-		SpawnSource: "ui",
-		Role:        x.Role,
-		Strategy:    x.Strategy,
-		Context:     x.Context,
-	}
-	if metadata.Skills == nil {
-		metadata.Skills = []string{}
-	}
-	if len(metadata.Context) == 0 {
-		metadata.Context = json.RawMessage("{}")
-	}
-	if x.SpawnedBy != "" {
-		metadata.SpawnSource, metadata.SpawnedBy = "session", &x.SpawnedBy
-	}
-	env := map[string]string{
-		"MAESTRO_SESSION_ID": x.ID,
-		"MAESTRO_SERVER_URL": url,
-		"MAESTRO_STRATEGY":   string(x.Strategy),
-		"MAESTRO_PROJECT_ID": x.ProjectID,
-	}
-	if s.Manifests != nil && x.ManifestDigest != "" {
-		env["MAESTRO_MANIFEST_PATH"] = s.Manifests.Path(x.ID)
-	}
-	maps.Copy(env, shown)
-	encoded, err := json.Marshal(metadata)
-	if err != nil {
-		// Context was valid JSON when it was taken.
-		encoded = nil
-	}
-	return encoded, env
+	return entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare == bare })
 }
 
 // ListSessions gives the sessions that the caller may see, in order of creation. The function that it returns may be
 // called when the state has moved.
-func (v View) ListSessions(in *wire.SessionFilter) (func() List[SessionBody], error) {
+func (v View) ListSessions(in *wire.SessionFilter) (func() List[ShownSession], error) {
 	projects, err := v.PermitProjects("session:list", in.ProjectID)
 	if err != nil {
 		return nil, err
@@ -167,15 +79,15 @@ func (v View) ListSessions(in *wire.SessionFilter) (func() List[SessionBody], er
 			}
 		}
 	}
-	return func() List[SessionBody] {
+	return func() List[ShownSession] {
 		slices.SortStableFunc(found,
-			func(a, b ShownSession) int { return int(a.session.StartedAt - b.session.StartedAt) })
-		return List[SessionBody]{func(yield func(SessionBody) bool) {
+			func(a, b ShownSession) int { return int(a.Session.StartedAt - b.Session.StartedAt) })
+		return List[ShownSession]{func(yield func(ShownSession) bool) {
 			for _, x := range found {
 				if in.Brief == "true" {
-					x.timeline = nil
+					x.Timeline = nil
 				}
-				if !yield(x.Body(v.Service, v.Caller, 0)) {
+				if !yield(x) {
 					return
 				}
 			}
@@ -191,12 +103,11 @@ func sessionMatches(f *wire.SessionFilter, x *projections.Session) bool {
 		(f.SpawnedBy == "" || f.SpawnedBy == x.SpawnedBy)
 }
 
-// GetSession gives a session. The function that it returns may be called when the state has moved.
-func (v View) GetSession(in *wire.SessionID) (func() SessionBody, error) {
+// GetSession gives a session. What it returns may be shown when the state has moved.
+func (v View) GetSession(in *wire.SessionID) (ShownSession, error) {
 	x, err := v.PermitSession("session:info", in.ID)
 	if err != nil {
-		return nil, err
+		return ShownSession{}, err
 	}
-	shown := v.Shown(x)
-	return func() SessionBody { return shown.Body(v.Service, v.Caller, 0) }, nil
+	return v.Shown(x), nil
 }

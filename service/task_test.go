@@ -96,7 +96,7 @@ func TestAnUnlinkedTaskIsNotCompleted(t *testing.T) {
 	err := w.Look(t.Context(), w.admin(), func(v View) error {
 		shown, err := v.GetSession(&wire.SessionID{ID: session})
 		if err == nil {
-			for entry := range shown().Timeline.Items {
+			for entry := range shown.Entries(0, false).Items {
 				types = append(types, entry.Type)
 			}
 		}

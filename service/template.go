@@ -112,34 +112,9 @@ func (v View) GetTemplate(in *wire.TemplateID) (wire.Template, error) {
 	return body, nil
 }
 
-func validRole(role string) error {
-	if role != string(events.RoleWorker) && role != string(events.RoleOrchestrator) {
-		return InvalidRequest("/role", `Invalid role. Must be "worker" or "orchestrator"`)
-	}
-	return nil
-}
-
-// ListTemplatesOfRole gives the templates of a role.
-func (v View) ListTemplatesOfRole(in *wire.TemplateRole) ([]wire.Template, error) {
-	if err := v.Permit("whoami", ""); err != nil {
-		return nil, err
-	}
-	if err := validRole(in.Role); err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(v.templates(), func(t wire.Template) bool { return string(t.Role) != in.Role }), nil
-}
-
-// GetDefaultTemplate gives the default workflow of a role.
-func (v View) GetDefaultTemplate(in *wire.TemplateRole) (wire.RoleContent, error) {
-	if err := v.Permit("whoami", ""); err != nil {
-		return wire.RoleContent{}, err
-	}
-	if err := validRole(in.Role); err != nil {
-		return wire.RoleContent{}, err
-	}
-	role := events.Role(in.Role)
-	return wire.RoleContent{Role: role, Content: v.Service.ownTemplate(v.State, defaultTemplate(role)).Content}, nil
+// DefaultTemplate gives the template of a role's default strategy.
+func (v View) DefaultTemplate(role events.Role) wire.Template {
+	return v.Service.ownTemplate(v.State, defaultTemplate(role))
 }
 
 // checkTemplate refuses a workflow that no prompt could be written by.

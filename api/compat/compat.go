@@ -1,9 +1,9 @@
 // Package compat keeps the routes and the shapes that older clients know, and translates them: a request becomes
-// commands, and their outcome the answer that those clients expect. docs/decisions/0037 says which routes are here.
+// commands, and their outcome the answer that those clients expect. older.txt lists what they alone use.
 //
 // A request may have fields that nobody knows: they are ignored. An answer to a write shows only the newest entries of
 // a timeline. Our own clients use POST /api/commands/<id> and the reads of package api instead, whose requests this
-// package does not know.
+// package does not know; of the three reads here that both use, they read the shape of service/wire in the answer.
 package compat
 
 import (
@@ -20,6 +20,7 @@ import (
 	"maestro/engine"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // Server is what these routes need of the HTTP server that they are part of.
@@ -40,12 +41,17 @@ type compat struct {
 // Register adds the routes of older clients to a server.
 func Register(server Server) {
 	s := &compat{server.Service, server}
+	route.List[SessionBody](server.API)
+	route.List[SessionEvent](server.API)
+	route.List[wire.Entry](server.API)
 	s.projectRoutes()
 	s.taskRoutes()
+	s.sessionReads()
 	s.sessionRoutes()
 	s.spawnRoutes()
 	s.timelineRoutes()
 	s.queueRoutes()
+	s.templateReads()
 	s.templateRoutes()
 }
 

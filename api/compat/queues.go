@@ -4,12 +4,18 @@ import (
 	"net/http"
 
 	"maestro/api/route"
+	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
 	"maestro/service/wire"
 )
 
 func (s *compat) queueRoutes() {
+	route.Read(s.server.Server, route.Route{
+		Path:    "/api/sessions/{id}/queue",
+		Name:    "session-queue",
+		Summary: "The queue that a session pulls from",
+	}, getSessionQueue)
 	route.Read(s.server.Server, route.Route{
 		Path:    "/api/sessions/{id}/queue/items",
 		Name:    "session-queue-items",
@@ -47,6 +53,56 @@ func (s *compat) queueRoutes() {
 		Summary: "Put a task at the end",
 		Body:    pushedTask{},
 	}, row: "queue:push"}, s.pushItem)
+}
+
+// SessionQueue shows a session's queue as older clients know it. Our own clients read the [wire.SessionQueue] of it.
+type SessionQueue struct {
+	Queue SessionQueueBody       `json:"queue"`
+	Stats projections.QueueStats `json:"stats"`
+}
+
+// SessionQueueBody is the queue that a session pulls from, with its items.
+type SessionQueueBody struct {
+	SessionID string          `json:"sessionId"`
+	Strategy  events.Strategy `json:"strategy"`
+	wire.SessionItems
+	CurrentIndex int   `json:"currentIndex"`
+	CreatedAt    int64 `json:"createdAt"`
+	UpdatedAt    int64 `json:"updatedAt"`
+	TrustReports bool  `json:"trustReports"`
+	MaxAttempts  int   `json:"maxAttempts"`
+	Ready        int   `json:"ready"`
+	Waiting      int   `json:"waiting"`
+}
+
+func getSessionQueue(v service.View, in *wire.SessionQueueOf) (SessionQueue, error) {
+	x, q, err := v.SessionQueue("queue:list", in.ID)
+	if err != nil {
+		return SessionQueue{}, err
+	}
+	listed, err := v.GetSessionQueue(in)
+	if err != nil {
+		return SessionQueue{}, err
+	}
+	shown := v.QueueView(q)
+	body := SessionQueueBody{
+		SessionID:    x.ID,
+		Strategy:     x.Strategy,
+		SessionItems: listed.Queue,
+		CurrentIndex: -1,
+		CreatedAt:    q.CreatedAt,
+		UpdatedAt:    q.UpdatedAt,
+		TrustReports: q.TrustReports,
+		MaxAttempts:  q.MaxAttempts,
+		Ready:        shown.Ready,
+		Waiting:      shown.Waiting,
+	}
+	for i, item := range body.Items {
+		if item.Status == events.ItemProcessing && item.SessionID == x.ID {
+			body.CurrentIndex = i
+		}
+	}
+	return SessionQueue{Queue: body, Stats: q.Stats}, nil
 }
 
 type queueItems struct {

@@ -24,14 +24,14 @@ type sessionPatch struct {
 
 // patchSession translates a PATCH: fields, then what is appended to the timeline, then the status, which may be an
 // end.
-func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
+func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) (SessionBody, error) {
 	var body sessionPatch
 	if err := c.decode(ctx, &body); err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	steps, err := sessionSteps(in.ID, body)
 	if err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	// Registering would make a session that is not known; a PATCH does not.
 	var project string
@@ -41,10 +41,10 @@ func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) 
 		}
 	})
 	if project == "" {
-		return service.SessionBody{}, service.NotFound("Session", in.ID)
+		return SessionBody{}, service.NotFound("Session", in.ID)
 	}
 	if err := s.doAll(ctx, c, c.By, project, steps); err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	return s.showSession(c, in.ID)
 }

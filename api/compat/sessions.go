@@ -69,16 +69,16 @@ type newSession struct {
 	AgentID   string               `json:"agentId,omitempty"`
 }
 
-func (s *compat) createSession(ctx context.Context, c *call, _ *struct{}) (service.SessionBody, error) {
+func (s *compat) createSession(ctx context.Context, c *call, _ *struct{}) (SessionBody, error) {
 	var body newSession
 	if err := c.decode(ctx, &body); err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	if body.TaskIDs == nil && body.TaskID == "" {
-		return service.SessionBody{}, service.InvalidRequest("/taskIds", "taskIds is required")
+		return SessionBody{}, service.InvalidRequest("/taskIds", "taskIds is required")
 	}
 	if body.ProjectID == "" {
-		return service.SessionBody{}, service.InvalidRequest("/projectId", "Project ID is required")
+		return SessionBody{}, service.InvalidRequest("/projectId", "Project ID is required")
 	}
 	register := &commands.RegisterSession{
 		In:        commands.In{Project: body.ProjectID},
@@ -101,15 +101,15 @@ func (s *compat) createSession(ctx context.Context, c *call, _ *struct{}) (servi
 	}
 	var err error
 	if register.Role, err = roleOf(register.Metadata); err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	answer, err := s.do(ctx, c, c.By, register, "")
 	if err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	created, ok := answer.Data.(*events.SessionRegistered)
 	if !ok {
-		return service.SessionBody{}, unexpected("session:register", answer)
+		return SessionBody{}, unexpected("session:register", answer)
 	}
 	return s.showSession(c, created.SessionID)
 }
@@ -141,16 +141,16 @@ func (s *compat) deleteSession(ctx context.Context, c *call, in *wire.SessionID)
 	return deleted{Success: true, ID: in.ID}, err
 }
 
-func (s *compat) linkTask(ctx context.Context, c *call, in *sessionTaskID) (service.SessionBody, error) {
+func (s *compat) linkTask(ctx context.Context, c *call, in *sessionTaskID) (SessionBody, error) {
 	if _, err := s.do(ctx, c, c.By, &commands.LinkTask{SessionID: in.ID, TaskID: in.TaskID}, ""); err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	return s.showSession(c, in.ID)
 }
 
-func (s *compat) unlinkTask(ctx context.Context, c *call, in *sessionTaskID) (service.SessionBody, error) {
+func (s *compat) unlinkTask(ctx context.Context, c *call, in *sessionTaskID) (SessionBody, error) {
 	if _, err := s.do(ctx, c, c.By, &commands.UnlinkTask{SessionID: in.ID, TaskID: in.TaskID}, ""); err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	return s.showSession(c, in.ID)
 }
@@ -160,7 +160,7 @@ func (s *compat) unlinkTask(ctx context.Context, c *call, in *sessionTaskID) (se
 const newestEntries = 100
 
 // showSession is what a write answers: with the newest entries only.
-func (s *compat) showSession(c *call, id string) (service.SessionBody, error) {
+func (s *compat) showSession(c *call, id string) (SessionBody, error) {
 	var shown service.ShownSession
 	var found bool
 	s.Handler.View(func(state *projections.State) {
@@ -169,7 +169,7 @@ func (s *compat) showSession(c *call, id string) (service.SessionBody, error) {
 		}
 	})
 	if !found {
-		return service.SessionBody{}, service.NotFound("Session", id)
+		return SessionBody{}, service.NotFound("Session", id)
 	}
-	return Session(shown.Body(s.Service, c.Caller, newestEntries)), nil
+	return s.body(shown, c.Caller, newestEntries), nil
 }

@@ -1,15 +1,105 @@
 package compat
 
 import (
+	"encoding/json"
+	"maps"
+
+	"maestro/api/route"
+	"maestro/events"
 	"maestro/projections"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
-// Session shows a session with the types of entries that older clients know: a task that was taken from a session was
-// always shown to them as completed. Nothing else shows it so.
-func Session(b service.SessionBody) service.SessionBody {
-	entries := b.Timeline
-	b.Timeline = service.List[projections.EntryView]{Items: func(yield func(projections.EntryView) bool) {
+// SessionBody shows a session as older clients know it, with its events and its timeline. Our own clients read the
+// [wire.Session] of it.
+type SessionBody struct {
+	SessionHead
+	Events   service.List[SessionEvent] `json:"events"`
+	Timeline service.List[wire.Entry]   `json:"timeline"`
+}
+
+// SessionHead is what stands before the lists of a session.
+type SessionHead struct {
+	wire.Session
+	Hostname string `json:"hostname"`
+	Platform string `json:"platform"`
+}
+
+// SessionEvent is an entry without words.
+type SessionEvent struct {
+	ID        string          `json:"id"`
+	Timestamp int64           `json:"timestamp"`
+	Type      string          `json:"type"`
+	Data      json.RawMessage `json:"data,omitempty"`
+	Sequence  uint64          `json:"sequence"`
+	TaskID    string          `json:"taskId,omitempty"`
+}
+
+// Parts gives a session in parts: it may have said more than there is memory for its answers.
+func (b SessionBody) Parts() (head any, names []string, members []any) {
+	return b.SessionHead, []string{"events", "timeline"}, []any{b.Events, b.Timeline}
+}
+
+// spawnedMetadata is the metadata that older clients find on a spawned session.
+type spawnedMetadata struct {
+	Skills      []string        `json:"skills"`
+	SpawnedBy   *string         `json:"spawnedBy"`
+	SpawnSource string          `json:"spawnSource"`
+	Role        events.Role     `json:"role"`
+	Strategy    events.Strategy `json:"strategy"`
+	Context     json.RawMessage `json:"context"`
+}
+
+func (s *compat) sessionReads() {
+	route.ReadThen(s.server.Server, route.Route{
+		Path:    "/api/sessions",
+		Name:    "session-list",
+		Summary: "The sessions that the caller may see, in order of creation",
+	}, s.listSessions)
+	route.ReadThen(s.server.Server, route.Route{
+		Path:    "/api/sessions/{id}",
+		Name:    "session-info",
+		Summary: "A session",
+	}, s.getSession)
+}
+
+func (s *compat) listSessions(v service.View, in *wire.SessionFilter) (func() service.List[SessionBody], error) {
+	found, err := v.ListSessions(in)
+	return func() service.List[SessionBody] {
+		list := found()
+		return service.List[SessionBody]{Items: func(yield func(SessionBody) bool) {
+			for x := range list.Items {
+				if !yield(s.body(x, v.Caller, 0)) {
+					return
+				}
+			}
+		}}
+	}, err
+}
+
+func (s *compat) getSession(v service.View, in *wire.SessionID) (func() SessionBody, error) {
+	x, err := v.GetSession(in)
+	return func() SessionBody { return s.body(x, v.Caller, 0) }, err
+}
+
+// body shows a session with at most limit entries of either sort; all if limit is 0.
+func (s *compat) body(x service.ShownSession, c *service.Caller, limit int) SessionBody {
+	view := x.SeenBy(c)
+	if x.Session.Spawned {
+		view.Metadata, view.Env = s.spawnedExtras(x.Session, view.Env, c.ServerURL)
+	}
+	return SessionBody{
+		SessionHead: SessionHead{Session: view, Hostname: s.Hostname, Platform: s.Platform},
+		Events:      eventsOf(x.Entries(limit, true)),
+		Timeline:    entriesOf(x.Entries(limit, false)),
+	}
+}
+
+// entriesOf shows entries with the types that older clients know: a task that was taken from a session was always shown
+// to them as completed.
+func entriesOf(entries service.List[wire.Entry]) service.List[wire.Entry] {
+	return service.List[wire.Entry]{Items: func(yield func(wire.Entry) bool) {
 		for e := range entries.Items {
 			if e.Type == projections.TypeUnlinked {
 				e.Type = "task_completed"
@@ -19,16 +109,65 @@ func Session(b service.SessionBody) service.SessionBody {
 			}
 		}
 	}}
-	return b
 }
 
-// Sessions shows a list of sessions as Session does.
-func Sessions(list service.List[service.SessionBody]) service.List[service.SessionBody] {
-	return service.List[service.SessionBody]{Items: func(yield func(service.SessionBody) bool) {
-		for b := range list.Items {
-			if !yield(Session(b)) {
+// eventsOf shows entries without words as events.
+func eventsOf(bare service.List[wire.Entry]) service.List[SessionEvent] {
+	return service.List[SessionEvent]{Items: func(yield func(SessionEvent) bool) {
+		for e := range bare.Items {
+			if string(e.Data) == "null" {
+				e.Data = nil
+			}
+			event := SessionEvent{
+				ID:        e.ID,
+				Timestamp: e.Timestamp,
+				Type:      e.Type,
+				Data:      e.Data,
+				Sequence:  e.Sequence,
+				TaskID:    e.TaskID,
+			}
+			if !yield(event) {
 				return
 			}
 		}
 	}}
+}
+
+// spawnedExtras gives what older clients expect of a spawned session and the log need not say: its metadata, and what
+// it is told of itself beside the environment that is shown.
+func (s *compat) spawnedExtras(
+	x *projections.Session, shown map[string]string, url string,
+) (json.RawMessage, map[string]string) {
+	metadata := spawnedMetadata{
+		Skills:      x.Skills,
+		SpawnSource: "ui",
+		Role:        x.Role,
+		Strategy:    x.Strategy,
+		Context:     x.Context,
+	}
+	if metadata.Skills == nil {
+		metadata.Skills = []string{}
+	}
+	if len(metadata.Context) == 0 {
+		metadata.Context = json.RawMessage("{}")
+	}
+	if x.SpawnedBy != "" {
+		metadata.SpawnSource, metadata.SpawnedBy = "session", &x.SpawnedBy
+	}
+	env := map[string]string{
+		"MAESTRO_SESSION_ID": x.ID,
+		"MAESTRO_SERVER_URL": url,
+		"MAESTRO_STRATEGY":   string(x.Strategy),
+		"MAESTRO_PROJECT_ID": x.ProjectID,
+	}
+	if s.Manifests != nil && x.ManifestDigest != "" {
+		env["MAESTRO_MANIFEST_PATH"] = s.Manifests.Path(x.ID)
+	}
+	maps.Copy(env, shown)
+	encoded, err := json.Marshal(metadata)
+	if err != nil {
+		// Context was valid JSON when it was taken.
+		encoded = nil
+	}
+	return encoded, env
 }

@@ -28,12 +28,12 @@ type spawnRequest struct {
 
 // spawnAnswer is what older clients get, and the session's secret.
 type spawnAnswer struct {
-	Success      bool                `json:"success"`
-	SessionID    string              `json:"sessionId"`
-	ManifestPath string              `json:"manifestPath,omitempty"`
-	Message      string              `json:"message"`
-	Token        string              `json:"token"`
-	Session      service.SessionBody `json:"session"`
+	Success      bool        `json:"success"`
+	SessionID    string      `json:"sessionId"`
+	ManifestPath string      `json:"manifestPath,omitempty"`
+	Message      string      `json:"message"`
+	Token        string      `json:"token"`
+	Session      SessionBody `json:"session"`
 }
 
 func (s *compat) spawnRoutes() {

@@ -108,35 +108,35 @@ func (e newEvent) command(session string) (commands.Command, time.Time, error) {
 	return &commands.NoteSession{SessionID: session, Type: e.Type, Data: data}, time.Time{}, nil
 }
 
-func (s *compat) addEntry(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
+func (s *compat) addEntry(ctx context.Context, c *call, in *wire.SessionID) (SessionBody, error) {
 	var body newEntry
 	if err := c.decode(ctx, &body); err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	note, err := body.command(in.ID)
 	if err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	if _, err := s.do(ctx, c, c.By, note, ""); err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	return s.showSession(c, in.ID)
 }
 
-func (s *compat) addEvent(ctx context.Context, c *call, in *wire.SessionID) (service.SessionBody, error) {
+func (s *compat) addEvent(ctx context.Context, c *call, in *wire.SessionID) (SessionBody, error) {
 	var body newEvent
 	if err := c.decode(ctx, &body); err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	command, at, err := body.command(in.ID)
 	if err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	if c.Meta.OccurredAt.IsZero() {
 		c.Meta.OccurredAt = at
 	}
 	if _, err := s.do(ctx, c, c.By, command, ""); err != nil {
-		return service.SessionBody{}, err
+		return SessionBody{}, err
 	}
 	return s.showSession(c, in.ID)
 }

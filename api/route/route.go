@@ -83,6 +83,11 @@ func (s Server) operation(r Route) huma.Operation {
 	return operation
 }
 
+// List has a list that is made while it is written documented as the list that it is.
+func List[T any](api huma.API) {
+	api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[service.List[T]](), reflect.TypeFor[[]T]())
+}
+
 // Bare is a view that asks for nothing.
 func Bare[T any](see func(v service.View) (T, error)) func(v service.View, _ *struct{}) (T, error) {
 	return func(v service.View, _ *struct{}) (T, error) { return see(v) }

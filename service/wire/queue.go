@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"maestro/events"
 	"maestro/projections"
 )
 
@@ -43,26 +42,18 @@ type SessionQueueOf struct {
 	Status string `query:"status" doc:"only items with this status"`
 }
 
-// SessionQueue shows a session's queue as older clients know it, with more members.
+// SessionQueue shows the queue that a session pulls from. Its route is also that of older clients, who find more
+// members in the answer.
 type SessionQueue struct {
-	Queue SessionQueueBody       `json:"queue"`
-	Stats projections.QueueStats `json:"stats"`
+	Queue SessionItems `json:"queue"`
 }
 
-// SessionQueueBody is the queue that a session pulls from, with its items.
-type SessionQueueBody struct {
-	SessionID    string                 `json:"sessionId"`
-	Strategy     events.Strategy        `json:"strategy"`
-	Items        []projections.ItemView `json:"items"`
-	ItemsMore    int                    `json:"itemsMore,omitempty"`
-	CurrentIndex int                    `json:"currentIndex"`
-	CreatedAt    int64                  `json:"createdAt"`
-	UpdatedAt    int64                  `json:"updatedAt"`
-	Name         string                 `json:"name"`
-	TrustReports bool                   `json:"trustReports"`
-	MaxAttempts  int                    `json:"maxAttempts"`
-	Ready        int                    `json:"ready"`
-	Waiting      int                    `json:"waiting"`
+// SessionItems names the queue that a session pulls from and shows its items, at most [projections.ItemsListed] of
+// them; ItemsMore counts the others.
+type SessionItems struct {
+	Name      string                 `json:"name"`
+	Items     []projections.ItemView `json:"items"`
+	ItemsMore int                    `json:"itemsMore,omitempty"`
 }
 
 // QueueOf names a queue.

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
 	"time"
 
 	"maestro/events"
@@ -21,16 +20,6 @@ type SessionFilter struct {
 	Living    string `query:"living" doc:"true: all that have not ended"`
 	SpawnedBy string `query:"spawnedBy" doc:"that this session spawned"`
 	Brief     string `query:"brief" doc:"true: without timelines and events"`
-}
-
-// SessionEvent is an entry without words.
-type SessionEvent struct {
-	ID        string          `json:"id"`
-	Timestamp int64           `json:"timestamp"`
-	Type      string          `json:"type"`
-	Data      json.RawMessage `json:"data,omitempty"`
-	Sequence  uint64          `json:"sequence"`
-	TaskID    string          `json:"taskId,omitempty"`
 }
 
 // Credential is the secret of a session, with what its environment says beside it.

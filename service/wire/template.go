@@ -4,7 +4,7 @@ import (
 	"maestro/events"
 )
 
-// Template shows a template as older clients know it, with more members.
+// Template shows a template. Older clients know all but the last two members.
 type Template struct {
 	ID        string      `json:"id"`
 	Name      string      `json:"name"`
@@ -21,15 +21,4 @@ type Template struct {
 // TemplateID names a template.
 type TemplateID struct {
 	ID string `path:"id" doc:"the template"`
-}
-
-// TemplateRole names a role whose templates are meant.
-type TemplateRole struct {
-	Role string `path:"role" doc:"worker or orchestrator"`
-}
-
-// RoleContent is the default workflow of a role.
-type RoleContent struct {
-	Role    events.Role `json:"role"`
-	Content string      `json:"content"`
 }

@@ -36,6 +36,8 @@ type source struct {
 	structs []declared
 	// texts are all string literals outside tags.
 	texts []literal
+	// routes are what files that are no tests register.
+	routes []literal
 }
 
 // declared is a type in its file.
@@ -64,6 +66,9 @@ func (s *source) add(pkg string, file *ast.File) {
 			name = spec.Name.Name
 		}
 		imports[name] = strings.TrimPrefix(imported, module)
+	}
+	if !strings.HasSuffix(s.files.Position(file.Pos()).Filename, "_test.go") {
+		s.routes = append(s.routes, routesIn(pkg, file)...)
 	}
 	named := map[ast.Expr]string{}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -159,7 +164,7 @@ func (s *source) shapes() (byNames map[string]string, declare map[string]bool) {
 				continue
 			}
 		}
-		if names, _ := s.names(shape); len(names) > 0 {
+		if names, _ := s.names(shape); len(names) > 1 { // what has one name may be anything
 			byNames[strings.Join(names, " ")] = d.name
 			declare[shape.pkg+"."+shape.name] = true
 		}
