@@ -214,8 +214,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		request:        r,
 		call:           c,
 	}
+	defer func() { c.admission.Sent(out.sent) }() // also of an answer that breaks off
 	s.route(out, r)
-	out.end()
+	out.begin()
 }
 
 // route leaves nothing to the mux that it would answer with a page: it redirects what is not a clean path.

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"io"
 	"net/http"
 
 	"maestro/api/export"
@@ -28,40 +30,42 @@ func (s *server) auditRoutes() {
 // hashes.
 func (s *server) auditExport(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	wanted, err := s.Export(r.Context(), callOf(r.Context()).Caller, service.ExportQuery{
-		Project: query.Get("project"), From: query.Get("from"), To: query.Get("to"),
-	})
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	header := w.Header()
-	header.Set("Content-Type", "application/x-ndjson")
-	header[wire.HeaderSequence] = []string{sequenceText(wanted.To)}
+	wanted := service.ExportQuery{Project: query.Get("project"), From: query.Get("from"), To: query.Get("to")}
 	out := &counter{to: w}
+	show := func(ctx context.Context, e *service.Export) error {
+		header := w.Header()
+		header.Set("Content-Type", "application/x-ndjson")
+		header[wire.HeaderSequence] = []string{sequenceText(e.To)}
+		return writeExport(ctx, out, e)
+	}
+	if err := s.Export(r.Context(), callOf(r.Context()).Caller, wanted, show); err != nil {
+		s.breakOff(w, r, out.written > 0, err)
+	}
+}
+
+// writeExport writes the lines of an export, many at once.
+func writeExport(ctx context.Context, out io.Writer, e *service.Export) error {
 	buffer := make([]byte, 0, flushEvery+events.MaxBody)
 	send := func() error {
 		_, err := out.Write(buffer)
 		buffer = buffer[:0]
 		return err
 	}
-	err = wanted.Read(r.Context(), func(line service.Exported) error {
+	err := e.Read(ctx, func(line service.Exported) error {
 		if line.Withheld {
 			buffer = export.AppendWithheld(buffer, line.Sequence, line.Hash, line.PrevHash, line.Digest)
 		} else {
 			buffer = export.Append(buffer, line.Message, line.Hash)
 		}
 		if len(buffer) < flushEvery {
-			return r.Context().Err()
+			return ctx.Err()
 		}
 		return send()
 	})
-	if err == nil {
-		err = send()
-	}
 	if err != nil {
-		s.breakOff(w, r, out.written > 0, err)
+		return err
 	}
+	return send()
 }
 
 // auditVerify decides the whole log again.

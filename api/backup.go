@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 
+	"maestro/events"
 	"maestro/service/wire"
 )
 
@@ -13,16 +14,13 @@ func (s *server) backupRoutes() {
 
 // backup streams an archive of everything up to the present head.
 func (s *server) backup(w http.ResponseWriter, r *http.Request) {
-	head, err := s.MayBackup(r.Context(), callOf(r.Context()).Caller)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	header := w.Header()
-	header.Set("Content-Type", "application/x-tar")
-	header[wire.HeaderSequence] = []string{sequenceText(head.Sequence)}
 	out := &counter{to: w}
-	if err := s.WriteBackup(r.Context(), out, head); err != nil {
+	err := s.WriteBackup(r.Context(), callOf(r.Context()).Caller, out, func(head events.Head) {
+		header := w.Header()
+		header.Set("Content-Type", "application/x-tar")
+		header[wire.HeaderSequence] = []string{sequenceText(head.Sequence)}
+	})
+	if err != nil {
 		s.breakOff(w, r, out.written > 0, err)
 	}
 }

@@ -19,7 +19,7 @@ func (s *server) clockStatus(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) confirmClock(w http.ResponseWriter, r *http.Request) {
-	confirmed, err := s.ConfirmClock(callOf(r.Context()).Caller)
+	confirmed, err := s.ConfirmClock(r.Context(), callOf(r.Context()).Caller)
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -97,9 +97,6 @@ func nameOf(r *http.Request) string { return r.Method + " " + safetext.Printable
 // fail answers an authenticated caller with an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header()[wire.HeaderSequence] = []string{sequenceText(s.Head())}
-	if c, ok := r.Context().Value(callKey{}).(*call); ok && c.Over(r.Context()) != nil {
-		err = c.Over(r.Context())
-	}
 	var caller *service.Caller
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
 		caller = c.Caller

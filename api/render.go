@@ -187,12 +187,6 @@ func (w *response) begin() {
 	}
 }
 
-// end finishes the answer, and charges its reader for its length.
-func (w *response) end() {
-	w.begin()
-	w.call.admission.Sent(w.sent)
-}
-
 // marshal is how huma writes what a route answers.
 func marshal(to io.Writer, v any) error {
 	w, ok := to.(*response)

@@ -23,15 +23,12 @@ func (s *server) heard(ctx context.Context, header http.Header, c *call) error {
 // lastWords is how long a client may take, once the server stops, to read what a stream sent it.
 const lastWords = 500 * time.Millisecond
 
-// open serves what may stay open for long: it ends when the caller's credential is revoked or expires, or the server
-// stops.
+// open serves what may stay open for long, and gives its reader little time once the server stops.
 func (s *server) open(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		good, done := s.WhileGood(r.Context(), callOf(r.Context()).Caller)
-		defer done()
 		defer context.AfterFunc(s.Stopping, func() {
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastWords))
 		})()
-		serve(w, r.WithContext(good))
+		serve(w, r)
 	}
 }

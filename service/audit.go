@@ -16,7 +16,15 @@ import (
 func (v View) GetAuditHead() (events.Head, error) { return v.Head(), v.Permit("audit:head", "") }
 
 // CheckTexts holds every long text that the log names against its digest.
-func (s *Service) CheckTexts(ctx context.Context, c *Caller) (wire.Texts, error) {
+func (s *Service) CheckTexts(ctx context.Context, c *Caller) (found wire.Texts, err error) {
+	err = s.readingLog(ctx, c, func(ctx context.Context) error {
+		found, err = s.checkTexts(ctx, c)
+		return err
+	})
+	return found, err
+}
+
+func (s *Service) checkTexts(ctx context.Context, c *Caller) (wire.Texts, error) {
 	var to uint64
 	var err error
 	s.Handler.View(func(state *projections.State) {
@@ -29,11 +37,6 @@ func (s *Service) CheckTexts(ctx context.Context, c *Caller) (wire.Texts, error)
 	if err != nil {
 		return wire.Texts{}, err
 	}
-	leave, err := s.admitted(ctx, c, Demand{ReadsLog: true})
-	if err != nil {
-		return wire.Texts{}, err
-	}
-	defer leave()
 	named, err := engine.NamedTexts(ctx, s.logFor(c), to)
 	if err != nil {
 		return wire.Texts{}, err

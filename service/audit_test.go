@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -22,17 +23,16 @@ func TestTheAuditWithoutHTTP(t *testing.T) {
 	if verdict, err = s.Verify(t.Context(), auditor, wrong); err != nil || len(verdict.Faults) == 0 {
 		t.Errorf("a head of another log: %+v, %v", verdict, err)
 	}
-	export, err := s.Export(t.Context(), auditor, ExportQuery{Project: s.beta, From: "2"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen, withheld := 0, 0
-	err = export.Read(t.Context(), func(line Exported) error {
-		seen++
-		if line.Withheld {
-			withheld++
-		}
-		return nil
+	part := ExportQuery{Project: s.beta, From: "2"}
+	err = s.Export(t.Context(), auditor, part, func(ctx context.Context, e *Export) error {
+		return e.Read(ctx, func(line Exported) error {
+			seen++
+			if line.Withheld {
+				withheld++
+			}
+			return nil
+		})
 	})
 	if err != nil || uint64(seen) != s.Head()-1 || seen-withheld != 2 {
 		t.Errorf("%d messages, %d of them withheld: %v", seen, withheld, err)
@@ -41,8 +41,8 @@ func TestTheAuditWithoutHTTP(t *testing.T) {
 	for what, call := range map[string]func() error{
 		"verify": func() error { _, err := s.Verify(t.Context(), s.worker, ""); return err },
 		"texts":  func() error { _, err := s.CheckTexts(t.Context(), s.worker); return err },
-		"export": func() error { _, err := s.Export(t.Context(), s.worker, ExportQuery{}); return err },
-		"backup": func() error { _, err := s.MayBackup(t.Context(), s.worker); return err },
+		"export": func() error { return s.Export(t.Context(), s.worker, ExportQuery{}, nil) },
+		"backup": func() error { return s.WriteBackup(t.Context(), s.worker, nil, nil) },
 		"denials": func() error {
 			_, _, err := s.view(s.worker).ListDenials(&wire.DenialFilter{}, 0, 10, false)
 			return err
@@ -53,10 +53,12 @@ func TestTheAuditWithoutHTTP(t *testing.T) {
 		}
 	}
 	var problem *Problem
-	if _, err := s.MayBackup(t.Context(), auditor); !errors.As(err, &problem) || problem.Kind != KindNotAllowed {
+	err = s.WriteBackup(t.Context(), auditor, nil, nil)
+	if !errors.As(err, &problem) || problem.Kind != KindNotAllowed {
 		t.Errorf("a backup for an auditor: %v", err)
 	}
-	if _, err := s.MayBackup(t.Context(), s.admin()); !errors.As(err, &problem) || problem.Code != "READ_ONLY" {
+	err = s.WriteBackup(t.Context(), s.admin(), nil, nil)
+	if !errors.As(err, &problem) || problem.Code != "READ_ONLY" {
 		t.Errorf("a backup where none is made: %v", err)
 	}
 	if _, _, err := s.SessionManifest(t.Context(), s.worker, s.leadName); err == nil {

@@ -186,6 +186,11 @@ const waitAtMost = 5 * time.Second
 // AwaitSequence waits until the views have reached a sequence, or until the caller's credential ends. It fails with a
 // Problem of KindTimeout after 5 s.
 func (s *Service) AwaitSequence(ctx context.Context, c *Caller, sequence uint64) error {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if s.Head() >= sequence {
 		return nil
 	}
@@ -193,7 +198,7 @@ func (s *Service) AwaitSequence(ctx context.Context, c *Caller, sequence uint64)
 	defer cancel()
 	good, done := s.WhileGood(ctx, c)
 	defer done()
-	err := s.Handler.WaitFor(good, sequence)
+	err = s.Handler.WaitFor(good, sequence)
 	switch over := c.Over(good); {
 	case over != nil:
 		return over

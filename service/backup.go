@@ -11,9 +11,24 @@ import (
 
 const backupRefused = "No backup was made"
 
-// MayBackup gives the head up to which a backup is made, if the caller may make one now. A backup holds every secret
+// WriteBackup writes an archive of everything up to the present head, which it tells begin first.
+func (s *Service) WriteBackup(ctx context.Context, c *Caller, w io.Writer, begin func(head events.Head)) error {
+	return s.copying(ctx, c, func(ctx context.Context) error {
+		head, err := s.mayBackup(ctx, c)
+		if err != nil {
+			return err
+		}
+		begin(head)
+		if err := s.Backup(ctx, w, head); err != nil {
+			return s.NotWhole(ctx, backupRefused, err)
+		}
+		return nil
+	})
+}
+
+// mayBackup gives the head up to which a backup is made, if the caller may make one now. A backup holds every secret
 // that agents ever wrote, so it is the admin's alone.
-func (s *Service) MayBackup(ctx context.Context, c *Caller) (head events.Head, err error) {
+func (s *Service) mayBackup(ctx context.Context, c *Caller) (head events.Head, err error) {
 	s.Handler.View(func(state *projections.State) {
 		head = state.Head()
 		err = s.At(state, c).Permit("audit:export", "")
@@ -44,12 +59,4 @@ func (s *Service) MayBackup(ctx context.Context, c *Caller) (head events.Head, e
 		}
 	}
 	return head, nil
-}
-
-// WriteBackup writes the backup that MayBackup allowed.
-func (s *Service) WriteBackup(ctx context.Context, w io.Writer, head events.Head) error {
-	if err := s.Backup(ctx, w, head); err != nil {
-		return s.NotWhole(ctx, backupRefused, err)
-	}
-	return nil
 }

@@ -71,6 +71,11 @@ func (v View) refers(ref projections.BlobRef, digest string) (project, row strin
 
 // GetBlob gives a long text. A digest is no key: a caller gets what something names that it may read.
 func (s *Service) GetBlob(ctx context.Context, c *Caller, digest string) (content []byte, err error) {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if !IsDigest(digest) {
 		return nil, Invalid(
 			"/digest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", safetext.Printable(digest),

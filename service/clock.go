@@ -1,6 +1,8 @@
 package service
 
 import (
+	"context"
+
 	"maestro/commands"
 	"maestro/service/wire"
 )
@@ -24,8 +26,13 @@ func (s *Service) ClockStatus() (wire.ClockStatus, error) {
 
 // ConfirmClock is the operator's: it is no event, since it says nothing of the project's work and the times of the
 // events after it show it. The server's log records it.
-func (s *Service) ConfirmClock(c *Caller) (wire.ConfirmedClock, error) {
-	err := s.Permit(c, "token:revoke", "")
+func (s *Service) ConfirmClock(ctx context.Context, c *Caller) (wire.ConfirmedClock, error) {
+	leave, err := s.admitted(ctx, c, Demand{Writes: true})
+	if err != nil {
+		return wire.ConfirmedClock{}, err
+	}
+	defer leave()
+	err = s.Permit(c, "token:revoke", "")
 	switch {
 	case err != nil || c.By.Kind != commands.ActorUser:
 		return wire.ConfirmedClock{}, &Problem{

@@ -19,7 +19,7 @@ type ExportQuery struct {
 	From, To string
 }
 
-// Export is a part of the log that a caller may read.
+// Export is a part of the log that a caller may read, for as long as the call lasts.
 type Export struct {
 	service *Service
 	project string
@@ -37,8 +37,21 @@ type Exported struct {
 	Withheld bool
 }
 
-// Export opens an export. It fails where the export would stand for the whole log, and the log cannot be read whole.
-func (s *Service) Export(ctx context.Context, c *Caller, in ExportQuery) (*Export, error) {
+// Export lets show read an export. It fails where the export would stand for the whole log, and the log cannot be read
+// whole.
+func (s *Service) Export(
+	ctx context.Context, c *Caller, in ExportQuery, show func(ctx context.Context, e *Export) error,
+) error {
+	return s.copying(ctx, c, func(ctx context.Context) error {
+		e, err := s.openExport(ctx, c, in)
+		if err != nil {
+			return err
+		}
+		return show(ctx, e)
+	})
+}
+
+func (s *Service) openExport(ctx context.Context, c *Caller, in ExportQuery) (*Export, error) {
 	e := &Export{service: s, project: in.Project, From: 1}
 	var err error
 	s.Handler.View(func(state *projections.State) {

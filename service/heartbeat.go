@@ -10,10 +10,15 @@ import (
 // Heartbeat notes that a session's supervisor says it is there; no event comes of it. From the first one on, silence
 // counts against the short lease.
 func (s *Service) Heartbeat(ctx context.Context, c *Caller, session string) error {
+	leave, err := s.admitted(ctx, c, Demand{Writes: true})
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if c.By.Kind != commands.ActorSession || c.By.Name != session {
 		return c.OtherIdentity(session)
 	}
-	if err := s.Permit(c, "whoami", ""); err != nil || s.Leases == nil {
+	if err = s.Permit(c, "whoami", ""); err != nil || s.Leases == nil {
 		return err
 	}
 	return s.Leases.Heartbeat(ctx, session)

@@ -22,6 +22,11 @@ import (
 func (s *Service) ListInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter,
 ) (items []projections.InboxItem, sequence uint64, err error) {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return nil, 0, err
+	}
+	defer leave()
 	asked, err := c.page()
 	if err != nil {
 		return nil, 0, err

@@ -93,6 +93,11 @@ func (v View) GetInput(in *wire.InputID) (projections.InputView, error) {
 
 // AwaitAnswer waits until a question is no longer open.
 func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *wire.InputID) error {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return err
+	}
+	defer leave()
 	wait, err := ParseWait(in.Wait)
 	if err != nil || wait == 0 {
 		return err
@@ -106,11 +111,6 @@ func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *wire.InputID) 
 	if session == "" {
 		return nil
 	}
-	leave, err := s.admitted(ctx, c, Demand{})
-	if err != nil {
-		return err
-	}
-	defer leave()
 	if err := s.beginWait(ctx, c); err != nil {
 		return err
 	}

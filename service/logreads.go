@@ -7,6 +7,37 @@ import (
 	"maestro/events"
 )
 
+// readingLog lets in a call whose work grows with the log, and ends it with its caller's credential or with the server.
+func (s *Service) readingLog(ctx context.Context, c *Caller, read func(ctx context.Context) error) error {
+	leave, err := s.admitted(ctx, c, Demand{ReadsLog: true})
+	if err != nil {
+		return err
+	}
+	defer leave()
+	good, done := s.WhileGood(ctx, c)
+	defer done()
+	err = read(good)
+	if over := c.Over(good); err != nil && over != nil {
+		return over
+	}
+	return err
+}
+
+// copyHeld is what a copy of the log holds in memory until its caller has taken it, in bytes.
+const copyHeld = 1 << 20
+
+// copying is readingLog for a copy of the log that is sent while it is read: what it holds counts as an answer that is
+// not read yet.
+func (s *Service) copying(ctx context.Context, c *Caller, read func(ctx context.Context) error) error {
+	return s.readingLog(ctx, c, func(ctx context.Context) error {
+		if err := c.admission.Render(copyHeld); err != nil {
+			return err
+		}
+		defer c.admission.Free(copyHeld)
+		return read(ctx)
+	})
+}
+
 // chargedLog is a log whose reading its caller pays for, and that is read only as long as the caller waits.
 type chargedLog struct {
 	engine.Log

@@ -14,6 +14,11 @@ const StepsPerRead = 1000
 // Look shows a caller the state, which see must not keep, and charges the caller for the steps that it takes. It ends
 // once ctx does, and refuses what takes more steps than one read may.
 func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) error {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return err
+	}
+	defer leave()
 	steps, err := s.Handler.Read(ctx, func(state *projections.State) error {
 		v := s.At(state, c)
 		v.again = s.again(ctx, c)

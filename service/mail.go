@@ -17,6 +17,11 @@ const (
 
 // AwaitMail waits until there is mail for the calling session, or it has ended.
 func (s *Service) AwaitMail(ctx context.Context, c *Caller, in *wire.MailOf) error {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return err
+	}
+	defer leave()
 	wait, err := ParseWait(in.Wait)
 	if err != nil || wait == 0 || in.ID != c.By.Name {
 		return err
@@ -29,11 +34,6 @@ func (s *Service) AwaitMail(ctx context.Context, c *Caller, in *wire.MailOf) err
 	if !may {
 		return nil // GetMail says why
 	}
-	leave, err := s.admitted(ctx, c, Demand{})
-	if err != nil {
-		return err
-	}
-	defer leave()
 	if err := s.beginWait(ctx, c); err != nil {
 		return err
 	}

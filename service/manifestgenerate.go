@@ -10,6 +10,11 @@ import (
 
 // GenerateManifest makes a manifest of tasks as a spawn would, and keeps nothing.
 func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewManifest) (*manifest.Manifest, error) {
+	leave, err := s.admitted(ctx, c, Demand{Writes: true})
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	from := sourceFor(&commands.SpawnSession{
 		Role:             in.Role,
 		Strategy:         in.Strategy,

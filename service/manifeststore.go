@@ -63,14 +63,14 @@ func invalidManifest(err error) error {
 
 // StoreManifest checks a manifest that was written by hand and keeps it, for a spawn to name.
 func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte) (wire.StoredManifest, error) {
-	if err := s.MayStoreManifest(c); err != nil {
-		return wire.StoredManifest{}, err
-	}
 	leave, err := s.admitted(ctx, c, Demand{Writes: true, Bytes: int64(len(document))})
 	if err != nil {
 		return wire.StoredManifest{}, err
 	}
 	defer leave()
+	if err := s.MayStoreManifest(c); err != nil {
+		return wire.StoredManifest{}, err
+	}
 	m, err := manifest.Parse(document)
 	if err != nil {
 		return wire.StoredManifest{}, invalidManifest(err)

@@ -26,15 +26,18 @@ type changed struct {
 }
 
 // Since tells what changed since a sequence or a time, by what needs a person. Its work grows with the log.
-func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wire.Since, error) {
-	leave, err := s.admitted(ctx, c, Demand{ReadsLog: true})
-	if err != nil {
-		return wire.Since{}, err
-	}
-	defer leave()
+func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (told wire.Since, err error) {
+	err = s.readingLog(ctx, c, func(ctx context.Context) error {
+		told, err = s.since(ctx, c, in)
+		return err
+	})
+	return told, err
+}
+
+func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wire.Since, error) {
 	var seen map[string]bool
 	var to uint64
-	err = s.Look(ctx, c, func(v View) error {
+	err := s.Look(ctx, c, func(v View) error {
 		to = v.Head().Sequence
 		projects, err := v.PermitProjects("since", in.ProjectID)
 		seen = make(map[string]bool, len(projects))

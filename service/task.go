@@ -158,6 +158,11 @@ func (v View) shownTask(t *projections.Task) func() (projections.TaskView, error
 
 // ShowTask shows a caller the task that it changed.
 func (s *Service) ShowTask(ctx context.Context, c *Caller, id string) (shown projections.TaskView, err error) {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return shown, err
+	}
+	defer leave()
 	var finish func() (projections.TaskView, error)
 	err = s.Look(ctx, c, func(v View) error {
 		t := v.Task(id)

@@ -12,7 +12,15 @@ import (
 
 // Verify decides the whole log again up to the present head, and holds the result against the witnesses, against a
 // head kept elsewhere ("SEQUENCE:HASH", "" for none) and against the live views.
-func (s *Service) Verify(ctx context.Context, c *Caller, from string) (engine.Verdict, error) {
+func (s *Service) Verify(ctx context.Context, c *Caller, from string) (verdict engine.Verdict, err error) {
+	err = s.readingLog(ctx, c, func(ctx context.Context) error {
+		verdict, err = s.verify(ctx, c, from)
+		return err
+	})
+	return verdict, err
+}
+
+func (s *Service) verify(ctx context.Context, c *Caller, from string) (engine.Verdict, error) {
 	if err := s.Permit(c, "audit:verify", ""); err != nil {
 		return engine.Verdict{}, err
 	}
@@ -20,11 +28,6 @@ func (s *Service) Verify(ctx context.Context, c *Caller, from string) (engine.Ve
 	if err != nil {
 		return engine.Verdict{}, err
 	}
-	leave, err := s.admitted(ctx, c, Demand{ReadsLog: true})
-	if err != nil {
-		return engine.Verdict{}, err
-	}
-	defer leave()
 	// The witnesses first: none of them is then ahead of what is judged.
 	witnesses, err := s.Handler.Witnesses(ctx)
 	if errors.Is(err, events.ErrReadOnly) {

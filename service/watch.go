@@ -42,13 +42,18 @@ type Watch struct {
 //
 // It fails with a *RestartError when the log has no such position, with a *Problem, or with a *commands.Refusal.
 func (s *Service) Watch(ctx context.Context, c *Caller, after Position, filter WatchFilter) (*Watch, error) {
-	if err := s.mayWatch(c, filter); err != nil {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
 		return nil, err
 	}
-	if err := s.checkPosition(ctx, after); err != nil {
+	if err = s.mayWatch(c, filter); err == nil {
+		err = s.checkPosition(ctx, after)
+	}
+	if err != nil {
+		leave()
 		return nil, err
 	}
-	w, err := s.watch(ctx, c, filter, func(*projections.State) (uint64, error) { return after.Sequence, nil })
+	w, err := s.watch(ctx, c, filter, leave, func(*projections.State) (uint64, error) { return after.Sequence, nil })
 	if err == nil {
 		w.at = after
 	}
@@ -60,11 +65,16 @@ func (s *Service) Watch(ctx context.Context, c *Caller, after Position, filter W
 func (s *Service) WatchNow(
 	ctx context.Context, c *Caller, filter WatchFilter, see func(View) error,
 ) (*Watch, error) {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return nil, err
+	}
 	if err := s.mayWatch(c, filter); err != nil {
+		leave()
 		return nil, err
 	}
 	var head uint64
-	w, err := s.watch(ctx, c, filter, func(state *projections.State) (uint64, error) {
+	w, err := s.watch(ctx, c, filter, leave, func(state *projections.State) (uint64, error) {
 		head = state.Head().Sequence
 		err := see(s.At(state, c))
 		c.looked(int(state.Steps())) //nolint:gosec // a follower's look is bounded
@@ -80,13 +90,11 @@ func (s *Service) WatchNow(
 	return w, nil
 }
 
+// watch begins to watch for a caller that is let in; leave lets it go again.
 func (s *Service) watch(
-	ctx context.Context, c *Caller, filter WatchFilter, see func(*projections.State) (uint64, error),
+	ctx context.Context, c *Caller, filter WatchFilter, leave func(),
+	see func(*projections.State) (uint64, error),
 ) (*Watch, error) {
-	leave, err := s.admitted(ctx, c, Demand{})
-	if err != nil {
-		return nil, err
-	}
 	if err := s.beginWait(ctx, c); err != nil {
 		leave()
 		return nil, err

@@ -1,0 +1,228 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/service/wire"
+)
+
+// uses call each method of the service that does or shows something for a caller; nobody is the name of a session that
+// is not the caller.
+var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
+	"AwaitAnswer": func(ctx context.Context, s *stage, c *Caller) error {
+		return s.AwaitAnswer(ctx, c, &wire.InputID{ID: "input_none", Wait: "1s"})
+	},
+	"AwaitMail": func(ctx context.Context, s *stage, c *Caller) error {
+		return s.AwaitMail(ctx, c, &wire.MailOf{ID: c.By.Name, Wait: "1s"})
+	},
+	"AwaitSequence": func(ctx context.Context, s *stage, c *Caller) error { return s.AwaitSequence(ctx, c, 1) },
+	"CheckTexts": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.CheckTexts(ctx, c)
+		return err
+	},
+	"ConfirmClock": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.ConfirmClock(ctx, c)
+		return err
+	},
+	"Do": func(ctx context.Context, s *stage, c *Caller) error {
+		c.Meta.Key = "k"
+		_, err := s.Do(ctx, c, Call{Command: &commands.KillSession{SessionID: s.leadName}})
+		return err
+	},
+	"Export": func(ctx context.Context, s *stage, c *Caller) error {
+		return s.Export(ctx, c, ExportQuery{}, func(context.Context, *Export) error { return nil })
+	},
+	"GenerateManifest": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.GenerateManifest(ctx, c, &wire.NewManifest{TaskIDs: []string{s.task}})
+		return err
+	},
+	"GetBlob": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.GetBlob(ctx, c, "sha256-"+strings.Repeat("0", 64))
+		return err
+	},
+	"Heartbeat": func(ctx context.Context, s *stage, c *Caller) error { return s.Heartbeat(ctx, c, s.leadName) },
+	"ListInbox": func(ctx context.Context, s *stage, c *Caller) error {
+		_, _, err := s.ListInbox(ctx, c, &wire.InboxFilter{})
+		return err
+	},
+	"Look": func(ctx context.Context, s *stage, c *Caller) error {
+		return s.Look(ctx, c, func(v View) error { return v.Permit("project:list", "") })
+	},
+	"SessionManifest": func(ctx context.Context, s *stage, c *Caller) error {
+		_, _, err := s.SessionManifest(ctx, c, s.leadName)
+		return err
+	},
+	"ShowTask": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.ShowTask(ctx, c, "task_none")
+		return err
+	},
+	"Since": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.Since(ctx, c, &wire.SinceQuery{})
+		return err
+	},
+	"StoreManifest": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.StoreManifest(ctx, c, []byte(`{}`))
+		return err
+	},
+	"Verify": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.Verify(ctx, c, "")
+		return err
+	},
+	"Watch": func(ctx context.Context, s *stage, c *Caller) error {
+		w, err := s.Watch(ctx, c, Position{}, WatchFilter{})
+		if err == nil {
+			w.Close()
+		}
+		return err
+	},
+	"WatchNow": func(ctx context.Context, s *stage, c *Caller) error {
+		w, err := s.WatchNow(ctx, c, WatchFilter{}, func(View) error { return nil })
+		if err == nil {
+			w.Close()
+		}
+		return err
+	},
+	"Why": func(ctx context.Context, s *stage, c *Caller) error {
+		_, _, err := s.Why(ctx, c, s.task)
+		return err
+	},
+	"WriteBackup": func(ctx context.Context, s *stage, c *Caller) error {
+		return s.WriteBackup(ctx, c, io.Discard, func(events.Head) {})
+	},
+}
+
+// noUses are the other methods, and why they are no use case of a caller.
+var noUses = map[string]string{
+	"Admit":            "lets a call in",
+	"AdmitNobody":      "lets the refusal of a call of nobody out",
+	"Anonymous":        "says who calls",
+	"At":               "shows a state to what was let in",
+	"Authenticate":     "says who calls",
+	"Await":            "waits for what was let in",
+	"ClockStatus":      "health: everybody may ask, also who is over a limit",
+	"Damage":           "health",
+	"DamageNotice":     "health",
+	"Deliver":          "the server's own; each entry is a call of its session",
+	"Head":             "stands on every answer, also on refusals",
+	"Health":           "health",
+	"Heard":            "notes a call that was let in",
+	"KnownTemplate":    "a part of spawning",
+	"Lease":            "a setting of the server",
+	"MayStoreManifest": "asks the table before a body is read",
+	"NotWhole":         "puts an error into words",
+	"Permit":           "asks the table",
+	"PermitEarly":      "asks the table before a body is read",
+	"ProblemOf":        "puts an error into words",
+	"Prove":            "identity: asked before a credential is sent",
+	"RecordRefusal":    "records what was refused",
+	"Several":          "pays for the commands of a call that was let in",
+	"TemplateIn":       "shows a state to what was let in",
+	"UntilStop":        "waits for what was let in",
+	"WhileGood":        "waits for what was let in",
+	"WholeLog":         "health",
+}
+
+// unpermitted says why a use is not refused to a caller that may use no command but the core ones.
+var unpermitted = map[string]string{
+	"AwaitAnswer":   "waits for what GetInput then refuses to show",
+	"AwaitMail":     "waits for the caller's own mail",
+	"AwaitSequence": "shows nothing",
+	"GetBlob":       "a digest that the caller may not read is not found",
+	"ShowTask":      "shows what the caller's command changed",
+}
+
+// Every use case lets its caller in by its budgets and asks the table, whichever interface the call came by.
+func TestEveryUseIsAdmittedAndPermitted(t *testing.T) {
+	methods := map[string]bool{}
+	for method := range reflect.TypeFor[*Service]().Methods() {
+		methods[method.Name] = true
+		if (uses[method.Name] == nil) == (noUses[method.Name] == "") {
+			t.Errorf("%s is in none of the tables, or in both", method.Name)
+		}
+	}
+	for name := range uses {
+		if !methods[name] {
+			t.Errorf("there is no method %s", name)
+		}
+	}
+	for name, use := range uses {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				core := s.caller(s.do(s.admin(), "session:spawn",
+					`{"project":"`+s.alpha+`","taskIds":["`+s.task+`"],"allowedCommands":["whoami"]}`).Token)
+				s.Blobs = noBlobs{}
+				err := use(t.Context(), s, new(*core))
+				if unpermitted[name] == "" && kindFor(s, core, err) != KindNotAllowed {
+					t.Errorf("without permission: %v", err)
+				}
+				for _, limit := range []string{"session-reads=0.001/1", "session-commands=0.001/1"} {
+					if err := s.Limits.Set(limit); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s.ledger = newLedger(&s.Limits)
+				for _, spent := range []Demand{{}, {Writes: true}} {
+					if a, err := s.Admit(t.Context(), new(*core), spent); err != nil {
+						t.Fatal(err)
+					} else {
+						a.Leave()
+					}
+				}
+				if err := use(t.Context(), s, new(*core)); kindFor(s, core, err) != KindBusy {
+					t.Errorf("with a spent budget: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func kindFor(s *stage, c *Caller, err error) Kind {
+	if err == nil {
+		return -1
+	}
+	return s.ProblemOf(c, err, "test").Kind
+}
+
+type noBlobs struct{}
+
+func (noBlobs) PutBlob(context.Context, []byte) (string, error) { return "", errors.New("no room") }
+
+func (noBlobs) Blob(context.Context, string) ([]byte, error) { return nil, events.ErrNoBlob }
+
+// A copy of the log counts among the reads of the whole log and the unread answers for as long as it is sent, and ends
+// with the credential.
+func TestACopyOfTheLogCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		eye := s.token(`{"name":"eye","kind":"auditor"}`)
+		account := s.ledger.hold(OfReader, AccountName(eye.By))
+		used := func() [2]int64 {
+			account.mu.Lock()
+			defer account.mu.Unlock()
+			return [2]int64{account.used[useStreams-rates], account.used[useAnswers-rates]}
+		}
+		err := s.Export(t.Context(), new(*eye), ExportQuery{}, func(ctx context.Context, e *Export) error {
+			if used() != [2]int64{1, copyHeld} {
+				t.Errorf("while it is read, %v are in use", used())
+			}
+			s.do(s.admin(), "token:revoke", `{"name":"eye"}`)
+			<-ctx.Done()
+			return e.Read(ctx, func(Exported) error { return ctx.Err() })
+		})
+		if kindFor(s, eye, err) != KindUnauthenticated {
+			t.Errorf("after the revocation: %v", err)
+		}
+		if used() != [2]int64{} {
+			t.Errorf("then %v are in use", used())
+		}
+	})
+}
