@@ -14,6 +14,7 @@ var openRoutes = map[string]string{
 	"GET /api/blobs/{digest}":           "a digest that the caller may not read is not found",
 	"GET /api/clock":                    "health",
 	"GET /api/commands":                 "a core command",
+	"GET /api/commands/{id}":            "tells how the server reads a command",
 	"GET /api/manifests/schema":         "a document that ships with Maestro",
 	"GET /api/projects/{id}/status":     "a core command",
 	"GET /api/templates":                "workflows tell nothing of the work",
@@ -55,7 +56,10 @@ func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 		}
 		for _, route := range append(routes, "POST /api/commands/task:create") {
 			method, path, _ := strings.Cut(route, " ")
-			id := map[string]string{"tasks": task, "projects": project, "sessions": other, "inputs": question, "templates": "execute-simple"}
+			id := map[string]string{
+				"tasks": task, "projects": project, "sessions": other, "inputs": question, "templates": "execute-simple",
+				"commands": "whoami",
+			}
 			path = strings.NewReplacer("{id}", id[strings.Split(path, "/")[2]], "{id...}", task, "{role}", "worker",
 				"{name}", "x", "{taskId}", task, "{digest}", "sha256-"+strings.Repeat("0", 64)).Replace(path)
 			body := ""
