@@ -3,14 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,26 +71,6 @@ type applyOptions struct {
 	byName bool
 }
 
-// What an apply did with a task.
-const (
-	taskCreated   = "created"
-	taskUpdated   = "updated"
-	taskUnchanged = "unchanged"
-)
-
-// applied is a task of a plan, and what an apply did with it.
-type applied struct {
-	LocalID string `json:"localId"`
-	// ID is empty for what a dry run would create.
-	ID     string `json:"id,omitempty"`
-	Title  string `json:"title"`
-	Action string `json:"action"`
-	// Changed names the fields that have new values.
-	Changed []string `json:"changed,omitempty"`
-	// Existed says that the task was there before.
-	Existed bool `json:"existed,omitempty"`
-}
-
 func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 	content, err := readInput(a, file, plan.MaxBytes)
 	if err != nil {
@@ -115,17 +90,15 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 		return err
 	}
 	i := applying{
+		Diff:   plan.NewDiff(content, o.key),
 		client: c,
-		keys:   keysOf(content, o.key),
 		key:    o.key,
-		there:  map[string]wire.Task{},
-		ids:    map[string]string{},
 		dryRun: a.dryRun,
 	}
 	if o.byName {
 		err = i.projectNamed(ctx, p, o.name)
 	} else {
-		i.project, err = a.project(ctx, o.project)
+		i.Project, err = a.project(ctx, o.project)
 	}
 	if err == nil && !i.absent {
 		err = i.look(ctx, p)
@@ -133,9 +106,9 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range p.Tasks {
-		if err := i.apply(ctx, t); err != nil {
-			return i.interrupted(err, t, len(p.Tasks))
+	for n := range p.Tasks {
+		if err := i.apply(ctx, &p.Tasks[n]); err != nil {
+			return i.interrupted(err, p.Tasks[n], len(p.Tasks))
 		}
 	}
 	showApplied(a, i)
@@ -164,27 +137,12 @@ func planFailure(file string, err error) error {
 
 // applying is an apply on its way.
 type applying struct {
+	*plan.Diff
 	client *client.Client
-	// keys begins the keys of what is created; key is the one that was given, "" for none.
-	keys, key string
-	project   string
-	// there are the tasks of the project that the plan may mean, by their ids in it.
-	there map[string]wire.Task
-	// ids gives the id of each local one; done lists the tasks in the order in which they were looked at.
-	ids  map[string]string
-	done []applied
-	// beside counts the tasks of the project that have a plan id and are not in the plan.
-	beside int
-	// dryRun changes nothing; ids then holds what there is already. absent says that the project is not there yet.
+	// key is the one that was given, "" for none.
+	key string
+	// dryRun changes nothing. absent says that the project is not there yet.
 	dryRun, absent bool
-}
-
-// keysOf gives what the keys of created tasks begin with: the same plan gives the same.
-func keysOf(content []byte, key string) string {
-	sum := sha256.New()
-	_, _ = sum.Write(content) // a hash takes everything
-	_, _ = io.WriteString(sum, "\x00"+key)
-	return "import-" + hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
 func (i *applying) do(ctx context.Context, command string, body any, key string) (client.Answer, error) {
@@ -200,7 +158,7 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 	switch len(projects) {
 	case 0:
 	case 1:
-		i.project = projects[0].ID
+		i.Project = projects[0].ID
 		return nil
 	default:
 		return failure.Usage("%d projects have the name %q", len(projects), name).
@@ -215,93 +173,53 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 		return err
 	}
 	i.absent = i.dryRun
-	i.project, err = made(answer)
+	i.Project, err = made(answer)
 	return err
 }
 
 // look finds the tasks that the plan means: those with its ids, and those that it names by the ids that they have in
 // the project, as an export does.
 func (i *applying) look(ctx context.Context, p *plan.Plan) error {
-	tasks, err := i.client.Tasks(ctx, wire.TaskFilter{ProjectID: i.project, Planned: "true"})
+	planned, err := i.client.Tasks(ctx, wire.TaskFilter{ProjectID: i.Project, Planned: "true"})
 	if err != nil {
 		return err
 	}
-	for _, t := range tasks {
-		i.there[t.PlanID] = t
-	}
-	named := 0
-	for _, t := range p.Tasks {
-		if _, known := i.there[t.ID]; known {
-			named++
-			continue
-		}
-		if !strings.HasPrefix(t.ID, "task_") {
-			continue
-		}
-		task, err := i.client.Task(ctx, t.ID)
+	for _, id := range i.Found(p, planned) {
+		task, err := i.client.Task(ctx, id)
 		if exitCode(err) == ExitNotFound {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if i.project == "" || task.ProjectID == i.project {
-			i.there[t.ID] = task
-		}
+		i.Named(task)
 	}
-	i.beside = len(tasks) - named
 	return nil
 }
 
-func (i *applying) apply(ctx context.Context, t plan.Task) error {
-	at := applied{LocalID: t.ID, Title: t.Title}
-	task, there := i.there[t.ID]
-	var err error
-	switch {
-	case there:
-		at.ID, at.Existed = task.ID, true
-		at.Changed, err = i.update(ctx, task, t)
-		if at.Action = taskUpdated; len(at.Changed) == 0 {
-			at.Action = taskUnchanged
+func (i *applying) apply(ctx context.Context, t *plan.Task) error {
+	task, there := i.There(t)
+	if !there {
+		id, err := i.create(ctx, t)
+		if err == nil {
+			i.Apply(t, id, nil)
 		}
-	default:
-		at.Action = taskCreated
-		at.ID, err = i.create(ctx, t)
-	}
-	if err != nil {
 		return err
 	}
-	if at.ID != "" {
-		i.ids[t.ID] = at.ID
+	changed, err := i.update(ctx, &task, t)
+	if err == nil {
+		i.Apply(t, task.ID, changed)
 	}
-	i.done = append(i.done, at)
-	return nil
+	return err
 }
 
-// create creates a task. Its key follows from the plan, so that two who apply it at once create one task; a task that
-// was deleted since is created again, under another key.
-func (i *applying) create(ctx context.Context, t plan.Task) (string, error) {
+// create creates a task. One that was deleted since is created again, under another key.
+func (i *applying) create(ctx context.Context, t *plan.Task) (string, error) {
 	if i.absent {
 		return "", nil
 	}
-	body := &commands.CreateTask{
-		In: commands.In{
-			Project: i.project,
-		},
-		Title:              t.Title,
-		Description:        t.Description,
-		AcceptanceCriteria: t.AcceptanceCriteria,
-		Priority:           t.Priority,
-		ParentID:           i.ids[t.Parent],
-		InitialPrompt:      t.InitialPrompt,
-		SkillIDs:           t.Skills,
-		Model:              t.Model,
-		PlanID:             t.ID,
-		Labels:             t.Labels,
-		Metadata:           t.Metadata,
-		Dependencies:       i.idsOf(t.Dependencies),
-	}
-	answer, err := i.do(ctx, "task:create", body, i.keys+":task:"+t.ID)
+	body, key := i.Create(t)
+	answer, err := i.do(ctx, "task:create", body, key)
 	if err == nil && answer.Retried {
 		answer, err = i.do(ctx, "task:create", body, "")
 	}
@@ -311,58 +229,16 @@ func (i *applying) create(ctx context.Context, t plan.Task) (string, error) {
 	return made(answer)
 }
 
-// idsOf gives the tasks that local ids stand for, as far as they are there.
-func (i *applying) idsOf(local []string) []string {
-	ids := []string{}
-	for _, id := range local {
-		if id := i.ids[id]; id != "" {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 // update gives a task the fields that the plan gives it, and names those that changed. What differs, the server finds.
-func (i *applying) update(ctx context.Context, task wire.Task, t plan.Task) ([]string, error) {
-	list := func(texts []string) *[]string {
-		all := append([]string{}, texts...)
-		return &all
-	}
-	parent, dependencies := i.ids[t.Parent], i.idsOf(t.Dependencies)
-	priority := cmp.Or(t.Priority, plan.DefaultPriority)
-	body := &commands.UpdateTask{
-		TaskID:             task.ID,
-		Title:              &t.Title,
-		Description:        &t.Description,
-		AcceptanceCriteria: list(t.AcceptanceCriteria),
-		Priority:           &priority,
-		SkillIDs:           list(t.Skills),
-		Model:              &t.Model,
-		InitialPrompt:      &t.InitialPrompt,
-		Labels:             list(t.Labels),
-		Metadata:           t.Metadata,
-	}
-	if len(t.Metadata) == 0 && len(task.Metadata) > 0 {
-		body.Metadata = json.RawMessage("{}")
-	}
-	var changed []string
-	if i.dryRun { // nothing that the plan moves before it has moved, so the server cannot judge its new place
-		if len(dependencies) < len(t.Dependencies) || !slices.Equal(dependencies, task.Dependencies) {
-			changed = append(changed, "dependencies")
-		}
-		if old := task.ParentID; old == nil && t.Parent != "" || old != nil && parent != *old {
-			changed = append(changed, "parentId")
-		}
-	} else {
-		body.ParentID, body.Dependencies = &parent, &dependencies
-	}
-	key := i.key
-	if key != "" {
-		key = i.keys + ":update:" + t.ID
-	}
+func (i *applying) update(ctx context.Context, task *wire.Task, t *plan.Task) ([]string, error) {
+	body, key := i.Update(task, t, !i.dryRun)
 	answer, err := i.do(ctx, "task:update", body, key)
 	if err != nil {
 		return nil, err
+	}
+	var changed []string
+	if i.dryRun {
+		changed = i.Moves(task, t)
 	}
 	data, err := dataOf(answer)
 	if update, ok := data.(*events.TaskUpdated); ok {
@@ -384,7 +260,7 @@ func (i *applying) interrupted(err error, t plan.Task, of int) error {
 			Message: fmt.Sprintf("Task %q (line %d) would be refused: %s", t.ID, t.Line, e.message),
 		}
 	}
-	next := fmt.Sprintf("%d of %s are done", len(i.done), Many(of, "task"))
+	next := fmt.Sprintf("%d of %s are done", len(i.Done), Many(of, "task"))
 	if e.next != "" { // running it again alone may meet the same refusal
 		next += "; " + e.next
 	}
@@ -400,34 +276,31 @@ func (i *applying) interrupted(err error, t plan.Task, of int) error {
 
 func showApplied(a *Run, i applying) {
 	data := struct {
-		DryRun    bool      `json:"dryRun,omitempty"`
-		Project   string    `json:"project"`
-		Tasks     []applied `json:"tasks"`
-		Created   int       `json:"created"`
-		Updated   int       `json:"updated"`
-		Unchanged int       `json:"unchanged"`
+		DryRun    bool           `json:"dryRun,omitempty"`
+		Project   string         `json:"project"`
+		Tasks     []plan.Applied `json:"tasks"`
+		Created   int            `json:"created"`
+		Updated   int            `json:"updated"`
+		Unchanged int            `json:"unchanged"`
 		// NotInPlan counts the other tasks of the project that come from a plan.
 		NotInPlan int `json:"notInPlan,omitempty"`
 	}{
 		DryRun:    i.dryRun,
-		Project:   i.project,
-		Tasks:     i.done,
-		NotInPlan: i.beside,
+		Project:   i.Project,
+		Tasks:     i.Done,
+		Created:   i.Count(plan.Created),
+		Updated:   i.Count(plan.Updated),
+		Unchanged: i.Count(plan.Unchanged),
+		NotInPlan: i.Beside,
 	}
 	if i.absent {
 		data.Project = ""
 	}
-	rows := make([][]string, len(i.done))
-	for n, t := range i.done {
-		action := t.Action
-		switch t.Action {
-		case taskCreated:
-			data.Created++
-		case taskUpdated:
-			data.Updated++
+	rows := make([][]string, len(i.Done))
+	for n, t := range i.Done {
+		action := string(t.Action)
+		if t.Action == plan.Updated {
 			action += " (" + strings.Join(t.Changed, ", ") + ")"
-		default:
-			data.Unchanged++
 		}
 		rows[n] = []string{t.LocalID, "->", cmp.Or(t.ID, "new"), action, safetext.Clip(t.Title, 80)}
 	}
@@ -441,9 +314,9 @@ func showApplied(a *Run, i applying) {
 		if i.dryRun {
 			a.Print("Dry run: nothing was changed. ")
 		}
-		a.Print("%s in %s: %s\n", Many(len(i.done), "task"), where, counts)
-		if i.beside > 0 {
-			a.Print("Not in the file, and unchanged: %s of earlier plans\n", Many(i.beside, "task"))
+		a.Print("%s in %s: %s\n", Many(len(i.Done), "task"), where, counts)
+		if i.Beside > 0 {
+			a.Print("Not in the file, and unchanged: %s of earlier plans\n", Many(i.Beside, "task"))
 		}
 	})
 }

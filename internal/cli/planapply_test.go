@@ -30,7 +30,7 @@ func TestPlansHaveTheLimitsOfTheServer(t *testing.T) {
 
 // An apply that stops half way says what lifts the refusal, and how it goes on.
 func TestAnInterruptedApplySaysHowToGoOn(t *testing.T) {
-	i := applying{done: make([]applied, 3)}
+	i := applying{Diff: &plan.Diff{Done: make([]plan.Applied, 3)}}
 	err := i.interrupted(&client.Error{Status: http.StatusTooManyRequests, Problem: wire.Problem{
 		Code:    "QUOTA_EXCEEDED",
 		Message: "There are too many tasks",

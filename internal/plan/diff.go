@@ -1,0 +1,205 @@
+package plan
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"maestro/commands"
+	"maestro/service/wire"
+)
+
+// Action is what an apply does with a task.
+type Action string
+
+// The actions.
+const (
+	Created   Action = "created"
+	Updated   Action = "updated"
+	Unchanged Action = "unchanged"
+)
+
+// Applied is a task of a plan, and what an apply did with it.
+type Applied struct {
+	LocalID string `json:"localId"`
+	// ID is empty for what a dry run would create.
+	ID     string `json:"id,omitempty"`
+	Title  string `json:"title"`
+	Action Action `json:"action"`
+	// Changed names the fields that have new values.
+	Changed []string `json:"changed,omitempty"`
+	// Existed says that the task was there before.
+	Existed bool `json:"existed,omitempty"`
+}
+
+// Diff compares a plan with a project, task by task in the plan's order. Whether a field of a task changes, the server
+// decides.
+type Diff struct {
+	// Project is the id of the project, "" for the caller's own.
+	Project string
+	there   map[string]wire.Task
+	ids     map[string]string
+	keys    string
+	given   bool
+	// Done are the tasks that were applied, in order.
+	Done []Applied
+	// Beside counts the tasks of the project that have a plan id and are not in the plan.
+	Beside int
+}
+
+// NewDiff begins the comparison of a plan with a project. content is the plan's file: the same file and key give the
+// same keys of commands, so that two who apply it at once create one task.
+func NewDiff(content []byte, key string) *Diff {
+	sum := sha256.New()
+	_, _ = sum.Write(content) // a hash takes everything
+	_, _ = io.WriteString(sum, "\x00"+key)
+	return &Diff{
+		there: map[string]wire.Task{},
+		ids:   map[string]string{},
+		keys:  "import-" + hex.EncodeToString(sum.Sum(nil)[:12]),
+		given: key != "",
+	}
+}
+
+// Found takes the tasks of the project that have a plan id. It gives the ids that the plan has beside them and that may
+// name a task of the project, as an export does.
+func (d *Diff) Found(p *Plan, planned []wire.Task) (named []string) {
+	for _, t := range planned {
+		d.there[t.PlanID] = t
+	}
+	d.Beside = len(planned)
+	for _, t := range p.Tasks {
+		if _, known := d.there[t.ID]; known {
+			d.Beside--
+		} else if strings.HasPrefix(t.ID, "task_") {
+			named = append(named, t.ID)
+		}
+	}
+	return named
+}
+
+// Named takes a task that the plan names by its id. One of another project is none of the plan's.
+func (d *Diff) Named(t wire.Task) {
+	if d.Project == "" || t.ProjectID == d.Project {
+		d.there[t.ID] = t
+	}
+}
+
+// There gives the task of the project that an entry of the plan stands for, or false if there is none.
+func (d *Diff) There(t *Task) (wire.Task, bool) {
+	task, ok := d.there[t.ID]
+	return task, ok
+}
+
+// Create gives the command that creates a task, and its key.
+func (d *Diff) Create(t *Task) (*commands.CreateTask, string) {
+	return &commands.CreateTask{
+		In:                 commands.In{Project: d.Project},
+		Title:              t.Title,
+		Description:        t.Description,
+		AcceptanceCriteria: t.AcceptanceCriteria,
+		Priority:           t.Priority,
+		ParentID:           d.ids[t.Parent],
+		InitialPrompt:      t.InitialPrompt,
+		SkillIDs:           t.Skills,
+		Model:              t.Model,
+		PlanID:             t.ID,
+		Labels:             t.Labels,
+		Metadata:           t.Metadata,
+		Dependencies:       d.idsOf(t.Dependencies),
+	}, d.keys + ":task:" + t.ID
+}
+
+// Update gives the command that gives a task the fields of the plan, and its key, "" for a fresh one. It also gives a
+// task its place, unless that is asked for apart with [Diff.Moves].
+func (d *Diff) Update(task *wire.Task, t *Task, place bool) (*commands.UpdateTask, string) {
+	list := func(texts []string) *[]string {
+		all := append([]string{}, texts...)
+		return &all
+	}
+	priority := cmp.Or(t.Priority, DefaultPriority)
+	update := &commands.UpdateTask{
+		TaskID:             task.ID,
+		Title:              &t.Title,
+		Description:        &t.Description,
+		AcceptanceCriteria: list(t.AcceptanceCriteria),
+		Priority:           &priority,
+		SkillIDs:           list(t.Skills),
+		Model:              &t.Model,
+		InitialPrompt:      &t.InitialPrompt,
+		Labels:             list(t.Labels),
+		Metadata:           t.Metadata,
+	}
+	if len(t.Metadata) == 0 && len(task.Metadata) > 0 {
+		update.Metadata = json.RawMessage("{}")
+	}
+	if place {
+		parent, dependencies := d.ids[t.Parent], d.idsOf(t.Dependencies)
+		update.ParentID, update.Dependencies = &parent, &dependencies
+	}
+	if !d.given {
+		return update, ""
+	}
+	return update, d.keys + ":update:" + t.ID
+}
+
+// Moves names what would change of a task's place. In a dry run nothing that the plan moves before it has moved, so the
+// server cannot judge that.
+func (d *Diff) Moves(task *wire.Task, t *Task) (changed []string) {
+	dependencies := d.idsOf(t.Dependencies)
+	if len(dependencies) < len(t.Dependencies) || !slices.Equal(dependencies, task.Dependencies) {
+		changed = append(changed, "dependencies")
+	}
+	if old := task.ParentID; old == nil && t.Parent != "" || old != nil && d.ids[t.Parent] != *old {
+		changed = append(changed, "parentId")
+	}
+	return changed
+}
+
+// Apply records what became of a task: its id, "" if a dry run would create it, and the fields that changed.
+func (d *Diff) Apply(t *Task, id string, changed []string) {
+	_, there := d.there[t.ID]
+	action := Created
+	switch {
+	case there && len(changed) > 0:
+		action = Updated
+	case there:
+		action = Unchanged
+	}
+	if id != "" {
+		d.ids[t.ID] = id
+	}
+	d.Done = append(d.Done, Applied{
+		LocalID: t.ID,
+		ID:      id,
+		Title:   t.Title,
+		Action:  action,
+		Changed: changed,
+		Existed: there,
+	})
+}
+
+// Count counts the tasks with which something was done.
+func (d *Diff) Count(action Action) (n int) {
+	for _, t := range d.Done {
+		if t.Action == action {
+			n++
+		}
+	}
+	return n
+}
+
+// idsOf gives the tasks that local ids stand for, as far as they are there.
+func (d *Diff) idsOf(local []string) []string {
+	ids := []string{}
+	for _, id := range local {
+		if id := d.ids[id]; id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
