@@ -16,6 +16,7 @@ import (
 	"maestro/engine"
 	"maestro/internal/safetext"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // Keys are the secrets that credentials are checked against.
@@ -25,8 +26,6 @@ type Keys struct {
 	// ServerKey is what the secrets of sessions are made from.
 	ServerKey []byte
 }
-
-const sessionTokenPrefix = "mss_"
 
 // FirstGeneration is the generation that a new session has; raising it revokes the session's token.
 const FirstGeneration = 1
@@ -40,7 +39,7 @@ func SessionToken(serverKey []byte, id string, generation int) string {
 func signSession(mac hash.Hash, id, generation string) string {
 	// A hash never fails to write.
 	_, _ = mac.Write([]byte("maestro session\x00" + id + "\x00" + generation))
-	return sessionTokenPrefix + id + "." + generation + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return wire.SessionTokenPrefix + id + "." + generation + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // authenticator knows callers by their credentials.
@@ -61,9 +60,6 @@ func newAuthenticator(keys Keys, handler *engine.Handler, now func() time.Time) 
 	}
 }
 
-// UserTokenPrefix begins every token that stands for a user.
-const UserTokenPrefix = "msu_"
-
 // NamedToken gives the secret of a named token: like a session's it is made, never stored.
 func NamedToken(serverKey []byte, name string, generation int) string {
 	return signNamed(hmac.New(sha256.New, serverKey), name, strconv.Itoa(generation))
@@ -72,21 +68,21 @@ func NamedToken(serverKey []byte, name string, generation int) string {
 func signNamed(mac hash.Hash, name, generation string) string {
 	// A hash never fails to write.
 	_, _ = mac.Write([]byte("maestro token\x00" + name + "\x00" + generation))
-	return UserTokenPrefix + name + "." + generation + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return wire.UserTokenPrefix + name + "." + generation + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // call gives who a token stands for. A well-signed token of a session that is unknown or deleted is that session, which
 // has no permissions; any other bad token is nobody.
 func (a authenticator) caller(token string) (*Caller, error) {
 	sign := signSession
-	rest, session := strings.CutPrefix(token, sessionTokenPrefix)
+	rest, session := strings.CutPrefix(token, wire.SessionTokenPrefix)
 	if !session {
 		sum := sha256.Sum256([]byte(token))
 		if subtle.ConstantTimeCompare(sum[:], a.admin[:]) == 1 {
 			return &Caller{By: commands.Admin(commands.AuthnToken)}, nil
 		}
 		sign = signNamed
-		rest, _ = strings.CutPrefix(token, UserTokenPrefix)
+		rest, _ = strings.CutPrefix(token, wire.UserTokenPrefix)
 	}
 	parts := strings.Split(rest, ".")
 	switch {

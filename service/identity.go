@@ -19,10 +19,10 @@ func (s *Service) Prove(public, challenge string) string {
 		return ""
 	}
 	mac := hmac.New(sha256.New, s.Keys.ServerKey)
-	if id, ok := strings.CutPrefix(name, sessionTokenPrefix); ok {
+	if id, ok := strings.CutPrefix(name, wire.SessionTokenPrefix); ok {
 		return wire.Prove(signSession(mac, id, generation), challenge)
 	}
-	if name, ok = strings.CutPrefix(name, UserTokenPrefix); ok {
+	if name, ok = strings.CutPrefix(name, wire.UserTokenPrefix); ok {
 		return wire.Prove(signNamed(mac, name, generation), challenge)
 	}
 	return ""

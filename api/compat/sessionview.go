@@ -154,15 +154,11 @@ func (s *compat) spawnedExtras(
 	if x.SpawnedBy != "" {
 		metadata.SpawnSource, metadata.SpawnedBy = "session", &x.SpawnedBy
 	}
-	env := map[string]string{
-		"MAESTRO_SESSION_ID": x.ID,
-		"MAESTRO_SERVER_URL": url,
-		"MAESTRO_STRATEGY":   string(x.Strategy),
-		"MAESTRO_PROJECT_ID": x.ProjectID,
-	}
+	manifest := ""
 	if s.Manifests != nil && x.ManifestDigest != "" {
-		env["MAESTRO_MANIFEST_PATH"] = s.Manifests.Path(x.ID)
+		manifest = s.Manifests.Path(x.ID)
 	}
+	env := wire.Environment(url, x.ProjectID, x.ID, x.Strategy, manifest)
 	maps.Copy(env, shown)
 	encoded, err := json.Marshal(metadata)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/measure/benchmark"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 type benchOptions struct {
@@ -130,7 +131,7 @@ func baseline(args []string) (code int, ok bool) {
 	case benchmark.EmptyRun:
 		return 0, true
 	case benchmark.OneHTTPCall:
-		c := client.New(os.Getenv("MAESTRO_API_URL"), os.Getenv("MAESTRO_TOKEN"))
+		c := client.New(os.Getenv(wire.EnvAPIURL), os.Getenv(wire.EnvToken))
 		defer c.Close()
 		if _, err := c.Do(context.Background(), "report:progress", map[string]string{"message": "one call"},
 			client.Options{}); err != nil {

@@ -19,8 +19,6 @@ import (
 
 const (
 	defaultAddress = "http://127.0.0.1:3000"
-	// sessionPrefix begins every token that stands for a session.
-	sessionPrefix = "mss_"
 	// patience is how long an answer may take.
 	patience = time.Minute
 )
@@ -60,7 +58,7 @@ func (a *Run) sayWaiting(limit string, after time.Duration) {
 
 // find gives the server's address and the credential, "" if there is none.
 func (a *Run) find(ctx context.Context) (address, token string, err error) {
-	address = a.Getenv("MAESTRO_API_URL")
+	address = a.Getenv(wire.EnvAPIURL)
 	if address != "" {
 		if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return "", "", failure.Usage(
@@ -85,7 +83,7 @@ func (a *Run) find(ctx context.Context) (address, token string, err error) {
 }
 
 // sessionVariables say as which session a process acts.
-var sessionVariables = []string{"MAESTRO_SESSION_ID", "MAESTRO_TOKEN"}
+var sessionVariables = []string{wire.EnvSessionID, wire.EnvToken}
 
 // ownToken gives the credential that the environment holds, "" if it is the home's that counts. A process that names a
 // session never gets the user's.
@@ -97,8 +95,8 @@ func (a *Run) ownToken() (string, error) {
 				WithNext("set it to what `maestro session spawn` printed, or run the command with `maestro session exec`")
 		}
 	}
-	token, session := a.Getenv("MAESTRO_TOKEN"), a.Getenv("MAESTRO_SESSION_ID")
-	if session == "" || strings.HasPrefix(token, "mss_"+session+".") {
+	token, session := a.Getenv(wire.EnvToken), a.Getenv(wire.EnvSessionID)
+	if session == "" || strings.HasPrefix(token, wire.SessionTokenPrefix+session+".") {
 		return token, nil
 	}
 	f := &failure.Error{
@@ -109,9 +107,9 @@ func (a *Run) ownToken() (string, error) {
 		Next:    "pass on the whole environment that `maestro session spawn` printed",
 	}
 	switch {
-	case strings.HasPrefix(token, home.UserPrefix):
+	case strings.HasPrefix(token, wire.UserTokenPrefix):
 		f.Message = "This process is session '" + session + "', and MAESTRO_TOKEN holds a user's token"
-	case strings.HasPrefix(token, "mss_"):
+	case strings.HasPrefix(token, wire.SessionTokenPrefix):
 		f.Message = "This process is session '" + session + "', and MAESTRO_TOKEN holds another session's secret"
 	case token != "": // the server knows whose it is, if anybody's
 		return token, nil
@@ -121,10 +119,10 @@ func (a *Run) ownToken() (string, error) {
 
 // sessionIn gives the session that an environment stands for, "" if it is none.
 func sessionIn(env map[string]string) string {
-	if id := env["MAESTRO_SESSION_ID"]; id != "" {
+	if id := env[wire.EnvSessionID]; id != "" {
 		return id
 	}
-	secret, ok := strings.CutPrefix(env["MAESTRO_TOKEN"], sessionPrefix)
+	secret, ok := strings.CutPrefix(env[wire.EnvToken], wire.SessionTokenPrefix)
 	if !ok {
 		return ""
 	}
@@ -244,7 +242,7 @@ func (a *Run) sendWith(ctx context.Context, id string, body any, o client.Option
 
 // isSession reports whether this process is a session's.
 func (a *Run) isSession() bool {
-	return a.Getenv("MAESTRO_SESSION_ID") != "" || strings.HasPrefix(a.Getenv("MAESTRO_TOKEN"), sessionPrefix)
+	return a.Getenv(wire.EnvSessionID) != "" || strings.HasPrefix(a.Getenv(wire.EnvToken), wire.SessionTokenPrefix)
 }
 
 // project gives the project that is meant: the one named, the environment's, or for a user the only one there is. A
@@ -253,7 +251,7 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	if id := a.Getenv("MAESTRO_PROJECT_ID"); id != "" || a.isSession() {
+	if id := a.Getenv(wire.EnvProjectID); id != "" || a.isSession() {
 		return id, nil
 	}
 	projects, err := Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{})

@@ -10,6 +10,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/internal/home"
+	"maestro/service/wire"
 )
 
 const (
@@ -79,7 +80,7 @@ func (a *Run) homeServer() string {
 // reach moves the client of a session to the home's server if MAESTRO_API_URL leads to no server that knows the
 // session. Where that does not help either, the call itself says what is wrong.
 func (a *Run) reach(ctx context.Context, c *client.Client) {
-	if !a.isSession() || a.Getenv("MAESTRO_API_URL") == "" || a.moved != "" {
+	if !a.isSession() || a.Getenv(wire.EnvAPIURL) == "" || a.moved != "" {
 		return
 	}
 	if err := c.Identify(ctx); err == nil || !elsewhere(err) {

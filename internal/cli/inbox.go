@@ -44,7 +44,7 @@ rest; among these the highest priority of the task, and then the longest wait. L
 
 func (c *inbox) run(ctx context.Context, _ []string) error {
 	if c.project == "" {
-		c.project = c.Getenv("MAESTRO_PROJECT_ID")
+		c.project = c.Getenv(wire.EnvProjectID)
 	}
 	filter := wire.InboxFilter{
 		ProjectID: c.project,

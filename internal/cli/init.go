@@ -11,6 +11,7 @@ import (
 	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 	"maestro/workers/prompt"
 )
@@ -105,7 +106,7 @@ type prompts struct {
 
 // promptsFor renders what a session's agent is told.
 func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (prompts, error) {
-	about := prompt.Session{ID: id, ProjectID: a.Getenv("MAESTRO_PROJECT_ID")}
+	about := prompt.Session{ID: id, ProjectID: a.Getenv(wire.EnvProjectID)}
 	switch x, err := Ask(ctx, a, (*client.Client).Session, id); {
 	case err == nil:
 		about.Name, about.ProjectID, about.Queue, about.SpawnedBy = x.Name, x.ProjectID, x.Queue, x.SpawnedBy
@@ -140,7 +141,7 @@ func ownManifest(ctx context.Context, a *Run, file, session string) (*manifest.M
 // manifestFile gives where the copy of a session's manifest is on this machine, or "" when there is none: the server
 // has it too.
 func manifestFile(a *Run, session string) string {
-	files := []string{a.Getenv("MAESTRO_MANIFEST_PATH")}
+	files := []string{a.Getenv(wire.EnvManifestPath)}
 	if path, err := home.Path(a.Getenv); err == nil {
 		if h, err := home.Open(path); err == nil {
 			files = append(files, h.ManifestPath(session))

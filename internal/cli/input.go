@@ -49,7 +49,7 @@ func newInputList(a *Run) *cobra.Command {
 
 func (c *inputList) run(ctx context.Context, _ []string) error {
 	if c.project == "" {
-		c.project = c.Getenv("MAESTRO_PROJECT_ID")
+		c.project = c.Getenv(wire.EnvProjectID)
 	}
 	filter := wire.InputFilter{ProjectID: c.project, SessionID: c.session, Status: c.status}
 	questions, err := Ask(ctx, c.Run, (*client.Client).Inputs, filter)

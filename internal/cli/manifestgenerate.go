@@ -68,10 +68,10 @@ func (c *manifestGenerate) run(ctx context.Context, _ []string) error {
 
 func generateManifest(ctx context.Context, a *Run, o generating) error {
 	if o.apiAt != "" {
-		a.Env["MAESTRO_API_URL"] = o.apiAt
+		a.Env[wire.EnvAPIURL] = o.apiAt
 	}
 	if o.Project == "" && len(o.TaskIDs) == 0 {
-		o.Project = a.Getenv("MAESTRO_PROJECT_ID")
+		o.Project = a.Getenv(wire.EnvProjectID)
 	}
 	var err error
 	if o.Context, err = readContext(a, o.contextFile); err != nil {

@@ -222,7 +222,7 @@ func openOutbox(a *Run, open func(dir string) (*home.Home, error)) (box *outbox.
 	if box, err = outbox.Open(
 		h.Root(),
 		a.sessionID(),
-		func() string { return a.Getenv("MAESTRO_TOKEN") },
+		func() string { return a.Getenv(wire.EnvToken) },
 	); err != nil {
 		done()
 		return nil, nil, err
@@ -256,7 +256,7 @@ func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 		return nil
 	}
 	a.delivered = true
-	if !strings.HasPrefix(a.Getenv("MAESTRO_TOKEN"), sessionPrefix+a.sessionID()+".") {
+	if !strings.HasPrefix(a.Getenv(wire.EnvToken), wire.SessionTokenPrefix+a.sessionID()+".") {
 		return nil // only who has the session's secret can tell which entries are its own
 	}
 	box, _, done := waitingCommands(a)

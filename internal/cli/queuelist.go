@@ -201,7 +201,7 @@ func newQueueStatus(a *Run) *cobra.Command {
 
 func (c *queueStatus) run(ctx context.Context, _ []string) error {
 	if c.project == "" {
-		c.project = c.Getenv("MAESTRO_PROJECT_ID")
+		c.project = c.Getenv(wire.EnvProjectID)
 	}
 	queues, err := Ask(ctx, c.Run, (*client.Client).Queues, wire.QueueFilter{ProjectID: c.project})
 	if err != nil {

@@ -62,7 +62,7 @@ func newSessionList(a *Run) *cobra.Command {
 
 func (c *sessionList) run(ctx context.Context, _ []string) error {
 	if c.project == "" {
-		c.project = c.Getenv("MAESTRO_PROJECT_ID")
+		c.project = c.Getenv(wire.EnvProjectID)
 	}
 	filter := wire.SessionFilter{
 		ProjectID: c.project,
@@ -146,7 +146,7 @@ func (c *sessionInfo) run(ctx context.Context, args []string) error {
 // sessionNamed gives the session that is named, or the one that this process is.
 func sessionNamed(a *Run, named string) (string, error) {
 	if named == "" {
-		named = a.Getenv("MAESTRO_SESSION_ID")
+		named = a.Getenv(wire.EnvSessionID)
 	}
 	if named == "" {
 		return "", failure.Usage("Name a session").

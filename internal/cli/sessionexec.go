@@ -137,8 +137,8 @@ func (c *sessionExec) credential(ctx context.Context, server *client.Client, ses
 	}
 	return wire.Credential{
 		SessionID: session,
-		ProjectID: c.Getenv("MAESTRO_PROJECT_ID"),
-		Token:     c.Getenv("MAESTRO_TOKEN"),
+		ProjectID: c.Getenv(wire.EnvProjectID),
+		Token:     c.Getenv(wire.EnvToken),
 	}, nil
 }
 
@@ -149,7 +149,7 @@ func environmentOf(own []string, session map[string]string) []string {
 		name, _, _ := strings.Cut(variable, "=")
 		return strings.HasPrefix(name, "MAESTRO_") && name != "MAESTRO_HOME" && name != "MAESTRO_WORKSPACE"
 	})
-	for _, name := range sessionEnvNames {
+	for _, name := range wire.SessionEnvironment() {
 		if session[name] != "" {
 			env = append(env, name+"="+session[name])
 		}

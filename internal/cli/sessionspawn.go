@@ -156,7 +156,7 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 	}
 	a.Result(session, func() {
 		a.Print("# %s: %s\n", session.SessionID, about)
-		for _, name := range sessionEnvNames {
+		for _, name := range wire.SessionEnvironment() {
 			if session.Env[name] != "" {
 				a.Print("export %s=%s\n", name, Quoted(session.Env[name]))
 			}
@@ -165,25 +165,10 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 	return nil
 }
 
-// sessionEnvNames are the variables that a session finds in its environment, in the order in which they are printed.
-var sessionEnvNames = []string{
-	"MAESTRO_SESSION_ID", "MAESTRO_PROJECT_ID", "MAESTRO_TOKEN", "MAESTRO_API_URL", "MAESTRO_SERVER_URL",
-	"MAESTRO_STRATEGY", "MAESTRO_MANIFEST_PATH",
-}
-
 // sessionEnv gives the environment of a session, and puts its manifest into the home.
 func sessionEnv(ctx context.Context, a *Run, address string, c wire.Credential) map[string]string {
-	env := map[string]string{
-		"MAESTRO_SESSION_ID": c.SessionID,
-		"MAESTRO_PROJECT_ID": c.ProjectID,
-		"MAESTRO_TOKEN":      c.Token,
-		"MAESTRO_API_URL":    address,
-		"MAESTRO_SERVER_URL": address,
-		"MAESTRO_STRATEGY":   string(c.Strategy),
-	}
-	if path := placeManifest(ctx, a, c.SessionID); path != "" {
-		env["MAESTRO_MANIFEST_PATH"] = path
-	}
+	env := wire.Environment(address, c.ProjectID, c.SessionID, c.Strategy, placeManifest(ctx, a, c.SessionID))
+	env[wire.EnvToken], env[wire.EnvAPIURL] = c.Token, address
 	return env
 }
 

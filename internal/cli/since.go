@@ -41,7 +41,7 @@ an argument since you asked last from this home (about this project, if one is n
 
 func (c *since) run(ctx context.Context, args []string) error {
 	if c.project == "" {
-		c.project = c.Getenv("MAESTRO_PROJECT_ID")
+		c.project = c.Getenv(wire.EnvProjectID)
 	}
 	remembered := len(args) == 0 && !c.isSession()
 	from, err := beginning(At(args, 0))
@@ -106,7 +106,7 @@ func lastAsked(a *Run, project string) string {
 		return yesterday
 	}
 	defer func() { _ = h.Close() }()
-	if sequence, err := h.Told(a.Getenv("MAESTRO_TOKEN"), project); err == nil {
+	if sequence, err := h.Told(a.Getenv(wire.EnvToken), project); err == nil {
 		return strconv.FormatUint(sequence, 10)
 	}
 	return yesterday
@@ -123,7 +123,7 @@ func rememberAsked(a *Run, project string, sequence uint64) {
 		return
 	}
 	defer func() { _ = h.Close() }()
-	_ = h.Tell(a.Getenv("MAESTRO_TOKEN"), project, sequence)
+	_ = h.Tell(a.Getenv(wire.EnvToken), project, sequence)
 }
 
 // ofItself shortens words about a thing that stand behind its id.

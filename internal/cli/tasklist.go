@@ -80,13 +80,13 @@ func newTaskList(a *Run) *cobra.Command {
 
 func (c *taskList) run(ctx context.Context, _ []string) error {
 	if c.mine {
-		if c.session = c.Getenv("MAESTRO_SESSION_ID"); c.session == "" {
+		if c.session = c.Getenv(wire.EnvSessionID); c.session == "" {
 			return failure.Usage("--mine is for a session, and MAESTRO_SESSION_ID names none").
 				WithNext("name one with --session")
 		}
 	}
 	if c.project == "" {
-		c.project = c.Getenv("MAESTRO_PROJECT_ID")
+		c.project = c.Getenv(wire.EnvProjectID)
 	}
 	filter := wire.TaskFilter{
 		ProjectID:     c.project,

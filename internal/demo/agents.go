@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"maestro/service/wire"
 )
 
 // task is what an agent reads of a task.
@@ -90,10 +92,10 @@ func Agent(ctx context.Context, binary, name string, env []string, out io.Writer
 
 // supervise does what an agent's supervisor does: it says that the session is there for as long as the process lives.
 func supervise(ctx context.Context, env []string) {
-	url := lookup(env, "MAESTRO_API_URL") + "/api/sessions/" + lookup(env, "MAESTRO_SESSION_ID") + "/heartbeat"
+	url := lookup(env, wire.EnvAPIURL) + "/api/sessions/" + lookup(env, wire.EnvSessionID) + "/heartbeat"
 	for {
 		if req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody); err == nil {
-			req.Header.Set("Authorization", "Bearer "+lookup(env, "MAESTRO_TOKEN"))
+			req.Header.Set("Authorization", "Bearer "+lookup(env, wire.EnvToken))
 			if resp, err := http.DefaultClient.Do(req); err == nil { // a server that is away hears the next
 				_ = resp.Body.Close()
 			}
@@ -163,7 +165,7 @@ func spawnWorkers(ctx context.Context, c *cli) ([]*exec.Cmd, error) {
 		}
 		c.out.printf("%-12s $ maestro %s\n%-12s   %s\n", c.name, quoted(args), "", session.SessionID)
 		if name == "worker-4" {
-			session.Env["MAESTRO_API_URL"] = lookup(c.env, envVia)
+			session.Env[wire.EnvAPIURL] = lookup(c.env, envVia)
 		}
 		worker, err := start(ctx, c, name, session.Env)
 		if err != nil {
@@ -315,7 +317,7 @@ func hang(ctx context.Context, c *cli, t task) error {
 		PID     int    `json:"pid"`
 		TaskID  string `json:"taskId"`
 		Session string `json:"session"`
-	}{os.Getpid(), t.ID, lookup(c.env, "MAESTRO_SESSION_ID")})
+	}{os.Getpid(), t.ID, lookup(c.env, wire.EnvSessionID)})
 	if err != nil {
 		return err
 	}
@@ -349,7 +351,7 @@ func overreach(ctx context.Context, c *cli, id string) error {
 	text, err := json.Marshal(struct {
 		Session string `json:"session"`
 		TaskID  string `json:"taskId"`
-	}{lookup(c.env, "MAESTRO_SESSION_ID"), id})
+	}{lookup(c.env, wire.EnvSessionID), id})
 	if err != nil {
 		return err
 	}

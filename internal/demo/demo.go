@@ -235,7 +235,7 @@ func (d *demonstration) work(ctx context.Context) error {
 	}
 	finished := make(chan error, 1)
 	go func() { finished <- orchestrator.Wait() }()
-	for _, mishap := range []func(context.Context, *wire) error{d.answer, d.cutOff, d.killWorker, d.killServer} {
+	for _, mishap := range []func(context.Context, *link) error{d.answer, d.cutOff, d.killWorker, d.killServer} {
 		if err := mishap(ctx, way); err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func (d *demonstration) note(sign, format string, args ...any) {
 }
 
 // answer looks into the inbox until a worker asks, and answers.
-func (d *demonstration) answer(ctx context.Context, _ *wire) error {
+func (d *demonstration) answer(ctx context.Context, _ *link) error {
 	for {
 		var inbox []struct {
 			InputID string   `json:"inputId"`
@@ -274,7 +274,7 @@ func (d *demonstration) answer(ctx context.Context, _ *wire) error {
 }
 
 // cutOff cuts worker-4 off from the server for five seconds. What it reports meanwhile is kept on its side.
-func (d *demonstration) cutOff(ctx context.Context, way *wire) error {
+func (d *demonstration) cutOff(ctx context.Context, way *link) error {
 	if _, err := d.left(ctx, cutFile); err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (d *demonstration) cutOff(ctx context.Context, way *wire) error {
 }
 
 // killWorker kills worker-3 with -9 while it holds an item.
-func (d *demonstration) killWorker(ctx context.Context, _ *wire) error {
+func (d *demonstration) killWorker(ctx context.Context, _ *link) error {
 	text, err := d.left(ctx, hungFile)
 	if err != nil {
 		return err
@@ -320,7 +320,7 @@ func (d *demonstration) left(ctx context.Context, name string) ([]byte, error) {
 }
 
 // killServer kills the server with -9 while the agents work, and starts it again.
-func (d *demonstration) killServer(ctx context.Context, _ *wire) error {
+func (d *demonstration) killServer(ctx context.Context, _ *link) error {
 	if err := d.server.Process.Kill(); err != nil {
 		return err
 	}

@@ -12,10 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-)
 
-// UserPrefix begins every token that stands for a user.
-const UserPrefix = "msu_"
+	"maestro/service/wire"
+)
 
 // secretBytes is how much chance a secret holds.
 const secretBytes = 32
@@ -35,7 +34,7 @@ func (h *Home) AdminToken() (string, error) {
 		return "", err
 	}
 	token := strings.TrimSpace(string(content))
-	if !strings.HasPrefix(token, UserPrefix) || len(token) < len(UserPrefix)+secretBytes {
+	if !strings.HasPrefix(token, wire.UserTokenPrefix) || len(token) < len(wire.UserTokenPrefix)+secretBytes {
 		return "", &Problem{
 			What: fmt.Sprintf("The file %s holds no token", filepath.Join(h.dir, adminTokenFile)),
 			Next: "delete it, and the server makes a new one at its next start",
@@ -130,7 +129,7 @@ func Fingerprint(key []byte) string {
 func (l *Lock) NewSecrets() (Secrets, error) {
 	token, err := l.AdminToken()
 	if errors.Is(err, fs.ErrNotExist) {
-		token = UserPrefix + base64.RawURLEncoding.EncodeToString(random())
+		token = wire.UserTokenPrefix + base64.RawURLEncoding.EncodeToString(random())
 		err = l.write(adminTokenFile, []byte(token+"\n"))
 	}
 	if err != nil {

@@ -29,7 +29,7 @@ func PublicPart(token string) string {
 	switch parts := strings.Split(token, "."); {
 	case len(parts) == 3:
 		return parts[0] + "." + parts[1]
-	case len(parts) == 1 && strings.HasPrefix(token, "msu_"):
+	case len(parts) == 1 && strings.HasPrefix(token, UserTokenPrefix):
 		return AdminPart
 	}
 	return ""

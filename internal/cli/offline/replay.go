@@ -19,6 +19,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 type replayOptions struct {
@@ -118,7 +119,7 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 		return err
 	}
 	if o.project == "" && o.session == "" && o.task == "" {
-		o.project = a.Getenv("MAESTRO_PROJECT_ID")
+		o.project = a.Getenv(wire.EnvProjectID)
 	}
 	var log io.Reader
 	var done func()

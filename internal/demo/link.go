@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// wire is the way over which one agent reaches the server, and which can be cut.
-type wire struct {
+// link is the way over which one agent reaches the server, and which can be cut.
+type link struct {
 	listener net.Listener
 	to       string
 
@@ -18,21 +18,21 @@ type wire struct {
 	all   sync.WaitGroup
 }
 
-// lay lays a wire to a server.
-func lay(ctx context.Context, to string) (*wire, error) {
+// lay lays a link to a server.
+func lay(ctx context.Context, to string) (*link, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{listener: listener, to: to, conns: map[net.Conn]bool{}}
+	w := &link{listener: listener, to: to, conns: map[net.Conn]bool{}}
 	w.all.Go(func() { w.accept(ctx) })
 	return w, nil
 }
 
-func (w *wire) address() string { return "http://" + w.listener.Addr().String() }
+func (w *link) address() string { return "http://" + w.listener.Addr().String() }
 
-// set cuts the wire, or mends it; what was on it is gone.
-func (w *wire) set(cut bool) {
+// set cuts the link, or mends it; what was on it is gone.
+func (w *link) set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = cut
@@ -41,13 +41,13 @@ func (w *wire) set(cut bool) {
 	}
 }
 
-func (w *wire) close() {
+func (w *link) close() {
 	_ = w.listener.Close()
 	w.set(true)
 	w.all.Wait()
 }
 
-func (w *wire) accept(ctx context.Context) {
+func (w *link) accept(ctx context.Context) {
 	for {
 		conn, err := w.listener.Accept()
 		if err != nil {
@@ -61,8 +61,8 @@ func (w *wire) accept(ctx context.Context) {
 	}
 }
 
-// hold remembers a connection, so that a cut ends it; on a wire that is cut there is none.
-func (w *wire) hold(conn net.Conn) bool {
+// hold remembers a connection, so that a cut ends it; on a link that is cut there is none.
+func (w *link) hold(conn net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.cut {
@@ -72,13 +72,13 @@ func (w *wire) hold(conn net.Conn) bool {
 	return true
 }
 
-func (w *wire) carry(ctx context.Context, near net.Conn) {
+func (w *link) carry(ctx context.Context, near net.Conn) {
 	far, err := new(net.Dialer).DialContext(ctx, "tcp", w.to)
 	if err == nil && w.hold(far) {
 		back := make(chan struct{})
 		go func() {
 			defer close(back)
-			_, _ = io.Copy(near, far) // a broken wire is what this is for
+			_, _ = io.Copy(near, far) // a broken link is what this is for
 			_ = near.Close()
 		}()
 		_, _ = io.Copy(far, near)
