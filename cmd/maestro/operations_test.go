@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,9 @@ func existingCommands(t *testing.T, where, text string) {
 		if err != nil || !cmd.Runnable() && cmd.HasSubCommands() {
 			t.Errorf("%s names `maestro %s`, which does not exist: %v", where, found[1], err)
 			continue
+		}
+		if end := slices.Index(rest, "--"); end >= 0 {
+			rest = rest[:end]
 		}
 		for _, word := range rest {
 			if name, isFlag := strings.CutPrefix(word, "--"); isFlag &&

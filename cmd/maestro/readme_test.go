@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var updateReadme = flag.Bool("update-readme", false, "write what the README's commands print into it")
+var updateReadme = flag.Bool("update-readme", false, "write what the commands of the README and the guide print into them")
 
 // what differs from run to run, and what the README shows in its place
 var readmeVaries = []struct {
@@ -23,14 +23,22 @@ var readmeVaries = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "2026-11-21T10:15:00.000Z"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "4c1f…e07b"},
 	{regexp.MustCompile(`(mss_sess_\w+\.1\.)\S+`), "${1}uJQuPMZygAAWLdg9l"},
+	{regexp.MustCompile(`(msu_\w+\.1\.)\S+`), "${1}hOa41PGOCUsf"},
 	{regexp.MustCompile(`maestro v\S+ listening`), "maestro devel listening"},
+	{regexp.MustCompile(`/\S+/Test\w+/001\b`), "/tmp/tmp.5cW1nR"},
+	{regexp.MustCompile(`(?m)\b\d+ bytes$`), "6474 bytes"},
 	{regexp.MustCompile(`(MAESTRO_MANIFEST_PATH=)\S+`), "${1}/tmp/tmp.5cW1nR/home/sess"},
 	{regexp.MustCompile(`\(waits \d+s\)`), "(waits 0s)"},
 }
 
 // TestReadme runs the commands of the README's tour, in one shell, and compares what they print.
 func TestReadme(t *testing.T) {
-	path := filepath.Join("..", "..", "README.md")
+	runPage(t, filepath.Join("..", "..", "README.md"))
+}
+
+// runPage runs the commands of a page's console blocks, in one shell, and compares what they print.
+func runPage(t *testing.T, path string) {
+	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -47,11 +55,13 @@ func TestReadme(t *testing.T) {
 		return
 	}
 	if got, want := readme.with(printed), string(text); got != want {
-		t.Errorf("the README does not show what its commands print; run `go test ./cmd/maestro -run TestReadme -update-readme` and look at the difference\n%s", firstDifference(want, got))
+		t.Errorf("%s does not show what its commands print; run `go test ./cmd/maestro -run '^%s$' -update-readme` and "+
+			"look at the difference\n%s", path, t.Name(), firstDifference(want, got))
 	}
 }
 
-// readmeText is the README in pieces: prose, and console blocks as commands with what they print.
+// readmeText is a page in pieces: prose, and console blocks as commands with what they print. A line that begins with
+// "> " goes on with the command above it.
 type readmeText []readmePiece
 
 type readmePiece struct {
@@ -61,7 +71,7 @@ type readmePiece struct {
 
 func parseReadme(text string) readmeText {
 	var pieces readmeText
-	console := false
+	console, goesOn := false, false
 	for line := range strings.Lines(text) {
 		switch {
 		case strings.HasPrefix(line, "```console"):
@@ -71,9 +81,13 @@ func parseReadme(text string) readmeText {
 			console = false
 			pieces = append(pieces, readmePiece{prose: line})
 		case console && strings.HasPrefix(line, "$ "):
-			pieces = append(pieces, readmePiece{command: strings.TrimSuffix(line[2:], "\n")})
+			pieces, goesOn = append(pieces, readmePiece{command: strings.TrimSuffix(line[2:], "\n")}), true
+		case console && goesOn && strings.HasPrefix(line, "> "):
+			pieces[len(pieces)-1].command += "\n" + strings.TrimSuffix(line[2:], "\n")
 		case !console:
 			pieces = append(pieces, readmePiece{prose: line})
+		default:
+			goesOn = false
 		}
 	}
 	return pieces
@@ -98,7 +112,7 @@ func (r readmeText) with(printed []string) string {
 			b.WriteString(piece.prose)
 			continue
 		}
-		fmt.Fprintf(&b, "$ %s\n%s", piece.command, printed[n])
+		fmt.Fprintf(&b, "$ %s\n%s", strings.ReplaceAll(piece.command, "\n", "\n> "), printed[n])
 		n++
 	}
 	return b.String()
@@ -117,17 +131,18 @@ func runTour(t *testing.T, commands []string) []string {
 	if err := os.Symlink(filepath.Join(top, "examples"), filepath.Join(dir, "examples")); err != nil {
 		t.Fatal(err)
 	}
+	bin := standIns(t)
 	var script strings.Builder
 	for _, command := range commands {
 		fmt.Fprintf(&script, "echo %s\n%s\n", mark, command)
 		if strings.HasPrefix(command, "maestro serve") {
-			script.WriteString("until maestro audit head >/dev/null 2>&1; do :; done\n")
+			script.WriteString("server=$!\nuntil maestro audit head >/dev/null 2>&1; do :; done\n")
 		}
 	}
-	script.WriteString("kill $!; wait $!\n")
+	script.WriteString("kill $server; wait $server\n")
 	shell := exec.CommandContext(t.Context(), "bash", "-c", script.String())
 	shell.Dir = dir
-	shell.Env = append(os.Environ(), "TMPDIR="+dir)
+	shell.Env = append(os.Environ(), "TMPDIR="+dir, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	output, err := shell.CombinedOutput()
 	if err != nil {
 		t.Fatalf("the tour failed: %v\n%s", err, output)
@@ -150,12 +165,30 @@ func runTour(t *testing.T, commands []string) []string {
 	return printed
 }
 
+// standIns gives a directory with stand-ins for programs that a page uses and a machine may lack: a tmux that runs what
+// stands behind "--", and a claude that works through a queue as an agent would.
+func standIns(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"tmux": `while [ "$1" != -- ]; do shift || exit 1; done; shift; exec "$@"`,
+		"claude": `while maestro queue start --wait --json | grep -q '"item":{'; do
+			maestro report progress "Working on it"; maestro queue complete
+		done; maestro session complete`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 func firstDifference(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
-			return fmt.Sprintf("line %d\n  README:  %s\n  printed: %s", i+1, a[i], b[i])
+			return fmt.Sprintf("line %d\n  page:    %s\n  printed: %s", i+1, a[i], b[i])
 		}
 	}
-	return fmt.Sprintf("%d lines in the README, %d printed", len(a), len(b))
+	return fmt.Sprintf("%d lines on the page, %d printed", len(a), len(b))
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestGuide runs the commands of each page of the guide, in a shell and a home of its own.
+func TestGuide(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/guide/*.md")
+	if err != nil || len(pages) < 2 {
+		t.Fatalf("the guide has the pages %q: %v", pages, err)
+	}
+	for _, path := range pages {
+		name := strings.TrimSuffix(filepath.Base(path), ".md")
+		if name == "reference" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page := string(content)
+			existingCommands(t, path, page)
+			shell := false
+			for line := range strings.Lines(page) {
+				if strings.HasPrefix(line, "```") {
+					shell = strings.HasPrefix(line, "```sh")
+				}
+				if command, ok := strings.CutPrefix(strings.TrimSpace(line), "maestro "); ok && shell {
+					command, _, _ = strings.Cut(command, " #")
+					existingCommands(t, path, "`maestro "+strings.TrimSpace(command)+"`")
+				}
+			}
+			if strings.Contains(page, "```console") {
+				runPage(t, path)
+			}
+		})
+	}
+}
