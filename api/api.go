@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ import (
 type Config struct {
 	Service *service.Service
 	// Warnings give what /readyz says beside that the server is ready; nil if there are none.
-	Warnings func() []Warning
+	Warnings func() []wire.Warning
 	// AuthOff lets loopback callers without a credential in, as the user or as the session that they name.
 	AuthOff bool
 	// AllowedHosts are names, beside the loopback ones, that the server is called by; with or without a port.
@@ -41,6 +42,8 @@ type server struct {
 	origins map[string]bool
 	mux     *http.ServeMux
 	huma    huma.API
+	// shapes are the answers of the routes that are not huma's, by their patterns.
+	shapes map[string]reflect.Type
 	// besides are the routes that do not document themselves to huma.
 	besides []Documented
 	started time.Time
@@ -95,6 +98,7 @@ func (s *server) nativeRoutes() {
 	s.projectRoutes()
 	s.taskRoutes()
 	s.sessionRoutes()
+	s.sharedRoutes()
 	s.manifestRoutes()
 	s.templateRoutes()
 	s.heartbeatRoutes()

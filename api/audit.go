@@ -22,8 +22,8 @@ func (s *server) auditRoutes() {
 		Summary: "The log's head: sequence and hash, to be kept elsewhere",
 	}, route.Bare(service.View.GetAuditHead))
 	s.handle("GET /api/audit/export", "The log, one event a line", s.open(s.auditExport))
-	s.handle("GET /api/audit/verify", "Verify the log", s.open(s.auditVerify))
-	s.handle("GET /api/audit/texts", "Compare the long texts with their digests", s.open(s.auditTexts))
+	answers(s, "GET /api/audit/verify", "Verify the log", s.auditVerify, s.open)
+	answers(s, "GET /api/audit/texts", "Compare the long texts with their digests", s.auditTexts, s.open)
 }
 
 // auditExport streams the log, one line a message. Of a single project, the bodies of others are replaced by their
@@ -69,21 +69,11 @@ func writeExport(ctx context.Context, out io.Writer, e *service.Export) error {
 }
 
 // auditVerify decides the whole log again.
-func (s *server) auditVerify(w http.ResponseWriter, r *http.Request) {
-	verdict, err := s.Verify(r.Context(), callOf(r.Context()).Caller, r.URL.Query().Get("from"))
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.show(w, r, verdict)
+func (s *server) auditVerify(r *http.Request) (wire.Verdict, error) {
+	return s.Verify(r.Context(), callOf(r.Context()).Caller, r.URL.Query().Get("from"))
 }
 
 // auditTexts holds every long text that the log names against its digest.
-func (s *server) auditTexts(w http.ResponseWriter, r *http.Request) {
-	texts, err := s.CheckTexts(r.Context(), callOf(r.Context()).Caller)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.show(w, r, texts)
+func (s *server) auditTexts(r *http.Request) (wire.Texts, error) {
+	return s.CheckTexts(r.Context(), callOf(r.Context()).Caller)
 }

@@ -2,44 +2,27 @@ package api
 
 import (
 	"net/http"
+
+	"maestro/service/wire"
 )
 
 func (s *server) clockRoutes() {
-	s.handle("GET /api/clock", "The time of events beside the machine's clock", s.clockStatus)
-	s.handle("POST /api/clock/confirm", "Confirm the machine's clock", s.confirmClock)
+	answers(s, "GET /api/clock", "The time of events beside the machine's clock", s.clockStatus)
+	answers(s, "POST /api/clock/confirm", "Confirm the machine's clock", s.confirmClock)
 }
 
-func (s *server) clockStatus(w http.ResponseWriter, r *http.Request) {
-	status, err := s.ClockStatus()
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.show(w, r, status)
-}
+func (s *server) clockStatus(*http.Request) (wire.ClockStatus, error) { return s.ClockStatus() }
 
-func (s *server) confirmClock(w http.ResponseWriter, r *http.Request) {
-	confirmed, err := s.ConfirmClock(r.Context(), callOf(r.Context()).Caller)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.show(w, r, confirmed)
-}
-
-// Warning is what an operator should know of a server that works.
-type Warning struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Next    string `json:"next"`
+func (s *server) confirmClock(r *http.Request) (wire.ConfirmedClock, error) {
+	return s.ConfirmClock(r.Context(), callOf(r.Context()).Caller)
 }
 
 // warnings gives what /readyz says beside that the server is ready.
-func (s *server) warnings() []Warning {
-	var all []Warning
+func (s *server) warnings() []wire.Warning {
+	var all []wire.Warning
 	if s.Clock != nil {
 		if status := s.Clock.Status(); status.Warning != "" {
-			all = append(all, Warning{"CLOCK", status.Warning, status.Next})
+			all = append(all, wire.Warning{Code: "CLOCK", Message: status.Warning, Next: status.Next})
 		}
 	}
 	if s.Warnings != nil {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -11,59 +10,40 @@ import (
 )
 
 func (s *server) healthRoutes() {
-	s.handle("GET /health", "Whether the server is there, as older clients know it", s.health)
-	s.handle("GET /healthz", "Whether the process lives", s.healthz)
-	s.handle("GET /readyz", "Whether the server takes writes, and what an operator should know", s.readyz)
+	answers(s, "GET /health", "Whether the server is there, as older clients know it", s.health)
+	answers(s, "GET /healthz", "Whether the process lives", s.healthz)
+	answers(s, "GET /readyz", "Whether the server takes writes, and what an operator should know", s.readyz)
 }
 
-// health answers as older clients know it.
-func (s *server) health(w http.ResponseWriter, r *http.Request) {
+// health says that the server is there, and since when.
+func (s *server) health(*http.Request) (wire.Health, error) {
 	now := s.Now()
-	s.show(w, r, struct {
-		Status    string  `json:"status"`
-		Timestamp int64   `json:"timestamp"`
-		Uptime    float64 `json:"uptime"`
-		Version   string  `json:"version,omitempty"`
-	}{"ok", now.UnixMilli(), now.Sub(s.started).Seconds(), s.Version})
+	return wire.Health{
+		Status:    "ok",
+		Timestamp: now.UnixMilli(),
+		Uptime:    now.Sub(s.started).Seconds(),
+		Version:   s.Version,
+	}, nil
 }
 
 // healthz answers as long as the process lives.
-func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
-	s.show(w, r, map[string]string{"status": "ok"})
-}
+func (s *server) healthz(*http.Request) (wire.Alive, error) { return wire.Alive{Status: "ok"}, nil }
 
 // readyz says whether the server takes writes, and if not, why; and what else an operator should know.
-func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
+func (s *server) readyz(*http.Request) (wire.Ready, error) {
 	err := s.Health()
 	if err == nil && s.Ready != nil {
 		err = s.Ready()
 	}
 	if err != nil {
-		s.fail(w, r, &service.Problem{
+		return wire.Ready{}, &service.Problem{
 			Kind:       service.KindUnavailable,
 			Code:       "UNAVAILABLE",
 			Message:    "The server takes no writes now",
 			Why:        err.Error(),
 			Next:       "reads still work; " + engine.Advice(err),
 			RetryAfter: time.Second,
-		})
-		return
+		}
 	}
-	s.show(w, r, struct {
-		Status   string    `json:"status"`
-		Warnings []Warning `json:"warnings,omitempty"`
-	}{"ready", s.warnings()})
-}
-
-// show answers with a value from a route that is not huma's.
-func (s *server) show(w http.ResponseWriter, r *http.Request, value any) {
-	body, err := json.Marshal(value)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	header := w.Header()
-	header["Content-Type"] = s.jsonType
-	header[wire.HeaderSequence] = []string{sequenceText(s.Head())}
-	s.write(w, append(body, '\n'))
+	return wire.Ready{Status: "ready", Warnings: s.warnings()}, nil
 }

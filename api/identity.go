@@ -15,20 +15,19 @@ const (
 )
 
 func (s *server) identityRoutes() {
-	s.handle("GET "+wire.IdentityPath, "Prove that the server knows a credential", s.identity)
+	answers(s, "GET "+wire.IdentityPath, "Prove that the server knows a credential", s.identity)
 }
 
 // identity says that this is Maestro, and proves that it knows a token that the caller has not sent yet.
-func (s *server) identity(w http.ResponseWriter, r *http.Request) {
+func (s *server) identity(r *http.Request) (wire.Identity, error) {
 	query := r.URL.Query()
 	public, challenge := query.Get("credential"), query.Get("challenge")
 	said := wire.Identity{Product: wire.Product, Version: s.Version}
 	if public != "" {
 		if len(challenge) < shortestChallenge || len(challenge) > longestChallenge || len(public) > longestPublic {
-			s.fail(w, r, service.InvalidRequest("", "challenge must have 16 to 128 bytes, credential at most 256"))
-			return
+			return said, service.InvalidRequest("", "challenge must have 16 to 128 bytes, credential at most 256")
 		}
 		said.Proof = s.Prove(public, challenge)
 	}
-	s.show(w, r, said)
+	return said, nil
 }

@@ -66,11 +66,16 @@ func (s *server) mount() route.Server {
 }
 
 // compatRoutes mounts the routes of older clients.
-func (s *server) compatRoutes() {
-	compat.Register(compat.Server{
+func (s *server) compatRoutes() { compat.Register(s.mountCompat()) }
+
+// sharedRoutes mounts the reads of our own clients that have more for older clients.
+func (s *server) sharedRoutes() { compat.RegisterReads(s.mountCompat()) }
+
+func (s *server) mountCompat() compat.Server {
+	return compat.Server{
 		Server: s.mount(),
 		Body:   func(ctx context.Context) []byte { return callOf(ctx).body },
-	})
+	}
 }
 
 func callOf(ctx context.Context) *call {

@@ -41,18 +41,25 @@ type compat struct {
 // Register adds the routes of older clients to a server.
 func Register(server Server) {
 	s := &compat{server.Service, server}
-	route.List[SessionBody](server.API)
-	route.List[SessionEvent](server.API)
-	route.List[wire.Entry](server.API)
 	s.projectRoutes()
 	s.taskRoutes()
-	s.sessionReads()
 	s.sessionRoutes()
 	s.spawnRoutes()
 	s.timelineRoutes()
 	s.queueRoutes()
 	s.templateReads()
 	s.templateRoutes()
+}
+
+// RegisterReads adds the reads that older clients share with ours: their answers have members for older clients beside
+// the shapes of service/wire, which are what our own clients read.
+func RegisterReads(server Server) {
+	s := &compat{server.Service, server}
+	route.List[SessionBody](server.API)
+	route.List[SessionEvent](server.API)
+	route.List[wire.Entry](server.API)
+	s.sessionReads()
+	s.queueReads()
 }
 
 // SessionOf gives the session that a path stands for: older clients have no credential, and who calls below a session's

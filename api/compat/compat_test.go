@@ -32,7 +32,9 @@ func older(t *testing.T, word string) (lines []string) {
 
 func TestRoutesOfOlderClients(t *testing.T) {
 	api := humago.New(http.NewServeMux(), huma.DefaultConfig("test", "1"))
-	compat.Register(compat.Server{Server: route.Server{API: api, Page: func(string) *huma.Param { return nil }}})
+	server := compat.Server{Server: route.Server{API: api, Page: func(string) *huma.Param { return nil }}}
+	compat.Register(server)
+	compat.RegisterReads(server)
 	var found []string
 	for path, item := range api.OpenAPI().Paths {
 		for _, o := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {

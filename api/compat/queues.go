@@ -10,12 +10,15 @@ import (
 	"maestro/service/wire"
 )
 
-func (s *compat) queueRoutes() {
+func (s *compat) queueReads() {
 	route.Read(s.server.Server, route.Route{
 		Path:    "/api/sessions/{id}/queue",
 		Name:    "session-queue",
 		Summary: "The queue that a session pulls from",
 	}, getSessionQueue)
+}
+
+func (s *compat) queueRoutes() {
 	route.Read(s.server.Server, route.Route{
 		Path:    "/api/sessions/{id}/queue/items",
 		Name:    "session-queue-items",

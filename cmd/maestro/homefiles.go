@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"maestro/api"
 	"maestro/bus"
 	"maestro/internal/home"
+	"maestro/service/wire"
 )
 
 // homeFilesEvery is how often a running server looks whether the files of its home are as it knows them.
@@ -31,7 +31,7 @@ type headFailure struct {
 	path string
 }
 
-func (h headFailure) warnings() []api.Warning {
+func (h headFailure) warnings() []wire.Warning {
 	err := h.file.Failed()
 	if err == nil {
 		return nil
@@ -41,7 +41,7 @@ func (h headFailure) warnings() []api.Warning {
 	if errors.As(err, &errno) { // else it names the path by which the server holds the home
 		why = errno.Error()
 	}
-	return []api.Warning{{
+	return []wire.Warning{{
 		Code:    "HOME",
 		Message: "the head file " + h.path + " cannot be written: " + why,
 		Next: "make the file writable, or move away what is in its place; until then it does not show " +
@@ -78,14 +78,14 @@ func (f *homeFiles) run(tick <-chan time.Time) func(context.Context) {
 }
 
 // warnings gives what the server could not mend.
-func (f *homeFiles) warnings() []api.Warning {
+func (f *homeFiles) warnings() []wire.Warning {
 	all := f.head.warnings()
 	kept := f.kept.Load()
 	if kept == nil {
 		return all
 	}
 	for _, loss := range kept.Found() {
-		all = append(all, api.Warning{Code: "HOME", Message: loss.String(), Next: loss.Next})
+		all = append(all, wire.Warning{Code: "HOME", Message: loss.String(), Next: loss.Next})
 	}
 	return all
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"maestro/api"
 	"maestro/bus"
+	"maestro/service/wire"
 )
 
 // A server whose home loses a file that the next start needs writes it back, or says in /readyz what is missing.
@@ -141,7 +141,7 @@ func TestAStartNamesWhatAKilledSalvageLeft(t *testing.T) {
 }
 
 // warnings waits until /readyz has so many.
-func (s *inside) warnings(n int) []api.Warning {
+func (s *inside) warnings(n int) []wire.Warning {
 	s.t.Helper()
 	for {
 		if warned := s.warned(); len(warned) == n {
@@ -151,9 +151,9 @@ func (s *inside) warnings(n int) []api.Warning {
 }
 
 // warned gives what /readyz warns of.
-func (s *inside) warned() []api.Warning {
+func (s *inside) warned() []wire.Warning {
 	s.t.Helper()
-	var said struct{ Warnings []api.Warning }
+	var said struct{ Warnings []wire.Warning }
 	_, body := s.ready()
 	if err := json.Unmarshal([]byte(body), &said); err != nil {
 		s.t.Fatal(err, body)

@@ -19,6 +19,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/service"
+	"maestro/service/wire"
 	"maestro/workers/prompt"
 )
 
@@ -151,7 +152,7 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	reach, err := api.New(api.Config{
 		Service:      served,
 		Ready:        log.Ready,
-		Warnings:     func() []api.Warning { return append(care.warnings(), files.warnings()...) },
+		Warnings:     func() []wire.Warning { return append(care.warnings(), files.warnings()...) },
 		AuthOff:      o.auth == "off",
 		AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...),
 		AllowOrigins: o.origins,

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"maestro/api"
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
@@ -25,6 +24,7 @@ import (
 	"maestro/internal/files"
 	"maestro/internal/home"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // backupOptions say when serve makes backups by itself, and where.
@@ -205,18 +205,18 @@ func (u *upkeep) run(ctx context.Context) {
 }
 
 // warnings gives what an operator should know.
-func (u *upkeep) warnings() []api.Warning {
-	var all []api.Warning
+func (u *upkeep) warnings() []wire.Warning {
+	var all []wire.Warning
 	if u.backups != nil {
 		if problem := u.backups.Problem(); problem != "" {
-			all = append(all, api.Warning{
+			all = append(all, wire.Warning{
 				Code: "BACKUP", Message: "Automatic backups: " + problem,
 				Next: "make one with `maestro backup FILE`, on another disk",
 			})
 		}
 	}
 	if lost := u.texts.lostTexts(); len(lost) > 0 {
-		all = append(all, api.Warning{
+		all = append(all, wire.Warning{
 			Code: "TEXTS",
 			Message: cli.Many(len(lost), "long text") + " that the log names cannot be read, the first: " +
 				lost[0].String(),

@@ -29,6 +29,12 @@ type (
 	LostText      = engine.LostText
 	Statement     = projections.StatementView
 	InboxKind     = projections.InboxKind
+	Said          = projections.Said
+	TaskInQueue   = projections.TaskInQueue
+	Unlinked      = projections.Unlinked
+	Permissions   = events.Permissions
+	NamedToken    = projections.TokenView
+	NamedText     = engine.NamedText
 )
 
 // What a question and an item of the inbox may be, as far as clients tell them apart.

@@ -1,0 +1,28 @@
+package wire
+
+// Health is the answer of /health. Older clients know all but the version.
+type Health struct {
+	Status    string `json:"status"`
+	Timestamp int64  `json:"timestamp"`
+	// Uptime is in seconds.
+	Uptime  float64 `json:"uptime"`
+	Version string  `json:"version,omitempty"`
+}
+
+// Alive is the answer of /healthz, as long as the process lives.
+type Alive struct {
+	Status string `json:"status"`
+}
+
+// Ready is the answer of /readyz while the server takes writes.
+type Ready struct {
+	Status   string    `json:"status"`
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// Warning is what an operator should know of a server that works.
+type Warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Next    string `json:"next"`
+}
