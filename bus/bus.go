@@ -224,9 +224,6 @@ func (b *Bus) Conn() *nats.Conn { return b.nc }
 // JetStream is the client of the server that keeps the log.
 func (b *Bus) JetStream() jetstream.JetStream { return b.js }
 
-// Embedded reports whether the server is inside this process.
-func (b *Bus) Embedded() bool { return b.embedded != nil }
-
 // Close ends the connections and the embedded server, and waits for them. What was acknowledged stays. A second Close
 // does nothing.
 func (b *Bus) Close() error {

@@ -10,19 +10,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// CloudEvent gives the event as the CloudEvents SDK's type, for whoever speaks CloudEvents and not Maestro.
-func (e *Event) CloudEvent() (cloudevent.Event, error) {
-	body, err := e.Append(nil)
-	if err != nil {
-		return cloudevent.Event{}, err
-	}
-	var out cloudevent.Event
-	if err := json.Unmarshal(body, &out); err != nil {
-		return cloudevent.Event{}, fmt.Errorf("as a CloudEvent: %w", err)
-	}
-	return out, out.Validate()
-}
-
 // FromCloudEvent reads an event of ours out of the SDK's type.
 func FromCloudEvent(in cloudevent.Event) (*Event, error) {
 	if err := in.Validate(); err != nil {

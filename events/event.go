@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Event is one CloudEvents 1.0 event of ours: the envelope and its payload. [Event.CloudEvent] gives it as the SDK's
+// Event is one CloudEvents 1.0 event of ours: the envelope and its payload. [FromCloudEvent] reads one of the SDK's
 // type.
 type Event struct {
 	// ID is UUIDv5(actor, project, command, idempotency key); see [ID].

@@ -137,3 +137,16 @@ func readGolden(t testing.TB, path string) []byte {
 	}
 	return bytes.TrimSuffix(golden, []byte("\n"))
 }
+
+// CloudEvent gives the event as the CloudEvents SDK's type, for whoever speaks CloudEvents and not Maestro.
+func (e *Event) CloudEvent() (cloudevent.Event, error) {
+	body, err := e.Append(nil)
+	if err != nil {
+		return cloudevent.Event{}, err
+	}
+	var out cloudevent.Event
+	if err := json.Unmarshal(body, &out); err != nil {
+		return cloudevent.Event{}, fmt.Errorf("as a CloudEvent: %w", err)
+	}
+	return out, out.Validate()
+}

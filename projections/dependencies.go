@@ -1,10 +1,8 @@
 package projections
 
 import (
-	"cmp"
 	"iter"
 	"slices"
-	"strings"
 
 	"maestro/events"
 )
@@ -26,21 +24,6 @@ func (s *State) UnmetDependencies(t *Task) []string {
 		}
 	}
 	return unmet
-}
-
-// Dependents gives the tasks that depend on one, in order of creation.
-func (s *State) Dependents(task string) []*Task {
-	var found []*Task
-	for _, id := range s.dependents.get(task) {
-		if t := s.Task(id); t != nil {
-			found = append(found, t)
-		}
-	}
-	s.work(uint64(len(found)))
-	slices.SortStableFunc(found, func(a, b *Task) int {
-		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
-	})
-	return found
 }
 
 // DependentCount counts the tasks that depend on one, deleted ones too.

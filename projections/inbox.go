@@ -151,9 +151,7 @@ func (p *Part) has(f found) bool {
 	return true
 }
 
-// InboxCount counts what needs a person in a project.
-func (s *State) InboxCount(project string) int { return s.listen().inboxCount(project) }
-
+// inboxCount counts what needs a person in a project.
 func (l *listener) inboxCount(project string) int { return len(l.findInbox(project, nil).found) }
 
 // findInbox finds what needs a person, longest wait first.

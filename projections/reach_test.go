@@ -1,9 +1,11 @@
 package projections
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"maestro/events"
@@ -113,4 +115,19 @@ func taskIDsOf(tasks []*Task) []string {
 		ids = append(ids, task.ID)
 	}
 	return ids
+}
+
+// Dependents gives the tasks that depend on one, in order of creation.
+func (s *State) Dependents(task string) []*Task {
+	var found []*Task
+	for _, id := range s.dependents.get(task) {
+		if t := s.Task(id); t != nil {
+			found = append(found, t)
+		}
+	}
+	s.work(uint64(len(found)))
+	slices.SortStableFunc(found, func(a, b *Task) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+	return found
 }

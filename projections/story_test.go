@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -541,4 +542,18 @@ func equalLists(t *testing.T, what string, got []string, want ...string) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: got %q, want %q", what, got, want)
 	}
+}
+
+// TaskViews shows tasks.
+func (s *State) TaskViews(tasks iter.Seq[*Task]) []TaskView {
+	views := []TaskView{}
+	sums := NewSums(math.MaxUint64)
+	for t := range tasks {
+		v := s.ListedTask(t)
+		sum := s.SumBelow(t.ID, sums)
+		s.SumOn(sum, math.MaxUint64)
+		v.Progress = sum.Progress()
+		views = append(views, v)
+	}
+	return views
 }

@@ -2,8 +2,6 @@ package projections
 
 import (
 	"encoding/json"
-	"iter"
-	"math"
 	"reflect"
 	"slices"
 
@@ -497,20 +495,6 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 		}
 	}
 	return status
-}
-
-// TaskViews shows tasks.
-func (s *State) TaskViews(tasks iter.Seq[*Task]) []TaskView {
-	views := []TaskView{}
-	sums := NewSums(math.MaxUint64)
-	for t := range tasks {
-		v := s.ListedTask(t)
-		sum := s.SumBelow(t.ID, sums)
-		s.SumOn(sum, math.MaxUint64)
-		v.Progress = sum.Progress()
-		views = append(views, v)
-	}
-	return views
 }
 
 func orNull[T comparable](value T) *T {

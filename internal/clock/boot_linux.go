@@ -6,9 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CountsSleep says that Boot counts the time in which the machine sleeps.
-const CountsSleep = true
-
 // Boot is the time since the machine was started.
 func Boot() time.Duration {
 	var at unix.Timespec
