@@ -23,7 +23,7 @@ type QueueView struct {
 	Waiting int `json:"waiting"`
 }
 
-// ItemView shows an item of a queue as older clients know it, with more members.
+// ItemView shows an item of a queue. Older clients know some of its members.
 type ItemView struct {
 	TaskID      string                 `json:"taskId"`
 	Title       string                 `json:"title"`
