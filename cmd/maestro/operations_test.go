@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,6 +32,22 @@ func TestEveryFaultHasAWayOut(t *testing.T) {
 	existingCommands(t, "docs/operations.md", guide)
 }
 
+// The pages for people name only commands and flags that exist. The decisions and the changelog are history, and
+// docs/spec is the user's.
+func TestPagesNameCommandsThatExist(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) < 8 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
+		content, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		existingCommands(t, page, string(content))
+	}
+}
+
 func existingCommands(t *testing.T, where, text string) {
 	t.Helper()
 	for _, found := range namedCommand.FindAllStringSubmatch(text, -1) {
@@ -40,6 +57,7 @@ func existingCommands(t *testing.T, where, text string) {
 			t.Errorf("%s names `maestro %s`, which does not exist: %v", where, found[1], err)
 			continue
 		}
+		cmd.InitDefaultHelpFlag()
 		if end := slices.Index(rest, "--"); end >= 0 {
 			rest = rest[:end]
 		}

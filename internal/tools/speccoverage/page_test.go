@@ -1,6 +1,7 @@
 package speccoverage
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -126,6 +127,24 @@ func TestPageIsTrue(t *testing.T) {
 	if want := fmt.Sprintf("%d sentences: %d decided otherwise, %d later.", rows, otherwise,
 		later); !strings.Contains(string(page), want) {
 		t.Errorf("the page does not say: %s", want)
+	}
+}
+
+// The documents are the user's, word for word: what differs from them is said in docs/contract.md, "Decisions".
+func TestDocumentsAreUnchanged(t *testing.T) {
+	for name, want := range map[string]string{
+		"000-command-permissions.md":      "38f35a8a036e3724c6308dbc5c1355f3214271ff130e61bf620c5fb1b41714ea",
+		"001-agent-launch-and-sandbox.md": "9e2b2dc7524c83bacec33475e20ea17fff0a856a0f80f7b344bb7077d5823b6b",
+		"002-prompt-contract.md":          "49e5b80becce91d9d62d03dd4e8a718a4a518639c52ca79ba33865f41032317c",
+		"003-manifest-schema.md":          "d4e26d05f9fea90d2d387888b3baa3a875d600bb59e63a284cbdf5111640729c",
+	} {
+		document, err := os.ReadFile(filepath.Join(root, "docs/spec", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%x", sha256.Sum256(document)); got != want {
+			t.Errorf("docs/spec/%s was changed: its digest is %s", name, got)
+		}
 	}
 }
 
