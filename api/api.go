@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -41,6 +42,8 @@ type server struct {
 	hosts   map[string]bool
 	origins map[string]bool
 	mux     *http.ServeMux
+	// queries are the reads by their patterns on the mux.
+	queries map[string]service.Query
 	huma    huma.API
 	// shapes are the answers of the routes that are not huma's, by their patterns.
 	shapes map[string]reflect.Type
@@ -92,6 +95,7 @@ func (s *server) routes() {
 
 // nativeRoutes registers the routes of our own clients; each line is a file.
 func (s *server) nativeRoutes() {
+	s.queries = maps.Clone(plainQueries)
 	s.healthRoutes()
 	s.identityRoutes()
 	s.whoamiRoutes()
@@ -180,7 +184,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer c.admission.Leave()
-	if body == nil || c.reads() {
+	if body == nil || c.Reads {
 		on.begin()
 	} else {
 		body.whole, body.bring = on.begin, c.admission.Bring
@@ -194,7 +198,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	if err := s.afterEnd(r, c); err != nil {
+	if err := s.ask(r, c); err != nil {
 		s.fail(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)), err)
 		return
 	}
@@ -211,7 +215,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
-	c.Page = func() (service.PageOf, error) { return pageAsked(r) } // r knows its route by then
+	c.Page = func() (service.PageOf, error) { return s.pageAsked(r) } // r knows its route by then
 	out := &response{
 		ResponseWriter: w,
 		server:         s,

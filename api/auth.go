@@ -8,6 +8,7 @@ import (
 	"maestro/api/compat"
 	"maestro/commands"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // call is a request whose caller is known.
@@ -26,6 +27,7 @@ func newCall(caller *service.Caller, r *http.Request) *call {
 	caller.ServerURL = schemeOf(r) + "://" + r.Host
 	caller.Paged = r.URL.Query().Has("cursor")
 	caller.Operation, caller.Reads = nameOf(r), r.Method == http.MethodGet || r.Method == http.MethodHead
+	caller.Program = r.Header.Get(wire.HeaderClient) != ""
 	return &call{Caller: caller, request: r}
 }
 

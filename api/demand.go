@@ -16,7 +16,7 @@ func (s *server) admit(c *call, r *http.Request) (err error) {
 // demandOf gives what a request uses. The route decides what it is counted as, so no query makes a call into one that
 // there may be more of.
 func (s *server) demandOf(r *http.Request) service.Demand {
-	d := service.Demand{ReadsLog: longReads[s.routeOf(r)]}
+	d := service.Demand{ReadsLog: s.queryOf(r).ReadsLog()}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		return d

@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-var plainRoute = regexp.MustCompile(`HandleFunc\("GET (/api/[^"]+)"`)
+var plainRoute = regexp.MustCompile(`(?:handle\(|answers\(s, )"GET (/api/[^"]+)"`)
 
 // ReadRoutes gives the path of every route below /api that takes GET: those that document themselves, and those that
 // the sources register on the mux.
@@ -43,7 +43,7 @@ func ReadRoutes() ([]string, error) {
 	return routes, nil
 }
 
-var plainWrite = regexp.MustCompile(`HandleFunc\("((?:POST|PUT|PATCH|DELETE) /api/[^"]+)"`)
+var plainWrite = regexp.MustCompile(`(?:handle\(|answers\(s, )"((?:POST|PUT|PATCH|DELETE) /api/[^"]+)"`)
 
 // WriteRoutes gives method and path of every route below /api that takes a write, but the commands' own.
 func WriteRoutes() ([]string, error) {

@@ -159,9 +159,6 @@ func isTraceParent(text string) bool {
 func (s *server) prepare(w http.ResponseWriter, r *http.Request, c *call) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		if err := s.checkLongRead(r, c); err != nil {
-			return err
-		}
 		return s.waitFor(r.Context(), c, r.URL.Query().Get("minSeq"))
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:

@@ -22,9 +22,6 @@ import (
 // sendEvery is how many bytes of an answer are gathered before they are sent.
 const sendEvery = 64 << 10
 
-// listed is a list that is rendered item by item.
-type listed interface{ Each(yield func(any) bool) }
-
 // parted is an object whose last members are rendered one after the other.
 type parted interface {
 	Parts() (head any, names []string, members []any)
@@ -64,7 +61,7 @@ func (e *encoder) value(v any) error {
 		return e.object(head, names, members...)
 	case service.Tree:
 		return e.tree(v)
-	case listed:
+	case service.Listed:
 		return e.list(v)
 	case json.Marshaler:
 		return e.whole(v)
@@ -84,7 +81,7 @@ func (e *encoder) whole(v any) error {
 	return e.sendFull()
 }
 
-func (e *encoder) list(l listed) error {
+func (e *encoder) list(l service.Listed) error {
 	e.buffer.WriteByte('[')
 	first := true
 	var err error

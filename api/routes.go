@@ -12,6 +12,7 @@ import (
 
 	"maestro/api/compat"
 	"maestro/api/route"
+	"maestro/engine"
 	"maestro/projections"
 	"maestro/service"
 	"maestro/service/wire"
@@ -22,6 +23,7 @@ func newHuma(mux *http.ServeMux, version string) huma.API {
 	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	// What is made while it is written is documented as what it is.
+	schemas.RegisterTypeAlias(reflect.TypeFor[service.Page[engine.Denial]](), reflect.TypeFor[[]engine.Denial]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.TaskPage](), reflect.TypeFor[[]projections.TaskView]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.Tree](), reflect.TypeFor[projections.TaskTree]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.TreePage](), reflect.TypeFor[[]projections.TaskTree]())
@@ -61,6 +63,7 @@ func (s *server) mount() route.Server {
 		API:     s.huma,
 		Caller:  func(ctx context.Context) *service.Caller { return callOf(ctx).Caller },
 		Problem: func(ctx context.Context, err error) error { return s.problemAt(callOf(ctx), err) },
+		Queries: s.queries,
 		Page:    pageParam,
 	}
 }

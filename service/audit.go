@@ -17,7 +17,7 @@ func (v View) GetAuditHead() (events.Head, error) { return v.Head(), v.Permit("a
 
 // CheckTexts holds every long text that the log names against its digest.
 func (s *Service) CheckTexts(ctx context.Context, c *Caller) (found wire.Texts, err error) {
-	err = s.readingLog(ctx, c, func(ctx context.Context) error {
+	err = s.readingLog(ctx, c, "audit-texts", func(ctx context.Context) error {
 		found, err = s.checkTexts(ctx, c)
 		return err
 	})

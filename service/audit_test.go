@@ -44,7 +44,7 @@ func TestTheAuditWithoutHTTP(t *testing.T) {
 		"export": func() error { return s.Export(t.Context(), s.worker, ExportQuery{}, nil) },
 		"backup": func() error { return s.WriteBackup(t.Context(), s.worker, nil, nil) },
 		"denials": func() error {
-			_, _, err := s.view(s.worker).ListDenials(&wire.DenialFilter{}, 0, 10, false)
+			_, err := s.view(s.worker).ListDenials(&wire.DenialFilter{})
 			return err
 		},
 	} {

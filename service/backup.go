@@ -13,7 +13,7 @@ const backupRefused = "No backup was made"
 
 // WriteBackup writes an archive of everything up to the present head, which it tells begin first.
 func (s *Service) WriteBackup(ctx context.Context, c *Caller, w io.Writer, begin func(head events.Head)) error {
-	return s.copying(ctx, c, func(ctx context.Context) error {
+	return s.copying(ctx, c, "backup", func(ctx context.Context) error {
 		head, err := s.mayBackup(ctx, c)
 		if err != nil {
 			return err

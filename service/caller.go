@@ -24,6 +24,8 @@ type Caller struct {
 	// Operation names what is asked for, as a refused read is recorded: "GET /api/tasks". Reads says that it is a read.
 	Operation string
 	Reads     bool
+	// Program says that it is no page in a browser. Its interface fills it in.
+	Program bool
 	// Meta is what came with the command.
 	Meta Meta
 	// Paged says that the caller takes lists in pages: then a limit is the length of a page. Its interface fills it in.
@@ -31,6 +33,8 @@ type Caller struct {
 	// Page says which part of a list is asked for; nil for all of it. Its interface fills it in.
 	Page func() (PageOf, error)
 
+	// asks is what it reads; "" until it asked.
+	asks Query
 	// delivered says that nobody waits for the answer: a kept command is brought again until it has one.
 	delivered bool
 	// admission is what the call holds of its limits; nil until it is let in.

@@ -42,7 +42,7 @@ type Exported struct {
 func (s *Service) Export(
 	ctx context.Context, c *Caller, in ExportQuery, show func(ctx context.Context, e *Export) error,
 ) error {
-	return s.copying(ctx, c, func(ctx context.Context) error {
+	return s.copying(ctx, c, "audit-export", func(ctx context.Context) error {
 		e, err := s.openExport(ctx, c, in)
 		if err != nil {
 			return err

@@ -8,12 +8,17 @@ import (
 )
 
 // readingLog lets in a call whose work grows with the log, and ends it with its caller's credential or with the server.
-func (s *Service) readingLog(ctx context.Context, c *Caller, read func(ctx context.Context) error) error {
+func (s *Service) readingLog(
+	ctx context.Context, c *Caller, q Query, read func(ctx context.Context) error,
+) error {
 	leave, err := s.admitted(ctx, c, Demand{ReadsLog: true})
 	if err != nil {
 		return err
 	}
 	defer leave()
+	if err := s.Ask(c, q); err != nil {
+		return err
+	}
 	good, done := s.WhileGood(ctx, c)
 	defer done()
 	err = read(good)
@@ -28,8 +33,10 @@ const copyHeld = 1 << 20
 
 // copying is readingLog for a copy of the log that is sent while it is read: what it holds counts as an answer that is
 // not read yet.
-func (s *Service) copying(ctx context.Context, c *Caller, read func(ctx context.Context) error) error {
-	return s.readingLog(ctx, c, func(ctx context.Context) error {
+func (s *Service) copying(
+	ctx context.Context, c *Caller, q Query, read func(ctx context.Context) error,
+) error {
+	return s.readingLog(ctx, c, q, func(ctx context.Context) error {
 		if err := c.admission.Render(copyHeld); err != nil {
 			return err
 		}

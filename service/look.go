@@ -19,6 +19,9 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 		return err
 	}
 	defer leave()
+	if err := c.mayLook(); err != nil {
+		return err
+	}
 	steps, err := s.Handler.Read(ctx, func(state *projections.State) error {
 		v := s.At(state, c)
 		v.again = s.again(ctx, c)

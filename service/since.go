@@ -27,7 +27,7 @@ type changed struct {
 
 // Since tells what changed since a sequence or a time, by what needs a person. Its work grows with the log.
 func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (told wire.Since, err error) {
-	err = s.readingLog(ctx, c, func(ctx context.Context) error {
+	err = s.readingLog(ctx, c, "since", func(ctx context.Context) error {
 		told, err = s.since(ctx, c, in)
 		return err
 	})

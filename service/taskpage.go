@@ -27,6 +27,8 @@ type PageOf struct {
 	Position int
 	// From is where that item stands in the order of the list.
 	From int64
+	// behind is the cursor that says so; nil for the beginning.
+	behind *cursor
 }
 
 // part is what a list gathers for a page: from what stands beside the cursor on, and one item more than the page has.

@@ -104,6 +104,7 @@ var noUses = map[string]string{
 	"Admit":            "lets a call in",
 	"AdmitNobody":      "lets the refusal of a call of nobody out",
 	"Anonymous":        "says who calls",
+	"Ask":              "says what a call reads",
 	"At":               "shows a state to what was let in",
 	"Authenticate":     "says who calls",
 	"Await":            "waits for what was let in",

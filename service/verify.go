@@ -13,7 +13,7 @@ import (
 // Verify decides the whole log again up to the present head, and holds the result against the witnesses, against a
 // head kept elsewhere ("SEQUENCE:HASH", "" for none) and against the live views.
 func (s *Service) Verify(ctx context.Context, c *Caller, from string) (verdict engine.Verdict, err error) {
-	err = s.readingLog(ctx, c, func(ctx context.Context) error {
+	err = s.readingLog(ctx, c, "audit-verify", func(ctx context.Context) error {
 		verdict, err = s.verify(ctx, c, from)
 		return err
 	})

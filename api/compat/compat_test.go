@@ -12,6 +12,7 @@ import (
 
 	"maestro/api/compat"
 	"maestro/api/route"
+	"maestro/service"
 )
 
 // older reads the lines of older.txt that begin with a word.
@@ -32,7 +33,11 @@ func older(t *testing.T, word string) (lines []string) {
 
 func TestRoutesOfOlderClients(t *testing.T) {
 	api := humago.New(http.NewServeMux(), huma.DefaultConfig("test", "1"))
-	server := compat.Server{Server: route.Server{API: api, Page: func(string) *huma.Param { return nil }}}
+	server := compat.Server{Server: route.Server{
+		API:     api,
+		Queries: map[string]service.Query{},
+		Page:    func(service.Query) *huma.Param { return nil },
+	}}
 	compat.Register(server)
 	compat.RegisterReads(server)
 	var found []string

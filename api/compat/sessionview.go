@@ -19,6 +19,9 @@ type SessionBody struct {
 	Timeline service.List[wire.Entry]   `json:"timeline"`
 }
 
+// Place implements service.Placed.
+func (b SessionBody) Place() (id string, order int64) { return b.ID, b.StartedAt }
+
 // SessionHead is what stands before the lists of a session.
 type SessionHead struct {
 	wire.Session

@@ -23,8 +23,10 @@ type Server struct {
 	Caller func(ctx context.Context) *service.Caller
 	// Problem gives an error as HTTP answers it.
 	Problem func(ctx context.Context, err error) error
+	// Queries takes what each read is called, by its pattern on the mux.
+	Queries map[string]service.Query
 	// Page documents the parameter that asks for the next page of a route's list; nil for a route without pages.
-	Page func(path string) *huma.Param
+	Page func(query service.Query) *huma.Param
 }
 
 // Route says what a route is.
@@ -65,13 +67,14 @@ func (s Server) operation(r Route) huma.Operation {
 		SkipValidateParams: true,
 	}
 	if r.Method == http.MethodGet {
+		s.Queries[r.Method+" "+r.Path] = service.Query(r.Name)
 		operation.Parameters = []*huma.Param{{
 			Name:        "minSeq",
 			In:          "query",
 			Description: "wait until the views have reached this sequence",
 			Schema:      &huma.Schema{Type: huma.TypeInteger},
 		}}
-		if page := s.Page(r.Path); page != nil {
+		if page := s.Page(service.Query(r.Name)); page != nil {
 			operation.Parameters = append(operation.Parameters, page)
 		}
 	}

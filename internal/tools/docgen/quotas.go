@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"maestro/api"
 	"maestro/engine"
 	"maestro/service"
 )
@@ -77,6 +76,6 @@ newest; without a limit, or with an empty cursor, the first page begins with the
 All recorded refusals can be listed, up to 10,000. They are in the order of their `+"`number`"+`, which never
 changes: a refusal that arrives while a client reads page by page comes last, and one that gives way to another is
 left out.
-`, "`session-answers`", "`limit`", grouped(api.PageUsual), grouped(api.PageMost), "`Maestro-Next`")
+`, "`session-answers`", "`limit`", grouped(service.PageUsual), grouped(service.PageMost), "`Maestro-Next`")
 	return b.String()
 }

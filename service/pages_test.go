@@ -1,4 +1,4 @@
-package api
+package service
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"maestro/projections"
-	"maestro/service"
 )
 
 // TestPagesAreTheList: page after page is the list, whatever the length of each; what goes away between two pages
@@ -34,7 +33,7 @@ func TestPagesAreTheList(t *testing.T) {
 			if pages > 1000 {
 				t.Fatal("the pages have no end")
 			}
-			items, next := cut(service.List[projections.TaskView]{Items: slices.Values(list)}, at, 1+random.IntN(7))
+			items, next := cut(List[projections.TaskView]{Items: slices.Values(list)}, at, 1+random.IntN(7))
 			for _, item := range items {
 				shown[item.(projections.TaskView).ID]++
 			}

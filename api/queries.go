@@ -1,0 +1,54 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"maestro/commands"
+	"maestro/service"
+)
+
+// plainQueries are the reads that answer in a form of their own, by their patterns; the others name themselves.
+var plainQueries = map[string]service.Query{
+	"GET /api/audit/export":           "audit-export",
+	"GET /api/audit/verify":           "audit-verify",
+	"GET /api/audit/texts":            "audit-texts",
+	"GET /api/backup":                 "backup",
+	"GET /api/sessions/{id}/manifest": "session-manifest",
+}
+
+// queryOf gives what a request reads; "" if it is no read, or nothing is there.
+func (s *server) queryOf(r *http.Request) service.Query {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return ""
+	}
+	_, pattern := s.mux.Handler(r)
+	query, named := s.queries[pattern]
+	if !named && pattern != "/" {
+		return service.Query(pattern)
+	}
+	return query
+}
+
+// ask tells the service what a request reads. Commands are the table's to refuse, and what is not there is not found,
+// whoever asks.
+func (s *server) ask(r *http.Request, c *call) error {
+	if !c.Reads {
+		return nil
+	}
+	query := s.queryOf(r)
+	if query == "" {
+		return nil
+	}
+	err := s.Ask(c.Caller, query)
+	if errors.Is(err, service.ErrPage) {
+		return &service.Problem{
+			Kind:    service.KindNotAllowed,
+			Code:    string(commands.CodeNotAllowed),
+			Message: "This read needs a Maestro-Client header",
+			Why:     "it reads the whole log, and a caller without a token could be any page in a browser",
+			Next:    "send `Maestro-Client: <name>`, or a token",
+		}
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+package service
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	"maestro/internal/safetext"
+	"maestro/projections"
+	"maestro/service/wire"
+)
+
+// A list comes in pages: a limit says how many items, and what comes with a page is the cursor of the next one as long
+// as there is one.
+
+// PageUsual is how many items a page has if none is asked for, PageMost how many it has at most.
+const (
+	PageUsual = 1000
+	PageMost  = 10_000
+)
+
+// ReadPage reads which page is asked for, by its limit and the cursor of the page before; "" for either is not given.
+func ReadPage(limit, cursor string) (asked PageOf, err error) {
+	if asked.Limit, err = pageLimit(limit); err != nil {
+		return PageOf{}, err
+	}
+	asked.behind, err = parseCursor(cursor)
+	if after := asked.behind; after != nil {
+		asked.After, asked.Position, asked.From = after.id, after.position, after.order
+	}
+	return asked, err
+}
+
+// Listed is a list that is gone through item by item.
+type Listed interface{ Each(yield func(any) bool) }
+
+// Placed is an item of a list of an interface's own, which tells its place: an id, and a number that rarely changes.
+type Placed interface {
+	Place() (id string, order int64)
+}
+
+// Page is a page that a query cut itself. Next is the cursor of the next page, "" if there is none.
+type Page[T any] struct {
+	Items []T
+	Next  string
+}
+
+// CutPage is a Page of whatever.
+type CutPage interface {
+	Cut() (items any, next string)
+}
+
+// Cut implements CutPage.
+func (p Page[T]) Cut() (items any, next string) { return p.Items, p.Next }
+
+// Cursor gives the cursor of the page behind one that ends here; "" behind the last.
+func (e *PageEnd) Cursor() string {
+	if e == nil {
+		return ""
+	}
+	return cursor{place{e.ID, e.Order}, e.Position}.String()
+}
+
+// Cut gives the items of the page that is asked for, and the cursor of the page behind it.
+func Cut(list Listed, asked PageOf) (items []any, next string) {
+	return cut(list, asked.behind, asked.Limit)
+}
+
+// place is where an item stands in its list: lists are in order of a number that rarely changes, or that alone.
+type place struct {
+	id    string
+	order int64
+}
+
+// placeOf gives the place of an item of a list that has pages.
+func placeOf(item any) (place, bool) {
+	switch x := item.(type) {
+	case projections.ProjectView:
+		return place{x.ID, x.CreatedAt}, true
+	case projections.TaskView:
+		return place{x.ID, x.CreatedAt}, true
+	case Placed:
+		id, order := x.Place()
+		return place{id, order}, true
+	case projections.EntryView:
+		return place{x.ID, int64(x.Sequence)}, true
+	case projections.InputView:
+		return place{x.ID, x.AskedAt}, true
+	case projections.InboxItem:
+		id := []string{string(x.Kind), x.ProjectID, x.TaskID, x.SessionID, x.Queue, x.InputID, x.EntryID}
+		return place{strings.Join(id, " "), x.Order}, true
+	}
+	return place{}, false
+}
+
+// pageLimit gives how many items a page has.
+func pageLimit(text string) (int, error) {
+	if text == "" {
+		return PageUsual, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > PageMost {
+		most := strconv.Itoa(PageMost)
+		return 0, InvalidRequest(
+			"",
+			"limit must be a number from 1 to "+most+", not '"+safetext.Printable(text)+"'",
+		)
+	}
+	return n, nil
+}
+
+// cursor is the last item of the page before, with its position.
+type cursor struct {
+	place
+	position int
+}
+
+func (c cursor) String() string {
+	text := strconv.Itoa(c.position) + " " + strconv.FormatInt(c.order, 10) + " " + c.id
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
+}
+
+// parseCursor gives nil for the beginning.
+func parseCursor(text string) (*cursor, error) {
+	if text == "" {
+		return nil, nil
+	}
+	decoded, err := base64.RawURLEncoding.DecodeString(text)
+	parts := strings.SplitN(string(decoded), " ", 3)
+	if err == nil && len(parts) == 3 {
+		position, errPosition := strconv.Atoi(parts[0])
+		order, errOrder := strconv.ParseInt(parts[1], 10, 64)
+		if errPosition == nil && errOrder == nil {
+			return &cursor{place{parts[2], order}, position}, nil
+		}
+	}
+	return nil, InvalidRequest("",
+		"cursor must be what "+wire.HeaderNext+" held, not '"+safetext.Printable(text)+"'")
+}
+
+// cut gives the items behind a cursor, and the cursor of the page behind them. The item of the cursor may be gone
+// by now: then what stands behind its place in the order follows. It keeps no item but those of the page.
+func cut(list Listed, after *cursor, limit int) (items []any, next string) {
+	from := 0
+	if after != nil {
+		from = behind(list, after)
+	}
+	items = []any{}
+	at, more := 0, false
+	list.Each(func(item any) bool {
+		switch {
+		case at < from:
+		case len(items) < limit:
+			items = append(items, item)
+		default:
+			more = true
+		}
+		at++
+		return !more
+	})
+	if more {
+		last, _ := placeOf(items[limit-1])
+		next = cursor{last, from + limit - 1}.String()
+	}
+	return items, next
+}
+
+// behind gives where a list goes on behind a cursor: after its item or, if that is gone, at its place in the order, or
+// at its position in a list without an order.
+func behind(list Listed, after *cursor) int {
+	at, place := 0, -1
+	found, ordered := false, false
+	list.Each(func(item any) bool {
+		here, ok := placeOf(item)
+		ordered = ordered || ok
+		found = ok && here == after.place // one that moved is as good as gone
+		if ok && place < 0 && here.order >= after.order {
+			place = at
+		}
+		at++
+		return !found
+	})
+	switch {
+	case found, ordered && place < 0:
+		return at
+	case ordered:
+		return place
+	}
+	return min(after.position+1, at)
+}

@@ -1,0 +1,46 @@
+package service
+
+import (
+	"errors"
+	"testing"
+
+	"maestro/commands"
+	"maestro/service/wire"
+)
+
+// What a session that has ended may look at is decided for every interface: without a query, nothing.
+func TestWhatAnEndedSessionAsks(t *testing.T) {
+	s := newStage(t)
+	ended := new(*s.worker)
+	ended.Ended = true
+	look := func(c *Caller) error { return s.Look(t.Context(), c, func(View) error { return nil }) }
+	for query, want := range map[Query]Kind{
+		"": KindNotAllowed, "session-info": -1, "input-get": -1, "task-list": KindNotAllowed, "new": KindNotAllowed,
+	} {
+		c := new(*ended)
+		if query != "" {
+			if got := kindFor(s, c, s.Ask(c, query)); got != want {
+				t.Errorf("%q is answered with %v, not %v", query, got, want)
+			}
+		}
+		if got := kindFor(s, c, look(c)); got != want {
+			t.Errorf("a look for %q is answered with %v, not %v", query, got, want)
+		}
+	}
+	if _, err := s.Since(t.Context(), new(*ended), &wire.SinceQuery{}); kindFor(s, ended, err) != KindNotAllowed {
+		t.Errorf("since: %v", err)
+	}
+}
+
+// Who may be a page in a browser reads no whole log without a credential.
+func TestAPageReadsNoWholeLog(t *testing.T) {
+	s := newStage(t)
+	page := &Caller{By: commands.Admin(commands.AuthnNone), Anonymous: true}
+	if _, err := s.Since(t.Context(), page, &wire.SinceQuery{}); !errors.Is(err, ErrPage) {
+		t.Errorf("a page: %v", err)
+	}
+	page.Program = true
+	if _, err := s.Since(t.Context(), page, &wire.SinceQuery{}); err != nil {
+		t.Errorf("a program: %v", err)
+	}
+}
