@@ -38,8 +38,7 @@ func newSession(a *Run) *cobra.Command {
 // sessionList is `maestro session list`.
 type sessionList struct {
 	*Run
-	project, status, task string
-	active                bool
+	filter wire.SessionFilter
 }
 
 func newSessionList(a *Run) *cobra.Command {
@@ -50,34 +49,22 @@ func newSessionList(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	projectFlag(cmd, &c.project)
-	cmd.Flags().StringVar(&c.status, "status", "", "only those with this status")
-	choice(cmd, "status", "spawning", "idle", "running", "working", "completed", "stopped", "failed")
-	cmd.Flags().StringVar(&c.task, "task", "", "only those that have this task")
-	ValueName(cmd, "task", "<taskId>")
-	cmd.Flags().BoolVar(&c.active, "active", false, "only those that have neither ended nor reported completion")
+	projectFlag(cmd, &c.filter.ProjectID)
+	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
 	return Tell(cmd, "session:list", "active", "status", "task")
 }
 
 func (c *sessionList) run(ctx context.Context, _ []string) error {
-	if c.project == "" {
-		c.project = c.Getenv(wire.EnvProjectID)
+	if c.filter.ProjectID == "" {
+		c.filter.ProjectID = c.Getenv(wire.EnvProjectID)
 	}
-	filter := wire.SessionFilter{
-		ProjectID: c.project,
-		Status:    c.status,
-		TaskID:    c.task,
-		Brief:     "true",
-	}
-	if c.active {
-		filter.Active = "true"
-	}
-	sessions, err := Ask(ctx, c.Run, (*client.Client).Sessions, filter)
+	c.filter.Brief = "true"
+	sessions, err := Ask(ctx, c.Run, (*client.Client).Sessions, c.filter)
 	if err != nil {
 		return err
 	}
-	if err := c.unlessEmpty(ctx, len(sessions), named{project: c.project, task: c.task}); err != nil {
+	if err := c.unlessEmpty(ctx, len(sessions), named{project: c.filter.ProjectID, task: c.filter.TaskID}); err != nil {
 		return err
 	}
 	List(c.Run, sessions, "There are no such sessions", func(x wire.Session) []string {

@@ -35,9 +35,8 @@ func says(status events.TaskSessionStatus) string {
 // taskList is `maestro task list`.
 type taskList struct {
 	*Run
-	project, status, parent, session, said, priority, order, label, planID, search string
-
-	ready, mine, planned bool
+	filter wire.TaskFilter
+	mine   bool
 }
 
 func newTaskList(a *Run) *cobra.Command {
@@ -48,69 +47,32 @@ func newTaskList(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	projectFlag(cmd, &c.project)
-	cmd.Flags().StringVar(&c.status, "status", "",
-		"only those with this status")
-	cmd.Flags().StringVar(&c.parent, "parent", "", "only those directly below this task; null: the roots")
-	cmd.Flags().StringVar(&c.session, "session", "", "only those of this session")
+	projectFlag(cmd, &c.filter.ProjectID)
+	bindQuery(cmd, &c.filter)
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those of the session that asks")
-	cmd.Flags().StringVar(&c.said, "says", "", "only those that an agent reports as this")
-	cmd.Flags().StringVar(&c.priority, "priority", "", "only those with this priority")
-	cmd.Flags().BoolVar(&c.ready, "ready", false,
-		"only those that can be started: todo, and all that they depend on completed")
-	cmd.Flags().StringVar(&c.label, "label", "", "only those with this label")
-	cmd.Flags().StringVar(&c.planID, "plan-id", "", "only the one with this id in a plan")
-	cmd.Flags().BoolVar(&c.planned, "planned", false, "only those that come from a plan")
-	cmd.Flags().StringVar(&c.search, "search", "",
-		"only those with these words in title, description, labels or plan id, in any case")
-	cmd.Flags().StringVar(&c.order, "order", "", "dependencies: each task after those that it depends on")
-	choice(cmd, "status", "todo", "in_progress", "completed", "blocked", "cancelled")
-	choice(cmd, "says", "working", "needs_input", "blocked", "completed", "failed")
-	choice(cmd, "priority", events.Priorities()...)
+	cmd.Flags().StringVar(&c.filter.Order, "order", "", "dependencies: each task after those that it depends on")
 	choice(cmd, "order", "dependencies")
 	Exclude(cmd, "mine", "session")
 	a.ListFlags(cmd)
-	ValueName(cmd, "parent", "<taskId>")
-	ValueName(cmd, "label", "<label>")
-	ValueName(cmd, "plan-id", "<id>")
-	ValueName(cmd, "search", "\"<words>\"")
-	ValueName(cmd, "session", "<sessionId>")
 	return Tell(cmd, "task:list", "status", "parent")
 }
 
 func (c *taskList) run(ctx context.Context, _ []string) error {
 	if c.mine {
-		if c.session = c.Getenv(wire.EnvSessionID); c.session == "" {
+		if c.filter.SessionID = c.Getenv(wire.EnvSessionID); c.filter.SessionID == "" {
 			return failure.Usage("--mine is for a session, and MAESTRO_SESSION_ID names none").
 				WithNext("name one with --session")
 		}
 	}
-	if c.project == "" {
-		c.project = c.Getenv(wire.EnvProjectID)
+	if c.filter.ProjectID == "" {
+		c.filter.ProjectID = c.Getenv(wire.EnvProjectID)
 	}
-	filter := wire.TaskFilter{
-		ProjectID:     c.project,
-		Status:        c.status,
-		ParentID:      c.parent,
-		SessionID:     c.session,
-		SessionStatus: c.said,
-		Priority:      c.priority,
-		Label:         c.label,
-		PlanID:        c.planID,
-		Search:        c.search,
-		Order:         c.order,
-	}
-	if c.planned {
-		filter.Planned = "true"
-	}
-	if c.ready {
-		filter.Ready = "true"
-	}
-	tasks, err := Ask(ctx, c.Run, (*client.Client).Tasks, filter)
+	tasks, err := Ask(ctx, c.Run, (*client.Client).Tasks, c.filter)
 	if err != nil {
 		return err
 	}
-	if err := c.unlessEmpty(ctx, len(tasks), named{project: c.project, session: c.session}); err != nil {
+	about := named{project: c.filter.ProjectID, session: c.filter.SessionID}
+	if err := c.unlessEmpty(ctx, len(tasks), about); err != nil {
 		return err
 	}
 	List(c.Run, tasks, "There are no such tasks", taskRow)

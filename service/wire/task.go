@@ -8,17 +8,17 @@ type TaskID struct {
 // TaskFilter selects tasks.
 type TaskFilter struct {
 	ProjectID     string `query:"projectId" doc:"of this project"`
-	Status        string `query:"status" doc:"with this status"`
-	ParentID      string `query:"parentId" doc:"directly below this task; the word null: root tasks"`
-	SessionID     string `query:"sessionId" doc:"that this session has or had"`
-	SessionStatus string `query:"sessionStatus" doc:"of which this is said"`
-	Unconfirmed   string `query:"unconfirmed" doc:"true: that are reported as completed and that nobody has confirmed"`
-	Priority      string `query:"priority" doc:"with this priority"`
-	Ready         string `query:"ready" doc:"true: that can be started: todo, and all that they depend on completed"`
-	Label         string `query:"label" doc:"with this label"`
-	PlanID        string `query:"planId" doc:"with this id in a plan"`
-	Planned       string `query:"planned" doc:"true: that have an id in a plan"`
-	Search        string `query:"search" doc:"with these words in title, description, labels or plan id, in any case"`
+	Status        string `query:"status" flag:"status todo|in_progress|completed|blocked|cancelled" doc:"with this status"`
+	ParentID      string `query:"parentId" flag:"parent <taskId>" doc:"directly below this task; the word null: root tasks"`
+	SessionID     string `query:"sessionId" flag:"session <sessionId>" doc:"that this session has or had"`
+	SessionStatus string `query:"sessionStatus" flag:"says working|needs_input|blocked|completed|failed" doc:"that an agent reports as this"`
+	Unconfirmed   string `query:"unconfirmed" flag:"unconfirmed true" doc:"true: that are reported as completed and that nobody has confirmed"`
+	Priority      string `query:"priority" flag:"priority low|medium|high|critical" doc:"with this priority"`
+	Ready         string `query:"ready" flag:"ready true" doc:"true: that can be started: todo, and all that they depend on completed"`
+	Label         string `query:"label" flag:"label <label>" doc:"with this label"`
+	PlanID        string `query:"planId" flag:"plan-id <id>" doc:"with this id in a plan"`
+	Planned       string `query:"planned" flag:"planned true" doc:"true: that have an id in a plan"`
+	Search        string `query:"search" flag:"search \"<words>\"" doc:"with these words in title, description, labels or plan id, in any case"`
 	Order         string `query:"order" doc:"dependencies: each after those it depends on; else in order of creation"`
 }
 

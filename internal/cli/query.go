@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// bindQuery declares the flags of a list: each field of the query's shape that has a flag tag. The tag has the flag's
+// name and what a value is called, the words that it may be, or "true" for a flag without a value:
+//
+//	Ready string `query:"ready" flag:"ready true" doc:"true: that can be started"`
+//
+// The doc tag says which items the list is narrowed to.
+func bindQuery(cmd *cobra.Command, query any) {
+	v := reflect.ValueOf(query).Elem()
+	for _, of := range reflect.VisibleFields(v.Type()) {
+		tag, ok := of.Tag.Lookup("flag")
+		if !ok {
+			continue
+		}
+		name, takes, _ := strings.Cut(tag, " ")
+		doc := "only those " + strings.TrimPrefix(of.Tag.Get("doc"), "true: ")
+		value := v.FieldByIndex(of.Index).Addr().Interface().(*string)
+		if takes == "true" {
+			cmd.Flags().Var(trueValue{value}, name, doc)
+			cmd.Flags().Lookup(name).NoOptDefVal = "true"
+			continue
+		}
+		cmd.Flags().StringVar(value, name, "", doc)
+		if words := strings.Split(takes, "|"); len(words) > 1 {
+			choice(cmd, name, words...)
+		} else {
+			ValueName(cmd, name, takes)
+		}
+	}
+}
+
+// trueValue is a flag without a value that sets a parameter to "true".
+type trueValue struct{ to *string }
+
+func (v trueValue) String() string {
+	if v.to == nil || *v.to == "" {
+		return "false"
+	}
+	return *v.to
+}
+
+func (v trueValue) Set(text string) error {
+	on, err := strconv.ParseBool(text)
+	if *v.to = ""; on {
+		*v.to = "true"
+	}
+	return err
+}
+
+func (trueValue) Type() string { return "bool" }
