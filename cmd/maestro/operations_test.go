@@ -13,7 +13,10 @@ import (
 	"maestro/engine"
 )
 
-var namedCommand = regexp.MustCompile("`maestro ([^`]+)`")
+var (
+	namedCommand = regexp.MustCompile("`maestro ([^`]+)`")
+	verb         = regexp.MustCompile(`^[a-z][a-z-]*$`)
+)
 
 // Every fault that an audit can find has a row in the operators' guide, and every command that its next step or the
 // guide names exists, with its flags.
@@ -52,10 +55,15 @@ func existingCommands(t *testing.T, where, text string) {
 	t.Helper()
 	for _, found := range namedCommand.FindAllStringSubmatch(text, -1) {
 		words := strings.Fields(found[1])
-		cmd, rest, err := root().Find(words)
+		top := root()
+		top.InitDefaultCompletionCmd()
+		cmd, rest, err := top.Find(words)
 		if err != nil || !cmd.Runnable() && cmd.HasSubCommands() {
 			t.Errorf("%s names `maestro %s`, which does not exist: %v", where, found[1], err)
 			continue
+		}
+		if cmd.HasSubCommands() && len(rest) > 0 && verb.MatchString(rest[0]) {
+			t.Errorf("%s names `maestro %s`, but `%s` has no %s", where, found[1], cmd.CommandPath(), rest[0])
 		}
 		cmd.InitDefaultHelpFlag()
 		if end := slices.Index(rest, "--"); end >= 0 {

@@ -1,7 +1,7 @@
 // Package oracle judges an exported log: was every event in it permitted, at that moment, to whom it says it came from?
-// It is written from the documents (who may do what, the two statuses, queues, leases, questions, tokens, templates)
-// and shares no code with what decides, folds or encodes: a mistake made there is not made here again, so the two can
-// be held against each other.
+// It is written from the documents (docs/spec, and docs/contract.md, "Permissions", "Decisions", "Queues" and
+// "Late reports and lost sessions") and shares no code with what decides, folds or encodes: a mistake made there is not
+// made here again, so the two can be held against each other.
 //
 // It therefore imports the standard library and nothing of ours. It has its own envelope and payloads, its own
 // permission table, transcribed by hand, and its own state, no larger than its rules need. Where the documents leave
