@@ -81,6 +81,7 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 		Message:          x.Message,
 		TaskIDs:          tasks,
 		Late:             late,
+		AfterDone:        x.afterDone(session, c),
 		Blobs:            x.blobs,
 		Options:          x.Options,
 		SessionCompleted: x.Kind == events.ReportComplete && len(tasks) == 0 && !late,
@@ -106,6 +107,11 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 		reported.InputID = newID("input", c, func(id string) bool { return s.Input(id) != nil })
 	}
 	return reported, nil
+}
+
+// afterDone reports whether it tells of progress after its session said that it is done.
+func (x *Report) afterDone(session *projections.Session, c Call) bool {
+	return thirdOn(c.Rules) && x.Kind == events.ReportProgress && session.Status == events.SessionSaidDone
 }
 
 // reports makes reports of a kind.

@@ -26,7 +26,7 @@ type SpawnSession struct {
 	Strategy       events.Strategy `json:"strategy,omitempty" doc:"worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag"`
 	TaskIDs        []string        `json:"taskIds,omitempty" doc:"its tasks, the primary one first; may be absent with the queue strategy"`
 	Allowed        *[]string       `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"commands that it may use besides the core commands; decided by role and strategy if absent"`
-	Strict         bool            `json:"strict,omitempty" doc:"refuse while dependencies of its tasks are not completed"`
+	Force          bool            `json:"force,omitempty" doc:"spawn it although dependencies of its tasks are not completed"`
 	Model          string          `json:"model,omitempty" doc:"sonnet, opus, haiku or the full name of a model"`
 	Agent          string          `json:"agent,omitempty" doc:"claude (default), codex, gemini or a configured one"`
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
@@ -41,6 +41,8 @@ type SpawnSession struct {
 	// Generated is the digest of the manifest that was generated for it. It is no part of what was asked: a retry may
 	// generate another.
 	Generated string `json:"-"`
+	// Strict is what Force turned around: versions of the rules before the third refuse only who asks for it.
+	Strict    bool   `json:"-"`
 	Queue     string `json:"queue,omitempty" doc:"with the queue strategy: the queue that it pulls from; its own if absent"`
 	Timeout   int64  `json:"timeout,omitempty" doc:"end it as failed after this time, in milliseconds"`
 	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
@@ -86,9 +88,9 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 		return nil, err
 	}
 	unmet := unmetDependencies(s, kind.tasks)
-	if x.Strict && len(unmet) > 0 {
-		return nil, forbidden("complete them first, or spawn without strict", "Dependencies are not completed: %s",
-			strings.Join(unmet, ", "))
+	forced, err := x.mayStart(s, c, kind, unmet)
+	if err != nil {
+		return nil, err
 	}
 	spawned := &events.SessionSpawned{
 		SessionID:      newID("sess", c, sessionTaken(s)),
@@ -98,6 +100,7 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 		TaskIDs:        kind.tasks,
 		Unmet:          unmet,
 		Strict:         x.Strict,
+		Forced:         forced,
 		Permissions:    permissions,
 		Model:          x.Model,
 		Agent:          x.Agent,
@@ -134,6 +137,7 @@ func (x *SpawnSession) from(e *events.Event, d *events.SessionSpawned) bool {
 		TaskIDs:        d.TaskIDs,
 		Allowed:        listOfPermissions(d.Permissions),
 		Strict:         d.Strict,
+		Force:          d.Forced,
 		Model:          d.Model,
 		Agent:          d.Agent,
 		Skills:         d.Skills,
@@ -145,6 +149,36 @@ func (x *SpawnSession) from(e *events.Event, d *events.SessionSpawned) bool {
 		x.Queue = ""
 	}
 	return true
+}
+
+// mayStart refuses work on tasks that are cancelled, or that wait for others. The items of a queue wait by themselves.
+func (x *SpawnSession) mayStart(s *projections.State, c Call, kind sessionKind, unmet []string) (forced bool,
+	err error,
+) {
+	waits := len(unmet) > 0 && kind.strategy != events.StrategyQueue
+	next := "complete them first, or spawn it with --force"
+	switch {
+	case !thirdOn(c.Rules):
+		waits, next = len(unmet) > 0 && x.Strict, "complete them first, or spawn without strict"
+	case x.Force:
+		forced, waits = waits, false
+	}
+	if waits {
+		return false, forbidden(next, "Dependencies are not completed: %s", strings.Join(unmet, ", "))
+	}
+	if !thirdOn(c.Rules) {
+		return false, nil
+	}
+	for _, id := range kind.tasks {
+		if s.Task(id).Status == events.TaskCancelled {
+			next := "leave it out, or ask the user"
+			if c.By.Kind == ActorUser {
+				next = "leave it out, or take that back with `maestro task update " + id + " --status todo`"
+			}
+			return false, forbidden(next, "Task '%s' is cancelled", id)
+		}
+	}
+	return forced, nil
 }
 
 // queue gives a session with the queue strategy the queue that it pulls from, and pushes its tasks there.

@@ -51,6 +51,7 @@ type UpdateTask struct {
 	RemoveLabels       []string           `json:"removeLabels,omitempty" flag:"<labels>" doc:"labels to take away"`
 	Metadata           json.RawMessage    `json:"metadata,omitempty" doc:"what your own tools store with it, in place of the old"`
 	Status             *events.TaskStatus `json:"status,omitempty" flag:"todo|in_progress|completed|blocked" doc:"new status; a user may also set cancelled"`
+	Force              bool               `json:"force,omitempty" doc:"set it to completed although tasks below it are open"`
 
 	blobs events.Blobs
 	// decided says that it is made from its event, whose dependencies are those that the update left: some may have
@@ -261,6 +262,9 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 			return nil, err
 		}
 		if *x.Status != t.Status {
+			if update.Forced, err = mayMove(s, c, t, *x.Status, x.Force); err != nil {
+				return nil, err
+			}
 			update.Status = &events.StatusChange{From: t.Status, To: *x.Status}
 		}
 	}
@@ -298,7 +302,7 @@ func (x *UpdateTask) from(e *events.Event, d *events.TaskUpdated) bool {
 		decided:            true,
 	}
 	if d.Status != nil {
-		x.Status = &d.Status.To
+		x.Status, x.Force = &d.Status.To, d.Forced
 	}
 	return true
 }
@@ -313,6 +317,9 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if t.Status != events.TaskCompleted && t.Status != events.TaskBlocked && says != events.SaysCompleted {
 		return nil, forbidden("nothing to do: it is open", "Task '%s' is %s, and nobody says that it is done", t.ID,
 			t.Status)
+	}
+	if _, err := mayMove(s, c, t, events.TaskInProgress, false); err != nil {
+		return nil, err
 	}
 	if err := validReason(x.Reason); err != nil {
 		return nil, err

@@ -1,6 +1,9 @@
 package commands
 
 import (
+	"strconv"
+	"strings"
+
 	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
@@ -11,6 +14,7 @@ type CompleteTask struct {
 	noTexts
 	In
 	TaskID string `json:"taskId" doc:"the task"`
+	Force  bool   `json:"force,omitempty" doc:"complete it although tasks below it are open"`
 }
 
 // BlockTask marks a task as blocked (docs/spec/003-manifest-schema.md, "Status Types").
@@ -37,17 +41,17 @@ func (x *BlockTask) project(s *projections.State, by Actor) string {
 
 // Decide implements Command.
 func (x *CompleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	return moveTask(s, c, x.In, x.TaskID, events.TaskCompleted, "")
+	return moveTask(s, c, x.In, x.TaskID, events.TaskCompleted, "", x.Force)
 }
 
 func (x *CompleteTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
-	*x = CompleteTask{In: inProject(e), TaskID: d.TaskID}
+	*x = CompleteTask{In: inProject(e), TaskID: d.TaskID, Force: d.Forced}
 	return d.To == events.TaskCompleted
 }
 
 // Decide implements Command.
 func (x *BlockTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	return moveTask(s, c, x.In, x.TaskID, events.TaskBlocked, x.Reason)
+	return moveTask(s, c, x.In, x.TaskID, events.TaskBlocked, x.Reason, false)
 }
 
 func (x *BlockTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
@@ -55,8 +59,8 @@ func (x *BlockTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
 	return d.To == events.TaskBlocked
 }
 
-func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStatus, reason string) (events.Data,
-	error,
+func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStatus, reason string, force bool) (
+	events.Data, error,
 ) {
 	t, err := task(s, c, in, id)
 	if err != nil {
@@ -68,12 +72,53 @@ func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStat
 	if t.Status == to {
 		return nil, nil
 	}
+	forced, err := mayMove(s, c, t, to, force)
+	if err != nil {
+		return nil, err
+	}
 	return &events.TaskStatusChanged{
 		TaskID: t.ID,
 		From:   t.Status,
 		To:     to,
 		Reason: reason,
+		Forced: forced,
 	}, nil
+}
+
+// mayMove refuses a move of a task's status that the task stands against: only the user takes a cancellation back, and
+// a task is completed before those below it only if the caller forces it.
+func mayMove(s *projections.State, c Call, t *projections.Task, to events.TaskStatus, force bool) (forced bool,
+	err error,
+) {
+	if !thirdOn(c.Rules) {
+		return false, nil
+	}
+	if t.Status == events.TaskCancelled && c.By.Kind != ActorUser {
+		return false, notAllowed("task:update", "the user cancelled it, and only the user takes that back", "ask the user",
+			"Task '%s' is cancelled", t.ID)
+	}
+	if to != events.TaskCompleted || s.Unfinished(t.ID) == 0 {
+		return false, nil
+	}
+	if force {
+		return true, nil
+	}
+	return false, openBelow(s, t.ID)
+}
+
+// openBelow is the refusal to complete a task before those below it.
+func openBelow(s *projections.State, id string) *Refusal {
+	ids, all := s.SomeUnfinished(id, belowNamed)
+	names := strings.Join(ids, ", ")
+	if all > len(ids) {
+		names += " and " + strconv.Itoa(all-len(ids)) + " more"
+	}
+	return &Refusal{
+		Code:    CodeRule,
+		Message: "Task '" + id + "' has open tasks below it: " + names,
+		Why:     "a parent is done when what is below it is completed or cancelled",
+		Next:    "complete them first, or repeat it with --force",
+	}
 }
 
 func mayMoveTo(by Actor, to events.TaskStatus) error {

@@ -73,7 +73,7 @@ func TestAwait(t *testing.T) {
 	unrelated := []step{
 		{"w", "session:note", `{"message":"m"}`},
 		{"v", "report:progress", `{"message":"m","taskIds":["{t3}"]}`},
-		{"o", "task:complete", `{"taskId":"{t1}"}`},
+		{"o", "task:complete", `{"taskId":"{t1}","force":true}`},
 		{"admin", "task:create", `{"project":"{q}","title":"U2"}`},
 		{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t1}"]}`},
 		{"admin", "queue:create", `{"project":"{p}","queue":"other"}`},

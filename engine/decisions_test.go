@@ -298,9 +298,42 @@ func TestTaskDecisions(t *testing.T) {
 		{"two objects", nil, step{"w", "task:create", `{"title":"x"}{}`}, "VALIDATION_ERROR", "more than one"},
 		{
 			"update", nil,
-			step{"o", "task:update", `{"taskId":"{t1}","title":"U","status":"completed"}`},
+			step{"o", "task:update", `{"taskId":"{t3}","title":"U","status":"completed"}`},
 			"task.updated",
 			`"title":"U","status":{"from":"in_progress","to":"completed"}`,
+		},
+		{
+			"an update completes no task before those below it", nil,
+			step{"o", "task:update", `{"taskId":"{t1}","status":"completed"}`},
+			"BUSINESS_RULE_ERROR",
+			"Task '{t1}' has open tasks below it: {t2}",
+		},
+		{
+			"but by force", nil,
+			step{"o", "task:update", `{"taskId":"{t1}","status":"completed","force":true}`},
+			"task.updated",
+			`"status":{"from":"in_progress","to":"completed"},"forced":true`,
+		},
+		{
+			"an orchestrator does not take a cancellation back by an update",
+			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
+			step{"o", "task:update", `{"taskId":"{t3}","status":"todo"}`},
+			"NOT_ALLOWED",
+			"Task '{t3}' is cancelled",
+		},
+		{
+			"it changes other fields of a cancelled task",
+			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
+			step{"o", "task:update", `{"taskId":"{t3}","title":"U"}`},
+			"task.updated",
+			`"title":"U"`,
+		},
+		{
+			"the user takes it back",
+			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
+			step{"admin", "task:update", `{"taskId":"{t3}","status":"todo"}`},
+			"task.updated",
+			`"status":{"from":"cancelled","to":"todo"}`,
 		},
 		{
 			"a worker updates nothing", nil,
@@ -482,17 +515,85 @@ func TestTaskDecisions(t *testing.T) {
 		{"what is no id", nil, step{"o", "task:complete", `{"taskId":"a/b"}`}, "VALIDATION_ERROR", "is not an id"},
 		{
 			"complete", nil,
+			step{"o", "task:complete", `{"taskId":"{t1}","force":true}`},
+			"task.status_changed",
+			`"from":"in_progress","to":"completed","forced":true`,
+		},
+		{
+			"no task is completed before those below it", nil,
+			step{"admin", "task:complete", `{"taskId":"{t1}"}`},
+			"BUSINESS_RULE_ERROR",
+			"Task '{t1}' has open tasks below it: {t2}",
+		},
+		{
+			"what is completed below is not open, and nothing is forced",
+			[]step{{"o", "task:complete", `{"taskId":"{t2}"}`}},
+			step{"o", "task:complete", `{"taskId":"{t1}","force":true}`},
+			"task.status_changed",
+			`"to":"completed"}`,
+		},
+		{
+			"nor what is cancelled",
+			[]step{{"admin", "task:update", `{"taskId":"{t2}","status":"cancelled"}`}},
 			step{"o", "task:complete", `{"taskId":"{t1}"}`},
 			"task.status_changed",
-			`"from":"in_progress","to":"completed"`,
+			`"to":"completed"}`,
+		},
+		{
+			"nor what is deleted",
+			[]step{{"admin", "task:delete", `{"taskId":"{t2}"}`}},
+			step{"o", "task:complete", `{"taskId":"{t1}"}`},
+			"task.status_changed",
+			`"to":"completed"}`,
+		},
+		{
+			"what moved away is not below it",
+			[]step{{"admin", "task:update", `{"taskId":"{t2}","parentId":"null"}`}},
+			step{"o", "task:complete", `{"taskId":"{t1}"}`},
+			"task.status_changed",
+			`"to":"completed"}`,
+		},
+		{
+			"what was reopened is open again",
+			[]step{
+				{"o", "task:complete", `{"taskId":"{t2}"}`},
+				{"o", "task:reopen", `{"taskId":"{t2}"}`},
+			},
+			step{"o", "task:complete", `{"taskId":"{t1}"}`},
+			"BUSINESS_RULE_ERROR",
+			"{t2}",
+		},
+		{
+			"an orchestrator does not complete what is cancelled",
+			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
+			step{"o", "task:complete", `{"taskId":"{t3}"}`},
+			"NOT_ALLOWED",
+			"Task '{t3}' is cancelled",
+		},
+		{
+			"nor does it block it",
+			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
+			step{"o", "task:block", `{"taskId":"{t3}"}`},
+			"NOT_ALLOWED",
+			"Task '{t3}' is cancelled",
+		},
+		{
+			"nor does it reopen it",
+			[]step{
+				{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`},
+				{"admin", "task:update", `{"taskId":"{t1}","status":"cancelled"}`},
+			},
+			step{"o", "task:reopen", `{"taskId":"{t1}"}`},
+			"NOT_ALLOWED",
+			"Task '{t1}' is cancelled",
 		},
 		{
 			"a worker completes nothing", nil,
-			step{"w", "task:complete", `{"taskId":"{t1}"}`},
+			step{"w", "task:complete", `{"taskId":"{t1}","force":true}`},
 			"NOT_ALLOWED",
 			"task:complete",
 		},
-		{"complete again", []step{{"o", "task:complete", `{"taskId":"{t1}"}`}}, step{
+		{"complete again", []step{{"o", "task:complete", `{"taskId":"{t1}","force":true}`}}, step{
 			"o", "task:complete",
 			`{"taskId":"{t1}"}`,
 		}, "already so", ""},
@@ -511,7 +612,7 @@ func TestTaskDecisions(t *testing.T) {
 		},
 		{
 			"reopen what is completed",
-			[]step{{"o", "task:complete", `{"taskId":"{t1}"}`}},
+			[]step{{"o", "task:complete", `{"taskId":"{t1}","force":true}`}},
 			step{
 				"o", "task:reopen",
 				`{"taskId":"{t1}","reason":"r"}`,
@@ -523,7 +624,7 @@ func TestTaskDecisions(t *testing.T) {
 			"those who have a task, or reported on it, are told that it is reopened",
 			[]step{
 				{"o", "report:progress", `{"message":"m","taskIds":["{t1}"]}`},
-				{"o", "task:complete", `{"taskId":"{t1}"}`},
+				{"o", "task:complete", `{"taskId":"{t1}","force":true}`},
 			},
 			step{"admin", "task:reopen", `{"taskId":"{t1}"}`},
 			"task.status_changed",
@@ -538,7 +639,7 @@ func TestTaskDecisions(t *testing.T) {
 		},
 		{
 			"a session that has ended is not told",
-			[]step{{"o", "task:complete", `{"taskId":"{t1}"}`}, kill("w")},
+			[]step{{"o", "task:complete", `{"taskId":"{t1}","force":true}`}, kill("w")},
 			step{"o", "task:reopen", `{"taskId":"{t1}","reason":"r"}`},
 			"task.status_changed",
 			`"to":"in_progress","reason":"r"}`,
@@ -637,19 +738,39 @@ func TestSessionDecisions(t *testing.T) {
 			"may not touch project",
 		},
 		{
-			"unmet dependencies are said", nil,
+			"a spawn waits for dependencies", nil,
 			step{"o", "session:spawn", `{"taskIds":["{t4}"]}`},
+			"BUSINESS_RULE_ERROR", "{t3}",
+		},
+		{
+			"unmet dependencies are said of one that is forced", nil,
+			step{"o", "session:spawn", `{"taskIds":["{t4}"],"force":true}`},
 			"session.spawned",
-			`"unmetDependencies":["{t3}"]`,
+			`"unmetDependencies":["{t3}"],"forced":true`,
 		},
 		{"with its dependency it waits for nobody else", nil, step{
 			"o", "session:spawn",
-			`{"taskIds":["{t4}","{t3}"],"strict":true}`,
-		}, "session.spawned", `"strict":true,"permissions"`},
+			`{"taskIds":["{t4}","{t3}"],"force":true}`,
+		}, "session.spawned", `"started":["{t4}"],"permissions"`},
 		{
-			"strict refuses them", nil,
-			step{"o", "session:spawn", `{"taskIds":["{t4}"],"strict":true}`},
-			"BUSINESS_RULE_ERROR", "{t3}",
+			"items of a queue wait by themselves", nil,
+			step{"o", "session:spawn", `{"taskIds":["{t4}"],"strategy":"queue"}`},
+			"session.spawned",
+			`"unmetDependencies":["{t3}"],"permissions"`,
+		},
+		{
+			"nothing is spawned on a cancelled task",
+			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
+			step{"admin", "session:spawn", `{"project":"{p}","taskIds":["{t3}"],"force":true}`},
+			"BUSINESS_RULE_ERROR",
+			"Task '{t3}' is cancelled",
+		},
+		{
+			"nothing is queued of a cancelled task by a spawn",
+			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
+			step{"o", "session:spawn", `{"taskIds":["{t3}"],"strategy":"queue"}`},
+			"BUSINESS_RULE_ERROR",
+			"Task '{t3}' is cancelled",
 		},
 		{
 			"an explicit list", nil,
@@ -673,7 +794,7 @@ func TestSessionDecisions(t *testing.T) {
 		{
 			"a deleted task satisfies nobody",
 			[]step{{"admin", "task:delete", `{"taskId":"{t3}"}`}},
-			step{"o", "session:spawn", `{"taskIds":["{t4}"],"strict":true}`},
+			step{"o", "session:spawn", `{"taskIds":["{t4}"]}`},
 			"BUSINESS_RULE_ERROR", "{t3}",
 		},
 		{"one that was completed before does", []step{
@@ -681,8 +802,8 @@ func TestSessionDecisions(t *testing.T) {
 			{"admin", "task:delete", `{"taskId":"{t3}"}`},
 		}, step{
 			"o", "session:spawn",
-			`{"taskIds":["{t4}"],"strict":true}`,
-		}, "session.spawned", `"strict":true`},
+			`{"taskIds":["{t4}"],"force":true}`,
+		}, "session.spawned", `"started":["{t4}"],"permissions"`},
 		{"a manifest that is no digest", nil, step{
 			"admin", "session:spawn",
 			`{"project":"{p}","taskIds":["{t2}"],"manifestDigest":"../x"}`,
@@ -1283,6 +1404,20 @@ func TestReportDecisions(t *testing.T) {
 			"session.reported",
 			`"taskIds":["{t1}"]`,
 		},
+		{
+			"progress after it said it is done",
+			[]step{{"w", "session:complete", `{}`}},
+			step{"w", "report:progress", `{"message":"m","taskIds":["{t1}"]}`},
+			"session.reported",
+			`"taskIds":["{t1}"],"afterDone":true`,
+		},
+		{
+			"what goes wrong after it said it is done still counts",
+			[]step{{"w", "session:complete", `{}`}},
+			step{"w", "report:error", `{"message":"m","taskIds":["{t1}"]}`},
+			"session.reported",
+			`"kind":"error","message":"m","taskIds":["{t1}"]}`,
+		},
 		{"without words or task", nil, step{"w", "report:progress", `{}`}, "VALIDATION_ERROR", "message is required"},
 		{
 			"complete with a task", nil,
@@ -1571,7 +1706,7 @@ func TestQueueDecisions(t *testing.T) {
 		},
 		{
 			"start passes over what is done",
-			[]step{push("t1"), push("t2"), {"o", "task:complete", `{"taskId":"{t1}"}`}},
+			[]step{push("t1"), push("t2"), {"o", "task:complete", `{"taskId":"{t1}","force":true}`}},
 			start,
 			"queue.item_started",
 			`"taskId":"{t2}","sessionId":"{k}","attempt":1,"passedOver":1`,

@@ -166,7 +166,7 @@ func TestRefusalsAreStoredBeforeTheyAreAnswered(t *testing.T) {
 		w.store.when(func() error { <-open; return nil })
 		answered := make(chan error, 3)
 		at := w.log.head()
-		go func() { _, err := w.withKey("w", "task:complete", `{"taskId":"{t1}"}`, "a"); answered <- err }()
+		go func() { _, err := w.withKey("w", "task:complete", `{"taskId":"{t1}","force":true}`, "a"); answered <- err }()
 		synctest.Wait()
 		go func() { _, err := w.withKey("w", "task:complete", `{"taskId":"{t2}"}`, "b"); answered <- err }()
 		go func() { _, err := w.withKey("w", "task:complete", `{"taskId":"{t2}"}`, "c"); answered <- err }()
@@ -224,7 +224,7 @@ func TestRefusalsAreStoredBeforeTheyAreAnswered(t *testing.T) {
 // Equal refusals within a minute are one record with a count; another command, target, reason or actor is another.
 func TestEqualRefusalsAreOneRecord(t *testing.T) {
 	w := newDenyingWorld(t)
-	again := func() { w.refused("w", "task:complete", `{"taskId":"{t1}"}`) }
+	again := func() { w.refused("w", "task:complete", `{"taskId":"{t1}","force":true}`) }
 	for range 5 {
 		again()
 		w.pass(10 * time.Second)
@@ -237,7 +237,7 @@ func TestEqualRefusalsAreOneRecord(t *testing.T) {
 	}
 	w.refused("w", "task:complete", `{"taskId":"{t2}"}`)
 	w.refused("w", "task:block", `{"taskId":"{t1}"}`)
-	w.refused("v", "task:complete", `{"taskId":"{t1}"}`)
+	w.refused("v", "task:complete", `{"taskId":"{t1}","force":true}`)
 	again()
 	if a, b := w.counts("w"), w.counts("v"); !slices.Equal(a, []int{6, 1, 1}) || !slices.Equal(b, []int{1}) {
 		t.Errorf("others: %v, and of v %v", a, b)
@@ -491,7 +491,7 @@ func TestRefusalsAfterARestart(t *testing.T) {
 		w.refused("w", "task:complete", `{"taskId":"{`+task+`}"}`)
 		w.pass(time.Second)
 	}
-	w.refused("v", "task:complete", `{"taskId":"{t1}"}`)
+	w.refused("v", "task:complete", `{"taskId":"{t1}","force":true}`)
 	before := w.d.List(nil)
 	w.store.slots["odd"] = StoredDenial{Actor: "odd", Slot: "0", Body: []byte("{")}
 	w.store.order = slices.Insert(w.store.order, 0, "odd")
@@ -500,7 +500,7 @@ func TestRefusalsAfterARestart(t *testing.T) {
 		t.Errorf("listed:\n%+v\nbefore\n%+v", after, before)
 	}
 	w.pass(time.Second)
-	w.refused("w", "task:complete", `{"taskId":"{t1}"}`)
+	w.refused("w", "task:complete", `{"taskId":"{t1}","force":true}`)
 	w.refused("v", "task:complete", `{"taskId":"{t2}"}`)
 	list := w.d.List(func(x *Denial) bool { return x.Actor == w.actor("w").Source() })
 	if len(list) != 4 || list[3].ID != "denial_3" || list[3].Count != 1 {
@@ -575,12 +575,12 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 		key   string
 		code  commands.Code
 	}{
-		{"by the table", nil, step{"w", "task:complete", `{"taskId":"{t1}"}`}, "k", commands.CodeNotAllowed},
+		{"by the table", nil, step{"w", "task:complete", `{"taskId":"{t1}","force":true}`}, "k", commands.CodeNotAllowed},
 		{"by the decision", nil, step{"o", "task:reopen", `{"taskId":"{t1}"}`}, "k", commands.CodeRule},
-		{"without a key", nil, step{"o", "task:complete", `{"taskId":"{t1}"}`}, "", commands.CodeInvalid},
+		{"without a key", nil, step{"o", "task:complete", `{"taskId":"{t1}","force":true}`}, "", commands.CodeInvalid},
 		{
 			"with too long a key", nil,
-			step{"o", "task:complete", `{"taskId":"{t1}"}`},
+			step{"o", "task:complete", `{"taskId":"{t1}","force":true}`},
 			strings.Repeat("k", 201),
 			commands.CodeInvalid,
 		},
@@ -604,7 +604,7 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 		}, step{"w", "session:note", `{"message":"b"}`}, "k", commands.CodeKeyReused},
 		{
 			"a token that is not good", nil,
-			step{"token:gone", "task:complete", `{"taskId":"{t1}"}`},
+			step{"token:gone", "task:complete", `{"taskId":"{t1}","force":true}`},
 			"k",
 			commands.CodeNotAllowed,
 		},
@@ -679,8 +679,8 @@ func TestRefusalsSayWhatTheyStandOn(t *testing.T) {
 // What is not refused leaves no record, nor does what is only tried.
 func TestWhatIsNotRecorded(t *testing.T) {
 	w := newDenyingWorld(t)
-	w.must("o", "task:complete", `{"taskId":"{t1}"}`)
-	w.must("o", "task:complete", `{"taskId":"{t1}"}`) // already so
+	w.must("o", "task:complete", `{"taskId":"{t1}","force":true}`)
+	w.must("o", "task:complete", `{"taskId":"{t1}","force":true}`) // already so
 	for range 2 {
 		if _, err := w.withKey("w", "session:note", `{"message":"m"}`, "k"); err != nil {
 			t.Fatal(err)
@@ -734,7 +734,7 @@ func TestCloseOfDenials(t *testing.T) {
 		) {
 			t.Errorf("after Close: %v", err)
 		}
-		if _, err := w.do("w", "task:complete", `{"taskId":"{t1}"}`); !errors.As(err, &unavailable) {
+		if _, err := w.do("w", "task:complete", `{"taskId":"{t1}","force":true}`); !errors.As(err, &unavailable) {
 			t.Errorf("a command after Close: %v", err)
 		}
 		close(open)

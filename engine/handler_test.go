@@ -217,11 +217,11 @@ func TestRetries(t *testing.T) {
 		if _, err := w.withKey("o", "task:complete", `{"taskId":"none"}`, "again"); code(err) != commands.CodeNotFound {
 			t.Error(err)
 		}
-		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}"}`, "again"); err != nil || a.Event == nil ||
+		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}","force":true}`, "again"); err != nil || a.Event == nil ||
 			a.Retried {
 			t.Errorf("%+v, %v", a, err)
 		}
-		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}"}`, "another"); err != nil || a.Event != nil ||
+		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}","force":true}`, "another"); err != nil || a.Event != nil ||
 			a.Sequence != w.log.head() {
 			t.Errorf("already so: %+v, %v", a, err)
 		}
@@ -302,7 +302,7 @@ func TestConflict(t *testing.T) {
 		w.h = open(t, Config{Log: w.log, Announcer: announcer, Witness: witness})
 		other := open(t, Config{Log: w.log})
 		defer other.Close()
-		command, err := commands.Parse("task:complete", []byte(w.fillIn(`{"taskId":"{t1}"}`)))
+		command, err := commands.Parse("task:complete", []byte(w.fillIn(`{"taskId":"{t1}","force":true}`)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,7 +313,7 @@ func TestConflict(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Decided on the old state it would be an event; on the new one it is already so.
-		a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}"}`, "ours")
+		a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}","force":true}`, "ours")
 		if err != nil || a.Event != nil || a.Sequence != w.log.head() {
 			t.Errorf("%+v, %v", a, err)
 		}
@@ -417,7 +417,7 @@ func TestFullDisk(t *testing.T) {
 					}
 				}
 				// Refusals are answers too, and have no firm ground now.
-				if _, err := w.do("w", "task:complete", `{"taskId":"{t1}"}`); code(err) != "" {
+				if _, err := w.do("w", "task:complete", `{"taskId":"{t1}","force":true}`); code(err) != "" {
 					t.Errorf("a refusal was answered in doubt: %v", err)
 				}
 				w.h.View(func(s *projections.State) {

@@ -59,7 +59,7 @@ func everyStep() []step {
 		{"w", "report:progress", `{"message":"` + long + `","taskIds":["{t1}"]}`},
 		{"w", "session:note", `{"message":"` + long + `"}`},
 		{"w", "track-file", `{"file":"a.go"}`},
-		{"o", "task:complete", `{"taskId":"{t1}"}`},
+		{"o", "task:complete", `{"taskId":"{t1}","force":true}`},
 		{"o", "session:update", `{"sessionId":"{w}","name":"N"}`},
 		{"admin", "session:link", `{"sessionId":"{w}","taskId":"{t2}"}`},
 		{"admin", "session:unlink", `{"sessionId":"{w}","taskId":"{t2}"}`},
@@ -115,7 +115,7 @@ func TestTryIsDo(t *testing.T) {
 				w.named(name, done.Data)
 			}
 		}
-		if tried, err := w.try("o", "task:complete", `{"taskId":"{t1}"}`, "so"); err != nil || tried.Event != nil ||
+		if tried, err := w.try("o", "task:complete", `{"taskId":"{t1}","force":true}`, "so"); err != nil || tried.Event != nil ||
 			tried.Data != nil ||
 			tried.Sequence != w.log.head() {
 			t.Errorf("already so: %+v, %v", tried, err)
@@ -137,11 +137,11 @@ func TestTryRefuses(t *testing.T) {
 		key  string
 		code commands.Code
 	}{
-		{"by the table", step{"w", "task:complete", `{"taskId":"{t1}"}`}, "k", commands.CodeNotAllowed},
+		{"by the table", step{"w", "task:complete", `{"taskId":"{t1}","force":true}`}, "k", commands.CodeNotAllowed},
 		{"by the decision", step{"o", "task:reopen", `{"taskId":"{t1}"}`}, "k", commands.CodeRule},
 		{"of what is not there", step{"o", "task:complete", `{"taskId":"none"}`}, "k", commands.CodeNotFound},
-		{"without a key", step{"o", "task:complete", `{"taskId":"{t1}"}`}, "", commands.CodeInvalid},
-		{"with what is no key", step{"o", "task:complete", `{"taskId":"{t1}"}`}, "a\nb", commands.CodeInvalid},
+		{"without a key", step{"o", "task:complete", `{"taskId":"{t1}","force":true}`}, "", commands.CodeInvalid},
+		{"with what is no key", step{"o", "task:complete", `{"taskId":"{t1}","force":true}`}, "a\nb", commands.CodeInvalid},
 		{
 			"a NUL at the end of a long text",
 			step{"w", "report:progress", `{"message":"` + long + `\u0000"}`},
@@ -156,7 +156,7 @@ func TestTryRefuses(t *testing.T) {
 		},
 		{
 			"a token that is not good",
-			step{"token:gone", "task:complete", `{"taskId":"{t1}"}`},
+			step{"token:gone", "task:complete", `{"taskId":"{t1}","force":true}`},
 			"k",
 			commands.CodeNotAllowed,
 		},

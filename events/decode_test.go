@@ -239,3 +239,37 @@ func TestDecodeDamaged(t *testing.T) {
 		}
 	}
 }
+
+// Reports are written by hand, because they are most of a log. No field of theirs is forgotten there.
+func TestEveryFieldOfAReportIsWritten(t *testing.T) {
+	shape := reflect.TypeFor[SessionReported]()
+	for i := range shape.NumField() {
+		report := &SessionReported{SessionID: "s", Kind: ReportProgress}
+		switch field := reflect.ValueOf(report).Elem().Field(i).Addr().Interface().(type) {
+		case *bool:
+			*field = true
+		case *string:
+			*field = "text"
+		case *ReportKind:
+			*field = ReportError
+		case *[]string:
+			*field = []string{"a", "b"}
+		case *Blobs:
+			*field = Blobs{"message": "digest"}
+		default:
+			t.Fatalf("%s: say here what a value of it is", shape.Field(i).Name)
+		}
+		want, err := json.Marshal(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, err := AppendData(nil, report)
+		if err != nil || string(written) != string(want) {
+			t.Errorf("%s: written as %s, %v; want %s", shape.Field(i).Name, written, err, want)
+		}
+		var read SessionReported
+		if (&Decoder{}).report(want, &read) && !reflect.DeepEqual(&read, report) {
+			t.Errorf("%s: %s is read as %+v", shape.Field(i).Name, want, read)
+		}
+	}
+}

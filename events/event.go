@@ -148,7 +148,7 @@ func AppendData(b []byte, data Data) ([]byte, error) {
 
 // isPlain reports whether the report has nothing but what nearly all reports have.
 func (d *SessionReported) isPlain() bool {
-	return d.Blobs == nil && d.InputID == "" && d.Options == nil
+	return d.Blobs == nil && d.InputID == "" && d.Options == nil && !d.AfterDone
 }
 
 // append writes what encoding/json would, at a fraction of the cost: reports are nearly all of a log.

@@ -51,6 +51,7 @@ type SessionReported struct {
 	TaskIDs          []string   `json:"taskIds,omitempty" doc:"the tasks it is about; absent: the session as a whole"`
 	SessionCompleted bool       `json:"sessionCompleted,omitempty" doc:"complete without tasks: the session is done too"`
 	Late             bool       `json:"late,omitempty" doc:"it came after the session's end and touches no status"`
+	AfterDone        bool       `json:"afterDone,omitempty" doc:"the session had said that it is done; what it said is completed stays so"`
 	InputID          string     `json:"inputId,omitempty" doc:"needs-input: the question that it opens"`
 	Options          []string   `json:"options,omitempty" doc:"needs-input: the answers to choose from"`
 	Blobs            Blobs      `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`

@@ -60,7 +60,8 @@ type SessionSpawned struct {
 	TaskIDs        []string        `json:"taskIds,omitempty" doc:"its tasks; the first is the primary one"`
 	Started        []string        `json:"started,omitempty" doc:"the tasks that this moved from todo to in_progress"`
 	Unmet          []string        `json:"unmetDependencies,omitempty" doc:"dependencies of its tasks that were not completed"`
-	Strict         bool            `json:"strict,omitempty" doc:"the spawn asked to be refused if there were any"`
+	Strict         bool            `json:"strict,omitempty" doc:"before version 3 of the rules: the spawn asked to be refused if there were any"`
+	Forced         bool            `json:"forced,omitempty" doc:"it was spawned although there were some, as asked"`
 	Permissions    Permissions     `json:"permissions" doc:"what it may do"`
 	SpawnedBy      string          `json:"spawnedBy,omitempty" doc:"the session that ordered it; absent: a user"`
 	Queue          string          `json:"queue,omitempty" doc:"queue strategy: the queue that it pulls from; its own has its id"`

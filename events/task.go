@@ -69,6 +69,7 @@ type TaskUpdated struct {
 	Labels             *[]string       `json:"labels,omitempty" doc:"new labels, all of them"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"new metadata, whole"`
 	Status             *StatusChange   `json:"status,omitempty" doc:"the move of its status, if it moved"`
+	Forced             bool            `json:"forced,omitempty" doc:"it completed the task although tasks below it were open, as asked"`
 	Notice             *Notice         `json:"notice,omitempty" doc:"whom a reopened or unblocked task is told"`
 	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
 }
@@ -79,6 +80,7 @@ type TaskStatusChanged struct {
 	From   TaskStatus `json:"from" doc:"status before"`
 	To     TaskStatus `json:"to" doc:"status after"`
 	Reason string     `json:"reason,omitempty" doc:"why"`
+	Forced bool       `json:"forced,omitempty" doc:"it completed the task although tasks below it were open, as asked"`
 	Notice *Notice    `json:"notice,omitempty" doc:"whom a reopened or unblocked task is told"`
 }
 

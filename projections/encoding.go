@@ -208,6 +208,7 @@ func (s *State) restore(h *header) error {
 		if t.ParentID != "" {
 			s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
 		}
+		s.countUnfinished(nil, t)
 		s.dependOn(t.ID, t.Dependencies)
 		s.referTask(t)
 		for part := range t.parts() {

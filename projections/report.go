@@ -18,7 +18,8 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 	}
 	says := d.Kind.SessionStatus()
 	for _, id := range d.TaskIDs {
-		if !d.Late {
+		keeps := d.AfterDone && s.tasks.get(id).SaidBy(d.SessionID).Status == events.SaysCompleted
+		if !d.Late && !keeps {
 			s.say(f, id, d.SessionID, says, d.Message)
 		}
 		s.noteReport(f, d, id)

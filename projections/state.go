@@ -21,6 +21,7 @@ type State struct {
 	tasks      table[*Task]
 	taskIDs    table[[]string] // by project, in order of creation
 	children   table[[]string] // by parent, in order of creation
+	unfinished table[int]      // by parent: the tasks directly below it that are open
 	plans      table[string]   // by project and plan id: the task
 	sessions   table[*Session]
 	sessionIDs table[[]string] // by project, in order of creation
@@ -110,7 +111,7 @@ func build(under *State) *State {
 // tables gives every table of the state.
 func (s *State) tables() []layer {
 	return []layer{
-		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.plans, &s.sessions, &s.sessionIDs,
+		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.unfinished, &s.plans, &s.sessions, &s.sessionIDs,
 		&s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,

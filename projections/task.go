@@ -128,6 +128,7 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	edit(&after)
 	s.changes = append(s.changes, Change{KindTask, id, before, &after})
 	s.tasks.put(id, &after)
+	s.countUnfinished(before, &after)
 	gone := before.Deleted != after.Deleted
 	if gone || before.Status != after.Status || before.TaskFields != after.TaskFields {
 		s.unsettled.moved = append(s.unsettled.moved, id)
@@ -198,6 +199,7 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 	if t.ParentID != "" {
 		s.children.put(t.ParentID, append(s.children.get(t.ParentID), t.ID))
 	}
+	s.countUnfinished(nil, t)
 	s.dependOn(t.ID, t.Dependencies)
 	s.unsettled.met = append(s.unsettled.met, t.ID) // a task that was not there kept nobody waiting
 	s.changeProject(f.Project, func(p *Project) { p.Tasks++ })

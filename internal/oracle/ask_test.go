@@ -67,7 +67,8 @@ func TestAsk(t *testing.T) {
 		{orch, "task:update", `{"taskId":"b","status":"cancelled"}`, codeAllowed},
 		{admin, "task:update", `{"taskId":"b","status":"in_progress"}`, "already"},
 		{work, "task:complete", `{"taskId":"b"}`, codeAllowed},
-		{orch, "task:complete", `{"taskId":"b"}`, "event"},
+		{orch, "task:complete", `{"taskId":"b"}`, codeRule}, // d below it is open
+		{orch, "task:complete", `{"taskId":"b","force":true}`, "event"},
 		{orch, "task:reopen", `{"taskId":"b"}`, codeRule},
 		{orch, "task:complete", `{"taskId":"other"}`, codeAllowed},
 		{admin, "task:complete", `{"taskId":"other","project":"p1"}`, codeInvalid},

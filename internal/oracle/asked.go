@@ -41,7 +41,7 @@ type fields struct {
 	Role         string    `json:"role"`
 	Strategy     string    `json:"strategy"`
 	Allowed      *[]string `json:"allowedCommands"`
-	Strict       bool      `json:"strict"`
+	Force        bool      `json:"force"`
 	Create       bool      `json:"create"`
 	Recursive    bool      `json:"recursive"`
 	Failed       bool      `json:"failed"`

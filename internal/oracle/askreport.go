@@ -25,6 +25,7 @@ func (a *asked) report() fact {
 		TaskIDs:          tasks,
 		SessionCompleted: kind == "complete" && len(tasks) == 0 && !late,
 		Late:             late,
+		AfterDone:        kind == "progress" && s.status == completed && !late,
 		Options:          a.f.Options,
 	}
 	if kind == "needs-input" && !late && a.f.Message != "" {

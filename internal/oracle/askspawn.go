@@ -41,7 +41,6 @@ func (a *asked) spawn() fact {
 	f := &sessionSpawned{
 		SessionID: a.fresh,
 		TaskIDs:   unique(a.f.TaskIDs),
-		Strict:    a.f.Strict,
 		SpawnedBy: a.f.SpawnedBy,
 		Timeout:   a.f.Timeout,
 		Manifest:  a.manifest(),
@@ -97,4 +96,5 @@ func (a *asked) work(f *sessionSpawned) {
 		}
 	}
 	f.Unmet = slices.Sorted(maps.Keys(open))
+	f.Forced = a.f.Force && f.waits()
 }

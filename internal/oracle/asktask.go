@@ -136,6 +136,7 @@ func (a *asked) updateTask() fact {
 	case a.f.Status == nil:
 	case *a.f.Status != t.status:
 		update.Status = &move{From: t.status, To: *a.f.Status}
+		update.Forced = a.f.Force && *a.f.Status == completed && a.openBelow(t.id)
 	default:
 		a.moves(t, t.status, t.status)
 	}
@@ -183,6 +184,7 @@ func (a *asked) moveTask() fact {
 		TaskID: t.id,
 		From:   t.status,
 		To:     to,
+		Forced: a.f.Force && to == completed && a.openBelow(t.id),
 		Notice: a.notify(t, to, to == inProgress, a.fresh),
 	}
 }

@@ -11,7 +11,9 @@ func (j *Judge) Clone() *Judge {
 	c.verdict.Faults = slices.Clone(j.verdict.Faults)
 	c.roots = maps.Clone(j.roots)
 	c.projects = copied(j.projects, func(*project) {})
-	c.tasks = copied(j.tasks, func(t *task) { t.words = maps.Clone(t.words) })
+	c.tasks = copied(j.tasks, func(t *task) {
+		t.words, t.children = maps.Clone(t.words), slices.Clip(t.children)
+	})
 	c.sessions = copied(j.sessions, func(s *session) { s.held, s.mail = maps.Clone(s.held), maps.Clone(s.mail) })
 	c.questions = copied(j.questions, func(*question) {})
 	c.tokens = copied(j.tokens, func(*token) {}) // whoever made one is remembered as it was then

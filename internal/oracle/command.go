@@ -77,6 +77,7 @@ var codesOf = map[string][]string{
 	ruleLimit:       {codeLimit},
 	ruleStatus:      {codeInvalid, codeRule},
 	ruleStatusOwner: {codeAllowed},
+	ruleFinish:      {codeRule},
 	ruleReportTasks: {codeAllowed},
 	ruleReport:      {codeInvalid},
 	ruleLate:        {codeAllowed},

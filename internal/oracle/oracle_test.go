@@ -81,7 +81,7 @@ func tellWork(s *story) {
 	s.add(work, "session.noted", `{"sessionId":"work","type":"milestone","message":"half-way"}`)
 	s.report(work, "complete", `,"taskIds":["b"]`)
 	s.report(work, "complete", `,"sessionCompleted":true`)
-	s.report(work, "progress", `,"taskIds":["b"]`)
+	s.report(work, "progress", `,"taskIds":["b"],"afterDone":true`)
 	s.report(work, "complete", `,"taskIds":["b"]`)
 }
 

@@ -543,6 +543,28 @@ func statusPlants() []plant {
 		{"an orchestrator cancels a task", broken(ruleStatusOwner), nothing, func(s *story) {
 			s.add(orch, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"cancelled"}}`)
 		}},
+		{"an orchestrator takes a cancellation back", broken(ruleStatusOwner), func(s *story) {
+			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"cancelled"}}`)
+		}, func(s *story) { s.status(orch, "b", "cancelled", "completed") }},
+		{"a parent is completed before its children", broken(ruleFinish), nothing, func(s *story) {
+			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"completed"}`)
+		}},
+		{"a completion is forced, and nothing is open", broken(ruleFinish), nothing, func(s *story) {
+			s.add(admin, "task.status_changed", `{"taskId":"free","from":"todo","to":"completed","forced":true}`)
+		}},
+		{"an update completes a parent before its children", broken(ruleFinish), nothing, func(s *story) {
+			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"completed"}}`)
+		}},
+		{"a report takes back that work is done", broken(ruleReport), func(s *story) {
+			s.add(work, "session.completed", `{"sessionId":"work"}`)
+		}, func(s *story) { s.report(work, "progress", `,"taskIds":["b"]`) }},
+		{"a session is spawned on a cancelled task", broken(ruleSpawn), func(s *story) {
+			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"cancelled"}}`)
+		}, func(s *story) { s.spawn("x", `"role":"worker","strategy":"simple","taskIds":["b"],`+byDefault("W")) }},
+		{"a spawn waits for dependencies, and is not forced", broken(ruleSpawn), nothing, func(s *story) {
+			s.spawn("x", `"role":"worker","strategy":"simple","taskIds":["c"],"started":["c"],`+
+				`"unmetDependencies":["b"],`+byDefault("W"))
+		}},
 		{"the system completes a task", broken(ruleSystem, ruleStatusOwner), nothing, func(s *story) {
 			s.status(system,
 				"b", "in_progress", "completed")

@@ -14,6 +14,7 @@ type sessionReported struct {
 	TaskIDs          []string `json:"taskIds"`
 	SessionCompleted bool     `json:"sessionCompleted"`
 	Late             bool     `json:"late"`
+	AfterDone        bool     `json:"afterDone"`
 	InputID          string   `json:"inputId"`
 	Options          []string `json:"options"`
 
@@ -32,6 +33,10 @@ func (f *sessionReported) judge(c *trial) {
 	if s != nil {
 		f.late(c, s)
 		f.completes(c, s)
+		if after := f.Kind == "progress" && s.status == completed && s.ended == "" && c.thirdOn(); after != f.AfterDone {
+			c.fault(ruleReport, "session %s had said that it is done: %t, and the report says: %t", s.id, after,
+				f.AfterDone)
+		}
 		for _, id := range f.TaskIDs {
 			f.task(c, s, id)
 		}
@@ -150,7 +155,9 @@ func (f *sessionReported) fold(c *trial) {
 		return
 	}
 	for _, id := range f.TaskIDs {
-		c.tasks[id].say(s.id, says[f.Kind], c.sequence)
+		if t := c.tasks[id]; !f.AfterDone || t == nil || t.words[s.id].says != completed {
+			t.say(s.id, says[f.Kind], c.sequence)
+		}
 	}
 	s.saidDone = s.saidDone || f.SessionCompleted
 	if f.Kind == "complete" && len(f.TaskIDs) == 0 {

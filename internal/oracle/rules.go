@@ -35,6 +35,7 @@ const (
 
 	// The two statuses.
 	ruleStatus      = "status"       // a move starts where the status was, and goes where its command leads
+	ruleFinish      = "finish"       // a task is completed after those below it, or by force
 	ruleStatusOwner = "status-owner" // only users and orchestrators move a task's status; cancelled is the user's
 	ruleReportTasks = "report-tasks" // which tasks a session may report on
 	ruleNotice      = "notice"       // a task that is open again is told to the sessions that it concerns
@@ -67,7 +68,7 @@ var rules = []string{
 	ruleChain, ruleID, ruleTime, ruleType, ruleEnvelope, ruleOlder, ruleCause,
 	rulePermitted, ruleUser, ruleSystem, ruleOwn, ruleScope, ruleSpawner, rulePermissions, ruleEnded,
 	ruleExists, ruleProject, ruleTask, rulePlanID, ruleSession, ruleManifest, ruleSpawn, ruleLimit,
-	ruleStatus, ruleStatusOwner, ruleReportTasks, ruleNotice, ruleReport, ruleLate, ruleNote,
+	ruleStatus, ruleFinish, ruleStatusOwner, ruleReportTasks, ruleNotice, ruleReport, ruleLate, ruleNote,
 	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleMoved, ruleRequeue,
 	ruleLease, ruleTimeout, ruleQuestion, ruleToken, ruleTemplate,
 }

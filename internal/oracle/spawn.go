@@ -13,6 +13,7 @@ type sessionSpawned struct {
 	Started     []string    `json:"started"`
 	Unmet       []string    `json:"unmetDependencies"`
 	Strict      bool        `json:"strict"`
+	Forced      bool        `json:"forced"`
 	Permissions permissions `json:"permissions"`
 	SpawnedBy   string      `json:"spawnedBy"`
 	Queue       string      `json:"queue"`
@@ -28,7 +29,9 @@ func (f *sessionSpawned) judge(c *trial) {
 	c.isNew(f.SessionID)
 	c.may(f.Role, f.Strategy, f.Permissions)
 	for _, id := range f.TaskIDs {
-		c.aTask(id)
+		if t := c.aTask(id); t != nil && t.status == cancelled && c.thirdOn() {
+			c.fault(ruleSpawn, "task %s is cancelled", id)
+		}
 	}
 	f.spawner(c)
 	f.starts(c)
@@ -104,6 +107,9 @@ func (f *sessionSpawned) unmet(c *trial) {
 	if f.Strict && len(f.Unmet) > 0 {
 		c.fault(ruleSpawn, "it was to be refused if dependencies were not satisfied")
 	}
+	if c.thirdOn() && f.waits() != f.Forced {
+		c.fault(ruleSpawn, "dependencies that are not satisfied: %d, forced: %t", len(f.Unmet), f.Forced)
+	}
 	var open []string
 	for _, id := range f.TaskIDs {
 		if t := c.tasks[id]; t != nil {
@@ -123,6 +129,9 @@ func (f *sessionSpawned) unmet(c *trial) {
 		}
 	}
 }
+
+// waits reports whether its tasks wait for others, and not as items of a queue.
+func (f *sessionSpawned) waits() bool { return len(f.Unmet) > 0 && f.Strategy != "queue" }
 
 func (f *sessionSpawned) ownQueue() bool { return f.Queue == f.SessionID }
 

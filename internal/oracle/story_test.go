@@ -365,7 +365,11 @@ func (s *story) kept(session, kind string, bytes int, more string) *story {
 
 func (s *story) status(source, task, from, to string) *story {
 	s.t.Helper()
-	return s.add(source, "task.status_changed", fmt.Sprintf(`{"taskId":%q,"from":%q,"to":%q}`, task, from, to))
+	forced := "" // d is below b, and open
+	if task == "b" && to == "completed" {
+		forced = `,"forced":true`
+	}
+	return s.add(source, "task.status_changed", fmt.Sprintf(`{"taskId":%q,"from":%q,"to":%q%s}`, task, from, to, forced))
 }
 
 // reopen opens a task of the session "work", which is told with this mail.

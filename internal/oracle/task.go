@@ -27,6 +27,8 @@ type task struct {
 	status       string
 	deleted      bool
 	dependencies []string
+	// children are the tasks that are or were directly below it.
+	children []string
 	// dependents are the tasks, deleted ones too, that depend on it, by their ids.
 	dependents map[string]*task
 	// open counts its items that are queued or in hand, awaited such items of its dependents.
@@ -168,6 +170,7 @@ func (f *taskCreated) fold(c *trial) {
 		t.creator = c.by.id
 	}
 	c.tasks[f.TaskID] = t
+	c.nests(t)
 	c.order.tasks = append(c.order.tasks, f.TaskID)
 	c.depend(t, true)
 }
@@ -185,6 +188,7 @@ type taskUpdated struct {
 	PlanID       *string   `json:"planId"`
 	Labels       *[]string `json:"labels"`
 	Status       *move     `json:"status"`
+	Forced       bool      `json:"forced"`
 	Notice       *notice   `json:"notice,omitempty"`
 }
 
@@ -208,6 +212,7 @@ func (f *taskUpdated) judge(c *trial) {
 	}
 	if f.Status != nil {
 		c.moves(t, f.Status.From, f.Status.To)
+		c.finishes(t, f.Status.To, f.Forced)
 		c.notified(f.Notice, t, f.Status.To, false)
 		if f.Status.From == f.Status.To {
 			c.fault(ruleStatus, "its status moves from %s to %s", f.Status.From, f.Status.To)
@@ -245,6 +250,7 @@ func (f *taskUpdated) fold(c *trial) {
 	}
 	if f.ParentID != nil {
 		t.parent = *f.ParentID
+		c.nests(t)
 	}
 	if f.PlanID != nil {
 		t.planID = *f.PlanID
@@ -275,13 +281,44 @@ func (c *trial) moves(t *task, from, to string) {
 		c.fault(ruleStatusOwner, "%s moves a task's status, which is the user's and an orchestrator's", c.event.Source)
 	} else if to == cancelled {
 		c.fault(ruleStatusOwner, "an orchestrator cancels a task, which only the user may")
+	} else if t != nil && t.status == cancelled && from != to && c.thirdOn() {
+		c.fault(ruleStatusOwner, "an orchestrator takes the cancellation of task %s back, which only the user may", t.id)
 	}
+}
+
+// finishes judges that a task is completed before those directly below it only if that was forced.
+func (c *trial) finishes(t *task, to string, forced bool) {
+	if t == nil || !c.thirdOn() {
+		return
+	}
+	if early := to == completed && c.openBelow(t.id); early != forced {
+		c.fault(ruleFinish, "task %s has open tasks below it: %t, and its completion is forced: %t", t.id, early, forced)
+	}
+}
+
+// nests adds a task to those below its parent.
+func (j *Judge) nests(t *task) {
+	if parent := j.tasks[t.parent]; parent != nil {
+		parent.children = append(parent.children, t.id)
+	}
+}
+
+// openBelow reports whether a task directly below one is neither completed nor cancelled.
+func (j *Judge) openBelow(id string) bool {
+	for _, child := range j.tasks[id].children {
+		t := j.tasks[child]
+		if t.parent == id && !t.deleted && t.status != completed && t.status != cancelled {
+			return true
+		}
+	}
+	return false
 }
 
 type taskStatusChanged struct {
 	TaskID string  `json:"taskId"`
 	From   string  `json:"from"`
 	To     string  `json:"to"`
+	Forced bool    `json:"forced"`
 	Notice *notice `json:"notice,omitempty"`
 }
 
@@ -302,6 +339,7 @@ func (f *taskStatusChanged) commands() []string {
 func (f *taskStatusChanged) judge(c *trial) {
 	t := c.aTask(f.TaskID)
 	c.moves(t, f.From, f.To)
+	c.finishes(t, f.To, f.Forced)
 	c.notified(f.Notice, t, f.To, f.To == inProgress)
 	switch {
 	case f.To == completed, f.To == blocked:

@@ -270,8 +270,9 @@ func (c composer) wish(by caller, id string) wish {
 		c.createTask(f, by)
 	case "task:update":
 		c.updateTask(f, by)
+		f.Force = c.chance(20)
 	case "task:complete":
-		f.TaskID = c.taskOf(by)
+		f.TaskID, f.Force = c.taskOf(by), c.chance(40)
 	case "task:block", "task:reopen":
 		f.TaskID, f.Reason = c.taskOf(by), pick(c, []string{"", "not yet"})
 	case "task:delete":

@@ -52,7 +52,7 @@ func (c composer) spawn(f *fields, by caller) {
 	if f.Role != "orchestrator" && own["session:spawn"] && !own["since"] && c.chance(40) {
 		f.Allowed = &lists[12] // more than the spawner may use itself
 	}
-	f.Strict = c.chance(15)
+	f.Force = c.chance(50)
 	if c.queues && f.Role != "orchestrator" && c.chance(50) {
 		f.Strategy, f.Allowed = "queue", nil
 	}

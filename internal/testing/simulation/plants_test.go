@@ -933,6 +933,27 @@ var plants = []plant{
 	{"a plan id is never free again", []edit{{
 		"projections/plan.go", "		s.plans.put(key, \"\")\n", "		s.plans.put(key, t.ID)\n",
 	}}},
+	{"an orchestrator takes a cancellation back", []edit{{
+		"commands/taskstatus.go", "t.Status == events.TaskCancelled && c.By", "false && c.By",
+	}}},
+	{"a session is spawned on a cancelled task", []edit{{
+		"commands/spawn.go", ".Status == events.TaskCancelled {", ".Status == events.TaskTodo && false {",
+	}}},
+	{"a spawn does not wait for dependencies", []edit{{
+		"commands/spawn.go", "	waits := len(unmet) > 0 &&", "	waits := false && len(unmet) > 0 &&",
+	}}},
+	{"a parent is completed before its children", []edit{{
+		"commands/taskstatus.go", "|| s.Unfinished(t.ID) == 0 {", "|| true {",
+	}}},
+	{"a completed child still counts as open", []edit{{
+		"projections/unfinished.go", "t.Status == events.TaskCompleted ||", "",
+	}}},
+	{"a moved child still counts for its old parent", []edit{{
+		"projections/unfinished.go", "	if was != \"\" {\n", "	if was != \"\" && is == \"\" {\n",
+	}}},
+	{"progress after the end of the work takes it back", []edit{{
+		"projections/report.go", "keeps := d.AfterDone &&", "keeps := false &&",
+	}}},
 	{"a task moves below itself", []edit{{places, "	if above[t.ID] {\n", "	if false {\n"}}},
 	{"a task moves below what a task below it waits for", []edit{{
 		places, "			if above[id] {\n", "			if false {\n",

@@ -96,7 +96,7 @@ type fields struct {
 	Role         string    `json:"role,omitempty"`
 	Strategy     string    `json:"strategy,omitempty"`
 	Allowed      *[]string `json:"allowedCommands,omitempty"`
-	Strict       bool      `json:"strict,omitempty"`
+	Force        bool      `json:"force,omitempty"`
 	Create       bool      `json:"create,omitempty"`
 	Recursive    bool      `json:"recursive,omitempty"`
 	Failed       bool      `json:"failed,omitempty"`

@@ -1,0 +1,45 @@
+package projections
+
+import "maestro/events"
+
+// Unfinished counts the tasks directly below one that are neither completed nor cancelled.
+func (s *State) Unfinished(task string) int { return s.unfinished.get(task) }
+
+// SomeUnfinished names some of them, at most so many, and counts all. Of very many tasks below it looks at the oldest
+// only.
+func (s *State) SomeUnfinished(task string, most int) (ids []string, all int) {
+	for i, id := range s.children.get(task) {
+		if len(ids) == most || i == mostLooked {
+			break
+		}
+		if t := s.tasks.get(id); t.unfinishedBelow() == task {
+			ids = append(ids, id)
+		}
+	}
+	return ids, s.Unfinished(task)
+}
+
+// mostLooked is how many tasks are looked at to name a few.
+const mostLooked = 1000
+
+// unfinishedBelow gives the parent for which the task counts as open, "" if it counts for none.
+func (t *Task) unfinishedBelow() string {
+	if t == nil || t.Deleted || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled {
+		return ""
+	}
+	return t.ParentID
+}
+
+// countUnfinished counts a task for its parent, before and after a change; nil is a task that is not there yet.
+func (s *State) countUnfinished(before, after *Task) {
+	was, is := before.unfinishedBelow(), after.unfinishedBelow()
+	if was == is {
+		return
+	}
+	if was != "" {
+		s.unfinished.put(was, s.unfinished.get(was)-1)
+	}
+	if is != "" {
+		s.unfinished.put(is, s.unfinished.get(is)+1)
+	}
+}
