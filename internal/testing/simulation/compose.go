@@ -113,6 +113,7 @@ func (w *world) compose(rng *rand.Rand) wish {
 		tokens:    w.plan.Tokens,
 		templates: w.plan.Templates,
 		messages:  w.plan.Messages,
+		plans:     w.plan.Plans,
 	}
 	for _, waiting := range w.waiting {
 		f := waiting.wish.fields
@@ -192,6 +193,9 @@ func (c composer) fresh() wish {
 		}
 	case working < 4 && live > 0 && c.chance(60):
 		return c.wish(admin, "session:spawn")
+	}
+	if c.plans && c.chance(70) {
+		return c.ofPlans()
 	}
 	if c.tokens && c.chance(40) {
 		return c.ofMakers()

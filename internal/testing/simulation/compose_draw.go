@@ -23,6 +23,8 @@ type composer struct {
 	templates bool
 	// messages lets sessions be written to.
 	messages bool
+	// plans lets a plan be changed over and over.
+	plans bool
 }
 
 func (c composer) chance(percent int) bool { return c.IntN(100) < percent }

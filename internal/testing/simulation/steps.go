@@ -124,6 +124,8 @@ type Plan struct {
 	Templates bool
 	// Messages lets sessions be written to, which no other run does.
 	Messages bool
+	// Plans lets a plan be changed more often than the rest.
+	Plans bool
 	// Gossip lets sessions in projects that sessions made be refused more often than there are records.
 	Gossip bool
 	// Fan lets items of a queue wait for tasks that are reported on, and deleted, several at once.
@@ -177,6 +179,9 @@ func NewPlan(seed uint64) Plan {
 		p.Furnished = true
 	}
 	p.Messages = seed%250 >= 216 && seed%250 <= 242
+	if p.Plans = seed%250 >= 40 && seed%250 <= 59; p.Plans {
+		p.Furnished = true
+	}
 	p.Fan = rand.New(rand.NewPCG(seed, 0x66616e)).IntN(8) == 0
 	p.Chatter = seed%11 == 8
 	if later := rand.New(rand.NewPCG(seed, 0x6c656170)); later.IntN(3) == 0 {

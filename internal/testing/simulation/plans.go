@@ -1,0 +1,43 @@
+package simulation
+
+// ofPlans changes a plan over and over: tasks with plan ids that come and go, and that move in a tree with
+// dependencies; and asks for what is so already.
+func (c composer) ofPlans() wish {
+	w := wish{by: admin}
+	f := &w.fields
+	project := c.m.projectIDs[0]
+	var tasks []string
+	for _, id := range c.m.taskIDs {
+		if t := c.m.tasks[id]; !t.Deleted && t.Project == project {
+			tasks = append(tasks, id)
+		}
+	}
+	if len(tasks) < 6 || c.chance(15) {
+		w.id, f.Project, f.Title = "task:create", project, ptr("Planned")
+		f.PlanID = ptr(pick(c, []string{"one", "two", "three", ""}))
+		if len(tasks) > 0 && c.chance(70) {
+			f.ParentID = ptr(pick(c, tasks))
+		}
+		if len(tasks) > 0 && c.chance(40) {
+			f.Dependencies = &[]string{pick(c, tasks)}
+		}
+		return w
+	}
+	f.TaskID = pick(c, tasks)
+	t := c.m.tasks[f.TaskID]
+	switch n := c.IntN(100); {
+	case n < 35:
+		w.id, f.ParentID = "task:update", ptr(pick(c, append(tasks, "null")))
+	case n < 50:
+		w.id, f.AddDependencies = "task:update", []string{pick(c, tasks)}
+	case n < 60:
+		w.id, f.PlanID = "task:update", ptr(pick(c, []string{"one", "two", ""}))
+	case n < 70: // so already
+		w.id, f.ParentID = "task:update", ptr(t.Parent)
+	case n < 85:
+		w.id, f.Recursive = "task:delete", c.chance(60)
+	default:
+		w.id, f.Force = "task:complete", c.chance(20)
+	}
+	return w
+}
