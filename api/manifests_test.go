@@ -246,7 +246,7 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 	w.do(adminToken, "task:complete", `{"taskId":"`+dependency+`"}`).is(200)
 
 	r := w.do(adminToken, "session:spawn",
-		`{"project":"`+project+`","taskIds":["`+own+`","`+bare+`"],"permissionMode":"readOnly","thinkingMode":"interleaved",
+		`{"project":"`+project+`","taskIds":["`+own+`","`+bare+`"],"permissionMode":"readOnly","thinkingMode":"interleaved","force":true,
 		"maxTurns":7,"timeout":60000,"templateId":"execute-tree","model":"opus","agent":"claude","skills":["s1","s2"],"allowedCommands":["task:get","report:progress"],
 		"context":{"note":"n","big":12345678901234567890}}`)
 	m := w.manifestOf(spawned(r))

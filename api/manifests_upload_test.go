@@ -131,7 +131,7 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 				project
 		}
 		digest := w.upload(adminToken, string(m.Canonical())).is(200).text("digest")
-		id := spawned(w.do(adminToken, "session:spawn", `{"project":"`+project+`","manifestDigest":"`+digest+`"}`))
+		id := spawned(w.do(adminToken, "session:spawn", `{"project":"`+project+`","force":true,"manifestDigest":"`+digest+`"}`))
 		if got := w.manifestOf(id); string(got.Canonical()) != string(m.Canonical()) {
 			t.Errorf("%s: spawned is %s", name, got.Canonical())
 		}

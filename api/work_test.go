@@ -59,12 +59,12 @@ func TestCallsAreChargedByTheirWork(t *testing.T) {
 			most     int64 // that each call costs
 			least    int64
 		}{
-			"an honest spawn": {"session:spawn", `{"taskIds":` + small + `}`, http.StatusOK, 2, 1},
-			"its dry run":     {"session:spawn?dryRun=true", `{"taskIds":` + small + `}`, http.StatusOK, 2, 1},
-			"a large spawn":   {"session:spawn", `{"taskIds":` + large + `}`, http.StatusOK, 400, 250},
-			"its dry run too": {"session:spawn?dryRun=true", `{"taskIds":` + large + `}`, http.StatusOK, 400, 250},
+			"an honest spawn": {"session:spawn", `{"force":true,"taskIds":` + small + `}`, http.StatusOK, 2, 1},
+			"its dry run":     {"session:spawn?dryRun=true", `{"force":true,"taskIds":` + small + `}`, http.StatusOK, 2, 1},
+			"a large spawn":   {"session:spawn", `{"force":true,"taskIds":` + large + `}`, http.StatusOK, 400, 250},
+			"its dry run too": {"session:spawn?dryRun=true", `{"force":true,"taskIds":` + large + `}`, http.StatusOK, 400, 250},
 			"a refused dry run": {
-				"session:spawn?dryRun=true", `{"strict":true,"taskIds":` + large + `}`, http.StatusUnprocessableEntity,
+				"session:spawn?dryRun=true", `{"taskIds":` + large + `}`, http.StatusUnprocessableEntity,
 				400, 250,
 			},
 		} {

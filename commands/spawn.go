@@ -164,7 +164,9 @@ func (x *SpawnSession) mayStart(s *projections.State, c Call, kind sessionKind, 
 		forced, waits = waits, false
 	}
 	if waits {
-		return false, forbidden(next, "Dependencies are not completed: %s", strings.Join(unmet, ", "))
+		refusal := forbidden(next, "Dependencies are not completed: %s", strings.Join(unmet, ", "))
+		refusal.Why = "the work would begin before what it needs is done"
+		return false, refusal
 	}
 	if !thirdOn(c.Rules) {
 		return false, nil
@@ -175,7 +177,9 @@ func (x *SpawnSession) mayStart(s *projections.State, c Call, kind sessionKind, 
 			if c.By.Kind == ActorUser {
 				next = "leave it out, or take that back with `maestro task update " + id + " --status todo`"
 			}
-			return false, forbidden(next, "Task '%s' is cancelled", id)
+			refusal := forbidden(next, "Task '%s' is cancelled", id)
+			refusal.Why = "the user cancelled it: nobody works on it"
+			return false, refusal
 		}
 	}
 	return forced, nil

@@ -166,7 +166,10 @@ func TestRefusalsAreStoredBeforeTheyAreAnswered(t *testing.T) {
 		w.store.when(func() error { <-open; return nil })
 		answered := make(chan error, 3)
 		at := w.log.head()
-		go func() { _, err := w.withKey("w", "task:complete", `{"taskId":"{t1}","force":true}`, "a"); answered <- err }()
+		go func() {
+			_, err := w.withKey("w", "task:complete", `{"taskId":"{t1}","force":true}`, "a")
+			answered <- err
+		}()
 		synctest.Wait()
 		go func() { _, err := w.withKey("w", "task:complete", `{"taskId":"{t2}"}`, "b"); answered <- err }()
 		go func() { _, err := w.withKey("w", "task:complete", `{"taskId":"{t2}"}`, "c"); answered <- err }()

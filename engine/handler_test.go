@@ -217,11 +217,15 @@ func TestRetries(t *testing.T) {
 		if _, err := w.withKey("o", "task:complete", `{"taskId":"none"}`, "again"); code(err) != commands.CodeNotFound {
 			t.Error(err)
 		}
-		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}","force":true}`, "again"); err != nil || a.Event == nil ||
+		if a, err := w.withKey(
+			"o", "task:complete", `{"taskId":"{t1}","force":true}`, "again",
+		); err != nil || a.Event == nil ||
 			a.Retried {
 			t.Errorf("%+v, %v", a, err)
 		}
-		if a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}","force":true}`, "another"); err != nil || a.Event != nil ||
+		if a, err := w.withKey(
+			"o", "task:complete", `{"taskId":"{t1}","force":true}`, "another",
+		); err != nil || a.Event != nil ||
 			a.Sequence != w.log.head() {
 			t.Errorf("already so: %+v, %v", a, err)
 		}

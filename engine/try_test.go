@@ -115,7 +115,9 @@ func TestTryIsDo(t *testing.T) {
 				w.named(name, done.Data)
 			}
 		}
-		if tried, err := w.try("o", "task:complete", `{"taskId":"{t1}","force":true}`, "so"); err != nil || tried.Event != nil ||
+		if tried, err := w.try(
+			"o", "task:complete", `{"taskId":"{t1}","force":true}`, "so",
+		); err != nil || tried.Event != nil ||
 			tried.Data != nil ||
 			tried.Sequence != w.log.head() {
 			t.Errorf("already so: %+v, %v", tried, err)

@@ -62,7 +62,7 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		return spawnAnswer{}, err
 	}
 	spawn := &commands.SpawnSession{
-		Force: true, // older clients are told of open dependencies, and not refused
+		Force:    true, // older clients are told of open dependencies, and not refused
 		In:       commands.In{Project: body.ProjectID},
 		Name:     body.SessionName,
 		Role:     body.Role,

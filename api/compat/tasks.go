@@ -140,7 +140,7 @@ func (s *compat) patchSteps(by commands.Actor, id string, body taskPatch) (steps
 		return steps, "", nil
 	}
 	update := &commands.UpdateTask{
-		Force: true, // older clients complete parents as they like
+		Force:       true, // older clients complete parents as they like
 		TaskID:      id,
 		Title:       body.Title,
 		Description: body.Description,

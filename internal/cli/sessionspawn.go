@@ -31,7 +31,7 @@ func newSessionSpawn(a *Run) *cobra.Command {
 	c := &sessionSpawn{Run: a}
 	cmd := &cobra.Command{
 		Use:   "spawn",
-		Short: "Spawn a session for tasks; --strict refuses while their dependencies are not completed",
+		Short: "Spawn a session for tasks whose dependencies are completed",
 		Args:  Takes,
 		Long: "Spawn a session: its tasks move to in_progress, its permissions are frozen, and it gets a secret of " +
 			"its own. The command prints the environment that its agent needs.\n\n" +
@@ -47,7 +47,7 @@ func newSessionSpawn(a *Run) *cobra.Command {
 	a.keyFlag(cmd, &c.key)
 	quietFlag(cmd, &c.quiet)
 	return Tell(cmd, "session:spawn", "task-ids!", "role", "strategy", "name", "agent", "model", "skills",
-		"allowed-commands", "queue", "timeout", "strict", "quiet")
+		"allowed-commands", "queue", "timeout", "quiet")
 }
 
 func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
@@ -146,7 +146,7 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 	})
 	if len(session.Unmet) > 0 {
 		a.Say(
-			"maestro: warning: its tasks wait for what is not completed: %s (spawn with --strict to refuse)\n",
+			"maestro: warning: its tasks wait for what is not completed: %s (you forced it)\n",
 			strings.Join(session.Unmet, ", "),
 		)
 	}

@@ -15,6 +15,7 @@ import (
 type taskComplete struct {
 	*Run
 	saidDone     bool
+	body         commands.CompleteTask
 	project, key string
 }
 
@@ -33,6 +34,7 @@ has confirmed. Each task gets an answer; if some are refused, the others are don
 		},
 		RunE: Running(c.run),
 	}
+	bind(cmd, &c.body)
 	cmd.Flags().BoolVar(&c.saidDone, "said-done", false,
 		"those of the project that agents report as completed, in place of named ones")
 	projectFlag(cmd, &c.project)
@@ -42,7 +44,9 @@ has confirmed. Each task gets an answer; if some are refused, the others are don
 
 func (c *taskComplete) run(ctx context.Context, args []string) error {
 	const words = "Completed task %s"
-	of := func(id string) any { return &commands.CompleteTask{In: commands.In{Project: c.project}, TaskID: id} }
+	of := func(id string) any {
+		return &commands.CompleteTask{In: commands.In{Project: c.project}, TaskID: id, Force: c.body.Force}
+	}
 	switch {
 	case c.saidDone && len(args) > 0:
 		return failure.Usage("--said-done and named tasks exclude each other").WithNext("leave one of them out")
@@ -67,8 +71,8 @@ func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) 
 		return err
 	}
 	ids := make([]string, len(said))
-	for i, t := range said {
-		ids[i] = t.ID
+	for i, t := range said { // a parent was made before what is below it, and is completed after it
+		ids[len(said)-1-i] = t.ID
 	}
 	if len(ids) == 0 && !c.JSON {
 		c.Print("No task of the project is reported as completed and not confirmed\n")

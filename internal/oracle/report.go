@@ -33,7 +33,8 @@ func (f *sessionReported) judge(c *trial) {
 	if s != nil {
 		f.late(c, s)
 		f.completes(c, s)
-		if after := f.Kind == "progress" && s.status == completed && s.ended == "" && c.thirdOn(); after != f.AfterDone {
+		after := f.Kind == "progress" && s.status == completed && s.ended == "" && c.thirdOn()
+		if after != f.AfterDone {
 			c.fault(ruleReport, "session %s had said that it is done: %t, and the report says: %t", s.id, after,
 				f.AfterDone)
 		}

@@ -137,9 +137,8 @@ var syntaxes = map[string]usage{
 	"session:spawn": {
 		"session spawn --task-ids <taskIds> [--role worker|orchestrator] [--strategy <strategy>] " +
 			`[--name "<name>"] [--agent <agent>] [--model <model>] [--skills <skills>] ` +
-			"[--allowed-commands <commandIds>] [--queue <queue>] [--timeout <duration>] [--strict] " +
-			"[--quiet]",
-		"Spawn a session for tasks; --strict refuses while their dependencies are not completed",
+			"[--allowed-commands <commandIds>] [--queue <queue>] [--timeout <duration>] [--quiet]",
+		"Spawn a session for tasks whose dependencies are completed",
 	},
 	"session:kill": {
 		`session kill <sessionId> [--reason "<reason>"] [--failed]`,

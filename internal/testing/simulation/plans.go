@@ -25,6 +25,13 @@ func (c composer) ofPlans() wish {
 	}
 	f.TaskID = pick(c, tasks)
 	t := c.m.tasks[f.TaskID]
+	if t.Status == "cancelled" && c.chance(60) {
+		if w.by, w.id = c.caller(), pick(c, []string{"task:complete", "task:block", "task:reopen"}); c.chance(50) {
+			w.by, w.id, f.TaskID, f.TaskIDs = admin, "session:spawn", "", &[]string{f.TaskID}
+			f.Project, f.Force = project, true
+		}
+		return w
+	}
 	switch n := c.IntN(100); {
 	case n < 35:
 		w.id, f.ParentID = "task:update", ptr(pick(c, append(tasks, "null")))
@@ -34,6 +41,8 @@ func (c composer) ofPlans() wish {
 		w.id, f.PlanID = "task:update", ptr(pick(c, []string{"one", "two", ""}))
 	case n < 70: // so already
 		w.id, f.ParentID = "task:update", ptr(t.Parent)
+	case n < 77:
+		w.id, f.Status = "task:update", ptr("cancelled")
 	case n < 85:
 		w.id, f.Recursive = "task:delete", c.chance(60)
 	default:

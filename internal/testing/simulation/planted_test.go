@@ -157,7 +157,7 @@ var broke = regexp.MustCompile(`breaks a promise: promise (.*?): `)
 
 func run(t *testing.T, binary string) caught {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(
 		ctx,
@@ -168,7 +168,7 @@ func run(t *testing.T, binary string) caught {
 		"-seeds",
 		fmt.Sprint(*plantSeeds),
 		"-test.timeout",
-		"4m",
+		"9m",
 	)
 	out, err := command.CombinedOutput()
 	var c caught
