@@ -458,6 +458,13 @@ func TestTwoStatuses(t *testing.T) {
 	}
 	working, done := report(worker, "w", events.ReportProgress, "m", "t1"), report(second, "w2", events.ReportComplete,
 		"m", "t1")
+	afterDone := by(second, &events.SessionReported{
+		SessionID: "w2",
+		Kind:      events.ReportProgress,
+		Message:   "m",
+		TaskIDs:   []string{"t1"},
+		AfterDone: true,
+	})
 	for _, c := range []struct {
 		name  string
 		story []given
@@ -498,6 +505,10 @@ func TestTwoStatuses(t *testing.T) {
 			TaskIDs:   []string{"t1"},
 			Late:      true,
 		})), want{"sessionStatus": "", "updatedAt": ms(4)}},
+		{"progress after its session said that it is done: what is completed stays", then(done, afterDone), want{
+			"sessionStatus": `"completed"`, "saidBy": `"w2"`, "says": "[" + said(5, "w2", "completed") + "]",
+		}},
+		{"what was not completed goes on", then(afterDone), want{"sessionStatus": `"working"`, "saidBy": `"w2"`}},
 		{"two sessions: the newest word", then(working, done), want{
 			"sessionStatus": `"completed"`, "saidBy": `"w2"`,
 			"says": "[" + said(5, "w", "working") + "," + said(6, "w2", "completed") + "]",

@@ -1,8 +1,13 @@
 package simulation
 
+import "cmp"
+
 // ofPlans changes a plan over and over: tasks with plan ids that come and go, and that move in a tree with
 // dependencies; and asks for what is so already.
 func (c composer) ofPlans() wish {
+	if x, ok := c.talker(); ok && c.chance(20) {
+		return x
+	}
 	w := wish{by: admin}
 	f := &w.fields
 	project := c.m.projectIDs[0]
@@ -39,8 +44,11 @@ func (c composer) ofPlans() wish {
 		w.id, f.AddDependencies = "task:update", []string{pick(c, tasks)}
 	case n < 60:
 		w.id, f.PlanID = "task:update", ptr(pick(c, []string{"one", "two", ""}))
-	case n < 70: // so already
-		w.id, f.ParentID = "task:update", ptr(t.Parent)
+	case n < 70: // so already, or nearly
+		w.id, f.ParentID = "task:update", ptr(cmp.Or(t.Parent, "null"))
+		if c.chance(60) {
+			f.ParentID, f.Title = nil, ptr("Planned")
+		}
 	case n < 77:
 		w.id, f.Status = "task:update", ptr("cancelled")
 	case n < 85:
@@ -49,4 +57,25 @@ func (c composer) ofPlans() wish {
 		w.id, f.Force = "task:complete", c.chance(20)
 	}
 	return w
+}
+
+// talker lets a session say that its task is done, then that it is done itself, and then that the task goes on.
+func (c composer) talker() (wish, bool) {
+	for _, id := range c.m.sessionIDs {
+		x, ok := c.m.liveSession(id)
+		if !ok || x.Ended || len(x.Tasks) == 0 || !c.chance(40) {
+			continue
+		}
+		w := wish{by: caller{kind: "session", name: id, project: x.Project}, id: "report:progress"}
+		w.fields.TaskIDs = &[]string{x.Tasks[0]}
+		switch {
+		case x.Status == "completed":
+		case c.chance(60):
+			w.id = "report:complete"
+		default:
+			w.id, w.fields = "session:complete", fields{}
+		}
+		return w, true
+	}
+	return wish{}, false
 }
