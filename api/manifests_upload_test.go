@@ -142,6 +142,7 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 		fields := map[string]any{
 			"project":        project,
 			"taskIds":        m.TaskIDs(),
+			"force":          true,
 			"role":           m.Role,
 			"strategy":       m.Axes().Strategy,
 			"skills":         m.Skills,

@@ -85,7 +85,7 @@ func TestCallsAreChargedByTheirWork(t *testing.T) {
 		}
 		_, token := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
 		tried := 0
-		for w.do(token, "session:spawn?dryRun=true", `{"taskIds":`+large+`}`).status == http.StatusOK {
+		for w.do(token, "session:spawn?dryRun=true", `{"force":true,"taskIds":`+large+`}`).status == http.StatusOK {
 			tried++
 		}
 		if tried == 0 || tried > 20 {
@@ -94,7 +94,7 @@ func TestCallsAreChargedByTheirWork(t *testing.T) {
 		time.Sleep(w.do(token, "report:progress", note).limited("session-commands"))
 		w.do(token, "report:progress", note).is(http.StatusOK)
 		for range 30 { // an admin imports what it likes
-			w.do(adminToken, "session:spawn?dryRun=true", `{"project":"`+project+`","taskIds":`+large+`}`).
+			w.do(adminToken, "session:spawn?dryRun=true", `{"project":"`+project+`","force":true,"taskIds":`+large+`}`).
 				is(http.StatusOK)
 		}
 	})

@@ -164,7 +164,8 @@ func (x *SpawnSession) mayStart(s *projections.State, c Call, kind sessionKind, 
 		forced, waits = waits, false
 	}
 	if waits {
-		refusal := forbidden(next, "Dependencies are not completed: %s", strings.Join(unmet, ", "))
+		refusal := forbidden(next, "Dependencies are not completed: %s",
+			someOf(unmet[:min(len(unmet), belowNamed)], len(unmet)))
 		refusal.Why = "the work would begin before what it needs is done"
 		return false, refusal
 	}

@@ -108,14 +108,9 @@ func mayMove(s *projections.State, c Call, t *projections.Task, to events.TaskSt
 
 // openBelow is the refusal to complete a task before those below it.
 func openBelow(s *projections.State, id string) *Refusal {
-	ids, all := s.SomeUnfinished(id, belowNamed)
-	names := strings.Join(ids, ", ")
-	if all > len(ids) {
-		names += " and " + strconv.Itoa(all-len(ids)) + " more"
-	}
 	return &Refusal{
 		Code:    CodeRule,
-		Message: "Task '" + id + "' has open tasks below it: " + names,
+		Message: "Task '" + id + "' has open tasks below it: " + someOf(s.SomeUnfinished(id, belowNamed)),
 		Why:     "a parent is done when what is below it is completed or cancelled",
 		Next:    "complete them first, or repeat it with --force",
 	}
@@ -144,4 +139,13 @@ func validReason(reason string) error {
 		return invalid("/reason", "a reason has at most %d bytes, this has %d", events.MaxText, len(reason))
 	}
 	return ValidText("/reason", reason)
+}
+
+// someOf lists ids that stand for so many.
+func someOf(ids []string, all int) string {
+	names := strings.Join(ids, ", ")
+	if all > len(ids) {
+		names += " and " + strconv.Itoa(all-len(ids)) + " more"
+	}
+	return names
 }
