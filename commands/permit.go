@@ -47,6 +47,7 @@ func PermitAt(s *projections.State, t *Table, c Call, id string) error {
 }
 
 func permitUser(s *projections.State, by Actor, row Row, project string) error {
+	s.Worked(len(by.Projects) / namesPerStep)
 	switch {
 	case row.Who&U == 0:
 		return notAllowed(row.ID, "it is for: "+row.Who.String(), "use the session's own credential",

@@ -106,6 +106,9 @@ func nameOf(pointer string) string {
 	return strings.TrimPrefix(pointer, "/")
 }
 
+// namesPerStep is how many names in a list cost as much to compare as one look-up.
+const namesPerStep = 10
+
 func unique(ids []string) []string {
 	var kept []string
 	seen := make(map[string]struct{}, len(ids))

@@ -28,59 +28,66 @@ func (s *State) tasksIn(ids []string) iter.Seq[*Task] {
 	}
 }
 
-// TasksAfter gives the tasks of projects in order of creation, behind the one that was made at a sequence; 0 for all.
-func (s *State) TasksAfter(projects []string, after uint64) iter.Seq[*Task] {
-	if len(projects) == 1 {
-		return s.tasksFrom(s.taskIDs.get(projects[0]), after)
+// Walk goes through tasks in order of creation, in as many portions as it takes. A task that is made after the walk
+// begins is no part of it. [State.WalkOn] takes it on.
+type Walk struct {
+	lists inTurn
+	// Last is the task that it came to last, also a deleted one; nil at the beginning.
+	Last *Task
+}
+
+// WalkTasks begins a walk through the tasks of projects, behind the one that was made at a sequence; 0 for all.
+func (s *State) WalkTasks(projects []string, after uint64) *Walk {
+	w := new(Walk)
+	for _, project := range projects {
+		w.add(s, s.taskIDs.get(project), after)
 	}
-	return func(yield func(*Task) bool) {
-		var lists inTurn
-		for _, project := range projects {
-			ids := s.taskIDs.get(project)
-			if ids = s.livingFrom(ids[s.behind(ids, after):]); len(ids) > 0 {
-				lists = append(lists, taskList{s.tasks.get(ids[0]).CreatedSequence, ids})
-			}
+	heap.Init(&w.lists)
+	return w
+}
+
+// WalkChildren is WalkTasks for the tasks directly below one.
+func (s *State) WalkChildren(task string, after uint64) *Walk {
+	w := new(Walk)
+	w.add(s, s.children.get(task), after)
+	return w
+}
+
+func (w *Walk) add(s *State, ids []string, after uint64) {
+	if after > 0 {
+		ids = ids[s.behind(ids, after):]
+	}
+	if len(ids) > 0 {
+		w.lists = append(w.lists, taskList{s.tasks.get(ids[0]).CreatedSequence, ids})
+	}
+}
+
+// WalkOn gives see the next tasks that are not deleted, until see returns false or the state has counted so many steps.
+// It reports whether the walk is done.
+func (s *State) WalkOn(w *Walk, until uint64, see func(*Task) bool) (done bool) {
+	for len(w.lists) > 0 {
+		if s.Steps() >= until {
+			return false
 		}
-		heap.Init(&lists)
-		for len(lists) > 0 {
-			first := &lists[0]
-			if !yield(s.tasks.get(first.ids[0])) {
-				return
-			}
-			if first.ids = s.livingFrom(first.ids[1:]); len(first.ids) == 0 {
-				heap.Pop(&lists)
-				continue
-			}
+		first := &w.lists[0]
+		t := s.tasks.get(first.ids[0])
+		w.Last = t
+		if first.ids = first.ids[1:]; len(first.ids) == 0 {
+			heap.Pop(&w.lists)
+		} else if len(w.lists) > 1 {
 			first.created = s.tasks.get(first.ids[0]).CreatedSequence
-			heap.Fix(&lists, 0)
+			heap.Fix(&w.lists, 0)
+		}
+		if !t.Deleted && !see(t) {
+			break
 		}
 	}
-}
-
-// ChildrenAfter gives the tasks directly below one, as TasksAfter does.
-func (s *State) ChildrenAfter(task string, after uint64) iter.Seq[*Task] {
-	return s.tasksFrom(s.children.get(task), after)
-}
-
-// tasksFrom gives those of the tasks that are not deleted, behind the one that was made at a sequence.
-func (s *State) tasksFrom(ids []string, after uint64) iter.Seq[*Task] {
-	if after == 0 {
-		return s.tasksIn(ids)
-	}
-	return s.tasksIn(ids[s.behind(ids, after):])
+	return len(w.lists) == 0
 }
 
 // behind gives where the tasks begin that were made after a sequence. ids are in order of creation.
 func (s *State) behind(ids []string, after uint64) int {
 	return sort.Search(len(ids), func(i int) bool { return s.tasks.get(ids[i]).CreatedSequence > after })
-}
-
-// livingFrom leaves the deleted tasks at the beginning of a list out.
-func (s *State) livingFrom(ids []string) []string {
-	for len(ids) > 0 && s.Task(ids[0]) == nil {
-		ids = ids[1:]
-	}
-	return ids
 }
 
 // taskList is the rest of a project's tasks, by when the first of them was made.

@@ -25,6 +25,11 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 	steps, err := s.Handler.Read(ctx, func(state *projections.State) error {
 		v := s.At(state, c)
 		v.again = s.again(ctx, c)
+		v.live = func() {
+			if err := ctx.Err(); err != nil {
+				panic(brokenOff{err})
+			}
+		}
 		return see(v)
 	})
 	c.looked(steps)

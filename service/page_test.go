@@ -39,14 +39,22 @@ func TestPagesStartAtTheCursor(t *testing.T) {
 	}
 	lists := map[string]func(from int64) (steps uint64, items int){
 		"sessions": func(from int64) (steps uint64, items int) {
-			steps = look(page(from), func(v View) error {
-				finish, err := v.ListSessions(&wire.SessionFilter{ProjectID: project})
-				if err == nil {
-					finish().Each(func(any) bool { items++; return true })
+			var finish func() (List[ShownSession], error)
+			portions := uint64(0)
+			steps = look(page(from), func(v View) (err error) {
+				again := v.again
+				v.again = func(see func(View)) {
+					again(func(v View) { see(v); portions += v.Steps() })
 				}
+				finish, err = v.ListSessions(&wire.SessionFilter{ProjectID: project})
 				return err
 			})
-			return steps, items
+			found, err := finish()
+			if err != nil {
+				t.Fatal(err)
+			}
+			found.Each(func(any) bool { items++; return true })
+			return steps + portions, items
 		},
 		"inputs": func(from int64) (steps uint64, items int) {
 			steps = look(page(from), func(v View) error {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"maestro/commands"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -31,8 +32,15 @@ func (v View) PermitProjects(row, only string) ([]*projections.Project, error) {
 		return []*projections.Project{p}, v.Permit(row, only)
 	}
 	var seen []*projections.Project
+	var named map[string]bool // the projects of a token that reads those alone
+	if by := v.Caller.By; by.Access == commands.AccessReadOnly {
+		named = make(map[string]bool, len(by.Projects))
+		for _, id := range by.Projects {
+			named[id] = true
+		}
+	}
 	for p := range v.Projects() {
-		if v.Permit(row, p.ID) == nil {
+		if (named == nil || named[p.ID]) && v.Permit(row, p.ID) == nil {
 			seen = append(seen, p)
 		}
 	}

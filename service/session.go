@@ -3,6 +3,7 @@ package service
 import (
 	"slices"
 
+	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service/wire"
@@ -55,9 +56,9 @@ func (x ShownSession) Entries(limit int, bare bool) List[wire.Entry] {
 	return entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare == bare })
 }
 
-// ListSessions gives the sessions that the caller may see, in order of creation. The function that it returns may be
-// called when the state has moved.
-func (v View) ListSessions(in *wire.SessionFilter) (func() List[ShownSession], error) {
+// ListSessions gives the sessions that the caller may see, in order of creation. What it returns finds them in
+// portions, and is called when the state may move.
+func (v View) ListSessions(in *wire.SessionFilter) (func() (List[ShownSession], error), error) {
 	projects, err := v.PermitProjects("session:list", in.ProjectID)
 	if err != nil {
 		return nil, err
@@ -66,41 +67,88 @@ func (v View) ListSessions(in *wire.SessionFilter) (func() List[ShownSession], e
 	if err != nil {
 		return nil, err
 	}
-	var found []ShownSession
-	for _, p := range projects {
-		part := asked.part()
-		for _, id := range v.SessionIDsFrom(p.ID, part.from) {
-			x := v.Session(id)
-			if x == nil || !sessionMatches(in, x) {
-				continue
-			}
-			if found = append(found, v.Shown(x)); part.full(x.StartedAt) {
-				break
-			}
-		}
+	rest := make([]restOfSessions, len(projects))
+	for i, p := range projects {
+		rest[i] = restOfSessions{v.SessionIDsFrom(p.ID, asked.From), asked.part()}
 	}
-	return func() List[ShownSession] {
-		slices.SortStableFunc(found,
-			func(a, b ShownSession) int { return int(a.Session.StartedAt - b.Session.StartedAt) })
-		return List[ShownSession]{func(yield func(ShownSession) bool) {
-			for _, x := range found {
-				if in.Brief == "true" {
-					x.Timeline = nil
-				}
-				if !yield(x) {
-					return
-				}
-			}
-		}}
-	}, nil
+	filter := sessionFilter{SessionFilter: in}
+	if t := v.TaskEver(in.TaskID); t != nil {
+		filter.had = t.SessionIDs
+	}
+	return func() (List[ShownSession], error) { return v.findSessions(rest, &filter) }, nil
 }
 
-func sessionMatches(f *wire.SessionFilter, x *projections.Session) bool {
-	return (f.TaskID == "" || slices.Contains(x.TaskIDs, f.TaskID)) &&
-		(f.Status == "" || f.Status == string(x.Status)) &&
-		(f.Active != "true" || x.Status != events.SessionSaidDone) &&
-		(f.Living != "true" || !x.Ended()) &&
-		(f.SpawnedBy == "" || f.SpawnedBy == x.SpawnedBy)
+// restOfSessions are the sessions of a project that are still to be looked at, and what is still wanted of them.
+type restOfSessions struct {
+	ids  []string
+	part part
+}
+
+// findSessions finds sessions in portions. All together take no more than one read may.
+func (v View) findSessions(rest []restOfSessions, filter *sessionFilter) (List[ShownSession], error) {
+	filter.had = slices.Sorted(slices.Values(filter.had))
+	var found []ShownSession
+	steps := len(filter.had)
+	for len(rest) > 0 {
+		v.again(func(v View) {
+			for len(rest) > 0 && v.Steps() < stepsAtOnce {
+				of := &rest[0]
+				if len(of.ids) == 0 {
+					rest = rest[1:]
+					continue
+				}
+				x := v.Session(of.ids[0])
+				of.ids = of.ids[1:]
+				if x == nil || !filter.passes(v, x) {
+					continue
+				}
+				if found = append(found, v.Shown(x)); of.part.full(x.StartedAt) {
+					of.ids = nil
+				}
+			}
+			steps += int(v.Steps()) //nolint:gosec // about stepsAtOnce
+		})
+		if steps > engine.ReadMost {
+			return List[ShownSession]{}, tooMuchToRead()
+		}
+	}
+	slices.SortStableFunc(found,
+		func(a, b ShownSession) int { return int(a.Session.StartedAt - b.Session.StartedAt) })
+	return List[ShownSession]{func(yield func(ShownSession) bool) {
+		for _, x := range found {
+			if filter.Brief == "true" {
+				x.Timeline = nil
+			}
+			if !yield(x) {
+				return
+			}
+		}
+	}}, nil
+}
+
+// sessionFilter says which sessions a list leaves.
+type sessionFilter struct {
+	*wire.SessionFilter
+
+	// had are the sessions that have or had the task that is asked for, sorted.
+	had []string
+}
+
+func (f *sessionFilter) passes(v View, x *projections.Session) bool {
+	if f.Status != "" && f.Status != string(x.Status) ||
+		f.Active == "true" && x.Status == events.SessionSaidDone ||
+		f.Living == "true" && x.Ended() ||
+		f.SpawnedBy != "" && f.SpawnedBy != x.SpawnedBy {
+		return false
+	}
+	if f.TaskID == "" {
+		return true
+	}
+	if _, had := slices.BinarySearch(f.had, x.ID); !had {
+		return false
+	}
+	v.Worked(len(x.TaskIDs) / namesPerStep)
+	return slices.Contains(x.TaskIDs, f.TaskID)
 }
 
 // GetSession gives a session. What it returns may be shown when the state has moved.

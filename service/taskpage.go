@@ -1,12 +1,10 @@
 package service
 
 import (
-	"iter"
 	"slices"
 
 	"maestro/engine"
 	"maestro/projections"
-	"maestro/service/wire"
 )
 
 const (
@@ -14,8 +12,6 @@ const (
 	scanMost = engine.ReadMost / 4
 	// orderMost is how many dependencies one answer puts in order.
 	orderMost = 4 * engine.ReadMost
-	// namesPerStep is how many names in a list cost as much as one look-up.
-	namesPerStep = 10
 )
 
 // PageOf says which part of a list is asked for.
@@ -90,30 +86,67 @@ func (v View) createdAt(after string) (uint64, error) {
 	return t.CreatedSequence, nil
 }
 
-// taskPage takes a page from tasks in order of creation.
-func (v View) taskPage(
-	tasks iter.Seq[*projections.Task], asked PageOf, keep func(*projections.Task) bool,
-) (func() (TaskPage, error), error) {
-	var found []*projections.Task
-	var next *PageEnd
-	end := func(t *projections.Task) *PageEnd { return &PageEnd{ID: t.ID, Order: t.CreatedAt} }
-	begun := v.Steps()
-	for t := range tasks {
-		kept := keep(t)
-		if kept && asked.Limit > 0 && len(found) == asked.Limit {
-			next = end(found[len(found)-1])
-			break
+// taskPage takes a page from a walk. The state must not stand still for the caller of what it returns.
+func (v View) taskPage(walk *projections.Walk, asked PageOf, filter *taskFilter) func() (TaskPage, error) {
+	return func() (TaskPage, error) {
+		found, next, err := v.findTasks(walk, asked.Limit, filter)
+		return v.shownTasks(found, next), err
+	}
+}
+
+// findTasks finds tasks in portions: the state stands still only while a portion of them is looked up, and not while
+// their texts and lists are searched, which do not change. A page ends before it is full after scanMost steps; a whole
+// list (limit 0) is refused where it takes more than one read may.
+func (v View) findTasks(
+	walk *projections.Walk, limit int, filter *taskFilter,
+) (found []*projections.Task, next *PageEnd, err error) {
+	most, portion := engine.ReadMost, tasksAtOnce
+	if limit > 0 {
+		most, portion = scanMost, min(limit+1, tasksAtOnce)
+	}
+	steps, alone := 0, 0
+	for done := false; !done; portion = min(2*portion, tasksAtOnce) {
+		part := make([]*projections.Task, 0, portion)
+		v.again(func(v View) {
+			done = v.WalkOn(walk, stepsAtOnce, func(t *projections.Task) bool {
+				if filter.stands(v, t) {
+					part = append(part, t)
+				}
+				return len(part) < portion
+			})
+			steps += int(v.Steps()) //nolint:gosec // about stepsAtOnce
+		})
+		last := walk.Last
+		for i, t := range part {
+			kept, took := filter.holds(t)
+			v.Caller.looked(took)
+			if kept && limit > 0 && len(found) == limit {
+				return found, endOf(found[limit-1]), nil
+			}
+			if kept {
+				found = append(found, t)
+			}
+			if alone += took; alone >= stepsAtOnce {
+				v.live()
+				alone = 0
+			}
+			if steps += took; steps > most && i < len(part)-1 {
+				last, done = t, false
+				break
+			}
 		}
-		if kept {
-			found = append(found, t)
-		}
-		if asked.Limit > 0 && v.Steps()-begun > scanMost {
-			next = end(t)
-			break
+		switch {
+		case steps <= most || done:
+		case limit == 0:
+			return nil, nil, tooMuchToRead()
+		default:
+			return found, endOf(last), nil
 		}
 	}
-	return func() (TaskPage, error) { return v.shownTasks(found, next), nil }, nil
+	return found, nil, nil
 }
+
+func endOf(t *projections.Task) *PageEnd { return &PageEnd{ID: t.ID, Order: t.CreatedAt} }
 
 // shownTasks makes the views of tasks as they are written.
 func (v View) shownTasks(found []*projections.Task, next *PageEnd) TaskPage {
@@ -136,26 +169,28 @@ func (v View) shownTasks(found []*projections.Task, next *PageEnd) TaskPage {
 // itemSize is what a list takes for an item that it points to.
 const itemSize = 8
 
-// tasksByDependency is ListTasks in order of dependency. What is left out stands between what is not, so all tasks are
-// put in order, on values that do not change, when the state has moved on.
-func (v View) tasksByDependency(
-	in *wire.TaskFilter, projects []string, asked PageOf,
-) (func() (TaskPage, error), error) {
-	var all []*projections.Task
-	kept := map[string]bool{}
-	dependencies := 0
-	for t := range v.TasksAfter(projects, 0) {
-		all = append(all, t)
-		dependencies += len(t.Dependencies)
-		if v.taskMatches(in, t) {
+// tasksByDependency is taskPage in order of dependency. What is left out stands between what is not, so all tasks are
+// put in order, on values that do not change.
+func (v View) tasksByDependency(walk *projections.Walk, asked PageOf, filter *taskFilter) func() (TaskPage, error) {
+	return func() (TaskPage, error) {
+		var all []*projections.Task
+		dependencies := 0
+		filter.walked = func(t *projections.Task) {
+			all = append(all, t)
+			dependencies += len(t.Dependencies)
+		}
+		passed, _, err := v.findTasks(walk, 0, filter)
+		if err == nil && dependencies > orderMost {
+			err = tooMuchToRead()
+		}
+		if err != nil {
+			return TaskPage{}, err
+		}
+		v.Caller.looked(len(all) + dependencies)
+		kept := make(map[string]bool, len(passed))
+		for _, t := range passed {
 			kept[t.ID] = true
 		}
-	}
-	if dependencies > orderMost {
-		return nil, tooMuchToRead()
-	}
-	v.Caller.looked(len(all) + dependencies)
-	return func() (TaskPage, error) {
 		ordered := projections.InDependencyOrder(all)
 		from := 0
 		if asked.After != "" {
@@ -171,12 +206,12 @@ func (v View) tasksByDependency(
 				continue
 			}
 			if asked.Limit > 0 && len(found) == asked.Limit {
-				last := found[len(found)-1]
-				next = &PageEnd{ID: last.ID, Order: last.CreatedAt, Position: from + i}
+				next = endOf(found[len(found)-1])
+				next.Position = from + i
 				break
 			}
 			found = append(found, t)
 		}
 		return v.shownTasks(found, next), nil
-	}, nil
+	}
 }

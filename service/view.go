@@ -15,6 +15,8 @@ type View struct {
 	Caller  *Caller
 	// again looks at the state once more, when it may have moved. It panics with brokenOff if that fails.
 	again func(see func(View))
+	// live panics with brokenOff once the caller is gone.
+	live func()
 }
 
 // At gives a state as a caller sees it.
@@ -24,6 +26,7 @@ func (s *Service) At(state *projections.State, c *Caller) View {
 		Service: s,
 		Caller:  c,
 		again:   s.again(context.Background(), c),
+		live:    func() {},
 	}
 }
 

@@ -55,7 +55,7 @@ type spawnedMetadata struct {
 }
 
 func (s *compat) sessionReads() {
-	route.ReadThen(s.server.Server, route.Route{
+	route.ReadParts(s.server.Server, route.Route{
 		Path:    "/api/sessions",
 		Name:    "session-list",
 		Summary: "The sessions that the caller may see, in order of creation",
@@ -67,17 +67,19 @@ func (s *compat) sessionReads() {
 	}, s.getSession)
 }
 
-func (s *compat) listSessions(v service.View, in *wire.SessionFilter) (func() service.List[SessionBody], error) {
+func (s *compat) listSessions(
+	v service.View, in *wire.SessionFilter,
+) (func() (service.List[SessionBody], error), error) {
 	found, err := v.ListSessions(in)
-	return func() service.List[SessionBody] {
-		list := found()
+	return func() (service.List[SessionBody], error) {
+		list, err := found()
 		return service.List[SessionBody]{Items: func(yield func(SessionBody) bool) {
 			for x := range list.Items {
 				if !yield(s.body(x, v.Caller, 0)) {
 					return
 				}
 			}
-		}}
+		}}, err
 	}, err
 }
 

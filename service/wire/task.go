@@ -18,7 +18,7 @@ type TaskFilter struct {
 	Label         string `query:"label" flag:"label <label>" doc:"with this label"`
 	PlanID        string `query:"planId" flag:"plan-id <id>" doc:"with this id in a plan"`
 	Planned       string `query:"planned" flag:"planned true" doc:"true: that have an id in a plan"`
-	Search        string `query:"search" flag:"search \"<words>\"" doc:"with these words in title, description, labels or plan id, in any case"`
+	Search        string `query:"search" flag:"search \"<words>\"" doc:"with these words, at most 8, in title, description, labels or plan id, in any case"`
 	Order         string `query:"order" doc:"dependencies: each after those it depends on; else in order of creation"`
 }
 
