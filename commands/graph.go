@@ -104,7 +104,11 @@ func (g graph) waits(tasks []string) error {
 func (g graph) joins(session string, tasks []string) error {
 	for _, id := range tasks {
 		t := g.s.Task(id)
-		if t == nil || len(t.SessionIDs) < g.most(LimitTaskSessions) || slices.Contains(t.SessionIDs, session) {
+		if t == nil || len(t.SessionIDs) < g.most(LimitTaskSessions) {
+			continue
+		}
+		g.s.Worked(len(t.SessionIDs) / namesPerStep)
+		if slices.Contains(t.SessionIDs, session) {
 			continue
 		}
 		return LimitTaskSessions.exceeded("/taskIds", "task '"+id+"'", int64(len(t.SessionIDs))+1)
@@ -115,7 +119,10 @@ func (g graph) joins(session string, tasks []string) error {
 // speaks refuses one session more that reports on a task.
 func (g graph) speaks(session string, t *projections.Task) error {
 	n := t.Speakers()
-	if n < g.most(LimitTaskSessions) || t.SaidBy(session).SessionID != "" {
+	if n < g.most(LimitTaskSessions) {
+		return nil
+	}
+	if g.s.Worked(n / namesPerStep); t.SaidBy(session).SessionID != "" {
 		return nil
 	}
 	return LimitTaskSessions.exceeded("/taskIds", "task '"+t.ID+"'", int64(n)+1)

@@ -46,6 +46,7 @@ func (x *LinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := tasksIn(s, session.ProjectID, []string{x.TaskID}); err != nil {
 		return nil, err
 	}
+	s.Worked(len(session.TaskIDs) / namesPerStep)
 	if slices.Contains(session.TaskIDs, x.TaskID) {
 		return nil, nil
 	}
@@ -76,6 +77,7 @@ func (x *UnlinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if s.TaskProject(x.TaskID) == "" {
 		return nil, notFound("Task", x.TaskID)
 	}
+	s.Worked(len(session.TaskIDs) / namesPerStep)
 	if !slices.Contains(session.TaskIDs, x.TaskID) {
 		return nil, nil
 	}

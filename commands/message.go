@@ -48,6 +48,7 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 			return nil, notFound("Task", x.About)
 		}
 	}
+	s.Worked(len(receiver.Mail) / setPerStep)
 	if err := roomForMail(receiver, c.By); err != nil {
 		return nil, err
 	}

@@ -27,31 +27,54 @@ func noticeOf(
 			return nil
 		}
 	}
-	var told []string
-	tell := func(id string, has func(x *projections.Session) bool) {
-		x := s.Session(id)
-		if x == nil || x.Ended() || c.By.Kind == ActorSession && c.By.Name == id || !has(x) || full(x) {
-			return
-		}
-		told = append(told, id)
-	}
-	for _, id := range t.SessionIDs {
-		tell(id, func(x *projections.Session) bool { return slices.Contains(x.TaskIDs, t.ID) })
-	}
-	for _, said := range t.AllSays() {
-		tell(said.SessionID, func(*projections.Session) bool { return true })
-	}
-	if told == nil {
+	told := toldOf(s, c, t)
+	if len(told) == 0 {
 		return nil
 	}
-	slices.Sort(told)
-	told = slices.Compact(told)
-	told = told[:min(len(told), mostNotified)]
 	taken := func(id string) bool {
 		return s.Input(id) != nil ||
-			slices.ContainsFunc(told, func(session string) bool { return s.Session(session).Message(id) != nil })
+			slices.ContainsFunc(told, func(session string) bool {
+				x := s.Session(session)
+				s.Worked(len(x.Mail) / namesPerStep)
+				return x.Message(id) != nil
+			})
 	}
 	return &events.Notice{MailID: newID("msg", c, taken), SessionIDs: told}
+}
+
+// toldOf finds the sessions that are told, at most mostNotified: the first ones in order of their ids. It counts the
+// lists of each session that it looks through, and looks at no session behind the last that it tells.
+func toldOf(s *projections.State, c Call, t *projections.Task) (told []string) {
+	says := t.AllSays()
+	candidates := slices.Clone(t.SessionIDs)
+	for _, said := range says {
+		candidates = append(candidates, said.SessionID)
+	}
+	s.Worked(len(candidates))
+	slices.Sort(candidates)
+	spoke := make(map[string]bool, len(says))
+	for _, said := range says {
+		spoke[said.SessionID] = true
+	}
+	for _, id := range slices.Compact(candidates) {
+		x := s.Session(id)
+		if x == nil || x.Ended() || c.By.Kind == ActorSession && c.By.Name == id {
+			continue
+		}
+		if s.Worked(len(x.Mail) / namesPerStep); full(x) {
+			continue
+		}
+		if !spoke[id] {
+			s.Worked(len(x.TaskIDs) / namesPerStep)
+			if !slices.Contains(x.TaskIDs, t.ID) {
+				continue
+			}
+		}
+		if told = append(told, id); len(told) == mostNotified {
+			break
+		}
+	}
+	return told
 }
 
 // full reports whether so many notices wait for a session that no other joins them.

@@ -154,13 +154,16 @@ func (t *Table) Hidden(allowed []string) []string {
 
 // Effective gives what an explicit list comes to for a column: the list and the core commands, in the table's order.
 func (t *Table) Effective(who Letters, list []string) []string {
+	listed := make(map[string]bool, len(list))
+	for _, id := range list {
+		listed[t.canonical(id)] = true
+	}
 	var ids []string
 	for _, row := range t.rows {
 		if row.Alias != "" {
 			continue
 		}
-		listed := slices.ContainsFunc(list, func(id string) bool { return t.canonical(id) == row.ID })
-		if row.Core && row.Who&who != 0 || listed {
+		if row.Core && row.Who&who != 0 || listed[row.ID] {
 			ids = append(ids, row.ID)
 		}
 	}

@@ -236,7 +236,7 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 			return nil, err
 		}
 	}
-	labels, err := x.labels(t)
+	labels, err := x.labels(s, t)
 	if err != nil {
 		return nil, err
 	}
@@ -270,6 +270,7 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	}
 	given := len(update.Fields())
 	if thirdOn(c.Rules) {
+		s.Worked(len(x.Metadata)/jsonPerStep + len(t.Metadata)/jsonPerStep*min(len(x.Metadata), 1))
 		update = onlyChanges(t, update)
 	}
 	if update.Status == nil && len(update.Fields()) == 0 && (thirdOn(c.Rules) || given == 0 && x.Status != nil) {

@@ -75,11 +75,11 @@ func validLabels(given []string) ([]string, error) {
 }
 
 // labels gives the labels that an update leaves the task with, nil if it is not about them.
-func (x *UpdateTask) labels(t *projections.Task) (*[]string, error) {
+func (x *UpdateTask) labels(s *projections.State, t *projections.Task) (*[]string, error) {
 	if x.Labels == nil && len(x.AddLabels) == 0 && len(x.RemoveLabels) == 0 {
 		return nil, nil
 	}
-	wanted := changedList(t.Labels, x.Labels, x.AddLabels, x.RemoveLabels)
+	wanted := changedList(s, t.Labels, x.Labels, x.AddLabels, x.RemoveLabels)
 	labels, err := validLabels(wanted)
 	if labels == nil {
 		labels = []string{} // the event says that there are none
@@ -106,7 +106,7 @@ func (x *UpdateTask) place(s *projections.State, c Call, t *projections.Task) (*
 	}
 	dependencies := x.Dependencies
 	if dependencies != nil || len(x.AddDependencies) > 0 || len(x.RemoveDependencies) > 0 {
-		kept := unique(changedList(t.Dependencies, dependencies, x.AddDependencies, x.RemoveDependencies))
+		kept := unique(changedList(s, t.Dependencies, dependencies, x.AddDependencies, x.RemoveDependencies))
 		if kept == nil {
 			kept = []string{}
 		}
@@ -133,19 +133,34 @@ func (x *UpdateTask) place(s *projections.State, c Call, t *projections.Task) (*
 // mayDepend refuses dependencies. Whoever adds or removes some does not answer for the others.
 func (x *UpdateTask) mayDepend(g graph, t *projections.Task, parent string, kept []string) error {
 	if x.Dependencies == nil || x.decided {
-		kept = slices.DeleteFunc(slices.Clone(kept), func(id string) bool {
-			return slices.Contains(t.Dependencies, id) && !slices.Contains(x.AddDependencies, id)
-		})
+		has, added := setOf(t.Dependencies), setOf(x.AddDependencies)
+		kept = slices.DeleteFunc(slices.Clone(kept), func(id string) bool { return has[id] && !added[id] })
 	}
 	return g.dependencies(t.ProjectID, t.ID, parent, t.Dependencies, kept)
 }
 
-// changedList gives a list with what is added and without what is removed: the given one, or the one that is there.
-func changedList(has []string, given *[]string, add, remove []string) []string {
+// changedList gives a list with what is added and without what is removed: the given one, or the one that is there. It
+// looks at each entry once, and counts that.
+func changedList(s *projections.State, has []string, given *[]string, add, remove []string) []string {
 	if given != nil {
 		has = *given
 	}
-	return slices.DeleteFunc(slices.Concat(has, add), func(one string) bool { return slices.Contains(remove, one) })
+	removed := setOf(remove)
+	all := slices.Concat(has, add)
+	bytes := 0
+	for _, one := range all {
+		bytes += len(one)
+	}
+	s.Worked((len(all)+len(remove))/setPerStep + bytes/textPerStep)
+	return slices.DeleteFunc(all, func(one string) bool { return removed[one] })
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // moves refuses a new parent for a task if it is the task itself or below it, if the tree would be too deep, or if

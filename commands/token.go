@@ -185,6 +185,7 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 	if !token.Live() && (x.KeepChildren || len(children) == 0) {
 		return nil, nil
 	}
+	s.Worked(len(children) / namesPerStep)
 	if x.KeepChildren && len(children) > 0 && c.By.Kind == ActorUser &&
 		(c.By.Name == token.Name || slices.Contains(children, c.By.Name)) {
 		return nil, forbidden(

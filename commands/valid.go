@@ -106,8 +106,14 @@ func nameOf(pointer string) string {
 	return strings.TrimPrefix(pointer, "/")
 }
 
-// namesPerStep is how many names in a list cost as much to compare as one look-up.
-const namesPerStep = 10
+// What costs a decision as much as one look-up: so many names of a list to compare one with, so many to keep or to find
+// in a set, so many bytes of text to check, and so many of JSON to read.
+const (
+	namesPerStep = 10
+	setPerStep   = 2
+	textPerStep  = 64
+	jsonPerStep  = 16
+)
 
 func unique(ids []string) []string {
 	var kept []string

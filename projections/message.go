@@ -101,7 +101,11 @@ func (s *State) notified(n *events.Notice) error {
 		return nil
 	}
 	for i, id := range n.SessionIDs {
-		switch x := s.Session(id); {
+		x := s.Session(id)
+		if x != nil {
+			s.lookedThrough(len(x.Mail))
+		}
+		switch {
 		case i > 0 && n.SessionIDs[i-1] >= id:
 			return fmt.Errorf("it tells %q, which is not in order", n.SessionIDs)
 		case x == nil:

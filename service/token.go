@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"slices"
 
 	"maestro/commands"
 	"maestro/events"
@@ -29,17 +28,17 @@ func (v View) ListTokens() ([]wire.TokenView, error) {
 
 // revokedOf tells what a revoked token leaves behind; nil if that is more than one read may count.
 func (s *Service) revokedOf(ctx context.Context, c *Caller, name string, data events.Data) *wire.Revoked {
-	makers := []string{projections.UserSource(name)}
+	makers := map[string]bool{projections.UserSource(name): true}
 	if revoked, ok := data.(*events.TokenRevoked); ok {
 		for _, child := range revoked.Children {
-			makers = append(makers, projections.UserSource(child))
+			makers[projections.UserSource(child)] = true
 		}
 	}
 	told := &wire.Revoked{}
 	err := s.Look(ctx, c, func(v View) error {
 		told.Kept = v.MadeBy(name)
 		for x := range v.Living() {
-			if slices.Contains(makers, x.CreatedBy) {
+			if makers[x.CreatedBy] {
 				told.Running++
 			}
 		}

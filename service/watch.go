@@ -208,7 +208,7 @@ func (w *Watch) frame(commit *engine.Commit) (err error) {
 			w.frames = append(w.frames, frame)
 		}
 	})
-	w.caller.looked(len(commit.Changes))
+	w.caller.looked(len(commit.Changes) * (1 + len(w.filter.Kinds)/namesPerStep))
 	return err
 }
 
