@@ -28,7 +28,7 @@ func noticeOf(
 		}
 	}
 	told := toldOf(s, c, t)
-	if len(told) == 0 {
+	if told == nil {
 		return nil
 	}
 	taken := func(id string) bool {

@@ -154,16 +154,17 @@ func (t *Table) Hidden(allowed []string) []string {
 
 // Effective gives what an explicit list comes to for a column: the list and the core commands, in the table's order.
 func (t *Table) Effective(who Letters, list []string) []string {
-	listed := make(map[string]bool, len(list))
+	named := make(map[string]bool, len(list))
 	for _, id := range list {
-		listed[t.canonical(id)] = true
+		named[t.canonical(id)] = true
 	}
 	var ids []string
 	for _, row := range t.rows {
 		if row.Alias != "" {
 			continue
 		}
-		if row.Core && row.Who&who != 0 || listed[row.ID] {
+		listed := named[row.ID]
+		if row.Core && row.Who&who != 0 || listed {
 			ids = append(ids, row.ID)
 		}
 	}

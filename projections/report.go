@@ -18,12 +18,10 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 	}
 	says := d.Kind.SessionStatus()
 	for _, id := range d.TaskIDs {
-		keeps := false
 		if d.AfterDone {
-			t := s.tasks.get(id)
-			s.lookedThrough(t.Speakers())
-			keeps = t.SaidBy(d.SessionID).Status == events.SaysCompleted
+			s.lookedThrough(s.tasks.get(id).Speakers())
 		}
+		keeps := d.AfterDone && s.tasks.get(id).SaidBy(d.SessionID).Status == events.SaysCompleted
 		if !d.Late && !keeps {
 			s.say(f, id, d.SessionID, says, d.Message)
 		}
