@@ -77,6 +77,9 @@ type Leases struct {
 type hearing struct {
 	at    time.Duration
 	beats bool
+	// called is when it last called, if it did: at also moves with pauses, and is there for who never called.
+	called  time.Duration
+	ofCalls bool
 }
 
 // NewLeases makes leases that all begin now; Run keeps them.
@@ -136,6 +139,14 @@ func (l *Leases) remember() {
 // Lease is how long a session that sends heartbeats may be silent.
 func (l *Leases) Lease() time.Duration { return l.config.Lease }
 
+// LastHeard gives how long ago a session last called; false if it has not since this process began.
+func (l *Leases) LastHeard(session string) (ago time.Duration, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.heard[session]
+	return l.config.Elapsed() - h.called, h.ofCalls
+}
+
 // Heard notes that a session called; one that is marked lost is recovered first, so that what it asks for is decided on
 // a session that is there. It fails only when that cannot be written.
 func (l *Leases) Heard(ctx context.Context, session string) error { return l.hear(ctx, session, false) }
@@ -150,6 +161,7 @@ func (l *Leases) hear(ctx context.Context, session string, beat bool) error {
 	h := l.heard[session]
 	first := beat && !h.beats
 	h.at, h.beats = l.config.Elapsed(), h.beats || beat
+	h.called, h.ofCalls = h.at, true
 	l.heard[session] = h
 	l.mu.Unlock()
 	if first && l.config.Beats != nil {

@@ -272,6 +272,27 @@ func TestItemsOfTheLost(t *testing.T) {
 	w.audited()
 }
 
+// When a session last called is known from its calls alone: not before the first, and whatever pause is held up.
+func TestLastHeard(t *testing.T) {
+	w := newLeaseWorld(t, step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t1}"]}`})
+	w.run(time.Second)
+	if ago, ok := w.l.LastHeard(w.ids["a"]); ok {
+		t.Errorf("it never called, and called %s ago", ago)
+	}
+	for name, call := range map[string]func(...string){"a call": w.hear, "a heartbeat": w.beat} {
+		call("a")
+		w.run(10 * time.Second)
+		w.jump(time.Hour) // a pause of the process
+		if ago, ok := w.l.LastHeard(w.ids["a"]); !ok || ago != time.Hour+10*time.Second {
+			t.Errorf("after %s it was heard %s ago: %t", name, ago, ok)
+		}
+		w.l.look(t.Context())
+		if ago, _ := w.l.LastHeard(w.ids["a"]); ago != time.Hour+10*time.Second {
+			t.Errorf("after %s and a pause it was heard %s ago", name, ago)
+		}
+	}
+}
+
 // Who is heard again is recovered before what it asks for is decided; what it held is another's by then, or its own.
 func TestRecovery(t *testing.T) {
 	w := newLeaseWorld(t, named, puller("a"), pushTo("t1"), pushTo("t2"), starts("a"))

@@ -340,9 +340,11 @@ type SessionView struct {
 	Status       events.SessionStatus `json:"status"`
 	StartedAt    int64                `json:"startedAt"`
 	LastActivity int64                `json:"lastActivity"`
-	CompletedAt  *int64               `json:"completedAt"`
-	EndedAt      *int64               `json:"endedAt,omitempty"`
-	EndReason    string               `json:"endReason,omitempty"`
+	// LastHeard is when it last called, which heartbeats and reads do too. The state does not know; who does sets it.
+	LastHeard   int64  `json:"lastHeard,omitempty"`
+	CompletedAt *int64 `json:"completedAt"`
+	EndedAt     *int64 `json:"endedAt,omitempty"`
+	EndReason   string `json:"endReason,omitempty"`
 	// LostAt is when it was marked lost, absent while it is heard.
 	LostAt *int64 `json:"lostAt,omitempty"`
 	// Deadline is when it is ended as failed.

@@ -216,10 +216,11 @@ func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
 		timeline[i] = &projections.Entry{Type: "said", Message: "m", Bare: i > newestLooked}
 	}
 	x := &projections.Session{SessionFields: &projections.SessionFields{}}
-	if story := storyOf(ShownSession{x, timeline}); len(story.Last) != 0 {
+	if story := storyOf(ShownSession{Session: x, Timeline: timeline}); len(story.Last) != 0 {
 		t.Errorf("it says %d things", len(story.Last))
 	}
-	if story := storyOf(ShownSession{x, timeline[:newestLooked]}); len(story.Last) != predecessorEntries {
+	shown := ShownSession{Session: x, Timeline: timeline[:newestLooked]}
+	if story := storyOf(shown); len(story.Last) != predecessorEntries {
 		t.Errorf("it says %d things", len(story.Last))
 	}
 }

@@ -31,16 +31,31 @@ func (v View) PermitSession(row, id string) (*projections.Session, error) {
 type ShownSession struct {
 	Session  *projections.Session
 	Timeline projections.Timeline
+	// Heard is when it last called, in milliseconds since 1970; 0 if only its events tell.
+	Heard int64
 }
 
 // Shown gives what is needed to show a session once the state moves again.
 func (v View) Shown(x *projections.Session) ShownSession {
-	return ShownSession{x, v.SessionTimeline(x.ID)}
+	return ShownSession{x, v.SessionTimeline(x.ID), v.Service.heardAt(x)}
+}
+
+// heardAt gives when a living session last called this server, in milliseconds since 1970; 0 if it has not yet.
+func (s *Service) heardAt(x *projections.Session) int64 {
+	if s.Leases == nil || x.Ended() {
+		return 0
+	}
+	ago, ok := s.Leases.LastHeard(x.ID)
+	if !ok {
+		return 0
+	}
+	return s.Now().Add(-ago).UnixMilli()
 }
 
 // SeenBy shows the session as a caller sees it.
 func (x ShownSession) SeenBy(c *Caller) wire.Session {
 	view := x.Session.View()
+	view.LastHeard = max(x.Heard, view.LastActivity)
 	if !c.SeesEnv(x.Session) {
 		view.Env = map[string]string{}
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,6 +40,8 @@ func newSession(a *Run) *cobra.Command {
 type sessionList struct {
 	*Run
 	filter wire.SessionFilter
+	mine   bool
+	active bool
 }
 
 func newSessionList(a *Run) *cobra.Command {
@@ -51,15 +54,27 @@ func newSessionList(a *Run) *cobra.Command {
 	}
 	projectFlag(cmd, &c.filter.ProjectID)
 	bindQuery(cmd, &c.filter)
+	cmd.Flags().BoolVar(&c.active, "active", false, "only those that are neither completed nor ended")
+	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those that the session that asks spawned")
+	Exclude(cmd, "mine", "spawned-by")
 	a.ListFlags(cmd)
-	return Tell(cmd, "session:list", "active", "status", "task")
+	return Tell(cmd, "session:list", "mine", "active", "status", "task")
 }
 
 func (c *sessionList) run(ctx context.Context, _ []string) error {
+	if c.mine {
+		if c.filter.SpawnedBy = c.Getenv(wire.EnvSessionID); c.filter.SpawnedBy == "" {
+			return failure.Usage("--mine is for a session, and MAESTRO_SESSION_ID names none").
+				WithNext("name one with --spawned-by")
+		}
+	}
 	if c.filter.ProjectID == "" {
 		c.filter.ProjectID = c.Getenv(wire.EnvProjectID)
 	}
 	c.filter.Brief = "true"
+	if c.active { // to older clients, active is all that is not completed
+		c.filter.Active, c.filter.Living = "true", "true"
+	}
 	sessions, err := Ask(ctx, c.Run, (*client.Client).Sessions, c.filter)
 	if err != nil {
 		return err
@@ -73,11 +88,38 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 			standing(x),
 			string(x.Role),
 			string(x.Strategy),
-			Many(len(x.TaskIDs), "task"),
+			workOf(x),
+			lastHeard(x),
 			safetext.Clip(x.Name, 60),
 		}
 	})
 	return nil
+}
+
+// tasksListed is how many tasks of a session a table names.
+const tasksListed = 3
+
+// workOf says what a session works on: the item that it holds, else its tasks, else the queue that it pulls from.
+func workOf(x wire.Session) string {
+	switch n := len(x.TaskIDs); {
+	case x.Item != "":
+		return "holds " + x.Item
+	case n > tasksListed:
+		return fmt.Sprintf("%s and %d more", strings.Join(x.TaskIDs[:tasksListed], ","), n-tasksListed)
+	case n > 0:
+		return strings.Join(x.TaskIDs, ",")
+	case x.Queue != "":
+		return "queue " + x.Queue
+	}
+	return "no task"
+}
+
+// lastHeard says when a session last called, or when it ended.
+func lastHeard(x wire.Session) string {
+	if x.EndedAt != nil {
+		return "ended " + Instant(*x.EndedAt)
+	}
+	return "heard " + Instant(max(x.LastHeard, x.LastActivity))
 }
 
 // standing says where a session stands, and if nothing is heard of it.
@@ -160,6 +202,9 @@ func showSession(a *Run, x wire.Session) {
 	a.Field("Spawned by", x.SpawnedBy)
 	a.Field("Started", Instant(x.StartedAt))
 	a.Field("Active", Instant(x.LastActivity))
+	if x.EndedAt == nil {
+		a.Field("Heard", Instant(max(x.LastHeard, x.LastActivity)))
+	}
 	if x.EndedAt != nil {
 		a.Field("Ended", Instant(*x.EndedAt))
 	}

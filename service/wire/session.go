@@ -16,8 +16,8 @@ type SessionFilter struct {
 	ProjectID string `query:"projectId" doc:"of this project"`
 	TaskID    string `query:"taskId" flag:"task <taskId>" doc:"that have this task"`
 	Status    string `query:"status" flag:"status spawning|idle|running|working|completed|stopped|failed" doc:"with this status"`
-	Active    string `query:"active" flag:"active true" doc:"true: that are not completed"`
-	Living    string `query:"living" flag:"living true" doc:"true: that have not ended"`
+	Active    string `query:"active" doc:"true: that are not completed"`
+	Living    string `query:"living" doc:"true: that have not ended"`
 	SpawnedBy string `query:"spawnedBy" flag:"spawned-by <sessionId>" doc:"that this session spawned"`
 	Brief     string `query:"brief" doc:"true: without timelines and events"`
 }

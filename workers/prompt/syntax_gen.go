@@ -126,8 +126,8 @@ var syntaxes = map[string]usage{
 		"Delete a task",
 	},
 	"session:list": {
-		"session list [--active] [--status spawning|idle|running|working|completed|stopped|failed] " +
-			"[--task <taskId>]",
+		"session list [--mine] [--active] [--status " +
+			"spawning|idle|running|working|completed|stopped|failed] [--task <taskId>]",
 		"List sessions",
 	},
 	"session:info": {
