@@ -148,7 +148,7 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := parentIn(s, c.Project, x.ParentID); err != nil {
 		return nil, err
 	}
-	if err := planIDIn(s, c.Project, "", x.PlanID); err != nil {
+	if err := planIDIn(s, c, c.Project, "", x.PlanID); err != nil {
 		return nil, err
 	}
 	labels, err := validLabels(x.Labels)
@@ -231,8 +231,8 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.PlanID != nil {
-		if err := planIDIn(s, t.ProjectID, t.ID, *x.PlanID); err != nil {
+	if x.PlanID != nil && *x.PlanID != t.PlanID {
+		if err := planIDIn(s, c, t.ProjectID, t.ID, *x.PlanID); err != nil {
 			return nil, err
 		}
 	}

@@ -34,13 +34,19 @@ func parentIn(s *projections.State, project, id string) error {
 	return nil
 }
 
-// planIDIn refuses a plan id that another task of the project has; task is "" for a new one.
-func planIDIn(s *projections.State, project, task, id string) error {
+// planIDIn refuses a plan id that another task of the project has, or that names a task by its own id; task is "" for a
+// new one.
+func planIDIn(s *projections.State, c Call, project, task, id string) error {
 	if err := ValidLine("/planId", id, maxPlanID); err != nil {
 		return err
 	}
 	if strings.ContainsFunc(id, unicode.IsSpace) {
 		return invalid("/planId", "the plan id '%s' contains a space", safetext.Printable(id))
+	}
+	if thirdOn(c.Rules) {
+		if err := notOwnID(s, task, id); err != nil {
+			return err
+		}
 	}
 	other := s.Planned(project, id)
 	if other == nil || other.ID == task {
@@ -52,6 +58,22 @@ func planIDIn(s *projections.State, project, task, id string) error {
 		Message: "Task " + other.ID + " has the plan id '" + safetext.Printable(id) + "' already",
 		Why:     "an id of a plan names one task of the project",
 		Next:    "update that task with `maestro task update " + other.ID + "`, or choose another id",
+	}
+}
+
+// notOwnID refuses a plan id that is the own id of another task, of any project, or that may become one: an exported
+// plan names a task that has no plan id by its own.
+func notOwnID(s *projections.State, task, id string) error {
+	other := s.TaskEver(id)
+	if !IsTaskID(id) && (other == nil || other.ID == task) {
+		return nil
+	}
+	return &Refusal{
+		Code:    CodeConflict,
+		Pointer: "/planId",
+		Message: "The plan id '" + safetext.Printable(id) + "' is, or may become, the own id of a task",
+		Why:     "an exported plan names a task that has no plan id by its own id",
+		Next:    "choose another id",
 	}
 }
 

@@ -127,19 +127,30 @@ func unique(ids []string) []string {
 	return kept
 }
 
+// An id that is made has at least shortestID of these digits behind its prefix.
+const (
+	idDigits   = "0123456789abcdefghjkmnpqrstvwxyz"
+	shortestID = 10
+)
+
+// IsTaskID reports whether a text has the form of the ids that tasks are given.
+func IsTaskID(text string) bool {
+	digits, ok := strings.CutPrefix(text, "task_")
+	return ok && len(digits) >= shortestID && strings.Trim(digits, idDigits) == ""
+}
+
 // newID makes "<prefix>_<characters of the event's id>": short, and the same whenever the decision is made again.
 func newID(prefix string, c Call, taken func(id string) bool) string {
-	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
 	var text []byte
 	var buffer uint32
 	bits := 0
 	for _, octet := range c.ID {
 		buffer = buffer<<8 | uint32(octet)
 		for bits += 8; bits >= 5; bits -= 5 {
-			text = append(text, digits[buffer>>(bits-5)&31])
+			text = append(text, idDigits[buffer>>(bits-5)&31])
 		}
 	}
-	for n := 10; n < len(text); n++ {
+	for n := shortestID; n < len(text); n++ {
 		if id := prefix + "_" + string(text[:n]); !taken(id) {
 			return id
 		}

@@ -46,10 +46,7 @@ func (c *planExport) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	p := &plan.Plan{Name: of.Name, Description: of.Description, WorkingDir: of.WorkingDir}
-	local := map[string]string{}
-	for _, t := range tasks {
-		local[t.ID] = cmp.Or(t.PlanID, t.ID)
-	}
+	local := localIDs(tasks)
 	for i := range tasks {
 		t, err := c.planned(ctx, &tasks[i], local)
 		if err != nil {
@@ -67,6 +64,21 @@ func (c *planExport) run(ctx context.Context, _ []string) error {
 		Plan    string `json:"plan"`
 	}{project, len(tasks), string(file)}, func() { c.raw(file) })
 	return nil
+}
+
+// localIDs gives the ids of tasks in their plan. A plan id that is another task's own id, as an older log may have it,
+// gives way to that.
+func localIDs(tasks []wire.Task) map[string]string {
+	local := make(map[string]string, len(tasks))
+	for _, t := range tasks {
+		local[t.ID] = t.ID
+	}
+	for _, t := range tasks {
+		if _, own := local[t.PlanID]; !own {
+			local[t.ID] = cmp.Or(t.PlanID, t.ID)
+		}
+	}
+	return local
 }
 
 // planned gives a task as a plan holds it. Tasks that are not there any more are left out.

@@ -416,6 +416,14 @@ func thingPlants() []plant {
 		{"a task takes the plan id of another", broken(rulePlanID), func(s *story) {
 			s.add(admin, "task.created", `{"taskId":"x1","title":"X","planId":"one"}`)
 		}, func(s *story) { s.add(admin, "task.updated", `{"taskId":"a","planId":"one"}`) }},
+		{"a plan id that is a task's own id", broken(rulePlanID), func(s *story) {
+			s.add(admin, "task.created", `{"taskId":"x1","title":"X"}`)
+			s.allBy("2")
+			s.add(admin, "task.created", `{"taskId":"x2","title":"X","planId":"x1"}`)
+			s.by("3")
+		}, func(s *story) { s.add(admin, "task.created", `{"taskId":"x3","title":"X","planId":"x2"}`) }},
+		admins("a plan id that may become a task's own id", rulePlanID, "task.updated",
+			`{"taskId":"a","planId":"task_0123456789"}`),
 		{"a task moves below itself", broken(ruleTask), func(s *story) {
 			s.add(admin, "task.created", `{"taskId":"x1","title":"X"}`)
 			s.add(admin, "task.created", `{"taskId":"x2","title":"X","parentId":"x1"}`)

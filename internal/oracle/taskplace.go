@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -12,6 +13,9 @@ func (c *trial) parent(id, project string) {
 	}
 }
 
+// taskIDs match the ids that tasks are given.
+var taskIDs = regexp.MustCompile(`^task_[0-9a-hjkmnp-tv-z]{10,}$`)
+
 // planID judges an id in a plan, which one task of a project has at a time.
 func (c *trial) planID(task, id, project string) {
 	if id == "" {
@@ -19,6 +23,9 @@ func (c *trial) planID(task, id, project string) {
 	}
 	if strings.ContainsAny(id, " \t\n") {
 		c.fault(ruleTask, "its plan id %q contains a space", id)
+	}
+	if c.thirdOn() && (c.tasks[id] != nil && id != task || taskIDs.MatchString(id)) {
+		c.fault(rulePlanID, "its plan id %q is the own id of a task, or may become one", id)
 	}
 	for _, t := range c.tasks {
 		if t.planID == id && t.id != task && t.project == project && !t.deleted {

@@ -73,20 +73,40 @@ func (d *Diff) Found(p *Plan, planned []wire.Task) (named []string) {
 	}
 	d.Beside = len(planned)
 	for _, t := range p.Tasks {
-		if _, known := d.there[t.ID]; known {
+		task, known := d.there[t.ID]
+		if !known {
+			task, known = d.there[planID(t.ID)]
+		}
+		if known {
+			d.there[t.ID] = task
 			d.Beside--
-		} else if strings.HasPrefix(t.ID, "task_") {
+		}
+		if strings.HasPrefix(t.ID, "task_") {
 			named = append(named, t.ID)
 		}
 	}
 	return named
 }
 
-// Named takes a task that the plan names by its id. One of another project is none of the plan's.
+// Named takes a task that the plan names by its id, which comes before a plan id that is the same. One of another
+// project is none of the plan's.
 func (d *Diff) Named(t wire.Task) {
-	if d.Project == "" || t.ProjectID == d.Project {
-		d.there[t.ID] = t
+	if d.Project != "" && t.ProjectID != d.Project {
+		return
 	}
+	if _, known := d.there[t.ID]; known {
+		d.Beside++
+	}
+	d.there[t.ID] = t
+}
+
+// planID gives the plan id of a task that an entry creates: no plan id has the form of a task's own id, by which an
+// export names tasks that have none.
+func planID(local string) string {
+	if commands.IsTaskID(local) {
+		return "from-" + local
+	}
+	return local
 }
 
 // There gives the task of the project that an entry of the plan stands for, or false if there is none.
@@ -107,7 +127,7 @@ func (d *Diff) Create(t *Task) (*commands.CreateTask, string) {
 		InitialPrompt:      t.InitialPrompt,
 		SkillIDs:           t.Skills,
 		Model:              t.Model,
-		PlanID:             t.ID,
+		PlanID:             planID(t.ID),
 		Labels:             t.Labels,
 		Metadata:           t.Metadata,
 		Dependencies:       d.idsOf(t.Dependencies),

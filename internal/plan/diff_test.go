@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"maestro/commands"
 	"maestro/internal/plan"
 	"maestro/service/wire"
 )
@@ -47,5 +48,42 @@ func TestDiffOfAPlanAndAProject(t *testing.T) {
 	_, first := d.Create(&p.Tasks[0])
 	if _, again := plan.NewDiff([]byte("x"), "").Create(&p.Tasks[0]); first != again {
 		t.Errorf("the same file gives the keys %q and %q", first, again)
+	}
+}
+
+// An entry that is named by a task's own id means that task, whatever plan ids there are; in another project it becomes
+// a task whose plan id is no own id, and applying the file again finds it.
+func TestAnOwnIDComesBeforeAPlanID(t *testing.T) {
+	const own = "task_0123456789"
+	p, err := plan.Parse([]byte("tasks:\n  - id: " + own + "\n    title: A\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := &p.Tasks[0]
+	d := plan.NewDiff([]byte("x"), "")
+	d.Project = "p"
+	if named := d.Found(p, []wire.Task{{ID: "task_fake", PlanID: own}}); !slices.Equal(named, []string{own}) {
+		t.Fatalf("%v are looked up", named)
+	}
+	d.Named(wire.Task{ID: own, ProjectID: "p"})
+	if task, there := d.There(entry); !there || task.ID != own || d.Beside != 1 {
+		t.Errorf("it means %q, and %d are beside", task.ID, d.Beside)
+	}
+	elsewhere := plan.NewDiff([]byte("x"), "")
+	elsewhere.Project = "q"
+	elsewhere.Found(p, nil)
+	elsewhere.Named(wire.Task{ID: own, ProjectID: "p"})
+	if _, there := elsewhere.There(entry); there {
+		t.Error("a task of another project is meant")
+	}
+	created, _ := elsewhere.Create(entry)
+	if commands.IsTaskID(created.PlanID) {
+		t.Errorf("it is created with the plan id %q", created.PlanID)
+	}
+	again := plan.NewDiff([]byte("x"), "")
+	again.Project = "q"
+	again.Found(p, []wire.Task{{ID: "task_copy", PlanID: created.PlanID}})
+	if task, there := again.There(entry); !there || task.ID != "task_copy" || again.Beside != 0 {
+		t.Errorf("applied again it means %q, and %d are beside", task.ID, again.Beside)
 	}
 }

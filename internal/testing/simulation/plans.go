@@ -19,7 +19,7 @@ func (c composer) ofPlans() wish {
 	}
 	if len(tasks) < 6 || c.chance(15) {
 		w.id, f.Project, f.Title = "task:create", project, ptr("Planned")
-		f.PlanID = ptr(pick(c, []string{"one", "two", "three", ""}))
+		f.PlanID = ptr(pick(c, []string{"one", "two", "three", "", "task_0123456789"}))
 		if len(tasks) > 0 && c.chance(70) {
 			f.ParentID = ptr(pick(c, tasks))
 		}
@@ -43,7 +43,7 @@ func (c composer) ofPlans() wish {
 	case n < 50:
 		w.id, f.AddDependencies = "task:update", []string{pick(c, tasks)}
 	case n < 60:
-		w.id, f.PlanID = "task:update", ptr(pick(c, []string{"one", "two", ""}))
+		w.id, f.PlanID = "task:update", ptr(pick(c, []string{"one", "two", "", pick(c, c.m.taskIDs)}))
 	case n < 70: // so already, or nearly
 		w.id, f.ParentID = "task:update", ptr(cmp.Or(t.Parent, "null"))
 		if c.chance(60) {
