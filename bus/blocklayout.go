@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"maestro/internal/disk"
 )
 
 // nats-server acts on more than the blocks of a stream when it opens one. It replaces the messages with what is in
@@ -198,14 +200,14 @@ var errNoFile = errors.New("it is not a plain file")
 
 // openFile opens a plain file for reading. Opening a named pipe would wait for whoever writes to it.
 func openFile(path string) (*os.File, error) {
-	info, err := os.Stat(path)
+	info, err := disk.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errNoFile}
 	}
-	return os.Open(path)
+	return disk.Open(path)
 }
 
 // The longest files beside the blocks, in bytes. Whatever is longer was not written by the server.

@@ -3,16 +3,19 @@ package bus
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // headFilePeriod is how far the head file may be behind while the log grows.
@@ -156,27 +159,51 @@ func (h *HeadFile) look() {
 		}
 		return
 	}
+	if err != nil && !h.tells(err) { // it says nothing about what is there
+		h.note(err)
+		return
+	}
 	if err := h.mayWrite(); err != nil {
 		h.notWrittenAgain(err)
 		return
 	}
-	var inPlace error
-	aside := h.path + DamagedSuffix
-	switch err := os.Rename(h.path, aside); {
-	case err == nil:
-		h.logger.Warn("the head file was changed while the server was running; it is written again", "path", h.path,
-			"next", "what was there is "+aside+" now: check it, then delete it")
-	case errors.Is(err, fs.ErrNotExist):
-		h.logger.Warn("the head file was deleted while the server was running; it is written again", "path", h.path,
-			"next", "nothing")
-	default:
-		inPlace = fmt.Errorf("move away what is in its place: %w", err)
-	}
-	if err := h.write(h.holds); err != nil {
-		h.notWrittenAgain(errors.Join(inPlace, err))
+	gone, shown := err == nil && there.Sequence == 0, files.Shown(h.path)
+	if err := h.writeAgain(gone); err != nil {
+		h.notWrittenAgain(err)
 		return
 	}
+	if gone {
+		h.logger.Warn("the head file was deleted while the server was running; it is written again", "path", shown,
+			"next", "nothing")
+	} else {
+		h.logger.Warn("the head file was changed while the server was running; it is written again", "path", shown,
+			"next", "what was there is "+shown+DamagedSuffix+" now: check it, then delete it")
+	}
 	h.note(nil)
+}
+
+// writeAgain writes what the file must hold. What is there gets another name once that is durable.
+func (h *HeadFile) writeAgain(gone bool) error {
+	if gone {
+		return h.write(h.holds)
+	}
+	content, err := json.Marshal(h.holds)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(filepath.Dir(h.path))
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(h.path)
+	aside := name + DamagedSuffix
+	if info, err := root.Lstat(aside); err == nil && !info.IsDir() {
+		if err := root.Remove(aside); err != nil {
+			return errors.Join(err, root.Close())
+		}
+	}
+	err = files.Replace(root, "."+name+"-"+rand.Text(), name, aside, content, []byte("\n"))
+	return errors.Join(full(err), root.Close(), syncPath(filepath.Dir(h.path)))
 }
 
 func (h *HeadFile) notWrittenAgain(err error) {
@@ -258,6 +285,20 @@ func (h *HeadFile) write(head events.Head) error {
 	return writeAtomically(h.path, content, []byte("\n"))
 }
 
+// headDamage says that what is in the place of the head file was read, and is none.
+type headDamage struct{ path, why string }
+
+func (e *headDamage) Error() string {
+	return fmt.Sprintf("the head file %s is damaged: %s", files.Shown(e.path), e.why)
+}
+
+// tells reports whether an error of LoadHeadFile says what is in its place. Any other may pass.
+func (h *HeadFile) tells(err error) bool {
+	var damage *headDamage
+	return errors.As(err, &damage) || errors.Is(err, errNoFile) || errors.Is(err, errTooLong) ||
+		files.Gone(err) && isLink(h.path)
+}
+
 // headFile is the head file as it is read: a member that is missing is nil.
 type headFile struct {
 	Sequence *uint64      `json:"sequence"`
@@ -277,17 +318,13 @@ func LoadHeadFile(path string) (events.Head, error) {
 	d := json.NewDecoder(bytes.NewReader(content))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&head); err != nil {
-		return events.Head{}, fmt.Errorf("the head file %s is damaged: %w", path, err)
+		return events.Head{}, &headDamage{path, err.Error()}
 	}
 	if head.Sequence == nil || head.Hash == nil || d.More() {
-		return events.Head{}, fmt.Errorf(
-			"the head file %s is damaged: it must hold a sequence and a hash and nothing else", path,
-		)
+		return events.Head{}, &headDamage{path, "it must hold a sequence and a hash and nothing else"}
 	}
 	if *head.Sequence > maxSequence {
-		return events.Head{}, fmt.Errorf(
-			"the head file %s is damaged: no log is as long as %d", path, *head.Sequence,
-		)
+		return events.Head{}, &headDamage{path, fmt.Sprintf("no log is as long as %d", *head.Sequence)}
 	}
 	return events.Head{Sequence: *head.Sequence, Hash: *head.Hash}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -188,8 +187,7 @@ func secretsOf(lock *home.Lock, replace bool) (home.Secrets, error) {
 			Message: missing.Error(),
 			Err:     err,
 			Why:     "with another key, the secrets of this home's sessions and named tokens are no longer valid",
-			Next: fmt.Sprintf("put the key back into %s; or start once with --new-key: "+
-				"then spawn its sessions and make its named tokens again", missing.File),
+			Next:    missing.Next(),
 		}
 	}
 	return secrets, err

@@ -6,6 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+
+	"maestro/internal/disk"
 )
 
 // IrregularError says that a name is not a regular file that can be used. Match it with errors.As.
@@ -13,6 +16,8 @@ type IrregularError struct {
 	// Name is the path in its root.
 	Name string
 	Why  string
+	// Passing says that another look may find something else: the name changed hands while it was opened.
+	Passing bool
 }
 
 func (e *IrregularError) Error() string { return e.Name + " " + e.Why }
@@ -51,13 +56,16 @@ func open(root *os.Root, name string, flag int, is func(fs.FileMode) bool, why s
 	if !is(seen.Mode()) {
 		return nil, &IrregularError{Name: name, Why: why}
 	}
+	if err := disk.Check("open", filepath.Join(root.Name(), name)); err != nil {
+		return nil, err
+	}
 	f, err := root.OpenFile(name, flag|nonBlocking, 0)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !os.SameFile(seen, info) {
-		err = &IrregularError{Name: name, Why: "was replaced while it was opened"}
+		err = &IrregularError{Name: name, Why: "was replaced while it was opened", Passing: true}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -82,6 +90,9 @@ func OpenOrCreate(root *os.Root, name string, flag int) (*os.File, error) {
 
 // Create makes an empty file that only this user can read, in the place of any file, link or pipe that has the name.
 func Create(root *os.Root, name string) (*os.File, error) {
+	if err := disk.Check("open", filepath.Join(root.Name(), name)); err != nil {
+		return nil, err
+	}
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -8,17 +8,62 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"maestro/internal/disk"
 )
 
 // Write puts content in the place of any file of the name: whole or not at all, for this user alone. It is written
 // under a temporary name first, in the place of any file that has it. The content is durable; the name is once the
 // directory is synced.
 func Write(root *os.Root, temporary, name string, content ...[]byte) error {
-	f, err := Create(root, temporary)
+	err := writeNew(root, temporary, content)
+	if err == nil {
+		err = rename(root, temporary, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(temporary))
+	}
+	return nil
+}
+
+// Replace is Write that gives what has the name another one, whatever it is. Nothing is moved before the content is
+// durable, and a file keeps its name until it is replaced.
+func Replace(root *os.Root, temporary, name, aside string, content ...[]byte) error {
+	err := writeNew(root, temporary, content)
+	if err != nil {
+		return errors.Join(err, root.Remove(temporary))
+	}
+	moved := false
+	if root.Link(name, aside) != nil { // a directory has one name
+		if err = rename(root, name, aside); err == nil {
+			moved = true
+		}
+	}
+	if err == nil {
+		err = rename(root, temporary, name)
+		switch {
+		case err != nil && moved:
+			err = errors.Join(err, root.Rename(aside, name))
+		case err != nil:
+			err = errors.Join(err, root.Remove(aside))
+		}
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(temporary))
+	}
+	return nil
+}
+
+// writeNew makes a file with the content, durably.
+func writeNew(root *os.Root, name string, content [][]byte) error {
+	f, err := Create(root, name)
 	if err != nil {
 		return err
 	}
 	for _, part := range content {
+		if err == nil {
+			err = disk.Check("write", filepath.Join(root.Name(), name))
+		}
 		if err == nil {
 			_, err = f.Write(part)
 		}
@@ -26,13 +71,14 @@ func Write(root *os.Root, temporary, name string, content ...[]byte) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = root.Rename(temporary, name)
+	return errors.Join(err, f.Close())
+}
+
+func rename(root *os.Root, from, to string) error {
+	if err := disk.Check("rename", filepath.Join(root.Name(), to)); err != nil {
+		return err
 	}
-	if err != nil {
-		return errors.Join(err, root.Remove(temporary))
-	}
-	return nil
+	return root.Rename(from, to)
 }
 
 // WritePath is Write for a path outside any root, with a temporary name that nothing else has.

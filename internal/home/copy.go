@@ -109,11 +109,11 @@ func (h *Home) CheckKey() error {
 		return err
 	}
 	key, err := h.serverKey()
-	switch file := filepath.Join(h.dir, serverKeyFile); {
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &KeyError{File: file}
+		return h.keyError(false)
 	case err == nil && h.isForeign(key, wrote):
-		return &KeyError{File: file, Another: true}
+		return h.keyError(true)
 	}
 	return err
 }

@@ -215,6 +215,15 @@ func (h *Home) write(name string, content []byte) error {
 	return h.sync(filepath.Dir(name))
 }
 
+// replace is write that gives what is there another name.
+func (h *Home) replace(name, aside string, content []byte) error {
+	if err := files.Replace(h.root, temporaryOf(name), name, aside, content); err != nil {
+		path := filepath.Join(h.dir, name)
+		return fmt.Errorf("write %s: %w", path, reason(files.Explain(path, files.ToChange, err)))
+	}
+	return h.sync(filepath.Dir(name))
+}
+
 func (h *Home) remove(name string) error {
 	if err := h.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		path := filepath.Join(h.dir, name)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"maestro/internal/files"
 )
 
 // Kept are the files of a home that its running server knows the content of and needs at its next start. What is
@@ -127,7 +129,7 @@ func (k *Kept) lookAtSnapshots() (loss Loss, lost bool) {
 	}, true
 }
 
-// lookAt compares one file, and writes it back.
+// lookAt compares one file, and writes it back. Nothing is done to a file that only cannot be read now.
 func (k *Kept) lookAt(f *keptFile) (loss Loss, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +142,15 @@ func (k *Kept) lookAt(f *keptFile) (loss Loss, lost bool) {
 		return loss, false
 	}
 	loss = Loss{Path: filepath.Join(k.lock.dir, f.name), What: whatHappened(err)}
-	open := sharedAlone(k.lock.Home, f)
+	open := false
+	if k.differs(f, err) {
+		open, err = k.sharedAlone(f, err)
+	}
+	if !k.differs(f, err) {
+		loss.What = "cannot be read now: " + reason(err).Error()
+		loss.Next = "nothing if it passes: the file is left as it is, and the server looks again every second"
+		return loss, true
+	}
 	if f.name == adminTokenFile && !open {
 		loss.Next = "restart the server: its next start makes a new token, and the old one is no longer valid then"
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -149,13 +159,13 @@ func (k *Kept) lookAt(f *keptFile) (loss Loss, lost bool) {
 		return loss, true
 	}
 	aside := ""
-	if !open && !errors.Is(err, fs.ErrNotExist) {
-		if aside, err = k.setAside(f.name); err != nil {
-			loss.Next = fmt.Sprintf("move it away: the server cannot (%s)", reason(err))
-			return loss, true
-		}
+	if open || errors.Is(err, fs.ErrNotExist) {
+		err = f.write(f.content)
+	} else {
+		aside = k.asideName(f.name)
+		err = f.replace(aside)
 	}
-	if err := f.write(f.content); err != nil {
+	if err != nil {
 		loss.Next = fmt.Sprintf("make it possible to write to the home: %s", err)
 		return loss, true
 	}
@@ -164,7 +174,7 @@ func (k *Kept) lookAt(f *keptFile) (loss Loss, lost bool) {
 	case open:
 		loss.Next = "others on this machine may have read it"
 	case aside != "":
-		loss.Next = "what was there is " + aside + " now: look at it, then delete it"
+		loss.Next = "what was there is " + filepath.Join(k.lock.dir, aside) + " now: look at it, then delete it"
 	}
 	switch f.name {
 	case adminTokenFile:
@@ -176,10 +186,36 @@ func (k *Kept) lookAt(f *keptFile) (loss Loss, lost bool) {
 	return loss, true
 }
 
-// sharedAlone reports whether a file is what it was, but for its mode.
-func sharedAlone(h *Home, f *keptFile) bool {
-	content, err := h.read(f.name, maxNote)
-	return err == nil && bytes.Equal(content, f.content)
+// differs reports whether what came of a read says that the file is not what it was: it is gone or of another kind, its
+// mode or owner is wrong, or its content was read. Any other error tells nothing.
+func (k *Kept) differs(f *keptFile, err error) bool {
+	var problem *Problem
+	var kind *KindError
+	var irregular *files.IrregularError
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist), errors.As(err, &kind), errors.As(err, &problem):
+		return true
+	case errors.As(err, &irregular):
+		return !irregular.Passing
+	case errors.Is(err, fs.ErrPermission):
+		info, err := k.lock.root.Lstat(f.name)
+		return err == nil && info.Mode().Perm()&0o400 == 0
+	}
+	return false
+}
+
+// sharedAlone reports whether a file that could not be read as a secret is what it was, but for its mode. The error is
+// of this read if that says nothing, else the one before.
+func (k *Kept) sharedAlone(f *keptFile, before error) (bool, error) {
+	var problem *Problem
+	if !errors.As(before, &problem) {
+		return false, before
+	}
+	content, err := k.lock.Home.read(f.name, maxNote)
+	if !k.differs(f, err) {
+		return false, err
+	}
+	return err == nil && bytes.Equal(content, f.content), before
 }
 
 // read gives the content of a file; of a secret that is open to others, an error.
@@ -201,7 +237,7 @@ func whatHappened(err error) string {
 	case errors.As(err, &problem):
 		return "is not as it was: " + problem.What
 	case err != nil:
-		return "cannot be read any more: " + reason(err).Error()
+		return "is not as it was: " + reason(err).Error()
 	}
 	return "was changed while the server was running"
 }
@@ -212,14 +248,15 @@ const changedSuffix = ".changed"
 // maxAside bounds how many are set aside of one file. The last place is used again and again.
 const maxAside = 9
 
-// setAside gives what is in the place of a file another name, and says which.
-func (k *Kept) setAside(name string) (path string, err error) {
+// asideName gives a name for what is in the place of a file.
+func (k *Kept) asideName(name string) string {
 	aside := name + changedSuffix
 	for n := 2; n <= maxAside; n++ {
 		if _, err := k.lock.root.Lstat(aside); err != nil {
-			break
+			return aside
 		}
 		aside = fmt.Sprintf("%s%s-%d", name, changedSuffix, n)
 	}
-	return filepath.Join(k.lock.dir, aside), k.lock.root.Rename(name, aside)
+	_ = k.lock.root.Remove(aside) // the last place is used again
+	return aside
 }

@@ -90,7 +90,7 @@ func (h *Home) checkKind(name, want string) error {
 	}
 	info, err := look(path)
 	if err != nil {
-		if link, linkErr := os.Lstat(path); linkErr == nil && link.Mode()&fs.ModeSymlink != 0 {
+		if link, linkErr := os.Lstat(path); files.Gone(err) && linkErr == nil && link.Mode()&fs.ModeSymlink != 0 {
 			return &KindError{Path: path, Is: "a symbolic link to nothing", Want: want}
 		}
 		return nil //nolint:nilerr // who opens it says what is wrong

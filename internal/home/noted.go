@@ -56,6 +56,19 @@ func (n *noted) write(content []byte) (err error) {
 	return err
 }
 
+// replace writes the content again where something else is, which gets another name.
+func (n *noted) replace(aside string) (err error) {
+	if len(n.content) == 0 {
+		err = n.home.root.Rename(n.name, aside)
+	} else {
+		err = n.home.replace(n.name, aside, n.content)
+	}
+	if err == nil {
+		n.holds(n.content)
+	}
+	return err
+}
+
 // add appends a line. Where the file is no longer what it was, the whole list is written.
 func (n *noted) add(line string) error {
 	n.mu.Lock()

@@ -53,9 +53,9 @@ func (l *Lock) Secrets() (Secrets, error) {
 	key, err := l.serverKey()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && l.hadKey(wrote):
-		return Secrets{}, &KeyError{File: filepath.Join(l.dir, serverKeyFile)}
+		return Secrets{}, l.keyError(false)
 	case err == nil && l.isForeign(key, wrote):
-		return Secrets{}, &KeyError{File: filepath.Join(l.dir, serverKeyFile), Another: true}
+		return Secrets{}, l.keyError(true)
 	}
 	return l.NewSecrets()
 }
@@ -108,6 +108,46 @@ type KeyError struct {
 	File string
 	// Another says that there is another key.
 	Another bool
+	// Fits names a file beside it that holds the key, "" if none does.
+	Fits string
+}
+
+// keyError says that the key is missing or another one, and where the right one is.
+func (h *Home) keyError(another bool) *KeyError {
+	missing := &KeyError{File: filepath.Join(h.dir, serverKeyFile), Another: another}
+	wrote, err := h.Version()
+	if err != nil || wrote.Key == "" && h.keyMark() == "" {
+		return missing
+	}
+	entries, err := fs.ReadDir(h.root.FS(), ".")
+	if err != nil {
+		return missing
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasPrefix(name, serverKeyFile+changedSuffix) && name != temporaryOf(serverKeyFile) {
+			continue
+		}
+		content, err := h.read(name, maxNote)
+		if err != nil {
+			continue
+		}
+		key, err := hex.DecodeString(strings.TrimSpace(string(content)))
+		if err == nil && len(key) == secretBytes && !h.isForeign(key, wrote) {
+			missing.Fits = filepath.Join(h.dir, name)
+			return missing
+		}
+	}
+	return missing
+}
+
+// Next says what to do.
+func (e *KeyError) Next() string {
+	if e.Fits != "" {
+		return fmt.Sprintf("%s holds the key: copy it back with `cp -p %s %s`, and start again", e.Fits, e.Fits, e.File)
+	}
+	return fmt.Sprintf("put the key back into %s; or start once with --new-key: then spawn its sessions and make its "+
+		"named tokens again", e.File)
 }
 
 func (e *KeyError) Error() string {

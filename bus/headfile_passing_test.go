@@ -1,0 +1,80 @@
+package bus
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"maestro/events"
+	"maestro/internal/disk"
+)
+
+// A head file that cannot be read now is left where it is. One that was changed keeps its name until what replaces it
+// is durable.
+func TestAHeadFileIsReplacedOnlyByWhatIsDurable(t *testing.T) {
+	holds := events.Head{Sequence: 7}
+	begin := func(t *testing.T) (*HeadFile, string) {
+		path := filepath.Join(t.TempDir(), "head")
+		h := &HeadFile{path: path, firm: func() error { return nil }, logger: testLogger(t), holds: holds}
+		must(t, h.write(holds))
+		content, err := os.ReadFile(path)
+		must(t, err)
+		return h, string(content)
+	}
+	for _, why := range []error{syscall.EMFILE, syscall.EIO, syscall.ESTALE} {
+		for _, failing := range []string{"open", "stat"} {
+			h, before := begin(t)
+			restore := disk.Inject(func(operation, path string) error {
+				if operation == failing && path == h.path {
+					return why
+				}
+				return nil
+			})
+			h.look()
+			restore()
+			content, err := os.ReadFile(h.path)
+			if err != nil || string(content) != before || !errors.Is(h.Failed(), why) {
+				t.Errorf("%v at %s: %q, %v; it says %v", why, failing, content, err, h.Failed())
+			}
+			if _, err := os.Lstat(h.path + DamagedSuffix); err == nil {
+				t.Errorf("%v at %s: it is set aside", why, failing)
+			}
+			if h.look(); h.Failed() != nil {
+				t.Errorf("afterwards: %v", h.Failed())
+			}
+		}
+	}
+	for step := 1; ; step++ {
+		h, before := begin(t)
+		must(t, os.WriteFile(h.path, []byte("other"), 0o600))
+		done := 0
+		restore := disk.Inject(func(_, path string) error {
+			if filepath.Dir(path) != filepath.Dir(h.path) {
+				return nil
+			}
+			if done++; done == step {
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		h.look()
+		restore()
+		content, err := os.ReadFile(h.path)
+		if err != nil || string(content) != "other" && string(content) != before {
+			t.Errorf("step %d: %q, %v", step, content, err)
+		}
+		h.look()
+		content, err = os.ReadFile(h.path)
+		if err != nil || string(content) != before || h.Failed() != nil {
+			t.Errorf("step %d, afterwards: %q, %v, %v", step, content, err, h.Failed())
+		}
+		if aside, err := os.ReadFile(h.path + DamagedSuffix); err != nil || string(aside) != "other" {
+			t.Errorf("step %d: what was there is %q, %v", step, aside, err)
+		}
+		if done < step {
+			return
+		}
+	}
+}

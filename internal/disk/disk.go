@@ -1,0 +1,154 @@
+// Package disk has the file operations of package os that a start and a reopen of the store consist of. A test can make
+// each of them fail, as a disk does; see Inject.
+package disk
+
+import (
+	"io/fs"
+	"os"
+	"sync/atomic"
+)
+
+// injected is asked before each operation; nil in all but tests.
+var injected atomic.Pointer[func(operation, path string) error]
+
+// Inject has fail asked before each operation: an error of it is what the operation fails with. It is for tests, which
+// call restore at their end.
+func Inject(fail func(operation, path string) error) (restore func()) {
+	injected.Store(&fail)
+	return func() { injected.Store(nil) }
+}
+
+// Check gives the error that a test injects into an operation, nil outside tests.
+func Check(operation, path string) error {
+	fail := injected.Load()
+	if fail == nil {
+		return nil
+	}
+	if err := (*fail)(operation, path); err != nil {
+		return &fs.PathError{Op: operation, Path: path, Err: err}
+	}
+	return nil
+}
+
+// Open is os.Open.
+func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
+
+// OpenFile is os.OpenFile.
+func OpenFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
+	if err := Check("open", path); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, flag, mode)
+}
+
+// CreateTemp is os.CreateTemp.
+func CreateTemp(dir, pattern string) (*os.File, error) {
+	if err := Check("open", dir); err != nil {
+		return nil, err
+	}
+	return os.CreateTemp(dir, pattern)
+}
+
+// ReadAt is f.ReadAt.
+func ReadAt(f *os.File, buffer []byte, at int64) (int, error) {
+	if err := Check("read", f.Name()); err != nil {
+		return 0, err
+	}
+	return f.ReadAt(buffer, at)
+}
+
+// FileStat is f.Stat.
+func FileStat(f *os.File) (fs.FileInfo, error) {
+	if err := Check("stat", f.Name()); err != nil {
+		return nil, err
+	}
+	return f.Stat()
+}
+
+// Sync is f.Sync.
+func Sync(f *os.File) error {
+	if err := Check("sync", f.Name()); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// Stat is os.Stat.
+func Stat(path string) (fs.FileInfo, error) {
+	if err := Check("stat", path); err != nil {
+		return nil, err
+	}
+	return os.Stat(path)
+}
+
+// Lstat is os.Lstat.
+func Lstat(path string) (fs.FileInfo, error) {
+	if err := Check("lstat", path); err != nil {
+		return nil, err
+	}
+	return os.Lstat(path)
+}
+
+// ReadDir is os.ReadDir.
+func ReadDir(path string) ([]fs.DirEntry, error) {
+	if err := Check("readdir", path); err != nil {
+		return nil, err
+	}
+	return os.ReadDir(path)
+}
+
+// Rename is os.Rename.
+func Rename(from, to string) error {
+	if err := Check("rename", from); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// Link is os.Link.
+func Link(from, to string) error {
+	if err := Check("link", from); err != nil {
+		return err
+	}
+	return os.Link(from, to)
+}
+
+// Remove is os.Remove.
+func Remove(path string) error {
+	if err := Check("remove", path); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// RemoveAll is os.RemoveAll.
+func RemoveAll(path string) error {
+	if err := Check("remove", path); err != nil {
+		return err
+	}
+	return os.RemoveAll(path)
+}
+
+// Mkdir is os.Mkdir.
+func Mkdir(path string, mode fs.FileMode) error {
+	if err := Check("mkdir", path); err != nil {
+		return err
+	}
+	return os.Mkdir(path, mode)
+}
+
+// MkdirAll is os.MkdirAll.
+func MkdirAll(path string, mode fs.FileMode) error {
+	if err := Check("mkdir", path); err != nil {
+		return err
+	}
+	return os.MkdirAll(path, mode)
+}
+
+// Truncate is os.Truncate.
+func Truncate(path string, size int64) error {
+	if err := Check("truncate", path); err != nil {
+		return err
+	}
+	return os.Truncate(path, size)
+}
