@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"maestro/internal/disk"
 )
 
 // maxWindow is how much of a block file is in memory at a time: all of one that the server wrote. A longer one was made
@@ -21,7 +23,7 @@ func openBlock(path string) (*blockFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
+	info, err := disk.FileStat(f)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -48,15 +50,22 @@ func (b *blockFile) window(buffer []byte, from int64) []byte {
 		buffer = make([]byte, size)
 	}
 	buffer = buffer[:size]
-	for n := 0; n < size; {
-		read, err := b.f.ReadAt(buffer[n:], from+int64(n))
+	for n, failures := 0, 0; n < size; {
+		read, err := disk.ReadAt(b.f, buffer[n:], from+int64(n))
 		if n += read; n == size || err == nil {
 			continue
+		}
+		if failures++; read > 0 {
+			failures = 1
 		}
 		if errors.Is(err, io.EOF) { // it was cut meanwhile
 			b.size = from + int64(n)
 			return buffer[:n]
 		}
+		if failures < readTries {
+			continue
+		}
+		failures = 0
 		// The disk cannot read this part. What it can read behind it is worth having.
 		skip := min(unreadable-n%unreadable, size-n)
 		clear(buffer[n : n+skip])
@@ -64,6 +73,9 @@ func (b *blockFile) window(buffer []byte, from int64) []byte {
 	}
 	return buffer
 }
+
+// readTries is how often the disk is asked before an error counts.
+const readTries = 3
 
 // unreadable is how much is given up where the disk answers an error.
 const unreadable = 4096

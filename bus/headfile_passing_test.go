@@ -17,7 +17,12 @@ func TestAHeadFileIsReplacedOnlyByWhatIsDurable(t *testing.T) {
 	holds := events.Head{Sequence: 7}
 	begin := func(t *testing.T) (*HeadFile, string) {
 		path := filepath.Join(t.TempDir(), "head")
-		h := &HeadFile{path: path, firm: func() error { return nil }, logger: testLogger(t), holds: holds}
+		h := &HeadFile{
+			path:   path,
+			firm:   func() error { return nil },
+			logger: testLogger(t),
+			holds:  holds,
+		}
 		must(t, h.write(holds))
 		content, err := os.ReadFile(path)
 		must(t, err)

@@ -34,7 +34,9 @@ func plainFiles(t *testing.T, dir string) map[string]string {
 
 // A file that cannot be read now is left where it is, whatever the error, and is as it must be once that has passed.
 func TestAFileThatCannotBeReadNowIsLeft(t *testing.T) {
-	for _, why := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, syscall.ESTALE, syscall.EACCES} {
+	for _, why := range []error{
+		syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, syscall.ESTALE, syscall.EACCES,
+	} {
 		t.Run(why.Error(), func(t *testing.T) {
 			lock, _ := served(t)
 			if err := errors.Join(lock.Uses().Save([]byte("{}")), lock.Beats().Keep([]string{"sess_a"})); err != nil {
@@ -118,7 +120,8 @@ func TestAKeyThatWasSetAsideIsNamed(t *testing.T) {
 	if err := os.Rename(path, path+changedSuffix+"-2"); err != nil {
 		t.Fatal(err)
 	}
-	for what, err := range map[string]error{"a start": func() error { _, err := lock.Secrets(); return err }(), "a salvage": lock.CheckKey()} {
+	_, started := lock.Secrets()
+	for what, err := range map[string]error{"a start": started, "a salvage": lock.CheckKey()} {
 		var missing *KeyError
 		if !errors.As(err, &missing) || missing.Fits != path+changedSuffix+"-2" ||
 			!strings.Contains(missing.Next(), "cp -p "+missing.Fits+" "+path) {
