@@ -94,7 +94,8 @@ func TestAFileIsReplacedBeforeItIsMovedAway(t *testing.T) {
 		})
 		kept.Look()
 		restore()
-		if content, err := os.ReadFile(path); err != nil || string(content) != "other" && string(content) != string(own) {
+		content, err := os.ReadFile(path)
+		if err != nil || string(content) != "other" && string(content) != string(own) {
 			t.Errorf("step %d: %q, %v", step, content, err)
 		}
 		kept.Look()
