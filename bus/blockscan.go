@@ -25,8 +25,11 @@ const (
 	blobMetaPrefix  = blobPrefix + "M."
 )
 
-// storedStreams are the streams of a store, the log first, with what begins their subjects.
-var storedStreams = []struct{ name, prefix string }{
+// storedStream is a stream of a store, with what begins its subjects.
+type storedStream struct{ name, prefix string }
+
+// storedStreams are the streams of a store, the log first.
+var storedStreams = []storedStream{
 	{StreamName, events.SubjectPrefix},
 	{BlobStream, blobPrefix},
 	{DeniedStream, events.DeniedPrefix},
@@ -97,6 +100,8 @@ type scannedBlock struct {
 	// firstBatch and lastBatch are the ids of the atomic batches that the first and the last message came in, if any.
 	firstBatch, lastBatch string
 	empty                 bool // of messages
+	// path is where it was read, if that is not its place.
+	path string
 }
 
 // scannedStream is what all blocks of a stream hold.
@@ -111,6 +116,8 @@ type scannedStream struct {
 	last   uint64 // the highest sequence that can be read
 	// keys are the numbers under which the blocks were written, by the number of the file; see scannedBlock.
 	keys map[int]int
+	// paths are of the blocks that are not in dir, by the number of the file: a start that was killed left them.
+	paths map[int]string
 }
 
 // each is called for every message that a scan finds, in the order of a block; blocks are scanned at the same time.
@@ -134,12 +141,32 @@ func blockFiles(dir string) ([]int, error) {
 
 func blockName(index int) string { return strconv.Itoa(index) + ".blk" }
 
-// scanStream reads all blocks of a stream, several at a time, and says what can be read and what cannot. It writes
-// nothing. The error says what could not be read; the stream holds the rest then. Only the end of ctx leaves no stream.
+// scanStream reads all blocks of a stream, several at a time, and says what can be read and what cannot. A block that
+// is not in its place, or has less there, is read where a start that was killed left it. It writes nothing. The error says
+// what could not be read; the stream holds the rest then. Only the end of ctx leaves no stream.
 func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord) (*scannedStream, error) {
+	spares, err := sparesOf(dir, stream)
+	scanned, scanErr := scanWith(ctx, dir, stream, prefix, spares, each)
+	return scanned, errors.Join(err, scanErr)
+}
+
+// scanPlaces is scanStream of the blocks in their places alone.
+func scanPlaces(ctx context.Context, dir, stream, prefix string, each eachRecord) (*scannedStream, error) {
+	return scanWith(ctx, dir, stream, prefix, nil, each)
+}
+
+func scanWith(
+	ctx context.Context, dir, stream, prefix string, spares map[int][]string, each eachRecord,
+) (*scannedStream, error) {
 	messages := filepath.Join(streamPath(dir, stream), "msgs")
 	layout, err := layoutOf(dir, stream)
-	indices := layout.blocks
+	indices := slices.Clone(layout.blocks)
+	for index := range spares {
+		if !slices.Contains(indices, index) {
+			indices = append(indices, index)
+		}
+	}
+	slices.Sort(indices)
 	blocks := make([]scannedBlock, len(indices))
 	failed := make([]error, len(indices))
 	next := make(chan int)
@@ -147,10 +174,19 @@ func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord
 	for range min(runtime.GOMAXPROCS(0), 4, len(indices)) {
 		workers.Go(func() {
 			var buffer []byte
+			var err error
 			for i := range next {
 				blocks[i], buffer, failed[i] = scanBlock(
 					dir, filepath.Join(messages, blockName(indices[i])), stream, prefix, indices[i], buffer, each,
 				)
+				for _, spare := range spares[indices[i]] {
+					var other scannedBlock
+					other, buffer, err = scanBlock(dir, spare, stream, prefix, indices[i], buffer, each)
+					if err == nil && other.key == indices[i] && len(other.places) > len(blocks[i].places) {
+						other.path = spare
+						blocks[i], failed[i] = other, nil
+					}
+				}
 			}
 		})
 	}
@@ -176,6 +212,12 @@ func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord
 		name:   stream,
 		blocks: blocks,
 		faults: layout.faults,
+		paths:  map[int]string{},
+	}
+	for i := range blocks {
+		if blocks[i].path != "" {
+			s.paths[blocks[i].index] = blocks[i].path
+		}
 	}
 	s.settle(stream == StreamName)
 	return s, errors.Join(append(failed, err)...)

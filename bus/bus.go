@@ -57,6 +57,8 @@ type Bus struct {
 	tell   atomic.Pointer[func(error)]
 	last   acknowledged
 	mender mender
+	// unread is how often in a row a reopen could not read the store; open is held for writing.
+	unread int
 }
 
 // Open starts a server on the store in o.Dir, inside this process and listening on nothing, and opens the log in it.
@@ -102,7 +104,7 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 	if err := forgetNote(b.embedded.dir); err != nil {
 		return fmt.Errorf("begin to use the store: %w", full(err))
 	}
-	if err := b.embedded.start(ctx); err != nil {
+	if err := b.embedded.start(ctx, checked.streams); err != nil {
 		return err
 	}
 	if b.nc, err = b.dial("maestro"); err != nil {

@@ -40,6 +40,11 @@ type embedded struct {
 	mu      sync.Mutex
 	server  *server.Server // nil while stopped
 	started bool           // the server had the store open
+
+	// expected is what the server must take up at a start, by stream. failed says that the last start did not come to
+	// its end: an index that it wrote may be wrong.
+	expected map[string]heldStream
+	failed   bool
 }
 
 func newEmbedded(o Options) (*embedded, error) {
@@ -112,19 +117,20 @@ func (e *embedded) options() *server.Options {
 }
 
 // start makes everything in the store durable and starts the server on it. What a server that does not start has
-// deleted is put back.
-func (e *embedded) start(ctx context.Context) error {
+// deleted is put back. found is what the check before found.
+func (e *embedded) start(ctx context.Context, found map[string]heldStream) error {
+	e.failed = true
 	if err := syncTree(e.storeDir()); err != nil {
 		return fmt.Errorf("sync the store: %w", full(err))
 	}
-	if err := e.spare(); err != nil {
+	if err := e.spare(found); err != nil {
 		_, putErr := e.putBack()
 		return errors.Join(fmt.Errorf("give the blocks a second name for the start: %w", full(err)), putErr)
 	}
 	s, err := e.startServer(ctx)
 	if err == nil {
 		e.mu.Lock()
-		e.server, e.started = s, true
+		e.server, e.started, e.failed = s, true, false
 		e.mu.Unlock()
 		if err := e.dropSpare(); err != nil {
 			e.logger.Warn("the second names of the blocks cannot be removed; the next start tries again",
@@ -188,13 +194,13 @@ func (e *embedded) ready(s *server.Server, log *serverLog) error {
 	if err != nil {
 		return fmt.Errorf("ask the embedded server for its streams: %w", err)
 	}
-	var recovered []string
+	states := map[string]server.StreamState{}
 	for _, account := range info.AccountDetails {
 		for i := range account.Streams {
-			recovered = append(recovered, account.Streams[i].Name)
+			states[account.Streams[i].Name] = account.Streams[i].State
 		}
 	}
-	if err := e.tookUp(recovered); err != nil {
+	if err := e.tookUp(states); err != nil {
 		if warned := log.warned.Load(); warned != nil {
 			err = fmt.Errorf("%w: %s", err, *warned)
 		}

@@ -80,6 +80,7 @@ func (s *scannedStream) leftByLazySyncs(f Fault, seen witnesses) bool {
 		stream: s.name,
 		prefix: events.SubjectPrefix,
 		keys:   s.keys,
+		paths:  s.paths,
 	}
 	defer reader.close()
 	end, err := reader.read(newest)

@@ -22,11 +22,17 @@ import (
 type prepared struct {
 	// damage is why the server must not open the store, if so.
 	damage error
+	// unread says that a part could not be read; that may pass.
+	unread bool
 	faults []Fault
 	// rebuild are the streams that are set aside.
 	rebuild []string
 	// blobsCut says that the end of the blobs is cut off, and with it may be the description of a blob that is whole.
 	blobsCut bool
+	// torn is where the log's end was cut off, nil if it was not.
+	torn *Fault
+	// streams are what the server must take up, by name.
+	streams map[string]heldStream
 }
 
 // prepare checks the store and makes it fit to be opened by the server.
@@ -48,25 +54,26 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 	if note != nil {
 		seen.witnessed = max(seen.witnessed, note.Streams[StreamName].Last)
 	}
-	var p prepared
+	p := prepared{streams: map[string]heldStream{}}
 	for _, stored := range storedStreams {
 		// The refusals are always read: they are few, and the server reads them all when it is asked for them.
 		vouched := note.vouches(e.dir, stored.name)
 		if vouched && stored.name != DeniedStream {
-			fit, err := e.lastBlockFits(ctx, stored.name, stored.prefix, seen.witnessed)
+			last, fit, err := e.lastBlockFits(ctx, stored.name, stored.prefix, seen.witnessed)
 			if ctx.Err() != nil {
 				return prepared{}, ctx.Err()
 			}
 			if err == nil && fit { // else the whole scan says why
+				p.streams[stored.name] = heldStream{last: last}
 				continue
 			}
 		}
-		scanned, err := scanStream(ctx, e.dir, stored.name, stored.prefix, nil)
-		if scanned == nil {
+		scanned, err := e.readStream(ctx, stored)
+		if scanned == nil || passing(err) {
 			return prepared{}, fmt.Errorf("check the store: %w", err)
 		}
 		if err != nil { // the server must not have what cannot be read
-			p.damage = scanned.unreadable(err)
+			p.damage, p.unread = scanned.unreadable(err), true
 			p.faults = append(scanned.faults, Fault{
 				Stream: stored.name, File: streamPath("", stored.name), Why: err.Error(),
 			})
@@ -83,15 +90,15 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 			e.warnOfLoss(scanned, note, len(pending[stored.name]) > 0)
 			p.blobsCut = p.blobsCut || stored.name == BlobStream && len(scanned.faults) > 0
 		}
+		p.streams[stored.name] = held(scanned, p.torn)
 		if vouched && len(scanned.faults) == 0 {
 			continue
 		}
 		if slices.Contains(p.rebuild, stored.name) { // it is set aside as it is
 			continue
 		}
-		index := filepath.Join(streamPath(e.dir, stored.name), "msgs", indexName)
-		if err := ignoreMissing(os.Remove(index)); err != nil {
-			return p, fmt.Errorf("remove the index %s, which may be wrong: %w", index, err)
+		if err := e.removeIndex(stored.name); err != nil {
+			return p, fmt.Errorf("remove the index of %s, which may be wrong: %w", stored.name, err)
 		}
 	}
 	return p, e.setSideStreamsAside(&p)
@@ -107,31 +114,61 @@ func (e *embedded) hasStreams() bool {
 	return true
 }
 
+// readStream scans a stream. What fails is tried again: an error that passes says nothing about the store.
+func (e *embedded) readStream(ctx context.Context, stored storedStream) (scanned *scannedStream, err error) {
+	for range readTries {
+		scanned, err = scanStream(ctx, e.dir, stored.name, stored.prefix, nil)
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return scanned, err
+}
+
+// held says what the server must take up of a stream. torn is where the log was cut.
+func held(s *scannedStream, torn *Fault) heldStream {
+	h := heldStream{last: s.last, ends: map[int]int64{}}
+	for _, f := range s.faults {
+		if index, isBlock := blockIndex(filepath.Base(f.File)); isBlock && f.Tail {
+			if end, found := h.ends[index]; !found || f.Offset < end {
+				h.ends[index] = f.Offset
+			}
+		}
+	}
+	if s.name == StreamName && torn != nil {
+		h.last = s.behind(*torn) - 1
+		if torn.From > 0 {
+			h.last = min(h.last, torn.From-1)
+		}
+	}
+	return h
+}
+
 // lastBlockFits reports whether the last block of a stream holds nothing but records that can be read, and the log
-// what was acknowledged.
-func (e *embedded) lastBlockFits(ctx context.Context, stream, prefix string, witnessed uint64) (bool, error) {
+// what was acknowledged. It gives the last sequence in it.
+func (e *embedded) lastBlockFits(
+	ctx context.Context, stream, prefix string, witnessed uint64,
+) (last uint64, fit bool, err error) {
 	messages := filepath.Join(streamPath(e.dir, stream), "msgs")
 	blocks, err := blockFiles(messages)
 	if err != nil || len(blocks) == 0 {
-		return stream != StreamName || witnessed == 0, err
+		return 0, stream != StreamName || witnessed == 0, err
 	}
 	if err := ctx.Err(); err != nil {
-		return false, err
+		return 0, false, err
 	}
-	last := blocks[len(blocks)-1]
-	b, _, err := scanBlock(e.dir, filepath.Join(messages, blockName(last)), stream, prefix, last, nil, nil)
+	newest := blocks[len(blocks)-1]
+	b, _, err := scanBlock(e.dir, filepath.Join(messages, blockName(newest)), stream, prefix, newest, nil, nil)
 	if err != nil || len(b.faults) > 0 {
-		return false, err
+		return 0, false, err
 	}
-	if stream != StreamName {
-		return true, nil
-	}
-	for i := 1; i < len(b.places); i++ {
-		if b.places[i].sequence != b.places[i-1].sequence+1 {
-			return false, nil
+	for i := range b.places {
+		last = max(last, b.places[i].sequence)
+		if stream == StreamName && i > 0 && b.places[i].sequence != b.places[i-1].sequence+1 {
+			return 0, false, nil
 		}
 	}
-	return len(b.places) > 0 && b.places[len(b.places)-1].sequence >= witnessed, nil
+	return last, stream != StreamName || len(b.places) > 0 && last >= witnessed, nil
 }
 
 // unreadable is the damage of a stream that could not be read to its end.
@@ -152,6 +189,7 @@ func (e *embedded) judgeLog(p *prepared, log *scannedStream, seen witnesses) err
 	if torn == nil {
 		return nil
 	}
+	p.torn = torn
 	e.logger.Warn("the last append was not finished when the server ended; what is whole of its beginning is kept",
 		"where", torn.String())
 	if !torn.Tail {

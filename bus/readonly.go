@@ -217,6 +217,7 @@ func (r *ReadOnly) reader(s *scannedStream, prefix string) (*placeReader, error)
 		stream: s.name,
 		prefix: prefix,
 		keys:   s.keys,
+		paths:  s.paths,
 	}, nil
 }
 
@@ -250,6 +251,7 @@ func (r *ReadOnly) Announce([]events.Message) {}
 type placeReader struct {
 	dir, stream, prefix string
 	keys                map[int]int // as in scannedStream; a block that is not in it has its own name
+	paths               map[int]string
 
 	block  int32
 	window blockWindow
@@ -264,7 +266,11 @@ const readAhead = 256 << 10
 func (r *placeReader) read(p place) (blockRecord, error) {
 	if r.window.file == nil || r.block != p.block {
 		r.close()
-		f, err := openFile(filepath.Join(r.dir, blockName(int(p.block))))
+		path, elsewhere := r.paths[int(p.block)]
+		if !elsewhere {
+			path = filepath.Join(r.dir, blockName(int(p.block)))
+		}
+		f, err := openFile(path)
 		if err != nil {
 			return blockRecord{}, err
 		}

@@ -42,12 +42,14 @@ func Tails(dir string) ([]string, error) { return asides(dir, tailAside) }
 // HoldsLog reports whether a directory looks like a store with a log.
 func HoldsLog(dir string) bool {
 	info, err := os.Stat(streamPath(dir, StreamName))
-	return err == nil && info.IsDir()
+	return err == nil && info.IsDir() || isDir(sparePath(dir, StreamName))
 }
 
 // HoldsNoEvent reports whether the log of a store is empty, by the size of its blocks.
 func HoldsNoEvent(dir string) bool {
-	blocks, err := filepath.Glob(filepath.Join(streamPath(dir, StreamName), "msgs", "*.blk"))
+	blocks, err := filepath.Glob(filepath.Join(globEscape(streamPath(dir, StreamName)), "msgs", "*.blk"))
+	spared, _ := filepath.Glob(filepath.Join(globEscape(sparePath(dir, StreamName)), "*.blk*")) // the pattern is right
+	blocks = append(blocks, spared...)
 	for _, block := range blocks {
 		if info, statErr := os.Stat(block); statErr != nil || info.Size() > 0 {
 			return false

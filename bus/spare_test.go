@@ -201,7 +201,7 @@ func TestAStartPutsBackWhatAKilledOneDeleted(t *testing.T) {
 			copyStore(t, dir, image)
 			before := storedBlocks(t, image)
 			e := &embedded{dir: image}
-			must(t, e.spare())
+			must(t, e.spare(nil))
 			for _, s := range storedStreams {
 				blocks, err := blockFiles(e.messagesDir(s.name))
 				must(t, err)

@@ -102,12 +102,21 @@ func strayFiles(ctx context.Context, dir string) (paths, unknown []string, err e
 			return ctx.Err()
 		case err != nil:
 			unknown = append(unknown, path+" cannot be read: "+err.Error())
+		case isSpared(dir, path): // it is read with the blocks
 		case entry.Type().IsRegular() && !blocks[path] && !slices.Contains(ordinary, entry.Name()):
 			paths = append(paths, path)
 		}
 		return nil
 	})
 	return paths, unknown, err
+}
+
+// isSpared reports whether a path is that of a second name of a block, or of a copy.
+func isSpared(dir, path string) bool {
+	_, isSpare := spareIndex(filepath.Base(path))
+	return isSpare && slices.ContainsFunc(storedStreams, func(s storedStream) bool {
+		return filepath.Dir(path) == sparePath(dir, s.name)
+	})
 }
 
 var digits = regexp.MustCompile(`\d{1,9}`)

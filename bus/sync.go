@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // Sync makes everything that the log holds durable and answers its head; see engine.Log.
@@ -77,6 +78,9 @@ func (b *Bus) head(ctx context.Context) (uint64, error) {
 	return stream.CachedInfo().State.LastSeq, nil
 }
 
+// unreadTries is how often a store that cannot be read is opened again, a second apart, before it counts as damaged.
+const unreadTries = 10
+
 // reopen stops the server, makes all its files durable, starts it again and answers the head. Readers wait meanwhile.
 // While the disk is full the server is left running, so that the log can be read.
 func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
@@ -112,10 +116,20 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 		b.options.Logger.Warn("the store is read as the system remembers it, not from the disk", "why", err)
 	}
 	b.onDisk.forget()
-	checked, err := b.embedded.prepare(ctx, b.ownWitnesses(), noteStore(b.embedded.dir).unless(untouched))
+	var note *storeNote
+	if !b.embedded.failed {
+		note = noteStore(b.embedded.dir).unless(untouched)
+	}
+	checked, err := b.embedded.prepare(ctx, b.ownWitnesses(), note)
 	if err != nil {
 		b.doubtful.Store(true)
 		return 0, fmt.Errorf("reopen the log: %w", err)
+	}
+	if checked.unread && b.unread < unreadTries { // it may pass
+		b.unread++
+		b.doubtful.Store(true)
+		why := checked.faults[len(checked.faults)-1].Why
+		return 0, fmt.Errorf("reopen the log: it cannot be read now, and is tried again: %s", files.Shown(why))
 	}
 	if checked.damage != nil {
 		if err := b.openDamaged(ctx, checked); err != nil {
@@ -128,9 +142,10 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 			b.doubtful.Store(true) // the next Sync tries again
 		}
 	}()
-	if err := b.embedded.start(ctx); err != nil {
+	if err := b.embedded.start(ctx, checked.streams); err != nil {
 		return 0, fmt.Errorf("reopen the log: %w", err)
 	}
+	b.unread = 0
 	serving, done := b.whileAlive(ctx, startTimeout)
 	defer done()
 	if head, err = b.reattach(serving); err != nil {

@@ -211,7 +211,7 @@ func (k *Kept) sharedAlone(f *keptFile, before error) (bool, error) {
 	if !errors.As(before, &problem) {
 		return false, before
 	}
-	content, err := k.lock.Home.read(f.name, maxNote)
+	content, err := k.lock.read(f.name, maxNote)
 	if !k.differs(f, err) {
 		return false, err
 	}

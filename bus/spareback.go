@@ -1,0 +1,295 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"maestro/internal/disk"
+)
+
+// putBack gives the blocks that a start deleted or cut their place again, and takes the second names away. No server
+// runs. It answers the streams of which something was put back. A second name or a copy that has messages which its
+// stream lacks is never removed: where it does not fit, all of them are set aside.
+func (e *embedded) putBack() (streams []string, err error) {
+	info, err := disk.Lstat(e.spareDir())
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	if !info.IsDir() {
+		return nil, e.takeAway(e.spareDir())
+	}
+	entries, err := disk.ReadDir(e.spareDir())
+	if err != nil {
+		return nil, err
+	}
+	rest := false // something is left that is not known, or does not fit
+	for _, entry := range entries {
+		at := slices.IndexFunc(storedStreams, func(s storedStream) bool { return s.name == entry.Name() })
+		if at < 0 || !entry.IsDir() {
+			rest = true
+			continue
+		}
+		back, left, err := e.putBackStream(storedStreams[at])
+		if back {
+			streams = append(streams, entry.Name())
+		}
+		if err != nil {
+			return streams, err
+		}
+		rest = rest || left
+	}
+	if !rest {
+		return streams, e.dropSpare()
+	}
+	aside, err := e.newAside(otherAside)
+	if err != nil {
+		return streams, err
+	}
+	if err := disk.Rename(e.spareDir(), filepath.Join(aside, spareName)); err != nil {
+		return streams, err
+	}
+	e.logger.Warn("second names of blocks do not fit into the store, and are set aside", "aside", aside,
+		"next", "`maestro salvage` reads the store; keep the directory until `maestro audit verify` finds all texts")
+	return streams, errors.Join(syncPath(aside), syncPath(e.dir))
+}
+
+// putBackStream puts the blocks of one stream back. left says that something is in its directory that must be kept.
+func (e *embedded) putBackStream(stored storedStream) (back, left bool, err error) {
+	entries, err := disk.ReadDir(sparePath(e.dir, stored.name))
+	if err != nil {
+		return false, false, err
+	}
+	messages := e.messagesDir(stored.name)
+	// The second names come before the copies.
+	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return len(a.Name()) - len(b.Name()) })
+	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int {
+		return strings.Count(a.Name(), copySuffix) - strings.Count(b.Name(), copySuffix)
+	})
+	for _, entry := range entries {
+		index, isSpare := spareIndex(entry.Name())
+		if !isSpare || !entry.Type().IsRegular() {
+			left = true
+			continue
+		}
+		spared := filepath.Join(sparePath(e.dir, stored.name), entry.Name())
+		fate, err := e.judgeSpare(stored, index, spared)
+		switch {
+		case err != nil:
+			return back, left, err
+		case fate == spareKept:
+			left = true
+		case fate == sparePutBack:
+			for _, dir := range []string{messages, filepath.Join(e.streamDir(stored.name), consumersName)} {
+				if err := mkdirDurably(dir); err != nil {
+					return back, left, err
+				}
+			}
+			if !back { // first: it could be killed in between
+				if err := e.forgetStart(stored, entries); err != nil {
+					return back, left, err
+				}
+			}
+			if err := disk.Rename(spared, filepath.Join(messages, blockName(index))); err != nil {
+				return back, left, err
+			}
+			back = true
+		}
+	}
+	if back {
+		err = syncPath(messages)
+	}
+	return back, left, err
+}
+
+// forgetStart removes what a start wrote that lost messages: the index, which knows nothing of them, and the blocks
+// without messages, which mark them as deleted.
+func (e *embedded) forgetStart(stored storedStream, spared []fs.DirEntry) error {
+	if err := e.removeIndex(stored.name); err != nil {
+		return err
+	}
+	messages := e.messagesDir(stored.name)
+	blocks, err := blockFiles(messages)
+	for _, index := range blocks {
+		if slices.ContainsFunc(spared, func(entry fs.DirEntry) bool {
+			known, isSpare := spareIndex(entry.Name())
+			return isSpare && known == index
+		}) {
+			continue
+		}
+		path := filepath.Join(messages, blockName(index))
+		r, err := e.readSpare(stored, index, path)
+		if err == nil && !r.foreign && len(r.subjects) == 0 {
+			err = disk.Remove(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (e *embedded) removeIndex(stream string) error {
+	return ignoreMissing(disk.Remove(filepath.Join(e.messagesDir(stream), indexName)))
+}
+
+// What becomes of a second name or a copy.
+const (
+	spareDropped = iota // the stream has all that it holds
+	sparePutBack
+	spareKept
+)
+
+// judgeSpare says what becomes of a second name or a copy. What is in its place and holds nothing else gives way.
+func (e *embedded) judgeSpare(stored storedStream, index int, spared string) (fate int, err error) {
+	place := filepath.Join(e.messagesDir(stored.name), blockName(index))
+	same, there, err := sameFile(spared, place)
+	if err != nil || same {
+		return spareDropped, err
+	}
+	own, err := e.readSpare(stored, index, spared)
+	if err != nil {
+		return spareDropped, err
+	}
+	if own.foreign {
+		return spareKept, nil
+	}
+	if !there {
+		if own.hollow && strings.HasSuffix(spared, copySuffix) { // it was not written yet
+			return spareDropped, nil
+		}
+		return sparePutBack, nil
+	}
+	now, err := e.readSpare(stored, index, place)
+	if err != nil {
+		return spareDropped, err
+	}
+	if now.has(own) {
+		return spareDropped, nil
+	}
+	if absent, err := e.absent(stored, own); err != nil || absent == 0 {
+		return spareDropped, err
+	}
+	if now.foreign || !own.has(now) {
+		return spareKept, nil
+	}
+	return sparePutBack, nil
+}
+
+// sameFile reports whether two names are of one file, and whether the second one is there.
+func sameFile(a, b string) (same, there bool, err error) {
+	one, err := disk.Lstat(a)
+	if err != nil {
+		return false, false, err
+	}
+	other, err := disk.Lstat(b)
+	if err != nil {
+		return false, false, ignoreMissing(err)
+	}
+	return os.SameFile(one, other), true, nil
+}
+
+// spareRecords are what a block file holds.
+type spareRecords struct {
+	subjects map[uint64]string // of the messages, by sequence
+	deleted  map[uint64]bool
+	// foreign says that it is another block, or holds no record that can be read.
+	foreign bool
+	// hollow says that nothing was written to it.
+	hollow bool
+}
+
+// has reports whether a block holds all messages of another one that this one does not delete itself.
+func (r spareRecords) has(other spareRecords) bool {
+	for sequence := range other.subjects {
+		if _, found := r.subjects[sequence]; !found && !other.deleted[sequence] {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *embedded) readSpare(stored storedStream, index int, path string) (spareRecords, error) {
+	r := spareRecords{subjects: map[uint64]string{}, deleted: map[uint64]bool{}}
+	block, _, err := scanBlock(e.dir, path, stored.name, stored.prefix, index, nil, func(_ int, m blockRecord) {
+		r.subjects[m.sequence] = string(m.subject)
+	})
+	if err != nil {
+		return r, err
+	}
+	for _, sequence := range block.deleted {
+		r.deleted[sequence] = true
+	}
+	r.hollow = len(r.subjects) == 0 && len(block.deleted) == 0
+	r.foreign = block.key != index || block.size > 0 && r.hollow && len(block.faults) > 0
+	return r, nil
+}
+
+// absent counts the messages of a block that its stream does not have, and that were neither deleted before the start
+// nor replaced. A server that recovers less than its index says marks as deleted what it lost.
+func (e *embedded) absent(stored storedStream, own spareRecords) (int, error) {
+	deleted, err := e.deletedBefore(stored)
+	if err != nil {
+		return 0, err
+	}
+	newest := map[string]uint64{} // of the side streams, by subject
+	var each eachRecord
+	if stored.name != StreamName {
+		var mu sync.Mutex
+		each = func(_ int, r blockRecord) {
+			mu.Lock()
+			defer mu.Unlock()
+			subject := string(r.subject)
+			newest[subject] = max(newest[subject], r.sequence)
+		}
+	}
+	now, err := scanPlaces(context.Background(), e.dir, stored.name, stored.prefix, each)
+	if err != nil {
+		return 0, err
+	}
+	absent := 0
+	for sequence, subject := range own.subjects {
+		_, found := now.at(sequence)
+		if !found && !deleted[sequence] && newest[subject] <= sequence {
+			absent++
+		}
+	}
+	return absent, nil
+}
+
+// deletedBefore gives what the second names of a stream's blocks say is deleted.
+func (e *embedded) deletedBefore(stored storedStream) (map[uint64]bool, error) {
+	deleted := map[uint64]bool{}
+	entries, err := disk.ReadDir(sparePath(e.dir, stored.name))
+	for _, entry := range entries {
+		index, isSpare := spareIndex(entry.Name())
+		if !isSpare || !entry.Type().IsRegular() {
+			continue
+		}
+		r, err := e.readSpare(stored, index, filepath.Join(sparePath(e.dir, stored.name), entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(deleted, r.deleted)
+	}
+	return deleted, err
+}
+
+// putBackOfKilled puts back what a start deleted that was killed then.
+func (e *embedded) putBackOfKilled() error {
+	streams, err := e.putBack()
+	if len(streams) > 0 {
+		e.logger.Warn("a start that was killed had deleted blocks; they are put back", "streams", streams)
+	}
+	if err != nil {
+		return fmt.Errorf("put back the blocks that %s holds: %w", e.spareDir(), full(err))
+	}
+	return nil
+}

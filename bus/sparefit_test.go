@@ -1,0 +1,233 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"maestro/events"
+)
+
+// afterSpare has do called once, when the next start has given the blocks of a store second names.
+func afterSpare(t *testing.T, image string, do func()) {
+	t.Helper()
+	before, once := synced, sync.Once{}
+	synced = func(path string) {
+		if _, err := os.Lstat(filepath.Join(image, spareName)); err == nil && path == image {
+			once.Do(do)
+		}
+	}
+	t.Cleanup(func() { synced = before })
+}
+
+// spoiled are ways in which a start loses a block that every check before has read: nats-server deletes one that it
+// takes for empty, and cuts one that it misreads, in its place.
+var spoiled = map[string]func(path string) error{
+	"taken for empty": func(path string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
+	"cut in its place": func(path string) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return os.Truncate(path, info.Size()*2/3)
+	},
+}
+
+// newestOf gives the path of a stream's newest block.
+func newestOf(t *testing.T, image, stream string) string {
+	t.Helper()
+	messages := filepath.Join(streamPath(image, stream), "msgs")
+	blocks, err := blockFiles(messages)
+	must(t, err)
+	return filepath.Join(messages, blockName(blocks[len(blocks)-1]))
+}
+
+// A start that loses messages of any stream ends, and the blocks are what they were.
+func TestAStartThatLosesMessagesPutsThemBack(t *testing.T) {
+	dir, log, blobs, denials := filledStore(t)
+	for how, spoil := range spoiled {
+		for _, s := range storedStreams {
+			t.Run(s.name+" "+how, func(t *testing.T) {
+				image := filepath.Join(t.TempDir(), "store")
+				copyStore(t, dir, image)
+				before := storedBlocks(t, image)
+				newest := newestOf(t, image, s.name)
+				afterSpare(t, image, func() { must(t, spoil(newest)) })
+				_, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
+				if err == nil || !strings.Contains(err.Error(), s.name) || errors.Is(err, events.ErrReadOnly) {
+					t.Errorf("it opens: %v", err)
+				}
+				now := storedBlocks(t, image)
+				for path, content := range before {
+					if now[path] != content {
+						t.Errorf("%s has %d bytes, expected %d", path, len(now[path]), len(content))
+					}
+				}
+				holdsAll(t, openWitnessed(t, image, Always, uint64(len(log))), len(log), len(blobs), len(denials))
+			})
+		}
+	}
+}
+
+// The same when a running server is opened again: it goes on with all of them.
+func TestAReopenThatLosesMessagesPutsThemBack(t *testing.T) {
+	dir, log, blobs, denials := filledStore(t)
+	for how, spoil := range spoiled {
+		for _, s := range storedStreams {
+			t.Run(s.name+" "+how, func(t *testing.T) {
+				image := filepath.Join(t.TempDir(), "store")
+				copyStore(t, dir, image)
+				b := openWitnessed(t, image, Always, uint64(len(log)))
+				newest := newestOf(t, image, s.name)
+				afterSpare(t, image, func() { must(t, spoil(newest)) })
+				b.doubtful.Store(true)
+				if head, err := b.Sync(t.Context()); err == nil {
+					t.Errorf("it is open again with %d events", head)
+				}
+				b.mender.done.Wait()
+				must(t, b.Ready())
+				holdsAll(t, b, len(log), len(blobs), len(denials))
+			})
+		}
+	}
+}
+
+// hides leaves a store as a start does that is killed after nats-server deleted or emptied blocks.
+func hides(t *testing.T, image, stream, how string) {
+	t.Helper()
+	must(t, (&embedded{dir: image}).spare(nil))
+	messages := filepath.Join(streamPath(image, stream), "msgs")
+	blocks, err := blockFiles(messages)
+	must(t, err)
+	for _, index := range blocks {
+		path := filepath.Join(messages, blockName(index))
+		must(t, os.Remove(path))
+		if how == "empty" {
+			must(t, os.WriteFile(path, nil, 0o600))
+		}
+	}
+	switch how {
+	case "without the stream":
+		must(t, os.RemoveAll(streamPath(image, stream)))
+	case "copy alone":
+		must(t, os.RemoveAll(filepath.Join(image, spareName, stream, blockName(blocks[len(blocks)-1]))))
+	}
+}
+
+// What a killed start left in second names alone is read where nothing may be written, and put back by the next start.
+func TestBlocksThatAreSecondNamesOnlyAreReadAndPutBack(t *testing.T) {
+	dir, log, blobs, denials := filledStore(t)
+	for _, s := range storedStreams {
+		for _, how := range []string{"gone", "empty", "without the stream", "copy alone"} {
+			t.Run(s.name+" "+how, func(t *testing.T) {
+				image := filepath.Join(t.TempDir(), "store")
+				copyStore(t, dir, image)
+				hides(t, image, s.name, how)
+				r, err := OpenReadOnly(t.Context(), Options{Dir: image})
+				must(t, err)
+				digests, err := r.Blobs(t.Context())
+				if err != nil || r.Head() != uint64(len(log)) || len(digests) != len(blobs) || len(r.Faults()) > 0 {
+					t.Errorf("the log ends at %d, %d texts, %v, %v", r.Head(), len(digests), err, r.Faults())
+				}
+				for _, digest := range digests {
+					if _, err := r.Blob(t.Context(), digest); err != nil {
+						t.Error(err)
+					}
+				}
+				read, refused := 0, 0
+				must(t, r.Read(t.Context(), 1, r.Head(), func(events.Message) error { read++; return nil }))
+				must(t, r.LoadDenials(t.Context(), func(events.StoredDenial) error { refused++; return nil }))
+				if read != len(log) || refused != len(denials) {
+					t.Errorf("%d events and %d refusals", read, refused)
+				}
+				if strays, err := Strays(t.Context(), image); err != nil || len(strays) > 0 {
+					t.Errorf("not known: %q, %v", strays, err)
+				}
+				if !HoldsLog(image) || HoldsNoEvent(image) {
+					t.Error("it is taken for empty")
+				}
+				must(t, r.Close())
+				b := openWitnessed(t, image, Always, uint64(len(log)))
+				holdsAll(t, b, len(log), len(blobs), len(denials))
+			})
+		}
+	}
+}
+
+// Whatever else is in the place of second names does not stop a start, and is kept.
+func TestStrangeSecondNamesAreSetAside(t *testing.T) {
+	dir, log, blobs, denials := filledStore(t)
+	junk := strings.Repeat("junk", 1000)
+	for name, put := range map[string]func(spare string) error{
+		"a file":            func(spare string) error { return os.WriteFile(spare, nil, 0o600) },
+		"a link":            func(spare string) error { return os.Symlink(os.TempDir(), spare) },
+		"a stream's file":   func(spare string) error { return writeAt(filepath.Join(spare, StreamName), junk) },
+		"a stream's link":   func(spare string) error { return linkAt(t.TempDir(), filepath.Join(spare, StreamName)) },
+		"notes":             func(spare string) error { return writeAt(filepath.Join(spare, StreamName, "notes"), junk) },
+		"a block of junk":   func(spare string) error { return writeAt(filepath.Join(spare, StreamName, "9.blk"), junk) },
+		"an unknown stream": func(spare string) error { return writeAt(filepath.Join(spare, "OTHER", "1.blk"), junk) },
+		"a directory": func(spare string) error {
+			return os.MkdirAll(filepath.Join(spare, StreamName, "9.blk"), 0o700)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			image := filepath.Join(t.TempDir(), "store")
+			copyStore(t, dir, image)
+			must(t, put(filepath.Join(image, spareName)))
+			b := openWitnessed(t, image, Always, uint64(len(log)))
+			holdsAll(t, b, len(log), len(blobs), len(denials))
+			kept := false
+			must(t, filepath.WalkDir(filepath.Dir(image), func(path string, _ os.DirEntry, err error) error {
+				content, readErr := os.ReadFile(path)
+				kept = kept || readErr == nil && string(content) == junk
+				return err
+			}))
+			switch name {
+			case "a stream's file", "notes", "a block of junk", "an unknown stream":
+				if !kept {
+					t.Error("it is gone")
+				}
+			}
+		})
+	}
+}
+
+func writeAt(path, content string) error {
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600))
+}
+
+func linkAt(to, path string) error {
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(to, path))
+}
+
+// A second name that has more than what is in its place is put back, not deleted.
+func TestASecondNameThatHasMoreIsPutBack(t *testing.T) {
+	dir, _, _, _ := filledStore(t)
+	image := filepath.Join(t.TempDir(), "store")
+	copyStore(t, dir, image)
+	newest := newestOf(t, image, StreamName)
+	content, err := os.ReadFile(newest)
+	must(t, err)
+	spared := filepath.Join(sparePath(image, StreamName), filepath.Base(newest))
+	must(t, writeAt(spared, string(content)))
+	e := &embedded{dir: image, logger: testLogger(t)}
+	s, err := scanPlaces(context.Background(), image, StreamName, events.SubjectPrefix, nil)
+	must(t, err)
+	last := s.places[len(s.places)-1]
+	must(t, os.Truncate(newest, last.offset))
+	before := maps.Clone(storedBlocks(t, image))
+	if _, err := e.putBack(); err != nil {
+		t.Fatal(err)
+	}
+	if now := storedBlocks(t, image); len(now) != len(before) {
+		t.Errorf("%d blocks, expected %d", len(now), len(before))
+	}
+	if got, err := os.ReadFile(newest); err != nil || string(got) != string(content) {
+		t.Errorf("the block has %d bytes, expected %d, %v", len(got), len(content), err)
+	}
+}

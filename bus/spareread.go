@@ -1,0 +1,38 @@
+package bus
+
+import (
+	"os"
+	"path/filepath"
+
+	"maestro/internal/disk"
+)
+
+// sparesOf gives the second names and copies of a stream's blocks that may hold more than what is in the place of the
+// block, by its number. It follows no link.
+func sparesOf(dir, stream string) (map[int][]string, error) {
+	at := sparePath(dir, stream)
+	if !isDir(filepath.Dir(at)) || !isDir(at) {
+		return nil, nil
+	}
+	entries, err := disk.ReadDir(at)
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	found := map[int][]string{}
+	for _, entry := range entries {
+		index, isSpare := spareIndex(entry.Name())
+		if !isSpare || !entry.Type().IsRegular() {
+			continue
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return found, err
+		}
+		place, err := disk.Stat(filepath.Join(streamPath(dir, stream), "msgs", blockName(index)))
+		if err == nil && (os.SameFile(info, place) || place.Size() >= info.Size()) {
+			continue
+		}
+		found[index] = append(found[index], filepath.Join(at, entry.Name()))
+	}
+	return found, nil
+}
