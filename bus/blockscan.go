@@ -142,8 +142,8 @@ func blockFiles(dir string) ([]int, error) {
 func blockName(index int) string { return strconv.Itoa(index) + ".blk" }
 
 // scanStream reads all blocks of a stream, several at a time, and says what can be read and what cannot. A block that
-// is not in its place, or has less there, is read where a start that was killed left it. It writes nothing. The error says
-// what could not be read; the stream holds the rest then. Only the end of ctx leaves no stream.
+// is not in its place, or has less there, is read where a start that was killed left it. It writes nothing. The error
+// says what could not be read; the stream holds the rest then. Only the end of ctx leaves no stream.
 func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord) (*scannedStream, error) {
 	spares, err := sparesOf(dir, stream)
 	scanned, scanErr := scanWith(ctx, dir, stream, prefix, spares, each)

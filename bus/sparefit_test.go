@@ -163,14 +163,15 @@ func TestBlocksThatAreSecondNamesOnlyAreReadAndPutBack(t *testing.T) {
 func TestStrangeSecondNamesAreSetAside(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	junk := strings.Repeat("junk", 1000)
+	junkIn := func(parts ...string) error { return writeAt(filepath.Join(parts...), junk) }
 	for name, put := range map[string]func(spare string) error{
 		"a file":            func(spare string) error { return os.WriteFile(spare, nil, 0o600) },
 		"a link":            func(spare string) error { return os.Symlink(os.TempDir(), spare) },
-		"a stream's file":   func(spare string) error { return writeAt(filepath.Join(spare, StreamName), junk) },
+		"a stream's file":   func(spare string) error { return junkIn(spare, StreamName) },
 		"a stream's link":   func(spare string) error { return linkAt(t.TempDir(), filepath.Join(spare, StreamName)) },
-		"notes":             func(spare string) error { return writeAt(filepath.Join(spare, StreamName, "notes"), junk) },
-		"a block of junk":   func(spare string) error { return writeAt(filepath.Join(spare, StreamName, "9.blk"), junk) },
-		"an unknown stream": func(spare string) error { return writeAt(filepath.Join(spare, "OTHER", "1.blk"), junk) },
+		"notes":             func(spare string) error { return junkIn(spare, StreamName, "notes") },
+		"a block of junk":   func(spare string) error { return junkIn(spare, StreamName, "9.blk") },
+		"an unknown stream": func(spare string) error { return junkIn(spare, "OTHER", "1.blk") },
 		"a directory": func(spare string) error {
 			return os.MkdirAll(filepath.Join(spare, StreamName, "9.blk"), 0o700)
 		},
