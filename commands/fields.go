@@ -10,16 +10,16 @@ import (
 )
 
 // fieldLimits says what bounds each text, list, map and free JSON of the commands, by the field's name. A field with
-// a meaning of its own in one command stands there as "command.field".
+// a meaning of its own in one command is there as "command.field". A field that is one of some words, which its flag
+// tag lists, has that of a name.
 var fieldLimits = map[string]Limit{
 	"project": LimitID, "projectId": LimitID, "taskId": LimitID, "sessionId": LimitID, "parentId": LimitID,
 	"inputId": LimitID, "about": LimitID, "before": LimitID,
 	"templateId": LimitID, "queue": LimitID, "spawnedBy": LimitID, "manifestDigest": LimitID,
 
 	"title": LimitTitle,
-	"name":  LimitName, "model": LimitName, "agent": LimitName, "agentId": LimitName, "permissionMode": LimitName,
-	"thinkingMode": LimitName,
-	"role":         LimitName, "strategy": LimitName, "status": LimitName, "priority": LimitName, "kind": LimitName,
+	"name":  LimitName, "model": LimitName, "agent": LimitName, "agentId": LimitName,
+	"role": LimitName, "strategy": LimitName, "status": LimitName, "priority": LimitName, "kind": LimitName,
 	"type":       LimitType,
 	"workingDir": LimitPath, "workingDirectory": LimitPath, "file": LimitPath,
 
@@ -73,6 +73,9 @@ func boundedFields(id string, t reflect.Type) []fieldOf {
 		limit, known := fieldLimits[id+"."+name]
 		if !known {
 			limit, known = fieldLimits[name]
+		}
+		if !known && strings.Contains(field.Tag.Get("flag"), "|") {
+			limit, known = LimitName, true
 		}
 		fields = append(fields, fieldOf{name, field.Index, limit, known})
 	}

@@ -12,7 +12,7 @@ type CreateQueue struct {
 	In
 	Queue        string `json:"queue" arg:"name" doc:"the name of the queue, unique in its project"`
 	TrustReports bool   `json:"trustReports,omitempty" doc:"treat a task as done when its agent reports it as completed"`
-	MaxAttempts  int    `json:"maxAttempts,omitempty" doc:"how often an item is started before it is quarantined; 3 if absent"`
+	MaxAttempts  int    `json:"maxAttempts,omitempty" absent:"the default, 3" doc:"how often an item is started before it is quarantined; 3 if absent"`
 }
 
 // OfQueue is what commands on a queue name: the session whose queue it is, or the queue.

@@ -32,20 +32,25 @@ type SpawnSession struct {
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
 	Context        json.RawMessage `json:"context,omitempty" doc:"what else the agent should know"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of a stored manifest; one is generated if absent"`
-	// What follows goes into the generated manifest.
-	PermissionMode   string `json:"permissionMode,omitempty" flag:"acceptEdits|interactive|readOnly" doc:"what the agent may do without asking; acceptEdits if absent"`
-	ThinkingMode     string `json:"thinkingMode,omitempty" flag:"auto|interleaved|disabled" doc:"how the model thinks; auto if absent"`
-	MaxTurns         int    `json:"maxTurns,omitempty" doc:"the number of turns after which the agent ends"`
-	WorkingDirectory string `json:"workingDirectory,omitempty" flag:"<path>" doc:"the directory in which the agent works; the project's if absent"`
-	TemplateID       string `json:"templateId,omitempty" flag:"template <templateId>" doc:"the template of its prompt"`
+	ForManifest
 	// Generated is the digest of the manifest that was generated for it. It is no part of what was asked: a retry may
 	// generate another.
 	Generated string `json:"-"`
 	// Strict is what Force turned around: versions of the rules before the third refuse only who asks for it.
 	Strict    bool   `json:"-"`
 	Queue     string `json:"queue,omitempty" doc:"with the queue strategy: the queue that it pulls from; its own if absent"`
-	Timeout   int64  `json:"timeout,omitempty" doc:"end it as failed after this time, in milliseconds"`
+	Timeout   int64  `json:"timeout,omitempty" absent:"a session that never times out" doc:"end it as failed after this time, in milliseconds"`
 	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
+}
+
+// ForManifest is what a spawn says of its agent that no event has: it goes into the generated manifest, into the fields
+// of the same names.
+type ForManifest struct {
+	PermissionMode   string `json:"permissionMode,omitempty" flag:"acceptEdits|interactive|readOnly" doc:"what the agent may do without asking; acceptEdits if absent"`
+	ThinkingMode     string `json:"thinkingMode,omitempty" flag:"auto|interleaved|disabled" doc:"how the model thinks; auto if absent"`
+	MaxTurns         int    `json:"maxTurns,omitempty" absent:"any number of turns" doc:"the number of turns after which the agent ends"`
+	WorkingDirectory string `json:"workingDirectory,omitempty" flag:"<path>" doc:"the directory in which the agent works; the project's if absent"`
+	TemplateID       string `json:"templateId,omitempty" flag:"template <templateId>" doc:"the template of its prompt"`
 }
 
 // ID implements Command.

@@ -37,16 +37,7 @@ func checkFree(pointer, what string, raw json.RawMessage) error {
 // fieldsOf gives the names that a command's body may have.
 func fieldsOf(command any) []string { return appendFields(nil, reflect.TypeOf(command).Elem()) }
 
-// absences says what it means that an optional number of a command is absent.
-var absences = map[string]string{
-	"expiresIn":   "a token that never expires",
-	"expiresAt":   "a token that never expires",
-	"maxAttempts": "the default, 3",
-	"maxTurns":    "any number of turns",
-	"timeout":     "a session that never times out",
-}
-
-// countsOfTypes holds the optional numbers of each command, each with what its absence means.
+// countsOfTypes holds the optional numbers of each command, each with what its absence means: its absent tag.
 var countsOfTypes = func() map[reflect.Type]map[string]string {
 	types := make(map[reflect.Type]map[string]string, len(makers))
 	for _, maker := range makers {
@@ -56,7 +47,7 @@ var countsOfTypes = func() map[reflect.Type]map[string]string {
 			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if number := field.Type.Kind() == reflect.Int || field.Type.Kind() == reflect.Int64; number &&
 				options == "omitempty" {
-				types[t][name] = absences[name]
+				types[t][name] = field.Tag.Get("absent")
 			}
 		}
 	}

@@ -155,7 +155,8 @@ func (g *gathering) ownTasks(v View, until uint64) (done bool, err error) {
 	if p == nil {
 		return false, g.missing("Project", g.project)
 	}
-	g.from.WorkingDirectory = cmpOr(g.from.WorkingDirectory, p.WorkingDir)
+	session := &g.from.Said.Session
+	session.WorkingDirectory = cmpOr(session.WorkingDirectory, p.WorkingDir)
 	for len(g.own) < len(g.ids) && v.Steps() < until {
 		id := g.ids[len(g.own)]
 		t := v.Task(id)

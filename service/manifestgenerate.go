@@ -15,20 +15,7 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 		return nil, err
 	}
 	defer leave()
-	from := sourceFor(&commands.SpawnSession{
-		Role:             in.Role,
-		Strategy:         in.Strategy,
-		Allowed:          in.Allowed,
-		Model:            in.Model,
-		Agent:            in.Agent,
-		Skills:           in.Skills,
-		PermissionMode:   in.PermissionMode,
-		ThinkingMode:     in.ThinkingMode,
-		MaxTurns:         in.MaxTurns,
-		WorkingDirectory: in.WorkingDirectory,
-		TemplateID:       in.TemplateID,
-		Timeout:          in.Timeout,
-	})
+	from := manifest.Source{Said: manifest.Said(in)}
 	if len(in.Context) > 0 {
 		given, err := manifest.ParseContext(in.Context)
 		if err != nil {

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"maestro/commands"
@@ -126,26 +125,12 @@ func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.Spawn
 	if x.Agent == defaultAgent && m.Session.Agent == "" {
 		x.Agent = ""
 	}
-	for _, field := range []struct{ pointer, says, should string }{
-		{"/model", x.Model, m.Session.Model},
-		{"/agent", x.Agent, m.Session.Agent},
-		{"/permissionMode", x.PermissionMode, string(m.Session.PermissionMode)},
-		{"/thinkingMode", x.ThinkingMode, m.Session.ThinkingMode},
-		{"/workingDirectory", x.WorkingDirectory, m.Session.WorkingDirectory},
-		{"/templateId", x.TemplateID, m.TemplateID},
-	} {
-		if field.says != "" && field.says != field.should {
-			return otherThanManifest(field.pointer, field.should)
-		}
+	asked := *x
+	asked.Role, asked.Strategy, asked.Allowed = "", "", nil // they agree
+	if name, should := m.Otherwise(&asked); name != "" {
+		return otherThanManifest("/"+name, should)
 	}
-	switch {
-	case x.Skills != nil && !slices.Equal(x.Skills, m.Skills):
-		return otherThanManifest("/skills", "those of the manifest")
-	case x.MaxTurns != 0 && x.MaxTurns != m.Session.MaxTurns:
-		return otherThanManifest("/maxTurns", strconv.Itoa(m.Session.MaxTurns))
-	case x.Timeout != 0 && x.Timeout != m.Session.Timeout:
-		return otherThanManifest("/timeout", strconv.FormatInt(m.Session.Timeout, 10))
-	case len(x.Context) > 0:
+	if len(x.Context) > 0 {
 		return otherThanManifest("/context", "what it has is in its context.custom")
 	}
 	x.Role, x.Strategy, x.TaskIDs, x.Allowed = m.Role, m.Axes().Strategy, m.TaskIDs(), m.Session.AllowedCommands

@@ -16,9 +16,9 @@ import (
 
 // generateManifest makes the manifest of a session from what the server knows; a dry run stores none.
 func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.SpawnSession, dryRun bool) error {
-	from := sourceFor(x)
+	from := manifest.Source{Said: manifest.Said(x)}
 	if left := s.ownAtMost(c, x.Role, x.Strategy); left != nil && x.Allowed == nil {
-		from.AllowedCommands = left // as the decision cuts it
+		from.Said.Session.AllowedCommands = left // as the decision cuts it
 	}
 	if err := s.KnownTemplate(x.TemplateID); err != nil && !s.decided(c, x) {
 		return err
@@ -60,24 +60,6 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 
 // bytesPerStep is how many bytes of a manifest that is read or written count as one step. The writer does neither.
 const bytesPerStep = 160
-
-// sourceFor takes over what a spawn says of its manifest.
-func sourceFor(x *commands.SpawnSession) manifest.Source {
-	return manifest.Source{
-		Role:             x.Role,
-		Strategy:         x.Strategy,
-		Skills:           x.Skills,
-		Model:            x.Model,
-		PermissionMode:   manifest.PermissionMode(x.PermissionMode),
-		ThinkingMode:     x.ThinkingMode,
-		MaxTurns:         x.MaxTurns,
-		Timeout:          x.Timeout,
-		WorkingDirectory: x.WorkingDirectory,
-		Agent:            x.Agent,
-		AllowedCommands:  x.Allowed,
-		TemplateID:       x.TemplateID,
-	}
-}
 
 // unique gives ids once each, as the decision does; never nil.
 func unique(ids []string) []string {

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -234,6 +236,26 @@ func (f *fields) set(args []string) error {
 			continue
 		}
 		if err := x.settable().Set(arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numbers refuses a number that was given and is below 1: 0 would count as a flag that was left out.
+func (f *fields) numbers() error {
+	for _, name := range f.flags {
+		flag := f.cmd.Flags().Lookup(name)
+		var err error
+		switch value := flag.Value.(type) {
+		case *milliseconds:
+			err = positive(f.cmd, name, time.Duration(*value)*time.Millisecond)
+		default:
+			if number, wrong := strconv.Atoi(value.String()); flag.Value.Type() == "int" && wrong == nil {
+				err = atLeastOne(f.cmd, name, number)
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

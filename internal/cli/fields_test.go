@@ -257,6 +257,16 @@ func TestFlagsSetFields(t *testing.T) {
 	}
 }
 
+// wordsOfSession gives the words that a manifest takes in a field of its session.
+func wordsOfSession(t *testing.T, name string) []string {
+	t.Helper()
+	field, ok := reflect.TypeFor[manifest.Session]().FieldByName(name)
+	if !ok {
+		t.Fatalf("a manifest's session has no %s", name)
+	}
+	return strings.Split(field.Tag.Get("is"), "|")
+}
+
 // The words that a flag offers are those that the rules take: each of them is accepted, and no other.
 func TestFlagsOfferWhatTheRulesTake(t *testing.T) {
 	root := (&Run{Env: map[string]string{}}).Root()
@@ -266,9 +276,7 @@ func TestFlagsOfferWhatTheRulesTake(t *testing.T) {
 			string(events.TaskTodo), string(events.TaskInProgress), string(events.TaskCompleted),
 			string(events.TaskBlocked),
 		}},
-		"session:spawn": {"thinking-mode": manifest.ThinkingModes(), "permission-mode": {
-			string(manifest.AcceptEdits), string(manifest.Interactive), string(manifest.ReadOnly),
-		}},
+		"session:spawn":  {"thinking-mode": wordsOfSession(t, "ThinkingMode"), "permission-mode": wordsOfSession(t, "PermissionMode")},
 		"session:update": {"status": {string(events.SessionIdle), string(events.SessionWorking)}},
 	} {
 		for name, want := range flags {

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,8 +23,8 @@ type generating struct {
 // manifestGenerate is `maestro manifest generate`.
 type manifestGenerate struct {
 	*Run
-	cmd *cobra.Command
-	o   generating
+	fields *fields
+	o      generating
 }
 
 func newManifestGenerate(a *Run) *cobra.Command {
@@ -41,8 +39,7 @@ you alone. Give it to a session with "maestro session spawn --manifest FILE".
 --context names a JSON file with any of codebaseContext, relatedTasks, projectStandards and custom.`,
 	}
 	cmd.RunE = Running(c.run)
-	c.cmd = cmd
-	bindAs(cmd, &c.o.NewManifest, &commands.SpawnSession{})
+	c.fields = bindAs(cmd, &c.o.NewManifest, &commands.SpawnSession{})
 	f := cmd.Flags()
 	f.StringVar(&c.o.Project, "project-id", "", "the project; that of the tasks, else MAESTRO_PROJECT_ID if absent")
 	f.StringVar(&c.o.contextFile, "context", "", "a JSON file with what else the agent should know")
@@ -56,11 +53,7 @@ you alone. Give it to a session with "maestro session spawn --manifest FILE".
 }
 
 func (c *manifestGenerate) run(ctx context.Context, _ []string) error {
-	err := cmp.Or(
-		positive(c.cmd, "timeout", time.Duration(c.o.Timeout)*time.Millisecond),
-		atLeastOne(c.cmd, "max-turns", c.o.MaxTurns),
-	)
-	if err != nil {
+	if err := c.fields.numbers(); err != nil {
 		return err
 	}
 	return generateManifest(ctx, c.Run, c.o)

@@ -1,17 +1,14 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
-	"maestro/internal/failure"
 	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
@@ -51,15 +48,12 @@ func newSessionSpawn(a *Run) *cobra.Command {
 }
 
 func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
-	err := cmp.Or(
-		positive(c.cmd, "timeout", time.Duration(c.body.Timeout)*time.Millisecond),
-		atLeastOne(c.cmd, "max-turns", c.body.MaxTurns),
-	)
+	err := c.fields.numbers()
 	if err != nil {
 		return err
 	}
 	if c.file != "" {
-		err = spawnWith(ctx, c.Run, c.cmd, c.file, &c.body)
+		err = spawnWith(ctx, c.Run, c.file, &c.body)
 	} else {
 		c.body.Project, err = c.project(ctx, c.body.Project)
 	}
@@ -73,25 +67,8 @@ func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
 	return showSpawned(ctx, c.Run, answer, c.quiet)
 }
 
-// ofManifest are the flags of a spawn that only say what a manifest says.
-var ofManifest = []string{
-	"skills",
-	"timeout",
-	"permission-mode",
-	"thinking-mode",
-	"max-turns",
-	"working-directory",
-	"template",
-}
-
-// spawnWith lets a manifest say what the session is.
-func spawnWith(ctx context.Context, a *Run, cmd *cobra.Command, file string, body *commands.SpawnSession) error {
-	for _, flag := range ofManifest {
-		if cmd.Flags().Changed(flag) {
-			return failure.Usage("--%s cannot be used with --manifest", flag).WithWhy("the manifest sets it").
-				WithNext("leave the flag out, or change the manifest")
-		}
-	}
+// spawnWith lets a manifest say what the session is. The server refuses flags that say otherwise.
+func spawnWith(ctx context.Context, a *Run, file string, body *commands.SpawnSession) error {
 	m, err := uploadManifest(ctx, a, file, body.Role)
 	if err != nil {
 		return err

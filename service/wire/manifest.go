@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 
+	"maestro/commands"
 	"maestro/events"
 )
 
@@ -20,17 +21,13 @@ type NewManifest struct {
 	Role     events.Role     `json:"role,omitempty"`
 	Strategy events.Strategy `json:"strategy,omitempty"`
 	// Project is that of the first task if absent.
-	Project          string    `json:"project,omitempty"`
-	TaskIDs          []string  `json:"taskIds,omitempty"`
-	Allowed          *[]string `json:"allowedCommands,omitempty"`
-	Model            string    `json:"model,omitempty"`
-	Agent            string    `json:"agent,omitempty"`
-	Skills           []string  `json:"skills,omitempty"`
-	PermissionMode   string    `json:"permissionMode,omitempty"`
-	ThinkingMode     string    `json:"thinkingMode,omitempty"`
-	MaxTurns         int       `json:"maxTurns,omitempty"`
-	WorkingDirectory string    `json:"workingDirectory,omitempty"`
-	TemplateID       string    `json:"templateId,omitempty"`
+	Project string    `json:"project,omitempty"`
+	TaskIDs []string  `json:"taskIds,omitempty"`
+	Allowed *[]string `json:"allowedCommands,omitempty"`
+	Model   string    `json:"model,omitempty"`
+	Agent   string    `json:"agent,omitempty"`
+	Skills  []string  `json:"skills,omitempty"`
+	commands.ForManifest
 	// Timeout is in milliseconds.
 	Timeout int64 `json:"timeout,omitempty"`
 	// Context has the form of a manifest's context: codebaseContext, relatedTasks, projectStandards and custom.

@@ -1,13 +1,21 @@
 package manifest
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // ParseContext reads what may stand in a manifest's context, alone. An *InvalidError has the pointers of the manifest
 // that it would be part of.
 func ParseContext(document []byte) (*Context, error) {
-	const before = `{"manifestVersion":"1.0","role":"worker","strategy":"queue","tasks":[],` +
-		`"session":{"model":"sonnet","permissionMode":"acceptEdits"},"context":`
-	m, err := Parse(slices.Concat([]byte(before), document, []byte("}")))
+	const before = `{"manifestVersion":"1.0","role":"worker","strategy":"queue","tasks":[],"session":`
+	var session Session
+	session.setDefaults()
+	described, err := json.Marshal(session)
+	if err != nil {
+		return nil, err
+	}
+	m, err := Parse(slices.Concat([]byte(before), described, []byte(`,"context":`), document, []byte("}")))
 	if err != nil {
 		return nil, err
 	}

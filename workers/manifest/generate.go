@@ -10,42 +10,24 @@ import (
 	"maestro/events"
 )
 
-// Defaults of a generated manifest.
-const (
-	DefaultModel        = "sonnet"
-	DefaultPermission   = AcceptEdits
-	DefaultThinkingMode = "auto"
-	// DefaultCriterion is the one of a task that has none.
-	DefaultCriterion = "Task completion as described"
-)
+// DefaultCriterion is the acceptance criterion of a task that has none.
+const DefaultCriterion = "Task completion as described"
 
 // Source is what a manifest is generated from. The zero values stand for the defaults.
 type Source struct {
-	Role     events.Role
-	Strategy events.Strategy
+	// Said is what was said of the manifest itself: its role, strategy, skills, session and template.
+	Said Manifest
 	// Tasks are the session's; the first is the primary one.
 	Tasks []TaskSource
 	// Around are other tasks of the project, as many as are known. Those that matter to the session's become related
 	// tasks.
-	Around         []TaskSource
-	Skills         []string
-	Model          string
-	PermissionMode PermissionMode
-	ThinkingMode   string
-	MaxTurns       int
-	// Timeout is in milliseconds.
-	Timeout          int64
-	WorkingDirectory string
-	Agent            string
-	// AllowedCommands is nil for the commands of role and strategy.
-	AllowedCommands  *[]string
+	Around           []TaskSource
 	CodebaseContext  *CodebaseContext
 	ProjectStandards *ProjectStandards
 	// Custom is an object, or nil for one with the ids of the tasks, which existing clients look for.
 	Custom json.RawMessage
 	// Related come before those that are derived from Around, and instead of them.
-	Related    []RelatedTask
-	TemplateID string
+	Related []RelatedTask
 	// Agents are those that are configured, as in Reader.
 	Agents []string
 }
@@ -77,28 +59,20 @@ type TaskSource struct {
 func Generate(from Source) (*Manifest, error) {
 	m := &Manifest{
 		ManifestVersion: Version,
-		Role:            or(from.Role, events.RoleWorker),
-		Strategy:        from.Strategy,
+		Role:            or(from.Said.Role, events.RoleWorker),
+		Strategy:        from.Said.Strategy,
 		Tasks:           []Task{},
-		Skills:          from.Skills,
-		Session: Session{
-			Model:            or(from.Model, DefaultModel),
-			PermissionMode:   or(from.PermissionMode, DefaultPermission),
-			ThinkingMode:     or(from.ThinkingMode, DefaultThinkingMode),
-			MaxTurns:         from.MaxTurns,
-			Timeout:          from.Timeout,
-			WorkingDirectory: from.WorkingDirectory,
-			AllowedCommands:  from.AllowedCommands,
-			Agent:            from.Agent,
-		},
+		Skills:          from.Said.Skills,
+		Session:         from.Said.Session,
 		Context: &Context{
 			CodebaseContext:  from.CodebaseContext,
 			RelatedTasks:     related(from),
 			ProjectStandards: from.ProjectStandards,
 			Custom:           from.Custom,
 		},
-		TemplateID: from.TemplateID,
+		TemplateID: from.Said.TemplateID,
 	}
+	m.Session.setDefaults()
 	if strategy, err := commands.ResolveStrategy(m.Role, m.Strategy); err == nil {
 		m.Strategy = strategy
 	}

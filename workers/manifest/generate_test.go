@@ -26,9 +26,11 @@ func TestGenerateWithDefaults(t *testing.T) {
 			Dependencies: []string{"task_9"},
 			Priority:     "high",
 		}},
-		WorkingDirectory: "/src",
-		TemplateID:       "tmpl_1",
-		Skills:           []string{"review"},
+		Said: Manifest{
+			Session:    Session{WorkingDirectory: "/src"},
+			TemplateID: "tmpl_1",
+			Skills:     []string{"review"},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -87,8 +89,19 @@ func TestGenerateWithDefaults(t *testing.T) {
 func TestGenerateWithEverything(t *testing.T) {
 	coverage := 80.5
 	from := Source{
-		Role:     events.RoleOrchestrator,
-		Strategy: events.StrategySimple,
+		Said: Manifest{
+			Role:     events.RoleOrchestrator,
+			Strategy: events.StrategySimple,
+			Session: Session{
+				Model:           "claude-opus-4-5",
+				PermissionMode:  Interactive,
+				ThinkingMode:    "disabled",
+				MaxTurns:        7,
+				Timeout:         1500,
+				Agent:           "claude",
+				AllowedCommands: &[]string{},
+			},
+		},
 		Tasks: []TaskSource{{
 			ID:                 "t1",
 			Title:              "a",
@@ -98,13 +111,6 @@ func TestGenerateWithEverything(t *testing.T) {
 			Metadata:           json.RawMessage(` { "x" : 1 } `),
 			Status:             events.TaskBlocked,
 		}},
-		Model:            "claude-opus-4-5",
-		PermissionMode:   Interactive,
-		ThinkingMode:     "disabled",
-		MaxTurns:         7,
-		Timeout:          1500,
-		Agent:            "claude",
-		AllowedCommands:  &[]string{},
 		CodebaseContext:  &CodebaseContext{RelevantFiles: []string{"a.go"}, Commands: &DevelopmentScript{Test: "make"}},
 		ProjectStandards: &ProjectStandards{Testing: &Testing{Required: true, MinimumCoverage: &coverage}},
 		Custom:           json.RawMessage(`{"k":"v"}`),
@@ -316,22 +322,23 @@ func TestGenerateRefuses(t *testing.T) {
 		change(&changed)
 		return []TaskSource{changed}
 	}
+	ours := Manifest{Session: Session{Agent: "ours"}}
 	for name, c := range map[string]struct {
 		from Source
 		want []string
 	}{
 		"no tasks":        {Source{}, []string{"/tasks"}},
-		"a queue without": {Source{Strategy: events.StrategyQueue}, nil},
-		"a strategy":      {Source{Strategy: events.StrategyDAG, Tasks: []TaskSource{task}}, []string{"/strategy"}},
-		"a role":          {Source{Role: "boss", Tasks: []TaskSource{task}}, []string{"/role"}},
+		"a queue without": {Source{Said: Manifest{Strategy: events.StrategyQueue}}, nil},
+		"a strategy":      {Source{Said: Manifest{Strategy: events.StrategyDAG}, Tasks: []TaskSource{task}}, []string{"/strategy"}},
+		"a role":          {Source{Said: Manifest{Role: "boss"}, Tasks: []TaskSource{task}}, []string{"/role"}},
 		"commands": {
-			Source{Tasks: []TaskSource{task}, AllowedCommands: &[]string{"session:spawn"}},
+			Source{Tasks: []TaskSource{task}, Said: Manifest{Session: Session{AllowedCommands: &[]string{"session:spawn"}}}},
 			[]string{"/session/allowedCommands/0"},
 		},
-		"an agent":      {Source{Tasks: []TaskSource{task}, Agent: "ours"}, []string{"/session/agent"}},
-		"a known agent": {Source{Tasks: []TaskSource{task}, Agent: "ours", Agents: []string{"ours"}}, nil},
+		"an agent":      {Source{Tasks: []TaskSource{task}, Said: ours}, []string{"/session/agent"}},
+		"a known agent": {Source{Tasks: []TaskSource{task}, Said: ours, Agents: []string{"ours"}}, nil},
 		"turns": {
-			Source{Tasks: []TaskSource{task}, MaxTurns: -1, Timeout: -1},
+			Source{Tasks: []TaskSource{task}, Said: Manifest{Session: Session{MaxTurns: -1, Timeout: -1}}},
 			[]string{"/session/maxTurns", "/session/timeout"},
 		},
 		"metadata": {

@@ -13,8 +13,8 @@ const Version = "1.0"
 // docs/spec/003-manifest-schema.md, "Complete Schema".
 //
 // The tags are what Parse and Schema both go by: "is" names the rule in rules.go that a text, a number or each item of
-// a list has to keep, "atLeast" is how many items a list must have, "use" marks what is checked against another part of
-// the document, and what has no omitempty is required.
+// a list has to keep, or lists the words that there are, "atLeast" is how many items a list must have, "use"
+// marks what is checked against another part of the document, and what has no omitempty is required.
 type Manifest struct {
 	ManifestVersion string      `json:"manifestVersion" is:"version" doc:"version of the schema"`
 	Role            events.Role `json:"role" is:"role" use:"role" doc:"worker or orchestrator"`
@@ -57,15 +57,11 @@ const (
 	ReadOnly    PermissionMode = "readOnly"
 )
 
-// ThinkingModes gives the thinking modes of
-// docs/spec/003-manifest-schema.md, "TypeScript Definition".
-func ThinkingModes() []string { return []string{"auto", "interleaved", "disabled"} }
-
-// Session configures the agent.
+// Session configures the agent. A default tag is what a generated manifest has if nothing else was said.
 type Session struct {
-	Model          string         `json:"model" is:"model" use:"model" doc:"sonnet, opus, haiku, or a full name of the agent's maker"`
-	PermissionMode PermissionMode `json:"permissionMode" is:"permissionMode" doc:"what becomes of what the agent would ask a person"`
-	ThinkingMode   string         `json:"thinkingMode,omitempty" is:"thinkingMode" doc:"how it thinks"`
+	Model          string         `json:"model" is:"model" use:"model" default:"sonnet" doc:"sonnet, opus, haiku, or a full name of the agent's maker"`
+	PermissionMode PermissionMode `json:"permissionMode" is:"acceptEdits|interactive|readOnly" default:"acceptEdits" doc:"what becomes of what the agent would ask a person"`
+	ThinkingMode   string         `json:"thinkingMode,omitempty" is:"auto|interleaved|disabled" default:"auto" doc:"how it thinks"`
 	// MaxTurns is 0 for no limit of its own.
 	MaxTurns int `json:"maxTurns,omitempty" is:"turns" doc:"turns after which it ends"`
 	// Timeout is 0 for none.

@@ -73,10 +73,8 @@ var rules = map[string]rule{
 		fits: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`), most: 128,
 		what: `"sonnet", "opus", "haiku" or the full name of a model`,
 	},
-	"permissionMode": {enum: enum(AcceptEdits, Interactive, ReadOnly)},
-	"thinkingMode":   {enum: ThinkingModes()},
-	"turns":          {lowest: 1, highest: math.MaxInt32},
-	"milliseconds":   {lowest: 0, highest: maxMilliseconds},
+	"turns":        {lowest: 1, highest: math.MaxInt32},
+	"milliseconds": {lowest: 0, highest: maxMilliseconds},
 	// Which commands there are, and which a list may hold, the permission table says.
 	"command": {
 		fits: regexp.MustCompile(`^[a-z]+(-[a-z]+)*(:[a-z]+(-[a-z]+)*){0,2}$`), most: 64,

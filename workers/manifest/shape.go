@@ -82,7 +82,11 @@ var rawMessage = reflect.TypeFor[json.RawMessage]()
 // mistake in this package, which its first test shows.
 func shapeOf(t reflect.Type, tag reflect.StructTag) *shape {
 	s := &shape{use: tag.Get("use"), nullable: tag.Get("null") != ""}
-	if name := tag.Get("is"); name != "" {
+	switch name := tag.Get("is"); {
+	case name == "":
+	case strings.Contains(name, "|"):
+		s.rule = &rule{enum: strings.Split(name, "|")}
+	default:
 		r, ok := rules[name]
 		if !ok {
 			panic("manifest: no rule " + name)

@@ -180,3 +180,33 @@ func naming(files map[string]string, names []string) map[string]bool {
 	}
 	return found
 }
+
+// What a spawn says of its agent is declared by the command and the manifest; who acts on it or shows it names it too.
+// Nothing else does.
+func TestFilesOfASpawnsFields(t *testing.T) {
+	want := map[string][]string{
+		"permissionMode": {
+			"commands/spawn.go",
+			"internal/cli/manifest.go",
+			"workers/manifest/manifest.go",
+			"workers/prompt/system.go",
+			"workers/prompt/task.go",
+		},
+		"thinkingMode": {"commands/spawn.go", "workers/manifest/manifest.go", "workers/prompt/task.go"},
+		"maxTurns":     {"commands/spawn.go", "workers/manifest/manifest.go", "workers/prompt/task.go"},
+	}
+	files := goFiles(t)
+	for name, want := range want {
+		var have []string
+		flag := strings.ToLower(regexp.MustCompile(`[A-Z]`).ReplaceAllString(name, "-$0"))
+		names := []string{name, strings.ToUpper(name[:1]) + name[1:], flag}
+		for _, path := range slices.Sorted(maps.Keys(naming(files, names))) {
+			if !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, "_gen.go") {
+				have = append(have, path)
+			}
+		}
+		if !slices.Equal(have, want) {
+			t.Errorf("%s is named in %v, want %v", name, have, want)
+		}
+	}
+}

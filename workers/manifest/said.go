@@ -1,0 +1,86 @@
+package manifest
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Said gives what a command says of a manifest: each field of the manifest and of its session that the command has
+// under the same name in JSON.
+func Said(command any) (m Manifest) {
+	for _, field := range inBoth(command, &m) {
+		field.here.Set(field.said.Convert(field.here.Type()))
+	}
+	return m
+}
+
+// Otherwise gives the first field of which a command says something else than the manifest, and what the manifest has;
+// "" if there is none. What a command leaves out it says nothing of.
+func (m *Manifest) Otherwise(command any) (name, has string) {
+	for _, field := range inBoth(command, m) {
+		said, here := reflect.Indirect(field.said), reflect.Indirect(field.here)
+		switch {
+		case field.said.IsZero():
+		case !here.IsValid():
+			return field.name, "none"
+		case said.Kind() == reflect.Slice:
+			if !slices.Equal(said.Interface().([]string), here.Interface().([]string)) {
+				return field.name, "those of the manifest"
+			}
+		case !said.Convert(here.Type()).Equal(here):
+			if here.CanInt() {
+				return field.name, strconv.FormatInt(here.Int(), 10)
+			}
+			return field.name, here.String()
+		}
+	}
+	return "", ""
+}
+
+// shared is a field that a command and a manifest have both.
+type shared struct {
+	name       string
+	said, here reflect.Value
+}
+
+// inBoth gives the fields of a manifest and of its session that a command has too.
+func inBoth(command any, m *Manifest) (found []shared) {
+	of := reflect.ValueOf(command).Elem()
+	byName := map[string]reflect.Value{}
+	for _, field := range reflect.VisibleFields(of.Type()) {
+		if name := jsonName(field); name != "" {
+			byName[name] = of.FieldByIndex(field.Index)
+		}
+	}
+	for _, part := range []reflect.Value{reflect.ValueOf(m).Elem(), reflect.ValueOf(&m.Session).Elem()} {
+		for i := range part.NumField() {
+			name := jsonName(part.Type().Field(i))
+			said, ok := byName[name]
+			if ok && said.CanConvert(part.Field(i).Type()) {
+				found = append(found, shared{name, said, part.Field(i)})
+			}
+		}
+	}
+	return found
+}
+
+// jsonName gives the name of a field in JSON; "" for one that is not in it.
+func jsonName(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	if field.Anonymous || name == "-" {
+		return ""
+	}
+	return name
+}
+
+// setDefaults gives the fields that have no value those of their default tags.
+func (s *Session) setDefaults() {
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		if otherwise, ok := v.Type().Field(i).Tag.Lookup("default"); ok && v.Field(i).IsZero() {
+			v.Field(i).SetString(otherwise)
+		}
+	}
+}
