@@ -156,7 +156,7 @@ func awaitAnswer(
 // showReceived prints an answer to the session that asked, and lets the server know that it was shown.
 func showReceived(ctx context.Context, a *Run, c *client.Client, question wire.Input) error {
 	defer a.forget(question.ID)
-	a.Result(question, func() { a.Print("%s\n", question.Answer) })
+	a.Result(question, func() { a.Print("%s\n", quoted(question.Answer)) })
 	if a.broken != nil || question.Status != wire.InputAnswered || question.SessionID != a.sessionID() {
 		return nil
 	}

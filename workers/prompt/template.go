@@ -100,11 +100,11 @@ var (
 func parseTemplate(text string, headings []string) (template, error) {
 	t := template{}
 	var heading string
-	var steps []string
+	var steps [][]string // the lines of each
 	var starts []int
 	flush := func() error {
-		for i, words := range steps {
-			s, err := parseStep(words)
+		for i, lines := range steps {
+			s, err := parseStep(strings.Join(lines, " "))
 			if err != nil {
 				return fmt.Errorf("line %d: %w", starts[i], err)
 			}
@@ -132,9 +132,10 @@ func parseTemplate(text string, headings []string) (template, error) {
 		case heading == "":
 			return nil, fmt.Errorf("line %d: there is no heading above it", n)
 		case strings.HasPrefix(line, "- "):
-			steps, starts = append(steps, line[2:]), append(starts, n)
+			steps, starts = append(steps, []string{line[2:]}), append(starts, n)
 		case strings.HasPrefix(line, "  ") && len(steps) > 0:
-			steps[len(steps)-1] += " " + strings.TrimSpace(line)
+			last := len(steps) - 1
+			steps[last] = append(steps[last], strings.TrimSpace(line))
 		default:
 			return nil, fmt.Errorf("line %d: it begins neither a step (\"- \") nor goes on with one (two spaces)", n)
 		}
