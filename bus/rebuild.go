@@ -138,8 +138,14 @@ func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
 	if err != nil {
 		return err
 	}
+	var unread error
 	for _, digest := range digests {
 		content, err := files.Blob(ctx, digest)
+		var failed *fs.PathError
+		if errors.As(err, &failed) { // it may be whole
+			unread = &unreadAsideError{err}
+			continue
+		}
 		if errors.Is(err, ErrBlobDamaged) {
 			b.options.Logger.Error("a long text is lost; restore it from a backup", "blob", digest, "why", err)
 			continue
@@ -151,7 +157,7 @@ func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
 			return err
 		}
 	}
-	return unreadAside(files)
+	return errors.Join(unread, unreadAside(files))
 }
 
 // readAsides opens what was set aside of the streams beside the log: texts prove themselves, so those there count too.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+
+	"maestro/internal/files"
 )
 
 // serverLog routes the embedded server's warnings and errors to slog and drops its chatter.
@@ -25,13 +27,13 @@ func (l *serverLog) Debugf(string, ...any)  {}
 func (l *serverLog) Tracef(string, ...any)  {}
 
 func (l *serverLog) Warnf(format string, v ...any) {
-	said := strings.TrimSpace(fmt.Sprintf(format, v...))
+	said := files.Shown(strings.TrimSpace(fmt.Sprintf(format, v...)))
 	l.warned.Store(&said)
 	l.logger.Warn("nats-server: " + said)
 }
 
 func (l *serverLog) Errorf(format string, v ...any) {
-	said := fmt.Sprintf(format, v...)
+	said := files.Shown(fmt.Sprintf(format, v...))
 	if l.failed != nil {
 		if err := failedFile(v); err != nil {
 			l.failed(err)
@@ -65,7 +67,7 @@ func stagingIsGone(err *fs.PathError) bool {
 
 // Fatalf notes that the server gave up: whether the process ends is for its owner to say.
 func (l *serverLog) Fatalf(format string, v ...any) {
-	said := fmt.Sprintf(format, v...)
+	said := files.Shown(fmt.Sprintf(format, v...))
 	l.fatal.Store(&said)
 	l.logger.Error("nats-server: " + said)
 }

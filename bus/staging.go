@@ -101,10 +101,19 @@ func sweep(root, prefix, ours string) {
 			continue
 		}
 		if dir, err := files.LockDir(path, false); err == nil {
-			_ = os.RemoveAll(path)
+			// A server may have replaced the directory before it was locked.
+			if held, err := dir.Stat(); err == nil && isAt(path, held) {
+				_ = os.RemoveAll(path)
+			}
 			_ = dir.Close()
 		}
 	}
+}
+
+// isAt reports whether a path leads to a file, and follows no link.
+func isAt(path string, held fs.FileInfo) bool {
+	now, err := os.Lstat(path)
+	return err == nil && os.SameFile(held, now)
 }
 
 // occupy makes the directory and locks it. Whoever sweeps may remove it in between.
@@ -118,7 +127,7 @@ func (s *staging) occupy() bool {
 			return false
 		}
 		held, err := lock.Stat()
-		if now, nowErr := os.Lstat(s.dir); err == nil && nowErr == nil && os.SameFile(held, now) {
+		if err == nil && isAt(s.dir, held) {
 			s.lock = lock
 			return true
 		}

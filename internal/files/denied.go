@@ -44,6 +44,7 @@ func Explain(path string, access Access, err error) error {
 	if !errors.Is(err, fs.ErrPermission) || errors.As(err, &known) {
 		return err
 	}
+	path = Shown(path)
 	denied := &DeniedError{What: fmt.Sprintf("%s cannot be %s", path, access), err: err}
 	by, info := denier(path, access)
 	what := "it"
@@ -53,6 +54,9 @@ func Explain(path string, access Access, err error) error {
 	var wrong error
 	if info != nil {
 		wrong = Owned(info)
+	}
+	if info != nil && wrong == nil && modeAllows(info.Mode()) { // access(2) denies a file with such an attribute too
+		info, path = nil, by
 	}
 	switch {
 	case info == nil: // the mode allows it: an attribute of the file, or a rule of the system
@@ -74,6 +78,14 @@ func Explain(path string, access Access, err error) error {
 		}
 	}
 	return denied
+}
+
+// modeAllows reports whether a mode gives its owner all that chmod could.
+func modeAllows(mode fs.FileMode) bool {
+	if mode.IsDir() {
+		return mode.Perm()&0o700 == 0o700
+	}
+	return mode.Perm()&0o600 == 0o600
 }
 
 // denier gives the first part of a path whose mode or owner denies an access, nil information if none does.
