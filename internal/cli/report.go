@@ -227,9 +227,14 @@ func showReported(a *Run, answer client.Answer, kind reportKind, tasks []string)
 		on = "; the session is completed"
 	}
 	if data, err := dataOf(answer); err == nil {
-		if reported, ok := data.(*events.SessionReported); ok && reported.Late {
+		reported, ok := data.(*events.SessionReported)
+		switch {
+		case !ok:
+		case reported.Late:
 			on = ", late: the session had ended, so no status moves"
-		} else if ok && reported.InputID != "" {
+		case reported.AfterDone && len(tasks) > 0:
+			on = " on " + strings.Join(tasks, ", ") + "; what the session said is completed stays so"
+		case reported.InputID != "":
 			on += "; the question is " + reported.InputID + ", and its answer comes with a later command"
 		}
 	}
