@@ -224,9 +224,11 @@ func (h *HeadFile) note(err error) {
 	h.mu.Unlock()
 	switch {
 	case stopped:
-		h.logger.Error("the head file is no longer written", "path", h.path, "error", err)
+		h.logger.Error("the head file is no longer written", "path", files.Shown(h.path), "error",
+			files.Shown(err.Error()))
 	case err != nil && time.Since(h.said) >= headFileSay:
-		h.logger.Error("the head file cannot be written; the server keeps trying", "path", h.path, "error", err)
+		h.logger.Error("the head file cannot be written; the server keeps trying", "path", files.Shown(h.path), "error",
+			files.Shown(err.Error()))
 		h.said = time.Now()
 	case err == nil && !h.said.IsZero():
 		h.logger.Info("the head file is written again", "path", h.path)

@@ -1,0 +1,62 @@
+package bus
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"maestro/internal/disk"
+)
+
+// A text that cannot be read when its stream is made again is not called lost.
+func TestATextThatCannotBeReadNowIsTriedAgain(t *testing.T) {
+	dir, _, _, _ := filledStore(t)
+	aside := filepath.Join(t.TempDir(), "aside")
+	copyStore(t, dir, aside)
+	b := mustOpen(t, t.TempDir(), Always)
+	for _, nth := range []int{0, 1} {
+		opened := 0
+		restore := disk.Inject(func(operation, path string) error {
+			if operation != "open" || !strings.HasPrefix(path, streamPath(aside, BlobStream)) {
+				return nil
+			}
+			if opened++; opened > 1 && nth == 1 { // the first one is of the scan
+				return syscall.EIO
+			}
+			return nil
+		})
+		err := b.rebuildSide(t.Context(), BlobStream, aside)
+		restore()
+		var unread *unreadAsideError
+		if errors.As(err, &unread) != (nth == 1) {
+			t.Errorf("%d: %v", nth, err)
+		}
+	}
+}
+
+// A reopen that meets an error which passes goes on; nothing is taken for damaged.
+func TestAReopenThatCannotReadNowIsTriedAgain(t *testing.T) {
+	dir, log, blobs, denials := filledStore(t)
+	for _, why := range []error{syscall.EMFILE, syscall.EACCES, syscall.EIO} {
+		image := filepath.Join(t.TempDir(), "store")
+		copyStore(t, dir, image)
+		b := openWitnessed(t, image, Always, uint64(len(log)))
+		failed := 0
+		restore := disk.Inject(func(operation, path string) error {
+			if operation == "read" && strings.HasPrefix(path, image) && failed < readTries-1 ||
+				operation == "open" && strings.HasSuffix(path, ".blk") && strings.HasPrefix(path, image) && failed < 2 {
+				failed++
+				return why
+			}
+			return nil
+		})
+		b.doubtful.Store(true)
+		_, _ = b.Sync(t.Context())
+		restore()
+		b.mender.done.Wait()
+		must(t, b.Ready())
+		holdsAll(t, b, len(log), len(blobs), len(denials))
+	}
+}
