@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,9 +16,7 @@ import (
 // auditDenials is `maestro audit denials`.
 type auditDenials struct {
 	*Run
-	cmd                     *cobra.Command
-	actor, command, project string
-	limit                   int
+	filter wire.DenialFilter
 }
 
 func newAuditDenials(a *Run) *cobra.Command {
@@ -30,46 +27,32 @@ func newAuditDenials(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	c.cmd = cmd
-	f := cmd.Flags()
-	f.StringVar(&c.actor, "actor", "", "only of this session or token")
-	f.StringVar(&c.command, "command", "", "only of this command, such as task:complete")
-	f.StringVar(&c.project, "project", "", "only in this project")
-	f.IntVar(&c.limit, "limit", 0, "at most so many, the newest")
+	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
-	ValueName(cmd, "actor", "<actor>")
-	ValueName(cmd, "command", "<commandId>")
-	ValueName(cmd, "project", "<projectId>")
 	return Tell(cmd, "audit:denials", "actor", "command", "limit")
 }
 
 func (c *auditDenials) run(ctx context.Context, _ []string) error {
-	filter := wire.DenialFilter{Actor: c.actor, Command: c.command, Project: c.project}
-	if c.cmd.Flags().Changed("limit") {
-		if c.limit < 1 {
-			return failure.Usage("--limit must be 1 or more, not %d", c.limit)
-		}
-		filter.Limit = strconv.Itoa(c.limit)
-	}
+	filter := c.filter
 	denials, err := Ask(ctx, c.Run, (*client.Client).Denials, filter)
 	if err != nil {
 		return err
 	}
-	if err := c.unlessEmpty(ctx, len(denials), named{project: c.project}); err != nil {
+	if err := c.unlessEmpty(ctx, len(denials), named{project: filter.Project}); err != nil {
 		return err
 	}
-	if len(denials) == 0 && c.command != "" {
-		check, err := Ask(ctx, c.Run, (*client.Client).CheckCommand, c.command)
+	if len(denials) == 0 && filter.Command != "" {
+		check, err := Ask(ctx, c.Run, (*client.Client).CheckCommand, filter.Command)
 		if err != nil {
 			return err
 		}
 		if check.Unknown {
-			return failure.Usage("There is no command %q", c.command).
+			return failure.Usage("There is no command %q", filter.Command).
 				WithNext("name an id such as task:complete; docs/permissions.md lists them")
 		}
 	}
-	if len(denials) == 0 && c.actor != "" { // an actor that there is not was refused nothing either
-		_, err := Ask(ctx, c.Run, (*client.Client).Can, wire.CanQuery{Actor: c.actor, Command: "whoami"})
+	if len(denials) == 0 && filter.Actor != "" { // an actor that there is not was refused nothing either
+		_, err := Ask(ctx, c.Run, (*client.Client).Can, wire.CanQuery{Actor: filter.Actor, Command: "whoami"})
 		if exitCode(err) == ExitNotFound {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"path/filepath"
@@ -19,7 +20,7 @@ import (
 // inbox is `maestro inbox`.
 type inbox struct {
 	*Run
-	project, session, kind string
+	filter wire.InboxFilter
 }
 
 func newInbox(a *Run) *cobra.Command {
@@ -32,39 +33,28 @@ func newInbox(a *Run) *cobra.Command {
 rest; among these the highest priority of the task, and then the longest wait. Last comes what only this machine knows.`,
 		RunE: Running(c.run),
 	}
-	projectFlag(cmd, &c.project)
-	cmd.Flags().StringVar(&c.session, "session", "", "only this session's, and all of them; else they are bounded")
-	cmd.Flags().StringVar(&c.kind, "kind", "", "only this kind")
-	choice(cmd, "kind", "question", "blocked", "failed", "unconfirmed", "quarantined", "stuck", "stranded", "lost",
-		"late", "refused", "unread", string(inboxSetAside))
+	projectFlag(cmd, &c.filter.ProjectID)
+	bindQuery(cmd, &c.filter, ownWord{"kind", string(inboxSetAside)})
 	a.ListFlags(cmd)
-	ValueName(cmd, "session", "<sessionId>")
 	return Tell(cmd, "inbox")
 }
 
 func (c *inbox) run(ctx context.Context, _ []string) error {
-	if c.project == "" {
-		c.project = c.Getenv(wire.EnvProjectID)
-	}
-	filter := wire.InboxFilter{
-		ProjectID: c.project,
-		SessionID: c.session,
-		Kind:      c.kind,
-		Sort:      "urgency",
-	}
+	filter := c.filter
+	filter.ProjectID, filter.Sort = cmp.Or(filter.ProjectID, c.Getenv(wire.EnvProjectID)), "urgency"
 	items, err := Ask(ctx, c.Run, (*client.Client).Inbox, filter)
 	if err != nil {
 		return err
 	}
-	if err := c.unlessEmpty(ctx, len(items), named{project: c.project, session: c.session}); err != nil {
+	if err := c.unlessEmpty(ctx, len(items), named{project: filter.ProjectID, session: filter.SessionID}); err != nil {
 		return err
 	}
-	if c.kind == "" || c.kind == string(inboxSetAside) {
-		items = append(items, setAside(ctx, c.Run, c.project, c.session)...)
+	if filter.Kind == "" || filter.Kind == string(inboxSetAside) {
+		items = append(items, setAside(ctx, c.Run, filter.ProjectID, filter.SessionID)...)
 	}
 	if c.JSON || c.format == "jsonl" || len(items) == 0 {
 		none := "Nothing needs you"
-		if c.kind != "" {
+		if filter.Kind != "" {
 			none = "Nothing of this kind needs you"
 		}
 		List(c.Run, items, none, nil)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -27,7 +28,7 @@ func newInput(a *Run) *cobra.Command {
 // inputList is `maestro input list`.
 type inputList struct {
 	*Run
-	project, session, status string
+	filter wire.InputFilter
 }
 
 func newInputList(a *Run) *cobra.Command {
@@ -38,25 +39,21 @@ func newInputList(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	projectFlag(cmd, &c.project)
-	cmd.Flags().StringVar(&c.session, "session", "", "only those of this session")
-	ValueName(cmd, "session", "<sessionId>")
-	cmd.Flags().StringVar(&c.status, "status", "", "only those with this status")
-	choice(cmd, "status", "open", "answered", "delivered", "void")
+	projectFlag(cmd, &c.filter.ProjectID)
+	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
 	return Tell(cmd, "input:list", "status", "session")
 }
 
 func (c *inputList) run(ctx context.Context, _ []string) error {
-	if c.project == "" {
-		c.project = c.Getenv(wire.EnvProjectID)
-	}
-	filter := wire.InputFilter{ProjectID: c.project, SessionID: c.session, Status: c.status}
+	filter := c.filter
+	filter.ProjectID = cmp.Or(filter.ProjectID, c.Getenv(wire.EnvProjectID))
 	questions, err := Ask(ctx, c.Run, (*client.Client).Inputs, filter)
 	if err != nil {
 		return err
 	}
-	if err := c.unlessEmpty(ctx, len(questions), named{project: c.project, session: c.session}); err != nil {
+	about := named{project: filter.ProjectID, session: filter.SessionID}
+	if err := c.unlessEmpty(ctx, len(questions), about); err != nil {
 		return err
 	}
 	listFitted(c.Run, questions, "There are no such questions", func(x wire.Input) []string {

@@ -13,8 +13,8 @@ import (
 //
 //	Ready string `query:"ready" flag:"ready true" doc:"true: that can be started"`
 //
-// The doc tag says which items the list is narrowed to.
-func bindQuery(cmd *cobra.Command, query any) {
+// The doc tag says which items the list is narrowed to: "with this status", or a whole "only this kind".
+func bindQuery(cmd *cobra.Command, query any, own ...ownWord) {
 	v := reflect.ValueOf(query).Elem()
 	for _, of := range reflect.VisibleFields(v.Type()) {
 		tag, ok := of.Tag.Lookup("flag")
@@ -22,7 +22,10 @@ func bindQuery(cmd *cobra.Command, query any) {
 			continue
 		}
 		name, takes, _ := strings.Cut(tag, " ")
-		doc := "only those " + strings.TrimPrefix(of.Tag.Get("doc"), "true: ")
+		doc := strings.TrimPrefix(of.Tag.Get("doc"), "true: ")
+		if !strings.HasPrefix(doc, "only ") {
+			doc = "only those " + doc
+		}
 		value := v.FieldByIndex(of.Index).Addr().Interface().(*string)
 		if takes == "true" {
 			cmd.Flags().Var(trueValue{value}, name, doc)
@@ -31,12 +34,20 @@ func bindQuery(cmd *cobra.Command, query any) {
 		}
 		cmd.Flags().StringVar(value, name, "", doc)
 		if words := strings.Split(takes, "|"); len(words) > 1 {
+			for _, of := range own {
+				if of.flag == name {
+					words = append(words, of.word)
+				}
+			}
 			choice(cmd, name, words...)
 		} else {
 			ValueName(cmd, name, takes)
 		}
 	}
 }
+
+// ownWord is a word that a flag takes besides those that the server knows.
+type ownWord struct{ flag, word string }
 
 // trueValue is a flag without a value that sets a parameter to "true".
 type trueValue struct{ to *string }

@@ -120,7 +120,7 @@ func passedWords(n int) string {
 type queueList struct {
 	*Run
 	o      commands.OfQueue
-	status string
+	filter wire.QueueName
 }
 
 func newQueueList(a *Run) *cobra.Command {
@@ -132,19 +132,18 @@ func newQueueList(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	queueFlags(cmd, &c.o)
-	cmd.Flags().StringVar(&c.status, "status", "", "only those with this status")
-	choice(cmd, "status", "queued", "processing", "completed", "failed", "skipped", "quarantined")
+	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
 	return Tell(cmd, "queue:list", "status")
 }
 
 func (c *queueList) run(ctx context.Context, _ []string) error {
-	queue, err := queueOf(ctx, c.Run, c.o, c.status)
+	queue, err := queueOf(ctx, c.Run, c.o, c.filter.Status)
 	if err != nil {
 		return err
 	}
 	none := "There are no such items"
-	if c.status == "" {
+	if c.filter.Status == "" {
 		none = "The queue is empty"
 	}
 	listFitted(c.Run, queue.items, none, func(i wire.Item) []string {

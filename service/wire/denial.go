@@ -3,10 +3,10 @@ package wire
 // DenialFilter selects recorded refusals.
 type DenialFilter struct {
 	Cursor  string `query:"cursor" doc:"where the page begins: what the page before gave"`
-	Actor   string `query:"actor" doc:"of this actor: a source, a session's id or a token's name"`
-	Project string `query:"project" doc:"in this project"`
-	Command string `query:"command" doc:"of this command"`
-	Limit   string `query:"limit" doc:"only so many, the newest; with a cursor, the length of a page"`
+	Actor   string `query:"actor" flag:"actor <actor>" doc:"of this actor: a source, a session's id or a token's name"`
+	Project string `query:"project" flag:"project <projectId>" doc:"in this project"`
+	Command string `query:"command" flag:"command <commandId>" doc:"of this command, such as task:complete"`
+	Limit   string `query:"limit" flag:"limit <number>" doc:"only so many, the newest; with a cursor, the length of a page"`
 }
 
 // Unauthenticated counts the calls of nobody since the server started.

@@ -3,7 +3,7 @@ package wire
 // InboxFilter selects what needs a person.
 type InboxFilter struct {
 	ProjectID string `query:"projectId" doc:"of this project"`
-	SessionID string `query:"sessionId" doc:"all that this session did; without it, a session's items are bounded"`
-	Kind      string `query:"kind" doc:"only this kind"`
+	SessionID string `query:"sessionId" flag:"session <sessionId>" doc:"of this session, and all of them; without it, a session's items are bounded"`
+	Kind      string `query:"kind" flag:"kind question|blocked|failed|unconfirmed|quarantined|stuck|stranded|lost|late|refused|unread" doc:"of this kind"`
 	Sort      string `query:"sort" doc:"urgency: first what holds up a session, then other work; else longest wait first"`
 }

@@ -3,8 +3,8 @@ package wire
 // InputFilter selects questions.
 type InputFilter struct {
 	ProjectID string `query:"projectId" doc:"of this project"`
-	SessionID string `query:"sessionId" doc:"of this session"`
-	Status    string `query:"status" doc:"open, answered, delivered or void"`
+	SessionID string `query:"sessionId" flag:"session <sessionId>" doc:"of this session"`
+	Status    string `query:"status" flag:"status open|answered|delivered|void" doc:"with this status"`
 }
 
 // InputID names a question.

@@ -13,7 +13,7 @@ type QueueFilter struct {
 type QueueName struct {
 	Name      string `path:"name" doc:"the queue"`
 	ProjectID string `query:"projectId" doc:"its project; a session's own if absent"`
-	Status    string `query:"status" doc:"only items with this status"`
+	Status    string `query:"status" flag:"status queued|processing|completed|failed|skipped|quarantined" doc:"with this status"`
 }
 
 // QueueBody shows a queue with its items, at most [projections.ItemsListed] of them; ItemsMore counts the others.
@@ -39,7 +39,7 @@ type QueueTop struct {
 // SessionQueueOf names the session that pulls from a queue, and selects its items.
 type SessionQueueOf struct {
 	ID     string `path:"id" doc:"the session"`
-	Status string `query:"status" doc:"only items with this status"`
+	Status string `query:"status" doc:"with this status"`
 }
 
 // SessionQueue shows the queue that a session pulls from. Its route is also that of older clients, who find more
