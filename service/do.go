@@ -175,7 +175,7 @@ func (s *Service) decide(
 		done.Token = s.tokenFor(c, a.ID, done.Answer)
 	}
 	if err == nil && ok {
-		done.Start = s.startOf(c, start, done.Answer)
+		done.Start = s.startOf(ctx, c, start, done.Answer)
 	}
 	if name := ofToken(request.Command); err == nil && name != "" {
 		done.Revoked = s.revokedOf(ctx, c, name, done.Data)

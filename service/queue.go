@@ -102,7 +102,7 @@ func (v View) GetSessionQueueTop(in *wire.SessionID) (wire.QueueTop, error) {
 	}
 	top := v.topOf(q)
 	if held := v.Holds(x); held != nil {
-		top.Held = new(v.ItemView(q, held))
+		top.Held, top.Work = new(v.ItemView(q, held)), v.workOf(held.TaskID)
 	}
 	return top, nil
 }
@@ -122,7 +122,7 @@ func (v View) topOf(q *projections.Queue) wire.QueueTop {
 	top.PassedOver = passedOver
 	switch {
 	case item != nil:
-		top.Item, top.HasMore = new(v.ItemView(q, item)), true
+		top.Item, top.HasMore, top.Work = new(v.ItemView(q, item)), true, v.workOf(item.TaskID)
 	case q.Stats.Queued > 0:
 		top.Message = "Nothing can be started now: what is queued waits for something"
 	default:

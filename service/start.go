@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"context"
 
 	"maestro/commands"
 	"maestro/engine"
@@ -12,7 +13,10 @@ import (
 
 // startOf tells who asked for an item which one it has now, so that nobody reads the queue for it. A retry is told only
 // while its caller may use the command.
-func (s *Service) startOf(c *Caller, start *commands.StartItem, answer engine.Answer) (told *wire.Start) {
+func (s *Service) startOf(
+	ctx context.Context, c *Caller, start *commands.StartItem, answer engine.Answer,
+) (told *wire.Start) {
+	var blobs events.Blobs
 	s.Handler.View(func(state *projections.State) {
 		x := state.Session(cmp.Or(start.SessionID, c.By.Name))
 		if x == nil || answer.Retried && s.At(state, c).Permit(start.ID(), x.ProjectID) != nil {
@@ -30,8 +34,14 @@ func (s *Service) startOf(c *Caller, start *commands.StartItem, answer engine.An
 			told.Held = item != nil
 		}
 		if item != nil {
-			told.Item = new(state.ItemView(q, item))
+			told.Item, told.Work = new(state.ItemView(q, item)), s.At(state, c).workOf(item.TaskID)
+			if t := state.Task(item.TaskID); t != nil {
+				blobs = t.Blobs
+			}
 		}
 	})
+	if told != nil && told.Work != nil {
+		s.wholeWork(ctx, c, told.Work, blobs)
+	}
 	return told
 }

@@ -52,7 +52,7 @@ func newQueueTop(a *Run) *cobra.Command {
 	c := &queueTop{Run: a}
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Show the next item and the one you hold",
+		Short: "Show the item you hold, or the next one, and what is to be done for it",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
@@ -67,7 +67,8 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 	}
 	c.Result(top, func() {
 		if top.Held != nil {
-			c.Print("In hand: %s  %s\n", top.Held.TaskID, safetext.OneLine(top.Held.Title))
+			c.Print("You hold: %s  %s\n", top.Held.TaskID, safetext.OneLine(top.Held.Title))
+			showWork(c.Run, top.Work)
 		}
 		if top.Item == nil {
 			c.Print("%s%s\n", top.Message, waitingWords(top.Waiting))
@@ -79,6 +80,9 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 			safetext.OneLine(top.Item.Title),
 			passedWords(top.PassedOver),
 		)
+		if top.Held == nil {
+			showWork(c.Run, top.Work)
+		}
 	})
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,9 @@ import (
 // startedItem is what `queue start` answers as JSON.
 type startedItem struct {
 	written
-	Item  *wire.Item `json:"item"`
+	Item *wire.Item `json:"item"`
+	// Work is the task of the item, and what it builds on.
+	Work  *wire.Work `json:"work,omitempty"`
 	Empty bool       `json:"empty"`
 	Held  bool       `json:"held,omitempty"`
 	// Waiting counts queued items that wait for something.
@@ -45,7 +48,8 @@ func newQueueStart(a *Run) *cobra.Command {
 		Use:   "start",
 		Short: "Claim the next item, or show the one you hold; --wait waits until there is one",
 		Args:  Takes,
-		Long: `Claim the next item: its task moves to in_progress and says working. While you hold an item, the command shows that
+		Long: `Claim the next item, and show its task and the results of those that it depends on. The task moves to in_progress and
+says working. While you hold an item, the command shows that
 one. An item whose task waits for others is passed over. An empty queue is no error: exit 0, and no item.
 
 With --wait the command waits until there is an item, for as long as --timeout says (exit 7), or until the queue is
@@ -132,6 +136,7 @@ func showStart(a *Run, answer client.Answer) error {
 	shown := startedItem{
 		written:  writtenOf(answer, ""),
 		Item:     start.Item,
+		Work:     start.Work,
 		Empty:    start.Item == nil,
 		Held:     start.Held,
 		Waiting:  start.Waiting,
@@ -159,8 +164,46 @@ func showStart(a *Run, answer client.Answer) error {
 				passedWords(passedOver),
 			)
 		}
+		showWork(a, start.Work)
 	})
 	return nil
+}
+
+// showWork prints what is to be done for an item.
+func showWork(a *Run, w *wire.Work) {
+	if w == nil {
+		return
+	}
+	a.block("Description", w.Description)
+	if len(w.Criteria) > 0 {
+		a.block("Acceptance criteria", listOf(w.Criteria))
+	}
+	a.block("Prompt", w.InitialPrompt)
+	for _, on := range w.Results {
+		words := on.Result
+		if words == "" {
+			words = "(nothing was reported)"
+		}
+		if on.Cut {
+			words += "… (cut)"
+		}
+		a.block("Result of "+on.TaskID+" ("+string(on.Status)+") "+safetext.OneLine(on.Title), words)
+	}
+	if w.ResultsMore > 0 {
+		a.Print("  It depends on %s more, whose results are not shown\n", Many(w.ResultsMore, "task"))
+	}
+	if len(w.Cut) > 0 {
+		a.Print("  Only the beginning is shown of: %s\n", strings.Join(w.Cut, ", "))
+	}
+}
+
+// listOf gives texts as a list, each below the other.
+func listOf(texts []string) string {
+	items := make([]string, len(texts))
+	for i, text := range texts {
+		items[i] = "- " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
+	}
+	return strings.Join(items, "\n")
 }
 
 func attemptWords(attempt int) string {

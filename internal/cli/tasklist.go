@@ -171,7 +171,7 @@ func showTask(a *Run, t wire.Task) {
 	a.Field("Created", Instant(t.CreatedAt)+" by "+Who(t.CreatedBy))
 	a.block("Description", t.Description)
 	if len(t.AcceptanceCriteria) > 0 {
-		a.block("Acceptance criteria", "- "+strings.Join(t.AcceptanceCriteria, "\n- "))
+		a.block("Acceptance criteria", listOf(t.AcceptanceCriteria))
 	}
 	a.block("Prompt", t.InitialPrompt)
 	if t.Result != nil {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"maestro/events"
 	"maestro/projections"
 )
 
@@ -30,10 +31,36 @@ type QueueTop struct {
 	Message string                `json:"message,omitempty"`
 	// Held is the item that the session has in hand.
 	Held *projections.ItemView `json:"held,omitempty"`
+	// Work is the task of the item in hand, else of the next one.
+	Work *Work `json:"work,omitempty"`
 	// PassedOver counts the items before it that wait for something, Waiting all that do.
 	PassedOver int    `json:"passedOver"`
 	Waiting    int    `json:"waiting"`
 	Queue      string `json:"queue"`
+}
+
+// Work is what a session needs to do an item: its task, and what came of those that it depends on. Its size is bounded.
+type Work struct {
+	TaskID        string   `json:"taskId"`
+	Title         string   `json:"title"`
+	Description   string   `json:"description"`
+	Criteria      []string `json:"acceptanceCriteria"`
+	InitialPrompt string   `json:"initialPrompt,omitempty"`
+	// Results are of the tasks that it depends on; ResultsMore counts those that are left out.
+	Results     []WorkResult `json:"dependencyResults"`
+	ResultsMore int          `json:"dependencyResultsMore,omitempty"`
+	// Cut names the members that are only the beginning of what the task has.
+	Cut []string `json:"cut,omitempty"`
+}
+
+// WorkResult is a task that another one depends on, with what was said when it was last said to be completed.
+type WorkResult struct {
+	TaskID string            `json:"taskId"`
+	Title  string            `json:"title"`
+	Status events.TaskStatus `json:"status"`
+	Result string            `json:"result,omitempty"`
+	// Cut says that Result is only the beginning.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // SessionQueueOf names the session that pulls from a queue, and selects its items.
@@ -66,6 +93,8 @@ type QueueOf struct {
 type Start struct {
 	// Item is nil if there was none to start.
 	Item *projections.ItemView `json:"item"`
+	// Work is the task of the item, and what it builds on.
+	Work *Work `json:"work,omitempty"`
 	// Held says that the session had it before.
 	Held bool `json:"held,omitempty"`
 	// Waiting counts the queued items that wait for something.

@@ -155,7 +155,7 @@ var syntaxes = map[string]usage{
 	},
 	"queue:top": {
 		"queue top",
-		"Show the next item and the one you hold",
+		"Show the item you hold, or the next one, and what is to be done for it",
 	},
 	"queue:list": {
 		"queue list [--status queued|processing|completed|failed|skipped|quarantined]",

@@ -1,0 +1,98 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"maestro/events"
+	"maestro/service/wire"
+)
+
+// The bounds of a [wire.Work]. A text is in bytes.
+const (
+	workText     = events.MaxText
+	workResult   = 2 << 10
+	workCriteria = 16 << 10
+	workResults  = 20
+)
+
+// workOf gives what a session needs to do the task of an item; nil if the task was deleted. Of a text that the state
+// does not hold whole it has the beginning.
+func (v View) workOf(task string) *wire.Work {
+	t := v.Task(task)
+	if t == nil {
+		return nil
+	}
+	w := &wire.Work{TaskID: t.ID, Title: t.Title, Criteria: []string{}, Results: []wire.WorkResult{}}
+	w.Description = shortened(w, "description", t.Description, t.Blobs)
+	w.InitialPrompt = shortened(w, "initialPrompt", t.InitialPrompt, t.Blobs)
+	left := workCriteria
+	for _, criterion := range t.AcceptanceCriteria {
+		if left -= len(criterion); left < 0 {
+			w.Cut = append(w.Cut, "acceptanceCriteria")
+			break
+		}
+		w.Criteria = append(w.Criteria, criterion)
+	}
+	for _, id := range t.Dependencies {
+		if len(w.Results) == workResults {
+			break
+		}
+		v.Worked(1)
+		on := v.Task(id)
+		if on == nil {
+			continue
+		}
+		result := wire.WorkResult{TaskID: on.ID, Title: on.Title, Status: on.Status}
+		if said := v.Result(on); said != nil {
+			result.Result, result.Cut = beginning(said.Text, workResult)
+			result.Cut = result.Cut || said.Blob != ""
+		}
+		w.Results = append(w.Results, result)
+	}
+	w.ResultsMore = max(0, len(t.Dependencies)-workResults)
+	v.Worked((len(w.Description) + len(w.InitialPrompt) + workCriteria - max(left, 0)) / bytesPerStep)
+	return w
+}
+
+// wholeWork reads the texts of a task that are too long for the state, as far as the bound goes. A text that cannot be
+// read stays cut.
+func (s *Service) wholeWork(ctx context.Context, c *Caller, w *wire.Work, blobs events.Blobs) {
+	for name, text := range map[string]*string{"description": &w.Description, "initialPrompt": &w.InitialPrompt} {
+		if blobs[name] == "" {
+			continue
+		}
+		content, err := s.readBlob(ctx, blobs[name])
+		if err != nil {
+			continue
+		}
+		c.worked(len(content) / bytesPerStep)
+		short, cut := beginning(string(content), workText)
+		*text = short
+		if !cut {
+			w.Cut = slices.DeleteFunc(w.Cut, func(field string) bool { return field == name })
+		}
+	}
+}
+
+// shortened gives a text within its bound, and notes in Cut if it is only the beginning.
+func shortened(w *wire.Work, name, text string, blobs events.Blobs) string {
+	short, cut := beginning(text, workText)
+	if cut || blobs[name] != "" {
+		w.Cut = append(w.Cut, name)
+	}
+	return short
+}
+
+// beginning gives at most so many bytes of a text, and whether that is less than all of it.
+func beginning(text string, most int) (string, bool) {
+	if len(text) <= most {
+		return text, false
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return strings.Clone(text[:most]), true
+}
