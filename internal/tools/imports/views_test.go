@@ -34,6 +34,8 @@ var boundedUses = []string{
 // looks through the lists of one task (`task-queues`) and of its session (`session-tasks`) at most.
 var boundedQueries = []string{
 	"Permit", "PermitSession", "PermitTask", "SessionQueue", "Shown", "mayAsk", "permitWatch",
+	// The dependencies of one task (`dependencies`), and some of their results.
+	"workOf",
 }
 
 // viewsElsewhere are bounded in another way.
