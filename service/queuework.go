@@ -25,7 +25,12 @@ func (v View) workOf(task string) *wire.Work {
 	if t == nil {
 		return nil
 	}
-	w := &wire.Work{TaskID: t.ID, Title: t.Title, Criteria: []string{}, Results: []wire.WorkResult{}}
+	w := &wire.Work{
+		TaskID:   t.ID,
+		Title:    t.Title,
+		Criteria: []string{},
+		Results:  []wire.WorkResult{},
+	}
 	w.Description = shortened(w, "description", t.Description, t.Blobs)
 	w.InitialPrompt = shortened(w, "initialPrompt", t.InitialPrompt, t.Blobs)
 	left := workCriteria
