@@ -49,20 +49,31 @@ func abandoned(s *projections.State, project, queue, task string) (item *project
 	return item, reason, nil
 }
 
+// abandonedAfter is abandoned for an item whose attempts are spent, or are not.
+func abandonedAfter(s *projections.State, project, queue, task string, spent bool) (item *projections.Item,
+	reason string, err error,
+) {
+	item, reason, err = abandoned(s, project, queue, task)
+	if err != nil || item == nil {
+		return nil, "", err
+	}
+	q := s.Queue(project, queue)
+	switch over := item.Attempts >= q.MaxAttempts; {
+	case over == spent:
+		return item, reason, nil
+	case over:
+		return nil, "", forbidden("quarantine it", "Task %s was started %d times, and no more than %d are allowed", task,
+			item.Attempts, q.MaxAttempts)
+	}
+	return nil, "", forbidden("give it back", "Task %s was started %d times, and %d are allowed", task, item.Attempts,
+		q.MaxAttempts)
+}
+
 // Decide implements Command.
 func (x *ReturnItem) Decide(s *projections.State, c Call) (events.Data, error) {
-	item, reason, err := abandoned(s, c.Project, x.Queue, x.TaskID)
+	item, reason, err := abandonedAfter(s, c.Project, x.Queue, x.TaskID, false)
 	if err != nil || item == nil {
 		return nil, err
-	}
-	if q := s.Queue(c.Project, x.Queue); item.Attempts >= q.MaxAttempts {
-		return nil, forbidden(
-			"quarantine it",
-			"Task %s was started %d times, and no more than %d are allowed",
-			x.TaskID,
-			item.Attempts,
-			q.MaxAttempts,
-		)
 	}
 	return &events.QueueItemReturned{
 		Queue:     item.Queue,
@@ -80,18 +91,9 @@ func (x *ReturnItem) from(e *events.Event, d *events.QueueItemReturned) bool {
 
 // Decide implements Command.
 func (x *QuarantineItem) Decide(s *projections.State, c Call) (events.Data, error) {
-	item, reason, err := abandoned(s, c.Project, x.Queue, x.TaskID)
+	item, reason, err := abandonedAfter(s, c.Project, x.Queue, x.TaskID, true)
 	if err != nil || item == nil {
 		return nil, err
-	}
-	if q := s.Queue(c.Project, x.Queue); item.Attempts < q.MaxAttempts {
-		return nil, forbidden(
-			"give it back",
-			"Task %s was started %d times, and %d are allowed",
-			x.TaskID,
-			item.Attempts,
-			q.MaxAttempts,
-		)
 	}
 	return &events.QueueItemQuarantined{
 		Queue:     item.Queue,

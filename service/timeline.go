@@ -44,32 +44,40 @@ func entriesOf(
 	}}
 }
 
-// GetSessionTimeline gives all that a session did, oldest first. The function that it returns may be called when the
-// state has moved.
-func (v View) GetSessionTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
+// timeline gives the newest of the entries that the caller may see, oldest first. The function that it returns may be
+// called when the state has moved.
+func (v View) timeline(in *wire.TimelineOf, permitted func(id string) (projections.Timeline, error)) (
+	func() List[projections.EntryView], error,
+) {
 	limit, err := v.newest(in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	x, err := v.PermitSession("session:info", in.ID)
+	timeline, err := permitted(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	timeline := v.SessionTimeline(x.ID)
 	return func() List[projections.EntryView] { return entriesOf(timeline, limit, nil) }, nil
 }
 
-// GetTaskTimeline gives all that happened to a task, oldest first. The function that it returns may be called when the
-// state has moved.
+// GetSessionTimeline gives all that a session did, as timeline does.
+func (v View) GetSessionTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
+	return v.timeline(in, func(id string) (projections.Timeline, error) {
+		x, err := v.PermitSession("session:info", id)
+		if err != nil {
+			return projections.Timeline{}, err
+		}
+		return v.SessionTimeline(x.ID), nil
+	})
+}
+
+// GetTaskTimeline gives all that happened to a task, as timeline does.
 func (v View) GetTaskTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
-	limit, err := v.newest(in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	t, err := v.PermitTask("task:get", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	timeline := v.TaskTimeline(t.ID)
-	return func() List[projections.EntryView] { return entriesOf(timeline, limit, nil) }, nil
+	return v.timeline(in, func(id string) (projections.Timeline, error) {
+		t, err := v.PermitTask("task:get", id)
+		if err != nil {
+			return projections.Timeline{}, err
+		}
+		return v.TaskTimeline(t.ID), nil
+	})
 }

@@ -117,7 +117,25 @@ func (s *compat) startItem(ctx context.Context, c *call, in *wire.SessionID) (qu
 }
 
 // step tells older clients of an item that is finished and of the next one.
-func (s *compat) step(session, task, verb string) (item *projections.ItemView, step queueStep) {
+// end ends the item that a session holds, and shows it with the next.
+func (s *compat) end(ctx context.Context, c *call, session string, command commands.Command, verb string) (
+	item *projections.ItemView, step queueStep, err error,
+) {
+	answer, err := s.queueCommand(ctx, c, session, command)
+	if err != nil {
+		return nil, queueStep{}, err
+	}
+	task := ""
+	switch d := answer.Data.(type) {
+	case *events.QueueItemCompleted:
+		task = d.TaskID
+	case *events.QueueItemFailed:
+		task = d.TaskID
+	case *events.QueueItemSkipped:
+		task = d.TaskID
+	default:
+		return nil, queueStep{}, unexpected(command.ID(), answer)
+	}
 	item, next := s.itemsOf(session, task)
 	step = queueStep{
 		Success:  true,
@@ -128,21 +146,13 @@ func (s *compat) step(session, task, verb string) (item *projections.ItemView, s
 	if next != nil {
 		step.Message = verb + " " + task + ". Next: " + next.TaskID
 	}
-	return item, step
+	return item, step, nil
 }
 
 func (s *compat) completeItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
-	answer, err := s.queueCommand(ctx, c, in.ID, &commands.CompleteItem{OfQueue: ofQueueSession(in.ID)})
-	if err != nil {
-		return queueStep{}, err
-	}
-	done, ok := answer.Data.(*events.QueueItemCompleted)
-	if !ok {
-		return queueStep{}, unexpected("queue:complete", answer)
-	}
-	item, step := s.step(in.ID, done.TaskID, "Completed")
+	item, step, err := s.end(ctx, c, in.ID, &commands.CompleteItem{OfQueue: ofQueueSession(in.ID)}, "Completed")
 	step.CompletedItem = item
-	return step, nil
+	return step, err
 }
 
 func (s *compat) failItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
@@ -150,34 +160,16 @@ func (s *compat) failItem(ctx context.Context, c *call, in *wire.SessionID) (que
 	if err := c.decode(ctx, &body); err != nil {
 		return queueStep{}, err
 	}
-	answer, err := s.queueCommand(ctx, c, in.ID, &commands.FailItem{
-		OfQueue: ofQueueSession(in.ID),
-		Reason:  body.Reason,
-	})
-	if err != nil {
-		return queueStep{}, err
-	}
-	failed, ok := answer.Data.(*events.QueueItemFailed)
-	if !ok {
-		return queueStep{}, unexpected("queue:fail", answer)
-	}
-	item, step := s.step(in.ID, failed.TaskID, "Failed")
+	fail := &commands.FailItem{OfQueue: ofQueueSession(in.ID), Reason: body.Reason}
+	item, step, err := s.end(ctx, c, in.ID, fail, "Failed")
 	step.FailedItem = item
-	return step, nil
+	return step, err
 }
 
 func (s *compat) skipItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
-	answer, err := s.queueCommand(ctx, c, in.ID, &commands.SkipItem{OfQueue: ofQueueSession(in.ID)})
-	if err != nil {
-		return queueStep{}, err
-	}
-	skipped, ok := answer.Data.(*events.QueueItemSkipped)
-	if !ok {
-		return queueStep{}, unexpected("queue:skip", answer)
-	}
-	item, step := s.step(in.ID, skipped.TaskID, "Skipped")
+	item, step, err := s.end(ctx, c, in.ID, &commands.SkipItem{OfQueue: ofQueueSession(in.ID)}, "Skipped")
 	step.SkippedItem = item
-	return step, nil
+	return step, err
 }
 
 func (s *compat) pushItem(ctx context.Context, c *call, in *wire.SessionID) (queuePushed, error) {
