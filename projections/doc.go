@@ -6,5 +6,5 @@
 // Start reading at [State] and its Apply, the one fold. A State is either committed or an overlay over a committed one
 // ([State.Overlay]): decisions of a batch are applied to the overlay, and [State.Commit] takes them over once the log
 // has acknowledged them; a failed batch is forgotten by forgetting its overlay. Values in a State are immutable: Apply
-// replaces them, so a reader may keep what it was given. view.go has the views of all nouns.
+// replaces them, so a reader may keep what it was given. Files that end in view.go have the views.
 package projections

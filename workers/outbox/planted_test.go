@@ -18,7 +18,11 @@ var planted = flag.Bool("planted", false, "let TestPlanted build the outbox with
 // edit replaces a text that must stand exactly once in a file of the package.
 type edit struct{ file, old, new string }
 
-const logic = "outbox.go"
+const (
+	logic    = "outbox.go"
+	entries  = "entry.go"
+	delivery = "deliver.go"
+)
 
 // plants are bugs that somebody could have written, each with the promise that it breaks.
 var plants = []struct {
@@ -26,13 +30,13 @@ var plants = []struct {
 	edits        []edit
 }{
 	{"an entry is removed before it is sent", "lost", []edit{{
-		logic, "	if err := send(ctx, entry); err != nil {\n",
+		delivery, "	if err := send(ctx, entry); err != nil {\n",
 		"	if err := o.disk.Remove(at.file()); err != nil {\n		return err\n	}\n	if err := send(ctx, entry); err != nil {\n",
 	}}},
 	{
 		"no answer is taken for an answer", "lost",
 		[]edit{{
-			logic, "	if err := send(ctx, entry); err != nil {\n		return err\n	}\n",
+			delivery, "	if err := send(ctx, entry); err != nil {\n		return err\n	}\n",
 			"	_ = send(ctx, entry)\n",
 		}},
 	},
@@ -77,7 +81,7 @@ var plants = []struct {
 		"order",
 		[]edit{
 			{
-				logic,
+				delivery,
 				"			case !errors.Is(err, errMissing):\n",
 				"			case !errors.Is(err, errMissing):\n" +
 					"				if i < len(positions)-1 {\n					err = nil\n				}\n",
@@ -119,19 +123,19 @@ var plants = []struct {
 	{
 		"what is about to be taken back is delivered",
 		"not kept, and was done",
-		[]edit{{logic, "positions, strays, err := o.settled(ctx, patience)", "positions, strays, err := o.list()"}},
+		[]edit{{delivery, "positions, strays, err := o.settled(ctx, patience)", "positions, strays, err := o.list()"}},
 	},
 	{
 		"the checksum is not looked at",
 		"called forged",
-		[]edit{{logic, "if digestOf(content) != at.digest {", "if digestOf(content) == \"\" {"}},
+		[]edit{{entries, "if digestOf(content) != at.digest {", "if digestOf(content) == \"\" {"}},
 	},
 	{
 		"a damaged entry holds up the others",
 		"waits for ever",
 		[]edit{
 			{
-				logic,
+				delivery,
 				"	case errors.As(err, &damage):\n",
 				"	case errors.As(err, &damage):\n		if d != nil {\n			return err\n		}\n",
 			},
@@ -140,13 +144,13 @@ var plants = []struct {
 	{
 		"a damaged entry is thrown away",
 		"lost",
-		[]edit{{logic, "o.disk.SetAside(at.file())", "at.file(), o.disk.Remove(at.file())"}},
+		[]edit{{delivery, "o.disk.SetAside(at.file())", "at.file(), o.disk.Remove(at.file())"}},
 	},
 	{
 		"nobody is told of damage",
 		"nobody was told",
 		[]edit{{
-			logic,
+			delivery,
 			"		d.Damaged = append(d.Damaged, Damaged{File: damagedDir + \"/\" + moved, Why: damage.why})",
 			"		_ = moved",
 		}},
@@ -154,7 +158,7 @@ var plants = []struct {
 	{
 		"two may deliver",
 		"two deliver",
-		[]edit{{logic, "unlock, err := o.lock(ctx, patience, deliverLock)", "unlock, err := func() {}, error(nil)"}},
+		[]edit{{delivery, "unlock, err := o.lock(ctx, patience, deliverLock)", "unlock, err := func() {}, error(nil)"}},
 	},
 	{
 		"two may keep",
@@ -170,14 +174,14 @@ var plants = []struct {
 	{
 		"an entry is delivered without its proof",
 		"without proof",
-		[]edit{{logic, "	case !e.proven(secret):\n", "	case e.Proof == \"\":\n"}},
+		[]edit{{entries, "	case !e.proven(secret):\n", "	case e.Proof == \"\":\n"}},
 	},
 	{
 		"the proof of no secret is a proof",
 		"without proof",
 		[]edit{
 			{
-				logic,
+				entries,
 				"secret != \"\" && hmac.Equal([]byte(e.Proof), []byte(e.prove(secret)))",
 				"hmac.Equal([]byte(e.Proof), []byte(e.prove(secret))) || hmac.Equal([]byte(e.Proof), " +
 					"[]byte(e.prove(\"\")))",
@@ -189,7 +193,7 @@ var plants = []struct {
 		"changed",
 		[]edit{
 			{
-				logic,
+				entries,
 				"[]string{e.Command, string(e.Body), e.Key, e.OccurredAt",
 				"[]string{e.Command, string(e.Body), e.OccurredAt",
 			},
@@ -200,7 +204,7 @@ var plants = []struct {
 		"may not wait",
 		[]edit{
 			{
-				logic,
+				entries,
 				"	case !commands.MayWait(e.Command):\n",
 				"	case !commands.MayWait(e.Command) && e.Command == \"\":\n",
 			},
@@ -211,7 +215,7 @@ var plants = []struct {
 		"nobody was told",
 		[]edit{
 			{
-				logic,
+				delivery,
 				"	case errors.As(err, &damage):\n",
 				"	case errors.As(err, &damage) && entry.Command != \"\":\n" +
 					"		_, err := o.disk.SetAside(at.file())\n		return err\n" +
@@ -224,7 +228,7 @@ var plants = []struct {
 		"changed",
 		[]edit{
 			{
-				logic,
+				delivery,
 				"	if err := send(ctx, entry); err != nil {\n",
 				"	entry.Key = fmt.Sprint(at.number)\n" +
 					"	entry.Proof = entry.prove(o.secret())\n" +

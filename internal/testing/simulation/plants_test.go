@@ -636,8 +636,7 @@ var plants = []plant{
 	}}},
 	{"the items of a deleted task stay queued", []edit{{"projections/task.go", "		s.dropItems(f, id)\n", ""}}},
 	{"quarantine comes one start late", []edit{
-		{returns, "item.Attempts >= q.MaxAttempts {", "item.Attempts > q.MaxAttempts {"},
-		{returns, "item.Attempts < q.MaxAttempts {", "item.Attempts <= q.MaxAttempts {"},
+		{returns, "item.Attempts >= q.MaxAttempts;", "item.Attempts > q.MaxAttempts;"},
 		{
 			leases, "item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {",
 			"item.Attempts > s.Queue(item.ProjectID, item.Queue).MaxAttempts {",

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -116,4 +117,23 @@ func mayEnd(line, text string) bool {
 
 func width(line string) int {
 	return utf8.RuneCountInString(line) + (tabWidth-1)*strings.Count(line, "\t")
+}
+
+// longestFile is how many lines a source may have. Who needs more has two concepts in one file.
+const longestFile = 460
+
+// longTables are sources that are longer, and are one table.
+var longTables = []string{"commands/limits.go"}
+
+func TestFilesAreShort(t *testing.T) {
+	for path, content := range goFiles(t) {
+		lines := strings.Count(content, "\n")
+		switch table := slices.Contains(longTables, path); {
+		case strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "_gen.go"):
+		case lines > longestFile && !table:
+			t.Errorf("%s has %d lines, of at most %d: divide it by concept", path, lines, longestFile)
+		case lines <= longestFile && table:
+			t.Errorf("%s has %d lines, and needs no exception", path, lines)
+		}
+	}
 }

@@ -1,0 +1,56 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"maestro/service/wire"
+)
+
+// Error is what the server answers when it does not do what it was asked. Match it with errors.As.
+type Error struct {
+	wire.Problem
+	// Status is HTTP's.
+	Status int `json:"-"`
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// ConnectionError says that no answer came: nobody listens there, or the connection broke. A command may have
+// happened.
+type ConnectionError struct {
+	URL string
+	Err error
+}
+
+func (e *ConnectionError) Error() string { return "no answer from " + e.URL + ": " + e.Err.Error() }
+
+func (e *ConnectionError) Unwrap() error { return e.Err }
+
+// errorOf reads an error's body, and makes up one for a server that is not ours.
+func errorOf(resp *http.Response) error {
+	e := &Error{Status: resp.StatusCode}
+	body, err := readAll(resp)
+	if err == nil {
+		err = json.Unmarshal(body, e)
+	}
+	e.Status = resp.StatusCode
+	if err != nil || e.Message == "" {
+		return &Error{Status: resp.StatusCode, Problem: wire.Problem{
+			Code:    "HTTP_ERROR",
+			Message: fmt.Sprintf("the server answered %s", resp.Status),
+			Why:     "the answer is not one of Maestro's",
+			Next:    "check the server's address",
+		}}
+	}
+	return e
+}
+
+func notOurs(resp *http.Response, err error) error {
+	return &Error{Status: resp.StatusCode, Problem: wire.Problem{
+		Code:    "HTTP_ERROR",
+		Message: "the server's answer is not what was expected: " + err.Error(),
+		Next:    "check the server's address and version",
+	}}
+}

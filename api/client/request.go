@@ -1,0 +1,131 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"maestro/service/wire"
+)
+
+// maxAnswer bounds what is read of an answer that is not a stream.
+const maxAnswer = 256 << 20
+
+func (c *Client) request(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Request,
+	error,
+) {
+	target := c.Base() + path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, body)
+	if err != nil {
+		return nil, fmt.Errorf("the server's address: %w", err)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	req.Header.Set(wire.HeaderClient, c.version)
+	return req, nil
+}
+
+// send sends the request, again after 429 when the server says when.
+func (c *Client) send(req *http.Request) (*http.Response, error) {
+	for patience := c.patience; ; {
+		resp, err := c.once(req)
+		if err != nil || resp.StatusCode != http.StatusTooManyRequests {
+			return resp, err
+		}
+		seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+		after := time.Duration(seconds) * time.Second
+		if err != nil || seconds < 1 || after > patience || req.Body != nil && req.GetBody == nil {
+			return resp, nil
+		}
+		c.tellWaiting(resp, after)
+		_ = resp.Body.Close()
+		patience -= after
+		select {
+		case <-time.After(after):
+		case <-req.Context().Done():
+			return nil, req.Context().Err()
+		}
+		if req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// tellWaiting tells which limit an answer 429 names.
+func (c *Client) tellWaiting(resp *http.Response, after time.Duration) {
+	if c.waiting == nil {
+		return
+	}
+	var said wire.Problem
+	var over wire.OverLimit
+	if body, err := readAll(resp); err != nil || json.Unmarshal(body, &said) != nil ||
+		json.Unmarshal(said.Details, &over) != nil {
+		over.Limit = ""
+	}
+	c.waiting(over.Limit, after)
+}
+
+func (c *Client) once(req *http.Request) (*http.Response, error) {
+	resp, err := c.http.Do(req)
+	if err == nil {
+		if ids := resp.Header.Get(wire.HeaderMail); ids != "" && c.mail != nil {
+			c.mail(strings.Split(ids, ","))
+		}
+		if notice := resp.Header.Get(wire.HeaderDamage); notice != "" && c.damage != nil {
+			c.damage(notice)
+		}
+		return resp, nil
+	}
+	if ctxErr := req.Context().Err(); ctxErr != nil {
+		return nil, ctxErr
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	if refused := (*Error)(nil); errors.As(err, &refused) { // the server did not prove that it knows the token
+		return nil, refused
+	}
+	return nil, &ConnectionError{URL: c.Base(), Err: err}
+}
+
+// answer sends the request and reads the whole answer; one that says no is an *Error.
+func (c *Client) answer(req *http.Request) (*http.Response, []byte, error) {
+	resp, err := c.send(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode >= 300 {
+		return nil, nil, errorOf(resp)
+	}
+	body, err := readAll(resp)
+	if err != nil {
+		if ctxErr := req.Context().Err(); ctxErr != nil {
+			return nil, nil, ctxErr
+		}
+		return nil, nil, &ConnectionError{URL: c.Base(), Err: err}
+	}
+	return resp, body, nil
+}
+
+func readAll(resp *http.Response) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err == nil && len(body) > maxAnswer {
+		err = fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+	}
+	return body, err
+}

@@ -1,0 +1,62 @@
+package projections
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// EntryView shows an entry of a timeline.
+type EntryView struct {
+	ID         string          `json:"id"`
+	Sequence   uint64          `json:"sequence"`
+	Type       string          `json:"type"`
+	Timestamp  int64           `json:"timestamp"`
+	OccurredAt int64           `json:"occurredAt,omitempty"`
+	Message    string          `json:"message,omitempty"`
+	TaskID     string          `json:"taskId,omitempty"`
+	SessionID  string          `json:"sessionId,omitempty"`
+	Source     string          `json:"source"`
+	Blob       string          `json:"blob,omitempty"`
+	Late       bool            `json:"late,omitempty"`
+	Data       json.RawMessage `json:"data,omitempty"`
+	Metadata   json.RawMessage `json:"metadata,omitempty"`
+}
+
+// View shows the entry. What a client gave with words is its metadata, without words its data.
+func (e *Entry) View() EntryView {
+	v := EntryView{
+		ID:         e.ID(),
+		Sequence:   e.Sequence,
+		Type:       e.Type,
+		Timestamp:  e.At,
+		OccurredAt: e.OccurredAt,
+		Message:    e.Text(),
+		TaskID:     e.TaskID,
+		SessionID:  e.SessionID,
+		Source:     e.Source,
+		Blob:       e.Blob,
+		Late:       e.Late,
+	}
+	if e.Bare {
+		v.Data = e.Data
+	} else {
+		v.Metadata = e.Data
+	}
+	return v
+}
+
+// Views shows the newest entries of a timeline, at most limit of them if that is above 0, oldest first.
+func (t Timeline) Views(limit int, keep func(*Entry) bool) []EntryView {
+	views := []EntryView{}
+	for _, e := range slices.Backward(t) {
+		if keep != nil && !keep(e) {
+			continue
+		}
+		if limit > 0 && len(views) == limit {
+			break
+		}
+		views = append(views, e.View())
+	}
+	slices.Reverse(views)
+	return views
+}

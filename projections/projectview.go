@@ -1,0 +1,131 @@
+package projections
+
+import "maestro/events"
+
+// The views are what HTTP, the CLI and the page show. They keep the shapes that existing clients know
+// (docs/http-api-compat.md), with more members; times are milliseconds since 1970.
+
+// ProjectView shows a project.
+type ProjectView struct {
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	WorkingDir  string       `json:"workingDir"`
+	Description string       `json:"description"`
+	CreatedAt   int64        `json:"createdAt"`
+	UpdatedAt   int64        `json:"updatedAt"`
+	CreatedBy   string       `json:"createdBy"`
+	Tasks       int          `json:"tasks"`
+	Sessions    int          `json:"sessions"`
+	Blobs       events.Blobs `json:"blobs,omitempty"`
+}
+
+// View shows the project.
+func (p *Project) View() ProjectView {
+	return ProjectView{
+		ID:          p.ID,
+		Name:        p.Name,
+		WorkingDir:  p.WorkingDir,
+		Description: p.Description,
+		CreatedAt:   p.CreatedAt,
+		UpdatedAt:   p.UpdatedAt,
+		CreatedBy:   p.CreatedBy,
+		Tasks:       p.Tasks,
+		Sessions:    p.Sessions,
+		Blobs:       p.Blobs,
+	}
+}
+
+// StatusListed is how long each list of a project's status is at most.
+const StatusListed = 100
+
+// TaskSaid shows what an agent says of a task beside where it stands.
+type TaskSaid struct {
+	TaskID        string                   `json:"taskId"`
+	Title         string                   `json:"title"`
+	Status        events.TaskStatus        `json:"status"`
+	SessionStatus events.TaskSessionStatus `json:"sessionStatus"`
+	SaidBy        string                   `json:"saidBy"`
+}
+
+// ProjectStatus counts a project's tasks and sessions by where they stand.
+type ProjectStatus struct {
+	Project ProjectView                      `json:"project"`
+	Tasks   map[events.TaskStatus]int        `json:"tasks"`
+	Says    map[events.TaskSessionStatus]int `json:"says"`
+	// Unconfirmed are the tasks that an agent says are done and nobody has confirmed, the first [StatusListed] of them;
+	// UnconfirmedMore counts the others. So it is with the other lists.
+	Unconfirmed     []string `json:"unconfirmed"`
+	UnconfirmedMore int      `json:"unconfirmedMore,omitempty"`
+	// ToConfirm shows the tasks of Unconfirmed, and Said the others of which an agent says something, open ones first.
+	ToConfirm []TaskSaid                   `json:"toConfirm"`
+	Said      []TaskSaid                   `json:"said"`
+	SaidMore  int                          `json:"saidMore,omitempty"`
+	Sessions  map[events.SessionStatus]int `json:"sessions"`
+	// Lost are the sessions that nothing is heard of.
+	Lost       []string    `json:"lost"`
+	LostMore   int         `json:"lostMore,omitempty"`
+	Queues     []QueueView `json:"queues"`
+	QueuesMore int         `json:"queuesMore,omitempty"`
+	// Inbox counts what needs a person.
+	Inbox int `json:"inbox"`
+}
+
+// ProjectStatus shows how a project stands.
+func (s *State) ProjectStatus(p *Project) ProjectStatus {
+	words := s.listen()
+	status := ProjectStatus{
+		Project:     p.View(),
+		Tasks:       map[events.TaskStatus]int{},
+		Says:        map[events.TaskSessionStatus]int{},
+		Unconfirmed: []string{},
+		Sessions:    map[events.SessionStatus]int{},
+		Lost:        []string{},
+		Queues:      []QueueView{},
+		Inbox:       words.inboxCount(p.ID),
+		ToConfirm:   []TaskSaid{},
+		Said:        []TaskSaid{},
+	}
+	var decided []TaskSaid // open ones come first
+	for t := range s.Tasks(p.ID) {
+		status.Tasks[t.Status]++
+		says, session := words.says(t)
+		if says == "" {
+			continue
+		}
+		status.Says[says]++
+		said := TaskSaid{t.ID, t.Title, t.Status, says, session}
+		switch open := t.Status != events.TaskCompleted && t.Status != events.TaskCancelled; {
+		case Unconfirmed(says, t.Status) && len(status.Unconfirmed) < StatusListed:
+			status.Unconfirmed, status.ToConfirm = append(status.Unconfirmed, t.ID), append(status.ToConfirm, said)
+		case Unconfirmed(says, t.Status):
+			status.UnconfirmedMore++
+		case open && len(status.Said) < StatusListed:
+			status.Said = append(status.Said, said)
+		case !open && len(decided) < StatusListed:
+			decided = append(decided, said)
+		default:
+			status.SaidMore++
+		}
+	}
+	room := min(StatusListed-len(status.Said), len(decided))
+	status.Said = append(status.Said, decided[:room]...)
+	status.SaidMore += len(decided) - room
+	for x := range s.Sessions(p.ID) {
+		status.Sessions[x.Status]++
+		switch {
+		case !x.Lost() || x.Ended():
+		case len(status.Lost) < StatusListed:
+			status.Lost = append(status.Lost, x.ID)
+		default:
+			status.LostMore++
+		}
+	}
+	for q := range s.Queues(p.ID) {
+		if len(status.Queues) < StatusListed {
+			status.Queues = append(status.Queues, s.QueueView(q))
+		} else {
+			status.QueuesMore++
+		}
+	}
+	return status
+}

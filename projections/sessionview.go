@@ -1,0 +1,84 @@
+package projections
+
+import (
+	"encoding/json"
+
+	"maestro/events"
+)
+
+// SessionView shows a session. Timeline and Events are nil unless asked for.
+type SessionView struct {
+	ID           string               `json:"id"`
+	ProjectID    string               `json:"projectId"`
+	TaskIDs      []string             `json:"taskIds"`
+	Unlinked     []Unlinked           `json:"unlinked,omitempty"`
+	Name         string               `json:"name"`
+	Role         events.Role          `json:"role"`
+	Env          map[string]string    `json:"env"`
+	Strategy     events.Strategy      `json:"strategy"`
+	Status       events.SessionStatus `json:"status"`
+	StartedAt    int64                `json:"startedAt"`
+	LastActivity int64                `json:"lastActivity"`
+	// LastHeard is when it last called, which heartbeats and reads do too. The state does not know; who does sets it.
+	LastHeard   int64  `json:"lastHeard,omitempty"`
+	CompletedAt *int64 `json:"completedAt"`
+	EndedAt     *int64 `json:"endedAt,omitempty"`
+	EndReason   string `json:"endReason,omitempty"`
+	// LostAt is when it was marked lost, absent while it is heard.
+	LostAt *int64 `json:"lostAt,omitempty"`
+	// Deadline is when it is ended as failed.
+	Deadline *int64 `json:"deadline,omitempty"`
+	// Queue is what it pulls from, Item the task of it that it has in hand.
+	Queue          string              `json:"queue,omitempty"`
+	Item           string              `json:"item,omitempty"`
+	SpawnedBy      string              `json:"spawnedBy,omitempty"`
+	CreatedBy      string              `json:"createdBy"`
+	Permissions    *events.Permissions `json:"permissions,omitempty"`
+	Model          string              `json:"model,omitempty"`
+	Agent          string              `json:"agent,omitempty"`
+	AgentID        string              `json:"agentId,omitempty"`
+	Skills         []string            `json:"skills,omitempty"`
+	ManifestDigest string              `json:"manifestDigest,omitempty"`
+	Metadata       json.RawMessage     `json:"metadata,omitempty"`
+}
+
+// View shows the session without its timeline.
+func (x *Session) View() SessionView {
+	env := x.Env
+	if env == nil {
+		env = map[string]string{}
+	}
+	item := ""
+	if x.Hand != nil && x.Hand.Held {
+		item = x.Hand.TaskID
+	}
+	return SessionView{
+		LostAt:         orNull(x.LostAt),
+		Deadline:       orNull(x.Deadline),
+		Queue:          x.Queue,
+		Item:           item,
+		Unlinked:       x.Unlinked,
+		ID:             x.ID,
+		ProjectID:      x.ProjectID,
+		TaskIDs:        list(x.TaskIDs),
+		Name:           x.Name,
+		Role:           x.Role,
+		Env:            env,
+		Strategy:       x.Strategy,
+		Status:         x.Status,
+		StartedAt:      x.StartedAt,
+		LastActivity:   x.LastActivity,
+		CompletedAt:    orNull(x.CompletedAt),
+		EndedAt:        orNull(x.EndedAt),
+		EndReason:      x.EndReason,
+		SpawnedBy:      x.SpawnedBy,
+		CreatedBy:      x.CreatedBy,
+		Permissions:    x.Permissions,
+		Model:          x.Model,
+		Agent:          x.Agent,
+		AgentID:        x.AgentID,
+		Skills:         x.Skills,
+		ManifestDigest: x.ManifestDigest,
+		Metadata:       x.Metadata,
+	}
+}

@@ -1,0 +1,253 @@
+package projections
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"maestro/events"
+)
+
+// TaskView shows a task with both statuses.
+type TaskView struct {
+	ID            string            `json:"id"`
+	ProjectID     string            `json:"projectId"`
+	ParentID      *string           `json:"parentId"`
+	Title         string            `json:"title"`
+	Description   string            `json:"description"`
+	Status        events.TaskStatus `json:"status"`
+	Priority      string            `json:"priority"`
+	CreatedAt     int64             `json:"createdAt"`
+	UpdatedAt     int64             `json:"updatedAt"`
+	StartedAt     *int64            `json:"startedAt"`
+	CompletedAt   *int64            `json:"completedAt"`
+	InitialPrompt string            `json:"initialPrompt"`
+	SessionIDs    []string          `json:"sessionIds"`
+	SkillIDs      []string          `json:"skillIds"`
+	AgentIDs      []string          `json:"agentIds"`
+	Dependencies  []string          `json:"dependencies"`
+	// SessionStatus is what is said of it, absent until something is; SaidBy says by which session.
+	SessionStatus events.TaskSessionStatus `json:"sessionStatus,omitempty"`
+	SaidBy        string                   `json:"saidBy,omitempty"`
+	// Result is what was said when it was last said to be completed.
+	Result *StatementView `json:"result,omitempty"`
+	// StatusReason says why its status was last moved.
+	StatusReason *StatementView `json:"statusReason,omitempty"`
+	// SessionReason says why SaidBy says that it is blocked or has failed, or what it asks.
+	SessionReason *StatementView `json:"sessionReason,omitempty"`
+	// Says are the words of its sessions, oldest first; in a list the newest [ListedSays], SaysMore counts the others.
+	Says               []Said   `json:"says,omitempty"`
+	SaysMore           int      `json:"saysMore,omitempty"`
+	Model              string   `json:"model,omitempty"`
+	AcceptanceCriteria []string `json:"acceptanceCriteria"`
+	UnmetDependencies  []string `json:"unmetDependencies,omitempty"`
+	ActiveSessionID    string   `json:"activeSessionId,omitempty"`
+	CreatedBy          string   `json:"createdBy"`
+	// Queues are the queues that it stands in, by name.
+	Queues []TaskInQueue `json:"queues,omitempty"`
+	// PlanID is its id in the plan that it comes from.
+	PlanID   string          `json:"planId,omitempty"`
+	Labels   []string        `json:"labels,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	Blobs    events.Blobs    `json:"blobs,omitempty"`
+	// Progress sums up what lies below it, absent when nothing does.
+	Progress *Progress `json:"progress,omitempty"`
+}
+
+// ListedText is how much of a statement a list of tasks shows, in bytes.
+const ListedText = events.PreviewText
+
+// ListedSays is how many words of its sessions a task in a list shows.
+const ListedSays = 20
+
+// StatementView shows words that somebody said.
+type StatementView struct {
+	Text string `json:"text"`
+	// Cut says that Text is only the beginning of what the event holds, as in a list.
+	Cut bool `json:"cut,omitempty"`
+	// Blob is the digest of the whole text, if Text is only its beginning.
+	Blob     string `json:"blob,omitempty"`
+	By       string `json:"by"`
+	At       int64  `json:"at"`
+	Sequence uint64 `json:"sequence"`
+}
+
+// Unconfirmed reports whether an agent says of a task that it is done, and nobody has confirmed it.
+func Unconfirmed(says events.TaskSessionStatus, status events.TaskStatus) bool {
+	return says == events.SaysCompleted && status != events.TaskCompleted && status != events.TaskCancelled
+}
+
+// TaskInQueue shows a task's place in a queue.
+type TaskInQueue struct {
+	Queue     string                 `json:"queue"`
+	Status    events.QueueItemStatus `json:"status"`
+	SessionID string                 `json:"sessionId,omitempty"`
+}
+
+// TaskView shows a task of the state.
+func (s *State) TaskView(t *Task) TaskView {
+	v := s.TaskViewAlone(t)
+	v.Progress = s.Progress(t)
+	return v
+}
+
+// TaskViewAlone shows a task without what lies below it.
+func (s *State) TaskViewAlone(t *Task) TaskView {
+	v := s.taskView(t)
+	v.Says = t.AllSays()
+	s.work(uint64(len(v.Says)))
+	return v
+}
+
+// ListedTask shows a task for a list: without what lies below it, and with the beginning of what is long.
+func (s *State) ListedTask(t *Task) TaskView {
+	v := s.taskView(t)
+	v.Says, v.SaysMore = t.newestSays(ListedSays)
+	s.work(uint64(len(v.Says)))
+	for _, said := range []*StatementView{v.Result, v.StatusReason, v.SessionReason} {
+		if said != nil {
+			said.Text, said.Cut = beginning(said.Text, ListedText)
+		}
+	}
+	return v
+}
+
+// What the parts of a view take, in bytes.
+var (
+	viewSize      = sizeOf[TaskView]()
+	saidSize      = sizeOf[Said]()
+	placeSize     = sizeOf[TaskInQueue]()
+	nameSize      = sizeOf[string]()
+	statementSize = sizeOf[StatementView]()
+	progressSize  = sizeOf[Progress]()
+)
+
+func sizeOf[T any]() int64 {
+	return int64(reflect.TypeFor[T]().Size()) //nolint:gosec // some hundred bytes
+}
+
+// Size gives how much memory the view takes beside what it shares with the state, in bytes.
+func (v *TaskView) Size() int64 {
+	size := viewSize + int64(cap(v.Says))*saidSize + int64(cap(v.Queues))*placeSize +
+		int64(cap(v.UnmetDependencies))*nameSize
+	for _, said := range []*StatementView{v.Result, v.StatusReason, v.SessionReason} {
+		if said != nil {
+			size += statementSize
+		}
+	}
+	if v.Progress != nil {
+		size += progressSize
+	}
+	return size
+}
+
+// ListedSize gives about how much [TaskView.Size] of a task in a list is.
+func (s *State) ListedSize(t *Task) int64 {
+	return viewSize + statementSize + progressSize + int64(min(t.Speakers(), ListedSays))*saidSize +
+		int64(len(s.itemsOf.get(t.ID)))*placeSize
+}
+
+func (s *State) taskView(t *Task) TaskView {
+	says, by := s.SessionStatus(t)
+	return TaskView{
+		ID:                 t.ID,
+		ProjectID:          t.ProjectID,
+		ParentID:           orNull(t.ParentID),
+		Title:              t.Title,
+		Description:        t.Description,
+		Status:             t.Status,
+		Priority:           t.Priority,
+		CreatedAt:          t.CreatedAt,
+		UpdatedAt:          t.UpdatedAt,
+		StartedAt:          orNull(t.StartedAt),
+		CompletedAt:        orNull(t.CompletedAt),
+		InitialPrompt:      t.InitialPrompt,
+		SessionIDs:         list(t.SessionIDs),
+		SkillIDs:           list(t.SkillIDs),
+		AgentIDs:           list(t.AgentIDs),
+		Dependencies:       list(t.Dependencies),
+		SessionStatus:      says,
+		SaidBy:             by,
+		Model:              t.Model,
+		AcceptanceCriteria: list(t.AcceptanceCriteria),
+		UnmetDependencies:  s.UnmetDependencies(t),
+		ActiveSessionID:    s.ActiveSession(t),
+		CreatedBy:          t.CreatedBy,
+		Queues:             s.inQueues(t.ID),
+		PlanID:             t.PlanID,
+		Labels:             t.Labels,
+		Metadata:           t.Metadata,
+		Blobs:              t.Blobs,
+		Result:             s.Result(t),
+		StatusReason:       s.statementOn(t, t.StatusReason()),
+		SessionReason:      s.sessionReason(t, says, by),
+	}
+}
+
+// Result gives what was said when a task was last said to be completed, or nil.
+func (s *State) Result(t *Task) *StatementView { return s.statementOn(t, t.Result()) }
+
+// statementOn reads words on the timeline of a task.
+func (s *State) statementOn(t *Task, said *Statement) *StatementView {
+	if said == nil {
+		return nil
+	}
+	e := s.TaskTimeline(t.ID).at(said.Sequence)
+	return &StatementView{
+		Text:     e.Message,
+		Blob:     e.Blob,
+		By:       said.By,
+		At:       said.At,
+		Sequence: said.Sequence,
+	}
+}
+
+// sessionReason gives why a session says of a task that it cannot go on, nil if it gave no reason.
+func (s *State) sessionReason(t *Task, says events.TaskSessionStatus, session string) *StatementView {
+	switch says {
+	case events.SaysBlocked, events.SaysFailed, events.SaysNeedsInput:
+	default:
+		return nil
+	}
+	s.lookedThrough(t.Speakers())
+	said := t.SaidBy(session)
+	e := s.TaskTimeline(t.ID).at(said.Sequence)
+	if e.Message == "" {
+		return nil
+	}
+	return &StatementView{
+		Text:     e.Message,
+		Blob:     e.Blob,
+		By:       e.Source,
+		At:       said.At,
+		Sequence: said.Sequence,
+	}
+}
+
+func (s *State) inQueues(task string) []TaskInQueue {
+	keys := s.itemsOf.get(task)
+	if len(keys) == 0 {
+		return nil
+	}
+	places := make([]TaskInQueue, 0, len(keys))
+	for _, key := range keys {
+		if item := s.items.get(key); !item.Removed {
+			places = append(places, TaskInQueue{item.Queue, item.Status, item.SessionID})
+		}
+	}
+	return places
+}
+
+func orNull[T comparable](value T) *T {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return &value
+}
+
+func list(ids []string) []string {
+	if ids == nil {
+		return []string{}
+	}
+	return ids
+}

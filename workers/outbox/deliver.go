@@ -1,0 +1,159 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"maestro/internal/safetext"
+)
+
+// Damaged is an entry that is not delivered and was moved away: it cannot be read, has no proof, or may not wait; or a
+// file with another name than an entry has.
+type Damaged struct {
+	// File is where it is now, below the session's outbox.
+	File string
+	// Why says what is wrong with it.
+	Why string
+}
+
+// Unproven is an entry that can be read and must not be delivered.
+type Unproven struct {
+	Entry Entry
+	// Why says what is wrong with it.
+	Why string
+}
+
+// Delivery is what Deliver came to.
+type Delivery struct {
+	// Delivered counts the entries that the server answered.
+	Delivered int
+	// Damaged lists the entries that can never be delivered.
+	Damaged []Damaged
+}
+
+// Send gives an entry to the server. It returns nil once the server has answered it, also with a refusal that is for
+// good, and an error if the entry has to wait on.
+type Send func(ctx context.Context, e Entry) error
+
+// Reject is told of an entry that must not be delivered, before it is set aside. If it returns an error, the entry and
+// all behind it wait on.
+type Reject func(ctx context.Context, u Unproven) error
+
+// Deliver sends what waits, oldest first, and removes what was answered. It sends no entry without the proof of the
+// session's secret, and none whose command may not wait: these it sets aside, after reject was told. It ends when
+// nothing waits, when ctx ends, or with the error of the first send or reject that failed; then that entry and all
+// behind it wait on. It waits at most patience for another process that delivers, and then fails with a *BusyError.
+func (o *Outbox) Deliver(ctx context.Context, patience time.Duration, send Send, reject Reject) (Delivery, error) {
+	var d Delivery
+	unlock, err := o.lock(ctx, patience, deliverLock)
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			err = &BusyError{Err: err}
+		}
+		return d, fmt.Errorf("lock the outbox: %w", err)
+	}
+	defer unlock()
+	left := false // whether any entry has left
+	missing := map[position]bool{}
+	for {
+		positions, strays, err := o.settled(ctx, patience)
+		before := missing
+		missing = map[position]bool{}
+		for i := 0; err == nil && i < len(positions); i++ {
+			at := positions[i]
+			if err = ctx.Err(); err != nil {
+				break
+			}
+			switch err = o.deliver(ctx, at, send, reject, &d); {
+			case err == nil:
+				left = true
+			case !errors.Is(err, errMissing):
+			case before[at]:
+				err = fmt.Errorf("read the outbox: the directory lists %s, but there is no such file", at.file())
+			default: // somebody took it away by hand
+				missing[at], err = true, nil
+			}
+		}
+		if err == nil && len(positions) > 0 {
+			continue // others may have kept more meanwhile
+		}
+		if err == nil && len(strays) > 0 {
+			left, err = true, o.setAside(strays, &d)
+		}
+		if left {
+			// One sync for all: what comes back with a crash before it has its key, and is done once.
+			err = errors.Join(err, o.disk.Sync())
+		}
+		return d, err
+	}
+}
+
+// settled lists the entries that are not about to be taken back by a Keep that fails, and the strays.
+func (o *Outbox) settled(ctx context.Context, patience time.Duration) ([]position, []string, error) {
+	unlock, err := o.lock(ctx, patience, keepingLock)
+	if err != nil {
+		return nil, nil, fmt.Errorf("lock the outbox: %w", err)
+	}
+	defer unlock()
+	return o.list()
+}
+
+// setAside moves files away whose names no entry has: a command in one of them would never be delivered, and nobody
+// would know.
+func (o *Outbox) setAside(strays []string, d *Delivery) error {
+	for _, name := range strays {
+		moved, err := o.disk.SetAside(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // somebody took it away
+		case err != nil:
+			return fmt.Errorf("move away a file of the outbox that is no entry: %w", err)
+		default:
+			why := "its name is not that of an entry, so it was never delivered"
+			damaged := Damaged{File: damagedDir + "/" + moved, Why: why}
+			d.Damaged = append(d.Damaged, damaged)
+		}
+	}
+	return nil
+}
+
+// errMissing: an entry that was listed has no file.
+var errMissing = errors.New("the entry is missing")
+
+// deliver sends the entry at a position and removes it. It fails with errMissing if there is no such file.
+func (o *Outbox) deliver(ctx context.Context, at position, send Send, reject Reject, d *Delivery) error {
+	entry, err := o.read(at)
+	if err == nil {
+		if why := entry.refused(o.secret()); why != "" {
+			if err := reject(ctx, Unproven{Entry: entry, Why: why}); err != nil {
+				return err
+			}
+			command, key := safetext.Printable(entry.Command), safetext.Printable(entry.Key)
+			err = damageError{fmt.Sprintf("'%s', key '%s': %s", command, key, why)}
+		}
+	}
+	var damage damageError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errMissing
+	case errors.As(err, &damage):
+		moved, err := o.disk.SetAside(at.file())
+		if err != nil {
+			return fmt.Errorf("move a damaged entry of the outbox away: %w", err)
+		}
+		d.Damaged = append(d.Damaged, Damaged{File: damagedDir + "/" + moved, Why: damage.why})
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the outbox: %w", err)
+	}
+	if err := send(ctx, entry); err != nil {
+		return err
+	}
+	d.Delivered++
+	if err := ignoring(o.disk.Remove(at.file()), fs.ErrNotExist); err != nil {
+		return fmt.Errorf("remove a delivered entry from the outbox: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package outbox
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"maestro/commands"
+)
+
+// Entry is one command that waits.
+type Entry struct {
+	// Command is its id in the permission table, Body the JSON object of its fields.
+	Command string          `json:"command"`
+	Body    json.RawMessage `json:"body"`
+	// Key makes it the same command at every try, the first one included.
+	Key string `json:"key"`
+	// OccurredAt is when it was said.
+	OccurredAt time.Time `json:"occurredAt"`
+	// Proof shows that the session said it; Keep makes it: see [Entry.prove].
+	Proof string `json:"proof,omitempty"`
+}
+
+// prove computes the proof of an entry: HMAC-SHA-256 of what it says, keyed with the session's secret, in hexadecimal.
+// The secret itself is in no file.
+func (e Entry) prove(secret string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	for _, part := range []string{e.Command, string(e.Body), e.Key, e.OccurredAt.UTC().Format(time.RFC3339Nano)} {
+		_, _ = fmt.Fprintf(mac, "%d:%s", len(part), part) // a hash never fails to write
+	}
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// proven reports whether the entry has the proof of this secret. Nothing is proven where there is no secret.
+func (e Entry) proven(secret string) bool {
+	return secret != "" && hmac.Equal([]byte(e.Proof), []byte(e.prove(secret)))
+}
+
+// ProvenBy reports whether the entry was kept with this secret. What an entry says must not be believed for that when
+// the secret was revoked.
+func (e Entry) ProvenBy(secret string) bool { return e.proven(secret) }
+
+// damageError says that the bytes of an entry are not what was kept.
+type damageError struct{ why string }
+
+func (e damageError) Error() string { return e.why }
+
+func (o *Outbox) read(at position) (Entry, error) {
+	content, err := o.disk.Read(at.file(), maxFile)
+	var none *NoEntryError
+	switch {
+	case errors.As(err, &none):
+		return Entry{}, damageError{none.Why}
+	case err != nil:
+		return Entry{}, err
+	case len(content) == 0:
+		return Entry{}, damageError{fmt.Sprintf("it has 0 bytes, and an entry has 1 to %d", maxFile)}
+	}
+	if digestOf(content) != at.digest {
+		return Entry{}, damageError{"its content is not what was kept: the checksum differs"}
+	}
+	var e Entry
+	if err := json.Unmarshal(content, &e); err != nil {
+		return Entry{}, damageError{"it is not JSON: " + err.Error()}
+	}
+	if err := e.check(); err != nil {
+		return Entry{}, damageError{err.Error()}
+	}
+	return e, nil
+}
+
+func digestOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+func encode(e Entry) ([]byte, error) {
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	content, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("an entry of the outbox: %w", err)
+	}
+	return append(content, '\n'), nil
+}
+
+// refused says why an entry must not be delivered with this secret; "" if it may be.
+func (e Entry) refused(secret string) string {
+	switch {
+	case !commands.MayWait(e.Command):
+		return "this command does not wait; only reports, tracked files and the end of a session do"
+	case !e.proven(secret):
+		return "there is no proof that the session said it: another process wrote it, or the session's secret was revoked since"
+	}
+	return ""
+}
+
+func (e Entry) check() error {
+	switch {
+	case e.Command == "" || e.Key == "" || e.OccurredAt.IsZero():
+		return errors.New("an entry of the outbox has a command, a key and a time")
+	case len(e.Body) > MaxBody:
+		return fmt.Errorf("the body of an entry of the outbox has at most %d bytes, this has %d", MaxBody, len(e.Body))
+	}
+	return nil
+}
