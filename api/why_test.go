@@ -240,7 +240,7 @@ func TestWhyOfWhatOneMayNotSee(t *testing.T) {
 		"none", "0", "99999", "5e0f8b1e-0000-0000-0000-000000000000", "q/" + task, "none/none",
 		"a/b/c",
 	} {
-		w.send(http.MethodGet, "/api/why/"+id, adminToken, "").refused(404, "NOT_FOUND", "not found")
+		w.send(http.MethodGet, "/api/why/"+id, adminToken, "").refused(404, "NOT_FOUND", "There is nothing with the id")
 	}
 	if d := w.denied("?command=why"); len(d) == 0 || d[0].Rule != "why" {
 		t.Errorf("refused whys: %+v", d)

@@ -69,7 +69,12 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 		return nil, err
 	}
 	if len(kind.tasks) == 0 && kind.strategy != events.StrategyQueue {
-		return nil, invalid("/taskIds", "taskIds must be a non-empty array")
+		return nil, &Refusal{
+			Code:    CodeInvalid,
+			Pointer: "/taskIds",
+			Message: "A session needs a task, or the queue strategy",
+			Next:    "name its tasks with --task-ids, or use --strategy queue",
+		}
 	}
 	permissions, err := permissionsOf(kind.role, kind.strategy, x.Allowed)
 	if err != nil {

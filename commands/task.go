@@ -346,6 +346,9 @@ func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	deleted := &events.TaskDeleted{TaskID: t.ID, Recursive: x.Recursive}
+	if thirdOn(c.Rules) {
+		deleted.Title = t.Title
+	}
 	if x.Whole && !x.Recursive {
 		if err := noneBelow(s, t.ID); err != nil {
 			return nil, err

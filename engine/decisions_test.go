@@ -651,7 +651,7 @@ func TestTaskDecisions(t *testing.T) {
 			"task.status_changed",
 			`"from":"in_progress","to":"in_progress"`,
 		},
-		{"delete", nil, step{"admin", "task:delete", `{"taskId":"{t1}"}`}, "task.deleted", `{"taskId":"{t1}"}`},
+		{"delete", nil, step{"admin", "task:delete", `{"taskId":"{t1}"}`}, "task.deleted", `{"taskId":"{t1}","title":"T1"}`},
 		{
 			"delete with what is below", nil,
 			step{"admin", "task:delete", `{"taskId":"{t1}","recursive":true}`},
@@ -688,7 +688,7 @@ func TestSessionDecisions(t *testing.T) {
 			"without tasks", nil,
 			step{"o", "session:spawn", `{}`},
 			"VALIDATION_ERROR",
-			"taskIds must be a non-empty array",
+			"A session needs a task, or the queue strategy",
 		},
 		{
 			"a queue worker without tasks", nil,

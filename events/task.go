@@ -89,6 +89,7 @@ type TaskDeleted struct {
 	TaskID      string   `json:"taskId" doc:"the task"`
 	Recursive   bool     `json:"recursive,omitempty" doc:"its descendants went with it"`
 	Descendants []string `json:"descendants,omitempty" doc:"which they were, parents first"`
+	Title       string   `json:"title,omitempty" doc:"the title that the task had"`
 }
 
 // Fields names the fields that have new values, in the order of the payload; the status is not among them.
@@ -179,7 +180,11 @@ func (d *TaskStatusChanged) Describe() string {
 
 // Describe implements Data.
 func (d *TaskDeleted) Describe() string {
-	return "deleted task " + d.TaskID + prefixed(" and all below it: ", strings.Join(d.Descendants, ", "))
+	words := "deleted task " + d.TaskID
+	if d.Title != "" {
+		words += fmt.Sprintf(" %q", d.Title)
+	}
+	return words + prefixed(" and all below it: ", strings.Join(d.Descendants, ", "))
 }
 
 func (*TaskCreated) sealed()       {}

@@ -231,7 +231,7 @@ const longestProblem = 2 << 10
 func commonWords(kind Kind) (why, next string) {
 	switch kind { //nolint:exhaustive // the others have words of their own
 	case KindInvalid:
-		return "a field is missing or wrong", "correct it and send it again"
+		return wire.InvalidWhy, wire.InvalidNext
 	case KindNotAllowed:
 		return "the caller's permissions do not cover it", "see GET /api/commands"
 	case KindNotFound:

@@ -117,7 +117,8 @@ func (v View) GetQueueTop(in *wire.QueueOf) (wire.QueueTop, error) {
 }
 
 func (v View) topOf(q *projections.Queue) wire.QueueTop {
-	top := wire.QueueTop{Queue: q.Name, Waiting: v.QueueView(q).Waiting}
+	view := v.QueueView(q)
+	top := wire.QueueTop{Queue: q.Name, Waiting: view.Waiting, Stats: view.Stats}
 	item, passedOver := v.Top(q)
 	top.PassedOver = passedOver
 	switch {

@@ -179,6 +179,10 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 	note(f.sessions, session, "")
 	kind, id := e.Data.Aggregate()
 	switch d := e.Data.(type) {
+	case *events.TaskDeleted:
+		note(f.tasks, id, "")
+		f.tasks[id].Name, f.tasks[id].Is = d.Title, "deleted"
+		return
 	case *events.TaskUpdated:
 		was := ""
 		if d.Status != nil {

@@ -14,6 +14,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -85,7 +86,7 @@ func (v View) reasons(id string) (reasons []reason, more int, err error) {
 func (v View) reasonsOf(id string) ([]reason, error) {
 	if sequence, err := strconv.ParseUint(id, 10, 64); err == nil {
 		if sequence == 0 || sequence > v.Head().Sequence {
-			return nil, NotFound("Event", id)
+			return nil, nothingWith(id)
 		}
 		return []reason{{"event " + id, sequence}}, nil
 	}
@@ -110,7 +111,14 @@ func (v View) reasonsOf(id string) ([]reason, error) {
 		}
 		return v.because(fmt.Sprintf("question %s is %s", id, what), cause), v.Permit("why", x.ProjectID)
 	}
-	return nil, NotFound("Event, task, session, question or item of a queue", id)
+	return nil, nothingWith(id)
+}
+
+func nothingWith(id string) error {
+	unknown := NotFound("Id", id)
+	unknown.Message = "There is nothing with the id '" + safetext.Printable(id) + "'"
+	unknown.Next = "give the id of a task, a session, a question or an event, or an item as QUEUE/TASK"
+	return unknown
 }
 
 func (v View) because(what string, cause projections.Cause) []reason {

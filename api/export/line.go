@@ -10,6 +10,9 @@ import (
 	"maestro/events"
 )
 
+// Start is how every line of an export begins.
+const Start = `{"sequence":`
+
 // Line is one message of an export. Either Event (or, for a body that is no line of JSON, Raw) is there, or PrevHash
 // and BodyHash are.
 type Line struct {
@@ -77,7 +80,7 @@ func AppendWithheld(b []byte, sequence uint64, hash, prev, body events.Hash) []b
 }
 
 func appendHead(b []byte, sequence uint64, hash events.Hash) []byte {
-	b = append(b, `{"sequence":`...)
+	b = append(b, Start...)
 	b = strconv.AppendUint(b, sequence, 10)
 	b = append(b, `,"hash":"`...)
 	b = append(b, hash.String()...)

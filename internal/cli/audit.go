@@ -17,7 +17,7 @@ import (
 // NewAudit makes the noun audit; more are verbs that need more than a server.
 func NewAudit(a *Run, more ...*cobra.Command) *cobra.Command {
 	verbs := append(more, newAuditHead(a), newAuditExport(a), newAuditDenials(a), newAuditLimits(a), newAuditCan(a))
-	return group("audit", "The log: what was said and decided, and whether it is what it was", verbs...)
+	return group("audit", "The log: show it, check it, export it", verbs...)
 }
 
 // auditHead is `maestro audit head`.

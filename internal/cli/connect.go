@@ -245,6 +245,9 @@ func (a *Run) isSession() bool {
 	return a.Getenv(wire.EnvSessionID) != "" || strings.HasPrefix(a.Getenv(wire.EnvToken), wire.SessionTokenPrefix)
 }
 
+// errNoProject is about a server without a project.
+var errNoProject = errors.New("no project exists")
+
 // project gives the project that is meant: the one named, the environment's, or for a user the only one there is. A
 // session that names none means its own, which the server knows.
 func (a *Run) project(ctx context.Context, named string) (string, error) {
@@ -266,7 +269,9 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 			return "", failure.Usage("There is no project in what can be read of the log").
 				WithNext("stop the server, and run `maestro salvage --to NEWHOME`")
 		}
-		return "", failure.Usage("There is no project yet").WithNext("make one with `maestro project create NAME`")
+		none := failure.Usage("There is no project yet").WithNext("make one with `maestro project create NAME`")
+		none.Why, none.Err = "a command acts in a project", errNoProject
+		return "", none
 	}
 	return "", failure.Usage("Name a project: there are %d", len(projects)).
 		WithNext("name one with --project or MAESTRO_PROJECT_ID; see `maestro project list`")

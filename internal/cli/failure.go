@@ -15,6 +15,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/files"
 	"maestro/internal/home"
+	"maestro/service/wire"
 	"maestro/workers/outbox"
 )
 
@@ -154,6 +155,12 @@ func explain(err error) explained {
 		}
 		if len(said.Details) > 0 && json.Unmarshal(said.Details, &e.details) != nil {
 			e.details["details"] = said.Details
+		}
+		if e.why == wire.InvalidWhy { // the message says what is wrong
+			e.why = ""
+		}
+		if e.next == wire.InvalidNext {
+			e.next = ""
 		}
 		if said.Status == http.StatusUnauthorized {
 			e.next = "check MAESTRO_TOKEN: its token was revoked, or is another server's"

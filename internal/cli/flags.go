@@ -77,6 +77,52 @@ func isEmpty(flag *pflag.Flag) bool {
 	return strings.TrimSpace(flag.Value.String()) == ""
 }
 
+// onceOnly lets every flag of one value be given once only: the last one would count, and the others be lost silently.
+func onceOnly(cmd *cobra.Command) {
+	once := func(flag *pflag.Flag) {
+		if takesOne(flag.Value) {
+			flag.Value = &onceValue{Value: flag.Value}
+		}
+	}
+	cmd.Flags().VisitAll(once)
+	for _, verb := range cmd.Commands() {
+		onceOnly(verb)
+	}
+}
+
+// takesOne reports whether a value of a flag replaces the one before it.
+func takesOne(value pflag.Value) bool {
+	switch v := value.(type) {
+	case *textValue, *jsonValue, *milliseconds:
+		return true
+	case namedValue:
+		return takesOne(v.Value)
+	}
+	switch value.Type() {
+	case "string", "int", "int32", "int64", "uint", "uint32", "uint64", "float64", "duration":
+		return true
+	}
+	return false
+}
+
+// onceValue is the value of a flag that may be given once.
+type onceValue struct {
+	pflag.Value
+	given bool
+}
+
+// errTwice is about a flag that is given more than once and takes one value.
+var errTwice = errors.New("given more than once")
+
+// Set implements pflag.Value.
+func (v *onceValue) Set(text string) error {
+	if v.given {
+		return errTwice
+	}
+	v.given = true
+	return v.Value.Set(text)
+}
+
 // flagError says in plain words why the flags cannot be read.
 func flagError(cmd *cobra.Command, err error) error {
 	see := "see `" + cmd.CommandPath() + " --help`"
@@ -85,6 +131,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	var wrong *pflag.InvalidValueError
 	var syntax *pflag.InvalidSyntaxError
 	switch {
+	case errors.As(err, &wrong) && errors.Is(err, errTwice):
+		return &ranError{failure.Usage("--%s is given more than once", wrong.GetFlag().Name).
+			WithNext("give it once: it takes one value")}
 	case errors.As(err, &wrong):
 		name := "--" + wrong.GetFlag().Name
 		return &ranError{

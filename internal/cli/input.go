@@ -56,7 +56,7 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 	if err := c.unlessEmpty(ctx, len(questions), about); err != nil {
 		return err
 	}
-	listFitted(c.Run, questions, "There are no such questions", func(x wire.Input) []string {
+	listFitted(c.Run, questions, "No questions", func(x wire.Input) []string {
 		verb := "waited "
 		if x.Status == wire.InputOpen {
 			verb = "waits "

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/internal/failure"
 	"maestro/workers/manifest"
 )
 
@@ -54,21 +55,29 @@ func describeManifest(m *manifest.Manifest) string {
 type manifestMigrate struct {
 	*Run
 	output string
+	write  bool
 }
 
 func newManifestMigrate(a *Run) *cobra.Command {
 	c := &manifestMigrate{Run: a}
 	cmd := &cobra.Command{
 		Use:   "migrate <file>",
-		Short: "Write an older manifest as today's",
+		Short: "Convert an older manifest to the current version, and print it",
+		Long: `Convert an older manifest to the current version. The result is printed; the file changes only with --write.`,
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	cmd.Flags().StringVar(&c.output, "output", "", "where to write it, - for stdout; else in place")
+	cmd.Flags().StringVar(&c.output, "output", "", "where to write it; printed if absent or -")
+	ValueName(cmd, "output", "<file>")
+	cmd.Flags().BoolVarP(&c.write, "write", "i", false, "write it to the file that was read")
+	Exclude(cmd, "output", "write")
 	return cmd
 }
 
 func (c *manifestMigrate) run(_ context.Context, args []string) error {
+	if c.write && args[0] == "-" {
+		return failure.Usage("--write needs a file: stdin cannot be written to").WithNext("leave --write out")
+	}
 	content, err := readFile(c.Run, args[0])
 	if err != nil {
 		return err
@@ -77,17 +86,21 @@ func (c *manifestMigrate) run(_ context.Context, args []string) error {
 	if err != nil {
 		return manifestFailure(args[0], err)
 	}
-	if c.output == "" {
+	if c.write {
 		c.output = args[0]
 	}
-	if c.output != "-" && (changed || c.output != args[0]) {
+	if c.output == "" || c.output == "-" {
+		if c.JSON && c.output == "" {
+			c.Result(json.RawMessage(migrated), nil)
+			return nil
+		}
+		c.raw(migrated)
+		return nil
+	}
+	if changed || !c.write {
 		if err := writeWhole(c.output, migrated); err != nil {
 			return err
 		}
-	}
-	if c.output == "-" {
-		c.raw(migrated)
-		return nil
 	}
 	c.Result(struct {
 		File    string `json:"file"`

@@ -69,6 +69,13 @@ func (p *Printer) terminal() bool {
 	return err == nil && info.Mode()&fs.ModeCharDevice != 0
 }
 
+// warnOfSecret says on stderr that what follows on a terminal is a secret, and what to do instead.
+func (p *Printer) warnOfSecret(next string) {
+	if p.terminal() {
+		p.Say("maestro: this shows a secret on a terminal; %s\n", next)
+	}
+}
+
 // Result answers a command: data if JSON was asked for, else what text prints.
 func (p *Printer) Result(data any, text func()) {
 	if !p.JSON {
@@ -154,7 +161,7 @@ func listed[T any](a *Run, items []T, none string, row func(T) []string, show fu
 	}
 	a.Result(items, func() {
 		if len(items) == 0 {
-			a.Print("%s\n", none)
+			a.Say("%s\n", none)
 			return
 		}
 		rows := make([][]string, len(items))

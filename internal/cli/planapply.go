@@ -95,10 +95,14 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 		key:    o.key,
 		dryRun: a.dryRun,
 	}
+	if !o.byName {
+		i.Project, err = a.project(ctx, o.project)
+		if errors.Is(err, errNoProject) && p.Name != "" { // the first plan of a home makes its own
+			o.byName, o.name = true, p.Name
+		}
+	}
 	if o.byName {
 		err = i.projectNamed(ctx, p, o.name)
-	} else {
-		i.Project, err = a.project(ctx, o.project)
 	}
 	if err == nil && !i.absent {
 		err = i.look(ctx, p)

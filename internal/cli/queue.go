@@ -8,37 +8,42 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 )
 
 // queuePush is `maestro queue push`.
 type queuePush struct {
 	*Run
-	fields *fields
-	body   commands.PushItem
-	key    string
+	body commands.PushItem
+	key  string
 }
 
 func newQueuePush(a *Run) *cobra.Command {
 	c := &queuePush{Run: a}
 	cmd := &cobra.Command{
-		Use:   "push <taskId>",
-		Short: "Put a task at the end of a queue",
+		Use:   "push <taskId>…",
+		Short: "Put tasks at the end of a queue",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	c.fields = bindQueue(cmd, &c.body, &c.body.OfQueue)
+	bindQueue(cmd, &c.body, &c.body.OfQueue)
 	a.keyFlag(cmd, &c.key)
 	return Tell(cmd, "queue:push")
 }
 
 func (c *queuePush) run(ctx context.Context, args []string) error {
-	if err := c.fields.set(args); err != nil {
-		return err
-	}
 	if err := nameQueue(ctx, c.Run, &c.body.OfQueue); err != nil {
 		return err
 	}
-	answer, err := c.send(ctx, "queue:push", &c.body, c.key)
+	of := func(id string) any {
+		body := c.body
+		body.TaskID = id
+		return &body
+	}
+	if len(args) > 1 {
+		return c.each(ctx, args, "queue:push", of, c.key, "Pushed %s")
+	}
+	answer, err := c.send(ctx, "queue:push", of(args[0]), c.key)
 	if err != nil {
 		return err
 	}
@@ -87,7 +92,16 @@ func (c *queueCreate) run(ctx context.Context, args []string) error {
 	if c.body.Project, err = c.project(ctx, c.body.Project); err != nil {
 		return err
 	}
-	return c.change(ctx, "queue:create", &c.body, c.key, c.body.Queue, "Created queue %s", c.body.Queue)
+	answer, err := c.send(ctx, "queue:create", &c.body, c.key)
+	if err != nil {
+		return err
+	}
+	if answer.Event == nil && !c.JSON {
+		c.Print("Queue %s exists already\n", safetext.OneLine(c.body.Queue))
+		return nil
+	}
+	c.wrote(answer, c.body.Queue, "Created queue %s", c.body.Queue)
+	return nil
 }
 
 func newQueueRequeue(a *Run) *cobra.Command {

@@ -67,11 +67,15 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 	}
 	c.Result(top, func() {
 		if top.Held != nil {
-			c.Print("You hold: %s  %s\n", top.Held.TaskID, safetext.OneLine(top.Held.Title))
+			held := "Held"
+			if c.o.SessionID == "" {
+				held = "You hold"
+			}
+			c.Print("%s: %s  %s\n", held, top.Held.TaskID, safetext.OneLine(top.Held.Title))
 			showWork(c.Run, top.Work)
 		}
 		if top.Item == nil {
-			c.Print("%s%s\n", top.Message, waitingWords(top.Waiting))
+			c.Print("%s%s\n", noNext(top.Stats), waitingWords(top.Waiting))
 			return
 		}
 		c.Print(
@@ -85,6 +89,19 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 		}
 	})
 	return nil
+}
+
+// noNext says why a queue has no item to start next.
+func noNext(n wire.QueueStats) string {
+	switch {
+	case n == wire.QueueStats{}:
+		return "The queue has no items yet"
+	case n.Queued > 0:
+		return "Nothing can be started now"
+	case n.Processing > 0:
+		return "No item is left to start; " + Many(n.Processing, "item") + " in progress"
+	}
+	return "The queue is finished: every item that it had has ended"
 }
 
 // queueTopOf gives the next item of the queue that is meant.
@@ -146,7 +163,7 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	none := "There are no such items"
+	none := "No items"
 	if c.filter.Status == "" {
 		none = "The queue is empty"
 	}
@@ -217,7 +234,7 @@ func (c *queueStatus) run(ctx context.Context, _ []string) error {
 		queues,
 		func(q wire.Queue) bool { return q.ProjectID != queues[0].ProjectID },
 	)
-	List(c.Run, queues, "There are no queues", func(q wire.Queue) []string {
+	List(c.Run, queues, "No queues", func(q wire.Queue) []string {
 		trust := ""
 		if q.TrustReports {
 			trust = "trusts reports"

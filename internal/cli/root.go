@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -193,6 +194,7 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 	for _, command := range a.More {
 		root.AddCommand(command(a))
 	}
+	onceOnly(root)
 	return root
 }
 
@@ -257,14 +259,19 @@ func Takes(cmd *cobra.Command, args []string) error {
 func unknownVerb(cmd *cobra.Command, verb string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	if meant := cmd.SuggestionsFor(verb); len(meant) > 0 {
-		return fmt.Errorf(
-			"there is no command `%s %s`; did you mean `%[1]s %[3]s`?",
-			cmd.CommandPath(),
-			verb,
-			meant[0],
-		)
+		nearest := slices.MaxFunc(meant, func(a, b string) int { return alike(a, verb) - alike(b, verb) })
+		return fmt.Errorf("there is no command `%s %s`; did you mean `%[1]s %[3]s`?", cmd.CommandPath(), verb, nearest)
 	}
 	return fmt.Errorf("there is no command `%s %s`; see `%[1]s --help`", cmd.CommandPath(), verb)
+}
+
+// alike counts the bytes with which two words begin alike.
+func alike(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // At gives an argument, or "" when it was left out.

@@ -82,7 +82,7 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 	if err := c.unlessEmpty(ctx, len(sessions), named{project: c.filter.ProjectID, task: c.filter.TaskID}); err != nil {
 		return err
 	}
-	List(c.Run, sessions, "There are no such sessions", func(x wire.Session) []string {
+	List(c.Run, sessions, "No sessions", func(x wire.Session) []string {
 		return []string{
 			x.ID,
 			standing(x),

@@ -68,8 +68,10 @@ func execTakes(cmd *cobra.Command, args []string) error {
 		return &ranError{failure.Usage("The command to run comes after --").WithNext(next)}
 	case len(args) == 1:
 		return &ranError{failure.Usage("There is no command after --").WithNext(next)}
-	case args[0] == "" || args[1] == "":
-		return &ranError{failure.Usage("The session or the command is empty").WithNext(next)}
+	case args[0] == "":
+		return &ranError{failure.Usage("No session id: the first argument is empty").WithNext(next)}
+	case args[1] == "":
+		return &ranError{failure.Usage("No command: the argument after -- is empty").WithNext(next)}
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ func newSessionSpawn(a *Run) *cobra.Command {
 		Short: "Spawn a session for tasks whose dependencies are completed",
 		Args:  Takes,
 		Long: "Spawn a session: its tasks move to in_progress, its permissions are frozen, and it gets a secret of " +
-			"its own. The command prints the environment that its agent needs.\n\n" +
-			"To run a command as the session: maestro session exec <sessionId> -- <command>",
+			"its own.\n\nRun its agent with `maestro session exec <sessionId> -- <command>`; -q prints the id for " +
+			"that. Without -q\nthe command prints the environment that the agent needs, with the secret.",
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
@@ -131,6 +131,8 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 		a.Print("%s\n", session.SessionID)
 		return nil
 	}
+	a.warnOfSecret("to run a command as the session, use `maestro session exec " + session.SessionID +
+		" -- COMMAND`, which shows no secret; with -q, spawn prints the id only")
 	a.Result(session, func() {
 		a.Print("# %s: %s\n", session.SessionID, about)
 		for _, name := range wire.SessionEnvironment() {

@@ -70,8 +70,7 @@ func (c *since) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// beginning gives the server's form of a sequence, a time or a while ago; what it does not know, the server is left to
-// refuse.
+// beginning gives the server's form of a sequence, a time or a while ago; "" for none.
 func beginning(text string) (string, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.Format(time.RFC3339), nil
@@ -85,8 +84,12 @@ func beginning(text string) (string, error) {
 		n, err = strconv.ParseUint(days, 10, 16)
 		ago = time.Duration(n) * 24 * time.Hour
 	}
-	if err != nil {
+	if _, notATime := time.Parse(time.RFC3339Nano, text); notATime == nil || text == "" {
 		return text, nil
+	}
+	if err != nil {
+		return "", failure.Usage("%q is no sequence, time or duration", text).
+			WithNext("give one such as 42, 2026-02-02T10:00:00Z, 2026-02-02, 10m or 3d")
 	}
 	if ago < 0 {
 		return "", failure.Usage("%s is in the future", text).WithNext("say how long ago, such as 2h")

@@ -75,7 +75,7 @@ func (c *taskList) run(ctx context.Context, _ []string) error {
 	if err := c.unlessEmpty(ctx, len(tasks), about); err != nil {
 		return err
 	}
-	List(c.Run, tasks, "There are no such tasks", taskRow)
+	List(c.Run, tasks, "No tasks", taskRow)
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (c *taskChildren) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	List(c.Run, tasks, "There are no tasks below it", taskRow)
+	List(c.Run, tasks, "No tasks below it", taskRow)
 	return nil
 }
 

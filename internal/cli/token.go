@@ -73,6 +73,7 @@ func (c *tokenCreate) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	c.warnOfSecret("keep it where only its owner reads it: `maestro token create … -q >FILE`")
 	if c.quiet && !c.JSON {
 		c.Print("%s\n", answer.Token)
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/internal/failure"
 	"maestro/internal/safetext"
 )
 
@@ -34,6 +35,9 @@ func newTrackFile(a *Run) *cobra.Command {
 func (c *trackFile) run(ctx context.Context, args []string) error {
 	if err := c.fields.set(args); err != nil {
 		return err
+	}
+	if c.body.SessionID == "" && !c.isSession() {
+		return failure.Usage("Only a session tracks files").WithNext("name it with --session; see `maestro session list`")
 	}
 	return tellOrKeep(ctx, c.Run, "track-file", &c.body, c.key, func(answer client.Answer) {
 		c.wrote(answer, "", "Tracked %s", safetext.OneLine(args[0]))

@@ -194,7 +194,7 @@ func (a *asked) deleteTask() fact {
 	if t == nil {
 		return nil
 	}
-	deleted := &taskDeleted{TaskID: t.id, Recursive: a.f.Recursive}
+	deleted := &taskDeleted{TaskID: t.id, Recursive: a.f.Recursive, Title: t.title}
 	if a.f.Recursive {
 		deleted.Descendants = a.below(t.id)
 	}

@@ -381,6 +381,7 @@ type taskDeleted struct {
 	TaskID      string   `json:"taskId"`
 	Recursive   bool     `json:"recursive"`
 	Descendants []string `json:"descendants"`
+	Title       string   `json:"title"`
 }
 
 func (f *taskDeleted) about() (kind, id string) { return "task", f.TaskID }
@@ -388,6 +389,9 @@ func (f *taskDeleted) commands() []string       { return []string{"task:delete"}
 
 func (f *taskDeleted) judge(c *trial) {
 	c.aTask(f.TaskID)
+	if t := c.tasks[f.TaskID]; t != nil && f.Title != "" && f.Title != t.title {
+		c.fault(ruleTask, "it says that the title of task %s was %q, which was %q", f.TaskID, f.Title, t.title)
+	}
 	if !f.Recursive && len(f.Descendants) > 0 {
 		c.fault(ruleTask, "descendants go with task %s, and it is not recursive", f.TaskID)
 	}

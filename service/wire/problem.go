@@ -34,3 +34,9 @@ type OverLimit struct {
 type NotReached struct {
 	Head uint64 `json:"head"`
 }
+
+// InvalidWhy and InvalidNext are what an error says that is about a field and gives no better reason.
+const (
+	InvalidWhy  = "a field is missing or wrong"
+	InvalidNext = "correct it and send it again"
+)

@@ -37,6 +37,8 @@ type QueueTop struct {
 	PassedOver int    `json:"passedOver"`
 	Waiting    int    `json:"waiting"`
 	Queue      string `json:"queue"`
+	// Stats counts the queue's items by status.
+	Stats projections.QueueStats `json:"stats"`
 }
 
 // Work is what a session needs to do an item: its task, and what came of those that it depends on. Its size is bounded.

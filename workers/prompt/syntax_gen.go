@@ -182,8 +182,8 @@ var syntaxes = map[string]usage{
 		"Skip the item you hold, or the next one if you hold none",
 	},
 	"queue:push": {
-		"queue push <taskId>",
-		"Put a task at the end of a queue",
+		"queue push <taskId>…",
+		"Put tasks at the end of a queue",
 	},
 	"project:list": {
 		"project list",

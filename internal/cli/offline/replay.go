@@ -38,7 +38,7 @@ func newAuditReplay(a *cli.Run) *cobra.Command {
 		Use:   "replay [<file>]",
 		Short: "Replay the log: show what happened, or how the tasks stood at a given time",
 		Args:  cli.Takes,
-		Long: `Fold the log again, the server's or that of an export.
+		Long: `Show what happened, from the server's log or from an export.
 
 With --session or --task: everything that was said and decided about it, up to --at if that is given. Otherwise the story of
 the project (or of all), or with --at the board as it was then. Each line has its event's sequence, its time, who and what.`,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/export"
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
@@ -271,9 +272,9 @@ func warnOfRestore(h *home.Home, logger *slog.Logger) {
 
 // isExport looks at the first bytes: an export is lines of JSON, a backup is compressed.
 func isExport(in *bufio.Reader) (bool, error) {
-	first, err := in.Peek(1)
+	first, err := in.Peek(len(export.Start))
 	if errors.Is(err, io.EOF) {
 		return false, nil
 	}
-	return err == nil && first[0] == '{', err
+	return string(first) == export.Start, err
 }

@@ -266,15 +266,15 @@ func showVerdict(a *cli.Run, v fileVerdict, file string) error {
 			a.Print("Empty: there is nothing to judge\n")
 		case v.Decided < v.Events:
 			a.Print(
-				"The chain fits: %s, %d decisions made again with the same result, the others not judged\n",
+				"The chain fits: %s, %s made again with the same result, the others not judged\n",
 				cli.Many(int(v.Events), "event"),
-				v.Decided,
+				cli.Many(int(v.Decided), "decision"),
 			)
 		default:
 			a.Print(
-				"Good: %s, the chain fits, %d decisions made again with the same result\n",
+				"Good: %s, the chain fits, %s made again with the same result\n",
 				cli.Many(int(v.Events), "event"),
-				v.Decided,
+				cli.Many(int(v.Decided), "decision"),
 			)
 		}
 		a.Field("Head", v.Head.String())
