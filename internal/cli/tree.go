@@ -39,7 +39,7 @@ func (c *taskTree) run(ctx context.Context, args []string) error {
 	}
 	c.Result(trees, func() {
 		if len(trees) == 0 {
-			c.Print("There are no tasks\n")
+			c.Say("No tasks\n")
 		}
 		DrawTrees(c.Run, trees, TreeLine)
 	})
