@@ -243,7 +243,8 @@ func TestForgedIsNotSent(t *testing.T) {
 			t.Errorf("%q does not show it: %+v", args, got)
 		}
 	}
-	if got := runHere(t, s.env, "inbox", "--kind", "quarantined"); got.stdout != "Nothing of this kind needs you\n" {
+	if got := runHere(t, s.env, "inbox", "--kind", "quarantined"); got.stdout != "" ||
+		got.stderr != "Nothing of this kind needs you\n" {
 		t.Errorf("of another kind: %+v", got)
 	}
 }

@@ -148,13 +148,13 @@ func TestWhatOneCallAnswers(t *testing.T) {
 		{"queue start --key k", empty, "POST /api/commands/queue:start key=k", "nothing to start (2 items waiting)"},
 		{"queue top --queue q", top, "GET /api/queues/q/top?projectId=p key=", "Next: t  The title\n"},
 		{"queue top", top, "GET /api/sessions/s/queue/top key=", "Next: t  The title\n"},
-		{"task tree --order dependencies", "[]", "GET /api/projects/p/tree?order=dependencies key=", "no tasks"},
+		{"task tree --order dependencies", "[]", "GET /api/projects/p/tree?order=dependencies key=", "No tasks"},
 		{"manifest generate --task-ids t", made, "POST /api/manifests/generate key=", `"strategy": "queue"`},
 	}
 	for _, test := range tests {
 		env, asked := answering(t, http.StatusOK, test.answer)
 		got := runHere(t, env, strings.Fields(test.command)...)
-		if got.code != ExitDone || !strings.Contains(got.stdout, test.prints) {
+		if got.code != ExitDone || !strings.Contains(got.stdout+got.stderr, test.prints) {
 			t.Errorf("%s: %+v", test.command, got)
 		}
 		if len(*asked) != 1 || !strings.HasPrefix((*asked)[0], test.asks+" ") {
