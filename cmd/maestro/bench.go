@@ -88,7 +88,12 @@ func bench(ctx context.Context, a *cli.Run, o benchOptions) (err error) {
 		}
 	}
 	if len(missed) > 0 {
-		return fmt.Errorf("missed: %s", strings.Join(missed, ", "))
+		return &failure.Error{
+			Status:  http.StatusInternalServerError,
+			Code:    "MISSED",
+			Message: "Missed: " + strings.Join(missed, ", "),
+			Shown:   a.JSON, // the checks say it
+		}
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func TestSignalsLeaveNothingBehind(t *testing.T) {
 			if err := h.process.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.process.Wait(); h.process.ProcessState.ExitCode() != cli.ExitFailed || len(h.files()) > 0 {
+			if err := h.process.Wait(); h.process.ProcessState.ExitCode() != cli.ExitInterrupted || len(h.files()) > 0 {
 				t.Errorf("it ended with %v and left %v\n%s", err, h.files(), h.stderr.String())
 			}
 		})

@@ -55,6 +55,7 @@ func writeBare(a *Run, p wire.AllowedCommands) error {
 	if err != nil {
 		return err
 	}
+	a.answered = true
 	a.write(append(safetext.EscapeJSON(text), '\n'))
 	return nil
 }

@@ -29,6 +29,7 @@ const (
 	ExitInvalid      = 5
 	ExitConflict     = 6
 	ExitTimedOut     = 7
+	ExitInterrupted  = 130
 )
 
 // exitCode is the one place where errors become exit codes.
@@ -43,6 +44,8 @@ func exitCode(err error) int {
 		return ExitDone
 	case errors.As(err, &command):
 		return command.code
+	case errors.Is(err, context.Canceled):
+		return ExitInterrupted
 	case errors.As(err, &own) && own.Status == 0:
 		return exitCode(own.Err)
 	case errors.As(err, &own):
@@ -106,6 +109,12 @@ func explain(err error) explained {
 			e.why = own.Err.Error()
 		}
 		return e
+	case errors.Is(err, context.Canceled) && !errors.As(err, &busy):
+		return explained{
+			code:    "INTERRUPTED",
+			message: "Interrupted",
+			next:    "try again; a command that is repeated with the same --key happens once",
+		}
 	case errors.As(err, &kind):
 		return explained{
 			code:    "HOME",
@@ -181,12 +190,6 @@ func explain(err error) explained {
 			message: "The server did not answer in time",
 			next:    "try again; a command that is repeated with the same --key happens once",
 		}
-	case errors.Is(err, context.Canceled):
-		return explained{
-			code:    "INTERRUPTED",
-			message: "Interrupted",
-			next:    "try again; a command that is repeated with the same --key happens once",
-		}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist):
 		return explained{code: "FILE", message: err.Error()}
 	}
@@ -246,7 +249,7 @@ func (p *Printer) complain(err error) {
 	if p.session && strings.Contains(e.next, "`maestro serve`") { // it is not an agent's to start a server
 		e.next = "wait, then run the command again; reports are kept meanwhile"
 	}
-	if !p.JSON {
+	if !p.JSON || p.answered {
 		p.Say("maestro: %s\n", e.message)
 		if pointer, ok := e.details["pointer"].(string); ok && pointer != "" {
 			p.Say("  at:   %s\n", p.onCommandLine(pointer))

@@ -27,6 +27,8 @@ type Printer struct {
 	fieldNames map[string]string
 	// session says that a session runs the command.
 	session bool
+	// answered says that the JSON document of the run is written. There is one, also when the run fails after it.
+	answered bool
 	// broken is the first error of a write to stdout.
 	broken error
 }
@@ -89,7 +91,10 @@ func (p *Printer) Result(data any, text func()) {
 }
 
 // WriteJSON writes a value as one line.
-func (p *Printer) WriteJSON(value any) { p.write(append(p.encode(value), '\n')) }
+func (p *Printer) WriteJSON(value any) {
+	p.answered = p.format != "jsonl"
+	p.write(append(p.encode(value), '\n'))
+}
 
 func (p *Printer) encode(value any) []byte {
 	var b bytes.Buffer

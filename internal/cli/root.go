@@ -172,16 +172,24 @@ Environment:
 While the server is away, a session's reports are kept in the home, and go out in order with its next command, or when the
 home's server is back. An answer to a session's question comes on stderr with its next command.
 
-Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usage or invalid, 6 conflict, 7 timed out.`,
+Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usage or invalid, 6 conflict, 7 timed out,
+130 interrupted.`,
 		Args:          Takes,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.PersistentFlags().BoolVar(&a.JSON, "json", a.JSON, "answer as JSON")
+	version := root.Flags().Bool("version", false, "show the version, its commit and its date")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *version {
+			a.showVersion()
+			return nil
+		}
+		return cmd.Help()
+	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return CheckFlags(cmd) }
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
@@ -195,6 +203,11 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 		root.AddCommand(command(a))
 	}
 	onceOnly(root)
+	alias(root)
+	exemplify(root)
+	groupCommands(root)
+	root.SetHelpCommandGroupID("server")
+	root.SetCompletionCommandGroupID("server")
 	return root
 }
 

@@ -15,19 +15,70 @@ func Version() string {
 	return "devel"
 }
 
+// build is what the binary says of itself.
+type build struct {
+	Version string `json:"version"`
+	// Commit and Date are of the source that it was built from; Date is RFC 3339. Empty when the build had none.
+	Commit string `json:"commit,omitempty"`
+	Date   string `json:"date,omitempty"`
+	// Modified says that the source had changes that were not committed.
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func thisBuild() build {
+	info, _ := debug.ReadBuildInfo()
+	return buildOf(info)
+}
+
+// buildOf reads what the Go command wrote into the binary; info may be nil.
+func buildOf(info *debug.BuildInfo) build {
+	b := build{Version: Version(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info == nil {
+		return b
+	}
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			b.Commit = setting.Value
+		case "vcs.time":
+			b.Date = setting.Value
+		case "vcs.modified":
+			b.Modified = setting.Value == "true"
+		}
+	}
+	return b
+}
+
+// String is what `maestro --version` prints.
+func (b build) String() string {
+	text := "maestro " + b.Version
+	if b.Commit != "" {
+		text += ", commit " + b.Commit[:min(len(b.Commit), 12)]
+		if b.Modified {
+			text += " with changes"
+		}
+	}
+	if b.Date != "" {
+		text += ", " + b.Date
+	}
+	return text + " (" + b.Go + ", " + b.Platform + ")"
+}
+
 func newVersion(a *Run) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Show the version",
+		Short: "Show the version, its commit and its date",
 		Args:  Takes,
 		RunE: func(*cobra.Command, []string) error {
-			shown := struct {
-				Version  string `json:"version"`
-				Go       string `json:"go"`
-				Platform string `json:"platform"`
-			}{Version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
-			a.Result(shown, func() { a.Print("maestro %s (%s, %s)\n", shown.Version, shown.Go, shown.Platform) })
+			a.showVersion()
 			return nil
 		},
 	}
+}
+
+func (a *Run) showVersion() {
+	b := thisBuild()
+	a.Result(b, func() { a.Print("%s\n", b) })
 }

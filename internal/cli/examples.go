@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// shownExamples are the examples of the help pages, by command. A group shows those of its first verbs.
+var shownExamples = map[string]string{
+	"":                        "maestro serve\nmaestro task list --ready\nmaestro inbox",
+	"audit can":               "maestro audit can sess_4n8q2 task:complete task_7k1y4",
+	"audit denials":           "maestro audit denials --limit 20",
+	"audit export":            "maestro audit export log.ndjson",
+	"audit head":              "maestro audit head",
+	"audit limits":            "maestro audit limits",
+	"audit replay":            "maestro audit replay --task task_7k1y4",
+	"audit verify":            "maestro audit verify\nmaestro audit verify log.ndjson --oracle",
+	"backup":                  "maestro backup maestro.backup",
+	"bench":                   "maestro bench --rounds 3",
+	"clock confirm":           "maestro clock confirm",
+	"clock show":              "maestro clock show",
+	"commands":                "maestro commands\nmaestro commands --check task:create",
+	"demo":                    "maestro demo",
+	"inbox":                   "maestro inbox\nmaestro inbox --kind question",
+	"input answer":            `maestro input answer input_3f9 "Use the staging database"`,
+	"input list":              "maestro input list",
+	"input wait":              "maestro input wait --timeout 90s",
+	"manifest generate":       "maestro manifest generate --task-ids task_7k1y4 --output manifest.json",
+	"manifest migrate":        "maestro manifest migrate old.json --output new.json\nmaestro manifest migrate old.json --write",
+	"manifest schema":         "maestro manifest schema",
+	"manifest show":           "maestro manifest show --session sess_4n8q2",
+	"manifest validate":       "maestro manifest validate manifest.json",
+	"orchestrator init":       "maestro orchestrator init",
+	"plan apply":              "maestro plan apply plan.yaml --dry-run\nmaestro plan apply plan.yaml",
+	"plan export":             "maestro plan export --project proj_9x2",
+	"project create":          `maestro project create "Web shop"`,
+	"project delete":          "maestro project delete proj_9x2",
+	"project get":             "maestro project get",
+	"project list":            "maestro project list -o jsonl",
+	"project update":          `maestro project update proj_9x2 --name "Web shop"`,
+	"queue complete":          "maestro queue complete",
+	"queue create":            "maestro queue create nightly --max-attempts 2",
+	"queue delete":            "maestro queue delete nightly",
+	"queue fail":              `maestro queue fail "It does not build"`,
+	"queue list":              "maestro queue list --queue nightly",
+	"queue move":              "maestro queue move task_7k1y4 --queue nightly --first",
+	"queue push":              "maestro queue push task_7k1y4 task_0c60n --queue nightly",
+	"queue remove":            "maestro queue remove task_7k1y4 --queue nightly",
+	"queue requeue":           "maestro queue requeue task_7k1y4 --queue nightly",
+	"queue skip":              "maestro queue skip --queue nightly",
+	"queue start":             "maestro queue start --wait",
+	"queue status":            "maestro queue status",
+	"queue top":               "maestro queue top --queue nightly",
+	"report blocked":          `maestro report blocked "The API key is missing" --task task_7k1y4`,
+	"report complete":         `maestro report complete "Sign-in works; tests added"`,
+	"report error":            `maestro report error "The build fails on main" --task task_7k1y4`,
+	"report needs-input":      `maestro report needs-input "Which database?" --option staging --option local --wait`,
+	"report progress":         `maestro report progress "Wrote the tests" --task task_7k1y4`,
+	"restore":                 "maestro restore maestro.backup --home newhome",
+	"salvage":                 "maestro salvage --to newhome",
+	"serve":                   "maestro serve\nmaestro serve --listen 127.0.0.1:4000 --lease 2m",
+	"session complete":        "maestro session complete",
+	"session delete":          "maestro session delete sess_4n8q2",
+	"session exec":            `maestro session exec sess_4n8q2 -- claude -p "Start"`,
+	"session heartbeat":       "maestro session heartbeat sess_4n8q2",
+	"session info":            "maestro session info sess_4n8q2 --timeline",
+	"session kill":            "maestro session kill sess_4n8q2 --tree",
+	"session link":            "maestro session link sess_4n8q2 task_7k1y4",
+	"session list":            "maestro session list --active",
+	"session message":         `maestro session message sess_4n8q2 "Stop after this task"`,
+	"session note":            `maestro session note "Started the dev server" --session sess_4n8q2`,
+	"session register":        "maestro session register",
+	"session spawn":           "maestro session spawn --task-ids task_7k1y4 --model opus -q",
+	"session unlink":          "maestro session unlink sess_4n8q2 task_7k1y4",
+	"session update":          "maestro session update sess_4n8q2 --name Tester",
+	"since":                   "maestro since\nmaestro since 2h",
+	"status":                  "maestro status",
+	"task block":              `maestro task block task_7k1y4 "The design is not decided"`,
+	"task children":           "maestro task children task_7k1y4",
+	"task complete":           "maestro task complete task_7k1y4 task_0c60n\nmaestro task complete --said-done",
+	"task create":             `maestro task create "Fix the sign-in" --criteria "The tests pass" --priority high`,
+	"task delete":             "maestro task delete task_7k1y4 --recursive",
+	"task get":                "maestro task get task_7k1y4 --timeline",
+	"task import":             "maestro task import plan.yaml",
+	"task list":               "maestro task list --ready\nmaestro task list --status blocked -o jsonl",
+	"task reopen":             `maestro task reopen task_7k1y4 "The test is still flaky"`,
+	"task report blocked":     `maestro task report blocked task_7k1y4 "The API key is missing"`,
+	"task report complete":    `maestro task report complete task_7k1y4 "Sign-in works"`,
+	"task report error":       `maestro task report error task_7k1y4 "The build fails"`,
+	"task report needs-input": `maestro task report needs-input task_7k1y4 "Which database?"`,
+	"task report progress":    `maestro task report progress task_7k1y4 "Wrote the tests"`,
+	"task tree":               "maestro task tree --order dependencies",
+	"task update":             "maestro task update task_7k1y4 --priority critical",
+	"template create":         `maestro template create "Careful worker" worker.txt --role worker`,
+	"template delete":         "maestro template delete tmpl_2b7",
+	"template get":            "maestro template get tmpl_2b7",
+	"template list":           "maestro template list",
+	"template reset":          "maestro template reset tmpl_2b7",
+	"template update":         "maestro template update tmpl_2b7 --name Careful",
+	"token create":            "maestro token create --name ci --kind auditor --expires 30d -q",
+	"token list":              "maestro token list",
+	"token revoke":            "maestro token revoke ci",
+	"track-file":              "maestro track-file internal/auth/login.go",
+	"version":                 "maestro version --json",
+	"whoami":                  "maestro whoami",
+	"why":                     "maestro why task_7k1y4",
+	"worker init":             "maestro worker init",
+}
+
+// groupExamples is how many examples a group shows.
+const groupExamples = 3
+
+// exemplify gives each command its example.
+func exemplify(cmd *cobra.Command) {
+	for _, verb := range cmd.Commands() {
+		exemplify(verb)
+	}
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	if example, ok := shownExamples[name]; ok {
+		cmd.Example = indented(example)
+		return
+	}
+	var some []string
+	for _, verb := range cmd.Commands() {
+		if verb.Example != "" && len(some) < groupExamples {
+			first, _, _ := strings.Cut(strings.TrimSpace(verb.Example), "\n")
+			some = append(some, first)
+		}
+	}
+	cmd.Example = indented(strings.Join(some, "\n"))
+}
+
+func indented(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "  " + strings.ReplaceAll(text, "\n", "\n  ")
+}

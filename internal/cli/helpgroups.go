@@ -1,0 +1,57 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// helpGroups are the groups of the commands in the help of maestro, with their commands in order of use.
+var helpGroups = []struct {
+	id, title string
+	commands  []string
+}{
+	{"people", "For people:", []string{
+		"inbox", "input", "project", "plan", "task", "queue", "session", "since", "why", "status", "template", "token",
+	}},
+	{"agents", "For agents:", []string{
+		"whoami", "commands", "report", "track-file", "worker", "orchestrator", "manifest",
+	}},
+	{"log", "The log:", []string{"audit", "backup", "restore", "salvage"}},
+	{"server", "The server:", []string{"serve", "clock", "demo", "bench", "version"}},
+}
+
+// groupCommands sorts the commands of the first level into groups.
+func groupCommands(root *cobra.Command) {
+	in := map[string]string{}
+	for _, group := range helpGroups {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, name := range group.commands {
+			in[name] = group.id
+		}
+	}
+	for _, cmd := range root.Commands() {
+		cmd.GroupID = in[cmd.Name()]
+	}
+}
+
+// aliases are other names of verbs, those that the shell and gh have taught.
+var aliases = map[string][]string{
+	"list":   {"ls"},
+	"delete": {"rm"},
+	"get":    {"show"},
+	"info":   {"show"},
+}
+
+// alias gives the verbs of groups their other names, unless a verb of the group has one of them.
+func alias(root *cobra.Command) {
+	for _, noun := range root.Commands() {
+		taken := map[string]bool{}
+		for _, verb := range noun.Commands() {
+			taken[verb.Name()] = true
+		}
+		for _, verb := range noun.Commands() {
+			for _, name := range aliases[verb.Name()] {
+				if !taken[name] {
+					verb.Aliases = append(verb.Aliases, name)
+				}
+			}
+		}
+	}
+}
