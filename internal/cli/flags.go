@@ -111,6 +111,14 @@ type onceValue struct {
 	given bool
 }
 
+// ofFlag gives the value of a flag as it was declared.
+func ofFlag(flag *pflag.Flag) pflag.Value {
+	if once, ok := flag.Value.(*onceValue); ok {
+		return once.Value
+	}
+	return flag.Value
+}
+
 // errTwice is about a flag that is given more than once and takes one value.
 var errTwice = errors.New("given more than once")
 

@@ -226,7 +226,7 @@ func TestExitCode(t *testing.T) {
 		{failure.Usage("nonsense"), ExitInvalid},
 		{fmt.Errorf("so: %w", &client.ConnectionError{Err: io.EOF}), ExitNoConnection},
 		{fmt.Errorf("so: %w", context.DeadlineExceeded), ExitTimedOut},
-		{context.Canceled, ExitFailed},
+		{context.Canceled, ExitInterrupted},
 		{&failure.Error{Err: &client.ConnectionError{Err: io.EOF}}, ExitNoConnection},
 		{&failure.Error{Status: http.StatusConflict, Err: &client.ConnectionError{Err: io.EOF}}, ExitConflict},
 	}
