@@ -55,7 +55,8 @@ func (w manifests) rendered(name, id string, m *manifest.Manifest) {
 		Queue:     x.Queue,
 		SpawnedBy: x.SpawnedBy,
 	}
-	for _, render := range []func(*manifest.Manifest, prompt.Session) ([]byte, error){prompt.System, prompt.Task} {
+	var r prompt.Renderer
+	for _, render := range []func(*manifest.Manifest, prompt.Session) ([]byte, error){r.System, r.Task} {
 		text, err := render(m, s)
 		if err != nil {
 			w.Errorf("%s: %v", name, err)
@@ -722,7 +723,7 @@ func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 		`,"role":"orchestrator","allowedCommands":["task:complete","session:spawn","inbox"]`,
 	} {
 		id, token := w.session(adminToken, project, task, fields)
-		text, err := prompt.System(w.manifestOf(id), prompt.Session{ID: id, ProjectID: project})
+		text, err := prompt.Renderer{}.System(w.manifestOf(id), prompt.Session{ID: id, ProjectID: project})
 		if err != nil {
 			t.Fatal(err)
 		}

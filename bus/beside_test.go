@@ -107,7 +107,7 @@ func TestStreamThatCannotKeepThePromisesIsRefused(t *testing.T) {
 			if _, err := b.js.CreateStream(t.Context(), config); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Connect(t.Context(), b.Conn(), Options{}); err == nil || !strings.Contains(err.Error(),
+			if _, err := connect(t.Context(), b.Conn(), Options{}); err == nil || !strings.Contains(err.Error(),
 				"cannot be Maestro's log") {
 				t.Fatalf("a bus on it: %v", err)
 			}

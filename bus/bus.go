@@ -139,8 +139,8 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 	return b.watch.hold(b.embedded, b.acked.Load())
 }
 
-// Connect opens the log on a server that somebody else runs. The caller keeps nc and closes it after the Bus.
-func Connect(ctx context.Context, nc *nats.Conn, o Options) (*Bus, error) {
+// connect opens the log on a server that somebody else runs. The caller keeps nc and closes it after the Bus.
+func connect(ctx context.Context, nc *nats.Conn, o Options) (*Bus, error) {
 	b := &Bus{options: o.withDefaults(), nc: nc, live: nc}
 	if err := b.attach(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())

@@ -132,7 +132,7 @@ func TestClusterConforms(t *testing.T) {
 		ready, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		open := func(nc *nats.Conn) *Bus {
-			b, err := Connect(ready, nc, Options{Replicas: 3, Timeout: 2 * time.Second, Logger: testLogger(t)})
+			b, err := connect(ready, nc, Options{Replicas: 3, Timeout: 2 * time.Second, Logger: testLogger(t)})
 			if err != nil {
 				t.Fatal(err)
 			}

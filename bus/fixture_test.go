@@ -103,7 +103,7 @@ func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
 		b := mustOpen(t, t.TempDir(), d)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		second, err := Connect(ctx, b.Conn(), Options{Timeout: time.Second})
+		second, err := connect(ctx, b.Conn(), Options{Timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,11 +51,6 @@ func WithPatience(patience time.Duration) Option { return func(c *Client) { c.pa
 // [context.DeadlineExceeded]. A stream and an audit take as long as they take. 0, the default, waits for ever.
 func WithTimeout(within time.Duration) Option { return func(c *Client) { c.within = within } }
 
-// WithTransport replaces how the Client reaches the server, such as through a socket.
-func WithTransport(transport http.RoundTripper) Option {
-	return func(c *Client) { c.http.Transport = transport }
-}
-
 // WithMail calls told whenever an answer of the server names mail that the calling session was not yet shown: answers
 // to its questions, and messages. It may be called from several goroutines.
 func WithMail(told func(ids []string)) Option { return func(c *Client) { c.mail = told } }

@@ -114,7 +114,7 @@ func TestWorkflowsAreExecutable(t *testing.T) {
 			for _, allowed := range []*[]string{nil, {"task:children", "task:get", "report:complete"}} {
 				m := &manifest.Manifest{Role: role, Strategy: strategy, Tasks: []manifest.Task{{ID: "t"}}}
 				m.Session.AllowedCommands = allowed
-				system, err := prompt.System(m, prompt.Session{Queue: "q"})
+				system, err := prompt.Renderer{}.System(m, prompt.Session{Queue: "q"})
 				if err != nil {
 					t.Fatal(err)
 				}

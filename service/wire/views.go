@@ -25,16 +25,9 @@ type (
 	InboxItem     = projections.InboxItem
 	Denial        = engine.Denial
 	Verdict       = engine.Verdict
-	Fault         = engine.Fault
 	LostText      = engine.LostText
 	Statement     = projections.StatementView
 	InboxKind     = projections.InboxKind
-	Said          = projections.Said
-	TaskInQueue   = projections.TaskInQueue
-	Unlinked      = projections.Unlinked
-	Permissions   = events.Permissions
-	NamedToken    = projections.TokenView
-	NamedText     = engine.NamedText
 )
 
 // What a question and an item of the inbox may be, as far as clients tell them apart.

@@ -164,11 +164,11 @@ var session = Session{
 // prompts gives both prompts.
 func prompts(t testing.TB, m *manifest.Manifest, s Session) (system, task []byte) {
 	t.Helper()
-	system, err := System(m, s)
+	system, err := Renderer{}.System(m, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if task, err = Task(m, s); err != nil {
+	if task, err = (Renderer{}).Task(m, s); err != nil {
 		t.Fatal(err)
 	}
 	return system, task
@@ -577,7 +577,7 @@ func sameOutline(kind int, texts []string) error {
 	i, j := 0, 0
 	m, s := filled(kind, func() string { i++; return texts[i%len(texts)] })
 	plain, plainSession := filled(kind, func() string { j++; return harmless[texts[j%len(texts)]] })
-	for _, render := range []func(*manifest.Manifest, Session) ([]byte, error){System, Task} {
+	for _, render := range []func(*manifest.Manifest, Session) ([]byte, error){Renderer{}.System, Renderer{}.Task} {
 		got, err := render(m, s)
 		if err != nil {
 			return err
@@ -744,9 +744,9 @@ func TestRefused(t *testing.T) {
 			m = full(events.RoleWorker, "")
 			test.change(m)
 		}
-		_, err := System(m, session)
+		_, err := Renderer{}.System(m, session)
 		if err == nil {
-			_, err = Task(m, session)
+			_, err = Renderer{}.Task(m, session)
 		}
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%v, expected %s", err, test.want)

@@ -28,12 +28,6 @@ type Renderer struct {
 	Templates Templates
 }
 
-// System gives the system prompt of a session, by the workflows that Maestro comes with.
-func System(m *manifest.Manifest, s Session) ([]byte, error) { return Renderer{}.System(m, s) }
-
-// Task gives the task prompt of a session.
-func Task(m *manifest.Manifest, s Session) ([]byte, error) { return Renderer{}.Task(m, s) }
-
 // System gives the system prompt of a session: who it is, what it can do, how it works, and the commands that it may
 // use. An error says what is wrong with the manifest's axes, or with the template that it names.
 func (r Renderer) System(m *manifest.Manifest, s Session) ([]byte, error) {

@@ -5,7 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -17,69 +19,124 @@ var kept = map[string]string{
 	"Debugf": "nats-server asks for it", "Noticef": "nats-server asks for it",
 	"Tracef": "nats-server asks for it", "Warnf": "nats-server asks for it",
 
-	"AuthnSocket":   "an event may say that its caller is known by a socket",
-	"Inject":        "the tests of other packages make operations on files fail",
-	"FaultRules":    "docs/operations.md is held to it, from another package",
-	"ParsePosition": "a stream is asked for from a position",
-	"WatchNow":      "a stream begins with a snapshot",
-	"WithPatience":  "whoever limits the waiting of a client is outside of this module's sources",
-	"WithTransport": "whoever reaches the server otherwise is outside of this module's sources",
+	"commands.AuthnSocket":    "an event may say that its caller is known by a socket",
+	"commands.IDs":            "the tests of the engine decide every command",
+	"engine.FaultRules":       "docs/operations.md is held to it, from another package",
+	"service.ParsePosition":   "a stream is asked for from a position",
+	"WatchNow":                "a stream begins with a snapshot",
+	"api/client.WithPatience": "the load test counts the answers that the command line waits out",
 }
 
-// What is exported is used by a source, not by tests alone. It goes by names, so a name that another thing has too is
-// taken for used.
-func TestExportedNamesAreUsed(t *testing.T) {
-	declared := map[string]string{} // name → place
-	uses := map[string]int{}
-	files := token.NewFileSet()
-	for path, content := range goFiles(t) {
-		if strings.HasSuffix(path, "_test.go") {
+// exports are the exported names that files declare, and how often sources use each: that of a package by its package
+// and name, a method by its name alone, as the parser does not know of what type a value is.
+type exports struct {
+	declared map[string]string // name → place
+	uses     map[string]int
+}
+
+// mayDeclare reports whether a package may export what no source uses: what tests use, or the operations of package os
+// by their names.
+func mayDeclare(pkg string) bool {
+	return strings.HasPrefix(pkg, "internal/testing/") || pkg == "internal/disk"
+}
+
+// add reads a source of a package.
+func (x *exports) add(files *token.FileSet, pkg string, file *ast.File) {
+	imported := map[string]string{}
+	for _, spec := range file.Imports {
+		of, err := strconv.Unquote(spec.Path.Value)
+		if err != nil || !strings.HasPrefix(of, module) {
 			continue
 		}
-		file, err := parser.ParseFile(files, path, content, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
+		name := path.Base(of)
+		if spec.Name != nil {
+			name = spec.Name.Name
 		}
-		declares := func(name *ast.Ident) {
-			if name.IsExported() && !strings.HasPrefix(path, "internal/testing/") {
-				declared[name.Name] = files.Position(name.Pos()).String()
-				uses[name.Name]--
+		imported[name] = strings.TrimPrefix(of, module)
+	}
+	declares := func(of string, name *ast.Ident) {
+		if name.IsExported() && !mayDeclare(pkg) {
+			x.declared[of+name.Name] = files.Position(name.Pos()).String()
+		}
+	}
+	own := map[*ast.Ident]bool{} // what declares a name does not use it; nor does the receiver of a method its type
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			own[d.Name] = true
+			if d.Recv == nil {
+				declares(pkg+".", d.Name)
+				continue
 			}
-		}
-		for _, d := range file.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				declares(d.Name)
-			case *ast.GenDecl:
-				for _, spec := range d.Specs {
-					switch spec := spec.(type) {
-					case *ast.TypeSpec:
-						declares(spec.Name)
-					case *ast.ValueSpec:
-						for _, name := range spec.Names {
-							declares(name)
-						}
+			declares("", d.Name)
+			ast.Inspect(d.Recv, func(n ast.Node) bool {
+				if name, ok := n.(*ast.Ident); ok {
+					own[name] = true
+				}
+				return true
+			})
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					own[spec.Name] = true
+					declares(pkg+".", spec.Name)
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						own[name] = true
+						declares(pkg+".", name)
 					}
 				}
 			}
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if name, ok := n.(*ast.Ident); ok {
-				uses[name.Name]++
-			}
-			return true
-		})
 	}
-	for _, name := range slices.Sorted(maps.Keys(declared)) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			x.uses[n.Sel.Name]++
+			own[n.Sel] = true
+			if of, ok := n.X.(*ast.Ident); ok && imported[of.Name] != "" {
+				x.uses[imported[of.Name]+"."+n.Sel.Name]++
+			}
+		case *ast.InterfaceType:
+			for _, method := range n.Methods.List {
+				for _, name := range method.Names {
+					x.uses[name.Name]++
+				}
+			}
+		case *ast.Ident:
+			if !own[n] {
+				x.uses[pkg+"."+n.Name]++
+			}
+		}
+		return true
+	})
+}
+
+// What is exported is used by a source, not by tests alone.
+func TestExportedNamesAreUsed(t *testing.T) {
+	x := exports{map[string]string{}, map[string]int{}}
+	files := token.NewFileSet()
+	for name, content := range goFiles(t) {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(files, name, content, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.add(files, path.Dir(name), file)
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.declared)) {
 		switch {
-		case uses[name] == 0 && kept[name] == "":
-			t.Errorf("%s: only tests use %s: unexport it, or move it to them", declared[name], name)
-		case uses[name] > 0 && kept[name] != "":
-			t.Errorf("%s: %s needs no exception", declared[name], name)
+		case x.uses[name] == 0 && kept[name] == "":
+			t.Errorf("%s: only tests use %s: unexport it, or move it to them", x.declared[name], name)
+		case x.uses[name] > 0 && kept[name] != "":
+			t.Errorf("%s: %s needs no exception", x.declared[name], name)
 		}
 	}
 	for name := range kept {
-		if declared[name] == "" {
+		if x.declared[name] == "" {
 			t.Errorf("%s is not there, and needs no exception", name)
 		}
 	}
