@@ -25,6 +25,12 @@ type row struct {
 	any bool
 }
 
+// uses reports whether a package is one of the row's and imports what a pattern names.
+func (r row) uses(p pkg, pattern string) bool {
+	return matches(strings.TrimPrefix(p.ImportPath, module), r.pkg) && slices.ContainsFunc(p.Imports,
+		func(imported string) bool { return matches(strings.TrimPrefix(imported, module), pattern) })
+}
+
 // everywhere may be imported by all.
 var everywhere = []string{"internal/safetext"}
 
@@ -197,6 +203,11 @@ func TestImports(t *testing.T) {
 		) {
 			t.Errorf("docs/architecture.md names %s, which is no package", r.pkg)
 		}
+		for _, may := range r.may {
+			if !slices.ContainsFunc(packages, func(p pkg) bool { return r.uses(p, may) }) {
+				t.Errorf("docs/architecture.md lets %s import %s, and it does not", r.pkg, may)
+			}
+		}
 	}
 	for _, name := range append([]string{"bus", "api", "internal/cli", "cmd/maestro"}, pure...) {
 		if !slices.ContainsFunc(packages, func(p pkg) bool { return p.ImportPath == module+name }) {
@@ -228,6 +239,15 @@ func TestFaultsAreSeen(t *testing.T) {
 			"maestro/internal/tools/docgen",
 		}},
 		{"maestro/internal/salvage", []string{"maestro/internal/measure/rawbench"}},
+		{"maestro/internal/home", []string{"maestro/bus"}},
+		{"maestro/internal/backups", []string{"maestro/internal/home"}},
+		{"maestro/internal/salvage", []string{"maestro/service"}},
+		{"maestro/internal/plan", []string{"maestro/projections"}},
+		{"maestro/internal/clock", []string{"maestro/events"}},
+		{"maestro/internal/lines", []string{"maestro/events"}},
+		{"maestro/api/export", []string{"maestro/commands"}},
+		{"maestro/api/route", []string{"maestro/projections"}},
+		{"maestro/workers/outbox", []string{"maestro/api/client"}},
 	}
 	want := []string{
 		"events imports projections",
@@ -247,6 +267,15 @@ func TestFaultsAreSeen(t *testing.T) {
 		"cmd/maestro imports internal/testing/simlog",
 		"internal/testing/damage imports internal/tools/docgen",
 		"internal/salvage imports internal/measure/rawbench",
+		"internal/home imports bus",
+		"internal/backups imports internal/home",
+		"internal/salvage imports service",
+		"internal/plan imports projections",
+		"internal/clock imports events",
+		"internal/lines imports events",
+		"api/export imports commands",
+		"api/route imports projections",
+		"workers/outbox imports api/client",
 	}
 	if got := faults(table(t), wrong); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
