@@ -50,7 +50,11 @@ func permitUser(s *projections.State, by Actor, row Row, project string) error {
 	s.Worked(len(by.Projects) / namesPerStep)
 	switch {
 	case row.Who&U == 0:
-		return notAllowed(row.ID, "it is for: "+row.Who.String(), "use the session's own credential",
+		next := "see `maestro commands`"
+		if row.Who&agents != 0 && by.Access == AccessAdmin && row.ID != ReceivesMail {
+			next = "run it as the session: `" + asSession(row.ID) + "`"
+		}
+		return notAllowed(row.ID, "it is for: "+row.Who.String(), next,
 			"Command '%s' is not allowed for a user", row.ID)
 	case by.Name != AdminName && !knownToken(s, by):
 		return notAllowed(row.ID, "the token was revoked, or it was never created", "ask for another one",
@@ -146,7 +150,12 @@ func PermitListed(t *Table, role events.Role, strategy events.Strategy, allowed 
 	if row.Who&letter != 0 {
 		why = "the session was given a list of commands without it"
 	}
-	return notAllowed(id, why, "allowed are: "+strings.Join(allowed, ", "),
+	verb := "use `"
+	other, line := t.Alternative(letter, allowed, id)
+	if other == "commands" {
+		verb = "see `"
+	}
+	return notAllowed(id, why, verb+line+"`",
 		"Command '%s' is not allowed for %s (%s strategy)", id, role, strategy)
 }
 

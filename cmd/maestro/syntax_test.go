@@ -139,3 +139,25 @@ func TestWorkflowsAreExecutable(t *testing.T) {
 		}
 	}
 }
+
+// TestAlternativesAreExecutable: what a refusal names to use instead is a command line that this binary takes.
+func TestAlternativesAreExecutable(t *testing.T) {
+	table := commands.CurrentRules()
+	lines := map[string]bool{}
+	for _, row := range table.Rows() {
+		for _, who := range []commands.Letters{commands.W, commands.Q, commands.T, commands.O} {
+			for _, allowed := range [][]string{table.Defaults(who), table.Effective(who, nil)} {
+				_, line := table.Alternative(who, allowed, row.ID)
+				lines[line] = true
+			}
+		}
+	}
+	if len(lines) < 10 {
+		t.Errorf("only %d alternatives", len(lines))
+	}
+	for line := range lines {
+		if err := accepts(line); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}

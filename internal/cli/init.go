@@ -33,7 +33,7 @@ func newInit(a *Run, role events.Role) *cobra.Command {
 	var o initOptions
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Check the session's manifest, register the session and print its prompts; already done when an agent starts",
+		Short: "Check the session's manifest, register the session and print its prompts; run this first",
 		Args:  Takes,
 		Long: `Check this session's manifest and that it is the one that was recorded, report for work, and print what the agent is to be told:
 the system prompt, then the task prompt. With --json both are members of the answer.

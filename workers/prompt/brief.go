@@ -27,9 +27,9 @@ func Brief(role, strategy string, allowed []string) string {
 	switch hidden := len(commands.CurrentRules().Hidden(allowed)); hidden {
 	case 0:
 	case 1:
-		b.WriteString("\n1 command is hidden: it is not for you.\n")
+		b.WriteString("\n1 other command is not available to you.\n")
 	default:
-		fmt.Fprintf(&b, "\n%d commands are hidden: they are not for you.\n", hidden)
+		fmt.Fprintf(&b, "\n%d other commands are not available to you.\n", hidden)
 	}
 	return b.String()
 }

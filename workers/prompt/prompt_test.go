@@ -791,7 +791,7 @@ func TestBrief(t *testing.T) {
 		"report:progress", "whoami", "commands", "task:get", "since",
 		"session:resume",
 	}))
-	if want := want + fmt.Sprintf("%d commands are hidden: they are not for you.\n", hidden); got != want {
+	if want := want + fmt.Sprintf("%d other commands are not available to you.\n", hidden); got != want {
 		t.Errorf("got\n%s\nexpected\n%s", got, want)
 	}
 	if got := Brief("x\n# y\x1b", "", nil); !strings.HasPrefix(got,

@@ -2,6 +2,8 @@ package prompt
 
 import (
 	"bytes"
+	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -23,7 +25,7 @@ func TestReadOnly(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s", system)
 			}
-			if reads := mode == manifest.ReadOnly; strings.Contains(workflow, "You may change nothing") != reads ||
+			if reads := mode == manifest.ReadOnly; strings.Contains(workflow, "change no file") != reads ||
 				strings.Contains(workflow, "track-file") == reads {
 				t.Errorf("%s, %s: %s", kind.name, mode, workflow)
 			}
@@ -31,5 +33,68 @@ func TestReadOnly(t *testing.T) {
 				t.Errorf("%s has no workflow", kind.name)
 			}
 		}
+	}
+}
+
+// TestLimitedSessions: the prompts of a read-only and of a restricted session, whole. Each phase has a step that the
+// session can take, the last one ends it, and no step names a command that it lacks.
+func TestLimitedSessions(t *testing.T) {
+	restricted := []string{"task:get", "report:progress"}
+	named := regexp.MustCompile("`maestro ([a-z-]+)(?: ([a-z-]+))?")
+	for _, kind := range kinds {
+		for name, limit := range map[string]func(*manifest.Manifest){
+			"read-only":  func(m *manifest.Manifest) { m.Session.PermissionMode = manifest.ReadOnly },
+			"restricted": func(m *manifest.Manifest) { m.Session.AllowedCommands = &restricted },
+		} {
+			m := full(kind.role, kind.strategy)
+			m.Session.AllowedCommands = nil
+			limit(m)
+			system, _ := prompts(t, m, session)
+			golden(t, kind.name+"."+name+".xml", system)
+			workflow, _, _ := strings.Cut(string(system), "</workflow>")
+			for _, stale := range []string{"every minute", "5m", "--strict"} {
+				if strings.Contains(workflow, stale) {
+					t.Errorf("%s, %s: it says %q", kind.name, name, stale)
+				}
+			}
+			if !strings.Contains(workflow[strings.Index(workflow, `name="complete"`):], "`maestro session complete`") {
+				t.Errorf("%s, %s does not end: %s", kind.name, name, workflow)
+			}
+			may := axesFor(t, m)
+			for _, words := range named.FindAllStringSubmatch(workflow, -1) {
+				if !may.may(words[1]) && !may.may(words[1]+":"+words[2]) {
+					t.Errorf("%s, %s is told of %s", kind.name, name, words[0])
+				}
+			}
+			waits := strings.Contains(workflow, "`maestro input wait`, and again after exit 7")
+			if waits != (name == "read-only") {
+				t.Errorf("%s, %s says how to wait when blocked: %t", kind.name, name, waits)
+			}
+		}
+	}
+}
+
+func axesFor(t *testing.T, m *manifest.Manifest) axes {
+	t.Helper()
+	a, err := axesOf(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestInitialPrompt: what the maker of the primary task tells its agent first stands with the task, and nowhere else.
+func TestInitialPrompt(t *testing.T) {
+	m := full("worker", "simple")
+	m.Context.Custom = json.RawMessage(
+		`{"initialPrompt":"Start <here>","other":1,"predecessor":{"last":["a: one","b: two"]}}`)
+	_, task := prompts(t, m, session)
+	primary, rest, _ := strings.Cut(string(task), "</task>")
+	if !strings.Contains(primary, "<initial_prompt>Start &lt;here&gt;</initial_prompt>") ||
+		strings.Contains(rest, "Start") || !strings.Contains(rest, `<entry name="other">1</entry>`) {
+		t.Errorf("%s", task)
+	}
+	if !strings.Contains(rest, "<entry name=\"last\">a: one\nb: two</entry>") {
+		t.Errorf("what a predecessor said is no text: %s", rest)
 	}
 }

@@ -19,8 +19,7 @@ var syntaxes = map[string]usage{
 	},
 	"session:register": {
 		"session register",
-		"Register the session as running, already done when an agent starts; a user may register a " +
-			"new session",
+		"Register the session as running; run this first. A user may register a new session",
 	},
 	"session:complete": {
 		"session complete",
@@ -32,13 +31,11 @@ var syntaxes = map[string]usage{
 	},
 	"worker:init": {
 		"worker init",
-		"Check the session's manifest, register the session and print its prompts; already done " +
-			"when an agent starts",
+		"Check the session's manifest, register the session and print its prompts; run this first",
 	},
 	"orchestrator:init": {
 		"orchestrator init",
-		"Check the session's manifest, register the session and print its prompts; already done " +
-			"when an agent starts",
+		"Check the session's manifest, register the session and print its prompts; run this first",
 	},
 	"report:progress": {
 		`report progress "<message>" [--task <taskIds>]`,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"maestro/workers/manifest"
@@ -23,7 +24,7 @@ func (r Renderer) Task(m *manifest.Manifest, s Session) ([]byte, error) {
 	}
 	var w xmlWriter
 	w.start("maestro_task_prompt", head(a)...)
-	if err := w.tasks(m, a); err != nil {
+	if err := w.tasks(m, a, &custom); err != nil {
 		return nil, err
 	}
 	w.sessionContext(m, s, custom)
@@ -52,7 +53,9 @@ func related(m *manifest.Manifest) (children map[string][]int, beside map[string
 	return children, beside
 }
 
-func (w *xmlWriter) tasks(m *manifest.Manifest, a axes) error {
+// tasks writes the session's tasks. The prompt that the maker of the primary one wrote for its agent stands with it, and
+// is taken from the free context.
+func (w *xmlWriter) tasks(m *manifest.Manifest, a axes, c *custom) error {
 	if len(m.Tasks) == 0 {
 		words := "No task is given: the queue says what is next."
 		if a.may("queue:start") {
@@ -78,6 +81,9 @@ func (w *xmlWriter) tasks(m *manifest.Manifest, a axes) error {
 		)...)
 		w.text("title", t.Title)
 		w.text("description", t.Description)
+		if i == 0 {
+			w.optional("initial_prompt", c.takeInitialPrompt())
+		}
 		w.list("acceptance_criteria", "criterion", t.AcceptanceCriteria)
 		if len(t.Dependencies) > 0 {
 			w.start("dependencies")
@@ -133,6 +139,17 @@ func customOf(m *manifest.Manifest) (custom, error) {
 	return c, err
 }
 
+// takeInitialPrompt gives the text that is to be told with the primary task, and leaves it out of the rest.
+func (c *custom) takeInitialPrompt() (text string) {
+	at := slices.IndexFunc(c.entries, func(e entry) bool {
+		return e.key == "initialPrompt" && json.Unmarshal(e.value, &text) == nil
+	})
+	if at >= 0 {
+		c.entries = slices.Delete(c.entries, at, at+1)
+	}
+	return text
+}
+
 func (w *xmlWriter) sessionContext(m *manifest.Manifest, s Session, c custom) {
 	w.start("session_context")
 	w.empty("session", slices.Concat(some("id", s.ID), some("name", s.Name), some("role", string(m.Role)),
@@ -182,11 +199,22 @@ func (w *xmlWriter) predecessor(raw json.RawMessage) {
 	w.text("note",
 		"Another session worked on this before you and has ended. This is what it said last; what it left behind counts more than what it said.")
 	if entries, err := entriesOf(raw); err == nil {
-		w.members(entries)
+		for _, e := range entries {
+			w.text("entry", inLines(e.value), attr{"name", e.key})
+		}
 	} else {
 		w.text("entry", free(raw))
 	}
 	w.end()
+}
+
+// inLines shows a list of texts with each on lines of its own, and any other value as [free] does.
+func inLines(raw json.RawMessage) string {
+	var texts []string
+	if json.Unmarshal(raw, &texts) != nil || texts == nil {
+		return free(raw)
+	}
+	return strings.Join(texts, "\n")
 }
 
 func (w *xmlWriter) codebase(c *manifest.CodebaseContext) {
@@ -278,19 +306,47 @@ func (w *xmlWriter) referenceContext(m *manifest.Manifest) {
 		}
 	}
 	w.start("reference_task_context")
-	w.relatedTasks("dependency_results", "dependency", "result", results)
-	w.relatedTasks("related_tasks", "related_task", "summary", others)
+	relation := relations(m)
+	w.relatedTasks("dependency_results", "dependency", "result", results, relation)
+	w.relatedTasks("related_tasks", "related_task", "summary", others, relation)
 	w.end()
 }
 
-func (w *xmlWriter) relatedTasks(group, each, summary name, tasks []*manifest.RelatedTask) {
+// relations gives what tells an agent how a task has to do with its own. The words of a manifest do not say which of
+// the two waits.
+func relations(m *manifest.Manifest) func(*manifest.RelatedTask) string {
+	needed, above := map[string]bool{}, map[string]bool{}
+	for i := range m.Tasks {
+		for _, id := range m.Tasks[i].Dependencies {
+			needed[id] = true
+		}
+		above[value(m.Tasks[i].ParentID)] = true
+	}
+	return func(t *manifest.RelatedTask) string {
+		switch {
+		case needed[t.ID], t.Relationship == "dependency":
+			return "your task builds on it"
+		case above[t.ID]:
+			return "your task is part of it"
+		case t.Relationship == "blocking":
+			return "it waits for your task"
+		case t.Relationship == "blocks":
+			return "your task waits for it"
+		}
+		return t.Relationship
+	}
+}
+
+func (w *xmlWriter) relatedTasks(
+	group, each, summary name, tasks []*manifest.RelatedTask, relation func(*manifest.RelatedTask) string,
+) {
 	if len(tasks) == 0 {
 		return
 	}
 	w.start(group)
 	for _, t := range tasks {
 		w.start(each, slices.Concat([]attr{{"id", t.ID}}, some("status", t.Status), some("relationship",
-			t.Relationship))...)
+			relation(t)))...)
 		w.text("title", t.Title)
 		w.optional(summary, t.Summary)
 		w.optional("description", t.Description)

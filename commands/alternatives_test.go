@@ -1,0 +1,62 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+
+	"maestro/events"
+)
+
+// A refusal names one command that the session may use, whatever it was given, and no list.
+func TestAlternatives(t *testing.T) {
+	table := CurrentRules()
+	for id, others := range alternatives {
+		for _, other := range append([]string{id}, others...) {
+			if row, ok := table.Row(other); !ok || row.Alias != "" {
+				t.Errorf("%s is no command", other)
+			}
+		}
+		for _, other := range others {
+			if spelled[other] == "" {
+				t.Errorf("%s, in place of %s, has no command line", other, id)
+			}
+		}
+	}
+	for id, line := range spelled {
+		if !strings.HasPrefix(line, "maestro "+strings.ReplaceAll(id, ":", " ")) {
+			t.Errorf("%s is called with %s", id, line)
+		}
+	}
+	for _, c := range []struct {
+		role     events.Role
+		strategy events.Strategy
+	}{
+		{events.RoleWorker, events.StrategySimple},
+		{events.RoleWorker, events.StrategyQueue},
+		{events.RoleWorker, events.StrategyTree},
+		{events.RoleOrchestrator, events.StrategyDefault},
+	} {
+		letter := Letter(c.role, c.strategy)
+		for _, allowed := range [][]string{table.Defaults(letter), table.Effective(letter, nil)} {
+			for _, row := range table.Rows() {
+				err := PermitListed(table, c.role, c.strategy, allowed, row.ID)
+				if err == nil {
+					continue
+				}
+				other, line := table.Alternative(letter, allowed, row.ID)
+				if PermitListed(table, c.role, c.strategy, allowed, other) != nil {
+					t.Errorf("a %s is told to use %s in place of %s, and may not", letter, other, row.ID)
+				}
+				next := err.(*Refusal).Next
+				if next != "use `"+line+"`" && next != "see `maestro commands`" || strings.Contains(next, "\n") || strings.Count(next, "maestro") != 1 {
+					t.Errorf("%s: a %s is told: %s", row.ID, letter, next)
+				}
+			}
+		}
+	}
+	err := PermitListed(table, events.RoleWorker, events.StrategySimple, table.Defaults(W), "task:complete")
+	want := "use `maestro report complete \"<summary>\" --task <taskId>`"
+	if got := err.(*Refusal).Next; got != want {
+		t.Errorf("a worker that completes a task is told: %s", got)
+	}
+}
