@@ -38,6 +38,7 @@ var shownExamples = map[string]string{
 	"project delete":          "maestro project delete proj_9x2",
 	"project get":             "maestro project get",
 	"project list":            "maestro project list -o jsonl",
+	"project use":             "maestro project use \"Web shop\"",
 	"project update":          `maestro project update proj_9x2 --name "Web shop"`,
 	"queue complete":          "maestro queue complete",
 	"queue create":            "maestro queue create nightly --max-attempts 2",

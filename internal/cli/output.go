@@ -23,6 +23,8 @@ type Printer struct {
 	// JSON is --json; format is -o, of commands that list.
 	JSON   bool
 	format string
+	// output is what the configuration says for -o.
+	output string
 	// fieldNames are the annotations of the command that ran: what of its line sets which field.
 	fieldNames map[string]string
 	// session says that a session runs the command.
@@ -111,18 +113,21 @@ func (p *Printer) encode(value any) []byte {
 
 // ListFlags gives a command that lists its -o.
 func (p *Printer) ListFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&p.format, "output", "o", "", "text, json, or jsonl: an object a line")
-	Complete(cmd, "output", "text", "json", "jsonl")
+	cmd.Flags().StringVarP(&p.format, "output", "o", "", "table, json, or jsonl: an object a line")
+	Complete(cmd, "output", "table", "json", "jsonl")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if p.format == "" && !p.JSON {
+			p.format = p.output
+		}
 		switch p.format {
 		case "", "json", "jsonl":
 			p.JSON = p.JSON || p.format != ""
 			return nil
-		case "text":
+		case "table", "text":
 			p.JSON = false
 			return nil
 		}
-		return fmt.Errorf("-o %q is unknown; it is text, json or jsonl", p.format)
+		return fmt.Errorf("-o %q is unknown; it is table, json or jsonl", p.format)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 func newProject(a *Run) *cobra.Command {
 	return group("project", "Projects: what tasks and sessions belong to",
-		newProjectList(a), newProjectGet(a), newProjectCreate(a), newProjectUpdate(a), newProjectDelete(a))
+		newProjectList(a), newProjectGet(a), newProjectUse(a), newProjectCreate(a), newProjectUpdate(a), newProjectDelete(a))
 }
 
 // projectList is `maestro project list`.
@@ -71,7 +71,14 @@ func newProjectGet(a *Run) *cobra.Command {
 }
 
 func (c *projectGet) run(ctx context.Context, args []string) error {
-	id, err := c.project(ctx, At(args, 0))
+	named := At(args, 0)
+	if named != "" && !c.isSession() {
+		var err error
+		if named, err = c.projectNamed(ctx, named); err != nil {
+			return err
+		}
+	}
+	id, err := c.project(ctx, named)
 	if err != nil {
 		return err
 	}

@@ -190,7 +190,12 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 		}
 		return cmd.Help()
 	}
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return CheckFlags(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := CheckFlags(cmd); err != nil {
+			return err
+		}
+		return a.prefer(cmd)
+	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newProject(a), newPlan(a), newTask(a), newSession(a), newReport(a), newQueue(a),

@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/internal/home"
+	"maestro/internal/safetext"
+	"maestro/service/wire"
+)
+
+// config is config.json of the home: what its user prefers. A session does not read it.
+type config struct {
+	// Project is the id of the current project.
+	Project string `json:"project,omitempty"`
+	// Output is what lists are shown as when -o does not say: table, json or jsonl.
+	Output string `json:"output,omitempty"`
+}
+
+// readConfig reads the configuration of the home; nothing if there is none.
+func readConfig(getenv func(string) string) (config, error) {
+	path, err := home.Path(getenv)
+	if err != nil {
+		return config{}, nil //nolint:nilerr // without a home there is no configuration
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return config{}, nil //nolint:nilerr // who needs the home says what is wrong with it
+	}
+	defer func() { _ = h.Close() }()
+	content, err := h.Config()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return config{}, nil
+	case err != nil:
+		return config{}, err
+	}
+	return parseConfig(filepath.Join(path, "config.json"), content)
+}
+
+func parseConfig(path string, content []byte) (config, error) {
+	var c config
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&c)
+	if _, more := decoder.Token(); err == nil && !errors.Is(more, io.EOF) {
+		err = errors.New("something follows the object")
+	}
+	if err == nil && c.Output != "" && c.Output != "table" && c.Output != "json" && c.Output != "jsonl" {
+		err = errors.New("output must be table, json or jsonl")
+	}
+	if err != nil {
+		return config{}, failure.Usage("The file %s cannot be used", path).WithWhy("%s", err).
+			WithNext("correct it: its keys are project and output")
+	}
+	return c, nil
+}
+
+// prefer applies the configuration to a command of a user, and takes a project by its name.
+func (a *Run) prefer(cmd *cobra.Command) error {
+	project, output := cmd.Flags().Lookup("project"), cmd.Flags().Lookup("output")
+	if a.isSession() || project == nil && output == nil {
+		return nil
+	}
+	c, err := readConfig(a.Getenv)
+	if err != nil {
+		return &ranError{err}
+	}
+	a.output = c.Output
+	if a.Getenv(wire.EnvProjectID) == "" && c.Project != "" {
+		a.Env[wire.EnvProjectID] = c.Project
+	}
+	if project == nil || !project.Changed || !takesOne(ofFlag(project)) {
+		return nil
+	}
+	id, err := a.projectNamed(cmd.Context(), project.Value.String())
+	if err != nil {
+		return &ranError{err}
+	}
+	return ofFlag(project).Set(id)
+}
+
+// projectNamed gives the id of the project that has this name. What no project is called is taken as an id.
+func (a *Run) projectNamed(ctx context.Context, name string) (string, error) {
+	if strings.HasPrefix(name, "proj_") {
+		return name, nil
+	}
+	projects, err := Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{Name: name})
+	switch {
+	case err != nil:
+		return "", err
+	case len(projects) == 0:
+		return name, nil
+	case len(projects) > 1:
+		return "", failure.Usage("%d projects have the name %q", len(projects), safetext.OneLine(name)).
+			WithNext("name one by its id: %s or %s", projects[0].ID, projects[1].ID)
+	}
+	return projects[0].ID, nil
+}
+
+// projectUse is `maestro project use`.
+type projectUse struct {
+	*Run
+	none bool
+}
+
+func newProjectUse(a *Run) *cobra.Command {
+	c := &projectUse{Run: a}
+	cmd := &cobra.Command{
+		Use:   "use [<project>]",
+		Short: "Choose the current project, by id or name, or show it",
+		Args:  Takes,
+		Long: `Choose the current project: the one that is meant when neither --project nor MAESTRO_PROJECT_ID names one. It is kept in
+config.json of the home, which sessions do not read. Without an argument the command shows it.`,
+		RunE: Running(c.run),
+	}
+	cmd.Flags().BoolVar(&c.none, "none", false, "forget the current project")
+	return cmd
+}
+
+func (c *projectUse) run(ctx context.Context, args []string) error {
+	if c.isSession() {
+		return failure.Usage("A session works in its own project").WithNext("leave it to the user")
+	}
+	path, err := home.Path(c.Getenv)
+	if err != nil {
+		return err
+	}
+	set, err := readConfig(c.Getenv)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.none && len(args) > 0:
+		return failure.Usage("--none and a project exclude each other").WithNext("leave one of them out")
+	case c.none:
+		set.Project = ""
+	case len(args) == 0:
+		c.Result(set, func() {
+			if set.Project == "" {
+				c.Say("No current project\n")
+				return
+			}
+			c.Print("%s\n", set.Project)
+		})
+		return nil
+	default:
+		id, err := c.projectNamed(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		p, err := Ask(ctx, c.Run, (*client.Client).Project, id)
+		if err != nil {
+			return err
+		}
+		set.Project = p.ID
+	}
+	content, err := json.MarshalIndent(set, "", "  ")
+	if err != nil {
+		return err
+	}
+	h, err := home.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = h.Close() }()
+	if err := h.SetConfig(append(content, '\n')); err != nil {
+		return err
+	}
+	c.Result(set, func() {
+		if set.Project == "" {
+			c.Print("No current project\n")
+			return
+		}
+		c.Print("Current project: %s\n", set.Project)
+	})
+	return nil
+}
