@@ -14,7 +14,8 @@ import (
 
 func newProject(a *Run) *cobra.Command {
 	return group("project", "Projects: what tasks and sessions belong to",
-		newProjectList(a), newProjectGet(a), newProjectUse(a), newProjectCreate(a), newProjectUpdate(a), newProjectDelete(a))
+		newProjectList(a), newProjectGet(a), newProjectUse(a), newProjectCreate(a), newProjectUpdate(a),
+		newProjectDelete(a))
 }
 
 // projectList is `maestro project list`.
