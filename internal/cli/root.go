@@ -210,6 +210,7 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 	onceOnly(root)
 	alias(root)
 	exemplify(root)
+	completeIDs(a, root)
 	groupCommands(root)
 	root.SetHelpCommandGroupID("server")
 	root.SetCompletionCommandGroupID("server")
