@@ -37,9 +37,9 @@ func serveUntil(
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	listener.Configure(server)
-	var quiet silent
-	quiet.watch(server)
-	server.RegisterOnShutdown(quiet.hurry)
+	var quiet api.Silent
+	quiet.Watch(server)
+	server.RegisterOnShutdown(quiet.Hurry)
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Serve(listener) }()
 	select {

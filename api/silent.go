@@ -1,4 +1,4 @@
-package main
+package api
 
 import (
 	"context"
@@ -11,21 +11,21 @@ import (
 // silentFor is how long a connection may go on without a whole request when the server stops.
 const silentFor = 300 * time.Millisecond
 
-// silent are the connections on which no request is being answered. When the server stops, net/http waits seconds for
+// Silent are the connections on which no request is being answered. When the server stops, net/http waits seconds for
 // those that have not said what they want; this does not.
-type silent struct {
+type Silent struct {
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
 }
 
-type connKey struct{}
+type silentKey struct{}
 
-// watch makes a server tell of its connections, beside who watches them already.
-func (s *silent) watch(server *http.Server) {
+// Watch makes a server tell of its connections, beside who watches them already.
+func (s *Silent) Watch(server *http.Server) {
 	s.conns = map[net.Conn]struct{}{}
 	others := server.ConnContext
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(others(ctx, c), connKey{}, c)
+		return context.WithValue(others(ctx, c), silentKey{}, c)
 	}
 	watching := server.ConnState
 	server.ConnState = func(c net.Conn, state http.ConnState) {
@@ -40,14 +40,14 @@ func (s *silent) watch(server *http.Server) {
 	}
 	handler := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, _ := r.Context().Value(connKey{}).(net.Conn)
+		c, _ := r.Context().Value(silentKey{}).(net.Conn)
 		s.note(c, false)
 		handler.ServeHTTP(w, r)
 		s.note(c, true)
 	})
 }
 
-func (s *silent) note(c net.Conn, is bool) {
+func (s *Silent) note(c net.Conn, is bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if is {
@@ -57,8 +57,8 @@ func (s *silent) note(c net.Conn, is bool) {
 	}
 }
 
-// hurry lets no connection take longer for its request than silentFor.
-func (s *silent) hurry() {
+// Hurry lets no connection take longer for its request than silentFor.
+func (s *Silent) Hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
