@@ -48,7 +48,8 @@ func TestAlternatives(t *testing.T) {
 					t.Errorf("a %s is told to use %s in place of %s, and may not", letter, other, row.ID)
 				}
 				next := err.(*Refusal).Next
-				if next != "use `"+line+"`" && next != "see `maestro commands`" || strings.Contains(next, "\n") || strings.Count(next, "maestro") != 1 {
+				named := next == "use `"+line+"`" || next == "see `maestro commands`"
+				if !named || strings.Contains(next, "\n") || strings.Count(next, "maestro") != 1 {
 					t.Errorf("%s: a %s is told: %s", row.ID, letter, next)
 				}
 			}

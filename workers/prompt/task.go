@@ -53,8 +53,8 @@ func related(m *manifest.Manifest) (children map[string][]int, beside map[string
 	return children, beside
 }
 
-// tasks writes the session's tasks. The prompt that the maker of the primary one wrote for its agent stands with it, and
-// is taken from the free context.
+// tasks writes the session's tasks. What the maker of the primary one tells its agent first is taken from the free
+// context.
 func (w *xmlWriter) tasks(m *manifest.Manifest, a axes, c *custom) error {
 	if len(m.Tasks) == 0 {
 		words := "No task is given: the queue says what is next."
