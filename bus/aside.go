@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -53,7 +53,7 @@ func writeFaults(dir string, faults []Fault) error {
 func (e *embedded) newAside(what string) (string, error) {
 	for n := 1; ; n++ {
 		path := e.asidePath(what, n)
-		err := os.Mkdir(path, 0o700)
+		err := disk.Mkdir(path, 0o700)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -87,14 +87,14 @@ func (e *embedded) copyAside(what string, faults []Fault, fill func(dir string) 
 	}
 	for n := 1; err == nil; n++ {
 		path := e.asidePath(what, n)
-		if _, taken := os.Lstat(path); taken == nil {
+		if _, taken := disk.Lstat(path); taken == nil {
 			continue
 		}
-		if err = os.Rename(making, path); err == nil {
+		if err = disk.Rename(making, path); err == nil {
 			return path, syncPath(filepath.Dir(path))
 		}
 	}
-	return "", errors.Join(full(err), os.RemoveAll(making))
+	return "", errors.Join(full(err), disk.RemoveAll(making))
 }
 
 // setAsideBlocks copies the blocks of the log from a torn place on.
@@ -145,7 +145,7 @@ func (e *embedded) copyDamaged(faults []Fault) (string, error) {
 		return "", nil
 	}
 	copied, err := e.copyAside("", faults, func(dir string) error {
-		return filepath.WalkDir(e.dir, func(path string, entry fs.DirEntry, err error) error {
+		return disk.WalkDir(e.dir, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !entry.Type().IsRegular() || entry.Name() == lockName {
 				return ignoreMissing(err)
 			}
@@ -174,12 +174,12 @@ func globEscape(path string) string {
 }
 
 func copyFile(from, to string) error {
-	in, err := os.Open(from)
+	in, err := disk.Open(from)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
 	return files.Copy(in, to)

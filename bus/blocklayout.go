@@ -79,10 +79,10 @@ func (r *layoutReader) read() error {
 // list reads a directory. A path that leads to something else is a fault.
 func (r *layoutReader) list(path string) (entries []fs.DirEntry, found bool, err error) {
 	whole := filepath.Join(r.dir, path)
-	if _, err := os.Lstat(whole); err != nil {
+	if _, err := disk.Lstat(whole); err != nil {
 		return nil, false, ignoreMissing(err)
 	}
-	info, err := os.Stat(whole)
+	info, err := disk.Stat(whole)
 	if err != nil && isLink(whole) {
 		r.fault(path, deadLink)
 		return nil, false, nil
@@ -94,7 +94,7 @@ func (r *layoutReader) list(path string) (entries []fs.DirEntry, found bool, err
 		r.fault(path, "it is "+kindOf(info.Mode())+", and must be a directory")
 		return nil, false, nil
 	}
-	entries, err = os.ReadDir(whole)
+	entries, err = disk.ReadDir(whole)
 	return entries, true, err
 }
 
@@ -161,7 +161,7 @@ func (r *layoutReader) inMessages(entry fs.DirEntry) error {
 // mustBeFile makes anything else a fault; what is gone meanwhile is none. A link to a file is one.
 func (r *layoutReader) mustBeFile(path string) error {
 	whole := filepath.Join(r.dir, path)
-	info, err := os.Stat(whole)
+	info, err := disk.Stat(whole)
 	if err != nil && isLink(whole) {
 		r.fault(path, deadLink)
 		return nil
@@ -179,7 +179,7 @@ func (r *layoutReader) mustBeFile(path string) error {
 const deadLink = "it is a symbolic link to nothing"
 
 func isLink(path string) bool {
-	info, err := os.Lstat(path)
+	info, err := disk.Lstat(path)
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 

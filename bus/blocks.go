@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"maestro/internal/disk"
 )
 
 // blockSyncer makes the stream's block files durable. A block that has a successor is finished, so each is synced
@@ -39,7 +41,7 @@ func (s *blockSyncer) sync() error {
 
 // syncBlocks is sync; mu is held.
 func (s *blockSyncer) syncBlocks() error {
-	dir, err := os.Open(s.dir)
+	dir, err := disk.Open(s.dir)
 	if err != nil {
 		return fmt.Errorf("sync the log's blocks: %w", err)
 	}
@@ -53,7 +55,7 @@ func (s *blockSyncer) syncBlocks() error {
 		newest = max(newest, index)
 		err = errors.Join(err, syncPath(s.dir+string(os.PathSeparator)+name))
 	}
-	if err := errors.Join(err, dir.Sync(), dir.Close()); err != nil {
+	if err := errors.Join(err, disk.Sync(dir), dir.Close()); err != nil {
 		return fmt.Errorf("sync the log's blocks: %w", err)
 	}
 	s.finished = max(s.finished, newest-1)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"maestro/events"
+	"maestro/internal/disk"
 )
 
 // BlobStream is the stream of the object store that keeps the blobs.
@@ -125,7 +125,7 @@ type eachRecord func(block int, r blockRecord)
 
 // blockFiles lists the numbers of a directory's block files, in order. A directory that is not there has none.
 func blockFiles(dir string) ([]int, error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := disk.ReadDir(dir)
 	if err != nil {
 		return nil, ignoreMissing(err)
 	}

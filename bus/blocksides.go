@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"maestro/internal/disk"
 )
 
 // sideWatch follows the newest block of a stream beside the log, as blockWatch does for the log. Its older blocks may
@@ -60,7 +62,7 @@ func (w *sideWatch) check() error {
 	case newest > w.index || w.block == nil && newest > 0:
 		if err := w.follow(newest); err != nil {
 			path := filepath.Join(w.dir, blockName(newest))
-			if _, missing := os.Lstat(path); missing != nil {
+			if _, missing := disk.Lstat(path); missing != nil {
 				return nil // it was there when the directory was listed: the next look tells
 			}
 			return ifGone(err, path)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -144,7 +145,7 @@ func (w *blockWatch) placesLocked() error {
 			return lostPlace(path)
 		}
 	}
-	entries, err := os.ReadDir(w.dir)
+	entries, err := disk.ReadDir(w.dir)
 	if err != nil {
 		return ifGone(err, w.dir)
 	}
@@ -175,7 +176,7 @@ func (w *blockWatch) placesLocked() error {
 
 // leadsElsewhere reports whether a path leads to nothing, or to something else than it did. What cannot be told is no.
 func leadsElsewhere(path string, held fs.FileInfo) bool {
-	info, err := os.Stat(path)
+	info, err := disk.Stat(path)
 	if err != nil {
 		return files.Gone(err)
 	}
@@ -184,7 +185,7 @@ func leadsElsewhere(path string, held fs.FileInfo) bool {
 
 // leadsToFile reports whether a path leads to a plain file. What cannot be told is yes.
 func leadsToFile(path string) bool {
-	info, err := os.Stat(path)
+	info, err := disk.Stat(path)
 	if err != nil {
 		return !files.Gone(err)
 	}
@@ -235,7 +236,7 @@ func (w *blockWatch) check(acked uint64) error {
 
 // finish takes note of a block that nothing is written to any more.
 func (w *blockWatch) finish(index int) {
-	info, err := os.Stat(filepath.Join(w.dir, blockName(index)))
+	info, err := disk.Stat(filepath.Join(w.dir, blockName(index)))
 	if err != nil {
 		return // places tells
 	}
@@ -251,7 +252,7 @@ func (w *blockWatch) changed() (paths []string) {
 	defer w.mu.Unlock()
 	for index, was := range w.finished {
 		path := filepath.Join(w.dir, blockName(index))
-		info, err := os.Stat(path)
+		info, err := disk.Stat(path)
 		if err != nil || info.Size() != was.Size || !info.ModTime().Equal(was.Time) {
 			paths = append(paths, path)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"maestro/events"
+	"maestro/internal/disk"
 )
 
 // Bus is the log, the blobs beside it, and the announcements of what was appended. It satisfies engine.Log.
@@ -193,7 +193,7 @@ func (b *Bus) mayCreate() error {
 		return nil
 	}
 	dir := b.embedded.streamDir(StreamName)
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	if _, err := disk.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return &events.DamageError{Sequence: 1, Why: "the server cannot recover the stream in " + dir +

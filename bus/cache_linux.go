@@ -3,20 +3,20 @@ package bus
 import (
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"maestro/internal/disk"
 )
 
 // dropCache makes the system forget what it remembers of a tree's files, so that reading them shows what is on disk.
 // What is not written yet stays: sync first.
 func dropCache(dir string) error {
-	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	return disk.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return ignoreMissing(err)
 		}
-		f, err := os.Open(path)
+		f, err := disk.Open(path)
 		if err != nil {
 			return ignoreMissing(err)
 		}

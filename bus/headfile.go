@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -191,7 +191,7 @@ func (h *HeadFile) writeAgain(gone bool) error {
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(filepath.Dir(h.path))
+	root, err := disk.OpenRoot(filepath.Dir(h.path))
 	if err != nil {
 		return err
 	}

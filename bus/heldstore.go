@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -18,11 +19,11 @@ type heldStore struct {
 }
 
 func holdStore(path string) (*heldStore, error) {
-	dir, err := os.Open(path)
+	dir, err := disk.Open(path)
 	if err != nil {
 		return nil, files.Explain(path, files.ToRead, err)
 	}
-	info, err := dir.Stat()
+	info, err := disk.FileStat(dir)
 	if err != nil {
 		_ = dir.Close()
 		return nil, err
@@ -34,7 +35,7 @@ func holdStore(path string) (*heldStore, error) {
 // the system has no such paths, it is the path by which the directory was opened.
 func (h *heldStore) through() string {
 	path := "/proc/self/fd/" + strconv.Itoa(int(h.dir.Fd()))
-	if info, err := os.Stat(path); err == nil && os.SameFile(info, h.info) {
+	if info, err := disk.Stat(path); err == nil && os.SameFile(info, h.info) {
 		return path
 	}
 	return h.path
@@ -42,7 +43,7 @@ func (h *heldStore) through() string {
 
 // here fails with *events.StoppedError when the path no longer leads to the directory.
 func (h *heldStore) here() error {
-	if info, err := os.Stat(h.path); err == nil && os.SameFile(info, h.info) {
+	if info, err := disk.Stat(h.path); err == nil && os.SameFile(info, h.info) {
 		return nil
 	}
 	return &events.StoppedError{

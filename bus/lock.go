@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"os"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
 // lockStore takes the store for this process until the file is closed, or the process ends however it ends.
 func lockStore(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := disk.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, files.Explain(path, files.ToWrite, err)
 	}

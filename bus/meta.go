@@ -9,11 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/minio/highwayhash"
 	"github.com/nats-io/nats-server/v2/server"
+
+	"maestro/internal/disk"
 )
 
 // The files beside a stream's blocks that hold its configuration, and its sum. Without them nats-server passes the
@@ -69,7 +70,7 @@ func (e *embedded) repairMeta(ctx context.Context) error {
 		if layout, err := layoutOf(e.dir, s.name); err != nil || len(layout.faults) > 0 {
 			continue // the check says what is wrong there
 		}
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := disk.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if !metaFits(path, s.name) {
@@ -79,11 +80,11 @@ func (e *embedded) repairMeta(ctx context.Context) error {
 	if len(broken) == 0 {
 		return nil
 	}
-	model, err := os.MkdirTemp(e.dir, ".model-*")
+	model, err := disk.MkdirTemp(e.dir, ".model-*")
 	if err != nil {
 		return fmt.Errorf("make a stream's configuration again: %w", full(err))
 	}
-	defer func() { _ = os.RemoveAll(model) }()
+	defer func() { _ = disk.RemoveAll(model) }()
 	b, err := Open(ctx, Options{Dir: model, Durability: Interval})
 	if err == nil {
 		err = b.Close()
@@ -95,7 +96,7 @@ func (e *embedded) repairMeta(ctx context.Context) error {
 		e.logger.Warn("the configuration of a stream is damaged, or deletes messages; it is made again",
 			"stream", stream)
 		for _, name := range []string{metaName, metaSumName} {
-			content, err := os.ReadFile(filepath.Join(streamPath(model, stream), name))
+			content, err := disk.ReadFile(filepath.Join(streamPath(model, stream), name))
 			if err == nil {
 				err = writeAtomically(filepath.Join(streamPath(e.dir, stream), name), content)
 			}

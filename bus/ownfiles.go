@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -12,7 +13,7 @@ import (
 // files in place, so a copy of the store that was made of hard links would share what either server writes.
 func (e *embedded) separate() error {
 	var separated []string
-	err := filepath.WalkDir(e.storeDir(), func(path string, entry fs.DirEntry, err error) error {
+	err := disk.WalkDir(e.storeDir(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return nil //nolint:nilerr // the check says what cannot be read
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -107,7 +107,7 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 // hasStreams reports whether every stream of the store is there.
 func (e *embedded) hasStreams() bool {
 	for _, s := range storedStreams {
-		if _, err := os.Stat(filepath.Join(streamPath(e.dir, s.name), metaName)); err != nil {
+		if _, err := disk.Stat(filepath.Join(streamPath(e.dir, s.name), metaName)); err != nil {
 			return false
 		}
 	}
@@ -231,7 +231,7 @@ func goneBlocks(dir string, s *scannedStream, note *storeNote) []int {
 		return gone
 	}
 	// A stream has a block from its first moment on.
-	if _, err := os.Stat(streamPath(dir, s.name)); err == nil && len(s.blocks) == 0 {
+	if _, err := disk.Stat(streamPath(dir, s.name)); err == nil && len(s.blocks) == 0 {
 		gone = append(gone, 1)
 	}
 	return gone
@@ -253,11 +253,11 @@ func (e *embedded) cutAt(log *scannedStream, torn Fault) error {
 	path := filepath.Join(e.dir, torn.File)
 	index, _ := blockIndex(filepath.Base(path))
 	for i := len(log.blocks) - 1; i >= 0 && log.blocks[i].index > index; i-- {
-		if err := os.Remove(filepath.Join(filepath.Dir(path), blockName(log.blocks[i].index))); err != nil {
+		if err := disk.Remove(filepath.Join(filepath.Dir(path), blockName(log.blocks[i].index))); err != nil {
 			return fmt.Errorf("cut the unfinished append off: %w", err)
 		}
 	}
-	if err := errors.Join(os.Truncate(path, torn.Offset), syncPath(path), syncPath(filepath.Dir(path))); err != nil {
+	if err := errors.Join(disk.Truncate(path, torn.Offset), syncPath(path), syncPath(filepath.Dir(path))); err != nil {
 		return fmt.Errorf("cut the unfinished append off: %w", full(err))
 	}
 	return nil
@@ -290,10 +290,10 @@ func (e *embedded) setSideStreamsAside(p *prepared) error {
 			return err
 		}
 		target := streamPath(aside, stream)
-		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		if err := disk.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 			return full(err)
 		}
-		if err := os.Rename(path, target); err != nil {
+		if err := disk.Rename(path, target); err != nil {
 			return fmt.Errorf("set the damaged stream %s aside: %w", stream, err)
 		}
 		if err := errors.Join(syncPath(filepath.Dir(path)), syncPath(filepath.Dir(target))); err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -48,14 +49,14 @@ func OpenReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the store directory: %w", err)
 	}
-	if _, err := os.Stat(dir); err != nil {
+	if _, err := disk.Stat(dir); err != nil {
 		return nil, fmt.Errorf("open the store read-only: %w", err)
 	}
 	lock, err := lockForReading(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, err
 	}
-	held, unread := os.Open(dir) // a fault, as the reading of it says
+	held, unread := disk.Open(dir) // a fault, as the reading of it says
 	if unread == nil {
 		if err := lockDir(held, files.LockShared); err != nil {
 			return nil, errors.Join(err, closeAll(held, lock))

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"maestro/events"
+	"maestro/internal/disk"
 )
 
 // sideStreams are the streams beside the log, which are made again from what was set aside of them.
@@ -57,7 +57,7 @@ func (b *Bus) rebuildSideStreams(ctx context.Context) error {
 		}
 	}
 	list := filepath.Join(b.embedded.dir, rebuildsName)
-	if _, err := os.Lstat(list); len(paths) == 0 && errors.Is(err, fs.ErrNotExist) {
+	if _, err := disk.Lstat(list); len(paths) == 0 && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	var done []string
@@ -89,7 +89,7 @@ func (b *Bus) rebuildSideStreams(ctx context.Context) error {
 		}
 		b.options.Logger.Info("the readable part of a stream that was set aside is put back", "aside", aside)
 	}
-	if err := ignoreMissing(os.Remove(list)); err != nil {
+	if err := ignoreMissing(disk.Remove(list)); err != nil {
 		return full(err)
 	}
 	return syncPath(b.embedded.dir)

@@ -3,8 +3,9 @@ package bus
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"maestro/internal/disk"
 )
 
 // remade lists, in the directory of a stream, the files that a start makes again. The server opens them to write when
@@ -15,7 +16,7 @@ var remade = []string{filepath.Join("msgs", indexName), metaName, metaSumName}
 func otherRemade(dir, stream string) (paths []string) {
 	for _, name := range remade {
 		path := filepath.Join(streamPath(dir, stream), name)
-		if _, err := os.Lstat(path); err == nil && !leadsToFile(path) {
+		if _, err := disk.Lstat(path); err == nil && !leadsToFile(path) {
 			paths = append(paths, path)
 		}
 	}
@@ -29,7 +30,7 @@ func (e *embedded) clearRemade() error {
 		paths = append(paths, otherRemade(e.dir, stored.name)...)
 	}
 	list := filepath.Join(e.dir, rebuildsName)
-	if _, err := os.Lstat(list); err == nil && !leadsToFile(list) {
+	if _, err := disk.Lstat(list); err == nil && !leadsToFile(list) {
 		paths = append(paths, list)
 	}
 	for _, path := range paths {
@@ -42,7 +43,7 @@ func (e *embedded) clearRemade() error {
 
 // takeAway removes what is in the place of a file. A directory that is not empty is set aside.
 func (e *embedded) takeAway(path string) error {
-	err := os.Remove(path)
+	err := disk.Remove(path)
 	switch {
 	case err == nil:
 		e.logger.Warn("something else was in the place of a file of the store; it is removed, and the file is made again", "path", path)
@@ -54,7 +55,7 @@ func (e *embedded) takeAway(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(path, filepath.Join(aside, filepath.Base(path))); err != nil {
+	if err := disk.Rename(path, filepath.Join(aside, filepath.Base(path))); err != nil {
 		return full(err)
 	}
 	e.logger.Warn("something else was in the place of a file of the store; it is set aside, and the file is made again",

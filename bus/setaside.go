@@ -3,11 +3,12 @@ package bus
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"maestro/internal/disk"
 )
 
 // tailAside is what the directories are called that hold the end of a log, cut off as an unfinished append.
@@ -19,7 +20,7 @@ var asidePattern = regexp.MustCompile(`^\d{8}T\d{6}Z(?:-([a-z_]+))?(?:-\d+)?$`)
 // asides gives the directories beside a store that hold what was set aside of it, oldest first: a stream by its name in
 // small letters, or the log's end.
 func asides(dir, what string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Dir(dir))
+	entries, err := disk.ReadDir(filepath.Dir(dir))
 	if err != nil {
 		return nil, ignoreMissing(err)
 	}
@@ -41,7 +42,7 @@ func Tails(dir string) ([]string, error) { return asides(dir, tailAside) }
 
 // HoldsLog reports whether a directory looks like a store with a log.
 func HoldsLog(dir string) bool {
-	info, err := os.Stat(streamPath(dir, StreamName))
+	info, err := disk.Stat(streamPath(dir, StreamName))
 	return err == nil && info.IsDir() || isDir(sparePath(dir, StreamName))
 }
 
@@ -51,7 +52,7 @@ func HoldsNoEvent(dir string) bool {
 	spared, _ := filepath.Glob(filepath.Join(globEscape(sparePath(dir, StreamName)), "*.blk*")) // the pattern is right
 	blocks = append(blocks, spared...)
 	for _, block := range blocks {
-		if info, statErr := os.Stat(block); statErr != nil || info.Size() > 0 {
+		if info, statErr := disk.Stat(block); statErr != nil || info.Size() > 0 {
 			return false
 		}
 	}
@@ -63,6 +64,6 @@ const remadeName = "remade"
 
 // isRemade reports whether a stream was made again from what was set aside.
 func isRemade(aside string) bool {
-	_, err := os.Lstat(filepath.Join(aside, remadeName))
+	_, err := disk.Lstat(filepath.Join(aside, remadeName))
 	return !errors.Is(err, fs.ErrNotExist)
 }

@@ -3,7 +3,6 @@ package bus
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -100,7 +99,7 @@ var link = disk.Link
 
 // copySpare copies a block where the file system has no second names for it.
 func (e *embedded) copySpare(from, to string) error {
-	info, err := os.Stat(from)
+	info, err := disk.Stat(from)
 	if err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func (e *embedded) copyNewest(from, to string) {
 		return
 	}
 	if err := copyFile(from, to); err != nil {
-		_ = os.Remove(to)
+		_ = disk.Remove(to)
 	}
 }
 

@@ -90,6 +90,15 @@ func TestAStreamThatTheServerCannotOpenIsKept(t *testing.T) {
 // holdsAll says that a bus can be written to, and holds so many events, texts and refusals.
 func holdsAll(t *testing.T, b *Bus, log, blobs, denials int) {
 	t.Helper()
+	holds(t, b, log, blobs, denials)
+	if left, err := os.Lstat(b.embedded.spareDir()); err == nil {
+		t.Errorf("%s is left", left.Name())
+	}
+}
+
+// holds is holdsAll of a store whose start may not have removed the second names.
+func holds(t *testing.T, b *Bus, log, blobs, denials int) {
+	t.Helper()
 	must(t, b.Damage())
 	head, err := b.Sync(t.Context())
 	if err != nil || head != uint64(log) { //nolint:gosec // not negative
@@ -103,9 +112,6 @@ func holdsAll(t *testing.T, b *Bus, log, blobs, denials int) {
 	must(t, b.LoadDenials(t.Context(), func(events.StoredDenial) error { refused++; return nil }))
 	if refused != denials {
 		t.Errorf("%d refusals, expected %d", refused, denials)
-	}
-	if left, err := os.Lstat(b.embedded.spareDir()); err == nil {
-		t.Errorf("%s is left", left.Name())
 	}
 }
 

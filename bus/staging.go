@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -78,17 +79,17 @@ func sweepUnlocked(root string) {
 		return
 	}
 	for _, path := range left {
-		info, err := os.Lstat(path)
+		info, err := disk.Lstat(path)
 		sum := strings.TrimPrefix(filepath.Base(path), stagingOf(oldStagingPrefix))
 		if err == nil && info.IsDir() && files.Owned(info) == nil && !inUse[sum] {
-			_ = os.RemoveAll(path)
+			_ = disk.RemoveAll(path)
 		}
 	}
 }
 
 // sweep removes what servers that are gone left in root, but for what ours may still need.
 func sweep(root, prefix, ours string) {
-	entries, err := os.ReadDir(root)
+	entries, err := disk.ReadDir(root)
 	if err != nil {
 		return
 	}
@@ -97,13 +98,13 @@ func sweep(root, prefix, ours string) {
 			continue
 		}
 		path := filepath.Join(root, entry.Name())
-		if info, err := os.Lstat(path); err != nil || !info.IsDir() || files.Owned(info) != nil {
+		if info, err := disk.Lstat(path); err != nil || !info.IsDir() || files.Owned(info) != nil {
 			continue
 		}
 		if dir, err := files.LockDir(path, false); err == nil {
 			// A server may have replaced the directory before it was locked.
 			if held, err := dir.Stat(); err == nil && isAt(path, held) {
-				_ = os.RemoveAll(path)
+				_ = disk.RemoveAll(path)
 			}
 			_ = dir.Close()
 		}
@@ -112,7 +113,7 @@ func sweep(root, prefix, ours string) {
 
 // isAt reports whether a path leads to a file, and follows no link.
 func isAt(path string, held fs.FileInfo) bool {
-	now, err := os.Lstat(path)
+	now, err := disk.Lstat(path)
 	return err == nil && os.SameFile(held, now)
 }
 
@@ -141,7 +142,7 @@ func (s *staging) leave() {
 	if s.dir == "" {
 		return
 	}
-	_ = os.RemoveAll(s.dir)
+	_ = disk.RemoveAll(s.dir)
 	if s.lock != nil {
 		_ = s.lock.Close()
 		s.lock = nil
@@ -150,10 +151,10 @@ func (s *staging) leave() {
 
 // private makes path a directory that only this user can enter, or reports that it is not one.
 func private(path string) bool {
-	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := disk.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return false
 	}
-	info, err := os.Lstat(path)
+	info, err := disk.Lstat(path)
 	return err == nil && info.IsDir() && info.Mode().Perm() == 0o700 && files.Owned(info) == nil
 }
 
@@ -163,7 +164,7 @@ func (s *staging) distrust() { s.failed = true }
 // attach empties the staging and makes streamDir's batches live in it. The server has read what it wanted by then.
 func (s *staging) attach(streamDir string) error {
 	link := filepath.Join(streamDir, "batches")
-	if err := os.RemoveAll(link); err != nil {
+	if err := disk.RemoveAll(link); err != nil {
 		return err
 	}
 	if s.dir == "" {
@@ -174,7 +175,7 @@ func (s *staging) attach(streamDir string) error {
 		return nil
 	}
 	sweepStaging("") // a server with another environment may have staged this store's batches elsewhere
-	return os.Symlink(s.dir, link)
+	return disk.Symlink(s.dir, link)
 }
 
 // detach takes the link to the directory away. The server is stopped, so no batch is open.
@@ -183,7 +184,7 @@ func (s *staging) detach(streamDir string) {
 		return
 	}
 	link := filepath.Join(streamDir, "batches")
-	if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		_ = os.Remove(link)
+	if info, err := disk.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		_ = disk.Remove(link)
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"maestro/events"
+	"maestro/internal/disk"
 )
 
 // A server that is killed leaves its staging in memory; the next start of any store of the same user removes it, and
@@ -134,5 +136,26 @@ func TestStagingWithoutALockIsSwept(t *testing.T) {
 	sweepStaging("")
 	if _, err := os.Stat(name(storeSum(used))); !os.IsNotExist(err) {
 		t.Errorf("it is there still: %v", err)
+	}
+}
+
+// A server may replace its directory while another sweeps: the new one stays.
+func TestAReplacedStagingIsNotSwept(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, stagingOf(stagingPrefix)+storeSum("a"))
+	must(t, os.Mkdir(path, 0o700))
+	var once sync.Once
+	t.Cleanup(disk.Inject(func(operation, at string) error {
+		if operation == "stat" && at == path { // it is open, and not locked yet
+			once.Do(func() { must(t, errors.Join(os.Rename(path, path+"-old"), os.Mkdir(path, 0o700))) })
+		}
+		return nil
+	}))
+	sweep(root, stagingOf(stagingPrefix), "")
+	if _, err := os.Lstat(path + "-old"); err != nil {
+		t.Fatal("nothing was replaced")
+	}
+	if _, err := os.Lstat(path); err != nil {
+		t.Errorf("the directory of the server that lives is gone: %v", err)
 	}
 }

@@ -4,17 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
 // syncTree makes every file and directory under dir durable. A missing dir is an empty one; files that go meanwhile are
 // skipped.
 func syncTree(dir string) error {
-	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	return disk.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return ignoreMissing(err)
 		}
@@ -35,14 +35,14 @@ func writeAtomically(path string, content ...[]byte) error {
 
 // syncPath makes one file's content, or one directory's names, durable.
 func syncPath(path string) error {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return files.Explain(path, files.ToRead, err)
 	}
 	if synced != nil {
 		synced(path)
 	}
-	err = f.Sync()
+	err = disk.Sync(f)
 	return errors.Join(err, f.Close())
 }
 
@@ -54,11 +54,11 @@ func mkdirDurably(dir string) error {
 	var made []string
 	for at := dir; ; at = filepath.Dir(at) {
 		made = append(made, at)
-		if _, err := os.Stat(at); err == nil || filepath.Dir(at) == at {
+		if _, err := disk.Stat(at); err == nil || filepath.Dir(at) == at {
 			break
 		}
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := disk.MkdirAll(dir, 0o700); err != nil {
 		return files.Explain(dir, files.ToChange, err)
 	}
 	for _, path := range made {
@@ -71,15 +71,15 @@ func mkdirDurably(dir string) error {
 
 // probe tells whether a file of a page can be written and synced in dir.
 func probe(dir string) error {
-	f, err := os.CreateTemp(dir, ".probe-*")
+	f, err := disk.CreateTemp(dir, ".probe-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(make([]byte, 4096))
 	if err == nil {
-		err = f.Sync()
+		err = disk.Sync(f)
 	}
-	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	return errors.Join(err, f.Close(), disk.Remove(f.Name()))
 }
 
 // full names the errors that room on the disk would cure.

@@ -3,12 +3,12 @@ package bus
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -80,7 +80,7 @@ func noteStream(dir, stream string) (streamNote, bool) {
 	}
 	note := streamNote{Index: Digest(index)}
 	for _, block := range blocks {
-		info, err := os.Stat(filepath.Join(messages, blockName(block)))
+		info, err := disk.Stat(filepath.Join(messages, blockName(block)))
 		if err != nil {
 			return streamNote{}, false
 		}
@@ -92,7 +92,7 @@ func noteStream(dir, stream string) (streamNote, bool) {
 // indexFits reports whether an index was written behind the last record of a block: it ends with that record's
 // checksum, and its own. Otherwise the server passes it over and reads every block.
 func indexFits(index []byte, block string) bool {
-	f, err := os.Open(block)
+	f, err := disk.Open(block)
 	if err != nil {
 		return false
 	}
@@ -149,7 +149,7 @@ func (n *storeNote) save(dir string) error {
 // forgetNote removes the note durably: from now on the store is in use.
 func forgetNote(dir string) error {
 	path := filepath.Join(dir, cleanName)
-	if err := os.Remove(path); err != nil {
+	if err := disk.Remove(path); err != nil {
 		return ignoreMissing(files.Explain(path, files.ToChange, err))
 	}
 	return syncPath(dir)

@@ -7,11 +7,12 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
+
+	"maestro/internal/disk"
 )
 
 // maxStray is how long a file may be that is taken for a block; the server's are much shorter.
@@ -96,7 +97,7 @@ func strayFiles(ctx context.Context, dir string) (paths, unknown []string, err e
 			blocks[filepath.Join(streamPath(dir, s.name), "msgs", blockName(index))] = true
 		}
 	}
-	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	err = disk.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -138,7 +139,7 @@ func strayNumbers(paths []string) []int {
 
 // strayOf finds of which stream a file holds records, and under which number the server wrote them.
 func strayOf(path string, numbers []int) (stream string, key int, ok bool) {
-	info, err := os.Stat(path)
+	info, err := disk.Stat(path)
 	if err != nil || info.Size() > maxStray {
 		return "", 0, false
 	}

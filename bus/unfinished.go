@@ -3,12 +3,12 @@ package bus
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -32,7 +32,7 @@ func (e *embedded) removeUnfinished() {
 		if !isDir(dir) {
 			continue
 		}
-		entries, listErr := os.ReadDir(dir)
+		entries, listErr := disk.ReadDir(dir)
 		err = errors.Join(err, listErr)
 		for _, entry := range entries {
 			if scratch.MatchString(entry.Name()) {
@@ -41,7 +41,7 @@ func (e *embedded) removeUnfinished() {
 		}
 	}
 	for _, path := range left {
-		err = errors.Join(err, os.RemoveAll(path))
+		err = errors.Join(err, disk.RemoveAll(path))
 	}
 	err = errors.Join(err, files.RemoveUnfinished(e.dir))
 	for _, stream := range storedStreams {
@@ -57,14 +57,14 @@ func (e *embedded) removeUnfinished() {
 
 // isDir reports whether a directory is there, and not a link to one.
 func isDir(path string) bool {
-	info, err := os.Lstat(path)
+	info, err := disk.Lstat(path)
 	return err == nil && info.IsDir()
 }
 
 // isHollow reports whether a directory that something was set aside to holds nothing: the server was killed before.
 func isHollow(aside string) bool {
 	hollow := true
-	err := filepath.WalkDir(aside, func(path string, entry fs.DirEntry, err error) error {
+	err := disk.WalkDir(aside, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

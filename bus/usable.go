@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -28,7 +29,7 @@ func (e *embedded) serverDirs() []string {
 // not be the first to notice: it waits without an end, or deletes the stream.
 func (e *embedded) usable() error {
 	for _, dir := range e.serverDirs() {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		if info, err := disk.Stat(dir); err != nil || !info.IsDir() {
 			continue
 		}
 		if err := canMakeFiles(dir); err != nil {
@@ -41,7 +42,7 @@ func (e *embedded) usable() error {
 			continue
 		}
 		newest := filepath.Join(e.messagesDir(stored.name), blockName(blocks[len(blocks)-1]))
-		if info, err := os.Stat(newest); err != nil || !info.Mode().IsRegular() {
+		if info, err := disk.Stat(newest); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
 		if err := opens(newest, os.O_RDWR); err != nil && opens(newest, os.O_RDONLY) == nil {
@@ -52,7 +53,7 @@ func (e *embedded) usable() error {
 }
 
 func opens(path string, flag int) error {
-	f, err := os.OpenFile(path, flag, 0)
+	f, err := disk.OpenFile(path, flag, 0)
 	if err != nil {
 		return err
 	}
@@ -61,11 +62,11 @@ func opens(path string, flag int) error {
 
 // canMakeFiles makes a file in a directory and removes it.
 func canMakeFiles(dir string) error {
-	f, err := os.CreateTemp(dir, ".probe-*")
+	f, err := disk.CreateTemp(dir, ".probe-*")
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return errors.Join(f.Close(), disk.Remove(f.Name()))
 }
 
 func unusable(path string, err error) error {

@@ -171,6 +171,14 @@ func Advice(err error) string {
 	if errors.As(err, &advised) {
 		return advised.Advice()
 	}
+	goesOn := "then the server goes on by itself"
+	if errors.Is(err, events.ErrReadOnly) {
+		goesOn = "then restart the server"
+	}
+	var denied interface{ Allow() string }
+	if errors.As(err, &denied) { // nothing is wrong with what is stored
+		return denied.Allow() + "; " + goesOn
+	}
 	if errors.Is(err, events.ErrFull) {
 		return "make room on the server's disk, then the server goes on by itself"
 	}

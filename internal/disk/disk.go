@@ -5,6 +5,7 @@ package disk
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 )
 
@@ -151,4 +152,46 @@ func Truncate(path string, size int64) error {
 		return err
 	}
 	return os.Truncate(path, size)
+}
+
+// MkdirTemp is os.MkdirTemp.
+func MkdirTemp(dir, pattern string) (string, error) {
+	if err := Check("mkdir", dir); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(dir, pattern)
+}
+
+// ReadFile is os.ReadFile.
+func ReadFile(path string) ([]byte, error) {
+	if err := Check("read", path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// WalkDir is filepath.WalkDir; visit is given an error that is injected as one of reading what it visits.
+func WalkDir(root string, visit fs.WalkDirFunc) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			err = Check("walk", path)
+		}
+		return visit(path, entry, err)
+	})
+}
+
+// Symlink is os.Symlink.
+func Symlink(leadsTo, path string) error {
+	if err := Check("link", path); err != nil {
+		return err
+	}
+	return os.Symlink(leadsTo, path)
+}
+
+// OpenRoot is os.OpenRoot.
+func OpenRoot(dir string) (*os.Root, error) {
+	if err := Check("open", dir); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
 }

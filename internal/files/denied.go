@@ -37,6 +37,9 @@ func (e *DeniedError) Error() string { return e.What + ": " + e.Why + "; " + e.N
 
 func (e *DeniedError) Unwrap() error { return e.err }
 
+// Allow is Next.
+func (e *DeniedError) Allow() string { return e.Next }
+
 // Explain gives the *DeniedError of an operation on a file or directory that failed for want of permission. Other
 // errors stay as they are.
 func Explain(path string, access Access, err error) error {
@@ -80,6 +83,9 @@ func Explain(path string, access Access, err error) error {
 	return denied
 }
 
+// permits is allowed; tests set it.
+var permits = allowed
+
 // modeAllows reports whether a mode gives its owner all that chmod could.
 func modeAllows(mode fs.FileMode) bool {
 	if mode.IsDir() {
@@ -100,12 +106,12 @@ func denier(path string, access Access) (string, fs.FileInfo) {
 		if err != nil {
 			return path, nil
 		}
-		if !allowed(above, false, access == ToChange && above == parent, true) {
+		if !permits(above, false, access == ToChange && above == parent, true) {
 			return above, info
 		}
 	}
 	info, err := os.Stat(path)
-	if err != nil || access == ToChange || allowed(path, true, access == ToWrite, info.IsDir()) {
+	if err != nil || access == ToChange || permits(path, true, access == ToWrite, info.IsDir()) {
 		return path, nil
 	}
 	return path, info

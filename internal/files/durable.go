@@ -5,12 +5,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"maestro/internal/disk"
 )
 
 // SyncDir makes the names in a directory durable.
 func SyncDir(path string) error {
-	dir, err := os.Open(path)
+	dir, err := disk.Open(path)
 	if err != nil {
 		return err
 	}
@@ -19,7 +20,7 @@ func SyncDir(path string) error {
 
 // Copy writes all that is left of a file into a new one that only this user can read. It does not make it durable.
 func Copy(from *os.File, to string) error {
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := disk.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -31,7 +32,7 @@ func Copy(from *os.File, to string) error {
 // Next to an error it gives the size of what it could see.
 func TreeSize(dir string) (size uint64, err error) {
 	var failed error
-	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+	err = disk.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		var info fs.FileInfo
 		if err == nil && entry.Type().IsRegular() {
 			if info, err = entry.Info(); err == nil {

@@ -29,11 +29,11 @@ func Open(root *os.Root, name string, flag int) (*os.File, error) {
 
 // OpenNamed opens a regular file that the user named, for reading. It follows links.
 func OpenNamed(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	f, err := disk.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
+	info, err := disk.FileStat(f)
 	if err == nil && !info.Mode().IsRegular() {
 		err = &IrregularError{Name: path, Why: "is not a regular file"}
 	}
@@ -63,7 +63,7 @@ func open(root *os.Root, name string, flag int, is func(fs.FileMode) bool, why s
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
+	info, err := disk.FileStat(f)
 	if err == nil && !os.SameFile(seen, info) {
 		err = &IrregularError{Name: name, Why: "was replaced while it was opened", Passing: true}
 	}

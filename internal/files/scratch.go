@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+
+	"maestro/internal/disk"
 )
 
 // Scratch is a new directory beside the place that it will take. It is locked while its process lives, so that another
@@ -19,7 +21,7 @@ type Scratch struct {
 // NewScratch makes one for a path, which is called ".NAME.PURPOSE-<digits>", with mode 0700.
 func NewScratch(path, purpose string) (*Scratch, error) {
 	for {
-		made, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+"."+purpose+"-*")
+		made, err := disk.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+"."+purpose+"-*")
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +37,7 @@ func NewScratch(path, purpose string) (*Scratch, error) {
 			continue
 		}
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrHeld) {
-			return nil, errors.Join(err, os.Remove(made))
+			return nil, errors.Join(err, disk.Remove(made))
 		}
 	}
 }
@@ -98,7 +100,7 @@ func eachLeftover(path, purpose string, do func(dir string) error) (done []strin
 // scratches lists the directories that have a name of NewScratch for a path.
 func scratches(path, purpose string) (dirs []string, err error) {
 	parent := filepath.Dir(path)
-	entries, err := os.ReadDir(parent)
+	entries, err := disk.ReadDir(parent)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -114,6 +116,6 @@ func scratches(path, purpose string) (dirs []string, err error) {
 // holds reports whether an open directory is the one that has the path.
 func holds(dir *os.File, path string) bool {
 	held, err := dir.Stat()
-	now, nowErr := os.Lstat(path)
+	now, nowErr := disk.Lstat(path)
 	return err == nil && nowErr == nil && os.SameFile(held, now)
 }

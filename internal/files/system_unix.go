@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"maestro/internal/disk"
 )
 
 // nonBlocking keeps the opening of a pipe from waiting for the process at its other end.
@@ -38,11 +40,11 @@ func lock(f *os.File, how int) error {
 // LockDir opens a directory of this user and takes it, as Lock does; it follows no link. With wait it waits until
 // whoever has it is done.
 func LockDir(path string, wait bool) (*os.File, error) {
-	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	dir, err := disk.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
 	}
-	info, err := dir.Stat()
+	info, err := disk.FileStat(dir)
 	if err == nil {
 		err = Owned(info)
 	}
@@ -70,7 +72,7 @@ func Owned(info fs.FileInfo) error {
 func Shared(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
 
 // SyncNames makes the names in an open directory durable.
-func SyncNames(dir *os.File) error { return dir.Sync() }
+func SyncNames(dir *os.File) error { return disk.Sync(dir) }
 
 // Links counts the names of a file, 1 where that is not known.
 func Links(info fs.FileInfo) uint64 {

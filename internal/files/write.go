@@ -69,7 +69,7 @@ func writeNew(root *os.Root, name string, content [][]byte) error {
 		}
 	}
 	if err == nil {
-		err = f.Sync()
+		err = disk.Sync(f)
 	}
 	return errors.Join(err, f.Close())
 }
@@ -83,7 +83,7 @@ func rename(root *os.Root, from, to string) error {
 
 // WritePath is Write for a path outside any root, with a temporary name that nothing else has.
 func WritePath(path string, content ...[]byte) error {
-	root, err := os.OpenRoot(filepath.Dir(path))
+	root, err := disk.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
@@ -113,21 +113,21 @@ func Separate(path string) error {
 		)
 	}
 	if err == nil {
-		err = os.Rename(temporary, path)
+		err = disk.Rename(temporary, path)
 	}
 	if err != nil {
-		_ = os.Remove(temporary)
+		_ = disk.Remove(temporary)
 		return err
 	}
 	return SyncDir(filepath.Dir(path))
 }
 
 func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := disk.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(disk.Sync(f), f.Close())
 }
 
 // unfinished matches the temporary names of WritePath.
@@ -136,13 +136,13 @@ var unfinished = regexp.MustCompile(`^\..+-[A-Z2-7]{26}$`)
 // RemoveUnfinished removes from a directory what WritePath left there in processes that were killed. The caller sees to
 // it that nobody writes there now.
 func RemoveUnfinished(dir string) error {
-	entries, err := os.ReadDir(dir)
+	entries, err := disk.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, entry := range entries {
 		if entry.Type().IsRegular() && unfinished.MatchString(entry.Name()) {
-			err = errors.Join(err, os.Remove(filepath.Join(dir, entry.Name())))
+			err = errors.Join(err, disk.Remove(filepath.Join(dir, entry.Name())))
 		}
 	}
 	return err

@@ -1,0 +1,30 @@
+package engine
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"maestro/events"
+	"maestro/internal/files"
+)
+
+// A log that is denied is not damaged: nothing is to be salvaged.
+func TestADeniedLogIsToBeAllowed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store", "1.blk")
+	denied := files.Explain(path, files.ToWrite, fs.ErrPermission)
+	for err, want := range map[error]string{
+		fmt.Errorf("append: %w", denied):                             "goes on by itself",
+		fmt.Errorf("%w: unreadable: %w", events.ErrReadOnly, denied): "then restart the server",
+	} {
+		if next := Advice(err); strings.Contains(next, "salvage") || !strings.Contains(next, want) ||
+			!strings.Contains(next, "chattr") {
+			t.Errorf("%v: %s", err, next)
+		}
+	}
+	if next := Advice(events.ErrReadOnly); !strings.Contains(next, "salvage") {
+		t.Errorf("a damaged log: %s", next)
+	}
+}
