@@ -44,7 +44,25 @@ var ErrStoreInUse = errors.New("the store is in use")
 // OpenReadOnly reads the store in o.Dir, every record of it, and verifies each checksum. It opens a damaged store
 // too, and one of which a part cannot be read: Faults says what is wrong with it. It fails when a server has the store
 // open, and when there is no store. Only o.Dir is used. Close it.
+//
+// What fails is tried again: an error that passes must not hide what is there.
 func OpenReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
+	for try := 1; ; try++ {
+		r, err := openReadOnly(ctx, o)
+		whole := err == nil && r.unread() == nil
+		final := ctx.Err() != nil || errors.Is(err, ErrStoreInUse) || errors.Is(err, fs.ErrNotExist)
+		if whole || final || try == readTries {
+			return r, err
+		}
+		if err == nil {
+			if err := r.Close(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+func openReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("find the store directory: %w", err)
@@ -110,6 +128,15 @@ func (r *ReadOnly) scan(ctx context.Context) error {
 	}
 	adopted, err := r.adopt(ctx)
 	r.adopted = adopted
+	return err
+}
+
+// unread says what could not be read, here or in what was set aside, nil if nothing.
+func (r *ReadOnly) unread() error {
+	err := r.failed
+	for _, aside := range r.asides {
+		err = errors.Join(err, aside.failed)
+	}
 	return err
 }
 

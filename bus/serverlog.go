@@ -53,7 +53,7 @@ func failedFile(words []any) error {
 	for _, word := range words {
 		var path *fs.PathError
 		if err, ok := word.(error); ok && errors.As(err, &path) && !stagingIsGone(path) {
-			return err
+			return &fs.PathError{Op: path.Op, Path: files.Shown(path.Path), Err: path.Err}
 		}
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/s2"
 
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -36,7 +37,7 @@ type Snapshots struct{ dir string }
 // OpenSnapshots keeps snapshots in dir, which it creates. It removes what a killed server left of one; nobody else may
 // write there.
 func OpenSnapshots(dir string) (*Snapshots, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := disk.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the directory of snapshots: %w", full(err))
 	}
 	_ = files.RemoveUnfinished(dir) // what stays costs room and nothing else
@@ -65,7 +66,7 @@ func (s *Snapshots) List() ([]uint64, error) { return ListSnapshots(s.dir) }
 
 // ListSnapshots is List for a directory that is not opened.
 func ListSnapshots(dir string) ([]uint64, error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := disk.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list the snapshots: %w", err)
 	}
@@ -195,7 +196,7 @@ func (s *Snapshots) Prune() error {
 		if i < snapshotNewest || first {
 			continue
 		}
-		if err := os.Remove(s.path(sequence)); ignoreMissing(err) != nil {
+		if err := disk.Remove(s.path(sequence)); ignoreMissing(err) != nil {
 			return fmt.Errorf("remove the snapshot at %d: %w", sequence, err)
 		}
 	}

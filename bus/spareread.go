@@ -11,8 +11,10 @@ import (
 // block, by its number. It follows no link.
 func sparesOf(dir, stream string) (map[int][]string, error) {
 	at := sparePath(dir, stream)
-	if !isDir(filepath.Dir(at)) || !isDir(at) {
-		return nil, nil
+	for _, dir := range []string{filepath.Dir(at), at} {
+		if info, err := disk.Lstat(dir); err != nil || !info.IsDir() {
+			return nil, ignoreMissing(err)
+		}
 	}
 	entries, err := disk.ReadDir(at)
 	if err != nil {

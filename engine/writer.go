@@ -159,32 +159,6 @@ func (h *Handler) setDamage(err error) {
 // StopWrites makes the Handler read-only for good. why says the reason; errors.Is(why, events.ErrReadOnly) must hold.
 func (h *Handler) StopWrites(why error) { h.setDamage(why) }
 
-// Asked reports whether a log takes no writes because whoever started the server wanted it so.
-func Asked(err error) bool {
-	var stopped *events.StoppedError
-	return errors.As(err, &stopped) && stopped.Asked
-}
-
-// Advice says what to do about a log that takes no writes.
-func Advice(err error) string {
-	var advised interface{ Advice() string }
-	if errors.As(err, &advised) {
-		return advised.Advice()
-	}
-	goesOn := "then the server goes on by itself"
-	if errors.Is(err, events.ErrReadOnly) {
-		goesOn = "then restart the server"
-	}
-	var denied interface{ Allow() string }
-	if errors.As(err, &denied) { // nothing is wrong with what is stored
-		return denied.Allow() + "; " + goesOn
-	}
-	if errors.Is(err, events.ErrFull) {
-		return "make room on the server's disk, then the server goes on by itself"
-	}
-	return nextSalvage
-}
-
 // nextFull is for a command: one whose outcome is not known must be repeated with its key.
 const nextFull = "make room on the server's disk, then repeat the command, with its key if it had one"
 

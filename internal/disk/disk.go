@@ -26,7 +26,7 @@ func Check(operation, path string) error {
 		return nil
 	}
 	if err := (*fail)(operation, path); err != nil {
-		return &fs.PathError{Op: operation, Path: path, Err: err}
+		return &fs.PathError{Op: operation, Path: Shown(path), Err: err}
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func OpenFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
 	if err := Check("open", path); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, flag, mode)
+	return given(os.OpenFile(path, flag, mode))
 }
 
 // CreateTemp is os.CreateTemp.
@@ -47,7 +47,7 @@ func CreateTemp(dir, pattern string) (*os.File, error) {
 	if err := Check("open", dir); err != nil {
 		return nil, err
 	}
-	return os.CreateTemp(dir, pattern)
+	return given(os.CreateTemp(dir, pattern))
 }
 
 // ReadAt is f.ReadAt.
@@ -55,7 +55,7 @@ func ReadAt(f *os.File, buffer []byte, at int64) (int, error) {
 	if err := Check("read", f.Name()); err != nil {
 		return 0, err
 	}
-	return f.ReadAt(buffer, at)
+	return given(f.ReadAt(buffer, at))
 }
 
 // FileStat is f.Stat.
@@ -63,7 +63,7 @@ func FileStat(f *os.File) (fs.FileInfo, error) {
 	if err := Check("stat", f.Name()); err != nil {
 		return nil, err
 	}
-	return f.Stat()
+	return given(f.Stat())
 }
 
 // Sync is f.Sync.
@@ -71,7 +71,7 @@ func Sync(f *os.File) error {
 	if err := Check("sync", f.Name()); err != nil {
 		return err
 	}
-	return f.Sync()
+	return named(f.Sync())
 }
 
 // Stat is os.Stat.
@@ -79,7 +79,7 @@ func Stat(path string) (fs.FileInfo, error) {
 	if err := Check("stat", path); err != nil {
 		return nil, err
 	}
-	return os.Stat(path)
+	return given(os.Stat(path))
 }
 
 // Lstat is os.Lstat.
@@ -87,7 +87,7 @@ func Lstat(path string) (fs.FileInfo, error) {
 	if err := Check("lstat", path); err != nil {
 		return nil, err
 	}
-	return os.Lstat(path)
+	return given(os.Lstat(path))
 }
 
 // ReadDir is os.ReadDir.
@@ -95,7 +95,7 @@ func ReadDir(path string) ([]fs.DirEntry, error) {
 	if err := Check("readdir", path); err != nil {
 		return nil, err
 	}
-	return os.ReadDir(path)
+	return given(os.ReadDir(path))
 }
 
 // Rename is os.Rename.
@@ -103,7 +103,7 @@ func Rename(from, to string) error {
 	if err := Check("rename", from); err != nil {
 		return err
 	}
-	return os.Rename(from, to)
+	return named(os.Rename(from, to))
 }
 
 // Link is os.Link.
@@ -111,7 +111,7 @@ func Link(from, to string) error {
 	if err := Check("link", from); err != nil {
 		return err
 	}
-	return os.Link(from, to)
+	return named(os.Link(from, to))
 }
 
 // Remove is os.Remove.
@@ -119,7 +119,7 @@ func Remove(path string) error {
 	if err := Check("remove", path); err != nil {
 		return err
 	}
-	return os.Remove(path)
+	return named(os.Remove(path))
 }
 
 // RemoveAll is os.RemoveAll.
@@ -127,7 +127,7 @@ func RemoveAll(path string) error {
 	if err := Check("remove", path); err != nil {
 		return err
 	}
-	return os.RemoveAll(path)
+	return named(os.RemoveAll(path))
 }
 
 // Mkdir is os.Mkdir.
@@ -135,7 +135,7 @@ func Mkdir(path string, mode fs.FileMode) error {
 	if err := Check("mkdir", path); err != nil {
 		return err
 	}
-	return os.Mkdir(path, mode)
+	return named(os.Mkdir(path, mode))
 }
 
 // MkdirAll is os.MkdirAll.
@@ -143,7 +143,7 @@ func MkdirAll(path string, mode fs.FileMode) error {
 	if err := Check("mkdir", path); err != nil {
 		return err
 	}
-	return os.MkdirAll(path, mode)
+	return named(os.MkdirAll(path, mode))
 }
 
 // Truncate is os.Truncate.
@@ -151,7 +151,7 @@ func Truncate(path string, size int64) error {
 	if err := Check("truncate", path); err != nil {
 		return err
 	}
-	return os.Truncate(path, size)
+	return named(os.Truncate(path, size))
 }
 
 // MkdirTemp is os.MkdirTemp.
@@ -159,7 +159,7 @@ func MkdirTemp(dir, pattern string) (string, error) {
 	if err := Check("mkdir", dir); err != nil {
 		return "", err
 	}
-	return os.MkdirTemp(dir, pattern)
+	return given(os.MkdirTemp(dir, pattern))
 }
 
 // ReadFile is os.ReadFile.
@@ -167,7 +167,7 @@ func ReadFile(path string) ([]byte, error) {
 	if err := Check("read", path); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(path)
+	return given(os.ReadFile(path))
 }
 
 // WalkDir is filepath.WalkDir; visit is given an error that is injected as one of reading what it visits.
@@ -185,7 +185,7 @@ func Symlink(leadsTo, path string) error {
 	if err := Check("link", path); err != nil {
 		return err
 	}
-	return os.Symlink(leadsTo, path)
+	return named(os.Symlink(leadsTo, path))
 }
 
 // OpenRoot is os.OpenRoot.
@@ -193,5 +193,5 @@ func OpenRoot(dir string) (*os.Root, error) {
 	if err := Check("open", dir); err != nil {
 		return nil, err
 	}
-	return os.OpenRoot(dir)
+	return given(os.OpenRoot(dir))
 }

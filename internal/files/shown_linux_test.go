@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"maestro/internal/disk"
 )
 
 // A path that leads through an open file means nothing to who reads a message.
@@ -21,6 +23,13 @@ func TestPathsThroughOpenFilesAreNotShown(t *testing.T) {
 	want := filepath.Join(dir.Name(), "a")
 	if got := Shown("open " + held + "/a: no"); got != "open "+want+": no" {
 		t.Errorf("%q", got)
+	}
+	if _, err := disk.Open(held + "/a"); err == nil || strings.Contains(err.Error(), "/proc/self") ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+	if err := disk.Rename(held+"/a", held+"/b"); err == nil || strings.Contains(err.Error(), "/proc/self") {
+		t.Errorf("%v", err)
 	}
 	var denied *DeniedError
 	if err := Explain(held+"/a", ToChange, fs.ErrPermission); !errors.As(err, &denied) ||

@@ -25,6 +25,9 @@ func Lock(f *os.File) error { return lock(f, unix.LOCK_EX) }
 func LockShared(f *os.File) error { return lock(f, unix.LOCK_SH) }
 
 func lock(f *os.File, how int) error {
+	if err := disk.Check("lock", f.Name()); err != nil {
+		return err
+	}
 	for {
 		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {

@@ -1,0 +1,33 @@
+package engine
+
+import (
+	"errors"
+
+	"maestro/events"
+)
+
+// Asked reports whether a log takes no writes because whoever started the server wanted it so.
+func Asked(err error) bool {
+	var stopped *events.StoppedError
+	return errors.As(err, &stopped) && stopped.Asked
+}
+
+// Advice says what to do about a log that takes no writes.
+func Advice(err error) string {
+	var advised interface{ Advice() string }
+	if errors.As(err, &advised) {
+		return advised.Advice()
+	}
+	goesOn := "then the server goes on by itself"
+	if errors.Is(err, events.ErrReadOnly) {
+		goesOn = "then restart the server"
+	}
+	var denied interface{ Allow() string }
+	if errors.As(err, &denied) { // nothing is wrong with what is stored
+		return denied.Allow() + "; " + goesOn
+	}
+	if errors.Is(err, events.ErrFull) {
+		return "make room on the server's disk, then the server goes on by itself"
+	}
+	return nextSalvage
+}
